@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The list of backends and the choice among them.
+#include "core/backend.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/reference/reference.h"
+
+namespace keepbox {
+namespace {
+
+const Backend kBackends[] = {reference::backend()};
+
+std::string names() {
+  std::string text = "auto";
+  for (const Backend& backend : backends()) text += ", " + std::string(backend.name);
+  return text;
+}
+
+std::string_view memory_name(MemorySpace memory) {
+  return memory == MemorySpace::kCuda ? "CUDA memory" : "system memory";
+}
+
+Status usable(const Backend& backend, const Plan& plan, MemorySpace memory) {
+  if (backend.memory != memory)
+    return fail(ErrorKind::kUnsupported,
+                "tensors in " + std::string(memory_name(backend.memory)) + " for backend " +
+                    std::string(backend.name),
+                "tensors in " + std::string(memory_name(memory)), "set backend=auto");
+  return backend.supports(plan);
+}
+
+}  // namespace
+
+std::span<const Backend> backends() { return kBackends; }
+
+const Backend* find_backend(std::string_view name) {
+  const auto* found = std::ranges::find(kBackends, name, &Backend::name);
+  return found == std::end(kBackends) ? nullptr : found;
+}
+
+Result<Selection> select_backend(std::string_view name, const Plan& plan, MemorySpace memory) {
+  std::string reason = "set by backend=";
+  if (const char* forced = std::getenv("KEEPBOX_BACKEND"); name == "auto" && forced && *forced) {
+    name = forced;
+    reason = "set by KEEPBOX_BACKEND";
+  }
+  if (name != "auto") {
+    const Backend* backend = find_backend(name);
+    if (backend == nullptr)
+      return fail(ErrorKind::kInvalid, "a backend (" + names() + ")", std::string(name));
+    KB_TRY(usable(*backend, plan, memory));
+    return Selection{backend, std::move(reason)};
+  }
+  Status why;
+  for (const Backend& backend : backends()) {
+    why = usable(backend, plan, memory);
+    if (why)
+      return Selection{&backend, "first that runs this plan on tensors in " +
+                                     std::string(memory_name(memory))};
+  }
+  return std::unexpected(why.error());
+}
+
+}  // namespace keepbox

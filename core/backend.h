@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Backends: named sets of kernels that return the same boxes, bit for bit.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/box.h"
+#include "core/plan.h"
+#include "core/result.h"
+#include "core/tensor.h"
+
+namespace keepbox {
+
+/// Where the candidates of one image went: the answer to "why is there no box?".
+struct Funnel {
+  uint32_t anchors = 0;          // in the tensor
+  uint32_t above_threshold = 0;  // passed their class's score threshold
+  uint32_t not_finite = 0;       // of those, dropped for a NaN, an infinity or a senseless class
+  uint32_t after_class_filter = 0;
+  uint32_t after_top_k = 0;
+  uint32_t kept = 0;             // by NMS and max-detections
+  uint32_t clipped_away = 0;     // of those, wholly outside the frame
+};
+
+/// The kernels of a backend. None allocates, locks, logs or throws.
+struct Backend {
+  std::string_view name;
+  MemorySpace memory = MemorySpace::kSystem;
+
+  /// Why this backend cannot run a plan, or nothing.
+  Status (*supports)(const Plan& plan);
+
+  /// Writes the candidates of one image in any order, counts the first four of the funnel and
+  /// returns how many. @pre out.size() >= plan.layout.anchors, tensors hold for the plan.
+  uint32_t (*decode)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+                     std::span<Candidate> out, Funnel& funnel);
+
+  /// Puts candidates in key order and returns how many of the first to go on with.
+  uint32_t (*select)(const Plan& plan, std::span<Candidate> candidates);
+
+  /// Writes indices of the ordered candidates to keep, ascending; returns how many.
+  /// @pre kept.size() >= plan.kept_capacity.
+  uint32_t (*nms)(const Plan& plan, std::span<const Candidate> candidates,
+                  std::span<uint32_t> kept);
+};
+
+/// The backends of this build, best first.
+std::span<const Backend> backends();
+
+/// The backend of that name, or nullptr.
+const Backend* find_backend(std::string_view name);
+
+struct Selection {
+  const Backend* backend = nullptr;
+  std::string reason;  // why this one, for stats and the log
+};
+
+/// The named backend, or for "auto" the first that runs the plan in the tensors' memory.
+/// The environment variable KEEPBOX_BACKEND replaces "auto".
+Result<Selection> select_backend(std::string_view name, const Plan& plan, MemorySpace memory);
+
+}  // namespace keepbox

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What "the same boxes" means: the rules on which detectors' post-processing codes disagree.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace keepbox {
+
+/// How overlapping boxes are thinned out.
+enum class NmsMethod : uint8_t {
+  kAuto,    // kGreedy, or kNone for models that did it themselves
+  kGreedy,  // exact: a box goes when a kept box before it overlaps it
+  kNone,    // keep every box that passes the threshold
+};
+
+/// The comparisons and conventions of one NMS dialect. The order of boxes is not among them:
+/// it is always (score descending, anchor ascending, class ascending).
+struct NmsContract {
+  std::string_view name = "exact";
+  std::string_view summary;      // a sentence for the manual
+  bool score_inclusive = false;  // keep a score equal to the threshold
+  bool iou_inclusive = false;    // suppress an IoU equal to the threshold
+  bool plus_one = false;         // a box from x1 to x2 is x2 - x1 + 1 pixels wide
+  bool reorder_corners = false;  // x1 > x2 means the same box as x2 > x1
+  bool empty_overlap = false;    // two boxes without area overlap wholly
+  bool per_class_limit = false;  // max-detections counts for each class on its own
+  bool class_agnostic = false;   // boxes of different classes suppress each other
+};
+
+/// The named contracts, "exact" first.
+std::span<const NmsContract> contracts();
+
+/// The contract of that name, or nullptr.
+const NmsContract* find_contract(std::string_view name);
+
+}  // namespace keepbox

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Recognition: which family a frame's tensors belong to, and where its fields lie in them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/detector.h"
+#include "core/letterbox.h"
+#include "core/result.h"
+#include "core/tensor.h"
+
+namespace keepbox {
+
+/// Where the channels of a field lie: element offset + anchor * anchor_stride +
+/// channel * channel_stride + image * image_stride of tensors[tensor].
+struct Field {
+  int tensor = -1;
+  size_t offset = 0, anchor_stride = 0, channel_stride = 0, image_stride = 0;
+
+  bool present() const { return tensor >= 0; }
+  size_t at(size_t image, size_t anchor, size_t channel = 0) const {
+    return offset + image * image_stride + anchor * anchor_stride + channel * channel_stride;
+  }
+};
+
+/// A family fitted to the tensors of one frame.
+struct Layout {
+  const DetectorSpec* spec = nullptr;
+  uint32_t images = 1;
+  uint32_t anchors = 0;
+  uint32_t classes = 0;  // class scores an anchor, background included; 0 for ready rows
+  Field box, objectness, scores, score, class_id, count;
+};
+
+/// What the caller knows before looking at the tensors.
+struct Request {
+  std::string_view detector = "auto";         // or a family's name
+  std::span<const std::string> tensor_ids{};  // only these tensors, in the order of roles
+  uint32_t label_count = 0;                   // classes in the label file; 0: none
+  Size frame;                                 // of the picture that the tensors came with
+};
+
+struct Recognition {
+  Layout layout;
+  std::string remark;       // what was recognised and why, for one log line
+  bool box_coding_open = false;  // YOLOX: decoded or not is for the data to say
+};
+
+/// Fits a family to the tensors by their ids, and where none says anything by their shapes.
+/// Reads no tensor data. Errors: kMismatch (nothing fits), kAmbiguous (shapes alone do not
+/// decide, the hint names the property that does), kUnsupported.
+Result<Recognition> recognise(std::span<const TensorView> tensors, const Request& request);
+
+/// Fits one given family, whatever the ids say.
+Result<Layout> fit(const DetectorSpec& spec, std::span<const TensorView> tensors,
+                   const Request& request);
+
+/// Cells of a pyramid of strides over an input: each level rounded up, summed.
+uint32_t grid_cells(Size input, const DetectorSpec& spec);
+
+/// The square input with that many anchors, or 0 x 0.
+Size square_input(uint32_t anchors, const DetectorSpec& spec);
+
+}  // namespace keepbox

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The arithmetic that every backend shares: written once, so that all return the same bits.
+//
+// Only additions, multiplications, divisions and bit casts in a fixed order: no libm, whose exp
+// differs from library to library, and no fused multiply-add (build with -ffp-contract=off).
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define KB_HD __host__ __device__
+#else
+#define KB_HD
+#endif
+
+namespace keepbox {
+
+KB_HD constexpr uint32_t float_bits(float value) { return std::bit_cast<uint32_t>(value); }
+KB_HD constexpr float float_from_bits(uint32_t bits) { return std::bit_cast<float>(bits); }
+
+/// True for everything but NaN and the infinities.
+KB_HD constexpr bool is_finite(float value) {
+  return (float_bits(value) & 0x7f800000u) != 0x7f800000u;
+}
+
+/// e^x within 1.4 ulp. 0 below -87.3, infinity above 88.7, NaN for NaN.
+/// Cody-Waite reduction by ln 2 in two parts, then a minimax polynomial of (e^r - 1 - r) / r^2
+/// on |r| <= ln(2)/2 (fitted for this file by weighted least squares).
+KB_HD constexpr float exp_f32(float x) {
+  if (!(x == x)) return x;
+  if (x > 88.7f) return float_from_bits(0x7f800000u);
+  if (x < -87.3f) return 0.0f;
+  const float shift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to the nearest integer
+  const float n = (x * 1.44269504f + shift) - shift;
+  float r = x - n * 0.693359375f;  // exact: the constant has 10 bits, n at most 8
+  r = r - n * -2.12194440e-4f;
+  float p = 0.0013814548f;
+  p = p * r + 0.008368747f;
+  p = p * r + 0.04166839f;
+  p = p * r + 0.1666652f;
+  p = p * r + 0.49999994f;
+  const float t = (p * (r * r) + r) + 1.0f;
+  // n reaches 128, one beyond the largest exponent, hence two steps.
+  const auto exponent = static_cast<int32_t>(n);
+  const int32_t half = exponent / 2;
+  const float low = float_from_bits(static_cast<uint32_t>(half + 127) << 23);
+  const float high = float_from_bits(static_cast<uint32_t>(exponent - half + 127) << 23);
+  return t * low * high;
+}
+
+/// 1 / (1 + e^-x): the logistic function, in [0, 1].
+KB_HD constexpr float sigmoid(float x) { return 1.0f / (1.0f + exp_f32(-x)); }
+
+/// IEEE 754 binary16 to binary32, exact, subnormals, infinities and NaN included.
+KB_HD constexpr float half_to_float(uint16_t half) {
+  const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
+  const uint32_t exponent = (half >> 10) & 0x1fu;
+  const uint32_t fraction = half & 0x3ffu;
+  if (exponent == 0x1f) return float_from_bits(sign | 0x7f800000u | (fraction << 13));
+  if (exponent != 0) return float_from_bits(sign | ((exponent + 112) << 23) | (fraction << 13));
+  const float magnitude = static_cast<float>(fraction) * 5.9604644775390625e-8f;  // 2^-24
+  return float_from_bits(sign | float_bits(magnitude));
+}
+
+/// bfloat16 to binary32: the upper half of the same bits.
+KB_HD constexpr float bfloat16_to_float(uint16_t value) {
+  return float_from_bits(static_cast<uint32_t>(value) << 16);
+}
+
+}  // namespace keepbox

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Makes plans: recognition, units, geometry, thresholds, each checked once.
+#include "core/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ranges>
+
+#include "core/box.h"
+
+namespace keepbox {
+namespace {
+
+/// Beyond this, coordinates cannot be fractions of the input.
+constexpr float kMostNormalized = 2.0f;
+
+Status check_settings(const Settings& s) {
+  const auto bad = [](std::string what, float found, std::string name) {
+    return fail(ErrorKind::kInvalid, std::move(what), std::to_string(found), "set " + name);
+  };
+  if (!std::isfinite(s.score_threshold))
+    return bad("a finite score-threshold", s.score_threshold, "score-threshold");
+  if (!(s.iou_threshold >= 0 && s.iou_threshold <= 1))
+    return bad("an iou-threshold in 0..1", s.iou_threshold, "iou-threshold");
+  for (const auto& [id, threshold] : s.class_thresholds)
+    if (!std::isfinite(threshold) || id >= kMaxClasses)
+      return bad("class-thresholds of classes below " + std::to_string(kMaxClasses) +
+                     " and finite",
+                 threshold, "class-thresholds");
+  if (s.frame.size.width == 0 || s.frame.size.height == 0)
+    return fail(ErrorKind::kInvalid, "a frame size", "0 pixels", "fix the caps before this");
+  return {};
+}
+
+Status check_readable(const DetectorSpec& spec) {
+  switch (spec.coding) {
+    case BoxCoding::kCenterSize:
+    case BoxCoding::kCorners:
+    case BoxCoding::kCornersYX:
+    case BoxCoding::kGridExp:
+    case BoxCoding::kPriorDelta:
+    case BoxCoding::kPriorDeltaXY: return {};
+    default:
+      return fail(ErrorKind::kUnsupported, "a box coding that a reader knows",
+                  std::string(spec.name), "export the model with its decoding layer");
+  }
+}
+
+/// What a look at all boxes of the first image tells.
+struct Evidence {
+  float largest = 0;           // of |coordinate|
+  bool negative_size = false;  // a width or height below zero: logarithms
+  bool readable = false;       // in system memory
+};
+
+Evidence look(const Layout& layout, std::span<const TensorView> tensors) {
+  const TensorView& view = tensors[static_cast<size_t>(layout.box.tensor)];
+  Evidence out;
+  out.readable = view.space == MemorySpace::kSystem && view.data != nullptr;
+  if (!out.readable) return out;
+  for (uint32_t anchor = 0; anchor < layout.anchors; ++anchor) {
+    for (uint32_t channel = 0; channel < 4; ++channel) {
+      const float value = load(view, layout.box.at(0, anchor, channel));
+      if (!is_finite(value)) continue;
+      out.largest = std::max(out.largest, std::abs(value));
+      out.negative_size = out.negative_size || (channel >= 2 && value < 0);
+    }
+  }
+  return out;
+}
+
+Status check_tensors(const Layout& layout, std::span<const TensorView> tensors) {
+  for (const Field* field : {&layout.box, &layout.objectness, &layout.scores, &layout.score,
+                             &layout.class_id, &layout.count})
+    if (field->present()) KB_TRY(check_bounds(tensors[static_cast<size_t>(field->tensor)]));
+  return {};
+}
+
+/// Settles YOLOX's coding and the units of coordinates, by settings or by evidence.
+void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
+                  std::span<const TensorView> tensors, Size model) {
+  const Evidence seen = look(plan.layout, tensors);
+  if (box_coding_open && seen.readable && !seen.negative_size && seen.largest > kMostNormalized) {
+    plan.spec = find_detector("yolox-decoded");
+    plan.layout.spec = plan.spec;
+    plan.remark += "; boxes are decoded already";
+  }
+  if (plan.spec->coding == BoxCoding::kGridExp) return;
+  Units units = settings.units != Units::kAuto ? settings.units : plan.spec->units;
+  if (units == Units::kAuto) {
+    plan.provisional = !seen.readable || seen.largest == 0;
+    units = !plan.provisional && seen.largest <= kMostNormalized ? Units::kNormalized
+                                                                 : Units::kPixels;
+    if (!plan.provisional)
+      plan.remark += units == Units::kNormalized ? "; coordinates are in 0..1"
+                                                 : "; coordinates are in pixels";
+  }
+  if (units == Units::kNormalized) {
+    plan.unit_x = static_cast<float>(model.width);
+    plan.unit_y = static_cast<float>(model.height);
+  }
+}
+
+/// The model's input: as set, as the frame if its grid fits, else the square with that grid.
+Size settle_model(const Settings& settings, const Layout& layout) {
+  const Size frame = settings.tensor_frame.width ? settings.tensor_frame : settings.frame.size;
+  if (settings.model.width != 0 && settings.model.height != 0) return settings.model;
+  const uint64_t cells = grid_cells(frame, *layout.spec);
+  if (cells * layout.spec->anchors_per_cell == layout.anchors || cells == 0) return frame;
+  const Size square = square_input(layout.anchors, *layout.spec);
+  return square.width != 0 ? square : frame;
+}
+
+Status settle_levels(Plan& plan, Size model) {
+  if (plan.spec->coding != BoxCoding::kGridExp) return {};
+  if (grid_cells(model, *plan.spec) != plan.layout.anchors)
+    return fail(ErrorKind::kMismatch,
+                std::to_string(grid_cells(model, *plan.spec)) + " anchors for an input of " +
+                    std::to_string(model.width) + "x" + std::to_string(model.height),
+                std::to_string(plan.layout.anchors), "set model-width= and model-height=");
+  uint32_t first = 0;
+  for (const uint32_t stride : plan.spec->strides) {
+    if (stride == 0) break;
+    const uint32_t width = (model.width + stride - 1) / stride;
+    plan.levels.push_back({first, width, static_cast<float>(stride)});
+    first += width * ((model.height + stride - 1) / stride);
+  }
+  return {};
+}
+
+Status settle_priors(Plan& plan, const Settings& settings) {
+  if (!plan.spec->priors) return {};
+  if (settings.priors.size() != plan.layout.anchors)
+    return fail(ErrorKind::kMismatch, std::to_string(plan.layout.anchors) + " prior boxes",
+                std::to_string(settings.priors.size()),
+                "set priors-file= to the model's table of cy cx h w");
+  plan.priors = settings.priors;
+  return {};
+}
+
+void settle_classes(Plan& plan, const Settings& settings) {
+  const DetectorSpec& spec = *plan.spec;
+  const uint32_t scores = plan.layout.classes;
+  plan.first_class = spec.background == Background::kFirst && scores > 0 ? 1 : 0;
+  plan.end_class = spec.background == Background::kLast && scores > 0 ? scores - 1 : scores;
+  const uint32_t ids = scores == 0 ? kMaxClasses : scores;
+  plan.class_threshold.assign(ids, settings.score_threshold);
+  plan.class_wanted.assign(ids, settings.include_classes.empty() ? 1 : 0);
+  for (const auto& [id, threshold] : settings.class_thresholds)
+    if (id < ids) plan.class_threshold[id] = threshold;
+  for (const uint32_t id : settings.include_classes)
+    if (id < ids) plan.class_wanted[id] = 1;
+  for (const uint32_t id : settings.exclude_classes)
+    if (id < ids) plan.class_wanted[id] = 0;
+  plan.lowest_threshold = std::ranges::min(plan.class_threshold);
+}
+
+void settle_limits(Plan& plan, const Settings& settings) {
+  const uint32_t anchors = plan.layout.anchors;
+  plan.max_detections = std::min(settings.max_detections, anchors);
+  plan.pre_nms_top_k =
+      settings.pre_nms_top_k == 0 ? anchors : std::min(settings.pre_nms_top_k, anchors);
+  plan.kept_capacity = plan.contract.per_class_limit ? anchors : plan.max_detections;
+  plan.method = settings.method == NmsMethod::kAuto ? plan.spec->nms : settings.method;
+}
+
+}  // namespace
+
+bool Plan::holds_for(std::span<const TensorView> tensors) const {
+  if (provisional) return false;
+  return std::ranges::equal(forms, tensors, [](const TensorForm& form, const TensorView& view) {
+    return form.id == view.id && form.type == view.type && form.shape == view.shape;
+  });
+}
+
+Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> tensors) {
+  KB_TRY(check_settings(settings));
+  const NmsContract* contract = find_contract(settings.contract);
+  if (contract == nullptr)
+    return fail(ErrorKind::kInvalid, "a contract that nms-contract knows", settings.contract);
+
+  const Size tensor_frame =
+      settings.tensor_frame.width ? settings.tensor_frame : settings.frame.size;
+  auto recognition = recognise(tensors, {.detector = settings.detector,
+                                         .tensor_ids = settings.tensor_ids,
+                                         .label_count = settings.label_count,
+                                         .frame = tensor_frame});
+  if (!recognition) return std::unexpected(recognition.error());
+  Plan plan{.spec = recognition->layout.spec,
+            .layout = recognition->layout,
+            .contract = *contract,
+            .iou_threshold = settings.iou_threshold,
+            .remark = std::move(recognition->remark)};
+  plan.contract.class_agnostic = plan.contract.class_agnostic || settings.class_agnostic;
+  KB_TRY(check_readable(*plan.spec));
+  KB_TRY(check_tensors(plan.layout, tensors));
+
+  const Size model = settle_model(settings, plan.layout);
+  settle_units(plan, settings, recognition->box_coding_open, tensors, model);
+  KB_TRY(settle_levels(plan, model));
+  KB_TRY(settle_priors(plan, settings));
+  settle_classes(plan, settings);
+  settle_limits(plan, settings);
+  plan.letterbox = make_letterbox(settings.frame, {.size = model}, settings.resize);
+  for (const TensorView& view : tensors)
+    plan.forms.push_back({std::string(view.id), view.type, view.shape});
+  return plan;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The plan: everything about a stream of frames that is settled before the first one is decoded.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/contract.h"
+#include "core/layout.h"
+#include "core/letterbox.h"
+#include "core/result.h"
+
+namespace keepbox {
+
+/// An anchor box that a delta refers to, in fractions of the model's input.
+struct Prior {
+  float cx, cy, width, height;
+};
+
+/// What the user asks for. Defaults are the element's.
+struct Settings {
+  std::string detector = "auto";
+  std::vector<std::string> tensor_ids;
+  float score_threshold = 0.25f;  // 0..1 for probabilities; any finite number for other scores
+  float iou_threshold = 0.45f;    // 0..1
+  uint32_t max_detections = 300;
+  uint32_t pre_nms_top_k = 0;  // best candidates that reach NMS; 0: all
+  std::string contract = "exact";
+  bool class_agnostic = false;
+  NmsMethod method = NmsMethod::kAuto;
+  std::vector<std::pair<uint32_t, float>> class_thresholds;  // class id, score threshold
+  std::vector<uint32_t> include_classes;                     // empty: all
+  std::vector<uint32_t> exclude_classes;
+  Units units = Units::kAuto;
+  ResizeMode resize = ResizeMode::kStretch;
+  Size model;            // the model's input; 0 x 0: found out
+  Picture frame;         // the picture that boxes are wanted for
+  Size tensor_frame;     // the picture that came with the tensors; 0 x 0: frame
+  uint32_t label_count = 0;
+  std::vector<Prior> priors;
+};
+
+/// A pyramid level of a grid family.
+struct Level {
+  uint32_t first_anchor = 0;
+  uint32_t width = 0;  // cells
+  float stride = 0;    // input pixels
+};
+
+/// What the tensors must look like for a plan to hold, beyond their number.
+struct TensorForm {
+  std::string id;
+  DataType type = DataType::kFloat32;
+  Shape shape;
+};
+
+/// Settled and validated. Kernels read it and nothing else.
+struct Plan {
+  const DetectorSpec* spec = nullptr;
+  Layout layout;
+  NmsContract contract;
+  NmsMethod method = NmsMethod::kGreedy;
+  float iou_threshold = 0;
+  float lowest_threshold = 0;           // the least of class_threshold
+  std::vector<float> class_threshold;   // by class id
+  std::vector<uint8_t> class_wanted;    // by class id
+  uint32_t first_class = 0;             // first class score that is not background
+  uint32_t end_class = 0;
+  uint32_t max_detections = 0;
+  uint32_t pre_nms_top_k = 0;
+  uint32_t kept_capacity = 0;           // most boxes that NMS can keep of one image
+  float unit_x = 1, unit_y = 1;         // decoded coordinates times this are model pixels
+  std::vector<Level> levels;            // grid codings only
+  std::vector<Prior> priors;            // prior codings only
+  Letterbox letterbox;
+  std::vector<TensorForm> forms;        // of the tensors it was made for
+  bool provisional = false;             // the data did not show its units yet: make it again
+  std::string remark;                   // what was recognised and assumed, for the log
+
+  /// Does the plan still hold for these tensors?
+  bool holds_for(std::span<const TensorView> tensors) const;
+};
+
+/// Recognises the tensors and settles everything. May read tensor data (to tell 0..1 from
+/// pixels) when it is in system memory and `settings` leave it open.
+Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> tensors);
+
+}  // namespace keepbox

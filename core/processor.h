@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A plan, a backend and the memory for both: tensors in, boxes out.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/backend.h"
+#include "core/plan.h"
+#include "core/result.h"
+#include "core/workspace.h"
+
+namespace keepbox {
+
+/// Decodes frames of one form. Not thread-safe; run() allocates nothing.
+class Processor {
+ public:
+  /// @param backend as select_backend() gave it for this plan.
+  static Result<Processor> create(Plan plan, Selection backend);
+
+  /// Decodes one frame (or batch). @pre plan().holds_for(tensors), every tensor in bounds.
+  /// kTruncated when a tensor is shorter than its dimensions.
+  Status run(std::span<const TensorView> tensors);
+
+  /// Boxes of an image after run(), best first, clipped to the frame. Valid until the next run().
+  std::span<const Detection> detections(uint32_t image = 0) const;
+  const Funnel& funnel(uint32_t image = 0) const { return funnels_[image]; }
+
+  const Plan& plan() const { return plan_; }
+  const Backend& backend() const { return *selection_.backend; }
+  const std::string& backend_reason() const { return selection_.reason; }
+
+ private:
+  Processor(Plan plan, Selection backend, Workspace workspace);
+  void run_image(std::span<const TensorView> tensors, uint32_t image);
+
+  Plan plan_;
+  Selection selection_;
+  Workspace workspace_;
+  std::vector<Funnel> funnels_;
+  std::vector<uint32_t> counts_;
+};
+
+}  // namespace keepbox

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The scalar backend's entry in the list: it runs every plan.
+#include "core/reference/reference.h"
+
+namespace keepbox::reference {
+
+Backend backend() {
+  return {.name = "reference",
+          .memory = MemorySpace::kSystem,
+          .supports = [](const Plan&) -> Status { return {}; },
+          .decode = decode,
+          .select = select,
+          .nms = nms};
+}
+
+}  // namespace keepbox::reference

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Select: the total order, and the best of it.
+#include "core/reference/reference.h"
+
+#include <algorithm>
+
+namespace keepbox::reference {
+
+uint32_t select(const Plan& plan, std::span<Candidate> candidates) {
+  std::ranges::sort(candidates, {}, &Candidate::key);
+  return std::min(plan.pre_nms_top_k, static_cast<uint32_t>(candidates.size()));
+}
+
+}  // namespace keepbox::reference

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The one wording of an error.
+#include "core/result.h"
+
+namespace keepbox {
+
+std::string Error::message() const {
+  std::string text = "expected " + expected + ", found " + found;
+  if (!hint.empty()) text += ": " + hint;
+  return text;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Types, shapes and checked access.
+#include "core/tensor.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <limits>
+
+#include "core/numeric.h"
+
+namespace keepbox {
+namespace {
+
+struct TypeRow {
+  DataType type;
+  std::string_view name;
+  size_t size;
+};
+
+constexpr TypeRow kTypes[] = {
+    {DataType::kInt8, "int8", 1},         {DataType::kInt16, "int16", 2},
+    {DataType::kInt32, "int32", 4},       {DataType::kInt64, "int64", 8},
+    {DataType::kUInt8, "uint8", 1},       {DataType::kUInt16, "uint16", 2},
+    {DataType::kUInt32, "uint32", 4},     {DataType::kUInt64, "uint64", 8},
+    {DataType::kFloat16, "float16", 2},   {DataType::kBFloat16, "bfloat16", 2},
+    {DataType::kFloat32, "float32", 4},   {DataType::kFloat64, "float64", 8},
+};
+
+const TypeRow& row_of(DataType type) { return *std::ranges::find(kTypes, type, &TypeRow::type); }
+
+// memcpy, because producers promise no alignment.
+template <class T>
+T read(const void* data, size_t index) {
+  T value;
+  std::memcpy(&value, static_cast<const std::byte*>(data) + index * sizeof(T), sizeof(T));
+  return value;
+}
+
+float stored(const TensorView& view, size_t index) {
+  switch (view.type) {
+    case DataType::kInt8: return static_cast<float>(read<int8_t>(view.data, index));
+    case DataType::kInt16: return static_cast<float>(read<int16_t>(view.data, index));
+    case DataType::kInt32: return static_cast<float>(read<int32_t>(view.data, index));
+    case DataType::kInt64: return static_cast<float>(read<int64_t>(view.data, index));
+    case DataType::kUInt8: return static_cast<float>(read<uint8_t>(view.data, index));
+    case DataType::kUInt16: return static_cast<float>(read<uint16_t>(view.data, index));
+    case DataType::kUInt32: return static_cast<float>(read<uint32_t>(view.data, index));
+    case DataType::kUInt64: return static_cast<float>(read<uint64_t>(view.data, index));
+    case DataType::kFloat16: return half_to_float(read<uint16_t>(view.data, index));
+    case DataType::kBFloat16: return bfloat16_to_float(read<uint16_t>(view.data, index));
+    case DataType::kFloat32: return read<float>(view.data, index);
+    case DataType::kFloat64: return static_cast<float>(read<double>(view.data, index));
+  }
+  return 0;
+}
+
+}  // namespace
+
+size_t size_of(DataType type) { return row_of(type).size; }
+
+std::string_view to_string(DataType type) { return row_of(type).name; }
+
+Result<DataType> data_type_from(std::string_view name) {
+  const auto* row = std::ranges::find(kTypes, name, &TypeRow::name);
+  if (row != std::end(kTypes)) return row->type;
+  std::string names;
+  for (const TypeRow& each : kTypes) names += (names.empty() ? "" : ", ") + std::string(each.name);
+  return fail(ErrorKind::kInvalid, "a tensor type (" + names + ")", '"' + std::string(name) + '"');
+}
+
+Result<size_t> Shape::count() const {
+  size_t total = 1;
+  for (size_t dim : dims()) {
+    if (dim != 0 && total > static_cast<size_t>(std::numeric_limits<int64_t>::max()) / 8 / dim)
+      return fail(ErrorKind::kTruncated, "dimensions whose product fits in memory", to_string());
+    total *= dim;
+  }
+  return total;
+}
+
+std::string Shape::to_string() const {
+  std::string text;
+  for (size_t dim : dims()) text += (text.empty() ? "" : "x") + std::to_string(dim);
+  return text.empty() ? "no dimensions" : text;
+}
+
+Result<Shape> shape_from(std::string_view text) {
+  std::array<size_t, Shape::kMaxRank> dims{};
+  size_t rank = 0;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (at < end && rank < dims.size()) {
+    const auto [next, error] = std::from_chars(at, end, dims[rank]);
+    if (error != std::errc{}) break;
+    ++rank;
+    at = next;
+    if (at < end && (*at == ',' || *at == 'x' || *at == ':') && at + 1 < end) ++at;
+    else break;
+  }
+  if (rank == 0 || at != end)
+    return fail(ErrorKind::kInvalid, "1 to 8 dimensions such as 1,84,8400",
+                '"' + std::string(text) + '"');
+  return Shape(std::span(dims.data(), rank));
+}
+
+std::string TensorView::to_string() const {
+  std::string text(id);
+  if (!text.empty()) text += ' ';
+  return text + shape.to_string() + ' ' + std::string(keepbox::to_string(type));
+}
+
+Status check_bounds(const TensorView& view) {
+  auto count = view.shape.count();
+  if (!count) return std::unexpected(count.error());
+  const size_t needed = *count * size_of(view.type);
+  if (view.bytes >= needed && (view.data != nullptr || needed == 0)) return {};
+  return fail(ErrorKind::kTruncated,
+              std::to_string(needed) + " bytes for tensor " + view.to_string(),
+              std::to_string(view.bytes) + " bytes",
+              "the producer's dimensions do not fit its buffer");
+}
+
+float load(const TensorView& view, size_t index) {
+  return (stored(view, index) - view.zero_point) * view.scale;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Tensors as they arrive: a pointer that somebody else owns, its type and its dimensions.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace keepbox {
+
+enum class DataType : uint8_t {
+  kInt8, kInt16, kInt32, kInt64, kUInt8, kUInt16, kUInt32, kUInt64,
+  kFloat16, kBFloat16, kFloat32, kFloat64,
+};
+
+enum class MemorySpace : uint8_t { kSystem, kCuda };
+
+size_t size_of(DataType type);
+std::string_view to_string(DataType type);                 // "float32"
+Result<DataType> data_type_from(std::string_view name);
+
+/// Up to eight dimensions, slowest first; data is dense in that order.
+class Shape {
+ public:
+  static constexpr size_t kMaxRank = 8;
+
+  constexpr Shape() = default;
+  constexpr Shape(std::initializer_list<size_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
+  constexpr explicit Shape(std::span<const size_t> dims)
+      : rank_(dims.size() < kMaxRank ? dims.size() : kMaxRank) {
+    for (size_t i = 0; i < rank_; ++i) dims_[i] = dims[i];
+  }
+
+  constexpr size_t rank() const { return rank_; }
+  constexpr size_t operator[](size_t i) const { return dims_[i]; }
+  constexpr std::span<const size_t> dims() const { return {dims_.data(), rank_}; }
+
+  /// Number of elements; kTruncated when it does not fit in 63 bits.
+  Result<size_t> count() const;
+  /// "1x84x8400"
+  std::string to_string() const;
+
+  friend constexpr bool operator==(const Shape&, const Shape&) = default;
+
+ private:
+  std::array<size_t, kMaxRank> dims_{};
+  size_t rank_ = 0;
+};
+
+/// "1,84,8400" or "1x84x8400" to a Shape; kInvalid for anything else.
+Result<Shape> shape_from(std::string_view text);
+
+/// Borrowed tensor data. `bytes` is what may be read, whatever the shape says.
+struct TensorView {
+  std::string_view id;  // the name that the producer gave it; may be empty
+  const void* data = nullptr;
+  size_t bytes = 0;
+  DataType type = DataType::kFloat32;
+  Shape shape;
+  MemorySpace space = MemorySpace::kSystem;
+  float scale = 1;  // real value = (stored - zero_point) * scale, for quantised tensors
+  float zero_point = 0;
+
+  /// "output 1x84x8400 float32"
+  std::string to_string() const;
+};
+
+/// Is there as much data as the shape and type say? Nothing may be read before this holds.
+Status check_bounds(const TensorView& view);
+
+/// Element `index` of system memory as a float, quantisation undone.
+/// @pre check_bounds() held and index < shape.count().
+float load(const TensorView& view, size_t index);
+
+}  // namespace keepbox

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Measures, allocates and carves.
+#include "core/workspace.h"
+
+#include <new>
+
+namespace keepbox {
+
+Scratch carve(Carver& carver, const Plan& plan) {
+  Scratch scratch;
+  scratch.candidates = carver.take<Candidate>(plan.layout.anchors);
+  scratch.kept = carver.take<uint32_t>(plan.kept_capacity);
+  scratch.detections = carver.take<Detection>(size_t{plan.layout.images} * plan.kept_capacity);
+  return scratch;
+}
+
+void Workspace::Free::operator()(std::byte* blob) const {
+  ::operator delete(blob, std::align_val_t{Carver::kAlignment});
+}
+
+Result<Workspace> Workspace::create(const Plan& plan) {
+  Carver measure(nullptr);
+  carve(measure, plan);
+  Workspace workspace;
+  workspace.bytes_ = measure.used();
+  workspace.blob_.reset(static_cast<std::byte*>(::operator new(
+      workspace.bytes_ + 1, std::align_val_t{Carver::kAlignment}, std::nothrow)));
+  if (workspace.blob_ == nullptr)
+    return fail(ErrorKind::kNoResource, std::to_string(workspace.bytes_) + " bytes of memory",
+                "none", "lower max-detections");
+  Carver carver(workspace.blob_.get());
+  workspace.scratch_ = carve(carver, plan);
+  return workspace;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The memory that a frame needs, in one blob that carve() hands out: the only list of buffers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "core/box.h"
+#include "core/plan.h"
+#include "core/result.h"
+
+namespace keepbox {
+
+/// Hands out aligned parts of a blob. With a null base it only measures.
+class Carver {
+ public:
+  static constexpr size_t kAlignment = 64;
+
+  explicit Carver(std::byte* base) : base_(base) {}
+
+  template <class T>
+  std::span<T> take(size_t count) {
+    used_ = (used_ + kAlignment - 1) / kAlignment * kAlignment;
+    T* first = base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + used_);
+    used_ += count * sizeof(T);
+    return {first, base_ == nullptr ? 0 : count};
+  }
+
+  size_t used() const { return used_; }
+
+ private:
+  std::byte* base_;
+  size_t used_ = 0;
+};
+
+/// The buffers of one run. Contents are undefined between frames but for `detections`.
+struct Scratch {
+  std::span<Candidate> candidates;   // anchors: one image's, refilled for each
+  std::span<uint32_t> kept;          // kept_capacity: indices into candidates
+  std::span<Detection> detections;   // images x kept_capacity
+};
+
+/// Lists the buffers that a plan needs.
+Scratch carve(Carver& carver, const Plan& plan);
+
+/// Owns the blob of one Processor.
+class Workspace {
+ public:
+  /// kNoResource when the memory is not to be had.
+  static Result<Workspace> create(const Plan& plan);
+
+  const Scratch& scratch() const { return scratch_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* blob) const;
+  };
+  std::unique_ptr<std::byte, Free> blob_;
+  size_t bytes_ = 0;
+  Scratch scratch_;
+};
+
+}  // namespace keepbox

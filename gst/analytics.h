@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Between boxes and GStreamer's analytics metas, both ways.
+#pragma once
+
+#include <gst/analytics/analytics.h>
+#include <gst/gst.h>
+
+#include <optional>
+#include <vector>
+
+#include "core/box.h"
+#include "core/letterbox.h"
+
+namespace keepbox {
+
+/// A box on a video frame, ours or another decoder's.
+struct FrameBox {
+  Box box;         // pixels of the frame; whole numbers when only GstAnalyticsODMtd has it
+  float score = 0;
+  float angle = 0;  // radians
+  GQuark label = 0;
+  std::optional<uint32_t> class_id;  // as the model numbers it; foreign decoders do not say
+  std::optional<uint32_t> anchor;
+  guint od_id = 0;                      // of its GstAnalyticsODMtd; set by reading
+  std::optional<guint64> tracking_id{};  // from a GstAnalyticsTrackingMtd related to it
+};
+
+/// What to write beside GstAnalyticsODMtd.
+struct AttachOptions {
+  bool classes = false;  // a GstAnalyticsClsMtd related to each box
+  bool regions = false;  // a GstVideoRegionOfInterestMeta with the same id
+  Size frame;            // for the normalised coordinates of regions
+};
+
+/// Attaches boxes: always a relation meta, sized for them up front; a GstAnalyticsODMtd each,
+/// edges rounded to pixels and at least one pixel apart; and the float boxes beside.
+/// @return ids of the GstAnalyticsODMtd in the order of `boxes`.
+void attach_boxes(GstBuffer* buffer, std::span<const FrameBox> boxes, const AttachOptions& options,
+                  std::vector<guint>* od_ids = nullptr);
+
+/// All boxes of a buffer in the order of their ids, whichever decoder wrote them.
+/// @return false when the buffer has no relation meta.
+bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out);
+
+}  // namespace keepbox

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Registers the GEnum types.
+#include "gst/enums.h"
+
+#include <string_view>
+#include <vector>
+
+#include "core/backend.h"
+#include "core/detector.h"
+
+namespace keepbox {
+namespace {
+
+struct Value {
+  int value;
+  std::string_view nick;
+  std::string_view summary;
+};
+
+/// GObject keeps pointers to the table and its strings: both live as long as the process.
+GType register_enum(const char* name, const std::vector<Value>& values) {
+  auto* table = g_new0(GEnumValue, values.size() + 1);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::string nick(values[i].nick), summary(values[i].summary);
+    table[i] = {values[i].value, g_intern_string(summary.c_str()), g_intern_string(nick.c_str())};
+  }
+  return g_enum_register_static(name, table);
+}
+
+template <class Row>
+std::vector<Value> rows(std::span<const Row> table, std::string_view Row::*summary,
+                        const char* automatic) {
+  std::vector<Value> values;
+  if (automatic != nullptr) values.push_back({0, "auto", automatic});
+  for (const Row& row : table)
+    values.push_back({static_cast<int>(values.size()), row.name, row.*summary});
+  return values;
+}
+
+}  // namespace
+
+GType detector_type() {
+  static const GType type = register_enum(
+      "KeepboxDetector",
+      rows(detectors(), &DetectorSpec::summary,
+           "Recognised from the tensors' ids, or from their shapes where those are unambiguous"));
+  return type;
+}
+
+GType contract_type() {
+  static const GType type =
+      register_enum("KeepboxNmsContract", rows(contracts(), &NmsContract::summary, nullptr));
+  return type;
+}
+
+GType backend_type() {
+  static const GType type = register_enum(
+      "KeepboxBackend",
+      rows(backends(), &Backend::name, "The fastest that can read the tensors where they are"));
+  return type;
+}
+
+GType nms_method_type() {
+  static const GType type = register_enum(
+      "KeepboxNmsMethod",
+      {{static_cast<int>(NmsMethod::kAuto), "auto",
+        "Greedy, or none for end-to-end models that did it themselves"},
+       {static_cast<int>(NmsMethod::kGreedy), "greedy",
+        "Exact greedy suppression by a better box that was kept"},
+       {static_cast<int>(NmsMethod::kNone), "none", "Every box above the threshold is kept"}});
+  return type;
+}
+
+GType resize_mode_type() {
+  static const GType type = register_enum(
+      "KeepboxResizeMode",
+      {{static_cast<int>(ResizeMode::kStretch), "stretch", "Each axis scaled on its own"},
+       {static_cast<int>(ResizeMode::kLetterboxCenter), "letterbox-center",
+        "Aspect ratio kept, padded on both sides as videoconvertscale add-borders does"},
+       {static_cast<int>(ResizeMode::kLetterboxTopLeft), "letterbox-topleft",
+        "Aspect ratio kept, padded at the right or at the bottom"}});
+  return type;
+}
+
+GType units_type() {
+  static const GType type = register_enum(
+      "KeepboxBoxUnits",
+      {{static_cast<int>(Units::kAuto), "auto", "Seen from the first frame's numbers"},
+       {static_cast<int>(Units::kPixels), "pixels", "Pixels of the model's input"},
+       {static_cast<int>(Units::kNormalized), "normalized",
+        "Fractions of the model's input, 0 to 1"}});
+  return type;
+}
+
+GType on_mismatch_type() {
+  static const GType type = register_enum(
+      "KeepboxOnMismatch",
+      {{static_cast<int>(OnMismatch::kError), "error", "An element error stops the stream"},
+       {static_cast<int>(OnMismatch::kWarn), "warn",
+        "An element warning, once for each cause; the frame goes on without boxes"},
+       {static_cast<int>(OnMismatch::kPass), "pass", "The frame goes on without boxes"}});
+  return type;
+}
+
+std::string nick_of(GType type, int value) {
+  auto* enums = static_cast<GEnumClass*>(g_type_class_ref(type));
+  const GEnumValue* found = g_enum_get_value(enums, value);
+  std::string nick = found != nullptr ? found->value_nick : "";
+  g_type_class_unref(enums);
+  return nick;
+}
+
+}  // namespace keepbox

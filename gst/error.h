@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The one place where a core Error becomes an element message.
+#pragma once
+
+#include <gst/gst.h>
+
+#include "core/result.h"
+
+namespace keepbox {
+
+/// Posts an element error (the stream is to stop) and logs it.
+void post_error(GstElement* element, const Error& error);
+
+/// Posts an element warning (the stream goes on) and logs it.
+void post_warning(GstElement* element, const Error& error);
+
+/// An error of this element's own environment: a file, a folder.
+std::unexpected<Error> file_error(std::string expected, std::string found, std::string hint);
+
+}  // namespace keepbox

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Names of classes, as GQuarks, and lists of classes as users write them.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+
+namespace keepbox {
+
+/// The names of a label file: one a line in UTF-8, the first for class 0.
+class Labels {
+ public:
+  /// No names: every class is "class-N".
+  Labels() = default;
+
+  /// Errors name the file and what is wrong: missing, unreadable, empty, not UTF-8.
+  static Result<Labels> load(const char* path);
+
+  /// The name of a class; "class-N" for one beyond the file or with an empty line.
+  GQuark quark(uint32_t class_id) const;
+
+  /// A class by its name, or by its number. kInvalid when it is neither.
+  Result<uint32_t> class_of(std::string_view text) const;
+
+  /// "person,2,car" to class ids. @param property for the error's hint.
+  Result<std::vector<uint32_t>> classes_of(std::string_view text, const char* property) const;
+
+  /// "person:0.5,2:0.3" to class ids with thresholds.
+  Result<std::vector<std::pair<uint32_t, float>>> thresholds_of(std::string_view text,
+                                                               const char* property) const;
+
+  uint32_t size() const { return static_cast<uint32_t>(names_.size()); }
+
+ private:
+  std::vector<std::string> names_;
+  mutable std::vector<GQuark> quarks_;  // made when first asked for
+};
+
+}  // namespace keepbox

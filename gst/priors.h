@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Prior boxes from a text file.
+#pragma once
+
+#include <vector>
+
+#include "core/plan.h"
+#include "core/result.h"
+
+namespace keepbox {
+
+/// Reads numbers separated by white space: N lines of cy cx h w, or four lines with all cy, all
+/// cx, all h, all w, in fractions of the model's input.
+Result<std::vector<Prior>> load_priors(const char* path);
+
+}  // namespace keepbox

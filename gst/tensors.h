@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Between GstTensorMeta and TensorView.
+#pragma once
+
+#include <gst/analytics/analytics.h>
+#include <gst/gst.h>
+
+#include <array>
+#include <optional>
+#include <span>
+
+#include "core/tensor.h"
+
+namespace keepbox {
+
+/// All tensors of a buffer, mapped for reading while this lives. A buffer may carry several
+/// GstTensorMeta; tensors of a type that core does not know are left out.
+class FrameTensors {
+ public:
+  static constexpr size_t kMost = 32;
+
+  FrameTensors() = default;
+  FrameTensors(const FrameTensors&) = delete;
+  FrameTensors& operator=(const FrameTensors&) = delete;
+  ~FrameTensors();
+
+  /// @param buffer must outlive this. kTruncated when a tensor has no data that can be mapped.
+  Status map(GstBuffer* buffer);
+
+  std::span<const TensorView> views() const { return {views_.data(), count_}; }
+
+ private:
+  struct Mapping {
+    GstBuffer* buffer;
+    GstMapInfo info;
+  };
+  Status map_one(const GstTensor& tensor);
+
+  std::array<TensorView, kMost> views_;
+  std::array<Mapping, kMost> mappings_;
+  size_t count_ = 0;
+};
+
+std::optional<DataType> to_data_type(GstTensorDataType type);
+GstTensorDataType to_gst(DataType type);
+
+/// Adds a GstTensorMeta of one tensor, beside any that the buffer has.
+/// @param data transfer full; its size is that of the shape.
+void add_tensor(GstBuffer* buffer, const char* id, DataType type, const Shape& shape,
+                GstTensorDimOrder order, GstBuffer* data);
+
+/// Copies tensor metas that `gst_buffer_copy()` left behind, as it does before GStreamer 1.27.
+void keep_tensors(GstBuffer* copy, GstBuffer* original);
+
+/// Sink caps of an element that reads tensors: any video, and from GStreamer 1.28 on the tensor
+/// groups of the known detectors, by which tensordecodebin finds it. Transfer full.
+GstCaps* tensor_sink_caps();
+
+}  // namespace keepbox

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Drawn shapes: scenes for the demo's detector, and a score of what it finds in them.
+
+Shared by train_shapes.py, which trains the detector on these scenes, and make_clip.py, which draws
+the demo's clip.  It needs numpy and OpenCV alone.
+
+Boxes are rows [class, x1, y1, x2, y2] in pixels, the far edges not included.
+"""
+import math
+
+import cv2
+import numpy as np
+
+CLASSES = ("circle", "square", "triangle", "star", "cross", "ring")
+SIZE = 320                # side of the detector's square input, in pixels
+MAX_TURN = 0.35           # the largest rotation of a scene's shapes, in radians
+RING_HOLE = 0.6           # radius of a ring's hole, as a part of its own
+HIDDEN = 0.45             # an object whose box is covered this far is no longer one to find
+SUBPIXEL_BITS = 4         # OpenCV's fixed-point coordinates: 1/16 pixel
+
+
+def polygon(kind):
+    """Corners of a shape that has any, on the scale of a unit radius."""
+    if kind == "square":
+        corners = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
+    elif kind == "triangle":
+        corners = [(0, -1), (0.9, 0.8), (-0.9, 0.8)]
+    elif kind == "star":
+        corners = []
+        for i in range(10):
+            radius = (1, 0.42)[i % 2]
+            corners.append((radius * math.sin(math.pi * i / 5),
+                            -radius * math.cos(math.pi * i / 5)))
+    elif kind == "cross":
+        t = 0.33
+        corners = [(-t, -1), (t, -1), (t, -t), (1, -t), (1, t), (t, t),
+                   (t, 1), (-t, 1), (-t, t), (-1, t), (-1, -t), (-t, -t)]
+    else:
+        raise ValueError(f"{kind} has no corners")
+    return np.array(corners, np.float64)
+
+
+def shape_mask(kind, width, height, x, y, rx, ry, turn=0.0):
+    """Coverage of one shape, 0..255, on a picture of width x height pixels.
+
+    x, y: the centre; rx, ry: the radii; turn: the rotation in radians (circles and rings have
+    none).
+    """
+    mask = np.zeros((height, width), np.uint8)
+    unit = 1 << SUBPIXEL_BITS
+    if kind in ("circle", "ring"):
+        centre = (int(x * unit), int(y * unit))
+        rings = [(1.0, 255), (RING_HOLE, 0)] if kind == "ring" else [(1.0, 255)]
+        for part, value in rings:
+            axes = (int(rx * part * unit), int(ry * part * unit))
+            cv2.ellipse(mask, centre, axes, 0, 0, 360, value, -1, cv2.LINE_AA, SUBPIXEL_BITS)
+    else:
+        cos, sin = math.cos(turn), math.sin(turn)
+        rotation = np.array([[cos, -sin], [sin, cos]])
+        corners = (polygon(kind) * [rx, ry]) @ rotation.T + [x, y]
+        cv2.fillPoly(mask, [np.round(corners * unit).astype(np.int32)], 255, cv2.LINE_AA,
+                     SUBPIXEL_BITS)
+    return mask
+
+
+def mask_box(mask):
+    """The box x1, y1, x2, y2 around a mask's visible pixels, and their number."""
+    ys, xs = np.nonzero(mask > 127)
+    if len(xs) == 0:
+        return None, 0
+    return (int(xs.min()), int(ys.min()), int(xs.max()) + 1, int(ys.max()) + 1), len(xs)
+
+
+def covered(box, mask):
+    """The part of a box, 0..1, that a mask covers."""
+    x1, y1, x2, y2 = box
+    return float((mask[y1:y2, x1:x2] > 127).mean())
+
+
+def random_colour(rng):
+    """Any colour."""
+    return rng.integers(0, 256, 3)
+
+
+def draw_background(rng, size):
+    """A plain, patched, dark, graded or scribbled picture."""
+    kind = rng.integers(5)
+    if kind == 0:
+        return np.full((size, size, 3), random_colour(rng), np.uint8)
+    if kind == 1:
+        rows, columns = rng.integers(2, 24), rng.integers(2, 24)
+        patches = rng.integers(0, 256, (rows, columns, 3), dtype=np.uint8)
+        how = int(rng.choice([cv2.INTER_NEAREST, cv2.INTER_CUBIC]))
+        return cv2.resize(patches, (size, size), interpolation=how)
+    if kind == 2:
+        return np.full((size, size, 3), rng.integers(0, 40), np.uint8)
+    if kind == 3:
+        ramp = np.linspace(0, 1, size)[:, None, None]
+        if rng.random() >= 0.5:
+            ramp = ramp.transpose(1, 0, 2)
+        image = ramp * random_colour(rng) + (1 - ramp) * random_colour(rng)
+        return (image + np.zeros((size, size, 3))).astype(np.uint8)
+    image = np.full((size, size, 3), random_colour(rng), np.uint8)
+    for _ in range(rng.integers(5, 30)):
+        x1, y1, x2, y2 = (int(v) for v in rng.integers(0, size, 4))
+        colour = [int(v) for v in random_colour(rng)]
+        cv2.line(image, (x1, y1), (x2, y2), colour, int(rng.integers(1, 4)))
+    return image
+
+
+def paint(image, mask, colour):
+    """The picture with a colour laid over it where the mask says."""
+    alpha = mask[..., None] / 255.0
+    return (image * (1 - alpha) + np.asarray(colour) * alpha).astype(np.uint8)
+
+
+def add_object(rng, image, boxes):
+    """One random shape drawn on top; returns the picture and the boxes still to be found."""
+    size = image.shape[0]
+    index = int(rng.integers(len(CLASSES)))
+    kind = CLASSES[index]
+    radius = math.exp(rng.uniform(math.log(9), math.log(80)))
+    x, y = rng.uniform(radius * 0.6, size - radius * 0.6, 2)
+    aspect = math.exp(rng.uniform(-0.25, 0.25))
+    turn = 0.0 if kind in ("circle", "ring") else rng.uniform(-MAX_TURN, MAX_TURN)
+    colour = random_colour(rng)
+    at_x, at_y = (int(min(max(v, 0), size - 1)) for v in (x, y))
+    if np.abs(image[at_y, at_x].astype(int) - colour).sum() < 150:
+        colour = (colour + 128) % 256
+    mask = shape_mask(kind, size, size, x, y, radius * aspect, radius / aspect, turn)
+    box, pixels = mask_box(mask)
+    if pixels < 40:
+        return image, boxes
+    boxes = [b for b in boxes if covered(b[1:], mask) < HIDDEN]
+    return paint(image, mask, colour), boxes + [(index, *box)]
+
+
+def degrade(rng, image):
+    """Noise, blur and JPEG compression, each on a part of the scenes."""
+    if rng.random() < 0.6:
+        noise = rng.normal(0, rng.uniform(2, 18), image.shape)
+        image = np.clip(image + noise, 0, 255).astype(np.uint8)
+    if rng.random() < 0.3:
+        image = cv2.GaussianBlur(image, (3, 3), 0)
+    if rng.random() < 0.3:
+        quality = [cv2.IMWRITE_JPEG_QUALITY, int(rng.integers(30, 95))]
+        image = cv2.imdecode(cv2.imencode(".jpg", image, quality)[1], cv2.IMREAD_COLOR)
+    return image
+
+
+def draw_scene(rng, size=SIZE, count=None):
+    """One random scene: a picture, size x size x 3 uint8 RGB, and its boxes as a float32 array."""
+    image, boxes = draw_background(rng, size), []
+    for _ in range(rng.integers(1, 12) if count is None else count):
+        image, boxes = add_object(rng, image, boxes)
+    return degrade(rng, image), np.array(boxes, np.float32).reshape(-1, 5)
+
+
+def iou(box, boxes):
+    """Intersection over union of one box with each of the others; rows x1, y1, x2, y2."""
+    low = np.maximum(box[:2], boxes[:, :2])
+    high = np.minimum(box[2:], boxes[:, 2:])
+    both = np.clip(high - low, 0, None).prod(1)
+    either = (box[2:] - box[:2]).prod() + (boxes[:, 2:] - boxes[:, :2]).prod(1) - both
+    return both / np.maximum(either, 1e-9)
+
+
+def decode(output, score_threshold=0.4, iou_threshold=0.45):
+    """Detections in one output of the detector (4 + classes, points), after NMS in each class.
+
+    Returns rows [class, x1, y1, x2, y2] in input pixels and their scores, best first.
+    """
+    classes, scores = output[4:].argmax(0), output[4:].max(0)
+    chosen = np.flatnonzero(scores > score_threshold)
+    chosen = chosen[np.argsort(-scores[chosen], kind="stable")]
+    centre, extent = output[:2, chosen].T, output[2:4, chosen].T
+    rows = np.concatenate([classes[chosen, None], centre - extent / 2, centre + extent / 2], 1)
+    kept = []
+    for i, row in enumerate(rows):
+        same = [k for k in kept if rows[k, 0] == row[0]]
+        if not same or iou(row[1:], rows[same, 1:]).max() <= iou_threshold:
+            kept.append(i)
+    return rows[kept], scores[chosen[kept]]
+
+
+def match(found, truth, iou_threshold=0.5):
+    """Numbers of true and false detections and of objects missed, for one picture."""
+    used = set()
+    for row in found:
+        overlaps = iou(row[1:], truth[:, 1:]) if len(truth) else []
+        free = [(overlap, j) for j, overlap in enumerate(overlaps)
+                if j not in used and truth[j, 0] == row[0]]
+        best = max(free, default=(0, -1))
+        if best[0] > iou_threshold:
+            used.add(best[1])
+    return len(used), len(found) - len(used), len(truth) - len(used)
+
+
+def draw_boxes(image, found, scale=1.0):
+    """A copy of a picture with the detections and their names drawn on it."""
+    image = image.copy()
+    for row in found:
+        x1, y1, x2, y2 = (int(round(float(v))) for v in row[1:])
+        white = (255, 255, 255)
+        cv2.rectangle(image, (x1, y1), (x2, y2), white, max(1, round(scale)))
+        cv2.putText(image, CLASSES[int(row[0])], (x1, max(int(12 * scale), y1 - 3)),
+                    cv2.FONT_HERSHEY_SIMPLEX, 0.35 * scale, white, max(1, round(scale)),
+                    cv2.LINE_AA)
+    return image
