@@ -83,6 +83,9 @@ KB_HD constexpr float area(Box b, const NmsContract& contract) {
   return extent(b.x1, b.x2, contract) * extent(b.y1, b.y2, contract);
 }
 
+/// Negative when one axis is inverted, as OpenCV computes it.
+KB_HD constexpr float signed_area(Box b) { return (b.x2 - b.x1) * (b.y2 - b.y1); }
+
 /// Do two finite boxes overlap by more than the threshold? IoU is intersection / union, divided:
 /// a comparison by product decides otherwise at the threshold. 0 / 0 is no overlap.
 KB_HD constexpr bool overlaps(Box a, Box b, float threshold, const NmsContract& contract) {
@@ -92,7 +95,7 @@ KB_HD constexpr bool overlaps(Box a, Box b, float threshold, const NmsContract& 
   const float height = extent(a.y1 > b.y1 ? a.y1 : b.y1, a.y2 < b.y2 ? a.y2 : b.y2, contract);
   const float common = width * height;
   const float both = (area(a, contract) + area(b, contract)) - common;
-  if (contract.empty_overlap && both == 0.0f) return true;
+  if (contract.empty_overlap && signed_area(a) + signed_area(b) <= 0.0f) return true;
   const float iou = common / both;
   return contract.iou_inclusive ? iou >= threshold : iou > threshold;
 }

@@ -24,7 +24,7 @@ struct NmsContract {
   bool iou_inclusive = false;    // suppress an IoU equal to the threshold
   bool plus_one = false;         // a box from x1 to x2 is x2 - x1 + 1 pixels wide
   bool reorder_corners = false;  // x1 > x2 means the same box as x2 > x1
-  bool empty_overlap = false;    // two boxes without area overlap wholly
+  bool empty_overlap = false;    // two boxes without area between them overlap wholly
   bool per_class_limit = false;  // max-detections counts for each class on its own
   bool class_agnostic = false;   // boxes of different classes suppress each other
 };

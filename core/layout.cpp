@@ -355,9 +355,20 @@ uint32_t grid_cells(Size input, const DetectorSpec& spec) {
 
 Size square_input(uint32_t anchors, const DetectorSpec& spec) {
   constexpr uint32_t kStep = 32, kLargest = 8192;
+  if (anchors == 0) return {};
   for (uint32_t side = kStep; side <= kLargest; side += kStep)
     if (uint64_t{grid_cells({side, side}, spec)} * spec.anchors_per_cell == anchors)
       return {side, side};
+  return {};
+}
+
+Size likely_input(const Shape& shape) {
+  for (const size_t dim : shape.dims())
+    for (const DetectorSpec& spec : detectors())
+      if (const Size size = square_input(static_cast<uint32_t>(std::min<size_t>(dim, UINT32_MAX)),
+                                         spec);
+          size.width != 0)
+        return size;
   return {};
 }
 

@@ -64,4 +64,7 @@ uint32_t grid_cells(Size input, const DetectorSpec& spec);
 /// The square input with that many anchors, or 0 x 0.
 Size square_input(uint32_t anchors, const DetectorSpec& spec);
 
+/// The square input that a known detector's tensor of this shape belongs to, or 0 x 0.
+Size likely_input(const Shape& shape);
+
 }  // namespace keepbox

@@ -83,19 +83,28 @@ GQuark related_label(GstAnalyticsRelationMeta* meta, guint od_id) {
              : gst_analytics_cls_mtd_get_quark(as_class, 0);
 }
 
-std::optional<guint64> tracking_of(GstAnalyticsRelationMeta* meta, guint od_id) {
+void add_tracking(GstAnalyticsRelationMeta* meta, const FrameBox& box, guint od_id) {
+  GstAnalyticsTrackingMtd tracking;
+  gst_analytics_relation_meta_add_tracking_mtd(meta, *box.tracking_id, box.tracked_since,
+                                               &tracking);
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, od_id,
+                                           tracking.id);
+}
+
+void read_tracking(GstAnalyticsRelationMeta* meta, FrameBox& box) {
   GstAnalyticsMtd found;
   gpointer state = nullptr;
   guint64 id = 0;
   GstClockTime first = 0, last = 0;
   gboolean lost = FALSE;
-  if (gst_analytics_relation_meta_get_direct_related(
-          meta, od_id, GST_ANALYTICS_REL_TYPE_ANY, gst_analytics_tracking_mtd_get_mtd_type(),
-          &state, &found) &&
-      gst_analytics_tracking_mtd_get_info(reinterpret_cast<GstAnalyticsTrackingMtd*>(&found), &id,
-                                          &first, &last, &lost))
-    return id;
-  return std::nullopt;
+  if (!gst_analytics_relation_meta_get_direct_related(
+          meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY, gst_analytics_tracking_mtd_get_mtd_type(),
+          &state, &found) ||
+      !gst_analytics_tracking_mtd_get_info(reinterpret_cast<GstAnalyticsTrackingMtd*>(&found), &id,
+                                           &first, &last, &lost))
+    return;
+  box.tracking_id = id;
+  box.tracked_since = first;
 }
 
 FrameBox read_od(const GstAnalyticsODMtd& od) {
@@ -118,19 +127,20 @@ bool has_any(GstAnalyticsRelationMeta* meta, GstAnalyticsMtdType type) {
 
 }  // namespace
 
-void attach_boxes(GstBuffer* buffer, std::span<const FrameBox> boxes, const AttachOptions& options,
-                  std::vector<guint>* od_ids) {
-  GstAnalyticsRelationMeta* meta =
-      relation_meta_for(buffer, boxes.size() * (options.classes ? 2 : 1));
+void attach_boxes(GstBuffer* buffer, std::span<const FrameBox> boxes,
+                  const AttachOptions& options) {
+  const bool tracked = std::ranges::any_of(
+      boxes, [](const FrameBox& box) { return box.tracking_id.has_value(); });
+  GstAnalyticsRelationMeta* meta = relation_meta_for(
+      buffer, boxes.size() * (1u + (options.classes ? 1u : 0u) + (tracked ? 1u : 0u)));
   std::vector<BoxRecord> records;
   records.reserve(boxes.size());
-  if (od_ids != nullptr) od_ids->clear();
   for (const FrameBox& box : boxes) {
     const Pixels at = rounded(box.box);
     const guint od_id = add_od(meta, box, at);
     if (options.classes) add_class(meta, box, od_id);
     if (options.regions) add_region(buffer, box, at, od_id, options.frame);
-    if (od_ids != nullptr) od_ids->push_back(od_id);
+    if (box.tracking_id) add_tracking(meta, box, od_id);
     if (box.class_id && box.anchor)
       records.push_back({od_id, *box.class_id, *box.anchor, box.score, box.box.x1, box.box.y1,
                          box.box.x2, box.box.y2, box.angle});
@@ -155,10 +165,17 @@ bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out) {
       box.anchor = record->anchor;
     }
     if (box.label == 0) box.label = related_label(meta, od.id);
-    if (tracked) box.tracking_id = tracking_of(meta, od.id);
+    if (tracked) read_tracking(meta, box);
     out.push_back(box);
   }
   return true;
+}
+
+AttachOptions options_of(GstBuffer* buffer, Size frame) {
+  GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
+  return {.classes = meta != nullptr && has_any(meta, gst_analytics_cls_mtd_get_mtd_type()),
+          .regions = gst_buffer_get_meta(buffer, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) != nullptr,
+          .frame = frame};
 }
 
 }  // namespace keepbox

@@ -23,6 +23,7 @@ struct FrameBox {
   std::optional<uint32_t> anchor;
   guint od_id = 0;                      // of its GstAnalyticsODMtd; set by reading
   std::optional<guint64> tracking_id{};  // from a GstAnalyticsTrackingMtd related to it
+  GstClockTime tracked_since = GST_CLOCK_TIME_NONE;
 };
 
 /// What to write beside GstAnalyticsODMtd.
@@ -33,13 +34,16 @@ struct AttachOptions {
 };
 
 /// Attaches boxes: always a relation meta, sized for them up front; a GstAnalyticsODMtd each,
-/// edges rounded to pixels and at least one pixel apart; and the float boxes beside.
-/// @return ids of the GstAnalyticsODMtd in the order of `boxes`.
-void attach_boxes(GstBuffer* buffer, std::span<const FrameBox> boxes, const AttachOptions& options,
-                  std::vector<guint>* od_ids = nullptr);
+/// edges rounded to pixels and at least one pixel apart; a GstAnalyticsTrackingMtd for those with
+/// a tracking id; and the float boxes beside. Adds to a relation meta that is there already.
+void attach_boxes(GstBuffer* buffer, std::span<const FrameBox> boxes,
+                  const AttachOptions& options);
 
 /// All boxes of a buffer in the order of their ids, whichever decoder wrote them.
 /// @return false when the buffer has no relation meta.
 bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out);
+
+/// Which optional metas a buffer's boxes have, so that a copy can have them too.
+AttachOptions options_of(GstBuffer* buffer, Size frame);
 
 }  // namespace keepbox

@@ -210,14 +210,6 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   return status ? GST_FLOW_OK : report(self, status.error());
 }
 
-GstFlowReturn prepare_output_buffer(GstBaseTransform*, GstBuffer* input, GstBuffer** output) {
-  *output = input;
-  if (gst_buffer_is_writable(input)) return GST_FLOW_OK;
-  *output = gst_buffer_copy(input);
-  keep_tensors(*output, input);
-  return GST_FLOW_OK;
-}
-
 void before_transform(GstBaseTransform* base, GstBuffer* buffer) {
   const GstClockTime time =
       gst_segment_to_stream_time(&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
@@ -350,7 +342,7 @@ static void gst_box_decode_class_init(GstBoxDecodeClass* klass) {
   transform->set_caps = set_caps;
   transform->query = query;
   transform->before_transform = before_transform;
-  transform->prepare_output_buffer = prepare_output_buffer;
+  transform->prepare_output_buffer = writable_with_tensors;
   transform->transform_ip = transform_ip;
   transform->passthrough_on_same_caps = FALSE;
   for (GType type : {detector_type(), contract_type(), backend_type(), nms_method_type(),

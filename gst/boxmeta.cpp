@@ -41,8 +41,10 @@ void scale(std::span<BoxRecord> boxes, const GstVideoMetaTransform& change) {
 
 gboolean transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer data);
 
+// Looked up first: an application that links this code beside the plugin shares its types.
 GType api_type() {
   static const GType type = [] {
+    if (const GType there = g_type_from_name("KeepboxBoxMetaAPI")) return there;
     static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_ORIENTATION_STR,
                                   GST_META_TAG_VIDEO_SIZE_STR, nullptr};
     return gst_meta_api_type_register("KeepboxBoxMetaAPI", tags);
@@ -51,8 +53,12 @@ GType api_type() {
 }
 
 const GstMetaInfo* info() {
-  static const GstMetaInfo* registered =
-      gst_meta_register(api_type(), "KeepboxBoxMeta", sizeof(BoxMeta), init, release, transform);
+  static const GstMetaInfo* registered = [] {
+    const GstMetaInfo* there = gst_meta_get_info("KeepboxBoxMeta");
+    return there != nullptr ? there
+                            : gst_meta_register(api_type(), "KeepboxBoxMeta", sizeof(BoxMeta), init,
+                                                release, transform);
+  }();
   return registered;
 }
 

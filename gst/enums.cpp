@@ -7,6 +7,7 @@
 
 #include "core/backend.h"
 #include "core/detector.h"
+#include "gst/boxwriter.h"
 
 namespace keepbox {
 namespace {
@@ -99,6 +100,21 @@ GType on_mismatch_type() {
        {static_cast<int>(OnMismatch::kWarn), "warn",
         "An element warning, once for each cause; the frame goes on without boxes"},
        {static_cast<int>(OnMismatch::kPass), "pass", "The frame goes on without boxes"}});
+  return type;
+}
+
+GType box_format_type() {
+  static const GType type = register_enum(
+      "KeepboxBoxFormat",
+      {{static_cast<int>(BoxFormat::kJsonl), "jsonl",
+        "A JSON object a frame and line, as DL Streamer's gvametaconvert writes it"},
+       {static_cast<int>(BoxFormat::kCoco), "coco",
+        "An array of COCO results, as pycocotools loads it"},
+       {static_cast<int>(BoxFormat::kMot), "mot",
+        "Lines of MOTChallenge; frames count from 1, the pixels of boxes from 0"},
+       {static_cast<int>(BoxFormat::kKitti), "kitti",
+        "Lines of KITTI object results, a file a frame"},
+       {static_cast<int>(BoxFormat::kCsv), "csv", "A header and a line a box"}});
   return type;
 }
 

@@ -20,6 +20,7 @@ GType nms_method_type();   // NmsMethod
 GType resize_mode_type();  // ResizeMode
 GType units_type();        // Units
 GType on_mismatch_type();  // OnMismatch
+GType box_format_type();   // BoxFormat
 
 /// The nick of a value: what users type.
 std::string nick_of(GType type, int value);

@@ -7,6 +7,12 @@ namespace {
 gboolean init(GstPlugin* plugin) {
   gboolean done = TRUE;
   done &= GST_ELEMENT_REGISTER(boxdecode, plugin);
+  done &= GST_ELEMENT_REGISTER(boxoverlay, plugin);
+  done &= GST_ELEMENT_REGISTER(boxsink, plugin);
+  done &= GST_ELEMENT_REGISTER(framerestore, plugin);
+  done &= GST_ELEMENT_REGISTER(framesave, plugin);
+  done &= GST_ELEMENT_REGISTER(tensorrecord, plugin);
+  done &= GST_ELEMENT_REGISTER(tensorreplay, plugin);
   return done;
 }
 

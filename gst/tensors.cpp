@@ -43,6 +43,18 @@ bool copies_tensors() {
   return major > 1 || minor > 27 || (minor == 27 && micro >= 1);
 }
 
+void copy_tensors(GstBuffer* copy, GstBuffer* original) {
+  gpointer state = nullptr;
+  while (GstMeta* meta =
+             gst_buffer_iterate_meta_filtered(original, &state, gst_tensor_meta_api_get_type())) {
+    auto* from = reinterpret_cast<GstTensorMeta*>(meta);
+    auto** tensors = g_new(GstTensor*, from->num_tensors);
+    for (size_t i = 0; i < from->num_tensors; ++i)
+      tensors[i] = gst_tensor_copy(gst_tensor_meta_get(from, i));
+    gst_tensor_meta_set(add_meta(copy), static_cast<guint>(from->num_tensors), tensors);
+  }
+}
+
 /// "group=(/uniquelist){tensor,...}" for a family with ids, by its first id.
 std::string group_of(const DetectorSpec& spec, size_t alternative) {
   std::string tensors, group;
@@ -65,9 +77,8 @@ FrameTensors::~FrameTensors() {
 }
 
 Status FrameTensors::map_one(const GstTensor& tensor) {
-  const auto type = to_data_type(tensor.data_type);
-  if (!type || tensor.num_dims == 0 || tensor.num_dims > Shape::kMaxRank) return {};
-  TensorView view{.type = *type, .shape = Shape(std::span(tensor.dims, tensor.num_dims))};
+  if (!is_readable(tensor)) return {};
+  TensorView view{.type = *to_data_type(tensor.data_type), .shape = Shape(std::span(tensor.dims, tensor.num_dims))};
   if (tensor.id != 0) view.id = g_quark_to_string(tensor.id);
   if (count_ == kMost)
     return fail(ErrorKind::kUnsupported, "at most " + std::to_string(kMost) + " tensors a frame",
@@ -94,6 +105,11 @@ Status FrameTensors::map(GstBuffer* buffer) {
   return {};
 }
 
+bool is_readable(const GstTensor& tensor) {
+  return to_data_type(tensor.data_type) && tensor.num_dims > 0 &&
+         tensor.num_dims <= Shape::kMaxRank;
+}
+
 std::optional<DataType> to_data_type(GstTensorDataType type) {
   const auto* pair = std::ranges::find(kTypes, type, &TypePair::gst);
   return pair == std::end(kTypes) ? std::nullopt : std::optional(pair->core);
@@ -117,17 +133,12 @@ void add_tensor(GstBuffer* buffer, const char* id, DataType type, const Shape& s
   gst_tensor_meta_set(add_meta(buffer), 1, tensors);
 }
 
-void keep_tensors(GstBuffer* copy, GstBuffer* original) {
-  if (copies_tensors()) return;
-  gpointer state = nullptr;
-  while (GstMeta* meta =
-             gst_buffer_iterate_meta_filtered(original, &state, gst_tensor_meta_api_get_type())) {
-    auto* from = reinterpret_cast<GstTensorMeta*>(meta);
-    auto** tensors = g_new(GstTensor*, from->num_tensors);
-    for (size_t i = 0; i < from->num_tensors; ++i)
-      tensors[i] = gst_tensor_copy(gst_tensor_meta_get(from, i));
-    gst_tensor_meta_set(add_meta(copy), static_cast<guint>(from->num_tensors), tensors);
-  }
+GstFlowReturn writable_with_tensors(GstBaseTransform*, GstBuffer* input, GstBuffer** output) {
+  *output = input;
+  if (gst_buffer_is_writable(input)) return GST_FLOW_OK;
+  *output = gst_buffer_copy(input);
+  if (!copies_tensors()) copy_tensors(*output, input);
+  return GST_FLOW_OK;
 }
 
 GstCaps* tensor_sink_caps() {

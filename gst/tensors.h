@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gst/analytics/analytics.h>
+#include <gst/base/gstbasetransform.h>
 #include <gst/gst.h>
 
 #include <array>
@@ -41,6 +42,9 @@ class FrameTensors {
   size_t count_ = 0;
 };
 
+/// Is it of a type and rank that core knows?
+bool is_readable(const GstTensor& tensor);
+
 std::optional<DataType> to_data_type(GstTensorDataType type);
 GstTensorDataType to_gst(DataType type);
 
@@ -49,8 +53,10 @@ GstTensorDataType to_gst(DataType type);
 void add_tensor(GstBuffer* buffer, const char* id, DataType type, const Shape& shape,
                 GstTensorDimOrder order, GstBuffer* data);
 
-/// Copies tensor metas that `gst_buffer_copy()` left behind, as it does before GStreamer 1.27.
-void keep_tensors(GstBuffer* copy, GstBuffer* original);
+/// For GstBaseTransform's prepare_output_buffer of elements that write in place: the input, or a
+/// copy where others hold it, with the tensor metas that gst_buffer_copy() leaves behind before
+/// GStreamer 1.27.
+GstFlowReturn writable_with_tensors(GstBaseTransform*, GstBuffer* input, GstBuffer** output);
 
 /// Sink caps of an element that reads tensors: any video, and from GStreamer 1.28 on the tensor
 /// groups of the known detectors, by which tensordecodebin finds it. Transfer full.

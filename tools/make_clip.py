@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Draw the demo's clip: shapes that move, bounce and pass over each other.
+"""Draw the demo's clip: shapes that move, bounce off the borders and pass over each other.
 
-The frames are the same for the same options, and the clip's end runs into its beginning, so that
-it can be played round and round.  OpenCV draws; gst-launch-1.0 encodes (VP9 in WebM).
+The frames are the same for the same options, and the last one leads to the first, so that the
+clip can be played round and round.  OpenCV draws; gst-launch-1.0 encodes (VP9 in WebM).
 
-With --measure the clip is decoded and letterboxed by GStreamer as a pipeline would do it, run
-through the detector with onnxruntime, and compared with what was drawn.
+With --measure the clip is decoded and letterboxed by GStreamer as in a pipeline, run through the
+detector with onnxruntime, and compared with what was drawn.
 """
 import argparse
 import dataclasses
@@ -22,10 +22,11 @@ from shapes_scene import (CLASSES, HIDDEN, SIZE, covered, decode, draw_boxes, ma
                           shape_mask)
 
 WIDTH, HEIGHT, FPS = 1280, 720, 25
+SCORES, SHOT_SCORE = (0.4, 0.5, 0.6, 0.7), 0.5
 VISIBLE = 24 * 24         # an object with fewer pixels in the picture is none to find
 
 # Red, green, blue.  Every colour stands out from the dark background and from the others.
-GLOW_LEFT, GLOW_RIGHT = np.array((38.0, 24.0, 72.0)), np.array((8.0, 54.0, 70.0))
+GLOW_LEFT, GLOW_RIGHT = np.array((46.0, 28.0, 88.0)), np.array((8.0, 64.0, 84.0))
 PALETTE = {
     "coral": (255, 107, 107),
     "amber": (255, 190, 60),
@@ -38,48 +39,67 @@ PALETTE = {
 }
 # Kind, colour and radius in pixels, from the back to the front.
 CAST = (
-    ("star", "amber", 140), ("circle", "coral", 120), ("cross", "pink", 116),
-    ("ring", "sky", 100), ("triangle", "mint", 106), ("square", "violet", 92),
+    ("star", "amber", 136), ("circle", "coral", 112), ("cross", "pink", 114),
+    ("ring", "sky", 100), ("triangle", "mint", 104), ("square", "violet", 90),
     ("ring", "cream", 78), ("circle", "lime", 76),
 )
+REACH = 0.3               # part of its radius that an object reaches over the border
+FREE_OVERLAP = 0.1        # part of the smaller of two boxes; only what is more crowds
+TRIES, PASSES = 200, 3    # ways to move that each object tries, and how often all do
 
 
 @dataclasses.dataclass
 class Mover:
-    """An object and how it moves; turns and times are parts of the clip's length."""
+    """An object and how it moves; times are parts of the clip's length."""
     kind: str
     colour: tuple
     radius: float
-    rounds: tuple         # times across the picture and back, horizontally and vertically
-    phase: tuple
+    rounds: np.ndarray    # times across the picture and back, horizontally and vertically
+    phase: np.ndarray
     sway: float           # largest rotation, radians
     sways: int            # times that it sways there and back
     sway_phase: float
 
+    def centre(self, time):
+        """Centres x, y at one time or an array of times of 0..1."""
+        reach = (1 - REACH) * self.radius
+        span = np.array((WIDTH, HEIGHT)) - 2 * reach
+        turns = np.multiply.outer(time, self.rounds) + self.phase
+        return reach + span * (1 - np.abs(2 * (turns % 1.0) - 1))
+
     def at(self, time):
         """Centre, radius and rotation at a time of 0..1."""
-        edge = 0.7 * self.radius    # how near the border its centre turns back: it reaches over
-        x, y = (edge + (length - 2 * edge) * bounce(rounds * time + phase)
-                for length, rounds, phase in zip((WIDTH, HEIGHT), self.rounds, self.phase))
         wave = math.sin(2 * math.pi * (self.sways * time + self.sway_phase))
-        return x, y, self.radius * (1 + 0.04 * wave), self.sway * wave
+        return *self.centre(time), self.radius * (1 + 0.04 * wave), self.sway * wave
 
 
-def bounce(turns):
-    """A triangle wave between 0 and 1."""
-    return 1 - abs(2 * (turns % 1.0) - 1)
+def crowding(mover, others):
+    """How much a mover's box overlaps the others' in the course of the clip."""
+    times, total = np.arange(0, 1, 0.01), 0.0
+    centre = mover.centre(times)
+    for other in others:
+        apart = np.abs(centre - other.centre(times))
+        small = min(mover.radius, other.radius)
+        both = np.clip(mover.radius + other.radius - apart, 0, 2 * small).prod(1)
+        total += np.clip(both / (4 * small * small) - FREE_OVERLAP, 0, None).sum()
+    return total
 
 
 def make_movers(seed):
-    """The cast with seeded ways to move."""
+    """The cast with seeded ways to move that let them meet but seldom hide each other."""
     rng = np.random.default_rng(seed)
-    movers = []
-    for kind, colour, radius in CAST:
-        slow = radius > 100
-        rounds = (1, int(rng.integers(1, 2 if slow else 3)))
-        movers.append(Mover(kind, PALETTE[colour], radius, rounds, tuple(rng.random(2)),
-                            float(rng.uniform(0.15, 0.3)), int(rng.integers(1, 4)),
-                            float(rng.random())))
+
+    def draw(kind, colour, radius):
+        rounds = np.array((1, rng.integers(1, 3)))
+        return Mover(kind, PALETTE[colour], radius, rounds, rng.random(2), rng.uniform(0.15, 0.3),
+                     rng.integers(1, 4), rng.random())
+
+    movers = [draw(*part) for part in CAST]
+    for _ in range(PASSES):
+        for i, part in enumerate(CAST):
+            others = movers[:i] + movers[i + 1:]
+            ways = [movers[i]] + [draw(*part) for _ in range(TRIES)]
+            movers[i] = min(ways, key=lambda way, others=others: crowding(way, others))
     return movers
 
 
@@ -91,7 +111,9 @@ def make_background():
     """
     y, x = np.mgrid[0:HEIGHT, 0:WIDTH].astype(np.float64)
     x, y = (x / (WIDTH - 1))[..., None], (y / (HEIGHT - 1))[..., None]
-    return ((1 - x) * GLOW_LEFT + x * GLOW_RIGHT) * np.sin(np.pi * y) ** 1.5
+    glow = ((1 - x) * GLOW_LEFT + x * GLOW_RIGHT) * np.sin(np.pi * y) ** 1.5
+    dither = np.random.default_rng(0).uniform(-0.5, 0.5, (HEIGHT, WIDTH, 1))
+    return np.clip(glow + dither, 0, None)    # without it the steps of a dark gradient show
 
 
 def draw_frame(background, movers, time):
@@ -123,14 +145,15 @@ def draw_clip(seed, seconds):
         yield draw_frame(background, movers, index / frames)
 
 
-def encode(frames, path, bitrate):
-    """Encode RGB frames as VP9 in WebM."""
+def encode(frames, path, quality):
+    """Encode RGB frames as VP9 in WebM; a quality of 0 is the best, 63 the worst."""
     command = ["gst-launch-1.0", "-q", "fdsrc", "fd=0", "!", "rawvideoparse", "format=rgb",
                f"width={WIDTH}", f"height={HEIGHT}", f"framerate={FPS}/1", "!",
                "videoconvert", "!", "video/x-raw,format=I420,colorimetry=bt709", "!",
-               "vp9enc", f"target-bitrate={bitrate}", "deadline=0", "cpu-used=1", "threads=1",
-               "keyframe-max-dist=125", "lag-in-frames=25", "!", "webmmux", "!",
-               "filesink", f"location={path}"]
+               "vp9enc", "end-usage=cq", f"cq-level={quality}", "target-bitrate=2000000",
+               "deadline=0", "cpu-used=1", "lag-in-frames=25", "auto-alt-ref=true",
+               "keyframe-max-dist=125", "threads=1", "!",
+               "webmmux", "!", "filesink", f"location={path}"]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
         for frame in frames:
             process.stdin.write(frame.tobytes())
@@ -139,12 +162,74 @@ def encode(frames, path, bitrate):
         sys.exit(f"gst-launch-1.0 ended with {process.returncode}")
 
 
-def letterboxed(path):
-    """The clip's frames as the detector gets them: SIZE x SIZE RGB with black borders."""
+def decoded(path, size=None):
+    """The frames of an encoded clip, RGB; with a size, letterboxed into a square of that side."""
+    width, height = (size, size) if size else (WIDTH, HEIGHT)
     command = ["gst-launch-1.0", "-q", "filesrc", f"location={path}", "!", "matroskademux", "!",
                "vp9dec", "!", "videoconvertscale", "add-borders=true", "!",
-               f"video/x-raw,format=RGB,width={SIZE},height={SIZE},pixel-aspect-ratio=1/1", "!",
-               "fdsink", "fd=1"]
+               f"video/x-raw,format=RGB,width={width},height={height},pixel-aspect-ratio=1/1",
+               "!", "fdsink", "fd=1"]
+    rows = (width * 3 + 3) // 4 * 4    # GStreamer pads a row to four bytes
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        while len(data := process.stdout.read(SIZE * SIZE * 3)) == SIZE * SIZE * 3:
-            yield np.frombuffer(data, np.uint8).reshape(SIZE, SIZE, 3)
+        while len(data := process.stdout.read(rows * height)) == rows * height:
+            frame = np.frombuffer(data, np.uint8).reshape(height, rows)[:, :width * 3]
+            yield frame.reshape(height, width, 3)
+    if process.returncode:
+        sys.exit(f"gst-launch-1.0 ended with {process.returncode}")
+
+
+def measure(path, truths, model, shots, iou_threshold):
+    """Print the detector's precision and recall over the clip; write pictures of some frames."""
+    import onnxruntime    # pylint: disable=import-outside-toplevel
+    session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+    scale, border = SIZE / WIDTH, (SIZE - HEIGHT * SIZE / WIDTH) / 2
+    totals = {score: np.zeros(3, int) for score in SCORES}
+    right, count = dict.fromkeys(SCORES, 0), 0
+    large = decoded(path) if shots else None
+    for count, (frame, truth) in enumerate(zip(decoded(path, SIZE), truths, strict=True), 1):
+        planes = frame.transpose(2, 0, 1)[None].astype(np.float32)
+        output = session.run(None, {session.get_inputs()[0].name: planes})[0][0]
+        truth = truth * (1, scale, scale, scale, scale) + (0, 0, border, 0, border)
+        for score in SCORES:
+            found, _ = decode(output, score, iou_threshold)
+            result = match(found, truth)
+            totals[score] += result
+            right[score] += result[1:] == (0, 0)
+        if shots:
+            picture = next(large)
+            if count % FPS == 1:
+                found, _ = decode(output, SHOT_SCORE, iou_threshold)
+                found = (found - (0, 0, border, 0, border)) / (1, scale, scale, scale, scale)
+                shot = draw_boxes(picture, found, 2)
+                cv2.imwrite(str(shots / f"{count - 1:03}.png"), shot[..., ::-1])
+    for score, (true, false, missed) in totals.items():
+        print(f"score > {score}: precision {true / max(1, true + false):.3f}, "
+              f"recall {true / max(1, true + missed):.3f}; "
+              f"all right on {right[score]} of {count} frames")
+
+
+def main():
+    """Make the clip, or measure one."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("clip", type=pathlib.Path, help="the WebM file")
+    parser.add_argument("--seed", type=int, default=17, help="choice of the ways to move")
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--quality", type=int, default=30, help="0 (best) to 63 (default: 30)")
+    parser.add_argument("--measure", type=pathlib.Path, metavar="MODEL",
+                        help="do not make the clip, made before with the same options: run this "
+                             "detector on it")
+    parser.add_argument("--iou", type=float, default=0.45, help="threshold of NMS in --measure")
+    parser.add_argument("--shots", type=pathlib.Path, metavar="FOLDER",
+                        help="with --measure: write a frame of every second with its boxes")
+    args = parser.parse_args()
+    clip = draw_clip(args.seed, args.seconds)
+    if args.measure:
+        if args.shots:
+            args.shots.mkdir(parents=True, exist_ok=True)
+        measure(args.clip, (boxes for _, boxes in clip), args.measure, args.shots, args.iou)
+    else:
+        encode((frame for frame, _ in clip), args.clip, args.quality)
+
+
+if __name__ == "__main__":
+    main()

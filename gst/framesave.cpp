@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// framesave: keeps the full-resolution frame before it is scaled for the model.
+#include <gst/base/gstbasetransform.h>
+
+#include "gst/elements.h"
+#include "gst/framemeta.h"
+
+struct GstFrameSave {
+  GstBaseTransform parent;
+  GstCaps* caps;  // of the frames, owned
+};
+struct GstFrameSaveClass {
+  GstBaseTransformClass parent_class;
+};
+
+GType gst_frame_save_get_type();
+G_DEFINE_TYPE(GstFrameSave, gst_frame_save, GST_TYPE_BASE_TRANSFORM)
+GST_ELEMENT_REGISTER_DEFINE(framesave, "framesave", GST_RANK_NONE, gst_frame_save_get_type())
+
+namespace {
+
+GstFrameSave* cast(gpointer object) { return reinterpret_cast<GstFrameSave*>(object); }
+
+gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
+  gst_caps_replace(&cast(base)->caps, input);
+  return TRUE;
+}
+
+gboolean stop(GstBaseTransform* base) {
+  gst_clear_caps(&cast(base)->caps);
+  return TRUE;
+}
+
+/// Sends a shallow copy on, which holds the frame itself: memory that is shared is copied by
+/// GStreamer before anyone writes to it, so the saved frame stays as it was.
+GstFlowReturn prepare_output_buffer(GstBaseTransform* base, GstBuffer* input, GstBuffer** output) {
+  *output = gst_buffer_copy(input);
+  keepbox::add_saved_frame(*output, input, cast(base)->caps);
+  return GST_FLOW_OK;
+}
+
+GstFlowReturn transform_ip(GstBaseTransform*, GstBuffer*) { return GST_FLOW_OK; }
+
+}  // namespace
+
+static void gst_frame_save_init(GstFrameSave* self) {
+  gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
+}
+
+static void gst_frame_save_class_init(GstFrameSaveClass* klass) {
+  auto* element = GST_ELEMENT_CLASS(klass);
+  auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
+  gst_element_class_set_static_metadata(
+      element, "Frame saver", "Filter/Video",
+      "Keeps each frame as it is, so that framerestore can bring it back after detection on a "
+      "scaled copy",
+      "The keepbox developers");
+  g_autoptr(GstCaps) caps = gst_caps_from_string("video/x-raw(ANY)");
+  gst_element_class_add_pad_template(
+      element, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template(
+      element, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  transform->set_caps = set_caps;
+  transform->stop = stop;
+  transform->prepare_output_buffer = prepare_output_buffer;
+  transform->transform_ip = transform_ip;
+  transform->passthrough_on_same_caps = FALSE;
+}

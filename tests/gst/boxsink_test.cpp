@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// boxsink: what is in the file, when it gets its name, and what happens when it cannot be written.
+#include <fcntl.h>
+#include <gst/check/gstharness.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "gst/analytics.h"
+#include "gst/elements.h"
+
+namespace keepbox {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kCaps = "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1";
+constexpr const char* kCudaCaps =
+    "video/x-raw(memory:CUDAMemory),format=NV12,width=64,height=48,framerate=25/1";
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+size_t files_in(const fs::path& folder) {
+  return static_cast<size_t>(std::distance(fs::directory_iterator(folder), {}));
+}
+
+/// A frame whose memory is never to be mapped.
+GstBuffer* frame(guint index) {
+  GstBuffer* buffer = gst_buffer_new();
+  GST_BUFFER_PTS(buffer) = index * 40 * GST_MSECOND;
+  return buffer;
+}
+
+GstBuffer* with_ours(guint index) {
+  GstBuffer* buffer = frame(index);
+  const FrameBox boxes[] = {{.box = {1.25f, 2.5f, 33.75f, 40},
+                             .score = 0.89016300f,
+                             .label = g_quark_from_string("person"),
+                             .class_id = 0,
+                             .anchor = 99}};
+  attach_boxes(buffer, boxes, {.frame = {64, 48}});
+  return buffer;
+}
+
+/// As a decoder that knows nothing of keepbox leaves it.
+GstBuffer* with_foreign(guint index, const char* label = "dog") {
+  GstBuffer* buffer = frame(index);
+  auto* meta = gst_buffer_add_analytics_relation_meta(buffer);
+  gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string(label), 4, 5, 6, 7, 0.5f,
+                                         nullptr);
+  return buffer;
+}
+
+class BoxSink : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { GST_ELEMENT_REGISTER(boxsink, nullptr); }
+
+  BoxSink() {
+    g_autofree gchar* made = g_dir_make_tmp("keepbox-boxsink-XXXXXX", nullptr);
+    folder_ = made;
+    element_ = gst_element_factory_make("boxsink", nullptr);
+    gst_object_ref_sink(element_);
+    bus_ = gst_bus_new();
+    gst_element_set_bus(element_, bus_);
+  }
+  ~BoxSink() override {
+    stop();
+    gst_object_unref(element_);
+    gst_object_unref(bus_);
+    fs::remove_all(folder_);
+  }
+
+  void set(const char* property, const std::string& value) {
+    gst_util_set_object_arg(G_OBJECT(element_), property, value.c_str());
+  }
+  std::string path(const char* name) const { return folder_ / name; }
+  bool can_start() {
+    while (!message().empty()) {}  // GStreamer adds one of its own to each failed start
+    const auto change = gst_element_set_state(element_, GST_STATE_PAUSED);
+    gst_element_set_state(element_, GST_STATE_NULL);
+    return change != GST_STATE_CHANGE_FAILURE;
+  }
+  void start(const char* caps = kCaps) {
+    harness_ = gst_harness_new_with_element(element_, "sink", nullptr);
+    gst_harness_set_src_caps_str(harness_, caps);
+  }
+  GstFlowReturn push(GstBuffer* buffer) { return gst_harness_push(harness_, buffer); }
+  bool end() { return gst_harness_push_event(harness_, gst_event_new_eos()); }
+  void stop() {
+    if (harness_ != nullptr) gst_harness_teardown(harness_);
+    harness_ = nullptr;
+    gst_element_set_state(element_, GST_STATE_NULL);
+  }
+  /// The text of the first message of that type, empty if there is none.
+  std::string message(GstMessageType type = GST_MESSAGE_ERROR) {
+    g_autoptr(GstMessage) found = gst_bus_pop_filtered(bus_, type);
+    if (found == nullptr) return {};
+    g_autoptr(GError) error = nullptr;
+    if (type == GST_MESSAGE_ERROR) gst_message_parse_error(found, &error, nullptr);
+    else gst_message_parse_warning(found, &error, nullptr);
+    return error->message;
+  }
+  /// One frame of ours, one foreign, one without boxes, then EOS.
+  void run_three() {
+    start();
+    EXPECT_EQ(push(with_ours(0)), GST_FLOW_OK);
+    EXPECT_EQ(push(with_foreign(1)), GST_FLOW_OK);
+    EXPECT_EQ(push(frame(2)), GST_FLOW_OK);
+    EXPECT_TRUE(end());
+    stop();
+    EXPECT_EQ(message(), "");
+  }
+
+  fs::path folder_;
+  GstElement* element_ = nullptr;
+  GstBus* bus_ = nullptr;
+  GstHarness* harness_ = nullptr;
+};
+
+bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != text.npos;
+}
+
+TEST_F(BoxSink, DefaultsSuitFiles) {
+  gboolean sync = TRUE, qos = TRUE, last = TRUE;
+  g_object_get(element_, "sync", &sync, "qos", &qos, "enable-last-sample", &last, nullptr);
+  EXPECT_FALSE(sync || qos || last);
+}
+
+TEST_F(BoxSink, WritesJsonLines) {
+  set("location", path("out.jsonl"));
+  set("source", "door");
+  run_three();
+  std::istringstream lines(read(path("out.jsonl")));
+  std::vector<json> frames;
+  for (std::string line; std::getline(lines, line);) frames.push_back(json::parse(line));
+  ASSERT_EQ(frames.size(), 3u);
+  EXPECT_EQ(frames[0]["resolution"], (json{{"width", 64}, {"height", 48}}));
+  EXPECT_EQ(frames[0]["objects"][0]["x"], 1.25);
+  EXPECT_EQ(frames[0]["objects"][0]["w"], 32.5);
+  EXPECT_EQ(frames[0]["objects"][0]["anchor"], 99);
+  EXPECT_EQ(frames[0]["objects"][0]["detection"]["confidence"].dump(), "0.890163");
+  EXPECT_EQ(frames[1]["objects"][0]["detection"]["label"], "dog");
+  EXPECT_FALSE(frames[1]["objects"][0]["detection"].contains("label_id"));
+  EXPECT_EQ(frames[1]["timestamp"], 40000000);
+  EXPECT_EQ(frames[2]["frame"], 2);
+  EXPECT_EQ(frames[2]["source"], "door");
+  EXPECT_TRUE(frames[2]["objects"].empty());
+}
+
+TEST_F(BoxSink, WritesCoco) {
+  std::ofstream(path("images")) << "139\n285\n632\n";
+  set("location", path("out.json"));
+  set("format", "coco");
+  set("image-ids", path("images"));
+  run_three();
+  const json results = json::parse(read(path("out.json")));
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0]["image_id"], 139);
+  EXPECT_EQ(results[0]["category_id"], 0);
+  EXPECT_EQ(results[1], (json{{"image_id", 285},
+                              {"category_id", 1},
+                              {"bbox", {4, 5, 6, 7}},
+                              {"score", 0.5}}));
+}
+
+TEST_F(BoxSink, WritesMot) {
+  set("location", path("det.txt"));
+  set("format", "mot");
+  run_three();
+  EXPECT_EQ(read(path("det.txt")),
+            "1,-1,1.25,2.5,32.5,37.5,0.890163,-1,-1,-1\n2,-1,4,5,6,7,0.5,-1,-1,-1\n");
+}
+
+TEST_F(BoxSink, WritesCsv) {
+  set("location", path("out.csv"));
+  set("format", "csv");
+  set("first-frame", "100");
+  run_three();
+  EXPECT_EQ(read(path("out.csv")),
+            "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id\n"
+            "100,0,person,0,0.890163,1.25,2.5,33.75,40,\n"
+            "101,40000000,dog,,0.5,4,5,10,12,\n");
+}
+
+TEST_F(BoxSink, WritesOneFileAFrameOfKitti) {
+  set("location", path("%06d.txt"));
+  set("format", "kitti");
+  run_three();
+  EXPECT_EQ(files_in(folder_), 3u);
+  EXPECT_EQ(read(path("000000.txt")),
+            "person -1 -1 -10 1.25 2.5 33.75 40 -1 -1 -1 -1000 -1000 -1000 -10 0.890163\n");
+  EXPECT_EQ(read(path("000002.txt")), "");
+}
+
+TEST_F(BoxSink, LeavesOutEmptyFramesOnRequest) {
+  set("location", path("%d.txt"));
+  set("format", "kitti");
+  set("write-empty", "false");
+  run_three();
+  EXPECT_EQ(files_in(folder_), 2u);
+}
+
+TEST_F(BoxSink, TakesFramesInAnyMemory) {
+  set("location", path("out.csv"));
+  set("format", "csv");
+  start(kCudaCaps);
+  EXPECT_EQ(push(with_ours(0)), GST_FLOW_OK);
+  EXPECT_TRUE(end());
+  EXPECT_TRUE(mentions(read(path("out.csv")), "0,0,person,0,"));
+}
+
+TEST_F(BoxSink, NamesTheFileAtEos) {
+  std::ofstream(path("out.json")) << "an older one";
+  set("location", path("out.json"));
+  set("format", "coco");
+  start();
+  push(with_ours(0));
+  EXPECT_EQ(read(path("out.json")), "an older one");
+  EXPECT_TRUE(fs::exists(path("out.json.part")));
+  EXPECT_TRUE(end());
+  EXPECT_EQ(json::parse(read(path("out.json"))).size(), 1u);
+  EXPECT_EQ(files_in(folder_), 1u);
+}
+
+TEST_F(BoxSink, NamesTheFileAtStopWithoutEos) {
+  set("location", path("out.json"));
+  set("format", "coco");
+  start();
+  push(with_ours(0));
+  stop();
+  EXPECT_EQ(json::parse(read(path("out.json"))).size(), 1u);
+  EXPECT_EQ(files_in(folder_), 1u);
+}
+
+TEST_F(BoxSink, WritesAWholeFileForNoFrames) {
+  set("location", path("out.json"));
+  set("format", "coco");
+  start();
+  stop();
+  EXPECT_EQ(read(path("out.json")), "[]\n");
+}
+
+TEST_F(BoxSink, BeginsAnewAfterAStop) {
+  set("location", path("out.csv"));
+  set("format", "csv");
+  run_three();
+  start();
+  push(with_foreign(0));
+  stop();
+  EXPECT_EQ(read(path("out.csv")),
+            "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id\n"
+            "0,0,dog,,0.5,4,5,10,12,\n");
+}
+
+TEST_F(BoxSink, GoesOnAfterFlushAndAfterEos) {
+  set("location", path("out.json"));
+  set("format", "coco");
+  start();
+  for (int pass = 0; pass < 3; ++pass) {
+    EXPECT_EQ(push(with_ours(0)), GST_FLOW_OK);
+    EXPECT_TRUE(pass == 0 || end());
+    gst_harness_push_event(harness_, gst_event_new_flush_start());
+    gst_harness_push_event(harness_, gst_event_new_flush_stop(TRUE));
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    gst_harness_push_event(harness_, gst_event_new_segment(&segment));
+  }
+  stop();
+  const json results = json::parse(read(path("out.json")));
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_EQ(results[2]["image_id"], 2);
+  EXPECT_EQ(files_in(folder_), 1u);
+}
+
+TEST_F(BoxSink, FollowsChangesOfSize) {
+  set("location", path("out.jsonl"));
+  start();
+  push(with_ours(0));
+  gst_harness_set_src_caps_str(harness_, "video/x-raw,format=GRAY8,width=128,height=96");
+  push(with_ours(1));
+  stop();
+  EXPECT_TRUE(mentions(read(path("out.jsonl")), "{\"width\":128,\"height\":96}"));
+}
+
+TEST_F(BoxSink, WarnsOnceWhenNoFrameWasAnalysed) {
+  set("location", path("out.jsonl"));
+  start();
+  push(frame(0));
+  push(frame(1));
+  EXPECT_TRUE(end());
+  stop();
+  EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING), "none among 2"));
+  EXPECT_EQ(message(GST_MESSAGE_WARNING), "");
+}
+
+TEST_F(BoxSink, TakesLabelsThatAreNotUtf8) {
+  set("location", path("out.jsonl"));
+  start();
+  EXPECT_EQ(push(with_foreign(0, "caf\xe9")), GST_FLOW_OK);
+  stop();
+  EXPECT_TRUE(json::accept(read(path("out.jsonl"))));
+}
+
+TEST_F(BoxSink, NeedsAFolder) {
+  set("location", path("missing/out.jsonl"));
+  EXPECT_FALSE(can_start());
+  EXPECT_EQ(message(), "expected a writable " + path("missing/out.jsonl.part") +
+                           ", found No such file or directory: set location= to a file in a "
+                           "folder that exists and can be written to");
+  set("location", path("missing/%d.txt"));
+  set("format", "kitti");
+  EXPECT_FALSE(can_start());
+  EXPECT_TRUE(mentions(message(), "a folder " + path("missing") + " that can be written to"));
+}
+
+TEST_F(BoxSink, RefusesAFolderAsFile) {
+  set("location", folder_);
+  EXPECT_FALSE(can_start());
+  EXPECT_TRUE(mentions(message(), "found Is a directory"));
+  set("location", "");
+  EXPECT_FALSE(can_start());
+  EXPECT_TRUE(mentions(message(), "set location="));
+}
+
+TEST_F(BoxSink, RefusesBadPatterns) {
+  set("format", "kitti");
+  for (const char* bad : {"-", "labels.txt", "%s", "%d%d", "%6d"}) {
+    set("location", bad);
+    EXPECT_FALSE(can_start()) << bad;
+    EXPECT_EQ(message(), "expected one %d or %0Nd in the location, and no other %, found \"" +
+                             std::string(bad) +
+                             "\": set location= to a name with the frame's number, as "
+                             "labels/%06d.txt");
+  }
+}
+
+TEST_F(BoxSink, RefusesBadLists) {
+  set("location", path("out.json"));
+  set("format", "coco");
+  set("image-ids", path("missing"));
+  EXPECT_FALSE(can_start());
+  EXPECT_TRUE(mentions(message(), "set image-ids="));
+  EXPECT_EQ(files_in(folder_), 0u);
+}
+
+TEST_F(BoxSink, StopsAtAFullDisk) {
+  set("location", "/dev/full");
+  start();
+  EXPECT_EQ(push(with_ours(0)), GST_FLOW_ERROR);
+  EXPECT_TRUE(mentions(message(), "found No space left on device"));
+  EXPECT_EQ(push(with_ours(1)), GST_FLOW_ERROR);
+  EXPECT_FALSE(end());
+  stop();
+  EXPECT_EQ(message(), "");  // said once
+  EXPECT_FALSE(fs::exists("/dev/full.part"));
+  set("format", "coco");  // which has something to write at the start
+  EXPECT_FALSE(can_start());
+  EXPECT_TRUE(mentions(message(), "found No space left on device"));
+}
+
+TEST_F(BoxSink, LeavesThePartAfterAnError) {
+  std::ofstream(path("images")) << "139\n";
+  set("location", path("out.json"));
+  set("format", "coco");
+  set("image-ids", path("images"));
+  start();
+  EXPECT_EQ(push(with_ours(0)), GST_FLOW_OK);
+  EXPECT_EQ(push(with_ours(1)), GST_FLOW_ERROR);
+  EXPECT_TRUE(mentions(message(), "expected at most 1 frames"));
+  stop();
+  EXPECT_FALSE(fs::exists(path("out.json")));
+  EXPECT_TRUE(read(path("out.json.part")).starts_with("[\n{\"image_id\":139"));
+}
+
+TEST_F(BoxSink, SaysSoWhenTheFileCannotBeNamed) {
+  set("location", path("out.jsonl"));
+  start();
+  push(with_ours(0));
+  fs::create_directory(path("out.jsonl"));
+  std::ofstream(path("out.jsonl/x")) << "x";
+  EXPECT_FALSE(end());
+  const std::string text = message();
+  EXPECT_TRUE(mentions(text, "renamed to " + path("out.jsonl"))) << text;
+  EXPECT_TRUE(mentions(text, "stays in " + path("out.jsonl.part"))) << text;
+  EXPECT_TRUE(fs::exists(path("out.jsonl.part")));
+}
+
+TEST_F(BoxSink, RefusesAFileThatAnotherWrites) {
+  const int other = open(path("out.csv.part").c_str(), O_CREAT | O_RDWR, 0600);
+  ASSERT_EQ(flock(other, LOCK_EX), 0);
+  ASSERT_EQ(write(other, "precious", 8), 8);
+  set("location", path("out.csv"));
+  EXPECT_FALSE(can_start());
+  EXPECT_TRUE(mentions(message(), "expected no other writer of"));
+  EXPECT_EQ(read(path("out.csv.part")), "precious");
+  close(other);
+}
+
+TEST_F(BoxSink, ReplacesWhatALinkPointsTo) {
+  std::ofstream(path("real")) << "old";
+  fs::create_symlink("real", path("link"));
+  set("location", path("link"));
+  set("format", "csv");
+  run_three();
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_TRUE(read(path("real")).starts_with("frame,"));
+  EXPECT_EQ(files_in(folder_), 2u);
+}
+
+TEST_F(BoxSink, WritesIntoAFifo) {
+  ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
+  std::string seen;
+  std::thread reader([&] { seen = read(path("fifo")); });
+  set("location", path("fifo"));
+  set("format", "mot");
+  run_three();
+  reader.join();
+  EXPECT_TRUE(seen.starts_with("1,-1,1.25,2.5")) << seen;
+  EXPECT_EQ(files_in(folder_), 1u);
+}
+
+}  // namespace
+}  // namespace keepbox

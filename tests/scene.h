@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Tensors made for tests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/plan.h"
+#include "core/processor.h"
+#include "core/tensor.h"
+
+namespace keepbox::test {
+
+/// A tensor that owns its numbers.
+struct Tensor {
+  std::vector<float> values;
+  Shape shape;
+  std::string id;
+
+  TensorView view() const {
+    return {.id = id, .data = values.data(), .bytes = values.size() * sizeof(float),
+            .shape = shape};
+  }
+};
+
+/// End-to-end rows x1 y1 x2 y2 score class.
+struct Row {
+  float x1, y1, x2, y2, score, class_id;
+};
+
+inline Tensor rows(const std::vector<Row>& rows) {
+  Tensor out{.shape = {1, rows.size(), 6}, .id = "yolo-26-end2end-out"};
+  for (const Row& r : rows) out.values.insert(out.values.end(), {r.x1, r.y1, r.x2, r.y2, r.score, r.class_id});
+  return out;
+}
+
+/// Settings for boxes in the pixels of a square frame.
+inline Settings pixel_settings(uint32_t side = 640) {
+  Settings settings;
+  settings.frame.size = {side, side};
+  settings.units = Units::kPixels;
+  return settings;
+}
+
+/// A processor for these tensors on the reference backend.
+inline Result<Processor> make_processor(const Settings& settings,
+                                        std::span<const TensorView> views) {
+  auto plan = make_plan(settings, views);
+  if (!plan) return std::unexpected(plan.error());
+  auto backend = select_backend("reference", *plan, MemorySpace::kSystem);
+  if (!backend) return std::unexpected(backend.error());
+  return Processor::create(std::move(*plan), std::move(*backend));
+}
+
+/// Runs once and copies the boxes of the first image.
+inline Result<std::vector<Detection>> detect(const Settings& settings,
+                                             const std::vector<TensorView>& views) {
+  auto processor = make_processor(settings, views);
+  if (!processor) return std::unexpected(processor.error());
+  if (auto status = processor->run(views); !status) return std::unexpected(status.error());
+  const auto found = processor->detections();
+  return std::vector<Detection>(found.begin(), found.end());
+}
+
+}  // namespace keepbox::test

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// run() takes no memory: malloc is replaced by one that counts.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <random>
+
+#include "tests/scene.h"
+
+namespace {
+std::atomic<long> allocations{0};
+}
+
+extern "C" {
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t count, size_t size);
+void* __libc_realloc(void* old, size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+
+__attribute__((visibility("default"))) void* malloc(size_t size) {
+  ++allocations;
+  return __libc_malloc(size);
+}
+__attribute__((visibility("default"))) void* calloc(size_t count, size_t size) {
+  ++allocations;
+  return __libc_calloc(count, size);
+}
+__attribute__((visibility("default"))) void* realloc(void* old, size_t size) {
+  ++allocations;
+  return __libc_realloc(old, size);
+}
+__attribute__((visibility("default"))) void* aligned_alloc(size_t alignment, size_t size) {
+  ++allocations;
+  return __libc_memalign(alignment, size);
+}
+}
+
+namespace keepbox {
+namespace {
+
+TEST(Allocations, AreCounted) {
+  const long before = allocations;
+  delete new int(3);
+  std::free(std::malloc(10));
+  EXPECT_GE(allocations, before + 1);
+}
+
+TEST(Allocations, DoNotHappenInRun) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<float> place(0, 300), score(0, 1);
+  test::Tensor tensor{.values = std::vector<float>(2100 * 10), .shape = {1, 10, 2100},
+                      .id = "yolo-v8-out"};
+  for (size_t i = 0; i < tensor.values.size(); ++i)
+    tensor.values[i] = i < 4 * 2100 ? place(random) : score(random);
+  const TensorView view = tensor.view();
+  auto processor = test::make_processor(test::pixel_settings(320), std::span(&view, 1));
+  ASSERT_TRUE(processor) << processor.error().message();
+  ASSERT_TRUE(processor->run(std::span(&view, 1)));
+  const long before = allocations;
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(processor->run(std::span(&view, 1)));
+  EXPECT_EQ(allocations, before);
+  EXPECT_GT(processor->detections().size(), 100u);
+}
+
+}  // namespace
+}  // namespace keepbox
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

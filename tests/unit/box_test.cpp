@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The two decisions: overlap and order.
+#include "core/box.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+namespace keepbox {
+namespace {
+
+const NmsContract& contract(const char* name) { return *find_contract(name); }
+
+TEST(OrderKey, HoldsWhatItWasMadeOf) {
+  for (const float score : {0.0f, 1.0f, 0.25f, -3.5f, 1e-40f, 3e38f}) {
+    const uint64_t key = order_key(score, kMaxAnchors - 1, kMaxClasses - 1);
+    EXPECT_EQ(key_score(key), score);
+    EXPECT_EQ(key_anchor(key), kMaxAnchors - 1);
+    EXPECT_EQ(key_class(key), kMaxClasses - 1);
+  }
+}
+
+TEST(OrderKey, OrdersByScoreThenAnchorThenClass) {
+  const std::vector<uint64_t> sorted{
+      order_key(0.9f, 7, 3),  order_key(0.5f, 1, 1), order_key(0.5f, 1, 2),
+      order_key(0.5f, 2, 0),  order_key(0.0f, 4, 0), order_key(-0.0f, 5, 0),
+      order_key(-0.5f, 0, 0), order_key(-2.0f, 0, 0)};
+  EXPECT_TRUE(std::ranges::is_sorted(sorted));
+  EXPECT_EQ(std::ranges::adjacent_find(sorted), sorted.end());
+}
+
+TEST(Overlaps, ComparesStrictlyByDefault) {
+  const Box big{0, 0, 2, 1}, half{0, 0, 1, 1};
+  EXPECT_FALSE(overlaps(big, half, 0.5f, contract("exact")));
+  EXPECT_TRUE(overlaps(big, half, 0.499f, contract("exact")));
+  EXPECT_TRUE(overlaps(big, half, 0.5f, contract("inclusive")));
+}
+
+TEST(Overlaps, AddsAPixelOnlyWhenTold) {
+  const Box left{0, 0, 10, 10}, right{10, 0, 20, 10};
+  EXPECT_FALSE(overlaps(left, right, 0.04f, contract("exact")));
+  EXPECT_TRUE(overlaps(left, right, 0.04f, contract("plus-one")));
+}
+
+TEST(Overlaps, KnowsBoxesWithoutArea) {
+  const Box point{5, 5, 5, 5};
+  EXPECT_FALSE(overlaps(point, point, 0.0f, contract("exact")));
+  EXPECT_TRUE(overlaps(point, point, 0.5f, contract("opencv")));
+}
+
+TEST(Overlaps, ReordersCornersOnlyWhenTold) {
+  const Box straight{0, 0, 10, 10}, inverted{10, 0, 0, 10};
+  EXPECT_FALSE(overlaps(straight, inverted, 0.5f, contract("exact")));
+  EXPECT_TRUE(overlaps(straight, inverted, 0.5f, contract("onnx")));
+}
+
+TEST(Overlaps, IsSymmetric) {
+  const Box a{0.1f, 0.7f, 5.3f, 9.1f}, b{1.3f, 0.2f, 6.7f, 8.8f};
+  for (float t = 0; t < 1; t += 0.001f)
+    EXPECT_EQ(overlaps(a, b, t, contract("exact")), overlaps(b, a, t, contract("exact"))) << t;
+}
+
+TEST(Overlaps, SurvivesHugeBoxes) {
+  const float most = std::numeric_limits<float>::max();
+  const Box huge{-most, -most, most, most};
+  EXPECT_FALSE(overlaps(huge, huge, 0.5f, contract("exact")));  // inf / inf is no number
+}
+
+TEST(Passes, NeverANan) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_FALSE(passes(nan, 0, contract("exact")));
+  EXPECT_FALSE(passes(nan, 0, contract("inclusive")));
+  EXPECT_FALSE(passes(0.25f, 0.25f, contract("exact")));
+  EXPECT_TRUE(passes(0.25f, 0.25f, contract("inclusive")));
+}
+
+TEST(Contracts, HaveNamesThatFindThem) {
+  for (const NmsContract& each : contracts()) {
+    EXPECT_EQ(find_contract(each.name), &each);
+    EXPECT_FALSE(each.summary.empty());
+  }
+  EXPECT_EQ(find_contract("no such"), nullptr);
+}
+
+}  // namespace
+}  // namespace keepbox

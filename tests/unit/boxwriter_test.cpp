@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The exact text of each format of detections.
+#include "gst/boxwriter.h"
+
+#include <glib/gstdio.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "gst/outfile.h"
+
+namespace keepbox {
+namespace {
+
+const FrameInfo kFrame{.number = 7, .timestamp = 40000000, .size = {640, 480}};
+
+/// Ours: class, anchor and fractions of a pixel.
+FrameBox person() {
+  return {.box = {64.5f, 48, 320.25f, 240},
+          .score = 0.890163f,
+          .label = g_quark_from_string("person"),
+          .class_id = 0,
+          .anchor = 8123,
+          .od_id = 3};
+}
+
+/// Another decoder's: whole pixels, no class.
+FrameBox foreign(const char* label) {
+  return {.box = {10, 20, 30, 60}, .score = 0.1f, .label = g_quark_from_string(label), .od_id = 4};
+}
+
+std::string text_of(BoxWriter& writer, std::span<const FrameBox> boxes,
+                    const FrameInfo& frame = kFrame) {
+  std::string out;
+  const Status status = writer.write(frame, boxes, out);
+  return status ? out : status.error().message();
+}
+
+std::string text_of(BoxFormat format, std::vector<FrameBox> boxes, WriterOptions options = {}) {
+  BoxWriter writer(format, std::move(options));
+  return text_of(writer, boxes);
+}
+
+TEST(Jsonl, OneLineInTheSchemaOfGvametaconvert) {
+  EXPECT_EQ(text_of(BoxFormat::kJsonl, {person()}, {.source = "cam \"1\""}),
+            R"({"resolution":{"width":640,"height":480},"source":"cam \"1\"",)"
+            R"("timestamp":40000000,"frame":7,"objects":[)"
+            R"({"x":64.5,"y":48.0,"w":255.75,"h":192.0,"region_id":3,"roi_type":"person",)"
+            R"("detection":{"bounding_box":{"x_min":0.10078125,"x_max":0.50039065,)"
+            R"("y_min":0.1,"y_max":0.5},"confidence":0.890163,"label_id":0,"label":"person"},)"
+            R"("anchor":8123}]})"
+            "\n");
+}
+
+TEST(Jsonl, LeavesOutWhatIsNotKnown) {
+  FrameBox box = foreign("");
+  box.label = 0;
+  BoxWriter writer(BoxFormat::kJsonl, {});
+  const std::vector boxes{box};
+  EXPECT_EQ(text_of(writer, boxes, {.number = 0, .size = {100, 100}}),
+            R"({"resolution":{"width":100,"height":100},"frame":0,"objects":[)"
+            R"({"x":10.0,"y":20.0,"w":20.0,"h":40.0,"region_id":4,)"
+            R"("detection":{"bounding_box":{"x_min":0.1,"x_max":0.3,"y_min":0.2,"y_max":0.6},)"
+            R"("confidence":0.1}}]})"
+            "\n");
+}
+
+TEST(Jsonl, HasTrackAndRotation) {
+  FrameBox box = foreign("ship");
+  box.tracking_id = std::numeric_limits<guint64>::max();
+  box.angle = 0.3f;
+  const std::string text = text_of(BoxFormat::kJsonl, {box});
+  EXPECT_NE(text.find(R"("region_id":4,"id":18446744073709551615,"roi_type":"ship")"), text.npos);
+  EXPECT_TRUE(text.ends_with("},\"rotation\":0.3}]}\n")) << text;
+}
+
+TEST(Jsonl, WritesEmptyFramesUnlessToldNotTo) {
+  EXPECT_EQ(text_of(BoxFormat::kJsonl, {}),
+            R"({"resolution":{"width":640,"height":480},"timestamp":40000000,"frame":7,)"
+            R"("objects":[]})"
+            "\n");
+  EXPECT_EQ(text_of(BoxFormat::kJsonl, {}, {.write_empty = false}), "");
+}
+
+TEST(Jsonl, ReplacesBytesThatAreNotUtf8) {
+  const std::string text =
+      text_of(BoxFormat::kJsonl, {foreign("caf\xe9")}, {.source = "\xff\xfe"});
+  EXPECT_NE(text.find("\"label\":\"caf\xef\xbf\xbd\""), text.npos) << text;
+  EXPECT_TRUE(g_utf8_validate(text.c_str(), -1, nullptr));
+  EXPECT_NE(text_of(BoxFormat::kJsonl, {foreign("Fu\xc3\x9fg\xc3\xa4nger")})
+                .find("Fu\xc3\x9fg\xc3\xa4nger"), text.npos);
+}
+
+TEST(Numbers, AreTheShortestThatReadBackAsTheSameFloat) {
+  for (const auto& [value, digits] : std::vector<std::pair<float, std::string>>{
+           {0.89016300f, "0.890163"}, {0.1f, "0.1"}, {1 / 3.f, "0.33333334"},
+           {8191.9995f, "8191.9995"}, {0.30000001f, "0.3"}, {1e-5f, "1e-05"}}) {
+    FrameBox box = foreign("a");
+    box.score = value;
+    const std::string csv = text_of(BoxFormat::kCsv, {box});
+    EXPECT_EQ(csv, "7,40000000,a,," + digits + ",10,20,30,60,\n");
+    const std::string coco = text_of(BoxFormat::kCoco, {box});
+    EXPECT_NE(coco.find("\"score\":" + digits), coco.npos) << coco;
+  }
+}
+
+TEST(Coco, IsOneArray) {
+  BoxWriter writer(BoxFormat::kCoco, {});
+  EXPECT_EQ(std::string(writer.head()) + std::string(writer.tail()), "[]\n");
+  std::string text(writer.head());
+  const std::vector one{person()}, two{person(), person()};
+  ASSERT_TRUE(writer.write({.number = 0, .size = {640, 480}}, {}, text));
+  ASSERT_TRUE(writer.write({.number = 1, .size = {640, 480}}, one, text));
+  ASSERT_TRUE(writer.write({.number = 2, .size = {640, 480}}, two, text));
+  text += writer.tail();
+  const std::string rest = R"("category_id":0,"bbox":[64.5,48.0,255.75,192.0],"score":0.890163})";
+  EXPECT_EQ(text, "[\n{\"image_id\":1," + rest + ",\n{\"image_id\":2," + rest +
+                      ",\n{\"image_id\":2," + rest + "\n]\n");
+}
+
+TEST(Coco, NumbersLabelsWithoutClassByAppearance) {
+  BoxWriter writer(BoxFormat::kCoco, {});
+  const std::vector boxes{foreign("dog"), foreign("cat"), foreign("dog"), person()};
+  const std::string text = text_of(writer, boxes);
+  std::vector<char> ids;
+  for (size_t at = 0; (at = text.find("category_id\":", at)) != text.npos; ++at)
+    ids.push_back(text[at + 13]);
+  EXPECT_EQ(ids, (std::vector{'1', '2', '1', '0'}));
+  ASSERT_EQ(writer.numbered().size(), 2u);
+  EXPECT_STREQ(g_quark_to_string(writer.numbered()[1]), "cat");
+}
+
+TEST(Coco, TakesIdsFromLists) {
+  BoxWriter writer(BoxFormat::kCoco,
+                   {.images = {{139, ""}}, .categories = {{1, "person"}, {18, "dog"}}});
+  const std::vector boxes{person(), foreign("dog")};
+  const std::string text = text_of(writer, boxes);
+  EXPECT_NE(text.find(R"("image_id":139,"category_id":1,)"), text.npos);
+  EXPECT_NE(text.find(R"("image_id":139,"category_id":18,)"), text.npos);
+  EXPECT_TRUE(writer.numbered().empty());
+  EXPECT_EQ(text_of(writer, {}),
+            "expected at most 1 frames, found one more: image-ids= needs a line for every frame");
+}
+
+TEST(Coco, RefusesWhatTheListsLack) {
+  FrameBox beyond = person();
+  beyond.class_id = 2;
+  const WriterOptions options{.categories = {{1, ""}, {18, "dog"}}};
+  EXPECT_EQ(text_of(BoxFormat::kCoco, {beyond}, options),
+            "expected a class below 2, found class 2: category-ids= needs a line for every class");
+  EXPECT_EQ(text_of(BoxFormat::kCoco, {foreign("cat")}, options),
+            "expected a label that category-ids= names, found \"cat\": write the label after its "
+            "number: this decoder gives no class numbers");
+}
+
+TEST(Mot, HasTenColumns) {
+  FrameBox tracked = foreign("dog");
+  tracked.tracking_id = 12;
+  EXPECT_EQ(text_of(BoxFormat::kMot, {person(), tracked}),
+            "7,-1,64.5,48,255.75,192,0.890163,-1,-1,-1\n"
+            "7,12,10,20,20,40,0.1,-1,-1,-1\n");
+  EXPECT_EQ(text_of(BoxFormat::kMot, {}), "");
+}
+
+TEST(Kitti, HasSixteenColumns) {
+  EXPECT_EQ(text_of(BoxFormat::kKitti, {person(), foreign("traffic light\t3")}),
+            "person -1 -1 -10 64.5 48 320.25 240 -1 -1 -1 -1000 -1000 -1000 -10 0.890163\n"
+            "traffic_light_3 -1 -1 -10 10 20 30 60 -1 -1 -1 -1000 -1000 -1000 -10 0.1\n");
+  FrameBox unnamed = person();
+  unnamed.label = 0;
+  EXPECT_TRUE(text_of(BoxFormat::kKitti, {unnamed}).starts_with("class-0 -1"));
+  unnamed.class_id.reset();
+  EXPECT_TRUE(text_of(BoxFormat::kKitti, {unnamed}).starts_with("unknown -1"));
+}
+
+TEST(Csv, QuotesLabels) {
+  EXPECT_EQ(BoxWriter(BoxFormat::kCsv, {}).head(),
+            "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id\n");
+  FrameBox tracked = person();
+  tracked.tracking_id = 5;
+  EXPECT_EQ(text_of(BoxFormat::kCsv, {tracked, foreign("a, \"b\"\n")}),
+            "7,40000000,person,0,0.890163,64.5,48,320.25,240,5\n"
+            "7,40000000,\"a, \"\"b\"\"\n\",,0.1,10,20,30,60,\n");
+  BoxWriter writer(BoxFormat::kCsv, {});
+  const std::vector boxes{foreign("a")};
+  EXPECT_EQ(text_of(writer, boxes, {.number = 1, .size = {64, 64}}),
+            "1,,a,,0.1,10,20,30,60,\n");
+}
+
+/// A file of that text, gone at the end of the test.
+class IdFile {
+ public:
+  explicit IdFile(const char* text) {
+    const gint fd = g_file_open_tmp("keepbox-ids-XXXXXX", &path_, nullptr);
+    g_close(fd, nullptr);
+    g_file_set_contents(path_, text, -1, nullptr);
+  }
+  ~IdFile() {
+    g_unlink(path_);
+    g_free(path_);
+  }
+  Result<std::vector<CocoId>> load() const { return load_coco_ids(path_, "image-ids"); }
+  std::string path() const { return path_; }
+
+ private:
+  gchar* path_ = nullptr;
+};
+
+TEST(CocoIds, AreANumberAndANameALine) {
+  const auto ids = IdFile("000000000139\r\n1 person\n 13\n").load();
+  EXPECT_FALSE(ids);  // a number stands first
+  const auto good = IdFile("000000000139\r\n13  stop sign \n-2\n\n").load();
+  ASSERT_TRUE(good) << good.error().message();
+  ASSERT_EQ(good->size(), 3u);
+  EXPECT_EQ((*good)[0].id, 139);
+  EXPECT_EQ((*good)[0].name, "");
+  EXPECT_EQ((*good)[1].name, "stop sign");
+  EXPECT_EQ((*good)[2].id, -2);
+}
+
+TEST(CocoIds, ErrorsNameTheLine) {
+  const IdFile file("1\n2.jpg\n");
+  const auto ids = file.load();
+  ASSERT_FALSE(ids);
+  EXPECT_EQ(ids.error().expected, "a whole number first in line 2 of " + file.path());
+  EXPECT_EQ(ids.error().found, "\"2.jpg\"");
+  EXPECT_TRUE(ids.error().hint.starts_with("set image-ids="));
+  EXPECT_FALSE(IdFile("\n").load());
+  EXPECT_FALSE(load_coco_ids("/nonexistent/ids", "image-ids"));
+}
+
+TEST(NumberedName, TakesExactlyOneNumber) {
+  EXPECT_EQ(NumberedName::parse("labels/%06d.txt")->of(42), "labels/000042.txt");
+  EXPECT_EQ(NumberedName::parse("%d")->of(42), "42");
+  EXPECT_EQ(NumberedName::parse("a%02db")->of(1234), "a1234b");
+  for (const char* bad : {"-", "", "labels.txt", "%", "%s", "%6d", "%0d", "%00d", "%019d", "%-3d",
+                          "%ld", "%x", "%d%d", "%d-%s", "%%d", "%d%%", "%n%d", "%0", "%06"})
+    EXPECT_FALSE(NumberedName::parse(bad)) << bad;
+}
+
+}  // namespace
+}  // namespace keepbox

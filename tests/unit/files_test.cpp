@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Recordings of tensors and tables of priors, whole and broken.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+
+#include "gst/npy.h"
+#include "gst/priors.h"
+#include "gst/tensorfile.h"
+#include "tests/tempdir.h"
+
+namespace keepbox {
+namespace {
+
+constexpr GstTensorDimOrder kOrders[] = {GST_TENSOR_DIM_ORDER_COL_MAJOR,
+                                         GST_TENSOR_DIM_ORDER_ROW_MAJOR};
+
+std::vector<float> floats_of(const StoredTensor& tensor) {
+  std::vector<float> values(gst_buffer_get_size(tensor.data.get()) / sizeof(float));
+  gst_buffer_extract(tensor.data.get(), 0, values.data(), values.size() * sizeof(float));
+  return values;
+}
+
+TEST(Npy, HeaderComesBack) {
+  for (const Shape& shape : {Shape{3}, Shape{1, 84, 8400}, Shape{2, 3, 4, 5, 6, 7, 8, 9}}) {
+    const std::string header = npy_header(DataType::kFloat32, shape);
+    EXPECT_EQ(header.size() % 64, 0u);
+    const auto array = parse_npy(header);
+    ASSERT_TRUE(array) << array.error().message();
+    EXPECT_EQ(array->shape, shape);
+    EXPECT_EQ(array->type, DataType::kFloat32);
+    EXPECT_EQ(array->offset, header.size());
+  }
+}
+
+TEST(Npy, RefusesOtherFiles) {
+  const std::string good = npy_header(DataType::kFloat32, {2, 2});
+  for (std::string text : {std::string(), std::string("hello world!!"), good.substr(0, 20)})
+    EXPECT_FALSE(parse_npy(text));
+  std::string fortran = good;
+  fortran.replace(fortran.find("False"), 5, "True ");
+  EXPECT_FALSE(parse_npy(fortran));
+  std::string complex = good;
+  complex.replace(complex.find("<f4"), 3, "<c8");
+  EXPECT_FALSE(parse_npy(complex));
+}
+
+TEST(Recording, KeepsIdsTypesDimsAndOrder) {
+  const test::TempDir dir;
+  const std::array<float, 6> first{1, 2, 3, 4, 5, 6};
+  const std::array<uint16_t, 2> second{0x3f80, 0x4000};
+  const TensorView views[] = {
+      {.id = "boxes", .data = first.data(), .bytes = sizeof first, .shape = {1, 2, 3}},
+      {.id = "half \"id\"", .data = second.data(), .bytes = sizeof second,
+       .type = DataType::kBFloat16, .shape = {2}}};
+  {
+    auto writer = TensorWriter::create(dir / "deep/folder");
+    ASSERT_TRUE(writer) << writer.error().message();
+    ASSERT_TRUE(writer->write(views, kOrders, 40, {320, 240}));
+    ASSERT_TRUE(writer->write({}, kOrders, GST_CLOCK_TIME_NONE, {320, 240}));
+  }
+  auto reader = TensorReader::open(dir / "deep/folder", {});
+  ASSERT_TRUE(reader) << reader.error().message();
+  EXPECT_EQ(reader->frame_size(), (Size{320, 240}));
+  std::vector<StoredTensor> tensors;
+  ASSERT_TRUE(*reader->next(tensors));
+  ASSERT_EQ(tensors.size(), 2u);
+  EXPECT_EQ(tensors[0].id, "boxes");
+  EXPECT_EQ(tensors[0].shape, (Shape{1, 2, 3}));
+  EXPECT_EQ(tensors[0].order, GST_TENSOR_DIM_ORDER_COL_MAJOR);
+  EXPECT_EQ(floats_of(tensors[0]), std::vector<float>(first.begin(), first.end()));
+  EXPECT_EQ(tensors[1].id, "half \"id\"");
+  EXPECT_EQ(tensors[1].type, DataType::kBFloat16);
+  ASSERT_TRUE(*reader->next(tensors));
+  EXPECT_TRUE(tensors.empty());
+  EXPECT_FALSE(*reader->next(tensors));
+  reader->rewind();
+  EXPECT_TRUE(*reader->next(tensors));
+}
+
+TEST(Recording, OfAFullDiskLeavesTheFrameOut) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  const test::TempDir dir;
+  std::filesystem::create_symlink("/dev/full", dir / "000000.0.npy");
+  const std::array<float, 4096> data{};
+  const TensorView view{.data = data.data(), .bytes = sizeof data, .shape = {4096}};
+  {
+    auto writer = TensorWriter::create(dir.path().string());
+    ASSERT_TRUE(writer);
+    EXPECT_FALSE(writer->write(std::span(&view, 1), kOrders, 0, {1, 1}));
+  }
+  EXPECT_FALSE(TensorReader::open(dir.path().string(), {}));
+}
+
+TEST(Raw, HoldsSeveralFrames) {
+  const test::TempDir dir;
+  const float data[6] = {1, 2, 3, 4, 5, 6};
+  const std::string path = dir.write("t.raw", {reinterpret_cast<const char*>(data), sizeof data});
+  auto reader = TensorReader::open(path, {"1,3", "float32", "x"});
+  ASSERT_TRUE(reader) << reader.error().message();
+  std::vector<StoredTensor> tensors;
+  ASSERT_TRUE(*reader->next(tensors));
+  EXPECT_EQ(floats_of(tensors.at(0)), (std::vector<float>{1, 2, 3}));
+  ASSERT_TRUE(*reader->next(tensors));
+  EXPECT_EQ(floats_of(tensors.at(0)), (std::vector<float>{4, 5, 6}));
+  EXPECT_EQ(tensors.at(0).id, "x");
+  EXPECT_FALSE(*reader->next(tensors));
+}
+
+TEST(Raw, SaysWhatDoesNotFit) {
+  const test::TempDir dir;
+  const std::string path = dir.write("t.raw", std::string(10, 'x'));
+  const auto message = [&](const std::string& location, RawForm form) {
+    const auto reader = TensorReader::open(location, form);
+    return reader ? std::string() : reader.error().message();
+  };
+  EXPECT_NE(message(path, {"1,3", "float32", ""}).find("10 bytes"), std::string::npos);
+  EXPECT_NE(message(path, {"1,3", "float32", ""}).find("12 bytes"), std::string::npos);
+  EXPECT_NE(message(path, {"", "float32", ""}).find("dims="), std::string::npos);
+  EXPECT_NE(message(path, {"1,3", "float", ""}).find("float32"), std::string::npos);
+  EXPECT_NE(message(path, {"0,3", "float32", ""}), "");
+  EXPECT_NE(message(path, {"one", "float32", ""}), "");
+  EXPECT_NE(message(dir / "missing", {"1", "float32", ""}).find("missing"), std::string::npos);
+  EXPECT_NE(message(dir.write("empty", ""), {"1", "float32", ""}).find("empty"),
+            std::string::npos);
+  EXPECT_NE(message("", {}), "");
+}
+
+TEST(Recording, SaysWhereItIsBroken) {
+  const test::TempDir dir;
+  const auto opens = [&](const std::string& index) {
+    dir.write("frames.jsonl", index);
+    auto reader = TensorReader::open(dir.path().string(), {});
+    std::vector<StoredTensor> tensors;
+    return reader && reader->next(tensors);
+  };
+  EXPECT_FALSE(opens(""));
+  EXPECT_FALSE(opens("not json\n"));
+  EXPECT_FALSE(opens("[]\n"));
+  EXPECT_FALSE(opens("{}\n"));
+  EXPECT_FALSE(opens("{\"tensors\":[1]}\n"));
+  EXPECT_FALSE(opens("{\"tensors\":[{\"file\":\"none.npy\",\"type\":\"float32\"}]}\n"));
+  EXPECT_FALSE(opens("{\"tensors\":[{\"file\":5,\"type\":7}]}\n"));
+  dir.write("short.npy", npy_header(DataType::kFloat32, {4}) + "abc");
+  EXPECT_FALSE(opens("{\"tensors\":[{\"file\":\"short.npy\",\"type\":\"float32\"}]}\n"));
+  EXPECT_TRUE(opens("{\"tensors\":[]}\n"));
+}
+
+TEST(Priors, InEitherOrientation) {
+  const test::TempDir dir;
+  const auto down = load_priors(dir.write("a", "1 2 3 4\n5 6 7 8\n9 10 11 12\n").c_str());
+  const auto across = load_priors(dir.write("b", "  1 5 9\n2\t6 10\n3 7 11\n4 8 12 \n\n").c_str());
+  ASSERT_TRUE(down && across);
+  ASSERT_EQ(down->size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ((*down)[i].cy, (*across)[i].cy);
+    EXPECT_EQ((*down)[i].width, (*across)[i].width);
+  }
+  EXPECT_EQ((*down)[1].cy, 5);
+  EXPECT_EQ((*down)[1].cx, 6);
+  EXPECT_EQ((*down)[1].height, 7);
+  EXPECT_EQ((*down)[1].width, 8);
+}
+
+TEST(Priors, RefusesOtherTables) {
+  const test::TempDir dir;
+  for (const char* text : {"1 2 3\n", "a b c d\n", "1 2\n3 4\n5 6\n7\n"})
+    EXPECT_FALSE(load_priors(dir.write("p", text).c_str())) << text;
+  EXPECT_FALSE(load_priors((dir / "missing").c_str()));
+}
+
+}  // namespace
+}  // namespace keepbox

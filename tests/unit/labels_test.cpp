@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Label files, good and bad, and lists of classes.
+#include "gst/labels.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/tempdir.h"
+
+namespace keepbox {
+namespace {
+
+std::string name(const Labels& labels, uint32_t class_id) {
+  return g_quark_to_string(labels.quark(class_id));
+}
+
+TEST(Labels, NameClassesAndNeverBorrowAName) {
+  const test::TempDir dir;
+  const auto labels = Labels::load(dir.write("l", "person\r\n\n  dog \ncat\n\n").c_str());
+  ASSERT_TRUE(labels) << labels.error().message();
+  EXPECT_EQ(labels->size(), 4u);
+  EXPECT_EQ(name(*labels, 0), "person");
+  EXPECT_EQ(name(*labels, 1), "class-1");
+  EXPECT_EQ(name(*labels, 2), "dog");
+  EXPECT_EQ(name(*labels, 3), "cat");
+  EXPECT_EQ(name(*labels, 4), "class-4");
+  EXPECT_EQ(name(*labels, 2000), "class-2000");
+}
+
+TEST(Labels, WithoutAFileGiveEveryClassItsOwnQuark) {
+  const Labels labels;
+  EXPECT_NE(labels.quark(0), labels.quark(1));
+  EXPECT_EQ(name(labels, 12), "class-12");
+}
+
+TEST(Labels, SkipAByteOrderMark) {
+  const test::TempDir dir;
+  const auto labels = Labels::load(dir.write("l", "\xef\xbb\xbfperson\n").c_str());
+  ASSERT_TRUE(labels);
+  EXPECT_EQ(name(*labels, 0), "person");
+}
+
+TEST(Labels, RefuseBadFilesByName) {
+  const test::TempDir dir;
+  for (const std::string& path : {dir / "missing", dir.write("empty", ""), dir.write("blank", "\n \n"),
+                                  dir.write("latin1", "caf\xe9\n"), dir.path().string()}) {
+    const auto labels = Labels::load(path.c_str());
+    ASSERT_FALSE(labels) << path;
+    EXPECT_NE(labels.error().message().find(path), std::string::npos) << labels.error().message();
+    EXPECT_NE(labels.error().message().find("label-file="), std::string::npos);
+  }
+}
+
+TEST(Lists, TakeNamesAndNumbers) {
+  const test::TempDir dir;
+  const auto labels = Labels::load(dir.write("l", "person\ntraffic light\ncar\n").c_str());
+  ASSERT_TRUE(labels);
+  EXPECT_EQ(*labels->classes_of("car, 0,traffic light", "p"), (std::vector<uint32_t>{2, 0, 1}));
+  EXPECT_TRUE(labels->classes_of(" ", "p")->empty());
+  EXPECT_FALSE(labels->classes_of("bus", "p"));
+  EXPECT_FALSE(labels->classes_of("1,", "p"));
+  EXPECT_FALSE(labels->classes_of("5000", "p"));
+  EXPECT_NE(labels->classes_of("bus", "include-classes").error().message().find("include-classes="),
+            std::string::npos);
+}
+
+TEST(Lists, TakeThresholds) {
+  const Labels labels;
+  using Pairs = std::vector<std::pair<uint32_t, float>>;
+  EXPECT_EQ(*labels.thresholds_of("3:0.5, 7:0.25", "p"), (Pairs{{3, 0.5f}, {7, 0.25f}}));
+  for (const char* text : {"3", "3:", ":0.5", "3:x", "dog:0.5"})
+    EXPECT_FALSE(labels.thresholds_of(text, "p")) << text;
+}
+
+}  // namespace
+}  // namespace keepbox

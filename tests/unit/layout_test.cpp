@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Recognition by id, by shape, and the refusals.
+#include "core/layout.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace keepbox {
+namespace {
+
+TensorView tensor(Shape shape, std::string_view id = {}, DataType type = DataType::kFloat32) {
+  return {.id = id, .type = type, .shape = shape};
+}
+
+Result<Recognition> see(std::vector<TensorView> tensors, Request request = {}) {
+  return recognise(tensors, request);
+}
+
+void expect_family(const Result<Recognition>& seen, std::string_view name, uint32_t anchors,
+                   uint32_t classes) {
+  ASSERT_TRUE(seen) << seen.error().message();
+  EXPECT_EQ(seen->layout.spec->name, name) << seen->remark;
+  EXPECT_EQ(seen->layout.anchors, anchors);
+  EXPECT_EQ(seen->layout.classes, classes);
+  EXPECT_NE(seen->remark.find(name), std::string::npos);
+}
+
+TEST(Recognise, ById) {
+  expect_family(see({tensor({1, 84, 8400}, "yolo-v8-out")}), "yolov8", 8400, 80);
+  expect_family(see({tensor({1, 8400, 84}, "yolo-v8-out")}), "yolov8", 8400, 80);
+  expect_family(see({tensor({1, 5, 8400}, "yolo-v8-out")}), "yolov8", 8400, 1);
+  expect_family(see({tensor({1, 84, 8400}, "yolo-v8-out-normalized")}), "yolov8-normalized", 8400,
+                80);
+  expect_family(see({tensor({1, 3549, 85}, "yolox-out")}), "yolox", 3549, 80);
+  expect_family(see({tensor({1, 300, 6}, "yolo-26-end2end-out")}), "yolo26", 300, 0);
+  expect_family(see({tensor({1, 116, 8400}, "yolo-v8-segmentation-out-detections")}),
+                "yolov8-seg", 8400, 80);
+  expect_family(see({tensor({1, 56, 8400}, "yolo-v8-pose-out")}), "yolov8-pose", 8400, 1);
+}
+
+TEST(Recognise, SsdByEitherSetOfIds) {
+  for (const bool old : {true, false}) {
+    const auto id = [&](const char* ours, const char* theirs) { return old ? theirs : ours; };
+    const auto seen = see(
+        {tensor({1, 100}, id("ssd-mobilenet-v1-variant-1-out-scores",
+                             "Gst.Model.ObjectDetector.Scores")),
+         tensor({1}, id("generic-variant-1-out-count", "Gst.Model.ObjectDetector.NumDetections"),
+                DataType::kUInt32),
+         tensor({1, 100, 4}, id("ssd-mobilenet-v1-variant-1-out-boxes",
+                                "Gst.Model.ObjectDetector.Boxes")),
+         tensor({1, 100}, id("ssd-mobilenet-v1-variant-1-out-classes",
+                             "Gst.Model.ObjectDetector.Classes"))});
+    expect_family(seen, "ssd-postprocess", 100, 0);
+    EXPECT_EQ(seen->layout.box.tensor, 2);
+    EXPECT_EQ(seen->layout.score.tensor, 0);
+    EXPECT_EQ(seen->layout.count.tensor, 1);
+    EXPECT_EQ(seen->layout.class_id.tensor, 3);
+  }
+}
+
+TEST(Recognise, ByShape) {
+  expect_family(see({tensor({1, 25200, 85})}), "yolov5", 25200, 80);
+  expect_family(see({tensor({1, 6300, 85})}), "yolov5", 6300, 80);
+  expect_family(see({tensor({1, 25200, 6})}), "yolov5", 25200, 1);
+  expect_family(see({tensor({1, 84, 8400})}), "yolov8", 8400, 80);
+  expect_family(see({tensor({84, 8400})}), "yolov8", 8400, 80);
+  expect_family(see({tensor({1, 2100, 84})}), "yolov8", 2100, 80);
+  expect_family(see({tensor({1, 3549, 85})}), "yolox", 3549, 80);
+  expect_family(see({tensor({1, 300, 6})}), "yolov10", 300, 0);
+  expect_family(see({tensor({1, 1917, 4}), tensor({1, 1917, 91})}), "ssd", 1917, 91);
+  expect_family(see({tensor({1, 1917, 91}), tensor({1, 1917, 4})}), "ssd", 1917, 91);
+}
+
+TEST(Recognise, LabelsDecideBetweenObjectnessAndNot) {
+  expect_family(see({tensor({1, 8400, 15})}, {.label_count = 11}), "yolov8", 8400, 11);
+  expect_family(see({tensor({1, 8400, 15})}, {.label_count = 10}), "yolox", 8400, 10);
+}
+
+TEST(Recognise, TheFrameDecidesBetweenOneAndThreeAnchors) {
+  // 25,200 anchors are three a cell of 640 x 640, or one a cell of 1280 x 960.
+  expect_family(see({tensor({1, 25200, 84})}, {.frame = {1280, 960}}), "yolov8", 25200, 80);
+  expect_family(see({tensor({1, 25200, 85})}, {.frame = {640, 640}}), "yolov5", 25200, 80);
+}
+
+TEST(Recognise, NamesThePropertyWhenShapesAreAmbiguous) {
+  for (const Shape& shape : {Shape{1, 8400, 6}, Shape{1, 8400, 33}, Shape{1, 777, 20}}) {
+    const auto seen = see({tensor(shape)});
+    ASSERT_FALSE(seen) << shape.to_string();
+    EXPECT_EQ(seen.error().kind, ErrorKind::kAmbiguous);
+    EXPECT_NE(seen.error().message().find("detector="), std::string::npos);
+    EXPECT_NE(seen.error().message().find(shape.to_string()), std::string::npos);
+  }
+  expect_family(see({tensor({1, 8400, 6})}, {.detector = "yolov8"}), "yolov8", 8400, 2);
+  expect_family(see({tensor({1, 8400, 6})}, {.detector = "yolov10"}), "yolov10", 8400, 0);
+}
+
+TEST(Recognise, RefusesWithExpectedFoundAndHint) {
+  const auto none = see({});
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().message().find("GstTensorMeta"), std::string::npos);
+  const auto wrong = see({tensor({1, 12}, "logits")});
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message().find("logits 1x12 float32"), std::string::npos);
+  const auto type = see({tensor({1, 84, 8400}, "yolo-v8-out", DataType::kInt8)});
+  ASSERT_FALSE(type);
+  EXPECT_EQ(type.error().kind, ErrorKind::kMismatch);
+  EXPECT_NE(type.error().message().find("int8"), std::string::npos);
+  const auto unknown = see({tensor({1, 84, 8400})}, {.detector = "yolov99"});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().kind, ErrorKind::kInvalid);
+}
+
+TEST(Recognise, RefusesMoreAnchorsOrClassesThanKeysHold) {
+  EXPECT_FALSE(see({tensor({1, 84, (1u << 21) + 1}, "yolo-v8-out")}));
+  EXPECT_FALSE(see({tensor({1, 5000, 8400}, "yolo-v8-out")}));
+}
+
+TEST(Recognise, TakesOnlyNamedTensors) {
+  const std::vector<std::string> ids{"second"};
+  const auto seen = see({tensor({1, 25200, 85}, "first"), tensor({1, 84, 8400}, "second")},
+                        {.tensor_ids = ids});
+  expect_family(seen, "yolov8", 8400, 80);
+  EXPECT_EQ(seen->layout.box.tensor, 1);
+  const std::vector<std::string> absent{"third"};
+  const auto error = see({tensor({1, 25200, 85}, "first")}, {.tensor_ids = absent});
+  ASSERT_FALSE(error);
+  EXPECT_NE(error.error().message().find("third"), std::string::npos);
+}
+
+TEST(Recognise, NamedTensorsTakeRolesInOrder) {
+  const std::vector<std::string> ids{"b", "s", "c", "n"};
+  const auto seen = see({tensor({1, 10}, "s"), tensor({1, 10}, "c"), tensor({1, 10, 4}, "b"),
+                         tensor({1}, "n")},
+                        {.detector = "ssd-postprocess", .tensor_ids = ids});
+  ASSERT_TRUE(seen) << seen.error().message();
+  EXPECT_EQ(seen->layout.box.tensor, 2);
+  EXPECT_EQ(seen->layout.score.tensor, 0);
+  EXPECT_EQ(seen->layout.class_id.tensor, 1);
+  EXPECT_EQ(seen->layout.count.tensor, 3);
+}
+
+TEST(Recognise, ReadsABatch) {
+  const auto seen = see({tensor({4, 84, 8400}, "yolo-v8-out")});
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->layout.images, 4u);
+  EXPECT_EQ(seen->layout.box.image_stride, 84u * 8400u);
+}
+
+TEST(Recognise, TakesAnEmptyTensor) {
+  const auto seen = see({tensor({1, 0, 6}, "yolo-26-end2end-out")});
+  ASSERT_TRUE(seen) << seen.error().message();
+  EXPECT_EQ(seen->layout.anchors, 0u);
+}
+
+TEST(Grid, CountsCells) {
+  const DetectorSpec& yolov8 = *find_detector("yolov8");
+  EXPECT_EQ(grid_cells({640, 640}, yolov8), 8400u);
+  EXPECT_EQ(grid_cells({416, 416}, yolov8), 3549u);
+  EXPECT_EQ(square_input(8400, yolov8), (Size{640, 640}));
+  EXPECT_EQ(square_input(25200, *find_detector("yolov5")), (Size{640, 640}));
+  EXPECT_EQ(square_input(8401, yolov8), (Size{}));
+  EXPECT_EQ(likely_input({1, 6300, 85}), (Size{320, 320}));
+  EXPECT_EQ(likely_input({1, 300, 6}), (Size{}));
+}
+
+}  // namespace
+}  // namespace keepbox

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What is drawn, in every format: these pixels, in this colour, and no others.
+#include "gst/paint.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cfloat>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numbers>
+#include <set>
+#include <vector>
+
+namespace keepbox {
+namespace {
+
+constexpr Rgb kRed{255, 0, 0};
+constexpr uint8_t kBackground = 7;  // a value that red has in no format
+
+/// A mapped frame of its own, every byte kBackground.
+class Frame {
+ public:
+  Frame(GstVideoFormat format, guint width, guint height, const char* colorimetry = nullptr) {
+    GstVideoInfo info;
+    gst_video_info_set_format(&info, format, width, height);
+    if (colorimetry != nullptr)
+      gst_video_colorimetry_from_string(&info.colorimetry, colorimetry);
+    buffer_ = gst_buffer_new_allocate(nullptr, info.size, nullptr);
+    gst_buffer_memset(buffer_, 0, kBackground, info.size);
+    gst_video_frame_map(&frame, &info, buffer_, GST_MAP_READWRITE);
+  }
+  ~Frame() {
+    gst_video_frame_unmap(&frame);
+    gst_buffer_unref(buffer_);
+  }
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
+  uint8_t at(guint component, int x, int y) const {
+    const auto* data = static_cast<const uint8_t*>(GST_VIDEO_FRAME_COMP_DATA(&frame, component));
+    return data[y * GST_VIDEO_FRAME_COMP_STRIDE(&frame, component) +
+                x * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, component)];
+  }
+  std::vector<uint8_t> bytes() const {
+    const auto* data = static_cast<const uint8_t*>(frame.map[0].data);
+    return {data, data + frame.map[0].size};
+  }
+  bool untouched() const {
+    return std::ranges::all_of(bytes(), [](uint8_t v) { return v == kBackground; });
+  }
+
+  GstVideoFrame frame;
+
+ private:
+  GstBuffer* buffer_;
+};
+
+Mark box(float x1, float y1, float x2, float y2, float angle = 0, std::string text = {}) {
+  return {.box = {x1, y1, x2, y2}, .angle = angle, .color = kRed, .text = std::move(text)};
+}
+
+void paint(Frame& frame, const Mark& mark, Pen pen = {}) {
+  ASSERT_TRUE(Painter().paint(frame.frame, {&mark, 1}, pen));
+}
+
+using Covers = std::function<bool(int x, int y)>;
+
+/// The outline of a rectangle of whole pixels.
+Covers outline(int x1, int y1, int x2, int y2, int t) {
+  return [=](int x, int y) {
+    const bool in = x >= x1 && x < x2 && y >= y1 && y < y2;
+    return in && (x < x1 + t || x >= x2 - t || y < y1 + t || y >= y2 - t);
+  };
+}
+
+/// Checks every sample: red where it stands for a pixel that is covered, else as it was.
+void expect_red(const Frame& f, const Covers& covers, std::array<int, 3> red) {
+  const GstVideoFormatInfo* format = f.frame.info.finfo;
+  std::ptrdiff_t changed = 0;
+  for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS(&f.frame); ++c) {
+    const int bx = 1 << GST_VIDEO_FORMAT_INFO_W_SUB(format, c);
+    const int by = 1 << GST_VIDEO_FORMAT_INFO_H_SUB(format, c);
+    for (int y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT(&f.frame, c); ++y)
+      for (int x = 0; x < GST_VIDEO_FRAME_COMP_WIDTH(&f.frame, c); ++x) {
+        bool covered = false;
+        for (int i = 0; i < bx * by; ++i) {
+          const int px = x * bx + i % bx, py = y * by + i / bx;
+          covered |= px < f.frame.info.width && py < f.frame.info.height && covers(px, py);
+        }
+        const int expected = !covered ? kBackground : c < 3 ? red[c] : 255;
+        ASSERT_EQ(f.at(c, x, y), expected) << "component " << c << " at " << x << "," << y;
+        changed += covered;
+        if (covered && c == 0 && GST_VIDEO_FORMAT_INFO_IS_RGB(format) &&
+            !GST_VIDEO_FORMAT_INFO_HAS_ALPHA(format) &&
+            GST_VIDEO_FORMAT_INFO_PSTRIDE(format, 0) == 4)
+          ++changed;  // the padding byte of RGBx
+      }
+  }
+  const auto bytes = f.bytes();
+  EXPECT_EQ(std::ranges::count_if(bytes, [](uint8_t v) { return v != kBackground; }), changed)
+      << "something between the rows or planes was written";
+}
+
+/// Red in BT.601, of the range that the format has by default.
+std::array<int, 3> red_of(const Frame& frame) {
+  if (GST_VIDEO_INFO_IS_RGB(&frame.frame.info)) return {255, 0, 0};
+  if (frame.frame.info.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255) return {76, 85, 255};
+  return {81, 90, 240};
+}
+
+class EveryFormat : public testing::TestWithParam<const char*> {
+ protected:
+  GstVideoFormat format() const { return gst_video_format_from_string(GetParam()); }
+};
+
+TEST_P(EveryFormat, OutlineAndNothingElse) {
+  for (const auto& [width, height] : {std::pair{64u, 48u}, {33u, 21u}, {17u, 13u}})
+    for (const int thickness : {1, 2, 3}) {
+      SCOPED_TRACE(testing::Message() << width << "x" << height << " by " << thickness);
+      Frame frame(format(), width, height);
+      paint(frame, box(3.4f, 2.6f, 12.5f, 9.49f), {.thickness = thickness});
+      expect_red(frame, outline(3, 3, 13, 9, thickness), red_of(frame));
+    }
+}
+
+TEST_P(EveryFormat, ClippedAtTheBorderNotMoved) {
+  Frame frame(format(), 33, 21);
+  paint(frame, box(-4, 5, 12, 30), {.thickness = 2});
+  expect_red(frame, outline(-4, 5, 12, 30, 2), red_of(frame));
+  Frame other(format(), 33, 21);
+  paint(other, box(20, -9, 90, 8), {.thickness = 3});
+  expect_red(other, outline(20, -9, 90, 8, 3), red_of(other));
+}
+
+TEST_P(EveryFormat, TinyFrames) {
+  for (const guint size : {1u, 2u, 8u}) {
+    Frame frame(format(), size, size);
+    paint(frame, box(0, 0, static_cast<float>(size), static_cast<float>(size)));
+    expect_red(frame, outline(0, 0, static_cast<int>(size), static_cast<int>(size), 1),
+               red_of(frame));
+    for (const float angle : {0.0f, 0.5f})
+      paint(frame, box(-3, -1, 2, 4, angle, "person 0.87"), {.thickness = 5, .font_scale = 1});
+  }
+}
+
+TEST_P(EveryFormat, CaptionHasBothColours) {
+  Frame frame(format(), 97, 65);
+  paint(frame, box(10, 40, 60, 60, 0, "HH"), {.thickness = 1, .font_scale = 0.5});
+  const auto red = red_of(frame);
+  EXPECT_EQ(frame.at(0, 11, 39), red[0]) << "no gap between the tab and the box";
+  EXPECT_EQ(frame.at(0, 9, 39), kBackground);
+  int dark = 0, other = 0;
+  for (int y = 25; y < 39; ++y)
+    for (int x = 12; x < 30; ++x) (frame.at(0, x, y) < red[0] / 3 ? dark : other)++;
+  // Black on red; AND where red's first component is 255 or 81, black is far below it.
+  EXPECT_GT(dark, 20);
+  EXPECT_GT(other, 60);
+}
+
+TEST_P(EveryFormat, SlantedLinesStayNearTheBox) {
+  Frame frame(format(), 65, 49);
+  paint(frame, box(12, 23, 52, 25, std::numbers::pi_v<float> / 6), {.thickness = 2});
+  const auto red = red_of(frame);
+  // Clockwise: the right end went down.
+  for (const int along : {-15, 0, 15}) {
+    const int x = 32 + static_cast<int>(std::lround(along * 0.866));
+    const int y = 24 + static_cast<int>(std::lround(along * 0.5));
+    EXPECT_NEAR(frame.at(0, x, y), red[0], 2);
+  }
+  const guint shift_x = GST_VIDEO_FORMAT_INFO_W_SUB(frame.frame.info.finfo, 1);
+  const guint shift_y = GST_VIDEO_FORMAT_INFO_H_SUB(frame.frame.info.finfo, 1);
+  if (GST_VIDEO_FRAME_N_COMPONENTS(&frame.frame) > 2)
+    EXPECT_NEAR(frame.at(2, 32 >> shift_x, 24 >> shift_y), red[2], 2) << "colour was lost";
+  for (const auto& [x, y] : {std::pair{14, 24}, {50, 24}, {32, 32}, {32, 16}})
+    EXPECT_EQ(frame.at(0, x, y), kBackground);
+}
+
+TEST_P(EveryFormat, AbsurdNumbers) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const std::array values{-FLT_MAX, -1e9f, -1.0f, 5.0f, 1e9f, FLT_MAX, kInf, -kInf, kNan};
+  Frame frame(format(), 33, 21);
+  Painter painter;
+  std::vector<Mark> marks;
+  for (const float x1 : values)
+    for (const float y1 : values)
+      for (const float x2 : values)
+        for (const float angle : {0.0f, 0.3f, 1e30f, kNan, kInf})
+          marks.push_back(box(x1, y1, x2, 9, angle, "x"));
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_TRUE(painter.paint(frame.frame, marks, {.thickness = 3}));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+}
+
+INSTANTIATE_TEST_SUITE_P(Paint, EveryFormat,
+                         testing::Values("RGB", "BGR", "RGBA", "BGRA", "ARGB", "ABGR", "RGBx",
+                                         "BGRx", "xRGB", "xBGR", "GRAY8", "I420", "YV12", "NV12",
+                                         "NV21", "Y42B", "Y444"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST(Paint, FormatsAreThoseTested) {
+  g_autoptr(GstCaps) caps = gst_caps_from_string(GST_VIDEO_CAPS_MAKE(KEEPBOX_PAINT_FORMATS));
+  const GValue* list = gst_structure_get_value(gst_caps_get_structure(caps, 0), "format");
+  ASSERT_TRUE(GST_VALUE_HOLDS_LIST(list));
+  EXPECT_EQ(gst_value_list_get_size(list), 17u);
+}
+
+TEST(Paint, ColoursFollowTheColorimetry) {
+  const struct {
+    const char* colorimetry;
+    std::array<int, 3> red;
+  } cases[] = {{"bt601", {81, 90, 240}},
+               {"bt709", {63, 102, 240}},
+               {"bt2020", {74, 97, 240}},
+               {"1:4:0:0", {76, 85, 255}}};
+  for (const auto& [colorimetry, red] : cases)
+    for (const GstVideoFormat format : {GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_Y444}) {
+      SCOPED_TRACE(colorimetry);
+      Frame frame(format, 32, 32, colorimetry);
+      paint(frame, box(4, 4, 20, 20));
+      expect_red(frame, outline(4, 4, 20, 20, 1), red);
+    }
+}
+
+TEST(Paint, FarEdgesAreNotDrawn) {
+  Frame frame(GST_VIDEO_FORMAT_GRAY8, 64, 48);
+  paint(frame, box(-1e9f, -1e9f, 1e9f, 1e9f));
+  paint(frame, box(-1e9f, -1e9f, 1e9f, 1e9f, 0.3f), {.thickness = 3});
+  paint(frame, box(100, 10, 120, 20, 0, "outside"));
+  paint(frame, box(10, -20, 30, 0, 0, "just outside"));
+  paint(frame, box(100, 10, 120, 20, 0.4f, "outside"));
+  EXPECT_TRUE(frame.untouched());
+  paint(frame, box(-1e9f, -1e9f, 20, 1e9f));
+  expect_red(frame, [](int x, int) { return x == 19; }, red_of(frame));
+}
+
+TEST(Paint, AnyTwoCornersAndEmptyBoxes) {
+  Frame frame(GST_VIDEO_FORMAT_RGB, 32, 32);
+  paint(frame, box(20, 18, 5, 6));
+  expect_red(frame, outline(5, 6, 20, 18, 1), {255, 0, 0});
+  Frame other(GST_VIDEO_FORMAT_RGB, 32, 32);
+  paint(other, box(9, 9, 9, 9));
+  expect_red(other, outline(9, 9, 10, 10, 1), {255, 0, 0});
+}
+
+TEST(Paint, TabStaysInTheFrame) {
+  const struct {
+    Mark mark;
+    int x, y;  // a corner of its tab
+  } cases[] = {{box(-30, 20, 10, 40, 0, "W"), 0, 19},         // at the left border
+               {box(150, 20, 170, 40, 0, "WWW 0.87"), 159, 19},  // at the right border
+               {box(50, 3, 90, 60, 0, "W"), 50, 3},           // no room above: inside
+               {box(50, -50, 90, 60, 0, "W"), 50, 0}};        // begins above the frame
+  for (const auto& [mark, x, y] : cases) {
+    Frame frame(GST_VIDEO_FORMAT_RGB, 160, 120);
+    paint(frame, mark);
+    EXPECT_EQ(frame.at(0, x, y), 255) << mark.box.x1 << "," << mark.box.y1;
+    EXPECT_EQ(frame.at(1, x, y), 0);
+  }
+}
+
+TEST(Paint, FirstIsOnTop) {
+  Frame frame(GST_VIDEO_FORMAT_RGB, 32, 32);
+  std::array marks{box(4, 4, 20, 20), box(4, 4, 20, 20)};
+  marks[1].color = {0, 0, 255};
+  ASSERT_TRUE(Painter().paint(frame.frame, marks, {}));
+  expect_red(frame, outline(4, 4, 20, 20, 1), {255, 0, 0});
+}
+
+TEST(Paint, NothingRemainsInThePainter) {
+  Painter used;
+  Frame large(GST_VIDEO_FORMAT_NV12, 640, 480), small(GST_VIDEO_FORMAT_NV12, 65, 49),
+      fresh(GST_VIDEO_FORMAT_NV12, 65, 49);
+  const auto first = box(10, 100, 600, 400, 0.7f, "a long caption for a large frame");
+  const auto second = box(10, 20, 50, 40, 0.3f, "i");
+  ASSERT_TRUE(used.paint(large.frame, {&first, 1}, {.thickness = 9, .font_scale = 2}));
+  ASSERT_TRUE(used.paint(small.frame, {&second, 1}, {}));
+  paint(fresh, second);
+  EXPECT_EQ(small.bytes(), fresh.bytes());
+}
+
+TEST(Paint, AnyPen) {
+  const Mark marks[] = {box(10, 10, 50, 40, 0, "\n\t\x7f\xff"), box(10, 10, 50, 40, 0.5f, "pen")};
+  for (const double scale : {1e-9, 0.01, 32.0})
+    for (const int thickness : {1, 256}) {
+      Frame frame(GST_VIDEO_FORMAT_I420, 63, 47);
+      EXPECT_TRUE(Painter().paint(frame.frame, marks, {thickness, scale}));
+    }
+}
+
+TEST(Pen, GrowsWithTheFrame) {
+  EXPECT_EQ(pen_for({160, 120}).thickness, 1);
+  EXPECT_EQ(pen_for({640, 480}).thickness, 2);
+  EXPECT_EQ(pen_for({1920, 1080}).thickness, 4);
+  EXPECT_EQ(pen_for({2160, 3840}).thickness, 7);
+  EXPECT_GE(pen_for({1, 1}).thickness, 1);
+  EXPECT_LT(pen_for({160, 120}).font_scale, pen_for({640, 480}).font_scale);
+  EXPECT_LT(pen_for({1920, 1080}).font_scale, pen_for({3840, 2160}).font_scale);
+}
+
+TEST(Color, IsAFunctionOfTheLabel) {
+  EXPECT_EQ(class_color("person"), (Rgb{0xff, 0x3c, 0x3c}));
+  EXPECT_EQ(class_color("car"), (Rgb{0x00, 0x69, 0xff}));
+  std::set<std::array<uint8_t, 3>> seen;
+  for (const char* label : {"person", "car", "bicycle", "motorcycle", "bus", "truck", "train",
+                            "boat", "dog", "cat", "bird", "horse", "face"}) {
+    const Rgb color = class_color(label);
+    EXPECT_TRUE(seen.insert({color.r, color.g, color.b}).second) << label;
+  }
+  class_color("");
+}
+
+TEST(Color, TextStandsOut) {
+  const auto luminance = [](Rgb c) {
+    const auto linear = [](double v) {
+      return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
+    };
+    return 0.2126 * linear(c.r / 255.0) + 0.7152 * linear(c.g / 255.0) +
+           0.0722 * linear(c.b / 255.0);
+  };
+  for (int i = 0; i < 500; ++i) {
+    const Rgb color = class_color("class-" + std::to_string(i));
+    const double a = luminance(color) + 0.05, b = luminance(text_color(color)) + 0.05;
+    EXPECT_GT(std::max(a, b) / std::min(a, b), 4.5);
+  }
+}
+
+}  // namespace
+}  // namespace keepbox

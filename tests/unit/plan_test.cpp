@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Plans: what is settled from settings, shapes and the data's own evidence.
+#include "core/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/scene.h"
+
+namespace keepbox {
+namespace {
+
+using test::Tensor;
+
+Tensor filled(Shape shape, float value, std::string id = {}) {
+  return {std::vector<float>(*shape.count(), value), shape, std::move(id)};
+}
+
+Settings frame_of(uint32_t width, uint32_t height) {
+  Settings settings;
+  settings.frame.size = {width, height};
+  return settings;
+}
+
+Result<Plan> plan_for(const Settings& settings, const Tensor& tensor) {
+  const TensorView view = tensor.view();
+  return make_plan(settings, std::span(&view, 1));
+}
+
+TEST(Plan, SeesNormalizedCoordinates) {
+  const auto plan = plan_for(frame_of(320, 320), filled({1, 84, 2100}, 0.5f));
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan->unit_x, 320);
+  EXPECT_FALSE(plan->provisional);
+}
+
+TEST(Plan, SeesPixels) {
+  const auto plan = plan_for(frame_of(320, 320), filled({1, 84, 2100}, 100));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->unit_x, 1);
+  EXPECT_FALSE(plan->provisional);
+}
+
+TEST(Plan, WaitsWhenTheFirstFrameShowsNothing) {
+  const auto plan = plan_for(frame_of(320, 320), filled({1, 84, 2100}, 0));
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(plan->provisional);
+}
+
+TEST(Plan, TakesTheUsersWordForUnits) {
+  Settings settings = frame_of(320, 320);
+  settings.units = Units::kPixels;
+  const auto plan = plan_for(settings, filled({1, 84, 2100}, 0.5f));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->unit_x, 1);
+}
+
+TEST(Plan, TellsDecodedYoloxFromRaw) {
+  Tensor raw = filled({1, 3549, 85}, 0.5f, "yolox-out");
+  raw.values[2] = -1;  // a logarithm
+  auto plan = plan_for(frame_of(416, 416), raw);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->spec->name, "yolox");
+  ASSERT_EQ(plan->levels.size(), 3u);
+  EXPECT_EQ(plan->levels[1].first_anchor, 52u * 52u);
+  plan = plan_for(frame_of(416, 416), filled({1, 3549, 85}, 50, "yolox-out"));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->spec->name, "yolox-decoded");
+}
+
+TEST(Plan, FindsTheModelsInput) {
+  const auto square = plan_for(frame_of(1920, 1080), filled({1, 84, 8400}, 100));
+  ASSERT_TRUE(square);
+  EXPECT_EQ(square->letterbox.model, (Size{640, 640}));
+  const auto frame = plan_for(frame_of(640, 384), filled({1, 84, 5040}, 100));
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->letterbox.model, (Size{640, 384}));
+  Settings settings = frame_of(1920, 1080);
+  settings.model = {640, 384};
+  const auto set = plan_for(settings, filled({1, 84, 5040}, 100));
+  ASSERT_TRUE(set);
+  EXPECT_EQ(set->letterbox.model, (Size{640, 384}));
+}
+
+TEST(Plan, RefusesAGridThatDoesNotFit) {
+  Settings settings = frame_of(640, 480);
+  settings.model = {640, 480};
+  settings.detector = "yolox";
+  const auto plan = plan_for(settings, filled({1, 3549, 85}, 0.5f));
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.error().message().find("model-width="), std::string::npos);
+}
+
+TEST(Plan, RefusesSettingsOutOfRange) {
+  const Tensor tensor = filled({1, 84, 2100}, 100);
+  const auto refused = [&](auto change) {
+    Settings settings = frame_of(320, 320);
+    change(settings);
+    const auto plan = plan_for(settings, tensor);
+    return !plan && plan.error().kind == ErrorKind::kInvalid;
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(refused([&](Settings& s) { s.score_threshold = nan; }));
+  EXPECT_TRUE(refused([&](Settings& s) { s.iou_threshold = 1.2f; }));
+  EXPECT_TRUE(refused([&](Settings& s) { s.iou_threshold = -0.1f; }));
+  EXPECT_TRUE(refused([&](Settings& s) { s.iou_threshold = nan; }));
+  EXPECT_TRUE(refused([&](Settings& s) { s.class_thresholds = {{0, nan}}; }));
+  EXPECT_TRUE(refused([&](Settings& s) { s.class_thresholds = {{99999, 0.5f}}; }));
+  EXPECT_TRUE(refused([&](Settings& s) { s.contract = "mine"; }));
+  EXPECT_TRUE(refused([&](Settings& s) { s.frame.size = {}; }));
+}
+
+TEST(Plan, RefusesShortTensors) {
+  Tensor tensor = filled({1, 84, 2100}, 100);
+  tensor.values.resize(1000);
+  const auto plan = plan_for(frame_of(320, 320), tensor);
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().kind, ErrorKind::kTruncated);
+}
+
+TEST(Plan, NeedsAPriorForEachAnchor) {
+  Settings settings = frame_of(300, 300);
+  settings.priors.resize(10);
+  const Tensor boxes = filled({1, 20, 4}, 0), scores = filled({1, 20, 3}, 0);
+  const TensorView views[] = {boxes.view(), scores.view()};
+  const auto plan = make_plan(settings, views);
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.error().message().find("priors-file="), std::string::npos);
+}
+
+TEST(Plan, HoldsOnlyForTheSameTensors) {
+  const Tensor tensor = filled({1, 84, 2100}, 100, "yolo-v8-out");
+  const auto plan = plan_for(frame_of(320, 320), tensor);
+  ASSERT_TRUE(plan);
+  TensorView view = tensor.view();
+  EXPECT_TRUE(plan->holds_for(std::span(&view, 1)));
+  EXPECT_FALSE(plan->holds_for({}));
+  view.shape = {1, 84, 2101};
+  EXPECT_FALSE(plan->holds_for(std::span(&view, 1)));
+  view = tensor.view();
+  view.type = DataType::kFloat16;
+  EXPECT_FALSE(plan->holds_for(std::span(&view, 1)));
+  view = tensor.view();
+  view.id = "other";
+  EXPECT_FALSE(plan->holds_for(std::span(&view, 1)));
+}
+
+}  // namespace
+}  // namespace keepbox
