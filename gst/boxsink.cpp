@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // boxsink: the boxes on frames become a file.
-#include <gst/base/gstbasesink.h>
 #include <glib/gstdio.h>
+#include <gst/base/gstbasesink.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <optional>
 #include <string>
 

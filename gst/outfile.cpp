@@ -86,6 +86,7 @@ Status OutFile::open_part() {
 }
 
 Status OutFile::write(std::string_view text) {
+  if (text.empty()) return {};
   if (std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() &&
       std::fflush(file_.get()) == 0)
     return {};

@@ -34,6 +34,7 @@ struct Plane {
   std::array<int, 4> component{-1, -1, -1, -1};  // per channel: R, G, B or Y, U, V
 };
 
+/// The planes, and how colours are coded in them.
 struct Canvas {
   int width = 0, height = 0;
   int align_x = 1, align_y = 1;  // luma pixels that share a chroma pixel
@@ -70,7 +71,7 @@ Canvas canvas_of(GstVideoFrame& frame) {
   return canvas;
 }
 
-/// The colour as the channels of that plane hold it; opaque in alpha and padding.
+/// The colour as that plane's channels hold it; opaque in alpha and padding.
 cv::Vec4b paint_for(const Canvas& canvas, const Plane& plane, Rgb color) {
   std::array<double, 3> value{color.r / 255.0, color.g / 255.0, color.b / 255.0};
   if (canvas.yuv) {
@@ -81,8 +82,8 @@ cv::Vec4b paint_for(const Canvas& canvas, const Plane& plane, Rgb color) {
   cv::Vec4b paint = cv::Vec4b::all(255);
   for (int channel = 0; channel < 4; ++channel) {
     const int c = plane.component[channel];
-    if (c < 0) continue;
-    paint[channel] = cv::saturate_cast<uint8_t>(canvas.offset[c] + canvas.scale[c] * value[c]);
+    if (c >= 0)
+      paint[channel] = cv::saturate_cast<uint8_t>(canvas.offset[c] + canvas.scale[c] * value[c]);
   }
   return paint;
 }
@@ -210,8 +211,8 @@ void draw_slanted(Canvas& canvas, cv::Point2d a, cv::Point2d b, Rgb color, int t
   const auto pixel = [&](int64_t v) { return static_cast<int>(v >> kShift) - margin; };
   const auto [left, right] = std::minmax({pixel(line[0].x), pixel(line[1].x)});
   const auto [top, bottom] = std::minmax({pixel(line[0].y), pixel(line[1].y)});
-  const cv::Rect touched(left - margin, top - margin, right - left + 2 * margin + 1,
-                         bottom - top + 2 * margin + 1);
+  const cv::Rect touched(cv::Point(left - margin, top - margin),
+                         cv::Point(right + margin + 1, bottom + margin + 1));
   const cv::Rect at = aligned(canvas, touched & canvas.bounds());
   if (at.empty()) return;
   cv::Mat mask = cleared(scratch, at.size());
@@ -248,9 +249,9 @@ void draw_caption(Canvas& canvas, const Mark& mark, const Box& box, double scale
                                {size.width + 2 * pad, size.height + below / 2 + 2 * pad});
   fill(canvas, tab, mark.color);
   const cv::Rect at = aligned(canvas, tab & canvas.bounds());
+  const cv::Point origin = tab.tl() - at.tl() + cv::Point(pad, pad + size.height);
   cv::Mat mask = cleared(scratch, at.size());
-  cv::putText(mask, mark.text, tab.tl() - at.tl() + cv::Point(pad, pad + size.height), kFont, scale,
-              cv::Scalar(255), stroke, cv::LINE_AA);
+  cv::putText(mask, mark.text, origin, kFont, scale, cv::Scalar(255), stroke, cv::LINE_AA);
   blend(canvas, at, mask, coarse, text_color(mark.color));
 }
 
@@ -262,8 +263,7 @@ Rgb class_color(std::string_view label) {
   hash = (hash ^ (hash >> 16)) * 0x85ebca6bu;  // FNV's low bits alone are poor
   hash ^= hash >> 13;
   const uint32_t rgb = kPalette[hash % std::size(kPalette)];
-  return {static_cast<uint8_t>(rgb >> 16), static_cast<uint8_t>(rgb >> 8),
-          static_cast<uint8_t>(rgb)};
+  return {uint8_t(rgb >> 16), uint8_t(rgb >> 8), uint8_t(rgb)};
 }
 
 Rgb text_color(Rgb background) {

@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "gst/analytics.h"
-#include "gst/elements.h"
+#include "tests/tempdir.h"
 
 namespace keepbox {
 namespace {
@@ -31,8 +31,8 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-size_t files_in(const fs::path& folder) {
-  return static_cast<size_t>(std::distance(fs::directory_iterator(folder), {}));
+size_t files_in(const test::TempDir& folder) {
+  return static_cast<size_t>(std::distance(fs::directory_iterator(folder.path()), {}));
 }
 
 /// A frame whose memory is never to be mapped.
@@ -64,11 +64,7 @@ GstBuffer* with_foreign(guint index, const char* label = "dog") {
 
 class BoxSink : public testing::Test {
  protected:
-  static void SetUpTestSuite() { GST_ELEMENT_REGISTER(boxsink, nullptr); }
-
   BoxSink() {
-    g_autofree gchar* made = g_dir_make_tmp("keepbox-boxsink-XXXXXX", nullptr);
-    folder_ = made;
     element_ = gst_element_factory_make("boxsink", nullptr);
     gst_object_ref_sink(element_);
     bus_ = gst_bus_new();
@@ -76,15 +72,15 @@ class BoxSink : public testing::Test {
   }
   ~BoxSink() override {
     stop();
+    gst_element_set_bus(element_, nullptr);  // messages on it hold the element
     gst_object_unref(element_);
     gst_object_unref(bus_);
-    fs::remove_all(folder_);
   }
 
   void set(const char* property, const std::string& value) {
     gst_util_set_object_arg(G_OBJECT(element_), property, value.c_str());
   }
-  std::string path(const char* name) const { return folder_ / name; }
+  std::string path(const std::string& name) const { return folder_ / name; }
   bool can_start() {
     while (!message().empty()) {}  // GStreamer adds one of its own to each failed start
     const auto change = gst_element_set_state(element_, GST_STATE_PAUSED);
@@ -122,7 +118,7 @@ class BoxSink : public testing::Test {
     EXPECT_EQ(message(), "");
   }
 
-  fs::path folder_;
+  test::TempDir folder_;
   GstElement* element_ = nullptr;
   GstBus* bus_ = nullptr;
   GstHarness* harness_ = nullptr;
@@ -160,7 +156,7 @@ TEST_F(BoxSink, WritesJsonLines) {
 }
 
 TEST_F(BoxSink, WritesCoco) {
-  std::ofstream(path("images")) << "139\n285\n632\n";
+  folder_.write("images", "139\n285\n632\n");
   set("location", path("out.json"));
   set("format", "coco");
   set("image-ids", path("images"));
@@ -222,7 +218,7 @@ TEST_F(BoxSink, TakesFramesInAnyMemory) {
 }
 
 TEST_F(BoxSink, NamesTheFileAtEos) {
-  std::ofstream(path("out.json")) << "an older one";
+  folder_.write("out.json", "an older one");
   set("location", path("out.json"));
   set("format", "coco");
   start();
@@ -326,7 +322,7 @@ TEST_F(BoxSink, NeedsAFolder) {
 }
 
 TEST_F(BoxSink, RefusesAFolderAsFile) {
-  set("location", folder_);
+  set("location", folder_.path());
   EXPECT_FALSE(can_start());
   EXPECT_TRUE(mentions(message(), "found Is a directory"));
   set("location", "");
@@ -371,7 +367,7 @@ TEST_F(BoxSink, StopsAtAFullDisk) {
 }
 
 TEST_F(BoxSink, LeavesThePartAfterAnError) {
-  std::ofstream(path("images")) << "139\n";
+  folder_.write("images", "139\n");
   set("location", path("out.json"));
   set("format", "coco");
   set("image-ids", path("images"));
@@ -389,7 +385,7 @@ TEST_F(BoxSink, SaysSoWhenTheFileCannotBeNamed) {
   start();
   push(with_ours(0));
   fs::create_directory(path("out.jsonl"));
-  std::ofstream(path("out.jsonl/x")) << "x";
+  folder_.write("out.jsonl/x", "x");
   EXPECT_FALSE(end());
   const std::string text = message();
   EXPECT_TRUE(mentions(text, "renamed to " + path("out.jsonl"))) << text;
@@ -409,7 +405,7 @@ TEST_F(BoxSink, RefusesAFileThatAnotherWrites) {
 }
 
 TEST_F(BoxSink, ReplacesWhatALinkPointsTo) {
-  std::ofstream(path("real")) << "old";
+  folder_.write("real", "old");
   fs::create_symlink("real", path("link"));
   set("location", path("link"));
   set("format", "csv");

@@ -2,12 +2,12 @@
 // The exact text of each format of detections.
 #include "gst/boxwriter.h"
 
-#include <glib/gstdio.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "gst/outfile.h"
+#include "tests/tempdir.h"
 
 namespace keepbox {
 namespace {
@@ -187,29 +187,16 @@ TEST(Csv, QuotesLabels) {
             "1,,a,,0.1,10,20,30,60,\n");
 }
 
-/// A file of that text, gone at the end of the test.
-class IdFile {
- public:
-  explicit IdFile(const char* text) {
-    const gint fd = g_file_open_tmp("keepbox-ids-XXXXXX", &path_, nullptr);
-    g_close(fd, nullptr);
-    g_file_set_contents(path_, text, -1, nullptr);
-  }
-  ~IdFile() {
-    g_unlink(path_);
-    g_free(path_);
-  }
-  Result<std::vector<CocoId>> load() const { return load_coco_ids(path_, "image-ids"); }
-  std::string path() const { return path_; }
-
- private:
-  gchar* path_ = nullptr;
-};
+/// The ids in a file of that text.
+Result<std::vector<CocoId>> ids_of(const std::string& text) {
+  const test::TempDir folder;
+  return load_coco_ids(folder.write("ids", text).c_str(), "image-ids");
+}
 
 TEST(CocoIds, AreANumberAndANameALine) {
-  const auto ids = IdFile("000000000139\r\n1 person\n 13\n").load();
+  const auto ids = ids_of("000000000139\r\n1 person\n 13\n");
   EXPECT_FALSE(ids);  // a number stands first
-  const auto good = IdFile("000000000139\r\n13  stop sign \n-2\n\n").load();
+  const auto good = ids_of("000000000139\r\n13  stop sign \n-2\n\n");
   ASSERT_TRUE(good) << good.error().message();
   ASSERT_EQ(good->size(), 3u);
   EXPECT_EQ((*good)[0].id, 139);
@@ -219,13 +206,12 @@ TEST(CocoIds, AreANumberAndANameALine) {
 }
 
 TEST(CocoIds, ErrorsNameTheLine) {
-  const IdFile file("1\n2.jpg\n");
-  const auto ids = file.load();
+  const auto ids = ids_of("1\n2.jpg\n");
   ASSERT_FALSE(ids);
-  EXPECT_EQ(ids.error().expected, "a whole number first in line 2 of " + file.path());
+  EXPECT_TRUE(ids.error().expected.starts_with("a whole number first in line 2 of /"));
   EXPECT_EQ(ids.error().found, "\"2.jpg\"");
   EXPECT_TRUE(ids.error().hint.starts_with("set image-ids="));
-  EXPECT_FALSE(IdFile("\n").load());
+  EXPECT_FALSE(ids_of("\n"));
   EXPECT_FALSE(load_coco_ids("/nonexistent/ids", "image-ids"));
 }
 

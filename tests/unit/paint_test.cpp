@@ -156,7 +156,6 @@ TEST_P(EveryFormat, CaptionHasBothColours) {
   int dark = 0, other = 0;
   for (int y = 25; y < 39; ++y)
     for (int x = 12; x < 30; ++x) (frame.at(0, x, y) < red[0] / 3 ? dark : other)++;
-  // Black on red; AND where red's first component is 255 or 81, black is far below it.
   EXPECT_GT(dark, 20);
   EXPECT_GT(other, 60);
 }
@@ -173,8 +172,9 @@ TEST_P(EveryFormat, SlantedLinesStayNearTheBox) {
   }
   const guint shift_x = GST_VIDEO_FORMAT_INFO_W_SUB(frame.frame.info.finfo, 1);
   const guint shift_y = GST_VIDEO_FORMAT_INFO_H_SUB(frame.frame.info.finfo, 1);
-  if (GST_VIDEO_FRAME_N_COMPONENTS(&frame.frame) > 2)
+  if (GST_VIDEO_FRAME_N_COMPONENTS(&frame.frame) > 2) {
     EXPECT_NEAR(frame.at(2, 32 >> shift_x, 24 >> shift_y), red[2], 2) << "colour was lost";
+  }
   for (const auto& [x, y] : {std::pair{14, 24}, {50, 24}, {32, 32}, {32, 16}})
     EXPECT_EQ(frame.at(0, x, y), kBackground);
 }

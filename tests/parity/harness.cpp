@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Poisoned outputs, guard zones, exact comparison.
+#include "tests/parity/harness.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <format>
+#include <functional>
+
+namespace keepbox::test {
+namespace {
+
+constexpr size_t kGuard = 8;
+constexpr uint8_t kPoison = 0xa5;
+
+/// An array with poisoned guard zones at both ends.
+template <class T>
+class Fenced {
+ public:
+  explicit Fenced(size_t count) : bytes_((count + 2 * kGuard) * sizeof(T), kPoison), count_(count) {}
+
+  std::span<T> span() { return {reinterpret_cast<T*>(bytes_.data()) + kGuard, count_}; }
+
+  bool intact() const {
+    const auto poisoned = [](uint8_t byte) { return byte == kPoison; };
+    const auto zone = static_cast<ptrdiff_t>(kGuard * sizeof(T));
+    return std::all_of(bytes_.begin(), bytes_.begin() + zone, poisoned) &&
+           std::all_of(bytes_.end() - zone, bytes_.end(), poisoned);
+  }
+
+ private:
+  std::vector<uint8_t> bytes_;
+  size_t count_;
+};
+
+/// Copies of tensors, put off their alignment where the input asks for it.
+struct Placed {
+  std::vector<std::vector<std::byte>> blobs;
+  std::vector<TensorView> views;
+
+  explicit Placed(const Input& input) {
+    for (const Tensor& tensor : input.tensors) {
+      TensorView view = tensor.view();
+      std::vector<std::byte>& blob = blobs.emplace_back(view.bytes + input.shift + 1);
+      std::memcpy(blob.data() + input.shift, view.data, view.bytes);
+      view.data = blob.data() + input.shift;
+      views.push_back(view);
+    }
+  }
+};
+
+struct Image {
+  const Plan& plan;
+  std::span<const TensorView> tensors;
+  uint32_t index;
+};
+
+std::string text(const Candidate& c) {
+  return std::format("score {} anchor {} class {} box {} {} {} {}", key_score(c.key),
+                     key_anchor(c.key), key_class(c.key), c.box.x1, c.box.y1, c.box.x2, c.box.y2);
+}
+
+bool same(const Candidate& a, const Candidate& b) {
+  return a.key == b.key && std::memcmp(&a.box, &b.box, sizeof(Box)) == 0;
+}
+
+std::optional<std::string> compare(std::span<const Candidate> want,
+                                   std::span<const Candidate> got) {
+  if (want.size() != got.size())
+    return std::format("{} candidates, should be {}", got.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i)
+    if (!same(want[i], got[i]))
+      return std::format("number {} is {}, should be {}", i, text(got[i]), text(want[i]));
+  return std::nullopt;
+}
+
+std::vector<Candidate> decoded(const Backend& backend, const Image& image, Funnel& funnel,
+                               bool& intact) {
+  Fenced<Candidate> out(image.plan.layout.anchors);
+  const uint32_t count =
+      backend.decode(image.plan, image.tensors, image.index, out.span(), funnel);
+  intact = out.intact() && count <= out.span().size();
+  if (!intact) return {};
+  return {out.span().begin(), out.span().begin() + count};
+}
+
+std::vector<Candidate> ordered(const Backend& backend, const Image& image) {
+  Funnel funnel;
+  bool intact = true;
+  auto candidates = decoded(*find_backend("reference"), image, funnel, intact);
+  std::ranges::reverse(candidates);  // not in order already
+  candidates.resize(std::min<size_t>(backend.select(image.plan, candidates), candidates.size()));
+  return candidates;
+}
+
+std::optional<std::string> differ_decode(const Backend& candidate, const Image& image) {
+  Funnel want_funnel, got_funnel;
+  bool want_intact = true, got_intact = true;
+  auto want = decoded(*find_backend("reference"), image, want_funnel, want_intact);
+  auto got = decoded(candidate, image, got_funnel, got_intact);
+  if (!want_intact || !got_intact) return "written past the end";
+  std::ranges::sort(want, {}, &Candidate::key);
+  std::ranges::sort(got, {}, &Candidate::key);
+  if (want_funnel.above_threshold != got_funnel.above_threshold ||
+      want_funnel.not_finite != got_funnel.not_finite ||
+      want_funnel.after_class_filter != got_funnel.after_class_filter)
+    return "the funnel counts differ";
+  return compare(want, got);
+}
+
+std::optional<std::string> differ_nms(const Backend& candidate, const Image& image) {
+  const auto candidates = ordered(*find_backend("reference"), image);
+  std::vector<uint32_t> kept[2];
+  const Backend* both[] = {find_backend("reference"), &candidate};
+  for (int i = 0; i < 2; ++i) {
+    Fenced<uint32_t> out(image.plan.kept_capacity);
+    const uint32_t count = both[i]->nms(image.plan, candidates, out.span());
+    if (!out.intact() || count > out.span().size()) return "written past the end";
+    kept[i].assign(out.span().begin(), out.span().begin() + count);
+  }
+  if (kept[0] == kept[1]) return std::nullopt;
+  const auto at = std::ranges::mismatch(kept[0], kept[1]);
+  const auto i = at.in1 - kept[0].begin();
+  return std::format("kept {} boxes, should be {}; they part at number {}", kept[1].size(),
+                     kept[0].size(), i);
+}
+
+bool same(const Detection& a, const Detection& b) {
+  return a.anchor == b.anchor && a.class_id == b.class_id &&
+         float_bits(a.score) == float_bits(b.score) &&
+         std::memcmp(&a.box, &b.box, sizeof(Box)) == 0;
+}
+
+std::optional<std::string> differ_frame(const Backend& candidate, const Plan& plan,
+                                        std::span<const TensorView> tensors) {
+  auto want = Processor::create(plan, {find_backend("reference"), ""});
+  auto got = Processor::create(plan, {&candidate, ""});
+  if (!want || !got || !want->run(tensors) || !got->run(tensors)) return "a run failed";
+  for (uint32_t image = 0; image < plan.layout.images; ++image) {
+    const auto a = want->detections(image), b = got->detections(image);
+    const auto equal = [](const Detection& x, const Detection& y) { return same(x, y); };
+    if (!std::ranges::equal(a, b, equal))
+      return std::format("image {}: {} boxes, should be {}, or other ones", image, b.size(),
+                         a.size());
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> differ_image(Kernel kernel, const Backend& candidate,
+                                        const Image& image) {
+  switch (kernel) {
+    case Kernel::kDecode: return differ_decode(candidate, image);
+    case Kernel::kSelect:
+      return compare(ordered(*find_backend("reference"), image), ordered(candidate, image));
+    default: return differ_nms(candidate, image);
+  }
+}
+
+}  // namespace
+
+const char* name_of(Kernel kernel) {
+  const char* names[] = {"decode", "select", "nms", "frame"};
+  return names[static_cast<int>(kernel)];
+}
+
+std::optional<std::string> difference(Kernel kernel, const Backend& candidate,
+                                      const Input& input) {
+  const Placed placed(input);
+  const auto plan = make_plan(input.settings, placed.views);
+  if (!plan) return "no plan: " + plan.error().message();
+  if (kernel == Kernel::kFrame) return differ_frame(candidate, *plan, placed.views);
+  for (uint32_t image = 0; image < plan->layout.images; ++image)
+    if (auto found = differ_image(kernel, candidate, {*plan, placed.views, image})) return found;
+  return std::nullopt;
+}
+
+double median_time(Kernel kernel, const Backend& backend, const Input& input, int repeats) {
+  const Placed placed(input);
+  const auto plan = make_plan(input.settings, placed.views);
+  auto processor = Processor::create(*plan, {&backend, ""});
+  const Image image{*plan, placed.views, 0};
+  const auto unsorted = [&] {
+    Funnel funnel;
+    bool intact = true;
+    return decoded(*find_backend("reference"), image, funnel, intact);
+  }();
+  const auto sorted = ordered(*find_backend("reference"), image);
+  std::vector<Candidate> out(plan->layout.anchors), copy;
+  std::vector<uint32_t> kept(plan->kept_capacity);
+  std::vector<double> times;
+  for (int i = 0; i < repeats; ++i) {
+    copy = unsorted;
+    Funnel funnel;
+    const auto start = std::chrono::steady_clock::now();
+    switch (kernel) {
+      case Kernel::kDecode: backend.decode(*plan, placed.views, 0, out, funnel); break;
+      case Kernel::kSelect: backend.select(*plan, copy); break;
+      case Kernel::kNms: backend.nms(*plan, sorted, kept); break;
+      case Kernel::kFrame: (void)processor->run(placed.views); break;
+    }
+    const std::chrono::duration<double, std::micro> took =
+        std::chrono::steady_clock::now() - start;
+    times.push_back(took.count());
+  }
+  std::ranges::nth_element(times, times.begin() + repeats / 2);
+  return times[static_cast<size_t>(repeats) / 2];
+}
+
+}  // namespace keepbox::test

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Every kernel of every backend on every family of inputs; and with --bench, how long they take.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <format>
+
+#include "tests/parity/harness.h"
+#include "tests/parity/second.h"
+
+namespace keepbox::test {
+namespace {
+
+unsigned seeds = 50;
+std::string required;  // a backend that must be there
+
+Random random_for(const Family& family, unsigned seed) {
+  std::seed_seq sequence{seed, static_cast<unsigned>(std::strlen(family.name)),
+                         static_cast<unsigned>(family.name[0])};
+  return Random(sequence);
+}
+
+/// The backends to compare with the reference, by name; "second" is the tests' own.
+std::vector<std::string> candidates() {
+  std::vector<std::string> names{"second"};
+  for (const Backend& backend : backends())
+    if (backend.name != "reference" && backend.memory == MemorySpace::kSystem)
+      names.emplace_back(backend.name);
+  return names;
+}
+
+Backend candidate(const std::string& name) {
+  return name == "second" ? second_backend() : *find_backend(name);
+}
+
+/// The first seed that shows a difference.
+std::optional<std::string> hunt(Kernel kernel, const Backend& backend, const Family& family) {
+  for (unsigned seed = 0; seed < seeds; ++seed) {
+    Random random = random_for(family, seed);
+    const Input input = family.make(random);
+    if (auto found = difference(kernel, backend, input))
+      return std::format("family {} seed {}: {}", family.name, seed, *found);
+  }
+  return std::nullopt;
+}
+
+class Parity : public testing::TestWithParam<std::tuple<std::string, Kernel, size_t>> {};
+
+TEST_P(Parity, Holds) {
+  const auto& [name, kernel, index] = GetParam();
+  const auto found = hunt(kernel, candidate(name), families()[index]);
+  EXPECT_FALSE(found) << *found << "\nhunts: " << families()[index].hunts;
+}
+
+std::string case_name(const testing::TestParamInfo<Parity::ParamType>& info) {
+  const auto& [name, kernel, index] = info.param;
+  std::string text = std::format("{}_{}_{}", name, name_of(kernel), families()[index].name);
+  std::ranges::replace(text, '-', '_');
+  return text;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Parity,
+                         testing::Combine(testing::ValuesIn(candidates()),
+                                          testing::ValuesIn(kKernels),
+                                          testing::Range(size_t{0}, families().size())),
+                         case_name);
+
+struct Trap {
+  Bug bug;
+  Kernel kernel;
+  const char* family;
+};
+
+/// Which family catches which bug. A bug that its family misses makes that family worthless.
+constexpr Trap kTraps[] = {
+    {Bug::kIouInclusive, Kernel::kNms, "grid"},
+    {Bug::kFusedUnion, Kernel::kNms, "at-threshold"},
+    {Bug::kProductTest, Kernel::kNms, "at-threshold"},
+    {Bug::kPlusOne, Kernel::kNms, "scene"},
+    {Bug::kNoReorder, Kernel::kNms, "degenerate"},
+    {Bug::kClassIgnored, Kernel::kNms, "scene"},
+    {Bug::kClassCompared, Kernel::kNms, "agnostic"},
+    {Bug::kSuppressedToo, Kernel::kNms, "chains"},
+    {Bug::kTieHighAnchor, Kernel::kSelect, "ties"},
+    {Bug::kNegativeZero, Kernel::kSelect, "negative-zero"},
+    {Bug::kTopKOffByOne, Kernel::kSelect, "capacity"},
+    {Bug::kLimitOffByOne, Kernel::kNms, "capacity"},
+    {Bug::kScoreInclusive, Kernel::kDecode, "score-at-threshold"},
+    {Bug::kNanScore, Kernel::kDecode, "not-finite"},
+    {Bug::kInfinityKept, Kernel::kDecode, "not-finite"},
+    {Bug::kLastClass, Kernel::kDecode, "class-ties"},
+    {Bug::kArgmaxFirst, Kernel::kDecode, "product-ties"},
+    {Bug::kProductFirst, Kernel::kDecode, "product-ties"},
+    {Bug::kFilterFirst, Kernel::kDecode, "class-filter"},
+    {Bug::kClassThreshold, Kernel::kDecode, "class-filter"},
+    {Bug::kTailDropped, Kernel::kDecode, "sizes"},
+    {Bug::kAlignedLoads, Kernel::kDecode, "unaligned"},
+    {Bug::kGridTransposed, Kernel::kDecode, "yolox-grid"},
+    {Bug::kPriorSwapped, Kernel::kDecode, "ssd"},
+    {Bug::kSoftmaxOverflow, Kernel::kDecode, "softmax"},
+    {Bug::kFirstImageOnly, Kernel::kFrame, "batch"},
+};
+static_assert(std::size(kTraps) == static_cast<size_t>(Bug::kCount) - 1);
+
+class Planted : public testing::TestWithParam<Trap> {};
+
+TEST_P(Planted, BugIsCaught) {
+  const Trap& trap = GetParam();
+  const auto* family = std::ranges::find_if(
+      families(), [&](const Family& each) { return std::strcmp(each.name, trap.family) == 0; }).base();
+  EXPECT_TRUE(hunt(trap.kernel, second_backend(trap.bug), *family)) << trap.family;
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Planted, testing::ValuesIn(kTraps), [](const auto& each) {
+  std::string text = std::format("{}_{}", static_cast<int>(each.param.bug), each.param.family);
+  std::ranges::replace(text, '-', '_');
+  return text;
+});
+
+TEST(Backends, RequiredOneIsThere) {
+  if (required.empty()) GTEST_SKIP() << "--require= names none";
+  EXPECT_NE(find_backend(required), nullptr) << required;
+}
+
+TEST(Lies, AreRefusedBeforeAByteIsRead) {
+  for (const Family& family : families()) {
+    Random random = random_for(family, 1);
+    Input input = family.make(random);
+    std::vector<TensorView> views;
+    for (const Tensor& tensor : input.tensors) views.push_back(tensor.view());
+    if (views[0].bytes == 0) continue;
+    views[0].data = reinterpret_cast<const void*>(0x10);  // a fault if anyone looks
+    views[0].bytes -= 4;
+    const auto plan = make_plan(input.settings, views);
+    ASSERT_FALSE(plan) << family.name;
+    EXPECT_EQ(plan.error().kind, ErrorKind::kTruncated) << family.name;
+  }
+}
+
+void bench() {
+  std::printf("%-12s %-8s %14s %14s %8s\n", "input", "kernel", "reference us", "candidate us",
+              "ratio");
+  for (const std::string& name : candidates()) {
+    for (const bool planes : {true, false}) {
+      Random random(1);
+      const Input input = crowd(random, planes, planes ? 8400 : 25200);
+      for (const Kernel kernel : kKernels) {
+        const double ours = median_time(kernel, *find_backend("reference"), input, 21);
+        const double theirs = median_time(kernel, candidate(name), input, 21);
+        std::printf("%-12s %-8s %14.1f %14.1f %8.2f  (%s)\n", planes ? "84x8400" : "25200x85",
+                    name_of(kernel), ours, theirs, ours / theirs, name.c_str());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace keepbox::test
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view arg = argv[i];
+    if (arg == "--bench") {
+      keepbox::test::bench();
+      return 0;
+    }
+    if (arg.starts_with("--seeds=")) keepbox::test::seeds = static_cast<unsigned>(std::atoi(argv[i] + 8));
+    if (arg.starts_with("--require=")) keepbox::test::required = arg.substr(10);
+  }
+  return RUN_ALL_TESTS();
+}

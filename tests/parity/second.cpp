@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Decode by columns, selection by a stable sort of tuples, suppression by striking out.
+#include "tests/parity/second.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <tuple>
+#include <vector>
+
+#include "core/numeric.h"
+
+namespace keepbox::test {
+namespace {
+
+Bug planted = Bug::kNone;
+bool has(Bug bug) { return planted == bug; }
+
+/// One channel of a field for all anchors of an image.
+std::vector<float> column(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+                          const Field& field, uint32_t channel) {
+  std::vector<float> out(plan.layout.anchors);
+  const TensorView& tensor = tensors[static_cast<size_t>(field.tensor)];
+  auto base = reinterpret_cast<uintptr_t>(tensor.data);
+  if (has(Bug::kAlignedLoads)) base &= ~uintptr_t{15};
+  if (has(Bug::kFirstImageOnly)) image = 0;
+  for (uint32_t a = 0; a < out.size(); ++a)
+    std::memcpy(&out[a],
+                reinterpret_cast<const char*>(base) + field.at(image, a, channel) * sizeof(float),
+                sizeof(float));
+  return out;
+}
+
+struct Scores {
+  std::vector<float> score;
+  std::vector<uint32_t> class_id;
+};
+
+bool better(float value, float best) {
+  return has(Bug::kLastClass) ? value >= best : value > best;
+}
+
+/// Best classes, a plane of scores at a time.
+Scores dense_scores(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
+  const DetectorSpec& spec = *plan.spec;
+  const uint32_t n = plan.layout.anchors;
+  std::vector<float> objectness(n, 1.0f);
+  if (plan.layout.objectness.present())
+    objectness = column(plan, tensors, image, plan.layout.objectness, 0);
+  bool product = spec.score == ScoreRule::kProduct;
+  bool afterwards = spec.score == ScoreRule::kArgmaxFirst;
+  if (has(Bug::kArgmaxFirst) && product) product = false, afterwards = true;
+  if (has(Bug::kProductFirst) && afterwards) product = true, afterwards = false;
+  Scores best{std::vector<float>(n, std::nanf("")), std::vector<uint32_t>(n, kMaxClasses)};
+  std::vector<std::vector<float>> planes;
+  for (uint32_t c = 0; c < plan.layout.classes; ++c)
+    planes.push_back(column(plan, tensors, image, plan.layout.scores, c));
+  for (uint32_t c = plan.first_class; c < plan.end_class; ++c) {
+    if (has(Bug::kFilterFirst) && plan.class_wanted[c] == 0) continue;
+    for (uint32_t a = 0; a < n; ++a) {
+      const float value = product ? objectness[a] * planes[c][a] : planes[c][a];
+      if (std::isnan(value)) continue;
+      if (best.class_id[a] != kMaxClasses && !better(value, best.score[a])) continue;
+      best.score[a] = value;
+      best.class_id[a] = c;
+    }
+  }
+  for (uint32_t a = 0; a < n; ++a) {
+    if (spec.activation == Activation::kSigmoid) best.score[a] = sigmoid(best.score[a]);
+    if (spec.activation == Activation::kSoftmax) {
+      float top = best.score[a], sum = 0;
+      for (const auto& plane : planes) top = std::max(top, plane[a]);
+      if (has(Bug::kSoftmaxOverflow)) top = 0;
+      for (const auto& plane : planes) sum += exp_f32(plane[a] - top);
+      best.score[a] = exp_f32(best.score[a] - top) / sum;
+    }
+    if (afterwards) best.score[a] = objectness[a] * best.score[a];
+  }
+  return best;
+}
+
+Scores ready_scores(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
+  Scores out{column(plan, tensors, image, plan.layout.score, 0), {}};
+  const auto ids = column(plan, tensors, image, plan.layout.class_id, 0);
+  for (const float id : ids)
+    out.class_id.push_back(id >= 0 && id < float(kMaxClasses) ? static_cast<uint32_t>(id)
+                                                              : kMaxClasses);
+  return out;
+}
+
+/// Center and size of every box, and whether they are centers at all.
+std::vector<Box> boxes_of(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
+  const uint32_t n = plan.layout.anchors;
+  std::vector<float> v[4];
+  for (uint32_t i = 0; i < 4; ++i) {
+    v[i] = column(plan, tensors, image, plan.layout.box, i);
+    for (float& value : v[i]) value *= plan.spec->box_scale[i];
+  }
+  std::vector<Box> out(n);
+  for (uint32_t a = 0; a < n; ++a) {
+    float cx = v[0][a] * plan.unit_x, cy = v[1][a] * plan.unit_y;
+    float w = v[2][a] * plan.unit_x, h = v[3][a] * plan.unit_y;
+    switch (plan.spec->coding) {
+      case BoxCoding::kCorners: out[a] = {cx, cy, w, h}; continue;
+      case BoxCoding::kGridExp: {
+        size_t l = plan.levels.size() - 1;
+        while (plan.levels[l].first_anchor > a) --l;
+        const Level& level = plan.levels[l];
+        auto x = float((a - level.first_anchor) % level.width);
+        auto y = float((a - level.first_anchor) / level.width);
+        if (has(Bug::kGridTransposed)) std::swap(x, y);
+        cx = (v[0][a] + x) * level.stride;
+        cy = (v[1][a] + y) * level.stride;
+        w = exp_f32(v[2][a]) * level.stride;
+        h = exp_f32(v[3][a]) * level.stride;
+        break;
+      }
+      case BoxCoding::kPriorDelta:
+      case BoxCoding::kPriorDeltaXY: {
+        const bool yx = (plan.spec->coding == BoxCoding::kPriorDelta) != has(Bug::kPriorSwapped);
+        const Prior& p = plan.priors[a];
+        cx = (v[yx ? 1 : 0][a] * p.width + p.cx) * plan.unit_x;
+        cy = (v[yx ? 0 : 1][a] * p.height + p.cy) * plan.unit_y;
+        w = exp_f32(v[yx ? 3 : 2][a]) * p.width * plan.unit_x;
+        h = exp_f32(v[yx ? 2 : 3][a]) * p.height * plan.unit_y;
+        break;
+      }
+      default: break;
+    }
+    out[a] = {cx - w * 0.5f, cy - h * 0.5f, cx + w * 0.5f, cy + h * 0.5f};
+  }
+  return out;
+}
+
+bool accepted(float score, float threshold, const NmsContract& contract) {
+  if (has(Bug::kNanScore)) return !(score < threshold);
+  return contract.score_inclusive || has(Bug::kScoreInclusive) ? score >= threshold
+                                                              : score > threshold;
+}
+
+uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+                std::span<Candidate> out, Funnel& funnel) {
+  const Scores scores = plan.layout.scores.present() ? dense_scores(plan, tensors, image)
+                                                     : ready_scores(plan, tensors, image);
+  const auto boxes = boxes_of(plan, tensors, image);
+  uint32_t count = 0, anchors = plan.layout.anchors;
+  funnel.anchors = anchors;
+  if (has(Bug::kTailDropped)) anchors -= anchors % 8;
+  for (uint32_t a = anchors; a-- > 0;) {  // from the end: the order is free
+    const uint32_t id = scores.class_id[a];
+    const float score = scores.score[a];
+    const bool senseless = id >= plan.class_threshold.size();
+    const float threshold = senseless || has(Bug::kClassThreshold) ? plan.lowest_threshold
+                                                                   : plan.class_threshold[id];
+    if (!accepted(score, threshold, plan.contract)) continue;
+    ++funnel.above_threshold;
+    const float sum = boxes[a].x1 * 0 + boxes[a].y1 * 0 + boxes[a].x2 * 0 + boxes[a].y2 * 0;
+    if (senseless || !std::isfinite(score) || (sum != 0 && !has(Bug::kInfinityKept))) {
+      ++funnel.not_finite;
+      continue;
+    }
+    if (plan.class_wanted[id] != 0) out[count++] = {order_key(score, a, id), boxes[a]};
+  }
+  funnel.after_class_filter = count;
+  return count;
+}
+
+uint32_t select(const Plan& plan, std::span<Candidate> candidates) {
+  const auto rank = [](const Candidate& c) {
+    float score = key_score(c.key);
+    // A key cannot hold -0: this bug shows as an order of the equal zeros by anything else.
+    if (has(Bug::kNegativeZero) && score == 0 && key_anchor(c.key) % 2) score = -1e-30f;
+    const uint32_t anchor = key_anchor(c.key);
+    return std::tuple(-score, has(Bug::kTieHighAnchor) ? ~anchor : anchor, key_class(c.key));
+  };
+  std::ranges::stable_sort(candidates, {}, rank);
+  const uint32_t limit = plan.pre_nms_top_k + (has(Bug::kTopKOffByOne) ? 1 : 0);
+  return std::min(limit, static_cast<uint32_t>(candidates.size()));
+}
+
+bool hits(Box a, Box b, const Plan& plan) {
+  const NmsContract& contract = plan.contract;
+  if (contract.reorder_corners && !has(Bug::kNoReorder))
+    for (Box* box : {&a, &b}) {
+      if (box->x1 > box->x2) std::swap(box->x1, box->x2);
+      if (box->y1 > box->y2) std::swap(box->y1, box->y2);
+    }
+  const float pixel = contract.plus_one || has(Bug::kPlusOne) ? 1.0f : 0.0f;
+  const auto size = [&](float low, float high) { return std::max(high - low + pixel, 0.0f); };
+  const float w = std::max(std::min(a.x2, b.x2) - std::max(a.x1, b.x1) + pixel, 0.0f);
+  const float h = std::max(std::min(a.y2, b.y2) - std::max(a.y1, b.y1) + pixel, 0.0f);
+  const float areas = size(a.x1, a.x2) * size(a.y1, a.y2) + size(b.x1, b.x2) * size(b.y1, b.y2);
+  const float both = has(Bug::kFusedUnion) ? std::fma(-w, h, areas) : areas - w * h;
+  if (contract.empty_overlap &&
+      (a.x2 - a.x1) * (a.y2 - a.y1) + (b.x2 - b.x1) * (b.y2 - b.y1) <= 0)
+    return true;
+  if (has(Bug::kProductTest)) return w * h > plan.iou_threshold * both;
+  const float iou = w * h / both;
+  return contract.iou_inclusive || has(Bug::kIouInclusive) ? iou >= plan.iou_threshold
+                                                           : iou > plan.iou_threshold;
+}
+
+/// From the best box on: keep it, strike out what it hits.
+uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept) {
+  std::vector<bool> struck(candidates.size());
+  std::vector<uint32_t> of_class(kMaxClasses);
+  const bool agnostic =
+      (plan.contract.class_agnostic && !has(Bug::kClassCompared)) || has(Bug::kClassIgnored);
+  const uint32_t limit = plan.max_detections + (has(Bug::kLimitOffByOne) ? 1 : 0);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < candidates.size(); ++i) {
+    const uint32_t id = key_class(candidates[i].key);
+    if (struck[i] && !has(Bug::kSuppressedToo)) continue;
+    if (!struck[i]) {
+      if ((plan.contract.per_class_limit ? of_class[id] : count) >= limit) continue;
+      kept.data()[count++] = i;  // past the end with a bug; the guard zone sees it
+      ++of_class[id];
+    }
+    if (plan.method != NmsMethod::kGreedy) continue;
+    for (uint32_t j = i + 1; j < candidates.size(); ++j)
+      if ((agnostic || key_class(candidates[j].key) == id) &&
+          hits(candidates[i].box, candidates[j].box, plan))
+        struck[j] = true;
+  }
+  return count;
+}
+
+}  // namespace
+
+Backend second_backend(Bug bug) {
+  planted = bug;
+  return {.name = "second",
+          .memory = MemorySpace::kSystem,
+          .supports = [](const Plan&) -> Status { return {}; },
+          .decode = decode,
+          .select = select,
+          .nms = nms};
+}
+
+}  // namespace keepbox::test

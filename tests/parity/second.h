@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A second, deliberately different implementation of the kernels, with bugs that can be planted.
+#pragma once
+
+#include "core/backend.h"
+
+namespace keepbox::test {
+
+enum class Bug {
+  kNone,
+  kIouInclusive,      // >= at the IoU threshold
+  kFusedUnion,        // fused multiply-add in the union
+  kProductTest,       // common > threshold * union instead of the division
+  kPlusOne,           // a pixel added to every width
+  kNoReorder,         // corners in the wrong order stay so
+  kClassIgnored,      // classes suppress each other
+  kClassCompared,     // classes do not, although they should
+  kSuppressedToo,     // a suppressed box suppresses others
+  kTieHighAnchor,     // equal scores: the later anchor first
+  kNegativeZero,      // -0 after +0
+  kTopKOffByOne,
+  kLimitOffByOne,     // one box more than max-detections
+  kScoreInclusive,    // >= at the score threshold
+  kNanScore,          // !(score < threshold)
+  kInfinityKept,      // coordinates are not looked at
+  kLastClass,         // of equal classes the last
+  kArgmaxFirst,       // the class chosen before the product, always
+  kProductFirst,      // the product before the class, always
+  kFilterFirst,       // unwanted classes left out of the argmax
+  kClassThreshold,    // thresholds of classes are forgotten
+  kTailDropped,       // anchors beyond a multiple of 8
+  kAlignedLoads,      // pointers rounded down to 16 bytes
+  kGridTransposed,    // columns taken for rows
+  kPriorSwapped,      // x and y of deltas exchanged
+  kSoftmaxOverflow,   // the largest logit is not subtracted
+  kFirstImageOnly,    // every image of a batch is the first
+  kCount,
+};
+
+/// The kernels, with one bug. Not thread-safe: the bug is a global that this sets.
+Backend second_backend(Bug bug = Bug::kNone);
+
+}  // namespace keepbox::test
