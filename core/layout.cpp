@@ -231,6 +231,7 @@ const DetectorSpec* spec_by_ids(std::span<const TensorView> tensors) {
 
 constexpr size_t kCocoClasses = 80;
 constexpr size_t kMostReadyRows = 1000;
+constexpr size_t kLeastChannels = 5;  // a box and a class
 
 struct Guess {
   std::string_view name;  // empty: cannot tell
@@ -264,7 +265,7 @@ Guess guess(std::span<const TensorView> tensors, size_t index, const Request& re
   const auto dims = reduce(tensors[index].shape, 2);
   if (!dims || !is_real(tensors[index].type)) return {};
   const size_t a = dims->rest[0], b = dims->rest[1];
-  if (a < b && a >= 5) return {"yolov8", "channels before anchors"};
+  if (a < b && a >= kLeastChannels) return {"yolov8", "channels before anchors"};
   return a >= b ? guess_rows(a, b, request) : Guess{};
 }
 
@@ -273,9 +274,9 @@ bool looks_split(std::span<const TensorView> tensors, const Request& request) {
 }
 
 std::unexpected<Error> cannot_tell(std::span<const TensorView> tensors) {
-  const bool one = tensors.size() == 1 && reduce(tensors[0].shape, 2).has_value() &&
-                   is_real(tensors[0].type);
-  if (one)
+  const auto dims = reduce(tensors[0].shape, 2);
+  if (tensors.size() == 1 && dims && is_real(tensors[0].type) &&
+      std::min(dims->rest[0], dims->rest[1]) >= kLeastChannels)
     return fail(ErrorKind::kAmbiguous, "a tensor whose id or shape names its family",
                 list(tensors), "its shape fits several: set detector= to the model's family, or "
                                "label-file= so that the number of classes decides");

@@ -115,12 +115,9 @@ void blend(cv::Mat pixels, const cv::Mat& coverage, cv::Vec4b paint) {
   for (int y = 0; y < pixels.rows; ++y) {
     uint8_t* pixel = pixels.ptr(y);
     const uint8_t* cover = coverage.ptr(y);
-    for (int x = 0; x < pixels.cols; ++x, pixel += channels) {
-      if (cover[x] == 0) continue;
-      for (int c = 0; c < channels; ++c)
-        pixel[c] = static_cast<uint8_t>(
-            (pixel[c] * (255 - cover[x]) + paint[c] * cover[x] + 127) / 255);
-    }
+    for (int x = 0; x < pixels.cols; ++x, pixel += channels)
+      for (int c = 0; c < channels && cover[x] != 0; ++c)
+        pixel[c] = uint8_t((pixel[c] * (255 - cover[x]) + paint[c] * cover[x] + 127) / 255);
   }
 }
 
@@ -167,11 +164,10 @@ using Corners = std::array<cv::Point2d, 4>;
 
 /// The corners of a turned box, moved inwards.
 Corners corners_of(const Box& b, double angle, double inset) {
-  const cv::Point2d center((double{b.x1} + b.x2) / 2, (double{b.y1} + b.y2) / 2);
-  const double half_w = std::max((double{b.x2} - b.x1) / 2 - inset, 0.0);
-  const double half_h = std::max((double{b.y2} - b.y1) / 2 - inset, 0.0);
-  const cv::Point2d along(std::cos(angle), std::sin(angle)), down(-along.y, along.x);
-  const cv::Point2d across = along * half_w, deep = down * half_h;
+  const cv::Point2d first(b.x1, b.y1), last(b.x2, b.y2), center = (first + last) / 2;
+  const cv::Point2d half = (last - first) / 2, along(std::cos(angle), std::sin(angle));
+  const cv::Point2d across = along * std::max(half.x - inset, 0.0);
+  const cv::Point2d deep = cv::Point2d(-along.y, along.x) * std::max(half.y - inset, 0.0);
   return {center - across - deep, center + across - deep, center + across + deep,
           center - across + deep};
 }
@@ -268,8 +264,8 @@ Rgb class_color(std::string_view label) {
 
 Rgb text_color(Rgb background) {
   const auto linear = [](uint8_t v) { return std::pow(v / 255.0, 2.2); };
-  const double luminance = 0.2126 * linear(background.r) + 0.7152 * linear(background.g) +
-                           0.0722 * linear(background.b);
+  const auto [r, g, b] = background;
+  const double luminance = 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
   return luminance > 0.179 ? Rgb{0, 0, 0} : Rgb{255, 255, 255};  // where both contrast alike
 }
 

@@ -151,7 +151,7 @@ def encode(frames, path, quality):
                f"width={WIDTH}", f"height={HEIGHT}", f"framerate={FPS}/1", "!",
                "videoconvert", "!", "video/x-raw,format=I420,colorimetry=bt709", "!",
                "vp9enc", "end-usage=cq", f"cq-level={quality}", "target-bitrate=2000000",
-               "deadline=0", "cpu-used=1", "lag-in-frames=25", "auto-alt-ref=true",
+               "deadline=1000000", "cpu-used=1", "lag-in-frames=25", "auto-alt-ref=true",
                "keyframe-max-dist=125", "threads=1", "!",
                "webmmux", "!", "filesink", f"location={path}"]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:

@@ -179,6 +179,36 @@ TEST_P(EveryFormat, SlantedLinesStayNearTheBox) {
     EXPECT_EQ(frame.at(0, x, y), kBackground);
 }
 
+TEST_P(EveryFormat, ThinSlantedLinesKeepTheirColour) {
+  Frame frame(format(), 65, 49);
+  // A box of 40x20, a quarter turned: 20x40 about the same centre.
+  paint(frame, box(12, 14, 52, 34, std::numbers::pi_v<float> / 2), {.thickness = 1});
+  const auto red = red_of(frame);
+  for (const auto& [x, y] : {std::pair{22, 24}, {41, 24}, {32, 4}, {32, 43}}) {
+    EXPECT_NEAR(frame.at(0, x, y), red[0], 80) << x << "," << y;
+    for (guint c = 1; c < std::min(GST_VIDEO_FRAME_N_COMPONENTS(&frame.frame), 3u); ++c) {
+      const guint shift_x = GST_VIDEO_FORMAT_INFO_W_SUB(frame.frame.info.finfo, c);
+      const guint shift_y = GST_VIDEO_FORMAT_INFO_H_SUB(frame.frame.info.finfo, c);
+      if (shift_x + shift_y == 0) continue;
+      EXPECT_NEAR(frame.at(c, x >> shift_x, y >> shift_y), red[c], 30) << x << "," << y;
+    }
+  }
+  for (const auto& [x, y] : {std::pair{12, 24}, {51, 24}, {32, 14}, {32, 33}})
+    EXPECT_EQ(frame.at(0, x, y), kBackground);
+}
+
+TEST_P(EveryFormat, AnglesAreClockwise) {
+  Frame frame(format(), 65, 49);
+  const float angle = 0.5f;
+  paint(frame, box(12, 14, 52, 34, angle), {.thickness = 3});
+  for (const auto& [dx, dy] : {std::pair{-18.5, -4.0}, {18.5, 4.0}, {-9.0, 8.5}, {9.0, -8.5}}) {
+    const double x = 32 + dx * std::cos(angle) - dy * std::sin(angle);
+    const double y = 24 + dx * std::sin(angle) + dy * std::cos(angle);
+    EXPECT_NEAR(frame.at(0, static_cast<int>(x), static_cast<int>(y)), red_of(frame)[0], 2)
+        << dx << "," << dy;
+  }
+}
+
 TEST_P(EveryFormat, AbsurdNumbers) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -234,7 +264,9 @@ TEST(Paint, FarEdgesAreNotDrawn) {
   paint(frame, box(10, -20, 30, 0, 0, "just outside"));
   paint(frame, box(100, 10, 120, 20, 0.4f, "outside"));
   EXPECT_TRUE(frame.untouched());
-  paint(frame, box(-1e9f, -1e9f, 20, 1e9f));
+  paint(frame, box(-9e9f, -9e9f, 9e9f, 9e9f));
+  EXPECT_TRUE(frame.untouched());
+  paint(frame, box(-9e9f, -9e9f, 20, 9e9f));
   expect_red(frame, [](int x, int) { return x == 19; }, red_of(frame));
 }
 
@@ -260,6 +292,9 @@ TEST(Paint, TabStaysInTheFrame) {
     paint(frame, mark);
     EXPECT_EQ(frame.at(0, x, y), 255) << mark.box.x1 << "," << mark.box.y1;
     EXPECT_EQ(frame.at(1, x, y), 0);
+    if (mark.box.y1 == 3) {
+      EXPECT_EQ(frame.at(0, x, y - 1), kBackground);
+    }
   }
 }
 

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// boxdecode under a harness: good frames, bad frames, changes while streaming.
+#include <gst/video/video.h>
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "gst/boxmeta.h"
+#include "tests/gst/frames.h"
+#include "tests/recorded.h"
+#include "tests/tempdir.h"
+
+namespace keepbox {
+namespace {
+
+using test::boxes;
+using test::Buffer;
+using test::frame_with;
+using test::Harness;
+using test::Od;
+using test::ods;
+using test::Tensor;
+
+const std::vector<test::Row> kTwo{{10.4f, 20.6f, 110.2f, 220.7f, 0.9f, 2},
+                                  {300, 300, 340, 380, 0.6f, 7}};
+
+TEST(Boxdecode, AttachesBoxes) {
+  Harness h("boxdecode");
+  const Buffer out = h.run(frame_with(kTwo));
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(ods(out), (std::vector<Od>{{"class-2", 10, 21, 100, 200, 0.9f},
+                                       {"class-7", 300, 300, 40, 80, 0.6f}}));
+  const auto found = boxes(out);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].box, (Box{10.4f, 20.6f, 110.2f, 220.7f}));
+  EXPECT_EQ(found[0].class_id, 2u);
+  EXPECT_EQ(found[1].anchor, 1u);
+}
+
+TEST(Boxdecode, AttachesAnEmptyMetaToo) {
+  Harness h("boxdecode");
+  const Buffer out = h.run(frame_with({{0, 0, 10, 10, 0.1f, 0}}));
+  ASSERT_TRUE(out);
+  EXPECT_TRUE(ods(out).empty());
+}
+
+TEST(Boxdecode, RoundsToAtLeastAPixel) {
+  Harness h("boxdecode");
+  const Buffer out = h.run(frame_with({{10.1f, 10.1f, 10.2f, 10.3f, 0.9f, 0}, {100, 100, 200, 200, .8f, 0}}));
+  ASSERT_TRUE(out);
+  ASSERT_EQ(ods(out).size(), 2u);
+  EXPECT_EQ(ods(out)[0], (Od{"class-0", 10, 10, 1, 1, 0.9f}));
+}
+
+TEST(Boxdecode, StopsWithOneClearErrorWithoutTensors) {
+  Harness h("boxdecode");
+  EXPECT_FALSE(h.run(gst_buffer_new_allocate(nullptr, 64, nullptr)));
+  EXPECT_EQ(h.flow, GST_FLOW_ERROR);
+  EXPECT_NE(h.error().find("expected tensors on the frame"), std::string::npos);
+}
+
+TEST(Boxdecode, WarnsOnceForEachCauseAndLetsFramesGoOn) {
+  Harness h("boxdecode on-mismatch=warn");
+  for (int i = 0; i < 3; ++i) {
+    const Buffer out = h.run(gst_buffer_new_allocate(nullptr, 64, nullptr));
+    ASSERT_TRUE(out);
+    EXPECT_TRUE(ods(out).empty());
+  }
+  EXPECT_NE(h.warning(), "");
+  EXPECT_EQ(h.warning(), "");
+  ASSERT_TRUE(h.run(frame_with(kTwo)));
+  ASSERT_TRUE(h.run(gst_buffer_new_allocate(nullptr, 64, nullptr)));
+  EXPECT_NE(h.warning(), "") << "a cause that came back is news";
+  EXPECT_EQ(h.error(), "");
+}
+
+TEST(Boxdecode, PassesSilentlyWhenTold) {
+  Harness h("boxdecode on-mismatch=pass");
+  const Buffer first = h.run(frame_with(kTwo));
+  EXPECT_EQ(ods(first).size(), 2u);
+  const Buffer second = h.run(gst_buffer_new_allocate(nullptr, 64, nullptr));
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(ods(second).empty()) << "stale boxes";
+  EXPECT_EQ(h.warning(), "");
+}
+
+/// The error that one tensor causes.
+std::string error_of(const char* id, DataType type, const Shape& shape, size_t bytes,
+                     const char* line = "boxdecode") {
+  Harness h(line);
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
+  const std::vector<char> data(bytes);
+  add_tensor(frame, id, type, shape, GST_TENSOR_DIM_ORDER_ROW_MAJOR,
+             test::data_buffer(data.data(), bytes));
+  EXPECT_FALSE(h.run(frame));
+  EXPECT_EQ(h.flow, GST_FLOW_ERROR);
+  return h.error();
+}
+
+void expect_words(const std::string& text, std::initializer_list<const char*> words) {
+  for (const char* word : words) EXPECT_NE(text.find(word), std::string::npos) << text;
+}
+
+TEST(Boxdecode, SaysWhatIsWrongWithTensors) {
+  expect_words(error_of("yolo-v8-out", DataType::kFloat32, {1, 84, 8400}, 1000),
+               {"2822400 bytes", "yolo-v8-out 1x84x8400", "1000 bytes"});
+  expect_words(error_of("yolo-v8-out", DataType::kInt8, {1, 84, 8400}, 84 * 8400),
+               {"float32", "int8", "detector="});
+  expect_words(error_of("yolo-v8-out", DataType::kFloat32, {1, 3, 10}, 120),
+               {"C >= 5", "1x3x10"});
+  expect_words(error_of("logits", DataType::kFloat32, {1, 1000}, 4000),
+               {"logits 1x1000 float32", "detector=", "tensor-ids="});
+  expect_words(error_of("x", DataType::kFloat32, {1, 8400, 33}, 8400 * 33 * 4),
+               {"fits several", "detector="});
+  expect_words(error_of("a", DataType::kFloat32, {1, 300, 6}, 7200, "boxdecode tensor-ids=b"),
+               {"id b", "a 1x300x6", "tensor-ids="});
+  expect_words(error_of("yolo-v8-out", DataType::kFloat32, {2, 84, 525}, 2 * 84 * 525 * 4),
+               {"batch of 2"});
+  expect_words(error_of("yolo-v8-out", DataType::kFloat32, {1, 84, SIZE_MAX / 100}, 1000),
+               {"anchors"});
+}
+
+TEST(Boxdecode, TakesTensorsOfAnyMeta) {
+  Harness h("boxdecode detector=yolo26");
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
+  Tensor other{std::vector<float>(10), {1, 10}, "features"};
+  test::attach(frame, other);
+  test::attach(frame, test::rows(kTwo));
+  const Buffer out = h.run(frame);
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(ods(out).size(), 2u);
+}
+
+TEST(Boxdecode, SurvivesNotANumber) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  Harness h("boxdecode");
+  const Buffer out = h.run(frame_with({{nan, 0, 1, 1, 0.9f, 0}, {0, 0, 9, 9, nan, 0},
+                                       {10, 10, 20, 20, 0.5f, nan}, {100, 100, 300, 300, 0.5f, 3}}));
+  ASSERT_TRUE(out) << h.error();
+  ASSERT_EQ(ods(out).size(), 1u);
+  EXPECT_EQ(ods(out)[0].label, "class-3");
+}
+
+TEST(Boxdecode, NamesClassesByTheLabelFile) {
+  const test::TempDir dir;
+  Harness h("boxdecode label-file=" + dir.write("l", "a\nb\nc\n"));
+  const Buffer out = h.run(frame_with(kTwo));
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(ods(out)[0].label, "c");
+  EXPECT_EQ(ods(out)[1].label, "class-7") << "beyond the file, so nobody else's name";
+}
+
+TEST(Boxdecode, RefusesBadLabelFilesAtTheStart) {
+  const test::TempDir dir;
+  for (const std::string& path :
+       {dir / "missing", dir.write("empty", ""), dir.write("latin1", "caf\xe9\n")}) {
+    GstElement* element = gst_element_factory_make("boxdecode", nullptr);
+    GstBus* bus = gst_bus_new();
+    gst_element_set_bus(element, bus);
+    g_object_set(element, "label-file", path.c_str(), nullptr);
+    EXPECT_EQ(gst_element_set_state(element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+    GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+    ASSERT_NE(message, nullptr);
+    g_autoptr(GError) error = nullptr;
+    gst_message_parse_error(message, &error, nullptr);
+    expect_words(error->message, {"label", path.c_str()});
+    gst_message_unref(message);
+    gst_element_set_state(element, GST_STATE_NULL);
+    gst_element_set_bus(element, nullptr);
+    gst_object_unref(bus);
+    gst_object_unref(element);
+  }
+}
+
+TEST(Boxdecode, GoesOnWithoutLabelsWhenToldToWarn) {
+  Harness h("boxdecode on-mismatch=warn");
+  h.set("label-file", "/no/such/file");
+  const Buffer out = h.run(frame_with(kTwo));
+  ASSERT_TRUE(out);
+  EXPECT_TRUE(ods(out).empty());
+  EXPECT_NE(h.warning().find("/no/such/file"), std::string::npos);
+}
+
+TEST(Boxdecode, TakesChangesWhileStreaming) {
+  const test::TempDir dir;
+  Harness h("boxdecode");
+  EXPECT_EQ(ods(h.run(frame_with(kTwo))).size(), 2u);
+  h.set("score-threshold", 0.7);
+  EXPECT_EQ(ods(h.run(frame_with(kTwo))).size(), 1u);
+  h.set("score-threshold", 0.5, "exclude-classes", "2");
+  EXPECT_EQ(ods(h.run(frame_with(kTwo)))[0].label, "class-7");
+  h.set("exclude-classes", "", "class-thresholds", "2:0.95");
+  EXPECT_EQ(ods(h.run(frame_with(kTwo))).size(), 1u);
+  h.set("class-thresholds", "", "label-file", dir.write("l", "a\nb\nc\n").c_str());
+  EXPECT_EQ(ods(h.run(frame_with(kTwo)))[0].label, "c");
+  h.set("include-classes", "c", "max-detections", 1);
+  EXPECT_EQ(ods(h.run(frame_with(kTwo))).size(), 1u);
+  h.set("include-classes", "nobody");
+  EXPECT_FALSE(h.run(frame_with(kTwo)));
+  expect_words(h.error(), {"nobody", "include-classes="});
+}
+
+TEST(Boxdecode, IsSafeWhenPropertiesChangeMeanwhile) {
+  Harness h("boxdecode");
+  std::atomic<bool> done = false;
+  std::thread other([&] {
+    for (int i = 0; !done; ++i) {
+      h.set("score-threshold", i % 2 ? 0.2 : 0.7, "include-classes", i % 3 ? "" : "2,7",
+            "class-meta", i % 2);
+      g_autoptr(GstStructure) stats = nullptr;
+      g_object_get(h.element(), "stats", &stats, nullptr);
+    }
+  });
+  for (int i = 0; i < 300; ++i) {
+    const Buffer out = h.run(frame_with(kTwo));
+    ASSERT_TRUE(out) << h.error();
+    const size_t count = ods(out).size();
+    EXPECT_TRUE(count == 1 || count == 2);
+  }
+  done = true;
+  other.join();
+}
+
+TEST(Boxdecode, MapsToTheFrameWhateverItsSize) {
+  Tensor tensor = test::rows({{0.25f, 0.5f, 0.75f, 1, 0.9f, 0}});
+  Harness h("boxdecode", "video/x-raw,format=RGB,width=200,height=100");
+  const auto run = [&] {
+    GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
+    test::attach(frame, tensor);
+    return ods(h.run(frame)).at(0);
+  };
+  EXPECT_EQ(run(), (Od{"class-0", 50, 50, 100, 50, 0.9f}));
+  h.set_caps("video/x-raw,format=RGB,width=400,height=300");
+  EXPECT_EQ(run(), (Od{"class-0", 100, 150, 200, 150, 0.9f}));
+  h.set("source-width", 1000, "source-height", 500);
+  EXPECT_EQ(run(), (Od{"class-0", 250, 250, 500, 250, 0.9f}));
+}
+
+TEST(Boxdecode, UndoesALetterbox) {
+  Tensor tensor = test::rows({{100, 240, 300, 340, 0.9f, 0}});
+  Harness h("boxdecode model-width=640 model-height=640 resize-mode=letterbox-center",
+            "video/x-raw,format=RGB,width=1920,height=1080");
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
+  test::attach(frame, tensor);
+  EXPECT_EQ(ods(h.run(frame)).at(0), (Od{"class-0", 300, 300, 600, 300, 0.9f}));
+}
+
+TEST(Boxdecode, FollowsDynamicDimensions) {
+  Harness h("boxdecode");
+  for (size_t count = 0; count < 40; count += 3) {
+    std::vector<test::Row> list;
+    for (size_t i = 0; i < count; ++i)
+      list.push_back({float(i) * 15, 0, float(i) * 15 + 10, 20, 0.9f, 1});
+    const Buffer out = h.run(frame_with(list));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_EQ(ods(out).size(), count);
+  }
+}
+
+TEST(Boxdecode, KeepsTensorsOfAFrameThatOthersHold) {
+  Harness h("boxdecode");
+  GstBuffer* frame = frame_with(kTwo);
+  const Buffer held(gst_buffer_ref(frame));
+  const Buffer out = h.run(frame);
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_NE(out.get(), held.get());
+  EXPECT_EQ(ods(out).size(), 2u);
+  EXPECT_EQ(gst_buffer_get_analytics_relation_meta(held.get()), nullptr);
+  EXPECT_NE(gst_buffer_get_tensor_meta(out.get()), nullptr);
+}
+
+TEST(Boxdecode, NeverMapsTheFrame) {
+  Harness h("boxdecode", "video/x-raw(memory:Nowhere),format=NV12,width=640,height=640");
+  GstBuffer* frame = gst_buffer_new();  // nothing to map at all
+  test::attach(frame, test::rows(kTwo));
+  const Buffer out = h.run(frame);
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(ods(out).size(), 2u);
+}
+
+TEST(Boxdecode, WritesClassesAndRegionsWhenAsked) {
+  Harness h("boxdecode class-meta=true roi-meta=true");
+  const Buffer out = h.run(frame_with(kTwo));
+  ASSERT_TRUE(out);
+  auto* relations = gst_buffer_get_analytics_relation_meta(out.get());
+  gpointer state = nullptr;
+  GstAnalyticsMtd od, cls;
+  ASSERT_TRUE(gst_analytics_relation_meta_iterate(relations, &state,
+                                                  gst_analytics_od_mtd_get_mtd_type(), &od));
+  gpointer related = nullptr;
+  ASSERT_TRUE(gst_analytics_relation_meta_get_direct_related(
+      relations, od.id, GST_ANALYTICS_REL_TYPE_RELATE_TO, gst_analytics_cls_mtd_get_mtd_type(),
+      &related, &cls));
+  EXPECT_STREQ(g_quark_to_string(gst_analytics_cls_mtd_get_quark(
+                   reinterpret_cast<GstAnalyticsClsMtd*>(&cls), 0)), "class-2");
+
+  auto* roi = gst_buffer_get_video_region_of_interest_meta_id(out.get(), static_cast<gint>(od.id));
+  ASSERT_NE(roi, nullptr);
+  EXPECT_EQ(roi->x, 10u);
+  EXPECT_EQ(roi->w, 100u);
+  const GstStructure* detection = gst_video_region_of_interest_meta_get_param(roi, "detection");
+  ASSERT_NE(detection, nullptr);
+  gdouble x_min = 0, confidence = 0;
+  gint label_id = 0;
+  EXPECT_TRUE(gst_structure_get(detection, "x_min", G_TYPE_DOUBLE, &x_min, "confidence",
+                                G_TYPE_DOUBLE, &confidence, "label_id", G_TYPE_INT, &label_id,
+                                nullptr));
+  EXPECT_NEAR(x_min, 10.4 / 640, 1e-6);
+  EXPECT_NEAR(confidence, 0.9, 1e-6);
+  EXPECT_EQ(label_id, 2);
+}
+
+TEST(Boxdecode, CountsInStats) {
+  Harness h("boxdecode exclude-classes=7 on-mismatch=pass");
+  h.run(gst_buffer_new_allocate(nullptr, 64, nullptr));
+  h.run(frame_with(kTwo));
+  g_autoptr(GstStructure) stats = nullptr;
+  g_object_get(h.element(), "stats", &stats, nullptr);
+  guint64 frames = 0, mismatches = 0;
+  guint anchors = 0, above = 0, filtered = 0, attached = 0;
+  ASSERT_TRUE(gst_structure_get(stats, "frames", G_TYPE_UINT64, &frames, "mismatches",
+                                G_TYPE_UINT64, &mismatches, "anchors", G_TYPE_UINT, &anchors,
+                                "above-threshold", G_TYPE_UINT, &above, "after-class-filter",
+                                G_TYPE_UINT, &filtered, "attached", G_TYPE_UINT, &attached,
+                                nullptr));
+  EXPECT_EQ(frames, 2u);
+  EXPECT_EQ(mismatches, 1u);
+  EXPECT_EQ(anchors, 2u);
+  EXPECT_EQ(above, 2u);
+  EXPECT_EQ(filtered, 1u);
+  EXPECT_EQ(attached, 1u);
+  EXPECT_STREQ(gst_structure_get_string(stats, "backend"), "reference");
+  EXPECT_STREQ(gst_structure_get_string(stats, "detector"), "yolo26");
+}
+
+TEST(Boxdecode, SurvivesFlushAndEos) {
+  Harness h("boxdecode");
+  ASSERT_TRUE(h.run(frame_with(kTwo)));
+  gst_harness_push_event(h.get(), gst_event_new_flush_start());
+  gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(h.get(), gst_event_new_segment(&segment));
+  const Buffer out = h.run(frame_with(kTwo));
+  ASSERT_TRUE(out);
+  EXPECT_EQ(ods(out).size(), 2u);
+  EXPECT_TRUE(gst_harness_push_event(h.get(), gst_event_new_eos()));
+}
+
+TEST(Boxdecode, CyclesThroughStates) {
+  GstElement* element = gst_element_factory_make("boxdecode", nullptr);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(gst_element_set_state(element, GST_STATE_PLAYING), GST_STATE_CHANGE_SUCCESS);
+    EXPECT_EQ(gst_element_set_state(element, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
+  }
+  gst_object_unref(element);
+}
+
+TEST(Boxdecode, LeavesUnrelatedCapsFieldsAlone) {
+  Harness h("boxdecode", "video/x-raw,format=RGB,width=640,height=640,framerate=30/1");
+  ASSERT_TRUE(h.run(frame_with(kTwo)));
+  g_autoptr(GstCaps) caps = gst_pad_get_current_caps(h.get()->sinkpad);
+  EXPECT_TRUE(gst_structure_has_field(gst_caps_get_structure(caps, 0), "framerate"));
+  EXPECT_FALSE(gst_structure_has_field(gst_caps_get_structure(caps, 0), "tensors"));
+}
+
+TEST(Boxmeta, IsScaledWithTheVideo) {
+  Harness h("boxdecode ! videoscale ! capsfilter caps=video/x-raw,width=320,height=160",
+            "video/x-raw,format=RGB,width=640,height=640,framerate=30/1");
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, 640 * 640 * 3, nullptr);
+  test::attach(frame, test::rows(kTwo));
+  const Buffer out = h.run(frame);
+  ASSERT_TRUE(out) << h.error();
+  // A scaler that transforms metas in a way that this code does not know drops the float boxes,
+  // and the whole ones are taken: then edges are whole numbers.
+  const auto found = boxes(out);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_NEAR(found[1].box.x1, 150, 1);
+}
+
+}  // namespace
+}  // namespace keepbox

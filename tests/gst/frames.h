@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Frames with tensors, and elements under a harness with a bus.
+#pragma once
+
+#include <gst/check/gstharness.h>
+#include <gst/gst.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gst/analytics.h"
+#include "gst/tensors.h"
+#include "tests/scene.h"
+
+namespace keepbox::test {
+
+inline GstBuffer* data_buffer(const void* data, size_t bytes) {
+  return bytes == 0 ? gst_buffer_new() : gst_buffer_new_memdup(data, bytes);
+}
+
+inline void attach(GstBuffer* frame, const Tensor& tensor) {
+  add_tensor(frame, tensor.id.c_str(), DataType::kFloat32, tensor.shape,
+             GST_TENSOR_DIM_ORDER_ROW_MAJOR,
+             data_buffer(tensor.values.data(), tensor.values.size() * sizeof(float)));
+}
+
+/// A grey frame of a harness' default size with that tensor.
+inline GstBuffer* frame_with(const std::vector<Row>& list) {
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
+  attach(frame, rows(list));
+  return frame;
+}
+
+struct UnrefBuffer {
+  void operator()(GstBuffer* buffer) const { gst_buffer_unref(buffer); }
+};
+using Buffer = std::unique_ptr<GstBuffer, UnrefBuffer>;
+
+/// An element (or line of elements) between pads of the test, with a bus to look at.
+class Harness {
+ public:
+  explicit Harness(const std::string& line,
+                   const std::string& caps = "video/x-raw,format=RGB,width=640,height=640")
+      : harness_(gst_harness_new_parse(line.c_str())), bus_(gst_bus_new()) {
+    gst_element_set_bus(harness_->element, bus_);
+    set_caps(caps);
+  }
+  Harness(const Harness&) = delete;
+  Harness& operator=(const Harness&) = delete;
+  ~Harness() {
+    gst_element_set_bus(harness_->element, nullptr);
+    gst_harness_teardown(harness_);
+    gst_object_unref(bus_);
+  }
+
+  void set_caps(const std::string& caps) { gst_harness_set_src_caps_str(harness_, caps.c_str()); }
+
+  template <class... Args>
+  void set(const char* name, Args... args) {
+    g_object_set(element(), name, args..., nullptr);
+  }
+
+  /// Pushes a frame (transfer full) and pulls what comes of it; null when nothing did.
+  Buffer run(GstBuffer* frame) {
+    flow = gst_harness_push(harness_, frame);
+    return Buffer(gst_harness_try_pull(harness_));
+  }
+
+  /// The text of the next message of a type, or "".
+  std::string message(GstMessageType type) {
+    GstMessage* message = gst_bus_pop_filtered(bus_, type);
+    if (message == nullptr) return {};
+    g_autoptr(GError) error = nullptr;
+    if (type == GST_MESSAGE_ERROR) gst_message_parse_error(message, &error, nullptr);
+    else gst_message_parse_warning(message, &error, nullptr);
+    gst_message_unref(message);
+    return error->message;
+  }
+  std::string error() { return message(GST_MESSAGE_ERROR); }
+  std::string warning() { return message(GST_MESSAGE_WARNING); }
+
+  GstHarness* get() { return harness_; }
+  /// The line's only element.
+  GstElement* element() { return GST_ELEMENT(GST_BIN_CHILDREN(bin())->data); }
+  GstBin* bin() { return GST_BIN(harness_->element); }
+
+  GstFlowReturn flow = GST_FLOW_OK;
+
+ private:
+  GstHarness* harness_;
+  GstBus* bus_;
+};
+
+/// The boxes on a buffer as GStreamer's own meta has them.
+struct Od {
+  std::string label;
+  gint x, y, w, h;
+  float score;
+  friend bool operator==(const Od&, const Od&) = default;
+};
+
+inline std::vector<Od> ods(const Buffer& buffer) {
+  std::vector<Od> out;
+  auto* meta = gst_buffer_get_analytics_relation_meta(buffer.get());
+  EXPECT_NE(meta, nullptr) << "no relation meta";
+  if (meta == nullptr) return out;
+  gpointer state = nullptr;
+  GstAnalyticsODMtd od;
+  while (gst_analytics_relation_meta_iterate(meta, &state, gst_analytics_od_mtd_get_mtd_type(),
+                                             reinterpret_cast<GstAnalyticsMtd*>(&od))) {
+    Od each{};
+    gst_analytics_od_mtd_get_location(&od, &each.x, &each.y, &each.w, &each.h, &each.score);
+    const GQuark label = gst_analytics_od_mtd_get_obj_type(&od);
+    each.label = label != 0 ? g_quark_to_string(label) : "";
+    out.push_back(each);
+  }
+  return out;
+}
+
+/// Our boxes with their float coordinates.
+inline std::vector<FrameBox> boxes(const Buffer& buffer) {
+  std::vector<FrameBox> out;
+  EXPECT_TRUE(read_boxes(buffer.get(), out));
+  return out;
+}
+
+}  // namespace keepbox::test

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// tensorrecord and tensorreplay: there and back, loops and ends, bad files.
+#include "tests/gst/frames.h"
+#include "tests/recorded.h"
+#include "tests/tempdir.h"
+
+namespace keepbox {
+namespace {
+
+using test::Buffer;
+using test::frame_with;
+using test::Harness;
+using test::ods;
+
+/// Plays a line to its end; the error's text, or "".
+std::string play(const std::string& line) {
+  GError* parse = nullptr;
+  GstElement* pipeline = gst_parse_launch(line.c_str(), &parse);
+  EXPECT_EQ(parse, nullptr) << parse->message;
+  GstBus* bus = gst_element_get_bus(pipeline);
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  GstMessage* message = gst_bus_timed_pop_filtered(
+      bus, 20 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  std::string text = message == nullptr ? "no end in 20 s" : "";
+  if (message != nullptr && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+    g_autoptr(GError) error = nullptr;
+    gst_message_parse_error(message, &error, nullptr);
+    text = error->message;
+  }
+  if (message != nullptr) gst_message_unref(message);
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  gst_object_unref(bus);
+  gst_object_unref(pipeline);
+  return text;
+}
+
+std::string text_of(const std::string& path) {
+  const auto bytes = test::read_file(path);
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(Replay, GivesBackWhatWasRecorded) {
+  const test::TempDir dir;
+  const std::string folder = dir / "rec";
+  {
+    Harness h("tensorrecord location=" + folder);
+    ASSERT_TRUE(h.run(frame_with({{10, 10, 50, 50, 0.9f, 3}})));
+    ASSERT_TRUE(h.run(gst_buffer_new_allocate(nullptr, 8, nullptr)));
+    ASSERT_TRUE(h.run(frame_with({{20, 20, 60, 60, 0.8f, 4}})));
+  }
+  Harness h("identity ! tensorreplay location=" + folder + " ! boxdecode on-mismatch=pass");
+  const Buffer first = h.run(gst_buffer_new_allocate(nullptr, 8, nullptr));
+  ASSERT_TRUE(first) << h.error();
+  EXPECT_EQ(ods(first).at(0).label, "class-3");
+  const Buffer second = h.run(gst_buffer_new_allocate(nullptr, 8, nullptr));
+  EXPECT_TRUE(ods(second).empty());
+  const Buffer third = h.run(gst_buffer_new_allocate(nullptr, 8, nullptr));
+  EXPECT_EQ(ods(third).at(0).label, "class-4");
+  EXPECT_FALSE(h.run(gst_buffer_new_allocate(nullptr, 8, nullptr)));
+  EXPECT_EQ(h.flow, GST_FLOW_EOS);
+}
+
+TEST(Replay, LoopsWhenTold) {
+  const test::TempDir dir;
+  const auto tensor = test::rows({{10, 10, 50, 50, 0.9f, 3}});
+  const std::string path =
+      dir.write("t.raw", {reinterpret_cast<const char*>(tensor.values.data()), 24});
+  Harness h("identity ! tensorreplay loop=true dims=1,1,6 location=" + path + " ! boxdecode detector=yolov10");
+  for (int i = 0; i < 5; ++i) {
+    const Buffer out = h.run(gst_buffer_new_allocate(nullptr, 8, nullptr));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_EQ(ods(out).size(), 1u);
+  }
+}
+
+TEST(Replay, MakesItsOwnFramesWithoutASource) {
+  const test::TempDir dir;
+  const auto tensor = test::rows({{10, 10, 50, 50, 0.9f, 3}, {100, 100, 200, 200, 0.8f, 1}});
+  const std::string path =
+      dir.write("t.raw", {reinterpret_cast<const char*>(tensor.values.data()), 48});
+  EXPECT_EQ(play("tensorreplay dims=1,2,6 location=" + path +
+                 " ! boxdecode detector=yolov10 ! boxsink format=csv location=" + (dir / "o")), "");
+  EXPECT_NE(text_of(dir / "o").find("10,10,50,50"), std::string::npos);
+}
+
+TEST(Replay, ReportsShortAndLyingFiles) {
+  const test::TempDir dir;
+  const std::string path = dir.write("t.raw", std::string(100, 'x'));
+  const auto error = [&](const std::string& settings) {
+    return play("tensorreplay " + settings + " ! boxdecode ! fakesink");
+  };
+  const std::string short_file = error("dims=1,2,6 location=" + path);
+  EXPECT_NE(short_file.find("48 bytes"), std::string::npos) << short_file;
+  EXPECT_NE(short_file.find("100 bytes"), std::string::npos) << short_file;
+  EXPECT_NE(error("location=" + path).find("dims="), std::string::npos);
+  EXPECT_NE(error("location=" + (dir / "none")).find("none"), std::string::npos);
+  EXPECT_NE(error("").find("location="), std::string::npos);
+  EXPECT_NE(error("dims=1,25 type=string location=" + path).find("string"), std::string::npos);
+}
+
+TEST(Replay, WorksTwiceInALineForTwoTensors) {
+  const test::TempDir dir;
+  std::vector<float> zeros(40);
+  const std::string path =
+      dir.write("t.raw", {reinterpret_cast<const char*>(zeros.data()), 160});
+  const std::string priors = dir.write("p", std::string("0.5 0.5 0.1 0.1\n") + "0.5 0.5 0.1 0.1\n" +
+      "0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n"
+      "0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n");
+  Harness h("identity ! tensorreplay tensor-id=b dims=1,10,4 location=" + path +
+            " ! tensorreplay tensor-id=s dims=1,10,4 location=" + path +
+            " ! boxdecode detector=ssd tensor-ids=b,s priors-file=" + priors);
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, 8, nullptr);
+  const Buffer held(gst_buffer_ref(frame));  // so that copies have to keep the first tensor
+  const Buffer out = h.run(frame);
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(ods(out).size(), 1u);  // ten equal boxes, sigmoid(0) = 0.5
+}
+
+TEST(Record, SaysWhereItCannotWrite) {
+  const test::TempDir dir;
+  const std::string file = dir.write("file", "x");
+  EXPECT_NE(play("videotestsrc num-buffers=1 ! tensorrecord location=" + file + "/sub ! fakesink")
+                .find(file), std::string::npos);
+  EXPECT_NE(play("videotestsrc num-buffers=1 ! tensorrecord ! fakesink").find("location="),
+            std::string::npos);
+}
+
+TEST(Replay, CyclesThroughStates) {
+  const test::TempDir dir;
+  const std::string path = dir.write("t.raw", std::string(24, '\0'));
+  GstElement* element = gst_element_factory_make("tensorreplay", nullptr);
+  g_object_set(element, "location", path.c_str(), "dims", "1,1,6", nullptr);
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_NE(gst_element_set_state(element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+    EXPECT_EQ(gst_element_set_state(element, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
+  }
+  gst_object_unref(element);
+}
+
+TEST(Recorded, PipelinesGiveTheExpectedBoxes) {
+  if (!test::have_data()) GTEST_SKIP() << "no recorded tensors on this machine";
+  const test::TempDir dir;
+  for (const auto& entry : test::recorded()) {
+    SCOPED_TRACE(entry.name);
+    std::string line;
+    for (size_t i = 0; i < entry.files.size(); ++i) {
+      line += "tensorreplay location=" + entry.files[i].string() + " type=float32 dims=";
+      for (const size_t dim : entry.dims[i]) line += std::to_string(dim) + ",";
+      line.back() = ' ';
+      line += "! ";
+    }
+    line += "video/x-raw,width=" + std::to_string(entry.width) +
+            ",height=" + std::to_string(entry.height) + " ! boxdecode score-threshold=" +
+            std::to_string(entry.score_threshold) +
+            " iou-threshold=" + std::to_string(entry.iou_threshold) + " priors-file=" +
+            (test::data_folder() / "nnstreamer/box_priors.txt").string() +
+            " label-file=" + (test::data_folder() / (entry.detector == "ssd" ? "nnstreamer/coco_labels_list.txt"
+                              : entry.detector == "yolox" ? "yolox/coco.labels" : "nnstreamer/coco-80.txt")).string() +
+            " ! boxsink location=" + (dir / "out.jsonl");
+    ASSERT_EQ(play(line), "");
+    const auto result = test::read_json(dir / "out.jsonl");
+    ASSERT_EQ(result["objects"].size(), entry.boxes.size());
+    for (size_t i = 0; i < entry.boxes.size(); ++i) {
+      const auto& got = result["objects"][i];
+      const auto& want = entry.boxes[i];
+      EXPECT_EQ(got["detection"]["label"], want["label"]);
+      EXPECT_EQ(got["detection"]["label_id"], want["class"]);
+      EXPECT_NEAR(got["detection"]["confidence"].get<double>(), want["score"].get<double>(), 1e-5);
+      EXPECT_NEAR(got["x"].get<double>(), std::max(0.0, want["xyxy"][0].get<double>()), 1e-3);
+      EXPECT_NEAR(got["y"].get<double>(), std::max(0.0, want["xyxy"][1].get<double>()), 1e-3);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace keepbox
