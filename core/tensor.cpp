@@ -29,7 +29,6 @@ constexpr TypeRow kTypes[] = {
 
 const TypeRow& row_of(DataType type) { return *std::ranges::find(kTypes, type, &TypeRow::type); }
 
-// memcpy, because producers promise no alignment.
 template <class T>
 T read(const void* data, size_t index) {
   T value;
@@ -121,7 +120,7 @@ Status check_bounds(const TensorView& view) {
               "the producer's dimensions do not fit its buffer");
 }
 
-float load(const TensorView& view, size_t index) {
+float load_converted(const TensorView& view, size_t index) {
   return (stored(view, index) - view.zero_point) * view.scale;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -76,6 +77,16 @@ Status check_bounds(const TensorView& view);
 
 /// Element `index` of system memory as a float, quantisation undone.
 /// @pre check_bounds() held and index < shape.count().
-float load(const TensorView& view, size_t index);
+inline float load(const TensorView& view, size_t index);
+
+/// The same for types other than float32.
+float load_converted(const TensorView& view, size_t index);
+
+inline float load(const TensorView& view, size_t index) {
+  if (view.type != DataType::kFloat32) return load_converted(view, index);
+  float value;  // memcpy, because producers promise no alignment
+  std::memcpy(&value, static_cast<const std::byte*>(view.data) + index * sizeof value, sizeof value);
+  return (value - view.zero_point) * view.scale;
+}
 
 }  // namespace keepbox

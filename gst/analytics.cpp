@@ -111,8 +111,8 @@ FrameBox read_od(const GstAnalyticsODMtd& od) {
   gint x = 0, y = 0, width = 0, height = 0;
   gfloat angle = 0, score = 0;
   gst_analytics_od_mtd_get_oriented_location(&od, &x, &y, &width, &height, &angle, &score);
-  return {.box = {static_cast<float>(x), static_cast<float>(y), static_cast<float>(x + width),
-                  static_cast<float>(y + height)},
+  const auto left = static_cast<float>(x), top = static_cast<float>(y);
+  return {.box = {left, top, left + static_cast<float>(width), top + static_cast<float>(height)},
           .score = score,
           .angle = angle,
           .label = gst_analytics_od_mtd_get_obj_type(&od),

@@ -22,7 +22,7 @@ from shapes_scene import (CLASSES, HIDDEN, SIZE, covered, decode, draw_boxes, ma
                           shape_mask)
 
 WIDTH, HEIGHT, FPS = 1280, 720, 25
-SCORES, SHOT_SCORE = (0.4, 0.5, 0.6, 0.7), 0.5
+SCORES, SHOT_SCORE = (0.4, 0.5, 0.55, 0.6, 0.7), 0.55
 VISIBLE = 24 * 24         # an object with fewer pixels in the picture is none to find
 
 # Red, green, blue.  Every colour stands out from the dark background and from the others.
@@ -178,7 +178,7 @@ def decoded(path, size=None):
         sys.exit(f"gst-launch-1.0 ended with {process.returncode}")
 
 
-def measure(path, truths, model, shots, iou_threshold):
+def measure(path, truths, model, shots, **nms):
     """Print the detector's precision and recall over the clip; write pictures of some frames."""
     import onnxruntime    # pylint: disable=import-outside-toplevel
     session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
@@ -191,14 +191,14 @@ def measure(path, truths, model, shots, iou_threshold):
         output = session.run(None, {session.get_inputs()[0].name: planes})[0][0]
         truth = truth * (1, scale, scale, scale, scale) + (0, 0, border, 0, border)
         for score in SCORES:
-            found, _ = decode(output, score, iou_threshold)
+            found, _ = decode(output, score, **nms)
             result = match(found, truth)
             totals[score] += result
             right[score] += result[1:] == (0, 0)
         if shots:
             picture = next(large)
             if count % FPS == 1:
-                found, _ = decode(output, SHOT_SCORE, iou_threshold)
+                found, _ = decode(output, SHOT_SCORE, **nms)
                 found = (found - (0, 0, border, 0, border)) / (1, scale, scale, scale, scale)
                 shot = draw_boxes(picture, found, 2)
                 cv2.imwrite(str(shots / f"{count - 1:03}.png"), shot[..., ::-1])
@@ -214,11 +214,13 @@ def main():
     parser.add_argument("clip", type=pathlib.Path, help="the WebM file")
     parser.add_argument("--seed", type=int, default=17, help="choice of the ways to move")
     parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--quality", type=int, default=30, help="0 (best) to 63 (default: 30)")
+    parser.add_argument("--quality", type=int, default=34, help="0 (best) to 63 (default: 34)")
     parser.add_argument("--measure", type=pathlib.Path, metavar="MODEL",
                         help="do not make the clip, made before with the same options: run this "
                              "detector on it")
     parser.add_argument("--iou", type=float, default=0.45, help="threshold of NMS in --measure")
+    parser.add_argument("--agnostic", action="store_true",
+                        help="with --measure: boxes of all classes suppress each other")
     parser.add_argument("--shots", type=pathlib.Path, metavar="FOLDER",
                         help="with --measure: write a frame of every second with its boxes")
     args = parser.parse_args()
@@ -226,7 +228,8 @@ def main():
     if args.measure:
         if args.shots:
             args.shots.mkdir(parents=True, exist_ok=True)
-        measure(args.clip, (boxes for _, boxes in clip), args.measure, args.shots, args.iou)
+        measure(args.clip, (boxes for _, boxes in clip), args.measure, args.shots,
+                iou_threshold=args.iou, class_aware=not args.agnostic)
     else:
         encode((frame for frame, _ in clip), args.clip, args.quality)
 

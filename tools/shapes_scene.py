@@ -165,8 +165,10 @@ def iou(box, boxes):
     return both / np.maximum(either, 1e-9)
 
 
-def decode(output, score_threshold=0.4, iou_threshold=0.45):
-    """Detections in one output of the detector (4 + classes, points), after NMS in each class.
+def decode(output, score_threshold=0.4, iou_threshold=0.45, class_aware=True):
+    """Detections in one output of the detector (4 + classes, points), after NMS.
+
+    class_aware: only boxes of one class suppress each other.
 
     Returns rows [class, x1, y1, x2, y2] in input pixels and their scores, best first.
     """
@@ -177,8 +179,8 @@ def decode(output, score_threshold=0.4, iou_threshold=0.45):
     rows = np.concatenate([classes[chosen, None], centre - extent / 2, centre + extent / 2], 1)
     kept = []
     for i, row in enumerate(rows):
-        same = [k for k in kept if rows[k, 0] == row[0]]
-        if not same or iou(row[1:], rows[same, 1:]).max() <= iou_threshold:
+        rivals = [k for k in kept if not class_aware or rows[k, 0] == row[0]]
+        if not rivals or iou(row[1:], rows[rivals, 1:]).max() <= iou_threshold:
             kept.append(i)
     return rows[kept], scores[chosen[kept]]
 

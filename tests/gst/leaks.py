@@ -1,0 +1,26 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs the element tests under GStreamer's leaks tracer: nothing may be alive at the end."""
+import os
+import re
+import subprocess
+import sys
+
+
+def main():
+    env = dict(os.environ, GST_TRACERS='leaks(check-refs=true)', GST_DEBUG='GST_TRACER:7',
+               GST_DEBUG_NO_COLOR='1')
+    run = subprocess.run(sys.argv[1:], env=env, capture_output=True, text=True, errors='replace')
+    told = [line for line in run.stderr.splitlines() if 'object-alive' in line]
+    alive = [line for line in told if 'build_format' not in line]  # those announce the tracer
+    passed = re.search(r'\[  PASSED  \] (\d+) tests', run.stdout)
+    print('1..2')
+    ok = run.returncode == 0 and passed
+    print(f'{"ok" if ok else "not ok"} 1 - the element tests pass under the tracer')
+    if not ok:
+        print('\n'.join('# ' + line for line in (run.stdout + run.stderr).splitlines()[-20:]))
+    print(f'{"ok" if told and not alive else "not ok"} 2 - nothing is left alive')
+    print('\n'.join('# ' + line for line in alive[:20]))
+
+
+main()
