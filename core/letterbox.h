@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "core/box.h"
@@ -11,9 +12,11 @@ namespace keepbox {
 
 /// How a frame was fitted into the model's input.
 enum class ResizeMode : uint8_t {
-  kStretch,            // each axis on its own, nothing padded
-  kLetterboxCenter,    // aspect kept, padded on both sides (videoconvertscale add-borders)
-  kLetterboxTopLeft,   // aspect kept, padded at the right or the bottom (YOLOX, nvinfer)
+  kStretch,             // each axis on its own, nothing padded
+  kLetterboxCenter,     // aspect kept, padded equally on both sides
+  kLetterboxTopLeft,    // aspect kept, padded at the right or the bottom (YOLOX, nvinfer)
+  kLetterboxScaler,     // as centred, the picture and its place rounded down to whole pixels, as
+                        // videoconvertscale does: up to one model pixel less than centred
 };
 
 struct Size {
@@ -43,29 +46,33 @@ struct Letterbox {
   }
 };
 
-/// The map for a frame resized into a model's input. Padding is in whole pixels, rounded as
-/// videoconvertscale rounds it. @pre no size and no pixel aspect ratio is zero.
+/// The map for a frame resized into a model's input. @pre no size and no pixel aspect ratio is 0.
 inline Letterbox make_letterbox(Picture frame, Picture model, ResizeMode mode) {
-  Letterbox box{.frame = frame.size, .model = model.size};
-  const auto [mw, mh] = model.size;
-  uint64_t width = mw, height = mh;
+  const double mw = model.size.width, mh = model.size.height;
+  double width = mw, height = mh;  // of the frame's picture, in model pixels
   if (mode != ResizeMode::kStretch) {
-    // The picture's display aspect ratio in the model's pixels, as num : den.
-    const uint64_t num = uint64_t{frame.size.width} * frame.par_n * model.par_d;
-    const uint64_t den = uint64_t{frame.size.height} * frame.par_d * model.par_n;
-    height = std::max<uint64_t>(1, mw * den / num);
-    if (height > mh) {
-      height = mh;
-      width = std::max<uint64_t>(1, mh * num / den);
-    }
-    if (mode == ResizeMode::kLetterboxCenter) {
-      box.pad_x = static_cast<float>((mw - width) / 2);
-      box.pad_y = static_cast<float>((mh - height) / 2);
-    }
+    // The picture's display aspect ratio in the model's pixels; products of integers are exact.
+    const double across = double{1} * frame.size.width * frame.par_n * model.par_d;
+    const double down = double{1} * frame.size.height * frame.par_d * model.par_n;
+    if (mw * down <= mh * across) height = mw * down / across;
+    else width = mh * across / down;
   }
-  box.scale_x = static_cast<float>(frame.size.width) / static_cast<float>(width);
-  box.scale_y = static_cast<float>(frame.size.height) / static_cast<float>(height);
-  return box;
+  double pad_x = 0, pad_y = 0;
+  if (mode == ResizeMode::kLetterboxScaler) {
+    width = std::max(1.0, std::floor(width));
+    height = std::max(1.0, std::floor(height));
+    pad_x = std::floor((mw - width) / 2);
+    pad_y = std::floor((mh - height) / 2);
+  } else if (mode == ResizeMode::kLetterboxCenter) {
+    pad_x = (mw - width) / 2;
+    pad_y = (mh - height) / 2;
+  }
+  return {.frame = frame.size,
+          .model = model.size,
+          .scale_x = static_cast<float>(frame.size.width / width),
+          .scale_y = static_cast<float>(frame.size.height / height),
+          .pad_x = static_cast<float>(pad_x),
+          .pad_y = static_cast<float>(pad_y)};
 }
 
 /// The part of the box inside a picture of that size.

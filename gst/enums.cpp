@@ -77,9 +77,12 @@ GType resize_mode_type() {
       "KeepboxResizeMode",
       {{static_cast<int>(ResizeMode::kStretch), "stretch", "Each axis scaled on its own"},
        {static_cast<int>(ResizeMode::kLetterboxCenter), "letterbox-center",
-        "Aspect ratio kept, padded on both sides as videoconvertscale add-borders does"},
+        "Aspect ratio kept, padded on both sides"},
        {static_cast<int>(ResizeMode::kLetterboxTopLeft), "letterbox-topleft",
-        "Aspect ratio kept, padded at the right or at the bottom"}});
+        "Aspect ratio kept, padded at the right or at the bottom"},
+       {static_cast<int>(ResizeMode::kLetterboxScaler), "letterbox-scaler",
+        "As letterbox-center, with the picture rounded down to whole pixels of the model's input "
+        "as videoconvertscale does, which moves edges by less than one of them"}});
   return type;
 }
 

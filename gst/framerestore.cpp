@@ -220,7 +220,7 @@ static void gst_frame_restore_class_init(GstFrameRestoreClass* klass) {
       object, kPropResizeMode,
       g_param_spec_enum(
           "resize-mode", "resize-mode",
-          "How the frame was fitted into the model's input; letterbox-center is what "
+          "How the frame was fitted into the model's input; letterbox-center fits what "
           "videoconvertscale does to keep the display aspect ratio.",
           resize_mode_type(), static_cast<int>(ResizeMode::kLetterboxCenter),
           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |

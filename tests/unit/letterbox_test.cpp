@@ -19,7 +19,8 @@ void expect_near(const Box& a, const Box& b, float tolerance) {
 TEST(Letterbox, OfEqualSizesIsTheIdentity) {
   const Box b{1.25f, 2.5f, 100.125f, 200.0625f};
   for (const auto mode :
-       {ResizeMode::kStretch, ResizeMode::kLetterboxCenter, ResizeMode::kLetterboxTopLeft}) {
+       {ResizeMode::kStretch, ResizeMode::kLetterboxCenter, ResizeMode::kLetterboxTopLeft,
+        ResizeMode::kLetterboxScaler}) {
     const Letterbox map = make_letterbox(picture(640, 480), picture(640, 480), mode);
     EXPECT_EQ(map.to_frame(b), b);
     EXPECT_EQ(map.to_model(b), b);
@@ -37,9 +38,18 @@ TEST(Letterbox, CentersAWideFrame) {
 TEST(Letterbox, CentersATallFrame) {
   const Letterbox map =
       make_letterbox(picture(586, 640), picture(416, 416), ResizeMode::kLetterboxCenter);
-  EXPECT_EQ(map.pad_x, 18);  // 416 * 586 / 640 = 380 columns, 36 left over
+  EXPECT_FLOAT_EQ(map.pad_x, (416 - 586 * 0.65f) / 2);
   EXPECT_EQ(map.pad_y, 0);
-  EXPECT_FLOAT_EQ(map.scale_x, 586.0f / 380.0f);
+  EXPECT_FLOAT_EQ(map.scale_x, 1 / 0.65f);
+  EXPECT_FLOAT_EQ(map.scale_y, 1 / 0.65f);
+}
+
+TEST(Letterbox, RoundsAsTheScalerDoes) {
+  // Seen on videoconvertscale's output: rows 51 to 363 and columns 18 to 397 are picture.
+  Letterbox map = make_letterbox(picture(640, 483), picture(416, 416), ResizeMode::kLetterboxScaler);
+  expect_near(map.to_frame({0, 51, 416, 364}), {0, 0, 640, 483}, 1e-3f);
+  map = make_letterbox(picture(586, 640), picture(416, 416), ResizeMode::kLetterboxScaler);
+  expect_near(map.to_frame({18, 0, 398, 416}), {0, 0, 586, 640}, 1e-3f);
 }
 
 TEST(Letterbox, PadsAtTheEndWhenTopLeft) {
