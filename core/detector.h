@@ -2,6 +2,7 @@
 // A model family as data: how its output tensors say where the boxes are.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -65,6 +66,10 @@ struct TensorRule {
   Role role = Role::kAll;
   bool optional = false;
   std::array<std::string_view, 4> ids{};  // names that producers give it, empty ones unused
+
+  bool has(std::string_view id) const {
+    return !id.empty() && std::ranges::find(ids, id) != ids.end();
+  }
 };
 
 /// First channel of each field in a dense or ready tensor; -1 where it has none.

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "core/numeric.h"
 
@@ -107,6 +108,33 @@ std::string TensorView::to_string() const {
   std::string text(id);
   if (!text.empty()) text += ' ';
   return text + shape.to_string() + ' ' + std::string(keepbox::to_string(type));
+}
+
+bool is_floating(DataType type) {
+  return type == DataType::kFloat32 || type == DataType::kFloat16 ||
+         type == DataType::kBFloat16 || type == DataType::kFloat64;
+}
+
+std::string to_string(std::span<const TensorView> tensors) {
+  if (tensors.empty()) return "no tensors";
+  std::string text;
+  for (const TensorView& tensor : tensors) text += (text.empty() ? "" : "; ") + tensor.to_string();
+  return text;
+}
+
+std::optional<Batched> batched(const Shape& shape, size_t rank) {
+  std::vector<size_t> dims(shape.dims().begin(), shape.dims().end());
+  while (dims.size() > rank && dims.front() == 1) dims.erase(dims.begin());
+  for (size_t i = dims.size(); dims.size() > rank && i-- > 1;)
+    if (dims[i] == 1) dims.erase(dims.begin() + static_cast<ptrdiff_t>(i));
+  Batched out;
+  if (dims.size() == rank + 1) {
+    out.images = dims.front();
+    dims.erase(dims.begin());
+  }
+  if (dims.size() != rank || out.images == 0) return std::nullopt;
+  std::ranges::copy(dims, out.dims.begin());
+  return out;
 }
 
 Status check_bounds(const TensorView& view) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,6 +72,21 @@ struct TensorView {
   /// "output 1x84x8400 float32"
   std::string to_string() const;
 };
+
+bool is_floating(DataType type);
+
+/// "boxes 1x100x4 float32; scores 1x100 float32", or "no tensors"
+std::string to_string(std::span<const TensorView> tensors);
+
+/// A shape as a number of images of `rank` dimensions each.
+struct Batched {
+  size_t images = 1;
+  std::array<size_t, Shape::kMaxRank> dims{};
+};
+
+/// Drops dimensions of 1 down to `rank`, or takes the one that is left over as the images; nothing
+/// when the shape has other ranks.
+std::optional<Batched> batched(const Shape& shape, size_t rank);
 
 /// Is there as much data as the shape and type say? Nothing may be read before this holds.
 Status check_bounds(const TensorView& view);

@@ -9,6 +9,7 @@
 #include "core/processor.h"
 #include "gst/analytics.h"
 #include "gst/decodeprops.h"
+#include "gst/decodestats.h"
 #include "gst/elements.h"
 #include "gst/error.h"
 #include "gst/tensors.h"
@@ -19,22 +20,11 @@ GST_DEBUG_CATEGORY_STATIC(boxdecode_debug);
 namespace keepbox {
 namespace {
 
-/// What `stats` shows. Guarded by the object lock.
-struct Stats {
-  guint64 frames = 0;
-  guint64 mismatches = 0;  // frames that went on without being decoded
-  guint64 boxes = 0;
-  guint64 time = 0;        // ns in transform_ip, all frames
-  guint64 last_time = 0;
-  Funnel last;
-  std::string detector, backend, backend_reason, recognised;
-};
-
 struct Decoder {
   // Under the object lock:
   DecodeProps props;
   bool changed = true;  // props since the streaming thread took them
-  Stats stats;
+  DecodeStats stats;
   // The streaming thread's own:
   DecodeProps taken;
   Picture frame;
@@ -68,21 +58,6 @@ namespace {
 guint prop_stats = 0;
 
 GstBoxDecode* cast(gpointer object) { return reinterpret_cast<GstBoxDecode*>(object); }
-
-GstStructure* make_stats(const Stats& s) {
-  const double per_frame = s.frames == 0 ? 0 : static_cast<double>(s.time) / 1e3 / static_cast<double>(s.frames);
-  return gst_structure_new(
-      "boxdecode-stats", "frames", G_TYPE_UINT64, s.frames, "mismatches", G_TYPE_UINT64,
-      s.mismatches, "boxes", G_TYPE_UINT64, s.boxes, "time-per-frame-us", G_TYPE_DOUBLE, per_frame,
-      "last-time-us", G_TYPE_DOUBLE, static_cast<double>(s.last_time) / 1e3, "anchors", G_TYPE_UINT,
-      s.last.anchors, "above-threshold", G_TYPE_UINT, s.last.above_threshold, "not-finite",
-      G_TYPE_UINT, s.last.not_finite, "after-class-filter", G_TYPE_UINT, s.last.after_class_filter,
-      "after-top-k", G_TYPE_UINT, s.last.after_top_k, "kept", G_TYPE_UINT, s.last.kept,
-      "clipped-away", G_TYPE_UINT, s.last.clipped_away, "attached", G_TYPE_UINT,
-      s.last.kept - s.last.clipped_away, "detector", G_TYPE_STRING, s.detector.c_str(),
-      "recognized", G_TYPE_STRING, s.recognised.c_str(), "backend", G_TYPE_STRING,
-      s.backend.c_str(), "backend-reason", G_TYPE_STRING, s.backend_reason.c_str(), nullptr);
-}
 
 /// Takes changed properties over; true when the plan is to be made again.
 bool take_props(GstBoxDecode* self) {
@@ -134,11 +109,7 @@ Status make_processor(GstBoxDecode* self, std::span<const TensorView> tensors) {
     GST_WARNING_OBJECT(self, "%u labels in %s for %u classes of the model", d.labels.size(),
                        d.labels_path.c_str(), classes);
   GST_OBJECT_LOCK(self);
-  const bool news = d.stats.recognised != made.remark;
-  d.stats.detector = made.spec->name;
-  d.stats.recognised = made.remark;
-  d.stats.backend = d.processor->backend().name;
-  d.stats.backend_reason = d.processor->backend_reason();
+  const bool news = d.stats.set_processor(*d.processor);
   GST_OBJECT_UNLOCK(self);
   if (news)
     GST_INFO_OBJECT(self, "%s; input %ux%u; backend %s (%s)", made.remark.c_str(),
@@ -185,12 +156,8 @@ GstFlowReturn report(GstBoxDecode* self, const Error& error) {
 void count(GstBoxDecode* self, bool decoded, GstClockTime started) {
   Decoder& d = *self->decoder;
   GST_OBJECT_LOCK(self);
-  ++d.stats.frames;
-  if (!decoded) ++d.stats.mismatches;
-  d.stats.last = decoded ? d.processor->funnel() : Funnel{};
-  d.stats.boxes += d.boxes.size();
-  d.stats.last_time = gst_util_get_timestamp() - started;
-  d.stats.time += d.stats.last_time;
+  d.stats.add(decoded ? &d.processor->funnel() : nullptr, d.boxes.size(),
+              gst_util_get_timestamp() - started);
   GST_OBJECT_UNLOCK(self);
 }
 
@@ -289,9 +256,9 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
   Decoder& d = *cast(object)->decoder;
   GST_OBJECT_LOCK(object);
   const bool known = get_decode_property(d.props, id, value);
-  const Stats stats = id == prop_stats ? d.stats : Stats{};
+  const DecodeStats stats = id == prop_stats ? d.stats : DecodeStats{};
   GST_OBJECT_UNLOCK(object);
-  if (id == prop_stats) g_value_take_boxed(value, make_stats(stats));
+  if (id == prop_stats) g_value_take_boxed(value, stats.structure());
   else if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
 }
 

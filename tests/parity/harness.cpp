@@ -43,7 +43,7 @@ struct Placed {
     for (const Tensor& tensor : input.tensors) {
       TensorView view = tensor.view();
       std::vector<std::byte>& blob = blobs.emplace_back(view.bytes + input.shift + 1);
-      std::memcpy(blob.data() + input.shift, view.data, view.bytes);
+      if (view.bytes != 0) std::memcpy(blob.data() + input.shift, view.data, view.bytes);
       view.data = blob.data() + input.shift;
       views.push_back(view);
     }

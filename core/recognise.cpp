@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Recognises the family of tensors: by ids, by shapes, or not at all.
+#include "core/layout.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace keepbox {
+namespace {
+
+std::string describe(const Layout& layout, std::span<const TensorView> tensors) {
+  const auto& tensor = tensors[static_cast<size_t>(layout.box.tensor)];
+  std::string text = tensor.to_string() + " as " + std::string(layout.spec->name) + ": " +
+                     std::to_string(layout.anchors) + " anchors";
+  if (layout.classes > 0) {
+    const bool background = layout.spec->background != Background::kNone;
+    text += ", " + std::to_string(layout.classes - (background ? 1 : 0)) + " classes";
+    if (layout.scores.tensor == layout.box.tensor)
+      text += layout.scores.channel_stride == 1 ? ", one row an anchor" : ", one plane a channel";
+  }
+  return text;
+}
+
+/// The family whose every required tensor goes by one of its ids.
+const DetectorSpec* spec_by_ids(std::span<const TensorView> tensors) {
+  for (const DetectorSpec& spec : detectors()) {
+    bool all = true;
+    for (const TensorRule& rule : spec.rules())
+      all = all && (rule.optional || std::ranges::any_of(tensors, [&](const TensorView& tensor) {
+                      return rule.has(tensor.id);
+                    }));
+    if (all) return &spec;
+  }
+  return nullptr;
+}
+
+constexpr size_t kCocoClasses = 80;
+constexpr size_t kMostReadyRows = 1000;
+constexpr size_t kLeastChannels = 5;  // a box and a class
+
+struct Guess {
+  std::string_view name;  // empty: cannot tell
+  std::string remark;
+};
+
+/// One tensor of anchors x channels: with objectness or without?
+Guess guess_rows(size_t anchors, size_t channels, const Request& request) {
+  const DetectorSpec& dense = *find_detector("yolov8");
+  const DetectorSpec& anchored = *find_detector("yolov5");
+  const bool by_frame = grid_cells(request.frame, dense) == anchors;
+  const bool three = !by_frame && (size_t{grid_cells(request.frame, dense)} * 3 == anchors ||
+                                   square_input(static_cast<uint32_t>(anchors), anchored).width);
+  if (three && channels >= 6) return {"yolov5", "three anchors a cell"};
+  const bool one =
+      by_frame || square_input(static_cast<uint32_t>(anchors), dense).width != 0;
+  if (channels == 6 && anchors <= kMostReadyRows && !one)
+    return {"yolov10", "six columns and few rows"};
+  const std::string_view with_objectness = one ? "yolox" : "yolov5";
+  for (const size_t classes : {size_t{request.label_count}, kCocoClasses}) {
+    if (classes == 0) continue;
+    const std::string why = std::to_string(classes) +
+                            (classes == request.label_count ? " labels" : " classes as COCO");
+    if (channels == classes + 4) return {"yolov8", why};
+    if (channels == classes + 5) return {with_objectness, why};
+  }
+  return {};
+}
+
+Guess guess(std::span<const TensorView> tensors, size_t index, const Request& request) {
+  const auto dims = batched(tensors[index].shape, 2);
+  if (!dims || !is_floating(tensors[index].type)) return {};
+  const size_t a = dims->dims[0], b = dims->dims[1];
+  if (a < b && a >= kLeastChannels) return {"yolov8", "channels before anchors"};
+  return a >= b ? guess_rows(a, b, request) : Guess{};
+}
+
+bool looks_split(std::span<const TensorView> tensors, const Request& request) {
+  return tensors.size() == 2 && fit(*find_detector("ssd"), tensors, request).has_value();
+}
+
+std::unexpected<Error> cannot_tell(std::span<const TensorView> tensors) {
+  const auto dims = batched(tensors[0].shape, 2);
+  if (tensors.size() == 1 && dims && is_floating(tensors[0].type) &&
+      std::min(dims->dims[0], dims->dims[1]) >= kLeastChannels)
+    return fail(ErrorKind::kAmbiguous, "a tensor whose id or shape names its family",
+                to_string(tensors), "its shape fits several: set detector= to the model's family, or "
+                               "label-file= so that the number of classes decides");
+  return fail(ErrorKind::kMismatch, "the tensors of a known detector", to_string(tensors),
+              "set detector= to the model's family and tensor-ids= to its tensors");
+}
+
+Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request& request) {
+  Guess best;
+  std::string_view chosen;
+  if (looks_split(tensors, request)) chosen = "ssd";
+  for (size_t i = 0; i < tensors.size() && chosen.empty(); ++i) {
+    best = guess(tensors, i, request);
+    chosen = best.name;
+  }
+  if (chosen.empty()) return cannot_tell(tensors);
+  auto layout = fit(*find_detector(chosen), tensors, request);
+  if (!layout) return std::unexpected(layout.error());
+  std::string remark = describe(*layout, tensors) + " (by shape";
+  if (!best.remark.empty()) remark += ", " + best.remark;
+  remark += "; detector= says otherwise)";
+  return Recognition{*layout, remark, chosen == "yolox"};
+}
+
+/// Only the tensors that the caller named, in that order.
+Result<std::vector<size_t>> named(std::span<const TensorView> tensors, const Request& request) {
+  std::vector<size_t> order;
+  for (const std::string& id : request.tensor_ids) {
+    const auto found = std::ranges::find(tensors, std::string_view(id), &TensorView::id);
+    if (found == tensors.end())
+      return fail(ErrorKind::kMismatch, "a tensor with id " + id, to_string(tensors),
+                  "set tensor-ids= to the ids that the inference element gives");
+    order.push_back(static_cast<size_t>(found - tensors.begin()));
+  }
+  return order;
+}
+
+Result<Recognition> recognise_all(std::span<const TensorView> tensors, const Request& request) {
+  if (tensors.empty())
+    return fail(ErrorKind::kMismatch, "tensors on the frame (GstTensorMeta)", "none",
+                "put an inference element or tensorreplay before, and no element between that "
+                "copies buffers");
+  if (request.detector == "auto") {
+    const DetectorSpec* spec = request.tensor_ids.empty() ? spec_by_ids(tensors) : nullptr;
+    if (spec == nullptr) return by_shape(tensors, request);
+    auto layout = fit(*spec, tensors, request);
+    if (!layout) return std::unexpected(layout.error());
+    return Recognition{*layout, describe(*layout, tensors) + " (by tensor id)",
+                       spec->name == "yolox"};
+  }
+  const DetectorSpec* spec = find_detector(request.detector);
+  if (spec == nullptr) {
+    std::string names = "auto";
+    for (const DetectorSpec& each : detectors()) names += ", " + std::string(each.name);
+    return fail(ErrorKind::kInvalid, "a detector (" + names + ")", std::string(request.detector));
+  }
+  auto layout = fit(*spec, tensors, request);
+  if (!layout) return std::unexpected(layout.error());
+  return Recognition{*layout, describe(*layout, tensors) + " (as set)"};
+}
+
+void renumber(Layout& layout, std::span<const size_t> order) {
+  for (Field* field : {&layout.box, &layout.objectness, &layout.scores, &layout.score,
+                       &layout.class_id, &layout.count})
+    if (field->present()) field->tensor = static_cast<int>(order[static_cast<size_t>(field->tensor)]);
+}
+
+}  // namespace
+
+Result<Recognition> recognise(std::span<const TensorView> tensors, const Request& request) {
+  if (request.tensor_ids.empty()) return recognise_all(tensors, request);
+  const auto order = named(tensors, request);
+  if (!order) return std::unexpected(order.error());
+  std::vector<TensorView> chosen;
+  for (const size_t i : *order) chosen.push_back(tensors[i]);
+  auto out = recognise_all(chosen, request);
+  if (out) renumber(out->layout, *order);
+  return out;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What boxdecode's `stats` property shows.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <string>
+
+#include "core/processor.h"
+
+namespace keepbox {
+
+/// Counts since the start, and the funnel of the last frame. Plain data, guarded by its owner.
+class DecodeStats {
+ public:
+  /// Notes what decodes from now on; true when something else was recognised than before.
+  bool set_processor(const Processor& processor);
+
+  /// Counts a frame. @param funnel of its candidates, nullptr when its tensors did not fit.
+  void add(const Funnel* funnel, size_t boxes, GstClockTime time);
+
+  /// The structure "boxdecode-stats". Transfer full.
+  GstStructure* structure() const;
+
+ private:
+  guint64 frames_ = 0, mismatches_ = 0, boxes_ = 0;
+  GstClockTime time_ = 0, last_time_ = 0;
+  Funnel last_;
+  std::string detector_, backend_, backend_reason_, recognised_;
+};
+
+}  // namespace keepbox
