@@ -152,7 +152,8 @@ GstCaps* tensor_sink_caps() {
         if (group.empty() || group.contains("Gst.Model")) continue;
         const std::string text =
             "video/x-raw(ANY), tensors=(structure)[tensorgroups, " + group + ";]";
-        if (GstCaps* one = gst_caps_from_string(text.c_str())) gst_caps_append(caps, one);
+        GstCaps* one = gst_caps_from_string(text.c_str());
+        if (one != nullptr) caps = gst_caps_merge(caps, one);  // two families may share an id
       }
     }
   }

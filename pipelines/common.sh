@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What the shell pipelines share: the detecting middle of a line, with this project's own model.
 
@@ -22,6 +23,6 @@ detect() {
 # Runs a line, shows it, and leaves out ONNX Runtime's harmless lines about schemas.
 launch() {
   echo "gst-launch-1.0 $*" >&2
-  # shellcheck disable=SC2086 # a line is words
+  # shellcheck disable=SC2048,SC2086 # a line is words
   gst-launch-1.0 -e $* 2> >(grep -vE '^$|Schema error' >&2)
 }

@@ -12,7 +12,10 @@ def main():
                GST_DEBUG_NO_COLOR='1')
     run = subprocess.run(sys.argv[1:], env=env, capture_output=True, text=True, errors='replace')
     told = [line for line in run.stderr.splitlines() if 'object-alive' in line]
-    alive = [line for line in told if 'build_format' not in line]  # those announce the tracer
+    # Lines that announce the tracer are no leaks, nor are the caps inside a pad template's caps,
+    # which live as long as the element's class.
+    alive = [line for line in told
+             if 'build_format' not in line and 'description=(string)tensor/strided' not in line]
     passed = re.search(r'\[  PASSED  \] (\d+) tests', run.stdout)
     print('1..2')
     ok = run.returncode == 0 and passed
