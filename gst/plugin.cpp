@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The plugin's entry: registers its elements.
+#include <dlfcn.h>
+
 #include "gst/elements.h"
 
 namespace {
 
+/// Templates depend on GStreamer's version (see tensor_sink_caps()), and the registry caches them:
+/// it has to look again when GStreamer's library is another one.
+void depend_on_gstreamer(GstPlugin* plugin) {
+  Dl_info library{};
+  if (dladdr(reinterpret_cast<void*>(gst_version), &library) == 0) return;
+  g_autofree gchar* folder = g_path_get_dirname(library.dli_fname);
+  g_autofree gchar* name = g_path_get_basename(library.dli_fname);
+  gst_plugin_add_dependency_simple(plugin, nullptr, folder, name, GST_PLUGIN_DEPENDENCY_FLAG_NONE);
+}
+
 gboolean init(GstPlugin* plugin) {
+  depend_on_gstreamer(plugin);
   gboolean done = TRUE;
   done &= GST_ELEMENT_REGISTER(boxdecode, plugin);
   done &= GST_ELEMENT_REGISTER(boxoverlay, plugin);
