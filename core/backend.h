@@ -11,6 +11,7 @@
 #include "core/plan.h"
 #include "core/result.h"
 #include "core/tensor.h"
+#include "core/workspace.h"
 
 namespace keepbox {
 
@@ -38,13 +39,18 @@ struct Backend {
   uint32_t (*decode)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                      std::span<Candidate> out, Funnel& funnel);
 
-  /// Puts candidates in key order and returns how many of the first to go on with.
-  uint32_t (*select)(const Plan& plan, std::span<Candidate> candidates);
+  /// Writes the candidates in key order, or the first of them, and returns how many.
+  /// @pre ordered.size() and slots.size() >= candidates.size(); slots are for the kernel's use.
+  uint32_t (*select)(const Plan& plan, std::span<const Candidate> candidates,
+                     std::span<SortSlot> slots, std::span<Candidate> ordered);
 
   /// Writes indices of the ordered candidates to keep, ascending; returns how many.
-  /// @pre kept.size() >= plan.kept_capacity.
+  /// @pre kept.size() >= plan.kept_capacity, lanes as carve() makes them, for the kernel's use.
   uint32_t (*nms)(const Plan& plan, std::span<const Candidate> candidates,
-                  std::span<uint32_t> kept);
+                  std::span<uint32_t> kept, std::span<float> lanes);
+
+  /// Which code runs on this machine ("AVX2"), for backends that have several.
+  std::string_view (*variant)() = nullptr;
 };
 
 /// The backends of this build, best first.

@@ -51,9 +51,9 @@ void Processor::run_image(std::span<const TensorView> tensors, uint32_t image) {
   Funnel funnel;
   const uint32_t decoded = kernels.decode(plan_, tensors, image, scratch.candidates, funnel);
   const auto candidates = scratch.candidates.first(decoded);
-  funnel.after_top_k = kernels.select(plan_, candidates);
-  const auto ordered = candidates.first(funnel.after_top_k);
-  funnel.kept = kernels.nms(plan_, ordered, scratch.kept);
+  funnel.after_top_k = kernels.select(plan_, candidates, scratch.slots, scratch.ordered);
+  const auto ordered = scratch.ordered.first(funnel.after_top_k);
+  funnel.kept = kernels.nms(plan_, ordered, scratch.kept, scratch.lanes);
   const auto out = scratch.detections.subspan(size_t{image} * plan_.kept_capacity,
                                               plan_.kept_capacity);
   counts_[image] = emit(plan_, ordered, scratch.kept.first(funnel.kept), out);

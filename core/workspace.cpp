@@ -9,7 +9,10 @@ namespace keepbox {
 Scratch carve(Carver& carver, const Plan& plan) {
   Scratch scratch;
   scratch.candidates = carver.take<Candidate>(plan.layout.anchors);
+  scratch.slots = carver.take<SortSlot>(plan.layout.anchors);
+  scratch.ordered = carver.take<Candidate>(plan.layout.anchors);
   scratch.kept = carver.take<uint32_t>(plan.kept_capacity);
+  scratch.lanes = carver.take<float>(kBoxLanes * (plan.kept_capacity + kLanePadding));
   scratch.detections = carver.take<Detection>(size_t{plan.layout.images} * plan.kept_capacity);
   return scratch;
 }

@@ -35,10 +35,24 @@ class Carver {
   size_t used_ = 0;
 };
 
+/// A key and where its candidate stands, for sorting.
+struct SortSlot {
+  uint64_t index;
+  uint64_t key;
+};
+
+/// Numbers of a kept box that are laid out for vectors: corners, area, class.
+inline constexpr size_t kBoxLanes = 6;
+/// Each of the arrays is this much longer than it needs to be, so that whole vectors can be read.
+inline constexpr size_t kLanePadding = 64;
+
 /// The buffers of one run. Contents are undefined between frames but for `detections`.
 struct Scratch {
   std::span<Candidate> candidates;   // anchors: one image's, refilled for each
-  std::span<uint32_t> kept;          // kept_capacity: indices into candidates
+  std::span<SortSlot> slots;         // anchors
+  std::span<Candidate> ordered;      // anchors
+  std::span<uint32_t> kept;          // kept_capacity: indices into ordered
+  std::span<float> lanes;            // kBoxLanes arrays of kept_capacity + kLanePadding
   std::span<Detection> detections;   // images x kept_capacity
 };
 

@@ -2,6 +2,8 @@
 // Decode: from tensor numbers to candidates, one anchor after the other.
 #include "core/reference/reference.h"
 
+#include <limits>
+
 #include "core/numeric.h"
 
 namespace keepbox::reference {
@@ -18,10 +20,8 @@ struct Source {
   }
 };
 
-struct Verdict {
-  float score = 0;
-  uint32_t class_id = kMaxClasses;  // none
-};
+/// Passes no threshold.
+constexpr Verdict kNothing{.score = -std::numeric_limits<float>::infinity()};
 
 float activate(const DetectorSpec& spec, float logit) {
   if (spec.activation != Activation::kSigmoid) return logit;
@@ -67,9 +67,10 @@ Verdict best_class(const Source& from, uint32_t anchor, float objectness) {
 Verdict judge(const Source& from, uint32_t anchor) {
   const Layout& layout = from.plan.layout;
   if (layout.scores.present()) {
-    const float objectness = layout.objectness.present()
-                                 ? activate(*from.plan.spec, from.get(layout.objectness, anchor))
-                                 : 1.0f;
+    if (!layout.objectness.present()) return best_class(from, anchor, 1.0f);
+    const float objectness = activate(*from.plan.spec, from.get(layout.objectness, anchor));
+    // As in YOLOv5's own code: an anchor has to pass by its objectness alone, too.
+    if (!passes(objectness, from.plan.lowest_threshold, from.plan.contract)) return kNothing;
     return best_class(from, anchor, objectness);
   }
   Verdict verdict{from.get(layout.score, anchor), 0};
@@ -138,28 +139,30 @@ uint32_t anchors_of(const Source& from) {
 
 }  // namespace
 
+void Collector::take(uint32_t anchor, Verdict verdict) {
+  const bool classed = verdict.class_id < plan_.class_threshold.size();
+  const float threshold =
+      classed ? plan_.class_threshold[verdict.class_id] : plan_.lowest_threshold;
+  if (!passes(verdict.score, threshold, plan_.contract)) return;
+  ++funnel_.above_threshold;
+  const Box box = box_of({plan_, tensors_, image_}, anchor);
+  if (!classed || !is_finite(verdict.score) || !finite(box)) {
+    ++funnel_.not_finite;
+    return;
+  }
+  if (plan_.class_wanted[verdict.class_id] == 0) return;
+  out_[count_++] = {order_key(verdict.score, anchor, verdict.class_id), box};
+  funnel_.after_class_filter = count_;
+}
+
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 std::span<Candidate> out, Funnel& funnel) {
   const Source from{plan, tensors, image};
-  uint32_t count = 0;
+  Collector candidates(plan, tensors, image, out, funnel);
   funnel.anchors = anchors_of(from);
-  for (uint32_t anchor = 0; anchor < funnel.anchors; ++anchor) {
-    const Verdict verdict = judge(from, anchor);
-    const bool classed = verdict.class_id < plan.class_threshold.size();
-    const float threshold =
-        classed ? plan.class_threshold[verdict.class_id] : plan.lowest_threshold;
-    if (!passes(verdict.score, threshold, plan.contract)) continue;
-    ++funnel.above_threshold;
-    const Box box = box_of(from, anchor);
-    if (!classed || !is_finite(verdict.score) || !finite(box)) {
-      ++funnel.not_finite;
-      continue;
-    }
-    if (plan.class_wanted[verdict.class_id] == 0) continue;
-    out[count++] = {order_key(verdict.score, anchor, verdict.class_id), box};
-  }
-  funnel.after_class_filter = count;
-  return count;
+  for (uint32_t anchor = 0; anchor < funnel.anchors; ++anchor)
+    candidates.take(anchor, judge(from, anchor));
+  return candidates.count();
 }
 
 }  // namespace keepbox::reference

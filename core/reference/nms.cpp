@@ -4,7 +4,8 @@
 
 namespace keepbox::reference {
 
-uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept) {
+uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+             std::span<float>) {
   const NmsContract& contract = plan.contract;
   uint32_t count = 0;
   for (uint32_t i = 0; i < candidates.size(); ++i) {

@@ -6,8 +6,10 @@
 
 namespace keepbox::reference {
 
-uint32_t select(const Plan& plan, std::span<Candidate> candidates) {
-  std::ranges::sort(candidates, {}, &Candidate::key);
+uint32_t select(const Plan& plan, std::span<const Candidate> candidates, std::span<SortSlot>,
+                std::span<Candidate> ordered) {
+  std::ranges::copy(candidates, ordered.begin());
+  std::ranges::sort(ordered.first(candidates.size()), {}, &Candidate::key);
   return std::min(plan.pre_nms_top_k, static_cast<uint32_t>(candidates.size()));
 }
 

@@ -90,8 +90,10 @@ std::vector<Candidate> ordered(const Backend& backend, const Image& image) {
   bool intact = true;
   auto candidates = decoded(*find_backend("reference"), image, funnel, intact);
   std::ranges::reverse(candidates);  // not in order already
-  candidates.resize(std::min<size_t>(backend.select(image.plan, candidates), candidates.size()));
-  return candidates;
+  std::vector<SortSlot> slots(candidates.size());
+  std::vector<Candidate> out(candidates.size());
+  out.resize(std::min<size_t>(backend.select(image.plan, candidates, slots, out), out.size()));
+  return out;
 }
 
 std::optional<std::string> differ_decode(const Backend& candidate, const Image& image) {
@@ -115,8 +117,9 @@ std::optional<std::string> differ_nms(const Backend& candidate, const Image& ima
   const Backend* both[] = {find_backend("reference"), &candidate};
   for (int i = 0; i < 2; ++i) {
     Fenced<uint32_t> out(image.plan.kept_capacity);
-    const uint32_t count = both[i]->nms(image.plan, candidates, out.span());
-    if (!out.intact() || count > out.span().size()) return "written past the end";
+    Fenced<float> lanes(kBoxLanes * (image.plan.kept_capacity + kLanePadding));
+    const uint32_t count = both[i]->nms(image.plan, candidates, out.span(), lanes.span());
+    if (!lanes.intact() || !out.intact() || count > out.span().size()) return "written past the end";
     kept[i].assign(out.span().begin(), out.span().begin() + count);
   }
   if (kept[0] == kept[1]) return std::nullopt;
@@ -186,17 +189,18 @@ double median_time(Kernel kernel, const Backend& backend, const Input& input, in
     return decoded(*find_backend("reference"), image, funnel, intact);
   }();
   const auto sorted = ordered(*find_backend("reference"), image);
-  std::vector<Candidate> out(plan->layout.anchors), copy;
+  std::vector<Candidate> out(plan->layout.anchors);
+  std::vector<SortSlot> slots(plan->layout.anchors);
+  std::vector<float> lanes(kBoxLanes * (plan->kept_capacity + kLanePadding));
   std::vector<uint32_t> kept(plan->kept_capacity);
   std::vector<double> times;
   for (int i = 0; i < repeats; ++i) {
-    copy = unsorted;
     Funnel funnel;
     const auto start = std::chrono::steady_clock::now();
     switch (kernel) {
       case Kernel::kDecode: backend.decode(*plan, placed.views, 0, out, funnel); break;
-      case Kernel::kSelect: backend.select(*plan, copy); break;
-      case Kernel::kNms: backend.nms(*plan, sorted, kept); break;
+      case Kernel::kSelect: backend.select(*plan, unsorted, slots, out); break;
+      case Kernel::kNms: backend.nms(*plan, sorted, kept, lanes); break;
       case Kernel::kFrame: (void)processor->run(placed.views); break;
     }
     const std::chrono::duration<double, std::micro> took =

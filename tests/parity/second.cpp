@@ -37,6 +37,12 @@ struct Scores {
   std::vector<uint32_t> class_id;
 };
 
+bool accepted(float score, float threshold, const NmsContract& contract) {
+  if (has(Bug::kNanScore)) return !(score < threshold);
+  return contract.score_inclusive || has(Bug::kScoreInclusive) ? score >= threshold
+                                                              : score > threshold;
+}
+
 bool better(float value, float best) {
   return has(Bug::kLastClass) ? value >= best : value > best;
 }
@@ -67,6 +73,9 @@ Scores dense_scores(const Plan& plan, std::span<const TensorView> tensors, uint3
     }
   }
   for (uint32_t a = 0; a < n; ++a) {
+    if (plan.layout.objectness.present() &&
+        !accepted(objectness[a], plan.lowest_threshold, plan.contract))
+      best.score[a] = -HUGE_VALF;
     if (spec.activation == Activation::kSigmoid) best.score[a] = sigmoid(best.score[a]);
     if (spec.activation == Activation::kSoftmax) {
       float top = best.score[a], sum = 0;
@@ -133,12 +142,6 @@ std::vector<Box> boxes_of(const Plan& plan, std::span<const TensorView> tensors,
   return out;
 }
 
-bool accepted(float score, float threshold, const NmsContract& contract) {
-  if (has(Bug::kNanScore)) return !(score < threshold);
-  return contract.score_inclusive || has(Bug::kScoreInclusive) ? score >= threshold
-                                                              : score > threshold;
-}
-
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 std::span<Candidate> out, Funnel& funnel) {
   const Scores scores = plan.layout.scores.present() ? dense_scores(plan, tensors, image)
@@ -166,7 +169,10 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
   return count;
 }
 
-uint32_t select(const Plan& plan, std::span<Candidate> candidates) {
+uint32_t select(const Plan& plan, std::span<const Candidate> given, std::span<SortSlot>,
+                std::span<Candidate> ordered) {
+  const auto candidates = ordered.first(given.size());
+  std::ranges::copy(given, candidates.begin());
   const auto rank = [](const Candidate& c) {
     float score = key_score(c.key);
     // A key cannot hold -0: this bug shows as an order of the equal zeros by anything else.
@@ -202,7 +208,8 @@ bool hits(Box a, Box b, const Plan& plan) {
 }
 
 /// From the best box on: keep it, strike out what it hits.
-uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept) {
+uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+             std::span<float>) {
   std::vector<bool> struck(candidates.size());
   std::vector<uint32_t> of_class(kMaxClasses);
   const bool agnostic =

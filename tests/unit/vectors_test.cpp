@@ -60,9 +60,12 @@ std::vector<uint32_t> kept(const json& each, const std::vector<test::Row>& rows,
   std::vector<uint32_t> indices(plan->kept_capacity), out;
   Funnel funnel;
   candidates.resize(backend.decode(*plan, std::span(&view, 1), 0, candidates, funnel));
-  candidates.resize(backend.select(*plan, candidates));
-  indices.resize(backend.nms(*plan, candidates, indices));
-  for (const uint32_t index : indices) out.push_back(key_anchor(candidates[index].key));
+  std::vector<Candidate> ordered(candidates.size());
+  std::vector<SortSlot> slots(candidates.size());
+  ordered.resize(backend.select(*plan, candidates, slots, ordered));
+  std::vector<float> lanes(kBoxLanes * (plan->kept_capacity + kLanePadding));
+  indices.resize(backend.nms(*plan, ordered, indices, lanes));
+  for (const uint32_t index : indices) out.push_back(key_anchor(ordered[index].key));
   return out;
 }
 
