@@ -6,11 +6,19 @@
 #include <cstdlib>
 
 #include "core/reference/reference.h"
+#ifdef KEEPBOX_SIMD
+#include "kernels/simd/simd.h"
+#endif
 
 namespace keepbox {
 namespace {
 
-const Backend kBackends[] = {reference::backend()};
+const Backend kBackends[] = {
+#ifdef KEEPBOX_SIMD
+    simd::backend(),
+#endif
+    reference::backend(),
+};
 
 std::string names() {
   std::string text = "auto";
@@ -40,6 +48,16 @@ const Backend* find_backend(std::string_view name) {
   return found == std::end(kBackends) ? nullptr : found;
 }
 
+namespace {
+
+/// The reason, with the instruction set where there are several.
+Selection chosen(const Backend& backend, std::string reason) {
+  if (backend.variant != nullptr) reason += ", " + std::string(backend.variant());
+  return {&backend, std::move(reason)};
+}
+
+}  // namespace
+
 Result<Selection> select_backend(std::string_view name, const Plan& plan, MemorySpace memory) {
   std::string reason = "set by backend=";
   if (const char* forced = std::getenv("KEEPBOX_BACKEND"); name == "auto" && forced && *forced) {
@@ -51,14 +69,14 @@ Result<Selection> select_backend(std::string_view name, const Plan& plan, Memory
     if (backend == nullptr)
       return fail(ErrorKind::kInvalid, "a backend (" + names() + ")", std::string(name));
     KB_TRY(usable(*backend, plan, memory));
-    return Selection{backend, std::move(reason)};
+    return chosen(*backend, std::move(reason));
   }
   Status why;
   for (const Backend& backend : backends()) {
     why = usable(backend, plan, memory);
     if (why)
-      return Selection{&backend, "first that runs this plan on tensors in " +
-                                     std::string(memory_name(memory))};
+      return chosen(backend, "first that runs this plan on tensors in " +
+                                 std::string(memory_name(memory)));
   }
   return std::unexpected(why.error());
 }

@@ -2,11 +2,15 @@
 // Every kernel of every backend on every family of inputs; and with --bench, how long they take.
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <format>
 
+#ifdef KEEPBOX_SIMD
+#include "kernels/simd/simd.h"
+#endif
 #include "tests/parity/harness.h"
 #include "tests/parity/second.h"
 
@@ -22,17 +26,31 @@ Random random_for(const Family& family, unsigned seed) {
   return Random(sequence);
 }
 
-/// The backends to compare with the reference, by name; "second" is the tests' own.
+/// What to compare with the reference: "second", which is the tests' own, and the backends, each
+/// instruction set of the vector backend on its own ("simd AVX2").
 std::vector<std::string> candidates() {
   std::vector<std::string> names{"second"};
   for (const Backend& backend : backends())
-    if (backend.name != "reference" && backend.memory == MemorySpace::kSystem)
+    if (backend.name != "reference" && backend.name != "simd" &&
+        backend.memory == MemorySpace::kSystem)
       names.emplace_back(backend.name);
+#ifdef KEEPBOX_SIMD
+  for (const std::string_view target : simd::targets())
+    names.push_back("simd " + std::string(target));
+#endif
   return names;
 }
 
 Backend candidate(const std::string& name) {
-  return name == "second" ? second_backend() : *find_backend(name);
+  if (name == "second") return second_backend();
+  const std::string backend = name.substr(0, name.find(' '));
+#ifdef KEEPBOX_SIMD
+  if (backend == "simd") {
+    simd::force_target(name.substr(5));
+    EXPECT_EQ(simd::target(), name.substr(5)) << "another instruction set ran";
+  }
+#endif
+  return *find_backend(backend);
 }
 
 /// The first seed that shows a difference.
@@ -57,7 +75,8 @@ TEST_P(Parity, Holds) {
 std::string case_name(const testing::TestParamInfo<Parity::ParamType>& info) {
   const auto& [name, kernel, index] = info.param;
   std::string text = std::format("{}_{}_{}", name, name_of(kernel), families()[index].name);
-  std::ranges::replace(text, '-', '_');
+  for (char& c : text)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   return text;
 }
 

@@ -54,13 +54,18 @@ TEST(Allocations, DoNotHappenInRun) {
   for (size_t i = 0; i < tensor.values.size(); ++i)
     tensor.values[i] = i < 4 * 2100 ? place(random) : score(random);
   const TensorView view = tensor.view();
-  auto processor = test::make_processor(test::pixel_settings(320), std::span(&view, 1));
-  ASSERT_TRUE(processor) << processor.error().message();
-  ASSERT_TRUE(processor->run(std::span(&view, 1)));
-  const long before = allocations;
-  for (int i = 0; i < 10; ++i) ASSERT_TRUE(processor->run(std::span(&view, 1)));
-  EXPECT_EQ(allocations, before);
-  EXPECT_GT(processor->detections().size(), 100u);
+  const auto plan = make_plan(test::pixel_settings(320), std::span(&view, 1));
+  ASSERT_TRUE(plan) << plan.error().message();
+  for (const Backend& backend : backends()) {
+    if (backend.memory != MemorySpace::kSystem) continue;
+    auto processor = Processor::create(*plan, {&backend, ""});
+    ASSERT_TRUE(processor) << processor.error().message();
+    ASSERT_TRUE(processor->run(std::span(&view, 1)));
+    const long before = allocations;
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(processor->run(std::span(&view, 1)));
+    EXPECT_EQ(allocations, before) << backend.name;
+    EXPECT_GT(processor->detections().size(), 100u);
+  }
 }
 
 }  // namespace

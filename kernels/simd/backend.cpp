@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The vector backend's entry in the list: it runs every plan.
+#include "kernels/simd/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/simd/backend.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace keepbox::simd::HWY_NAMESPACE {
+
+int64_t Running() { return HWY_TARGET; }
+
+}  // namespace keepbox::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace keepbox::simd {
+
+HWY_EXPORT(Running);
+
+Backend backend() {
+  return {.name = "simd",
+          .memory = MemorySpace::kSystem,
+          .supports = [](const Plan&) -> Status { return {}; },
+          .decode = decode,
+          .select = select,
+          .nms = nms,
+          .variant = target};
+}
+
+std::string_view target() { return hwy::TargetName(HWY_DYNAMIC_DISPATCH(Running)()); }
+
+std::vector<std::string_view> targets() {
+  force_target("");
+  std::vector<std::string_view> names;
+  for (int64_t rest = hwy::SupportedTargets() & HWY_TARGETS; rest != 0; rest &= rest - 1)
+    names.emplace_back(hwy::TargetName(rest & -rest));
+  return names;
+}
+
+void force_target(std::string_view name) {
+  hwy::SetSupportedTargetsForTest(0);
+  for (int64_t rest = hwy::SupportedTargets() & HWY_TARGETS; rest != 0; rest &= rest - 1)
+    if (name == hwy::TargetName(rest & -rest)) hwy::SetSupportedTargetsForTest(rest & -rest);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+}  // namespace keepbox::simd
+#endif  // HWY_ONCE

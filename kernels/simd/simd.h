@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The vector backend: one source for all instruction sets (Highway), chosen at run time.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "core/backend.h"
+
+namespace keepbox::simd {
+
+Backend backend();
+
+/// Reads float32 planes and rows of class scores once; other layouts go to the reference's code.
+uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+                std::span<Candidate> out, Funnel& funnel);
+
+uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
+                std::span<SortSlot> slots, std::span<Candidate> ordered);
+
+uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+             std::span<float> lanes);
+
+/// The instruction set in use: "AVX2", "NEON", ...
+std::string_view target();
+
+/// For tests: the instruction sets that this machine has, and the use of one of them alone until
+/// the next call. "" goes back to the best one. Not for other threads to run meanwhile.
+std::vector<std::string_view> targets();
+void force_target(std::string_view name);
+
+}  // namespace keepbox::simd
