@@ -29,6 +29,7 @@ struct Funnel {
 /// The kernels of a backend. None allocates, locks, logs or throws.
 struct Backend {
   std::string_view name;
+  std::string_view summary;  // a sentence for the manual
   MemorySpace memory = MemorySpace::kSystem;
 
   /// Why this backend cannot run a plan, or nothing.

@@ -117,7 +117,8 @@ Status settle_levels(Plan& plan, Size model) {
     return fail(ErrorKind::kMismatch,
                 std::to_string(grid_cells(model, *plan.spec)) + " anchors for an input of " +
                     std::to_string(model.width) + "x" + std::to_string(model.height),
-                std::to_string(plan.layout.anchors), "set model-width= and model-height=");
+                std::to_string(plan.layout.anchors),
+                "set model-width= and model-height=, or another detector=");
   uint32_t first = 0;
   for (const uint32_t stride : plan.spec->strides) {
     if (stride == 0) break;

@@ -48,8 +48,15 @@ Guess guess_rows(size_t anchors, size_t channels, const Request& request) {
   const DetectorSpec& dense = *find_detector("yolov8");
   const DetectorSpec& anchored = *find_detector("yolov5");
   const bool by_frame = grid_cells(request.frame, dense) == anchors;
+  const bool square_of_three =
+      square_input(static_cast<uint32_t>(anchors), anchored).width != 0;
+  // As many cells as this frame has, and as many as a square of three anchors a cell: without
+  // objectness it can only be the first.
+  if (by_frame && square_of_three && channels != kCocoClasses + 4 &&
+      channels != request.label_count + 4)
+    return {};
   const bool three = !by_frame && (size_t{grid_cells(request.frame, dense)} * 3 == anchors ||
-                                   square_input(static_cast<uint32_t>(anchors), anchored).width);
+                                   square_of_three);
   if (three && channels >= 6) return {"yolov5", "three anchors a cell"};
   const bool one =
       by_frame || square_input(static_cast<uint32_t>(anchors), dense).width != 0;
@@ -78,13 +85,30 @@ bool looks_split(std::span<const TensorView> tensors, const Request& request) {
   return tensors.size() == 2 && fit(*find_detector("ssd"), tensors, request).has_value();
 }
 
-std::unexpected<Error> cannot_tell(std::span<const TensorView> tensors) {
+/// The families that one tensor of anchors x channels may belong to, with their classes.
+std::string possible(size_t anchors, size_t channels) {
+  const auto classes = [&](size_t taken) {
+    return " (" + std::to_string(channels - taken) + " classes)";
+  };
+  std::string text = "yolov8" + classes(4);
+  if (channels > 5) text = "yolov5 or yolox" + classes(5) + ", " + text;
+  if (channels == 6) text += ", yolov10";
+  return text + " of " + std::to_string(anchors) + " anchors";
+}
+
+std::unexpected<Error> cannot_tell(std::span<const TensorView> tensors, const Request& request) {
   const auto dims = batched(tensors[0].shape, 2);
-  if (tensors.size() == 1 && dims && is_floating(tensors[0].type) &&
-      std::min(dims->dims[0], dims->dims[1]) >= kLeastChannels)
-    return fail(ErrorKind::kAmbiguous, "a tensor whose id or shape names its family",
-                to_string(tensors), "its shape fits several: set detector= to the model's family, or "
-                               "label-file= so that the number of classes decides");
+  if (tensors.size() == 1 && dims && is_floating(tensors[0].type)) {
+    const size_t anchors = std::max(dims->dims[0], dims->dims[1]);
+    const size_t channels = std::min(dims->dims[0], dims->dims[1]);
+    if (channels >= kLeastChannels)
+      return fail(ErrorKind::kAmbiguous, "a tensor whose id or shape names its family",
+                  to_string(tensors) + ", which fits " + possible(anchors, channels),
+                  request.label_count == 0
+                      ? "set detector= to one of them, or label-file= so that the number of "
+                        "classes decides"
+                      : "set detector= to one of them");
+  }
   return fail(ErrorKind::kMismatch, "the tensors of a known detector", to_string(tensors),
               "set detector= to the model's family and tensor-ids= to its tensors");
 }
@@ -97,7 +121,7 @@ Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request&
     best = guess(tensors, i, request);
     chosen = best.name;
   }
-  if (chosen.empty()) return cannot_tell(tensors);
+  if (chosen.empty()) return cannot_tell(tensors, request);
   auto layout = fit(*find_detector(chosen), tensors, request);
   if (!layout) return std::unexpected(layout.error());
   std::string remark = describe(*layout, tensors) + " (by shape";

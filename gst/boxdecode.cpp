@@ -84,6 +84,19 @@ Status load_labels(Decoder& d) {
   return {};
 }
 
+/// Names that do not fit the classes are wrong names, or the wrong family: both go unseen.
+void check_label_count(GstBoxDecode* self, const Plan& plan) {
+  const Decoder& d = *self->decoder;
+  const uint32_t labels = d.labels.size(), classes = plan.end_class - plan.first_class;
+  // With background first, its name may stand in the file or not.
+  if (labels == 0 || classes == 0 || labels == classes || labels == plan.end_class) return;
+  post_warning(GST_ELEMENT(self),
+               {ErrorKind::kMismatch, "as many labels as classes",
+                std::to_string(labels) + " in " + d.labels_path + " and " +
+                    std::to_string(classes) + " in " + plan.remark,
+                "set label-file= or detector="});
+}
+
 Status make_processor(GstBoxDecode* self, std::span<const TensorView> tensors) {
   Decoder& d = *self->decoder;
   d.processor.reset();
@@ -103,14 +116,10 @@ Status make_processor(GstBoxDecode* self, std::span<const TensorView> tensors) {
   d.processor = std::move(*processor);
 
   const Plan& made = d.processor->plan();
-  const uint32_t classes = made.end_class - made.first_class;
-  if (d.labels.size() != 0 && classes != 0 && d.labels.size() != made.end_class &&
-      d.labels.size() != classes)
-    GST_WARNING_OBJECT(self, "%u labels in %s for %u classes of the model", d.labels.size(),
-                       d.labels_path.c_str(), classes);
   GST_OBJECT_LOCK(self);
   const bool news = d.stats.set_processor(*d.processor);
   GST_OBJECT_UNLOCK(self);
+  if (news) check_label_count(self, made);
   if (news)
     GST_INFO_OBJECT(self, "%s; input %ux%u; backend %s (%s)", made.remark.c_str(),
                     made.letterbox.model.width, made.letterbox.model.height,
@@ -155,6 +164,7 @@ GstFlowReturn report(GstBoxDecode* self, const Error& error) {
 
 void count(GstBoxDecode* self, bool decoded, GstClockTime started) {
   Decoder& d = *self->decoder;
+  GST_LOG_OBJECT(self, "%zu boxes", d.boxes.size());
   GST_OBJECT_LOCK(self);
   d.stats.add(decoded ? &d.processor->funnel() : nullptr, d.boxes.size(),
               gst_util_get_timestamp() - started);

@@ -297,9 +297,10 @@ void install_properties(GObjectClass* object) {
                "Text file with the image_id of one frame a line, for coco; without it the frame's "
                "number is used.");
   install_text(object, kCategoryIds, "category-ids", nullptr,
-               "Text file with the category_id of one class a line, for coco, each with the label "
-               "after it for decoders that give no class number; without it the class number is "
-               "used, or 1, 2 ... for labels in the order of their appearance.");
+               "Text file for coco: line N has the category_id of class N, and after it the label "
+               "for decoders that give no class number. Without it class numbers from 0 are "
+               "written, which are not COCO's own ids (1 to 90), or 1, 2 ... for labels in the "
+               "order of their appearance.");
   install_text(object, kSource, "source", nullptr,
                "Name of the stream in each line of jsonl; empty leaves the field out.");
   g_object_class_install_property(

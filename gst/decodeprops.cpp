@@ -86,7 +86,8 @@ const Property kProperties[] = {
      "Code that does the work; KEEPBOX_BACKEND in the environment replaces auto.",
      &DecodeProps::backend, backend_type},
     {"on-mismatch",
-     "What happens to a frame whose tensors are missing or do not fit; it is never dropped.",
+     "What happens when a frame's tensors are missing or do not fit: the stream stops, or the frame "
+     "goes on without boxes.",
      &DecodeProps::on_mismatch, on_mismatch_type},
     {"roi-meta",
      "Also attach a GstVideoRegionOfInterestMeta with each box's id, as DL Streamer reads it.",
@@ -96,6 +97,10 @@ const Property kProperties[] = {
 };
 
 constexpr guint kCount = std::size(kProperties);
+
+bool is_pixels(const char* name) {
+  return g_str_has_suffix(name, "-width") || g_str_has_suffix(name, "-height");
+}
 
 GParamSpec* make_spec(const Property& p) {
   const DecodeProps defaults;
@@ -112,7 +117,7 @@ GParamSpec* make_spec(const Property& p) {
                                     defaults.*member, flags);
         else if constexpr (std::is_same_v<T, guint>)
           return g_param_spec_uint(p.name, p.name, p.blurb, 0,
-                                   g_str_has_suffix(p.name, "th") ? kMostPixels : kMaxAnchors,
+                                   is_pixels(p.name) ? kMostPixels : kMaxAnchors,
                                    defaults.*member, flags);
         else if (p.enum_type != nullptr)
           return g_param_spec_enum(p.name, p.name, p.blurb, p.enum_type(), defaults.*member, flags);

@@ -57,7 +57,7 @@ GType contract_type() {
 GType backend_type() {
   static const GType type = register_enum(
       "KeepboxBackend",
-      rows(backends(), &Backend::name, "The fastest that can read the tensors where they are"));
+      rows(backends(), &Backend::summary, "The fastest that can read the tensors where they are"));
   return type;
 }
 

@@ -43,4 +43,9 @@ std::unexpected<Error> file_error(std::string expected, std::string found, std::
   return fail(ErrorKind::kNoResource, std::move(expected), std::move(found), std::move(hint));
 }
 
+std::unexpected<Error> unreadable(std::string expected, const GError& error, std::string hint) {
+  return file_error(std::move(expected), "an error (" + std::string(error.message) + ")",
+                    std::move(hint));
+}
+
 }  // namespace keepbox

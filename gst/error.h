@@ -14,7 +14,10 @@ void post_error(GstElement* element, const Error& error);
 /// Posts an element warning (the stream goes on) and logs it.
 void post_warning(GstElement* element, const Error& error);
 
-/// An error of this element's own environment: a file, a folder.
+/// An error of an element's surroundings: a file, a folder.
 std::unexpected<Error> file_error(std::string expected, std::string found, std::string hint);
+
+/// The same for what GLib says of a file that cannot be read.
+std::unexpected<Error> unreadable(std::string expected, const GError& error, std::string hint);
 
 }  // namespace keepbox

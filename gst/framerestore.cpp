@@ -89,6 +89,13 @@ void map_boxes(Restorer& r, GstBuffer* from, const Letterbox& map) {
   });
 }
 
+void refuse_caps(GstFrameRestore* self, const Restorer& r) {
+  g_autofree gchar* caps = gst_caps_to_string(r.caps);
+  post_error(GST_ELEMENT(self),
+             {ErrorKind::kMismatch, "an element after framerestore that takes the saved frames",
+              std::string("one that refuses ") + caps, "put videoconvert between them"});
+}
+
 GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* input) {
   GstFrameRestore* self = cast(parent);
   Restorer& r = *self->restorer;
@@ -106,11 +113,16 @@ GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* input) {
   const ResizeMode mode = r.mode;
   GST_OBJECT_UNLOCK(self);
   map_boxes(r, scaled, make_letterbox(frame, r.scaled, mode));
-  if (!announce(r, saved.caps)) return GST_FLOW_NOT_NEGOTIATED;
+  if (!announce(r, saved.caps)) {
+    refuse_caps(self, r);
+    return GST_FLOW_NOT_NEGOTIATED;
+  }
   GstBuffer* output = gst_buffer_copy(saved.frame);
   gst_buffer_copy_into(output, scaled, GST_BUFFER_COPY_TIMESTAMPS, 0, static_cast<gsize>(-1));
   attach_boxes(output, r.boxes, options_of(scaled, frame.size));
-  return gst_pad_push(r.src, output);
+  const GstFlowReturn flow = gst_pad_push(r.src, output);
+  if (flow == GST_FLOW_NOT_NEGOTIATED) refuse_caps(self, r);
+  return flow;
 }
 
 gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
@@ -220,8 +232,9 @@ static void gst_frame_restore_class_init(GstFrameRestoreClass* klass) {
       object, kPropResizeMode,
       g_param_spec_enum(
           "resize-mode", "resize-mode",
-          "How the frame was fitted into the model's input; letterbox-center fits what "
-          "videoconvertscale does to keep the display aspect ratio.",
+          "How the frame was fitted into the model's input. letterbox-center is right for "
+          "videoconvertscale to within a pixel of that input, letterbox-scaler exactly, stretch "
+          "with its add-borders=false.",
           resize_mode_type(), static_cast<int>(ResizeMode::kLetterboxCenter),
           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                    GST_PARAM_MUTABLE_PLAYING)));

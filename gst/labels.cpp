@@ -43,7 +43,7 @@ Result<Labels> Labels::load(const char* path) {
   gsize size = 0;
   g_autoptr(GError) error = nullptr;
   if (!g_file_get_contents(path, &data, &size, &error))
-    return file_error("a readable label file", error->message, kHint);
+    return unreadable("a readable label file", *error, kHint);
   std::string_view text(data, size);
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr))
@@ -72,8 +72,11 @@ Result<uint32_t> Labels::class_of(std::string_view text) const {
   if (found != names_.end()) return static_cast<uint32_t>(found - names_.begin());
   uint32_t id = 0;
   if (parse(text, id) && id < kMaxClasses) return id;
-  return fail(ErrorKind::kInvalid,
-              "a class number below " + std::to_string(kMaxClasses) + " or a name of the label file",
+  const std::string number = "a class number below " + std::to_string(kMaxClasses);
+  if (names_.empty())
+    return fail(ErrorKind::kInvalid, number + " (there is no label file)",
+                '"' + std::string(text) + '"', "set label-file= to use names");
+  return fail(ErrorKind::kInvalid, number + " or a name of the label file",
               '"' + std::string(text) + '"');
 }
 
@@ -84,7 +87,8 @@ Result<std::vector<uint32_t>> Labels::classes_of(std::string_view text,
   for (const std::string_view part : split(text, ',')) {
     auto id = class_of(part);
     if (!id) {
-      id.error().hint = std::string("set ") + property + "= to names or numbers with commas";
+      if (id.error().hint.empty())
+        id.error().hint = std::string("set ") + property + "= to names or numbers with commas";
       return std::unexpected(id.error());
     }
     classes.push_back(*id);
@@ -100,9 +104,10 @@ Result<std::vector<std::pair<uint32_t, float>>> Labels::thresholds_of(
     const size_t colon = part.rfind(':');
     float threshold = 0;
     const auto id = class_of(trimmed(part.substr(0, colon)));
-    if (colon == part.npos || !id || !parse(trimmed(part.substr(colon + 1)), threshold))
+    if (colon == part.npos || !parse(trimmed(part.substr(colon + 1)), threshold))
       return fail(ErrorKind::kInvalid, "CLASS:THRESHOLD", '"' + std::string(part) + '"',
                   std::string("set ") + property + "= as in person:0.5,2:0.3");
+    if (!id) return std::unexpected(id.error());
     thresholds.emplace_back(*id, threshold);
   }
   return thresholds;

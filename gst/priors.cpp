@@ -37,7 +37,7 @@ Result<std::vector<Prior>> load_priors(const char* path) {
   gsize size = 0;
   g_autoptr(GError) error = nullptr;
   if (!g_file_get_contents(path, &data, &size, &error))
-    return file_error("a readable table of priors", error->message, kHint);
+    return unreadable("a readable table of priors", *error, kHint);
 
   std::vector<std::vector<float>> lines;
   std::string_view rest(data, size);

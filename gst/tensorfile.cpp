@@ -34,7 +34,7 @@ Result<std::shared_ptr<GstBuffer>> map_file(const std::string& path) {
   g_autoptr(GError) error = nullptr;
   GMappedFile* file = g_mapped_file_new(path.c_str(), FALSE, &error);
   if (file == nullptr)
-    return file_error("a readable file of tensors", error->message,
+    return unreadable("a readable file of tensors", *error,
                       "set location= to a recording or a file of raw numbers");
   if (g_mapped_file_get_length(file) == 0) {
     g_mapped_file_unref(file);
@@ -80,7 +80,10 @@ Result<StoredTensor> read_raw(const std::string& path, const RawForm& form, size
   auto shape = shape_from(form.dims);
   if (!shape) return std::unexpected(shape.error());
   auto type = data_type_from(form.type);
-  if (!type) return std::unexpected(type.error());
+  if (!type) {
+    type.error().hint = "set type=";
+    return std::unexpected(type.error());
+  }
   auto file = map_file(path);
   if (!file) return std::unexpected(file.error());
   const size_t bytes = gst_buffer_get_size(file->get());
@@ -129,7 +132,7 @@ Result<std::vector<std::string>> read_index(const std::string& folder) {
   g_autofree gchar* text = nullptr;
   g_autoptr(GError) error = nullptr;
   if (!g_file_get_contents(path_in(folder, kIndex).c_str(), &text, nullptr, &error))
-    return file_error("a recording by tensorrecord", error->message,
+    return unreadable("a recording by tensorrecord", *error,
                       "set location= to the folder that tensorrecord wrote");
   std::vector<std::string> lines;
   g_auto(GStrv) parts = g_strsplit(text, "\n", -1);

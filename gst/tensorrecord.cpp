@@ -17,6 +17,7 @@ namespace {
 struct Recorder {
   std::string location;  // under the object lock
   std::optional<TensorWriter> writer;
+  bool warned = false;  // of frames without tensors
   Size frame;
 };
 
@@ -55,6 +56,7 @@ gboolean start(GstBaseTransform* base) {
     return FALSE;
   }
   r.writer = std::move(*writer);
+  r.warned = false;
   return TRUE;
 }
 
@@ -91,6 +93,12 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   Recorder& r = *cast(base)->recorder;
   FrameTensors tensors;
   Status status = tensors.map(buffer);
+  if (status && tensors.views().empty() && !r.warned) {
+    r.warned = true;
+    post_warning(GST_ELEMENT(base),
+                 {ErrorKind::kMismatch, "tensors on the frame (GstTensorMeta)", "none",
+                  "put an inference element before"});
+  }
   if (status)
     status = r.writer->write(tensors.views(), orders_of(buffer).data(), GST_BUFFER_PTS(buffer),
                              r.frame);

@@ -151,10 +151,13 @@ void install_properties(GObjectClass* klass) {
   text(kPropLocation, "location",
        "Folder of a recording by tensorrecord, a NumPy file, or a file of raw numbers.", nullptr);
   text(kPropDims, "dims",
-       "Dimensions of the tensor in a raw file, with commas, slowest first, as 1,84,8400; the "
-       "file may hold several frames of it.",
+       "Dimensions of the tensor in a raw file, slowest first, as 1,84,8400 or 1x84x8400; the file "
+       "may hold several frames of it.",
        nullptr);
-  text(kPropType, "type", "Type of the numbers in a raw file.", "float32");
+  text(kPropType, "type",
+       "Type of the numbers in a raw file: float32, float16, bfloat16, float64, or int or uint with "
+       "8, 16, 32 or 64.",
+       "float32");
   text(kPropTensorId, "tensor-id", "Id of the tensor of a raw or NumPy file; may be empty.",
        nullptr);
   g_object_class_install_property(
@@ -288,7 +291,7 @@ static void gst_tensor_replay_class_init(GstTensorReplayClass* klass) {
   gst_element_class_set_static_metadata(
       element, "Tensor replayer", "Source/Filter/Video",
       "Attaches recorded tensors to frames; without a frame source before it, makes black frames "
-      "of the recorded size",
+      "of the recorded size, 30 a second",
       "The keepbox developers");
   add_templates(element, GST_PAD_REQUEST);
   element->change_state = change_state;

@@ -6,6 +6,7 @@ namespace keepbox::reference {
 
 Backend backend() {
   return {.name = "reference",
+          .summary = "Scalar code on the CPU: the specification of the others",
           .memory = MemorySpace::kSystem,
           .supports = [](const Plan&) -> Status { return {}; },
           .decode = decode,

@@ -22,6 +22,7 @@ HWY_EXPORT(Running);
 
 Backend backend() {
   return {.name = "simd",
+          .summary = "Vector code on the CPU, for whichever instruction set it has",
           .memory = MemorySpace::kSystem,
           .supports = [](const Plan&) -> Status { return {}; },
           .decode = decode,

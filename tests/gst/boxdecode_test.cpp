@@ -113,7 +113,7 @@ TEST(Boxdecode, SaysWhatIsWrongWithTensors) {
   expect_words(error_of("logits", DataType::kFloat32, {1, 1000}, 4000),
                {"logits 1x1000 float32", "detector=", "tensor-ids="});
   expect_words(error_of("x", DataType::kFloat32, {1, 8400, 33}, 8400 * 33 * 4),
-               {"fits several", "detector="});
+               {"which fits yolov5 or yolox (28 classes)", "detector="});
   expect_words(error_of("a", DataType::kFloat32, {1, 300, 6}, 7200, "boxdecode tensor-ids=b"),
                {"id b", "a 1x300x6", "tensor-ids="});
   expect_words(error_of("yolo-v8-out", DataType::kFloat32, {2, 84, 525}, 2 * 84 * 525 * 4),

@@ -238,6 +238,7 @@ uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<
 Backend second_backend(Bug bug) {
   planted = bug;
   return {.name = "second",
+          .summary = "The tests' own",
           .memory = MemorySpace::kSystem,
           .supports = [](const Plan&) -> Status { return {}; },
           .decode = decode,

@@ -81,6 +81,10 @@ TEST(Recognise, TheFrameDecidesBetweenOneAndThreeAnchors) {
   // 25,200 anchors are three a cell of 640 x 640, or one a cell of 1280 x 960.
   expect_family(see({tensor({1, 25200, 84})}, {.frame = {1280, 960}}), "yolov8", 25200, 80);
   expect_family(see({tensor({1, 25200, 85})}, {.frame = {640, 640}}), "yolov5", 25200, 80);
+  const auto either = see({tensor({1, 25200, 85})}, {.frame = {1280, 960}});
+  ASSERT_FALSE(either);
+  EXPECT_EQ(either.error().kind, ErrorKind::kAmbiguous);
+  EXPECT_NE(either.error().message().find("yolov5 or yolox (80 classes)"), std::string::npos);
 }
 
 TEST(Recognise, NamesThePropertyWhenShapesAreAmbiguous) {
