@@ -44,8 +44,17 @@ int tensor_for(const DetectorSpec& spec, size_t rule, std::span<const TensorView
   return -1;
 }
 
-/// Is the longer of two dimensions the one that counts anchors?
+/// Can anchors have that many channels?
+bool may_be_channels(size_t channels, const DetectorSpec& spec) {
+  const size_t needed = channels_needed(spec);
+  if (spec.reader == Reader::kReady) return channels == needed;
+  return channels >= needed && channels - needed < kMaxClasses;
+}
+
+/// Does the first of two dimensions count anchors, the second channels? The one that cannot count
+/// channels counts anchors; then the one that is the frame's grid; then the longer.
 bool first_is_anchors(size_t a, size_t b, const DetectorSpec& spec, Size frame) {
+  if (may_be_channels(a, spec) != may_be_channels(b, spec)) return may_be_channels(b, spec);
   const size_t cells = size_t{grid_cells(frame, spec)} * spec.anchors_per_cell;
   if (cells != 0 && (a == cells) != (b == cells)) return a == cells;
   return a >= b;
@@ -187,12 +196,11 @@ Size square_input(uint32_t anchors, const DetectorSpec& spec) {
 }
 
 Size likely_input(const Shape& shape) {
-  for (const size_t dim : shape.dims())
-    for (const DetectorSpec& spec : detectors())
-      if (const Size size = square_input(static_cast<uint32_t>(std::min<size_t>(dim, UINT32_MAX)),
-                                         spec);
-          size.width != 0)
-        return size;
+  if (shape.rank() == 0) return {};
+  const auto anchors =
+      static_cast<uint32_t>(std::min<size_t>(std::ranges::max(shape.dims()), UINT32_MAX));
+  for (const DetectorSpec& spec : detectors())
+    if (const Size size = square_input(anchors, spec); size.width != 0) return size;
   return {};
 }
 

@@ -36,7 +36,10 @@ const DetectorSpec* spec_by_ids(std::span<const TensorView> tensors) {
 
 constexpr size_t kCocoClasses = 80;
 constexpr size_t kMostReadyRows = 1000;
-constexpr size_t kLeastChannels = 5;  // a box and a class
+constexpr size_t kLeastReadyGrid = 21;  // cells of the smallest input: fewer rows are no grid
+constexpr size_t kLeastChannels = 5;    // a box and a class
+constexpr size_t kPoseChannels = 56;           // a box, a class, 17 keypoints of 3
+constexpr size_t kSegmentationChannels = 116;  // a box, 80 classes, 32 mask coefficients
 
 struct Guess {
   std::string_view name;  // empty: cannot tell
@@ -73,12 +76,28 @@ Guess guess_rows(size_t anchors, size_t channels, const Request& request) {
   return {};
 }
 
+/// One tensor of channels x anchors: YOLOv8's, unless its channels may be something else.
+Guess guess_planes(size_t channels, size_t anchors, const Request& request) {
+  const size_t classes = channels - 4;
+  if (classes == request.label_count) return {"yolov8", std::to_string(classes) + " labels"};
+  if (request.label_count == 0 && classes == kCocoClasses)
+    return {"yolov8", "80 classes as COCO"};
+  const DetectorSpec& dense = *find_detector("yolov8");
+  const bool grid = grid_cells(request.frame, dense) == anchors ||
+                    square_input(static_cast<uint32_t>(anchors), dense).width != 0;
+  const bool other = channels == kPoseChannels || channels == kSegmentationChannels ||
+                     channels == kCocoClasses + 5;
+  if (grid && !other) return {"yolov8", "channels before the anchors of a grid"};
+  return {};
+}
+
 Guess guess(std::span<const TensorView> tensors, size_t index, const Request& request) {
   const auto dims = batched(tensors[index].shape, 2);
   if (!dims || !is_floating(tensors[index].type)) return {};
   const size_t a = dims->dims[0], b = dims->dims[1];
-  if (a < b && a >= kLeastChannels) return {"yolov8", "channels before anchors"};
-  return a >= b ? guess_rows(a, b, request) : Guess{};
+  if (b == 6 && a < kLeastReadyGrid) return {"yolov10", "six columns and few rows"};
+  if (a < b) return a >= kLeastChannels ? guess_planes(a, b, request) : Guess{};
+  return guess_rows(a, b, request);
 }
 
 bool looks_split(std::span<const TensorView> tensors, const Request& request) {
@@ -93,6 +112,8 @@ std::string possible(size_t anchors, size_t channels) {
   std::string text = "yolov8" + classes(4);
   if (channels > 5) text = "yolov5 or yolox" + classes(5) + ", " + text;
   if (channels == 6) text += ", yolov10";
+  if (channels == kPoseChannels) text += ", yolov8-pose";
+  if (channels == kSegmentationChannels) text += ", yolov8-seg";
   return text + " of " + std::to_string(anchors) + " anchors";
 }
 

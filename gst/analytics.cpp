@@ -27,10 +27,22 @@ struct Pixels {
   gint x, y, width, height;
 };
 
-Pixels rounded(const Box& b) {
+/// One axis: edges rounded, a pixel apart at least, inside the frame where its size is known.
+void round_axis(float low, float high, uint32_t limit, gint& at, gint& extent) {
   const auto edge = [](float v) { return static_cast<gint>(std::floor(v + 0.5f)); };
-  const Pixels out{edge(b.x1), edge(b.y1), edge(b.x2) - edge(b.x1), edge(b.y2) - edge(b.y1)};
-  return {out.x, out.y, std::max(out.width, 1), std::max(out.height, 1)};
+  at = edge(low);
+  extent = edge(high) - at;
+  if (extent > 0) return;
+  at = static_cast<gint>(std::floor(low));
+  if (limit != 0) at = std::min(at, static_cast<gint>(limit) - 1);
+  extent = 1;
+}
+
+Pixels rounded(const Box& b, Size frame) {
+  Pixels out{};
+  round_axis(b.x1, b.x2, frame.width, out.x, out.width);
+  round_axis(b.y1, b.y2, frame.height, out.y, out.height);
+  return out;
 }
 
 guint add_od(GstAnalyticsRelationMeta* meta, const FrameBox& box, const Pixels& at) {
@@ -46,7 +58,9 @@ guint add_od(GstAnalyticsRelationMeta* meta, const FrameBox& box, const Pixels& 
 
 void add_class(GstAnalyticsRelationMeta* meta, const FrameBox& box, guint od_id) {
   GstAnalyticsClsMtd cls;
-  gst_analytics_relation_meta_add_one_cls_mtd(meta, box.score, box.label, &cls);
+  const bool own = box.classified != 0;
+  gst_analytics_relation_meta_add_one_cls_mtd(meta, own ? box.class_level : box.score,
+                                              own ? box.classified : box.label, &cls);
   gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, od_id, cls.id);
 }
 
@@ -69,18 +83,18 @@ void add_region(GstBuffer* buffer, const FrameBox& box, const Pixels& at, guint 
                              box.box.y2 / height, nullptr));
 }
 
-/// The label of a class meta related to the box: for decoders that leave the box itself unnamed.
-GQuark related_label(GstAnalyticsRelationMeta* meta, guint od_id) {
+void read_class(GstAnalyticsRelationMeta* meta, FrameBox& box) {
   GstAnalyticsMtd cls;
   gpointer state = nullptr;
   if (!gst_analytics_relation_meta_get_direct_related(
-          meta, od_id, GST_ANALYTICS_REL_TYPE_ANY, gst_analytics_cls_mtd_get_mtd_type(), &state,
-          &cls))
-    return 0;
+          meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY, gst_analytics_cls_mtd_get_mtd_type(),
+          &state, &cls))
+    return;
   const auto* as_class = reinterpret_cast<GstAnalyticsClsMtd*>(&cls);
-  return gst_analytics_cls_mtd_get_length(as_class) == 0
-             ? 0
-             : gst_analytics_cls_mtd_get_quark(as_class, 0);
+  if (gst_analytics_cls_mtd_get_length(as_class) == 0) return;
+  box.classified = gst_analytics_cls_mtd_get_quark(as_class, 0);
+  box.class_level = gst_analytics_cls_mtd_get_level(as_class, 0);
+  if (box.label == 0) box.label = box.classified;  // decoders that leave the box itself unnamed
 }
 
 void add_tracking(GstAnalyticsRelationMeta* meta, const FrameBox& box, guint od_id) {
@@ -129,16 +143,16 @@ bool has_any(GstAnalyticsRelationMeta* meta, GstAnalyticsMtdType type) {
 
 void attach_boxes(GstBuffer* buffer, std::span<const FrameBox> boxes,
                   const AttachOptions& options) {
-  const bool tracked = std::ranges::any_of(
-      boxes, [](const FrameBox& box) { return box.tracking_id.has_value(); });
-  GstAnalyticsRelationMeta* meta = relation_meta_for(
-      buffer, boxes.size() * (1u + (options.classes ? 1u : 0u) + (tracked ? 1u : 0u)));
+  size_t mtds = boxes.size();
+  for (const FrameBox& box : boxes)
+    mtds += (options.classes || box.classified != 0) + box.tracking_id.has_value();
+  GstAnalyticsRelationMeta* meta = relation_meta_for(buffer, mtds);
   std::vector<BoxRecord> records;
   records.reserve(boxes.size());
   for (const FrameBox& box : boxes) {
-    const Pixels at = rounded(box.box);
+    const Pixels at = rounded(box.box, options.frame);
     const guint od_id = add_od(meta, box, at);
-    if (options.classes) add_class(meta, box, od_id);
+    if (options.classes || box.classified != 0) add_class(meta, box, od_id);
     if (options.regions) add_region(buffer, box, at, od_id, options.frame);
     if (box.tracking_id) add_tracking(meta, box, od_id);
     if (box.class_id && box.anchor)
@@ -154,6 +168,7 @@ bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out) {
   if (meta == nullptr) return false;
   const std::span<const BoxRecord> records = get_box_meta(buffer);
   const bool tracked = has_any(meta, gst_analytics_tracking_mtd_get_mtd_type());
+  const bool classified = has_any(meta, gst_analytics_cls_mtd_get_mtd_type());
   gpointer state = nullptr;
   GstAnalyticsODMtd od;
   while (gst_analytics_relation_meta_iterate(meta, &state, gst_analytics_od_mtd_get_mtd_type(),
@@ -164,18 +179,20 @@ bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out) {
       box.class_id = record->class_id;
       box.anchor = record->anchor;
     }
-    if (box.label == 0) box.label = related_label(meta, od.id);
+    if (classified) read_class(meta, box);
     if (tracked) read_tracking(meta, box);
     out.push_back(box);
   }
   return true;
 }
 
-AttachOptions options_of(GstBuffer* buffer, Size frame) {
-  GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
-  return {.classes = meta != nullptr && has_any(meta, gst_analytics_cls_mtd_get_mtd_type()),
-          .regions = gst_buffer_get_meta(buffer, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) != nullptr,
-          .frame = frame};
+bool has_regions(GstBuffer* buffer) {
+  return gst_buffer_get_meta(buffer, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) != nullptr;
+}
+
+bool is_analytics(GType api) {
+  return api == gst_analytics_relation_meta_api_get_type() || api == box_meta_api_type() ||
+         api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE;
 }
 
 }  // namespace keepbox

@@ -24,13 +24,15 @@ struct FrameBox {
   guint od_id = 0;                      // of its GstAnalyticsODMtd; set by reading
   std::optional<guint64> tracking_id{};  // from a GstAnalyticsTrackingMtd related to it
   GstClockTime tracked_since = GST_CLOCK_TIME_NONE;
+  GQuark classified = 0;  // first class of a GstAnalyticsClsMtd related to it, and its level
+  float class_level = 0;
 };
 
 /// What to write beside GstAnalyticsODMtd.
 struct AttachOptions {
-  bool classes = false;  // a GstAnalyticsClsMtd related to each box
+  bool classes = false;  // a GstAnalyticsClsMtd related to each box, also to those without one
   bool regions = false;  // a GstVideoRegionOfInterestMeta with the same id
-  Size frame;            // for the normalised coordinates of regions
+  Size frame;            // rounded boxes stay inside it; regions are normalised by it
 };
 
 /// Attaches boxes: always a relation meta, sized for them up front; a GstAnalyticsODMtd each,
@@ -43,7 +45,10 @@ void attach_boxes(GstBuffer* buffer, std::span<const FrameBox> boxes,
 /// @return false when the buffer has no relation meta.
 bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out);
 
-/// Which optional metas a buffer's boxes have, so that a copy can have them too.
-AttachOptions options_of(GstBuffer* buffer, Size frame);
+/// Does the buffer have regions of interest?
+bool has_regions(GstBuffer* buffer);
+
+/// Is it the API of a meta that holds boxes?
+bool is_analytics(GType api);
 
 }  // namespace keepbox

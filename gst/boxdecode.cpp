@@ -12,6 +12,7 @@
 #include "gst/decodestats.h"
 #include "gst/elements.h"
 #include "gst/error.h"
+#include "gst/picture.h"
 #include "gst/tensors.h"
 
 GST_DEBUG_CATEGORY_STATIC(boxdecode_debug);
@@ -34,6 +35,7 @@ struct Decoder {
   std::optional<Processor> processor;
   std::vector<FrameBox> boxes;
   std::string last_warning;
+  bool failed = false;  // an error was posted and the stream is to stop
 };
 
 }  // namespace
@@ -151,6 +153,7 @@ GstFlowReturn report(GstBoxDecode* self, const Error& error) {
   Decoder& d = *self->decoder;
   const auto policy = static_cast<OnMismatch>(d.taken.on_mismatch);
   if (policy == OnMismatch::kError) {
+    d.failed = true;
     post_error(GST_ELEMENT(self), error);
     return GST_FLOW_ERROR;
   }
@@ -164,11 +167,13 @@ GstFlowReturn report(GstBoxDecode* self, const Error& error) {
 
 void count(GstBoxDecode* self, bool decoded, GstClockTime started) {
   Decoder& d = *self->decoder;
-  GST_LOG_OBJECT(self, "%zu boxes", d.boxes.size());
   GST_OBJECT_LOCK(self);
   d.stats.add(decoded ? &d.processor->funnel() : nullptr, d.boxes.size(),
               gst_util_get_timestamp() - started);
+  const bool told = gst_debug_category_get_threshold(GST_CAT_DEFAULT) >= GST_LEVEL_LOG;
+  g_autoptr(GstStructure) stats = told ? d.stats.structure() : nullptr;
   GST_OBJECT_UNLOCK(self);
+  if (told) GST_LOG_OBJECT(self, "%" GST_PTR_FORMAT, static_cast<void*>(stats));
 }
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
@@ -187,6 +192,17 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   return status ? GST_FLOW_OK : report(self, status.error());
 }
 
+gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
+  Decoder& d = *cast(base)->decoder;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) d.failed = false;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && d.failed) {
+    // What a source says after an error is no end of the stream: a file of boxes is not whole.
+    gst_event_unref(event);
+    return TRUE;
+  }
+  return GST_BASE_TRANSFORM_CLASS(gst_box_decode_parent_class)->sink_event(base, event);
+}
+
 void before_transform(GstBaseTransform* base, GstBuffer* buffer) {
   const GstClockTime time =
       gst_segment_to_stream_time(&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
@@ -195,15 +211,9 @@ void before_transform(GstBaseTransform* base, GstBuffer* buffer) {
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
   Decoder& d = *cast(base)->decoder;
-  const GstStructure* caps = gst_caps_get_structure(input, 0);
-  gint width = 0, height = 0, par_n = 1, par_d = 1;
-  if (!gst_structure_get_int(caps, "width", &width) ||
-      !gst_structure_get_int(caps, "height", &height) || width < 1 || height < 1)
-    return FALSE;
-  gst_structure_get_fraction(caps, "pixel-aspect-ratio", &par_n, &par_d);
-  d.frame = {.size = {static_cast<uint32_t>(width), static_cast<uint32_t>(height)},
-             .par_n = static_cast<uint32_t>(std::max(par_n, 1)),
-             .par_d = static_cast<uint32_t>(std::max(par_d, 1))};
+  const auto picture = picture_of(input);
+  if (!picture) return FALSE;
+  d.frame = *picture;
   d.processor.reset();
   return TRUE;
 }
@@ -217,6 +227,7 @@ gboolean start(GstBaseTransform* base) {
   GST_OBJECT_UNLOCK(self);
   take_props(self);
   d.last_warning.clear();
+  d.failed = false;
   // A label file that cannot be read stops the pipeline here, before any frame is spent on it.
   if (const Status status = load_labels(d); !status)
     return report(self, status.error()) == GST_FLOW_OK;
@@ -318,6 +329,7 @@ static void gst_box_decode_class_init(GstBoxDecodeClass* klass) {
   transform->stop = stop;
   transform->set_caps = set_caps;
   transform->query = query;
+  transform->sink_event = sink_event;
   transform->before_transform = before_transform;
   transform->prepare_output_buffer = writable_with_tensors;
   transform->transform_ip = transform_ip;

@@ -76,6 +76,8 @@ gboolean transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpoint
 
 }  // namespace
 
+GType box_meta_api_type() { return api_type(); }
+
 void add_box_meta(GstBuffer* buffer, std::span<const BoxRecord> boxes) {
   auto* self = reinterpret_cast<BoxMeta*>(gst_buffer_get_meta(buffer, api_type()));
   if (self == nullptr)

@@ -26,6 +26,9 @@ void add_box_meta(GstBuffer* buffer, std::span<const BoxRecord> boxes);
 /// The buffer's boxes; empty when it has none. Valid until boxes are added or it is freed.
 std::span<const BoxRecord> get_box_meta(GstBuffer* buffer);
 
+/// The meta's API type.
+GType box_meta_api_type();
+
 /// The record for a GstAnalyticsODMtd, or nullptr.
 const BoxRecord* find_box(std::span<const BoxRecord> boxes, guint od_id);
 

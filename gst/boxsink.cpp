@@ -14,6 +14,7 @@
 #include "gst/enums.h"
 #include "gst/error.h"
 #include "gst/outfile.h"
+#include "gst/picture.h"
 
 GST_DEBUG_CATEGORY_STATIC(boxsink_debug);
 #define GST_CAT_DEFAULT boxsink_debug
@@ -190,20 +191,24 @@ gboolean start(GstBaseSink* base) {
 gboolean stop(GstBaseSink* base) {
   GstBoxSink* self = cast(base);
   if (!self->sink->session) return TRUE;
-  const bool done = finish(self);
-  GST_INFO_OBJECT(self, "%" G_GUINT64_FORMAT " frames written%s",
-                  self->sink->session->frames, done ? "" : ", not complete");
+  const Session& session = *self->sink->session;
+  const std::string& location = session.props.location;
+  bool done = true;
+  // Without EOS nobody said that these are all boxes: the file keeps the name of a part.
+  if (!session.ended && !session.failed && session.file && location != "-")
+    GST_WARNING_OBJECT(self, "stopped before EOS: %s.part has the boxes so far", location.c_str());
+  else
+    done = finish(self);
+  GST_INFO_OBJECT(self, "%" G_GUINT64_FORMAT " frames written%s", session.frames,
+                  done ? "" : ", not complete");
   self->sink->session.reset();
   return done;
 }
 
 gboolean set_caps(GstBaseSink* base, GstCaps* caps) {
-  const GstStructure* structure = gst_caps_get_structure(caps, 0);
-  gint width = 0, height = 0;
-  if (!gst_structure_get_int(structure, "width", &width) ||
-      !gst_structure_get_int(structure, "height", &height) || width < 1 || height < 1)
-    return FALSE;
-  cast(base)->sink->frame = {static_cast<uint32_t>(width), static_cast<uint32_t>(height)};
+  const auto picture = picture_of(caps);
+  if (!picture) return FALSE;
+  cast(base)->sink->frame = picture->size;
   return TRUE;
 }
 
@@ -286,7 +291,8 @@ void install_properties(GObjectClass* object) {
   install_text(object, kLocation, "location", "-",
                "Path of the file, - for stdout (run gst-launch-1.0 with -q); for kitti a pattern "
                "with one %d or %0Nd, such as labels/%06d.txt. The file is called PATH.part until "
-               "EOS or a stop without an error, and replaces one that exists.");
+               "EOS (gst-launch-1.0 -e sends it when interrupted), and then replaces one that "
+               "exists.");
   g_object_class_install_property(
       object, kFirstFrame,
       g_param_spec_int("first-frame", "first-frame",

@@ -48,6 +48,8 @@ void add_saved_frame(GstBuffer* buffer, GstBuffer* frame, GstCaps* caps) {
   meta->saved = {gst_buffer_ref(frame), gst_caps_ref(caps)};
 }
 
+bool is_saved_frame(const GstMeta& meta) { return meta.info->api == api_type(); }
+
 SavedFrame get_saved_frame(GstBuffer* buffer) {
   const auto* meta = reinterpret_cast<FrameMeta*>(gst_buffer_get_meta(buffer, api_type()));
   return meta == nullptr ? SavedFrame{} : meta->saved;

@@ -15,6 +15,8 @@ struct SavedFrame {
 /// @param frame, caps transfer none.
 void add_saved_frame(GstBuffer* buffer, GstBuffer* frame, GstCaps* caps);
 
+bool is_saved_frame(const GstMeta& meta);
+
 /// The saved frame, or nulls. Valid while the buffer is.
 SavedFrame get_saved_frame(GstBuffer* buffer);
 

@@ -10,6 +10,7 @@
 #include "gst/enums.h"
 #include "gst/error.h"
 #include "gst/framemeta.h"
+#include "gst/picture.h"
 
 GST_DEBUG_CATEGORY_STATIC(framerestore_debug);
 #define GST_CAT_DEFAULT framerestore_debug
@@ -25,6 +26,7 @@ struct Restorer {
   GstCaps* caps = nullptr;      // of the frames that go out; null before the first
   std::vector<GstEvent*> held;  // sticky events that have to wait for those caps
   std::vector<FrameBox> boxes;
+  bool failed = false;
 };
 
 }  // namespace
@@ -51,18 +53,6 @@ enum { kPropResizeMode = 1 };
 
 GstFrameRestore* cast(gpointer object) { return reinterpret_cast<GstFrameRestore*>(object); }
 
-Picture picture_of(GstCaps* caps) {
-  const GstStructure* fields = gst_caps_get_structure(caps, 0);
-  gint width = 0, height = 0, par_n = 1, par_d = 1;
-  gst_structure_get_int(fields, "width", &width);
-  gst_structure_get_int(fields, "height", &height);
-  gst_structure_get_fraction(fields, "pixel-aspect-ratio", &par_n, &par_d);
-  return {.size = {static_cast<uint32_t>(std::max(width, 0)),
-                   static_cast<uint32_t>(std::max(height, 0))},
-          .par_n = static_cast<uint32_t>(std::max(par_n, 1)),
-          .par_d = static_cast<uint32_t>(std::max(par_d, 1))};
-}
-
 void release_held(Restorer& r, bool push) {
   for (GstEvent* event : r.held) {
     if (push) gst_pad_push_event(r.src, event);
@@ -71,13 +61,21 @@ void release_held(Restorer& r, bool push) {
   r.held.clear();
 }
 
+/// A flush forgets segments and keeps the other sticky events, as pads do.
+void drop_held_segments(Restorer& r) {
+  std::erase_if(r.held, [](GstEvent* event) {
+    if (GST_EVENT_TYPE(event) != GST_EVENT_SEGMENT) return false;
+    gst_event_unref(event);
+    return true;
+  });
+}
+
 /// Announces the restored frames' caps, and then what had to wait for them.
-bool announce(Restorer& r, GstCaps* caps) {
-  if (r.caps != nullptr && (r.caps == caps || gst_caps_is_equal(r.caps, caps))) return true;
+void announce(Restorer& r, GstCaps* caps) {
+  if (r.caps != nullptr && (r.caps == caps || gst_caps_is_equal(r.caps, caps))) return;
   gst_caps_replace(&r.caps, caps);
-  const bool taken = gst_pad_push_event(r.src, gst_event_new_caps(caps));
+  gst_pad_push_event(r.src, gst_event_new_caps(caps));
   release_held(r, true);
-  return taken;
 }
 
 /// Boxes of the scaled frame, on the restored one; those outside it are left out.
@@ -101,25 +99,22 @@ GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* input) {
   Restorer& r = *self->restorer;
   g_autoptr(GstBuffer) scaled = input;
   const SavedFrame saved = get_saved_frame(scaled);
-  const Picture frame = saved.caps != nullptr ? picture_of(saved.caps) : Picture{};
-  if (saved.frame == nullptr || frame.size.width == 0 || frame.size.height == 0 ||
-      r.scaled.size.width == 0 || r.scaled.size.height == 0) {
+  const auto frame = saved.caps != nullptr ? picture_of(saved.caps) : std::nullopt;
+  if (!frame || r.scaled.size.width == 0) {
     post_error(GST_ELEMENT(self),
                {ErrorKind::kMismatch, "a frame that framesave kept", "none on this buffer",
                 "put framesave before the scaler, and no element between that drops metas"});
+    r.failed = true;
     return GST_FLOW_ERROR;
   }
   GST_OBJECT_LOCK(self);
   const ResizeMode mode = r.mode;
   GST_OBJECT_UNLOCK(self);
-  map_boxes(r, scaled, make_letterbox(frame, r.scaled, mode));
-  if (!announce(r, saved.caps)) {
-    refuse_caps(self, r);
-    return GST_FLOW_NOT_NEGOTIATED;
-  }
+  map_boxes(r, scaled, make_letterbox(*frame, r.scaled, mode));
+  announce(r, saved.caps);
   GstBuffer* output = gst_buffer_copy(saved.frame);
   gst_buffer_copy_into(output, scaled, GST_BUFFER_COPY_TIMESTAMPS, 0, static_cast<gsize>(-1));
-  attach_boxes(output, r.boxes, options_of(scaled, frame.size));
+  attach_boxes(output, r.boxes, {.regions = has_regions(scaled), .frame = frame->size});
   const GstFlowReturn flow = gst_pad_push(r.src, output);
   if (flow == GST_FLOW_NOT_NEGOTIATED) refuse_caps(self, r);
   return flow;
@@ -131,12 +126,22 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
     case GST_EVENT_CAPS: {
       GstCaps* caps = nullptr;
       gst_event_parse_caps(event, &caps);
-      r.scaled = picture_of(caps);
+      r.scaled = picture_of(caps).value_or(Picture{});
       gst_event_unref(event);
       return TRUE;
     }
-    case GST_EVENT_FLUSH_STOP: release_held(r, false); break;
-    case GST_EVENT_EOS: release_held(r, true); break;
+    case GST_EVENT_FLUSH_STOP: drop_held_segments(r); break;
+    case GST_EVENT_GAP:
+      if (r.caps != nullptr) break;
+      gst_event_unref(event);  // there is nothing yet that it could be a gap in
+      return TRUE;
+    case GST_EVENT_EOS:
+      if (r.failed) {  // what a source says after an error is no end of the stream
+        gst_event_unref(event);
+        return TRUE;
+      }
+      release_held(r, true);
+      break;
     default:
       if (r.caps == nullptr && GST_EVENT_IS_SERIALIZED(event) && GST_EVENT_IS_STICKY(event) &&
           GST_EVENT_TYPE(event) > GST_EVENT_CAPS) {
@@ -170,6 +175,7 @@ void reset(Restorer& r) {
   release_held(r, false);
   gst_clear_caps(&r.caps);
   r.scaled = {};
+  r.failed = false;
 }
 
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {

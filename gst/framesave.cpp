@@ -2,6 +2,7 @@
 // framesave: keeps the full-resolution frame before it is scaled for the model.
 #include <gst/base/gstbasetransform.h>
 
+#include "gst/analytics.h"
 #include "gst/elements.h"
 #include "gst/framemeta.h"
 
@@ -31,10 +32,18 @@ gboolean stop(GstBaseTransform* base) {
   return TRUE;
 }
 
+/// Leaves behind what belongs to the frame as it is: boxes would be scaled without regard to a
+/// letterbox and come back beside themselves, and an earlier saved frame is found on this one.
+gboolean keep_meta(GstBuffer*, GstMeta** meta, gpointer) {
+  if (keepbox::is_analytics((*meta)->info->api) || keepbox::is_saved_frame(**meta)) *meta = nullptr;
+  return TRUE;
+}
+
 /// Sends a shallow copy on, which holds the frame itself: memory that is shared is copied by
 /// GStreamer before anyone writes to it, so the saved frame stays as it was.
 GstFlowReturn prepare_output_buffer(GstBaseTransform* base, GstBuffer* input, GstBuffer** output) {
   *output = gst_buffer_copy(input);
+  gst_buffer_foreach_meta(*output, keep_meta, nullptr);
   keepbox::add_saved_frame(*output, input, cast(base)->caps);
   return GST_FLOW_OK;
 }
@@ -52,8 +61,8 @@ static void gst_frame_save_class_init(GstFrameSaveClass* klass) {
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
   gst_element_class_set_static_metadata(
       element, "Frame saver", "Filter/Video",
-      "Keeps each frame as it is, so that framerestore can bring it back after detection on a "
-      "scaled copy",
+      "Keeps each frame with its boxes as it is, and sends a copy without boxes on, so that "
+      "framerestore can bring the frame back after detection on the scaled copy",
       "The keepbox developers");
   g_autoptr(GstCaps) caps = gst_caps_from_string("video/x-raw(ANY)");
   gst_element_class_add_pad_template(

@@ -213,14 +213,26 @@ Result<TensorReader> TensorReader::open(const std::string& location, const RawFo
                                           : read_raw(location, form, reader.frame_bytes_);
   if (!whole) return std::unexpected(whole.error());
   const size_t bytes = gst_buffer_get_size(whole->data.get());
-  if (reader.frame_bytes_ == 0) {
+  reader.frames_ = 1;
+  if (reader.frame_bytes_ != 0) {
+    reader.frames_ = bytes / reader.frame_bytes_;
+  } else {  // a .npy file is one frame, and may be an empty one
     reader.frame_bytes_ = bytes;
     whole->id = form.id;
   }
-  reader.frames_ = bytes / reader.frame_bytes_;
   reader.frame_size_ = likely_input(whole->shape);
   reader.whole_ = std::move(*whole);
   return reader;
+}
+
+void TensorReader::seek(GstClockTime time) {
+  at_ = 0;
+  while (at_ < index_.size()) {
+    const Json line = Json::parse(index_[at_], nullptr, false);
+    const auto pts = line.is_object() ? line.find("pts") : line.end();
+    if (pts == line.end() || !pts->is_number_unsigned() || pts->get<GstClockTime>() >= time) break;
+    ++at_;
+  }
 }
 
 Result<bool> TensorReader::next(std::vector<StoredTensor>& out) {

@@ -69,6 +69,10 @@ class TensorReader {
   Result<bool> next(std::vector<StoredTensor>& out);
   void rewind() { at_ = 0; }
 
+  /// Goes to the first frame that was recorded at or after a time; to the first of all where the
+  /// recording has no times.
+  void seek(GstClockTime time);
+
   /// Size of the recorded frames, or the input that the tensor seems to belong to; 0 x 0 unknown.
   Size frame_size() const { return frame_size_; }
 

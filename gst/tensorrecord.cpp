@@ -8,6 +8,7 @@
 
 #include "gst/elements.h"
 #include "gst/error.h"
+#include "gst/picture.h"
 #include "gst/tensorfile.h"
 #include "gst/tensors.h"
 
@@ -66,11 +67,9 @@ gboolean stop(GstBaseTransform* base) {
 }
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
-  const GstStructure* caps = gst_caps_get_structure(input, 0);
-  gint width = 0, height = 0;
-  gst_structure_get_int(caps, "width", &width);
-  gst_structure_get_int(caps, "height", &height);
-  cast(base)->recorder->frame = {static_cast<uint32_t>(width), static_cast<uint32_t>(height)};
+  const auto picture = picture_of(input);
+  if (!picture) return FALSE;
+  cast(base)->recorder->frame = picture->size;
   return TRUE;
 }
 

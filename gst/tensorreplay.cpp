@@ -23,6 +23,8 @@ struct Replayer {
   gboolean loop = FALSE;
   std::optional<TensorReader> reader;
   std::vector<StoredTensor> tensors;
+  bool flushed = false;  // the next segment says where to go on
+  bool failed = false;
 };
 
 }  // namespace
@@ -78,7 +80,10 @@ bool open(GstTensorAttach* self) {
   return true;
 }
 
-gboolean start(GstBaseTransform* base) { return open(cast(base)); }
+gboolean start(GstBaseTransform* base) {
+  cast(base)->replayer->flushed = cast(base)->replayer->failed = false;
+  return open(cast(base));
+}
 
 gboolean stop(GstBaseTransform* base) {
   cast(base)->replayer->reader.reset();
@@ -97,6 +102,7 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
     more = r.reader->next(r.tensors);
   }
   if (!more) {
+    r.failed = true;
     post_error(GST_ELEMENT(base), more.error());
     return GST_FLOW_ERROR;
   }
@@ -105,6 +111,23 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
     add_tensor(buffer, tensor.id.c_str(), tensor.type, tensor.shape, tensor.order,
                gst_buffer_ref(tensor.data.get()));
   return GST_FLOW_OK;
+}
+
+/// After a seek, frames get the tensors that were recorded with them.
+gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
+  Replayer& r = *cast(base)->replayer;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) r.flushed = true;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT && r.flushed && r.reader) {
+    const GstSegment* segment = nullptr;
+    gst_event_parse_segment(event, &segment);
+    r.reader->seek(segment->format == GST_FORMAT_TIME ? segment->start : 0);
+    r.flushed = false;
+  }
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && r.failed) {
+    gst_event_unref(event);  // what a source says after an error is no end of the stream
+    return TRUE;
+  }
+  return GST_BASE_TRANSFORM_CLASS(gst_tensor_attach_parent_class)->sink_event(base, event);
 }
 
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
@@ -220,12 +243,12 @@ void remove_source(GstTensorReplay* self) {
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
   GstTensorReplay* self = cast_bin(element);
   g_autoptr(GstPad) sink = gst_element_get_static_pad(element, "sink");
-  if (change == GST_STATE_CHANGE_NULL_TO_READY && sink == nullptr &&
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED && sink == nullptr &&
       !(open(cast(self->attach)) && add_source(self)))
     return GST_STATE_CHANGE_FAILURE;
   const auto result =
       GST_ELEMENT_CLASS(gst_tensor_replay_parent_class)->change_state(element, change);
-  if (change == GST_STATE_CHANGE_READY_TO_NULL) {
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) {
     remove_source(self);
     stop(GST_BASE_TRANSFORM(self->attach));
   }
@@ -269,6 +292,7 @@ static void gst_tensor_attach_class_init(GstTensorAttachClass* klass) {
   add_templates(GST_ELEMENT_CLASS(klass), GST_PAD_ALWAYS);
   transform->start = start;
   transform->stop = stop;
+  transform->sink_event = sink_event;
   transform->prepare_output_buffer = writable_with_tensors;
   transform->transform_ip = transform_ip;
   transform->passthrough_on_same_caps = FALSE;

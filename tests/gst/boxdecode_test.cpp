@@ -54,6 +54,13 @@ TEST(Boxdecode, RoundsToAtLeastAPixel) {
   EXPECT_EQ(ods(out)[0], (Od{"class-0", 10, 10, 1, 1, 0.9f}));
 }
 
+TEST(Boxdecode, RoundsToPixelsOfTheFrame) {
+  Harness h("boxdecode box-units=pixels");
+  const Buffer out = h.run(frame_with({{639.7f, 10, 640, 60, 0.9f, 0}}));
+  ASSERT_TRUE(out);
+  EXPECT_EQ(ods(out).at(0), (Od{"class-0", 639, 10, 1, 50, 0.9f}));
+}
+
 TEST(Boxdecode, StopsWithOneClearErrorWithoutTensors) {
   Harness h("boxdecode");
   EXPECT_FALSE(h.run(gst_buffer_new_allocate(nullptr, 64, nullptr)));
@@ -108,8 +115,8 @@ TEST(Boxdecode, SaysWhatIsWrongWithTensors) {
                {"2822400 bytes", "yolo-v8-out 1x84x8400", "1000 bytes"});
   expect_words(error_of("yolo-v8-out", DataType::kInt8, {1, 84, 8400}, 84 * 8400),
                {"float32", "int8", "detector="});
-  expect_words(error_of("yolo-v8-out", DataType::kFloat32, {1, 3, 10}, 120),
-               {"C >= 5", "1x3x10"});
+  expect_words(error_of("yolo-v8-out", DataType::kFloat32, {1, 3, 4}, 48),
+               {"C >= 5", "1x3x4"});
   expect_words(error_of("logits", DataType::kFloat32, {1, 1000}, 4000),
                {"logits 1x1000 float32", "detector=", "tensor-ids="});
   expect_words(error_of("x", DataType::kFloat32, {1, 8400, 33}, 8400 * 33 * 4),

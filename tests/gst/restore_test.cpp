@@ -126,7 +126,64 @@ TEST(Restore, KeepsClassesRegionsAndTracks) {
   EXPECT_NE(gst_buffer_get_video_region_of_interest_meta_id(out.get(),
                                                             static_cast<gint>(found[0].od_id)),
             nullptr);
-  EXPECT_TRUE(options_of(out.get(), {}).classes);
+  EXPECT_EQ(found[0].classified, g_quark_from_string("cat"));
+}
+
+TEST(Restore, KeepsASecondClassifiersResult) {
+  Harness h("framesave ! identity name=mid ! framerestore", kFull);
+  GstElement* mid = gst_bin_get_by_name(h.bin(), "mid");
+  g_object_set(mid, "signal-handoffs", TRUE, nullptr);
+  const auto add = +[](GstElement*, GstBuffer* buffer, gpointer) {
+    const FrameBox box{.box = {1, 2, 30, 40}, .score = 0.5f, .label = g_quark_from_string("car"),
+                       .classified = g_quark_from_string("red"), .class_level = 0.75f};
+    attach_boxes(buffer, std::span(&box, 1), {});
+  };
+  g_signal_connect(mid, "handoff", G_CALLBACK(add), nullptr);
+  const Buffer out = h.run(full_frame());
+  gst_object_unref(mid);
+  const auto found = boxes(out);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_STREQ(g_quark_to_string(found[0].label), "car");
+  EXPECT_STREQ(g_quark_to_string(found[0].classified), "red");
+  EXPECT_EQ(found[0].class_level, 0.75f);
+}
+
+TEST(Restore, GivesEarlierBoxesBackOnce) {
+  const test::TempDir dir;
+  Harness h(std::string("framesave ! videoconvertscale ! video/x-raw,width=64,height=64,") +
+            "pixel-aspect-ratio=1/1 ! " + replay(dir, {10, 24, 30, 44, 0.9f, 5}) +
+            " ! framerestore", kFull);
+  GstBuffer* frame = full_frame();
+  const FrameBox earlier{.box = {3, 4, 50, 60}, .score = 0.5f, .label = g_quark_from_string("cat"),
+                         .class_id = 1, .anchor = 2};
+  attach_boxes(frame, std::span(&earlier, 1), {});
+  const auto found = boxes(h.run(frame));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].box, (Box{3, 4, 50, 60})) << "as it was, not through the scaler";
+  EXPECT_EQ(found[1].box, (Box{30, 30, 90, 90}));
+}
+
+TEST(Restore, Nests) {
+  Harness h("framesave ! videoconvertscale ! video/x-raw,width=96,height=54,"
+            "pixel-aspect-ratio=1/1 ! framesave ! videoconvertscale ! video/x-raw,width=48,height=27,"
+            "pixel-aspect-ratio=1/1 ! framerestore ! framerestore", kFull);
+  const Buffer out = h.run(full_frame());
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(gst_buffer_get_size(out.get()), 192u * 108 * 3);
+}
+
+TEST(Restore, AnswersAFlushWithFlushing) {
+  Harness h("framesave ! framerestore", kFull);
+  GstElement* restore = nullptr;
+  for (GList* each = GST_BIN_CHILDREN(h.bin()); each != nullptr; each = each->next)
+    if (g_str_has_prefix(GST_OBJECT_NAME(each->data), "framerestore"))
+      restore = GST_ELEMENT(each->data);
+  g_autoptr(GstPad) src = gst_element_get_static_pad(restore, "src");
+  GST_PAD_SET_FLUSHING(src);
+  EXPECT_FALSE(h.run(full_frame()));
+  EXPECT_EQ(h.flow, GST_FLOW_FLUSHING);
+  EXPECT_EQ(h.error(), "");
+  GST_PAD_UNSET_FLUSHING(src);
 }
 
 TEST(Restore, ExplainsAMissingFrame) {

@@ -72,6 +72,28 @@ TEST(Recognise, ByShape) {
   expect_family(see({tensor({1, 1917, 91}), tensor({1, 1917, 4})}), "ssd", 1917, 91);
 }
 
+TEST(Recognise, FewReadyRowsOrNone) {
+  for (const size_t count : {0, 1, 5, 6, 7, 20, 300})
+    expect_family(see({tensor({1, count, 6})}), "yolov10", static_cast<uint32_t>(count), 0);
+}
+
+TEST(Recognise, TakesNoKeypointsForScores) {
+  for (const Shape& shape : {Shape{1, 56, 8400}, Shape{1, 116, 8400}, Shape{1, 85, 25200},
+                             Shape{1, 30, 777}}) {
+    const auto seen = see({tensor(shape)});
+    ASSERT_FALSE(seen) << shape.to_string();
+    EXPECT_EQ(seen.error().kind, ErrorKind::kAmbiguous);
+  }
+  expect_family(see({tensor({1, 30, 777})}, {.label_count = 26}), "yolov8", 777, 26);
+  expect_family(see({tensor({1, 10, 2100})}), "yolov8", 2100, 6);
+}
+
+TEST(Recognise, TakesNoChannelsForAGrid) {
+  // 84 is also the number of cells of a 64 x 64 input.
+  expect_family(see({tensor({1, 84, 8400})}, {.frame = {64, 64}}), "yolov8", 8400, 80);
+  EXPECT_EQ(likely_input({1, 84, 8400}), (Size{640, 640}));
+}
+
 TEST(Recognise, LabelsDecideBetweenObjectnessAndNot) {
   expect_family(see({tensor({1, 8400, 15})}, {.label_count = 11}), "yolov8", 8400, 11);
   expect_family(see({tensor({1, 8400, 15})}, {.label_count = 10}), "yolox", 8400, 10);
