@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Makes noise, objects and false alarms.
+#include "tests/bench/scenes.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace keepbox::test {
+namespace {
+
+constexpr size_t kClasses = 80;
+constexpr float kSide = 640;
+
+float uniform(std::mt19937& random, float low, float high) {
+  return std::uniform_real_distribution<float>(low, high)(random);
+}
+
+struct Writer {
+  Tensor& tensor;
+  bool planes;
+  size_t anchors, channels;
+
+  float& at(size_t anchor, size_t channel) const {
+    return tensor.values[planes ? channel * anchors + anchor : anchor * channels + channel];
+  }
+
+  /// A box and the score of one class; in rows the objectness is the score and the class is 1.
+  void put(size_t anchor, const float (&box)[4], size_t class_id, float score) const {
+    for (size_t i = 0; i < 4; ++i) at(anchor, i) = box[i];
+    if (!planes) at(anchor, 4) = score;
+    at(anchor, (planes ? 4 : 5) + class_id) = planes ? score : 0.98f;
+  }
+};
+
+}  // namespace
+
+Tensor scene(std::mt19937& random, bool planes, size_t anchors, const SceneSize& size) {
+  const size_t channels = kClasses + (planes ? 4 : 5);
+  Tensor tensor{.values = std::vector<float>(anchors * channels),
+                .shape = planes ? Shape{1, channels, anchors} : Shape{1, anchors, channels},
+                .id = planes ? "yolo-v8-out" : ""};
+  const Writer to{tensor, planes, anchors, channels};
+  for (size_t a = 0; a < anchors; ++a)
+    for (size_t c = 0; c < channels; ++c) {
+      const bool score = c >= (planes ? 4u : 5u);
+      to.at(a, c) = score    ? uniform(random, 0, planes ? 9e-4f : 0.02f)
+                    : c == 4 ? uniform(random, 0, 9e-4f)
+                    : c < 2  ? uniform(random, 0, kSide)
+                             : uniform(random, 8, 200);
+    }
+  std::vector<size_t> places(anchors);
+  std::iota(places.begin(), places.end(), size_t{0});
+  std::ranges::shuffle(places, random);
+  size_t next = 0;
+  const auto place = [&] { return places[next++ % anchors]; };
+  for (size_t o = 0; o < size.objects; ++o) {
+    const float box[4] = {uniform(random, 60, 580), uniform(random, 60, 580),
+                          uniform(random, 20, 160), uniform(random, 20, 160)};
+    const size_t class_id = random() % kClasses;
+    for (size_t i = 0; i < size.boxes_each; ++i) {
+      float near[4];
+      for (size_t k = 0; k < 4; ++k) near[k] = box[k] + uniform(random, -0.08f, 0.08f) * box[2 + k % 2];
+      to.put(place(), near, class_id, uniform(random, 0.05f, 0.95f));
+    }
+  }
+  for (size_t i = 0; i < size.alarms; ++i) {
+    const float box[4] = {uniform(random, 0, kSide), uniform(random, 0, kSide),
+                          uniform(random, 8, 100), uniform(random, 8, 100)};
+    to.put(place(), box, random() % kClasses, uniform(random, 0.01f, 0.3f));
+  }
+  return tensor;
+}
+
+}  // namespace keepbox::test
