@@ -147,19 +147,21 @@ void attach_boxes(GstBuffer* buffer, std::span<const FrameBox> boxes,
   for (const FrameBox& box : boxes)
     mtds += (options.classes || box.classified != 0) + box.tracking_id.has_value();
   GstAnalyticsRelationMeta* meta = relation_meta_for(buffer, mtds);
-  std::vector<BoxRecord> records;
-  records.reserve(boxes.size());
+  const auto precise = [](const FrameBox& box) { return box.class_id && box.anchor; };
+  const auto count = static_cast<size_t>(std::ranges::count_if(boxes, precise));
+  const std::span<BoxRecord> records =
+      count != 0 ? add_box_meta(buffer, count) : std::span<BoxRecord>();
+  size_t next = 0;
   for (const FrameBox& box : boxes) {
     const Pixels at = rounded(box.box, options.frame);
     const guint od_id = add_od(meta, box, at);
     if (options.classes || box.classified != 0) add_class(meta, box, od_id);
     if (options.regions) add_region(buffer, box, at, od_id, options.frame);
     if (box.tracking_id) add_tracking(meta, box, od_id);
-    if (box.class_id && box.anchor)
-      records.push_back({od_id, *box.class_id, *box.anchor, box.score, box.box.x1, box.box.y1,
-                         box.box.x2, box.box.y2, box.angle});
+    if (precise(box))
+      records[next++] = {od_id, *box.class_id, *box.anchor, box.score, box.box.x1, box.box.y1,
+                         box.box.x2, box.box.y2, box.angle};
   }
-  if (!records.empty()) add_box_meta(buffer, records);
 }
 
 bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out) {

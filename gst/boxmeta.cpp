@@ -66,7 +66,7 @@ gboolean transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpoint
   const auto* self = reinterpret_cast<BoxMeta*>(meta);
   const bool copy = GST_META_TRANSFORM_IS_COPY(type);
   if (!copy && !GST_VIDEO_META_TRANSFORM_IS_SCALE(type)) return FALSE;
-  add_box_meta(to, {self->boxes, self->count});
+  std::ranges::copy(std::span(self->boxes, self->count), add_box_meta(to, self->count).begin());
   if (!copy) {
     auto* added = reinterpret_cast<BoxMeta*>(gst_buffer_get_meta(to, api_type()));
     scale({added->boxes, added->count}, *static_cast<GstVideoMetaTransform*>(data));
@@ -78,13 +78,13 @@ gboolean transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpoint
 
 GType box_meta_api_type() { return api_type(); }
 
-void add_box_meta(GstBuffer* buffer, std::span<const BoxRecord> boxes) {
+std::span<BoxRecord> add_box_meta(GstBuffer* buffer, size_t count) {
   auto* self = reinterpret_cast<BoxMeta*>(gst_buffer_get_meta(buffer, api_type()));
   if (self == nullptr)
     self = reinterpret_cast<BoxMeta*>(gst_buffer_add_meta(buffer, info(), nullptr));
-  self->boxes = g_renew(BoxRecord, self->boxes, self->count + boxes.size());
-  std::ranges::copy(boxes, self->boxes + self->count);
-  self->count += boxes.size();
+  self->boxes = g_renew(BoxRecord, self->boxes, self->count + count);
+  self->count += count;
+  return std::span(self->boxes, self->count).last(count);
 }
 
 std::span<const BoxRecord> get_box_meta(GstBuffer* buffer) {

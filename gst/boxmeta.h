@@ -21,7 +21,8 @@ struct BoxRecord {
 
 /// Adds boxes, ordered by od_id and after those that are there. The meta follows the buffer through copies and is
 /// scaled with the video; transforms that it does not know drop it.
-void add_box_meta(GstBuffer* buffer, std::span<const BoxRecord> boxes);
+/// @return the added records, for the caller to fill.
+std::span<BoxRecord> add_box_meta(GstBuffer* buffer, size_t count);
 
 /// The buffer's boxes; empty when it has none. Valid until boxes are added or it is freed.
 std::span<const BoxRecord> get_box_meta(GstBuffer* buffer);

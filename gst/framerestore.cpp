@@ -249,9 +249,5 @@ static void gst_frame_restore_class_init(GstFrameRestoreClass* klass) {
       "Replaces a scaled frame by the one that framesave kept, and maps its boxes through the "
       "resize",
       "The keepbox developers");
-  g_autoptr(GstCaps) caps = gst_caps_from_string("video/x-raw(ANY)");
-  gst_element_class_add_pad_template(
-      element, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
-  gst_element_class_add_pad_template(
-      element, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  add_video_templates(element);
 }

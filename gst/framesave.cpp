@@ -5,6 +5,7 @@
 #include "gst/analytics.h"
 #include "gst/elements.h"
 #include "gst/framemeta.h"
+#include "gst/picture.h"
 
 struct GstFrameSave {
   GstBaseTransform parent;
@@ -64,11 +65,7 @@ static void gst_frame_save_class_init(GstFrameSaveClass* klass) {
       "Keeps each frame with its boxes as it is, and sends a copy without boxes on, so that "
       "framerestore can bring the frame back after detection on the scaled copy",
       "The keepbox developers");
-  g_autoptr(GstCaps) caps = gst_caps_from_string("video/x-raw(ANY)");
-  gst_element_class_add_pad_template(
-      element, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
-  gst_element_class_add_pad_template(
-      element, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  keepbox::add_video_templates(element);
   transform->set_caps = set_caps;
   transform->stop = stop;
   transform->prepare_output_buffer = prepare_output_buffer;

@@ -18,4 +18,11 @@ std::optional<Picture> picture_of(const GstCaps* caps) {
                  .par_d = static_cast<uint32_t>(std::max(par_d, 1))};
 }
 
+void add_video_templates(GstElementClass* klass, GstPadPresence sink) {
+  g_autoptr(GstCaps) caps = gst_caps_from_string("video/x-raw(ANY)");
+  gst_element_class_add_pad_template(klass, gst_pad_template_new("sink", GST_PAD_SINK, sink, caps));
+  gst_element_class_add_pad_template(
+      klass, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+}
+
 }  // namespace keepbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The size of a picture, from caps.
+// Caps of elements that take any video, and the size of a picture from them.
 #pragma once
 
 #include <gst/gst.h>
@@ -13,5 +13,8 @@ namespace keepbox {
 /// Width, height and pixel aspect ratio of fixed video caps of any format and memory; nothing when
 /// they lack a size.
 std::optional<Picture> picture_of(const GstCaps* caps);
+
+/// Adds pad templates "sink" and "src" for video of any format and memory.
+void add_video_templates(GstElementClass* klass, GstPadPresence sink = GST_PAD_ALWAYS);
 
 }  // namespace keepbox

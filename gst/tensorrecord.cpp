@@ -159,11 +159,7 @@ static void gst_tensor_record_class_init(GstTensorRecordClass* klass) {
       element, "Tensor recorder", "Filter/Analyzer/Video",
       "Writes the tensors of each frame to NumPy files with an index, for tensorreplay",
       "The keepbox developers");
-  g_autoptr(GstCaps) caps = gst_caps_from_string("video/x-raw(ANY)");
-  gst_element_class_add_pad_template(
-      element, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
-  gst_element_class_add_pad_template(
-      element, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  add_video_templates(element);
   transform->start = start;
   transform->stop = stop;
   transform->set_caps = set_caps;

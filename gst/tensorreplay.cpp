@@ -8,6 +8,7 @@
 
 #include "gst/elements.h"
 #include "gst/error.h"
+#include "gst/picture.h"
 #include "gst/tensorfile.h"
 #include "gst/tensors.h"
 
@@ -192,14 +193,6 @@ void install_properties(GObjectClass* klass) {
                                                     GST_PARAM_MUTABLE_PLAYING)));
 }
 
-void add_templates(GstElementClass* element, GstPadPresence sink_presence) {
-  g_autoptr(GstCaps) caps = gst_caps_from_string("video/x-raw(ANY)");
-  gst_element_class_add_pad_template(element,
-                                     gst_pad_template_new("sink", GST_PAD_SINK, sink_presence, caps));
-  gst_element_class_add_pad_template(
-      element, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
-}
-
 void set_bin_property(GObject* object, guint, const GValue* value, GParamSpec* spec) {
   g_object_set_property(G_OBJECT(cast_bin(object)->attach), spec->name, value);
 }
@@ -289,7 +282,7 @@ static void gst_tensor_attach_class_init(GstTensorAttachClass* klass) {
   gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(klass), "Tensor attacher", "Filter/Video",
                                         "Attaches recorded tensors to frames",
                                         "The keepbox developers");
-  add_templates(GST_ELEMENT_CLASS(klass), GST_PAD_ALWAYS);
+  add_video_templates(GST_ELEMENT_CLASS(klass));
   transform->start = start;
   transform->stop = stop;
   transform->sink_event = sink_event;
@@ -317,7 +310,7 @@ static void gst_tensor_replay_class_init(GstTensorReplayClass* klass) {
       "Attaches recorded tensors to frames; without a frame source before it, makes black frames "
       "of the recorded size, 30 a second",
       "The keepbox developers");
-  add_templates(element, GST_PAD_REQUEST);
+  add_video_templates(element, GST_PAD_REQUEST);
   element->change_state = change_state;
   element->request_new_pad = request_new_pad;
   element->release_pad = release_pad;
