@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <hwy/cache_control.h>
 #include <nlohmann/json.hpp>
 #include <opencv2/dnn.hpp>
 #include <string>
@@ -26,7 +27,7 @@
 namespace keepbox::test {
 namespace {
 
-constexpr size_t kTensors = 8;  // taken in turn, so that none is in the nearest cache
+constexpr size_t kTensors = 8;  // taken in turn
 constexpr size_t kRepeats = 64;
 constexpr double kEnough = 2e6;  // microseconds after which fewer repeats do
 constexpr float kIou = 0.45f;
@@ -44,7 +45,17 @@ struct Timing {
   std::string input, contender;
   double p50 = 0, p99 = 0;
   size_t boxes = 0;
+  size_t candidates = 0;  // above the threshold; 0: not counted
 };
+
+bool cold = false;  // tensors are flushed from all caches before each run
+
+void flush(const Tensor& tensor) {
+  constexpr size_t kLine = 64;
+  const auto* data = reinterpret_cast<const std::byte*>(tensor.values.data());
+  for (size_t at = 0; at < tensor.values.size() * sizeof(float); at += kLine)
+    hwy::FlushCacheline(data + at);
+}
 
 /// Times work(i) for i = 0, 1, ... in microseconds.
 template <class Work>
@@ -54,6 +65,7 @@ Timing timed(const Input& input, std::string contender, Work work) {
   for (size_t i = 0; i < kTensors; ++i) row.boxes = work(i);
   double spent = 0;
   for (size_t i = 0; i < kRepeats && spent < kEnough; ++i) {
+    if (cold) flush(input.tensors[i % kTensors]);
     const auto start = std::chrono::steady_clock::now();
     work(i % kTensors);
     const std::chrono::duration<double, std::micro> took =
@@ -87,9 +99,13 @@ Timing time_backend(const Input& input, const Backend& backend, const std::strin
   });
 }
 
+enum class Loop { kPlain, kObjectnessFirst };
+
 /// What people write by hand: a loop over anchors and classes, then OpenCV.
-Timing time_opencv(const Input& input, bool batched) {
-  return timed(input, batched ? "OpenCV NMSBoxesBatched" : "OpenCV NMSBoxes", [&](size_t i) {
+Timing time_opencv(const Input& input, bool batched, Loop loop) {
+  std::string name = batched ? "OpenCV NMSBoxesBatched" : "OpenCV NMSBoxes";
+  if (loop == Loop::kObjectnessFirst) name += ", obj. first";
+  return timed(input, std::move(name), [&](size_t i) {
     const Tensor& tensor = input.tensors[i];
     const size_t anchors = tensor.shape[input.planes ? 2 : 1];
     const size_t channels = tensor.shape[input.planes ? 1 : 2];
@@ -101,7 +117,7 @@ Timing time_opencv(const Input& input, bool batched) {
     std::vector<int> classes, kept;
     const size_t first = input.planes ? 4 : 5;
     for (size_t a = 0; a < anchors; ++a) {
-      if (!input.planes && at(a, 4) <= input.threshold) continue;
+      if (loop == Loop::kObjectnessFirst && at(a, 4) <= input.threshold) continue;
       float best = 0;
       size_t best_class = 0;
       for (size_t c = first; c < channels; ++c)
@@ -188,8 +204,10 @@ std::vector<Timing> measure(const Input& input) {
   }
   simd::force_target("");
 #endif
-  rows.push_back(time_opencv(input, false));
-  rows.push_back(time_opencv(input, true));
+  for (const bool batched : {false, true}) {
+    rows.push_back(time_opencv(input, batched, Loop::kPlain));
+    if (!input.planes) rows.push_back(time_opencv(input, batched, Loop::kObjectnessFirst));
+  }
   if (input.planes)
     for (Timing& row : time_elements(input)) rows.push_back(std::move(row));
   return rows;
@@ -236,6 +254,27 @@ std::vector<Timing> measure_nms(size_t boxes) {
   return out;
 }
 
+/// Frames with ever more candidates.
+std::vector<Timing> measure_candidates(size_t wanted) {
+  constexpr size_t kEach = 10;
+  std::mt19937 random(3);
+  Input input{.name = "84x8400, about " + std::to_string(wanted) + " candidates",
+              .planes = true, .threshold = 0.25f, .tensors = {}};
+  for (size_t i = 0; i < kTensors; ++i)
+    input.tensors.push_back(scene(random, true, 8400, {wanted / kEach, kEach, 0}));
+  const TensorView first = input.tensors[0].view();
+  auto processor = Processor::create(*make_plan(settings_of(input), std::span(&first, 1)),
+                                     {find_backend("reference"), ""});
+  (void)processor->run(std::span(&first, 1));
+  std::vector<Timing> rows;
+  for (const Backend& backend : backends())
+    rows.push_back(time_backend(input, backend, std::string(backend.name)));
+  rows.push_back(time_opencv(input, true, Loop::kPlain));
+  for (Timing& row : time_elements(input)) rows.push_back(std::move(row));
+  for (Timing& row : rows) row.candidates = processor->funnel().above_threshold;
+  return rows;
+}
+
 void print(const std::vector<Timing>& rows) {
   const double ours = std::ranges::min(rows, {}, [](const Timing& row) {
                         return row.contender.starts_with("simd") ? row.p50 : 1e30;
@@ -249,7 +288,8 @@ void print(const std::vector<Timing>& rows) {
 
 nlohmann::ordered_json to_json(const Timing& row) {
   return {{"input", row.input}, {"contender", row.contender}, {"p50_us", row.p50},
-          {"p99_us", row.p99}, {"boxes", row.boxes}};
+          {"p99_us", row.p99}, {"boxes", row.boxes},
+          {"candidates", row.candidates}};
 }
 
 }  // namespace
@@ -259,22 +299,31 @@ int main(int argc, char** argv) {
   using namespace keepbox::test;
   gst_init(&argc, &argv);
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const bool planes : {true, false})
-    for (const float threshold : {0.25f, 0.001f}) {
+  for (const auto& [planes, threshold, flushed] :
+       {std::tuple{true, 0.25f, false}, {true, 0.001f, false}, {true, 0.25f, true},
+        {false, 0.25f, false}, {false, 0.001f, false}, {false, 0.25f, true}}) {
       std::mt19937 random(1);
       Input input{.name = std::string(planes ? "84x8400" : "25200x85") +
-                          (threshold > 0.1f ? ", score > 0.25" : ", score > 0.001"),
+                          (threshold > 0.1f ? ", score > 0.25" : ", score > 0.001") +
+                          (flushed ? ", caches flushed" : ""),
                   .planes = planes,
                   .threshold = threshold,
                   .tensors = {}};
       for (size_t i = 0; i < kTensors; ++i)
         input.tensors.push_back(scene(random, planes, planes ? 8400 : 25200, {}));
+      cold = flushed;
       const auto rows = measure(input);
+      cold = false;
       print(rows);
       for (const Timing& row : rows) json.push_back(to_json(row));
     }
   for (const size_t boxes : {100, 1000, 10000}) {
     const auto rows = measure_nms(boxes);
+    print(rows);
+    for (const Timing& row : rows) json.push_back(to_json(row));
+  }
+  for (const size_t wanted : {10, 30, 100, 300, 1000, 3000, 8000}) {
+    const auto rows = measure_candidates(wanted);
     print(rows);
     for (const Timing& row : rows) json.push_back(to_json(row));
   }

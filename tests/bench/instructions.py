@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Counts the instructions of a frame, a figure that noise cannot move, and compares it with the
+recorded one: more than 5 % more is a failure. With --record the counts are written down anew.
+
+usage: instructions.py FRAME_PROGRAM COUNTS.json COMPILER [--record]
+Counts hold for one compiler; with another, or without valgrind, the test is skipped. Valgrind has
+no AVX-512: the vector backend runs its AVX2 code there.
+"""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+CASES = [('simd', 'planes'), ('simd', 'rows'), ('reference', 'planes'), ('reference', 'rows')]
+FEW, MANY = 1, 6
+ALLOWED = 1.05
+
+
+def count(program, *arguments):
+    """Instructions of a whole run."""
+    with tempfile.NamedTemporaryFile() as out:
+        run = subprocess.run(['valgrind', '--tool=callgrind', f'--callgrind-out-file={out.name}',
+                              program, *arguments], capture_output=True, text=True, check=True)
+    return int(re.search(r'Collected : (\d+)', run.stderr).group(1))
+
+
+def per_frame(program, backend, tensor):
+    return (count(program, backend, tensor, str(MANY)) -
+            count(program, backend, tensor, str(FEW))) // (MANY - FEW)
+
+
+def main():
+    program, recorded, compiler = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
+    if '--record' in sys.argv:
+        counts = {f'{b} {t}': per_frame(program, b, t) for b, t in CASES}
+        recorded.write_text(json.dumps({'compiler': compiler, 'instructions': counts}, indent=1) + '\n')
+        return
+    known = json.loads(recorded.read_text())
+    if not shutil.which('valgrind') or known['compiler'] != compiler:
+        print(f'1..0 # SKIP no valgrind, or a compiler other than {known["compiler"]}')
+        return
+    print(f'1..{len(CASES)}', flush=True)
+    for number, case in enumerate(CASES, 1):
+        name, before = ' '.join(case), known['instructions'][' '.join(case)]
+        now = per_frame(program, *case)
+        ok = now <= before * ALLOWED
+        print(f'{"ok" if ok else "not ok"} {number} - {name}: {now:,} instructions a frame, '
+              f'recorded {before:,}', flush=True)
+
+
+main()
