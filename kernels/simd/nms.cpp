@@ -7,6 +7,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "core/reference/reference.h"
 
 #ifndef KEEPBOX_SIMD_NMS_ONCE
@@ -92,6 +95,11 @@ HWY_EXPORT(Greedy);
 
 uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
              std::span<float> lanes) {
+  if (plan.method == NmsMethod::kNone && !plan.contract.per_class_limit) {
+    const size_t count = std::min(candidates.size(), kept.size());
+    std::iota(kept.begin(), kept.begin() + static_cast<ptrdiff_t>(count), 0u);
+    return static_cast<uint32_t>(count);
+  }
   // Rules that few ask for are left to the reference.
   if (plan.method != NmsMethod::kGreedy || plan.contract.per_class_limit ||
       plan.contract.empty_overlap)

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <opencv2/dnn.hpp>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/processor.h"
@@ -213,6 +214,50 @@ std::vector<Timing> measure(const Input& input) {
   return rows;
 }
 
+/// Families that the vector backend leaves to the reference's decoding: how long they take.
+std::vector<Timing> measure_family(const char* name, const Settings& settings,
+                                   const std::vector<Tensor>& tensors) {
+  const Input input{.name = name, .planes = false, .threshold = 0, .tensors = tensors};
+  std::vector<TensorView> views;
+  for (const Tensor& tensor : tensors) views.push_back(tensor.view());
+  std::vector<Timing> rows;
+  for (const Backend& backend : backends()) {
+    auto processor = Processor::create(*make_plan(settings, views), {&backend, ""});
+    rows.push_back(timed(input, std::string(backend.name), [&](size_t) {
+      (void)processor->run(views);
+      return processor->detections().size();
+    }));
+  }
+  return rows;
+}
+
+std::vector<Timing> measure_ready() {
+  std::mt19937 random(4);
+  std::uniform_real_distribution<float> place(0, 500), extent(10, 100), score(0, 1);
+  std::vector<test::Row> list;
+  for (int i = 0; i < 300; ++i) {
+    const float x = place(random), y = place(random);
+    list.push_back({x, y, x + extent(random), y + extent(random), score(random), 3});
+  }
+  return measure_family("1x300x6, score > 0.25", pixel_settings(), {rows(list)});
+}
+
+std::vector<Timing> measure_ssd() {
+  constexpr size_t kAnchors = 1917, kScores = 91;
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> delta(-1, 1), logit(-9, -2), place(0.1f, 0.9f);
+  Tensor boxes{.values = {}, .shape = {1, kAnchors, 4}, .id = {}};
+  Tensor scores{.values = {}, .shape = {1, kAnchors, kScores}, .id = {}};
+  Settings settings = pixel_settings(300);
+  for (size_t a = 0; a < kAnchors; ++a) {
+    for (int i = 0; i < 4; ++i) boxes.values.push_back(delta(random));
+    for (size_t c = 0; c < kScores; ++c)
+      scores.values.push_back(a % 40 == 0 && c == 1 + a % 7 ? 2.0f : logit(random));
+    settings.priors.push_back({place(random), place(random), 0.2f, 0.2f});
+  }
+  return measure_family("SSD 1917x4 and 1917x91, score > 0.25", settings, {boxes, scores});
+}
+
 /// Suppression alone: one class, boxes all over a large picture, as end-to-end rows.
 std::vector<Timing> measure_nms(size_t boxes) {
   Input input{.name = "NMS alone, one class, n = " + std::to_string(boxes),
@@ -317,6 +362,10 @@ int main(int argc, char** argv) {
       print(rows);
       for (const Timing& row : rows) json.push_back(to_json(row));
     }
+  for (const auto& rows : {measure_ready(), measure_ssd()}) {
+    print(rows);
+    for (const Timing& row : rows) json.push_back(to_json(row));
+  }
   for (const size_t boxes : {100, 1000, 10000}) {
     const auto rows = measure_nms(boxes);
     print(rows);

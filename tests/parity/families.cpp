@@ -277,6 +277,13 @@ Input batch(Random& random) {
 
 Input empty(Random&) { return ready({}); }
 
+/// Every box above the threshold is kept, as end-to-end models want it.
+Input unsuppressed(Random& random) {
+  Input input = capacity(random);
+  input.settings.method = NmsMethod::kNone;
+  return input;
+}
+
 constexpr Family kFamilies[] = {
     {"scene", "anything that goes wrong on ordinary frames", scene},
     {"agnostic", "classes compared although they should not be", agnostic},
@@ -301,6 +308,7 @@ constexpr Family kFamilies[] = {
     {"ssd", "order of deltas and priors", ssd},
     {"softmax", "exponentials that overflow, sums in another order", softmax},
     {"batch", "images that leak into each other", batch},
+    {"unsuppressed", "limits where nothing is suppressed", unsuppressed},
     {"empty", "nothing at all", empty},
 };
 
