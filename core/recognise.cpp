@@ -134,17 +134,29 @@ std::unexpected<Error> cannot_tell(std::span<const TensorView> tensors, const Re
               "set detector= to the model's family and tensor-ids= to its tensors");
 }
 
+/// Tensor numbers among some tensors become those among all.
+void renumber(Layout& layout, std::span<const size_t> order) {
+  for (Field* field : {&layout.box, &layout.objectness, &layout.scores, &layout.score,
+                       &layout.class_id, &layout.count})
+    if (field->present()) field->tensor = static_cast<int>(order[static_cast<size_t>(field->tensor)]);
+}
+
 Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request& request) {
   Guess best;
   std::string_view chosen;
-  if (looks_split(tensors, request)) chosen = "ssd";
+  size_t index = 0;
+  const bool split = looks_split(tensors, request);
+  if (split) chosen = "ssd";
   for (size_t i = 0; i < tensors.size() && chosen.empty(); ++i) {
     best = guess(tensors, i, request);
     chosen = best.name;
+    index = i;
   }
   if (chosen.empty()) return cannot_tell(tensors, request);
-  auto layout = fit(*find_detector(chosen), tensors, request);
+  // Only the tensor that was recognised: another one may fit the family by chance.
+  auto layout = fit(*find_detector(chosen), split ? tensors : tensors.subspan(index, 1), request);
   if (!layout) return std::unexpected(layout.error());
+  if (!split) renumber(*layout, std::span(&index, 1));
   std::string remark = describe(*layout, tensors) + " (by shape";
   if (!best.remark.empty()) remark += ", " + best.remark;
   remark += "; detector= says otherwise)";
@@ -186,12 +198,6 @@ Result<Recognition> recognise_all(std::span<const TensorView> tensors, const Req
   auto layout = fit(*spec, tensors, request);
   if (!layout) return std::unexpected(layout.error());
   return Recognition{*layout, describe(*layout, tensors) + " (as set)"};
-}
-
-void renumber(Layout& layout, std::span<const size_t> order) {
-  for (Field* field : {&layout.box, &layout.objectness, &layout.scores, &layout.score,
-                       &layout.class_id, &layout.count})
-    if (field->present()) field->tensor = static_cast<int>(order[static_cast<size_t>(field->tensor)]);
 }
 
 }  // namespace

@@ -130,7 +130,10 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
       gst_event_unref(event);
       return TRUE;
     }
-    case GST_EVENT_FLUSH_STOP: drop_held_segments(r); break;
+    case GST_EVENT_FLUSH_STOP:
+      drop_held_segments(r);
+      r.failed = false;
+      break;
     case GST_EVENT_GAP:
       if (r.caps != nullptr) break;
       gst_event_unref(event);  // there is nothing yet that it could be a gap in

@@ -117,7 +117,10 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
 /// After a seek, frames get the tensors that were recorded with them.
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   Replayer& r = *cast(base)->replayer;
-  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) r.flushed = true;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
+    r.flushed = true;
+    r.failed = false;
+  }
   if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT && r.flushed && r.reader) {
     const GstSegment* segment = nullptr;
     gst_event_parse_segment(event, &segment);

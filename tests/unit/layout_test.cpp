@@ -94,6 +94,14 @@ TEST(Recognise, TakesNoChannelsForAGrid) {
   EXPECT_EQ(likely_input({1, 84, 8400}), (Size{640, 640}));
 }
 
+TEST(Recognise, FitsTheTensorThatItRecognised) {
+  // The first one is of floats and two dimensions too, and says nothing by its shape.
+  const auto seen = see({tensor({1, 33, 777}, "features"), tensor({1, 84, 8400})});
+  expect_family(seen, "yolov8", 8400, 80);
+  EXPECT_EQ(seen->layout.box.tensor, 1);
+  EXPECT_EQ(seen->layout.scores.tensor, 1);
+}
+
 TEST(Recognise, LabelsDecideBetweenObjectnessAndNot) {
   expect_family(see({tensor({1, 8400, 15})}, {.label_count = 11}), "yolov8", 8400, 11);
   expect_family(see({tensor({1, 8400, 15})}, {.label_count = 10}), "yolox", 8400, 10);
