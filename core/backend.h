@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,11 +27,26 @@ struct Funnel {
   uint32_t clipped_away = 0;     // of those, wholly outside the frame
 };
 
+/// Whole frames of one plan on a backend whose kernels and memory are not the host's.
+class Runner {
+ public:
+  virtual ~Runner() = default;
+
+  /// Runs a frame (or batch) to the end. Allocates nothing.
+  /// @param plan the one that it was made for.
+  virtual Status run(const Plan& plan, std::span<const TensorView> tensors) = 0;
+
+  /// What NMS kept of an image, in key order. Valid until the next run().
+  virtual std::span<const Candidate> kept(uint32_t image) const = 0;
+  /// All but clipped_away.
+  virtual const Funnel& funnel(uint32_t image) const = 0;
+};
+
 /// The kernels of a backend. None allocates, locks, logs or throws.
 struct Backend {
   std::string_view name;
   std::string_view summary;  // a sentence for the manual
-  MemorySpace memory = MemorySpace::kSystem;
+  MemorySpace memory = MemorySpace::kSystem;  // where it reads tensors in place
 
   /// Why this backend cannot run a plan, or nothing.
   Status (*supports)(const Plan& plan);
@@ -50,8 +66,12 @@ struct Backend {
   uint32_t (*nms)(const Plan& plan, std::span<const Candidate> candidates,
                   std::span<uint32_t> kept, std::span<float> lanes);
 
-  /// Which code runs on this machine ("AVX2"), for backends that have several.
+  /// Which code runs on this machine ("AVX2", "NVIDIA H200"), for backends that have several.
   std::string_view (*variant)() = nullptr;
+
+  /// Set where the three kernels above are not, for they take the host's memory only.
+  /// @param memory where the tensors will be; what it does not read in place it copies.
+  Result<std::unique_ptr<Runner>> (*runner)(const Plan& plan, MemorySpace memory) = nullptr;
 };
 
 /// The backends of this build, best first.

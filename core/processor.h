@@ -2,6 +2,7 @@
 // A plan, a backend and the memory for both: tensors in, boxes out.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -16,7 +17,9 @@ namespace keepbox {
 class Processor {
  public:
   /// @param backend as select_backend() gave it for this plan.
-  static Result<Processor> create(Plan plan, Selection backend);
+  /// @param memory where the tensors will be.
+  static Result<Processor> create(Plan plan, Selection backend,
+                                  MemorySpace memory = MemorySpace::kSystem);
 
   /// Decodes one frame (or batch). @pre plan().holds_for(tensors), every tensor in bounds.
   /// kTruncated when a tensor is shorter than its dimensions.
@@ -31,12 +34,15 @@ class Processor {
   const std::string& backend_reason() const { return selection_.reason; }
 
  private:
-  Processor(Plan plan, Selection backend, Workspace workspace);
-  void run_image(std::span<const TensorView> tensors, uint32_t image);
+  Processor(Plan plan, Selection backend, Workspace workspace, std::unique_ptr<Runner> runner);
+  void run_kernels(std::span<const TensorView> tensors, uint32_t image);
+  void take_kept(uint32_t image);
+  std::span<Detection> room(uint32_t image) const;
 
   Plan plan_;
   Selection selection_;
   Workspace workspace_;
+  std::unique_ptr<Runner> runner_;  // of a backend that has one
   std::vector<Funnel> funnels_;
   std::vector<uint32_t> counts_;
 };

@@ -68,6 +68,10 @@ struct TensorView {
   MemorySpace space = MemorySpace::kSystem;
   float scale = 1;  // real value = (stored - zero_point) * scale, for quantised tensors
   float zero_point = 0;
+  // CUDA memory only: a cudaEvent_t after which, or else a cudaStream_t behind whose present work
+  // the data is there. Neither: it is there.
+  void* ready_event = nullptr;
+  void* ready_stream = nullptr;
 
   /// "output 1x84x8400 float32"
   std::string to_string() const;

@@ -6,14 +6,15 @@
 
 namespace keepbox {
 
-Scratch carve(Carver& carver, const Plan& plan) {
+Scratch carve(Carver& carver, const Plan& plan, Needs needs) {
   Scratch scratch;
+  scratch.detections = carver.take<Detection>(size_t{plan.layout.images} * plan.kept_capacity);
+  if (needs == Needs::kDetections) return scratch;
   scratch.candidates = carver.take<Candidate>(plan.layout.anchors);
   scratch.slots = carver.take<SortSlot>(plan.layout.anchors);
   scratch.ordered = carver.take<Candidate>(plan.layout.anchors);
   scratch.kept = carver.take<uint32_t>(plan.kept_capacity);
   scratch.lanes = carver.take<float>(kBoxLanes * (plan.kept_capacity + kLanePadding));
-  scratch.detections = carver.take<Detection>(size_t{plan.layout.images} * plan.kept_capacity);
   return scratch;
 }
 
@@ -21,9 +22,9 @@ void Workspace::Free::operator()(std::byte* blob) const {
   ::operator delete(blob, std::align_val_t{Carver::kAlignment});
 }
 
-Result<Workspace> Workspace::create(const Plan& plan) {
+Result<Workspace> Workspace::create(const Plan& plan, Needs needs) {
   Carver measure(nullptr);
-  carve(measure, plan);
+  carve(measure, plan, needs);
   Workspace workspace;
   workspace.bytes_ = measure.used();
   workspace.blob_.reset(static_cast<std::byte*>(::operator new(
@@ -32,7 +33,7 @@ Result<Workspace> Workspace::create(const Plan& plan) {
     return fail(ErrorKind::kNoResource, std::to_string(workspace.bytes_) + " bytes of memory",
                 "none", "lower max-detections");
   Carver carver(workspace.blob_.get());
-  workspace.scratch_ = carve(carver, plan);
+  workspace.scratch_ = carve(carver, plan, needs);
   return workspace;
 }
 
