@@ -96,8 +96,8 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
                                                  : "; coordinates are in pixels";
   }
   if (units == Units::kNormalized) {
-    plan.unit_x = static_cast<float>(model.width);
-    plan.unit_y = static_cast<float>(model.height);
+    plan.boxes.unit_x = static_cast<float>(model.width);
+    plan.boxes.unit_y = static_cast<float>(model.height);
   }
 }
 
@@ -123,10 +123,18 @@ Status settle_levels(Plan& plan, Size model) {
   for (const uint32_t stride : plan.spec->strides) {
     if (stride == 0) break;
     const uint32_t width = (model.width + stride - 1) / stride;
-    plan.levels.push_back({first, width, static_cast<float>(stride)});
+    plan.boxes.levels[plan.boxes.level_count++] = {first, width, static_cast<float>(stride)};
     first += width * ((model.height + stride - 1) / stride);
   }
   return {};
+}
+
+void settle_rules(Plan& plan) {
+  const DetectorSpec& spec = *plan.spec;
+  plan.scores = {spec.score, spec.activation, spec.logit_limit};
+  plan.boxes.coding = spec.coding;
+  plan.boxes.cell_offset = spec.cell_offset;
+  std::ranges::copy(spec.box_scale, plan.boxes.scale);
 }
 
 Status settle_priors(Plan& plan, const Settings& settings) {
@@ -198,6 +206,7 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
 
   const Size model = settle_model(settings, plan.layout);
   settle_units(plan, settings, recognition->box_coding_open, tensors, model);
+  settle_rules(plan);
   KB_TRY(settle_levels(plan, model));
   KB_TRY(settle_priors(plan, settings));
   settle_classes(plan, settings);

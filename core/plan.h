@@ -8,17 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/coding.h"
 #include "core/contract.h"
 #include "core/layout.h"
 #include "core/letterbox.h"
 #include "core/result.h"
 
 namespace keepbox {
-
-/// An anchor box that a delta refers to, in fractions of the model's input.
-struct Prior {
-  float cx, cy, width, height;
-};
 
 /// What the user asks for. Defaults are the element's.
 struct Settings {
@@ -43,13 +39,6 @@ struct Settings {
   std::vector<Prior> priors;
 };
 
-/// A pyramid level of a grid family.
-struct Level {
-  uint32_t first_anchor = 0;
-  uint32_t width = 0;  // cells
-  float stride = 0;    // input pixels
-};
-
 /// What the tensors must look like for a plan to hold, beyond their number.
 struct TensorForm {
   std::string id;
@@ -72,8 +61,8 @@ struct Plan {
   uint32_t max_detections = 0;
   uint32_t pre_nms_top_k = 0;
   uint32_t kept_capacity = 0;           // most boxes that NMS can keep of one image
-  float unit_x = 1, unit_y = 1;         // decoded coordinates times this are model pixels
-  std::vector<Level> levels;            // grid codings only
+  ScoreRules scores;
+  BoxRules boxes;
   std::vector<Prior> priors;            // prior codings only
   Letterbox letterbox;
   std::vector<TensorForm> forms;        // of the tensors it was made for

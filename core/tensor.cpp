@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <limits>
 #include <vector>
-
-#include "core/numeric.h"
 
 namespace keepbox {
 namespace {
@@ -29,31 +26,6 @@ constexpr TypeRow kTypes[] = {
 };
 
 const TypeRow& row_of(DataType type) { return *std::ranges::find(kTypes, type, &TypeRow::type); }
-
-template <class T>
-T read(const void* data, size_t index) {
-  T value;
-  std::memcpy(&value, static_cast<const std::byte*>(data) + index * sizeof(T), sizeof(T));
-  return value;
-}
-
-float stored(const TensorView& view, size_t index) {
-  switch (view.type) {
-    case DataType::kInt8: return static_cast<float>(read<int8_t>(view.data, index));
-    case DataType::kInt16: return static_cast<float>(read<int16_t>(view.data, index));
-    case DataType::kInt32: return static_cast<float>(read<int32_t>(view.data, index));
-    case DataType::kInt64: return static_cast<float>(read<int64_t>(view.data, index));
-    case DataType::kUInt8: return static_cast<float>(read<uint8_t>(view.data, index));
-    case DataType::kUInt16: return static_cast<float>(read<uint16_t>(view.data, index));
-    case DataType::kUInt32: return static_cast<float>(read<uint32_t>(view.data, index));
-    case DataType::kUInt64: return static_cast<float>(read<uint64_t>(view.data, index));
-    case DataType::kFloat16: return half_to_float(read<uint16_t>(view.data, index));
-    case DataType::kBFloat16: return bfloat16_to_float(read<uint16_t>(view.data, index));
-    case DataType::kFloat32: return read<float>(view.data, index);
-    case DataType::kFloat64: return static_cast<float>(read<double>(view.data, index));
-  }
-  return 0;
-}
 
 }  // namespace
 
@@ -149,7 +121,8 @@ Status check_bounds(const TensorView& view) {
 }
 
 float load_converted(const TensorView& view, size_t index) {
-  return (stored(view, index) - view.zero_point) * view.scale;
+  const auto* bytes = static_cast<const std::byte*>(view.data) + index * size_of(view.type);
+  return (load_element(view.type, bytes) - view.zero_point) * view.scale;
 }
 
 }  // namespace keepbox

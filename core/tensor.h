@@ -12,14 +12,10 @@
 #include <string>
 #include <string_view>
 
+#include "core/element.h"
 #include "core/result.h"
 
 namespace keepbox {
-
-enum class DataType : uint8_t {
-  kInt8, kInt16, kInt32, kInt64, kUInt8, kUInt16, kUInt32, kUInt64,
-  kFloat16, kBFloat16, kFloat32, kFloat64,
-};
 
 enum class MemorySpace : uint8_t { kSystem, kCuda };
 

@@ -108,14 +108,14 @@ std::vector<Box> boxes_of(const Plan& plan, std::span<const TensorView> tensors,
   }
   std::vector<Box> out(n);
   for (uint32_t a = 0; a < n; ++a) {
-    float cx = v[0][a] * plan.unit_x, cy = v[1][a] * plan.unit_y;
-    float w = v[2][a] * plan.unit_x, h = v[3][a] * plan.unit_y;
+    float cx = v[0][a] * plan.boxes.unit_x, cy = v[1][a] * plan.boxes.unit_y;
+    float w = v[2][a] * plan.boxes.unit_x, h = v[3][a] * plan.boxes.unit_y;
     switch (plan.spec->coding) {
       case BoxCoding::kCorners: out[a] = {cx, cy, w, h}; continue;
       case BoxCoding::kGridExp: {
-        size_t l = plan.levels.size() - 1;
-        while (plan.levels[l].first_anchor > a) --l;
-        const Level& level = plan.levels[l];
+        size_t l = plan.boxes.level_count - 1;
+        while (plan.boxes.levels[l].first_anchor > a) --l;
+        const Level& level = plan.boxes.levels[l];
         auto x = float((a - level.first_anchor) % level.width);
         auto y = float((a - level.first_anchor) / level.width);
         if (has(Bug::kGridTransposed)) std::swap(x, y);
@@ -129,10 +129,10 @@ std::vector<Box> boxes_of(const Plan& plan, std::span<const TensorView> tensors,
       case BoxCoding::kPriorDeltaXY: {
         const bool yx = (plan.spec->coding == BoxCoding::kPriorDelta) != has(Bug::kPriorSwapped);
         const Prior& p = plan.priors[a];
-        cx = (v[yx ? 1 : 0][a] * p.width + p.cx) * plan.unit_x;
-        cy = (v[yx ? 0 : 1][a] * p.height + p.cy) * plan.unit_y;
-        w = exp_f32(v[yx ? 3 : 2][a]) * p.width * plan.unit_x;
-        h = exp_f32(v[yx ? 2 : 3][a]) * p.height * plan.unit_y;
+        cx = (v[yx ? 1 : 0][a] * p.width + p.cx) * plan.boxes.unit_x;
+        cy = (v[yx ? 0 : 1][a] * p.height + p.cy) * plan.boxes.unit_y;
+        w = exp_f32(v[yx ? 3 : 2][a]) * p.width * plan.boxes.unit_x;
+        h = exp_f32(v[yx ? 2 : 3][a]) * p.height * plan.boxes.unit_y;
         break;
       }
       default: break;

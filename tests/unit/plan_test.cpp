@@ -31,14 +31,14 @@ Result<Plan> plan_for(const Settings& settings, const Tensor& tensor) {
 TEST(Plan, SeesNormalizedCoordinates) {
   const auto plan = plan_for(frame_of(320, 320), filled({1, 84, 2100}, 0.5f));
   ASSERT_TRUE(plan) << plan.error().message();
-  EXPECT_EQ(plan->unit_x, 320);
+  EXPECT_EQ(plan->boxes.unit_x, 320);
   EXPECT_FALSE(plan->provisional);
 }
 
 TEST(Plan, SeesPixels) {
   const auto plan = plan_for(frame_of(320, 320), filled({1, 84, 2100}, 100));
   ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->unit_x, 1);
+  EXPECT_EQ(plan->boxes.unit_x, 1);
   EXPECT_FALSE(plan->provisional);
 }
 
@@ -53,7 +53,7 @@ TEST(Plan, TakesTheUsersWordForUnits) {
   settings.units = Units::kPixels;
   const auto plan = plan_for(settings, filled({1, 84, 2100}, 0.5f));
   ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->unit_x, 1);
+  EXPECT_EQ(plan->boxes.unit_x, 1);
 }
 
 TEST(Plan, TellsDecodedYoloxFromRaw) {
@@ -62,8 +62,8 @@ TEST(Plan, TellsDecodedYoloxFromRaw) {
   auto plan = plan_for(frame_of(416, 416), raw);
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->spec->name, "yolox");
-  ASSERT_EQ(plan->levels.size(), 3u);
-  EXPECT_EQ(plan->levels[1].first_anchor, 52u * 52u);
+  ASSERT_EQ(plan->boxes.level_count, 3u);
+  EXPECT_EQ(plan->boxes.levels[1].first_anchor, 52u * 52u);
   plan = plan_for(frame_of(416, 416), filled({1, 3549, 85}, 50, "yolox-out"));
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->spec->name, "yolox-decoded");
