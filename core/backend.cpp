@@ -6,6 +6,9 @@
 #include <cstdlib>
 
 #include "core/reference/reference.h"
+#ifdef KEEPBOX_CUDA
+#include "kernels/cuda/cuda.h"
+#endif
 #ifdef KEEPBOX_SIMD
 #include "kernels/simd/simd.h"
 #endif
@@ -14,6 +17,9 @@ namespace keepbox {
 namespace {
 
 const Backend kBackends[] = {
+#ifdef KEEPBOX_CUDA
+    cuda::backend(),
+#endif
 #ifdef KEEPBOX_SIMD
     simd::backend(),
 #endif

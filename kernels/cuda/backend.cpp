@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The CUDA backend's entry in the list.
+#include "kernels/cuda/runner.h"
+
+namespace keepbox::cuda {
+namespace {
+
+Status supports(const Plan& plan) {
+  int devices = 0;
+  const cudaError_t error = cudaGetDeviceCount(&devices);
+  if (error != cudaSuccess || devices == 0)
+    return fail(ErrorKind::kNoResource, "a CUDA device for backend cuda",
+                error == cudaSuccess ? "none" : '"' + std::string(cudaGetErrorString(error)) + '"',
+                "set backend=auto");
+  if (plan.contract.class_agnostic && plan.contract.per_class_limit)
+    return fail(ErrorKind::kUnsupported,
+                "a limit over all classes for suppression over all classes in backend cuda",
+                "nms-contract=" + std::string(plan.contract.name) + " with class-agnostic",
+                "set backend=auto");
+  return {};
+}
+
+std::string_view device_name() {
+  thread_local cudaDeviceProp properties;
+  int device = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+    return "no device";
+  return properties.name;
+}
+
+}  // namespace
+
+Backend backend() {
+  return {.name = "cuda",
+          .summary = "CUDA kernels on an NVIDIA GPU, for tensors in its memory",
+          .memory = MemorySpace::kCuda,
+          .supports = supports,
+          .variant = device_name,
+          .runner = [](const Plan& plan, MemorySpace memory) { return make_runner(plan, memory); }};
+}
+
+Result<std::unique_ptr<Runner>> make_runner(const Plan& plan, MemorySpace memory, Path path) {
+  auto runner = std::make_unique<CudaRunner>();
+  if (Status status = runner->prepare(plan, memory, path); !status)
+    return std::unexpected(status.error());
+  return runner;
+}
+
+}  // namespace keepbox::cuda

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Carves the blobs and translates the plan.
+#include "kernels/cuda/buffers.h"
+
+#include <algorithm>
+
+namespace keepbox::cuda {
+
+Buffers carve(Carver& device, Carver& host, const Plan& plan) {
+  const size_t anchors = plan.layout.anchors, images = plan.layout.images;
+  const size_t in_runs = (anchors + kRun - 1) / kRun * kRun;
+  Buffers out;
+  out.control = device.take<Control>(images);
+  out.keys = device.take<uint64_t>(images * anchors);
+  out.boxes = device.take<float4>(images * anchors);
+  out.class_threshold = device.take<float>(plan.class_threshold.size());
+  out.class_wanted = device.take<uint8_t>(plan.class_wanted.size());
+  out.priors = device.take<Prior>(plan.priors.size());
+  out.runs = device.take<uint64_t>(in_runs);
+  out.run_index = device.take<uint32_t>(in_runs);
+  out.ordered_keys = device.take<uint64_t>(anchors);
+  out.ordered_boxes = device.take<float4>(anchors);
+  out.kept_keys = device.take<uint64_t>(anchors);
+  out.kept_boxes = device.take<float4>(anchors);
+  out.words = device.take<uint32_t>(slow_words(plan.method, plan.pre_nms_top_k));
+  out.headers = host.take<Header>(images);
+  out.out = host.take<Candidate>(images * plan.kept_capacity);
+  return out;
+}
+
+namespace {
+
+Scan scan_of(const Layout& layout) {
+  if (!layout.scores.present()) return Scan::kReady;
+  return layout.scores.anchor_stride < layout.scores.channel_stride ? Scan::kPlanes : Scan::kRows;
+}
+
+bool is_uniform(const Plan& plan) {
+  return std::ranges::all_of(plan.class_threshold,
+                             [&](float each) { return each == plan.lowest_threshold; }) &&
+         std::ranges::all_of(plan.class_wanted, [](uint8_t wanted) { return wanted != 0; });
+}
+
+}  // namespace
+
+DevicePlan device_plan(const Plan& plan, const Buffers& buffers) {
+  return {.scan = scan_of(plan.layout),
+          .score_rules = plan.scores,
+          .box_rules = plan.boxes,
+          .contract = plan.contract,
+          .method = plan.method,
+          .priors = buffers.priors.data(),
+          .class_threshold = buffers.class_threshold.data(),
+          .class_wanted = buffers.class_wanted.data(),
+          .uniform = is_uniform(plan),
+          .anchors = plan.layout.anchors,
+          .classes = plan.layout.classes,
+          .first_class = plan.first_class,
+          .end_class = plan.end_class,
+          .class_ids = static_cast<uint32_t>(plan.class_threshold.size()),
+          .lowest_threshold = plan.lowest_threshold,
+          .iou_threshold = plan.iou_threshold,
+          .max_detections = plan.max_detections,
+          .top_k = plan.pre_nms_top_k};
+}
+
+DeviceField device_field(const Field& field, std::span<const TensorView> tensors,
+                         std::span<const std::byte* const> data) {
+  if (!field.present()) return {};
+  const auto index = static_cast<size_t>(field.tensor);
+  const TensorView& view = tensors[index];
+  const bool aligned = reinterpret_cast<uintptr_t>(data[index]) % size_of(view.type) == 0;
+  return {.data = data[index],
+          .present = true,
+          .plain = view.type == DataType::kFloat32 && aligned && view.scale == 1 &&
+                   view.zero_point == 0,
+          .type = view.type,
+          .element = static_cast<uint32_t>(size_of(view.type)),
+          .scale = view.scale,
+          .zero_point = view.zero_point,
+          .offset = field.offset,
+          .anchor_stride = field.anchor_stride,
+          .channel_stride = field.channel_stride,
+          .image_stride = field.image_stride};
+}
+
+}  // namespace keepbox::cuda

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The memory of a runner: one blob on the device and one on the host that the device can write to,
+// and core's plan with pointers into them.
+#pragma once
+
+#include <span>
+
+#include "core/plan.h"
+#include "core/tensor.h"
+#include "core/workspace.h"
+#include "kernels/cuda/device.h"
+
+namespace keepbox::cuda {
+
+struct Buffers {
+  // On the device:
+  std::span<Control> control;  // an image each
+  std::span<uint64_t> keys;    // images x anchors
+  std::span<float4> boxes;
+  std::span<float> class_threshold;
+  std::span<uint8_t> class_wanted;
+  std::span<Prior> priors;
+  std::span<uint64_t> runs;  // anchors in whole runs; from here on for one image at a time
+  std::span<uint32_t> run_index;
+  std::span<uint64_t> ordered_keys;
+  std::span<float4> ordered_boxes;
+  std::span<uint64_t> kept_keys;
+  std::span<float4> kept_boxes;
+  std::span<uint32_t> words;
+  // On the host:
+  std::span<Header> headers;  // an image each
+  std::span<Candidate> out;   // images x kept_capacity
+};
+
+/// Lists what a plan needs.
+Buffers carve(Carver& device, Carver& host, const Plan& plan);
+
+/// The plan for kernels, without tensors.
+DevicePlan device_plan(const Plan& plan, const Buffers& buffers);
+
+/// A field of a tensor whose data is on the device at `data`.
+DeviceField device_field(const Field& field, std::span<const TensorView> tensors,
+                         std::span<const std::byte* const> data);
+
+}  // namespace keepbox::cuda

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The CUDA backend. It works in the context that is current on the calling thread, and needs the
+// same one for all calls of a Runner, its destructor included.
+#pragma once
+
+#include "core/backend.h"
+
+namespace keepbox::cuda {
+
+Backend backend();
+
+/// Which launches a run may use, for tests of each.
+enum class Path {
+  kAny,
+  kSlow,  // the frame kernel only decodes
+};
+
+/// A runner of frames on the current device. Errors: kNoResource.
+Result<std::unique_ptr<Runner>> make_runner(const Plan& plan, MemorySpace memory,
+                                            Path path = Path::kAny);
+
+}  // namespace keepbox::cuda

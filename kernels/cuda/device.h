@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What passes between the host and the kernels: plain data, and the launches.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/box.h"
+#include "core/coding.h"
+#include "core/element.h"
+
+namespace keepbox::cuda {
+
+/// core's Field with its tensor's data.
+struct DeviceField {
+  const std::byte* data = nullptr;
+  bool present = false;
+  bool plain = false;  // float32, aligned, not quantised
+  DataType type = DataType::kFloat32;
+  uint32_t element = 0;  // bytes
+  float scale = 1, zero_point = 0;
+  size_t offset = 0, anchor_stride = 0, channel_stride = 0, image_stride = 0;  // elements
+};
+
+/// How a block goes through the anchors.
+enum class Scan : uint8_t {
+  kRows,    // a warp an anchor: class scores lie side by side
+  kPlanes,  // a lane an anchor: anchors lie side by side
+  kReady,   // a thread an anchor: one score each
+};
+
+/// core's Plan for the device.
+struct DevicePlan {
+  Scan scan = Scan::kReady;
+  DeviceField box, objectness, scores, score, class_id, count;
+  ScoreRules score_rules;
+  BoxRules box_rules;
+  NmsContract contract;
+  NmsMethod method = NmsMethod::kGreedy;
+  const Prior* priors = nullptr;
+  const float* class_threshold = nullptr;  // class_ids of them
+  const uint8_t* class_wanted = nullptr;
+  bool uniform = false;  // one threshold, every class wanted
+  uint32_t anchors = 0, classes = 0, first_class = 0, end_class = 0, class_ids = 0;
+  float lowest_threshold = 0;
+  float iou_threshold = 0;
+  uint32_t max_detections = 0;
+  uint32_t top_k = 0;
+
+  /// Most boxes that NMS keeps of one image, where its limit is not for each class on its own.
+  KB_HD uint32_t limit() const { return contract.per_class_limit ? anchors : max_detections; }
+};
+
+enum class State : uint32_t {
+  kDone,  // boxes are there
+  kMore,  // candidates are too many or too alike for the frame kernel's last block
+};
+
+/// What the host learns of an image; it holds once `sequence` is the run's.
+struct Header {
+  uint32_t sequence = 0;
+  State state = State::kDone;
+  uint32_t anchors = 0, above_threshold = 0, not_finite = 0;
+  uint32_t candidates = 0;
+  uint32_t kept = 0;
+  uint32_t reserved = 0;
+};
+
+/// Counters of an image that blocks share. The last block leaves them at 0.
+struct Control {
+  uint32_t count = 0, above_threshold = 0, not_finite = 0, ticket = 0;
+};
+
+/// Candidates of one image, or kept ones: two arrays.
+struct Boxes {
+  uint64_t* keys = nullptr;
+  float4* boxes = nullptr;
+};
+
+/// The frame kernel's memory.
+struct FrameArgs {
+  Control* control = nullptr;  // an image each
+  Boxes candidates;            // plan.anchors an image
+  Header* headers = nullptr;   // host memory, an image each
+  uint64_t* out = nullptr;     // host memory: Candidate as 3 words, `out_stride` of them an image
+  uint32_t out_stride = 0;
+  uint32_t sequence = 0;
+  uint32_t tail_capacity = 0;  // candidates that a last block takes on; 0: none
+  uint32_t slices = 1;         // kPlanes: warps that share the classes of 32 anchors, a power of 2
+};
+
+/// Threads of a block of the frame kernel.
+inline constexpr uint32_t kFrameThreads = 1024;
+
+/// Dynamic shared memory of a block, and what its tail can take on with it.
+struct FrameMemory {
+  size_t bytes = 0;
+  uint32_t tail_capacity = 0;
+};
+
+/// As much as a device with that limit has, made known to the current device.
+cudaError_t prepare_frame(size_t limit, uint32_t class_ids, FrameMemory* memory);
+
+/// Decodes all images, and suppresses and writes out those that a last block can take on.
+cudaError_t launch_frame(const DevicePlan& plan, const FrameArgs& args, bool plain, dim3 grid,
+                         size_t shared_bytes, cudaStream_t stream);
+
+/// Buffers of the slow path, for one image at a time.
+struct SlowArgs {
+  Boxes candidates;
+  uint32_t count = 0;      // of candidates
+  Boxes ordered;           // the best top_k in order
+  uint64_t* runs = nullptr;       // sorted chunks of keys, padded to whole ones
+  uint32_t* run_index = nullptr;  // where they stand in `candidates`
+  Boxes kept;
+  uint32_t* words = nullptr;      // slow_words() of scratch
+  Header* header = nullptr;
+  uint64_t* out = nullptr;
+  uint32_t sequence = 0;
+};
+
+/// Keys that a block sorts at once.
+inline constexpr uint32_t kRun = 2048;
+
+/// Sorts candidates into `ordered`.
+cudaError_t launch_select(const DevicePlan& plan, const SlowArgs& args, cudaStream_t stream);
+
+/// Words of scratch that launch_nms() wants for `count` ordered candidates.
+size_t slow_words(NmsMethod method, uint32_t count);
+
+/// Suppresses `ordered` and writes out what stays. @param blocks that run at the same time.
+cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t blocks,
+                       cudaStream_t stream);
+
+/// Blocks of launch_nms() that the current device runs at the same time.
+cudaError_t nms_blocks(uint32_t* blocks);
+
+}  // namespace keepbox::cuda

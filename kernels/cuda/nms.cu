@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Greedy suppression of many candidates by all blocks at once. The best 1,024 that are alive are
+// compared with each other, one block resolves them, and what they keep strikes at all that follow;
+// so the work is candidates x kept ones, whatever their number.
+#include <cooperative_groups.h>
+
+#include "kernels/cuda/source.cuh"
+
+namespace keepbox::cuda {
+namespace {
+
+namespace cg = cooperative_groups;
+
+constexpr uint32_t kThreads = 1024;
+constexpr uint32_t kWarps = kThreads / kWarp;
+constexpr uint32_t kChunk = kThreads;           // candidates that are resolved together
+constexpr uint32_t kChunkWords = kChunk / kWarp;
+constexpr uint32_t kRowsAtOnce = 8;
+constexpr uint32_t kSlice = 32;                 // kept boxes of one task of the sweep
+
+/// Scratch: the chunk's overlaps, the shared number of kept ones, and a bit for each dead candidate.
+struct Words {
+  uint32_t* mask;   // [word][candidate]: which candidates of the word overlap it
+  uint32_t* total;  // kept so far
+  uint32_t* dead;
+
+  __device__ explicit Words(uint32_t* words)
+      : mask(words), total(mask + kChunkWords * kChunk), dead(total + kWarp) {}
+};
+
+struct Shared {
+  uint32_t chunk[kChunk];  // places in `ordered`
+  uint32_t sums[kWarps];
+  uint32_t kept[kChunkWords], open[kChunkWords];
+};
+
+__device__ Box to_box(const float4& b) { return {b.x, b.y, b.z, b.w}; }
+
+__device__ bool same_class(const NmsContract& contract, uint64_t a, uint64_t b) {
+  return contract.class_agnostic || key_class(a) == key_class(b);
+}
+
+/// The sum of `value` over the threads before this one, and over all.
+__device__ uint32_t sum_before(uint32_t value, uint32_t (&sums)[kWarps], uint32_t& all) {
+  const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  uint32_t upto = value;
+  for (uint32_t step = 1; step < kWarp; step *= 2) {
+    const uint32_t other = __shfl_up_sync(kFull, upto, step);
+    if (lane >= step) upto += other;
+  }
+  __syncthreads();
+  if (lane == kWarp - 1) sums[warp] = upto;
+  __syncthreads();
+  uint32_t warps = sums[lane];
+  for (uint32_t step = 1; step < kWarp; step *= 2) {
+    const uint32_t other = __shfl_up_sync(kFull, warps, step);
+    if (lane >= step) warps += other;
+  }
+  all = __shfl_sync(kFull, warps, kWarp - 1);
+  const uint32_t before = __shfl_sync(kFull, warps, (warp + kWarp - 1) % kWarp);
+  return upto - value + (warp == 0 ? 0 : before);
+}
+
+/// Lists the next candidates that are alive, from word `cursor` on. Every block finds the same.
+/// @return how many; `cursor` moves on.
+__device__ uint32_t next_chunk(const uint32_t* dead, uint32_t count, uint32_t& cursor,
+                               Shared& shared) {
+  uint32_t found = 0;
+  const uint32_t words = (count + kWarp - 1) / kWarp;
+  while (cursor < words && found < kChunk) {
+    const uint32_t word = cursor + threadIdx.x;
+    uint32_t alive = 0;
+    if (word < words) {
+      alive = ~__ldcg(dead + word);
+      if (word == words - 1 && count % kWarp != 0) alive &= (1u << count % kWarp) - 1;
+    }
+    uint32_t all = 0;
+    uint32_t at = found + sum_before(__popc(alive), shared.sums, all);
+    const bool fits = at + __popc(alive) <= kChunk;
+    if (fits)
+      for (uint32_t rest = alive; rest != 0; rest &= rest - 1)
+        shared.chunk[at++] = word * kWarp + __ffs(rest) - 1;
+    // Words are taken whole: those that no longer fit wait for the next chunk.
+    const uint32_t taken = __syncthreads_count(fits);
+    if (found + all <= kChunk) {
+      found += all;
+      cursor += kThreads;
+      continue;
+    }
+    cursor += taken;
+    sum_before(fits ? __popc(alive) : 0, shared.sums, all);
+    return found + all;
+  }
+  return found;
+}
+
+/// Which of a chunk's candidates overlap which later ones.
+__device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args, const Words& words,
+                              const Shared& shared, uint32_t count) {
+  const uint32_t lane = threadIdx.x % kWarp;
+  const uint32_t rows = (count + kRowsAtOnce - 1) / kRowsAtOnce, columns = (count + kWarp - 1) / kWarp;
+  const uint32_t warps = gridDim.x * kWarps;
+  for (uint32_t task = blockIdx.x * kWarps + threadIdx.x / kWarp; task < rows * columns;
+       task += warps) {
+    const uint32_t word = task % columns, first = task / columns * kRowsAtOnce;
+    if (word * kWarp > first + kRowsAtOnce - 1) continue;
+    const uint32_t j = word * kWarp + lane;
+    const uint32_t place = shared.chunk[min(j, count - 1)];
+    const uint64_t key = args.ordered.keys[place];
+    const Box box = to_box(args.ordered.boxes[place]);
+#pragma unroll
+    for (uint32_t r = 0; r < kRowsAtOnce; ++r) {
+      const uint32_t i = first + r;
+      if (i >= count) break;
+      const uint32_t other = shared.chunk[i];
+      const bool hit = j < i && same_class(plan.contract, key, args.ordered.keys[other]) &&
+                       overlaps(box, to_box(args.ordered.boxes[other]), plan.iou_threshold,
+                                plan.contract);
+      const uint32_t bits = __ballot_sync(kFull, hit);
+      if (lane == 0) words.mask[word * kChunk + i] = bits;
+    }
+  }
+}
+
+/// Settles candidates of one word among themselves as far as they can be.
+__device__ void settle_word(uint32_t own, bool struck, bool waits, bool& open, bool& kept) {
+  for (;;) {
+    const uint32_t kept_bits = __ballot_sync(kFull, kept), open_bits = __ballot_sync(kFull, open);
+    if (open && (struck || (own & kept_bits) != 0)) open = false;
+    if (open && !waits && (own & open_bits) == 0) {
+      open = false;
+      kept = true;
+    }
+    if (__ballot_sync(kFull, open) == open_bits) return;
+  }
+}
+
+/// A candidate is kept when all that overlap it from before are out, and out when one is kept.
+/// By one block; @return whether this thread's candidate is kept.
+__device__ bool resolve_chunk(const Words& words, Shared& shared, uint32_t count) {
+  const uint32_t i = threadIdx.x, lane = i % kWarp, warp = i / kWarp;
+  uint32_t mask[kChunkWords];
+#pragma unroll
+  for (uint32_t w = 0; w < kChunkWords; ++w)
+    mask[w] = i < count && w < warp ? __ldcg(words.mask + w * kChunk + i) : 0;
+  const uint32_t own = i < count ? __ldcg(words.mask + warp * kChunk + i) : 0;
+  bool open = i < count, kept = false;
+  for (;;) {
+    const uint32_t open_bits = __ballot_sync(kFull, open), kept_bits = __ballot_sync(kFull, kept);
+    if (lane == 0) {
+      shared.open[warp] = open_bits;
+      shared.kept[warp] = kept_bits;
+    }
+    if (__syncthreads_or(open) == 0) return kept;
+    bool struck = false, waits = false;
+#pragma unroll
+    for (uint32_t w = 0; w < kChunkWords; ++w) {
+      struck = struck || (mask[w] & shared.kept[w]) != 0;
+      waits = waits || (mask[w] & shared.open[w]) != 0;
+    }
+    settle_word(own, struck, waits, open, kept);
+    __syncthreads();
+  }
+}
+
+/// Adds what a chunk keeps to the list, up to the limit.
+__device__ void append(const DevicePlan& plan, const SlowArgs& args, const Words& words,
+                       Shared& shared, bool kept, uint32_t before) {
+  uint32_t all = 0;
+  const uint32_t at = before + sum_before(kept ? 1 : 0, shared.sums, all);
+  if (kept && at < plan.limit()) {
+    const uint32_t place = shared.chunk[threadIdx.x];
+    args.kept.keys[at] = args.ordered.keys[place];
+    args.kept.boxes[at] = args.ordered.boxes[place];
+  }
+  if (threadIdx.x == 0) *words.total = min(before + all, plan.limit());
+}
+
+/// Strikes at the candidates from word `cursor` on with the boxes kept from `first` to `end`.
+__device__ void sweep(const DevicePlan& plan, const SlowArgs& args, const Words& words,
+                      uint32_t count, uint32_t cursor, uint32_t first, uint32_t end) {
+  const uint32_t lane = threadIdx.x % kWarp, all_words = (count + kWarp - 1) / kWarp;
+  const uint32_t slices = (end - first + kSlice - 1) / kSlice;
+  const uint32_t tasks = cursor < all_words ? (all_words - cursor) * slices : 0;
+  for (uint32_t task = blockIdx.x * kWarps + threadIdx.x / kWarp; task < tasks;
+       task += gridDim.x * kWarps) {
+    const uint32_t word = cursor + task / slices, from = first + task % slices * kSlice;
+    const uint32_t i = word * kWarp + lane;
+    bool alive = i < count && (__ldcg(words.dead + word) >> lane & 1) == 0;
+    const bool was = alive;
+    const uint64_t key = alive ? args.ordered.keys[i] : 0;
+    const Box box = alive ? to_box(args.ordered.boxes[i]) : Box{};
+    for (uint32_t k = from; k < min(from + kSlice, end) && __any_sync(kFull, alive); ++k)
+      if (alive && same_class(plan.contract, __ldcg(args.kept.keys + k), key) &&
+          overlaps(to_box(__ldcg(args.kept.boxes + k)), box, plan.iou_threshold, plan.contract))
+        alive = false;
+    const uint32_t struck = __ballot_sync(kFull, was && !alive);
+    if (lane == 0 && struck != 0) atomicOr(words.dead + word, struck);
+  }
+}
+
+__device__ void write_out(const SlowArgs& args, const Boxes& from, uint32_t count) {
+  for (uint32_t word = threadIdx.x; word < count * 3; word += blockDim.x) {
+    const uint32_t r = word / 3, part = word % 3;
+    const auto* box = reinterpret_cast<const uint64_t*>(from.boxes + r);
+    args.out[word] = part == 0 ? __ldcg(from.keys + r) : __ldcg(box + part - 1);
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  args.header->state = State::kDone;
+  args.header->kept = count;
+  __threadfence_system();
+  *static_cast<volatile uint32_t*>(&args.header->sequence) = args.sequence;
+}
+
+__global__ void __launch_bounds__(kThreads, 1)
+    greedy(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args) {
+  __shared__ Shared shared;
+  const auto grid = cg::this_grid();
+  const Words words(args.words);
+  const uint32_t count = min(args.count, plan.top_k);
+  uint32_t cursor = 0, total = 0;
+  while (total < plan.limit()) {
+    const uint32_t in_chunk = next_chunk(words.dead, count, cursor, shared);
+    if (in_chunk == 0) break;
+    __syncthreads();
+    compare_chunk(plan, args, words, shared, in_chunk);
+    grid.sync();
+    if (blockIdx.x == 0)
+      append(plan, args, words, shared, resolve_chunk(words, shared, in_chunk), total);
+    grid.sync();
+    const uint32_t first = total;
+    total = __ldcg(words.total);
+    if (total >= plan.limit() || cursor * kWarp >= count) continue;
+    sweep(plan, args, words, count, cursor, first, total);
+    grid.sync();
+  }
+  if (blockIdx.x == 0) write_out(args, args.kept, total);
+}
+
+__global__ void __launch_bounds__(kThreads) keep_all(const __grid_constant__ SlowArgs args,
+                                                     uint32_t count) {
+  write_out(args, args.ordered, count);
+}
+
+size_t dead_words(uint32_t count) { return (count + kWarp - 1) / kWarp; }
+
+}  // namespace
+
+size_t slow_words(NmsMethod, uint32_t count) {
+  return kChunkWords * kChunk + kWarp + dead_words(count);
+}
+
+cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t blocks,
+                       cudaStream_t stream) {
+  const uint32_t count = args.count < plan.top_k ? args.count : plan.top_k;
+  if (plan.method == NmsMethod::kNone) {
+    keep_all<<<1, kThreads, 0, stream>>>(args, count < plan.limit() ? count : plan.limit());
+    return cudaGetLastError();
+  }
+  const cudaError_t error =
+      cudaMemsetAsync(args.words + kChunkWords * kChunk, 0,
+                      (kWarp + dead_words(count)) * sizeof(uint32_t), stream);
+  if (error != cudaSuccess) return error;
+  void* arguments[] = {const_cast<DevicePlan*>(&plan), const_cast<SlowArgs*>(&args)};
+  return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(greedy), dim3(blocks),
+                                     dim3(kThreads), arguments, 0, stream);
+}
+
+cudaError_t nms_blocks(uint32_t* blocks) {
+  int device = 0, processors = 0, each = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess)
+    error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  if (error == cudaSuccess)
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, greedy, kThreads, 0);
+  *blocks = static_cast<uint32_t>(processors * (each > 0 ? 1 : 0));
+  return error;
+}
+
+}  // namespace keepbox::cuda

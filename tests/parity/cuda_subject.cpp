@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Copies to the device, launches one kernel, copies back. Outputs are poisoned first.
+#include "tests/parity/cuda_subject.h"
+
+#include <cuda_runtime_api.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "kernels/cuda/buffers.h"
+#include "kernels/cuda/cuda.h"
+
+namespace keepbox::test {
+namespace {
+
+using namespace keepbox::cuda;
+
+void must(cudaError_t error, int line) {
+  if (error == cudaSuccess) return;
+  std::fprintf(stderr, "%s:%d: %s\n", __FILE__, line, cudaGetErrorString(error));
+  std::abort();
+}
+#define MUST(call) must((call), __LINE__)
+
+/// The backend's buffers, poisoned, and its plan.
+struct Bench {
+  std::byte *device = nullptr, *host = nullptr;
+  Buffers buffers;
+  DevicePlan plan;
+
+  explicit Bench(const Plan& from) {
+    constexpr int kPoison = 0xa5;
+    Carver measure_device(nullptr), measure_host(nullptr);
+    carve(measure_device, measure_host, from);
+    MUST(cudaMalloc(&device, measure_device.used() + 1));
+    MUST(cudaMallocHost(&host, measure_host.used() + 1));
+    MUST(cudaMemset(device, kPoison, measure_device.used()));
+    std::memset(host, kPoison, measure_host.used());
+    Carver on_device(device), on_host(host);
+    buffers = carve(on_device, on_host, from);
+    plan = device_plan(from, buffers);
+    MUST(cudaMemset(buffers.control.data(), 0, buffers.control.size_bytes()));
+    upload(buffers.class_threshold.data(), from.class_threshold.data(), from.class_threshold.size());
+    upload(buffers.class_wanted.data(), from.class_wanted.data(), from.class_wanted.size());
+    upload(buffers.priors.data(), from.priors.data(), from.priors.size());
+  }
+  Bench(const Bench&) = delete;
+  ~Bench() {
+    cudaFree(device);
+    cudaFreeHost(host);
+  }
+
+  template <class T>
+  static void upload(T* to, const T* from, size_t count) {
+    MUST(cudaMemcpy(to, from, count * sizeof(T), cudaMemcpyHostToDevice));
+  }
+
+  void upload(const Boxes& to, std::span<const Candidate> from) const {
+    std::vector<uint64_t> keys;
+    std::vector<float4> boxes;
+    for (const Candidate& c : from) {
+      keys.push_back(c.key);
+      boxes.push_back({c.box.x1, c.box.y1, c.box.x2, c.box.y2});
+    }
+    upload(to.keys, keys.data(), keys.size());
+    upload(to.boxes, boxes.data(), boxes.size());
+  }
+
+  static void download(std::span<Candidate> to, const uint64_t* keys, const float4* boxes) {
+    std::vector<uint64_t> got_keys(to.size());
+    std::vector<float4> got_boxes(to.size());
+    MUST(cudaMemcpy(got_keys.data(), keys, to.size() * sizeof *keys, cudaMemcpyDeviceToHost));
+    MUST(cudaMemcpy(got_boxes.data(), boxes, to.size() * sizeof *boxes, cudaMemcpyDeviceToHost));
+    for (size_t i = 0; i < to.size(); ++i)
+      to[i] = {got_keys[i], {got_boxes[i].x, got_boxes[i].y, got_boxes[i].z, got_boxes[i].w}};
+  }
+
+  SlowArgs slow(size_t count) const {
+    return {.candidates = {buffers.keys.data(), buffers.boxes.data()},
+            .count = static_cast<uint32_t>(count),
+            .ordered = {buffers.ordered_keys.data(), buffers.ordered_boxes.data()},
+            .runs = buffers.runs.data(),
+            .run_index = buffers.run_index.data(),
+            .kept = {buffers.kept_keys.data(), buffers.kept_boxes.data()},
+            .words = buffers.words.data(),
+            .header = buffers.headers.data(),
+            .out = reinterpret_cast<uint64_t*>(buffers.out.data()),
+            .sequence = 1};
+  }
+};
+
+uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+                std::span<Candidate> out, Funnel& funnel) {
+  Bench bench(plan);
+  const OnDevice on_device(tensors, reinterpret_cast<uintptr_t>(tensors[0].data) % 64);
+  std::vector<const std::byte*> data;
+  for (const TensorView& view : on_device.views())
+    data.push_back(static_cast<const std::byte*>(view.data));
+  bool plain = true;
+  const auto bind = [&](DeviceField& to, const Field& field) {
+    to = device_field(field, on_device.views(), data);
+    plain = plain && (to.plain || !to.present);
+  };
+  const Layout& layout = plan.layout;
+  bind(bench.plan.box, layout.box);
+  bind(bench.plan.objectness, layout.objectness);
+  bind(bench.plan.scores, layout.scores);
+  bind(bench.plan.score, layout.score);
+  bind(bench.plan.class_id, layout.class_id);
+  bind(bench.plan.count, layout.count);
+  FrameMemory memory;
+  MUST(prepare_frame(64 << 10, bench.plan.class_ids, &memory));
+  const FrameArgs args{.control = bench.buffers.control.data(),
+                       .candidates = {bench.buffers.keys.data(), bench.buffers.boxes.data()},
+                       .headers = bench.buffers.headers.data(),
+                       .slices = 4};
+  MUST(launch_frame(bench.plan, args, plain, dim3(3, layout.images), memory.bytes, nullptr));
+  MUST(cudaDeviceSynchronize());
+  const Header& header = bench.buffers.headers[image];
+  funnel = {.anchors = header.anchors,
+            .above_threshold = header.above_threshold,
+            .not_finite = header.not_finite,
+            .after_class_filter = header.candidates};
+  const size_t first = size_t{image} * layout.anchors;
+  Bench::download(out.first(header.candidates), bench.buffers.keys.data() + first,
+                  bench.buffers.boxes.data() + first);
+  return header.candidates;
+}
+
+uint32_t select(const Plan& plan, std::span<const Candidate> candidates, std::span<SortSlot>,
+                std::span<Candidate> ordered) {
+  const Bench bench(plan);
+  const SlowArgs args = bench.slow(candidates.size());
+  bench.upload(args.candidates, candidates);
+  MUST(launch_select(bench.plan, args, nullptr));
+  MUST(cudaDeviceSynchronize());
+  const auto count = std::min(plan.pre_nms_top_k, static_cast<uint32_t>(candidates.size()));
+  Bench::download(ordered.first(count), args.ordered.keys, args.ordered.boxes);
+  return count;
+}
+
+uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+             std::span<float>) {
+  const Bench bench(plan);
+  const SlowArgs args = bench.slow(candidates.size());
+  bench.upload(args.ordered, candidates);
+  uint32_t blocks = 0;
+  MUST(nms_blocks(&blocks));
+  MUST(launch_nms(bench.plan, args, blocks, nullptr));
+  MUST(cudaDeviceSynchronize());
+  // As places in `candidates`, with the limit for each class that the runner applies.
+  std::vector<uint32_t> of_class(kMaxClasses);
+  uint32_t count = 0, place = 0;
+  for (const Candidate& c : bench.buffers.out.first(bench.buffers.headers[0].kept)) {
+    while (place < candidates.size() && candidates[place].key != c.key) ++place;
+    if (place == candidates.size()) return static_cast<uint32_t>(kept.size()) + 1;
+    if (!plan.contract.per_class_limit || of_class[key_class(c.key)]++ < plan.max_detections)
+      kept[count++] = place;
+  }
+  return count;
+}
+
+}  // namespace
+
+std::vector<std::string> cuda_subjects() {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) return {};
+  return {"cuda", "cuda slow", "cuda staged"};
+}
+
+Backend cuda_subject(const std::string& name) {
+  Backend subject = cuda::backend();
+  if (name == "cuda") {
+    subject.decode = decode;
+    subject.select = select;
+    subject.nms = nms;
+  }
+  if (name == "cuda slow")
+    subject.runner = [](const Plan& plan, MemorySpace memory) {
+      return make_runner(plan, memory, Path::kSlow);
+    };
+  if (name == "cuda staged") subject.memory = MemorySpace::kSystem;
+  return subject;
+}
+
+OnDevice::OnDevice(std::span<const TensorView> views, size_t shift)
+    : views_(views.begin(), views.end()) {
+  for (TensorView& view : views_) {
+    std::byte* blob = nullptr;
+    MUST(cudaMalloc(&blob, view.bytes + shift + 1));
+    MUST(cudaMemcpy(blob + shift, view.data, view.bytes, cudaMemcpyHostToDevice));
+    view.data = blob + shift;
+    view.space = MemorySpace::kCuda;
+    blobs_.push_back(blob);
+  }
+}
+
+OnDevice::~OnDevice() {
+  for (void* blob : blobs_) cudaFree(blob);
+}
+
+}  // namespace keepbox::test

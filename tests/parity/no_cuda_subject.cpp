@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// For builds without CUDA.
+#include "tests/parity/cuda_subject.h"
+
+namespace keepbox::test {
+
+std::vector<std::string> cuda_subjects() { return {}; }
+Backend cuda_subject(const std::string&) { return {}; }
+OnDevice::OnDevice(std::span<const TensorView> views, size_t) : views_(views.begin(), views.end()) {}
+OnDevice::~OnDevice() = default;
+
+}  // namespace keepbox::test
