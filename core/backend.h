@@ -62,9 +62,9 @@ struct Backend {
                      std::span<SortSlot> slots, std::span<Candidate> ordered);
 
   /// Writes indices of the ordered candidates to keep, ascending; returns how many.
-  /// @pre kept.size() >= plan.kept_capacity, lanes as carve() makes them, for the kernel's use.
+  /// @pre kept.size() >= plan.kept_capacity; the scratch is of nms_lanes() and nms_words().
   uint32_t (*nms)(const Plan& plan, std::span<const Candidate> candidates,
-                  std::span<uint32_t> kept, std::span<float> lanes);
+                  std::span<uint32_t> kept, const NmsScratch& scratch);
 
   /// Which code runs on this machine ("AVX2", "NVIDIA H200"), for backends that have several.
   std::string_view (*variant)() = nullptr;

@@ -10,9 +10,12 @@ namespace keepbox {
 
 /// How overlapping boxes are thinned out.
 enum class NmsMethod : uint8_t {
-  kAuto,    // kGreedy, or kNone for models that did it themselves
-  kGreedy,  // exact: a box goes when a kept box before it overlaps it
-  kNone,    // keep every box that passes the threshold
+  kAuto,       // kGreedy, or kNone for models that did it themselves
+  kGreedy,     // exact: a box goes when a kept box before it overlaps it
+  kNone,       // keep every box that passes the threshold
+  kBitmask,    // the boxes of kGreedy, by an IoU mask of all pairs
+  kSegmented,  // the boxes of kGreedy, by such a mask for each class
+  kFast,       // a box goes when any box before it overlaps it, kept or not
 };
 
 /// The comparisons and conventions of one NMS dialect. The order of boxes is not among them:

@@ -70,7 +70,7 @@ void Processor::run_kernels(std::span<const TensorView> tensors, uint32_t image)
   const auto candidates = scratch.candidates.first(decoded);
   funnel.after_top_k = kernels.select(plan_, candidates, scratch.slots, scratch.ordered);
   const auto ordered = scratch.ordered.first(funnel.after_top_k);
-  funnel.kept = kernels.nms(plan_, ordered, scratch.kept, scratch.lanes);
+  funnel.kept = kernels.nms(plan_, ordered, scratch.kept, scratch.nms);
   const auto kept = scratch.kept.first(funnel.kept) |
                     std::views::transform([&](uint32_t i) -> const Candidate& { return ordered[i]; });
   counts_[image] = emit(plan_, kept, room(image));

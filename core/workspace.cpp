@@ -6,6 +6,19 @@
 
 namespace keepbox {
 
+size_t nms_lanes(const Plan& plan) {
+  return kBoxLanes * (size_t{plan.kept_capacity} + kLanePadding);
+}
+
+size_t nms_words(const Plan& plan) {
+  const size_t boxes = plan.pre_nms_top_k;
+  switch (plan.method) {
+    case NmsMethod::kBitmask: return bit_words(boxes);
+    case NmsMethod::kSegmented: return boxes + 2 * bit_words(boxes);
+    default: return 0;
+  }
+}
+
 Scratch carve(Carver& carver, const Plan& plan, Needs needs) {
   Scratch scratch;
   scratch.detections = carver.take<Detection>(size_t{plan.layout.images} * plan.kept_capacity);
@@ -14,7 +27,7 @@ Scratch carve(Carver& carver, const Plan& plan, Needs needs) {
   scratch.slots = carver.take<SortSlot>(plan.layout.anchors);
   scratch.ordered = carver.take<Candidate>(plan.layout.anchors);
   scratch.kept = carver.take<uint32_t>(plan.kept_capacity);
-  scratch.lanes = carver.take<float>(kBoxLanes * (plan.kept_capacity + kLanePadding));
+  scratch.nms = {carver.take<float>(nms_lanes(plan)), carver.take<uint64_t>(nms_words(plan))};
   return scratch;
 }
 

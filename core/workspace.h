@@ -46,13 +46,27 @@ inline constexpr size_t kBoxLanes = 6;
 /// Each of the arrays is this much longer than it needs to be, so that whole vectors can be read.
 inline constexpr size_t kLanePadding = 64;
 
+/// Boxes of which a word holds a bit each, and the words for so many.
+inline constexpr size_t kWordBits = 64;
+constexpr size_t bit_words(size_t boxes) { return (boxes + kWordBits - 1) / kWordBits; }
+
+/// How many numbers and words NMS works in.
+size_t nms_lanes(const Plan& plan);
+size_t nms_words(const Plan& plan);
+
+/// What NMS works in beside its results.
+struct NmsScratch {
+  std::span<float> lanes;     // kBoxLanes arrays of one length
+  std::span<uint64_t> words;  // bits of boxes, or their places; none where the method needs none
+};
+
 /// The buffers of one run. Contents are undefined between frames but for `detections`.
 struct Scratch {
   std::span<Candidate> candidates;   // anchors: one image's, refilled for each
   std::span<SortSlot> slots;         // anchors
   std::span<Candidate> ordered;      // anchors
   std::span<uint32_t> kept;          // kept_capacity: indices into ordered
-  std::span<float> lanes;            // kBoxLanes arrays of kept_capacity + kLanePadding
+  NmsScratch nms;                    // nms_lanes, nms_words
   std::span<Detection> detections;   // images x kept_capacity
 };
 

@@ -68,7 +68,14 @@ GType nms_method_type() {
         "Greedy, or none for end-to-end models that did it themselves"},
        {static_cast<int>(NmsMethod::kGreedy), "greedy",
         "Exact greedy suppression by a better box that was kept"},
-       {static_cast<int>(NmsMethod::kNone), "none", "Every box above the threshold is kept"}});
+       {static_cast<int>(NmsMethod::kNone), "none", "Every box above the threshold is kept"},
+       {static_cast<int>(NmsMethod::kBitmask), "bitmask",
+        "The boxes of greedy, by words of an IoU mask as in Faster R-CNN's code"},
+       {static_cast<int>(NmsMethod::kSegmented), "segmented",
+        "The boxes of greedy, by sorting by class and resolving a mask for each class"},
+       {static_cast<int>(NmsMethod::kFast), "fast",
+        "One pass as in YOLACT: loses boxes that greedy keeps, for suppressed boxes suppress "
+        "too"}});
   return type;
 }
 

@@ -13,7 +13,7 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
 uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
                 std::span<SortSlot> slots, std::span<Candidate> ordered);
 uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
-             std::span<float> lanes);
+             const NmsScratch& scratch);
 
 /// The best class of an anchor; kMaxClasses when it has none.
 struct Verdict {

@@ -94,7 +94,7 @@ namespace keepbox::simd {
 HWY_EXPORT(Greedy);
 
 uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
-             std::span<float> lanes) {
+             const NmsScratch& scratch) {
   if (plan.method == NmsMethod::kNone && !plan.contract.per_class_limit) {
     const size_t count = std::min(candidates.size(), kept.size());
     std::iota(kept.begin(), kept.begin() + static_cast<ptrdiff_t>(count), 0u);
@@ -103,9 +103,9 @@ uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<
   // Rules that few ask for are left to the reference.
   if (plan.method != NmsMethod::kGreedy || plan.contract.per_class_limit ||
       plan.contract.empty_overlap)
-    return reference::nms(plan, candidates, kept, lanes);
-  const size_t stride = lanes.size() / kBoxLanes;
-  float* at = lanes.data();
+    return reference::nms(plan, candidates, kept, scratch);
+  const size_t stride = scratch.lanes.size() / kBoxLanes;
+  float* at = scratch.lanes.data();
   const Kept fields{at,              at + stride,     at + 2 * stride,
                     at + 3 * stride, at + 4 * stride, at + 5 * stride};
   return HWY_DYNAMIC_DISPATCH(Greedy)(plan, candidates.data(), candidates.size(), kept.data(),

@@ -19,7 +19,7 @@ uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
                 std::span<SortSlot> slots, std::span<Candidate> ordered);
 
 uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
-             std::span<float> lanes);
+             const NmsScratch& scratch);
 
 /// The instruction set in use: "AVX2", "NEON", ...
 std::string_view target();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Makes the inputs of the parity tests.
-#include "tests/parity/families.h"
+#include "tests/parity/makers.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -11,35 +10,6 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-float uniform(Random& random, float low, float high) {
-  return std::uniform_real_distribution<float>(low, high)(random);
-}
-int pick(Random& random, int low, int high) {
-  return std::uniform_int_distribution<int>(low, high)(random);
-}
-
-Input ready(std::vector<Row> list, float iou = 0.45f) {
-  Input input{.tensors = {rows(list)}};
-  input.settings.method = NmsMethod::kGreedy;
-  input.settings.iou_threshold = iou;
-  return input;
-}
-
-/// Clusters of overlapping boxes, as detectors make them.
-std::vector<Row> clusters(Random& random, int objects, int each, int classes) {
-  std::vector<Row> out;
-  for (int o = 0; o < objects; ++o) {
-    const float x = uniform(random, 0, 560), y = uniform(random, 0, 560);
-    const float w = uniform(random, 15, 120), h = uniform(random, 15, 120);
-    for (int i = 0; i < each; ++i) {
-      const float dx = uniform(random, -0.3f, 0.3f) * w, dy = uniform(random, -0.3f, 0.3f) * h;
-      out.push_back({x + dx, y + dy, x + dx + w, y + dy + h, uniform(random, 0.1f, 1),
-                     float(pick(random, 0, classes - 1))});
-    }
-  }
-  return out;
-}
 
 Input scene(Random& random) {
   return ready(clusters(random, pick(random, 5, 40), pick(random, 1, 12), 5));
@@ -61,14 +31,6 @@ Input grid(Random& random) {
   }
   const float thresholds[] = {0.5f, 1.0f / 3, 0.25f, 0.2f, 2.0f / 3};
   return ready(std::move(out), thresholds[pick(random, 0, 4)]);
-}
-
-float iou_of(const Row& a, const Row& b) {
-  const float w = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
-  const float h = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
-  if (w <= 0 || h <= 0) return 0;
-  const float common = w * h;
-  return common / ((((a.x2 - a.x1) * (a.y2 - a.y1)) + (b.x2 - b.x1) * (b.y2 - b.y1)) - common);
 }
 
 /// Pairs of boxes, and the IoU of one of them as the threshold.
@@ -314,7 +276,14 @@ constexpr Family kFamilies[] = {
 
 }  // namespace
 
-std::span<const Family> families() { return kFamilies; }
+std::span<const Family> families() {
+  static const std::vector<Family> all = [] {
+    std::vector<Family> list(std::begin(kFamilies), std::end(kFamilies));
+    list.insert(list.end(), method_families().begin(), method_families().end());
+    return list;
+  }();
+  return all;
+}
 
 Input crowd(Random& random, bool planes, size_t anchors) {
   return planes ? forced("yolov8", dense(random, anchors, 84, 4, true, 640), 640)

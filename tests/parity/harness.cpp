@@ -111,22 +111,25 @@ std::optional<std::string> differ_decode(const Backend& candidate, const Image& 
   return compare(want, got);
 }
 
-std::optional<std::string> differ_nms(const Backend& candidate, const Image& image) {
+/// Indices, or nothing when anything was written past an end.
+std::optional<std::vector<uint32_t>> kept_of(const Backend& backend, const Image& image) {
   const auto candidates = ordered(*find_backend("reference"), image);
-  std::vector<uint32_t> kept[2];
-  const Backend* both[] = {find_backend("reference"), &candidate};
-  for (int i = 0; i < 2; ++i) {
-    Fenced<uint32_t> out(image.plan.kept_capacity);
-    Fenced<float> lanes(kBoxLanes * (image.plan.kept_capacity + kLanePadding));
-    const uint32_t count = both[i]->nms(image.plan, candidates, out.span(), lanes.span());
-    if (!lanes.intact() || !out.intact() || count > out.span().size()) return "written past the end";
-    kept[i].assign(out.span().begin(), out.span().begin() + count);
-  }
-  if (kept[0] == kept[1]) return std::nullopt;
-  const auto at = std::ranges::mismatch(kept[0], kept[1]);
-  const auto i = at.in1 - kept[0].begin();
-  return std::format("kept {} boxes, should be {}; they part at number {}", kept[1].size(),
-                     kept[0].size(), i);
+  Fenced<uint32_t> out(image.plan.kept_capacity);
+  Fenced<float> lanes(nms_lanes(image.plan));
+  Fenced<uint64_t> words(nms_words(image.plan));
+  const uint32_t count =
+      backend.nms(image.plan, candidates, out.span(), {lanes.span(), words.span()});
+  if (!lanes.intact() || !words.intact() || !out.intact() || count > out.span().size())
+    return std::nullopt;
+  return std::vector<uint32_t>(out.span().begin(), out.span().begin() + count);
+}
+
+std::optional<std::string> differ_nms(const Backend& candidate, const Image& image) {
+  const auto want = kept_of(*find_backend("reference"), image), got = kept_of(candidate, image);
+  if (!want || !got) return "written past the end";
+  if (*want == *got) return std::nullopt;
+  return std::format("kept {} boxes, should be {}; they part at number {}", got->size(),
+                     want->size(), std::ranges::mismatch(*want, *got).in1 - want->begin());
 }
 
 bool same(const Detection& a, const Detection& b) {
@@ -178,6 +181,17 @@ std::optional<std::string> difference(Kernel kernel, const Backend& candidate,
   return std::nullopt;
 }
 
+Kept reference_nms(const Input& input) {
+  const Placed placed(input);
+  const auto plan = make_plan(input.settings, placed.views);
+  Kept out;
+  for (uint32_t image = 0; plan && image < plan->layout.images; ++image) {
+    const auto kept = kept_of(*find_backend("reference"), {*plan, placed.views, image});
+    for (size_t i = 0; kept && i < kept->size(); ++i) out.emplace_back(image, (*kept)[i]);
+  }
+  return out;
+}
+
 double median_time(Kernel kernel, const Backend& backend, const Input& input, int repeats) {
   const Placed placed(input);
   const auto plan = make_plan(input.settings, placed.views);
@@ -191,7 +205,8 @@ double median_time(Kernel kernel, const Backend& backend, const Input& input, in
   const auto sorted = ordered(*find_backend("reference"), image);
   std::vector<Candidate> out(plan->layout.anchors);
   std::vector<SortSlot> slots(plan->layout.anchors);
-  std::vector<float> lanes(kBoxLanes * (plan->kept_capacity + kLanePadding));
+  std::vector<float> lanes(nms_lanes(*plan));
+  std::vector<uint64_t> words(nms_words(*plan));
   std::vector<uint32_t> kept(plan->kept_capacity);
   std::vector<double> times;
   for (int i = 0; i < repeats; ++i) {
@@ -200,7 +215,7 @@ double median_time(Kernel kernel, const Backend& backend, const Input& input, in
     switch (kernel) {
       case Kernel::kDecode: backend.decode(*plan, placed.views, 0, out, funnel); break;
       case Kernel::kSelect: backend.select(*plan, unsorted, slots, out); break;
-      case Kernel::kNms: backend.nms(*plan, sorted, kept, lanes); break;
+      case Kernel::kNms: backend.nms(*plan, sorted, kept, {lanes, words}); break;
       case Kernel::kFrame: (void)processor->run(placed.views); break;
     }
     const std::chrono::duration<double, std::micro> took =

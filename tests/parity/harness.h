@@ -4,6 +4,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/backend.h"
 #include "tests/parity/families.h"
@@ -18,6 +20,10 @@ const char* name_of(Kernel kernel);
 
 /// The first difference, or nothing. Outputs are poisoned and fenced by guard zones.
 std::optional<std::string> difference(Kernel kernel, const Backend& candidate, const Input& input);
+
+/// Image and index of each box that the reference's nms keeps.
+using Kept = std::vector<std::pair<uint32_t, uint32_t>>;
+Kept reference_nms(const Input& input);
 
 /// Median of the time of one call in microseconds.
 double median_time(Kernel kernel, const Backend& backend, const Input& input, int repeats);

@@ -2,6 +2,7 @@
 // Every kernel of every backend on every family of inputs; and with --bench, how long they take.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
@@ -120,6 +121,10 @@ constexpr Trap kTraps[] = {
     {Bug::kPriorSwapped, Kernel::kDecode, "ssd"},
     {Bug::kSoftmaxOverflow, Kernel::kDecode, "softmax"},
     {Bug::kFirstImageOnly, Kernel::kFrame, "batch"},
+    {Bug::kMaskShifted, Kernel::kNms, "mask-words"},
+    {Bug::kSegmentShort, Kernel::kNms, "many-classes"},
+    {Bug::kFastByKept, Kernel::kNms, "long-chains"},
+    {Bug::kLimitSuppresses, Kernel::kNms, "class-limit"},
 };
 static_assert(std::size(kTraps) == static_cast<size_t>(Bug::kCount) - 1);
 
@@ -137,6 +142,46 @@ INSTANTIATE_TEST_SUITE_P(Each, Planted, testing::ValuesIn(kTraps), [](const auto
   std::ranges::replace(text, '-', '_');
   return text;
 });
+
+class Methods : public testing::TestWithParam<size_t> {
+ protected:
+  /// What a method keeps of each seed's input. @param limited by max-detections, or by nothing.
+  std::vector<Kept> kept(NmsMethod method, bool limited) const {
+    std::vector<Kept> out;
+    for (unsigned seed = 0; seed < seeds; ++seed) {
+      Random random = random_for(families()[GetParam()], seed);
+      Input input = families()[GetParam()].make(random);
+      input.settings.method = method;
+      if (!limited) input.settings.max_detections = kMaxAnchors;
+      out.push_back(reference_nms(input));
+    }
+    return out;
+  }
+};
+
+TEST_P(Methods, ExactOnesKeepTheSameBoxes) {
+  const auto greedy = kept(NmsMethod::kGreedy, true);
+  EXPECT_EQ(kept(NmsMethod::kBitmask, true), greedy);
+  EXPECT_EQ(kept(NmsMethod::kSegmented, true), greedy);
+}
+
+TEST_P(Methods, FastKeepsNoneThatGreedyDrops) {
+  const auto greedy = kept(NmsMethod::kGreedy, false), fast = kept(NmsMethod::kFast, false);
+  size_t lost = 0;
+  for (unsigned seed = 0; seed < seeds; ++seed) {
+    EXPECT_TRUE(std::ranges::includes(greedy[seed], fast[seed])) << seed;
+    lost += greedy[seed].size() - fast[seed].size();
+  }
+  const bool chains = std::string_view(families()[GetParam()].name).ends_with("chains");
+  EXPECT_TRUE(!chains || lost > 10 * seeds) << lost;
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Methods, testing::Range(size_t{0}, families().size()),
+                         [](const auto& each) {
+                           std::string text = families()[each.param].name;
+                           std::ranges::replace(text, '-', '_');
+                           return text;
+                         });
 
 TEST(Backends, RequiredOneIsThere) {
   if (required.empty()) GTEST_SKIP() << "--require= names none";

@@ -207,28 +207,46 @@ bool hits(Box a, Box b, const Plan& plan) {
                                                            : iou > plan.iou_threshold;
 }
 
+bool agnostic(const Plan& plan) {
+  return (plan.contract.class_agnostic && !has(Bug::kClassCompared)) || has(Bug::kClassIgnored);
+}
+
+/// Strikes out what box i hits.
+void strike(const Plan& plan, std::span<const Candidate> candidates, size_t i,
+            std::vector<bool>& struck) {
+  const auto id_of = [](const Candidate& c) { return key_class(c.key); };
+  const bool shifted = has(Bug::kMaskShifted) && plan.method == NmsMethod::kBitmask;
+  const bool cut = has(Bug::kSegmentShort) && plan.method == NmsMethod::kSegmented;
+  for (size_t j = i + 1; j < candidates.size(); ++j) {
+    const uint32_t id = id_of(candidates[j]);
+    if (!agnostic(plan) && id != id_of(candidates[i])) continue;
+    if (cut && std::ranges::count(candidates.subspan(j), id, id_of) == 1) continue;
+    if (!hits(candidates[i].box, candidates[j].box, plan)) continue;
+    const size_t at = j + (shifted && j / 64 != i / 64 ? 1 : 0);
+    if (at < struck.size()) struck[at] = true;
+  }
+}
+
 /// From the best box on: keep it, strike out what it hits.
 uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
-             std::span<float>) {
+             const NmsScratch&) {
   std::vector<bool> struck(candidates.size());
   std::vector<uint32_t> of_class(kMaxClasses);
-  const bool agnostic =
-      (plan.contract.class_agnostic && !has(Bug::kClassCompared)) || has(Bug::kClassIgnored);
+  const bool fast = plan.method == NmsMethod::kFast && !has(Bug::kFastByKept);
+  if (fast)
+    for (size_t i = candidates.size(); i-- > 0;) strike(plan, candidates, i, struck);
   const uint32_t limit = plan.max_detections + (has(Bug::kLimitOffByOne) ? 1 : 0);
   uint32_t count = 0;
   for (uint32_t i = 0; i < candidates.size(); ++i) {
     const uint32_t id = key_class(candidates[i].key);
     if (struck[i] && !has(Bug::kSuppressedToo)) continue;
-    if (!struck[i]) {
-      if ((plan.contract.per_class_limit ? of_class[id] : count) >= limit) continue;
+    const bool full = (plan.contract.per_class_limit ? of_class[id] : count) >= limit;
+    if (full && !has(Bug::kLimitSuppresses)) continue;
+    if (!struck[i] && !full) {
       kept.data()[count++] = i;  // past the end with a bug; the guard zone sees it
       ++of_class[id];
     }
-    if (plan.method != NmsMethod::kGreedy) continue;
-    for (uint32_t j = i + 1; j < candidates.size(); ++j)
-      if ((agnostic || key_class(candidates[j].key) == id) &&
-          hits(candidates[i].box, candidates[j].box, plan))
-        struck[j] = true;
+    if (!fast && plan.method != NmsMethod::kNone) strike(plan, candidates, i, struck);
   }
   return count;
 }

@@ -34,6 +34,10 @@ enum class Bug {
   kPriorSwapped,      // x and y of deltas exchanged
   kSoftmaxOverflow,   // the largest logit is not subtracted
   kFirstImageOnly,    // every image of a batch is the first
+  kMaskShifted,       // bitmask: rows a bit off beyond their own word
+  kSegmentShort,      // segmented: a class's last box is outside its segment
+  kFastByKept,        // fast: only kept boxes suppress
+  kLimitSuppresses,   // a box beyond its class's limit suppresses others
   kCount,
 };
 

@@ -46,6 +46,16 @@ TEST(Allocations, AreCounted) {
   EXPECT_GE(allocations, before + 1);
 }
 
+void expect_none(const Plan& plan, const Backend& backend, const TensorView& view) {
+  auto processor = Processor::create(plan, {&backend, ""});
+  ASSERT_TRUE(processor) << processor.error().message();
+  ASSERT_TRUE(processor->run(std::span(&view, 1)));
+  const long before = allocations;
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(processor->run(std::span(&view, 1)));
+  EXPECT_EQ(allocations, before) << backend.name << " method " << int(plan.method);
+  EXPECT_GT(processor->detections().size(), 100u);
+}
+
 TEST(Allocations, DoNotHappenInRun) {
   std::mt19937 random(3);
   std::uniform_real_distribution<float> place(0, 300), score(0, 1);
@@ -54,17 +64,14 @@ TEST(Allocations, DoNotHappenInRun) {
   for (size_t i = 0; i < tensor.values.size(); ++i)
     tensor.values[i] = i < 4 * 2100 ? place(random) : score(random);
   const TensorView view = tensor.view();
-  const auto plan = make_plan(test::pixel_settings(320), std::span(&view, 1));
-  ASSERT_TRUE(plan) << plan.error().message();
-  for (const Backend& backend : backends()) {
-    if (backend.memory != MemorySpace::kSystem) continue;
-    auto processor = Processor::create(*plan, {&backend, ""});
-    ASSERT_TRUE(processor) << processor.error().message();
-    ASSERT_TRUE(processor->run(std::span(&view, 1)));
-    const long before = allocations;
-    for (int i = 0; i < 10; ++i) ASSERT_TRUE(processor->run(std::span(&view, 1)));
-    EXPECT_EQ(allocations, before) << backend.name;
-    EXPECT_GT(processor->detections().size(), 100u);
+  for (const NmsMethod method : {NmsMethod::kGreedy, NmsMethod::kNone, NmsMethod::kBitmask,
+                                 NmsMethod::kSegmented, NmsMethod::kFast}) {
+    Settings settings = test::pixel_settings(320);
+    settings.method = method;
+    const auto plan = make_plan(settings, std::span(&view, 1));
+    ASSERT_TRUE(plan) << plan.error().message();
+    for (const Backend& backend : backends())
+      if (backend.memory == MemorySpace::kSystem) expect_none(*plan, backend, view);
   }
 }
 

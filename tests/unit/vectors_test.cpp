@@ -39,11 +39,11 @@ std::vector<test::Row> rows_of(const json& boxes, const std::string& format,
   return rows;
 }
 
-/// Anchors that a contract keeps, best first. Runs the kernels alone: no frame clips the boxes.
-std::vector<uint32_t> kept(const json& each, const std::vector<test::Row>& rows,
-                           const char* contract) {
+/// Anchors that a method keeps, best first. Runs the kernels alone: no frame clips the boxes.
+std::vector<uint32_t> kept_by(NmsMethod method, const json& each,
+                              const std::vector<test::Row>& rows, const char* contract) {
   Settings settings = test::pixel_settings();
-  settings.method = NmsMethod::kGreedy;
+  settings.method = method;
   settings.contract = contract;
   settings.iou_threshold = number(each["iou_threshold"]);
   const json threshold = each.value("score_threshold", json());
@@ -63,10 +63,20 @@ std::vector<uint32_t> kept(const json& each, const std::vector<test::Row>& rows,
   std::vector<Candidate> ordered(candidates.size());
   std::vector<SortSlot> slots(candidates.size());
   ordered.resize(backend.select(*plan, candidates, slots, ordered));
-  std::vector<float> lanes(kBoxLanes * (plan->kept_capacity + kLanePadding));
-  indices.resize(backend.nms(*plan, ordered, indices, lanes));
+  std::vector<float> lanes(nms_lanes(*plan));
+  std::vector<uint64_t> words(nms_words(*plan));
+  indices.resize(backend.nms(*plan, ordered, indices, {lanes, words}));
   for (const uint32_t index : indices) out.push_back(key_anchor(ordered[index].key));
   return out;
+}
+
+/// Anchors that every exact method keeps by a contract.
+std::vector<uint32_t> kept(const json& each, const std::vector<test::Row>& rows,
+                           const char* contract) {
+  const auto greedy = kept_by(NmsMethod::kGreedy, each, rows, contract);
+  for (const NmsMethod method : {NmsMethod::kBitmask, NmsMethod::kSegmented})
+    EXPECT_EQ(kept_by(method, each, rows, contract), greedy) << each["name"];
+  return greedy;
 }
 
 std::vector<std::vector<float>> scores_of(const json& value) {

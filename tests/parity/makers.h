@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What families are made of: random numbers, rows of boxes.
+#pragma once
+
+#include <algorithm>
+
+#include "tests/parity/families.h"
+
+namespace keepbox::test {
+
+inline float uniform(Random& random, float low, float high) {
+  return std::uniform_real_distribution<float>(low, high)(random);
+}
+inline int pick(Random& random, int low, int high) {
+  return std::uniform_int_distribution<int>(low, high)(random);
+}
+
+inline Input ready(std::vector<Row> list, float iou = 0.45f) {
+  Input input{.tensors = {rows(list)}};
+  input.settings.method = NmsMethod::kGreedy;
+  input.settings.iou_threshold = iou;
+  return input;
+}
+
+/// Clusters of overlapping boxes, as detectors make them.
+inline std::vector<Row> clusters(Random& random, int objects, int each, int classes) {
+  std::vector<Row> out;
+  for (int o = 0; o < objects; ++o) {
+    const float x = uniform(random, 0, 560), y = uniform(random, 0, 560);
+    const float w = uniform(random, 15, 120), h = uniform(random, 15, 120);
+    for (int i = 0; i < each; ++i) {
+      const float dx = uniform(random, -0.3f, 0.3f) * w, dy = uniform(random, -0.3f, 0.3f) * h;
+      out.push_back({x + dx, y + dy, x + dx + w, y + dy + h, uniform(random, 0.1f, 1),
+                     float(pick(random, 0, classes - 1))});
+    }
+  }
+  return out;
+}
+
+inline float iou_of(const Row& a, const Row& b) {
+  const float w = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
+  const float h = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
+  if (w <= 0 || h <= 0) return 0;
+  const float common = w * h;
+  return common / ((((a.x2 - a.x1) * (a.y2 - a.y1)) + (b.x2 - b.x1) * (b.y2 - b.y1)) - common);
+}
+
+/// The families of the methods of suppression, which families() ends with.
+std::span<const Family> method_families();
+
+}  // namespace keepbox::test
