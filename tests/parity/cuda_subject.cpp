@@ -33,8 +33,8 @@ struct Bench {
     constexpr int kPoison = 0xa5;
     Carver measure_device(nullptr), measure_host(nullptr);
     carve(measure_device, measure_host, from);
-    MUST(cudaMalloc(&device, measure_device.used() + 1));
-    MUST(cudaMallocHost(&host, measure_host.used() + 1));
+    MUST(cudaMalloc(reinterpret_cast<void**>(&device), measure_device.used() + 1));
+    MUST(cudaMallocHost(reinterpret_cast<void**>(&host), measure_host.used() + 1));
     MUST(cudaMemset(device, kPoison, measure_device.used()));
     std::memset(host, kPoison, measure_host.used());
     Carver on_device(device), on_host(host);
@@ -93,7 +93,7 @@ struct Bench {
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 std::span<Candidate> out, Funnel& funnel) {
   Bench bench(plan);
-  const OnDevice on_device(tensors, reinterpret_cast<uintptr_t>(tensors[0].data) % 64);
+  const OnDevice on_device(tensors);
   std::vector<const std::byte*> data;
   for (const TensorView& view : on_device.views())
     data.push_back(static_cast<const std::byte*>(view.data));
@@ -141,7 +141,7 @@ uint32_t select(const Plan& plan, std::span<const Candidate> candidates, std::sp
 }
 
 uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
-             std::span<float>) {
+             const NmsScratch&) {
   const Bench bench(plan);
   const SlowArgs args = bench.slow(candidates.size());
   bench.upload(args.ordered, candidates);
@@ -184,11 +184,12 @@ Backend cuda_subject(const std::string& name) {
   return subject;
 }
 
-OnDevice::OnDevice(std::span<const TensorView> views, size_t shift)
+OnDevice::OnDevice(std::span<const TensorView> views)
     : views_(views.begin(), views.end()) {
   for (TensorView& view : views_) {
+    const size_t shift = reinterpret_cast<uintptr_t>(view.data) % 64;
     std::byte* blob = nullptr;
-    MUST(cudaMalloc(&blob, view.bytes + shift + 1));
+    MUST(cudaMalloc(reinterpret_cast<void**>(&blob), view.bytes + shift + 1));
     MUST(cudaMemcpy(blob + shift, view.data, view.bytes, cudaMemcpyHostToDevice));
     view.data = blob + shift;
     view.space = MemorySpace::kCuda;

@@ -20,10 +20,10 @@ std::vector<std::string> cuda_subjects();
 /// decodes. "cuda staged": frames in system memory.
 Backend cuda_subject(const std::string& name);
 
-/// Tensors in CUDA memory, `shift` bytes off their alignment.
+/// Copies of tensors in CUDA memory, as far off their alignment as the originals.
 class OnDevice {
  public:
-  OnDevice(std::span<const TensorView> views, size_t shift);
+  explicit OnDevice(std::span<const TensorView> views);
   ~OnDevice();
   std::span<const TensorView> views() const { return views_; }
 

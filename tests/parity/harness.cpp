@@ -8,6 +8,8 @@
 #include <format>
 #include <functional>
 
+#include "tests/parity/cuda_subject.h"
+
 namespace keepbox::test {
 namespace {
 
@@ -141,14 +143,21 @@ bool same(const Detection& a, const Detection& b) {
 std::optional<std::string> differ_frame(const Backend& candidate, const Plan& plan,
                                         std::span<const TensorView> tensors) {
   auto want = Processor::create(plan, {find_backend("reference"), ""});
-  auto got = Processor::create(plan, {&candidate, ""});
-  if (!want || !got || !want->run(tensors) || !got->run(tensors)) return "a run failed";
+  auto got = Processor::create(plan, {&candidate, ""}, candidate.memory);
+  if (!want || !got || !want->run(tensors)) return "a run failed";
+  std::optional<OnDevice> on_device;
+  if (candidate.memory == MemorySpace::kCuda) on_device.emplace(tensors);
+  for (int repeat = 0; repeat < 2; ++repeat)  // the second one after what the first one left
+    if (const Status status = got->run(on_device ? on_device->views() : tensors); !status)
+      return status.error().message();
   for (uint32_t image = 0; image < plan.layout.images; ++image) {
     const auto a = want->detections(image), b = got->detections(image);
     const auto equal = [](const Detection& x, const Detection& y) { return same(x, y); };
     if (!std::ranges::equal(a, b, equal))
       return std::format("image {}: {} boxes, should be {}, or other ones", image, b.size(),
                          a.size());
+    if (std::memcmp(&want->funnel(image), &got->funnel(image), sizeof(Funnel)) != 0)
+      return std::format("image {}: the funnels differ", image);
   }
   return std::nullopt;
 }
@@ -175,6 +184,10 @@ std::optional<std::string> difference(Kernel kernel, const Backend& candidate,
   const Placed placed(input);
   const auto plan = make_plan(input.settings, placed.views);
   if (!plan) return "no plan: " + plan.error().message();
+  if (const Status status = candidate.supports(*plan); !status) {
+    const bool allowed = plan->contract.class_agnostic && plan->contract.per_class_limit;
+    return allowed ? std::nullopt : std::optional(status.error().message());
+  }
   if (kernel == Kernel::kFrame) return differ_frame(candidate, *plan, placed.views);
   for (uint32_t image = 0; image < plan->layout.images; ++image)
     if (auto found = differ_image(kernel, candidate, {*plan, placed.views, image})) return found;
@@ -195,7 +208,10 @@ Kept reference_nms(const Input& input) {
 double median_time(Kernel kernel, const Backend& backend, const Input& input, int repeats) {
   const Placed placed(input);
   const auto plan = make_plan(input.settings, placed.views);
-  auto processor = Processor::create(*plan, {&backend, ""});
+  auto processor = Processor::create(*plan, {&backend, ""}, backend.memory);
+  std::optional<OnDevice> on_device;
+  if (backend.memory == MemorySpace::kCuda) on_device.emplace(placed.views);
+  const auto views = on_device ? on_device->views() : std::span<const TensorView>(placed.views);
   const Image image{*plan, placed.views, 0};
   const auto unsorted = [&] {
     Funnel funnel;
@@ -216,7 +232,7 @@ double median_time(Kernel kernel, const Backend& backend, const Input& input, in
       case Kernel::kDecode: backend.decode(*plan, placed.views, 0, out, funnel); break;
       case Kernel::kSelect: backend.select(*plan, unsorted, slots, out); break;
       case Kernel::kNms: backend.nms(*plan, sorted, kept, {lanes, words}); break;
-      case Kernel::kFrame: (void)processor->run(placed.views); break;
+      case Kernel::kFrame: (void)processor->run(views); break;
     }
     const std::chrono::duration<double, std::micro> took =
         std::chrono::steady_clock::now() - start;

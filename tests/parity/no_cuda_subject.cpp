@@ -6,7 +6,7 @@ namespace keepbox::test {
 
 std::vector<std::string> cuda_subjects() { return {}; }
 Backend cuda_subject(const std::string&) { return {}; }
-OnDevice::OnDevice(std::span<const TensorView> views, size_t) : views_(views.begin(), views.end()) {}
+OnDevice::OnDevice(std::span<const TensorView> views) : views_(views.begin(), views.end()) {}
 OnDevice::~OnDevice() = default;
 
 }  // namespace keepbox::test

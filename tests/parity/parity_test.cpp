@@ -12,6 +12,7 @@
 #ifdef KEEPBOX_SIMD
 #include "kernels/simd/simd.h"
 #endif
+#include "tests/parity/cuda_subject.h"
 #include "tests/parity/harness.h"
 #include "tests/parity/second.h"
 
@@ -39,11 +40,13 @@ std::vector<std::string> candidates() {
   for (const std::string_view target : simd::targets())
     names.push_back("simd " + std::string(target));
 #endif
+  for (std::string& name : cuda_subjects()) names.push_back(std::move(name));
   return names;
 }
 
 Backend candidate(const std::string& name) {
   if (name == "second") return second_backend();
+  if (name.starts_with("cuda")) return cuda_subject(name);
   const std::string backend = name.substr(0, name.find(' '));
 #ifdef KEEPBOX_SIMD
   if (backend == "simd") {
@@ -69,7 +72,9 @@ class Parity : public testing::TestWithParam<std::tuple<std::string, Kernel, siz
 
 TEST_P(Parity, Holds) {
   const auto& [name, kernel, index] = GetParam();
-  const auto found = hunt(kernel, candidate(name), families()[index]);
+  const Backend backend = candidate(name);
+  if (kernel != Kernel::kFrame && backend.decode == nullptr) GTEST_SKIP() << "frames alone";
+  const auto found = hunt(kernel, backend, families()[index]);
   EXPECT_FALSE(found) << *found << "\nhunts: " << families()[index].hunts;
 }
 
@@ -185,7 +190,8 @@ INSTANTIATE_TEST_SUITE_P(Each, Methods, testing::Range(size_t{0}, families().siz
 
 TEST(Backends, RequiredOneIsThere) {
   if (required.empty()) GTEST_SKIP() << "--require= names none";
-  EXPECT_NE(find_backend(required), nullptr) << required;
+  const auto names = candidates();
+  EXPECT_NE(std::ranges::find(names, required), names.end()) << required << " cannot run here";
 }
 
 TEST(Lies, AreRefusedBeforeAByteIsRead) {
@@ -211,6 +217,7 @@ void bench() {
       Random random(1);
       const Input input = crowd(random, planes, planes ? 8400 : 25200);
       for (const Kernel kernel : kKernels) {
+        if (kernel != Kernel::kFrame && candidate(name).runner != nullptr) continue;
         const double ours = median_time(kernel, *find_backend("reference"), input, 21);
         const double theirs = median_time(kernel, candidate(name), input, 21);
         std::printf("%-12s %-8s %14.1f %14.1f %8.2f  (%s)\n", planes ? "84x8400" : "25200x85",
