@@ -5,6 +5,9 @@
 namespace keepbox::cuda {
 namespace {
 
+/// Their mask has half a gigabyte.
+constexpr uint32_t kMostInMask = 1u << 16;
+
 Status supports(const Plan& plan) {
   int devices = 0;
   const cudaError_t error = cudaGetDeviceCount(&devices);
@@ -17,6 +20,11 @@ Status supports(const Plan& plan) {
                 "a limit over all classes for suppression over all classes in backend cuda",
                 "nms-contract=" + std::string(plan.contract.name) + " with class-agnostic",
                 "set backend=auto");
+  if (plan.method == NmsMethod::kBitmask && plan.pre_nms_top_k > kMostInMask)
+    return fail(ErrorKind::kUnsupported,
+                "at most " + std::to_string(kMostInMask) +
+                    " candidates for nms-method=bitmask in backend cuda",
+                std::to_string(plan.pre_nms_top_k), "set pre-nms-top-k");
   return {};
 }
 

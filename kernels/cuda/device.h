@@ -124,6 +124,19 @@ struct SlowArgs {
 /// Keys that a block sorts at once.
 inline constexpr uint32_t kRun = 2048;
 
+struct SortArgs {
+  Boxes from;
+  uint32_t count = 0;
+  Boxes to;
+  uint32_t most = 0;            // of the first are written
+  uint32_t* origin = nullptr;   // where each came from, if wanted
+  uint64_t* runs = nullptr;
+  uint32_t* run_index = nullptr;
+  bool by_class = false;        // class before score
+};
+
+cudaError_t launch_sort(const SortArgs& args, cudaStream_t stream);
+
 /// Sorts candidates into `ordered`.
 cudaError_t launch_select(const DevicePlan& plan, const SlowArgs& args, cudaStream_t stream);
 

@@ -4,15 +4,15 @@
 // so the work is candidates x kept ones, whatever their number.
 #include <cooperative_groups.h>
 
-#include "kernels/cuda/source.cuh"
+#include "kernels/cuda/nms.cuh"
 
 namespace keepbox::cuda {
 namespace {
 
 namespace cg = cooperative_groups;
 
-constexpr uint32_t kThreads = 1024;
-constexpr uint32_t kWarps = kThreads / kWarp;
+constexpr uint32_t kThreads = kNmsThreads;
+constexpr uint32_t kWarps = kNmsWarps;
 constexpr uint32_t kChunk = kThreads;           // candidates that are resolved together
 constexpr uint32_t kChunkWords = kChunk / kWarp;
 constexpr uint32_t kRowsAtOnce = 8;
@@ -33,33 +33,6 @@ struct Shared {
   uint32_t sums[kWarps];
   uint32_t kept[kChunkWords], open[kChunkWords];
 };
-
-__device__ Box to_box(const float4& b) { return {b.x, b.y, b.z, b.w}; }
-
-__device__ bool same_class(const NmsContract& contract, uint64_t a, uint64_t b) {
-  return contract.class_agnostic || key_class(a) == key_class(b);
-}
-
-/// The sum of `value` over the threads before this one, and over all.
-__device__ uint32_t sum_before(uint32_t value, uint32_t (&sums)[kWarps], uint32_t& all) {
-  const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  uint32_t upto = value;
-  for (uint32_t step = 1; step < kWarp; step *= 2) {
-    const uint32_t other = __shfl_up_sync(kFull, upto, step);
-    if (lane >= step) upto += other;
-  }
-  __syncthreads();
-  if (lane == kWarp - 1) sums[warp] = upto;
-  __syncthreads();
-  uint32_t warps = sums[lane];
-  for (uint32_t step = 1; step < kWarp; step *= 2) {
-    const uint32_t other = __shfl_up_sync(kFull, warps, step);
-    if (lane >= step) warps += other;
-  }
-  all = __shfl_sync(kFull, warps, kWarp - 1);
-  const uint32_t before = __shfl_sync(kFull, warps, (warp + kWarp - 1) % kWarp);
-  return upto - value + (warp == 0 ? 0 : before);
-}
 
 /// Lists the next candidates that are alive, from word `cursor` on. Every block finds the same.
 /// @return how many; `cursor` moves on.
@@ -199,20 +172,6 @@ __device__ void sweep(const DevicePlan& plan, const SlowArgs& args, const Words&
   }
 }
 
-__device__ void write_out(const SlowArgs& args, const Boxes& from, uint32_t count) {
-  for (uint32_t word = threadIdx.x; word < count * 3; word += blockDim.x) {
-    const uint32_t r = word / 3, part = word % 3;
-    const auto* box = reinterpret_cast<const uint64_t*>(from.boxes + r);
-    args.out[word] = part == 0 ? __ldcg(from.keys + r) : __ldcg(box + part - 1);
-  }
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  args.header->state = State::kDone;
-  args.header->kept = count;
-  __threadfence_system();
-  *static_cast<volatile uint32_t*>(&args.header->sequence) = args.sequence;
-}
-
 __global__ void __launch_bounds__(kThreads, 1)
     greedy(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args) {
   __shared__ Shared shared;
@@ -243,28 +202,45 @@ __global__ void __launch_bounds__(kThreads) keep_all(const __grid_constant__ Slo
   write_out(args, args.ordered, count);
 }
 
-size_t dead_words(uint32_t count) { return (count + kWarp - 1) / kWarp; }
-
 }  // namespace
 
-size_t slow_words(NmsMethod, uint32_t count) {
-  return kChunkWords * kChunk + kWarp + dead_words(count);
+size_t slow_words(NmsMethod method, uint32_t count) {
+  switch (method) {
+    case NmsMethod::kNone: return 0;
+    case NmsMethod::kBitmask: return bitmask_words(count);
+    case NmsMethod::kSegmented: return segmented_words(count);
+    case NmsMethod::kFast: return bit_words(count);
+    default: return kChunkWords * kChunk + kWarp + bit_words(count);
+  }
 }
 
-cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t blocks,
-                       cudaStream_t stream) {
-  const uint32_t count = args.count < plan.top_k ? args.count : plan.top_k;
-  if (plan.method == NmsMethod::kNone) {
-    keep_all<<<1, kThreads, 0, stream>>>(args, count < plan.limit() ? count : plan.limit());
-    return cudaGetLastError();
-  }
+namespace {
+
+cudaError_t launch_greedy(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                          uint32_t blocks, cudaStream_t stream) {
   const cudaError_t error =
       cudaMemsetAsync(args.words + kChunkWords * kChunk, 0,
-                      (kWarp + dead_words(count)) * sizeof(uint32_t), stream);
+                      (kWarp + bit_words(count)) * sizeof(uint32_t), stream);
   if (error != cudaSuccess) return error;
   void* arguments[] = {const_cast<DevicePlan*>(&plan), const_cast<SlowArgs*>(&args)};
   return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(greedy), dim3(blocks),
                                      dim3(kThreads), arguments, 0, stream);
+}
+
+}  // namespace
+
+cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t blocks,
+                       cudaStream_t stream) {
+  const uint32_t count = args.count < plan.top_k ? args.count : plan.top_k;
+  switch (plan.method) {
+    case NmsMethod::kBitmask: return launch_bitmask(plan, args, count, stream);
+    case NmsMethod::kSegmented: return launch_segmented(plan, args, count, stream);
+    case NmsMethod::kFast: return launch_fast(plan, args, count, stream);
+    case NmsMethod::kNone:
+      keep_all<<<1, kThreads, 0, stream>>>(args, count < plan.limit() ? count : plan.limit());
+      return cudaGetLastError();
+    default: return launch_greedy(plan, args, count, blocks, stream);
+  }
 }
 
 cudaError_t nms_blocks(uint32_t* blocks) {

@@ -16,6 +16,11 @@ constexpr uint32_t kWarp = 32;
 /// As long as a frame takes: spinning sees its end some microseconds before a blocking wait does.
 constexpr std::chrono::microseconds kSpin{200};
 
+/// Does the frame kernel suppress by this method itself?
+bool in_tail(NmsMethod method) {
+  return method == NmsMethod::kGreedy || method == NmsMethod::kNone;
+}
+
 bool has_arrived(Header& header, uint32_t sequence) {
   return std::atomic_ref(header.sequence).load(std::memory_order_acquire) == sequence;
 }
@@ -49,7 +54,7 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path) {
            .headers = buffers_.headers.data(),
            .out = reinterpret_cast<uint64_t*>(buffers_.out.data()),
            .out_stride = kept_capacity_,
-           .tail_capacity = path == Path::kAny ? memory_.tail_capacity : 0};
+           .tail_capacity = path == Path::kAny && in_tail(plan.method) ? memory_.tail_capacity : 0};
   choose_grid(static_cast<uint32_t>(processors));
   data_.resize(plan.forms.size());
   funnels_.resize(plan.layout.images);

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The methods of the literature beside greedy: each marks what is dead, a bit a candidate, and what
+// is alive is collected in order.
+#include "kernels/cuda/nms.cuh"
+
+namespace keepbox::cuda {
+namespace {
+
+constexpr uint32_t kTile = 64;  // boxes whose overlaps fit in a word
+constexpr uint32_t kTileThreads = 256;
+
+/// Alive candidates in order, to the host. By one block.
+__global__ void __launch_bounds__(kNmsThreads)
+    collect(const __grid_constant__ SlowArgs args, uint32_t count, uint32_t limit) {
+  __shared__ uint32_t sums[kNmsWarps];
+  uint32_t kept = 0;
+  for (uint32_t base = 0; base < count && kept < limit; base += kNmsThreads) {
+    const uint32_t i = base + threadIdx.x;
+    const bool alive = i < count && (args.words[i / kWarp] >> i % kWarp & 1) == 0;
+    uint32_t all = 0;
+    const uint32_t at = kept + sum_before(alive ? 1 : 0, sums, all);
+    if (alive && at < limit) {
+      args.kept.keys[at] = args.ordered.keys[i];
+      args.kept.boxes[at] = args.ordered.boxes[i];
+    }
+    kept += all;
+  }
+  __syncthreads();
+  write_out(args, args.kept, min(kept, limit));
+}
+
+/// Any earlier candidate suppresses, dead or not. A warp for 32 candidates and 32 earlier ones.
+__global__ void __launch_bounds__(kTileThreads)
+    strike_once(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
+                uint32_t count) {
+  const uint32_t warps = kTileThreads / kWarp, lane = threadIdx.x % kWarp;
+  const uint32_t word = blockIdx.x, i = word * kWarp + lane;
+  bool alive = i < count;
+  const uint64_t key = alive ? args.ordered.keys[i] : 0;
+  const Box box = alive ? to_box(args.ordered.boxes[i]) : Box{};
+  for (uint32_t first = threadIdx.x / kWarp * kWarp; first <= word * kWarp; first += warps * kWarp)
+    for (uint32_t j = first; j < min(first + kWarp, count) && __any_sync(kFull, alive); ++j)
+      if (alive && j < i && same_class(plan.contract, args.ordered.keys[j], key) &&
+          overlaps(to_box(args.ordered.boxes[j]), box, plan.iou_threshold, plan.contract))
+        alive = false;
+  const uint32_t dead = __ballot_sync(kFull, i < count && !alive);
+  if (lane == 0 && dead != 0) atomicOr(args.words + word, dead);
+}
+
+__host__ __device__ constexpr uint32_t tiles_of(uint32_t count) { return (count + kTile - 1) / kTile; }
+
+/// The mask: a row a box, a word for 64 boxes, a bit where a later box overlaps it.
+__device__ unsigned long long* mask_of(const SlowArgs& args, uint32_t count) {
+  return reinterpret_cast<unsigned long long*>(args.words + (bit_words(count) + 1) / 2 * 2);
+}
+
+__global__ void __launch_bounds__(kTile)
+    mask_tile(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
+              uint32_t count) {
+  if (blockIdx.x < blockIdx.y) return;  // columns before rows
+  __shared__ uint64_t keys[kTile];
+  __shared__ float4 boxes[kTile];
+  const uint32_t column = blockIdx.x * kTile, row = blockIdx.y * kTile + threadIdx.x;
+  if (column + threadIdx.x < count) {
+    keys[threadIdx.x] = args.ordered.keys[column + threadIdx.x];
+    boxes[threadIdx.x] = args.ordered.boxes[column + threadIdx.x];
+  }
+  __syncthreads();
+  if (row >= count) return;
+  const uint64_t key = args.ordered.keys[row];
+  const Box box = to_box(args.ordered.boxes[row]);
+  unsigned long long bits = 0;
+  for (uint32_t j = 0; j < min(kTile, count - column); ++j)
+    if (column + j > row && same_class(plan.contract, key, keys[j]) &&
+        overlaps(box, to_box(boxes[j]), plan.iou_threshold, plan.contract))
+      bits |= 1ull << j;
+  mask_of(args, count)[size_t{row} * tiles_of(count) + blockIdx.x] = bits;
+}
+
+/// Of up to 64 boxes with the words of their mask among themselves, the ones that stay.
+__device__ unsigned long long resolve_tile(const unsigned long long* diagonal,
+                                           unsigned long long removed, uint32_t count) {
+  unsigned long long kept = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (removed >> i & 1) continue;
+    kept |= 1ull << i;
+    removed |= diagonal[i];
+  }
+  return kept;
+}
+
+/// From the first box on: what is not removed removes what its row says. By one block.
+__global__ void __launch_bounds__(kNmsThreads)
+    reduce_mask(const __grid_constant__ SlowArgs args, uint32_t count, uint32_t limit) {
+  extern __shared__ unsigned long long removed[];  // a word a tile
+  __shared__ unsigned long long diagonal[kTile], kept;
+  const uint32_t tiles = tiles_of(count);
+  const unsigned long long* mask = mask_of(args, count);
+  for (uint32_t t = threadIdx.x; t < tiles; t += kNmsThreads) removed[t] = 0;
+  uint32_t total = 0;
+  for (uint32_t tile = 0; tile < tiles; ++tile) {
+    const uint32_t first = tile * kTile, in_tile = min(kTile, count - first);
+    const bool full = total >= limit;  // what follows is not wanted any more
+    if (threadIdx.x < in_tile)
+      diagonal[threadIdx.x] = mask[size_t{first + threadIdx.x} * tiles + tile];
+    __syncthreads();
+    if (threadIdx.x == 0) kept = full ? 0 : resolve_tile(diagonal, removed[tile], in_tile);
+    __syncthreads();
+    const unsigned long long stay = kept;
+    total += __popcll(stay);
+    for (uint32_t t = tile + 1 + threadIdx.x; t < tiles; t += kNmsThreads)
+      for (unsigned long long rest = stay; rest != 0; rest &= rest - 1)
+        removed[t] |= mask[size_t{first + __ffsll(static_cast<long long>(rest)) - 1} * tiles + t];
+    if (threadIdx.x < 2) {
+      const uint32_t word = tile * 2 + threadIdx.x;
+      if (word < bit_words(count))
+        args.words[word] = ~static_cast<uint32_t>(stay >> threadIdx.x * kWarp);
+    }
+    __syncthreads();
+  }
+}
+
+/// Scratch of the segmented method, behind the dead bits.
+struct Segments {
+  uint32_t* start;   // of each class in the candidates by class; ~0: it has none
+  uint32_t* origin;  // where they stand in `ordered`
+
+  __device__ __host__ Segments(uint32_t* words, uint32_t count)
+      : start(words + bit_words(count)), origin(start + kMaxClasses) {}
+};
+
+__device__ uint32_t segment_of(const DevicePlan& plan, uint64_t key) {
+  return plan.contract.class_agnostic ? 0 : key_class(key);
+}
+
+__global__ void find_segments(const __grid_constant__ DevicePlan plan,
+                              const __grid_constant__ SlowArgs args, uint32_t count) {
+  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const uint32_t segment = segment_of(plan, args.candidates.keys[i]);
+  if (i == 0 || segment_of(plan, args.candidates.keys[i - 1]) != segment)
+    Segments(args.words, count).start[segment] = i;
+}
+
+/// A block thins out one class's segment: tile by tile, the mask of a tile among itself, then what
+/// stays strikes at the rest of the segment.
+__global__ void __launch_bounds__(kTileThreads)
+    thin_segment(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
+                 uint32_t count) {
+  __shared__ unsigned long long diagonal[kTile], kept;
+  const Segments segments(args.words, count);
+  const uint32_t begin = segments.start[blockIdx.x];
+  if (begin == ~0u) return;
+  const Boxes& list = args.candidates;
+  const auto in_segment = [&](uint32_t i) {
+    return i < count && segment_of(plan, list.keys[i]) == blockIdx.x;
+  };
+  const auto kill = [&](uint32_t i) {
+    atomicOr(args.words + segments.origin[i] / kWarp, 1u << segments.origin[i] % kWarp);
+  };
+  const auto is_dead = [&](uint32_t i) {
+    return (__ldcg(args.words + segments.origin[i] / kWarp) >> segments.origin[i] % kWarp & 1) != 0;
+  };
+  const auto hits = [&](uint32_t i, uint32_t j) {
+    return overlaps(to_box(list.boxes[i]), to_box(list.boxes[j]), plan.iou_threshold,
+                    plan.contract);
+  };
+  for (uint32_t first = begin; in_segment(first); first += kTile) {
+    if (threadIdx.x < kTile) diagonal[threadIdx.x] = 0;
+    __syncthreads();
+    for (uint32_t pair = threadIdx.x; pair < kTile * kTile; pair += kTileThreads) {
+      const uint32_t i = first + pair / kTile, j = first + pair % kTile;
+      if (i < j && in_segment(j) && hits(i, j)) atomicOr(&diagonal[pair / kTile], 1ull << (j - first));
+    }
+    bool gone = true;
+    if (threadIdx.x < kTile) gone = !in_segment(first + threadIdx.x) || is_dead(first + threadIdx.x);
+    const uint32_t bits = __ballot_sync(kFull, gone);
+    __shared__ uint32_t removed[kTile / kWarp];
+    if (threadIdx.x < kTile && threadIdx.x % kWarp == 0) removed[threadIdx.x / kWarp] = bits;
+    __syncthreads();
+    if (threadIdx.x == 0)
+      kept = resolve_tile(diagonal, static_cast<unsigned long long>(removed[1]) << kWarp | removed[0],
+                          kTile);
+    __syncthreads();
+    if (threadIdx.x < kTile && !gone && (kept >> threadIdx.x & 1) == 0) kill(first + threadIdx.x);
+    for (uint32_t j = first + kTile + threadIdx.x; in_segment(j); j += kTileThreads)
+      for (unsigned long long rest = kept; rest != 0; rest &= rest - 1)
+        if (hits(first + __ffsll(static_cast<long long>(rest)) - 1, j)) {
+          kill(j);
+          break;
+        }
+    __syncthreads();
+  }
+}
+
+cudaError_t clear_bits(const SlowArgs& args, uint32_t count, cudaStream_t stream) {
+  return cudaMemsetAsync(args.words, 0, bit_words(count) * sizeof(uint32_t), stream);
+}
+
+cudaError_t launch_collect(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                           cudaStream_t stream) {
+  collect<<<1, kNmsThreads, 0, stream>>>(args, count, plan.limit());
+  return cudaGetLastError();
+}
+
+}  // namespace
+
+cudaError_t launch_fast(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                        cudaStream_t stream) {
+  const cudaError_t error = clear_bits(args, count, stream);
+  if (error != cudaSuccess) return error;
+  if (count != 0)
+    strike_once<<<bit_words(count), kTileThreads, 0, stream>>>(plan, args, count);
+  return launch_collect(plan, args, count, stream);
+}
+
+size_t bitmask_words(uint32_t count) {
+  return bit_words(count) + 2 + size_t{count} * tiles_of(count) * 2;
+}
+
+cudaError_t launch_bitmask(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                           cudaStream_t stream) {
+  const uint32_t tiles = tiles_of(count);
+  if (count != 0) {
+    mask_tile<<<dim3(tiles, tiles), kTile, 0, stream>>>(plan, args, count);
+    reduce_mask<<<1, kNmsThreads, tiles * sizeof(uint64_t), stream>>>(args, count, plan.limit());
+  }
+  return launch_collect(plan, args, count, stream);
+}
+
+size_t segmented_words(uint32_t count) { return bit_words(count) + kMaxClasses + count; }
+
+cudaError_t launch_segmented(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                             cudaStream_t stream) {
+  const Segments segments(args.words, count);
+  cudaError_t error = clear_bits(args, count, stream);
+  if (error == cudaSuccess)
+    error = cudaMemsetAsync(segments.start, 0xff, kMaxClasses * sizeof(uint32_t), stream);
+  if (error == cudaSuccess)
+    error = launch_sort({.from = args.ordered,
+                         .count = count,
+                         .to = args.candidates,
+                         .most = count,
+                         .origin = segments.origin,
+                         .runs = args.runs,
+                         .run_index = args.run_index,
+                         .by_class = !plan.contract.class_agnostic},
+                        stream);
+  if (error != cudaSuccess) return error;
+  if (count != 0) {
+    find_segments<<<(count + kTileThreads - 1) / kTileThreads, kTileThreads, 0, stream>>>(
+        plan, args, count);
+    const uint32_t ids = plan.contract.class_agnostic ? 1 : plan.class_ids;
+    thin_segment<<<ids, kTileThreads, 0, stream>>>(plan, args, count);
+  }
+  return launch_collect(plan, args, count, stream);
+}
+
+}  // namespace keepbox::cuda
