@@ -20,6 +20,10 @@ Status supports(const Plan& plan) {
                 "a limit over all classes for suppression over all classes in backend cuda",
                 "nms-contract=" + std::string(plan.contract.name) + " with class-agnostic",
                 "set backend=auto");
+  for (const TensorForm& form : plan.forms)
+    if (const auto count = form.shape.count(); !count || *count / plan.layout.images > ~0u)
+      return fail(ErrorKind::kUnsupported, "tensors below 2^32 numbers in backend cuda",
+                  form.shape.to_string(), "set backend=auto");
   if (plan.method == NmsMethod::kBitmask && plan.pre_nms_top_k > kMostInMask)
     return fail(ErrorKind::kUnsupported,
                 "at most " + std::to_string(kMostInMask) +

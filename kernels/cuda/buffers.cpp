@@ -3,6 +3,7 @@
 #include "kernels/cuda/buffers.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace keepbox::cuda {
 
@@ -35,6 +36,16 @@ Scan scan_of(const Layout& layout) {
   return layout.scores.anchor_stride < layout.scores.channel_stride ? Scan::kPlanes : Scan::kRows;
 }
 
+/// The upper half of a key with that score.
+uint32_t high_of(float score) { return static_cast<uint32_t>(order_key(score, 0, 0) >> 32); }
+
+/// By which scores from 1 down to the lowest are spread over the bins of the tail.
+uint32_t bin_shift(float lowest) {
+  constexpr int kBinBits = 11;
+  const uint32_t range = lowest < 1 ? high_of(lowest) - high_of(1.0f) : 0;
+  return static_cast<uint32_t>(std::max(0, static_cast<int>(std::bit_width(range)) - kBinBits));
+}
+
 bool is_uniform(const Plan& plan) {
   return std::ranges::all_of(plan.class_threshold,
                              [&](float each) { return each == plan.lowest_threshold; }) &&
@@ -45,13 +56,9 @@ bool is_uniform(const Plan& plan) {
 
 DevicePlan device_plan(const Plan& plan, const Buffers& buffers) {
   return {.scan = scan_of(plan.layout),
-          .score_rules = plan.scores,
-          .box_rules = plan.boxes,
-          .contract = plan.contract,
           .method = plan.method,
-          .priors = buffers.priors.data(),
-          .class_threshold = buffers.class_threshold.data(),
-          .class_wanted = buffers.class_wanted.data(),
+          .plain_overlap = !plan.contract.plus_one && !plan.contract.reorder_corners &&
+                           !plan.contract.empty_overlap,
           .uniform = is_uniform(plan),
           .anchors = plan.layout.anchors,
           .classes = plan.layout.classes,
@@ -61,7 +68,15 @@ DevicePlan device_plan(const Plan& plan, const Buffers& buffers) {
           .lowest_threshold = plan.lowest_threshold,
           .iou_threshold = plan.iou_threshold,
           .max_detections = plan.max_detections,
-          .top_k = plan.pre_nms_top_k};
+          .top_k = plan.pre_nms_top_k,
+          .best_high = high_of(1.0f),
+          .bin_shift = bin_shift(plan.lowest_threshold),
+          .score_rules = plan.scores,
+          .box_rules = plan.boxes,
+          .priors = buffers.priors.data(),
+          .class_threshold = buffers.class_threshold.data(),
+          .class_wanted = buffers.class_wanted.data(),
+          .contract = plan.contract};
 }
 
 DeviceField device_field(const Field& field, std::span<const TensorView> tensors,
@@ -70,18 +85,18 @@ DeviceField device_field(const Field& field, std::span<const TensorView> tensors
   const auto index = static_cast<size_t>(field.tensor);
   const TensorView& view = tensors[index];
   const bool aligned = reinterpret_cast<uintptr_t>(data[index]) % size_of(view.type) == 0;
-  return {.data = data[index],
-          .present = true,
-          .plain = view.type == DataType::kFloat32 && aligned && view.scale == 1 &&
-                   view.zero_point == 0,
-          .type = view.type,
-          .element = static_cast<uint32_t>(size_of(view.type)),
+  const size_t element = size_of(view.type);
+  return {.data = data[index] + field.offset * element,
+          .image_stride = field.image_stride * element,
+          .anchor_stride = static_cast<uint32_t>(field.anchor_stride),
+          .channel_stride = static_cast<uint32_t>(field.channel_stride),
           .scale = view.scale,
           .zero_point = view.zero_point,
-          .offset = field.offset,
-          .anchor_stride = field.anchor_stride,
-          .channel_stride = field.channel_stride,
-          .image_stride = field.image_stride};
+          .type = view.type,
+          .element = static_cast<uint8_t>(element),
+          .present = true,
+          .plain = view.type == DataType::kFloat32 && aligned && view.scale == 1 &&
+                   view.zero_point == 0};
 }
 
 }  // namespace keepbox::cuda

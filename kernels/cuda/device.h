@@ -15,13 +15,14 @@ namespace keepbox::cuda {
 
 /// core's Field with its tensor's data.
 struct DeviceField {
-  const std::byte* data = nullptr;
+  const std::byte* data = nullptr;  // of the first channel of the first anchor
+  size_t image_stride = 0;          // bytes
+  uint32_t anchor_stride = 0, channel_stride = 0;  // elements
+  float scale = 1, zero_point = 0;
+  DataType type = DataType::kFloat32;
+  uint8_t element = 0;  // bytes
   bool present = false;
   bool plain = false;  // float32, aligned, not quantised
-  DataType type = DataType::kFloat32;
-  uint32_t element = 0;  // bytes
-  float scale = 1, zero_point = 0;
-  size_t offset = 0, anchor_stride = 0, channel_stride = 0, image_stride = 0;  // elements
 };
 
 /// How a block goes through the anchors.
@@ -31,23 +32,26 @@ enum class Scan : uint8_t {
   kReady,   // a thread an anchor: one score each
 };
 
-/// core's Plan for the device.
+/// core's Plan for the device. What every anchor wants comes first: a kernel's parameters arrive a
+/// cache line at a time.
 struct DevicePlan {
   Scan scan = Scan::kReady;
-  DeviceField box, objectness, scores, score, class_id, count;
-  ScoreRules score_rules;
-  BoxRules box_rules;
-  NmsContract contract;
   NmsMethod method = NmsMethod::kGreedy;
-  const Prior* priors = nullptr;
-  const float* class_threshold = nullptr;  // class_ids of them
-  const uint8_t* class_wanted = nullptr;
-  bool uniform = false;  // one threshold, every class wanted
+  bool plain_overlap = false;  // overlap without conventions of a contract
+  bool uniform = false;        // one threshold, every class wanted
   uint32_t anchors = 0, classes = 0, first_class = 0, end_class = 0, class_ids = 0;
   float lowest_threshold = 0;
   float iou_threshold = 0;
   uint32_t max_detections = 0;
   uint32_t top_k = 0;
+  uint32_t best_high = 0, bin_shift = 0;  // of Bins
+  ScoreRules score_rules;
+  DeviceField objectness, scores, box, score, class_id, count;
+  BoxRules box_rules;
+  const Prior* priors = nullptr;
+  const float* class_threshold = nullptr;  // class_ids of them
+  const uint8_t* class_wanted = nullptr;
+  NmsContract contract;
 
   /// Most boxes that NMS keeps of one image, where its limit is not for each class on its own.
   KB_HD uint32_t limit() const { return contract.per_class_limit ? anchors : max_detections; }
@@ -70,7 +74,9 @@ struct Header {
 
 /// Counters of an image that blocks share. The last block leaves them at 0.
 struct Control {
-  uint32_t count = 0, above_threshold = 0, not_finite = 0, ticket = 0;
+  uint32_t taken = 0;       // places in the image's list
+  uint32_t not_finite = 0;
+  uint64_t tally = 0;       // packed: see tally.cuh
 };
 
 /// Candidates of one image, or kept ones: two arrays.
@@ -94,18 +100,18 @@ struct FrameArgs {
 /// Threads of a block of the frame kernel.
 inline constexpr uint32_t kFrameThreads = 1024;
 
-/// Dynamic shared memory of a block, and what its tail can take on with it.
-struct FrameMemory {
-  size_t bytes = 0;
-  uint32_t tail_capacity = 0;
+/// What a launch of the frame kernel asks of the device.
+struct FrameShape {
+  size_t shared_bytes = 0;     // dynamic, a block
+  uint32_t tail_capacity = 0;  // candidates that a block can take on with it
 };
 
-/// As much as a device with that limit has, made known to the current device.
-cudaError_t prepare_frame(size_t limit, uint32_t class_ids, FrameMemory* memory);
+/// As much as the current device has.
+cudaError_t shape_frame(uint32_t class_ids, FrameShape* shape);
 
 /// Decodes all images, and suppresses and writes out those that a last block can take on.
 cudaError_t launch_frame(const DevicePlan& plan, const FrameArgs& args, bool plain, dim3 grid,
-                         size_t shared_bytes, cudaStream_t stream);
+                         const FrameShape& shape, cudaStream_t stream);
 
 /// Buffers of the slow path, for one image at a time.
 struct SlowArgs {

@@ -37,12 +37,10 @@ __global__ void __launch_bounds__(kTileThreads)
   const uint32_t word = blockIdx.x, i = word * kWarp + lane;
   bool alive = i < count;
   const uint64_t key = alive ? args.ordered.keys[i] : 0;
-  const Box box = alive ? to_box(args.ordered.boxes[i]) : Box{};
+  const float4 box = alive ? args.ordered.boxes[i] : float4{};
   for (uint32_t first = threadIdx.x / kWarp * kWarp; first <= word * kWarp; first += warps * kWarp)
     for (uint32_t j = first; j < min(first + kWarp, count) && __any_sync(kFull, alive); ++j)
-      if (alive && j < i && same_class(plan.contract, args.ordered.keys[j], key) &&
-          overlaps(to_box(args.ordered.boxes[j]), box, plan.iou_threshold, plan.contract))
-        alive = false;
+      if (alive && j < i && suppresses(plan, args.ordered, j, key, box)) alive = false;
   const uint32_t dead = __ballot_sync(kFull, i < count && !alive);
   if (lane == 0 && dead != 0) atomicOr(args.words + word, dead);
 }
@@ -68,11 +66,11 @@ __global__ void __launch_bounds__(kTile)
   __syncthreads();
   if (row >= count) return;
   const uint64_t key = args.ordered.keys[row];
-  const Box box = to_box(args.ordered.boxes[row]);
+  const float4 box = args.ordered.boxes[row];
   unsigned long long bits = 0;
   for (uint32_t j = 0; j < min(kTile, count - column); ++j)
     if (column + j > row && same_class(plan.contract, key, keys[j]) &&
-        overlaps(box, to_box(boxes[j]), plan.iou_threshold, plan.contract))
+        hits(plan, box, boxes[j]))
       bits |= 1ull << j;
   mask_of(args, count)[size_t{row} * tiles_of(count) + blockIdx.x] = bits;
 }
@@ -161,16 +159,13 @@ __global__ void __launch_bounds__(kTileThreads)
   const auto is_dead = [&](uint32_t i) {
     return (__ldcg(args.words + segments.origin[i] / kWarp) >> segments.origin[i] % kWarp & 1) != 0;
   };
-  const auto hits = [&](uint32_t i, uint32_t j) {
-    return overlaps(to_box(list.boxes[i]), to_box(list.boxes[j]), plan.iou_threshold,
-                    plan.contract);
-  };
+  const auto hit = [&](uint32_t i, uint32_t j) { return hits(plan, list.boxes[i], list.boxes[j]); };
   for (uint32_t first = begin; in_segment(first); first += kTile) {
     if (threadIdx.x < kTile) diagonal[threadIdx.x] = 0;
     __syncthreads();
     for (uint32_t pair = threadIdx.x; pair < kTile * kTile; pair += kTileThreads) {
       const uint32_t i = first + pair / kTile, j = first + pair % kTile;
-      if (i < j && in_segment(j) && hits(i, j)) atomicOr(&diagonal[pair / kTile], 1ull << (j - first));
+      if (i < j && in_segment(j) && hit(i, j)) atomicOr(&diagonal[pair / kTile], 1ull << (j - first));
     }
     bool gone = true;
     if (threadIdx.x < kTile) gone = !in_segment(first + threadIdx.x) || is_dead(first + threadIdx.x);
@@ -185,7 +180,7 @@ __global__ void __launch_bounds__(kTileThreads)
     if (threadIdx.x < kTile && !gone && (kept >> threadIdx.x & 1) == 0) kill(first + threadIdx.x);
     for (uint32_t j = first + kTile + threadIdx.x; in_segment(j); j += kTileThreads)
       for (unsigned long long rest = kept; rest != 0; rest &= rest - 1)
-        if (hits(first + __ffsll(static_cast<long long>(rest)) - 1, j)) {
+        if (hit(first + __ffsll(static_cast<long long>(rest)) - 1, j)) {
           kill(j);
           break;
         }

@@ -80,15 +80,13 @@ __device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args, cons
     const uint32_t j = word * kWarp + lane;
     const uint32_t place = shared.chunk[min(j, count - 1)];
     const uint64_t key = args.ordered.keys[place];
-    const Box box = to_box(args.ordered.boxes[place]);
+    const float4 box = args.ordered.boxes[place];
 #pragma unroll
     for (uint32_t r = 0; r < kRowsAtOnce; ++r) {
       const uint32_t i = first + r;
       if (i >= count) break;
       const uint32_t other = shared.chunk[i];
-      const bool hit = j < i && same_class(plan.contract, key, args.ordered.keys[other]) &&
-                       overlaps(box, to_box(args.ordered.boxes[other]), plan.iou_threshold,
-                                plan.contract);
+      const bool hit = j < i && suppresses(plan, args.ordered, other, key, box);
       const uint32_t bits = __ballot_sync(kFull, hit);
       if (lane == 0) words.mask[word * kChunk + i] = bits;
     }
@@ -162,11 +160,9 @@ __device__ void sweep(const DevicePlan& plan, const SlowArgs& args, const Words&
     bool alive = i < count && (__ldcg(words.dead + word) >> lane & 1) == 0;
     const bool was = alive;
     const uint64_t key = alive ? args.ordered.keys[i] : 0;
-    const Box box = alive ? to_box(args.ordered.boxes[i]) : Box{};
+    const float4 box = alive ? args.ordered.boxes[i] : float4{};
     for (uint32_t k = from; k < min(from + kSlice, end) && __any_sync(kFull, alive); ++k)
-      if (alive && same_class(plan.contract, __ldcg(args.kept.keys + k), key) &&
-          overlaps(to_box(__ldcg(args.kept.boxes + k)), box, plan.iou_threshold, plan.contract))
-        alive = false;
+      if (alive && suppresses(plan, args.kept, k, key, box)) alive = false;
     const uint32_t struck = __ballot_sync(kFull, was && !alive);
     if (lane == 0 && struck != 0) atomicOr(words.dead + word, struck);
   }

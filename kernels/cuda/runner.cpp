@@ -32,10 +32,6 @@ CudaRunner::~CudaRunner() {
 }
 
 Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path) {
-  int device = 0, processors = 0, shared = 0;
-  KB_TRY_CUDA(cudaGetDevice(&device));
-  KB_TRY_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
-  KB_TRY_CUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   auto stream = make_stream();
   if (!stream) return std::unexpected(stream.error());
   auto event = make_event();
@@ -46,7 +42,7 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path) {
   if (memory == MemorySpace::kSystem) KB_TRY(allocate_staging(plan));
   KB_TRY(upload_tables(plan));
   plan_ = device_plan(plan, buffers_);
-  KB_TRY_CUDA(prepare_frame(static_cast<size_t>(shared), plan_.class_ids, &memory_));
+  KB_TRY_CUDA(shape_frame(plan_.class_ids, &shape_));
   KB_TRY_CUDA(nms_blocks(&nms_blocks_));
   kept_capacity_ = plan.kept_capacity;
   args_ = {.control = buffers_.control.data(),
@@ -54,8 +50,8 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path) {
            .headers = buffers_.headers.data(),
            .out = reinterpret_cast<uint64_t*>(buffers_.out.data()),
            .out_stride = kept_capacity_,
-           .tail_capacity = path == Path::kAny && in_tail(plan.method) ? memory_.tail_capacity : 0};
-  choose_grid(static_cast<uint32_t>(processors));
+           .tail_capacity = path == Path::kAny && in_tail(plan.method) ? shape_.tail_capacity : 0};
+  KB_TRY(choose_grid());
   data_.resize(plan.forms.size());
   funnels_.resize(plan.layout.images);
   of_class_.resize(plan.contract.per_class_limit ? kMaxClasses : 0);
@@ -108,17 +104,20 @@ Status CudaRunner::upload_tables(const Plan& plan) {
 }
 
 /// One block a multiprocessor over all images, and no more than have work to do.
-void CudaRunner::choose_grid(uint32_t processors) {
+Status CudaRunner::choose_grid() {
+  int device = 0, processors = 0;
+  KB_TRY_CUDA(cudaGetDevice(&device));
+  KB_TRY_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
   const auto images = static_cast<uint32_t>(buffers_.headers.size());
-  const uint32_t share = std::max(1u, (processors + images - 1) / images);
-  uint32_t most = plan_.anchors;  // tiles of one anchor
+  uint32_t most = plan_.anchors;  // blocks that have work
   if (plan_.scan == Scan::kReady) most = (plan_.anchors + kFrameThreads - 1) / kFrameThreads;
   if (plan_.scan == Scan::kPlanes) most = (plan_.anchors + kWarp - 1) / kWarp;
-  const uint32_t tiles = std::clamp(share, 1u, std::max(1u, most));
-  grid_ = dim3(tiles, images);
+  const auto share = static_cast<uint32_t>(processors) / images;
+  grid_ = dim3(std::clamp(share, 1u, std::max(most, 1u)), images);
   // As many warps share the classes of an anchor as leave no block a second round.
-  const uint32_t spare = tiles * kFrameThreads / std::max(1u, plan_.anchors);
+  const uint32_t spare = grid_.x * kFrameThreads / std::max(1u, plan_.anchors);
   args_.slices = std::bit_floor(std::clamp(spare, 1u, kFrameThreads / kWarp));
+  return {};
 }
 
 Status CudaRunner::wait_for(const TensorView& tensor) {
@@ -172,7 +171,7 @@ Status CudaRunner::run(const Plan& plan, std::span<const TensorView> tensors) {
   for (const DeviceField* field : {&plan_.box, &plan_.objectness, &plan_.scores, &plan_.score,
                                    &plan_.class_id, &plan_.count})
     plain = plain && (field->plain || !field->present);
-  KB_TRY_CUDA(launch_frame(plan_, args_, plain, grid_, memory_.bytes, stream_.get()));
+  KB_TRY_CUDA(launch_frame(plan_, args_, plain, grid_, shape_, stream_.get()));
   KB_TRY(wait(buffers_.headers));
   for (uint32_t image = 0; image < funnels_.size(); ++image) {
     if (buffers_.headers[image].state == State::kMore) KB_TRY(run_slowly(image));

@@ -24,7 +24,7 @@ class CudaRunner final : public Runner {
   Status allocate(const Plan& plan);
   Status allocate_staging(const Plan& plan);
   Status upload_tables(const Plan& plan);
-  void choose_grid(uint32_t processors);
+  Status choose_grid();
   Status wait_for(const TensorView& tensor);
   Status stage(const TensorView& tensor, size_t index);
   Status bind(const Plan& plan, std::span<const TensorView> tensors);
@@ -42,7 +42,7 @@ class CudaRunner final : public Runner {
   Buffers buffers_;
   DevicePlan plan_;
   FrameArgs args_;
-  FrameMemory memory_;
+  FrameShape shape_;
   dim3 grid_;
   uint32_t nms_blocks_ = 0;
   uint32_t sequence_ = 0;

@@ -10,10 +10,13 @@ namespace keepbox::cuda {
 inline constexpr uint32_t kWarps = kFrameThreads / kWarp;
 
 /// Beside the stage.
-struct ScanShared {
-  float score[kFrameThreads];  // kRows: objectness of listed anchors
-  uint32_t id[kFrameThreads];  // kRows: anchors; kPlanes: classes
-  uint32_t listed;
+union ScanShared {
+  struct {  // kRows: anchors that pass by their objectness
+    float objectness[kFrameThreads];
+    uint32_t anchor[kFrameThreads];
+    uint32_t count;
+  } listed;
+  uint64_t verdict[kFrameThreads];  // kPlanes: of each thread's slice
 };
 
 template <class Load>
@@ -91,21 +94,21 @@ __device__ void scan_rows(const Source<Load>& from, Stage& stage, ScanShared& sh
   for (uint32_t base = blockIdx.x; base < anchors; base += gridDim.x * kFrameThreads) {
     uint32_t count = min(kFrameThreads, (anchors - base + gridDim.x - 1) / gridDim.x);
     if (plan.objectness.present) {
-      if (threadIdx.x == 0) shared.listed = 0;
+      if (threadIdx.x == 0) shared.listed.count = 0;
       __syncthreads();
       const uint32_t anchor = base + threadIdx.x * gridDim.x;
       const float objectness = threadIdx.x < count ? objectness_of(from, anchor) : 0;
       if (threadIdx.x < count && is_object(plan, objectness)) {
-        const uint32_t at = atomicAdd(&shared.listed, 1u);
-        shared.score[at] = objectness;
-        shared.id[at] = anchor;
+        const uint32_t at = atomicAdd(&shared.listed.count, 1u);
+        shared.listed.objectness[at] = objectness;
+        shared.listed.anchor[at] = anchor;
       }
       __syncthreads();
-      count = shared.listed;
+      count = shared.listed.count;
     }
     for (uint32_t i = warp; i < count; i += kWarps)
-      judge_row(from, stage, plan.objectness.present ? shared.id[i] : base + i * gridDim.x,
-                plan.objectness.present ? shared.score[i] : 1.0f);
+      judge_row(from, stage, plan.objectness.present ? shared.listed.anchor[i] : base + i * gridDim.x,
+                plan.objectness.present ? shared.listed.objectness[i] : 1.0f);
     stage.make_room(control, list);
   }
 }
@@ -114,16 +117,14 @@ __device__ void scan_rows(const Source<Load>& from, Stage& stage, ScanShared& sh
 __device__ inline Verdict over_slices(Verdict best, ScanShared& shared, uint32_t slices) {
   if (slices == 1) return best;
   __syncthreads();
-  shared.score[threadIdx.x] = best.score;
-  shared.id[threadIdx.x] = best.class_id;
+  const uint64_t none = ~uint64_t{0};  // the order of candidates is that of verdicts
+  uint64_t key = best.class_id == kMaxClasses ? none : order_key(best.score, 0, best.class_id);
+  shared.verdict[threadIdx.x] = key;
   __syncthreads();
   if (threadIdx.x / kWarp % slices != 0) return best;
-  for (uint32_t s = 1; s < slices; ++s) {
-    const uint32_t at = threadIdx.x + s * kWarp;
-    const Verdict other{shared.score[at], shared.id[at]};
-    if (better(other, best)) best = other;
-  }
-  return best;
+#pragma unroll 4
+  for (uint32_t s = 1; s < slices; ++s) key = min(key, shared.verdict[threadIdx.x + s * kWarp]);
+  return key == none ? Verdict{} : Verdict{key_score(key), key_class(key)};
 }
 
 template <class Load>

@@ -11,16 +11,20 @@ inline constexpr uint32_t kFull = 0xffffffffu;
 
 /// float32 that is aligned and not quantised.
 struct PlainLoad {
-  static __device__ float get(const DeviceField& field, size_t index) {
-    return __ldg(reinterpret_cast<const float*>(field.data) + index);
+  static __device__ float get(const DeviceField&, const std::byte* data, uint32_t index) {
+    return __ldg(reinterpret_cast<const float*>(data) + index);
   }
 };
 
 /// Anything else.
 struct AnyLoad {
-  static __device__ float get(const DeviceField& field, size_t index) {
-    return (load_element(field.type, field.data + index * field.element) - field.zero_point) *
+  static __device__ float get(const DeviceField& field, const std::byte* data, uint32_t index) {
+    return (element(field.type, data + size_t{index} * field.element) - field.zero_point) *
            field.scale;
+  }
+  /// All types, out of the loops.
+  static __device__ __noinline__ float element(DataType type, const std::byte* data) {
+    return load_element(type, data);
   }
 };
 
@@ -30,8 +34,8 @@ struct Source {
   uint32_t image;
 
   __device__ float get(const DeviceField& field, uint32_t anchor, uint32_t channel = 0) const {
-    return Load::get(field, field.offset + image * field.image_stride +
-                                anchor * field.anchor_stride + channel * field.channel_stride);
+    return Load::get(field, field.data + image * field.image_stride,
+                     anchor * field.anchor_stride + channel * field.channel_stride);
   }
   __device__ uint32_t anchors() const {
     return plan.count.present ? filled_rows(get(plan.count, 0), plan.anchors) : plan.anchors;
@@ -57,18 +61,35 @@ __device__ inline Verdict exchange(const Verdict& v, uint32_t lane_xor) {
   return {__shfl_xor_sync(kFull, v.score, lane_xor), __shfl_xor_sync(kFull, v.class_id, lane_xor)};
 }
 
+/// activate(), whose exponential is too much code to stand in every loop.
+__device__ __noinline__ inline float activated_score(const DevicePlan& plan, float logit) {
+  return activate(plan.score_rules, logit);
+}
+
 /// The best of the classes first, first + step, ...; NaN is never best.
 template <class Load>
 __device__ Verdict best_class(const Source<Load>& from, uint32_t anchor, float objectness,
                               uint32_t first, uint32_t step) {
   const DevicePlan& plan = from.plan;
   const bool product = plan.score_rules.rule == ScoreRule::kProduct;
+  const bool activated = product && plan.score_rules.activation != Activation::kNone;
+  const float factor = product ? objectness : 1.0f;  // times 1 changes nothing
   Verdict best;
-#pragma unroll 8
-  for (uint32_t c = plan.first_class + first; c < plan.end_class; c += step) {
-    const float raw = from.get(plan.scores, anchor, c);
-    const float value = product ? objectness * activate(plan.score_rules, raw) : raw;
+  const auto challenge = [&](float value, uint32_t c) {
     if (best.class_id != kMaxClasses ? value > best.score : value == value) best = {value, c};
+  };
+  constexpr uint32_t kAhead = 8;  // loads on their way at a time
+  for (uint32_t base = plan.first_class + first; base < plan.end_class; base += kAhead * step) {
+    float values[kAhead];
+#pragma unroll
+    for (uint32_t i = 0; i < kAhead; ++i) {
+      const uint32_t c = base + i * step;
+      values[i] = c < plan.end_class ? from.get(plan.scores, anchor, c) : NAN;
+    }
+    if (activated)
+      for (float& value : values) value = activated_score(plan, value);
+#pragma unroll
+    for (uint32_t i = 0; i < kAhead; ++i) challenge(factor * values[i], base + i * step);
   }
   return best;
 }
@@ -78,7 +99,7 @@ __device__ inline Verdict finish(const DevicePlan& plan, Verdict best, float obj
                                  float softmax) {
   const ScoreRules& rules = plan.score_rules;
   if (best.class_id == kMaxClasses || rules.rule == ScoreRule::kProduct) return best;
-  best.score = rules.activation == Activation::kSoftmax ? softmax : activate(rules, best.score);
+  best.score = rules.activation == Activation::kSoftmax ? softmax : activated_score(plan, best.score);
   if (rules.rule == ScoreRule::kArgmaxFirst) best.score = objectness * best.score;
   return best;
 }
@@ -87,7 +108,8 @@ template <class Load>
 __device__ float objectness_of(const Source<Load>& from, uint32_t anchor) {
   const DevicePlan& plan = from.plan;
   if (!plan.objectness.present) return 1.0f;
-  return activate(plan.score_rules, from.get(plan.objectness, anchor));
+  const float raw = from.get(plan.objectness, anchor);
+  return plan.score_rules.activation == Activation::kNone ? raw : activated_score(plan, raw);
 }
 
 __device__ inline bool is_object(const DevicePlan& plan, float objectness) {

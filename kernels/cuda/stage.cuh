@@ -9,10 +9,22 @@ namespace keepbox::cuda {
 
 inline constexpr uint32_t kStaged = 2 * kFrameThreads;
 
+/// All codings, out of the loops.
+__device__ __noinline__ inline Box decoded_box(const DevicePlan& plan, uint32_t anchor,
+                                               float4 raw) {
+  return decode_box(plan.box_rules, plan.priors, anchor, {raw.x, raw.y, raw.z, raw.w});
+}
+
 struct Stage {
   uint64_t keys[kStaged];
   float4 boxes[kStaged];
   uint32_t count, above_threshold, not_finite, base;
+  uint32_t flushed, all_above;  // of earlier passes, too
+
+  __device__ void begin() {
+    reset();
+    if (threadIdx.x == 0) flushed = all_above = 0;
+  }
 
   __device__ void reset() {
     if (threadIdx.x == 0) count = above_threshold = not_finite = 0;
@@ -28,7 +40,7 @@ struct Stage {
                                                      : plan.lowest_threshold;
     if (!passes(verdict.score, threshold, plan.contract)) return;
     atomicAdd(&above_threshold, 1u);
-    const Box box = decode_box(plan.box_rules, plan.priors, anchor, raw);
+    const Box box = decoded_box(plan, anchor, {raw[0], raw[1], raw[2], raw[3]});
     if (!classed || !is_finite(verdict.score) || !finite(box)) {
       atomicAdd(&not_finite, 1u);
       return;
@@ -41,10 +53,12 @@ struct Stage {
 
   /// Moves all to the image's list. All threads call it, between barriers of their own.
   __device__ void flush(Control& control, const Boxes& list) {
-    if (threadIdx.x == 0 && count != 0) base = atomicAdd(&control.count, count);
-    if (threadIdx.x == 1 && above_threshold != 0)
-      atomicAdd(&control.above_threshold, above_threshold);
-    if (threadIdx.x == 2 && not_finite != 0) atomicAdd(&control.not_finite, not_finite);
+    if (threadIdx.x == 0 && count != 0) base = atomicAdd(&control.taken, count);
+    if (threadIdx.x == kWarp && not_finite != 0) atomicAdd(&control.not_finite, not_finite);
+    if (threadIdx.x == 0) {
+      flushed += count;
+      all_above += above_threshold;
+    }
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
       list.keys[base + i] = keys[i];

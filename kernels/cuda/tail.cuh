@@ -1,204 +1,204 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The end of the frame kernel: the last block of an image suppresses its candidates alone.
 //
-// No sort comes before it. Candidates are dealt out by class, and a class is thinned out by picking
-// its best box and striking what that overlaps until none is left, which is greedy suppression in
-// the total order; classes do not wait for each other. Only what is kept is then put in order.
+// Of many candidates only the best by score are looked at, which is enough when they give as many
+// boxes as are wanted. They are dealt out by class, each class is thinned out on its own, and what is
+// kept is put in order.
 #pragma once
 
-#include "kernels/cuda/sort.cuh"
-#include "kernels/cuda/source.cuh"
+#include "kernels/cuda/bins.cuh"
+#include "kernels/cuda/thin.cuh"
 
 namespace keepbox::cuda {
 
-/// Candidates of a class that one warp takes on; the block works on larger ones together.
-inline constexpr uint32_t kWarpBoxes = 4;
-inline constexpr uint32_t kWarpBucket = kWarpBoxes * kWarp;
-/// Candidates of a class that a block takes on.
-inline constexpr uint32_t kBlockBoxes = 2;
-inline constexpr uint32_t kBlockBucket = kBlockBoxes * kFrameThreads;
-inline constexpr uint32_t kTailWarps = kFrameThreads / kWarp;
-static_assert(kTailWarps == kWarp, "a warp reads a number of each warp");
-
-/// Shared memory of the tail: arrays of `capacity`, and of classes.
+/// Shared memory of the tail: arrays of `capacity`, of bins and of classes.
 struct Tail {
-  uint64_t* keys;      // by class
-  float4* boxes;       // the same
-  uint64_t* order;     // keys of kept ones
-  uint32_t* place;     // where they stand
-  uint32_t* start;     // class_ids + 1: of each class in keys
-  uint32_t* filled;    // class_ids: classes that have candidates
+  float4* boxes;     // by class
+  uint64_t* keys;    // the same
+  uint32_t* places;  // of chosen candidates in the image's list; later kept ones by bin
+  uint32_t* kept;    // places in keys, in order
+  Bins bins;
+  uint32_t* end;     // of each class in keys
+  uint32_t* filled;  // classes that have candidates
+  uint32_t capacity;
 
-  __device__ Tail(unsigned char* memory, uint32_t capacity, uint32_t class_ids) {
+  __device__ Tail(unsigned char* memory, uint32_t capacity_, uint32_t class_ids)
+      : capacity(capacity_) {
     boxes = reinterpret_cast<float4*>(memory);
     keys = reinterpret_cast<uint64_t*>(boxes + capacity);
-    order = keys + capacity;
-    place = reinterpret_cast<uint32_t*>(order + capacity);
-    start = place + capacity;
-    filled = start + class_ids + 1;
+    places = reinterpret_cast<uint32_t*>(keys + capacity);
+    kept = places + capacity;
+    bins.counts = kept + capacity;
+    end = bins.counts + Bins::kCount;
+    filled = end + class_ids;
   }
+
+  __device__ uint32_t begin_of(uint32_t c) const { return c == 0 ? 0 : end[c - 1]; }
 };
 
 constexpr size_t tail_shared_bytes(uint32_t capacity, uint32_t class_ids) {
-  return capacity * (sizeof(float4) + 2 * sizeof(uint64_t) + sizeof(uint32_t)) +
-         (2 * size_t{class_ids} + 1) * sizeof(uint32_t);
+  return capacity * (sizeof(float4) + sizeof(uint64_t) + 2 * sizeof(uint32_t)) +
+         (Bins::kCount + 2 * size_t{class_ids}) * sizeof(uint32_t);
 }
+
+/// Candidates of a thread of the tail.
+inline constexpr uint32_t kDealtEach = 2;
+inline constexpr uint32_t kMostDealt = kDealtEach * kBlockThreads;
+/// Candidates that a tail looks through, in its capacities.
+inline constexpr uint32_t kLooks = 16;
 
 /// The tail's few shared numbers.
 struct TailShared {
-  uint64_t scan[kTailWarps];
-  uint64_t best[2][kTailWarps];
-  uint32_t best_at[2][kTailWarps];
-  uint32_t kept, next, filled, largest;
+  uint32_t sums[kBlockWarps];
+  BlockBest best;
+  uint32_t chosen, last_bin;
+  uint32_t filled, next;
+  uint32_t large;  // a class is too large for a warp
 };
 
-__device__ inline uint32_t warp_min(uint32_t value) {
-#if __CUDA_ARCH__ >= 800
-  return __reduce_min_sync(kFull, value);
-#else
-  for (uint32_t step = kWarp / 2; step > 0; step /= 2)
-    value = min(value, __shfl_xor_sync(kFull, value, step));
-  return value;
-#endif
-}
-
-__device__ inline uint64_t warp_min(uint64_t key) {
-  const auto high = static_cast<uint32_t>(key >> 32), low = static_cast<uint32_t>(key);
-  const uint32_t least = warp_min(high);
-  return static_cast<uint64_t>(least) << 32 | warp_min(high == least ? low : ~0u);
-}
-
-/// No candidate has this key: its score would be a NaN.
-inline constexpr uint64_t kNoKey = ~uint64_t{0};
-
-__device__ inline Box to_box(const float4& b) { return {b.x, b.y, b.z, b.w}; }
-
-__device__ inline void note_kept(const Tail& tail, TailShared& shared, uint64_t key, uint32_t at) {
-  const uint32_t slot = atomicAdd(&shared.kept, 1u);
-  tail.order[slot] = key;
-  tail.place[slot] = at;
-}
-
-/// One class of at most kWarpBucket candidates from `first` on, by a warp.
-__device__ inline void thin_by_warp(const DevicePlan& plan, const Tail& tail, TailShared& shared,
-                                    uint32_t first, uint32_t count) {
-  const uint32_t lane = threadIdx.x % kWarp;
-  uint64_t keys[kWarpBoxes];
-  Box boxes[kWarpBoxes];
-#pragma unroll
-  for (uint32_t i = 0; i < kWarpBoxes; ++i) {
-    const uint32_t at = i * kWarp + lane;
-    keys[i] = at < count ? tail.keys[first + at] : kNoKey;
-    if (at < count) boxes[i] = to_box(tail.boxes[first + at]);
-  }
-  const bool suppress = plan.method != NmsMethod::kNone;
-  for (uint32_t kept = 0; kept < plan.max_detections; ++kept) {
-    uint64_t mine = keys[0];
-    uint32_t at = lane;
-#pragma unroll
-    for (uint32_t i = 1; i < kWarpBoxes; ++i)
-      if (keys[i] < mine) {
-        mine = keys[i];
-        at = i * kWarp + lane;
-      }
-    const uint64_t best = warp_min(mine);
-    if (best == kNoKey) return;
-    const uint32_t owner = __ffs(__ballot_sync(kFull, mine == best)) - 1;
-    at = first + __shfl_sync(kFull, at, owner);
-    if (lane == owner) note_kept(tail, shared, best, at);
-    const Box box = to_box(tail.boxes[at]);
-#pragma unroll
-    for (uint32_t i = 0; i < kWarpBoxes; ++i)
-      if (keys[i] == best || (suppress && keys[i] != kNoKey &&
-                              overlaps(box, boxes[i], plan.iou_threshold, plan.contract)))
-        keys[i] = kNoKey;
-  }
-}
-
-/// One class of at most kBlockBucket candidates, by the block.
-__device__ inline void thin_by_block(const DevicePlan& plan, const Tail& tail, TailShared& shared,
-                                     uint32_t first, uint32_t count) {
-  const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  uint64_t keys[kBlockBoxes];
-#pragma unroll
-  for (uint32_t i = 0; i < kBlockBoxes; ++i) {
-    const uint32_t at = i * kFrameThreads + threadIdx.x;
-    keys[i] = at < count ? tail.keys[first + at] : kNoKey;
-  }
-  const bool suppress = plan.method != NmsMethod::kNone;
-  for (uint32_t kept = 0; kept < plan.max_detections; ++kept) {
-    uint64_t mine = keys[0];
-    uint32_t at = threadIdx.x;
-#pragma unroll
-    for (uint32_t i = 1; i < kBlockBoxes; ++i)
-      if (keys[i] < mine) {
-        mine = keys[i];
-        at = i * kFrameThreads + threadIdx.x;
-      }
-    const uint64_t of_warp = warp_min(mine);
-    const uint32_t turn = kept % 2;  // so that one barrier a round is enough
-    if (mine == of_warp && (mine != kNoKey || lane == 0)) {
-      shared.best[turn][warp] = of_warp;
-      shared.best_at[turn][warp] = at;
-    }
-    __syncthreads();
-    mine = shared.best[turn][lane];
-    const uint64_t best = warp_min(mine);
-    if (best == kNoKey) break;
-    const uint32_t owner = __ffs(__ballot_sync(kFull, mine == best)) - 1;
-    at = first + shared.best_at[turn][owner];
-    if (threadIdx.x == 0) note_kept(tail, shared, best, at);
-    const Box box = to_box(tail.boxes[at]);
-#pragma unroll
-    for (uint32_t i = 0; i < kBlockBoxes; ++i) {
-      if (keys[i] == kNoKey) continue;
-      const Box other = to_box(tail.boxes[first + i * kFrameThreads + threadIdx.x]);
-      if (keys[i] == best || (suppress && overlaps(box, other, plan.iou_threshold, plan.contract)))
-        keys[i] = kNoKey;
-    }
+/// Lists the places of the best candidates, in whole bins. @return how many, at most capacity and
+/// top_k; 0: the first bin is too full.
+__device__ inline uint32_t choose(const DevicePlan& plan, const Tail& tail, TailShared& shared,
+                                  const uint64_t* keys, uint32_t count) {
+  const uint32_t room = min(tail.capacity, plan.top_k);
+  tail.bins.clear();
+  if (threadIdx.x == 0) shared.chosen = shared.last_bin = 0;
+  __syncthreads();
+  for (uint32_t i = threadIdx.x; i < count; i += kBlockThreads)
+    atomicAdd(&tail.bins.counts[Bins::of(plan, __ldcg(keys + i))], 1u);
+  tail.bins.accumulate(shared.sums);
+  // The first bin that no longer fits, if its predecessors do.
+  for (uint32_t b = threadIdx.x; b < Bins::kCount; b += kBlockThreads) {
+    const uint32_t next = b + 1 < Bins::kCount ? tail.bins.counts[b + 1] : count;
+    if (tail.bins.counts[b] <= room && next > room) shared.last_bin = b;
   }
   __syncthreads();
+  for (uint32_t i = threadIdx.x; i < count; i += kBlockThreads) {
+    if (Bins::of(plan, __ldcg(keys + i)) >= shared.last_bin) continue;
+    tail.places[atomicAdd(&shared.chosen, 1u)] = i;
+  }
+  __syncthreads();
+  return shared.chosen;
 }
 
 /// Turns counts of classes into starts, and lists the classes that have any.
-/// @return the largest count.
-__device__ inline uint32_t start_classes(const Tail& tail, TailShared& shared, uint32_t ids) {
-  const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const uint32_t each = (ids + kFrameThreads - 1) / kFrameThreads, first = threadIdx.x * each;
-  uint64_t sum = 0;  // candidates in the lower half, classes in the upper
+__device__ inline void start_classes(const Tail& tail, TailShared& shared, uint32_t ids) {
+  constexpr uint32_t kClass = 1u << 16;  // candidates in the lower half, classes in the upper
+  const uint32_t each = (ids + kBlockThreads - 1) / kBlockThreads, first = threadIdx.x * each;
+  uint32_t sum = 0, all = 0;
   for (uint32_t c = first; c < min(first + each, ids); ++c) {
-    const uint32_t count = tail.start[c];
-    if (count == 0) continue;
-    sum += uint64_t{1} << 32 | count;
-    atomicMax(&shared.largest, count);
+    const uint32_t count = tail.end[c];
+    sum += count != 0 ? kClass + count : 0;
+    if (count > kWarpBucket) shared.large = 1;
   }
-  uint64_t before = sum;
-  for (uint32_t step = 1; step < kWarp; step *= 2) {
-    const uint64_t other = __shfl_up_sync(kFull, before, step);
-    if (lane >= step) before += other;
-  }
-  if (lane == kWarp - 1) shared.scan[warp] = before;
-  __syncthreads();
-  uint64_t total = shared.scan[lane];
-  for (uint32_t step = 1; step < kWarp; step *= 2) {
-    const uint64_t other = __shfl_up_sync(kFull, total, step);
-    if (lane >= step) total += other;
-  }
-  const uint64_t warps_before = __shfl_sync(kFull, total, (warp + kWarp - 1) % kWarp);
-  before += (warp == 0 ? 0 : warps_before) - sum;
+  uint32_t before = sum_before(sum, shared.sums, all);
   for (uint32_t c = first; c < min(first + each, ids); ++c) {
-    const uint32_t count = tail.start[c];
-    tail.start[c] = static_cast<uint32_t>(before);
+    const uint32_t count = tail.end[c];
+    tail.end[c] = before % kClass;
     if (count == 0) continue;
-    tail.filled[before >> 32] = c;
-    before += uint64_t{1} << 32 | count;
+    tail.filled[before / kClass] = c;
+    before += kClass + count;
   }
-  if (threadIdx.x == kFrameThreads - 1) {
-    tail.start[ids] = static_cast<uint32_t>(before);
-    shared.filled = static_cast<uint32_t>(before >> 32);
+  if (threadIdx.x == 0) shared.filled = all / kClass;
+  __syncthreads();
+}
+
+/// Copies `count` candidates of the list, or those of tail.places, to the tail by class.
+__device__ inline void deal(const DevicePlan& plan, const Tail& tail, TailShared& shared,
+                            const Boxes& list, uint32_t count, bool chosen) {
+  const uint32_t ids = plan.contract.class_agnostic ? 1 : plan.class_ids;
+  uint64_t keys[kDealtEach];
+  float4 boxes[kDealtEach];
+#pragma unroll
+  for (uint32_t i = 0; i < kDealtEach; ++i) {
+    const uint32_t at = i * kBlockThreads + threadIdx.x;
+    if (at >= count) continue;
+    const uint32_t place = chosen ? tail.places[at] : at;
+    keys[i] = __ldcg(list.keys + place);
+    boxes[i] = __ldcg(list.boxes + place);
+  }
+  for (uint32_t c = threadIdx.x; c < ids; c += kBlockThreads) tail.end[c] = 0;
+  if (threadIdx.x == 0) shared.next = shared.large = 0;
+  tail.bins.clear();
+  __syncthreads();
+  const auto counter = [&](uint64_t key) {
+    return tail.end + (plan.contract.class_agnostic ? 0 : key_class(key));
+  };
+#pragma unroll
+  for (uint32_t i = 0; i < kDealtEach; ++i)
+    if (i * kBlockThreads + threadIdx.x < count) atomicAdd(counter(keys[i]), 1u);
+  __syncthreads();
+  start_classes(tail, shared, ids);
+#pragma unroll
+  for (uint32_t i = 0; i < kDealtEach; ++i) {
+    if (i * kBlockThreads + threadIdx.x >= count) continue;
+    const uint32_t to = atomicAdd(counter(keys[i]), 1u);  // which leaves the class's end
+    tail.keys[to] = keys[i];
+    tail.boxes[to] = boxes[i];
   }
   __syncthreads();
-  return shared.largest;
+}
+
+/// Classes that are too large for a warp one after the other, then the rest side by side, the larger
+/// ones first.
+template <bool kPlain>
+__device__ void thin(const DevicePlan& plan, const Tail& tail, TailShared& shared) {
+  const Dealt dealt{tail.keys, tail.boxes};
+  const uint32_t filled = shared.filled;
+  const auto first_of = [&](uint32_t i) { return tail.begin_of(tail.filled[i]); };
+  const auto count_of = [&](uint32_t i) { return tail.end[tail.filled[i]] - first_of(i); };
+  if (shared.large != 0)
+    for (uint32_t i = 0; i < filled; ++i)
+      if (count_of(i) > kWarpBucket)
+        thin_by_block<kPlain>(plan, dealt, shared.best, first_of(i), count_of(i));
+  for (uint32_t i = threadIdx.x / kWarp; i < filled; i += kBlockWarps) {
+    const uint32_t count = count_of(i);
+    if (count <= kWarp || count > kWarpBucket) continue;
+    if (count <= 2 * kWarp) thin_by_warp<kPlain, 2>(plan, dealt, first_of(i), count);
+    else thin_by_warp<kPlain, 4>(plan, dealt, first_of(i), count);
+  }
+  uint32_t next = 0;
+  const auto take = [&] {  // ahead of its use, for it takes long
+    if (threadIdx.x % kWarp == 0) next = kBlockWarps + atomicAdd(&shared.next, 1u);
+  };
+  for (uint32_t i = threadIdx.x / kWarp; i < filled; i = __shfl_sync(kFull, next, 0)) {
+    take();
+    if (count_of(i) <= kWarp) thin_by_warp<kPlain, 1>(plan, dealt, first_of(i), count_of(i));
+  }
+  __syncthreads();
+}
+
+/// Leaves the places of kept ones among `dealt` candidates in tail.kept, in order.
+/// @return how many.
+__device__ inline uint32_t put_in_order(const DevicePlan& plan, const Tail& tail,
+                                        TailShared& shared, uint32_t dealt) {
+  uint32_t* counts = tail.bins.counts;  // clear since deal()
+  uint32_t bins[kDealtEach];
+#pragma unroll
+  for (uint32_t i = 0; i < kDealtEach; ++i) {
+    const uint32_t at = i * kBlockThreads + threadIdx.x;
+    const uint64_t key = at < dealt ? tail.keys[at] : kNoKey;
+    bins[i] = key == kNoKey ? Bins::kCount : Bins::of(plan, key);
+    if (key != kNoKey) atomicAdd(&counts[bins[i]], 1u);
+  }
+  const uint32_t kept = tail.bins.accumulate(shared.sums);
+#pragma unroll
+  for (uint32_t i = 0; i < kDealtEach; ++i)
+    if (bins[i] != Bins::kCount)
+      tail.places[atomicAdd(&counts[bins[i]], 1u)] = i * kBlockThreads + threadIdx.x;
+  __syncthreads();
+#pragma unroll
+  for (uint32_t i = 0; i < kDealtEach; ++i) {
+    if (bins[i] == Bins::kCount) continue;
+    const uint32_t place = i * kBlockThreads + threadIdx.x;
+    const uint32_t first = bins[i] == 0 ? 0 : counts[bins[i] - 1];  // each bin's end by now
+    uint32_t rank = first;
+    for (uint32_t j = first; j < counts[bins[i]]; ++j)
+      rank += tail.keys[tail.places[j]] < tail.keys[place] ? 1 : 0;
+    tail.kept[rank] = place;
+  }
+  __syncthreads();
+  return kept;
 }
 
 }  // namespace keepbox::cuda

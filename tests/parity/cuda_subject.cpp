@@ -109,13 +109,13 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
   bind(bench.plan.score, layout.score);
   bind(bench.plan.class_id, layout.class_id);
   bind(bench.plan.count, layout.count);
-  FrameMemory memory;
-  MUST(prepare_frame(64 << 10, bench.plan.class_ids, &memory));
+  FrameShape shape;
+  MUST(shape_frame(bench.plan.class_ids, &shape));
   const FrameArgs args{.control = bench.buffers.control.data(),
                        .candidates = {bench.buffers.keys.data(), bench.buffers.boxes.data()},
                        .headers = bench.buffers.headers.data(),
                        .slices = 4};
-  MUST(launch_frame(bench.plan, args, plain, dim3(3, layout.images), memory.bytes, nullptr));
+  MUST(launch_frame(bench.plan, args, plain, dim3(3, layout.images), shape, nullptr));
   MUST(cudaDeviceSynchronize());
   const Header& header = bench.buffers.headers[image];
   funnel = {.anchors = header.anchors,

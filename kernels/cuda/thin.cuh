@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Greedy suppression without a sort: the best box of a class is kept and strikes out what it
+// overlaps, until none is left.
+#pragma once
+
+#include "kernels/cuda/block.cuh"
+#include "kernels/cuda/overlap.cuh"
+
+namespace keepbox::cuda {
+
+/// No candidate has this key: its score would be a NaN.
+inline constexpr uint64_t kNoKey = ~uint64_t{0};
+
+/// Candidates of a class that one warp takes on; the block works on larger ones together.
+inline constexpr uint32_t kWarpBucket = 4 * kWarp;
+
+/// Candidates by class. Of those that are not kept, thinning out leaves kNoKey instead of the key.
+struct Dealt {
+  uint64_t* keys;
+  float4* boxes;
+};
+
+/// What the block's threads tell each other in thin_by_block().
+struct BlockBest {
+  uint64_t key[2][kBlockWarps];
+  uint32_t at[2][kBlockWarps];
+};
+
+__device__ inline uint32_t warp_min(uint32_t value) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_min_sync(kFull, value);
+#else
+  for (uint32_t step = kWarp / 2; step > 0; step /= 2)
+    value = min(value, __shfl_xor_sync(kFull, value, step));
+  return value;
+#endif
+}
+
+/// The lane with the least key; kWarp when all are kNoKey.
+__device__ inline uint32_t least_lane(uint64_t key) {
+  const auto high = static_cast<uint32_t>(key >> 32), low = static_cast<uint32_t>(key);
+  const uint32_t least = warp_min(high);
+  if (least == static_cast<uint32_t>(kNoKey >> 32)) return kWarp;
+  uint32_t lanes = __ballot_sync(kFull, high == least);
+  if ((lanes & (lanes - 1)) != 0) {  // equal scores
+    const uint32_t least_low = warp_min(high == least ? low : ~0u);
+    lanes = __ballot_sync(kFull, high == least && low == least_low);
+  }
+  return __ffs(lanes) - 1;
+}
+
+/// More than any overlap, for the method that suppresses nothing.
+__device__ inline float threshold_of(const DevicePlan& plan) {
+  return plan.method == NmsMethod::kNone ? INFINITY : plan.iou_threshold;
+}
+
+/// One class of at most 32 kEach candidates from `first` on, by a warp that holds them in registers.
+template <bool kPlain, uint32_t kEach>
+__device__ void thin_by_warp(const DevicePlan& plan, const Dealt& dealt, uint32_t first,
+                             uint32_t count) {
+  const uint32_t lane = threadIdx.x % kWarp;
+  uint64_t keys[kEach];
+  float4 boxes[kEach];
+#pragma unroll
+  for (uint32_t i = 0; i < kEach; ++i) {
+    const uint32_t at = first + min(i * kWarp + lane, count - 1);
+    keys[i] = i * kWarp + lane < count ? dealt.keys[at] : kNoKey;
+    boxes[i] = dealt.boxes[at];
+  }
+  const float threshold = threshold_of(plan);
+  uint32_t kept = 0;  // a bit for each of this lane's
+  for (uint32_t left = plan.max_detections; left > 0; --left) {
+    uint64_t mine = keys[0];
+    uint32_t slot = 0;
+#pragma unroll
+    for (uint32_t i = 1; i < kEach; ++i) {
+      slot = keys[i] < mine ? i : slot;
+      mine = min(keys[i], mine);
+    }
+    const uint32_t owner = least_lane(mine);
+    if (owner == kWarp) break;
+    if (kEach > 1) slot = __shfl_sync(kFull, slot, owner);
+    const float4 best = dealt.boxes[first + slot * kWarp + owner];
+    const uint32_t own = lane == owner ? 1u << slot : 0;
+    kept |= own;
+#pragma unroll
+    for (uint32_t i = 0; i < kEach; ++i)
+      keys[i] = hits<kPlain>(plan, threshold, best, boxes[i]) | (own >> i & 1) ? kNoKey : keys[i];
+  }
+#pragma unroll
+  for (uint32_t i = 0; i < kEach; ++i)
+    if (i * kWarp + lane < count && (kept >> i & 1) == 0)
+      dealt.keys[first + i * kWarp + lane] = kNoKey;
+}
+
+/// One class of at most two candidates a thread, by the block.
+template <bool kPlain>
+__device__ void thin_by_block(const DevicePlan& plan, const Dealt& dealt, BlockBest& shared,
+                              uint32_t first, uint32_t count) {
+  constexpr uint32_t kEach = 2;
+  const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  uint64_t keys[kEach];
+  float4 boxes[kEach];
+#pragma unroll
+  for (uint32_t i = 0; i < kEach; ++i) {
+    const uint32_t at = i * kBlockThreads + threadIdx.x;
+    keys[i] = at < count ? dealt.keys[first + at] : kNoKey;
+    boxes[i] = dealt.boxes[first + min(at, count - 1)];
+  }
+  const float threshold = threshold_of(plan);
+  uint32_t kept = 0;
+  for (uint32_t left = plan.max_detections; left > 0; --left) {
+    const uint32_t second = keys[1] < keys[0] ? 1 : 0;
+    const uint64_t mine = min(keys[0], keys[1]);
+    const uint32_t turn = left % 2;  // so that one barrier a round is enough
+    if (lane == least_lane(mine) % kWarp) {
+      shared.key[turn][warp] = mine;
+      shared.at[turn][warp] = second * kBlockThreads + threadIdx.x;
+    }
+    __syncthreads();
+    const uint32_t owner = least_lane(shared.key[turn][lane]);
+    if (owner == kWarp) break;
+    const uint32_t at = shared.at[turn][owner];
+    const float4 best = dealt.boxes[first + at];
+#pragma unroll
+    for (uint32_t i = 0; i < kEach; ++i) {
+      const bool own = at == i * kBlockThreads + threadIdx.x;
+      kept |= own ? 1u << i : 0;
+      keys[i] = hits<kPlain>(plan, threshold, best, boxes[i]) | own ? kNoKey : keys[i];
+    }
+  }
+  __syncthreads();
+#pragma unroll
+  for (uint32_t i = 0; i < kEach; ++i) {
+    const uint32_t at = i * kBlockThreads + threadIdx.x;
+    if (at < count && (kept >> i & 1) == 0) dealt.keys[first + at] = kNoKey;
+  }
+}
+
+}  // namespace keepbox::cuda
