@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "core/reference/reference.h"
 #ifdef KEEPBOX_CUDA
@@ -45,6 +46,11 @@ Status usable(const Backend& backend, const Plan& plan, MemorySpace memory) {
   return backend.supports(plan);
 }
 
+Status usable_by_name(const Backend& backend, const Plan& plan, MemorySpace memory) {
+  const bool copies = backend.runner != nullptr && memory == MemorySpace::kSystem;
+  return usable(backend, plan, copies ? backend.memory : memory);
+}
+
 }  // namespace
 
 std::span<const Backend> backends() { return kBackends; }
@@ -64,27 +70,29 @@ Selection chosen(const Backend& backend, std::string reason) {
 
 }  // namespace
 
+std::string_view wanted_backend(std::string_view name) {
+  const char* forced = std::getenv("KEEPBOX_BACKEND");
+  return name == "auto" && forced != nullptr && *forced != '\0' ? forced : name;
+}
+
 Result<Selection> select_backend(std::string_view name, const Plan& plan, MemorySpace memory) {
-  std::string reason = "set by backend=";
-  if (const char* forced = std::getenv("KEEPBOX_BACKEND"); name == "auto" && forced && *forced) {
-    name = forced;
-    reason = "set by KEEPBOX_BACKEND";
-  }
-  if (name != "auto") {
-    const Backend* backend = find_backend(name);
+  const std::string_view wanted = wanted_backend(name);
+  if (wanted != "auto") {
+    const Backend* backend = find_backend(wanted);
     if (backend == nullptr)
-      return fail(ErrorKind::kInvalid, "a backend (" + names() + ")", std::string(name));
-    KB_TRY(usable(*backend, plan, memory));
-    return chosen(*backend, std::move(reason));
+      return fail(ErrorKind::kInvalid, "a backend (" + names() + ")", std::string(wanted));
+    KB_TRY(usable_by_name(*backend, plan, memory));
+    return chosen(*backend, name == "auto" ? "set by KEEPBOX_BACKEND" : "set by backend=");
   }
-  Status why;
+  std::optional<Error> why;  // of the backend that came closest
   for (const Backend& backend : backends()) {
-    why = usable(backend, plan, memory);
-    if (why)
+    const Status status = usable(backend, plan, memory);
+    if (status)
       return chosen(backend, "first that runs this plan on tensors in " +
                                  std::string(memory_name(memory)));
+    if (!why || backend.memory == memory) why = status.error();
   }
-  return std::unexpected(why.error());
+  return std::unexpected(*why);
 }
 
 }  // namespace keepbox

@@ -85,8 +85,11 @@ struct Selection {
   std::string reason;  // why this one, for stats and the log
 };
 
-/// The named backend, or for "auto" the first that runs the plan in the tensors' memory.
-/// The environment variable KEEPBOX_BACKEND replaces "auto".
+/// The name that counts: the environment variable KEEPBOX_BACKEND replaces "auto".
+std::string_view wanted_backend(std::string_view name);
+
+/// The wanted backend, or for "auto" the first that runs the plan in the tensors' memory. One that
+/// is named also takes tensors that its runner has to copy.
 Result<Selection> select_backend(std::string_view name, const Plan& plan, MemorySpace memory);
 
 }  // namespace keepbox
