@@ -13,13 +13,13 @@ namespace keepbox {
 namespace {
 
 using Member = std::variant<std::string DecodeProps::*, gfloat DecodeProps::*, guint DecodeProps::*,
-                            int DecodeProps::*>;  // int: gboolean or the value of an enum
+                            bool DecodeProps::*, int DecodeProps::*>;
 
 struct Property {
   const char* name;
   const char* blurb;
   Member member;
-  GType (*enum_type)() = nullptr;  // nullptr with an int member: a boolean
+  GType (*enum_type)() = nullptr;  // nullptr with an int member: an index, or -1
   gfloat lowest = 0, highest = 1;
   bool controllable = false;
 };
@@ -85,6 +85,10 @@ const Property kProperties[] = {
     {"backend",
      "Code that does the work; KEEPBOX_BACKEND in the environment replaces auto.",
      &DecodeProps::backend, backend_type},
+    {"cuda-device-id",
+     "GPU that tensors in system memory are decoded on with backend=cuda; -1 takes the one that the "
+     "pipeline uses already. Tensors in CUDA memory are decoded where they are.",
+     &DecodeProps::cuda_device_id},
     {"on-mismatch",
      "What happens when a frame's tensors are missing or do not fit: the stream stops, or the frame "
      "goes on without boxes.",
@@ -119,10 +123,12 @@ GParamSpec* make_spec(const Property& p) {
           return g_param_spec_uint(p.name, p.name, p.blurb, 0,
                                    is_pixels(p.name) ? kMostPixels : kMaxAnchors,
                                    defaults.*member, flags);
+        else if constexpr (std::is_same_v<T, bool>)
+          return g_param_spec_boolean(p.name, p.name, p.blurb, defaults.*member, flags);
         else if (p.enum_type != nullptr)
           return g_param_spec_enum(p.name, p.name, p.blurb, p.enum_type(), defaults.*member, flags);
         else
-          return g_param_spec_boolean(p.name, p.name, p.blurb, defaults.*member, flags);
+          return g_param_spec_int(p.name, p.name, p.blurb, -1, G_MAXINT, defaults.*member, flags);
       },
       p.member);
 }
@@ -156,9 +162,10 @@ bool set_decode_property(DecodeProps& props, guint id, const GValue* value) {
           props.*member = g_value_get_float(value);
         } else if constexpr (std::is_same_v<T, guint>) {
           props.*member = g_value_get_uint(value);
+        } else if constexpr (std::is_same_v<T, bool>) {
+          props.*member = g_value_get_boolean(value) != FALSE;
         } else {
-          props.*member = p.enum_type != nullptr ? g_value_get_enum(value)
-                                                 : g_value_get_boolean(value);
+          props.*member = p.enum_type != nullptr ? g_value_get_enum(value) : g_value_get_int(value);
         }
       },
       p.member);
@@ -177,10 +184,12 @@ bool get_decode_property(const DecodeProps& props, guint id, GValue* value) {
           g_value_set_float(value, props.*member);
         else if constexpr (std::is_same_v<T, guint>)
           g_value_set_uint(value, props.*member);
+        else if constexpr (std::is_same_v<T, bool>)
+          g_value_set_boolean(value, props.*member);
         else if (p.enum_type != nullptr)
           g_value_set_enum(value, props.*member);
         else
-          g_value_set_boolean(value, props.*member);
+          g_value_set_int(value, props.*member);
       },
       p.member);
   return true;
@@ -194,7 +203,7 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
                .max_detections = props.max_detections,
                .pre_nms_top_k = props.pre_nms_top_k,
                .contract = nick_of(contract_type(), props.nms_contract),
-               .class_agnostic = props.class_agnostic != FALSE,
+               .class_agnostic = props.class_agnostic,
                .method = static_cast<NmsMethod>(props.nms_method),
                .units = static_cast<Units>(props.box_units),
                .resize = static_cast<ResizeMode>(props.resize_mode),

@@ -20,7 +20,7 @@ struct DecodeProps {
   gfloat iou_threshold = Settings{}.iou_threshold;
   guint max_detections = Settings{}.max_detections;
   guint pre_nms_top_k = Settings{}.pre_nms_top_k;
-  gboolean class_agnostic = FALSE;
+  bool class_agnostic = false;
   int nms_contract = 0;
   int nms_method = 0;
   std::string label_file;
@@ -33,9 +33,10 @@ struct DecodeProps {
   guint model_width = 0, model_height = 0;
   guint source_width = 0, source_height = 0;
   int backend = 0;
+  int cuda_device_id = -1;
   int on_mismatch = 0;
-  gboolean roi_meta = FALSE;
-  gboolean class_meta = FALSE;
+  bool roi_meta = false;
+  bool class_meta = false;
 };
 
 /// Installs the properties with ids 1, 2, ... and returns the first free id.

@@ -10,20 +10,24 @@
 
 namespace keepbox {
 
+/// How a frame's tensors came to the code that decoded them.
+enum class Route { kHost, kZeroCopy, kUploaded, kDownloaded };
+
 /// Counts since the start, and the funnel of the last frame. Plain data, guarded by its owner.
 class DecodeStats {
  public:
-  /// Notes what decodes from now on; true when something else was recognised than before.
-  bool set_processor(const Processor& processor);
+  /// Notes what decodes from now on.
+  void set_processor(const Processor& processor);
 
   /// Counts a frame. @param funnel of its candidates, nullptr when its tensors did not fit.
-  void add(const Funnel* funnel, size_t boxes, GstClockTime time);
+  void add(const Funnel* funnel, Route route, size_t boxes, GstClockTime time);
 
   /// The structure "boxdecode-stats". Transfer full.
   GstStructure* structure() const;
 
  private:
   guint64 frames_ = 0, mismatches_ = 0, boxes_ = 0;
+  guint64 zero_copy_ = 0, uploaded_ = 0, downloaded_ = 0;
   GstClockTime time_ = 0, last_time_ = 0;
   Funnel last_;
   std::string detector_, backend_, backend_reason_, recognised_;

@@ -55,6 +55,35 @@ void copy_tensors(GstBuffer* copy, GstBuffer* original) {
   }
 }
 
+/// Calls for each tensor of a buffer that core knows, until one fails.
+template <class Function>
+Status each_tensor(GstBuffer* buffer, Function function) {
+  gpointer state = nullptr;
+  while (GstMeta* meta =
+             gst_buffer_iterate_meta_filtered(buffer, &state, gst_tensor_meta_api_get_type())) {
+    auto* tensors = reinterpret_cast<GstTensorMeta*>(meta);
+    for (size_t i = 0; i < tensors->num_tensors; ++i) {
+      const GstTensor* tensor = gst_tensor_meta_get(tensors, i);
+      if (tensor != nullptr && is_readable(*tensor)) KB_TRY(function(*tensor));
+    }
+  }
+  return {};
+}
+
+/// The context that all tensors lie in, or none: backends take a frame from one memory.
+CudaContext common_context(GstBuffer* buffer) {
+  CudaContext common;
+  bool first = true, same = true;
+  (void)each_tensor(buffer, [&](const GstTensor& tensor) -> Status {
+    CudaContext context = CudaContext::of(tensor.data);
+    if (first) common = std::move(context);
+    else same = same && common == context;
+    first = false;
+    return {};
+  });
+  return same ? common : CudaContext();
+}
+
 /// "group=(/uniquelist){tensor,...}" for a family with ids, by its first id.
 std::string group_of(const DetectorSpec& spec, size_t alternative) {
   std::string tensors, group;
@@ -72,37 +101,47 @@ std::string group_of(const DetectorSpec& spec, size_t alternative) {
 
 }  // namespace
 
-FrameTensors::~FrameTensors() {
+void FrameTensors::unmap() {
   for (size_t i = 0; i < count_; ++i) gst_buffer_unmap(mappings_[i].buffer, &mappings_[i].info);
+  count_ = 0;
+  context_ = {};
+  downloaded_ = false;
+}
+
+bool FrameTensors::map_data(GstBuffer* data, GstMapInfo* info, TensorView& view) {
+  if (data == nullptr) return false;
+  if (context_) return map_cuda(data, info, view);
+  downloaded_ = downloaded_ || CudaContext::of(data);
+  await_producer(data);
+  return gst_buffer_map(data, info, GST_MAP_READ);
 }
 
 Status FrameTensors::map_one(const GstTensor& tensor) {
-  if (!is_readable(tensor)) return {};
-  TensorView view{.type = *to_data_type(tensor.data_type), .shape = Shape(std::span(tensor.dims, tensor.num_dims))};
+  TensorView view{.type = *to_data_type(tensor.data_type),
+                  .shape = Shape(std::span(tensor.dims, tensor.num_dims))};
   if (tensor.id != 0) view.id = g_quark_to_string(tensor.id);
   if (count_ == kMost)
     return fail(ErrorKind::kUnsupported, "at most " + std::to_string(kMost) + " tensors a frame",
                 "more", "name those that matter by tensor-ids at the inference element");
   Mapping& mapping = mappings_[count_];
   mapping.buffer = tensor.data;
-  if (tensor.data == nullptr || !gst_buffer_map(tensor.data, &mapping.info, GST_MAP_READ))
+  if (!map_data(tensor.data, &mapping.info, view)) {
+    if (CudaContext::of(tensor.data))
+      return fail(ErrorKind::kNoResource, "data of tensor " + view.to_string(),
+                  "CUDA memory that cannot be read", "see nvidia-smi and the log of cudaallocator");
     return fail(ErrorKind::kTruncated, "data of tensor " + view.to_string(),
                 "none that can be mapped", "the producer attached no readable buffer");
+  }
   view.data = mapping.info.data;
   view.bytes = mapping.info.size;
   views_[count_++] = view;
   return {};
 }
 
-Status FrameTensors::map(GstBuffer* buffer) {
-  gpointer state = nullptr;
-  while (GstMeta* meta =
-             gst_buffer_iterate_meta_filtered(buffer, &state, gst_tensor_meta_api_get_type())) {
-    auto* tensors = reinterpret_cast<GstTensorMeta*>(meta);
-    for (size_t i = 0; i < tensors->num_tensors; ++i)
-      if (const GstTensor* tensor = gst_tensor_meta_get(tensors, i)) KB_TRY(map_one(*tensor));
-  }
-  return {};
+Status FrameTensors::map(GstBuffer* buffer, MemorySpace preferred) {
+  unmap();
+  if (preferred == MemorySpace::kCuda) context_ = common_context(buffer);
+  return each_tensor(buffer, [this](const GstTensor& tensor) { return map_one(tensor); });
 }
 
 bool is_readable(const GstTensor& tensor) {

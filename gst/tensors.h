@@ -11,6 +11,7 @@
 #include <span>
 
 #include "core/tensor.h"
+#include "gst/cudascope.h"
 
 namespace keepbox {
 
@@ -23,12 +24,21 @@ class FrameTensors {
   FrameTensors() = default;
   FrameTensors(const FrameTensors&) = delete;
   FrameTensors& operator=(const FrameTensors&) = delete;
-  ~FrameTensors();
+  ~FrameTensors() { unmap(); }
 
-  /// @param buffer must outlive this. kTruncated when a tensor has no data that can be mapped.
-  Status map(GstBuffer* buffer);
+  /// Maps in place of what was mapped before. With kCuda preferred, tensors stay in CUDA memory if
+  /// all of them lie there, each in one piece and all in one context; others come to the host.
+  /// @param buffer must outlive this. kTruncated when a tensor has no data that can be mapped,
+  /// kNoResource when a device does not give it back.
+  Status map(GstBuffer* buffer, MemorySpace preferred = MemorySpace::kSystem);
 
   std::span<const TensorView> views() const { return {views_.data(), count_}; }
+
+  MemorySpace space() const { return context_ ? MemorySpace::kCuda : MemorySpace::kSystem; }
+  /// Of tensors in CUDA memory; else empty.
+  const CudaContext& context() const { return context_; }
+  /// Was data copied from a device to the host?
+  bool downloaded() const { return downloaded_; }
 
  private:
   struct Mapping {
@@ -36,10 +46,14 @@ class FrameTensors {
     GstMapInfo info;
   };
   Status map_one(const GstTensor& tensor);
+  bool map_data(GstBuffer* data, GstMapInfo* info, TensorView& view);
+  void unmap();
 
   std::array<TensorView, kMost> views_;
   std::array<Mapping, kMost> mappings_;
   size_t count_ = 0;
+  CudaContext context_;
+  bool downloaded_ = false;
 };
 
 /// Is it of a type and rank that core knows?

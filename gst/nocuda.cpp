@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What is left of cudascope.h in a build without libgstcuda.
+#include "gst/cudascope.h"
+
+namespace keepbox {
+namespace {
+
+std::unexpected<Error> not_built(const std::string& hint) {
+  return fail(ErrorKind::kNoResource, "a build with CUDA", "one without libgstcuda", hint);
+}
+
+}  // namespace
+
+bool cuda_available() { return false; }
+
+CudaContext CudaContext::of(GstBuffer*) { return {}; }
+
+CudaScope::CudaScope(const CudaContext&) {}
+CudaScope::~CudaScope() = default;
+
+Result<CudaContext> SharedCuda::ensure(GstElement*, int, const std::string& hint) {
+  return not_built(hint);
+}
+void SharedCuda::adopt(const CudaContext&) {}
+void SharedCuda::offer(GstElement*, GstContext*, int) {}
+bool SharedCuda::answer(GstElement*, GstQuery*) { return false; }
+
+bool map_cuda(GstBuffer*, GstMapInfo*, TensorView&) { return false; }
+void await_producer(GstBuffer*) {}
+
+Result<CudaUploader> CudaUploader::create(CudaContext) { return not_built("set memory=system"); }
+Result<GstBuffer*> CudaUploader::upload(GstBuffer*) const { return not_built("set memory=system"); }
+
+}  // namespace keepbox
