@@ -128,6 +128,15 @@ GType box_format_type() {
   return type;
 }
 
+GType memory_type() {
+  static const GType type = register_enum(
+      "KeepboxReplayMemory",
+      {{static_cast<int>(ReplayMemory::kSystem), "system", "System memory"},
+       {static_cast<int>(ReplayMemory::kCuda), "cuda",
+        "CUDA memory (GstCudaMemory), copied there on a stream of its own"}});
+  return type;
+}
+
 std::string nick_of(GType type, int value) {
   auto* enums = static_cast<GEnumClass*>(g_type_class_ref(type));
   const GEnumValue* found = g_enum_get_value(enums, value);

@@ -12,6 +12,7 @@
 namespace keepbox {
 
 enum class OnMismatch { kError, kWarn, kPass };
+enum class ReplayMemory { kSystem, kCuda };
 
 GType detector_type();     // 0: auto, else 1 + index into detectors()
 GType contract_type();     // index into contracts()
@@ -21,6 +22,7 @@ GType resize_mode_type();  // ResizeMode
 GType units_type();        // Units
 GType on_mismatch_type();  // OnMismatch
 GType box_format_type();   // BoxFormat
+GType memory_type();       // ReplayMemory
 
 /// The nick of a value: what users type.
 std::string nick_of(GType type, int value);
