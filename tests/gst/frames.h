@@ -93,6 +93,44 @@ class Harness {
   GstBus* bus_;
 };
 
+/// Plays a line to its end; the error's text, or "".
+inline std::string play(const std::string& line) {
+  GError* parse = nullptr;
+  GstElement* pipeline = gst_parse_launch(line.c_str(), &parse);
+  EXPECT_EQ(parse, nullptr) << parse->message;
+  GstBus* bus = gst_element_get_bus(pipeline);
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  GstMessage* message = gst_bus_timed_pop_filtered(
+      bus, 20 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  std::string text = message == nullptr ? "no end in 20 s" : "";
+  if (message != nullptr && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+    g_autoptr(GError) error = nullptr;
+    gst_message_parse_error(message, &error, nullptr);
+    text = error->message;
+  }
+  if (message != nullptr) gst_message_unref(message);
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  gst_object_unref(bus);
+  gst_object_unref(pipeline);
+  return text;
+}
+
+/// A number of a boxdecode's stats.
+inline guint64 counted(GstElement* element, const char* field) {
+  g_autoptr(GstStructure) stats = nullptr;
+  g_object_get(element, "stats", &stats, nullptr);
+  guint64 count = 0;
+  EXPECT_TRUE(gst_structure_get_uint64(stats, field, &count)) << field;
+  return count;
+}
+
+/// A text of a boxdecode's stats.
+inline std::string told(GstElement* element, const char* field) {
+  g_autoptr(GstStructure) stats = nullptr;
+  g_object_get(element, "stats", &stats, nullptr);
+  return gst_structure_get_string(stats, field);
+}
+
 /// The boxes on a buffer as GStreamer's own meta has them.
 struct Od {
   std::string label;

@@ -12,28 +12,7 @@ using test::Buffer;
 using test::frame_with;
 using test::Harness;
 using test::ods;
-
-/// Plays a line to its end; the error's text, or "".
-std::string play(const std::string& line) {
-  GError* parse = nullptr;
-  GstElement* pipeline = gst_parse_launch(line.c_str(), &parse);
-  EXPECT_EQ(parse, nullptr) << parse->message;
-  GstBus* bus = gst_element_get_bus(pipeline);
-  gst_element_set_state(pipeline, GST_STATE_PLAYING);
-  GstMessage* message = gst_bus_timed_pop_filtered(
-      bus, 20 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
-  std::string text = message == nullptr ? "no end in 20 s" : "";
-  if (message != nullptr && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
-    g_autoptr(GError) error = nullptr;
-    gst_message_parse_error(message, &error, nullptr);
-    text = error->message;
-  }
-  if (message != nullptr) gst_message_unref(message);
-  gst_element_set_state(pipeline, GST_STATE_NULL);
-  gst_object_unref(bus);
-  gst_object_unref(pipeline);
-  return text;
-}
+using test::play;
 
 std::string text_of(const std::string& path) {
   const auto bytes = test::read_file(path);

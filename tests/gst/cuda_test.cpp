@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Elements and tensors in CUDA memory: nothing copied, nothing read too early, one context for all.
+#include <thread>
+
+#include "tests/gst/device.h"
+#include "tests/tempdir.h"
+
+namespace keepbox {
+namespace {
+
+using test::Buffer;
+using test::counted;
+using test::crowd;
+using test::frame_on;
+using test::frame_on_host;
+using test::Harness;
+using test::Tensor;
+using test::told;
+using Cuda = test::Gpu;
+
+constexpr const char* kSmall = "video/x-raw,format=RGB,width=320,height=320";
+
+/// Boxes with all their bits; decoders that share a process share labels too.
+std::vector<std::tuple<Box, float, GQuark, std::optional<uint32_t>, std::optional<uint32_t>>> bits(
+    const Buffer& frame) {
+  std::vector<std::tuple<Box, float, GQuark, std::optional<uint32_t>, std::optional<uint32_t>>> out;
+  for (const FrameBox& b : test::boxes(frame))
+    out.emplace_back(b.box, b.score, b.label, b.class_id, b.anchor);
+  return out;
+}
+
+/// What the specification says of a tensor.
+auto expected(const Tensor& tensor, const char* caps = kSmall) {
+  Harness h("boxdecode backend=reference", caps);
+  const Buffer out = h.run(frame_on_host(tensor));
+  EXPECT_TRUE(out) << h.error();
+  auto boxes = bits(out);
+  EXPECT_GT(boxes.size(), 20u);
+  return boxes;
+}
+
+struct Routes {
+  guint64 zero_copy, uploaded, downloaded;
+  friend bool operator==(const Routes&, const Routes&) = default;
+};
+
+Routes routes(GstElement* element) {
+  return {counted(element, "zero-copy-frames"), counted(element, "uploaded-frames"),
+          counted(element, "downloaded-frames")};
+}
+
+std::string write_crowd(const test::TempDir& dir, unsigned seed) {
+  const Tensor tensor = crowd(seed);
+  return dir.write(std::to_string(seed) + ".raw",
+                   {reinterpret_cast<const char*>(tensor.values.data()), test::bytes_of(tensor)});
+}
+
+std::string replay(const std::string& path) {
+  return "tensorreplay memory=cuda loop=true dims=1,10,2100 tensor-id=yolo-v8-out location=" + path;
+}
+
+GstElement* named(Harness& h, const char* name) {
+  GstElement* element = gst_bin_get_by_name(h.bin(), name);
+  gst_object_unref(element);  // the bin keeps it
+  return element;
+}
+
+TEST_F(Cuda, GivesTheSameBoxesWithoutCopies) {
+  const test::TempDir dir;
+  Harness h("identity ! " + replay(write_crowd(dir, 1)) + " ! boxdecode name=d", kSmall);
+  const auto want = expected(crowd(1));
+  EXPECT_EQ(bits(h.run(test::empty_frame().release())), want);
+  EXPECT_EQ(routes(named(h, "d")), (Routes{0, 0, 1})) << "the first one is read for the plan";
+  for (int i = 0; i < 50; ++i)
+    ASSERT_EQ(bits(h.run(test::empty_frame().release())), want) << h.error();
+  EXPECT_EQ(routes(named(h, "d")), (Routes{50, 0, 1}));
+  EXPECT_EQ(told(named(h, "d"), "backend"), "cuda");
+  EXPECT_EQ(h.warning(), "");
+}
+
+TEST_F(Cuda, WaitsForProducersThatAreLate) {
+  const auto want = expected(crowd(2));
+  for (const bool with_event : {false, true}) {
+    for (const char* line : {"boxdecode", "boxdecode backend=reference"}) {
+      SCOPED_TRACE(std::string(line) + (with_event ? ", event" : ", stream"));
+      Harness h(line, kSmall);
+      test::LateProducer producer(context, crowd(2), with_event);
+      for (int i = 0; i < 50; ++i) {
+        GstBuffer* frame = producer.frame();
+        EXPECT_TRUE(producer.is_late());
+        ASSERT_EQ(bits(h.run(frame)), want) << "frame " << i << " " << h.error();
+      }
+    }
+  }
+}
+
+TEST_F(Cuda, CopiesForTheBackendThatIsNamed) {
+  const auto want = expected(crowd(3));
+  Harness up("boxdecode backend=cuda", kSmall);
+  Harness down("boxdecode backend=reference", kSmall);
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_EQ(bits(up.run(frame_on_host(crowd(3)))), want) << up.error();
+    ASSERT_EQ(bits(down.run(frame_on(context, crowd(3)))), want) << down.error();
+  }
+  EXPECT_EQ(routes(up.element()), (Routes{0, 10, 0}));
+  EXPECT_EQ(routes(down.element()), (Routes{0, 0, 10}));
+}
+
+TEST_F(Cuda, TakesFramesWithTensorsInBothMemories) {
+  Harness h("boxdecode tensor-ids=yolo-v8-out", kSmall);
+  const Tensor other{std::vector<float>(10), {1, 10}, "features"};
+  GstBuffer* frame = frame_on(context, crowd(4));
+  test::attach(frame, other);
+  EXPECT_EQ(bits(h.run(frame)), expected(crowd(4))) << h.error();
+  EXPECT_EQ(routes(h.element()), (Routes{0, 0, 1}));
+}
+
+TEST_F(Cuda, ChangesMemoryInMidStream) {
+  const auto want = expected(crowd(5));
+  Harness h("boxdecode", kSmall);
+  for (int i = 0; i < 6; ++i) {
+    const bool host = i % 3 == 0;
+    ASSERT_EQ(bits(h.run(host ? frame_on_host(crowd(5)) : frame_on(context, crowd(5)))), want);
+    EXPECT_EQ(told(h.element(), "backend") == "cuda", !host);
+  }
+  EXPECT_EQ(routes(h.element()), (Routes{2, 0, 2}));
+}
+
+void expect_one_context(const std::string& line, GstBuffer* frame) {
+  Harness h(line, kSmall);
+  ASSERT_TRUE(h.run(frame)) << h.error();
+  EXPECT_NE(test::shared_context(named(h, "a")), nullptr);
+  EXPECT_EQ(test::shared_context(named(h, "a")), test::shared_context(named(h, "b")));
+}
+
+TEST_F(Cuda, SharesOneContext) {
+  const test::TempDir dir;
+  expect_one_context("identity ! " + replay(write_crowd(dir, 6)) +
+                         " ! boxdecode name=a ! boxdecode name=b",
+                     test::empty_frame().release());
+  expect_one_context("boxdecode backend=cuda name=a ! boxdecode backend=cuda name=b",
+                     frame_on_host(crowd(6)));
+}
+
+TEST_F(Cuda, FollowsTheContextOfTheTensors) {
+  const auto want = expected(crowd(7));
+  const CudaContext other = CudaContext::taken(gst_cuda_context_new(0));
+  Harness h("boxdecode", kSmall);
+  for (int i = 0; i < 6; ++i) {
+    const CudaContext& now = i / 2 % 2 == 0 ? context : other;
+    ASSERT_EQ(bits(h.run(frame_on(now, crowd(7)))), want) << h.error();
+    EXPECT_EQ(test::shared_context(h.element()), gst_cuda_context_get_handle(test::cast(now)));
+  }
+  EXPECT_EQ(routes(h.element()), (Routes{3, 0, 3}));
+}
+
+TEST_F(Cuda, FollowsCapsAndProperties) {
+  const char* large = "video/x-raw,format=RGB,width=1280,height=720";
+  Harness h("boxdecode model-width=320 model-height=320", kSmall);
+  EXPECT_EQ(bits(h.run(frame_on(context, crowd(8)))), expected(crowd(8)));
+  h.set_caps(large);
+  const Buffer out = h.run(frame_on(context, crowd(8)));
+  Harness host("boxdecode backend=reference model-width=320 model-height=320", large);
+  EXPECT_EQ(bits(out), bits(host.run(frame_on_host(crowd(8)))));
+  h.set("score-threshold", 0.9);
+  host.set("score-threshold", 0.9);
+  EXPECT_EQ(bits(h.run(frame_on(context, crowd(8)))), bits(host.run(frame_on_host(crowd(8)))));
+  EXPECT_EQ(told(h.element(), "backend"), "cuda");
+}
+
+TEST_F(Cuda, GivesBackAllDeviceMemory) {
+  const test::TempDir dir;
+  GstElement* pipeline = gst_parse_launch(
+      (replay(write_crowd(dir, 9)) + " loop=false ! boxdecode ! fakesink sync=false").c_str(),
+      nullptr);
+  GstContext* given = gst_context_new_cuda_context(test::cast(context));
+  gst_element_set_context(pipeline, given);
+  gst_context_unref(given);
+  GstBus* bus = gst_element_get_bus(pipeline);
+  size_t before = 0;
+  for (int i = 0; i < 1000; ++i) {
+    gst_element_set_state(pipeline, GST_STATE_PLAYING);
+    GstMessage* end = gst_bus_timed_pop_filtered(
+        bus, 20 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+    ASSERT_NE(end, nullptr);
+    EXPECT_EQ(GST_MESSAGE_TYPE(end), GST_MESSAGE_EOS);
+    gst_message_unref(end);
+    gst_element_set_state(pipeline, GST_STATE_NULL);
+    if (i == 20) before = free_memory();
+  }
+  EXPECT_GE(free_memory() + (1u << 20), before);
+  gst_object_unref(bus);
+  gst_object_unref(pipeline);
+}
+
+TEST_F(Cuda, RunsSixteenPipelinesAtOnce) {
+  const test::TempDir dir;
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < 16; ++i)
+    threads.emplace_back([&dir, i] {
+      const auto want = expected(crowd(i));
+      Harness h("identity ! " + replay(write_crowd(dir, i)) + " ! boxdecode name=d", kSmall);
+      for (int frame = 0; frame < 50; ++frame)
+        ASSERT_EQ(bits(h.run(test::empty_frame().release())), want) << h.error();
+      EXPECT_EQ(routes(named(h, "d")), (Routes{49, 0, 1}));
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(Cuda, RefusesADeviceThatIsNotThere) {
+  const std::string error = test::play(
+      "videotestsrc num-buffers=1 ! boxdecode backend=cuda cuda-device-id=99 ! fakesink");
+  for (const char* word : {"CUDA device 99", "cuda-device-id=", "backend=auto"})
+    EXPECT_NE(error.find(word), std::string::npos) << error;
+}
+
+/// Takes what is left of the device, to the last few kilobytes.
+std::vector<CUdeviceptr> fill_device(const CudaContext& context) {
+  const CudaScope scope(context);
+  std::vector<CUdeviceptr> taken;
+  CUdeviceptr one = 0;
+  for (unsigned bytes = 1u << 31; bytes >= 4096; bytes /= 2)
+    while (CuMemAlloc(&one, bytes) == CUDA_SUCCESS) taken.push_back(one);
+  return taken;
+}
+
+TEST_F(Cuda, DecodesOnTheCpuWhenTheDeviceIsFull) {
+  const auto want = expected(crowd(10));
+  Harness automatic("boxdecode", kSmall), forced("boxdecode backend=cuda", kSmall);
+  GstBuffer* frames[] = {frame_on(context, crowd(10)), frame_on(context, crowd(10)),
+                         frame_on(context, crowd(10))};
+  const std::vector<CUdeviceptr> taken = fill_device(context);
+  EXPECT_FALSE(forced.run(frames[0]));
+  EXPECT_EQ(forced.flow, GST_FLOW_ERROR);
+  EXPECT_NE(forced.error().find("found"), std::string::npos);
+  EXPECT_EQ(bits(automatic.run(frames[1])), want) << automatic.error();
+  EXPECT_NE(automatic.warning().find("on the CPU"), std::string::npos);
+  {
+    const CudaScope scope(context);
+    for (const CUdeviceptr one : taken) CuMemFree(one);
+  }
+  EXPECT_EQ(bits(automatic.run(frames[2])), want) << "and stays there";
+  EXPECT_EQ(automatic.warning(), "") << "said once";
+  EXPECT_EQ(routes(automatic.element()), (Routes{0, 0, 2}));
+}
+
+/// A kernel that traps: from here on every call in the context fails.
+void lose_device(const CudaContext& context) {
+  const CudaScope scope(context);
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  CuModuleLoadData(&module, ".version 7.0\n.target sm_75\n.address_size 64\n"
+                            ".visible .entry boom()\n{\n trap;\n ret;\n}\n");
+  CuModuleGetFunction(&function, module, "boom");
+  CuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr);
+  CuCtxSynchronize();
+}
+
+/// In a process of its own, which is of no use to CUDA afterwards. @return its exit status.
+int run_beyond_the_device(const CudaContext& context, const char* line) {
+  std::string error;
+  {
+    Harness h(line, kSmall);
+    if (!h.run(frame_on(context, crowd(11)))) return 2;
+    GstBuffer* frame = frame_on(context, crowd(11));
+    lose_device(context);
+    if (h.run(frame) || h.flow != GST_FLOW_ERROR) return 3;
+    error = h.error();
+  }
+  g_printerr("%s\n", error.c_str());
+  return error.empty() ? 4 : 0;
+}
+
+TEST_F(Cuda, SaysSoWhenTheDeviceIsLost) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (const char* line : {"boxdecode", "boxdecode on-mismatch=pass", "boxdecode backend=cuda"})
+    EXPECT_EXIT(_exit(run_beyond_the_device(context, line)), ::testing::ExitedWithCode(0),
+                "expected .* found ");
+}
+
+}  // namespace
+}  // namespace keepbox

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A GPU for tests: a context, frames with tensors on it, and producers that are late.
+#pragma once
+
+#include <dlfcn.h>
+#include <gst/cuda/gstcuda.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <random>
+
+#include "gst/cudascope.h"
+#include "tests/gst/frames.h"
+
+namespace keepbox::test {
+
+/// A function of the driver that libgstcuda does not wrap.
+template <class Function>
+Function* driver(const char* name) {
+  static void* library = dlopen("libcuda.so.1", RTLD_LAZY);
+  return reinterpret_cast<Function*>(dlsym(library, name));
+}
+
+inline GstCudaContext* cast(const CudaContext& context) {
+  return reinterpret_cast<GstCudaContext*>(context.get());
+}
+
+/// Tests that want a GPU: skipped without, failed without where KEEPBOX_REQUIRE names cuda.
+class Gpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const char* missing = find_backend("cuda") == nullptr ? "this build has no cuda backend"
+                          : !cuda_available()             ? "no CUDA driver"
+                                                          : nullptr;
+    if (missing == nullptr) {
+      context = CudaContext::taken(gst_cuda_context_new(0));
+      if (!context) missing = "no CUDA device";
+    }
+    if (missing == nullptr) return;
+    const char* required = std::getenv("KEEPBOX_REQUIRE");
+    if (required != nullptr && std::string(required).find("cuda") != std::string::npos)
+      FAIL() << missing;
+    GTEST_SKIP() << missing;
+  }
+
+  size_t free_memory() const {
+    const CudaScope scope(context);
+    size_t free = 0, total = 0;
+    EXPECT_EQ(driver<CUresult(size_t*, size_t*)>("cuMemGetInfo_v2")(&free, &total), CUDA_SUCCESS);
+    return free;
+  }
+
+  CudaContext context;
+};
+
+/// A crowd of boxes as YOLOv8 writes them for an input of 320 x 320.
+inline Tensor crowd(unsigned seed) {
+  constexpr size_t kAnchors = 2100, kClasses = 6;
+  std::mt19937 random(seed);
+  const auto number = [&](float low, float high) {
+    return low + (high - low) * static_cast<float>(random() % 65536) / 65536;
+  };
+  Tensor out{std::vector<float>((4 + kClasses) * kAnchors), {1, 4 + kClasses, kAnchors},
+             "yolo-v8-out"};
+  for (size_t anchor = 0; anchor < kAnchors; ++anchor) {
+    for (size_t row = 0; row < 4; ++row)
+      out.values[row * kAnchors + anchor] = row < 2 ? number(0, 320) : number(4, 80);
+    const size_t best = random() % kClasses;
+    out.values[(4 + best) * kAnchors + anchor] = anchor % 7 == 0 ? number(0.2f, 1) : 0.01f;
+  }
+  return out;
+}
+
+inline size_t bytes_of(const Tensor& tensor) { return tensor.values.size() * sizeof(float); }
+
+inline Buffer empty_frame() { return Buffer(gst_buffer_new_allocate(nullptr, 64, nullptr)); }
+
+/// @param data transfer full
+inline GstBuffer* frame_of(const Tensor& tensor, GstBuffer* data) {
+  Buffer frame = empty_frame();
+  add_tensor(frame.get(), tensor.id.c_str(), DataType::kFloat32, tensor.shape,
+             GST_TENSOR_DIM_ORDER_ROW_MAJOR, data);
+  return frame.release();
+}
+
+inline GstBuffer* frame_on_host(const Tensor& tensor) {
+  return frame_of(tensor, data_buffer(tensor.values.data(), bytes_of(tensor)));
+}
+
+inline GstBuffer* frame_on(const CudaContext& context, const Tensor& tensor) {
+  const auto uploader = CudaUploader::create(context);
+  const Buffer host(data_buffer(tensor.values.data(), bytes_of(tensor)));
+  const auto data = uploader->upload(host.get());
+  EXPECT_TRUE(data) << data.error().message();
+  return frame_of(tensor, *data);
+}
+
+/// Writes tensors long after it handed them out, over numbers that would be other boxes.
+class LateProducer {
+ public:
+  /// @param with_event tells by kReadyEvent on memory without a stream, else by the stream.
+  LateProducer(CudaContext context, Tensor tensor, bool with_event)
+      : context_(std::move(context)), tensor_(std::move(tensor)), with_event_(with_event) {
+    const CudaScope scope(context_);
+    stream_ = gst_cuda_stream_new(cast(context_));
+    queue_ = gst_cuda_stream_get_handle(stream_);
+    // With an event, nothing else may order the work: not even the default stream.
+    if (with_event_) {
+      EXPECT_EQ(CuStreamCreate(&queue_, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    }
+    EXPECT_EQ(CuMemAlloc(&source_, static_cast<unsigned>(bytes_of(tensor_))), CUDA_SUCCESS);
+    EXPECT_EQ(CuMemcpyHtoD(source_, tensor_.values.data(), bytes_of(tensor_)), CUDA_SUCCESS);
+    EXPECT_EQ(CuEventCreate(&event_, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  }
+  ~LateProducer() {
+    const CudaScope scope(context_);
+    CuMemFree(source_);
+    CuEventDestroy(event_);
+    if (with_event_) CuStreamDestroy(queue_);
+    gst_cuda_stream_unref(stream_);
+  }
+
+  GstBuffer* frame() {
+    const CudaScope scope(context_);
+    const size_t bytes = bytes_of(tensor_);
+    const Tensor poison = crowd(999);
+    CUdeviceptr data = 0;
+    EXPECT_EQ(CuMemAlloc(&data, static_cast<unsigned>(bytes)), CUDA_SUCCESS);
+    EXPECT_EQ(CuMemcpyHtoD(data, poison.values.data(), bytes), CUDA_SUCCESS);
+    driver<CUresult(CUstream, CUhostFn, void*)>("cuLaunchHostFunc")(
+        queue_, [](void*) { usleep(3000); }, nullptr);
+    EXPECT_EQ(CuMemcpyDtoDAsync(data, source_, bytes, queue_), CUDA_SUCCESS);
+    EXPECT_EQ(CuEventRecord(event_, queue_), CUDA_SUCCESS);
+    return frame_of(tensor_, wrap(data, bytes));
+  }
+
+  bool is_late() const {
+    const CudaScope scope(context_);
+    return driver<CUresult(CUevent)>("cuEventQuery")(event_) == CUDA_ERROR_NOT_READY;
+  }
+
+ private:
+  GstBuffer* wrap(CUdeviceptr data, size_t bytes) {
+    GstVideoInfo info;
+    gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY8, static_cast<guint>(bytes), 1);
+    GstMemory* memory = gst_cuda_allocator_alloc_wrapped(nullptr, cast(context_),
+                                                         with_event_ ? nullptr : stream_, &info,
+                                                         data, nullptr, nullptr);
+    if (with_event_)
+      gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(memory), g_quark_from_string(kReadyEvent),
+                                event_, nullptr);
+    GstBuffer* buffer = gst_buffer_new();
+    gst_buffer_append_memory(buffer, memory);
+    return buffer;
+  }
+
+  CudaContext context_;
+  Tensor tensor_;
+  bool with_event_;
+  GstCudaStream* stream_ = nullptr;
+  CUstream queue_ = nullptr;
+  CUevent event_ = nullptr;
+  CUdeviceptr source_ = 0;
+};
+
+/// The CUcontext that an element answers CONTEXT queries with, or nullptr.
+inline gpointer shared_context(GstElement* element) {
+  GstQuery* query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
+  g_autoptr(GstPad) pad = gst_element_get_static_pad(element, "sink");
+  GstCudaContext* context = nullptr;
+  GstContext* answer = nullptr;
+  if (gst_pad_query(pad, query)) gst_query_parse_context(query, &answer);
+  if (answer != nullptr)
+    gst_structure_get(gst_context_get_structure(answer), GST_CUDA_CONTEXT_TYPE,
+                      GST_TYPE_CUDA_CONTEXT, &context, nullptr);
+  gst_query_unref(query);
+  gpointer handle = context != nullptr ? gst_cuda_context_get_handle(context) : nullptr;
+  gst_clear_object(&context);
+  return handle;
+}
+
+}  // namespace keepbox::test
