@@ -3,6 +3,7 @@
 #include "tests/bench/scenes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace keepbox::test {
@@ -14,6 +15,8 @@ constexpr float kSide = 640;
 float uniform(std::mt19937& random, float low, float high) {
   return std::uniform_real_distribution<float>(low, high)(random);
 }
+
+float uniform(std::mt19937& random, Range range) { return uniform(random, range.low, range.high); }
 
 struct Writer {
   Tensor& tensor;
@@ -32,6 +35,31 @@ struct Writer {
   }
 };
 
+/// Scores of noise: of planes a class's, of rows the objectness and what it is multiplied by.
+struct Noise {
+  float score, factor;
+};
+
+/// Of one anchor. Noise that is not quiet falls off over decades, as detectors' does.
+Noise noise(std::mt19937& random, bool planes, bool quiet) {
+  if (quiet) return {9e-4f, 0.02f};
+  if (planes) return {std::pow(10.0f, uniform(random, -5, -2.85f)), 0};
+  return {std::pow(10.0f, uniform(random, -4.56f, -2)), 0.15f};
+}
+
+void fill(std::mt19937& random, const Writer& to, bool quiet) {
+  for (size_t a = 0; a < to.anchors; ++a) {
+    const Noise high = noise(random, to.planes, quiet);
+    for (size_t c = 0; c < to.channels; ++c) {
+      const bool score = c >= (to.planes ? 4u : 5u);
+      to.at(a, c) = score    ? uniform(random, 0, to.planes ? high.score : high.factor)
+                    : c == 4 ? (quiet ? uniform(random, 0, high.score) : high.score)
+                    : c < 2  ? uniform(random, 0, kSide)
+                             : uniform(random, 8, 200);
+    }
+  }
+}
+
 }  // namespace
 
 Tensor scene(std::mt19937& random, bool planes, size_t anchors, const SceneSize& size) {
@@ -40,14 +68,7 @@ Tensor scene(std::mt19937& random, bool planes, size_t anchors, const SceneSize&
                 .shape = planes ? Shape{1, channels, anchors} : Shape{1, anchors, channels},
                 .id = planes ? "yolo-v8-out" : ""};
   const Writer to{tensor, planes, anchors, channels};
-  for (size_t a = 0; a < anchors; ++a)
-    for (size_t c = 0; c < channels; ++c) {
-      const bool score = c >= (planes ? 4u : 5u);
-      to.at(a, c) = score    ? uniform(random, 0, planes ? 9e-4f : 0.02f)
-                    : c == 4 ? uniform(random, 0, 9e-4f)
-                    : c < 2  ? uniform(random, 0, kSide)
-                             : uniform(random, 8, 200);
-    }
+  fill(random, to, size.quiet);
   std::vector<size_t> places(anchors);
   std::iota(places.begin(), places.end(), size_t{0});
   std::ranges::shuffle(places, random);
@@ -60,13 +81,13 @@ Tensor scene(std::mt19937& random, bool planes, size_t anchors, const SceneSize&
     for (size_t i = 0; i < size.boxes_each; ++i) {
       float near[4];
       for (size_t k = 0; k < 4; ++k) near[k] = box[k] + uniform(random, -0.08f, 0.08f) * box[2 + k % 2];
-      to.put(place(), near, class_id, uniform(random, 0.05f, 0.95f));
+      to.put(place(), near, class_id, uniform(random, size.object_scores));
     }
   }
   for (size_t i = 0; i < size.alarms; ++i) {
     const float box[4] = {uniform(random, 0, kSide), uniform(random, 0, kSide),
                           uniform(random, 8, 100), uniform(random, 8, 100)};
-    to.put(place(), box, random() % kClasses, uniform(random, 0.01f, 0.3f));
+    to.put(place(), box, random() % kClasses, uniform(random, size.alarm_scores));
   }
   return tensor;
 }

@@ -9,12 +9,24 @@
 
 namespace keepbox::test {
 
-/// What a frame holds besides noise below the threshold.
+struct Range {
+  float low, high;
+};
+
+/// What a frame holds besides noise.
 struct SceneSize {
   size_t objects = 40;
   size_t boxes_each = 25;  // overlapping candidates of one object
-  size_t alarms = 200;     // single wrong ones, scores 0.01 .. 0.3
+  size_t alarms = 200;     // single wrong ones
+  Range object_scores{0.05f, 0.95f};
+  Range alarm_scores{0.01f, 0.3f};
+  bool quiet = true;  // noise stays below 0.001; else 7 % of it is above, up to 0.0015
 };
+
+/// A frame of a crowded street: nearly all boxes of its 40 objects are above 0.25, and noise is not
+/// quiet. At 0.25 some 1,100 candidates of which some 160 stay, at 0.001 some 2,900.
+inline constexpr SceneSize kStreet{
+    .object_scores = {0.3f, 0.97f}, .alarm_scores = {0.01f, 0.6f}, .quiet = false};
 
 /// YOLOv8 planes 1 x 84 x anchors or YOLOv5 rows 1 x anchors x 85, pixels of a 640 x 640 input.
 Tensor scene(std::mt19937& random, bool planes, size_t anchors, const SceneSize& size);

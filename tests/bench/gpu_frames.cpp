@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// One frame at a time: two shapes in two kinds of scenes, ever more candidates, and NMS alone.
+#include <format>
+#include <random>
+
+#include "tests/bench/gpu.h"
+#include "tests/bench/scenes.h"
+
+namespace keepbox::test::gpu {
+namespace {
+
+constexpr size_t kFewTensors = 2;  // where the host's own time to check them counts
+constexpr size_t kManyBoxes = 10000;
+
+std::string shape_name(bool planes, size_t anchors) {
+  return planes ? std::format("84x{}", anchors) : std::format("{}x85", anchors);
+}
+
+std::vector<Tensor> scenes(bool planes, size_t anchors, const SceneSize& size, size_t count) {
+  std::mt19937 random(1);
+  std::vector<Tensor> out;
+  for (size_t i = 0; i < count; ++i) out.push_back(scene(random, planes, anchors, size));
+  return out;
+}
+
+void measure_backends(Session& session, const Input& input, bool all_states) {
+  const auto add = [&](std::string_view name, MemorySpace space) {
+    if (const auto contender = backend(input, name, space))
+      measure(session, input, *contender, all_states);
+  };
+  add("cuda", MemorySpace::kCuda);
+  add("cuda", MemorySpace::kSystem);
+  add("simd", MemorySpace::kSystem);
+}
+
+/// Boxes of one class all over a large picture, as end-to-end rows.
+std::vector<Tensor> boxes_of_one_class(size_t boxes) {
+  std::mt19937 random(2);
+  std::uniform_real_distribution<float> place(0, 1000), extent(10, 100), score(0.01f, 1);
+  std::vector<Tensor> out;
+  for (size_t t = 0; t < (boxes < kManyBoxes ? kTensors : kFewTensors); ++t) {
+    std::vector<test::Row> list;
+    for (size_t i = 0; i < boxes; ++i) {
+      const float x = place(random), y = place(random);
+      const float right = x + extent(random), bottom = y + extent(random);
+      list.push_back({x, y, right, bottom, score(random), 0});
+    }
+    out.push_back(rows(list));
+  }
+  return out;
+}
+
+}  // namespace
+
+void measure_contents(Session& session) {
+  for (const auto& [scene_name, size] : {std::pair{"street", kStreet}, {"quiet", SceneSize{}}})
+    for (const bool planes : {false, true})
+      for (const float threshold : {0.25f, 0.001f}) {
+        const size_t anchors = planes ? 8400 : 25200;
+        const std::string shape = shape_name(planes, anchors);
+        const Input input = make_input(
+            session, "contents", std::format("{}, {}, score > {}", shape, scene_name, threshold),
+            shape + "-" + scene_name, frame_settings(planes, threshold),
+            scenes(planes, anchors, size, kTensors));
+        measure_backends(session, input, true);
+        for (const Contender& fast : fast_decoders(input, threshold > 0.1f ? 1000 : 30000))
+          measure(session, input, fast);
+      }
+}
+
+void measure_candidates(Session& session) {
+  constexpr size_t kEach = 25;
+  for (const size_t anchors : {8400, 33600})
+    for (const size_t wanted : {100, 300, 1000, 3000, 8000, 10000, 30000}) {
+      if (wanted > anchors) continue;
+      const SceneSize size{.objects = wanted / kEach, .boxes_each = kEach, .alarms = 0,
+                           .object_scores = kStreet.object_scores};
+      const std::string shape = shape_name(true, anchors);
+      const Input input =
+          make_input(session, "candidates " + shape, std::format("{} candidates", wanted),
+                     std::format("{}-{}", shape, wanted), frame_settings(true, 0.25f),
+                     scenes(true, anchors, size, anchors > 8400 ? kTensors / 2 : kTensors));
+      measure_backends(session, input, false);
+      measure(session, input, fast_decoders(input, 30000).back(), false);
+    }
+}
+
+void measure_nms(Session& session) {
+  for (const size_t boxes : {100, 300, 1000, 3000, 10000, 30000}) {
+    Settings settings = pixel_settings(2000);
+    settings.detector = "yolov10";
+    settings.method = NmsMethod::kGreedy;
+    settings.score_threshold = 0;
+    settings.iou_threshold = kIou;
+    settings.max_detections = static_cast<uint32_t>(boxes);
+    const Input input =
+        make_input(session, "NMS alone, one class", std::format("{} boxes", boxes),
+                   std::format("boxes-{}", boxes), settings, boxes_of_one_class(boxes));
+    measure_backends(session, input, false);
+    measure(session, input, faster_rcnn(input));
+  }
+}
+
+}  // namespace keepbox::test::gpu

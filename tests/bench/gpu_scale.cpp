@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Many frames at once: in one tensor, and of many instances on one GPU.
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <cstdio>
+#include <format>
+#include <random>
+#include <thread>
+
+#include "tests/bench/gpu.h"
+#include "tests/bench/scenes.h"
+
+namespace keepbox::test::gpu {
+namespace {
+
+constexpr size_t kAnchors = 8400, kChannels = 84;
+constexpr size_t kFrameBytes = kAnchors * kChannels * sizeof(float);
+constexpr size_t kScenes = 16;
+
+Input make_scenes(Session& session, const char* section) {
+  std::mt19937 random(1);
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < kScenes; ++i) tensors.push_back(scene(random, true, kAnchors, kStreet));
+  return make_input(session, section, "84x8400, street, score > 0.25", "84x8400-many",
+                    frame_settings(true, 0.25f), std::move(tensors));
+}
+
+/// Scene that stands at a place of a batch.
+size_t scene_at(size_t batch, size_t images, size_t image) {
+  return (batch * images + image) % kScenes;
+}
+
+std::vector<DeviceBuffer> make_batches(const Input& input, size_t images) {
+  std::vector<DeviceBuffer> batches;
+  for (size_t b = 0; b < kTensors; ++b) {
+    auto* to = static_cast<std::byte*>(batches.emplace_back(images * kFrameBytes).data());
+    for (size_t i = 0; i < images; ++i)
+      KB_CUDA(cudaMemcpy(to + i * kFrameBytes, input.on_device[scene_at(b, images, i)].data(),
+                         kFrameBytes, cudaMemcpyDeviceToDevice));
+  }
+  return batches;
+}
+
+void run_or_exit(Processor& processor, const TensorView& view) {
+  const Status status = processor.run(std::span(&view, 1));
+  if (status) return;
+  std::fprintf(stderr, "gpu-bench: %s\n", status.error().message().c_str());
+  std::exit(1);
+}
+
+void measure_batch(Session& session, const Input& input, size_t images) {
+  TensorView view = input.view(0, MemorySpace::kCuda);
+  view.bytes = images * kFrameBytes;
+  view.shape = {images, kChannels, kAnchors};
+  const auto batches = make_batches(input, images);
+  view.data = batches[0].data();
+  const auto plan = make_plan(input.settings, std::span(&view, 1));
+  if (!plan) return static_cast<void>(std::fprintf(stderr, "%s\n", plan.error().message().c_str()));
+  auto processor = make_processor(*plan, "cuda", MemorySpace::kCuda);
+  if (!processor) return;
+  Row row{.section = input.section, .input = input.name,
+          .contender = std::format("keepbox cuda, batch of {}", images), .state = "in turn",
+          .check = "exact"};
+  for (size_t b = 0; b < kTensors; ++b) {
+    view.data = batches[b].data();
+    run_or_exit(*processor, view);
+    for (uint32_t i = 0; i < images; ++i) {
+      const auto& expected = input.expected[scene_at(b, images, i)];
+      const std::string check = compare(processor->detections(i), expected);
+      if (check != "exact") row.check = std::format("{} in image {}", check, i);
+      row.boxes += b == 0 ? expected.size() : 0;
+    }
+  }
+  const Times times = timed({}, [&](size_t i) {
+    view.data = batches[i % kTensors].data();
+    run_or_exit(*processor, view);
+  });
+  row.p50 = times.p50;
+  row.p99 = times.p99;
+  row.calls = times.calls;
+  row.gb_per_s = static_cast<double>(view.bytes) / times.p50 / 1e3;
+  row.frames_per_s = static_cast<double>(images) / times.p50 * 1e6;
+  row.check += std::format(", {:.0f} % of a copy", 100 * row.gb_per_s / copy_bandwidth());
+  session.add(std::move(row));
+}
+
+/// One of the instances: its times and whether its boxes were right.
+struct Instance {
+  std::vector<double> times;
+  std::string check = "exact";
+};
+
+void check_all(Processor& processor, const Input& input, Instance& instance) {
+  for (size_t i = 0; i < input.size(); ++i) {
+    run_or_exit(processor, input.view(i, MemorySpace::kCuda));
+    const std::string check = compare(processor.detections(), input.expected[i]);
+    if (check != "exact") instance.check = check;
+  }
+}
+
+/// Runs frames from the barrier on until told to stop. Checks the number of boxes as it goes, the
+/// boxes themselves before and after.
+void run_instance(const Input& input, size_t first, std::barrier<>& start,
+                  const std::atomic<bool>& stop, Instance& instance) {
+  using Clock = std::chrono::steady_clock;
+  auto processor = make_processor(input.plan, "cuda", MemorySpace::kCuda);
+  if (processor) check_all(*processor, input, instance);
+  start.arrive_and_wait();
+  if (!processor) return;
+  for (size_t i = first; !stop.load(std::memory_order_relaxed); ++i) {
+    const size_t tensor = i % input.size();
+    const auto started = Clock::now();
+    run_or_exit(*processor, input.view(tensor, MemorySpace::kCuda));
+    const std::chrono::duration<double, std::micro> took = Clock::now() - started;
+    instance.times.push_back(took.count());
+    if (processor->detections().size() != input.expected[tensor].size())
+      instance.check = "DIFFERS: a frame's number of boxes";
+  }
+  check_all(*processor, input, instance);
+}
+
+void measure_instances_of(Session& session, const Input& input, size_t count) {
+  constexpr auto kSpan = std::chrono::milliseconds(500);
+  std::vector<Instance> instances(count);
+  std::atomic<bool> stop = false;
+  std::barrier start(static_cast<std::ptrdiff_t>(count) + 1);
+  std::vector<std::jthread> threads;
+  for (size_t i = 0; i < count; ++i) {
+    instances[i].times.reserve(size_t{1} << 17);
+    threads.emplace_back([&, i] { run_instance(input, i, start, stop, instances[i]); });
+  }
+  start.arrive_and_wait();
+  const auto started = std::chrono::steady_clock::now();
+  std::this_thread::sleep_for(kSpan);
+  stop = true;
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
+  threads.clear();  // joins
+  Row row{.section = input.section, .input = input.name,
+          .contender = std::format("keepbox cuda, {} instances", count), .state = "in turn",
+          .check = "exact", .boxes = input.expected[0].size()};
+  std::vector<double> times;
+  for (const Instance& instance : instances) {
+    times.insert(times.end(), instance.times.begin(), instance.times.end());
+    if (instance.check != "exact") row.check = instance.check;
+  }
+  row.frames_per_s = static_cast<double>(times.size()) / took.count();
+  const Times merged = times_of(std::move(times));
+  row.p50 = merged.p50;
+  row.p99 = merged.p99;
+  row.calls = merged.calls;
+  session.add(std::move(row));
+}
+
+}  // namespace
+
+void measure_batches(Session& session) {
+  const Input input = make_scenes(session, "batches");
+  for (size_t images = 1; images <= 64; images *= 2) measure_batch(session, input, images);
+}
+
+void measure_instances(Session& session) {
+  const Input input = make_scenes(session, "instances");
+  for (size_t count = 1; count <= 64; count *= 2) measure_instances_of(session, input, count);
+}
+
+}  // namespace keepbox::test::gpu
