@@ -18,6 +18,8 @@ class DeviceBuffer {
   explicit DeviceBuffer(size_t bytes) : bytes_(bytes) { KB_CUDA(cudaMalloc(&data_, bytes)); }
   DeviceBuffer(const void* from, size_t bytes) : DeviceBuffer(bytes) {
     KB_CUDA(cudaMemcpy(data_, from, bytes, cudaMemcpyHostToDevice));
+    // returns when the host's memory is free again, which is sooner than the data is there
+    KB_CUDA(cudaDeviceSynchronize());
   }
   DeviceBuffer(DeviceBuffer&& from) noexcept
       : data_(std::exchange(from.data_, nullptr)), bytes_(from.bytes_) {}

@@ -90,7 +90,7 @@ struct Input {
 };
 
 /// Computes what is right and uploads; writes the tensors where the session dumps them.
-/// @param file the tensors' name there, the same for inputs that share them.
+/// @param file the tensors' name there, the same for inputs that share them; empty: they stay here.
 Input make_input(Session& session, std::string section, std::string name, const std::string& file,
                  const Settings& settings, std::vector<Tensor> tensors);
 

@@ -152,9 +152,11 @@ Contender faster_rcnn(const Input& input) {
     for (const Candidate& from : sorted)
       boxes.push_back({from.box.x1, from.box.y1, from.box.x2, from.box.y2, key_score(from.key)});
   }
+  const auto pixels = input.plan.contract.plus_one ? peers::Pixels::kPlusOne
+                                                   : peers::Pixels::kContinuous;
   Contender out{.name = "Faster R-CNN _nms, sorted boxes in system memory"};
-  out.run = [state](size_t i) {
-    peers::faster_rcnn_nms(state->boxes[i], kIou, peers::Pixels::kContinuous, state->kept);
+  out.run = [state, pixels](size_t i) {
+    peers::faster_rcnn_nms(state->boxes[i], kIou, pixels, state->kept);
     return state->kept.size();
   };
   out.check = [&input, state](size_t i, size_t) -> std::string {

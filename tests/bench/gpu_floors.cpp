@@ -78,6 +78,7 @@ void measure_reads(Session& session, const char* name, size_t bytes) {
     buffers.emplace_back(bytes);
     KB_CUDA(cudaMemset(buffers.back().data(), 0, bytes));
   }
+  KB_CUDA(cudaDeviceSynchronize());
   const auto read = [&](size_t i) {
     launch_read(buffers[i % kTensors], session.sink(), nullptr);
   };

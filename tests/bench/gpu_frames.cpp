@@ -77,7 +77,7 @@ void measure_candidates(Session& session) {
                            .object_scores = kStreet.object_scores};
       const std::string shape = shape_name(true, anchors);
       const Input input =
-          make_input(session, "candidates " + shape, std::format("{} candidates", wanted),
+          make_input(session, shape + " frames", std::format("{} candidates", wanted),
                      std::format("{}-{}", shape, wanted), frame_settings(true, 0.25f),
                      scenes(true, anchors, size, anchors > 8400 ? kTensors / 2 : kTensors));
       measure_backends(session, input, false);
@@ -86,19 +86,24 @@ void measure_candidates(Session& session) {
 }
 
 void measure_nms(Session& session) {
-  for (const size_t boxes : {100, 300, 1000, 3000, 10000, 30000}) {
+  const auto measure_one = [&](size_t boxes, const char* contract, const char* section) {
     Settings settings = pixel_settings(2000);
     settings.detector = "yolov10";
     settings.method = NmsMethod::kGreedy;
+    settings.contract = contract;
     settings.score_threshold = 0;
     settings.iou_threshold = kIou;
     settings.max_detections = static_cast<uint32_t>(boxes);
-    const Input input =
-        make_input(session, "NMS alone, one class", std::format("{} boxes", boxes),
-                   std::format("boxes-{}", boxes), settings, boxes_of_one_class(boxes));
+    const bool known_elsewhere = settings.contract == "exact";
+    const Input input = make_input(session, section, std::format("{} boxes", boxes),
+                                   known_elsewhere ? std::format("boxes-{}", boxes) : "", settings,
+                                   boxes_of_one_class(boxes));
     measure_backends(session, input, false);
     measure(session, input, faster_rcnn(input));
-  }
+  };
+  for (const size_t boxes : {100, 300, 1000, 3000, 10000, 30000})
+    measure_one(boxes, "exact", "NMS alone, one class");
+  measure_one(1000, "plus-one", "NMS alone, one class, pixels plus one");
 }
 
 }  // namespace keepbox::test::gpu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Inputs with the boxes that are right, on the device, and in files for other programs.
 #include <cstdio>
-#include <filesystem>
+#include <cstdlib>
 #include <format>
 #include <fstream>
 
@@ -86,7 +86,7 @@ Input make_input(Session& session, std::string section, std::string name, const 
     input.on_device.emplace_back(tensor.values.data(), tensor.values.size() * sizeof(float));
     add_expected(input, tensor);
   }
-  if (!session.dump().empty()) dump(session, input, file);
+  if (!session.dump().empty() && !file.empty()) dump(session, input, file);
   return input;
 }
 

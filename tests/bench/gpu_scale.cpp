@@ -22,7 +22,7 @@ Input make_scenes(Session& session, const char* section) {
   std::mt19937 random(1);
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < kScenes; ++i) tensors.push_back(scene(random, true, kAnchors, kStreet));
-  return make_input(session, section, "84x8400, street, score > 0.25", "84x8400-many",
+  return make_input(session, section, "84x8400, street, score > 0.25", "",
                     frame_settings(true, 0.25f), std::move(tensors));
 }
 
@@ -39,6 +39,7 @@ std::vector<DeviceBuffer> make_batches(const Input& input, size_t images) {
       KB_CUDA(cudaMemcpy(to + i * kFrameBytes, input.on_device[scene_at(b, images, i)].data(),
                          kFrameBytes, cudaMemcpyDeviceToDevice));
   }
+  KB_CUDA(cudaDeviceSynchronize());
   return batches;
 }
 
