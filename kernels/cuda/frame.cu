@@ -49,7 +49,10 @@ constexpr uint32_t kDeclined = ~0u;
 __device__ uint32_t suppress(const DevicePlan& plan, const Tail& tail, TailShared& shared,
                              const Boxes& list, uint32_t count) {
   const bool all = count <= tail.capacity && count <= plan.top_k;
-  if (!all && (plan.contract.per_class_limit || count > tail.capacity * kLooks)) return kDeclined;
+  // The best of many are enough where few boxes are wanted.
+  if (!all && (plan.contract.per_class_limit || count > tail.capacity * kLooks ||
+               plan.max_detections > tail.capacity / 4))
+    return kDeclined;
   const uint32_t used = all ? count : choose(plan, tail, shared, list.keys, count);
   deal(plan, tail, shared, list, used, !all);
   if (plan.method == NmsMethod::kNone && !plan.contract.per_class_limit) {
@@ -59,7 +62,7 @@ __device__ uint32_t suppress(const DevicePlan& plan, const Tail& tail, TailShare
   } else {
     thin<false>(plan, tail, shared);
   }
-  const uint32_t kept = put_in_order(plan, tail, shared, used);
+  const uint32_t kept = put_in_order(plan, tail, shared, 0, used, tail.kept);
   return !all && kept < plan.max_detections ? kDeclined : min(kept, plan.limit());
 }
 

@@ -16,7 +16,7 @@ constexpr uint32_t kWarps = kNmsWarps;
 constexpr uint32_t kChunk = kThreads;           // candidates that are resolved together
 constexpr uint32_t kChunkWords = kChunk / kWarp;
 constexpr uint32_t kRowsAtOnce = 8;
-constexpr uint32_t kSlice = 32;                 // kept boxes of one task of the sweep
+constexpr uint32_t kSlice = 64;                 // kept boxes of one task of the sweep
 
 /// Scratch: the chunk's overlaps, the shared number of kept ones, and a bit for each dead candidate.
 struct Words {
@@ -32,6 +32,8 @@ struct Shared {
   uint32_t chunk[kChunk];  // places in `ordered`
   uint32_t sums[kWarps];
   uint32_t kept[kChunkWords], open[kChunkWords];
+  uint64_t slice_keys[kSlice];
+  float4 slice_boxes[kSlice];
 };
 
 /// Lists the next candidates that are alive, from word `cursor` on. Every block finds the same.
@@ -147,24 +149,39 @@ __device__ void append(const DevicePlan& plan, const SlowArgs& args, const Words
   if (threadIdx.x == 0) *words.total = min(before + all, plan.limit());
 }
 
-/// Strikes at the candidates from word `cursor` on with the boxes kept from `first` to `end`.
+/// Strikes at the candidates from word `cursor` on with the boxes kept from `first` to `end`: a block
+/// takes 1,024 candidates and a slice of the boxes at a time.
+template <bool kPlain>
 __device__ void sweep(const DevicePlan& plan, const SlowArgs& args, const Words& words,
-                      uint32_t count, uint32_t cursor, uint32_t first, uint32_t end) {
-  const uint32_t lane = threadIdx.x % kWarp, all_words = (count + kWarp - 1) / kWarp;
+                      Shared& shared, uint32_t count, uint32_t cursor, uint32_t first,
+                      uint32_t end) {
+  const uint32_t lane = threadIdx.x % kWarp, all_words = bit_words(count);
   const uint32_t slices = (end - first + kSlice - 1) / kSlice;
-  const uint32_t tasks = cursor < all_words ? (all_words - cursor) * slices : 0;
-  for (uint32_t task = blockIdx.x * kWarps + threadIdx.x / kWarp; task < tasks;
-       task += gridDim.x * kWarps) {
-    const uint32_t word = cursor + task / slices, from = first + task % slices * kSlice;
+  const uint32_t groups = cursor < all_words ? (all_words - cursor + kWarps - 1) / kWarps : 0;
+  for (uint32_t task = blockIdx.x; task < groups * slices; task += gridDim.x) {
+    const uint32_t from = first + task % slices * kSlice, boxes = min(kSlice, end - from);
+    __syncthreads();
+    if (threadIdx.x < boxes) {
+      shared.slice_keys[threadIdx.x] = __ldcg(args.kept.keys + from + threadIdx.x);
+      shared.slice_boxes[threadIdx.x] = __ldcg(args.kept.boxes + from + threadIdx.x);
+    }
+    __syncthreads();
+    const uint32_t word = cursor + task / slices * kWarps + threadIdx.x / kWarp;
+    if (word >= all_words) continue;
     const uint32_t i = word * kWarp + lane;
-    bool alive = i < count && (__ldcg(words.dead + word) >> lane & 1) == 0;
-    const bool was = alive;
-    const uint64_t key = alive ? args.ordered.keys[i] : 0;
-    const float4 box = alive ? args.ordered.boxes[i] : float4{};
-    for (uint32_t k = from; k < min(from + kSlice, end) && __any_sync(kFull, alive); ++k)
-      if (alive && suppresses(plan, args.kept, k, key, box)) alive = false;
-    const uint32_t struck = __ballot_sync(kFull, was && !alive);
-    if (lane == 0 && struck != 0) atomicOr(words.dead + word, struck);
+    const bool was = i < count && (__ldcg(words.dead + word) >> lane & 1) == 0;
+    const uint64_t key = was ? args.ordered.keys[i] : 0;
+    const float4 box = was ? args.ordered.boxes[i] : float4{};
+    bool struck = false;
+    for (uint32_t k = 0; k < boxes; k += 4) {
+      if (!__any_sync(kFull, was && !struck)) break;
+#pragma unroll
+      for (uint32_t l = k; l < k + 4; ++l)  // the slice is padded
+        struck |= (l < boxes) & same_class(plan.contract, shared.slice_keys[l], key) &
+                  hits<kPlain>(plan, plan.iou_threshold, shared.slice_boxes[l], box);
+    }
+    const uint32_t bits = __ballot_sync(kFull, was && struck);
+    if (lane == 0 && bits != 0) atomicOr(words.dead + word, bits);
   }
 }
 
@@ -187,7 +204,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     const uint32_t first = total;
     total = __ldcg(words.total);
     if (total >= plan.limit() || cursor * kWarp >= count) continue;
-    sweep(plan, args, words, count, cursor, first, total);
+    if (plan.plain_overlap) sweep<true>(plan, args, words, shared, count, cursor, first, total);
+    else sweep<false>(plan, args, words, shared, count, cursor, first, total);
     grid.sync();
   }
   if (blockIdx.x == 0) write_out(args, args.kept, total);

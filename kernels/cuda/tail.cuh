@@ -7,7 +7,7 @@
 #pragma once
 
 #include "kernels/cuda/bins.cuh"
-#include "kernels/cuda/thin.cuh"
+#include "kernels/cuda/tile.cuh"
 
 namespace keepbox::cuda {
 
@@ -50,7 +50,7 @@ inline constexpr uint32_t kLooks = 16;
 /// The tail's few shared numbers.
 struct TailShared {
   uint32_t sums[kBlockWarps];
-  BlockBest best;
+  TileShared tile;
   uint32_t chosen, last_bin;
   uint32_t filled, next;
   uint32_t large;  // a class is too large for a warp
@@ -139,6 +139,56 @@ __device__ inline void deal(const DevicePlan& plan, const Tail& tail, TailShared
   __syncthreads();
 }
 
+/// Puts the keys from `first` to `end` that are not kNoKey in order: writes where they stand, less
+/// `first`, to `order`. The bins are clear before and after. @return how many.
+__device__ inline uint32_t put_in_order(const DevicePlan& plan, const Tail& tail,
+                                        TailShared& shared, uint32_t first, uint32_t end,
+                                        uint32_t* order) {
+  uint32_t* counts = tail.bins.counts;
+  uint32_t bins[kDealtEach];
+#pragma unroll
+  for (uint32_t i = 0; i < kDealtEach; ++i) {
+    const uint32_t at = first + i * kBlockThreads + threadIdx.x;
+    const uint64_t key = at < end ? tail.keys[at] : kNoKey;
+    bins[i] = key == kNoKey ? Bins::kCount : Bins::of(plan, key);
+    if (key != kNoKey) atomicAdd(&counts[bins[i]], 1u);
+  }
+  const uint32_t all = tail.bins.accumulate(shared.sums);
+#pragma unroll
+  for (uint32_t i = 0; i < kDealtEach; ++i)
+    if (bins[i] != Bins::kCount)
+      tail.places[atomicAdd(&counts[bins[i]], 1u)] = i * kBlockThreads + threadIdx.x;
+  __syncthreads();
+#pragma unroll
+  for (uint32_t i = 0; i < kDealtEach; ++i) {
+    if (bins[i] == Bins::kCount) continue;
+    const uint32_t place = i * kBlockThreads + threadIdx.x;
+    const uint32_t begin = bins[i] == 0 ? 0 : counts[bins[i] - 1];  // each bin's end by now
+    uint32_t rank = begin;
+    for (uint32_t j = begin; j < counts[bins[i]]; ++j)
+      rank += tail.keys[first + tail.places[j]] < tail.keys[first + place] ? 1 : 0;
+    order[rank] = place;
+  }
+  __syncthreads();
+  tail.bins.clear();
+  __syncthreads();
+  return all;
+}
+
+/// A class that is too large for a warp.
+template <bool kPlain>
+__device__ void thin_large(const DevicePlan& plan, const Tail& tail, TailShared& shared,
+                           uint32_t first, uint32_t count) {
+  put_in_order(plan, tail, shared, first, first + count, tail.kept);
+  uint32_t* alive = tail.bins.counts;  // room for a bit each
+  for (uint32_t w = threadIdx.x; w * kWarp < count; w += kBlockThreads)
+    alive[w] = count - w * kWarp >= kWarp ? kFull : (1u << (count - w * kWarp)) - 1;
+  __syncthreads();
+  thin_by_tiles<kPlain>(plan, {tail.keys, tail.boxes}, shared.tile, first, count, tail.kept, alive);
+  tail.bins.clear();
+  __syncthreads();
+}
+
 /// Classes that are too large for a warp one after the other, then the rest side by side, the larger
 /// ones first.
 template <bool kPlain>
@@ -149,8 +199,7 @@ __device__ void thin(const DevicePlan& plan, const Tail& tail, TailShared& share
   const auto count_of = [&](uint32_t i) { return tail.end[tail.filled[i]] - first_of(i); };
   if (shared.large != 0)
     for (uint32_t i = 0; i < filled; ++i)
-      if (count_of(i) > kWarpBucket)
-        thin_by_block<kPlain>(plan, dealt, shared.best, first_of(i), count_of(i));
+      if (count_of(i) > kWarpBucket) thin_large<kPlain>(plan, tail, shared, first_of(i), count_of(i));
   for (uint32_t i = threadIdx.x / kWarp; i < filled; i += kBlockWarps) {
     const uint32_t count = count_of(i);
     if (count <= kWarp || count > kWarpBucket) continue;
@@ -166,39 +215,6 @@ __device__ void thin(const DevicePlan& plan, const Tail& tail, TailShared& share
     if (count_of(i) <= kWarp) thin_by_warp<kPlain, 1>(plan, dealt, first_of(i), count_of(i));
   }
   __syncthreads();
-}
-
-/// Leaves the places of kept ones among `dealt` candidates in tail.kept, in order.
-/// @return how many.
-__device__ inline uint32_t put_in_order(const DevicePlan& plan, const Tail& tail,
-                                        TailShared& shared, uint32_t dealt) {
-  uint32_t* counts = tail.bins.counts;  // clear since deal()
-  uint32_t bins[kDealtEach];
-#pragma unroll
-  for (uint32_t i = 0; i < kDealtEach; ++i) {
-    const uint32_t at = i * kBlockThreads + threadIdx.x;
-    const uint64_t key = at < dealt ? tail.keys[at] : kNoKey;
-    bins[i] = key == kNoKey ? Bins::kCount : Bins::of(plan, key);
-    if (key != kNoKey) atomicAdd(&counts[bins[i]], 1u);
-  }
-  const uint32_t kept = tail.bins.accumulate(shared.sums);
-#pragma unroll
-  for (uint32_t i = 0; i < kDealtEach; ++i)
-    if (bins[i] != Bins::kCount)
-      tail.places[atomicAdd(&counts[bins[i]], 1u)] = i * kBlockThreads + threadIdx.x;
-  __syncthreads();
-#pragma unroll
-  for (uint32_t i = 0; i < kDealtEach; ++i) {
-    if (bins[i] == Bins::kCount) continue;
-    const uint32_t place = i * kBlockThreads + threadIdx.x;
-    const uint32_t first = bins[i] == 0 ? 0 : counts[bins[i] - 1];  // each bin's end by now
-    uint32_t rank = first;
-    for (uint32_t j = first; j < counts[bins[i]]; ++j)
-      rank += tail.keys[tail.places[j]] < tail.keys[place] ? 1 : 0;
-    tail.kept[rank] = place;
-  }
-  __syncthreads();
-  return kept;
 }
 
 }  // namespace keepbox::cuda

@@ -11,19 +11,13 @@ namespace keepbox::cuda {
 /// No candidate has this key: its score would be a NaN.
 inline constexpr uint64_t kNoKey = ~uint64_t{0};
 
-/// Candidates of a class that one warp takes on; the block works on larger ones together.
+/// Candidates of a class that one warp takes on.
 inline constexpr uint32_t kWarpBucket = 4 * kWarp;
 
 /// Candidates by class. Of those that are not kept, thinning out leaves kNoKey instead of the key.
 struct Dealt {
   uint64_t* keys;
   float4* boxes;
-};
-
-/// What the block's threads tell each other in thin_by_block().
-struct BlockBest {
-  uint64_t key[2][kBlockWarps];
-  uint32_t at[2][kBlockWarps];
 };
 
 __device__ inline uint32_t warp_min(uint32_t value) {
@@ -91,50 +85,6 @@ __device__ void thin_by_warp(const DevicePlan& plan, const Dealt& dealt, uint32_
   for (uint32_t i = 0; i < kEach; ++i)
     if (i * kWarp + lane < count && (kept >> i & 1) == 0)
       dealt.keys[first + i * kWarp + lane] = kNoKey;
-}
-
-/// One class of at most two candidates a thread, by the block.
-template <bool kPlain>
-__device__ void thin_by_block(const DevicePlan& plan, const Dealt& dealt, BlockBest& shared,
-                              uint32_t first, uint32_t count) {
-  constexpr uint32_t kEach = 2;
-  const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  uint64_t keys[kEach];
-  float4 boxes[kEach];
-#pragma unroll
-  for (uint32_t i = 0; i < kEach; ++i) {
-    const uint32_t at = i * kBlockThreads + threadIdx.x;
-    keys[i] = at < count ? dealt.keys[first + at] : kNoKey;
-    boxes[i] = dealt.boxes[first + min(at, count - 1)];
-  }
-  const float threshold = threshold_of(plan);
-  uint32_t kept = 0;
-  for (uint32_t left = plan.max_detections; left > 0; --left) {
-    const uint32_t second = keys[1] < keys[0] ? 1 : 0;
-    const uint64_t mine = min(keys[0], keys[1]);
-    const uint32_t turn = left % 2;  // so that one barrier a round is enough
-    if (lane == least_lane(mine) % kWarp) {
-      shared.key[turn][warp] = mine;
-      shared.at[turn][warp] = second * kBlockThreads + threadIdx.x;
-    }
-    __syncthreads();
-    const uint32_t owner = least_lane(shared.key[turn][lane]);
-    if (owner == kWarp) break;
-    const uint32_t at = shared.at[turn][owner];
-    const float4 best = dealt.boxes[first + at];
-#pragma unroll
-    for (uint32_t i = 0; i < kEach; ++i) {
-      const bool own = at == i * kBlockThreads + threadIdx.x;
-      kept |= own ? 1u << i : 0;
-      keys[i] = hits<kPlain>(plan, threshold, best, boxes[i]) | own ? kNoKey : keys[i];
-    }
-  }
-  __syncthreads();
-#pragma unroll
-  for (uint32_t i = 0; i < kEach; ++i) {
-    const uint32_t at = i * kBlockThreads + threadIdx.x;
-    if (at < count && (kept >> i & 1) == 0) dealt.keys[first + at] = kNoKey;
-  }
 }
 
 }  // namespace keepbox::cuda
