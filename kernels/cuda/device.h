@@ -44,7 +44,7 @@ struct DevicePlan {
   float iou_threshold = 0;
   uint32_t max_detections = 0;
   uint32_t top_k = 0;
-  uint32_t best_high = 0, bin_shift = 0;  // of Bins
+  uint32_t best_high = 0, bin_shift = 0;  // of ByScore in bins.cuh
   ScoreRules score_rules;
   DeviceField objectness, scores, box, score, class_id, count;
   BoxRules box_rules;
@@ -131,6 +131,7 @@ struct SlowArgs {
 inline constexpr uint32_t kRun = 2048;
 
 struct SortArgs {
+  uint32_t best_high = 0, bin_shift = 0;  // the plan's
   Boxes from;
   uint32_t count = 0;
   Boxes to;
@@ -153,7 +154,7 @@ size_t slow_words(NmsMethod method, uint32_t count);
 cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t blocks,
                        cudaStream_t stream);
 
-/// Blocks of launch_nms() that the current device runs at the same time.
+/// Blocks of launch_nms() that the current device runs at the same time; 0: it cannot.
 cudaError_t nms_blocks(uint32_t* blocks);
 
 }  // namespace keepbox::cuda

@@ -51,10 +51,11 @@ __device__ uint32_t suppress(const DevicePlan& plan, const Tail& tail, TailShare
   const bool all = count <= tail.capacity && count <= plan.top_k;
   // The best of many are enough where few boxes are wanted.
   if (!all && (plan.contract.per_class_limit || count > tail.capacity * kLooks ||
-               plan.max_detections > tail.capacity / 4))
+               plan.max_detections > kManyKept))
     return kDeclined;
   const uint32_t used = all ? count : choose(plan, tail, shared, list.keys, count);
   deal(plan, tail, shared, list, used, !all);
+  if (min(shared.large, plan.max_detections) > kLargeClass) return kDeclined;
   if (plan.method == NmsMethod::kNone && !plan.contract.per_class_limit) {
     // all stay
   } else if (plan.plain_overlap) {
@@ -62,7 +63,8 @@ __device__ uint32_t suppress(const DevicePlan& plan, const Tail& tail, TailShare
   } else {
     thin<false>(plan, tail, shared);
   }
-  const uint32_t kept = put_in_order(plan, tail, shared, 0, used, tail.kept);
+  const uint32_t kept =
+      put_in_order(tail.keys, used, bins_of(plan), tail.bins, tail.places, tail.kept, shared.sums);
   return !all && kept < plan.max_detections ? kDeclined : min(kept, plan.limit());
 }
 
@@ -136,7 +138,7 @@ cudaError_t shape_frame(uint32_t class_ids, FrameShape* shape) {
   if (error == cudaSuccess)
     error = cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
   if (error != cudaSuccess) return error;
-  shape->tail_capacity = kMostDealt;
+  shape->tail_capacity = kBlockKeys;
   while (shape->tail_capacity > kWarp &&
          tail_shared_bytes(shape->tail_capacity, class_ids) + sizeof(BlockShared) >
              static_cast<size_t>(limit))

@@ -232,7 +232,9 @@ cudaError_t launch_segmented(const DevicePlan& plan, const SlowArgs& args, uint3
   if (error == cudaSuccess)
     error = cudaMemsetAsync(segments.start, 0xff, kMaxClasses * sizeof(uint32_t), stream);
   if (error == cudaSuccess)
-    error = launch_sort({.from = args.ordered,
+    error = launch_sort({.best_high = plan.best_high,
+                         .bin_shift = plan.bin_shift,
+                         .from = args.ordered,
                          .count = count,
                          .to = args.candidates,
                          .most = count,

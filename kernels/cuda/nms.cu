@@ -258,13 +258,15 @@ cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t bl
 }
 
 cudaError_t nms_blocks(uint32_t* blocks) {
-  int device = 0, processors = 0, each = 0;
+  int device = 0, processors = 0, each = 0, cooperates = 0;
   cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess)
+    error = cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, device);
   if (error == cudaSuccess)
     error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
   if (error == cudaSuccess)
     error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, greedy, kThreads, 0);
-  *blocks = static_cast<uint32_t>(processors * (each > 0 ? 1 : 0));
+  *blocks = static_cast<uint32_t>(processors * (each > 0 && cooperates != 0 ? 1 : 0));
   return error;
 }
 

@@ -7,14 +7,17 @@
 #include <bit>
 #include <chrono>
 #include <cstring>
+#include <thread>
 
 namespace keepbox::cuda {
 namespace {
 
 constexpr uint32_t kWarp = 32;
 
-/// As long as a frame takes: spinning sees its end some microseconds before a blocking wait does.
-constexpr std::chrono::microseconds kSpin{200};
+/// As long as most frames take: spinning sees the end some microseconds before a blocking wait does.
+constexpr std::chrono::microseconds kSpin{50};
+/// As long as another thread may have the processor in the meantime.
+constexpr std::chrono::microseconds kYield{200};
 
 /// Does the frame kernel suppress by this method itself?
 bool in_tail(NmsMethod method) {
@@ -44,6 +47,9 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path) {
   plan_ = device_plan(plan, buffers_);
   KB_TRY_CUDA(shape_frame(plan_.class_ids, &shape_));
   KB_TRY_CUDA(nms_blocks(&nms_blocks_));
+  if (nms_blocks_ == 0)
+    return fail(ErrorKind::kNoResource, "a device for kernels of 1,024 threads with grid barriers",
+                "one without", "set backend=auto");
   kept_capacity_ = plan.kept_capacity;
   args_ = {.control = buffers_.control.data(),
            .candidates = {buffers_.keys.data(), buffers_.boxes.data()},
@@ -204,11 +210,14 @@ Status CudaRunner::wait(std::span<Header> headers) {
   const auto arrived = [&] {
     return std::ranges::all_of(headers, [&](Header& each) { return has_arrived(each, sequence_); });
   };
-  const auto end = std::chrono::steady_clock::now() + kSpin;
-  do {
+  const auto start = std::chrono::steady_clock::now();
+  for (auto spent = kSpin - kSpin; spent < kYield;
+       spent = std::chrono::duration_cast<std::chrono::microseconds>(
+           std::chrono::steady_clock::now() - start)) {
+    if (spent > kSpin) std::this_thread::yield();
     for (int i = 0; i < 64; ++i)
       if (arrived()) return {};
-  } while (std::chrono::steady_clock::now() < end);
+  }
   KB_TRY_CUDA(cudaStreamSynchronize(stream_.get()));
   if (arrived()) return {};
   return fail(ErrorKind::kNoResource, "boxes from the device", "none", "report this as a bug");

@@ -71,7 +71,7 @@ __device__ void judge_row(const Source<Load>& from, Stage& stage, uint32_t ancho
   const DevicePlan& plan = from.plan;
   const uint32_t lane = threadIdx.x % kWarp;
   const float number = lane < 4 ? from.get(plan.box, anchor, lane) : 0;
-  Verdict best = best_class(from, anchor, objectness, lane, kWarp);
+  Verdict best = best_class<4>(from, anchor, objectness, lane, kWarp);
   for (uint32_t step = kWarp / 2; step > 0; step /= 2) {
     const Verdict other = exchange(best, step);
     if (better(other, best)) best = other;
@@ -142,7 +142,9 @@ __device__ void scan_planes(const Source<Load>& from, Stage& stage, ScanShared& 
     const float objectness = inside ? objectness_of(from, anchor) : 0;
     const bool object = inside && is_object(plan, objectness);
     Verdict best;
-    if (object) best = best_class(from, anchor, objectness, slice, slices);
+    if (object)
+      best = slices > 2 ? best_class<8>(from, anchor, objectness, slice, slices)
+                        : best_class<16>(from, anchor, objectness, slice, slices);
     best = over_slices(best, shared, slices);
     if (object && slice == 0) {
       const bool softmax = plan.score_rules.activation == Activation::kSoftmax;

@@ -1,31 +1,45 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Select for many candidates: blocks sort runs of them, then each key finds its rank by searching
 // the other runs.
-#include "kernels/cuda/sort.cuh"
+#include "kernels/cuda/bins.cuh"
 
 namespace keepbox::cuda {
 namespace {
 
-constexpr uint32_t kThreads = 1024;
+constexpr uint32_t kNoPlace = ~0u;
+static_assert(kRun == kBlockKeys);
 
 /// The key with the class before the score, and back.
 __device__ uint64_t class_first(uint64_t key) { return key << (64 - kClassBits) | key >> kClassBits; }
 __device__ uint64_t score_first(uint64_t key) { return key << kClassBits | key >> (64 - kClassBits); }
 
-__global__ void __launch_bounds__(kThreads) sort_runs(const __grid_constant__ SortArgs args) {
-  __shared__ uint64_t keys[kRun];
-  __shared__ uint32_t index[kRun];
-  const uint32_t first = blockIdx.x * kRun;
-  for (uint32_t i = threadIdx.x; i < kRun; i += kThreads) {
-    const bool inside = first + i < args.count;
-    const uint64_t key = inside ? args.from.keys[first + i] : ~uint64_t{0};
-    keys[i] = inside && args.by_class ? class_first(key) : key;
-    index[i] = first + i;
+/// Bins of keys with the class first: a bin a class.
+struct ByClass {
+  __device__ uint32_t operator()(uint64_t key) const {
+    return static_cast<uint32_t>(key >> (64 - kClassBits));
   }
-  block_sort(keys, index, kRun);
-  for (uint32_t i = threadIdx.x; i < kRun; i += kThreads) {
-    args.runs[first + i] = keys[i];
-    args.run_index[first + i] = index[i];
+};
+static_assert(kMaxClasses <= Bins::kCount);
+
+__global__ void __launch_bounds__(kBlockThreads) sort_runs(const __grid_constant__ SortArgs args) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  __shared__ uint32_t sums[kBlockWarps];
+  auto* keys = reinterpret_cast<uint64_t*>(memory);
+  auto* places = reinterpret_cast<uint32_t*>(keys + kRun);
+  auto* order = places + kRun;
+  const Bins bins{order + kRun};
+  const uint32_t first = blockIdx.x * kRun, count = min(kRun, args.count - first);
+  bins.clear();
+  for (uint32_t i = threadIdx.x; i < count; i += kBlockThreads) {
+    const uint64_t key = args.from.keys[first + i];
+    keys[i] = args.by_class ? class_first(key) : key;
+  }
+  __syncthreads();
+  if (args.by_class) put_in_order(keys, count, ByClass(), bins, places, order, sums);
+  else put_in_order(keys, count, ByScore{args.best_high, args.bin_shift}, bins, places, order, sums);
+  for (uint32_t i = threadIdx.x; i < kRun; i += kBlockThreads) {
+    args.runs[first + i] = i < count ? keys[order[i]] : kNoKey;
+    args.run_index[first + i] = i < count ? first + order[i] : kNoPlace;
   }
 }
 
@@ -39,7 +53,7 @@ __device__ uint32_t less_in_run(const uint64_t* run, uint64_t key) {
 
 __global__ void place(const __grid_constant__ SortArgs args, uint32_t runs) {
   const uint32_t at = blockIdx.x * blockDim.x + threadIdx.x;
-  if (at >= runs * kRun || args.run_index[at] >= args.count) return;
+  if (at >= runs * kRun || args.run_index[at] == kNoPlace) return;
   const uint64_t key = args.runs[at];
   uint32_t rank = at % kRun;
   for (uint32_t run = 0; run < runs; ++run)
@@ -57,13 +71,18 @@ cudaError_t launch_sort(const SortArgs& args, cudaStream_t stream) {
   const uint32_t runs = (args.count + kRun - 1) / kRun;
   if (runs == 0) return cudaSuccess;
   constexpr uint32_t kPlaceThreads = 256;
-  sort_runs<<<runs, kThreads, 0, stream>>>(args);
+  constexpr size_t kShared = kRun * (sizeof(uint64_t) + 2 * sizeof(uint32_t)) +
+                             Bins::kCount * sizeof(uint32_t);
+  static_assert(kShared <= 48 << 10, "what every device has");
+  sort_runs<<<runs, kBlockThreads, kShared, stream>>>(args);
   place<<<runs * (kRun / kPlaceThreads), kPlaceThreads, 0, stream>>>(args, runs);
   return cudaGetLastError();
 }
 
 cudaError_t launch_select(const DevicePlan& plan, const SlowArgs& args, cudaStream_t stream) {
-  return launch_sort({.from = args.candidates,
+  return launch_sort({.best_high = plan.best_high,
+                      .bin_shift = plan.bin_shift,
+                      .from = args.candidates,
                       .count = args.count,
                       .to = args.ordered,
                       .most = plan.top_k,

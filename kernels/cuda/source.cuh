@@ -11,6 +11,7 @@ inline constexpr uint32_t kFull = 0xffffffffu;
 
 /// float32 that is aligned and not quantised.
 struct PlainLoad {
+  static __device__ uint32_t element_of(const DeviceField&) { return sizeof(float); }
   static __device__ float get(const DeviceField&, const std::byte* data, uint32_t index) {
     return __ldg(reinterpret_cast<const float*>(data) + index);
   }
@@ -18,6 +19,7 @@ struct PlainLoad {
 
 /// Anything else.
 struct AnyLoad {
+  static __device__ uint32_t element_of(const DeviceField& field) { return field.element; }
   static __device__ float get(const DeviceField& field, const std::byte* data, uint32_t index) {
     return (element(field.type, data + size_t{index} * field.element) - field.zero_point) *
            field.scale;
@@ -28,14 +30,28 @@ struct AnyLoad {
   }
 };
 
+/// The channels of one anchor in a field.
+template <class Load>
+struct Channels {
+  const DeviceField& field;
+  const std::byte* data;  // of the first
+
+  __device__ float operator[](uint32_t channel) const {
+    return Load::get(field, data, channel * field.channel_stride);
+  }
+};
+
 template <class Load>
 struct Source {
   const DevicePlan& plan;
   uint32_t image;
 
+  __device__ Channels<Load> at(const DeviceField& field, uint32_t anchor) const {
+    return {field, field.data + image * field.image_stride +
+                       size_t{anchor} * field.anchor_stride * Load::element_of(field)};
+  }
   __device__ float get(const DeviceField& field, uint32_t anchor, uint32_t channel = 0) const {
-    return Load::get(field, field.data + image * field.image_stride,
-                     anchor * field.anchor_stride + channel * field.channel_stride);
+    return at(field, anchor)[channel];
   }
   __device__ uint32_t anchors() const {
     return plan.count.present ? filled_rows(get(plan.count, 0), plan.anchors) : plan.anchors;
@@ -66,31 +82,52 @@ __device__ __noinline__ inline float activated_score(const DevicePlan& plan, flo
   return activate(plan.score_rules, logit);
 }
 
-/// The best of the classes first, first + step, ...; NaN is never best.
+/// The best of the classes first, first + step, ... as the reference has it: NaN is never best.
 template <class Load>
+__device__ __noinline__ Verdict best_class_exactly(const Source<Load>& from, uint32_t anchor,
+                                                   float objectness, uint32_t first,
+                                                   uint32_t step) {
+  const DevicePlan& plan = from.plan;
+  const bool product = plan.score_rules.rule == ScoreRule::kProduct;
+  Verdict best;
+  for (uint32_t c = plan.first_class + first; c < plan.end_class; c += step) {
+    const float raw = from.get(plan.scores, anchor, c);
+    const float value = product ? objectness * activated_score(plan, raw) : raw;
+    if (best.class_id != kMaxClasses ? value > best.score : value == value) best = {value, c};
+  }
+  return best;
+}
+
+/// The same, quicker. @tparam kAhead loads on their way at a time.
+template <uint32_t kAhead, class Load>
 __device__ Verdict best_class(const Source<Load>& from, uint32_t anchor, float objectness,
                               uint32_t first, uint32_t step) {
   const DevicePlan& plan = from.plan;
   const bool product = plan.score_rules.rule == ScoreRule::kProduct;
-  const bool activated = product && plan.score_rules.activation != Activation::kNone;
+  if (product && plan.score_rules.activation != Activation::kNone)
+    return best_class_exactly(from, anchor, objectness, first, step);
   const float factor = product ? objectness : 1.0f;  // times 1 changes nothing
-  Verdict best;
-  const auto challenge = [&](float value, uint32_t c) {
-    if (best.class_id != kMaxClasses ? value > best.score : value == value) best = {value, c};
-  };
-  constexpr uint32_t kAhead = 8;  // loads on their way at a time
+  const Channels<Load> scores = from.at(plan.scores, anchor);
+  Verdict best{-INFINITY, kMaxClasses};
   for (uint32_t base = plan.first_class + first; base < plan.end_class; base += kAhead * step) {
     float values[kAhead];
+    if (base + (kAhead - 1) * step < plan.end_class) {
+#pragma unroll
+      for (uint32_t i = 0; i < kAhead; ++i) values[i] = factor * scores[base + i * step];
+    } else {
+#pragma unroll
+      for (uint32_t i = 0; i < kAhead; ++i)
+        values[i] = base + i * step < plan.end_class ? factor * scores[base + i * step] : NAN;
+    }
 #pragma unroll
     for (uint32_t i = 0; i < kAhead; ++i) {
-      const uint32_t c = base + i * step;
-      values[i] = c < plan.end_class ? from.get(plan.scores, anchor, c) : NAN;
+      const bool wins = values[i] > best.score;
+      best.score = wins ? values[i] : best.score;
+      best.class_id = wins ? base + i * step : best.class_id;
     }
-    if (activated)
-      for (float& value : values) value = activated_score(plan, value);
-#pragma unroll
-    for (uint32_t i = 0; i < kAhead; ++i) challenge(factor * values[i], base + i * step);
   }
+  // Nothing above minus infinity: rare, and for the full rules.
+  if (best.class_id == kMaxClasses) return best_class_exactly(from, anchor, objectness, first, step);
   return best;
 }
 

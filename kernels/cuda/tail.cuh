@@ -41,9 +41,14 @@ constexpr size_t tail_shared_bytes(uint32_t capacity, uint32_t class_ids) {
          (Bins::kCount + 2 * size_t{class_ids}) * sizeof(uint32_t);
 }
 
-/// Candidates of a thread of the tail.
-inline constexpr uint32_t kDealtEach = 2;
-inline constexpr uint32_t kMostDealt = kDealtEach * kBlockThreads;
+__device__ inline ByScore bins_of(const DevicePlan& plan) {
+  return {plan.best_high, plan.bin_shift};
+}
+
+/// Where more boxes than this may be kept, the best of many candidates are not tried first.
+inline constexpr uint32_t kManyKept = 512;
+/// Where a class has more candidates and may keep more boxes than this, one block is too slow.
+inline constexpr uint32_t kLargeClass = 256;
 /// Candidates that a tail looks through, in its capacities.
 inline constexpr uint32_t kLooks = 16;
 
@@ -53,7 +58,7 @@ struct TailShared {
   TileShared tile;
   uint32_t chosen, last_bin;
   uint32_t filled, next;
-  uint32_t large;  // a class is too large for a warp
+  uint32_t large;  // the largest class, if it is too large for a warp
 };
 
 /// Lists the places of the best candidates, in whole bins. @return how many, at most capacity and
@@ -61,11 +66,12 @@ struct TailShared {
 __device__ inline uint32_t choose(const DevicePlan& plan, const Tail& tail, TailShared& shared,
                                   const uint64_t* keys, uint32_t count) {
   const uint32_t room = min(tail.capacity, plan.top_k);
+  const ByScore bin_of = bins_of(plan);
   tail.bins.clear();
   if (threadIdx.x == 0) shared.chosen = shared.last_bin = 0;
   __syncthreads();
   for (uint32_t i = threadIdx.x; i < count; i += kBlockThreads)
-    atomicAdd(&tail.bins.counts[Bins::of(plan, __ldcg(keys + i))], 1u);
+    atomicAdd(&tail.bins.counts[bin_of(__ldcg(keys + i))], 1u);
   tail.bins.accumulate(shared.sums);
   // The first bin that no longer fits, if its predecessors do.
   for (uint32_t b = threadIdx.x; b < Bins::kCount; b += kBlockThreads) {
@@ -74,7 +80,7 @@ __device__ inline uint32_t choose(const DevicePlan& plan, const Tail& tail, Tail
   }
   __syncthreads();
   for (uint32_t i = threadIdx.x; i < count; i += kBlockThreads) {
-    if (Bins::of(plan, __ldcg(keys + i)) >= shared.last_bin) continue;
+    if (bin_of(__ldcg(keys + i)) >= shared.last_bin) continue;
     tail.places[atomicAdd(&shared.chosen, 1u)] = i;
   }
   __syncthreads();
@@ -89,7 +95,7 @@ __device__ inline void start_classes(const Tail& tail, TailShared& shared, uint3
   for (uint32_t c = first; c < min(first + each, ids); ++c) {
     const uint32_t count = tail.end[c];
     sum += count != 0 ? kClass + count : 0;
-    if (count > kWarpBucket) shared.large = 1;
+    if (count > kWarpBucket) atomicMax(&shared.large, count);
   }
   uint32_t before = sum_before(sum, shared.sums, all);
   for (uint32_t c = first; c < min(first + each, ids); ++c) {
@@ -107,10 +113,10 @@ __device__ inline void start_classes(const Tail& tail, TailShared& shared, uint3
 __device__ inline void deal(const DevicePlan& plan, const Tail& tail, TailShared& shared,
                             const Boxes& list, uint32_t count, bool chosen) {
   const uint32_t ids = plan.contract.class_agnostic ? 1 : plan.class_ids;
-  uint64_t keys[kDealtEach];
-  float4 boxes[kDealtEach];
+  uint64_t keys[kKeysEach];
+  float4 boxes[kKeysEach];
 #pragma unroll
-  for (uint32_t i = 0; i < kDealtEach; ++i) {
+  for (uint32_t i = 0; i < kKeysEach; ++i) {
     const uint32_t at = i * kBlockThreads + threadIdx.x;
     if (at >= count) continue;
     const uint32_t place = chosen ? tail.places[at] : at;
@@ -125,12 +131,12 @@ __device__ inline void deal(const DevicePlan& plan, const Tail& tail, TailShared
     return tail.end + (plan.contract.class_agnostic ? 0 : key_class(key));
   };
 #pragma unroll
-  for (uint32_t i = 0; i < kDealtEach; ++i)
+  for (uint32_t i = 0; i < kKeysEach; ++i)
     if (i * kBlockThreads + threadIdx.x < count) atomicAdd(counter(keys[i]), 1u);
   __syncthreads();
   start_classes(tail, shared, ids);
 #pragma unroll
-  for (uint32_t i = 0; i < kDealtEach; ++i) {
+  for (uint32_t i = 0; i < kKeysEach; ++i) {
     if (i * kBlockThreads + threadIdx.x >= count) continue;
     const uint32_t to = atomicAdd(counter(keys[i]), 1u);  // which leaves the class's end
     tail.keys[to] = keys[i];
@@ -139,47 +145,12 @@ __device__ inline void deal(const DevicePlan& plan, const Tail& tail, TailShared
   __syncthreads();
 }
 
-/// Puts the keys from `first` to `end` that are not kNoKey in order: writes where they stand, less
-/// `first`, to `order`. The bins are clear before and after. @return how many.
-__device__ inline uint32_t put_in_order(const DevicePlan& plan, const Tail& tail,
-                                        TailShared& shared, uint32_t first, uint32_t end,
-                                        uint32_t* order) {
-  uint32_t* counts = tail.bins.counts;
-  uint32_t bins[kDealtEach];
-#pragma unroll
-  for (uint32_t i = 0; i < kDealtEach; ++i) {
-    const uint32_t at = first + i * kBlockThreads + threadIdx.x;
-    const uint64_t key = at < end ? tail.keys[at] : kNoKey;
-    bins[i] = key == kNoKey ? Bins::kCount : Bins::of(plan, key);
-    if (key != kNoKey) atomicAdd(&counts[bins[i]], 1u);
-  }
-  const uint32_t all = tail.bins.accumulate(shared.sums);
-#pragma unroll
-  for (uint32_t i = 0; i < kDealtEach; ++i)
-    if (bins[i] != Bins::kCount)
-      tail.places[atomicAdd(&counts[bins[i]], 1u)] = i * kBlockThreads + threadIdx.x;
-  __syncthreads();
-#pragma unroll
-  for (uint32_t i = 0; i < kDealtEach; ++i) {
-    if (bins[i] == Bins::kCount) continue;
-    const uint32_t place = i * kBlockThreads + threadIdx.x;
-    const uint32_t begin = bins[i] == 0 ? 0 : counts[bins[i] - 1];  // each bin's end by now
-    uint32_t rank = begin;
-    for (uint32_t j = begin; j < counts[bins[i]]; ++j)
-      rank += tail.keys[first + tail.places[j]] < tail.keys[first + place] ? 1 : 0;
-    order[rank] = place;
-  }
-  __syncthreads();
-  tail.bins.clear();
-  __syncthreads();
-  return all;
-}
-
 /// A class that is too large for a warp.
 template <bool kPlain>
 __device__ void thin_large(const DevicePlan& plan, const Tail& tail, TailShared& shared,
                            uint32_t first, uint32_t count) {
-  put_in_order(plan, tail, shared, first, first + count, tail.kept);
+  put_in_order(tail.keys + first, count, bins_of(plan), tail.bins, tail.places, tail.kept,
+               shared.sums);
   uint32_t* alive = tail.bins.counts;  // room for a bit each
   for (uint32_t w = threadIdx.x; w * kWarp < count; w += kBlockThreads)
     alive[w] = count - w * kWarp >= kWarp ? kFull : (1u << (count - w * kWarp)) - 1;

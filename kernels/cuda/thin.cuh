@@ -3,13 +3,10 @@
 // overlaps, until none is left.
 #pragma once
 
-#include "kernels/cuda/block.cuh"
+#include "kernels/cuda/bins.cuh"
 #include "kernels/cuda/overlap.cuh"
 
 namespace keepbox::cuda {
-
-/// No candidate has this key: its score would be a NaN.
-inline constexpr uint64_t kNoKey = ~uint64_t{0};
 
 /// Candidates of a class that one warp takes on.
 inline constexpr uint32_t kWarpBucket = 4 * kWarp;
