@@ -71,10 +71,9 @@ KB_HD inline Box on_grid(const BoxRules& rules, uint32_t anchor, const float (&v
 /// SSD: the prior's centre moved by fractions of its size, its size times e^t.
 KB_HD inline Box by_prior(const BoxRules& rules, const Prior& prior, float tx, float ty, float tw,
                           float th) {
-  return from_center((tx * prior.width + prior.cx) * rules.unit_x,
-                     (ty * prior.height + prior.cy) * rules.unit_y,
-                     exp_f32(tw) * prior.width * rules.unit_x,
-                     exp_f32(th) * prior.height * rules.unit_y);
+  return from_center(
+      (tx * prior.width + prior.cx) * rules.unit_x, (ty * prior.height + prior.cy) * rules.unit_y,
+      exp_f32(tw) * prior.width * rules.unit_x, exp_f32(th) * prior.height * rules.unit_y);
 }
 
 /// The box in model pixels. @param priors one for each anchor, for the codings that have them.
@@ -84,12 +83,18 @@ KB_HD inline Box decode_box(const BoxRules& rules, const Prior* priors, uint32_t
                       raw[3] * rules.scale[3]};
   const float ux = rules.unit_x, uy = rules.unit_y;
   switch (rules.coding) {
-    case BoxCoding::kCorners: return {v[0] * ux, v[1] * uy, v[2] * ux, v[3] * uy};
-    case BoxCoding::kCornersYX: return {v[1] * ux, v[0] * uy, v[3] * ux, v[2] * uy};
-    case BoxCoding::kGridExp: return on_grid(rules, anchor, v);
-    case BoxCoding::kPriorDelta: return by_prior(rules, priors[anchor], v[1], v[0], v[3], v[2]);
-    case BoxCoding::kPriorDeltaXY: return by_prior(rules, priors[anchor], v[0], v[1], v[2], v[3]);
-    default: return from_center(v[0] * ux, v[1] * uy, v[2] * ux, v[3] * uy);
+    case BoxCoding::kCorners:
+      return {v[0] * ux, v[1] * uy, v[2] * ux, v[3] * uy};
+    case BoxCoding::kCornersYX:
+      return {v[1] * ux, v[0] * uy, v[3] * ux, v[2] * uy};
+    case BoxCoding::kGridExp:
+      return on_grid(rules, anchor, v);
+    case BoxCoding::kPriorDelta:
+      return by_prior(rules, priors[anchor], v[1], v[0], v[3], v[2]);
+    case BoxCoding::kPriorDeltaXY:
+      return by_prior(rules, priors[anchor], v[0], v[1], v[2], v[3]);
+    default:
+      return from_center(v[0] * ux, v[1] * uy, v[2] * ux, v[3] * uy);
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Keys by bins of their score: to find the best of many, and to put up to 2,048 in order by one block.
+// Keys by bins of their score: to find the best of many, and to put up to 2,048 in order by one
+// block.
 #pragma once
 
 #include "kernels/cuda/block.cuh"
@@ -13,8 +14,8 @@ inline constexpr uint64_t kNoKey = ~uint64_t{0};
 inline constexpr uint32_t kKeysEach = 2;
 inline constexpr uint32_t kBlockKeys = kKeysEach * kBlockThreads;
 
-/// Which bin a score falls into: from 1 down to the lowest threshold they are spread evenly by their
-/// logarithm, others fall into the ends.
+/// Which bin a score falls into: from 1 down to the lowest threshold they are spread evenly by
+/// their logarithm, others fall into the ends.
 struct ByScore {
   uint32_t best_high, shift;  // of the upper half of a key
 

@@ -15,8 +15,8 @@ namespace keepbox::cuda {
 
 /// core's Field with its tensor's data.
 struct DeviceField {
-  const std::byte* data = nullptr;  // of the first channel of the first anchor
-  size_t image_stride = 0;          // bytes
+  const std::byte* data = nullptr;                 // of the first channel of the first anchor
+  size_t image_stride = 0;                         // bytes
   uint32_t anchor_stride = 0, channel_stride = 0;  // elements
   float scale = 1, zero_point = 0;
   DataType type = DataType::kFloat32;
@@ -74,9 +74,9 @@ struct Header {
 
 /// Counters of an image that blocks share. The last block leaves them at 0.
 struct Control {
-  uint32_t taken = 0;       // places in the image's list
+  uint32_t taken = 0;  // places in the image's list
   uint32_t not_finite = 0;
-  uint64_t tally = 0;       // packed: see tally.cuh
+  uint64_t tally = 0;  // packed: see tally.cuh
 };
 
 /// Candidates of one image, or kept ones: two arrays.
@@ -116,12 +116,12 @@ cudaError_t launch_frame(const DevicePlan& plan, const FrameArgs& args, bool pla
 /// Buffers of the slow path, for one image at a time.
 struct SlowArgs {
   Boxes candidates;
-  uint32_t count = 0;      // of candidates
-  Boxes ordered;           // the best top_k in order
+  uint32_t count = 0;             // of candidates
+  Boxes ordered;                  // the best top_k in order
   uint64_t* runs = nullptr;       // sorted chunks of keys, padded to whole ones
   uint32_t* run_index = nullptr;  // where they stand in `candidates`
   Boxes kept;
-  uint32_t* words = nullptr;      // slow_words() of scratch
+  uint32_t* words = nullptr;  // slow_words() of scratch
   Header* header = nullptr;
   uint64_t* out = nullptr;
   uint32_t sequence = 0;
@@ -135,11 +135,11 @@ struct SortArgs {
   Boxes from;
   uint32_t count = 0;
   Boxes to;
-  uint32_t most = 0;            // of the first are written
-  uint32_t* origin = nullptr;   // where each came from, if wanted
+  uint32_t most = 0;           // of the first are written
+  uint32_t* origin = nullptr;  // where each came from, if wanted
   uint64_t* runs = nullptr;
   uint32_t* run_index = nullptr;
-  bool by_class = false;        // class before score
+  bool by_class = false;  // class before score
 };
 
 cudaError_t launch_sort(const SortArgs& args, cudaStream_t stream);

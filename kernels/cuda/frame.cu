@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The frame kernel: all blocks decode, and the last one to finish an image suppresses and writes out
-// what is left, if that is not too much for one block.
+// The frame kernel: all blocks decode, and the last one to finish an image suppresses and writes
+// out what is left, if that is not too much for one block.
 #include "kernels/cuda/scan.cuh"
 #include "kernels/cuda/tail.cuh"
 #include "kernels/cuda/tally.cuh"
@@ -92,9 +92,12 @@ template <class Load>
 __device__ void scan(const Source<Load>& from, Stage& stage, ScanShared& shared, Control& control,
                      const Boxes& list, uint32_t slices) {
   switch (from.plan.scan) {
-    case Scan::kRows: return scan_rows(from, stage, shared, control, list);
-    case Scan::kPlanes: return scan_planes(from, stage, shared, control, list, slices);
-    case Scan::kReady: return scan_ready(from, stage, control, list);
+    case Scan::kRows:
+      return scan_rows(from, stage, shared, control, list);
+    case Scan::kPlanes:
+      return scan_planes(from, stage, shared, control, list, slices);
+    case Scan::kReady:
+      return scan_ready(from, stage, control, list);
   }
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The methods of the literature beside greedy: each marks what is dead, a bit a candidate, and what
-// is alive is collected in order.
+// Suppression in one pass and by the words of a mask. As in segmented.cu, what is dead is marked, a
+// bit a candidate, and what is alive is collected in order.
 #include "kernels/cuda/nms.cuh"
 
 namespace keepbox::cuda {
 namespace {
 
-constexpr uint32_t kTile = 64;  // boxes whose overlaps fit in a word
 constexpr uint32_t kTileThreads = 256;
 
 /// Alive candidates in order, to the host. By one block.
@@ -45,7 +44,9 @@ __global__ void __launch_bounds__(kTileThreads)
   if (lane == 0 && dead != 0) atomicOr(args.words + word, dead);
 }
 
-__host__ __device__ constexpr uint32_t tiles_of(uint32_t count) { return (count + kTile - 1) / kTile; }
+__host__ __device__ constexpr uint32_t tiles_of(uint32_t count) {
+  return (count + kTile - 1) / kTile;
+}
 
 /// The mask: a row a box, a word for 64 boxes, a bit where a later box overlaps it.
 __device__ unsigned long long* mask_of(const SlowArgs& args, uint32_t count) {
@@ -69,22 +70,9 @@ __global__ void __launch_bounds__(kTile)
   const float4 box = args.ordered.boxes[row];
   unsigned long long bits = 0;
   for (uint32_t j = 0; j < min(kTile, count - column); ++j)
-    if (column + j > row && same_class(plan.contract, key, keys[j]) &&
-        hits(plan, box, boxes[j]))
+    if (column + j > row && same_class(plan.contract, key, keys[j]) && hits(plan, box, boxes[j]))
       bits |= 1ull << j;
   mask_of(args, count)[size_t{row} * tiles_of(count) + blockIdx.x] = bits;
-}
-
-/// Of up to 64 boxes with the words of their mask among themselves, the ones that stay.
-__device__ unsigned long long resolve_tile(const unsigned long long* diagonal,
-                                           unsigned long long removed, uint32_t count) {
-  unsigned long long kept = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    if (removed >> i & 1) continue;
-    kept |= 1ull << i;
-    removed |= diagonal[i];
-  }
-  return kept;
 }
 
 /// From the first box on: what is not removed removes what its row says. By one block.
@@ -118,75 +106,7 @@ __global__ void __launch_bounds__(kNmsThreads)
   }
 }
 
-/// Scratch of the segmented method, behind the dead bits.
-struct Segments {
-  uint32_t* start;   // of each class in the candidates by class; ~0: it has none
-  uint32_t* origin;  // where they stand in `ordered`
-
-  __device__ __host__ Segments(uint32_t* words, uint32_t count)
-      : start(words + bit_words(count)), origin(start + kMaxClasses) {}
-};
-
-__device__ uint32_t segment_of(const DevicePlan& plan, uint64_t key) {
-  return plan.contract.class_agnostic ? 0 : key_class(key);
-}
-
-__global__ void find_segments(const __grid_constant__ DevicePlan plan,
-                              const __grid_constant__ SlowArgs args, uint32_t count) {
-  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= count) return;
-  const uint32_t segment = segment_of(plan, args.candidates.keys[i]);
-  if (i == 0 || segment_of(plan, args.candidates.keys[i - 1]) != segment)
-    Segments(args.words, count).start[segment] = i;
-}
-
-/// A block thins out one class's segment: tile by tile, the mask of a tile among itself, then what
-/// stays strikes at the rest of the segment.
-__global__ void __launch_bounds__(kTileThreads)
-    thin_segment(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
-                 uint32_t count) {
-  __shared__ unsigned long long diagonal[kTile], kept;
-  const Segments segments(args.words, count);
-  const uint32_t begin = segments.start[blockIdx.x];
-  if (begin == ~0u) return;
-  const Boxes& list = args.candidates;
-  const auto in_segment = [&](uint32_t i) {
-    return i < count && segment_of(plan, list.keys[i]) == blockIdx.x;
-  };
-  const auto kill = [&](uint32_t i) {
-    atomicOr(args.words + segments.origin[i] / kWarp, 1u << segments.origin[i] % kWarp);
-  };
-  const auto is_dead = [&](uint32_t i) {
-    return (__ldcg(args.words + segments.origin[i] / kWarp) >> segments.origin[i] % kWarp & 1) != 0;
-  };
-  const auto hit = [&](uint32_t i, uint32_t j) { return hits(plan, list.boxes[i], list.boxes[j]); };
-  for (uint32_t first = begin; in_segment(first); first += kTile) {
-    if (threadIdx.x < kTile) diagonal[threadIdx.x] = 0;
-    __syncthreads();
-    for (uint32_t pair = threadIdx.x; pair < kTile * kTile; pair += kTileThreads) {
-      const uint32_t i = first + pair / kTile, j = first + pair % kTile;
-      if (i < j && in_segment(j) && hit(i, j)) atomicOr(&diagonal[pair / kTile], 1ull << (j - first));
-    }
-    bool gone = true;
-    if (threadIdx.x < kTile) gone = !in_segment(first + threadIdx.x) || is_dead(first + threadIdx.x);
-    const uint32_t bits = __ballot_sync(kFull, gone);
-    __shared__ uint32_t removed[kTile / kWarp];
-    if (threadIdx.x < kTile && threadIdx.x % kWarp == 0) removed[threadIdx.x / kWarp] = bits;
-    __syncthreads();
-    if (threadIdx.x == 0)
-      kept = resolve_tile(diagonal, static_cast<unsigned long long>(removed[1]) << kWarp | removed[0],
-                          kTile);
-    __syncthreads();
-    if (threadIdx.x < kTile && !gone && (kept >> threadIdx.x & 1) == 0) kill(first + threadIdx.x);
-    for (uint32_t j = first + kTile + threadIdx.x; in_segment(j); j += kTileThreads)
-      for (unsigned long long rest = kept; rest != 0; rest &= rest - 1)
-        if (hit(first + __ffsll(static_cast<long long>(rest)) - 1, j)) {
-          kill(j);
-          break;
-        }
-    __syncthreads();
-  }
-}
+}  // namespace
 
 cudaError_t clear_bits(const SlowArgs& args, uint32_t count, cudaStream_t stream) {
   return cudaMemsetAsync(args.words, 0, bit_words(count) * sizeof(uint32_t), stream);
@@ -198,14 +118,11 @@ cudaError_t launch_collect(const DevicePlan& plan, const SlowArgs& args, uint32_
   return cudaGetLastError();
 }
 
-}  // namespace
-
 cudaError_t launch_fast(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                         cudaStream_t stream) {
   const cudaError_t error = clear_bits(args, count, stream);
   if (error != cudaSuccess) return error;
-  if (count != 0)
-    strike_once<<<bit_words(count), kTileThreads, 0, stream>>>(plan, args, count);
+  if (count != 0) strike_once<<<bit_words(count), kTileThreads, 0, stream>>>(plan, args, count);
   return launch_collect(plan, args, count, stream);
 }
 
@@ -219,36 +136,6 @@ cudaError_t launch_bitmask(const DevicePlan& plan, const SlowArgs& args, uint32_
   if (count != 0) {
     mask_tile<<<dim3(tiles, tiles), kTile, 0, stream>>>(plan, args, count);
     reduce_mask<<<1, kNmsThreads, tiles * sizeof(uint64_t), stream>>>(args, count, plan.limit());
-  }
-  return launch_collect(plan, args, count, stream);
-}
-
-size_t segmented_words(uint32_t count) { return bit_words(count) + kMaxClasses + count; }
-
-cudaError_t launch_segmented(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
-                             cudaStream_t stream) {
-  const Segments segments(args.words, count);
-  cudaError_t error = clear_bits(args, count, stream);
-  if (error == cudaSuccess)
-    error = cudaMemsetAsync(segments.start, 0xff, kMaxClasses * sizeof(uint32_t), stream);
-  if (error == cudaSuccess)
-    error = launch_sort({.best_high = plan.best_high,
-                         .bin_shift = plan.bin_shift,
-                         .from = args.ordered,
-                         .count = count,
-                         .to = args.candidates,
-                         .most = count,
-                         .origin = segments.origin,
-                         .runs = args.runs,
-                         .run_index = args.run_index,
-                         .by_class = !plan.contract.class_agnostic},
-                        stream);
-  if (error != cudaSuccess) return error;
-  if (count != 0) {
-    find_segments<<<(count + kTileThreads - 1) / kTileThreads, kTileThreads, 0, stream>>>(
-        plan, args, count);
-    const uint32_t ids = plan.contract.class_agnostic ? 1 : plan.class_ids;
-    thin_segment<<<ids, kTileThreads, 0, stream>>>(plan, args, count);
   }
   return launch_collect(plan, args, count, stream);
 }

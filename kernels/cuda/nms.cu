@@ -13,12 +13,13 @@ namespace cg = cooperative_groups;
 
 constexpr uint32_t kThreads = kNmsThreads;
 constexpr uint32_t kWarps = kNmsWarps;
-constexpr uint32_t kChunk = kThreads;           // candidates that are resolved together
+constexpr uint32_t kChunk = kThreads;  // candidates that are resolved together
 constexpr uint32_t kChunkWords = kChunk / kWarp;
 constexpr uint32_t kRowsAtOnce = 8;
-constexpr uint32_t kSlice = 64;                 // kept boxes of one task of the sweep
+constexpr uint32_t kSlice = 64;  // kept boxes of one task of the sweep
 
-/// Scratch: the chunk's overlaps, the shared number of kept ones, and a bit for each dead candidate.
+/// Scratch: the chunk's overlaps, the shared number of kept ones, and a bit for each dead
+/// candidate.
 struct Words {
   uint32_t* mask;   // [word][candidate]: which candidates of the word overlap it
   uint32_t* total;  // kept so far
@@ -73,7 +74,8 @@ __device__ uint32_t next_chunk(const uint32_t* dead, uint32_t count, uint32_t& c
 __device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args, const Words& words,
                               const Shared& shared, uint32_t count) {
   const uint32_t lane = threadIdx.x % kWarp;
-  const uint32_t rows = (count + kRowsAtOnce - 1) / kRowsAtOnce, columns = (count + kWarp - 1) / kWarp;
+  const uint32_t rows = (count + kRowsAtOnce - 1) / kRowsAtOnce,
+                 columns = (count + kWarp - 1) / kWarp;
   const uint32_t warps = gridDim.x * kWarps;
   for (uint32_t task = blockIdx.x * kWarps + threadIdx.x / kWarp; task < rows * columns;
        task += warps) {
@@ -149,8 +151,8 @@ __device__ void append(const DevicePlan& plan, const SlowArgs& args, const Words
   if (threadIdx.x == 0) *words.total = min(before + all, plan.limit());
 }
 
-/// Strikes at the candidates from word `cursor` on with the boxes kept from `first` to `end`: a block
-/// takes 1,024 candidates and a slice of the boxes at a time.
+/// Strikes at the candidates from word `cursor` on with the boxes kept from `first` to `end`: a
+/// block takes 1,024 candidates and a slice of the boxes at a time.
 template <bool kPlain>
 __device__ void sweep(const DevicePlan& plan, const SlowArgs& args, const Words& words,
                       Shared& shared, uint32_t count, uint32_t cursor, uint32_t first,
@@ -204,15 +206,17 @@ __global__ void __launch_bounds__(kThreads, 1)
     const uint32_t first = total;
     total = __ldcg(words.total);
     if (total >= plan.limit() || cursor * kWarp >= count) continue;
-    if (plan.plain_overlap) sweep<true>(plan, args, words, shared, count, cursor, first, total);
-    else sweep<false>(plan, args, words, shared, count, cursor, first, total);
+    if (plan.plain_overlap)
+      sweep<true>(plan, args, words, shared, count, cursor, first, total);
+    else
+      sweep<false>(plan, args, words, shared, count, cursor, first, total);
     grid.sync();
   }
   if (blockIdx.x == 0) write_out(args, args.kept, total);
 }
 
-__global__ void __launch_bounds__(kThreads) keep_all(const __grid_constant__ SlowArgs args,
-                                                     uint32_t count) {
+__global__ void __launch_bounds__(kThreads)
+    keep_all(const __grid_constant__ SlowArgs args, uint32_t count) {
   write_out(args, args.ordered, count);
 }
 
@@ -220,11 +224,16 @@ __global__ void __launch_bounds__(kThreads) keep_all(const __grid_constant__ Slo
 
 size_t slow_words(NmsMethod method, uint32_t count) {
   switch (method) {
-    case NmsMethod::kNone: return 0;
-    case NmsMethod::kBitmask: return bitmask_words(count);
-    case NmsMethod::kSegmented: return segmented_words(count);
-    case NmsMethod::kFast: return bit_words(count);
-    default: return kChunkWords * kChunk + kWarp + bit_words(count);
+    case NmsMethod::kNone:
+      return 0;
+    case NmsMethod::kBitmask:
+      return bitmask_words(count);
+    case NmsMethod::kSegmented:
+      return segmented_words(count);
+    case NmsMethod::kFast:
+      return bit_words(count);
+    default:
+      return kChunkWords * kChunk + kWarp + bit_words(count);
   }
 }
 
@@ -232,9 +241,8 @@ namespace {
 
 cudaError_t launch_greedy(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                           uint32_t blocks, cudaStream_t stream) {
-  const cudaError_t error =
-      cudaMemsetAsync(args.words + kChunkWords * kChunk, 0,
-                      (kWarp + bit_words(count)) * sizeof(uint32_t), stream);
+  const cudaError_t error = cudaMemsetAsync(args.words + kChunkWords * kChunk, 0,
+                                            (kWarp + bit_words(count)) * sizeof(uint32_t), stream);
   if (error != cudaSuccess) return error;
   void* arguments[] = {const_cast<DevicePlan*>(&plan), const_cast<SlowArgs*>(&args)};
   return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(greedy), dim3(blocks),
@@ -247,13 +255,17 @@ cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t bl
                        cudaStream_t stream) {
   const uint32_t count = args.count < plan.top_k ? args.count : plan.top_k;
   switch (plan.method) {
-    case NmsMethod::kBitmask: return launch_bitmask(plan, args, count, stream);
-    case NmsMethod::kSegmented: return launch_segmented(plan, args, count, stream);
-    case NmsMethod::kFast: return launch_fast(plan, args, count, stream);
+    case NmsMethod::kBitmask:
+      return launch_bitmask(plan, args, count, stream);
+    case NmsMethod::kSegmented:
+      return launch_segmented(plan, args, count, stream);
+    case NmsMethod::kFast:
+      return launch_fast(plan, args, count, stream);
     case NmsMethod::kNone:
       keep_all<<<1, kThreads, 0, stream>>>(args, count < plan.limit() ? count : plan.limit());
       return cudaGetLastError();
-    default: return launch_greedy(plan, args, count, blocks, stream);
+    default:
+      return launch_greedy(plan, args, count, blocks, stream);
   }
 }
 

@@ -28,6 +28,28 @@ __device__ inline void write_out(const SlowArgs& args, const Boxes& from, uint32
   *static_cast<volatile uint32_t*>(&args.header->sequence) = args.sequence;
 }
 
+/// Boxes whose overlaps with one of them fit in a word.
+inline constexpr uint32_t kTile = 64;
+
+/// Of up to 64 boxes with the words of their mask among themselves, the ones that stay.
+__device__ inline unsigned long long resolve_tile(const unsigned long long* diagonal,
+                                                  unsigned long long removed, uint32_t count) {
+  unsigned long long kept = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (removed >> i & 1) continue;
+    kept |= 1ull << i;
+    removed |= diagonal[i];
+  }
+  return kept;
+}
+
+/// Marks nothing as dead.
+cudaError_t clear_bits(const SlowArgs& args, uint32_t count, cudaStream_t stream);
+
+/// Writes what is not dead to the host, in order.
+cudaError_t launch_collect(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                           cudaStream_t stream);
+
 /// The launches of the methods of literature, by `args` as launch_nms() has them; what is dead is a
 /// bit each in args.words.
 cudaError_t launch_bitmask(const DevicePlan& plan, const SlowArgs& args, uint32_t count,

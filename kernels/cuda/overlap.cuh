@@ -32,8 +32,8 @@ __device__ bool hits(const DevicePlan& plan, float threshold, float4 a, float4 b
   constexpr float kLeast = 1e-30f;
   if (!kPlain) return overlaps_by_contract(plan, threshold, a, b);
   const auto extent_of = [](float low, float high) { return fmaxf(high - low, 0.0f); };
-  const float common = extent_of(fmaxf(a.x, b.x), fminf(a.z, b.z)) *
-                       extent_of(fmaxf(a.y, b.y), fminf(a.w, b.w));
+  const float common =
+      extent_of(fmaxf(a.x, b.x), fminf(a.z, b.z)) * extent_of(fmaxf(a.y, b.y), fminf(a.w, b.w));
   const float area_a = extent_of(a.x, a.z) * extent_of(a.y, a.w);
   const float area_b = extent_of(b.x, b.z) * extent_of(b.y, b.w);
   const float both = (area_a + area_b) - common;

@@ -14,7 +14,8 @@ namespace {
 
 constexpr uint32_t kWarp = 32;
 
-/// As long as most frames take: spinning sees the end some microseconds before a blocking wait does.
+/// As long as most frames take: spinning sees the end some microseconds before a blocking wait
+/// does.
 constexpr std::chrono::microseconds kSpin{50};
 /// As long as another thread may have the processor in the meantime.
 constexpr std::chrono::microseconds kYield{200};
@@ -153,8 +154,10 @@ Status CudaRunner::stage(const TensorView& tensor, size_t index) {
 Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     data_[i] = static_cast<const std::byte*>(tensors[i].data);
-    if (tensors[i].space == MemorySpace::kSystem) KB_TRY(stage(tensors[i], i));
-    else KB_TRY(wait_for(tensors[i]));
+    if (tensors[i].space == MemorySpace::kSystem)
+      KB_TRY(stage(tensors[i], i));
+    else
+      KB_TRY(wait_for(tensors[i]));
   }
   const Layout& layout = plan.layout;
   plan_.box = device_field(layout.box, tensors, data_);
@@ -169,13 +172,13 @@ Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
 Status CudaRunner::run(const Plan& plan, std::span<const TensorView> tensors) {
   KB_TRY(bind(plan, tensors));
   if (!clean_)
-    KB_TRY_CUDA(cudaMemsetAsync(buffers_.control.data(), 0, buffers_.control.size_bytes(),
-                                stream_.get()));
+    KB_TRY_CUDA(
+        cudaMemsetAsync(buffers_.control.data(), 0, buffers_.control.size_bytes(), stream_.get()));
   clean_ = false;
   args_.sequence = ++sequence_;
   bool plain = true;
-  for (const DeviceField* field : {&plan_.box, &plan_.objectness, &plan_.scores, &plan_.score,
-                                   &plan_.class_id, &plan_.count})
+  for (const DeviceField* field :
+       {&plan_.box, &plan_.objectness, &plan_.scores, &plan_.score, &plan_.class_id, &plan_.count})
     plain = plain && (field->plain || !field->present);
   KB_TRY_CUDA(launch_frame(plan_, args_, plain, grid_, shape_, stream_.get()));
   KB_TRY(wait(buffers_.headers));

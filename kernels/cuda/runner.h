@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Runs frames on a stream of its own: one launch and one wait, and more where the device asks for it.
+// Runs frames on a stream of its own: one launch and one wait, and more where the device asks for
+// it.
 #pragma once
 
 #include <atomic>
@@ -37,8 +38,8 @@ class CudaRunner final : public Runner {
   Event event_;
   DeviceBlob device_, staging_device_;
   HostBlob host_, staging_host_;
-  std::vector<size_t> staging_at_;          // of each tensor in the staging blobs
-  std::vector<const std::byte*> data_;      // of each tensor on the device
+  std::vector<size_t> staging_at_;      // of each tensor in the staging blobs
+  std::vector<const std::byte*> data_;  // of each tensor on the device
   Buffers buffers_;
   DevicePlan plan_;
   FrameArgs args_;

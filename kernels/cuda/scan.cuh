@@ -107,7 +107,8 @@ __device__ void scan_rows(const Source<Load>& from, Stage& stage, ScanShared& sh
       count = shared.listed.count;
     }
     for (uint32_t i = warp; i < count; i += kWarps)
-      judge_row(from, stage, plan.objectness.present ? shared.listed.anchor[i] : base + i * gridDim.x,
+      judge_row(from, stage,
+                plan.objectness.present ? shared.listed.anchor[i] : base + i * gridDim.x,
                 plan.objectness.present ? shared.listed.objectness[i] : 1.0f);
     stage.make_room(control, list);
   }

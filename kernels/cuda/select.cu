@@ -10,8 +10,12 @@ constexpr uint32_t kNoPlace = ~0u;
 static_assert(kRun == kBlockKeys);
 
 /// The key with the class before the score, and back.
-__device__ uint64_t class_first(uint64_t key) { return key << (64 - kClassBits) | key >> kClassBits; }
-__device__ uint64_t score_first(uint64_t key) { return key << kClassBits | key >> (64 - kClassBits); }
+__device__ uint64_t class_first(uint64_t key) {
+  return key << (64 - kClassBits) | key >> kClassBits;
+}
+__device__ uint64_t score_first(uint64_t key) {
+  return key << kClassBits | key >> (64 - kClassBits);
+}
 
 /// Bins of keys with the class first: a bin a class.
 struct ByClass {
@@ -35,8 +39,10 @@ __global__ void __launch_bounds__(kBlockThreads) sort_runs(const __grid_constant
     keys[i] = args.by_class ? class_first(key) : key;
   }
   __syncthreads();
-  if (args.by_class) put_in_order(keys, count, ByClass(), bins, places, order, sums);
-  else put_in_order(keys, count, ByScore{args.best_high, args.bin_shift}, bins, places, order, sums);
+  if (args.by_class)
+    put_in_order(keys, count, ByClass(), bins, places, order, sums);
+  else
+    put_in_order(keys, count, ByScore{args.best_high, args.bin_shift}, bins, places, order, sums);
   for (uint32_t i = threadIdx.x; i < kRun; i += kBlockThreads) {
     args.runs[first + i] = i < count ? keys[order[i]] : kNoKey;
     args.run_index[first + i] = i < count ? first + order[i] : kNoPlace;
@@ -71,11 +77,11 @@ cudaError_t launch_sort(const SortArgs& args, cudaStream_t stream) {
   const uint32_t runs = (args.count + kRun - 1) / kRun;
   if (runs == 0) return cudaSuccess;
   constexpr uint32_t kPlaceThreads = 256;
-  constexpr size_t kShared = kRun * (sizeof(uint64_t) + 2 * sizeof(uint32_t)) +
-                             Bins::kCount * sizeof(uint32_t);
+  constexpr size_t kShared =
+      kRun * (sizeof(uint64_t) + 2 * sizeof(uint32_t)) + Bins::kCount * sizeof(uint32_t);
   static_assert(kShared <= 48 << 10, "what every device has");
   sort_runs<<<runs, kBlockThreads, kShared, stream>>>(args);
-  place<<<runs * (kRun / kPlaceThreads), kPlaceThreads, 0, stream>>>(args, runs);
+  place<<<runs*(kRun / kPlaceThreads), kPlaceThreads, 0, stream>>>(args, runs);
   return cudaGetLastError();
 }
 

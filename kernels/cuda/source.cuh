@@ -127,7 +127,8 @@ __device__ Verdict best_class(const Source<Load>& from, uint32_t anchor, float o
     }
   }
   // Nothing above minus infinity: rare, and for the full rules.
-  if (best.class_id == kMaxClasses) return best_class_exactly(from, anchor, objectness, first, step);
+  if (best.class_id == kMaxClasses)
+    return best_class_exactly(from, anchor, objectness, first, step);
   return best;
 }
 
@@ -136,7 +137,8 @@ __device__ inline Verdict finish(const DevicePlan& plan, Verdict best, float obj
                                  float softmax) {
   const ScoreRules& rules = plan.score_rules;
   if (best.class_id == kMaxClasses || rules.rule == ScoreRule::kProduct) return best;
-  best.score = rules.activation == Activation::kSoftmax ? softmax : activated_score(plan, best.score);
+  best.score =
+      rules.activation == Activation::kSoftmax ? softmax : activated_score(plan, best.score);
   if (rules.rule == ScoreRule::kArgmaxFirst) best.score = objectness * best.score;
   return best;
 }

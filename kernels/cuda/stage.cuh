@@ -36,8 +36,8 @@ struct Stage {
                        const float (&raw)[4]) {
     const DevicePlan& plan = from.plan;
     const bool classed = verdict.class_id < plan.class_ids;
-    const float threshold = !plan.uniform && classed ? plan.class_threshold[verdict.class_id]
-                                                     : plan.lowest_threshold;
+    const float threshold =
+        !plan.uniform && classed ? plan.class_threshold[verdict.class_id] : plan.lowest_threshold;
     if (!passes(verdict.score, threshold, plan.contract)) return;
     atomicAdd(&above_threshold, 1u);
     const Box box = decoded_box(plan, anchor, {raw[0], raw[1], raw[2], raw[3]});

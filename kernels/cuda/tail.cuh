@@ -2,8 +2,8 @@
 // The end of the frame kernel: the last block of an image suppresses its candidates alone.
 //
 // Of many candidates only the best by score are looked at, which is enough when they give as many
-// boxes as are wanted. They are dealt out by class, each class is thinned out on its own, and what is
-// kept is put in order.
+// boxes as are wanted. They are dealt out by class, each class is thinned out on its own, and what
+// is kept is put in order.
 #pragma once
 
 #include "kernels/cuda/bins.cuh"
@@ -160,8 +160,8 @@ __device__ void thin_large(const DevicePlan& plan, const Tail& tail, TailShared&
   __syncthreads();
 }
 
-/// Classes that are too large for a warp one after the other, then the rest side by side, the larger
-/// ones first.
+/// Classes that are too large for a warp one after the other, then the rest side by side, the
+/// larger ones first.
 template <bool kPlain>
 __device__ void thin(const DevicePlan& plan, const Tail& tail, TailShared& shared) {
   const Dealt dealt{tail.keys, tail.boxes};
@@ -170,12 +170,15 @@ __device__ void thin(const DevicePlan& plan, const Tail& tail, TailShared& share
   const auto count_of = [&](uint32_t i) { return tail.end[tail.filled[i]] - first_of(i); };
   if (shared.large != 0)
     for (uint32_t i = 0; i < filled; ++i)
-      if (count_of(i) > kWarpBucket) thin_large<kPlain>(plan, tail, shared, first_of(i), count_of(i));
+      if (count_of(i) > kWarpBucket)
+        thin_large<kPlain>(plan, tail, shared, first_of(i), count_of(i));
   for (uint32_t i = threadIdx.x / kWarp; i < filled; i += kBlockWarps) {
     const uint32_t count = count_of(i);
     if (count <= kWarp || count > kWarpBucket) continue;
-    if (count <= 2 * kWarp) thin_by_warp<kPlain, 2>(plan, dealt, first_of(i), count);
-    else thin_by_warp<kPlain, 4>(plan, dealt, first_of(i), count);
+    if (count <= 2 * kWarp)
+      thin_by_warp<kPlain, 2>(plan, dealt, first_of(i), count);
+    else
+      thin_by_warp<kPlain, 4>(plan, dealt, first_of(i), count);
   }
   uint32_t next = 0;
   const auto take = [&] {  // ahead of its use, for it takes long

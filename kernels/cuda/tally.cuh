@@ -6,8 +6,8 @@
 
 namespace keepbox::cuda {
 
-/// Blocks that have finished, anchors above the threshold and candidates, in one word: 16, 24 and 24
-/// bits. Anchors are below 2^21.
+/// Blocks that have finished, anchors above the threshold and candidates, in one word: 16, 24 and
+/// 24 bits. Anchors are below 2^21.
 struct Tally {
   unsigned long long word;
 

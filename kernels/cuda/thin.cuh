@@ -45,7 +45,8 @@ __device__ inline float threshold_of(const DevicePlan& plan) {
   return plan.method == NmsMethod::kNone ? INFINITY : plan.iou_threshold;
 }
 
-/// One class of at most 32 kEach candidates from `first` on, by a warp that holds them in registers.
+/// One class of at most 32 kEach candidates from `first` on, by a warp that holds them in
+/// registers.
 template <bool kPlain, uint32_t kEach>
 __device__ void thin_by_warp(const DevicePlan& plan, const Dealt& dealt, uint32_t first,
                              uint32_t count) {

@@ -41,7 +41,8 @@ struct Bench {
     buffers = carve(on_device, on_host, from);
     plan = device_plan(from, buffers);
     MUST(cudaMemset(buffers.control.data(), 0, buffers.control.size_bytes()));
-    upload(buffers.class_threshold.data(), from.class_threshold.data(), from.class_threshold.size());
+    upload(buffers.class_threshold.data(), from.class_threshold.data(),
+           from.class_threshold.size());
     upload(buffers.class_wanted.data(), from.class_wanted.data(), from.class_wanted.size());
     upload(buffers.priors.data(), from.priors.data(), from.priors.size());
   }
@@ -184,8 +185,7 @@ Backend cuda_subject(const std::string& name) {
   return subject;
 }
 
-OnDevice::OnDevice(std::span<const TensorView> views)
-    : views_(views.begin(), views.end()) {
+OnDevice::OnDevice(std::span<const TensorView> views) : views_(views.begin(), views.end()) {
   for (TensorView& view : views_) {
     const size_t shift = reinterpret_cast<uintptr_t>(view.data) % 64;
     std::byte* blob = nullptr;

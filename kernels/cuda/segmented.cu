@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Suppression class by class: sort by class, find each class's segment, resolve the segments side
+// by side.
+#include "kernels/cuda/nms.cuh"
+
+namespace keepbox::cuda {
+namespace {
+
+constexpr uint32_t kThreads = 256;
+constexpr uint32_t kNoSegment = ~0u;
+
+/// Scratch of the segmented method, behind the dead bits.
+struct Segments {
+  uint32_t* start;   // of each class in the candidates by class; ~0: it has none
+  uint32_t* origin;  // where they stand in `ordered`
+
+  __device__ __host__ Segments(uint32_t* words, uint32_t count)
+      : start(words + bit_words(count)), origin(start + kMaxClasses) {}
+};
+
+__device__ uint32_t segment_of(const DevicePlan& plan, uint64_t key) {
+  return plan.contract.class_agnostic ? 0 : key_class(key);
+}
+
+__global__ void find_segments(const __grid_constant__ DevicePlan plan,
+                              const __grid_constant__ SlowArgs args, uint32_t count) {
+  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const uint32_t segment = segment_of(plan, args.candidates.keys[i]);
+  if (i == 0 || segment_of(plan, args.candidates.keys[i - 1]) != segment)
+    Segments(args.words, count).start[segment] = i;
+}
+
+/// The segment of a block's class.
+struct Segment {
+  const DevicePlan& plan;
+  const SlowArgs& args;
+  Segments scratch;
+  uint32_t count;  // of all candidates
+
+  __device__ bool holds(uint32_t i) const {
+    return i < count && segment_of(plan, args.candidates.keys[i]) == blockIdx.x;
+  }
+  __device__ bool overlap(uint32_t i, uint32_t j) const {
+    return hits(plan, args.candidates.boxes[i], args.candidates.boxes[j]);
+  }
+  __device__ void kill(uint32_t i) const {
+    atomicOr(args.words + scratch.origin[i] / kWarp, 1u << scratch.origin[i] % kWarp);
+  }
+  __device__ bool is_dead(uint32_t i) const {
+    return (__ldcg(args.words + scratch.origin[i] / kWarp) >> scratch.origin[i] % kWarp & 1) != 0;
+  }
+};
+
+struct TileWords {
+  unsigned long long overlaps[kTile];  // of each box: the later ones of the tile
+  uint32_t removed[kTile / kWarp];
+  unsigned long long kept;
+};
+
+/// Resolves the 64 boxes from `first` on among themselves. @return those that stay, a bit each.
+__device__ unsigned long long resolve(const Segment& segment, TileWords& tile, uint32_t first) {
+  if (threadIdx.x < kTile) tile.overlaps[threadIdx.x] = 0;
+  __syncthreads();
+  for (uint32_t pair = threadIdx.x; pair < kTile * kTile; pair += kThreads) {
+    const uint32_t row = pair / kTile, i = first + row, j = first + pair % kTile;
+    if (i < j && segment.holds(j) && segment.overlap(i, j))
+      atomicOr(&tile.overlaps[row], 1ull << (j - first));
+  }
+  const uint32_t own = first + threadIdx.x;
+  const bool gone = threadIdx.x >= kTile || !segment.holds(own) || segment.is_dead(own);
+  const uint32_t bits = __ballot_sync(kFull, gone);
+  if (threadIdx.x < kTile && threadIdx.x % kWarp == 0) tile.removed[threadIdx.x / kWarp] = bits;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    const unsigned long long upper = tile.removed[1];
+    tile.kept = resolve_tile(tile.overlaps, upper << kWarp | tile.removed[0], kTile);
+  }
+  __syncthreads();
+  if (!gone && (tile.kept >> threadIdx.x & 1) == 0) segment.kill(own);
+  return tile.kept;
+}
+
+/// A block thins out one class's segment: tile by tile, the mask of a tile among itself, then what
+/// stays strikes at the rest of the segment.
+__global__ void __launch_bounds__(kThreads)
+    thin_segment(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
+                 uint32_t count) {
+  __shared__ TileWords tile;
+  const Segment segment{plan, args, Segments(args.words, count), count};
+  const uint32_t begin = segment.scratch.start[blockIdx.x];
+  if (begin == kNoSegment) return;
+  for (uint32_t first = begin; segment.holds(first); first += kTile) {
+    const unsigned long long kept = resolve(segment, tile, first);
+    for (uint32_t j = first + kTile + threadIdx.x; segment.holds(j); j += kThreads)
+      for (unsigned long long rest = kept; rest != 0; rest &= rest - 1)
+        if (segment.overlap(first + __ffsll(static_cast<long long>(rest)) - 1, j)) {
+          segment.kill(j);
+          break;
+        }
+    __syncthreads();
+  }
+}
+
+}  // namespace
+
+size_t segmented_words(uint32_t count) { return bit_words(count) + kMaxClasses + count; }
+
+cudaError_t launch_segmented(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                             cudaStream_t stream) {
+  const Segments segments(args.words, count);
+  cudaError_t error = clear_bits(args, count, stream);
+  if (error == cudaSuccess)
+    error = cudaMemsetAsync(segments.start, 0xff, kMaxClasses * sizeof(uint32_t), stream);
+  if (error == cudaSuccess)
+    error = launch_sort({.best_high = plan.best_high,
+                         .bin_shift = plan.bin_shift,
+                         .from = args.ordered,
+                         .count = count,
+                         .to = args.candidates,
+                         .most = count,
+                         .origin = segments.origin,
+                         .runs = args.runs,
+                         .run_index = args.run_index,
+                         .by_class = !plan.contract.class_agnostic},
+                        stream);
+  if (error != cudaSuccess) return error;
+  if (count != 0) {
+    find_segments<<<(count + kThreads - 1) / kThreads, kThreads, 0, stream>>>(plan, args, count);
+    const uint32_t ids = plan.contract.class_agnostic ? 1 : plan.class_ids;
+    thin_segment<<<ids, kThreads, 0, stream>>>(plan, args, count);
+  }
+  return launch_collect(plan, args, count, stream);
+}
+
+}  // namespace keepbox::cuda
