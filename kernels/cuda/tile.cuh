@@ -25,6 +25,7 @@ __device__ inline uint32_t next_tile(uint32_t* alive, uint32_t words, uint32_t& 
     if (mine) shared.members[at] = word * kWarp + lane;
     const uint32_t taken = __ballot_sync(kFull, mine);
     found += __popc(taken);
+    __syncwarp();  // all have read it
     if (lane == 0) alive[word] = bits & ~taken;
     __syncwarp();
     if (taken != bits) break;  // the rest is for the next tile
