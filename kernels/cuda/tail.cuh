@@ -87,25 +87,40 @@ __device__ inline uint32_t choose(const DevicePlan& plan, const Tail& tail, Tail
   return shared.chosen;
 }
 
+/// Three sums in a word: of candidates, of classes that have any, and of those that are more than a
+/// lane each, which take longest and are to begin first.
+struct Sums {
+  static constexpr uint32_t kClass = 1u << 12, kLong = 1u << 24;
+  static_assert(kBlockKeys < kClass && kMaxClasses < kLong / kClass && kBlockKeys / kWarp < 256);
+
+  static __device__ uint32_t of(uint32_t count) {
+    return count + (count != 0 ? kClass : 0) + (count > kWarp ? kLong : 0);
+  }
+  static __device__ uint32_t candidates(uint32_t sums) { return sums % kClass; }
+  static __device__ uint32_t classes(uint32_t sums) { return sums % kLong / kClass; }
+  static __device__ uint32_t longs(uint32_t sums) { return sums / kLong; }
+};
+
 /// Turns counts of classes into starts, and lists the classes that have any.
 __device__ inline void start_classes(const Tail& tail, TailShared& shared, uint32_t ids) {
-  constexpr uint32_t kClass = 1u << 16;  // candidates in the lower half, classes in the upper
   const uint32_t each = (ids + kBlockThreads - 1) / kBlockThreads, first = threadIdx.x * each;
   uint32_t sum = 0, all = 0;
   for (uint32_t c = first; c < min(first + each, ids); ++c) {
     const uint32_t count = tail.end[c];
-    sum += count != 0 ? kClass + count : 0;
+    sum += Sums::of(count);
     if (count > kWarpBucket) atomicMax(&shared.large, count);
   }
   uint32_t before = sum_before(sum, shared.sums, all);
   for (uint32_t c = first; c < min(first + each, ids); ++c) {
-    const uint32_t count = tail.end[c];
-    tail.end[c] = before % kClass;
-    if (count == 0) continue;
-    tail.filled[before / kClass] = c;
-    before += kClass + count;
+    const uint32_t count = tail.end[c], longs = Sums::longs(before);
+    tail.end[c] = Sums::candidates(before);
+    if (count > kWarp)
+      tail.filled[longs] = c;
+    else if (count > 0)
+      tail.filled[Sums::longs(all) + Sums::classes(before) - longs] = c;
+    before += Sums::of(count);
   }
-  if (threadIdx.x == 0) shared.filled = all / kClass;
+  if (threadIdx.x == 0) shared.filled = Sums::classes(all);
   __syncthreads();
 }
 
@@ -172,21 +187,19 @@ __device__ void thin(const DevicePlan& plan, const Tail& tail, TailShared& share
     for (uint32_t i = 0; i < filled; ++i)
       if (count_of(i) > kWarpBucket)
         thin_large<kPlain>(plan, tail, shared, first_of(i), count_of(i));
-  for (uint32_t i = threadIdx.x / kWarp; i < filled; i += kBlockWarps) {
-    const uint32_t count = count_of(i);
-    if (count <= kWarp || count > kWarpBucket) continue;
-    if (count <= 2 * kWarp)
-      thin_by_warp<kPlain, 2>(plan, dealt, first_of(i), count);
-    else
-      thin_by_warp<kPlain, 4>(plan, dealt, first_of(i), count);
-  }
   uint32_t next = 0;
   const auto take = [&] {  // ahead of its use, for it takes long
     if (threadIdx.x % kWarp == 0) next = kBlockWarps + atomicAdd(&shared.next, 1u);
   };
   for (uint32_t i = threadIdx.x / kWarp; i < filled; i = __shfl_sync(kFull, next, 0)) {
     take();
-    if (count_of(i) <= kWarp) thin_by_warp<kPlain, 1>(plan, dealt, first_of(i), count_of(i));
+    const uint32_t first = first_of(i), count = count_of(i);
+    if (count <= kWarp)
+      thin_by_warp<kPlain, 1>(plan, dealt, first, count);
+    else if (count <= 2 * kWarp)
+      thin_by_warp<kPlain, 2>(plan, dealt, first, count);
+    else if (count <= kWarpBucket)
+      thin_by_warp<kPlain, 4>(plan, dealt, first, count);
   }
   __syncthreads();
 }
