@@ -13,14 +13,20 @@
 
 namespace keepbox::test {
 
-/// A tensor that owns its numbers.
+/// A tensor that owns its numbers, or their representation in another type.
 struct Tensor {
   std::vector<float> values;
   Shape shape;
   std::string id;
+  DataType type = DataType::kFloat32;
+  std::vector<std::byte> raw;  // of a type other than float32, in place of the values
 
   TensorView view() const {
-    return {.id = id, .data = values.data(), .bytes = values.size() * sizeof(float),
+    const bool plain = type == DataType::kFloat32;
+    return {.id = id,
+            .data = plain ? static_cast<const void*>(values.data()) : raw.data(),
+            .bytes = plain ? values.size() * sizeof(float) : raw.size(),
+            .type = type,
             .shape = shape};
   }
 };

@@ -122,26 +122,6 @@ Input capacity(Random& random) {
   return input;
 }
 
-/// Random planes or rows of `channels` numbers, boxes first; mostly below the threshold.
-Tensor dense(Random& random, size_t anchors, size_t channels, size_t scores_at, bool planes,
-             float span) {
-  Tensor out{.values = std::vector<float>(anchors * channels),
-             .shape = planes ? Shape{1, channels, anchors} : Shape{1, anchors, channels}};
-  for (size_t a = 0; a < anchors; ++a)
-    for (size_t c = 0; c < channels; ++c) {
-      float value = c < 2 ? uniform(random, 0, span) : uniform(random, 5, span / 3);
-      if (c >= scores_at) value = uniform(random, 0, pick(random, 0, 20) ? 0.3f : 1.0f);
-      out.values[planes ? c * anchors + a : a * channels + c] = value;
-    }
-  return out;
-}
-
-Input forced(const char* detector, Tensor tensor, uint32_t side) {
-  Input input{.settings = pixel_settings(side), .tensors = {std::move(tensor)}};
-  input.settings.detector = detector;
-  return input;
-}
-
 Input planes(Random& random) {
   return forced("yolov8", dense(random, 525, 24, 4, true, 160), 160);
 }
@@ -276,10 +256,30 @@ constexpr Family kFamilies[] = {
 
 }  // namespace
 
+Tensor dense(Random& random, size_t anchors, size_t channels, size_t scores_at, bool planes,
+             float span) {
+  Tensor out{.values = std::vector<float>(anchors * channels),
+             .shape = planes ? Shape{1, channels, anchors} : Shape{1, anchors, channels}};
+  for (size_t a = 0; a < anchors; ++a)
+    for (size_t c = 0; c < channels; ++c) {
+      float value = c < 2 ? uniform(random, 0, span) : uniform(random, 5, span / 3);
+      if (c >= scores_at) value = uniform(random, 0, pick(random, 0, 20) ? 0.3f : 1.0f);
+      out.values[planes ? c * anchors + a : a * channels + c] = value;
+    }
+  return out;
+}
+
+Input forced(const char* detector, Tensor tensor, uint32_t side) {
+  Input input{.settings = pixel_settings(side), .tensors = {std::move(tensor)}};
+  input.settings.detector = detector;
+  return input;
+}
+
 std::span<const Family> families() {
   static const std::vector<Family> all = [] {
     std::vector<Family> list(std::begin(kFamilies), std::end(kFamilies));
-    list.insert(list.end(), method_families().begin(), method_families().end());
+    for (const auto& more : {method_families(), crowd_families()})
+      list.insert(list.end(), more.begin(), more.end());
     return list;
   }();
   return all;

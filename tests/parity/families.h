@@ -23,6 +23,7 @@ struct Family {
   const char* name;
   const char* hunts;
   Input (*make)(Random& random);
+  unsigned share = 1;  // of the seeds one in so many is enough: its inputs are large
 };
 
 std::span<const Family> families();

@@ -45,7 +45,15 @@ inline float iou_of(const Row& a, const Row& b) {
   return common / ((((a.x2 - a.x1) * (a.y2 - a.y1)) + (b.x2 - b.x1) * (b.y2 - b.y1)) - common);
 }
 
-/// The families of the methods of suppression, which families() ends with.
+Input forced(const char* detector, Tensor tensor, uint32_t side);
+
+/// Random planes or rows of `channels` numbers, boxes first; mostly below the threshold.
+Tensor dense(Random& random, size_t anchors, size_t channels, size_t scores_at, bool planes,
+             float span);
+
+/// The families of the methods of suppression, and those of crowds and types: families() ends with
+/// them.
 std::span<const Family> method_families();
+std::span<const Family> crowd_families();
 
 }  // namespace keepbox::test

@@ -59,7 +59,7 @@ Backend candidate(const std::string& name) {
 
 /// The first seed that shows a difference.
 std::optional<std::string> hunt(Kernel kernel, const Backend& backend, const Family& family) {
-  for (unsigned seed = 0; seed < seeds; ++seed) {
+  for (unsigned seed = 0; seed < seeds; seed += family.share) {
     Random random = random_for(family, seed);
     const Input input = family.make(random);
     if (auto found = difference(kernel, backend, input))
@@ -153,7 +153,7 @@ class Methods : public testing::TestWithParam<size_t> {
   /// What a method keeps of each seed's input. @param limited by max-detections, or by nothing.
   std::vector<Kept> kept(NmsMethod method, bool limited) const {
     std::vector<Kept> out;
-    for (unsigned seed = 0; seed < seeds; ++seed) {
+    for (unsigned seed = 0; seed < seeds; seed += families()[GetParam()].share) {
       Random random = random_for(families()[GetParam()], seed);
       Input input = families()[GetParam()].make(random);
       input.settings.method = method;
@@ -173,7 +173,7 @@ TEST_P(Methods, ExactOnesKeepTheSameBoxes) {
 TEST_P(Methods, FastKeepsNoneThatGreedyDrops) {
   const auto greedy = kept(NmsMethod::kGreedy, false), fast = kept(NmsMethod::kFast, false);
   size_t lost = 0;
-  for (unsigned seed = 0; seed < seeds; ++seed) {
+  for (size_t seed = 0; seed < greedy.size(); ++seed) {
     EXPECT_TRUE(std::ranges::includes(greedy[seed], fast[seed])) << seed;
     lost += greedy[seed].size() - fast[seed].size();
   }

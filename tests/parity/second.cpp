@@ -25,10 +25,10 @@ std::vector<float> column(const Plan& plan, std::span<const TensorView> tensors,
   auto base = reinterpret_cast<uintptr_t>(tensor.data);
   if (has(Bug::kAlignedLoads)) base &= ~uintptr_t{15};
   if (has(Bug::kFirstImageOnly)) image = 0;
+  const size_t size = size_of(tensor.type);
   for (uint32_t a = 0; a < out.size(); ++a)
-    std::memcpy(&out[a],
-                reinterpret_cast<const char*>(base) + field.at(image, a, channel) * sizeof(float),
-                sizeof(float));
+    out[a] = load_element(tensor.type, reinterpret_cast<const char*>(base) +
+                                           field.at(image, a, channel) * size);
   return out;
 }
 

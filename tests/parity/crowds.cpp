@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Families of inputs that are too much for one block of a GPU, and of numbers that are not float32.
+#include <cstring>
+
+#include "tests/parity/makers.h"
+
+namespace keepbox::test {
+namespace {
+
+/// Scores spread, in few steps, or all the same.
+float score(Random& random, int kind) {
+  if (kind == 0) return uniform(random, 0.26f, 1);
+  return kind == 1 ? 0.3f + 0.01f * float(pick(random, 0, 40)) : 0.5f;
+}
+
+std::vector<Row> crowded(Random& random, int count, int classes, float span) {
+  std::vector<Row> out;
+  const int kind = pick(random, 0, 2);
+  for (int i = 0; i < count; ++i) {
+    const float x = uniform(random, 0, span), y = uniform(random, 0, span);
+    out.push_back({x, y, x + uniform(random, 5, 60), y + uniform(random, 5, 60),
+                   score(random, kind), float(pick(random, 0, classes - 1))});
+  }
+  return out;
+}
+
+/// More candidates than are looked at in one go, with limits at which the best of them are enough
+/// and at which they are not.
+Input many(Random& random) {
+  constexpr int kClasses[] = {1, 3, 80}, kLimits[] = {50, 300, 600, 6000}, kTops[] = {0, 100, 3000};
+  Input input = ready(crowded(random, pick(random, 1900, 5000), kClasses[pick(random, 0, 2)],
+                              uniform(random, 150, 600)));
+  input.settings.max_detections = static_cast<uint32_t>(kLimits[pick(random, 0, 3)]);
+  input.settings.pre_nms_top_k = static_cast<uint32_t>(kTops[pick(random, 0, 2)]);
+  if (pick(random, 0, 3) == 0)
+    input.settings.contract = "onnx";
+  else
+    input.settings.class_agnostic = pick(random, 0, 3) == 0;
+  return input;
+}
+
+/// One class among small ones that is larger than a warp, and than a block takes with a high limit.
+Input large_class(Random& random) {
+  auto list = crowded(random, pick(random, 60, 1200), 1, uniform(random, 60, 500));
+  for (const Row& row : crowded(random, 100, 20, 500)) list.push_back(row);
+  Input input = ready(std::move(list), uniform(random, 0.1f, 0.7f));
+  constexpr int kLimits[] = {1, 31, 32, 33, 200, 300, 2000};
+  input.settings.max_detections = static_cast<uint32_t>(kLimits[pick(random, 0, 6)]);
+  if (pick(random, 0, 3) == 0) input.settings.contract = "onnx";
+  if (pick(random, 0, 5) == 0) input.settings.contract = "opencv";
+  return input;
+}
+
+/// Anchors by the thousand that nearly all pass, in several images.
+Input full_planes(Random& random) {
+  const auto anchors = static_cast<size_t>(pick(random, 1500, 4000));
+  Tensor tensor = dense(random, anchors, 9, 4, true, 640);
+  const auto images = static_cast<size_t>(pick(random, 1, 3));
+  for (size_t i = 1; i < images; ++i) {
+    const Tensor other = dense(random, anchors, 9, 4, true, 640);
+    tensor.values.insert(tensor.values.end(), other.values.begin(), other.values.end());
+  }
+  tensor.shape = {images, 9, anchors};
+  Input input = forced("yolov8", std::move(tensor), 640);
+  input.settings.score_threshold = pick(random, 0, 1) ? 0.01f : 0.2f;
+  return input;
+}
+
+template <class T>
+void put(std::vector<std::byte>& to, T value) {
+  const size_t at = to.size();
+  to.resize(at + sizeof value);
+  std::memcpy(to.data() + at, &value, sizeof value);
+}
+
+/// The upper half of a float, and a half of the nearest that is exact enough: any bits will do.
+uint16_t bfloat16_of(float value) { return static_cast<uint16_t>(float_bits(value) >> 16); }
+uint16_t half_of(float value) {
+  const uint32_t bits = float_bits(value), exponent = (bits >> 23) & 0xff;
+  const uint32_t sign = bits >> 16 & 0x8000;
+  if (exponent < 113) return static_cast<uint16_t>(sign);
+  if (exponent > 142) return static_cast<uint16_t>(sign | 0x7c00);
+  return static_cast<uint16_t>(sign | (exponent - 112) << 10 | (bits >> 13 & 0x3ff));
+}
+
+void put_as(Tensor& tensor, float value) {
+  switch (tensor.type) {
+    case DataType::kFloat16: return put(tensor.raw, half_of(value));
+    case DataType::kBFloat16: return put(tensor.raw, bfloat16_of(value));
+    default: return put(tensor.raw, double{value} * 1.0000001);
+  }
+}
+
+/// Every type that a model's numbers may have, in planes and in rows, off its alignment or on it.
+Input types(Random& random) {
+  constexpr DataType kTypes[] = {DataType::kFloat16, DataType::kBFloat16, DataType::kFloat64};
+  const bool planes = pick(random, 0, 1);
+  Tensor tensor = dense(random, 300, 12, 4, planes, 160);
+  tensor.type = kTypes[pick(random, 0, 2)];
+  for (const float value : tensor.values) put_as(tensor, value);
+  Input input = forced(planes ? "yolov8" : "yolov5", std::move(tensor), 160);
+  input.shift = static_cast<size_t>(pick(random, 0, 1) ? pick(random, 1, 9) : 0);
+  input.settings.score_threshold = 0.2f;
+  return input;
+}
+
+constexpr Family kFamilies[] = {
+    {"many", "candidates left out, runs that are merged wrongly, limits beyond a block", many, 10},
+    {"large-class", "tiles that lose a candidate or keep one too many", large_class, 5},
+    {"full-planes", "a block's list that overflows", full_planes, 10},
+    {"types", "numbers of a type taken for another's", types},
+};
+
+}  // namespace
+
+std::span<const Family> crowd_families() { return kFamilies; }
+
+}  // namespace keepbox::test
