@@ -41,13 +41,15 @@ void scale(std::span<BoxRecord> boxes, const GstVideoMetaTransform& change) {
 
 gboolean transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer data);
 
+constexpr const char* kApiName = "KeepboxBoxMetaAPI";
+
 // Looked up first: an application that links this code beside the plugin shares its types.
 GType api_type() {
   static const GType type = [] {
-    if (const GType there = g_type_from_name("KeepboxBoxMetaAPI")) return there;
+    if (const GType there = g_type_from_name(kApiName)) return there;
     static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_ORIENTATION_STR,
                                   GST_META_TAG_VIDEO_SIZE_STR, nullptr};
-    return gst_meta_api_type_register("KeepboxBoxMetaAPI", tags);
+    return gst_meta_api_type_register(kApiName, tags);
   }();
   return type;
 }
@@ -88,7 +90,10 @@ std::span<BoxRecord> add_box_meta(GstBuffer* buffer, size_t count) {
 }
 
 std::span<const BoxRecord> get_box_meta(GstBuffer* buffer) {
-  const auto* self = reinterpret_cast<BoxMeta*>(gst_buffer_get_meta(buffer, api_type()));
+  // Registers nothing: two copies of this code that did so at once would be in each other's way.
+  const GType api = g_type_from_name(kApiName);
+  if (api == 0) return {};
+  const auto* self = reinterpret_cast<BoxMeta*>(gst_buffer_get_meta(buffer, api));
   return self == nullptr ? std::span<const BoxRecord>() : std::span(self->boxes, self->count);
 }
 

@@ -27,30 +27,28 @@ CUevent ready_event(GstCudaMemory* memory) {
 /// Beyond the enumeration's own values, so no cast of C++ may make it.
 constexpr GstMapFlags kReadCuda = std::bit_cast<GstMapFlags>(int{GST_MAP_READ} | GST_MAP_CUDA);
 
-std::string name_of(CUresult result) {
-  const char* name = nullptr;
-  return CuGetErrorName(result, &name) == CUDA_SUCCESS && name != nullptr
-             ? name
-             : "CUDA error " + std::to_string(static_cast<int>(result));
-}
-
 /// In the context that the memory belongs to, as its allocator promises.
 void free_device(gpointer data) { CuMemFree(reinterpret_cast<CUdeviceptr>(data)); }
 
 /// Dense bytes as a picture of one line: the only shape of memory that libgstcuda wraps. Lines of
 /// video would be padded, and the tensor would seem larger than its dimensions.
-bool one_line(gsize bytes, GstVideoInfo& info) {
-  if (bytes > G_MAXINT32 ||
-      !gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY8, static_cast<guint>(bytes), 1))
-    return false;
+GstVideoInfo one_line(gsize bytes) {
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY8, static_cast<guint>(bytes), 1);
   info.stride[0] = static_cast<gint>(bytes);
   info.size = bytes;
-  return true;
+  return info;
 }
 
 }  // namespace
 
 bool cuda_available() { return gst_cuda_load_library() != FALSE; }
+
+Status require_cuda(const std::string& hint) {
+  if (cuda_available()) return {};
+  return fail(ErrorKind::kNoResource, "a CUDA driver (libcuda.so.1)", "none that can be loaded",
+              "install NVIDIA's driver, or " + hint);
+}
 
 CudaContext CudaContext::of(GstBuffer* data) {
   if (data == nullptr || gst_buffer_n_memory(data) != 1) return {};
@@ -70,9 +68,7 @@ CudaScope::~CudaScope() {
 }
 
 Result<CudaContext> SharedCuda::ensure(GstElement* element, int device, const std::string& hint) {
-  if (!cuda_available())
-    return fail(ErrorKind::kNoResource, "a CUDA driver (libcuda.so.1)", "none that can be loaded",
-                "install NVIDIA's driver, or " + hint);
+  KB_TRY(require_cuda(hint));
   gpointer found = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -141,6 +137,21 @@ void await_producer(GstBuffer* data) {
   }
 }
 
+GstMemory* wrap_cuda(const CudaContext& context, gpointer device, gsize bytes,
+                     GstMiniObject* stream, GDestroyNotify notify, gpointer user_data) {
+  const GstVideoInfo info = one_line(bytes);
+  return gst_cuda_allocator_alloc_wrapped(nullptr, cast(context),
+                                          reinterpret_cast<GstCudaStream*>(stream), &info,
+                                          reinterpret_cast<CUdeviceptr>(device), user_data, notify);
+}
+
+std::string cuda_error_name(int result) {
+  const char* name = nullptr;
+  return CuGetErrorName(static_cast<CUresult>(result), &name) == CUDA_SUCCESS && name != nullptr
+             ? name
+             : "CUDA error " + std::to_string(result);
+}
+
 Result<CudaUploader> CudaUploader::create(CudaContext context) {
   GstCudaStream* stream = gst_cuda_stream_new(cast(context));
   if (stream == nullptr)
@@ -151,12 +162,11 @@ Result<CudaUploader> CudaUploader::create(CudaContext context) {
 
 Result<GstBuffer*> CudaUploader::upload(GstBuffer* data) const {
   GstMapInfo map;
-  GstVideoInfo info;
   const gsize bytes = gst_buffer_get_size(data);
   if (bytes == 0) return gst_buffer_ref(data);
   const CudaScope scope(context_);
   if (!scope.status()) return std::unexpected(scope.status().error());
-  if (!one_line(bytes, info) || !gst_buffer_map(data, &map, GST_MAP_READ))
+  if (bytes > kMostCudaBytes || !gst_buffer_map(data, &map, GST_MAP_READ))
     return fail(ErrorKind::kTruncated, "a tensor of up to 2 GiB that can be mapped",
                 std::to_string(bytes) + " bytes", "set memory=system");
   auto* stream = reinterpret_cast<GstCudaStream*>(stream_);
@@ -169,11 +179,10 @@ Result<GstBuffer*> CudaUploader::upload(GstBuffer* data) const {
   if (result != CUDA_SUCCESS) {
     if (device != 0) CuMemFree(device);
     return fail(ErrorKind::kNoResource, std::to_string(bytes) + " bytes in CUDA memory",
-                name_of(result), "free device memory, or set memory=system");
+                cuda_error_name(result), "free device memory, or set memory=system");
   }
-  GstMemory* memory =
-      gst_cuda_allocator_alloc_wrapped(nullptr, cast(context_), stream, &info, device,
-                                       reinterpret_cast<gpointer>(device), free_device);
+  auto* const piece = reinterpret_cast<gpointer>(device);
+  GstMemory* memory = wrap_cuda(context_, piece, bytes, stream_, free_device, piece);
   GST_MINI_OBJECT_FLAG_SET(memory, GST_CUDA_MEMORY_TRANSFER_NEED_SYNC);
   GstBuffer* buffer = gst_buffer_new();
   gst_buffer_append_memory(buffer, memory);

@@ -16,6 +16,9 @@ namespace keepbox {
 /// Is there a driver? Without one everything below finds nothing and does nothing.
 bool cuda_available();
 
+/// kNoResource without a driver. @param hint what the user can do without CUDA.
+Status require_cuda(const std::string& hint);
+
 /// The name of a GstMemory's qdata that holds a cudaEvent_t after which its content is there. The
 /// producer keeps the event alive for as long as the memory.
 inline constexpr const char* kReadyEvent = "keepbox-ready-event";
@@ -100,6 +103,19 @@ bool map_cuda(GstBuffer* data, GstMapInfo* info, TensorView& view);
 
 /// Waits for kReadyEvent, which maps for the CPU do not know of.
 void await_producer(GstBuffer* data);
+
+/// The most that libgstcuda wraps in one piece: 2 GiB, less what it rounds up.
+inline constexpr gsize kMostCudaBytes = G_MAXINT32 - 3;
+
+/// Device memory as a GstCudaMemory of exactly that size. Transfer full.
+/// @param device a CUdeviceptr. @param bytes from 1 to kMostCudaBytes.
+/// @param stream a GstCudaStream that writes to it, or nullptr. @param notify gets user_data when the memory is freed, with the
+/// context current. @pre cuda_available().
+GstMemory* wrap_cuda(const CudaContext& context, gpointer device, gsize bytes,
+                     GstMiniObject* stream, GDestroyNotify notify, gpointer user_data);
+
+/// "CUDA_ERROR_OUT_OF_MEMORY" for a CUresult. @pre cuda_available().
+std::string cuda_error_name(int result);
 
 /// Copies tensors into CUDA memory, on a stream of its own.
 class CudaUploader {

@@ -39,6 +39,11 @@ void post_warning(GstElement* element, const Error& error) {
   post(element, GST_MESSAGE_WARNING, error);
 }
 
+void set_error(GError** out, const Error& error) {
+  const Code code = code_of(error.kind);
+  g_set_error_literal(out, code.domain, code.code, error.message().c_str());
+}
+
 std::unexpected<Error> file_error(std::string expected, std::string found, std::string hint) {
   return fail(ErrorKind::kNoResource, std::move(expected), std::move(found), std::move(hint));
 }

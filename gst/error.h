@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The one place where a core Error becomes an element message.
+// The one place where a core Error becomes an element message or a GError.
 #pragma once
 
 #include <gst/gst.h>
@@ -13,6 +13,9 @@ void post_error(GstElement* element, const Error& error);
 
 /// Posts an element warning (the stream goes on) and logs it.
 void post_warning(GstElement* element, const Error& error);
+
+/// Fills in what GLib's functions report errors by. @param out may be nullptr, or is to be free.
+void set_error(GError** out, const Error& error);
 
 /// An error of an element's surroundings: a file, a folder.
 std::unexpected<Error> file_error(std::string expected, std::string found, std::string hint);

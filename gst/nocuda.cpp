@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is left of cudascope.h in a build without libgstcuda.
+// What is left of cudascope.h and cudawrap.h in a build without libgstcuda.
 #include "gst/cudascope.h"
+#include "gst/cudawrap.h"
 
 namespace keepbox {
 namespace {
@@ -12,6 +13,7 @@ std::unexpected<Error> not_built(const std::string& hint) {
 }  // namespace
 
 bool cuda_available() { return false; }
+Status require_cuda(const std::string& hint) { return not_built(hint); }
 
 CudaContext CudaContext::of(GstBuffer*) { return {}; }
 
@@ -27,6 +29,10 @@ bool SharedCuda::answer(GstElement*, GstQuery*) { return false; }
 
 bool map_cuda(GstBuffer*, GstMapInfo*, TensorView&) { return false; }
 void await_producer(GstBuffer*) {}
+
+Result<GstMemory*> wrap_device_data(const KeepboxTensor&, GDestroyNotify, gpointer) {
+  return not_built("add tensors in system memory");
+}
 
 Result<CudaUploader> CudaUploader::create(CudaContext) { return not_built("set memory=system"); }
 Result<GstBuffer*> CudaUploader::upload(GstBuffer*) const { return not_built("set memory=system"); }
