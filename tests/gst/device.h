@@ -8,7 +8,6 @@
 
 #include <cstdlib>
 #include <memory>
-#include <random>
 
 #include "gst/cudascope.h"
 #include "tests/gst/frames.h"
@@ -53,28 +52,6 @@ class Gpu : public ::testing::Test {
 
   CudaContext context;
 };
-
-/// A crowd of boxes as YOLOv8 writes them for an input of 320 x 320.
-inline Tensor crowd(unsigned seed) {
-  constexpr size_t kAnchors = 2100, kClasses = 6;
-  std::mt19937 random(seed);
-  const auto number = [&](float low, float high) {
-    return low + (high - low) * static_cast<float>(random() % 65536) / 65536;
-  };
-  Tensor out{std::vector<float>((4 + kClasses) * kAnchors), {1, 4 + kClasses, kAnchors},
-             "yolo-v8-out"};
-  for (size_t anchor = 0; anchor < kAnchors; ++anchor) {
-    for (size_t row = 0; row < 4; ++row)
-      out.values[row * kAnchors + anchor] = row < 2 ? number(0, 320) : number(4, 80);
-    const size_t best = random() % kClasses;
-    out.values[(4 + best) * kAnchors + anchor] = anchor % 7 == 0 ? number(0.2f, 1) : 0.01f;
-  }
-  return out;
-}
-
-inline size_t bytes_of(const Tensor& tensor) { return tensor.values.size() * sizeof(float); }
-
-inline Buffer empty_frame() { return Buffer(gst_buffer_new_allocate(nullptr, 64, nullptr)); }
 
 /// @param data transfer full
 inline GstBuffer* frame_of(const Tensor& tensor, GstBuffer* data) {
@@ -121,7 +98,13 @@ class LateProducer {
     gst_cuda_stream_unref(stream_);
   }
 
-  GstBuffer* frame() {
+  /// Memory that is written by work on the stream, and the event behind that.
+  struct Work {
+    CUdeviceptr data;
+    CUstream stream;
+    CUevent event;
+  };
+  Work begin() {
     const CudaScope scope(context_);
     const size_t bytes = bytes_of(tensor_);
     const Tensor poison = crowd(999);
@@ -132,8 +115,10 @@ class LateProducer {
         queue_, [](void*) { usleep(3000); }, nullptr);
     EXPECT_EQ(CuMemcpyDtoDAsync(data, source_, bytes, queue_), CUDA_SUCCESS);
     EXPECT_EQ(CuEventRecord(event_, queue_), CUDA_SUCCESS);
-    return frame_of(tensor_, wrap(data, bytes));
+    return {data, queue_, event_};
   }
+
+  GstBuffer* frame() { return frame_of(tensor_, wrap(begin().data, bytes_of(tensor_))); }
 
   bool is_late() const {
     const CudaScope scope(context_);
@@ -142,11 +127,9 @@ class LateProducer {
 
  private:
   GstBuffer* wrap(CUdeviceptr data, size_t bytes) {
-    GstVideoInfo info;
-    gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY8, static_cast<guint>(bytes), 1);
-    GstMemory* memory = gst_cuda_allocator_alloc_wrapped(nullptr, cast(context_),
-                                                         with_event_ ? nullptr : stream_, &info,
-                                                         data, nullptr, nullptr);
+    GstMiniObject* stream = with_event_ ? nullptr : GST_MINI_OBJECT_CAST(stream_);
+    GstMemory* memory = wrap_cuda(context_, reinterpret_cast<gpointer>(data), bytes, stream,
+                                  nullptr, nullptr);
     if (with_event_)
       gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(memory), g_quark_from_string(kReadyEvent),
                                 event_, nullptr);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,26 @@ inline void attach(GstBuffer* frame, const Tensor& tensor) {
              data_buffer(tensor.values.data(), tensor.values.size() * sizeof(float)));
 }
 
+/// A crowd of boxes as YOLOv8 writes them for an input of 320 x 320.
+inline Tensor crowd(unsigned seed) {
+  constexpr size_t kAnchors = 2100, kClasses = 6;
+  std::mt19937 random(seed);
+  const auto number = [&](float low, float high) {
+    return low + (high - low) * static_cast<float>(random() % 65536) / 65536;
+  };
+  Tensor out{std::vector<float>((4 + kClasses) * kAnchors), {1, 4 + kClasses, kAnchors},
+             "yolo-v8-out"};
+  for (size_t anchor = 0; anchor < kAnchors; ++anchor) {
+    for (size_t row = 0; row < 4; ++row)
+      out.values[row * kAnchors + anchor] = row < 2 ? number(0, 320) : number(4, 80);
+    const size_t best = random() % kClasses;
+    out.values[(4 + best) * kAnchors + anchor] = anchor % 7 == 0 ? number(0.2f, 1) : 0.01f;
+  }
+  return out;
+}
+
+inline size_t bytes_of(const Tensor& tensor) { return tensor.values.size() * sizeof(float); }
+
 /// A grey frame of a harness' default size with that tensor.
 inline GstBuffer* frame_with(const std::vector<Row>& list) {
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
@@ -37,6 +58,8 @@ struct UnrefBuffer {
   void operator()(GstBuffer* buffer) const { gst_buffer_unref(buffer); }
 };
 using Buffer = std::unique_ptr<GstBuffer, UnrefBuffer>;
+
+inline Buffer empty_frame() { return Buffer(gst_buffer_new_allocate(nullptr, 64, nullptr)); }
 
 /// An element (or line of elements) between pads of the test, with a bus to look at.
 class Harness {
