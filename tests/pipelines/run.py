@@ -12,7 +12,7 @@ import tempfile
 SOURCE = pathlib.Path(os.environ['KEEPBOX_SOURCE'])
 DATA = pathlib.Path(os.environ['KEEPBOX_TEST_DATA'])
 PIPELINES = SOURCE / 'pipelines'
-DECODE_TENSOR = sys.argv[1]
+DECODE_TENSOR, EMBED = sys.argv[1:]
 
 
 class Skip(Exception):
@@ -94,6 +94,19 @@ def test_decode_tensor(folder):
     _, noise = run(DECODE_TENSOR, tensor_file(folder), '1,10,2101', 'yolov8', status=1)
     assert '84040 bytes' in noise, noise
     run(DECODE_TENSOR, status=2)
+
+
+def test_embed(folder):
+    out, _ = run(EMBED)
+    assert len(out.splitlines()) == 20 and 'class-1 0.90, 80 x 60 at 20, 40' in out, out
+    run(EMBED, '--other', status=2)
+
+
+def test_embed_on_a_gpu(folder):
+    done = subprocess.run([EMBED, '--cuda'], capture_output=True, text=True, timeout=100)
+    if done.returncode == 77 and 'cuda' not in os.environ.get('KEEPBOX_REQUIRE', ''):
+        raise Skip('no CUDA device, or a build without CUDA')
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 20, done.stderr
 
 
 def test_python_reader(folder):
