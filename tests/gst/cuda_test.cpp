@@ -207,6 +207,22 @@ TEST_F(Cuda, RunsSixteenPipelinesAtOnce) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST_F(Cuda, DecodesOnEveryDeviceOfAProcess) {
+  int devices = 0;
+  ASSERT_EQ(CuDeviceGetCount(&devices), CUDA_SUCCESS);
+  if (devices < 2) GTEST_SKIP() << "one device";
+  std::vector<std::unique_ptr<Harness>> harnesses;
+  for (int id = 0; id < devices; ++id)
+    harnesses.push_back(std::make_unique<Harness>(
+        "boxdecode backend=cuda cuda-device-id=" + std::to_string(id), kSmall));
+  for (unsigned frame = 0; frame < 20; ++frame) {
+    const Tensor tensor = crowd(frame);
+    const auto want = expected(tensor);
+    for (const auto& h : harnesses)
+      ASSERT_EQ(bits(h->run(frame_on_host(tensor))), want) << h->error();
+  }
+}
+
 TEST_F(Cuda, RefusesADeviceThatIsNotThere) {
   const std::string error = test::play(
       "videotestsrc num-buffers=1 ! boxdecode backend=cuda cuda-device-id=99 ! fakesink");
