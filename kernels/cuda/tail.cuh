@@ -101,17 +101,19 @@ struct Sums {
   static __device__ uint32_t longs(uint32_t sums) { return sums / kLong; }
 };
 
-/// Turns counts of classes into starts, and lists the classes that have any.
+/// Turns counts of classes into starts, and lists the classes that have any. By one warp, between
+/// barriers: most models have few classes.
 __device__ inline void start_classes(const Tail& tail, TailShared& shared, uint32_t ids) {
-  const uint32_t each = (ids + kBlockThreads - 1) / kBlockThreads, first = threadIdx.x * each;
-  uint32_t sum = 0, all = 0;
-  for (uint32_t c = first; c < min(first + each, ids); ++c) {
-    const uint32_t count = tail.end[c];
-    sum += Sums::of(count);
-    if (count > kWarpBucket) atomicMax(&shared.large, count);
+  const uint32_t lane = threadIdx.x % kWarp, each = (ids + kWarp - 1) / kWarp;
+  const uint32_t first = lane * each, end = min(first + each, ids);
+  uint32_t sum = 0, largest = 0;
+  for (uint32_t c = first; c < end; ++c) {
+    sum += Sums::of(tail.end[c]);
+    largest = max(largest, tail.end[c]);
   }
-  uint32_t before = sum_before(sum, shared.sums, all);
-  for (uint32_t c = first; c < min(first + each, ids); ++c) {
+  const uint32_t upto = sum_upto(sum), all = __shfl_sync(kFull, upto, kWarp - 1);
+  uint32_t before = upto - sum;
+  for (uint32_t c = first; c < end; ++c) {
     const uint32_t count = tail.end[c], longs = Sums::longs(before);
     tail.end[c] = Sums::candidates(before);
     if (count > kWarp)
@@ -120,8 +122,8 @@ __device__ inline void start_classes(const Tail& tail, TailShared& shared, uint3
       tail.filled[Sums::longs(all) + Sums::classes(before) - longs] = c;
     before += Sums::of(count);
   }
-  if (threadIdx.x == 0) shared.filled = Sums::classes(all);
-  __syncthreads();
+  if (largest > kWarpBucket) atomicMax(&shared.large, largest);
+  if (lane == 0) shared.filled = Sums::classes(all);
 }
 
 /// Copies `count` candidates of the list, or those of tail.places, to the tail by class.
@@ -149,7 +151,8 @@ __device__ inline void deal(const DevicePlan& plan, const Tail& tail, TailShared
   for (uint32_t i = 0; i < kKeysEach; ++i)
     if (i * kBlockThreads + threadIdx.x < count) atomicAdd(counter(keys[i]), 1u);
   __syncthreads();
-  start_classes(tail, shared, ids);
+  if (threadIdx.x < kWarp) start_classes(tail, shared, ids);
+  __syncthreads();
 #pragma unroll
   for (uint32_t i = 0; i < kKeysEach; ++i) {
     if (i * kBlockThreads + threadIdx.x >= count) continue;

@@ -62,6 +62,13 @@ __device__ void thin_by_warp(const DevicePlan& plan, const Dealt& dealt, uint32_
   const float threshold = threshold_of(plan);
   uint32_t kept = 0;  // a bit for each of this lane's
   for (uint32_t left = plan.max_detections; left > 0; --left) {
+    if (kEach == 1) {
+      const uint32_t alive = __ballot_sync(kFull, keys[0] != kNoKey);
+      if ((alive & (alive - 1)) == 0) {  // none, or one that nothing is left to overlap with
+        kept |= alive >> lane & 1;
+        break;
+      }
+    }
     uint64_t mine = keys[0];
     uint32_t slot = 0;
 #pragma unroll
