@@ -44,6 +44,7 @@ struct TensorForm {
   std::string id;
   DataType type = DataType::kFloat32;
   Shape shape;
+  friend bool operator==(const TensorForm&, const TensorForm&) = default;
 };
 
 /// Settled and validated. Kernels read it and nothing else.

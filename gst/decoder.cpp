@@ -154,7 +154,16 @@ void Decoder::leave_device(const Error& error) {
                           hint + "this and later frames are decoded on the CPU"});
 }
 
+/// Frames whose numbers say nothing of their units yet go on with the processor that there is.
+bool Decoder::goes_on(GstBuffer* buffer, const FrameTensors& tensors) {
+  if (!processor_ || !processor_->plan().provisional || reads_ != tensors.space()) return false;
+  if (tensors.context() && tensors.context() != home_) return false;
+  const auto plan = plan_for(buffer, tensors);
+  return plan && plan->provisional && plan->forms == processor_->plan().forms;
+}
+
 Status Decoder::prepare(GstBuffer* buffer, FrameTensors& tensors) {
+  if (goes_on(buffer, tensors)) return {};
   drop_processor();
   KB_TRY(fetch(buffer, wanted_memory(), tensors));
   auto plan = plan_for(buffer, tensors);

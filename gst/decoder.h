@@ -65,6 +65,7 @@ class Decoder {
   Status fetch(GstBuffer* buffer, MemorySpace preferred, FrameTensors& tensors);
   Status attempt(GstBuffer* buffer);
   Status decode_on_cpu(GstBuffer* buffer, const Error& device);
+  bool goes_on(GstBuffer* buffer, const FrameTensors& tensors);
   Status prepare(GstBuffer* buffer, FrameTensors& tensors);
   Result<Plan> plan_for(GstBuffer* buffer, const FrameTensors& tensors);
   Result<CudaContext> home_for(const FrameTensors& tensors);

@@ -5,12 +5,21 @@
 namespace keepbox::cuda {
 namespace {
 
+/// Of a grid.
+constexpr uint32_t kMostImages = 65535;
+
 /// Their mask has half a gigabyte.
 constexpr uint32_t kMostInMask = 1u << 16;
 
 Status supports(const Plan& plan) {
+  const uint32_t images = plan.layout.images;
+  if (images == 0 || images > kMostImages)
+    return fail(ErrorKind::kUnsupported,
+                "1 to " + std::to_string(kMostImages) + " images in backend cuda",
+                std::to_string(images), "set backend=auto");
   int devices = 0;
   const cudaError_t error = cudaGetDeviceCount(&devices);
+  if (error != cudaSuccess) (void)cudaGetLastError();
   if (error != cudaSuccess || devices == 0)
     return fail(ErrorKind::kNoResource, "a CUDA device for backend cuda",
                 error == cudaSuccess ? "none" : '"' + std::string(cudaGetErrorString(error)) + '"',
@@ -21,7 +30,7 @@ Status supports(const Plan& plan) {
                 "nms-contract=" + std::string(plan.contract.name) + " with class-agnostic",
                 "set backend=auto");
   for (const TensorForm& form : plan.forms)
-    if (const auto count = form.shape.count(); !count || *count / plan.layout.images > ~0u)
+    if (const auto count = form.shape.count(); !count || *count / images > ~0u)
       return fail(ErrorKind::kUnsupported, "tensors below 2^32 numbers in backend cuda",
                   form.shape.to_string(), "set backend=auto");
   if (plan.method == NmsMethod::kBitmask && plan.pre_nms_top_k > kMostInMask)

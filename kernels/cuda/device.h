@@ -154,6 +154,10 @@ size_t slow_words(NmsMethod method, uint32_t count);
 cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t blocks,
                        cudaStream_t stream);
 
+/// Loads the kernels that launch_select() and launch_nms() may need, which would else happen at the
+/// first crowd, and takes milliseconds and memory.
+cudaError_t load_slow_path();
+
 /// Blocks of launch_nms() that the current device runs at the same time; 0: it cannot.
 cudaError_t nms_blocks(uint32_t* blocks);
 

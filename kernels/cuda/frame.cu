@@ -55,9 +55,10 @@ __device__ uint32_t suppress(const DevicePlan& plan, const Tail& tail, TailShare
     return kDeclined;
   const uint32_t used = all ? count : choose(plan, tail, shared, list.keys, count);
   deal(plan, tail, shared, list, used, !all);
-  if (min(shared.large, plan.max_detections) > kLargeClass) return kDeclined;
   if (plan.method == NmsMethod::kNone && !plan.contract.per_class_limit) {
     // all stay
+  } else if (min(shared.large, plan.max_detections) > kLargeClass) {
+    return kDeclined;
   } else if (plan.plain_overlap) {
     thin<true>(plan, tail, shared);
   } else {
@@ -135,23 +136,34 @@ __global__ void __launch_bounds__(kFrameThreads, 1)
 
 }  // namespace
 
+/// Allows a kernel all the shared memory that a block can have. The limit is the context's and not
+/// a runner's: one that is fitted to a runner would stop the others.
+template <class Load>
+cudaError_t lift_limit(size_t limit, size_t* most) {
+  cudaFuncAttributes attributes{};
+  const cudaError_t error = cudaFuncGetAttributes(&attributes, frame<Load>);
+  if (error != cudaSuccess) return error;
+  *most = limit - attributes.sharedSizeBytes;
+  return cudaFuncSetAttribute(frame<Load>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                              static_cast<int>(*most));
+}
+
 cudaError_t shape_frame(uint32_t class_ids, FrameShape* shape) {
   int device = 0, limit = 0;
+  size_t plain = 0, any = 0;
   cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess)
     error = cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (error == cudaSuccess) error = lift_limit<PlainLoad>(static_cast<size_t>(limit), &plain);
+  if (error == cudaSuccess) error = lift_limit<AnyLoad>(static_cast<size_t>(limit), &any);
   if (error != cudaSuccess) return error;
+  const size_t most = plain < any ? plain : any;
   shape->tail_capacity = kBlockKeys;
-  while (shape->tail_capacity > kWarp &&
-         tail_shared_bytes(shape->tail_capacity, class_ids) + sizeof(BlockShared) >
-             static_cast<size_t>(limit))
+  while (shape->tail_capacity > kWarp && tail_shared_bytes(shape->tail_capacity, class_ids) > most)
     shape->tail_capacity /= 2;
   shape->shared_bytes = tail_shared_bytes(shape->tail_capacity, class_ids);
   if (shape->shared_bytes < sizeof(Stage)) shape->shared_bytes = sizeof(Stage);
-  const auto attribute = cudaFuncAttributeMaxDynamicSharedMemorySize;
-  const auto bytes = static_cast<int>(shape->shared_bytes);
-  error = cudaFuncSetAttribute(frame<PlainLoad>, attribute, bytes);
-  return error != cudaSuccess ? error : cudaFuncSetAttribute(frame<AnyLoad>, attribute, bytes);
+  return cudaSuccess;
 }
 
 cudaError_t launch_frame(const DevicePlan& plan, const FrameArgs& args, bool plain, dim3 grid,

@@ -8,6 +8,7 @@ namespace keepbox::cuda {
 
 Status check(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return {};
+  (void)cudaGetLastError();  // reported here: the next launch is not to blame for it
   const std::string_view name = std::string_view(call).substr(0, std::string_view(call).find('('));
   return fail(ErrorKind::kNoResource, "CUDA to do " + std::string(name),
               '"' + std::string(cudaGetErrorString(error)) + '"',

@@ -140,4 +140,6 @@ cudaError_t launch_bitmask(const DevicePlan& plan, const SlowArgs& args, uint32_
   return launch_collect(plan, args, count, stream);
 }
 
+cudaError_t load_methods() { return load_kernels(collect, strike_once, mask_tile, reduce_mask); }
+
 }  // namespace keepbox::cuda

@@ -282,4 +282,11 @@ cudaError_t nms_blocks(uint32_t* blocks) {
   return error;
 }
 
+cudaError_t load_slow_path() {
+  cudaError_t error = load_kernels(greedy, keep_all);
+  for (cudaError_t (*load)() : {load_select, load_methods, load_segmented})
+    if (error == cudaSuccess) error = load();
+  return error;
+}
+
 }  // namespace keepbox::cuda

@@ -50,6 +50,19 @@ cudaError_t clear_bits(const SlowArgs& args, uint32_t count, cudaStream_t stream
 cudaError_t launch_collect(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                            cudaStream_t stream);
 
+template <class... Kernels>
+cudaError_t load_kernels(Kernels... kernels) {
+  cudaFuncAttributes attributes;
+  cudaError_t error = cudaSuccess;
+  ((error = error == cudaSuccess ? cudaFuncGetAttributes(&attributes, kernels) : error), ...);
+  return error;
+}
+
+/// Parts of load_slow_path().
+cudaError_t load_select();
+cudaError_t load_methods();
+cudaError_t load_segmented();
+
 /// The launches of the methods of literature, by `args` as launch_nms() has them; what is dead is a
 /// bit each in args.words.
 cudaError_t launch_bitmask(const DevicePlan& plan, const SlowArgs& args, uint32_t count,

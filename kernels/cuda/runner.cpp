@@ -47,6 +47,7 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path) {
   KB_TRY(upload_tables(plan));
   plan_ = device_plan(plan, buffers_);
   KB_TRY_CUDA(shape_frame(plan_.class_ids, &shape_));
+  KB_TRY_CUDA(load_slow_path());
   KB_TRY_CUDA(nms_blocks(&nms_blocks_));
   if (nms_blocks_ == 0)
     return fail(ErrorKind::kNoResource, "a device for kernels of 1,024 threads with grid barriers",
@@ -152,6 +153,11 @@ Status CudaRunner::stage(const TensorView& tensor, size_t index) {
 }
 
 Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
+  const auto planned = [](const TensorForm& form, const TensorView& view) {
+    return form.type == view.type && form.shape == view.shape;
+  };
+  if (!std::ranges::equal(plan.forms, tensors, planned))  // the staging memory is made for those
+    return fail(ErrorKind::kMismatch, "the tensors that the plan was made for", to_string(tensors));
   for (size_t i = 0; i < tensors.size(); ++i) {
     data_[i] = static_cast<const std::byte*>(tensors[i].data);
     if (tensors[i].space == MemorySpace::kSystem)

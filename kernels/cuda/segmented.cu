@@ -133,4 +133,6 @@ cudaError_t launch_segmented(const DevicePlan& plan, const SlowArgs& args, uint3
   return launch_collect(plan, args, count, stream);
 }
 
+cudaError_t load_segmented() { return load_kernels(find_segments, thin_segment); }
+
 }  // namespace keepbox::cuda

@@ -2,6 +2,7 @@
 // Select for many candidates: blocks sort runs of them, then each key finds its rank by searching
 // the other runs.
 #include "kernels/cuda/bins.cuh"
+#include "kernels/cuda/nms.cuh"
 
 namespace keepbox::cuda {
 namespace {
@@ -96,5 +97,7 @@ cudaError_t launch_select(const DevicePlan& plan, const SlowArgs& args, cudaStre
                       .run_index = args.run_index},
                      stream);
 }
+
+cudaError_t load_select() { return load_kernels(sort_runs, place); }
 
 }  // namespace keepbox::cuda

@@ -194,6 +194,31 @@ TEST(Backends, RequiredOneIsThere) {
   EXPECT_NE(std::ranges::find(names, required), names.end()) << required << " cannot run here";
 }
 
+TEST(Runners, OfDifferentModelsLiveTogether) {
+  if (cuda_subjects().empty()) GTEST_SKIP() << "no CUDA device";
+  struct Live {
+    std::unique_ptr<OnDevice> tensors;
+    Processor processor;
+  };
+  const Backend backend = cuda_subject("cuda");
+  std::vector<Live> all;
+  for (const char* name : {"scene", "planes", "large-class", "sizes"}) {  // 2,048 classes and few
+    const auto family = std::ranges::find(families(), std::string_view(name), &Family::name);
+    Random random(1);
+    const Input input = family->make(random);
+    const TensorView view = input.tensors[0].view();
+    auto plan = make_plan(input.settings, {&view, 1});
+    ASSERT_TRUE(plan) << name;
+    auto processor = Processor::create(std::move(*plan), {&backend, ""}, MemorySpace::kCuda);
+    ASSERT_TRUE(processor) << processor.error().message();
+    all.push_back({std::make_unique<OnDevice>(std::span(&view, 1)), std::move(*processor)});
+  }
+  for (Live& each : all) {
+    const Status status = each.processor.run(each.tensors->views());
+    EXPECT_TRUE(status) << status.error().message();
+  }
+}
+
 TEST(Lies, AreRefusedBeforeAByteIsRead) {
   for (const Family& family : families()) {
     Random random = random_for(family, 1);
