@@ -40,11 +40,11 @@ class Tree:
         prefix = folder / re.search('^prefix=/(.*)$', text, re.M)[1]
         package.write_text(re.sub('^prefix=.*$', f'prefix={prefix}', text, flags=re.M))
         self.folder = folder
-        self.library, = folder.glob('**/libkeepbox.so.0')
+        self.built, = folder.glob('**/libkeepbox.so.0')
         self.env = dict(os.environ, PKG_CONFIG_PATH=str(package.parent),
-                        LD_LIBRARY_PATH=f'{self.library.parent}:'
+                        LD_LIBRARY_PATH=f'{self.built.parent}:'
                                         + os.environ.get('LD_LIBRARY_PATH', ''),
-                        GST_PLUGIN_PATH=str(self.library.parent / 'gstreamer-1.0'),
+                        GST_PLUGIN_PATH=str(self.built.parent / 'gstreamer-1.0'),
                         GST_REGISTRY=str(folder / 'registry.bin'))
 
     def run(self, *command):
@@ -69,14 +69,14 @@ def test_header_is_one_of_c_and_of_cpp(tree):
 
 def test_nothing_else_is_exported(tree):
     names = {line.split()[-1].partition('@')[0]
-             for line in tree.run('nm', '-D', '--defined-only', tree.library).splitlines()}
+             for line in tree.run('nm', '-D', '--defined-only', tree.built).splitlines()}
     functions = {name for name in names if name != 'KEEPBOX_0'}
     header = (SOURCE / 'gst/keepbox.h').read_text()
     assert functions == set(re.findall(r'\b(keepbox_\w+)\(', re.sub('//.*', '', header))), functions
 
 
 def test_unloading_leaves_the_code(tree):
-    tree.run(sys.executable, '-c', STAYS, tree.library)
+    tree.run(sys.executable, '-c', STAYS, tree.built)
 
 
 def main():
