@@ -46,6 +46,19 @@ TEST(Boxdecode, AttachesAnEmptyMetaToo) {
   EXPECT_TRUE(ods(out).empty());
 }
 
+TEST(Boxdecode, LearnsTheUnitsBehindBlankFrames) {
+  Harness h("boxdecode");
+  for (int i = 0; i < 3; ++i) {
+    const Buffer blank = h.run(frame_with({{}, {}}));
+    ASSERT_TRUE(blank) << h.error();
+    EXPECT_TRUE(ods(blank).empty());
+  }
+  const Buffer out = h.run(frame_with({{0.25f, 0.5f, 0.5f, 0.75f, 0.9f, 1}, {}}));
+  ASSERT_TRUE(out) << h.error();
+  ASSERT_EQ(boxes(out).size(), 1u);
+  EXPECT_EQ(boxes(out)[0].box, (Box{160, 320, 320, 480}));
+}
+
 TEST(Boxdecode, RoundsToAtLeastAPixel) {
   Harness h("boxdecode");
   const Buffer out = h.run(frame_with({{10.1f, 10.1f, 10.2f, 10.3f, 0.9f, 0}, {100, 100, 200, 200, .8f, 0}}));
