@@ -7,12 +7,16 @@
 namespace keepbox {
 
 size_t nms_lanes(const Plan& plan) {
-  return kBoxLanes * (size_t{plan.kept_capacity} + kLanePadding);
+  if (plan.method != NmsMethod::kGreedy) return 0;
+  return kBoxLanes * padded(plan.pre_nms_top_k);
 }
 
 size_t nms_words(const Plan& plan) {
   const size_t boxes = plan.pre_nms_top_k;
   switch (plan.method) {
+    // A place for each box, a word for each class, and cells, of which there are fewer than boxes
+    // and classes.
+    case NmsMethod::kGreedy: return 2 * padded(boxes) + 2 * kMaxClasses;
     case NmsMethod::kBitmask: return bit_words(boxes);
     case NmsMethod::kSegmented: return boxes + 2 * bit_words(boxes);
     default: return 0;

@@ -41,10 +41,11 @@ struct SortSlot {
   uint64_t key;
 };
 
-/// Numbers of a kept box that are laid out for vectors: corners, area, class.
+/// Numbers of a candidate that are laid out for vectors: corners, area, whether it lives.
 inline constexpr size_t kBoxLanes = 6;
-/// Each of the arrays is this much longer than it needs to be, so that whole vectors can be read.
+/// Each array is as long as whole vectors of up to so many numbers, and so begins where one may.
 inline constexpr size_t kLanePadding = 64;
+constexpr size_t padded(size_t boxes) { return (boxes / kLanePadding + 1) * kLanePadding; }
 
 /// Boxes of which a word holds a bit each, and the words for so many.
 inline constexpr size_t kWordBits = 64;
@@ -54,10 +55,10 @@ constexpr size_t bit_words(size_t boxes) { return (boxes + kWordBits - 1) / kWor
 size_t nms_lanes(const Plan& plan);
 size_t nms_words(const Plan& plan);
 
-/// What NMS works in beside its results.
+/// What NMS works in beside its results; nothing where the method needs it not.
 struct NmsScratch {
   std::span<float> lanes;     // kBoxLanes arrays of one length
-  std::span<uint64_t> words;  // bits of boxes, or their places; none where the method needs none
+  std::span<uint64_t> words;  // bits of boxes, their places, numbers of a class or a cell
 };
 
 /// The buffers of one run. Contents are undefined between frames but for `detections`.

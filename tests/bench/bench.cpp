@@ -14,6 +14,7 @@
 #include <hwy/cache_control.h>
 #include <nlohmann/json.hpp>
 #include <opencv2/dnn.hpp>
+#include <ranges>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -98,6 +99,11 @@ Timing time_backend(const Input& input, const Backend& backend, const std::strin
     (void)processor->run(std::span(&view, 1));
     return processor->detections().size();
   });
+}
+
+/// Those that run here without a device.
+auto host_backends() {
+  return backends() | std::views::filter([](const Backend& backend) { return !backend.runner; });
 }
 
 enum class Loop { kPlain, kObjectnessFirst };
@@ -221,7 +227,7 @@ std::vector<Timing> measure_family(const char* name, const Settings& settings,
   std::vector<TensorView> views;
   for (const Tensor& tensor : tensors) views.push_back(tensor.view());
   std::vector<Timing> rows;
-  for (const Backend& backend : backends()) {
+  for (const Backend& backend : host_backends()) {
     auto processor = Processor::create(*make_plan(settings, views), {&backend, ""});
     rows.push_back(timed(input, std::string(backend.name), [&](size_t) {
       (void)processor->run(views);
@@ -281,7 +287,7 @@ std::vector<Timing> measure_nms(size_t boxes) {
   settings.method = NmsMethod::kGreedy;
   settings.max_detections = static_cast<uint32_t>(boxes);
   std::vector<Timing> out;
-  for (const Backend& backend : backends()) {
+  for (const Backend& backend : host_backends()) {
     const TensorView first = input.tensors[0].view();
     auto processor =
         Processor::create(*make_plan(settings, std::span(&first, 1)), {&backend, ""});
@@ -312,7 +318,7 @@ std::vector<Timing> measure_candidates(size_t wanted) {
                                      {find_backend("reference"), ""});
   (void)processor->run(std::span(&first, 1));
   std::vector<Timing> rows;
-  for (const Backend& backend : backends())
+  for (const Backend& backend : host_backends())
     rows.push_back(time_backend(input, backend, std::string(backend.name)));
   rows.push_back(time_opencv(input, true, Loop::kPlain));
   for (Timing& row : time_elements(input)) rows.push_back(std::move(row));

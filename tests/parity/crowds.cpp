@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Families of inputs that are too much for one block of a GPU, and of numbers that are not float32.
+#include <cmath>
 #include <cstring>
 
 #include "tests/parity/makers.h"
@@ -48,6 +49,38 @@ Input large_class(Random& random) {
   input.settings.max_detections = static_cast<uint32_t>(kLimits[pick(random, 0, 6)]);
   if (pick(random, 0, 3) == 0) input.settings.contract = "onnx";
   if (pick(random, 0, 5) == 0) input.settings.contract = "opencv";
+  return input;
+}
+
+/// A box and a few near it, one of which may be inverted.
+void put_group(Random& random, std::vector<Row>& out, int classes, float longest) {
+  const float w = std::exp2(uniform(random, -1, std::log2(longest)));  // short as likely as long
+  const float h = w * uniform(random, 0.5f, 2);
+  const float x = uniform(random, -200, 840), y = uniform(random, -200, 840);
+  const auto class_id = float(pick(random, 0, classes - 1));
+  for (int left = pick(random, 1, 3); left > 0; --left) {
+    const bool beside = pick(random, 0, 3) == 0;  // by less than a pixel
+    const float dx = beside ? w + uniform(random, 0, 0.9f) : uniform(random, -0.4f, 0.4f) * w;
+    const float dy = uniform(random, -0.4f, 0.4f) * h;
+    out.push_back({x + dx, y + dy, x + dx + w, y + dy + h, uniform(random, 0.3f, 1), class_id});
+  }
+  if (pick(random, 0, 30) == 0) std::swap(out.back().x1, out.back().x2);
+}
+
+/// Kept boxes by the thousand, of all sizes, inside the input, across its borders and outside it.
+Input sparse(Random& random) {
+  constexpr const char* kContracts[] = {"exact", "onnx", "plus-one", "inclusive"};
+  constexpr int kClasses[] = {1, 3, 80};
+  const int boxes = pick(random, 900, 4000), classes = kClasses[pick(random, 0, 2)];
+  const float longest = pick(random, 0, 1) ? 1500 : 4;
+  std::vector<Row> list;
+  while (list.size() < static_cast<size_t>(boxes)) put_group(random, list, classes, longest);
+  Input input = ready(std::move(list), uniform(random, 0, 0.4f));
+  const int contract = pick(random, 0, 3);
+  input.settings.contract = kContracts[contract];
+  if (pick(random, 0, contract == 3 ? 1 : 5) == 0) input.settings.iou_threshold = 0;
+  input.settings.class_agnostic = pick(random, 0, 3) == 0;
+  input.settings.max_detections = pick(random, 0, 1) ? 5000 : 700;
   return input;
 }
 
@@ -107,6 +140,7 @@ Input types(Random& random) {
 constexpr Family kFamilies[] = {
     {"many", "candidates left out, runs that are merged wrongly, limits beyond a block", many, 10},
     {"large-class", "tiles that lose a candidate or keep one too many", large_class, 5},
+    {"sparse", "kept boxes that are looked for in the wrong places", sparse, 5},
     {"full-planes", "a block's list that overflows", full_planes, 10},
     {"types", "numbers of a type taken for another's", types},
 };

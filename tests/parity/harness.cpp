@@ -13,27 +13,33 @@
 namespace keepbox::test {
 namespace {
 
-constexpr size_t kGuard = 8;
+constexpr size_t kGuard = 16;  // whole cache lines of any type
 constexpr uint8_t kPoison = 0xa5;
 
 /// An array with poisoned guard zones at both ends.
 template <class T>
 class Fenced {
  public:
-  explicit Fenced(size_t count) : bytes_((count + 2 * kGuard) * sizeof(T), kPoison), count_(count) {}
+  explicit Fenced(size_t count)
+      : count_(count), bytes_((count + 2 * kGuard) * sizeof(T)), lines_(bytes_ / sizeof(Line) + 1) {
+    std::memset(lines_.data(), kPoison, bytes_);
+  }
 
-  std::span<T> span() { return {reinterpret_cast<T*>(bytes_.data()) + kGuard, count_}; }
+  std::span<T> span() { return {reinterpret_cast<T*>(lines_.data()) + kGuard, count_}; }
 
   bool intact() const {
+    const std::span all(reinterpret_cast<const uint8_t*>(lines_.data()), bytes_);
     const auto poisoned = [](uint8_t byte) { return byte == kPoison; };
-    const auto zone = static_cast<ptrdiff_t>(kGuard * sizeof(T));
-    return std::all_of(bytes_.begin(), bytes_.begin() + zone, poisoned) &&
-           std::all_of(bytes_.end() - zone, bytes_.end(), poisoned);
+    return std::ranges::all_of(all.first(kGuard * sizeof(T)), poisoned) &&
+           std::ranges::all_of(all.last(kGuard * sizeof(T)), poisoned);
   }
 
  private:
-  std::vector<uint8_t> bytes_;
-  size_t count_;
+  struct alignas(Carver::kAlignment) Line {
+    uint8_t bytes[Carver::kAlignment];
+  };
+  size_t count_, bytes_;
+  std::vector<Line> lines_;
 };
 
 /// Copies of tensors, put off their alignment where the input asks for it.
