@@ -2,8 +2,6 @@
 // Decode: from tensor numbers to candidates, one anchor after the other.
 #include "core/reference/reference.h"
 
-#include <limits>
-
 #include "core/coding.h"
 
 namespace keepbox::reference {
@@ -19,9 +17,6 @@ struct Source {
     return load(tensors[static_cast<size_t>(field.tensor)], field.at(image, anchor, channel));
   }
 };
-
-/// Passes no threshold.
-constexpr Verdict kNothing{.score = -std::numeric_limits<float>::infinity()};
 
 /// Softmax of the best logit over all classes, background included, summed in class order.
 float softmax_of(const Source& from, uint32_t anchor, float best) {
@@ -55,20 +50,6 @@ Verdict best_class(const Source& from, uint32_t anchor, float objectness) {
   return best;
 }
 
-Verdict judge(const Source& from, uint32_t anchor) {
-  const Layout& layout = from.plan.layout;
-  if (layout.scores.present()) {
-    if (!layout.objectness.present()) return best_class(from, anchor, 1.0f);
-    const float objectness = activate(from.plan.scores, from.get(layout.objectness, anchor));
-    // As in YOLOv5's own code: an anchor has to pass by its objectness alone, too.
-    if (!passes(objectness, from.plan.lowest_threshold, from.plan.contract)) return kNothing;
-    return best_class(from, anchor, objectness);
-  }
-  Verdict verdict{from.get(layout.score, anchor), 0};
-  if (layout.class_id.present()) verdict.class_id = class_of(from.get(layout.class_id, anchor));
-  return verdict;
-}
-
 /// The box in model pixels.
 Box box_of(const Source& from, uint32_t anchor) {
   const Plan& plan = from.plan;
@@ -85,6 +66,22 @@ uint32_t anchors_of(const Source& from) {
 }
 
 }  // namespace
+
+Verdict judge(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+              uint32_t anchor) {
+  const Source from{plan, tensors, image};
+  const Layout& layout = plan.layout;
+  if (layout.scores.present()) {
+    if (!layout.objectness.present()) return best_class(from, anchor, 1.0f);
+    const float objectness = activate(plan.scores, from.get(layout.objectness, anchor));
+    // As in YOLOv5's own code: an anchor has to pass by its objectness alone, too.
+    if (!passes(objectness, plan.lowest_threshold, plan.contract)) return {};
+    return best_class(from, anchor, objectness);
+  }
+  Verdict verdict{from.get(layout.score, anchor), 0};
+  if (layout.class_id.present()) verdict.class_id = class_of(from.get(layout.class_id, anchor));
+  return verdict;
+}
 
 void Collector::take(uint32_t anchor, Verdict verdict) {
   const bool classed = verdict.class_id < plan_.class_threshold.size();
@@ -108,7 +105,7 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
   Collector candidates(plan, tensors, image, out, funnel);
   funnel.anchors = anchors_of(from);
   for (uint32_t anchor = 0; anchor < funnel.anchors; ++anchor)
-    candidates.take(anchor, judge(from, anchor));
+    candidates.take(anchor, judge(plan, tensors, image, anchor));
   return candidates.count();
 }
 

@@ -2,6 +2,8 @@
 // The scalar backend: the specification that every other backend is compared with.
 #pragma once
 
+#include <limits>
+
 #include "core/backend.h"
 
 namespace keepbox::reference {
@@ -17,9 +19,11 @@ uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<
 
 /// The best class of an anchor; kMaxClasses when it has none.
 struct Verdict {
-  float score = 0;
+  float score = -std::numeric_limits<float>::infinity();
   uint32_t class_id = kMaxClasses;
 };
+Verdict judge(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+              uint32_t anchor);
 
 /// The candidates of one image while they are decoded, for kernels that judge anchors in another
 /// way and decode them in this one.

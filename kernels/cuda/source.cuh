@@ -58,14 +58,11 @@ struct Source {
   }
 };
 
-/// The best class of an anchor; kMaxClasses when it has none.
+/// The best class of an anchor; kMaxClasses when it has none: that passes no threshold.
 struct Verdict {
-  float score = 0;
+  float score = -INFINITY;
   uint32_t class_id = kMaxClasses;
 };
-
-/// Passes no threshold.
-__device__ inline Verdict nothing() { return {-INFINITY, kMaxClasses}; }
 
 /// Is `a` the one that a pass over the classes in ascending order would have ended with?
 __device__ inline bool better(const Verdict& a, const Verdict& b) {
@@ -108,7 +105,7 @@ __device__ Verdict best_class(const Source<Load>& from, uint32_t anchor, float o
     return best_class_exactly(from, anchor, objectness, first, step);
   const float factor = product ? objectness : 1.0f;  // times 1 changes nothing
   const Channels<Load> scores = from.at(plan.scores, anchor);
-  Verdict best{-INFINITY, kMaxClasses};
+  Verdict best;
   for (uint32_t base = plan.first_class + first; base < plan.end_class; base += kAhead * step) {
     float values[kAhead];
     if (base + (kAhead - 1) * step < plan.end_class) {

@@ -10,11 +10,11 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
+#include <optional>
 
-#include "core/numeric.h"
 #include "core/reference/reference.h"
+#include "kernels/simd/numeric-inl.h"
 
 #ifndef KEEPBOX_SIMD_DECODE_ONCE
 #define KEEPBOX_SIMD_DECODE_ONCE
@@ -33,13 +33,19 @@ struct Block {
 /// apart than hardware fetches by itself. Fetching past the end does no harm.
 inline constexpr size_t kAhead = 32;
 
-/// Class planes of one image.
-struct Planes {
-  const float* scores;  // of the first class
-  size_t stride;        // numbers from plane to plane
-  int32_t first_class, end_class;
+/// The scores of one image. Neighbours in memory are those of an anchor (rows), or those of a class
+/// (planes).
+struct Scores {
+  const void* numbers;     // of anchor 0 and class 0
+  const void* objectness;  // of anchor 0, in rows; nullptr: none
+  DataType type;           // of both
+  size_t stride;           // from row to row, or from plane to plane
+  bool rows;
+  uint32_t first_class, end_class;
+  uint32_t all_classes;  // background included
+  ScoreRules rules;
   float threshold;
-  bool inclusive;
+  NmsContract contract;
 };
 
 }  // namespace keepbox::simd
@@ -47,10 +53,14 @@ struct Planes {
 
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 using Floats = hn::ScalableTag<float>;
 using Ints = hn::RebindToSigned<Floats>;
+
+HWY_INLINE hn::Vec<Floats> Lowest() {
+  return hn::Set(Floats(), -std::numeric_limits<float>::infinity());
+}
+HWY_INLINE hn::Vec<Ints> NoClass() { return hn::Set(Ints(), static_cast<int32_t>(kMaxClasses)); }
 
 /// Replaces best and class where the score is greater: the first of equals stays, NaN never wins.
 template <class V, class I>
@@ -60,35 +70,89 @@ HWY_INLINE void challenge(V score, I class_id, V& best, I& best_class) {
   best_class = hn::IfThenElse(hn::RebindMask(Ints(), wins), class_id, best_class);
 }
 
-/// Best scores and classes of anchors first..first+count, and the indices of those that pass.
-/// Four planes at a time, so that the running bests are loaded and stored a quarter as often.
-size_t ScanBlock(const Planes& planes, size_t first, size_t count, Block& block) {
+/// Best scores and classes of `count` anchors from `first` on. Four planes at a time, so that the
+/// running bests are loaded and stored a quarter as often.
+template <class T>
+void BestOfPlanes(const Scores& scores, size_t first, size_t count, Block& block) {
   const Floats d;
   const Ints di;
   const size_t lanes = hn::Lanes(d);
-  const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
-  const float* plane = planes.scores + first;
-  for (int32_t c = planes.first_class; c < planes.end_class; c += 4) {
-    const int32_t group = std::min(4, planes.end_class - c);
+  const T* plane = static_cast<const T*>(scores.numbers) + scores.first_class * scores.stride + first;
+  for (uint32_t c = scores.first_class; c < scores.end_class; c += 4) {
+    const uint32_t group = std::min(4u, scores.end_class - c);
     for (size_t i = 0; i < count; i += lanes) {
-      const size_t left = count - i;
-      auto best = c == planes.first_class ? lowest : hn::Load(d, block.best + i);
-      auto best_class = c == planes.first_class ? hn::Zero(di) : hn::Load(di, block.class_id + i);
-      for (int32_t k = 0; k < group; ++k) {
-        const float* at = plane + static_cast<size_t>(k) * planes.stride + i;
-        const auto score = left >= lanes ? hn::LoadU(d, at) : hn::LoadN(d, at, left);
-        challenge(score, hn::Set(di, c + k), best, best_class);
-      }
+      auto best = c == scores.first_class ? Lowest() : hn::Load(d, block.best + i);
+      auto best_class = c == scores.first_class ? NoClass() : hn::Load(di, block.class_id + i);
+      for (uint32_t k = 0; k < group; ++k)
+        challenge(LoadFloats(d, plane + k * scores.stride + i, count - i),
+                  hn::Set(di, static_cast<int32_t>(c + k)), best, best_class);
       hn::Store(best, d, block.best + i);
       hn::Store(best_class, di, block.class_id + i);
     }
-    plane += 4 * planes.stride;
+    plane += 4 * scores.stride;
   }
-  const auto threshold = hn::Set(d, planes.threshold);
+}
+
+/// Best of some classes of a row, each score times `factor` first where that is wanted.
+template <bool kMultiply, class T>
+HWY_INLINE reference::Verdict BestOfRow(const T* row, size_t first, size_t end, float factor) {
+  const Floats d;
+  const Ints di;
+  const size_t lanes = hn::Lanes(d);
+  const auto by = hn::Set(d, factor);
+  auto best = Lowest();
+  auto best_class = NoClass();
+  for (size_t c = first; c < end; c += lanes) {
+    const size_t left = end - c;
+    auto score = LoadFloats(d, row + c, left);
+    if (kMultiply) score = hn::Mul(score, by);
+    if (left < lanes) score = hn::IfThenElse(hn::FirstN(d, left), score, Lowest());
+    challenge(score, hn::Iota(di, static_cast<int32_t>(c)), best, best_class);
+  }
+  const float top = hn::ReduceMax(d, best);
+  const auto equal = hn::RebindMask(di, hn::Eq(best, hn::Set(d, top)));
+  const int32_t class_id = hn::ReduceMin(di, hn::IfThenElse(equal, best_class, NoClass()));
+  return {top, static_cast<uint32_t>(class_id)};
+}
+
+/// Best scores and classes of rows; for softmax, how far the best is below the largest of all.
+template <class T>
+void BestOfRows(const Scores& scores, size_t first, size_t count, Block& block) {
+  const T* row = static_cast<const T*>(scores.numbers) + first * scores.stride;
+  for (size_t i = 0; i < count; ++i, row += scores.stride) {
+    const auto best = BestOfRow<false>(row, scores.first_class, scores.end_class, 1.0f);
+    block.best[i] = best.score;
+    block.class_id[i] = static_cast<int32_t>(best.class_id);
+    if (scores.rules.activation != Activation::kSoftmax) continue;
+    const float background = std::max(
+        BestOfRow<false>(row, 0, scores.first_class, 1.0f).score,
+        BestOfRow<false>(row, scores.end_class, scores.all_classes, 1.0f).score);
+    block.best[i] -= std::max(best.score, background);
+  }
+}
+
+/// activate() of core/coding.h. Of softmax the most that it can be: e^(best - largest) is divided by
+/// a sum of at least 1.
+HWY_INLINE hn::Vec<Floats> Activated(const ScoreRules& rules, hn::Vec<Floats> logit) {
+  const Floats d;
+  if (rules.activation == Activation::kNone) return logit;
+  if (rules.activation == Activation::kSoftmax) return Exp(d, logit);
+  const auto limit = hn::Set(d, rules.logit_limit);
+  if (rules.logit_limit > 0) logit = hn::Max(hn::Min(logit, limit), hn::Neg(limit));
+  return Sigmoid(d, logit);
+}
+
+/// Turns the best of a block into scores and lists the anchors that pass.
+size_t Pass(const Scores& scores, size_t count, Block& block) {
+  const Floats d;
+  const Ints di;
+  const auto threshold = hn::Set(d, scores.threshold);
   size_t passing = 0;
-  for (size_t i = 0; i < count; i += lanes) {
-    const auto best = hn::Load(d, block.best + i);
-    auto pass = planes.inclusive ? hn::Ge(best, threshold) : hn::Gt(best, threshold);
+  for (size_t i = 0; i < count; i += hn::Lanes(d)) {
+    const auto score = Activated(scores.rules, hn::Load(d, block.best + i));
+    hn::Store(score, d, block.best + i);
+    auto pass = scores.contract.score_inclusive ? hn::Ge(score, threshold)
+                                                : hn::Gt(score, threshold);
     pass = hn::And(pass, hn::FirstN(d, count - i));
     passing += hn::CompressStore(hn::Iota(di, static_cast<int32_t>(i)),
                                  hn::RebindMask(di, pass), di, block.passing + passing);
@@ -96,29 +160,42 @@ size_t ScanBlock(const Planes& planes, size_t first, size_t count, Block& block)
   return passing;
 }
 
-/// Best class of a row of scores, each times `factor` first. The lowest of equal classes.
-reference::Verdict BestOfRow(const float* scores, size_t first, size_t end, float factor,
-                             bool multiply) {
-  const Floats d;
-  const Ints di;
-  const size_t lanes = hn::Lanes(d);
-  const auto by = hn::Set(d, factor);
-  auto best = hn::Set(d, -std::numeric_limits<float>::infinity());
-  auto best_class = hn::Set(di, static_cast<int32_t>(kMaxClasses));
-  for (size_t c = first; c < end; c += lanes) {
-    const size_t left = end - c;
-    auto score = left >= lanes ? hn::LoadU(d, scores + c) : hn::LoadN(d, scores + c, left);
-    if (multiply) score = hn::Mul(score, by);
-    if (left < lanes)
-      score = hn::IfThenElse(hn::FirstN(d, left), score,
-                             hn::Set(d, -std::numeric_limits<float>::infinity()));
-    challenge(score, hn::Iota(di, static_cast<int32_t>(c)), best, best_class);
+/// Rows with objectness: those without enough of it are not read any further.
+template <bool kProduct, class T>
+size_t PassWeighted(const Scores& scores, size_t first, size_t count, Block& block) {
+  const T* objectness = static_cast<const T*>(scores.objectness) + first * scores.stride;
+  const T* row = static_cast<const T*>(scores.numbers) + first * scores.stride;
+  size_t passing = 0;
+  for (size_t i = 0; i < count; ++i, objectness += scores.stride, row += scores.stride) {
+    hwy::Prefetch(objectness + kAhead * scores.stride);
+    const float factor = ToFloat(*objectness);
+    if (!passes(factor, scores.threshold, scores.contract)) continue;
+    const auto best = BestOfRow<kProduct>(row, scores.first_class, scores.end_class, factor);
+    block.best[i] = kProduct ? best.score : factor * best.score;
+    block.class_id[i] = static_cast<int32_t>(best.class_id);
+    block.passing[passing++] = static_cast<int32_t>(i);
   }
-  const float top = hn::ReduceMax(d, best);
-  const auto equal = hn::RebindMask(di, hn::Eq(best, hn::Set(d, top)));
-  const int32_t class_id = hn::ReduceMin(
-      di, hn::IfThenElse(equal, best_class, hn::Set(di, static_cast<int32_t>(kMaxClasses))));
-  return {top, static_cast<uint32_t>(class_id)};
+  return passing;
+}
+
+template <class T>
+size_t JudgeAs(const Scores& scores, size_t first, size_t count, Block& block) {
+  if (scores.objectness != nullptr)
+    return scores.rules.rule == ScoreRule::kProduct
+               ? PassWeighted<true, T>(scores, first, count, block)
+               : PassWeighted<false, T>(scores, first, count, block);
+  if (scores.rows) BestOfRows<T>(scores, first, count, block);
+  else BestOfPlanes<T>(scores, first, count, block);
+  return Pass(scores, count, block);
+}
+
+/// Lists those of up to kBlock anchors that may pass, with their best class.
+size_t Judge(const Scores& scores, size_t first, size_t count, Block& block) {
+  switch (scores.type) {
+    case DataType::kFloat16: return JudgeAs<Half>(scores, first, count, block);
+    case DataType::kBFloat16: return JudgeAs<BFloat>(scores, first, count, block);
+    default: return JudgeAs<float>(scores, first, count, block);
+  }
 }
 
 }  // namespace keepbox::simd::HWY_NAMESPACE
@@ -128,79 +205,71 @@ HWY_AFTER_NAMESPACE();
 namespace keepbox::simd {
 namespace {
 
-HWY_EXPORT(ScanBlock);
-HWY_EXPORT(BestOfRow);
+HWY_EXPORT(Judge);
 
-bool plain_floats(const Field& field, std::span<const TensorView> tensors) {
+bool plain(const TensorView& view) {
+  const bool known = view.type == DataType::kFloat32 || view.type == DataType::kFloat16 ||
+                     view.type == DataType::kBFloat16;
+  return known && view.scale == 1 && view.zero_point == 0 &&
+         reinterpret_cast<uintptr_t>(view.data) % size_of(view.type) == 0;
+}
+
+const void* start(const Field& field, std::span<const TensorView> tensors, uint32_t image) {
   const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
-  return view.type == DataType::kFloat32 && view.scale == 1 && view.zero_point == 0 &&
-         reinterpret_cast<uintptr_t>(view.data) % alignof(float) == 0;
+  return static_cast<const std::byte*>(view.data) + field.at(image, 0) * size_of(view.type);
 }
 
-const float* start(const Field& field, std::span<const TensorView> tensors, uint32_t image) {
-  return static_cast<const float*>(tensors[static_cast<size_t>(field.tensor)].data) +
-         field.at(image, 0);
-}
-
-void decode_planes(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-                   reference::Collector& out) {
-  const Field& scores = plan.layout.scores;
-  const Planes planes{.scores = start(scores, tensors, image) +
-                                size_t{plan.first_class} * scores.channel_stride,
-                      .stride = scores.channel_stride,
-                      .first_class = static_cast<int32_t>(plan.first_class),
-                      .end_class = static_cast<int32_t>(plan.end_class),
-                      .threshold = plan.lowest_threshold,
-                      .inclusive = plan.contract.score_inclusive};
-  Block block;
-  for (size_t first = 0; first < plan.layout.anchors; first += kBlock) {
-    const size_t count = std::min(kBlock, plan.layout.anchors - first);
-    const size_t passing = HWY_DYNAMIC_DISPATCH(ScanBlock)(planes, first, count, block);
-    for (size_t i = 0; i < passing; ++i) {
-      const auto at = static_cast<size_t>(block.passing[i]);
-      out.take(static_cast<uint32_t>(first + at),
-               {block.best[at], static_cast<uint32_t>(block.class_id[at])});
-    }
-  }
-}
-
-void decode_rows(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-                 reference::Collector& out) {
-  const Layout& layout = plan.layout;
-  const bool product = plan.spec->score == ScoreRule::kProduct;
-  const bool weighted = layout.objectness.present();
-  const float* scores = start(layout.scores, tensors, image);
-  const float* objectness = weighted ? start(layout.objectness, tensors, image) : nullptr;
-  const auto best = HWY_DYNAMIC_POINTER(BestOfRow);
-  for (uint32_t anchor = 0; anchor < layout.anchors; ++anchor) {
-    if (weighted) hwy::Prefetch(objectness + (anchor + kAhead) * layout.objectness.anchor_stride);
-    const float factor = weighted ? objectness[anchor * layout.objectness.anchor_stride] : 1.0f;
-    if (weighted && !passes(factor, plan.lowest_threshold, plan.contract)) continue;
-    reference::Verdict verdict = best(scores + anchor * layout.scores.anchor_stride,
-                                      plan.first_class, plan.end_class, factor, product);
-    if (weighted && !product) verdict.score = factor * verdict.score;
-    out.take(anchor, verdict);
-  }
+/// Scores that vectors can read, or nothing.
+std::optional<Scores> scores_of(const Plan& plan, std::span<const TensorView> tensors,
+                                uint32_t image) {
+  const Field &classes = plan.layout.scores, &objectness = plan.layout.objectness;
+  if (!classes.present() || !plain(tensors[static_cast<size_t>(classes.tensor)])) return {};
+  const Activation activation = plan.scores.activation;
+  const ScoreRule rule = plan.scores.rule;
+  const bool rows = classes.channel_stride == 1, weighted = objectness.present();
+  if (!rows && (classes.anchor_stride != 1 || weighted || activation == Activation::kSoftmax))
+    return {};
+  if (weighted ? rule != ScoreRule::kProduct && rule != ScoreRule::kArgmaxFirst
+               : rule != ScoreRule::kClass)
+    return {};
+  if (weighted && (activation != Activation::kNone || objectness.tensor != classes.tensor ||
+                   objectness.anchor_stride != classes.anchor_stride))
+    return {};
+  return Scores{.numbers = start(classes, tensors, image),
+                .objectness = weighted ? start(objectness, tensors, image) : nullptr,
+                .type = tensors[static_cast<size_t>(classes.tensor)].type,
+                .stride = rows ? classes.anchor_stride : classes.channel_stride,
+                .rows = rows,
+                .first_class = plan.first_class,
+                .end_class = plan.end_class,
+                .all_classes = plan.layout.classes,
+                .rules = plan.scores,
+                .threshold = plan.lowest_threshold,
+                .contract = plan.contract};
 }
 
 }  // namespace
 
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 std::span<Candidate> out, Funnel& funnel) {
-  const Layout& layout = plan.layout;
-  const ScoreRule rule = plan.spec->score;
-  const bool known = layout.scores.present() && plain_floats(layout.scores, tensors) &&
-                     plan.spec->activation == Activation::kNone &&
-                     (rule == ScoreRule::kClass || rule == ScoreRule::kProduct ||
-                      rule == ScoreRule::kArgmaxFirst) &&
-                     (!layout.objectness.present() || plain_floats(layout.objectness, tensors));
-  const bool planes = known && layout.scores.anchor_stride == 1 && !layout.objectness.present();
-  if (!planes && !(known && layout.scores.channel_stride == 1))
-    return reference::decode(plan, tensors, image, out, funnel);
+  const auto scores = scores_of(plan, tensors, image);
+  if (!scores) return reference::decode(plan, tensors, image, out, funnel);
   reference::Collector collector(plan, tensors, image, out, funnel);
-  funnel.anchors = layout.anchors;
-  if (planes) decode_planes(plan, tensors, image, collector);
-  else decode_rows(plan, tensors, image, collector);
+  funnel.anchors = plan.layout.anchors;
+  Block block;
+  for (size_t first = 0; first < plan.layout.anchors; first += kBlock) {
+    const size_t count = std::min(kBlock, plan.layout.anchors - first);
+    const size_t passing = HWY_DYNAMIC_DISPATCH(Judge)(*scores, first, count, block);
+    for (size_t i = 0; i < passing; ++i) {
+      const auto at = static_cast<size_t>(block.passing[i]);
+      const auto anchor = static_cast<uint32_t>(first + at);
+      const auto class_id = static_cast<uint32_t>(block.class_id[at]);
+      const bool settled =
+          class_id < kMaxClasses && scores->rules.activation != Activation::kSoftmax;
+      collector.take(anchor, settled ? reference::Verdict{block.best[at], class_id}
+                                     : reference::judge(plan, tensors, image, anchor));
+    }
+  }
   return collector.count();
 }
 

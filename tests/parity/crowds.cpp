@@ -2,6 +2,7 @@
 // Families of inputs that are too much for one block of a GPU, and of numbers that are not float32.
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "tests/parity/makers.h"
 
@@ -137,12 +138,64 @@ Input types(Random& random) {
   return input;
 }
 
+/// Another float in one of twenty places: any bits, NaN, or an infinity.
+void spoil(Random& random, std::vector<float>& values) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (float& value : values) {
+    if (pick(random, 0, 19) != 0) continue;
+    const float others[] = {float_from_bits(static_cast<uint32_t>(random())), std::nanf(""),
+                            kInfinity, -kInfinity, -0.0f, 6e-8f, -value};
+    value = others[pick(random, 0, 6)];
+  }
+}
+
+/// Whole anchors without a number, too.
+void blank_rows(Random& random, Tensor& tensor) {
+  const size_t rows = tensor.shape[1], columns = tensor.shape[2];
+  for (size_t r = 0; r < rows; ++r)
+    if (pick(random, 0, 9) == 0)
+      std::fill_n(tensor.values.begin() + static_cast<ptrdiff_t>(r * columns), columns,
+                  pick(random, 0, 1) ? std::nanf("") : -std::numeric_limits<float>::infinity());
+}
+
+Input any_model(Random& random) {
+  constexpr const char* kModels[] = {"yolov8", "yolov5", "yolox-decoded", "ssd", "ssd-softmax"};
+  const int model = pick(random, 0, 4);
+  const bool planes = model == 0 && pick(random, 0, 1);
+  const auto channels = static_cast<size_t>(pick(random, 6, 30));
+  if (model < 3)
+    return forced(kModels[model], dense(random, static_cast<size_t>(pick(random, 40, 400)), channels,
+                                        4, planes, 160), 160);
+  return split(random, kModels[model], pick(random, 0, 1) ? 120 : 4);
+}
+
+/// Numbers that are none, of every type, in every model that has class scores.
+Input any_bits(Random& random) {
+  constexpr DataType kTypes[] = {DataType::kFloat16, DataType::kBFloat16, DataType::kFloat32};
+  constexpr float kThresholds[] = {0.25f, 0, -1, -1e30f, 7e4f};
+  Input input = any_model(random);
+  input.settings.score_threshold = kThresholds[pick(random, 0, 4)];
+  if (pick(random, 0, 1)) input.settings.contract = "inclusive";
+  const DataType type = kTypes[pick(random, 0, 2)];
+  for (Tensor& tensor : input.tensors) {
+    spoil(random, tensor.values);
+    blank_rows(random, tensor);
+    tensor.type = type;
+    if (type == DataType::kFloat32) continue;
+    for (const float value : tensor.values)
+      pick(random, 0, 19) ? put_as(tensor, value)
+                          : put(tensor.raw, static_cast<uint16_t>(random()));
+  }
+  return input;
+}
+
 constexpr Family kFamilies[] = {
     {"many", "candidates left out, runs that are merged wrongly, limits beyond a block", many, 10},
     {"large-class", "tiles that lose a candidate or keep one too many", large_class, 5},
     {"sparse", "kept boxes that are looked for in the wrong places", sparse, 5},
     {"full-planes", "a block's list that overflows", full_planes, 10},
     {"types", "numbers of a type taken for another's", types},
+    {"any-bits", "infinities, NaN and the least numbers in any type and model", any_bits},
 };
 
 }  // namespace

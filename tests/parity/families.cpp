@@ -188,22 +188,6 @@ Input yolox_grid(Random& random) {
   return input;
 }
 
-Input split(Random& random, const char* detector, float span) {
-  constexpr size_t kAnchors = 300, kClasses = 7;
-  Tensor boxes{.values = {}, .shape = {1, kAnchors, 4}};
-  Tensor scores{.values = {}, .shape = {1, kAnchors, kClasses}};
-  Input input{.settings = pixel_settings(300)};
-  for (size_t a = 0; a < kAnchors; ++a) {
-    for (int i = 0; i < 4; ++i) boxes.values.push_back(uniform(random, -3, 3));
-    for (size_t c = 0; c < kClasses; ++c) scores.values.push_back(uniform(random, -span, span));
-    input.settings.priors.push_back({uniform(random, 0, 1), uniform(random, 0, 1),
-                                     uniform(random, 0.05f, 0.4f), uniform(random, 0.05f, 0.4f)});
-  }
-  input.settings.detector = detector;
-  input.tensors = {std::move(boxes), std::move(scores)};
-  return input;
-}
-
 Input ssd(Random& random) { return split(random, "ssd", 4); }
 Input softmax(Random& random) { return split(random, "ssd-softmax", 120); }
 
@@ -267,6 +251,22 @@ Tensor dense(Random& random, size_t anchors, size_t channels, size_t scores_at, 
       out.values[planes ? c * anchors + a : a * channels + c] = value;
     }
   return out;
+}
+
+Input split(Random& random, const char* detector, float span) {
+  constexpr size_t kAnchors = 300, kClasses = 7;
+  Tensor boxes{.values = {}, .shape = {1, kAnchors, 4}};
+  Tensor scores{.values = {}, .shape = {1, kAnchors, kClasses}};
+  Input input{.settings = pixel_settings(300)};
+  for (size_t a = 0; a < kAnchors; ++a) {
+    for (int i = 0; i < 4; ++i) boxes.values.push_back(uniform(random, -3, 3));
+    for (size_t c = 0; c < kClasses; ++c) scores.values.push_back(uniform(random, -span, span));
+    input.settings.priors.push_back({uniform(random, 0, 1), uniform(random, 0, 1),
+                                     uniform(random, 0.05f, 0.4f), uniform(random, 0.05f, 0.4f)});
+  }
+  input.settings.detector = detector;
+  input.tensors = {std::move(boxes), std::move(scores)};
+  return input;
 }
 
 Input forced(const char* detector, Tensor tensor, uint32_t side) {

@@ -51,6 +51,9 @@ Input forced(const char* detector, Tensor tensor, uint32_t side);
 Tensor dense(Random& random, size_t anchors, size_t channels, size_t scores_at, bool planes,
              float span);
 
+/// An SSD's deltas, logits up to +-span, and priors.
+Input split(Random& random, const char* detector, float span);
+
 /// The families of the methods of suppression, and those of crowds and types: families() ends with
 /// them.
 std::span<const Family> method_families();

@@ -73,9 +73,6 @@ Scores dense_scores(const Plan& plan, std::span<const TensorView> tensors, uint3
     }
   }
   for (uint32_t a = 0; a < n; ++a) {
-    if (plan.layout.objectness.present() &&
-        !accepted(objectness[a], plan.lowest_threshold, plan.contract))
-      best.score[a] = -HUGE_VALF;
     if (spec.activation == Activation::kSigmoid) best.score[a] = sigmoid(best.score[a]);
     if (spec.activation == Activation::kSoftmax) {
       float top = best.score[a], sum = 0;
@@ -85,6 +82,9 @@ Scores dense_scores(const Plan& plan, std::span<const TensorView> tensors, uint3
       best.score[a] = exp_f32(best.score[a] - top) / sum;
     }
     if (afterwards) best.score[a] = objectness[a] * best.score[a];
+    if (plan.layout.objectness.present() &&
+        !accepted(objectness[a], plan.lowest_threshold, plan.contract))
+      best.score[a] = std::nanf("");
   }
   return best;
 }

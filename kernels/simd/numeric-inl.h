@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// core/numeric.h for vectors: the same operations in the same order, hence the same bits. Built once
+// for each instruction set.
+#if defined(KEEPBOX_SIMD_NUMERIC) == defined(HWY_TARGET_TOGGLE)
+#ifdef KEEPBOX_SIMD_NUMERIC
+#undef KEEPBOX_SIMD_NUMERIC
+#else
+#define KEEPBOX_SIMD_NUMERIC
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "core/numeric.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace keepbox::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// exp_f32().
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Exp(D d, V x) {
+  const hn::RebindToSigned<D> di;
+  const auto shift = hn::Set(d, 12582912.0f);
+  const auto n = hn::Sub(hn::Add(hn::Mul(x, hn::Set(d, 1.44269504f)), shift), shift);
+  auto r = hn::Sub(x, hn::Mul(n, hn::Set(d, 0.693359375f)));
+  r = hn::Sub(r, hn::Mul(n, hn::Set(d, -2.12194440e-4f)));
+  auto p = hn::Set(d, 0.0013814548f);
+  p = hn::Add(hn::Mul(p, r), hn::Set(d, 0.008368747f));
+  p = hn::Add(hn::Mul(p, r), hn::Set(d, 0.04166839f));
+  p = hn::Add(hn::Mul(p, r), hn::Set(d, 0.1666652f));
+  p = hn::Add(hn::Mul(p, r), hn::Set(d, 0.49999994f));
+  const auto t = hn::Add(hn::Add(hn::Mul(p, hn::Mul(r, r)), r), hn::Set(d, 1.0f));
+  const auto exponent = hn::ConvertTo(di, n);
+  // Halved towards zero.
+  const auto half = hn::ShiftRight<1>(hn::Sub(exponent, hn::ShiftRight<31>(exponent)));
+  const auto power = [&](auto e) HWY_ATTR {
+    return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(e, hn::Set(di, 127))));
+  };
+  auto out = hn::Mul(hn::Mul(t, power(half)), power(hn::Sub(exponent, half)));
+  out = hn::IfThenElse(hn::Gt(x, hn::Set(d, 88.7f)),
+                       hn::Set(d, std::numeric_limits<float>::infinity()), out);
+  out = hn::IfThenElse(hn::Lt(x, hn::Set(d, -87.3f)), hn::Zero(d), out);
+  return hn::IfThenElse(hn::IsNaN(x), x, out);
+}
+
+/// sigmoid().
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Sigmoid(D d, V x) {
+  const auto one = hn::Set(d, 1.0f);
+  return hn::Div(one, hn::Add(one, Exp(d, hn::Neg(x))));
+}
+
+/// 16-bit numbers as tensors hold them.
+struct Half {
+  uint16_t bits;
+};
+struct BFloat {
+  uint16_t bits;
+};
+
+HWY_INLINE float ToFloat(float value) { return value; }
+HWY_INLINE float ToFloat(Half value) { return half_to_float(value.bits); }
+HWY_INLINE float ToFloat(BFloat value) { return bfloat16_to_float(value.bits); }
+
+/// The first `count` numbers at `at`, of which vectors hold as many as fit; 0 beyond.
+template <class D>
+HWY_INLINE hn::Vec<D> LoadFloats(D d, const float* at, size_t count) {
+  return count >= hn::Lanes(d) ? hn::LoadU(d, at) : hn::LoadN(d, at, count);
+}
+
+template <class D, class H, class Bits = hn::Rebind<uint16_t, D>>
+HWY_INLINE hn::Vec<Bits> LoadBits(D d, const H* at, size_t count) {
+  const Bits bits;
+  const auto* first = reinterpret_cast<const uint16_t*>(at);
+  return count >= hn::Lanes(d) ? hn::LoadU(bits, first) : hn::LoadN(bits, first, count);
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> LoadFloats(D d, const BFloat* at, size_t count) {
+  const hn::RebindToUnsigned<D> du;
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, LoadBits(d, at, count))));
+}
+
+/// half_to_float(). Highway's own conversion takes infinities for numbers on some targets.
+template <class D>
+HWY_INLINE hn::Vec<D> LoadFloats(D d, const Half* at, size_t count) {
+  const hn::Rebind<uint16_t, D> bits;
+  const hn::Rebind<hwy::float16_t, D> halves;
+  const auto all = LoadBits(d, at, count);
+  const auto exponents = hn::Set(bits, uint16_t{0x7c00});
+  if (HWY_UNLIKELY(!hn::AllFalse(bits, hn::Eq(hn::And(all, exponents), exponents)))) {
+    HWY_ALIGN float values[hn::MaxLanes(d)] = {};
+    for (size_t i = 0; i < hn::Lanes(d) && i < count; ++i)
+      values[i] = ToFloat(at[i]);
+    return hn::Load(d, values);
+  }
+  return hn::PromoteTo(d, hn::BitCast(halves, all));
+}
+
+}  // namespace keepbox::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
