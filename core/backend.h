@@ -27,6 +27,11 @@ struct Funnel {
   uint32_t clipped_away = 0;     // of those, wholly outside the frame
 };
 
+/// Anchors first .. end - 1 of an image.
+struct AnchorRange {
+  uint32_t first = 0, end = 0;
+};
+
 /// Whole frames of one plan on a backend whose kernels and memory are not the host's.
 class Runner {
  public:
@@ -51,10 +56,10 @@ struct Backend {
   /// Why this backend cannot run a plan, or nothing.
   Status (*supports)(const Plan& plan);
 
-  /// Writes the candidates of one image in any order, counts the first four of the funnel and
-  /// returns how many. @pre out.size() >= plan.layout.anchors, tensors hold for the plan.
+  /// Writes the candidates among some anchors of one image in any order, counts the first four of
+  /// the funnel and returns how many. @pre out has room for all of them, tensors hold for the plan.
   uint32_t (*decode)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-                     std::span<Candidate> out, Funnel& funnel);
+                     AnchorRange anchors, std::span<Candidate> out, Funnel& funnel);
 
   /// Writes the candidates in key order, or the first of them, and returns how many.
   /// @pre ordered.size() and slots.size() >= candidates.size(); slots are for the kernel's use.

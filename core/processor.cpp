@@ -2,6 +2,7 @@
 // Runs the three kernels and takes what they kept back to the frame.
 #include "core/processor.h"
 
+#include <algorithm>
 #include <ranges>
 #include <utility>
 
@@ -24,6 +25,59 @@ uint32_t emit(const Plan& plan, const Candidates& kept, std::span<Detection> out
   return count;
 }
 
+/// Bytes of tensors that are worth a thread.
+constexpr size_t kPartBytes = size_t{1} << 19;
+
+/// Of at most `most` parts, so many that each has enough to do.
+uint32_t parts_for(const Plan& plan, std::span<const TensorView> tensors, uint32_t most) {
+  size_t bytes = 0;
+  for (const TensorView& tensor : tensors) bytes += tensor.bytes / plan.layout.images;
+  return static_cast<uint32_t>(std::clamp<size_t>(bytes / kPartBytes, 1, std::min(most, kMaxCrew)));
+}
+
+/// An image decoded in parts, each into its own stretch of the candidates.
+struct DecodeJob {
+  const Plan& plan;
+  std::span<const TensorView> tensors;
+  uint32_t image;
+  decltype(Backend::decode) decode;
+  std::span<Candidate> out;
+  uint32_t parts;
+  struct {
+    Funnel funnel;
+    uint32_t count = 0;
+  } results[kMaxCrew];
+
+  /// Of a part. Boundaries are multiples of a cache line's numbers.
+  AnchorRange range(uint32_t part) const {
+    const uint32_t anchors = plan.layout.anchors, each = (anchors / parts / 64 + 1) * 64;
+    return {std::min(part * each, anchors), std::min((part + 1) * each, anchors)};
+  }
+
+  void run(uint32_t part) {
+    const AnchorRange mine = range(part);
+    Funnel funnel;
+    results[part].count = decode(plan, tensors, image, mine,
+                                 out.subspan(mine.first, mine.end - mine.first), funnel);
+    results[part].funnel = funnel;
+  }
+
+  /// Moves the candidates together, adds the counts up and returns how many there are.
+  uint32_t gather(Funnel& funnel) const {
+    uint32_t count = 0;
+    for (uint32_t part = 0; part < parts; ++part) {
+      const auto& [theirs, found] = results[part];
+      std::ranges::copy(out.subspan(range(part).first, found), out.subspan(count).begin());
+      count += found;
+      funnel.anchors += theirs.anchors;
+      funnel.above_threshold += theirs.above_threshold;
+      funnel.not_finite += theirs.not_finite;
+      funnel.after_class_filter += theirs.after_class_filter;
+    }
+    return count;
+  }
+};
+
 }  // namespace
 
 Processor::Processor(Plan plan, Selection backend, Workspace workspace,
@@ -35,7 +89,8 @@ Processor::Processor(Plan plan, Selection backend, Workspace workspace,
       funnels_(plan_.layout.images),
       counts_(plan_.layout.images) {}
 
-Result<Processor> Processor::create(Plan plan, Selection backend, MemorySpace memory) {
+Result<Processor> Processor::create(Plan plan, Selection backend, MemorySpace memory,
+                                    Crew* crew) {
   const bool own_memory = backend.backend->runner != nullptr;
   auto workspace = Workspace::create(plan, own_memory ? Needs::kDetections : Needs::kKernels);
   if (!workspace) return std::unexpected(workspace.error());
@@ -45,7 +100,9 @@ Result<Processor> Processor::create(Plan plan, Selection backend, MemorySpace me
     if (!made) return std::unexpected(made.error());
     runner = std::move(*made);
   }
-  return Processor(std::move(plan), std::move(backend), std::move(*workspace), std::move(runner));
+  Processor out(std::move(plan), std::move(backend), std::move(*workspace), std::move(runner));
+  out.crew_ = crew;
+  return out;
 }
 
 Status Processor::run(std::span<const TensorView> tensors) {
@@ -62,11 +119,22 @@ void Processor::take_kept(uint32_t image) {
   funnel.clipped_away = funnel.kept - counts_[image];
 }
 
+uint32_t Processor::decode(std::span<const TensorView> tensors, uint32_t image, Funnel& funnel) {
+  const auto decode = selection_.backend->decode;
+  const std::span<Candidate> out = workspace_.scratch().candidates;
+  const uint32_t parts = crew_ == nullptr ? 1 : parts_for(plan_, tensors, crew_->size());
+  if (parts == 1)
+    return decode(plan_, tensors, image, {0, plan_.layout.anchors}, out, funnel);
+  DecodeJob job{plan_, tensors, image, decode, out, parts, {}};
+  crew_->run(parts, [](void* of, uint32_t i) { static_cast<DecodeJob*>(of)->run(i); }, &job);
+  return job.gather(funnel);
+}
+
 void Processor::run_kernels(std::span<const TensorView> tensors, uint32_t image) {
   const Scratch& scratch = workspace_.scratch();
   const Backend& kernels = *selection_.backend;
   Funnel funnel;
-  const uint32_t decoded = kernels.decode(plan_, tensors, image, scratch.candidates, funnel);
+  const uint32_t decoded = decode(tensors, image, funnel);
   const auto candidates = scratch.candidates.first(decoded);
   funnel.after_top_k = kernels.select(plan_, candidates, scratch.slots, scratch.ordered);
   const auto ordered = scratch.ordered.first(funnel.after_top_k);

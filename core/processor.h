@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/backend.h"
+#include "core/crew.h"
 #include "core/plan.h"
 #include "core/result.h"
 #include "core/workspace.h"
@@ -18,8 +19,10 @@ class Processor {
  public:
   /// @param backend as select_backend() gave it for this plan.
   /// @param memory where the tensors will be.
+  /// @param crew decodes large tensors in parts, where the backend is the host's; outlives this.
   static Result<Processor> create(Plan plan, Selection backend,
-                                  MemorySpace memory = MemorySpace::kSystem);
+                                  MemorySpace memory = MemorySpace::kSystem,
+                                  Crew* crew = nullptr);
 
   /// Decodes one frame (or batch). @pre plan().holds_for(tensors), every tensor in bounds.
   /// kTruncated when a tensor is shorter than its dimensions.
@@ -35,6 +38,7 @@ class Processor {
 
  private:
   Processor(Plan plan, Selection backend, Workspace workspace, std::unique_ptr<Runner> runner);
+  uint32_t decode(std::span<const TensorView> tensors, uint32_t image, Funnel& funnel);
   void run_kernels(std::span<const TensorView> tensors, uint32_t image);
   void take_kept(uint32_t image);
   std::span<Detection> room(uint32_t image) const;
@@ -45,6 +49,7 @@ class Processor {
   std::unique_ptr<Runner> runner_;  // of a backend that has one
   std::vector<Funnel> funnels_;
   std::vector<uint32_t> counts_;
+  Crew* crew_ = nullptr;
 };
 
 }  // namespace keepbox

@@ -33,6 +33,7 @@ struct DecodeProps {
   guint model_width = 0, model_height = 0;
   guint source_width = 0, source_height = 0;
   int backend = 0;
+  guint threads = 1;
   int cuda_device_id = -1;
   int on_mismatch = 0;
   bool roi_meta = false;

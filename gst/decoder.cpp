@@ -30,6 +30,7 @@ void Decoder::set_props(DecodeProps props) {
   drop_processor();
   if (props.cuda_device_id != props_.cuda_device_id) cuda_.clear();
   if (props.backend != props_.backend) failed_.clear();
+  if (props.threads != props_.threads) crew_ = make_task_crew(props.threads);
   props_ = std::move(props);
   backend_ = wanted_backend(chosen_backend());
 }
@@ -214,7 +215,8 @@ Status Decoder::make_processor(Plan plan, const FrameTensors& tensors) {
   if (!selection) return std::unexpected(selection.error());
   if (const std::string& why = failed_.empty() ? unsupported_ : failed_; !why.empty())
     selection->reason += "; not on the device: " + why;
-  auto processor = Processor::create(std::move(plan), std::move(*selection), tensors.space());
+  auto processor = Processor::create(std::move(plan), std::move(*selection), tensors.space(),
+                                     crew_.get());
   if (!processor) return std::unexpected(processor.error());
   processor_ = std::move(*processor);
   home_ = std::move(*home);

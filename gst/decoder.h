@@ -4,6 +4,7 @@
 
 #include <gst/gst.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "gst/decodeprops.h"
 #include "gst/decodestats.h"
 #include "gst/labels.h"
+#include "gst/taskcrew.h"
 #include "gst/tensors.h"
 
 namespace keepbox {
@@ -82,6 +84,7 @@ class Decoder {
   std::string labels_path_;
   Labels labels_;
   SharedCuda cuda_;
+  std::unique_ptr<Crew> crew_;  // outlives the processor
   std::optional<Processor> processor_;
   CudaContext home_;                         // where its memory is, if on a device
   MemorySpace reads_ = MemorySpace::kSystem;  // where it was made to find tensors

@@ -2,6 +2,8 @@
 // Decode: from tensor numbers to candidates, one anchor after the other.
 #include "core/reference/reference.h"
 
+#include <algorithm>
+
 #include "core/coding.h"
 
 namespace keepbox::reference {
@@ -100,11 +102,12 @@ void Collector::take(uint32_t anchor, Verdict verdict) {
 }
 
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-                std::span<Candidate> out, Funnel& funnel) {
+                AnchorRange anchors, std::span<Candidate> out, Funnel& funnel) {
   const Source from{plan, tensors, image};
   Collector candidates(plan, tensors, image, out, funnel);
-  funnel.anchors = anchors_of(from);
-  for (uint32_t anchor = 0; anchor < funnel.anchors; ++anchor)
+  const uint32_t end = std::min(anchors.end, anchors_of(from));
+  funnel.anchors = end - std::min(anchors.first, end);
+  for (uint32_t anchor = anchors.first; anchor < end; ++anchor)
     candidates.take(anchor, judge(plan, tensors, image, anchor));
   return candidates.count();
 }

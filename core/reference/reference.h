@@ -11,7 +11,7 @@ namespace keepbox::reference {
 Backend backend();
 
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-                std::span<Candidate> out, Funnel& funnel);
+                AnchorRange anchors, std::span<Candidate> out, Funnel& funnel);
 uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
                 std::span<SortSlot> slots, std::span<Candidate> ordered);
 uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,

@@ -251,14 +251,14 @@ std::optional<Scores> scores_of(const Plan& plan, std::span<const TensorView> te
 }  // namespace
 
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-                std::span<Candidate> out, Funnel& funnel) {
+                AnchorRange anchors, std::span<Candidate> out, Funnel& funnel) {
   const auto scores = scores_of(plan, tensors, image);
-  if (!scores) return reference::decode(plan, tensors, image, out, funnel);
+  if (!scores) return reference::decode(plan, tensors, image, anchors, out, funnel);
   reference::Collector collector(plan, tensors, image, out, funnel);
-  funnel.anchors = plan.layout.anchors;
+  funnel.anchors = anchors.end - anchors.first;
   Block block;
-  for (size_t first = 0; first < plan.layout.anchors; first += kBlock) {
-    const size_t count = std::min(kBlock, plan.layout.anchors - first);
+  for (size_t first = anchors.first; first < anchors.end; first += kBlock) {
+    const size_t count = std::min(kBlock, anchors.end - first);
     const size_t passing = HWY_DYNAMIC_DISPATCH(Judge)(*scores, first, count, block);
     for (size_t i = 0; i < passing; ++i) {
       const auto at = static_cast<size_t>(block.passing[i]);

@@ -13,7 +13,7 @@ Backend backend();
 
 /// Reads float32 planes and rows of class scores once; other layouts go to the reference's code.
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-                std::span<Candidate> out, Funnel& funnel);
+                AnchorRange anchors, std::span<Candidate> out, Funnel& funnel);
 
 uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
                 std::span<SortSlot> slots, std::span<Candidate> ordered);

@@ -17,7 +17,8 @@ void add_expected(Input& input, const Tensor& tensor) {
   const Backend& reference = *find_backend("reference");
   std::vector<Candidate> candidates(input.plan.layout.anchors);
   Funnel funnel;
-  candidates.resize(reference.decode(input.plan, views, 0, candidates, funnel));
+  candidates.resize(
+      reference.decode(input.plan, views, 0, {0, input.plan.layout.anchors}, candidates, funnel));
   input.candidates.push_back(std::move(candidates));
   auto processor = Processor::create(input.plan, {&reference, ""});
   if (!processor || !processor->run(views)) {

@@ -228,7 +228,7 @@ TEST(Boxdecode, IsSafeWhenPropertiesChangeMeanwhile) {
   std::thread other([&] {
     for (int i = 0; !done; ++i) {
       h.set("score-threshold", i % 2 ? 0.2 : 0.7, "include-classes", i % 3 ? "" : "2,7",
-            "class-meta", i % 2);
+            "class-meta", i % 2, "threads", 1 + i % 4);
       g_autoptr(GstStructure) stats = nullptr;
       g_object_get(h.element(), "stats", &stats, nullptr);
     }

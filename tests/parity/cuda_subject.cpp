@@ -92,7 +92,7 @@ struct Bench {
 };
 
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-                std::span<Candidate> out, Funnel& funnel) {
+                AnchorRange, std::span<Candidate> out, Funnel& funnel) {
   Bench bench(plan);
   const OnDevice on_device(tensors);
   std::vector<const std::byte*> data;

@@ -143,14 +143,14 @@ std::vector<Box> boxes_of(const Plan& plan, std::span<const TensorView> tensors,
 }
 
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-                std::span<Candidate> out, Funnel& funnel) {
+                AnchorRange anchors, std::span<Candidate> out, Funnel& funnel) {
   const Scores scores = plan.layout.scores.present() ? dense_scores(plan, tensors, image)
                                                      : ready_scores(plan, tensors, image);
   const auto boxes = boxes_of(plan, tensors, image);
-  uint32_t count = 0, anchors = plan.layout.anchors;
-  funnel.anchors = anchors;
-  if (has(Bug::kTailDropped)) anchors -= anchors % 8;
-  for (uint32_t a = anchors; a-- > 0;) {  // from the end: the order is free
+  uint32_t count = 0, end = anchors.end;
+  funnel.anchors = end - anchors.first;
+  if (has(Bug::kTailDropped)) end -= end % 8;
+  for (uint32_t a = end; a-- > anchors.first;) {  // from the end: the order is free
     const uint32_t id = scores.class_id[a];
     const float score = scores.score[a];
     const bool senseless = id >= plan.class_threshold.size();

@@ -59,7 +59,8 @@ std::vector<uint32_t> kept_by(NmsMethod method, const json& each,
   std::vector<Candidate> candidates(rows.size());
   std::vector<uint32_t> indices(plan->kept_capacity), out;
   Funnel funnel;
-  candidates.resize(backend.decode(*plan, std::span(&view, 1), 0, candidates, funnel));
+  candidates.resize(backend.decode(*plan, std::span(&view, 1), 0, {0, plan->layout.anchors},
+                                   candidates, funnel));
   std::vector<Candidate> ordered(candidates.size());
   std::vector<SortSlot> slots(candidates.size());
   ordered.resize(backend.select(*plan, candidates, slots, ordered));
