@@ -5,25 +5,87 @@
 #include <gst/video/video.h>
 
 #include <algorithm>
+#include <bit>
+#include <mutex>
+#include <utility>
 
 namespace keepbox {
 namespace {
 
+struct Room {
+  BoxRecord* first;
+  gsize capacity;
+};
+
+/// Rooms that metas gave back: frame after frame needs as much again.
+class Shelf {
+ public:
+  ~Shelf() {
+    for (gsize i = 0; i < used_; ++i) g_free(rooms_[i].first);
+  }
+
+  Room take(gsize count) {
+    {
+      const std::lock_guard lock(mutex_);
+      for (gsize i = used_; i-- > 0;) {
+        if (rooms_[i].capacity < count) continue;
+        std::swap(rooms_[i], rooms_[--used_]);
+        return rooms_[used_];
+      }
+    }
+    const gsize capacity = std::bit_ceil(std::max<gsize>(count, 64));
+    return {g_new(BoxRecord, capacity), capacity};
+  }
+
+  void give_back(Room room) {
+    constexpr gsize kLargest = 1 << 14;  // larger ones are rare and would stay
+    {
+      const std::lock_guard lock(mutex_);
+      if (used_ < std::size(rooms_) && room.capacity <= kLargest) {
+        rooms_[used_++] = room;
+        return;
+      }
+    }
+    g_free(room.first);
+  }
+
+ private:
+  std::mutex mutex_;
+  Room rooms_[32];
+  gsize used_ = 0;
+};
+
+Shelf& shelf() {
+  static Shelf one;
+  return one;
+}
+
 struct BoxMeta {
   GstMeta meta;
-  BoxRecord* boxes;
+  Room room;
   gsize count;
+
+  std::span<BoxRecord> boxes() const { return {room.first, count}; }
 };
 
 gboolean init(GstMeta* meta, gpointer, GstBuffer*) {
   auto* self = reinterpret_cast<BoxMeta*>(meta);
-  self->boxes = nullptr;
+  self->room = {};
   self->count = 0;
   return TRUE;
 }
 
 void release(GstMeta* meta, GstBuffer*) {
-  g_free(reinterpret_cast<BoxMeta*>(meta)->boxes);
+  const Room room = reinterpret_cast<BoxMeta*>(meta)->room;
+  if (room.first != nullptr) shelf().give_back(room);
+}
+
+void reserve(BoxMeta& meta, gsize count) {
+  if (count <= meta.room.capacity) return;
+  const Room room = shelf().take(count);
+  std::ranges::copy(meta.boxes(), room.first);
+  if (meta.room.first != nullptr) shelf().give_back(meta.room);
+  meta.room = room;
 }
 
 void scale(std::span<BoxRecord> boxes, const GstVideoMetaTransform& change) {
@@ -68,10 +130,10 @@ gboolean transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpoint
   const auto* self = reinterpret_cast<BoxMeta*>(meta);
   const bool copy = GST_META_TRANSFORM_IS_COPY(type);
   if (!copy && !GST_VIDEO_META_TRANSFORM_IS_SCALE(type)) return FALSE;
-  std::ranges::copy(std::span(self->boxes, self->count), add_box_meta(to, self->count).begin());
+  std::ranges::copy(self->boxes(), add_box_meta(to, self->count).begin());
   if (!copy) {
     auto* added = reinterpret_cast<BoxMeta*>(gst_buffer_get_meta(to, api_type()));
-    scale({added->boxes, added->count}, *static_cast<GstVideoMetaTransform*>(data));
+    scale(added->boxes(), *static_cast<GstVideoMetaTransform*>(data));
   }
   return TRUE;
 }
@@ -84,9 +146,9 @@ std::span<BoxRecord> add_box_meta(GstBuffer* buffer, size_t count) {
   auto* self = reinterpret_cast<BoxMeta*>(gst_buffer_get_meta(buffer, api_type()));
   if (self == nullptr)
     self = reinterpret_cast<BoxMeta*>(gst_buffer_add_meta(buffer, info(), nullptr));
-  self->boxes = g_renew(BoxRecord, self->boxes, self->count + count);
+  reserve(*self, self->count + count);
   self->count += count;
-  return std::span(self->boxes, self->count).last(count);
+  return self->boxes().last(count);
 }
 
 std::span<const BoxRecord> get_box_meta(GstBuffer* buffer) {
@@ -94,7 +156,7 @@ std::span<const BoxRecord> get_box_meta(GstBuffer* buffer) {
   const GType api = g_type_from_name(kApiName);
   if (api == 0) return {};
   const auto* self = reinterpret_cast<BoxMeta*>(gst_buffer_get_meta(buffer, api));
-  return self == nullptr ? std::span<const BoxRecord>() : std::span(self->boxes, self->count);
+  return self == nullptr ? std::span<const BoxRecord>() : self->boxes();
 }
 
 const BoxRecord* find_box(std::span<const BoxRecord> boxes, guint od_id) {

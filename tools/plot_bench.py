@@ -15,23 +15,26 @@ import sys
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 760, 420, 70, 40, 50
 LETTER = 7  # pixels a letter of a label takes
 COLOURS = ['#d6336c', '#868e96', '#f08c00', '#1971c2', '#2f9e44', '#7048e8']
-FRAMES = ['simd', 'element boxdecode', 'OpenCV NMSBoxesBatched', 'element yolov8tensordec',
-          'reference']
+CPU_LINES = {'simd': 'keepbox, vector backend', 'element boxdecode': 'the element boxdecode',
+             'OpenCV NMSBoxes': 'a loop and OpenCV NMSBoxes',
+             'element yolov8tensordec': 'the element yolov8tensordec',
+             'reference': 'keepbox, scalar reference'}
+CPU_PANELS = {'84x8400': '84x8400, score &gt; 0.25', '25200x85': '25200x85, score &gt; 0.25',
+              'NMS alone': 'NMS alone, one class'}
+PANEL = 390
 GPU, CPU = 'keepbox cuda', 'keepbox simd'
 
 
-def read(paths, section):
+def read(paths, section, contenders=None):
     """Points (candidates, microseconds) of each contender."""
     lines = collections.defaultdict(list)
     for path in paths:
         with open(path, encoding='utf-8') as file:
             for row in json.load(file):
-                wanted = (row['contender'] in FRAMES if section is None else
-                          row['section'] == section and row['state'] in ('', 'in turn'))
+                wanted = row['section'] == section and row.get('state', '') in ('', 'in turn')
                 if row['candidates'] and wanted:
                     lines[row['contender']].append((row['candidates'], row['p50_us']))
-    names = FRAMES if section is None else lines
-    return {name: sorted(lines[name]) for name in names if name in lines}
+    return {name: sorted(lines[name]) for name in contenders or lines if name in lines}
 
 
 def crossovers(lines):
@@ -58,15 +61,23 @@ def decades(values):
     return [10 ** k for k in range(low, max(high, low + 1) + 1)]
 
 
-def grid(x_ticks, y_ticks, x_of, y_of, right):
+def time_text(microseconds):
+    for unit, size in (('s', 1e6), ('ms', 1e3), ('us', 1)):
+        if microseconds >= size:
+            return f'{microseconds / size:,g} {unit}'
+    return f'{microseconds:g} us'
+
+
+def grid(x_ticks, y_ticks, x_of, y_of):
+    left, right = x_of(x_ticks[0]), x_of(x_ticks[-1])
     for tick in x_ticks:
         x = f'{x_of(tick):.1f}'
         yield (f'<line x1="{x}" x2="{x}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" stroke="#dee2e6"/>'
                f'<text x="{x}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{tick:,g}</text>')
     for tick in y_ticks:
         y = y_of(tick)
-        yield (f'<line x1="{LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}" stroke="#dee2e6"/>'
-               f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tick:,.0f}</text>')
+        yield (f'<line x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}" stroke="#dee2e6"/>'
+               f'<text x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{time_text(tick)}</text>')
 
 
 def curve(points, colour, x_of, y_of):
@@ -93,21 +104,52 @@ def marks(lines, colours, x_of, y_of):
                f'y="{HEIGHT - BOTTOM - 8 - 16 * number}" fill="{colour}">{x:,.0f}</text>')
 
 
-def draw(lines, title):
-    right = WIDTH - 20 - LETTER * max(map(len, lines))
+def panel(lines, colours, title, left, right):
+    """A part of the picture, and its axes."""
     x_ticks = decades([x for points in lines.values() for x, _ in points])
     y_ticks = decades([y for points in lines.values() for _, y in points])
-    x_of = scale(x_ticks[0], x_ticks[-1], LEFT, right)
+    x_of = scale(x_ticks[0], x_ticks[-1], left, right)
     y_of = scale(y_ticks[0], y_ticks[-1], HEIGHT - BOTTOM, TOP)
-    colours = dict(zip(lines, COLOURS))
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
-           'font-family="sans-serif" font-size="13"><rect width="100%" height="100%" fill="#fff"/>',
-           f'<text x="{LEFT}" y="24" font-size="15">{title}</text>',
-           *grid(x_ticks, y_ticks, x_of, y_of, right)]
+    out = [f'<text x="{left}" y="24" font-size="15">{title}</text>',
+           *grid(x_ticks, y_ticks, x_of, y_of)]
     for name, points in lines.items():
         out += curve(points, colours[name], x_of, y_of)
-    return '\n'.join([*out, *names(lines, colours, x_of, y_of), *marks(lines, colours, x_of, y_of),
-                      '</svg>', ''])
+    return out, x_of, y_of
+
+
+def svg(width, height, parts):
+    return '\n'.join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        'font-family="sans-serif" font-size="13"><rect width="100%" height="100%" fill="#fff"/>',
+        *parts, '</svg>', ''])
+
+
+def draw_section(lines, section):
+    colours = dict(zip(lines, COLOURS))
+    right = WIDTH - 20 - LETTER * max(map(len, lines))
+    out, x_of, y_of = panel(lines, colours, f'{section}: time (p50) against candidates', LEFT,
+                            right)
+    return svg(WIDTH, HEIGHT, [*out, *names(lines, colours, x_of, y_of),
+                               *marks(lines, colours, x_of, y_of)])
+
+
+def legend(colours, top):
+    left = LEFT
+    for name, title in CPU_LINES.items():
+        yield (f'<line x1="{left}" x2="{left + 20}" y1="{top - 4}" y2="{top - 4}" '
+               f'stroke="{colours[name]}" stroke-width="3"/>'
+               f'<text x="{left + 26}" y="{top}">{title}</text>')
+        left += 50 + LETTER * len(title)
+
+
+def draw_panels(panels):
+    """Panels side by side."""
+    colours, out = dict(zip(CPU_LINES, COLOURS)), []
+    for number, (title, lines) in enumerate(panels.items()):
+        left = LEFT + number * PANEL
+        out += panel(lines, colours, title, left, left + PANEL - 75)[0]
+    out.append(f'<text x="{LEFT}" y="{HEIGHT}">time of a frame (p50) against its candidates</text>')
+    return svg(LEFT + len(panels) * PANEL, HEIGHT + 40, [*out, *legend(colours, HEIGHT + 26)])
 
 
 def main():
@@ -116,12 +158,15 @@ def main():
         section, arguments = arguments[1], arguments[2:]
     if len(arguments) < 2:
         sys.exit(__doc__)
-    lines = read(arguments[:-1], section)
-    if not lines:
-        sys.exit(f'plot_bench: expected rows to draw in {arguments[0]}, found none')
-    what = 'One 84x8400 frame, score &gt; 0.25' if section is None else section
-    with open(arguments[-1], 'w', encoding='utf-8') as file:
-        file.write(draw(lines, f'{what}: microseconds (p50) against candidates'))
+    *sources, target = arguments
+    if section is None:
+        drawn = {title: read(sources, name, CPU_LINES) for name, title in CPU_PANELS.items()}
+    else:
+        drawn = {section: read(sources, section)}
+    if not all(drawn.values()):
+        sys.exit(f'plot_bench: expected rows to draw in {sources[0]}, found none')
+    with open(target, 'w', encoding='utf-8') as file:
+        file.write(draw_panels(drawn) if section is None else draw_section(drawn[section], section))
 
 
 main()

@@ -18,10 +18,14 @@ uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
                 std::span<SortSlot> slots, std::span<Candidate> ordered) {
   constexpr size_t kFew = 64;  // where a plain sort is as quick
   const size_t count = candidates.size();
+  const size_t wanted = std::min<size_t>(plan.pre_nms_top_k, count);
+  if (std::ranges::is_sorted(candidates, {}, &Candidate::key)) {  // as end-to-end models give them
+    std::ranges::copy(candidates.first(wanted), ordered.begin());
+    return static_cast<uint32_t>(wanted);
+  }
   if (count <= kFew) return reference::select(plan, candidates, slots, ordered);
   for (size_t i = 0; i < count; ++i) slots[i] = {i, candidates[i].key};
   hwy::VQSort(reinterpret_cast<hwy::K64V64*>(slots.data()), count, hwy::SortAscending());
-  const size_t wanted = std::min<size_t>(plan.pre_nms_top_k, count);
   for (size_t i = 0; i < wanted; ++i) ordered[i] = candidates[slots[i].index];
   return static_cast<uint32_t>(wanted);
 }
