@@ -67,6 +67,8 @@ DevicePlan device_plan(const Plan& plan, const Buffers& buffers) {
           .class_ids = static_cast<uint32_t>(plan.class_threshold.size()),
           .lowest_threshold = plan.lowest_threshold,
           .iou_threshold = plan.iou_threshold,
+          .per_pixel_x = 1.0f / static_cast<float>(std::max(plan.letterbox.model.width, 1u)),
+          .per_pixel_y = 1.0f / static_cast<float>(std::max(plan.letterbox.model.height, 1u)),
           .max_detections = plan.max_detections,
           .top_k = plan.pre_nms_top_k,
           .best_high = high_of(1.0f),

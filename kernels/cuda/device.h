@@ -42,6 +42,7 @@ struct DevicePlan {
   uint32_t anchors = 0, classes = 0, first_class = 0, end_class = 0, class_ids = 0;
   float lowest_threshold = 0;
   float iou_threshold = 0;
+  float per_pixel_x = 0, per_pixel_y = 0;  // of the model's input
   uint32_t max_detections = 0;
   uint32_t top_k = 0;
   uint32_t best_high = 0, bin_shift = 0;  // of ByScore in bins.cuh

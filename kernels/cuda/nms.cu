@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Greedy suppression of many candidates by all blocks at once. The best 1,024 that are alive are
-// compared with each other, one block resolves them, and what they keep strikes at all that follow;
-// so the work is candidates x kept ones, whatever their number.
+// compared with each other, one block resolves them, and what they keep strikes at all that are near
+// it (near.cuh).
 #include <cooperative_groups.h>
 
-#include "kernels/cuda/nms.cuh"
+#include "kernels/cuda/near.cuh"
 
 namespace keepbox::cuda {
 namespace {
@@ -16,21 +16,30 @@ constexpr uint32_t kWarps = kNmsWarps;
 constexpr uint32_t kChunk = kThreads;  // candidates that are resolved together
 constexpr uint32_t kChunkWords = kChunk / kWarp;
 constexpr uint32_t kRowsAtOnce = 8;
-constexpr uint32_t kSlice = 64;  // kept boxes of one task of the sweep
+constexpr uint32_t kSlice = 256;  // kept boxes of one task of the sweep, at most
 
-/// Scratch: the chunk's overlaps, the shared number of kept ones, and a bit for each dead
-/// candidate.
+/// Scratch: the chunk's overlaps, bounds and counts of near.cuh, the shared number of kept ones, and
+/// a bit for each dead candidate. Cleared from the counts on.
 struct Words {
-  uint32_t* mask;   // [word][candidate]: which candidates of the word overlap it
-  uint32_t* total;  // kept so far
+  uint32_t* mask;    // [word][candidate]: which candidates of the word overlap it
+  uint32_t* bounds;
+  uint32_t* counts;
+  uint32_t* total;   // kept so far
   uint32_t* dead;
 
-  __device__ explicit Words(uint32_t* words)
-      : mask(words), total(mask + kChunkWords * kChunk), dead(total + kWarp) {}
+  __host__ __device__ Words(uint32_t* words, uint32_t count)
+      : mask(words),
+        bounds(mask + kChunkWords * kChunk),
+        counts(bounds + near_groups(count) * 4),
+        total(counts + kNearBins),
+        dead(total + kWarp) {}
 };
 
 struct Shared {
   uint32_t chunk[kChunk];  // places in `ordered`
+  uint64_t chunk_keys[kChunk];
+  float4 chunk_boxes[kChunk];
+  uint32_t starts[kNearBins];
   uint32_t sums[kWarps];
   uint32_t kept[kChunkWords], open[kChunkWords];
   uint64_t slice_keys[kSlice];
@@ -70,27 +79,32 @@ __device__ uint32_t next_chunk(const uint32_t* dead, uint32_t count, uint32_t& c
   return found;
 }
 
-/// Which of a chunk's candidates overlap which later ones.
+/// Which of a chunk's candidates overlap which later ones. Every block reads the whole chunk.
 __device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args, const Words& words,
-                              const Shared& shared, uint32_t count) {
+                              Shared& shared, uint32_t count) {
   const uint32_t lane = threadIdx.x % kWarp;
   const uint32_t rows = (count + kRowsAtOnce - 1) / kRowsAtOnce,
                  columns = (count + kWarp - 1) / kWarp;
+  if (threadIdx.x < count) {
+    const uint32_t place = shared.chunk[threadIdx.x];
+    shared.chunk_keys[threadIdx.x] = args.ordered.keys[place];
+    shared.chunk_boxes[threadIdx.x] = args.ordered.boxes[place];
+  }
+  __syncthreads();
   const uint32_t warps = gridDim.x * kWarps;
   for (uint32_t task = blockIdx.x * kWarps + threadIdx.x / kWarp; task < rows * columns;
        task += warps) {
     const uint32_t word = task % columns, first = task / columns * kRowsAtOnce;
     if (word * kWarp > first + kRowsAtOnce - 1) continue;
     const uint32_t j = word * kWarp + lane;
-    const uint32_t place = shared.chunk[min(j, count - 1)];
-    const uint64_t key = args.ordered.keys[place];
-    const float4 box = args.ordered.boxes[place];
+    const uint64_t key = shared.chunk_keys[min(j, count - 1)];
+    const float4 box = shared.chunk_boxes[min(j, count - 1)];
 #pragma unroll
     for (uint32_t r = 0; r < kRowsAtOnce; ++r) {
       const uint32_t i = first + r;
       if (i >= count) break;
-      const uint32_t other = shared.chunk[i];
-      const bool hit = j < i && suppresses(plan, args.ordered, other, key, box);
+      const bool hit = j < i && same_class(plan.contract, shared.chunk_keys[i], key) &&
+                       hits(plan, shared.chunk_boxes[i], box);
       const uint32_t bits = __ballot_sync(kFull, hit);
       if (lane == 0) words.mask[word * kChunk + i] = bits;
     }
@@ -144,46 +158,68 @@ __device__ void append(const DevicePlan& plan, const SlowArgs& args, const Words
   uint32_t all = 0;
   const uint32_t at = before + sum_before(kept ? 1 : 0, shared.sums, all);
   if (kept && at < plan.limit()) {
-    const uint32_t place = shared.chunk[threadIdx.x];
-    args.kept.keys[at] = args.ordered.keys[place];
-    args.kept.boxes[at] = args.ordered.boxes[place];
+    args.kept.keys[at] = shared.chunk_keys[threadIdx.x];
+    args.kept.boxes[at] = shared.chunk_boxes[threadIdx.x];
   }
   if (threadIdx.x == 0) *words.total = min(before + all, plan.limit());
 }
 
-/// Strikes at the candidates from word `cursor` on with the boxes kept from `first` to `end`: a
-/// block takes 1,024 candidates and a slice of the boxes at a time.
+/// Which of up to 64 boxes of a slice, from `first` on, may overlap one of a group: a bit each.
+__device__ uint64_t boxes_near(const DevicePlan& plan, const Shared& shared, const float4& group,
+                               uint32_t first, uint32_t end) {
+  const bool all = !apart_is_free(plan);
+  uint64_t out = 0;
+#pragma unroll
+  for (uint32_t half = 0; half < 2; ++half) {
+    const uint32_t k = first + half * kWarp + threadIdx.x % kWarp;
+    const bool may = k < end && (all || may_overlap(plan, group, shared.slice_boxes[k]));
+    out |= static_cast<uint64_t>(__ballot_sync(kFull, may)) << half * kWarp;
+  }
+  return out;
+}
+
+/// Strikes at a group of candidates, a lane each, with a slice of kept boxes.
+template <bool kPlain>
+__device__ void strike_group(const DevicePlan& plan, const Words& words, const Near& near,
+                             const Shared& shared, uint32_t count, uint32_t group, uint32_t boxes) {
+  const float4 bounds = near.bounds[group];
+  const uint32_t place = min(group * kWarp + threadIdx.x % kWarp, count - 1);
+  const uint64_t who = near.who[place];
+  const float4 box = near.boxes[place];
+  bool struck = false;
+  for (uint32_t first = 0; first < boxes; first += 64) {
+    for (uint64_t rest = boxes_near(plan, shared, bounds, first, boxes); rest != 0;
+         rest &= rest - 1) {
+      const uint32_t k = first + __ffsll(static_cast<long long>(rest)) - 1;
+      struck |= same_class(plan.contract, shared.slice_keys[k], who) &
+                hits<kPlain>(plan, plan.iou_threshold, shared.slice_boxes[k], box);
+    }
+  }
+  const auto rank = static_cast<uint32_t>(who >> 32);
+  if (struck) atomicOr(words.dead + rank / kWarp, 1u << rank % kWarp);
+}
+
+/// Strikes with the boxes kept from `first` to `end`: a block takes a group for each of its warps and
+/// a slice of the boxes at a time.
 template <bool kPlain>
 __device__ void sweep(const DevicePlan& plan, const SlowArgs& args, const Words& words,
-                      Shared& shared, uint32_t count, uint32_t cursor, uint32_t first,
+                      const Near& near, Shared& shared, uint32_t count, uint32_t first,
                       uint32_t end) {
-  const uint32_t lane = threadIdx.x % kWarp, all_words = bit_words(count);
-  const uint32_t slices = (end - first + kSlice - 1) / kSlice;
-  const uint32_t groups = cursor < all_words ? (all_words - cursor + kWarps - 1) / kWarps : 0;
-  for (uint32_t task = blockIdx.x; task < groups * slices; task += gridDim.x) {
-    const uint32_t from = first + task % slices * kSlice, boxes = min(kSlice, end - from);
+  const uint32_t groups = near_groups(count), rounds = (groups + kWarps - 1) / kWarps;
+  // Small enough for two tasks a block.
+  const uint32_t fair = rounds * (end - first) / (2 * gridDim.x);
+  const uint32_t slice = min((fair / kWarp + 1) * kWarp, kSlice);
+  const uint32_t slices = (end - first + slice - 1) / slice;
+  for (uint32_t task = blockIdx.x; task < rounds * slices; task += gridDim.x) {
+    const uint32_t from = first + task % slices * slice, boxes = min(slice, end - from);
     __syncthreads();
     if (threadIdx.x < boxes) {
       shared.slice_keys[threadIdx.x] = __ldcg(args.kept.keys + from + threadIdx.x);
       shared.slice_boxes[threadIdx.x] = __ldcg(args.kept.boxes + from + threadIdx.x);
     }
     __syncthreads();
-    const uint32_t word = cursor + task / slices * kWarps + threadIdx.x / kWarp;
-    if (word >= all_words) continue;
-    const uint32_t i = word * kWarp + lane;
-    const bool was = i < count && (__ldcg(words.dead + word) >> lane & 1) == 0;
-    const uint64_t key = was ? args.ordered.keys[i] : 0;
-    const float4 box = was ? args.ordered.boxes[i] : float4{};
-    bool struck = false;
-    for (uint32_t k = 0; k < boxes; k += 4) {
-      if (!__any_sync(kFull, was && !struck)) break;
-#pragma unroll
-      for (uint32_t l = k; l < k + 4; ++l)  // the slice is padded
-        struck |= (l < boxes) & same_class(plan.contract, shared.slice_keys[l], key) &
-                  hits<kPlain>(plan, plan.iou_threshold, shared.slice_boxes[l], box);
-    }
-    const uint32_t bits = __ballot_sync(kFull, was && struck);
-    if (lane == 0 && bits != 0) atomicOr(words.dead + word, bits);
+    const uint32_t group = task / slices * kWarps + threadIdx.x / kWarp;
+    if (group < groups) strike_group<kPlain>(plan, words, near, shared, count, group, boxes);
   }
 }
 
@@ -191,8 +227,11 @@ __global__ void __launch_bounds__(kThreads, 1)
     greedy(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args) {
   __shared__ Shared shared;
   const auto grid = cg::this_grid();
-  const Words words(args.words);
   const uint32_t count = min(args.count, plan.top_k);
+  const Words words(args.words, count);
+  const Near near = near_in(args, words.counts, words.bounds);
+  count_near(plan, args, near, count);
+  bool dealt = false;
   uint32_t cursor = 0, total = 0;
   while (total < plan.limit()) {
     const uint32_t in_chunk = next_chunk(words.dead, count, cursor, shared);
@@ -202,14 +241,24 @@ __global__ void __launch_bounds__(kThreads, 1)
     grid.sync();
     if (blockIdx.x == 0)
       append(plan, args, words, shared, resolve_chunk(words, shared, in_chunk), total);
+    // Meanwhile by those that have nothing to do.
+    const uint32_t idle = max(gridDim.x - 1, 1u);
+    if (!dealt && blockIdx.x >= gridDim.x - idle)
+      deal_near(plan, args, near, count, blockIdx.x - (gridDim.x - idle), idle, shared.starts,
+                shared.sums);
     grid.sync();
     const uint32_t first = total;
     total = __ldcg(words.total);
     if (total >= plan.limit() || cursor * kWarp >= count) continue;
+    if (!dealt) {
+      bound_near(plan, near, count);
+      grid.sync();
+      dealt = true;
+    }
     if (plan.plain_overlap)
-      sweep<true>(plan, args, words, shared, count, cursor, first, total);
+      sweep<true>(plan, args, words, near, shared, count, first, total);
     else
-      sweep<false>(plan, args, words, shared, count, cursor, first, total);
+      sweep<false>(plan, args, words, near, shared, count, first, total);
     grid.sync();
   }
   if (blockIdx.x == 0) write_out(args, args.kept, total);
@@ -233,7 +282,7 @@ size_t slow_words(NmsMethod method, uint32_t count) {
     case NmsMethod::kFast:
       return bit_words(count);
     default:
-      return kChunkWords * kChunk + kWarp + bit_words(count);
+      return kChunkWords * kChunk + near_words(count) + kWarp + bit_words(count);
   }
 }
 
@@ -241,8 +290,10 @@ namespace {
 
 cudaError_t launch_greedy(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                           uint32_t blocks, cudaStream_t stream) {
-  const cudaError_t error = cudaMemsetAsync(args.words + kChunkWords * kChunk, 0,
-                                            (kWarp + bit_words(count)) * sizeof(uint32_t), stream);
+  const Words words(args.words, count);
+  const size_t cleared = kNearBins + kWarp + bit_words(count);
+  const cudaError_t error =
+      cudaMemsetAsync(words.counts, 0, cleared * sizeof(uint32_t), stream);
   if (error != cudaSuccess) return error;
   void* arguments[] = {const_cast<DevicePlan*>(&plan), const_cast<SlowArgs*>(&args)};
   return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(greedy), dim3(blocks),

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Candidates once more, those of a place side by side, in groups of a warp's size whose bounds are
+// known: a box is compared with the groups that it may overlap and no others.
+#pragma once
+
+#include "kernels/cuda/nms.cuh"
+
+namespace keepbox::cuda {
+
+/// Bins that candidates are dealt out by: cells of a grid over the model's input.
+inline constexpr uint32_t kNearSide = 32, kNearBins = kNearSide * kNearSide;
+static_assert(kNearBins == kBlockThreads, "a thread sums a bin up");
+
+/// The copy, in memory that nothing else needs after the sort.
+struct Near {
+  uint32_t* counts;   // by bin
+  uint32_t* offsets;  // by rank: in its bin
+  uint64_t* who;      // by place: rank and key's class, packed
+  float4* boxes;      // by place
+  float4* bounds;     // by group: corners that hold all of its boxes
+};
+
+constexpr uint32_t near_groups(uint32_t count) { return (count + kWarp - 1) / kWarp; }
+
+/// Words of `bounds` and `counts`.
+constexpr size_t near_words(uint32_t count) { return near_groups(count) * 4 + kNearBins; }
+
+__device__ inline Near near_in(const SlowArgs& args, uint32_t* words, uint32_t* bounds) {
+  return {words, args.run_index, args.candidates.keys, args.candidates.boxes,
+          reinterpret_cast<float4*>(bounds)};
+}
+
+/// Where the box's centre is does for its place.
+__device__ inline uint32_t near_bin(const DevicePlan& plan, const float4& box) {
+  const auto cell = [](float at, float per_pixel) {
+    constexpr auto kCells = static_cast<float>(kNearSide);
+    return static_cast<uint32_t>(fminf(fmaxf(at * (per_pixel * kCells), 0.0f), kCells - 1));
+  };
+  const uint32_t x = cell((box.x + box.z) * 0.5f, plan.per_pixel_x);
+  const uint32_t y = cell((box.y + box.w) * 0.5f, plan.per_pixel_y);
+  // Rows to and fro, so that neighbours in memory are neighbours.
+  return y * kNearSide + (y % 2 == 0 ? x : kNearSide - 1 - x);
+}
+
+/// First step, by all threads: how many there are in each bin. @pre counts are 0.
+__device__ inline void count_near(const DevicePlan& plan, const SlowArgs& args, const Near& near,
+                                  uint32_t count) {
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
+    near.offsets[i] =
+        atomicAdd(near.counts + near_bin(plan, args.ordered.boxes[i]), 1);
+}
+
+/// Second, after a barrier, by some blocks: `block` of `blocks`. @param starts a block's own.
+__device__ inline void deal_near(const DevicePlan& plan, const SlowArgs& args, const Near& near,
+                                 uint32_t count, uint32_t block, uint32_t blocks,
+                                 uint32_t (&starts)[kNearBins], uint32_t (&sums)[kBlockWarps]) {
+  uint32_t all = 0;
+  starts[threadIdx.x] = sum_before(__ldcg(near.counts + threadIdx.x), sums, all);
+  __syncthreads();
+  for (uint32_t i = block * blockDim.x + threadIdx.x; i < count; i += blocks * blockDim.x) {
+    const float4 box = args.ordered.boxes[i];
+    const uint32_t place = starts[near_bin(plan, box)] + __ldcg(near.offsets + i);
+    near.who[place] = static_cast<uint64_t>(i) << 32 | key_class(args.ordered.keys[i]);
+    near.boxes[place] = box;
+  }
+}
+
+/// Third, after a barrier, by all warps: what the groups extend to.
+__device__ inline void bound_near(const DevicePlan& plan, const Near& near, uint32_t count) {
+  const uint32_t warps = gridDim.x * blockDim.x / kWarp;
+  for (uint32_t group = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp; group < near_groups(count);
+       group += warps) {
+    const uint32_t place = min(group * kWarp + threadIdx.x % kWarp, count - 1);
+    const Box box = ordered(to_box(__ldcg(near.boxes + place)), plan.contract);
+    float4 out{box.x1, box.y1, box.x2, box.y2};
+#pragma unroll
+    for (uint32_t step = 1; step < kWarp; step *= 2) {
+      out.x = fminf(out.x, __shfl_xor_sync(kFull, out.x, step));
+      out.y = fminf(out.y, __shfl_xor_sync(kFull, out.y, step));
+      out.z = fmaxf(out.z, __shfl_xor_sync(kFull, out.z, step));
+      out.w = fmaxf(out.w, __shfl_xor_sync(kFull, out.w, step));
+    }
+    if (threadIdx.x % kWarp == 0) near.bounds[group] = out;
+  }
+}
+
+/// Do boxes without a common pixel never overlap?
+__device__ inline bool apart_is_free(const DevicePlan& plan) {
+  return !plan.contract.empty_overlap && (plan.iou_threshold > 0 || !plan.contract.iou_inclusive);
+}
+
+/// May a box overlap one of a group? It may be off it by the pixel that some contracts add.
+__device__ inline bool may_overlap(const DevicePlan& plan, const float4& group, const float4& raw) {
+  const Box box = ordered(to_box(raw), plan.contract);
+  const float more = plan.contract.plus_one ? 1.0f : 0.0f;
+  return box.x1 <= group.z + more && box.x2 + more >= group.x && box.y1 <= group.w + more &&
+         box.y2 + more >= group.y;
+}
+
+}  // namespace keepbox::cuda
