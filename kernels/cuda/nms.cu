@@ -5,6 +5,7 @@
 #include <cooperative_groups.h>
 
 #include "kernels/cuda/near.cuh"
+#include "kernels/cuda/resolve.cuh"
 
 namespace keepbox::cuda {
 namespace {
@@ -41,7 +42,7 @@ struct Shared {
   float4 chunk_boxes[kChunk];
   uint32_t starts[kNearBins];
   uint32_t sums[kWarps];
-  uint32_t kept[kChunkWords], open[kChunkWords];
+  Verdicts<kChunkWords> verdicts;
   uint64_t slice_keys[kSlice];
   float4 slice_boxes[kSlice];
 };
@@ -111,45 +112,15 @@ __device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args, cons
   }
 }
 
-/// Settles candidates of one word among themselves as far as they can be.
-__device__ void settle_word(uint32_t own, bool struck, bool waits, bool& open, bool& kept) {
-  for (;;) {
-    const uint32_t kept_bits = __ballot_sync(kFull, kept), open_bits = __ballot_sync(kFull, open);
-    if (open && (struck || (own & kept_bits) != 0)) open = false;
-    if (open && !waits && (own & open_bits) == 0) {
-      open = false;
-      kept = true;
-    }
-    if (__ballot_sync(kFull, open) == open_bits) return;
-  }
-}
-
-/// A candidate is kept when all that overlap it from before are out, and out when one is kept.
 /// By one block; @return whether this thread's candidate is kept.
 __device__ bool resolve_chunk(const Words& words, Shared& shared, uint32_t count) {
-  const uint32_t i = threadIdx.x, lane = i % kWarp, warp = i / kWarp;
+  const uint32_t i = threadIdx.x, warp = i / kWarp;
   uint32_t mask[kChunkWords];
 #pragma unroll
   for (uint32_t w = 0; w < kChunkWords; ++w)
     mask[w] = i < count && w < warp ? __ldcg(words.mask + w * kChunk + i) : 0;
   const uint32_t own = i < count ? __ldcg(words.mask + warp * kChunk + i) : 0;
-  bool open = i < count, kept = false;
-  for (;;) {
-    const uint32_t open_bits = __ballot_sync(kFull, open), kept_bits = __ballot_sync(kFull, kept);
-    if (lane == 0) {
-      shared.open[warp] = open_bits;
-      shared.kept[warp] = kept_bits;
-    }
-    if (__syncthreads_or(open) == 0) return kept;
-    bool struck = false, waits = false;
-#pragma unroll
-    for (uint32_t w = 0; w < kChunkWords; ++w) {
-      struck = struck || (mask[w] & shared.kept[w]) != 0;
-      waits = waits || (mask[w] & shared.open[w]) != 0;
-    }
-    settle_word(own, struck, waits, open, kept);
-    __syncthreads();
-  }
+  return resolve(mask, own, i < count, shared.verdicts);
 }
 
 /// Adds what a chunk keeps to the list, up to the limit.

@@ -59,6 +59,7 @@ struct TailShared {
   uint32_t chosen, last_bin;
   uint32_t filled, next;
   uint32_t large;  // the largest class, if it is too large for a warp
+  uint32_t longs;  // classes that are more than a lane each; they come first
 };
 
 /// Lists the places of the best candidates, in whole bins. @return how many, at most capacity and
@@ -123,7 +124,9 @@ __device__ inline void start_classes(const Tail& tail, TailShared& shared, uint3
     before += Sums::of(count);
   }
   if (largest > kWarpBucket) atomicMax(&shared.large, largest);
-  if (lane == 0) shared.filled = Sums::classes(all);
+  if (lane != 0) return;
+  shared.filled = Sums::classes(all);
+  shared.longs = Sums::longs(all);
 }
 
 /// Copies `count` candidates of the list, or those of tail.places, to the tail by class.
@@ -163,48 +166,51 @@ __device__ inline void deal(const DevicePlan& plan, const Tail& tail, TailShared
   __syncthreads();
 }
 
-/// A class that is too large for a warp.
+/// A class by the whole block.
 template <bool kPlain>
 __device__ void thin_large(const DevicePlan& plan, const Tail& tail, TailShared& shared,
                            uint32_t first, uint32_t count) {
-  put_in_order(tail.keys + first, count, bins_of(plan), tail.bins, tail.places, tail.kept,
-               shared.sums);
-  uint32_t* alive = tail.bins.counts;  // room for a bit each
-  for (uint32_t w = threadIdx.x; w * kWarp < count; w += kBlockThreads)
-    alive[w] = count - w * kWarp >= kWarp ? kFull : (1u << (count - w * kWarp)) - 1;
-  __syncthreads();
-  thin_by_tiles<kPlain>(plan, {tail.keys, tail.boxes}, shared.tile, first, count, tail.kept, alive);
+  const uint32_t alive = put_in_order(tail.keys + first, count, bins_of(plan), tail.bins,
+                                      tail.places, tail.kept, shared.sums);
+  static_assert(kTileWords * kTileSize <= Bins::kCount, "room for a tile's mask");
+  thin_by_tiles<kPlain>(plan, {tail.keys, tail.boxes}, shared.tile, first, alive, tail.kept,
+                        tail.bins.counts, shared.sums);
   tail.bins.clear();
   __syncthreads();
 }
 
-/// Classes that are too large for a warp one after the other, then the rest side by side, the
-/// larger ones first.
+/// A class by a warp, if it is small enough. @return whether it is done.
+template <bool kPlain>
+__device__ bool thin_small(const DevicePlan& plan, const Dealt& dealt, uint32_t first,
+                           uint32_t count) {
+  if (count <= kWarp) return thin_by_warp<kPlain, 1>(plan, dealt, first, count);
+  if (count <= 2 * kWarp) return thin_by_warp<kPlain, 2>(plan, dealt, first, count);
+  return count <= kWarpBucket && thin_by_warp<kPlain, 4>(plan, dealt, first, count);
+}
+
+/// Classes side by side, the larger ones first; then by the whole block those that are too large for
+/// a warp, and those that keep one busy for long.
 template <bool kPlain>
 __device__ void thin(const DevicePlan& plan, const Tail& tail, TailShared& shared) {
-  const Dealt dealt{tail.keys, tail.boxes};
+  constexpr uint32_t kLeft = 1u << 31;
   const uint32_t filled = shared.filled;
-  const auto first_of = [&](uint32_t i) { return tail.begin_of(tail.filled[i]); };
-  const auto count_of = [&](uint32_t i) { return tail.end[tail.filled[i]] - first_of(i); };
-  if (shared.large != 0)
-    for (uint32_t i = 0; i < filled; ++i)
-      if (count_of(i) > kWarpBucket)
-        thin_large<kPlain>(plan, tail, shared, first_of(i), count_of(i));
+  const auto first_of = [&](uint32_t c) { return tail.begin_of(c); };
+  const auto count_of = [&](uint32_t c) { return tail.end[c] - first_of(c); };
   uint32_t next = 0;
   const auto take = [&] {  // ahead of its use, for it takes long
     if (threadIdx.x % kWarp == 0) next = kBlockWarps + atomicAdd(&shared.next, 1u);
   };
   for (uint32_t i = threadIdx.x / kWarp; i < filled; i = __shfl_sync(kFull, next, 0)) {
     take();
-    const uint32_t first = first_of(i), count = count_of(i);
-    if (count <= kWarp)
-      thin_by_warp<kPlain, 1>(plan, dealt, first, count);
-    else if (count <= 2 * kWarp)
-      thin_by_warp<kPlain, 2>(plan, dealt, first, count);
-    else if (count <= kWarpBucket)
-      thin_by_warp<kPlain, 4>(plan, dealt, first, count);
+    const uint32_t c = tail.filled[i];
+    const bool done = thin_small<kPlain>(plan, {tail.keys, tail.boxes}, first_of(c), count_of(c));
+    if (!done && threadIdx.x % kWarp == 0) tail.filled[i] = c | kLeft;
   }
   __syncthreads();
+  for (uint32_t i = 0; i < shared.longs; ++i) {
+    const uint32_t c = tail.filled[i] & ~kLeft;
+    if (c != tail.filled[i]) thin_large<kPlain>(plan, tail, shared, first_of(c), count_of(c));
+  }
 }
 
 }  // namespace keepbox::cuda

@@ -45,10 +45,15 @@ __device__ inline float threshold_of(const DevicePlan& plan) {
   return plan.method == NmsMethod::kNone ? INFINITY : plan.iou_threshold;
 }
 
+/// Boxes that a warp keeps of a class that is more than a lane each, before it asks whether a block
+/// would be quicker, and the candidates that must then be left for that.
+inline constexpr uint32_t kPatience = 8, kWorthBlock = 16;
+
 /// One class of at most 32 kEach candidates from `first` on, by a warp that holds them in
-/// registers.
+/// registers. @return whether it is done: if not, those that are left have their keys as the kept
+/// ones do, and come after them.
 template <bool kPlain, uint32_t kEach>
-__device__ void thin_by_warp(const DevicePlan& plan, const Dealt& dealt, uint32_t first,
+__device__ bool thin_by_warp(const DevicePlan& plan, const Dealt& dealt, uint32_t first,
                              uint32_t count) {
   const uint32_t lane = threadIdx.x % kWarp;
   uint64_t keys[kEach];
@@ -61,7 +66,18 @@ __device__ void thin_by_warp(const DevicePlan& plan, const Dealt& dealt, uint32_
   }
   const float threshold = threshold_of(plan);
   uint32_t kept = 0;  // a bit for each of this lane's
+  bool done = true;
   for (uint32_t left = plan.max_detections; left > 0; --left) {
+    if (kEach > 1 && plan.max_detections - left == kPatience) {
+      uint32_t alive = 0;
+#pragma unroll
+      for (uint32_t i = 0; i < kEach; ++i)
+        alive += __popc(__ballot_sync(kFull, keys[i] != kNoKey));
+      if (alive > kWorthBlock) {
+        done = false;
+        break;
+      }
+    }
     if (kEach == 1) {
       const uint32_t alive = __ballot_sync(kFull, keys[0] != kNoKey);
       if ((alive & (alive - 1)) == 0) {  // none, or one that nothing is left to overlap with
@@ -88,8 +104,9 @@ __device__ void thin_by_warp(const DevicePlan& plan, const Dealt& dealt, uint32_
   }
 #pragma unroll
   for (uint32_t i = 0; i < kEach; ++i)
-    if (i * kWarp + lane < count && (kept >> i & 1) == 0)
+    if (i * kWarp + lane < count && (kept >> i & 1) == 0 && (done || keys[i] == kNoKey))
       dealt.keys[first + i * kWarp + lane] = kNoKey;
+  return done;
 }
 
 }  // namespace keepbox::cuda

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which of some candidates in order are kept, when it is known which of them overlap.
+#pragma once
+
+#include "kernels/cuda/block.cuh"
+
+namespace keepbox::cuda {
+
+/// Settles candidates of one word among themselves as far as they can be.
+__device__ inline void settle_word(uint32_t own, bool struck, bool waits, bool& open, bool& kept) {
+  for (;;) {
+    const uint32_t kept_bits = __ballot_sync(kFull, kept), open_bits = __ballot_sync(kFull, open);
+    if (open && (struck || (own & kept_bits) != 0)) open = false;
+    if (open && !waits && (own & open_bits) == 0) {
+      open = false;
+      kept = true;
+    }
+    if (__ballot_sync(kFull, open) == open_bits) return;
+  }
+}
+
+/// A bit for each candidate.
+template <uint32_t kWords>
+struct Verdicts {
+  uint32_t kept[kWords], open[kWords];
+};
+
+/// A candidate is kept when all that overlap it from before are out, and out when one is kept. By a
+/// block, a thread a candidate. @param mask of the candidates in earlier words, those that overlap
+/// it. @param own of those before it in its own word. @param open is there one?
+/// @return whether it is kept. Ends with a barrier.
+template <uint32_t kWords>
+__device__ bool resolve(const uint32_t (&mask)[kWords], uint32_t own, bool open,
+                        Verdicts<kWords>& shared) {
+  const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  bool kept = false;
+  for (;;) {
+    const uint32_t open_bits = __ballot_sync(kFull, open), kept_bits = __ballot_sync(kFull, kept);
+    if (lane == 0 && warp < kWords) {
+      shared.open[warp] = open_bits;
+      shared.kept[warp] = kept_bits;
+    }
+    if (__syncthreads_or(open) == 0) return kept;
+    bool struck = false, waits = false;
+#pragma unroll
+    for (uint32_t w = 0; w < kWords; ++w) {
+      struck = struck || (mask[w] & shared.kept[w]) != 0;
+      waits = waits || (mask[w] & shared.open[w]) != 0;
+    }
+    settle_word(own, struck, waits, open, kept);
+    __syncthreads();
+  }
+}
+
+}  // namespace keepbox::cuda
