@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
+#include <utility>
 
 namespace keepbox::cuda {
 
@@ -67,8 +69,6 @@ DevicePlan device_plan(const Plan& plan, const Buffers& buffers) {
           .class_ids = static_cast<uint32_t>(plan.class_threshold.size()),
           .lowest_threshold = plan.lowest_threshold,
           .iou_threshold = plan.iou_threshold,
-          .per_pixel_x = 1.0f / static_cast<float>(std::max(plan.letterbox.model.width, 1u)),
-          .per_pixel_y = 1.0f / static_cast<float>(std::max(plan.letterbox.model.height, 1u)),
           .max_detections = plan.max_detections,
           .top_k = plan.pre_nms_top_k,
           .best_high = high_of(1.0f),
@@ -78,9 +78,20 @@ DevicePlan device_plan(const Plan& plan, const Buffers& buffers) {
           .priors = buffers.priors.data(),
           .class_threshold = buffers.class_threshold.data(),
           .class_wanted = buffers.class_wanted.data(),
-          .contract = plan.contract};
+          .contract = plan.contract,
+          .per_pixel_x = 1.0f / static_cast<float>(std::max(plan.letterbox.model.width, 1u)),
+          .per_pixel_y = 1.0f / static_cast<float>(std::max(plan.letterbox.model.height, 1u))};
 }
 
+namespace {
+
+Numbers numbers_of(DataType type) {
+  if (type == DataType::kFloat32) return Numbers::kFloat;
+  const bool half = type == DataType::kFloat16 || type == DataType::kBFloat16;
+  return half ? Numbers::kHalf : Numbers::kAny;
+}
+
+/// A field of a tensor whose data is on the device at `data`.
 DeviceField device_field(const Field& field, std::span<const TensorView> tensors,
                          std::span<const std::byte* const> data) {
   if (!field.present()) return {};
@@ -97,8 +108,26 @@ DeviceField device_field(const Field& field, std::span<const TensorView> tensors
           .type = view.type,
           .element = static_cast<uint8_t>(element),
           .present = true,
-          .plain = view.type == DataType::kFloat32 && aligned && view.scale == 1 &&
-                   view.zero_point == 0};
+          .numbers = aligned && view.scale == 1 && view.zero_point == 0 ? numbers_of(view.type)
+                                                                        : Numbers::kAny};
+}
+}  // namespace
+
+Numbers bind_fields(DevicePlan& plan, const Layout& layout, std::span<const TensorView> tensors,
+                    std::span<const std::byte* const> data) {
+  std::optional<Numbers> all;
+  for (const auto& [to, field] : {std::pair{&DevicePlan::box, &Layout::box},
+                                  {&DevicePlan::objectness, &Layout::objectness},
+                                  {&DevicePlan::scores, &Layout::scores},
+                                  {&DevicePlan::score, &Layout::score},
+                                  {&DevicePlan::class_id, &Layout::class_id},
+                                  {&DevicePlan::count, &Layout::count}}) {
+    plan.*to = device_field(layout.*field, tensors, data);
+    if (!(plan.*to).present) continue;
+    const Numbers numbers = (plan.*to).numbers;
+    all = all.value_or(numbers) == numbers ? numbers : Numbers::kAny;
+  }
+  return all.value_or(Numbers::kAny);
 }
 
 }  // namespace keepbox::cuda

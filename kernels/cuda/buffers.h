@@ -38,8 +38,8 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan);
 /// The plan for kernels, without tensors.
 DevicePlan device_plan(const Plan& plan, const Buffers& buffers);
 
-/// A field of a tensor whose data is on the device at `data`.
-DeviceField device_field(const Field& field, std::span<const TensorView> tensors,
-                         std::span<const std::byte* const> data);
+/// Points a plan at tensors whose data is on the device at `data`. @return how all can be read.
+Numbers bind_fields(DevicePlan& plan, const Layout& layout, std::span<const TensorView> tensors,
+                    std::span<const std::byte* const> data);
 
 }  // namespace keepbox::cuda

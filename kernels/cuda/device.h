@@ -13,6 +13,13 @@
 
 namespace keepbox::cuda {
 
+/// How numbers are read: those that are aligned and not quantised at full speed.
+enum class Numbers : uint8_t {
+  kFloat,  // float32
+  kHalf,   // float16 or bfloat16
+  kAny,
+};
+
 /// core's Field with its tensor's data.
 struct DeviceField {
   const std::byte* data = nullptr;                 // of the first channel of the first anchor
@@ -22,7 +29,7 @@ struct DeviceField {
   DataType type = DataType::kFloat32;
   uint8_t element = 0;  // bytes
   bool present = false;
-  bool plain = false;  // float32, aligned, not quantised
+  Numbers numbers = Numbers::kAny;
 };
 
 /// How a block goes through the anchors.
@@ -42,7 +49,6 @@ struct DevicePlan {
   uint32_t anchors = 0, classes = 0, first_class = 0, end_class = 0, class_ids = 0;
   float lowest_threshold = 0;
   float iou_threshold = 0;
-  float per_pixel_x = 0, per_pixel_y = 0;  // of the model's input
   uint32_t max_detections = 0;
   uint32_t top_k = 0;
   uint32_t best_high = 0, bin_shift = 0;  // of ByScore in bins.cuh
@@ -53,6 +59,7 @@ struct DevicePlan {
   const float* class_threshold = nullptr;  // class_ids of them
   const uint8_t* class_wanted = nullptr;
   NmsContract contract;
+  float per_pixel_x = 0, per_pixel_y = 0;  // of the model's input: for crowds only
 
   /// Most boxes that NMS keeps of one image, where its limit is not for each class on its own.
   KB_HD uint32_t limit() const { return contract.per_class_limit ? anchors : max_detections; }
@@ -111,7 +118,8 @@ struct FrameShape {
 cudaError_t shape_frame(uint32_t class_ids, FrameShape* shape);
 
 /// Decodes all images, and suppresses and writes out those that a last block can take on.
-cudaError_t launch_frame(const DevicePlan& plan, const FrameArgs& args, bool plain, dim3 grid,
+/// @param numbers of all fields.
+cudaError_t launch_frame(const DevicePlan& plan, const FrameArgs& args, Numbers numbers, dim3 grid,
                          const FrameShape& shape, cudaStream_t stream);
 
 /// Buffers of the slow path, for one image at a time.

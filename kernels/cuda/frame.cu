@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The frame kernel: all blocks decode, and the last one to finish an image suppresses and writes
 // out what is left, if that is not too much for one block.
+#include <algorithm>
+
 #include "kernels/cuda/scan.cuh"
 #include "kernels/cuda/tail.cuh"
 #include "kernels/cuda/tally.cuh"
@@ -150,14 +152,15 @@ cudaError_t lift_limit(size_t limit, size_t* most) {
 
 cudaError_t shape_frame(uint32_t class_ids, FrameShape* shape) {
   int device = 0, limit = 0;
-  size_t plain = 0, any = 0;
+  size_t floats = 0, halves = 0, any = 0;
   cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess)
     error = cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  if (error == cudaSuccess) error = lift_limit<PlainLoad>(static_cast<size_t>(limit), &plain);
+  if (error == cudaSuccess) error = lift_limit<PlainLoad>(static_cast<size_t>(limit), &floats);
+  if (error == cudaSuccess) error = lift_limit<HalfLoad>(static_cast<size_t>(limit), &halves);
   if (error == cudaSuccess) error = lift_limit<AnyLoad>(static_cast<size_t>(limit), &any);
   if (error != cudaSuccess) return error;
-  const size_t most = plain < any ? plain : any;
+  const size_t most = std::min({floats, halves, any});
   shape->tail_capacity = kBlockKeys;
   while (shape->tail_capacity > kWarp && tail_shared_bytes(shape->tail_capacity, class_ids) > most)
     shape->tail_capacity /= 2;
@@ -166,9 +169,11 @@ cudaError_t shape_frame(uint32_t class_ids, FrameShape* shape) {
   return cudaSuccess;
 }
 
-cudaError_t launch_frame(const DevicePlan& plan, const FrameArgs& args, bool plain, dim3 grid,
+cudaError_t launch_frame(const DevicePlan& plan, const FrameArgs& args, Numbers numbers, dim3 grid,
                          const FrameShape& shape, cudaStream_t stream) {
-  const auto kernel = plain ? frame<PlainLoad> : frame<AnyLoad>;
+  const auto kernel = numbers == Numbers::kFloat  ? frame<PlainLoad>
+                      : numbers == Numbers::kHalf ? frame<HalfLoad>
+                                                  : frame<AnyLoad>;
   kernel<<<grid, kFrameThreads, shape.shared_bytes, stream>>>(plan, args);
   return cudaGetLastError();
 }

@@ -165,13 +165,7 @@ Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
     else
       KB_TRY(wait_for(tensors[i]));
   }
-  const Layout& layout = plan.layout;
-  plan_.box = device_field(layout.box, tensors, data_);
-  plan_.objectness = device_field(layout.objectness, tensors, data_);
-  plan_.scores = device_field(layout.scores, tensors, data_);
-  plan_.score = device_field(layout.score, tensors, data_);
-  plan_.class_id = device_field(layout.class_id, tensors, data_);
-  plan_.count = device_field(layout.count, tensors, data_);
+  numbers_ = bind_fields(plan_, plan.layout, tensors, data_);
   return {};
 }
 
@@ -182,11 +176,7 @@ Status CudaRunner::run(const Plan& plan, std::span<const TensorView> tensors) {
         cudaMemsetAsync(buffers_.control.data(), 0, buffers_.control.size_bytes(), stream_.get()));
   clean_ = false;
   args_.sequence = ++sequence_;
-  bool plain = true;
-  for (const DeviceField* field :
-       {&plan_.box, &plan_.objectness, &plan_.scores, &plan_.score, &plan_.class_id, &plan_.count})
-    plain = plain && (field->plain || !field->present);
-  KB_TRY_CUDA(launch_frame(plan_, args_, plain, grid_, shape_, stream_.get()));
+  KB_TRY_CUDA(launch_frame(plan_, args_, numbers_, grid_, shape_, stream_.get()));
   KB_TRY(wait(buffers_.headers));
   for (uint32_t image = 0; image < funnels_.size(); ++image) {
     if (buffers_.headers[image].state == State::kMore) KB_TRY(run_slowly(image));

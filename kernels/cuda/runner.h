@@ -42,6 +42,7 @@ class CudaRunner final : public Runner {
   std::vector<const std::byte*> data_;  // of each tensor on the device
   Buffers buffers_;
   DevicePlan plan_;
+  Numbers numbers_ = Numbers::kAny;
   FrameArgs args_;
   FrameShape shape_;
   dim3 grid_;

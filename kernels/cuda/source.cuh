@@ -2,6 +2,8 @@
 // Reading tensors on the device: one image's numbers by field, as core/reference/decode.cpp does.
 #pragma once
 
+#include <cuda_fp16.h>
+
 #include "kernels/cuda/device.h"
 
 namespace keepbox::cuda {
@@ -14,6 +16,16 @@ struct PlainLoad {
   static __device__ uint32_t element_of(const DeviceField&) { return sizeof(float); }
   static __device__ float get(const DeviceField&, const std::byte* data, uint32_t index) {
     return __ldg(reinterpret_cast<const float*>(data) + index);
+  }
+};
+
+/// float16 or bfloat16, aligned and not quantised.
+struct HalfLoad {
+  static __device__ uint32_t element_of(const DeviceField&) { return sizeof(uint16_t); }
+  static __device__ float get(const DeviceField& field, const std::byte* data, uint32_t index) {
+    const uint16_t bits = __ldg(reinterpret_cast<const uint16_t*>(data) + index);
+    return field.type == DataType::kFloat16 ? __half2float(__ushort_as_half(bits))
+                                            : bfloat16_to_float(bits);
   }
 };
 

@@ -49,6 +49,8 @@ __device__ inline ByScore bins_of(const DevicePlan& plan) {
 inline constexpr uint32_t kManyKept = 512;
 /// Where a class has more candidates and may keep more boxes than this, one block is too slow.
 inline constexpr uint32_t kLargeClass = 256;
+/// Classes that are more than a lane each and are worth the block's time, one after the other.
+inline constexpr uint32_t kFewLong = 2;
 /// Candidates that a tail looks through, in its capacities.
 inline constexpr uint32_t kLooks = 16;
 
@@ -182,14 +184,14 @@ __device__ void thin_large(const DevicePlan& plan, const Tail& tail, TailShared&
 /// A class by a warp, if it is small enough. @return whether it is done.
 template <bool kPlain>
 __device__ bool thin_small(const DevicePlan& plan, const Dealt& dealt, uint32_t first,
-                           uint32_t count) {
-  if (count <= kWarp) return thin_by_warp<kPlain, 1>(plan, dealt, first, count);
-  if (count <= 2 * kWarp) return thin_by_warp<kPlain, 2>(plan, dealt, first, count);
-  return count <= kWarpBucket && thin_by_warp<kPlain, 4>(plan, dealt, first, count);
+                           uint32_t count, bool patient) {
+  if (count <= kWarp) return thin_by_warp<kPlain, 1>(plan, dealt, first, count, patient);
+  if (count <= 2 * kWarp) return thin_by_warp<kPlain, 2>(plan, dealt, first, count, patient);
+  return count <= kWarpBucket && thin_by_warp<kPlain, 4>(plan, dealt, first, count, patient);
 }
 
 /// Classes side by side, the larger ones first; then by the whole block those that are too large for
-/// a warp, and those that keep one busy for long.
+/// a warp, and the few that keep one busy for long.
 template <bool kPlain>
 __device__ void thin(const DevicePlan& plan, const Tail& tail, TailShared& shared) {
   constexpr uint32_t kLeft = 1u << 31;
@@ -203,10 +205,13 @@ __device__ void thin(const DevicePlan& plan, const Tail& tail, TailShared& share
   for (uint32_t i = threadIdx.x / kWarp; i < filled; i = __shfl_sync(kFull, next, 0)) {
     take();
     const uint32_t c = tail.filled[i];
-    const bool done = thin_small<kPlain>(plan, {tail.keys, tail.boxes}, first_of(c), count_of(c));
+    const bool done = thin_small<kPlain>(plan, {tail.keys, tail.boxes}, first_of(c), count_of(c),
+                                         shared.longs > kFewLong);
+    __syncwarp();  // all have read it
     if (!done && threadIdx.x % kWarp == 0) tail.filled[i] = c | kLeft;
   }
   __syncthreads();
+  if (shared.longs > kFewLong && shared.large == 0) return;
   for (uint32_t i = 0; i < shared.longs; ++i) {
     const uint32_t c = tail.filled[i] & ~kLeft;
     if (c != tail.filled[i]) thin_large<kPlain>(plan, tail, shared, first_of(c), count_of(c));

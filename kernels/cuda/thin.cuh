@@ -50,11 +50,11 @@ __device__ inline float threshold_of(const DevicePlan& plan) {
 inline constexpr uint32_t kPatience = 8, kWorthBlock = 16;
 
 /// One class of at most 32 kEach candidates from `first` on, by a warp that holds them in
-/// registers. @return whether it is done: if not, those that are left have their keys as the kept
-/// ones do, and come after them.
+/// registers. @param patient to the end, whatever it takes. @return whether it is done: if not, those
+/// that are left have their keys as the kept ones do, and come after them.
 template <bool kPlain, uint32_t kEach>
 __device__ bool thin_by_warp(const DevicePlan& plan, const Dealt& dealt, uint32_t first,
-                             uint32_t count) {
+                             uint32_t count, bool patient) {
   const uint32_t lane = threadIdx.x % kWarp;
   uint64_t keys[kEach];
   float4 boxes[kEach];
@@ -67,8 +67,9 @@ __device__ bool thin_by_warp(const DevicePlan& plan, const Dealt& dealt, uint32_
   const float threshold = threshold_of(plan);
   uint32_t kept = 0;  // a bit for each of this lane's
   bool done = true;
+  const uint32_t ask_at = patient ? 0 : max(plan.max_detections, kPatience) - kPatience;
   for (uint32_t left = plan.max_detections; left > 0; --left) {
-    if (kEach > 1 && plan.max_detections - left == kPatience) {
+    if (kEach > 1 && left == ask_at) {
       uint32_t alive = 0;
 #pragma unroll
       for (uint32_t i = 0; i < kEach; ++i)

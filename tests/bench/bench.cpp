@@ -38,12 +38,14 @@ void append(std::vector<Timing>& to, std::vector<Timing> rows) {
   std::ranges::move(rows, std::back_inserter(to));
 }
 
+bool is_float(const Input& input) { return input.frames[0][0].type == DataType::kFloat32; }
+
 void measure(const Input& input, std::string_view section, bool each_target) {
   std::vector<Timing> rows;
   if (each_target) rows.push_back(time_read(input));
   append(rows, time_backend(input, "simd", each_target));
   append(rows, time_backend(input, "reference", false));
-  append(rows, time_opencv(input));
+  if (is_float(input)) append(rows, time_opencv(input));
   append(rows, time_elements(input));
   report(input, section, rows);
 }
@@ -63,6 +65,8 @@ void measure_all() {
     for (const bool flushed : {false, true})
       for (const float threshold : {0.25f, 0.001f})
         measure(ordinary(kind, threshold, flushed), "frames", true);
+  for (const Kind kind : {Kind::kPlanes, Kind::kRows})
+    measure(halved(ordinary(kind, 0.25f, false)), "frames", true);
   measure_threads(large());
   for (const size_t candidates : {10, 30, 100, 300, 1000, 3000, 8000})
     measure(crowded(Kind::kPlanes, candidates), "84x8400", false);

@@ -34,6 +34,8 @@ struct Input {
 
 /// 84x8400, 25200x85, 1x300x6, or 1917x4 with 1917x91: objects, false alarms and noise.
 Input ordinary(Kind kind, float threshold, bool flushed);
+/// The same in float16.
+Input halved(Input input);
 /// kPlanes or kRows with about so many candidates, ten an object.
 Input crowded(Kind kind, size_t candidates);
 /// So many boxes of one class, all over a picture of 1,100 x 1,100.

@@ -28,8 +28,9 @@ constexpr double kSlow = 1e5;    // one run of so many is warm enough
 void flush(const std::vector<Tensor>& tensors) {
   constexpr size_t kLine = 64;
   for (const Tensor& tensor : tensors) {
-    const auto* data = reinterpret_cast<const std::byte*>(tensor.values.data());
-    for (size_t at = 0; at < tensor.values.size() * sizeof(float); at += kLine)
+    const TensorView view = tensor.view();
+    const auto* data = static_cast<const std::byte*>(view.data);
+    for (size_t at = 0; at < view.bytes; at += kLine)
       hwy::FlushCacheline(data + at);
   }
 }
@@ -172,13 +173,11 @@ constexpr const char* tensor_id(Kind kind) {
 }
 
 GstBuffer* frame_with(const Input& input, const Tensor& tensor) {
-  const size_t bytes = tensor.values.size() * sizeof(float);
+  const TensorView view = tensor.view();
   GstBuffer* frame = gst_buffer_new();
-  add_tensor(frame, tensor_id(input.kind), DataType::kFloat32, tensor.shape,
-             GST_TENSOR_DIM_ORDER_COL_MAJOR,
-             gst_buffer_new_wrapped_full(GST_MEMORY_FLAG_READONLY,
-                                         const_cast<float*>(tensor.values.data()), bytes, 0, bytes,
-                                         nullptr, nullptr));
+  add_tensor(frame, tensor_id(input.kind), tensor.type, tensor.shape, GST_TENSOR_DIM_ORDER_COL_MAJOR,
+             gst_buffer_new_wrapped_full(GST_MEMORY_FLAG_READONLY, const_cast<void*>(view.data),
+                                         view.bytes, 0, view.bytes, nullptr, nullptr));
   return frame;
 }
 
@@ -212,8 +211,8 @@ Timing time_read(const Input& input) {
   return timed(input, "memory read", [&](size_t i) {
     uint64_t sums[8]{};
     for (const Tensor& tensor : input.frames[i]) {
-      const size_t words = tensor.values.size() / 2;
-      const auto* data = reinterpret_cast<const std::byte*>(tensor.values.data());
+      const size_t words = tensor.view().bytes / sizeof(uint64_t);
+      const auto* data = static_cast<const std::byte*>(tensor.view().data);
       for (size_t k = 0; k + 8 <= words; k += 8)
         for (size_t l = 0; l < 8; ++l) {
           uint64_t word;
@@ -276,7 +275,8 @@ std::vector<Timing> time_elements(const Input& input, const std::vector<int>& th
         std::format("boxdecode box-units=pixels detector={} score-threshold={} threads={} {}",
                     s.detector, s.score_threshold, count, options),
         count == 1 ? "element boxdecode" : std::format("boxdecode threads={}", count)));
-  if (input.kind == Kind::kPlanes && have_element("yolov8tensordec"))
+  const bool floats = input.frames[0][0].type == DataType::kFloat32;
+  if (input.kind == Kind::kPlanes && floats && have_element("yolov8tensordec"))
     out.push_back(time_element(input,
                                std::format("yolov8tensordec class-confidence-threshold={} {}",
                                            s.score_threshold, options),

@@ -92,6 +92,13 @@ Input ordinary(Kind kind, float threshold, bool flushed) {
   });
 }
 
+Input halved(Input input) {
+  input.name += ", float16";
+  for (auto& tensors : input.frames)
+    for (Tensor& tensor : tensors) tensor = halved(std::move(tensor));
+  return input;
+}
+
 Input crowded(Kind kind, size_t candidates) {
   constexpr size_t kEach = 10;
   Random random(3);

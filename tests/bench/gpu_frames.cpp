@@ -50,6 +50,18 @@ std::vector<Tensor> boxes_of_one_class(size_t boxes) {
   return out;
 }
 
+/// Which the published methods do not read.
+void measure_halves(Session& session, bool planes) {
+  const size_t anchors = planes ? 8400 : 25200;
+  std::vector<Tensor> tensors;
+  for (Tensor& tensor : scenes(planes, anchors, kStreet, kTensors))
+    tensors.push_back(halved(std::move(tensor)));
+  const Input input = make_input(
+      session, "contents", std::format("{} float16, street, score > 0.25", shape_name(planes, anchors)),
+      "", frame_settings(planes, 0.25f), std::move(tensors));
+  measure_backends(session, input, true);
+}
+
 }  // namespace
 
 void measure_contents(Session& session) {
@@ -66,6 +78,7 @@ void measure_contents(Session& session) {
         for (const Contender& fast : fast_decoders(input, threshold > 0.1f ? 1000 : 30000))
           measure(session, input, fast);
       }
+  for (const bool planes : {false, true}) measure_halves(session, planes);
 }
 
 void measure_candidates(Session& session) {

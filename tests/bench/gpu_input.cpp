@@ -84,7 +84,7 @@ Input make_input(Session& session, std::string section, std::string name, const 
   }
   input.plan = std::move(*plan);
   for (const Tensor& tensor : input.tensors) {
-    input.on_device.emplace_back(tensor.values.data(), tensor.values.size() * sizeof(float));
+    input.on_device.emplace_back(tensor.view().data, tensor.view().bytes);
     add_expected(input, tensor);
   }
   if (!session.dump().empty() && !file.empty()) dump(session, input, file);

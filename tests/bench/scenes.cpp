@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 namespace keepbox::test {
@@ -88,6 +89,16 @@ Tensor scene(std::mt19937& random, bool planes, size_t anchors, const SceneSize&
     const float box[4] = {uniform(random, 0, kSide), uniform(random, 0, kSide),
                           uniform(random, 8, 100), uniform(random, 8, 100)};
     to.put(place(), box, random() % kClasses, uniform(random, size.alarm_scores));
+  }
+  return tensor;
+}
+
+Tensor halved(Tensor tensor) {
+  tensor.type = DataType::kFloat16;
+  tensor.raw.resize(tensor.values.size() * sizeof(_Float16));
+  for (size_t i = 0; i < tensor.values.size(); ++i) {
+    const auto half = static_cast<_Float16>(tensor.values[i]);
+    std::memcpy(tensor.raw.data() + i * sizeof half, &half, sizeof half);
   }
   return tensor;
 }

@@ -31,4 +31,7 @@ inline constexpr SceneSize kStreet{
 /// YOLOv8 planes 1 x 84 x anchors or YOLOv5 rows 1 x anchors x 85, pixels of a 640 x 640 input.
 Tensor scene(std::mt19937& random, bool planes, size_t anchors, const SceneSize& size);
 
+/// The same in float16.
+Tensor halved(Tensor tensor);
+
 }  // namespace keepbox::test

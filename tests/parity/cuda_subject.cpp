@@ -98,25 +98,15 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
   std::vector<const std::byte*> data;
   for (const TensorView& view : on_device.views())
     data.push_back(static_cast<const std::byte*>(view.data));
-  bool plain = true;
-  const auto bind = [&](DeviceField& to, const Field& field) {
-    to = device_field(field, on_device.views(), data);
-    plain = plain && (to.plain || !to.present);
-  };
   const Layout& layout = plan.layout;
-  bind(bench.plan.box, layout.box);
-  bind(bench.plan.objectness, layout.objectness);
-  bind(bench.plan.scores, layout.scores);
-  bind(bench.plan.score, layout.score);
-  bind(bench.plan.class_id, layout.class_id);
-  bind(bench.plan.count, layout.count);
+  const Numbers numbers = bind_fields(bench.plan, layout, on_device.views(), data);
   FrameShape shape;
   MUST(shape_frame(bench.plan.class_ids, &shape));
   const FrameArgs args{.control = bench.buffers.control.data(),
                        .candidates = {bench.buffers.keys.data(), bench.buffers.boxes.data()},
                        .headers = bench.buffers.headers.data(),
                        .slices = 4};
-  MUST(launch_frame(bench.plan, args, plain, dim3(3, layout.images), shape, nullptr));
+  MUST(launch_frame(bench.plan, args, numbers, dim3(3, layout.images), shape, nullptr));
   MUST(cudaDeviceSynchronize());
   const Header& header = bench.buffers.headers[image];
   funnel = {.anchors = header.anchors,
