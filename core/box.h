@@ -86,8 +86,21 @@ KB_HD constexpr float area(Box b, const NmsContract& contract) {
 /// Negative when one axis is inverted, as OpenCV computes it.
 KB_HD constexpr float signed_area(Box b) { return (b.x2 - b.x1) * (b.y2 - b.y1); }
 
+/// Do boxes without a common pixel (by the contract's pixels) never overlap?
+KB_HD constexpr bool apart_is_free(float threshold, const NmsContract& contract) {
+  return !contract.empty_overlap && (threshold > 0.0f || !contract.iou_inclusive);
+}
+
+// Where overlaps() can be decided without its division: common / both is beyond the threshold or not
+// as common - threshold * both is above 0 or not, if that is further from 0 than rounding can carry
+// it. Quotient and product are each off by at most 2^-24 of themselves; the guard is 2^-20 of the
+// product, and products near the least floats are divided.
+inline constexpr float kOverlapGuard = 9.5367431640625e-7f;
+inline constexpr float kOverlapLeast = 1e-30f;
+
 /// Do two finite boxes overlap by more than the threshold? IoU is intersection / union, divided:
 /// a comparison by product decides otherwise at the threshold. 0 / 0 is no overlap.
+/// @pre the threshold is 0 or a normal float.
 KB_HD constexpr bool overlaps(Box a, Box b, float threshold, const NmsContract& contract) {
   a = ordered(a, contract);
   b = ordered(b, contract);

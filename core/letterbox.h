@@ -36,6 +36,10 @@ struct Letterbox {
   float scale_x = 1, scale_y = 1;  // frame pixels per model pixel
   float pad_x = 0, pad_y = 0;      // model pixels left of and above the picture
 
+  /// 1 / the model's sides.
+  float per_pixel_x() const { return 1.0f / static_cast<float>(std::max(model.width, 1u)); }
+  float per_pixel_y() const { return 1.0f / static_cast<float>(std::max(model.height, 1u)); }
+
   Box to_frame(Box b) const {
     return {(b.x1 - pad_x) * scale_x, (b.y1 - pad_y) * scale_y, (b.x2 - pad_x) * scale_x,
             (b.y2 - pad_y) * scale_y};

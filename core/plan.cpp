@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <ranges>
 
 #include "core/box.h"
@@ -198,7 +199,10 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
   Plan plan{.spec = recognition->layout.spec,
             .layout = recognition->layout,
             .contract = *contract,
-            .iou_threshold = settings.iou_threshold,
+            // Less than a normal float is another decision on each device.
+            .iou_threshold = settings.iou_threshold > 0
+                                 ? std::max(settings.iou_threshold, std::numeric_limits<float>::min())
+                                 : 0.0f,
             .remark = std::move(recognition->remark)};
   plan.contract.class_agnostic = plan.contract.class_agnostic || settings.class_agnostic;
   KB_TRY(check_readable(*plan.spec));

@@ -68,7 +68,9 @@ struct DecodeJob {
     uint32_t count = 0;
     for (uint32_t part = 0; part < parts; ++part) {
       const auto& [theirs, found] = results[part];
-      std::ranges::copy(out.subspan(range(part).first, found), out.subspan(count).begin());
+      const uint32_t first = range(part).first;
+      if (first != count)
+        std::ranges::copy(out.subspan(first, found), out.subspan(count).begin());
       count += found;
       funnel.anchors += theirs.anchors;
       funnel.above_threshold += theirs.above_threshold;

@@ -20,10 +20,6 @@ struct Room {
 /// Rooms that metas gave back: frame after frame needs as much again.
 class Shelf {
  public:
-  ~Shelf() {
-    for (gsize i = 0; i < used_; ++i) g_free(rooms_[i].first);
-  }
-
   Room take(gsize count) {
     {
       const std::lock_guard lock(mutex_);
@@ -56,36 +52,39 @@ class Shelf {
 };
 
 Shelf& shelf() {
-  static Shelf one;
+  static Shelf& one = *new Shelf;  // outlives streaming threads that the program's end cuts off
   return one;
 }
 
+/// libkeepbox reads what the plugin writes: new members go to the end.
 struct BoxMeta {
   GstMeta meta;
-  Room room;
+  BoxRecord* first;
   gsize count;
+  gsize capacity;
 
-  std::span<BoxRecord> boxes() const { return {room.first, count}; }
+  std::span<BoxRecord> boxes() const { return {first, count}; }
 };
 
 gboolean init(GstMeta* meta, gpointer, GstBuffer*) {
   auto* self = reinterpret_cast<BoxMeta*>(meta);
-  self->room = {};
-  self->count = 0;
+  self->first = nullptr;
+  self->count = self->capacity = 0;
   return TRUE;
 }
 
 void release(GstMeta* meta, GstBuffer*) {
-  const Room room = reinterpret_cast<BoxMeta*>(meta)->room;
-  if (room.first != nullptr) shelf().give_back(room);
+  const auto* self = reinterpret_cast<BoxMeta*>(meta);
+  if (self->first != nullptr) shelf().give_back({self->first, self->capacity});
 }
 
 void reserve(BoxMeta& meta, gsize count) {
-  if (count <= meta.room.capacity) return;
+  if (count <= meta.capacity) return;
   const Room room = shelf().take(count);
   std::ranges::copy(meta.boxes(), room.first);
-  if (meta.room.first != nullptr) shelf().give_back(meta.room);
-  meta.room = room;
+  if (meta.first != nullptr) shelf().give_back({meta.first, meta.capacity});
+  meta.first = room.first;
+  meta.capacity = room.capacity;
 }
 
 void scale(std::span<BoxRecord> boxes, const GstVideoMetaTransform& change) {

@@ -30,7 +30,7 @@ void Decoder::set_props(DecodeProps props) {
   drop_processor();
   if (props.cuda_device_id != props_.cuda_device_id) cuda_.clear();
   if (props.backend != props_.backend) failed_.clear();
-  if (props.threads != props_.threads) crew_ = make_task_crew(props.threads);
+  if (props.threads != props_.threads) crew_ = make_thread_crew(props.threads);
   props_ = std::move(props);
   backend_ = wanted_backend(chosen_backend());
 }

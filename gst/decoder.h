@@ -15,7 +15,7 @@
 #include "gst/decodeprops.h"
 #include "gst/decodestats.h"
 #include "gst/labels.h"
-#include "gst/taskcrew.h"
+#include "gst/threadcrew.h"
 #include "gst/tensors.h"
 
 namespace keepbox {

@@ -79,8 +79,8 @@ DevicePlan device_plan(const Plan& plan, const Buffers& buffers) {
           .class_threshold = buffers.class_threshold.data(),
           .class_wanted = buffers.class_wanted.data(),
           .contract = plan.contract,
-          .per_pixel_x = 1.0f / static_cast<float>(std::max(plan.letterbox.model.width, 1u)),
-          .per_pixel_y = 1.0f / static_cast<float>(std::max(plan.letterbox.model.height, 1u))};
+          .per_pixel_x = plan.letterbox.per_pixel_x(),
+          .per_pixel_y = plan.letterbox.per_pixel_y()};
 }
 
 namespace {

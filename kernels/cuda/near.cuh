@@ -20,10 +20,8 @@ struct Near {
   float4* bounds;     // by group: corners that hold all of its boxes
 };
 
-constexpr uint32_t near_groups(uint32_t count) { return (count + kWarp - 1) / kWarp; }
-
 /// Words of `bounds` and `counts`.
-constexpr size_t near_words(uint32_t count) { return near_groups(count) * 4 + kNearBins; }
+constexpr size_t near_words(uint32_t count) { return bit_words(count) * 4 + kNearBins; }
 
 __device__ inline Near near_in(const SlowArgs& args, uint32_t* words, uint32_t* bounds) {
   return {words, args.run_index, args.candidates.keys, args.candidates.boxes,
@@ -68,7 +66,7 @@ __device__ inline void deal_near(const DevicePlan& plan, const SlowArgs& args, c
 /// Third, after a barrier, by all warps: what the groups extend to.
 __device__ inline void bound_near(const DevicePlan& plan, const Near& near, uint32_t count) {
   const uint32_t warps = gridDim.x * blockDim.x / kWarp;
-  for (uint32_t group = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp; group < near_groups(count);
+  for (uint32_t group = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp; group < bit_words(count);
        group += warps) {
     const uint32_t place = min(group * kWarp + threadIdx.x % kWarp, count - 1);
     const Box box = ordered(to_box(__ldcg(near.boxes + place)), plan.contract);
@@ -82,11 +80,6 @@ __device__ inline void bound_near(const DevicePlan& plan, const Near& near, uint
     }
     if (threadIdx.x % kWarp == 0) near.bounds[group] = out;
   }
-}
-
-/// Do boxes without a common pixel never overlap?
-__device__ inline bool apart_is_free(const DevicePlan& plan) {
-  return !plan.contract.empty_overlap && (plan.iou_threshold > 0 || !plan.contract.iou_inclusive);
 }
 
 /// May a box overlap one of a group? It may be off it by the pixel that some contracts add.

@@ -4,8 +4,8 @@
 // it (near.cuh).
 #include <cooperative_groups.h>
 
-#include "kernels/cuda/near.cuh"
 #include "kernels/cuda/resolve.cuh"
+#include "kernels/cuda/sweep.cuh"
 
 namespace keepbox::cuda {
 namespace {
@@ -17,7 +17,6 @@ constexpr uint32_t kWarps = kNmsWarps;
 constexpr uint32_t kChunk = kThreads;  // candidates that are resolved together
 constexpr uint32_t kChunkWords = kChunk / kWarp;
 constexpr uint32_t kRowsAtOnce = 8;
-constexpr uint32_t kSlice = 256;  // kept boxes of one task of the sweep, at most
 
 /// Scratch: the chunk's overlaps, bounds and counts of near.cuh, the shared number of kept ones, and
 /// a bit for each dead candidate. Cleared from the counts on.
@@ -31,7 +30,7 @@ struct Words {
   __host__ __device__ Words(uint32_t* words, uint32_t count)
       : mask(words),
         bounds(mask + kChunkWords * kChunk),
-        counts(bounds + near_groups(count) * 4),
+        counts(bounds + bit_words(count) * 4),
         total(counts + kNearBins),
         dead(total + kWarp) {}
 };
@@ -43,8 +42,7 @@ struct Shared {
   uint32_t starts[kNearBins];
   uint32_t sums[kWarps];
   Verdicts<kChunkWords> verdicts;
-  uint64_t slice_keys[kSlice];
-  float4 slice_boxes[kSlice];
+  SliceShared slice;
 };
 
 /// Lists the next candidates that are alive, from word `cursor` on. Every block finds the same.
@@ -135,65 +133,6 @@ __device__ void append(const DevicePlan& plan, const SlowArgs& args, const Words
   if (threadIdx.x == 0) *words.total = min(before + all, plan.limit());
 }
 
-/// Which of up to 64 boxes of a slice, from `first` on, may overlap one of a group: a bit each.
-__device__ uint64_t boxes_near(const DevicePlan& plan, const Shared& shared, const float4& group,
-                               uint32_t first, uint32_t end) {
-  const bool all = !apart_is_free(plan);
-  uint64_t out = 0;
-#pragma unroll
-  for (uint32_t half = 0; half < 2; ++half) {
-    const uint32_t k = first + half * kWarp + threadIdx.x % kWarp;
-    const bool may = k < end && (all || may_overlap(plan, group, shared.slice_boxes[k]));
-    out |= static_cast<uint64_t>(__ballot_sync(kFull, may)) << half * kWarp;
-  }
-  return out;
-}
-
-/// Strikes at a group of candidates, a lane each, with a slice of kept boxes.
-template <bool kPlain>
-__device__ void strike_group(const DevicePlan& plan, const Words& words, const Near& near,
-                             const Shared& shared, uint32_t count, uint32_t group, uint32_t boxes) {
-  const float4 bounds = near.bounds[group];
-  const uint32_t place = min(group * kWarp + threadIdx.x % kWarp, count - 1);
-  const uint64_t who = near.who[place];
-  const float4 box = near.boxes[place];
-  bool struck = false;
-  for (uint32_t first = 0; first < boxes; first += 64) {
-    for (uint64_t rest = boxes_near(plan, shared, bounds, first, boxes); rest != 0;
-         rest &= rest - 1) {
-      const uint32_t k = first + __ffsll(static_cast<long long>(rest)) - 1;
-      struck |= same_class(plan.contract, shared.slice_keys[k], who) &
-                hits<kPlain>(plan, plan.iou_threshold, shared.slice_boxes[k], box);
-    }
-  }
-  const auto rank = static_cast<uint32_t>(who >> 32);
-  if (struck) atomicOr(words.dead + rank / kWarp, 1u << rank % kWarp);
-}
-
-/// Strikes with the boxes kept from `first` to `end`: a block takes a group for each of its warps and
-/// a slice of the boxes at a time.
-template <bool kPlain>
-__device__ void sweep(const DevicePlan& plan, const SlowArgs& args, const Words& words,
-                      const Near& near, Shared& shared, uint32_t count, uint32_t first,
-                      uint32_t end) {
-  const uint32_t groups = near_groups(count), rounds = (groups + kWarps - 1) / kWarps;
-  // Small enough for two tasks a block.
-  const uint32_t fair = rounds * (end - first) / (2 * gridDim.x);
-  const uint32_t slice = min((fair / kWarp + 1) * kWarp, kSlice);
-  const uint32_t slices = (end - first + slice - 1) / slice;
-  for (uint32_t task = blockIdx.x; task < rounds * slices; task += gridDim.x) {
-    const uint32_t from = first + task % slices * slice, boxes = min(slice, end - from);
-    __syncthreads();
-    if (threadIdx.x < boxes) {
-      shared.slice_keys[threadIdx.x] = __ldcg(args.kept.keys + from + threadIdx.x);
-      shared.slice_boxes[threadIdx.x] = __ldcg(args.kept.boxes + from + threadIdx.x);
-    }
-    __syncthreads();
-    const uint32_t group = task / slices * kWarps + threadIdx.x / kWarp;
-    if (group < groups) strike_group<kPlain>(plan, words, near, shared, count, group, boxes);
-  }
-}
-
 __global__ void __launch_bounds__(kThreads, 1)
     greedy(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args) {
   __shared__ Shared shared;
@@ -227,9 +166,9 @@ __global__ void __launch_bounds__(kThreads, 1)
       dealt = true;
     }
     if (plan.plain_overlap)
-      sweep<true>(plan, args, words, near, shared, count, first, total);
+      sweep<true>(plan, args.kept, near, shared.slice, words.dead, count, first, total);
     else
-      sweep<false>(plan, args, words, near, shared, count, first, total);
+      sweep<false>(plan, args.kept, near, shared.slice, words.dead, count, first, total);
     grid.sync();
   }
   if (blockIdx.x == 0) write_out(args, args.kept, total);

@@ -22,14 +22,10 @@ __device__ __noinline__ inline bool exceeds(const DevicePlan& plan, float thresh
 
 /// Do two boxes overlap by more than the threshold?
 ///
-/// common / both > t is decided by the sign of common - t * both where that is further from 0 than
-/// rounding can carry it: the product and the quotient are each off by at most 2^-24 of themselves,
-/// the guard is 2^-20. The rest, and products near the least floats, are divided.
+/// Divides only where the guard of core/box.h asks for it.
 /// @tparam kPlain of plan.plain_overlap.
 template <bool kPlain>
 __device__ bool hits(const DevicePlan& plan, float threshold, float4 a, float4 b) {
-  constexpr float kGuard = 9.5367431640625e-7f;  // 2^-20
-  constexpr float kLeast = 1e-30f;
   if (!kPlain) return overlaps_by_contract(plan, threshold, a, b);
   const auto extent_of = [](float low, float high) { return fmaxf(high - low, 0.0f); };
   const float common =
@@ -41,7 +37,7 @@ __device__ bool hits(const DevicePlan& plan, float threshold, float4 a, float4 b
   const float beyond = common - bound;
   // Without branches but for the rare one: they take longer than the arithmetic.
   bool over = beyond > 0;
-  if (!((fabsf(beyond) > bound * kGuard) & (bound > kLeast)))
+  if (!((fabsf(beyond) > bound * kOverlapGuard) & (bound > kOverlapLeast)))
     over = exceeds(plan, threshold, common, both);
   return over;
 }

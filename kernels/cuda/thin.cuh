@@ -49,6 +49,14 @@ __device__ inline float threshold_of(const DevicePlan& plan) {
 /// would be quicker, and the candidates that must then be left for that.
 inline constexpr uint32_t kPatience = 8, kWorthBlock = 16;
 
+template <uint32_t kEach>
+__device__ uint32_t count_alive(const uint64_t (&keys)[kEach]) {
+  uint32_t alive = 0;
+#pragma unroll
+  for (uint32_t i = 0; i < kEach; ++i) alive += __popc(__ballot_sync(kFull, keys[i] != kNoKey));
+  return alive;
+}
+
 /// One class of at most 32 kEach candidates from `first` on, by a warp that holds them in
 /// registers. @param patient to the end, whatever it takes. @return whether it is done: if not, those
 /// that are left have their keys as the kept ones do, and come after them.
@@ -69,15 +77,9 @@ __device__ bool thin_by_warp(const DevicePlan& plan, const Dealt& dealt, uint32_
   bool done = true;
   const uint32_t ask_at = patient ? 0 : max(plan.max_detections, kPatience) - kPatience;
   for (uint32_t left = plan.max_detections; left > 0; --left) {
-    if (kEach > 1 && left == ask_at) {
-      uint32_t alive = 0;
-#pragma unroll
-      for (uint32_t i = 0; i < kEach; ++i)
-        alive += __popc(__ballot_sync(kFull, keys[i] != kNoKey));
-      if (alive > kWorthBlock) {
-        done = false;
-        break;
-      }
+    if (kEach > 1 && left == ask_at && count_alive(keys) > kWorthBlock) {
+      done = false;
+      break;
     }
     if (kEach == 1) {
       const uint32_t alive = __ballot_sync(kFull, keys[0] != kNoKey);

@@ -74,7 +74,8 @@ __device__ void strike_with_tile(const DevicePlan& plan, float threshold, const 
   const uint32_t tasks = (words - shared.word) * kTileWords;
   for (uint32_t task = threadIdx.x / kWarp; task < tasks; task += kBlockWarps) {
     const uint32_t word = shared.word + task / kTileWords, from = task % kTileWords;
-    const bool was = (shared.alive[word] >> lane & 1) != 0;
+    const uint32_t alive = *static_cast<volatile uint32_t*>(&shared.alive[word]);  // as of any time
+    const bool was = (alive >> lane & 1) != 0;
     const uint32_t place = was ? first + order[word * kWarp + lane] : 0;
     const float4 box = was ? dealt.boxes[place] : float4{};
     bool struck = false;

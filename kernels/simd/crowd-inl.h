@@ -52,10 +52,9 @@ class Crowd {
   /// @param scratch of nms_lanes() and nms_words() for that many candidates.
   Crowd(const Plan& plan, const NmsScratch& scratch)
       : plan_(plan),
-        // At a threshold of 0 that is met, even boxes far from each other overlap: no grid then.
-        apart_is_free_(plan.iou_threshold > 0 || !plan.contract.iou_inclusive),
-        per_pixel_x_(1.0f / static_cast<float>(std::max(plan.letterbox.model.width, 1u))),
-        per_pixel_y_(1.0f / static_cast<float>(std::max(plan.letterbox.model.height, 1u))),
+        apart_is_free_(apart_is_free(plan.iou_threshold, plan.contract)),
+        per_pixel_x_(plan.letterbox.per_pixel_x()),
+        per_pixel_y_(plan.letterbox.per_pixel_y()),
         stride_(scratch.lanes.size() / kBoxLanes),
         x1_(scratch.lanes.data()),
         y1_(x1_ + stride_),
@@ -198,38 +197,37 @@ class Crowd {
     alive_[at] = 1;
   }
 
-  /// overlaps() of core/box.h for one box and vectors of candidates.
+  /// overlaps() of core/box.h for one box and vectors of candidates. Holds no vectors: those of some
+  /// instruction sets have no size.
   class Striker {
    public:
     HWY_INLINE Striker(Crowd& crowd, const Box& box)
         : crowd_(crowd),
+          box_(box),
+          area_(keepbox::area(box, crowd.plan_.contract)),
+          threshold_(crowd.plan_.iou_threshold),
           plus_one_(crowd.plan_.contract.plus_one),
-          inclusive_(crowd.plan_.contract.iou_inclusive),
-          threshold_(hn::Set(Floats(), crowd.plan_.iou_threshold)),
-          guarded_(hn::Set(Floats(), crowd.plan_.iou_threshold * (1 - 9.5367431640625e-7f))),
-          least_(hn::Set(Floats(), 1e-30f)),
-          x1_(hn::Set(Floats(), box.x1)),
-          y1_(hn::Set(Floats(), box.y1)),
-          x2_(hn::Set(Floats(), box.x2)),
-          y2_(hn::Set(Floats(), box.y2)),
-          area_(hn::Set(Floats(), keepbox::area(box, crowd.plan_.contract))) {}
+          inclusive_(crowd.plan_.contract.iou_inclusive) {}
 
     /// Candidates from `first` to `end`, and perhaps some beside them between `low` and `high`.
     HWY_INLINE void strike(size_t first, size_t end, size_t low, size_t high) const {
       const Floats d;
+      const auto x1 = hn::Set(d, box_.x1), y1 = hn::Set(d, box_.y1), x2 = hn::Set(d, box_.x2),
+                 y2 = hn::Set(d, box_.y2), area = hn::Set(d, area_),
+                 threshold = hn::Set(d, threshold_), least = hn::Set(d, kOverlapLeast),
+                 guarded = hn::Set(d, threshold_ * (1 - kOverlapGuard));
       for (size_t k = first & ~(hn::Lanes(d) - 1); k < end; k += hn::Lanes(d)) {
-        const auto width = Extent(hn::Max(hn::Load(d, crowd_.x1_ + k), x1_),
-                                  hn::Min(hn::Load(d, crowd_.x2_ + k), x2_), plus_one_);
-        const auto height = Extent(hn::Max(hn::Load(d, crowd_.y1_ + k), y1_),
-                                   hn::Min(hn::Load(d, crowd_.y2_ + k), y2_), plus_one_);
+        const auto width = Extent(hn::Max(hn::Load(d, crowd_.x1_ + k), x1),
+                                  hn::Min(hn::Load(d, crowd_.x2_ + k), x2), plus_one_);
+        const auto height = Extent(hn::Max(hn::Load(d, crowd_.y1_ + k), y1),
+                                   hn::Min(hn::Load(d, crowd_.y2_ + k), y2), plus_one_);
         const auto common = hn::Mul(width, height);
-        const auto both = hn::Sub(hn::Add(hn::Load(d, crowd_.area_ + k), area_), common);
-        // Divided only where it may be over the threshold: the quotient and the product are each off
-        // by at most 2^-24 of themselves, the guard is 2^-20. So are products near the least floats.
-        const auto less = hn::Lt(hn::Max(common, least_), hn::Mul(both, guarded_));
+        const auto both = hn::Sub(hn::Add(hn::Load(d, crowd_.area_ + k), area), common);
+        // Divided only where it may be beyond the threshold, by the guard of core/box.h.
+        const auto less = hn::Lt(hn::Max(common, least), hn::Mul(both, guarded));
         if (hn::AllTrue(d, less)) continue;
         const auto iou = hn::Div(common, both);
-        const auto over = inclusive_ ? hn::Ge(iou, threshold_) : hn::Gt(iou, threshold_);
+        const auto over = inclusive_ ? hn::Ge(iou, threshold) : hn::Gt(iou, threshold);
         const auto theirs = hn::FirstN(d, low > k ? low - k : 0);
         const auto ours = hn::AndNot(theirs, hn::FirstN(d, high - k));
         hn::BlendedStore(hn::Zero(d), hn::And(over, ours), d, crowd_.alive_ + k);
@@ -238,12 +236,13 @@ class Crowd {
 
    private:
     Crowd& crowd_;
+    Box box_;
+    float area_, threshold_;
     bool plus_one_, inclusive_;
-    hn::Vec<Floats> threshold_, guarded_, least_, x1_, y1_, x2_, y2_, area_;
   };
 
   const Plan& plan_;
-  bool apart_is_free_;  // boxes without a common pixel never overlap
+  bool apart_is_free_;  // else there is one cell
   float per_pixel_x_, per_pixel_y_;  // of the input's sides
   size_t stride_;
   float *x1_, *y1_, *x2_, *y2_, *area_, *alive_;  // by place

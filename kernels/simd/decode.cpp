@@ -223,6 +223,7 @@ const void* start(const Field& field, std::span<const TensorView> tensors, uint3
 std::optional<Scores> scores_of(const Plan& plan, std::span<const TensorView> tensors,
                                 uint32_t image) {
   const Field &classes = plan.layout.scores, &objectness = plan.layout.objectness;
+  if (plan.first_class >= plan.end_class) return {};  // nothing but background
   if (!classes.present() || !plain(tensors[static_cast<size_t>(classes.tensor)])) return {};
   const Activation activation = plan.scores.activation;
   const ScoreRule rule = plan.scores.rule;

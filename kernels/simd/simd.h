@@ -11,7 +11,8 @@ namespace keepbox::simd {
 
 Backend backend();
 
-/// Reads float32 planes and rows of class scores once; other layouts go to the reference's code.
+/// Reads planes and rows of class scores in float32, float16 and bfloat16, and logits, once; what
+/// else there is goes to the reference's code.
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 AnchorRange anchors, std::span<Candidate> out, Funnel& funnel);
 

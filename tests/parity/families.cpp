@@ -254,13 +254,14 @@ Tensor dense(Random& random, size_t anchors, size_t channels, size_t scores_at, 
 }
 
 Input split(Random& random, const char* detector, float span) {
-  constexpr size_t kAnchors = 300, kClasses = 7;
+  constexpr size_t kAnchors = 300;
+  const size_t classes = pick(random, 0, 9) == 0 ? 1 : 7;  // one is the background alone
   Tensor boxes{.values = {}, .shape = {1, kAnchors, 4}};
-  Tensor scores{.values = {}, .shape = {1, kAnchors, kClasses}};
+  Tensor scores{.values = {}, .shape = {1, kAnchors, classes}};
   Input input{.settings = pixel_settings(300)};
   for (size_t a = 0; a < kAnchors; ++a) {
     for (int i = 0; i < 4; ++i) boxes.values.push_back(uniform(random, -3, 3));
-    for (size_t c = 0; c < kClasses; ++c) scores.values.push_back(uniform(random, -span, span));
+    for (size_t c = 0; c < classes; ++c) scores.values.push_back(uniform(random, -span, span));
     input.settings.priors.push_back({uniform(random, 0, 1), uniform(random, 0, 1),
                                      uniform(random, 0.05f, 0.4f), uniform(random, 0.05f, 0.4f)});
   }

@@ -6,7 +6,8 @@
 #include <cstdlib>
 #include <random>
 
-#include "tests/scene.h"
+#include "gst/threadcrew.h"
+#include "tests/bench/scenes.h"
 
 namespace {
 std::atomic<long> allocations{0};
@@ -46,8 +47,9 @@ TEST(Allocations, AreCounted) {
   EXPECT_GE(allocations, before + 1);
 }
 
-void expect_none(const Plan& plan, const Backend& backend, const TensorView& view) {
-  auto processor = Processor::create(plan, {&backend, ""});
+void expect_none(const Plan& plan, const Backend& backend, const TensorView& view,
+                 Crew* crew = nullptr) {
+  auto processor = Processor::create(plan, {&backend, ""}, MemorySpace::kSystem, crew);
   ASSERT_TRUE(processor) << processor.error().message();
   ASSERT_TRUE(processor->run(std::span(&view, 1)));
   const long before = allocations;
@@ -73,6 +75,19 @@ TEST(Allocations, DoNotHappenInRun) {
     for (const Backend& backend : backends())
       if (backend.memory == MemorySpace::kSystem) expect_none(*plan, backend, view);
   }
+}
+
+TEST(Allocations, DoNotHappenWithACrew) {
+  std::mt19937 random(4);
+  const test::Tensor tensor = test::scene(random, true, 8400, {});
+  const TensorView view = tensor.view();
+  Settings settings = test::pixel_settings();
+  settings.score_threshold = 0.001f;
+  const auto plan = make_plan(settings, std::span(&view, 1));
+  const auto crew = make_thread_crew(3);
+  ASSERT_TRUE(plan && crew);
+  for (const Backend& backend : backends())
+    if (backend.memory == MemorySpace::kSystem) expect_none(*plan, backend, view, crew.get());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Frames that several threads decode.
-#include "gst/taskcrew.h"
+#include "gst/threadcrew.h"
 
 #include <gtest/gtest.h>
 
@@ -14,14 +14,14 @@
 namespace keepbox {
 namespace {
 
-TEST(TaskCrew, OfOneIsNone) {
-  EXPECT_EQ(make_task_crew(0), nullptr);
-  EXPECT_EQ(make_task_crew(1), nullptr);
-  EXPECT_EQ(make_task_crew(1000)->size(), kMaxCrew);
+TEST(ThreadCrew, OfOneIsNone) {
+  EXPECT_EQ(make_thread_crew(0), nullptr);
+  EXPECT_EQ(make_thread_crew(1), nullptr);
+  EXPECT_EQ(make_thread_crew(1000)->size(), kMaxCrew);
 }
 
-TEST(TaskCrew, DoesEachPartOnce) {
-  const auto crew = make_task_crew(5);
+TEST(ThreadCrew, DoesEachPartOnce) {
+  const auto crew = make_thread_crew(5);
   ASSERT_NE(crew, nullptr);
   for (uint32_t parts = 1; parts <= crew->size(); ++parts) {
     std::atomic<uint32_t> done[kMaxCrew]{};
@@ -32,8 +32,8 @@ TEST(TaskCrew, DoesEachPartOnce) {
 }
 
 /// Parts that wait for each other end only if threads work at once.
-TEST(TaskCrew, WorksAtOnce) {
-  const auto crew = make_task_crew(3);
+TEST(ThreadCrew, WorksAtOnce) {
+  const auto crew = make_thread_crew(3);
   ASSERT_NE(crew, nullptr);
   std::atomic<uint32_t> there = 0;
   crew->run(
@@ -107,7 +107,7 @@ TEST(Crew, DecodesTheSameBoxes) {
 }
 
 TEST(Crew, DecodesTheSameBoxesOnThreads) {
-  const auto crew = make_task_crew(4);
+  const auto crew = make_thread_crew(4);
   ASSERT_NE(crew, nullptr);
   for (int i = 0; i < 5; ++i) expect_same_boxes(true, 8401, *crew);
 }

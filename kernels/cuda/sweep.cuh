@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Kept boxes strike at the candidates near them.
+#pragma once
+
+#include "kernels/cuda/near.cuh"
+
+namespace keepbox::cuda {
+
+inline constexpr uint32_t kSlice = 256;  // kept boxes of one task, at most
+
+struct SliceShared {
+  uint64_t keys[kSlice];
+  float4 boxes[kSlice];
+};
+
+/// Which of up to 64 boxes of a slice, from `first` on, may overlap one of a group: a bit each.
+__device__ inline uint64_t boxes_near(const DevicePlan& plan, const SliceShared& shared,
+                                      const float4& group, uint32_t first, uint32_t end) {
+  const bool all = !apart_is_free(plan.iou_threshold, plan.contract);
+  uint64_t out = 0;
+#pragma unroll
+  for (uint32_t half = 0; half < 2; ++half) {
+    const uint32_t k = first + half * kWarp + threadIdx.x % kWarp;
+    const bool may = k < end && (all || may_overlap(plan, group, shared.boxes[k]));
+    out |= static_cast<uint64_t>(__ballot_sync(kFull, may)) << half * kWarp;
+  }
+  return out;
+}
+
+/// Strikes at a group of candidates, a lane each, with a slice of kept boxes.
+template <bool kPlain>
+__device__ void strike_group(const DevicePlan& plan, const Near& near, const SliceShared& shared,
+                             uint32_t* dead, uint32_t count, uint32_t group, uint32_t boxes) {
+  const float4 bounds = near.bounds[group];
+  const uint32_t place = min(group * kWarp + threadIdx.x % kWarp, count - 1);
+  const uint64_t who = near.who[place];
+  const float4 box = near.boxes[place];
+  bool struck = false;
+  for (uint32_t first = 0; first < boxes; first += 64) {
+    for (uint64_t rest = boxes_near(plan, shared, bounds, first, boxes); rest != 0;
+         rest &= rest - 1) {
+      const uint32_t k = first + __ffsll(static_cast<long long>(rest)) - 1;
+      struck |= same_class(plan.contract, shared.keys[k], who) &
+                hits<kPlain>(plan, plan.iou_threshold, shared.boxes[k], box);
+    }
+  }
+  const auto rank = static_cast<uint32_t>(who >> 32);
+  if (struck) atomicOr(dead + rank / kWarp, 1u << rank % kWarp);
+}
+
+/// Strikes with the boxes kept from `first` to `end`: a block takes a group for each of its warps and
+/// a slice of the boxes at a time. @param dead a bit for each candidate, by rank.
+template <bool kPlain>
+__device__ void sweep(const DevicePlan& plan, const Boxes& kept, const Near& near,
+                      SliceShared& shared, uint32_t* dead, uint32_t count, uint32_t first,
+                      uint32_t end) {
+  const uint32_t groups = bit_words(count), rounds = (groups + kNmsWarps - 1) / kNmsWarps;
+  // Small enough for two tasks a block.
+  const uint32_t fair = rounds * (end - first) / (2 * gridDim.x);
+  const uint32_t slice = min((fair / kWarp + 1) * kWarp, kSlice);
+  const uint32_t slices = (end - first + slice - 1) / slice;
+  for (uint32_t task = blockIdx.x; task < rounds * slices; task += gridDim.x) {
+    const uint32_t from = first + task % slices * slice, boxes = min(slice, end - from);
+    __syncthreads();
+    if (threadIdx.x < boxes) {
+      shared.keys[threadIdx.x] = __ldcg(kept.keys + from + threadIdx.x);
+      shared.boxes[threadIdx.x] = __ldcg(kept.boxes + from + threadIdx.x);
+    }
+    __syncthreads();
+    const uint32_t group = task / slices * kNmsWarps + threadIdx.x / kWarp;
+    if (group < groups) strike_group<kPlain>(plan, near, shared, dead, count, group, boxes);
+  }
+}
+
+}  // namespace keepbox::cuda
