@@ -258,6 +258,7 @@ Input split(Random& random, const char* detector, float span) {
   const size_t classes = pick(random, 0, 9) == 0 ? 1 : 7;  // one is the background alone
   Tensor boxes{.values = {}, .shape = {1, kAnchors, 4}};
   Tensor scores{.values = {}, .shape = {1, kAnchors, classes}};
+  if (classes == 1 && pick(random, 0, 1)) scores.shape = {1, kAnchors};
   Input input{.settings = pixel_settings(300)};
   for (size_t a = 0; a < kAnchors; ++a) {
     for (int i = 0; i < 4; ++i) boxes.values.push_back(uniform(random, -3, 3));
