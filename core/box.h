@@ -91,10 +91,10 @@ KB_HD constexpr bool apart_is_free(float threshold, const NmsContract& contract)
   return !contract.empty_overlap && (threshold > 0.0f || !contract.iou_inclusive);
 }
 
-// Where overlaps() can be decided without its division: common / both is beyond the threshold or not
-// as common - threshold * both is above 0 or not, if that is further from 0 than rounding can carry
-// it. Quotient and product are each off by at most 2^-24 of themselves; the guard is 2^-20 of the
-// product, and products near the least floats are divided.
+// Where overlaps() can be decided without its division: common / both is beyond the threshold or
+// not as common - threshold * both is above 0 or not, if that is further from 0 than rounding can
+// carry it. Quotient and product are each off by at most 2^-24 of themselves; the guard is 2^-20 of
+// the product, and products near the least floats are divided.
 inline constexpr float kOverlapGuard = 9.5367431640625e-7f;
 inline constexpr float kOverlapLeast = 1e-30f;
 

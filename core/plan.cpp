@@ -15,6 +15,11 @@ namespace {
 /// Beyond this, coordinates cannot be fractions of the input.
 constexpr float kMostNormalized = 2.0f;
 
+/// A threshold below the normal floats would be another decision on each device.
+float normal(float threshold) {
+  return threshold > 0 ? std::max(threshold, std::numeric_limits<float>::min()) : 0.0f;
+}
+
 Status check_settings(const Settings& s) {
   const auto bad = [](std::string what, float found, std::string name) {
     return fail(ErrorKind::kInvalid, std::move(what), std::to_string(found), "set " + name);
@@ -199,10 +204,7 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
   Plan plan{.spec = recognition->layout.spec,
             .layout = recognition->layout,
             .contract = *contract,
-            // Less than a normal float is another decision on each device.
-            .iou_threshold = settings.iou_threshold > 0
-                                 ? std::max(settings.iou_threshold, std::numeric_limits<float>::min())
-                                 : 0.0f,
+            .iou_threshold = normal(settings.iou_threshold),
             .remark = std::move(recognition->remark)};
   plan.contract.class_agnostic = plan.contract.class_agnostic || settings.class_agnostic;
   KB_TRY(check_readable(*plan.spec));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Greedy suppression of many candidates by all blocks at once. The best 1,024 that are alive are
-// compared with each other, one block resolves them, and what they keep strikes at all that are near
-// it (near.cuh).
+// compared with each other, one block resolves them, and what they keep strikes at all that are
+// near it (near.cuh).
 #include <cooperative_groups.h>
 
 #include "kernels/cuda/resolve.cuh"
@@ -18,8 +18,8 @@ constexpr uint32_t kChunk = kThreads;  // candidates that are resolved together
 constexpr uint32_t kChunkWords = kChunk / kWarp;
 constexpr uint32_t kRowsAtOnce = 8;
 
-/// Scratch: the chunk's overlaps, bounds and counts of near.cuh, the shared number of kept ones, and
-/// a bit for each dead candidate. Cleared from the counts on.
+/// Scratch: the chunk's overlaps, bounds and counts of near.cuh, the shared number of kept ones,
+/// and a bit for each dead candidate. Cleared from the counts on.
 struct Words {
   uint32_t* mask;    // [word][candidate]: which candidates of the word overlap it
   uint32_t* bounds;

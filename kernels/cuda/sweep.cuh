@@ -48,8 +48,8 @@ __device__ void strike_group(const DevicePlan& plan, const Near& near, const Sli
   if (struck) atomicOr(dead + rank / kWarp, 1u << rank % kWarp);
 }
 
-/// Strikes with the boxes kept from `first` to `end`: a block takes a group for each of its warps and
-/// a slice of the boxes at a time. @param dead a bit for each candidate, by rank.
+/// Strikes with the boxes kept from `first` to `end`: a block takes a group for each of its warps
+/// and a slice of the boxes at a time. @param dead a bit for each candidate, by rank.
 template <bool kPlain>
 __device__ void sweep(const DevicePlan& plan, const Boxes& kept, const Near& near,
                       SliceShared& shared, uint32_t* dead, uint32_t count, uint32_t first,

@@ -190,8 +190,8 @@ __device__ bool thin_small(const DevicePlan& plan, const Dealt& dealt, uint32_t 
   return count <= kWarpBucket && thin_by_warp<kPlain, 4>(plan, dealt, first, count, patient);
 }
 
-/// Classes side by side, the larger ones first; then by the whole block those that are too large for
-/// a warp, and the few that keep one busy for long.
+/// Classes side by side, the larger ones first; then by the whole block those that are too large
+/// for a warp, and the few that keep one busy for long.
 template <bool kPlain>
 __device__ void thin(const DevicePlan& plan, const Tail& tail, TailShared& shared) {
   constexpr uint32_t kLeft = 1u << 31;

@@ -58,8 +58,8 @@ __device__ uint32_t count_alive(const uint64_t (&keys)[kEach]) {
 }
 
 /// One class of at most 32 kEach candidates from `first` on, by a warp that holds them in
-/// registers. @param patient to the end, whatever it takes. @return whether it is done: if not, those
-/// that are left have their keys as the kept ones do, and come after them.
+/// registers. @param patient to the end, whatever it takes. @return whether it is done: if not,
+/// those that are left have their keys as the kept ones do, and come after them.
 template <bool kPlain, uint32_t kEach>
 __device__ bool thin_by_warp(const DevicePlan& plan, const Dealt& dealt, uint32_t first,
                              uint32_t count, bool patient) {

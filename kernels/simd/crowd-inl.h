@@ -3,9 +3,9 @@
 // overlap and few others.
 //
 // Each class has grids over the model's input, the more cells the more candidates it has; from grid
-// to grid cells are twice as wide. A candidate is in the cell of its upper left corner, in the finest
-// grid in which it reaches no further than the next cell. So all that a box may overlap is in the
-// cells that it touches and in those one before them. Cells of a row are neighbours in memory.
+// to grid cells are twice as wide. A candidate is in the cell of its upper left corner, in the
+// finest grid in which it reaches no further than the next cell. So all that a box may overlap is in
+// the cells that it touches and in those one before them. Cells of a row are neighbours in memory.
 // Built once for each instruction set.
 #if defined(KEEPBOX_SIMD_CROWD) == defined(HWY_TARGET_TOGGLE)
 #ifdef KEEPBOX_SIMD_CROWD
@@ -197,8 +197,8 @@ class Crowd {
     alive_[at] = 1;
   }
 
-  /// overlaps() of core/box.h for one box and vectors of candidates. Holds no vectors: those of some
-  /// instruction sets have no size.
+  /// overlaps() of core/box.h for one box and vectors of candidates. Holds no vectors: those of
+  /// some instruction sets have no size.
   class Striker {
    public:
     HWY_INLINE Striker(Crowd& crowd, const Box& box)

@@ -29,8 +29,8 @@ struct Block {
   alignas(64) int32_t passing[kBlock + 64];  // CompressStore may write a whole vector
 };
 
-/// Rows ahead of the one that is read: objectness stands in a cache line of its own in each, further
-/// apart than hardware fetches by itself. Fetching past the end does no harm.
+/// Rows ahead of the one that is read: objectness stands in a cache line of its own in each,
+/// further apart than hardware fetches by itself. Fetching past the end does no harm.
 inline constexpr size_t kAhead = 32;
 
 /// The scores of one image. Neighbours in memory are those of an anchor (rows), or those of a class
@@ -77,7 +77,8 @@ void BestOfPlanes(const Scores& scores, size_t first, size_t count, Block& block
   const Floats d;
   const Ints di;
   const size_t lanes = hn::Lanes(d);
-  const T* plane = static_cast<const T*>(scores.numbers) + scores.first_class * scores.stride + first;
+  const T* plane =
+      static_cast<const T*>(scores.numbers) + scores.first_class * scores.stride + first;
   for (uint32_t c = scores.first_class; c < scores.end_class; c += 4) {
     const uint32_t group = std::min(4u, scores.end_class - c);
     for (size_t i = 0; i < count; i += lanes) {
@@ -131,8 +132,8 @@ void BestOfRows(const Scores& scores, size_t first, size_t count, Block& block) 
   }
 }
 
-/// activate() of core/coding.h. Of softmax the most that it can be: e^(best - largest) is divided by
-/// a sum of at least 1.
+/// activate() of core/coding.h. Of softmax the most that it can be: e^(best - largest) is divided
+/// by a sum of at least 1.
 HWY_INLINE hn::Vec<Floats> Activated(const ScoreRules& rules, hn::Vec<Floats> logit) {
   const Floats d;
   if (rules.activation == Activation::kNone) return logit;

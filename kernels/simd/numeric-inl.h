@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// core/numeric.h for vectors: the same operations in the same order, hence the same bits. Built once
-// for each instruction set.
+// core/numeric.h for vectors: the same operations in the same order, hence the same bits. Built
+// once for each instruction set.
 #if defined(KEEPBOX_SIMD_NUMERIC) == defined(HWY_TARGET_TOGGLE)
 #ifdef KEEPBOX_SIMD_NUMERIC
 #undef KEEPBOX_SIMD_NUMERIC

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Times whole frames on the CPU: every backend, OpenCV behind a plain decoding loop, the memory
-// floor, and in a harness boxdecode beside GStreamer's own decoder where there is one. Prints tables
-// and, with --json FILE, writes them.
+// floor, and in a harness boxdecode beside GStreamer's own decoder where there is one. Prints
+// tables and, with --json FILE, writes them.
 #include <gst/gst.h>
 
 #include <algorithm>

@@ -55,8 +55,8 @@ Timing time_read(const Input& input);
 std::vector<Timing> time_backend(const Input& input, std::string_view name, bool each_target);
 /// What people write by hand: a loop over anchors and classes, then OpenCV's NMS.
 std::vector<Timing> time_opencv(const Input& input);
-/// boxdecode with so many threads, identity, and GStreamer's own decoder where it is and fits: under
-/// a harness, with a new buffer each time.
+/// boxdecode with so many threads, identity, and GStreamer's own decoder where it is and fits:
+/// under a harness, with a new buffer each time.
 std::vector<Timing> time_elements(const Input& input, const std::vector<int>& threads = {1});
 
 }  // namespace keepbox::test

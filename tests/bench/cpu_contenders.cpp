@@ -175,7 +175,8 @@ constexpr const char* tensor_id(Kind kind) {
 GstBuffer* frame_with(const Input& input, const Tensor& tensor) {
   const TensorView view = tensor.view();
   GstBuffer* frame = gst_buffer_new();
-  add_tensor(frame, tensor_id(input.kind), tensor.type, tensor.shape, GST_TENSOR_DIM_ORDER_COL_MAJOR,
+  add_tensor(frame, tensor_id(input.kind), tensor.type, tensor.shape,
+             GST_TENSOR_DIM_ORDER_COL_MAJOR,
              gst_buffer_new_wrapped_full(GST_MEMORY_FLAG_READONLY, const_cast<void*>(view.data),
                                          view.bytes, 0, view.bytes, nullptr, nullptr));
   return frame;

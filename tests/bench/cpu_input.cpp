@@ -27,12 +27,12 @@ Settings settings_of(Kind kind, float threshold) {
   return settings;
 }
 
-std::vector<Row> random_rows(Random& random, size_t count, float span, int classes) {
+std::vector<Row> random_rows(Random& random, size_t count, float span, unsigned classes) {
   std::vector<Row> out;
   for (size_t i = 0; i < count; ++i) {
     const float x = uniform(random, 0, span), y = uniform(random, 0, span);
     out.push_back({x, y, x + uniform(random, 10, 100), y + uniform(random, 10, 100),
-                   uniform(random, 0, 1), static_cast<float>(random() % static_cast<uint32_t>(classes))});
+                   uniform(random, 0, 1), static_cast<float>(random() % classes)});
   }
   return out;
 }

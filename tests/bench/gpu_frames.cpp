@@ -57,8 +57,9 @@ void measure_halves(Session& session, bool planes) {
   for (Tensor& tensor : scenes(planes, anchors, kStreet, kTensors))
     tensors.push_back(halved(std::move(tensor)));
   const Input input = make_input(
-      session, "contents", std::format("{} float16, street, score > 0.25", shape_name(planes, anchors)),
-      "", frame_settings(planes, 0.25f), std::move(tensors));
+      session, "contents",
+      std::format("{} float16, street, score > 0.25", shape_name(planes, anchors)), "",
+      frame_settings(planes, 0.25f), std::move(tensors));
   measure_backends(session, input, true);
 }
 

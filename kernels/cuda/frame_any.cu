@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The frame kernel for all other numbers.
+#include "kernels/cuda/frame.cuh"
+
+namespace keepbox::cuda {
+
+const void* frame_of_any() { return reinterpret_cast<const void*>(frame<AnyLoad>); }
+
+}  // namespace keepbox::cuda
