@@ -259,8 +259,8 @@ double median_time(Kernel kernel, const Backend& backend, const Input& input, in
   const auto sorted = ordered(*find_backend("reference"), image);
   std::vector<Candidate> out(plan->layout.anchors);
   std::vector<SortSlot> slots(plan->layout.anchors);
-  std::vector<float> lanes(nms_lanes(*plan));
-  std::vector<uint64_t> words(nms_words(*plan));
+  Fenced<float> lanes(nms_lanes(*plan));
+  Fenced<uint64_t> words(nms_words(*plan));
   std::vector<uint32_t> kept(plan->kept_capacity);
   std::vector<double> times;
   for (int i = 0; i < repeats; ++i) {
@@ -271,7 +271,7 @@ double median_time(Kernel kernel, const Backend& backend, const Input& input, in
         backend.decode(*plan, placed.views, 0, {0, plan->layout.anchors}, out, funnel);
         break;
       case Kernel::kSelect: backend.select(*plan, unsorted, slots, out); break;
-      case Kernel::kNms: backend.nms(*plan, sorted, kept, {lanes, words}); break;
+      case Kernel::kNms: backend.nms(*plan, sorted, kept, {lanes.span(), words.span()}); break;
       case Kernel::kFrame: (void)processor->run(views); break;
     }
     const std::chrono::duration<double, std::micro> took =
