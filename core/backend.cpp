@@ -1,31 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The list of backends and the choice among them.
+// The choice among backends.
 #include "core/backend.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
 
-#include "core/reference/reference.h"
-#ifdef KEEPBOX_CUDA
-#include "kernels/cuda/cuda.h"
-#endif
-#ifdef KEEPBOX_SIMD
-#include "kernels/simd/simd.h"
-#endif
 
 namespace keepbox {
 namespace {
-
-const Backend kBackends[] = {
-#ifdef KEEPBOX_CUDA
-    cuda::backend(),
-#endif
-#ifdef KEEPBOX_SIMD
-    simd::backend(),
-#endif
-    reference::backend(),
-};
 
 std::string names() {
   std::string text = "auto";
@@ -53,11 +36,9 @@ Status usable_by_name(const Backend& backend, const Plan& plan, MemorySpace memo
 
 }  // namespace
 
-std::span<const Backend> backends() { return kBackends; }
-
 const Backend* find_backend(std::string_view name) {
-  const auto* found = std::ranges::find(kBackends, name, &Backend::name);
-  return found == std::end(kBackends) ? nullptr : found;
+  const auto found = std::ranges::find(backends(), name, &Backend::name);
+  return found == backends().end() ? nullptr : &*found;
 }
 
 namespace {

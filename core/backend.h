@@ -79,7 +79,8 @@ struct Backend {
   Result<std::unique_ptr<Runner>> (*runner)(const Plan& plan, MemorySpace memory) = nullptr;
 };
 
-/// The backends of this build, best first.
+/// The backends of this build, best first. Defined by kernels/list.cpp: programs that choose among
+/// backends link it.
 std::span<const Backend> backends();
 
 /// The backend of that name, or nullptr.

@@ -2,7 +2,7 @@
 // The plugin's entry: registers its elements.
 #include <dlfcn.h>
 
-#include "gst/elements.h"
+#include "gst/base/elements.h"
 
 namespace {
 
@@ -20,7 +20,6 @@ gboolean init(GstPlugin* plugin) {
   depend_on_gstreamer(plugin);
   gboolean done = TRUE;
   done &= GST_ELEMENT_REGISTER(boxdecode, plugin);
-  done &= GST_ELEMENT_REGISTER(boxoverlay, plugin);
   done &= GST_ELEMENT_REGISTER(boxsink, plugin);
   done &= GST_ELEMENT_REGISTER(framerestore, plugin);
   done &= GST_ELEMENT_REGISTER(framesave, plugin);

@@ -12,7 +12,7 @@
 #include <opencv2/dnn.hpp>
 
 #include "core/processor.h"
-#include "gst/tensors.h"
+#include "gst/tensors/tensors.h"
 #ifdef KEEPBOX_SIMD
 #include "kernels/simd/simd.h"
 #endif

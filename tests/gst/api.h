@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gst/keepbox.h"
+#include "gst/api/keepbox.h"
 #include "tests/gst/frames.h"
 
 namespace keepbox::test {

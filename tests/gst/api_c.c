@@ -2,7 +2,7 @@
 // Every function and struct of keepbox.h, used from C.
 #include "tests/gst/api_c.h"
 
-#include "gst/keepbox.h"
+#include "gst/api/keepbox.h"
 
 gboolean api_c_add(GstBuffer* buffer, GError** error) {
   static const gfloat row[6] = {10, 20, 50, 80, 0.9f, 7};

@@ -7,7 +7,7 @@
 #include <limits>
 #include <thread>
 
-#include "gst/boxmeta.h"
+#include "gst/metas/boxmeta.h"
 #include "tests/gst/frames.h"
 #include "tests/recorded.h"
 #include "tests/tempdir.h"

@@ -13,7 +13,7 @@
 #include <sstream>
 #include <thread>
 
-#include "gst/analytics.h"
+#include "gst/metas/analytics.h"
 #include "tests/tempdir.h"
 
 namespace keepbox {

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "gst/cudascope.h"
+#include "gst/tensors/cudascope.h"
 #include "tests/gst/frames.h"
 
 namespace keepbox::test {

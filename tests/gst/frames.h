@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "gst/analytics.h"
-#include "gst/tensors.h"
+#include "gst/metas/analytics.h"
+#include "gst/tensors/tensors.h"
 #include "tests/scene.h"
 
 namespace keepbox::test {

@@ -2,7 +2,7 @@
 // What asks for CUDA on a machine without it: clear errors, and nothing else is touched.
 #include <cstdlib>
 
-#include "gst/cudascope.h"
+#include "gst/tensors/cudascope.h"
 #include "tests/gst/frames.h"
 #include "tests/tempdir.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // tensorrecord and tensorreplay: there and back, loops and ends, bad files.
-#include "gst/npy.h"
+#include "gst/recording/npy.h"
 #include "tests/gst/frames.h"
 #include "tests/recorded.h"
 #include "tests/tempdir.h"

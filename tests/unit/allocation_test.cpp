@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "gst/threadcrew.h"
+#include "gst/decode/threadcrew.h"
 #include "tests/bench/scenes.h"
 
 namespace {

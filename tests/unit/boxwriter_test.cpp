@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The exact text of each format of detections.
-#include "gst/boxwriter.h"
+#include "gst/sink/boxwriter.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "gst/outfile.h"
+#include "gst/base/outfile.h"
 #include "tests/tempdir.h"
 
 namespace keepbox {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Frames that several threads decode.
-#include "gst/threadcrew.h"
+#include "gst/decode/threadcrew.h"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include <array>
 #include <cstring>
 
-#include "gst/npy.h"
-#include "gst/priors.h"
-#include "gst/tensorfile.h"
+#include "gst/decode/priors.h"
+#include "gst/recording/npy.h"
+#include "gst/recording/tensorfile.h"
 #include "tests/tempdir.h"
 
 namespace keepbox {

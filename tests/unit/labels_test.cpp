@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Label files, good and bad, and lists of classes.
-#include "gst/labels.h"
+#include "gst/decode/labels.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What is drawn, in every format: these pixels, in this colour, and no others.
-#include "gst/paint.h"
+#include "gst/overlay/paint.h"
 
 #include <gtest/gtest.h>
 

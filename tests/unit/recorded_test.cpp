@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "gst/labels.h"
-#include "gst/priors.h"
+#include "gst/decode/labels.h"
+#include "gst/decode/priors.h"
 #include "tests/scene.h"
 
 namespace keepbox {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Registers GEnum types.
+#include "gst/base/enums.h"
+
+#include "core/letterbox.h"
+
+namespace keepbox {
+
+/// GObject keeps pointers to the table and its strings: both live as long as the process.
+GType register_enum(const char* name, const std::vector<EnumValue>& values) {
+  auto* table = g_new0(GEnumValue, values.size() + 1);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::string nick(values[i].nick), summary(values[i].summary);
+    table[i] = {values[i].value, g_intern_string(summary.c_str()), g_intern_string(nick.c_str())};
+  }
+  const GType type = g_enum_register_static(name, table);
+  gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
+  return type;
+}
+
+GType resize_mode_type() {
+  static const GType type = register_enum(
+      "KeepboxResizeMode",
+      {{static_cast<int>(ResizeMode::kStretch), "stretch", "Each axis scaled on its own"},
+       {static_cast<int>(ResizeMode::kLetterboxCenter), "letterbox-center",
+        "Aspect ratio kept, padded on both sides"},
+       {static_cast<int>(ResizeMode::kLetterboxTopLeft), "letterbox-topleft",
+        "Aspect ratio kept, padded at the right or at the bottom"},
+       {static_cast<int>(ResizeMode::kLetterboxScaler), "letterbox-scaler",
+        "As letterbox-center, with the picture rounded down to whole pixels of the model's input "
+        "as videoconvertscale does, which moves edges by less than one of them"}});
+  return type;
+}
+
+std::string nick_of(GType type, int value) {
+  auto* enums = static_cast<GEnumClass*>(g_type_class_ref(type));
+  const GEnumValue* found = g_enum_get_value(enums, value);
+  std::string nick = found != nullptr ? found->value_nick : "";
+  g_type_class_unref(enums);
+  return nick;
+}
+
+}  // namespace keepbox

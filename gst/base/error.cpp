@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Maps kinds of Error to GStreamer's domains and codes.
+#include "gst/base/error.h"
+
+namespace keepbox {
+namespace {
+
+struct Code {
+  GQuark domain;
+  int code;
+};
+
+Code code_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kMismatch:
+    case ErrorKind::kAmbiguous: return {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT};
+    case ErrorKind::kUnsupported: return {GST_STREAM_ERROR, GST_STREAM_ERROR_NOT_IMPLEMENTED};
+    case ErrorKind::kTruncated: return {GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE};
+    case ErrorKind::kInvalid: return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS};
+    case ErrorKind::kNoResource: return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED};
+  }
+  return {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED};
+}
+
+void post(GstElement* element, GstMessageType type, const Error& error) {
+  const Code code = code_of(error.kind);
+  gst_element_message_full(element, type, code.domain, code.code,
+                           g_strdup(error.message().c_str()), nullptr, __FILE__, G_STRFUNC,
+                           __LINE__);
+}
+
+}  // namespace
+
+void post_error(GstElement* element, const Error& error) {
+  post(element, GST_MESSAGE_ERROR, error);
+}
+
+void post_warning(GstElement* element, const Error& error) {
+  post(element, GST_MESSAGE_WARNING, error);
+}
+
+void set_error(GError** out, const Error& error) {
+  const Code code = code_of(error.kind);
+  g_set_error_literal(out, code.domain, code.code, error.message().c_str());
+}
+
+std::unexpected<Error> file_error(std::string expected, std::string found, std::string hint) {
+  return fail(ErrorKind::kNoResource, std::move(expected), std::move(found), std::move(hint));
+}
+
+std::unexpected<Error> unreadable(std::string expected, const GError& error, std::string hint) {
+  return file_error(std::move(expected), "an error (" + std::string(error.message) + ")",
+                    std::move(hint));
+}
+
+}  // namespace keepbox

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Reads the three fields; GstVideoInfo would refuse formats that nobody maps here.
+#include "gst/base/picture.h"
+
+#include <algorithm>
+
+namespace keepbox {
+
+std::optional<Picture> picture_of(const GstCaps* caps) {
+  const GstStructure* fields = gst_caps_get_structure(caps, 0);
+  gint width = 0, height = 0, par_n = 1, par_d = 1;
+  if (!gst_structure_get_int(fields, "width", &width) ||
+      !gst_structure_get_int(fields, "height", &height) || width < 1 || height < 1)
+    return std::nullopt;
+  gst_structure_get_fraction(fields, "pixel-aspect-ratio", &par_n, &par_d);
+  return Picture{.size = {static_cast<uint32_t>(width), static_cast<uint32_t>(height)},
+                 .par_n = static_cast<uint32_t>(std::max(par_n, 1)),
+                 .par_d = static_cast<uint32_t>(std::max(par_d, 1))};
+}
+
+void add_video_templates(GstElementClass* klass, GstPadPresence sink) {
+  g_autoptr(GstCaps) caps = gst_caps_from_string("video/x-raw(ANY)");
+  gst_element_class_add_pad_template(klass, gst_pad_template_new("sink", GST_PAD_SINK, sink, caps));
+  gst_element_class_add_pad_template(
+      klass, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+}
+
+}  // namespace keepbox

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// boxdecode: a detector's tensors on a frame become boxes on it.
+#include <gst/base/gstbasetransform.h>
+
+#include <string>
+
+#include "gst/base/elements.h"
+#include "gst/base/error.h"
+#include "gst/base/picture.h"
+#include "gst/decode/decodeenums.h"
+#include "gst/decode/decodeprops.h"
+#include "gst/decode/decoder.h"
+#include "gst/decode/decodestats.h"
+#include "gst/metas/analytics.h"
+#include "gst/tensors/tensors.h"
+
+GST_DEBUG_CATEGORY(boxdecode_debug);
+#define GST_CAT_DEFAULT boxdecode_debug
+
+namespace keepbox {
+namespace {
+
+struct State {
+  explicit State(GstElement* element) : decoder(element) {}
+
+  // Under the object lock:
+  DecodeProps props;
+  bool changed = true;  // props since the streaming thread took them
+  DecodeStats stats;
+  // The streaming thread's own:
+  Decoder decoder;
+  std::string last_warning;
+  bool failed = false;  // an error was posted and the stream is to stop
+};
+
+}  // namespace
+}  // namespace keepbox
+
+struct KeepboxBoxDecode {
+  GstBaseTransform parent;
+  keepbox::State* state;
+};
+struct KeepboxBoxDecodeClass {
+  GstBaseTransformClass parent_class;
+};
+
+using namespace keepbox;
+
+GType keepbox_box_decode_get_type();
+G_DEFINE_TYPE(KeepboxBoxDecode, keepbox_box_decode, GST_TYPE_BASE_TRANSFORM)
+GST_ELEMENT_REGISTER_DEFINE(boxdecode, "boxdecode", GST_RANK_NONE, keepbox_box_decode_get_type())
+
+namespace {
+
+guint prop_stats = 0;
+
+KeepboxBoxDecode* cast(gpointer object) { return reinterpret_cast<KeepboxBoxDecode*>(object); }
+
+void take_props(KeepboxBoxDecode* self) {
+  State& s = *self->state;
+  GST_OBJECT_LOCK(self);
+  const bool changed = std::exchange(s.changed, false);
+  DecodeProps props = changed ? s.props : DecodeProps{};
+  GST_OBJECT_UNLOCK(self);
+  if (changed) s.decoder.set_props(std::move(props));
+}
+
+int device_of(KeepboxBoxDecode* self) {
+  GST_OBJECT_LOCK(self);
+  const int device = self->state->props.cuda_device_id;
+  GST_OBJECT_UNLOCK(self);
+  return device;
+}
+
+GstFlowReturn report(KeepboxBoxDecode* self, const Error& error) {
+  State& s = *self->state;
+  const auto policy = static_cast<OnMismatch>(s.decoder.props().on_mismatch);
+  if (policy == OnMismatch::kError || s.decoder.device_failed()) {
+    s.failed = true;
+    post_error(GST_ELEMENT(self), error);
+    return GST_FLOW_ERROR;
+  }
+  if (std::string text = error.message(); text != s.last_warning) {
+    if (policy == OnMismatch::kWarn) post_warning(GST_ELEMENT(self), error);
+    else GST_INFO_OBJECT(self, "%s", text.c_str());
+    s.last_warning = std::move(text);
+  }
+  return GST_FLOW_OK;
+}
+
+void count(KeepboxBoxDecode* self, bool decoded, GstClockTime started) {
+  State& s = *self->state;
+  const Decoder& d = s.decoder;
+  GST_OBJECT_LOCK(self);
+  if (decoded && d.planned()) s.stats.set_processor(*d.processor());
+  s.stats.add(decoded ? &d.processor()->funnel() : nullptr, d.route(), d.boxes().size(),
+              gst_util_get_timestamp() - started);
+  const bool told = gst_debug_category_get_threshold(GST_CAT_DEFAULT) >= GST_LEVEL_LOG;
+  g_autoptr(GstStructure) stats = told ? s.stats.structure() : nullptr;
+  GST_OBJECT_UNLOCK(self);
+  if (told) GST_LOG_OBJECT(self, "%" GST_PTR_FORMAT, static_cast<void*>(stats));
+}
+
+GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
+  KeepboxBoxDecode* self = cast(base);
+  State& s = *self->state;
+  const GstClockTime started = gst_util_get_timestamp();
+  take_props(self);
+  const Status status = s.decoder.decode(buffer);
+  if (status) s.last_warning.clear();
+  // Also without boxes: consumers take a frame without this meta for one that was not looked at.
+  const DecodeProps& props = s.decoder.props();
+  attach_boxes(buffer, s.decoder.boxes(), {.classes = props.class_meta,
+                                           .regions = props.roi_meta,
+                                           .frame = s.decoder.frame()});
+  count(self, status.has_value(), started);
+  return status ? GST_FLOW_OK : report(self, status.error());
+}
+
+gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
+  State& s = *cast(base)->state;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) s.failed = false;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && s.failed) {
+    // What a source says after an error is no end of the stream: a file of boxes is not whole.
+    gst_event_unref(event);
+    return TRUE;
+  }
+  return GST_BASE_TRANSFORM_CLASS(keepbox_box_decode_parent_class)->sink_event(base, event);
+}
+
+void before_transform(GstBaseTransform* base, GstBuffer* buffer) {
+  const GstClockTime time =
+      gst_segment_to_stream_time(&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+  if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(base), time);
+}
+
+gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
+  const auto picture = picture_of(input);
+  if (picture) cast(base)->state->decoder.set_picture(*picture);
+  return picture.has_value();
+}
+
+gboolean start(GstBaseTransform* base) {
+  KeepboxBoxDecode* self = cast(base);
+  State& s = *self->state;
+  GST_OBJECT_LOCK(self);
+  s.stats = {};
+  s.changed = true;
+  GST_OBJECT_UNLOCK(self);
+  take_props(self);
+  s.last_warning.clear();
+  s.failed = false;
+  if (const Status status = s.decoder.start(); !status)
+    return report(self, status.error()) == GST_FLOW_OK;
+  return TRUE;
+}
+
+gboolean stop(GstBaseTransform* base) {
+  cast(base)->state->decoder.stop();
+  return TRUE;
+}
+
+void set_context(GstElement* element, GstContext* context) {
+  KeepboxBoxDecode* self = cast(element);
+  self->state->decoder.cuda().offer(element, context, device_of(self));
+  GST_ELEMENT_CLASS(keepbox_box_decode_parent_class)->set_context(element, context);
+}
+
+/// Upstream needs no tensors to link here: the template's are for tensordecodebin alone.
+gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
+      cast(base)->state->decoder.cuda().answer(GST_ELEMENT(base), query))
+    return TRUE;
+  const gboolean done =
+      GST_BASE_TRANSFORM_CLASS(keepbox_box_decode_parent_class)->query(base, direction, query);
+  if (!done || GST_QUERY_TYPE(query) != GST_QUERY_CAPS || direction != GST_PAD_SINK) return done;
+  GstCaps *result = nullptr, *filter = nullptr;
+  gst_query_parse_caps_result(query, &result);
+  gst_query_parse_caps(query, &filter);
+  GstCaps* plain = gst_caps_copy(result);
+  for (guint i = 0; i < gst_caps_get_size(plain); ++i)
+    gst_structure_remove_field(gst_caps_get_structure(plain, i), "tensors");
+  plain = gst_caps_simplify(plain);
+  if (filter != nullptr) {
+    GstCaps* both = gst_caps_intersect_full(filter, plain, GST_CAPS_INTERSECT_FIRST);
+    gst_caps_replace(&plain, both);
+    gst_caps_unref(both);
+  }
+  gst_query_set_caps_result(query, plain);
+  gst_caps_unref(plain);
+  return TRUE;
+}
+
+void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
+  State& s = *cast(object)->state;
+  GST_OBJECT_LOCK(object);
+  const bool known = set_decode_property(s.props, id, value);
+  s.changed = true;
+  GST_OBJECT_UNLOCK(object);
+  if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+}
+
+void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
+  State& s = *cast(object)->state;
+  GST_OBJECT_LOCK(object);
+  const bool known = get_decode_property(s.props, id, value);
+  const DecodeStats stats = id == prop_stats ? s.stats : DecodeStats{};
+  GST_OBJECT_UNLOCK(object);
+  if (id == prop_stats) g_value_take_boxed(value, stats.structure());
+  else if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+}
+
+void install_properties(GObjectClass* klass) {
+  prop_stats = install_decode_properties(klass);
+  g_object_class_install_property(
+      klass, prop_stats,
+      g_param_spec_boxed("stats", "stats",
+                         "Counts since the start, among them zero-copy-frames, uploaded-frames and "
+                         "downloaded-frames, and where the candidates of the last frame went: "
+                         "anchors, above-threshold, not-finite, after-class-filter, after-top-k, "
+                         "kept, clipped-away, attached.",
+                         GST_TYPE_STRUCTURE,
+                         static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+}
+
+void finalize(GObject* object) {
+  delete cast(object)->state;
+  G_OBJECT_CLASS(keepbox_box_decode_parent_class)->finalize(object);
+}
+
+}  // namespace
+
+static void keepbox_box_decode_init(KeepboxBoxDecode* self) {
+  self->state = new State(GST_ELEMENT(self));
+  gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
+}
+
+static void keepbox_box_decode_class_init(KeepboxBoxDecodeClass* klass) {
+  auto* object = G_OBJECT_CLASS(klass);
+  auto* element = GST_ELEMENT_CLASS(klass);
+  auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
+  GST_DEBUG_CATEGORY_INIT(boxdecode_debug, "boxdecode", 0, "Decoding of detector tensors");
+
+  object->set_property = set_property;
+  object->get_property = get_property;
+  object->finalize = finalize;
+  element->set_context = set_context;
+  install_properties(object);
+
+  gst_element_class_set_static_metadata(
+      element, "Detection box decoder", "Tensordecoder/Video",
+      "Decodes a detector's output tensors (GstTensorMeta) on a frame, suppresses overlapping "
+      "boxes and attaches the rest as GstAnalyticsODMtd",
+      "The keepbox developers");
+  g_autoptr(GstCaps) sink = tensor_sink_caps();
+  g_autoptr(GstCaps) src = gst_caps_from_string("video/x-raw(ANY)");
+  gst_element_class_add_pad_template(
+      element, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, sink));
+  gst_element_class_add_pad_template(
+      element, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, src));
+  transform->start = start;
+  transform->stop = stop;
+  transform->set_caps = set_caps;
+  transform->query = query;
+  transform->sink_event = sink_event;
+  transform->before_transform = before_transform;
+  transform->prepare_output_buffer = writable_with_tensors;
+  transform->transform_ip = transform_ip;
+  transform->passthrough_on_same_caps = FALSE;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// GEnum types of boxdecode's properties.
+#pragma once
+
+#include <gst/gst.h>
+
+namespace keepbox {
+
+enum class OnMismatch { kError, kWarn, kPass };
+
+GType detector_type();     // 0: auto, else 1 + index into detectors()
+GType contract_type();     // index into contracts()
+GType backend_type();      // 0: auto, else 1 + index into backends()
+GType nms_method_type();   // NmsMethod
+GType units_type();        // Units
+GType on_mismatch_type();  // OnMismatch
+
+}  // namespace keepbox

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// One table of boxdecode's properties: name, blurb, range, default and where the value is kept.
+#include "gst/decode/decodeprops.h"
+
+#include <cfloat>
+#include <functional>
+#include <variant>
+
+#include "core/box.h"
+#include "core/crew.h"
+#include "gst/base/enums.h"
+#include "gst/decode/decodeenums.h"
+#include "gst/decode/priors.h"
+
+namespace keepbox {
+namespace {
+
+using Member = std::variant<std::string DecodeProps::*, gfloat DecodeProps::*, guint DecodeProps::*,
+                            bool DecodeProps::*, int DecodeProps::*>;
+
+struct Property {
+  const char* name;
+  const char* blurb;
+  Member member;
+  GType (*enum_type)() = nullptr;  // nullptr with an int member: an index, or -1
+  gdouble lowest = 0, highest = 1;
+  bool controllable = false;
+};
+
+constexpr guint kMostPixels = 1u << 16;
+
+const Property kProperties[] = {
+    {"detector", "Family of the model whose tensors are decoded.", &DecodeProps::detector,
+     detector_type},
+    {"tensor-ids",
+     "Ids of the tensors to decode, with commas, in the order boxes, scores, classes, count; "
+     "empty takes those that the detector is known by.",
+     &DecodeProps::tensor_ids},
+    {"score-threshold", "A box is a candidate when its score is above this.",
+     &DecodeProps::score_threshold, nullptr, -FLT_MAX, FLT_MAX, true},
+    {"iou-threshold",
+     "A box is suppressed when a better one of its class overlaps it by an intersection over "
+     "union above this.",
+     &DecodeProps::iou_threshold, nullptr, 0, 1, true},
+    {"max-detections", "Most boxes that a frame gets, the best ones over all classes.",
+     &DecodeProps::max_detections, nullptr, 0, kMaxAnchors},
+    {"pre-nms-top-k", "Best candidates that enter suppression; 0 lets all enter.",
+     &DecodeProps::pre_nms_top_k, nullptr, 0, kMaxAnchors},
+    {"class-agnostic", "Boxes of different classes suppress each other too.",
+     &DecodeProps::class_agnostic},
+    {"nms-contract",
+     "Conventions of suppression (comparisons at the threshold, pixel widths, corner order) of "
+     "the framework whose boxes are to be reproduced.",
+     &DecodeProps::nms_contract, contract_type},
+    {"nms-method", "How overlapping boxes are thinned out.", &DecodeProps::nms_method,
+     nms_method_type},
+    {"label-file",
+     "UTF-8 text file with one class name a line, the first for class 0; classes beyond it are "
+     "called class-N.",
+     &DecodeProps::label_file},
+    {"priors-file",
+     "Text file with the prior boxes of an SSD: N lines of cy cx h w, or four lines of N numbers, "
+     "in fractions of the input.",
+     &DecodeProps::priors_file},
+    {"include-classes", "Names or numbers, with commas, of the only classes to keep; empty keeps all.",
+     &DecodeProps::include_classes},
+    {"exclude-classes", "Names or numbers, with commas, of classes to drop.",
+     &DecodeProps::exclude_classes},
+    {"class-thresholds",
+     "Score thresholds of single classes, as person:0.5,2:0.3; others take score-threshold.",
+     &DecodeProps::class_thresholds},
+    {"box-units", "Units of the tensor's box coordinates.", &DecodeProps::box_units, units_type},
+    {"resize-mode",
+     "How the picture was fitted into the model's input, for boxes on a picture of another size.",
+     &DecodeProps::resize_mode, resize_mode_type},
+    {"model-width",
+     "Width of the model's input in pixels; 0 takes the frame's, or that of the square input "
+     "which the number of anchors belongs to.",
+     &DecodeProps::model_width, nullptr, 0, kMostPixels},
+    {"model-height", "Height of the model's input in pixels; 0 as for model-width.",
+     &DecodeProps::model_height, nullptr, 0, kMostPixels},
+    {"source-width",
+     "Width of the picture that boxes are mapped to, when the frame here is a resized copy of it; "
+     "0 maps them to the frame.",
+     &DecodeProps::source_width, nullptr, 0, kMostPixels},
+    {"source-height", "Height of the picture that boxes are mapped to; 0 as for source-width.",
+     &DecodeProps::source_height, nullptr, 0, kMostPixels},
+    {"backend",
+     "Code that does the work; KEEPBOX_BACKEND in the environment replaces auto.",
+     &DecodeProps::backend, backend_type},
+    {"threads",
+     "Most threads that decode a frame on the CPU. Tensors of a megabyte and more gain by several, in "
+     "time a frame rather than in work; 1 leaves it to the streaming thread.",
+     &DecodeProps::threads, nullptr, 1, kMaxCrew},
+    {"cuda-device-id",
+     "GPU that tensors in system memory are decoded on with backend=cuda; -1 takes the one that the "
+     "pipeline uses already. Tensors in CUDA memory are decoded where they are.",
+     &DecodeProps::cuda_device_id},
+    {"on-mismatch",
+     "What happens when a frame's tensors are missing or do not fit: the stream stops, or the frame "
+     "goes on without boxes.",
+     &DecodeProps::on_mismatch, on_mismatch_type},
+    {"roi-meta",
+     "Also attach a GstVideoRegionOfInterestMeta with each box's id, as DL Streamer reads it.",
+     &DecodeProps::roi_meta},
+    {"class-meta", "Also attach a GstAnalyticsClsMtd related to each box.",
+     &DecodeProps::class_meta},
+};
+
+constexpr guint kCount = std::size(kProperties);
+
+GParamSpec* make_spec(const Property& p) {
+  const DecodeProps defaults;
+  const auto flags = static_cast<GParamFlags>(
+      G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING |
+      (p.controllable ? GST_PARAM_CONTROLLABLE : 0));
+  return std::visit(
+      [&](auto member) -> GParamSpec* {
+        using T = std::remove_cvref_t<decltype(defaults.*member)>;
+        if constexpr (std::is_same_v<T, std::string>)
+          return g_param_spec_string(p.name, p.name, p.blurb, nullptr, flags);
+        else if constexpr (std::is_same_v<T, gfloat>)
+          return g_param_spec_float(p.name, p.name, p.blurb, static_cast<gfloat>(p.lowest),
+                                    static_cast<gfloat>(p.highest), defaults.*member, flags);
+        else if constexpr (std::is_same_v<T, guint>)
+          return g_param_spec_uint(p.name, p.name, p.blurb, static_cast<guint>(p.lowest),
+                                   static_cast<guint>(p.highest), defaults.*member, flags);
+        else if constexpr (std::is_same_v<T, bool>)
+          return g_param_spec_boolean(p.name, p.name, p.blurb, defaults.*member, flags);
+        else if (p.enum_type != nullptr)
+          return g_param_spec_enum(p.name, p.name, p.blurb, p.enum_type(), defaults.*member, flags);
+        else
+          return g_param_spec_int(p.name, p.name, p.blurb, -1, G_MAXINT, defaults.*member, flags);
+      },
+      p.member);
+}
+
+std::vector<std::string> ids_of(const std::string& text) {
+  std::vector<std::string> ids;
+  g_auto(GStrv) parts = g_strsplit(text.c_str(), ",", -1);
+  for (gchar** part = parts; *part != nullptr; ++part)
+    if (*g_strstrip(*part) != '\0') ids.emplace_back(*part);
+  return ids;
+}
+
+}  // namespace
+
+guint install_decode_properties(GObjectClass* klass) {
+  for (guint id = 1; id <= kCount; ++id)
+    g_object_class_install_property(klass, id, make_spec(kProperties[id - 1]));
+  return kCount + 1;
+}
+
+bool set_decode_property(DecodeProps& props, guint id, const GValue* value) {
+  if (id < 1 || id > kCount) return false;
+  const Property& p = kProperties[id - 1];
+  std::visit(
+      [&](auto member) {
+        using T = std::remove_cvref_t<decltype(props.*member)>;
+        if constexpr (std::is_same_v<T, std::string>) {
+          const gchar* text = g_value_get_string(value);
+          props.*member = text != nullptr ? text : "";
+        } else if constexpr (std::is_same_v<T, gfloat>) {
+          props.*member = g_value_get_float(value);
+        } else if constexpr (std::is_same_v<T, guint>) {
+          props.*member = g_value_get_uint(value);
+        } else if constexpr (std::is_same_v<T, bool>) {
+          props.*member = g_value_get_boolean(value) != FALSE;
+        } else {
+          props.*member = p.enum_type != nullptr ? g_value_get_enum(value) : g_value_get_int(value);
+        }
+      },
+      p.member);
+  return true;
+}
+
+bool get_decode_property(const DecodeProps& props, guint id, GValue* value) {
+  if (id < 1 || id > kCount) return false;
+  const Property& p = kProperties[id - 1];
+  std::visit(
+      [&](auto member) {
+        using T = std::remove_cvref_t<decltype(props.*member)>;
+        if constexpr (std::is_same_v<T, std::string>)
+          g_value_set_string(value, (props.*member).empty() ? nullptr : (props.*member).c_str());
+        else if constexpr (std::is_same_v<T, gfloat>)
+          g_value_set_float(value, props.*member);
+        else if constexpr (std::is_same_v<T, guint>)
+          g_value_set_uint(value, props.*member);
+        else if constexpr (std::is_same_v<T, bool>)
+          g_value_set_boolean(value, props.*member);
+        else if (p.enum_type != nullptr)
+          g_value_set_enum(value, props.*member);
+        else
+          g_value_set_int(value, props.*member);
+      },
+      p.member);
+  return true;
+}
+
+Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame) {
+  Settings out{.detector = nick_of(detector_type(), props.detector),
+               .tensor_ids = ids_of(props.tensor_ids),
+               .score_threshold = props.score_threshold,
+               .iou_threshold = props.iou_threshold,
+               .max_detections = props.max_detections,
+               .pre_nms_top_k = props.pre_nms_top_k,
+               .contract = nick_of(contract_type(), props.nms_contract),
+               .class_agnostic = props.class_agnostic,
+               .method = static_cast<NmsMethod>(props.nms_method),
+               .units = static_cast<Units>(props.box_units),
+               .resize = static_cast<ResizeMode>(props.resize_mode),
+               .model = {props.model_width, props.model_height},
+               .frame = frame,
+               .tensor_frame = frame.size,
+               .label_count = labels.size()};
+  if (props.source_width != 0 && props.source_height != 0)
+    out.frame = {.size = {props.source_width, props.source_height}};
+  auto include = labels.classes_of(props.include_classes, "include-classes");
+  if (!include) return std::unexpected(include.error());
+  auto exclude = labels.classes_of(props.exclude_classes, "exclude-classes");
+  if (!exclude) return std::unexpected(exclude.error());
+  auto thresholds = labels.thresholds_of(props.class_thresholds, "class-thresholds");
+  if (!thresholds) return std::unexpected(thresholds.error());
+  out.include_classes = std::move(*include);
+  out.exclude_classes = std::move(*exclude);
+  out.class_thresholds = std::move(*thresholds);
+  if (!props.priors_file.empty()) {
+    auto priors = load_priors(props.priors_file.c_str());
+    if (!priors) return std::unexpected(priors.error());
+    out.priors = std::move(*priors);
+  }
+  return out;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The properties of boxdecode: what the user typed, and what core makes of it.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <string>
+
+#include "core/plan.h"
+#include "gst/decode/labels.h"
+
+namespace keepbox {
+
+/// Property values as set. Plain data: copied under the object lock.
+struct DecodeProps {
+  int detector = 0;
+  std::string tensor_ids;
+  gfloat score_threshold = Settings{}.score_threshold;
+  gfloat iou_threshold = Settings{}.iou_threshold;
+  guint max_detections = Settings{}.max_detections;
+  guint pre_nms_top_k = Settings{}.pre_nms_top_k;
+  bool class_agnostic = false;
+  int nms_contract = 0;
+  int nms_method = 0;
+  std::string label_file;
+  std::string priors_file;
+  std::string include_classes;
+  std::string exclude_classes;
+  std::string class_thresholds;
+  int box_units = 0;
+  int resize_mode = 0;
+  guint model_width = 0, model_height = 0;
+  guint source_width = 0, source_height = 0;
+  int backend = 0;
+  guint threads = 1;
+  int cuda_device_id = -1;
+  int on_mismatch = 0;
+  bool roi_meta = false;
+  bool class_meta = false;
+};
+
+/// Installs the properties with ids 1, 2, ... and returns the first free id.
+guint install_decode_properties(GObjectClass* klass);
+
+/// Stores or reads one property. @return false for an id that is not among them.
+bool set_decode_property(DecodeProps& props, guint id, const GValue* value);
+bool get_decode_property(const DecodeProps& props, guint id, GValue* value);
+
+/// Core settings for frames of that size. @param labels are loaded already.
+/// Reads priors-file. Errors name the property.
+Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame);
+
+}  // namespace keepbox

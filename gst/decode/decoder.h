@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// From a frame's tensors to its boxes, on whichever backend can: boxdecode's streaming thread.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/processor.h"
+#include "gst/decode/decodeprops.h"
+#include "gst/decode/decodestats.h"
+#include "gst/decode/labels.h"
+#include "gst/decode/threadcrew.h"
+#include "gst/metas/analytics.h"
+#include "gst/tensors/cudascope.h"
+#include "gst/tensors/tensors.h"
+
+namespace keepbox {
+
+/// Decodes frame by frame. For one thread at a time, but for cuda().
+class Decoder {
+ public:
+  /// @param element posts the messages, and outlives this.
+  explicit Decoder(GstElement* element) : element_(element) {}
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+  ~Decoder() { stop(); }
+
+  /// Takes properties; the next frame is planned anew.
+  void set_props(DecodeProps props);
+  const DecodeProps& props() const { return props_; }
+  void set_picture(const Picture& picture);
+
+  /// What can be checked before a frame is spent on it: the label file, a device that is asked for.
+  Status start();
+  void stop();
+
+  /// Fills boxes(). A device that fails is left for the CPU with an element warning, from this
+  /// frame on, unless the backend was named.
+  Status decode(GstBuffer* buffer);
+
+  const std::vector<FrameBox>& boxes() const { return boxes_; }
+  Route route() const { return route_; }
+  /// Was the last frame's plan made for it?
+  bool planned() const { return planned_now_; }
+  /// What decoded the last frame, or nullptr.
+  const Processor* processor() const { return processor_ ? &*processor_ : nullptr; }
+  /// The frame that boxes are on.
+  Size frame() const { return processor_ ? processor_->plan().letterbox.frame : picture_.size; }
+  /// Was the last error a device's? No frame would fare better.
+  bool device_failed() const { return device_failed_; }
+
+  SharedCuda& cuda() { return cuda_; }
+
+ private:
+  bool automatic() const { return backend_ == "auto"; }
+  bool on_device() const {
+    return processor_ && processor_->backend().memory == MemorySpace::kCuda;
+  }
+  std::string chosen_backend() const;
+  MemorySpace wanted_memory() const;
+  bool fits(const FrameTensors& tensors) const;
+  Status load_labels();
+  Status fetch(GstBuffer* buffer, MemorySpace preferred, FrameTensors& tensors);
+  Status attempt(GstBuffer* buffer);
+  Status decode_on_cpu(GstBuffer* buffer, const Error& device);
+  bool goes_on(GstBuffer* buffer, const FrameTensors& tensors);
+  Status prepare(GstBuffer* buffer, FrameTensors& tensors);
+  Result<Plan> plan_for(GstBuffer* buffer, const FrameTensors& tensors);
+  Result<CudaContext> home_for(const FrameTensors& tensors);
+  Status make_processor(Plan plan, const FrameTensors& tensors);
+  void leave_device(const Error& error);
+  void drop_processor();
+  void announce();
+  void check_label_count(const Plan& plan);
+
+  GstElement* element_;
+  DecodeProps props_;
+  std::string backend_ = "auto";  // the name that counts
+  Picture picture_;
+  std::string labels_path_;
+  Labels labels_;
+  SharedCuda cuda_;
+  std::unique_ptr<Crew> crew_;  // outlives the processor
+  std::optional<Processor> processor_;
+  CudaContext home_;                         // where its memory is, if on a device
+  MemorySpace reads_ = MemorySpace::kSystem;  // where it was made to find tensors
+  std::string unsupported_;  // why the device cannot run this plan
+  std::string failed_;       // why it is not tried any more in this stream
+  std::string announced_, told_;
+  bool planned_now_ = false;
+  bool device_failed_ = false;
+  Route route_ = Route::kHost;
+  std::vector<FrameBox> boxes_;
+};
+
+}  // namespace keepbox

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Counts frames and makes the structure of it.
+#include "gst/decode/decodestats.h"
+
+namespace keepbox {
+namespace {
+
+double microseconds(GstClockTime time) { return static_cast<double>(time) / GST_USECOND; }
+
+}  // namespace
+
+void DecodeStats::set_processor(const Processor& processor) {
+  const Plan& plan = processor.plan();
+  detector_ = plan.spec->name;
+  recognised_ = plan.remark;
+  backend_ = processor.backend().name;
+  backend_reason_ = processor.backend_reason();
+}
+
+void DecodeStats::add(const Funnel* funnel, Route route, size_t boxes, GstClockTime time) {
+  ++frames_;
+  if (funnel == nullptr) ++mismatches_;
+  zero_copy_ += route == Route::kZeroCopy;
+  uploaded_ += route == Route::kUploaded;
+  downloaded_ += route == Route::kDownloaded;
+  last_ = funnel != nullptr ? *funnel : Funnel{};
+  boxes_ += boxes;
+  time_ += time;
+  last_time_ = time;
+}
+
+GstStructure* DecodeStats::structure() const {
+  const double each = frames_ == 0 ? 0 : microseconds(time_) / static_cast<double>(frames_);
+  return gst_structure_new(
+      "boxdecode-stats", "frames", G_TYPE_UINT64, frames_, "mismatches", G_TYPE_UINT64,
+      mismatches_, "boxes", G_TYPE_UINT64, boxes_, "zero-copy-frames", G_TYPE_UINT64, zero_copy_,
+      "uploaded-frames", G_TYPE_UINT64, uploaded_, "downloaded-frames", G_TYPE_UINT64, downloaded_,
+      "time-per-frame-us", G_TYPE_DOUBLE, each, "last-time-us", G_TYPE_DOUBLE,
+      microseconds(last_time_), "anchors", G_TYPE_UINT, last_.anchors, "above-threshold",
+      G_TYPE_UINT, last_.above_threshold, "not-finite", G_TYPE_UINT, last_.not_finite,
+      "after-class-filter", G_TYPE_UINT, last_.after_class_filter, "after-top-k", G_TYPE_UINT,
+      last_.after_top_k, "kept", G_TYPE_UINT, last_.kept, "clipped-away", G_TYPE_UINT,
+      last_.clipped_away, "attached", G_TYPE_UINT, last_.kept - last_.clipped_away, "detector",
+      G_TYPE_STRING, detector_.c_str(), "recognized", G_TYPE_STRING, recognised_.c_str(),
+      "backend", G_TYPE_STRING, backend_.c_str(), "backend-reason", G_TYPE_STRING,
+      backend_reason_.c_str(), nullptr);
+}
+
+}  // namespace keepbox

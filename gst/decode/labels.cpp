@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Reads label files and lists of classes.
+#include "gst/decode/labels.h"
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include "core/box.h"
+#include "gst/base/error.h"
+
+namespace keepbox {
+namespace {
+
+constexpr const char* kHint = "set label-file= to a UTF-8 text file with one class name a line";
+
+std::string_view trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r");
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const size_t end = text.find(at);
+    parts.push_back(trimmed(text.substr(0, end)));
+    if (end == text.npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+template <class T>
+bool parse(std::string_view text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() && !text.empty();
+}
+
+}  // namespace
+
+Result<Labels> Labels::load(const char* path) {
+  g_autofree gchar* data = nullptr;
+  gsize size = 0;
+  g_autoptr(GError) error = nullptr;
+  if (!g_file_get_contents(path, &data, &size, &error))
+    return unreadable("a readable label file", *error, kHint);
+  std::string_view text(data, size);
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr))
+    return file_error("label file " + std::string(path) + " in UTF-8", "other bytes", kHint);
+  Labels labels;
+  for (const std::string_view line : split(text, '\n')) labels.names_.emplace_back(line);
+  while (!labels.names_.empty() && labels.names_.back().empty()) labels.names_.pop_back();
+  if (labels.names_.empty())
+    return file_error("class names in label file " + std::string(path), "an empty file", kHint);
+  return labels;
+}
+
+GQuark Labels::quark(uint32_t class_id) const {
+  if (class_id >= quarks_.size()) quarks_.resize(std::max<size_t>(class_id + 1, names_.size()));
+  GQuark& quark = quarks_[class_id];
+  if (quark == 0) {
+    const bool named = class_id < names_.size() && !names_[class_id].empty();
+    quark = g_quark_from_string(
+        (named ? names_[class_id] : "class-" + std::to_string(class_id)).c_str());
+  }
+  return quark;
+}
+
+Result<uint32_t> Labels::class_of(std::string_view text) const {
+  const auto found = std::ranges::find(names_, text);
+  if (found != names_.end()) return static_cast<uint32_t>(found - names_.begin());
+  uint32_t id = 0;
+  if (parse(text, id) && id < kMaxClasses) return id;
+  const std::string number = "a class number below " + std::to_string(kMaxClasses);
+  if (names_.empty())
+    return fail(ErrorKind::kInvalid, number + " (there is no label file)",
+                '"' + std::string(text) + '"', "set label-file= to use names");
+  return fail(ErrorKind::kInvalid, number + " or a name of the label file",
+              '"' + std::string(text) + '"');
+}
+
+Result<std::vector<uint32_t>> Labels::classes_of(std::string_view text,
+                                                 const char* property) const {
+  std::vector<uint32_t> classes;
+  if (trimmed(text).empty()) return classes;
+  for (const std::string_view part : split(text, ',')) {
+    auto id = class_of(part);
+    if (!id) {
+      if (id.error().hint.empty())
+        id.error().hint = std::string("set ") + property + "= to names or numbers with commas";
+      return std::unexpected(id.error());
+    }
+    classes.push_back(*id);
+  }
+  return classes;
+}
+
+Result<std::vector<std::pair<uint32_t, float>>> Labels::thresholds_of(
+    std::string_view text, const char* property) const {
+  std::vector<std::pair<uint32_t, float>> thresholds;
+  if (trimmed(text).empty()) return thresholds;
+  for (const std::string_view part : split(text, ',')) {
+    const size_t colon = part.rfind(':');
+    float threshold = 0;
+    const auto id = class_of(trimmed(part.substr(0, colon)));
+    if (colon == part.npos || !parse(trimmed(part.substr(colon + 1)), threshold))
+      return fail(ErrorKind::kInvalid, "CLASS:THRESHOLD", '"' + std::string(part) + '"',
+                  std::string("set ") + property + "= as in person:0.5,2:0.3");
+    if (!id) return std::unexpected(id.error());
+    thresholds.emplace_back(*id, threshold);
+  }
+  return thresholds;
+}
+
+}  // namespace keepbox

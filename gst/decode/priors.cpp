@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Reads tables of prior boxes in either orientation.
+#include "gst/decode/priors.h"
+
+#include <glib.h>
+
+#include <charconv>
+#include <cstring>
+#include <string>
+
+#include "gst/base/error.h"
+
+namespace keepbox {
+namespace {
+
+constexpr const char* kHint = "set priors-file= to N lines of cy cx h w, or to 4 lines of N numbers";
+
+/// The numbers of one line; false when something else stands there.
+bool numbers_of(std::string_view line, std::vector<float>& out) {
+  const char* at = line.data();
+  const char* end = at + line.size();
+  while (true) {
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\r')) ++at;
+    if (at == end) return true;
+    float value = 0;
+    const auto [next, error] = std::from_chars(at, end, value);
+    if (error != std::errc{}) return false;
+    out.push_back(value);
+    at = next;
+  }
+}
+
+}  // namespace
+
+Result<std::vector<Prior>> load_priors(const char* path) {
+  g_autofree gchar* data = nullptr;
+  gsize size = 0;
+  g_autoptr(GError) error = nullptr;
+  if (!g_file_get_contents(path, &data, &size, &error))
+    return unreadable("a readable table of priors", *error, kHint);
+
+  std::vector<std::vector<float>> lines;
+  std::string_view rest(data, size);
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    std::vector<float> numbers;
+    if (!numbers_of(line, numbers))
+      return file_error("numbers in " + std::string(path), "\"" + std::string(line.substr(0, 40)) + '"',
+                        kHint);
+    if (!numbers.empty()) lines.push_back(std::move(numbers));
+  }
+  const bool across = lines.size() == 4 && lines[0].size() != 4;
+  const size_t wanted = across ? lines[0].size() : 4;
+  for (const auto& line : lines)
+    if (line.size() != wanted)
+      return file_error(std::to_string(wanted) + " numbers in each line of " + path,
+                        std::to_string(line.size()), kHint);
+  std::vector<Prior> priors;
+  const size_t count = across ? wanted : lines.size();
+  for (size_t i = 0; i < count; ++i) {
+    const auto at = [&](size_t field) { return across ? lines[field][i] : lines[i][field]; };
+    priors.push_back({.cx = at(1), .cy = at(0), .width = at(3), .height = at(2)});
+  }
+  return priors;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Threads that take parts off a counter, the caller's among them.
+#include "gst/decode/threadcrew.h"
+
+#include <glib.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+namespace keepbox {
+namespace {
+
+class ThreadCrew : public Crew {
+ public:
+  ThreadCrew() = default;
+  ThreadCrew(const ThreadCrew&) = delete;
+  ThreadCrew& operator=(const ThreadCrew&) = delete;
+  ~ThreadCrew() override {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    begin_.notify_all();
+    for (uint32_t i = 1; i < size_; ++i) g_thread_join(threads_[i]);
+  }
+
+  /// Adds a thread, if there is one to be had.
+  bool grow() {
+    threads_[size_] = g_thread_try_new("keepbox-decode", work, this, nullptr);
+    if (threads_[size_] == nullptr) return false;
+    ++size_;
+    return true;
+  }
+
+  uint32_t size() const override { return size_; }
+
+  void run(uint32_t parts, void (*part)(void*, uint32_t), void* context) override {
+    std::unique_lock lock(mutex_);
+    part_ = part;
+    context_ = context;
+    parts_ = left_ = parts;
+    next_ = 0;
+    begin_.notify_all();
+    take_parts(lock);
+    end_.wait(lock, [&] { return left_ == 0; });
+  }
+
+ private:
+  static gpointer work(gpointer data) {
+    auto& self = *static_cast<ThreadCrew*>(data);
+    std::unique_lock lock(self.mutex_);
+    while (!self.ended_) {
+      self.take_parts(lock);
+      self.begin_.wait(lock, [&] { return self.ended_ || self.next_ < self.parts_; });
+    }
+    return nullptr;
+  }
+
+  /// Does parts until all are taken. @pre the lock is held; it is again afterwards.
+  void take_parts(std::unique_lock<std::mutex>& lock) {
+    while (next_ < parts_) {
+      const uint32_t mine = next_++;
+      lock.unlock();
+      part_(context_, mine);
+      lock.lock();
+      if (--left_ == 0) end_.notify_one();
+    }
+  }
+
+  GThread* threads_[kMaxCrew];  // the caller's is number 0
+  uint32_t size_ = 1;
+  std::mutex mutex_;
+  std::condition_variable begin_, end_;
+  bool ended_ = false;
+  void (*part_)(void*, uint32_t) = nullptr;  // these four change only while no part is under way
+  void* context_ = nullptr;
+  uint32_t parts_ = 0, left_ = 0;
+  uint32_t next_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Crew> make_thread_crew(uint32_t threads) {
+  auto crew = std::make_unique<ThreadCrew>();
+  while (crew->size() < std::min(threads, kMaxCrew) && crew->grow()) {
+  }
+  if (crew->size() == 1) return nullptr;
+  return crew;
+}
+
+}  // namespace keepbox

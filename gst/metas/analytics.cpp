@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Writes and reads GstAnalyticsRelationMeta, float boxes and regions of interest.
+#include "gst/metas/analytics.h"
+
+#include <gst/video/video.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "gst/metas/boxmeta.h"
+
+namespace keepbox {
+namespace {
+
+constexpr gsize kBytesPerMtd = 96;  // a little more than one takes
+constexpr gsize kSlack = 16;        // mtds that others may add before the meta grows
+
+GstAnalyticsRelationMeta* relation_meta_for(GstBuffer* buffer, gsize mtds) {
+  if (auto* meta = gst_buffer_get_analytics_relation_meta(buffer)) return meta;
+  GstAnalyticsRelationMetaInitParams params{};
+  params.initial_relation_order = mtds + kSlack;
+  params.initial_buf_size = (mtds + kSlack) * kBytesPerMtd;
+  return gst_buffer_add_analytics_relation_meta_full(buffer, &params);
+}
+
+struct Pixels {
+  gint x, y, width, height;
+};
+
+/// One axis: edges rounded, a pixel apart at least, inside the frame where its size is known.
+void round_axis(float low, float high, uint32_t limit, gint& at, gint& extent) {
+  const auto edge = [](float v) { return static_cast<gint>(std::floor(v + 0.5f)); };
+  at = edge(low);
+  extent = edge(high) - at;
+  if (extent > 0) return;
+  at = static_cast<gint>(std::floor(low));
+  if (limit != 0) at = std::min(at, static_cast<gint>(limit) - 1);
+  extent = 1;
+}
+
+Pixels rounded(const Box& b, Size frame) {
+  Pixels out{};
+  round_axis(b.x1, b.x2, frame.width, out.x, out.width);
+  round_axis(b.y1, b.y2, frame.height, out.y, out.height);
+  return out;
+}
+
+guint add_od(GstAnalyticsRelationMeta* meta, const FrameBox& box, const Pixels& at) {
+  GstAnalyticsODMtd od;
+  if (box.angle != 0)
+    gst_analytics_relation_meta_add_oriented_od_mtd(meta, box.label, at.x, at.y, at.width,
+                                                    at.height, box.angle, box.score, &od);
+  else
+    gst_analytics_relation_meta_add_od_mtd(meta, box.label, at.x, at.y, at.width, at.height,
+                                           box.score, &od);
+  return od.id;
+}
+
+void add_class(GstAnalyticsRelationMeta* meta, const FrameBox& box, guint od_id) {
+  GstAnalyticsClsMtd cls;
+  const bool own = box.classified != 0;
+  gst_analytics_relation_meta_add_one_cls_mtd(meta, own ? box.class_level : box.score,
+                                              own ? box.classified : box.label, &cls);
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, od_id, cls.id);
+}
+
+/// A region as DL Streamer reads it: the id of the box, and normalised coordinates.
+void add_region(GstBuffer* buffer, const FrameBox& box, const Pixels& at, guint od_id,
+                Size frame) {
+  auto* roi = gst_buffer_add_video_region_of_interest_meta_id(
+      buffer, box.label, static_cast<guint>(std::max(at.x, 0)),
+      static_cast<guint>(std::max(at.y, 0)), static_cast<guint>(at.width),
+      static_cast<guint>(at.height));
+  roi->id = static_cast<gint>(od_id);
+  const double width = frame.width, height = frame.height;
+  gst_video_region_of_interest_meta_add_param(
+      roi, gst_structure_new("detection", "label_id", G_TYPE_INT,
+                             static_cast<gint>(box.class_id.value_or(0)), "label", G_TYPE_STRING,
+                             g_quark_to_string(box.label), "confidence", G_TYPE_DOUBLE,
+                             static_cast<double>(box.score), "x_min", G_TYPE_DOUBLE,
+                             box.box.x1 / width, "x_max", G_TYPE_DOUBLE, box.box.x2 / width,
+                             "y_min", G_TYPE_DOUBLE, box.box.y1 / height, "y_max", G_TYPE_DOUBLE,
+                             box.box.y2 / height, nullptr));
+}
+
+void read_class(GstAnalyticsRelationMeta* meta, FrameBox& box) {
+  GstAnalyticsMtd cls;
+  gpointer state = nullptr;
+  if (!gst_analytics_relation_meta_get_direct_related(
+          meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY, gst_analytics_cls_mtd_get_mtd_type(),
+          &state, &cls))
+    return;
+  const auto* as_class = reinterpret_cast<GstAnalyticsClsMtd*>(&cls);
+  if (gst_analytics_cls_mtd_get_length(as_class) == 0) return;
+  box.classified = gst_analytics_cls_mtd_get_quark(as_class, 0);
+  box.class_level = gst_analytics_cls_mtd_get_level(as_class, 0);
+  if (box.label == 0) box.label = box.classified;  // decoders that leave the box itself unnamed
+}
+
+void add_tracking(GstAnalyticsRelationMeta* meta, const FrameBox& box, guint od_id) {
+  GstAnalyticsTrackingMtd tracking;
+  gst_analytics_relation_meta_add_tracking_mtd(meta, *box.tracking_id, box.tracked_since,
+                                               &tracking);
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, od_id,
+                                           tracking.id);
+}
+
+void read_tracking(GstAnalyticsRelationMeta* meta, FrameBox& box) {
+  GstAnalyticsMtd found;
+  gpointer state = nullptr;
+  guint64 id = 0;
+  GstClockTime first = 0, last = 0;
+  gboolean lost = FALSE;
+  if (!gst_analytics_relation_meta_get_direct_related(
+          meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY, gst_analytics_tracking_mtd_get_mtd_type(),
+          &state, &found) ||
+      !gst_analytics_tracking_mtd_get_info(reinterpret_cast<GstAnalyticsTrackingMtd*>(&found), &id,
+                                           &first, &last, &lost))
+    return;
+  box.tracking_id = id;
+  box.tracked_since = first;
+}
+
+FrameBox read_od(const GstAnalyticsODMtd& od) {
+  gint x = 0, y = 0, width = 0, height = 0;
+  gfloat angle = 0, score = 0;
+  gst_analytics_od_mtd_get_oriented_location(&od, &x, &y, &width, &height, &angle, &score);
+  const auto left = static_cast<float>(x), top = static_cast<float>(y);
+  return {.box = {left, top, left + static_cast<float>(width), top + static_cast<float>(height)},
+          .score = score,
+          .angle = angle,
+          .label = gst_analytics_od_mtd_get_obj_type(&od),
+          .od_id = od.id};
+}
+
+bool has_any(GstAnalyticsRelationMeta* meta, GstAnalyticsMtdType type) {
+  GstAnalyticsMtd mtd;
+  gpointer state = nullptr;
+  return gst_analytics_relation_meta_iterate(meta, &state, type, &mtd);
+}
+
+}  // namespace
+
+void attach_boxes(GstBuffer* buffer, std::span<const FrameBox> boxes,
+                  const AttachOptions& options) {
+  size_t mtds = boxes.size();
+  for (const FrameBox& box : boxes)
+    mtds += (options.classes || box.classified != 0) + box.tracking_id.has_value();
+  GstAnalyticsRelationMeta* meta = relation_meta_for(buffer, mtds);
+  const auto precise = [](const FrameBox& box) { return box.class_id && box.anchor; };
+  const auto count = static_cast<size_t>(std::ranges::count_if(boxes, precise));
+  const std::span<BoxRecord> records =
+      count != 0 ? add_box_meta(buffer, count) : std::span<BoxRecord>();
+  size_t next = 0;
+  for (const FrameBox& box : boxes) {
+    const Pixels at = rounded(box.box, options.frame);
+    const guint od_id = add_od(meta, box, at);
+    if (options.classes || box.classified != 0) add_class(meta, box, od_id);
+    if (options.regions) add_region(buffer, box, at, od_id, options.frame);
+    if (box.tracking_id) add_tracking(meta, box, od_id);
+    if (precise(box))
+      records[next++] = {od_id, *box.class_id, *box.anchor, box.score, box.box.x1, box.box.y1,
+                         box.box.x2, box.box.y2, box.angle};
+  }
+}
+
+bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out) {
+  out.clear();
+  GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
+  if (meta == nullptr) return false;
+  const std::span<const BoxRecord> records = get_box_meta(buffer);
+  const bool tracked = has_any(meta, gst_analytics_tracking_mtd_get_mtd_type());
+  const bool classified = has_any(meta, gst_analytics_cls_mtd_get_mtd_type());
+  gpointer state = nullptr;
+  GstAnalyticsODMtd od;
+  while (gst_analytics_relation_meta_iterate(meta, &state, gst_analytics_od_mtd_get_mtd_type(),
+                                             reinterpret_cast<GstAnalyticsMtd*>(&od))) {
+    FrameBox box = read_od(od);
+    if (const BoxRecord* record = find_box(records, od.id)) {
+      box.box = {record->x1, record->y1, record->x2, record->y2};
+      box.class_id = record->class_id;
+      box.anchor = record->anchor;
+    }
+    if (classified) read_class(meta, box);
+    if (tracked) read_tracking(meta, box);
+    out.push_back(box);
+  }
+  return true;
+}
+
+bool has_regions(GstBuffer* buffer) {
+  return gst_buffer_get_meta(buffer, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) != nullptr;
+}
+
+bool is_analytics(GType api) {
+  return api == gst_analytics_relation_meta_api_get_type() || api == box_meta_api_type() ||
+         api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE;
+}
+
+}  // namespace keepbox

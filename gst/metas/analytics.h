@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Between boxes and GStreamer's analytics metas, both ways.
+#pragma once
+
+#include <gst/analytics/analytics.h>
+#include <gst/gst.h>
+
+#include <optional>
+#include <vector>
+
+#include "core/box.h"
+#include "core/letterbox.h"
+
+namespace keepbox {
+
+/// A box on a video frame, ours or another decoder's.
+struct FrameBox {
+  Box box;         // pixels of the frame; whole numbers when only GstAnalyticsODMtd has it
+  float score = 0;
+  float angle = 0;  // radians
+  GQuark label = 0;
+  std::optional<uint32_t> class_id;  // as the model numbers it; foreign decoders do not say
+  std::optional<uint32_t> anchor;
+  GQuark model = 0;  // name of the model that it is from; 0 where nobody says
+  guint od_id = 0;                      // of its GstAnalyticsODMtd; set by reading
+  std::optional<guint64> tracking_id{};  // from a GstAnalyticsTrackingMtd related to it
+  GstClockTime tracked_since = GST_CLOCK_TIME_NONE;
+  GQuark classified = 0;  // first class of a GstAnalyticsClsMtd related to it, and its level
+  float class_level = 0;
+};
+
+/// What to write beside GstAnalyticsODMtd.
+struct AttachOptions {
+  bool classes = false;  // a GstAnalyticsClsMtd related to each box, also to those without one
+  bool regions = false;  // a GstVideoRegionOfInterestMeta with the same id
+  Size frame;            // rounded boxes stay inside it; regions are normalised by it
+};
+
+/// Attaches boxes: always a relation meta, sized for them up front; a GstAnalyticsODMtd each,
+/// edges rounded to pixels and at least one pixel apart; a GstAnalyticsTrackingMtd for those with
+/// a tracking id; and the float boxes beside. Adds to a relation meta that is there already.
+void attach_boxes(GstBuffer* buffer, std::span<const FrameBox> boxes,
+                  const AttachOptions& options);
+
+/// All boxes of a buffer in the order of their ids, whichever decoder wrote them.
+/// @return false when the buffer has no relation meta.
+bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out);
+
+/// Does the buffer have regions of interest?
+bool has_regions(GstBuffer* buffer);
+
+/// Is it the API of a meta that holds boxes?
+bool is_analytics(GType api);
+
+}  // namespace keepbox

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The entry of the plugin that draws, apart from the other for OpenCV's sake.
+#include "gst/base/elements.h"
+
+namespace {
+
+gboolean init(GstPlugin* plugin) { return GST_ELEMENT_REGISTER(boxoverlay, plugin); }
+
+}  // namespace
+
+extern "C" {
+GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, keepboxoverlay,
+                  "Draws the boxes of object detectors", init, PACKAGE_VERSION, "LGPL", "keepbox",
+                  "keepbox")
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The text of detections in the formats that evaluation and analysis tools read.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "gst/metas/analytics.h"
+
+namespace keepbox {
+
+enum class BoxFormat {
+  kJsonl,  // one object a frame, as DL Streamer's gvametaconvert writes it, with frame and anchor
+  kCoco,   // one array of results, for pycocotools loadRes(); no rotation
+  kMot,    // MOTChallenge; a box's pixels count from 0 here as in every other format
+  kKitti,  // 16 columns of the object benchmark's results, one file a frame
+  kCsv,    // a header and one line a box; empty where unknown
+};
+
+/// One line of a file of COCO ids: a number, and the name after it if there is one.
+struct CocoId {
+  int64_t id = 0;
+  std::string name;
+};
+
+/// Reads one id a line. @param property that named the file, for the error.
+Result<std::vector<CocoId>> load_coco_ids(const char* path, const char* property);
+
+struct WriterOptions {
+  std::string source;              // of each JSON line; empty: left out
+  bool write_empty = true;         // a JSON line for a frame without boxes too
+  std::vector<CocoId> images;      // image_id of the 1st, 2nd ... frame; empty: its number
+  std::vector<CocoId> categories;  // category_id of class 0, 1 ..., or of the label of that name;
+                                   // empty: the class, or 1, 2 ... for labels without a class
+};
+
+struct FrameInfo {
+  int64_t number = 0;                 // as it is written
+  std::optional<uint64_t> timestamp;  // ns
+  Size size;                          // at least 1x1
+};
+
+/// Writes floats as the shortest decimals that read back as the same float, labels as UTF-8.
+class BoxWriter {
+ public:
+  BoxWriter(BoxFormat format, WriterOptions options)
+      : format_(format), options_(std::move(options)) {}
+
+  /// What a file begins with, and what it ends with after the frames so far.
+  std::string_view head() const;
+  std::string_view tail() const;
+
+  /// Appends the text of the next frame; nothing where the format has none for it.
+  /// Fails for kCoco alone: an image or a class that the lists of ids lack.
+  Status write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
+
+  /// Labels that had to be numbered 1, 2 ... for want of a class, in that order.
+  std::span<const GQuark> numbered() const { return numbered_; }
+
+ private:
+  Status write_coco(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
+  Result<int64_t> image_id(const FrameInfo& frame) const;
+  Result<int64_t> category_id(const FrameBox& box);
+
+  BoxFormat format_;
+  WriterOptions options_;
+  std::vector<GQuark> numbered_;
+  size_t frames_ = 0;   // written so far
+  size_t results_ = 0;  // of kCoco
+};
+
+}  // namespace keepbox

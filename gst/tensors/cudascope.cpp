@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// All of libgstcuda that is used here. Its calls abort without a driver: each path that leads to
+// one begins with cuda_available(), or with memory or a context that only a driver can have made.
+#include "gst/tensors/cudascope.h"
+
+#include <gst/cuda/gstcuda.h>
+
+#include <bit>
+
+namespace keepbox {
+namespace {
+
+GstCudaContext* cast(const CudaContext& context) {
+  return reinterpret_cast<GstCudaContext*>(context.get());
+}
+
+GstCudaMemory* cuda_memory(GstBuffer* data, guint index) {
+  GstMemory* memory = gst_buffer_peek_memory(data, index);
+  return gst_is_cuda_memory(memory) ? GST_CUDA_MEMORY_CAST(memory) : nullptr;
+}
+
+CUevent ready_event(GstCudaMemory* memory) {
+  static const GQuark quark = g_quark_from_static_string(kReadyEvent);
+  return static_cast<CUevent>(gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(memory), quark));
+}
+
+/// Beyond the enumeration's own values, so no cast of C++ may make it.
+constexpr GstMapFlags kReadCuda = std::bit_cast<GstMapFlags>(int{GST_MAP_READ} | GST_MAP_CUDA);
+
+/// In the context that the memory belongs to, as its allocator promises.
+void free_device(gpointer data) { CuMemFree(reinterpret_cast<CUdeviceptr>(data)); }
+
+/// Dense bytes as a picture of one line: the only shape of memory that libgstcuda wraps. Lines of
+/// video would be padded, and the tensor would seem larger than its dimensions.
+GstVideoInfo one_line(gsize bytes) {
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY8, static_cast<guint>(bytes), 1);
+  info.stride[0] = static_cast<gint>(bytes);
+  info.size = bytes;
+  return info;
+}
+
+}  // namespace
+
+bool cuda_available() { return gst_cuda_load_library() != FALSE; }
+
+Status require_cuda(const std::string& hint) {
+  if (cuda_available()) return {};
+  return fail(ErrorKind::kNoResource, "a CUDA driver (libcuda.so.1)", "none that can be loaded",
+              "install NVIDIA's driver, or " + hint);
+}
+
+CudaContext CudaContext::of(GstBuffer* data) {
+  if (data == nullptr || gst_buffer_n_memory(data) != 1) return {};
+  const GstCudaMemory* memory = cuda_memory(data, 0);
+  return held(memory != nullptr ? memory->context : nullptr);
+}
+
+CudaScope::CudaScope(const CudaContext& context)
+    : pushed_(context && gst_cuda_context_push(cast(context))) {
+  if (context && !pushed_)
+    status_ = fail(ErrorKind::kNoResource, "a CUDA context that works", "one that is lost",
+                   "see nvidia-smi and the kernel's log");
+}
+
+CudaScope::~CudaScope() {
+  if (pushed_) gst_cuda_context_pop(nullptr);
+}
+
+Result<CudaContext> SharedCuda::ensure(GstElement* element, int device, const std::string& hint) {
+  KB_TRY(require_cuda(hint));
+  gpointer found = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (context_) return context_;
+    asking_ = &found;
+    asker_ = std::this_thread::get_id();
+  }
+  // Not under the lock: neighbours are asked, who may be asking here.
+  gst_cuda_ensure_element_context(element, device, reinterpret_cast<GstCudaContext**>(&found));
+  const std::lock_guard lock(mutex_);
+  asking_ = nullptr;
+  CudaContext made = CudaContext::taken(found);
+  if (!context_) context_ = std::move(made);
+  if (context_) return context_;
+  return fail(ErrorKind::kNoResource,
+              device < 0 ? "a CUDA device" : "CUDA device " + std::to_string(device),
+              "none that a context can be made on",
+              (device < 0 ? "see nvidia-smi, or " : "set another cuda-device-id=, or ") + hint);
+}
+
+void SharedCuda::adopt(const CudaContext& context) {
+  CudaContext before = context;  // let go of after the lock: the last one to go frees the device
+  const std::lock_guard lock(mutex_);
+  std::swap(context_, before);
+}
+
+CudaContext SharedCuda::context() {
+  const std::lock_guard lock(mutex_);
+  return context_;
+}
+
+void SharedCuda::offer(GstElement* element, GstContext* context, int device) {
+  GstCudaContext* object = nullptr;
+  if (!gst_cuda_handle_set_context(element, context, device, &object)) return;
+  CudaContext offered = CudaContext::taken(object);
+  const std::lock_guard lock(mutex_);
+  if (asking_ != nullptr && asker_ == std::this_thread::get_id() && *asking_ == nullptr)
+    *asking_ = gst_object_ref(object);
+  if (!context_) context_ = std::move(offered);
+}
+
+bool SharedCuda::answer(GstElement* element, GstQuery* query) {
+  const CudaContext mine = context();
+  return mine && gst_cuda_handle_context_query(element, query, cast(mine));
+}
+
+bool map_cuda(GstBuffer* data, GstMapInfo* info, TensorView& view) {
+  GstCudaMemory* memory = cuda_memory(data, 0);
+  if (!gst_buffer_map(data, info, kReadCuda)) return false;
+  view.space = MemorySpace::kCuda;
+  view.ready_event = ready_event(memory);
+  // Whatever the memory's flags say: producers that only wrap a pointer leave them alone. Without a
+  // stream the content is there, as gst_cuda_memory_sync() has it.
+  if (GstCudaStream* stream = gst_cuda_memory_get_stream(memory))
+    view.ready_stream = gst_cuda_stream_get_handle(stream);
+  return true;
+}
+
+void await_producer(GstBuffer* data) {
+  for (guint i = 0; i < gst_buffer_n_memory(data); ++i) {
+    GstCudaMemory* memory = cuda_memory(data, i);
+    CUevent event = memory != nullptr ? ready_event(memory) : nullptr;
+    if (event == nullptr) continue;
+    const CudaScope scope(CudaContext::held(memory->context));
+    if (scope.status()) CuEventSynchronize(event);
+  }
+}
+
+GstMemory* wrap_cuda(const CudaContext& context, gpointer device, gsize bytes,
+                     GstMiniObject* stream, GDestroyNotify notify, gpointer user_data) {
+  const GstVideoInfo info = one_line(bytes);
+  return gst_cuda_allocator_alloc_wrapped(nullptr, cast(context),
+                                          reinterpret_cast<GstCudaStream*>(stream), &info,
+                                          reinterpret_cast<CUdeviceptr>(device), user_data, notify);
+}
+
+std::string cuda_error_name(int result) {
+  const char* name = nullptr;
+  return CuGetErrorName(static_cast<CUresult>(result), &name) == CUDA_SUCCESS && name != nullptr
+             ? name
+             : "CUDA error " + std::to_string(result);
+}
+
+Result<CudaUploader> CudaUploader::create(CudaContext context) {
+  GstCudaStream* stream = gst_cuda_stream_new(cast(context));
+  if (stream == nullptr)
+    return fail(ErrorKind::kNoResource, "a CUDA stream", "a context that makes none",
+                "see the log of cudastream");
+  return CudaUploader(std::move(context), GST_MINI_OBJECT_CAST(stream));
+}
+
+Result<GstBuffer*> CudaUploader::upload(GstBuffer* data) const {
+  GstMapInfo map;
+  const gsize bytes = gst_buffer_get_size(data);
+  if (bytes == 0) return gst_buffer_ref(data);
+  const CudaScope scope(context_);
+  if (!scope.status()) return std::unexpected(scope.status().error());
+  if (bytes > kMostCudaBytes || !gst_buffer_map(data, &map, GST_MAP_READ))
+    return fail(ErrorKind::kTruncated, "a tensor of up to 2 GiB that can be mapped",
+                std::to_string(bytes) + " bytes", "set memory=system");
+  auto* stream = reinterpret_cast<GstCudaStream*>(stream_);
+  CUdeviceptr device = 0;
+  CUresult result = CuMemAlloc(&device, static_cast<unsigned>(bytes));
+  // From pageable memory this returns when the source has been read.
+  if (result == CUDA_SUCCESS)
+    result = CuMemcpyHtoDAsync(device, map.data, bytes, gst_cuda_stream_get_handle(stream));
+  gst_buffer_unmap(data, &map);
+  if (result != CUDA_SUCCESS) {
+    if (device != 0) CuMemFree(device);
+    return fail(ErrorKind::kNoResource, std::to_string(bytes) + " bytes in CUDA memory",
+                cuda_error_name(result), "free device memory, or set memory=system");
+  }
+  auto* const piece = reinterpret_cast<gpointer>(device);
+  GstMemory* memory = wrap_cuda(context_, piece, bytes, stream_, free_device, piece);
+  GST_MINI_OBJECT_FLAG_SET(memory, GST_CUDA_MEMORY_TRANSFER_NEED_SYNC);
+  GstBuffer* buffer = gst_buffer_new();
+  gst_buffer_append_memory(buffer, memory);
+  return buffer;
+}
+
+}  // namespace keepbox

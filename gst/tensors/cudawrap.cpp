@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Finds the context of a pointer, and hands on when its content is there.
+#include "gst/tensors/cudawrap.h"
+
+#include <dlfcn.h>
+#include <gst/cuda/gstcuda.h>
+
+#include <map>
+#include <mutex>
+
+#include "gst/tensors/cudascope.h"
+
+namespace keepbox {
+namespace {
+
+/// What libgstcuda does not wrap of the driver that it has loaded.
+struct Driver {
+  CUresult (*pointer_attribute)(void*, CUpointer_attribute, CUdeviceptr);
+  CUresult (*stream_context)(CUstream, CUcontext*);
+  CUresult (*current_context)(CUcontext*);
+  CUresult (*current_device)(CUdevice*);
+
+  bool complete() const {
+    return pointer_attribute != nullptr && stream_context != nullptr &&
+           current_context != nullptr && current_device != nullptr;
+  }
+};
+
+Driver load_driver() {
+  Driver out{};
+  void* library = dlopen("libcuda.so.1", RTLD_LAZY);
+  const auto find = [library](const char* name, auto& function) {
+    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
+  };
+  if (library == nullptr) return out;
+  find("cuPointerGetAttribute", out.pointer_attribute);
+  find("cuStreamGetCtx", out.stream_context);
+  find("cuCtxGetCurrent", out.current_context);
+  find("cuCtxGetDevice", out.current_device);
+  return out;
+}
+
+const Driver& driver() {
+  static const Driver loaded = load_driver();
+  return loaded;
+}
+
+std::unexpected<Error> refused(std::string expected, CUresult result, std::string hint) {
+  return fail(ErrorKind::kNoResource, std::move(expected), cuda_error_name(result),
+              std::move(hint));
+}
+
+struct Place {
+  CUcontext context = nullptr;
+  int device = 0;
+  friend auto operator<=>(const Place&, const Place&) = default;
+};
+
+bool is_on(CUcontext context, int device) {
+  CUdevice its = -1;
+  if (CuCtxPushCurrent(context) != CUDA_SUCCESS) return false;
+  const CUresult result = driver().current_device(&its);
+  CuCtxPopCurrent(nullptr);
+  return result == CUDA_SUCCESS && its == device;
+}
+
+/// For memory of pools and of virtual addresses, which belongs to a device alone.
+Result<CUcontext> working_context(const DeviceData& lent, int device) {
+  CUcontext context = nullptr;
+  if (lent.ready == DeviceData::Ready::kBehindStream)
+    driver().stream_context(static_cast<CUstream>(lent.ready_on), &context);
+  else
+    driver().current_context(&context);
+  if (context != nullptr && is_on(context, device)) return context;
+  return fail(ErrorKind::kInvalid, "memory of a CUDA context, or a context of its device",
+              context == nullptr
+                  ? "neither"
+                  : "memory of device " + std::to_string(device) + " and a context of another",
+              "add the tensor on the thread that runs the model, or set KEEPBOX_READY_STREAM and "
+              "the model's stream");
+}
+
+Result<Place> place_of(const DeviceData& lent) {
+  const auto address = reinterpret_cast<CUdeviceptr>(lent.data);
+  unsigned type = 0, managed = 0;
+  Place place;
+  const auto ask = [&](CUpointer_attribute what, void* answer) {
+    return driver().pointer_attribute(answer, what, address);
+  };
+  const CUresult known = ask(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, &type);
+  ask(CU_POINTER_ATTRIBUTE_IS_MANAGED, &managed);
+  if (known != CUDA_SUCCESS || (type == CU_MEMORYTYPE_HOST && managed == 0))
+    return fail(ErrorKind::kInvalid, "data in CUDA memory",
+                known == CUDA_SUCCESS ? "memory of the host that CUDA has pinned"
+                                      : "a pointer of no device (" + cuda_error_name(known) + ")",
+                "set memory to KEEPBOX_MEMORY_SYSTEM for data on the host");
+  if (const CUresult result = ask(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, &place.device);
+      result != CUDA_SUCCESS)
+    return refused("the device of the data", result, "see nvidia-smi");
+  if (ask(CU_POINTER_ATTRIBUTE_CONTEXT, &place.context) == CUDA_SUCCESS && place.context != nullptr)
+    return place;
+  auto context = working_context(lent, place.device);
+  if (!context) return std::unexpected(context.error());
+  place.context = *context;
+  return place;
+}
+
+/// One GstCudaContext a place while anyone holds it: elements compare contexts by their address.
+/// Not for longer, for applications destroy theirs, and libgstcuda visits all that there are.
+Result<CudaContext> shared_context(const Place& place) {
+  static std::mutex lock;
+  static auto& known = *new std::map<Place, GWeakRef>;  // GObjects may outlive static objects
+  const std::lock_guard guard(lock);
+  const auto [entry, added] = known.try_emplace(place);
+  if (added) g_weak_ref_init(&entry->second, nullptr);
+  CudaContext context = CudaContext::taken(g_weak_ref_get(&entry->second));
+  if (context) return context;
+  context = CudaContext::taken(gst_cuda_context_new_wrapped(place.context, place.device));
+  if (!context)
+    return fail(ErrorKind::kNoResource, "a CUDA context that GStreamer can share",
+                "one that it does not take", "see the log of cudacontext");
+  g_weak_ref_set(&entry->second, context.get());
+  return context;
+}
+
+/// What goes when the memory goes.
+struct Loan {
+  GDestroyNotify notify;
+  gpointer user_data;
+  CUevent event = nullptr;  // of our own
+};
+
+/// In the memory's context, as its allocator promises.
+void give_back(gpointer data) {
+  auto* loan = static_cast<Loan*>(data);
+  if (loan->event != nullptr) CuEventDestroy(loan->event);
+  if (loan->notify != nullptr) loan->notify(loan->user_data);
+  delete loan;
+}
+
+/// An event behind the present work of a stream.
+Result<CUevent> record(CUstream stream) {
+  CUevent event = nullptr;
+  CUresult result = CuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+  if (result == CUDA_SUCCESS) result = CuEventRecord(event, stream);
+  if (result == CUDA_SUCCESS) return event;
+  if (event != nullptr) CuEventDestroy(event);
+  return refused("a stream of the context that the data was allocated in", result,
+                 "set ready_on to the stream that writes the tensor");
+}
+
+}  // namespace
+
+Result<GstMemory*> wrap_device_data(const DeviceData& lent, GDestroyNotify notify,
+                                    gpointer user_data) {
+  KB_TRY(require_cuda("add tensors in system memory"));
+  if (!driver().complete())
+    return fail(ErrorKind::kNoResource, "a driver of CUDA 9.2 or newer", "an older one",
+                "install a newer driver");
+  if (lent.bytes > kMostCudaBytes)
+    return fail(ErrorKind::kInvalid, "at most 2 GiB of CUDA memory",
+                std::to_string(lent.bytes) + " bytes", "split the tensor");
+  const Result<Place> place = place_of(lent);
+  if (!place) return std::unexpected(place.error());
+  const Result<CudaContext> context = shared_context(*place);
+  if (!context) return std::unexpected(context.error());
+  const CudaScope scope(*context);
+  KB_TRY(scope.status());
+  CUevent ready = static_cast<CUevent>(lent.ready_on);
+  const bool own = lent.ready == DeviceData::Ready::kBehindStream;
+  if (own) {
+    const Result<CUevent> event = record(static_cast<CUstream>(lent.ready_on));
+    if (!event) return std::unexpected(event.error());
+    ready = *event;
+  }
+  GstMemory* memory = wrap_cuda(*context, lent.data, lent.bytes, nullptr,
+                                give_back, new Loan{notify, user_data, own ? ready : nullptr});
+  GST_MINI_OBJECT_FLAG_SET(memory, GST_MEMORY_FLAG_READONLY);
+  if (lent.ready != DeviceData::Ready::kNow)
+    gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(memory), g_quark_from_string(kReadyEvent), ready,
+                              nullptr);
+  return memory;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What is left of cudascope.h and cudawrap.h in a build without libgstcuda.
+#include "gst/tensors/cudascope.h"
+#include "gst/tensors/cudawrap.h"
+
+namespace keepbox {
+namespace {
+
+std::unexpected<Error> not_built(const std::string& hint) {
+  return fail(ErrorKind::kNoResource, "a build with CUDA", "one without libgstcuda", hint);
+}
+
+}  // namespace
+
+bool cuda_available() { return false; }
+Status require_cuda(const std::string& hint) { return not_built(hint); }
+
+CudaContext CudaContext::of(GstBuffer*) { return {}; }
+
+CudaScope::CudaScope(const CudaContext&) {}
+CudaScope::~CudaScope() = default;
+
+Result<CudaContext> SharedCuda::ensure(GstElement*, int, const std::string& hint) {
+  return not_built(hint);
+}
+void SharedCuda::adopt(const CudaContext&) {}
+void SharedCuda::offer(GstElement*, GstContext*, int) {}
+bool SharedCuda::answer(GstElement*, GstQuery*) { return false; }
+
+bool map_cuda(GstBuffer*, GstMapInfo*, TensorView&) { return false; }
+void await_producer(GstBuffer*) {}
+
+Result<GstMemory*> wrap_device_data(const DeviceData&, GDestroyNotify, gpointer) {
+  return not_built("add tensors in system memory");
+}
+
+Result<CudaUploader> CudaUploader::create(CudaContext) { return not_built("set memory=system"); }
+Result<GstBuffer*> CudaUploader::upload(GstBuffer*) const { return not_built("set memory=system"); }
+
+}  // namespace keepbox

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Maps tensors, checks their metas and writes new ones.
+#include "gst/tensors/tensors.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/detector.h"
+
+namespace keepbox {
+namespace {
+
+struct TypePair {
+  GstTensorDataType gst;
+  DataType core;
+};
+
+constexpr TypePair kTypes[] = {
+    {GST_TENSOR_DATA_TYPE_INT8, DataType::kInt8},
+    {GST_TENSOR_DATA_TYPE_INT16, DataType::kInt16},
+    {GST_TENSOR_DATA_TYPE_INT32, DataType::kInt32},
+    {GST_TENSOR_DATA_TYPE_INT64, DataType::kInt64},
+    {GST_TENSOR_DATA_TYPE_UINT8, DataType::kUInt8},
+    {GST_TENSOR_DATA_TYPE_UINT16, DataType::kUInt16},
+    {GST_TENSOR_DATA_TYPE_UINT32, DataType::kUInt32},
+    {GST_TENSOR_DATA_TYPE_UINT64, DataType::kUInt64},
+    {GST_TENSOR_DATA_TYPE_FLOAT16, DataType::kFloat16},
+    {GST_TENSOR_DATA_TYPE_BFLOAT16, DataType::kBFloat16},
+    {GST_TENSOR_DATA_TYPE_FLOAT32, DataType::kFloat32},
+    {GST_TENSOR_DATA_TYPE_FLOAT64, DataType::kFloat64},
+};
+
+/// gst_buffer_add_tensor_meta() returns the meta that is there already before 1.26.6, and a
+/// second producer would overwrite the first: this always adds one.
+GstTensorMeta* add_meta(GstBuffer* buffer) {
+  return reinterpret_cast<GstTensorMeta*>(
+      gst_buffer_add_meta(buffer, gst_tensor_meta_get_info(), nullptr));
+}
+
+bool copies_tensors() {
+  guint major = 0, minor = 0, micro = 0, nano = 0;
+  gst_version(&major, &minor, &micro, &nano);
+  return major > 1 || minor > 27 || (minor == 27 && micro >= 1);
+}
+
+void copy_tensors(GstBuffer* copy, GstBuffer* original) {
+  gpointer state = nullptr;
+  while (GstMeta* meta =
+             gst_buffer_iterate_meta_filtered(original, &state, gst_tensor_meta_api_get_type())) {
+    auto* from = reinterpret_cast<GstTensorMeta*>(meta);
+    auto** tensors = g_new(GstTensor*, from->num_tensors);
+    for (size_t i = 0; i < from->num_tensors; ++i)
+      tensors[i] = gst_tensor_copy(gst_tensor_meta_get(from, i));
+    gst_tensor_meta_set(add_meta(copy), static_cast<guint>(from->num_tensors), tensors);
+  }
+}
+
+/// Calls for each tensor of a buffer that core knows, until one fails.
+template <class Function>
+Status each_tensor(GstBuffer* buffer, Function function) {
+  gpointer state = nullptr;
+  while (GstMeta* meta =
+             gst_buffer_iterate_meta_filtered(buffer, &state, gst_tensor_meta_api_get_type())) {
+    auto* tensors = reinterpret_cast<GstTensorMeta*>(meta);
+    for (size_t i = 0; i < tensors->num_tensors; ++i) {
+      const GstTensor* tensor = gst_tensor_meta_get(tensors, i);
+      if (tensor != nullptr && is_readable(*tensor)) KB_TRY(function(*tensor));
+    }
+  }
+  return {};
+}
+
+/// The context that all tensors lie in, or none: backends take a frame from one memory.
+CudaContext common_context(GstBuffer* buffer) {
+  CudaContext common;
+  bool first = true, same = true;
+  (void)each_tensor(buffer, [&](const GstTensor& tensor) -> Status {
+    CudaContext context = CudaContext::of(tensor.data);
+    if (first) common = std::move(context);
+    else same = same && common == context;
+    first = false;
+    return {};
+  });
+  return same ? common : CudaContext();
+}
+
+/// "group=(/uniquelist){tensor,...}" for a family with ids, by its first id.
+std::string group_of(const DetectorSpec& spec, size_t alternative) {
+  std::string tensors, group;
+  for (const TensorRule& rule : spec.rules()) {
+    const std::string_view id = rule.ids[alternative];
+    if (id.empty()) continue;
+    if (group.empty()) group = spec.reader == Reader::kOutputs
+                                   ? "ssd-mobilenet-v1-variant-1-out"
+                                   : std::string(id);
+    tensors += (tensors.empty() ? "" : ", ") +
+               ("(GstCaps)[tensor/strided, tensor-id=(string)" + std::string(id) + "]");
+  }
+  return tensors.empty() ? "" : group + "=(/uniquelist){ " + tensors + " }";
+}
+
+}  // namespace
+
+void FrameTensors::unmap() {
+  for (size_t i = 0; i < count_; ++i) gst_buffer_unmap(mappings_[i].buffer, &mappings_[i].info);
+  count_ = 0;
+  context_ = {};
+  downloaded_ = false;
+}
+
+bool FrameTensors::map_data(GstBuffer* data, GstMapInfo* info, TensorView& view) {
+  if (data == nullptr) return false;
+  if (context_) return map_cuda(data, info, view);
+  downloaded_ = downloaded_ || CudaContext::of(data);
+  await_producer(data);
+  return gst_buffer_map(data, info, GST_MAP_READ);
+}
+
+Status FrameTensors::map_one(const GstTensor& tensor) {
+  TensorView view{.type = *to_data_type(tensor.data_type),
+                  .shape = Shape(std::span(tensor.dims, tensor.num_dims))};
+  if (tensor.id != 0) view.id = g_quark_to_string(tensor.id);
+  if (count_ == kMost)
+    return fail(ErrorKind::kUnsupported, "at most " + std::to_string(kMost) + " tensors a frame",
+                "more", "name those that matter by tensor-ids at the inference element");
+  Mapping& mapping = mappings_[count_];
+  mapping.buffer = tensor.data;
+  if (!map_data(tensor.data, &mapping.info, view)) {
+    if (CudaContext::of(tensor.data))
+      return fail(ErrorKind::kNoResource, "data of tensor " + view.to_string(),
+                  "CUDA memory that cannot be read", "see nvidia-smi and the log of cudaallocator");
+    return fail(ErrorKind::kTruncated, "data of tensor " + view.to_string(),
+                "none that can be mapped", "the producer attached no readable buffer");
+  }
+  view.data = mapping.info.data;
+  view.bytes = mapping.info.size;
+  views_[count_++] = view;
+  return {};
+}
+
+Status FrameTensors::map(GstBuffer* buffer, MemorySpace preferred) {
+  unmap();
+  if (preferred == MemorySpace::kCuda) context_ = common_context(buffer);
+  return each_tensor(buffer, [this](const GstTensor& tensor) { return map_one(tensor); });
+}
+
+bool is_readable(const GstTensor& tensor) {
+  return to_data_type(tensor.data_type) && tensor.num_dims > 0 &&
+         tensor.num_dims <= Shape::kMaxRank;
+}
+
+std::optional<DataType> to_data_type(GstTensorDataType type) {
+  const auto* pair = std::ranges::find(kTypes, type, &TypePair::gst);
+  return pair == std::end(kTypes) ? std::nullopt : std::optional(pair->core);
+}
+
+GstTensorDataType to_gst(DataType type) {
+  return std::ranges::find(kTypes, type, &TypePair::core)->gst;
+}
+
+void add_tensor(GstBuffer* buffer, const char* id, DataType type, const Shape& shape,
+                GstTensorDimOrder order, GstBuffer* data) {
+  auto** tensors = g_new(GstTensor*, 1);
+  // Not gst_tensor_new_simple(): it refuses data of a wrong size, which replay must reproduce.
+  tensors[0] = gst_tensor_alloc(shape.rank());
+  tensors[0]->id = id != nullptr && *id != '\0' ? g_quark_from_string(id) : 0;
+  tensors[0]->layout = GST_TENSOR_LAYOUT_CONTIGUOUS;
+  tensors[0]->data_type = to_gst(type);
+  tensors[0]->data = data;
+  tensors[0]->dims_order = order;
+  std::ranges::copy(shape.dims(), tensors[0]->dims);
+  gst_tensor_meta_set(add_meta(buffer), 1, tensors);
+}
+
+GstFlowReturn writable_with_tensors(GstBaseTransform*, GstBuffer* input, GstBuffer** output) {
+  *output = input;
+  if (gst_buffer_is_writable(input)) return GST_FLOW_OK;
+  *output = gst_buffer_copy(input);
+  if (!copies_tensors()) copy_tensors(*output, input);
+  return GST_FLOW_OK;
+}
+
+GstCaps* tensor_sink_caps() {
+  guint major = 0, minor = 0, micro = 0, nano = 0;
+  gst_version(&major, &minor, &micro, &nano);
+  GstCaps* caps = gst_caps_new_empty();
+  if (major > 1 || minor >= 28) {
+    for (const DetectorSpec& spec : detectors()) {
+      for (size_t alternative = 0; alternative < spec.tensors[0].ids.size(); ++alternative) {
+        const std::string group = group_of(spec, alternative);
+        if (group.empty() || group.contains("Gst.Model")) continue;
+        const std::string text =
+            "video/x-raw(ANY), tensors=(structure)[tensorgroups, " + group + ";]";
+        GstCaps* one = gst_caps_from_string(text.c_str());
+        if (one != nullptr) caps = gst_caps_merge(caps, one);  // two families may share an id
+      }
+    }
+  }
+  if (gst_caps_is_empty(caps)) gst_caps_append(caps, gst_caps_from_string("video/x-raw(ANY)"));
+  return caps;
+}
+
+}  // namespace keepbox

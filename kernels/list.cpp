@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The list of backends: what core/backend.h declares.
+#include "core/backend.h"
+#include "core/reference/reference.h"
+#ifdef KEEPBOX_CUDA
+#include "kernels/cuda/cuda.h"
+#endif
+#ifdef KEEPBOX_SIMD
+#include "kernels/simd/simd.h"
+#endif
+
+namespace keepbox {
+namespace {
+
+const Backend kBackends[] = {
+#ifdef KEEPBOX_CUDA
+    cuda::backend(),
+#endif
+#ifdef KEEPBOX_SIMD
+    simd::backend(),
+#endif
+    reference::backend(),
+};
+
+}  // namespace
+
+std::span<const Backend> backends() { return kBackends; }
+
+}  // namespace keepbox
