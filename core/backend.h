@@ -41,6 +41,9 @@ class Runner {
   /// @param plan the one that it was made for.
   virtual Status run(const Plan& plan, std::span<const TensorView> tensors) = 0;
 
+  /// Takes over a plan's thresholds and classes, which are all that differs from the one before.
+  virtual Status retune(const Plan& plan) = 0;
+
   /// What NMS kept of an image, in key order. Valid until the next run().
   virtual std::span<const Candidate> kept(uint32_t image) const = 0;
   /// All but clipped_away.

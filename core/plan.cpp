@@ -179,13 +179,31 @@ void settle_limits(Plan& plan, const Settings& settings) {
   plan.method = settings.method == NmsMethod::kAuto ? plan.spec->nms : settings.method;
 }
 
+/// Keeps only the tensors that some field lies in, and numbers them anew.
+void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
+  Field* const fields[] = {&plan.layout.box,   &plan.layout.objectness, &plan.layout.scores,
+                           &plan.layout.score, &plan.layout.class_id,   &plan.layout.count};
+  for (uint32_t i = 0; i < tensors.size(); ++i) {
+    const auto lies_here = [i](const Field* field) { return field->tensor == static_cast<int>(i); };
+    if (std::ranges::none_of(fields, lies_here)) continue;
+    const auto number = static_cast<int>(plan.reads.size());
+    for (Field* field : fields | std::views::filter(lies_here)) field->tensor = number;
+    plan.reads.push_back(i);
+    plan.forms.push_back({std::string(tensors[i].id), tensors[i].type, tensors[i].shape});
+  }
+}
+
 }  // namespace
 
 bool Plan::holds_for(std::span<const TensorView> tensors) const {
   if (provisional) return false;
-  return std::ranges::equal(forms, tensors, [](const TensorForm& form, const TensorView& view) {
-    return form.id == view.id && form.type == view.type && form.shape == view.shape;
-  });
+  for (size_t i = 0; i < forms.size(); ++i) {
+    if (reads[i] >= tensors.size()) return false;
+    const TensorView& view = tensors[reads[i]];
+    if (forms[i].id != view.id || forms[i].type != view.type || forms[i].shape != view.shape)
+      return false;
+  }
+  return true;
 }
 
 Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> tensors) {
@@ -218,9 +236,15 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
   settle_classes(plan, settings);
   settle_limits(plan, settings);
   plan.letterbox = make_letterbox(settings.frame, {.size = model}, settings.resize);
-  for (const TensorView& view : tensors)
-    plan.forms.push_back({std::string(view.id), view.type, view.shape});
+  settle_reads(plan, tensors);
   return plan;
+}
+
+Status retune(Plan& plan, const Settings& settings) {
+  KB_TRY(check_settings(settings));
+  plan.iou_threshold = normal(settings.iou_threshold);
+  settle_classes(plan, settings);
+  return {};
 }
 
 }  // namespace keepbox

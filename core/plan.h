@@ -66,16 +66,21 @@ struct Plan {
   BoxRules boxes;
   std::vector<Prior> priors;            // prior codings only
   Letterbox letterbox;
-  std::vector<TensorForm> forms;        // of the tensors it was made for
+  std::vector<TensorForm> forms;        // of the tensors that it reads, which fields number
+  std::vector<uint32_t> reads;          // which of the tensors it was made from those are
   bool provisional = false;             // the data did not show its units yet: make it again
   std::string remark;                   // what was recognised and assumed, for the log
 
-  /// Does the plan still hold for these tensors?
+  /// Does the plan still hold for a frame with these tensors? Those that it does not read do not
+  /// matter.
   bool holds_for(std::span<const TensorView> tensors) const;
 };
 
 /// Recognises the tensors and settles everything. May read tensor data (to tell 0..1 from
 /// pixels) when it is in system memory and `settings` leave it open.
 Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> tensors);
+
+/// Gives a plan other thresholds and classes: all of settings that a plan need not be made anew for.
+Status retune(Plan& plan, const Settings& settings);
 
 }  // namespace keepbox

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <string>
 #include <utility>
 
 namespace keepbox {
@@ -108,7 +109,15 @@ Result<Processor> Processor::create(Plan plan, Selection backend, MemorySpace me
   return out;
 }
 
+Status Processor::retune(const Settings& settings) {
+  KB_TRY(keepbox::retune(plan_, settings));
+  return runner_ ? runner_->retune(plan_) : Status{};
+}
+
 Status Processor::run(std::span<const TensorView> tensors) {
+  if (tensors.size() != plan_.forms.size())
+    return fail(ErrorKind::kMismatch, std::to_string(plan_.forms.size()) + " tensors as planned",
+                std::to_string(tensors.size()));
   for (const TensorView& tensor : tensors) KB_TRY(check_bounds(tensor));
   if (runner_) KB_TRY(runner_->run(plan_, tensors));
   for (uint32_t image = 0; image < plan_.layout.images; ++image)

@@ -24,7 +24,10 @@ class Processor {
                                   MemorySpace memory = MemorySpace::kSystem,
                                   Crew* crew = nullptr);
 
-  /// Decodes one frame (or batch). @pre plan().holds_for(tensors), every tensor in bounds.
+  /// Other thresholds and classes from the next frame on.
+  Status retune(const Settings& settings);
+
+  /// Decodes one frame (or batch). @param tensors those that plan().reads names, in that order.
   /// kTruncated when a tensor is shorter than its dimensions.
   Status run(std::span<const TensorView> tensors);
 

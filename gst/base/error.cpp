@@ -22,21 +22,21 @@ Code code_of(ErrorKind kind) {
   return {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED};
 }
 
-void post(GstElement* element, GstMessageType type, const Error& error) {
-  const Code code = code_of(error.kind);
-  gst_element_message_full(element, type, code.domain, code.code,
-                           g_strdup(error.message().c_str()), nullptr, __FILE__, G_STRFUNC,
-                           __LINE__);
+void post(GstElement* element, GstMessageType type, Code code, const std::string& text,
+          const std::source_location& where) {
+  gst_element_message_full(element, type, code.domain, code.code, g_strdup(text.c_str()), nullptr,
+                           where.file_name(), where.function_name(),
+                           static_cast<gint>(where.line()));
 }
 
 }  // namespace
 
-void post_error(GstElement* element, const Error& error) {
-  post(element, GST_MESSAGE_ERROR, error);
+void post_error(GstElement* element, const Error& error, std::source_location where) {
+  post(element, GST_MESSAGE_ERROR, code_of(error.kind), error.message(), where);
 }
 
-void post_warning(GstElement* element, const Error& error) {
-  post(element, GST_MESSAGE_WARNING, error);
+void post_warning(GstElement* element, const Error& error, std::source_location where) {
+  post(element, GST_MESSAGE_WARNING, code_of(error.kind), error.message(), where);
 }
 
 void set_error(GError** out, const Error& error) {

@@ -2,7 +2,9 @@
 // boxdecode: a detector's tensors on a frame become boxes on it.
 #include <gst/base/gstbasetransform.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
@@ -17,6 +19,21 @@
 GST_DEBUG_CATEGORY(boxdecode_debug);
 #define GST_CAT_DEFAULT boxdecode_debug
 
+/**
+ * element-boxdecode:
+ *
+ * Decodes the output tensors of an object detector that an inference element attached to a frame
+ * (GstTensorMeta), suppresses overlapping boxes and attaches the rest as GstAnalyticsODMtd.
+ *
+ * Behind several models each boxdecode takes the tensors that came since the one before it.
+ *
+ * |[
+ * gst-launch-1.0 filesrc location=photo.jpg ! jpegdec ! videoconvertscale
+ *   ! video/x-raw,width=640,height=640,pixel-aspect-ratio=1/1 ! onnxinference model-file=model.onnx
+ *   ! boxdecode label-file=model.labels ! boxsink
+ * ]|
+ */
+
 namespace keepbox {
 namespace {
 
@@ -29,7 +46,7 @@ struct State {
   DecodeStats stats;
   // The streaming thread's own:
   Decoder decoder;
-  std::string last_warning;
+  std::vector<std::string> told;  // the mismatches that were reported
   bool failed = false;  // an error was posted and the stream is to stop
 };
 
@@ -72,25 +89,34 @@ int device_of(KeepboxBoxDecode* self) {
   return device;
 }
 
+/// Is it a frame's tensors that are wrong? What the user has set is an error whatever the policy for
+/// tensors, and so is a device that is asked for.
+bool is_mismatch(const State& s, const Error& error) {
+  return error.kind != ErrorKind::kInvalid && error.kind != ErrorKind::kNoResource &&
+         !s.decoder.device_failed();
+}
+
 GstFlowReturn report(KeepboxBoxDecode* self, const Error& error) {
+  constexpr size_t kMostTold = 16;  // of streams that find ever new ways to be wrong
   State& s = *self->state;
   const auto policy = static_cast<OnMismatch>(s.decoder.props().on_mismatch);
-  if (policy == OnMismatch::kError || s.decoder.device_failed()) {
+  if (policy == OnMismatch::kError || !is_mismatch(s, error)) {
     s.failed = true;
     post_error(GST_ELEMENT(self), error);
     return GST_FLOW_ERROR;
   }
-  if (std::string text = error.message(); text != s.last_warning) {
+  std::string text = error.message();
+  if (s.told.size() < kMostTold && !std::ranges::contains(s.told, text)) {
     if (policy == OnMismatch::kWarn) post_warning(GST_ELEMENT(self), error);
     else GST_INFO_OBJECT(self, "%s", text.c_str());
-    s.last_warning = std::move(text);
+    s.told.push_back(std::move(text));
   }
   return GST_FLOW_OK;
 }
 
 void count(KeepboxBoxDecode* self, bool decoded, GstClockTime started) {
   State& s = *self->state;
-  const Decoder& d = s.decoder;
+  Decoder& d = s.decoder;
   GST_OBJECT_LOCK(self);
   if (decoded && d.planned()) s.stats.set_processor(*d.processor());
   s.stats.add(decoded ? &d.processor()->funnel() : nullptr, d.route(), d.boxes().size(),
@@ -107,7 +133,6 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   const GstClockTime started = gst_util_get_timestamp();
   take_props(self);
   const Status status = s.decoder.decode(buffer);
-  if (status) s.last_warning.clear();
   // Also without boxes: consumers take a frame without this meta for one that was not looked at.
   const DecodeProps& props = s.decoder.props();
   attach_boxes(buffer, s.decoder.boxes(), {.classes = props.class_meta,
@@ -115,6 +140,14 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
                                            .frame = s.decoder.frame()});
   count(self, status.has_value(), started);
   return status ? GST_FLOW_OK : report(self, status.error());
+}
+
+/// A stream without a box may be right, or one property away from it.
+void tell_why_no_box(KeepboxBoxDecode* self) {
+  GST_OBJECT_LOCK(self);
+  const auto why = self->state->stats.why_no_box();
+  GST_OBJECT_UNLOCK(self);
+  if (why) post_warning(GST_ELEMENT(self), *why);
 }
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
@@ -125,10 +158,12 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
     gst_event_unref(event);
     return TRUE;
   }
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) tell_why_no_box(cast(base));
   return GST_BASE_TRANSFORM_CLASS(keepbox_box_decode_parent_class)->sink_event(base, event);
 }
 
 void before_transform(GstBaseTransform* base, GstBuffer* buffer) {
+  if (base->segment.format != GST_FORMAT_TIME) return;
   const GstClockTime time =
       gst_segment_to_stream_time(&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
   if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(base), time);
@@ -148,7 +183,7 @@ gboolean start(GstBaseTransform* base) {
   s.changed = true;
   GST_OBJECT_UNLOCK(self);
   take_props(self);
-  s.last_warning.clear();
+  s.told.clear();
   s.failed = false;
   if (const Status status = s.decoder.start(); !status)
     return report(self, status.error()) == GST_FLOW_OK;
@@ -166,14 +201,9 @@ void set_context(GstElement* element, GstContext* context) {
   GST_ELEMENT_CLASS(keepbox_box_decode_parent_class)->set_context(element, context);
 }
 
-/// Upstream needs no tensors to link here: the template's are for tensordecodebin alone.
-gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
-  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
-      cast(base)->state->decoder.cuda().answer(GST_ELEMENT(base), query))
-    return TRUE;
-  const gboolean done =
-      GST_BASE_TRANSFORM_CLASS(keepbox_box_decode_parent_class)->query(base, direction, query);
-  if (!done || GST_QUERY_TYPE(query) != GST_QUERY_CAPS || direction != GST_PAD_SINK) return done;
+/// Without the tensors that the template names: those are for tensordecodebin alone. Upstream needs
+/// none to link here, and downstream gets those that there are with the caps themselves.
+void leave_tensors_out(GstQuery* query) {
   GstCaps *result = nullptr, *filter = nullptr;
   gst_query_parse_caps_result(query, &result);
   gst_query_parse_caps(query, &filter);
@@ -188,7 +218,16 @@ gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* quer
   }
   gst_query_set_caps_result(query, plain);
   gst_caps_unref(plain);
-  return TRUE;
+}
+
+gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
+      cast(base)->state->decoder.cuda().answer(GST_ELEMENT(base), query))
+    return TRUE;
+  const gboolean done =
+      GST_BASE_TRANSFORM_CLASS(keepbox_box_decode_parent_class)->query(base, direction, query);
+  if (done && GST_QUERY_TYPE(query) == GST_QUERY_CAPS) leave_tensors_out(query);
+  return done;
 }
 
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {

@@ -10,7 +10,6 @@
 #include "core/crew.h"
 #include "gst/base/enums.h"
 #include "gst/decode/decodeenums.h"
-#include "gst/decode/priors.h"
 
 namespace keepbox {
 namespace {
@@ -98,13 +97,18 @@ const Property kProperties[] = {
      &DecodeProps::cuda_device_id},
     {"on-mismatch",
      "What happens when a frame's tensors are missing or do not fit: the stream stops, or the frame "
-     "goes on without boxes.",
+     "goes on without boxes. Files that cannot be read and properties that make no sense always stop "
+     "it.",
      &DecodeProps::on_mismatch, on_mismatch_type},
     {"roi-meta",
      "Also attach a GstVideoRegionOfInterestMeta with each box's id, as DL Streamer reads it.",
      &DecodeProps::roi_meta},
     {"class-meta", "Also attach a GstAnalyticsClsMtd related to each box.",
      &DecodeProps::class_meta},
+    {"model-name",
+     "Name of the model, which tells its boxes from those of other models on a frame; empty takes the "
+     "element's name.",
+     &DecodeProps::model_name},
 };
 
 constexpr guint kCount = std::size(kProperties);
@@ -197,6 +201,19 @@ bool get_decode_property(const DecodeProps& props, guint id, GValue* value) {
   return true;
 }
 
+bool only_tuned(const DecodeProps& a, const DecodeProps& b) {
+  DecodeProps tuned = a;
+  for (auto member : {&DecodeProps::score_threshold, &DecodeProps::iou_threshold})
+    tuned.*member = b.*member;
+  for (auto member : {&DecodeProps::include_classes, &DecodeProps::exclude_classes,
+                      &DecodeProps::class_thresholds, &DecodeProps::model_name})
+    tuned.*member = b.*member;
+  for (auto member : {&DecodeProps::roi_meta, &DecodeProps::class_meta})
+    tuned.*member = b.*member;
+  tuned.on_mismatch = b.on_mismatch;
+  return tuned == b;
+}
+
 Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame) {
   Settings out{.detector = nick_of(detector_type(), props.detector),
                .tensor_ids = ids_of(props.tensor_ids),
@@ -224,11 +241,6 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
   out.include_classes = std::move(*include);
   out.exclude_classes = std::move(*exclude);
   out.class_thresholds = std::move(*thresholds);
-  if (!props.priors_file.empty()) {
-    auto priors = load_priors(props.priors_file.c_str());
-    if (!priors) return std::unexpected(priors.error());
-    out.priors = std::move(*priors);
-  }
   return out;
 }
 

@@ -37,7 +37,13 @@ struct DecodeProps {
   int on_mismatch = 0;
   bool roi_meta = false;
   bool class_meta = false;
+  std::string model_name;
+
+  bool operator==(const DecodeProps&) const = default;
 };
+
+/// Do they differ by no more than what retune() takes, and what only the frame's metas show?
+bool only_tuned(const DecodeProps& a, const DecodeProps& b);
 
 /// Installs the properties with ids 1, 2, ... and returns the first free id.
 guint install_decode_properties(GObjectClass* klass);
@@ -46,8 +52,7 @@ guint install_decode_properties(GObjectClass* klass);
 bool set_decode_property(DecodeProps& props, guint id, const GValue* value);
 bool get_decode_property(const DecodeProps& props, guint id, GValue* value);
 
-/// Core settings for frames of that size. @param labels are loaded already.
-/// Reads priors-file. Errors name the property.
+/// Core settings for frames of that size, all but priors. Errors name the property.
 Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame);
 
 }  // namespace keepbox

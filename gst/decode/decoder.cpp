@@ -3,10 +3,13 @@
 #include "gst/decode/decoder.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "gst/base/enums.h"
 #include "gst/base/error.h"
 #include "gst/decode/decodeenums.h"
+#include "gst/decode/priors.h"
 
 GST_DEBUG_CATEGORY_EXTERN(boxdecode_debug);
 #define GST_CAT_DEFAULT boxdecode_debug
@@ -25,10 +28,38 @@ bool have_cuda_backend() {
   return std::ranges::contains(backends(), MemorySpace::kCuda, &Backend::memory);
 }
 
+/// Once for each name; one that fails is tried, and fails, again.
+template <class Content, class Load>
+Status load_once(std::string& loaded, const std::string& path, Content& content, Load load) {
+  if (path == loaded) return {};
+  content = Content();
+  loaded.clear();
+  if (path.empty()) return {};
+  auto read = load(path.c_str());
+  if (!read) return std::unexpected(read.error());
+  content = std::move(*read);
+  loaded = path;
+  return {};
+}
+
+/// A frame's tensors, but for those that a decoder upstream has taken.
+Status look(GstBuffer* buffer, FrameTensors& tensors) {
+  KB_TRY(tensors.look(buffer, Which::kUndecoded));
+  if (!tensors.listed().empty()) return {};
+  FrameTensors all;
+  KB_TRY(all.look(buffer));
+  if (all.listed().empty()) return {};
+  return fail(ErrorKind::kMismatch, "tensors that came since the decoder before this one",
+              "only such as it has decoded: " + to_string(all.listed()),
+              "put an inference element between the two, or leave one of them out");
+}
+
 }  // namespace
 
 void Decoder::set_props(DecodeProps props) {
-  drop_processor();
+  if (props == props_) return;
+  if (only_tuned(props, props_)) tuned_ = true;
+  else drop_processor();
   if (props.cuda_device_id != props_.cuda_device_id) cuda_.clear();
   if (props.backend != props_.backend) failed_.clear();
   if (props.threads != props_.threads) crew_ = make_thread_crew(props.threads);
@@ -48,7 +79,7 @@ Status Decoder::start() {
   failed_.clear();
   announced_.clear();
   told_.clear();
-  KB_TRY(load_labels());
+  KB_TRY(settings());  // files and lists of classes, before a frame is spent on them
   if (!takes_cuda(backend_)) return {};
   auto context = cuda_.ensure(element_, props_.cuda_device_id, kWithoutCuda);
   device_failed_ = !context;
@@ -60,7 +91,9 @@ void Decoder::stop() {
   drop_processor();
   cuda_.clear();
   labels_path_.clear();
+  priors_path_.clear();
   labels_ = Labels();
+  priors_.clear();
 }
 
 /// In the context that it was made in, which must outlast that: the last reference destroys it.
@@ -73,18 +106,28 @@ void Decoder::drop_processor() {
   unsupported_.clear();
 }
 
-Status Decoder::load_labels() {
-  if (props_.label_file == labels_path_) return {};
-  labels_ = Labels();
-  labels_path_ = props_.label_file;
-  if (labels_path_.empty()) return {};
-  auto labels = Labels::load(labels_path_.c_str());
-  if (!labels) {
-    labels_path_.clear();  // so that the next frame tries, and fails, again
-    return std::unexpected(labels.error());
+Status Decoder::load_files() {
+  KB_TRY(load_once(labels_path_, props_.label_file, labels_, Labels::load));
+  return load_once(priors_path_, props_.priors_file, priors_, load_priors);
+}
+
+Result<Settings> Decoder::settings() {
+  KB_TRY(load_files());
+  auto out = resolve(props_, labels_, picture_);
+  if (out) out->priors = priors_;
+  return out;
+}
+
+Status Decoder::retune() {
+  if (!std::exchange(tuned_, false) || !processor_) return {};
+  const auto wanted = settings();
+  if (!wanted) {
+    tuned_ = true;
+    return std::unexpected(wanted.error());
   }
-  labels_ = std::move(*labels);
-  return {};
+  const CudaScope scope(home_);
+  KB_TRY(scope.status());
+  return processor_->retune(*wanted);
 }
 
 MemorySpace Decoder::wanted_memory() const {
@@ -94,9 +137,7 @@ MemorySpace Decoder::wanted_memory() const {
 }
 
 bool Decoder::fits(const FrameTensors& tensors) const {
-  if (!processor_ || reads_ != tensors.space()) return false;
-  if (tensors.context() && tensors.context() != home_) return false;
-  return processor_->plan().holds_for(tensors.views());
+  return processor_ && processor_->plan().holds_for(tensors.listed());
 }
 
 Status Decoder::decode(GstBuffer* buffer) {
@@ -108,10 +149,26 @@ Status Decoder::decode(GstBuffer* buffer) {
   return done;
 }
 
-Status Decoder::fetch(GstBuffer* buffer, MemorySpace preferred, FrameTensors& tensors) {
-  Status mapped = tensors.map(buffer, preferred);
+Status Decoder::fetch(FrameTensors& tensors, std::span<const uint32_t> which,
+                      MemorySpace preferred) {
+  Status mapped = tensors.map(which, preferred);
   device_failed_ = !mapped && mapped.error().kind == ErrorKind::kNoResource;
   return mapped;
+}
+
+/// Tensors that are where the processor was made to find them are decoded; for others it is made
+/// anew.
+Status Decoder::run(FrameTensors& tensors) {
+  KB_TRY(retune());
+  bool ready = fits(tensors);
+  if (ready) {
+    KB_TRY(fetch(tensors, processor_->plan().reads, wanted_memory()));
+    ready = reads_ == tensors.space() && (!tensors.context() || tensors.context() == home_);
+  }
+  if (!ready) KB_TRY(prepare(tensors));
+  const CudaScope scope(home_);
+  KB_TRY(scope.status());
+  return processor_->run(tensors.views());
 }
 
 Status Decoder::attempt(GstBuffer* buffer) {
@@ -119,21 +176,43 @@ Status Decoder::attempt(GstBuffer* buffer) {
   route_ = Route::kHost;
   planned_now_ = false;
   FrameTensors tensors;
-  KB_TRY(fetch(buffer, wanted_memory(), tensors));
-  if (!fits(tensors)) KB_TRY(prepare(buffer, tensors));
-  const CudaScope scope(home_);
-  KB_TRY(scope.status());
-  KB_TRY(processor_->run(tensors.views()));
+  KB_TRY(look(buffer, tensors));
+  KB_TRY(run(tensors));
   if (tensors.downloaded() || (tensors.context() && planned_now_)) route_ = Route::kDownloaded;
   else if (on_device()) route_ = tensors.context() ? Route::kZeroCopy : Route::kUploaded;
+  take_boxes();
+  mark(buffer, tensors);
+  return {};
+}
+
+void Decoder::take_boxes() {
+  const GQuark model = props_.model_name.empty() ? g_quark_from_string(GST_OBJECT_NAME(element_))
+                                                 : g_quark_from_string(props_.model_name.c_str());
   for (const Detection& det : processor_->detections())
     boxes_.push_back({.box = det.box,
                       .score = det.score,
                       .angle = det.angle,
                       .label = labels_.quark(det.class_id),
                       .class_id = det.class_id,
-                      .anchor = det.anchor});
-  return {};
+                      .anchor = det.anchor,
+                      .model = model});
+}
+
+/// For decoders behind this one, which are for what comes after it: the tensors that this family is
+/// known by, or where only shapes spoke all that there are.
+void Decoder::mark(GstBuffer* buffer, const FrameTensors& tensors) const {
+  const Plan& plan = processor_->plan();
+  const auto known = [&](const TensorForm& form) {
+    return std::ranges::any_of(plan.spec->rules(),
+                               [&](const TensorRule& rule) { return rule.has(form.id); });
+  };
+  if (!props_.tensor_ids.empty() || std::ranges::any_of(plan.forms, known)) {
+    tensors.mark_decoded(buffer, plan.reads);
+    return;
+  }
+  std::vector<uint32_t> all(tensors.listed().size());
+  std::iota(all.begin(), all.end(), 0u);
+  tensors.mark_decoded(buffer, all);
 }
 
 /// The same frame again. If it fails here too, the tensors are to blame rather than the device.
@@ -157,41 +236,42 @@ void Decoder::leave_device(const Error& error) {
 }
 
 /// Frames whose numbers say nothing of their units yet go on with the processor that there is.
-bool Decoder::goes_on(GstBuffer* buffer, const FrameTensors& tensors) {
-  if (!processor_ || !processor_->plan().provisional || reads_ != tensors.space()) return false;
-  if (tensors.context() && tensors.context() != home_) return false;
-  const auto plan = plan_for(buffer, tensors);
-  return plan && plan->provisional && plan->forms == processor_->plan().forms;
+bool Decoder::goes_on(FrameTensors& tensors, const Plan& plan) const {
+  return processor_ && processor_->plan().provisional && plan.provisional &&
+         reads_ == tensors.space() && (!tensors.context() || tensors.context() == home_) &&
+         plan.forms == processor_->plan().forms && plan.reads == processor_->plan().reads;
 }
 
-Status Decoder::prepare(GstBuffer* buffer, FrameTensors& tensors) {
-  if (goes_on(buffer, tensors)) return {};
-  drop_processor();
-  KB_TRY(fetch(buffer, wanted_memory(), tensors));
-  auto plan = plan_for(buffer, tensors);
+Status Decoder::prepare(FrameTensors& tensors) {
+  auto plan = plan_for(tensors);
   if (!plan) return std::unexpected(plan.error());
+  KB_TRY(fetch(tensors, plan->reads, wanted_memory()));
+  if (goes_on(tensors, *plan)) return {};
+  drop_processor();
+  KB_TRY(fetch(tensors, plan->reads, wanted_memory()));  // what kept the device from being used is gone
   if (tensors.context() && automatic()) {
     const Status made = make_processor(*plan, tensors);
     if (made) return {};
     if (made.error().kind == ErrorKind::kUnsupported) unsupported_ = made.error().message();
     else leave_device(made.error());
-    KB_TRY(fetch(buffer, MemorySpace::kSystem, tensors));
+    KB_TRY(fetch(tensors, plan->reads, MemorySpace::kSystem));
   }
   const Status made = make_processor(std::move(*plan), tensors);
   device_failed_ = !made && takes_cuda(backend_) && made.error().kind == ErrorKind::kNoResource;
   return made;
 }
 
-Result<Plan> Decoder::plan_for(GstBuffer* buffer, const FrameTensors& tensors) {
-  KB_TRY(load_labels());
-  auto settings = resolve(props_, labels_, picture_);
-  if (!settings) return std::unexpected(settings.error());
+/// The numbers tell the units. From a device they are fetched for this once, or the plan would stay
+/// provisional and be made for every frame.
+Result<Plan> Decoder::plan_for(FrameTensors& tensors) {
+  auto wanted = settings();
+  if (!wanted) return std::unexpected(wanted.error());
   planned_now_ = true;
-  // The numbers tell the units. From a device they are fetched for this once, or the plan would
-  // stay provisional and be made for every frame.
-  FrameTensors fetched;
-  if (tensors.context()) KB_TRY(fetch(buffer, MemorySpace::kSystem, fetched));
-  auto plan = make_plan(*settings, tensors.context() ? fetched.views() : tensors.views());
+  tuned_ = false;
+  std::vector<uint32_t> all(tensors.listed().size());
+  std::iota(all.begin(), all.end(), 0u);
+  KB_TRY(fetch(tensors, all, MemorySpace::kSystem));
+  auto plan = make_plan(*wanted, tensors.views());
   if (plan && plan->layout.images != 1)
     return fail(ErrorKind::kUnsupported, "tensors of one frame (batch 1)",
                 "a batch of " + std::to_string(plan->layout.images), "infer one frame at a time");

@@ -29,7 +29,7 @@ class Decoder {
   Decoder& operator=(const Decoder&) = delete;
   ~Decoder() { stop(); }
 
-  /// Takes properties; the next frame is planned anew.
+  /// Takes properties. The next frame is planned anew unless only thresholds or classes are others.
   void set_props(DecodeProps props);
   const DecodeProps& props() const { return props_; }
   void set_picture(const Picture& picture);
@@ -42,7 +42,7 @@ class Decoder {
   /// frame on, unless the backend was named.
   Status decode(GstBuffer* buffer);
 
-  const std::vector<FrameBox>& boxes() const { return boxes_; }
+  std::span<FrameBox> boxes() { return boxes_; }
   Route route() const { return route_; }
   /// Was the last frame's plan made for it?
   bool planned() const { return planned_now_; }
@@ -63,13 +63,18 @@ class Decoder {
   std::string chosen_backend() const;
   MemorySpace wanted_memory() const;
   bool fits(const FrameTensors& tensors) const;
-  Status load_labels();
-  Status fetch(GstBuffer* buffer, MemorySpace preferred, FrameTensors& tensors);
+  Status load_files();
+  Result<Settings> settings();
+  Status retune();
+  Status fetch(FrameTensors& tensors, std::span<const uint32_t> which, MemorySpace preferred);
+  Status run(FrameTensors& tensors);
   Status attempt(GstBuffer* buffer);
+  void take_boxes();
+  void mark(GstBuffer* buffer, const FrameTensors& tensors) const;
   Status decode_on_cpu(GstBuffer* buffer, const Error& device);
-  bool goes_on(GstBuffer* buffer, const FrameTensors& tensors);
-  Status prepare(GstBuffer* buffer, FrameTensors& tensors);
-  Result<Plan> plan_for(GstBuffer* buffer, const FrameTensors& tensors);
+  bool goes_on(FrameTensors& tensors, const Plan& plan) const;
+  Status prepare(FrameTensors& tensors);
+  Result<Plan> plan_for(FrameTensors& tensors);
   Result<CudaContext> home_for(const FrameTensors& tensors);
   Status make_processor(Plan plan, const FrameTensors& tensors);
   void leave_device(const Error& error);
@@ -81,8 +86,10 @@ class Decoder {
   DecodeProps props_;
   std::string backend_ = "auto";  // the name that counts
   Picture picture_;
-  std::string labels_path_;
+  bool tuned_ = false;  // thresholds or classes differ from the processor's
+  std::string labels_path_, priors_path_;
   Labels labels_;
+  std::vector<Prior> priors_;
   SharedCuda cuda_;
   std::unique_ptr<Crew> crew_;  // outlives the processor
   std::optional<Processor> processor_;

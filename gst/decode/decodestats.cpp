@@ -2,6 +2,8 @@
 // Counts frames and makes the structure of it.
 #include "gst/decode/decodestats.h"
 
+#include <algorithm>
+
 namespace keepbox {
 namespace {
 
@@ -24,9 +26,32 @@ void DecodeStats::add(const Funnel* funnel, Route route, size_t boxes, GstClockT
   uploaded_ += route == Route::kUploaded;
   downloaded_ += route == Route::kDownloaded;
   last_ = funnel != nullptr ? *funnel : Funnel{};
+  for (auto count : {&Funnel::anchors, &Funnel::above_threshold, &Funnel::after_class_filter,
+                     &Funnel::clipped_away})
+    most_.*count = std::max(most_.*count, last_.*count);
   boxes_ += boxes;
   time_ += time;
   last_time_ = time;
+}
+
+std::optional<Error> DecodeStats::why_no_box() const {
+  if (frames_ == 0 || boxes_ != 0) return std::nullopt;
+  const auto none = [this](std::string found, std::string hint) {
+    return Error{ErrorKind::kMismatch, "a box on some of " + std::to_string(frames_) + " frames",
+                 "none: " + found, std::move(hint)};
+  };
+  if (mismatches_ == frames_)
+    return none("their tensors were missing or did not fit", "see the warnings of on-mismatch=warn");
+  if (most_.above_threshold == 0)
+    return none("no score of " + std::to_string(most_.anchors) + " anchors a frame was high enough",
+                "if that is wrong, set score-threshold= lower");
+  if (most_.after_class_filter == 0)
+    return none("all were of classes that are not wanted",
+                "see include-classes= and exclude-classes=");
+  if (most_.clipped_away != 0)
+    return none("all lay outside the frame",
+                "set resize-mode=, model-width= and model-height= to how the picture was fitted in");
+  return none("max-detections is 0", "set max-detections=");
 }
 
 GstStructure* DecodeStats::structure() const {

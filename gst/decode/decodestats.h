@@ -4,6 +4,7 @@
 
 #include <gst/gst.h>
 
+#include <optional>
 #include <string>
 
 #include "core/processor.h"
@@ -22,6 +23,9 @@ class DecodeStats {
   /// Counts a frame. @param funnel of its candidates, nullptr when its tensors did not fit.
   void add(const Funnel* funnel, Route route, size_t boxes, GstClockTime time);
 
+  /// Why there was not a single box on any frame so far; nothing when there was, or no frame.
+  std::optional<Error> why_no_box() const;
+
   /// The structure "boxdecode-stats". Transfer full.
   GstStructure* structure() const;
 
@@ -30,6 +34,7 @@ class DecodeStats {
   guint64 zero_copy_ = 0, uploaded_ = 0, downloaded_ = 0;
   GstClockTime time_ = 0, last_time_ = 0;
   Funnel last_;
+  Funnel most_;  // the most of each count that a frame had
   std::string detector_, backend_, backend_reason_, recognised_;
 };
 

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Registers the meta of saved frames.
+// Two metas: one without tags, which nothing drops, holds the frame; one with those of size and
+// orientation takes part in every transform, or is dropped by elements that know of none.
 #include "gst/frames/framemeta.h"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
 
 namespace keepbox {
 namespace {
@@ -10,49 +17,151 @@ struct FrameMeta {
   SavedFrame saved;
 };
 
-gboolean init(GstMeta* meta, gpointer, GstBuffer*) {
+/// A change of the picture's size or place.
+struct Step {
+  Picture from, to;
+  std::optional<PixelMap> map;  // where GStreamer gave it
+};
+
+struct WayMeta {
+  GstMeta meta;
+  std::vector<Step> steps;  // made and destroyed by init and release
+};
+
+Picture picture_of_info(const GstVideoInfo& info) {
+  return {.size = {static_cast<uint32_t>(info.width), static_cast<uint32_t>(info.height)},
+          .par_n = static_cast<uint32_t>(std::max(info.par_n, 1)),
+          .par_d = static_cast<uint32_t>(std::max(info.par_d, 1))};
+}
+
+gboolean init_frame(GstMeta* meta, gpointer, GstBuffer*) {
   reinterpret_cast<FrameMeta*>(meta)->saved = {};
   return TRUE;
 }
 
-void release(GstMeta* meta, GstBuffer*) {
+void release_frame(GstMeta* meta, GstBuffer*) {
   SavedFrame& saved = reinterpret_cast<FrameMeta*>(meta)->saved;
   gst_clear_buffer(&saved.frame);
   gst_clear_caps(&saved.caps);
 }
 
-gboolean transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer) {
-  if (!GST_META_TRANSFORM_IS_COPY(type)) return FALSE;
-  const SavedFrame& saved = reinterpret_cast<FrameMeta*>(meta)->saved;
-  add_saved_frame(to, saved.frame, saved.caps);
+gboolean init_way(GstMeta* meta, gpointer, GstBuffer*) {
+  new (&reinterpret_cast<WayMeta*>(meta)->steps) std::vector<Step>;
   return TRUE;
 }
 
-GType api_type() {
-  // No tags: nothing that happens to the small frame's pixels touches the saved one.
+void release_way(GstMeta* meta, GstBuffer*) {
+  std::destroy_at(&reinterpret_cast<WayMeta*>(meta)->steps);
+}
+
+gboolean copy_frame(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer);
+gboolean extend_way(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer data);
+
+GType frame_api() {
   static const gchar* tags[] = {nullptr};
   static const GType type = gst_meta_api_type_register("KeepboxFrameMetaAPI", tags);
   return type;
 }
 
-const GstMetaInfo* info() {
-  static const GstMetaInfo* registered = gst_meta_register(
-      api_type(), "KeepboxFrameMeta", sizeof(FrameMeta), init, release, transform);
-  return registered;
+GType way_api() {
+  static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_ORIENTATION_STR,
+                                GST_META_TAG_VIDEO_SIZE_STR, nullptr};
+  static const GType type = gst_meta_api_type_register("KeepboxWayMetaAPI", tags);
+  return type;
+}
+
+FrameMeta& add_frame(GstBuffer* buffer) {
+  static const GstMetaInfo* info =
+      gst_meta_register(frame_api(), "KeepboxFrameMeta", sizeof(FrameMeta), init_frame,
+                        release_frame, copy_frame);
+  return *reinterpret_cast<FrameMeta*>(gst_buffer_add_meta(buffer, info, nullptr));
+}
+
+WayMeta& add_way(GstBuffer* buffer) {
+  static const GstMetaInfo* info = gst_meta_register(
+      way_api(), "KeepboxWayMeta", sizeof(WayMeta), init_way, release_way, extend_way);
+  return *reinterpret_cast<WayMeta*>(gst_buffer_add_meta(buffer, info, nullptr));
+}
+
+WayMeta* get_way(GstBuffer* buffer) {
+  return reinterpret_cast<WayMeta*>(gst_buffer_get_meta(buffer, way_api()));
+}
+
+gboolean copy_frame(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer) {
+  if (!GST_META_TRANSFORM_IS_COPY(type)) return FALSE;
+  const SavedFrame& saved = reinterpret_cast<FrameMeta*>(meta)->saved;
+  add_frame(to).saved = {gst_buffer_ref(saved.frame), gst_caps_ref(saved.caps)};
+  return TRUE;
+}
+
+/// The step of a transform; nothing for one that is not known.
+std::optional<Step> step_of(GQuark type, gpointer data) {
+  const auto step = [](const GstVideoInfo* from, const GstVideoInfo* to) {
+    return Step{picture_of_info(*from), picture_of_info(*to), std::nullopt};
+  };
+  if (const auto map = matrix_of(type, data)) {
+    const auto& change = *static_cast<const MatrixTransform*>(data);
+    Step out = step(change.in_info, change.out_info);
+    out.map = map;
+    return out;
+  }
+  if (!GST_VIDEO_META_TRANSFORM_IS_SCALE(type)) return std::nullopt;
+  const auto& change = *static_cast<const GstVideoMetaTransform*>(data);
+  return step(change.in_info, change.out_info);
+}
+
+gboolean extend_way(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer data) {
+  const bool copy = GST_META_TRANSFORM_IS_COPY(type);
+  auto step = copy ? std::nullopt : step_of(type, data);
+  if (!copy && !step) return FALSE;
+  // The source may lie in the same list of metas, which adding to does not move.
+  WayMeta& added = add_way(to);
+  added.steps = reinterpret_cast<WayMeta*>(meta)->steps;
+  if (step) added.steps.push_back(std::move(*step));
+  return TRUE;
+}
+
+bool same_shape(const Picture& a, const Picture& b) {
+  return a.size == b.size && uint64_t{a.par_n} * b.par_d == uint64_t{b.par_n} * a.par_d;
 }
 
 }  // namespace
 
-void add_saved_frame(GstBuffer* buffer, GstBuffer* frame, GstCaps* caps) {
-  auto* meta = reinterpret_cast<FrameMeta*>(gst_buffer_add_meta(buffer, info(), nullptr));
-  meta->saved = {gst_buffer_ref(frame), gst_caps_ref(caps)};
+void add_saved_frame(GstBuffer* buffer, GstBuffer* frame, GstCaps* caps, const Picture& picture) {
+  add_frame(buffer).saved = {gst_buffer_ref(frame), gst_caps_ref(caps)};
+  add_way(buffer).steps.push_back({picture, picture, PixelMap()});
 }
 
-bool is_saved_frame(const GstMeta& meta) { return meta.info->api == api_type(); }
-
 SavedFrame get_saved_frame(GstBuffer* buffer) {
-  const auto* meta = reinterpret_cast<FrameMeta*>(gst_buffer_get_meta(buffer, api_type()));
+  const auto* meta = reinterpret_cast<FrameMeta*>(gst_buffer_get_meta(buffer, frame_api()));
   return meta == nullptr ? SavedFrame{} : meta->saved;
+}
+
+GstBuffer* take_saved_frame(GstBuffer* buffer) {
+  auto* meta = reinterpret_cast<FrameMeta*>(gst_buffer_get_meta(buffer, frame_api()));
+  if (meta == nullptr) return nullptr;
+  GstBuffer* frame = std::exchange(meta->saved.frame, nullptr);
+  gst_buffer_remove_meta(buffer, &meta->meta);
+  if (WayMeta* way = get_way(buffer)) gst_buffer_remove_meta(buffer, &way->meta);
+  return frame;
+}
+
+bool is_saved_frame(GType api) { return api == frame_api() || api == way_api(); }
+
+std::optional<PixelMap> map_from_saved(GstBuffer* buffer, const Picture& scaled, ResizeMode mode) {
+  const WayMeta* way = get_way(buffer);
+  if (way == nullptr) return std::nullopt;
+  std::vector<Step> steps = way->steps;
+  // An element that scales and only copies metas.
+  if (const Picture last = steps.back().to; last.size != scaled.size)
+    steps.push_back({last, scaled, std::nullopt});
+  PixelMap map;
+  for (const Step& step : steps) {
+    if (step.map) map = map.then(*step.map);
+    else if (!same_shape(step.from, step.to))
+      map = map.then(PixelMap::of(make_letterbox(step.from, step.to, mode)));
+  }
+  return map;
 }
 
 }  // namespace keepbox

@@ -2,6 +2,7 @@
 // framerestore: brings the frame back that framesave kept, with the boxes mapped to it.
 #include <gst/video/video.h>
 
+#include <optional>
 #include <vector>
 
 #include "core/letterbox.h"
@@ -9,8 +10,25 @@
 #include "gst/base/enums.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
+#include "gst/frames/across.h"
 #include "gst/frames/framemeta.h"
-#include "gst/metas/analytics.h"
+#include "gst/frames/restore.h"
+
+/**
+ * element-framerestore:
+ *
+ * Replaces a scaled frame by the one that framesave kept. What was found on the scaled one comes
+ * along: boxes, masks, tracks and regions are mapped to the full frame, whatever decoder wrote them.
+ *
+ * How the picture was scaled, cropped or flipped on the way is known from GStreamer 1.28 on; before,
+ * and for scalers that do not tell, resize-mode says how it was fitted in.
+ *
+ * |[
+ * gst-launch-1.0 filesrc location=photo.jpg ! jpegdec ! framesave ! videoconvertscale
+ *   ! video/x-raw,width=640,height=640,pixel-aspect-ratio=1/1 ! onnxinference model-file=model.onnx
+ *   ! boxdecode ! framerestore ! boxsink
+ * ]|
+ */
 
 GST_DEBUG_CATEGORY_STATIC(framerestore_debug);
 #define GST_CAT_DEFAULT framerestore_debug
@@ -20,13 +38,15 @@ namespace {
 
 struct Restorer {
   GstPad *sink = nullptr, *src = nullptr;
-  ResizeMode mode = ResizeMode::kLetterboxCenter;  // under the object lock
+  ResizeMode mode = ResizeMode::kLetterboxScaler;  // under the object lock
   // The streaming thread's own:
-  Picture scaled;               // the frames that come in
+  Showing scaled;               // the frames that come in
+  Showing full;                 // the frames that go out
   GstCaps* caps = nullptr;      // of the frames that go out; null before the first
   std::vector<GstEvent*> held;  // sticky events that have to wait for those caps
-  std::vector<FrameBox> boxes;
+  bool planes = false;          // downstream takes planes at places of their own (GstVideoMeta)
   bool failed = false;
+  bool warned = false;  // that the way of the pixels is not known
 };
 
 }  // namespace
@@ -70,21 +90,26 @@ void drop_held_segments(Restorer& r) {
   });
 }
 
-/// Announces the restored frames' caps, and then what had to wait for them.
-void announce(Restorer& r, GstCaps* caps) {
-  if (r.caps != nullptr && (r.caps == caps || gst_caps_is_equal(r.caps, caps))) return;
-  gst_caps_replace(&r.caps, caps);
-  gst_pad_push_event(r.src, gst_event_new_caps(caps));
-  release_held(r, true);
+/// Asks anew what downstream takes: whenever caps are, or downstream says that it has changed.
+void settle_allocation(Restorer& r) {
+  GstQuery* query = gst_query_new_allocation(r.caps, FALSE);
+  r.planes = gst_pad_peer_query(r.src, query) &&
+             gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  gst_query_unref(query);
 }
 
-/// Boxes of the scaled frame, on the restored one; those outside it are left out.
-void map_boxes(Restorer& r, GstBuffer* from, const Letterbox& map) {
-  read_boxes(from, r.boxes);
-  std::erase_if(r.boxes, [&](FrameBox& box) {
-    box.box = clip(map.to_frame(box.box), map.frame);
-    return is_empty(box.box);
-  });
+/// Announces the restored frames' caps, and then what had to wait for them.
+void announce(Restorer& r, GstCaps* caps) {
+  if (r.caps != nullptr && (r.caps == caps || gst_caps_is_equal(r.caps, caps))) {
+    if (gst_pad_check_reconfigure(r.src)) settle_allocation(r);
+    return;
+  }
+  gst_caps_replace(&r.caps, caps);
+  r.full = showing(caps).value_or(Showing{});
+  gst_pad_push_event(r.src, gst_event_new_caps(caps));
+  release_held(r, true);
+  gst_pad_check_reconfigure(r.src);
+  settle_allocation(r);
 }
 
 void refuse_caps(KeepboxFrameRestore* self, const Restorer& r) {
@@ -94,50 +119,89 @@ void refuse_caps(KeepboxFrameRestore* self, const Restorer& r) {
               std::string("one that refuses ") + caps, "put videoconvert between them"});
 }
 
+GstFlowReturn refuse_frame(KeepboxFrameRestore* self) {
+  post_error(GST_ELEMENT(self),
+             {ErrorKind::kMismatch, "a frame that framesave kept", "none on this buffer",
+              "put framesave before the scaler, and no element between that drops metas"});
+  self->restorer->failed = true;
+  return GST_FLOW_ERROR;
+}
+
+/// The map to the full frame; by resize-mode alone, and said once, where an element between dropped
+/// what is known of it.
+PixelMap map_to_full(KeepboxFrameRestore* self, GstBuffer* scaled) {
+  Restorer& r = *self->restorer;
+  GST_OBJECT_LOCK(self);
+  const ResizeMode mode = r.mode;
+  GST_OBJECT_UNLOCK(self);
+  auto map = map_from_saved(scaled, r.scaled.picture, mode);
+  if (!map) {
+    map = PixelMap::of(make_letterbox(r.full.picture, r.scaled.picture, mode));
+    if (!r.warned)
+      post_warning(GST_ELEMENT(self),
+                   {ErrorKind::kMismatch, "to know how the frame was changed since framesave",
+                    "an element between that drops that (a crop or flip before GStreamer 1.28, or "
+                    "one on another device)",
+                    "boxes are mapped as by a scaler alone, by resize-mode="});
+    r.warned = true;
+  }
+  if (auto back = map->inverse()) return *back;
+  return PixelMap();
+}
+
 GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* input) {
   KeepboxFrameRestore* self = cast(parent);
   Restorer& r = *self->restorer;
   g_autoptr(GstBuffer) scaled = input;
   const SavedFrame saved = get_saved_frame(scaled);
-  const auto frame = saved.caps != nullptr ? picture_of(saved.caps) : std::nullopt;
-  if (!frame || r.scaled.size.width == 0) {
-    post_error(GST_ELEMENT(self),
-               {ErrorKind::kMismatch, "a frame that framesave kept", "none on this buffer",
-                "put framesave before the scaler, and no element between that drops metas"});
-    r.failed = true;
-    return GST_FLOW_ERROR;
-  }
-  GST_OBJECT_LOCK(self);
-  const ResizeMode mode = r.mode;
-  GST_OBJECT_UNLOCK(self);
-  map_boxes(r, scaled, make_letterbox(*frame, r.scaled, mode));
+  if (saved.caps == nullptr || r.scaled.picture.size.width == 0) return refuse_frame(self);
   announce(r, saved.caps);
-  GstBuffer* output = gst_buffer_copy(saved.frame);
-  gst_buffer_copy_into(output, scaled, GST_BUFFER_COPY_TIMESTAMPS, 0, static_cast<gsize>(-1));
-  attach_boxes(output, r.boxes, {.regions = has_regions(scaled), .frame = frame->size});
+  const PixelMap map = map_to_full(self, scaled);
+  GstBuffer* output = take_frame(&scaled);
+  bring_along(scaled, r.scaled, output, r.full, map);
+  // Nobody holds the frame any more when it goes on: who draws on it does not have to copy it.
+  gst_clear_buffer(&scaled);
+  if (!r.planes) output = with_plain_planes(output, r.full);
   const GstFlowReturn flow = gst_pad_push(r.src, output);
   if (flow == GST_FLOW_NOT_NEGOTIATED) refuse_caps(self, r);
   return flow;
 }
 
+gboolean take_caps(KeepboxFrameRestore* self, GstEvent* event) {
+  GstCaps* caps = nullptr;
+  gst_event_parse_caps(event, &caps);
+  const auto scaled = showing(caps);
+  if (scaled) {
+    self->restorer->scaled = *scaled;
+  } else {
+    g_autofree gchar* found = gst_caps_to_string(caps);
+    post_error(GST_ELEMENT(self), {ErrorKind::kMismatch, "video caps with width and height", found,
+                                   "put framerestore behind elements that know the size"});
+  }
+  gst_event_unref(event);
+  return scaled.has_value();
+}
+
+/// May it not go on before the caps of the full frames are known?
+bool has_to_wait(const Restorer& r, GstEvent* event) {
+  return r.caps == nullptr && GST_EVENT_IS_SERIALIZED(event) && GST_EVENT_IS_STICKY(event) &&
+         GST_EVENT_TYPE(event) > GST_EVENT_CAPS;
+}
+
 gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
   Restorer& r = *cast(parent)->restorer;
+  if (GstCaps* caps = saved_caps_of(event)) {
+    announce(r, caps);
+    gst_event_unref(event);
+    return TRUE;
+  }
+  event = unwrap_across(event);  // of a pair around this one
   switch (GST_EVENT_TYPE(event)) {
-    case GST_EVENT_CAPS: {
-      GstCaps* caps = nullptr;
-      gst_event_parse_caps(event, &caps);
-      r.scaled = picture_of(caps).value_or(Picture{});
-      gst_event_unref(event);
-      return TRUE;
-    }
+    case GST_EVENT_CAPS: return take_caps(cast(parent), event);
     case GST_EVENT_FLUSH_STOP:
       drop_held_segments(r);
       r.failed = false;
       break;
-    case GST_EVENT_GAP:
-      if (r.caps != nullptr) break;
-      gst_event_unref(event);  // there is nothing yet that it could be a gap in
-      return TRUE;
     case GST_EVENT_EOS:
       if (r.failed) {  // what a source says after an error is no end of the stream
         gst_event_unref(event);
@@ -146,8 +210,7 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
       release_held(r, true);
       break;
     default:
-      if (r.caps == nullptr && GST_EVENT_IS_SERIALIZED(event) && GST_EVENT_IS_STICKY(event) &&
-          GST_EVENT_TYPE(event) > GST_EVENT_CAPS) {
+      if (has_to_wait(r, event)) {
         r.held.push_back(event);
         return TRUE;
       }
@@ -170,15 +233,34 @@ gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
       return TRUE;
     }
     case GST_QUERY_ACCEPT_CAPS: gst_query_set_accept_caps_result(query, TRUE); return TRUE;
-    default: return gst_pad_query_default(pad, parent, query);
+    default: {
+      gboolean result = FALSE;
+      return answer_across(cast(parent)->restorer->src, query, result)
+                 ? result
+                 : gst_pad_query_default(pad, parent, query);
+    }
   }
+}
+
+/// What can come out here is what can go into framesave.
+gboolean src_query(GstPad* pad, GstObject* parent, GstQuery* query) {
+  const Restorer& r = *cast(parent)->restorer;
+  gboolean result = FALSE;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS && ask_across(r.sink, query)) return TRUE;
+  return pass_across(r.sink, query, result) ? result : gst_pad_query_default(pad, parent, query);
+}
+
+/// The wish for other caps concerns framesave's neighbour, not the scaler.
+gboolean src_event(GstPad* pad, GstObject* parent, GstEvent* event) {
+  event = GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE ? wrap_across(event) : deepen_across(event);
+  return gst_pad_event_default(pad, parent, event);
 }
 
 void reset(Restorer& r) {
   release_held(r, false);
   gst_clear_caps(&r.caps);
-  r.scaled = {};
-  r.failed = false;
+  r.scaled = r.full = {};
+  r.failed = r.warned = r.planes = false;
 }
 
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
@@ -224,7 +306,8 @@ static void keepbox_frame_restore_init(KeepboxFrameRestore* self) {
   gst_pad_set_chain_function(r->sink, chain);
   gst_pad_set_event_function(r->sink, sink_event);
   gst_pad_set_query_function(r->sink, sink_query);
-  gst_pad_use_fixed_caps(r->src);
+  gst_pad_set_query_function(r->src, src_query);
+  gst_pad_set_event_function(r->src, src_event);
   gst_element_add_pad(GST_ELEMENT(self), r->sink);
   gst_element_add_pad(GST_ELEMENT(self), r->src);
 }
@@ -241,10 +324,10 @@ static void keepbox_frame_restore_class_init(KeepboxFrameRestoreClass* klass) {
       object, kPropResizeMode,
       g_param_spec_enum(
           "resize-mode", "resize-mode",
-          "How the frame was fitted into the model's input. letterbox-center is right for "
-          "videoconvertscale to within a pixel of that input, letterbox-scaler exactly, stretch "
-          "with its add-borders=false.",
-          resize_mode_type(), static_cast<int>(ResizeMode::kLetterboxCenter),
+          "How the frame was fitted into the model's input, where GStreamer does not tell (it does "
+          "from 1.28 on). letterbox-scaler is right for videoconvertscale, stretch with its "
+          "add-borders=false.",
+          resize_mode_type(), static_cast<int>(ResizeMode::kLetterboxScaler),
           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                    GST_PARAM_MUTABLE_PLAYING)));
   gst_element_class_set_static_metadata(

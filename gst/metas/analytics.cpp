@@ -6,8 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
-#include "gst/metas/boxmeta.h"
+#include "gst/metas/boxrecords.h"
 
 namespace keepbox {
 namespace {
@@ -15,34 +16,17 @@ namespace {
 constexpr gsize kBytesPerMtd = 96;  // a little more than one takes
 constexpr gsize kSlack = 16;        // mtds that others may add before the meta grows
 
-GstAnalyticsRelationMeta* relation_meta_for(GstBuffer* buffer, gsize mtds) {
-  if (auto* meta = gst_buffer_get_analytics_relation_meta(buffer)) return meta;
-  GstAnalyticsRelationMetaInitParams params{};
-  params.initial_relation_order = mtds + kSlack;
-  params.initial_buf_size = (mtds + kSlack) * kBytesPerMtd;
-  return gst_buffer_add_analytics_relation_meta_full(buffer, &params);
-}
-
-struct Pixels {
-  gint x, y, width, height;
-};
-
 /// One axis: edges rounded, a pixel apart at least, inside the frame where its size is known.
 void round_axis(float low, float high, uint32_t limit, gint& at, gint& extent) {
-  const auto edge = [](float v) { return static_cast<gint>(std::floor(v + 0.5f)); };
+  constexpr float kFar = 1 << 24;  // every whole number up to here is a float
+  const auto whole = [&](float v) { return static_cast<gint>(std::clamp(v, -kFar, kFar)); };
+  const auto edge = [&](float v) { return whole(std::floor(v + 0.5f)); };
   at = edge(low);
   extent = edge(high) - at;
   if (extent > 0) return;
-  at = static_cast<gint>(std::floor(low));
+  at = whole(std::floor(low));
   if (limit != 0) at = std::min(at, static_cast<gint>(limit) - 1);
   extent = 1;
-}
-
-Pixels rounded(const Box& b, Size frame) {
-  Pixels out{};
-  round_axis(b.x1, b.x2, frame.width, out.x, out.width);
-  round_axis(b.y1, b.y2, frame.height, out.y, out.height);
-  return out;
 }
 
 guint add_od(GstAnalyticsRelationMeta* meta, const FrameBox& box, const Pixels& at) {
@@ -56,31 +40,29 @@ guint add_od(GstAnalyticsRelationMeta* meta, const FrameBox& box, const Pixels& 
   return od.id;
 }
 
-void add_class(GstAnalyticsRelationMeta* meta, const FrameBox& box, guint od_id) {
+void add_class(GstAnalyticsRelationMeta* meta, const FrameBox& box) {
   GstAnalyticsClsMtd cls;
-  const bool own = box.classified != 0;
-  gst_analytics_relation_meta_add_one_cls_mtd(meta, own ? box.class_level : box.score,
-                                              own ? box.classified : box.label, &cls);
-  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, od_id, cls.id);
+  gst_analytics_relation_meta_add_one_cls_mtd(meta, box.score, box.label, &cls);
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, box.od_id,
+                                           cls.id);
 }
 
 /// A region as DL Streamer reads it: the id of the box, and normalised coordinates.
-void add_region(GstBuffer* buffer, const FrameBox& box, const Pixels& at, guint od_id,
-                Size frame) {
+void add_region(GstBuffer* buffer, const FrameBox& box, const Pixels& at, Size frame) {
   auto* roi = gst_buffer_add_video_region_of_interest_meta_id(
       buffer, box.label, static_cast<guint>(std::max(at.x, 0)),
       static_cast<guint>(std::max(at.y, 0)), static_cast<guint>(at.width),
       static_cast<guint>(at.height));
-  roi->id = static_cast<gint>(od_id);
+  roi->id = static_cast<gint>(box.od_id);
   const double width = frame.width, height = frame.height;
-  gst_video_region_of_interest_meta_add_param(
-      roi, gst_structure_new("detection", "label_id", G_TYPE_INT,
-                             static_cast<gint>(box.class_id.value_or(0)), "label", G_TYPE_STRING,
-                             g_quark_to_string(box.label), "confidence", G_TYPE_DOUBLE,
-                             static_cast<double>(box.score), "x_min", G_TYPE_DOUBLE,
-                             box.box.x1 / width, "x_max", G_TYPE_DOUBLE, box.box.x2 / width,
-                             "y_min", G_TYPE_DOUBLE, box.box.y1 / height, "y_max", G_TYPE_DOUBLE,
-                             box.box.y2 / height, nullptr));
+  GstStructure* detection = gst_structure_new(
+      "detection", "label", G_TYPE_STRING, g_quark_to_string(box.label), "confidence",
+      G_TYPE_DOUBLE, static_cast<double>(box.score), "x_min", G_TYPE_DOUBLE, box.box.x1 / width,
+      "x_max", G_TYPE_DOUBLE, box.box.x2 / width, "y_min", G_TYPE_DOUBLE, box.box.y1 / height,
+      "y_max", G_TYPE_DOUBLE, box.box.y2 / height, nullptr);
+  if (box.class_id)
+    gst_structure_set(detection, "label_id", G_TYPE_INT, static_cast<gint>(*box.class_id), nullptr);
+  gst_video_region_of_interest_meta_add_param(roi, detection);
 }
 
 void read_class(GstAnalyticsRelationMeta* meta, FrameBox& box) {
@@ -95,14 +77,6 @@ void read_class(GstAnalyticsRelationMeta* meta, FrameBox& box) {
   box.classified = gst_analytics_cls_mtd_get_quark(as_class, 0);
   box.class_level = gst_analytics_cls_mtd_get_level(as_class, 0);
   if (box.label == 0) box.label = box.classified;  // decoders that leave the box itself unnamed
-}
-
-void add_tracking(GstAnalyticsRelationMeta* meta, const FrameBox& box, guint od_id) {
-  GstAnalyticsTrackingMtd tracking;
-  gst_analytics_relation_meta_add_tracking_mtd(meta, *box.tracking_id, box.tracked_since,
-                                               &tracking);
-  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, od_id,
-                                           tracking.id);
 }
 
 void read_tracking(GstAnalyticsRelationMeta* meta, FrameBox& box) {
@@ -121,16 +95,24 @@ void read_tracking(GstAnalyticsRelationMeta* meta, FrameBox& box) {
   box.tracked_since = first;
 }
 
-FrameBox read_od(const GstAnalyticsODMtd& od) {
-  gint x = 0, y = 0, width = 0, height = 0;
-  gfloat angle = 0, score = 0;
-  gst_analytics_od_mtd_get_oriented_location(&od, &x, &y, &width, &height, &angle, &score);
-  const auto left = static_cast<float>(x), top = static_cast<float>(y);
-  return {.box = {left, top, left + static_cast<float>(width), top + static_cast<float>(height)},
-          .score = score,
-          .angle = angle,
-          .label = gst_analytics_od_mtd_get_obj_type(&od),
-          .od_id = od.id};
+FrameBox read_od(const GstAnalyticsODMtd& od, const BoxRecords& records) {
+  const Detected at = detected(od);
+  const auto left = static_cast<float>(at.x), top = static_cast<float>(at.y);
+  FrameBox box{.box = {left, top, left + static_cast<float>(at.width),
+                       top + static_cast<float>(at.height)},
+               .score = at.score,
+               .angle = at.angle,
+               .label = at.label,
+               .od_id = od.id};
+  if (const auto found = records.find(od.id, at)) {
+    const BoxRecord& record = found->record;
+    box.box = {record.x1, record.y1, record.x2, record.y2};
+    box.angle = record.angle;
+    box.class_id = record.class_id;
+    box.anchor = record.anchor;
+    box.model = found->model;
+  }
+  return box;
 }
 
 bool has_any(GstAnalyticsRelationMeta* meta, GstAnalyticsMtdType type) {
@@ -139,48 +121,60 @@ bool has_any(GstAnalyticsRelationMeta* meta, GstAnalyticsMtdType type) {
   return gst_analytics_relation_meta_iterate(meta, &state, type, &mtd);
 }
 
+/// Of boxes with class and anchor: those of one model after the other.
+void add_precise(GstAnalyticsRelationMeta* meta, std::span<const FrameBox> boxes) {
+  const auto precise = [](const FrameBox& box) { return box.class_id && box.anchor; };
+  const auto same_model = [](const FrameBox& a, const FrameBox& b) { return a.model == b.model; };
+  for (const auto& of_model : boxes | std::views::chunk_by(same_model)) {
+    const auto count = static_cast<gsize>(std::ranges::count_if(of_model, precise));
+    RecordWriter records(meta, count, of_model.front().model);
+    for (const FrameBox& box : of_model | std::views::filter(precise))
+      records.add({box.od_id, *box.class_id, *box.anchor, box.label, box.score, box.box.x1,
+                   box.box.y1, box.box.x2, box.box.y2, box.angle});
+  }
+}
+
 }  // namespace
 
-void attach_boxes(GstBuffer* buffer, std::span<const FrameBox> boxes,
-                  const AttachOptions& options) {
-  size_t mtds = boxes.size();
-  for (const FrameBox& box : boxes)
-    mtds += (options.classes || box.classified != 0) + box.tracking_id.has_value();
-  GstAnalyticsRelationMeta* meta = relation_meta_for(buffer, mtds);
-  const auto precise = [](const FrameBox& box) { return box.class_id && box.anchor; };
-  const auto count = static_cast<size_t>(std::ranges::count_if(boxes, precise));
-  const std::span<BoxRecord> records =
-      count != 0 ? add_box_meta(buffer, count) : std::span<BoxRecord>();
-  size_t next = 0;
-  for (const FrameBox& box : boxes) {
+GstAnalyticsRelationMeta* relation_meta_for(GstBuffer* buffer, gsize mtds, gsize records) {
+  if (auto* meta = gst_buffer_get_analytics_relation_meta(buffer)) return meta;
+  GstAnalyticsRelationMetaInitParams params{};
+  params.initial_relation_order = mtds + kSlack;
+  params.initial_buf_size = (mtds + kSlack) * kBytesPerMtd + bytes_of_records(records);
+  return gst_buffer_add_analytics_relation_meta_full(buffer, &params);
+}
+
+Pixels rounded(const Box& b, Size frame) {
+  Pixels out{};
+  round_axis(b.x1, b.x2, frame.width, out.x, out.width);
+  round_axis(b.y1, b.y2, frame.height, out.y, out.height);
+  return out;
+}
+
+void attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOptions& options) {
+  GstAnalyticsRelationMeta* meta =
+      relation_meta_for(buffer, boxes.size() * (options.classes ? 2 : 1), boxes.size());
+  for (FrameBox& box : boxes) {
     const Pixels at = rounded(box.box, options.frame);
-    const guint od_id = add_od(meta, box, at);
-    if (options.classes || box.classified != 0) add_class(meta, box, od_id);
-    if (options.regions) add_region(buffer, box, at, od_id, options.frame);
-    if (box.tracking_id) add_tracking(meta, box, od_id);
-    if (precise(box))
-      records[next++] = {od_id, *box.class_id, *box.anchor, box.score, box.box.x1, box.box.y1,
-                         box.box.x2, box.box.y2, box.angle};
+    box.od_id = add_od(meta, box, at);
+    if (options.classes) add_class(meta, box);
+    if (options.regions) add_region(buffer, box, at, options.frame);
   }
+  add_precise(meta, boxes);
 }
 
 bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out) {
   out.clear();
   GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
   if (meta == nullptr) return false;
-  const std::span<const BoxRecord> records = get_box_meta(buffer);
+  const BoxRecords records(meta);
   const bool tracked = has_any(meta, gst_analytics_tracking_mtd_get_mtd_type());
   const bool classified = has_any(meta, gst_analytics_cls_mtd_get_mtd_type());
   gpointer state = nullptr;
   GstAnalyticsODMtd od;
   while (gst_analytics_relation_meta_iterate(meta, &state, gst_analytics_od_mtd_get_mtd_type(),
                                              reinterpret_cast<GstAnalyticsMtd*>(&od))) {
-    FrameBox box = read_od(od);
-    if (const BoxRecord* record = find_box(records, od.id)) {
-      box.box = {record->x1, record->y1, record->x2, record->y2};
-      box.class_id = record->class_id;
-      box.anchor = record->anchor;
-    }
+    FrameBox box = read_od(od, records);
     if (classified) read_class(meta, box);
     if (tracked) read_tracking(meta, box);
     out.push_back(box);
@@ -188,12 +182,8 @@ bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out) {
   return true;
 }
 
-bool has_regions(GstBuffer* buffer) {
-  return gst_buffer_get_meta(buffer, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) != nullptr;
-}
-
 bool is_analytics(GType api) {
-  return api == gst_analytics_relation_meta_api_get_type() || api == box_meta_api_type() ||
+  return api == gst_analytics_relation_meta_api_get_type() ||
          api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE;
 }
 

@@ -10,10 +10,12 @@
 
 #include "core/box.h"
 #include "core/letterbox.h"
+#include "gst/metas/pixelmap.h"
 
 namespace keepbox {
 
-/// A box on a video frame, ours or another decoder's.
+/// A box on a video frame, ours or another decoder's. Trackers and classifiers add to boxes; what
+/// they say is read, and not written.
 struct FrameBox {
   Box box;         // pixels of the frame; whole numbers when only GstAnalyticsODMtd has it
   float score = 0;
@@ -31,23 +33,38 @@ struct FrameBox {
 
 /// What to write beside GstAnalyticsODMtd.
 struct AttachOptions {
-  bool classes = false;  // a GstAnalyticsClsMtd related to each box, also to those without one
+  bool classes = false;  // a GstAnalyticsClsMtd related to each box
   bool regions = false;  // a GstVideoRegionOfInterestMeta with the same id
   Size frame;            // rounded boxes stay inside it; regions are normalised by it
 };
 
-/// Attaches boxes: always a relation meta, sized for them up front; a GstAnalyticsODMtd each,
-/// edges rounded to pixels and at least one pixel apart; a GstAnalyticsTrackingMtd for those with
-/// a tracking id; and the float boxes beside. Adds to a relation meta that is there already.
-void attach_boxes(GstBuffer* buffer, std::span<const FrameBox> boxes,
-                  const AttachOptions& options);
+/// Attaches a decoder's boxes: always a relation meta, sized for them up front; a GstAnalyticsODMtd
+/// each, edges rounded to pixels and at least one pixel apart; and the float boxes beside. Adds to a
+/// relation meta that is there already.
+/// @param boxes get their od_id; those with class and anchor have floats beside.
+void attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOptions& options);
 
 /// All boxes of a buffer in the order of their ids, whichever decoder wrote them.
 /// @return false when the buffer has no relation meta.
 bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out);
 
-/// Does the buffer have regions of interest?
-bool has_regions(GstBuffer* buffer);
+/// Pixels of a detection: edges rounded, one apart at least, inside the frame where that has a size.
+struct Pixels {
+  gint x, y, width, height;
+};
+Pixels rounded(const Box& box, Size frame);
+
+/// The relation meta of a buffer, or a new one with room for so many mtds and records of boxes: one
+/// of the default size grows quadratically.
+GstAnalyticsRelationMeta* relation_meta_for(GstBuffer* buffer, gsize mtds, gsize records);
+
+/// Takes all analytics and regions of a buffer to another, mapped: every mtd of whatever type with
+/// its relations, behind those that are there. Boxes are rounded anew from their floats; upright ones
+/// are clipped to the picture of `to`, and only those wholly outside stay behind. Types that do not know a
+/// matrix are scaled.
+/// @param map from the pixels of `from` to those of `to`.
+void carry_analytics(GstBuffer* from, const GstVideoInfo& from_info, GstBuffer* to,
+                     const GstVideoInfo& to_info, const PixelMap& map);
 
 /// Is it the API of a meta that holds boxes?
 bool is_analytics(GType api);

@@ -91,7 +91,8 @@ std::vector<GstTensorDimOrder> orders_of(GstBuffer* buffer) {
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   Recorder& r = *cast(base)->recorder;
   FrameTensors tensors;
-  Status status = tensors.map(buffer);
+  Status status = tensors.look(buffer);
+  if (status) status = tensors.map_all();
   if (status && tensors.views().empty() && !r.warned) {
     r.warned = true;
     post_warning(GST_ELEMENT(base),

@@ -3,9 +3,11 @@
 #include "gst/tensors/tensors.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "core/detector.h"
+#include "gst/tensors/decodednote.h"
 
 namespace keepbox {
 namespace {
@@ -55,35 +57,6 @@ void copy_tensors(GstBuffer* copy, GstBuffer* original) {
   }
 }
 
-/// Calls for each tensor of a buffer that core knows, until one fails.
-template <class Function>
-Status each_tensor(GstBuffer* buffer, Function function) {
-  gpointer state = nullptr;
-  while (GstMeta* meta =
-             gst_buffer_iterate_meta_filtered(buffer, &state, gst_tensor_meta_api_get_type())) {
-    auto* tensors = reinterpret_cast<GstTensorMeta*>(meta);
-    for (size_t i = 0; i < tensors->num_tensors; ++i) {
-      const GstTensor* tensor = gst_tensor_meta_get(tensors, i);
-      if (tensor != nullptr && is_readable(*tensor)) KB_TRY(function(*tensor));
-    }
-  }
-  return {};
-}
-
-/// The context that all tensors lie in, or none: backends take a frame from one memory.
-CudaContext common_context(GstBuffer* buffer) {
-  CudaContext common;
-  bool first = true, same = true;
-  (void)each_tensor(buffer, [&](const GstTensor& tensor) -> Status {
-    CudaContext context = CudaContext::of(tensor.data);
-    if (first) common = std::move(context);
-    else same = same && common == context;
-    first = false;
-    return {};
-  });
-  return same ? common : CudaContext();
-}
-
 /// "group=(/uniquelist){tensor,...}" for a family with ids, by its first id.
 std::string group_of(const DetectorSpec& spec, size_t alternative) {
   std::string tensors, group;
@@ -108,6 +81,41 @@ void FrameTensors::unmap() {
   downloaded_ = false;
 }
 
+Status FrameTensors::look(GstBuffer* buffer, Which which) {
+  unmap();
+  listed_count_ = 0;
+  const DecodedNote note(which == Which::kUndecoded ? buffer : nullptr);
+  gpointer state = nullptr;
+  while (GstMeta* meta =
+             gst_buffer_iterate_meta_filtered(buffer, &state, gst_tensor_meta_api_get_type())) {
+    const auto* tensors = reinterpret_cast<GstTensorMeta*>(meta);
+    for (size_t i = 0; i < tensors->num_tensors; ++i) {
+      const GstTensor* tensor = gst_tensor_meta_get(const_cast<GstTensorMeta*>(tensors), i);
+      if (tensor == nullptr || !is_readable(*tensor) || note.has(tensor->data)) continue;
+      if (listed_count_ == kMost)
+        return fail(ErrorKind::kUnsupported, "at most " + std::to_string(kMost) + " tensors a frame",
+                    "more", "name those that matter by tensor-ids at the inference element");
+      TensorView& view = listed_[listed_count_];
+      view = {.type = *to_data_type(tensor->data_type),
+              .shape = Shape(std::span(tensor->dims, tensor->num_dims))};
+      if (tensor->id != 0) view.id = g_quark_to_string(tensor->id);
+      tensors_[listed_count_++] = {tensor, tensors};
+    }
+  }
+  return {};
+}
+
+/// The context that all of them lie in, or none: backends take a frame from one memory.
+CudaContext FrameTensors::common_context(std::span<const uint32_t> which) const {
+  CudaContext common;
+  for (size_t i = 0; i < which.size(); ++i) {
+    CudaContext context = CudaContext::of(tensors_[which[i]].tensor->data);
+    if (i > 0 && common != context) return {};
+    common = std::move(context);
+  }
+  return common;
+}
+
 bool FrameTensors::map_data(GstBuffer* data, GstMapInfo* info, TensorView& view) {
   if (data == nullptr) return false;
   if (context_) return map_cuda(data, info, view);
@@ -116,17 +124,13 @@ bool FrameTensors::map_data(GstBuffer* data, GstMapInfo* info, TensorView& view)
   return gst_buffer_map(data, info, GST_MAP_READ);
 }
 
-Status FrameTensors::map_one(const GstTensor& tensor) {
-  TensorView view{.type = *to_data_type(tensor.data_type),
-                  .shape = Shape(std::span(tensor.dims, tensor.num_dims))};
-  if (tensor.id != 0) view.id = g_quark_to_string(tensor.id);
-  if (count_ == kMost)
-    return fail(ErrorKind::kUnsupported, "at most " + std::to_string(kMost) + " tensors a frame",
-                "more", "name those that matter by tensor-ids at the inference element");
+Status FrameTensors::map_one(uint32_t number) {
+  TensorView view = listed_[number];
+  GstBuffer* data = tensors_[number].tensor->data;
   Mapping& mapping = mappings_[count_];
-  mapping.buffer = tensor.data;
-  if (!map_data(tensor.data, &mapping.info, view)) {
-    if (CudaContext::of(tensor.data))
+  mapping.buffer = data;
+  if (!map_data(data, &mapping.info, view)) {
+    if (CudaContext::of(data))
       return fail(ErrorKind::kNoResource, "data of tensor " + view.to_string(),
                   "CUDA memory that cannot be read", "see nvidia-smi and the log of cudaallocator");
     return fail(ErrorKind::kTruncated, "data of tensor " + view.to_string(),
@@ -138,10 +142,25 @@ Status FrameTensors::map_one(const GstTensor& tensor) {
   return {};
 }
 
-Status FrameTensors::map(GstBuffer* buffer, MemorySpace preferred) {
+Status FrameTensors::map(std::span<const uint32_t> which, MemorySpace preferred) {
   unmap();
-  if (preferred == MemorySpace::kCuda) context_ = common_context(buffer);
-  return each_tensor(buffer, [this](const GstTensor& tensor) { return map_one(tensor); });
+  if (preferred == MemorySpace::kCuda) context_ = common_context(which);
+  for (const uint32_t number : which) KB_TRY(map_one(number));
+  return {};
+}
+
+Status FrameTensors::map_all(MemorySpace preferred) {
+  std::array<uint32_t, kMost> all;
+  std::iota(all.begin(), all.end(), 0u);
+  return map(std::span(all).first(listed_count_), preferred);
+}
+
+void FrameTensors::mark_decoded(GstBuffer* buffer, std::span<const uint32_t> which) const {
+  for (size_t i = 0; i < listed_count_; ++i)
+    if (std::ranges::any_of(which, [&](uint32_t number) {
+          return tensors_[number].meta == tensors_[i].meta;
+        }))
+      note_decoded(buffer, tensors_[i].tensor->data);
 }
 
 bool is_readable(const GstTensor& tensor) {
@@ -172,11 +191,23 @@ void add_tensor(GstBuffer* buffer, const char* id, DataType type, const Shape& s
   gst_tensor_meta_set(add_meta(buffer), 1, tensors);
 }
 
+GstBuffer* copy_with_tensors(GstBuffer* buffer) {
+  GstBuffer* copy = gst_buffer_copy(buffer);
+  if (!copies_tensors()) copy_tensors(copy, buffer);
+  return copy;
+}
+
+void carry_tensors(GstBuffer* from, GstBuffer* to) {
+  copy_tensors(to, from);
+  copy_note(from, to);
+}
+
+bool holds_tensors(GType api) {
+  return api == gst_tensor_meta_api_get_type() || is_decoded_note(api);
+}
+
 GstFlowReturn writable_with_tensors(GstBaseTransform*, GstBuffer* input, GstBuffer** output) {
-  *output = input;
-  if (gst_buffer_is_writable(input)) return GST_FLOW_OK;
-  *output = gst_buffer_copy(input);
-  if (!copies_tensors()) copy_tensors(*output, input);
+  *output = gst_buffer_is_writable(input) ? input : copy_with_tensors(input);
   return GST_FLOW_OK;
 }
 

@@ -15,7 +15,13 @@
 
 namespace keepbox {
 
-/// All tensors of a buffer, mapped for reading while this lives. A buffer may carry several
+/// Which of a buffer's tensors.
+enum class Which {
+  kAll,
+  kUndecoded,  // those that no decoder upstream has taken its boxes from
+};
+
+/// Tensors of a buffer, mapped for reading while this lives. A buffer may carry several
 /// GstTensorMeta; tensors of a type that core does not know are left out.
 class FrameTensors {
  public:
@@ -26,12 +32,21 @@ class FrameTensors {
   FrameTensors& operator=(const FrameTensors&) = delete;
   ~FrameTensors() { unmap(); }
 
-  /// Maps in place of what was mapped before. With kCuda preferred, tensors stay in CUDA memory if
-  /// all of them lie there, each in one piece and all in one context; others come to the host.
-  /// @param buffer must outlive this. kTruncated when a tensor has no data that can be mapped,
-  /// kNoResource when a device does not give it back.
-  Status map(GstBuffer* buffer, MemorySpace preferred = MemorySpace::kSystem);
+  /// Lists tensors without touching their data, in place of those listed before.
+  /// @param buffer must outlive this. kUnsupported when there are more than kMost.
+  Status look(GstBuffer* buffer, Which which = Which::kAll);
+  /// Id, type and shape of the listed ones. No data.
+  std::span<const TensorView> listed() const { return {listed_.data(), listed_count_}; }
 
+  /// Maps some of the listed tensors in place of what was mapped before. With kCuda preferred, they
+  /// stay in CUDA memory if all of them lie there, each in one piece and all in one context; others
+  /// come to the host. @param which numbers in listed().
+  /// kTruncated when a tensor has no data that can be mapped, kNoResource when a device does not give
+  /// it back.
+  Status map(std::span<const uint32_t> which, MemorySpace preferred = MemorySpace::kSystem);
+  Status map_all(MemorySpace preferred = MemorySpace::kSystem);
+
+  /// The mapped ones, in the order that they were named in.
   std::span<const TensorView> views() const { return {views_.data(), count_}; }
 
   MemorySpace space() const { return context_ ? MemorySpace::kCuda : MemorySpace::kSystem; }
@@ -40,18 +55,31 @@ class FrameTensors {
   /// Was data copied from a device to the host?
   bool downloaded() const { return downloaded_; }
 
+  /// Notes on the buffer that boxes were made of tensors: those named, with all of the GstTensorMeta
+  /// that they are in. @param which numbers in listed().
+  void mark_decoded(GstBuffer* buffer, std::span<const uint32_t> which) const;
+
+  /// What a producer said of the order of dimensions. @param number in listed().
+  GstTensorDimOrder order(size_t number) const { return tensors_[number].tensor->dims_order; }
+
  private:
+  struct Listed {
+    const GstTensor* tensor;
+    const GstTensorMeta* meta;
+  };
+  Status map_one(uint32_t number);
+  bool map_data(GstBuffer* data, GstMapInfo* info, TensorView& view);
+  CudaContext common_context(std::span<const uint32_t> which) const;
+  void unmap();
+
+  std::array<Listed, kMost> tensors_;
+  std::array<TensorView, kMost> listed_, views_;
   struct Mapping {
     GstBuffer* buffer;
     GstMapInfo info;
   };
-  Status map_one(const GstTensor& tensor);
-  bool map_data(GstBuffer* data, GstMapInfo* info, TensorView& view);
-  void unmap();
-
-  std::array<TensorView, kMost> views_;
   std::array<Mapping, kMost> mappings_;
-  size_t count_ = 0;
+  size_t listed_count_ = 0, count_ = 0;
   CudaContext context_;
   bool downloaded_ = false;
 };
@@ -67,9 +95,17 @@ GstTensorDataType to_gst(DataType type);
 void add_tensor(GstBuffer* buffer, const char* id, DataType type, const Shape& shape,
                 GstTensorDimOrder order, GstBuffer* data);
 
+/// A shallow copy with the tensor metas that gst_buffer_copy() leaves behind before GStreamer 1.27.
+GstBuffer* copy_with_tensors(GstBuffer* buffer);
+
+/// Adds the tensors of one buffer to another, and what is noted of their decoding.
+void carry_tensors(GstBuffer* from, GstBuffer* to);
+
+/// Is it the API of a meta of tensors, or of that note?
+bool holds_tensors(GType api);
+
 /// For GstBaseTransform's prepare_output_buffer of elements that write in place: the input, or a
-/// copy where others hold it, with the tensor metas that gst_buffer_copy() leaves behind before
-/// GStreamer 1.27.
+/// copy with its tensors where others hold it.
 GstFlowReturn writable_with_tensors(GstBaseTransform*, GstBuffer* input, GstBuffer** output);
 
 /// Sink caps of an element that reads tensors: any video, and from GStreamer 1.28 on the tensor

@@ -111,6 +111,12 @@ Status CudaRunner::upload_tables(const Plan& plan) {
   return check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
 }
 
+Status CudaRunner::retune(const Plan& plan) {
+  KB_TRY(upload_tables(plan));
+  plan_ = device_plan(plan, buffers_);
+  return {};
+}
+
 /// One block a multiprocessor over all images, and no more than have work to do.
 Status CudaRunner::choose_grid() {
   int device = 0, processors = 0;

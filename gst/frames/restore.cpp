@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Takes the full frame, gives it what the scaled one has, and lays its planes out.
+#include "gst/frames/restore.h"
+
+#include "gst/base/picture.h"
+#include "gst/frames/framemeta.h"
+#include "gst/metas/analytics.h"
+#include "gst/tensors/tensors.h"
+
+namespace keepbox {
+namespace {
+
+/// Flags of where a buffer stands in its stream, against those of how its pixels lie.
+constexpr guint kStreamFlags =
+    GST_BUFFER_FLAG_LIVE | GST_BUFFER_FLAG_DECODE_ONLY | GST_BUFFER_FLAG_DISCONT |
+    GST_BUFFER_FLAG_RESYNC | GST_BUFFER_FLAG_CORRUPTED | GST_BUFFER_FLAG_MARKER |
+    GST_BUFFER_FLAG_HEADER | GST_BUFFER_FLAG_GAP | GST_BUFFER_FLAG_DROPPABLE |
+    GST_BUFFER_FLAG_DELTA_UNIT;
+
+/// One meta of the scaled frame on its way to the full one.
+struct Bringing {
+  GstBuffer* full;
+  GstVideoInfo from, to;
+  const PixelMap& map;
+};
+
+bool stays(GType api) {
+  return is_analytics(api) || is_saved_frame(api) || holds_tensors(api) ||
+         gst_meta_api_type_has_tag(api, g_quark_from_static_string("memory")) ||
+         gst_meta_api_type_has_tag(api, g_quark_from_static_string("memory-reference"));
+}
+
+gboolean bring_meta(GstBuffer* scaled, GstMeta** meta, gpointer data) {
+  auto& to = *static_cast<Bringing*>(data);
+  const GstMetaInfo* info = (*meta)->info;
+  if (stays(info->api) || info->transform_func == nullptr ||
+      gst_buffer_get_meta(to.full, info->api) != nullptr)
+    return TRUE;
+  const auto transform = [&](GQuark type, gpointer change) -> bool {
+    return info->transform_func(to.full, *meta, scaled, type, change);
+  };
+  if (gst_meta_api_type_has_tag(info->api, g_quark_from_static_string(GST_META_TAG_VIDEO_SIZE_STR)))
+    return offer(to.map, to.from, to.to, transform), TRUE;
+  GstMetaTransformCopy whole{FALSE, 0, static_cast<gsize>(-1)};
+  transform(g_quark_from_static_string("gst-copy"), &whole);
+  return TRUE;
+}
+
+bool lies_as_caps_say(GstBuffer* frame, const GstVideoInfo& info) {
+  const GstVideoMeta* meta = gst_buffer_get_video_meta(frame);
+  if (meta == nullptr) return true;
+  for (guint plane = 0; plane < meta->n_planes; ++plane)
+    if (meta->offset[plane] != info.offset[plane] || meta->stride[plane] != info.stride[plane])
+      return false;
+  return true;
+}
+
+}  // namespace
+
+std::optional<Showing> showing(const GstCaps* caps) {
+  const auto picture = picture_of(caps);
+  if (!picture) return std::nullopt;
+  Showing out{.picture = *picture};
+  const bool known = gst_video_info_from_caps(&out.info, caps);
+  if (!known) gst_video_info_init(&out.info);
+  out.info.width = static_cast<gint>(picture->size.width);
+  out.info.height = static_cast<gint>(picture->size.height);
+  const GstCapsFeatures* features = gst_caps_get_features(caps, 0);
+  out.plain = known && (features == nullptr ||
+                        gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY));
+  return out;
+}
+
+GstBuffer* take_frame(GstBuffer** scaled) {
+  if (!gst_buffer_is_writable(*scaled)) {  // others hold it, and with it the saved frame
+    GstBuffer* copy = copy_with_tensors(*scaled);
+    gst_buffer_unref(*scaled);
+    *scaled = copy;
+  }
+  GstBuffer* frame = take_saved_frame(*scaled);
+  if (gst_buffer_is_writable(frame)) return frame;
+  GstBuffer* copy = copy_with_tensors(frame);
+  gst_buffer_unref(frame);
+  return copy;
+}
+
+void bring_along(GstBuffer* scaled, const Showing& from, GstBuffer* full, const Showing& to,
+                 const PixelMap& map) {
+  gst_buffer_copy_into(full, scaled, GST_BUFFER_COPY_TIMESTAMPS, 0, static_cast<gsize>(-1));
+  GST_BUFFER_FLAG_UNSET(full, kStreamFlags);
+  GST_BUFFER_FLAG_SET(full, GST_BUFFER_FLAGS(scaled) & kStreamFlags);
+  Bringing bringing{full, from.info, to.info, map};
+  gst_buffer_foreach_meta(scaled, bring_meta, &bringing);
+  carry_tensors(scaled, full);
+  carry_analytics(scaled, from.info, full, to.info, map);
+}
+
+GstBuffer* with_plain_planes(GstBuffer* frame, const Showing& as) {
+  if (!as.plain || lies_as_caps_say(frame, as.info)) return frame;
+  GstVideoInfo info = as.info;
+  GstVideoFrame in, out;
+  // Metas of a copy, on memory of its own.
+  GstBuffer* plain = copy_with_tensors(frame);
+  gst_buffer_remove_all_memory(plain);
+  gst_buffer_append_memory(plain, gst_allocator_alloc(nullptr, info.size, nullptr));
+  if (GstVideoMeta* meta = gst_buffer_get_video_meta(plain))
+    gst_buffer_remove_meta(plain, &meta->meta);
+  const bool from = gst_video_frame_map(&in, &info, frame, GST_MAP_READ);
+  const bool to = from && gst_video_frame_map(&out, &info, plain, GST_MAP_WRITE);
+  const bool copied = to && gst_video_frame_copy(&out, &in);
+  if (to) gst_video_frame_unmap(&out);
+  if (from) gst_video_frame_unmap(&in);
+  GstBuffer* kept = copied ? plain : frame;
+  gst_buffer_unref(copied ? frame : plain);
+  return kept;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Writes, reads and transforms the mtd of box records.
+#include "gst/metas/boxrecords.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <tuple>
+
+namespace keepbox {
+namespace {
+
+constexpr const char* kName = "keepbox-boxes";
+
+/// What an mtd of records begins with. New members go to the end: `header_size` says how many the
+/// writer knew.
+struct Header {
+  guint32 header_size = sizeof(Header);
+  guint32 record_size = sizeof(BoxRecord);
+  guint32 count = 0;
+  GQuark model = 0;
+  gfloat slack = 1;  // pixels by which a detection may differ; at first rounding's, and that each
+                     // is a pixel wide at least
+};
+
+// Mtds lie one behind the other: nothing in ours may want more than four bytes' alignment.
+static_assert(alignof(Header) <= 4 && alignof(BoxRecord) <= 4);
+
+/// The bytes of an mtd of records, if they are as long as they say.
+struct Block {
+  Header header;
+  guint8* first = nullptr;
+};
+
+std::optional<Block> open_block(const GstAnalyticsMtd& mtd) {
+  auto* data = static_cast<guint8*>(gst_analytics_relation_meta_get_mtd_data(mtd.meta, mtd.id));
+  const gsize size = gst_analytics_mtd_get_size(&mtd);
+  Header header;
+  if (data == nullptr || size < sizeof(Header)) return std::nullopt;
+  std::memcpy(&header, data, sizeof header);
+  const guint64 bytes = header.header_size + guint64{header.record_size} * header.count;
+  if (header.header_size < sizeof(Header) || header.record_size < sizeof(BoxRecord) || bytes > size)
+    return std::nullopt;
+  return Block{header, data + header.header_size};
+}
+
+BoxRecord read(const guint8* at) {
+  BoxRecord out;
+  std::memcpy(&out, at, sizeof out);
+  return out;
+}
+
+void map_record(BoxRecord& record, const PixelMap& map) {
+  const TurnedBox to = map(TurnedBox{{record.x1, record.y1, record.x2, record.y2}, record.angle});
+  record.x1 = to.box.x1;
+  record.y1 = to.box.y1;
+  record.x2 = to.box.x2;
+  record.y2 = to.box.y2;
+  record.angle = to.angle;
+}
+
+gfloat slack_after(gfloat slack, const PixelMap& map) {
+  return slack * static_cast<gfloat>(map.growth()) + 1;
+}
+
+/// In place: a transform's target already has a copy of the bytes.
+void map_block(const GstAnalyticsMtd& mtd, const PixelMap& map) {
+  auto block = open_block(mtd);
+  if (!block) return;
+  for (guint i = 0; i < block->header.count; ++i) {
+    guint8* at = block->first + gsize{i} * block->header.record_size;
+    BoxRecord record = read(at);
+    map_record(record, map);
+    std::memcpy(at, &record, sizeof record);
+  }
+  block->header.slack = slack_after(block->header.slack, map);
+  std::memcpy(block->first - block->header.header_size, &block->header, sizeof(Header));
+}
+
+gboolean transform(GstBuffer*, GstAnalyticsMtd* mtd, GstBuffer*, GQuark type, gpointer data) {
+  if (GST_META_TRANSFORM_IS_COPY(type)) return TRUE;
+  if (const auto map = matrix_of(type, data)) {
+    map_block(*mtd, *map);
+    return TRUE;
+  }
+  if (!GST_VIDEO_META_TRANSFORM_IS_SCALE(type)) return FALSE;
+  const auto& change = *static_cast<const GstVideoMetaTransform*>(data);
+  map_block(*mtd, PixelMap::scale(
+                      double{1} * change.out_info->width / std::max(change.in_info->width, 1),
+                      double{1} * change.out_info->height / std::max(change.in_info->height, 1)));
+  return TRUE;
+}
+
+const GstAnalyticsMtdImpl kImpl = {kName, transform, nullptr, {}};
+
+/// Do a detection and a record mean the same, after roundings of that many pixels?
+bool agree(const Detected& od, const BoxRecord& record, gfloat slack) {
+  if (od.label != record.label || od.score != record.score) return false;
+  const auto near = [slack](gint a, gfloat b) { return std::abs(static_cast<gfloat>(a) - b) <= slack; };
+  return std::abs(od.angle - record.angle) < 0.01f && near(od.x, record.x1) &&
+         near(od.y, record.y1) && near(od.x + od.width, record.x2) &&
+         near(od.y + od.height, record.y2);
+}
+
+}  // namespace
+
+gsize bytes_of_records(gsize count) { return sizeof(Header) + count * sizeof(BoxRecord); }
+
+bool is_records(GstAnalyticsMtdType type) {
+  return std::string_view(gst_analytics_mtd_type_get_name(type)) == kName;
+}
+
+Detected detected(const GstAnalyticsODMtd& od) {
+  Detected out;
+  gst_analytics_od_mtd_get_oriented_location(&od, &out.x, &out.y, &out.width, &out.height,
+                                             &out.angle, &out.score);
+  out.label = gst_analytics_od_mtd_get_obj_type(&od);
+  return out;
+}
+
+RecordWriter::RecordWriter(GstAnalyticsRelationMeta* meta, gsize count, GQuark model) {
+  if (count == 0) return;
+  const Header header{.count = static_cast<guint32>(count), .model = model};
+  GstAnalyticsMtd mtd;
+  next_ = static_cast<guint8*>(
+      gst_analytics_relation_meta_add_mtd(meta, &kImpl, bytes_of_records(count), &mtd));
+  std::memcpy(next_, &header, sizeof header);
+  next_ += sizeof header;
+}
+
+void RecordWriter::add(const BoxRecord& record) {
+  std::memcpy(next_, &record, sizeof record);
+  next_ += sizeof record;
+}
+
+BoxRecords::BoxRecords(GstAnalyticsRelationMeta* meta) {
+  gpointer state = nullptr;
+  GstAnalyticsMtd mtd;
+  while (gst_analytics_relation_meta_iterate(meta, &state, GST_ANALYTICS_MTD_TYPE_ANY, &mtd)) {
+    if (!is_records(gst_analytics_mtd_get_mtd_type(&mtd))) continue;
+    if (const auto block = open_block(mtd))
+      blocks_.push_back({block->first, block->header.record_size, block->header.count,
+                         block->header.model, block->header.slack});
+  }
+}
+
+std::optional<BoxRecords::Found> BoxRecords::find(guint od_id, const Detected& detection) const {
+  for (const Block& block : blocks_) {
+    guint low = 0, high = block.count;
+    while (low < high) {
+      const guint middle = low + (high - low) / 2;
+      const BoxRecord record = read(block.first + gsize{middle} * block.size);
+      if (record.od_id == od_id) {
+        if (agree(detection, record, block.slack)) return Found{record, block.model};
+        break;
+      }
+      if (record.od_id < od_id) low = middle + 1;
+      else high = middle;
+    }
+  }
+  return std::nullopt;
+}
+
+void carry_records(const GstAnalyticsMtd& mtd, GstAnalyticsRelationMeta* to,
+                   std::span<const Placed> placed) {
+  const auto block = open_block(mtd);
+  if (!block) return;
+  std::vector<BoxRecord> carried;
+  for (guint i = 0; i < block->header.count; ++i) {
+    BoxRecord record = read(block->first + gsize{i} * block->header.record_size);
+    if (record.od_id >= placed.size()) continue;
+    const Placed& there = placed[record.od_id];
+    if (there.od_id == G_MAXUINT || !there.precise) continue;
+    record.od_id = there.od_id;
+    std::tie(record.x1, record.y1, record.x2, record.y2) =
+        std::tie(there.box.x1, there.box.y1, there.box.x2, there.box.y2);
+    record.angle = there.angle;
+    carried.push_back(record);
+  }
+  RecordWriter writer(to, carried.size(), block->header.model);
+  for (const BoxRecord& record : carried) writer.add(record);
+}
+
+}  // namespace keepbox

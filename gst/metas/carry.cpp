@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Carries the analytics of a frame over to another one that shows the same picture.
+#include <gst/analytics/analytics.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "gst/metas/analytics.h"
+#include "gst/metas/boxrecords.h"
+
+namespace keepbox {
+namespace {
+
+/// One frame's relation meta on its way into another's.
+class Carrier {
+ public:
+  Carrier(GstBuffer* from, const GstVideoInfo& from_info, GstBuffer* to, const GstVideoInfo& to_info,
+          const PixelMap& map)
+      : from_(from),
+        to_(to),
+        from_info_(from_info),
+        to_info_(to_info),
+        map_(map),
+        frame_{static_cast<uint32_t>(to_info.width), static_cast<uint32_t>(to_info.height)} {}
+
+  void carry_mtds();
+  void carry_regions();
+
+ private:
+  Placed place(const GstAnalyticsODMtd& od, const BoxRecords& records) const;
+  Placed add_od(const GstAnalyticsODMtd& od, const BoxRecords& records);
+  guint add_mask(const GstAnalyticsSegmentationMtd& mask);
+  guint add_other(const GstAnalyticsMtd& mtd);
+  Placed carry_mtd(const GstAnalyticsMtd& mtd, const BoxRecords& records);
+  void carry_relations();
+  void carry_region(const GstVideoRegionOfInterestMeta& region);
+
+  GstBuffer *from_, *to_;
+  GstVideoInfo from_info_, to_info_;  // copies: GStreamer's transforms take pointers to them
+  const PixelMap& map_;
+  Size frame_;
+  GstAnalyticsRelationMeta *source_ = nullptr, *target_ = nullptr;
+  std::vector<Placed> placed_;  // by the source's ids
+};
+
+bool is_od(const GstAnalyticsMtd& mtd) {
+  return gst_analytics_mtd_get_mtd_type(&mtd) == gst_analytics_od_mtd_get_mtd_type();
+}
+
+/// Does it lie outside the frame, whichever way it is turned?
+bool is_outside(const Placed& placed, Size frame) {
+  const Box& b = placed.box;
+  if (placed.angle == 0) return is_empty(clip(b, frame));
+  const auto turn = PixelMap({std::cos(placed.angle), -std::sin(placed.angle), 0,
+                              std::sin(placed.angle), std::cos(placed.angle), 0, 0, 0, 1});
+  const float x = (b.x1 + b.x2) / 2, y = (b.y1 + b.y2) / 2;
+  Box around = turn(Box{b.x1 - x, b.y1 - y, b.x2 - x, b.y2 - y});
+  around = {around.x1 + x, around.y1 + y, around.x2 + x, around.y2 + y};
+  return is_empty(clip(around, frame));
+}
+
+Placed Carrier::place(const GstAnalyticsODMtd& od, const BoxRecords& records) const {
+  const Detected at = detected(od);
+  const auto found = records.find(od.id, at);
+  TurnedBox box{{static_cast<float>(at.x), static_cast<float>(at.y),
+                 static_cast<float>(at.x + at.width), static_cast<float>(at.y + at.height)},
+                at.angle};
+  if (found)
+    box = {{found->record.x1, found->record.y1, found->record.x2, found->record.y2},
+           found->record.angle};
+  box = map_(box);
+  Placed out{.box = box.box, .angle = box.angle, .precise = found.has_value()};
+  if (is_outside(out, frame_)) return {};
+  if (out.angle == 0) out.box = clip(out.box, frame_);
+  out.od_id = 0;
+  return out;
+}
+
+Placed Carrier::add_od(const GstAnalyticsODMtd& od, const BoxRecords& records) {
+  Placed placed = place(od, records);
+  if (placed.od_id == G_MAXUINT) return placed;
+  const Pixels at = rounded(placed.box, placed.angle == 0 ? frame_ : Size{});
+  const Detected as = detected(od);
+  GstAnalyticsODMtd added;
+  gst_analytics_relation_meta_add_oriented_od_mtd(target_, as.label, at.x, at.y, at.width,
+                                                  at.height, placed.angle, as.score, &added);
+  placed.od_id = added.id;
+  return placed;
+}
+
+/// Its place is mapped; the mask itself keeps its resolution, as everywhere in GStreamer.
+guint Carrier::add_mask(const GstAnalyticsSegmentationMtd& mask) {
+  gint x = 0, y = 0;
+  guint width = 0, height = 0;
+  GstBuffer* pixels = gst_analytics_segmentation_mtd_get_mask(&mask, &x, &y, &width, &height);
+  std::vector<guint> regions(gst_analytics_segmentation_mtd_get_region_count(&mask));
+  for (gsize i = 0; i < regions.size(); ++i)
+    regions[i] = gst_analytics_segmentation_mtd_get_region_id(&mask, i);
+  // 0 x 0 is a mask of the whole frame.
+  Pixels at{0, 0, 0, 0};
+  if (width != 0 && height != 0) {
+    const auto left = static_cast<float>(x), top = static_cast<float>(y);
+    at = rounded(map_(Box{left, top, left + static_cast<float>(width),
+                          top + static_cast<float>(height)}), {});
+  }
+  GstAnalyticsSegmentationMtd added;
+  gst_analytics_relation_meta_add_segmentation_mtd(
+      target_, pixels, GST_SEGMENTATION_TYPE_INSTANCE, regions.size(), regions.data(), at.x, at.y,
+      static_cast<guint>(at.width), static_cast<guint>(at.height), &added);
+  return added.id;
+}
+
+/// Bytes as they are, and then what the type itself does for a copy and for another picture.
+guint Carrier::add_other(const GstAnalyticsMtd& mtd) {
+  const auto* impl =
+      reinterpret_cast<const GstAnalyticsMtdImpl*>(gst_analytics_mtd_get_mtd_type(&mtd));
+  const gsize size = gst_analytics_mtd_get_size(&mtd);
+  GstAnalyticsMtd added;
+  gpointer data = gst_analytics_relation_meta_add_mtd(target_, impl, size, &added);
+  std::memcpy(data, gst_analytics_relation_meta_get_mtd_data(mtd.meta, mtd.id), size);
+  if (impl->mtd_meta_transform == nullptr) return added.id;
+  GstMetaTransformCopy whole{FALSE, 0, static_cast<gsize>(-1)};
+  impl->mtd_meta_transform(to_, &added, from_, g_quark_from_static_string("gst-copy"), &whole);
+  offer(map_, from_info_, to_info_, [&](GQuark type, gpointer change) {
+    return impl->mtd_meta_transform(to_, &added, from_, type, change);
+  });
+  return added.id;
+}
+
+Placed Carrier::carry_mtd(const GstAnalyticsMtd& mtd, const BoxRecords& records) {
+  const GstAnalyticsMtdType type = gst_analytics_mtd_get_mtd_type(&mtd);
+  const auto& as_od = reinterpret_cast<const GstAnalyticsODMtd&>(mtd);
+  const auto& as_mask = reinterpret_cast<const GstAnalyticsSegmentationMtd&>(mtd);
+  if (is_od(mtd)) return add_od(as_od, records);
+  if (is_records(type)) return {};
+  if (type == gst_analytics_segmentation_mtd_get_mtd_type()) return {.od_id = add_mask(as_mask)};
+  return {.od_id = add_other(mtd)};
+}
+
+void Carrier::carry_relations() {
+  for (guint a = 0; a < placed_.size(); ++a)
+    for (guint b = 0; b < placed_.size(); ++b) {
+      const auto relation = gst_analytics_relation_meta_get_relation(source_, a, b);
+      if (relation == GST_ANALYTICS_REL_TYPE_NONE || placed_[a].od_id == G_MAXUINT ||
+          placed_[b].od_id == G_MAXUINT)
+        continue;
+      gst_analytics_relation_meta_set_relation(target_, relation, placed_[a].od_id,
+                                               placed_[b].od_id);
+    }
+}
+
+void Carrier::carry_mtds() {
+  source_ = gst_buffer_get_analytics_relation_meta(from_);
+  if (source_ == nullptr) return;
+  const gsize count = gst_analytics_relation_get_length(source_);
+  target_ = relation_meta_for(to_, count, count);
+  placed_.resize(count);
+  const BoxRecords records(source_);
+  std::vector<GstAnalyticsMtd> with_records;  // behind the rest: they want all ids
+  gpointer state = nullptr;
+  GstAnalyticsMtd mtd;
+  while (gst_analytics_relation_meta_iterate(source_, &state, GST_ANALYTICS_MTD_TYPE_ANY, &mtd)) {
+    if (mtd.id < count) placed_[mtd.id] = carry_mtd(mtd, records);
+    if (is_records(gst_analytics_mtd_get_mtd_type(&mtd))) with_records.push_back(mtd);
+  }
+  carry_relations();
+  for (const GstAnalyticsMtd& each : with_records) carry_records(each, target_, placed_);
+}
+
+/// DL Streamer's normalised coordinates, which a letterbox changes.
+void map_detection(GstStructure* param, const PixelMap& map, const GstVideoInfo& from,
+                   const GstVideoInfo& to) {
+  double x1, y1, x2, y2;
+  if (!gst_structure_get(param, "x_min", G_TYPE_DOUBLE, &x1, "y_min", G_TYPE_DOUBLE, &y1, "x_max",
+                         G_TYPE_DOUBLE, &x2, "y_max", G_TYPE_DOUBLE, &y2, nullptr))
+    return;
+  const auto a = map.point(x1 * from.width, y1 * from.height);
+  const auto b = map.point(x2 * from.width, y2 * from.height);
+  const auto inside = [](double v, double side) { return std::clamp(v / side, 0.0, 1.0); };
+  gst_structure_set(param, "x_min", G_TYPE_DOUBLE, inside(std::min(a.x, b.x), to.width), "x_max",
+                    G_TYPE_DOUBLE, inside(std::max(a.x, b.x), to.width), "y_min", G_TYPE_DOUBLE,
+                    inside(std::min(a.y, b.y), to.height), "y_max", G_TYPE_DOUBLE,
+                    inside(std::max(a.y, b.y), to.height), nullptr);
+}
+
+void Carrier::carry_region(const GstVideoRegionOfInterestMeta& region) {
+  const auto x = static_cast<float>(region.x), y = static_cast<float>(region.y);
+  const Box box = clip(map_(Box{x, y, x + static_cast<float>(region.w),
+                                y + static_cast<float>(region.h)}), frame_);
+  if (is_empty(box)) return;
+  const Pixels at = rounded(box, frame_);
+  auto* added = gst_buffer_add_video_region_of_interest_meta_id(
+      to_, region.roi_type, static_cast<guint>(at.x), static_cast<guint>(at.y),
+      static_cast<guint>(at.width), static_cast<guint>(at.height));
+  // Regions that name a detection by its id keep naming it.
+  const auto id = static_cast<guint>(region.id);
+  const bool named = id < placed_.size() && placed_[id].od_id != G_MAXUINT;
+  added->id = named ? static_cast<gint>(placed_[id].od_id) : region.id;
+  added->parent_id = region.parent_id;
+  for (GList* each = region.params; each != nullptr; each = each->next) {
+    GstStructure* param = gst_structure_copy(static_cast<GstStructure*>(each->data));
+    map_detection(param, map_, from_info_, to_info_);
+    gst_video_region_of_interest_meta_add_param(added, param);
+  }
+}
+
+void Carrier::carry_regions() {
+  gpointer state = nullptr;
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
+             from_, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
+    carry_region(*reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta));
+}
+
+}  // namespace
+
+void carry_analytics(GstBuffer* from, const GstVideoInfo& from_info, GstBuffer* to,
+                     const GstVideoInfo& to_info, const PixelMap& map) {
+  Carrier carrier(from, from_info, to, to_info, map);
+  carrier.carry_mtds();
+  carrier.carry_regions();
+}
+
+}  // namespace keepbox

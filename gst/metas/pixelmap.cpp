@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Maps of pixels: products, inverses, boxes, and GStreamer's matrix transform.
+#include "gst/metas/pixelmap.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace keepbox {
+namespace {
+
+PixelMap moved(double x, double y) { return PixelMap::scale(1, 1, x, y); }
+
+}  // namespace
+
+PixelMap PixelMap::scale(double x, double y, double dx, double dy) {
+  return PixelMap({x, 0, dx, 0, y, dy, 0, 0, 1});
+}
+
+PixelMap PixelMap::of(const Letterbox& letterbox) {
+  return scale(1 / double{letterbox.scale_x}, 1 / double{letterbox.scale_y}, letterbox.pad_x,
+               letterbox.pad_y);
+}
+
+PixelMap PixelMap::then(const PixelMap& next) const {
+  PixelMap out;
+  for (size_t row = 0; row < 3; ++row)
+    for (size_t column = 0; column < 3; ++column) {
+      double sum = 0;
+      for (size_t i = 0; i < 3; ++i) sum += next.m_[row * 3 + i] * m_[i * 3 + column];
+      out.m_[row * 3 + column] = sum;
+    }
+  return out;
+}
+
+/// By cofactors.
+std::optional<PixelMap> PixelMap::inverse() const {
+  const auto minor = [this](size_t row, size_t column) {
+    const size_t r1 = (row + 1) % 3, r2 = (row + 2) % 3, c1 = (column + 1) % 3, c2 = (column + 2) % 3;
+    return m_[r1 * 3 + c1] * m_[r2 * 3 + c2] - m_[r1 * 3 + c2] * m_[r2 * 3 + c1];
+  };
+  const double whole = m_[0] * minor(0, 0) + m_[1] * minor(0, 1) + m_[2] * minor(0, 2);
+  if (!(std::abs(whole) > 0) || !std::isfinite(1 / whole)) return std::nullopt;
+  PixelMap out;
+  for (size_t row = 0; row < 3; ++row)
+    for (size_t column = 0; column < 3; ++column)
+      out.m_[row * 3 + column] = minor(column, row) / whole;
+  return out;
+}
+
+PixelMap::Point PixelMap::point(double x, double y) const {
+  const double w = m_[6] * x + m_[7] * y + m_[8];
+  return {(m_[0] * x + m_[1] * y + m_[2]) / w, (m_[3] * x + m_[4] * y + m_[5]) / w};
+}
+
+Box PixelMap::operator()(Box box) const {
+  const Point corners[] = {point(box.x1, box.y1), point(box.x2, box.y1),
+                           point(box.x1, box.y2), point(box.x2, box.y2)};
+  const auto [left, right] = std::ranges::minmax(corners, {}, &Point::x);
+  const auto [top, bottom] = std::ranges::minmax(corners, {}, &Point::y);
+  return {static_cast<float>(left.x), static_cast<float>(top.y), static_cast<float>(right.x),
+          static_cast<float>(bottom.y)};
+}
+
+TurnedBox PixelMap::operator()(const TurnedBox& in) const {
+  if (in.angle == 0) return {(*this)(in.box), 0};
+  const double width = in.box.x2 - in.box.x1, height = in.box.y2 - in.box.y1;
+  const Point middle{(double{in.box.x1} + in.box.x2) / 2, (double{in.box.y1} + in.box.y2) / 2};
+  const double cosine = std::cos(in.angle), sine = std::sin(in.angle);
+  const auto side = [&](double along_x, double along_y) {  // a side, mapped about the centre
+    const Point a = point(middle.x - along_x / 2, middle.y - along_y / 2);
+    const Point b = point(middle.x + along_x / 2, middle.y + along_y / 2);
+    return Point{b.x - a.x, b.y - a.y};
+  };
+  const Point across = side(width * cosine, width * sine);
+  const Point down = side(-height * sine, height * cosine);
+  const Point center = point(middle.x, middle.y);
+  const double w = std::hypot(across.x, across.y) / 2, h = std::hypot(down.x, down.y) / 2;
+  return {{static_cast<float>(center.x - w), static_cast<float>(center.y - h),
+           static_cast<float>(center.x + w), static_cast<float>(center.y + h)},
+          static_cast<float>(std::atan2(across.y, across.x))};
+}
+
+double PixelMap::growth() const {
+  return std::max(std::hypot(m_[0], m_[3]), std::hypot(m_[1], m_[4]));
+}
+
+std::optional<PixelMap> matrix_of(GQuark type, gpointer data) {
+  if (type == 0 || type != g_quark_try_string("gst-video-matrix")) return std::nullopt;
+  const auto& change = *static_cast<const MatrixTransform*>(data);
+  std::array<double, 9> rows;
+  for (size_t i = 0; i < 9; ++i) rows[i] = change.matrix[i / 3][i % 3];
+  return moved(-change.in_rectangle.x, -change.in_rectangle.y)
+      .then(PixelMap(rows))
+      .then(moved(change.out_rectangle.x, change.out_rectangle.y));
+}
+
+GQuark matrix_quark() {
+  static const GQuark quark = [] {
+    auto* get = reinterpret_cast<GQuark (*)()>(
+        dlsym(RTLD_DEFAULT, "gst_video_meta_transform_matrix_get_quark"));
+    return get != nullptr ? get() : 0;
+  }();
+  return quark;
+}
+
+MatrixTransform matrix_transform(const PixelMap& map, const GstVideoInfo& from,
+                                 const GstVideoInfo& to) {
+  MatrixTransform out{&from, {0, 0, from.width, from.height}, &to, {0, 0, to.width, to.height}, {}};
+  for (size_t i = 0; i < 9; ++i) out.matrix[i / 3][i % 3] = static_cast<gfloat>(map.rows()[i]);
+  return out;
+}
+
+}  // namespace keepbox

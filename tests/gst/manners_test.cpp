@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How boxdecode behaves in its pipeline: policies, properties that change, queries, the end.
+
+#include <glib/gstdio.h>
+
+#include "tests/gst/frames.h"
+#include "tests/tempdir.h"
+
+namespace keepbox {
+namespace {
+
+using test::boxes;
+using test::Buffer;
+using test::frame_with;
+using test::Harness;
+
+const std::vector<test::Row> kRows = {{100, 100, 200, 200, 0.9f, 0}, {300, 300, 400, 400, 0.4f, 1}};
+
+/// The error of an element that does not start, or "".
+std::string start_error(const std::string& line) {
+  GstElement* element = gst_parse_launch(line.c_str(), nullptr);
+  GstBus* bus = gst_bus_new();
+  gst_element_set_bus(element, bus);
+  gst_element_set_state(element, GST_STATE_PAUSED);
+  GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+  std::string out;
+  if (message != nullptr) {
+    g_autoptr(GError) error = nullptr;
+    gst_message_parse_error(message, &error, nullptr);
+    out = error->message;
+    gst_message_unref(message);
+  }
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_element_set_bus(element, nullptr);
+  gst_object_unref(bus);
+  gst_object_unref(element);
+  return out;
+}
+
+TEST(Policy, IsForTensorsAndNotForProperties) {
+  for (const char* policy : {"pass", "warn"}) {
+    const std::string line = std::string("boxdecode on-mismatch=") + policy;
+    {
+      Harness h(line);
+      EXPECT_TRUE(h.run(gst_buffer_new())) << "no tensors";
+    }
+    for (const char* wrong : {"include-classes=dgo", "class-thresholds=dog", "label-file=/none",
+                              "detector=ssd priors-file=/none"}) {
+      EXPECT_NE(start_error(line + " " + wrong), "") << policy << wrong;
+    }
+    Harness h(line);
+    ASSERT_TRUE(h.run(frame_with(kRows)));
+    h.set("label-file", "/none");
+    EXPECT_FALSE(h.run(frame_with(kRows))) << "also while it streams";
+    EXPECT_NE(h.error(), "");
+  }
+}
+
+TEST(Policy, WarnsOnceOfEachKind) {
+  Harness h("boxdecode on-mismatch=warn");
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(h.run(gst_buffer_new()));
+    EXPECT_TRUE(h.run(frame_with(kRows)));
+  }
+  EXPECT_NE(h.warning(), "");
+  EXPECT_EQ(h.warning(), "");
+}
+
+TEST(Tuning, TakesThresholdsWithoutANewPlan) {
+  const test::TempDir dir;
+  const std::string labels = dir.write("l", "cat\ndog\n");
+  Harness h("boxdecode label-file=" + labels);
+  EXPECT_EQ(boxes(h.run(frame_with(kRows))).size(), 2u);
+  // What a plan is made from is gone; thresholds and classes change all the same.
+  ASSERT_EQ(g_remove(labels.c_str()), 0);
+  h.set("score-threshold", 0.5f);
+  EXPECT_EQ(boxes(h.run(frame_with(kRows))).size(), 1u);
+  h.set("class-thresholds", "dog:0.3");
+  EXPECT_EQ(boxes(h.run(frame_with(kRows))).size(), 2u);
+  h.set("exclude-classes", "cat");
+  const auto found = boxes(h.run(frame_with(kRows)));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_STREQ(g_quark_to_string(found[0].label), "dog");
+  h.set("exclude-classes", "");
+  h.set("score-threshold", 0.25f);
+  EXPECT_EQ(boxes(h.run(frame_with(kRows))).size(), 2u);
+  h.set("iou-threshold", 0.3f);
+  EXPECT_EQ(boxes(h.run(frame_with(kRows))).size(), 2u);
+  EXPECT_EQ(h.error(), "");
+}
+
+TEST(Tuning, SuppressesByTheNewThreshold) {
+  const std::vector<test::Row> twins = {{100, 100, 200, 200, 0.9f, 0}, {140, 100, 240, 200, 0.8f, 0}};
+  Harness h("boxdecode nms-method=greedy iou-threshold=0.5");
+  EXPECT_EQ(boxes(h.run(frame_with(twins))).size(), 2u) << "an IoU of 0.43";
+  h.set("iou-threshold", 0.4f);
+  EXPECT_EQ(boxes(h.run(frame_with(twins))).size(), 1u);
+}
+
+TEST(Tuning, RefusesWhatMakesNoSense) {
+  Harness h("boxdecode");
+  EXPECT_TRUE(h.run(frame_with(kRows)));
+  h.set("include-classes", "nonsense");
+  EXPECT_FALSE(h.run(frame_with(kRows)));
+  EXPECT_NE(h.error().find("nonsense"), std::string::npos);
+}
+
+TEST(Queries, NameNoTensorsThatNobodyMade) {
+  Harness h("boxdecode");
+  for (const char* name : {"sink", "src"}) {
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(h.element(), name);
+    g_autoptr(GstCaps) caps = gst_pad_query_caps(pad, nullptr);
+    g_autofree gchar* text = gst_caps_to_string(caps);
+    EXPECT_EQ(std::string(text).find("tensors"), std::string::npos) << name << ": " << text;
+  }
+}
+
+TEST(Segments, InBytesAreNoTime) {
+  Harness h("boxdecode");
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_BYTES);
+  gst_harness_push_event(h.get(), gst_event_new_segment(&segment));
+  GstBuffer* frame = frame_with(kRows);
+  GST_BUFFER_PTS(frame) = 5;
+  EXPECT_EQ(boxes(h.run(frame)).size(), 2u);  // criticals are fatal here
+}
+
+TEST(TheEnd, SaysWhereBoxesWent) {
+  const auto after = [](const std::string& line, GstBuffer* frame) {
+    Harness h(line);
+    h.run(frame);
+    gst_harness_push_event(h.get(), gst_event_new_eos());
+    return h.warning();
+  };
+  EXPECT_EQ(after("boxdecode", frame_with(kRows)), "");
+  EXPECT_NE(after("boxdecode score-threshold=0.95", frame_with(kRows)).find("score-threshold"),
+            std::string::npos);
+  EXPECT_NE(after("boxdecode include-classes=7", frame_with(kRows)).find("include-classes"),
+            std::string::npos);
+  EXPECT_NE(after("boxdecode on-mismatch=pass", gst_buffer_new()).find("missing"),
+            std::string::npos);
+  EXPECT_NE(after("boxdecode model-width=50 model-height=50 source-width=640 source-height=640 "
+                  "resize-mode=letterbox-center",
+                  frame_with({{60, 60, 80, 80, 0.9f, 0}})).find("outside"),
+            std::string::npos);
+}
+
+TEST(Errors, NameTheirPlaceInTheCode) {
+  Harness h("boxdecode");
+  h.run(gst_buffer_new());
+  GstBus* bus = gst_element_get_bus(GST_ELEMENT(h.bin()));
+  GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+  gst_object_unref(bus);
+  ASSERT_NE(message, nullptr);
+  g_autofree gchar* debug = nullptr;
+  gst_message_parse_error(message, nullptr, &debug);
+  gst_message_unref(message);
+  EXPECT_EQ(std::string(debug).find("error.cpp"), std::string::npos) << debug;
+  EXPECT_NE(std::string(debug).find("boxdecode.cpp"), std::string::npos) << debug;
+}
+
+}  // namespace
+}  // namespace keepbox

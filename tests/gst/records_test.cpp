@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What describes a box travels with the box: floats through scalers, crops, flips and filters.
+#include <cmath>
+#include <functional>
+
+#include "gst/metas/boxrecords.h"
+#include "tests/gst/frames.h"
+
+namespace keepbox {
+namespace {
+
+using test::boxes;
+using test::Buffer;
+using test::Harness;
+using test::ods;
+
+const std::vector<test::Row> kOne = {{100, 160, 300, 320, 0.9f, 5}};
+
+bool has_matrix() { return matrix_quark() != 0; }
+
+/// A decoded frame of 640 x 640 through a line.
+Buffer through(const std::string& line, const std::vector<test::Row>& list = kOne) {
+  Harness h("boxdecode ! " + line + " ! identity",
+            "video/x-raw,format=RGB,width=640,height=640,framerate=30/1,"
+                                   "pixel-aspect-ratio=1/1");
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, 640 * 640 * 3, nullptr);
+  test::attach(frame, test::rows(list));
+  Buffer out = h.run(frame);
+  EXPECT_TRUE(out) << h.error();
+  return out;
+}
+
+/// Each detection has its floats, and they say what its integers say.
+void expect_agreement(const Buffer& frame) {
+  const auto found = boxes(frame);
+  const auto whole = ods(frame);
+  ASSERT_EQ(found.size(), whole.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    EXPECT_TRUE(found[i].class_id) << "no record for detection " << i;
+    EXPECT_NEAR(found[i].box.x1, whole[i].x, 2);
+    EXPECT_NEAR(found[i].box.y1, whole[i].y, 2);
+    EXPECT_NEAR(found[i].box.x2, whole[i].x + whole[i].w, 3);
+    EXPECT_NEAR(found[i].box.y2, whole[i].y + whole[i].h, 3);
+  }
+}
+
+TEST(Records, AreScaledWithTheVideo) {
+  const Buffer out = through("videoscale add-borders=false ! video/x-raw,width=320,height=160",
+                             {{301, 99, 333, 131, 0.9f, 2}});
+  expect_agreement(out);
+  EXPECT_FLOAT_EQ(boxes(out).at(0).box.x1, 150.5f);
+  EXPECT_FLOAT_EQ(boxes(out).at(0).box.y1, 24.75f);
+}
+
+TEST(Records, GoThroughALetterbox) {
+  const Buffer out =
+      through("videoconvertscale ! video/x-raw,width=1280,height=720,pixel-aspect-ratio=1/1");
+  expect_agreement(out);
+  if (has_matrix()) {
+    EXPECT_FLOAT_EQ(boxes(out).at(0).box.x1, 280 + 112.5f);
+    EXPECT_FLOAT_EQ(boxes(out).at(0).box.y2, 360);
+  }
+}
+
+TEST(Records, GoThroughScalersInTurn) {
+  expect_agreement(through("videoconvertscale ! video/x-raw,width=161,height=97 ! videoconvertscale "
+                           "! video/x-raw,width=1920,height=1080 ! videoconvertscale "
+                           "! video/x-raw,width=50,height=50"));
+}
+
+TEST(Records, FollowCropsAndFlipsWhereDetectionsDo) {
+  if (!has_matrix()) GTEST_SKIP() << "GStreamer's detections do from 1.28 on";
+  for (const char* line : {"videocrop left=50 top=30", "videocrop left=150 top=200 right=400",
+                           "videoflip method=clockwise", "videoflip method=horizontal-flip",
+                           "videoflip method=rotate-180 ! videocrop right=7",
+                           "videoflip method=upper-left-diagonal"}) {
+    SCOPED_TRACE(line);
+    const Buffer out = through(line);
+    ASSERT_EQ(ods(out).size(), 1u);
+    expect_agreement(out);
+    EXPECT_EQ(boxes(out).at(0).class_id, 5u);
+  }
+}
+
+/// Rebuilds the relation meta, as elements do that filter detections: there is no removing one.
+void replace(GstBuffer* buffer, const std::function<void(GstAnalyticsRelationMeta*)>& fill) {
+  auto* meta = gst_buffer_get_analytics_relation_meta(buffer);
+  gst_buffer_remove_meta(buffer, reinterpret_cast<GstMeta*>(meta));
+  fill(gst_buffer_add_analytics_relation_meta(buffer));
+}
+
+TEST(Records, GoWithTheDetectionsThatTheyDescribe) {
+  const Buffer frame = through("identity");
+  replace(frame.get(), [](GstAnalyticsRelationMeta* meta) {
+    GstAnalyticsODMtd od;
+    gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string("other"), 200, 210, 20, 30,
+                                           0.7f, &od);
+  });
+  const auto found = boxes(frame);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].box, (Box{200, 210, 220, 240}));
+  EXPECT_FALSE(found[0].class_id);
+  EXPECT_STREQ(g_quark_to_string(found[0].label), "other");
+}
+
+TEST(Records, CountOnlyWhereTheyAgree) {
+  const BoxRecord right{.od_id = 0, .class_id = 5, .anchor = 1, .label = g_quark_from_string("a"),
+                        .score = 0.5f, .x1 = 10.4f, .y1 = 20.25f, .x2 = 30, .y2 = 40};
+  const auto agrees = [](const BoxRecord& record) {
+    GstBuffer* buffer = gst_buffer_new();
+    auto* meta = gst_buffer_add_analytics_relation_meta(buffer);
+    GstAnalyticsODMtd od;
+    gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string("a"), 10, 20, 20, 20, 0.5f,
+                                           &od);
+    RecordWriter(meta, 1, 0).add(record);
+    const bool out = boxes(Buffer(buffer)).at(0).class_id.has_value();
+    return out;
+  };
+  EXPECT_TRUE(agrees(right));
+  BoxRecord moved = right, renamed = right, rescored = right, turned = right, of_another = right;
+  moved.x1 = 13;
+  renamed.label = g_quark_from_string("b");
+  rescored.score = 0.6f;
+  turned.angle = 1;
+  of_another.od_id = 7;
+  for (const BoxRecord& wrong : {moved, renamed, rescored, turned, of_another})
+    EXPECT_FALSE(agrees(wrong));
+}
+
+TEST(Records, OfALaterVersionAreRead) {
+  struct Later {
+    guint32 header_size = 32, record_size = 48, count = 1;
+    GQuark model = g_quark_from_string("m");
+    gfloat slack = 1;
+    guint32 more[3] = {1, 2, 3};
+    BoxRecord record{.od_id = 0, .class_id = 5, .anchor = 9, .label = g_quark_from_string("a"),
+                     .score = 0.5f, .x1 = 1.5f, .y1 = 2, .x2 = 3, .y2 = 4};
+    guint32 and_more[2] = {4, 5};
+  } later;
+  static_assert(sizeof later == 80);
+  static const GstAnalyticsMtdImpl impl = {"keepbox-boxes", nullptr, nullptr, {}};
+  const auto read = [&](gsize bytes) {
+    const Buffer frame(gst_buffer_new());
+    auto* meta = gst_buffer_add_analytics_relation_meta(frame.get());
+    GstAnalyticsODMtd od;
+    gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string("a"), 2, 2, 1, 2, 0.5f, &od);
+    GstAnalyticsMtd mtd;
+    std::memcpy(gst_analytics_relation_meta_add_mtd(meta, &impl, bytes, &mtd), &later, bytes);
+    return boxes(frame).at(0);
+  };
+  EXPECT_EQ(read(sizeof later).class_id, 5u);
+  EXPECT_EQ(read(sizeof later).box.x1, 1.5f);
+  EXPECT_EQ(read(sizeof later).model, g_quark_from_string("m"));
+  EXPECT_FALSE(read(60).class_id) << "shorter than it says";
+  EXPECT_FALSE(read(4).class_id);
+  later.record_size = 8;
+  EXPECT_FALSE(read(sizeof later).class_id) << "less than a record";
+}
+
+TEST(PixelMap, InvertsAndComposes) {
+  const auto map = PixelMap::scale(2, 3, 5, 7).then(PixelMap({0, -1, 100, 1, 0, 0, 0, 0, 1}));
+  const auto there = map.point(11, 13);
+  const auto back = map.inverse()->point(there.x, there.y);
+  EXPECT_NEAR(back.x, 11, 1e-9);
+  EXPECT_NEAR(back.y, 13, 1e-9);
+  EXPECT_EQ(map(Box{0, 0, 10, 10}), (Box{63, 5, 93, 25}));
+  EXPECT_FALSE(PixelMap::scale(0, 1).inverse());
+  EXPECT_FALSE(PixelMap::scale(NAN, 1).inverse());
+}
+
+TEST(PixelMap, TurnsBoxesWithThePicture) {
+  // A square turned by 45 degrees, in a picture turned by 90: turned by 135.
+  const PixelMap quarter({0, -1, 100, 1, 0, 0, 0, 0, 1});
+  const TurnedBox out = quarter(TurnedBox{{10, 20, 20, 30}, static_cast<float>(M_PI / 4)});
+  EXPECT_NEAR(out.angle, 3 * M_PI / 4, 1e-6);
+  EXPECT_NEAR(out.box.x1, 70, 1e-5);
+  EXPECT_NEAR(out.box.y1, 10, 1e-5);
+  EXPECT_NEAR(out.box.x2, 80, 1e-5);
+  // Unequal scales: a box along the diagonal of a picture that becomes twice as wide.
+  const TurnedBox wide = PixelMap::scale(2, 1)(TurnedBox{{-5, -1, 5, 1}, 0.5f});
+  EXPECT_NEAR(wide.angle, std::atan2(std::sin(0.5), 2 * std::cos(0.5)), 1e-6);
+  EXPECT_NEAR(wide.box.x2 - wide.box.x1, 10 * std::hypot(2 * std::cos(0.5), std::sin(0.5)), 1e-5);
+}
+
+}  // namespace
+}  // namespace keepbox
