@@ -98,11 +98,15 @@ constexpr DetectorSpec kDetectors[] = {
     class_planes("yolov9", "YOLOv9: as YOLOv8"),
     class_planes("yolo11", "YOLO11: as YOLOv8"),
     class_planes("yolo12", "YOLO12: as YOLOv8"),
-    with_payload(class_planes("yolov8-seg", "YOLOv8 segmentation: its boxes, masks are not read",
+    with_payload(class_planes("yolov8-seg",
+                              "YOLOv8 segmentation of any number of classes and mask coefficients: "
+                              "its boxes, masks are not read",
                               {"yolo-v8-segmentation-out-detections",
                                "yolo-v8-segmentation-out-detections-normalized"}),
                  Payload::kMaskCoefficients, 32),
-    with_payload(class_planes("yolov8-pose", "YOLOv8 pose: its boxes, keypoints are not read",
+    with_payload(class_planes("yolov8-pose",
+                              "YOLOv8 pose of any number of classes and keypoints: its boxes, "
+                              "keypoints are not read",
                               {"yolo-v8-pose-out", "yolo-v8-pose-out-normalized"}),
                  Payload::kKeypoints, 51),
     shaped(ready_rows("yolov10", "YOLOv10: end-to-end rows of x1 y1 x2 y2, score, class; no NMS")),

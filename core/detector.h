@@ -106,6 +106,7 @@ struct DetectorSpec {
   Activation activation = Activation::kNone;
   Background background = Background::kNone;
   float logit_limit = 0;   // logits are clamped to +- this first; 0: they are not
+  bool probabilities = true;  // scores are in 0..1, activated
 
   std::array<uint16_t, 5> strides{};      // of the levels, input pixels; 0 ends the list
   uint8_t anchors_per_cell = 1;
@@ -113,7 +114,7 @@ struct DetectorSpec {
   bool priors = false;                    // needs a table of prior boxes
 
   Payload payload = Payload::kNone;
-  uint16_t payload_count = 0;  // numbers an anchor
+  uint16_t payload_count = 0;  // numbers an anchor, of models of COCO where models differ
 
   NmsMethod nms = NmsMethod::kGreedy;  // kNone: the model did it
   bool by_shape = false;               // may be recognised without a tensor id

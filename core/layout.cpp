@@ -11,9 +11,11 @@
 namespace keepbox {
 namespace {
 
+/// The least number of channels.
 size_t channels_needed(const DetectorSpec& spec) {
   if (spec.reader == Reader::kReady) return 6u + spec.payload_count;
-  return static_cast<size_t>(spec.columns.classes) + 1u + spec.payload_count;
+  const size_t payload = spec.payload != Payload::kNone ? 1 : 0;
+  return static_cast<size_t>(spec.columns.classes) + 1u + payload;
 }
 
 std::string wanted_text(const DetectorSpec& spec) {
@@ -26,6 +28,19 @@ std::string wanted_text(const DetectorSpec& spec) {
     default:
       return name + " rows 1xNxC or planes 1xCxN of float32 with C >= " +
              std::to_string(channels_needed(spec));
+  }
+}
+
+/// "17 keypoints", or without a number "keypoints".
+std::string payload_text(const DetectorSpec& spec, size_t numbers) {
+  const auto of = [&](std::string_view what, size_t each = 1) {
+    return numbers == 0 ? std::string(what) + "s" : counted(numbers / each, what);
+  };
+  switch (spec.payload) {
+    case Payload::kKeypoints: return of("keypoint", numbers % 3 == 0 ? 3 : 2);
+    case Payload::kMaskCoefficients: return of("mask coefficient");
+    case Payload::kAngle: return "an angle";
+    default: return of("more number");
   }
 }
 
@@ -67,6 +82,38 @@ Field column(const Field& base, int channel) {
   return field;
 }
 
+/// May that many numbers follow the class scores?
+bool may_be_payload(size_t numbers, Payload payload) {
+  if (payload == Payload::kKeypoints) return numbers > 0 && (numbers % 3 == 0 || numbers % 2 == 0);
+  return payload == Payload::kNone || numbers > 0;
+}
+
+/// How many of the numbers behind box and objectness follow the class scores.
+std::optional<size_t> payload_of(const DetectorSpec& spec, size_t numbers,
+                                 std::span<const TensorView> tensors, const Request& request) {
+  const auto beside = [&](size_t classes) -> std::optional<size_t> {
+    if (classes > numbers || !may_be_payload(numbers - classes, spec.payload)) return std::nullopt;
+    return numbers - classes;
+  };
+  if (request.class_count != 0) return beside(request.class_count);
+  if (spec.payload == Payload::kNone) return 0;
+  const size_t maps = spec.payload == Payload::kMaskCoefficients ? prototypes(tensors) : 0;
+  if (maps != 0) return maps < numbers ? std::optional(maps) : std::nullopt;
+  if (request.label_count != 0 && spec.payload != Payload::kAngle)
+    if (const auto rest = beside(request.label_count)) return rest;
+  return spec.payload_count < numbers ? std::optional<size_t>(spec.payload_count) : std::nullopt;
+}
+
+std::unexpected<Error> no_payload(const DetectorSpec& spec, const TensorView& tensor,
+                                  const Request& request) {
+  const std::string classes =
+      request.class_count == 0 ? "classes" : counted(request.class_count, "class");
+  return fail(ErrorKind::kMismatch,
+              std::string(spec.name) + " channels for a box, " + classes +
+                  (spec.payload == Payload::kNone ? "" : " and " + payload_text(spec, 0)),
+              tensor.to_string(), "set num-classes= to the number of the model's classes");
+}
+
 Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorView> tensors,
                               int index, const Request& request) {
   const TensorView& tensor = tensors[static_cast<size_t>(index)];
@@ -86,15 +133,21 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
                    .anchor_stride = rows ? channels : 1,
                    .channel_stride = rows ? 1 : anchors,
                    .image_stride = anchors * channels};
-  if (!ready)
-    layout.classes = static_cast<uint32_t>(
-        std::min<size_t>(channels - channels_needed(spec) + 1, UINT32_MAX));
+  if (!ready) {
+    const size_t numbers = channels - static_cast<size_t>(spec.columns.classes);
+    const auto payload = payload_of(spec, numbers, tensors, request);
+    if (!payload) return no_payload(spec, tensor, request);
+    layout.classes = static_cast<uint32_t>(std::min<size_t>(numbers - *payload, UINT32_MAX));
+    layout.payload_count = static_cast<uint32_t>(std::min<size_t>(*payload, UINT32_MAX));
+  }
   layout.box = column(base, spec.columns.box_last ? static_cast<int>(layout.classes)
                                                   : spec.columns.box);
   layout.objectness = column(base, spec.columns.objectness);
   layout.scores = column(base, spec.columns.classes);
   layout.score = column(base, spec.columns.score);
   layout.class_id = column(base, spec.columns.class_id);
+  if (layout.payload_count != 0)
+    layout.payload = column(layout.scores, static_cast<int>(layout.classes));
   return layout;
 }
 
@@ -116,6 +169,9 @@ Result<Layout> fit_split(const DetectorSpec& spec, std::span<const TensorView> t
   const bool rows = s->dims[0] == anchors;
   if (!rows && s->dims[1] != anchors) return mismatch(spec, tensors);
   const size_t classes = rows ? s->dims[1] : s->dims[0];
+  const size_t background = spec.background != Background::kNone ? 1 : 0;
+  if (request.class_count != 0 && request.class_count + background != classes)
+    return mismatch(spec, tensors, "set num-classes= to the number of the model's classes");
   if (!is_floating(tensors[static_cast<size_t>(boxes)].type) ||
       !is_floating(tensors[static_cast<size_t>(scores)].type))
     return mismatch(spec, tensors);
@@ -178,30 +234,36 @@ Status check_limits(const Layout& layout) {
 
 }  // namespace
 
-uint32_t grid_cells(Size input, const DetectorSpec& spec) {
-  uint64_t cells = 0;
-  for (const uint32_t stride : spec.strides)
-    if (stride != 0)
-      cells += uint64_t{(input.width + stride - 1) / stride} * ((input.height + stride - 1) / stride);
-  return static_cast<uint32_t>(std::min<uint64_t>(cells, UINT32_MAX));
+bool is_maps(const Shape& shape) {
+  return shape.rank() == 4 && shape[1] > 1 && shape[2] > 1 && shape[3] > 1;
 }
 
-Size square_input(uint32_t anchors, const DetectorSpec& spec) {
-  constexpr uint32_t kStep = 32, kLargest = 8192;
-  if (anchors == 0) return {};
-  for (uint32_t side = kStep; side <= kLargest; side += kStep)
-    if (uint64_t{grid_cells({side, side}, spec)} * spec.anchors_per_cell == anchors)
-      return {side, side};
-  return {};
+size_t prototypes(std::span<const TensorView> tensors) {
+  for (const TensorView& tensor : tensors)
+    if (is_maps(tensor.shape) && is_floating(tensor.type)) return tensor.shape[1];
+  return 0;
 }
 
-Size likely_input(const Shape& shape) {
-  if (shape.rank() == 0) return {};
-  const auto anchors =
-      static_cast<uint32_t>(std::min<size_t>(std::ranges::max(shape.dims()), UINT32_MAX));
-  for (const DetectorSpec& spec : detectors())
-    if (const Size size = square_input(anchors, spec); size.width != 0) return size;
-  return {};
+std::string counted(size_t number, std::string_view what) {
+  const std::string_view plural = number == 1 ? "" : what.ends_with('s') ? "es" : "s";
+  return std::to_string(number) + " " + std::string(what) + std::string(plural);
+}
+
+std::string family_text(const Layout& layout) {
+  const DetectorSpec& spec = *layout.spec;
+  std::string text(spec.name);
+  if (layout.classes == 0) return text;
+  const uint32_t background = spec.background != Background::kNone ? 1 : 0;
+  text += " (" + counted(layout.classes - background, "class");
+  if (layout.payload_count != 0) text += ", " + payload_text(spec, layout.payload_count);
+  return text + ")";
+}
+
+Result<Layout> fit_at(const DetectorSpec& spec, std::span<const TensorView> tensors, size_t index,
+                      const Request& request) {
+  auto layout = fit_one_tensor(spec, tensors, static_cast<int>(index), request);
+  if (layout) KB_TRY(check_limits(*layout));
+  return layout;
 }
 
 Result<Layout> fit(const DetectorSpec& spec, std::span<const TensorView> tensors,
@@ -215,7 +277,8 @@ Result<Layout> fit(const DetectorSpec& spec, std::span<const TensorView> tensors
         layout = fit_one_tensor(spec, tensors, by_id, request);
       } else {
         for (size_t i = 0; i < tensors.size() && !layout; ++i)
-          layout = fit_one_tensor(spec, tensors, static_cast<int>(i), request);
+          if (!is_maps(tensors[i].shape))
+            layout = fit_one_tensor(spec, tensors, static_cast<int>(i), request);
       }
       break;
     }

@@ -32,7 +32,8 @@ struct Layout {
   uint32_t images = 1;
   uint32_t anchors = 0;
   uint32_t classes = 0;  // class scores an anchor, background included; 0 for ready rows
-  Field box, objectness, scores, score, class_id, count;
+  uint32_t payload_count = 0;  // numbers of an anchor behind its class scores
+  Field box, objectness, scores, score, class_id, payload, count;
 };
 
 /// What the caller knows before looking at the tensors.
@@ -40,6 +41,7 @@ struct Request {
   std::string_view detector = "auto";         // or a family's name
   std::span<const std::string> tensor_ids{};  // only these tensors, in the order of roles
   uint32_t label_count = 0;                   // classes in the label file; 0: none
+  uint32_t class_count = 0;                   // of the model, whatever else says; 0: found out
   Size frame;                                 // of the picture that the tensors came with
 };
 
@@ -47,16 +49,35 @@ struct Recognition {
   Layout layout;
   std::string remark;       // what was recognised and why, for one log line
   bool box_coding_open = false;  // YOLOX: decoded or not is for the data to say
+  bool set = false;              // the family is as the caller said
 };
 
 /// Fits a family to the tensors by their ids, and where none says anything by their shapes.
-/// Reads no tensor data. Errors: kMismatch (nothing fits), kAmbiguous (shapes alone do not
-/// decide, the hint names the property that does), kUnsupported.
+/// Reads numbers only to leave families out of an error. Errors: kMismatch (nothing fits),
+/// kAmbiguous (shapes alone do not decide, the hint names the property that does), kUnsupported.
 Result<Recognition> recognise(std::span<const TensorView> tensors, const Request& request);
 
-/// Fits one given family, whatever the ids say.
+/// Fits one given family, whatever the ids say. How many of an anchor's numbers are class scores
+/// where others follow them, `class_count` says, else the prototypes beside mask coefficients, else
+/// the labels, else what models of COCO have.
 Result<Layout> fit(const DetectorSpec& spec, std::span<const TensorView> tensors,
                    const Request& request);
+
+/// The same for the one tensor of a dense or ready family.
+Result<Layout> fit_at(const DetectorSpec& spec, std::span<const TensorView> tensors, size_t index,
+                      const Request& request);
+
+/// Feature maps, as the prototypes 1xMxhxw of masks are: no anchors with channels.
+bool is_maps(const Shape& shape);
+
+/// M of the prototypes among some tensors, or 0.
+size_t prototypes(std::span<const TensorView> tensors);
+
+/// "yolov8-seg (1 class, 32 mask coefficients)"
+std::string family_text(const Layout& layout);
+
+/// "1 class", "2 classes"
+std::string counted(size_t number, std::string_view what);
 
 /// Cells of a pyramid of strides over an input: each level rounded up, summed.
 uint32_t grid_cells(Size input, const DetectorSpec& spec);

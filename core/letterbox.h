@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "core/box.h"
@@ -15,8 +14,8 @@ enum class ResizeMode : uint8_t {
   kStretch,             // each axis on its own, nothing padded
   kLetterboxCenter,     // aspect kept, padded equally on both sides
   kLetterboxTopLeft,    // aspect kept, padded at the right or the bottom (YOLOX, nvinfer)
-  kLetterboxScaler,     // as centred, the picture and its place rounded down to whole pixels, as
-                        // videoconvertscale does: up to one model pixel less than centred
+  kLetterboxScaler,     // as videoconvertscale with add-borders=true, to the pixel: as centred, the
+                        // picture and its place rounded down to whole pixels
 };
 
 struct Size {
@@ -28,6 +27,7 @@ struct Size {
 struct Picture {
   Size size;
   uint32_t par_n = 1, par_d = 1;  // pixel aspect ratio
+  Size chroma{1, 1};              // pixels that share one chroma sample: 2x2 of I420
 };
 
 /// The affine map between the two, one axis at a time: frame = (model - pad) * scale.
@@ -51,33 +51,7 @@ struct Letterbox {
 };
 
 /// The map for a frame resized into a model's input. @pre no size and no pixel aspect ratio is 0.
-inline Letterbox make_letterbox(Picture frame, Picture model, ResizeMode mode) {
-  const double mw = model.size.width, mh = model.size.height;
-  double width = mw, height = mh;  // of the frame's picture, in model pixels
-  if (mode != ResizeMode::kStretch) {
-    // The picture's display aspect ratio in the model's pixels; products of integers are exact.
-    const double across = double{1} * frame.size.width * frame.par_n * model.par_d;
-    const double down = double{1} * frame.size.height * frame.par_d * model.par_n;
-    if (mw * down <= mh * across) height = mw * down / across;
-    else width = mh * across / down;
-  }
-  double pad_x = 0, pad_y = 0;
-  if (mode == ResizeMode::kLetterboxScaler) {
-    width = std::max(1.0, std::floor(width));
-    height = std::max(1.0, std::floor(height));
-    pad_x = std::floor((mw - width) / 2);
-    pad_y = std::floor((mh - height) / 2);
-  } else if (mode == ResizeMode::kLetterboxCenter) {
-    pad_x = (mw - width) / 2;
-    pad_y = (mh - height) / 2;
-  }
-  return {.frame = frame.size,
-          .model = model.size,
-          .scale_x = static_cast<float>(frame.size.width / width),
-          .scale_y = static_cast<float>(frame.size.height / height),
-          .pad_x = static_cast<float>(pad_x),
-          .pad_y = static_cast<float>(pad_y)};
-}
+Letterbox make_letterbox(Picture frame, Picture model, ResizeMode mode);
 
 /// The part of the box inside a picture of that size.
 inline Box clip(Box b, Size size) {

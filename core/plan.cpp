@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <ranges>
 
 #include "core/box.h"
+#include "core/evidence.h"
+#include "core/sense.h"
 
 namespace keepbox {
 namespace {
@@ -60,24 +63,18 @@ struct Evidence {
 };
 
 Evidence look(const Layout& layout, std::span<const TensorView> tensors) {
-  const TensorView& view = tensors[static_cast<size_t>(layout.box.tensor)];
-  Evidence out;
-  out.readable = view.space == MemorySpace::kSystem && view.data != nullptr;
-  if (!out.readable) return out;
-  for (uint32_t anchor = 0; anchor < layout.anchors; ++anchor) {
-    for (uint32_t channel = 0; channel < 4; ++channel) {
-      const float value = load(view, layout.box.at(0, anchor, channel));
-      if (!is_finite(value)) continue;
-      out.largest = std::max(out.largest, std::abs(value));
-      out.negative_size = out.negative_size || (channel >= 2 && value < 0);
-    }
+  const auto box = ranges(layout, layout.box, 4, tensors);
+  Evidence out{.readable = !box.empty()};
+  for (size_t channel = 0; channel < box.size(); ++channel) {
+    out.largest = std::max({out.largest, -box[channel].least, box[channel].most});
+    out.negative_size = out.negative_size || (channel >= 2 && box[channel].least < 0);
   }
   return out;
 }
 
 Status check_tensors(const Layout& layout, std::span<const TensorView> tensors) {
   for (const Field* field : {&layout.box, &layout.objectness, &layout.scores, &layout.score,
-                             &layout.class_id, &layout.count})
+                             &layout.class_id, &layout.payload, &layout.count})
     if (field->present()) KB_TRY(check_bounds(tensors[static_cast<size_t>(field->tensor)]));
   return {};
 }
@@ -104,7 +101,25 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
   if (units == Units::kNormalized) {
     plan.boxes.unit_x = static_cast<float>(model.width);
     plan.boxes.unit_y = static_cast<float>(model.height);
+    if (!plan.spec->priors && seen.largest > kMostNormalized)
+      plan.warnings.push_back({ErrorKind::kMismatch, "coordinates in 0..1", "larger ones",
+                               "set box-units=pixels, or another detector="});
   }
+}
+
+/// A family that was recognised has to agree with the numbers; one that was set is believed.
+Status confirm(Plan& plan, std::span<const TensorView> tensors, const Request& request) {
+  const Status agrees = check_numbers(plan.layout, tensors);
+  if (agrees) return {};
+  Error error = agrees.error();
+  if (plan.detector_set) {
+    plan.warnings.push_back(std::move(error));
+    return {};
+  }
+  const auto families =
+      families_of(tensors[static_cast<size_t>(plan.layout.box.tensor)], request);
+  if (!families.empty()) error.found += ", which fits " + families;
+  return std::unexpected(std::move(error));
 }
 
 /// The model's input: as set, as the frame if its grid fits, else the square with that grid.
@@ -193,6 +208,14 @@ void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
   }
 }
 
+Request request_of(const Settings& settings) {
+  return {.detector = settings.detector,
+          .tensor_ids = settings.tensor_ids,
+          .label_count = settings.label_count,
+          .class_count = settings.class_count,
+          .frame = settings.tensor_frame.width ? settings.tensor_frame : settings.frame.size};
+}
+
 }  // namespace
 
 bool Plan::holds_for(std::span<const TensorView> tensors) const {
@@ -212,17 +235,14 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
   if (contract == nullptr)
     return fail(ErrorKind::kInvalid, "a contract that nms-contract knows", settings.contract);
 
-  const Size tensor_frame =
-      settings.tensor_frame.width ? settings.tensor_frame : settings.frame.size;
-  auto recognition = recognise(tensors, {.detector = settings.detector,
-                                         .tensor_ids = settings.tensor_ids,
-                                         .label_count = settings.label_count,
-                                         .frame = tensor_frame});
+  const Request request = request_of(settings);
+  auto recognition = recognise(tensors, request);
   if (!recognition) return std::unexpected(recognition.error());
   Plan plan{.spec = recognition->layout.spec,
             .layout = recognition->layout,
             .contract = *contract,
             .iou_threshold = normal(settings.iou_threshold),
+            .detector_set = recognition->set,
             .remark = std::move(recognition->remark)};
   plan.contract.class_agnostic = plan.contract.class_agnostic || settings.class_agnostic;
   KB_TRY(check_readable(*plan.spec));
@@ -230,11 +250,13 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
 
   const Size model = settle_model(settings, plan.layout);
   settle_units(plan, settings, recognition->box_coding_open, tensors, model);
+  KB_TRY(confirm(plan, tensors, request));
   settle_rules(plan);
   KB_TRY(settle_levels(plan, model));
   KB_TRY(settle_priors(plan, settings));
   settle_classes(plan, settings);
   settle_limits(plan, settings);
+  std::ranges::move(senseless(plan, settings), std::back_inserter(plan.warnings));
   plan.letterbox = make_letterbox(settings.frame, {.size = model}, settings.resize);
   settle_reads(plan, tensors);
   return plan;
@@ -244,6 +266,7 @@ Status retune(Plan& plan, const Settings& settings) {
   KB_TRY(check_settings(settings));
   plan.iou_threshold = normal(settings.iou_threshold);
   settle_classes(plan, settings);
+  plan.warnings = senseless(plan, settings);
   return {};
 }
 

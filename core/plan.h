@@ -20,7 +20,7 @@ namespace keepbox {
 struct Settings {
   std::string detector = "auto";
   std::vector<std::string> tensor_ids;
-  float score_threshold = 0.25f;  // 0..1 for probabilities; any finite number for other scores
+  float score_threshold = 0.25f;  // of activated scores, which all families have in 0..1
   float iou_threshold = 0.45f;    // 0..1
   uint32_t max_detections = 300;
   uint32_t pre_nms_top_k = 0;  // best candidates that reach NMS; 0: all
@@ -36,6 +36,7 @@ struct Settings {
   Picture frame;         // the picture that boxes are wanted for
   Size tensor_frame;     // the picture that came with the tensors; 0 x 0: frame
   uint32_t label_count = 0;
+  uint32_t class_count = 0;  // of the model; 0: from shapes, prototypes, labels
   std::vector<Prior> priors;
 };
 
@@ -69,15 +70,18 @@ struct Plan {
   std::vector<TensorForm> forms;        // of the tensors that it reads, which fields number
   std::vector<uint32_t> reads;          // which of the tensors it was made from those are
   bool provisional = false;             // the data did not show its units yet: make it again
+  bool detector_set = false;            // believed, even where numbers deny it
   std::string remark;                   // what was recognised and assumed, for the log
+  std::vector<Error> warnings;          // of what was set and cannot be meant, one each
 
   /// Does the plan still hold for a frame with these tensors? Those that it does not read do not
   /// matter.
   bool holds_for(std::span<const TensorView> tensors) const;
 };
 
-/// Recognises the tensors and settles everything. May read tensor data (to tell 0..1 from
-/// pixels) when it is in system memory and `settings` leave it open.
+/// Recognises the tensors and settles everything. Reads tensor data that is in system memory, to
+/// tell 0..1 from pixels and to see whether it is the family's: numbers that deny one which was
+/// recognised are kMismatch, of one that was set a warning.
 Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> tensors);
 
 /// Gives a plan other thresholds and classes: all of settings that a plan need not be made anew for.

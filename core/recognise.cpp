@@ -5,20 +5,23 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/evidence.h"
+
 namespace keepbox {
 namespace {
 
 std::string describe(const Layout& layout, std::span<const TensorView> tensors) {
   const auto& tensor = tensors[static_cast<size_t>(layout.box.tensor)];
-  std::string text = tensor.to_string() + " as " + std::string(layout.spec->name) + ": " +
-                     std::to_string(layout.anchors) + " anchors";
-  if (layout.classes > 0) {
-    const bool background = layout.spec->background != Background::kNone;
-    text += ", " + std::to_string(layout.classes - (background ? 1 : 0)) + " classes";
-    if (layout.scores.tensor == layout.box.tensor)
-      text += layout.scores.channel_stride == 1 ? ", one row an anchor" : ", one plane a channel";
-  }
+  std::string text = tensor.to_string() + " as " + family_text(layout) + ": " +
+                     counted(layout.anchors, "anchor");
+  if (layout.classes > 0 && layout.scores.tensor == layout.box.tensor)
+    text += layout.scores.channel_stride == 1 ? ", one row an anchor" : ", one plane a channel";
   return text;
+}
+
+/// Classes that the caller knows of, or 0.
+size_t known_classes(const Request& request) {
+  return request.class_count != 0 ? request.class_count : request.label_count;
 }
 
 /// The family whose every required tensor goes by one of its ids.
@@ -37,7 +40,7 @@ const DetectorSpec* spec_by_ids(std::span<const TensorView> tensors) {
 constexpr size_t kCocoClasses = 80;
 constexpr size_t kMostReadyRows = 1000;
 constexpr size_t kLeastReadyGrid = 21;  // cells of the smallest input: fewer rows are no grid
-constexpr size_t kLeastChannels = 5;    // a box and a class
+constexpr size_t kLeastChannels = 5;           // a box and a class
 constexpr size_t kPoseChannels = 56;           // a box, a class, 17 keypoints of 3
 constexpr size_t kSegmentationChannels = 116;  // a box, 80 classes, 32 mask coefficients
 
@@ -45,6 +48,22 @@ struct Guess {
   std::string_view name;  // empty: cannot tell
   std::string remark;
 };
+
+std::string why_classes(size_t classes, const Request& request) {
+  if (classes == request.class_count) return counted(classes, "class") + " as set";
+  if (classes == request.label_count) return counted(classes, "label");
+  return counted(classes, "class") + " as COCO";
+}
+
+/// Masks want both tensors, and a grid of one anchor a cell: others have prototypes too.
+Guess guess_masks(size_t a, size_t b, size_t maps, const Request& request) {
+  const DetectorSpec& dense = *find_detector("yolov8");
+  const size_t anchors = std::max(a, b), channels = std::min(a, b);
+  const bool one = grid_cells(request.frame, dense) == anchors ||
+                   square_input(static_cast<uint32_t>(anchors), dense).width != 0;
+  if (!one || channels < kLeastChannels || channels - kLeastChannels < maps) return {};
+  return {"yolov8-seg", "prototypes beside it"};
+}
 
 /// One tensor of anchors x channels: with objectness or without?
 Guess guess_rows(size_t anchors, size_t channels, const Request& request) {
@@ -56,7 +75,7 @@ Guess guess_rows(size_t anchors, size_t channels, const Request& request) {
   // As many cells as this frame has, and as many as a square of three anchors a cell: without
   // objectness it can only be the first.
   if (by_frame && square_of_three && channels != kCocoClasses + 4 &&
-      channels != request.label_count + 4)
+      channels != known_classes(request) + 4)
     return {};
   const bool three = !by_frame && (size_t{grid_cells(request.frame, dense)} * 3 == anchors ||
                                    square_of_three);
@@ -66,10 +85,9 @@ Guess guess_rows(size_t anchors, size_t channels, const Request& request) {
   if (channels == 6 && anchors <= kMostReadyRows && !one)
     return {"yolov10", "six columns and few rows"};
   const std::string_view with_objectness = one ? "yolox" : "yolov5";
-  for (const size_t classes : {size_t{request.label_count}, kCocoClasses}) {
+  for (const size_t classes : {known_classes(request), kCocoClasses}) {
     if (classes == 0) continue;
-    const std::string why = std::to_string(classes) +
-                            (classes == request.label_count ? " labels" : " classes as COCO");
+    const std::string why = why_classes(classes, request);
     if (channels == classes + 4) return {"yolov8", why};
     if (channels == classes + 5) return {with_objectness, why};
   }
@@ -79,9 +97,8 @@ Guess guess_rows(size_t anchors, size_t channels, const Request& request) {
 /// One tensor of channels x anchors: YOLOv8's, unless its channels may be something else.
 Guess guess_planes(size_t channels, size_t anchors, const Request& request) {
   const size_t classes = channels - 4;
-  if (classes == request.label_count) return {"yolov8", std::to_string(classes) + " labels"};
-  if (request.label_count == 0 && classes == kCocoClasses)
-    return {"yolov8", "80 classes as COCO"};
+  if (classes == known_classes(request) || (known_classes(request) == 0 && classes == kCocoClasses))
+    return {"yolov8", why_classes(classes, request)};
   const DetectorSpec& dense = *find_detector("yolov8");
   const bool grid = grid_cells(request.frame, dense) == anchors ||
                     square_input(static_cast<uint32_t>(anchors), dense).width != 0;
@@ -93,8 +110,10 @@ Guess guess_planes(size_t channels, size_t anchors, const Request& request) {
 
 Guess guess(std::span<const TensorView> tensors, size_t index, const Request& request) {
   const auto dims = batched(tensors[index].shape, 2);
-  if (!dims || !is_floating(tensors[index].type)) return {};
+  if (!dims || !is_floating(tensors[index].type) || is_maps(tensors[index].shape)) return {};
   const size_t a = dims->dims[0], b = dims->dims[1];
+  if (const size_t maps = prototypes(tensors); maps != 0)
+    if (Guess masks = guess_masks(a, b, maps, request); !masks.name.empty()) return masks;
   if (b == 6 && a < kLeastReadyGrid) return {"yolov10", "six columns and few rows"};
   if (a < b) return a >= kLeastChannels ? guess_planes(a, b, request) : Guess{};
   return guess_rows(a, b, request);
@@ -104,32 +123,21 @@ bool looks_split(std::span<const TensorView> tensors, const Request& request) {
   return tensors.size() == 2 && fit(*find_detector("ssd"), tensors, request).has_value();
 }
 
-/// The families that one tensor of anchors x channels may belong to, with their classes.
-std::string possible(size_t anchors, size_t channels) {
-  const auto classes = [&](size_t taken) {
-    return " (" + std::to_string(channels - taken) + " classes)";
-  };
-  std::string text = "yolov8" + classes(4);
-  if (channels > 5) text = "yolov5 or yolox" + classes(5) + ", " + text;
-  if (channels == 6) text += ", yolov10";
-  if (channels == kPoseChannels) text += ", yolov8-pose";
-  if (channels == kSegmentationChannels) text += ", yolov8-seg";
-  return text + " of " + std::to_string(anchors) + " anchors";
-}
-
 std::unexpected<Error> cannot_tell(std::span<const TensorView> tensors, const Request& request) {
-  const auto dims = batched(tensors[0].shape, 2);
-  if (tensors.size() == 1 && dims && is_floating(tensors[0].type)) {
-    const size_t anchors = std::max(dims->dims[0], dims->dims[1]);
-    const size_t channels = std::min(dims->dims[0], dims->dims[1]);
-    if (channels >= kLeastChannels)
-      return fail(ErrorKind::kAmbiguous, "a tensor whose id or shape names its family",
-                  to_string(tensors) + ", which fits " + possible(anchors, channels),
-                  request.label_count == 0
-                      ? "set detector= to one of them, or label-file= so that the number of "
-                        "classes decides"
-                      : "set detector= to one of them");
-  }
+  for (const TensorView& tensor : tensors)
+    if (const auto name = stranger(tensor.shape); !name.empty())
+      return fail(ErrorKind::kMismatch, "the tensors of a known detector",
+                  to_string(tensors) + ", which is how " + std::string(name) + " writes them",
+                  "that one is not read; set detector= if it is another");
+  const std::string families =
+      tensors.size() == 1 ? families_of(tensors[0], request) : std::string();
+  if (!families.empty())
+    return fail(ErrorKind::kAmbiguous, "a tensor whose id or shape names its family",
+                to_string(tensors) + ", which fits " + families,
+                known_classes(request) == 0
+                    ? "set detector= to one of them, or label-file= or num-classes= so that the "
+                      "number of classes decides"
+                    : "set detector= to one of them");
   return fail(ErrorKind::kMismatch, "the tensors of a known detector", to_string(tensors),
               "set detector= to the model's family and tensor-ids= to its tensors");
 }
@@ -137,8 +145,9 @@ std::unexpected<Error> cannot_tell(std::span<const TensorView> tensors, const Re
 /// Tensor numbers among some tensors become those among all.
 void renumber(Layout& layout, std::span<const size_t> order) {
   for (Field* field : {&layout.box, &layout.objectness, &layout.scores, &layout.score,
-                       &layout.class_id, &layout.count})
-    if (field->present()) field->tensor = static_cast<int>(order[static_cast<size_t>(field->tensor)]);
+                       &layout.class_id, &layout.payload, &layout.count})
+    if (field->present())
+      field->tensor = static_cast<int>(order[static_cast<size_t>(field->tensor)]);
 }
 
 Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request& request) {
@@ -154,9 +163,9 @@ Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request&
   }
   if (chosen.empty()) return cannot_tell(tensors, request);
   // Only the tensor that was recognised: another one may fit the family by chance.
-  auto layout = fit(*find_detector(chosen), split ? tensors : tensors.subspan(index, 1), request);
+  const DetectorSpec& spec = *find_detector(chosen);
+  auto layout = split ? fit(spec, tensors, request) : fit_at(spec, tensors, index, request);
   if (!layout) return std::unexpected(layout.error());
-  if (!split) renumber(*layout, std::span(&index, 1));
   std::string remark = describe(*layout, tensors) + " (by shape";
   if (!best.remark.empty()) remark += ", " + best.remark;
   remark += "; detector= says otherwise)";
@@ -197,7 +206,7 @@ Result<Recognition> recognise_all(std::span<const TensorView> tensors, const Req
   }
   auto layout = fit(*spec, tensors, request);
   if (!layout) return std::unexpected(layout.error());
-  return Recognition{*layout, describe(*layout, tensors) + " (as set)"};
+  return Recognition{*layout, describe(*layout, tensors) + " (as set)", false, true};
 }
 
 }  // namespace

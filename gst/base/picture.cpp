@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads the three fields; GstVideoInfo would refuse formats that nobody maps here.
+// Reads a few fields; GstVideoInfo would refuse formats that nobody maps here.
 #include "gst/base/picture.h"
+
+#include <gst/video/video.h>
 
 #include <algorithm>
 
 namespace keepbox {
+namespace {
+
+Size chroma_of(const char* format) {
+  const GstVideoFormatInfo* info = gst_video_format_get_info(
+      format != nullptr ? gst_video_format_from_string(format) : GST_VIDEO_FORMAT_UNKNOWN);
+  return {1u << GST_VIDEO_FORMAT_INFO_W_SUB(info, 1), 1u << GST_VIDEO_FORMAT_INFO_H_SUB(info, 1)};
+}
+
+}  // namespace
+
 
 std::optional<Picture> picture_of(const GstCaps* caps) {
   const GstStructure* fields = gst_caps_get_structure(caps, 0);
@@ -15,7 +27,8 @@ std::optional<Picture> picture_of(const GstCaps* caps) {
   gst_structure_get_fraction(fields, "pixel-aspect-ratio", &par_n, &par_d);
   return Picture{.size = {static_cast<uint32_t>(width), static_cast<uint32_t>(height)},
                  .par_n = static_cast<uint32_t>(std::max(par_n, 1)),
-                 .par_d = static_cast<uint32_t>(std::max(par_d, 1))};
+                 .par_d = static_cast<uint32_t>(std::max(par_d, 1)),
+                 .chroma = chroma_of(gst_structure_get_string(fields, "format"))};
 }
 
 void add_video_templates(GstElementClass* klass, GstPadPresence sink) {

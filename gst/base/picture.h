@@ -10,7 +10,7 @@
 
 namespace keepbox {
 
-/// Width, height and pixel aspect ratio of fixed video caps of any format and memory; nothing when
+/// Size, pixel aspect ratio and chroma of fixed video caps of any format and memory; nothing when
 /// they lack a size.
 std::optional<Picture> picture_of(const GstCaps* caps);
 

@@ -35,7 +35,9 @@ const Property kProperties[] = {
      "Ids of the tensors to decode, with commas, in the order boxes, scores, classes, count; "
      "empty takes those that the detector is known by.",
      &DecodeProps::tensor_ids},
-    {"score-threshold", "A box is a candidate when its score is above this.",
+    {"score-threshold",
+     "A box is a candidate when its score is above this; scores are probabilities, in 0 to 1, also "
+     "of models that give logits.",
      &DecodeProps::score_threshold, nullptr, -FLT_MAX, FLT_MAX, true},
     {"iou-threshold",
      "A box is suppressed when a better one of its class overlaps it by an intersection over "
@@ -53,6 +55,11 @@ const Property kProperties[] = {
      &DecodeProps::nms_contract, contract_type},
     {"nms-method", "How overlapping boxes are thinned out.", &DecodeProps::nms_method,
      nms_method_type},
+    {"num-classes",
+     "Number of classes of the model; 0 takes it from the tensors' shapes, and where keypoints or "
+     "mask coefficients follow the class scores, from the prototypes beside them, the label file, or "
+     "models of COCO. What follows the class scores is not read.",
+     &DecodeProps::num_classes, nullptr, 0, kMaxClasses},
     {"label-file",
      "UTF-8 text file with one class name a line, the first for class 0; classes beyond it are "
      "called class-N.",
@@ -229,7 +236,8 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
                .model = {props.model_width, props.model_height},
                .frame = frame,
                .tensor_frame = frame.size,
-               .label_count = labels.size()};
+               .label_count = labels.size(),
+               .class_count = props.num_classes};
   if (props.source_width != 0 && props.source_height != 0)
     out.frame = {.size = {props.source_width, props.source_height}};
   auto include = labels.classes_of(props.include_classes, "include-classes");

@@ -22,6 +22,7 @@ struct DecodeProps {
   bool class_agnostic = false;
   int nms_contract = 0;
   int nms_method = 0;
+  guint num_classes = 0;
   std::string label_file;
   std::string priors_file;
   std::string include_classes;

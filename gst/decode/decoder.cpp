@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/evidence.h"
 #include "gst/base/enums.h"
 #include "gst/base/error.h"
 #include "gst/decode/decodeenums.h"
@@ -79,6 +80,7 @@ Status Decoder::start() {
   failed_.clear();
   announced_.clear();
   told_.clear();
+  warned_.clear();
   KB_TRY(settings());  // files and lists of classes, before a frame is spent on them
   if (!takes_cuda(backend_)) return {};
   auto context = cuda_.ensure(element_, props_.cuda_device_id, kWithoutCuda);
@@ -127,7 +129,9 @@ Status Decoder::retune() {
   }
   const CudaScope scope(home_);
   KB_TRY(scope.status());
-  return processor_->retune(*wanted);
+  KB_TRY(processor_->retune(*wanted));
+  for (const Error& warning : processor_->plan().warnings) warn_once(warning);
+  return {};
 }
 
 MemorySpace Decoder::wanted_memory() const {
@@ -178,6 +182,8 @@ Status Decoder::attempt(GstBuffer* buffer) {
   FrameTensors tensors;
   KB_TRY(look(buffer, tensors));
   KB_TRY(run(tensors));
+  if (const Plan& plan = processor_->plan(); !processor_->detections().empty())
+    KB_TRY(believe(plan, check_best_score(plan.layout, processor_->detections()[0].score)));
   if (tensors.downloaded() || (tensors.context() && planned_now_)) route_ = Route::kDownloaded;
   else if (on_device()) route_ = tensors.context() ? Route::kZeroCopy : Route::kUploaded;
   take_boxes();
@@ -306,8 +312,20 @@ Status Decoder::make_processor(Plan plan, const FrameTensors& tensors) {
   return {};
 }
 
+/// A family that was set counts whatever the numbers say, but not without a word.
+Status Decoder::believe(const Plan& plan, const Status& numbers) {
+  if (numbers || !plan.detector_set) return numbers;
+  warn_once(numbers.error());
+  return {};
+}
+
+void Decoder::warn_once(const Error& error) {
+  if (warned_.insert(error.expected).second) post_warning(element_, error);
+}
+
 void Decoder::announce() {
   const Plan& plan = processor_->plan();
+  for (const Error& warning : plan.warnings) warn_once(warning);
   if (unsupported_ != told_ && !unsupported_.empty())
     GST_WARNING_OBJECT(element_, "decoding on the CPU: %s", unsupported_.c_str());
   told_ = unsupported_;

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,8 @@ class Decoder {
   Status make_processor(Plan plan, const FrameTensors& tensors);
   void leave_device(const Error& error);
   void drop_processor();
+  Status believe(const Plan& plan, const Status& numbers);
+  void warn_once(const Error& error);
   void announce();
   void check_label_count(const Plan& plan);
 
@@ -98,6 +101,7 @@ class Decoder {
   std::string unsupported_;  // why the device cannot run this plan
   std::string failed_;       // why it is not tried any more in this stream
   std::string announced_, told_;
+  std::set<std::string> warned_;  // what was expected, in warnings since the start
   bool planned_now_ = false;
   bool device_failed_ = false;
   Route route_ = Route::kHost;

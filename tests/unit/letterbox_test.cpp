@@ -2,7 +2,13 @@
 // Frames resized into models, and back.
 #include "core/letterbox.h"
 
+#include <gst/gst.h>
 #include <gtest/gtest.h>
+
+#include <iterator>
+#include <optional>
+#include <random>
+#include <utility>
 
 namespace keepbox {
 namespace {
@@ -50,6 +56,65 @@ TEST(Letterbox, RoundsAsTheScalerDoes) {
   expect_near(map.to_frame({0, 51, 416, 364}), {0, 0, 640, 483}, 1e-3f);
   map = make_letterbox(picture(586, 640), picture(416, 416), ResizeMode::kLetterboxScaler);
   expect_near(map.to_frame({18, 0, 398, 416}), {0, 0, 586, 640}, 1e-3f);
+}
+
+/// The picture's columns (or rows) and the first of them, as videoconvertscale computes them, in
+/// GStreamer's own arithmetic; nothing where it gives up and stretches.
+std::optional<Letterbox> by_the_scalers_rule(const Picture& frame, const Picture& model) {
+  const auto i = [](uint32_t value) { return static_cast<gint>(value); };
+  gint n = 0, d = 0;
+  if (!gst_util_fraction_multiply(i(frame.size.width), i(frame.size.height), i(frame.par_n),
+                                  i(frame.par_d), &n, &d) ||
+      !gst_util_fraction_multiply(n, d, i(model.par_d), i(model.par_n), &n, &d))
+    return std::nullopt;
+  guint64 width = model.size.width;
+  guint64 height = gst_util_uint64_scale_int(width, d, n);
+  if (height > model.size.height) {
+    height = model.size.height;
+    width = gst_util_uint64_scale_int(height, n, d);
+  }
+  return Letterbox{.scale_x = static_cast<float>(width), .scale_y = static_cast<float>(height),
+                   .pad_x = static_cast<float>((model.size.width - width) / 2),
+                   .pad_y = static_cast<float>((model.size.height - height) / 2)};
+}
+
+TEST(Letterbox, OfTheScalerIsItsOwnRule) {
+  constexpr uint32_t kSides[] = {1, 2, 3, 31, 97, 240, 320, 416, 417, 483, 586, 640, 719, 1080,
+                                 1919, 4096, 65535};
+  constexpr std::pair<uint32_t, uint32_t> kRatios[] = {{1, 1}, {16, 11}, {12, 11}, {1, 7}, {97, 89},
+                                                       {1000003, 999983}, {2147483647, 2}};
+  std::mt19937 random(7);
+  const auto any = [&](const auto& list) { return list[random() % std::size(list)]; };
+  const auto draw = [&] {
+    const auto [n, d] = any(kRatios);
+    return Picture{.size = {any(kSides), any(kSides)}, .par_n = n, .par_d = d};
+  };
+  size_t whole = 0, stretched = 0;
+  for (int i = 0; i < 100000; ++i) {
+    const Picture frame = draw(), model = draw();
+    const Letterbox map = make_letterbox(frame, model, ResizeMode::kLetterboxScaler);
+    const auto want = by_the_scalers_rule(frame, model);
+    const Letterbox place = want.value_or(
+        Letterbox{.scale_x = static_cast<float>(model.size.width),
+                  .scale_y = static_cast<float>(model.size.height), .pad_x = 0, .pad_y = 0});
+    (want ? whole : stretched) += 1;
+    if (place.scale_x < 1 || place.scale_y < 1) continue;  // no pixel is left of the picture
+    ASSERT_EQ(map.pad_x, place.pad_x) << i;
+    ASSERT_EQ(map.pad_y, place.pad_y) << i;
+    ASSERT_FLOAT_EQ(map.scale_x, static_cast<float>(frame.size.width) / place.scale_x) << i;
+    ASSERT_FLOAT_EQ(map.scale_y, static_cast<float>(frame.size.height) / place.scale_y) << i;
+  }
+  EXPECT_GT(whole, 10000u);
+  EXPECT_GT(stretched, 10000u);
+}
+
+TEST(Letterbox, OfTheScalerBeginsAtAWholeChromaSample) {
+  Picture model = picture(416, 416);
+  const Picture frame = picture(640, 483);  // 416 x 313 at row 51
+  model.chroma = {2, 2};
+  const Letterbox map = make_letterbox(frame, model, ResizeMode::kLetterboxScaler);
+  EXPECT_EQ(map.pad_y, 50);
+  expect_near(map.to_frame({0, 50, 416, 363}), {0, 0, 640, 483}, 1e-3f);
 }
 
 TEST(Letterbox, PadsAtTheEndWhenTopLeft) {

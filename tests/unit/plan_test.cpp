@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "tests/scene.h"
@@ -13,8 +14,15 @@ namespace {
 
 using test::Tensor;
 
+/// Anchors whose boxes are that number four times, and whose scores are a half.
 Tensor filled(Shape shape, float value, std::string id = {}) {
-  return {std::vector<float>(*shape.count(), value), shape, std::move(id)};
+  Tensor out{std::vector<float>(*shape.count(), std::min(value, 0.5f)), shape, std::move(id)};
+  const bool rows = shape[1] > shape[2];
+  const size_t anchors = rows ? shape[1] : shape[2], channels = rows ? shape[2] : shape[1];
+  for (size_t anchor = 0; anchor < anchors; ++anchor)
+    for (size_t channel = 0; channel < std::min<size_t>(channels, 4); ++channel)
+      out.values[rows ? anchor * channels + channel : channel * anchors + anchor] = value;
+  return out;
 }
 
 Settings frame_of(uint32_t width, uint32_t height) {

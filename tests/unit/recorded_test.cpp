@@ -38,6 +38,7 @@ TEST(Recorded, BoxesAreTheExpectedOnes) {
     auto processor = test::make_processor(settings_for(entry), views);
     ASSERT_TRUE(processor) << processor.error().message();
     EXPECT_EQ(processor->plan().spec->name, entry.detector) << processor->plan().remark;
+    EXPECT_TRUE(processor->plan().warnings.empty()) << processor->plan().warnings[0].message();
     ASSERT_TRUE(processor->run(views));
     EXPECT_EQ(processor->funnel().after_class_filter, entry.candidates);
     const auto found = processor->detections();
@@ -54,6 +55,21 @@ TEST(Recorded, BoxesAreTheExpectedOnes) {
       EXPECT_NEAR(found[i].box.x2, clipped.x2, 1e-3);
       EXPECT_NEAR(found[i].box.y2, clipped.y2, 1e-3);
     }
+  }
+}
+
+TEST(Recorded, YoloxReadAsYolov8IsAWarning) {
+  if (!test::have_data()) GTEST_SKIP() << "no recorded tensors on this machine";
+  for (const test::Recorded& entry : test::recorded()) {
+    if (entry.detector != "yolox") continue;
+    const auto file = test::read_file(entry.files[0]);
+    const TensorView view{.data = file.data(), .bytes = file.size(),
+                          .shape = Shape(std::span<const size_t>(entry.dims[0]))};
+    Settings settings = settings_for(entry);
+    settings.detector = "yolov8";
+    const auto plan = make_plan(settings, {&view, 1});
+    ASSERT_TRUE(plan) << plan.error().message();
+    EXPECT_EQ(plan->warnings.size(), 1u) << entry.name;
   }
 }
 

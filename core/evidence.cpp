@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Reads tensors to rule families out.
+#include "core/evidence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "core/coding.h"
+
+namespace keepbox {
+namespace {
+
+/// What bfloat16 and eight bits add to 1 or take from 0.
+constexpr float kRounding = 0.01f;
+/// Of the largest size, what rounding may take a size below zero; of the farthest centre, how far
+/// beyond the picture's edge one may lie.
+constexpr float kSizeRounding = 1.0f / 16, kBeyondEdge = 1.0f / 4;
+/// e to this is beyond any input in pixels.
+constexpr float kMostLogarithm = 16;
+
+constexpr size_t kLeastChannels = 5;  // a box and a class
+
+/// Rows that count: those after the model's own count may hold anything.
+uint32_t rows_of(const Layout& layout, std::span<const TensorView> tensors) {
+  if (!layout.count.present()) return layout.anchors;
+  const TensorView& count = tensors[static_cast<size_t>(layout.count.tensor)];
+  if (count.space != MemorySpace::kSystem || count.data == nullptr) return 0;
+  return filled_rows(load(count, layout.count.at(0, 0)), layout.anchors);
+}
+
+bool all_probable(const Layout& layout, const Field& field, uint32_t channels,
+                  std::span<const TensorView> tensors) {
+  return !field.present() ||
+         std::ranges::all_of(ranges(layout, field, channels, tensors), probable);
+}
+
+/// Of keypoints of three numbers, the third.
+bool visible(const Layout& layout, std::span<const TensorView> tensors) {
+  if (layout.spec->payload != Payload::kKeypoints || layout.payload_count % 3 != 0) return true;
+  const auto seen = ranges(layout, layout.payload, layout.payload_count, tensors);
+  for (size_t i = 2; i < seen.size(); i += 3)
+    if (!probable(seen[i])) return false;
+  return true;
+}
+
+std::unexpected<Error> denied(const Layout& layout, const char* expected, std::string found) {
+  return fail(ErrorKind::kMismatch,
+              expected + std::string(" where ") + family_text(layout) + " has them",
+              std::move(found),
+              "set detector= to the model's family, num-classes= to the number of its classes");
+}
+
+std::unexpected<Error> denied(const Layout& layout, const char* expected,
+                              std::span<const TensorView> tensors) {
+  return denied(layout, expected, to_string(tensors) + " with other numbers there");
+}
+
+constexpr const char* kProbabilities = "scores in 0..1";
+
+Status check_scores(const Layout& layout, std::span<const TensorView> tensors) {
+  const DetectorSpec& spec = *layout.spec;
+  if (!spec.probabilities || spec.activation != Activation::kNone) return {};
+  if (all_probable(layout, layout.objectness, 1, tensors) &&
+      all_probable(layout, layout.scores, layout.classes, tensors) &&
+      all_probable(layout, layout.score, 1, tensors) && visible(layout, tensors))
+    return {};
+  return denied(layout, kProbabilities, tensors);
+}
+
+Status check_boxes(const Layout& layout, std::span<const TensorView> tensors) {
+  const auto box = ranges(layout, layout.box, 4, tensors);
+  if (box.empty()) return {};
+  if (layout.spec->coding == BoxCoding::kCenterSize && undecoded(box))
+    return denied(layout, "decoded boxes", tensors);
+  if (layout.spec->coding == BoxCoding::kGridExp &&
+      std::max(box[2].most, box[3].most) > kMostLogarithm)
+    return denied(layout, "offsets and logarithms of boxes", tensors);
+  return {};
+}
+
+Status check_classes(const Layout& layout, std::span<const TensorView> tensors) {
+  if (!layout.class_id.present()) return {};
+  const auto ids = ranges(layout, layout.class_id, 1, tensors);
+  if (ids.empty() || ids[0].whole) return {};
+  return denied(layout, "whole numbers of classes", tensors);
+}
+
+/// A family that a tensor fits, if it does.
+class Candidates {
+ public:
+  Candidates(const TensorView& tensor, Size frame)
+      : tensors_(&tensor, 1),
+        readable_(check_bounds(tensor).has_value()),
+        frame_(frame) {}
+
+  std::optional<Layout> fits(std::string_view name, uint32_t classes, uint32_t labels = 0) const {
+    auto layout = fit(*find_detector(name), tensors_,
+                      {.label_count = labels, .class_count = classes, .frame = frame_});
+    if (!layout || (readable_ && !check_numbers(*layout, tensors_))) return std::nullopt;
+    return *layout;
+  }
+
+  /// Class scores, then an angle.
+  std::optional<Layout> turned(uint32_t classes) const {
+    const auto layout = fits("yolov8", classes);
+    if (!layout || !readable_ || layout->payload_count != 1) return std::nullopt;
+    const auto angle = ranges(*layout, layout->payload, 1, tensors_);
+    constexpr float kTurn = 6.2831855f;
+    const bool turn = !angle.empty() && angle[0].least >= -kTurn && angle[0].most <= kTurn;
+    return turn ? layout : std::nullopt;
+  }
+
+ private:
+  std::span<const TensorView> tensors_;
+  bool readable_;
+  Size frame_;
+};
+
+void add(std::string& text, const std::string& more) { text += (text.empty() ? "" : ", ") + more; }
+
+/// A payload of another size than COCO's models have needs to be told.
+std::string with_setting(const Layout& layout, const Request& request) {
+  const bool told = layout.payload_count == layout.spec->payload_count ||
+                    request.label_count == layout.classes ||
+                    request.class_count == layout.classes;
+  const std::string setting =
+      told ? "" : " with num-classes=" + std::to_string(layout.classes);
+  return family_text(layout) + setting;
+}
+
+}  // namespace
+
+std::vector<Range> ranges(const Layout& layout, const Field& field, uint32_t channels,
+                          std::span<const TensorView> tensors) {
+  const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
+  if (view.space != MemorySpace::kSystem || view.data == nullptr) return {};
+  std::vector<Range> out(channels);
+  const auto see = [&](uint32_t anchor, uint32_t channel) {
+    const float value = load(view, field.at(0, anchor, channel));
+    if (!is_finite(value)) return;
+    Range& range = out[channel];
+    range.least = std::min(range.least, value);
+    range.most = std::max(range.most, value);
+    range.whole = range.whole && value == std::trunc(value);
+  };
+  const uint32_t rows = rows_of(layout, tensors);
+  // In the order of memory, for a frame's numbers may be megabytes.
+  if (field.channel_stride == 1) {
+    for (uint32_t anchor = 0; anchor < rows; ++anchor)
+      for (uint32_t channel = 0; channel < channels; ++channel) see(anchor, channel);
+  } else {
+    for (uint32_t channel = 0; channel < channels; ++channel)
+      for (uint32_t anchor = 0; anchor < rows; ++anchor) see(anchor, channel);
+  }
+  return out;
+}
+
+bool probable(const Range& range) {
+  return range.least >= -kRounding && range.most <= 1 + kRounding;
+}
+
+bool undecoded(std::span<const Range> box) {
+  const auto below = [&](size_t first, float share) {
+    const float most = std::max({box[first].most, box[first + 1].most, 0.0f});
+    return std::min(box[first].least, box[first + 1].least) < -share * most;
+  };
+  return below(0, kBeyondEdge) || below(2, kSizeRounding);
+}
+
+Status check_numbers(const Layout& layout, std::span<const TensorView> tensors) {
+  KB_TRY(check_scores(layout, tensors));
+  KB_TRY(check_boxes(layout, tensors));
+  return check_classes(layout, tensors);
+}
+
+Status check_best_score(const Layout& layout, float score) {
+  if (!layout.spec->probabilities || score <= 1 + kRounding) return {};
+  return denied(layout, kProbabilities, std::string("a box with a higher one"));
+}
+
+std::string families_of(const TensorView& tensor, const Request& request) {
+  const auto dims = batched(tensor.shape, 2);
+  if (!dims || std::min(dims->dims[0], dims->dims[1]) < kLeastChannels) return {};
+  const Candidates tensors(tensor, request.frame);
+  std::string text;
+  const auto rows = tensors.fits("yolov5", 0), grid = tensors.fits("yolox", 0);
+  if (rows && grid) add(text, "yolov5 or " + family_text(*grid));
+  else if (rows || grid) add(text, family_text(rows ? *rows : *grid));
+  const auto plain = tensors.fits("yolov8", 0);
+  if (plain) add(text, family_text(*plain));
+  if (const auto ready = tensors.fits("yolov10", 0)) add(text, family_text(*ready));
+  const auto any = fit(*find_detector("yolov8"), {&tensor, 1}, {.frame = request.frame});
+  if (!any) return text;
+  // Class scores and what else, where the numbers say that they are no scores all, or where there
+  // are as many channels as models of COCO have.
+  const auto payload = [&](std::string_view name, uint32_t coco, uint32_t classes) {
+    if (plain && any->classes != coco + find_detector(name)->payload_count) return;
+    const auto layout = tensors.fits(name, classes, request.label_count);
+    const bool points = layout && layout->spec->payload == Payload::kKeypoints;
+    if (layout && (!points || layout->payload_count % 3 == 0))
+      add(text, with_setting(*layout, request));
+  };
+  payload("yolov8-seg", 80, request.class_count);
+  payload("yolov8-pose", 1, std::max({request.class_count, request.label_count, 1u}));
+  if (const auto turned = plain ? std::nullopt : tensors.turned(any->classes - 1))
+    add(text, "yolov8 with an angle (" + counted(turned->classes, "class") +
+                  "), whose boxes detector=yolov8 num-classes=" + std::to_string(turned->classes) +
+                  " takes for upright");
+  return text;
+}
+
+std::string_view stranger(const Shape& shape) {
+  struct Known {
+    size_t anchors, channels;
+    std::string_view name;
+  };
+  static constexpr Known kKnown[] = {{896, 16, "MediaPipe's face detector (BlazeFace)"},
+                                     {2304, 16, "MediaPipe's face detector (BlazeFace)"},
+                                     {2016, 18, "MediaPipe's palm detector"},
+                                     {2944, 18, "MediaPipe's palm detector"},
+                                     {2254, 12, "MediaPipe's pose detector"}};
+  const auto dims = batched(shape, 2);
+  if (!dims) return {};
+  for (const Known& known : kKnown)
+    if (dims->dims[0] == known.anchors && dims->dims[1] == known.channels) return known.name;
+  return {};
+}
+
+}  // namespace keepbox

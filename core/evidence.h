@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a tensor's numbers say about its family: shapes propose, numbers confirm.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/layout.h"
+#include "core/result.h"
+#include "core/tensor.h"
+
+namespace keepbox {
+
+/// The finite numbers of one channel over the anchors of the first image.
+struct Range {
+  float least = std::numeric_limits<float>::infinity();
+  float most = -std::numeric_limits<float>::infinity();
+  bool whole = true;  // integers, all of them
+};
+
+/// Of a field's first `channels` channels; empty where the host cannot read the tensor.
+/// @pre the field's tensor is in bounds.
+std::vector<Range> ranges(const Layout& layout, const Field& field, uint32_t channels,
+                          std::span<const TensorView> tensors);
+
+/// May it hold probabilities, as far as half precision and quantisation keep them?
+bool probable(const Range& range);
+
+/// Centres or sizes further below zero than any of a picture are: offsets and logarithms.
+/// @param box cx cy w h.
+bool undecoded(std::span<const Range> box);
+
+/// kMismatch where numbers cannot be what the family has in their place: scores that are no
+/// probabilities, boxes that are not decoded, classes that are no integers. Tensors that the host
+/// cannot read deny nothing. @pre the tensors are in bounds.
+Status check_numbers(const Layout& layout, std::span<const TensorView> tensors);
+
+/// The same for the best score of a frame's boxes.
+Status check_best_score(const Layout& layout, float score);
+
+/// The families of the table that fit a tensor's shape and numbers, with their classes and
+/// payloads, as text; empty when none does.
+std::string families_of(const TensorView& tensor, const Request& request);
+
+/// The published model that writes tensors of that shape and that no family is for, or nothing.
+std::string_view stranger(const Shape& shape);
+
+}  // namespace keepbox

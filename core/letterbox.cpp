@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Where a resize puts the picture.
+#include "core/letterbox.h"
+
+#include <limits>
+#include <numeric>
+#include <optional>
+
+namespace keepbox {
+namespace {
+
+/// The frame's picture in the model's pixels.
+struct Place {
+  double x = 0, y = 0, width = 0, height = 0;
+};
+
+Place stretched(const Picture& model) {
+  return {.width = static_cast<double>(model.size.width),
+          .height = static_cast<double>(model.size.height)};
+}
+
+Place fitted(const Picture& frame, const Picture& model) {
+  const double mw = model.size.width, mh = model.size.height;
+  // The picture's display aspect ratio in the model's pixels; products of integers are exact.
+  const double across = double{1} * frame.size.width * frame.par_n * model.par_d;
+  const double down = double{1} * frame.size.height * frame.par_d * model.par_n;
+  Place place{.width = mw, .height = mh};
+  if (mw * down <= mh * across) place.height = mw * down / across;
+  else place.width = mh * across / down;
+  return place;
+}
+
+/// A ratio in lowest terms.
+struct Ratio {
+  uint64_t n, d;
+};
+
+/// a * b as GStreamer multiplies fractions: nothing where a term leaves the range of its integers.
+std::optional<Ratio> product(Ratio a, Ratio b) {
+  const auto reduce = [](uint64_t& n, uint64_t& d) {
+    const uint64_t common = std::gcd(n, d);
+    n /= common;
+    d /= common;
+  };
+  reduce(a.n, a.d);
+  reduce(b.n, b.d);
+  reduce(a.n, b.d);
+  reduce(b.n, a.d);
+  const Ratio out{a.n * b.n, a.d * b.d};
+  constexpr uint64_t kMost = std::numeric_limits<int32_t>::max();
+  return out.n <= kMost && out.d <= kMost ? std::optional(out) : std::nullopt;
+}
+
+/// In whole pixels. Ratios that the scaler cannot compute it does not keep.
+Place scaled(const Picture& frame, const Picture& model) {
+  const auto display =
+      product({frame.size.width, frame.size.height}, {frame.par_n, frame.par_d});
+  const auto ratio = display ? product(*display, {model.par_d, model.par_n}) : std::nullopt;
+  if (!ratio) return stretched(model);
+  uint64_t width = model.size.width, height = width * ratio->d / ratio->n;
+  if (height > model.size.height) {
+    height = model.size.height;
+    width = height * ratio->n / ratio->d;
+  }
+  const auto begin = [](uint64_t whole, uint64_t part, uint32_t step) {
+    return static_cast<double>((whole - part) / 2 / step * step);
+  };
+  return {.x = begin(model.size.width, width, model.chroma.width),
+          .y = begin(model.size.height, height, model.chroma.height),
+          .width = static_cast<double>(std::max<uint64_t>(width, 1)),
+          .height = static_cast<double>(std::max<uint64_t>(height, 1))};
+}
+
+Place place_of(const Picture& frame, const Picture& model, ResizeMode mode) {
+  switch (mode) {
+    case ResizeMode::kLetterboxTopLeft: return fitted(frame, model);
+    case ResizeMode::kLetterboxScaler: return scaled(frame, model);
+    case ResizeMode::kLetterboxCenter: {
+      Place place = fitted(frame, model);
+      place.x = (model.size.width - place.width) / 2;
+      place.y = (model.size.height - place.height) / 2;
+      return place;
+    }
+    default: return stretched(model);
+  }
+}
+
+}  // namespace
+
+Letterbox make_letterbox(Picture frame, Picture model, ResizeMode mode) {
+  const Place place = place_of(frame, model, mode);
+  return {.frame = frame.size,
+          .model = model.size,
+          .scale_x = static_cast<float>(frame.size.width / place.width),
+          .scale_y = static_cast<float>(frame.size.height / place.height),
+          .pad_x = static_cast<float>(place.x),
+          .pad_y = static_cast<float>(place.y)};
+}
+
+}  // namespace keepbox

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Settings that are legal and cannot be meant.
+#pragma once
+
+#include <vector>
+
+#include "core/plan.h"
+
+namespace keepbox {
+
+/// What makes no sense for a plan: thresholds that let nothing or everything through, classes that
+/// the model does not have, suppression's settings where nothing is suppressed. One Error each.
+std::vector<Error> senseless(const Plan& plan, const Settings& settings);
+
+}  // namespace keepbox

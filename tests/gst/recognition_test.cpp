@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What boxdecode says of tensors and settings that do not fit, and the scaler that it undoes.
+#include <gst/video/video.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "gst/base/picture.h"
+#include "tests/dense.h"
+#include "tests/gst/frames.h"
+
+namespace keepbox {
+namespace {
+
+using test::Buffer;
+using test::boxes;
+using test::dense;
+using test::Harness;
+using test::Tensor;
+
+GstBuffer* frame_of(const std::vector<Tensor>& tensors) {
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
+  for (const Tensor& tensor : tensors) test::attach(frame, tensor);
+  return frame;
+}
+
+void expect_words(const std::string& text, std::initializer_list<const char*> words) {
+  for (const char* word : words) EXPECT_NE(text.find(word), std::string::npos) << text;
+}
+
+Tensor masks() { return dense({.payload = 32}); }
+
+Tensor blank(Tensor tensor, size_t from = 0) {
+  std::fill(tensor.values.begin() + static_cast<ptrdiff_t>(from), tensor.values.end(), 0.0f);
+  return tensor;
+}
+
+constexpr size_t kBoxes = size_t{4} * 8400;  // numbers of planes
+
+TEST(Recognition, RefusesWhatTheNumbersDeny) {
+  Harness h("boxdecode");
+  EXPECT_FALSE(h.run(frame_of({masks()})));
+  EXPECT_EQ(h.flow, GST_FLOW_ERROR);
+  expect_words(h.error(), {"yolov8 (33 classes)", "fits yolov8-seg (1 class, 32 mask coefficients)",
+                           "detector="});
+  Harness turned("boxdecode");
+  EXPECT_FALSE(turned.run(frame_of({dense({.classes = 15, .payload = 1, .number = test::angle})})));
+  expect_words(turned.error(), {"yolov8 with an angle (15 classes)"});
+}
+
+TEST(Recognition, RefusesItBehindBlankFramesToo) {
+  for (const size_t from : {size_t{0}, kBoxes}) {
+    Harness h("boxdecode");
+    for (int i = 0; i < 3; ++i) {
+      const Buffer out = h.run(frame_of({blank(masks(), from)}));
+      ASSERT_TRUE(out) << h.error();
+      EXPECT_TRUE(boxes(out).empty());
+    }
+    EXPECT_FALSE(h.run(frame_of({masks()})));
+    expect_words(h.error(), {"scores in 0..1", "yolov8 (33 classes)"});
+  }
+}
+
+TEST(Recognition, GoesOnWithoutBoxesWhenToldToWarn) {
+  Harness h("boxdecode on-mismatch=warn");
+  ASSERT_TRUE(h.run(frame_of({blank(masks(), kBoxes)})));
+  for (unsigned seed = 1; seed < 4; ++seed) {
+    const Buffer out = h.run(frame_of({dense({.payload = 32}, seed)}));
+    ASSERT_TRUE(out);
+    EXPECT_TRUE(boxes(out).empty());
+  }
+  EXPECT_NE(h.warning(), "");
+  EXPECT_EQ(h.warning(), "") << "one cause";
+}
+
+TEST(Recognition, BelievesADetectorThatIsSetAndWarnsOnce) {
+  for (const size_t blank_from : {size_t{0}, kBoxes, masks().values.size()}) {
+    Harness h("boxdecode detector=yolov8");
+    ASSERT_TRUE(h.run(frame_of({blank(masks(), blank_from)}))) << h.error();
+    for (unsigned seed = 1; seed < 4; ++seed)
+      ASSERT_TRUE(h.run(frame_of({dense({.payload = 32}, seed)}))) << h.error();
+    expect_words(h.warning(), {"scores in 0..1", "yolov8 (33 classes)", "detector="});
+    EXPECT_EQ(h.warning(), "");
+  }
+}
+
+TEST(Recognition, WarnsOfYoloxReadAsYolov8) {
+  Tensor raw = dense({.anchors = 3549, .classes = 81, .rows = true});
+  for (size_t i = 0; i < raw.values.size(); ++i)
+    if (i % 85 < 4) raw.values[i] = raw.values[i] / 100 - 1;
+  Harness h("boxdecode detector=yolov8", "video/x-raw,format=RGB,width=416,height=416");
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(h.run(frame_of({raw}))) << h.error();
+  expect_words(h.warning(), {"decoded boxes", "yolov8 (81 classes)", "detector="});
+  EXPECT_EQ(h.warning(), "");
+}
+
+TEST(Recognition, WarnsOnceOfEachSettingThatCannotBeMeant) {
+  Harness h("boxdecode score-threshold=25");
+  const Tensor tensor = dense({.classes = 6});
+  const auto run = [&] { return boxes(h.run(frame_of({tensor}))).size(); };
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(run(), 0u);
+  expect_words(h.warning(), {"score-threshold below 1", "found 25", "score-threshold="});
+  EXPECT_EQ(h.warning(), "");
+  h.set("score-threshold", 30.0);
+  EXPECT_EQ(run(), 0u);
+  EXPECT_EQ(h.warning(), "") << "known";
+  h.set("score-threshold", 0.5, "include-classes", "1,80");
+  for (int i = 0; i < 3; ++i) EXPECT_GT(run(), 0u);
+  expect_words(h.warning(), {"include-classes of the model's classes, 0 to 5", "found 80"});
+  EXPECT_EQ(h.warning(), "");
+}
+
+TEST(Recognition, ReadsAnyNumberOfKeypointsAndCoefficients) {
+  const Tensor seg = dense({.classes = 3, .payload = 8});
+  const Tensor pose = dense({.classes = 2, .payload = 15, .number = test::keypoint});
+  const auto classes = [](const char* line, const std::vector<Tensor>& tensors) {
+    Harness h(line);
+    const Buffer out = h.run(frame_of(tensors));
+    EXPECT_TRUE(out) << h.error();
+    EXPECT_EQ(h.warning(), "");
+    uint32_t most = 0;
+    if (out)
+      for (const FrameBox& box : boxes(out)) most = std::max(most, box.class_id.value() + 1);
+    return most;
+  };
+  EXPECT_EQ(classes("boxdecode", {seg, test::prototypes(8, 160)}), 3u);
+  EXPECT_EQ(classes("boxdecode detector=yolov8-seg", {seg, test::prototypes(8, 160)}), 3u);
+  EXPECT_EQ(classes("boxdecode detector=yolov8-seg num-classes=3", {seg}), 3u);
+  EXPECT_EQ(classes("boxdecode detector=yolov8-pose num-classes=2", {pose}), 2u);
+  Harness h("boxdecode detector=yolov8-pose");
+  EXPECT_FALSE(h.run(frame_of({pose})));
+  expect_words(h.error(), {"num-classes="});
+}
+
+/// Columns and rows first to one beyond the last.
+struct Area {
+  int x1 = 0, y1 = 0, x2 = 0, y2 = 0;
+  friend bool operator==(const Area&, const Area&) = default;
+};
+
+std::ostream& operator<<(std::ostream& out, const Area& a) {
+  return out << a.x1 << ',' << a.y1 << " to " << a.x2 << ',' << a.y2;
+}
+
+std::string caps_of(const char* format, Size size, const char* par) {
+  return "video/x-raw,framerate=30/1,format=" + std::string(format) +
+         ",width=" + std::to_string(size.width) + ",height=" + std::to_string(size.height) +
+         ",pixel-aspect-ratio=" + par;
+}
+
+/// Of the light pixels.
+Area lit(GstBuffer* buffer, const GstCaps* caps) {
+  GstVideoInfo info;
+  GstVideoFrame frame;
+  if (!gst_video_info_from_caps(&info, caps) ||
+      !gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ))
+    return {};
+  const int width = GST_VIDEO_FRAME_WIDTH(&frame), height = GST_VIDEO_FRAME_HEIGHT(&frame);
+  Area out{width, height, 0, 0};
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x) {
+      const auto* row = static_cast<const guint8*>(GST_VIDEO_FRAME_COMP_DATA(&frame, 0)) +
+                        y * GST_VIDEO_FRAME_COMP_STRIDE(&frame, 0);
+      if (row[x * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, 0)] < 128) continue;
+      out = {std::min(out.x1, x), std::min(out.y1, y), std::max(out.x2, x + 1),
+             std::max(out.y2, y + 1)};
+    }
+  gst_video_frame_unmap(&frame);
+  return out;
+}
+
+void expect_the_scalers_place(const std::string& from, const std::string& to) {
+  SCOPED_TRACE(from + " to " + to);
+  g_autoptr(GstCaps) in = gst_caps_from_string(from.c_str());
+  g_autoptr(GstCaps) out = gst_caps_from_string(to.c_str());
+  GstVideoInfo info;
+  ASSERT_TRUE(gst_video_info_from_caps(&info, in));
+  GstBuffer* white = gst_buffer_new_allocate(nullptr, GST_VIDEO_INFO_SIZE(&info), nullptr);
+  gst_buffer_memset(white, 0, 0xff, GST_VIDEO_INFO_SIZE(&info));
+  Harness h("videoconvertscale ! capsfilter caps=\"" + to + "\"", from);
+  const Buffer scaled = h.run(white);
+  ASSERT_TRUE(scaled) << h.error();
+  const Picture frame = *picture_of(in);
+  const Letterbox map = make_letterbox(frame, *picture_of(out), ResizeMode::kLetterboxScaler);
+  const auto x = static_cast<int>(map.pad_x), y = static_cast<int>(map.pad_y);
+  const auto w = static_cast<float>(frame.size.width), h2 = static_cast<float>(frame.size.height);
+  EXPECT_EQ(lit(scaled.get(), out),
+            (Area{x, y, x + static_cast<int>(std::lround(w / map.scale_x)),
+                  y + static_cast<int>(std::lround(h2 / map.scale_y))}));
+}
+
+TEST(ScalersLetterbox, IsWhatVideoconvertscaleDoes) {
+  constexpr Size kFrames[] = {{640, 480}, {641, 483}, {586, 640}, {319, 41},
+                              {60, 901}, {901, 60}, {719, 405}, {33, 65}};
+  constexpr Size kModels[] = {{416, 416}, {415, 417}, {320, 180}, {64, 64}, {97, 31}};
+  constexpr struct {
+    const char *frame, *model;
+  } kRatios[] = {
+      {"1/1", "1/1"}, {"16/11", "1/1"}, {"12/11", "16/15"}, {"1/1", "4/3"}, {"8/9", "1/2"}};
+  constexpr const char* kFormats[] = {"RGB", "I420", "UYVY", "GRAY8"};
+  size_t next = 0;
+  for (const Size& frame : kFrames)
+    for (const Size& model : kModels)
+      for (const auto& ratio : kRatios)
+        expect_the_scalers_place(
+            caps_of("RGB", frame, ratio.frame),
+            caps_of(kFormats[next++ % std::size(kFormats)], model, ratio.model));
+}
+
+}  // namespace
+}  // namespace keepbox

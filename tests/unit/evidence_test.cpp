@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Numbers that confirm a family or deny it, and payloads of any size.
+#include "core/evidence.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "tests/dense.h"
+#include "tests/recorded.h"
+
+namespace keepbox {
+namespace {
+
+using test::dense;
+using test::Dense;
+using test::Tensor;
+
+Result<Plan> plan_of(const std::vector<Tensor>& tensors, Settings settings = {}) {
+  if (settings.frame.size.width == 0) settings.frame.size = {640, 640};
+  std::vector<TensorView> views;
+  for (const Tensor& tensor : tensors) views.push_back(tensor.view());
+  return make_plan(settings, views);
+}
+
+std::string error_of(const Tensor& tensor, const Settings& settings = {}) {
+  const auto plan = plan_of({tensor}, settings);
+  EXPECT_FALSE(plan) << plan->remark;
+  return plan ? "" : plan.error().message();
+}
+
+void expect_words(const std::string& text, std::initializer_list<const char*> present,
+                  std::initializer_list<const char*> absent = {}) {
+  for (const char* word : present) EXPECT_NE(text.find(word), std::string::npos) << text;
+  for (const char* word : absent) EXPECT_EQ(text.find(word), std::string::npos) << text;
+}
+
+const Dense kSegmentation{.payload = 32};
+const Dense kTurned{.classes = 15, .payload = 1, .number = test::angle};
+
+TEST(Numbers, DenyMaskCoefficientsAsScores) {
+  for (const bool rows : {false, true}) {
+    Dense masks = kSegmentation;
+    masks.rows = rows;
+    Settings settings;
+    settings.label_count = rows ? 33 : 0;  // without, rows of 37 are not guessed at
+    expect_words(error_of(dense(masks), settings), {"scores in 0..1", "yolov8 (33 classes)"});
+  }
+  expect_words(error_of(dense(kSegmentation)),
+               {"1x37x8400", "which fits yolov8-seg (1 class, 32 mask coefficients):", "detector="},
+               {"yolov5", "yolox", "pose", "angle"});
+}
+
+TEST(Numbers, DenyAnglesAsScores) {
+  expect_words(error_of(dense(kTurned)),
+               {"yolov8 with an angle (15 classes)", "detector=yolov8 num-classes=15"},
+               {"yolov5", "yolox", "pose", "seg"});
+  Dense rows = kTurned;
+  rows.rows = true;
+  expect_words(error_of(dense(rows)), {"yolov8 with an angle (15 classes)"},
+               {"yolov5", "yolox", "pose", "seg"});
+}
+
+TEST(Numbers, TellKeypointsFromTheRest) {
+  Dense pose{.payload = 51, .number = test::keypoint};
+  expect_words(error_of(dense(pose)), {"which fits yolov8-pose (1 class, 17 keypoints):"},
+               {"yolov5", "yolov8 (", "seg"});
+  pose.payload = 15;
+  expect_words(error_of(dense(pose)),
+               {"yolov8-pose (1 class, 5 keypoints) with num-classes=1"},
+               {"yolov5", "seg", "angle"});
+}
+
+TEST(Numbers, DenyLogits) {
+  Tensor logits = dense({.classes = 80});
+  for (size_t i = 4 * 8400; i < logits.values.size(); ++i) logits.values[i] = -9;
+  expect_words(error_of(logits), {"scores in 0..1 where yolov8 (80 classes) has them"},
+               {"which fits"});
+}
+
+TEST(Numbers, DenyIdsToo) {
+  Tensor tensor = dense(kSegmentation);
+  tensor.id = "yolo-v8-out";
+  expect_words(error_of(tensor), {"yolov8-seg (1 class, 32 mask coefficients)"});
+}
+
+TEST(Numbers, DenyEndToEndRowsWithoutWholeClasses) {
+  Tensor tensor = dense({.anchors = 300, .classes = 2, .rows = true});
+  expect_words(error_of(tensor), {"whole numbers of classes where yolov10 has them"});
+}
+
+TEST(Numbers, ConfirmAsFarAsTheirTypeKeepsThem) {
+  Tensor tensor = dense({.classes = 80});
+  tensor.values[8400 * 50] = 1.0009766f;  // half precision's next above 1
+  tensor.values[8400 * 51] = -0.004f;
+  EXPECT_TRUE(plan_of({tensor}));
+  tensor.values[8400 * 50] = 1.12f;
+  EXPECT_FALSE(plan_of({tensor}));
+  tensor.values[8400 * 50] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(plan_of({tensor}));
+}
+
+TEST(Numbers, AreBelievedLessThanADetectorThatIsSet) {
+  Settings settings;
+  settings.detector = "yolov8";
+  const auto plan = plan_of({dense(kSegmentation)}, settings);
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan->layout.classes, 33u);
+  ASSERT_EQ(plan->warnings.size(), 1u);
+  expect_words(plan->warnings[0].message(), {"scores in 0..1", "yolov8 (33 classes)", "detector="});
+}
+
+TEST(Numbers, AreLookedAtAgainBehindBlankFrames) {
+  Tensor blank = dense(kSegmentation);
+  std::ranges::fill(blank.values, 0.0f);
+  const auto plan = plan_of({blank});
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_TRUE(plan->provisional);
+  EXPECT_TRUE(plan->warnings.empty());
+  // A frame whose boxes are there and whose other numbers are not yet: the kept boxes tell.
+  Tensor half = dense(kSegmentation);
+  std::fill(half.values.begin() + 4 * 8400, half.values.end(), 0.0f);
+  const auto settled = plan_of({half});
+  ASSERT_TRUE(settled);
+  EXPECT_FALSE(settled->provisional);
+  EXPECT_TRUE(check_best_score(settled->layout, 1.005f));
+  const auto later = check_best_score(settled->layout, 8.9f);
+  ASSERT_FALSE(later);
+  expect_words(later.error().message(), {"scores in 0..1", "yolov8 (33 classes)"});
+}
+
+TEST(Numbers, TellYoloxFromItsOthers) {
+  Settings settings;
+  settings.frame.size = {416, 416};
+  Tensor raw = dense({.anchors = 3549, .classes = 81, .rows = true});
+  for (size_t i = 0; i < raw.values.size(); ++i)
+    if (i % 85 < 4) raw.values[i] = raw.values[i] / 100 - 1;
+  settings.detector = "yolov8";
+  auto plan = plan_of({raw}, settings);
+  ASSERT_TRUE(plan && plan->warnings.size() == 1);
+  expect_words(plan->warnings[0].message(), {"decoded boxes", "detector="});
+
+  settings.detector = "yolox";
+  plan = plan_of({raw}, settings);
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_TRUE(plan->warnings.empty());
+  plan = plan_of({dense({.anchors = 3549, .classes = 81, .rows = true})}, settings);
+  ASSERT_TRUE(plan && plan->warnings.size() == 1);
+  expect_words(plan->warnings[0].message(), {"offsets and logarithms"});
+}
+
+TEST(Numbers, TellNormalizedFamiliesFromPixels) {
+  Settings settings;
+  settings.detector = "yolov8-normalized";
+  const auto plan = plan_of({dense({.classes = 80})}, settings);
+  ASSERT_TRUE(plan && plan->warnings.size() == 1);
+  expect_words(plan->warnings[0].message(), {"coordinates in 0..1", "box-units="});
+}
+
+TEST(Strangers, AreNotTakenForYolo) {
+  for (const Shape& shape : {Shape{1, 896, 16}, Shape{1, 2016, 18}}) {
+    const TensorView alone{.shape = shape};
+    const TensorView both[] = {alone, {.shape = {1, shape[1], 1}}};
+    for (const auto& tensors : {std::span(&alone, 1), std::span<const TensorView>(both)}) {
+      const auto seen = recognise(tensors, {.frame = {192, 192}});
+      ASSERT_FALSE(seen);
+      expect_words(seen.error().message(), {"MediaPipe", "not read"}, {"yolo"});
+    }
+  }
+}
+
+TEST(Strangers, OfRealModelsAreNotTakenForYolo) {
+  const auto folder = test::data_folder() / "cases";
+  if (test::data_folder().empty() || !std::filesystem::exists(folder))
+    GTEST_SKIP() << "no recorded tensors on this machine";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (!std::filesystem::exists(entry.path() / "case.json")) continue;
+    const auto about = test::read_json(entry.path() / "case.json");
+    std::vector<std::vector<char>> files;
+    std::vector<TensorView> views;
+    for (const auto& tensor : about["tensors"]) {
+      files.push_back(test::read_file(entry.path() / std::string(tensor["file"])));
+      const std::vector<size_t> dims = tensor["shape"];
+      const auto type = data_type_from(std::string(tensor["type"]));
+      views.push_back({.data = files.back().data(), .bytes = files.back().size(),
+                       .type = type.value_or(DataType::kFloat32),
+                       .shape = Shape(std::span<const size_t>(dims))});
+    }
+    Settings settings;
+    settings.frame.size = {640, 480};
+    const auto plan = make_plan(settings, views);
+    ASSERT_FALSE(plan) << entry.path() << ": " << plan->remark;
+    const std::string text = plan.error().message();
+    if (entry.path().string().contains("yolox")) expect_words(text, {"fits yolox (1 class):"});
+    else expect_words(text, {}, {"fits yolo"});
+  }
+}
+
+uint32_t classes_of(const std::vector<Tensor>& tensors, const char* detector, uint32_t labels = 0,
+                    uint32_t set = 0) {
+  Settings settings;
+  settings.detector = detector;
+  settings.label_count = labels;
+  settings.class_count = set;
+  const auto plan = plan_of(tensors, settings);
+  EXPECT_TRUE(plan) << plan.error().message();
+  if (!plan) return 0;
+  EXPECT_TRUE(plan->warnings.empty()) << plan->warnings[0].message();
+  EXPECT_EQ(plan->layout.classes + plan->layout.payload_count + 4,
+            std::min(tensors.back().shape[1], tensors.back().shape[2]));
+  return plan->layout.classes;
+}
+
+TEST(Payload, IsAsLongAsThePrototypesAreMany) {
+  const Tensor masks = dense({.classes = 3, .payload = 8});
+  EXPECT_EQ(classes_of({test::prototypes(8, 160), masks}, "yolov8-seg"), 3u);
+  EXPECT_EQ(classes_of({test::prototypes(8, 160), masks}, "auto"), 3u) << "by both shapes";
+  EXPECT_EQ(classes_of({test::prototypes(8, 160), masks}, "yolov8-seg", 5), 3u)
+      << "a label file of another model";
+}
+
+TEST(Payload, IsWhatTheClassesLeaveOver) {
+  const Tensor masks = dense({.classes = 3, .payload = 16});
+  EXPECT_EQ(classes_of({masks}, "yolov8-seg", 3), 3u);
+  EXPECT_EQ(classes_of({masks}, "yolov8-seg", 7, 3), 3u) << "set, whatever the labels say";
+  const Tensor pose = dense({.classes = 2, .payload = 15, .number = test::keypoint});
+  EXPECT_EQ(classes_of({pose}, "yolov8-pose", 2), 2u);
+  EXPECT_EQ(classes_of({pose}, "yolov8-pose", 0, 2), 2u);
+  EXPECT_EQ(classes_of({dense(kTurned)}, "yolov8", 0, 15), 15u) << "an angle, which is not read";
+}
+
+TEST(Payload, IsCocosWhenNothingSaysOtherwise) {
+  EXPECT_EQ(classes_of({dense(kSegmentation)}, "yolov8-seg"), 1u);
+  EXPECT_EQ(classes_of({dense({.classes = 80, .payload = 32})}, "yolov8-seg"), 80u);
+  const Dense pose{.classes = 2, .payload = 51, .number = test::keypoint};
+  EXPECT_EQ(classes_of({dense(pose)}, "yolov8-pose"), 2u);
+  EXPECT_EQ(classes_of({dense(pose)}, "yolov8-pose", 80), 2u) << "labels that cannot be right";
+}
+
+TEST(Payload, NamesWhatToSetWhenNothingFits) {
+  Settings settings;
+  settings.detector = "yolov8-pose";
+  const Tensor pose = dense({.classes = 2, .payload = 15, .number = test::keypoint});
+  expect_words(error_of(pose, settings), {"yolov8-pose", "keypoints", "1x21x8400", "num-classes="});
+  settings.class_count = 40;
+  expect_words(error_of(pose, settings), {"40 classes", "num-classes="});
+  settings.detector = "yolov8-seg";
+  settings.class_count = 0;
+  expect_words(error_of(dense({.classes = 3, .payload = 8}), settings),
+               {"yolov8-seg", "mask coefficients", "num-classes="});
+}
+
+TEST(Payload, IsNotReadForScores) {
+  Settings settings = test::pixel_settings();
+  settings.detector = "yolov8-seg";
+  settings.class_count = 3;
+  settings.max_detections = 8400;
+  const auto found = test::detect(settings, {dense({.classes = 3, .payload = 16}).view()});
+  ASSERT_TRUE(found) << found.error().message();
+  ASSERT_GT(found->size(), 10u);
+  for (const Detection& each : *found) {
+    EXPECT_LE(each.score, 1.0f);
+    EXPECT_LT(each.class_id, 3u);
+  }
+}
+
+}  // namespace
+}  // namespace keepbox

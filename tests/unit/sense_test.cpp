@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Settings that are legal and cannot be meant.
+#include "core/sense.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/dense.h"
+
+namespace keepbox {
+namespace {
+
+/// The warnings of a plan, in lines.
+std::string warnings(const test::Tensor& tensor, const Settings& settings) {
+  const TensorView view = tensor.view();
+  const auto plan = make_plan(settings, std::span(&view, 1));
+  EXPECT_TRUE(plan) << plan.error().message();
+  std::string text;
+  if (plan)
+    for (const Error& each : plan->warnings) text += each.message() + "\n";
+  return text;
+}
+
+Settings with(auto change) {
+  Settings settings = test::pixel_settings();
+  change(settings);
+  return settings;
+}
+
+void expect_one(const std::string& text, const char* word) {
+  EXPECT_NE(text.find(word), std::string::npos) << text;
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
+}
+
+const test::Tensor kPlanes = test::dense({.classes = 6});
+const test::Tensor kRows = test::rows({{10, 20, 110, 220, 0.9f, 2}, {300, 300, 340, 380, 0.6f, 7}});
+
+TEST(Sense, HasWhatCanBeMeant) {
+  for (const float threshold : {0.0f, 0.001f, 0.25f, 0.999f})
+    for (const char* contract : {"exact", "onnx", "inclusive"})
+      for (const auto* tensor : {&kPlanes, &kRows})
+        EXPECT_EQ(warnings(*tensor, with([&](Settings& s) {
+                    s.score_threshold = threshold;
+                    s.contract = contract;
+                    s.include_classes = {2, 5};
+                    s.class_thresholds = {{1, 2.0f}};  // a class that is not wanted
+                  })), "");
+  EXPECT_EQ(warnings(kPlanes, with([](Settings& s) {
+              s.class_thresholds = {{1, 1.0f}};  // one of several that is not to pass
+              s.iou_threshold = 1;
+            })), "");
+}
+
+TEST(Sense, HasNoThresholdThatNothingPasses) {
+  for (const auto* tensor : {&kPlanes, &kRows}) {
+    expect_one(warnings(*tensor, with([](Settings& s) { s.score_threshold = 25; })),
+               "a score-threshold below 1");
+    expect_one(warnings(*tensor, with([](Settings& s) { s.score_threshold = 1; })), "below 1");
+    expect_one(warnings(*tensor, with([](Settings& s) { s.score_threshold = -0.5f; })),
+               "a score-threshold of 0 or above");
+  }
+  EXPECT_EQ(warnings(kPlanes, with([](Settings& s) {
+              s.score_threshold = 1;
+              s.contract = "inclusive";  // a score of 1 passes
+            })), "");
+  EXPECT_EQ(warnings(kPlanes, with([](Settings& s) {
+              s.score_threshold = 25;
+              s.class_thresholds = {{1, 0.5f}};  // all but one class
+            })), "");
+}
+
+TEST(Sense, OfLogitsIsThatOfTheirProbabilities) {
+  const test::Tensor boxes{std::vector<float>(20 * 4), {1, 20, 4}, ""};
+  const test::Tensor scores{std::vector<float>(20 * 3, 8), {1, 20, 3}, ""};
+  Settings settings = test::pixel_settings();
+  settings.priors.resize(20, {0.5f, 0.5f, 0.2f, 0.2f});
+  const TensorView views[] = {boxes.view(), scores.view()};
+  EXPECT_TRUE(make_plan(settings, views)->warnings.empty()) << "8 is a logit";
+  settings.score_threshold = 4;
+  const auto plan = make_plan(settings, views);
+  ASSERT_EQ(plan->warnings.size(), 1u);
+  settings.score_threshold = 0.25f;
+  settings.include_classes = {0, 1};  // the background is none of the model's
+  ASSERT_EQ(make_plan(settings, views)->warnings.size(), 1u);
+}
+
+TEST(Sense, HasNoClassesThatTheModelLacks) {
+  expect_one(warnings(kPlanes, with([](Settings& s) { s.include_classes = {2, 6}; })),
+             "include-classes of the model's classes, 0 to 5, found 6");
+  expect_one(warnings(kPlanes, with([](Settings& s) { s.exclude_classes = {17}; })),
+             "exclude-classes of the model's classes");
+  expect_one(warnings(kPlanes, with([](Settings& s) { s.class_thresholds = {{9, 0.5f}}; })),
+             "class-thresholds of the model's classes");
+  expect_one(warnings(kPlanes, with([](Settings& s) {
+               s.include_classes = {3};
+               s.exclude_classes = {3};
+             })), "classes that are left over");
+  EXPECT_EQ(warnings(kRows, with([](Settings& s) { s.include_classes = {900}; })), "")
+      << "rows name any class";
+}
+
+TEST(Sense, HasNoSuppressionWhereThereIsNone) {
+  expect_one(warnings(kRows, with([](Settings& s) { s.iou_threshold = 0.7f; })),
+             "nothing is suppressed for yolo26");
+  EXPECT_EQ(warnings(kRows, with([](Settings& s) {
+              s.iou_threshold = 0.7f;
+              s.method = NmsMethod::kGreedy;
+            })), "");
+  expect_one(warnings(kPlanes, with([](Settings& s) {
+               s.iou_threshold = 0;
+               s.contract = "inclusive";
+             })), "an iou-threshold above 0");
+}
+
+}  // namespace
+}  // namespace keepbox
