@@ -12,7 +12,6 @@
 #include <functional>
 #include <limits>
 #include <numbers>
-#include <set>
 #include <span>
 #include <vector>
 
@@ -296,6 +295,52 @@ TEST(Paint, TabStaysInTheFrame) {
   }
 }
 
+TEST(Paint, CaptionsDoNotCoverEachOther) {
+  const std::array colors{kRed, Rgb{0, 255, 0}, Rgb{0, 0, 255}};
+  const auto draw = [&](Frame& frame, std::span<const Mark> marks, LabelPlacement placement) {
+    const Pen pen{.thickness = 1, .font_scale = 0.5, .placement = placement};
+    ASSERT_TRUE(Painter().paint(frame.frame, marks, pen));
+  };
+  /// Pixels of a colour, those of letters left out.
+  const auto count = [](const Frame& frame, Rgb color) {
+    int pixels = 0;
+    for (int y = 0; y < 120; ++y)
+      for (int x = 0; x < 200; ++x)
+        pixels += Rgb{frame.at(0, x, y), frame.at(1, x, y), frame.at(2, x, y)} == color;
+    return pixels;
+  };
+  std::vector<Mark> marks;
+  for (const Rgb color : colors) {
+    const auto shift = 4.0f * static_cast<float>(marks.size());
+    marks.push_back(box(40 + shift, 40 + shift, 120 + shift, 90 + shift, 0, "one 0.87"));
+    marks.back().color = color;
+  }
+  Frame apart(GST_VIDEO_FORMAT_RGB, 200, 120), above(GST_VIDEO_FORMAT_RGB, 200, 120);
+  draw(apart, marks, LabelPlacement::kApart);
+  draw(above, marks, LabelPlacement::kAbove);
+  for (const Mark& mark : marks) {
+    Frame alone(GST_VIDEO_FORMAT_RGB, 200, 120);
+    draw(alone, {&mark, 1}, LabelPlacement::kApart);
+    const int whole = count(alone, mark.color);
+    // Outlines cross and are covered here and there; a caption is some hundred pixels.
+    EXPECT_GT(count(apart, mark.color), whole - 300);
+    if (&mark != marks.data()) {
+      EXPECT_LT(count(above, mark.color), whole - 300);
+    }
+  }
+}
+
+TEST(Paint, CountsCaptionsWithoutAPlace) {
+  Frame frame(GST_VIDEO_FORMAT_RGB, 160, 120);
+  Painter painter;
+  const std::vector<Mark> marks(50, box(60, 40, 70, 50, 0, "WWWWW"));
+  ASSERT_TRUE(painter.paint(frame.frame, marks, {}));
+  EXPECT_GT(painter.left_out(), 30u);
+  EXPECT_LT(painter.left_out(), 50u);
+  ASSERT_TRUE(painter.paint(frame.frame, {marks.data(), 1}, {}));
+  EXPECT_EQ(painter.left_out(), 0u);
+}
+
 TEST(Paint, FirstIsOnTop) {
   Frame frame(GST_VIDEO_FORMAT_RGB, 32, 32);
   std::array marks{box(4, 4, 20, 20), box(4, 4, 20, 20)};
@@ -333,33 +378,6 @@ TEST(Pen, GrowsWithTheFrame) {
   EXPECT_GE(pen_for({1, 1}).thickness, 1);
   EXPECT_LT(pen_for({160, 120}).font_scale, pen_for({640, 480}).font_scale);
   EXPECT_LT(pen_for({1920, 1080}).font_scale, pen_for({3840, 2160}).font_scale);
-}
-
-TEST(Color, IsAFunctionOfTheLabel) {
-  EXPECT_EQ(class_color("person"), (Rgb{0xff, 0x3c, 0x3c}));
-  EXPECT_EQ(class_color("car"), (Rgb{0x00, 0x69, 0xff}));
-  std::set<std::array<uint8_t, 3>> seen;
-  for (const char* label : {"person", "car", "bicycle", "motorcycle", "bus", "truck", "train",
-                            "boat", "dog", "cat", "bird", "horse", "face"}) {
-    const Rgb color = class_color(label);
-    EXPECT_TRUE(seen.insert({color.r, color.g, color.b}).second) << label;
-  }
-  class_color("");
-}
-
-TEST(Color, TextStandsOut) {
-  const auto luminance = [](Rgb c) {
-    const auto linear = [](double v) {
-      return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
-    };
-    return 0.2126 * linear(c.r / 255.0) + 0.7152 * linear(c.g / 255.0) +
-           0.0722 * linear(c.b / 255.0);
-  };
-  for (int i = 0; i < 500; ++i) {
-    const Rgb color = class_color("class-" + std::to_string(i));
-    const double a = luminance(color) + 0.05, b = luminance(text_color(color)) + 0.05;
-    EXPECT_GT(std::max(a, b) / std::min(a, b), 4.5);
-  }
 }
 
 }  // namespace
