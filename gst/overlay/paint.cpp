@@ -14,7 +14,6 @@
 namespace keepbox {
 namespace {
 
-constexpr int kFont = cv::FONT_HERSHEY_SIMPLEX;
 constexpr int kShift = 8;         // fractional bits of slanted lines
 
 /// One plane, without a copy. A channel without a component is padding or alpha.
@@ -176,31 +175,23 @@ void draw_outline(Canvas& canvas, const Outline& outline, Rgb color, int thickne
     draw_slanted(canvas, c[i], c[(i + 1) % c.size()], color, thickness, scratch, coarse);
 }
 
-/// The tab that holds a text.
-struct Tab {
-  cv::Size size;
-  cv::Point text;  // where it begins, on its base line
-  int stroke = 1;
-};
+/// The room that a text leaves about itself on its tab.
+int padding(int height) { return std::max(1, cvRound(height * 0.25)); }
 
-Tab tab_of(const std::string& text, double scale) {
-  const int stroke = std::max(1, cvRound(scale * 2));
-  int below = 0;
-  const cv::Size letters = cv::getTextSize(text, kFont, scale, stroke, &below);
-  const int pad = std::max(1, cvRound(letters.height * 0.25));
-  return {.size = {letters.width + 2 * pad, letters.height + below / 2 + 2 * pad},
-          .text = {pad, pad + letters.height},
-          .stroke = stroke};
+cv::Size tab_size(const Letters& letters, const std::string& text) {
+  if (text.empty()) return {};
+  const cv::Size size = letters.size(text);
+  const int pad = padding(size.height);
+  return {size.width + 2 * pad, size.height + letters.below() / 2 + 2 * pad};
 }
 
-void draw_caption(Canvas& canvas, const Mark& mark, const cv::Rect& place, double scale,
+void draw_caption(Canvas& canvas, const Mark& mark, const cv::Rect& tab, Letters& letters,
                   cv::Mat& scratch, cv::Mat& coarse) {
-  const Tab tab = tab_of(mark.text, scale);
-  fill(canvas, place, mark.color);
-  const cv::Rect at = aligned(canvas, place);
-  const cv::Point origin = place.tl() - at.tl() + tab.text;
+  fill(canvas, tab, mark.color);
+  const cv::Rect at = aligned(canvas, tab);
+  const int height = letters.size(mark.text).height, pad = padding(height);
   cv::Mat mask = cleared(scratch, at.size());
-  cv::putText(mask, mark.text, origin, kFont, scale, cv::Scalar(255), tab.stroke, cv::LINE_AA);
+  letters.write(mask, mark.text, tab.tl() - at.tl() + cv::Point(pad, pad + height));
   blend(canvas, at, mask, coarse, text_color(mark.color));
 }
 
@@ -215,19 +206,20 @@ Pen pen_for(Size frame) {
 Status Painter::paint(GstVideoFrame& frame, std::span<const Mark> marks, Pen pen) try {
   Canvas canvas = canvas_of(frame);
   placer_.start(canvas.bounds().size(), pen.thickness, pen.placement);
+  letters_.resize(pen.font_scale);
   items_.clear();
   left_out_ = 0;
   for (const Mark& mark : marks) {
     const std::optional<Outline> outline = outline_of(mark.box, mark.angle);
     if (!outline || (outline->extent & canvas.bounds()).empty()) continue;
-    const cv::Size size = mark.text.empty() ? cv::Size() : tab_of(mark.text, pen.font_scale).size;
+    const cv::Size size = tab_size(letters_, mark.text);
     items_.push_back({&mark, *outline, placer_.place(*outline, size)});
     left_out_ += !size.empty() && !items_.back().tab;
   }
   for (const Item& item : items_ | std::views::reverse)
     draw_outline(canvas, item.outline, item.mark->color, pen.thickness, mask_, coarse_);
   for (const Item& item : items_ | std::views::reverse)
-    if (item.tab) draw_caption(canvas, *item.mark, *item.tab, pen.font_scale, mask_, coarse_);
+    if (item.tab) draw_caption(canvas, *item.mark, *item.tab, letters_, mask_, coarse_);
   return {};
 } catch (const std::exception& error) {
   return fail(ErrorKind::kUnsupported, "a frame that OpenCV can draw on", error.what());

@@ -15,21 +15,22 @@
 #include "core/result.h"
 #include "gst/overlay/captions.h"
 #include "gst/overlay/colors.h"
+#include "gst/overlay/letters.h"
 #include "gst/overlay/outline.h"
 
 namespace keepbox {
 
 /// One box to draw.
 struct Mark {
-  Box box;           // pixels of the frame; the outline lies inside it
-  float angle = 0;   // radians, clockwise about the centre
-  float score = 0;  // those with high ones come first; a number
+  Box box;          // pixels of the frame; the outline lies inside it
+  float angle = 0;  // radians, clockwise about the centre
+  float score = 0;  // a number; marks with high ones come first
   Rgb color;
   std::string text;  // ASCII; shown on a tab at the box
 };
 
 struct Pen {
-  int thickness = 1;       // of outlines, in pixels
+  int thickness = 1;        // of outlines, in pixels
   double font_scale = 0.5;  // 1 makes capitals 21 pixels high
   LabelPlacement placement = LabelPlacement::kApart;
 };
@@ -42,7 +43,7 @@ Pen pen_for(Size frame);
   "{ RGB, BGR, RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, GRAY8, I420, YV12, NV12, "    \
   "NV21, Y42B, Y444 }"
 
-/// Draws marks; keeps its scratch memory from frame to frame.
+/// Draws marks; keeps its scratch memory and its letters from frame to frame.
 class Painter {
  public:
   /// Draws the marks, the best first: it is on top, and its caption chooses its place first.
@@ -62,6 +63,7 @@ class Painter {
   };
 
   CaptionPlacer placer_;
+  Letters letters_;
   std::vector<Item> items_;
   size_t left_out_ = 0;
   cv::Mat mask_, coarse_;  // coverage of a caption or a slanted line: at luma's size, at chroma's

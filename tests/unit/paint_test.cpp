@@ -12,7 +12,9 @@
 #include <functional>
 #include <limits>
 #include <numbers>
+#include <opencv2/imgproc.hpp>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace keepbox {
@@ -368,6 +370,35 @@ TEST(Paint, AnyPen) {
       Frame frame(GST_VIDEO_FORMAT_I420, 63, 47);
       EXPECT_TRUE(Painter().paint(frame.frame, marks, {thickness, scale}));
     }
+}
+
+TEST(Letters, AreThoseOfOpenCV) {
+  const std::string text = "Wig_gly, 0.87 ~ #3";
+  for (const double scale : {0.3, 0.5, 0.84, 2.0}) {
+    SCOPED_TRACE(scale);
+    const int stroke = std::max(1, cvRound(scale * 2));
+    int below = 0;
+    const cv::Size size = cv::getTextSize(text, cv::FONT_HERSHEY_SIMPLEX, scale, stroke, &below);
+    Letters letters;
+    letters.resize(3);
+    letters.resize(scale);
+    EXPECT_NEAR(letters.size(text).width, size.width, 1);
+    EXPECT_EQ(letters.size(text).height, size.height);
+    EXPECT_EQ(letters.below(), below);
+    cv::Mat expected = cv::Mat::zeros(size.height + 60, size.width + 60, CV_8U), ours;
+    expected.copyTo(ours);
+    cv::putText(expected, text, {30, 30 + size.height}, cv::FONT_HERSHEY_SIMPLEX, scale,
+                cv::Scalar(255), stroke, cv::LINE_AA);
+    letters.write(ours, text, {30, 30 + size.height});
+    // A letter may stand a part of a pixel elsewhere: never a pixel away.
+    cv::Mat wide, far;
+    cv::dilate(expected, wide, cv::Mat::ones(3, 3, CV_8U));
+    cv::subtract(ours, wide, far);
+    EXPECT_LT(cv::norm(far, cv::NORM_INF), 40);
+    cv::dilate(ours, wide, cv::Mat::ones(3, 3, CV_8U));
+    cv::subtract(expected, wide, far);
+    EXPECT_LT(cv::norm(far, cv::NORM_INF), 40);
+  }
 }
 
 TEST(Pen, GrowsWithTheFrame) {
