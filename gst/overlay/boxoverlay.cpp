@@ -1,16 +1,45 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // boxoverlay: draws the boxes of a frame on the frame.
+/**
+ * SECTION:element-boxoverlay
+ * @title: boxoverlay
+ * @see_also: boxdecode, framerestore, objectdetectionoverlay
+ *
+ * Draws the boxes of a frame (#GstAnalyticsODMtd of boxdecode or any other decoder, upright and
+ * turned) onto it, in place, with labels that name class, tracking id and score. Frames without
+ * boxes pass untouched.
+ *
+ * Each class has a colour of its own, by its number where the decoder gives it and else by its
+ * name. The colours of classes that follow each other, and of the first eight, can be told apart
+ * with every kind of colour vision. Labels of boxes with low scores give way to those of others.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 videotestsrc ! framesave ! videoconvertscale
+ *     ! video/x-raw,format=RGB,width=320,height=320,pixel-aspect-ratio=1/1
+ *     ! onnxinference model-file=shapes.onnx ! boxdecode label-file=shapes.labels ! framerestore
+ *     ! videoconvert ! boxoverlay ! videoconvert ! autovideosink
+ * ]| Boxes of a model on full frames, in colours by class.
+ * |[
+ * gst-launch-1.0 ... ! boxoverlay color-by=tracking-id draw-scores=false thickness=3 ! ...
+ * ]| Behind a tracker: a colour for each object.
+ */
 #include <gst/video/gstvideofilter.h>
 #include <gst/video/video.h>
 
+#include <algorithm>
 #include <cmath>
 #include <format>
+#include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/metas/analytics.h"
+#include "gst/overlay/captions.h"
+#include "gst/overlay/colors.h"
 #include "gst/overlay/paint.h"
 #include "gst/tensors/tensors.h"
 
@@ -21,7 +50,10 @@ namespace keepbox {
 namespace {
 
 struct OverlayProps {
+  ColorBy color_by = ColorBy::kClass;
+  guint color = 0;  // 0: by color_by
   gboolean draw_labels = TRUE, draw_scores = TRUE, draw_tracking_ids = TRUE;
+  LabelPlacement placement = LabelPlacement::kApart;
   guint thickness = 0;     // 0: by the frame's size
   gdouble font_scale = 0;  // 0: by the frame's size
 };
@@ -31,6 +63,7 @@ struct Overlay {
   // The streaming thread's own:
   std::vector<FrameBox> boxes;
   std::vector<Mark> marks;
+  Colors colors;
   Painter painter;
   bool warned = false;
 };
@@ -54,7 +87,16 @@ GST_ELEMENT_REGISTER_DEFINE(boxoverlay, "boxoverlay", GST_RANK_NONE, keepbox_box
 
 namespace {
 
-enum { kDrawLabels = 1, kDrawScores, kDrawTrackingIds, kThickness, kFontScale };
+enum {
+  kColorBy = 1,
+  kColor,
+  kDrawLabels,
+  kDrawScores,
+  kDrawTrackingIds,
+  kLabelPlacement,
+  kThickness,
+  kFontScale
+};
 
 constexpr guint kThickest = 256;
 constexpr gdouble kLargestFont = 32;
@@ -80,13 +122,23 @@ std::string caption(const FrameBox& box, const char* label, const OverlayProps& 
   return text;
 }
 
-Mark mark_of(const FrameBox& box, const OverlayProps& props) {
+Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors) {
   const char* quark = g_quark_to_string(box.label);
-  const char* label = quark != nullptr ? quark : "";
+  const Rgb own = colors.of(box, props.color_by);
   return {.box = box.box,
           .angle = box.angle,
-          .color = class_color(label),
-          .text = caption(box, label, props)};
+          .score = std::isnan(box.score) ? -std::numeric_limits<float>::infinity() : box.score,
+          .color = props.color != 0 ? rgb(props.color) : own,
+          .text = caption(box, quark != nullptr ? quark : "", props)};
+}
+
+Pen pen_of(const OverlayProps& props, const GstVideoFrame& frame) {
+  Pen pen = pen_for({static_cast<uint32_t>(GST_VIDEO_FRAME_WIDTH(&frame)),
+                     static_cast<uint32_t>(GST_VIDEO_FRAME_HEIGHT(&frame))});
+  if (props.thickness != 0) pen.thickness = static_cast<int>(props.thickness);
+  if (props.font_scale > 0) pen.font_scale = props.font_scale;
+  pen.placement = props.placement;
+  return pen;
 }
 
 GstFlowReturn transform_frame_ip(GstVideoFilter* filter, GstVideoFrame* frame) {
@@ -95,15 +147,14 @@ GstFlowReturn transform_frame_ip(GstVideoFilter* filter, GstVideoFrame* frame) {
   GST_OBJECT_LOCK(self);
   const OverlayProps props = o.props;
   GST_OBJECT_UNLOCK(self);
-  Pen pen = pen_for({static_cast<uint32_t>(GST_VIDEO_FRAME_WIDTH(frame)),
-                     static_cast<uint32_t>(GST_VIDEO_FRAME_HEIGHT(frame))});
-  if (props.thickness != 0) pen.thickness = static_cast<int>(props.thickness);
-  if (props.font_scale > 0) pen.font_scale = props.font_scale;
   o.marks.clear();
-  for (const FrameBox& box : o.boxes) o.marks.push_back(mark_of(box, props));
-  const Status status = o.painter.paint(*frame, o.marks, pen);
+  for (const FrameBox& box : o.boxes) o.marks.push_back(mark_of(box, props, o.colors));
+  std::ranges::stable_sort(o.marks, std::greater{}, &Mark::score);
+  const Status status = o.painter.paint(*frame, o.marks, pen_of(props, *frame));
   if (!status && !o.warned) post_warning(GST_ELEMENT(self), status.error());
   o.warned = !status;
+  GST_LOG_OBJECT(self, "%zu boxes, %zu labels without a place", o.marks.size(),
+                 o.painter.left_out());
   return GST_FLOW_OK;
 }
 
@@ -129,6 +180,7 @@ gboolean start(GstBaseTransform* base) {
 gboolean stop(GstBaseTransform* base) {
   Overlay& o = *cast(base)->overlay;
   o.painter = {};
+  o.colors = {};
   o.boxes.clear();
   o.marks.clear();
   return TRUE;
@@ -138,9 +190,14 @@ void set_property(GObject* object, guint id, const GValue* value, GParamSpec* sp
   OverlayProps& props = cast(object)->overlay->props;
   GST_OBJECT_LOCK(object);
   switch (id) {
+    case kColorBy: props.color_by = static_cast<ColorBy>(g_value_get_enum(value)); break;
+    case kColor: props.color = g_value_get_uint(value); break;
     case kDrawLabels: props.draw_labels = g_value_get_boolean(value); break;
     case kDrawScores: props.draw_scores = g_value_get_boolean(value); break;
     case kDrawTrackingIds: props.draw_tracking_ids = g_value_get_boolean(value); break;
+    case kLabelPlacement:
+      props.placement = static_cast<LabelPlacement>(g_value_get_enum(value));
+      break;
     case kThickness: props.thickness = g_value_get_uint(value); break;
     case kFontScale: props.font_scale = g_value_get_double(value); break;
     default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -152,9 +209,12 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
   const OverlayProps& props = cast(object)->overlay->props;
   GST_OBJECT_LOCK(object);
   switch (id) {
+    case kColorBy: g_value_set_enum(value, static_cast<gint>(props.color_by)); break;
+    case kColor: g_value_set_uint(value, props.color); break;
     case kDrawLabels: g_value_set_boolean(value, props.draw_labels); break;
     case kDrawScores: g_value_set_boolean(value, props.draw_scores); break;
     case kDrawTrackingIds: g_value_set_boolean(value, props.draw_tracking_ids); break;
+    case kLabelPlacement: g_value_set_enum(value, static_cast<gint>(props.placement)); break;
     case kThickness: g_value_set_uint(value, props.thickness); break;
     case kFontScale: g_value_set_double(value, props.font_scale); break;
     default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -170,25 +230,36 @@ void finalize(GObject* object) {
 void install_properties(GObjectClass* object) {
   constexpr auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                   GST_PARAM_MUTABLE_PLAYING);
-  const auto flag = [&](guint id, const char* name, const char* blurb) {
-    g_object_class_install_property(object, id,
-                                    g_param_spec_boolean(name, name, blurb, TRUE, flags));
+  const auto install = [&](guint id, GParamSpec* spec) {
+    g_object_class_install_property(object, id, spec);
   };
-  flag(kDrawLabels, "draw-labels", "A tab at each box names its class.");
-  flag(kDrawScores, "draw-scores", "A tab at each box shows its score.");
+  const auto flag = [&](guint id, const char* name, const char* blurb) {
+    install(id, g_param_spec_boolean(name, name, blurb, TRUE, flags));
+  };
+  const auto choice = [&](guint id, const char* name, const char* blurb, GType type) {
+    install(id, g_param_spec_enum(name, name, blurb, type, 0, flags));
+  };
+  choice(kColorBy, "color-by", "What has a colour of its own.", color_by_type());
+  install(kColor, g_param_spec_uint("color", "color",
+                                    "One colour for all boxes, 0xAARRGGBB (0xffff0000 is red), "
+                                    "drawn opaque; 0 leaves it to color-by.",
+                                    0, G_MAXUINT32, 0, flags));
+  flag(kDrawLabels, "draw-labels", "The label at each box names its class.");
+  flag(kDrawScores, "draw-scores", "The label at each box shows its score.");
   flag(kDrawTrackingIds, "draw-tracking-ids",
-       "A tab at each box shows its tracking id, where it has one.");
-  g_object_class_install_property(
-      object, kThickness,
-      g_param_spec_uint("thickness", "thickness",
-                        "Width of outlines in pixels; 0 goes by the size of the frame.", 0,
-                        kThickest, 0, flags));
-  g_object_class_install_property(
-      object, kFontScale,
-      g_param_spec_double("font-scale", "font-scale",
-                          "Size of text, 1 for capitals of 21 pixels; 0 goes by the size of the "
-                          "frame.",
-                          0, kLargestFont, 0, flags));
+       "The label at each box shows its tracking id as #id, where it has one.");
+  choice(kLabelPlacement, "label-placement",
+         "Where the label of a box is put; boxes with higher scores choose first.",
+         label_placement_type());
+  install(kThickness,
+          g_param_spec_uint("thickness", "thickness",
+                            "Width of outlines in pixels; 0 goes by the size of the frame.", 0,
+                            kThickest, 0, flags));
+  install(kFontScale,
+          g_param_spec_double("font-scale", "font-scale",
+                              "Size of labels, 1 for capitals of 21 pixels; 0 goes by the size of "
+                              "the frame.",
+                              0, kLargestFont, 0, flags));
 }
 
 }  // namespace
@@ -199,7 +270,7 @@ static void keepbox_box_overlay_class_init(KeepboxBoxOverlayClass* klass) {
   auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
-  GST_DEBUG_CATEGORY_INIT(boxoverlay_debug, "boxoverlay", 0, "Drawing of boxes");
+  GST_DEBUG_CATEGORY_INIT(boxoverlay_debug, "boxoverlay", 0, "Boxes drawn on frames");
 
   object->set_property = set_property;
   object->get_property = get_property;
@@ -207,8 +278,8 @@ static void keepbox_box_overlay_class_init(KeepboxBoxOverlayClass* klass) {
   install_properties(object);
   gst_element_class_set_static_metadata(
       element, "Detection box overlay", "Analyzer/Visualization/Video",
-      "Draws the boxes on a frame (GstAnalyticsODMtd of any decoder) with class, score and "
-      "tracking id, one colour for each class",
+      "Draws the boxes on a frame (GstAnalyticsODMtd of any decoder) in the colour of their class, "
+      "labelled with class, score and tracking id",
       "The keepbox developers");
   g_autoptr(GstCaps) caps = gst_caps_from_string(GST_VIDEO_CAPS_MAKE(KEEPBOX_PAINT_FORMATS));
   for (const auto& [name, direction] : {std::pair{"sink", GST_PAD_SINK}, {"src", GST_PAD_SRC}})

@@ -14,18 +14,7 @@
 namespace keepbox {
 namespace {
 
-// Far apart in OKLab among the colours that are neither dark, pale nor grey.
-constexpr uint32_t kPalette[] = {
-    0xa56900, 0x00ff00, 0x0069ff, 0xe100ff, 0x00875a, 0x5af0ff, 0xffc300, 0xffb4ff,
-    0x965aa5, 0xff3c3c, 0x78a5f0, 0x872dff, 0xff0fa5, 0x78d278, 0xff9687, 0xc378ff,
-    0x1e78b4, 0xb44b5a, 0xc3ff5a, 0x879600, 0xe178b4, 0x00b400, 0x00b4c3, 0xc31eb4,
-    0x00ffc3, 0x7869e1, 0xff69f0, 0xd2961e, 0xd20069, 0xe1690f, 0x00b487, 0xc3d22d};
-// FNV's basis, moved on to where common labels (person, car, dog, ...) get colours far apart.
-constexpr uint32_t kHashBasis = 2166167479u;
-
-constexpr int kFont = cv::FONT_HERSHEY_SIMPLEX;
 constexpr int kShift = 8;         // fractional bits of slanted lines
-constexpr float kFar = 1 << 20;   // pixels; beyond every frame, and safe in fixed point
 
 /// One plane, without a copy. A channel without a component is padding or alpha.
 struct Plane {
@@ -143,53 +132,6 @@ void blend(Canvas& canvas, const cv::Rect& at, const cv::Mat& mask, cv::Mat& coa
   }
 }
 
-/// Corners in order and near enough for fixed point; nothing when a number is not finite.
-std::optional<Box> sane(const Mark& mark) {
-  const Box& b = mark.box;
-  if (!std::isfinite(double{b.x1} + b.y1 + b.x2 + b.y2 + mark.angle)) return std::nullopt;
-  const auto near = [](float v) { return std::clamp(v, -kFar, kFar); };
-  const auto [x1, x2] = std::minmax({near(b.x1), near(b.x2)});
-  const auto [y1, y2] = std::minmax({near(b.y1), near(b.y2)});
-  return Box{x1, y1, x2, y2};
-}
-
-/// Whole pixels of an upright box, at least one; edges round as GstAnalyticsODMtd's do.
-cv::Rect pixels_of(const Box& b) {
-  const auto edge = [](float v) { return cvFloor(v + 0.5f); };
-  const int x = edge(b.x1), y = edge(b.y1);
-  return {x, y, std::max(edge(b.x2) - x, 1), std::max(edge(b.y2) - y, 1)};
-}
-
-using Corners = std::array<cv::Point2d, 4>;
-
-/// The corners of a turned box, moved inwards.
-Corners corners_of(const Box& b, double angle, double inset) {
-  const cv::Point2d first(b.x1, b.y1), last(b.x2, b.y2), center = (first + last) / 2;
-  const cv::Point2d half = (last - first) / 2, along(std::cos(angle), std::sin(angle));
-  const cv::Point2d across = along * std::max(half.x - inset, 0.0);
-  const cv::Point2d deep = cv::Point2d(-along.y, along.x) * std::max(half.y - inset, 0.0);
-  return {center - across - deep, center + across - deep, center + across + deep,
-          center - across + deep};
-}
-
-/// The pixels around a box.
-cv::Rect extent_of(const Box& box, float angle) {
-  if (angle == 0) return pixels_of(box);
-  const Corners corners = corners_of(box, angle, 0);
-  const auto [left, right] = std::ranges::minmax(corners, {}, &cv::Point2d::x);
-  const auto [top, bottom] = std::ranges::minmax(corners, {}, &cv::Point2d::y);
-  const int x = cvFloor(left.x), y = cvFloor(top.y);
-  return {x, y, cvCeil(right.x) - x, cvCeil(bottom.y) - y};
-}
-
-void draw_upright(Canvas& canvas, const cv::Rect& box, Rgb color, int thickness) {
-  const int dx = std::min(thickness, box.width), dy = std::min(thickness, box.height);
-  fill(canvas, {box.x, box.y, box.width, dy}, color);
-  fill(canvas, {box.x, box.y + box.height - dy, box.width, dy}, color);
-  fill(canvas, {box.x, box.y, dx, box.height}, color);
-  fill(canvas, {box.x + box.width - dx, box.y, dx, box.height}, color);
-}
-
 /// The part of a line within a margin of the frame, in fixed point from the margin's corner on.
 bool clip_line(const Canvas& canvas, int margin, cv::Point2d a, cv::Point2d b,
                std::array<cv::Point2l, 2>& out) {
@@ -222,52 +164,38 @@ void draw_slanted(Canvas& canvas, cv::Point2d a, cv::Point2d b, Rgb color, int t
   blend(canvas, at, mask, coarse, color, 2);  // by the mean alone, thin lines would look grey
 }
 
-/// A tab of that size above the box, inside it where there is no room, and always in the frame.
-cv::Rect tab_for(const Canvas& canvas, const Box& box, float angle, cv::Size size) {
-  cv::Point at = extent_of(box, angle).tl();
-  if (angle != 0) {
-    const auto top = std::ranges::min(corners_of(box, angle, 0), {}, &cv::Point2d::y);
-    at.x = static_cast<int>(top.x) - size.width / 2;
+void draw_outline(Canvas& canvas, const Outline& outline, Rgb color, int thickness,
+                  cv::Mat& scratch, cv::Mat& coarse) {
+  if (outline.upright()) {
+    for (const cv::Rect& edge : outline.edges(thickness)) fill(canvas, edge, color);
+    return;
   }
-  if (at.y >= size.height) at.y -= size.height;
-  at.x = std::max(std::min(at.x, canvas.width - size.width), 0);
-  at.y = std::max(std::min(at.y, canvas.height - size.height), 0);
-  return {at, size};
+  const auto c = outline.corners(thickness / 2.0);
+  for (size_t i = 0; i < c.size(); ++i)
+    draw_slanted(canvas, c[i], c[(i + 1) % c.size()], color, thickness, scratch, coarse);
 }
 
-void draw_caption(Canvas& canvas, const Mark& mark, const Box& box, double scale,
+/// The room that a text leaves about itself on its tab.
+int padding(int height) { return std::max(1, cvRound(height * 0.25)); }
+
+cv::Size tab_size(const Letters& letters, const std::string& text) {
+  if (text.empty()) return {};
+  const cv::Size size = letters.size(text);
+  const int pad = padding(size.height);
+  return {size.width + 2 * pad, size.height + letters.below() / 2 + 2 * pad};
+}
+
+void draw_caption(Canvas& canvas, const Mark& mark, const cv::Rect& tab, Letters& letters,
                   cv::Mat& scratch, cv::Mat& coarse) {
-  const int stroke = std::max(1, cvRound(scale * 2));
-  int below = 0;
-  const cv::Size size = cv::getTextSize(mark.text, kFont, scale, stroke, &below);
-  const int pad = std::max(1, cvRound(size.height * 0.25));
-  const cv::Rect tab = tab_for(canvas, box, mark.angle,
-                               {size.width + 2 * pad, size.height + below / 2 + 2 * pad});
   fill(canvas, tab, mark.color);
-  const cv::Rect at = aligned(canvas, tab & canvas.bounds());
-  const cv::Point origin = tab.tl() - at.tl() + cv::Point(pad, pad + size.height);
+  const cv::Rect at = aligned(canvas, tab);
+  const int height = letters.size(mark.text).height, pad = padding(height);
   cv::Mat mask = cleared(scratch, at.size());
-  cv::putText(mask, mark.text, origin, kFont, scale, cv::Scalar(255), stroke, cv::LINE_AA);
+  letters.write(mask, mark.text, tab.tl() - at.tl() + cv::Point(pad, pad + height));
   blend(canvas, at, mask, coarse, text_color(mark.color));
 }
 
 }  // namespace
-
-Rgb class_color(std::string_view label) {
-  uint32_t hash = kHashBasis;
-  for (const char c : label) hash = (hash ^ static_cast<uint8_t>(c)) * 0x01000193u;
-  hash = (hash ^ (hash >> 16)) * 0x85ebca6bu;  // FNV's low bits alone are poor
-  hash ^= hash >> 13;
-  const uint32_t rgb = kPalette[hash % std::size(kPalette)];
-  return {uint8_t(rgb >> 16), uint8_t(rgb >> 8), uint8_t(rgb)};
-}
-
-Rgb text_color(Rgb background) {
-  const auto linear = [](uint8_t v) { return std::pow(v / 255.0, 2.2); };
-  const auto [r, g, b] = background;
-  const double luminance = 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
-  return luminance > 0.179 ? Rgb{0, 0, 0} : Rgb{255, 255, 255};  // where both contrast alike
-}
 
 Pen pen_for(Size frame) {
   const double side = std::min(frame.width, frame.height);
@@ -277,21 +205,21 @@ Pen pen_for(Size frame) {
 
 Status Painter::paint(GstVideoFrame& frame, std::span<const Mark> marks, Pen pen) try {
   Canvas canvas = canvas_of(frame);
-  const auto draw_all = [&](auto draw) {
-    for (const Mark& mark : marks | std::views::reverse)
-      if (const std::optional<Box> box = sane(mark);
-          box && !(extent_of(*box, mark.angle) & canvas.bounds()).empty())
-        draw(mark, *box);
-  };
-  draw_all([&](const Mark& mark, const Box& box) {
-    if (mark.angle == 0) return draw_upright(canvas, pixels_of(box), mark.color, pen.thickness);
-    const Corners c = corners_of(box, mark.angle, pen.thickness / 2.0);
-    for (size_t i = 0; i < c.size(); ++i)
-      draw_slanted(canvas, c[i], c[(i + 1) % c.size()], mark.color, pen.thickness, mask_, coarse_);
-  });
-  draw_all([&](const Mark& mark, const Box& box) {
-    if (!mark.text.empty()) draw_caption(canvas, mark, box, pen.font_scale, mask_, coarse_);
-  });
+  placer_.start(canvas.bounds().size(), pen.thickness, pen.placement);
+  letters_.resize(pen.font_scale);
+  items_.clear();
+  left_out_ = 0;
+  for (const Mark& mark : marks) {
+    const std::optional<Outline> outline = outline_of(mark.box, mark.angle);
+    if (!outline || (outline->extent & canvas.bounds()).empty()) continue;
+    const cv::Size size = tab_size(letters_, mark.text);
+    items_.push_back({&mark, *outline, placer_.place(*outline, size)});
+    left_out_ += !size.empty() && !items_.back().tab;
+  }
+  for (const Item& item : items_ | std::views::reverse)
+    draw_outline(canvas, item.outline, item.mark->color, pen.thickness, mask_, coarse_);
+  for (const Item& item : items_ | std::views::reverse)
+    if (item.tab) draw_caption(canvas, *item.mark, *item.tab, letters_, mask_, coarse_);
   return {};
 } catch (const std::exception& error) {
   return fail(ErrorKind::kUnsupported, "a frame that OpenCV can draw on", error.what());

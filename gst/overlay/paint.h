@@ -4,40 +4,35 @@
 
 #include <gst/video/video.h>
 
-#include <cstdint>
 #include <opencv2/core.hpp>
+#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "core/box.h"
 #include "core/letterbox.h"
 #include "core/result.h"
+#include "gst/overlay/captions.h"
+#include "gst/overlay/colors.h"
+#include "gst/overlay/letters.h"
+#include "gst/overlay/outline.h"
 
 namespace keepbox {
 
-struct Rgb {
-  uint8_t r = 0, g = 0, b = 0;
-  friend constexpr bool operator==(Rgb, Rgb) = default;
-};
-
-/// The colour of a class: a function of its label's bytes alone, in every run and build.
-Rgb class_color(std::string_view label);
-
-/// Black or white, whichever stands out more on the background (contrast of WCAG 2).
-Rgb text_color(Rgb background);
-
 /// One box to draw.
 struct Mark {
-  Box box;           // pixels of the frame; the outline lies inside it
-  float angle = 0;   // radians, clockwise about the centre
+  Box box;          // pixels of the frame; the outline lies inside it
+  float angle = 0;  // radians, clockwise about the centre
+  float score = 0;  // a number; marks with high ones come first
   Rgb color;
-  std::string text;  // ASCII; shown on a tab above the box, or inside it at the frame's top
+  std::string text;  // ASCII; shown on a tab at the box
 };
 
 struct Pen {
-  int thickness = 1;       // of outlines, in pixels
+  int thickness = 1;        // of outlines, in pixels
   double font_scale = 0.5;  // 1 makes capitals 21 pixels high
+  LabelPlacement placement = LabelPlacement::kApart;
 };
 
 /// A pen that reads well on frames of this size.
@@ -48,15 +43,29 @@ Pen pen_for(Size frame);
   "{ RGB, BGR, RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, GRAY8, I420, YV12, NV12, "    \
   "NV21, Y42B, Y444 }"
 
-/// Draws marks; keeps its scratch memory from frame to frame.
+/// Draws marks; keeps its scratch memory and its letters from frame to frame.
 class Painter {
  public:
-  /// Draws the marks, the first on top, and their captions over all boxes. What lies outside the
-  /// frame is not drawn, nor is a mark whose numbers are not all finite. Alpha becomes opaque.
+  /// Draws the marks, the best first: it is on top, and its caption chooses its place first.
+  /// Captions are drawn over all boxes. What lies outside the frame is not drawn, nor is a mark
+  /// whose numbers are not all finite. Alpha becomes opaque.
   /// @pre the frame is mapped for reading and writing, in one of the formats above.
   Status paint(GstVideoFrame& frame, std::span<const Mark> marks, Pen pen);
 
+  /// Captions of the last frame that found no place.
+  size_t left_out() const { return left_out_; }
+
  private:
+  struct Item {
+    const Mark* mark;
+    Outline outline;
+    std::optional<cv::Rect> tab;
+  };
+
+  CaptionPlacer placer_;
+  Letters letters_;
+  std::vector<Item> items_;
+  size_t left_out_ = 0;
   cv::Mat mask_, coarse_;  // coverage of a caption or a slanted line: at luma's size, at chroma's
 };
 

@@ -6,12 +6,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <climits>
+#include <limits>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
+
+#include "gst/metas/analytics.h"
+#include "gst/overlay/colors.h"
 
 namespace keepbox {
 namespace {
@@ -53,6 +60,12 @@ class BoxOverlay : public testing::Test {
                                                     width, height, angle, 0.87f, nullptr);
     return buffer;
   }
+  /// A frame with boxes as boxdecode leaves them.
+  GstBuffer* decoded(std::span<const FrameBox> boxes) const {
+    GstBuffer* buffer = frame();
+    attach_boxes(buffer, boxes, {});
+    return buffer;
+  }
   std::vector<guint8> drawn(GstBuffer* buffer) {
     g_autoptr(GstBuffer) out = gst_harness_push_and_pull(harness_, buffer);
     return out != nullptr ? bytes(out) : std::vector<guint8>{};
@@ -86,14 +99,74 @@ INSTANTIATE_TEST_SUITE_P(BoxOverlay, OverlayFormats,
                                          "NV21", "Y42B", "Y444"),
                          [](const auto& test) { return std::string(test.param); });
 
-TEST_F(BoxOverlay, OutlineHasTheColourOfItsClass) {
-  set("draw-labels", FALSE);
-  set("draw-scores", FALSE);
+/// Boxes side by side on frames of 64x48, and the colours of their outlines.
+class OverlayColors : public BoxOverlay {
+ protected:
+  OverlayColors() {
+    set("draw-labels", FALSE);
+    set("draw-scores", FALSE);
+    set("draw-tracking-ids", FALSE);
+  }
+  static FrameBox at(float x, const char* label, std::optional<uint32_t> number = {}) {
+    return {.box = {x, 20, x + 8, 40}, .score = 0.5f, .label = g_quark_from_string(label),
+            .class_id = number, .anchor = 0};
+  }
+  static Rgb pixel(const std::vector<guint8>& pixels, int x) {
+    const guint8* p = &pixels[20 * 64 * 3 + x * 3];
+    return {p[0], p[1], p[2]};
+  }
+};
+
+TEST_F(OverlayColors, OutlineHasTheColourOfItsClass) {
   const auto pixels = drawn(boxed());
-  const guint8* corner = &pixels[20 * info_.stride[0] + 10 * 3];
-  EXPECT_EQ(std::vector<guint8>(corner, corner + 3), (std::vector<guint8>{0xff, 0x3c, 0x3c}));
+  EXPECT_EQ(pixel(pixels, 10), palette()[number_of("person") % palette().size()])
+      << "by its name, where there is no number";
   EXPECT_EQ(pixels[19 * info_.stride[0] + 10 * 3], kBackground);
   EXPECT_EQ(pixels[22 * info_.stride[0] + 13 * 3], kBackground);
+}
+
+TEST_F(OverlayColors, ClassNumbersChooseColours) {
+  const std::array boxes{at(2, "triangle", 2), at(14, "cross", 4), at(26, "ring", 5)};
+  const auto pixels = drawn(decoded(boxes));
+  EXPECT_EQ(pixel(pixels, 2), palette()[2]);
+  EXPECT_EQ(pixel(pixels, 14), palette()[4]);
+  EXPECT_EQ(pixel(pixels, 26), palette()[5]);
+}
+
+TEST_F(OverlayColors, AllByOne) {
+  set("color", 0xff123456u);
+  const std::array boxes{at(2, "triangle", 2), at(14, "cross", 4)};
+  for (const char* by : {"class", "tracking-id", "model"}) {
+    gst_util_set_object_arg(G_OBJECT(harness_->element), "color-by", by);
+    const auto pixels = drawn(decoded(boxes));
+    EXPECT_EQ(pixel(pixels, 2), (Rgb{0x12, 0x34, 0x56}));
+    EXPECT_EQ(pixel(pixels, 14), (Rgb{0x12, 0x34, 0x56}));
+  }
+  set("color", 0u);
+  gst_util_set_object_arg(G_OBJECT(harness_->element), "color-by", "class");
+  EXPECT_EQ(pixel(drawn(decoded(boxes)), 2), palette()[2]);
+}
+
+TEST_F(OverlayColors, ByTrackingIdAndByModel) {
+  std::array boxes{at(2, "triangle", 2), at(14, "triangle", 2), at(26, "triangle", 2)};
+  boxes[0].tracking_id = 6;
+  boxes[1].tracking_id = 7;
+  gst_util_set_object_arg(G_OBJECT(harness_->element), "color-by", "tracking-id");
+  auto pixels = drawn(decoded(boxes));
+  EXPECT_EQ(pixel(pixels, 2), palette()[6]);
+  EXPECT_EQ(pixel(pixels, 14), palette()[7]);
+  EXPECT_EQ(pixel(pixels, 26), kUntracked);
+  gst_util_set_object_arg(G_OBJECT(harness_->element), "color-by", "model");
+  pixels = drawn(decoded(boxes));
+  EXPECT_EQ(pixel(pixels, 2), palette()[0]);
+  EXPECT_EQ(pixel(pixels, 14), palette()[0]);
+}
+
+TEST_F(OverlayColors, BetterBoxesAreOnTopWhateverTheirOrder) {
+  std::array boxes{at(2, "star", 3), at(2, "ring", 5), at(2, "cross", 4)};
+  boxes[0].score = std::numeric_limits<float>::quiet_NaN();
+  boxes[1].score = 0.9f;
+  EXPECT_EQ(pixel(drawn(decoded(boxes)), 2), palette()[5]);
 }
 
 TEST_F(BoxOverlay, FramesWithoutBoxesPassAsTheyAre) {
@@ -141,6 +214,28 @@ TEST_F(BoxOverlay, CaptionsFollowProperties) {
   set("draw-labels", TRUE);
   set("font-scale", 2.0);
   EXPECT_GT(count(drawn(boxed(10, 100, 200, 100))), 2 * count(label));
+}
+
+TEST_F(BoxOverlay, LabelsDoNotCoverEachOther) {
+  format("RGB", 320, 240);
+  const auto box = [](float at, float score, uint32_t number) {
+    return FrameBox{.box = {at, at, at + 160, at + 80}, .score = score,
+                    .label = g_quark_from_string("star"), .class_id = number, .anchor = 0};
+  };
+  /// Pixels in the colour of the worse of two boxes.
+  const auto shown = [&](std::span<const FrameBox> boxes) {
+    const auto pixels = drawn(decoded(boxes));
+    const Rgb color = palette()[3];
+    int count = 0;
+    for (size_t i = 0; i + 2 < pixels.size(); i += 3)
+      count += Rgb{pixels[i], pixels[i + 1], pixels[i + 2]} == color;
+    return count;
+  };
+  const std::array both{box(57, 0.8f, 3), box(60, 0.9f, 4)};
+  const int alone = shown({both.data(), 1});
+  EXPECT_GT(shown(both), alone - 200) << "its label is covered or missing";
+  gst_util_set_object_arg(G_OBJECT(harness_->element), "label-placement", "above");
+  EXPECT_LT(shown(both), alone - 300);
 }
 
 TEST_F(BoxOverlay, TrackingIds) {
@@ -242,6 +337,9 @@ TEST_F(BoxOverlay, PropertiesChangeWhileStreaming) {
       set("draw-scores", i % 3 == 0 ? TRUE : FALSE);
       set("thickness", i % 7);
       set("font-scale", i % 5 * 0.5);
+      set("color-by", static_cast<gint>(i % 3));
+      set("color", i % 4 == 0 ? 0xff00ff00u : 0u);
+      set("label-placement", static_cast<gint>(i % 2));
     }
   });
   for (int i = 0; i < 300; ++i) EXPECT_NE(drawn(boxed()), blank());
@@ -253,23 +351,35 @@ TEST_F(BoxOverlay, PropertiesKeepTheirValues) {
   gboolean labels = FALSE, scores = FALSE, ids = FALSE;
   guint thickness = 1;
   gdouble scale = 1;
+  gint by = 1, placement = 1;
+  guint color = 1;
   const auto get = [&] {
     g_object_get(harness_->element, "draw-labels", &labels, "draw-scores", &scores,
-                 "draw-tracking-ids", &ids, "thickness", &thickness, "font-scale", &scale, nullptr);
+                 "draw-tracking-ids", &ids, "thickness", &thickness, "font-scale", &scale,
+                 "color-by", &by, "color", &color, "label-placement", &placement, nullptr);
   };
   get();
   EXPECT_TRUE(labels && scores && ids);
   EXPECT_EQ(thickness, 0u);
   EXPECT_EQ(scale, 0);
+  EXPECT_EQ(by, 0);
+  EXPECT_EQ(color, 0u);
+  EXPECT_EQ(placement, 0);
   set("draw-labels", FALSE);
   set("draw-scores", FALSE);
   set("draw-tracking-ids", FALSE);
   set("thickness", 3u);
   set("font-scale", 0.75);
+  gst_util_set_object_arg(G_OBJECT(harness_->element), "color-by", "model");
+  gst_util_set_object_arg(G_OBJECT(harness_->element), "color", "0xffabcdef");
+  gst_util_set_object_arg(G_OBJECT(harness_->element), "label-placement", "above");
   get();
   EXPECT_FALSE(labels || scores || ids);
   EXPECT_EQ(thickness, 3u);
   EXPECT_EQ(scale, 0.75);
+  EXPECT_EQ(by, 2);
+  EXPECT_EQ(color, 0xffabcdefu);
+  EXPECT_EQ(placement, 1);
 }
 
 }  // namespace

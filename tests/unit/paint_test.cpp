@@ -12,8 +12,9 @@
 #include <functional>
 #include <limits>
 #include <numbers>
-#include <set>
+#include <opencv2/imgproc.hpp>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace keepbox {
@@ -296,6 +297,52 @@ TEST(Paint, TabStaysInTheFrame) {
   }
 }
 
+TEST(Paint, CaptionsDoNotCoverEachOther) {
+  const std::array colors{kRed, Rgb{0, 255, 0}, Rgb{0, 0, 255}};
+  const auto draw = [&](Frame& frame, std::span<const Mark> marks, LabelPlacement placement) {
+    const Pen pen{.thickness = 1, .font_scale = 0.5, .placement = placement};
+    ASSERT_TRUE(Painter().paint(frame.frame, marks, pen));
+  };
+  /// Pixels of a colour, those of letters left out.
+  const auto count = [](const Frame& frame, Rgb color) {
+    int pixels = 0;
+    for (int y = 0; y < 120; ++y)
+      for (int x = 0; x < 200; ++x)
+        pixels += Rgb{frame.at(0, x, y), frame.at(1, x, y), frame.at(2, x, y)} == color;
+    return pixels;
+  };
+  std::vector<Mark> marks;
+  for (const Rgb color : colors) {
+    const auto shift = 4.0f * static_cast<float>(marks.size());
+    marks.push_back(box(40 + shift, 40 + shift, 120 + shift, 90 + shift, 0, "one 0.87"));
+    marks.back().color = color;
+  }
+  Frame apart(GST_VIDEO_FORMAT_RGB, 200, 120), above(GST_VIDEO_FORMAT_RGB, 200, 120);
+  draw(apart, marks, LabelPlacement::kApart);
+  draw(above, marks, LabelPlacement::kAbove);
+  for (const Mark& mark : marks) {
+    Frame alone(GST_VIDEO_FORMAT_RGB, 200, 120);
+    draw(alone, {&mark, 1}, LabelPlacement::kApart);
+    const int whole = count(alone, mark.color);
+    // Outlines cross and are covered here and there; a caption is some hundred pixels.
+    EXPECT_GT(count(apart, mark.color), whole - 300);
+    if (&mark != marks.data()) {
+      EXPECT_LT(count(above, mark.color), whole - 300);
+    }
+  }
+}
+
+TEST(Paint, CountsCaptionsWithoutAPlace) {
+  Frame frame(GST_VIDEO_FORMAT_RGB, 160, 120);
+  Painter painter;
+  const std::vector<Mark> marks(50, box(60, 40, 70, 50, 0, "WWWWW"));
+  ASSERT_TRUE(painter.paint(frame.frame, marks, {}));
+  EXPECT_GT(painter.left_out(), 30u);
+  EXPECT_LT(painter.left_out(), 50u);
+  ASSERT_TRUE(painter.paint(frame.frame, {marks.data(), 1}, {}));
+  EXPECT_EQ(painter.left_out(), 0u);
+}
+
 TEST(Paint, FirstIsOnTop) {
   Frame frame(GST_VIDEO_FORMAT_RGB, 32, 32);
   std::array marks{box(4, 4, 20, 20), box(4, 4, 20, 20)};
@@ -325,6 +372,35 @@ TEST(Paint, AnyPen) {
     }
 }
 
+TEST(Letters, AreThoseOfOpenCV) {
+  const std::string text = "Wig_gly, 0.87 ~ #3";
+  for (const double scale : {0.3, 0.5, 0.84, 2.0}) {
+    SCOPED_TRACE(scale);
+    const int stroke = std::max(1, cvRound(scale * 2));
+    int below = 0;
+    const cv::Size size = cv::getTextSize(text, cv::FONT_HERSHEY_SIMPLEX, scale, stroke, &below);
+    Letters letters;
+    letters.resize(3);
+    letters.resize(scale);
+    EXPECT_NEAR(letters.size(text).width, size.width, 1);
+    EXPECT_EQ(letters.size(text).height, size.height);
+    EXPECT_EQ(letters.below(), below);
+    cv::Mat expected = cv::Mat::zeros(size.height + 60, size.width + 60, CV_8U), ours;
+    expected.copyTo(ours);
+    cv::putText(expected, text, {30, 30 + size.height}, cv::FONT_HERSHEY_SIMPLEX, scale,
+                cv::Scalar(255), stroke, cv::LINE_AA);
+    letters.write(ours, text, {30, 30 + size.height});
+    // A letter may stand a part of a pixel elsewhere: never a pixel away.
+    cv::Mat wide, far;
+    cv::dilate(expected, wide, cv::Mat::ones(3, 3, CV_8U));
+    cv::subtract(ours, wide, far);
+    EXPECT_LT(cv::norm(far, cv::NORM_INF), 40);
+    cv::dilate(ours, wide, cv::Mat::ones(3, 3, CV_8U));
+    cv::subtract(expected, wide, far);
+    EXPECT_LT(cv::norm(far, cv::NORM_INF), 40);
+  }
+}
+
 TEST(Pen, GrowsWithTheFrame) {
   EXPECT_EQ(pen_for({160, 120}).thickness, 1);
   EXPECT_EQ(pen_for({640, 480}).thickness, 2);
@@ -333,33 +409,6 @@ TEST(Pen, GrowsWithTheFrame) {
   EXPECT_GE(pen_for({1, 1}).thickness, 1);
   EXPECT_LT(pen_for({160, 120}).font_scale, pen_for({640, 480}).font_scale);
   EXPECT_LT(pen_for({1920, 1080}).font_scale, pen_for({3840, 2160}).font_scale);
-}
-
-TEST(Color, IsAFunctionOfTheLabel) {
-  EXPECT_EQ(class_color("person"), (Rgb{0xff, 0x3c, 0x3c}));
-  EXPECT_EQ(class_color("car"), (Rgb{0x00, 0x69, 0xff}));
-  std::set<std::array<uint8_t, 3>> seen;
-  for (const char* label : {"person", "car", "bicycle", "motorcycle", "bus", "truck", "train",
-                            "boat", "dog", "cat", "bird", "horse", "face"}) {
-    const Rgb color = class_color(label);
-    EXPECT_TRUE(seen.insert({color.r, color.g, color.b}).second) << label;
-  }
-  class_color("");
-}
-
-TEST(Color, TextStandsOut) {
-  const auto luminance = [](Rgb c) {
-    const auto linear = [](double v) {
-      return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
-    };
-    return 0.2126 * linear(c.r / 255.0) + 0.7152 * linear(c.g / 255.0) +
-           0.0722 * linear(c.b / 255.0);
-  };
-  for (int i = 0; i < 500; ++i) {
-    const Rgb color = class_color("class-" + std::to_string(i));
-    const double a = luminance(color) + 0.05, b = luminance(text_color(color)) + 0.05;
-    EXPECT_GT(std::max(a, b) / std::min(a, b), 4.5);
-  }
 }
 
 }  // namespace

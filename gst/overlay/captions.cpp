@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A caption tries some places about its box and takes the first good one.
+#include "gst/overlay/captions.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
+#include <opencv2/imgproc.hpp>
+
+#include "gst/base/enums.h"
+
+namespace keepbox {
+namespace {
+
+constexpr size_t kPlaces = 18;
+
+struct Span {
+  int first, last;
+};
+
+/// Where a box holds captions at its sides.
+struct Holds {
+  Span top, bottom, left, right;
+};
+
+Holds holds_of(const Outline& box, const cv::Rect& seen) {
+  const Span across{seen.x, seen.x + seen.width}, down{seen.y, seen.y + seen.height};
+  if (box.upright()) return {across, across, down, down};
+  // A corner is all that touches a side of its extent.
+  const auto corners = box.corners(0);
+  const auto [west, east] = std::ranges::minmax_element(corners, {}, &cv::Point2d::x);
+  const auto [north, south] = std::ranges::minmax_element(corners, {}, &cv::Point2d::y);
+  const auto point = [](double at) { return Span{cvRound(at), cvRound(at)}; };
+  return {point(north->x), point(south->x), point(west->y), point(east->y)};
+}
+
+/// The places about a box, the best first.
+class Places {
+ public:
+  Places(const Outline& box, const cv::Rect& frame, cv::Size caption)
+      : frame_(frame), size_(caption), turned_(!box.upright()) {
+    const cv::Rect seen = box.extent & frame;
+    const int high = seen.y, low = seen.y + seen.height;
+    const auto [top, bottom, left, right] = holds_of(box, seen);
+    // A caption in a box that it would fill hides what was found.
+    const bool roomy = !turned_ && size_.width <= seen.width && 2 * size_.height <= seen.height;
+    // Short of a little room, it goes a little into the box rather than elsewhere.
+    const auto nudged = [&](int y) {
+      const int inside = std::clamp(y, 0, frame_.height - size_.height);
+      return !roomy && 2 * std::abs(inside - y) <= size_.height ? inside : y;
+    };
+    rows(top, nudged(high - size_.height));
+    if (roomy) rows(top, high);
+    rows(bottom, nudged(low));
+    if (roomy) rows(bottom, low - size_.height);
+    columns(right, seen.x + seen.width);
+    columns(left, seen.x - size_.width);
+    if (roomy) return;
+    rows(top, high);
+    rows(bottom, low - size_.height);
+  }
+
+  const cv::Rect* begin() const { return at_.data(); }
+  const cv::Rect* end() const { return at_.data() + count_; }
+
+ private:
+  /// At a side's beginning, at its end and in its middle, moved into the frame.
+  std::array<int, 3> along(Span side, int length, int limit) const {
+    std::array at{side.first, side.last - length, (side.first + side.last - length) / 2};
+    if (turned_) std::ranges::rotate(at, at.begin() + 2);
+    for (int& v : at) v = std::clamp(v, 0, limit - length);
+    return at;
+  }
+  void rows(Span side, int y) {
+    for (const int x : along(side, size_.width, frame_.width)) add({x, y});
+  }
+  void columns(Span side, int x) {
+    for (const int y : along(side, size_.height, frame_.height)) add({x, y});
+  }
+  void add(cv::Point corner) {
+    const cv::Rect tab(corner, size_);
+    if ((tab & frame_) == tab) at_[count_++] = tab;
+  }
+
+  cv::Rect frame_;
+  cv::Size size_;
+  bool turned_;
+  std::array<cv::Rect, kPlaces> at_;
+  size_t count_ = 0;
+};
+
+/// Pixels of an outline under a tab, about.
+double overlap(const Outline& outline, int thickness, const cv::Rect& tab) {
+  double pixels = 0;
+  if (outline.upright()) {
+    for (const cv::Rect& edge : outline.edges(thickness)) pixels += (edge & tab).area();
+    return pixels;
+  }
+  const auto corners = outline.corners(thickness / 2.0);
+  for (size_t i = 0; i < corners.size(); ++i) {
+    cv::Point a = corners[i], b = corners[(i + 1) % corners.size()];
+    if (cv::clipLine(tab, a, b)) pixels += (cv::norm(b - a) + 1) * thickness;
+  }
+  return pixels;
+}
+
+}  // namespace
+
+GType label_placement_type() {
+  static const GType type = register_enum(
+      "KeepboxLabelPlacement",
+      {{static_cast<int>(LabelPlacement::kApart), "apart",
+        "Above, in, below or beside the box, where it covers no label of a better box and little "
+        "of their outlines; left out where there is no such place"},
+       {static_cast<int>(LabelPlacement::kAbove), "above",
+        "Above the box if the frame has room there, whatever that covers"}});
+  return type;
+}
+
+void CaptionPlacer::start(cv::Size frame, int thickness, LabelPlacement placement) {
+  frame_ = {{0, 0}, frame};
+  thickness_ = thickness;
+  placement_ = placement;
+  tabs_.clear();
+  outlines_.clear();
+}
+
+/// Is a caption there, or so near that two of one colour would look like one?
+bool CaptionPlacer::taken(const cv::Rect& tab) const {
+  const cv::Point gap(1, 1);
+  const cv::Rect near(tab.tl() - gap, tab.br() + gap);
+  return std::ranges::any_of(tabs_, [&](const cv::Rect& t) { return !(t & near).empty(); });
+}
+
+/// The pixels of outlines that a tab covers; some number from the limit on, if it is reached.
+double CaptionPlacer::covered(const cv::Rect& tab, double limit) const {
+  double pixels = 0;
+  for (const Outline& outline : outlines_) {
+    if ((outline.extent & tab).empty()) continue;
+    pixels += overlap(outline, thickness_, tab);
+    if (pixels >= limit) break;
+  }
+  return pixels;
+}
+
+std::optional<cv::Rect> CaptionPlacer::place(const Outline& box, cv::Size caption) {
+  caption = {std::min(caption.width, frame_.width), std::min(caption.height, frame_.height)};
+  std::optional<cv::Rect> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const cv::Rect& tab : Places(box, frame_, caption)) {
+    if (tab.empty() || taken(tab)) continue;
+    const double pixels = covered(tab, least);
+    if (pixels < least) best = tab, least = pixels;
+    if (least == 0) break;
+  }
+  if (placement_ == LabelPlacement::kAbove) return best;  // nobody is in the way of the next
+  if (best) tabs_.push_back(*best);
+  outlines_.push_back(box);
+  return best;
+}
+
+}  // namespace keepbox

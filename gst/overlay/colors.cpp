@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The palette, and its use by class, tracking id and model.
+#include "gst/overlay/colors.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "gst/base/enums.h"
+
+namespace keepbox {
+namespace {
+
+// First the set of Okabe and Ito ("Color Universal Design", 2008), ordered so that neighbours are
+// far apart, and with white for black, which dark scenes swallow. The others were searched for:
+// neighbours, and colours eight apart, are far from each other in OKLab under normal vision,
+// protanopia, deuteranopia and tritanopia; all are apart under normal vision.
+constexpr std::array kPalette{
+    rgb(0xe69f00), rgb(0x56b4e9), rgb(0xd55e00), rgb(0x0072b2), rgb(0xf0e442), rgb(0x009e73),
+    rgb(0xffffff), rgb(0xcc79a7), rgb(0xc8ff28), rgb(0x007878), rgb(0xffa0a0), rgb(0xa02800),
+    rgb(0xa078ff), rgb(0xc8ffc8), rgb(0x7828a0), rgb(0xc8c800), rgb(0xc828a0), rgb(0xffa0ff),
+    rgb(0x7850c8), rgb(0xa0a0ff), rgb(0xff7828), rgb(0x2878ff), rgb(0x28ff00), rgb(0x0028f0),
+    rgb(0x28c8c8), rgb(0x007828), rgb(0xf078f0), rgb(0x50ffa0), rgb(0xa050a0), rgb(0x50f0f0),
+    rgb(0xff00ff), rgb(0xa00078)};
+
+// A model's first colour lies this far from that of the model before.
+constexpr uint32_t kModelStep = 8;
+constexpr uint32_t kModelsARound = kPalette.size() / kModelStep;
+
+// FNV's basis, moved on to where common labels (person, car, dog, ...) get colours far apart.
+constexpr uint32_t kHashBasis = 2168873293u;
+
+}  // namespace
+
+std::span<const Rgb> palette() { return kPalette; }
+
+uint32_t number_of(std::string_view label) {
+  uint32_t hash = kHashBasis;
+  for (const char c : label) hash = (hash ^ static_cast<uint8_t>(c)) * 0x01000193u;
+  hash = (hash ^ (hash >> 16)) * 0x85ebca6bu;  // FNV's low bits alone are poor
+  return hash ^ (hash >> 13);
+}
+
+Rgb text_color(Rgb background) {
+  const auto linear = [](uint8_t v) { return std::pow(v / 255.0, 2.2); };
+  const auto [r, g, b] = background;
+  const double luminance = 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  return luminance > 0.179 ? Rgb{0, 0, 0} : Rgb{255, 255, 255};  // where both contrast alike
+}
+
+GType color_by_type() {
+  static const GType type = register_enum(
+      "KeepboxColorBy",
+      {{static_cast<int>(ColorBy::kClass), "class",
+        "A colour for each class, by its number or else by its name; other colours for the classes "
+        "of a second model"},
+       {static_cast<int>(ColorBy::kTrackingId), "tracking-id",
+        "A colour for each tracked object; grey for those without an id"},
+       {static_cast<int>(ColorBy::kModel), "model", "A colour for each model on the frame"}});
+  return type;
+}
+
+uint32_t Colors::number_of_model(GQuark model) {
+  const auto found = std::ranges::find(models_, model);
+  const auto number = static_cast<uint32_t>(found - models_.begin());
+  if (found == models_.end()) models_.push_back(model);
+  return number;
+}
+
+Rgb Colors::of(const FrameBox& box, ColorBy by) {
+  const auto color = [](uint64_t number) { return kPalette[number % kPalette.size()]; };
+  // Also where it is not asked for, so that a change of `by` changes no number.
+  const uint32_t model = number_of_model(box.model);
+  if (by == ColorBy::kModel) return color(model);
+  if (by == ColorBy::kTrackingId) return box.tracking_id ? color(*box.tracking_id) : kUntracked;
+  const char* label = g_quark_to_string(box.label);
+  const uint64_t number = box.class_id ? *box.class_id : number_of(label != nullptr ? label : "");
+  return color(number + model * kModelStep + model / kModelsARound);
+}
+
+}  // namespace keepbox
