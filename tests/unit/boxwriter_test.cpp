@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <limits>
 
 #include "gst/base/outfile.h"
+#include "gst/sink/categories.h"
 #include "tests/tempdir.h"
 
 namespace keepbox {
@@ -76,8 +78,7 @@ TEST(Jsonl, HasTrackAndRotation) {
 
 TEST(Jsonl, WritesEmptyFramesUnlessToldNotTo) {
   EXPECT_EQ(text_of(BoxFormat::kJsonl, {}),
-            R"({"resolution":{"width":640,"height":480},"timestamp":40000000,"frame":7,)"
-            R"("objects":[]})"
+            R"({"resolution":{"width":640,"height":480},"timestamp":40000000,"frame":7})"
             "\n");
   EXPECT_EQ(text_of(BoxFormat::kJsonl, {}, {.write_empty = false}), "");
 }
@@ -98,7 +99,7 @@ TEST(Numbers, AreTheShortestThatReadBackAsTheSameFloat) {
     FrameBox box = foreign("a");
     box.score = value;
     const std::string csv = text_of(BoxFormat::kCsv, {box});
-    EXPECT_EQ(csv, "7,40000000,a,," + digits + ",10,20,30,60,\n");
+    EXPECT_EQ(csv, "7,40000000,a,," + digits + ",10,20,30,60,,\n");
     const std::string coco = text_of(BoxFormat::kCoco, {box});
     EXPECT_NE(coco.find("\"score\":" + digits), coco.npos) << coco;
   }
@@ -113,21 +114,127 @@ TEST(Coco, IsOneArray) {
   ASSERT_TRUE(writer.write({.number = 1, .size = {640, 480}}, one, text));
   ASSERT_TRUE(writer.write({.number = 2, .size = {640, 480}}, two, text));
   text += writer.tail();
-  const std::string rest = R"("category_id":0,"bbox":[64.5,48.0,255.75,192.0],"score":0.890163})";
+  const std::string rest = R"("category_id":1,"bbox":[64.5,48.0,255.75,192.0],"score":0.890163})";
   EXPECT_EQ(text, "[\n{\"image_id\":1," + rest + ",\n{\"image_id\":2," + rest +
                       ",\n{\"image_id\":2," + rest + "\n]\n");
 }
 
-TEST(Coco, NumbersLabelsWithoutClassByAppearance) {
-  BoxWriter writer(BoxFormat::kCoco, {});
-  const std::vector boxes{foreign("dog"), foreign("cat"), foreign("dog"), person()};
-  const std::string text = text_of(writer, boxes);
-  std::vector<char> ids;
-  for (size_t at = 0; (at = text.find("category_id\":", at)) != text.npos; ++at)
-    ids.push_back(text[at + 13]);
-  EXPECT_EQ(ids, (std::vector{'1', '2', '1', '0'}));
-  ASSERT_EQ(writer.numbered().size(), 2u);
-  EXPECT_STREQ(g_quark_to_string(writer.numbered()[1]), "cat");
+FrameBox of(const char* label, std::optional<uint32_t> class_id, const char* model = nullptr) {
+  FrameBox box = foreign(label);
+  if (*label == '\0') box.label = 0;
+  box.class_id = class_id;
+  box.model = g_quark_from_string(model);
+  return box;
+}
+
+std::vector<int64_t> ids_of(CategoryIds& ids, std::span<const FrameBox> boxes) {
+  std::vector<int64_t> out;
+  for (const FrameBox& box : boxes) out.push_back(ids.of(box).value());
+  return out;
+}
+
+using Ids = std::vector<int64_t>;
+
+TEST(CategoryIds, AreCocosForItsNames) {
+  const test::TempDir folder;
+  const char* source = std::getenv("KEEPBOX_SOURCE");
+  ASSERT_NE(source, nullptr);
+  const std::string path = std::string(source) + "/gst/sink/data/coco80.ids";
+  const auto shipped = load_coco_ids(path.c_str(), "category-ids");
+  ASSERT_TRUE(shipped) << shipped.error().message();
+  ASSERT_EQ(shipped->size(), 80u);
+  CategoryIds numbered, named;
+  for (uint32_t i = 0; i < 80; ++i) {
+    const CocoId& row = (*shipped)[i];
+    EXPECT_EQ(numbered.of(of(row.name.c_str(), i)), row.id);
+    EXPECT_EQ(named.of(of(row.name.c_str(), {})), row.id);
+  }
+  EXPECT_EQ((*shipped)[79].id, 90);
+  CategoryNews news = numbered.take_news();
+  EXPECT_EQ(news.chosen, std::vector<std::string>{
+      "category ids are COCO's own for its 80 classes, 1 to 90"});
+  EXPECT_TRUE(news.odd.empty() && news.wrong.empty());
+  EXPECT_TRUE(numbered.take_news().chosen.empty());  // said once
+}
+
+TEST(CategoryIds, KnowDarknetsSpellings) {
+  CategoryIds ids;
+  const FrameBox boxes[] = {of("motorbike", 3), of("aeroplane", 4), of("sofa", 57),
+                            of("pottedplant", 58), of("diningtable", 60), of("tvmonitor", 62),
+                            of("Traffic_Light", 9), of("cell-phone", 67), of("", 79)};
+  EXPECT_EQ(ids_of(ids, boxes), (Ids{4, 5, 63, 64, 67, 72, 10, 77, 90}));
+  EXPECT_TRUE(ids.take_news().wrong.empty());
+}
+
+TEST(CategoryIds, AreTheClassesOfOtherModels) {
+  CategoryIds ids;
+  const FrameBox boxes[] = {of("circle", 0), of("", 7), of("bicycle", 1)};
+  EXPECT_EQ(ids_of(ids, boxes), (Ids{0, 7, 1}));
+  CategoryNews news = ids.take_news();
+  EXPECT_EQ(news.chosen,
+            std::vector<std::string>{"category ids are the class numbers, from 0"});
+  EXPECT_TRUE(news.odd.empty() && news.wrong.empty());
+  // The name of another row is no sign of COCO.
+  CategoryIds other;
+  EXPECT_EQ(other.of(of("person", 14)), 14);
+}
+
+TEST(CategoryIds, StayWhatTheyWereWhenAModelTurnsOutNotToBeCocos) {
+  CategoryIds ids;
+  const FrameBox boxes[] = {of("person", 0), of("car", 1), of("person", 0), of("tree", 100),
+                            of("bicycle", 2)};
+  EXPECT_EQ(ids_of(ids, boxes), (Ids{1, 1001, 1, 100, 1002}));
+  const CategoryNews news = ids.take_news();
+  ASSERT_EQ(news.wrong.size(), 1u);
+  EXPECT_EQ(news.wrong[0].message(),
+            "expected the 80 classes of COCO, as before, found class 1 \"car\": this and other new "
+            "classes get category ids that are not COCO's; set category-ids=, or model-name= of "
+            "each decoder of several");
+  ASSERT_EQ(news.odd.size(), 2u);
+  EXPECT_EQ(news.odd[0], "category_id 1001 stands for class 1 \"car\", because 1 is another's or "
+                         "COCO's; set category-ids= for numbers of your own");
+}
+
+TEST(CategoryIds, TellModelsApart) {
+  CategoryIds ids;
+  const FrameBox boxes[] = {of("person", 0, "big"), of("face", 0, "faces"), of("nose", 1, "faces"),
+                            of("person", 0, "small"), of("bus", 5, "big"), of("face", 0, "heads"),
+                            of("nose", 1, "faces")};
+  EXPECT_EQ(ids_of(ids, boxes), (Ids{1, 0, 1001, 1, 6, 1000, 1001}));
+  const CategoryNews news = ids.take_news();
+  EXPECT_TRUE(news.wrong.empty());
+  EXPECT_EQ(news.chosen.size(), 4u);  // one a model
+  EXPECT_EQ(news.chosen[1], "category ids of the model \"faces\" are the class numbers, from 0");
+  // Whoever comes first.
+  CategoryIds turned;
+  const FrameBox again[] = {of("face", 0, "faces"), of("nose", 1, "faces"), of("person", 0, "big"),
+                            of("chin", 2, "faces")};
+  EXPECT_EQ(ids_of(turned, again), (Ids{0, 1, 1001, 1002}));
+}
+
+TEST(CategoryIds, NumberLabelsWithoutClassByAppearance) {
+  CategoryIds ids;
+  const FrameBox boxes[] = {foreign("hamster"), foreign("ferret"), foreign("hamster"),
+                            of("circle", 0), of("cube", 1)};
+  EXPECT_EQ(ids_of(ids, boxes), (Ids{1, 2, 1, 0, 1001}));
+  const CategoryNews news = ids.take_news();
+  ASSERT_EQ(news.odd.size(), 3u);
+  EXPECT_EQ(news.odd[1], "category_id 2 stands for the label \"ferret\", whose class its decoder does "
+                         "not give; set category-ids= for the data set's own");
+}
+
+TEST(CategoryIds, TakeTheUsersListBeforeAll) {
+  CategoryIds ids({{5, "person"}, {6, "face"}, {7, ""}});
+  const FrameBox boxes[] = {of("person", 0, "big"), of("face", 0, "faces"), of("face", {}, "faces"),
+                            of("pedestrian", 0, "big"), of("bicycle", 2, "big"),
+                            of("face", 0, "big")};
+  EXPECT_EQ(ids_of(ids, boxes), (Ids{5, 6, 6, 5, 7, 6}));
+  EXPECT_TRUE(ids.take_news().chosen.empty());
+  const auto unknown = ids.of(of("nose", 1, "faces"));
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().message(),
+            "expected a label that category-ids= names, found \"nose\": write the label after its "
+            "number: class numbers count for the model of the first box alone");
 }
 
 TEST(Coco, TakesIdsFromLists) {
@@ -137,7 +244,7 @@ TEST(Coco, TakesIdsFromLists) {
   const std::string text = text_of(writer, boxes);
   EXPECT_NE(text.find(R"("image_id":139,"category_id":1,)"), text.npos);
   EXPECT_NE(text.find(R"("image_id":139,"category_id":18,)"), text.npos);
-  EXPECT_TRUE(writer.numbered().empty());
+  EXPECT_TRUE(writer.take_news().odd.empty());
   EXPECT_EQ(text_of(writer, {}),
             "expected at most 1 frames, found one more: image-ids= needs a line for every frame");
 }
@@ -151,6 +258,32 @@ TEST(Coco, RefusesWhatTheListsLack) {
   EXPECT_EQ(text_of(BoxFormat::kCoco, {foreign("cat")}, options),
             "expected a label that category-ids= names, found \"cat\": write the label after its "
             "number: this decoder gives no class numbers");
+}
+
+TEST(Coco, NamesTheModel) {
+  FrameBox box = person();
+  EXPECT_EQ(text_of(BoxFormat::kCoco, {box}).find("model"), std::string::npos);
+  box.model = g_quark_from_string("yolo\xff");
+  EXPECT_TRUE(text_of(BoxFormat::kCoco, {box}).ends_with(",\"model\":\"yolo\xef\xbf\xbd\"}"));
+}
+
+TEST(Jsonl, NamesTheModelAsGvametaconvertDoes) {
+  FrameBox box = person();
+  box.model = g_quark_from_string("yolo");
+  EXPECT_NE(text_of(BoxFormat::kJsonl, {box}).find(R"("label":"person","model":{"name":"yolo"}})"),
+            std::string::npos);
+}
+
+TEST(Jsonl, HasTagsAndTimesAsTheyAreGiven) {
+  BoxWriter writer(BoxFormat::kJsonl, {.tags = R"({"lat":52.5200066,"n":1})"});
+  FrameInfo frame = kFrame;
+  frame.wall_time = "2026-11-21T10:00:00.000Z";
+  frame.sender_time = 1700000000000000000;
+  EXPECT_EQ(text_of(writer, {}, frame),
+            R"({"tags":{"lat":52.5200066,"n":1},"resolution":{"width":640,"height":480},)"
+            R"("timestamp":40000000,"system_timestamp":"2026-11-21T10:00:00.000Z",)"
+            R"("rtp":{"sender_ntp_unix_timestamp_ns":1700000000000000000},"frame":7})"
+            "\n");
 }
 
 TEST(Mot, HasTenColumns) {
@@ -169,34 +302,58 @@ TEST(Kitti, HasSixteenColumns) {
   FrameBox unnamed = person();
   unnamed.label = 0;
   EXPECT_TRUE(text_of(BoxFormat::kKitti, {unnamed}).starts_with("class-0 -1"));
+  unnamed.model = g_quark_from_string("two words");
+  EXPECT_TRUE(text_of(BoxFormat::kKitti, {unnamed}).starts_with("two_words-class-0 -1"));
   unnamed.class_id.reset();
   EXPECT_TRUE(text_of(BoxFormat::kKitti, {unnamed}).starts_with("unknown -1"));
 }
 
+TEST(Kitti, HasNoBlanksInAWord) {
+  for (const char* blank : {" ", "\t", "\v", "\f", "\n", "\r", "\x1c", "\u0085", "\u00a0", "\u1680",
+                            "\u2003", "\u200b", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"})
+    EXPECT_TRUE(text_of(BoxFormat::kKitti, {foreign((std::string("a") + blank + "b").c_str())})
+                    .starts_with("a_b -1 -1"))
+        << testing::PrintToString(blank);
+  EXPECT_TRUE(text_of(BoxFormat::kKitti, {foreign("Fu\u00dfg\u00e4nger")})
+                  .starts_with("Fu\u00dfg\u00e4nger -1"));
+}
+
+TEST(Names, MayBeMissing) {
+  FrameBox box = foreign("");
+  for (const GQuark none : {GQuark{0}, ~GQuark{0}, box.label}) {
+    box.label = box.model = none;
+    EXPECT_NE(text_of(BoxFormat::kJsonl, {box}).find("\"confidence\":0.1}"), std::string::npos);
+    EXPECT_NE(text_of(BoxFormat::kCoco, {box}).find("\"score\":0.1"), std::string::npos);
+    EXPECT_TRUE(text_of(BoxFormat::kKitti, {box}).starts_with("unknown -1"));
+    EXPECT_EQ(text_of(BoxFormat::kCsv, {box}), "7,40000000,,,0.1,10,20,30,60,,\n");
+  }
+}
+
 TEST(Csv, QuotesLabels) {
   EXPECT_EQ(BoxWriter(BoxFormat::kCsv, {}).head(),
-            "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id\n");
+            "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id,model\n");
   FrameBox tracked = person();
   tracked.tracking_id = 5;
+  tracked.model = g_quark_from_string("a,b");
   EXPECT_EQ(text_of(BoxFormat::kCsv, {tracked, foreign("a, \"b\"\n")}),
-            "7,40000000,person,0,0.890163,64.5,48,320.25,240,5\n"
-            "7,40000000,\"a, \"\"b\"\"\n\",,0.1,10,20,30,60,\n");
+            "7,40000000,person,0,0.890163,64.5,48,320.25,240,5,\"a,b\"\n"
+            "7,40000000,\"a, \"\"b\"\"\n\",,0.1,10,20,30,60,,\n");
   BoxWriter writer(BoxFormat::kCsv, {});
   const std::vector boxes{foreign("a")};
   EXPECT_EQ(text_of(writer, boxes, {.number = 1, .size = {64, 64}}),
-            "1,,a,,0.1,10,20,30,60,\n");
+            "1,,a,,0.1,10,20,30,60,,\n");
 }
 
 /// The ids in a file of that text.
-Result<std::vector<CocoId>> ids_of(const std::string& text) {
+Result<std::vector<CocoId>> list_of(const std::string& text) {
   const test::TempDir folder;
   return load_coco_ids(folder.write("ids", text).c_str(), "image-ids");
 }
 
 TEST(CocoIds, AreANumberAndANameALine) {
-  const auto ids = ids_of("000000000139\r\n1 person\n 13\n");
+  const auto ids = list_of("000000000139\r\n1 person\n 13\n");
   EXPECT_FALSE(ids);  // a number stands first
-  const auto good = ids_of("000000000139\r\n13  stop sign \n-2\n\n");
+  const auto good = list_of("000000000139\r\n13  stop sign \n-2\n\n");
   ASSERT_TRUE(good) << good.error().message();
   ASSERT_EQ(good->size(), 3u);
   EXPECT_EQ((*good)[0].id, 139);
@@ -206,12 +363,12 @@ TEST(CocoIds, AreANumberAndANameALine) {
 }
 
 TEST(CocoIds, ErrorsNameTheLine) {
-  const auto ids = ids_of("1\n2.jpg\n");
+  const auto ids = list_of("1\n2.jpg\n");
   ASSERT_FALSE(ids);
   EXPECT_TRUE(ids.error().expected.starts_with("a whole number first in line 2 of /"));
   EXPECT_EQ(ids.error().found, "\"2.jpg\"");
   EXPECT_TRUE(ids.error().hint.starts_with("set image-ids="));
-  EXPECT_FALSE(ids_of("\n"));
+  EXPECT_FALSE(list_of("\n"));
   EXPECT_FALSE(load_coco_ids("/nonexistent/ids", "image-ids"));
 }
 
