@@ -87,7 +87,8 @@ Status OutFile::open_part() {
   if (reason == EWOULDBLOCK)
     return file_error("no other writer of " + path_, "one", "set another location= for each");
   if (reason == ENOENT)
-    return file_error("the folder " + folder_of(part_), "none", "make it, or set another location=");
+    return file_error("the folder " + folder_of(part_), "none",
+                      "make it, or set another location=");
   return file_error("a writable " + part_, g_strerror(reason),
                     "set location= to a file in a folder that can be written to");
 }

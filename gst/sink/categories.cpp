@@ -134,10 +134,11 @@ CategoryIds::Numbering& CategoryIds::settle(const FrameBox& box, bool fits) {
     news_.chosen.push_back("category ids" + of_model + " are " + ids);
   } else if (numbering == Numbering::kCoco && !fits) {
     numbering = Numbering::kOwn;
+    const char* further = of_model.empty() ? ", or model-name= of each decoder of several" : "";
     news_.wrong.push_back(
         {ErrorKind::kMismatch, "the 80 classes of COCO, as before", text_of(box),
          "this and other new classes" + of_model + " get category ids that are not COCO's; set "
-         "category-ids=" + (of_model.empty() ? ", or model-name= of each decoder of several" : "")});
+         "category-ids=" + further});
     news_.chosen.push_back("category ids of new classes" + of_model + " are not COCO's");
   }
   return numbering;
