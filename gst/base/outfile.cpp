@@ -28,6 +28,11 @@ bool written_directly(const std::string& path) {
   return system && lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
 }
 
+std::string folder_of(const std::string& path) {
+  g_autofree gchar* folder = g_path_get_dirname(path.c_str());
+  return folder;
+}
+
 /// So that the file a link points to is replaced, and not the link.
 std::string without_links(const std::string& path) {
   std::error_code missing;
@@ -81,8 +86,11 @@ Status OutFile::open_part() {
   if (fd >= 0) ::close(fd);
   if (reason == EWOULDBLOCK)
     return file_error("no other writer of " + path_, "one", "set another location= for each");
+  if (reason == ENOENT)
+    return file_error("the folder " + folder_of(part_), "none",
+                      "make it, or set another location=");
   return file_error("a writable " + part_, g_strerror(reason),
-                    "set location= to a file in a folder that exists and can be written to");
+                    "set location= to a file in a folder that can be written to");
 }
 
 Status OutFile::write(std::string_view text) {

@@ -11,6 +11,7 @@
 
 #include "core/result.h"
 #include "gst/metas/analytics.h"
+#include "gst/sink/categories.h"
 
 namespace keepbox {
 
@@ -22,34 +23,27 @@ enum class BoxFormat {
   kCsv,    // a header and one line a box; empty where unknown
 };
 
-/// One line of a file of COCO ids: a number, and the name after it if there is one.
-struct CocoId {
-  int64_t id = 0;
-  std::string name;
-};
-
-/// Reads one id a line. @param property that named the file, for the error.
-Result<std::vector<CocoId>> load_coco_ids(const char* path, const char* property);
-
 struct WriterOptions {
   std::string source;              // of each JSON line; empty: left out
+  std::string tags;                // a JSON object on one line, of each JSON line; empty: left out
   bool write_empty = true;         // a JSON line for a frame without boxes too
   std::vector<CocoId> images;      // image_id of the 1st, 2nd ... frame; empty: its number
-  std::vector<CocoId> categories;  // category_id of class 0, 1 ..., or of the label of that name;
-                                   // empty: the class, or 1, 2 ... for labels without a class
+  std::vector<CocoId> categories;  // of the user, for CategoryIds
 };
 
+/// A frame, with what kJsonl alone writes of it behind its size.
 struct FrameInfo {
-  int64_t number = 0;                 // as it is written
-  std::optional<uint64_t> timestamp;  // ns
-  Size size;                          // at least 1x1
+  int64_t number = 0;                   // as it is written
+  std::optional<uint64_t> timestamp;    // stream time, ns
+  Size size;                            // at least 1x1
+  std::string wall_time;                // ISO 8601; empty: left out
+  std::optional<uint64_t> sender_time;  // of an RTP sender, ns since 1970
 };
 
 /// Writes floats as the shortest decimals that read back as the same float, labels as UTF-8.
 class BoxWriter {
  public:
-  BoxWriter(BoxFormat format, WriterOptions options)
-      : format_(format), options_(std::move(options)) {}
+  BoxWriter(BoxFormat format, WriterOptions options);
 
   /// What a file begins with, and what it ends with after the frames so far.
   std::string_view head() const;
@@ -59,17 +53,16 @@ class BoxWriter {
   /// Fails for kCoco alone: an image or a class that the lists of ids lack.
   Status write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
 
-  /// Labels that had to be numbered 1, 2 ... for want of a class, in that order.
-  std::span<const GQuark> numbered() const { return numbered_; }
+  /// Of kCoco: what is new about the category ids.
+  CategoryNews take_news() { return categories_.take_news(); }
 
  private:
   Status write_coco(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
   Result<int64_t> image_id(const FrameInfo& frame) const;
-  Result<int64_t> category_id(const FrameBox& box);
 
   BoxFormat format_;
   WriterOptions options_;
-  std::vector<GQuark> numbered_;
+  CategoryIds categories_;
   size_t frames_ = 0;   // written so far
   size_t results_ = 0;  // of kCoco
 };

@@ -1,203 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// boxsink: what is in the file, when it gets its name, and what happens when it cannot be written.
+// boxsink: when a file gets its name, and what happens when it cannot be written.
 #include <fcntl.h>
-#include <gst/check/gstharness.h>
-#include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
-#include "gst/metas/analytics.h"
-#include "tests/tempdir.h"
+#include "tests/gst/boxsink.h"
 
-namespace keepbox {
+namespace keepbox::test {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
-
-constexpr const char* kCaps = "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1";
-constexpr const char* kCudaCaps =
-    "video/x-raw(memory:CUDAMemory),format=NV12,width=64,height=48,framerate=25/1";
-
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-size_t files_in(const test::TempDir& folder) {
-  return static_cast<size_t>(std::distance(fs::directory_iterator(folder.path()), {}));
-}
-
-/// A frame whose memory is never to be mapped.
-GstBuffer* frame(guint index) {
-  GstBuffer* buffer = gst_buffer_new();
-  GST_BUFFER_PTS(buffer) = index * 40 * GST_MSECOND;
-  return buffer;
-}
-
-GstBuffer* with_ours(guint index) {
-  GstBuffer* buffer = frame(index);
-  FrameBox boxes[] = {{.box = {1.25f, 2.5f, 33.75f, 40},
-                             .score = 0.89016300f,
-                             .label = g_quark_from_string("person"),
-                             .class_id = 0,
-                             .anchor = 99}};
-  attach_boxes(buffer, boxes, {.frame = {64, 48}});
-  return buffer;
-}
-
-/// As a decoder that knows nothing of keepbox leaves it.
-GstBuffer* with_foreign(guint index, const char* label = "dog") {
-  GstBuffer* buffer = frame(index);
-  auto* meta = gst_buffer_add_analytics_relation_meta(buffer);
-  gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string(label), 4, 5, 6, 7, 0.5f,
-                                         nullptr);
-  return buffer;
-}
-
-class BoxSink : public testing::Test {
- protected:
-  BoxSink() {
-    element_ = gst_element_factory_make("boxsink", nullptr);
-    gst_object_ref_sink(element_);
-    bus_ = gst_bus_new();
-    gst_element_set_bus(element_, bus_);
-  }
-  ~BoxSink() override {
-    stop();
-    gst_element_set_bus(element_, nullptr);  // messages on it hold the element
-    gst_object_unref(element_);
-    gst_object_unref(bus_);
-  }
-
-  void set(const char* property, const std::string& value) {
-    gst_util_set_object_arg(G_OBJECT(element_), property, value.c_str());
-  }
-  std::string path(const std::string& name) const { return folder_ / name; }
-  bool can_start() {
-    while (!message().empty()) {}  // GStreamer adds one of its own to each failed start
-    const auto change = gst_element_set_state(element_, GST_STATE_PAUSED);
-    gst_element_set_state(element_, GST_STATE_NULL);
-    return change != GST_STATE_CHANGE_FAILURE;
-  }
-  void start(const char* caps = kCaps) {
-    harness_ = gst_harness_new_with_element(element_, "sink", nullptr);
-    gst_harness_set_src_caps_str(harness_, caps);
-  }
-  GstFlowReturn push(GstBuffer* buffer) { return gst_harness_push(harness_, buffer); }
-  bool end() { return gst_harness_push_event(harness_, gst_event_new_eos()); }
-  void stop() {
-    if (harness_ != nullptr) gst_harness_teardown(harness_);
-    harness_ = nullptr;
-    gst_element_set_state(element_, GST_STATE_NULL);
-  }
-  /// The text of the first message of that type, empty if there is none.
-  std::string message(GstMessageType type = GST_MESSAGE_ERROR) {
-    g_autoptr(GstMessage) found = gst_bus_pop_filtered(bus_, type);
-    if (found == nullptr) return {};
-    g_autoptr(GError) error = nullptr;
-    if (type == GST_MESSAGE_ERROR) gst_message_parse_error(found, &error, nullptr);
-    else gst_message_parse_warning(found, &error, nullptr);
-    return error->message;
-  }
-  /// One frame of ours, one foreign, one without boxes, then EOS.
-  void run_three() {
-    start();
-    EXPECT_EQ(push(with_ours(0)), GST_FLOW_OK);
-    EXPECT_EQ(push(with_foreign(1)), GST_FLOW_OK);
-    EXPECT_EQ(push(frame(2)), GST_FLOW_OK);
-    EXPECT_TRUE(end());
-    stop();
-    EXPECT_EQ(message(), "");
-  }
-
-  test::TempDir folder_;
-  GstElement* element_ = nullptr;
-  GstBus* bus_ = nullptr;
-  GstHarness* harness_ = nullptr;
-};
-
-bool mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != text.npos;
-}
 
 TEST_F(BoxSink, DefaultsSuitFiles) {
   gboolean sync = TRUE, qos = TRUE, last = TRUE;
   g_object_get(element_, "sync", &sync, "qos", &qos, "enable-last-sample", &last, nullptr);
   EXPECT_FALSE(sync || qos || last);
-}
-
-TEST_F(BoxSink, WritesJsonLines) {
-  set("location", path("out.jsonl"));
-  set("source", "door");
-  run_three();
-  std::istringstream lines(read(path("out.jsonl")));
-  std::vector<json> frames;
-  for (std::string line; std::getline(lines, line);) frames.push_back(json::parse(line));
-  ASSERT_EQ(frames.size(), 3u);
-  EXPECT_EQ(frames[0]["resolution"], (json{{"width", 64}, {"height", 48}}));
-  EXPECT_EQ(frames[0]["objects"][0]["x"], 1.25);
-  EXPECT_EQ(frames[0]["objects"][0]["w"], 32.5);
-  EXPECT_EQ(frames[0]["objects"][0]["anchor"], 99);
-  EXPECT_EQ(frames[0]["objects"][0]["detection"]["confidence"].dump(), "0.890163");
-  EXPECT_EQ(frames[1]["objects"][0]["detection"]["label"], "dog");
-  EXPECT_FALSE(frames[1]["objects"][0]["detection"].contains("label_id"));
-  EXPECT_EQ(frames[1]["timestamp"], 40000000);
-  EXPECT_EQ(frames[2]["frame"], 2);
-  EXPECT_EQ(frames[2]["source"], "door");
-  EXPECT_TRUE(frames[2]["objects"].empty());
-}
-
-TEST_F(BoxSink, WritesCoco) {
-  folder_.write("images", "139\n285\n632\n");
-  set("location", path("out.json"));
-  set("format", "coco");
-  set("image-ids", path("images"));
-  run_three();
-  const json results = json::parse(read(path("out.json")));
-  ASSERT_EQ(results.size(), 2u);
-  EXPECT_EQ(results[0]["image_id"], 139);
-  EXPECT_EQ(results[0]["category_id"], 0);
-  EXPECT_EQ(results[1], (json{{"image_id", 285},
-                              {"category_id", 1},
-                              {"bbox", {4, 5, 6, 7}},
-                              {"score", 0.5}}));
-}
-
-TEST_F(BoxSink, WritesMot) {
-  set("location", path("det.txt"));
-  set("format", "mot");
-  run_three();
-  EXPECT_EQ(read(path("det.txt")),
-            "1,-1,1.25,2.5,32.5,37.5,0.890163,-1,-1,-1\n2,-1,4,5,6,7,0.5,-1,-1,-1\n");
-}
-
-TEST_F(BoxSink, WritesCsv) {
-  set("location", path("out.csv"));
-  set("format", "csv");
-  set("first-frame", "100");
-  run_three();
-  EXPECT_EQ(read(path("out.csv")),
-            "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id\n"
-            "100,0,person,0,0.890163,1.25,2.5,33.75,40,\n"
-            "101,40000000,dog,,0.5,4,5,10,12,\n");
-}
-
-TEST_F(BoxSink, WritesOneFileAFrameOfKitti) {
-  set("location", path("%06d.txt"));
-  set("format", "kitti");
-  run_three();
-  EXPECT_EQ(files_in(folder_), 3u);
-  EXPECT_EQ(read(path("000000.txt")),
-            "person -1 -1 -10 1.25 2.5 33.75 40 -1 -1 -1 -1000 -1000 -1000 -10 0.890163\n");
-  EXPECT_EQ(read(path("000002.txt")), "");
 }
 
 TEST_F(BoxSink, LeavesOutEmptyFramesOnRequest) {
@@ -258,8 +79,8 @@ TEST_F(BoxSink, BeginsAnewAfterAStop) {
   end();
   stop();
   EXPECT_EQ(read(path("out.csv")),
-            "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id\n"
-            "0,0,dog,,0.5,4,5,10,12,\n");
+            "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id,model\n"
+            "0,0,dog,,0.5,4,5,10,12,,\n");
 }
 
 TEST_F(BoxSink, GoesOnAfterFlushAndAfterEos) {
@@ -316,13 +137,25 @@ TEST_F(BoxSink, TakesLabelsThatAreNotUtf8) {
 TEST_F(BoxSink, NeedsAFolder) {
   set("location", path("missing/out.jsonl"));
   EXPECT_FALSE(can_start());
-  EXPECT_EQ(message(), "expected a writable " + path("missing/out.jsonl.part") +
-                           ", found No such file or directory: set location= to a file in a "
-                           "folder that exists and can be written to");
-  set("location", path("missing/%d.txt"));
+  EXPECT_EQ(message(), "expected the folder " + path("missing") +
+                           ", found none: make it, or set another location=");
+  EXPECT_EQ(files_in(folder_), 0u);
+}
+
+TEST_F(BoxSink, MakesTheFoldersOfKitti) {
   set("format", "kitti");
+  set("location", path("a/b/%06d.txt"));
+  run_three();
+  EXPECT_TRUE(fs::exists(path("a/b/000002.txt")));
+  set("location", path("%d/label.txt"));
+  run_three();
+  EXPECT_TRUE(fs::exists(path("2/label.txt")));
+  folder_.write("file", "");
+  set("location", path("file/%d.txt"));
   EXPECT_FALSE(can_start());
-  EXPECT_TRUE(mentions(message(), "a folder " + path("missing") + " that can be written to"));
+  EXPECT_EQ(message(), "expected a folder " + path("file") +
+                           " that can be written to, found Not a directory: set location= to "
+                           "another path");
 }
 
 TEST_F(BoxSink, RefusesAFolderAsFile) {
@@ -432,4 +265,4 @@ TEST_F(BoxSink, WritesIntoAFifo) {
 }
 
 }  // namespace
-}  // namespace keepbox
+}  // namespace keepbox::test

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "gst/base/outfile.h"
-#include "tests/tempdir.h"
 
 namespace keepbox {
 namespace {
@@ -76,8 +75,7 @@ TEST(Jsonl, HasTrackAndRotation) {
 
 TEST(Jsonl, WritesEmptyFramesUnlessToldNotTo) {
   EXPECT_EQ(text_of(BoxFormat::kJsonl, {}),
-            R"({"resolution":{"width":640,"height":480},"timestamp":40000000,"frame":7,)"
-            R"("objects":[]})"
+            R"({"resolution":{"width":640,"height":480},"timestamp":40000000,"frame":7})"
             "\n");
   EXPECT_EQ(text_of(BoxFormat::kJsonl, {}, {.write_empty = false}), "");
 }
@@ -98,7 +96,7 @@ TEST(Numbers, AreTheShortestThatReadBackAsTheSameFloat) {
     FrameBox box = foreign("a");
     box.score = value;
     const std::string csv = text_of(BoxFormat::kCsv, {box});
-    EXPECT_EQ(csv, "7,40000000,a,," + digits + ",10,20,30,60,\n");
+    EXPECT_EQ(csv, "7,40000000,a,," + digits + ",10,20,30,60,,\n");
     const std::string coco = text_of(BoxFormat::kCoco, {box});
     EXPECT_NE(coco.find("\"score\":" + digits), coco.npos) << coco;
   }
@@ -113,21 +111,9 @@ TEST(Coco, IsOneArray) {
   ASSERT_TRUE(writer.write({.number = 1, .size = {640, 480}}, one, text));
   ASSERT_TRUE(writer.write({.number = 2, .size = {640, 480}}, two, text));
   text += writer.tail();
-  const std::string rest = R"("category_id":0,"bbox":[64.5,48.0,255.75,192.0],"score":0.890163})";
+  const std::string rest = R"("category_id":1,"bbox":[64.5,48.0,255.75,192.0],"score":0.890163})";
   EXPECT_EQ(text, "[\n{\"image_id\":1," + rest + ",\n{\"image_id\":2," + rest +
                       ",\n{\"image_id\":2," + rest + "\n]\n");
-}
-
-TEST(Coco, NumbersLabelsWithoutClassByAppearance) {
-  BoxWriter writer(BoxFormat::kCoco, {});
-  const std::vector boxes{foreign("dog"), foreign("cat"), foreign("dog"), person()};
-  const std::string text = text_of(writer, boxes);
-  std::vector<char> ids;
-  for (size_t at = 0; (at = text.find("category_id\":", at)) != text.npos; ++at)
-    ids.push_back(text[at + 13]);
-  EXPECT_EQ(ids, (std::vector{'1', '2', '1', '0'}));
-  ASSERT_EQ(writer.numbered().size(), 2u);
-  EXPECT_STREQ(g_quark_to_string(writer.numbered()[1]), "cat");
 }
 
 TEST(Coco, TakesIdsFromLists) {
@@ -137,7 +123,7 @@ TEST(Coco, TakesIdsFromLists) {
   const std::string text = text_of(writer, boxes);
   EXPECT_NE(text.find(R"("image_id":139,"category_id":1,)"), text.npos);
   EXPECT_NE(text.find(R"("image_id":139,"category_id":18,)"), text.npos);
-  EXPECT_TRUE(writer.numbered().empty());
+  EXPECT_TRUE(writer.take_news().odd.empty());
   EXPECT_EQ(text_of(writer, {}),
             "expected at most 1 frames, found one more: image-ids= needs a line for every frame");
 }
@@ -151,6 +137,32 @@ TEST(Coco, RefusesWhatTheListsLack) {
   EXPECT_EQ(text_of(BoxFormat::kCoco, {foreign("cat")}, options),
             "expected a label that category-ids= names, found \"cat\": write the label after its "
             "number: this decoder gives no class numbers");
+}
+
+TEST(Coco, NamesTheModel) {
+  FrameBox box = person();
+  EXPECT_EQ(text_of(BoxFormat::kCoco, {box}).find("model"), std::string::npos);
+  box.model = g_quark_from_string("yolo\xff");
+  EXPECT_TRUE(text_of(BoxFormat::kCoco, {box}).ends_with(",\"model\":\"yolo\xef\xbf\xbd\"}"));
+}
+
+TEST(Jsonl, NamesTheModelAsGvametaconvertDoes) {
+  FrameBox box = person();
+  box.model = g_quark_from_string("yolo");
+  EXPECT_NE(text_of(BoxFormat::kJsonl, {box}).find(R"("label":"person","model":{"name":"yolo"}})"),
+            std::string::npos);
+}
+
+TEST(Jsonl, HasTagsAndTimesAsTheyAreGiven) {
+  BoxWriter writer(BoxFormat::kJsonl, {.tags = R"({"lat":52.5200066,"n":1})"});
+  FrameInfo frame = kFrame;
+  frame.wall_time = "2026-11-21T10:00:00.000Z";
+  frame.sender_time = 1700000000000000000;
+  EXPECT_EQ(text_of(writer, {}, frame),
+            R"({"tags":{"lat":52.5200066,"n":1},"resolution":{"width":640,"height":480},)"
+            R"("timestamp":40000000,"system_timestamp":"2026-11-21T10:00:00.000Z",)"
+            R"("rtp":{"sender_ntp_unix_timestamp_ns":1700000000000000000},"frame":7})"
+            "\n");
 }
 
 TEST(Mot, HasTenColumns) {
@@ -169,50 +181,46 @@ TEST(Kitti, HasSixteenColumns) {
   FrameBox unnamed = person();
   unnamed.label = 0;
   EXPECT_TRUE(text_of(BoxFormat::kKitti, {unnamed}).starts_with("class-0 -1"));
+  unnamed.model = g_quark_from_string("two words");
+  EXPECT_TRUE(text_of(BoxFormat::kKitti, {unnamed}).starts_with("two_words-class-0 -1"));
   unnamed.class_id.reset();
   EXPECT_TRUE(text_of(BoxFormat::kKitti, {unnamed}).starts_with("unknown -1"));
 }
 
+TEST(Kitti, HasNoBlanksInAWord) {
+  for (const char* blank : {" ", "\t", "\v", "\f", "\n", "\r", "\x1c", "\u0085", "\u00a0", "\u1680",
+                            "\u2003", "\u200b", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"})
+    EXPECT_TRUE(text_of(BoxFormat::kKitti, {foreign((std::string("a") + blank + "b").c_str())})
+                    .starts_with("a_b -1 -1"))
+        << testing::PrintToString(blank);
+  EXPECT_TRUE(text_of(BoxFormat::kKitti, {foreign("Fu\u00dfg\u00e4nger")})
+                  .starts_with("Fu\u00dfg\u00e4nger -1"));
+}
+
+TEST(Names, MayBeMissing) {
+  FrameBox box = foreign("");
+  for (const GQuark none : {GQuark{0}, ~GQuark{0}, box.label}) {
+    box.label = box.model = none;
+    EXPECT_NE(text_of(BoxFormat::kJsonl, {box}).find("\"confidence\":0.1}"), std::string::npos);
+    EXPECT_NE(text_of(BoxFormat::kCoco, {box}).find("\"score\":0.1"), std::string::npos);
+    EXPECT_TRUE(text_of(BoxFormat::kKitti, {box}).starts_with("unknown -1"));
+    EXPECT_EQ(text_of(BoxFormat::kCsv, {box}), "7,40000000,,,0.1,10,20,30,60,,\n");
+  }
+}
+
 TEST(Csv, QuotesLabels) {
   EXPECT_EQ(BoxWriter(BoxFormat::kCsv, {}).head(),
-            "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id\n");
+            "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id,model\n");
   FrameBox tracked = person();
   tracked.tracking_id = 5;
+  tracked.model = g_quark_from_string("a,b");
   EXPECT_EQ(text_of(BoxFormat::kCsv, {tracked, foreign("a, \"b\"\n")}),
-            "7,40000000,person,0,0.890163,64.5,48,320.25,240,5\n"
-            "7,40000000,\"a, \"\"b\"\"\n\",,0.1,10,20,30,60,\n");
+            "7,40000000,person,0,0.890163,64.5,48,320.25,240,5,\"a,b\"\n"
+            "7,40000000,\"a, \"\"b\"\"\n\",,0.1,10,20,30,60,,\n");
   BoxWriter writer(BoxFormat::kCsv, {});
   const std::vector boxes{foreign("a")};
   EXPECT_EQ(text_of(writer, boxes, {.number = 1, .size = {64, 64}}),
-            "1,,a,,0.1,10,20,30,60,\n");
-}
-
-/// The ids in a file of that text.
-Result<std::vector<CocoId>> ids_of(const std::string& text) {
-  const test::TempDir folder;
-  return load_coco_ids(folder.write("ids", text).c_str(), "image-ids");
-}
-
-TEST(CocoIds, AreANumberAndANameALine) {
-  const auto ids = ids_of("000000000139\r\n1 person\n 13\n");
-  EXPECT_FALSE(ids);  // a number stands first
-  const auto good = ids_of("000000000139\r\n13  stop sign \n-2\n\n");
-  ASSERT_TRUE(good) << good.error().message();
-  ASSERT_EQ(good->size(), 3u);
-  EXPECT_EQ((*good)[0].id, 139);
-  EXPECT_EQ((*good)[0].name, "");
-  EXPECT_EQ((*good)[1].name, "stop sign");
-  EXPECT_EQ((*good)[2].id, -2);
-}
-
-TEST(CocoIds, ErrorsNameTheLine) {
-  const auto ids = ids_of("1\n2.jpg\n");
-  ASSERT_FALSE(ids);
-  EXPECT_TRUE(ids.error().expected.starts_with("a whole number first in line 2 of /"));
-  EXPECT_EQ(ids.error().found, "\"2.jpg\"");
-  EXPECT_TRUE(ids.error().hint.starts_with("set image-ids="));
-  EXPECT_FALSE(ids_of("\n"));
-  EXPECT_FALSE(load_coco_ids("/nonexistent/ids", "image-ids"));
+            "1,,a,,0.1,10,20,30,60,,\n");
 }
 
 TEST(NumberedName, TakesExactlyOneNumber) {

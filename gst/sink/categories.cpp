@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// COCO's table, the user's list, and what is done without either.
+#include "gst/sink/categories.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "gst/base/error.h"
+#include "gst/sink/data/coco80.h"
+#include "gst/sink/text.h"
+
+namespace keepbox {
+namespace {
+
+constexpr int64_t kStep = 1000;  // to a number that is free
+constexpr int64_t kLastOfCoco = 90;
+
+Result<CocoId> parse_id(std::string_view line) {
+  CocoId out;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), out.id);
+  std::string_view name(end, line.data() + line.size());
+  if (error != std::errc{} || (!name.empty() && !g_ascii_isspace(name.front())))
+    return file_error("a whole number first", '"' + utf8(line) + '"', {});
+  const size_t first = name.find_first_not_of(" \t\r");
+  if (first != name.npos) out.name = name.substr(first, name.find_last_not_of(" \t\r") - first + 1);
+  return out;
+}
+
+/// @param path for the error
+Result<std::vector<CocoId>> parse_ids(std::string_view text, const std::string& path,
+                                      const std::string& hint) {
+  text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+  std::vector<CocoId> ids;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    auto id = parse_id(line);
+    if (!id)
+      return file_error(id.error().expected + " in line " + std::to_string(ids.size() + 1) +
+                            " of " + path, id.error().found, hint);
+    ids.push_back(std::move(*id));
+  }
+  if (ids.empty()) return file_error("ids in " + path, "an empty file", hint);
+  return ids;
+}
+
+/// Names that differ by case, blanks, hyphens or underscores are one.
+std::string plain(std::string_view name) {
+  std::string out;
+  for (const char c : name)
+    if (c != ' ' && c != '_' && c != '-') out += g_ascii_tolower(c);
+  return out;
+}
+
+/// The name by which COCO knows what darknet, and those who took its list, call otherwise.
+std::string coco_name(const std::string& label) {
+  using Names = std::pair<std::string_view, std::string_view>;
+  static constexpr Names kOthers[] = {{"motorbike", "motorcycle"}, {"aeroplane", "airplane"},
+                                      {"sofa", "couch"}, {"tvmonitor", "tv"},
+                                      {"hairdryer", "hairdrier"}};
+  const std::string name = plain(label);
+  const auto* found = std::ranges::find(kOthers, name, &Names::first);
+  return found == std::end(kOthers) ? name : std::string(found->second);
+}
+
+/// The row of COCO's table that a box is of; nothing where its label is not the row's.
+std::optional<size_t> coco_row(const std::vector<CocoId>& table, const FrameBox& box) {
+  if (box.label == 0) return {};
+  const std::string name = coco_name(name_of(box.label));
+  const auto found =
+      std::ranges::find(table, name, [](const CocoId& row) { return plain(row.name); });
+  const auto row = static_cast<size_t>(found - table.begin());
+  if (found == table.end() || (box.class_id && *box.class_id != row)) return {};
+  return row;
+}
+
+/// ` of the model "face"`, where a box says which.
+std::string model_of(const FrameBox& box) {
+  const std::string model = name_of(box.model);
+  return model.empty() ? model : " of the model \"" + model + '"';
+}
+
+/// `class 3 "nose" of the model "face"`, as far as it is known.
+std::string text_of(const FrameBox& box) {
+  const std::string label = name_of(box.label);
+  return (box.class_id ? "class " + std::to_string(*box.class_id) : "the label") +
+         (label.empty() ? "" : " \"" + label + '"') + model_of(box);
+}
+
+}  // namespace
+
+Result<std::vector<CocoId>> load_coco_ids(const char* path, const char* property) {
+  const std::string hint = std::string("set ") + property +
+                           "= to a text file with one number a line, and a name after it if needed";
+  g_autofree gchar* data = nullptr;
+  gsize size = 0;
+  g_autoptr(GError) error = nullptr;
+  if (!g_file_get_contents(path, &data, &size, &error))
+    return file_error("a readable file of ids", error->message, hint);
+  return parse_ids({data, size}, path, hint);
+}
+
+CategoryIds::CategoryIds(std::vector<CocoId> given) : given_(std::move(given)) {
+  if (given_.empty()) coco_ = *parse_ids(kCoco80, "coco80.ids", {});
+}
+
+Result<int64_t> CategoryIds::of(const FrameBox& box) {
+  if (!given_.empty()) return given_id(box);
+  const Class key{box.model, box.class_id, box.label};
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  std::optional<size_t> row = coco_row(coco_, box);
+  const Numbering was = models_[box.model];
+  // Of a model that is COCO's a class without a name is what its number says.
+  if (was == Numbering::kCoco && box.label == 0 && box.class_id && *box.class_id < coco_.size())
+    row = *box.class_id;
+  if (settle(box, row.has_value()) == Numbering::kOwn) row.reset();
+  const int64_t id = number_of(box, row);
+  known_.emplace(key, id);
+  return id;
+}
+
+/// Decides by the first box of a model, and again when a later one is not of COCO.
+CategoryIds::Numbering& CategoryIds::settle(const FrameBox& box, bool fits) {
+  Numbering& numbering = models_[box.model];
+  const std::string of_model = model_of(box);
+  if (numbering == Numbering::kUnknown) {
+    numbering = fits ? Numbering::kCoco : Numbering::kOwn;
+    coco_chosen_ |= fits;
+    const char* ids = fits           ? "COCO's own for its 80 classes, 1 to 90"
+                      : box.class_id ? "the class numbers, from 0"
+                                     : "1, 2 ... for labels in the order of their appearance";
+    news_.chosen.push_back("category ids" + of_model + " are " + ids);
+  } else if (numbering == Numbering::kCoco && !fits) {
+    numbering = Numbering::kOwn;
+    const char* further = of_model.empty() ? ", or model-name= of each decoder of several" : "";
+    news_.wrong.push_back(
+        {ErrorKind::kMismatch, "the 80 classes of COCO, as before", text_of(box),
+         "this and other new classes" + of_model + " get category ids that are not COCO's; set "
+         "category-ids=" + further});
+    news_.chosen.push_back("category ids of new classes" + of_model + " are not COCO's");
+  }
+  return numbering;
+}
+
+int64_t CategoryIds::number_of(const FrameBox& box, std::optional<size_t> row) {
+  int64_t wanted = row ? coco_[*row].id : box.class_id ? *box.class_id : ++labels_;
+  int64_t id = wanted;
+  while (!is_free(id, row)) id += kStep;
+  taken_.emplace(id, row);
+  const std::string stands = "category_id " + std::to_string(id) + " stands for " + text_of(box);
+  if (id != wanted)
+    news_.odd.push_back(stands + ", because " + std::to_string(wanted) +
+                        " is another's or COCO's; set category-ids= for numbers of your own");
+  else if (!row && !box.class_id)
+    news_.odd.push_back(stands + ", whose class its decoder does not give; set category-ids= for "
+                        "the data set's own");
+  return id;
+}
+
+bool CategoryIds::is_free(int64_t id, std::optional<size_t> row) const {
+  if (!row && coco_chosen_ && id >= 1 && id <= kLastOfCoco) return false;
+  const auto taken = taken_.find(id);
+  // Two models of COCO's classes share its numbers.
+  return taken == taken_.end() || (row && taken->second == row);
+}
+
+Result<int64_t> CategoryIds::given_id(const FrameBox& box) {
+  if (!first_model_) first_model_ = box.model;
+  const std::string label = name_of(box.label);
+  const bool first = box.model == *first_model_;
+  const bool listed = first && box.class_id && *box.class_id < given_.size();
+  const CocoId* by_class = listed ? &given_[*box.class_id] : nullptr;
+  const auto by_name = std::ranges::find(given_, label, &CocoId::name);
+  if (by_class != nullptr && (by_class->name.empty() || by_class->name == label))
+    return by_class->id;
+  if (!label.empty() && by_name != given_.end()) return by_name->id;
+  if (by_class != nullptr) return by_class->id;  // whose name is spelt otherwise
+  if (first && box.class_id)
+    return file_error("a class below " + std::to_string(given_.size()),
+                      "class " + std::to_string(*box.class_id),
+                      "category-ids= needs a line for every class");
+  const char* hint = first ? "write the label after its number: this decoder gives no class numbers"
+                           : "write the label after its number: class numbers count for the model "
+                             "of the first box alone";
+  return file_error("a label that category-ids= names", '"' + label + '"', hint);
+}
+
+}  // namespace keepbox

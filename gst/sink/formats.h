@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The formats of BoxWriter, each of which appends a frame's text. What they write is said there.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "gst/sink/boxwriter.h"
+
+namespace keepbox {
+
+void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
+                 const WriterOptions& options, std::string& out);
+
+/// One result of COCO, without what stands between two.
+void write_coco_result(int64_t image, int64_t category, const FrameBox& box, std::string& out);
+
+void write_mot(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
+void write_kitti(std::span<const FrameBox> boxes, std::string& out);
+
+inline constexpr std::string_view kCsvHeader =
+    "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id,model\n";
+void write_csv(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
+
+}  // namespace keepbox

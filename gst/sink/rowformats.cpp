@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A row a box: MOTChallenge, KITTI and CSV.
+#include <algorithm>
+#include <charconv>
+#include <concepts>
+
+#include "gst/sink/formats.h"
+#include "gst/sink/text.h"
+
+namespace keepbox {
+namespace {
+
+constexpr int kUnknown = -1;          // KITTI and MOT
+constexpr int kUnknownAngle = -10;    // KITTI
+constexpr int kUnknownPlace = -1000;  // KITTI
+
+template <class Number>
+  requires std::integral<Number> || std::floating_point<Number>
+void append(std::string& out, Number value) {
+  char digits[64];
+  out.append(digits, std::to_chars(digits, std::end(digits), value).ptr);
+}
+
+void append(std::string& out, std::string_view text) { out += text; }
+
+template <class T>
+void append(std::string& out, const std::optional<T>& value) {
+  if (value) append(out, *value);
+}
+
+template <class First, class... Rest>
+void append_row(std::string& out, char separator, const First& first, const Rest&... rest) {
+  append(out, first);
+  ((out += separator, append(out, rest)), ...);
+  out += '\n';
+}
+
+/// Is it blank to any reader, or to the eye? Some split at controls, too.
+bool is_blank(gunichar c) {
+  return g_unichar_isspace(c) || g_unichar_iscntrl(c) ||
+         g_unichar_break_type(c) == G_UNICODE_BREAK_ZERO_WIDTH_SPACE;
+}
+
+/// One word: columns are told apart by blanks. @param text is valid UTF-8.
+std::string as_word(const std::string& text) {
+  std::string out;
+  for (const gchar* at = text.c_str(); *at != '\0'; at = g_utf8_next_char(at)) {
+    if (is_blank(g_utf8_get_char(at)))
+      out += '_';
+    else
+      out.append(at, g_utf8_next_char(at));
+  }
+  return out;
+}
+
+std::string kitti_type(const FrameBox& box) {
+  if (std::string type = as_word(name_of(box.label)); !type.empty()) return type;
+  if (!box.class_id) return "unknown";
+  const std::string type = "class-" + std::to_string(*box.class_id);
+  const std::string model = as_word(name_of(box.model));
+  return model.empty() ? type : model + '-' + type;
+}
+
+/// RFC 4180: quoted where it holds a quote, a comma or a line break.
+std::string quoted(std::string text) {
+  if (text.find_first_of("\",\r\n") == text.npos) return text;
+  for (size_t at = 0; (at = text.find('"', at)) != text.npos; at += 2) text.insert(at, 1, '"');
+  return '"' + text + '"';
+}
+
+}  // namespace
+
+void write_mot(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out) {
+  for (const FrameBox& box : boxes) {
+    const std::string id = box.tracking_id ? std::to_string(*box.tracking_id) : "-1";
+    append_row(out, ',', frame.number, id, box.box.x1, box.box.y1, width_of(box.box),
+               height_of(box.box), box.score, kUnknown, kUnknown, kUnknown);
+  }
+}
+
+void write_kitti(std::span<const FrameBox> boxes, std::string& out) {
+  for (const FrameBox& box : boxes)
+    append_row(out, ' ', kitti_type(box), kUnknown, kUnknown, kUnknownAngle, box.box.x1, box.box.y1,
+               box.box.x2, box.box.y2, kUnknown, kUnknown, kUnknown, kUnknownPlace, kUnknownPlace,
+               kUnknownPlace, kUnknownAngle, box.score);
+}
+
+void write_csv(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out) {
+  for (const FrameBox& box : boxes)
+    append_row(out, ',', frame.number, frame.timestamp, quoted(name_of(box.label)), box.class_id,
+               box.score, box.box.x1, box.box.y1, box.box.x2, box.box.y2, box.tracking_id,
+               quoted(name_of(box.model)));
+}
+
+}  // namespace keepbox

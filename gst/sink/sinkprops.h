@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The properties of boxsink: what the user typed, and the writer that it asks for.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <string>
+
+#include "gst/sink/boxwriter.h"
+
+namespace keepbox {
+
+/// Property values as set. Plain data: copied under the object lock.
+struct SinkProps {
+  int format = static_cast<int>(BoxFormat::kJsonl);
+  std::string location = "-";
+  int first_frame = -1;
+  std::string image_ids, category_ids;
+  std::string source, tags;
+  bool write_empty = true;
+  bool add_system_timestamp = false;
+  bool timestamp_utc = false;
+  bool timestamp_microseconds = false;
+  bool add_rtp_timestamp = false;
+
+  bool is(BoxFormat wanted) const { return static_cast<BoxFormat>(format) == wanted; }
+};
+
+/// Installs the properties with ids 1, 2, ...
+void install_sink_properties(GObjectClass* klass);
+
+/// Stores or reads one property. @return false for an id that is not among them.
+bool set_sink_property(SinkProps& props, guint id, const GValue* value);
+bool get_sink_property(const SinkProps& props, guint id, GValue* value);
+
+/// Reads the lists of ids. Errors name the property.
+Result<BoxWriter> make_writer(const SinkProps& props);
+
+}  // namespace keepbox

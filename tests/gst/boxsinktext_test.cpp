@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// boxsink: what is in the files, by the project's own tests and by parsers of others.
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
+
+#include "tests/gst/boxsink.h"
+
+namespace keepbox::test {
+namespace {
+
+using nlohmann::json;
+
+TEST_F(BoxSink, WritesJsonLines) {
+  set("location", path("out.jsonl"));
+  set("source", "door");
+  run_three();
+  std::istringstream lines(read(path("out.jsonl")));
+  std::vector<json> frames;
+  for (std::string line; std::getline(lines, line);) frames.push_back(json::parse(line));
+  ASSERT_EQ(frames.size(), 3u);
+  EXPECT_EQ(frames[0]["resolution"], (json{{"width", 64}, {"height", 48}}));
+  EXPECT_EQ(frames[0]["objects"][0]["x"], 1.25);
+  EXPECT_EQ(frames[0]["objects"][0]["w"], 32.5);
+  EXPECT_EQ(frames[0]["objects"][0]["anchor"], 99);
+  EXPECT_EQ(frames[0]["objects"][0]["detection"]["confidence"].dump(), "0.890163");
+  EXPECT_EQ(frames[1]["objects"][0]["detection"]["label"], "dog");
+  EXPECT_FALSE(frames[1]["objects"][0]["detection"].contains("label_id"));
+  EXPECT_EQ(frames[1]["timestamp"], 40000000);
+  EXPECT_EQ(frames[2]["frame"], 2);
+  EXPECT_EQ(frames[2]["source"], "door");
+  EXPECT_FALSE(frames[2].contains("objects"));  // as gvametaconvert
+}
+
+TEST_F(BoxSink, WritesCoco) {
+  folder_.write("images", "139\n285\n632\n");
+  set("location", path("out.json"));
+  set("format", "coco");
+  set("image-ids", path("images"));
+  run_three();
+  const json results = json::parse(read(path("out.json")));
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0]["image_id"], 139);
+  EXPECT_EQ(results[0]["category_id"], 1);
+  EXPECT_EQ(results[1], (json{{"image_id", 285},
+                              {"category_id", 18},
+                              {"bbox", {4, 5, 6, 7}},
+                              {"score", 0.5}}));
+}
+
+TEST_F(BoxSink, WritesMot) {
+  set("location", path("det.txt"));
+  set("format", "mot");
+  run_three();
+  EXPECT_EQ(read(path("det.txt")),
+            "1,-1,1.25,2.5,32.5,37.5,0.890163,-1,-1,-1\n2,-1,4,5,6,7,0.5,-1,-1,-1\n");
+}
+
+TEST_F(BoxSink, WritesCsv) {
+  set("location", path("out.csv"));
+  set("format", "csv");
+  set("first-frame", "100");
+  run_three();
+  EXPECT_EQ(read(path("out.csv")),
+            "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id,model\n"
+            "100,0,person,0,0.890163,1.25,2.5,33.75,40,,\n"
+            "101,40000000,dog,,0.5,4,5,10,12,,\n");
+}
+
+TEST_F(BoxSink, WritesOneFileAFrameOfKitti) {
+  set("location", path("%06d.txt"));
+  set("format", "kitti");
+  run_three();
+  EXPECT_EQ(files_in(folder_), 3u);
+  EXPECT_EQ(read(path("000000.txt")),
+            "person -1 -1 -10 1.25 2.5 33.75 40 -1 -1 -1 -1000 -1000 -1000 -10 0.890163\n");
+  EXPECT_EQ(read(path("000002.txt")), "");
+}
+
+TEST_F(BoxSink, PutsTheUsersTagsOnEachLine) {
+  set("location", path("out.jsonl"));
+  g_object_set(element_, "tags", "{ \"lat\": 52.5200066,\n \"place\": {\"floor\": 3} }", nullptr);
+  start();
+  push(with_ours(0));
+  push(frame(1));
+  EXPECT_TRUE(end());
+  stop();
+  std::istringstream lines(read(path("out.jsonl")));
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count)
+    EXPECT_EQ(json::parse(line)["tags"], (json{{"lat", 52.5200066}, {"place", {{"floor", 3}}}}));
+  EXPECT_EQ(count, 2);
+}
+
+TEST_F(BoxSink, RefusesTagsThatAreNoObject) {
+  set("location", path("out.jsonl"));
+  for (const char* bad : {"camera=3", "[1]", "3", "{\"a\":}", "\xff"}) {
+    g_object_set(element_, "tags", bad, nullptr);
+    EXPECT_FALSE(can_start()) << bad;
+    EXPECT_TRUE(mentions(message(), "expected a JSON object in tags=")) << bad;
+  }
+  EXPECT_EQ(files_in(folder_), 0u);
+}
+
+TEST_F(BoxSink, WarnsOnceWhenAModelIsNotCocosAfterAll) {
+  set("location", path("out.json"));
+  set("format", "coco");
+  start();
+  for (const char* label : {"person", "cat", "hamster", "person", "ferret"})
+    push(with_foreign(0, label));
+  EXPECT_TRUE(end());
+  stop();
+  EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING),
+                       "expected the 80 classes of COCO, as before, found the label \"hamster\""));
+  EXPECT_EQ(message(GST_MESSAGE_WARNING), "");
+  std::vector<int> ids;
+  for (const json& each : json::parse(read(path("out.json")))) ids.push_back(each["category_id"]);
+  EXPECT_EQ(ids, (std::vector{1, 17, 1001, 1, 1002}));
+}
+
+/// What another program's parser reads in files of that format.
+json read_back(const std::string& format, const std::vector<std::string>& paths) {
+  const std::string script = std::string(g_getenv("KEEPBOX_SOURCE")) + "/tests/gst/read_boxes.py";
+  std::vector<const char*> argv{"python3", script.c_str(), format.c_str()};
+  for (const std::string& path : paths) argv.push_back(path.c_str());
+  argv.push_back(nullptr);
+  g_autofree gchar* text = nullptr;
+  gint status = 1;
+  g_autoptr(GError) error = nullptr;
+  if (!g_spawn_sync(nullptr, const_cast<gchar**>(argv.data()), nullptr, G_SPAWN_SEARCH_PATH,
+                    nullptr, nullptr, &text, nullptr, &status, &error))
+    return error->message;
+  return status == 0 ? json::parse(text) : json("exit status " + std::to_string(status));
+}
+
+class BoxSinkReaders : public BoxSink, public testing::WithParamInterface<const char*> {
+ protected:
+  /// Names that formats without quotes cannot hold as they are.
+  static constexpr const char* kAwkward = "a \"b\",\u00a0c\n\u2028\u00df";
+
+  bool format_is(const char* name) const { return std::string(GetParam()) == name; }
+  void compare(const json& boxes) {
+    ASSERT_EQ(boxes.size(), 4u) << boxes;
+    const int first = format_is("mot") ? 1 : 0;
+    for (size_t i = 0; i < 4; ++i) {
+      const bool ours = i % 2 == 0;
+      EXPECT_EQ(boxes[i]["frame"], static_cast<int>(i) + first);
+      EXPECT_FLOAT_EQ(boxes[i]["score"], ours ? 0.89016300f : 0.5f);
+      EXPECT_EQ(boxes[i]["box"],
+                ours ? (json{1.25, 2.5, 32.5, 37.5}) : (json{4.0, 5.0, 6.0, 7.0}));
+    }
+    if (format_is("mot")) return;
+    if (format_is("coco")) {
+      EXPECT_EQ(boxes[0]["class"], 1);
+      EXPECT_EQ(boxes[1]["class"], 18);
+      return;
+    }
+    EXPECT_EQ(boxes[0]["label"], "person");
+    EXPECT_EQ(boxes[3]["label"], format_is("kitti") ? "a_\"b\",_c__\u00df" : kAwkward);
+  }
+};
+
+TEST_P(BoxSinkReaders, ReadWhatWasWritten) {
+  if (!fs::exists(fs::path(g_getenv("KEEPBOX_SOURCE")) / "tests/gst/read_boxes.py"))
+    GTEST_SKIP() << "no scripts on this machine";
+  const std::string name = path(format_is("kitti") ? "%d" : "out");
+  set("location", name);
+  set("format", GetParam());
+  start();
+  push(with_ours(0));
+  push(with_foreign(1));
+  push(with_ours(2));
+  push(with_foreign(3, kAwkward));
+  EXPECT_TRUE(end());
+  stop();
+  compare(format_is("kitti") ? read_back("kitti", {path("0"), path("1"), path("2"), path("3")})
+                             : read_back(GetParam(), {name}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, BoxSinkReaders,
+                         testing::Values("jsonl", "coco", "mot", "kitti", "csv"),
+                         [](const auto& format) { return std::string(format.param); });
+
+}  // namespace
+}  // namespace keepbox::test

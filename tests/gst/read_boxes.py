@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Reads what boxsink wrote by parsers that are not keepbox's, and prints the boxes as JSON.
+
+usage: read_boxes.py jsonl|coco|mot|kitti|csv FILE...
+"""
+import contextlib
+import csv
+import json
+import pathlib
+import sys
+
+import numpy
+
+try:
+    from pycocotools.coco import COCO
+except ImportError:
+    COCO = None
+
+
+def jsonl(path):
+    with open(path, encoding='utf-8') as lines:
+        for frame in map(json.loads, lines):
+            for thing in frame.get('objects', []):
+                found = thing['detection']
+                yield {'frame': frame['frame'], 'label': found.get('label'),
+                       'class': found.get('label_id'), 'score': found['confidence'],
+                       'box': [thing[key] for key in 'xywh'],
+                       'model': found.get('model', {}).get('name')}
+
+
+def by_pycocotools(results):
+    """The same results, as an evaluation has them."""
+    truth = COCO()
+    truth.dataset = {'info': {}, 'images': [{'id': each['image_id']} for each in results],
+                     'categories': [{'id': each['category_id']} for each in results],
+                     'annotations': []}
+    truth.createIndex()
+    found = truth.loadRes(results)
+    return found.loadAnns(found.getAnnIds())
+
+
+def coco(path):
+    results = json.loads(pathlib.Path(path).read_text(encoding='utf-8'))
+    for each in by_pycocotools(results) if COCO and results else results:
+        yield {'frame': each['image_id'], 'class': each['category_id'], 'score': each['score'],
+               'box': each['bbox'], 'model': each.get('model')}
+
+
+def mot(path):
+    for row in numpy.loadtxt(path, delimiter=',', ndmin=2):
+        assert len(row) == 10, row
+        yield {'frame': int(row[0]), 'score': row[6], 'box': list(row[2:6])}
+
+
+def kitti(path):
+    for line in pathlib.Path(path).read_text(encoding='utf-8').splitlines():
+        columns = line.split()
+        assert len(columns) == 16, line
+        numbers = numpy.array(columns[1:], dtype=float)
+        x1, y1, x2, y2 = numbers[3:7]
+        yield {'frame': int(pathlib.Path(path).stem), 'label': columns[0], 'score': numbers[-1],
+               'box': [x1, y1, x2 - x1, y2 - y1]}
+
+
+def from_csv(path):
+    with open(path, newline='', encoding='utf-8') as lines:
+        for row in csv.DictReader(lines, strict=True):
+            x1, y1, x2, y2 = (float(row[key]) for key in ('x1', 'y1', 'x2', 'y2'))
+            yield {'frame': int(row['frame']), 'label': row['label'] or None,
+                   'class': int(row['class_id']) if row['class_id'] else None,
+                   'score': float(row['score']), 'box': [x1, y1, x2 - x1, y2 - y1],
+                   'model': row['model'] or None}
+
+
+def main():
+    read = {'jsonl': jsonl, 'coco': coco, 'mot': mot, 'kitti': kitti, 'csv': from_csv}[sys.argv[1]]
+    with contextlib.redirect_stdout(sys.stderr):  # pycocotools prints its progress
+        boxes = [box for path in sys.argv[2:] for box in read(path)]
+    json.dump(boxes, sys.stdout, default=float)
+
+
+main()

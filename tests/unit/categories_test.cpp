@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The category ids of COCO results: its own, the user's, and those of several models.
+#include "gst/sink/categories.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <span>
+
+#include "tests/tempdir.h"
+
+namespace keepbox {
+namespace {
+
+/// The ids in a file of that text.
+Result<std::vector<CocoId>> list_of(const std::string& text) {
+  const test::TempDir folder;
+  return load_coco_ids(folder.write("ids", text).c_str(), "image-ids");
+}
+
+TEST(CocoIds, AreANumberAndANameALine) {
+  const auto ids = list_of("000000000139\r\n1 person\n 13\n");
+  EXPECT_FALSE(ids);  // a number stands first
+  const auto good = list_of("000000000139\r\n13  stop sign \n-2\n\n");
+  ASSERT_TRUE(good) << good.error().message();
+  ASSERT_EQ(good->size(), 3u);
+  EXPECT_EQ((*good)[0].id, 139);
+  EXPECT_EQ((*good)[0].name, "");
+  EXPECT_EQ((*good)[1].name, "stop sign");
+  EXPECT_EQ((*good)[2].id, -2);
+}
+
+TEST(CocoIds, ErrorsNameTheLine) {
+  const auto ids = list_of("1\n2.jpg\n");
+  ASSERT_FALSE(ids);
+  EXPECT_TRUE(ids.error().expected.starts_with("a whole number first in line 2 of /"));
+  EXPECT_EQ(ids.error().found, "\"2.jpg\"");
+  EXPECT_TRUE(ids.error().hint.starts_with("set image-ids="));
+  EXPECT_FALSE(list_of("\n"));
+  EXPECT_FALSE(load_coco_ids("/nonexistent/ids", "image-ids"));
+}
+
+FrameBox of(const char* label, std::optional<uint32_t> class_id, const char* model = nullptr) {
+  FrameBox box{.box = {10, 20, 30, 60}, .score = 0.1f};
+  if (*label != '\0') box.label = g_quark_from_string(label);
+  box.class_id = class_id;
+  box.model = g_quark_from_string(model);
+  return box;
+}
+
+std::vector<int64_t> ids_of(CategoryIds& ids, std::span<const FrameBox> boxes) {
+  std::vector<int64_t> out;
+  for (const FrameBox& box : boxes) out.push_back(ids.of(box).value());
+  return out;
+}
+
+using Ids = std::vector<int64_t>;
+
+TEST(CategoryIds, AreCocosForItsNames) {
+  const char* source = std::getenv("KEEPBOX_SOURCE");
+  ASSERT_NE(source, nullptr);
+  const std::string path = std::string(source) + "/gst/sink/data/coco80.ids";
+  const auto shipped = load_coco_ids(path.c_str(), "category-ids");
+  ASSERT_TRUE(shipped) << shipped.error().message();
+  ASSERT_EQ(shipped->size(), 80u);
+  CategoryIds numbered, named;
+  for (uint32_t i = 0; i < 80; ++i) {
+    const CocoId& row = (*shipped)[i];
+    EXPECT_EQ(numbered.of(of(row.name.c_str(), i)), row.id);
+    EXPECT_EQ(named.of(of(row.name.c_str(), {})), row.id);
+  }
+  EXPECT_EQ((*shipped)[79].id, 90);
+  CategoryNews news = numbered.take_news();
+  EXPECT_EQ(news.chosen, std::vector<std::string>{
+      "category ids are COCO's own for its 80 classes, 1 to 90"});
+  EXPECT_TRUE(news.odd.empty() && news.wrong.empty());
+  EXPECT_TRUE(numbered.take_news().chosen.empty());  // said once
+}
+
+TEST(CategoryIds, KnowDarknetsSpellings) {
+  CategoryIds ids;
+  const FrameBox boxes[] = {of("motorbike", 3), of("aeroplane", 4), of("sofa", 57),
+                            of("pottedplant", 58), of("diningtable", 60), of("tvmonitor", 62),
+                            of("Traffic_Light", 9), of("cell-phone", 67), of("", 79)};
+  EXPECT_EQ(ids_of(ids, boxes), (Ids{4, 5, 63, 64, 67, 72, 10, 77, 90}));
+  EXPECT_TRUE(ids.take_news().wrong.empty());
+}
+
+TEST(CategoryIds, AreTheClassesOfOtherModels) {
+  CategoryIds ids;
+  const FrameBox boxes[] = {of("circle", 0), of("", 7), of("bicycle", 1)};
+  EXPECT_EQ(ids_of(ids, boxes), (Ids{0, 7, 1}));
+  CategoryNews news = ids.take_news();
+  EXPECT_EQ(news.chosen,
+            std::vector<std::string>{"category ids are the class numbers, from 0"});
+  EXPECT_TRUE(news.odd.empty() && news.wrong.empty());
+  // The name of another row is no sign of COCO.
+  CategoryIds other;
+  EXPECT_EQ(other.of(of("person", 14)), 14);
+}
+
+TEST(CategoryIds, StayWhatTheyWereWhenAModelTurnsOutNotToBeCocos) {
+  CategoryIds ids;
+  const FrameBox boxes[] = {of("person", 0), of("car", 1), of("person", 0), of("tree", 100),
+                            of("bicycle", 2)};
+  EXPECT_EQ(ids_of(ids, boxes), (Ids{1, 1001, 1, 100, 1002}));
+  const CategoryNews news = ids.take_news();
+  ASSERT_EQ(news.wrong.size(), 1u);
+  EXPECT_EQ(news.wrong[0].message(),
+            "expected the 80 classes of COCO, as before, found class 1 \"car\": this and other new "
+            "classes get category ids that are not COCO's; set category-ids=, or model-name= of "
+            "each decoder of several");
+  ASSERT_EQ(news.odd.size(), 2u);
+  EXPECT_EQ(news.odd[0], "category_id 1001 stands for class 1 \"car\", because 1 is another's or "
+                         "COCO's; set category-ids= for numbers of your own");
+}
+
+TEST(CategoryIds, TellModelsApart) {
+  CategoryIds ids;
+  const FrameBox boxes[] = {of("person", 0, "big"), of("face", 0, "faces"), of("nose", 1, "faces"),
+                            of("person", 0, "small"), of("bus", 5, "big"), of("face", 0, "heads"),
+                            of("nose", 1, "faces")};
+  EXPECT_EQ(ids_of(ids, boxes), (Ids{1, 0, 1001, 1, 6, 1000, 1001}));
+  const CategoryNews news = ids.take_news();
+  EXPECT_TRUE(news.wrong.empty());
+  EXPECT_EQ(news.chosen.size(), 4u);  // one a model
+  EXPECT_EQ(news.chosen[1], "category ids of the model \"faces\" are the class numbers, from 0");
+  // Whoever comes first.
+  CategoryIds turned;
+  const FrameBox again[] = {of("face", 0, "faces"), of("nose", 1, "faces"), of("person", 0, "big"),
+                            of("chin", 2, "faces")};
+  EXPECT_EQ(ids_of(turned, again), (Ids{0, 1, 1001, 1002}));
+}
+
+TEST(CategoryIds, NumberLabelsWithoutClassByAppearance) {
+  CategoryIds ids;
+  const FrameBox boxes[] = {of("hamster", {}), of("ferret", {}), of("hamster", {}),
+                            of("circle", 0), of("cube", 1)};
+  EXPECT_EQ(ids_of(ids, boxes), (Ids{1, 2, 1, 0, 1001}));
+  const CategoryNews news = ids.take_news();
+  ASSERT_EQ(news.odd.size(), 3u);
+  EXPECT_EQ(news.odd[1],
+            "category_id 2 stands for the label \"ferret\", whose class its decoder does not give; "
+            "set category-ids= for the data set's own");
+}
+
+TEST(CategoryIds, TakeTheUsersListBeforeAll) {
+  CategoryIds ids({{5, "person"}, {6, "face"}, {7, ""}});
+  const FrameBox boxes[] = {of("person", 0, "big"), of("face", 0, "faces"), of("face", {}, "faces"),
+                            of("pedestrian", 0, "big"), of("bicycle", 2, "big"),
+                            of("face", 0, "big")};
+  EXPECT_EQ(ids_of(ids, boxes), (Ids{5, 6, 6, 5, 7, 6}));
+  EXPECT_TRUE(ids.take_news().chosen.empty());
+  const auto unknown = ids.of(of("nose", 1, "faces"));
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().message(),
+            "expected a label that category-ids= names, found \"nose\": write the label after its "
+            "number: class numbers count for the model of the first box alone");
+}
+
+}  // namespace
+}  // namespace keepbox
