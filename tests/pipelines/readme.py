@@ -149,5 +149,18 @@ def test_every_other_line(folder):
         assert '"detection"' in out and not told, f'{line}{out[-500:]}{told}'
 
 
+def test_crop_and_flip_do_what_the_limits_say(folder):
+    lay_out(folder)
+    version = run('gst-launch-1.0', '--gst-version')[0].split()[-1]
+    moves = tuple(int(part) for part in version.split('.')[:2]) >= (1, 28)
+    for element in 'videocrop left=40', 'videoflip video-direction=horiz':
+        out, _ = run('bash', '-c', 'gst-launch-1.0 -q videotestsrc num-buffers=2'
+                     ' ! video/x-raw,format=RGB,width=320,height=320'
+                     ' ! tensorreplay location=pipelines/media/shapes-tensors.f16.raw'
+                     f' dims=1,10,2100 type=float16 ! boxdecode ! {element} ! boxsink format=csv',
+                     cwd=folder)
+        assert (len(out.splitlines()) > 1) == moves, f'{element} of {version}: {out}'
+
+
 if __name__ == '__main__':
     main(globals())
