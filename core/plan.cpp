@@ -17,6 +17,9 @@ namespace {
 
 /// Beyond this, coordinates cannot be fractions of the input.
 constexpr float kMostNormalized = 2.0f;
+/// Beyond this, they cannot be YOLOX's offsets in cells and logarithms of sizes, which stay below 5;
+/// of a picture that one thing fills no logarithm is negative.
+constexpr float kMostUndecoded = 16.0f;
 
 /// A threshold below the normal floats would be another decision on each device.
 float normal(float threshold) {
@@ -83,7 +86,7 @@ Status check_tensors(const Layout& layout, std::span<const TensorView> tensors) 
 void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
                   std::span<const TensorView> tensors, Size model) {
   const Evidence seen = look(plan.layout, tensors);
-  if (box_coding_open && seen.readable && !seen.negative_size && seen.largest > kMostNormalized) {
+  if (box_coding_open && seen.readable && !seen.negative_size && seen.largest > kMostUndecoded) {
     plan.spec = find_detector("yolox-decoded");
     plan.layout.spec = plan.spec;
     plan.remark += "; boxes are decoded already";

@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Installs into a folder, and there does with keepbox.h and its library what README says.
+"""Installs, and does with keepbox.h, its library and the plugins what README says: in the build folder,
+and in a file system where what was installed lies in its place, without a word in the environment.
 
 usage: install.py BUILD
 """
+import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
-SOURCE = pathlib.Path(os.environ['KEEPBOX_SOURCE'])
-BUILD = sys.argv[1]
+from tap import PIPELINES, SOURCE, Skip, blocks_of_readme, main, run
+
+BUILD = pathlib.Path(sys.argv[1])
 TOOLS = ('meson', 'cc', 'c++', 'pkg-config', 'nm')
 STAYS = """
 import _ctypes, ctypes, sys
@@ -21,81 +23,153 @@ library = ctypes.CDLL(sys.argv[1])
 _ctypes.dlclose(library._handle)
 sys.exit('libkeepbox' not in open('/proc/self/maps').read())
 """
+APP = """
+#include <gst/app/app.h>
+#include <keepbox.h>
+guint app(GstBuffer* frame, GstAppSrc* appsrc, GstSample* sample, KeepboxBox boxes[100],
+          float* output, gsize bytes, gpointer stream, GDestroyNotify give_back);
+guint app(GstBuffer* frame, GstAppSrc* appsrc, GstSample* sample, KeepboxBox boxes[100],
+          float* output, gsize bytes, gpointer stream, GDestroyNotify give_back) {
+  GError* error = NULL;
+  %s
+  return count;
+}
+"""
 
 
-def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                          errors='replace', timeout=120, **options)
-    assert done.returncode == 0, f'{command} ended with {done.returncode}: {done.stderr[-2000:]}'
-    return done.stdout
+def need_tools():
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        raise Skip(f'no {", ".join(missing)}')
 
 
-class Tree:
-    """What is installed, as if the folder were its prefix, which pkg-config has to believe."""
-
-    def __init__(self, folder):
-        run('meson', 'install', '-C', BUILD, '--destdir', folder, '--no-rebuild', '--quiet')
-        package, = folder.glob('**/keepbox.pc')
-        text = package.read_text()
-        prefix = folder / re.search('^prefix=/(.*)$', text, re.M)[1]
-        package.write_text(re.sub('^prefix=.*$', f'prefix={prefix}', text, flags=re.M))
-        self.folder = folder
-        self.built, = folder.glob('**/libkeepbox.so.0')
-        self.env = dict(os.environ, PKG_CONFIG_PATH=str(package.parent),
-                        LD_LIBRARY_PATH=f'{self.built.parent}:'
-                                        + os.environ.get('LD_LIBRARY_PATH', ''),
-                        GST_PLUGIN_PATH=str(self.built.parent / 'gstreamer-1.0'),
-                        GST_REGISTRY=str(folder / 'registry.bin'))
-
-    def run(self, *command):
-        return run(*command, env=self.env, cwd=self.folder)
+def bare_environment(folder):
+    """Nothing that tells GStreamer, ld.so or pkg-config where to look."""
+    return {'PATH': os.environ['PATH'], 'HOME': str(folder), 'LANG': 'C.UTF-8',
+            'GST_REGISTRY': str(folder / 'registry.bin')}
 
 
-def test_line_of_readme_compiles_the_example(tree):
-    line = re.search(r'^cc app\.c .*$', (SOURCE / 'README.md').read_text(), re.M)[0]
-    shutil.copy(SOURCE / 'pipelines/embed.c', tree.folder / 'app.c')
-    tree.run('bash', '-c', line)
-    out = tree.run('./a.out')
+def lines_of_readme(text):
+    block, = (block for block in blocks_of_readme('sh') if text in block)
+    return block
+
+
+def lay_out(folder):
+    need_tools()
+    shutil.copy(PIPELINES / 'embed.c', folder / 'app.c')
+    (folder / 'build').symlink_to(BUILD)
+
+
+def install(folder):
+    """Returns the folder that stands for the root of the file system."""
+    need_tools()
+    run('meson', 'install', '-C', BUILD, '--destdir', folder / 'root', '--no-rebuild', '--quiet')
+    return folder / 'root'
+
+
+def run_installed(folder, script):
+    """Runs it where what was installed lies over the file system's own /usr."""
+    mount = f'mount -t overlay overlay -o lowerdir={folder}/root/usr:/usr /usr'
+    for namespace in (['unshare', '-m'], ['unshare', '-rm']):
+        if subprocess.run([*namespace, 'sh', '-c', mount], capture_output=True,
+                          check=False).returncode == 0:
+            return run(*namespace, 'bash', '-c', f'{mount} && cd {folder} && {script}',
+                       env=bare_environment(folder))
+    raise Skip('no right to mount')
+
+
+def configure(folder, *options):
+    """Where things would be installed, by their name; dpkg-architecture, whom meson asks, is missing."""
+    need_tools()
+    helper = folder / 'dpkg-architecture'
+    helper.write_text('#!/bin/sh\nexit 1\n')
+    helper.chmod(0o755)
+    build = folder / 'other'
+    run('meson', 'setup', build, SOURCE, '-Dtests=disabled', '-Dpipelines=false', '-Dcuda=disabled',
+        *options, env={**os.environ, 'PATH': f'{folder}:{os.environ["PATH"]}'})
+    plan = json.loads((build / 'meson-info/intro-installed.json').read_text())
+    return build, {pathlib.Path(path).name: pathlib.Path(path) for path in plan.values()}
+
+
+def variable(package, name):
+    return run('pkg-config', f'--variable={name}', package)[0].strip()
+
+
+def test_embedding_without_installing(folder):
+    lay_out(folder)
+    lines = lines_of_readme('meson-uninstalled')
+    out, _ = run('bash', '-ec', f'{lines}./a.out', cwd=folder, env=bare_environment(folder))
     assert len(out.splitlines()) == 20, out
 
 
-def test_header_is_one_of_c_and_of_cpp(tree):
-    flags = tree.run('pkg-config', '--cflags', 'keepbox').split()
+def test_embedding_installed(folder):
+    lay_out(folder)
+    install(folder)
+    line = lines_of_readme('meson install').splitlines()[-1]
+    out, _ = run_installed(folder, f'{line} && ./a.out')
+    assert len(out.splitlines()) == 20, out
+
+
+def test_installed_plugins_are_found(folder):
+    plugins = {path.name for path in install(folder).glob('**/libgst*.so')}
+    names = {'libgstkeepbox.so': 'boxdecode', 'libgstkeepboxoverlay.so': 'boxoverlay'}
+    assert 'libgstkeepbox.so' in plugins <= set(names), plugins
+    for plugin in plugins:
+        out, _ = run_installed(folder, f'gst-inspect-1.0 {names[plugin]}')
+        assert re.search(f'Filename +/usr/.*/{plugin}', out), out
+
+
+def test_folders_are_the_distributions(folder):
+    build, files = configure(folder)
+    library = variable('gstreamer-1.0', 'libdir').removeprefix(variable('gstreamer-1.0', 'prefix'))
+    assert files['libgstkeepbox.so'].parent == pathlib.Path(variable('gstreamer-1.0', 'pluginsdir'))
+    assert str(files['libkeepbox.so.0'].parent) == f'/usr/local{library}', files
+    assert str(files['keepbox.pc'].parent) in variable('pkg-config', 'pc_path').split(':'), files
+    assert f'-Wl,-rpath,${{prefix}}{library}' in (build / 'meson-private/keepbox.pc').read_text()
+
+
+def test_distributions_need_no_rpath(folder):
+    build, files = configure(folder, '--prefix', variable('gstreamer-1.0', 'prefix'))
+    assert str(files['libkeepbox.so.0'].parent) == variable('gstreamer-1.0', 'libdir'), files
+    out, _ = run('pkg-config', '--libs', build / 'meson-private/keepbox.pc')
+    assert 'rpath' not in out, out
+
+
+def test_prefix_of_ones_own_holds_all(folder):
+    _, files = configure(folder, '--prefix', folder / 'own')
+    assert all(path.is_relative_to(folder / 'own') for path in files.values()), files
+
+
+def test_code_of_readme_compiles(folder):
+    need_tools()
+    block, = blocks_of_readme('c')
+    (folder / 'app.c').write_text(APP % block)
+    flags, _ = run('pkg-config', '--cflags', 'keepbox', 'gstreamer-app-1.0',
+                   env={**os.environ, 'PKG_CONFIG_PATH': str(BUILD / 'meson-uninstalled')})
+    run('cc', '-Wall', '-Werror', '-fsyntax-only', *flags.split(), folder / 'app.c')
+
+
+def test_header_is_one_of_c_and_of_cpp(folder):
+    header, = install(folder).glob('**/keepbox.h')
+    flags, _ = run('pkg-config', '--cflags', 'gstreamer-analytics-1.0')
     for compiler, standard in ('cc', 'c11'), ('c++', 'c++17'):
-        tree.run(compiler, f'-std={standard}', '-Wall', '-Wextra', '-Werror', '-fsyntax-only',
-                 *flags, '-x', 'c' if compiler == 'cc' else 'c++', '-include', 'keepbox.h',
-                 '/dev/null')
+        run(compiler, f'-std={standard}', '-Wall', '-Wextra', '-Werror', '-fsyntax-only',
+            *flags.split(), '-x', 'c' if compiler == 'cc' else 'c++', '-include', header, '/dev/null')
 
 
-def test_nothing_else_is_exported(tree):
-    names = {line.split()[-1].partition('@')[0]
-             for line in tree.run('nm', '-D', '--defined-only', tree.built).splitlines()}
+def test_nothing_else_is_exported(folder):
+    library, = install(folder).glob('**/libkeepbox.so.0')
+    out, _ = run('nm', '-D', '--defined-only', library)
+    names = {line.split()[-1].partition('@')[0] for line in out.splitlines()}
     functions = {name for name in names if name != 'KEEPBOX_0'}
     header = (SOURCE / 'gst/api/keepbox.h').read_text()
     assert functions == set(re.findall(r'\b(keepbox_\w+)\(', re.sub('//.*', '', header))), functions
 
 
-def test_unloading_leaves_the_code(tree):
-    tree.run(sys.executable, '-c', STAYS, tree.built)
+def test_unloading_leaves_the_code(folder):
+    library, = install(folder).glob('**/libkeepbox.so.0')
+    run(sys.executable, '-c', STAYS, library)
 
 
-def main():
-    tests = [value for name, value in globals().items() if name.startswith('test_')]
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
-    if missing:
-        print(f'1..0 # SKIP no {", ".join(missing)}')
-        return
-    print(f'1..{len(tests)}', flush=True)
-    with tempfile.TemporaryDirectory(prefix='keepbox-') as folder:
-        tree = Tree(pathlib.Path(folder))
-        for number, test in enumerate(tests, 1):
-            name = test.__name__.removeprefix('test_').replace('_', ' ')
-            try:
-                test(tree)
-                print(f'ok {number} - {name}', flush=True)
-            except Exception as error:  # a test that fails in any way has failed
-                print(f'not ok {number} - {name}', flush=True)
-                print('\n'.join('# ' + line for line in f'{error!r}'.splitlines()), flush=True)
-
-
-main()
+if __name__ == '__main__':
+    main(globals())

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs what README.md prints, as printed, in a folder that looks like a fresh clone beside the
+reader's own photo and model. install.py does what it says about embedding."""
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+
+import yolox
+from tap import DATA, PIPELINES, SOURCE, Skip, blocks_of_readme, main, need, run
+
+RENAME = re.compile(r'! capssetter \S+ *\\?\n? *')
+
+
+def is_photo_line(block):
+    return 'photo.jpg' in block
+
+
+def is_gpu_line(block):
+    return 'memory=cuda' in block
+
+
+def is_tried_elsewhere(block):
+    """./dev is what runs these tests; install.py installs and compiles."""
+    return './dev ' in block or 'meson install' in block or 'cc app.c' in block
+
+
+def photo_line():
+    line, = (block for block in blocks_of_readme('sh') if is_photo_line(block))
+    return line
+
+
+def lay_out(folder, photo='000000000139.jpg'):
+    (folder / 'pipelines').symlink_to(PIPELINES)
+    if not (DATA / 'yolox').is_dir():
+        return
+    for name, target in {'photo.jpg': photo, 'yolox_nano.onnx': 'yolox_nano.onnx',
+                         'yolox_nano.onnx.modelinfo': 'yolox_nano.onnx.modelinfo',
+                         'coco.labels': 'coco.labels'}.items():
+        (folder / name).symlink_to(DATA / 'yolox' / target)
+
+
+def need_photos():
+    if not (DATA / 'yolox').is_dir():
+        raise Skip('no photos on this machine')
+    need('onnxinference')
+
+
+def launch(line, folder, status=0):
+    """Runs a line; from GStreamer 1.28 on without the property that README says to leave out."""
+    inspected = subprocess.run(['gst-inspect-1.0', 'onnxinference'], capture_output=True, text=True,
+                               check=False).stdout
+    if 'input-image-format' not in inspected:
+        line = line.replace(' input-image-format=chw', '')
+    return run('bash', '-c', line, cwd=folder, status=status)
+
+
+def boxes_in(text):
+    rows = list(csv.reader(io.StringIO(text)))[1:]
+    return [(int(row[3]), float(row[4]), [float(number) for number in row[5:9]]) for row in rows]
+
+
+def compare(found, expected, score_off=1e-3, apart=1):
+    assert [box[0] for box in found] == [box[0] for box in expected], f'{found} is not {expected}'
+    for (_, score, corners), (_, want, truth) in zip(found, expected):
+        off = max(abs(a - b) for a, b in zip(corners, truth))
+        assert abs(score - want) <= score_off and off <= apart, \
+            f'{score} at {corners}, where ONNX Runtime by itself has {want} at {truth}'
+
+
+def test_photo_line_has_the_boxes_of_the_model_by_itself(folder):
+    need_photos()
+    sizes = json.loads((DATA / 'expected.json').read_text())
+    for photo in sorted((DATA / 'yolox').glob('*.jpg')):
+        place = folder / photo.stem
+        place.mkdir()
+        lay_out(place, photo.name)
+        out, told = launch(photo_line(), place)
+        assert not told, told
+        expected = yolox.expected_boxes(photo, sizes[f'yolox/{photo.stem}.yolox.raw']['frame'],
+                                        place / 'yolox_nano.onnx', place)
+        compare(boxes_in(out), expected)
+
+
+def test_that_comparison_sees_red_and_blue_swapped(folder):
+    need_photos()
+    lay_out(folder)
+    swapped, count = RENAME.subn('', photo_line())
+    assert count == 1, photo_line()
+    out, _ = launch(swapped, folder)
+    expected = yolox.expected_boxes(folder / 'photo.jpg', (640, 426), folder / 'yolox_nano.onnx',
+                                    folder)
+    try:
+        compare(boxes_in(out), expected)
+    except AssertionError:
+        return
+    raise AssertionError('boxes of the swapped picture pass for those of the model')
+
+
+def test_photo_line_prints_what_readme_shows(folder):
+    need_photos()
+    lay_out(folder)
+    shown, = (block for block in blocks_of_readme('') if block.startswith('frame,timestamp,'))
+    *rows, rest = shown.splitlines()
+    assert rest == '...' and len(rows) > 2, shown
+    out, _ = launch(photo_line(), folder)
+    assert out.splitlines()[0] == rows[0], out
+    compare(boxes_in(out)[:len(rows) - 1], boxes_in('\n'.join(rows)))
+
+
+def test_photo_line_says_what_is_wrong(folder):
+    need_photos()
+    lay_out(folder)
+    _, told = launch(photo_line().replace('photo.jpg', 'photos.jpg'), folder, status=255)
+    assert 'No such file "photos.jpg"' in told, told
+
+
+def test_photo_line_draws_a_picture(folder):
+    need_photos()
+    need('boxoverlay')
+    lay_out(folder)
+    tail, = re.findall(r'`\.\.\. ! framerestore (! videoconvert ! boxoverlay .*?)`',
+                       (SOURCE / 'README.md').read_text(), re.S)
+    launch(re.sub(r'! boxsink format=csv', tail.replace('\n', ' '), photo_line()), folder)
+    assert (folder / 'boxes.jpg').read_bytes().startswith(b'\xff\xd8')
+
+
+def test_gpu_line(folder):
+    lay_out(folder)
+    line, = (block for block in blocks_of_readme('sh') if is_gpu_line(block))
+    done = subprocess.run(['bash', '-c', line], cwd=folder, capture_output=True, text=True,
+                          timeout=100, check=False)
+    if done.returncode and 'cuda' not in os.environ.get('KEEPBOX_REQUIRE', ''):
+        assert 'CUDA' in done.stderr, done.stderr
+        raise Skip('no CUDA device, or a build without CUDA')
+    assert done.returncode == 0 and '"detection"' in done.stdout, done.stderr
+
+
+def test_every_other_line(folder):
+    lay_out(folder)
+    others = [block for block in blocks_of_readme('sh')
+              if not (is_photo_line(block) or is_gpu_line(block) or is_tried_elsewhere(block))]
+    assert others
+    for line in others:
+        out, told = launch(line, folder)
+        assert '"detection"' in out and not told, f'{line}{out[-500:]}{told}'
+
+
+def test_crop_and_flip_do_what_the_limits_say(folder):
+    lay_out(folder)
+    version = run('gst-launch-1.0', '--gst-version')[0].split()[-1]
+    moves = tuple(int(part) for part in version.split('.')[:2]) >= (1, 28)
+    for element in 'videocrop left=40', 'videoflip video-direction=horiz':
+        out, _ = run('bash', '-c', 'gst-launch-1.0 -q videotestsrc num-buffers=2'
+                     ' ! video/x-raw,format=RGB,width=320,height=320'
+                     ' ! tensorreplay location=pipelines/media/shapes-tensors.f16.raw'
+                     f' dims=1,10,2100 type=float16 ! boxdecode ! {element} ! boxsink format=csv',
+                     cwd=folder)
+        assert (len(out.splitlines()) > 1) == moves, f'{element} of {version}: {out}'
+
+
+if __name__ == '__main__':
+    main(globals())

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the test programs of this folder share: commands that have to succeed, and their report."""
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+SOURCE = pathlib.Path(os.environ['KEEPBOX_SOURCE'])
+DATA = pathlib.Path(os.environ['KEEPBOX_TEST_DATA'])
+PIPELINES = SOURCE / 'pipelines'
+SCHEMA_LINE = re.compile('Schema error: |$')  # ONNX Runtime of Debian prints them by the hundred
+
+
+class Skip(Exception):
+    """Says why a test cannot run here."""
+
+
+def run(*command, status=0, **options):
+    """Returns what the command printed to stdout, and to stderr less the lines about schemas."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                          errors='replace', timeout=400, **options)
+    told = '\n'.join(line for line in done.stderr.splitlines() if not SCHEMA_LINE.match(line))
+    assert done.returncode == status, f'{command} ended with {done.returncode}: {told[-2000:]}'
+    return done.stdout, told
+
+
+def need(element):
+    if subprocess.run(['gst-inspect-1.0', '--exists', element], check=False).returncode:
+        raise Skip(f'no {element}')
+
+
+def blocks_of_readme(language):
+    """The code blocks of that language in README.md, as printed."""
+    return re.findall(rf'^```{language}\n(.*?)^```$', (SOURCE / 'README.md').read_text(), re.M | re.S)
+
+
+def main(tests):
+    """Runs every function named test_*, each with a folder of its own."""
+    tests = {name: value for name, value in tests.items() if name.startswith('test_')}
+    print(f'1..{len(tests)}', flush=True)
+    for number, (name, test) in enumerate(tests.items(), 1):
+        name = name.removeprefix('test_').replace('_', ' ')
+        with tempfile.TemporaryDirectory(prefix='keepbox-') as folder:
+            try:
+                test(pathlib.Path(folder))
+                print(f'ok {number} - {name}', flush=True)
+            except Skip as reason:
+                print(f'ok {number} - {name} # SKIP {reason}', flush=True)
+            except Exception as error:  # a test that fails in any way has failed
+                print(f'not ok {number} - {name}', flush=True)
+                lines = f'{type(error).__name__}: {error}'.splitlines()
+                print('\n'.join('# ' + line for line in lines), flush=True)

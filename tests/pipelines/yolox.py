@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Boxes of YOLOX-Nano on a photo without GStreamer's inference and without keepbox: the letterboxed
+pixels as GStreamer makes them, ONNX Runtime on them in the order B, G, R that the model was trained
+with, decoding and suppression by numpy."""
+import importlib.util
+import sys
+
+import numpy as np
+
+from tap import Skip, run
+
+SIDE = 416
+STRIDES = (8, 16, 32)
+INFER = """
+import sys
+import numpy
+import onnxruntime
+model, given, made = sys.argv[1:]
+session = onnxruntime.InferenceSession(model, providers=['CPUExecutionProvider'])
+numpy.save(made, session.run(None, {session.get_inputs()[0].name: numpy.load(given)})[0])
+"""
+
+
+def letterboxed(photo, folder):
+    """Height x width x (B, G, R)."""
+    path = folder / 'pixels.raw'
+    run('gst-launch-1.0', '-q', 'filesrc', f'location={photo}', '!', 'jpegdec', '!',
+        'videoconvertscale', '!',
+        f'video/x-raw,format=BGR,width={SIDE},height={SIDE},pixel-aspect-ratio=1/1', '!',
+        'filesink', f'location={path}')
+    return np.fromfile(path, np.uint8).reshape(SIDE, SIDE, 3)
+
+
+def infer(model, pixels, folder):
+    if importlib.util.find_spec('onnxruntime') is None:
+        raise Skip('no onnxruntime for Python')
+    np.save(folder / 'input.npy', pixels.transpose(2, 0, 1)[None].astype(np.float32))
+    run(sys.executable, '-c', INFER, model, folder / 'input.npy', folder / 'output.npy')
+    return np.load(folder / 'output.npy')[0]
+
+
+def decode(rows):
+    """Corners in the model's picture, and a score for each class."""
+    sides = [SIDE // stride for stride in STRIDES]
+    grid = np.concatenate([np.stack(np.meshgrid(np.arange(n), np.arange(n)), -1).reshape(-1, 2)
+                           for n in sides])
+    stride = np.repeat(STRIDES, [n * n for n in sides])[:, None]
+    centre, half = (rows[:, :2] + grid) * stride, np.exp(rows[:, 2:4]) * stride / 2
+    return np.concatenate([centre - half, centre + half], 1), rows[:, 4:5] * rows[:, 5:]
+
+
+def overlap(box, others):
+    size = np.clip(np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2]), 0, None)
+    both = size.prod(1)
+    return both / ((box[2:] - box[:2]).prod() + (others[:, 2:] - others[:, :2]).prod(1) - both)
+
+
+def suppress(corners, classes, scores, limit):
+    """Indices of what is kept, the best first."""
+    left, kept = np.argsort(-scores, kind='stable'), []
+    while left.size:
+        best, left = left[0], left[1:]
+        kept.append(best)
+        same = classes[left] == classes[best]
+        left = left[~(same & (overlap(corners[best], corners[left]) > limit))]
+    return kept
+
+
+def expected_boxes(photo, frame, model, folder, threshold=0.25, limit=0.45):
+    """A list of (class, score, (x1, y1, x2, y2) on the photo of size `frame`), the best first."""
+    corners, scores = decode(infer(model, letterboxed(photo, folder), folder))
+    classes, best = scores.argmax(1), scores.max(1)
+    above = best > threshold
+    corners, classes, best = corners[above], classes[above], best[above]
+    ratio = SIDE / max(frame)
+    border = (SIDE - np.array(frame) * ratio) / 2
+    corners = (corners.reshape(-1, 2, 2) - border) / ratio
+    clipped = np.clip(corners, 0, frame).reshape(-1, 4)
+    return [(int(classes[i]), float(best[i]), clipped[i].tolist())
+            for i in suppress(corners.reshape(-1, 4), classes, best, limit)]
