@@ -61,8 +61,9 @@ class BoxOverlay : public testing::Test {
     return buffer;
   }
   /// A frame with boxes as boxdecode leaves them.
-  GstBuffer* decoded(std::span<const FrameBox> boxes) const {
+  GstBuffer* decoded(std::span<const FrameBox> list) const {
     GstBuffer* buffer = frame();
+    std::vector<FrameBox> boxes(list.begin(), list.end());
     attach_boxes(buffer, boxes, {});
     return buffer;
   }
