@@ -65,6 +65,14 @@ class BoxOverlay : public testing::Test {
     GstBuffer* buffer = frame();
     std::vector<FrameBox> boxes(list.begin(), list.end());
     attach_boxes(buffer, boxes, {});
+    auto* meta = gst_buffer_get_analytics_relation_meta(buffer);
+    for (const FrameBox& box : boxes) {
+      if (!box.tracking_id) continue;
+      GstAnalyticsTrackingMtd track;
+      gst_analytics_relation_meta_add_tracking_mtd(meta, *box.tracking_id, 0, &track);
+      gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, box.od_id,
+                                               track.id);
+    }
     return buffer;
   }
   std::vector<guint8> drawn(GstBuffer* buffer) {
@@ -161,6 +169,15 @@ TEST_F(OverlayColors, ByTrackingIdAndByModel) {
   pixels = drawn(decoded(boxes));
   EXPECT_EQ(pixel(pixels, 2), palette()[0]);
   EXPECT_EQ(pixel(pixels, 14), palette()[0]);
+}
+
+TEST_F(OverlayColors, OneClassNumberOfTwoModelsHasTwoColours) {
+  std::array boxes{at(2, "person", 1), at(14, "face", 1)};
+  boxes[0].model = g_quark_from_string("people");
+  boxes[1].model = g_quark_from_string("faces");
+  const auto pixels = drawn(decoded(boxes));
+  EXPECT_EQ(pixel(pixels, 2), palette()[1]);
+  EXPECT_NE(pixel(pixels, 14), palette()[1]);
 }
 
 TEST_F(OverlayColors, BetterBoxesAreOnTopWhateverTheirOrder) {
