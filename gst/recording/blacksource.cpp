@@ -86,7 +86,10 @@ GstBuffer* black_frame(GstVideoInfo* info) {
   pixel.fps_d = info->fps_d;
   pixel.interlace_mode = info->interlace_mode;
   gpointer room = g_try_malloc0(info->size);
-  GstVideoConverter* converter = gst_video_converter_new(&pixel, info, nullptr);
+  GstStructure* plain = gst_structure_new("black", GST_VIDEO_CONVERTER_OPT_DITHER_METHOD,
+                                          GST_TYPE_VIDEO_DITHER_METHOD, GST_VIDEO_DITHER_NONE,
+                                          nullptr);
+  GstVideoConverter* converter = gst_video_converter_new(&pixel, info, plain);
   if (room == nullptr || converter == nullptr) {
     g_free(room);
     g_clear_pointer(&converter, gst_video_converter_free);
