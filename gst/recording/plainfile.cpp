@@ -17,6 +17,7 @@ namespace keepbox {
 namespace {
 
 constexpr size_t kLongestLine = size_t{1} << 20;
+constexpr const char* kTooLong = "more than 1 MiB";
 constexpr const char* kReadHint = "set location= to a recording or a file of raw numbers";
 constexpr const char* kWriteHint = "set location= to a folder on a disk with room";
 
@@ -107,11 +108,12 @@ Status PlainFile::each_line(
     for (size_t end; (end = rest.find('\n', begin)) != rest.npos; begin = end + 1) {
       const std::string_view line = std::string_view(rest).substr(begin, end - begin);
       if (line.contains('\0')) return broken("a NUL");
+      if (line.size() > kLongestLine) return broken(kTooLong);
       ++number;
       if (!line.empty()) KB_TRY(function(number, line));
     }
     rest.erase(0, begin);
-    if (rest.size() > kLongestLine) return broken("one of more than 1 MiB");
+    if (rest.size() > kLongestLine) return broken(kTooLong);
   }
   return {};
 }
