@@ -232,7 +232,8 @@ static void keepbox_black_source_class_init(KeepboxBlackSourceClass* klass) {
   gst_element_class_set_static_metadata(element, "Black frames", "Source/Video",
                                         "Makes a black frame for each recorded one",
                                         "The keepbox developers");
-  g_autoptr(GstCaps) caps = gst_caps_from_string(GST_VIDEO_CAPS_MAKE(GST_VIDEO_FORMATS_ALL));
+  // Those of the GStreamer that runs, which may know more than the one that built this.
+  g_autoptr(GstCaps) caps = gst_video_make_raw_caps(nullptr, 0);
   gst_element_class_add_pad_template(
       element, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
   base->fixate = fixate;

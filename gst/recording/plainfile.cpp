@@ -80,10 +80,11 @@ Status PlainFile::read(size_t offset, std::span<std::byte> out) const {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return file_error("to read " + path, g_strerror(errno), "check the disk");
     if (got == 0)
-      return fail(ErrorKind::kTruncated,
-                  std::to_string(wanted) + " bytes from " + std::to_string(offset) + " on in " + path,
-                  "only " + std::to_string(wanted - out.size()),
-                  "leave the recording as it is while it is replayed");
+      return fail(
+          ErrorKind::kTruncated,
+          std::to_string(wanted) + " bytes from " + std::to_string(offset) + " on in " + path,
+          "only " + std::to_string(wanted - out.size()),
+          "leave the recording as it is while it is replayed");
     out = out.subspan(static_cast<size_t>(got));
   }
   return {};

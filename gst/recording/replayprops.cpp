@@ -69,9 +69,9 @@ void install_replay_properties(GObjectClass* klass) {
   install_texts(klass);
   g_object_class_install_property(
       klass, kPropLoop,
-      g_param_spec_boolean("loop", "loop",
-                           "Begin again after the last recorded frame instead of ending the stream.",
-                           FALSE, kPlaying));
+      g_param_spec_boolean(
+          "loop", "loop", "Begin again after the last recorded frame instead of ending the stream.",
+          FALSE, kPlaying));
   g_object_class_install_property(
       klass, kPropMemory,
       g_param_spec_enum("memory", "memory", "Where the tensors of the frames are.", memory_type(),

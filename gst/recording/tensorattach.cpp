@@ -56,7 +56,9 @@ G_DEFINE_TYPE(KeepboxTensorAttach, keepbox_tensor_attach, GST_TYPE_BASE_TRANSFOR
 
 namespace {
 
-KeepboxTensorAttach* cast(gpointer object) { return reinterpret_cast<KeepboxTensorAttach*>(object); }
+KeepboxTensorAttach* cast(gpointer object) {
+  return reinterpret_cast<KeepboxTensorAttach*>(object);
+}
 
 ReplayProps props_of(gpointer element) {
   GST_OBJECT_LOCK(element);
@@ -142,7 +144,9 @@ void tell(GstElement* element, Replayer& r, FrameFinder::Where where, const Mome
       post_warning(element, {ErrorKind::kMismatch, std::move(expected), std::move(found),
                              std::move(hint)});
   };
-  const auto seconds = [](int64_t time) { return std::to_string(double(time) / GST_SECOND) + " s"; };
+  const auto seconds = [](int64_t time) {
+    return std::to_string(double(time) / GST_SECOND) + " s";
+  };
   if (const auto moved = r.finder.moved())
     warn(r.told_moved, "a stream that begins while the recording lasts",
          "one that begins " + seconds(std::abs(*moved)) + (*moved < 0 ? " before" : " after") +
@@ -228,7 +232,8 @@ void set_context(GstElement* element, GstContext* context) {
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
   return (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
           cast(base)->replayer->cuda.answer(GST_ELEMENT(base), query)) ||
-         GST_BASE_TRANSFORM_CLASS(keepbox_tensor_attach_parent_class)->query(base, direction, query);
+         GST_BASE_TRANSFORM_CLASS(keepbox_tensor_attach_parent_class)
+             ->query(base, direction, query);
 }
 
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {

@@ -20,7 +20,8 @@ Result<std::shared_ptr<GstBuffer>> read_data(const PlainFile& file, size_t offse
   if (bytes == 0) return std::shared_ptr<GstBuffer>(gst_buffer_new(), gst_buffer_unref);
   // Not GStreamer's allocator: it ends the process when there is no memory.
   std::unique_ptr<void, void (*)(void*)> data(
-      std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment), std::free);
+      std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment),
+      std::free);
   if (data == nullptr)
     return file_error("memory for " + std::to_string(bytes) + " bytes of " + file.path, "none",
                       "replay smaller tensors");

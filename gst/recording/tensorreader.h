@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Recorded tensors, frame by frame: a folder by TensorWriter, a .npy file, or a file of raw numbers.
+// Recorded tensors, frame by frame: a folder by TensorWriter, a .npy file, or a file of raw
+// numbers.
 #pragma once
 
 #include <gst/analytics/analytics.h>

@@ -75,7 +75,9 @@ namespace {
 
 enum { kPropLocation = 1, kPropTensorIds };
 
-KeepboxTensorRecord* cast(gpointer object) { return reinterpret_cast<KeepboxTensorRecord*>(object); }
+KeepboxTensorRecord* cast(gpointer object) {
+  return reinterpret_cast<KeepboxTensorRecord*>(object);
+}
 
 bool check(gpointer element, const Status& status) {
   if (!status) post_error(GST_ELEMENT(element), status.error());

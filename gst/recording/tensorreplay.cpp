@@ -51,7 +51,9 @@ GST_ELEMENT_REGISTER_DEFINE(tensorreplay, "tensorreplay", GST_RANK_NONE,
 
 namespace {
 
-KeepboxTensorReplay* cast(gpointer object) { return reinterpret_cast<KeepboxTensorReplay*>(object); }
+KeepboxTensorReplay* cast(gpointer object) {
+  return reinterpret_cast<KeepboxTensorReplay*>(object);
+}
 
 void pass_loop(KeepboxTensorReplay* self) {
   gboolean loop = FALSE;

@@ -2,6 +2,7 @@
 // Recordings whose tensors say which frame they are of, and lines that tell what came of them.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -159,6 +160,21 @@ inline std::vector<Seen> record(const std::string& from, const std::string& fold
   if (change) line.probe("rec", "sink", std::move(change));
   EXPECT_EQ(line.play(), "");
   return line.seen();
+}
+
+inline int frame_at(gint64 time, int rate = 30) {
+  return static_cast<int>(std::lround(double(time) * rate / GST_SECOND));
+}
+
+inline std::string replay(const std::string& folder, const std::string& settings = "") {
+  return "identity name=before ! tensorreplay location=" + folder + " " + settings +
+         " ! fakesink name=out";
+}
+
+/// Each frame has the tensors of its time, at 30 a second.
+inline void expect_own(const std::vector<Seen>& seen, size_t count) {
+  EXPECT_EQ(seen.size(), count);
+  for (const Seen& each : seen) EXPECT_EQ(each.number, frame_at(each.time)) << "at " << each.time;
 }
 
 }  // namespace keepbox::test

@@ -46,8 +46,9 @@ TEST(RecordFiles, AFailedStartLeavesNothingOpen) {
 TEST(RecordFiles, EosReachesAReplayInABin) {
   const test::TempDir dir;
   const std::string ten = write_rows(dir, "ten", 10) + " dims=1,1,6 loop=true";
-  for (const std::string& bin : {"( tensorreplay location=" + ten + " )",
-                                 "( videotestsrc is-live=true ! tensorreplay location=" + ten + " )"}) {
+  for (const std::string& bin :
+       {"( tensorreplay location=" + ten + " )",
+        "( videotestsrc is-live=true ! tensorreplay location=" + ten + " )"}) {
     Line line(bin + " ! fakesink sync=true name=out");
     gst_element_set_state(line.pipeline(), GST_STATE_PLAYING);
     gst_element_get_state(line.pipeline(), nullptr, nullptr, 20 * GST_SECOND);
@@ -170,8 +171,8 @@ TEST(RecordFiles, BlackFramesComeInEveryFormat) {
   ASSERT_GT(count, 50u);
   for (guint i = 0; i < count; ++i) {
     const std::string format = gst_video_format_to_string(formats[i]);
-    Line line("tensorreplay location=" + raw + " ! video/x-raw,width=64,height=64,format=" + format +
-              " ! videoconvert ! video/x-raw,format=RGB ! fakesink name=out");
+    Line line("tensorreplay location=" + raw + " ! video/x-raw,width=64,height=64,format=" +
+              format + " ! videoconvert ! video/x-raw,format=RGB ! fakesink name=out");
     guint8 brightest = 255;
     line.probe("out", "sink", [&](GstBuffer*& buffer) {
       GstMapInfo map;

@@ -68,11 +68,14 @@ TEST(FrameFinder, AFrameCutByASeekIsFoundByTheRateToo) {
   FrameFinder finder(100, {}, SyncMode::kAuto, 0);
   finder.seek();
   const FrameRate rate{10, 1};
-  EXPECT_EQ(finder.next({.time = 799 * kMs + 500'000, .duration = 500'000, .rate = rate}, false).frame, 7u);
+  EXPECT_EQ(
+      finder.next({.time = 799 * kMs + 500'000, .duration = 500'000, .rate = rate}, false).frame,
+      7u);
   finder.seek();
   EXPECT_EQ(finder.next({.time = 780 * kMs, .duration = 20 * kMs, .rate = rate}, false).frame, 7u);
   finder.seek();
-  EXPECT_EQ(finder.next({.time = 799'999'999, .duration = 100 * kMs, .rate = rate}, false).frame, 8u);
+  EXPECT_EQ(finder.next({.time = 799'999'999, .duration = 100 * kMs, .rate = rate}, false).frame,
+            8u);
   EXPECT_FALSE(finder.lost());
   finder.seek();
   EXPECT_EQ(finder.next({.time = 100 * kMs}, false).frame, 9u);
