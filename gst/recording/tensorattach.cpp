@@ -4,42 +4,39 @@
 
 #include <gst/base/gstbasetransform.h>
 
+#include <cstdlib>
 #include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
-#include "gst/base/enums.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
-#include "gst/recording/tensorfile.h"
+#include "gst/recording/replayprops.h"
+#include "gst/recording/streamtime.h"
+#include "gst/recording/tensorreader.h"
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/tensors.h"
+
+GST_DEBUG_CATEGORY_EXTERN(tensorreplay_debug);
+#define GST_CAT_DEFAULT tensorreplay_debug
 
 namespace keepbox {
 namespace {
 
-enum class ReplayMemory { kSystem, kCuda };
-
-GType memory_type() {
-  static const GType type = register_enum(
-      "KeepboxReplayMemory",
-      {{static_cast<int>(ReplayMemory::kSystem), "system", "System memory"},
-       {static_cast<int>(ReplayMemory::kCuda), "cuda",
-        "CUDA memory (GstCudaMemory), copied there on a stream of its own"}});
-  return type;
-}
-
 struct Replayer {
-  std::string location;  // this and the next three under the object lock
-  RawForm form{.dims = {}, .type = "float32", .id = {}};
-  gboolean loop = FALSE;
-  ReplayMemory memory = ReplayMemory::kSystem;
+  ReplayProps props;  // under the object lock
+  // From start to stop, or from open_recording():
   std::optional<TensorReader> reader;
-  std::vector<StoredTensor> tensors;
+  FrameFinder finder;
+  SyncMode mode = SyncMode::kAuto;
+  bool numbered = false;  // offsets of buffers say which frame they are
+  bool prepared = false;  // by open_recording(), for the next start
   SharedCuda cuda;
   std::optional<CudaUploader> uploader;  // for tensors in CUDA memory
-  bool flushed = false;                  // the next segment says where to go on
+  FrameRate rate;
+  bool flushed = false;
   bool failed = false;
+  bool told_moved = false, told_lost = false, told_outside = false;
 };
 
 }  // namespace
@@ -59,44 +56,38 @@ G_DEFINE_TYPE(KeepboxTensorAttach, keepbox_tensor_attach, GST_TYPE_BASE_TRANSFOR
 
 namespace {
 
-enum { kPropLocation = 1, kPropDims, kPropType, kPropTensorId, kPropLoop, kPropMemory };
-
-KeepboxTensorAttach* cast(gpointer object) { return reinterpret_cast<KeepboxTensorAttach*>(object); }
-
-}  // namespace
-
-namespace keepbox {
-
-bool open_recording(GstElement* element) {
-  KeepboxTensorAttach* self = cast(element);
-  Replayer& r = *self->replayer;
-  if (r.reader) return true;
-  GST_OBJECT_LOCK(self);
-  const std::string location = r.location;
-  const RawForm form = r.form;
-  GST_OBJECT_UNLOCK(self);
-  auto reader = TensorReader::open(location, form);
-  if (!reader) {
-    post_error(element, reader.error());
-    return false;
-  }
-  r.reader = std::move(*reader);
-  return true;
+KeepboxTensorAttach* cast(gpointer object) {
+  return reinterpret_cast<KeepboxTensorAttach*>(object);
 }
 
-}  // namespace keepbox
+ReplayProps props_of(gpointer element) {
+  GST_OBJECT_LOCK(element);
+  ReplayProps props = cast(element)->replayer->props;
+  GST_OBJECT_UNLOCK(element);
+  return props;
+}
 
-namespace {
+Status open(GstElement* element, Replayer& r) {
+  const ReplayProps props = props_of(element);
+  auto reader = TensorReader::open(props.location, props.form);
+  if (!reader) return std::unexpected(reader.error());
+  const auto& [timeline, remark] = reader->times();
+  Error times{ErrorKind::kMismatch, "increasing timestamps in " + props.location,
+              remark.empty() ? "none" : remark, "set sync-mode=count"};
+  if (props.mode == SyncMode::kTimestamp && timeline.empty()) return std::unexpected(times);
+  if (props.mode == SyncMode::kAuto && !remark.empty()) post_warning(element, times);
+  r.mode = props.mode;
+  r.finder = FrameFinder(reader->frames(), timeline, props.mode, props.offset);
+  r.reader = std::move(*reader);
+  GST_INFO_OBJECT(element, "%" G_GSIZE_FORMAT " frames, %s", r.reader->frames(),
+                  timeline.empty() ? "without times" : "with times");
+  return {};
+}
 
 /// A way into CUDA memory, if that is what is asked for.
-Status prepare_memory(KeepboxTensorAttach* self) {
-  Replayer& r = *self->replayer;
-  GST_OBJECT_LOCK(self);
-  const bool device = r.memory == ReplayMemory::kCuda;
-  GST_OBJECT_UNLOCK(self);
-  r.uploader.reset();
-  if (!device) return {};
-  auto context = r.cuda.ensure(GST_ELEMENT(self), -1, "set memory=system");
+Status prepare_memory(GstElement* element, Replayer& r) {
+  if (props_of(element).memory != ReplayMemory::kCuda) return {};
+  auto context = r.cuda.ensure(element, -1, "set memory=system");
   if (!context) return std::unexpected(context.error());
   auto uploader = CudaUploader::create(std::move(*context));
   if (!uploader) return std::unexpected(uploader.error());
@@ -104,34 +95,98 @@ Status prepare_memory(KeepboxTensorAttach* self) {
   return {};
 }
 
-gboolean start(GstBaseTransform* base) {
-  Replayer& r = *cast(base)->replayer;
-  r.flushed = r.failed = false;
-  if (!open_recording(GST_ELEMENT(base))) return FALSE;
-  const Status status = prepare_memory(cast(base));
-  if (!status) post_error(GST_ELEMENT(base), status.error());
-  return status.has_value();
+void close(Replayer& r) {
+  r.reader.reset();
+  r.finder = {};
+  r.uploader.reset();
+  r.numbered = r.prepared = r.flushed = r.failed = false;
+  r.told_moved = r.told_lost = r.told_outside = false;
 }
 
 gboolean stop(GstBaseTransform* base) {
-  Replayer& r = *cast(base)->replayer;
-  r.reader.reset();
-  r.tensors.clear();
-  r.uploader.reset();
-  r.cuda.clear();
+  close(*cast(base)->replayer);
+  cast(base)->replayer->cuda.clear();
   return TRUE;
 }
 
-/// The next frame's tensors; false after the last.
-Result<bool> next(Replayer& r, bool loop) {
-  Result<bool> more = r.reader->next(r.tensors);
-  if (!more || *more || !loop) return more;
-  r.reader->rewind();
-  return r.reader->next(r.tensors);
+gboolean start(GstBaseTransform* base) {
+  Replayer& r = *cast(base)->replayer;
+  Status status = r.prepared ? Status() : open(GST_ELEMENT(base), r);
+  r.prepared = false;
+  if (status) status = prepare_memory(GST_ELEMENT(base), r);
+  if (status) return TRUE;
+  stop(base);
+  post_error(GST_ELEMENT(base), status.error());
+  return FALSE;
 }
 
-Status attach(const Replayer& r, GstBuffer* buffer) {
-  for (const StoredTensor& tensor : r.tensors) {
+gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
+  FrameRate& rate = cast(base)->replayer->rate;
+  if (!gst_structure_get_fraction(gst_caps_get_structure(input, 0), "framerate", &rate.numerator,
+                                  &rate.denominator))
+    rate = {};
+  return TRUE;
+}
+
+Moment moment_of(const GstSegment& segment, FrameRate rate, GstBuffer* buffer) {
+  const bool backward = segment.rate < 0;
+  return {.time = stream_time_of(segment, GST_BUFFER_PTS(buffer)),
+          .duration = known_duration(GST_BUFFER_DURATION(buffer)),
+          .segment = stream_time_of(segment, backward ? segment.stop : segment.start),
+          .rate = rate,
+          .backward = backward};
+}
+
+/// What frames go without, or where they may be wrong: once.
+void tell(GstElement* element, Replayer& r, FrameFinder::Where where, const Moment& moment) {
+  const auto warn = [&](bool& told, std::string expected, std::string found, std::string hint) {
+    if (!std::exchange(told, true))
+      post_warning(element, {ErrorKind::kMismatch, std::move(expected), std::move(found),
+                             std::move(hint)});
+  };
+  const auto seconds = [](int64_t time) {
+    return std::to_string(double(time) / GST_SECOND) + " s";
+  };
+  if (const auto moved = r.finder.moved())
+    warn(r.told_moved, "a stream that begins while the recording lasts",
+         "one that begins " + seconds(std::abs(*moved)) + (*moved < 0 ? " before" : " after") +
+             " the first recorded frame",
+         "both now begin together; set sync-mode=timestamp to take recorded times as they are, or "
+         "timestamp-offset=");
+  if (r.finder.lost())
+    warn(r.told_lost, "a frame rate in the caps, to find the recorded frame after a seek", "none",
+         "recorded frames are counted on as if there was no seek; record with tensorrecord, which "
+         "keeps timestamps");
+  if (where == FrameFinder::Where::kOutside)
+    warn(r.told_outside, "a recorded frame for each frame",
+         moment.time ? "none at " + seconds(*moment.time) : "none",
+         "frames outside the recording get no tensors; set sync-mode=count or timestamp-offset=");
+}
+
+Result<FrameFinder::Found> find(GstBaseTransform* base, GstBuffer* buffer) {
+  Replayer& r = *cast(base)->replayer;
+  GST_OBJECT_LOCK(base);
+  const bool loop = r.props.loop;
+  GST_OBJECT_UNLOCK(base);
+  const size_t frames = r.reader->frames();
+  if (r.numbered) {
+    const size_t number = GST_BUFFER_OFFSET(buffer);
+    if (number >= frames && !loop) return FrameFinder::Found{FrameFinder::Where::kEnd, 0};
+    return FrameFinder::Found{FrameFinder::Where::kFrame, number % frames};
+  }
+  const Moment moment = moment_of(base->segment, r.rate, buffer);
+  if (r.mode == SyncMode::kTimestamp && !moment.time)
+    return fail(ErrorKind::kMismatch, "a timestamp on each frame", "none", "set sync-mode=count");
+  if (std::exchange(r.flushed, false)) r.finder.seek();
+  const auto found = r.finder.next(moment, loop);
+  tell(GST_ELEMENT(base), r, found.where, moment);
+  return found;
+}
+
+Status attach(Replayer& r, size_t frame, GstBuffer* buffer) {
+  const auto tensors = r.reader->read(frame);
+  if (!tensors) return std::unexpected(tensors.error());
+  for (const StoredTensor& tensor : *tensors) {
     Result<GstBuffer*> data = r.uploader ? r.uploader->upload(tensor.data.get())
                                          : gst_buffer_ref(tensor.data.get());
     if (!data) return std::unexpected(data.error());
@@ -142,30 +197,25 @@ Status attach(const Replayer& r, GstBuffer* buffer) {
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   Replayer& r = *cast(base)->replayer;
-  GST_OBJECT_LOCK(base);
-  const bool loop = r.loop != FALSE;
-  GST_OBJECT_UNLOCK(base);
-  const Result<bool> more = next(r, loop);
-  if (more && !*more) return GST_FLOW_EOS;
-  const Status done = more ? attach(r, buffer) : std::unexpected(more.error());
+  const auto found = find(base, buffer);
+  if (found && found->where == FrameFinder::Where::kEnd) return GST_FLOW_EOS;
+  Status done = found ? Status() : std::unexpected(found.error());
+  if (found && found->where == FrameFinder::Where::kFrame) {
+    GST_LOG_OBJECT(base, "frame %" G_GSIZE_FORMAT " for %" GST_TIME_FORMAT, found->frame,
+                   GST_TIME_ARGS(GST_BUFFER_PTS(buffer)));
+    done = attach(r, found->frame, buffer);
+  }
   if (done) return GST_FLOW_OK;
   r.failed = true;
   post_error(GST_ELEMENT(base), done.error());
   return GST_FLOW_ERROR;
 }
 
-/// After a seek, frames get the tensors that were recorded with them.
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   Replayer& r = *cast(base)->replayer;
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
     r.flushed = true;
     r.failed = false;
-  }
-  if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT && r.flushed && r.reader) {
-    const GstSegment* segment = nullptr;
-    gst_event_parse_segment(event, &segment);
-    r.reader->seek(segment->format == GST_FORMAT_TIME ? segment->start : 0);
-    r.flushed = false;
   }
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && r.failed) {
     gst_event_unref(event);  // what a source says after an error is no end of the stream
@@ -182,38 +232,19 @@ void set_context(GstElement* element, GstContext* context) {
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
   return (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
           cast(base)->replayer->cuda.answer(GST_ELEMENT(base), query)) ||
-         GST_BASE_TRANSFORM_CLASS(keepbox_tensor_attach_parent_class)->query(base, direction, query);
+         GST_BASE_TRANSFORM_CLASS(keepbox_tensor_attach_parent_class)
+             ->query(base, direction, query);
 }
 
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
-  Replayer& r = *cast(object)->replayer;
-  const auto text = [&] {
-    const gchar* string = g_value_get_string(value);
-    return std::string(string != nullptr ? string : "");
-  };
   GST_OBJECT_LOCK(object);
-  switch (id) {
-    case kPropLocation: r.location = text(); break;
-    case kPropDims: r.form.dims = text(); break;
-    case kPropType: r.form.type = text(); break;
-    case kPropTensorId: r.form.id = text(); break;
-    case kPropMemory: r.memory = static_cast<ReplayMemory>(g_value_get_enum(value)); break;
-    default: r.loop = g_value_get_boolean(value);
-  }
+  set_replay_property(cast(object)->replayer->props, id, value);
   GST_OBJECT_UNLOCK(object);
 }
 
 void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
-  const Replayer& r = *cast(object)->replayer;
   GST_OBJECT_LOCK(object);
-  switch (id) {
-    case kPropLocation: g_value_set_string(value, r.location.c_str()); break;
-    case kPropDims: g_value_set_string(value, r.form.dims.c_str()); break;
-    case kPropType: g_value_set_string(value, r.form.type.c_str()); break;
-    case kPropTensorId: g_value_set_string(value, r.form.id.c_str()); break;
-    case kPropMemory: g_value_set_enum(value, static_cast<int>(r.memory)); break;
-    default: g_value_set_boolean(value, r.loop);
-  }
+  get_replay_property(cast(object)->replayer->props, id, value);
   GST_OBJECT_UNLOCK(object);
 }
 
@@ -226,40 +257,18 @@ void finalize(GObject* object) {
 
 namespace keepbox {
 
-void install_attach_properties(GObjectClass* klass) {
-  const auto ready = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                              GST_PARAM_MUTABLE_READY);
-  const auto text = [&](guint id, const char* name, const char* blurb, const char* value) {
-    g_object_class_install_property(klass, id, g_param_spec_string(name, name, blurb, value, ready));
-  };
-  text(kPropLocation, "location",
-       "Folder of a recording by tensorrecord, a NumPy file, or a file of raw numbers.", nullptr);
-  text(kPropDims, "dims",
-       "Dimensions of the tensor in a raw file, slowest first, as 1,84,8400 or 1x84x8400; the file "
-       "may hold several frames of it.",
-       nullptr);
-  text(kPropType, "type",
-       "Type of the numbers in a raw file: float32, float16, bfloat16, float64, or int or uint with "
-       "8, 16, 32 or 64.",
-       "float32");
-  text(kPropTensorId, "tensor-id", "Id of the tensor of a raw or NumPy file; may be empty.",
-       nullptr);
-  g_object_class_install_property(
-      klass, kPropLoop,
-      g_param_spec_boolean("loop", "loop",
-                           "Begin again after the last recorded frame instead of ending the stream.",
-                           FALSE,
-                           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                    GST_PARAM_MUTABLE_PLAYING)));
-  g_object_class_install_property(
-      klass, kPropMemory,
-      g_param_spec_enum("memory", "memory", "Where the tensors of the frames are.", memory_type(),
-                        static_cast<int>(ReplayMemory::kSystem), ready));
+std::optional<RecordedFrames> open_recording(GstElement* element) {
+  Replayer& r = *cast(element)->replayer;
+  close(r);
+  if (const Status status = open(element, r); !status) {
+    post_error(element, status.error());
+    return {};
+  }
+  r.prepared = r.numbered = true;
+  return RecordedFrames{r.reader->times().timeline, r.reader->frames(), r.reader->frame_size()};
 }
 
-Size recorded_size(GstElement* element) { return cast(element)->replayer->reader->frame_size(); }
-
-void close_recording(GstElement* element) { stop(GST_BASE_TRANSFORM(element)); }
+void close_recording(GstElement* element) { close(*cast(element)->replayer); }
 
 }  // namespace keepbox
 
@@ -275,13 +284,14 @@ static void keepbox_tensor_attach_class_init(KeepboxTensorAttachClass* klass) {
   object->get_property = get_property;
   object->finalize = finalize;
   GST_ELEMENT_CLASS(klass)->set_context = set_context;
-  install_attach_properties(object);
+  install_replay_properties(object);
   gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(klass), "Tensor attacher", "Filter/Video",
                                         "Attaches recorded tensors to frames",
                                         "The keepbox developers");
   add_video_templates(GST_ELEMENT_CLASS(klass));
   transform->start = start;
   transform->stop = stop;
+  transform->set_caps = set_caps;
   transform->query = query;
   transform->sink_event = sink_event;
   transform->prepare_output_buffer = writable_with_tensors;

@@ -4,20 +4,27 @@
 
 #include <gst/gst.h>
 
+#include <optional>
+
 #include "core/letterbox.h"
+#include "gst/recording/timeline.h"
 
 GType keepbox_tensor_attach_get_type();
 
 namespace keepbox {
 
-/// Installs its properties, which are tensorreplay's too.
-void install_attach_properties(GObjectClass* klass);
+/// What a source of frames for a recording has to know.
+struct RecordedFrames {
+  Timeline timeline;
+  size_t frames = 0;
+  Size size;
+};
 
-/// Opens the recording unless it is open; posts an error and returns false when it cannot.
-bool open_recording(GstElement* attach);
+/// Opens the recording for the next start, whose buffers have its frames' numbers as offsets (see
+/// blacksource.h). Posts an error and returns nothing when it cannot.
+std::optional<RecordedFrames> open_recording(GstElement* attach);
+
+/// Forgets what open_recording() opened, if it did not start.
 void close_recording(GstElement* attach);
-
-/// Size of the recorded frames, 0 x 0 where unknown. @pre open_recording()
-Size recorded_size(GstElement* attach);
 
 }  // namespace keepbox

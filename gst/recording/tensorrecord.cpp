@@ -1,22 +1,53 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // tensorrecord: writes the tensors of each frame to a folder, for tensorreplay and NumPy.
+
+/**
+ * element-tensorrecord:
+ *
+ * Writes the tensors of each frame to a folder: a .npy file a tensor, and frames.jsonl, which has a
+ * line a frame with its stream time, its size and the ids, types, dimensions and files of its
+ * tensors. Frames pass unchanged. tensorreplay attaches them again.
+ *
+ * The index is called frames.jsonl.part until EOS, and an older recording in the folder stays whole
+ * until then. gst-launch-1.0 sends EOS when it is interrupted if it runs with -e. To save what an
+ * interrupted run left, give that file its name.
+ *
+ * |[
+ * gst-launch-1.0 -e filesrc location=clip.webm ! decodebin ! videoconvertscale \
+ *     ! video/x-raw,format=RGB,width=640,height=640 ! onnxinference model-file=model.onnx \
+ *     ! tensorrecord location=recording ! fakesink
+ * ]|
+ */
 #include <gst/base/gstbasetransform.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
-#include "gst/recording/tensorfile.h"
+#include "gst/recording/streamtime.h"
+#include "gst/recording/tensorwriter.h"
 #include "gst/tensors/tensors.h"
+
+GST_DEBUG_CATEGORY_STATIC(tensorrecord_debug);
+#define GST_CAT_DEFAULT tensorrecord_debug
 
 namespace keepbox {
 namespace {
 
+struct RecordProps {
+  std::string location;
+  std::string tensor_ids;
+};
+
 struct Recorder {
-  std::string location;  // under the object lock
+  RecordProps props;  // under the object lock
+  // The streaming thread's own:
+  std::vector<std::string> ids;  // empty: all
   std::optional<TensorWriter> writer;
   bool warned = false;  // of frames without tensors
   Size frame;
@@ -42,27 +73,45 @@ GST_ELEMENT_REGISTER_DEFINE(tensorrecord, "tensorrecord", GST_RANK_NONE,
 
 namespace {
 
-enum { kPropLocation = 1 };
+enum { kPropLocation = 1, kPropTensorIds };
 
-KeepboxTensorRecord* cast(gpointer object) { return reinterpret_cast<KeepboxTensorRecord*>(object); }
+KeepboxTensorRecord* cast(gpointer object) {
+  return reinterpret_cast<KeepboxTensorRecord*>(object);
+}
+
+bool check(gpointer element, const Status& status) {
+  if (!status) post_error(GST_ELEMENT(element), status.error());
+  return status.has_value();
+}
+
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> out;
+  g_auto(GStrv) words = g_strsplit(list.c_str(), ",", -1);
+  for (gchar** word = words; *word != nullptr; ++word)
+    if (*g_strstrip(*word) != '\0') out.emplace_back(*word);
+  return out;
+}
 
 gboolean start(GstBaseTransform* base) {
   Recorder& r = *cast(base)->recorder;
   GST_OBJECT_LOCK(base);
-  const std::string location = r.location;
+  const RecordProps props = r.props;
   GST_OBJECT_UNLOCK(base);
-  auto writer = TensorWriter::create(location);
-  if (!writer) {
-    post_error(GST_ELEMENT(base), writer.error());
-    return FALSE;
-  }
+  auto writer = TensorWriter::create(props.location);
+  if (!writer) return check(base, std::unexpected(writer.error()));
   r.writer = std::move(*writer);
+  r.ids = words_of(props.tensor_ids);
   r.warned = false;
   return TRUE;
 }
 
+/// Without EOS nobody said that these are all frames.
 gboolean stop(GstBaseTransform* base) {
-  cast(base)->recorder->writer.reset();
+  std::optional<TensorWriter>& writer = cast(base)->recorder->writer;
+  if (writer && !writer->finished() && writer->frames() != 0)
+    GST_WARNING_OBJECT(base, "stopped before EOS: the %" G_GSIZE_FORMAT
+                       " frames so far are in frames.jsonl.part", writer->frames());
+  writer.reset();
   return TRUE;
 }
 
@@ -73,64 +122,101 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
   return TRUE;
 }
 
-/// Orders as the producers tagged them, in the sequence of FrameTensors.
-std::vector<GstTensorDimOrder> orders_of(GstBuffer* buffer) {
-  std::vector<GstTensorDimOrder> orders;
+std::string_view id_of(const GstTensor& tensor) {
+  const gchar* id = g_quark_to_string(tensor.id);
+  return id != nullptr ? id : "";
+}
+
+/// FrameTensors leaves out tensors that it cannot read: a recording without them would not be what
+/// the model said.
+Status check_readable(GstBuffer* buffer, const std::vector<std::string>& ids) {
   gpointer state = nullptr;
   while (GstMeta* meta =
              gst_buffer_iterate_meta_filtered(buffer, &state, gst_tensor_meta_api_get_type())) {
     auto* tensors = reinterpret_cast<GstTensorMeta*>(meta);
     for (gsize i = 0; i < tensors->num_tensors; ++i) {
       const GstTensor* tensor = gst_tensor_meta_get(tensors, i);
-      if (tensor != nullptr && is_readable(*tensor)) orders.push_back(tensor->dims_order);
+      if (tensor != nullptr && !is_readable(*tensor) &&
+          (ids.empty() || std::ranges::contains(ids, id_of(*tensor))))
+        return fail(ErrorKind::kUnsupported,
+                    "tensors of 1 to " + std::to_string(Shape::kMaxRank) +
+                        " dimensions, of float16 to float64, bfloat16, or whole numbers of 8 to 64 "
+                        "bits",
+                    "tensor '" + std::string(id_of(*tensor)) + "' of " +
+                        std::to_string(tensor->num_dims) + " dimensions and GstTensorDataType " +
+                        std::to_string(tensor->data_type),
+                    "set tensor-ids= to those that are to be recorded");
     }
   }
-  return orders;
+  return {};
+}
+
+Status record(GstBaseTransform* base, GstBuffer* buffer) {
+  Recorder& r = *cast(base)->recorder;
+  KB_TRY(check_readable(buffer, r.ids));
+  FrameTensors tensors;
+  KB_TRY(tensors.look(buffer));
+  std::vector<uint32_t> wanted;
+  for (uint32_t i = 0; i < tensors.listed().size(); ++i)
+    if (r.ids.empty() || std::ranges::contains(r.ids, tensors.listed()[i].id)) wanted.push_back(i);
+  KB_TRY(tensors.map(wanted));
+  std::vector<RecordedTensor> chosen;
+  for (size_t i = 0; i < wanted.size(); ++i)
+    chosen.push_back({tensors.views()[i], tensors.order(wanted[i])});
+  if (chosen.empty() && !std::exchange(r.warned, true))
+    post_warning(GST_ELEMENT(base),
+                 {ErrorKind::kMismatch, "tensors on the frame (GstTensorMeta)", "none",
+                  r.ids.empty() ? "put an inference element before"
+                                : "set tensor-ids= to ids that the model has"});
+  return r.writer->write({.tensors = chosen,
+                          .time = stream_time_of(base->segment, GST_BUFFER_PTS(buffer)),
+                          .duration = known_duration(GST_BUFFER_DURATION(buffer)),
+                          .size = r.frame});
 }
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
-  Recorder& r = *cast(base)->recorder;
-  FrameTensors tensors;
-  Status status = tensors.look(buffer);
-  if (status) status = tensors.map_all();
-  if (status && tensors.views().empty() && !r.warned) {
-    r.warned = true;
-    post_warning(GST_ELEMENT(base),
-                 {ErrorKind::kMismatch, "tensors on the frame (GstTensorMeta)", "none",
-                  "put an inference element before"});
-  }
-  if (status)
-    status = r.writer->write(tensors.views(), orders_of(buffer).data(), GST_BUFFER_PTS(buffer),
-                             r.frame);
-  if (status) return GST_FLOW_OK;
-  post_error(GST_ELEMENT(base), status.error());
-  return GST_FLOW_ERROR;
+  return check(base, record(base, buffer)) ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
-void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
-  if (id != kPropLocation) {
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-    return;
+gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
+  Recorder& r = *cast(base)->recorder;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && r.writer && !check(base, r.writer->finish())) {
+    gst_event_unref(event);  // EOS would say that there is a recording
+    return FALSE;
   }
+  return GST_BASE_TRANSFORM_CLASS(keepbox_tensor_record_parent_class)->sink_event(base, event);
+}
+
+std::string* text_property(GObject* object, guint id) {
+  RecordProps& props = cast(object)->recorder->props;
+  return id == kPropLocation ? &props.location : &props.tensor_ids;
+}
+
+void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
   const gchar* text = g_value_get_string(value);
   GST_OBJECT_LOCK(object);
-  cast(object)->recorder->location = text != nullptr ? text : "";
+  *text_property(object, id) = text != nullptr ? text : "";
   GST_OBJECT_UNLOCK(object);
 }
 
-void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
-  if (id != kPropLocation) {
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-    return;
-  }
+void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
   GST_OBJECT_LOCK(object);
-  g_value_set_string(value, cast(object)->recorder->location.c_str());
+  const std::string* text = text_property(object, id);
+  g_value_set_string(value, text->empty() ? nullptr : text->c_str());
   GST_OBJECT_UNLOCK(object);
 }
 
 void finalize(GObject* object) {
   delete cast(object)->recorder;
   G_OBJECT_CLASS(keepbox_tensor_record_parent_class)->finalize(object);
+}
+
+void install_text(GObjectClass* object, guint id, const char* name, const char* blurb) {
+  g_object_class_install_property(
+      object, id,
+      g_param_spec_string(name, name, blurb, nullptr,
+                          static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                   GST_PARAM_MUTABLE_READY)));
 }
 
 }  // namespace
@@ -145,17 +231,16 @@ static void keepbox_tensor_record_class_init(KeepboxTensorRecordClass* klass) {
   auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
+  GST_DEBUG_CATEGORY_INIT(tensorrecord_debug, "tensorrecord", 0, "Records tensors");
   object->set_property = set_property;
   object->get_property = get_property;
   object->finalize = finalize;
-  g_object_class_install_property(
-      object, kPropLocation,
-      g_param_spec_string("location", "location",
-                          "Folder to record to; it is made when it is missing, and a recording in "
-                          "it is replaced.",
-                          nullptr,
-                          static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                   GST_PARAM_MUTABLE_READY)));
+  install_text(object, kPropLocation, "location",
+               "Folder to record to; it is made when it is missing. A recording in it is replaced "
+               "at EOS (gst-launch-1.0 -e sends it when interrupted), and must not be replayed "
+               "meanwhile; until then the index is called frames.jsonl.part.");
+  install_text(object, kPropTensorIds, "tensor-ids",
+               "Ids of the tensors to record, separated by commas; all of them when empty.");
   gst_element_class_set_static_metadata(
       element, "Tensor recorder", "Filter/Analyzer/Video",
       "Writes the tensors of each frame to NumPy files with an index, for tensorreplay",
@@ -164,5 +249,6 @@ static void keepbox_tensor_record_class_init(KeepboxTensorRecordClass* klass) {
   transform->start = start;
   transform->stop = stop;
   transform->set_caps = set_caps;
+  transform->sink_event = sink_event;
   transform->transform_ip = transform_ip;
 }

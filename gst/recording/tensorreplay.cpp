@@ -1,14 +1,42 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // tensorreplay: a bin around the attacher, which puts a source of black frames before it when
 // nobody asked for a sink pad.
+
+/**
+ * element-tensorreplay:
+ *
+ * Attaches recorded tensors to frames, as the inference element did that made them: for tests and
+ * bug reports without a model or a GPU. Recordings are made by tensorrecord; a .npy file, or a file
+ * of raw numbers with its dimensions, will do, too.
+ *
+ * Behind other elements each frame gets the tensors of the recorded frame that stands at its stream
+ * time, so that frames that were dropped or duplicated, seeks, reverse playback and other frame
+ * rates do not matter. Files without timestamps are counted; see #tensorreplay:sync-mode. The
+ * stream ends with the recording unless loop is set.
+ *
+ * Without a sink pad, tensorreplay is a source: of a black frame of the recorded size for each
+ * recorded one, at its time. Caps downstream may ask for another format, size or frame rate.
+ *
+ * |[
+ * gst-launch-1.0 tensorreplay location=recording ! boxdecode ! boxsink location=boxes.jsonl
+ * gst-launch-1.0 filesrc location=clip.webm ! decodebin ! videoconvert \
+ *     ! tensorreplay location=recording ! boxdecode ! boxoverlay ! videoconvert ! autovideosink
+ * ]|
+ */
+#include <utility>
+
 #include "gst/base/elements.h"
-#include "gst/base/error.h"
 #include "gst/base/picture.h"
+#include "gst/recording/blacksource.h"
+#include "gst/recording/replayprops.h"
 #include "gst/recording/tensorattach.h"
+
+GST_DEBUG_CATEGORY(tensorreplay_debug);
+#define GST_CAT_DEFAULT tensorreplay_debug
 
 struct KeepboxTensorReplay {
   GstBin parent;
-  GstElement *attach, *source, *filter;  // owned by the bin; the last two only without a sink pad
+  GstElement *attach, *source;  // owned by the bin; the latter only without a sink pad
 };
 struct KeepboxTensorReplayClass {
   GstBinClass parent_class;
@@ -23,59 +51,62 @@ GST_ELEMENT_REGISTER_DEFINE(tensorreplay, "tensorreplay", GST_RANK_NONE,
 
 namespace {
 
-constexpr Size kFallbackFrame{320, 320};
+KeepboxTensorReplay* cast(gpointer object) {
+  return reinterpret_cast<KeepboxTensorReplay*>(object);
+}
 
-KeepboxTensorReplay* cast(gpointer object) { return reinterpret_cast<KeepboxTensorReplay*>(object); }
+void pass_loop(KeepboxTensorReplay* self) {
+  gboolean loop = FALSE;
+  g_object_get(self->attach, "loop", &loop, nullptr);
+  if (self->source != nullptr) set_source_loop(self->source, loop != FALSE);
+}
 
 void set_bin_property(GObject* object, guint, const GValue* value, GParamSpec* spec) {
   g_object_set_property(G_OBJECT(cast(object)->attach), spec->name, value);
+  GST_OBJECT_LOCK(object);
+  pass_loop(cast(object));
+  GST_OBJECT_UNLOCK(object);
 }
 
 void get_bin_property(GObject* object, guint, GValue* value, GParamSpec* spec) {
   g_object_get_property(G_OBJECT(cast(object)->attach), spec->name, value);
 }
 
-/// Black frames, of the recorded size unless caps downstream say otherwise.
-bool add_source(KeepboxTensorReplay* self) {
-  if (self->source != nullptr) return true;
-  self->source = gst_element_factory_make("videotestsrc", "source");
-  self->filter = gst_element_factory_make("capsfilter", "size");
-  if (self->source == nullptr || self->filter == nullptr) {
-    gst_clear_object(&self->source);
-    gst_clear_object(&self->filter);
-    post_error(GST_ELEMENT(self), {ErrorKind::kNoResource, "the elements videotestsrc and capsfilter",
-                                   "none", "install GStreamer's base plugins"});
-    return false;
-  }
-  Size frame = recorded_size(self->attach);
-  if (frame.width == 0 || frame.height == 0) frame = kFallbackFrame;
-  g_autoptr(GstCaps) caps = gst_caps_new_simple(
-      "video/x-raw", "width", G_TYPE_INT, static_cast<gint>(frame.width), "height", G_TYPE_INT,
-      static_cast<gint>(frame.height), "pixel-aspect-ratio", GST_TYPE_FRACTION, 1, 1, nullptr);
-  gst_caps_append(caps, gst_caps_new_empty_simple("video/x-raw"));
-  g_object_set(self->filter, "caps", caps, nullptr);
-  gst_util_set_object_arg(G_OBJECT(self->source), "pattern", "black");
-  gst_bin_add_many(GST_BIN(self), self->source, self->filter, nullptr);
-  return gst_element_link_many(self->source, self->filter, self->attach, nullptr);
+void remove_source(KeepboxTensorReplay* self) {
+  GST_OBJECT_LOCK(self);
+  GstElement* source = std::exchange(self->source, nullptr);
+  GST_OBJECT_UNLOCK(self);
+  if (source == nullptr) return;
+  gst_element_set_state(source, GST_STATE_NULL);
+  gst_bin_remove(GST_BIN(self), source);
 }
 
-void remove_source(KeepboxTensorReplay* self) {
-  if (self->source == nullptr) return;
-  gst_element_set_state(self->source, GST_STATE_NULL);
-  gst_element_set_state(self->filter, GST_STATE_NULL);
-  gst_bin_remove_many(GST_BIN(self), self->source, self->filter, nullptr);
-  self->source = self->filter = nullptr;
+/// Opens the recording, and puts a source of its frames before the attacher.
+bool add_source(KeepboxTensorReplay* self) {
+  remove_source(self);
+  auto recorded = open_recording(self->attach);
+  if (!recorded) return false;
+  auto* source =
+      GST_ELEMENT(g_object_new(keepbox_black_source_get_type(), "name", "source", nullptr));
+  set_source_frames(source, std::move(recorded->timeline), recorded->frames, recorded->size);
+  gst_bin_add(GST_BIN(self), source);
+  GST_OBJECT_LOCK(self);
+  self->source = source;
+  pass_loop(self);
+  GST_OBJECT_UNLOCK(self);
+  return gst_element_link(source, self->attach);
 }
 
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
   KeepboxTensorReplay* self = cast(element);
-  g_autoptr(GstPad) sink = gst_element_get_static_pad(element, "sink");
-  if (change == GST_STATE_CHANGE_READY_TO_PAUSED && sink == nullptr &&
-      !(open_recording(self->attach) && add_source(self)))
-    return GST_STATE_CHANGE_FAILURE;
-  const auto result =
-      GST_ELEMENT_CLASS(keepbox_tensor_replay_parent_class)->change_state(element, change);
-  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) {
+  const bool starts = change == GST_STATE_CHANGE_READY_TO_PAUSED;
+  auto result = GST_STATE_CHANGE_FAILURE;
+  if (!starts || !GST_OBJECT_FLAG_IS_SET(self, GST_ELEMENT_FLAG_SOURCE) || add_source(self))
+    result = GST_ELEMENT_CLASS(keepbox_tensor_replay_parent_class)->change_state(element, change);
+  if (starts && result == GST_STATE_CHANGE_FAILURE)
+    gst_element_set_state(self->attach, GST_STATE_READY);  // or it waits for the next start
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY ||
+      (starts && result == GST_STATE_CHANGE_FAILURE)) {
     remove_source(self);
     close_recording(self->attach);
   }
@@ -87,6 +118,7 @@ GstPad* request_new_pad(GstElement* element, GstPadTemplate* templ, const gchar*
   g_autoptr(GstPad) there = gst_element_get_static_pad(element, "sink");
   if (there != nullptr) return nullptr;
   remove_source(self);
+  GST_OBJECT_FLAG_UNSET(self, GST_ELEMENT_FLAG_SOURCE);
   g_autoptr(GstPad) target = gst_element_get_static_pad(self->attach, "sink");
   GstPad* pad = gst_ghost_pad_new_from_template("sink", target, templ);
   gst_pad_set_active(pad, TRUE);
@@ -97,11 +129,16 @@ GstPad* request_new_pad(GstElement* element, GstPadTemplate* templ, const gchar*
 void release_pad(GstElement* element, GstPad* pad) {
   gst_pad_set_active(pad, FALSE);
   gst_element_remove_pad(element, pad);
+  GST_OBJECT_FLAG_SET(element, GST_ELEMENT_FLAG_SOURCE);
 }
 
 }  // namespace
 
 static void keepbox_tensor_replay_init(KeepboxTensorReplay* self) {
+  // A bin around this one looks when this is added, and sends EOS to sources only. What is inside
+  // comes and goes later.
+  gst_bin_set_suppressed_flags(GST_BIN(self), GST_ELEMENT_FLAG_SOURCE);
+  GST_OBJECT_FLAG_SET(self, GST_ELEMENT_FLAG_SOURCE);
   self->attach =
       GST_ELEMENT(g_object_new(keepbox_tensor_attach_get_type(), "name", "attach", nullptr));
   gst_bin_add(GST_BIN(self), self->attach);
@@ -111,14 +148,15 @@ static void keepbox_tensor_replay_init(KeepboxTensorReplay* self) {
 
 static void keepbox_tensor_replay_class_init(KeepboxTensorReplayClass* klass) {
   auto* object = G_OBJECT_CLASS(klass);
+  GST_DEBUG_CATEGORY_INIT(tensorreplay_debug, "tensorreplay", 0, "Attaches recorded tensors");
   auto* element = GST_ELEMENT_CLASS(klass);
   object->set_property = set_bin_property;
   object->get_property = get_bin_property;
-  install_attach_properties(object);
+  install_replay_properties(object);
   gst_element_class_set_static_metadata(
       element, "Tensor replayer", "Source/Filter/Video",
-      "Attaches recorded tensors to frames; without a frame source before it, makes black frames "
-      "of the recorded size, 30 a second",
+      "Attaches recorded tensors to frames, by timestamp where the recording has them; without an "
+      "element before it, is a source of black frames of the recorded size and times",
       "The keepbox developers");
   add_video_templates(element, GST_PAD_REQUEST);
   element->change_state = change_state;

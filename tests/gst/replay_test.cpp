@@ -27,6 +27,7 @@ TEST(Replay, GivesBackWhatWasRecorded) {
     ASSERT_TRUE(h.run(frame_with({{10, 10, 50, 50, 0.9f, 3}})));
     ASSERT_TRUE(h.run(gst_buffer_new_allocate(nullptr, 8, nullptr)));
     ASSERT_TRUE(h.run(frame_with({{20, 20, 60, 60, 0.8f, 4}})));
+    gst_harness_push_event(h.get(), gst_event_new_eos());
   }
   Harness h("identity ! tensorreplay location=" + folder + " ! boxdecode on-mismatch=pass");
   const Buffer first = h.run(gst_buffer_new_allocate(nullptr, 8, nullptr));
@@ -106,6 +107,7 @@ TEST(Replay, GoesBackToTheFrameAfterASeek) {
       GST_BUFFER_PTS(frame) = i * GST_SECOND;
       ASSERT_TRUE(h.run(frame));
     }
+    gst_harness_push_event(h.get(), gst_event_new_eos());
   }
   Harness h("identity ! tensorreplay location=" + folder + " ! boxdecode");
   const auto label = [&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Recordings of tensors and tables of priors, whole and broken.
+// Recordings of tensors, NumPy and raw files, and tables of priors.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -7,14 +7,12 @@
 
 #include "gst/decode/priors.h"
 #include "gst/recording/npy.h"
-#include "gst/recording/tensorfile.h"
+#include "gst/recording/tensorreader.h"
+#include "gst/recording/tensorwriter.h"
 #include "tests/tempdir.h"
 
 namespace keepbox {
 namespace {
-
-constexpr GstTensorDimOrder kOrders[] = {GST_TENSOR_DIM_ORDER_COL_MAJOR,
-                                         GST_TENSOR_DIM_ORDER_ROW_MAJOR};
 
 std::vector<float> floats_of(const StoredTensor& tensor) {
   std::vector<float> values(gst_buffer_get_size(tensor.data.get()) / sizeof(float));
@@ -54,43 +52,33 @@ TEST(Recording, KeepsIdsTypesDimsAndOrder) {
       {.id = "boxes", .data = first.data(), .bytes = sizeof first, .shape = {1, 2, 3}},
       {.id = "half \"id\"", .data = second.data(), .bytes = sizeof second,
        .type = DataType::kBFloat16, .shape = {2}}};
+  const RecordedTensor tensors[] = {{views[0], GST_TENSOR_DIM_ORDER_COL_MAJOR}, {views[1]}};
   {
     auto writer = TensorWriter::create(dir / "deep/folder");
     ASSERT_TRUE(writer) << writer.error().message();
-    ASSERT_TRUE(writer->write(views, kOrders, 40, {320, 240}));
-    ASSERT_TRUE(writer->write({}, kOrders, GST_CLOCK_TIME_NONE, {320, 240}));
+    ASSERT_TRUE(writer->write({.tensors = tensors, .time = 40, .duration = 20, .size = {320, 240}}));
+    ASSERT_TRUE(writer->write({.tensors = {}, .time = 60, .duration = 15, .size = {320, 240}}));
+    ASSERT_TRUE(writer->finish());
   }
   auto reader = TensorReader::open(dir / "deep/folder", {});
   ASSERT_TRUE(reader) << reader.error().message();
   EXPECT_EQ(reader->frame_size(), (Size{320, 240}));
-  std::vector<StoredTensor> tensors;
-  ASSERT_TRUE(*reader->next(tensors));
-  ASSERT_EQ(tensors.size(), 2u);
-  EXPECT_EQ(tensors[0].id, "boxes");
-  EXPECT_EQ(tensors[0].shape, (Shape{1, 2, 3}));
-  EXPECT_EQ(tensors[0].order, GST_TENSOR_DIM_ORDER_COL_MAJOR);
-  EXPECT_EQ(floats_of(tensors[0]), std::vector<float>(first.begin(), first.end()));
-  EXPECT_EQ(tensors[1].id, "half \"id\"");
-  EXPECT_EQ(tensors[1].type, DataType::kBFloat16);
-  ASSERT_TRUE(*reader->next(tensors));
-  EXPECT_TRUE(tensors.empty());
-  EXPECT_FALSE(*reader->next(tensors));
-  reader->rewind();
-  EXPECT_TRUE(*reader->next(tensors));
-}
-
-TEST(Recording, OfAFullDiskLeavesTheFrameOut) {
-  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
-  const test::TempDir dir;
-  std::filesystem::create_symlink("/dev/full", dir / "000000.0.npy");
-  const std::array<float, 4096> data{};
-  const TensorView view{.data = data.data(), .bytes = sizeof data, .shape = {4096}};
-  {
-    auto writer = TensorWriter::create(dir.path().string());
-    ASSERT_TRUE(writer);
-    EXPECT_FALSE(writer->write(std::span(&view, 1), kOrders, 0, {1, 1}));
-  }
-  EXPECT_FALSE(TensorReader::open(dir.path().string(), {}));
+  ASSERT_EQ(reader->frames(), 2u);
+  EXPECT_EQ(reader->times().timeline.first(), 40);
+  EXPECT_EQ(reader->times().timeline.end(), 75);
+  const auto read = reader->read(0);
+  ASSERT_TRUE(read && read->size() == 2);
+  EXPECT_EQ((*read)[0].id, "boxes");
+  EXPECT_EQ((*read)[0].shape, (Shape{1, 2, 3}));
+  EXPECT_EQ((*read)[0].order, GST_TENSOR_DIM_ORDER_COL_MAJOR);
+  EXPECT_EQ(floats_of((*read)[0]), std::vector<float>(first.begin(), first.end()));
+  EXPECT_EQ((*read)[1].id, "half \"id\"");
+  EXPECT_EQ((*read)[1].type, DataType::kBFloat16);
+  EXPECT_EQ((*read)[1].order, GST_TENSOR_DIM_ORDER_ROW_MAJOR);
+  const auto second_frame = reader->read(1);
+  ASSERT_TRUE(second_frame);
+  EXPECT_TRUE(second_frame->empty());
+  EXPECT_TRUE(reader->read(0));
 }
 
 TEST(Raw, HoldsSeveralFrames) {
@@ -99,13 +87,10 @@ TEST(Raw, HoldsSeveralFrames) {
   const std::string path = dir.write("t.raw", {reinterpret_cast<const char*>(data), sizeof data});
   auto reader = TensorReader::open(path, {"1,3", "float32", "x"});
   ASSERT_TRUE(reader) << reader.error().message();
-  std::vector<StoredTensor> tensors;
-  ASSERT_TRUE(*reader->next(tensors));
-  EXPECT_EQ(floats_of(tensors.at(0)), (std::vector<float>{1, 2, 3}));
-  ASSERT_TRUE(*reader->next(tensors));
-  EXPECT_EQ(floats_of(tensors.at(0)), (std::vector<float>{4, 5, 6}));
-  EXPECT_EQ(tensors.at(0).id, "x");
-  EXPECT_FALSE(*reader->next(tensors));
+  ASSERT_EQ(reader->frames(), 2u);
+  EXPECT_EQ(floats_of(reader->read(1)->front()), (std::vector<float>{4, 5, 6}));
+  EXPECT_EQ(floats_of(reader->read(0)->front()), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(reader->read(0)->front().id, "x");
 }
 
 TEST(Raw, SaysWhatDoesNotFit) {
@@ -125,26 +110,6 @@ TEST(Raw, SaysWhatDoesNotFit) {
   EXPECT_NE(message(dir.write("empty", ""), {"1", "float32", ""}).find("empty"),
             std::string::npos);
   EXPECT_NE(message("", {}), "");
-}
-
-TEST(Recording, SaysWhereItIsBroken) {
-  const test::TempDir dir;
-  const auto opens = [&](const std::string& index) {
-    dir.write("frames.jsonl", index);
-    auto reader = TensorReader::open(dir.path().string(), {});
-    std::vector<StoredTensor> tensors;
-    return reader && reader->next(tensors);
-  };
-  EXPECT_FALSE(opens(""));
-  EXPECT_FALSE(opens("not json\n"));
-  EXPECT_FALSE(opens("[]\n"));
-  EXPECT_FALSE(opens("{}\n"));
-  EXPECT_FALSE(opens("{\"tensors\":[1]}\n"));
-  EXPECT_FALSE(opens("{\"tensors\":[{\"file\":\"none.npy\",\"type\":\"float32\"}]}\n"));
-  EXPECT_FALSE(opens("{\"tensors\":[{\"file\":5,\"type\":7}]}\n"));
-  dir.write("short.npy", npy_header(DataType::kFloat32, {4}) + "abc");
-  EXPECT_FALSE(opens("{\"tensors\":[{\"file\":\"short.npy\",\"type\":\"float32\"}]}\n"));
-  EXPECT_TRUE(opens("{\"tensors\":[]}\n"));
 }
 
 TEST(Priors, InEitherOrientation) {

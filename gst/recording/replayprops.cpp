@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The properties of tensorreplay.
+#include "gst/recording/replayprops.h"
+
+#include "gst/base/enums.h"
+
+namespace keepbox {
+namespace {
+
+enum {
+  kPropLocation = 1, kPropDims, kPropType, kPropTensorId, kPropLoop, kPropMemory, kPropSyncMode,
+  kPropTimestampOffset
+};
+
+constexpr auto kReady = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                 GST_PARAM_MUTABLE_READY);
+constexpr auto kPlaying = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                   GST_PARAM_MUTABLE_PLAYING);
+
+GType memory_type() {
+  static const GType type = register_enum(
+      "KeepboxReplayMemory",
+      {{static_cast<int>(ReplayMemory::kSystem), "system", "System memory"},
+       {static_cast<int>(ReplayMemory::kCuda), "cuda",
+        "CUDA memory (GstCudaMemory), copied there on a stream of its own"}});
+  return type;
+}
+
+GType sync_mode_type() {
+  static const GType type = register_enum(
+      "KeepboxSyncMode",
+      {{static_cast<int>(SyncMode::kAuto), "auto",
+        "By timestamp where the recording and the frames have them, else by count; a recording "
+        "whose times do not hold the stream's first is moved so that both begin together, with a "
+        "warning"},
+       {static_cast<int>(SyncMode::kTimestamp), "timestamp",
+        "By timestamp: the recorded frame that stands at a frame's stream time. Frames before the "
+        "first get no tensors; a recording or frames without times are an error"},
+       {static_cast<int>(SyncMode::kCount), "count",
+        "By count: the first recorded frame for the first frame, and so on"}});
+  return type;
+}
+
+void install_text(GObjectClass* klass, guint id, const char* name, const char* value,
+                  const char* blurb) {
+  g_object_class_install_property(klass, id,
+                                  g_param_spec_string(name, name, blurb, value, kReady));
+}
+
+void install_texts(GObjectClass* klass) {
+  install_text(klass, kPropLocation, "location", nullptr,
+               "Folder of a recording by tensorrecord, a NumPy file (.npy), or a file of raw "
+               "numbers. A NumPy file is one frame; a raw file needs dims, and type where its "
+               "numbers are not float32.");
+  install_text(klass, kPropDims, "dims", nullptr,
+               "Dimensions of the tensor of one frame in a raw file, slowest first, as 1,84,8400 "
+               "or 1x84x8400. The file may hold several frames, one behind the other.");
+  install_text(klass, kPropType, "type", "float32",
+               "Type of the numbers in a raw file: float32, float16, bfloat16, float64, or int or "
+               "uint with 8, 16, 32 or 64.");
+  install_text(klass, kPropTensorId, "tensor-id", nullptr,
+               "Id that the tensor of a raw or NumPy file gets; may be empty. Recordings know "
+               "theirs.");
+}
+
+}  // namespace
+
+void install_replay_properties(GObjectClass* klass) {
+  install_texts(klass);
+  g_object_class_install_property(
+      klass, kPropLoop,
+      g_param_spec_boolean(
+          "loop", "loop", "Begin again after the last recorded frame instead of ending the stream.",
+          FALSE, kPlaying));
+  g_object_class_install_property(
+      klass, kPropMemory,
+      g_param_spec_enum("memory", "memory", "Where the tensors of the frames are.", memory_type(),
+                        static_cast<int>(ReplayMemory::kSystem), kReady));
+  g_object_class_install_property(
+      klass, kPropSyncMode,
+      g_param_spec_enum("sync-mode", "sync-mode",
+                        "How recorded frames are found for those of the stream. Only folders by "
+                        "tensorrecord have timestamps; by count, a seek goes by the frame rate. "
+                        "Without a sink pad each recorded frame comes once, whatever this says.",
+                        sync_mode_type(), static_cast<int>(SyncMode::kAuto), kReady));
+  g_object_class_install_property(
+      klass, kPropTimestampOffset,
+      g_param_spec_int64("timestamp-offset", "timestamp-offset",
+                         "Nanoseconds that are added to recorded timestamps before they are "
+                         "compared with the stream's.",
+                         -Timeline::kLatest, Timeline::kLatest, 0, kReady));
+}
+
+void set_replay_property(ReplayProps& props, guint id, const GValue* value) {
+  const auto text = [&] {
+    const gchar* string = g_value_get_string(value);
+    return std::string(string != nullptr ? string : "");
+  };
+  switch (id) {
+    case kPropLocation: props.location = text(); break;
+    case kPropDims: props.form.dims = text(); break;
+    case kPropType: props.form.type = text(); break;
+    case kPropTensorId: props.form.id = text(); break;
+    case kPropMemory: props.memory = static_cast<ReplayMemory>(g_value_get_enum(value)); break;
+    case kPropSyncMode: props.mode = static_cast<SyncMode>(g_value_get_enum(value)); break;
+    case kPropTimestampOffset: props.offset = g_value_get_int64(value); break;
+    case kPropLoop: props.loop = g_value_get_boolean(value) != FALSE; break;
+  }
+}
+
+void get_replay_property(const ReplayProps& props, guint id, GValue* value) {
+  const auto set_text = [&](const std::string& text) {
+    g_value_set_string(value, text.empty() ? nullptr : text.c_str());
+  };
+  switch (id) {
+    case kPropLocation: set_text(props.location); break;
+    case kPropDims: set_text(props.form.dims); break;
+    case kPropType: set_text(props.form.type); break;
+    case kPropTensorId: set_text(props.form.id); break;
+    case kPropMemory: g_value_set_enum(value, static_cast<gint>(props.memory)); break;
+    case kPropSyncMode: g_value_set_enum(value, static_cast<gint>(props.mode)); break;
+    case kPropTimestampOffset: g_value_set_int64(value, props.offset); break;
+    case kPropLoop: g_value_set_boolean(value, props.loop); break;
+  }
+}
+
+}  // namespace keepbox

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The time by which recordings know their frames, which seeks and containers do not change.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "gst/recording/timeline.h"
+
+namespace keepbox {
+
+/// The stream time of a timestamp; nothing where it has none or an absurd one.
+inline std::optional<int64_t> stream_time_of(const GstSegment& segment, GstClockTime time) {
+  guint64 out = 0;
+  if (segment.format != GST_FORMAT_TIME || !GST_CLOCK_TIME_IS_VALID(time)) return {};
+  const int sign = gst_segment_to_stream_time_full(&segment, GST_FORMAT_TIME, time, &out);
+  if (sign == 0 || out > static_cast<guint64>(Timeline::kLatest)) return {};
+  return sign < 0 ? -static_cast<int64_t>(out) : static_cast<int64_t>(out);
+}
+
+/// A duration, 0 where there is none or an absurd one.
+inline int64_t known_duration(GstClockTime duration) {
+  return duration <= static_cast<GstClockTime>(Timeline::kLongest) ? static_cast<int64_t>(duration)
+                                                                   : 0;
+}
+
+}  // namespace keepbox

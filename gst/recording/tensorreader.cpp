@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Reads recordings of tensors.
+#include "gst/recording/tensorreader.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/layout.h"
+#include "gst/base/error.h"
+#include "gst/recording/npy.h"
+
+namespace keepbox {
+namespace {
+
+constexpr const char* kRawHint = "set dims= and type= to what the file holds";
+constexpr size_t kLongestHeader = 16384;  // NumPy's own limit is 10,000
+constexpr size_t kAlignment = 64;         // as the data in .npy files
+
+Result<std::shared_ptr<GstBuffer>> read_data(const PlainFile& file, size_t offset, size_t bytes) {
+  if (bytes == 0) return std::shared_ptr<GstBuffer>(gst_buffer_new(), gst_buffer_unref);
+  // Not GStreamer's allocator: it ends the process when there is no memory.
+  std::unique_ptr<void, void (*)(void*)> data(
+      std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment),
+      std::free);
+  if (data == nullptr)
+    return file_error("memory for " + std::to_string(bytes) + " bytes of " + file.path, "none",
+                      "replay smaller tensors");
+  KB_TRY(file.read(offset, {static_cast<std::byte*>(data.get()), bytes}));
+  GstBuffer* buffer = gst_buffer_new_wrapped_full(GST_MEMORY_FLAG_READONLY, data.get(), bytes, 0,
+                                                  bytes, data.get(), std::free);
+  data.release();
+  return std::shared_ptr<GstBuffer>(buffer, gst_buffer_unref);
+}
+
+/// The header of a .npy file; its data must be as long as that says.
+Result<NpyArray> read_header(const PlainFile& file) {
+  if (file.bytes == 0)
+    return file_error("a tensor in " + file.path, "an empty file", "record it again");
+  std::string head(std::min(file.bytes, kLongestHeader), '\0');
+  KB_TRY(file.read(0, std::as_writable_bytes(std::span(head))));
+  auto array = parse_npy(head);
+  if (!array) {
+    array.error().expected += " in " + file.path;
+    array.error().hint = "record it again";
+    return array;
+  }
+  const size_t bytes = file.bytes - array->offset;
+  const auto count = array->shape.count();
+  if (!count || *count != bytes / size_of(array->type) || bytes % size_of(array->type) != 0)
+    return fail(ErrorKind::kTruncated,
+                array->shape.to_string() + " " + std::string(to_string(array->type)) + " in " +
+                    file.path,
+                std::to_string(bytes) + " bytes of data", "record it again");
+  return array;
+}
+
+/// The tensor of an index's entry, which has to be what the entry says.
+Result<StoredTensor> read_entry(const Folder& folder, const IndexedTensor& entry) {
+  auto file = folder.read(entry.file);
+  if (!file) return std::unexpected(file.error());
+  const auto array = read_header(*file);
+  if (!array) return std::unexpected(array.error());
+  const bool same_type = entry.type == array->type ||
+                         (entry.type == DataType::kBFloat16 && array->type == DataType::kUInt16);
+  const bool same_shape = entry.shape.rank() == 0 || entry.shape == array->shape;
+  if (!same_type || !same_shape)
+    return fail(ErrorKind::kTruncated,
+                (entry.shape.rank() == 0 ? "" : entry.shape.to_string() + " ") +
+                    std::string(to_string(entry.type)) + " in " + file->path,
+                array->shape.to_string() + " " + std::string(to_string(array->type)),
+                "record it again");
+  auto data = read_data(*file, array->offset, file->bytes - array->offset);
+  if (!data) return std::unexpected(data.error());
+  return StoredTensor{entry.id, entry.type, array->shape, entry.order, std::move(*data)};
+}
+
+/// What a frame of a raw file is, without data.
+Result<StoredTensor> raw_form(const std::string& path, const RawForm& form) {
+  if (form.dims.empty())
+    return fail(ErrorKind::kInvalid, "dims for the raw file " + path, "none", kRawHint);
+  const auto shape = shape_from(form.dims);
+  if (!shape) return std::unexpected(shape.error());
+  auto type = data_type_from(form.type);
+  if (!type) {
+    type.error().hint = "set type=";
+    return std::unexpected(type.error());
+  }
+  return StoredTensor{.id = form.id, .type = *type, .shape = *shape};
+}
+
+/// Bytes of a frame in a raw file of whole frames.
+Result<size_t> frame_bytes(const PlainFile& file, const StoredTensor& form) {
+  const auto count = form.shape.count();
+  const size_t one = count ? *count * size_of(form.type) : 0;
+  if (file.bytes == 0)
+    return file_error("a tensor in " + file.path, "an empty file", "record it again");
+  if (one == 0 || file.bytes % one != 0)
+    return fail(ErrorKind::kTruncated,
+                "whole frames of " + std::to_string(one) + " bytes (" + form.shape.to_string() +
+                    " " + std::string(to_string(form.type)) + ") in " + file.path,
+                std::to_string(file.bytes) + " bytes", kRawHint);
+  return one;
+}
+
+}  // namespace
+
+Result<TensorReader> TensorReader::open(const std::string& location, const RawForm& form) {
+  if (location.empty())
+    return fail(ErrorKind::kInvalid, "a recording to replay", "none", "set location=");
+  return g_file_test(location.c_str(), G_FILE_TEST_IS_DIR) ? open_folder(location)
+                                                           : open_file(location, form);
+}
+
+Result<TensorReader> TensorReader::open_folder(const std::string& path) {
+  auto folder = Folder::open(path, Folder::Use::kRead);
+  if (!folder) return std::unexpected(folder.error());
+  auto index = read_index(*folder);
+  if (!index) return std::unexpected(index.error());
+  TensorReader out;
+  out.folder_ = std::move(*folder);
+  out.index_ = std::move(*index);
+  out.frames_ = out.index_.size();
+  out.times_ = times_of(out.index_);
+  out.frame_size_ = out.index_.front().size;
+  return out;
+}
+
+Result<TensorReader> TensorReader::open_file(const std::string& path, const RawForm& form) {
+  TensorReader out;
+  const bool is_npy = path.ends_with(".npy");
+  if (!is_npy) {
+    auto raw = raw_form(path, form);
+    if (!raw) return std::unexpected(raw.error());
+    out.form_ = std::move(*raw);
+  }
+  auto file = open_plain(path);
+  if (!file) return std::unexpected(file.error());
+  out.file_ = std::move(*file);
+  if (is_npy) {  // one frame, and may be an empty one
+    const auto array = read_header(out.file_);
+    if (!array) return std::unexpected(array.error());
+    out.form_ = {.id = form.id, .type = array->type, .shape = array->shape};
+    out.offset_ = array->offset;
+    out.frame_bytes_ = out.file_.bytes - array->offset;
+    out.frames_ = 1;
+  } else {
+    const auto one = frame_bytes(out.file_, out.form_);
+    if (!one) return std::unexpected(one.error());
+    out.frame_bytes_ = *one;
+    out.frames_ = out.file_.bytes / *one;
+  }
+  out.frame_size_ = likely_input(out.form_.shape);
+  return out;
+}
+
+Status TensorReader::read_folder(size_t frame) {
+  for (const IndexedTensor& entry : index_[frame].tensors) {
+    auto tensor = read_entry(*folder_, entry);
+    if (!tensor) {
+      tensor.error().expected += ", which line " + std::to_string(index_[frame].line) + " of " +
+                                 kIndexName + " names";
+      return std::unexpected(tensor.error());
+    }
+    tensors_.push_back(std::move(*tensor));
+  }
+  return {};
+}
+
+Result<std::span<const StoredTensor>> TensorReader::read(size_t frame) {
+  if (held_ == frame) return tensors_;
+  held_.reset();
+  tensors_.clear();
+  if (folder_) {
+    KB_TRY(read_folder(frame));
+  } else {
+    auto data = read_data(file_, offset_ + frame * frame_bytes_, frame_bytes_);
+    if (!data) return std::unexpected(data.error());
+    tensors_.push_back(form_);
+    tensors_.back().data = std::move(*data);
+  }
+  held_ = frame;
+  return tensors_;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Writes recordings of tensors.
+#include "gst/recording/tensorwriter.h"
+
+#include <glib.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "gst/base/error.h"
+#include "gst/recording/npy.h"
+#include "gst/recording/recordindex.h"
+
+namespace keepbox {
+namespace {
+
+constexpr char kPrefix = 'b';  // of files in a recording that replaces one without it
+
+std::string_view prefix_of(std::string_view name) {
+  return name.substr(0, std::min(name.find_first_not_of(kPrefix), name.size()));
+}
+
+/// Is it a name that a writer gives? A hand-made index may name other files, which stay.
+bool is_given(std::string_view name) {
+  if (!name.ends_with(".npy")) return false;
+  name.remove_suffix(4);
+  name.remove_prefix(prefix_of(name).size());
+  return !name.empty() && name.find_first_not_of("0123456789.") == name.npos;
+}
+
+/// The files of the recording that is there; none of one that nobody can replay.
+std::vector<std::string> files_in(const Folder& folder) {
+  std::vector<std::string> out;
+  const auto index = read_index(folder);
+  if (!index) return out;
+  for (const IndexedFrame& frame : *index)
+    for (const IndexedTensor& tensor : frame.tensors)
+      if (is_given(tensor.file)) out.push_back(tensor.file);
+  return out;
+}
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+}  // namespace
+
+Result<TensorWriter> TensorWriter::create(const std::string& path) {
+  if (path.empty())
+    return fail(ErrorKind::kInvalid, "a folder to record to", "none", "set location=");
+  if (g_mkdir_with_parents(path.c_str(), 0777) != 0)
+    return file_error("a folder " + path, g_strerror(errno),
+                      "set location= to a folder that exists or can be made");
+  auto folder = Folder::open(path, Folder::Use::kWrite);
+  if (!folder) return std::unexpected(folder.error());
+  KB_TRY(folder->check(kIndexName));
+  KB_TRY(folder->check(std::string(kIndexName) + ".part"));
+  auto index = OutFile::open(folder->path_of(kIndexName));
+  if (!index) return std::unexpected(index.error());
+  TensorWriter out(std::move(*folder), std::move(*index));
+  out.old_ = files_in(out.folder_);
+  while (std::ranges::contains(out.old_, out.prefix_, prefix_of)) out.prefix_ += kPrefix;
+  return out;
+}
+
+std::string TensorWriter::name_of(size_t tensor) const {
+  g_autofree gchar* name = g_strdup_printf("%s%06zu.%zu.npy", prefix_.c_str(), frames_, tensor);
+  return name;
+}
+
+Status TensorWriter::write_frame(const RecordedFrame& frame) {
+  IndexedFrame entry{.time = frame.time, .duration = frame.duration, .size = frame.size};
+  for (size_t i = 0; i < frame.tensors.size(); ++i) {
+    const TensorView& view = frame.tensors[i].view;
+    KB_TRY(check_bounds(view));
+    const size_t bytes = *view.shape.count() * size_of(view.type);
+    const std::string header = npy_header(view.type, view.shape);
+    const std::span<const std::byte> parts[] = {
+        bytes_of(header), {static_cast<const std::byte*>(view.data), bytes}};
+    KB_TRY(folder_.write(name_of(i), parts));
+    entry.tensors.push_back({.file = name_of(i),
+                             .id = std::string(view.id),
+                             .type = view.type,
+                             .shape = view.shape,
+                             .order = frame.tensors[i].order});
+  }
+  return index_.write(to_line(frames_, entry));
+}
+
+Status TensorWriter::write(const RecordedFrame& frame) {
+  if (finished_) KB_TRY(index_.resume());
+  finished_ = false;
+  Status status = write_frame(frame);
+  failed_ = failed_ || !status;
+  if (status) ++frames_;
+  return status;
+}
+
+Status TensorWriter::finish() {
+  if (finished_ || failed_ || frames_ == 0) return {};
+  KB_TRY(index_.finish(""));
+  finished_ = true;
+  for (const std::string& name : old_) folder_.remove(name);
+  old_.clear();
+  return {};
+}
+
+}  // namespace keepbox

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Recordings that lie, change, or are no files at all.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <filesystem>
+
+#include "gst/recording/npy.h"
+#include "gst/recording/tensorreader.h"
+#include "tests/tempdir.h"
+
+namespace keepbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<float, 4> kValues{1, 2, 3, 4};
+
+std::string npy() {
+  return npy_header(DataType::kFloat32, {4}) +
+         std::string(reinterpret_cast<const char*>(kValues.data()), sizeof kValues);
+}
+
+std::string entry(const std::string& file, const std::string& more = "") {
+  return "{\"file\":\"" + file + "\",\"id\":\"x\",\"type\":\"float32\"" + more + "}";
+}
+
+std::string line(const std::string& entries, const std::string& more = "") {
+  return "{\"tensors\":[" + entries + "]" + more + "}\n";
+}
+
+/// What is said when a recording is opened and its first frame read; "" when it is good.
+std::string said(const std::string& location, const RawForm& form = {}) {
+  auto reader = TensorReader::open(location, form);
+  if (!reader) return reader.error().message();
+  const auto tensors = reader->read(0);
+  return tensors ? "" : tensors.error().message();
+}
+
+std::string said_of(const test::TempDir& dir, const std::string& index) {
+  dir.write("frames.jsonl", index);
+  return said(dir.path().string());
+}
+
+TEST(Index, NamesTheFileAndTheLineThatIsBroken) {
+  const test::TempDir dir;
+  dir.write("a.npy", npy());
+  const std::string good = line(entry("a.npy"));
+  ASSERT_EQ(said_of(dir, good), "");
+  ASSERT_EQ(said_of(dir, "{\"tensors\":[]}"), "");  // without its last end of line, too
+  const std::string lines[] = {
+      "not json\n",
+      "[]\n",
+      "{}\n",
+      "{\"tensors\":5}\n",
+      line("1"),
+      line("{\"file\":5}"),
+      line("{\"file\":\"a.npy\",\"type\":7}"),
+      line("{\"file\":\"a.npy\",\"type\":\"string\"}"),
+      line(entry("a.npy", ",\"dims\":[4.5]")),
+      line(entry("a.npy", ",\"dims\":[1,1,1,1,1,1,1,1,1]")),
+      line(entry("a.npy", ",\"dims-order\":\"diagonal\"")),
+      line("", ",\"pts\":\"now\""),
+      line("", ",\"pts\":18446744073709551615"),
+      line("", ",\"duration\":-1"),
+      line("", ",\"width\":-5"),
+      line(entry("a.npy", ",\"dims-order\":\"row-major\\u0000\"")),
+      line("{\"file\":\"a.npy\",\"id\":\"x\\u0000y\",\"type\":\"float32\"}"),
+      line("", ",\"height\":99999999999"),
+      good.substr(0, 20) + std::string(1, '\0') + good.substr(20),
+      good.substr(0, good.size() - 1) + std::string(1, '\0') + "rest\n",
+      line("", ",\"note\":\"" + std::string(1 << 20, 'x') + "\""),
+      std::string(200'000, '[') + "\n"};
+  for (const std::string& broken : lines) {
+    const std::string text = said_of(dir, good + "\n" + broken + good);
+    EXPECT_NE(text.find("line 3 of " + (dir / "frames.jsonl")), std::string::npos)
+        << broken.substr(0, 80) << ": " << text;
+  }
+  fs::resize_file(dir.write("frames.jsonl", good), size_t{1} << 33);  // more than there is memory
+  EXPECT_NE(said(dir.path().string()).find("line 2"), std::string::npos);
+  EXPECT_NE(said_of(dir, ""), "");
+  EXPECT_NE(said_of(dir, "\n\n\n"), "");
+}
+
+TEST(Index, StaysInItsFolder) {
+  const test::TempDir dir, other;
+  other.write("a.npy", npy());
+  fs::create_symlink(other / "a.npy", dir / "link.npy");
+  dir.write("sub", "");
+  const std::string leaving[] = {other / "a.npy",
+                                 "../" + other.path().filename().string() + "/a.npy",
+                                 "..",
+                                 ".",
+                                 "",
+                                 "./a.npy",
+                                 "a\\u0000b.npy"};
+  for (const std::string& name : leaving) {
+    const std::string text = said_of(dir, line(entry(name)));
+    EXPECT_NE(text.find("line 1"), std::string::npos) << name << ": " << text;
+  }
+  EXPECT_NE(said_of(dir, line(entry("link.npy"))).find("symbolic link"), std::string::npos);
+  fs::remove(dir / "frames.jsonl");
+  other.write("frames.jsonl", "{\"tensors\":[]}\n");
+  fs::create_symlink(other / "frames.jsonl", dir / "frames.jsonl");
+  EXPECT_NE(said(dir.path().string()).find("symbolic link"), std::string::npos);
+  fs::create_directory_symlink(other.path(), dir / "folder");  // the user's own link is none of it
+  EXPECT_EQ(said(dir / "folder"), "");
+}
+
+TEST(Index, AgreesWithItsFiles) {
+  const test::TempDir dir;
+  dir.write("a.npy", npy());
+  dir.write("short.npy", npy().substr(0, npy().size() - 3));
+  dir.write("huge.npy", npy_header(DataType::kFloat32, {size_t{1} << 62}));
+  dir.write("empty.npy", "");
+  dir.write("text.npy", "hello");
+  const auto error = [&](const std::string& file, const std::string& more = "") {
+    return said_of(dir, line(entry(file, more)));
+  };
+  EXPECT_EQ(error("a.npy", ",\"dims\":[4]"), "");
+  for (const std::string file : {"short.npy", "huge.npy", "empty.npy", "text.npy", "none.npy"}) {
+    EXPECT_NE(error(file).find(file), std::string::npos) << error(file);
+    EXPECT_NE(error(file).find("line 1"), std::string::npos) << error(file);
+  }
+  EXPECT_NE(error("a.npy", ",\"dims\":[2,2]").find("2x2"), std::string::npos);
+  EXPECT_NE(said_of(dir, "{\"tensors\":[{\"file\":\"a.npy\",\"type\":\"int32\"}]}\n").find("int32"),
+            std::string::npos);
+}
+
+TEST(Index, SaysWhichTimesAreOfNoUse) {
+  const test::TempDir dir;
+  const auto remark = [&](const std::string& index) {
+    dir.write("frames.jsonl", index);
+    auto reader = TensorReader::open(dir.path().string(), {});
+    EXPECT_TRUE(reader) << reader.error().message();
+    const FrameTimes& times = reader->times();
+    return times.timeline.empty() ? times.remark : "good";
+  };
+  const auto at = [](const std::string& pts) { return line("", ",\"pts\":" + pts); };
+  EXPECT_EQ(remark(at("-5") + at("0") + at("7")), "good");
+  EXPECT_EQ(remark(line("") + line("")), "");
+  for (const std::string& second : {at("0"), at("5"), line(""), at("4611686018427387904"),
+                                   at("-9223372036854775808"), at("10000000000000000")})
+    EXPECT_NE(remark(at("5") + second).find("line 2"), std::string::npos) << second;
+}
+
+TEST(Reader, OfAFileThatShrinksGivesAnError) {
+  const test::TempDir dir;
+  const std::string raw = dir.write("t.raw", std::string(64 * 4096, 'x'));
+  auto reader = TensorReader::open(raw, {"4096", "float32", ""});
+  ASSERT_TRUE(reader);
+  const auto held = reader->read(0)->front().data;
+  EXPECT_EQ(reader->read(0)->front().data, held) << "read twice";
+  fs::resize_file(raw, 100);
+  const auto after = reader->read(9);
+  ASSERT_FALSE(after);
+  EXPECT_NE(after.error().message().find(raw), std::string::npos);
+  char byte = 0;  // what was read stays
+  EXPECT_EQ(gst_buffer_extract(held.get(), 16383, &byte, 1), 1u);
+  EXPECT_EQ(byte, 'x');
+}
+
+TEST(Reader, RefusesWhatIsNoRegularFile) {
+  const test::TempDir dir;
+  ASSERT_EQ(mkfifo((dir / "fifo.npy").c_str(), 0600), 0);
+  const RawForm form{"4", "float32", ""};
+  EXPECT_NE(said(dir / "fifo.npy", form).find("FIFO"), std::string::npos);
+  EXPECT_NE(said("/dev/zero", form).find("device"), std::string::npos);
+  EXPECT_NE(said_of(dir, line(entry("fifo.npy"))).find("FIFO"), std::string::npos);
+  fs::remove(dir / "frames.jsonl");
+  ASSERT_EQ(mkfifo((dir / "frames.jsonl").c_str(), 0600), 0);
+  EXPECT_NE(said(dir.path().string()).find("FIFO"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace keepbox

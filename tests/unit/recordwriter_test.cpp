@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Recordings are replaced when they are whole, by one writer, and nothing else is written.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <filesystem>
+
+#include "gst/recording/tensorreader.h"
+#include "gst/recording/tensorwriter.h"
+#include "tests/tempdir.h"
+
+namespace keepbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<float, 4> kValues{1, 2, 3, 4};
+
+/// What is said when a recording is opened and its first frame read; "" when it is good.
+std::string said(const std::string& location) {
+  auto reader = TensorReader::open(location, {});
+  if (!reader) return reader.error().message();
+  const auto tensors = reader->read(0);
+  return tensors ? "" : tensors.error().message();
+}
+
+Status write_one(TensorWriter& writer, std::optional<int64_t> time = {}) {
+  const RecordedTensor tensor{
+      {.id = "x", .data = kValues.data(), .bytes = sizeof kValues, .shape = {4}}};
+  return writer.write({.tensors = std::span(&tensor, 1), .time = time, .size = {8, 8}});
+}
+
+TEST(Writer, RefusesWhatIsNoRegularFile) {
+  for (const std::string name : {"frames.jsonl", "frames.jsonl.part", "000000.0.npy"}) {
+    for (const bool link : {false, true}) {
+      const test::TempDir dir, other;
+      const std::string target = other.write("precious", "data");
+      if (link) fs::create_symlink(target, dir / name);
+      else ASSERT_EQ(mkfifo((dir / name).c_str(), 0600), 0);
+      auto writer = TensorWriter::create(dir.path().string());
+      const Status status = writer ? write_one(*writer) : std::unexpected(writer.error());
+      ASSERT_FALSE(status) << name;
+      EXPECT_NE(status.error().message().find(dir / name), std::string::npos);
+      EXPECT_EQ(fs::file_size(target), 4u);
+    }
+  }
+}
+
+TEST(Writer, TakesEmptyTensors) {
+  const test::TempDir dir;
+  {
+    auto writer = TensorWriter::create(dir.path().string());
+    const RecordedTensor none{{.id = "x", .shape = {1, 0, 6}}};
+    ASSERT_TRUE(writer->write({.tensors = std::span(&none, 1)}));
+    ASSERT_TRUE(writer->finish());
+  }
+  auto reader = TensorReader::open(dir.path().string(), {});
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(reader->read(0)->front().shape, (Shape{1, 0, 6}));
+}
+
+std::vector<std::string> names_in(const test::TempDir& dir) {
+  std::vector<std::string> out;
+  for (const auto& each : fs::directory_iterator(dir.path())) out.push_back(each.path().filename());
+  std::ranges::sort(out);
+  return out;
+}
+
+TEST(Writer, ReplacesARecordingWhenItIsWhole) {
+  const test::TempDir dir;
+  dir.write("notes.npy", "mine");
+  for (int round = 0; round < 3; ++round) {
+    {
+      auto cut = TensorWriter::create(dir.path().string());
+      ASSERT_TRUE(cut && write_one(*cut, 7));
+      EXPECT_FALSE(cut->finished());
+    }
+    if (round > 0) {
+      EXPECT_EQ(said(dir.path().string()), "") << "the older one went";
+    }
+    auto writer = TensorWriter::create(dir.path().string());
+    for (int i = 0; i <= 3 - round; ++i) ASSERT_TRUE(write_one(*writer, i));
+    ASSERT_TRUE(writer->finish());
+    ASSERT_TRUE(write_one(*writer, 100));  // after a seek
+    ASSERT_TRUE(writer->finish());
+    EXPECT_TRUE(writer->finished());
+    writer = TensorWriter::create(dir / "elsewhere");
+    auto reader = TensorReader::open(dir.path().string(), {});
+    ASSERT_TRUE(reader) << reader.error().message();
+    EXPECT_EQ(reader->frames(), size_t(5 - round));
+    for (size_t i = 0; i < reader->frames(); ++i) EXPECT_TRUE(reader->read(i));
+    EXPECT_EQ(names_in(dir).size(), reader->frames() + 3) << "the older files stayed";
+  }
+}
+
+TEST(Writer, WithoutFramesLeavesARecording) {
+  const test::TempDir dir;
+  {
+    auto writer = TensorWriter::create(dir.path().string());
+    ASSERT_TRUE(write_one(*writer) && writer->finish());
+  }
+  {
+    auto writer = TensorWriter::create(dir.path().string());
+    ASSERT_TRUE(writer->finish());
+  }
+  EXPECT_EQ(said(dir.path().string()), "");
+}
+
+TEST(Writer, IsAloneInItsFolder) {
+  const test::TempDir dir;
+  {
+    auto writer = TensorWriter::create(dir.path().string());
+    ASSERT_TRUE(write_one(*writer) && writer->finish());
+    EXPECT_FALSE(TensorWriter::create(dir.path().string()));
+    EXPECT_NE(said(dir.path().string()).find("records"), std::string::npos);
+  }
+  auto reader = TensorReader::open(dir.path().string(), {});
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(said(dir.path().string()), "") << "many may read";
+  const auto writer = TensorWriter::create(dir.path().string());
+  ASSERT_FALSE(writer);
+  EXPECT_NE(writer.error().message().find("replays"), std::string::npos);
+}
+
+TEST(Writer, OnAFullDiskLeavesTheOlderRecording) {
+  const test::TempDir dir;
+  {
+    auto writer = TensorWriter::create(dir.path().string());
+    ASSERT_TRUE(write_one(*writer) && writer->finish());
+  }
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit, small;
+  getrlimit(RLIMIT_FSIZE, &limit);
+  small = limit;
+  small.rlim_cur = 100;
+  {
+    auto writer = TensorWriter::create(dir.path().string());
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE(write_one(*writer, 5));
+    setrlimit(RLIMIT_FSIZE, &small);
+    EXPECT_FALSE(write_one(*writer));
+    setrlimit(RLIMIT_FSIZE, &limit);
+    EXPECT_TRUE(writer->finish());
+    EXPECT_FALSE(writer->finished());
+  }
+  std::signal(SIGXFSZ, before);
+  auto reader = TensorReader::open(dir.path().string(), {});
+  ASSERT_TRUE(reader);
+  EXPECT_TRUE(reader->times().timeline.empty()) << "the older one's frame has no time";
+}
+
+}  // namespace
+}  // namespace keepbox

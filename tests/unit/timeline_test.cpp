@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which recorded frame belongs to a time: at the edges, repeated, and far away.
+#include "gst/recording/timeline.h"
+
+#include <gtest/gtest.h>
+
+namespace keepbox {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+
+TEST(Timeline, AFrameStandsUntilTheNext) {
+  const Timeline times({0, 100 * kMs, 400 * kMs}, 50 * kMs);
+  EXPECT_EQ(times.end(), 450 * kMs);
+  EXPECT_EQ(times.frame_at(0), 0);
+  EXPECT_EQ(times.frame_at(98 * kMs), 0);
+  EXPECT_EQ(times.frame_at(99 * kMs), 1);
+  EXPECT_EQ(times.frame_at(100 * kMs), 1);
+  EXPECT_EQ(times.frame_at(398 * kMs), 1);
+  EXPECT_EQ(times.frame_at(400 * kMs), 2);
+  EXPECT_EQ(times.frame_at(448 * kMs), 2);
+  EXPECT_EQ(times.frame_at(450 * kMs), 3);
+  EXPECT_EQ(times.frame_at(-1), 0);
+  EXPECT_EQ(times.frame_at(-2 * kMs), -1);
+  EXPECT_EQ(times.frame_at(450 * kMs * 7 + 100 * kMs), 22);
+  EXPECT_EQ(times.frame_at(-450 * kMs * 7), -21);
+}
+
+TEST(Timeline, AFrameThatWasCutIsNotTheNext) {
+  const Timeline times({0, 100 * kMs}, 100 * kMs);
+  EXPECT_EQ(times.frame_at(99'500'000, 100 * kMs), 1);
+  EXPECT_EQ(times.frame_at(99'500'000, 500'000), 0);
+}
+
+TEST(Timeline, BeginsAreFoundAgain) {
+  const Timeline times({-7, 0, 1, 1000, 5 * kMs}, 0);
+  for (int64_t frame = -50; frame < 50; ++frame)
+    EXPECT_EQ(times.frame_at(times.begin_of(frame)), frame);
+}
+
+TEST(Timeline, OfOneFrameHasALength) {
+  const Timeline times({5}, 0);
+  EXPECT_EQ(times.frame_at(5), 0);
+  EXPECT_EQ(times.frame_at(5 + 33 * kMs), 1);
+}
+
+TEST(Timeline, HoldsAtTheEndsOfTime) {
+  const Timeline times({-Timeline::kLatest, Timeline::kLongest - Timeline::kLatest},
+                       Timeline::kLongest);
+  for (const int64_t time : {INT64_MIN, INT64_MAX, Timeline::kLatest, -Timeline::kLatest})
+    (void)times.begin_of(times.frame_at(time));
+  for (const int64_t frame : {INT64_MIN, INT64_MAX}) (void)times.begin_of(frame);
+  EXPECT_EQ(times.frame_at(-Timeline::kLatest), 0);
+}
+
+TEST(FrameFinder, CountsOnWithoutTimes) {
+  FrameFinder finder(3, {}, SyncMode::kAuto, 0);
+  for (size_t i = 0; i < 3; ++i) {
+    const auto found = finder.next({.time = int64_t(i) * 500 * kMs}, false);
+    EXPECT_EQ(found.where, FrameFinder::Where::kFrame);
+    EXPECT_EQ(found.frame, i);
+  }
+  EXPECT_EQ(finder.next({}, false).where, FrameFinder::Where::kEnd);
+  EXPECT_EQ(finder.next({}, true).frame, 1u);
+}
+
+TEST(FrameFinder, AFrameCutByASeekIsFoundByTheRateToo) {
+  FrameFinder finder(100, {}, SyncMode::kAuto, 0);
+  finder.seek();
+  const FrameRate rate{10, 1};
+  EXPECT_EQ(
+      finder.next({.time = 799 * kMs + 500'000, .duration = 500'000, .rate = rate}, false).frame,
+      7u);
+  finder.seek();
+  EXPECT_EQ(finder.next({.time = 780 * kMs, .duration = 20 * kMs, .rate = rate}, false).frame, 7u);
+  finder.seek();
+  EXPECT_EQ(finder.next({.time = 799'999'999, .duration = 100 * kMs, .rate = rate}, false).frame,
+            8u);
+  EXPECT_FALSE(finder.lost());
+  finder.seek();
+  EXPECT_EQ(finder.next({.time = 100 * kMs}, false).frame, 9u);
+  EXPECT_TRUE(finder.lost());
+}
+
+TEST(FrameFinder, EndsWhereTheStreamGoes) {
+  const Timeline times({0, 100 * kMs}, 100 * kMs);
+  FrameFinder finder(2, times, SyncMode::kTimestamp, 0);
+  EXPECT_EQ(finder.next({.time = -50 * kMs}, false).where, FrameFinder::Where::kOutside);
+  EXPECT_EQ(finder.next({.time = 500 * kMs}, false).where, FrameFinder::Where::kEnd);
+  EXPECT_EQ(finder.next({.time = 500 * kMs, .backward = true}, false).where,
+            FrameFinder::Where::kOutside);
+  EXPECT_EQ(finder.next({.time = -50 * kMs, .backward = true}, false).where,
+            FrameFinder::Where::kEnd);
+}
+
+}  // namespace
+}  // namespace keepbox
