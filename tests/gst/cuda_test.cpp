@@ -107,12 +107,35 @@ TEST_F(Cuda, CopiesForTheBackendThatIsNamed) {
 }
 
 TEST_F(Cuda, TakesFramesWithTensorsInBothMemories) {
-  Harness h("boxdecode tensor-ids=yolo-v8-out", kSmall);
-  const Tensor other{std::vector<float>(10), {1, 10}, "features"};
-  GstBuffer* frame = frame_on(context, crowd(4));
-  test::attach(frame, other);
-  EXPECT_EQ(bits(h.run(frame)), expected(crowd(4))) << h.error();
-  EXPECT_EQ(routes(h.element()), (Routes{0, 0, 1}));
+  // What the model says beside its boxes stays where it is, and so do the boxes.
+  for (const char* line : {"boxdecode", "boxdecode tensor-ids=yolo-v8-out"}) {
+    SCOPED_TRACE(line);
+    Harness h(line, kSmall);
+    const Tensor other{std::vector<float>(10), {1, 10}, "features"};
+    for (int i = 0; i < 5; ++i) {
+      GstBuffer* frame = frame_on(context, crowd(4));
+      test::attach(frame, other);
+      EXPECT_EQ(bits(h.run(frame)), expected(crowd(4))) << h.error();
+    }
+    EXPECT_EQ(routes(h.element()), (Routes{4, 0, 1})) << "the first one is read for the plan";
+  }
+}
+
+TEST_F(Cuda, TakesThresholdsWithoutReadingAgain) {
+  Harness h("boxdecode", kSmall), reference("boxdecode backend=reference", kSmall);
+  for (int i = 0; i < 8; ++i) {
+    for (Harness* each : {&h, &reference}) {
+      each->set("score-threshold", 0.3f + 0.05f * static_cast<float>(i), "iou-threshold",
+                0.2f + 0.1f * static_cast<float>(i));
+      each->set("exclude-classes", i % 2 == 0 ? "" : "1,2", "class-thresholds",
+                i % 3 == 0 ? "3:0.9" : "");
+    }
+    const Buffer out = h.run(frame_on(context, crowd(5)));
+    ASSERT_TRUE(out) << h.error();
+    const Buffer want = reference.run(frame_on_host(crowd(5)));
+    EXPECT_EQ(bits(out), bits(want)) << i;
+  }
+  EXPECT_EQ(routes(h.element()), (Routes{7, 0, 1}));
 }
 
 TEST_F(Cuda, ChangesMemoryInMidStream) {
@@ -136,7 +159,8 @@ void expect_one_context(const std::string& line, GstBuffer* frame) {
 TEST_F(Cuda, SharesOneContext) {
   const test::TempDir dir;
   expect_one_context("identity ! " + replay(write_crowd(dir, 6)) +
-                         " ! boxdecode name=a ! boxdecode name=b",
+                         " ! boxdecode name=a ! " + replay(write_crowd(dir, 7)) +
+                         " ! boxdecode name=b",
                      test::empty_frame().release());
   expect_one_context("boxdecode backend=cuda name=a ! boxdecode backend=cuda name=b",
                      frame_on_host(crowd(6)));
