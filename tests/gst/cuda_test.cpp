@@ -162,7 +162,9 @@ TEST_F(Cuda, SharesOneContext) {
                          " ! boxdecode name=a ! " + replay(write_crowd(dir, 7)) +
                          " ! boxdecode name=b",
                      test::empty_frame().release());
-  expect_one_context("boxdecode backend=cuda name=a ! boxdecode backend=cuda name=b",
+  expect_one_context("boxdecode backend=cuda name=a ! tensorreplay loop=true dims=1,10,2100 "
+                     "tensor-id=yolo-v8-out location=" + write_crowd(dir, 8) +
+                         " ! boxdecode backend=cuda name=b",
                      frame_on_host(crowd(6)));
 }
 
