@@ -8,6 +8,8 @@ labels=$here/models/shapes.labels
 size=320
 threshold=0.5
 channels=RGB
+classes=
+name=
 arguments=()
 
 usage() { # SYNTAX
@@ -19,6 +21,8 @@ usage: $(basename "$0") [OPTIONS] $1
   --size PIXELS      the side of the square picture that it takes (default: 320)
   --channels BGR     the order that it was trained with (default: RGB)
   --threshold SCORE  boxes above it are kept (default: 0.5)
+  --classes NAMES    the only classes to keep, with commas (default: all)
+  --name NAME        what to call the model where there are several
 END
 }
 
@@ -28,7 +32,7 @@ parse() { # SYNTAX WORDS...
   shift
   while (($# > 0)); do
     case $1 in
-      --model | --labels | --size | --channels | --threshold)
+      --model | --labels | --size | --channels | --threshold | --classes | --name)
         (($# > 1)) || wrong "$syntax" "expected a value behind $1, found none"
         printf -v "${1#--}" %s "$2"
         shift
@@ -60,7 +64,10 @@ make_detect() {
   if gst-inspect-1.0 onnxinference 2>/dev/null | grep input-image-format >/dev/null; then
     detect+=(input-image-format=chw)
   fi
-  detect+=(! boxdecode "label-file=$labels" "score-threshold=$threshold" ! framerestore)
+  detect+=(! boxdecode "label-file=$labels" "score-threshold=$threshold")
+  if [[ $classes ]]; then detect+=("include-classes=$classes"); fi
+  if [[ $name ]]; then detect+=("model-name=$name"); fi
+  detect+=(! framerestore)
 }
 
 # Shows a line and runs it, less the lines about schemas that ONNX Runtime of Debian prints.

@@ -113,8 +113,8 @@ const Property kProperties[] = {
     {"class-meta", "Also attach a GstAnalyticsClsMtd related to each box.",
      &DecodeProps::class_meta},
     {"model-name",
-     "Name of the model, which tells its boxes from those of other models on a frame; empty takes the "
-     "element's name.",
+     "Name of the model, which tells its boxes from those of other models on a frame. Empty leaves them "
+     "without, or where boxes of another decoder are there already takes the element's name.",
      &DecodeProps::model_name},
 };
 

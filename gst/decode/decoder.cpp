@@ -186,14 +186,20 @@ Status Decoder::attempt(GstBuffer* buffer) {
     KB_TRY(believe(plan, check_best_score(plan.layout, processor_->detections()[0].score)));
   if (tensors.downloaded() || (tensors.context() && planned_now_)) route_ = Route::kDownloaded;
   else if (on_device()) route_ = tensors.context() ? Route::kZeroCopy : Route::kUploaded;
-  take_boxes();
+  take_boxes(model_for(buffer));
   mark(buffer, tensors);
   return {};
 }
 
-void Decoder::take_boxes() {
-  const GQuark model = props_.model_name.empty() ? g_quark_from_string(GST_OBJECT_NAME(element_))
-                                                 : g_quark_from_string(props_.model_name.c_str());
+/// As set, or the element's name where other boxes are on the frame already.
+GQuark Decoder::model_for(GstBuffer* buffer) const {
+  if (!props_.model_name.empty()) return g_quark_from_string(props_.model_name.c_str());
+  const auto* others = gst_buffer_get_analytics_relation_meta(buffer);
+  if (others == nullptr || gst_analytics_relation_get_length(others) == 0) return 0;
+  return g_quark_from_string(GST_OBJECT_NAME(element_));
+}
+
+void Decoder::take_boxes(GQuark model) {
   for (const Detection& det : processor_->detections())
     boxes_.push_back({.box = det.box,
                       .score = det.score,

@@ -70,7 +70,8 @@ class Decoder {
   Status fetch(FrameTensors& tensors, std::span<const uint32_t> which, MemorySpace preferred);
   Status run(FrameTensors& tensors);
   Status attempt(GstBuffer* buffer);
-  void take_boxes();
+  void take_boxes(GQuark model);
+  GQuark model_for(GstBuffer* buffer) const;
   void mark(GstBuffer* buffer, const FrameTensors& tensors) const;
   Status decode_on_cpu(GstBuffer* buffer, const Error& device);
   bool goes_on(FrameTensors& tensors, const Plan& plan) const;

@@ -113,6 +113,12 @@ TEST(Cascades, NameTheModelOfEachBox) {
   EXPECT_STREQ(g_quark_to_string(boxes(out).at(1).model), "faces");
 }
 
+TEST(Cascades, LeaveTheOnlyModelWithoutAName) {
+  const test::TempDir dir;
+  Harness h("identity ! " + model(dir, "p", kPerson, "") + decoder(), kCaps);
+  EXPECT_EQ(boxes(h.run(frame())).at(0).model, 0u);
+}
+
 TEST(Cascades, BranchesOfATeeDecodeForThemselves) {
   const test::TempDir dir;
   const std::string error = test::play(

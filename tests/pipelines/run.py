@@ -16,7 +16,7 @@ BLANK = 'with a blank'
 
 def labels_in(path):
     frames = [json.loads(line) for line in path.read_text().splitlines()]
-    return frames, {box['detection']['label'] for frame in frames for box in frame['objects']}
+    return frames, {box['detection']['label'] for frame in frames for box in frame.get('objects', [])}
 
 
 def check_demo(folder, *options):
@@ -63,6 +63,25 @@ def test_file(folder):
     for words, told in (([], 'expected one or two names'), (['--modle', 'x'], 'found --modle'),
                         (['--channels', 'GBR', 'x'], 'expected RGB or BGR')):
         assert told in run(PIPELINES / 'file', *words, status=2)[1]
+
+
+def test_cascade(folder):
+    need('onnxinference')
+    _, told = run(PIPELINES / 'cascade', PIPELINES / 'media/shapes.webm', folder / 'both.png')
+    assert (folder / 'both.png').read_bytes().startswith(b'\x89PNG')
+    # The boxes of both on the full frame, each once: those of one model that keeps all classes.
+    line = told.splitlines()[0].split(' ! boxoverlay')[0].replace(' -q ', ' -q -e ')
+    both = folder / 'both.jsonl'
+    run('bash', '-c', line.replace('decodebin', 'decodebin ! identity eos-after=2') +
+        f" ! boxsink location={both} 2> >(grep -v '^Schema error' >&2)")
+    run(PIPELINES / 'file', PIPELINES / 'media/shapes.webm', folder / 'one.jsonl')
+    def boxes(path):
+        objects = json.loads(path.read_text().splitlines()[0])['objects']
+        return sorted((box['detection']['label'], box['x'], box['y']) for box in objects)
+    assert boxes(both) == boxes(folder / 'one.jsonl'), boxes(both)
+    models = {box['detection']['label']: box['detection']['model']['name']
+              for box in json.loads(both.read_text().splitlines()[0])['objects']}
+    assert set(models.values()) == {'angular', 'round'} and models['circle'] == 'round', models
 
 
 def test_file_that_is_missing(folder):

@@ -72,9 +72,10 @@ def expected_boxes(photo, frame, model, folder, threshold=0.25, limit=0.45):
     classes, best = scores.argmax(1), scores.max(1)
     above = best > threshold
     corners, classes, best = corners[above], classes[above], best[above]
-    ratio = SIDE / max(frame)
-    border = (SIDE - np.array(frame) * ratio) / 2
-    corners = (corners.reshape(-1, 2, 2) - border) / ratio
+    # videoconvertscale rounds the picture and its place down to whole pixels.
+    picture = np.array(frame) * SIDE // max(frame)
+    border = (SIDE - picture) // 2
+    corners = (corners.reshape(-1, 2, 2) - border) * frame / picture
     clipped = np.clip(corners, 0, frame).reshape(-1, 4)
     return [(int(classes[i]), float(best[i]), clipped[i].tolist())
             for i in suppress(corners.reshape(-1, 4), classes, best, limit)]
