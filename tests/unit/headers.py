@@ -1,26 +1,57 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every header compiles on its own, and core's needs nothing but the standard library."""
+"""Every header compiles on its own, core's needs nothing but the standard library, and includes go
+down only: from a room of gst/ to the floor that all stand on, from there to core, never back."""
+import concurrent.futures
+import os
 import pathlib
+import re
 import subprocess
 import sys
 
 PACKAGES = ['gstreamer-1.0', 'gstreamer-base-1.0', 'gstreamer-video-1.0',
             'gstreamer-analytics-1.0', 'opencv4']
+# What a folder may include beside itself and core.
+BELOW = {'core': [], 'kernels': [], 'gst/base': [], 'gst/metas': [], 'gst/tensors': [],
+         'gst': ['gst/base', 'gst/metas', 'gst/tensors']}
+
+
+def folder_of(name):
+    parts = pathlib.PurePath(name).parts
+    return '/'.join(parts[:2]) if parts[0] == 'gst' else parts[0]
+
+
+def included_above(source, path):
+    own = folder_of(path.relative_to(source))
+    allowed = {own, 'core', *BELOW.get(own, BELOW['gst'])}
+    names = re.findall(r'^#include "([^"]+)"', path.read_text(), re.M)
+    return [name for name in names if '/' in name and folder_of(name) not in allowed]
+
+
+def compile_alone(source, compiler, flags, header):
+    core = header.relative_to(source).parts[0] == 'core'
+    extra = [] if core else [*flags, '-DGST_USE_UNSTABLE_API']
+    return subprocess.run([*compiler, '-std=c++23', '-fsyntax-only', '-x', 'c++', f'-I{source}',
+                           *extra, str(header)], capture_output=True, text=True)
 
 
 def main():
     source, compiler = pathlib.Path(sys.argv[1]), sys.argv[2:]
     flags = subprocess.run(['pkg-config', '--cflags', *PACKAGES], check=True,
                            capture_output=True, text=True).stdout.split()
-    headers = sorted([*source.glob('core/**/*.h'), *source.glob('gst/*.h')])
-    print(f'1..{len(headers)}')
-    for number, header in enumerate(headers, 1):
-        name = header.relative_to(source)
-        extra = [] if name.parts[0] == 'core' else [*flags, '-DGST_USE_UNSTABLE_API']
-        run = subprocess.run([*compiler, '-std=c++23', '-fsyntax-only', '-x', 'c++',
-                              f'-I{source}', *extra, str(header)], capture_output=True, text=True)
-        print(f'{"ok" if run.returncode == 0 else "not ok"} {number} - {name}')
+    headers = sorted([*source.glob('core/**/*.h'), *source.glob('gst/**/*.h')])
+    files = sorted(path for folder in ('core', 'kernels', 'gst')
+                   for path in (source / folder).rglob('*') if path.suffix in
+                   ('.h', '.cpp', '.cu', '.cuh'))
+    print(f'1..{len(headers) + 1}')
+    wrong = [f'{path.relative_to(source)} includes {name}'
+             for path in files for name in included_above(source, path)]
+    print(f'{"not ok" if wrong else "ok"} 1 - includes go down')
+    print('\n'.join('# ' + line for line in wrong))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = pool.map(lambda header: compile_alone(source, compiler, flags, header), headers)
+    for number, (header, run) in enumerate(zip(headers, runs), 2):
+        print(f'{"ok" if run.returncode == 0 else "not ok"} {number} - {header.relative_to(source)}')
         if run.returncode:
             print('\n'.join('# ' + line for line in run.stderr.splitlines()[:20]))
 
