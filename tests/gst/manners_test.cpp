@@ -66,26 +66,33 @@ TEST(Policy, WarnsOnceOfEachKind) {
   EXPECT_EQ(h.warning(), "");
 }
 
+/// Two anchors as SSD has them, at the priors: logits of a background and two classes.
+GstBuffer* ssd_frame() {
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
+  test::attach(frame, {std::vector<float>(8, 0.0f), {1, 2, 4}, "b"});
+  test::attach(frame, {{-5, 3, -5, -5, -5, 0}, {1, 2, 3}, "s"});
+  return frame;
+}
+
 TEST(Tuning, TakesThresholdsWithoutANewPlan) {
   const test::TempDir dir;
-  const std::string labels = dir.write("l", "cat\ndog\n");
-  Harness h("boxdecode label-file=" + labels);
-  EXPECT_EQ(boxes(h.run(frame_with(kRows))).size(), 2u);
+  const std::string labels = dir.write("l", "none\ncat\ndog\n");
+  const std::string priors = dir.write("p", ".2 .2 .1 .1\n.7 .7 .1 .1\n");
+  Harness h("boxdecode detector=ssd tensor-ids=b,s label-file=" + labels + " priors-file=" + priors);
+  EXPECT_EQ(boxes(h.run(ssd_frame())).size(), 2u) << h.error();
   // What a plan is made from is gone; thresholds and classes change all the same.
   ASSERT_EQ(g_remove(labels.c_str()), 0);
-  h.set("score-threshold", 0.5f);
-  EXPECT_EQ(boxes(h.run(frame_with(kRows))).size(), 1u);
+  ASSERT_EQ(g_remove(priors.c_str()), 0);
+  h.set("score-threshold", 0.6f);
+  EXPECT_EQ(boxes(h.run(ssd_frame())).size(), 1u) << h.error();
   h.set("class-thresholds", "dog:0.3");
-  EXPECT_EQ(boxes(h.run(frame_with(kRows))).size(), 2u);
+  EXPECT_EQ(boxes(h.run(ssd_frame())).size(), 2u);
   h.set("exclude-classes", "cat");
-  const auto found = boxes(h.run(frame_with(kRows)));
+  const auto found = boxes(h.run(ssd_frame()));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_STREQ(g_quark_to_string(found[0].label), "dog");
-  h.set("exclude-classes", "");
-  h.set("score-threshold", 0.25f);
-  EXPECT_EQ(boxes(h.run(frame_with(kRows))).size(), 2u);
-  h.set("iou-threshold", 0.3f);
-  EXPECT_EQ(boxes(h.run(frame_with(kRows))).size(), 2u);
+  h.set("exclude-classes", "", "score-threshold", 0.25f, "iou-threshold", 0.3f);
+  EXPECT_EQ(boxes(h.run(ssd_frame())).size(), 2u);
   EXPECT_EQ(h.error(), "");
 }
 

@@ -302,15 +302,23 @@ TEST(Restore, TakesFlagsFromTheStreamAndNotFromTheFrame) {
   EXPECT_EQ(GST_BUFFER_PTS(out.get()), 99u);
 }
 
+/// While a buffer is pushed on: the first memory of one that can be written to, else nullptr.
+GstPadProbeReturn note_writable(GstPad*, GstPadProbeInfo* info, gpointer memory) {
+  GstBuffer* buffer = GST_PAD_PROBE_INFO_BUFFER(info);
+  if (gst_buffer_is_writable(buffer) && gst_buffer_is_all_memory_writable(buffer))
+    *static_cast<GstMemory**>(memory) = gst_buffer_peek_memory(buffer, 0);
+  return GST_PAD_PROBE_OK;
+}
+
 TEST(Restore, HandsTheFrameOnForWriting) {
   for (const char* between : {"identity", "videoconvertscale ! video/x-raw,width=64,height=64"}) {
     Harness h(std::string("framesave ! ") + between + " ! framerestore", kFull);
+    GstMemory* writable = nullptr;
+    gst_pad_add_probe(h.get()->sinkpad, GST_PAD_PROBE_TYPE_BUFFER, note_writable, &writable, nullptr);
     GstBuffer* frame = full_frame();
     GstMemory* memory = gst_buffer_peek_memory(frame, 0);
-    const Buffer out = h.run(frame);
-    ASSERT_TRUE(out) << h.error();
-    EXPECT_EQ(gst_buffer_peek_memory(out.get(), 0), memory);
-    EXPECT_TRUE(gst_buffer_is_all_memory_writable(out.get())) << between;
+    ASSERT_TRUE(h.run(frame)) << h.error();
+    EXPECT_EQ(writable, memory) << between;
   }
 }
 
