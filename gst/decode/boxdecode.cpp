@@ -233,7 +233,7 @@ gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* quer
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
   State& s = *cast(object)->state;
   GST_OBJECT_LOCK(object);
-  const bool known = set_decode_property(s.props, id, value);
+  const bool known = decode_properties().set(s.props, id, value);
   s.changed = true;
   GST_OBJECT_UNLOCK(object);
   if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -242,7 +242,7 @@ void set_property(GObject* object, guint id, const GValue* value, GParamSpec* sp
 void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
   State& s = *cast(object)->state;
   GST_OBJECT_LOCK(object);
-  const bool known = get_decode_property(s.props, id, value);
+  const bool known = decode_properties().get(s.props, id, value);
   const DecodeStats stats = id == prop_stats ? s.stats : DecodeStats{};
   GST_OBJECT_UNLOCK(object);
   if (id == prop_stats) g_value_take_boxed(value, stats.structure());
@@ -250,7 +250,7 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
 }
 
 void install_properties(GObjectClass* klass) {
-  prop_stats = install_decode_properties(klass);
+  prop_stats = decode_properties().install(klass);
   g_object_class_install_property(
       klass, prop_stats,
       g_param_spec_boxed("stats", "stats",

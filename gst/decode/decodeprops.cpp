@@ -3,8 +3,6 @@
 #include "gst/decode/decodeprops.h"
 
 #include <cfloat>
-#include <functional>
-#include <variant>
 
 #include "core/box.h"
 #include "core/crew.h"
@@ -14,21 +12,9 @@
 namespace keepbox {
 namespace {
 
-using Member = std::variant<std::string DecodeProps::*, gfloat DecodeProps::*, guint DecodeProps::*,
-                            bool DecodeProps::*, int DecodeProps::*>;
-
-struct Property {
-  const char* name;
-  const char* blurb;
-  Member member;
-  GType (*enum_type)() = nullptr;  // nullptr with an int member: an index, or -1
-  gdouble lowest = 0, highest = 1;
-  bool controllable = false;
-};
-
 constexpr guint kMostPixels = 1u << 16;
 
-const Property kProperties[] = {
+const Property<DecodeProps> kProperties[] = {
     {"detector", "Family of the model whose tensors are decoded.", &DecodeProps::detector,
      detector_type},
     {"tensor-ids",
@@ -118,34 +104,6 @@ const Property kProperties[] = {
      &DecodeProps::model_name},
 };
 
-constexpr guint kCount = std::size(kProperties);
-
-GParamSpec* make_spec(const Property& p) {
-  const DecodeProps defaults;
-  const auto flags = static_cast<GParamFlags>(
-      G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING |
-      (p.controllable ? GST_PARAM_CONTROLLABLE : 0));
-  return std::visit(
-      [&](auto member) -> GParamSpec* {
-        using T = std::remove_cvref_t<decltype(defaults.*member)>;
-        if constexpr (std::is_same_v<T, std::string>)
-          return g_param_spec_string(p.name, p.name, p.blurb, nullptr, flags);
-        else if constexpr (std::is_same_v<T, gfloat>)
-          return g_param_spec_float(p.name, p.name, p.blurb, static_cast<gfloat>(p.lowest),
-                                    static_cast<gfloat>(p.highest), defaults.*member, flags);
-        else if constexpr (std::is_same_v<T, guint>)
-          return g_param_spec_uint(p.name, p.name, p.blurb, static_cast<guint>(p.lowest),
-                                   static_cast<guint>(p.highest), defaults.*member, flags);
-        else if constexpr (std::is_same_v<T, bool>)
-          return g_param_spec_boolean(p.name, p.name, p.blurb, defaults.*member, flags);
-        else if (p.enum_type != nullptr)
-          return g_param_spec_enum(p.name, p.name, p.blurb, p.enum_type(), defaults.*member, flags);
-        else
-          return g_param_spec_int(p.name, p.name, p.blurb, -1, G_MAXINT, defaults.*member, flags);
-      },
-      p.member);
-}
-
 std::vector<std::string> ids_of(const std::string& text) {
   std::vector<std::string> ids;
   g_auto(GStrv) parts = g_strsplit(text.c_str(), ",", -1);
@@ -156,56 +114,9 @@ std::vector<std::string> ids_of(const std::string& text) {
 
 }  // namespace
 
-guint install_decode_properties(GObjectClass* klass) {
-  for (guint id = 1; id <= kCount; ++id)
-    g_object_class_install_property(klass, id, make_spec(kProperties[id - 1]));
-  return kCount + 1;
-}
-
-bool set_decode_property(DecodeProps& props, guint id, const GValue* value) {
-  if (id < 1 || id > kCount) return false;
-  const Property& p = kProperties[id - 1];
-  std::visit(
-      [&](auto member) {
-        using T = std::remove_cvref_t<decltype(props.*member)>;
-        if constexpr (std::is_same_v<T, std::string>) {
-          const gchar* text = g_value_get_string(value);
-          props.*member = text != nullptr ? text : "";
-        } else if constexpr (std::is_same_v<T, gfloat>) {
-          props.*member = g_value_get_float(value);
-        } else if constexpr (std::is_same_v<T, guint>) {
-          props.*member = g_value_get_uint(value);
-        } else if constexpr (std::is_same_v<T, bool>) {
-          props.*member = g_value_get_boolean(value) != FALSE;
-        } else {
-          props.*member = p.enum_type != nullptr ? g_value_get_enum(value) : g_value_get_int(value);
-        }
-      },
-      p.member);
-  return true;
-}
-
-bool get_decode_property(const DecodeProps& props, guint id, GValue* value) {
-  if (id < 1 || id > kCount) return false;
-  const Property& p = kProperties[id - 1];
-  std::visit(
-      [&](auto member) {
-        using T = std::remove_cvref_t<decltype(props.*member)>;
-        if constexpr (std::is_same_v<T, std::string>)
-          g_value_set_string(value, (props.*member).empty() ? nullptr : (props.*member).c_str());
-        else if constexpr (std::is_same_v<T, gfloat>)
-          g_value_set_float(value, props.*member);
-        else if constexpr (std::is_same_v<T, guint>)
-          g_value_set_uint(value, props.*member);
-        else if constexpr (std::is_same_v<T, bool>)
-          g_value_set_boolean(value, props.*member);
-        else if (p.enum_type != nullptr)
-          g_value_set_enum(value, props.*member);
-        else
-          g_value_set_int(value, props.*member);
-      },
-      p.member);
-  return true;
+const PropertyTable<DecodeProps>& decode_properties() {
+  static constexpr PropertyTable<DecodeProps> table(kProperties, kChangeWhilePlaying);
+  return table;
 }
 
 bool only_tuned(const DecodeProps& a, const DecodeProps& b) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/plan.h"
+#include "gst/base/props.h"
 #include "gst/decode/labels.h"
 
 namespace keepbox {
@@ -46,12 +47,7 @@ struct DecodeProps {
 /// Do they differ by no more than what retune() takes, and what only the frame's metas show?
 bool only_tuned(const DecodeProps& a, const DecodeProps& b);
 
-/// Installs the properties with ids 1, 2, ... and returns the first free id.
-guint install_decode_properties(GObjectClass* klass);
-
-/// Stores or reads one property. @return false for an id that is not among them.
-bool set_decode_property(DecodeProps& props, guint id, const GValue* value);
-bool get_decode_property(const DecodeProps& props, guint id, GValue* value);
+const PropertyTable<DecodeProps>& decode_properties();
 
 /// Core settings for frames of that size, all but priors. Errors name the property.
 Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame);

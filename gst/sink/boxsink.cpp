@@ -234,14 +234,14 @@ gboolean handle_event(GstBaseSink* base, GstEvent* event) {
 
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
   GST_OBJECT_LOCK(object);
-  const bool known = set_sink_property(cast(object)->sink->props, id, value);
+  const bool known = sink_properties().set(cast(object)->sink->props, id, value);
   GST_OBJECT_UNLOCK(object);
   if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
 }
 
 void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
   GST_OBJECT_LOCK(object);
-  const bool known = get_sink_property(cast(object)->sink->props, id, value);
+  const bool known = sink_properties().get(cast(object)->sink->props, id, value);
   GST_OBJECT_UNLOCK(object);
   if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
 }
@@ -270,7 +270,7 @@ static void keepbox_box_sink_class_init(KeepboxBoxSinkClass* klass) {
   object->set_property = set_property;
   object->get_property = get_property;
   object->finalize = finalize;
-  install_sink_properties(object);
+  sink_properties().install(object);
 
   gst_element_class_set_static_metadata(
       element, "Detection box sink", "Sink/Analyzer/Video",

@@ -3,22 +3,12 @@
 #include "gst/sink/sinkprops.h"
 
 #include <nlohmann/json.hpp>
-#include <variant>
 
 #include "gst/base/enums.h"
 #include "gst/base/error.h"
 
 namespace keepbox {
 namespace {
-
-using Member = std::variant<std::string SinkProps::*, bool SinkProps::*, int SinkProps::*>;
-
-struct Property {
-  const char* name;
-  const char* blurb;
-  Member member;
-  GType (*enum_type)() = nullptr;  // nullptr with an int member: a number, or -1
-};
 
 GType format_type() {
   static const GType type = register_enum(
@@ -35,7 +25,7 @@ GType format_type() {
   return type;
 }
 
-const Property kProperties[] = {
+const Property<SinkProps> kProperties[] = {
     {"format", "Format of the file.", &SinkProps::format, format_type},
     {"location",
      "Path of the file, - for stdout (run gst-launch-1.0 with -q); for kitti a pattern with one %d "
@@ -80,29 +70,6 @@ const Property kProperties[] = {
      &SinkProps::add_rtp_timestamp},
 };
 
-constexpr guint kCount = std::size(kProperties);
-
-GParamSpec* make_spec(const Property& p) {
-  const SinkProps defaults;
-  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                              GST_PARAM_MUTABLE_READY);
-  return std::visit(
-      [&](auto member) -> GParamSpec* {
-        const auto& value = defaults.*member;
-        using T = std::remove_cvref_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, std::string>)
-          return g_param_spec_string(p.name, p.name, p.blurb,
-                                     value.empty() ? nullptr : value.c_str(), flags);
-        else if constexpr (std::is_same_v<T, bool>)
-          return g_param_spec_boolean(p.name, p.name, p.blurb, value, flags);
-        else if (p.enum_type != nullptr)
-          return g_param_spec_enum(p.name, p.name, p.blurb, p.enum_type(), value, flags);
-        else
-          return g_param_spec_int(p.name, p.name, p.blurb, -1, G_MAXINT, value, flags);
-      },
-      p.member);
-}
-
 /// The user's JSON object on one line.
 Result<std::string> parse_tags(const std::string& text) {
   if (text.empty()) return text;
@@ -114,38 +81,9 @@ Result<std::string> parse_tags(const std::string& text) {
 
 }  // namespace
 
-void install_sink_properties(GObjectClass* klass) {
-  for (guint id = 1; id <= kCount; ++id)
-    g_object_class_install_property(klass, id, make_spec(kProperties[id - 1]));
-}
-
-bool set_sink_property(SinkProps& props, guint id, const GValue* value) {
-  if (id < 1 || id > kCount) return false;
-  const Property& p = kProperties[id - 1];
-  if (const auto* text = std::get_if<std::string SinkProps::*>(&p.member)) {
-    const gchar* given = g_value_get_string(value);
-    props.**text = given != nullptr ? given : "";
-  } else if (const auto* flag = std::get_if<bool SinkProps::*>(&p.member)) {
-    props.**flag = g_value_get_boolean(value) != FALSE;
-  } else {
-    props.*std::get<int SinkProps::*>(p.member) =
-        p.enum_type != nullptr ? g_value_get_enum(value) : g_value_get_int(value);
-  }
-  return true;
-}
-
-bool get_sink_property(const SinkProps& props, guint id, GValue* value) {
-  if (id < 1 || id > kCount) return false;
-  const Property& p = kProperties[id - 1];
-  if (const auto* text = std::get_if<std::string SinkProps::*>(&p.member)) {
-    g_value_set_string(value, (props.**text).empty() ? nullptr : (props.**text).c_str());
-  } else if (const auto* flag = std::get_if<bool SinkProps::*>(&p.member)) {
-    g_value_set_boolean(value, props.**flag);
-  } else {
-    const int number = props.*std::get<int SinkProps::*>(p.member);
-    p.enum_type != nullptr ? g_value_set_enum(value, number) : g_value_set_int(value, number);
-  }
-  return true;
+const PropertyTable<SinkProps>& sink_properties() {
+  static constexpr PropertyTable<SinkProps> table(kProperties, kChangeWhenReady);
+  return table;
 }
 
 Result<BoxWriter> make_writer(const SinkProps& props) {

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "gst/base/props.h"
 #include "gst/sink/boxwriter.h"
 
 namespace keepbox {
@@ -26,12 +27,7 @@ struct SinkProps {
   bool is(BoxFormat wanted) const { return static_cast<BoxFormat>(format) == wanted; }
 };
 
-/// Installs the properties with ids 1, 2, ...
-void install_sink_properties(GObjectClass* klass);
-
-/// Stores or reads one property. @return false for an id that is not among them.
-bool set_sink_property(SinkProps& props, guint id, const GValue* value);
-bool get_sink_property(const SinkProps& props, guint id, GValue* value);
+const PropertyTable<SinkProps>& sink_properties();
 
 /// Reads the lists of ids. Errors name the property.
 Result<BoxWriter> make_writer(const SinkProps& props);

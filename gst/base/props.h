@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Properties of an element as a table: name, sentence for the manual, and where the value is kept.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <span>
+#include <string>
+#include <type_traits>
+#include <variant>
+
+namespace keepbox {
+
+inline constexpr auto kChangeWhenReady = static_cast<GParamFlags>(
+    G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
+inline constexpr auto kChangeWhilePlaying = static_cast<GParamFlags>(
+    G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
+
+/// A property whose value is a member of Props, plain data that is copied under the object lock. The
+/// default is that of a Props of its own. An empty string is NULL outside.
+template <class Props>
+struct Property {
+  const char* name;
+  const char* blurb;
+  std::variant<std::string Props::*, gfloat Props::*, guint Props::*, bool Props::*, int Props::*>
+      member;
+  GType (*enum_type)() = nullptr;     // nullptr with an int member: a number from 0, or -1
+  gdouble lowest = 0, highest = 1;    // of floats and unsigned numbers
+  bool controllable = false;
+};
+
+/// The properties with ids 1, 2, ...
+template <class Props>
+class PropertyTable {
+ public:
+  constexpr PropertyTable(std::span<const Property<Props>> rows, GParamFlags flags)
+      : rows_(rows), flags_(flags) {}
+
+  /// Installs them and returns the first free id.
+  guint install(GObjectClass* klass) const {
+    guint id = 1;
+    for (const Property<Props>& row : rows_)
+      g_object_class_install_property(klass, id++, spec_of(row));
+    return id;
+  }
+
+  /// Stores or reads one. @return false for an id that is not among them.
+  bool set(Props& props, guint id, const GValue* value) const;
+  bool get(const Props& props, guint id, GValue* value) const;
+
+ private:
+  GParamSpec* spec_of(const Property<Props>& row) const;
+
+  std::span<const Property<Props>> rows_;
+  GParamFlags flags_;
+};
+
+template <class Props>
+GParamSpec* PropertyTable<Props>::spec_of(const Property<Props>& p) const {
+  const Props defaults;
+  const auto flags =
+      static_cast<GParamFlags>(flags_ | (p.controllable ? GST_PARAM_CONTROLLABLE : 0));
+  return std::visit(
+      [&](auto member) -> GParamSpec* {
+        const auto& value = defaults.*member;
+        using T = std::remove_cvref_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, std::string>)
+          return g_param_spec_string(p.name, p.name, p.blurb,
+                                     value.empty() ? nullptr : value.c_str(), flags);
+        else if constexpr (std::is_same_v<T, gfloat>)
+          return g_param_spec_float(p.name, p.name, p.blurb, static_cast<gfloat>(p.lowest),
+                                    static_cast<gfloat>(p.highest), value, flags);
+        else if constexpr (std::is_same_v<T, guint>)
+          return g_param_spec_uint(p.name, p.name, p.blurb, static_cast<guint>(p.lowest),
+                                   static_cast<guint>(p.highest), value, flags);
+        else if constexpr (std::is_same_v<T, bool>)
+          return g_param_spec_boolean(p.name, p.name, p.blurb, value, flags);
+        else if (p.enum_type != nullptr)
+          return g_param_spec_enum(p.name, p.name, p.blurb, p.enum_type(), value, flags);
+        else
+          return g_param_spec_int(p.name, p.name, p.blurb, -1, G_MAXINT, value, flags);
+      },
+      p.member);
+}
+
+template <class Props>
+bool PropertyTable<Props>::set(Props& props, guint id, const GValue* value) const {
+  if (id < 1 || id > rows_.size()) return false;
+  const Property<Props>& p = rows_[id - 1];
+  std::visit(
+      [&](auto member) {
+        using T = std::remove_cvref_t<decltype(props.*member)>;
+        if constexpr (std::is_same_v<T, std::string>) {
+          const gchar* text = g_value_get_string(value);
+          props.*member = text != nullptr ? text : "";
+        } else if constexpr (std::is_same_v<T, gfloat>) {
+          props.*member = g_value_get_float(value);
+        } else if constexpr (std::is_same_v<T, guint>) {
+          props.*member = g_value_get_uint(value);
+        } else if constexpr (std::is_same_v<T, bool>) {
+          props.*member = g_value_get_boolean(value) != FALSE;
+        } else {
+          props.*member = p.enum_type != nullptr ? g_value_get_enum(value) : g_value_get_int(value);
+        }
+      },
+      p.member);
+  return true;
+}
+
+template <class Props>
+bool PropertyTable<Props>::get(const Props& props, guint id, GValue* value) const {
+  if (id < 1 || id > rows_.size()) return false;
+  const Property<Props>& p = rows_[id - 1];
+  std::visit(
+      [&](auto member) {
+        using T = std::remove_cvref_t<decltype(props.*member)>;
+        if constexpr (std::is_same_v<T, std::string>)
+          g_value_set_string(value, (props.*member).empty() ? nullptr : (props.*member).c_str());
+        else if constexpr (std::is_same_v<T, gfloat>)
+          g_value_set_float(value, props.*member);
+        else if constexpr (std::is_same_v<T, guint>)
+          g_value_set_uint(value, props.*member);
+        else if constexpr (std::is_same_v<T, bool>)
+          g_value_set_boolean(value, props.*member);
+        else if (p.enum_type != nullptr)
+          g_value_set_enum(value, props.*member);
+        else
+          g_value_set_int(value, props.*member);
+      },
+      p.member);
+  return true;
+}
+
+}  // namespace keepbox
