@@ -10,7 +10,6 @@
 #include "gst/base/enums.h"
 #include "gst/base/error.h"
 #include "gst/decode/decodeenums.h"
-#include "gst/decode/priors.h"
 
 GST_DEBUG_CATEGORY_EXTERN(boxdecode_debug);
 #define GST_CAT_DEFAULT boxdecode_debug
@@ -27,20 +26,6 @@ bool takes_cuda(std::string_view name) {
 
 bool have_cuda_backend() {
   return std::ranges::contains(backends(), MemorySpace::kCuda, &Backend::memory);
-}
-
-/// Once for each name; one that fails is tried, and fails, again.
-template <class Content, class Load>
-Status load_once(std::string& loaded, const std::string& path, Content& content, Load load) {
-  if (path == loaded) return {};
-  content = Content();
-  loaded.clear();
-  if (path.empty()) return {};
-  auto read = load(path.c_str());
-  if (!read) return std::unexpected(read.error());
-  content = std::move(*read);
-  loaded = path;
-  return {};
 }
 
 /// A frame's tensors, but for those that a decoder upstream has taken.
@@ -81,7 +66,7 @@ Status Decoder::start() {
   announced_.clear();
   told_.clear();
   warned_.clear();
-  KB_TRY(settings());  // files and lists of classes, before a frame is spent on them
+  KB_TRY(files_.settings(props_, picture_));  // files and lists of classes, before a frame is spent on them
   if (!takes_cuda(backend_)) return {};
   auto context = cuda_.ensure(element_, props_.cuda_device_id, kWithoutCuda);
   device_failed_ = !context;
@@ -92,10 +77,7 @@ Status Decoder::start() {
 void Decoder::stop() {
   drop_processor();
   cuda_.clear();
-  labels_path_.clear();
-  priors_path_.clear();
-  labels_ = Labels();
-  priors_.clear();
+  files_ = {};
 }
 
 /// In the context that it was made in, which must outlast that: the last reference destroys it.
@@ -108,21 +90,9 @@ void Decoder::drop_processor() {
   unsupported_.clear();
 }
 
-Status Decoder::load_files() {
-  KB_TRY(load_once(labels_path_, props_.label_file, labels_, Labels::load));
-  return load_once(priors_path_, props_.priors_file, priors_, load_priors);
-}
-
-Result<Settings> Decoder::settings() {
-  KB_TRY(load_files());
-  auto out = resolve(props_, labels_, picture_);
-  if (out) out->priors = priors_;
-  return out;
-}
-
 Status Decoder::retune() {
   if (!std::exchange(tuned_, false) || !processor_) return {};
-  const auto wanted = settings();
+  const auto wanted = files_.settings(props_, picture_);
   if (!wanted) {
     tuned_ = true;
     return std::unexpected(wanted.error());
@@ -204,7 +174,7 @@ void Decoder::take_boxes(GQuark model) {
     boxes_.push_back({.box = det.box,
                       .score = det.score,
                       .angle = det.angle,
-                      .label = labels_.quark(det.class_id),
+                      .label = files_.labels().quark(det.class_id),
                       .class_id = det.class_id,
                       .anchor = det.anchor,
                       .model = model});
@@ -276,7 +246,7 @@ Status Decoder::prepare(FrameTensors& tensors) {
 /// The numbers tell the units. From a device they are fetched for this once, or the plan would stay
 /// provisional and be made for every frame.
 Result<Plan> Decoder::plan_for(FrameTensors& tensors) {
-  auto wanted = settings();
+  auto wanted = files_.settings(props_, picture_);
   if (!wanted) return std::unexpected(wanted.error());
   planned_now_ = true;
   tuned_ = false;
@@ -346,11 +316,11 @@ void Decoder::announce() {
 
 /// Names that do not fit the classes are wrong names, or the wrong family: both go unseen.
 void Decoder::check_label_count(const Plan& plan) {
-  const uint32_t labels = labels_.size(), classes = plan.end_class - plan.first_class;
+  const uint32_t labels = files_.labels().size(), classes = plan.end_class - plan.first_class;
   // With background first, its name may stand in the file or not.
   if (labels == 0 || classes == 0 || labels == classes || labels == plan.end_class) return;
   post_warning(element_, {ErrorKind::kMismatch, "as many labels as classes",
-                          std::to_string(labels) + " in " + labels_path_ + " and " +
+                          std::to_string(labels) + " in " + files_.labels_path() + " and " +
                               std::to_string(classes) + " in " + plan.remark,
                           "set label-file= or detector="});
 }

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/processor.h"
+#include "gst/decode/decodefiles.h"
 #include "gst/decode/decodeprops.h"
 #include "gst/decode/decodestats.h"
-#include "gst/decode/labels.h"
 #include "gst/decode/threadcrew.h"
 #include "gst/metas/analytics.h"
 #include "gst/tensors/cudascope.h"
@@ -64,8 +64,6 @@ class Decoder {
   std::string chosen_backend() const;
   MemorySpace wanted_memory() const;
   bool fits(const FrameTensors& tensors) const;
-  Status load_files();
-  Result<Settings> settings();
   Status retune();
   Status fetch(FrameTensors& tensors, std::span<const uint32_t> which, MemorySpace preferred);
   Status run(FrameTensors& tensors);
@@ -91,9 +89,7 @@ class Decoder {
   std::string backend_ = "auto";  // the name that counts
   Picture picture_;
   bool tuned_ = false;  // thresholds or classes differ from the processor's
-  std::string labels_path_, priors_path_;
-  Labels labels_;
-  std::vector<Prior> priors_;
+  DecodeFiles files_;
   SharedCuda cuda_;
   std::unique_ptr<Crew> crew_;  // outlives the processor
   std::optional<Processor> processor_;

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What framesave and framerestore settle with their neighbours: caps, gaps, allocation, planes.
+#include <gst/video/video.h>
+
+#include <optional>
+#include <string>
+
+#include "tests/gst/restore.h"
+
+namespace keepbox {
+namespace {
+
+using test::Buffer;
+using test::full_frame;
+using test::Harness;
+using test::kFull;
+
+TEST(Restore, PassesAGapOnBeforeTheFirstFrame) {
+  Harness h("framesave ! videoconvertscale ! video/x-raw,width=64,height=64 ! framerestore", kFull);
+  ASSERT_TRUE(gst_harness_push_event(h.get(), gst_event_new_gap(0, GST_SECOND)));
+  bool caps = false, gap = false;
+  while (GstEvent* event = gst_harness_try_pull_event(h.get())) {
+    caps = caps || GST_EVENT_TYPE(event) == GST_EVENT_CAPS;
+    gap = gap || (caps && GST_EVENT_TYPE(event) == GST_EVENT_GAP);
+    gst_event_unref(event);
+  }
+  EXPECT_TRUE(gap) << (caps ? "caps without a gap" : "no caps");
+  g_autoptr(GstCaps) now = gst_pad_get_current_caps(h.get()->sinkpad);
+  gint width = 0;
+  gst_structure_get_int(gst_caps_get_structure(now, 0), "width", &width);
+  EXPECT_EQ(width, 192);
+}
+
+/// Caps that the sink behind a line gets, as "WIDTHxHEIGHT", or the error.
+std::string negotiated(const std::string& line) {
+  g_autoptr(GError) error = nullptr;
+  GstElement* pipeline = gst_parse_launch((line + " ! fakesink name=k").c_str(), &error);
+  EXPECT_EQ(error, nullptr) << error->message;
+  GstElement* sink = gst_bin_get_by_name(GST_BIN(pipeline), "k");
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  GstBus* bus = gst_element_get_bus(pipeline);
+  GstMessage* message = gst_bus_timed_pop_filtered(
+      bus, 20 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  std::string out = "no end";
+  if (message != nullptr && GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS) {
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(sink, "sink");
+    g_autoptr(GstCaps) caps = gst_pad_get_current_caps(pad);
+    const GstStructure* fields = gst_caps_get_structure(caps, 0);
+    gint width = 0, height = 0;
+    gst_structure_get_int(fields, "width", &width);
+    gst_structure_get_int(fields, "height", &height);
+    out = std::to_string(width) + "x" + std::to_string(height) + " " +
+          gst_structure_get_string(fields, "format");
+  } else if (message != nullptr) {
+    g_autoptr(GError) why = nullptr;
+    gst_message_parse_error(message, &why, nullptr);
+    out = why->message;
+  }
+  if (message != nullptr) gst_message_unref(message);
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  gst_object_unref(sink);
+  gst_object_unref(bus);
+  gst_object_unref(pipeline);
+  return out;
+}
+
+TEST(Restore, NegotiatesTheFullFrameWithItsOwnNeighbours) {
+  const std::string pair = "videotestsrc num-buffers=2 ! framesave ! videoconvertscale "
+                           "! video/x-raw,format=RGB,width=160,height=160 ! framerestore";
+  EXPECT_EQ(negotiated(pair).substr(0, 7), "320x240") << "videotestsrc's own size";
+  EXPECT_EQ(negotiated(pair + " ! video/x-raw,format=NV12,width=1280,height=720"),
+            "1280x720 NV12");
+  EXPECT_EQ(negotiated(pair + " ! queue ! video/x-raw,format=GRAY8,width=64,height=48"),
+            "64x48 GRAY8");
+}
+
+TEST(Restore, NegotiatesThroughAPairInside) {
+  EXPECT_EQ(negotiated("videotestsrc num-buffers=2 ! framesave ! videoconvertscale "
+                       "! video/x-raw,width=160,height=160 ! framesave ! videoconvertscale "
+                       "! video/x-raw,width=80,height=80 ! framerestore ! framerestore "
+                       "! video/x-raw,format=I420,width=640,height=480"),
+            "640x480 I420");
+}
+
+TEST(Restore, HandsTheWishForNewCapsToTheSource) {
+  g_autoptr(GError) error = nullptr;
+  GstElement* pipeline = gst_parse_launch(
+      "videotestsrc is-live=true ! video/x-raw,framerate=100/1 ! framesave ! videoconvertscale "
+      "! video/x-raw,width=64,height=64 ! framerestore ! capsfilter name=f "
+      "caps=video/x-raw,width=320,height=240 ! fakesink name=k sync=false", &error);
+  ASSERT_EQ(error, nullptr) << error->message;
+  GstElement* filter = gst_bin_get_by_name(GST_BIN(pipeline), "f");
+  GstElement* sink = gst_bin_get_by_name(GST_BIN(pipeline), "k");
+  g_autoptr(GstPad) pad = gst_element_get_static_pad(sink, "sink");
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  const auto wait_for = [&](gint wanted) {
+    for (int i = 0; i < 500; ++i) {
+      g_autoptr(GstCaps) caps = gst_pad_get_current_caps(pad);
+      gint width = 0;
+      if (caps != nullptr) gst_structure_get_int(gst_caps_get_structure(caps, 0), "width", &width);
+      if (width == wanted) return true;
+      g_usleep(10000);
+    }
+    return false;
+  };
+  EXPECT_TRUE(wait_for(320));
+  g_autoptr(GstCaps) other = gst_caps_from_string("video/x-raw,width=400,height=300");
+  g_object_set(filter, "caps", other, nullptr);
+  EXPECT_TRUE(wait_for(400));
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  gst_object_unref(filter);
+  gst_object_unref(sink);
+  gst_object_unref(pipeline);
+}
+
+/// An allocation query from upstream of a line; the meta's presence, or nothing when it failed.
+std::optional<bool> offers_planes(const char* line) {
+  Harness h(line, kFull);
+  h.run(full_frame());
+  g_autoptr(GstCaps) caps = gst_caps_from_string(kFull);
+  GstQuery* query = gst_query_new_allocation(caps, TRUE);
+  std::optional<bool> out;
+  if (gst_pad_peer_query(h.get()->srcpad, query))
+    out = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  gst_query_unref(query);
+  return out;
+}
+
+TEST(Restore, OffersOnlyWhatBothNeighboursTake) {
+  EXPECT_EQ(offers_planes("framesave ! videoconvertscale ! video/x-raw,width=64,height=64 "
+                          "! framerestore ! videoconvertscale ! video/x-raw,width=50,height=50 ! identity"),
+            true);
+  EXPECT_NE(offers_planes("framesave ! videoconvertscale ! video/x-raw,width=64,height=64 "
+                          "! framerestore"), true) << "the harness takes no GstVideoMeta";
+}
+
+TEST(Restore, LaysPlanesOutForThoseWhoDoNotLook) {
+  constexpr guint kStride = 256, kRows = 40;
+  Harness h("framesave ! videoconvertscale ! video/x-raw,width=64,height=64 ! framerestore",
+            "video/x-raw,format=GRAY8,width=100,height=40,framerate=30/1");
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, 16 + kStride * kRows, nullptr);
+  gst_buffer_memset(frame, 0, 0, 16 + kStride * kRows);
+  for (guint y = 0; y < kRows; ++y) gst_buffer_memset(frame, 16 + y * kStride, guint8(y), 100);
+  gsize offset[GST_VIDEO_MAX_PLANES] = {16};
+  gint stride[GST_VIDEO_MAX_PLANES] = {kStride};
+  gst_buffer_add_video_meta_full(frame, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 100, 40,
+                                 1, offset, stride);
+  const Buffer out = h.run(frame);
+  ASSERT_TRUE(out) << h.error();
+  ASSERT_EQ(gst_buffer_get_size(out.get()), 4000u);
+  for (guint y = 0; y < kRows; ++y) {
+    guint8 pixel = 99;
+    gst_buffer_extract(out.get(), y * 100 + 50, &pixel, 1);
+    ASSERT_EQ(pixel, y);
+  }
+}
+
+TEST(Restore, RefusesCapsWithoutASize) {
+  Harness h("framesave ! framerestore", "video/x-raw,format=RGB");
+  EXPECT_NE(h.error().find("width and height"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace keepbox
