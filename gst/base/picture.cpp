@@ -9,14 +9,16 @@
 namespace keepbox {
 namespace {
 
-Size chroma_of(const char* format) {
-  const GstVideoFormatInfo* info = gst_video_format_get_info(
-      format != nullptr ? gst_video_format_from_string(format) : GST_VIDEO_FORMAT_UNKNOWN);
+Size chroma_of(const GstVideoFormatInfo* info) {
   return {1u << GST_VIDEO_FORMAT_INFO_W_SUB(info, 1), 1u << GST_VIDEO_FORMAT_INFO_H_SUB(info, 1)};
 }
 
-}  // namespace
+const GstVideoFormatInfo* format_of(const char* name) {
+  return gst_video_format_get_info(name != nullptr ? gst_video_format_from_string(name)
+                                                   : GST_VIDEO_FORMAT_UNKNOWN);
+}
 
+}  // namespace
 
 std::optional<Picture> picture_of(const GstCaps* caps) {
   const GstStructure* fields = gst_caps_get_structure(caps, 0);
@@ -28,7 +30,14 @@ std::optional<Picture> picture_of(const GstCaps* caps) {
   return Picture{.size = {static_cast<uint32_t>(width), static_cast<uint32_t>(height)},
                  .par_n = static_cast<uint32_t>(std::max(par_n, 1)),
                  .par_d = static_cast<uint32_t>(std::max(par_d, 1)),
-                 .chroma = chroma_of(gst_structure_get_string(fields, "format"))};
+                 .chroma = chroma_of(format_of(gst_structure_get_string(fields, "format")))};
+}
+
+Picture picture_of(const GstVideoInfo& info) {
+  return {.size = {static_cast<uint32_t>(info.width), static_cast<uint32_t>(info.height)},
+          .par_n = static_cast<uint32_t>(std::max(info.par_n, 1)),
+          .par_d = static_cast<uint32_t>(std::max(info.par_d, 1)),
+          .chroma = chroma_of(info.finfo)};
 }
 
 void add_video_templates(GstElementClass* klass, GstPadPresence sink) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gst/gst.h>
+#include <gst/video/video.h>
 
 #include <optional>
 
@@ -13,6 +14,8 @@ namespace keepbox {
 /// Size, pixel aspect ratio and chroma of fixed video caps of any format and memory; nothing when
 /// they lack a size.
 std::optional<Picture> picture_of(const GstCaps* caps);
+
+Picture picture_of(const GstVideoInfo& info);
 
 /// Adds pad templates "sink" and "src" for video of any format and memory.
 void add_video_templates(GstElementClass* klass, GstPadPresence sink = GST_PAD_ALWAYS);

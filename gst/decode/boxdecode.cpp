@@ -185,9 +185,10 @@ gboolean start(GstBaseTransform* base) {
   take_props(self);
   s.told.clear();
   s.failed = false;
-  if (const Status status = s.decoder.start(); !status)
-    return report(self, status.error()) == GST_FLOW_OK;
-  return TRUE;
+  const Status status = s.decoder.start();
+  if (status || report(self, status.error()) == GST_FLOW_OK) return TRUE;
+  s.decoder.stop();  // GStreamer does not stop what did not start
+  return FALSE;
 }
 
 gboolean stop(GstBaseTransform* base) {

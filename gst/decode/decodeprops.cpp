@@ -99,10 +99,17 @@ const Property<DecodeProps> kProperties[] = {
     {"class-meta", "Also attach a GstAnalyticsClsMtd related to each box.",
      &DecodeProps::class_meta},
     {"model-name",
-     "Name of the model, which tells its boxes from those of other models on a frame. Empty leaves them "
-     "without, or where boxes of another decoder are there already takes the element's name.",
+     "Name of the model, which tells its boxes from those of other models on a frame. Empty takes the "
+     "element's name, which boxsink shows only where a stream has several models.",
      &DecodeProps::model_name},
 };
+
+}  // namespace
+
+const PropertyTable<DecodeProps>& decode_properties() {
+  static constexpr PropertyTable<DecodeProps> table(kProperties, kChangeWhilePlaying);
+  return table;
+}
 
 std::vector<std::string> ids_of(const std::string& text) {
   std::vector<std::string> ids;
@@ -110,13 +117,6 @@ std::vector<std::string> ids_of(const std::string& text) {
   for (gchar** part = parts; *part != nullptr; ++part)
     if (*g_strstrip(*part) != '\0') ids.emplace_back(*part);
   return ids;
-}
-
-}  // namespace
-
-const PropertyTable<DecodeProps>& decode_properties() {
-  static constexpr PropertyTable<DecodeProps> table(kProperties, kChangeWhilePlaying);
-  return table;
 }
 
 bool only_tuned(const DecodeProps& a, const DecodeProps& b) {

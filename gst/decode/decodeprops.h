@@ -49,6 +49,9 @@ bool only_tuned(const DecodeProps& a, const DecodeProps& b);
 
 const PropertyTable<DecodeProps>& decode_properties();
 
+/// "a, b" as the list of its words.
+std::vector<std::string> ids_of(const std::string& text);
+
 /// Core settings for frames of that size, all but priors. Errors name the property.
 Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame);
 

@@ -28,6 +28,13 @@ bool have_cuda_backend() {
   return std::ranges::contains(backends(), MemorySpace::kCuda, &Backend::memory);
 }
 
+/// Is a tensor of that id, which no plan is for, meant for this decoder? One that tensor-ids asks for
+/// is; without such a list those that a later decoder could not ask for either.
+bool is_own(const DecodeProps& props, std::string_view id) {
+  const auto ids = ids_of(props.tensor_ids);
+  return ids.empty() ? id.empty() : std::ranges::contains(ids, id);
+}
+
 /// A frame's tensors, but for those that a decoder upstream has taken.
 Status look(GstBuffer* buffer, FrameTensors& tensors) {
   KB_TRY(tensors.look(buffer, Which::kUndecoded));
@@ -116,10 +123,12 @@ bool Decoder::fits(const FrameTensors& tensors) const {
 
 Status Decoder::decode(GstBuffer* buffer) {
   device_failed_ = false;
-  const Status done = attempt(buffer);
-  if (done || !on_device()) return done;
-  if (automatic()) return decode_on_cpu(buffer, done.error());
-  device_failed_ = done.error().kind == ErrorKind::kNoResource;
+  Status done = attempt(buffer);
+  if (!done && on_device()) {
+    if (automatic()) done = decode_on_cpu(buffer, done.error());
+    else device_failed_ = done.error().kind == ErrorKind::kNoResource;
+  }
+  if (!done) mark_refused(buffer);
   return done;
 }
 
@@ -156,20 +165,15 @@ Status Decoder::attempt(GstBuffer* buffer) {
     KB_TRY(believe(plan, check_best_score(plan.layout, processor_->detections()[0].score)));
   if (tensors.downloaded() || (tensors.context() && planned_now_)) route_ = Route::kDownloaded;
   else if (on_device()) route_ = tensors.context() ? Route::kZeroCopy : Route::kUploaded;
-  take_boxes(model_for(buffer));
+  take_boxes();
   mark(buffer, tensors);
   return {};
 }
 
-/// As set, or the element's name where other boxes are on the frame already.
-GQuark Decoder::model_for(GstBuffer* buffer) const {
-  if (!props_.model_name.empty()) return g_quark_from_string(props_.model_name.c_str());
-  const auto* others = gst_buffer_get_analytics_relation_meta(buffer);
-  if (others == nullptr || gst_analytics_relation_get_length(others) == 0) return 0;
-  return g_quark_from_string(GST_OBJECT_NAME(element_));
-}
-
-void Decoder::take_boxes(GQuark model) {
+void Decoder::take_boxes() {
+  const bool unnamed = props_.model_name.empty();
+  const GQuark model =
+      g_quark_from_string(unnamed ? GST_OBJECT_NAME(element_) : props_.model_name.c_str());
   for (const Detection& det : processor_->detections())
     boxes_.push_back({.box = det.box,
                       .score = det.score,
@@ -177,7 +181,8 @@ void Decoder::take_boxes(GQuark model) {
                       .label = files_.labels().quark(det.class_id),
                       .class_id = det.class_id,
                       .anchor = det.anchor,
-                      .model = model});
+                      .model = model,
+                      .unnamed = unnamed});
 }
 
 /// For decoders behind this one, which are for what comes after it: the tensors that this family is
@@ -195,6 +200,17 @@ void Decoder::mark(GstBuffer* buffer, const FrameTensors& tensors) const {
   std::vector<uint32_t> all(tensors.listed().size());
   std::iota(all.begin(), all.end(), 0u);
   tensors.mark_decoded(buffer, all);
+}
+
+/// Tensors that this decoder was for are not the next one's, whatever was wrong with them.
+void Decoder::mark_refused(GstBuffer* buffer) const {
+  FrameTensors tensors;
+  if (!tensors.look(buffer, Which::kUndecoded)) return;
+  if (fits(tensors)) return mark(buffer, tensors);
+  std::vector<uint32_t> own;
+  for (uint32_t i = 0; i < tensors.listed().size(); ++i)
+    if (is_own(props_, tensors.listed()[i].id)) own.push_back(i);
+  tensors.mark_decoded(buffer, own);
 }
 
 /// The same frame again. If it fails here too, the tensors are to blame rather than the device.

@@ -68,9 +68,9 @@ class Decoder {
   Status fetch(FrameTensors& tensors, std::span<const uint32_t> which, MemorySpace preferred);
   Status run(FrameTensors& tensors);
   Status attempt(GstBuffer* buffer);
-  void take_boxes(GQuark model);
-  GQuark model_for(GstBuffer* buffer) const;
+  void take_boxes();
   void mark(GstBuffer* buffer, const FrameTensors& tensors) const;
+  void mark_refused(GstBuffer* buffer) const;
   Status decode_on_cpu(GstBuffer* buffer, const Error& device);
   bool goes_on(FrameTensors& tensors, const Plan& plan) const;
   Status prepare(FrameTensors& tensors);

@@ -32,6 +32,59 @@ gboolean relay(GstPad* pad, GstQuery* query, GstStructure* structure, gint chang
   return result;
 }
 
+/// Asks the neighbour. A serialized query would wait for another thread's buffer that is on its way
+/// there, which may in turn wait for this thread: then there is no answer.
+gboolean ask_neighbour(GstPad* outer, GstQuery* query) {
+  if (!GST_QUERY_IS_SERIALIZED(query)) return gst_pad_peer_query(outer, query);
+  g_autoptr(GstPad) neighbour = gst_pad_get_peer(outer);
+  if (neighbour == nullptr || !GST_PAD_STREAM_TRYLOCK(neighbour)) return FALSE;
+  const gboolean answered = gst_pad_query(neighbour, query);
+  GST_PAD_STREAM_UNLOCK(neighbour);
+  return answered;
+}
+
+/// Adds a further neighbour's answer to one that is there: what holds for both.
+void add_answer(GstQuery* sum, GstQuery* answer) {
+  GstCaps *all = nullptr, *its = nullptr;
+  gboolean before = FALSE, now = FALSE;
+  switch (GST_QUERY_TYPE(sum)) {
+    case GST_QUERY_CAPS: {
+      gst_query_parse_caps_result(sum, &all);
+      gst_query_parse_caps_result(answer, &its);
+      g_autoptr(GstCaps) both = gst_caps_intersect_full(all, its, GST_CAPS_INTERSECT_FIRST);
+      gst_query_set_caps_result(sum, both);
+      break;
+    }
+    case GST_QUERY_ACCEPT_CAPS:
+      gst_query_parse_accept_caps_result(sum, &before);
+      gst_query_parse_accept_caps_result(answer, &now);
+      gst_query_set_accept_caps_result(sum, before && now);
+      break;
+    case GST_QUERY_ALLOCATION:
+      for (guint i = gst_query_get_n_allocation_metas(sum); i-- > 0;)
+        if (!gst_query_find_allocation_meta(
+                answer, gst_query_parse_nth_allocation_meta(sum, i, nullptr), nullptr))
+          gst_query_remove_nth_allocation_meta(sum, i);
+      break;
+    default: break;
+  }
+}
+
+/// The same question anew.
+GstQuery* again(GstQuery* query) {
+  GstCaps* caps = nullptr;
+  gboolean pool = FALSE;
+  switch (GST_QUERY_TYPE(query)) {
+    case GST_QUERY_CAPS: gst_query_parse_caps(query, &caps); return gst_query_new_caps(caps);
+    case GST_QUERY_ACCEPT_CAPS:
+      gst_query_parse_accept_caps(query, &caps);
+      return gst_query_new_accept_caps(caps);
+    default:
+      gst_query_parse_allocation(query, &caps, &pool);
+      return gst_query_new_allocation(caps, pool);
+  }
+}
+
 bool is_across(GstEvent* event) {
   const GstStructure* structure = gst_event_get_structure(event);
   if (structure == nullptr) return false;
@@ -61,8 +114,8 @@ bool ask_across(GstPad* inner, GstQuery* query) {
       GST_QUERY_CUSTOM, gst_structure_new(kQuery, "query", G_TYPE_POINTER, query, "depth",
                                           G_TYPE_INT, 0, "answered", G_TYPE_BOOLEAN, FALSE, nullptr));
   gboolean answered = FALSE;
-  if (gst_pad_peer_query(inner, carrier))
-    gst_structure_get_boolean(gst_query_get_structure(carrier), "answered", &answered);
+  gst_pad_peer_query(inner, carrier);
+  gst_structure_get_boolean(gst_query_get_structure(carrier), "answered", &answered);
   gst_query_unref(carrier);
   return answered;
 }
@@ -76,9 +129,18 @@ bool answer_across(GstPad* outer, GstQuery* query, gboolean& result) {
   }
   gpointer asked = nullptr;
   gst_structure_get(structure, "query", G_TYPE_POINTER, &asked, nullptr);
-  const gboolean answered = gst_pad_peer_query(outer, static_cast<GstQuery*>(asked));
-  gst_structure_set(structure, "answered", G_TYPE_BOOLEAN, answered, nullptr);
-  result = TRUE;
+  auto* query_here = static_cast<GstQuery*>(asked);
+  gboolean answered = FALSE;
+  gst_structure_get_boolean(structure, "answered", &answered);
+  if (!answered) {
+    answered = ask_neighbour(outer, query_here);
+    gst_structure_set(structure, "answered", G_TYPE_BOOLEAN, answered, nullptr);
+  } else if (GstQuery* further = again(query_here)) {
+    if (ask_neighbour(outer, further)) add_answer(query_here, further);
+    gst_query_unref(further);
+  }
+  // Not TRUE, which would keep a tee between from asking in its other branches, too.
+  result = FALSE;
   return true;
 }
 

@@ -17,8 +17,9 @@ namespace keepbox {
 bool ask_across(GstPad* inner, GstQuery* query);
 
 /// For the query function of an inner pad: a message for this element goes on to the peer of its
-/// outer pad, one for a pair around this one leaves this pair. @return was it such a message? The
-/// answer is then in `result`.
+/// outer pad, one for a pair around this one leaves this pair. Behind a tee there are several such
+/// elements: the answer is what holds for all. @return was it such a message? What to return is then
+/// in `result`.
 bool answer_across(GstPad* outer, GstQuery* query, gboolean& result);
 
 /// For the query function of an outer pad: a message of a pair around this one enters this pair.

@@ -3,11 +3,12 @@
 // orientation takes part in every transform, or is dropped by elements that know of none.
 #include "gst/frames/framemeta.h"
 
-#include <algorithm>
 #include <memory>
 #include <new>
 #include <utility>
 #include <vector>
+
+#include "gst/base/picture.h"
 
 namespace keepbox {
 namespace {
@@ -27,12 +28,6 @@ struct WayMeta {
   GstMeta meta;
   std::vector<Step> steps;  // made and destroyed by init and release
 };
-
-Picture picture_of_info(const GstVideoInfo& info) {
-  return {.size = {static_cast<uint32_t>(info.width), static_cast<uint32_t>(info.height)},
-          .par_n = static_cast<uint32_t>(std::max(info.par_n, 1)),
-          .par_d = static_cast<uint32_t>(std::max(info.par_d, 1))};
-}
 
 gboolean init_frame(GstMeta* meta, gpointer, GstBuffer*) {
   reinterpret_cast<FrameMeta*>(meta)->saved = {};
@@ -97,7 +92,7 @@ gboolean copy_frame(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpoin
 /// The step of a transform; nothing for one that is not known.
 std::optional<Step> step_of(GQuark type, gpointer data) {
   const auto step = [](const GstVideoInfo* from, const GstVideoInfo* to) {
-    return Step{picture_of_info(*from), picture_of_info(*to), std::nullopt};
+    return Step{picture_of(*from), picture_of(*to), std::nullopt};
   };
   if (const auto map = matrix_of(type, data)) {
     const auto& change = *static_cast<const MatrixTransform*>(data);

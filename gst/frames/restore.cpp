@@ -2,6 +2,9 @@
 // Takes the full frame, gives it what the scaled one has, and lays its planes out.
 #include "gst/frames/restore.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "gst/base/picture.h"
 #include "gst/frames/framemeta.h"
 #include "gst/metas/analytics.h"
@@ -17,12 +20,18 @@ constexpr guint kStreamFlags =
     GST_BUFFER_FLAG_HEADER | GST_BUFFER_FLAG_GAP | GST_BUFFER_FLAG_DROPPABLE |
     GST_BUFFER_FLAG_DELTA_UNIT;
 
-/// One meta of the scaled frame on its way to the full one.
+/// The metas of the scaled frame on their way to the full one.
 struct Bringing {
   GstBuffer* full;
   GstVideoInfo from, to;
   const PixelMap& map;
+  std::vector<GType> there;  // APIs of the metas that the full frame came with
 };
+
+gboolean note_api(GstBuffer*, GstMeta** meta, gpointer apis) {
+  static_cast<std::vector<GType>*>(apis)->push_back((*meta)->info->api);
+  return TRUE;
+}
 
 bool stays(GType api) {
   return is_analytics(api) || is_saved_frame(api) || holds_tensors(api) ||
@@ -34,7 +43,7 @@ gboolean bring_meta(GstBuffer* scaled, GstMeta** meta, gpointer data) {
   auto& to = *static_cast<Bringing*>(data);
   const GstMetaInfo* info = (*meta)->info;
   if (stays(info->api) || info->transform_func == nullptr ||
-      gst_buffer_get_meta(to.full, info->api) != nullptr)
+      std::ranges::contains(to.there, info->api))
     return TRUE;
   const auto transform = [&](GQuark type, gpointer change) -> bool {
     return info->transform_func(to.full, *meta, scaled, type, change);
@@ -43,6 +52,14 @@ gboolean bring_meta(GstBuffer* scaled, GstMeta** meta, gpointer data) {
     return offer(to.map, to.from, to.to, transform), TRUE;
   GstMetaTransformCopy whole{FALSE, 0, static_cast<gsize>(-1)};
   transform(g_quark_from_static_string("gst-copy"), &whole);
+  return TRUE;
+}
+
+/// What a scaler that does nothing passes on is framesave's copy, which shares the frame's memory.
+gboolean let_go(GstBuffer*, GstMeta** meta, gpointer frame) {
+  if ((*meta)->info->api == GST_PARENT_BUFFER_META_API_TYPE &&
+      reinterpret_cast<GstParentBufferMeta*>(*meta)->buffer == frame)
+    *meta = nullptr;
   return TRUE;
 }
 
@@ -78,6 +95,8 @@ GstBuffer* take_frame(GstBuffer** scaled) {
     *scaled = copy;
   }
   GstBuffer* frame = take_saved_frame(*scaled);
+  gst_buffer_remove_all_memory(*scaled);
+  gst_buffer_foreach_meta(*scaled, let_go, frame);
   if (gst_buffer_is_writable(frame)) return frame;
   GstBuffer* copy = copy_with_tensors(frame);
   gst_buffer_unref(frame);
@@ -89,7 +108,8 @@ void bring_along(GstBuffer* scaled, const Showing& from, GstBuffer* full, const 
   gst_buffer_copy_into(full, scaled, GST_BUFFER_COPY_TIMESTAMPS, 0, static_cast<gsize>(-1));
   GST_BUFFER_FLAG_UNSET(full, kStreamFlags);
   GST_BUFFER_FLAG_SET(full, GST_BUFFER_FLAGS(scaled) & kStreamFlags);
-  Bringing bringing{full, from.info, to.info, map};
+  Bringing bringing{full, from.info, to.info, map, {}};
+  gst_buffer_foreach_meta(full, note_api, &bringing.there);
   gst_buffer_foreach_meta(scaled, bring_meta, &bringing);
   carry_tensors(scaled, full);
   carry_analytics(scaled, from.info, full, to.info, map);

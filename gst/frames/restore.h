@@ -23,7 +23,7 @@ struct Showing {
 std::optional<Showing> showing(const GstCaps* caps);
 
 /// Takes the saved frame off a scaled one, ready to be written to: without copying any pixels where
-/// nobody else holds it. Transfer full. @param scaled may become another buffer.
+/// nobody else holds it. Transfer full. @param scaled loses its pixels, and may become another buffer.
 GstBuffer* take_frame(GstBuffer** scaled);
 
 /// Timestamps, flags and metas of the scaled frame go to the full one, metas mapped. Flags that say

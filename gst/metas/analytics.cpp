@@ -110,7 +110,8 @@ FrameBox read_od(const GstAnalyticsODMtd& od, const BoxRecords& records) {
     box.angle = record.angle;
     box.class_id = record.class_id;
     box.anchor = record.anchor;
-    box.model = found->model;
+    box.model = found->model.name;
+    box.unnamed = found->model.unnamed;
   }
   return box;
 }
@@ -127,7 +128,7 @@ void add_precise(GstAnalyticsRelationMeta* meta, std::span<const FrameBox> boxes
   const auto same_model = [](const FrameBox& a, const FrameBox& b) { return a.model == b.model; };
   for (const auto& of_model : boxes | std::views::chunk_by(same_model)) {
     const auto count = static_cast<gsize>(std::ranges::count_if(of_model, precise));
-    RecordWriter records(meta, count, of_model.front().model);
+    RecordWriter records(meta, count, {of_model.front().model, of_model.front().unnamed});
     for (const FrameBox& box : of_model | std::views::filter(precise))
       records.add({box.od_id, *box.class_id, *box.anchor, box.label, box.score, box.box.x1,
                    box.box.y1, box.box.x2, box.box.y2, box.angle});

@@ -23,7 +23,8 @@ struct FrameBox {
   GQuark label = 0;
   std::optional<uint32_t> class_id;  // as the model numbers it; foreign decoders do not say
   std::optional<uint32_t> anchor;
-  GQuark model = 0;  // name of the model that it is from; 0 where nobody says
+  GQuark model = 0;      // name of the model that it is from; 0 where nobody says
+  bool unnamed = false;  // that name is the decoder's own, and only tells models apart
   guint od_id = 0;                      // of its GstAnalyticsODMtd; set by reading
   std::optional<guint64> tracking_id{};  // from a GstAnalyticsTrackingMtd related to it
   GstClockTime tracked_since = GST_CLOCK_TIME_NONE;

@@ -21,6 +21,9 @@ struct Header {
   GQuark model = 0;
   gfloat slack = 1;  // pixels by which a detection may differ; at first rounding's, and that each
                      // is a pixel wide at least
+  guint32 unnamed = 0;  // is the model's name the decoder's own?
+
+  Model of_model() const { return {model, unnamed != 0}; }
 };
 
 // Mtds lie one behind the other: nothing in ours may want more than four bytes' alignment.
@@ -118,9 +121,11 @@ Detected detected(const GstAnalyticsODMtd& od) {
   return out;
 }
 
-RecordWriter::RecordWriter(GstAnalyticsRelationMeta* meta, gsize count, GQuark model) {
+RecordWriter::RecordWriter(GstAnalyticsRelationMeta* meta, gsize count, const Model& model) {
   if (count == 0) return;
-  const Header header{.count = static_cast<guint32>(count), .model = model};
+  const Header header{.count = static_cast<guint32>(count),
+                      .model = model.name,
+                      .unnamed = model.unnamed};
   GstAnalyticsMtd mtd;
   next_ = static_cast<guint8*>(
       gst_analytics_relation_meta_add_mtd(meta, &kImpl, bytes_of_records(count), &mtd));
@@ -140,7 +145,7 @@ BoxRecords::BoxRecords(GstAnalyticsRelationMeta* meta) {
     if (!is_records(gst_analytics_mtd_get_mtd_type(&mtd))) continue;
     if (const auto block = open_block(mtd))
       blocks_.push_back({block->first, block->header.record_size, block->header.count,
-                         block->header.model, block->header.slack});
+                         block->header.of_model(), block->header.slack});
   }
 }
 
@@ -177,7 +182,7 @@ void carry_records(const GstAnalyticsMtd& mtd, GstAnalyticsRelationMeta* to,
     record.angle = there.angle;
     carried.push_back(record);
   }
-  RecordWriter writer(to, carried.size(), block->header.model);
+  RecordWriter writer(to, carried.size(), block->header.of_model());
   for (const BoxRecord& record : carried) writer.add(record);
 }
 

@@ -33,11 +33,18 @@ struct BoxRecord {
 /// Bytes that the records of so many boxes take of a relation meta.
 gsize bytes_of_records(gsize count);
 
+/// The model that a decoder's boxes are from.
+struct Model {
+  GQuark name = 0;       // 0 where nobody says
+  bool unnamed = false;  // the name is the decoder's own, and only tells models apart
+  friend bool operator==(const Model&, const Model&) = default;
+};
+
 /// Adds the records of a decoder's boxes. Nothing else is added to the meta while this lives.
 class RecordWriter {
  public:
-  /// @param model that they are from, 0 if it has no name. 0 records add nothing.
-  RecordWriter(GstAnalyticsRelationMeta* meta, gsize count, GQuark model);
+  /// 0 records add nothing.
+  RecordWriter(GstAnalyticsRelationMeta* meta, gsize count, const Model& model);
 
   /// @pre in ascending order of od_id, as many as announced.
   void add(const BoxRecord& record);
@@ -62,7 +69,7 @@ class BoxRecords {
 
   struct Found {
     BoxRecord record;
-    GQuark model;
+    Model model;
   };
   /// The record of a detection, if there is one that agrees with it: the label and the score the
   /// same, and the box within what rounding can have done on its way.
@@ -72,7 +79,7 @@ class BoxRecords {
   struct Block {  // of one decoder
     const guint8* first;
     guint size, count;  // of a record in bytes; of records
-    GQuark model;
+    Model model;
     gfloat slack;
   };
   std::vector<Block> blocks_;

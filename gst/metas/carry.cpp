@@ -36,6 +36,7 @@ class Carrier {
   Placed carry_mtd(const GstAnalyticsMtd& mtd, const BoxRecords& records);
   void carry_relations();
   void carry_region(const GstVideoRegionOfInterestMeta& region);
+  gint renamed(const GstVideoRegionOfInterestMeta& region, gint id) const;
 
   GstBuffer *from_, *to_;
   GstVideoInfo from_info_, to_info_;  // copies: GStreamer's transforms take pointers to them
@@ -98,7 +99,7 @@ guint Carrier::add_mask(const GstAnalyticsSegmentationMtd& mask) {
   std::vector<guint> regions(gst_analytics_segmentation_mtd_get_region_count(&mask));
   for (gsize i = 0; i < regions.size(); ++i)
     regions[i] = gst_analytics_segmentation_mtd_get_region_id(&mask, i);
-  // 0 x 0 is a mask of the whole frame.
+  // One without a size keeps none.
   Pixels at{0, 0, 0, 0};
   if (width != 0 && height != 0) {
     const auto left = static_cast<float>(x), top = static_cast<float>(y);
@@ -140,15 +141,17 @@ Placed Carrier::carry_mtd(const GstAnalyticsMtd& mtd, const BoxRecords& records)
 }
 
 void Carrier::carry_relations() {
-  for (guint a = 0; a < placed_.size(); ++a)
-    for (guint b = 0; b < placed_.size(); ++b) {
-      const auto relation = gst_analytics_relation_meta_get_relation(source_, a, b);
-      if (relation == GST_ANALYTICS_REL_TYPE_NONE || placed_[a].od_id == G_MAXUINT ||
-          placed_[b].od_id == G_MAXUINT)
-        continue;
-      gst_analytics_relation_meta_set_relation(target_, relation, placed_[a].od_id,
-                                               placed_[b].od_id);
-    }
+  for (guint a = 0; a < placed_.size(); ++a) {
+    gpointer state = nullptr;
+    GstAnalyticsMtd b;
+    while (placed_[a].od_id != G_MAXUINT &&
+           gst_analytics_relation_meta_get_direct_related(source_, a, GST_ANALYTICS_REL_TYPE_ANY,
+                                                          GST_ANALYTICS_MTD_TYPE_ANY, &state, &b))
+      if (b.id < placed_.size() && placed_[b.id].od_id != G_MAXUINT)
+        gst_analytics_relation_meta_set_relation(
+            target_, gst_analytics_relation_meta_get_relation(source_, a, b.id), placed_[a].od_id,
+            placed_[b.id].od_id);
+  }
 }
 
 void Carrier::carry_mtds() {
@@ -185,6 +188,18 @@ void map_detection(GstStructure* param, const PixelMap& map, const GstVideoInfo&
                     inside(std::max(a.y, b.y), to.height), nullptr);
 }
 
+/// A region of a detection has its id and is called as it is: then it keeps naming it. Others have
+/// ids of their own.
+gint Carrier::renamed(const GstVideoRegionOfInterestMeta& region, gint id) const {
+  GstAnalyticsODMtd od;
+  const auto number = static_cast<guint>(id);
+  if (id < 0 || number >= placed_.size() || placed_[number].od_id == G_MAXUINT ||
+      !gst_analytics_relation_meta_get_od_mtd(source_, number, &od) ||
+      gst_analytics_od_mtd_get_obj_type(&od) != region.roi_type)
+    return id;
+  return static_cast<gint>(placed_[number].od_id);
+}
+
 void Carrier::carry_region(const GstVideoRegionOfInterestMeta& region) {
   const auto x = static_cast<float>(region.x), y = static_cast<float>(region.y);
   const Box box = clip(map_(Box{x, y, x + static_cast<float>(region.w),
@@ -194,10 +209,7 @@ void Carrier::carry_region(const GstVideoRegionOfInterestMeta& region) {
   auto* added = gst_buffer_add_video_region_of_interest_meta_id(
       to_, region.roi_type, static_cast<guint>(at.x), static_cast<guint>(at.y),
       static_cast<guint>(at.width), static_cast<guint>(at.height));
-  // Regions that name a detection by its id keep naming it.
-  const auto id = static_cast<guint>(region.id);
-  const bool named = id < placed_.size() && placed_[id].od_id != G_MAXUINT;
-  added->id = named ? static_cast<gint>(placed_[id].od_id) : region.id;
+  added->id = renamed(region, region.id);
   added->parent_id = region.parent_id;
   for (GList* each = region.params; each != nullptr; each = each->next) {
     GstStructure* param = gst_structure_copy(static_cast<GstStructure*>(each->data));

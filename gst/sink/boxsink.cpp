@@ -25,6 +25,8 @@
 
 #include <cerrno>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 
 #include "gst/base/elements.h"
@@ -50,6 +52,7 @@ struct Session {
   std::optional<NumberedName> names;  // of kKitti
   gint64 number = 0;                  // of the next frame
   guint64 frames = 0;
+  std::set<GQuark> models;            // that boxes came from
   bool analysed = false;  // some frame had analytics, if without boxes
   bool ended = false;     // by EOS, after which a seek may bring more frames
   bool failed = false;
@@ -142,11 +145,19 @@ FrameInfo info_of(KeepboxBoxSink* self, const Session& session, GstBuffer* buffe
   return info;
 }
 
+/// From the frame on that shows a second model, each has the name that its decoder gave it.
+void tell_models_apart(Session& session, std::span<FrameBox> boxes) {
+  for (const FrameBox& box : boxes) session.models.insert(box.model);
+  if (session.models.size() > 1)
+    for (FrameBox& box : boxes) box.unnamed = false;
+}
+
 Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
   Sink& s = *self->sink;
   if (session.ended && session.file) KB_TRY(session.file->resume());
   session.ended = false;
   session.analysed |= read_boxes(buffer, s.boxes);
+  tell_models_apart(session, s.boxes);
   s.text.clear();
   KB_TRY(session.writer.write(info_of(self, session, buffer), s.boxes, s.text));
   tell_news(self, session.writer);

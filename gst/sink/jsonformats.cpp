@@ -28,7 +28,7 @@ Json detection_of(const FrameBox& box, const std::string& label, Size frame) {
   if (box.class_id) out["label_id"] = *box.class_id;
   if (!label.empty()) out["label"] = label;
   // Where gvametaconvert names the model of an attribute.
-  if (std::string model = name_of(box.model); !model.empty()) out["model"]["name"] = model;
+  if (std::string model = shown_model(box); !model.empty()) out["model"]["name"] = model;
   return out;
 }
 
@@ -70,7 +70,7 @@ void write_coco_result(int64_t image, int64_t category, const FrameBox& box, std
                  {"category_id", category},
                  {"bbox", {box.box.x1, box.box.y1, width_of(box.box), height_of(box.box)}},
                  {"score", box.score}};
-  if (std::string model = name_of(box.model); !model.empty()) result["model"] = model;
+  if (std::string model = shown_model(box); !model.empty()) result["model"] = model;
   out += dump(result);
 }
 

@@ -57,7 +57,7 @@ std::string kitti_type(const FrameBox& box) {
   if (std::string type = as_word(name_of(box.label)); !type.empty()) return type;
   if (!box.class_id) return "unknown";
   const std::string type = "class-" + std::to_string(*box.class_id);
-  const std::string model = as_word(name_of(box.model));
+  const std::string model = as_word(shown_model(box));
   return model.empty() ? type : model + '-' + type;
 }
 
@@ -89,7 +89,7 @@ void write_csv(const FrameInfo& frame, std::span<const FrameBox> boxes, std::str
   for (const FrameBox& box : boxes)
     append_row(out, ',', frame.number, frame.timestamp, quoted(name_of(box.label)), box.class_id,
                box.score, box.box.x1, box.box.y1, box.box.x2, box.box.y2, box.tracking_id,
-               quoted(name_of(box.model)));
+               quoted(shown_model(box)));
 }
 
 }  // namespace keepbox

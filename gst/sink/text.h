@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/box.h"
+#include "gst/metas/analytics.h"
 
 namespace keepbox {
 
@@ -16,6 +17,9 @@ std::string utf8(std::string_view text);
 
 /// Valid UTF-8; empty for 0.
 std::string name_of(GQuark name);
+
+/// The name of a box's model where it says something: a decoder's own does where there are several.
+inline std::string shown_model(const FrameBox& box) { return box.unnamed ? "" : name_of(box.model); }
 
 inline float width_of(const Box& b) { return b.x2 - b.x1; }
 inline float height_of(const Box& b) { return b.y2 - b.y1; }

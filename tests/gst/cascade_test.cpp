@@ -113,10 +113,40 @@ TEST(Cascades, NameTheModelOfEachBox) {
   EXPECT_STREQ(g_quark_to_string(boxes(out).at(1).model), "faces");
 }
 
-TEST(Cascades, LeaveTheOnlyModelWithoutAName) {
+std::string written(const std::string& line, const test::TempDir& dir) {
+  const std::string path = dir / "boxes.csv";
+  EXPECT_EQ(test::play("videotestsrc num-buffers=2 ! video/x-raw,width=64,height=64 ! " + line +
+                       " ! boxsink format=csv location=" + path), "");
+  g_autofree gchar* text = nullptr;
+  EXPECT_TRUE(g_file_get_contents(path.c_str(), &text, nullptr, nullptr));
+  return text;
+}
+
+TEST(Cascades, ShowADecodersOwnNameWhereThereAreSeveral) {
   const test::TempDir dir;
-  Harness h("identity ! " + model(dir, "p", kPerson, "") + decoder(), kCaps);
-  EXPECT_EQ(boxes(h.run(frame())).at(0).model, 0u);
+  const std::string one = model(dir, "p", kPerson, "") + decoder("name=first");
+  EXPECT_EQ(written(one, dir).find("first"), std::string::npos);
+  EXPECT_NE(written(model(dir, "p", kPerson, "") + decoder("name=first model-name=people"), dir)
+                .find("people"), std::string::npos);
+  // Also where the second one sees a copy without the first one's boxes.
+  const std::string both = written(one + " ! framesave ! " + model(dir, "f", kFace, "") +
+                                   decoder("name=second") + " ! framerestore", dir);
+  EXPECT_NE(both.find("first"), std::string::npos) << both;
+  EXPECT_NE(both.find("second"), std::string::npos) << both;
+}
+
+TEST(Cascades, DoNotHandRefusedTensorsOn) {
+  const test::TempDir dir;
+  const auto bad = test::rows({{10, 20, 30, 40, 5, 0}});
+  const std::string path =
+      dir.write("bad", {reinterpret_cast<const char*>(bad.values.data()), 24});
+  for (const char* id : {"", " tensor-id=a"}) {
+    Harness h("identity ! tensorreplay loop=true dims=1,1,6 location=" + path + id +
+                  " ! boxdecode box-units=pixels on-mismatch=pass tensor-ids=" +
+                  (*id != '\0' ? "a" : "\"\"") + " ! " + model(dir, "f", kFace, "") + decoder(),
+              kCaps);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(classes(h), (std::vector<uint32_t>{1})) << id;
+  }
 }
 
 TEST(Cascades, BranchesOfATeeDecodeForThemselves) {

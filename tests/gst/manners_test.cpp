@@ -56,6 +56,19 @@ TEST(Policy, IsForTensorsAndNotForProperties) {
   }
 }
 
+TEST(Starts, AnewAfterOneThatFailed) {
+  const test::TempDir dir;
+  const std::string labels = dir.write("l", "person\n");
+  GstElement* element = gst_element_factory_make("boxdecode", nullptr);
+  g_object_set(element, "label-file", labels.c_str(), "include-classes", "dog", nullptr);
+  EXPECT_EQ(gst_element_set_state(element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  gst_element_set_state(element, GST_STATE_NULL);
+  dir.write("l", "dog\n");
+  EXPECT_NE(gst_element_set_state(element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_object_unref(element);
+}
+
 TEST(Policy, WarnsOnceOfEachKind) {
   Harness h("boxdecode on-mismatch=warn");
   for (int i = 0; i < 3; ++i) {

@@ -112,7 +112,7 @@ TEST(Records, CountOnlyWhereTheyAgree) {
     GstAnalyticsODMtd od;
     gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string("a"), 10, 20, 20, 20, 0.5f,
                                            &od);
-    RecordWriter(meta, 1, 0).add(record);
+    RecordWriter(meta, 1, {}).add(record);
     const bool out = boxes(Buffer(buffer)).at(0).class_id.has_value();
     return out;
   };

@@ -288,6 +288,48 @@ TEST(Restore, TakesFlagsFromTheStreamAndNotFromTheFrame) {
   EXPECT_EQ(GST_BUFFER_PTS(out.get()), 99u);
 }
 
+TEST(Restore, BringsAllMetasOfAKindAlong) {
+  Harness h("framesave ! identity name=mid ! framerestore", kFull);
+  const Buffer out = run_with(h, +[](GstElement*, GstBuffer* buffer, gpointer) {
+    for (const char* name : {"timestamp/x-one", "timestamp/x-two"}) {
+      g_autoptr(GstCaps) reference = gst_caps_new_empty_simple(name);
+      gst_buffer_add_reference_timestamp_meta(buffer, reference, 5, GST_CLOCK_TIME_NONE);
+    }
+  });
+  EXPECT_EQ(gst_buffer_get_n_meta(out.get(), GST_REFERENCE_TIMESTAMP_META_API_TYPE), 2u);
+}
+
+TEST(Restore, LeavesAZoneItsId) {
+  Harness h("framesave ! identity name=mid ! framerestore", kFull);
+  GstBuffer* frame = full_frame();
+  FrameBox earlier[] = {{.box = {3, 4, 50, 60}, .score = 0.5f, .label = quark("cat")},
+                        {.box = {3, 4, 50, 60}, .score = 0.5f, .label = quark("cat")}};
+  attach_boxes(frame, earlier, {});
+  const Buffer out = run_with(h, +[](GstElement*, GstBuffer* buffer, gpointer) {
+    gst_buffer_add_video_region_of_interest_meta(buffer, "zone", 0, 14, 32, 18);  // its id is 0
+    FrameBox box{.box = {10, 20, 30, 40}, .score = 0.5f, .label = quark("cat")};
+    attach_boxes(buffer, std::span(&box, 1), {.frame = {64, 64}});
+  }, frame);
+  auto* zone = gst_buffer_get_video_region_of_interest_meta_id(out.get(), 0);
+  ASSERT_NE(zone, nullptr);
+  EXPECT_EQ(zone->roi_type, quark("zone"));
+}
+
+TEST(Restore, UndoesALetterboxOfSubsampledColoursToThePixel) {
+  if (has_matrix()) GTEST_SKIP() << "GStreamer's own matrix counts";
+  const test::TempDir dir;
+  // 1280 x 714 in 640 x 640 is 357 rows behind 141, and 140 where rows share their colours.
+  const auto top = [&](const char* format) {
+    Harness h(std::string("framesave ! videoconvertscale ! video/x-raw,width=640,height=640,"
+                          "pixel-aspect-ratio=1/1 ! ") + replay(dir, {10, 191, 20, 201, 0.9f, 0}) +
+              " ! framerestore", std::string("video/x-raw,width=1280,height=714,framerate=30/1,"
+                                             "pixel-aspect-ratio=1/1,format=") + format);
+    return boxes(h.run(gst_buffer_new_allocate(nullptr, 1280 * 714 * 3, nullptr))).at(0).box.y1;
+  };
+  EXPECT_EQ(top("I420"), 102);
+  EXPECT_EQ(top("GRAY8"), 100);
+}
+
 /// While a buffer is pushed on: the first memory of one that can be written to, else nullptr.
 GstPadProbeReturn note_writable(GstPad*, GstPadProbeInfo* info, gpointer memory) {
   GstBuffer* buffer = GST_PAD_PROBE_INFO_BUFFER(info);
@@ -305,6 +347,29 @@ TEST(Restore, HandsTheFrameOnForWriting) {
     GstMemory* memory = gst_buffer_peek_memory(frame, 0);
     ASSERT_TRUE(h.run(frame)) << h.error();
     EXPECT_EQ(writable, memory) << between;
+  }
+}
+
+TEST(Restore, HandsAPoolsFrameOnForWriting) {
+  for (const char* scaled : {"width=320", "width=160"}) {
+    g_autoptr(GError) error = nullptr;
+    GstElement* pipeline = gst_parse_launch(
+        (std::string("videotestsrc num-buffers=3 ! video/x-raw,width=320,height=240 ! framesave "
+                     "! videoconvertscale ! video/x-raw,") + scaled +
+         " ! framerestore ! fakesink name=k").c_str(), &error);
+    ASSERT_EQ(error, nullptr);
+    GstElement* sink = gst_bin_get_by_name(GST_BIN(pipeline), "k");
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(sink, "sink");
+    GstMemory* writable = nullptr;
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, note_writable, &writable, nullptr);
+    gst_element_set_state(pipeline, GST_STATE_PLAYING);
+    g_autoptr(GstBus) bus = gst_element_get_bus(pipeline);
+    g_autoptr(GstMessage) end = gst_bus_timed_pop_filtered(
+        bus, 20 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+    EXPECT_NE(writable, nullptr) << scaled;
+    gst_element_set_state(pipeline, GST_STATE_NULL);
+    gst_object_unref(sink);
+    gst_object_unref(pipeline);
   }
 }
 

@@ -74,6 +74,18 @@ TEST(Restore, NegotiatesTheFullFrameWithItsOwnNeighbours) {
             "64x48 GRAY8");
 }
 
+TEST(Restore, NegotiatesWithEachBranchOfATee) {
+  const std::string branch = " t. ! queue ! videoconvertscale ! video/x-raw,width=32,height=32 "
+                             "! framerestore ! ";
+  EXPECT_EQ(negotiated("videotestsrc num-buffers=2 ! framesave ! tee name=t" + branch +
+                       "fakesink async=false" + branch + "video/x-raw,format=RGB").substr(0, 11),
+            "320x240 RGB");
+  EXPECT_EQ(negotiated("videotestsrc num-buffers=2 ! framesave ! tee name=t" + branch +
+                       "video/x-raw,format=RGB ! fakesink async=false" + branch + "identity")
+                .substr(0, 11),
+            "320x240 RGB");
+}
+
 TEST(Restore, NegotiatesThroughAPairInside) {
   EXPECT_EQ(negotiated("videotestsrc num-buffers=2 ! framesave ! videoconvertscale "
                        "! video/x-raw,width=160,height=160 ! framesave ! videoconvertscale "
