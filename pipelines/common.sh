@@ -3,14 +3,19 @@
 # What the shell pipelines share: their options, the detecting middle of a line, and its launch.
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-model=$here/models/shapes.onnx
-labels=$here/models/shapes.labels
-size=320
-threshold=0.5
-channels=RGB
-classes=
-name=
 arguments=()
+
+# This project's own model, until options say otherwise.
+reset_model() {
+  model=$here/models/shapes.onnx
+  labels=$here/models/shapes.labels
+  size=320
+  threshold=0.5
+  channels=RGB
+  classes=
+  name=
+}
+reset_model
 
 usage() { # SYNTAX
   cat <<END
@@ -45,6 +50,12 @@ parse() { # SYNTAX WORDS...
   done
   [[ $channels == RGB || $channels == BGR ]] ||
     wrong "$syntax" "expected RGB or BGR behind --channels, found $channels"
+  [[ $size =~ ^[1-9][0-9]*$ ]] ||
+    wrong "$syntax" "expected a number of pixels behind --size, found $size"
+  local file
+  for file in "$model" "$labels"; do
+    [[ -r $file ]] || wrong "$syntax" "expected a file that can be read, found none called $file"
+  done
 }
 
 wrong() { # SYNTAX MESSAGE

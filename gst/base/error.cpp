@@ -24,6 +24,8 @@ Code code_of(ErrorKind kind) {
 
 void post(GstElement* element, GstMessageType type, Code code, const std::string& text,
           const std::source_location& where) {
+  // gst-launch-1.0 -q shows no warnings: the log does.
+  if (type == GST_MESSAGE_WARNING) GST_WARNING_OBJECT(element, "%s", text.c_str());
   gst_element_message_full(element, type, code.domain, code.code, g_strdup(text.c_str()), nullptr,
                            where.file_name(), where.function_name(),
                            static_cast<gint>(where.line()));

@@ -50,6 +50,7 @@ struct Recorder {
   std::vector<std::string> ids;  // empty: all
   std::optional<TensorWriter> writer;
   bool warned = false;  // of frames without tensors
+  bool any = false;     // tensors, on some frame
   Size frame;
 };
 
@@ -101,7 +102,7 @@ gboolean start(GstBaseTransform* base) {
   if (!writer) return check(base, std::unexpected(writer.error()));
   r.writer = std::move(*writer);
   r.ids = words_of(props.tensor_ids);
-  r.warned = false;
+  r.warned = r.any = false;
   return TRUE;
 }
 
@@ -163,6 +164,7 @@ Status record(GstBaseTransform* base, GstBuffer* buffer) {
   std::vector<RecordedTensor> chosen;
   for (size_t i = 0; i < wanted.size(); ++i)
     chosen.push_back({tensors.views()[i], tensors.order(wanted[i])});
+  r.any = r.any || !chosen.empty();
   if (chosen.empty() && !std::exchange(r.warned, true))
     post_warning(GST_ELEMENT(base),
                  {ErrorKind::kMismatch, "tensors on the frame (GstTensorMeta)", "none",
@@ -178,9 +180,16 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   return check(base, record(base, buffer)) ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
+/// Frames without a single tensor are no recording, and replace none.
+Status finish(Recorder& r) {
+  if (r.writer->frames() == 0 || r.any) return r.writer->finish();
+  return fail(ErrorKind::kMismatch, "tensors on some of the frames (GstTensorMeta)", "none",
+              "put an inference element before tensorrecord");
+}
+
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   Recorder& r = *cast(base)->recorder;
-  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && r.writer && !check(base, r.writer->finish())) {
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && r.writer && !check(base, finish(r))) {
     gst_event_unref(event);  // EOS would say that there is a recording
     return FALSE;
   }

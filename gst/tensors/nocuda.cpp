@@ -7,7 +7,7 @@ namespace keepbox {
 namespace {
 
 std::unexpected<Error> not_built(const std::string& hint) {
-  return fail(ErrorKind::kNoResource, "a build with CUDA", "one without libgstcuda", hint);
+  return fail(ErrorKind::kNoResource, "a build with CUDA", "one without (./dev build --cuda)", hint);
 }
 
 }  // namespace
