@@ -39,8 +39,8 @@ KeepboxBox** keepbox_buffer_get_boxes(GstBuffer* buffer, guint* n_boxes) {
   const std::vector<FrameBox> found = boxes_of(buffer);
   *n_boxes = static_cast<guint>(found.size());
   if (found.empty()) return nullptr;
-  auto** out = static_cast<KeepboxBox**>(
-      g_malloc_n(found.size(), sizeof(KeepboxBox*) + sizeof(KeepboxBox)));
+  auto** out =
+      static_cast<KeepboxBox**>(g_malloc_n(found.size(), sizeof(KeepboxBox*) + sizeof(KeepboxBox)));
   auto* place = reinterpret_cast<KeepboxBox*>(out + found.size());
   for (size_t i = 0; i < found.size(); ++i)
     out[i] = std::construct_at(place + i, KeepboxBox{found[i]});

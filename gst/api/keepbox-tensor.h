@@ -25,10 +25,7 @@ G_BEGIN_DECLS
  *
  * Since: 0.2
  */
-typedef enum {
-  KEEPBOX_MEMORY_SYSTEM,
-  KEEPBOX_MEMORY_CUDA
-} KeepboxMemory;
+typedef enum { KEEPBOX_MEMORY_SYSTEM, KEEPBOX_MEMORY_CUDA } KeepboxMemory;
 
 /**
  * KeepboxReady:
@@ -43,11 +40,7 @@ typedef enum {
  *
  * Since: 0.2
  */
-typedef enum {
-  KEEPBOX_READY_NOW,
-  KEEPBOX_READY_STREAM,
-  KEEPBOX_READY_EVENT
-} KeepboxReady;
+typedef enum { KEEPBOX_READY_NOW, KEEPBOX_READY_STREAM, KEEPBOX_READY_EVENT } KeepboxReady;
 
 /**
  * KeepboxTensorInfo:

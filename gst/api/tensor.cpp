@@ -182,8 +182,7 @@ void keepbox_tensor_info_set_memory(KeepboxTensorInfo* info, KeepboxMemory memor
   info->memory = memory;
 }
 
-void keepbox_tensor_info_set_ready(KeepboxTensorInfo* info, KeepboxReady ready,
-                                   gpointer ready_on) {
+void keepbox_tensor_info_set_ready(KeepboxTensorInfo* info, KeepboxReady ready, gpointer ready_on) {
   g_return_if_fail(info != nullptr);
   info->ready = ready;
   info->ready_on = ready_on;

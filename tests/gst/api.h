@@ -38,8 +38,8 @@ inline Lent describe(const char* id, GstTensorDataType type, const std::vector<g
 /// Of a float32 tensor whose numbers lie at `data`, in system memory.
 inline Lent describe(const Tensor& tensor, const void* data) {
   const auto dims = tensor.shape.dims();
-  return describe(tensor.id.c_str(), GST_TENSOR_DATA_TYPE_FLOAT32, {dims.begin(), dims.end()},
-                  data, bytes_of(tensor));
+  return describe(tensor.id.c_str(), GST_TENSOR_DATA_TYPE_FLOAT32, {dims.begin(), dims.end()}, data,
+                  bytes_of(tensor));
 }
 inline Lent describe(const Tensor& tensor) { return describe(tensor, tensor.values.data()); }
 

@@ -8,8 +8,8 @@
     !KEEPBOX_CHECK_VERSION(KEEPBOX_VERSION_MAJOR, KEEPBOX_VERSION_MINOR, KEEPBOX_VERSION_MICRO)
 #error "the headers are of 0.2.0 or newer"
 #endif
-#if KEEPBOX_CHECK_VERSION(KEEPBOX_VERSION_MAJOR + 1, 0, 0) ||                        \
-    KEEPBOX_CHECK_VERSION(KEEPBOX_VERSION_MAJOR, KEEPBOX_VERSION_MINOR + 1, 0) ||    \
+#if KEEPBOX_CHECK_VERSION(KEEPBOX_VERSION_MAJOR + 1, 0, 0) ||                     \
+    KEEPBOX_CHECK_VERSION(KEEPBOX_VERSION_MAJOR, KEEPBOX_VERSION_MINOR + 1, 0) || \
     KEEPBOX_CHECK_VERSION(KEEPBOX_VERSION_MAJOR, KEEPBOX_VERSION_MINOR, KEEPBOX_VERSION_MICRO + 1)
 #error "the headers are not newer than they are"
 #endif
@@ -32,9 +32,8 @@ static gboolean check_box(const KeepboxBox* box) {
   gfloat x, y, width, height;
   keepbox_box_get_rect(box, &x, &y, &width, &height);
   keepbox_box_get_rect(box, NULL, NULL, NULL, NULL);
-  return x == 10 && y == 20 && width == 40 && height == 60 &&
-         keepbox_box_get_score(box) == 0.9f && keepbox_box_get_angle(box) == 0 &&
-         g_strcmp0(keepbox_box_get_label(box), "class-7") == 0 &&
+  return x == 10 && y == 20 && width == 40 && height == 60 && keepbox_box_get_score(box) == 0.9f &&
+         keepbox_box_get_angle(box) == 0 && g_strcmp0(keepbox_box_get_label(box), "class-7") == 0 &&
          keepbox_box_get_class_id(box) == 7 && keepbox_box_get_anchor(box) == 0 &&
          keepbox_box_get_od_id(box) == 0 && g_strcmp0(keepbox_box_get_model(box), "rows") == 0 &&
          !keepbox_box_get_tracking_id(box, NULL);

@@ -43,7 +43,8 @@ TEST(Api, ReadsWhatThePluginWrites) {
     gfloat x = 0;
     keepbox_box_get_rect(boxes[i], &x, nullptr, nullptr, nullptr);
     floats |= x != std::floor(x);
-    EXPECT_GE(std::exchange(score, keepbox_box_get_score(boxes[i])), keepbox_box_get_score(boxes[i]));
+    EXPECT_GE(std::exchange(score, keepbox_box_get_score(boxes[i])),
+              keepbox_box_get_score(boxes[i]));
   }
   EXPECT_TRUE(floats) << "boxes are those of the tensor, not rounded ones";
 }
@@ -231,8 +232,8 @@ TEST(Api, SaysWhichBufferIsWrong) {
 TEST(Api, HoldsBytesWhileABufferDoes) {
   const Tensor rows = test::rows({{10, 10, 50, 50, 0.9f, 3}});
   int given_back = 0;
-  GBytes* bytes = g_bytes_new_with_free_func(rows.values.data(), test::bytes_of(rows), count_call,
-                                             &given_back);
+  GBytes* bytes =
+      g_bytes_new_with_free_func(rows.values.data(), test::bytes_of(rows), count_call, &given_back);
   Buffer frame = test::empty_frame();
   const Lent lent = describe(rows);
   g_autoptr(GError) error = nullptr;
