@@ -82,6 +82,25 @@ def install(folder):
     return folder / 'root'
 
 
+def has_cuda():
+    options = json.loads((BUILD / 'meson-info/intro-dependencies.json').read_text())
+    return any(found['name'] == 'gstreamer-cuda-1.0' for found in options) and \
+        (BUILD / 'kernels/libkeepbox-cuda-kernels.a').exists()
+
+
+def run_without_libgstcuda(script):
+    """Runs it where that library is no library."""
+    hide = f'for f in {variable("gstreamer-1.0", "libdir")}/libgstcuda-1.0.so.*; do' \
+           ' mount --bind /dev/null "$f"; done'
+    for namespace in (['unshare', '-m'], ['unshare', '-rm']):
+        if subprocess.run([*namespace, 'bash', '-ec', hide], capture_output=True,
+                          check=False).returncode == 0:
+            done = subprocess.run([*namespace, 'bash', '-ec', f'{hide}; {script}'], text=True,
+                                  capture_output=True, timeout=100, check=False)
+            return done.stdout, done.stderr
+    raise Skip('no right to mount')
+
+
 def run_installed(folder, script):
     """Runs it where what was installed lies over the file system's own /usr."""
     mount = f'mount -t overlay overlay -o lowerdir={folder}/root/usr:/usr /usr'
@@ -204,6 +223,20 @@ def test_what_is_exported_is_in_the_headers_and_since_when(folder):
         assert all(name.endswith('_get_type') for name in types), types
         declared |= {f'{name}@@KEEPBOX_{since[TYPE.sub(camel, name)]}' for name in types}
     assert exported == declared, exported ^ declared
+
+
+def test_the_cpu_needs_no_libgstcuda(folder):
+    need_tools()
+    if not has_cuda():
+        raise Skip('a build without CUDA')
+    replay = f'gst-launch-1.0 -q tensorreplay location={PIPELINES}/media/shapes-tensors.f16.raw' \
+        ' dims=1,10,2100 type=float16'
+    registry = f'export GST_REGISTRY={folder}/registry.bin'
+    out, told = run_without_libgstcuda(f'{registry}; {replay} ! boxdecode ! boxsink;'
+                                       f' {BUILD}/pipelines/embed')
+    assert '"detection"' in out and 'frame 9' in out, told
+    _, told = run_without_libgstcuda(f'{registry}; {replay} memory=cuda ! boxdecode ! fakesink')
+    assert 'expected GStreamer\'s CUDA library (libgstcuda-1.0.so.0)' in told, told
 
 
 def test_unloading_leaves_the_code(folder):
