@@ -17,7 +17,7 @@ from tap import PIPELINES, SOURCE, Skip, blocks_of_readme, main, run
 
 BUILD = pathlib.Path(sys.argv[1])
 VERSION = re.search("version: '(.*?)'", (SOURCE / 'meson.build').read_text())[1]
-# A block of documentation with its name and version; a function; the name of a type in its function.
+# A block of documentation with its name and version; a function; a type's name in its function.
 SINCE = re.compile(r'^/\*\*\n \* (\w+):(?:(?!\*/).)*?Since: ([\d.]+)\n', re.M | re.S)
 FUNCTION = re.compile(r'^[\w* ]+?\b(keepbox_\w+)\(', re.M)
 TYPE = re.compile(r'^(.*)_get_type$')
@@ -197,13 +197,14 @@ def test_code_of_readme_compiles(folder):
 
 
 def test_headers_are_of_c_and_of_cpp(folder):
+    languages = ('cc', 'c11', 'c'), ('c++', 'c++17', 'c++')
     headers = list(install(folder).glob('**/include/keepbox/*.h'))
     flags, _ = run('pkg-config', '--cflags', 'gstreamer-analytics-1.0')
     assert len(headers) == 4, headers
     for header in headers:
-        for compiler, standard in ('cc', 'c11'), ('c++', 'c++17'):
+        for compiler, standard, language in languages:
             run(compiler, f'-std={standard}', '-Wall', '-Wextra', '-Wpedantic', '-Werror',
-                '-fsyntax-only', *flags.replace('-I', '-isystem').split(), '-x', 'c' if compiler == 'cc' else 'c++',
+                '-fsyntax-only', *flags.replace('-I', '-isystem').split(), '-x', language,
                 '-include', header, '/dev/null')
 
 

@@ -45,8 +45,8 @@ def refused(word, function, *args):
 
 
 def decode(frame):
-    """The boxes of a frame that boxdecode has had, after the frame is gone. Not by appsrc, which before
-    GStreamer 1.27 loses the tensors of a frame that Python holds, too."""
+    """The boxes of a frame that boxdecode has had, after the frame is gone. Not by appsrc, which
+    before GStreamer 1.27 loses the tensors of a frame that Python holds, too."""
     line = Gst.parse_bin_from_description(
         'boxdecode model-name=rows ! appsink name=boxes async=false sync=false', True)
     pad, segment = Gst.Pad.new('src', Gst.PadDirection.SRC), Gst.Segment()

@@ -120,7 +120,7 @@ def test_python_reader(folder):
                          f'at {x1:.2f}, {y1:.2f}'), row
     run(PIPELINES / 'boxes.py', status=1)
     _, told = run(PIPELINES / 'boxes.py', f'filesrc location={folder / "none"}', status=1)
-    assert 'No such file' in told, told
+    assert 'Resource not found' in told, told
 
 
 def test_file_with_another_model_and_blanks_in_names(folder):
