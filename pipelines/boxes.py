@@ -1,37 +1,34 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Reads boxes in an application: an appsink gets frames, GstAnalytics' metas have the boxes.
+"""Reads boxes in an application: an appsink gets frames, gi.repository.Keepbox reads their boxes.
 
-usage: boxes.py LINE...   where LINE is a pipeline up to and with boxdecode (or framerestore)
+usage: boxes.py LINE...   where LINE is a pipeline up to and with boxdecode (or framerestore, or a
+                          tracker); prints time, model, class, name, score, box and, where a tracker
+                          has been, the number of the object
 """
 import sys
 
 import gi
 
 gi.require_version('Gst', '1.0')
-gi.require_version('GstAnalytics', '1.0')
-from gi.repository import GLib, Gst, GstAnalytics  # noqa: E402
+gi.require_version('Keepbox', '1.0')
+from gi.repository import Gst, Keepbox  # noqa: E402
 
 
-def boxes_of(buffer):
-    """Yields (label, score, x, y, width, height) in pixels of the frame."""
-    meta = GstAnalytics.buffer_get_analytics_relation_meta(buffer)
-    if meta is None:
-        return
-    for index in range(GstAnalytics.relation_get_length(meta)):
-        found, box = meta.get_od_mtd(index)
-        if not found:
-            continue
-        _, x, y, width, height, score = box.get_location()
-        yield GLib.quark_to_string(box.get_obj_type()), score, x, y, width, height
+def words(box):
+    """A box in words, all that is known of it."""
+    x, y, width, height = box.get_rect()
+    tracked, number = box.get_tracking_id()
+    return (f'{box.get_model() or "-"} {box.get_class_id()} {box.get_label() or "-"} '
+            f'{box.get_score():.3f}  {width:.2f} x {height:.2f} at {x:.2f}, {y:.2f}'
+            + (f'  turned by {box.get_angle():.3f}' if box.get_angle() else '')
+            + (f'  #{number}' if tracked else ''))
 
 
 def on_sample(sink):
-    sample = sink.emit('pull-sample')
-    buffer = sample.get_buffer()
-    for label, score, x, y, width, height in boxes_of(buffer):
-        print(f'{buffer.pts / Gst.SECOND:8.3f} s  {label:12} {score:.3f}  '
-              f'{width} x {height} at {x}, {y}', flush=True)
+    buffer = sink.emit('pull-sample').get_buffer()
+    for box in Keepbox.buffer_get_boxes(buffer):
+        print(f'{buffer.pts / Gst.SECOND:8.3f} s  {words(box)}', flush=True)
     return Gst.FlowReturn.OK
 
 
@@ -50,4 +47,5 @@ def main():
         sys.exit(message.parse_error().gerror.message)
 
 
-main()
+if __name__ == '__main__':
+    main()

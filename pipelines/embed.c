@@ -19,12 +19,17 @@ enum { SIDE = 320, FRAMES = 10, OBJECTS = 2, CLASSES = 2, ROWS = 4 + CLASSES };
 enum { ANCHORS = 40 * 40 + 20 * 20 + 10 * 10, TENSOR_BYTES = ROWS * ANCHORS * sizeof(float) };
 enum { WRONG = 1, USAGE = 2, SKIPPED = 77 };
 
+typedef struct {
+  float x, y, width, height, score;
+  int class_id;
+} Object;
+
 static gint lent;  // tensors that are under way
 
 // What is on a frame, the best first.
-static void draw(int frame, KeepboxBox truth[OBJECTS]) {
-  truth[0] = (KeepboxBox){20, 40, 80, 60, .score = 0.9f, .class_id = 1};
-  truth[1] = (KeepboxBox){200, 250, 40, 50, .score = 0.8f, .class_id = 0};
+static void draw(int frame, Object truth[OBJECTS]) {
+  truth[0] = (Object){20, 40, 80, 60, 0.9f, 1};
+  truth[1] = (Object){200, 250, 40, 50, 0.8f, 0};
   truth[0].x += 4 * (float)frame;
   truth[1].y -= 8 * (float)frame;
 }
@@ -32,17 +37,17 @@ static void draw(int frame, KeepboxBox truth[OBJECTS]) {
 // Stands for a YOLOv8: ROWS planes of ANCHORS numbers each, which are the boxes' centre x and y,
 // their width and height, and a score for each class. Three anchors find each object; boxdecode
 // keeps the best.
-static void infer(const KeepboxBox truth[OBJECTS], float* tensor) {
+static void infer(const Object truth[OBJECTS], float* tensor) {
   memset(tensor, 0, TENSOR_BYTES);
   for (int i = 0; i < OBJECTS * 3; ++i) {
-    const KeepboxBox* box = &truth[i / 3];
+    const Object* object = &truth[i / 3];
     const float off = (float)(i % 3);
     float* anchor = tensor + 100 + i;
-    anchor[0 * ANCHORS] = box->x + box->width / 2 + off;
-    anchor[1 * ANCHORS] = box->y + box->height / 2 - off;
-    anchor[2 * ANCHORS] = box->width;
-    anchor[3 * ANCHORS] = box->height;
-    anchor[(4 + box->class_id) * ANCHORS] = box->score - 0.1f * off;
+    anchor[0 * ANCHORS] = object->x + object->width / 2 + off;
+    anchor[1 * ANCHORS] = object->y + object->height / 2 - off;
+    anchor[2 * ANCHORS] = object->width;
+    anchor[3 * ANCHORS] = object->height;
+    anchor[(4 + object->class_id) * ANCHORS] = object->score - 0.1f * off;
   }
 }
 
@@ -80,47 +85,57 @@ static void release_device(gpointer data) { release(data); }
 static gpointer copy_to_device(const float* tensor) { return (void)tensor, NULL; }
 #endif
 
-// Runs the model and puts its tensor on the frame, which takes it along without a copy.
-static gboolean add_tensor(GstBuffer* frame, const KeepboxBox truth[OBJECTS], gboolean cuda,
-                           GError** error) {
-  GDestroyNotify give_back = release;
-  KeepboxTensor tensor = {.id = "yolo-v8-out",
-                          .data_type = GST_TENSOR_DATA_TYPE_FLOAT32,
-                          .n_dims = 3,
-                          .dims = {1, ROWS, ANCHORS},
-                          .size = TENSOR_BYTES};
-  float* output = g_malloc(TENSOR_BYTES);
-  infer(truth, output);
-  tensor.data = output;
+// Of the model's output: the same for every frame.
+static KeepboxTensorInfo* describe_output(gboolean cuda) {
+  const gsize dims[] = {1, ROWS, ANCHORS};
+  KeepboxTensorInfo* info =
+      keepbox_tensor_info_new("yolo-v8-out", GST_TENSOR_DATA_TYPE_FLOAT32, dims, 3);
   if (cuda) {
-    tensor.data = copy_to_device(output);
-    tensor.memory = KEEPBOX_MEMORY_CUDA;
-    tensor.ready = KEEPBOX_READY_STREAM;  // boxdecode's work waits for the stream, on the GPU
-    tensor.ready_on = stream;
+    keepbox_tensor_info_set_memory(info, KEEPBOX_MEMORY_CUDA);
+    // boxdecode's work waits for the stream, on the GPU
+    keepbox_tensor_info_set_ready(info, KEEPBOX_READY_STREAM, stream);
+  }
+  return info;
+}
+
+// Runs the model and puts its tensor on the frame, which takes it along without a copy.
+static gboolean add_tensor(GstBuffer* frame, const KeepboxTensorInfo* info,
+                           const Object truth[OBJECTS], gboolean cuda, GError** error) {
+  GDestroyNotify give_back = release;
+  gpointer data = g_malloc(TENSOR_BYTES);
+  infer(truth, data);
+  if (cuda) {
+    float* output = data;
+    data = copy_to_device(output);
     give_back = release_device;
     g_free(output);
   }
   g_atomic_int_inc(&lent);
-  if (keepbox_buffer_add_tensor(frame, &tensor, give_back, (gpointer)tensor.data, error))
+  if (keepbox_buffer_add_tensor(frame, info, data, TENSOR_BYTES, give_back, data, error))
     return TRUE;
-  give_back((gpointer)tensor.data);  // it is still ours
+  give_back(data);  // it is still ours
   return FALSE;
 }
 
+static gboolean check_box(int number, const KeepboxBox* box, const Object* want) {
+  const float score = keepbox_box_get_score(box);
+  float x, y, width, height;
+  keepbox_box_get_rect(box, &x, &y, &width, &height);
+  printf("frame %d: %s %.2f, %g x %g at %g, %g\n", number, keepbox_box_get_label(box), score, width,
+         height, x, y);
+  return x == want->x && y == want->y && width == want->width && height == want->height &&
+         score == want->score && keepbox_box_get_class_id(box) == want->class_id;
+}
+
 // Prints a frame's boxes. Are they those that were drawn?
-static gboolean check_boxes(int number, GstBuffer* frame, const KeepboxBox truth[OBJECTS]) {
-  KeepboxBox boxes[100];
-  const guint count = MIN(keepbox_buffer_get_boxes(frame, boxes, 100), 100);
+static gboolean check_boxes(int number, GstBuffer* frame, const Object truth[OBJECTS]) {
+  guint count;
+  KeepboxBox** boxes = keepbox_buffer_get_boxes(frame, &count);
   gboolean same = count == OBJECTS;
-  for (guint i = 0; i < count; ++i) {
-    const KeepboxBox *box = &boxes[i], *want = &truth[MIN(i, OBJECTS - 1)];
-    printf("frame %d: %s %.2f, %g x %g at %g, %g\n", number, box->label, box->score, box->width,
-           box->height, box->x, box->y);
-    same = same && box->x == want->x && box->y == want->y && box->width == want->width &&
-           box->height == want->height && box->score == want->score &&
-           box->class_id == want->class_id;
-  }
+  for (guint i = 0; i < count; ++i)
+    same = check_box(number, boxes[i], &truth[MIN(i, OBJECTS - 1)]) && same;
   if (!same) fprintf(stderr, "embed: expected other boxes on frame %d\n", number);
+  g_free(boxes);
   return same;
 }
 
@@ -136,15 +151,15 @@ static void report_error(GstElement* pipeline) {
 }
 
 // One frame there and back. A busier application pushes and pulls on threads of their own.
-static gboolean run_frame(GstElement* pipeline, GstAppSrc* frames, GstAppSink* boxes, int number,
-                          gboolean cuda) {
-  KeepboxBox truth[OBJECTS];
+static gboolean run_frame(GstElement* pipeline, GstAppSrc* frames, GstAppSink* boxes,
+                          const KeepboxTensorInfo* info, int number, gboolean cuda) {
+  Object truth[OBJECTS];
   GError* error = NULL;
   GstBuffer* frame = gst_buffer_new_allocate(NULL, SIDE * SIDE * 3, NULL);
   gst_buffer_memset(frame, 0, 0x80, SIDE * SIDE * 3);
   GST_BUFFER_PTS(frame) = (GstClockTime)number * GST_SECOND / 25;
   draw(number, truth);
-  if (!add_tensor(frame, truth, cuda, &error)) {
+  if (!add_tensor(frame, info, truth, cuda, &error)) {
     fprintf(stderr, "embed: %s\n", error->message);
     g_clear_error(&error);
     gst_buffer_unref(frame);
@@ -185,11 +200,13 @@ int main(int argc, char** argv) {
   if (pipeline == NULL) return WRONG;
   GstElement* frames = gst_bin_get_by_name(GST_BIN(pipeline), "frames");
   GstElement* boxes = gst_bin_get_by_name(GST_BIN(pipeline), "boxes");
+  KeepboxTensorInfo* info = describe_output(cuda);
   gst_element_set_state(pipeline, GST_STATE_PLAYING);
   gboolean same = TRUE;
   for (int number = 0; number < FRAMES && same; ++number)
-    same = run_frame(pipeline, GST_APP_SRC(frames), GST_APP_SINK(boxes), number, cuda);
+    same = run_frame(pipeline, GST_APP_SRC(frames), GST_APP_SINK(boxes), info, number, cuda);
   gst_element_set_state(pipeline, GST_STATE_NULL);
+  keepbox_tensor_info_free(info);
   gst_object_unref(frames);
   gst_object_unref(boxes);
   gst_object_unref(pipeline);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// All of libgstcuda that is used here. Its calls abort without a driver: each path that leads to
-// one begins with cuda_available(), or with memory or a context that only a driver can have made.
+// Contexts and memory by libgstcuda. Its calls abort without a driver: each path that leads to one
+// begins with cuda_available(), or with memory or a context that only a driver can have made.
 #include "gst/tensors/cudascope.h"
 
-#include <gst/cuda/gstcuda.h>
-
 #include <bit>
+
+#include "gst/tensors/gstcuda.h"
 
 namespace keepbox {
 namespace {
@@ -16,7 +16,9 @@ GstCudaContext* cast(const CudaContext& context) {
 
 GstCudaMemory* cuda_memory(GstBuffer* data, guint index) {
   GstMemory* memory = gst_buffer_peek_memory(data, index);
-  return gst_is_cuda_memory(memory) ? GST_CUDA_MEMORY_CAST(memory) : nullptr;
+  return memory != nullptr && gst_memory_is_type(memory, GST_CUDA_MEMORY_TYPE_NAME)
+             ? GST_CUDA_MEMORY_CAST(memory)
+             : nullptr;
 }
 
 CUevent ready_event(GstCudaMemory* memory) {
@@ -28,7 +30,7 @@ CUevent ready_event(GstCudaMemory* memory) {
 constexpr GstMapFlags kReadCuda = std::bit_cast<GstMapFlags>(int{GST_MAP_READ} | GST_MAP_CUDA);
 
 /// In the context that the memory belongs to, as its allocator promises.
-void free_device(gpointer data) { CuMemFree(reinterpret_cast<CUdeviceptr>(data)); }
+void free_device(gpointer data) { gst_cuda().CuMemFree(reinterpret_cast<CUdeviceptr>(data)); }
 
 /// Dense bytes as a picture of one line: the only shape of memory that libgstcuda wraps. Lines of
 /// video would be padded, and the tensor would seem larger than its dimensions.
@@ -42,9 +44,14 @@ GstVideoInfo one_line(gsize bytes) {
 
 }  // namespace
 
-bool cuda_available() { return gst_cuda_load_library() != FALSE; }
+bool cuda_available() {
+  return gst_cuda().library.complete() && gst_cuda().load_library() != FALSE;
+}
 
 Status require_cuda(const std::string& hint) {
+  if (!gst_cuda().library.complete())
+    return fail(ErrorKind::kNoResource, "GStreamer's CUDA library (libgstcuda-1.0.so.0)",
+                "none that can be loaded", "install GStreamer's plugins-bad libraries, or " + hint);
   if (cuda_available()) return {};
   return fail(ErrorKind::kNoResource, "a CUDA driver (libcuda.so.1)", "none that can be loaded",
               "install NVIDIA's driver, or " + hint);
@@ -57,14 +64,14 @@ CudaContext CudaContext::of(GstBuffer* data) {
 }
 
 CudaScope::CudaScope(const CudaContext& context)
-    : pushed_(context && gst_cuda_context_push(cast(context))) {
+    : pushed_(context && gst_cuda().context_push(cast(context))) {
   if (context && !pushed_)
     status_ = fail(ErrorKind::kNoResource, "a CUDA context that works", "one that is lost",
                    "see nvidia-smi and the kernel's log");
 }
 
 CudaScope::~CudaScope() {
-  if (pushed_) gst_cuda_context_pop(nullptr);
+  if (pushed_) gst_cuda().context_pop(nullptr);
 }
 
 Result<CudaContext> SharedCuda::ensure(GstElement* element, int device, const std::string& hint) {
@@ -77,7 +84,7 @@ Result<CudaContext> SharedCuda::ensure(GstElement* element, int device, const st
     asker_ = std::this_thread::get_id();
   }
   // Not under the lock: neighbours are asked, who may be asking here.
-  gst_cuda_ensure_element_context(element, device, reinterpret_cast<GstCudaContext**>(&found));
+  gst_cuda().ensure_element_context(element, device, reinterpret_cast<GstCudaContext**>(&found));
   const std::lock_guard lock(mutex_);
   asking_ = nullptr;
   CudaContext made = CudaContext::taken(found);
@@ -102,7 +109,10 @@ CudaContext SharedCuda::context() {
 
 void SharedCuda::offer(GstElement* element, GstContext* context, int device) {
   GstCudaContext* object = nullptr;
-  if (!gst_cuda_handle_set_context(element, context, device, &object)) return;
+  if (!gst_context_has_context_type(context, GST_CUDA_CONTEXT_TYPE) ||
+      !gst_cuda().library.complete() ||
+      !gst_cuda().handle_set_context(element, context, device, &object))
+    return;
   CudaContext offered = CudaContext::taken(object);
   const std::lock_guard lock(mutex_);
   if (asking_ != nullptr && asker_ == std::this_thread::get_id() && *asking_ == nullptr)
@@ -112,7 +122,7 @@ void SharedCuda::offer(GstElement* element, GstContext* context, int device) {
 
 bool SharedCuda::answer(GstElement* element, GstQuery* query) {
   const CudaContext mine = context();
-  return mine && gst_cuda_handle_context_query(element, query, cast(mine));
+  return mine && gst_cuda().handle_context_query(element, query, cast(mine));
 }
 
 bool map_cuda(GstBuffer* data, GstMapInfo* info, TensorView& view) {
@@ -122,8 +132,8 @@ bool map_cuda(GstBuffer* data, GstMapInfo* info, TensorView& view) {
   view.ready_event = ready_event(memory);
   // Whatever the memory's flags say: producers that only wrap a pointer leave them alone. Without a
   // stream the content is there, as gst_cuda_memory_sync() has it.
-  if (GstCudaStream* stream = gst_cuda_memory_get_stream(memory))
-    view.ready_stream = gst_cuda_stream_get_handle(stream);
+  if (GstCudaStream* stream = gst_cuda().memory_get_stream(memory))
+    view.ready_stream = gst_cuda().stream_get_handle(stream);
   return true;
 }
 
@@ -133,27 +143,28 @@ void await_producer(GstBuffer* data) {
     CUevent event = memory != nullptr ? ready_event(memory) : nullptr;
     if (event == nullptr) continue;
     const CudaScope scope(CudaContext::held(memory->context));
-    if (scope.status()) CuEventSynchronize(event);
+    if (scope.status()) gst_cuda().CuEventSynchronize(event);
   }
 }
 
 GstMemory* wrap_cuda(const CudaContext& context, gpointer device, gsize bytes,
                      GstMiniObject* stream, GDestroyNotify notify, gpointer user_data) {
   const GstVideoInfo info = one_line(bytes);
-  return gst_cuda_allocator_alloc_wrapped(nullptr, cast(context),
-                                          reinterpret_cast<GstCudaStream*>(stream), &info,
-                                          reinterpret_cast<CUdeviceptr>(device), user_data, notify);
+  return gst_cuda().allocator_alloc_wrapped(
+      nullptr, cast(context), reinterpret_cast<GstCudaStream*>(stream), &info,
+      reinterpret_cast<CUdeviceptr>(device), user_data, notify);
 }
 
 std::string cuda_error_name(int result) {
   const char* name = nullptr;
-  return CuGetErrorName(static_cast<CUresult>(result), &name) == CUDA_SUCCESS && name != nullptr
+  return gst_cuda().CuGetErrorName(static_cast<CUresult>(result), &name) == CUDA_SUCCESS &&
+                 name != nullptr
              ? name
              : "CUDA error " + std::to_string(result);
 }
 
 Result<CudaUploader> CudaUploader::create(CudaContext context) {
-  GstCudaStream* stream = gst_cuda_stream_new(cast(context));
+  GstCudaStream* stream = gst_cuda().stream_new(cast(context));
   if (stream == nullptr)
     return fail(ErrorKind::kNoResource, "a CUDA stream", "a context that makes none",
                 "see the log of cudastream");
@@ -171,13 +182,14 @@ Result<GstBuffer*> CudaUploader::upload(GstBuffer* data) const {
                 std::to_string(bytes) + " bytes", "set memory=system");
   auto* stream = reinterpret_cast<GstCudaStream*>(stream_);
   CUdeviceptr device = 0;
-  CUresult result = CuMemAlloc(&device, static_cast<unsigned>(bytes));
+  CUresult result = gst_cuda().CuMemAlloc(&device, static_cast<unsigned>(bytes));
   // From pageable memory this returns when the source has been read.
   if (result == CUDA_SUCCESS)
-    result = CuMemcpyHtoDAsync(device, map.data, bytes, gst_cuda_stream_get_handle(stream));
+    result =
+        gst_cuda().CuMemcpyHtoDAsync(device, map.data, bytes, gst_cuda().stream_get_handle(stream));
   gst_buffer_unmap(data, &map);
   if (result != CUDA_SUCCESS) {
-    if (device != 0) CuMemFree(device);
+    if (device != 0) gst_cuda().CuMemFree(device);
     return fail(ErrorKind::kNoResource, std::to_string(bytes) + " bytes in CUDA memory",
                 cuda_error_name(result), "free device memory, or set memory=system");
   }

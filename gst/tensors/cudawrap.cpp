@@ -3,12 +3,12 @@
 #include "gst/tensors/cudawrap.h"
 
 #include <dlfcn.h>
-#include <gst/cuda/gstcuda.h>
 
 #include <map>
 #include <mutex>
 
 #include "gst/tensors/cudascope.h"
+#include "gst/tensors/gstcuda.h"
 
 namespace keepbox {
 namespace {
@@ -58,9 +58,9 @@ struct Place {
 
 bool is_on(CUcontext context, int device) {
   CUdevice its = -1;
-  if (CuCtxPushCurrent(context) != CUDA_SUCCESS) return false;
+  if (gst_cuda().CuCtxPushCurrent(context) != CUDA_SUCCESS) return false;
   const CUresult result = driver().current_device(&its);
-  CuCtxPopCurrent(nullptr);
+  gst_cuda().CuCtxPopCurrent(nullptr);
   return result == CUDA_SUCCESS && its == device;
 }
 
@@ -115,7 +115,7 @@ Result<CudaContext> shared_context(const Place& place) {
   if (added) g_weak_ref_init(&entry->second, nullptr);
   CudaContext context = CudaContext::taken(g_weak_ref_get(&entry->second));
   if (context) return context;
-  context = CudaContext::taken(gst_cuda_context_new_wrapped(place.context, place.device));
+  context = CudaContext::taken(gst_cuda().context_new_wrapped(place.context, place.device));
   if (!context)
     return fail(ErrorKind::kNoResource, "a CUDA context that GStreamer can share",
                 "one that it does not take", "see the log of cudacontext");
@@ -133,7 +133,7 @@ struct Loan {
 /// In the memory's context, as its allocator promises.
 void give_back(gpointer data) {
   auto* loan = static_cast<Loan*>(data);
-  if (loan->event != nullptr) CuEventDestroy(loan->event);
+  if (loan->event != nullptr) gst_cuda().CuEventDestroy(loan->event);
   if (loan->notify != nullptr) loan->notify(loan->user_data);
   delete loan;
 }
@@ -141,10 +141,10 @@ void give_back(gpointer data) {
 /// An event behind the present work of a stream.
 Result<CUevent> record(CUstream stream) {
   CUevent event = nullptr;
-  CUresult result = CuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
-  if (result == CUDA_SUCCESS) result = CuEventRecord(event, stream);
+  CUresult result = gst_cuda().CuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+  if (result == CUDA_SUCCESS) result = gst_cuda().CuEventRecord(event, stream);
   if (result == CUDA_SUCCESS) return event;
-  if (event != nullptr) CuEventDestroy(event);
+  if (event != nullptr) gst_cuda().CuEventDestroy(event);
   return refused("a stream of the context that the data was allocated in", result,
                  "set ready_on to the stream that writes the tensor");
 }
@@ -173,8 +173,8 @@ Result<GstMemory*> wrap_device_data(const DeviceData& lent, GDestroyNotify notif
     if (!event) return std::unexpected(event.error());
     ready = *event;
   }
-  GstMemory* memory = wrap_cuda(*context, lent.data, lent.bytes, nullptr,
-                                give_back, new Loan{notify, user_data, own ? ready : nullptr});
+  GstMemory* memory = wrap_cuda(*context, lent.data, lent.bytes, nullptr, give_back,
+                                new Loan{notify, user_data, own ? ready : nullptr});
   GST_MINI_OBJECT_FLAG_SET(memory, GST_MEMORY_FLAG_READONLY);
   if (lent.ready != DeviceData::Ready::kNow)
     gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(memory), g_quark_from_string(kReadyEvent), ready,

@@ -4,7 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,69 +14,98 @@
 
 namespace keepbox::test {
 
-/// Of a float32 tensor whose numbers lie at `data`, in system memory.
-inline KeepboxTensor describe(const Tensor& tensor, const void* data) {
-  KeepboxTensor out{.id = tensor.id.c_str(),
-                    .data_type = GST_TENSOR_DATA_TYPE_FLOAT32,
-                    .n_dims = tensor.shape.rank(),
-                    .data = data,
-                    .size = bytes_of(tensor)};
-  std::ranges::copy(tensor.shape.dims(), out.dims);
-  return out;
-}
-inline KeepboxTensor describe(const Tensor& tensor) {
-  return describe(tensor, tensor.values.data());
+struct FreeInfo {
+  void operator()(KeepboxTensorInfo* info) const { keepbox_tensor_info_free(info); }
+};
+struct FreeBoxes {
+  void operator()(KeepboxBox** boxes) const { g_free(boxes); }
+};
+
+/// A tensor with its description, as an application has them.
+struct Lent {
+  std::unique_ptr<KeepboxTensorInfo, FreeInfo> info;
+  const void* data = nullptr;
+  gsize size = 0;
+};
+
+inline Lent describe(const char* id, GstTensorDataType type, const std::vector<gsize>& dims,
+                     const void* data, gsize size) {
+  return {std::unique_ptr<KeepboxTensorInfo, FreeInfo>(
+              keepbox_tensor_info_new(id, type, dims.data(), dims.size())),
+          data, size};
 }
 
-/// A frame that borrows the tensor. @param notify as the API has it. Null, with a failure, when the
-/// tensor is not taken.
-inline Buffer lend(const KeepboxTensor& tensor, GDestroyNotify notify = nullptr,
-                   gpointer user_data = nullptr) {
-  Buffer frame = empty_frame();
-  g_autoptr(GError) error = nullptr;
-  const bool done = keepbox_buffer_add_tensor(frame.get(), &tensor, notify, user_data, &error);
-  EXPECT_EQ(done, error == nullptr);
-  EXPECT_TRUE(done) << error->message;
-  return done ? std::move(frame) : nullptr;
+/// Of a float32 tensor whose numbers lie at `data`, in system memory.
+inline Lent describe(const Tensor& tensor, const void* data) {
+  const auto dims = tensor.shape.dims();
+  return describe(tensor.id.c_str(), GST_TENSOR_DATA_TYPE_FLOAT32, {dims.begin(), dims.end()}, data,
+                  bytes_of(tensor));
 }
+inline Lent describe(const Tensor& tensor) { return describe(tensor, tensor.values.data()); }
 
 /// Why a tensor is not taken; "" when it is.
-inline std::string refusal(GstBuffer* buffer, const KeepboxTensor* tensor,
-                           GDestroyNotify notify = nullptr, gpointer user_data = nullptr) {
+inline std::string refusal(GstBuffer* buffer, const Lent& lent, GDestroyNotify notify = nullptr,
+                           gpointer user_data = nullptr) {
   g_autoptr(GError) error = nullptr;
-  const bool done = keepbox_buffer_add_tensor(buffer, tensor, notify, user_data, &error);
+  const bool done = keepbox_buffer_add_tensor(buffer, lent.info.get(), lent.data, lent.size, notify,
+                                              user_data, &error);
   EXPECT_EQ(done, error == nullptr);
   if (error == nullptr) return {};
   EXPECT_EQ(error->domain, GST_RESOURCE_ERROR) << error->message;
   return error->message;
 }
 
+/// A frame that borrows the tensor. @param notify as the API has it. Null, with a failure, when the
+/// tensor is not taken.
+inline Buffer lend(const Lent& lent, GDestroyNotify notify = nullptr,
+                   gpointer user_data = nullptr) {
+  Buffer frame = empty_frame();
+  const std::string why = refusal(frame.get(), lent, notify, user_data);
+  EXPECT_EQ(why, "");
+  return why.empty() ? std::move(frame) : nullptr;
+}
+
 /// A notify that counts its calls.
 inline void count_call(gpointer counter) { ++*static_cast<int*>(counter); }
 
-inline std::vector<KeepboxBox> api_boxes(const Buffer& frame) {
-  std::vector<KeepboxBox> out(keepbox_buffer_get_boxes(frame.get(), nullptr, 0));
-  EXPECT_EQ(keepbox_buffer_get_boxes(frame.get(), out.data(), static_cast<guint>(out.size())),
-            out.size());
-  return out;
+/// The boxes of a buffer.
+class ApiBoxes {
+ public:
+  explicit ApiBoxes(GstBuffer* buffer) : boxes_(keepbox_buffer_get_boxes(buffer, &count_)) {}
+  size_t size() const { return count_; }
+  const KeepboxBox* operator[](size_t i) const { return boxes_.get()[i]; }
+
+ private:
+  guint count_ = 0;
+  std::unique_ptr<KeepboxBox*, FreeBoxes> boxes_;
+};
+inline ApiBoxes api_boxes(const Buffer& frame) { return ApiBoxes(frame.get()); }
+
+/// Is it the box that the project's own reading of the frame gives?
+inline void expect_same(const KeepboxBox* got, const FrameBox& want) {
+  gfloat x = 0, y = 0, width = 0, height = 0;
+  keepbox_box_get_rect(got, &x, &y, &width, &height);
+  EXPECT_EQ(x, want.box.x1);
+  EXPECT_EQ(y, want.box.y1);
+  EXPECT_EQ(width, want.box.x2 - want.box.x1);
+  EXPECT_EQ(height, want.box.y2 - want.box.y1);
+  EXPECT_EQ(keepbox_box_get_score(got), want.score);
+  EXPECT_EQ(keepbox_box_get_angle(got), want.angle);
+  EXPECT_EQ(keepbox_box_get_class_id(got), want.class_id ? static_cast<gint>(*want.class_id) : -1);
+  EXPECT_EQ(keepbox_box_get_anchor(got), want.anchor ? static_cast<gint>(*want.anchor) : -1);
+  EXPECT_EQ(keepbox_box_get_od_id(got), want.od_id);
+  EXPECT_STREQ(keepbox_box_get_label(got), g_quark_to_string(want.label));
+  EXPECT_STREQ(keepbox_box_get_model(got), g_quark_to_string(want.model));
+  guint64 id = 1;
+  EXPECT_EQ(keepbox_box_get_tracking_id(got, &id), want.tracking_id.has_value());
+  EXPECT_EQ(id, want.tracking_id.value_or(0));
 }
 
-/// Are they the boxes that the project's own reading of the frame gives?
-inline void expect_same(const std::vector<KeepboxBox>& got, const std::vector<FrameBox>& want) {
+inline void expect_same(const ApiBoxes& got, const std::vector<FrameBox>& want) {
   ASSERT_EQ(got.size(), want.size());
   for (size_t i = 0; i < got.size(); ++i) {
-    const KeepboxBox& a = got[i];
-    const FrameBox& b = want[i];
     SCOPED_TRACE(i);
-    EXPECT_EQ(a.x, b.box.x1);
-    EXPECT_EQ(a.y, b.box.y1);
-    EXPECT_EQ(a.width, b.box.x2 - b.box.x1);
-    EXPECT_EQ(a.height, b.box.y2 - b.box.y1);
-    EXPECT_EQ(a.score, b.score);
-    EXPECT_EQ(a.angle, b.angle);
-    EXPECT_EQ(a.class_id, b.class_id ? static_cast<gint>(*b.class_id) : -1);
-    EXPECT_EQ(a.anchor, b.anchor ? static_cast<gint>(*b.anchor) : -1);
-    EXPECT_STREQ(a.label, g_quark_to_string(b.label));
+    expect_same(got[i], want[i]);
   }
 }
 

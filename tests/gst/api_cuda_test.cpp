@@ -20,6 +20,7 @@ using test::describe;
 using test::expect_same;
 using test::Harness;
 using test::lend;
+using test::Lent;
 using test::refusal;
 using test::Tensor;
 using CudaApi = test::Gpu;
@@ -34,12 +35,10 @@ std::vector<FrameBox> expected(const Tensor& tensor) {
   return test::boxes(out);
 }
 
-KeepboxTensor describe_cuda(const Tensor& tensor, const void* data, KeepboxReady ready,
-                            void* ready_on) {
-  KeepboxTensor out = describe(tensor, data);
-  out.memory = KEEPBOX_MEMORY_CUDA;
-  out.ready = ready;
-  out.ready_on = ready_on;
+Lent describe_cuda(const Tensor& tensor, const void* data, KeepboxReady ready, void* ready_on) {
+  Lent out = describe(tensor, data);
+  keepbox_tensor_info_set_memory(out.info.get(), KEEPBOX_MEMORY_CUDA);
+  keepbox_tensor_info_set_ready(out.info.get(), ready, ready_on);
   return out;
 }
 
@@ -116,7 +115,7 @@ TEST_F(CudaApi, GivesDataBackOnce) {
   {
     Harness h("boxdecode", kSmall);
     for (int i = 1; i <= 3; ++i) {
-      const KeepboxTensor now = describe_cuda(tensor, pointer(data), KEEPBOX_READY_NOW, nullptr);
+      const Lent now = describe_cuda(tensor, pointer(data), KEEPBOX_READY_NOW, nullptr);
       const Buffer out = h.run(lend(now, count_call, &given_back).release());
       expect_same(api_boxes(out), want);
       EXPECT_EQ(given_back, i - 1);
@@ -131,19 +130,19 @@ TEST_F(CudaApi, RefusesWhatIsNotOnADevice) {
   const Tensor tensor = crowd(4);
   int given_back = 0;
   const Buffer frame = test::empty_frame();
-  KeepboxTensor host = describe_cuda(tensor, tensor.values.data(), KEEPBOX_READY_NOW, nullptr);
-  EXPECT_NE(refusal(frame.get(), &host, count_call, &given_back).find("KEEPBOX_MEMORY_SYSTEM"),
+  Lent host = describe_cuda(tensor, tensor.values.data(), KEEPBOX_READY_NOW, nullptr);
+  EXPECT_NE(refusal(frame.get(), host, count_call, &given_back).find("KEEPBOX_MEMORY_SYSTEM"),
             std::string::npos);
   void* pinned = nullptr;
   ASSERT_EQ(CuMemAllocHost(&pinned, static_cast<unsigned>(test::bytes_of(tensor))), CUDA_SUCCESS);
   host.data = pinned;
-  EXPECT_NE(refusal(frame.get(), &host, count_call, &given_back).find("KEEPBOX_MEMORY_SYSTEM"),
+  EXPECT_NE(refusal(frame.get(), host, count_call, &given_back).find("KEEPBOX_MEMORY_SYSTEM"),
             std::string::npos);
   CuMemFreeHost(pinned);
-  host.size = gsize{1} << 40;
-  host.n_dims = 1;
-  host.dims[0] = host.size / 4;
-  EXPECT_NE(refusal(frame.get(), &host).find("2 GiB"), std::string::npos);
+  const gsize much = gsize{1} << 40;
+  host = describe("much", GST_TENSOR_DATA_TYPE_FLOAT32, {much / 4}, host.data, much);
+  keepbox_tensor_info_set_memory(host.info.get(), KEEPBOX_MEMORY_CUDA);
+  EXPECT_NE(refusal(frame.get(), host).find("2 GiB"), std::string::npos);
   EXPECT_EQ(given_back, 0);
   EXPECT_EQ(gst_buffer_get_meta(frame.get(), gst_tensor_meta_api_get_type()), nullptr);
 }

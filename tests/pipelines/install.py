@@ -16,6 +16,11 @@ import sys
 from tap import PIPELINES, SOURCE, Skip, blocks_of_readme, main, run
 
 BUILD = pathlib.Path(sys.argv[1])
+VERSION = re.search("version: '(.*?)'", (SOURCE / 'meson.build').read_text())[1]
+# A block of documentation with its name and version; a function; a type's name in its function.
+SINCE = re.compile(r'^/\*\*\n \* (\w+):(?:(?!\*/).)*?Since: ([\d.]+)\n', re.M | re.S)
+FUNCTION = re.compile(r'^[\w* ]+?\b(keepbox_\w+)\(', re.M)
+TYPE = re.compile(r'^(.*)_get_type$')
 TOOLS = ('meson', 'cc', 'c++', 'pkg-config', 'nm')
 STAYS = """
 import _ctypes, ctypes, sys
@@ -26,15 +31,25 @@ sys.exit('libkeepbox' not in open('/proc/self/maps').read())
 APP = """
 #include <gst/app/app.h>
 #include <keepbox.h>
-guint app(GstBuffer* frame, GstAppSrc* appsrc, GstSample* sample, KeepboxBox boxes[100],
-          float* output, gsize bytes, gpointer stream, GDestroyNotify give_back);
-guint app(GstBuffer* frame, GstAppSrc* appsrc, GstSample* sample, KeepboxBox boxes[100],
-          float* output, gsize bytes, gpointer stream, GDestroyNotify give_back) {
+guint app(GstBuffer* frame, GstAppSrc* appsrc, GstSample* sample, float* output, gsize bytes,
+          gpointer stream, GDestroyNotify give_back);
+guint app(GstBuffer* frame, GstAppSrc* appsrc, GstSample* sample, float* output, gsize bytes,
+          gpointer stream, GDestroyNotify give_back) {
   GError* error = NULL;
-  %s
-  return count;
+%s
+return count;
 }
 """
+PYTHON = """
+import gi
+gi.require_version("Keepbox", "1.0")
+from gi.repository import Keepbox
+print(Keepbox.version())
+"""
+
+
+def camel(name):
+    return ''.join(word.capitalize() for word in name[1].split('_'))
 
 
 def need_tools():
@@ -65,6 +80,25 @@ def install(folder):
     need_tools()
     run('meson', 'install', '-C', BUILD, '--destdir', folder / 'root', '--no-rebuild', '--quiet')
     return folder / 'root'
+
+
+def has_cuda():
+    options = json.loads((BUILD / 'meson-info/intro-dependencies.json').read_text())
+    return any(found['name'] == 'gstreamer-cuda-1.0' for found in options) and \
+        (BUILD / 'kernels/libkeepbox-cuda-kernels.a').exists()
+
+
+def run_without_libgstcuda(script):
+    """Runs it where that library is no library."""
+    hide = f'for f in {variable("gstreamer-1.0", "libdir")}/libgstcuda-1.0.so.*; do' \
+           ' mount --bind /dev/null "$f"; done'
+    for namespace in (['unshare', '-m'], ['unshare', '-rm']):
+        if subprocess.run([*namespace, 'bash', '-ec', hide], capture_output=True,
+                          check=False).returncode == 0:
+            done = subprocess.run([*namespace, 'bash', '-ec', f'{hide}; {script}'], text=True,
+                                  capture_output=True, timeout=100, check=False)
+            return done.stdout, done.stderr
+    raise Skip('no right to mount')
 
 
 def run_installed(folder, script):
@@ -110,6 +144,19 @@ def test_embedding_installed(folder):
     assert len(out.splitlines()) == 20, out
 
 
+def test_python_finds_what_is_installed(folder):
+    root = install(folder)
+    typelibs = list(root.glob('**/Keepbox-1.0.typelib'))
+    if not typelibs:
+        raise Skip('built without introspection')
+    assert len(typelibs) == 1 and len(list(root.glob('**/share/gir-1.0/Keepbox-1.0.gir'))) == 1
+    library, = root.glob('**/libkeepbox.so.0')
+    # In the place of ldconfig, which would write to the system.
+    known = f'LD_LIBRARY_PATH=/{library.parent.relative_to(root)}'
+    out, _ = run_installed(folder, f"{known} {sys.executable} -c '{PYTHON}'")
+    assert out.strip() == VERSION, out
+
+
 def test_installed_plugins_are_found(folder):
     plugins = {path.name for path in install(folder).glob('**/libgst*.so')}
     names = {'libgstkeepbox.so': 'boxdecode', 'libgstkeepboxoverlay.so': 'boxoverlay'}
@@ -149,21 +196,48 @@ def test_code_of_readme_compiles(folder):
     run('cc', '-Wall', '-Werror', '-fsyntax-only', *flags.split(), folder / 'app.c')
 
 
-def test_header_is_one_of_c_and_of_cpp(folder):
-    header, = install(folder).glob('**/keepbox.h')
+def test_headers_are_of_c_and_of_cpp(folder):
+    languages = ('cc', 'c11', 'c'), ('c++', 'c++17', 'c++')
+    headers = list(install(folder).glob('**/include/keepbox/*.h'))
     flags, _ = run('pkg-config', '--cflags', 'gstreamer-analytics-1.0')
-    for compiler, standard in ('cc', 'c11'), ('c++', 'c++17'):
-        run(compiler, f'-std={standard}', '-Wall', '-Wextra', '-Werror', '-fsyntax-only',
-            *flags.split(), '-x', 'c' if compiler == 'cc' else 'c++', '-include', header, '/dev/null')
+    assert len(headers) == 4, headers
+    for header in headers:
+        for compiler, standard, language in languages:
+            run(compiler, f'-std={standard}', '-Wall', '-Wextra', '-Wpedantic', '-Werror',
+                '-fsyntax-only', *flags.replace('-I', '-isystem').split(), '-x', language,
+                '-include', header, '/dev/null')
 
 
-def test_nothing_else_is_exported(folder):
-    library, = install(folder).glob('**/libkeepbox.so.0')
+def test_what_is_exported_is_in_the_headers_and_since_when(folder):
+    root = install(folder)
+    library, = root.glob('**/libkeepbox.so.0')
     out, _ = run('nm', '-D', '--defined-only', library)
-    names = {line.split()[-1].partition('@')[0] for line in out.splitlines()}
-    functions = {name for name in names if name != 'KEEPBOX_0'}
-    header = (SOURCE / 'gst/api/keepbox.h').read_text()
-    assert functions == set(re.findall(r'\b(keepbox_\w+)\(', re.sub('//.*', '', header))), functions
+    exported = {line.split()[-1] for line in out.splitlines() if ' A ' not in line}
+    declared = set()
+    for header in root.glob('**/include/keepbox/*.h'):
+        text = header.read_text()
+        since = {name: version for name, version in SINCE.findall(text)}
+        functions = FUNCTION.findall(text)
+        declared |= {f'{name}@@KEEPBOX_{since[name]}' for name in functions if name in since}
+        # the type functions come with their types
+        types = {name for name in functions if name not in since}
+        assert all(name.endswith('_get_type') for name in types), types
+        declared |= {f'{name}@@KEEPBOX_{since[TYPE.sub(camel, name)]}' for name in types}
+    assert exported == declared, exported ^ declared
+
+
+def test_the_cpu_needs_no_libgstcuda(folder):
+    need_tools()
+    if not has_cuda():
+        raise Skip('a build without CUDA')
+    replay = f'gst-launch-1.0 -q tensorreplay location={PIPELINES}/media/shapes-tensors.f16.raw' \
+        ' dims=1,10,2100 type=float16'
+    registry = f'export GST_REGISTRY={folder}/registry.bin'
+    out, told = run_without_libgstcuda(f'{registry}; {replay} ! boxdecode ! boxsink;'
+                                       f' {BUILD}/pipelines/embed')
+    assert '"detection"' in out and 'frame 9' in out, told
+    _, told = run_without_libgstcuda(f'{registry}; {replay} memory=cuda ! boxdecode ! fakesink')
+    assert 'expected GStreamer\'s CUDA library (libgstcuda-1.0.so.0)' in told, told
 
 
 def test_unloading_leaves_the_code(folder):

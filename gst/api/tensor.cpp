@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Checks what applications hand over, and passes it on.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "gst/api/keepbox.h"
+#include "gst/base/error.h"
+#include "gst/tensors/cudascope.h"
+#include "gst/tensors/cudawrap.h"
+#include "gst/tensors/tensors.h"
+
+struct _KeepboxTensorInfo {
+  GQuark id = 0;
+  GstTensorDataType data_type{};
+  std::array<gsize, KEEPBOX_MAX_DIMS> dims{};
+  gsize n_dims = 0;  // as it was given, which may be too many
+  KeepboxMemory memory = KEEPBOX_MEMORY_SYSTEM;
+  KeepboxReady ready = KEEPBOX_READY_NOW;
+  gpointer ready_on = nullptr;
+};
+
+namespace keepbox {
+namespace {
+
+static_assert(KEEPBOX_MAX_DIMS == Shape::kMaxRank);
+static_assert(int{KEEPBOX_READY_EVENT} == static_cast<int>(DeviceData::Ready::kBehindEvent));
+static_assert(int{KEEPBOX_READY_STREAM} == static_cast<int>(DeviceData::Ready::kBehindStream));
+
+/// What a tensor's numbers are, and who gets them back.
+struct Lent {
+  gconstpointer data;
+  gsize size;
+  GDestroyNotify notify;
+  gpointer user_data;
+};
+
+std::unexpected<Error> bad(std::string expected, std::string found, std::string hint) {
+  return fail(ErrorKind::kInvalid, std::move(expected), std::move(found), std::move(hint));
+}
+
+Status check_buffer(GstBuffer* buffer) {
+  if (!GST_IS_BUFFER(buffer))
+    return bad("a GstBuffer", buffer == nullptr ? "NULL" : "something else",
+               "pass the frame that the tensor was made of");
+  if (!gst_buffer_is_writable(buffer))
+    return bad("a buffer of the caller's alone", "one that others hold, too",
+               "call gst_buffer_make_writable() before");
+  return {};
+}
+
+/// C puts any number into an enumeration, which C++ may not even look at.
+template <class Enum>
+int number_of(const Enum& value) {
+  int number = 0;
+  static_assert(sizeof value == sizeof number);
+  std::memcpy(&number, &value, sizeof number);
+  return number;
+}
+template <class Enum>
+bool is_known(const Enum& value, Enum last) {
+  return number_of(value) >= 0 && number_of(value) <= static_cast<int>(last);
+}
+
+/// Type and shape, and that the data is as large as they say.
+Result<TensorView> check_form(const KeepboxTensorInfo& info, const Lent& lent) {
+  const auto type = is_known(info.data_type, GST_TENSOR_DATA_TYPE_BFLOAT16)
+                        ? to_data_type(info.data_type)
+                        : std::nullopt;
+  if (!type)
+    return bad("a data_type of 8 bits or more",
+               "GstTensorDataType " + std::to_string(number_of(info.data_type)),
+               "describe what the model puts out, as GST_TENSOR_DATA_TYPE_FLOAT32");
+  if (info.n_dims < 1 || info.n_dims > KEEPBOX_MAX_DIMS)
+    return bad("1 to 8 dimensions", std::to_string(info.n_dims), "give n_dims and dims");
+  TensorView view{.data = lent.data,
+                  .bytes = lent.size,
+                  .type = *type,
+                  .shape = Shape(std::span(info.dims).first(info.n_dims))};
+  const Result<size_t> count = view.shape.count();
+  if (!count) return bad(count.error().expected, count.error().found, "give n_dims and dims");
+  const size_t bytes = *count * size_of(*type);
+  if (lent.size != bytes)
+    return bad(std::to_string(bytes) + " bytes for " + view.to_string(),
+               "a size of " + std::to_string(lent.size),
+               "describe what the model puts out: data_type and dims, and size");
+  if (lent.data == nullptr && bytes != 0)
+    return bad("data", "NULL", "give the place where the model put the tensor");
+  return view;
+}
+
+Status check_place(const KeepboxTensorInfo& info) {
+  if (!is_known(info.memory, KEEPBOX_MEMORY_CUDA))
+    return bad("a value of KeepboxMemory", std::to_string(number_of(info.memory)),
+               "call keepbox_tensor_info_set_memory() with one");
+  if (!is_known(info.ready, KEEPBOX_READY_EVENT))
+    return bad("a value of KeepboxReady", std::to_string(number_of(info.ready)),
+               "call keepbox_tensor_info_set_ready() with one");
+  if (info.memory == KEEPBOX_MEMORY_SYSTEM && info.ready != KEEPBOX_READY_NOW)
+    return bad("KEEPBOX_READY_NOW for system memory", "a stream or an event",
+               "wait for the data, or set KEEPBOX_MEMORY_CUDA");
+  if (info.ready == KEEPBOX_READY_EVENT && info.ready_on == nullptr)
+    return bad("an event for KEEPBOX_READY_EVENT", "NULL", "set ready_on to a cudaEvent_t");
+  return {};
+}
+
+Result<GstMemory*> wrap(const KeepboxTensorInfo& info, const Lent& lent) {
+  if (info.memory == KEEPBOX_MEMORY_CUDA && lent.size != 0)
+    return wrap_device_data({.data = const_cast<gpointer>(lent.data),
+                             .bytes = lent.size,
+                             .ready = static_cast<DeviceData::Ready>(info.ready),
+                             .ready_on = info.ready_on},
+                            lent.notify, lent.user_data);
+  static char nothing;  // an empty tensor may have no data, but its memory must have an address
+  gpointer data = lent.size != 0 ? const_cast<gpointer>(lent.data) : &nothing;
+  return gst_memory_new_wrapped(GST_MEMORY_FLAG_READONLY, data, lent.size, 0, lent.size,
+                                lent.user_data, lent.notify);
+}
+
+Status add(GstBuffer* buffer, const KeepboxTensorInfo* info, const Lent& lent) {
+  KB_TRY(check_buffer(buffer));
+  if (info == nullptr)
+    return bad("a KeepboxTensorInfo", "NULL", "describe the tensor by keepbox_tensor_info_new()");
+  const Result<TensorView> view = check_form(*info, lent);
+  if (!view) return std::unexpected(view.error());
+  KB_TRY(check_place(*info));
+  const Result<GstMemory*> memory = wrap(*info, lent);
+  if (!memory) return std::unexpected(memory.error());
+  GstBuffer* data = gst_buffer_new();
+  gst_buffer_append_memory(data, *memory);
+  add_tensor(buffer, g_quark_to_string(info->id), view->type, view->shape,
+             GST_TENSOR_DIM_ORDER_ROW_MAJOR, data);
+  return {};
+}
+
+Status add_bytes(GstBuffer* buffer, const KeepboxTensorInfo* info, GBytes* bytes) {
+  if (bytes == nullptr) return bad("GBytes", "NULL", "pass the tensor's numbers");
+  if (info != nullptr && number_of(info->memory) == KEEPBOX_MEMORY_CUDA)
+    return bad("system memory for GBytes", "KEEPBOX_MEMORY_CUDA",
+               "call keepbox_buffer_add_tensor() for memory of a device");
+  gsize size = 0;
+  gconstpointer data = g_bytes_get_data(bytes, &size);
+  const auto unref = [](gpointer held) { g_bytes_unref(static_cast<GBytes*>(held)); };
+  KB_TRY(add(buffer, info, {data, size, unref, bytes}));
+  g_bytes_ref(bytes);
+  return {};
+}
+
+/// TRUE, or FALSE with the error handed over.
+gboolean report(const Status& status, GError** error) {
+  if (!status) set_error(error, status.error());
+  return status.has_value();
+}
+
+}  // namespace
+}  // namespace keepbox
+
+using namespace keepbox;
+
+G_DEFINE_BOXED_TYPE(KeepboxTensorInfo, keepbox_tensor_info, keepbox_tensor_info_copy,
+                    keepbox_tensor_info_free)
+
+KeepboxTensorInfo* keepbox_tensor_info_new(const gchar* id, GstTensorDataType data_type,
+                                           const gsize* dims, gsize n_dims) {
+  auto* info = new KeepboxTensorInfo{.id = g_quark_from_string(id), .data_type = data_type};
+  if (dims == nullptr) return info;
+  info->n_dims = n_dims;
+  std::copy_n(dims, std::min<gsize>(n_dims, KEEPBOX_MAX_DIMS), info->dims.begin());
+  return info;
+}
+
+KeepboxTensorInfo* keepbox_tensor_info_copy(const KeepboxTensorInfo* info) {
+  g_return_val_if_fail(info != nullptr, nullptr);
+  return new KeepboxTensorInfo(*info);
+}
+
+void keepbox_tensor_info_free(KeepboxTensorInfo* info) { delete info; }
+
+void keepbox_tensor_info_set_memory(KeepboxTensorInfo* info, KeepboxMemory memory) {
+  g_return_if_fail(info != nullptr);
+  info->memory = memory;
+}
+
+void keepbox_tensor_info_set_ready(KeepboxTensorInfo* info, KeepboxReady ready, gpointer ready_on) {
+  g_return_if_fail(info != nullptr);
+  info->ready = ready;
+  info->ready_on = ready_on;
+}
+
+gboolean keepbox_buffer_add_tensor(GstBuffer* buffer, const KeepboxTensorInfo* info,
+                                   gconstpointer data, gsize size, GDestroyNotify notify,
+                                   gpointer user_data, GError** error) {
+  return report(add(buffer, info, {data, size, notify, user_data}), error);
+}
+
+gboolean keepbox_buffer_add_tensor_bytes(GstBuffer* buffer, const KeepboxTensorInfo* info,
+                                         GBytes* bytes, GError** error) {
+  return report(add_bytes(buffer, info, bytes), error);
+}
+
+gboolean keepbox_cuda_available(GError** error) {
+  return report(require_cuda("add tensors in system memory"), error);
+}
+
+const gchar* keepbox_version(void) { return PACKAGE_VERSION; }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// libgstcuda, loaded when CUDA is first wanted: without it everything runs on the CPU.
+#pragma once
+
+#include <gst/cuda/gstcuda.h>
+
+namespace keepbox {
+
+/// A library that may not be there.
+class LateLibrary {
+ public:
+  /// A function by its name, of whatever type its declaration has.
+  struct Function {
+    void* address;
+    template <class Type>
+    operator Type*() const {  // NOLINT: that is what it is for
+      return reinterpret_cast<Type*>(address);
+    }
+  };
+
+  explicit LateLibrary(const char* name);
+  Function find(const char* name);
+  /// Is it there, with all that has been looked for?
+  bool complete() const { return complete_; }
+
+ private:
+  void* handle_;
+  bool complete_;
+};
+
+/// All of libgstcuda that is used here.
+struct GstCuda {
+  LateLibrary library;
+  decltype(&gst_cuda_load_library) load_library = library.find("gst_cuda_load_library");
+  decltype(&gst_cuda_context_new_wrapped) context_new_wrapped =
+      library.find("gst_cuda_context_new_wrapped");
+  decltype(&gst_cuda_context_push) context_push = library.find("gst_cuda_context_push");
+  decltype(&gst_cuda_context_pop) context_pop = library.find("gst_cuda_context_pop");
+  decltype(&gst_cuda_ensure_element_context) ensure_element_context =
+      library.find("gst_cuda_ensure_element_context");
+  decltype(&gst_cuda_handle_set_context) handle_set_context =
+      library.find("gst_cuda_handle_set_context");
+  decltype(&gst_cuda_handle_context_query) handle_context_query =
+      library.find("gst_cuda_handle_context_query");
+  decltype(&gst_cuda_memory_get_stream) memory_get_stream =
+      library.find("gst_cuda_memory_get_stream");
+  decltype(&gst_cuda_stream_new) stream_new = library.find("gst_cuda_stream_new");
+  decltype(&gst_cuda_stream_get_handle) stream_get_handle =
+      library.find("gst_cuda_stream_get_handle");
+  decltype(&gst_cuda_allocator_alloc_wrapped) allocator_alloc_wrapped =
+      library.find("gst_cuda_allocator_alloc_wrapped");
+  decltype(&::CuCtxPushCurrent) CuCtxPushCurrent = library.find("CuCtxPushCurrent");
+  decltype(&::CuCtxPopCurrent) CuCtxPopCurrent = library.find("CuCtxPopCurrent");
+  decltype(&::CuEventCreate) CuEventCreate = library.find("CuEventCreate");
+  decltype(&::CuEventDestroy) CuEventDestroy = library.find("CuEventDestroy");
+  decltype(&::CuEventRecord) CuEventRecord = library.find("CuEventRecord");
+  decltype(&::CuEventSynchronize) CuEventSynchronize = library.find("CuEventSynchronize");
+  decltype(&::CuGetErrorName) CuGetErrorName = library.find("CuGetErrorName");
+  decltype(&::CuMemAlloc) CuMemAlloc = library.find("CuMemAlloc");
+  decltype(&::CuMemFree) CuMemFree = library.find("CuMemFree");
+  decltype(&::CuMemcpyHtoDAsync) CuMemcpyHtoDAsync = library.find("CuMemcpyHtoDAsync");
+};
+
+/// Loaded by the first call, and for good. Its other functions are called if this is complete.
+const GstCuda& gst_cuda();
+
+}  // namespace keepbox

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""gi.repository.Keepbox, as an application in Python has it."""
+import contextlib
+import gc
+import io
+import sys
+
+import gi
+import numpy as np
+
+from tap import PIPELINES, blocks_of_readme, main
+
+gi.require_version('Gst', '1.0')
+gi.require_version('GstAnalytics', '1.0')
+gi.require_version('GstApp', '1.0')
+gi.require_version('Keepbox', '1.0')
+from gi.repository import GLib, Gst, GstAnalytics, GstApp, Keepbox  # noqa: E402
+
+sys.path.insert(0, str(PIPELINES))
+import boxes as reader  # noqa: E402
+
+ROW = np.array([10.25, 20.5, 50, 60, .75, 7], np.float32)
+
+
+def describe():
+    return Keepbox.TensorInfo.new('yolo-26-end2end-out', GstAnalytics.TensorDataType.FLOAT32,
+                                  [1, 1, 6])
+
+
+def new_frame():
+    frame = Gst.Buffer.new_allocate(None, 64 * 64 * 3, None)
+    frame.pts = 0
+    return frame
+
+
+def refused(word, function, *args):
+    try:
+        function(*args)
+    except GLib.Error as error:
+        assert error.domain == 'gst-resource-error-quark', error.domain
+        assert 'expected' in error.message and word in error.message, error.message
+        return
+    raise AssertionError(f'{word}: no error')
+
+
+def decode(frame):
+    """The boxes of a frame that boxdecode has had, after the frame is gone. Not by appsrc, which
+    before GStreamer 1.27 loses the tensors of a frame that Python holds, too."""
+    line = Gst.parse_bin_from_description(
+        'boxdecode model-name=rows ! appsink name=boxes async=false sync=false', True)
+    pad, segment = Gst.Pad.new('src', Gst.PadDirection.SRC), Gst.Segment()
+    caps = Gst.Caps.from_string('video/x-raw,format=RGB,width=64,height=64,framerate=25/1')
+    segment.init(Gst.Format.TIME)
+    line.set_state(Gst.State.PLAYING)
+    pad.set_active(True)
+    pad.link(line.get_static_pad('sink'))
+    for event in (Gst.Event.new_stream_start('rows'), Gst.Event.new_caps(caps),
+                  Gst.Event.new_segment(segment)):
+        pad.push_event(event)
+    pushed = pad.push(frame)
+    assert pushed == Gst.FlowReturn.OK, pushed
+    boxes = Keepbox.buffer_get_boxes(line.get_by_name('boxes').pull_sample().get_buffer())
+    line.set_state(Gst.State.NULL)
+    return boxes
+
+
+def check(boxes):
+    box, = boxes
+    assert tuple(box.get_rect()) == (10.25, 20.5, 39.75, 39.5), box.get_rect()
+    assert (box.get_score(), box.get_angle()) == (.75, 0)
+    assert (box.get_class_id(), box.get_anchor(), box.get_od_id()) == (7, 0, 0)
+    assert (box.get_label(), box.get_model()) == ('class-7', 'rows')
+    assert tuple(box.get_tracking_id()) == (False, 0)
+
+
+def test_tensors_as_bytes(folder):
+    frame = new_frame()
+    assert Keepbox.buffer_add_tensor_bytes(frame, describe(), GLib.Bytes.new(ROW.tobytes()))
+    boxes = decode(frame)
+    del frame
+    check(boxes)
+
+
+def test_tensors_where_they_lie(folder):
+    numbers, given_back = ROW.copy(), []
+    before = sys.getrefcount(numbers)
+    frame = new_frame()
+    Keepbox.buffer_add_tensor(frame, describe(), numbers.ctypes.data, numbers.nbytes,
+                              lambda numbers: given_back.append(numbers.nbytes), numbers)
+    assert sys.getrefcount(numbers) == before + 1 and not given_back
+    boxes = decode(frame)
+    del frame
+    gc.collect()
+    assert given_back == [24] and sys.getrefcount(numbers) == before, given_back
+    check(boxes)
+
+
+def test_boxes_with_a_tracker(folder):
+    frame = new_frame()
+    meta = GstAnalytics.buffer_add_analytics_relation_meta(frame)
+    _, box = meta.add_od_mtd(GLib.quark_from_string('cat'), 1, 2, 3, 4, .5)
+    _, track = meta.add_tracking_mtd(2 ** 63, 0)
+    meta.set_relation(GstAnalytics.RelTypes.RELATE_TO, box.id, track.id)
+    found, = Keepbox.buffer_get_boxes(frame)
+    assert tuple(found.get_rect()) == (1, 2, 3, 4) and found.get_label() == 'cat'
+    assert tuple(found.get_tracking_id()) == (True, 2 ** 63), found.get_tracking_id()
+    assert reader.words(found) == '- -1 cat 0.500  3.00 x 4.00 at 1.00, 2.00  #9223372036854775808'
+    assert found.get_class_id() == found.get_anchor() == -1 and found.get_model() is None
+    assert Keepbox.buffer_get_boxes(new_frame()) == []
+
+
+def test_boxes_live_by_themselves(folder):
+    frame = new_frame()
+    Keepbox.buffer_add_tensor_bytes(frame, describe(), GLib.Bytes.new(ROW.tobytes()))
+    copies = [box.copy() for box in decode(frame)]
+    gc.collect()
+    check(copies)
+
+
+def test_errors(folder):
+    info, numbers = describe(), GLib.Bytes.new(ROW.tobytes())
+    refused('24 bytes', Keepbox.buffer_add_tensor_bytes, new_frame(), info, GLib.Bytes.new(b'123'))
+    info.set_ready(Keepbox.Ready.STREAM, 4711)
+    refused('KEEPBOX_READY_NOW', Keepbox.buffer_add_tensor_bytes, new_frame(), info, numbers)
+    info.set_memory(Keepbox.Memory.CUDA)
+    refused('KEEPBOX_MEMORY_CUDA', Keepbox.buffer_add_tensor_bytes, new_frame(), info, numbers)
+
+
+class Output(np.ndarray):
+    """As PyTorch has it."""
+
+    def data_ptr(self):
+        return self.ctypes.data
+
+
+def test_code_of_readme(folder):
+    reads, adds = blocks_of_readme('python')
+    frame, output = new_frame(), np.zeros((1, 84, 8400), np.float32).view(Output)
+    meta = GstAnalytics.buffer_add_analytics_relation_meta(frame)
+    meta.add_od_mtd(GLib.quark_from_string('cat'), 1, 2, 3, 4, .5)
+    words = {'sample': Gst.Sample.new(frame, None, None, None)}
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(reads, words)
+    assert out.getvalue() == 'None -1 cat 0.5 1.0 2.0\n', out.getvalue()
+    words.update(frame=new_frame(), output=output, GstAnalytics=GstAnalytics)
+    exec(adds, words)
+
+
+def test_version(folder):
+    numbers = Keepbox.VERSION_MAJOR, Keepbox.VERSION_MINOR, Keepbox.VERSION_MICRO
+    assert Keepbox.version() == '.'.join(map(str, numbers)), Keepbox.version()
+
+
+if __name__ == '__main__':
+    Gst.init(None)
+    main(globals())
