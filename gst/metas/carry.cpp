@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 #include <vector>
 
 #include "gst/metas/analytics.h"
@@ -34,7 +35,7 @@ class Carrier {
   guint add_mask(const GstAnalyticsSegmentationMtd& mask);
   guint add_other(const GstAnalyticsMtd& mtd);
   Placed carry_mtd(const GstAnalyticsMtd& mtd, const BoxRecords& records);
-  void carry_relations();
+  void carry_relations(guint a);
   void carry_region(const GstVideoRegionOfInterestMeta& region);
   gint renamed(const GstVideoRegionOfInterestMeta& region, gint id) const;
 
@@ -44,6 +45,7 @@ class Carrier {
   Size frame_;
   GstAnalyticsRelationMeta *source_ = nullptr, *target_ = nullptr;
   std::vector<Placed> placed_;  // by the source's ids
+  std::set<GstAnalyticsMtdType> types_;  // of the source's mtds
 };
 
 bool is_od(const GstAnalyticsMtd& mtd) {
@@ -140,13 +142,14 @@ Placed Carrier::carry_mtd(const GstAnalyticsMtd& mtd, const BoxRecords& records)
   return {.od_id = add_other(mtd)};
 }
 
-void Carrier::carry_relations() {
-  for (guint a = 0; a < placed_.size(); ++a) {
+/// Found by GStreamer's search, type by type: a call for every pair would take longer, and one for any
+/// type is a critical where that is traced.
+void Carrier::carry_relations(guint a) {
+  for (const GstAnalyticsMtdType type : types_) {
     gpointer state = nullptr;
     GstAnalyticsMtd b;
-    while (placed_[a].od_id != G_MAXUINT &&
-           gst_analytics_relation_meta_get_direct_related(source_, a, GST_ANALYTICS_REL_TYPE_ANY,
-                                                          GST_ANALYTICS_MTD_TYPE_ANY, &state, &b))
+    while (gst_analytics_relation_meta_get_direct_related(source_, a, GST_ANALYTICS_REL_TYPE_ANY,
+                                                          type, &state, &b))
       if (b.id < placed_.size() && placed_[b.id].od_id != G_MAXUINT)
         gst_analytics_relation_meta_set_relation(
             target_, gst_analytics_relation_meta_get_relation(source_, a, b.id), placed_[a].od_id,
@@ -166,9 +169,12 @@ void Carrier::carry_mtds() {
   GstAnalyticsMtd mtd;
   while (gst_analytics_relation_meta_iterate(source_, &state, GST_ANALYTICS_MTD_TYPE_ANY, &mtd)) {
     if (mtd.id < count) placed_[mtd.id] = carry_mtd(mtd, records);
-    if (is_records(gst_analytics_mtd_get_mtd_type(&mtd))) with_records.push_back(mtd);
+    const GstAnalyticsMtdType type = gst_analytics_mtd_get_mtd_type(&mtd);
+    if (is_records(type)) with_records.push_back(mtd);
+    else types_.insert(type);
   }
-  carry_relations();
+  for (guint a = 0; a < placed_.size(); ++a)
+    if (placed_[a].od_id != G_MAXUINT) carry_relations(a);
   for (const GstAnalyticsMtd& each : with_records) carry_records(each, target_, placed_);
 }
 

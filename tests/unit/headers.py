@@ -40,6 +40,7 @@ def main():
     flags = subprocess.run(['pkg-config', '--cflags', *PACKAGES], check=True,
                            capture_output=True, text=True).stdout.split()
     headers = sorted([*source.glob('core/**/*.h'), *source.glob('gst/**/*.h')])
+    headers.remove(source / 'gst/tensors/gstcuda.h')  # wants CUDA's, and is for two files
     files = sorted(path for folder in ('core', 'kernels', 'gst')
                    for path in (source / folder).rglob('*') if path.suffix in
                    ('.h', '.cpp', '.cu', '.cuh'))
