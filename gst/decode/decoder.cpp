@@ -69,6 +69,7 @@ void Decoder::set_picture(const Picture& picture) {
 
 Status Decoder::start() {
   device_failed_ = false;
+  backend_ = wanted_backend(chosen_backend());  // the environment may be another one
   failed_.clear();
   announced_.clear();
   told_.clear();
