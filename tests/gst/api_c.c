@@ -48,3 +48,8 @@ gboolean api_c_check(GstBuffer* buffer) {
   g_autoptr(KeepboxBox) copy = g_boxed_copy(KEEPBOX_TYPE_BOX, boxes[0]);
   return check_box(boxes[0]) && check_box(box) && check_box(copy);
 }
+
+void api_c_set_place(KeepboxTensorInfo* info, gint memory, gint ready) {
+  keepbox_tensor_info_set_memory(info, (KeepboxMemory)memory);
+  keepbox_tensor_info_set_ready(info, (KeepboxReady)ready, NULL);
+}

@@ -201,20 +201,18 @@ TEST(Api, SaysWhatDoesNotFitAndTakesNothing) {
 TEST(Api, SaysWhichPlaceIsWrong) {
   struct Mistake {
     const char* word;
-    KeepboxMemory memory;
-    KeepboxReady ready;
+    gint memory, ready;
   };
   const Mistake mistakes[] = {
-      {"KeepboxMemory", numbered<KeepboxMemory>(2), KEEPBOX_READY_NOW},
-      {"KeepboxReady", KEEPBOX_MEMORY_SYSTEM, numbered<KeepboxReady>(9)},
+      {"KeepboxMemory", 2, KEEPBOX_READY_NOW},
+      {"KeepboxReady", KEEPBOX_MEMORY_SYSTEM, 9},
       {"KEEPBOX_READY_NOW", KEEPBOX_MEMORY_SYSTEM, KEEPBOX_READY_STREAM},
       {"event", KEEPBOX_MEMORY_CUDA, KEEPBOX_READY_EVENT},
   };
   const Tensor rows = test::rows({{10, 10, 50, 50, 0.9f, 3}});
   for (const Mistake& mistake : mistakes) {
     const Lent lent = describe(rows);
-    keepbox_tensor_info_set_memory(lent.info.get(), mistake.memory);
-    keepbox_tensor_info_set_ready(lent.info.get(), mistake.ready, nullptr);
+    api_c_set_place(lent.info.get(), mistake.memory, mistake.ready);
     expect_refused(mistake.word, lent);
   }
 }
