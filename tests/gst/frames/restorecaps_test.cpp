@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "tests/gst/restore.h"
+#include "tests/gst/frames/restore.h"
 
 namespace keepbox {
 namespace {

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <vector>
 
-#include "tests/gst/boxsink.h"
+#include "tests/gst/sink/boxsink.h"
 
 namespace keepbox::test {
 namespace {

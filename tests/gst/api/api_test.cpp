@@ -6,8 +6,8 @@
 #include <thread>
 #include <utility>
 
-#include "tests/gst/api.h"
-#include "tests/gst/api_c.h"
+#include "tests/gst/api/api.h"
+#include "tests/gst/api/api_c.h"
 #include "tests/tempdir.h"
 
 namespace keepbox {

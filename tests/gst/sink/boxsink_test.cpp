@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "tests/gst/boxsink.h"
+#include "tests/gst/sink/boxsink.h"
 
 namespace keepbox::test {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Every function and macro of keepbox.h, used from C.
-#include "tests/gst/api_c.h"
+#include "tests/gst/api/api_c.h"
 
 #include <keepbox.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // tensorreplay gives each frame its own tensors: dropped and duplicated, at other rates and times.
-#include "tests/gst/numbered.h"
+#include "tests/gst/recording/numbered.h"
 
 namespace keepbox {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "tests/gst/numbered.h"
+#include "tests/gst/recording/numbered.h"
 
 namespace keepbox {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "tests/gst/numbered.h"
+#include "tests/gst/recording/numbered.h"
 
 namespace keepbox {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "tests/gst/api.h"
+#include "tests/gst/api/api.h"
 #include "tests/gst/device.h"
 
 namespace keepbox {

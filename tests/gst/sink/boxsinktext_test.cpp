@@ -4,7 +4,7 @@
 #include <sstream>
 #include <vector>
 
-#include "tests/gst/boxsink.h"
+#include "tests/gst/sink/boxsink.h"
 
 namespace keepbox::test {
 namespace {
@@ -120,7 +120,7 @@ TEST_F(BoxSink, WarnsOnceWhenAModelIsNotCocosAfterAll) {
 
 /// What another program's parser reads in files of that format.
 json read_back(const std::string& format, const std::vector<std::string>& paths) {
-  const std::string script = std::string(g_getenv("KEEPBOX_SOURCE")) + "/tests/gst/read_boxes.py";
+  const std::string script = std::string(g_getenv("KEEPBOX_SOURCE")) + "/tests/gst/sink/read_boxes.py";
   std::vector<const char*> argv{"python3", script.c_str(), format.c_str()};
   for (const std::string& path : paths) argv.push_back(path.c_str());
   argv.push_back(nullptr);
@@ -161,7 +161,7 @@ class BoxSinkReaders : public BoxSink, public testing::WithParamInterface<const 
 };
 
 TEST_P(BoxSinkReaders, ReadWhatWasWritten) {
-  if (!fs::exists(fs::path(g_getenv("KEEPBOX_SOURCE")) / "tests/gst/read_boxes.py"))
+  if (!fs::exists(fs::path(g_getenv("KEEPBOX_SOURCE")) / "tests/gst/sink/read_boxes.py"))
     GTEST_SKIP() << "no scripts on this machine";
   const std::string name = path(format_is("kitti") ? "%d" : "out");
   set("location", name);

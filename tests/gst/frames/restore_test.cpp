@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "tests/gst/restore.h"
+#include "tests/gst/frames/restore.h"
 #include "tests/tempdir.h"
 
 namespace keepbox {
