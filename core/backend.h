@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/box.h"
+#include "core/input.h"
 #include "core/plan.h"
 #include "core/result.h"
 #include "core/tensor.h"
@@ -80,6 +81,9 @@ struct Backend {
   /// Set where the three kernels above are not, for they take the host's memory only.
   /// @param memory where the tensors will be; what it does not read in place it copies.
   Result<std::unique_ptr<Runner>> (*runner)(const Plan& plan, MemorySpace memory) = nullptr;
+
+  /// Makes inputs in `memory` of frames there. @param plan one of plan_input(); it is copied.
+  Result<std::unique_ptr<InputMaker>> (*input_maker)(const InputPlan& plan) = nullptr;
 };
 
 /// The backends of this build, best first. Defined by kernels/list.cpp: programs that choose among

@@ -48,6 +48,15 @@ constexpr DetectorSpec ready_rows(std::string_view name, std::string_view summar
           .nms = NmsMethod::kNone};
 }
 
+constexpr DetectorSpec paddle_rows(std::string_view name, std::string_view summary) {
+  DetectorSpec spec = ready_rows(name, summary, {"paddle-rows"});
+  spec.tensors[1] = {.role = Role::kCount, .optional = true, .ids = {"paddle-count"}};
+  spec.tensor_count = 2;
+  spec.columns = {.box = 2, .score = 1, .class_id = 0};
+  spec.units = Units::kPixels;
+  return spec;
+}
+
 constexpr DetectorSpec shaped(DetectorSpec spec) {
   spec.by_shape = true;
   return spec;
@@ -142,6 +151,20 @@ constexpr DetectorSpec kDetectors[] = {
      .coding = BoxCoding::kCornersYX,
      .units = Units::kNormalized,
      .nms = NmsMethod::kNone},
+    {.name = "detr-postprocess",
+     .summary = "RT-DETR, D-FINE and the like after their post-processing: boxes x1 y1 x2 y2, "
+                "scores and labels in one tensor each; no NMS",
+     .reader = Reader::kOutputs,
+     .tensors = {{{.role = Role::kBoxes, .ids = {"detr-boxes"}, .plain = "boxes"},
+                  {.role = Role::kScores, .ids = {"detr-scores"}, .plain = "scores"},
+                  {.role = Role::kClasses, .ids = {"detr-labels"}, .plain = "labels"}}},
+     .tensor_count = 3,
+     .columns = {.score = 0, .class_id = 0},
+     .coding = BoxCoding::kCorners,
+     .nms = NmsMethod::kNone},
+    paddle_rows("paddle",
+                "PaddleDetection with its own NMS: rows of class, score, x1 y1 x2 y2 in pixels, those "
+                "of class -1 empty, and a count where there is one; no NMS"),
 };
 
 }  // namespace

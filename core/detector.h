@@ -66,6 +66,8 @@ struct TensorRule {
   Role role = Role::kAll;
   bool optional = false;
   std::array<std::string_view, 4> ids{};  // names that producers give it, empty ones unused
+  std::string_view plain{};  // what models call it that others may mean too: it counts only where all
+                             // of a family's plain names are there
 
   bool has(std::string_view id) const {
     return !id.empty() && std::ranges::find(ids, id) != ids.end();

@@ -29,6 +29,20 @@ uint32_t rows_of(const Layout& layout, std::span<const TensorView> tensors) {
   return filled_rows(load(count, layout.count.at(0, 0)), layout.anchors);
 }
 
+/// Rows whose class is -1 are none, and their other numbers nothing.
+class EmptyRows {
+ public:
+  EmptyRows(const Layout& layout, std::span<const TensorView> tensors) : field_(layout.class_id) {
+    if (!field_.present() || layout.spec->reader != Reader::kReady) return;
+    view_ = &tensors[static_cast<size_t>(field_.tensor)];
+  }
+  bool has(uint32_t row) const { return view_ != nullptr && load(*view_, field_.at(0, row)) == -1; }
+
+ private:
+  const Field& field_;
+  const TensorView* view_ = nullptr;
+};
+
 bool all_probable(const Layout& layout, const Field& field, uint32_t channels,
                   std::span<const TensorView> tensors) {
   return !field.present() ||
@@ -136,7 +150,9 @@ std::vector<Range> ranges(const Layout& layout, const Field& field, uint32_t cha
   const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
   if (view.space != MemorySpace::kSystem || view.data == nullptr) return {};
   std::vector<Range> out(channels);
+  const EmptyRows empty(layout, tensors);
   const auto see = [&](uint32_t anchor, uint32_t channel) {
+    if (empty.has(anchor)) return;
     const float value = load(view, field.at(0, anchor, channel));
     if (!is_finite(value)) return;
     Range& range = out[channel];

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <vector>
 
 #include "core/box.h"
 
@@ -50,13 +49,15 @@ std::unexpected<Error> mismatch(const DetectorSpec& spec, std::span<const Tensor
   return fail(ErrorKind::kMismatch, wanted_text(spec), to_string(tensors), std::move(hint));
 }
 
-/// The tensor for a rule: by position when the caller named tensors, else by its id.
+/// The tensor for a rule: by position among named ones, else by its id, else by the plain names of all.
 int tensor_for(const DetectorSpec& spec, size_t rule, std::span<const TensorView> tensors,
                const Request& request) {
   if (!request.tensor_ids.empty()) return rule < tensors.size() ? static_cast<int>(rule) : -1;
   for (size_t i = 0; i < tensors.size(); ++i)
     if (spec.tensors[rule].has(tensors[i].id)) return static_cast<int>(i);
-  return -1;
+  if (!has_plain_names(spec, tensors)) return -1;
+  const auto found = std::ranges::find(tensors, spec.tensors[rule].plain, &TensorView::id);
+  return static_cast<int>(found - tensors.begin());
 }
 
 /// Can anchors have that many channels?
@@ -222,6 +223,18 @@ Result<Layout> fit_outputs(const DetectorSpec& spec, std::span<const TensorView>
   return layout;
 }
 
+/// How many of a ready family's rows are filled, where a tensor says that.
+Status fit_count(Layout& layout, std::span<const TensorView> tensors, const Request& request) {
+  const DetectorSpec& spec = *layout.spec;
+  const bool has_one = spec.reader == Reader::kReady && spec.tensor_count > 1;
+  const int index = has_one ? tensor_for(spec, 1, tensors, request) : -1;
+  if (index < 0) return {};
+  if (tensors[static_cast<size_t>(index)].shape.count().value_or(0) < layout.images)
+    return mismatch(spec, tensors);
+  layout.count = {.tensor = index, .image_stride = 1};
+  return {};
+}
+
 Status check_limits(const Layout& layout) {
   if (layout.anchors > kMaxAnchors || layout.classes > kMaxClasses)
     return fail(ErrorKind::kUnsupported,
@@ -233,16 +246,6 @@ Status check_limits(const Layout& layout) {
 }
 
 }  // namespace
-
-bool is_maps(const Shape& shape) {
-  return shape.rank() == 4 && shape[1] > 1 && shape[2] > 1 && shape[3] > 1;
-}
-
-size_t prototypes(std::span<const TensorView> tensors) {
-  for (const TensorView& tensor : tensors)
-    if (is_maps(tensor.shape) && is_floating(tensor.type)) return tensor.shape[1];
-  return 0;
-}
 
 std::string counted(size_t number, std::string_view what) {
   const std::string_view plural = number == 1 ? "" : what.ends_with('s') ? "es" : "s";
@@ -280,6 +283,7 @@ Result<Layout> fit(const DetectorSpec& spec, std::span<const TensorView> tensors
           if (!is_maps(tensors[i].shape))
             layout = fit_one_tensor(spec, tensors, static_cast<int>(i), request);
       }
+      if (layout) KB_TRY(fit_count(*layout, tensors, request));
       break;
     }
     case Reader::kSplit: layout = fit_split(spec, tensors, request); break;

@@ -39,8 +39,10 @@ struct Layout {
 /// What the caller knows before looking at the tensors.
 struct Request {
   std::string_view detector = "auto";         // or a family's name
+  std::string_view told{};  // family by the tensors' producer, for "auto" without tensor_ids; one that
+                            // is not in the table counts for nothing
   std::span<const std::string> tensor_ids{};  // only these tensors, in the order of roles
-  uint32_t label_count = 0;                   // classes in the label file; 0: none
+  uint32_t label_count = 0;                   // classes that have labels; 0: none
   uint32_t class_count = 0;                   // of the model, whatever else says; 0: found out
   Size frame;                                 // of the picture that the tensors came with
 };
@@ -66,6 +68,9 @@ Result<Layout> fit(const DetectorSpec& spec, std::span<const TensorView> tensors
 /// The same for the one tensor of a dense or ready family.
 Result<Layout> fit_at(const DetectorSpec& spec, std::span<const TensorView> tensors, size_t index,
                       const Request& request);
+
+/// Does the family have plain names, and are all of them among the tensors' ids?
+bool has_plain_names(const DetectorSpec& spec, std::span<const TensorView> tensors);
 
 /// Feature maps, as the prototypes 1xMxhxw of masks are: no anchors with channels.
 bool is_maps(const Shape& shape);

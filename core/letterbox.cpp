@@ -97,4 +97,21 @@ Letterbox make_letterbox(Picture frame, Picture model, ResizeMode mode) {
           .pad_y = static_cast<float>(place.y)};
 }
 
+Letterbox moved(const Letterbox& from, Size to, double scale_x, double scale_y, double dx,
+                double dy) {
+  const double x = from.scale_x * scale_x, y = from.scale_y * scale_y;
+  return {.frame = to,
+          .model = from.model,
+          .scale_x = static_cast<float>(x),
+          .scale_y = static_cast<float>(y),
+          .pad_x = static_cast<float>(from.pad_x - dx / x),
+          .pad_y = static_cast<float>(from.pad_y - dy / y)};
+}
+
+Letterbox scaled_to(const Letterbox& from, Size to) {
+  if (from.frame == to) return from;  // to the bit
+  const auto ratio = [](uint32_t a, uint32_t b) { return static_cast<double>(a) / b; };
+  return moved(from, to, ratio(to.width, from.frame.width), ratio(to.height, from.frame.height));
+}
+
 }  // namespace keepbox

@@ -48,10 +48,20 @@ struct Letterbox {
     return {b.x1 / scale_x + pad_x, b.y1 / scale_y + pad_y, b.x2 / scale_x + pad_x,
             b.y2 / scale_y + pad_y};
   }
+
+  friend constexpr bool operator==(const Letterbox&, const Letterbox&) = default;
 };
 
 /// The map for a frame resized into a model's input. @pre no size and no pixel aspect ratio is 0.
 Letterbox make_letterbox(Picture frame, Picture model, ResizeMode mode);
+
+/// The same with boxes taken on to a picture that the frame was scaled or moved to: x' = x * scale + dx,
+/// and so for y. @pre scales are above 0.
+Letterbox moved(const Letterbox& from, Size to, double scale_x, double scale_y, double dx = 0,
+                double dy = 0);
+
+/// The same with boxes taken on to the frame scaled to that size. @pre neither frame is empty.
+Letterbox scaled_to(const Letterbox& from, Size to);
 
 /// The part of the box inside a picture of that size.
 inline Box clip(Box b, Size size) {

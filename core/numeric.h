@@ -63,6 +63,21 @@ KB_HD constexpr float half_to_float(uint16_t half) {
   return float_from_bits(sign | float_bits(magnitude));
 }
 
+/// binary32 to binary16, rounded to the nearest, of two to the even one. NaN for NaN, infinity from
+/// 65520 on.
+KB_HD constexpr uint16_t float_to_half(float value) {
+  const uint32_t bits = float_bits(value), magnitude = bits & 0x7fffffffu;
+  const uint32_t sign = (bits >> 16) & 0x8000u;
+  uint32_t half = 0;
+  if (magnitude > 0x7f800000u) half = 0x7e00u;
+  else if (magnitude >= 0x477ff000u) half = 0x7c00u;
+  // Below 2^-14 halves are 2^-24 apart, as the floats are that follow 0.5.
+  else if (magnitude < 0x38800000u)
+    half = float_bits(float_from_bits(magnitude) + 0.5f) - 0x3f000000u;
+  else half = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+  return static_cast<uint16_t>(sign | half);
+}
+
 /// bfloat16 to binary32: the upper half of the same bits.
 KB_HD constexpr float bfloat16_to_float(uint16_t value) {
   return float_from_bits(static_cast<uint32_t>(value) << 16);

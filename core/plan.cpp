@@ -91,7 +91,10 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
     plan.layout.spec = plan.spec;
     plan.remark += "; boxes are decoded already";
   }
-  if (plan.spec->coding == BoxCoding::kGridExp) return;
+  if (plan.spec->coding == BoxCoding::kGridExp) {
+    plan.provisional = box_coding_open && !seen.readable;
+    return;
+  }
   Units units = settings.units != Units::kAuto ? settings.units : plan.spec->units;
   if (units == Units::kAuto) {
     plan.provisional = !seen.readable || seen.largest == 0;
@@ -125,9 +128,16 @@ Status confirm(Plan& plan, std::span<const TensorView> tensors, const Request& r
   return std::unexpected(std::move(error));
 }
 
-/// The model's input: as set, as the frame if its grid fits, else the square with that grid.
+/// The picture whose grid the anchors may be: the model's input, where that is told.
+Size picture_of(const Settings& settings) {
+  if (settings.letterbox) return settings.letterbox->model;
+  return settings.tensor_frame.width ? settings.tensor_frame : settings.frame.size;
+}
+
+/// The model's input: as told, as set, as the frame if its grid fits, else the square with that grid.
 Size settle_model(const Settings& settings, const Layout& layout) {
-  const Size frame = settings.tensor_frame.width ? settings.tensor_frame : settings.frame.size;
+  if (settings.letterbox) return settings.letterbox->model;
+  const Size frame = picture_of(settings);
   if (settings.model.width != 0 && settings.model.height != 0) return settings.model;
   const uint64_t cells = grid_cells(frame, *layout.spec);
   if (cells * layout.spec->anchors_per_cell == layout.anchors || cells == 0) return frame;
@@ -135,14 +145,15 @@ Size settle_model(const Settings& settings, const Layout& layout) {
   return square.width != 0 ? square : frame;
 }
 
-Status settle_levels(Plan& plan, Size model) {
+Status settle_levels(Plan& plan, Size model, bool told) {
   if (plan.spec->coding != BoxCoding::kGridExp) return {};
   if (grid_cells(model, *plan.spec) != plan.layout.anchors)
     return fail(ErrorKind::kMismatch,
                 std::to_string(grid_cells(model, *plan.spec)) + " anchors for an input of " +
                     std::to_string(model.width) + "x" + std::to_string(model.height),
                 std::to_string(plan.layout.anchors),
-                "set model-width= and model-height=, or another detector=");
+                told ? "set another detector="
+                     : "set model-width= and model-height=, or another detector=");
   uint32_t first = 0;
   for (const uint32_t stride : plan.spec->strides) {
     if (stride == 0) break;
@@ -213,10 +224,11 @@ void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
 
 Request request_of(const Settings& settings) {
   return {.detector = settings.detector,
+          .told = settings.told_detector,
           .tensor_ids = settings.tensor_ids,
           .label_count = settings.label_count,
           .class_count = settings.class_count,
-          .frame = settings.tensor_frame.width ? settings.tensor_frame : settings.frame.size};
+          .frame = picture_of(settings)};
 }
 
 }  // namespace
@@ -255,14 +267,20 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
   settle_units(plan, settings, recognition->box_coding_open, tensors, model);
   KB_TRY(confirm(plan, tensors, request));
   settle_rules(plan);
-  KB_TRY(settle_levels(plan, model));
+  KB_TRY(settle_levels(plan, model, settings.letterbox.has_value()));
   KB_TRY(settle_priors(plan, settings));
   settle_classes(plan, settings);
   settle_limits(plan, settings);
   std::ranges::move(senseless(plan, settings), std::back_inserter(plan.warnings));
-  plan.letterbox = make_letterbox(settings.frame, {.size = model}, settings.resize);
+  plan.letterbox = settings.letterbox
+                       ? scaled_to(*settings.letterbox, settings.frame.size)
+                       : make_letterbox(settings.frame, {.size = model}, settings.resize);
   settle_reads(plan, tensors);
   return plan;
+}
+
+void refit(Plan& plan, const Letterbox& letterbox, Size frame) {
+  plan.letterbox = scaled_to(letterbox, frame);
 }
 
 Status retune(Plan& plan, const Settings& settings) {

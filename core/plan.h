@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,6 +20,7 @@ namespace keepbox {
 /// What the user asks for. Defaults are the element's.
 struct Settings {
   std::string detector = "auto";
+  std::string told_detector;  // by the tensors' producer, in place of "auto"; numbers may deny it
   std::vector<std::string> tensor_ids;
   float score_threshold = 0.25f;  // of activated scores, which all families have in 0..1
   float iou_threshold = 0.45f;    // 0..1
@@ -35,6 +37,8 @@ struct Settings {
   Size model;            // the model's input; 0 x 0: found out
   Picture frame;         // the picture that boxes are wanted for
   Size tensor_frame;     // the picture that came with the tensors; 0 x 0: frame
+  std::optional<Letterbox> letterbox;  // by the tensors' producer, in place of resize and model: from
+                                       // a picture that `frame` is a scaled copy of. No size is 0
   uint32_t label_count = 0;
   uint32_t class_count = 0;  // of the model; 0: from shapes, prototypes, labels
   std::vector<Prior> priors;
@@ -83,6 +87,9 @@ struct Plan {
 /// tell 0..1 from pixels and to see whether it is the family's: numbers that deny one which was
 /// recognised are kMismatch, of one that was set a warning.
 Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> tensors);
+
+/// Gives a plan made with a producer's letterbox another one. @pre that has the same model size.
+void refit(Plan& plan, const Letterbox& letterbox, Size frame);
 
 /// Gives a plan other thresholds and classes: all of settings that a plan need not be made anew for.
 Status retune(Plan& plan, const Settings& settings);

@@ -27,6 +27,9 @@ class Processor {
   /// Other thresholds and classes from the next frame on.
   Status retune(const Settings& settings);
 
+  /// The way back to another frame from the next run() on, as refit() of plans.
+  void refit(const Letterbox& letterbox, Size frame) { keepbox::refit(plan_, letterbox, frame); }
+
   /// Decodes one frame (or batch). @param tensors those that plan().reads names, in that order.
   /// kTruncated when a tensor is shorter than its dimensions.
   Status run(std::span<const TensorView> tensors);

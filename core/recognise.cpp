@@ -3,6 +3,7 @@
 #include "core/layout.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "core/evidence.h"
@@ -185,19 +186,39 @@ Result<std::vector<size_t>> named(std::span<const TensorView> tensors, const Req
   return order;
 }
 
+/// Boxes, scores and labels under their plain names, if they have the shapes as well.
+std::optional<Recognition> by_plain_names(std::span<const TensorView> tensors,
+                                          const Request& request) {
+  for (const DetectorSpec& spec : detectors()) {
+    if (!has_plain_names(spec, tensors)) continue;
+    const auto layout = fit(spec, tensors, request);
+    if (layout) return Recognition{*layout, describe(*layout, tensors) + " (by tensors' names)"};
+  }
+  return std::nullopt;
+}
+
+/// As the producer said, or by ids, names or shapes.
+Result<Recognition> by_itself(std::span<const TensorView> tensors, const Request& request) {
+  const bool named = !request.tensor_ids.empty();
+  const DetectorSpec* told = named ? nullptr : find_detector(request.told);
+  const DetectorSpec* spec = told != nullptr || named ? told : spec_by_ids(tensors);
+  if (spec != nullptr) {
+    const auto layout = fit(*spec, tensors, request);
+    if (!layout) return std::unexpected(layout.error());
+    const char* how = told != nullptr ? " (as the model says)" : " (by tensor id)";
+    return Recognition{*layout, describe(*layout, tensors) + how, spec->name == "yolox"};
+  }
+  if (!named)
+    if (auto plain = by_plain_names(tensors, request)) return *std::move(plain);
+  return by_shape(tensors, request);
+}
+
 Result<Recognition> recognise_all(std::span<const TensorView> tensors, const Request& request) {
   if (tensors.empty())
     return fail(ErrorKind::kMismatch, "tensors on the frame (GstTensorMeta)", "none",
                 "put an inference element or tensorreplay before, and no element between that "
                 "copies buffers");
-  if (request.detector == "auto") {
-    const DetectorSpec* spec = request.tensor_ids.empty() ? spec_by_ids(tensors) : nullptr;
-    if (spec == nullptr) return by_shape(tensors, request);
-    auto layout = fit(*spec, tensors, request);
-    if (!layout) return std::unexpected(layout.error());
-    return Recognition{*layout, describe(*layout, tensors) + " (by tensor id)",
-                       spec->name == "yolox"};
-  }
+  if (request.detector == "auto") return by_itself(tensors, request);
   const DetectorSpec* spec = find_detector(request.detector);
   if (spec == nullptr) {
     std::string names = "auto";
@@ -210,6 +231,22 @@ Result<Recognition> recognise_all(std::span<const TensorView> tensors, const Req
 }
 
 }  // namespace
+
+bool is_maps(const Shape& shape) {
+  return shape.rank() == 4 && shape[1] > 1 && shape[2] > 1 && shape[3] > 1;
+}
+
+bool has_plain_names(const DetectorSpec& spec, std::span<const TensorView> tensors) {
+  return std::ranges::all_of(spec.rules(), [&](const TensorRule& rule) {
+    return !rule.plain.empty() && std::ranges::contains(tensors, rule.plain, &TensorView::id);
+  });
+}
+
+size_t prototypes(std::span<const TensorView> tensors) {
+  for (const TensorView& tensor : tensors)
+    if (is_maps(tensor.shape) && is_floating(tensor.type)) return tensor.shape[1];
+  return 0;
+}
 
 Result<Recognition> recognise(std::span<const TensorView> tensors, const Request& request) {
   if (request.tensor_ids.empty()) return recognise_all(tensors, request);

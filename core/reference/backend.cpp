@@ -11,7 +11,8 @@ Backend backend() {
           .supports = [](const Plan&) -> Status { return {}; },
           .decode = decode,
           .select = select,
-          .nms = nms};
+          .nms = nms,
+          .input_maker = input_maker};
 }
 
 }  // namespace keepbox::reference

@@ -16,6 +16,7 @@ uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
                 std::span<SortSlot> slots, std::span<Candidate> ordered);
 uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
              const NmsScratch& scratch);
+Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);
 
 /// The best class of an anchor; kMaxClasses when it has none.
 struct Verdict {

@@ -58,7 +58,8 @@ Backend backend() {
           .memory = MemorySpace::kCuda,
           .supports = supports,
           .variant = device_name,
-          .runner = [](const Plan& plan, MemorySpace memory) { return make_runner(plan, memory); }};
+          .runner = [](const Plan& plan, MemorySpace memory) { return make_runner(plan, memory); },
+          .input_maker = input_maker};
 }
 
 Result<std::unique_ptr<Runner>> make_runner(const Plan& plan, MemorySpace memory, Path path) {

@@ -19,4 +19,7 @@ enum class Path {
 Result<std::unique_ptr<Runner>> make_runner(const Plan& plan, MemorySpace memory,
                                             Path path = Path::kAny);
 
+/// A maker of inputs on the current device, whose tables are its own. Errors: kNoResource.
+Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);
+
 }  // namespace keepbox::cuda

@@ -28,7 +28,8 @@ Backend backend() {
           .decode = decode,
           .select = select,
           .nms = nms,
-          .variant = target};
+          .variant = target,
+          .input_maker = input_maker};
 }
 
 std::string_view target() { return hwy::TargetName(HWY_DYNAMIC_DISPATCH(Running)()); }

@@ -22,6 +22,8 @@ uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
 uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
              const NmsScratch& scratch);
 
+Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);
+
 /// The instruction set in use: "AVX2", "NEON", ...
 std::string_view target();
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Inputs: each pixel on its own.
+#include "core/reference/reference.h"
+
+namespace keepbox::reference {
+namespace {
+
+/// The numbers of the pixel in column x and row y of the place.
+void inside(const InputPlan& plan, const FramePlanes& frame, uint32_t x, uint32_t y,
+            float* numbers) {
+  float values[3];
+  for (size_t i = 0; i < 3; ++i) {
+    const FrameComponent& each = plan.frame.components[i];
+    const Tap& row = plan.rows[i][y];
+    const uint8_t* const data = frame.data[each.plane] + each.offset;
+    const ptrdiff_t stride = frame.stride[each.plane];
+    values[i] = sample(data + row.first * stride, data + row.next * stride, each.step,
+                       plan.columns[i][x], row.part);
+  }
+  to_channels(plan.rules, values[0], values[1], values[2], numbers);
+}
+
+template <class T>
+void make_as(const InputPlan& plan, const FramePlanes& frame, T* input) {
+  const auto [left, top, width, height] = plan.place;
+  const PixelRules& rules = plan.rules;
+  for (uint32_t y = 0; y < plan.input.size.height; ++y)
+    for (uint32_t x = 0; x < plan.input.size.width; ++x) {
+      float numbers[3] = {rules.padding[0], rules.padding[1], rules.padding[2]};
+      if (x - left < width && y - top < height)  // wraps around before the place
+        inside(plan, frame, x - left, y - top, numbers);
+      const size_t pixel = size_t{y} * plan.input.size.width + x;
+      for (uint32_t c = 0; c < rules.channels; ++c)
+        store_number(input + pixel * rules.pixel_step + c * rules.channel_step, numbers[c]);
+    }
+}
+
+class Maker final : public InputMaker {
+ public:
+  explicit Maker(const InputPlan& plan) : plan_(plan) {}
+
+  Status make(const FramePlanes& frame, void* input, void*) override {
+    switch (plan_.rules.type) {
+      case DataType::kFloat16: make_as(plan_, frame, static_cast<uint16_t*>(input)); break;
+      case DataType::kUInt8: make_as(plan_, frame, static_cast<uint8_t*>(input)); break;
+      default: make_as(plan_, frame, static_cast<float*>(input));
+    }
+    return {};
+  }
+
+ private:
+  const InputPlan plan_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan) {
+  return std::make_unique<Maker>(plan);
+}
+
+}  // namespace keepbox::reference

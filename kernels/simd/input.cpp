@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Inputs: source rows are resampled once, to floats; then rows of the input are made of two of them
+// for each component.
+#include "kernels/simd/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/simd/input.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "kernels/simd/input_rows.h"
+#include "kernels/simd/numeric-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace keepbox::simd::HWY_NAMESPACE {
+
+using Floats = hn::ScalableTag<float>;
+using Words = hn::RebindToSigned<Floats>;
+using Bytes = hn::Rebind<uint8_t, Floats>;
+using V = hn::Vec<Floats>;
+
+HWY_INLINE V FromBytes(hn::Vec<Bytes> bytes) {
+  return hn::ConvertTo(Floats(), hn::PromoteTo(Words(), bytes));
+}
+
+/// The byte at bit `shift` of each word.
+HWY_INLINE V FromWords(hn::Vec<Words> words, int shift) {
+  const Words d;
+  return hn::ConvertTo(Floats(), hn::And(hn::ShiftRightSame(words, shift), hn::Set(d, 255)));
+}
+
+/// Samples side by side, as they are.
+size_t CopyRow(const Strand& strand, const uint8_t* row, const Lines& lines) {
+  const Bytes d;
+  const size_t lanes = hn::Lanes(d), step = strand.step;
+  size_t x = 0;
+  for (; x + lanes <= strand.columns.size() && (x + lanes) * step <= strand.bytes; x += lanes) {
+    const uint8_t* const from = row + x * step;
+    auto b0 = hn::Zero(d), b1 = hn::Zero(d), b2 = hn::Zero(d), b3 = hn::Zero(d);
+    if (step == 1) b0 = hn::LoadU(d, from);
+    else if (step == 2) hn::LoadInterleaved2(d, from, b0, b1);
+    else if (step == 3) hn::LoadInterleaved3(d, from, b0, b1, b2);
+    else hn::LoadInterleaved4(d, from, b0, b1, b2, b3);
+    for (size_t i = 0; i < strand.count; ++i) {
+      const auto at = strand.at[i];
+      const auto bytes = at == 0 ? b0 : at == 1 ? b1 : at == 2 ? b2 : b3;
+      hn::StoreU(FromBytes(bytes), Floats(), lines[i] + x);
+    }
+  }
+  return x;
+}
+
+/// Words of four bytes hold the samples of all components, and with `kOne` the next ones too.
+template <bool kOne, bool kBlend>
+size_t GatherRow(const Strand& strand, const uint8_t* row, const Lines& lines) {
+  const Floats d;
+  const Words di;
+  const size_t lanes = hn::Lanes(d);
+  const auto* base = reinterpret_cast<const int32_t*>(row);  // of no alignment
+  size_t x = 0;
+  for (; x + lanes <= strand.safe; x += lanes) {
+    const auto first = hn::GatherOffset(di, base, hn::LoadU(di, strand.first.data() + x));
+    auto next = first;
+    if (kBlend && !kOne) next = hn::GatherOffset(di, base, hn::LoadU(di, strand.next.data() + x));
+    const auto part = hn::LoadU(d, strand.part.data() + x);
+    for (size_t i = 0; i < strand.count; ++i) {
+      const int shift = 8 * strand.at[i];
+      auto value = FromWords(first, shift);
+      if (kBlend) {
+        const auto right = FromWords(next, kOne ? shift + 8 * int{strand.step} : shift);
+        value = hn::Add(value, hn::Mul(hn::Sub(right, value), part));
+      }
+      hn::StoreU(value, d, lines[i] + x);
+    }
+  }
+  return x;
+}
+
+/// A row of samples, at the columns of the place.
+void ResampleRow(const Strand& strand, const uint8_t* row, const Lines& lines) {
+  size_t x = 0;
+  if (strand.plain) x = CopyRow(strand, row, lines);
+  else if (strand.exact) x = GatherRow<true, false>(strand, row, lines);
+  else if (strand.one_word) x = GatherRow<true, true>(strand, row, lines);
+  else x = GatherRow<false, true>(strand, row, lines);
+  for (; x < strand.columns.size(); ++x)
+    for (size_t i = 0; i < strand.count; ++i) {
+      const Tap& tap = strand.columns[x];
+      const uint8_t* const from = row + strand.at[i];
+      lines[i][x] = blend(from[tap.first * strand.step], from[tap.next * strand.step], tap.part);
+    }
+}
+
+HWY_INLINE V Clamped(V value) {
+  const Floats d;
+  return hn::Min(hn::Max(value, hn::Zero(d)), hn::Set(d, 255.0f));
+}
+
+/// store_number(), for vectors.
+HWY_INLINE hn::Vec<Floats> InType(V numbers, float) { return numbers; }
+HWY_INLINE hn::Vec<hn::Rebind<uint16_t, Floats>> InType(V numbers, uint16_t) {
+  const hn::Rebind<hwy::float16_t, Floats> half;
+  return hn::BitCast(hn::Rebind<uint16_t, Floats>(), hn::DemoteTo(half, numbers));
+}
+HWY_INLINE hn::Vec<Bytes> InType(V numbers, uint8_t) {
+  const auto rounded = hn::Add(Clamped(numbers), hn::Set(Floats(), 0.5f));
+  return hn::DemoteTo(Bytes(), hn::ConvertTo(Words(), rounded));
+}
+
+/// sample()'s last step.
+HWY_INLINE V Blended(const Mix& mix, size_t component, size_t x) {
+  const Floats d;
+  const auto top = hn::LoadU(d, mix.top[component] + x);
+  if (mix.part[component] == 0) return top;  // the other row would change nothing
+  const auto bottom = hn::LoadU(d, mix.bottom[component] + x);
+  return hn::Add(top, hn::Mul(hn::Sub(bottom, top), hn::Set(d, mix.part[component])));
+}
+
+/// colour().
+HWY_INLINE V Coloured(const float (&row)[4], V c0, V c1, V c2) {
+  const Floats d;
+  const auto two = hn::Add(hn::Mul(hn::Set(d, row[0]), c0), hn::Mul(hn::Set(d, row[1]), c1));
+  const auto three = hn::Add(two, hn::Mul(hn::Set(d, row[2]), c2));
+  return Clamped(hn::Add(three, hn::Set(d, row[3])));
+}
+
+/// luma().
+HWY_INLINE V Luma(V r, V g, V b) {
+  const Floats d;
+  const auto two = hn::Add(hn::Mul(hn::Set(d, 0.299f), r), hn::Mul(hn::Set(d, 0.587f), g));
+  return hn::Add(two, hn::Mul(hn::Set(d, 0.114f), b));
+}
+
+/// A vector of pixels from column x on.
+template <class T>
+HWY_INLINE void MixPixels(const PixelRules& rules, const Mix& mix, size_t x, T* to) {
+  const Floats d;
+  const hn::Rebind<T, Floats> dt;
+  auto c0 = Blended(mix, mix.source[0], x), c1 = Blended(mix, mix.source[1], x),
+       c2 = Blended(mix, mix.source[2], x);
+  if (mix.straight) {
+    c0 = Clamped(c0);
+    c1 = Clamped(c1);
+    c2 = Clamped(c2);
+  } else {
+    const auto r = Coloured(rules.matrix[0], c0, c1, c2), g = Coloured(rules.matrix[1], c0, c1, c2);
+    c2 = Coloured(rules.matrix[2], c0, c1, c2);
+    c0 = r;
+    c1 = g;
+  }
+  const auto number = [&](auto colour, size_t i) HWY_ATTR {
+    const auto scaled = hn::Mul(colour, hn::Set(d, rules.factor[i]));
+    return InType(hn::Add(scaled, hn::Set(d, rules.offset[i])), T());
+  };
+  T* const at = to + x * rules.pixel_step;
+  if (rules.channels == 1) return hn::StoreU(number(Luma(c0, c1, c2), 0), dt, at);
+  if (rules.pixel_step == 3)
+    return hn::StoreInterleaved3(number(c0, 0), number(c1, 1), number(c2, 2), dt, at);
+  hn::StoreU(number(c0, 0), dt, at);
+  hn::StoreU(number(c1, 1), dt, at + rules.channel_step);
+  hn::StoreU(number(c2, 2), dt, at + 2 * rules.channel_step);
+}
+
+template <class T>
+void MixAs(const PixelRules& rules, const Mix& mix, T* to) {
+  const size_t lanes = hn::Lanes(Floats());
+  size_t x = 0;
+  for (; x + lanes <= mix.width; x += lanes) MixPixels(rules, mix, x, to);
+  if (x == mix.width) return;
+  // The last vector again over what is there already.
+  if (lanes <= mix.width) return MixPixels(rules, mix, mix.width - lanes, to);
+  for (; x < mix.width; ++x) {
+    float component[3], numbers[3];
+    for (size_t i = 0; i < 3; ++i) {
+      component[i] = mix.top[i][x];
+      if (mix.part[i] != 0) component[i] = blend(component[i], mix.bottom[i][x], mix.part[i]);
+    }
+    to_channels(rules, component[0], component[1], component[2], numbers);
+    for (size_t i = 0; i < rules.channels; ++i)
+      store_number(to + x * rules.pixel_step + i * rules.channel_step, numbers[i]);
+  }
+}
+
+/// A row of the place. @param to its first pixel.
+void MixRow(const PixelRules& rules, const Mix& mix, void* to) {
+  switch (rules.type) {
+    case DataType::kFloat16: return MixAs(rules, mix, static_cast<uint16_t*>(to));
+    case DataType::kUInt8: return MixAs(rules, mix, static_cast<uint8_t*>(to));
+    default: return MixAs(rules, mix, static_cast<float*>(to));
+  }
+}
+
+template <class T>
+void FillAs(const PixelRules& rules, size_t count, T* to) {
+  const hn::ScalableTag<T> d;
+  const size_t lanes = hn::Lanes(d);
+  T number[3];
+  for (size_t i = 0; i < rules.channels; ++i) store_number(&number[i], rules.padding[i]);
+  if (rules.pixel_step == 1) {
+    for (size_t i = 0; i < rules.channels; ++i) {
+      T* const plane = to + i * rules.channel_step;
+      size_t x = 0;
+      for (; x + lanes <= count; x += lanes) hn::StoreU(hn::Set(d, number[i]), d, plane + x);
+      for (; x < count; ++x) plane[x] = number[i];
+    }
+    return;
+  }
+  const auto c0 = hn::Set(d, number[0]), c1 = hn::Set(d, number[1]), c2 = hn::Set(d, number[2]);
+  size_t x = 0;
+  for (; x + lanes <= count; x += lanes) hn::StoreInterleaved3(c0, c1, c2, d, to + 3 * x);
+  for (x *= 3; x < 3 * count; ++x) to[x] = number[x % 3];
+}
+
+/// Padding of `count` pixels that follow each other.
+void FillPixels(const PixelRules& rules, size_t count, void* to) {
+  switch (rules.type) {
+    case DataType::kFloat16: return FillAs(rules, count, static_cast<uint16_t*>(to));
+    case DataType::kUInt8: return FillAs(rules, count, static_cast<uint8_t*>(to));
+    default: return FillAs(rules, count, static_cast<float*>(to));
+  }
+}
+
+}  // namespace keepbox::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace keepbox::simd {
+
+HWY_EXPORT(ResampleRow);
+HWY_EXPORT(MixRow);
+HWY_EXPORT(FillPixels);
+
+void resample_row(const Strand& strand, const uint8_t* row, const Lines& lines) {
+  HWY_DYNAMIC_DISPATCH(ResampleRow)(strand, row, lines);
+}
+void mix_row(const PixelRules& rules, const Mix& mix, void* to) {
+  HWY_DYNAMIC_DISPATCH(MixRow)(rules, mix, to);
+}
+void fill_pixels(const PixelRules& rules, size_t count, void* to) {
+  HWY_DYNAMIC_DISPATCH(FillPixels)(rules, count, to);
+}
+
+}  // namespace keepbox::simd
+#endif  // HWY_ONCE

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The vector backend's maker of inputs: which rows are needed when, and what lies beside the place.
+#include <algorithm>
+#include <optional>
+
+#include "core/tensor.h"
+#include "kernels/simd/input_rows.h"
+#include "kernels/simd/simd.h"
+
+namespace keepbox::simd {
+namespace {
+
+constexpr size_t kWord = 4;
+
+bool together(const FrameComponent& a, const FrameComponent& b) {
+  return a.plane == b.plane && a.step == b.step && a.sub_x == b.sub_x && a.sub_y == b.sub_y &&
+         a.shift_x == b.shift_x && a.shift_y == b.shift_y &&
+         std::max(a.offset, b.offset) - std::min(a.offset, b.offset) < int{kWord};
+}
+
+/// What follows from the strand's components.
+void settle(Strand& strand, const InputPlan& plan) {
+  const FrameComponent& any = plan.frame.components[strand.component[0]];
+  strand.offset = 255;
+  for (size_t i = 0; i < strand.count; ++i)
+    strand.offset = std::min(strand.offset, plan.frame.components[strand.component[i]].offset);
+  size_t last = 0;
+  for (size_t i = 0; i < strand.count; ++i) {
+    strand.at[i] = static_cast<uint8_t>(plan.frame.components[strand.component[i]].offset -
+                                        strand.offset);
+    last = std::max<size_t>(last, strand.at[i]);
+  }
+  strand.plane = any.plane;
+  strand.step = any.step;
+  strand.columns = plan.columns[strand.component[0]];
+  strand.rows = plan.rows[strand.component[0]];
+  const uint32_t samples = any.across(plan.frame.size.width);
+  strand.bytes = size_t{samples - 1} * any.step + last + 1;
+  strand.exact = strand.plain = true;
+  for (const Tap& tap : strand.columns) {
+    strand.first.push_back(tap.first * any.step);
+    strand.next.push_back(tap.next * any.step);
+    strand.part.push_back(tap.part);
+    const auto x = static_cast<int32_t>(strand.part.size()) - 1;
+    strand.exact &= tap.part == 0;
+    strand.plain &= tap.part == 0 && tap.first == x;
+    if (strand.next.back() + kWord <= strand.bytes) strand.safe = strand.part.size();
+  }
+  strand.one_word = last + any.step < kWord;
+  // A group of interleaved samples is no longer than four bytes.
+  strand.plain &= any.step <= kWord && last < any.step;
+}
+
+/// Which components the colours are, by channel: then the sums change nothing. Else nothing.
+std::optional<std::array<uint8_t, 3>> straight(const PixelRules& rules) {
+  std::array<uint8_t, 3> source{};
+  for (size_t channel = 0; channel < 3; ++channel) {
+    size_t ones = 0, zeros = 0;
+    for (uint8_t i = 0; i < 4; ++i) {
+      if (rules.matrix[channel][i] == 0) ++zeros;
+      if (i == 3 || rules.matrix[channel][i] != 1) continue;
+      ++ones;
+      source[channel] = i;
+    }
+    if (ones != 1 || zeros != 3) return std::nullopt;
+  }
+  return source;
+}
+
+class Maker final : public InputMaker {
+ public:
+  explicit Maker(const InputPlan& plan);
+  Status make(const FramePlanes& frame, void* input, void* stream) override;
+
+ private:
+  /// Rows of samples by their number's last bit: the two of a tap are neighbours.
+  struct Cache {
+    std::vector<float> floats;
+    Lines lines[2];
+    int32_t row[2];
+  };
+
+  const float* const* fetch(size_t strand, const FramePlanes& frame, int32_t row);
+  void make_row(const FramePlanes& frame, uint32_t y, std::byte* to);
+
+  const InputPlan plan_;
+  std::vector<Strand> strands_;
+  std::vector<Cache> caches_;
+  Mix mix_;
+};
+
+Maker::Maker(const InputPlan& plan) : plan_(plan) {
+  for (uint8_t i = 0; i < 3; ++i) {
+    const FrameComponent& each = plan.frame.components[i];
+    const auto fits = std::ranges::find_if(strands_, [&](const Strand& strand) {
+      return std::all_of(strand.component, strand.component + strand.count, [&](uint8_t other) {
+        return together(plan.frame.components[other], each);
+      });
+    });
+    Strand& strand = fits != strands_.end() ? *fits : strands_.emplace_back();
+    strand.component[strand.count++] = i;
+  }
+  mix_.width = plan.place.width;
+  const auto source = straight(plan.rules);
+  mix_.straight = source.has_value();
+  if (source) mix_.source = *source;
+  caches_.resize(strands_.size());
+  for (size_t s = 0; s < strands_.size(); ++s) {
+    settle(strands_[s], plan);
+    caches_[s].floats.resize(size_t{6} * mix_.width);
+    for (size_t i = 0; i < 6; ++i)
+      caches_[s].lines[i / 3][i % 3] = caches_[s].floats.data() + i * mix_.width;
+  }
+}
+
+const float* const* Maker::fetch(size_t strand, const FramePlanes& frame, int32_t row) {
+  const Strand& from = strands_[strand];
+  Cache& cache = caches_[strand];
+  const int slot = row & 1;
+  if (cache.row[slot] != row) {
+    const uint8_t* const data =
+        frame.data[from.plane] + from.offset + ptrdiff_t{row} * frame.stride[from.plane];
+    resample_row(from, data, cache.lines[slot]);
+    cache.row[slot] = row;
+  }
+  return cache.lines[slot].data();
+}
+
+void Maker::make_row(const FramePlanes& frame, uint32_t y, std::byte* to) {
+  for (size_t s = 0; s < strands_.size(); ++s) {
+    const Strand& strand = strands_[s];
+    const Tap& tap = strand.rows[y];
+    const float* const* top = fetch(s, frame, tap.first);
+    const float* const* bottom = tap.part == 0 ? top : fetch(s, frame, tap.next);
+    for (size_t i = 0; i < strand.count; ++i) {
+      mix_.top[strand.component[i]] = top[i];
+      mix_.bottom[strand.component[i]] = bottom[i];
+      mix_.part[strand.component[i]] = tap.part;
+    }
+  }
+  mix_row(plan_.rules, mix_, to);
+}
+
+Status Maker::make(const FramePlanes& frame, void* input, void*) {
+  const auto [left, top, width, height] = plan_.place;
+  const Size size = plan_.input.size;
+  const size_t pixel = plan_.rules.pixel_step * size_of(plan_.rules.type);
+  const auto at = [&](uint32_t x, uint32_t y) {
+    return static_cast<std::byte*>(input) + (size_t{y} * size.width + x) * pixel;
+  };
+  for (Cache& cache : caches_) std::ranges::fill(cache.row, -1);
+  fill_pixels(plan_.rules, size_t{top} * size.width, at(0, 0));
+  for (uint32_t y = 0; y < height; ++y) {
+    fill_pixels(plan_.rules, left, at(0, top + y));
+    make_row(frame, y, at(left, top + y));
+    fill_pixels(plan_.rules, size.width - left - width, at(left + width, top + y));
+  }
+  fill_pixels(plan_.rules, size_t{size.height - top - height} * size.width, at(0, top + height));
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan) {
+  return std::make_unique<Maker>(plan);
+}
+
+}  // namespace keepbox::simd
