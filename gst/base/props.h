@@ -27,6 +27,7 @@ struct Property {
   GType (*enum_type)() = nullptr;     // nullptr with an int member: a number from 0, or -1
   gdouble lowest = 0, highest = 1;    // of floats and unsigned numbers
   bool controllable = false;
+  bool live = false;  // may change while playing, whatever the others may
 };
 
 /// The properties with ids 1, 2, ...
@@ -59,7 +60,8 @@ template <class Props>
 GParamSpec* PropertyTable<Props>::spec_of(const Property<Props>& p) const {
   const Props defaults;
   const auto flags =
-      static_cast<GParamFlags>(flags_ | (p.controllable ? GST_PARAM_CONTROLLABLE : 0));
+      static_cast<GParamFlags>(flags_ | (p.controllable ? GST_PARAM_CONTROLLABLE : 0) |
+                               (p.live ? GST_PARAM_MUTABLE_PLAYING : 0));
   return std::visit(
       [&](auto member) -> GParamSpec* {
         const auto& value = defaults.*member;

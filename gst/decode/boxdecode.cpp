@@ -117,10 +117,11 @@ GstFlowReturn report(KeepboxBoxDecode* self, const Error& error) {
 void count(KeepboxBoxDecode* self, bool decoded, GstClockTime started) {
   State& s = *self->state;
   Decoder& d = s.decoder;
+  const GstClockTime spent = gst_util_get_timestamp() - started;
   GST_OBJECT_LOCK(self);
-  if (decoded && d.planned()) s.stats.set_processor(*d.processor());
-  s.stats.add(decoded ? &d.processor()->funnel() : nullptr, d.route(), d.boxes().size(),
-              gst_util_get_timestamp() - started);
+  if (decoded && !d.skipped() && d.planned()) s.stats.set_processor(*d.processor());
+  if (decoded && d.skipped()) s.stats.add_skipped(spent);
+  else s.stats.add(decoded ? &d.processor()->funnel() : nullptr, d.route(), d.boxes().size(), spent);
   const bool told = gst_debug_category_get_threshold(GST_CAT_DEFAULT) >= GST_LEVEL_LOG;
   g_autoptr(GstStructure) stats = told ? s.stats.structure() : nullptr;
   GST_OBJECT_UNLOCK(self);
@@ -255,8 +256,9 @@ void install_properties(GObjectClass* klass) {
   g_object_class_install_property(
       klass, prop_stats,
       g_param_spec_boxed("stats", "stats",
-                         "Counts since the start, among them zero-copy-frames, uploaded-frames and "
-                         "downloaded-frames, and where the candidates of the last frame went: "
+                         "Counts since the start, among them zero-copy-frames, uploaded-frames, "
+                         "downloaded-frames and skipped-frames, which an inference element left "
+                         "out on purpose, and where the candidates of the last frame went: "
                          "anchors, above-threshold, not-finite, after-class-filter, after-top-k, "
                          "kept, clipped-away, attached.",
                          GST_TYPE_STRUCTURE,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads files when their names change.
+// Reads files when their names change, and prefers them to what comes with tensors.
 #include "gst/decode/decodefiles.h"
 
 #include <utility>
@@ -24,12 +24,41 @@ Status load_once(std::string& loaded, const std::string& path, Content& content,
 
 }  // namespace
 
-Result<Settings> DecodeFiles::settings(const DecodeProps& props, const Picture& frame) {
-  KB_TRY(load_once(labels_path_, props.label_file, labels_, Labels::load));
-  KB_TRY(load_once(priors_path_, props.priors_file, priors_, load_priors));
-  auto out = resolve(props, labels_, frame);
+Status DecodeFiles::load(const DecodeProps& props) {
+  const auto load_labels = [](const char* path) {
+    return Labels::load(path).transform([](Labels&& labels) {
+      return SharedLabels(std::make_shared<Labels>(std::move(labels)));
+    });
+  };
+  KB_TRY(load_once(labels_path_, props.label_file, labels_, load_labels));
+  return load_once(priors_path_, props.priors_file, priors_, load_priors);
+}
+
+/// They stay as long as they are the same: quarks are made when first asked for.
+void DecodeFiles::take_labels(const SharedTensorSource& source) {
+  const auto& names = source != nullptr ? source->labels : std::vector<std::string>();
+  if (names != told_names_) {
+    told_names_ = names;
+    told_labels_ = std::make_shared<Labels>(names);
+  }
+  labels_from_ = !labels_path_.empty() ? labels_path_ : "the model's own names";
+}
+
+Result<Settings> DecodeFiles::settings(const DecodeProps& props, const Picture& frame,
+                                       const SharedTensorSource& source) {
+  KB_TRY(load(props));
+  take_labels(source);
+  auto out = resolve(props, *labels(), frame, source.get());
   if (out) out->priors = priors_;
   return out;
+}
+
+Status DecodeFiles::check(const DecodeProps& props) {
+  KB_TRY(load(props));
+  const auto out =
+      resolve(props, labels_path_.empty() ? Labels::to_come() : *labels_, Picture(), nullptr);
+  if (!out) return std::unexpected(out.error());
+  return {};
 }
 
 }  // namespace keepbox

@@ -2,28 +2,44 @@
 // The files that boxdecode's properties name, each read once.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/plan.h"
 #include "gst/decode/decodeprops.h"
 #include "gst/decode/labels.h"
+#include "gst/tensors/tensorsource.h"
 
 namespace keepbox {
 
-/// Label and priors files. One that fails is tried, and fails, again.
+/// Label and priors files, and labels that come with tensors. A file that fails is tried, and fails, again.
 class DecodeFiles {
  public:
-  /// Core settings for frames of that size; reads files whose names have changed.
-  Result<Settings> settings(const DecodeProps& props, const Picture& frame);
+  /// Core settings for frames of that size, as far as properties leave them to it by the source of
+  /// the tensors, which may be nullptr; reads files whose names have changed.
+  Result<Settings> settings(const DecodeProps& props, const Picture& frame,
+                            const SharedTensorSource& source);
 
-  /// As the last settings() read them.
-  const Labels& labels() const { return labels_; }
-  const std::string& labels_path() const { return labels_path_; }
+  /// What is wrong with files and properties before a source is known. Names of classes are right if
+  /// they may come with one.
+  Status check(const DecodeProps& props);
+
+  /// As the last settings() had them, and where from.
+  std::shared_ptr<const Labels> labels() const {
+    return labels_path_.empty() ? told_labels_ : labels_;
+  }
+  const std::string& labels_from() const { return labels_from_; }
 
  private:
-  std::string labels_path_, priors_path_;
-  Labels labels_;
+  Status load(const DecodeProps& props);
+  void take_labels(const SharedTensorSource& source);
+
+  std::string labels_path_, priors_path_, labels_from_;
+  using SharedLabels = std::shared_ptr<const Labels>;
+  SharedLabels labels_ = std::make_shared<Labels>();       // of the file
+  SharedLabels told_labels_ = std::make_shared<Labels>();  // of the source
+  std::vector<std::string> told_names_;
   std::vector<Prior> priors_;
 };
 

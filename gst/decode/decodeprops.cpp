@@ -15,8 +15,10 @@ namespace {
 constexpr guint kMostPixels = 1u << 16;
 
 const Property<DecodeProps> kProperties[] = {
-    {"detector", "Family of the model whose tensors are decoded.", &DecodeProps::detector,
-     detector_type},
+    {"detector",
+     "Family of the model whose tensors are decoded; auto takes the one that the inference element "
+     "says, else recognises it.",
+     &DecodeProps::detector, detector_type},
     {"tensor-ids",
      "Ids of the tensors to decode, with commas, in the order boxes, scores, classes, count; "
      "empty takes those that the detector is known by.",
@@ -48,7 +50,7 @@ const Property<DecodeProps> kProperties[] = {
      &DecodeProps::num_classes, nullptr, 0, kMaxClasses},
     {"label-file",
      "UTF-8 text file with one class name a line, the first for class 0; classes beyond it are "
-     "called class-N.",
+     "called class-N. Empty takes the names that the inference element says.",
      &DecodeProps::label_file},
     {"priors-file",
      "Text file with the prior boxes of an SSD: N lines of cy cx h w, or four lines of N numbers, "
@@ -61,13 +63,17 @@ const Property<DecodeProps> kProperties[] = {
     {"class-thresholds",
      "Score thresholds of single classes, as person:0.5,2:0.3; others take score-threshold.",
      &DecodeProps::class_thresholds},
-    {"box-units", "Units of the tensor's box coordinates.", &DecodeProps::box_units, units_type},
+    {"box-units",
+     "Units of the tensor's box coordinates; auto takes those that the inference element says, else "
+     "tells by the numbers.",
+     &DecodeProps::box_units, units_type},
     {"resize-mode",
-     "How the picture was fitted into the model's input, for boxes on a picture of another size.",
+     "How the picture was fitted into the model's input, for boxes on a picture of another size and "
+     "tensors whose inference element does not say.",
      &DecodeProps::resize_mode, resize_mode_type},
     {"model-width",
-     "Width of the model's input in pixels; 0 takes the frame's, or that of the square input "
-     "which the number of anchors belongs to.",
+     "Width of the model's input in pixels, where the inference element does not say; 0 takes the "
+     "frame's, or that of the square input which the number of anchors belongs to.",
      &DecodeProps::model_width, nullptr, 0, kMostPixels},
     {"model-height", "Height of the model's input in pixels; 0 as for model-width.",
      &DecodeProps::model_height, nullptr, 0, kMostPixels},
@@ -100,7 +106,8 @@ const Property<DecodeProps> kProperties[] = {
      &DecodeProps::class_meta},
     {"model-name",
      "Name of the model, which tells its boxes from those of other models on a frame. Empty takes the "
-     "element's name, which boxsink shows only where a stream has several models.",
+     "one that the inference element says, else this element's, which boxsink shows only where a "
+     "stream has several models.",
      &DecodeProps::model_name},
 };
 
@@ -132,7 +139,19 @@ bool only_tuned(const DecodeProps& a, const DecodeProps& b) {
   return tuned == b;
 }
 
-Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame) {
+namespace {
+
+/// What properties left open.
+void take_source(Settings& settings, const TensorSource& source) {
+  settings.told_detector = source.detector;
+  if (settings.units == Units::kAuto) settings.units = source.units;
+  if (source.has_geometry()) settings.letterbox = source.geometry;
+}
+
+}  // namespace
+
+Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame,
+                         const TensorSource* source) {
   Settings out{.detector = nick_of(detector_type(), props.detector),
                .tensor_ids = ids_of(props.tensor_ids),
                .score_threshold = props.score_threshold,
@@ -151,6 +170,7 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
                .class_count = props.num_classes};
   if (props.source_width != 0 && props.source_height != 0)
     out.frame = {.size = {props.source_width, props.source_height}};
+  if (source != nullptr) take_source(out, *source);
   auto include = labels.classes_of(props.include_classes, "include-classes");
   if (!include) return std::unexpected(include.error());
   auto exclude = labels.classes_of(props.exclude_classes, "exclude-classes");

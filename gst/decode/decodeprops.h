@@ -9,6 +9,7 @@
 #include "core/plan.h"
 #include "gst/base/props.h"
 #include "gst/decode/labels.h"
+#include "gst/tensors/tensorsource.h"
 
 namespace keepbox {
 
@@ -52,7 +53,10 @@ const PropertyTable<DecodeProps>& decode_properties();
 /// "a, b" as the list of its words.
 std::vector<std::string> ids_of(const std::string& text);
 
-/// Core settings for frames of that size, all but priors. Errors name the property.
-Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame);
+/// Core settings for frames of that size, all but priors. What is set counts before what the
+/// tensors' source says, and that before any guess. Errors name the property.
+/// @param source may be nullptr.
+Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame,
+                         const TensorSource* source);
 
 }  // namespace keepbox

@@ -1,28 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Chooses where a frame is decoded, keeps the processor for it, and falls back to the CPU.
+// Decodes frames with the processor that there is, marks what was decoded, and falls back to the CPU.
 #include "gst/decode/decoder.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "core/evidence.h"
 #include "gst/base/enums.h"
 #include "gst/base/error.h"
 #include "gst/decode/decodeenums.h"
-
-GST_DEBUG_CATEGORY_EXTERN(boxdecode_debug);
-#define GST_CAT_DEFAULT boxdecode_debug
+#include "gst/tensors/decodednote.h"
 
 namespace keepbox {
 namespace {
-
-constexpr const char* kWithoutCuda = "set backend=auto";
-
-bool takes_cuda(std::string_view name) {
-  const Backend* backend = find_backend(name);
-  return backend != nullptr && backend->memory == MemorySpace::kCuda;
-}
 
 bool have_cuda_backend() {
   return std::ranges::contains(backends(), MemorySpace::kCuda, &Backend::memory);
@@ -35,9 +25,18 @@ bool is_own(const DecodeProps& props, std::string_view id) {
   return ids.empty() ? id.empty() : std::ranges::contains(ids, id);
 }
 
-/// A frame's tensors, but for those that a decoder upstream has taken.
-Status look(GstBuffer* buffer, FrameTensors& tensors) {
-  KB_TRY(tensors.look(buffer, Which::kUndecoded));
+/// Were no tensors made for this decoder, on purpose? Those that are there are another's then.
+bool is_skipped(GstBuffer* buffer, const FrameTensors& tensors, const std::string& tensor_ids) {
+  if (!was_skipped(buffer)) return false;
+  const auto ids = ids_of(tensor_ids);
+  return tensors.listed().empty() ||
+         (!ids.empty() && std::ranges::none_of(tensors.listed(), [&](const TensorView& tensor) {
+            return std::ranges::contains(ids, tensor.id);
+          }));
+}
+
+/// Of a frame without tensors for this decoder, why.
+Status check_any(GstBuffer* buffer, const FrameTensors& tensors) {
   if (!tensors.listed().empty()) return {};
   FrameTensors all;
   KB_TRY(all.look(buffer));
@@ -48,6 +47,11 @@ Status look(GstBuffer* buffer, FrameTensors& tensors) {
 }
 
 }  // namespace
+
+bool Decoder::takes_cuda(std::string_view name) {
+  const Backend* backend = find_backend(name);
+  return backend != nullptr && backend->memory == MemorySpace::kCuda;
+}
 
 void Decoder::set_props(DecodeProps props) {
   if (props == props_) return;
@@ -74,7 +78,7 @@ Status Decoder::start() {
   announced_.clear();
   told_.clear();
   warned_.clear();
-  KB_TRY(files_.settings(props_, picture_));  // files and lists of classes, before a frame is spent on them
+  KB_TRY(files_.check(props_));  // files and lists of classes, before a frame is spent on them
   if (!takes_cuda(backend_)) return {};
   auto context = cuda_.ensure(element_, props_.cuda_device_id, kWithoutCuda);
   device_failed_ = !context;
@@ -94,13 +98,14 @@ void Decoder::drop_processor() {
     const CudaScope scope(home_);
     processor_.reset();
   }
+  source_.reset();
   home_ = {};
   unsupported_.clear();
 }
 
 Status Decoder::retune() {
   if (!std::exchange(tuned_, false) || !processor_) return {};
-  const auto wanted = files_.settings(props_, picture_);
+  const auto wanted = files_.settings(props_, picture_, source_);
   if (!wanted) {
     tuned_ = true;
     return std::unexpected(wanted.error());
@@ -119,7 +124,20 @@ MemorySpace Decoder::wanted_memory() const {
 }
 
 bool Decoder::fits(const FrameTensors& tensors) const {
-  return processor_ && processor_->plan().holds_for(tensors.listed());
+  return processor_ && processor_->plan().holds_for(tensors.listed()) &&
+         std::ranges::all_of(processor_->plan().reads, [&](uint32_t number) {
+           return same_producer(tensors.source(number), source_);
+         });
+}
+
+/// From frame to frame the place of the picture in the model's input may be another. @pre fits().
+void Decoder::follow(const FrameTensors& tensors) {
+  const Plan& plan = processor_->plan();
+  SharedTensorSource now = tensors.source(plan.reads.front());
+  if (now == source_) return;
+  if (now->has_geometry() && now->geometry != source_->geometry)
+    processor_->refit(now->geometry, plan.letterbox.frame);
+  source_ = std::move(now);
 }
 
 Status Decoder::decode(GstBuffer* buffer) {
@@ -136,6 +154,7 @@ Status Decoder::decode(GstBuffer* buffer) {
 Status Decoder::fetch(FrameTensors& tensors, std::span<const uint32_t> which,
                       MemorySpace preferred) {
   Status mapped = tensors.map(which, preferred);
+  downloaded_now_ = downloaded_now_ || tensors.downloaded();
   device_failed_ = !mapped && mapped.error().kind == ErrorKind::kNoResource;
   return mapped;
 }
@@ -146,6 +165,7 @@ Status Decoder::run(FrameTensors& tensors) {
   KB_TRY(retune());
   bool ready = fits(tensors);
   if (ready) {
+    follow(tensors);
     KB_TRY(fetch(tensors, processor_->plan().reads, wanted_memory()));
     ready = reads_ == tensors.space() && (!tensors.context() || tensors.context() == home_);
   }
@@ -158,13 +178,16 @@ Status Decoder::run(FrameTensors& tensors) {
 Status Decoder::attempt(GstBuffer* buffer) {
   boxes_.clear();
   route_ = Route::kHost;
-  planned_now_ = false;
+  planned_now_ = downloaded_now_ = false;
   FrameTensors tensors;
-  KB_TRY(look(buffer, tensors));
+  KB_TRY(tensors.look(buffer, Which::kUndecoded));
+  skipped_ = is_skipped(buffer, tensors, props_.tensor_ids);
+  if (skipped_) return {};
+  KB_TRY(check_any(buffer, tensors));
   KB_TRY(run(tensors));
   if (const Plan& plan = processor_->plan(); !processor_->detections().empty())
     KB_TRY(believe(plan, check_best_score(plan.layout, processor_->detections()[0].score)));
-  if (tensors.downloaded() || (tensors.context() && planned_now_)) route_ = Route::kDownloaded;
+  if (downloaded_now_) route_ = Route::kDownloaded;
   else if (on_device()) route_ = tensors.context() ? Route::kZeroCopy : Route::kUploaded;
   take_boxes();
   mark(buffer, tensors);
@@ -172,34 +195,39 @@ Status Decoder::attempt(GstBuffer* buffer) {
 }
 
 void Decoder::take_boxes() {
-  const bool unnamed = props_.model_name.empty();
-  const GQuark model =
-      g_quark_from_string(unnamed ? GST_OBJECT_NAME(element_) : props_.model_name.c_str());
+  const std::string& told = source_ != nullptr ? source_->model : props_.model_name;
+  const std::string& name = props_.model_name.empty() ? told : props_.model_name;
+  const bool unnamed = name.empty();
+  const GQuark model = g_quark_from_string(unnamed ? GST_OBJECT_NAME(element_) : name.c_str());
   for (const Detection& det : processor_->detections())
     boxes_.push_back({.box = det.box,
                       .score = det.score,
                       .angle = det.angle,
-                      .label = files_.labels().quark(det.class_id),
+                      .label = labels_->quark(det.class_id),
                       .class_id = det.class_id,
                       .anchor = det.anchor,
                       .model = model,
                       .unnamed = unnamed});
 }
 
-/// For decoders behind this one, which are for what comes after it: the tensors that this family is
-/// known by, or where only shapes spoke all that there are.
+/// For decoders behind this one, which are for what comes after it: the tensors of this source, or
+/// where nobody says one those that the family is known by, or where only shapes spoke all that there
+/// are.
 void Decoder::mark(GstBuffer* buffer, const FrameTensors& tensors) const {
   const Plan& plan = processor_->plan();
   const auto known = [&](const TensorForm& form) {
-    return std::ranges::any_of(plan.spec->rules(),
-                               [&](const TensorRule& rule) { return rule.has(form.id); });
+    return std::ranges::any_of(plan.spec->rules(), [&](const TensorRule& rule) {
+      return rule.has(form.id) || (!form.id.empty() && form.id == rule.plain);
+    });
   };
-  if (!props_.tensor_ids.empty() || std::ranges::any_of(plan.forms, known)) {
+  if (!props_.tensor_ids.empty() ||
+      (source_ == nullptr && std::ranges::any_of(plan.forms, known))) {
     tensors.mark_decoded(buffer, plan.reads);
     return;
   }
-  std::vector<uint32_t> all(tensors.listed().size());
-  std::iota(all.begin(), all.end(), 0u);
+  std::vector<uint32_t> all;
+  for (uint32_t i = 0; i < tensors.listed().size(); ++i)
+    if (same_source(tensors.source(i), source_)) all.push_back(i);
   tensors.mark_decoded(buffer, all);
 }
 
@@ -209,8 +237,12 @@ void Decoder::mark_refused(GstBuffer* buffer) const {
   if (!tensors.look(buffer, Which::kUndecoded)) return;
   if (fits(tensors)) return mark(buffer, tensors);
   std::vector<uint32_t> own;
+  const SharedTensorSource first =
+      tensors.listed().empty() || !props_.tensor_ids.empty() ? nullptr : tensors.source(0);
   for (uint32_t i = 0; i < tensors.listed().size(); ++i)
-    if (is_own(props_, tensors.listed()[i].id)) own.push_back(i);
+    if (is_own(props_, tensors.listed()[i].id) ||
+        (first != nullptr && same_source(tensors.source(i), first)))
+      own.push_back(i);
   tensors.mark_decoded(buffer, own);
 }
 
@@ -234,77 +266,6 @@ void Decoder::leave_device(const Error& error) {
                           hint + "this and later frames are decoded on the CPU"});
 }
 
-/// Frames whose numbers say nothing of their units yet go on with the processor that there is.
-bool Decoder::goes_on(FrameTensors& tensors, const Plan& plan) const {
-  return processor_ && processor_->plan().provisional && plan.provisional &&
-         reads_ == tensors.space() && (!tensors.context() || tensors.context() == home_) &&
-         plan.forms == processor_->plan().forms && plan.reads == processor_->plan().reads;
-}
-
-Status Decoder::prepare(FrameTensors& tensors) {
-  auto plan = plan_for(tensors);
-  if (!plan) return std::unexpected(plan.error());
-  KB_TRY(fetch(tensors, plan->reads, wanted_memory()));
-  if (goes_on(tensors, *plan)) return {};
-  drop_processor();
-  KB_TRY(fetch(tensors, plan->reads, wanted_memory()));  // what kept the device from being used is gone
-  if (tensors.context() && automatic()) {
-    const Status made = make_processor(*plan, tensors);
-    if (made) return {};
-    if (made.error().kind == ErrorKind::kUnsupported) unsupported_ = made.error().message();
-    else leave_device(made.error());
-    KB_TRY(fetch(tensors, plan->reads, MemorySpace::kSystem));
-  }
-  const Status made = make_processor(std::move(*plan), tensors);
-  device_failed_ = !made && takes_cuda(backend_) && made.error().kind == ErrorKind::kNoResource;
-  return made;
-}
-
-/// The numbers tell the units. From a device they are fetched for this once, or the plan would stay
-/// provisional and be made for every frame.
-Result<Plan> Decoder::plan_for(FrameTensors& tensors) {
-  auto wanted = files_.settings(props_, picture_);
-  if (!wanted) return std::unexpected(wanted.error());
-  planned_now_ = true;
-  tuned_ = false;
-  std::vector<uint32_t> all(tensors.listed().size());
-  std::iota(all.begin(), all.end(), 0u);
-  KB_TRY(fetch(tensors, all, MemorySpace::kSystem));
-  auto plan = make_plan(*wanted, tensors.views());
-  if (plan && plan->layout.images != 1)
-    return fail(ErrorKind::kUnsupported, "tensors of one frame (batch 1)",
-                "a batch of " + std::to_string(plan->layout.images), "infer one frame at a time");
-  return plan;
-}
-
-Result<CudaContext> Decoder::home_for(const FrameTensors& tensors) {
-  if (tensors.context()) {
-    cuda_.adopt(tensors.context());
-    return tensors.context();
-  }
-  if (!takes_cuda(backend_)) return CudaContext();
-  return cuda_.ensure(element_, props_.cuda_device_id, kWithoutCuda);
-}
-
-Status Decoder::make_processor(Plan plan, const FrameTensors& tensors) {
-  auto home = home_for(tensors);
-  if (!home) return std::unexpected(home.error());
-  const CudaScope scope(*home);
-  KB_TRY(scope.status());
-  auto selection = select_backend(chosen_backend(), plan, tensors.space());
-  if (!selection) return std::unexpected(selection.error());
-  if (const std::string& why = failed_.empty() ? unsupported_ : failed_; !why.empty())
-    selection->reason += "; not on the device: " + why;
-  auto processor = Processor::create(std::move(plan), std::move(*selection), tensors.space(),
-                                     crew_.get());
-  if (!processor) return std::unexpected(processor.error());
-  processor_ = std::move(*processor);
-  home_ = std::move(*home);
-  reads_ = tensors.space();
-  announce();
-  return {};
-}
-
 /// A family that was set counts whatever the numbers say, but not without a word.
 Status Decoder::believe(const Plan& plan, const Status& numbers) {
   if (numbers || !plan.detector_set) return numbers;
@@ -314,32 +275,6 @@ Status Decoder::believe(const Plan& plan, const Status& numbers) {
 
 void Decoder::warn_once(const Error& error) {
   if (warned_.insert(error.expected).second) post_warning(element_, error);
-}
-
-void Decoder::announce() {
-  const Plan& plan = processor_->plan();
-  for (const Error& warning : plan.warnings) warn_once(warning);
-  if (unsupported_ != told_ && !unsupported_.empty())
-    GST_WARNING_OBJECT(element_, "decoding on the CPU: %s", unsupported_.c_str());
-  told_ = unsupported_;
-  if (plan.remark == announced_) return;
-  announced_ = plan.remark;
-  check_label_count(plan);
-  GST_INFO_OBJECT(element_, "%s; input %ux%u; backend %s (%s)", plan.remark.c_str(),
-                  plan.letterbox.model.width, plan.letterbox.model.height,
-                  std::string(processor_->backend().name).c_str(),
-                  processor_->backend_reason().c_str());
-}
-
-/// Names that do not fit the classes are wrong names, or the wrong family: both go unseen.
-void Decoder::check_label_count(const Plan& plan) {
-  const uint32_t labels = files_.labels().size(), classes = plan.end_class - plan.first_class;
-  // With background first, its name may stand in the file or not.
-  if (labels == 0 || classes == 0 || labels == classes || labels == plan.end_class) return;
-  post_warning(element_, {ErrorKind::kMismatch, "as many labels as classes",
-                          std::to_string(labels) + " in " + files_.labels_path() + " and " +
-                              std::to_string(classes) + " in " + plan.remark,
-                          "set label-file= or detector="});
 }
 
 }  // namespace keepbox

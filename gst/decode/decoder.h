@@ -14,6 +14,7 @@
 #include "gst/decode/decodefiles.h"
 #include "gst/decode/decodeprops.h"
 #include "gst/decode/decodestats.h"
+#include "gst/decode/producers.h"
 #include "gst/decode/threadcrew.h"
 #include "gst/metas/analytics.h"
 #include "gst/tensors/cudascope.h"
@@ -43,6 +44,8 @@ class Decoder {
   /// frame on, unless the backend was named.
   Status decode(GstBuffer* buffer);
 
+  /// Did an inference element leave the last frame out? It has no boxes, and nothing is wrong.
+  bool skipped() const { return skipped_; }
   std::span<FrameBox> boxes() { return boxes_; }
   Route route() const { return route_; }
   /// Was the last frame's plan made for it?
@@ -57,6 +60,8 @@ class Decoder {
   SharedCuda& cuda() { return cuda_; }
 
  private:
+  static constexpr const char* kWithoutCuda = "set backend=auto";
+  static bool takes_cuda(std::string_view backend);
   bool automatic() const { return backend_ == "auto"; }
   bool on_device() const {
     return processor_ && processor_->backend().memory == MemorySpace::kCuda;
@@ -64,6 +69,7 @@ class Decoder {
   std::string chosen_backend() const;
   MemorySpace wanted_memory() const;
   bool fits(const FrameTensors& tensors) const;
+  void follow(const FrameTensors& tensors);
   Status retune();
   Status fetch(FrameTensors& tensors, std::span<const uint32_t> which, MemorySpace preferred);
   Status run(FrameTensors& tensors);
@@ -72,17 +78,22 @@ class Decoder {
   void mark(GstBuffer* buffer, const FrameTensors& tensors) const;
   void mark_refused(GstBuffer* buffer) const;
   Status decode_on_cpu(GstBuffer* buffer, const Error& device);
-  bool goes_on(FrameTensors& tensors, const Plan& plan) const;
+  // In decoderplan.cpp:
+  struct Prepared;
+  bool goes_on(FrameTensors& tensors, const Prepared& prepared) const;
   Status prepare(FrameTensors& tensors);
-  Result<Plan> plan_for(FrameTensors& tensors);
+  Result<Prepared> plan_for(FrameTensors& tensors);
+  Result<Plan> plan_unread(const FrameTensors& tensors, const Production& production,
+                           const Settings& wanted) const;
+  Result<Plan> plan_of(FrameTensors& tensors, const Production& production);
   Result<CudaContext> home_for(const FrameTensors& tensors);
-  Status make_processor(Plan plan, const FrameTensors& tensors);
+  Status make_processor(const Prepared& prepared, const FrameTensors& tensors);
+  void announce();
+  void check_label_count(const Plan& plan);
   void leave_device(const Error& error);
   void drop_processor();
   Status believe(const Plan& plan, const Status& numbers);
   void warn_once(const Error& error);
-  void announce();
-  void check_label_count(const Plan& plan);
 
   GstElement* element_;
   DecodeProps props_;
@@ -93,6 +104,8 @@ class Decoder {
   SharedCuda cuda_;
   std::unique_ptr<Crew> crew_;  // outlives the processor
   std::optional<Processor> processor_;
+  SharedTensorSource source_;  // of the tensors that it is for
+  std::shared_ptr<const Labels> labels_;  // of their classes
   CudaContext home_;                         // where its memory is, if on a device
   MemorySpace reads_ = MemorySpace::kSystem;  // where it was made to find tensors
   std::string unsupported_;  // why the device cannot run this plan
@@ -100,6 +113,8 @@ class Decoder {
   std::string announced_, told_;
   std::set<std::string> warned_;  // what was expected, in warnings since the start
   bool planned_now_ = false;
+  bool downloaded_now_ = false;
+  bool skipped_ = false;
   bool device_failed_ = false;
   Route route_ = Route::kHost;
   std::vector<FrameBox> boxes_;

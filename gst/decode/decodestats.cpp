@@ -34,17 +34,28 @@ void DecodeStats::add(const Funnel* funnel, Route route, size_t boxes, GstClockT
   last_time_ = time;
 }
 
+void DecodeStats::add_skipped(GstClockTime time) {
+  ++frames_;
+  ++skipped_;
+  last_ = {};
+  time_ += time;
+  last_time_ = time;
+}
+
 std::optional<Error> DecodeStats::why_no_box() const {
-  if (frames_ == 0 || boxes_ != 0) return std::nullopt;
-  const auto none = [this](std::string found, std::string hint) {
-    return Error{ErrorKind::kMismatch, "a box on some of " + std::to_string(frames_) + " frames",
+  const guint64 looked_at = frames_ - skipped_;
+  if (looked_at == 0 || boxes_ != 0) return std::nullopt;
+  const auto none = [&](std::string found, std::string hint) {
+    return Error{ErrorKind::kMismatch, "a box on some of " + std::to_string(looked_at) + " frames",
                  "none: " + found, std::move(hint)};
   };
-  if (mismatches_ == frames_)
+  if (mismatches_ == looked_at)
     return none("their tensors were missing or did not fit", "see the warnings of on-mismatch=warn");
+  if (most_.anchors == 0) return none("their tensors had no rows", "the model found nothing");
   if (most_.above_threshold == 0)
     return none("no score of " + std::to_string(most_.anchors) + " anchors a frame was high enough",
-                "if that is wrong, set score-threshold= lower");
+                "if that is wrong, set score-threshold= lower, or see what the model was given: order of "
+                "channels, range (input-std= of tensorinfer)");
   if (most_.after_class_filter == 0)
     return none("all were of classes that are not wanted",
                 "see include-classes= and exclude-classes=");
@@ -58,7 +69,7 @@ GstStructure* DecodeStats::structure() const {
   const double each = frames_ == 0 ? 0 : microseconds(time_) / static_cast<double>(frames_);
   return gst_structure_new(
       "boxdecode-stats", "frames", G_TYPE_UINT64, frames_, "mismatches", G_TYPE_UINT64,
-      mismatches_, "boxes", G_TYPE_UINT64, boxes_, "zero-copy-frames", G_TYPE_UINT64, zero_copy_,
+      mismatches_, "skipped-frames", G_TYPE_UINT64, skipped_, "boxes", G_TYPE_UINT64, boxes_, "zero-copy-frames", G_TYPE_UINT64, zero_copy_,
       "uploaded-frames", G_TYPE_UINT64, uploaded_, "downloaded-frames", G_TYPE_UINT64, downloaded_,
       "time-per-frame-us", G_TYPE_DOUBLE, each, "last-time-us", G_TYPE_DOUBLE,
       microseconds(last_time_), "anchors", G_TYPE_UINT, last_.anchors, "above-threshold",

@@ -23,6 +23,9 @@ class DecodeStats {
   /// Counts a frame. @param funnel of its candidates, nullptr when its tensors did not fit.
   void add(const Funnel* funnel, Route route, size_t boxes, GstClockTime time);
 
+  /// Counts a frame that an inference element left out.
+  void add_skipped(GstClockTime time);
+
   /// Why there was not a single box on any frame so far; nothing when there was, or no frame.
   std::optional<Error> why_no_box() const;
 
@@ -30,7 +33,7 @@ class DecodeStats {
   GstStructure* structure() const;
 
  private:
-  guint64 frames_ = 0, mismatches_ = 0, boxes_ = 0;
+  guint64 frames_ = 0, mismatches_ = 0, skipped_ = 0, boxes_ = 0;
   guint64 zero_copy_ = 0, uploaded_ = 0, downloaded_ = 0;
   GstClockTime time_ = 0, last_time_ = 0;
   Funnel last_;

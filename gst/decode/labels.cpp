@@ -56,6 +56,12 @@ Result<Labels> Labels::load(const char* path) {
   return labels;
 }
 
+Labels Labels::to_come() {
+  Labels labels;
+  labels.to_come_ = true;
+  return labels;
+}
+
 GQuark Labels::quark(uint32_t class_id) const {
   if (class_id >= quarks_.size()) quarks_.resize(std::max<size_t>(class_id + 1, names_.size()));
   GQuark& quark = quarks_[class_id];
@@ -72,11 +78,12 @@ Result<uint32_t> Labels::class_of(std::string_view text) const {
   if (found != names_.end()) return static_cast<uint32_t>(found - names_.begin());
   uint32_t id = 0;
   if (parse(text, id) && id < kMaxClasses) return id;
+  if (to_come_) return 0;
   const std::string number = "a class number below " + std::to_string(kMaxClasses);
   if (names_.empty())
-    return fail(ErrorKind::kInvalid, number + " (there is no label file)",
+    return fail(ErrorKind::kInvalid, number + " (there is no label file, and the model names none)",
                 '"' + std::string(text) + '"', "set label-file= to use names");
-  return fail(ErrorKind::kInvalid, number + " or a name of the label file",
+  return fail(ErrorKind::kInvalid, number + " or a class's name",
               '"' + std::string(text) + '"');
 }
 

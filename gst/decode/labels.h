@@ -14,11 +14,18 @@
 
 namespace keepbox {
 
-/// The names of a label file: one a line in UTF-8, the first for class 0.
+/// The names of a model's classes. Those of a label file are one a line in UTF-8, the first for
+/// class 0.
 class Labels {
  public:
   /// No names: every class is "class-N".
   Labels() = default;
+
+  /// By class.
+  explicit Labels(std::vector<std::string> names) : names_(std::move(names)) {}
+
+  /// Names that are not known yet: any may be one, and is taken for class 0.
+  static Labels to_come();
 
   /// Errors name the file and what is wrong: missing, unreadable, empty, not UTF-8.
   static Result<Labels> load(const char* path);
@@ -40,6 +47,7 @@ class Labels {
 
  private:
   std::vector<std::string> names_;
+  bool to_come_ = false;
   mutable std::vector<GQuark> quarks_;  // made when first asked for
 };
 

@@ -3,6 +3,8 @@
 #include "gst/frames/restore.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "gst/base/picture.h"
@@ -54,6 +56,28 @@ gboolean bring_meta(GstBuffer* scaled, GstMeta** meta, gpointer data) {
   transform(g_quark_from_static_string("gst-copy"), &whole);
   return TRUE;
 }
+
+/// Where on the full frame a model's input is: those of a frame's tensors that share a source share it
+/// again.
+struct MovedSources {
+  Size from, to;
+  PixelMap map;
+  SharedTensorSource last, last_moved;
+
+  SharedTensorSource operator()(const SharedTensorSource& source) {
+    if (!source->has_geometry()) return source;
+    if (source == last) return last_moved;
+    TensorSource out = *source;
+    const auto& m = map.rows();
+    const bool upright = m[1] == 0 && m[3] == 0 && m[6] == 0 && m[7] == 0 && m[8] == 1;
+    out.geometry = upright && m[0] > 0 && m[4] > 0
+                       ? moved(scaled_to(source->geometry, from), to, m[0], m[4], m[2], m[5])
+                       : Letterbox{};  // turned or flipped: nobody can say it in those terms
+    last = source;
+    last_moved = std::make_shared<const TensorSource>(std::move(out));
+    return last_moved;
+  }
+};
 
 /// What a scaler that does nothing passes on is framesave's copy, which shares the frame's memory.
 gboolean let_go(GstBuffer*, GstMeta** meta, gpointer frame) {
@@ -111,7 +135,7 @@ void bring_along(GstBuffer* scaled, const Showing& from, GstBuffer* full, const 
   Bringing bringing{full, from.info, to.info, map, {}};
   gst_buffer_foreach_meta(full, note_api, &bringing.there);
   gst_buffer_foreach_meta(scaled, bring_meta, &bringing);
-  carry_tensors(scaled, full);
+  carry_tensors(scaled, full, MovedSources{from.picture.size, to.picture.size, map});
   carry_analytics(scaled, from.info, full, to.info, map);
 }
 

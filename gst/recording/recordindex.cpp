@@ -3,41 +3,14 @@
 #include "gst/recording/recordindex.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "gst/base/error.h"
+#include "gst/recording/indexfields.h"
 
 namespace keepbox {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr const char* kColumnMajor = "col-major";
-
-/// What is wrong with a line, without the place.
-std::unexpected<std::string> wrong(std::string found) { return std::unexpected(std::move(found)); }
-
-/// A text, "" when it is left out. GStreamer's strings end at a NUL.
-std::expected<std::string, std::string> text_at(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end()) return "";
-  if (!found->is_string()) return wrong(std::string(key) + " that is no text");
-  auto text = found->get<std::string>();
-  if (text.contains('\0')) return wrong("a NUL in " + std::string(key));
-  return text;
-}
-
-/// A whole number within bounds, or nothing when it is left out.
-std::expected<std::optional<int64_t>, std::string> number_at(const Json& object, const char* key,
-                                                             int64_t low, int64_t high) {
-  const auto found = object.find(key);
-  if (found == object.end()) return std::nullopt;
-  const bool large = found->is_number_unsigned() && found->get<uint64_t>() > INT64_MAX;
-  if (!found->is_number_integer() || large || found->get<int64_t>() < low ||
-      found->get<int64_t>() > high)
-    return wrong(std::string(key) + " that is no number of its range");
-  return found->get<int64_t>();
-}
 
 std::expected<Shape, std::string> shape_at(const Json& object) {
   const auto found = object.find("dims");
@@ -62,7 +35,10 @@ std::expected<IndexedTensor, std::string> parse_tensor(const Json& entry) {
     return wrong("dims-order '" + *order + "'");
   auto shape = shape_at(entry);
   if (!shape) return wrong(shape.error());
-  IndexedTensor out{.file = *file, .id = *id, .type = *known, .shape = *shape};
+  auto source = source_at(entry);
+  if (!source) return wrong(source.error());
+  IndexedTensor out{.file = *file, .id = *id, .type = *known, .shape = *shape,
+                    .source = std::move(*source)};
   if (*order == kColumnMajor) out.order = GST_TENSOR_DIM_ORDER_COL_MAJOR;
   return out;
 }
@@ -82,6 +58,10 @@ std::expected<IndexedFrame, std::string> parse_line(std::string_view text) {
                    .duration = duration->value_or(0),
                    .size = {static_cast<uint32_t>(width->value_or(0)),
                             static_cast<uint32_t>(height->value_or(0))}};
+  if (const auto skipped = line.find("skipped"); skipped != line.end()) {
+    if (!skipped->is_boolean()) return wrong("skipped that is neither true nor false");
+    out.skipped = skipped->get<bool>();
+  }
   for (const Json& entry : *tensors) {
     auto tensor = parse_tensor(entry);
     if (!tensor) return wrong(tensor.error());
@@ -98,15 +78,18 @@ std::string to_line(size_t number, const IndexedFrame& frame) {
   if (frame.duration > 0) line["duration"] = frame.duration;
   line["width"] = frame.size.width;
   line["height"] = frame.size.height;
+  if (frame.skipped) line["skipped"] = true;
   line["tensors"] = Json::array();
-  for (const IndexedTensor& tensor : frame.tensors)
-    line["tensors"].push_back(
-        {{"file", tensor.file},
-         {"id", tensor.id},
-         {"type", to_string(tensor.type)},
-         {"dims", tensor.shape.dims()},
-         {"dims-order",
-          tensor.order == GST_TENSOR_DIM_ORDER_COL_MAJOR ? kColumnMajor : "row-major"}});
+  for (const IndexedTensor& tensor : frame.tensors) {
+    Json& entry = line["tensors"].emplace_back(Json{
+        {"file", tensor.file},
+        {"id", tensor.id},
+        {"type", to_string(tensor.type)},
+        {"dims", tensor.shape.dims()},
+        {"dims-order",
+         tensor.order == GST_TENSOR_DIM_ORDER_COL_MAJOR ? kColumnMajor : "row-major"}});
+    if (tensor.source.said != nullptr) entry["source"] = to_json(tensor.source);
+  }
   return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -117,6 +100,7 @@ Result<std::vector<IndexedFrame>> read_index(const Folder& folder) {
     return std::unexpected(file.error());
   }
   std::vector<IndexedFrame> frames;
+  SourceLabels labels(folder);
   KB_TRY(file->each_line([&](size_t number, std::string_view text) -> Status {
     auto frame = parse_line(text);
     if (!frame)
@@ -124,6 +108,8 @@ Result<std::vector<IndexedFrame>> read_index(const Folder& folder) {
                   "a frame in line " + std::to_string(number) + " of " + file->path, frame.error(),
                   "record it again");
     frame->line = number;
+    for (IndexedTensor& tensor : frame->tensors)
+      if (Status added = labels.add_to(tensor.source, number); !added) return added;
     frames.push_back(std::move(*frame));
     return {};
   }));

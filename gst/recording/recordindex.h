@@ -2,9 +2,11 @@
 // The index of a recording: frames.jsonl, one JSON object a frame in their order.
 //   {"frame":0,"pts":0,"duration":33333333,"width":320,"height":320,"tensors":[
 //     {"file":"000000.0.npy","id":"yolo-v8-out","type":"float32","dims":[1,10,2100],
-//      "dims-order":"row-major"}]}
+//      "dims-order":"row-major","source":{"frame":[1920,1080],"input":[320,320],"scale":[6.0,6.0],
+//      "pad":[0.0,70.0],"model":"shapes","detector":"yolov8","units":"pixels",
+//      "labels":"000000.labels"}}]}
 // pts is the frame's stream time, which is the PTS of streams that begin at 0; it and duration are
-// left out where they are unknown.
+// left out where they are unknown, and so is of the source what nobody said (recordsource.h).
 #pragma once
 
 #include <gst/analytics/analytics.h>
@@ -18,6 +20,7 @@
 #include "core/result.h"
 #include "core/tensor.h"
 #include "gst/recording/plainfile.h"
+#include "gst/recording/recordsource.h"
 #include "gst/recording/timeline.h"
 
 namespace keepbox {
@@ -30,6 +33,7 @@ struct IndexedTensor {
   DataType type = DataType::kFloat32;
   Shape shape;  // of rank 0: only the file says
   GstTensorDimOrder order = GST_TENSOR_DIM_ORDER_ROW_MAJOR;
+  IndexedSource source;
 };
 
 struct IndexedFrame {
@@ -37,6 +41,7 @@ struct IndexedFrame {
   int64_t duration = 0;  // 0 unknown
   Size size;             // 0 x 0 unknown
   std::vector<IndexedTensor> tensors;
+  bool skipped = false;  // an inference element left it out on purpose
   size_t line = 0;  // where it stands
 };
 
@@ -44,7 +49,7 @@ struct IndexedFrame {
 std::string to_line(size_t number, const IndexedFrame& frame);
 
 /// All frames. kTruncated names the line that is broken, of which all are checked: a name that
-/// leaves the folder is, too.
+/// leaves the folder is, too, and so is a file of labels that is none.
 Result<std::vector<IndexedFrame>> read_index(const Folder& folder);
 
 struct FrameTimes {

@@ -15,6 +15,7 @@
 #include "gst/recording/streamtime.h"
 #include "gst/recording/tensorreader.h"
 #include "gst/tensors/cudascope.h"
+#include "gst/tensors/decodednote.h"
 #include "gst/tensors/tensors.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorreplay_debug);
@@ -190,8 +191,11 @@ Status attach(Replayer& r, size_t frame, GstBuffer* buffer) {
     Result<GstBuffer*> data = r.uploader ? r.uploader->upload(tensor.data.get())
                                          : gst_buffer_ref(tensor.data.get());
     if (!data) return std::unexpected(data.error());
+    if (auto source = tensor_source(tensor.data.get()); source != tensor_source(*data))
+      set_tensor_source(*data, std::move(source));  // of an upload
     add_tensor(buffer, tensor.id.c_str(), tensor.type, tensor.shape, tensor.order, *data);
   }
+  if (r.reader->skipped(frame)) note_skipped(buffer);
   return {};
 }
 

@@ -26,7 +26,7 @@ struct StoredTensor {
   DataType type = DataType::kFloat32;
   Shape shape;
   GstTensorDimOrder order = GST_TENSOR_DIM_ORDER_ROW_MAJOR;
-  std::shared_ptr<GstBuffer> data;
+  std::shared_ptr<GstBuffer> data;  // says its source
 };
 
 /// What a raw file does not say about itself.
@@ -50,6 +50,9 @@ class TensorReader {
   /// The tensors of a frame, until the next call. @pre frame < frames(). The frame that was read
   /// last is not read again.
   Result<std::span<const StoredTensor>> read(size_t frame);
+
+  /// Did an inference element leave the frame out on purpose? @pre frame < frames()
+  bool skipped(size_t frame) const { return frame < index_.size() && index_[frame].skipped; }
 
   /// When the frames begin; see FrameTimes.
   const FrameTimes& times() const { return times_; }

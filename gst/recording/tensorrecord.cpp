@@ -6,7 +6,9 @@
  *
  * Writes the tensors of each frame to a folder: a .npy file a tensor, and frames.jsonl, which has a
  * line a frame with its stream time, its size and the ids, types, dimensions and files of its
- * tensors. Frames pass unchanged. tensorreplay attaches them again.
+ * tensors. What an inference element says of them is kept too: where in the model's input the frame
+ * was, the model's name and family, and its classes in a .labels file. Frames pass unchanged.
+ * tensorreplay attaches them again.
  *
  * The index is called frames.jsonl.part until EOS, and an older recording in the folder stays whole
  * until then. gst-launch-1.0 sends EOS when it is interrupted if it runs with -e. To save what an
@@ -31,6 +33,7 @@
 #include "gst/base/picture.h"
 #include "gst/recording/streamtime.h"
 #include "gst/recording/tensorwriter.h"
+#include "gst/tensors/decodednote.h"
 #include "gst/tensors/tensors.h"
 
 GST_DEBUG_CATEGORY_STATIC(tensorrecord_debug);
@@ -163,9 +166,10 @@ Status record(GstBaseTransform* base, GstBuffer* buffer) {
   KB_TRY(tensors.map(wanted));
   std::vector<RecordedTensor> chosen;
   for (size_t i = 0; i < wanted.size(); ++i)
-    chosen.push_back({tensors.views()[i], tensors.order(wanted[i])});
+    chosen.push_back({tensors.views()[i], tensors.order(wanted[i]), tensors.source(wanted[i])});
   r.any = r.any || !chosen.empty();
-  if (chosen.empty() && !std::exchange(r.warned, true))
+  const bool skipped = was_skipped(buffer);
+  if (chosen.empty() && !skipped && !std::exchange(r.warned, true))
     post_warning(GST_ELEMENT(base),
                  {ErrorKind::kMismatch, "tensors on the frame (GstTensorMeta)", "none",
                   r.ids.empty() ? "put an inference element before"
@@ -173,7 +177,8 @@ Status record(GstBaseTransform* base, GstBuffer* buffer) {
   return r.writer->write({.tensors = chosen,
                           .time = stream_time_of(base->segment, GST_BUFFER_PTS(buffer)),
                           .duration = known_duration(GST_BUFFER_DURATION(buffer)),
-                          .size = r.frame});
+                          .size = r.frame,
+                          .skipped = skipped});
 }
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {

@@ -22,8 +22,8 @@ std::string_view prefix_of(std::string_view name) {
 
 /// Is it a name that a writer gives? A hand-made index may name other files, which stay.
 bool is_given(std::string_view name) {
-  if (!name.ends_with(".npy")) return false;
-  name.remove_suffix(4);
+  if (!name.ends_with(".npy") && !name.ends_with(".labels")) return false;
+  name = name.substr(0, name.rfind('.'));
   name.remove_prefix(prefix_of(name).size());
   return !name.empty() && name.find_first_not_of("0123456789.") == name.npos;
 }
@@ -35,7 +35,8 @@ std::vector<std::string> files_in(const Folder& folder) {
   if (!index) return out;
   for (const IndexedFrame& frame : *index)
     for (const IndexedTensor& tensor : frame.tensors)
-      if (is_given(tensor.file)) out.push_back(tensor.file);
+      for (const std::string& name : {tensor.file, tensor.source.labels})
+        if (is_given(name)) out.push_back(name);
   return out;
 }
 
@@ -68,8 +69,25 @@ std::string TensorWriter::name_of(size_t tensor) const {
   return name;
 }
 
+/// The file of these labels, which is written when they are new.
+Result<std::string> TensorWriter::write_labels(const std::vector<std::string>& labels) {
+  if (labels.empty()) return "";
+  const auto known = std::ranges::find(labels_, labels);
+  g_autofree gchar* name =
+      g_strdup_printf("%s%06td.labels", prefix_.c_str(), known - labels_.begin());
+  if (known != labels_.end()) return name;
+  const std::string text = labels_text(labels);
+  const std::span<const std::byte> part = bytes_of(text);
+  KB_TRY(folder_.write(name, {&part, 1}));
+  labels_.push_back(labels);
+  return name;
+}
+
 Status TensorWriter::write_frame(const RecordedFrame& frame) {
-  IndexedFrame entry{.time = frame.time, .duration = frame.duration, .size = frame.size};
+  IndexedFrame entry{.time = frame.time,
+                     .duration = frame.duration,
+                     .size = frame.size,
+                     .skipped = frame.skipped};
   for (size_t i = 0; i < frame.tensors.size(); ++i) {
     const TensorView& view = frame.tensors[i].view;
     KB_TRY(check_bounds(view));
@@ -83,6 +101,11 @@ Status TensorWriter::write_frame(const RecordedFrame& frame) {
                              .type = view.type,
                              .shape = view.shape,
                              .order = frame.tensors[i].order});
+    const SharedTensorSource& source = frame.tensors[i].source;
+    if (source == nullptr) continue;
+    auto labels = write_labels(source->labels);
+    if (!labels) return std::unexpected(labels.error());
+    entry.tensors.back().source = {source, std::move(*labels)};
   }
   return index_.write(to_line(frames_, entry));
 }

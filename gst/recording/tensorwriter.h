@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writes recordings: a folder with an index (recordindex.h) and the .npy files that it names.
+// Writes recordings: a folder with an index (recordindex.h) and the .npy and .labels
+// files that it names.
 #pragma once
 
 #include <gst/analytics/analytics.h>
@@ -15,6 +16,7 @@
 #include "core/tensor.h"
 #include "gst/base/outfile.h"
 #include "gst/recording/plainfile.h"
+#include "gst/tensors/tensorsource.h"
 
 namespace keepbox {
 
@@ -22,6 +24,7 @@ namespace keepbox {
 struct RecordedTensor {
   TensorView view;
   GstTensorDimOrder order = GST_TENSOR_DIM_ORDER_ROW_MAJOR;
+  SharedTensorSource source = nullptr;  // what it says of itself
 };
 
 struct RecordedFrame {
@@ -29,6 +32,7 @@ struct RecordedFrame {
   std::optional<int64_t> time;  // stream time
   int64_t duration = 0;         // 0 unknown
   Size size;
+  bool skipped = false;  // an inference element left it out on purpose
 };
 
 /// Writes a recording. Until finish() its index is frames.jsonl.part, and an older recording in the
@@ -56,11 +60,13 @@ class TensorWriter {
       : folder_(std::move(folder)), index_(std::move(index)) {}
   Status write_frame(const RecordedFrame& frame);
   std::string name_of(size_t tensor) const;
+  Result<std::string> write_labels(const std::vector<std::string>& labels);
 
   Folder folder_;
   OutFile index_;
   std::string prefix_;             // of files' names
   std::vector<std::string> old_;   // names of the files that finish() removes
+  std::vector<std::vector<std::string>> labels_;  // that have their file, by its number
   size_t frames_ = 0;
   bool finished_ = false, failed_ = false;
 };

@@ -5,6 +5,8 @@
 
 #include <bit>
 
+#include "gst/tensors/cudaobjects.h"
+#include "gst/tensors/cudawrap.h"
 #include "gst/tensors/gstcuda.h"
 
 namespace keepbox {
@@ -96,6 +98,19 @@ Result<CudaContext> SharedCuda::ensure(GstElement* element, int device, const st
               (device < 0 ? "see nvidia-smi, or " : "set another cuda-device-id=, or ") + hint);
 }
 
+Result<CudaContext> SharedCuda::offer_primary(GstElement* element, int device) {
+  KB_TRY(require_cuda("set provider=cpu"));
+  const CudaContext there = context();
+  if (device < 0) device = there ? cuda_device_of(there) : 0;
+  auto primary = primary_context(device);
+  if (!primary || there) return primary;
+  adopt(*primary);
+  gst_element_post_message(
+      element, gst_message_new_have_context(GST_OBJECT(element),
+                                            gst_cuda().new_context_message(cast(*primary))));
+  return primary;
+}
+
 void SharedCuda::adopt(const CudaContext& context) {
   CudaContext before = context;  // let go of after the lock: the last one to go frees the device
   const std::lock_guard lock(mutex_);
@@ -123,6 +138,12 @@ void SharedCuda::offer(GstElement* element, GstContext* context, int device) {
 bool SharedCuda::answer(GstElement* element, GstQuery* query) {
   const CudaContext mine = context();
   return mine && gst_cuda().handle_context_query(element, query, cast(mine));
+}
+
+int cuda_device_of(const CudaContext& context) {
+  guint device = 0;
+  g_object_get(context.get(), "cuda-device-id", &device, nullptr);
+  return static_cast<int>(device);
 }
 
 bool map_cuda(GstBuffer* data, GstMapInfo* info, TensorView& view) {
@@ -164,11 +185,9 @@ std::string cuda_error_name(int result) {
 }
 
 Result<CudaUploader> CudaUploader::create(CudaContext context) {
-  GstCudaStream* stream = gst_cuda().stream_new(cast(context));
-  if (stream == nullptr)
-    return fail(ErrorKind::kNoResource, "a CUDA stream", "a context that makes none",
-                "see the log of cudastream");
-  return CudaUploader(std::move(context), GST_MINI_OBJECT_CAST(stream));
+  const auto stream = gst_stream(context);
+  if (!stream) return std::unexpected(stream.error());
+  return CudaUploader(std::move(context), *stream);
 }
 
 Result<GstBuffer*> CudaUploader::upload(GstBuffer* data) const {

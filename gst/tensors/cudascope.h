@@ -79,6 +79,10 @@ class SharedCuda {
   /// @param device an index or -1 for any. @param hint what the user can do without CUDA.
   Result<CudaContext> ensure(GstElement* element, int device, const std::string& hint);
 
+  /// The primary context of the device, made known to the pipeline if nobody has brought a context.
+  /// Where somebody has, it is that one's device unless another is asked for.
+  Result<CudaContext> offer_primary(GstElement* element, int device);
+
   /// Holds a frame's context from now on.
   void adopt(const CudaContext& context);
   void clear() { adopt({}); }
@@ -96,6 +100,9 @@ class SharedCuda {
   gpointer* asking_ = nullptr;  // where the thread in ensure() waits for an offer
   std::thread::id asker_;
 };
+
+/// The index of a context's device.
+int cuda_device_of(const CudaContext& context);
 
 /// Maps a tensor's data for reading on the device, without waiting for it, and fills in where it is
 /// and when it will be there. @pre CudaContext::of(data).

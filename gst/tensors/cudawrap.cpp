@@ -2,47 +2,21 @@
 // Finds the context of a pointer, and hands on when its content is there.
 #include "gst/tensors/cudawrap.h"
 
-#include <dlfcn.h>
-
 #include <map>
 #include <mutex>
 
 #include "gst/tensors/cudascope.h"
+#include "gst/tensors/cudadriver.h"
 #include "gst/tensors/gstcuda.h"
 
 namespace keepbox {
 namespace {
 
-/// What libgstcuda does not wrap of the driver that it has loaded.
-struct Driver {
-  CUresult (*pointer_attribute)(void*, CUpointer_attribute, CUdeviceptr);
-  CUresult (*stream_context)(CUstream, CUcontext*);
-  CUresult (*current_context)(CUcontext*);
-  CUresult (*current_device)(CUdevice*);
-
-  bool complete() const {
-    return pointer_attribute != nullptr && stream_context != nullptr &&
-           current_context != nullptr && current_device != nullptr;
-  }
-};
-
-Driver load_driver() {
-  Driver out{};
-  void* library = dlopen("libcuda.so.1", RTLD_LAZY);
-  const auto find = [library](const char* name, auto& function) {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
-  };
-  if (library == nullptr) return out;
-  find("cuPointerGetAttribute", out.pointer_attribute);
-  find("cuStreamGetCtx", out.stream_context);
-  find("cuCtxGetCurrent", out.current_context);
-  find("cuCtxGetDevice", out.current_device);
-  return out;
-}
-
-const Driver& driver() {
-  static const Driver loaded = load_driver();
-  return loaded;
+Status require_driver() {
+  KB_TRY(require_cuda("stay in system memory"));
+  if (cuda_driver().library.complete()) return {};
+  return fail(ErrorKind::kNoResource, "a driver of CUDA 11.4 or newer", "an older one",
+              "install a newer driver");
 }
 
 std::unexpected<Error> refused(std::string expected, CUresult result, std::string hint) {
@@ -59,7 +33,7 @@ struct Place {
 bool is_on(CUcontext context, int device) {
   CUdevice its = -1;
   if (gst_cuda().CuCtxPushCurrent(context) != CUDA_SUCCESS) return false;
-  const CUresult result = driver().current_device(&its);
+  const CUresult result = cuda_driver().current_device(&its);
   gst_cuda().CuCtxPopCurrent(nullptr);
   return result == CUDA_SUCCESS && its == device;
 }
@@ -68,9 +42,9 @@ bool is_on(CUcontext context, int device) {
 Result<CUcontext> working_context(const DeviceData& lent, int device) {
   CUcontext context = nullptr;
   if (lent.ready == DeviceData::Ready::kBehindStream)
-    driver().stream_context(static_cast<CUstream>(lent.ready_on), &context);
+    cuda_driver().stream_context(static_cast<CUstream>(lent.ready_on), &context);
   else
-    driver().current_context(&context);
+    cuda_driver().current_context(&context);
   if (context != nullptr && is_on(context, device)) return context;
   return fail(ErrorKind::kInvalid, "memory of a CUDA context, or a context of its device",
               context == nullptr
@@ -85,7 +59,7 @@ Result<Place> place_of(const DeviceData& lent) {
   unsigned type = 0, managed = 0;
   Place place;
   const auto ask = [&](CUpointer_attribute what, void* answer) {
-    return driver().pointer_attribute(answer, what, address);
+    return cuda_driver().pointer_attribute(answer, what, address);
   };
   const CUresult known = ask(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, &type);
   ask(CU_POINTER_ATTRIBUTE_IS_MANAGED, &managed);
@@ -149,14 +123,35 @@ Result<CUevent> record(CUstream stream) {
                  "set ready_on to the stream that writes the tensor");
 }
 
+/// Retained once a device and for good: whoever wraps it again gets the same.
+Result<CUcontext> retained(int device) {
+  static std::mutex lock;
+  static std::map<int, CUcontext> known;
+  const std::lock_guard guard(lock);
+  if (const auto found = known.find(device); found != known.end()) return found->second;
+  CUdevice handle = 0;
+  CUcontext context = nullptr;
+  CUresult result = cuda_driver().init(0);
+  if (result == CUDA_SUCCESS) result = cuda_driver().device_get(&handle, device);
+  if (result == CUDA_SUCCESS) result = cuda_driver().primary_retain(&context, handle);
+  if (result != CUDA_SUCCESS)
+    return refused("the primary context of CUDA device " + std::to_string(device), result,
+                   "set another device-id=, or see nvidia-smi");
+  return known[device] = context;
+}
+
 }  // namespace
+
+Result<CudaContext> primary_context(int device) {
+  KB_TRY(require_driver());
+  const auto context = retained(device);
+  if (!context) return std::unexpected(context.error());
+  return shared_context({*context, device});
+}
 
 Result<GstMemory*> wrap_device_data(const DeviceData& lent, GDestroyNotify notify,
                                     gpointer user_data) {
-  KB_TRY(require_cuda("add tensors in system memory"));
-  if (!driver().complete())
-    return fail(ErrorKind::kNoResource, "a driver of CUDA 9.2 or newer", "an older one",
-                "install a newer driver");
+  KB_TRY(require_driver());
   if (lent.bytes > kMostCudaBytes)
     return fail(ErrorKind::kInvalid, "at most 2 GiB of CUDA memory",
                 std::to_string(lent.bytes) + " bytes", "split the tensor");

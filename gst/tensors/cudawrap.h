@@ -5,6 +5,7 @@
 #include <gst/gst.h>
 
 #include "core/result.h"
+#include "gst/tensors/cudascope.h"
 
 namespace keepbox {
 
@@ -23,5 +24,9 @@ struct DeviceData {
 /// when this fails.
 Result<GstMemory*> wrap_device_data(const DeviceData& lent, GDestroyNotify notify,
                                     gpointer user_data);
+
+/// A device's primary context, which CUDA's runtime works in, as GStreamer shares it: one for as long as
+/// anyone holds it. kNoResource without the device.
+Result<CudaContext> primary_context(int device);
 
 }  // namespace keepbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The meta of the note: a list of tensors' data.
+// The meta of the note: a list of tensors' data, and whether a model left the frame out.
 #include "gst/tensors/decodednote.h"
 
 #include <algorithm>
@@ -7,16 +7,21 @@
 #include <new>
 #include <vector>
 
+#include "gst/tensors/metatype.h"
+
 namespace keepbox {
 namespace {
 
 struct NoteMeta {
   GstMeta meta;
   std::vector<GstBuffer*> data;  // owned; made and destroyed by init and release
+  bool skipped;
 };
 
 gboolean init(GstMeta* meta, gpointer, GstBuffer*) {
-  new (&reinterpret_cast<NoteMeta*>(meta)->data) std::vector<GstBuffer*>;
+  auto* note = reinterpret_cast<NoteMeta*>(meta);
+  new (&note->data) std::vector<GstBuffer*>;
+  note->skipped = false;
   return TRUE;
 }
 
@@ -33,8 +38,7 @@ gboolean transform(GstBuffer* to, GstMeta*, GstBuffer* from, GQuark type, gpoint
 }
 
 GType api_type() {
-  static const gchar* tags[] = {nullptr};
-  static const GType type = gst_meta_api_type_register("KeepboxDecodedMetaAPI", tags);
+  static const GType type = meta_api("KeepboxDecodedMetaAPI");
   return type;
 }
 
@@ -42,9 +46,11 @@ NoteMeta* find(GstBuffer* buffer) {
   return reinterpret_cast<NoteMeta*>(gst_buffer_get_meta(buffer, api_type()));
 }
 
-NoteMeta& add(GstBuffer* buffer) {
-  static const GstMetaInfo* info = gst_meta_register(
-      api_type(), "KeepboxDecodedMeta", sizeof(NoteMeta), init, release, transform);
+/// That of the buffer, or a new one.
+NoteMeta& note_of(GstBuffer* buffer) {
+  if (NoteMeta* there = find(buffer)) return *there;
+  static const GstMetaInfo* info =
+      meta_info(api_type(), "KeepboxDecodedMeta", sizeof(NoteMeta), {init, release, transform});
   return *reinterpret_cast<NoteMeta*>(gst_buffer_add_meta(buffer, info, nullptr));
 }
 
@@ -52,8 +58,14 @@ NoteMeta& add(GstBuffer* buffer) {
 
 void note_decoded(GstBuffer* buffer, GstBuffer* data) {
   if (data == nullptr || DecodedNote(buffer).has(data)) return;
-  NoteMeta* there = find(buffer);
-  (there != nullptr ? *there : add(buffer)).data.push_back(gst_buffer_ref(data));
+  note_of(buffer).data.push_back(gst_buffer_ref(data));
+}
+
+void note_skipped(GstBuffer* buffer) { note_of(buffer).skipped = true; }
+
+bool was_skipped(GstBuffer* buffer) {
+  const NoteMeta* note = find(buffer);
+  return note != nullptr && note->skipped;
 }
 
 DecodedNote::DecodedNote(GstBuffer* buffer)
@@ -68,6 +80,7 @@ void copy_note(GstBuffer* from, GstBuffer* to) {
   const NoteMeta* note = find(from);
   if (note == nullptr) return;
   for (GstBuffer* data : note->data) note_decoded(to, data);
+  if (note->skipped) note_skipped(to);
 }
 
 bool is_decoded_note(GType api) { return api == api_type(); }

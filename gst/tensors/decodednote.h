@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The note on a buffer that says which of its tensors have been decoded: in a chain of models each
-// decoder takes what came since the last one. It goes with the buffer, so that of two branches
+// decoder takes what came since the last one. And whether a model left the frame out on purpose. It goes with the buffer, so that of two branches
 // behind a tee each decodes for itself.
 #pragma once
 
@@ -10,6 +10,11 @@ namespace keepbox {
 
 /// Notes that a tensor's data was decoded, and holds it, so that no other can be taken for it.
 void note_decoded(GstBuffer* buffer, GstBuffer* data);
+
+/// Notes that an inference element left the frame out: no tensors of it are missing. @param buffer
+/// writable.
+void note_skipped(GstBuffer* buffer);
+bool was_skipped(GstBuffer* buffer);
 
 /// The note of a buffer, for asking. Valid while it is not added to.
 class DecodedNote {

@@ -4,29 +4,9 @@
 
 #include <gst/cuda/gstcuda.h>
 
+#include "gst/base/latelibrary.h"
+
 namespace keepbox {
-
-/// A library that may not be there.
-class LateLibrary {
- public:
-  /// A function by its name, of whatever type its declaration has.
-  struct Function {
-    void* address;
-    template <class Type>
-    operator Type*() const {  // NOLINT: that is what it is for
-      return reinterpret_cast<Type*>(address);
-    }
-  };
-
-  explicit LateLibrary(const char* name);
-  Function find(const char* name);
-  /// Is it there, with all that has been looked for?
-  bool complete() const { return complete_; }
-
- private:
-  void* handle_;
-  bool complete_;
-};
 
 /// All of libgstcuda that is used here.
 struct GstCuda {
@@ -34,6 +14,8 @@ struct GstCuda {
   decltype(&gst_cuda_load_library) load_library = library.find("gst_cuda_load_library");
   decltype(&gst_cuda_context_new_wrapped) context_new_wrapped =
       library.find("gst_cuda_context_new_wrapped");
+  decltype(&gst_cuda_context_get_handle) context_get_handle =
+      library.find("gst_cuda_context_get_handle");
   decltype(&gst_cuda_context_push) context_push = library.find("gst_cuda_context_push");
   decltype(&gst_cuda_context_pop) context_pop = library.find("gst_cuda_context_pop");
   decltype(&gst_cuda_ensure_element_context) ensure_element_context =
@@ -42,6 +24,8 @@ struct GstCuda {
       library.find("gst_cuda_handle_set_context");
   decltype(&gst_cuda_handle_context_query) handle_context_query =
       library.find("gst_cuda_handle_context_query");
+  decltype(&gst_context_new_cuda_context) new_context_message =
+      library.find("gst_context_new_cuda_context");
   decltype(&gst_cuda_memory_get_stream) memory_get_stream =
       library.find("gst_cuda_memory_get_stream");
   decltype(&gst_cuda_stream_new) stream_new = library.find("gst_cuda_stream_new");

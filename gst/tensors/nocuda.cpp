@@ -7,7 +7,7 @@ namespace keepbox {
 namespace {
 
 std::unexpected<Error> not_built(const std::string& hint) {
-  return fail(ErrorKind::kNoResource, "a build with CUDA", "one without (./dev build --cuda)", hint);
+  return fail(ErrorKind::kNoResource, "keepbox built with CUDA", "a build without (./dev build --cuda)", hint);
 }
 
 }  // namespace
@@ -23,10 +23,14 @@ CudaScope::~CudaScope() = default;
 Result<CudaContext> SharedCuda::ensure(GstElement*, int, const std::string& hint) {
   return not_built(hint);
 }
+Result<CudaContext> SharedCuda::offer_primary(GstElement*, int) {
+  return not_built("set provider=cpu");
+}
 void SharedCuda::adopt(const CudaContext&) {}
 void SharedCuda::offer(GstElement*, GstContext*, int) {}
 bool SharedCuda::answer(GstElement*, GstQuery*) { return false; }
 
+int cuda_device_of(const CudaContext&) { return 0; }
 bool map_cuda(GstBuffer*, GstMapInfo*, TensorView&) { return false; }
 void await_producer(GstBuffer*) {}
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "core/detector.h"
 #include "gst/tensors/decodednote.h"
@@ -45,14 +46,38 @@ bool copies_tensors() {
   return major > 1 || minor > 27 || (minor == 27 && micro >= 1);
 }
 
-void copy_tensors(GstBuffer* copy, GstBuffer* original) {
+/// The same memory under another source.
+GstBuffer* shared_data(GstBuffer* data, SharedTensorSource source) {
+  GstBuffer* out = gst_buffer_new();
+  gst_buffer_copy_into(out, data, GST_BUFFER_COPY_METADATA, 0, static_cast<gsize>(-1));
+  for (guint i = 0; i < gst_buffer_n_memory(data); ++i)  // not by a copy: some memory is copied then
+    gst_buffer_append_memory(out, gst_buffer_get_memory(data, i));
+  gst_buffer_add_parent_buffer_meta(out, data);  // its pool may want the memory back
+  set_tensor_source(out, std::move(source));
+  return out;
+}
+
+/// A tensor on its way to a buffer gets data with a moved source; decoded is what was.
+void move_source(GstTensor* tensor, GstBuffer* to, const MovedSource& moved) {
+  const SharedTensorSource from = tensor_source(tensor->data);
+  SharedTensorSource source = from != nullptr ? moved(from) : nullptr;
+  if (source == from) return;
+  GstBuffer* data = shared_data(tensor->data, std::move(source));
+  if (DecodedNote(to).has(tensor->data)) note_decoded(to, data);
+  gst_buffer_unref(std::exchange(tensor->data, data));
+}
+
+/// @param moved may be nullptr.
+void copy_tensors(GstBuffer* copy, GstBuffer* original, const MovedSource* moved = nullptr) {
   gpointer state = nullptr;
   while (GstMeta* meta =
              gst_buffer_iterate_meta_filtered(original, &state, gst_tensor_meta_api_get_type())) {
     auto* from = reinterpret_cast<GstTensorMeta*>(meta);
     auto** tensors = g_new(GstTensor*, from->num_tensors);
-    for (size_t i = 0; i < from->num_tensors; ++i)
+    for (size_t i = 0; i < from->num_tensors; ++i) {
       tensors[i] = gst_tensor_copy(gst_tensor_meta_get(from, i));
+      if (moved != nullptr) move_source(tensors[i], copy, *moved);
+    }
     gst_tensor_meta_set(add_meta(copy), static_cast<guint>(from->num_tensors), tensors);
   }
 }
@@ -62,10 +87,9 @@ std::string group_of(const DetectorSpec& spec, size_t alternative) {
   std::string tensors, group;
   for (const TensorRule& rule : spec.rules()) {
     const std::string_view id = rule.ids[alternative];
-    if (id.empty()) continue;
-    if (group.empty()) group = spec.reader == Reader::kOutputs
-                                   ? "ssd-mobilenet-v1-variant-1-out"
-                                   : std::string(id);
+    if (id.empty() || (rule.optional && spec.reader == Reader::kReady)) continue;
+    if (group.empty()) group = id;
+    if (spec.reader == Reader::kOutputs && group == id) group = id.substr(0, id.rfind('-'));
     tensors += (tensors.empty() ? "" : ", ") +
                ("(GstCaps)[tensor/strided, tensor-id=(string)" + std::string(id) + "]");
   }
@@ -105,7 +129,6 @@ Status FrameTensors::look(GstBuffer* buffer, Which which) {
   return {};
 }
 
-/// The context that all of them lie in, or none: backends take a frame from one memory.
 CudaContext FrameTensors::common_context(std::span<const uint32_t> which) const {
   CudaContext common;
   for (size_t i = 0; i < which.size(); ++i) {
@@ -177,18 +200,26 @@ GstTensorDataType to_gst(DataType type) {
   return std::ranges::find(kTypes, type, &TypePair::core)->gst;
 }
 
+void add_tensors(GstBuffer* buffer, std::span<const NewTensor> tensors) {
+  auto** out = g_new(GstTensor*, tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const NewTensor& tensor = tensors[i];
+    // Not gst_tensor_new_simple(): it refuses data of a wrong size, which replay must reproduce.
+    out[i] = gst_tensor_alloc(tensor.shape.rank());
+    out[i]->id = tensor.id.empty() ? 0 : g_quark_from_string(tensor.id.c_str());
+    out[i]->layout = GST_TENSOR_LAYOUT_CONTIGUOUS;
+    out[i]->data_type = to_gst(tensor.type);
+    out[i]->data = tensor.data;
+    out[i]->dims_order = tensor.order;
+    std::ranges::copy(tensor.shape.dims(), out[i]->dims);
+  }
+  gst_tensor_meta_set(add_meta(buffer), static_cast<guint>(tensors.size()), out);
+}
+
 void add_tensor(GstBuffer* buffer, const char* id, DataType type, const Shape& shape,
                 GstTensorDimOrder order, GstBuffer* data) {
-  auto** tensors = g_new(GstTensor*, 1);
-  // Not gst_tensor_new_simple(): it refuses data of a wrong size, which replay must reproduce.
-  tensors[0] = gst_tensor_alloc(shape.rank());
-  tensors[0]->id = id != nullptr && *id != '\0' ? g_quark_from_string(id) : 0;
-  tensors[0]->layout = GST_TENSOR_LAYOUT_CONTIGUOUS;
-  tensors[0]->data_type = to_gst(type);
-  tensors[0]->data = data;
-  tensors[0]->dims_order = order;
-  std::ranges::copy(shape.dims(), tensors[0]->dims);
-  gst_tensor_meta_set(add_meta(buffer), 1, tensors);
+  const NewTensor tensor{id != nullptr ? id : "", type, shape, order, data};
+  add_tensors(buffer, {&tensor, 1});
 }
 
 GstBuffer* copy_with_tensors(GstBuffer* buffer) {
@@ -197,9 +228,9 @@ GstBuffer* copy_with_tensors(GstBuffer* buffer) {
   return copy;
 }
 
-void carry_tensors(GstBuffer* from, GstBuffer* to) {
-  copy_tensors(to, from);
+void carry_tensors(GstBuffer* from, GstBuffer* to, const MovedSource& moved) {
   copy_note(from, to);
+  copy_tensors(to, from, &moved);
 }
 
 bool holds_tensors(GType api) {

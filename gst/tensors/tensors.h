@@ -7,11 +7,14 @@
 #include <gst/gst.h>
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "core/tensor.h"
 #include "gst/tensors/cudascope.h"
+#include "gst/tensors/tensorsource.h"
 
 namespace keepbox {
 
@@ -55,12 +58,20 @@ class FrameTensors {
   /// Was data copied from a device to the host?
   bool downloaded() const { return downloaded_; }
 
+  /// The CUDA context that all of some listed tensors lie in, each in one piece, or none: backends take
+  /// a frame from one memory. @param which numbers in listed().
+  CudaContext common_context(std::span<const uint32_t> which) const;
+
   /// Notes on the buffer that boxes were made of tensors: those named, with all of the GstTensorMeta
   /// that they are in. @param which numbers in listed().
   void mark_decoded(GstBuffer* buffer, std::span<const uint32_t> which) const;
 
   /// What a producer said of the order of dimensions. @param number in listed().
   GstTensorDimOrder order(size_t number) const { return tensors_[number].tensor->dims_order; }
+  /// What it said of itself, or nullptr. @param number in listed().
+  SharedTensorSource source(size_t number) const {
+    return tensor_source(tensors_[number].tensor->data);
+  }
 
  private:
   struct Listed {
@@ -69,7 +80,6 @@ class FrameTensors {
   };
   Status map_one(uint32_t number);
   bool map_data(GstBuffer* data, GstMapInfo* info, TensorView& view);
-  CudaContext common_context(std::span<const uint32_t> which) const;
   void unmap();
 
   std::array<Listed, kMost> tensors_;
@@ -90,16 +100,31 @@ bool is_readable(const GstTensor& tensor);
 std::optional<DataType> to_data_type(GstTensorDataType type);
 GstTensorDataType to_gst(DataType type);
 
-/// Adds a GstTensorMeta of one tensor, beside any that the buffer has.
-/// @param data transfer full; its size is that of the shape.
+/// A tensor for a buffer.
+struct NewTensor {
+  std::string id;  // may be empty
+  DataType type = DataType::kFloat32;
+  Shape shape;
+  GstTensorDimOrder order = GST_TENSOR_DIM_ORDER_ROW_MAJOR;
+  GstBuffer* data = nullptr;  // transfer full; its size is that of the shape
+};
+
+/// Adds one GstTensorMeta of a producer's tensors, beside any that the buffer has.
+void add_tensors(GstBuffer* buffer, std::span<const NewTensor> tensors);
+
+/// The same of one tensor. @param id may be nullptr. @param data transfer full.
 void add_tensor(GstBuffer* buffer, const char* id, DataType type, const Shape& shape,
                 GstTensorDimOrder order, GstBuffer* data);
 
 /// A shallow copy with the tensor metas that gst_buffer_copy() leaves behind before GStreamer 1.27.
 GstBuffer* copy_with_tensors(GstBuffer* buffer);
 
-/// Adds the tensors of one buffer to another, and what is noted of their decoding.
-void carry_tensors(GstBuffer* from, GstBuffer* to);
+/// What a tensor's source is on another frame.
+using MovedSource = std::function<SharedTensorSource(const SharedTensorSource&)>;
+
+/// Adds the tensors of one buffer to another, and what is noted of their decoding. Their data is
+/// shared; where they say a source, `moved` says what becomes of it.
+void carry_tensors(GstBuffer* from, GstBuffer* to, const MovedSource& moved);
 
 /// Is it the API of a meta of tensors, or of that note?
 bool holds_tensors(GType api);

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Plans frames for a decoder, and makes the processor for them where it can run.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "gst/base/enums.h"
+#include "gst/base/error.h"
+#include "gst/decode/decodeenums.h"
+#include "gst/decode/decoder.h"
+
+GST_DEBUG_CATEGORY_EXTERN(boxdecode_debug);
+#define GST_CAT_DEFAULT boxdecode_debug
+
+namespace keepbox {
+
+/// A plan, and the source of the tensors that it is for.
+struct Decoder::Prepared {
+  Plan plan;
+  SharedTensorSource source;
+};
+
+/// Frames whose numbers say nothing of their units yet go on with the processor that there is.
+bool Decoder::goes_on(FrameTensors& tensors, const Prepared& prepared) const {
+  const Plan& plan = prepared.plan;
+  return same_source(prepared.source, source_) && processor_ && processor_->plan().provisional && plan.provisional &&
+         reads_ == tensors.space() && (!tensors.context() || tensors.context() == home_) &&
+         plan.forms == processor_->plan().forms && plan.reads == processor_->plan().reads;
+}
+
+Status Decoder::prepare(FrameTensors& tensors) {
+  auto prepared = plan_for(tensors);
+  if (!prepared) return std::unexpected(prepared.error());
+  const std::vector<uint32_t> reads = prepared->plan.reads;
+  KB_TRY(fetch(tensors, reads, wanted_memory()));
+  if (goes_on(tensors, *prepared)) return {};
+  drop_processor();
+  KB_TRY(fetch(tensors, reads, wanted_memory()));  // what kept the device from being used is gone
+  if (tensors.context() && automatic()) {
+    const Status made = make_processor(*prepared, tensors);
+    if (made) return {};
+    if (made.error().kind == ErrorKind::kUnsupported) unsupported_ = made.error().message();
+    else leave_device(made.error());
+    KB_TRY(fetch(tensors, reads, MemorySpace::kSystem));
+  }
+  const Status made = make_processor(*prepared, tensors);
+  device_failed_ = !made && takes_cuda(backend_) && made.error().kind == ErrorKind::kNoResource;
+  return made;
+}
+
+/// From shapes alone, where the producer told family and units and tensors lie on the device: not a
+/// byte of them comes to the host.
+Result<Plan> Decoder::plan_unread(const FrameTensors& tensors, const Production& production,
+                                  const Settings& wanted) const {
+  const auto unread = [](std::string found) {
+    return fail(ErrorKind::kUnsupported, "a plan without numbers", std::move(found));
+  };
+  if (production.source == nullptr || production.source->detector.empty() ||
+      wanted_memory() != MemorySpace::kCuda)
+    return unread("numbers that may be read");
+  auto plan = make_plan(wanted, forms_of(tensors, production.tensors));
+  if (!plan || plan->provisional) return unread("what they decide");
+  std::vector<uint32_t> reads;
+  for (const uint32_t i : plan->reads) reads.push_back(production.tensors[i]);
+  if (!tensors.common_context(reads)) return unread("none of one device");
+  return plan;
+}
+
+/// The numbers tell the units. From a device they are fetched for this once, or the plan would stay
+/// provisional and be made for every frame.
+Result<Plan> Decoder::plan_of(FrameTensors& tensors, const Production& production) {
+  auto wanted = files_.settings(props_, picture_, production.source);
+  if (!wanted) return std::unexpected(wanted.error());
+  auto plan = plan_unread(tensors, production, *wanted);
+  if (!plan) {
+    KB_TRY(fetch(tensors, production.tensors, MemorySpace::kSystem));
+    plan = make_plan(*wanted, tensors.views());
+  }
+  if (!plan) return plan;
+  if (plan->layout.images != 1)
+    return fail(ErrorKind::kUnsupported, "tensors of one frame (batch 1)",
+                "a batch of " + std::to_string(plan->layout.images), "infer one frame at a time");
+  for (uint32_t& number : plan->reads) number = production.tensors[number];
+  return plan;
+}
+
+/// Of several models' tensors the first that this decoder is for.
+Result<Decoder::Prepared> Decoder::plan_for(FrameTensors& tensors) {
+  planned_now_ = true;
+  tuned_ = false;
+  std::optional<Error> first;
+  const std::string detector = nick_of(detector_type(), props_.detector);
+  for (const Production& each : productions(tensors, ids_of(props_.tensor_ids), detector)) {
+    auto plan = plan_of(tensors, each);
+    if (plan) return Prepared{std::move(*plan), each.source};
+    if (!first) first = plan.error();
+    if (device_failed_ || plan.error().kind == ErrorKind::kInvalid) break;
+  }
+  return std::unexpected(*first);
+}
+
+Result<CudaContext> Decoder::home_for(const FrameTensors& tensors) {
+  if (tensors.context()) {
+    cuda_.adopt(tensors.context());
+    return tensors.context();
+  }
+  if (!takes_cuda(backend_)) return CudaContext();
+  return cuda_.ensure(element_, props_.cuda_device_id, kWithoutCuda);
+}
+
+Status Decoder::make_processor(const Prepared& prepared, const FrameTensors& tensors) {
+  auto home = home_for(tensors);
+  if (!home) return std::unexpected(home.error());
+  const CudaScope scope(*home);
+  KB_TRY(scope.status());
+  auto selection = select_backend(chosen_backend(), prepared.plan, tensors.space());
+  if (!selection) return std::unexpected(selection.error());
+  if (const std::string& why = failed_.empty() ? unsupported_ : failed_; !why.empty())
+    selection->reason += "; not on the device: " + why;
+  auto processor = Processor::create(prepared.plan, std::move(*selection), tensors.space(),
+                                     crew_.get());
+  if (!processor) return std::unexpected(processor.error());
+  processor_ = std::move(*processor);
+  home_ = std::move(*home);
+  reads_ = tensors.space();
+  source_ = prepared.source;
+  labels_ = files_.labels();
+  announce();
+  return {};
+}
+
+void Decoder::announce() {
+  const Plan& plan = processor_->plan();
+  for (const Error& warning : plan.warnings) warn_once(warning);
+  if (unsupported_ != told_ && !unsupported_.empty())
+    GST_WARNING_OBJECT(element_, "decoding on the CPU: %s", unsupported_.c_str());
+  told_ = unsupported_;
+  if (plan.remark == announced_) return;
+  announced_ = plan.remark;
+  check_label_count(plan);
+  GST_INFO_OBJECT(element_, "%s; input %ux%u; backend %s (%s)", plan.remark.c_str(),
+                  plan.letterbox.model.width, plan.letterbox.model.height,
+                  std::string(processor_->backend().name).c_str(),
+                  processor_->backend_reason().c_str());
+}
+
+/// Names that do not fit the classes are wrong names, or the wrong family: both go unseen.
+void Decoder::check_label_count(const Plan& plan) {
+  const uint32_t labels = labels_->size(), classes = plan.end_class - plan.first_class;
+  // With background first, its name may stand in the file or not.
+  if (labels == 0 || classes == 0 || labels == classes || labels == plan.end_class) return;
+  post_warning(element_, {ErrorKind::kMismatch, "as many labels as classes",
+                          std::to_string(labels) + " in " + files_.labels_from() + " and " +
+                              std::to_string(classes) + " in " + plan.remark,
+                          "set label-file= or detector="});
+}
+
+}  // namespace keepbox

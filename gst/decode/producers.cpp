@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Deals tensors out by their sources.
+#include "gst/decode/producers.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace keepbox {
+namespace {
+
+/// The number of the first listed tensor that is named, or of the first one.
+size_t first_named(std::span<const TensorView> listed, std::span<const std::string> ids) {
+  for (const std::string& id : ids) {
+    const auto found = std::ranges::find(listed, std::string_view(id), &TensorView::id);
+    if (found != listed.end()) return static_cast<size_t>(found - listed.begin());
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<Production> productions(const FrameTensors& tensors, std::span<const std::string> ids,
+                                    std::string_view detector) {
+  const auto count = static_cast<uint32_t>(tensors.listed().size());
+  if (count == 0 || !ids.empty()) {
+    Production all{.tensors = std::vector<uint32_t>(count)};
+    std::iota(all.tensors.begin(), all.tensors.end(), 0u);
+    if (count != 0) all.source = tensors.source(first_named(tensors.listed(), ids));
+    return {std::move(all)};
+  }
+  std::vector<Production> out;
+  for (uint32_t i = 0; i < count; ++i) {
+    SharedTensorSource source = tensors.source(i);
+    auto there = std::ranges::find_if(
+        out, [&](const Production& each) { return same_source(each.source, source); });
+    if (there == out.end()) there = out.insert(out.end(), {.source = std::move(source)});
+    there->tensors.push_back(i);
+  }
+  std::ranges::stable_partition(out, [&](const Production& each) {
+    return each.source != nullptr && each.source->detector == detector;
+  });
+  return out;
+}
+
+std::vector<TensorView> forms_of(const FrameTensors& tensors, std::span<const uint32_t> which) {
+  std::vector<TensorView> out;
+  for (const uint32_t number : which) {
+    TensorView view = tensors.listed()[number];
+    view.space = MemorySpace::kCuda;  // that is, nothing that can be read here:
+    view.data = &tensors;             // no bounds are passed, and nothing stands at this place
+    view.bytes = view.shape.count().value_or(0) * size_of(view.type);
+    out.push_back(view);
+  }
+  return out;
+}
+
+}  // namespace keepbox

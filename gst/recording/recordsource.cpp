@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Writes and reads sources and labels.
+#include "gst/recording/recordsource.h"
+
+#include <glib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "gst/recording/recordindex.h"
+
+namespace keepbox {
+namespace {
+
+constexpr size_t kMostLabelBytes = size_t{1} << 24;
+constexpr size_t kLately = 16;  // sources that tensors of this frame or the last ones may share
+constexpr int64_t kMostPixels = INT32_MAX;
+
+constexpr std::pair<Units, std::string_view> kUnits[] = {{Units::kPixels, "pixels"},
+                                                         {Units::kNormalized, "normalized"}};
+
+Json pair_of(auto x, auto y) { return Json::array({x, y}); }
+
+bool is_size(const Json& value) {
+  return value.is_array() && value.size() == 2 && std::ranges::all_of(value, [](const Json& side) {
+           return side.is_number_unsigned() && side.get<uint64_t>() >= 1 &&
+                  side.get<uint64_t>() <= uint64_t{kMostPixels};
+         });
+}
+
+bool are_floats(const Json& value, bool positive) {
+  return value.is_array() && value.size() == 2 &&
+         std::ranges::all_of(value, [&](const Json& number) {
+           const float as_float = number.is_number() ? number.get<float>() : NAN;
+           return std::isfinite(as_float) && (!positive || as_float > 0);
+         });
+}
+
+Size size_of(const Json& value) { return {value[0].get<uint32_t>(), value[1].get<uint32_t>()}; }
+
+std::expected<Letterbox, std::string> geometry_at(const Json& object) {
+  constexpr const char* kKeys[] = {"frame", "input", "scale", "pad"};
+  const auto there = std::ranges::count_if(kKeys, [&](auto key) { return object.contains(key); });
+  if (there == 0) return Letterbox{};
+  if (there != std::ssize(kKeys)) return wrong("a source with some of frame, input, scale and pad");
+  for (const char* key : {"frame", "input"})
+    if (!is_size(object[key])) return wrong(std::string(key) + " of a source that is no size");
+  for (const char* key : {"scale", "pad"})
+    if (!are_floats(object[key], key == kKeys[2]))
+      return wrong(std::string(key) + " of a source that is no pair of numbers of its range");
+  const Json &scale = object["scale"], &pad = object["pad"];
+  return Letterbox{.frame = size_of(object["frame"]),
+                   .model = size_of(object["input"]),
+                   .scale_x = scale[0].get<float>(),
+                   .scale_y = scale[1].get<float>(),
+                   .pad_x = pad[0].get<float>(),
+                   .pad_y = pad[1].get<float>()};
+}
+
+std::expected<Units, std::string> units_from(const std::string& text) {
+  if (text.empty()) return Units::kAuto;
+  const auto* found = std::ranges::find(kUnits, text, &std::pair<Units, std::string_view>::second);
+  if (found == std::end(kUnits)) return wrong("units '" + text + "'");
+  return found->first;
+}
+
+}  // namespace
+
+Json to_json(const IndexedSource& source) {
+  const TensorSource& said = *source.said;
+  Json out = Json::object();
+  if (said.has_geometry()) {
+    const Letterbox& at = said.geometry;
+    out["frame"] = pair_of(at.frame.width, at.frame.height);
+    out["input"] = pair_of(at.model.width, at.model.height);
+    out["scale"] = pair_of(at.scale_x, at.scale_y);
+    out["pad"] = pair_of(at.pad_x, at.pad_y);
+  }
+  if (!said.model.empty()) out["model"] = said.model;
+  if (!said.detector.empty()) out["detector"] = said.detector;
+  for (const auto& [units, name] : kUnits)
+    if (said.units == units) out["units"] = name;
+  if (!source.labels.empty()) out["labels"] = source.labels;
+  return out;
+}
+
+std::expected<IndexedSource, std::string> source_at(const Json& entry) {
+  const auto found = entry.find("source");
+  if (found == entry.end()) return IndexedSource{};
+  if (!found->is_object()) return wrong("a source that is no object");
+  const auto model = text_at(*found, "model"), detector = text_at(*found, "detector"),
+             units = text_at(*found, "units"), labels = text_at(*found, "labels");
+  for (const auto& text : {model, detector, units, labels})
+    if (!text) return wrong(text.error());
+  if (found->contains("labels") && !is_plain_name(*labels))
+    return wrong("the file '" + *labels + "', no name in that folder");
+  const auto known = units_from(*units);
+  if (!known) return wrong(known.error());
+  const auto geometry = geometry_at(*found);
+  if (!geometry) return wrong(geometry.error());
+  return IndexedSource{std::make_shared<const TensorSource>(
+                           TensorSource{*geometry, *model, *detector, *known, {}}),
+                       *labels};
+}
+
+Result<std::vector<std::string>> SourceLabels::labels_of(const std::string& name) {
+  const auto there = std::ranges::find(files_, name, &decltype(files_)::value_type::first);
+  if (there != files_.end()) return there->second;
+  auto file = folder_.read(name);
+  if (!file) return std::unexpected(file.error());
+  const auto broken = [&](std::string found) {
+    return fail(ErrorKind::kTruncated, "names in UTF-8, one a line, in " + file->path,
+                std::move(found), "record it again");
+  };
+  if (file->bytes > kMostLabelBytes) return broken("more than 16 MiB");
+  std::string text(file->bytes, '\0');
+  KB_TRY(file->read(0, std::as_writable_bytes(std::span(text))));
+  if (!text.ends_with('\n')) return broken("an end within a line");
+  if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr))
+    return broken("other bytes");  // a NUL among them
+  std::vector<std::string> labels;
+  for (size_t begin = 0, end; (end = text.find('\n', begin)) != text.npos; begin = end + 1)
+    labels.push_back(text.substr(begin, end - begin));
+  files_.emplace_back(name, labels);
+  return labels;
+}
+
+Status SourceLabels::add_to(IndexedSource& source, size_t line) {
+  if (source.said == nullptr) return {};
+  if (!source.labels.empty()) {
+    auto labels = labels_of(source.labels);
+    if (!labels) {
+      labels.error().expected +=
+          ", which line " + std::to_string(line) + " of " + kIndexName + " names";
+      return std::unexpected(labels.error());
+    }
+    TensorSource whole = *source.said;
+    whole.labels = std::move(*labels);
+    source.said = std::make_shared<const TensorSource>(std::move(whole));
+  }
+  const auto equal = std::ranges::find_if(
+      lately_, [&](const SharedTensorSource& each) { return same_source(each, source.said); });
+  if (equal != lately_.end()) {
+    source.said = *equal;
+    return {};
+  }
+  if (lately_.size() == kLately) lately_.erase(lately_.begin());
+  lately_.push_back(source.said);
+  return {};
+}
+
+std::string labels_text(const std::vector<std::string>& labels) {
+  std::string out;
+  for (std::string name : labels) {
+    std::ranges::replace_if(name, [](char c) { return c == '\n' || c == '\0'; }, ' ');
+    g_autofree gchar* valid = g_utf8_make_valid(name.c_str(), -1);
+    out += std::string(valid) + '\n';
+  }
+  return out;
+}
+
+}  // namespace keepbox

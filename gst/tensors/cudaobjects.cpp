@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Finds the driver's functions, and makes its objects.
+#include "gst/tensors/cudaobjects.h"
+
+#include "gst/tensors/gstcuda.h"
+
+namespace keepbox {
+namespace {
+
+template <class Object, class Handle, class Make>
+Result<Object> made(const CudaContext& context, const char* expected, Make make) {
+  const CudaScope scope(context);
+  if (!scope.status()) return std::unexpected(scope.status().error());
+  Handle handle{};
+  KB_TRY(cuda_status(make(&handle), expected));
+  return Object(context, handle);
+}
+
+}  // namespace
+
+const CudaDriver& cuda_driver() {
+  static const CudaDriver loaded{.library = LateLibrary("libcuda.so.1")};
+  return loaded;
+}
+
+Status cuda_status(CUresult result, const char* expected) {
+  if (result == CUDA_SUCCESS) return {};
+  return fail(ErrorKind::kNoResource, expected, cuda_error_name(result),
+              "see nvidia-smi and the kernel's log");
+}
+
+Result<CudaStream> make_stream(const CudaContext& context) {
+  return made<CudaStream, CUstream>(context, "a CUDA stream", [](CUstream* stream) {
+    return cuda_driver().stream_create(stream, CU_STREAM_NON_BLOCKING);
+  });
+}
+
+Result<GstMiniObject*> gst_stream(const CudaContext& context) {
+  GstCudaStream* stream =
+      gst_cuda().stream_new(reinterpret_cast<GstCudaContext*>(context.get()));
+  if (stream != nullptr) return GST_MINI_OBJECT_CAST(stream);
+  return fail(ErrorKind::kNoResource, "a CUDA stream", "a context that makes none",
+              "see the log of cudastream");
+}
+
+CUstream gst_stream_handle(GstMiniObject* stream) {
+  return gst_cuda().stream_get_handle(reinterpret_cast<GstCudaStream*>(stream));
+}
+
+Result<CudaEvent> make_event(const CudaContext& context, bool timed) {
+  return made<CudaEvent, CUevent>(context, "a CUDA event", [&](CUevent* event) {
+    return cuda_driver().event_create(event, timed ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING);
+  });
+}
+
+Result<CudaGraph> capture(const CudaContext& context, CUstream stream,
+                          const std::function<Status()>& enqueue) {
+  const CudaDriver& cuda = cuda_driver();
+  KB_TRY(cuda_status(cuda.begin_capture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "a capture"));
+  const Status enqueued = enqueue();
+  CUgraph graph = nullptr;
+  const Status captured = cuda_status(cuda.end_capture(stream, &graph), "a graph");
+  if (!enqueued) return std::unexpected(enqueued.error());
+  KB_TRY(captured);
+  CUgraphExec ready = nullptr;
+  const CUresult result = cuda.graph_instantiate(&ready, graph, 0);
+  cuda.graph_destroy(graph);
+  KB_TRY(cuda_status(result, "a graph that can be launched"));
+  return CudaGraph(context, ready);
+}
+
+Result<DeviceMemory> allocate(const CudaContext& context, size_t bytes) {
+  const CudaScope scope(context);
+  if (!scope.status()) return std::unexpected(scope.status().error());
+  CUdeviceptr data = 0;
+  const std::string expected = std::to_string(bytes) + " bytes of the device's memory";
+  KB_TRY(cuda_status(cuda_driver().alloc(&data, bytes), expected.c_str()));
+  return DeviceMemory(context, data, bytes);
+}
+
+}  // namespace keepbox

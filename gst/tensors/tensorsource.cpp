@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The meta of a tensor's source.
+#include "gst/tensors/tensorsource.h"
+
+#include <new>
+#include <tuple>
+#include <utility>
+
+#include "gst/tensors/metatype.h"
+
+namespace keepbox {
+namespace {
+
+struct SourceMeta {
+  GstMeta meta;
+  SharedTensorSource source;  // made and destroyed by init and release
+};
+
+gboolean init(GstMeta* meta, gpointer, GstBuffer*) {
+  new (&reinterpret_cast<SourceMeta*>(meta)->source) SharedTensorSource;
+  return TRUE;
+}
+
+void release(GstMeta* meta, GstBuffer*) {
+  std::destroy_at(&reinterpret_cast<SourceMeta*>(meta)->source);
+}
+
+gboolean transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer) {
+  if (!GST_META_TRANSFORM_IS_COPY(type)) return FALSE;
+  set_tensor_source(to, reinterpret_cast<SourceMeta*>(meta)->source);
+  return TRUE;
+}
+
+GType api_type() {
+  static const GType type = meta_api("KeepboxTensorSourceMetaAPI");
+  return type;
+}
+
+SourceMeta* find(GstBuffer* data) {
+  return reinterpret_cast<SourceMeta*>(gst_buffer_get_meta(data, api_type()));
+}
+
+SourceMeta* add(GstBuffer* data) {
+  static const GstMetaInfo* info =
+      meta_info(api_type(), "KeepboxTensorSourceMeta", sizeof(SourceMeta), {init, release, transform});
+  return reinterpret_cast<SourceMeta*>(gst_buffer_add_meta(data, info, nullptr));
+}
+
+auto but_for_geometry(const TensorSource& source) {
+  return std::tie(source.model, source.detector, source.units, source.labels);
+}
+
+}  // namespace
+
+bool operator==(const TensorSource& a, const TensorSource& b) {
+  return a.geometry == b.geometry && but_for_geometry(a) == but_for_geometry(b);
+}
+
+bool same_source(const SharedTensorSource& a, const SharedTensorSource& b) {
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
+}
+
+bool same_producer(const SharedTensorSource& a, const SharedTensorSource& b) {
+  return a == b ||
+         (a != nullptr && b != nullptr && a->geometry.model == b->geometry.model &&
+          a->has_geometry() == b->has_geometry() && but_for_geometry(*a) == but_for_geometry(*b));
+}
+
+void set_tensor_source(GstBuffer* data, SharedTensorSource source) {
+  SourceMeta* there = find(data);
+  (there != nullptr ? there : add(data))->source = std::move(source);
+}
+
+SharedTensorSource tensor_source(GstBuffer* data) {
+  const SourceMeta* meta = data != nullptr ? find(data) : nullptr;
+  return meta != nullptr ? meta->source : nullptr;
+}
+
+}  // namespace keepbox

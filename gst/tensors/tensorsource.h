@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the producer of a tensor knows of it: the model, and where in its input the frame was. It is a
+// meta on the tensor's data, so that it goes wherever the tensor goes.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/detector.h"
+#include "core/letterbox.h"
+
+namespace keepbox {
+
+struct TensorSource {
+  Letterbox geometry;    // from the frame that went in to the model's input; sizes of 0: nobody says
+  std::string model;     // its name; empty: nobody says
+  std::string detector;  // a family of the table, or empty: to be recognised
+  Units units = Units::kAuto;  // of box coordinates
+  std::vector<std::string> labels;  // by class; empty: nobody says
+
+  bool has_geometry() const {
+    return geometry.frame.width != 0 && geometry.frame.height != 0 && geometry.model.width != 0 &&
+           geometry.model.height != 0;
+  }
+  friend bool operator==(const TensorSource&, const TensorSource&);
+};
+
+using SharedTensorSource = std::shared_ptr<const TensorSource>;
+
+/// Are they equal, or both nullptr?
+bool same_source(const SharedTensorSource& a, const SharedTensorSource& b);
+
+/// The same but for where in the model's input the frame was?
+bool same_producer(const SharedTensorSource& a, const SharedTensorSource& b);
+
+/// Says where a tensor is from, in place of what was said. @param data writable metas.
+void set_tensor_source(GstBuffer* data, SharedTensorSource source);
+
+/// What was said, or nullptr. @param data may be nullptr.
+SharedTensorSource tensor_source(GstBuffer* data);
+
+}  // namespace keepbox
