@@ -23,6 +23,7 @@ gboolean init(GstPlugin* plugin) {
   done &= GST_ELEMENT_REGISTER(boxsink, plugin);
   done &= GST_ELEMENT_REGISTER(framerestore, plugin);
   done &= GST_ELEMENT_REGISTER(framesave, plugin);
+  done &= GST_ELEMENT_REGISTER(tensorinfer, plugin);
   done &= GST_ELEMENT_REGISTER(tensorrecord, plugin);
   done &= GST_ELEMENT_REGISTER(tensorreplay, plugin);
   return done;

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A model on a GPU, for all elements that share it: one stream, and a few inputs that take turns.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "gst/infer/inferencer.h"
+#include "gst/infer/onnxsession.h"
+#include "gst/tensors/cudaobjects.h"
+
+namespace keepbox {
+
+class CudaModel : public std::enable_shared_from_this<CudaModel> {
+ public:
+  /// @param context wraps the device's primary context, which ONNX Runtime works in.
+  static Result<std::shared_ptr<CudaModel>> open(const SessionSpec& spec, CudaContext context);
+  ~CudaModel();
+
+  const ModelClaims& claims() const { return claims_; }
+  const CudaContext& context() const { return context_; }
+
+  /// Makes the inputs, and the graphs where the model allows them. By the first who comes; those after
+  /// share what was made. kInvalid when their input is another one.
+  Status prepare(const ModelFacts& facts);
+  bool graph() const { return graph_; }
+  size_t slots() const { return spec_.in_flight; }
+
+  /// To be held from next() to run(), and for drain().
+  std::mutex& turn() { return turn_; }
+
+  /// An input that nobody uses, waited for.
+  struct Turn {
+    size_t slot;
+    CUdeviceptr input;
+    double model_us;  // of the run that had it before; 0: none
+  };
+  Result<Turn> next();
+
+  /// Enqueues a run behind an event, and what tells when its outputs are there.
+  Result<std::vector<InferredTensor>> run(size_t slot, CUevent input_ready);
+
+  /// Waits for all runs.
+  void drain();
+
+ private:
+  struct Piece {  // of memory that outputs are handed out in
+    DeviceMemory memory;
+    CudaEvent ready;
+  };
+  struct Lent;
+  struct Fixed {  // an output of a graph
+    DeviceMemory memory;
+    OnnxValue value;
+    DataType type;
+    Shape shape;
+    size_t bytes;
+  };
+  struct Slot {
+    DeviceMemory input;
+    OnnxValue input_value;
+    OnnxOwned<ort::IoBinding> binding;
+    OnnxOwned<ort::RunOptions> options;
+    CudaEvent begun, done;
+    bool used = false;
+    std::vector<Fixed> outputs;  // of the graph
+    CudaGraph graph;
+  };
+
+  CudaModel(SessionSpec spec, CudaContext context)
+      : spec_(std::move(spec)), context_(std::move(context)), memory_(nullptr, nullptr) {}
+  Status load(bool graph);
+  void unload();
+  Status make_slots(const ModelFacts& facts);
+  Result<Slot> make_slot(const ModelFacts& facts);
+  Status bind_extras(Slot& slot, const ModelFacts& facts);
+  Status bind_outputs_anew(Slot& slot);
+  Status capture();
+  Status capture(Slot& slot, const std::vector<OnnxOutput>& like);
+  Result<Fixed> fixed(const OnnxOutput& like) const;
+  Result<std::vector<OnnxOutput>> bound_outputs(Slot& slot);
+  Status run_bound(Slot& slot);
+  Result<OnnxOwned<ort::RunOptions>> run_options() const;
+  Result<std::vector<InferredTensor>> taken_outputs(Slot& slot);
+  Result<InferredTensor> copied(const Fixed& output);
+  Result<InferredTensor> handed_out(OnnxOutput output);
+  Result<InferredTensor> wrapped(std::unique_ptr<Lent> lent, CUdeviceptr data, size_t bytes);
+  Result<Piece> piece_of(size_t bytes);
+  static void give_back(gpointer lent);
+
+  SessionSpec spec_;
+  CudaContext context_;
+  std::mutex turn_, pieces_lock_;
+  CudaStream stream_;
+  GstMiniObject* tensors_ready_ = nullptr;  // a GstCudaStream behind the last run: that of tensors
+  ModelClaims claims_;  // a copy: another element's prepare() may open the session anew
+  std::unique_ptr<OnnxSession> session_;
+  OnnxOwned<ort::MemoryInfo> memory_;
+  std::vector<DeviceMemory> extras_;  // small inputs beside the picture
+  std::vector<OnnxValue> extra_values_;
+  std::vector<Slot> slots_;
+  std::vector<Piece> pieces_;  // that are free
+  InputForm input_;
+  size_t next_ = 0;
+  bool graph_ = false, prepared_ = false;
+};
+
+}  // namespace keepbox

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Recognises exports of known projects. Facts of their exporters and their inference code.
+#include "gst/infer/families.h"
+
+#include <glib.h>
+
+#include <algorithm>
+
+#include "core/layout.h"
+
+namespace keepbox {
+namespace {
+
+using Writer = ModelMetadata::Writer;
+
+constexpr int64_t kLeastGrid = 21;  // cells of the smallest input
+constexpr int64_t kReadyColumns = 6;
+constexpr int64_t kUnknown = -1;
+
+enum class Lie { kPlanes, kRows, kOther };
+
+/// How the numbers of boxes lie in an output 1xAxB: planes of 4 + classes + more by anchors, or
+/// sorted rows of 6 + more. @param classes 0: unknown. @param more may be kUnknown.
+Lie lie_of(const ModelPort& port, int64_t classes, int64_t more, bool sorted) {
+  const int64_t a = port.dims[1], b = port.dims[2];
+  const bool six = more != kUnknown && b == kReadyColumns + more;
+  if (sorted && (six || b < 0)) return Lie::kRows;
+  const bool known = classes > 0 && more != kUnknown;
+  if (known && a == 4 + classes + more && !(six && b < kLeastGrid)) return Lie::kPlanes;
+  if (six) return Lie::kRows;
+  if (sorted || (known && a > 0)) return Lie::kOther;
+  return a < 0 || b < 0 || a < b ? Lie::kPlanes : Lie::kOther;
+}
+
+/// The first output of that rank, or nothing.
+std::optional<size_t> output_of_rank(const ModelClaims& claims, size_t rank) {
+  const auto found = std::ranges::find(claims.outputs, rank,
+                                       [](const ModelPort& port) { return port.dims.size(); });
+  if (found == claims.outputs.end()) return std::nullopt;
+  return static_cast<size_t>(found - claims.outputs.begin());
+}
+
+/// An output's id, and the family that reads it; empty: none does.
+struct Known {
+  std::string_view id, detector;
+};
+struct TaskIds {
+  std::string_view task;
+  Known planes, rows;
+};
+constexpr TaskIds kTasks[] = {
+    {"detect", {"yolo-v8-out", "yolov8"}, {"yolo-26-end2end-out", "yolo26"}},
+    {"segment", {"yolo-v8-segmentation-out-detections", "yolov8-seg"}, {}},
+    {"pose", {"yolo-v8-pose-out", "yolov8-pose"}, {}},
+    {"obb", {"yolo-v8-obb-out", ""}, {"yolo-26-obb-end2end-out", ""}},
+};
+
+/// Numbers of an anchor behind its class scores.
+int64_t more_of(const std::string& task, const ModelMetadata& metadata, const ModelPort* maps) {
+  if (task == "pose") return metadata.keypoint_numbers == 0 ? kUnknown : metadata.keypoint_numbers;
+  if (task == "segment") return maps != nullptr && maps->dims[1] > 0 ? maps->dims[1] : kUnknown;
+  return task == "obb" ? 1 : 0;
+}
+
+bool is_rtdetr(const ModelMetadata& metadata) {
+  g_autofree gchar* lower = g_ascii_strdown(metadata.description.c_str(), -1);
+  const std::string_view text(lower);
+  return text.contains("rtdetr") || text.contains("rt-detr");
+}
+
+/// RT-DETR as Ultralytics exports it: rows of cx cy w h in 0..1 and class scores.
+void take_rtdetr(KnownExport& out) {
+  out.resize = ResizeMode::kStretch;
+  out.detector = "yolov8-normalized";
+  out.units = Units::kNormalized;
+  out.remarks.push_back("RT-DETR by the metadata's description");
+}
+
+void take_ultralytics(const ModelClaims& claims, const ModelMetadata& metadata, KnownExport& out) {
+  out.why = "Ultralytics' metadata";
+  const auto boxes = output_of_rank(claims, 3), maps = output_of_rank(claims, 4);
+  const auto* task = std::ranges::find(kTasks, metadata.task, &TaskIds::task);
+  if (task == std::end(kTasks) || !boxes) {
+    out.remarks.push_back("no boxes are known for the task " + metadata.task);
+    return;
+  }
+  out.units = Units::kPixels;
+  if (metadata.task == "detect" && is_rtdetr(metadata)) return take_rtdetr(out);
+  const ModelPort* prototypes = maps ? &claims.outputs[*maps] : nullptr;
+  const Lie lie = lie_of(claims.outputs[*boxes], static_cast<int64_t>(metadata.labels.size()),
+                         more_of(metadata.task, metadata, prototypes), metadata.sorted);
+  const Known known = lie == Lie::kPlanes ? task->planes : lie == Lie::kRows ? task->rows : Known{};
+  if (known.id.empty()) {
+    out.remarks.push_back("output " + claims.outputs[*boxes].to_string() +
+                          " is none that is known for the task " + metadata.task);
+    return;
+  }
+  out.outputs[*boxes] = {.id = std::string(known.id), .column_major = lie == Lie::kPlanes};
+  out.detector = known.detector;
+  if (metadata.task == "segment" && maps)
+    out.outputs[*maps].id = "yolo-v8-segmentation-out-protos";
+  if (metadata.task == "obb") out.remarks.push_back("rotated boxes are not read");
+}
+
+/// YOLOv5's repository and its kin: rows with objectness, or planes as YOLOv8's.
+void take_yolov5(const ModelClaims& claims, const ModelMetadata& metadata, KnownExport& out) {
+  out.why = "metadata as YOLOv5 writes it";
+  const auto boxes = output_of_rank(claims, 3);
+  const auto classes = static_cast<int64_t>(metadata.labels.size());
+  if (!boxes || classes == 0) return;
+  const ModelPort& port = claims.outputs[*boxes];
+  if (port.dims[2] == 5 + classes) {
+    out.detector = "yolov5";
+    out.units = Units::kPixels;
+  } else if (port.dims[1] == 4 + classes) {
+    out.outputs[*boxes] = {.id = "yolo-v8-out", .column_major = true};
+    out.units = Units::kPixels;
+  } else {
+    out.remarks.push_back("output " + port.to_string() + " is none that is known for " +
+                          counted(metadata.labels.size(), "class"));
+  }
+}
+
+bool is_whole(const ModelPort& port) {
+  return port.type == DataType::kInt64 || port.type == DataType::kInt32;
+}
+
+/// D-FINE, RT-DETR and their kin: boxes in the pixels of the size that they are told.
+void take_detr(const ModelClaims& claims, KnownExport& out) {
+  out.why = "the input orig_target_sizes, as D-FINE and RT-DETR have it";
+  out.resize = ResizeMode::kStretch;
+  size_t roles = 0;
+  for (size_t i = 0; i < claims.outputs.size(); ++i) {
+    const ModelPort& port = claims.outputs[i];
+    const std::string_view id = port.name == "boxes" || port.dims.size() == 3 ? "detr-boxes"
+                                : port.name == "labels" || is_whole(port)     ? "detr-labels"
+                                : port.name == "scores" || port.dims.size() == 2
+                                    ? "detr-scores"
+                                    : "";
+    const auto taken = std::ranges::find(out.outputs, id, &ModelFacts::Output::id);
+    if (id.empty() || taken != out.outputs.end()) continue;
+    out.outputs[i].id = id;
+    ++roles;
+  }
+  if (roles != 3) {
+    out.remarks.push_back("its outputs are not labels, boxes and scores");
+    for (ModelFacts::Output& output : out.outputs) output.id.clear();
+    return;
+  }
+  out.detector = "detr-postprocess";
+  out.units = Units::kPixels;
+}
+
+/// PaddleDetection with its suppression: rows of class, score, x1 y1 x2 y2, and their number.
+void take_paddle(const ModelClaims& claims, KnownExport& out) {
+  out.why = "the input scale_factor, as PaddleDetection has it";
+  out.resize = ResizeMode::kStretch;
+  // PP-YOLOE+ and RT-DETR are trained on 0..1; PP-YOLOE, PicoDet and PP-YOLO on ImageNet's mean and
+  // deviation, and no file tells them apart.
+  out.remarks.push_back(
+      "0..1 as PP-YOLOE+ and RT-DETR want it; PP-YOLOE, PicoDet and PP-YOLO want mean "
+      "123.675,116.28,103.53 and deviation 58.395,57.12,57.375");
+  std::optional<size_t> rows, count;
+  for (size_t i = 0; i < claims.outputs.size(); ++i) {
+    const ModelPort& port = claims.outputs[i];
+    if (!rows && port.dims.size() == 2 && port.dims[1] == 6) rows = i;
+    else if (!count && port.dims.size() <= 1 && is_whole(port)) count = i;
+  }
+  if (!rows) {
+    out.remarks.push_back("no output of rows of 6: export the model with its suppression");
+    return;
+  }
+  out.outputs[*rows].id = "paddle-rows";
+  if (count) out.outputs[*count].id = "paddle-count";
+  out.detector = "paddle";
+  out.units = Units::kPixels;
+}
+
+void take_yolox(std::string why, KnownExport& out) {
+  out.why = std::move(why);
+  out.bgr = true;
+  out.bytes = true;
+  out.resize = ResizeMode::kLetterboxTopLeft;
+}
+
+/// One output of rows with objectness, one anchor a cell: YOLOX, or by its output's name YOLOv6,
+/// which writes it so.
+void take_shapes(const ModelClaims& claims, Size size, KnownExport& out) {
+  if (claims.outputs.size() != 1 || claims.outputs[0].dims.size() != 3) return;
+  const std::vector<int64_t>& dims = claims.outputs[0].dims;
+  constexpr int64_t kCocoPlanes = 84;  // 80 classes without objectness rather than 79 with
+  if (dims[1] != grid_cells(size, *find_detector("yolox")) || dims[2] < 6 || dims[2] == kCocoPlanes)
+    return;
+  if (claims.outputs[0].name == "outputs") {
+    out.why = "an output as YOLOv6 names and shapes it";
+    out.detector = "yolov6";
+    out.units = Units::kPixels;
+  } else {
+    take_yolox("an output shaped as YOLOX's", out);
+    out.outputs[0].id = "yolox-out";
+  }
+}
+
+void take_ids(const std::vector<std::string>& given, KnownExport& out) {
+  const auto starts = [&](std::string_view with) {
+    return std::ranges::any_of(given, [&](const std::string& id) { return id.starts_with(with); });
+  };
+  if (starts("yolox-out"))
+    take_yolox("the id yolox-out", out);
+  else if (starts("yolo-")) {
+    out.why = "ids of YOLO";
+    out.pad = 0;  // as GStreamer's scaler pads, before the element that those ids are for
+  } else if (starts("ssd-") || starts("Gst.Model.ObjectDetector.")) {
+    out.why = "ids of SSD";
+    out.resize = ResizeMode::kStretch;
+  }
+}
+
+}  // namespace
+
+KnownExport know_export(const ModelClaims& claims, const ModelMetadata& metadata,
+                        const ModelInputs& inputs, Size size,
+                        const std::vector<std::string>& given) {
+  KnownExport out;
+  out.outputs.resize(claims.outputs.size());
+  if (inputs.wants(SizeInput::Kind::kWidthHeight)) take_detr(claims, out);
+  else if (inputs.wants(SizeInput::Kind::kScale)) take_paddle(claims, out);
+  else if (metadata.writer == Writer::kUltralytics) take_ultralytics(claims, metadata, out);
+  else if (metadata.writer == Writer::kYolov5) take_yolov5(claims, metadata, out);
+  else take_ids(given, out);
+  const bool nobody = std::ranges::all_of(given, &std::string::empty);
+  if (out.why.empty() && nobody && claims.metadata.empty()) take_shapes(claims, size, out);
+  return out;
+}
+
+bool tells_family(std::string_view id) {
+  return id.ends_with("-normalized") ||
+         std::ranges::any_of(detectors(), [&](const DetectorSpec& spec) {
+           return std::ranges::any_of(spec.rules(),
+                                      [&](const TensorRule& rule) { return rule.has(id); });
+         });
+}
+
+}  // namespace keepbox

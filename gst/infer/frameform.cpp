@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Formats, colour matrices and siting of chroma.
+#include "gst/infer/frameform.h"
+
+#include <algorithm>
+#include <string>
+
+namespace keepbox {
+namespace {
+
+bool of_plain_bytes(const GstVideoFormatInfo& format, size_t components) {
+  constexpr unsigned kOther =
+      GST_VIDEO_FORMAT_FLAG_COMPLEX | GST_VIDEO_FORMAT_FLAG_PALETTE | GST_VIDEO_FORMAT_FLAG_TILED;
+  if ((format.flags & kOther) != 0 || format.bits != 8 || format.n_components < components)
+    return false;
+  for (size_t i = 0; i < components; ++i)
+    if (format.depth[i] != 8 || format.shift[i] != 0 || format.pixel_stride[i] < 1) return false;
+  return true;
+}
+
+FrameComponent component_of(const GstVideoInfo& info, size_t index) {
+  const GstVideoFormatInfo& format = *info.finfo;
+  const auto sub_x = static_cast<uint8_t>(1u << format.w_sub[index]);
+  const auto sub_y = static_cast<uint8_t>(1u << format.h_sub[index]);
+  const auto shift = [&](unsigned cosited, uint8_t sub) {
+    return (info.chroma_site & cosited) != 0 ? 0.5f / static_cast<float>(sub) : 0.5f;
+  };
+  return {.plane = static_cast<uint8_t>(format.plane[index]),
+          .offset = static_cast<uint8_t>(format.poffset[index]),
+          .step = static_cast<uint8_t>(format.pixel_stride[index]),
+          .sub_x = sub_x,
+          .sub_y = sub_y,
+          .shift_x = shift(GST_VIDEO_CHROMA_SITE_H_COSITED, sub_x),
+          .shift_y = shift(GST_VIDEO_CHROMA_SITE_V_COSITED, sub_y)};
+}
+
+/// Colours of 0..1 from components of 0..1, the second and third of YUV -0.5..0.5.
+std::array<std::array<double, 3>, 3> colours_of(const GstVideoInfo& info) {
+  if (!GST_VIDEO_FORMAT_INFO_IS_YUV(info.finfo)) return {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+  double kr = 0, kb = 0;
+  if (!gst_video_color_matrix_get_Kr_Kb(info.colorimetry.matrix, &kr, &kb))
+    gst_video_color_matrix_get_Kr_Kb(GST_VIDEO_COLOR_MATRIX_BT601, &kr, &kb);
+  const double kg = 1 - kr - kb;
+  return {{{1, 0, 2 * (1 - kr)},
+           {1, -2 * kb * (1 - kb) / kg, -2 * kr * (1 - kr) / kg},
+           {1, 2 * (1 - kb), 0}}};
+}
+
+}  // namespace
+
+Result<FrameForm> frame_form_of(const GstVideoInfo& info) {
+  const GstVideoFormatInfo& format = *info.finfo;
+  const bool grey = GST_VIDEO_FORMAT_INFO_IS_GRAY(&format);
+  const bool coloured =
+      GST_VIDEO_FORMAT_INFO_IS_RGB(&format) || GST_VIDEO_FORMAT_INFO_IS_YUV(&format);
+  if ((!grey && !coloured) || !of_plain_bytes(format, grey ? 1 : 3))
+    return fail(ErrorKind::kUnsupported, "video of 8 bits a sample", format.name,
+                "put videoconvert before it");
+  FrameForm form{.size = {static_cast<uint32_t>(info.width), static_cast<uint32_t>(info.height)},
+                 .planes = static_cast<uint8_t>(format.n_planes)};
+  // Without a range in the caps this takes the full one.
+  gint offset[GST_VIDEO_MAX_COMPONENTS], scale[GST_VIDEO_MAX_COMPONENTS];
+  gst_video_color_range_offsets(info.colorimetry.range, &format, offset, scale);
+  const auto colours = colours_of(info);
+  for (size_t i = 0; i < 3; ++i) {
+    const size_t from = grey ? 0 : i;
+    form.components[i] = component_of(info, from);
+    for (size_t row = 0; row < 3; ++row) {
+      const double factor = colours[row][i] * 255 / scale[from];
+      form.matrix[row][i] = static_cast<float>(factor);
+      form.matrix[row][3] -= static_cast<float>(factor * offset[from]);
+    }
+  }
+  return form;
+}
+
+FramePlanes planes_of(const GstVideoFrame& frame) {
+  FramePlanes planes;
+  const auto count = std::min<size_t>(GST_VIDEO_FRAME_N_PLANES(&frame), FramePlanes::kMost);
+  for (size_t i = 0; i < count; ++i) {
+    planes.data[i] = static_cast<const uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, i));
+    planes.stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE(&frame, i);
+  }
+  return planes;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The properties of tensorinfer: what the user typed, and what the model's settings are of it.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <string>
+
+#include "gst/base/props.h"
+#include "gst/infer/modelfacts.h"
+
+namespace keepbox {
+
+/// Property values as set. Plain data: copied under the object lock.
+struct InferProps {
+  std::string model_file;
+  std::string runtime_library;
+  std::string provider = "auto";
+  int device_id = -1;
+  guint threads = 0;
+  guint input_width = 0, input_height = 0;
+  int channel_order = 0;  // ChannelOrder
+  int resize_mode = -1;   // ResizeMode, or -1
+  std::string input_mean, input_std;
+  int pad_value = -1;
+  guint interval = 1;
+  bool hold = false;
+  guint max_in_flight = 2;
+  bool cuda_graph = true;
+};
+
+const PropertyTable<InferProps>& infer_properties();
+
+/// Errors name the property.
+Result<InputSettings> input_settings(const InferProps& props);
+
+}  // namespace keepbox

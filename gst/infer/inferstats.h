@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What tensorinfer's `stats` property shows.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <string>
+
+#include "gst/infer/inferencer.h"
+
+namespace keepbox {
+
+/// How the model runs, settled at the start.
+struct InferSetup {
+  std::string provider;  // "cpu", "cuda", or another
+  std::string reason;    // why that one
+  std::string runtime;   // "ONNX Runtime 1.21.0"
+  std::string recognized;
+  bool graph = false;
+};
+
+/// Counts since the start. Plain data, guarded by its owner.
+class InferStats {
+ public:
+  void set(InferSetup setup) { setup_ = std::move(setup); }
+  void add_inferred(const InferTimes& times, GstClockTime time);
+  /// @param held got the tensors of the last run.
+  void add_between(bool held);
+
+  /// The structure "tensorinfer-stats". Transfer full.
+  GstStructure* structure() const;
+
+ private:
+  InferSetup setup_;
+  guint64 inferred_ = 0, skipped_ = 0, held_ = 0;
+  guint64 timed_ = 0;  // frames whose times are known: on a GPU those of a frame come with later ones
+  GstClockTime time_ = 0;
+  InferTimes sum_, last_;
+};
+
+}  // namespace keepbox

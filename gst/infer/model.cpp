@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Chooses where a model runs, and puts its tensors on frames.
+#include "gst/infer/model.h"
+
+#include <glib/gstdio.h>
+
+#include <utility>
+
+#include "gst/base/error.h"
+#include "gst/base/picture.h"
+#include "gst/infer/frameform.h"
+#include "gst/tensors/tensors.h"
+
+GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
+#define GST_CAT_DEFAULT tensorinfer_debug
+
+namespace keepbox {
+namespace {
+
+constexpr const char* kCuda = "cuda";
+constexpr const char* kWithoutCuda = "set provider=cpu";
+
+bool is(const std::string& name, const char* other) {
+  return g_ascii_strcasecmp(name.c_str(), other) == 0;
+}
+
+SessionSpec spec_of(const InferProps& props, const std::string& provider) {
+  const bool cuda = is(provider, kCuda);
+  GStatBuf file{};
+  g_stat(props.model_file.c_str(), &file);
+  return {.file = props.model_file,
+          .runtime_library = props.runtime_library,
+          .provider = provider,
+          .device = cuda ? props.device_id : 0,
+          .threads = cuda ? 0 : props.threads,
+          .width = cuda ? props.input_width : 0,
+          .height = cuda ? props.input_height : 0,
+          .graph = cuda && props.cuda_graph,
+          .in_flight = cuda ? props.max_in_flight : 1,
+          .modified = file.st_mtime,
+          .bytes = file.st_size};
+}
+
+/// "CUDA" of "CUDAExecutionProvider", as the runtime's users write it.
+std::string without_suffix(std::string name) {
+  constexpr std::string_view kSuffix = "ExecutionProvider";
+  if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
+  return name;
+}
+
+/// Both that a model on a GPU wants: the library's provider, and a device that keepbox can reach.
+Status check_cuda(const InferProps& props) {
+  const auto runtime = OnnxRuntime::load(props.runtime_library);
+  if (!runtime) return std::unexpected(runtime.error());
+  if ((*runtime)->has_provider("CUDAExecutionProvider")) return {};
+  return fail(ErrorKind::kNoResource, "provider cuda of " + (*runtime)->name(),
+              "a library without it",
+              "set provider=cpu, or runtime-library= to a build of ONNX Runtime for CUDA");
+}
+
+}  // namespace
+
+/// Automatic is the GPU where both have it: frames of either memory gain by it.
+Result<Model::Place> Model::choose(const InferProps& props) const {
+  if (props.provider.empty() || !is(props.provider, "auto"))
+    return Place{without_suffix(props.provider), "as set"};
+  const auto runtime = OnnxRuntime::load(props.runtime_library);
+  if (!runtime) return std::unexpected(runtime.error());
+  const std::string name = (*runtime)->name();
+  if (!(*runtime)->has_provider("CUDAExecutionProvider"))
+    return Place{"cpu", name + " has no provider for CUDA"};
+  if (!cuda_available()) return Place{"cpu", "no CUDA driver, or a build without CUDA"};
+  return Place{kCuda, name + " and a CUDA device"};
+}
+
+void Model::offer_context(const InferProps& props) {
+  const auto place = choose(props);
+  if (!place || !is(place->provider, kCuda) || !cuda_available()) return;
+  const auto context = cuda_.offer_primary(element_, props.device_id);
+  if (!context) GST_INFO_OBJECT(element_, "%s", context.error().message().c_str());
+}
+
+Status Model::start(const InferProps& props) {
+  auto place = choose(props);
+  if (!place) return std::unexpected(place.error());
+  return open(props, std::move(*place));
+}
+
+/// Where the choice was ours, a GPU that fails is left for the CPU.
+Status Model::open(const InferProps& props, Place place) {
+  const bool automatic = is(props.provider, "auto");
+  props_ = props;
+  Status opened = open_on(props, place);
+  if (!opened && automatic && place.provider == kCuda) return leave_device(opened.error());
+  if (!opened) return opened;
+  return opened_on(place);
+}
+
+Status Model::leave_device(const Error& why) {
+  inferencer_.reset();
+  const Place place{"cpu", why.message()};
+  KB_TRY(open_on(props_, place));
+  post_warning(element_, {why.kind, why.expected, why.found,
+                          "the model runs on the CPU; to have it on the GPU " + why.hint});
+  return opened_on(place);
+}
+
+Status Model::opened_on(const Place& place) {
+  const InferProps& props = props_;
+  if (facts_.assumed)
+    post_warning(element_,
+                 {ErrorKind::kAmbiguous,
+                  "a model that says how its input is made, in metadata or a .modelinfo",
+                  props.model_file + " without either, for which was taken: " + facts_.remark,
+                  "set channel-order=, input-mean=, input-std= and resize-mode= if that is wrong"});
+  const auto runtime = OnnxRuntime::load(props.runtime_library);
+  setup_ = {.provider = place.provider,
+            .reason = place.reason,
+            .runtime = (*runtime)->name(),
+            .recognized = facts_.remark,
+            .graph = inferencer_->graph()};
+  GST_INFO_OBJECT(element_, "%s on %s (%s): %s", props.model_file.c_str(), place.provider.c_str(),
+                  place.reason.c_str(), facts_.remark.c_str());
+  return {};
+}
+
+Status Model::open_on(const InferProps& props, const Place& place) {
+  SessionSpec spec = spec_of(props, place.provider);
+  auto settings = input_settings(props);
+  if (!settings) return std::unexpected(settings.error());
+  auto info = find_model_info(props.model_file);
+  if (!info) return std::unexpected(info.error());
+  Result<std::unique_ptr<Inferencer>> made;
+  if (is(place.provider, kCuda)) {
+    KB_TRY(check_cuda(props));
+    auto context = cuda_.offer_primary(element_, props.device_id);
+    if (!context) return std::unexpected(context.error());
+    spec.device = cuda_device_of(*context);
+    made = make_cuda_inferencer(spec, *context);
+  } else {
+    made = make_host_inferencer(spec);
+  }
+  if (!made) return std::unexpected(made.error());
+  ModelClaims claims = (*made)->claims();
+  claims.info = std::move(*info);
+  auto facts = settle_model(claims, *settings);
+  if (!facts) {
+    facts.error().expected += " for " + props.model_file;
+    return std::unexpected(facts.error());
+  }
+  KB_TRY((*made)->set_model(*facts));
+  facts_ = std::move(*facts);
+  inferencer_ = std::move(*made);
+  return {};
+}
+
+void Model::stop() {
+  drain();
+  forget();
+  inferencer_.reset();
+  source_.reset();
+}
+
+void Model::drain() {
+  if (inferencer_) inferencer_->drain();
+}
+
+Status Model::set_frames(const GstVideoInfo& info) {
+  info_ = info;
+  const auto form = frame_form_of(info);
+  if (!form) return std::unexpected(form.error());
+  const Picture picture = picture_of(info);
+  const auto plan = plan_input(*form, picture.par_n, picture.par_d, facts_.input, facts_.resize);
+  if (!plan) return std::unexpected(plan.error());
+  forget();
+  source_ = std::make_shared<const TensorSource>(
+      TensorSource{.geometry = plan->letterbox,
+                   .model = facts_.name,
+                   .detector = facts_.detector,
+                   .units = facts_.units,
+                   .labels = facts_.labels});
+  return inferencer_->set_frames(*plan, info);
+}
+
+/// Where the choice was ours, a GPU that fails in mid-stream is left for the CPU, with this frame.
+Status Model::infer(GstBuffer* frame) {
+  forget();
+  auto tensors = inferencer_->infer(frame);
+  if (!tensors && tensors.error().kind == ErrorKind::kNoResource && is(props_.provider, "auto") &&
+      setup_.provider == kCuda) {
+    KB_TRY(leave_device(tensors.error()));
+    KB_TRY(set_frames(info_));
+    tensors = inferencer_->infer(frame);
+  }
+  if (!tensors) return std::unexpected(tensors.error());
+  last_ = std::move(*tensors);
+  for (const InferredTensor& tensor : last_) set_tensor_source(tensor.data.get(), source_);
+  attach(frame);
+  return {};
+}
+
+bool Model::hold(GstBuffer* frame) const {
+  if (last_.empty()) return false;
+  attach(frame);
+  return true;
+}
+
+void Model::attach(GstBuffer* frame) const {
+  std::vector<NewTensor> tensors;
+  for (size_t i = 0; i < last_.size(); ++i) {
+    const ModelFacts::Output& output = facts_.outputs[i];
+    tensors.push_back({.id = output.id,
+                       .type = last_[i].type,
+                       .shape = last_[i].shape,
+                       .order = output.column_major ? GST_TENSOR_DIM_ORDER_COL_MAJOR
+                                                    : GST_TENSOR_DIM_ORDER_ROW_MAJOR,
+                       .data = gst_buffer_ref(last_[i].data.get())});
+  }
+  add_tensors(frame, tensors);
+}
+
+}  // namespace keepbox

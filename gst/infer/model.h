@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The model of one tensorinfer: opened where it is to run, settled, and run on frames.
+#pragma once
+
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+#include <memory>
+#include <optional>
+
+#include "gst/infer/inferencer.h"
+#include "gst/infer/inferprops.h"
+#include "gst/infer/inferstats.h"
+#include "gst/tensors/cudascope.h"
+#include "gst/tensors/tensorsource.h"
+
+namespace keepbox {
+
+/// For one thread at a time, but for cuda().
+class Model {
+ public:
+  /// @param element posts the messages, and outlives this.
+  explicit Model(GstElement* element) : element_(element) {}
+
+  /// What the pipeline shares of CUDA. Before the others ask for a context, offer one.
+  SharedCuda& cuda() { return cuda_; }
+  /// Makes the device's primary context the pipeline's, if the model is to run on a GPU and nobody has
+  /// brought another: ONNX Runtime works in no other.
+  void offer_context(const InferProps& props);
+
+  /// Opens the model. A warning goes with an automatic provider that fails.
+  Status start(const InferProps& props);
+  void stop();
+
+  /// Takes how frames come. @pre started.
+  Status set_frames(const GstVideoInfo& info);
+
+  /// Runs the model on a frame and attaches its tensors. @pre set_frames().
+  Status infer(GstBuffer* frame);
+  /// Attaches the tensors of the last run again; false without one.
+  bool hold(GstBuffer* frame) const;
+  /// Forgets the last run.
+  void forget() { last_.clear(); }
+  /// Waits for what is under way.
+  void drain();
+
+  const InferSetup& setup() const { return setup_; }
+  InferTimes times() const { return inferencer_->times(); }
+
+ private:
+  struct Place {
+    std::string provider, reason;
+  };
+  Result<Place> choose(const InferProps& props) const;
+  Status open(const InferProps& props, Place place);
+  Status open_on(const InferProps& props, const Place& place);
+  Status opened_on(const Place& place);
+  Status leave_device(const Error& why);
+  void attach(GstBuffer* frame) const;
+
+  GstElement* element_;
+  SharedCuda cuda_;
+  std::unique_ptr<Inferencer> inferencer_;
+  InferProps props_;   // of the start
+  GstVideoInfo info_{};  // of frames
+  ModelFacts facts_;
+  InferSetup setup_;
+  SharedTensorSource source_;
+  std::vector<InferredTensor> last_;
+};
+
+}  // namespace keepbox

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Settles what a model wants and gives from all that is said of it.
+#include "gst/infer/modelfacts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "gst/infer/families.h"
+#include "gst/infer/words.h"
+
+namespace keepbox {
+namespace {
+
+using Three = std::array<float, 3>;
+
+bool agree(const std::vector<int64_t>& model, const std::vector<int64_t>& said) {
+  return model.size() == said.size() &&
+         std::ranges::equal(model, said, [](int64_t a, int64_t b) {
+           return a < 0 || b < 0 || a == b;
+         });
+}
+
+/// Does the .modelinfo describe this model?
+Status check_info(const ModelClaims& claims) {
+  if (!claims.info) return {};
+  const ModelInfo& info = *claims.info;
+  for (const ModelInfoTensor& tensor : info.tensors) {
+    const ModelPort* port = nullptr;
+    for (const auto* ports : {&claims.inputs, &claims.outputs})
+      for (const ModelPort& each : *ports)
+        if (each.name == tensor.name && tensor.input.value_or(ports == &claims.inputs) ==
+                                            (ports == &claims.inputs))
+          port = &each;
+    const std::string group = "[" + tensor.name + "] in " + info.path;
+    if (port == nullptr)
+      return fail(ErrorKind::kMismatch, group + " to name an input or output of the model",
+                  "inputs " + ports_text(claims.inputs) + ", outputs " + ports_text(claims.outputs),
+                  "name the group as the model does, dir= as it is");
+    if (tensor.type && port->type && tensor.type != port->type)
+      return fail(ErrorKind::kMismatch,
+                  "type= of " + group + " as in the model's " + port->to_string(),
+                  std::string(to_string(*tensor.type)));
+    if (!tensor.dims.empty() && !agree(port->dims, tensor.dims))
+      return fail(ErrorKind::kMismatch,
+                  "dims= of " + group + " as in the model's " + port->to_string(),
+                  dims_text(tensor.dims));
+  }
+  return {};
+}
+
+/// May the value of a metadata key be a tensor's id, or is it other data under an output's name?
+bool looks_like_id(const std::string& value) {
+  constexpr size_t kLongest = 128;
+  return !value.empty() && value.size() <= kLongest &&
+         std::ranges::all_of(value, [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '-' || c == '_' || c == '.' || c == '/' || c == ':';
+         });
+}
+
+/// Ids that the .modelinfo or the file's metadata give the outputs; empty where neither does.
+std::vector<std::string> given_ids(const ModelClaims& claims) {
+  std::vector<std::string> ids;
+  for (const ModelPort& port : claims.outputs) {
+    const ModelInfoTensor* said = claims.info ? claims.info->find(port.name, false) : nullptr;
+    const auto key = claims.metadata.find(port.name);
+    std::string& id = ids.emplace_back();
+    if (said != nullptr) id = said->id;
+    if (id.empty() && key != claims.metadata.end() && looks_like_id(key->second)) id = key->second;
+  }
+  return ids;
+}
+
+/// Does GStreamer's registry have planes under that id?
+bool is_planes(const std::string& id) {
+  return id.starts_with("yolo-v8-") && !id.ends_with("-protos");
+}
+
+void settle_outputs(const ModelClaims& claims, const std::vector<std::string>& given,
+                    KnownExport& known, ModelFacts& facts) {
+  for (size_t i = 0; i < claims.outputs.size(); ++i) {
+    ModelFacts::Output& output = known.outputs[i];
+    const ModelInfoTensor* said =
+        claims.info ? claims.info->find(claims.outputs[i].name, false) : nullptr;
+    if (!given[i].empty() && given[i] != output.id) {
+      output = {.id = given[i], .column_major = is_planes(given[i])};
+      if (tells_family(given[i])) {
+        known.detector = {};
+        known.units = given[i].ends_with("-normalized") ? Units::kNormalized : Units::kAuto;
+      }
+    }
+    if (said != nullptr) output.column_major = said->column_major;
+    if (output.id.empty()) output.id = claims.outputs[i].name;
+  }
+  facts.outputs = std::move(known.outputs);
+  facts.detector = known.detector;
+  facts.units = known.units;
+}
+
+/// Mean and deviation of what a .modelinfo says that 0 and 255 become.
+Status take_ranges(const ModelInfo& info, const ModelInfoTensor& tensor, InputForm& form) {
+  const auto& ranges = tensor.ranges;
+  if (ranges.size() != 1 && ranges.size() != form.channels)
+    return fail(ErrorKind::kInvalid,
+                "ranges= of [" + tensor.name + "] in " + info.path + " for 1 or " +
+                    std::to_string(form.channels) + " channels",
+                std::to_string(ranges.size()));
+  for (size_t channel = 0; channel < 3; ++channel) {
+    // They stand in the model's order, mean and deviation in that of R, G, B.
+    const size_t colour = form.bgr ? 2 - channel : channel;
+    const auto [low, high] = ranges[std::min(channel, ranges.size() - 1)];
+    const double deviation = 255 / (high - low);
+    form.deviation[colour] = static_cast<float>(deviation);
+    form.mean[colour] = static_cast<float>(-low * deviation);
+    if (!std::isnormal(form.deviation[colour]) || !std::isfinite(form.mean[colour]))
+      return fail(ErrorKind::kInvalid, "ranges= of [" + tensor.name + "] in " + info.path +
+                      " with a width that numbers of 32 bits can hold",
+                  std::to_string(low) + "," + std::to_string(high));
+  }
+  return {};
+}
+
+std::string number(float value) {
+  std::string text = std::to_string(value);
+  while (text.ends_with('0')) text.pop_back();
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+/// "123.675,116.28,103.53"
+std::string three(const std::array<float, 3>& of) {
+  return number(of[0]) + "," + number(of[1]) + "," + number(of[2]);
+}
+
+Status take_settings(const InputSettings& settings, InputForm& form) {
+  if (settings.pad) form.pad = *settings.pad;
+  if (settings.mean) form.mean = *settings.mean;
+  if (settings.deviation) form.deviation = *settings.deviation;
+  for (size_t i = 0; i < 3; ++i)
+    if (!std::isfinite(form.mean[i]) || !std::isfinite(form.deviation[i]) || form.deviation[i] <= 0)
+      return fail(ErrorKind::kInvalid, "a finite mean, and a deviation above 0",
+                  three(form.mean) + " and " + three(form.deviation),
+                  "set input-mean= and input-std=");
+  return {};
+}
+
+/// "RGB, 0..1, letterbox-center, pad 114"
+std::string form_text(const InputForm& form, ResizeMode resize) {
+  constexpr const char* kModes[] = {"stretch", "letterbox-center", "letterbox-topleft",
+                                    "letterbox-scaler"};
+  std::string text = form.channels == 1 ? "luma" : form.bgr ? "BGR" : "RGB";
+  if (form.mean == Three{} && form.deviation == Three{1, 1, 1}) text += ", 0..255";
+  else if (form.mean == Three{} && form.deviation == Three{255, 255, 255}) text += ", 0..1";
+  else text += ", mean " + three(form.mean) + " deviation " + three(form.deviation);
+  text += std::string(", ") + kModes[static_cast<size_t>(resize)];
+  if (resize != ResizeMode::kStretch) text += ", pad " + std::to_string(form.pad);
+  return text;
+}
+
+Status settle_form(const ModelClaims& claims, const InputSettings& settings,
+                   const KnownExport& known, ModelFacts& facts) {
+  InputForm& form = facts.input;
+  form.bgr = settings.order == ChannelOrder::kAuto ? known.bgr
+                                                   : settings.order == ChannelOrder::kBgr;
+  form.pad = known.pad;
+  if (!known.bytes && form.type != DataType::kUInt8) form.deviation = {255, 255, 255};
+  facts.resize = settings.resize.value_or(known.resize);
+  const std::string& name = claims.inputs[facts.image_input].name;
+  const ModelInfoTensor* said = claims.info ? claims.info->find(name, true) : nullptr;
+  const bool ranges = said != nullptr && !said->ranges.empty();
+  if (ranges) KB_TRY(take_ranges(*claims.info, *said, form));
+  KB_TRY(take_settings(settings, form));
+  const bool set = settings.order != ChannelOrder::kAuto || settings.resize || settings.mean ||
+                   settings.deviation || settings.pad;
+  facts.remark = form_text(form, facts.resize) + ": " +
+                 (known.why.empty() ? "assumed, nothing says" : "by " + known.why);
+  facts.assumed = known.why.empty() && !ranges && !set && form.type != DataType::kUInt8;
+  if (ranges) facts.remark += ", ranges by .modelinfo";
+  else if (form.type == DataType::kUInt8) facts.remark += ", uint8";
+  if (set) facts.remark += ", and settings";
+  return {};
+}
+
+}  // namespace
+
+std::string ModelPort::to_string() const {
+  return name + " " + dims_text(dims) + " " +
+         (type ? std::string(keepbox::to_string(*type)) : "of another type");
+}
+
+Result<ModelFacts> settle_model(const ModelClaims& claims, const InputSettings& settings) {
+  KB_TRY(check_info(claims));
+  if (claims.outputs.empty())
+    return fail(ErrorKind::kUnsupported, "a model with outputs", "none");
+  ModelMetadata metadata = read_metadata(claims.metadata);
+  auto inputs = find_inputs(claims);
+  if (!inputs) return std::unexpected(inputs.error());
+  const auto size = settle_size(claims, inputs->image, metadata, settings.size, metadata.remarks);
+  if (!size) return std::unexpected(size.error());
+
+  const std::vector<std::string> given = given_ids(claims);
+  KnownExport known = know_export(claims, metadata, *inputs, *size, given);
+  ModelFacts facts{.image_input = inputs->image.index,
+                   .input = {.size = *size,
+                             .type = inputs->image.type,
+                             .channels_last = inputs->image.channels_last,
+                             .channels = inputs->image.channels},
+                   .size_inputs = std::move(inputs->sizes),
+                   .name = std::filesystem::path(claims.file).stem().string(),
+                   .labels = std::move(metadata.labels)};
+  KB_TRY(settle_form(claims, settings, known, facts));
+  settle_outputs(claims, given, known, facts);
+  if (!facts.labels.empty())
+    facts.remark += "; " + std::to_string(facts.labels.size()) + " names of classes by metadata";
+  for (const auto* remarks : {&metadata.remarks, &known.remarks})
+    for (const std::string& remark : *remarks) facts.remark += "; " + remark;
+  return facts;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Looks for the library, and takes what it logs to GStreamer's log.
+#include "gst/infer/onnxruntime.h"
+
+#include <gst/gst.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "gst/base/error.h"
+
+GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
+#define GST_CAT_DEFAULT tensorinfer_debug
+
+namespace keepbox {
+namespace {
+
+constexpr const char* kVariable = "KEEPBOX_ONNXRUNTIME";
+constexpr const char* kInstall =
+    "install ONNX Runtime (Debian: libonnxruntime1.21 or the like; with CUDA: the vendor's build), or "
+    "set runtime-library= to its libonnxruntime.so";
+// What distributions call it: the whole version is the name of some.
+constexpr int kOldestName = 16, kNewestName = 60;
+
+void log(void*, ort::LogLevel level, const char* category, const char*, const char* where,
+         const char* message) {
+  const GstDebugLevel levels[] = {GST_LEVEL_LOG, GST_LEVEL_DEBUG, GST_LEVEL_INFO, GST_LEVEL_WARNING,
+                                  GST_LEVEL_ERROR};
+  GST_CAT_LEVEL_LOG(GST_CAT_DEFAULT, levels[std::clamp(static_cast<int>(level), 0, 4)], nullptr,
+                    "%s: %s (%s)", category, message, where);
+}
+
+std::vector<std::string> names_to_try(const std::string& library) {
+  if (!library.empty()) return {library};
+  if (const char* set = g_getenv(kVariable); set != nullptr && *set != '\0') return {set};
+  std::vector<std::string> names{"libonnxruntime.so.1", "libonnxruntime.so"};
+  for (int minor = kNewestName; minor >= kOldestName; --minor)
+    names.push_back("libonnxruntime.so.1." + std::to_string(minor));
+  return names;
+}
+
+std::string one_line(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+std::unexpected<Error> not_loaded(const std::vector<std::string>& names, const std::string& why) {
+  return file_error("ONNX Runtime (" + names.front() + ")",
+                    names.size() > 1 ? "no library of that name" : why, kInstall);
+}
+
+}  // namespace
+
+Result<const OnnxRuntime*> OnnxRuntime::load(const std::string& library) {
+  static std::mutex lock;
+  static auto& loaded = *new std::map<std::string, const OnnxRuntime*>;
+  const std::lock_guard guard(lock);
+  const auto names = names_to_try(library);
+  if (const auto found = loaded.find(names.front()); found != loaded.end()) return found->second;
+  std::string why;
+  for (const std::string& name : names) {
+    LateLibrary file(name.c_str());
+    if (!file.loaded()) {
+      if (why.empty()) why = file.why_not();
+      continue;
+    }
+    auto opened = open(file);
+    if (!opened) {
+      opened.error().expected += " in " + name;
+      return opened;
+    }
+    GST_INFO("%s from %s", (*opened)->name().c_str(), name.c_str());
+    return loaded[names.front()] = *opened;
+  }
+  return not_loaded(names, why);
+}
+
+Result<const OnnxRuntime*> OnnxRuntime::open(LateLibrary& library) {
+  const ort::ApiBase* (*base)() = library.find("OrtGetApiBase");
+  if (base == nullptr) return file_error("ONNX Runtime", "another library", kInstall);
+  void* const* table = base()->GetApi(ort::kApiVersion);
+  if (table == nullptr)
+    return file_error("ONNX Runtime 1." + std::to_string(ort::kApiVersion) + " or newer",
+                      base()->GetVersionString(), kInstall);
+  auto runtime =
+      std::unique_ptr<OnnxRuntime>(new OnnxRuntime(ort::Api{table}, base()->GetVersionString()));
+  KB_TRY(runtime->start());
+  return runtime.release();
+}
+
+Status OnnxRuntime::start() {
+  KB_TRY(check(api_.CreateEnvWithCustomLogger(log, nullptr, ort::LogLevel::kWarning, "keepbox",
+                                              &env_),
+               name_ + " that starts", kInstall));
+  KB_TRY(check(api_.GetAllocatorWithDefaultOptions(&allocator_), "its allocator", kInstall));
+  char** names = nullptr;
+  int count = 0;
+  KB_TRY(check(api_.GetAvailableProviders(&names, &count), "a list of providers", kInstall));
+  providers_.assign(names, names + count);
+  return check(api_.ReleaseAvailableProviders(names, count), "a list of providers", kInstall);
+}
+
+bool OnnxRuntime::has_provider(const std::string& name) const {
+  return std::ranges::contains(providers_, name);
+}
+
+Status OnnxRuntime::check(ort::Status* status, std::string expected, std::string hint) const {
+  if (status == nullptr) return {};
+  std::string found = one_line(api_.GetErrorMessage(status));
+  api_.ReleaseStatus(status);
+  return file_error(std::move(expected), std::move(found), std::move(hint));
+}
+
+std::string OnnxRuntime::taken_text(char* text) const {
+  if (text == nullptr) return {};
+  std::string out(text);
+  if (ort::Status* status = api_.AllocatorFree(allocator_, text)) api_.ReleaseStatus(status);
+  return out;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Debian's ONNX Runtime writes hundreds of harmless lines about schemas to std::cerr.
+#pragma once
+
+#include <iostream>
+#include <mutex>
+#include <streambuf>
+#include <string>
+#include <string_view>
+
+namespace keepbox {
+
+/// While it lives, lines on std::cerr that begin so are dropped, with the empty ones behind them, and
+/// others pass, of other threads too. One at a time.
+class WithoutSchemaErrors {
+ public:
+  WithoutSchemaErrors() {
+    filter().begin(std::cerr.rdbuf());
+    std::cerr.rdbuf(&filter());
+  }
+  WithoutSchemaErrors(const WithoutSchemaErrors&) = delete;
+  WithoutSchemaErrors& operator=(const WithoutSchemaErrors&) = delete;
+  ~WithoutSchemaErrors() { std::cerr.rdbuf(filter().end()); }
+
+ private:
+  static constexpr std::string_view kDropped = "Schema error: ";
+
+  class Filter : public std::streambuf {
+   public:
+    void begin(std::streambuf* to) {
+      const std::lock_guard guard(lock_);
+      to_ = to;
+      on_ = true;
+    }
+    std::streambuf* end() {
+      const std::lock_guard guard(lock_);
+      end_line();
+      dropping_ = on_ = false;
+      return to_;
+    }
+
+   private:
+    int_type overflow(int_type character) override {
+      if (traits_type::eq_int_type(character, traits_type::eof())) return 0;
+      const char one = traits_type::to_char_type(character);
+      xsputn(&one, 1);
+      return character;
+    }
+
+    std::streamsize xsputn(const char* text, std::streamsize count) override {
+      const std::lock_guard guard(lock_);
+      if (!on_) return to_->sputn(text, count);  // of who was about to write when it ended
+      for (std::streamsize i = 0; i < count; ++i) {
+        line_ += text[i];
+        if (text[i] == '\n') end_line();
+      }
+      return count;
+    }
+
+    void end_line() {
+      const bool dropped = line_.starts_with(kDropped) || (dropping_ && line_ == "\n");
+      if (!dropped && !line_.empty())
+        to_->sputn(line_.data(), static_cast<std::streamsize>(line_.size()));
+      dropping_ = dropped;
+      line_.clear();
+    }
+
+    std::mutex lock_;
+    std::streambuf* to_ = nullptr;
+    std::string line_;
+    bool on_ = false, dropping_ = false;
+  };
+
+  /// For good: nobody knows when another thread has done with it.
+  static Filter& filter() {
+    static auto& only = *new Filter;
+    return only;
+  }
+};
+
+}  // namespace keepbox

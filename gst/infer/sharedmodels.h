@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Models that several elements of a process share.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "gst/infer/onnxsession.h"
+
+namespace keepbox {
+
+/// One object for each spec while somebody holds it. Loading takes seconds: who comes while another
+/// loads waits for that one.
+template <class Model>
+class SharedModels {
+ public:
+  /// @param make a callable that returns Result<std::shared_ptr<Model>>.
+  template <class Make>
+  Result<std::shared_ptr<Model>> get(const SessionSpec& spec, Make make) {
+    const std::shared_ptr<Place> place = place_of(spec);
+    const std::lock_guard guard(place->lock);
+    if (auto there = place->model.lock()) return there;
+    auto made = make();
+    if (made) place->model = *made;
+    return made;
+  }
+
+ private:
+  struct Place {
+    std::mutex lock;
+    std::weak_ptr<Model> model;
+  };
+
+  std::shared_ptr<Place> place_of(const SessionSpec& spec) {
+    const std::lock_guard guard(lock_);
+    std::erase_if(places_, [](const auto& each) {
+      return each.second.use_count() == 1 && each.second->model.expired();
+    });
+    auto& place = places_[spec];
+    if (!place) place = std::make_shared<Place>();
+    return place;
+  }
+
+  std::mutex lock_;
+  std::map<SessionSpec, std::shared_ptr<Place>> places_;
+};
+
+}  // namespace keepbox

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// tensorinfer: runs a model on frames of any size and attaches its tensors.
+#include <gst/base/gstbasetransform.h>
+#include <gst/video/video.h>
+
+#include <utility>
+
+#include "gst/base/elements.h"
+#include "gst/base/error.h"
+#include "gst/infer/frameform.h"
+#include "gst/infer/inferprops.h"
+#include "gst/infer/inferstats.h"
+#include "gst/infer/model.h"
+#include "gst/tensors/decodednote.h"
+#include "gst/tensors/tensors.h"
+
+GST_DEBUG_CATEGORY(tensorinfer_debug);
+#define GST_CAT_DEFAULT tensorinfer_debug
+
+/**
+ * element-tensorinfer:
+ *
+ * Runs an ONNX model on frames of any size and attaches its output tensors (GstTensorMeta). The frame
+ * itself passes unchanged: it is fitted into the model's input on the way there, and boxdecode learns how,
+ * so that boxes are in pixels of the frame. Class names, family, sizes and ranges are taken from what
+ * Ultralytics or GStreamer wrote into the model or beside it; properties overrule.
+ *
+ * ONNX Runtime is loaded when the element starts. With a build of it that has CUDA, and a GPU, frames,
+ * input and tensors stay in the GPU's memory.
+ *
+ * |[
+ * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! tensorinfer model-file=yolov8n.onnx
+ *   ! boxdecode ! videoconvert ! boxoverlay ! videoconvert ! autovideosink
+ * ]|
+ */
+
+namespace keepbox {
+namespace {
+
+struct State {
+  explicit State(GstElement* element) : model(element) {}
+
+  // Under the object lock:
+  InferProps props;
+  InferStats stats;
+  // The streaming thread's own:
+  Model model;
+  guint64 frames = 0;   // since the start or a flush
+  bool failed = false;  // an error was posted and the stream is to stop
+};
+
+}  // namespace
+}  // namespace keepbox
+
+struct KeepboxTensorInfer {
+  GstBaseTransform parent;
+  keepbox::State* state;
+};
+struct KeepboxTensorInferClass {
+  GstBaseTransformClass parent_class;
+};
+
+using namespace keepbox;
+
+GType keepbox_tensor_infer_get_type();
+G_DEFINE_TYPE(KeepboxTensorInfer, keepbox_tensor_infer, GST_TYPE_BASE_TRANSFORM)
+GST_ELEMENT_REGISTER_DEFINE(tensorinfer, "tensorinfer", GST_RANK_NONE,
+                            keepbox_tensor_infer_get_type())
+
+namespace {
+
+guint prop_stats = 0;
+
+KeepboxTensorInfer* cast(gpointer object) { return reinterpret_cast<KeepboxTensorInfer*>(object); }
+
+InferProps props_of(gpointer self) {
+  GST_OBJECT_LOCK(self);
+  InferProps props = cast(self)->state->props;
+  GST_OBJECT_UNLOCK(self);
+  return props;
+}
+
+bool report(GstBaseTransform* base, const Status& status) {
+  if (status) return true;
+  cast(base)->state->failed = true;
+  post_error(GST_ELEMENT(base), status.error());
+  return false;
+}
+
+/// A frame on which the model does not run: with the last tensors, or with a note that none were meant.
+void pass_by(GstBaseTransform* base, GstBuffer* buffer, bool hold) {
+  State& s = *cast(base)->state;
+  const bool held = hold && s.model.hold(buffer);
+  if (!held) note_skipped(buffer);
+  GST_OBJECT_LOCK(base);
+  s.stats.add_between(held);
+  GST_OBJECT_UNLOCK(base);
+}
+
+GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
+  State& s = *cast(base)->state;
+  GST_OBJECT_LOCK(base);
+  const guint interval = s.props.interval;
+  const bool hold = s.props.hold;
+  GST_OBJECT_UNLOCK(base);
+  if (s.failed) return GST_FLOW_ERROR;
+  // A gap's buffer may lack a picture. One that has it is inferred: videorate marks what it repeats so.
+  if (gst_buffer_n_memory(buffer) == 0 || s.frames++ % interval != 0) {
+    pass_by(base, buffer, hold);
+    return GST_FLOW_OK;
+  }
+  const GstClockTime started = gst_util_get_timestamp();
+  if (!report(base, s.model.infer(buffer))) return GST_FLOW_ERROR;
+  GST_OBJECT_LOCK(base);
+  s.stats.add_inferred(s.model.times(), gst_util_get_timestamp() - started);
+  GST_OBJECT_UNLOCK(base);
+  return GST_FLOW_OK;
+}
+
+gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
+  State& s = *cast(base)->state;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
+    s.failed = false;
+    s.frames = 0;
+    s.model.forget();
+  }
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && s.failed) {
+    gst_event_unref(event);  // what a source says after an error is no end of the stream
+    return TRUE;
+  }
+  return GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class)->sink_event(base, event);
+}
+
+gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
+  State& s = *cast(base)->state;
+  GstVideoInfo info;
+  if (!gst_video_info_from_caps(&info, input)) return FALSE;
+  s.frames = 0;
+  return report(base, s.model.set_frames(info));
+}
+
+gboolean start(GstBaseTransform* base) {
+  State& s = *cast(base)->state;
+  const InferProps props = props_of(base);
+  s.frames = 0;
+  s.failed = false;
+  const bool started = report(base, s.model.start(props));
+  if (!started) s.model.stop();  // GStreamer does not stop what did not start
+  GST_OBJECT_LOCK(base);
+  s.stats = {};
+  if (started) s.stats.set(s.model.setup());
+  GST_OBJECT_UNLOCK(base);
+  return started;
+}
+
+gboolean stop(GstBaseTransform* base) {
+  cast(base)->state->model.stop();
+  return TRUE;
+}
+
+/// Sinks change state first: sources and decoders, which come after, find the context that fits.
+GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
+  if (change == GST_STATE_CHANGE_NULL_TO_READY)
+    cast(element)->state->model.offer_context(props_of(element));
+  const auto done =
+      GST_ELEMENT_CLASS(keepbox_tensor_infer_parent_class)->change_state(element, change);
+  if (change == GST_STATE_CHANGE_READY_TO_NULL) cast(element)->state->model.cuda().clear();
+  return done;
+}
+
+void set_context(GstElement* element, GstContext* context) {
+  cast(element)->state->model.cuda().offer(element, context, props_of(element).device_id);
+  GST_ELEMENT_CLASS(keepbox_tensor_infer_parent_class)->set_context(element, context);
+}
+
+gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
+  return (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
+          cast(base)->state->model.cuda().answer(GST_ELEMENT(base), query)) ||
+         GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class)->query(base, direction, query);
+}
+
+/// What those after it offer, but for cutting out by a meta: the whole frame is seen here.
+gboolean propose_allocation(GstBaseTransform* base, GstQuery* decided, GstQuery* query) {
+  guint crop = 0;
+  if (!GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class)
+           ->propose_allocation(base, decided, query))
+    return FALSE;
+  if (gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, &crop))
+    gst_query_remove_nth_allocation_meta(query, crop);
+  return TRUE;
+}
+
+void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
+  GST_OBJECT_LOCK(object);
+  const bool known = infer_properties().set(cast(object)->state->props, id, value);
+  GST_OBJECT_UNLOCK(object);
+  if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+}
+
+void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
+  State& s = *cast(object)->state;
+  GST_OBJECT_LOCK(object);
+  const bool known = infer_properties().get(s.props, id, value);
+  const InferStats stats = id == prop_stats ? s.stats : InferStats{};
+  GST_OBJECT_UNLOCK(object);
+  if (id == prop_stats) g_value_take_boxed(value, stats.structure());
+  else if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+}
+
+void install_properties(GObjectClass* klass) {
+  prop_stats = infer_properties().install(klass);
+  g_object_class_install_property(
+      klass, prop_stats,
+      g_param_spec_boxed("stats", "stats",
+                         "Counts since the start: frames, which are inferred or skipped, and held, those of the skipped "
+                         "that got the last tensors; microseconds an inferred frame: preprocess-us, "
+                         "inference-us, queue-us, and time-per-frame-us of the streaming thread; and how the model runs: provider, provider-reason, runtime, cuda-graph, "
+                         "recognized.",
+                         GST_TYPE_STRUCTURE,
+                         static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+}
+
+/// All that frame_form_of() knows.
+GstCaps* frame_caps() {
+  constexpr const char* kFormats =
+      "{ RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, ARGB, ABGR, NV12, I420, NV21, YV12, Y42B, Y444, "
+      "YUY2, UYVY, RGBP, BGRP, GBR, GRAY8 }";
+  g_autofree gchar* text = g_strdup_printf(
+      "video/x-raw(memory:CUDAMemory), format=(string)%s, width=(int)[1, max], height=(int)[1, max]; "
+      "video/x-raw, format=(string)%s, width=(int)[1, max], height=(int)[1, max]",
+      kFormats, kFormats);
+  return gst_caps_from_string(text);
+}
+
+void finalize(GObject* object) {
+  delete cast(object)->state;
+  G_OBJECT_CLASS(keepbox_tensor_infer_parent_class)->finalize(object);
+}
+
+}  // namespace
+
+static void keepbox_tensor_infer_init(KeepboxTensorInfer* self) {
+  self->state = new State(GST_ELEMENT(self));
+  gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
+}
+
+static void keepbox_tensor_infer_class_init(KeepboxTensorInferClass* klass) {
+  auto* object = G_OBJECT_CLASS(klass);
+  auto* element = GST_ELEMENT_CLASS(klass);
+  auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
+  GST_DEBUG_CATEGORY_INIT(tensorinfer_debug, "tensorinfer", 0, "Inference by ONNX Runtime");
+
+  object->set_property = set_property;
+  object->get_property = get_property;
+  object->finalize = finalize;
+  element->change_state = change_state;
+  element->set_context = set_context;
+  install_properties(object);
+
+  gst_element_class_set_static_metadata(
+      element, "ONNX model", "Filter/Video",
+      "Runs an ONNX model on frames of any size, on the CPU or a GPU, and attaches its tensors "
+      "(GstTensorMeta) with what boxdecode wants to know of them",
+      "The keepbox developers");
+  g_autoptr(GstCaps) caps = frame_caps();
+  gst_element_class_add_pad_template(
+      element, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template(
+      element, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  transform->start = start;
+  transform->stop = stop;
+  transform->set_caps = set_caps;
+  transform->query = query;
+  transform->sink_event = sink_event;
+  transform->prepare_output_buffer = writable_with_tensors;
+  transform->propose_allocation = propose_allocation;
+  transform->transform_ip = transform_ip;
+  transform->passthrough_on_same_caps = FALSE;
+}
