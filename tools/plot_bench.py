@@ -6,6 +6,8 @@ usage: plot_bench.py BENCH.json PLOT.svg   where `./dev bench --json BENCH.json`
        plot_bench.py --section SECTION GPU.json [TORCH.json] PLOT.svg
            where `gpu-bench --json` and `torch_peer.py --json` made the first ones: a section of the
            table ('84x8400 frames'), and where the CPU is as fast as the GPU
+       plot_bench.py --parts INFER.json PLOT.svg
+           where `infer-bench --json` made the first: what the time of one stream's frames goes to
 """
 import collections
 import json
@@ -23,6 +25,10 @@ CPU_PANELS = {'84x8400': '84x8400, score &gt; 0.25', '25200x85': '25200x85, scor
               'NMS alone': 'NMS alone, one class'}
 PANEL = 390
 GPU, CPU = 'keepbox cuda', 'keepbox simd'
+WAYS = {'stock': 'videoconvertscale, onnxinference, CPU', 'cpu': 'tensorinfer, CPU',
+        'gpu': 'tensorinfer, GPU (H200)'}
+PARTS = ('input', 'model', 'boxes', 'rest')
+BAR = 54
 
 
 def read(paths, section, contenders=None):
@@ -152,8 +158,54 @@ def draw_panels(panels):
     return svg(LEFT + len(panels) * PANEL, HEIGHT + 40, [*out, *legend(colours, HEIGHT + 26)])
 
 
+def parts_of(row):
+    """Microseconds of PARTS. onnxinference makes numbers of pixels within its model's time; on a
+    GPU boxes are in the rest, since boxdecode waits for the model there."""
+    stock, cuda = row['row'] == 'stock', row['provider'] == 'cuda'
+    told = [row['before_us'] if stock else row['input_us'],
+            row['infer_us'] if stock else row['model_us'], 0 if cuda else row['boxdecode_us']]
+    return [*told, max(row['p50_us'] - sum(told), 0)]
+
+
+def bars(rows, left, right):
+    longest = max(row['p50_us'] for row in rows)
+    for number, row in enumerate(rows):
+        x, y = left, TOP + number * BAR
+        yield f'<text x="{left - 8}" y="{y + 20}" text-anchor="end">{WAYS[row["row"]]}</text>'
+        told = []
+        for name, time, colour in zip(PARTS, parts_of(row), COLOURS[::-1]):
+            width = time / longest * (right - left)
+            yield (f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="30" fill="{colour}"/>')
+            told += [f'{name} {time:,.0f}'] if time >= 0.5 else []
+            x += width
+        yield (f'<text x="{left}" y="{y + 44}" font-size="11" fill="#495057">{", ".join(told)}'
+               f'</text><text x="{x + 6:.1f}" y="{y + 20}">{row["p50_us"]:,.0f}</text>')
+
+
+def draw_parts(path):
+    with open(path, encoding='utf-8') as file:
+        bench = json.load(file)
+    there = {row['row']: row for row in bench['rows'] if row['streams'] == 1 and 'p50_us' in row}
+    rows = [there[name] for name in WAYS if name in there]
+    if not rows:
+        sys.exit(f'plot_bench: expected rows of one stream in {path}, found none')
+    left, model = LEFT + LETTER * max(map(len, WAYS.values())) - 50, bench['model'].split('/')[-1]
+    height = TOP + BAR * len(rows) + 40
+    out = [f'<text x="16" y="24" font-size="15">microseconds (p50) from a frame of {bench["size"]} '
+           f'to its boxes, {model}</text>', *bars(rows, left, WIDTH - 70)]
+    for number, (name, colour) in enumerate(zip(PARTS, COLOURS[::-1])):
+        x = left + 90 * number
+        out.append(f'<rect x="{x}" y="{height - 32}" width="14" height="14" fill="{colour}"/>'
+                   f'<text x="{x + 20}" y="{height - 20}">{name}</text>')
+    return svg(WIDTH, height, out)
+
+
 def main():
     arguments, section = sys.argv[1:], None
+    if arguments[:1] == ['--parts'] and len(arguments) == 3:
+        with open(arguments[2], 'w', encoding='utf-8') as file:
+            file.write(draw_parts(arguments[1]))
+        return
     if arguments[:1] == ['--section']:
         section, arguments = arguments[1], arguments[2:]
     if len(arguments) < 2:

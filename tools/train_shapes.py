@@ -4,7 +4,7 @@
 
 It writes, in the output folder:
 
-  shapes.onnx            the detector, its tensor id in its metadata (read by GStreamer 1.26)
+  shapes.onnx            the detector, its tensor id and class names in its metadata
   shapes.onnx.modelinfo  the same, and the input's range (read by GStreamer 1.28)
   shapes.labels          the classes' names, one a line
   shapes.pt              the weights, for PyTorch
@@ -257,7 +257,8 @@ def export(net, folder):
     torch.onnx.export(net, torch.zeros(1, 3, SIZE, SIZE), str(path), input_names=[INPUT_NAME],
                       output_names=[OUTPUT_NAME], opset_version=17, **older)
     model = onnx.load(str(path))
-    onnx.helper.set_model_props(model, {OUTPUT_NAME: TENSOR_ID})
+    names = str(dict(enumerate(CLASSES)))
+    onnx.helper.set_model_props(model, {OUTPUT_NAME: TENSOR_ID, "names": names})
     onnx.checker.check_model(model)
     onnx.save(model, str(path))
     points = sum((SIZE // stride) ** 2 for stride in STRIDES)

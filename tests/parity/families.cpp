@@ -3,6 +3,7 @@
 #include "tests/parity/makers.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace keepbox::test {
@@ -210,6 +211,55 @@ Input unsuppressed(Random& random) {
   return input;
 }
 
+/// A tensor of that type with whole numbers.
+template <class T>
+Tensor whole(DataType type, Shape shape, std::span<const float> values) {
+  Tensor out{.shape = shape, .type = type, .raw = std::vector<std::byte>(values.size() * sizeof(T))};
+  for (size_t i = 0; i < values.size(); ++i) {
+    const T value = static_cast<T>(values[i]);
+    std::memcpy(out.raw.data() + i * sizeof value, &value, sizeof value);
+  }
+  return out;
+}
+
+/// Boxes, scores and labels as integers, in a tensor each.
+Input detr(Random& random) {
+  const auto list = clusters(random, pick(random, 0, 30), 10, 80);
+  Tensor boxes{.shape = {1, list.size(), 4}}, scores{.shape = {1, list.size()}};
+  std::vector<float> labels;
+  for (const Row& row : list) {
+    boxes.values.insert(boxes.values.end(), {row.x1, row.y1, row.x2, row.y2});
+    scores.values.push_back(row.score);
+    labels.push_back(pick(random, 0, 9) == 0 ? -1 : row.class_id);
+  }
+  Input input{.tensors = {boxes, scores}};
+  input.tensors.push_back(pick(random, 0, 1)
+                              ? whole<int64_t>(DataType::kInt64, scores.shape, labels)
+                              : whole<int32_t>(DataType::kInt32, scores.shape, labels));
+  input.settings.detector = "detr-postprocess";
+  input.settings.tensor_ids = {"boxes", "scores", "labels"};
+  for (size_t i = 0; i < 3; ++i) input.tensors[i].id = input.settings.tensor_ids[i];
+  return input;
+}
+
+/// Class and score before the box, rows without a class, and sometimes a count.
+Input paddle(Random& random) {
+  const auto list = clusters(random, pick(random, 0, 30), 10, 80);
+  Tensor rows{.shape = {list.size(), 6}, .id = "paddle-rows"};
+  for (const Row& row : list) {
+    const bool none = pick(random, 0, 9) == 0;
+    rows.values.insert(rows.values.end(), {none ? -1 : row.class_id, none ? -1 : row.score, row.x1,
+                                           row.y1, row.x2, row.y2});
+  }
+  Input input{.tensors = {rows}};
+  if (pick(random, 0, 1)) {
+    const float count[] = {float(pick(random, 0, static_cast<int>(list.size()) + 2))};
+    input.tensors.push_back(whole<int32_t>(DataType::kInt32, {1}, count));
+    input.tensors.back().id = "paddle-count";
+  }
+  return input;
+}
+
 constexpr Family kFamilies[] = {
     {"scene", "anything that goes wrong on ordinary frames", scene},
     {"agnostic", "classes compared although they should not be", agnostic},
@@ -235,6 +285,8 @@ constexpr Family kFamilies[] = {
     {"softmax", "exponentials that overflow, sums in another order", softmax},
     {"batch", "images that leak into each other", batch},
     {"unsuppressed", "limits where nothing is suppressed", unsuppressed},
+    {"detr", "integers beside floats, labels below zero", detr},
+    {"paddle", "columns in another order, rows that are none, a count", paddle},
     {"empty", "nothing at all", empty},
 };
 

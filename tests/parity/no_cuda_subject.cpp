@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // For builds without CUDA.
 #include "tests/parity/cuda_subject.h"
+#include "tests/parity/inputs.h"
 
 namespace keepbox::test {
 
@@ -8,5 +9,6 @@ std::vector<std::string> cuda_subjects() { return {}; }
 Backend cuda_subject(const std::string&) { return {}; }
 OnDevice::OnDevice(std::span<const TensorView> views) : views_(views.begin(), views.end()) {}
 OnDevice::~OnDevice() = default;
+Made make_on_device(const Backend&, const InputCase&) { return std::unexpected("no CUDA"); }
 
 }  // namespace keepbox::test

@@ -12,14 +12,17 @@
 #ifdef KEEPBOX_SIMD
 #include "kernels/simd/simd.h"
 #endif
+#include "tests/parity/candidates.h"
 #include "tests/parity/cuda_subject.h"
 #include "tests/parity/harness.h"
 #include "tests/parity/second.h"
 
 namespace keepbox::test {
-namespace {
 
 unsigned seeds = 50;
+
+namespace {
+
 std::string required;  // a backend that must be there
 
 Random random_for(const Family& family, unsigned seed) {
@@ -28,8 +31,8 @@ Random random_for(const Family& family, unsigned seed) {
   return Random(sequence);
 }
 
-/// What to compare with the reference: "second", which is the tests' own, and the backends, each
-/// instruction set of the vector backend on its own ("simd AVX2").
+}  // namespace
+
 std::vector<std::string> candidates() {
   std::vector<std::string> names{"second"};
   for (const Backend& backend : backends())
@@ -56,6 +59,8 @@ Backend candidate(const std::string& name) {
 #endif
   return *find_backend(backend);
 }
+
+namespace {
 
 /// The first seed that shows a difference.
 std::optional<std::string> hunt(Kernel kernel, const Backend& backend, const Family& family) {

@@ -142,13 +142,22 @@ std::vector<Box> boxes_of(const Plan& plan, std::span<const TensorView> tensors,
   return out;
 }
 
+/// Anchors up to the model's own count.
+uint32_t filled(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
+  if (!plan.layout.count.present() || plan.layout.anchors == 0) return plan.layout.anchors;
+  const TensorView& tensor = tensors[static_cast<size_t>(plan.layout.count.tensor)];
+  const size_t at = plan.layout.count.at(image, 0) * size_of(tensor.type);
+  const float count = load_element(tensor.type, static_cast<const std::byte*>(tensor.data) + at);
+  return static_cast<uint32_t>(std::clamp(count, 0.0f, float(plan.layout.anchors)));
+}
+
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 AnchorRange anchors, std::span<Candidate> out, Funnel& funnel) {
   const Scores scores = plan.layout.scores.present() ? dense_scores(plan, tensors, image)
                                                      : ready_scores(plan, tensors, image);
   const auto boxes = boxes_of(plan, tensors, image);
-  uint32_t count = 0, end = anchors.end;
-  funnel.anchors = end - anchors.first;
+  uint32_t count = 0, end = std::min(anchors.end, filled(plan, tensors, image));
+  funnel.anchors = end - std::min(anchors.first, end);
   if (has(Bug::kTailDropped)) end -= end % 8;
   for (uint32_t a = end; a-- > anchors.first;) {  // from the end: the order is free
     const uint32_t id = scores.class_id[a];

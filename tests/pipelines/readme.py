@@ -28,9 +28,13 @@ def is_tried_elsewhere(block):
     return './dev ' in block or 'meson install' in block or 'cc app.c' in block
 
 
-def photo_line():
-    line, = (block for block in blocks_of_readme('sh') if is_photo_line(block))
+def photo_line(inference='tensorinfer'):
+    line, = (block for block in blocks_of_readme('sh') if is_photo_line(block) and inference in block)
     return line
+
+
+def stock_line():
+    return photo_line('onnxinference')
 
 
 def lay_out(folder, photo='000000000139.jpg'):
@@ -43,10 +47,10 @@ def lay_out(folder, photo='000000000139.jpg'):
         (folder / name).symlink_to(DATA / 'yolox' / target)
 
 
-def need_photos():
+def need_photos(inference='tensorinfer'):
     if not (DATA / 'yolox').is_dir():
         raise Skip('no photos on this machine')
-    need('onnxinference')
+    need(inference)
 
 
 def launch(line, folder, status=0):
@@ -71,14 +75,14 @@ def compare(found, expected, score_off=1e-3, apart=1):
             f'{score} at {corners}, where ONNX Runtime by itself has {want} at {truth}'
 
 
-def test_photo_line_has_the_boxes_of_the_model_by_itself(folder):
-    need_photos()
+def test_stock_line_has_the_boxes_of_the_model_by_itself(folder):
+    need_photos('onnxinference')
     sizes = json.loads((DATA / 'expected.json').read_text())
     for photo in sorted((DATA / 'yolox').glob('*.jpg')):
         place = folder / photo.stem
         place.mkdir()
         lay_out(place, photo.name)
-        out, told = launch(photo_line(), place)
+        out, told = launch(stock_line(), place)
         assert not told, told
         expected = yolox.expected_boxes(photo, sizes[f'yolox/{photo.stem}.yolox.raw']['frame'],
                                         place / 'yolox_nano.onnx', place)
@@ -86,10 +90,10 @@ def test_photo_line_has_the_boxes_of_the_model_by_itself(folder):
 
 
 def test_that_comparison_sees_red_and_blue_swapped(folder):
-    need_photos()
+    need_photos('onnxinference')
     lay_out(folder)
-    swapped, count = RENAME.subn('', photo_line())
-    assert count == 1, photo_line()
+    swapped, count = RENAME.subn('', stock_line())
+    assert count == 1, stock_line()
     out, _ = launch(swapped, folder)
     expected = yolox.expected_boxes(folder / 'photo.jpg', (640, 426), folder / 'yolox_nano.onnx',
                                     folder)
@@ -122,7 +126,7 @@ def test_photo_line_draws_a_picture(folder):
     need_photos()
     need('boxoverlay')
     lay_out(folder)
-    tail, = re.findall(r'`\.\.\. ! framerestore (! videoconvert ! boxoverlay .*?)`',
+    tail, = re.findall(r'`\.\.\. ! boxdecode (! videoconvert ! boxoverlay .*?)`',
                        (SOURCE / 'README.md').read_text(), re.S)
     launch(re.sub(r'! boxsink format=csv', tail.replace('\n', ' '), photo_line()), folder)
     assert (folder / 'boxes.jpg').read_bytes().startswith(b'\xff\xd8')

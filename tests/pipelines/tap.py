@@ -30,9 +30,22 @@ def need(element):
         raise Skip(f'no {element}')
 
 
+def need_inference():
+    """tensorinfer, and an ONNX Runtime for it."""
+    need('tensorinfer')
+    done = subprocess.run(['gst-launch-1.0', '-q', 'videotestsrc', 'num-buffers=1', '!', 'tensorinfer',
+                           f'model-file={PIPELINES / "models/shapes.onnx"}', '!', 'fakesink'],
+                          capture_output=True, text=True, check=False)
+    if done.returncode and 'runtime-library=' in done.stderr:
+        raise Skip('no ONNX Runtime')
+    assert not done.returncode, done.stderr
+
+
 def blocks_of_readme(language):
     """The code blocks of that language in README.md, as printed."""
-    return re.findall(rf'^```{language}\n(.*?)^```$', (SOURCE / 'README.md').read_text(), re.M | re.S)
+    text = (SOURCE / 'README.md').read_text()
+    return [block for of, block in re.findall(r'^```(\w*)\n(.*?)^```$', text, re.M | re.S)
+            if of == language]
 
 
 def main(tests):

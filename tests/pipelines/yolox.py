@@ -66,16 +66,22 @@ def suppress(corners, classes, scores, limit):
     return kept
 
 
-def expected_boxes(photo, frame, model, folder, threshold=0.25, limit=0.45):
-    """A list of (class, score, (x1, y1, x2, y2) on the photo of size `frame`), the best first."""
-    corners, scores = decode(infer(model, letterboxed(photo, folder), folder))
+def boxes_in(rows, picture, border, frame, threshold, limit):
+    """A list of (class, score, (x1, y1, x2, y2) on the frame), the best first.
+    @param rows what the model gave for an input with the frame at `border`, of size `picture`."""
+    corners, scores = decode(rows)
     classes, best = scores.argmax(1), scores.max(1)
     above = best > threshold
     corners, classes, best = corners[above], classes[above], best[above]
-    # videoconvertscale rounds the picture and its place down to whole pixels.
-    picture = np.array(frame) * SIDE // max(frame)
-    border = (SIDE - picture) // 2
+    kept = suppress(corners, classes, best, limit)
     corners = (corners.reshape(-1, 2, 2) - border) * frame / picture
     clipped = np.clip(corners, 0, frame).reshape(-1, 4)
-    return [(int(classes[i]), float(best[i]), clipped[i].tolist())
-            for i in suppress(corners.reshape(-1, 4), classes, best, limit)]
+    return [(int(classes[i]), float(best[i]), clipped[i].tolist()) for i in kept]
+
+
+def expected_boxes(photo, frame, model, folder, threshold=0.25, limit=0.45):
+    """The boxes on a photo of size `frame` that GStreamer fitted in."""
+    # videoconvertscale rounds the picture and its place down to whole pixels.
+    picture = np.array(frame) * SIDE // max(frame)
+    rows = infer(model, letterboxed(photo, folder), folder)
+    return boxes_in(rows, picture, (SIDE - picture) // 2, frame, threshold, limit)

@@ -12,7 +12,9 @@ import sys
 PACKAGES = ['gstreamer-1.0', 'gstreamer-base-1.0', 'gstreamer-video-1.0',
             'gstreamer-analytics-1.0', 'opencv4']
 # What a folder may include beside itself and core.
-BELOW = {'core': [], 'kernels': [], 'gst/base': [], 'gst/metas': [], 'gst/tensors': [],
+WANT_CUDA = ['gst/tensors/gstcuda.h', 'gst/tensors/cudadriver.h', 'gst/tensors/cudaobjects.h',
+             'gst/infer/cudafeed.h', 'gst/infer/cudamodel.h']
+BELOW = {'core': [], 'kernels': [], 'gst/base': [], 'gst/metas': [], 'gst/tensors': ['gst/base'],
          'gst': ['gst/base', 'gst/metas', 'gst/tensors']}
 
 
@@ -40,7 +42,8 @@ def main():
     flags = subprocess.run(['pkg-config', '--cflags', *PACKAGES], check=True,
                            capture_output=True, text=True).stdout.split()
     headers = sorted([*source.glob('core/**/*.h'), *source.glob('gst/**/*.h')])
-    headers.remove(source / 'gst/tensors/gstcuda.h')  # wants CUDA's, and is for two files
+    for path in WANT_CUDA:
+        headers.remove(source / path)
     files = sorted(path for folder in ('core', 'kernels', 'gst')
                    for path in (source / folder).rglob('*') if path.suffix in
                    ('.h', '.cpp', '.cu', '.cuh'))

@@ -78,6 +78,22 @@ TEST_F(Cuda, GivesTheSameBoxesWithoutCopies) {
   EXPECT_EQ(h.warning(), "");
 }
 
+TEST_F(Cuda, BringsNoByteToTheHostWhereTheProducerTells) {
+  TensorSource source{.geometry = {{320, 320}, {320, 320}}, .detector = "yolov8"};
+  for (const Units units : {Units::kPixels, Units::kAuto}) {
+    source.units = units;
+    const auto said = std::make_shared<const TensorSource>(source);
+    Harness h("boxdecode", kSmall);
+    for (int i = 0; i < 3; ++i) {
+      GstBuffer* frame = frame_on(context, crowd(5));
+      set_tensor_source(gst_tensor_meta_get(gst_buffer_get_tensor_meta(frame), 0)->data, said);
+      ASSERT_EQ(bits(h.run(frame)), expected(crowd(5))) << h.error();
+    }
+    const Routes told_all{3, 0, 0}, units_open{2, 0, 1};
+    EXPECT_EQ(routes(h.element()), units == Units::kPixels ? told_all : units_open);
+  }
+}
+
 TEST_F(Cuda, WaitsForProducersThatAreLate) {
   const auto want = expected(crowd(2));
   for (const bool with_event : {false, true}) {

@@ -44,7 +44,10 @@ TEST(Policy, IsForTensorsAndNotForProperties) {
       Harness h(line);
       EXPECT_TRUE(h.run(gst_buffer_new())) << "no tensors";
     }
-    for (const char* wrong : {"include-classes=dgo", "class-thresholds=dog", "label-file=/none",
+    Harness names(line + " include-classes=dgo");  // which might have come with the tensors
+    EXPECT_FALSE(names.run(frame_with(kRows)));
+    EXPECT_NE(names.error().find("dgo"), std::string::npos);
+    for (const char* wrong : {"class-thresholds=dog", "label-file=/none",
                               "detector=ssd priors-file=/none"}) {
       EXPECT_NE(start_error(line + " " + wrong), "") << policy << wrong;
     }

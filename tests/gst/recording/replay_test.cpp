@@ -41,6 +41,40 @@ TEST(Replay, GivesBackWhatWasRecorded) {
   EXPECT_EQ(h.flow, GST_FLOW_EOS);
 }
 
+TEST(Replay, KnowsWhatTheProducerSaid) {
+  const test::TempDir dir;
+  const std::string folder = dir / "rec";
+  const char* caps = "video/x-raw,format=RGB,width=1919,height=1079";
+  const auto decoded = [](const Buffer& frame) {
+    EXPECT_TRUE(frame);
+    const FrameBox box = frame ? test::boxes(frame).at(0) : FrameBox{};
+    return std::tuple(box.box, box.label, box.model);
+  };
+  const auto made = [] {
+    const auto tensor = test::rows({{10.25f, 150, 50.5f, 170, 0.9f, 1}});
+    GstBuffer* data = test::data_buffer(tensor.values.data(), test::bytes_of(tensor));
+    set_tensor_source(data, std::make_shared<const TensorSource>(TensorSource{
+                                .geometry = {{1919, 1079}, {640, 640}, 2.9984f, 2.9984f, 0, 140.07f},
+                                .model = "rows",
+                                .detector = "yolov10",
+                                .units = Units::kPixels,
+                                .labels = {"", "dog"}}));
+    GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
+    add_tensor(frame, "", DataType::kFloat32, tensor.shape, GST_TENSOR_DIM_ORDER_ROW_MAJOR, data);
+    return frame;
+  };
+  const auto want = [&] {
+    Harness direct("tensorrecord location=" + folder + " ! boxdecode", caps);
+    const Buffer out = direct.run(made());
+    gst_harness_push_event(direct.get(), gst_event_new_eos());
+    return decoded(out);
+  }();
+  EXPECT_EQ(std::get<1>(want), g_quark_from_string("dog"));
+  Harness again("identity ! tensorreplay loop=true location=" + folder + " ! boxdecode", caps);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(decoded(again.run(gst_buffer_new_allocate(nullptr, 8, nullptr))), want) << again.error();
+}
+
 TEST(Replay, LoopsWhenTold) {
   const test::TempDir dir;
   const auto tensor = test::rows({{10, 10, 50, 50, 0.9f, 3}});

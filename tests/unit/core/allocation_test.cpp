@@ -77,6 +77,21 @@ TEST(Allocations, DoNotHappenInRun) {
   }
 }
 
+TEST(Allocations, DoNotHappenForInputs) {
+  FrameForm frame{.size = {64, 48}, .matrix = {{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}}};
+  const auto plan = plan_input(frame, 1, 1, {.size = {31, 33}}, ResizeMode::kLetterboxCenter);
+  ASSERT_TRUE(plan) << plan.error().message();
+  const std::vector<uint8_t> pixels(size_t{64} * 48);
+  std::vector<float> input(size_t{3} * 31 * 33);
+  for (const Backend& backend : backends()) {
+    if (backend.memory != MemorySpace::kSystem) continue;
+    const auto maker = backend.input_maker(*plan);
+    const long before = allocations;
+    ASSERT_TRUE((*maker)->make({.data = {pixels.data()}, .stride = {64}}, input.data(), nullptr));
+    EXPECT_EQ(allocations, before) << backend.name;
+  }
+}
+
 TEST(Allocations, DoNotHappenWithACrew) {
   std::mt19937 random(4);
   const test::Tensor tensor = test::scene(random, true, 8400, {});

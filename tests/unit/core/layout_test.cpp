@@ -59,6 +59,65 @@ TEST(Recognise, SsdByEitherSetOfIds) {
   }
 }
 
+TEST(Recognise, DetrByIdAndByPlainNames) {
+  const auto three = [](const char* boxes, const char* scores, const char* labels, size_t rows,
+                        DataType type = DataType::kInt64) {
+    return std::vector{tensor({1, rows}, labels, type), tensor({1, rows, 4}, boxes),
+                       tensor({1, rows}, scores)};
+  };
+  for (const auto& tensors : {three("detr-boxes", "detr-scores", "detr-labels", 300),
+                              three("boxes", "scores", "labels", 300, DataType::kInt32)}) {
+    const auto seen = see(tensors);
+    expect_family(seen, "detr-postprocess", 300, 0);
+    EXPECT_EQ(seen->layout.box.tensor, 1);
+    EXPECT_EQ(seen->layout.score.tensor, 2);
+    EXPECT_EQ(seen->layout.class_id.tensor, 0);
+    EXPECT_FALSE(seen->layout.count.present());
+  }
+  // Plain names may be another's: all three have to be there, with these shapes.
+  auto two = three("boxes", "scores", "labels", 300);
+  two.erase(two.begin());
+  expect_family(see(two), "ssd", 300, 1);
+  EXPECT_FALSE(see({tensor({1, 300}, "labels"), tensor({1, 300, 5}, "boxes"),
+                    tensor({1, 300}, "scores")}));
+  EXPECT_FALSE(see({tensor({1, 300}, "labels"), tensor({1, 300, 4}, "boxes"),
+                    tensor({1, 301}, "scores")}));
+  expect_family(see({tensor({1, 300}, "labels"), tensor({1, 84, 8400}, "boxes"),
+                     tensor({1, 301}, "scores")}), "yolov8", 8400, 80);
+}
+
+TEST(Recognise, PaddlesRowsAndTheirCount) {
+  for (const size_t rows : {0, 1, 5, 6, 300}) {
+    const auto seen = see({tensor({rows, 6}, "paddle-rows"),
+                           tensor({1}, "paddle-count", DataType::kInt32)});
+    expect_family(seen, "paddle", static_cast<uint32_t>(rows), 0);
+    EXPECT_EQ(seen->layout.class_id.at(0, 2), 12u);
+    EXPECT_EQ(seen->layout.score.at(0, 2), 13u);
+    EXPECT_EQ(seen->layout.box.at(0, 2, 3), 17u);
+    EXPECT_EQ(seen->layout.count.tensor, 1);
+  }
+  const auto alone = see({tensor({300, 6}, "paddle-rows")});
+  expect_family(alone, "paddle", 300, 0);
+  EXPECT_FALSE(alone->layout.count.present());
+  EXPECT_FALSE(see({tensor({2, 300, 6}, "paddle-rows"), tensor({1}, "paddle-count")}));
+}
+
+TEST(Recognise, WhatTheProducerSays) {
+  const TensorView rows = tensor({1, 30, 777});
+  const auto told = see({rows}, {.told = "yolov8"});
+  expect_family(told, "yolov8", 777, 26);
+  EXPECT_FALSE(told->set) << "numbers may deny it";
+  expect_family(see({tensor({1, 300, 6}, "yolo-26-end2end-out")}, {.told = "paddle"}), "paddle", 300,
+                0);
+  expect_family(see({tensor({1, 300, 6})}, {.detector = "yolo26", .told = "paddle"}), "yolo26", 300,
+                0);
+  expect_family(see({tensor({1, 84, 8400})}, {.told = "a family to come"}), "yolov8", 8400, 80);
+  EXPECT_FALSE(see({tensor({1, 84, 8400})}, {.told = "ssd"}));
+  const std::vector<std::string> ids{"x"};
+  expect_family(see({tensor({1, 84, 8400}, "x")}, {.told = "ssd", .tensor_ids = ids}), "yolov8",
+                8400, 80);
+}
+
 TEST(Recognise, ByShape) {
   expect_family(see({tensor({1, 25200, 85})}), "yolov5", 25200, 80);
   expect_family(see({tensor({1, 6300, 85})}), "yolov5", 6300, 80);

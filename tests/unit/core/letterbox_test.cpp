@@ -149,6 +149,19 @@ TEST(Letterbox, InverseIsTheIdentity) {
       }
 }
 
+TEST(Letterbox, GoesOnToAFrameThatWasScaledOrMoved) {
+  const Letterbox map =
+      make_letterbox(picture(1920, 1080), picture(640, 640), ResizeMode::kLetterboxCenter);
+  EXPECT_EQ(scaled_to(map, {1920, 1080}), map) << "to the bit";
+  const Letterbox half = scaled_to(map, {960, 270});
+  EXPECT_EQ(half.frame, (Size{960, 270}));
+  EXPECT_EQ(half.model, map.model);
+  expect_near(half.to_frame({100, 240, 300, 340}), {150, 75, 450, 150}, 1e-3f);
+  const Letterbox away = moved(map, {4000, 3000}, 2, 0.5, 100, -40);
+  EXPECT_EQ(away.frame, (Size{4000, 3000}));
+  expect_near(away.to_frame({100, 240, 300, 340}), {700, 110, 1900, 260}, 1e-2f);
+}
+
 TEST(Clip, KeepsWhatIsInside) {
   EXPECT_EQ(clip({-5, -6, 20, 30}, {10, 12}), (Box{0, 0, 10, 12}));
   EXPECT_TRUE(is_empty(clip({-5, 0, -1, 5}, {10, 10})));

@@ -58,6 +58,26 @@ TEST(Half, ConvertsEveryFiniteValueExactly) {
   EXPECT_TRUE(std::isnan(half_to_float(0x7e00)));
 }
 
+TEST(Half, TakesTheNearestAndOfTwoTheEvenOne) {
+  for (uint32_t bits = 0; bits < 0x7c00; ++bits) {
+    const auto half = static_cast<uint16_t>(bits);
+    const float value = half_to_float(half);
+    ASSERT_EQ(float_to_half(value), half);
+    ASSERT_EQ(float_to_half(-value), half | 0x8000);
+    // What follows the largest one would be 65536.
+    const float next = bits == 0x7bff ? 65536.0f : half_to_float(static_cast<uint16_t>(bits + 1));
+    const float middle = (value + next) / 2;  // exact
+    ASSERT_EQ(float_to_half(middle), bits % 2 == 0 ? half : half + 1) << bits;
+    ASSERT_EQ(float_to_half(std::nextafter(middle, 0.0f)), half) << bits;
+    ASSERT_EQ(float_to_half(std::nextafter(middle, kInfinity)), half + 1) << bits;
+  }
+  EXPECT_EQ(float_to_half(std::numeric_limits<float>::denorm_min()), 0);
+  EXPECT_EQ(float_to_half(kInfinity), 0x7c00);
+  EXPECT_EQ(float_to_half(-kInfinity), 0xfc00);
+  EXPECT_EQ(float_to_half(1e30f), 0x7c00);
+  EXPECT_TRUE(std::isnan(half_to_float(float_to_half(kNan))));
+}
+
 TEST(Bfloat16, IsTheUpperHalf) {
   EXPECT_EQ(bfloat16_to_float(0x3f80), 1.0f);
   EXPECT_EQ(bfloat16_to_float(0xc040), -3.0f);

@@ -95,6 +95,81 @@ TEST(Plan, FindsTheModelsInput) {
   EXPECT_EQ(set->letterbox.model, (Size{640, 384}));
 }
 
+/// As a producer's that fitted 1920 x 1080 into 640 x 384.
+Settings told_settings(Size frame) {
+  Settings settings = frame_of(frame.width, frame.height);
+  settings.letterbox = Letterbox{{1920, 1080}, {640, 384}, 3, 3, 0, 12};
+  return settings;
+}
+
+TEST(Plan, TakesTheProducersWordForTheGeometry) {
+  Settings settings = told_settings({1920, 1080});
+  settings.model = {320, 320};
+  settings.resize = ResizeMode::kLetterboxTopLeft;
+  const Tensor tensor = filled({1, 84, 5040}, 100);
+  auto plan = plan_for(settings, tensor);
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan->letterbox, *settings.letterbox);
+  plan = plan_for(told_settings({960, 1080}), tensor);
+  EXPECT_EQ(plan->letterbox, (Letterbox{{960, 1080}, {640, 384}, 1.5f, 3, 0, 12}));
+  refit(*plan, {{1920, 540}, {640, 384}, 3, 1, 0, 6}, {960, 1080});
+  EXPECT_EQ(plan->letterbox, (Letterbox{{960, 1080}, {640, 384}, 1.5f, 2, 0, 6}));
+  // The grid is the model's: 1.6 times as many cells as the frame would have are no square's.
+  settings = told_settings({320, 200});
+  settings.told_detector = "yolox";
+  EXPECT_TRUE(plan_for(settings, filled({1, 5040, 85}, 0.5f)));
+  const auto other = plan_for(settings, filled({1, 3549, 85}, 0.5f));
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().message().find("model-width="), std::string::npos);
+}
+
+TEST(Plan, NumbersDenyWhatTheProducerSays) {
+  Settings settings = frame_of(320, 320);
+  settings.told_detector = "yolov8";
+  EXPECT_TRUE(plan_for(settings, filled({1, 84, 2100}, 100)));
+  Tensor wrong = filled({1, 84, 2100}, 100);
+  wrong.values.back() = 7;  // a score
+  EXPECT_FALSE(plan_for(settings, wrong));
+  settings.detector = "yolov8";  // set
+  EXPECT_TRUE(plan_for(settings, wrong));
+}
+
+TEST(Plan, WithoutNumbersTakesTheProducersWord) {
+  const auto unread = [](std::string_view detector, Units units, Shape shape) {
+    Settings settings = frame_of(320, 320);
+    settings.told_detector = detector;
+    settings.units = units;
+    const int nothing = 0;
+    const TensorView view{.data = &nothing,
+                          .bytes = size_t{1} << 40,
+                          .shape = shape,
+                          .space = MemorySpace::kCuda};
+    return make_plan(settings, std::span(&view, 1));
+  };
+  const auto plan = unread("yolov8", Units::kNormalized, {1, 84, 2100});
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_FALSE(plan->provisional);
+  EXPECT_EQ(plan->boxes.unit_x, 320);
+  EXPECT_TRUE(unread("yolov8", Units::kAuto, {1, 84, 2100})->provisional);
+  EXPECT_TRUE(unread("yolox", Units::kPixels, {1, 2100, 85})->provisional) << "decoded or not?";
+  EXPECT_FALSE(unread("paddle", Units::kAuto, {100, 6})->provisional);
+}
+
+TEST(Plan, RowsOfPaddleThatAreNoneSayNothing) {
+  Tensor rows{{-1, -1, 0, 0, 0, 0, 3, 0.9f, 10, 20, 30, 40}, {2, 6}, "paddle-rows"};
+  const auto plan = plan_for(frame_of(320, 320), rows);
+  ASSERT_TRUE(plan) << plan.error().message();
+  const auto found = test::detect(frame_of(320, 320), {rows.view()});
+  ASSERT_TRUE(found && found->size() == 1);
+  EXPECT_EQ((*found)[0].class_id, 3u);
+  EXPECT_EQ((*found)[0].box, (Box{10, 20, 30, 40}));
+  EXPECT_EQ((*found)[0].anchor, 1u);
+  rows.values[1] = 0.9f;
+  rows.values[0] = 2;
+  rows.values[7] = 5;  // no probability
+  EXPECT_FALSE(plan_for(frame_of(320, 320), rows));
+}
+
 TEST(Plan, RefusesAGridThatDoesNotFit) {
   Settings settings = frame_of(640, 480);
   settings.model = {640, 480};

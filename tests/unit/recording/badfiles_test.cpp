@@ -83,6 +83,47 @@ TEST(Index, NamesTheFileAndTheLineThatIsBroken) {
   EXPECT_NE(said_of(dir, "\n\n\n"), "");
 }
 
+TEST(Index, NamesWhatIsWrongWithASource) {
+  const test::TempDir dir, other;
+  dir.write("a.npy", npy());
+  dir.write("good.labels", "a\n\nb\n");
+  dir.write("cut.labels", "a\nb");
+  dir.write("empty.labels", "");
+  dir.write("nul.labels", std::string("a\0\n", 3));
+  dir.write("latin.labels", "caf\xe9\n");
+  fs::create_symlink(other.write("l", "a\n"), dir / "link.labels");
+  const auto said_with = [&](const std::string& source) {
+    return said_of(dir, line(entry("a.npy", ",\"source\":" + source)));
+  };
+  const std::string place = "\"frame\":[2,2],\"input\":[4,4],\"scale\":[0.5,0.5]";
+  EXPECT_EQ(said_with("{}"), "");
+  EXPECT_EQ(said_with("{" + place + ",\"pad\":[0,-1.5],\"units\":\"pixels\",\"model\":\"\","
+                      "\"detector\":\"to come\",\"labels\":\"good.labels\",\"more\":1}"), "");
+  const std::string broken[] = {"5", "null", "{" + place + "}",
+                                "{" + place + ",\"pad\":[0]}",
+                                "{" + place + ",\"pad\":[0,\"1\"]}",
+                                "{" + place + ",\"pad\":[0,1e39]}",
+                                "{\"frame\":[2,2],\"input\":[4,4],\"scale\":[0,1],\"pad\":[0,0]}",
+                                "{\"frame\":[2,2],\"input\":[4,4],\"scale\":[1,-1],\"pad\":[0,0]}",
+                                "{\"frame\":[2,0],\"input\":[4,4],\"scale\":[1,1],\"pad\":[0,0]}",
+                                "{\"frame\":[2,2],\"input\":[4,4.5],\"scale\":[1,1],\"pad\":[0,0]}",
+                                "{\"frame\":[2,2],\"input\":[4,99999999999],\"scale\":[1,1],"
+                                "\"pad\":[0,0]}",
+                                "{\"units\":\"inches\"}", "{\"units\":1}", "{\"model\":[]}",
+                                "{\"labels\":7}", "{\"labels\":\"\"}", "{\"labels\":\"../l\"}",
+                                "{\"detector\":\"a\\u0000b\"}"};
+  for (const std::string& source : broken) {
+    const std::string text = said_with(source);
+    EXPECT_NE(text.find("line 1 of " + (dir / "frames.jsonl")), std::string::npos)
+        << source << ": " << text;
+  }
+  for (const std::string name : {"cut", "empty", "nul", "latin", "link", "none"}) {
+    const std::string text = said_with("{\"labels\":\"" + name + ".labels\"}");
+    EXPECT_NE(text.find(dir / (name + ".labels")), std::string::npos) << text;
+    EXPECT_NE(text.find("line 1 of frames.jsonl"), std::string::npos) << text;
+  }
+}
+
 TEST(Index, StaysInItsFolder) {
   const test::TempDir dir, other;
   other.write("a.npy", npy());

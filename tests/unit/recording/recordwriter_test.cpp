@@ -97,6 +97,32 @@ TEST(Writer, ReplacesARecordingWhenItIsWhole) {
   }
 }
 
+Status write_labeled(TensorWriter& writer, const std::vector<std::string>& labels) {
+  const RecordedTensor tensor{
+      {.id = "x", .data = kValues.data(), .bytes = sizeof kValues, .shape = {4}},
+      GST_TENSOR_DIM_ORDER_ROW_MAJOR,
+      std::make_shared<const TensorSource>(TensorSource{.labels = labels})};
+  return writer.write({.tensors = std::span(&tensor, 1), .size = {8, 8}});
+}
+
+TEST(Writer, WritesLabelsOnceAndRemovesThoseOfTheOlderRecording) {
+  const test::TempDir dir;
+  dir.write("mine.labels", "mine\n");
+  for (int round = 0; round < 3; ++round) {
+    const std::string prefix = round == 1 ? "b" : "";
+    auto writer = TensorWriter::create(dir.path().string());
+    ASSERT_TRUE(writer);
+    for (const char* name : {"a", "b", "a", "b"}) ASSERT_TRUE(write_labeled(*writer, {name, ""}));
+    ASSERT_TRUE(writer->finish());
+    std::vector<std::string> want{prefix + "000000.0.npy", prefix + "000001.0.npy",
+                                  prefix + "000002.0.npy", prefix + "000003.0.npy",
+                                  prefix + "000000.labels", prefix + "000001.labels",
+                                  "frames.jsonl", "mine.labels"};
+    std::ranges::sort(want);
+    EXPECT_EQ(names_in(dir), want);
+  }
+}
+
 TEST(Writer, WithoutFramesLeavesARecording) {
   const test::TempDir dir;
   {

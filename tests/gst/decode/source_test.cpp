@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the producer of tensors says of them takes the place of properties and guesses.
+#include <functional>
+
+#include "gst/tensors/decodednote.h"
+#include "tests/gst/frames.h"
+#include "tests/tempdir.h"
+
+namespace keepbox {
+namespace {
+
+using test::boxes;
+using test::Buffer;
+using test::counted;
+using test::Harness;
+using test::Tensor;
+using test::told;
+
+constexpr const char* kHd = "video/x-raw,format=RGB,width=1920,height=1080";
+
+/// A model of rows: 1920 x 1080 into 640 x 360 in the middle of 640 x 640.
+TensorSource rows_model() {
+  return {.geometry = {{1920, 1080}, {640, 640}, 3, 3, 0, 140},
+          .model = "rows",
+          .detector = "yolov10",
+          .units = Units::kPixels,
+          .labels = {"cat", "dog", "", "bird"}};
+}
+
+GstBuffer* frame() { return gst_buffer_new_allocate(nullptr, 64, nullptr); }
+
+/// Attaches a tensor that says where it is from.
+void attach(GstBuffer* to, const Tensor& tensor, SharedTensorSource source) {
+  GstBuffer* data = test::data_buffer(tensor.values.data(), test::bytes_of(tensor));
+  if (source != nullptr) set_tensor_source(data, std::move(source));
+  add_tensor(to, tensor.id.c_str(), DataType::kFloat32, tensor.shape,
+             GST_TENSOR_DIM_ORDER_ROW_MAJOR, data);
+}
+
+Tensor plain_rows(const std::vector<test::Row>& list, const std::string& id = "") {
+  Tensor out = test::rows(list);
+  out.id = id;
+  return out;
+}
+
+const std::vector<test::Row> kOne{{100, 240, 300, 340, 0.9f, 1}};
+
+GstBuffer* said(const TensorSource& source, const std::vector<test::Row>& list = kOne) {
+  GstBuffer* out = frame();
+  attach(out, plain_rows(list), std::make_shared<const TensorSource>(source));
+  return out;
+}
+
+TEST(Source, OfDataGoesWithIt) {
+  const auto first = std::make_shared<const TensorSource>(rows_model());
+  std::weak_ptr<const TensorSource> watch;
+  {
+    const Buffer data(gst_buffer_new());
+    EXPECT_EQ(tensor_source(data.get()), nullptr);
+    EXPECT_EQ(tensor_source(nullptr), nullptr);
+    set_tensor_source(data.get(), first);
+    const auto second = std::make_shared<const TensorSource>();
+    watch = second;
+    const Buffer copy(gst_buffer_copy(data.get()));
+    set_tensor_source(copy.get(), second);
+    EXPECT_EQ(tensor_source(data.get()), first);
+    EXPECT_EQ(tensor_source(copy.get()), second);
+    EXPECT_EQ(tensor_source(Buffer(gst_buffer_copy_deep(data.get())).get()), first);
+  }
+  EXPECT_TRUE(watch.expired());
+  EXPECT_EQ(first.use_count(), 1);
+}
+
+TEST(Source, IsEqualByAllThatItSays) {
+  using Change = std::function<void(TensorSource&)>;
+  const TensorSource one = rows_model();
+  EXPECT_EQ(one, rows_model());
+  for (const Change& change : std::initializer_list<Change>{
+           [](auto& s) { s.geometry.pad_y += 1; }, [](auto& s) { s.geometry.frame.width = 7; },
+           [](auto& s) { s.model = "x"; }, [](auto& s) { s.detector = "x"; },
+           [](auto& s) { s.units = Units::kAuto; }, [](auto& s) { s.labels.pop_back(); }}) {
+    TensorSource other = one;
+    change(other);
+    EXPECT_FALSE(one == other);
+  }
+}
+
+TEST(Source, SaysAllThatPropertiesWould) {
+  Harness h("boxdecode include-classes=dog,bird", kHd);
+  const Buffer out = h.run(said(rows_model(), {kOne[0], {0, 140, 30, 150, 0.8f, 0},
+                                               {0, 140, 30, 150, 0.7f, 3}}));
+  ASSERT_TRUE(out) << h.error();
+  const auto found = boxes(out);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].box, (Box{300, 300, 900, 600}));
+  EXPECT_STREQ(g_quark_to_string(found[0].label), "dog");
+  EXPECT_STREQ(g_quark_to_string(found[1].label), "bird");
+  EXPECT_STREQ(g_quark_to_string(found[0].model), "rows");
+  EXPECT_FALSE(found[0].unnamed);
+  EXPECT_EQ(told(h.element(), "detector"), "yolov10");
+  EXPECT_NE(told(h.element(), "recognized").find("as the model says"), std::string::npos);
+  EXPECT_EQ(h.warning(), "");
+}
+
+TEST(Source, GivesWayToProperties) {
+  const test::TempDir dir;
+  const std::string labels = dir.write("l", "zero\none\n");
+  Harness h("boxdecode detector=paddle box-units=normalized model-name=mine source-width=640 "
+            "source-height=360 label-file=" + labels, kHd);
+  // class, score, box
+  const Buffer out = h.run(said(rows_model(), {{1, 0.9f, 0.25f, 0.25f, 0.5f, 0.5f}}));
+  ASSERT_TRUE(out) << h.error();
+  const auto found = boxes(out);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_STREQ(g_quark_to_string(found[0].label), "one");
+  EXPECT_STREQ(g_quark_to_string(found[0].model), "mine");
+  // 160 to 320 of the input, without 140 above: in the frame 480, 60 to 960, 540; a third of that.
+  EXPECT_EQ(found[0].box, (Box{160, 20, 320, 180}));
+}
+
+TEST(Source, GeometryWinsOverWhatIsSetOfIt) {
+  Harness h("boxdecode resize-mode=stretch model-width=64 model-height=64", kHd);
+  EXPECT_EQ(boxes(h.run(said(rows_model()))).at(0).box, (Box{300, 300, 900, 600}));
+}
+
+TEST(Source, WithoutGeometryLeavesItToTheRest) {
+  Harness h("boxdecode model-width=640 model-height=640 resize-mode=letterbox-topleft", kHd);
+  TensorSource source = rows_model();
+  source.geometry = {};
+  EXPECT_EQ(boxes(h.run(said(source))).at(0).box, (Box{300, 720, 900, 1020}));
+}
+
+TEST(Source, MayChangeFromFrameToFrame) {
+  Harness h("boxdecode", kHd);
+  TensorSource source = rows_model();
+  EXPECT_EQ(boxes(h.run(said(source))).at(0).box, (Box{300, 300, 900, 600}));
+  const guint64 frames = counted(h.element(), "frames");
+  source.geometry = {{1920, 1080}, {640, 640}, 3, 3, 0, 0};  // top left
+  EXPECT_EQ(boxes(h.run(said(source))).at(0).box, (Box{300, 720, 900, 1020}));
+  source.geometry = {{960, 540}, {640, 640}, 1.5f, 1.5f, 0, 140};  // scaled up since
+  EXPECT_EQ(boxes(h.run(said(source))).at(0).box, (Box{300, 300, 900, 600}));
+  EXPECT_EQ(counted(h.element(), "frames"), frames + 2);
+  source.geometry = {{1920, 1080}, {1280, 640}, 1.5f, 1.6875f, 0, 0};  // another input
+  source.units = Units::kNormalized;
+  EXPECT_EQ(boxes(h.run(said(source, {{0.25f, 0.5f, 0.5f, 0.75f, 0.9f, 1}}))).at(0).box,
+            (Box{480, 540, 960, 810}));
+  source = rows_model();
+  source.labels[1] = "wolf";
+  const Buffer out = h.run(said(source));
+  EXPECT_STREQ(g_quark_to_string(boxes(out).at(0).label), "wolf");
+  h.set_caps("video/x-raw,format=RGB,width=960,height=540");
+  EXPECT_EQ(boxes(h.run(said(source))).at(0).box, (Box{150, 150, 450, 300}));
+  EXPECT_TRUE(h.run(test::frame_with(kOne))) << "and nobody says anything";
+  EXPECT_EQ(h.warning() + h.error(), "");
+}
+
+TEST(Source, OfARefusedFrameLeavesNothingBehind) {
+  Harness h("boxdecode on-mismatch=pass", kHd);
+  EXPECT_EQ(boxes(h.run(said(rows_model()))).size(), 1u);
+  TensorSource other = rows_model();
+  other.labels = {"a", "b"};
+  EXPECT_EQ(boxes(h.run(said(other, {{100, 240, 300, 340, 7, 1}}))).size(), 0u)
+      << "numbers deny it";
+  const auto found = boxes(h.run(said(rows_model())));
+  EXPECT_STREQ(g_quark_to_string(found.at(0).label), "dog");
+}
+
+TEST(Source, WarnsOfLabelsOfAnotherNumber) {
+  Harness h("boxdecode", "video/x-raw,format=RGB,width=320,height=320");
+  TensorSource source;
+  source.labels = {"one", "two"};
+  GstBuffer* out = frame();
+  attach(out, test::crowd(1), std::make_shared<const TensorSource>(source));
+  EXPECT_TRUE(h.run(out));
+  const std::string warning = h.warning();
+  EXPECT_NE(warning.find("2 in the model's own names and 6"), std::string::npos) << warning;
+}
+
+TEST(Source, RefusesNamesThatTheModelLacks) {
+  Harness h("boxdecode exclude-classes=wolf", kHd);
+  EXPECT_FALSE(h.run(said(rows_model())));
+  EXPECT_NE(h.error().find("wolf"), std::string::npos);
+}
+
+TEST(Source, OfTwoModelsOnAFrameIsEachOnesOwn) {
+  TensorSource second = rows_model();
+  second.model = "second";
+  second.geometry = {{1920, 1080}, {640, 640}, 3, 1.6875f, 0, 0};
+  second.labels = {"x", "y"};
+  for (const bool named : {false, true}) {
+    for (const char* line : {"boxdecode ! boxdecode", "boxdecode tensor-ids=b ! boxdecode tensor-ids=a"}) {
+      if (!named && std::string(line).contains("ids")) continue;
+      SCOPED_TRACE(line);
+      Harness h(line, kHd);
+      for (int i = 0; i < 3; ++i) {
+        GstBuffer* both = frame();
+        attach(both, plain_rows(kOne, named ? "a" : ""),
+               std::make_shared<const TensorSource>(rows_model()));
+        attach(both, plain_rows({}, named ? "more" : ""),
+               std::make_shared<const TensorSource>(rows_model()));
+        attach(both, plain_rows(kOne, named ? "b" : ""),
+               std::make_shared<const TensorSource>(second));
+        const Buffer out = h.run(both);
+        ASSERT_TRUE(out) << h.error();
+        for (const FrameBox& box : boxes(out)) {
+          const bool first = std::string_view(g_quark_to_string(box.model)) == "rows";
+          EXPECT_STREQ(g_quark_to_string(box.label), first ? "dog" : "y");
+          EXPECT_EQ(box.box, first ? (Box{300, 300, 900, 600}) : (Box{300, 405, 900, 573.75f}));
+        }
+        EXPECT_EQ(boxes(out).size(), 2u);
+      }
+      EXPECT_EQ(h.warning(), "");
+    }
+  }
+}
+
+TEST(Source, PassesAModelByThatADecoderIsNotFor) {
+  TensorSource second = rows_model();
+  second.detector = "yolov8";
+  Harness h("boxdecode detector=yolov8 ! boxdecode", kHd);
+  GstBuffer* both = frame();
+  Tensor planes = test::crowd(2);
+  planes.id.clear();
+  second.geometry = {{1920, 1080}, {320, 320}, 6, 3.375f, 0, 0};
+  second.labels = {};
+  attach(both, plain_rows(kOne), std::make_shared<const TensorSource>(rows_model()));
+  attach(both, planes, std::make_shared<const TensorSource>(second));
+  const Buffer out = h.run(both);
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(boxes(out).back().box, (Box{300, 300, 900, 600})) << "the second decoder's";
+  EXPECT_GT(boxes(out).size(), 10u);
+}
+
+TEST(Families, OfDetrTakeIntegers) {
+  Harness h("boxdecode", kHd);
+  GstBuffer* out = frame();
+  const float corners[] = {10, 20, 30, 40, 100, 100, 200, 300}, scores[] = {0.5f, 0.9f};
+  const gint64 labels[] = {3, 17};
+  const auto add = [&](const char* id, DataType type, const Shape& shape, const void* data,
+                       gsize bytes) {
+    add_tensor(out, id, type, shape, GST_TENSOR_DIM_ORDER_ROW_MAJOR, test::data_buffer(data, bytes));
+  };
+  add("labels", DataType::kInt64, {1, 2}, labels, sizeof labels);
+  add("boxes", DataType::kFloat32, {1, 2, 4}, corners, sizeof corners);
+  add("scores", DataType::kFloat32, {1, 2}, scores, sizeof scores);
+  const auto found = boxes(h.run(out));
+  ASSERT_EQ(found.size(), 2u) << h.error();
+  EXPECT_EQ(found[0].box, (Box{100, 100, 200, 300}));
+  EXPECT_EQ(found[0].class_id, 17u);
+  EXPECT_EQ(found[1].class_id, 3u);
+}
+
+TEST(Families, OfPaddleTakeAnyNumberOfRows) {
+  Harness h("boxdecode", kHd);
+  TensorSource source = rows_model();
+  source.detector = "paddle";
+  source.labels.resize(80, "thing");
+  for (const size_t count : {2, 0, 0, 7, 1, 0, 3}) {
+    Tensor rows{.shape = {count, 6}, .id = "paddle-rows"};
+    for (size_t i = 0; i < count; ++i)
+      rows.values.insert(rows.values.end(), {float(i), 0.9f, 10, 140, 20, 150});
+    GstBuffer* out = frame();
+    attach(out, rows, std::make_shared<const TensorSource>(source));
+    const Buffer done = h.run(out);
+    ASSERT_TRUE(done) << h.error();
+    EXPECT_EQ(boxes(done).size(), count);
+  }
+  EXPECT_EQ(counted(h.element(), "mismatches"), 0u);
+  EXPECT_EQ(h.warning(), "");
+}
+
+TEST(Skipped, FramesHaveNoBoxesAndAreNoMismatch) {
+  Harness h("boxdecode", kHd);
+  const auto skipped = [] {
+    GstBuffer* out = frame();
+    note_skipped(out);
+    return out;
+  };
+  EXPECT_FALSE(was_skipped(Buffer(frame()).get()));
+  const Buffer before = h.run(skipped());
+  ASSERT_TRUE(before) << h.error();
+  EXPECT_TRUE(boxes(before).empty()) << "an empty meta";
+  EXPECT_EQ(boxes(h.run(said(rows_model()))).size(), 1u);
+  const Buffer copied(skipped());
+  EXPECT_TRUE(boxes(h.run(gst_buffer_copy(copied.get()))).empty());
+  EXPECT_EQ(counted(h.element(), "skipped-frames"), 2u);
+  EXPECT_EQ(counted(h.element(), "mismatches"), 0u);
+  EXPECT_EQ(counted(h.element(), "frames"), 3u);
+  EXPECT_FALSE(h.run(frame())) << "nobody left that one out";
+}
+
+TEST(Skipped, ByOneModelIsDecodedOfTheOther) {
+  Harness h("boxdecode ! boxdecode", kHd);
+  GstBuffer* one = said(rows_model());
+  note_skipped(one);
+  const Buffer out = h.run(one);
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(boxes(out).size(), 1u);
+  Harness named("boxdecode tensor-ids=a ! boxdecode tensor-ids=b", kHd);
+  one = frame();
+  attach(one, plain_rows(kOne, "b"), std::make_shared<const TensorSource>(rows_model()));
+  note_skipped(one);
+  const Buffer second = named.run(one);
+  ASSERT_TRUE(second) << named.error();
+  EXPECT_EQ(boxes(second).size(), 1u);
+}
+
+}  // namespace
+}  // namespace keepbox

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What tensorinfer cannot do ends in one error that says what to set, and in a pipeline that stops.
+#include <unistd.h>
+
+#include <mutex>
+
+#include "tests/gst/infer/infer.h"
+
+namespace keepbox {
+namespace {
+
+using test::identity_model;
+
+/// Errors of the element named "infer".
+struct Errors {
+  std::mutex mutex;
+  std::vector<std::string> texts;
+  bool ended = false;  // by an error of anybody, or by the stream's end
+};
+
+GstBusSyncReply note(GstBus*, GstMessage* message, gpointer data) {
+  auto& errors = *static_cast<Errors*>(data);
+  const std::lock_guard lock(errors.mutex);
+  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+    g_autoptr(GError) error = nullptr;
+    gst_message_parse_error(message, &error, nullptr);
+    if (g_strcmp0(GST_OBJECT_NAME(GST_MESSAGE_SRC(message)), "infer") == 0)
+      errors.texts.push_back(error->message);
+  }
+  errors.ended = errors.ended || GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR ||
+                 GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS;
+  return GST_BUS_PASS;
+}
+
+/// All that the element says of it while frames come, until the pipeline is back in NULL.
+std::vector<std::string> errors_of(const std::string& props) {
+  const std::string text =
+      "videotestsrc num-buffers=3 ! video/x-raw,format=RGB,width=64,height=48 ! "
+      "tensorinfer name=infer " +
+      props + " ! fakesink";
+  GError* error = nullptr;
+  GstElement* pipeline = gst_parse_launch(text.c_str(), &error);
+  EXPECT_EQ(error, nullptr) << error->message;
+  Errors errors;
+  g_autoptr(GstBus) bus = gst_element_get_bus(pipeline);
+  gst_bus_set_sync_handler(bus, note, &errors, nullptr);
+  if (gst_element_set_state(pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE) {
+    GstMessage* message = gst_bus_timed_pop_filtered(
+        bus, 20 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+    EXPECT_NE(message, nullptr) << "no end in 20 s: " << props;
+    if (message != nullptr) gst_message_unref(message);
+  }
+  EXPECT_EQ(gst_element_set_state(pipeline, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
+  gst_bus_set_sync_handler(bus, nullptr, nullptr, nullptr);
+  gst_object_unref(pipeline);
+  return errors.texts;
+}
+
+/// Is there one error, with all these words?
+void expect_error(const std::string& props, const std::vector<std::string>& words) {
+  const auto errors = errors_of(props);
+  ASSERT_EQ(errors.size(), 1u) << props;
+  for (const std::string& word : words)
+    EXPECT_NE(errors[0].find(word), std::string::npos) << "'" << word << "' in: " << errors[0];
+  for (const char* word : {"expected", "found"})
+    EXPECT_NE(errors[0].find(word), std::string::npos) << "'" << word << "' in: " << errors[0];
+}
+
+class InferErrors : public test::Inference {
+ protected:
+  std::string with(const test::onnx::Model& model, const std::string& more = "") {
+    return "model-file=" + file(model) + " " + more;
+  }
+};
+
+TEST_F(InferErrors, NoneOfAModelThatWorks) {
+  EXPECT_TRUE(errors_of(with(identity_model({1, 3, 32, 32}))).empty());
+}
+
+TEST_F(InferErrors, OfNoModel) { expect_error("", {"model-file"}); }
+
+TEST_F(InferErrors, OfFilesThatAreNoModel) {
+  expect_error("model-file=" + (dir_ / "none.onnx"), {"none.onnx", "model-file"});
+  expect_error("model-file=" + dir_.path().string(), {dir_.path().string(), "model-file"});
+  expect_error("model-file=" + dir_.write("empty.onnx", ""), {"empty.onnx", "model-file"});
+  expect_error("model-file=" + dir_.write("text.onnx", "person\nbicycle\ncar\n"),
+               {"text.onnx", "model-file"});
+  const std::string whole = test::ultralytics_like({96, 96}).file();
+  expect_error("model-file=" + dir_.write("cut.onnx", whole.substr(0, whole.size() / 2)),
+               {"cut.onnx", "model-file"});
+}
+
+TEST_F(InferErrors, OfModelsThatTheRuntimeRefuses) {
+  expect_error(with(test::too_new_model()), {"model.onnx", "opset"});
+  expect_error(with(test::external_data_model()), {"model.onnx", "weights.bin"});
+}
+
+TEST_F(InferErrors, OfModelsThatTakeNoPicture) {
+  expect_error(with(test::text_model()), {"model.onnx", "input_ids", "1x16"});
+  expect_error(with(identity_model({1, 3, 32, 32}, test::onnx::Type::kDouble)),
+               {"model.onnx", "images"});
+  expect_error(with(identity_model({4, 3, 32, 32})), {"model.onnx", "4x3x32x32"});
+}
+
+TEST_F(InferErrors, OfSizesThatNobodySays) {
+  expect_error(with(identity_model({1, 3, "height", "width"})),
+               {"model.onnx", "input-width", "input-height"});
+  expect_error(with(identity_model({1, 3, "height", "width"}), "input-width=64"), {"input-height"});
+}
+
+TEST_F(InferErrors, OfSizesThatTheModelDoesNotTake) {
+  expect_error(with(identity_model({1, 3, 32, 32}), "input-width=64 input-height=64"),
+               {"model.onnx", "32", "64", "input-width"});
+}
+
+TEST_F(InferErrors, OfAnOutputThatNoMachineHolds) {
+  expect_error(with(test::huge_model()), {"model.onnx"});
+}
+
+TEST_F(InferErrors, ComeOnceHoweverManyFramesFollow) {
+  const std::string caps = test::raw("RGB", 64, 48);
+  test::Harness h(infer(test::huge_model()), caps);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(h.run(test::painted(caps, test::grey)));
+    EXPECT_EQ(h.flow, GST_FLOW_ERROR);
+  }
+  EXPECT_NE(h.error(), "");
+  EXPECT_EQ(h.error(), "");
+}
+
+TEST_F(InferErrors, OfSettingsThatSayNothing) {
+  for (const char* wrong :
+       {"input-mean=a", "input-mean=1,2", "input-mean=1,2,3,4", "input-mean=nan", "input-std=0",
+        "input-std=1,0,1", "input-std=,", "input-std=inf"}) {
+    const std::string name = std::string(wrong).substr(0, std::string(wrong).find('='));
+    expect_error(with(identity_model({1, 3, 32, 32}), wrong), {name});
+  }
+}
+
+TEST_F(InferErrors, OfProvidersThatAreNotThere) {
+  expect_error(with(identity_model({1, 3, 32, 32}), "provider=warp"), {"warp", "provider"});
+  if (access("/dev/nvidiactl", F_OK) == 0) GTEST_SKIP() << "there is a GPU";
+  expect_error(with(identity_model({1, 3, 32, 32}), "provider=cuda"), {"cuda", "provider"});
+}
+
+TEST_F(InferErrors, OfRuntimesThatAreNone) {
+  const std::string model = with(identity_model({1, 3, 32, 32}));
+  expect_error(model + "runtime-library=" + (dir_ / "libnone.so"),
+               {"libnone.so", "runtime-library"});
+  expect_error(model + "runtime-library=" + dir_.write("text.so", "text"),
+               {"text.so", "runtime-library"});
+  expect_error(model + "runtime-library=libz.so.1", {"libz.so.1", "runtime-library"});
+  EXPECT_TRUE(errors_of(model).empty()) << "the right one still works";
+}
+
+TEST_F(InferErrors, AreGoneWhenTheirCauseIs) {
+  const std::string path = dir_ / "late.onnx";
+  GstElement* pipeline = gst_parse_launch(
+      ("videotestsrc num-buffers=3 ! tensorinfer model-file=" + path + " ! fakesink").c_str(),
+      nullptr);
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  g_autoptr(GstBus) bus = gst_element_get_bus(pipeline);
+  GstMessage* message = gst_bus_timed_pop_filtered(bus, 20 * GST_SECOND, GST_MESSAGE_ERROR);
+  ASSERT_NE(message, nullptr);
+  gst_message_unref(message);
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  file(identity_model({1, 3, 32, 32}), "late.onnx");
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  message = gst_bus_timed_pop_filtered(
+      bus, 20 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  ASSERT_NE(message, nullptr);
+  EXPECT_EQ(GST_MESSAGE_TYPE(message), GST_MESSAGE_EOS);
+  gst_message_unref(message);
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  gst_object_unref(pipeline);
+}
+
+}  // namespace
+}  // namespace keepbox

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Frames that go through tensorinfer: untouched, some without a model's work, changed in
+// mid-stream.
+#include <cstring>
+
+#include "tests/gst/infer/infer.h"
+
+namespace keepbox {
+namespace {
+
+using test::Buffer;
+using test::counted;
+using test::Harness;
+using test::has_box;
+using test::identity_model;
+using test::painted;
+using test::patches;
+using test::raw;
+using test::Rect;
+using test::tensor_of;
+using test::tensors_of;
+
+const std::string kCaps = raw("RGB", 64, 48);
+
+class InferFrames : public test::Inference {
+ protected:
+  std::string identity(const std::string& more = "") {
+    return infer(identity_model({1, 3, 48, 64}),
+                 "input-mean=0 input-std=1 channel-order=rgb " + more);
+  }
+};
+
+/// A frame of one grey, which the identity's numbers tell again.
+GstBuffer* shaded(int shade) {
+  const auto value = static_cast<uint8_t>(shade);
+  return painted(kCaps, [=](int, int) { return test::Pixel{value, value, value}; });
+}
+
+float shade_of(const Buffer& out) {
+  const auto tensors = tensors_of(out.get());
+  return tensors.empty() ? -1 : tensors[0].values.at(0);
+}
+
+/// Everything that a frame should keep.
+void adorn(GstBuffer* frame) {
+  GST_BUFFER_PTS(frame) = 40 * GST_MSECOND;
+  GST_BUFFER_DTS(frame) = 30 * GST_MSECOND;
+  GST_BUFFER_DURATION(frame) = 33 * GST_MSECOND;
+  GST_BUFFER_OFFSET(frame) = 7;
+  GST_BUFFER_OFFSET_END(frame) = 8;
+  GST_BUFFER_FLAG_SET(frame, GST_BUFFER_FLAG_DISCONT | GST_BUFFER_FLAG_MARKER);
+  g_autoptr(GstCaps) reference = gst_caps_new_empty_simple("timestamp/x-unix");
+  gst_buffer_add_reference_timestamp_meta(frame, reference, 1234, GST_CLOCK_TIME_NONE);
+  gst_buffer_add_video_region_of_interest_meta(frame, "mark", 1, 2, 3, 4);
+}
+
+void expect_adorned(GstBuffer* frame) {
+  EXPECT_EQ(GST_BUFFER_PTS(frame), 40 * GST_MSECOND);
+  EXPECT_EQ(GST_BUFFER_DTS(frame), 30 * GST_MSECOND);
+  EXPECT_EQ(GST_BUFFER_DURATION(frame), 33 * GST_MSECOND);
+  EXPECT_EQ(GST_BUFFER_OFFSET(frame), 7u);
+  EXPECT_EQ(GST_BUFFER_OFFSET_END(frame), 8u);
+  EXPECT_TRUE(GST_BUFFER_FLAG_IS_SET(frame, GST_BUFFER_FLAG_DISCONT));
+  EXPECT_TRUE(GST_BUFFER_FLAG_IS_SET(frame, GST_BUFFER_FLAG_MARKER));
+  EXPECT_NE(gst_buffer_get_reference_timestamp_meta(frame, nullptr), nullptr);
+  EXPECT_NE(gst_buffer_get_video_region_of_interest_meta_id(frame, 0), nullptr);
+}
+
+std::vector<guint8> bytes_of(GstBuffer* frame) {
+  std::vector<guint8> out(gst_buffer_get_size(frame));
+  gst_buffer_extract(frame, 0, out.data(), out.size());
+  return out;
+}
+
+TEST_F(InferFrames, PassUntouchedInTheirOwnMemory) {
+  Harness h(identity(), kCaps);
+  GstBuffer* frame = painted(kCaps, test::noise);
+  adorn(frame);
+  const auto before = bytes_of(frame);
+  const GstMemory* memory = gst_buffer_peek_memory(frame, 0);
+  const Buffer out = h.run(frame);
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(out.get(), frame) << "the same buffer, for nobody else holds it";
+  EXPECT_EQ(gst_buffer_peek_memory(out.get(), 0), memory);
+  EXPECT_EQ(bytes_of(out.get()), before);
+  expect_adorned(out.get());
+  EXPECT_EQ(tensors_of(out.get()).size(), 1u);
+  g_autoptr(GstCaps) expected = gst_caps_from_string(kCaps.c_str());
+  g_autoptr(GstCaps) caps = gst_pad_get_current_caps(h.get()->sinkpad);
+  EXPECT_TRUE(gst_caps_is_subset(caps, expected)) << gst_caps_to_string(caps);
+}
+
+TEST_F(InferFrames, ThatOthersHoldStayAsTheyAre) {
+  Harness h(identity(), kCaps);
+  GstBuffer* frame = painted(kCaps, test::noise);
+  adorn(frame);
+  const Buffer held(gst_buffer_ref(frame));
+  const GstMemory* memory = gst_buffer_peek_memory(frame, 0);
+  const Buffer out = h.run(frame);
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_TRUE(tensors_of(held.get()).empty());
+  EXPECT_EQ(tensors_of(out.get()).size(), 1u);
+  EXPECT_EQ(gst_buffer_peek_memory(out.get(), 0), memory) << "pixels are shared, not copied";
+  expect_adorned(out.get());
+}
+
+TEST_F(InferFrames, KeepTensorsThatTheyCameWith) {
+  Harness h(identity(), kCaps);
+  GstBuffer* frame = shaded(9);
+  test::attach(frame, test::rows({{1, 2, 3, 4, 0.5f, 0}}));
+  const Buffer out = h.run(frame);
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(tensors_of(out.get()).size(), 2u);
+}
+
+TEST_F(InferFrames, HaveTensorsAtTheInterval) {
+  Harness h(identity("interval=3"), kCaps);
+  for (int i = 0; i < 7; ++i) {
+    const Buffer out = h.run(shaded(10 * i));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_EQ(shade_of(out), i % 3 == 0 ? static_cast<float>(10 * i) : -1) << i;
+  }
+  EXPECT_EQ(counted(h.element(), "frames"), 7u);
+  EXPECT_EQ(counted(h.element(), "inferred"), 3u);
+  EXPECT_EQ(counted(h.element(), "skipped"), 4u);
+}
+
+TEST_F(InferFrames, HoldTheLastTensorsWhereWanted) {
+  Harness h(identity("interval=3 hold=true"), kCaps);
+  for (int i = 0; i < 7; ++i) {
+    const Buffer out = h.run(shaded(10 * i));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_EQ(shade_of(out), static_cast<float>(10 * (i / 3 * 3))) << i;
+  }
+  EXPECT_EQ(counted(h.element(), "inferred"), 3u);
+}
+
+TEST_F(InferFrames, BetweenHaveTheLastBoxesWhereHeld) {
+  const std::string caps = raw("RGB", 640, 360);
+  Harness h(infer(test::ultralytics_like({320, 320}), "interval=2 hold=true") + " ! boxdecode",
+            caps);
+  std::vector<FrameBox> last;
+  for (int i = 0; i < 6; ++i) {
+    const Rect red{40 * i + 11, 60, 40 * i + 200, 200};
+    const Buffer out = h.run(painted(caps, patches(red)));
+    ASSERT_TRUE(out) << h.error();
+    const auto found = boxes(out);
+    ASSERT_EQ(found.size(), 1u) << i;
+    if (i % 2 == 0) {
+      EXPECT_TRUE(has_box(out, "disc", red)) << i;
+    } else {
+      EXPECT_EQ(found[0].box, last.at(0).box) << i;
+      EXPECT_EQ(found[0].score, last.at(0).score) << i;
+      EXPECT_EQ(found[0].label, last.at(0).label) << i;
+    }
+    last = found;
+  }
+  EXPECT_EQ(h.error(), "");
+}
+
+TEST_F(InferFrames, BetweenHaveNoBoxesAndNoErrorElse) {
+  const std::string caps = raw("RGB", 640, 360);
+  Harness h(infer(test::ultralytics_like({320, 320}), "interval=2") + " ! boxdecode", caps);
+  for (int i = 0; i < 4; ++i) {
+    const Buffer out = h.run(painted(caps, patches({100, 60, 300, 200})));
+    ASSERT_TRUE(out) << i << ": " << h.error();
+    std::vector<FrameBox> found;
+    read_boxes(out.get(), found);
+    EXPECT_EQ(found.size(), i % 2 == 0 ? 1u : 0u) << i;
+  }
+  EXPECT_EQ(h.error(), "");
+  EXPECT_EQ(h.warning(), "");
+}
+
+TEST_F(InferFrames, MayChangeTheirCaps) {
+  Harness h(infer(test::ultralytics_like({320, 320})) + " ! boxdecode", raw("RGB", 640, 360));
+  struct Change {
+    const char* format;
+    int width, height;
+  };
+  for (const Change& to : {Change{"RGB", 640, 360},
+                           {"BGRx", 333, 517},
+                           {"RGB", 200, 200},
+                           {"BGR", 640, 360},
+                           {"RGB", 640, 360}}) {
+    const std::string caps = raw(to.format, to.width, to.height);
+    h.set_caps(caps);
+    const Rect red{to.width / 4, to.height / 3, to.width * 3 / 4, to.height * 3 / 4};
+    for (int i = 0; i < 2; ++i) {
+      const Buffer out = h.run(painted(caps, patches(red)));
+      ASSERT_TRUE(out) << caps << h.error();
+      EXPECT_TRUE(has_box(out, "disc", red)) << caps;
+    }
+  }
+}
+
+TEST_F(InferFrames, ForgetHeldTensorsWhenTheCapsChange) {
+  const std::string props = "interval=4 hold=true";
+  Harness h(infer(test::ultralytics_like({320, 320}), props) + " ! boxdecode",
+            raw("RGB", 640, 360));
+  ASSERT_TRUE(h.run(painted(raw("RGB", 640, 360), patches({100, 60, 300, 200}))));
+  h.set_caps(raw("RGB", 200, 200));
+  const Rect red{50, 40, 120, 160};
+  const Buffer out = h.run(painted(raw("RGB", 200, 200), patches(red)));
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_TRUE(has_box(out, "disc", red)) << "the place of what is held is another picture's";
+}
+
+TEST_F(InferFrames, GoOnBehindAFlush) {
+  Harness h(identity("interval=2 hold=true"), kCaps);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(h.run(shaded(100 + i))) << h.error();
+    EXPECT_TRUE(gst_harness_push_event(h.get(), gst_event_new_flush_start()));
+    EXPECT_TRUE(gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE)));
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    EXPECT_TRUE(gst_harness_push_event(h.get(), gst_event_new_segment(&segment)));
+    const Buffer out = h.run(shaded(30 + round));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_EQ(shade_of(out), static_cast<float>(30 + round)) << "nothing from before the flush";
+    h.run(shaded(0));  // the interval's other frame
+  }
+}
+
+TEST_F(InferFrames, LetGapsAndTheEndPass) {
+  Harness h(identity(), kCaps);
+  ASSERT_TRUE(h.run(shaded(1)));
+  EXPECT_TRUE(gst_harness_push_event(h.get(), gst_event_new_gap(GST_SECOND, GST_SECOND)));
+  ASSERT_TRUE(h.run(shaded(2)));
+  EXPECT_TRUE(gst_harness_push_event(h.get(), gst_event_new_eos()));
+  bool gap = false, eos = false;
+  while (GstEvent* event = gst_harness_try_pull_event(h.get())) {
+    gap = gap || GST_EVENT_TYPE(event) == GST_EVENT_GAP;
+    eos = eos || GST_EVENT_TYPE(event) == GST_EVENT_EOS;
+    gst_event_unref(event);
+  }
+  EXPECT_TRUE(gap);
+  EXPECT_TRUE(eos);
+  EXPECT_EQ(h.error(), "");
+}
+
+/// A picture that fills a gap is a picture; a buffer without one passes.
+TEST_F(InferFrames, InferWhatFillsAGap) {
+  Harness h(identity() + " ! boxdecode on-mismatch=error", kCaps);
+  GstBuffer* filled = shaded(3);
+  GST_BUFFER_FLAG_SET(filled, GST_BUFFER_FLAG_GAP);
+  Harness alone(identity(), kCaps);
+  const Buffer out = alone.run(filled);
+  ASSERT_TRUE(out);
+  EXPECT_EQ(tensors_of(out.get()).size(), 1u);
+  GstBuffer* empty = gst_buffer_new();
+  GST_BUFFER_FLAG_SET(empty, GST_BUFFER_FLAG_GAP);
+  EXPECT_TRUE(h.run(empty));
+  EXPECT_EQ(h.error(), "");
+}
+
+}  // namespace
+}  // namespace keepbox

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Models on a GPU: the CPU's tensors, without a byte of them on the host.
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "gst/infer/onnxruntime.h"
+#include "gst/tensors/cudawrap.h"
+#include "tests/gst/device.h"
+#include "tests/gst/infer/infer.h"
+
+namespace keepbox {
+namespace {
+
+using test::Buffer;
+using test::Harness;
+using test::has_box;
+using test::identity_model;
+using test::Numbers;
+using test::painted;
+using test::patches;
+using test::raw;
+using test::Rect;
+using test::tensor_of;
+
+constexpr Rect kRed{80, 40, 320, 200}, kBlue{400, 180, 560, 320};
+
+class InferOnGpu : public test::Gpu {
+ protected:
+  void SetUp() override {
+    Gpu::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    const auto runtime = OnnxRuntime::load("");
+    if (!runtime || !(*runtime)->has_provider("CUDAExecutionProvider"))
+      GTEST_SKIP() << "no ONNX Runtime with CUDA";
+  }
+
+  std::string infer(const test::onnx::Model& model, const std::string& more) {
+    return "tensorinfer name=infer model-file=" + dir_.write("model.onnx", model.file()) + " " + more;
+  }
+
+  test::TempDir dir_;
+};
+
+/// A frame like another one, in CUDA memory. @param stream may be nullptr.
+Buffer on_device(const CudaContext& context, const std::string& caps_text, const Buffer& host,
+                 GstCudaStream* stream) {
+  g_autoptr(GstCaps) caps = gst_caps_from_string(caps_text.c_str());
+  GstVideoInfo info;
+  EXPECT_TRUE(gst_video_info_from_caps(&info, caps));
+  gst_cuda_memory_init_once();
+  GstMemory* memory = gst_cuda_allocator_alloc(nullptr, test::cast(context), stream, &info);
+  Buffer out(gst_buffer_new());
+  const auto* meta = GST_CUDA_MEMORY_CAST(memory);
+  gst_buffer_append_memory(out.get(), memory);
+  gst_buffer_add_video_meta_full(out.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info),
+                                 GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info),
+                                 GST_VIDEO_INFO_N_PLANES(&info), meta->info.offset,
+                                 meta->info.stride);
+  GstVideoFrame from, to;
+  EXPECT_TRUE(gst_video_frame_map(&from, &info, host.get(), GST_MAP_READ));
+  EXPECT_TRUE(gst_video_frame_map(&to, &info, out.get(), GST_MAP_WRITE));
+  gst_video_frame_copy(&to, &from);
+  gst_video_frame_unmap(&to);
+  gst_video_frame_unmap(&from);
+  return out;
+}
+
+guint64 count(Harness& h, const char* element, const char* field) {
+  g_autoptr(GstElement) found = gst_bin_get_by_name(h.bin(), element);
+  GstStructure* stats = nullptr;
+  g_object_get(found, "stats", &stats, nullptr);
+  guint64 out = G_MAXUINT64;
+  gst_structure_get_uint64(stats, field, &out);
+  gst_structure_free(stats);
+  return out;
+}
+
+bool runs_on(Harness& h, const char* provider) {
+  g_autoptr(GstElement) found = gst_bin_get_by_name(h.bin(), "infer");
+  g_autoptr(GstStructure) stats = nullptr;
+  g_object_get(found, "stats", &stats, nullptr);
+  return g_strcmp0(gst_structure_get_string(stats, "provider"), provider) == 0;
+}
+
+TEST_F(InferOnGpu, MakesTheInputsOfTheHost) {
+  for (const auto type : {test::onnx::Type::kFloat, test::onnx::Type::kUInt8}) {
+    const auto model = identity_model({1, 3, 96, 160}, type);
+    for (const char* format : {"RGB", "BGRx", "NV12", "I420", "GRAY8", "RGBP", "YUY2", "UYVY", "Y444"}) {
+      const std::string caps = raw(format, 333, 517);
+      Harness device(infer(model, "provider=cuda"), caps), host(infer(model, "provider=cpu"), caps);
+      const Buffer a = device.run(painted(caps, test::noise)),
+                   b = host.run(painted(caps, test::noise));
+      ASSERT_TRUE(a && b) << device.error() << host.error();
+      EXPECT_TRUE(runs_on(device, "cuda") && runs_on(host, "cpu"));
+      EXPECT_EQ(tensor_of(a).values, tensor_of(b).values) << format;
+    }
+  }
+}
+
+TEST_F(InferOnGpu, LeavesNothingOnTheHost) {
+  const std::string caps = raw("RGB", 640, 360);
+  Harness h(infer(test::ultralytics_like({320, 320}), "") + " ! boxdecode name=decode", caps);
+  for (int i = 0; i < 5; ++i) {
+    const Buffer out = h.run(painted(caps, patches(kRed, kBlue)));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_TRUE(has_box(out, "disc", kRed));
+    EXPECT_TRUE(has_box(out, "bar", kBlue));
+  }
+  EXPECT_TRUE(runs_on(h, "cuda"));
+  EXPECT_EQ(count(h, "decode", "zero-copy-frames"), 5u);
+  EXPECT_EQ(count(h, "decode", "downloaded-frames"), 0u);
+}
+
+/// Frames of the pipeline's context and of a strange one, with a stream and without.
+TEST_F(InferOnGpu, ReadsFramesWhereTheyAre) {
+  const std::string caps = raw("NV12", 640, 360), on_gpu = "video/x-raw(memory:CUDAMemory)" +
+                                                           caps.substr(strlen("video/x-raw"));
+  const auto model = identity_model({1, 3, 96, 160});
+  Harness host(infer(model, "provider=cpu"), caps);
+  const Buffer expected = host.run(painted(caps, test::noise));
+  ASSERT_TRUE(expected) << host.error();
+  const Buffer frame(painted(caps, test::noise));
+  for (const bool strange : {false, true})
+    for (const bool streamed : {false, true}) {
+      const auto primary = primary_context(0);
+      ASSERT_TRUE(primary);
+      const CudaContext& where = strange ? context : *primary;
+      GstCudaStream* stream = streamed ? gst_cuda_stream_new(test::cast(where)) : nullptr;
+      Harness h(infer(model, "provider=cuda"), on_gpu);
+      for (int i = 0; i < 6; ++i) {
+        const Buffer out = h.run(on_device(where, caps, frame, stream).release());
+        ASSERT_TRUE(out) << h.error();
+        EXPECT_EQ(tensor_of(out).values, tensor_of(expected).values) << strange << streamed;
+      }
+      g_clear_pointer(&stream, gst_cuda_stream_unref);
+    }
+}
+
+/// Each keeps its own, whoever comes later: with graphs, and without.
+TEST_F(InferOnGpu, KeepsTensorsThatAreHeld) {
+  const std::string caps = raw("RGB", 160, 96);
+  for (const char* graph : {"cuda-graph=true", "cuda-graph=false"}) {
+    Harness h(infer(identity_model({1, 3, 96, 160}), graph), caps);
+    std::vector<Buffer> kept;
+    for (int i = 0; i < 12; ++i) {
+      const auto grey = static_cast<uint8_t>(i * 20);
+      kept.push_back(h.run(painted(caps, [=](int, int) { return test::Pixel{grey, grey, grey}; })));
+      ASSERT_TRUE(kept.back()) << h.error();
+    }
+    for (size_t i = 0; i < kept.size(); ++i)
+      EXPECT_NEAR(tensor_of(kept[i]).values[7] * 255, static_cast<float>(i * 20), 1e-3) << graph;
+  }
+}
+
+TEST_F(InferOnGpu, IsSharedByElements) {
+  const std::string caps = raw("RGB", 640, 360);
+  const std::string line = infer(test::ultralytics_like({320, 320}), "") + " ! boxdecode";
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      const Rect red{40 + 60 * t, 40, 200 + 60 * t, 200};
+      Harness h(line, caps);
+      for (int i = 0; i < 30; ++i) right += has_box(h.run(painted(caps, patches(red))), "disc", red);
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 120);
+}
+
+TEST_F(InferOnGpu, TakesExportsOfOtherFamilies) {
+  const std::string caps = raw("RGB", 640, 360);
+  for (const auto& model : {test::dfine_like({320, 320}), test::paddle_like({320, 320}),
+                            test::ultralytics_like({192, 320}, true), test::yolox_like({320, 320})}) {
+    Harness h(infer(model, "") + " ! boxdecode", caps);
+    for (int i = 0; i < 3; ++i) {
+      const Buffer out = h.run(painted(caps, patches(kRed, kBlue)));
+      ASSERT_TRUE(out) << h.error();
+      EXPECT_EQ(boxes(out).size(), 2u);
+    }
+    EXPECT_TRUE(runs_on(h, "cuda"));
+  }
+}
+
+TEST_F(InferOnGpu, GivesItsMemoryBack) {
+  const std::string caps = raw("RGB", 640, 360);
+  const std::string line = infer(test::ultralytics_like({320, 320}), "") + " ! boxdecode";
+  const auto once = [&] {
+    Harness h(line, caps);
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(h.run(painted(caps, patches(kRed))));
+  };
+  once();
+  const size_t before = free_memory();
+  for (int i = 0; i < 10; ++i) once();
+  EXPECT_GE(free_memory() + (size_t{8} << 20), before);
+}
+
+}  // namespace
+}  // namespace keepbox

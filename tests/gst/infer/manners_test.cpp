@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How tensorinfer behaves in its pipeline: states, seeks, other models, several of its kind.
+#include "tests/gst/infer/infer.h"
+
+namespace keepbox {
+namespace {
+
+using test::Buffer;
+using test::Harness;
+using test::has_box;
+using test::identity_model;
+using test::painted;
+using test::patches;
+using test::raw;
+using test::Rect;
+using test::tensors_of;
+using test::told;
+
+/// A pipeline, and what its sinks got.
+class Line {
+ public:
+  explicit Line(const std::string& text) {
+    GError* error = nullptr;
+    pipeline_ = gst_parse_launch(text.c_str(), &error);
+    EXPECT_EQ(error, nullptr) << error->message;
+  }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+  ~Line() {
+    gst_element_set_state(pipeline_, GST_STATE_NULL);
+    gst_object_unref(pipeline_);
+  }
+
+  GstElement* pipeline() { return pipeline_; }
+  GstElement* get(const char* name) { return gst_bin_get_by_name(GST_BIN(pipeline_), name); }
+
+  /// Waits until the state is reached; false when it never is.
+  bool to(GstState state) {
+    return gst_element_set_state(pipeline_, state) != GST_STATE_CHANGE_FAILURE && settled();
+  }
+  bool settled() {
+    return gst_element_get_state(pipeline_, nullptr, nullptr, 20 * GST_SECOND) ==
+           GST_STATE_CHANGE_SUCCESS;
+  }
+  /// Waits for the end; the error's text, or "".
+  std::string end() {
+    g_autoptr(GstBus) bus = gst_element_get_bus(pipeline_);
+    GstMessage* message = gst_bus_timed_pop_filtered(
+        bus, 20 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+    if (message == nullptr) return "no end in 20 s";
+    std::string text;
+    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+      g_autoptr(GError) error = nullptr;
+      gst_message_parse_error(message, &error, nullptr);
+      text = error->message;
+    }
+    gst_message_unref(message);
+    return text;
+  }
+
+  /// The frame that a sink got last since it started.
+  Buffer last(const char* sink) {
+    g_autoptr(GstElement) element = get(sink);
+    g_autoptr(GstSample) sample = nullptr;
+    g_object_get(element, "last-sample", &sample, nullptr);
+    EXPECT_NE(sample, nullptr) << sink;
+    return Buffer(sample != nullptr ? gst_buffer_ref(gst_sample_get_buffer(sample))
+                                    : gst_buffer_new());
+  }
+  guint64 count(const char* sink) {
+    g_autoptr(GstElement) element = get(sink);
+    g_autoptr(GstStructure) stats = nullptr;
+    g_object_get(element, "stats", &stats, nullptr);
+    guint64 rendered = 0;
+    gst_structure_get_uint64(stats, "rendered", &rendered);
+    return rendered;
+  }
+
+ private:
+  GstElement* pipeline_;
+};
+
+const std::string kRed = "videotestsrc pattern=red ! video/x-raw,format=RGB,width=64,height=48 ! ";
+constexpr Rect kAll{0, 0, 64, 48};
+
+class InferManners : public test::Inference {};
+
+TEST_F(InferManners, PlaysToTheEnd) {
+  Line line(
+      "videotestsrc num-buffers=20 pattern=red ! video/x-raw,format=I420,width=64,height=48 ! " +
+      infer(test::ultralytics_like({96, 96})) + " ! boxdecode ! fakesink name=out");
+  ASSERT_TRUE(line.to(GST_STATE_PLAYING));
+  EXPECT_EQ(line.end(), "");
+  EXPECT_EQ(line.count("out"), 20u);
+  EXPECT_TRUE(line.to(GST_STATE_NULL));
+}
+
+TEST_F(InferManners, SurvivesManyStarts) {
+  Line line(kRed + infer(test::ultralytics_like({96, 96})) + " ! boxdecode ! fakesink name=out");
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(line.to(GST_STATE_PLAYING)) << i;
+    ASSERT_TRUE(has_box(line.last("out"), "disc", kAll, 4)) << i;
+    ASSERT_TRUE(line.to(i % 5 == 4 ? GST_STATE_NULL : GST_STATE_READY)) << i;
+  }
+}
+
+TEST_F(InferManners, StopsAmidItsWork) {
+  for (int i = 0; i < 10; ++i) {
+    Line line(kRed + infer(identity_model({1, 3, 512, 512})) + " ! fakesink");
+    EXPECT_NE(gst_element_set_state(line.pipeline(), GST_STATE_PLAYING), GST_STATE_CHANGE_FAILURE);
+    g_usleep(static_cast<gulong>(i) * 2000);
+    EXPECT_TRUE(line.to(GST_STATE_NULL));
+  }
+}
+
+TEST_F(InferManners, TakesAnotherModelWhenItStartsAgain) {
+  const std::string other = file(identity_model({1, 3, 16, 24}), "other.onnx");
+  Line line(kRed + infer(identity_model({1, 3, 32, 32}), "name=infer") + " ! fakesink name=out");
+  ASSERT_TRUE(line.to(GST_STATE_PLAYING));
+  EXPECT_EQ(tensor_of(line.last("out")).dims, (std::vector<size_t>{1, 3, 32, 32}));
+  ASSERT_TRUE(line.to(GST_STATE_READY));
+  g_autoptr(GstElement) element = line.get("infer");
+  g_object_set(element, "model-file", other.c_str(), nullptr);
+  ASSERT_TRUE(line.to(GST_STATE_PLAYING));
+  EXPECT_EQ(tensor_of(line.last("out")).dims, (std::vector<size_t>{1, 3, 16, 24}));
+}
+
+TEST_F(InferManners, ReadsAFileAnewThatWasReplaced) {
+  Line line(kRed + infer(identity_model({1, 3, 32, 32})) + " ! fakesink name=out");
+  ASSERT_TRUE(line.to(GST_STATE_PLAYING));
+  ASSERT_TRUE(line.to(GST_STATE_NULL));
+  file(identity_model({1, 3, 16, 24}));
+  ASSERT_TRUE(line.to(GST_STATE_PLAYING));
+  EXPECT_EQ(tensor_of(line.last("out")).dims, (std::vector<size_t>{1, 3, 16, 24}));
+}
+
+TEST_F(InferManners, FollowsSeeks) {
+  Line line(
+      "videotestsrc num-buffers=100 pattern=red ! video/x-raw,format=RGB,width=64,height=48,"
+      "framerate=100/1 ! " +
+      infer(test::ultralytics_like({96, 96})) + " ! boxdecode ! fakesink sync=true name=out");
+  ASSERT_TRUE(line.to(GST_STATE_PAUSED));
+  for (int i = 9; i > 5; --i) {
+    const auto flags = static_cast<GstSeekFlags>(GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE);
+    ASSERT_TRUE(
+        gst_element_seek_simple(line.pipeline(), GST_FORMAT_TIME, flags, i * 100 * GST_MSECOND));
+    ASSERT_TRUE(line.settled());
+    const Buffer shown = line.last("out");
+    EXPECT_EQ(GST_BUFFER_PTS(shown.get()), i * 100 * GST_MSECOND);
+    EXPECT_TRUE(has_box(shown, "disc", kAll, 4)) << i;
+    ASSERT_TRUE(line.to(i % 2 == 0 ? GST_STATE_PLAYING : GST_STATE_PAUSED));
+  }
+  ASSERT_TRUE(line.to(GST_STATE_PLAYING));
+  EXPECT_EQ(line.end(), "");
+}
+
+TEST_F(InferManners, WorksTwiceInALine) {
+  const std::string caps = raw("RGB", 640, 360);
+  const std::string second = file(test::ultralytics_like({192, 320}), "second.onnx");
+  Harness h(infer(test::ultralytics_like({320, 320})) +
+                " ! boxdecode ! tensorinfer model-file=" + second + " ! boxdecode",
+            caps);
+  for (int i = 0; i < 3; ++i) {
+    const Rect red{60 * i + 40, 60, 60 * i + 200, 200};
+    const Buffer out = h.run(painted(caps, patches(red)));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_EQ(tensors_of(out.get()).size(), 2u);
+    const auto found = boxes(out);
+    ASSERT_EQ(found.size(), 2u);
+    for (const FrameBox& each : found) EXPECT_NEAR(each.box.x1, red.x1, 2);
+  }
+}
+
+TEST_F(InferManners, WorksInTwoBranchesWithOneFile) {
+  const std::string branch =
+      "queue ! " + infer(test::ultralytics_like({96, 96})) + " ! boxdecode ! ";
+  Line line(
+      "videotestsrc num-buffers=30 pattern=red ! video/x-raw,format=RGB,width=64,height=48 ! "
+      "tee name=t ! " +
+      branch + "fakesink name=out t. ! " + branch + "fakesink name=out2");
+  ASSERT_TRUE(line.to(GST_STATE_PLAYING));
+  EXPECT_EQ(line.end(), "");
+  for (const char* sink : {"out", "out2"}) {
+    EXPECT_EQ(line.count(sink), 30u);
+    const Buffer last = line.last(sink);
+    EXPECT_TRUE(has_box(last, "disc", kAll, 4)) << sink;
+    EXPECT_EQ(boxes(last).size(), 1u) << sink;
+    EXPECT_EQ(tensors_of(last.get()).size(), 1u) << "the other branch keeps its own";
+  }
+}
+
+TEST_F(InferManners, ReplaysWhatWasLeftOut) {
+  const std::string video =
+      "videotestsrc num-buffers=7 pattern=red ! video/x-raw,format=RGB,width=64,height=48 ! ";
+  const std::string location = " location=" + (dir_.path() / "recording").string();
+  Line record(video + infer(test::ultralytics_like({96, 96}), "interval=3") + " ! tensorrecord" +
+              location + " ! fakesink");
+  ASSERT_TRUE(record.to(GST_STATE_PLAYING));
+  ASSERT_EQ(record.end(), "");
+  ASSERT_TRUE(record.to(GST_STATE_NULL));
+  Line replay(video + "tensorreplay" + location + " ! boxdecode name=decode ! fakesink name=out");
+  ASSERT_TRUE(replay.to(GST_STATE_PLAYING));
+  EXPECT_EQ(replay.end(), "");
+  EXPECT_EQ(replay.count("out"), 7u);
+  g_autoptr(GstElement) decode = replay.get("decode");
+  EXPECT_EQ(test::counted(decode, "skipped-frames"), 4u);
+  EXPECT_EQ(test::counted(decode, "boxes"), 3u);
+}
+
+/// Without the one decoders copy each frame to where its rows follow each other; by the other videocrop
+/// would leave the frame whole.
+TEST_F(InferManners, OffersWhatComesAfterButForCuttingOut) {
+  const std::string caps = raw("I420", 64, 48);
+  Harness h(infer(test::ultralytics_like({96, 96})) + " ! boxdecode", caps);
+  gst_harness_add_propose_allocation_meta(h.get(), GST_VIDEO_META_API_TYPE, nullptr);
+  gst_harness_add_propose_allocation_meta(h.get(), GST_VIDEO_CROP_META_API_TYPE, nullptr);
+  ASSERT_TRUE(h.run(painted(caps, test::grey))) << h.error();
+  g_autoptr(GstCaps) of = gst_caps_from_string(caps.c_str());
+  g_autoptr(GstQuery) query = gst_query_new_allocation(of, TRUE);
+  ASSERT_TRUE(gst_pad_peer_query(h.get()->srcpad, query));
+  EXPECT_TRUE(gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr));
+  EXPECT_FALSE(gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr));
+}
+
+TEST_F(InferManners, SaysWhatRuns) {
+  const std::string caps = raw("RGB", 64, 48);
+  Harness h(infer(test::ultralytics_like({96, 96}), "provider=cpu threads=1"), caps);
+  ASSERT_TRUE(h.run(painted(caps, test::grey))) << h.error();
+  EXPECT_EQ(told(h.element(), "provider"), "cpu");
+  EXPECT_NE(told(h.element(), "provider-reason"), "");
+  EXPECT_NE(told(h.element(), "recognized"), "");
+  EXPECT_EQ(test::counted(h.element(), "frames"), 1u);
+  g_autoptr(GstStructure) stats = nullptr;
+  g_object_get(h.element(), "stats", &stats, nullptr);
+  EXPECT_STREQ(gst_structure_get_name(stats), "tensorinfer-stats");
+  for (const char* field : {"preprocess-us", "inference-us", "time-per-frame-us"}) {
+    double time = -1;
+    EXPECT_TRUE(gst_structure_get_double(stats, field, &time)) << field;
+    EXPECT_GT(time, 0) << field;
+  }
+}
+
+}  // namespace
+}  // namespace keepbox

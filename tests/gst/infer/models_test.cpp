@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Models in the manner of several families: their boxes come out right with no property set.
+#include "tests/gst/infer/infer.h"
+
+namespace keepbox {
+namespace {
+
+using test::Buffer;
+using test::Harness;
+using test::has_box;
+using test::identity_model;
+using test::Numbers;
+using test::painted;
+using test::patches;
+using test::raw;
+using test::Rect;
+using test::tensor_of;
+using test::tensors_of;
+
+class InferModels : public test::Inference {
+ protected:
+  /// Are boxes found on the red and on the blue patch of frames of that size?
+  void expect_boxes(const std::string& line, const std::string& format, int width, int height) {
+    const std::string caps = raw(format, width, height);
+    const Rect red{width / 8, height / 5, width / 2, height / 2};
+    const Rect blue{width * 5 / 8, height / 2, width * 7 / 8, height * 9 / 10};
+    Harness h(line, caps);
+    const Buffer out = h.run(painted(caps, patches(red, blue)));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_EQ(boxes(out).size(), 2u) << caps;
+    EXPECT_TRUE(has_box(out, "disc", red)) << caps;
+    EXPECT_TRUE(has_box(out, "bar", blue)) << caps;
+  }
+};
+
+TEST_F(InferModels, OfUltralyticsNeedNoProperty) {
+  const std::string line = infer(test::ultralytics_like({320, 320})) + " ! boxdecode";
+  for (const char* format : {"RGB", "BGR", "BGRx"}) {
+    expect_boxes(line, format, 640, 360);
+    expect_boxes(line, format, 333, 517);
+  }
+  expect_boxes(infer(test::ultralytics_like({192, 320})) + " ! boxdecode", "RGB", 640, 360);
+}
+
+TEST_F(InferModels, GiveTensorsTheirIdTypeAndShape) {
+  const std::string caps = raw("RGB", 640, 360);
+  Harness h(infer(test::ultralytics_like({320, 320})), caps);
+  const Buffer out = h.run(painted(caps, patches({0, 0, 200, 200})));
+  ASSERT_TRUE(out) << h.error();
+  const Numbers tensor = tensor_of(out);
+  EXPECT_EQ(tensor.id, "yolo-v8-out");
+  EXPECT_EQ(tensor.type, DataType::kFloat32);
+  EXPECT_EQ(tensor.dims, (std::vector<size_t>{1, 6, 2100}));
+}
+
+TEST_F(InferModels, OfDynamicSizesTakeThatOfTheirMetadata) {
+  const auto model = test::ultralytics_like({192, 320}, true);
+  expect_boxes(infer(model) + " ! boxdecode", "RGB", 640, 360);
+  const std::string caps = raw("RGB", 640, 360);
+  Harness h(infer(model), caps);
+  EXPECT_EQ(tensor_of(h.run(painted(caps, test::grey))).dims, (std::vector<size_t>{1, 6, 1260}));
+}
+
+TEST_F(InferModels, OfDynamicSizesTakeThatOfProperties) {
+  const std::string props = "input-width=256 input-height=128";
+  const auto model = test::ultralytics_like({192, 320}, true);
+  expect_boxes(infer(model, props) + " ! boxdecode", "RGB", 640, 360);
+  const std::string caps = raw("RGB", 64, 48);
+  Harness h(infer(identity_model({"batch", 3, "height", "width"}), props), caps);
+  const Buffer out = h.run(painted(caps, test::grey));
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(tensor_of(out).dims, (std::vector<size_t>{1, 3, 128, 256}));
+}
+
+TEST_F(InferModels, OfYoloxTakeWhatIsSet) {
+  const std::string labels = dir_.write("labels", "disc\nbar\n");
+  const std::string props =
+      "channel-order=bgr input-mean=0 input-std=1 resize-mode=letterbox-topleft";
+  expect_boxes(infer(test::yolox_like({320, 320}), props) +
+                   " ! boxdecode detector=yolox label-file=" + labels,
+               "RGB", 640, 360);
+}
+
+TEST_F(InferModels, OfYoloxAreKnownByTheirShape) {
+  expect_boxes(infer(test::yolox_like({320, 320})) +
+                   " ! boxdecode label-file=" + dir_.write("labels", "disc\nbar\n"),
+               "RGB", 333, 517);
+}
+
+TEST_F(InferModels, OfDFineGetTheSizeOfTheirInput) {
+  const std::string caps = raw("RGB", 640, 320);
+  Harness h(infer(test::dfine_like({160, 320}), "resize-mode=stretch"), caps);
+  const Buffer out = h.run(painted(caps, patches({64, 64, 256, 192}, {384, 128, 512, 256})));
+  ASSERT_TRUE(out) << h.error();
+  const auto tensors = tensors_of(out.get());
+  ASSERT_EQ(tensors.size(), 3u);
+  EXPECT_EQ(tensors[0].type, DataType::kInt64);
+  EXPECT_EQ(tensors[0].dims, (std::vector<size_t>{1, 300}));
+  EXPECT_EQ(tensors[1].dims, (std::vector<size_t>{1, 300, 4}));
+  EXPECT_EQ(tensors[2].dims, (std::vector<size_t>{1, 300}));
+  const float expected[] = {32, 32, 128, 96, 192, 64, 256, 128};
+  for (size_t i = 0; i < 8; ++i) EXPECT_NEAR(tensors[1].values[i], expected[i], 0.6) << i;
+  EXPECT_NEAR(tensors[2].values[0], 1, 0.01);
+  EXPECT_EQ(tensors[0].values[1], 1);
+}
+
+TEST_F(InferModels, OfDFineAndPaddleNeedOnlyNames) {
+  const std::string decode = " ! boxdecode label-file=" + dir_.write("labels", "disc\nbar\n");
+  for (const auto& model : {test::dfine_like({160, 320}), test::paddle_like({320, 320})}) {
+    expect_boxes(infer(model) + decode, "RGB", 640, 360);
+    expect_boxes(infer(model) + decode, "BGRx", 333, 517);
+  }
+}
+
+TEST_F(InferModels, OfPaddleGiveAsManyRowsAsTheyFind) {
+  const std::string caps = raw("RGB", 640, 320);
+  Harness h(infer(test::paddle_like({160, 320}), "resize-mode=stretch input-mean=0 input-std=255"),
+            caps);
+  const Rect red{64, 64, 256, 192}, blue{384, 128, 512, 256};
+  for (const size_t found : {2, 0, 1, 2}) {
+    const Buffer out =
+        h.run(painted(caps, patches(found > 0 ? red : Rect{}, found > 1 ? blue : Rect{})));
+    ASSERT_TRUE(out) << h.error();
+    const auto tensors = tensors_of(out.get());
+    ASSERT_EQ(tensors.size(), 2u) << found;
+    EXPECT_EQ(tensors[0].dims, (std::vector<size_t>{found, 6}));
+    EXPECT_EQ(tensors[1].type, DataType::kInt32);
+    ASSERT_EQ(tensors[1].values.size(), 1u);
+    EXPECT_EQ(tensors[1].values[0], static_cast<float>(found));
+    if (found == 0) continue;
+    const float row[] = {0, 1, 32, 32, 128, 96};
+    for (size_t i = 0; i < 6; ++i) EXPECT_NEAR(tensors[0].values[i], row[i], 0.6) << i;
+  }
+}
+
+TEST_F(InferModels, WithSeveralOutputsKeepTheirOrder) {
+  const std::string caps = raw("RGB", 48, 32);
+  Harness h(infer(test::two_outputs_model({32, 48}), "input-mean=0 input-std=1 channel-order=rgb"),
+            caps);
+  const Buffer out = h.run(painted(caps, [](int, int) { return test::Pixel{10, 20, 30}; }));
+  ASSERT_TRUE(out) << h.error();
+  const auto tensors = tensors_of(out.get());
+  ASSERT_EQ(tensors.size(), 2u);
+  EXPECT_EQ(tensors[0].dims, (std::vector<size_t>{1, 3, 32, 48}));
+  EXPECT_EQ(tensors[1].dims, (std::vector<size_t>{1, 3, 1, 1}));
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(tensors[1].values[i], 10 * (static_cast<float>(i) + 1), 0.01);
+}
+
+TEST_F(InferModels, WithIntegersForOutputKeepThem) {
+  const std::string caps = raw("RGB", 48, 32);
+  Harness h(infer(test::int64_output_model({32, 48}), "input-mean=0 input-std=1 channel-order=rgb"),
+            caps);
+  const Buffer out = h.run(painted(caps, test::noise));
+  ASSERT_TRUE(out) << h.error();
+  const Numbers tensor = tensor_of(out);
+  EXPECT_EQ(tensor.type, DataType::kInt64);
+  EXPECT_EQ(tensor.dims, (std::vector<size_t>{1, 3 * 32 * 48}));
+  EXPECT_LT(apart(tensor, test::planes(test::noise, 48, 32, {48, 32, {0, 0, 48, 32}}), 1), 0.01f);
+}
+
+TEST_F(InferModels, TakeIdAndRangesOfTheFileBesideThem) {
+  const std::string caps = raw("RGB", 48, 32);
+  dir_.write(
+      "model.onnx.modelinfo",
+      "[modelinfo]\nversion=1.0\ngroup-id=mine\n\n"
+      "[images]\nid=mine-in\ntype=float32\ndims=1,3,32,48\ndir=input\nranges=-1.0,1.0\n\n"
+      "[output]\nid=mine-out\ntype=float32\ndims=1,3,32,48\ndims-order=row-major\ndir=output\n");
+  Harness h(infer(identity_model({1, 3, 32, 48}), "channel-order=rgb"), caps);
+  const Buffer out = h.run(painted(caps, [](int, int) { return test::Pixel{0, 51, 255}; }));
+  ASSERT_TRUE(out) << h.error();
+  const Numbers tensor = tensor_of(out);
+  EXPECT_EQ(tensor.id, "mine-out");
+  ASSERT_EQ(tensor.values.size(), 3u * 32 * 48);
+  const float expected[] = {-1, -0.6f, 1};
+  for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(tensor.values[i * 32 * 48], expected[i], 1e-4) << i;
+}
+
+}  // namespace
+}  // namespace keepbox

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Frames and inputs by chance, and makers run on them.
+#pragma once
+
+#include <array>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/backend.h"
+#include "tests/parity/families.h"
+
+namespace keepbox::test {
+
+/// Where a format's components lie.
+struct FrameLayout {
+  const char* name;
+  std::array<FrameComponent, 3> components;
+  bool yuv;
+};
+
+std::span<const FrameLayout> layouts();
+
+/// Memory that ends where reading on is a fault: sanitizers do not see what vectors gather.
+class FencedBytes {
+ public:
+  FencedBytes() = default;
+  explicit FencedBytes(size_t bytes);
+  std::span<uint8_t> bytes() const { return bytes_; }
+
+ private:
+  struct Unmap {
+    size_t bytes;
+    void operator()(uint8_t* pages) const;
+  };
+  std::unique_ptr<uint8_t, Unmap> pages_;
+  std::span<uint8_t> bytes_;
+};
+
+/// A frame and what is to be made of it.
+struct InputCase {
+  InputPlan plan;
+  std::array<FencedBytes, 3> planes;  // of any alignment
+  std::array<size_t, 3> stride{};
+
+  FramePlanes frame() const;
+  std::string to_string() const;
+};
+
+InputCase input_case(const FrameLayout& layout, unsigned seed);
+
+inline constexpr uint8_t kPoison = 0xa5;
+inline constexpr size_t kGuard = 64;  // bytes on both sides of an output, a multiple of 16
+
+/// An input's bytes, or what went wrong.
+using Made = std::expected<std::vector<uint8_t>, std::string>;
+
+/// Runs a maker twice on poisoned memory between guard zones.
+Made make_on_host(const Backend& backend, const InputCase& each);
+
+/// The same in CUDA memory, by whole arrays of the frame's bytes.
+Made make_on_device(const Backend& backend, const InputCase& each);
+
+std::optional<std::string> input_difference(const Made& got, const Made& want, DataType type);
+
+}  // namespace keepbox::test

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Every maker of inputs on every layout, each number of every input.
+#include <gtest/gtest.h>
+
+#include <format>
+
+#include "core/reference/reference.h"
+#include "tests/parity/candidates.h"
+#include "tests/parity/inputs.h"
+
+namespace keepbox::test {
+namespace {
+
+TEST(Inputs, AreTheReferences) {
+  size_t makers = 0;
+  for (const std::string& name : candidates()) {
+    const Backend backend = candidate(name);
+    if (backend.input_maker == nullptr || name == "cuda slow" || name == "cuda staged") continue;
+    ++makers;
+    size_t wrong = 0;
+    for (const FrameLayout& layout : layouts())
+      for (unsigned seed = 0; seed < 4 * seeds && wrong < 5; ++seed) {
+        const InputCase each = input_case(layout, seed);
+        ASSERT_NE(each.plan.frame.planes, 0);
+        const Made want = make_on_host(reference::backend(), each);
+        const Made got = backend.memory == MemorySpace::kCuda ? make_on_device(backend, each)
+                                                              : make_on_host(backend, each);
+        const auto found = input_difference(got, want, each.plan.input.type);
+        if (found) ++wrong;
+        EXPECT_FALSE(found) << std::format("{} {} seed {}: {}: {}", name, layout.name, seed,
+                                           each.to_string(), *found);
+      }
+  }
+  if (makers == 0) GTEST_SKIP() << "the reference is the only backend here";
+}
+
+}  // namespace
+}  // namespace keepbox::test

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Where pictures go in inputs, between which samples pixels lie, and what is refused.
+#include "core/input.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "core/backend.h"
+
+namespace keepbox {
+namespace {
+
+using Place = InputPlan::Place;
+
+FrameForm grey(uint32_t width, uint32_t height) {
+  FrameForm form{.size = {width, height}, .planes = 1};
+  for (size_t i = 0; i < 3; ++i) form.matrix[i][i] = 1;
+  return form;
+}
+
+InputForm square(uint32_t side) { return {.size = {side, side}}; }
+
+InputPlan planned(const FrameForm& frame, const InputForm& input, ResizeMode mode,
+                  uint32_t par_n = 1, uint32_t par_d = 1) {
+  auto plan = plan_input(frame, par_n, par_d, input, mode);
+  EXPECT_TRUE(plan) << plan.error().message();
+  return plan ? *plan : InputPlan{};
+}
+
+void expect_place(Size frame, ResizeMode mode, Place want, uint32_t par_n = 1, uint32_t par_d = 1) {
+  const Place got =
+      planned(grey(frame.width, frame.height), square(640), mode, par_n, par_d).place;
+  EXPECT_EQ(got.x, want.x) << frame.width << "x" << frame.height;
+  EXPECT_EQ(got.y, want.y) << frame.width << "x" << frame.height;
+  EXPECT_EQ(got.width, want.width) << frame.width << "x" << frame.height;
+  EXPECT_EQ(got.height, want.height) << frame.width << "x" << frame.height;
+}
+
+TEST(InputPlace, StretchesOverAll) {
+  expect_place({1920, 1080}, ResizeMode::kStretch, {0, 0, 640, 640});
+  expect_place({1920, 1080}, ResizeMode::kStretch, {0, 0, 640, 640}, 4, 3);
+}
+
+TEST(InputPlace, IsRoundedAndCentredAsUltralyticsDoes) {
+  const auto mode = ResizeMode::kLetterboxCenter;
+  expect_place({1920, 1080}, mode, {0, 140, 640, 360});
+  expect_place({1000, 667}, mode, {0, 106, 640, 427});  // of 426.88; round(106.5 - 0.1)
+  expect_place({667, 1000}, mode, {106, 0, 427, 640});
+  expect_place({1280, 1275}, mode, {0, 1, 640, 638});   // of 637.5, the even one
+  expect_place({1280, 1277}, mode, {0, 1, 640, 638});   // of 638.5, the even one
+  expect_place({320, 240}, mode, {0, 80, 640, 480});
+}
+
+TEST(InputPlace, IsCutOffAtTheTopLeftAsYoloxDoes) {
+  const auto mode = ResizeMode::kLetterboxTopLeft;
+  expect_place({1920, 1080}, mode, {0, 0, 640, 360});
+  expect_place({1000, 667}, mode, {0, 0, 640, 426});
+  expect_place({667, 1000}, mode, {0, 0, 426, 640});
+}
+
+TEST(InputPlace, IsTheScalersToThePixel) {
+  for (const Size frame : {Size{640, 483}, Size{586, 640}, Size{1999, 3}, Size{7, 16000}}) {
+    const InputPlan plan =
+        planned(grey(frame.width, frame.height), square(416), ResizeMode::kLetterboxScaler, 5, 4);
+    const Letterbox want = make_letterbox({.size = frame, .par_n = 5, .par_d = 4},
+                                          {.size = {416, 416}}, ResizeMode::kLetterboxScaler);
+    EXPECT_EQ(plan.letterbox.pad_x, want.pad_x);
+    EXPECT_EQ(plan.letterbox.pad_y, want.pad_y);
+    EXPECT_EQ(plan.letterbox.scale_x, want.scale_x);
+    EXPECT_EQ(plan.letterbox.scale_y, want.scale_y);
+  }
+}
+
+TEST(InputPlace, KeepsTheDisplayedAspect) {
+  expect_place({720, 576}, ResizeMode::kLetterboxCenter, {0, 140, 640, 360}, 64, 45);  // 16:9
+  expect_place({720, 576}, ResizeMode::kLetterboxTopLeft, {0, 0, 640, 360}, 64, 45);
+  expect_place({100, 100}, ResizeMode::kLetterboxCenter, {160, 0, 320, 640}, 1, 2);
+}
+
+TEST(InputPlace, HasAPixelAtLeast) {
+  expect_place({16384, 1}, ResizeMode::kLetterboxTopLeft, {0, 0, 640, 1});
+  expect_place({1, 16384}, ResizeMode::kLetterboxCenter, {319, 0, 1, 640});
+  expect_place({1, 1}, ResizeMode::kLetterboxCenter, {0, 319, 640, 1}, 0x7fffffff, 1);
+}
+
+TEST(InputPlace, LeadsBackToTheFrame) {
+  const InputPlan plan = planned(grey(1000, 667), square(640), ResizeMode::kLetterboxCenter);
+  const Box whole = plan.letterbox.to_frame({0, 106, 640, 106 + 427});
+  EXPECT_FLOAT_EQ(whole.x1, 0);
+  EXPECT_FLOAT_EQ(whole.y1, 0);
+  EXPECT_FLOAT_EQ(whole.x2, 1000);
+  EXPECT_FLOAT_EQ(whole.y2, 667);
+}
+
+void expect_tap(const Tap& tap, int first, int next, float part) {
+  EXPECT_EQ(tap.first, first);
+  EXPECT_EQ(tap.next, next);
+  EXPECT_FLOAT_EQ(tap.part, part);
+}
+
+TEST(InputTaps, LieAtCentresOfPixels) {
+  const auto up = planned(grey(2, 1), {.size = {4, 1}}, ResizeMode::kStretch).columns[0];
+  expect_tap(up[0], 0, 0, 0);
+  expect_tap(up[1], 0, 1, 0.25f);
+  expect_tap(up[2], 0, 1, 0.75f);
+  expect_tap(up[3], 1, 1, 0);
+  const auto down = planned(grey(1, 4), {.size = {1, 3}}, ResizeMode::kStretch).rows[2];
+  expect_tap(down[0], 0, 1, 1.0f / 6);
+  expect_tap(down[1], 1, 2, 0.5f);
+  expect_tap(down[2], 2, 3, 5.0f / 6);
+}
+
+TEST(InputTaps, OfEqualSizesAreTheSamples) {
+  for (const uint32_t side : {1u, 33u, 4097u, 16383u}) {
+    const auto plan = planned(grey(side, 1), {.size = {side, 1}}, ResizeMode::kStretch);
+    for (uint32_t i = 0; i < side; ++i) {
+      ASSERT_EQ(plan.columns[1][i].first, int32_t(i));
+      ASSERT_EQ(plan.columns[1][i].part, 0);
+    }
+  }
+}
+
+TEST(InputTaps, FollowTheSitingOfChroma) {
+  FrameForm frame = grey(5, 5);
+  frame.components[1] = {.sub_x = 2, .sub_y = 2, .shift_x = 0.25f, .shift_y = 0.5f};
+  const auto plan = planned(frame, {.size = {5, 5}}, ResizeMode::kStretch);
+  ASSERT_EQ(plan.columns[1].size(), 5);
+  expect_tap(plan.columns[1][0], 0, 1, 0);  // on the first of two pixels
+  expect_tap(plan.columns[1][1], 0, 1, 0.5f);
+  expect_tap(plan.columns[1][2], 1, 2, 0);
+  expect_tap(plan.columns[1][4], 2, 2, 0);  // the third sample stands for the odd column
+  expect_tap(plan.rows[1][0], 0, 0, 0);     // between them
+  expect_tap(plan.rows[1][1], 0, 1, 0.25f);
+  expect_tap(plan.rows[1][2], 0, 1, 0.75f);
+  expect_tap(plan.rows[1][4], 1, 2, 0.75f);
+}
+
+TEST(InputRules, FollowTheOrderOfChannels) {
+  InputForm input = square(4);
+  input.mean = {1, 2, 3};
+  input.deviation = {2, 4, 8};
+  input.pad = 9;
+  input.bgr = true;
+  const PixelRules rules = planned(grey(4, 4), input, ResizeMode::kStretch).rules;
+  EXPECT_EQ(rules.matrix[0][2], 1);
+  EXPECT_EQ(rules.matrix[0][0], 0);
+  EXPECT_EQ(rules.factor[0], 0.125f);
+  EXPECT_EQ(rules.offset[2], -0.5f);
+  EXPECT_EQ(rules.padding[2], 4);
+  EXPECT_EQ(rules.channel_step, 16);
+  input.channels_last = true;
+  input.channels = 1;
+  const PixelRules luma = planned(grey(4, 4), input, ResizeMode::kStretch).rules;
+  EXPECT_EQ(luma.matrix[0][0], 1);  // R stays first
+  EXPECT_EQ(luma.factor[0], 0.5f);
+  EXPECT_EQ(luma.pixel_step, 1);
+}
+
+TEST(InputMakers, MakeWhatIsWritten) {
+  // A row of red 10 and 200 under green 100 and blue 250, above a row of black.
+  const uint8_t pixels[] = {10, 100, 250, 200, 100, 250, 0, 0, 0, 0, 0, 0};
+  FrameForm frame = grey(2, 2);
+  for (uint8_t i = 0; i < 3; ++i) frame.components[i] = {.offset = i, .step = 3};
+  InputForm input{.size = {2, 4}, .channels_last = true, .deviation = {10, 10, 10}, .pad = 50};
+  const auto plan = planned(frame, input, ResizeMode::kLetterboxTopLeft);
+  const FramePlanes planes{.data = {pixels}, .stride = {6}};
+  for (const Backend& backend : backends()) {
+    if (backend.memory != MemorySpace::kSystem) continue;
+    alignas(16) float out[24];
+    auto maker = backend.input_maker(plan);
+    ASSERT_TRUE(maker) << maker.error().message();
+    ASSERT_TRUE((*maker)->make(planes, out, nullptr));
+    const float want[24] = {1, 10, 25, 20, 10, 25, 0, 0, 0, 0, 0, 0,
+                            5, 5,  5,  5,  5,  5,  5, 5, 5, 5, 5, 5};
+    for (size_t i = 0; i < 24; ++i) EXPECT_FLOAT_EQ(out[i], want[i]) << backend.name << " " << i;
+  }
+}
+
+TEST(InputPlans, AreRefusedWithAReason) {
+  struct Case {
+    const char* name;
+    ErrorKind kind;
+    std::function<void(FrameForm&, InputForm&)> spoil;
+  };
+  const Case cases[] = {
+      {"no width", ErrorKind::kInvalid, [](auto& f, auto&) { f.size.width = 0; }},
+      {"no height", ErrorKind::kInvalid, [](auto&, auto& i) { i.size.height = 0; }},
+      {"a large frame", ErrorKind::kInvalid, [](auto& f, auto&) { f.size.height = 16385; }},
+      {"a large input", ErrorKind::kInvalid, [](auto&, auto& i) { i.size.width = 16385; }},
+      {"deviation 0", ErrorKind::kInvalid, [](auto&, auto& i) { i.deviation[1] = 0; }},
+      {"tiny", ErrorKind::kInvalid, [](auto&, auto& i) { i.deviation[2] = 1e-40f; }},
+      {"NaN", ErrorKind::kInvalid, [](auto&, auto& i) { i.mean[0] = std::nanf(""); }},
+      {"type", ErrorKind::kUnsupported, [](auto&, auto& i) { i.type = DataType::kInt8; }},
+      {"channels", ErrorKind::kUnsupported, [](auto&, auto& i) { i.channels = 4; }},
+      {"plane", ErrorKind::kInvalid, [](auto& f, auto&) { f.components[2].plane = 1; }},
+      {"step", ErrorKind::kInvalid, [](auto& f, auto&) { f.components[0].step = 0; }},
+      {"sub", ErrorKind::kInvalid, [](auto& f, auto&) { f.components[1].sub_y = 0; }},
+  };
+  for (const Case& each : cases) {
+    FrameForm frame = grey(8, 8);
+    InputForm input = square(8);
+    ASSERT_TRUE(plan_input(frame, 1, 1, input, ResizeMode::kStretch));
+    each.spoil(frame, input);
+    const auto plan = plan_input(frame, 1, 1, input, ResizeMode::kStretch);
+    ASSERT_FALSE(plan) << each.name;
+    EXPECT_EQ(plan.error().kind, each.kind) << plan.error().message();
+  }
+  EXPECT_FALSE(plan_input(grey(8, 8), 0, 1, square(8), ResizeMode::kStretch));
+  EXPECT_FALSE(plan_input(grey(8, 8), 1, 0, square(8), ResizeMode::kStretch));
+}
+
+}  // namespace
+}  // namespace keepbox

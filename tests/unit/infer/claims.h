@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Models as they are claimed to be, for tests of what follows from that.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gst/infer/modelfacts.h"
+
+/// A message that has to contain a part.
+#define EXPECT_SAID(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+namespace keepbox::test {
+
+using Dims = std::vector<int64_t>;
+using Three = std::array<float, 3>;
+
+inline ModelPort port(const char* name, Dims dims,
+                      std::optional<DataType> type = DataType::kFloat32) {
+  return {.name = name, .type = type, .dims = std::move(dims)};
+}
+
+/// A model of one picture and some outputs.
+inline ModelClaims model(Dims input, std::vector<ModelPort> outputs,
+                         std::map<std::string, std::string> metadata = {}) {
+  return {.file = "/models/some.v1.onnx",
+          .inputs = {port("images", std::move(input))},
+          .outputs = std::move(outputs),
+          .metadata = std::move(metadata)};
+}
+
+inline std::map<std::string, std::string> ultralytics(
+    const char* task, const char* names,
+    std::map<std::string, std::string> more = {}) {
+  more.insert({{"author", "Ultralytics"}, {"task", task}, {"stride", "32"}, {"names", names}});
+  return more;
+}
+
+inline ModelFacts facts_of(const ModelClaims& claims, const InputSettings& settings = {}) {
+  auto facts = settle_model(claims, settings);
+  EXPECT_TRUE(facts) << facts.error().message();
+  return facts ? *facts : ModelFacts{.outputs = {{}, {}, {}, {}}};
+}
+
+/// The error's message; "" when there is none.
+inline std::string said_of(const ModelClaims& claims, const InputSettings& settings = {}) {
+  const auto facts = settle_model(claims, settings);
+  return facts ? "" : facts.error().message();
+}
+
+inline const ModelClaims kYolov8 = model({1, 3, 640, 640}, {port("output0", {1, 6, 8400})},
+                                         ultralytics("detect", "{0: 'cat', 1: 'dog'}"));
+inline const ModelClaims kUnknown = model({1, 3, 64, 64}, {port("out", {1, 7})});
+
+/// A model with a .modelinfo of these tensors.
+inline ModelClaims described(std::vector<ModelInfoTensor> tensors, ModelClaims claims = kUnknown) {
+  claims.info = ModelInfo{.path = "some.modelinfo", .tensors = std::move(tensors)};
+  return claims;
+}
+
+}  // namespace keepbox::test

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Exports of known projects.
+#include "gst/infer/families.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/infer/claims.h"
+
+namespace keepbox {
+namespace {
+
+using test::Three;
+using test::described;
+using test::facts_of;
+using test::kYolov8;
+using test::model;
+using test::port;
+using test::said_of;
+using test::ultralytics;
+
+TEST(Families, KnowUltralyticsDetectors) {
+  const ModelFacts facts = facts_of(kYolov8);
+  EXPECT_EQ(facts.image_input, 0u);
+  EXPECT_EQ(facts.input.size, (Size{640, 640}));
+  EXPECT_EQ(facts.input.type, DataType::kFloat32);
+  EXPECT_FALSE(facts.input.channels_last);
+  EXPECT_EQ(facts.input.channels, 3);
+  EXPECT_FALSE(facts.input.bgr);
+  EXPECT_EQ(facts.input.mean, (Three{0, 0, 0}));
+  EXPECT_EQ(facts.input.deviation, (Three{255, 255, 255}));
+  EXPECT_EQ(facts.input.pad, 114);
+  EXPECT_EQ(facts.resize, ResizeMode::kLetterboxCenter);
+  EXPECT_TRUE(facts.size_inputs.empty());
+  ASSERT_EQ(facts.outputs.size(), 1u);
+  EXPECT_EQ(facts.outputs[0].id, "yolo-v8-out");
+  EXPECT_TRUE(facts.outputs[0].column_major);
+  EXPECT_EQ(facts.name, "some.v1");
+  EXPECT_EQ(facts.detector, "yolov8");
+  EXPECT_EQ(facts.units, Units::kPixels);
+  EXPECT_EQ(facts.labels, (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_EQ(facts.remark,
+            "RGB, 0..1, letterbox-center, pad 114: by Ultralytics' metadata; "
+            "2 names of classes by metadata");
+}
+
+struct TaskCase {
+  const char *task, *names;
+  std::vector<ModelPort> outputs;
+  std::map<std::string, std::string> more;
+  std::vector<std::string> ids;
+  bool column_major;
+};
+
+/// The family that those ids of the registry are for; none for rotated boxes yet.
+std::string detector_by(const std::string& id) {
+  const std::map<std::string, std::string> known{{"yolo-v8-out", "yolov8"},
+                                                 {"yolo-26-end2end-out", "yolo26"},
+                                                 {"yolo-v8-segmentation-out-detections", "yolov8-seg"},
+                                                 {"yolo-v8-pose-out", "yolov8-pose"}};
+  const auto found = known.find(id);
+  return found == known.end() ? "" : found->second;
+}
+
+TEST(Families, NameTheOutputsOfUltralyticsTasks) {
+  const char *two = "['a', 'b']", *broken = "[";
+  const auto protos = port("output1", {1, 32, 160, 160});
+  const TaskCase cases[] = {
+      {"detect",
+       two,
+       {port("output0", {1, 300, 6})},
+       {{"end2end", "True"}},
+       {"yolo-26-end2end-out"},
+       false},
+      {"detect", two, {port("output0", {1, 300, 6})}, {}, {"yolo-26-end2end-out"}, false},
+      {"detect",
+       two,
+       {port("o", {-1, -1, -1})},
+       {{"args", "{'nms': True}"}},
+       {"yolo-26-end2end-out"},
+       false},
+      {"detect", two, {port("o", {-1, -1, -1})}, {}, {"yolo-v8-out"}, true},
+      {"detect", two, {port("o", {1, 6, -1})}, {}, {"yolo-v8-out"}, true},
+      {"detect", two, {port("o", {1, 6, 21})}, {}, {"yolo-v8-out"}, true},
+      {"detect", broken, {port("o", {1, 84, 8400})}, {}, {"yolo-v8-out"}, true},
+      {"detect", broken, {port("o", {1, 8400, 84})}, {}, {"o"}, false},
+      {"detect", two, {port("o", {1, 84, 8400})}, {}, {"o"}, false},
+      {"segment",
+       two,
+       {port("o", {1, 38, 8400}), protos},
+       {},
+       {"yolo-v8-segmentation-out-detections", "yolo-v8-segmentation-out-protos"},
+       true},
+      {"segment", two, {port("o", {1, 300, 38}), protos}, {}, {"o", "output1"}, false},
+      {"segment",
+       two,
+       {port("o", {1, 300, 38}), protos},
+       {{"end2end", "True"}},
+       {"o", "output1"},
+       false},
+      {"pose",
+       "['person']",
+       {port("o", {1, 56, 8400})},
+       {{"kpt_shape", "[17, 3]"}},
+       {"yolo-v8-pose-out"},
+       true},
+      {"pose", "['person']", {port("o", {1, 56, 8400})}, {}, {"yolo-v8-pose-out"}, true},
+      {"pose", "['person']", {port("o", {1, 300, 57})}, {{"kpt_shape", "[17, 3]"}}, {"o"}, false},
+      {"obb", two, {port("o", {1, 7, 8400})}, {}, {"yolo-v8-obb-out"}, true},
+      {"obb", two, {port("o", {1, 300, 7})}, {}, {"yolo-26-obb-end2end-out"}, false},
+      {"classify", two, {port("o", {1, 2})}, {}, {"o"}, false},
+      {"depth", two, {port("o", {1, 1, 640, 640})}, {}, {"o"}, false},
+  };
+  for (const TaskCase& each : cases) {
+    const ModelFacts facts = facts_of(
+        model({1, 3, 640, 640}, each.outputs, ultralytics(each.task, each.names, each.more)));
+    const std::string name = each.task + (" " + each.outputs[0].to_string());
+    ASSERT_EQ(facts.outputs.size(), each.ids.size()) << name;
+    for (size_t i = 0; i < each.ids.size(); ++i)
+      EXPECT_EQ(facts.outputs[i].id, each.ids[i]) << name;
+    EXPECT_EQ(facts.outputs[0].column_major, each.column_major) << name;
+    EXPECT_EQ(facts.detector, detector_by(facts.outputs[0].id)) << name;
+    if (facts.outputs[0].id == each.outputs[0].name) {
+      EXPECT_SAID(facts.remark, "known for the task");
+    }
+  }
+}
+
+TEST(Families, KnowUltralyticsRtDetr) {
+  const ModelFacts facts = facts_of(
+      model({1, 3, 640, 640}, {port("output0", {1, 300, 6})},
+            ultralytics("detect", "['a', 'b']", {{"description", "Ultralytics RTDETR-l model"}})));
+  EXPECT_EQ(facts.resize, ResizeMode::kStretch);
+  EXPECT_EQ(facts.detector, "yolov8-normalized");
+  EXPECT_EQ(facts.units, Units::kNormalized);
+  EXPECT_EQ(facts.outputs[0].id, "output0");
+  EXPECT_NE(find_detector(facts.detector), nullptr);
+}
+
+TEST(Families, KnowYolov5AndItsKin) {
+  const std::map<std::string, std::string> metadata{{"stride", "32"}, {"names", "['a', 'b']"}};
+  const ModelFacts rows = facts_of(model({1, 3, 640, 640}, {port("o", {1, 25200, 7})}, metadata));
+  EXPECT_EQ(rows.detector, "yolov5");
+  EXPECT_NE(find_detector(rows.detector), nullptr);
+  EXPECT_EQ(rows.units, Units::kPixels);
+  EXPECT_EQ(rows.outputs[0].id, "o");
+  EXPECT_EQ(rows.labels.size(), 2u);
+  const ModelFacts planes = facts_of(model({1, 3, 640, 640}, {port("o", {1, 6, 8400})}, metadata));
+  EXPECT_EQ(planes.detector, "");
+  EXPECT_EQ(planes.outputs[0].id, "yolo-v8-out");
+  const ModelFacts masks = facts_of(model({1, 3, 640, 640}, {port("o", {1, 25200, 39})}, metadata));
+  EXPECT_EQ(masks.detector, "");
+  EXPECT_SAID(masks.remark, "none that is known for 2 classes");
+}
+
+TEST(Families, KnowYoloxByShapeOrId) {
+  const ModelClaims plain = model({1, 3, 416, 416}, {port("output", {1, 3549, 85})});
+  const ModelFacts facts = facts_of(plain);
+  EXPECT_TRUE(facts.input.bgr);
+  EXPECT_EQ(facts.input.deviation, (Three{1, 1, 1}));
+  EXPECT_EQ(facts.resize, ResizeMode::kLetterboxTopLeft);
+  EXPECT_EQ(facts.input.pad, 114);
+  EXPECT_EQ(facts.detector, "");
+  EXPECT_EQ(facts.outputs[0].id, "yolox-out");
+  // Not so: another number of cells, planes' rows, metadata that says nothing of YOLOX.
+  EXPECT_FALSE(facts_of(model({1, 3, 416, 416}, {port("output", {1, 3548, 85})})).input.bgr);
+  EXPECT_FALSE(facts_of(model({1, 3, 416, 416}, {port("output", {1, 3549, 84})})).input.bgr);
+  EXPECT_FALSE(
+      facts_of(model({1, 3, 416, 416}, {port("output", {1, 3549, 85})}, {{"by", "x"}})).input.bgr);
+  const ModelFacts six = facts_of(model({1, 3, 416, 416}, {port("outputs", {1, 3549, 85})}));
+  EXPECT_EQ(six.detector, "yolov6");
+  EXPECT_NE(find_detector(six.detector), nullptr);
+  EXPECT_FALSE(six.input.bgr);
+
+  const ModelFacts by_id = facts_of(
+      described({{.name = "images", .ranges = {{0, 255}, {0, 255}, {0, 255}}},
+                 {.name = "out", .id = "yolox-out"}}));
+  EXPECT_TRUE(by_id.input.bgr);
+  EXPECT_EQ(by_id.input.deviation, (Three{1, 1, 1}));
+  EXPECT_EQ(by_id.resize, ResizeMode::kLetterboxTopLeft);
+  EXPECT_EQ(by_id.outputs[0].id, "yolox-out");
+}
+
+TEST(Families, KnowDetrsByTheirSizeInput) {
+  ModelClaims claims =
+      model({-1, 3, 640, 640}, {port("labels", {-1, 300}, DataType::kInt64),
+                                port("boxes", {-1, 300, 4}), port("scores", {-1, 300})});
+  claims.inputs.push_back(port("orig_target_sizes", {-1, 2}, DataType::kInt64));
+  const ModelFacts facts = facts_of(claims);
+  ASSERT_EQ(facts.size_inputs.size(), 1u);
+  EXPECT_EQ(facts.size_inputs[0].index, 1u);
+  EXPECT_EQ(facts.size_inputs[0].kind, SizeInput::Kind::kWidthHeight);
+  EXPECT_EQ(facts.resize, ResizeMode::kStretch);
+  EXPECT_EQ(facts.input.deviation, (Three{255, 255, 255}));
+  EXPECT_EQ(facts.detector, "detr-postprocess");
+  EXPECT_EQ(facts.units, Units::kPixels);
+  EXPECT_EQ(facts.outputs[0].id, "detr-labels");
+  EXPECT_EQ(facts.outputs[1].id, "detr-boxes");
+  EXPECT_EQ(facts.outputs[2].id, "detr-scores");
+  // By their shapes where exporters lost the names; the size first among the inputs.
+  std::swap(claims.inputs[0], claims.inputs[1]);
+  for (ModelPort& output : claims.outputs) output.name = "x" + output.name;
+  const ModelFacts unnamed = facts_of(claims);
+  EXPECT_EQ(unnamed.image_input, 1u);
+  EXPECT_EQ(unnamed.size_inputs[0].index, 0u);
+  EXPECT_EQ(unnamed.outputs[0].id, "detr-labels");
+  EXPECT_EQ(unnamed.outputs[2].id, "detr-scores");
+  claims.outputs.pop_back();
+  EXPECT_EQ(facts_of(claims).detector, "");
+  EXPECT_EQ(facts_of(claims).outputs[1].id, "xboxes");
+  claims.inputs[0] = port("orig_target_sizes", {1, 3}, DataType::kInt64);
+  EXPECT_SAID(said_of(claims), "orig_target_sizes 1x3 int64");
+  claims.inputs[0] = port("orig_target_sizes", {1, 2}, DataType::kFloat64);
+  EXPECT_SAID(said_of(claims), "float64");
+}
+
+TEST(Families, KnowPaddleByItsScale) {
+  ModelClaims claims = model({-1, 3, 640, 640}, {port("rows", {-1, 6}),
+                                                 port("count", {-1}, DataType::kInt32)});
+  claims.inputs[0].name = "image";
+  claims.inputs.insert(claims.inputs.begin(), port("im_shape", {-1, 2}));
+  claims.inputs.push_back(port("scale_factor", {-1, 2}));
+  const ModelFacts facts = facts_of(claims);
+  EXPECT_EQ(facts.image_input, 1u);
+  ASSERT_EQ(facts.size_inputs.size(), 2u);
+  EXPECT_EQ(facts.size_inputs[0].kind, SizeInput::Kind::kHeightWidth);
+  EXPECT_EQ(facts.size_inputs[0].index, 0u);
+  EXPECT_EQ(facts.size_inputs[1].kind, SizeInput::Kind::kScale);
+  EXPECT_EQ(facts.size_inputs[1].index, 2u);
+  EXPECT_EQ(facts.resize, ResizeMode::kStretch);
+  EXPECT_EQ(facts.input.deviation, (Three{255, 255, 255}));
+  EXPECT_EQ(facts.detector, "paddle");
+  EXPECT_EQ(facts.units, Units::kPixels);
+  EXPECT_EQ(facts.outputs[0].id, "paddle-rows");
+  EXPECT_EQ(facts.outputs[1].id, "paddle-count");
+  EXPECT_SAID(facts.remark, "PP-YOLOE, PicoDet and PP-YOLO want mean");
+  claims.outputs = {port("a", {1, 8400, 4}), port("b", {1, 80, 8400})};
+  EXPECT_EQ(facts_of(claims).detector, "");
+  EXPECT_SAID(facts_of(claims).remark, "export the model with its suppression");
+}
+
+}  // namespace
+}  // namespace keepbox

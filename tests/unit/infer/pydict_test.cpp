@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Python literals, and what models' metadata says in them.
+#include "gst/infer/pydict.h"
+
+#include <glib.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "gst/infer/metadata.h"
+
+namespace keepbox {
+namespace {
+
+using Kind = PyValue::Kind;
+
+/// A value in one form of writing.
+std::string shown(const PyValue& value) {
+  std::string out;
+  switch (value.kind) {
+    case Kind::kNone: return "None";
+    case Kind::kBool: return value.whole != 0 ? "True" : "False";
+    case Kind::kInt: return std::to_string(value.whole);
+    case Kind::kFloat: return std::to_string(value.real);
+    case Kind::kString: return "<" + value.text + ">";
+    case Kind::kList:
+      for (const PyValue& item : value.items) out += (out.empty() ? "" : " ") + shown(item);
+      return "[" + out + "]";
+    case Kind::kDict:
+      for (size_t i = 0; i < value.items.size(); i += 2)
+        out += (out.empty() ? "" : " ") + shown(value.items[i]) + ":" + shown(value.items[i + 1]);
+      return "{" + out + "}";
+  }
+  return "?";
+}
+
+std::string parsed(std::string_view text) {
+  const auto value = parse_python(text);
+  return value ? shown(*value) : "error";
+}
+
+TEST(PyDict, ReadsLiterals) {
+  EXPECT_EQ(parsed("None"), "None");
+  EXPECT_EQ(parsed(" True "), "True");
+  EXPECT_EQ(parsed("-12"), "-12");
+  EXPECT_EQ(parsed("+7"), "7");
+  EXPECT_EQ(parsed("9223372036854775807"), "9223372036854775807");
+  EXPECT_EQ(parsed("32.0"), "32.000000");
+  EXPECT_EQ(parsed("-1e-1"), "-0.100000");
+  EXPECT_EQ(parsed("[]"), "[]");
+  EXPECT_EQ(parsed("{}"), "{}");
+  EXPECT_EQ(parsed("()"), "[]");
+  EXPECT_EQ(parsed("(3)"), "3");
+  EXPECT_EQ(parsed("(3,)"), "[3]");
+  EXPECT_EQ(parsed("[640, [480,], (1, 2)]"), "[640 [480] [1 2]]");
+  EXPECT_EQ(parsed("{0: 'person', 1: \"it's\",\n 'nms': False}"),
+            "{0:<person> 1:<it's> <nms>:False}");
+}
+
+TEST(PyDict, ReadsStringsWithEscapes) {
+  EXPECT_EQ(parsed(R"('it\'s')"), "<it's>");
+  EXPECT_EQ(parsed(R"("a\"b\\c")"), "<a\"b\\c>");
+  EXPECT_EQ(parsed(R"('a\tb\nc')"), "<a\tb\nc>");
+  EXPECT_EQ(parsed(R"('\xe9\u732b\U0001f408')"), "<é猫🐈>");
+  EXPECT_EQ(parsed("'猫'"), "<猫>");
+  EXPECT_EQ(parsed("'a' \"b\""), "<ab>");
+  EXPECT_EQ(parsed("''"), "<>");
+}
+
+TEST(PyDict, RefusesEverythingElse) {
+  for (const char* text : {"",
+                           " ",
+                           "none",
+                           "nan",
+                           "inf",
+                           "-inf",
+                           "1_000",
+                           "0x10",
+                           "1 2",
+                           "12a",
+                           "--1",
+                           "1e999",
+                           "-",
+                           "9223372036854775808",
+                           "[1",
+                           "[1 2]",
+                           "[,]",
+                           "[1,,2]",
+                           "[1)",
+                           "{1}",
+                           "{1:}",
+                           "{1:2",
+                           "{1:2 3:4}",
+                           "{'a','b'}",
+                           "{:1}",
+                           "'a",
+                           "\"a'",
+                           "'a\nb'",
+                           R"('\q')",
+                           R"('\x4')",
+                           R"('\xg0')",
+                           R"('\ud800')",
+                           R"('\U00110000')",
+                           R"('\x00')",
+                           R"('\x+1')",
+                           "'\\",
+                           "print()",
+                           "float32",
+                           "True1",
+                           "b'a'",
+                           "{0: person}",
+                           "]",
+                           "[1]]"}) {
+    const auto value = parse_python(text);
+    ASSERT_FALSE(value) << text << " became " << shown(*value);
+    EXPECT_NE(value.error().message().find("Python"), std::string::npos);
+  }
+}
+
+TEST(PyDict, LimitsDepthAndSize) {
+  EXPECT_EQ(parsed(std::string(16, '[') + std::string(16, ']')).size(), 32u);
+  EXPECT_EQ(parsed(std::string(18, '[') + std::string(18, ']')), "error");
+  EXPECT_EQ(parsed(std::string(10'000'000, '[')), "error");
+  std::string many = "[";
+  for (int i = 0; i < 70000; ++i) many += "1,";
+  EXPECT_EQ(parsed(many + "]"), "error");
+}
+
+TEST(PyDict, FindsTheLastOfAKey) {
+  const auto value = parse_python("{'a': 1, 'b': 2, 'a': 3}");
+  ASSERT_TRUE(value);
+  ASSERT_NE(value->get("a"), nullptr);
+  EXPECT_EQ(value->get("a")->whole, 3);
+  EXPECT_EQ(value->get("c"), nullptr);
+  EXPECT_EQ(PyValue{}.get("a"), nullptr);
+}
+
+const std::map<std::string, std::string> kUltralytics{
+    {"author", "Ultralytics"},
+    {"description", "Ultralytics YOLO11n-pose model trained on coco.yaml"},
+    {"task", "pose"},
+    {"stride", "32"},
+    {"batch", "1"},
+    {"imgsz", "[640, 480]"},
+    {"names", "{0: 'person', 1: \"it's\", 3: 'dog'}"},
+    {"kpt_shape", "[17, 3]"},
+    {"channels", "3"},
+    {"end2end", "False"},
+    {"args",
+     "{'batch': 1, 'half': False, 'dynamic': False, 'simplify': True, 'opset': None, 'nms': "
+     "True}"}};
+
+TEST(Metadata, IsReadAsUltralyticsWritesIt) {
+  const ModelMetadata read = read_metadata(kUltralytics);
+  EXPECT_EQ(read.writer, ModelMetadata::Writer::kUltralytics);
+  EXPECT_EQ(read.task, "pose");
+  EXPECT_EQ(read.labels, (std::vector<std::string>{"person", "it's", "", "dog"}));
+  EXPECT_EQ(read.size, (Size{480, 640}));
+  EXPECT_EQ(read.stride, 32u);
+  EXPECT_EQ(read.keypoint_numbers, 51u);
+  EXPECT_TRUE(read.sorted);
+  EXPECT_TRUE(read.remarks.empty()) << read.remarks.front();
+}
+
+TEST(Metadata, TellsItsWriters) {
+  using Writer = ModelMetadata::Writer;
+  EXPECT_EQ(read_metadata({}).writer, Writer::kUnknown);
+  EXPECT_EQ(read_metadata({{"names", "['a']"}}).writer, Writer::kUnknown);
+  const ModelMetadata five = read_metadata({{"names", "['a', 'b']"}, {"stride", "32.0"}});
+  EXPECT_EQ(five.writer, Writer::kYolov5);
+  EXPECT_EQ(five.labels, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(five.stride, 32u);
+  EXPECT_FALSE(five.sorted);
+  const ModelMetadata square =
+      read_metadata({{"task", "detect"}, {"stride", "32"}, {"imgsz", "320"}});
+  EXPECT_EQ(square.writer, Writer::kUltralytics);
+  EXPECT_EQ(square.size, (Size{320, 320}));
+}
+
+TEST(Metadata, LeavesBrokenValuesOutWithOneRemarkEach) {
+  const struct {
+    const char *key, *value;
+  } cases[] = {{"names", "{0: 'a'"},        {"names", "{-1: 'a'}"},      {"names", "{2048: 'a'}"},
+               {"names", "{'0': 'a'}"},     {"names", "{0: 1}"},         {"names", "[]"},
+               {"names", "'person'"},       {"names", "['\xff']"},       {"names", "person,dog"},
+               {"imgsz", "[640, 480, 3]"},  {"imgsz", "[0, 640]"},       {"imgsz", "-640"},
+               {"imgsz", "[640.0, 480.0]"}, {"imgsz", "99999999999999"}, {"imgsz", "640x480"},
+               {"stride", "0"},             {"stride", "'32'"},          {"stride", "1e30"},
+               {"kpt_shape", "[17]"},       {"kpt_shape", "[17, 9]"},    {"kpt_shape", "17, 3"},
+               {"args", "Namespace()"},     {"end2end", "yes"}};
+  for (const auto& each : cases) {
+    auto broken = kUltralytics;
+    broken[each.key] = each.value;
+    const ModelMetadata read = read_metadata(broken);
+    ASSERT_EQ(read.remarks.size(), 1u) << each.key << " " << each.value;
+    EXPECT_NE(read.remarks[0].find(each.key), std::string::npos) << read.remarks[0];
+    EXPECT_TRUE(g_utf8_validate(read.remarks[0].c_str(), -1, nullptr)) << each.value;
+    EXPECT_EQ(read.task, "pose");
+    EXPECT_EQ(read.labels.empty(), std::string(each.key) == "names");
+    EXPECT_EQ(read.size == Size{}, std::string(each.key) == "imgsz");
+  }
+}
+
+TEST(Metadata, HasNamesOfAsManyClassesAsThereCanBe) {
+  EXPECT_EQ(read_metadata({{"names", "{2047: 'last'}"}}).labels.size(), 2048u);
+  std::string many = "[";
+  for (int i = 0; i < 2049; ++i) many += "'a',";
+  EXPECT_TRUE(read_metadata({{"names", many + "]"}}).labels.empty());
+}
+
+TEST(Metadata, SurvivesEveryMutation) {
+  std::mt19937 random(6);
+  size_t good = 0, bad = 0;
+  for (int round = 0; round < 20000; ++round) {
+    auto changed = kUltralytics;
+    const char* keys[] = {"names", "imgsz", "args", "kpt_shape", "stride", "end2end"};
+    std::string& text = changed[keys[random() % 6]];
+    for (int change = 0; change < 1 + round % 3 && !text.empty(); ++change) {
+      const size_t at = random() % text.size();
+      switch (random() % 3) {
+        case 0: text[at] = static_cast<char>(random()); break;
+        case 1: text.erase(at, 1 + random() % 4); break;
+        default: text.insert(at, 1, "{}[]()'\",:\\x09-eN\0"[random() % 19]); break;
+      }
+    }
+    const ModelMetadata read = read_metadata(changed);
+    ++(read.remarks.empty() ? good : bad);
+    EXPECT_LE(read.labels.size(), 2048u);
+  }
+  EXPECT_GT(good, 100u);
+  EXPECT_GT(bad, 100u);
+}
+
+}  // namespace
+}  // namespace keepbox

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What is left out of std::cerr, and that other threads may write there meanwhile.
+#include "gst/infer/quietly.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <thread>
+#include <vector>
+
+namespace keepbox {
+namespace {
+
+/// Catches what is written to std::cerr.
+class Caught {
+ public:
+  Caught() : before_(std::cerr.rdbuf(text_.rdbuf())) {}
+  ~Caught() { std::cerr.rdbuf(before_); }
+  std::string text() const { return text_.str(); }
+
+ private:
+  std::ostringstream text_;
+  std::streambuf* before_;
+};
+
+TEST(Quietly, DropsLinesAboutSchemasAndTheEmptyOnesBehindThem) {
+  const Caught caught;
+  {
+    const WithoutSchemaErrors silence;
+    std::cerr << "one\nSchema error: two\n\nthree" << '\n' << "\nSchema error: " << 4 << "\nfive";
+  }
+  std::cerr << "six\nSchema error: seven\n";
+  EXPECT_EQ(caught.text(), "one\nthree\n\nfivesix\nSchema error: seven\n");
+}
+
+TEST(Quietly, LosesNothingOfOtherThreads) {
+  constexpr int kThreads = 4, kLines = 20000;
+  const std::string line = "a line of another thread that is none of ours\n";
+  const Caught caught;
+  {
+    const WithoutSchemaErrors silence;
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kThreads; ++i)
+      threads.emplace_back([&] {
+        for (int k = 0; k < kLines; ++k) std::cerr.rdbuf()->sputn(line.data(), std::ssize(line));
+      });
+  }
+  const std::string text = caught.text();
+  ASSERT_EQ(text.size(), kThreads * kLines * line.size());
+  for (size_t at = 0; at < text.size(); at += line.size())
+    ASSERT_EQ(text.substr(at, line.size()), line) << at;
+}
+
+}  // namespace
+}  // namespace keepbox
