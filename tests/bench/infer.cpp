@@ -100,7 +100,8 @@ void take(Options& options, const std::string& name, const std::string& value) {
 Options parsed(int argc, char** argv) {
   Options options;
   const char* root = g_getenv("KEEPBOX_SOURCE");
-  options.model = std::string(root != nullptr ? root : ".") + "/pipelines/models/shapes.onnx";
+  const std::string own = std::string(root != nullptr ? root : ".") + "/pipelines/models/shapes";
+  options.model = own + ".onnx";
   for (int i = 1; i < argc; i += 2) {
     const std::string name = argv[i];
     if (name == "--help" || i + 1 == argc) {
@@ -109,6 +110,8 @@ Options parsed(int argc, char** argv) {
     }
     take(options, name, argv[i + 1]);
   }
+  // onnxinference does not hand on the names that are in a model: rows are compared by them.
+  if (options.labels.empty() && options.model == own + ".onnx") options.labels = own + ".labels";
   return options;
 }
 

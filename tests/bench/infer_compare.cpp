@@ -145,19 +145,24 @@ Difference differences(const Results& a, const Results& b) {
   return out;
 }
 
+std::string decoder(const Options& options) {
+  return " ! boxdecode" +
+         (options.labels.empty() ? "" : " label-file=" + quoted(options.labels));
+}
+
 /// tensorinfer with what the stock way does: black borders where videoconvertscale puts them, R, G,
 /// B.
 std::string ours(const Options& options) {
   return "tensorinfer name=infer provider=cpu channel-order=rgb resize-mode=letterbox-scaler "
          "pad-value=0 model-file=" +
-         quoted(options.model) + " ! boxdecode name=last";
+         quoted(options.model) + decoder(options) + " name=last";
 }
 
 std::string stock(const Options& options) { return stock_element(options, true) + " name=infer"; }
 
 std::string fitted(const Options& options, const std::string& input) {
   return "framesave ! videoconvertscale add-borders=true ! " + input + " ! " + stock(options) +
-         " ! boxdecode ! framerestore name=last";
+         decoder(options) + " ! framerestore name=last";
 }
 
 }  // namespace
@@ -179,7 +184,7 @@ nlohmann::ordered_json compare(const Options& options, const Frames& frames) {
   const Size size = stock_input(options);
   if (size.width == 0 || missing({.elements = {"tensorinfer", "boxdecode"}}) != "") return nullptr;
   const Frames plain = Frames::drawn("RGB", size.width, size.height, kCompared);
-  const Results a = results_of(stock(options) + " ! boxdecode name=last", plain, kCompared);
+  const Results a = results_of(stock(options) + decoder(options) + " name=last", plain, kCompared);
   const Results b = results_of(ours(options), plain, kCompared);
   const Results c = results_of(fitted(options, fitted_caps(size)), frames, kCompared);
   const Results d = results_of(ours(options), frames, kCompared);
