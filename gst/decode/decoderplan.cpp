@@ -23,8 +23,9 @@ struct Decoder::Prepared {
 /// Frames whose numbers say nothing of their units yet go on with the processor that there is.
 bool Decoder::goes_on(FrameTensors& tensors, const Prepared& prepared) const {
   const Plan& plan = prepared.plan;
-  return same_source(prepared.source, source_) && processor_ && processor_->plan().provisional && plan.provisional &&
-         reads_ == tensors.space() && (!tensors.context() || tensors.context() == home_) &&
+  return same_source(prepared.source, source_) && processor_ && processor_->plan().provisional &&
+         plan.provisional && reads_ == tensors.space() &&
+         (!tensors.context() || tensors.context() == home_) &&
          plan.forms == processor_->plan().forms && plan.reads == processor_->plan().reads;
 }
 
@@ -90,8 +91,13 @@ Result<Decoder::Prepared> Decoder::plan_for(FrameTensors& tensors) {
   tuned_ = false;
   std::optional<Error> first;
   const std::string detector = nick_of(detector_type(), props_.detector);
-  for (const Production& each : productions(tensors, ids_of(props_.tensor_ids), detector)) {
+  const auto all = productions(tensors, ids_of(props_.tensor_ids), detector);
+  for (const Production& each : all) {
     auto plan = plan_of(tensors, each);
+    if (plan && all.size() > 1)
+      GST_WARNING_OBJECT(element_, "of %zu models' tensors those of %s are decoded; another boxdecode "
+                         "takes the next", all.size(),
+                         each.source != nullptr ? each.source->model.c_str() : "one without a name");
     if (plan) return Prepared{std::move(*plan), each.source};
     if (!first) first = plan.error();
     if (device_failed_ || plan.error().kind == ErrorKind::kInvalid) break;
