@@ -3,7 +3,6 @@
 #include "gst/infer/cudafeed.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "core/backend.h"
 #include "gst/infer/frameform.h"
@@ -11,8 +10,6 @@
 
 namespace keepbox {
 namespace {
-
-constexpr GstMapFlags kReadCuda = std::bit_cast<GstMapFlags>(int{GST_MAP_READ} | GST_MAP_CUDA);
 
 CUcontext handle_of(const CudaContext& context) {
   return static_cast<CUcontext>(
@@ -30,11 +27,6 @@ Result<const Backend*> device_backend() {
     if (backend.memory == MemorySpace::kCuda && backend.input_maker != nullptr) return &backend;
   return fail(ErrorKind::kNoResource, "keepbox built with CUDA", "a build without (./dev build --cuda)",
               "set provider=cpu");
-}
-
-std::unexpected<Error> unmappable() {
-  return fail(ErrorKind::kTruncated, "a frame that can be read", "one that cannot be mapped",
-              "see the log of the element before");
 }
 
 /// From the first byte to that of the last sample. With an odd width rows of Y U Y V are longer than
@@ -106,31 +98,25 @@ Status CudaFeed::feed(GstBuffer* frame, size_t slot, CUdeviceptr input) {
 Status CudaFeed::from_device(GstBuffer* buffer, size_t slot, CUdeviceptr input) {
   const CudaDriver& cuda = cuda_driver();
   const CUstream producer = stream_of(buffer);
-  GstVideoFrame frame;
-  if (!gst_video_frame_map(&frame, &info_, buffer, kReadCuda)) return unmappable();
-  Status done;
+  MappedFrame frame;
+  KB_TRY(frame.map(buffer, info_, kReadCuda));
   if (producer != nullptr) {
-    done = cuda_status(cuda.event_record(side_->order.get(), producer), "the frame's stream");
-    if (done)
-      done = cuda_status(cuda.stream_wait(side_->stream.get(), side_->order.get(), 0),
-                         "an order of streams");
+    KB_TRY(cuda_status(cuda.event_record(side_->order.get(), producer), "the frame's stream"));
+    KB_TRY(cuda_status(cuda.stream_wait(side_->stream.get(), side_->order.get(), 0),
+                       "an order of streams"));
   }
-  if (done) done = make(planes_of(frame), slot, input);
-  const CUevent ready = side_->events[slot].ready.get();
+  KB_TRY(make(planes_of(frame.get()), slot, input));
   // Whoever writes to the frame next does so on its stream; without one there is nothing to order by.
-  if (done)
-    done = cuda_status(producer != nullptr ? cuda.stream_wait(producer, ready, 0)
-                                           : cuda.event_synchronize(ready),
-                       "an order of streams");
-  gst_video_frame_unmap(&frame);
-  return done;
+  const CUevent ready = side_->events[slot].ready.get();
+  return cuda_status(producer != nullptr ? cuda.stream_wait(producer, ready, 0)
+                                         : cuda.event_synchronize(ready),
+                     "an order of streams");
 }
 
 Status CudaFeed::from_host(GstBuffer* buffer, size_t slot, CUdeviceptr input) {
-  GstVideoFrame frame;
-  if (!gst_video_frame_map(&frame, &info_, buffer, GST_MAP_READ)) return unmappable();
-  const auto planes = upload(frame, slot);
-  gst_video_frame_unmap(&frame);
+  MappedFrame frame;
+  KB_TRY(frame.map(buffer, info_, GST_MAP_READ));
+  const auto planes = upload(frame.get(), slot);
   if (!planes) return std::unexpected(planes.error());
   return make(*planes, slot, input);
 }

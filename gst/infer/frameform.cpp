@@ -74,6 +74,13 @@ Result<FrameForm> frame_form_of(const GstVideoInfo& info) {
   return form;
 }
 
+Status MappedFrame::map(GstBuffer* buffer, const GstVideoInfo& info, GstMapFlags flags) {
+  mapped_ = gst_video_frame_map(&frame_, &info, buffer, flags);
+  if (mapped_) return {};
+  return fail(ErrorKind::kTruncated, "a frame that can be read", "one that cannot be mapped",
+              "see the log of the element before");
+}
+
 FramePlanes planes_of(const GstVideoFrame& frame) {
   FramePlanes planes;
   const auto count = std::min<size_t>(GST_VIDEO_FRAME_N_PLANES(&frame), FramePlanes::kMost);

@@ -107,13 +107,9 @@ class HostInferencer : public Inferencer {
   }
 
   Status make_input(GstBuffer* buffer) {
-    GstVideoFrame frame;
-    if (!gst_video_frame_map(&frame, &info_, buffer, GST_MAP_READ))
-      return fail(ErrorKind::kTruncated, "a frame that can be read", "one that cannot be mapped",
-                  "see the log of the element before");
-    const Status made = maker_->make(planes_of(frame), input_.get(), nullptr);
-    gst_video_frame_unmap(&frame);
-    return made;
+    MappedFrame frame;
+    KB_TRY(frame.map(buffer, info_, GST_MAP_READ));
+    return maker_->make(planes_of(frame.get()), input_.get(), nullptr);
   }
 
   std::shared_ptr<const OnnxSession> session_;

@@ -57,6 +57,8 @@ Result<const OnnxRuntime*> OnnxRuntime::load(const std::string& library) {
   static std::mutex lock;
   static auto& loaded = *new std::map<std::string, const OnnxRuntime*>;
   const std::lock_guard guard(lock);
+  if (tensorinfer_debug == nullptr)  // no element has been made yet
+    GST_DEBUG_CATEGORY_INIT(tensorinfer_debug, "tensorinfer", 0, "Inference by ONNX Runtime");
   const auto names = names_to_try(library);
   if (const auto found = loaded.find(names.front()); found != loaded.end()) return found->second;
   std::string why;

@@ -12,6 +12,8 @@ namespace keepbox {
 /// The driver's API by the names of CUDA 11.4, which stay.
 struct CudaDriver {
   LateLibrary library;
+  bool complete() const { return library.complete(); }
+
   CUresult (*init)(unsigned) = library.find("cuInit");
   CUresult (*device_get)(CUdevice*, int) = library.find("cuDeviceGet");
   CUresult (*primary_retain)(CUcontext*, CUdevice) = library.find("cuDevicePrimaryCtxRetain");

@@ -19,7 +19,7 @@ Result<Object> made(const CudaContext& context, const char* expected, Make make)
 }  // namespace
 
 const CudaDriver& cuda_driver() {
-  static const CudaDriver loaded{.library = LateLibrary("libcuda.so.1")};
+  static const CudaDriver loaded{LateLibrary("libcuda.so.1")};
   return loaded;
 }
 

@@ -3,8 +3,6 @@
 // begins with cuda_available(), or with memory or a context that only a driver can have made.
 #include "gst/tensors/cudascope.h"
 
-#include <bit>
-
 #include "gst/tensors/cudaobjects.h"
 #include "gst/tensors/cudawrap.h"
 #include "gst/tensors/gstcuda.h"
@@ -28,9 +26,6 @@ CUevent ready_event(GstCudaMemory* memory) {
   return static_cast<CUevent>(gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(memory), quark));
 }
 
-/// Beyond the enumeration's own values, so no cast of C++ may make it.
-constexpr GstMapFlags kReadCuda = std::bit_cast<GstMapFlags>(int{GST_MAP_READ} | GST_MAP_CUDA);
-
 /// In the context that the memory belongs to, as its allocator promises.
 void free_device(gpointer data) { gst_cuda().CuMemFree(reinterpret_cast<CUdeviceptr>(data)); }
 
@@ -47,11 +42,11 @@ GstVideoInfo one_line(gsize bytes) {
 }  // namespace
 
 bool cuda_available() {
-  return gst_cuda().library.complete() && gst_cuda().load_library() != FALSE;
+  return gst_cuda().complete() && gst_cuda().load_library() != FALSE;
 }
 
 Status require_cuda(const std::string& hint) {
-  if (!gst_cuda().library.complete())
+  if (!gst_cuda().complete())
     return fail(ErrorKind::kNoResource, "GStreamer's CUDA library (libgstcuda-1.0.so.0)",
                 "none that can be loaded", "install GStreamer's plugins-bad libraries, or " + hint);
   if (cuda_available()) return {};
@@ -125,7 +120,7 @@ CudaContext SharedCuda::context() {
 void SharedCuda::offer(GstElement* element, GstContext* context, int device) {
   GstCudaContext* object = nullptr;
   if (!gst_context_has_context_type(context, GST_CUDA_CONTEXT_TYPE) ||
-      !gst_cuda().library.complete() ||
+      !gst_cuda().complete() ||
       !gst_cuda().handle_set_context(element, context, device, &object))
     return;
   CudaContext offered = CudaContext::taken(object);

@@ -14,7 +14,7 @@ namespace {
 
 Status require_driver() {
   KB_TRY(require_cuda("stay in system memory"));
-  if (cuda_driver().library.complete()) return {};
+  if (cuda_driver().complete()) return {};
   return fail(ErrorKind::kNoResource, "a driver of CUDA 11.4 or newer", "an older one",
               "install a newer driver");
 }

@@ -5,7 +5,7 @@
 namespace keepbox {
 
 const GstCuda& gst_cuda() {
-  static const GstCuda loaded{.library = LateLibrary("libgstcuda-1.0.so.0")};
+  static const GstCuda loaded{LateLibrary("libgstcuda-1.0.so.0")};
   return loaded;
 }
 

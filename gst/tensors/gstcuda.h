@@ -4,13 +4,21 @@
 
 #include <gst/cuda/gstcuda.h>
 
+#include <bit>
+
 #include "gst/base/latelibrary.h"
 
 namespace keepbox {
 
+/// For reading where it is. Beyond the enumeration's own values, so no cast of C++ may make it.
+inline constexpr GstMapFlags kReadCuda =
+    std::bit_cast<GstMapFlags>(int{GST_MAP_READ} | GST_MAP_CUDA);
+
 /// All of libgstcuda that is used here.
 struct GstCuda {
   LateLibrary library;
+  bool complete() const { return library.complete(); }
+
   decltype(&gst_cuda_load_library) load_library = library.find("gst_cuda_load_library");
   decltype(&gst_cuda_context_new_wrapped) context_new_wrapped =
       library.find("gst_cuda_context_new_wrapped");

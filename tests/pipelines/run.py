@@ -90,11 +90,15 @@ def test_gpu_falls_back(folder):
     _, told = run(PIPELINES / 'gpu', PIPELINES / 'media/shapes.webm', folder / 'gpu.jsonl')
     run(PIPELINES / 'file', PIPELINES / 'media/shapes.webm', folder / 'file.jsonl')
     assert 'gst-launch-1.0' in told
-    boxes = [[(box['detection']['label'], round(box['x'] / 4), round(box['y'] / 4))
-              for box in frame.get('objects', [])] for frame in labels_in(folder / 'gpu.jsonl')[0]]
-    others = [[(box['detection']['label'], round(box['x'] / 4), round(box['y'] / 4))
-               for box in frame.get('objects', [])] for frame in labels_in(folder / 'file.jsonl')[0]]
-    assert len(boxes) == 250 and boxes[0] == others[0], boxes[0]
+    found, others = (labels_in(folder / name)[0] for name in ('gpu.jsonl', 'file.jsonl'))
+    assert len(found) == len(others) == 250
+    # Elsewhere than on the CPU numbers differ in their last digits.
+    for frame, other in zip(found[::50], others[::50]):
+        boxes, expected = ([(box['detection']['label'], box['x'], box['y'])
+                            for box in each['objects']] for each in (frame, other))
+        assert len(boxes) == len(expected), boxes
+        for (label, x, y), (wanted, at_x, at_y) in zip(sorted(boxes), sorted(expected)):
+            assert label == wanted and abs(x - at_x) < 4 and abs(y - at_y) < 4, boxes
 
 
 def test_detect_prints_boxes(folder):

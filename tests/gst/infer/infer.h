@@ -2,16 +2,15 @@
 // Pictures, models and a runtime for tests of tensorinfer.
 #pragma once
 
-#include <dlfcn.h>
 #include <gst/video/video.h>
 
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "gst/infer/onnxruntime.h"
 #include "tests/gst/frames.h"
 #include "tests/onnxmodels.h"
 #include "tests/tempdir.h"
@@ -19,18 +18,7 @@
 namespace keepbox::test {
 
 /// Can a library of ONNX Runtime be loaded here?
-inline bool have_runtime() {
-  static const bool have = [] {
-    std::vector<std::string> names{"libonnxruntime.so.1", "libonnxruntime.so"};
-    if (const char* set = std::getenv("KEEPBOX_ONNXRUNTIME")) names.emplace_back(set);
-    for (int minor = 17; minor < 32; ++minor)
-      names.push_back("libonnxruntime.so.1." + std::to_string(minor));
-    for (const std::string& name : names)
-      if (dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return true;
-    return false;
-  }();
-  return have;
-}
+inline bool have_runtime() { return OnnxRuntime::load("").has_value(); }
 
 /// Tests that run models; they skip where nothing can.
 class Inference : public ::testing::Test {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Tensors between framesave and framerestore: they come back with the frame, and say where it was.
+#include <memory>
+
+#include "tests/gst/frames/restore.h"
+
+namespace keepbox {
+namespace {
+
+using test::boxes;
+using test::Buffer;
+using test::full_frame;
+using test::Harness;
+using test::kFull;
+
+/// A model on the scaled frame that says where its rows come from: 64 x 64 into 32 x 32 with 8 above.
+void infer(GstElement*, GstBuffer* buffer, gpointer) {
+  const auto tensor = test::rows({{5, 16, 15, 26, 0.9f, 1}});
+  GstBuffer* data = test::data_buffer(tensor.values.data(), test::bytes_of(tensor));
+  set_tensor_source(data, std::make_shared<const TensorSource>(
+                              TensorSource{.geometry = {{64, 64}, {32, 32}, 2, 4, 0, 8},
+                                           .model = "small",
+                                           .detector = "yolov10",
+                                           .units = Units::kPixels,
+                                           .labels = {"zero", "one"}}));
+  add_tensor(buffer, "", DataType::kFloat32, tensor.shape, GST_TENSOR_DIM_ORDER_ROW_MAJOR, data);
+}
+
+/// The boxes of a line with a model at its element "mid".
+std::vector<FrameBox> inferred(const std::string& line) {
+  Harness h(line, kFull);
+  GstElement* mid = gst_bin_get_by_name(h.bin(), "mid");
+  g_object_set(mid, "signal-handoffs", TRUE, nullptr);
+  g_signal_connect(mid, "handoff", G_CALLBACK(infer), nullptr);
+  gst_object_unref(mid);
+  std::vector<FrameBox> out;
+  for (int i = 0; i < 3; ++i) {
+    const Buffer done = h.run(full_frame());
+    EXPECT_TRUE(done) << h.error();
+    if (done) out = boxes(done);
+  }
+  EXPECT_EQ(h.warning(), "");
+  return out;
+}
+
+TEST(Restore, TakesTensorsAlongForADecoderBehindIt) {
+  // 192 x 108 in 64 x 64: full = 3 * (scaled - (0, 14)).
+  const std::string scale = "framesave ! videoconvertscale ! video/x-raw,width=64,height=64,"
+                            "pixel-aspect-ratio=1/1 ! identity name=mid";
+  const auto before = inferred(scale + " ! boxdecode ! framerestore");
+  const auto behind = inferred(scale + " ! framerestore ! boxdecode");
+  ASSERT_EQ(before.size(), 1u);
+  ASSERT_EQ(behind.size(), 1u);
+  EXPECT_EQ(before[0].box, (Box{30, 54, 90, 108}));
+  EXPECT_EQ(behind[0].box, before[0].box);
+  EXPECT_EQ(behind[0].label, before[0].label);
+  EXPECT_EQ(behind[0].model, g_quark_from_string("small"));
+}
+
+TEST(Restore, LeavesNoTensorForTwoDecoders) {
+  Harness h("framesave ! videoconvertscale ! video/x-raw,width=64,height=64 ! identity name=mid "
+            "! boxdecode ! framerestore ! boxdecode on-mismatch=warn", kFull);
+  GstElement* mid = gst_bin_get_by_name(h.bin(), "mid");
+  g_object_set(mid, "signal-handoffs", TRUE, nullptr);
+  g_signal_connect(mid, "handoff", G_CALLBACK(infer), nullptr);
+  gst_object_unref(mid);
+  EXPECT_EQ(boxes(h.run(full_frame())).size(), 1u);
+  EXPECT_NE(h.warning().find("since the decoder before"), std::string::npos);
+}
+
+TEST(Restore, SharesTheNumbersOfTensors) {
+  const Buffer from(gst_buffer_new()), to(gst_buffer_new());
+  infer(nullptr, from.get(), nullptr);
+  const auto data_of = [](const Buffer& of) {
+    return gst_tensor_meta_get(gst_buffer_get_tensor_meta(of.get()), 0)->data;
+  };
+  const auto other = std::make_shared<const TensorSource>();
+  carry_tensors(from.get(), to.get(), [&](const SharedTensorSource&) { return other; });
+  EXPECT_NE(data_of(from), data_of(to));
+  EXPECT_EQ(gst_buffer_peek_memory(data_of(from), 0), gst_buffer_peek_memory(data_of(to), 0));
+  EXPECT_EQ(tensor_source(data_of(to)), other);
+  EXPECT_NE(tensor_source(data_of(from)), other);
+}
+
+}  // namespace
+}  // namespace keepbox
