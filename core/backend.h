@@ -71,7 +71,7 @@ struct Backend {
                      std::span<SortSlot> slots, std::span<Candidate> ordered);
 
   /// Writes indices of the ordered candidates to keep, ascending; returns how many.
-  /// @pre kept.size() >= plan.kept_capacity; the scratch is of nms_lanes() and nms_words().
+  /// @pre kept.size() >= plan.rules.kept_capacity; the scratch is of nms_lanes() and nms_words().
   uint32_t (*nms)(const Plan& plan, std::span<const Candidate> candidates,
                   std::span<uint32_t> kept, const NmsScratch& scratch);
 

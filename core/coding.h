@@ -42,7 +42,7 @@ struct ScoreRules {
 };
 
 /// A probability of a logit; for softmax, and where the model did it, the number itself.
-KB_HD inline float activate(const ScoreRules& rules, float logit) {
+KB_HD_CALLED inline float activate(const ScoreRules& rules, float logit) {
   if (rules.activation != Activation::kSigmoid) return logit;
   if (rules.logit_limit > 0) {
     if (logit > rules.logit_limit) logit = rules.logit_limit;
@@ -77,7 +77,7 @@ KB_HD inline Box by_prior(const BoxRules& rules, const Prior& prior, float tx, f
 }
 
 /// The box in model pixels. @param priors one for each anchor, for the codings that have them.
-KB_HD inline Box decode_box(const BoxRules& rules, const Prior* priors, uint32_t anchor,
+KB_HD_CALLED inline Box decode_box(const BoxRules& rules, const Prior* priors, uint32_t anchor,
                             const float (&raw)[4]) {
   const float v[4] = {raw[0] * rules.scale[0], raw[1] * rules.scale[1], raw[2] * rules.scale[2],
                       raw[3] * rules.scale[3]};

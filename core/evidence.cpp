@@ -23,16 +23,16 @@ constexpr size_t kLeastChannels = 5;  // a box and a class
 
 /// Rows that count: those after the model's own count may hold anything.
 uint32_t rows_of(const Layout& layout, std::span<const TensorView> tensors) {
-  if (!layout.count.present()) return layout.anchors;
-  const TensorView& count = tensors[static_cast<size_t>(layout.count.tensor)];
+  if (!layout[Part::kCount].present()) return layout.anchors;
+  const TensorView& count = tensors[static_cast<size_t>(layout[Part::kCount].tensor)];
   if (count.space != MemorySpace::kSystem || count.data == nullptr) return 0;
-  return filled_rows(load(count, layout.count.at(0, 0)), layout.anchors);
+  return filled_rows(load(count, layout[Part::kCount].at(0, 0)), layout.anchors);
 }
 
 /// Rows whose class is -1 are none, and their other numbers nothing.
 class EmptyRows {
  public:
-  EmptyRows(const Layout& layout, std::span<const TensorView> tensors) : field_(layout.class_id) {
+  EmptyRows(const Layout& layout, std::span<const TensorView> tensors) : field_(layout[Part::kClassId]) {
     if (!field_.present() || layout.spec->reader != Reader::kReady) return;
     view_ = &tensors[static_cast<size_t>(field_.tensor)];
   }
@@ -52,7 +52,7 @@ bool all_probable(const Layout& layout, const Field& field, uint32_t channels,
 /// Of keypoints of three numbers, the third.
 bool visible(const Layout& layout, std::span<const TensorView> tensors) {
   if (layout.spec->payload != Payload::kKeypoints || layout.payload_count % 3 != 0) return true;
-  const auto seen = ranges(layout, layout.payload, layout.payload_count, tensors);
+  const auto seen = ranges(layout, layout[Part::kPayload], layout.payload_count, tensors);
   for (size_t i = 2; i < seen.size(); i += 3)
     if (!probable(seen[i])) return false;
   return true;
@@ -75,15 +75,15 @@ constexpr const char* kProbabilities = "scores in 0..1";
 Status check_scores(const Layout& layout, std::span<const TensorView> tensors) {
   const DetectorSpec& spec = *layout.spec;
   if (!spec.probabilities || spec.activation != Activation::kNone) return {};
-  if (all_probable(layout, layout.objectness, 1, tensors) &&
-      all_probable(layout, layout.scores, layout.classes, tensors) &&
-      all_probable(layout, layout.score, 1, tensors) && visible(layout, tensors))
+  if (all_probable(layout, layout[Part::kObjectness], 1, tensors) &&
+      all_probable(layout, layout[Part::kScores], layout.classes, tensors) &&
+      all_probable(layout, layout[Part::kScore], 1, tensors) && visible(layout, tensors))
     return {};
   return denied(layout, kProbabilities, tensors);
 }
 
 Status check_boxes(const Layout& layout, std::span<const TensorView> tensors) {
-  const auto box = ranges(layout, layout.box, 4, tensors);
+  const auto box = ranges(layout, layout[Part::kBox], 4, tensors);
   if (box.empty()) return {};
   if (layout.spec->coding == BoxCoding::kCenterSize && undecoded(box))
     return denied(layout, "decoded boxes", tensors);
@@ -94,8 +94,8 @@ Status check_boxes(const Layout& layout, std::span<const TensorView> tensors) {
 }
 
 Status check_classes(const Layout& layout, std::span<const TensorView> tensors) {
-  if (!layout.class_id.present()) return {};
-  const auto ids = ranges(layout, layout.class_id, 1, tensors);
+  if (!layout[Part::kClassId].present()) return {};
+  const auto ids = ranges(layout, layout[Part::kClassId], 1, tensors);
   if (ids.empty() || ids[0].whole) return {};
   return denied(layout, "whole numbers of classes", tensors);
 }
@@ -119,7 +119,7 @@ class Candidates {
   std::optional<Layout> turned(uint32_t classes) const {
     const auto layout = fits("yolov8", classes);
     if (!layout || !readable_ || layout->payload_count != 1) return std::nullopt;
-    const auto angle = ranges(*layout, layout->payload, 1, tensors_);
+    const auto angle = ranges(*layout, (*layout)[Part::kPayload], 1, tensors_);
     constexpr float kTurn = 6.2831855f;
     const bool turn = !angle.empty() && angle[0].least >= -kTurn && angle[0].most <= kTurn;
     return turn ? layout : std::nullopt;

@@ -141,14 +141,14 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
     layout.classes = static_cast<uint32_t>(std::min<size_t>(numbers - *payload, UINT32_MAX));
     layout.payload_count = static_cast<uint32_t>(std::min<size_t>(*payload, UINT32_MAX));
   }
-  layout.box = column(base, spec.columns.box_last ? static_cast<int>(layout.classes)
-                                                  : spec.columns.box);
-  layout.objectness = column(base, spec.columns.objectness);
-  layout.scores = column(base, spec.columns.classes);
-  layout.score = column(base, spec.columns.score);
-  layout.class_id = column(base, spec.columns.class_id);
+  layout[Part::kBox] = column(base, spec.columns.box_last ? static_cast<int>(layout.classes)
+                                                          : spec.columns.box);
+  layout[Part::kObjectness] = column(base, spec.columns.objectness);
+  layout[Part::kScores] = column(base, spec.columns.classes);
+  layout[Part::kScore] = column(base, spec.columns.score);
+  layout[Part::kClassId] = column(base, spec.columns.class_id);
   if (layout.payload_count != 0)
-    layout.payload = column(layout.scores, static_cast<int>(layout.classes));
+    layout[Part::kPayload] = column(layout[Part::kScores], static_cast<int>(layout.classes));
   return layout;
 }
 
@@ -176,15 +176,16 @@ Result<Layout> fit_split(const DetectorSpec& spec, std::span<const TensorView> t
   if (!is_floating(tensors[static_cast<size_t>(boxes)].type) ||
       !is_floating(tensors[static_cast<size_t>(scores)].type))
     return mismatch(spec, tensors);
-  return Layout{.spec = &spec,
+  Layout layout{.spec = &spec,
                 .images = static_cast<uint32_t>(b->images),
                 .anchors = static_cast<uint32_t>(std::min<size_t>(anchors, UINT32_MAX)),
-                .classes = static_cast<uint32_t>(std::min<size_t>(classes, UINT32_MAX)),
-                .box = {.tensor = boxes, .anchor_stride = 4, .channel_stride = 1,
-                        .image_stride = anchors * 4},
-                .scores = {.tensor = scores, .anchor_stride = rows ? classes : 1,
+                .classes = static_cast<uint32_t>(std::min<size_t>(classes, UINT32_MAX))};
+  layout[Part::kBox] = {.tensor = boxes, .anchor_stride = 4, .channel_stride = 1,
+                        .image_stride = anchors * 4};
+  layout[Part::kScores] = {.tensor = scores, .anchor_stride = rows ? classes : 1,
                            .channel_stride = rows ? 1 : anchors,
-                           .image_stride = anchors * classes}};
+                           .image_stride = anchors * classes};
+  return layout;
 }
 
 Result<Layout> fit_outputs(const DetectorSpec& spec, std::span<const TensorView> tensors,
@@ -199,7 +200,7 @@ Result<Layout> fit_outputs(const DetectorSpec& spec, std::span<const TensorView>
     const TensorView& tensor = tensors[static_cast<size_t>(index)];
     const Role role = spec.tensors[rule].role;
     if (role == Role::kCount) {
-      layout.count = {.tensor = index, .image_stride = 1};
+      layout[Part::kCount] = {.tensor = index, .image_stride = 1};
       const auto count = tensor.shape.count();
       if (!count || *count < layout.images) return mismatch(spec, tensors);
       continue;
@@ -211,13 +212,13 @@ Result<Layout> fit_outputs(const DetectorSpec& spec, std::span<const TensorView>
       if (dims->dims[1] != 4 || !is_floating(tensor.type)) return mismatch(spec, tensors);
       layout.images = static_cast<uint32_t>(dims->images);
       layout.anchors = static_cast<uint32_t>(std::min<size_t>(n, UINT32_MAX));
-      layout.box = {.tensor = index, .anchor_stride = 4, .channel_stride = 1,
-                    .image_stride = n * 4};
+      layout[Part::kBox] = {.tensor = index, .anchor_stride = 4, .channel_stride = 1,
+                            .image_stride = n * 4};
       continue;
     }
     if (n != layout.anchors || dims->images != layout.images) return mismatch(spec, tensors);
     if (role == Role::kScores && !is_floating(tensor.type)) return mismatch(spec, tensors);
-    (role == Role::kScores ? layout.score : layout.class_id) = {
+    layout[role == Role::kScores ? Part::kScore : Part::kClassId] = {
         .tensor = index, .anchor_stride = 1, .image_stride = n};
   }
   return layout;
@@ -231,7 +232,7 @@ Status fit_count(Layout& layout, std::span<const TensorView> tensors, const Requ
   if (index < 0) return {};
   if (tensors[static_cast<size_t>(index)].shape.count().value_or(0) < layout.images)
     return mismatch(spec, tensors);
-  layout.count = {.tensor = index, .image_stride = 1};
+  layout[Part::kCount] = {.tensor = index, .image_stride = 1};
   return {};
 }
 

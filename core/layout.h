@@ -2,6 +2,7 @@
 // Recognition: which family a frame's tensors belong to, and where its fields lie in them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 #include "core/detector.h"
 #include "core/letterbox.h"
 #include "core/result.h"
+#include "core/rules.h"
 #include "core/tensor.h"
 
 namespace keepbox {
@@ -33,7 +35,10 @@ struct Layout {
   uint32_t anchors = 0;
   uint32_t classes = 0;  // class scores an anchor, background included; 0 for ready rows
   uint32_t payload_count = 0;  // numbers of an anchor behind its class scores
-  Field box, objectness, scores, score, class_id, payload, count;
+  std::array<Field, kParts> fields;
+
+  Field& operator[](Part part) { return fields[static_cast<size_t>(part)]; }
+  const Field& operator[](Part part) const { return fields[static_cast<size_t>(part)]; }
 };
 
 /// What the caller knows before looking at the tensors.

@@ -40,7 +40,7 @@ struct Letterbox {
   float per_pixel_x() const { return 1.0f / static_cast<float>(std::max(model.width, 1u)); }
   float per_pixel_y() const { return 1.0f / static_cast<float>(std::max(model.height, 1u)); }
 
-  Box to_frame(Box b) const {
+  KB_HD Box to_frame(Box b) const {
     return {(b.x1 - pad_x) * scale_x, (b.y1 - pad_y) * scale_y, (b.x2 - pad_x) * scale_x,
             (b.y2 - pad_y) * scale_y};
   }
@@ -64,13 +64,15 @@ Letterbox moved(const Letterbox& from, Size to, double scale_x, double scale_y, 
 Letterbox scaled_to(const Letterbox& from, Size to);
 
 /// The part of the box inside a picture of that size.
-inline Box clip(Box b, Size size) {
+KB_HD inline Box clip(Box b, Size size) {
+  const auto within = [](float value, float most) {
+    return value < 0.0f ? 0.0f : most < value ? most : value;
+  };
   const auto w = static_cast<float>(size.width), h = static_cast<float>(size.height);
-  return {std::clamp(b.x1, 0.0f, w), std::clamp(b.y1, 0.0f, h), std::clamp(b.x2, 0.0f, w),
-          std::clamp(b.y2, 0.0f, h)};
+  return {within(b.x1, w), within(b.y1, h), within(b.x2, w), within(b.y2, h)};
 }
 
 /// A box without area, which clipping leaves of one outside the picture.
-inline bool is_empty(Box b) { return !(b.x2 > b.x1 && b.y2 > b.y1); }
+KB_HD inline bool is_empty(Box b) { return !(b.x2 > b.x1 && b.y2 > b.y1); }
 
 }  // namespace keepbox

@@ -8,10 +8,14 @@
 #include <bit>
 #include <cstdint>
 
+// KB_HD: of the host and the device. KB_HD_CALLED: the same for what is large and seldom used: a
+// device calls one copy of it, for code is fetched from far.
 #ifdef __CUDACC__
 #define KB_HD __host__ __device__
+#define KB_HD_CALLED __host__ __device__ __noinline__
 #else
 #define KB_HD
+#define KB_HD_CALLED
 #endif
 
 namespace keepbox {

@@ -66,7 +66,7 @@ struct Evidence {
 };
 
 Evidence look(const Layout& layout, std::span<const TensorView> tensors) {
-  const auto box = ranges(layout, layout.box, 4, tensors);
+  const auto box = ranges(layout, layout[Part::kBox], 4, tensors);
   Evidence out{.readable = !box.empty()};
   for (size_t channel = 0; channel < box.size(); ++channel) {
     out.largest = std::max({out.largest, -box[channel].least, box[channel].most});
@@ -76,9 +76,8 @@ Evidence look(const Layout& layout, std::span<const TensorView> tensors) {
 }
 
 Status check_tensors(const Layout& layout, std::span<const TensorView> tensors) {
-  for (const Field* field : {&layout.box, &layout.objectness, &layout.scores, &layout.score,
-                             &layout.class_id, &layout.payload, &layout.count})
-    if (field->present()) KB_TRY(check_bounds(tensors[static_cast<size_t>(field->tensor)]));
+  for (const Field& field : layout.fields)
+    if (field.present()) KB_TRY(check_bounds(tensors[static_cast<size_t>(field.tensor)]));
   return {};
 }
 
@@ -105,8 +104,8 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
                                                  : "; coordinates are in pixels";
   }
   if (units == Units::kNormalized) {
-    plan.boxes.unit_x = static_cast<float>(model.width);
-    plan.boxes.unit_y = static_cast<float>(model.height);
+    plan.rules.boxes.unit_x = static_cast<float>(model.width);
+    plan.rules.boxes.unit_y = static_cast<float>(model.height);
     if (!plan.spec->priors && seen.largest > kMostNormalized)
       plan.warnings.push_back({ErrorKind::kMismatch, "coordinates in 0..1", "larger ones",
                                "set box-units=pixels, or another detector="});
@@ -123,7 +122,7 @@ Status confirm(Plan& plan, std::span<const TensorView> tensors, const Request& r
     return {};
   }
   const auto families =
-      families_of(tensors[static_cast<size_t>(plan.layout.box.tensor)], request);
+      families_of(tensors[static_cast<size_t>(plan.layout[Part::kBox].tensor)], request);
   if (!families.empty()) error.found += ", which fits " + families;
   return std::unexpected(std::move(error));
 }
@@ -158,7 +157,7 @@ Status settle_levels(Plan& plan, Size model, bool told) {
   for (const uint32_t stride : plan.spec->strides) {
     if (stride == 0) break;
     const uint32_t width = (model.width + stride - 1) / stride;
-    plan.boxes.levels[plan.boxes.level_count++] = {first, width, static_cast<float>(stride)};
+    plan.rules.boxes.levels[plan.rules.boxes.level_count++] = {first, width, static_cast<float>(stride)};
     first += width * ((model.height + stride - 1) / stride);
   }
   return {};
@@ -166,10 +165,12 @@ Status settle_levels(Plan& plan, Size model, bool told) {
 
 void settle_rules(Plan& plan) {
   const DetectorSpec& spec = *plan.spec;
-  plan.scores = {spec.score, spec.activation, spec.logit_limit};
-  plan.boxes.coding = spec.coding;
-  plan.boxes.cell_offset = spec.cell_offset;
-  std::ranges::copy(spec.box_scale, plan.boxes.scale);
+  plan.rules.anchors = plan.layout.anchors;
+  plan.rules.classes = plan.layout.classes;
+  plan.rules.scores = {spec.score, spec.activation, spec.logit_limit};
+  plan.rules.boxes.coding = spec.coding;
+  plan.rules.boxes.cell_offset = spec.cell_offset;
+  std::ranges::copy(spec.box_scale, plan.rules.boxes.scale);
 }
 
 Status settle_priors(Plan& plan, const Settings& settings) {
@@ -185,8 +186,8 @@ Status settle_priors(Plan& plan, const Settings& settings) {
 void settle_classes(Plan& plan, const Settings& settings) {
   const DetectorSpec& spec = *plan.spec;
   const uint32_t scores = plan.layout.classes;
-  plan.first_class = spec.background == Background::kFirst && scores > 0 ? 1 : 0;
-  plan.end_class = spec.background == Background::kLast && scores > 0 ? scores - 1 : scores;
+  plan.rules.first_class = spec.background == Background::kFirst && scores > 0 ? 1 : 0;
+  plan.rules.end_class = spec.background == Background::kLast && scores > 0 ? scores - 1 : scores;
   const uint32_t ids = scores == 0 ? kMaxClasses : scores;
   plan.class_threshold.assign(ids, settings.score_threshold);
   plan.class_wanted.assign(ids, settings.include_classes.empty() ? 1 : 0);
@@ -196,27 +197,31 @@ void settle_classes(Plan& plan, const Settings& settings) {
     if (id < ids) plan.class_wanted[id] = 1;
   for (const uint32_t id : settings.exclude_classes)
     if (id < ids) plan.class_wanted[id] = 0;
-  plan.lowest_threshold = std::ranges::min(plan.class_threshold);
+  plan.rules.class_ids = ids;
+  plan.rules.lowest_threshold = std::ranges::min(plan.class_threshold);
+  const auto lowest = [&](float each) { return each == plan.rules.lowest_threshold; };
+  plan.rules.uniform = std::ranges::all_of(plan.class_threshold, lowest) &&
+                       std::ranges::all_of(plan.class_wanted, [](uint8_t each) { return each != 0; });
 }
 
 void settle_limits(Plan& plan, const Settings& settings) {
   const uint32_t anchors = plan.layout.anchors;
-  plan.max_detections = std::min(settings.max_detections, anchors);
-  plan.pre_nms_top_k =
+  plan.rules.max_detections = std::min(settings.max_detections, anchors);
+  plan.rules.pre_nms_top_k =
       settings.pre_nms_top_k == 0 ? anchors : std::min(settings.pre_nms_top_k, anchors);
-  plan.kept_capacity = plan.contract.per_class_limit ? anchors : plan.max_detections;
-  plan.method = settings.method == NmsMethod::kAuto ? plan.spec->nms : settings.method;
+  plan.rules.kept_capacity =
+      plan.rules.contract.per_class_limit ? anchors : plan.rules.max_detections;
+  plan.rules.method = settings.method == NmsMethod::kAuto ? plan.spec->nms : settings.method;
 }
 
 /// Keeps only the tensors that some field lies in, and numbers them anew.
 void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
-  Field* const fields[] = {&plan.layout.box,   &plan.layout.objectness, &plan.layout.scores,
-                           &plan.layout.score, &plan.layout.class_id,   &plan.layout.count};
+  const auto fields = std::span(plan.layout.fields).first(kPartsRead);
   for (uint32_t i = 0; i < tensors.size(); ++i) {
-    const auto lies_here = [i](const Field* field) { return field->tensor == static_cast<int>(i); };
+    const auto lies_here = [i](const Field& field) { return field.tensor == static_cast<int>(i); };
     if (std::ranges::none_of(fields, lies_here)) continue;
     const auto number = static_cast<int>(plan.reads.size());
-    for (Field* field : fields | std::views::filter(lies_here)) field->tensor = number;
+    for (Field& field : fields | std::views::filter(lies_here)) field.tensor = number;
     plan.reads.push_back(i);
     plan.forms.push_back({std::string(tensors[i].id), tensors[i].type, tensors[i].shape});
   }
@@ -255,11 +260,10 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
   if (!recognition) return std::unexpected(recognition.error());
   Plan plan{.spec = recognition->layout.spec,
             .layout = recognition->layout,
-            .contract = *contract,
-            .iou_threshold = normal(settings.iou_threshold),
+            .rules = {.contract = *contract, .iou_threshold = normal(settings.iou_threshold)},
             .detector_set = recognition->set,
             .remark = std::move(recognition->remark)};
-  plan.contract.class_agnostic = plan.contract.class_agnostic || settings.class_agnostic;
+  plan.rules.contract.class_agnostic = plan.rules.contract.class_agnostic || settings.class_agnostic;
   KB_TRY(check_readable(*plan.spec));
   KB_TRY(check_tensors(plan.layout, tensors));
 
@@ -285,7 +289,7 @@ void refit(Plan& plan, const Letterbox& letterbox, Size frame) {
 
 Status retune(Plan& plan, const Settings& settings) {
   KB_TRY(check_settings(settings));
-  plan.iou_threshold = normal(settings.iou_threshold);
+  plan.rules.iou_threshold = normal(settings.iou_threshold);
   settle_classes(plan, settings);
   plan.warnings = senseless(plan, settings);
   return {};

@@ -9,11 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/coding.h"
-#include "core/contract.h"
 #include "core/layout.h"
 #include "core/letterbox.h"
 #include "core/result.h"
+#include "core/rules.h"
 
 namespace keepbox {
 
@@ -56,19 +55,9 @@ struct TensorForm {
 struct Plan {
   const DetectorSpec* spec = nullptr;
   Layout layout;
-  NmsContract contract;
-  NmsMethod method = NmsMethod::kGreedy;
-  float iou_threshold = 0;
-  float lowest_threshold = 0;           // the least of class_threshold
+  Rules rules;
   std::vector<float> class_threshold;   // by class id
   std::vector<uint8_t> class_wanted;    // by class id
-  uint32_t first_class = 0;             // first class score that is not background
-  uint32_t end_class = 0;
-  uint32_t max_detections = 0;
-  uint32_t pre_nms_top_k = 0;
-  uint32_t kept_capacity = 0;           // most boxes that NMS can keep of one image
-  ScoreRules scores;
-  BoxRules boxes;
   std::vector<Prior> priors;            // prior codings only
   Letterbox letterbox;
   std::vector<TensorForm> forms;        // of the tensors that it reads, which fields number
@@ -77,6 +66,9 @@ struct Plan {
   bool detector_set = false;            // believed, even where numbers deny it
   std::string remark;                   // what was recognised and assumed, for the log
   std::vector<Error> warnings;          // of what was set and cannot be meant, one each
+
+  /// Of the vectors above.
+  Tables tables() const { return {class_threshold.data(), class_wanted.data(), priors.data()}; }
 
   /// Does the plan still hold for a frame with these tensors? Those that it does not read do not
   /// matter.

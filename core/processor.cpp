@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "core/emit.h"
+
 namespace keepbox {
 namespace {
 
@@ -16,13 +18,8 @@ template <class Candidates>
 uint32_t emit(const Plan& plan, const Candidates& kept, std::span<Detection> out) {
   uint32_t count = 0;
   for (const Candidate& from : kept) {
-    const Box box = clip(ordered(plan.letterbox.to_frame(from.box), plan.contract),
-                         plan.letterbox.frame);
-    out[count] = {.box = box,
-                  .score = key_score(from.key),
-                  .class_id = key_class(from.key),
-                  .anchor = key_anchor(from.key)};
-    count += is_empty(box) ? 0 : 1;
+    out[count] = emitted(from.key, from.box, plan.letterbox, plan.rules.contract);
+    count += is_empty(out[count].box) ? 0 : 1;
   }
   return count;
 }
@@ -159,8 +156,8 @@ void Processor::run_kernels(std::span<const TensorView> tensors, uint32_t image)
 }
 
 std::span<Detection> Processor::room(uint32_t image) const {
-  return workspace_.scratch().detections.subspan(size_t{image} * plan_.kept_capacity,
-                                                 plan_.kept_capacity);
+  return workspace_.scratch().detections.subspan(size_t{image} * plan_.rules.kept_capacity,
+                                                 plan_.rules.kept_capacity);
 }
 
 std::span<const Detection> Processor::detections(uint32_t image) const {

@@ -12,11 +12,11 @@ namespace keepbox {
 namespace {
 
 std::string describe(const Layout& layout, std::span<const TensorView> tensors) {
-  const auto& tensor = tensors[static_cast<size_t>(layout.box.tensor)];
+  const auto& tensor = tensors[static_cast<size_t>(layout[Part::kBox].tensor)];
   std::string text = tensor.to_string() + " as " + family_text(layout) + ": " +
                      counted(layout.anchors, "anchor");
-  if (layout.classes > 0 && layout.scores.tensor == layout.box.tensor)
-    text += layout.scores.channel_stride == 1 ? ", one row an anchor" : ", one plane a channel";
+  if (layout.classes > 0 && layout[Part::kScores].tensor == layout[Part::kBox].tensor)
+    text += layout[Part::kScores].channel_stride == 1 ? ", one row an anchor" : ", one plane a channel";
   return text;
 }
 
@@ -145,10 +145,8 @@ std::unexpected<Error> cannot_tell(std::span<const TensorView> tensors, const Re
 
 /// Tensor numbers among some tensors become those among all.
 void renumber(Layout& layout, std::span<const size_t> order) {
-  for (Field* field : {&layout.box, &layout.objectness, &layout.scores, &layout.score,
-                       &layout.class_id, &layout.payload, &layout.count})
-    if (field->present())
-      field->tensor = static_cast<int>(order[static_cast<size_t>(field->tensor)]);
+  for (Field& field : layout.fields)
+    if (field.present()) field.tensor = static_cast<int>(order[static_cast<size_t>(field.tensor)]);
 }
 
 Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request& request) {

@@ -20,10 +20,10 @@ void warn(Errors& out, std::string expected, std::string found, std::string hint
 
 /// Those of the model that are wanted, for ready rows all that there could be.
 auto wanted_classes(const Plan& plan) {
-  const uint32_t first = plan.first_class;
+  const uint32_t first = plan.rules.first_class;
   const uint32_t end = plan.layout.classes == 0
                            ? static_cast<uint32_t>(plan.class_wanted.size())
-                           : plan.end_class;
+                           : plan.rules.end_class;
   return std::views::iota(first, std::max(first, end)) |
          std::views::filter([&](uint32_t id) { return plan.class_wanted[id] != 0; });
 }
@@ -39,7 +39,7 @@ void check_thresholds(Errors& out, const Plan& plan) {
   if (!plan.spec->probabilities) return;
   const auto text = [&](uint32_t id) { return std::to_string(plan.class_threshold[id]); };
   const auto passable = [&](uint32_t id) {
-    return passes(kBestScore, plan.class_threshold[id], plan.contract);
+    return passes(kBestScore, plan.class_threshold[id], plan.rules.contract);
   };
   if (std::ranges::none_of(wanted, passable))
     warn(out, "a score-threshold below 1, which the scores of " + name + " never exceed",
@@ -56,11 +56,11 @@ void check_classes(Errors& out, const Plan& plan, const Settings& settings) {
   if (plan.layout.classes == 0) return;  // ready rows name any class
   const auto check = [&](const auto& ids, const char* property) {
     const auto odd = std::ranges::find_if(
-        ids, [&](uint32_t id) { return id < plan.first_class || id >= plan.end_class; });
+        ids, [&](uint32_t id) { return id < plan.rules.first_class || id >= plan.rules.end_class; });
     if (odd != ids.end())
       warn(out,
            std::string(property) + " of the model's classes, " +
-               std::to_string(plan.first_class) + " to " + std::to_string(plan.end_class - 1),
+               std::to_string(plan.rules.first_class) + " to " + std::to_string(plan.rules.end_class - 1),
            std::to_string(*odd), std::string("set ") + property + "=");
   };
   check(settings.include_classes, "include-classes");
@@ -71,13 +71,13 @@ void check_classes(Errors& out, const Plan& plan, const Settings& settings) {
 void check_suppression(Errors& out, const Plan& plan, const Settings& settings) {
   const Settings defaults;
   const std::string name(plan.spec->name);
-  if (plan.method == NmsMethod::kNone) {
+  if (plan.rules.method == NmsMethod::kNone) {
     if (settings.iou_threshold != defaults.iou_threshold)
       warn(out, "no iou-threshold, for nothing is suppressed" +
                     (settings.method == NmsMethod::kAuto ? " for " + name : std::string()),
            std::to_string(settings.iou_threshold), "set nms-method=greedy if it is to count");
-  } else if (plan.contract.iou_inclusive && settings.iou_threshold == 0) {
-    warn(out, "an iou-threshold above 0 with nms-contract=" + std::string(plan.contract.name) +
+  } else if (plan.rules.contract.iou_inclusive && settings.iou_threshold == 0) {
+    warn(out, "an iou-threshold above 0 with nms-contract=" + std::string(plan.rules.contract.name) +
                   ", by which boxes that do not touch reach 0",
          "0", "set iou-threshold=");
   }

@@ -7,13 +7,13 @@
 namespace keepbox {
 
 size_t nms_lanes(const Plan& plan) {
-  if (plan.method != NmsMethod::kGreedy) return 0;
-  return kBoxLanes * padded(plan.pre_nms_top_k);
+  if (plan.rules.method != NmsMethod::kGreedy) return 0;
+  return kBoxLanes * padded(plan.rules.pre_nms_top_k);
 }
 
 size_t nms_words(const Plan& plan) {
-  const size_t boxes = plan.pre_nms_top_k;
-  switch (plan.method) {
+  const size_t boxes = plan.rules.pre_nms_top_k;
+  switch (plan.rules.method) {
     // A place for each box, a word for each class, and cells, of which there are fewer than boxes
     // and classes.
     case NmsMethod::kGreedy: return 2 * padded(boxes) + 2 * kMaxClasses;
@@ -25,12 +25,12 @@ size_t nms_words(const Plan& plan) {
 
 Scratch carve(Carver& carver, const Plan& plan, Needs needs) {
   Scratch scratch;
-  scratch.detections = carver.take<Detection>(size_t{plan.layout.images} * plan.kept_capacity);
+  scratch.detections = carver.take<Detection>(size_t{plan.layout.images} * plan.rules.kept_capacity);
   if (needs == Needs::kDetections) return scratch;
   scratch.candidates = carver.take<Candidate>(plan.layout.anchors);
   scratch.slots = carver.take<SortSlot>(plan.layout.anchors);
   scratch.ordered = carver.take<Candidate>(plan.layout.anchors);
-  scratch.kept = carver.take<uint32_t>(plan.kept_capacity);
+  scratch.kept = carver.take<uint32_t>(plan.rules.kept_capacity);
   scratch.nms = {carver.take<float>(nms_lanes(plan)), carver.take<uint64_t>(nms_words(plan))};
   return scratch;
 }

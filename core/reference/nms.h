@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The methods of suppression, and what they have in common.
+// The methods of suppression, for boxes of any geometry (core/geometry.h).
 #pragma once
 
 #include <algorithm>
@@ -9,42 +9,35 @@
 #include <span>
 
 #include "core/box.h"
+#include "core/geometry.h"
 #include "core/plan.h"
 #include "core/workspace.h"
 
 namespace keepbox::reference {
 
-/// Each writes what it keeps to `kept`, in key order, and returns how many.
-/// @pre words.size() >= nms_words(plan)
-uint32_t greedy(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept);
-uint32_t fast(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept);
-uint32_t bitmask(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
-                 std::span<uint64_t> words);
-uint32_t segmented(const Plan& plan, std::span<const Candidate> candidates,
-                   std::span<uint32_t> kept, std::span<uint64_t> words);
-
 /// Does the better box of two suppress the other, if it is in a position to?
-inline bool suppresses(const Plan& plan, const Candidate& better, const Candidate& other) {
-  return (plan.contract.class_agnostic || key_class(better.key) == key_class(other.key)) &&
-         overlaps(better.box, other.box, plan.iou_threshold, plan.contract);
+template <class Geometry>
+bool suppresses(const Plan& plan, const Candidate& better, const Candidate& other) {
+  return same_class(plan.rules.contract, better.key, other.key) &&
+         overlap<Geometry>(plan.rules, better.box, other.box);
 }
 
 /// Counts a class's boxes where the contract limits them.
 class ClassLimit {
  public:
-  explicit ClassLimit(const Plan& plan) : plan_(plan) {}
+  explicit ClassLimit(const Plan& plan) : rules_(plan.rules) {}
 
   /// May one more box of its class be kept? Counts it if so.
   bool admits(const Candidate& candidate) {
-    if (!plan_.contract.per_class_limit) return true;
+    if (!rules_.contract.per_class_limit) return true;
     uint32_t& count = counts_[key_class(candidate.key)];
-    if (count == plan_.max_detections) return false;
+    if (count == rules_.max_detections) return false;
     ++count;
     return true;
   }
 
  private:
-  const Plan& plan_;
+  const Rules& rules_;
   std::array<uint32_t, kMaxClasses> counts_{};
 };
 
@@ -54,9 +47,30 @@ uint32_t keep(const Plan& plan, std::span<const Candidate> candidates, std::span
               Passes passes) {
   ClassLimit limit(plan);
   uint32_t count = 0;
-  for (uint32_t i = 0; i < candidates.size() && count < plan.kept_capacity; ++i)
+  for (uint32_t i = 0; i < candidates.size() && count < plan.rules.kept_capacity; ++i)
     if (passes(i, kept.first(count)) && limit.admits(candidates[i])) kept[count++] = i;
   return count;
+}
+
+/// As it is written in every paper.
+template <class Geometry>
+uint32_t greedy(const Plan& plan, std::span<const Candidate> candidates,
+                std::span<uint32_t> kept) {
+  return keep(plan, candidates, kept, [&](uint32_t i, std::span<const uint32_t> before) {
+    return std::ranges::none_of(before, [&](uint32_t k) {
+      return suppresses<Geometry>(plan, candidates[k], candidates[i]);
+    });
+  });
+}
+
+/// In one pass, as in YOLACT: a suppressed box suppresses too, which loses boxes.
+template <class Geometry>
+uint32_t fast(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept) {
+  return keep(plan, candidates, kept, [&](uint32_t i, auto) {
+    return std::ranges::none_of(candidates.first(i), [&](const Candidate& better) {
+      return suppresses<Geometry>(plan, better, candidates[i]);
+    });
+  });
 }
 
 inline bool bit(std::span<const uint64_t> words, size_t i) {
@@ -78,6 +92,25 @@ void resolve_mask(size_t n, std::span<uint64_t> removed, Hits hits, Keeps keeps)
       removed[word] |= mask;
     }
   }
+}
+
+/// By words of a mask, as in Faster R-CNN's code. @pre words.size() >= nms_words(plan)
+template <class Geometry>
+uint32_t bitmask(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+                 std::span<uint64_t> words) {
+  std::ranges::fill(words, 0);
+  ClassLimit limit(plan);
+  uint32_t count = 0;
+  const auto hits = [&](size_t i, size_t j) {
+    return suppresses<Geometry>(plan, candidates[i], candidates[j]);
+  };
+  const auto keeps = [&](size_t i) {
+    if (count == plan.rules.kept_capacity || !limit.admits(candidates[i])) return false;
+    kept[count++] = static_cast<uint32_t>(i);
+    return true;
+  };
+  resolve_mask(candidates.size(), words, hits, keeps);
+  return count;
 }
 
 }  // namespace keepbox::reference

@@ -2,9 +2,8 @@
 // The scalar backend: the specification that every other backend is compared with.
 #pragma once
 
-#include <limits>
-
 #include "core/backend.h"
+#include "core/judge.h"
 
 namespace keepbox::reference {
 
@@ -18,11 +17,7 @@ uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<
              const NmsScratch& scratch);
 Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);
 
-/// The best class of an anchor; kMaxClasses when it has none.
-struct Verdict {
-  float score = -std::numeric_limits<float>::infinity();
-  uint32_t class_id = kMaxClasses;
-};
+/// Score and class of an anchor.
 Verdict judge(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
               uint32_t anchor);
 

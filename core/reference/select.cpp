@@ -10,7 +10,7 @@ uint32_t select(const Plan& plan, std::span<const Candidate> candidates, std::sp
                 std::span<Candidate> ordered) {
   std::ranges::copy(candidates, ordered.begin());
   std::ranges::sort(ordered.first(candidates.size()), {}, &Candidate::key);
-  return std::min(plan.pre_nms_top_k, static_cast<uint32_t>(candidates.size()));
+  return std::min(plan.rules.pre_nms_top_k, static_cast<uint32_t>(candidates.size()));
 }
 
 }  // namespace keepbox::reference

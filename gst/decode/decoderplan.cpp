@@ -152,9 +152,9 @@ void Decoder::announce() {
 
 /// Names that do not fit the classes are wrong names, or the wrong family: both go unseen.
 void Decoder::check_label_count(const Plan& plan) {
-  const uint32_t labels = labels_->size(), classes = plan.end_class - plan.first_class;
+  const uint32_t labels = labels_->size(), classes = plan.rules.end_class - plan.rules.first_class;
   // With background first, its name may stand in the file or not.
-  if (labels == 0 || classes == 0 || labels == classes || labels == plan.end_class) return;
+  if (labels == 0 || classes == 0 || labels == classes || labels == plan.rules.end_class) return;
   post_warning(element_, {ErrorKind::kMismatch, "as many labels as classes",
                           std::to_string(labels) + " in " + files_.labels_from() + " and " +
                               std::to_string(classes) + " in " + plan.remark,

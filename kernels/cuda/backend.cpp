@@ -24,20 +24,20 @@ Status supports(const Plan& plan) {
     return fail(ErrorKind::kNoResource, "a CUDA device for backend cuda",
                 error == cudaSuccess ? "none" : '"' + std::string(cudaGetErrorString(error)) + '"',
                 "set backend=auto");
-  if (plan.contract.class_agnostic && plan.contract.per_class_limit)
+  if (plan.rules.contract.class_agnostic && plan.rules.contract.per_class_limit)
     return fail(ErrorKind::kUnsupported,
                 "a limit over all classes for suppression over all classes in backend cuda",
-                "nms-contract=" + std::string(plan.contract.name) + " with class-agnostic",
+                "nms-contract=" + std::string(plan.rules.contract.name) + " with class-agnostic",
                 "set backend=auto");
   for (const TensorForm& form : plan.forms)
     if (const auto count = form.shape.count(); !count || *count / images > ~0u)
       return fail(ErrorKind::kUnsupported, "tensors below 2^32 numbers in backend cuda",
                   form.shape.to_string(), "set backend=auto");
-  if (plan.method == NmsMethod::kBitmask && plan.pre_nms_top_k > kMostInMask)
+  if (plan.rules.method == NmsMethod::kBitmask && plan.rules.pre_nms_top_k > kMostInMask)
     return fail(ErrorKind::kUnsupported,
                 "at most " + std::to_string(kMostInMask) +
                     " candidates for nms-method=bitmask in backend cuda",
-                std::to_string(plan.pre_nms_top_k), "set pre-nms-top-k");
+                std::to_string(plan.rules.pre_nms_top_k), "set pre-nms-top-k");
   return {};
 }
 

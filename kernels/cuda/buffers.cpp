@@ -25,17 +25,17 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan) {
   out.ordered_boxes = device.take<float4>(anchors);
   out.kept_keys = device.take<uint64_t>(anchors);
   out.kept_boxes = device.take<float4>(anchors);
-  out.words = device.take<uint32_t>(slow_words(plan.method, plan.pre_nms_top_k));
+  out.words = device.take<uint32_t>(slow_words(plan.rules.method, plan.rules.pre_nms_top_k));
   out.headers = host.take<Header>(images);
-  out.out = host.take<Candidate>(images * plan.kept_capacity);
+  out.out = host.take<Candidate>(images * plan.rules.kept_capacity);
   return out;
 }
 
 namespace {
 
 Scan scan_of(const Layout& layout) {
-  if (!layout.scores.present()) return Scan::kReady;
-  return layout.scores.anchor_stride < layout.scores.channel_stride ? Scan::kPlanes : Scan::kRows;
+  if (!layout[Part::kScores].present()) return Scan::kReady;
+  return layout[Part::kScores].anchor_stride < layout[Part::kScores].channel_stride ? Scan::kPlanes : Scan::kRows;
 }
 
 /// The upper half of a key with that score.
@@ -50,7 +50,7 @@ uint32_t bin_shift(float lowest) {
 
 bool is_uniform(const Plan& plan) {
   return std::ranges::all_of(plan.class_threshold,
-                             [&](float each) { return each == plan.lowest_threshold; }) &&
+                             [&](float each) { return each == plan.rules.lowest_threshold; }) &&
          std::ranges::all_of(plan.class_wanted, [](uint8_t wanted) { return wanted != 0; });
 }
 
@@ -58,27 +58,27 @@ bool is_uniform(const Plan& plan) {
 
 DevicePlan device_plan(const Plan& plan, const Buffers& buffers) {
   return {.scan = scan_of(plan.layout),
-          .method = plan.method,
-          .plain_overlap = !plan.contract.plus_one && !plan.contract.reorder_corners &&
-                           !plan.contract.empty_overlap,
+          .method = plan.rules.method,
+          .plain_overlap = !plan.rules.contract.plus_one && !plan.rules.contract.reorder_corners &&
+                           !plan.rules.contract.empty_overlap,
           .uniform = is_uniform(plan),
           .anchors = plan.layout.anchors,
           .classes = plan.layout.classes,
-          .first_class = plan.first_class,
-          .end_class = plan.end_class,
+          .first_class = plan.rules.first_class,
+          .end_class = plan.rules.end_class,
           .class_ids = static_cast<uint32_t>(plan.class_threshold.size()),
-          .lowest_threshold = plan.lowest_threshold,
-          .iou_threshold = plan.iou_threshold,
-          .max_detections = plan.max_detections,
-          .top_k = plan.pre_nms_top_k,
+          .lowest_threshold = plan.rules.lowest_threshold,
+          .iou_threshold = plan.rules.iou_threshold,
+          .max_detections = plan.rules.max_detections,
+          .top_k = plan.rules.pre_nms_top_k,
           .best_high = high_of(1.0f),
-          .bin_shift = bin_shift(plan.lowest_threshold),
-          .score_rules = plan.scores,
-          .box_rules = plan.boxes,
+          .bin_shift = bin_shift(plan.rules.lowest_threshold),
+          .score_rules = plan.rules.scores,
+          .box_rules = plan.rules.boxes,
           .priors = buffers.priors.data(),
           .class_threshold = buffers.class_threshold.data(),
           .class_wanted = buffers.class_wanted.data(),
-          .contract = plan.contract,
+          .contract = plan.rules.contract,
           .per_pixel_x = plan.letterbox.per_pixel_x(),
           .per_pixel_y = plan.letterbox.per_pixel_y()};
 }

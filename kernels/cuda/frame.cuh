@@ -52,14 +52,14 @@ __device__ inline uint32_t suppress(const DevicePlan& plan, const Tail& tail, Ta
                                     const Boxes& list, uint32_t count) {
   const bool all = count <= tail.capacity && count <= plan.top_k;
   // The best of many are enough where few boxes are wanted.
-  if (!all && (plan.contract.per_class_limit || count > tail.capacity * kLooks ||
-               plan.max_detections > kManyKept))
+  if (!all && (plan.rules.contract.per_class_limit || count > tail.capacity * kLooks ||
+               plan.rules.max_detections > kManyKept))
     return kDeclined;
   const uint32_t used = all ? count : choose(plan, tail, shared, list.keys, count);
   deal(plan, tail, shared, list, used, !all);
-  if (plan.method == NmsMethod::kNone && !plan.contract.per_class_limit) {
+  if (plan.rules.method == NmsMethod::kNone && !plan.rules.contract.per_class_limit) {
     // all stay
-  } else if (min(shared.large, plan.max_detections) > kLargeClass) {
+  } else if (min(shared.large, plan.rules.max_detections) > kLargeClass) {
     return kDeclined;
   } else if (plan.plain_overlap) {
     thin<true>(plan, tail, shared);
@@ -68,7 +68,7 @@ __device__ inline uint32_t suppress(const DevicePlan& plan, const Tail& tail, Ta
   }
   const uint32_t kept =
       put_in_order(tail.keys, used, bins_of(plan), tail.bins, tail.places, tail.kept, shared.sums);
-  return !all && kept < plan.max_detections ? kDeclined : min(kept, plan.limit());
+  return !all && kept < plan.rules.max_detections ? kDeclined : min(kept, plan.limit());
 }
 
 __device__ inline void write_out(const Tail& tail, uint32_t kept, uint64_t* out) {

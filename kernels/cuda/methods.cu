@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kTile)
   const float4 box = args.ordered.boxes[row];
   unsigned long long bits = 0;
   for (uint32_t j = 0; j < min(kTile, count - column); ++j)
-    if (column + j > row && same_class(plan.contract, key, keys[j]) && hits(plan, box, boxes[j]))
+    if (column + j > row && same_class(plan.rules.contract, key, keys[j]) && hits(plan, box, boxes[j]))
       bits |= 1ull << j;
   mask_of(args, count)[size_t{row} * tiles_of(count) + blockIdx.x] = bits;
 }

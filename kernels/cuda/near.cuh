@@ -69,7 +69,7 @@ __device__ inline void bound_near(const DevicePlan& plan, const Near& near, uint
   for (uint32_t group = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp; group < bit_words(count);
        group += warps) {
     const uint32_t place = min(group * kWarp + threadIdx.x % kWarp, count - 1);
-    const Box box = ordered(to_box(__ldcg(near.boxes + place)), plan.contract);
+    const Box box = ordered(to_box(__ldcg(near.boxes + place)), plan.rules.contract);
     float4 out{box.x1, box.y1, box.x2, box.y2};
 #pragma unroll
     for (uint32_t step = 1; step < kWarp; step *= 2) {
@@ -84,8 +84,8 @@ __device__ inline void bound_near(const DevicePlan& plan, const Near& near, uint
 
 /// May a box overlap one of a group? It may be off it by the pixel that some contracts add.
 __device__ inline bool may_overlap(const DevicePlan& plan, const float4& group, const float4& raw) {
-  const Box box = ordered(to_box(raw), plan.contract);
-  const float more = plan.contract.plus_one ? 1.0f : 0.0f;
+  const Box box = ordered(to_box(raw), plan.rules.contract);
+  const float more = plan.rules.contract.plus_one ? 1.0f : 0.0f;
   return box.x1 <= group.z + more && box.x2 + more >= group.x && box.y1 <= group.w + more &&
          box.y2 + more >= group.y;
 }

@@ -102,7 +102,7 @@ __device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args, cons
     for (uint32_t r = 0; r < kRowsAtOnce; ++r) {
       const uint32_t i = first + r;
       if (i >= count) break;
-      const bool hit = j < i && same_class(plan.contract, shared.chunk_keys[i], key) &&
+      const bool hit = j < i && same_class(plan.rules.contract, shared.chunk_keys[i], key) &&
                        hits(plan, shared.chunk_boxes[i], box);
       const uint32_t bits = __ballot_sync(kFull, hit);
       if (lane == 0) words.mask[word * kChunk + i] = bits;
@@ -215,7 +215,7 @@ cudaError_t launch_greedy(const DevicePlan& plan, const SlowArgs& args, uint32_t
 cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t blocks,
                        cudaStream_t stream) {
   const uint32_t count = args.count < plan.top_k ? args.count : plan.top_k;
-  switch (plan.method) {
+  switch (plan.rules.method) {
     case NmsMethod::kBitmask:
       return launch_bitmask(plan, args, count, stream);
     case NmsMethod::kSegmented:

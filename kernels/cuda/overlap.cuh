@@ -11,13 +11,13 @@ __device__ inline Box to_box(const float4& b) { return {b.x, b.y, b.z, b.w}; }
 /// Contracts with conventions of their own are rare: their code stays out of the loops.
 __device__ __noinline__ inline bool overlaps_by_contract(const DevicePlan& plan, float threshold,
                                                          float4 a, float4 b) {
-  return overlaps(to_box(a), to_box(b), threshold, plan.contract);
+  return overlaps(to_box(a), to_box(b), threshold, plan.rules.contract);
 }
 
 __device__ __noinline__ inline bool exceeds(const DevicePlan& plan, float threshold, float common,
                                             float both) {
   const float iou = common / both;
-  return plan.contract.iou_inclusive ? iou >= threshold : iou > threshold;
+  return plan.rules.contract.iou_inclusive ? iou >= threshold : iou > threshold;
 }
 
 /// Do two boxes overlap by more than the threshold?
@@ -43,8 +43,8 @@ __device__ bool hits(const DevicePlan& plan, float threshold, float4 a, float4 b
 }
 
 __device__ inline bool hits(const DevicePlan& plan, float4 a, float4 b) {
-  return plan.plain_overlap ? hits<true>(plan, plan.iou_threshold, a, b)
-                            : hits<false>(plan, plan.iou_threshold, a, b);
+  return plan.plain_overlap ? hits<true>(plan, plan.rules.iou_threshold, a, b)
+                            : hits<false>(plan, plan.rules.iou_threshold, a, b);
 }
 
 __device__ inline bool same_class(const NmsContract& contract, uint64_t a, uint64_t b) {
@@ -54,7 +54,7 @@ __device__ inline bool same_class(const NmsContract& contract, uint64_t a, uint6
 /// Does box `a` suppress box `b`, if it is in a position to?
 __device__ inline bool suppresses(const DevicePlan& plan, const Boxes& a, uint32_t i,
                                   uint64_t key_b, float4 b) {
-  return same_class(plan.contract, __ldcg(a.keys + i), key_b) && hits(plan, __ldcg(a.boxes + i), b);
+  return same_class(plan.rules.contract, __ldcg(a.keys + i), key_b) && hits(plan, __ldcg(a.boxes + i), b);
 }
 
 }  // namespace keepbox::cuda

@@ -52,17 +52,17 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path) {
   if (nms_blocks_ == 0)
     return fail(ErrorKind::kNoResource, "a device for kernels of 1,024 threads with grid barriers",
                 "one without", "set backend=auto");
-  kept_capacity_ = plan.kept_capacity;
+  kept_capacity_ = plan.rules.kept_capacity;
   args_ = {.control = buffers_.control.data(),
            .candidates = {buffers_.keys.data(), buffers_.boxes.data()},
            .headers = buffers_.headers.data(),
            .out = reinterpret_cast<uint64_t*>(buffers_.out.data()),
            .out_stride = kept_capacity_,
-           .tail_capacity = path == Path::kAny && in_tail(plan.method) ? shape_.tail_capacity : 0};
+           .tail_capacity = path == Path::kAny && in_tail(plan.rules.method) ? shape_.tail_capacity : 0};
   KB_TRY(choose_grid());
   data_.resize(plan.forms.size());
   funnels_.resize(plan.layout.images);
-  of_class_.resize(plan.contract.per_class_limit ? kMaxClasses : 0);
+  of_class_.resize(plan.rules.contract.per_class_limit ? kMaxClasses : 0);
   return {};
 }
 
@@ -236,18 +236,18 @@ void CudaRunner::trim_classes(const Plan& plan, uint32_t image) {
   std::ranges::fill(of_class_, 0u);
   uint32_t count = 0;
   for (uint32_t i = 0; i < header.kept; ++i)
-    if (of_class_[key_class(out[i].key)]++ < plan.max_detections) out[count++] = out[i];
+    if (of_class_[key_class(out[i].key)]++ < plan.rules.max_detections) out[count++] = out[i];
   header.kept = count;
 }
 
 void CudaRunner::take_counts(const Plan& plan, uint32_t image) {
-  if (plan.contract.per_class_limit) trim_classes(plan, image);
+  if (plan.rules.contract.per_class_limit) trim_classes(plan, image);
   const Header& header = buffers_.headers[image];
   funnels_[image] = {.anchors = header.anchors,
                      .above_threshold = header.above_threshold,
                      .not_finite = header.not_finite,
                      .after_class_filter = header.candidates,
-                     .after_top_k = std::min(header.candidates, plan.pre_nms_top_k),
+                     .after_top_k = std::min(header.candidates, plan.rules.pre_nms_top_k),
                      .kept = header.kept};
 }
 

@@ -31,12 +31,12 @@ __device__ float softmax_of(const Source<Load>& from, uint32_t anchor, float bes
   const DevicePlan& plan = from.plan;
   float largest = best;
   for (uint32_t c = 0; c < plan.classes; ++c) {
-    const float logit = from.get(plan.scores, anchor, c);
+    const float logit = from.get(plan.rules.scores, anchor, c);
     if (logit > largest) largest = logit;
   }
   float sum = 0;
   for (uint32_t c = 0; c < plan.classes; ++c)
-    sum = sum + exp_f32(from.get(plan.scores, anchor, c) - largest);
+    sum = sum + exp_f32(from.get(plan.rules.scores, anchor, c) - largest);
   return exp_f32(best - largest) / sum;
 }
 
@@ -47,7 +47,7 @@ __device__ float warp_softmax_of(const Source<Load>& from, uint32_t anchor, floa
   const uint32_t lane = threadIdx.x % kWarp;
   float largest = best;
   for (uint32_t c = lane; c < plan.classes; c += kWarp) {
-    const float logit = from.get(plan.scores, anchor, c);
+    const float logit = from.get(plan.rules.scores, anchor, c);
     if (logit > largest) largest = logit;
   }
   for (uint32_t step = kWarp / 2; step > 0; step /= 2) {
@@ -57,7 +57,7 @@ __device__ float warp_softmax_of(const Source<Load>& from, uint32_t anchor, floa
   float sum = 0;
   for (uint32_t first = 0; first < plan.classes; first += kWarp) {
     const uint32_t c = first + lane;
-    const float term = c < plan.classes ? exp_f32(from.get(plan.scores, anchor, c) - largest) : 0;
+    const float term = c < plan.classes ? exp_f32(from.get(plan.rules.scores, anchor, c) - largest) : 0;
     const uint32_t count = min(kWarp, plan.classes - first);
     for (uint32_t i = 0; i < count; ++i) sum = sum + __shfl_sync(kFull, term, i);
   }

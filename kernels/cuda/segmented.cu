@@ -19,7 +19,7 @@ struct Segments {
 };
 
 __device__ uint32_t segment_of(const DevicePlan& plan, uint64_t key) {
-  return plan.contract.class_agnostic ? 0 : key_class(key);
+  return plan.rules.contract.class_agnostic ? 0 : key_class(key);
 }
 
 __global__ void find_segments(const __grid_constant__ DevicePlan plan,
@@ -122,12 +122,12 @@ cudaError_t launch_segmented(const DevicePlan& plan, const SlowArgs& args, uint3
                          .origin = segments.origin,
                          .runs = args.runs,
                          .run_index = args.run_index,
-                         .by_class = !plan.contract.class_agnostic},
+                         .by_class = !plan.rules.contract.class_agnostic},
                         stream);
   if (error != cudaSuccess) return error;
   if (count != 0) {
     find_segments<<<(count + kThreads - 1) / kThreads, kThreads, 0, stream>>>(plan, args, count);
-    const uint32_t ids = plan.contract.class_agnostic ? 1 : plan.class_ids;
+    const uint32_t ids = plan.rules.contract.class_agnostic ? 1 : plan.class_ids;
     thin_segment<<<ids, kThreads, 0, stream>>>(plan, args, count);
   }
   return launch_collect(plan, args, count, stream);

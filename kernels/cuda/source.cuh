@@ -99,8 +99,8 @@ __device__ __noinline__ Verdict best_class_exactly(const Source<Load>& from, uin
   const DevicePlan& plan = from.plan;
   const bool product = plan.score_rules.rule == ScoreRule::kProduct;
   Verdict best;
-  for (uint32_t c = plan.first_class + first; c < plan.end_class; c += step) {
-    const float raw = from.get(plan.scores, anchor, c);
+  for (uint32_t c = plan.rules.first_class + first; c < plan.rules.end_class; c += step) {
+    const float raw = from.get(plan.rules.scores, anchor, c);
     const float value = product ? objectness * activated_score(plan, raw) : raw;
     if (best.class_id != kMaxClasses ? value > best.score : value == value) best = {value, c};
   }
@@ -116,17 +116,17 @@ __device__ Verdict best_class(const Source<Load>& from, uint32_t anchor, float o
   if (product && plan.score_rules.activation != Activation::kNone)
     return best_class_exactly(from, anchor, objectness, first, step);
   const float factor = product ? objectness : 1.0f;  // times 1 changes nothing
-  const Channels<Load> scores = from.at(plan.scores, anchor);
+  const Channels<Load> scores = from.at(plan.rules.scores, anchor);
   Verdict best;
-  for (uint32_t base = plan.first_class + first; base < plan.end_class; base += kAhead * step) {
+  for (uint32_t base = plan.rules.first_class + first; base < plan.rules.end_class; base += kAhead * step) {
     float values[kAhead];
-    if (base + (kAhead - 1) * step < plan.end_class) {
+    if (base + (kAhead - 1) * step < plan.rules.end_class) {
 #pragma unroll
       for (uint32_t i = 0; i < kAhead; ++i) values[i] = factor * scores[base + i * step];
     } else {
 #pragma unroll
       for (uint32_t i = 0; i < kAhead; ++i)
-        values[i] = base + i * step < plan.end_class ? factor * scores[base + i * step] : NAN;
+        values[i] = base + i * step < plan.rules.end_class ? factor * scores[base + i * step] : NAN;
     }
 #pragma unroll
     for (uint32_t i = 0; i < kAhead; ++i) {
@@ -161,7 +161,7 @@ __device__ float objectness_of(const Source<Load>& from, uint32_t anchor) {
 }
 
 __device__ inline bool is_object(const DevicePlan& plan, float objectness) {
-  return !plan.objectness.present || passes(objectness, plan.lowest_threshold, plan.contract);
+  return !plan.objectness.present || passes(objectness, plan.rules.lowest_threshold, plan.rules.contract);
 }
 
 }  // namespace keepbox::cuda

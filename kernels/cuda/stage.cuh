@@ -37,8 +37,8 @@ struct Stage {
     const DevicePlan& plan = from.plan;
     const bool classed = verdict.class_id < plan.class_ids;
     const float threshold =
-        !plan.uniform && classed ? plan.class_threshold[verdict.class_id] : plan.lowest_threshold;
-    if (!passes(verdict.score, threshold, plan.contract)) return;
+        !plan.uniform && classed ? plan.class_threshold[verdict.class_id] : plan.rules.lowest_threshold;
+    if (!passes(verdict.score, threshold, plan.rules.contract)) return;
     atomicAdd(&above_threshold, 1u);
     const Box box = decoded_box(plan, anchor, {raw[0], raw[1], raw[2], raw[3]});
     if (!classed || !is_finite(verdict.score) || !finite(box)) {

@@ -16,7 +16,7 @@ struct SliceShared {
 /// Which of up to 64 boxes of a slice, from `first` on, may overlap one of a group: a bit each.
 __device__ inline uint64_t boxes_near(const DevicePlan& plan, const SliceShared& shared,
                                       const float4& group, uint32_t first, uint32_t end) {
-  const bool all = !apart_is_free(plan.iou_threshold, plan.contract);
+  const bool all = !apart_is_free(plan.rules.iou_threshold, plan.rules.contract);
   uint64_t out = 0;
 #pragma unroll
   for (uint32_t half = 0; half < 2; ++half) {
@@ -40,8 +40,8 @@ __device__ void strike_group(const DevicePlan& plan, const Near& near, const Sli
     for (uint64_t rest = boxes_near(plan, shared, bounds, first, boxes); rest != 0;
          rest &= rest - 1) {
       const uint32_t k = first + __ffsll(static_cast<long long>(rest)) - 1;
-      struck |= same_class(plan.contract, shared.keys[k], who) &
-                hits<kPlain>(plan, plan.iou_threshold, shared.boxes[k], box);
+      struck |= same_class(plan.rules.contract, shared.keys[k], who) &
+                hits<kPlain>(plan, plan.rules.iou_threshold, shared.boxes[k], box);
     }
   }
   const auto rank = static_cast<uint32_t>(who >> 32);

@@ -134,7 +134,7 @@ __device__ inline void start_classes(const Tail& tail, TailShared& shared, uint3
 /// Copies `count` candidates of the list, or those of tail.places, to the tail by class.
 __device__ inline void deal(const DevicePlan& plan, const Tail& tail, TailShared& shared,
                             const Boxes& list, uint32_t count, bool chosen) {
-  const uint32_t ids = plan.contract.class_agnostic ? 1 : plan.class_ids;
+  const uint32_t ids = plan.rules.contract.class_agnostic ? 1 : plan.class_ids;
   uint64_t keys[kKeysEach];
   float4 boxes[kKeysEach];
 #pragma unroll
@@ -150,7 +150,7 @@ __device__ inline void deal(const DevicePlan& plan, const Tail& tail, TailShared
   tail.bins.clear();
   __syncthreads();
   const auto counter = [&](uint64_t key) {
-    return tail.end + (plan.contract.class_agnostic ? 0 : key_class(key));
+    return tail.end + (plan.rules.contract.class_agnostic ? 0 : key_class(key));
   };
 #pragma unroll
   for (uint32_t i = 0; i < kKeysEach; ++i)

@@ -42,7 +42,7 @@ __device__ inline uint32_t least_lane(uint64_t key) {
 
 /// More than any overlap, for the method that suppresses nothing.
 __device__ inline float threshold_of(const DevicePlan& plan) {
-  return plan.method == NmsMethod::kNone ? INFINITY : plan.iou_threshold;
+  return plan.rules.method == NmsMethod::kNone ? INFINITY : plan.rules.iou_threshold;
 }
 
 /// Boxes that a warp keeps of a class that is more than a lane each, before it asks whether a block
@@ -75,8 +75,8 @@ __device__ bool thin_by_warp(const DevicePlan& plan, const Dealt& dealt, uint32_
   const float threshold = threshold_of(plan);
   uint32_t kept = 0;  // a bit for each of this lane's
   bool done = true;
-  const uint32_t ask_at = patient ? 0 : max(plan.max_detections, kPatience) - kPatience;
-  for (uint32_t left = plan.max_detections; left > 0; --left) {
+  const uint32_t ask_at = patient ? 0 : max(plan.rules.max_detections, kPatience) - kPatience;
+  for (uint32_t left = plan.rules.max_detections; left > 0; --left) {
     if (kEach > 1 && left == ask_at && count_alive(keys) > kWorthBlock) {
       done = false;
       break;

@@ -99,7 +99,7 @@ __device__ void thin_by_tiles(const DevicePlan& plan, const Dealt& dealt, TileSh
     shared.alive[w] = count - w * kWarp >= kWarp ? kFull : (1u << (count - w * kWarp)) - 1;
   if (threadIdx.x == 0) shared.word = 0;
   __syncthreads();
-  uint32_t left = plan.max_detections;
+  uint32_t left = plan.rules.max_detections;
   while (left > 0 && shared.word < words) {
     __syncthreads();
     if (threadIdx.x < kWarp) next_tile(words, shared);

@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/box.h"
+#include "core/geometry.h"
 #include "core/plan.h"
 #include "core/workspace.h"
 
@@ -29,16 +29,13 @@ HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// The numbers of boxes in vectors: arrays of one length.
 using Floats = hn::CappedTag<float, kLanePadding>;
-
-/// extent() of core/box.h for vectors: the same operations in the same order.
-template <class V>
-HWY_INLINE V Extent(V low, V high, bool plus_one) {
-  const Floats d;
-  auto size = hn::Sub(high, low);
-  if (plus_one) size = hn::Add(size, hn::Set(d, 1.0f));
-  return hn::Max(size, hn::Zero(d));
-}
+struct Lanes {
+  float* first;
+  size_t stride;
+  float* operator[](size_t number) const { return first + number * stride; }
+};
 
 /// Cells that a box touches in the finest grid of its class.
 struct Reach {
@@ -47,23 +44,24 @@ struct Reach {
   bool empty() const { return right < left || bottom < top; }
 };
 
+/// @tparam Vectors a geometry's form for vectors, such as Upright's (upright-inl.h): its `Geometry`,
+/// kNumbers a box, put() of a shape's numbers, and strike().
+template <class Vectors>
 class Crowd {
  public:
+  using Geometry = typename Vectors::Geometry;
+  static_assert(Vectors::kNumbers < kBoxLanes, "and whether it lives");
+
   /// @param scratch of nms_lanes() and nms_words() for that many candidates.
   Crowd(const Plan& plan, const NmsScratch& scratch)
-      : plan_(plan),
-        apart_is_free_(apart_is_free(plan.iou_threshold, plan.contract)),
+      : rules_(plan.rules),
+        apart_is_free_(apart_is_free(plan.rules)),
         per_pixel_x_(plan.letterbox.per_pixel_x()),
         per_pixel_y_(plan.letterbox.per_pixel_y()),
-        stride_(scratch.lanes.size() / kBoxLanes),
-        x1_(scratch.lanes.data()),
-        y1_(x1_ + stride_),
-        x2_(y1_ + stride_),
-        y2_(x2_ + stride_),
-        area_(y2_ + stride_),
-        alive_(area_ + stride_),
+        lanes_{scratch.lanes.data(), scratch.lanes.size() / kBoxLanes},
+        alive_(lanes_[kBoxLanes - 1]),
         place_(scratch.words.data()),
-        grids_(place_ + stride_),
+        grids_(place_ + lanes_.stride),
         starts_(grids_ + kMaxClasses) {}
 
   /// Deals them out, all alive.
@@ -81,7 +79,8 @@ class Crowd {
     for (size_t i = 0; i < candidates.size(); ++i) {
       const uint64_t at = --starts_[place_[i]];
       place_[i] = at;
-      put(at, ordered(candidates[i].box, plan_.contract));
+      Vectors::put(rules_, shape_of(candidates[i]), lanes_, at);
+      alive_[at] = 1;
     }
   }
 
@@ -93,19 +92,18 @@ class Crowd {
     const uint32_t id = class_of(kept);
     if (id >= classes_ || grids_[id] == kNoGrid) return;
     const Grid grid(grids_[id]);
-    const Box box = ordered(kept.box, plan_.contract);
+    const auto shape = shape_of(kept);
     const uint64_t low = starts_[grid.first], high = starts_[grid.first + grid.before(grid.levels)];
-    const Striker striker(*this, box);
-    if (grid.levels == 1) return striker.strike(low, high, low, high);
-    const Reach reach = reach_of(box, grid.levels);
+    if (grid.levels == 1) return strike(shape, low, high, low, high);
+    const Reach reach = reach_of(shape, grid.levels);
     if (reach.empty()) return;
     const auto before = [](uint32_t cell) { return cell == 0 ? 0 : cell - 1; };
     for (uint32_t l = 0; l < grid.levels; ++l) {
       if ((grid.populated >> l & 1) == 0) continue;
       for (uint32_t y = before(reach.top >> l); y <= reach.bottom >> l; ++y) {
         const uint32_t row = grid.bin(l, 0, y);
-        striker.strike(starts_[row + before(reach.left >> l)],
-                       starts_[row + (reach.right >> l) + 1], low, high);
+        strike(shape, starts_[row + before(reach.left >> l)],
+               starts_[row + (reach.right >> l) + 1], low, high);
       }
     }
   }
@@ -139,7 +137,11 @@ class Crowd {
   };
 
   uint32_t class_of(const Candidate& candidate) const {
-    return plan_.contract.class_agnostic ? 0 : key_class(candidate.key);
+    return rules_.contract.class_agnostic ? 0 : key_class(candidate.key);
+  }
+
+  typename Geometry::Shape shape_of(const Candidate& candidate) const {
+    return Geometry::shape(candidate.box, rules_.contract);
   }
 
   void lay_out_grids(std::span<const Candidate> candidates) {
@@ -164,7 +166,7 @@ class Crowd {
     uint64_t& word = grids_[class_of(candidate)];
     Grid grid(word);
     if (grid.levels == 1) return grid.first;
-    const Reach reach = reach_of(ordered(candidate.box, plan_.contract), grid.levels);
+    const Reach reach = reach_of(shape_of(candidate), grid.levels);
     uint32_t level = 0;
     if (!reach.empty())
       while ((reach.right >> level) - (reach.left >> level) > 1 ||
@@ -181,71 +183,30 @@ class Crowd {
     return static_cast<uint32_t>(std::min(std::max(at * (per_pixel * side), 0.0f), side - 1));
   }
 
-  Reach reach_of(const Box& box, uint32_t levels) const {
+  Reach reach_of(const typename Geometry::Shape& shape, uint32_t levels) const {
     const uint32_t cells = 1u << (levels - 1);
-    const float more = plan_.contract.plus_one ? 1.0f : 0.0f;
+    const Box box = Geometry::bounds(shape, rules_.contract);
     return {cell(box.x1, per_pixel_x_, cells), cell(box.y1, per_pixel_y_, cells),
-            cell(box.x2 + more, per_pixel_x_, cells), cell(box.y2 + more, per_pixel_y_, cells)};
+            cell(box.x2, per_pixel_x_, cells), cell(box.y2, per_pixel_y_, cells)};
   }
 
-  void put(uint64_t at, const Box& box) {
-    x1_[at] = box.x1;
-    y1_[at] = box.y1;
-    x2_[at] = box.x2;
-    y2_[at] = box.y2;
-    area_[at] = area(box, plan_.contract);
-    alive_[at] = 1;
+  /// Candidates from `first` to `end`, and perhaps some beside them between `low` and `high`.
+  HWY_INLINE void strike(const typename Geometry::Shape& shape, size_t first, size_t end,
+                         size_t low, size_t high) {
+    const Floats d;
+    Vectors::strike(rules_, shape, lanes_, first & ~(hn::Lanes(d) - 1), end,
+                    [&](size_t k, auto over) HWY_ATTR {
+                      const auto theirs = hn::FirstN(d, low > k ? low - k : 0);
+                      const auto ours = hn::AndNot(theirs, hn::FirstN(d, high - k));
+                      hn::BlendedStore(hn::Zero(d), hn::And(over, ours), d, alive_ + k);
+                    });
   }
 
-  /// overlaps() of core/box.h for one box and vectors of candidates. Holds no vectors: those of
-  /// some instruction sets have no size.
-  class Striker {
-   public:
-    HWY_INLINE Striker(Crowd& crowd, const Box& box)
-        : crowd_(crowd),
-          box_(box),
-          area_(keepbox::area(box, crowd.plan_.contract)),
-          threshold_(crowd.plan_.iou_threshold),
-          plus_one_(crowd.plan_.contract.plus_one),
-          inclusive_(crowd.plan_.contract.iou_inclusive) {}
-
-    /// Candidates from `first` to `end`, and perhaps some beside them between `low` and `high`.
-    HWY_INLINE void strike(size_t first, size_t end, size_t low, size_t high) const {
-      const Floats d;
-      const auto x1 = hn::Set(d, box_.x1), y1 = hn::Set(d, box_.y1), x2 = hn::Set(d, box_.x2),
-                 y2 = hn::Set(d, box_.y2), area = hn::Set(d, area_),
-                 threshold = hn::Set(d, threshold_), least = hn::Set(d, kOverlapLeast),
-                 guarded = hn::Set(d, threshold_ * (1 - kOverlapGuard));
-      for (size_t k = first & ~(hn::Lanes(d) - 1); k < end; k += hn::Lanes(d)) {
-        const auto width = Extent(hn::Max(hn::Load(d, crowd_.x1_ + k), x1),
-                                  hn::Min(hn::Load(d, crowd_.x2_ + k), x2), plus_one_);
-        const auto height = Extent(hn::Max(hn::Load(d, crowd_.y1_ + k), y1),
-                                   hn::Min(hn::Load(d, crowd_.y2_ + k), y2), plus_one_);
-        const auto common = hn::Mul(width, height);
-        const auto both = hn::Sub(hn::Add(hn::Load(d, crowd_.area_ + k), area), common);
-        // Divided only where it may be beyond the threshold, by the guard of core/box.h.
-        const auto less = hn::Lt(hn::Max(common, least), hn::Mul(both, guarded));
-        if (hn::AllTrue(d, less)) continue;
-        const auto iou = hn::Div(common, both);
-        const auto over = inclusive_ ? hn::Ge(iou, threshold) : hn::Gt(iou, threshold);
-        const auto theirs = hn::FirstN(d, low > k ? low - k : 0);
-        const auto ours = hn::AndNot(theirs, hn::FirstN(d, high - k));
-        hn::BlendedStore(hn::Zero(d), hn::And(over, ours), d, crowd_.alive_ + k);
-      }
-    }
-
-   private:
-    Crowd& crowd_;
-    Box box_;
-    float area_, threshold_;
-    bool plus_one_, inclusive_;
-  };
-
-  const Plan& plan_;
+  const Rules& rules_;
   bool apart_is_free_;  // else there is one cell
   float per_pixel_x_, per_pixel_y_;  // of the input's sides
-  size_t stride_;
-  float *x1_, *y1_, *x2_, *y2_, *area_, *alive_;  // by place
+  Lanes lanes_;       // by place
+  float* alive_;      // the same
   uint64_t* place_;   // by number; its bin, until all are counted
   uint64_t* grids_;   // by class; how many it has, until all are counted
   uint64_t* starts_;  // by bin, and the last one's end

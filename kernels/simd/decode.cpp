@@ -96,7 +96,7 @@ void BestOfPlanes(const Scores& scores, size_t first, size_t count, Block& block
 
 /// Best of some classes of a row, each score times `factor` first where that is wanted.
 template <bool kMultiply, class T>
-HWY_INLINE reference::Verdict BestOfRow(const T* row, size_t first, size_t end, float factor) {
+HWY_INLINE Verdict BestOfRow(const T* row, size_t first, size_t end, float factor) {
   const Floats d;
   const Ints di;
   const size_t lanes = hn::Lanes(d);
@@ -223,11 +223,11 @@ const void* start(const Field& field, std::span<const TensorView> tensors, uint3
 /// Scores that vectors can read, or nothing.
 std::optional<Scores> scores_of(const Plan& plan, std::span<const TensorView> tensors,
                                 uint32_t image) {
-  const Field &classes = plan.layout.scores, &objectness = plan.layout.objectness;
-  if (plan.first_class >= plan.end_class) return {};  // nothing but background
+  const Field &classes = plan.layout[Part::kScores], &objectness = plan.layout[Part::kObjectness];
+  if (plan.rules.first_class >= plan.rules.end_class) return {};  // nothing but background
   if (!classes.present() || !plain(tensors[static_cast<size_t>(classes.tensor)])) return {};
-  const Activation activation = plan.scores.activation;
-  const ScoreRule rule = plan.scores.rule;
+  const Activation activation = plan.rules.scores.activation;
+  const ScoreRule rule = plan.rules.scores.rule;
   const bool rows = classes.channel_stride == 1, weighted = objectness.present();
   if (!rows && (classes.anchor_stride != 1 || weighted || activation == Activation::kSoftmax))
     return {};
@@ -242,12 +242,12 @@ std::optional<Scores> scores_of(const Plan& plan, std::span<const TensorView> te
                 .type = tensors[static_cast<size_t>(classes.tensor)].type,
                 .stride = rows ? classes.anchor_stride : classes.channel_stride,
                 .rows = rows,
-                .first_class = plan.first_class,
-                .end_class = plan.end_class,
+                .first_class = plan.rules.first_class,
+                .end_class = plan.rules.end_class,
                 .all_classes = plan.layout.classes,
-                .rules = plan.scores,
-                .threshold = plan.lowest_threshold,
-                .contract = plan.contract};
+                .rules = plan.rules.scores,
+                .threshold = plan.rules.lowest_threshold,
+                .contract = plan.rules.contract};
 }
 
 }  // namespace
@@ -268,7 +268,7 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
       const auto class_id = static_cast<uint32_t>(block.class_id[at]);
       const bool settled =
           class_id < kMaxClasses && scores->rules.activation != Activation::kSoftmax;
-      collector.take(anchor, settled ? reference::Verdict{block.best[at], class_id}
+      collector.take(anchor, settled ? Verdict{block.best[at], class_id}
                                      : reference::judge(plan, tensors, image, anchor));
     }
   }

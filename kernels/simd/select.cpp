@@ -18,7 +18,7 @@ uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
                 std::span<SortSlot> slots, std::span<Candidate> ordered) {
   constexpr size_t kFew = 64;  // where a plain sort is as quick
   const size_t count = candidates.size();
-  const size_t wanted = std::min<size_t>(plan.pre_nms_top_k, count);
+  const size_t wanted = std::min<size_t>(plan.rules.pre_nms_top_k, count);
   if (std::ranges::is_sorted(candidates, {}, &Candidate::key)) {  // as end-to-end models give them
     std::ranges::copy(candidates.first(wanted), ordered.begin());
     return static_cast<uint32_t>(wanted);

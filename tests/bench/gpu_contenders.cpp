@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <format>
 
+#include "core/geometry.h"
 #include "tests/bench/gpu.h"
 #include "tests/bench/peers.h"
 
@@ -31,7 +32,7 @@ size_t fast_survivors(const Input& input, size_t index) {
     if (key_class(boxes[i].key) != key_class(boxes[first_of_class].key)) first_of_class = i;
     const auto better = std::span(boxes).subspan(first_of_class, i - first_of_class);
     survivors += std::ranges::none_of(better, [&](const Candidate& other) {
-      return overlaps(other.box, boxes[i].box, kIou, input.plan.contract);
+      return overlap<Upright>(input.plan.rules, other.box, boxes[i].box);
     });
   }
   return survivors;
@@ -152,7 +153,7 @@ Contender faster_rcnn(const Input& input) {
     for (const Candidate& from : sorted)
       boxes.push_back({from.box.x1, from.box.y1, from.box.x2, from.box.y2, key_score(from.key)});
   }
-  const auto pixels = input.plan.contract.plus_one ? peers::Pixels::kPlusOne
+  const auto pixels = input.plan.rules.contract.plus_one ? peers::Pixels::kPlusOne
                                                    : peers::Pixels::kContinuous;
   Contender out{.name = "Faster R-CNN _nms, sorted boxes in system memory"};
   out.run = [state, pixels](size_t i) {

@@ -126,7 +126,7 @@ uint32_t select(const Plan& plan, std::span<const Candidate> candidates, std::sp
   bench.upload(args.candidates, candidates);
   MUST(launch_select(bench.plan, args, nullptr));
   MUST(cudaDeviceSynchronize());
-  const auto count = std::min(plan.pre_nms_top_k, static_cast<uint32_t>(candidates.size()));
+  const auto count = std::min(plan.rules.pre_nms_top_k, static_cast<uint32_t>(candidates.size()));
   Bench::download(ordered.first(count), args.ordered.keys, args.ordered.boxes);
   return count;
 }
@@ -146,7 +146,7 @@ uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<
   for (const Candidate& c : bench.buffers.out.first(bench.buffers.headers[0].kept)) {
     while (place < candidates.size() && candidates[place].key != c.key) ++place;
     if (place == candidates.size()) return static_cast<uint32_t>(kept.size()) + 1;
-    if (!plan.contract.per_class_limit || of_class[key_class(c.key)]++ < plan.max_detections)
+    if (!plan.rules.contract.per_class_limit || of_class[key_class(c.key)]++ < plan.rules.max_detections)
       kept[count++] = place;
   }
   return count;

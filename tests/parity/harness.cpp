@@ -150,7 +150,7 @@ std::optional<std::string> differ_decode(const Backend& candidate, const Image& 
 /// Indices, or nothing when anything was written past an end.
 std::optional<std::vector<uint32_t>> kept_of(const Backend& backend, const Image& image) {
   const auto candidates = ordered(*find_backend("reference"), image);
-  Fenced<uint32_t> out(image.plan.kept_capacity);
+  Fenced<uint32_t> out(image.plan.rules.kept_capacity);
   Fenced<float> lanes(nms_lanes(image.plan));
   Fenced<uint64_t> words(nms_words(image.plan));
   const uint32_t count =
@@ -223,7 +223,7 @@ std::optional<std::string> difference(Kernel kernel, const Backend& candidate,
   const auto plan = make_plan(input.settings, placed.views);
   if (!plan) return "no plan: " + plan.error().message();
   if (const Status status = candidate.supports(*plan); !status) {
-    const bool allowed = plan->contract.class_agnostic && plan->contract.per_class_limit;
+    const bool allowed = plan->rules.contract.class_agnostic && plan->rules.contract.per_class_limit;
     return allowed ? std::nullopt : std::optional(status.error().message());
   }
   if (kernel == Kernel::kFrame) return differ_frame(candidate, *plan, placed.views);
@@ -261,7 +261,7 @@ double median_time(Kernel kernel, const Backend& backend, const Input& input, in
   std::vector<SortSlot> slots(plan->layout.anchors);
   Fenced<float> lanes(nms_lanes(*plan));
   Fenced<uint64_t> words(nms_words(*plan));
-  std::vector<uint32_t> kept(plan->kept_capacity);
+  std::vector<uint32_t> kept(plan->rules.kept_capacity);
   std::vector<double> times;
   for (int i = 0; i < repeats; ++i) {
     Funnel funnel;

@@ -52,8 +52,8 @@ Scores dense_scores(const Plan& plan, std::span<const TensorView> tensors, uint3
   const DetectorSpec& spec = *plan.spec;
   const uint32_t n = plan.layout.anchors;
   std::vector<float> objectness(n, 1.0f);
-  if (plan.layout.objectness.present())
-    objectness = column(plan, tensors, image, plan.layout.objectness, 0);
+  if (plan.layout[Part::kObjectness].present())
+    objectness = column(plan, tensors, image, plan.layout[Part::kObjectness], 0);
   bool product = spec.score == ScoreRule::kProduct;
   bool afterwards = spec.score == ScoreRule::kArgmaxFirst;
   if (has(Bug::kArgmaxFirst) && product) product = false, afterwards = true;
@@ -61,8 +61,8 @@ Scores dense_scores(const Plan& plan, std::span<const TensorView> tensors, uint3
   Scores best{std::vector<float>(n, std::nanf("")), std::vector<uint32_t>(n, kMaxClasses)};
   std::vector<std::vector<float>> planes;
   for (uint32_t c = 0; c < plan.layout.classes; ++c)
-    planes.push_back(column(plan, tensors, image, plan.layout.scores, c));
-  for (uint32_t c = plan.first_class; c < plan.end_class; ++c) {
+    planes.push_back(column(plan, tensors, image, plan.layout[Part::kScores], c));
+  for (uint32_t c = plan.rules.first_class; c < plan.rules.end_class; ++c) {
     if (has(Bug::kFilterFirst) && plan.class_wanted[c] == 0) continue;
     for (uint32_t a = 0; a < n; ++a) {
       const float value = product ? objectness[a] * planes[c][a] : planes[c][a];
@@ -82,16 +82,16 @@ Scores dense_scores(const Plan& plan, std::span<const TensorView> tensors, uint3
       best.score[a] = exp_f32(best.score[a] - top) / sum;
     }
     if (afterwards) best.score[a] = objectness[a] * best.score[a];
-    if (plan.layout.objectness.present() &&
-        !accepted(objectness[a], plan.lowest_threshold, plan.contract))
+    if (plan.layout[Part::kObjectness].present() &&
+        !accepted(objectness[a], plan.rules.lowest_threshold, plan.rules.contract))
       best.score[a] = std::nanf("");
   }
   return best;
 }
 
 Scores ready_scores(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
-  Scores out{column(plan, tensors, image, plan.layout.score, 0), {}};
-  const auto ids = column(plan, tensors, image, plan.layout.class_id, 0);
+  Scores out{column(plan, tensors, image, plan.layout[Part::kScore], 0), {}};
+  const auto ids = column(plan, tensors, image, plan.layout[Part::kClassId], 0);
   for (const float id : ids)
     out.class_id.push_back(id >= 0 && id < float(kMaxClasses) ? static_cast<uint32_t>(id)
                                                               : kMaxClasses);
@@ -103,19 +103,19 @@ std::vector<Box> boxes_of(const Plan& plan, std::span<const TensorView> tensors,
   const uint32_t n = plan.layout.anchors;
   std::vector<float> v[4];
   for (uint32_t i = 0; i < 4; ++i) {
-    v[i] = column(plan, tensors, image, plan.layout.box, i);
+    v[i] = column(plan, tensors, image, plan.layout[Part::kBox], i);
     for (float& value : v[i]) value *= plan.spec->box_scale[i];
   }
   std::vector<Box> out(n);
   for (uint32_t a = 0; a < n; ++a) {
-    float cx = v[0][a] * plan.boxes.unit_x, cy = v[1][a] * plan.boxes.unit_y;
-    float w = v[2][a] * plan.boxes.unit_x, h = v[3][a] * plan.boxes.unit_y;
+    float cx = v[0][a] * plan.rules.boxes.unit_x, cy = v[1][a] * plan.rules.boxes.unit_y;
+    float w = v[2][a] * plan.rules.boxes.unit_x, h = v[3][a] * plan.rules.boxes.unit_y;
     switch (plan.spec->coding) {
       case BoxCoding::kCorners: out[a] = {cx, cy, w, h}; continue;
       case BoxCoding::kGridExp: {
-        size_t l = plan.boxes.level_count - 1;
-        while (plan.boxes.levels[l].first_anchor > a) --l;
-        const Level& level = plan.boxes.levels[l];
+        size_t l = plan.rules.boxes.level_count - 1;
+        while (plan.rules.boxes.levels[l].first_anchor > a) --l;
+        const Level& level = plan.rules.boxes.levels[l];
         auto x = float((a - level.first_anchor) % level.width);
         auto y = float((a - level.first_anchor) / level.width);
         if (has(Bug::kGridTransposed)) std::swap(x, y);
@@ -129,10 +129,10 @@ std::vector<Box> boxes_of(const Plan& plan, std::span<const TensorView> tensors,
       case BoxCoding::kPriorDeltaXY: {
         const bool yx = (plan.spec->coding == BoxCoding::kPriorDelta) != has(Bug::kPriorSwapped);
         const Prior& p = plan.priors[a];
-        cx = (v[yx ? 1 : 0][a] * p.width + p.cx) * plan.boxes.unit_x;
-        cy = (v[yx ? 0 : 1][a] * p.height + p.cy) * plan.boxes.unit_y;
-        w = exp_f32(v[yx ? 3 : 2][a]) * p.width * plan.boxes.unit_x;
-        h = exp_f32(v[yx ? 2 : 3][a]) * p.height * plan.boxes.unit_y;
+        cx = (v[yx ? 1 : 0][a] * p.width + p.cx) * plan.rules.boxes.unit_x;
+        cy = (v[yx ? 0 : 1][a] * p.height + p.cy) * plan.rules.boxes.unit_y;
+        w = exp_f32(v[yx ? 3 : 2][a]) * p.width * plan.rules.boxes.unit_x;
+        h = exp_f32(v[yx ? 2 : 3][a]) * p.height * plan.rules.boxes.unit_y;
         break;
       }
       default: break;
@@ -144,16 +144,16 @@ std::vector<Box> boxes_of(const Plan& plan, std::span<const TensorView> tensors,
 
 /// Anchors up to the model's own count.
 uint32_t filled(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
-  if (!plan.layout.count.present() || plan.layout.anchors == 0) return plan.layout.anchors;
-  const TensorView& tensor = tensors[static_cast<size_t>(plan.layout.count.tensor)];
-  const size_t at = plan.layout.count.at(image, 0) * size_of(tensor.type);
+  if (!plan.layout[Part::kCount].present() || plan.layout.anchors == 0) return plan.layout.anchors;
+  const TensorView& tensor = tensors[static_cast<size_t>(plan.layout[Part::kCount].tensor)];
+  const size_t at = plan.layout[Part::kCount].at(image, 0) * size_of(tensor.type);
   const float count = load_element(tensor.type, static_cast<const std::byte*>(tensor.data) + at);
   return static_cast<uint32_t>(std::clamp(count, 0.0f, float(plan.layout.anchors)));
 }
 
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 AnchorRange anchors, std::span<Candidate> out, Funnel& funnel) {
-  const Scores scores = plan.layout.scores.present() ? dense_scores(plan, tensors, image)
+  const Scores scores = plan.layout[Part::kScores].present() ? dense_scores(plan, tensors, image)
                                                      : ready_scores(plan, tensors, image);
   const auto boxes = boxes_of(plan, tensors, image);
   uint32_t count = 0, end = std::min(anchors.end, filled(plan, tensors, image));
@@ -163,9 +163,9 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
     const uint32_t id = scores.class_id[a];
     const float score = scores.score[a];
     const bool senseless = id >= plan.class_threshold.size();
-    const float threshold = senseless || has(Bug::kClassThreshold) ? plan.lowest_threshold
+    const float threshold = senseless || has(Bug::kClassThreshold) ? plan.rules.lowest_threshold
                                                                    : plan.class_threshold[id];
-    if (!accepted(score, threshold, plan.contract)) continue;
+    if (!accepted(score, threshold, plan.rules.contract)) continue;
     ++funnel.above_threshold;
     const float sum = boxes[a].x1 * 0 + boxes[a].y1 * 0 + boxes[a].x2 * 0 + boxes[a].y2 * 0;
     if (senseless || !std::isfinite(score) || (sum != 0 && !has(Bug::kInfinityKept))) {
@@ -190,12 +190,12 @@ uint32_t select(const Plan& plan, std::span<const Candidate> given, std::span<So
     return std::tuple(-score, has(Bug::kTieHighAnchor) ? ~anchor : anchor, key_class(c.key));
   };
   std::ranges::stable_sort(candidates, {}, rank);
-  const uint32_t limit = plan.pre_nms_top_k + (has(Bug::kTopKOffByOne) ? 1 : 0);
+  const uint32_t limit = plan.rules.pre_nms_top_k + (has(Bug::kTopKOffByOne) ? 1 : 0);
   return std::min(limit, static_cast<uint32_t>(candidates.size()));
 }
 
 bool hits(Box a, Box b, const Plan& plan) {
-  const NmsContract& contract = plan.contract;
+  const NmsContract& contract = plan.rules.contract;
   if (contract.reorder_corners && !has(Bug::kNoReorder))
     for (Box* box : {&a, &b}) {
       if (box->x1 > box->x2) std::swap(box->x1, box->x2);
@@ -210,22 +210,22 @@ bool hits(Box a, Box b, const Plan& plan) {
   if (contract.empty_overlap &&
       (a.x2 - a.x1) * (a.y2 - a.y1) + (b.x2 - b.x1) * (b.y2 - b.y1) <= 0)
     return true;
-  if (has(Bug::kProductTest)) return w * h > plan.iou_threshold * both;
+  if (has(Bug::kProductTest)) return w * h > plan.rules.iou_threshold * both;
   const float iou = w * h / both;
-  return contract.iou_inclusive || has(Bug::kIouInclusive) ? iou >= plan.iou_threshold
-                                                           : iou > plan.iou_threshold;
+  return contract.iou_inclusive || has(Bug::kIouInclusive) ? iou >= plan.rules.iou_threshold
+                                                           : iou > plan.rules.iou_threshold;
 }
 
 bool agnostic(const Plan& plan) {
-  return (plan.contract.class_agnostic && !has(Bug::kClassCompared)) || has(Bug::kClassIgnored);
+  return (plan.rules.contract.class_agnostic && !has(Bug::kClassCompared)) || has(Bug::kClassIgnored);
 }
 
 /// Strikes out what box i hits.
 void strike(const Plan& plan, std::span<const Candidate> candidates, size_t i,
             std::vector<bool>& struck) {
   const auto id_of = [](const Candidate& c) { return key_class(c.key); };
-  const bool shifted = has(Bug::kMaskShifted) && plan.method == NmsMethod::kBitmask;
-  const bool cut = has(Bug::kSegmentShort) && plan.method == NmsMethod::kSegmented;
+  const bool shifted = has(Bug::kMaskShifted) && plan.rules.method == NmsMethod::kBitmask;
+  const bool cut = has(Bug::kSegmentShort) && plan.rules.method == NmsMethod::kSegmented;
   for (size_t j = i + 1; j < candidates.size(); ++j) {
     const uint32_t id = id_of(candidates[j]);
     if (!agnostic(plan) && id != id_of(candidates[i])) continue;
@@ -241,21 +241,21 @@ uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<
              const NmsScratch&) {
   std::vector<bool> struck(candidates.size());
   std::vector<uint32_t> of_class(kMaxClasses);
-  const bool fast = plan.method == NmsMethod::kFast && !has(Bug::kFastByKept);
+  const bool fast = plan.rules.method == NmsMethod::kFast && !has(Bug::kFastByKept);
   if (fast)
     for (size_t i = candidates.size(); i-- > 0;) strike(plan, candidates, i, struck);
-  const uint32_t limit = plan.max_detections + (has(Bug::kLimitOffByOne) ? 1 : 0);
+  const uint32_t limit = plan.rules.max_detections + (has(Bug::kLimitOffByOne) ? 1 : 0);
   uint32_t count = 0;
   for (uint32_t i = 0; i < candidates.size(); ++i) {
     const uint32_t id = key_class(candidates[i].key);
     if (struck[i] && !has(Bug::kSuppressedToo)) continue;
-    const bool full = (plan.contract.per_class_limit ? of_class[id] : count) >= limit;
+    const bool full = (plan.rules.contract.per_class_limit ? of_class[id] : count) >= limit;
     if (full && !has(Bug::kLimitSuppresses)) continue;
     if (!struck[i] && !full) {
       kept.data()[count++] = i;  // past the end with a bug; the guard zone sees it
       ++of_class[id];
     }
-    if (!fast && plan.method != NmsMethod::kNone) strike(plan, candidates, i, struck);
+    if (!fast && plan.rules.method != NmsMethod::kNone) strike(plan, candidates, i, struck);
   }
   return count;
 }

@@ -54,7 +54,7 @@ void expect_none(const Plan& plan, const Backend& backend, const TensorView& vie
   ASSERT_TRUE(processor->run(std::span(&view, 1)));
   const long before = allocations;
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(processor->run(std::span(&view, 1)));
-  EXPECT_EQ(allocations, before) << backend.name << " method " << int(plan.method);
+  EXPECT_EQ(allocations, before) << backend.name << " method " << int(plan.rules.method);
   EXPECT_GT(processor->detections().size(), 100u);
 }
 

@@ -39,14 +39,14 @@ Result<Plan> plan_for(const Settings& settings, const Tensor& tensor) {
 TEST(Plan, SeesNormalizedCoordinates) {
   const auto plan = plan_for(frame_of(320, 320), filled({1, 84, 2100}, 0.5f));
   ASSERT_TRUE(plan) << plan.error().message();
-  EXPECT_EQ(plan->boxes.unit_x, 320);
+  EXPECT_EQ(plan->rules.boxes.unit_x, 320);
   EXPECT_FALSE(plan->provisional);
 }
 
 TEST(Plan, SeesPixels) {
   const auto plan = plan_for(frame_of(320, 320), filled({1, 84, 2100}, 100));
   ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->boxes.unit_x, 1);
+  EXPECT_EQ(plan->rules.boxes.unit_x, 1);
   EXPECT_FALSE(plan->provisional);
 }
 
@@ -61,7 +61,7 @@ TEST(Plan, TakesTheUsersWordForUnits) {
   settings.units = Units::kPixels;
   const auto plan = plan_for(settings, filled({1, 84, 2100}, 0.5f));
   ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->boxes.unit_x, 1);
+  EXPECT_EQ(plan->rules.boxes.unit_x, 1);
 }
 
 TEST(Plan, TellsDecodedYoloxFromRaw) {
@@ -70,8 +70,8 @@ TEST(Plan, TellsDecodedYoloxFromRaw) {
   auto plan = plan_for(frame_of(416, 416), raw);
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->spec->name, "yolox");
-  ASSERT_EQ(plan->boxes.level_count, 3u);
-  EXPECT_EQ(plan->boxes.levels[1].first_anchor, 52u * 52u);
+  ASSERT_EQ(plan->rules.boxes.level_count, 3u);
+  EXPECT_EQ(plan->rules.boxes.levels[1].first_anchor, 52u * 52u);
   // logarithms of sizes, none of them below zero
   plan = plan_for(frame_of(416, 416), filled({1, 3549, 85}, 3.5f, "yolox-out"));
   ASSERT_TRUE(plan);
@@ -149,7 +149,7 @@ TEST(Plan, WithoutNumbersTakesTheProducersWord) {
   const auto plan = unread("yolov8", Units::kNormalized, {1, 84, 2100});
   ASSERT_TRUE(plan) << plan.error().message();
   EXPECT_FALSE(plan->provisional);
-  EXPECT_EQ(plan->boxes.unit_x, 320);
+  EXPECT_EQ(plan->rules.boxes.unit_x, 320);
   EXPECT_TRUE(unread("yolov8", Units::kAuto, {1, 84, 2100})->provisional);
   EXPECT_TRUE(unread("yolox", Units::kPixels, {1, 2100, 85})->provisional) << "decoded or not?";
   EXPECT_FALSE(unread("paddle", Units::kAuto, {100, 6})->provisional);

@@ -58,7 +58,7 @@ std::vector<uint32_t> kept_by(NmsMethod method, const json& each,
   EXPECT_TRUE(plan) << plan.error().message();
   const Backend& backend = *find_backend("reference");
   std::vector<Candidate> candidates(rows.size());
-  std::vector<uint32_t> indices(plan->kept_capacity), out;
+  std::vector<uint32_t> indices(plan->rules.kept_capacity), out;
   Funnel funnel;
   candidates.resize(backend.decode(*plan, std::span(&view, 1), 0, {0, plan->layout.anchors},
                                    candidates, funnel));

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What every backend reads of a plan: plain data, the same on every device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/coding.h"
+#include "core/contract.h"
+
+namespace keepbox {
+
+/// What the numbers of a field are. A layout has a field for each.
+enum class Part : uint8_t {
+  kBox,         // four numbers an anchor
+  kObjectness,  // one
+  kScores,      // one for each class
+  kScore,       // one, of rows that the model sorted out
+  kClassId,     // one, the same
+  kCount,       // one for all anchors: how many of them count
+  kPayload,     // what follows the class scores, which decoding does not read
+};
+inline constexpr size_t kParts = 7, kPartsRead = 6;
+
+/// Numbers, thresholds and conventions of a plan. Anchors and limits are those of one image.
+struct Rules {
+  NmsContract contract;
+  NmsMethod method = NmsMethod::kGreedy;
+  bool uniform = false;           // one threshold for all classes, every class wanted
+  uint32_t anchors = 0;
+  uint32_t classes = 0;           // class scores an anchor, background included; 0 for ready rows
+  uint32_t first_class = 0;       // first class score that is not background
+  uint32_t end_class = 0;
+  uint32_t class_ids = 0;         // that tables have
+  float lowest_threshold = 0;     // the least of all classes'
+  float iou_threshold = 0;        // 0 or a normal float
+  uint32_t max_detections = 0;
+  uint32_t pre_nms_top_k = 0;     // candidates that reach suppression
+  uint32_t kept_capacity = 0;     // most boxes that suppression can keep
+  ScoreRules scores;
+  BoxRules boxes;
+};
+
+/// A plan's tables, in memory of whoever reads them.
+struct Tables {
+  const float* class_threshold = nullptr;  // class_ids of them
+  const uint8_t* class_wanted = nullptr;   // the same
+  const Prior* priors = nullptr;           // one an anchor; prior codings only
+};
+
+}  // namespace keepbox

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Upright of core/geometry.h for vectors: the same operations in the same order, hence the same
+// answers. Built once for each instruction set.
+#if defined(KEEPBOX_SIMD_UPRIGHT) == defined(HWY_TARGET_TOGGLE)
+#ifdef KEEPBOX_SIMD_UPRIGHT
+#undef KEEPBOX_SIMD_UPRIGHT
+#else
+#define KEEPBOX_SIMD_UPRIGHT
+#endif
+
+#include <hwy/highway.h>
+
+#include "kernels/simd/crowd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace keepbox::simd::HWY_NAMESPACE {
+
+struct UprightVectors {
+  using Geometry = Upright;
+  static constexpr size_t kNumbers = 5;  // corners, area
+
+  static void put(const Rules& rules, const Box& shape, const Lanes& lanes, size_t at) {
+    lanes[0][at] = shape.x1;
+    lanes[1][at] = shape.y1;
+    lanes[2][at] = shape.x2;
+    lanes[3][at] = shape.y2;
+    lanes[4][at] = Upright::area(shape, rules.contract);
+  }
+
+  /// Calls mark(k, mask) for the vectors from `first` to `end` in which a box may be struck.
+  template <class Mark>
+  static HWY_INLINE void strike(const Rules& rules, const Box& box, const Lanes& lanes,
+                                size_t first, size_t end, Mark mark) {
+    const Floats d;
+    const NmsContract& contract = rules.contract;
+    const auto x1 = hn::Set(d, box.x1), y1 = hn::Set(d, box.y1), x2 = hn::Set(d, box.x2),
+               y2 = hn::Set(d, box.y2), area = hn::Set(d, Upright::area(box, contract)),
+               threshold = hn::Set(d, rules.iou_threshold), least = hn::Set(d, kOverlapLeast),
+               guarded = hn::Set(d, rules.iou_threshold * (1 - kOverlapGuard));
+    for (size_t k = first; k < end; k += hn::Lanes(d)) {
+      const auto width = extent(hn::Max(hn::Load(d, lanes[0] + k), x1),
+                                hn::Min(hn::Load(d, lanes[2] + k), x2), contract.plus_one);
+      const auto height = extent(hn::Max(hn::Load(d, lanes[1] + k), y1),
+                                 hn::Min(hn::Load(d, lanes[3] + k), y2), contract.plus_one);
+      const auto common = hn::Mul(width, height);
+      const auto both = hn::Sub(hn::Add(hn::Load(d, lanes[4] + k), area), common);
+      // Divided only where it may be beyond the threshold.
+      const auto less = hn::Lt(hn::Max(common, least), hn::Mul(both, guarded));
+      if (hn::AllTrue(d, less)) continue;
+      const auto iou = hn::Div(common, both);
+      mark(k, contract.iou_inclusive ? hn::Ge(iou, threshold) : hn::Gt(iou, threshold));
+    }
+  }
+
+ private:
+  template <class V>
+  static HWY_INLINE V extent(V low, V high, bool plus_one) {
+    const Floats d;
+    auto size = hn::Sub(high, low);
+    if (plus_one) size = hn::Add(size, hn::Set(d, 1.0f));
+    return hn::Max(size, hn::Zero(d));
+  }
+};
+
+}  // namespace keepbox::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
