@@ -45,9 +45,8 @@ class Runner {
   /// Takes over a plan's thresholds and classes, which are all that differs from the one before.
   virtual Status retune(const Plan& plan) = 0;
 
-  /// What NMS kept of an image, in key order. Valid until the next run().
-  virtual std::span<const Candidate> kept(uint32_t image) const = 0;
-  /// All but clipped_away.
+  /// Boxes of an image, best first, clipped to the frame. Valid until the next run().
+  virtual std::span<const Detection> detections(uint32_t image) const = 0;
   virtual const Funnel& funnel(uint32_t image) const = 0;
 };
 

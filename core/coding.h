@@ -76,11 +76,12 @@ KB_HD inline Box by_prior(const BoxRules& rules, const Prior& prior, float tx, f
       exp_f32(tw) * prior.width * rules.unit_x, exp_f32(th) * prior.height * rules.unit_y);
 }
 
-/// The box in model pixels. @param priors one for each anchor, for the codings that have them.
+/// The box in model pixels of its four numbers. @param priors one for each anchor, for the codings
+/// that have them.
 KB_HD_CALLED inline Box decode_box(const BoxRules& rules, const Prior* priors, uint32_t anchor,
-                            const float (&raw)[4]) {
-  const float v[4] = {raw[0] * rules.scale[0], raw[1] * rules.scale[1], raw[2] * rules.scale[2],
-                      raw[3] * rules.scale[3]};
+                                   float a, float b, float c, float d) {
+  const float v[4] = {a * rules.scale[0], b * rules.scale[1], c * rules.scale[2],
+                      d * rules.scale[3]};
   const float ux = rules.unit_x, uy = rules.unit_y;
   switch (rules.coding) {
     case BoxCoding::kCorners:

@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "core/numeric.h"
+
 namespace keepbox {
 
 /// How overlapping boxes are thinned out.
@@ -30,6 +32,9 @@ struct NmsContract {
   bool empty_overlap = false;    // two boxes without area between them overlap wholly
   bool per_class_limit = false;  // max-detections counts for each class on its own
   bool class_agnostic = false;   // boxes of different classes suppress each other
+
+  /// What is added to x2 - x1.
+  KB_HD constexpr float pixel() const { return plus_one ? 1.0f : 0.0f; }
 };
 
 /// The named contracts, "exact" first.

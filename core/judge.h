@@ -58,12 +58,14 @@ KB_HD_CALLED float softmax(const Source& from, uint32_t anchor, float logit, flo
 }
 
 /// What is left to do to the best of all classes: its activation, and the objectness.
+/// @param largest logit of all classes; for softmax only.
 template <class Source>
-KB_HD Verdict finished(const Source& from, uint32_t anchor, Verdict best, float objectness) {
+KB_HD Verdict finished(const Source& from, uint32_t anchor, Verdict best, float objectness,
+                       float largest) {
   const ScoreRules& rules = from.rules.scores;
   if (best.class_id == kMaxClasses || rules.rule == ScoreRule::kProduct) return best;
   best.score = rules.activation == Activation::kSoftmax
-                   ? softmax(from, anchor, best.score, largest_logit(from, anchor, best.score))
+                   ? softmax(from, anchor, best.score, largest)
                    : activate(rules, best.score);
   if (rules.rule == ScoreRule::kArgmaxFirst) best.score = objectness * best.score;
   return best;
@@ -96,7 +98,10 @@ KB_HD Verdict judge(const Source& from, uint32_t anchor) {
   if (!from.has(Part::kScores)) return ready_verdict(from, anchor);
   const float objectness = objectness_of(from, anchor);
   if (!is_object(from, objectness)) return {};
-  return finished(from, anchor, best_class(from, anchor, objectness), objectness);
+  const Verdict best = best_class(from, anchor, objectness);
+  const bool softmax = from.rules.scores.activation == Activation::kSoftmax;
+  return finished(from, anchor, best, objectness,
+                  softmax ? largest_logit(from, anchor, best.score) : 0);
 }
 
 /// Anchors that count: all, or as many as the model says it found.
@@ -114,18 +119,24 @@ enum class Outcome : uint8_t {
   kCandidate,
 };
 
-/// Compares with the class's threshold, decodes the box of the numbers `raw`, filters.
-/// @param out written for kCandidate.
-template <class Source>
-KB_HD Outcome take(const Source& from, uint32_t anchor, Verdict verdict, const float (&raw)[4],
-                   Candidate& out) {
+/// The four numbers of a box as the tensor has them.
+struct RawBox {
+  float v[4];
+};
+
+/// Compares with the class's threshold, decodes the box, filters. @param raw gives its numbers, if it
+/// comes to that. @param out written for kCandidate.
+template <class Source, class Raw>
+KB_HD Outcome take(const Source& from, uint32_t anchor, Verdict verdict, Raw raw, Candidate& out) {
   const Rules& rules = from.rules;
   const bool classed = verdict.class_id < rules.class_ids;
   const float threshold = !rules.uniform && classed
                               ? from.tables.class_threshold[verdict.class_id]
                               : rules.lowest_threshold;
   if (!passes(verdict.score, threshold, rules.contract)) return Outcome::kBelow;
-  const Box box = decode_box(rules.boxes, from.tables.priors, anchor, raw);
+  const RawBox numbers = raw();
+  const Box box = decode_box(rules.boxes, from.tables.priors, anchor, numbers.v[0], numbers.v[1],
+                             numbers.v[2], numbers.v[3]);
   if (!classed || !is_finite(verdict.score) || !finite(box)) return Outcome::kNotFinite;
   if (!rules.uniform && from.tables.class_wanted[verdict.class_id] == 0) return Outcome::kUnwanted;
   out.key = order_key(verdict.score, anchor, verdict.class_id);

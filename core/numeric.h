@@ -23,6 +23,18 @@ namespace keepbox {
 KB_HD constexpr uint32_t float_bits(float value) { return std::bit_cast<uint32_t>(value); }
 KB_HD constexpr float float_from_bits(uint32_t bits) { return std::bit_cast<float>(bits); }
 
+// The larger and the smaller of two numbers that are no NaN, and |a|; of two zeros either. As a
+// device has instructions for them, which a comparison and a choice do not become.
+#ifdef __CUDA_ARCH__
+__device__ inline float larger(float a, float b) { return fmaxf(a, b); }
+__device__ inline float smaller(float a, float b) { return fminf(a, b); }
+__device__ inline float magnitude(float a) { return fabsf(a); }
+#else
+KB_HD constexpr float larger(float a, float b) { return a > b ? a : b; }
+KB_HD constexpr float smaller(float a, float b) { return a < b ? a : b; }
+KB_HD constexpr float magnitude(float a) { return a < 0 ? -a : a; }
+#endif
+
 /// True for everything but NaN and the infinities.
 KB_HD constexpr bool is_finite(float value) {
   return (float_bits(value) & 0x7f800000u) != 0x7f800000u;

@@ -92,16 +92,14 @@ Processor::Processor(Plan plan, Selection backend, Workspace workspace,
 
 Result<Processor> Processor::create(Plan plan, Selection backend, MemorySpace memory,
                                     Crew* crew) {
-  const bool own_memory = backend.backend->runner != nullptr;
-  auto workspace = Workspace::create(plan, own_memory ? Needs::kDetections : Needs::kKernels);
-  if (!workspace) return std::unexpected(workspace.error());
-  std::unique_ptr<Runner> runner;
-  if (own_memory) {
-    auto made = backend.backend->runner(plan, memory);
-    if (!made) return std::unexpected(made.error());
-    runner = std::move(*made);
+  if (backend.backend->runner != nullptr) {
+    auto runner = backend.backend->runner(plan, memory);
+    if (!runner) return std::unexpected(runner.error());
+    return Processor(std::move(plan), std::move(backend), {}, std::move(*runner));
   }
-  Processor out(std::move(plan), std::move(backend), std::move(*workspace), std::move(runner));
+  auto workspace = Workspace::create(plan);
+  if (!workspace) return std::unexpected(workspace.error());
+  Processor out(std::move(plan), std::move(backend), std::move(*workspace), nullptr);
   out.crew_ = crew;
   return out;
 }
@@ -116,16 +114,9 @@ Status Processor::run(std::span<const TensorView> tensors) {
     return fail(ErrorKind::kMismatch, std::to_string(plan_.forms.size()) + " tensors as planned",
                 std::to_string(tensors.size()));
   for (const TensorView& tensor : tensors) KB_TRY(check_bounds(tensor));
-  if (runner_) KB_TRY(runner_->run(plan_, tensors));
-  for (uint32_t image = 0; image < plan_.layout.images; ++image)
-    runner_ ? take_kept(image) : run_kernels(tensors, image);
+  if (runner_) return runner_->run(plan_, tensors);
+  for (uint32_t image = 0; image < plan_.layout.images; ++image) run_kernels(tensors, image);
   return {};
-}
-
-void Processor::take_kept(uint32_t image) {
-  Funnel& funnel = funnels_[image] = runner_->funnel(image);
-  counts_[image] = emit(plan_, runner_->kept(image), room(image));
-  funnel.clipped_away = funnel.kept - counts_[image];
 }
 
 uint32_t Processor::decode(std::span<const TensorView> tensors, uint32_t image, Funnel& funnel) {
@@ -161,7 +152,7 @@ std::span<Detection> Processor::room(uint32_t image) const {
 }
 
 std::span<const Detection> Processor::detections(uint32_t image) const {
-  return room(image).first(counts_[image]);
+  return runner_ ? runner_->detections(image) : room(image).first(counts_[image]);
 }
 
 }  // namespace keepbox

@@ -36,7 +36,9 @@ class Processor {
 
   /// Boxes of an image after run(), best first, clipped to the frame. Valid until the next run().
   std::span<const Detection> detections(uint32_t image = 0) const;
-  const Funnel& funnel(uint32_t image = 0) const { return funnels_[image]; }
+  const Funnel& funnel(uint32_t image = 0) const {
+    return runner_ ? runner_->funnel(image) : funnels_[image];
+  }
 
   const Plan& plan() const { return plan_; }
   const Backend& backend() const { return *selection_.backend; }
@@ -46,7 +48,6 @@ class Processor {
   Processor(Plan plan, Selection backend, Workspace workspace, std::unique_ptr<Runner> runner);
   uint32_t decode(std::span<const TensorView> tensors, uint32_t image, Funnel& funnel);
   void run_kernels(std::span<const TensorView> tensors, uint32_t image);
-  void take_kept(uint32_t image);
   std::span<Detection> room(uint32_t image) const;
 
   Plan plan_;

@@ -23,10 +23,9 @@ size_t nms_words(const Plan& plan) {
   }
 }
 
-Scratch carve(Carver& carver, const Plan& plan, Needs needs) {
+Scratch carve(Carver& carver, const Plan& plan) {
   Scratch scratch;
   scratch.detections = carver.take<Detection>(size_t{plan.layout.images} * plan.rules.kept_capacity);
-  if (needs == Needs::kDetections) return scratch;
   scratch.candidates = carver.take<Candidate>(plan.layout.anchors);
   scratch.slots = carver.take<SortSlot>(plan.layout.anchors);
   scratch.ordered = carver.take<Candidate>(plan.layout.anchors);
@@ -39,9 +38,9 @@ void Workspace::Free::operator()(std::byte* blob) const {
   ::operator delete(blob, std::align_val_t{Carver::kAlignment});
 }
 
-Result<Workspace> Workspace::create(const Plan& plan, Needs needs) {
+Result<Workspace> Workspace::create(const Plan& plan) {
   Carver measure(nullptr);
-  carve(measure, plan, needs);
+  carve(measure, plan);
   Workspace workspace;
   workspace.bytes_ = measure.used();
   workspace.blob_.reset(static_cast<std::byte*>(::operator new(
@@ -50,7 +49,7 @@ Result<Workspace> Workspace::create(const Plan& plan, Needs needs) {
     return fail(ErrorKind::kNoResource, std::to_string(workspace.bytes_) + " bytes of memory",
                 "none", "lower max-detections");
   Carver carver(workspace.blob_.get());
-  workspace.scratch_ = carve(carver, plan, needs);
+  workspace.scratch_ = carve(carver, plan);
   return workspace;
 }
 

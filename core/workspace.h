@@ -71,17 +71,14 @@ struct Scratch {
   std::span<Detection> detections;   // images x kept_capacity
 };
 
-/// Whose buffers: a Runner has its own for all but the detections.
-enum class Needs { kKernels, kDetections };
-
 /// Lists the buffers that a plan needs.
-Scratch carve(Carver& carver, const Plan& plan, Needs needs);
+Scratch carve(Carver& carver, const Plan& plan);
 
-/// Owns the blob of one Processor.
+/// Owns the blob of one Processor; by itself an empty one.
 class Workspace {
  public:
   /// kNoResource when the memory is not to be had.
-  static Result<Workspace> create(const Plan& plan, Needs needs);
+  static Result<Workspace> create(const Plan& plan);
 
   const Scratch& scratch() const { return scratch_; }
   size_t bytes() const { return bytes_; }

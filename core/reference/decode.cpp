@@ -36,8 +36,10 @@ Verdict judge(const Plan& plan, std::span<const TensorView> tensors, uint32_t im
 
 void Collector::take(uint32_t anchor, Verdict verdict) {
   const Source from(plan_, tensors_, image_);
-  float raw[4];
-  for (uint32_t i = 0; i < 4; ++i) raw[i] = from.get(Part::kBox, anchor, i);
+  const auto raw = [&] {
+    return RawBox{{from.get(Part::kBox, anchor, 0), from.get(Part::kBox, anchor, 1),
+                   from.get(Part::kBox, anchor, 2), from.get(Part::kBox, anchor, 3)}};
+  };
   Candidate candidate;
   const Outcome outcome = keepbox::take(from, anchor, verdict, raw, candidate);
   if (outcome == Outcome::kBelow) return;

@@ -8,8 +8,14 @@ namespace {
 /// Of a grid.
 constexpr uint32_t kMostImages = 65535;
 
-/// Their mask has half a gigabyte.
-constexpr uint32_t kMostInMask = 1u << 16;
+/// Candidates that are compared with all others: beyond it one frame holds the device for so long
+/// that those who share it notice.
+constexpr uint32_t kMostPaired = 1u << 16;
+
+bool compares_all(NmsMethod method) {
+  return method == NmsMethod::kBitmask || method == NmsMethod::kSegmented ||
+         method == NmsMethod::kFast;
+}
 
 Status supports(const Plan& plan) {
   const uint32_t images = plan.layout.images;
@@ -33,10 +39,10 @@ Status supports(const Plan& plan) {
     if (const auto count = form.shape.count(); !count || *count / images > ~0u)
       return fail(ErrorKind::kUnsupported, "tensors below 2^32 numbers in backend cuda",
                   form.shape.to_string(), "set backend=auto");
-  if (plan.rules.method == NmsMethod::kBitmask && plan.rules.pre_nms_top_k > kMostInMask)
+  if (compares_all(plan.rules.method) && plan.rules.pre_nms_top_k > kMostPaired)
     return fail(ErrorKind::kUnsupported,
-                "at most " + std::to_string(kMostInMask) +
-                    " candidates for nms-method=bitmask in backend cuda",
+                "at most " + std::to_string(kMostPaired) +
+                    " candidates for this nms-method in backend cuda",
                 std::to_string(plan.rules.pre_nms_top_k), "set pre-nms-top-k");
   return {};
 }
@@ -62,9 +68,10 @@ Backend backend() {
           .input_maker = input_maker};
 }
 
-Result<std::unique_ptr<Runner>> make_runner(const Plan& plan, MemorySpace memory, Path path) {
+Result<std::unique_ptr<Runner>> make_runner(const Plan& plan, MemorySpace memory, Path path,
+                                            const Kernels& kernels) {
   auto runner = std::make_unique<CudaRunner>();
-  if (Status status = runner->prepare(plan, memory, path); !status)
+  if (Status status = runner->prepare(plan, memory, path, kernels); !status)
     return std::unexpected(status.error());
   return runner;
 }

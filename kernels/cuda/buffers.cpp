@@ -3,82 +3,81 @@
 #include "kernels/cuda/buffers.h"
 
 #include <algorithm>
-#include <bit>
 #include <optional>
-#include <utility>
 
 namespace keepbox::cuda {
+
+namespace {
+
+BoxSpans take_boxes(Carver& carver, size_t count) {
+  return {carver.take<uint64_t>(count), carver.take<float4>(count)};
+}
+
+}  // namespace
+
+Buckets buckets_of(const Plan& plan) {
+  constexpr uint32_t kLeast = kBucketRoom / 4;
+  constexpr size_t kMostOfAll = size_t{1} << 22;
+  if (plan.rules.method != NmsMethod::kGreedy) return {};
+  const uint32_t classes = plan.rules.contract.class_agnostic ? 1 : plan.rules.class_ids;
+  const uint32_t count = std::min(std::max(classes, 1u), kMostBuckets);
+  uint32_t room = kBucketRoom;
+  while (room > kLeast && size_t{room} * count * plan.layout.images > kMostOfAll) room /= 2;
+  return {count, std::min(room, std::max(plan.layout.anchors, 1u))};
+}
 
 Buffers carve(Carver& device, Carver& host, const Plan& plan) {
   const size_t anchors = plan.layout.anchors, images = plan.layout.images;
   const size_t in_runs = (anchors + kRun - 1) / kRun * kRun;
+  const Buckets buckets = buckets_of(plan);
+  const size_t groups = (buckets.count + kGroupBuckets - 1) / kGroupBuckets;
   Buffers out;
   out.control = device.take<Control>(images);
-  out.keys = device.take<uint64_t>(images * anchors);
-  out.boxes = device.take<float4>(images * anchors);
+  out.candidates = take_boxes(device, images * anchors);
+  out.dealt = take_boxes(device, images * buckets.count * buckets.room);
+  out.kept_of = take_boxes(device, images * groups * kGroupBuckets * buckets.room);
   out.class_threshold = device.take<float>(plan.class_threshold.size());
   out.class_wanted = device.take<uint8_t>(plan.class_wanted.size());
   out.priors = device.take<Prior>(plan.priors.size());
   out.runs = device.take<uint64_t>(in_runs);
   out.run_index = device.take<uint32_t>(in_runs);
-  out.ordered_keys = device.take<uint64_t>(anchors);
-  out.ordered_boxes = device.take<float4>(anchors);
-  out.kept_keys = device.take<uint64_t>(anchors);
-  out.kept_boxes = device.take<float4>(anchors);
+  out.ordered = take_boxes(device, anchors);
+  out.kept = take_boxes(device, anchors);
   out.words = device.take<uint32_t>(slow_words(plan.rules.method, plan.rules.pre_nms_top_k));
   out.headers = host.take<Header>(images);
-  out.out = host.take<Candidate>(images * plan.rules.kept_capacity);
+  out.out = host.take<Detection>(images * plan.rules.kept_capacity);
   return out;
 }
 
 namespace {
 
 Scan scan_of(const Layout& layout) {
-  if (!layout[Part::kScores].present()) return Scan::kReady;
-  return layout[Part::kScores].anchor_stride < layout[Part::kScores].channel_stride ? Scan::kPlanes : Scan::kRows;
+  const Field& scores = layout[Part::kScores];
+  if (!scores.present()) return Scan::kReady;
+  return scores.anchor_stride < scores.channel_stride ? Scan::kPlanes : Scan::kRows;
 }
 
 /// The upper half of a key with that score.
 uint32_t high_of(float score) { return static_cast<uint32_t>(order_key(score, 0, 0) >> 32); }
 
-/// By which scores from 1 down to the lowest are spread over the bins of the tail.
-uint32_t bin_shift(float lowest) {
-  constexpr int kBinBits = 11;
+/// From a score of 1 down to the lowest that passes, but no more than matter.
+uint32_t octaves_of(float lowest) {
+  constexpr uint32_t kMost = 16, kOctave = 1u << 23;
+  if (!(lowest > 0)) return kMost;
   const uint32_t range = lowest < 1 ? high_of(lowest) - high_of(1.0f) : 0;
-  return static_cast<uint32_t>(std::max(0, static_cast<int>(std::bit_width(range)) - kBinBits));
-}
-
-bool is_uniform(const Plan& plan) {
-  return std::ranges::all_of(plan.class_threshold,
-                             [&](float each) { return each == plan.rules.lowest_threshold; }) &&
-         std::ranges::all_of(plan.class_wanted, [](uint8_t wanted) { return wanted != 0; });
+  return std::clamp((range + kOctave - 1) / kOctave, 1u, kMost);
 }
 
 }  // namespace
 
-DevicePlan device_plan(const Plan& plan, const Buffers& buffers) {
+DevicePlan device_plan(const Plan& plan, const Tables& tables) {
   return {.scan = scan_of(plan.layout),
-          .method = plan.rules.method,
-          .plain_overlap = !plan.rules.contract.plus_one && !plan.rules.contract.reorder_corners &&
-                           !plan.rules.contract.empty_overlap,
-          .uniform = is_uniform(plan),
-          .anchors = plan.layout.anchors,
-          .classes = plan.layout.classes,
-          .first_class = plan.rules.first_class,
-          .end_class = plan.rules.end_class,
-          .class_ids = static_cast<uint32_t>(plan.class_threshold.size()),
-          .lowest_threshold = plan.rules.lowest_threshold,
-          .iou_threshold = plan.rules.iou_threshold,
-          .max_detections = plan.rules.max_detections,
-          .top_k = plan.rules.pre_nms_top_k,
+          .buckets = buckets_of(plan),
+          .rules = plan.rules,
+          .tables = tables,
+          .letterbox = plan.letterbox,
           .best_high = high_of(1.0f),
-          .bin_shift = bin_shift(plan.rules.lowest_threshold),
-          .score_rules = plan.rules.scores,
-          .box_rules = plan.rules.boxes,
-          .priors = buffers.priors.data(),
-          .class_threshold = buffers.class_threshold.data(),
-          .class_wanted = buffers.class_wanted.data(),
-          .contract = plan.rules.contract,
+          .octaves = octaves_of(plan.rules.lowest_threshold),
           .per_pixel_x = plan.letterbox.per_pixel_x(),
           .per_pixel_y = plan.letterbox.per_pixel_y()};
 }
@@ -107,7 +106,6 @@ DeviceField device_field(const Field& field, std::span<const TensorView> tensors
           .zero_point = view.zero_point,
           .type = view.type,
           .element = static_cast<uint8_t>(element),
-          .present = true,
           .numbers = aligned && view.scale == 1 && view.zero_point == 0 ? numbers_of(view.type)
                                                                         : Numbers::kAny};
 }
@@ -116,15 +114,10 @@ DeviceField device_field(const Field& field, std::span<const TensorView> tensors
 Numbers bind_fields(DevicePlan& plan, const Layout& layout, std::span<const TensorView> tensors,
                     std::span<const std::byte* const> data) {
   std::optional<Numbers> all;
-  for (const auto& [to, field] : {std::pair{&DevicePlan::box, &Layout::box},
-                                  {&DevicePlan::objectness, &Layout::objectness},
-                                  {&DevicePlan::scores, &Layout::scores},
-                                  {&DevicePlan::score, &Layout::score},
-                                  {&DevicePlan::class_id, &Layout::class_id},
-                                  {&DevicePlan::count, &Layout::count}}) {
-    plan.*to = device_field(layout.*field, tensors, data);
-    if (!(plan.*to).present) continue;
-    const Numbers numbers = (plan.*to).numbers;
+  for (size_t part = 0; part < kPartsRead; ++part) {
+    plan.fields[part] = device_field(layout.fields[part], tensors, data);
+    if (plan.fields[part].data == nullptr) continue;
+    const Numbers numbers = plan.fields[part].numbers;
     all = all.value_or(numbers) == numbers ? numbers : Numbers::kAny;
   }
   return all.value_or(Numbers::kAny);

@@ -12,31 +12,41 @@
 
 namespace keepbox::cuda {
 
+/// Candidates in memory.
+struct BoxSpans {
+  std::span<uint64_t> keys;
+  std::span<float4> boxes;
+
+  Boxes all() const { return {keys.data(), boxes.data()}; }
+};
+
 struct Buffers {
   // On the device:
   std::span<Control> control;  // an image each
-  std::span<uint64_t> keys;    // images x anchors
-  std::span<float4> boxes;
+  BoxSpans candidates;         // images x anchors
+  BoxSpans dealt, kept_of;     // images x buckets x room
   std::span<float> class_threshold;
   std::span<uint8_t> class_wanted;
   std::span<Prior> priors;
   std::span<uint64_t> runs;  // anchors in whole runs; from here on for one image at a time
   std::span<uint32_t> run_index;
-  std::span<uint64_t> ordered_keys;
-  std::span<float4> ordered_boxes;
-  std::span<uint64_t> kept_keys;
-  std::span<float4> kept_boxes;
+  BoxSpans ordered, kept;
   std::span<uint32_t> words;
   // On the host:
   std::span<Header> headers;  // an image each
-  std::span<Candidate> out;   // images x kept_capacity
+  std::span<Detection> out;   // images x kept_capacity
+
+  Tables tables() const { return {class_threshold.data(), class_wanted.data(), priors.data()}; }
 };
+
+/// How the frame kernel deals a plan's candidates out; not at all where it does not suppress them.
+Buckets buckets_of(const Plan& plan);
 
 /// Lists what a plan needs.
 Buffers carve(Carver& device, Carver& host, const Plan& plan);
 
 /// The plan for kernels, without tensors.
-DevicePlan device_plan(const Plan& plan, const Buffers& buffers);
+DevicePlan device_plan(const Plan& plan, const Tables& tables);
 
 /// Points a plan at tensors whose data is on the device at `data`. @return how all can be read.
 Numbers bind_fields(DevicePlan& plan, const Layout& layout, std::span<const TensorView> tensors,

@@ -9,15 +9,22 @@ namespace keepbox::cuda {
 
 Backend backend();
 
+/// The kernels that compare boxes, of one geometry: kernels/cuda/device.h.
+struct Kernels;
+const Kernels& upright_kernels();
+
 /// Which launches a run may use, for tests of each.
 enum class Path {
   kAny,
-  kSlow,  // the frame kernel only decodes
+  kSlow,    // the frame kernel only decodes
+  kMasked,  // the same, and no grid waits for itself
+  kAlone,   // blocks of the frame kernel leave all to the last one
 };
 
 /// A runner of frames on the current device. Errors: kNoResource.
 Result<std::unique_ptr<Runner>> make_runner(const Plan& plan, MemorySpace memory,
-                                            Path path = Path::kAny);
+                                            Path path = Path::kAny,
+                                            const Kernels& kernels = upright_kernels());
 
 /// A maker of inputs on the current device, whose tables are its own. Errors: kNoResource.
 Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);

@@ -8,8 +8,9 @@
 #include <cstdint>
 
 #include "core/box.h"
-#include "core/coding.h"
 #include "core/element.h"
+#include "core/letterbox.h"
+#include "core/rules.h"
 
 namespace keepbox::cuda {
 
@@ -19,16 +20,16 @@ enum class Numbers : uint8_t {
   kHalf,   // float16 or bfloat16
   kAny,
 };
+inline constexpr size_t kNumbers = 3;
 
 /// core's Field with its tensor's data.
 struct DeviceField {
-  const std::byte* data = nullptr;                 // of the first channel of the first anchor
-  size_t image_stride = 0;                         // bytes
+  const std::byte* data = nullptr;  // of the first channel of the first anchor; null: there is none
+  size_t image_stride = 0;          // bytes
   uint32_t anchor_stride = 0, channel_stride = 0;  // elements
   float scale = 1, zero_point = 0;
   DataType type = DataType::kFloat32;
   uint8_t element = 0;  // bytes
-  bool present = false;
   Numbers numbers = Numbers::kAny;
 };
 
@@ -39,35 +40,33 @@ enum class Scan : uint8_t {
   kReady,   // a thread an anchor: one score each
 };
 
-/// core's Plan for the device. What every anchor wants comes first: a kernel's parameters arrive a
-/// cache line at a time.
+/// Candidates by class: as many lists as classes, or classes share them.
+struct Buckets {
+  uint32_t count = 0;  // 0: candidates are not dealt out
+  uint32_t room = 0;   // candidates of each
+};
+
+/// core's Plan for the device. A kernel's parameters arrive a cache line at a time.
 struct DevicePlan {
   Scan scan = Scan::kReady;
-  NmsMethod method = NmsMethod::kGreedy;
-  bool plain_overlap = false;  // overlap without conventions of a contract
-  bool uniform = false;        // one threshold, every class wanted
-  uint32_t anchors = 0, classes = 0, first_class = 0, end_class = 0, class_ids = 0;
-  float lowest_threshold = 0;
-  float iou_threshold = 0;
-  uint32_t max_detections = 0;
-  uint32_t top_k = 0;
-  uint32_t best_high = 0, bin_shift = 0;  // of ByScore in bins.cuh
-  ScoreRules score_rules;
-  DeviceField objectness, scores, box, score, class_id, count;
-  BoxRules box_rules;
-  const Prior* priors = nullptr;
-  const float* class_threshold = nullptr;  // class_ids of them
-  const uint8_t* class_wanted = nullptr;
-  NmsContract contract;
+  Buckets buckets;
+  Rules rules;
+  DeviceField fields[kPartsRead];
+  Tables tables;
+  Letterbox letterbox;
+  uint32_t best_high = 0;  // of ByScore in bins.cuh: upper half of a key with the best score
+  uint32_t octaves = 1;    // below it that matter
   float per_pixel_x = 0, per_pixel_y = 0;  // of the model's input: for crowds only
 
-  /// Most boxes that NMS keeps of one image, where its limit is not for each class on its own.
-  KB_HD uint32_t limit() const { return contract.per_class_limit ? anchors : max_detections; }
+  /// Most boxes that suppression keeps of one image, where its limit is not for each class alone.
+  KB_HD uint32_t limit() const {
+    return rules.contract.per_class_limit ? rules.anchors : rules.max_detections;
+  }
 };
 
 enum class State : uint32_t {
   kDone,  // boxes are there
-  kMore,  // candidates are too many or too alike for the frame kernel's last block
+  kMore,  // candidates are too many or too alike for the frame kernel
 };
 
 /// What the host learns of an image; it holds once `sequence` is the run's.
@@ -76,63 +75,66 @@ struct Header {
   State state = State::kDone;
   uint32_t anchors = 0, above_threshold = 0, not_finite = 0;
   uint32_t candidates = 0;
-  uint32_t kept = 0;
-  uint32_t reserved = 0;
+  uint32_t kept = 0;     // boxes written, those outside the frame among them
+  uint32_t clipped = 0;  // of those, outside the frame
 };
 
-/// Counters of an image that blocks share. The last block leaves them at 0.
+inline constexpr uint32_t kMostBuckets = 128;
+inline constexpr uint32_t kFrameThreads = 256;  // of a block: beside other kernels small ones run
+                                                // first
+inline constexpr uint32_t kFrameWarps = kFrameThreads / 32;
+inline constexpr uint32_t kMostBlocks = 2047;  // of an image
+inline constexpr uint32_t kGroupBuckets = 4;  // of which a block takes care at once
+inline constexpr uint32_t kMostGroups = kMostBuckets / kGroupBuckets;
+inline constexpr uint32_t kBucketRoom = 384;  // candidates of a bucket, at most
+
+/// Counters of an image that blocks share. Between frames they are 0, but for what the last one left
+/// in its tally and numbers of kept boxes.
 struct Control {
-  uint32_t taken = 0;  // places in the image's list
+  uint64_t tally[2] = {};  // packed: see tally.cuh; of every other frame, for blocks may look late
+  uint32_t taken = 0;     // places in the image's list
   uint32_t not_finite = 0;
-  uint64_t tally = 0;  // packed: see tally.cuh
+  uint32_t finished = 0;  // groups of buckets that are suppressed
+  uint32_t crowded = 0;   // is some bucket too small?
+  uint32_t kept[kMostGroups] = {};  // of each group
+  uint32_t counts[kMostBuckets] = {};
 };
 
 /// Candidates of one image, or kept ones: two arrays.
 struct Boxes {
   uint64_t* keys = nullptr;
   float4* boxes = nullptr;
+
+  KB_HD Boxes from(size_t first) const { return {keys + first, boxes + first}; }
 };
 
 /// The frame kernel's memory.
 struct FrameArgs {
   Control* control = nullptr;  // an image each
-  Boxes candidates;            // plan.anchors an image
+  Boxes candidates;            // rules.anchors an image
+  Boxes dealt;                 // buckets.count * buckets.room an image
+  Boxes kept;                  // the same: of each group of buckets
   Header* headers = nullptr;   // host memory, an image each
-  uint64_t* out = nullptr;     // host memory: Candidate as 3 words, `out_stride` of them an image
+  Detection* out = nullptr;    // host memory, `out_stride` an image
   uint32_t out_stride = 0;
   uint32_t sequence = 0;
-  uint32_t tail_capacity = 0;  // candidates that a last block takes on; 0: none
-  uint32_t slices = 1;         // kPlanes: warps that share the classes of 32 anchors, a power of 2
+  uint32_t turn = 0;    // 0 and 1 from frame to frame
+  uint32_t slices = 1;  // kPlanes: warps that share the classes of 32 anchors, a power of 2
+  bool alone = false;   // the frame kernel only decodes: what comes after is for other launches
+  long long patience = 0;  // cycles that a block waits for the others of its image
 };
-
-/// Threads of a block of the frame kernel.
-inline constexpr uint32_t kFrameThreads = 1024;
-
-/// What a launch of the frame kernel asks of the device.
-struct FrameShape {
-  size_t shared_bytes = 0;     // dynamic, a block
-  uint32_t tail_capacity = 0;  // candidates that a block can take on with it
-};
-
-/// As much as the current device has.
-cudaError_t shape_frame(uint32_t class_ids, FrameShape* shape);
-
-/// Decodes all images, and suppresses and writes out those that a last block can take on.
-/// @param numbers of all fields.
-cudaError_t launch_frame(const DevicePlan& plan, const FrameArgs& args, Numbers numbers, dim3 grid,
-                         const FrameShape& shape, cudaStream_t stream);
 
 /// Buffers of the slow path, for one image at a time.
 struct SlowArgs {
   Boxes candidates;
   uint32_t count = 0;             // of candidates
-  Boxes ordered;                  // the best top_k in order
+  Boxes ordered;                  // the best pre_nms_top_k in order
   uint64_t* runs = nullptr;       // sorted chunks of keys, padded to whole ones
   uint32_t* run_index = nullptr;  // where they stand in `candidates`
   Boxes kept;
   uint32_t* words = nullptr;  // slow_words() of scratch
   Header* header = nullptr;
-  uint64_t* out = nullptr;
+  Detection* out = nullptr;
   uint32_t sequence = 0;
 };
 
@@ -140,7 +142,7 @@ struct SlowArgs {
 inline constexpr uint32_t kRun = 2048;
 
 struct SortArgs {
-  uint32_t best_high = 0, bin_shift = 0;  // the plan's
+  uint32_t best_high = 0, octaves = 1;  // the plan's
   Boxes from;
   uint32_t count = 0;
   Boxes to;
@@ -156,18 +158,25 @@ cudaError_t launch_sort(const SortArgs& args, cudaStream_t stream);
 /// Sorts candidates into `ordered`.
 cudaError_t launch_select(const DevicePlan& plan, const SlowArgs& args, cudaStream_t stream);
 
-/// Words of scratch that launch_nms() wants for `count` ordered candidates.
-size_t slow_words(NmsMethod method, uint32_t count);
-
-/// Suppresses `ordered` and writes out what stays. @param blocks that run at the same time.
-cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t blocks,
+/// The kernels that compare boxes, of one geometry (core/geometry.h).
+struct Kernels {
+  /// Decodes all images, and suppresses and writes out those that are no crowd.
+  /// @param numbers of all fields.
+  cudaError_t (*frame)(const DevicePlan& plan, const FrameArgs& args, Numbers numbers, dim3 grid,
                        cudaStream_t stream);
+  /// Suppresses `ordered` and writes out what stays. @param blocks that run at the same time.
+  cudaError_t (*nms)(const DevicePlan& plan, const SlowArgs& args, uint32_t blocks,
+                     cudaStream_t stream);
+  /// Loads all that nms() and launch_select() may need, which would else happen at the first crowd,
+  /// and takes milliseconds and memory. @param blocks of nms() that the device runs at a time; 0:
+  /// its grids cannot wait for themselves.
+  cudaError_t (*load)(uint32_t* blocks);
+};
 
-/// Loads the kernels that launch_select() and launch_nms() may need, which would else happen at the
-/// first crowd, and takes milliseconds and memory.
-cudaError_t load_slow_path();
+/// Of upright boxes.
+const Kernels& upright_kernels();
 
-/// Blocks of launch_nms() that the current device runs at the same time; 0: it cannot.
-cudaError_t nms_blocks(uint32_t* blocks);
+/// Words of scratch that nms() wants for `count` ordered candidates.
+size_t slow_words(NmsMethod method, uint32_t count);
 
 }  // namespace keepbox::cuda

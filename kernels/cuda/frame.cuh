@@ -1,142 +1,157 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The frame kernel: all blocks decode, and the last one to finish an image suppresses and writes
-// out what is left, if that is not too much for one block. Each loader of numbers has a file of its
-// own, for compilers that work side by side.
+// The frame kernel: all blocks decode, the last ones to finish an image suppress its candidates, and
+// the last of those writes out what is left, if that is not too much for blocks that do not wait for
+// each other. Each loader of numbers has a file of its own, for compilers that work side by side.
 #pragma once
 
+#include "kernels/cuda/finish.cuh"
 #include "kernels/cuda/scan.cuh"
-#include "kernels/cuda/tail.cuh"
-#include "kernels/cuda/tally.cuh"
+#include "kernels/cuda/suppress.cuh"
 
 namespace keepbox::cuda {
 
-static_assert(kFrameThreads == kBlockThreads);
-
-/// What a block holds beside the stage and the tail, which follow each other in the same memory.
-struct BlockShared {
-  ScanShared scan;
-  TailShared tail;
-  Header found;
-  bool last;
+/// What a block holds: its scan, its groups and its boxes follow each other.
+template <class Geometry>
+struct FrameShared {
+  union {
+    struct {
+      Stage stage;
+      ScanShared scan;
+    } decode;
+    SuppressShared<Geometry> suppress;
+    FinishShared finish;
+  };
+  Tally total;  // of all blocks
+  uint32_t worker, filled;
 };
 
 /// Fetches all lines of the parameters at once, which would else be waited for one by one.
 __device__ inline void fetch_parameters(const DevicePlan& plan) {
   constexpr uint32_t kLine = 64 / sizeof(uint32_t), kLines = sizeof(DevicePlan) / 64;
-  if (threadIdx.x % kWarp != 0 || threadIdx.x / kWarp >= kLines) return;
-  const uint32_t word = reinterpret_cast<const uint32_t*>(&plan)[threadIdx.x / kWarp * kLine];
+  if (threadIdx.x >= kLines) return;
+  const uint32_t word = reinterpret_cast<const uint32_t*>(&plan)[threadIdx.x * kLine];
   asm volatile("" ::"r"(word));
 }
 
-/// Reports this block's part of the image. Is it the last one? Then shared.found is what all found.
-__device__ inline bool is_last(BlockShared& shared, const Stage& stage, Control& control) {
-  if (threadIdx.x == 0) {
-    __threadfence();
-    Tally tally(stage.all_above, stage.flushed);
-    tally.add_to(&control.tally);
-    shared.last = tally.blocks() == gridDim.x;
-    shared.found.above_threshold = tally.above();
-    shared.found.candidates = tally.candidates();
-    if (shared.last) __threadfence();
+/// A frame of an image, as one block sees it.
+template <class Geometry>
+struct Frame {
+  const DevicePlan& plan;
+  const FrameArgs& args;
+  Control& control;
+  FrameShared<Geometry>& shared;
+  uint32_t image;
+
+  __device__ size_t room() const { return size_t{kGroupBuckets} * plan.buckets.room; }
+  __device__ uint32_t groups() const {
+    return (plan.buckets.count + kGroupBuckets - 1) / kGroupBuckets;
   }
-  __syncthreads();
-  return shared.last;
-}
-
-/// A number of boxes that says that there are others.
-inline constexpr uint32_t kDeclined = ~0u;
-
-/// Suppresses the image's candidates. @return how many are kept, at places in tail.kept; or
-/// kDeclined, when that is too much to do here.
-__device__ inline uint32_t suppress(const DevicePlan& plan, const Tail& tail, TailShared& shared,
-                                    const Boxes& list, uint32_t count) {
-  const bool all = count <= tail.capacity && count <= plan.top_k;
-  // The best of many are enough where few boxes are wanted.
-  if (!all && (plan.rules.contract.per_class_limit || count > tail.capacity * kLooks ||
-               plan.rules.max_detections > kManyKept))
-    return kDeclined;
-  const uint32_t used = all ? count : choose(plan, tail, shared, list.keys, count);
-  deal(plan, tail, shared, list, used, !all);
-  if (plan.rules.method == NmsMethod::kNone && !plan.rules.contract.per_class_limit) {
-    // all stay
-  } else if (min(shared.large, plan.rules.max_detections) > kLargeClass) {
-    return kDeclined;
-  } else if (plan.plain_overlap) {
-    thin<true>(plan, tail, shared);
-  } else {
-    thin<false>(plan, tail, shared);
+  __device__ Boxes dealt() const {
+    return args.dealt.from(image * size_t{plan.buckets.count} * plan.buckets.room);
   }
-  const uint32_t kept =
-      put_in_order(tail.keys, used, bins_of(plan), tail.bins, tail.places, tail.kept, shared.sums);
-  return !all && kept < plan.rules.max_detections ? kDeclined : min(kept, plan.limit());
-}
+  __device__ Boxes kept() const { return args.kept.from(image * groups() * room()); }
+  __device__ Boxes all() const { return args.candidates.from(size_t{image} * plan.rules.anchors); }
 
-__device__ inline void write_out(const Tail& tail, uint32_t kept, uint64_t* out) {
-  for (uint32_t word = threadIdx.x; word < kept * 3; word += kFrameThreads) {
-    const uint32_t place = tail.kept[word / 3], part = word % 3;
-    const auto* box = reinterpret_cast<const uint64_t*>(tail.boxes + place);
-    out[word] = part == 0 ? tail.keys[place] : box[part - 1];
+  /// Reports what the block found. @return whether it has more to do: it then knows what all found.
+  __device__ bool arrive(Worker& worker) const {
+    const Stage& stage = shared.decode.stage;
+    const uint32_t blocks = gridDim.x;
+    worker.count = min(max(args.alone ? 1 : groups(), 1u), blocks);
+    if (threadIdx.x == 0) {
+      const Tally own = Tally::of_block(stage.all_above, stage.flushed);
+      uint64_t* const tally = control.tally + args.turn;
+      Tally total = own;
+      if (blocks > 1) total.word += add_and_see(tally, own.word);
+      uint32_t number = blocks - total.blocks();
+      if (number != 0 && number < worker.count &&
+          (!wait_for_scan(tally, blocks, args.patience, total) || total.gone() != 0))
+        number = worker.count;
+      shared.worker = number;
+      shared.total = total;
+    }
+    __syncthreads();
+    worker.number = shared.worker;
+    if (shared.total.gone() != 0) worker.count = 1;
+    return worker.number < worker.count;
   }
-}
 
-/// Lets the host see an image's header, and before it what was written by the block.
-__device__ inline void publish(Header& header, const Header& found, uint32_t sequence) {
-  header.state = found.state;
-  header.anchors = found.anchors;
-  header.above_threshold = found.above_threshold;
-  header.not_finite = found.not_finite;
-  header.candidates = found.candidates;
-  header.kept = found.kept;
-  __threadfence_system();
-  *static_cast<volatile uint32_t*>(&header.sequence) = sequence;
-}
-
-template <class Load>
-__device__ void scan(const Source<Load>& from, Stage& stage, ScanShared& shared, Control& control,
-                     const Boxes& list, uint32_t slices) {
-  switch (from.plan.scan) {
-    case Scan::kRows:
-      return scan_rows(from, stage, shared, control, list);
-    case Scan::kPlanes:
-      return scan_planes(from, stage, shared, control, list, slices);
-    case Scan::kReady:
-      return scan_ready(from, stage, control, list);
+  /// Suppresses. @return whether this block is to write the boxes out; their pile.
+  __device__ bool thin_out(const Worker& worker, Pile& pile) const {
+    if (plan.buckets.count == 0) {
+      pile = {all(), shared.total.candidates(), 0, 0};
+      return true;
+    }
+    if (!suppress<Geometry>(plan, control, dealt(), kept(), shared.suppress, worker))
+      return false;
+    const uint32_t filled = shared.suppress.filled;
+    __syncthreads();
+    pile = pile_up(control, kept(), groups(), room(), filled, shared.finish);
+    return true;
   }
-}
 
-template <class Load>
-__global__ void __launch_bounds__(kFrameThreads, 1)
+  /// To the host, and the counters back to 0. @param written boxes, or kDeclined. By one thread.
+  __device__ void report(uint32_t anchors, uint32_t written, uint32_t clipped) const {
+    const bool done = written != kDeclined, lost = shared.total.above() != shared.total.candidates();
+    const uint32_t not_finite = lost ? __ldcg(&control.not_finite) : 0;
+    const Header found{.state = done ? State::kDone : State::kMore,
+                       .anchors = anchors,
+                       .above_threshold = shared.total.above(),
+                       .not_finite = not_finite,
+                       .candidates = shared.total.candidates(),
+                       .kept = done ? written : 0,
+                       .clipped = done ? clipped : 0};
+    control.tally[1 - args.turn] = 0;
+    control.taken = control.not_finite = control.finished = control.crowded = 0;
+    publish(args.headers[image], found, args.sequence);
+  }
+};
+
+template <class Load, class Geometry>
+__global__ void __launch_bounds__(kFrameThreads, 4)
     frame(const __grid_constant__ DevicePlan plan, const __grid_constant__ FrameArgs args) {
-  extern __shared__ __align__(16) unsigned char memory[];
-  __shared__ BlockShared shared;
+  __shared__ FrameShared<Geometry> shared;
+  static_assert(sizeof shared <= 48 << 10, "what every device has");
   fetch_parameters(plan);
-  Stage& stage = *reinterpret_cast<Stage*>(memory);
-  const Source<Load> from{plan, blockIdx.y};
-  Control& control = args.control[blockIdx.y];
-  const size_t first = size_t{blockIdx.y} * plan.anchors;
-  const Boxes list{args.candidates.keys + first, args.candidates.boxes + first};
+  const uint32_t image = blockIdx.y;
+  const Source<Load> from(plan, image);
+  const Frame<Geometry> self{plan, args, args.control[image], shared, image};
+  const Lists lists{self.all(), self.dealt()};
+  Stage& stage = shared.decode.stage;
   stage.begin();
   __syncthreads();
-  scan(from, stage, shared.scan, control, list, args.slices);
+  scan(from, stage, shared.decode.scan, self.control, lists, args.slices);
   __syncthreads();
-  stage.flush(control, list);
-  if (!is_last(shared, stage, control)) return;
-  Header& found = shared.found;
-  const Tail tail(memory, args.tail_capacity, plan.class_ids);
-  uint32_t kept = kDeclined;
-  if (args.tail_capacity != 0) kept = suppress(plan, tail, shared.tail, list, found.candidates);
-  if (kept != kDeclined) write_out(tail, kept, args.out + size_t{blockIdx.y} * args.out_stride * 3);
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  found.anchors = from.anchors();
-  found.not_finite = __ldcg(&control.not_finite);
-  control = {};
-  found.state = kept != kDeclined ? State::kDone : State::kMore;
-  found.kept = kept != kDeclined ? kept : 0;
-  publish(args.headers[blockIdx.y], found, args.sequence);
+  stage.flush(plan, self.control, lists);
+  Worker worker;
+  if (!self.arrive(worker)) return;
+  const uint32_t candidates = shared.total.candidates();
+  uint32_t written = kDeclined, clipped = 0;
+  if (!args.alone && candidates <= plan.rules.pre_nms_top_k) {
+    Pile pile;
+    if (!self.thin_out(worker, pile)) return;
+    if (__ldcg(&self.control.crowded) == 0)
+      written = finish(plan, pile, shared.finish,
+                       args.out + size_t{image} * args.out_stride, clipped);
+  } else {
+    if (worker.number != 0) return;
+  }
+  // Not before: others count by them what there is to do.
+  if (threadIdx.x < plan.buckets.count) self.control.counts[threadIdx.x] = 0;
+  if (threadIdx.x == 0) self.report(anchors_of(from), written, clipped);
 }
 
-/// The kernels, for the runtime: each where it is compiled.
+template <class Load, class Geometry>
+const void* frame_kernel() {
+  return reinterpret_cast<const void*>(frame<Load, Geometry>);
+}
+
+inline cudaError_t launch_frame(const void* kernel, const DevicePlan& plan, const FrameArgs& args,
+                                dim3 grid, cudaStream_t stream) {
+  void* arguments[] = {const_cast<DevicePlan*>(&plan), const_cast<FrameArgs*>(&args)};
+  return cudaLaunchKernel(kernel, grid, dim3(kFrameThreads), arguments, 0, stream);
+}
+
+/// Those of upright boxes: each where it is compiled.
 const void* frame_of_floats();
 const void* frame_of_halves();
 const void* frame_of_any();

@@ -4,6 +4,6 @@
 
 namespace keepbox::cuda {
 
-const void* frame_of_any() { return reinterpret_cast<const void*>(frame<AnyLoad>); }
+const void* frame_of_any() { return frame_kernel<AnyLoad, Upright>(); }
 
 }  // namespace keepbox::cuda

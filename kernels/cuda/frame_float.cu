@@ -4,6 +4,6 @@
 
 namespace keepbox::cuda {
 
-const void* frame_of_floats() { return reinterpret_cast<const void*>(frame<PlainLoad>); }
+const void* frame_of_floats() { return frame_kernel<PlainLoad, Upright>(); }
 
 }  // namespace keepbox::cuda

@@ -4,6 +4,6 @@
 
 namespace keepbox::cuda {
 
-const void* frame_of_halves() { return reinterpret_cast<const void*>(frame<HalfLoad>); }
+const void* frame_of_halves() { return frame_kernel<HalfLoad, Upright>(); }
 
 }  // namespace keepbox::cuda

@@ -38,7 +38,7 @@ Result<Stream> make_stream() {
 
 Result<Event> make_event() {
   cudaEvent_t event = nullptr;
-  KB_TRY_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  KB_TRY_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync));
   return Event(event);
 }
 

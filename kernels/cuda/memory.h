@@ -41,7 +41,7 @@ Result<HostBlob> allocate_host(size_t bytes);
 /// One that does not wait for the default stream, and goes before others.
 Result<Stream> make_stream();
 
-/// One without a time, for ordering.
+/// One without a time: for ordering, and for the host to sleep until it comes.
 Result<Event> make_event();
 
 }  // namespace keepbox::cuda

@@ -9,7 +9,7 @@ namespace keepbox::cuda {
 
 /// Bins that candidates are dealt out by: cells of a grid over the model's input.
 inline constexpr uint32_t kNearSide = 32, kNearBins = kNearSide * kNearSide;
-static_assert(kNearBins == kBlockThreads, "a thread sums a bin up");
+static_assert(kNearBins == kNmsThreads, "a thread sums a bin up");
 
 /// The copy, in memory that nothing else needs after the sort.
 struct Near {
@@ -19,9 +19,6 @@ struct Near {
   float4* boxes;      // by place
   float4* bounds;     // by group: corners that hold all of its boxes
 };
-
-/// Words of `bounds` and `counts`.
-constexpr size_t near_words(uint32_t count) { return bit_words(count) * 4 + kNearBins; }
 
 __device__ inline Near near_in(const SlowArgs& args, uint32_t* words, uint32_t* bounds) {
   return {words, args.run_index, args.candidates.keys, args.candidates.boxes,
@@ -51,7 +48,7 @@ __device__ inline void count_near(const DevicePlan& plan, const SlowArgs& args, 
 /// Second, after a barrier, by some blocks: `block` of `blocks`. @param starts a block's own.
 __device__ inline void deal_near(const DevicePlan& plan, const SlowArgs& args, const Near& near,
                                  uint32_t count, uint32_t block, uint32_t blocks,
-                                 uint32_t (&starts)[kNearBins], uint32_t (&sums)[kBlockWarps]) {
+                                 uint32_t (&starts)[kNearBins], uint32_t (&sums)[kNmsWarps]) {
   uint32_t all = 0;
   starts[threadIdx.x] = sum_before(__ldcg(near.counts + threadIdx.x), sums, all);
   __syncthreads();
@@ -64,12 +61,14 @@ __device__ inline void deal_near(const DevicePlan& plan, const SlowArgs& args, c
 }
 
 /// Third, after a barrier, by all warps: what the groups extend to.
-__device__ inline void bound_near(const DevicePlan& plan, const Near& near, uint32_t count) {
+template <class Geometry>
+__device__ void bound_near(const DevicePlan& plan, const Near& near, uint32_t count) {
   const uint32_t warps = gridDim.x * blockDim.x / kWarp;
   for (uint32_t group = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp; group < bit_words(count);
        group += warps) {
-    const uint32_t place = min(group * kWarp + threadIdx.x % kWarp, count - 1);
-    const Box box = ordered(to_box(__ldcg(near.boxes + place)), plan.rules.contract);
+    const uint32_t place = min(group * kWarp + lane_id(), count - 1);
+    const auto shape = shape_of<Geometry>(plan, __ldcg(near.boxes + place));
+    const Box box = Geometry::bounds(shape, plan.rules.contract);
     float4 out{box.x1, box.y1, box.x2, box.y2};
 #pragma unroll
     for (uint32_t step = 1; step < kWarp; step *= 2) {
@@ -78,16 +77,8 @@ __device__ inline void bound_near(const DevicePlan& plan, const Near& near, uint
       out.z = fmaxf(out.z, __shfl_xor_sync(kFull, out.z, step));
       out.w = fmaxf(out.w, __shfl_xor_sync(kFull, out.w, step));
     }
-    if (threadIdx.x % kWarp == 0) near.bounds[group] = out;
+    if (lane_id() == 0) near.bounds[group] = out;
   }
-}
-
-/// May a box overlap one of a group? It may be off it by the pixel that some contracts add.
-__device__ inline bool may_overlap(const DevicePlan& plan, const float4& group, const float4& raw) {
-  const Box box = ordered(to_box(raw), plan.rules.contract);
-  const float more = plan.rules.contract.plus_one ? 1.0f : 0.0f;
-  return box.x1 <= group.z + more && box.x2 + more >= group.x && box.y1 <= group.w + more &&
-         box.y2 + more >= group.y;
 }
 
 }  // namespace keepbox::cuda

@@ -1,31 +1,60 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the kernels of suppression have in common.
+// What the kernels of suppression of crowds have in common.
 #pragma once
 
-#include "kernels/cuda/block.cuh"
-#include "kernels/cuda/overlap.cuh"
+#include "kernels/cuda/emit.cuh"
 
 namespace keepbox::cuda {
 
-inline constexpr uint32_t kNmsThreads = kBlockThreads;
-inline constexpr uint32_t kNmsWarps = kBlockWarps;
+inline constexpr uint32_t kNmsThreads = 1024;  // a warp reads a number of each warp
+inline constexpr uint32_t kNmsWarps = kNmsThreads / kWarp;
 
-/// Words of one bit a candidate.
-constexpr uint32_t bit_words(uint32_t count) { return (count + kWarp - 1) / kWarp; }
+/// Scratch that begins with a bit for each candidate that is dead, and goes on with the boxes kept of
+/// each class, where each has a limit. Both are cleared first.
+struct Marks {
+  uint32_t* dead;
+  uint32_t* of_class;
 
-/// Writes boxes to the host and says that they are there. By one block.
-__device__ inline void write_out(const SlowArgs& args, const Boxes& from, uint32_t count) {
-  for (uint32_t word = threadIdx.x; word < count * 3; word += blockDim.x) {
-    const uint32_t r = word / 3, part = word % 3;
-    const auto* box = reinterpret_cast<const uint64_t*>(from.boxes + r);
-    args.out[word] = part == 0 ? __ldcg(from.keys + r) : __ldcg(box + part - 1);
+  __host__ __device__ Marks(uint32_t* words, uint32_t count)
+      : dead(words), of_class(words + bit_words(count)) {}
+
+  __host__ __device__ static constexpr size_t words(uint32_t count) {
+    return bit_words(count) + kMaxClasses;
   }
+  /// What comes after them, where eight bytes may stand.
+  __host__ __device__ static constexpr size_t words_aligned(uint32_t count) {
+    return (words(count) + 1) / 2 * 2;
+  }
+};
+
+__device__ inline bool is_dead(const uint32_t* dead, uint32_t i) {
+  return (__ldcg(dead + i / kWarp) >> i % kWarp & 1) != 0;
+}
+
+/// Of boxes in order, a thread each, those that stay and are within the limit of their class. By a
+/// block of kNmsThreads, between barriers of its own. @param classes room for a class each.
+__device__ inline bool admit(const DevicePlan& plan, bool stays, uint64_t key,
+                             uint16_t (&classes)[kNmsThreads], uint32_t* of_class) {
+  if (!plan.rules.contract.per_class_limit) return stays;
+  constexpr uint16_t kNone = 0xffff;
+  const auto own = static_cast<uint16_t>(key_class(key));
   __syncthreads();
-  if (threadIdx.x != 0) return;
+  classes[threadIdx.x] = stays ? own : kNone;
+  __syncthreads();
+  uint32_t before = stays ? __ldcg(of_class + own) : 0;
+  for (uint32_t i = 0; i < threadIdx.x && stays; ++i) before += classes[i] == own ? 1 : 0;
+  const bool admitted = stays && before < plan.rules.max_detections;
+  __syncthreads();
+  if (admitted) atomicAdd(of_class + own, 1u);
+  return admitted;
+}
+
+/// Says that `count` boxes are there. By one thread, behind the barrier after the last was written.
+__device__ inline void publish(const SlowArgs& args, uint32_t count, uint32_t clipped) {
   args.header->state = State::kDone;
   args.header->kept = count;
-  __threadfence_system();
-  *static_cast<volatile uint32_t*>(&args.header->sequence) = args.sequence;
+  args.header->clipped = clipped;
+  announce(*args.header, args.sequence);
 }
 
 /// Boxes whose overlaps with one of them fit in a word.
@@ -43,8 +72,8 @@ __device__ inline unsigned long long resolve_tile(const unsigned long long* diag
   return kept;
 }
 
-/// Marks nothing as dead.
-cudaError_t clear_bits(const SlowArgs& args, uint32_t count, cudaStream_t stream);
+/// Marks nothing as dead, and no class as begun.
+cudaError_t clear_marks(const SlowArgs& args, uint32_t count, cudaStream_t stream);
 
 /// Writes what is not dead to the host, in order.
 cudaError_t launch_collect(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
@@ -58,20 +87,8 @@ cudaError_t load_kernels(Kernels... kernels) {
   return error;
 }
 
-/// Parts of load_slow_path().
+/// Loads the kernels that are of no geometry.
 cudaError_t load_select();
 cudaError_t load_methods();
-cudaError_t load_segmented();
-
-/// The launches of the methods of literature, by `args` as launch_nms() has them; what is dead is a
-/// bit each in args.words.
-cudaError_t launch_bitmask(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
-                           cudaStream_t stream);
-cudaError_t launch_segmented(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
-                             cudaStream_t stream);
-cudaError_t launch_fast(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
-                        cudaStream_t stream);
-size_t bitmask_words(uint32_t count);
-size_t segmented_words(uint32_t count);
 
 }  // namespace keepbox::cuda

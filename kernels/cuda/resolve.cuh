@@ -2,7 +2,7 @@
 // Which of some candidates in order are kept, when it is known which of them overlap.
 #pragma once
 
-#include "kernels/cuda/block.cuh"
+#include "kernels/cuda/warp.cuh"
 
 namespace keepbox::cuda {
 
@@ -32,7 +32,7 @@ struct Verdicts {
 template <uint32_t kWords>
 __device__ bool resolve(const uint32_t (&mask)[kWords], uint32_t own, bool open,
                         Verdicts<kWords>& shared) {
-  const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const uint32_t lane = lane_id(), warp = warp_id();
   bool kept = false;
   for (;;) {
     const uint32_t open_bits = __ballot_sync(kFull, open), kept_bits = __ballot_sync(kFull, kept);

@@ -9,19 +9,23 @@
 #include <cstring>
 #include <thread>
 
+#include "kernels/cuda/pause.h"
+
 namespace keepbox::cuda {
 namespace {
 
-constexpr uint32_t kWarp = 32;
+using Microseconds = std::chrono::microseconds;
 
 /// As long as most frames take: spinning sees the end some microseconds before a blocking wait
 /// does.
-constexpr std::chrono::microseconds kSpin{50};
+constexpr Microseconds kSpin{40};
 /// As long as another thread may have the processor in the meantime.
-constexpr std::chrono::microseconds kYield{200};
+constexpr Microseconds kYield{200};
+/// Of a block for the others of its image, in cycles: by then the device is full of something else.
+constexpr long long kPatience = 400'000;
 
 /// Does the frame kernel suppress by this method itself?
-bool in_tail(NmsMethod method) {
+bool in_frame(NmsMethod method) {
   return method == NmsMethod::kGreedy || method == NmsMethod::kNone;
 }
 
@@ -29,40 +33,67 @@ bool has_arrived(Header& header, uint32_t sequence) {
   return std::atomic_ref(header.sequence).load(std::memory_order_acquire) == sequence;
 }
 
+/// Calls `done` until it is true, or the time is over; others may run meanwhile from some time on.
+template <class Done>
+bool spin(Microseconds most, Microseconds alone, Done done) {
+  const auto start = std::chrono::steady_clock::now();
+  for (;;) {
+    for (int i = 0; i < 32; ++i) {
+      if (done()) return true;
+      pause_processor();
+    }
+    const auto spent = std::chrono::steady_clock::now() - start;
+    if (spent >= most) return false;
+    if (spent >= alone) std::this_thread::yield();
+  }
+}
+
 }  // namespace
 
 CudaRunner::~CudaRunner() {
-  if (stream_ != nullptr) cudaStreamSynchronize(stream_.get());
+  if (lost_) abandon();
+  else if (stream_ != nullptr) cudaStreamSynchronize(stream_.get());
 }
 
-Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path) {
+/// What belonged to a lost context went with it.
+void CudaRunner::abandon() {
+  (void)stream_.release();
+  (void)event_.release();
+  (void)begun_.release();
+  for (DeviceBlob* blob : {&device_, &staging_device_}) (void)blob->release();
+  for (HostBlob* blob : {&host_, &staging_host_}) (void)blob->release();
+}
+
+Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
+                           const Kernels& kernels) {
+  kernels_ = &kernels;
   auto stream = make_stream();
   if (!stream) return std::unexpected(stream.error());
-  auto event = make_event();
-  if (!event) return std::unexpected(event.error());
   stream_ = std::move(*stream);
-  event_ = std::move(*event);
+  for (Event* event : {&event_, &begun_}) {
+    auto made = make_event();
+    if (!made) return std::unexpected(made.error());
+    *event = std::move(*made);
+  }
   KB_TRY(allocate(plan));
   if (memory == MemorySpace::kSystem) KB_TRY(allocate_staging(plan));
   KB_TRY(upload_tables(plan));
-  plan_ = device_plan(plan, buffers_);
-  KB_TRY_CUDA(shape_frame(plan_.class_ids, &shape_));
-  KB_TRY_CUDA(load_slow_path());
-  KB_TRY_CUDA(nms_blocks(&nms_blocks_));
-  if (nms_blocks_ == 0)
-    return fail(ErrorKind::kNoResource, "a device for kernels of 1,024 threads with grid barriers",
-                "one without", "set backend=auto");
+  plan_ = device_plan(plan, buffers_.tables());
+  KB_TRY_CUDA(kernels.load(&nms_blocks_));
+  if (path == Path::kMasked) nms_blocks_ = 0;
   kept_capacity_ = plan.rules.kept_capacity;
   args_ = {.control = buffers_.control.data(),
-           .candidates = {buffers_.keys.data(), buffers_.boxes.data()},
+           .candidates = buffers_.candidates.all(),
+           .dealt = buffers_.dealt.all(),
+           .kept = buffers_.kept_of.all(),
            .headers = buffers_.headers.data(),
-           .out = reinterpret_cast<uint64_t*>(buffers_.out.data()),
+           .out = buffers_.out.data(),
            .out_stride = kept_capacity_,
-           .tail_capacity = path == Path::kAny && in_tail(plan.rules.method) ? shape_.tail_capacity : 0};
+           .alone = path == Path::kSlow || path == Path::kMasked || !in_frame(plan.rules.method),
+           .patience = path == Path::kAlone ? 0 : kPatience};
   KB_TRY(choose_grid());
   data_.resize(plan.forms.size());
   funnels_.resize(plan.layout.images);
-  of_class_.resize(plan.rules.contract.per_class_limit ? kMaxClasses : 0);
   return {};
 }
 
@@ -113,24 +144,25 @@ Status CudaRunner::upload_tables(const Plan& plan) {
 
 Status CudaRunner::retune(const Plan& plan) {
   KB_TRY(upload_tables(plan));
-  plan_ = device_plan(plan, buffers_);
+  plan_ = device_plan(plan, buffers_.tables());
   return {};
 }
 
-/// One block a multiprocessor over all images, and no more than have work to do.
+/// Two blocks a multiprocessor for one image, more of many, and no more than have work to do.
 Status CudaRunner::choose_grid() {
   int device = 0, processors = 0;
   KB_TRY_CUDA(cudaGetDevice(&device));
   KB_TRY_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
   const auto images = static_cast<uint32_t>(buffers_.headers.size());
-  uint32_t most = plan_.anchors;  // blocks that have work
-  if (plan_.scan == Scan::kReady) most = (plan_.anchors + kFrameThreads - 1) / kFrameThreads;
-  if (plan_.scan == Scan::kPlanes) most = (plan_.anchors + kWarp - 1) / kWarp;
-  const auto share = static_cast<uint32_t>(processors) / images;
-  grid_ = dim3(std::clamp(share, 1u, std::max(most, 1u)), images);
+  uint32_t each = kFrameWarps;  // anchors that keep a block busy
+  if (plan_.scan == Scan::kReady) each = kFrameThreads;
+  if (plan_.scan == Scan::kPlanes) each = 32;
+  const uint32_t most = std::max((plan_.rules.anchors + each - 1) / each, 1u);
+  const uint32_t share = static_cast<uint32_t>(processors) * (images == 1 ? (plan_.scan == Scan::kRows ? 4 : 2) : 8) / images;
+  grid_ = dim3(std::clamp(share, 1u, std::min(most, kMostBlocks)), images);
   // As many warps share the classes of an anchor as leave no block a second round.
-  const uint32_t spare = grid_.x * kFrameThreads / std::max(1u, plan_.anchors);
-  args_.slices = std::bit_floor(std::clamp(spare, 1u, kFrameThreads / kWarp));
+  const uint32_t spare = grid_.x * kFrameThreads / std::max(1u, plan_.rules.anchors);
+  args_.slices = std::bit_floor(std::clamp(spare, 1u, kFrameWarps));
   return {};
 }
 
@@ -141,6 +173,7 @@ Status CudaRunner::wait_for(const TensorView& tensor) {
     event = event_.get();
   }
   if (event == nullptr) return {};
+  behind_ = true;
   return check(cudaStreamWaitEvent(stream_.get(), static_cast<cudaEvent_t>(event), 0),
                "cudaStreamWaitEvent");
 }
@@ -176,17 +209,32 @@ Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
 }
 
 Status CudaRunner::run(const Plan& plan, std::span<const TensorView> tensors) {
+  if (lost_)
+    return fail(ErrorKind::kNoResource, "a CUDA context", "one that an error has ended",
+                "set backend=auto to go on without CUDA");
+  const Status status = run_frame(plan, tensors);
+  if (status) return status;
+  const cudaError_t error = cudaStreamQuery(stream_.get());
+  lost_ = error != cudaSuccess && error != cudaErrorNotReady;
+  return status;
+}
+
+Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tensors) {
+  behind_ = false;
   KB_TRY(bind(plan, tensors));
+  if (behind_) KB_TRY_CUDA(cudaEventRecord(begun_.get(), stream_.get()));
   if (!clean_)
     KB_TRY_CUDA(
         cudaMemsetAsync(buffers_.control.data(), 0, buffers_.control.size_bytes(), stream_.get()));
   clean_ = false;
+  plan_.letterbox = plan.letterbox;
   args_.sequence = ++sequence_;
-  KB_TRY_CUDA(launch_frame(plan_, args_, numbers_, grid_, shape_, stream_.get()));
+  args_.turn = 1 - args_.turn;
+  KB_TRY_CUDA(kernels_->frame(plan_, args_, numbers_, grid_, stream_.get()));
   KB_TRY(wait(buffers_.headers));
   for (uint32_t image = 0; image < funnels_.size(); ++image) {
     if (buffers_.headers[image].state == State::kMore) KB_TRY(run_slowly(image));
-    take_counts(plan, image);
+    take_counts(image);
   }
   clean_ = true;
   return {};
@@ -194,66 +242,59 @@ Status CudaRunner::run(const Plan& plan, std::span<const TensorView> tensors) {
 
 Status CudaRunner::run_slowly(uint32_t image) {
   Header& header = buffers_.headers[image];
-  const size_t first = size_t{image} * plan_.anchors;
-  const SlowArgs args{
-      .candidates = {args_.candidates.keys + first, args_.candidates.boxes + first},
-      .count = header.candidates,
-      .ordered = {buffers_.ordered_keys.data(), buffers_.ordered_boxes.data()},
-      .runs = buffers_.runs.data(),
-      .run_index = buffers_.run_index.data(),
-      .kept = {buffers_.kept_keys.data(), buffers_.kept_boxes.data()},
-      .words = buffers_.words.data(),
-      .header = &header,
-      .out = reinterpret_cast<uint64_t*>(buffers_.out.data() + size_t{image} * kept_capacity_),
-      .sequence = ++sequence_};
+  const SlowArgs args{.candidates = args_.candidates.from(size_t{image} * plan_.rules.anchors),
+                      .count = header.candidates,
+                      .ordered = buffers_.ordered.all(),
+                      .runs = buffers_.runs.data(),
+                      .run_index = buffers_.run_index.data(),
+                      .kept = buffers_.kept.all(),
+                      .words = buffers_.words.data(),
+                      .header = &header,
+                      .out = room(image).data(),
+                      .sequence = ++sequence_};
   KB_TRY_CUDA(launch_select(plan_, args, stream_.get()));
-  KB_TRY_CUDA(launch_nms(plan_, args, nms_blocks_, stream_.get()));
+  KB_TRY_CUDA(kernels_->nms(plan_, args, nms_blocks_, stream_.get()));
   return wait({&header, 1});
 }
 
+/// Spins, for the end is near, but sleeps until the tensors are there.
 Status CudaRunner::wait(std::span<Header> headers) {
   const auto arrived = [&] {
     return std::ranges::all_of(headers, [&](Header& each) { return has_arrived(each, sequence_); });
   };
-  const auto start = std::chrono::steady_clock::now();
-  for (auto spent = kSpin - kSpin; spent < kYield;
-       spent = std::chrono::duration_cast<std::chrono::microseconds>(
-           std::chrono::steady_clock::now() - start)) {
-    if (spent > kSpin) std::this_thread::yield();
-    for (int i = 0; i < 64; ++i)
-      if (arrived()) return {};
+  if (behind_) {
+    behind_ = false;
+    if (spin(kSpin, kSpin, arrived)) return {};
+    KB_TRY_CUDA(cudaEventSynchronize(begun_.get()));
   }
-  KB_TRY_CUDA(cudaStreamSynchronize(stream_.get()));
+  if (spin(kYield, kSpin, arrived)) return {};
+  KB_TRY_CUDA(cudaEventRecord(event_.get(), stream_.get()));
+  KB_TRY_CUDA(cudaEventSynchronize(event_.get()));
   if (arrived()) return {};
   return fail(ErrorKind::kNoResource, "boxes from the device", "none", "report this as a bug");
 }
 
-/// In the slow path all boxes are kept that are not suppressed; a limit for each class on its own
-/// can be applied afterwards, for those beyond it suppress only each other.
-void CudaRunner::trim_classes(const Plan& plan, uint32_t image) {
+/// Boxes outside the frame are there, empty.
+void CudaRunner::take_counts(uint32_t image) {
   Header& header = buffers_.headers[image];
-  Candidate* const out = buffers_.out.data() + size_t{image} * kept_capacity_;
-  std::ranges::fill(of_class_, 0u);
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < header.kept; ++i)
-    if (of_class_[key_class(out[i].key)]++ < plan.rules.max_detections) out[count++] = out[i];
-  header.kept = count;
-}
-
-void CudaRunner::take_counts(const Plan& plan, uint32_t image) {
-  if (plan.rules.contract.per_class_limit) trim_classes(plan, image);
-  const Header& header = buffers_.headers[image];
   funnels_[image] = {.anchors = header.anchors,
                      .above_threshold = header.above_threshold,
                      .not_finite = header.not_finite,
                      .after_class_filter = header.candidates,
-                     .after_top_k = std::min(header.candidates, plan.rules.pre_nms_top_k),
-                     .kept = header.kept};
+                     .after_top_k = std::min(header.candidates, plan_.rules.pre_nms_top_k),
+                     .kept = header.kept,
+                     .clipped_away = header.clipped};
+  if (header.clipped == 0) return;
+  const auto written = room(image).first(header.kept);
+  std::ranges::remove_if(written, [](const Detection& each) { return is_empty(each.box); });
 }
 
-std::span<const Candidate> CudaRunner::kept(uint32_t image) const {
-  return buffers_.out.subspan(size_t{image} * kept_capacity_, kept_capacity_)
-      .first(buffers_.headers[image].kept);
+std::span<Detection> CudaRunner::room(uint32_t image) const {
+  return buffers_.out.subspan(size_t{image} * kept_capacity_, kept_capacity_);
+}
+
+std::span<const Detection> CudaRunner::detections(uint32_t image) const {
+  return room(image).first(funnels_[image].kept - funnels_[image].clipped_away);
 }
 
 }  // namespace keepbox::cuda

@@ -7,8 +7,6 @@
 
 namespace keepbox::cuda {
 
-inline constexpr uint32_t kWarps = kFrameThreads / kWarp;
-
 /// Beside the stage.
 union ScanShared {
   struct {  // kRows: anchors that pass by their objectness
@@ -20,85 +18,68 @@ union ScanShared {
 };
 
 template <class Load>
-__device__ void load_box(const Source<Load>& from, uint32_t anchor, float (&raw)[4]) {
+__device__ RawBox load_box(const Source<Load>& from, uint32_t anchor) {
+  RawBox raw;
 #pragma unroll
-  for (uint32_t i = 0; i < 4; ++i) raw[i] = from.get(from.plan.box, anchor, i);
+  for (uint32_t i = 0; i < 4; ++i) raw.v[i] = from.get(Part::kBox, anchor, i);
+  return raw;
 }
 
-/// Softmax of the best logit, by one thread; the sum in class order.
 template <class Load>
-__device__ float softmax_of(const Source<Load>& from, uint32_t anchor, float best) {
-  const DevicePlan& plan = from.plan;
-  float largest = best;
-  for (uint32_t c = 0; c < plan.classes; ++c) {
-    const float logit = from.get(plan.rules.scores, anchor, c);
-    if (logit > largest) largest = logit;
-  }
-  float sum = 0;
-  for (uint32_t c = 0; c < plan.classes; ++c)
-    sum = sum + exp_f32(from.get(plan.rules.scores, anchor, c) - largest);
-  return exp_f32(best - largest) / sum;
+__device__ bool has_softmax(const Source<Load>& from) {
+  return from.rules.scores.activation == Activation::kSoftmax;
 }
 
-/// The same by a warp, which all lanes return.
+/// Can softmax of such a logit pass? Most anchors are background, whose sum nobody needs.
 template <class Load>
-__device__ float warp_softmax_of(const Source<Load>& from, uint32_t anchor, float best) {
-  const DevicePlan& plan = from.plan;
-  const uint32_t lane = threadIdx.x % kWarp;
-  float largest = best;
-  for (uint32_t c = lane; c < plan.classes; c += kWarp) {
-    const float logit = from.get(plan.rules.scores, anchor, c);
-    if (logit > largest) largest = logit;
-  }
+__device__ bool may_pass(const Source<Load>& from, float logit, float largest) {
+  return from.has(Part::kObjectness) || passes(exp_f32(logit - largest),
+                                               from.rules.lowest_threshold, from.rules.contract);
+}
+
+/// largest_logit() by a warp, which all lanes return.
+template <class Load>
+__device__ float warp_largest_logit(const Source<Load>& from, uint32_t anchor, float best) {
+  float largest = largest_logit(from, anchor, best, lane_id(), kWarp);
   for (uint32_t step = kWarp / 2; step > 0; step /= 2) {
     const float other = __shfl_xor_sync(kFull, largest, step);
     if (other > largest) largest = other;
   }
-  float sum = 0;
-  for (uint32_t first = 0; first < plan.classes; first += kWarp) {
-    const uint32_t c = first + lane;
-    const float term = c < plan.classes ? exp_f32(from.get(plan.rules.scores, anchor, c) - largest) : 0;
-    const uint32_t count = min(kWarp, plan.classes - first);
-    for (uint32_t i = 0; i < count; ++i) sum = sum + __shfl_sync(kFull, term, i);
-  }
-  return exp_f32(best - largest) / sum;
+  return largest;
 }
 
 /// One anchor by a whole warp.
 template <class Load>
 __device__ void judge_row(const Source<Load>& from, Stage& stage, uint32_t anchor,
                           float objectness) {
-  const DevicePlan& plan = from.plan;
-  const uint32_t lane = threadIdx.x % kWarp;
-  const float number = lane < 4 ? from.get(plan.box, anchor, lane) : 0;
-  Verdict best = best_class<4>(from, anchor, objectness, lane, kWarp);
+  const float number = lane_id() < 4 ? from.get(Part::kBox, anchor, lane_id()) : 0;
+  Verdict best = quick_best_class<4>(from, anchor, objectness, lane_id(), kWarp);
   for (uint32_t step = kWarp / 2; step > 0; step /= 2) {
     const Verdict other = exchange(best, step);
     if (better(other, best)) best = other;
   }
-  const bool softmax = plan.score_rules.activation == Activation::kSoftmax;
-  const float share =
-      softmax && best.class_id != kMaxClasses ? warp_softmax_of(from, anchor, best.score) : 0;
-  float raw[4];
+  const float largest = has_softmax(from) ? warp_largest_logit(from, anchor, best.score) : 0;
+  RawBox raw;
 #pragma unroll
-  for (uint32_t i = 0; i < 4; ++i) raw[i] = __shfl_sync(kFull, number, i);
-  if (lane == 0) stage.take(from, anchor, finish(plan, best, objectness, share), raw);
+  for (uint32_t i = 0; i < 4; ++i) raw.v[i] = __shfl_sync(kFull, number, i);
+  if (lane_id() != 0 || (has_softmax(from) && !may_pass(from, best.score, largest))) return;
+  stage.take(from, anchor, finished(from, anchor, best, objectness, largest), raw);
 }
 
 /// Neighbouring anchors see the same object: they go to different blocks, to share its work.
 template <class Load>
 __device__ void scan_rows(const Source<Load>& from, Stage& stage, ScanShared& shared,
-                          Control& control, const Boxes& list) {
-  const DevicePlan& plan = from.plan;
-  const uint32_t anchors = from.anchors(), warp = threadIdx.x / kWarp;
+                          Control& control, const Lists& lists) {
+  const uint32_t anchors = anchors_of(from);
+  const bool weighted = from.has(Part::kObjectness);
   for (uint32_t base = blockIdx.x; base < anchors; base += gridDim.x * kFrameThreads) {
     uint32_t count = min(kFrameThreads, (anchors - base + gridDim.x - 1) / gridDim.x);
-    if (plan.objectness.present) {
+    if (weighted) {
       if (threadIdx.x == 0) shared.listed.count = 0;
       __syncthreads();
       const uint32_t anchor = base + threadIdx.x * gridDim.x;
       const float objectness = threadIdx.x < count ? objectness_of(from, anchor) : 0;
-      if (threadIdx.x < count && is_object(plan, objectness)) {
+      if (threadIdx.x < count && is_object(from, objectness)) {
         const uint32_t at = atomicAdd(&shared.listed.count, 1u);
         shared.listed.objectness[at] = objectness;
         shared.listed.anchor[at] = anchor;
@@ -106,11 +87,10 @@ __device__ void scan_rows(const Source<Load>& from, Stage& stage, ScanShared& sh
       __syncthreads();
       count = shared.listed.count;
     }
-    for (uint32_t i = warp; i < count; i += kWarps)
-      judge_row(from, stage,
-                plan.objectness.present ? shared.listed.anchor[i] : base + i * gridDim.x,
-                plan.objectness.present ? shared.listed.objectness[i] : 1.0f);
-    stage.make_room(control, list);
+    for (uint32_t i = warp_id(); i < count; i += kFrameWarps)
+      judge_row(from, stage, weighted ? shared.listed.anchor[i] : base + i * gridDim.x,
+                weighted ? shared.listed.objectness[i] : 1.0f);
+    stage.make_room(from.plan, control, lists);
   }
 }
 
@@ -122,7 +102,7 @@ __device__ inline Verdict over_slices(Verdict best, ScanShared& shared, uint32_t
   uint64_t key = best.class_id == kMaxClasses ? none : order_key(best.score, 0, best.class_id);
   shared.verdict[threadIdx.x] = key;
   __syncthreads();
-  if (threadIdx.x / kWarp % slices != 0) return best;
+  if (warp_id() % slices != 0) return best;
 #pragma unroll 4
   for (uint32_t s = 1; s < slices; ++s) key = min(key, shared.verdict[threadIdx.x + s * kWarp]);
   return key == none ? Verdict{} : Verdict{key_score(key), key_class(key)};
@@ -130,48 +110,54 @@ __device__ inline Verdict over_slices(Verdict best, ScanShared& shared, uint32_t
 
 template <class Load>
 __device__ void scan_planes(const Source<Load>& from, Stage& stage, ScanShared& shared,
-                            Control& control, const Boxes& list, uint32_t slices) {
-  const DevicePlan& plan = from.plan;
-  const uint32_t anchors = from.anchors(), lane = threadIdx.x % kWarp;
-  const uint32_t slice = threadIdx.x / kWarp % slices, group = threadIdx.x / kWarp / slices;
+                            Control& control, const Lists& lists, uint32_t slices) {
+  const uint32_t anchors = anchors_of(from);
+  const uint32_t slice = warp_id() % slices, group = warp_id() / slices;
   const uint32_t width = kFrameThreads / slices;  // anchors of a block at a time
   for (uint32_t base = blockIdx.x * width; base < anchors; base += gridDim.x * width) {
-    const uint32_t anchor = base + group * kWarp + lane;
+    const uint32_t anchor = base + group * kWarp + lane_id();
     const bool inside = anchor < anchors;
-    float raw[4];
-    if (inside && slice == 0) load_box(from, anchor, raw);
+    RawBox raw;
+    if (inside && slice == 0) raw = load_box(from, anchor);
     const float objectness = inside ? objectness_of(from, anchor) : 0;
-    const bool object = inside && is_object(plan, objectness);
+    const bool object = inside && is_object(from, objectness);
     Verdict best;
     if (object)
-      best = slices > 2 ? best_class<8>(from, anchor, objectness, slice, slices)
-                        : best_class<16>(from, anchor, objectness, slice, slices);
+      best = slices > 4 ? quick_best_class<10>(from, anchor, objectness, slice, slices)
+                        : quick_best_class<16>(from, anchor, objectness, slice, slices);
     best = over_slices(best, shared, slices);
     if (object && slice == 0) {
-      const bool softmax = plan.score_rules.activation == Activation::kSoftmax;
-      const float share = softmax ? softmax_of(from, anchor, best.score) : 0;
-      stage.take(from, anchor, finish(plan, best, objectness, share), raw);
+      const float largest = has_softmax(from) ? largest_logit(from, anchor, best.score) : 0;
+      if (!has_softmax(from) || may_pass(from, best.score, largest))
+        stage.take(from, anchor, finished(from, anchor, best, objectness, largest), raw);
     }
-    stage.make_room(control, list);
+    stage.make_room(from.plan, control, lists);
   }
 }
 
 template <class Load>
 __device__ void scan_ready(const Source<Load>& from, Stage& stage, Control& control,
-                           const Boxes& list) {
-  const DevicePlan& plan = from.plan;
-  const uint32_t anchors = from.anchors();
+                           const Lists& lists) {
+  const uint32_t anchors = anchors_of(from);
   for (uint32_t base = blockIdx.x * kFrameThreads; base < anchors;
        base += gridDim.x * kFrameThreads) {
     const uint32_t anchor = base + threadIdx.x;
-    if (anchor < anchors) {
-      float raw[4];
-      load_box(from, anchor, raw);
-      Verdict verdict{from.get(plan.score, anchor), 0};
-      if (plan.class_id.present) verdict.class_id = class_of(from.get(plan.class_id, anchor));
-      stage.take(from, anchor, verdict, raw);
-    }
-    stage.make_room(control, list);
+    if (anchor < anchors)
+      stage.take(from, anchor, ready_verdict(from, anchor), load_box(from, anchor));
+    stage.make_room(from.plan, control, lists);
+  }
+}
+
+template <class Load>
+__device__ void scan(const Source<Load>& from, Stage& stage, ScanShared& shared, Control& control,
+                     const Lists& lists, uint32_t slices) {
+  switch (from.plan.scan) {
+    case Scan::kRows:
+      return scan_rows(from, stage, shared, control, lists);
+    case Scan::kPlanes:
+      return scan_planes(from, stage, shared, control, lists, slices);
+    case Scan::kReady:
+      return scan_ready(from, stage, control, lists);
   }
 }
 

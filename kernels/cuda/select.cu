@@ -8,7 +8,7 @@ namespace keepbox::cuda {
 namespace {
 
 constexpr uint32_t kNoPlace = ~0u;
-static_assert(kRun == kBlockKeys);
+using RunBins = Bins<kNmsThreads, kRun>;
 
 /// The key with the class before the score, and back.
 __device__ uint64_t class_first(uint64_t key) {
@@ -24,27 +24,28 @@ struct ByClass {
     return static_cast<uint32_t>(key >> (64 - kClassBits));
   }
 };
-static_assert(kMaxClasses <= Bins::kCount);
+static_assert(kMaxClasses <= RunBins::kCount);
 
-__global__ void __launch_bounds__(kBlockThreads) sort_runs(const __grid_constant__ SortArgs args) {
+__global__ void __launch_bounds__(kNmsThreads) sort_runs(const __grid_constant__ SortArgs args) {
   extern __shared__ __align__(16) unsigned char memory[];
-  __shared__ uint32_t sums[kBlockWarps];
+  __shared__ uint32_t sums[kNmsWarps];
   auto* keys = reinterpret_cast<uint64_t*>(memory);
   auto* places = reinterpret_cast<uint32_t*>(keys + kRun);
   auto* order = places + kRun;
-  const Bins bins{order + kRun};
+  const RunBins bins{order + kRun};
   const uint32_t first = blockIdx.x * kRun, count = min(kRun, args.count - first);
   bins.clear();
-  for (uint32_t i = threadIdx.x; i < count; i += kBlockThreads) {
+  for (uint32_t i = threadIdx.x; i < count; i += kNmsThreads) {
     const uint64_t key = args.from.keys[first + i];
     keys[i] = args.by_class ? class_first(key) : key;
   }
   __syncthreads();
   if (args.by_class)
-    put_in_order(keys, count, ByClass(), bins, places, order, sums);
+    put_in_order<kRun>(keys, count, ByClass(), bins, places, order, sums);
   else
-    put_in_order(keys, count, ByScore{args.best_high, args.bin_shift}, bins, places, order, sums);
-  for (uint32_t i = threadIdx.x; i < kRun; i += kBlockThreads) {
+    put_in_order<kRun>(keys, count, ByScore<kRun>{args.best_high, args.octaves}, bins, places,
+                       order, sums);
+  for (uint32_t i = threadIdx.x; i < kRun; i += kNmsThreads) {
     args.runs[first + i] = i < count ? keys[order[i]] : kNoKey;
     args.run_index[first + i] = i < count ? first + order[i] : kNoPlace;
   }
@@ -79,20 +80,20 @@ cudaError_t launch_sort(const SortArgs& args, cudaStream_t stream) {
   if (runs == 0) return cudaSuccess;
   constexpr uint32_t kPlaceThreads = 256;
   constexpr size_t kShared =
-      kRun * (sizeof(uint64_t) + 2 * sizeof(uint32_t)) + Bins::kCount * sizeof(uint32_t);
+      kRun * (sizeof(uint64_t) + 2 * sizeof(uint32_t)) + RunBins::kCount * sizeof(uint32_t);
   static_assert(kShared <= 48 << 10, "what every device has");
-  sort_runs<<<runs, kBlockThreads, kShared, stream>>>(args);
+  sort_runs<<<runs, kNmsThreads, kShared, stream>>>(args);
   place<<<runs*(kRun / kPlaceThreads), kPlaceThreads, 0, stream>>>(args, runs);
   return cudaGetLastError();
 }
 
 cudaError_t launch_select(const DevicePlan& plan, const SlowArgs& args, cudaStream_t stream) {
   return launch_sort({.best_high = plan.best_high,
-                      .bin_shift = plan.bin_shift,
+                      .octaves = plan.octaves,
                       .from = args.candidates,
                       .count = args.count,
                       .to = args.ordered,
-                      .most = plan.top_k,
+                      .most = plan.rules.pre_nms_top_k,
                       .runs = args.runs,
                       .run_index = args.run_index},
                      stream);

@@ -4,12 +4,11 @@
 
 #include <cuda_fp16.h>
 
+#include "core/judge.h"
 #include "kernels/cuda/device.h"
+#include "kernels/cuda/warp.cuh"
 
 namespace keepbox::cuda {
-
-inline constexpr uint32_t kWarp = 32;
-inline constexpr uint32_t kFull = 0xffffffffu;
 
 /// float32 that is aligned and not quantised.
 struct PlainLoad {
@@ -53,27 +52,29 @@ struct Channels {
   }
 };
 
+/// One image's numbers, as core/judge.h reads them.
 template <class Load>
 struct Source {
   const DevicePlan& plan;
+  const Rules& rules;
+  const Tables& tables;
   uint32_t image;
 
-  __device__ Channels<Load> at(const DeviceField& field, uint32_t anchor) const {
-    return {field, field.data + image * field.image_stride +
-                       size_t{anchor} * field.anchor_stride * Load::element_of(field)};
-  }
-  __device__ float get(const DeviceField& field, uint32_t anchor, uint32_t channel = 0) const {
-    return at(field, anchor)[channel];
-  }
-  __device__ uint32_t anchors() const {
-    return plan.count.present ? filled_rows(get(plan.count, 0), plan.anchors) : plan.anchors;
-  }
-};
+  __device__ Source(const DevicePlan& of, uint32_t index)
+      : plan(of), rules(of.rules), tables(of.tables), image(index) {}
 
-/// The best class of an anchor; kMaxClasses when it has none: that passes no threshold.
-struct Verdict {
-  float score = -INFINITY;
-  uint32_t class_id = kMaxClasses;
+  __device__ const DeviceField& field(Part part) const {
+    return plan.fields[static_cast<uint32_t>(part)];
+  }
+  __device__ bool has(Part part) const { return field(part).data != nullptr; }
+  __device__ Channels<Load> at(Part part, uint32_t anchor) const {
+    const DeviceField& from = field(part);
+    return {from, from.data + image * from.image_stride +
+                      size_t{anchor} * from.anchor_stride * Load::element_of(from)};
+  }
+  __device__ float get(Part part, uint32_t anchor, uint32_t channel = 0) const {
+    return at(part, anchor)[channel];
+  }
 };
 
 /// Is `a` the one that a pass over the classes in ascending order would have ended with?
@@ -86,47 +87,26 @@ __device__ inline Verdict exchange(const Verdict& v, uint32_t lane_xor) {
   return {__shfl_xor_sync(kFull, v.score, lane_xor), __shfl_xor_sync(kFull, v.class_id, lane_xor)};
 }
 
-/// activate(), whose exponential is too much code to stand in every loop.
-__device__ __noinline__ inline float activated_score(const DevicePlan& plan, float logit) {
-  return activate(plan.score_rules, logit);
-}
-
-/// The best of the classes first, first + step, ... as the reference has it: NaN is never best.
-template <class Load>
-__device__ __noinline__ Verdict best_class_exactly(const Source<Load>& from, uint32_t anchor,
-                                                   float objectness, uint32_t first,
-                                                   uint32_t step) {
-  const DevicePlan& plan = from.plan;
-  const bool product = plan.score_rules.rule == ScoreRule::kProduct;
-  Verdict best;
-  for (uint32_t c = plan.rules.first_class + first; c < plan.rules.end_class; c += step) {
-    const float raw = from.get(plan.rules.scores, anchor, c);
-    const float value = product ? objectness * activated_score(plan, raw) : raw;
-    if (best.class_id != kMaxClasses ? value > best.score : value == value) best = {value, c};
-  }
-  return best;
-}
-
-/// The same, quicker. @tparam kAhead loads on their way at a time.
+/// best_class(), quicker. @tparam kAhead loads on their way at a time.
 template <uint32_t kAhead, class Load>
-__device__ Verdict best_class(const Source<Load>& from, uint32_t anchor, float objectness,
-                              uint32_t first, uint32_t step) {
-  const DevicePlan& plan = from.plan;
-  const bool product = plan.score_rules.rule == ScoreRule::kProduct;
-  if (product && plan.score_rules.activation != Activation::kNone)
-    return best_class_exactly(from, anchor, objectness, first, step);
+__device__ Verdict quick_best_class(const Source<Load>& from, uint32_t anchor, float objectness,
+                                    uint32_t first, uint32_t step) {
+  const Rules& rules = from.rules;
+  const bool product = rules.scores.rule == ScoreRule::kProduct;
+  if (product && rules.scores.activation != Activation::kNone)
+    return best_class(from, anchor, objectness, first, step);
   const float factor = product ? objectness : 1.0f;  // times 1 changes nothing
-  const Channels<Load> scores = from.at(plan.rules.scores, anchor);
+  const Channels<Load> scores = from.at(Part::kScores, anchor);
   Verdict best;
-  for (uint32_t base = plan.rules.first_class + first; base < plan.rules.end_class; base += kAhead * step) {
+  for (uint32_t base = rules.first_class + first; base < rules.end_class; base += kAhead * step) {
     float values[kAhead];
-    if (base + (kAhead - 1) * step < plan.rules.end_class) {
+    if (base + (kAhead - 1) * step < rules.end_class) {
 #pragma unroll
       for (uint32_t i = 0; i < kAhead; ++i) values[i] = factor * scores[base + i * step];
     } else {
 #pragma unroll
       for (uint32_t i = 0; i < kAhead; ++i)
-        values[i] = base + i * step < plan.rules.end_class ? factor * scores[base + i * step] : NAN;
+        values[i] = base + i * step < rules.end_class ? factor * scores[base + i * step] : NAN;
     }
 #pragma unroll
     for (uint32_t i = 0; i < kAhead; ++i) {
@@ -136,32 +116,8 @@ __device__ Verdict best_class(const Source<Load>& from, uint32_t anchor, float o
     }
   }
   // Nothing above minus infinity: rare, and for the full rules.
-  if (best.class_id == kMaxClasses)
-    return best_class_exactly(from, anchor, objectness, first, step);
+  if (best.class_id == kMaxClasses) return best_class(from, anchor, objectness, first, step);
   return best;
-}
-
-/// What is left to do to the best of all classes.
-__device__ inline Verdict finish(const DevicePlan& plan, Verdict best, float objectness,
-                                 float softmax) {
-  const ScoreRules& rules = plan.score_rules;
-  if (best.class_id == kMaxClasses || rules.rule == ScoreRule::kProduct) return best;
-  best.score =
-      rules.activation == Activation::kSoftmax ? softmax : activated_score(plan, best.score);
-  if (rules.rule == ScoreRule::kArgmaxFirst) best.score = objectness * best.score;
-  return best;
-}
-
-template <class Load>
-__device__ float objectness_of(const Source<Load>& from, uint32_t anchor) {
-  const DevicePlan& plan = from.plan;
-  if (!plan.objectness.present) return 1.0f;
-  const float raw = from.get(plan.objectness, anchor);
-  return plan.score_rules.activation == Activation::kNone ? raw : activated_score(plan, raw);
-}
-
-__device__ inline bool is_object(const DevicePlan& plan, float objectness) {
-  return !plan.objectness.present || passes(objectness, plan.rules.lowest_threshold, plan.rules.contract);
 }
 
 }  // namespace keepbox::cuda

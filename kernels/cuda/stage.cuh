@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A block's candidates on their way to the image's list: gathered in shared memory, so that a block
-// and not an anchor adds to the shared counters.
+// A block's candidates on their way to the image's lists: gathered in shared memory, so that all of
+// them wait for the shared counters at once.
 #pragma once
 
 #include "kernels/cuda/source.cuh"
@@ -9,16 +9,23 @@ namespace keepbox::cuda {
 
 inline constexpr uint32_t kStaged = 2 * kFrameThreads;
 
-/// All codings, out of the loops.
-__device__ __noinline__ inline Box decoded_box(const DevicePlan& plan, uint32_t anchor,
-                                               float4 raw) {
-  return decode_box(plan.box_rules, plan.priors, anchor, {raw.x, raw.y, raw.z, raw.w});
+/// Lists of one image.
+struct Lists {
+  Boxes all;
+  Boxes dealt;  // by bucket
+};
+
+__device__ inline uint32_t bucket_of(const DevicePlan& plan, uint64_t key) {
+  return plan.rules.contract.class_agnostic ? 0 : key_class(key) % plan.buckets.count;
 }
 
 struct Stage {
+  static constexpr uint32_t kAbove = 1u << 16;
+
   uint64_t keys[kStaged];
   float4 boxes[kStaged];
-  uint32_t count, above_threshold, not_finite, base;
+  uint32_t both;  // anchors above the threshold, and candidates: one addition counts both
+  uint32_t not_finite, base;
   uint32_t flushed, all_above;  // of earlier passes, too
 
   __device__ void begin() {
@@ -27,42 +34,52 @@ struct Stage {
   }
 
   __device__ void reset() {
-    if (threadIdx.x == 0) count = above_threshold = not_finite = 0;
+    if (threadIdx.x == 0) both = not_finite = 0;
   }
 
-  /// One anchor: threshold, box, filter, as the reference's Collector::take().
+  /// One anchor, by one thread.
   template <class Load>
   __device__ void take(const Source<Load>& from, uint32_t anchor, Verdict verdict,
-                       const float (&raw)[4]) {
-    const DevicePlan& plan = from.plan;
-    const bool classed = verdict.class_id < plan.class_ids;
-    const float threshold =
-        !plan.uniform && classed ? plan.class_threshold[verdict.class_id] : plan.rules.lowest_threshold;
-    if (!passes(verdict.score, threshold, plan.rules.contract)) return;
-    atomicAdd(&above_threshold, 1u);
-    const Box box = decoded_box(plan, anchor, {raw[0], raw[1], raw[2], raw[3]});
-    if (!classed || !is_finite(verdict.score) || !finite(box)) {
-      atomicAdd(&not_finite, 1u);
-      return;
-    }
-    if (!plan.uniform && plan.class_wanted[verdict.class_id] == 0) return;
-    const uint32_t at = atomicAdd(&count, 1u);
-    keys[at] = order_key(verdict.score, anchor, verdict.class_id);
-    boxes[at] = make_float4(box.x1, box.y1, box.x2, box.y2);
+                       const RawBox& raw) {
+    Candidate candidate;
+    const Outcome outcome = keepbox::take(from, anchor, verdict, [&] { return raw; }, candidate);
+    if (outcome == Outcome::kBelow) return;
+    if (outcome == Outcome::kNotFinite) atomicAdd(&not_finite, 1u);
+    const bool stays = outcome == Outcome::kCandidate;
+    const uint32_t at = atomicAdd(&both, kAbove + (stays ? 1 : 0)) % kAbove;
+    if (!stays) return;
+    keys[at] = candidate.key;
+    boxes[at] = {candidate.box.x1, candidate.box.y1, candidate.box.x2, candidate.box.y2};
   }
 
-  /// Moves all to the image's list. All threads call it, between barriers of their own.
-  __device__ void flush(Control& control, const Boxes& list) {
+  /// Moves all to the image's lists. All threads call it, between barriers of their own.
+  __device__ void flush(const DevicePlan& plan, Control& control, const Lists& lists) {
+    constexpr uint32_t kEach = kStaged / kFrameThreads;
+    const uint32_t count = both % kAbove;
     if (threadIdx.x == 0 && count != 0) base = atomicAdd(&control.taken, count);
     if (threadIdx.x == kWarp && not_finite != 0) atomicAdd(&control.not_finite, not_finite);
+    uint32_t slots[kEach];
+#pragma unroll
+    for (uint32_t i = 0; i < kEach; ++i) {
+      const uint32_t at = i * kFrameThreads + threadIdx.x;
+      if (at < count && plan.buckets.count != 0)
+        slots[i] = atomicAdd(&control.counts[bucket_of(plan, keys[at])], 1u);
+    }
     if (threadIdx.x == 0) {
       flushed += count;
-      all_above += above_threshold;
+      all_above += both / kAbove;
     }
     __syncthreads();
-    for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
-      list.keys[base + i] = keys[i];
-      list.boxes[base + i] = boxes[i];
+#pragma unroll
+    for (uint32_t i = 0; i < kEach; ++i) {
+      const uint32_t at = i * kFrameThreads + threadIdx.x;
+      if (at >= count) continue;
+      lists.all.keys[base + at] = keys[at];
+      lists.all.boxes[base + at] = boxes[at];
+      if (plan.buckets.count == 0 || slots[i] >= plan.buckets.room) continue;
+      const uint32_t to = bucket_of(plan, keys[at]) * plan.buckets.room + slots[i];
+      lists.dealt.keys[to] = keys[at];
+      lists.dealt.boxes[to] = boxes[at];
     }
     __syncthreads();
     reset();
@@ -70,11 +87,11 @@ struct Stage {
   }
 
   /// Between two passes over as many anchors as there are threads.
-  __device__ void make_room(Control& control, const Boxes& list) {
+  __device__ void make_room(const DevicePlan& plan, Control& control, const Lists& lists) {
     __syncthreads();
-    const bool full = count > kStaged - kFrameThreads;
+    const bool full = both % kAbove > kStaged - kFrameThreads;
     __syncthreads();
-    if (full) flush(control, list);
+    if (full) flush(plan, control, lists);
   }
 };
 

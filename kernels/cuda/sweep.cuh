@@ -14,34 +14,39 @@ struct SliceShared {
 };
 
 /// Which of up to 64 boxes of a slice, from `first` on, may overlap one of a group: a bit each.
-__device__ inline uint64_t boxes_near(const DevicePlan& plan, const SliceShared& shared,
-                                      const float4& group, uint32_t first, uint32_t end) {
-  const bool all = !apart_is_free(plan.rules.iou_threshold, plan.rules.contract);
+template <class Geometry>
+__device__ uint64_t boxes_near(const DevicePlan& plan, const SliceShared& shared,
+                               const Box& group, uint32_t first, uint32_t end) {
+  const bool all = !apart_is_free(plan.rules);
   uint64_t out = 0;
 #pragma unroll
   for (uint32_t half = 0; half < 2; ++half) {
-    const uint32_t k = first + half * kWarp + threadIdx.x % kWarp;
-    const bool may = k < end && (all || may_overlap(plan, group, shared.boxes[k]));
+    const uint32_t k = first + half * kWarp + lane_id();
+    const auto shape = shape_of<Geometry>(plan, shared.boxes[min(k, kSlice - 1)]);
+    const bool may =
+        k < end && (all || touch(group, Geometry::bounds(shape, plan.rules.contract)));
     out |= static_cast<uint64_t>(__ballot_sync(kFull, may)) << half * kWarp;
   }
   return out;
 }
 
 /// Strikes at a group of candidates, a lane each, with a slice of kept boxes.
-template <bool kPlain>
+template <class Geometry>
 __device__ void strike_group(const DevicePlan& plan, const Near& near, const SliceShared& shared,
                              uint32_t* dead, uint32_t count, uint32_t group, uint32_t boxes) {
-  const float4 bounds = near.bounds[group];
-  const uint32_t place = min(group * kWarp + threadIdx.x % kWarp, count - 1);
+  const Box bounds = to_box(near.bounds[group]);
+  const uint32_t place = min(group * kWarp + lane_id(), count - 1);
   const uint64_t who = near.who[place];
-  const float4 box = near.boxes[place];
+  const auto shape = shape_of<Geometry>(plan, near.boxes[place]);
+  const float area = area_of<Geometry>(plan, shape);
   bool struck = false;
   for (uint32_t first = 0; first < boxes; first += 64) {
-    for (uint64_t rest = boxes_near(plan, shared, bounds, first, boxes); rest != 0;
+    for (uint64_t rest = boxes_near<Geometry>(plan, shared, bounds, first, boxes); rest != 0;
          rest &= rest - 1) {
       const uint32_t k = first + __ffsll(static_cast<long long>(rest)) - 1;
+      const auto kept = shape_of<Geometry>(plan, shared.boxes[k]);
       struck |= same_class(plan.rules.contract, shared.keys[k], who) &
-                hits<kPlain>(plan, plan.rules.iou_threshold, shared.boxes[k], box);
+                hits<Geometry>(plan.rules, kept, area_of<Geometry>(plan, kept), shape, area);
     }
   }
   const auto rank = static_cast<uint32_t>(who >> 32);
@@ -50,7 +55,7 @@ __device__ void strike_group(const DevicePlan& plan, const Near& near, const Sli
 
 /// Strikes with the boxes kept from `first` to `end`: a block takes a group for each of its warps
 /// and a slice of the boxes at a time. @param dead a bit for each candidate, by rank.
-template <bool kPlain>
+template <class Geometry>
 __device__ void sweep(const DevicePlan& plan, const Boxes& kept, const Near& near,
                       SliceShared& shared, uint32_t* dead, uint32_t count, uint32_t first,
                       uint32_t end) {
@@ -67,8 +72,8 @@ __device__ void sweep(const DevicePlan& plan, const Boxes& kept, const Near& nea
       shared.boxes[threadIdx.x] = __ldcg(kept.boxes + from + threadIdx.x);
     }
     __syncthreads();
-    const uint32_t group = task / slices * kNmsWarps + threadIdx.x / kWarp;
-    if (group < groups) strike_group<kPlain>(plan, near, shared, dead, count, group, boxes);
+    const uint32_t group = task / slices * kNmsWarps + warp_id();
+    if (group < groups) strike_group<Geometry>(plan, near, shared, dead, count, group, boxes);
   }
 }
 

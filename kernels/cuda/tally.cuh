@@ -1,26 +1,62 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One atomic addition with which a block reports and learns whether it is the last.
+// Counters by which blocks learn of each other.
 #pragma once
 
 #include <cstdint>
 
 namespace keepbox::cuda {
 
-/// Blocks that have finished, anchors above the threshold and candidates, in one word: 16, 24 and
-/// 24 bits. Anchors are below 2^21.
+/// Adds, so that who sees the sum also sees what the adding block wrote before its last barrier,
+/// and this thread what those before it wrote. @return what was there.
+__device__ inline uint32_t add_and_see(uint32_t* to, uint32_t value) {
+  uint32_t before;
+  asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], %2;"
+               : "=r"(before) : "l"(to), "r"(value) : "memory");
+  return before;
+}
+__device__ inline uint64_t add_and_see(uint64_t* to, uint64_t value) {
+  uint64_t before;
+  asm volatile("atom.add.acq_rel.gpu.global.u64 %0, [%1], %2;"
+               : "=l"(before) : "l"(to), "l"(value) : "memory");
+  return before;
+}
+__device__ inline uint64_t see(const uint64_t* from) {
+  uint64_t value;
+  asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+  return value;
+}
+
+/// In one word: blocks that no longer wait for the others, blocks that have scanned, anchors above the
+/// threshold and candidates, of 9, 11, 22 and 22 bits. Anchors are at most 2^21, blocks of an image
+/// kMostBlocks.
 struct Tally {
-  unsigned long long word;
+  uint64_t word;
 
-  __device__ Tally(uint32_t above, uint32_t candidates)
-      : word(1ull << 48 | static_cast<unsigned long long>(above) << 24 | candidates) {}
-
-  /// Adds to `total`, and becomes what that then holds.
-  __device__ void add_to(uint64_t* total) {
-    word += atomicAdd(reinterpret_cast<unsigned long long*>(total), word);
+  static __device__ Tally of_block(uint32_t above, uint32_t candidates) {
+    return {uint64_t{1} << 44 | static_cast<uint64_t>(above) << 22 | candidates};
   }
-  __device__ uint32_t blocks() const { return static_cast<uint32_t>(word >> 48); }
-  __device__ uint32_t above() const { return static_cast<uint32_t>(word >> 24) & 0xffffffu; }
-  __device__ uint32_t candidates() const { return static_cast<uint32_t>(word) & 0xffffffu; }
+  __device__ Tally and_gone() const { return {word + (uint64_t{1} << 55)}; }
+
+  __device__ uint32_t gone() const { return static_cast<uint32_t>(word >> 55); }
+  __device__ uint32_t blocks() const { return static_cast<uint32_t>(word >> 44) & 0x7ffu; }
+  __device__ uint32_t above() const { return static_cast<uint32_t>(word >> 22) & 0x3fffffu; }
+  __device__ uint32_t candidates() const { return static_cast<uint32_t>(word) & 0x3fffffu; }
 };
+
+/// Waits until all blocks have scanned. By one thread. A block that has no more patience is gone,
+/// which the last one to scan sees. @param total what they found. @return whether they have.
+__device__ inline bool wait_for_scan(uint64_t* tally, uint32_t blocks, long long patience,
+                                     Tally& total) {
+  const long long start = clock64();
+  for (;;) {
+    const bool patient = clock64() - start < patience;
+    total = {see(tally)};
+    if (total.blocks() == blocks) return true;
+    if (!patient && atomicCAS(reinterpret_cast<unsigned long long*>(tally), total.word,
+                              total.and_gone().word) == total.word)
+      return false;
+    __nanosleep(20);
+  }
+}
 
 }  // namespace keepbox::cuda

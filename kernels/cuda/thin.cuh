@@ -1,31 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Greedy suppression without a sort: the best box of a class is kept and strikes out what it
-// overlaps, until none is left.
+// Greedy suppression of a few candidates by a warp, without a sort: the best box is kept and
+// strikes out what it overlaps, until none is left. For those of which few are kept.
 #pragma once
 
 #include "kernels/cuda/bins.cuh"
-#include "kernels/cuda/overlap.cuh"
+#include "kernels/cuda/shape.cuh"
 
 namespace keepbox::cuda {
 
-/// Candidates of a class that one warp takes on.
-inline constexpr uint32_t kWarpBucket = 4 * kWarp;
-
-/// Candidates by class. Of those that are not kept, thinning out leaves kNoKey instead of the key.
-struct Dealt {
-  uint64_t* keys;
-  float4* boxes;
-};
-
-__device__ inline uint32_t warp_min(uint32_t value) {
-#if __CUDA_ARCH__ >= 800
-  return __reduce_min_sync(kFull, value);
-#else
-  for (uint32_t step = kWarp / 2; step > 0; step /= 2)
-    value = min(value, __shfl_xor_sync(kFull, value, step));
-  return value;
-#endif
-}
+/// Candidates that one warp takes on.
+inline constexpr uint32_t kHandful = 4 * kWarp;
 
 /// The lane with the least key; kWarp when all are kNoKey.
 __device__ inline uint32_t least_lane(uint64_t key) {
@@ -40,76 +24,126 @@ __device__ inline uint32_t least_lane(uint64_t key) {
   return __ffs(lanes) - 1;
 }
 
-/// More than any overlap, for the method that suppresses nothing.
-__device__ inline float threshold_of(const DevicePlan& plan) {
-  return plan.rules.method == NmsMethod::kNone ? INFINITY : plan.rules.iou_threshold;
-}
-
-/// Boxes that a warp keeps of a class that is more than a lane each, before it asks whether a block
-/// would be quicker, and the candidates that must then be left for that.
+/// Boxes that a warp keeps before it asks whether a block would be quicker, and the candidates that
+/// must then be left for that.
 inline constexpr uint32_t kPatience = 8, kWorthBlock = 16;
 
-template <uint32_t kEach>
-__device__ uint32_t count_alive(const uint64_t (&keys)[kEach]) {
-  uint32_t alive = 0;
-#pragma unroll
-  for (uint32_t i = 0; i < kEach; ++i) alive += __popc(__ballot_sync(kFull, keys[i] != kNoKey));
-  return alive;
-}
+/// A warp's candidates, for all lanes to see.
+struct HandShared {
+  uint64_t keys[kHandful];
+  float4 boxes[kHandful];
+};
 
-/// One class of at most 32 kEach candidates from `first` on, by a warp that holds them in
-/// registers. @param patient to the end, whatever it takes. @return whether it is done: if not,
-/// those that are left have their keys as the kept ones do, and come after them.
-template <bool kPlain, uint32_t kEach>
-__device__ bool thin_by_warp(const DevicePlan& plan, const Dealt& dealt, uint32_t first,
-                             uint32_t count, bool patient) {
-  const uint32_t lane = threadIdx.x % kWarp;
-  uint64_t keys[kEach];
-  float4 boxes[kEach];
+/// The same, each lane's in registers.
+template <class Geometry, uint32_t kEach>
+struct Hand {
+  uint64_t keys[kEach];  // kNoKey where there is none, or no more
+  typename Geometry::Shape shapes[kEach];
+  float areas[kEach];
+
+  __device__ Hand(const DevicePlan& plan, const Boxes& from, uint32_t count, HandShared& shared) {
+    float4 boxes[kEach];
 #pragma unroll
-  for (uint32_t i = 0; i < kEach; ++i) {
-    const uint32_t at = first + min(i * kWarp + lane, count - 1);
-    keys[i] = i * kWarp + lane < count ? dealt.keys[at] : kNoKey;
-    boxes[i] = dealt.boxes[at];
+    for (uint32_t i = 0; i < kEach; ++i) {
+      const uint32_t at = i * kWarp + lane_id();
+      keys[i] = at < count ? __ldcg(from.keys + at) : kNoKey;
+      boxes[i] = at < count ? __ldcg(from.boxes + at) : float4{};
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < kEach; ++i) {
+      shared.keys[i * kWarp + lane_id()] = keys[i];
+      shared.boxes[i * kWarp + lane_id()] = boxes[i];
+      shapes[i] = shape_of<Geometry>(plan, boxes[i]);
+      areas[i] = area_of<Geometry>(plan, shapes[i]);
+    }
+    __syncwarp();
   }
-  const float threshold = threshold_of(plan);
-  uint32_t kept = 0;  // a bit for each of this lane's
-  bool done = true;
-  const uint32_t ask_at = patient ? 0 : max(plan.rules.max_detections, kPatience) - kPatience;
-  for (uint32_t left = plan.rules.max_detections; left > 0; --left) {
-    if (kEach > 1 && left == ask_at && count_alive(keys) > kWorthBlock) {
-      done = false;
-      break;
-    }
-    if (kEach == 1) {
-      const uint32_t alive = __ballot_sync(kFull, keys[0] != kNoKey);
-      if ((alive & (alive - 1)) == 0) {  // none, or one that nothing is left to overlap with
-        kept |= alive >> lane & 1;
-        break;
-      }
-    }
-    uint64_t mine = keys[0];
+
+  __device__ uint32_t count_alive() const {
+    uint32_t alive = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < kEach; ++i) alive += __popc(__ballot_sync(kFull, keys[i] != kNoKey));
+    return alive;
+  }
+
+  /// This lane's best.
+  __device__ uint32_t best_slot() const {
     uint32_t slot = 0;
+    uint64_t least = keys[0];
 #pragma unroll
     for (uint32_t i = 1; i < kEach; ++i) {
-      slot = keys[i] < mine ? i : slot;
-      mine = min(keys[i], mine);
+      slot = keys[i] < least ? i : slot;
+      least = min(keys[i], least);
     }
-    const uint32_t owner = least_lane(mine);
-    if (owner == kWarp) break;
-    if (kEach > 1) slot = __shfl_sync(kFull, slot, owner);
-    const float4 best = dealt.boxes[first + slot * kWarp + owner];
-    const uint32_t own = lane == owner ? 1u << slot : 0;
-    kept |= own;
+    return slot;
+  }
+
+  __device__ uint64_t key_at(uint32_t slot) const {
+    uint64_t key = keys[0];
+#pragma unroll
+    for (uint32_t i = 1; i < kEach; ++i) key = slot == i ? keys[i] : key;
+    return key;
+  }
+
+  /// What the box at a place strikes is none any more, itself among it.
+  __device__ void strike(const DevicePlan& plan, const HandShared& shared, uint32_t at) {
+    const auto best = shape_of<Geometry>(plan, shared.boxes[at]);
+    const float area = area_of<Geometry>(plan, best);
+    const uint32_t class_bits = plan.rules.contract.class_agnostic ? 0 : kMaxClasses - 1;
+    const auto key = static_cast<uint32_t>(shared.keys[at]);
+    uint32_t over = 0, unsure = 0;  // a bit each
+#pragma unroll
+    for (uint32_t i = 0; i < kEach; ++i) {
+      const bool concerns = ((static_cast<uint32_t>(keys[i]) ^ key) & class_bits) == 0;
+      const Guess guess = Geometry::guess(plan.rules, best, area, shapes[i], areas[i]);
+      over |= (concerns & guess.over ? 1u : 0u) << i;
+      unsure |= (concerns & !guess.sure ? 1u : 0u) << i;
+    }
+    if (unsure != 0) over = decided(plan, best, area, over, unsure);
 #pragma unroll
     for (uint32_t i = 0; i < kEach; ++i)
-      keys[i] = hits<kPlain>(plan, threshold, best, boxes[i]) | (own >> i & 1) ? kNoKey : keys[i];
+      if ((over >> i & 1) != 0 || i * kWarp + lane_id() == at) keys[i] = kNoKey;
   }
+
+  __device__ uint32_t decided(const DevicePlan& plan, const typename Geometry::Shape& best,
+                              float area, uint32_t over, uint32_t unsure) const {
 #pragma unroll
-  for (uint32_t i = 0; i < kEach; ++i)
-    if (i * kWarp + lane < count && (kept >> i & 1) == 0 && (done || keys[i] == kNoKey))
-      dealt.keys[first + i * kWarp + lane] = kNoKey;
-  return done;
+    for (uint32_t i = 0; i < kEach; ++i) {
+      if ((unsure >> i & 1) == 0) continue;
+      const bool hit = Geometry::decide(plan.rules, best, area, shapes[i], areas[i]);
+      over = (over & ~(1u << i)) | (hit ? 1u << i : 0);
+    }
+    return over;
+  }
+
+  /// Thins them out. @param patient to the end, whatever it takes. @param kept a bit for each of
+  /// this lane's. @return whether it is done.
+  __device__ bool thin(const DevicePlan& plan, const HandShared& shared, bool patient,
+                       uint32_t& kept) {
+#pragma unroll 1
+    for (uint32_t number = 0;; ++number) {
+      if (number == kPatience && !patient && count_alive() > kWorthBlock) return false;
+      const uint32_t slot = best_slot(), owner = least_lane(key_at(slot));
+      if (owner == kWarp) return true;
+      const uint32_t at = (kEach > 1 ? __shfl_sync(kFull, slot, owner) : 0) * kWarp + owner;
+      if (lane_id() == owner) kept |= 1u << slot;
+      if (kEach == 1 && __ballot_sync(kFull, keys[0] != kNoKey) == 1u << owner) return true;
+      strike(plan, shared, at);
+    }
+  }
+};
+
+/// One list of candidates by a warp, as Hand::thin().
+template <class Geometry>
+__device__ bool thin(const DevicePlan& plan, const Boxes& from, uint32_t count,
+                     HandShared& shared, bool patient, uint32_t& kept) {
+  if (count == 0) return true;
+  if (count <= kWarp)
+    return Hand<Geometry, 1>(plan, from, count, shared).thin(plan, shared, patient, kept);
+  if (count <= 2 * kWarp)
+    return Hand<Geometry, 2>(plan, from, count, shared).thin(plan, shared, patient, kept);
+  return count <= kHandful &&
+         Hand<Geometry, 4>(plan, from, count, shared).thin(plan, shared, patient, kept);
 }
 
 }  // namespace keepbox::cuda

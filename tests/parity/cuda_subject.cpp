@@ -39,7 +39,7 @@ struct Bench {
     std::memset(host, kPoison, measure_host.used());
     Carver on_device(device), on_host(host);
     buffers = carve(on_device, on_host, from);
-    plan = device_plan(from, buffers);
+    plan = device_plan(from, buffers.tables());
     MUST(cudaMemset(buffers.control.data(), 0, buffers.control.size_bytes()));
     upload(buffers.class_threshold.data(), from.class_threshold.data(),
            from.class_threshold.size());
@@ -68,25 +68,27 @@ struct Bench {
     upload(to.boxes, boxes.data(), boxes.size());
   }
 
-  static void download(std::span<Candidate> to, const uint64_t* keys, const float4* boxes) {
+  static void download(std::span<Candidate> to, const Boxes& from) {
     std::vector<uint64_t> got_keys(to.size());
     std::vector<float4> got_boxes(to.size());
-    MUST(cudaMemcpy(got_keys.data(), keys, to.size() * sizeof *keys, cudaMemcpyDeviceToHost));
-    MUST(cudaMemcpy(got_boxes.data(), boxes, to.size() * sizeof *boxes, cudaMemcpyDeviceToHost));
+    MUST(cudaMemcpy(got_keys.data(), from.keys, to.size() * sizeof(uint64_t),
+                    cudaMemcpyDeviceToHost));
+    MUST(cudaMemcpy(got_boxes.data(), from.boxes, to.size() * sizeof(float4),
+                    cudaMemcpyDeviceToHost));
     for (size_t i = 0; i < to.size(); ++i)
       to[i] = {got_keys[i], {got_boxes[i].x, got_boxes[i].y, got_boxes[i].z, got_boxes[i].w}};
   }
 
   SlowArgs slow(size_t count) const {
-    return {.candidates = {buffers.keys.data(), buffers.boxes.data()},
+    return {.candidates = buffers.candidates.all(),
             .count = static_cast<uint32_t>(count),
-            .ordered = {buffers.ordered_keys.data(), buffers.ordered_boxes.data()},
+            .ordered = buffers.ordered.all(),
             .runs = buffers.runs.data(),
             .run_index = buffers.run_index.data(),
-            .kept = {buffers.kept_keys.data(), buffers.kept_boxes.data()},
+            .kept = buffers.kept.all(),
             .words = buffers.words.data(),
             .header = buffers.headers.data(),
-            .out = reinterpret_cast<uint64_t*>(buffers.out.data()),
+            .out = buffers.out.data(),
             .sequence = 1};
   }
 };
@@ -100,13 +102,13 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
     data.push_back(static_cast<const std::byte*>(view.data));
   const Layout& layout = plan.layout;
   const Numbers numbers = bind_fields(bench.plan, layout, on_device.views(), data);
-  FrameShape shape;
-  MUST(shape_frame(bench.plan.class_ids, &shape));
   const FrameArgs args{.control = bench.buffers.control.data(),
-                       .candidates = {bench.buffers.keys.data(), bench.buffers.boxes.data()},
+                       .candidates = bench.buffers.candidates.all(),
+                       .dealt = bench.buffers.dealt.all(),
                        .headers = bench.buffers.headers.data(),
-                       .slices = 4};
-  MUST(launch_frame(bench.plan, args, numbers, dim3(3, layout.images), shape, nullptr));
+                       .slices = 4,
+                       .alone = true};
+  MUST(upright_kernels().frame(bench.plan, args, numbers, dim3(3, layout.images), nullptr));
   MUST(cudaDeviceSynchronize());
   const Header& header = bench.buffers.headers[image];
   funnel = {.anchors = header.anchors,
@@ -114,8 +116,7 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
             .not_finite = header.not_finite,
             .after_class_filter = header.candidates};
   const size_t first = size_t{image} * layout.anchors;
-  Bench::download(out.first(header.candidates), bench.buffers.keys.data() + first,
-                  bench.buffers.boxes.data() + first);
+  Bench::download(out.first(header.candidates), bench.buffers.candidates.all().from(first));
   return header.candidates;
 }
 
@@ -127,7 +128,7 @@ uint32_t select(const Plan& plan, std::span<const Candidate> candidates, std::sp
   MUST(launch_select(bench.plan, args, nullptr));
   MUST(cudaDeviceSynchronize());
   const auto count = std::min(plan.rules.pre_nms_top_k, static_cast<uint32_t>(candidates.size()));
-  Bench::download(ordered.first(count), args.ordered.keys, args.ordered.boxes);
+  Bench::download(ordered.first(count), args.ordered);
   return count;
 }
 
@@ -137,19 +138,23 @@ uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<
   const SlowArgs args = bench.slow(candidates.size());
   bench.upload(args.ordered, candidates);
   uint32_t blocks = 0;
-  MUST(nms_blocks(&blocks));
-  MUST(launch_nms(bench.plan, args, blocks, nullptr));
+  MUST(upright_kernels().load(&blocks));
+  MUST(upright_kernels().nms(bench.plan, args, blocks, nullptr));
   MUST(cudaDeviceSynchronize());
-  // As places in `candidates`, with the limit for each class that the runner applies.
-  std::vector<uint32_t> of_class(kMaxClasses);
+  // As places in `candidates`.
   uint32_t count = 0, place = 0;
-  for (const Candidate& c : bench.buffers.out.first(bench.buffers.headers[0].kept)) {
-    while (place < candidates.size() && candidates[place].key != c.key) ++place;
+  for (const Detection& box : bench.buffers.out.first(bench.buffers.headers[0].kept)) {
+    const uint64_t key = order_key(box.score, box.anchor, box.class_id);
+    while (place < candidates.size() && candidates[place].key != key) ++place;
     if (place == candidates.size()) return static_cast<uint32_t>(kept.size()) + 1;
-    if (!plan.rules.contract.per_class_limit || of_class[key_class(c.key)]++ < plan.rules.max_detections)
-      kept[count++] = place;
+    kept[count++] = place;
   }
   return count;
+}
+
+template <Path kPath>
+Result<std::unique_ptr<Runner>> runner_by(const Plan& plan, MemorySpace memory) {
+  return make_runner(plan, memory, kPath);
 }
 
 }  // namespace
@@ -157,7 +162,7 @@ uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<
 std::vector<std::string> cuda_subjects() {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) return {};
-  return {"cuda", "cuda slow", "cuda staged"};
+  return {"cuda", "cuda slow", "cuda masked", "cuda alone", "cuda staged"};
 }
 
 Backend cuda_subject(const std::string& name) {
@@ -167,10 +172,9 @@ Backend cuda_subject(const std::string& name) {
     subject.select = select;
     subject.nms = nms;
   }
-  if (name == "cuda slow")
-    subject.runner = [](const Plan& plan, MemorySpace memory) {
-      return make_runner(plan, memory, Path::kSlow);
-    };
+  if (name == "cuda slow") subject.runner = runner_by<Path::kSlow>;
+  if (name == "cuda masked") subject.runner = runner_by<Path::kMasked>;
+  if (name == "cuda alone") subject.runner = runner_by<Path::kAlone>;
   if (name == "cuda staged") subject.memory = MemorySpace::kSystem;
   return subject;
 }

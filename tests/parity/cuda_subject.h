@@ -17,7 +17,8 @@ namespace keepbox::test {
 std::vector<std::string> cuda_subjects();
 
 /// "cuda": single kernels, and frames in CUDA memory. "cuda slow": frames whose frame kernel only
-/// decodes. "cuda staged": frames in system memory.
+/// decodes. "cuda masked": the same without a grid that waits for itself. "cuda alone": frames whose
+/// blocks wait for none. "cuda staged": frames in system memory.
 Backend cuda_subject(const std::string& name);
 
 /// Copies of tensors in CUDA memory, as far off their alignment as the originals.

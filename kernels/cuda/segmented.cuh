@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Suppression class by class: sort by class, find each class's segment, resolve the segments side
 // by side.
+#pragma once
+
 #include "kernels/cuda/nms.cuh"
 
 namespace keepbox::cuda {
-namespace {
 
-constexpr uint32_t kThreads = 256;
-constexpr uint32_t kNoSegment = ~0u;
+inline constexpr uint32_t kSegmentThreads = 256;
+inline constexpr uint32_t kNoSegment = ~0u;
 
-/// Scratch of the segmented method, behind the dead bits.
+/// Scratch of the segmented method, behind the marks.
 struct Segments {
   uint32_t* start;   // of each class in the candidates by class; ~0: it has none
   uint32_t* origin;  // where they stand in `ordered`
 
   __device__ __host__ Segments(uint32_t* words, uint32_t count)
-      : start(words + bit_words(count)), origin(start + kMaxClasses) {}
+      : start(words + Marks::words(count)), origin(start + kMaxClasses) {}
+
+  static constexpr size_t words(uint32_t count) {
+    return Marks::words(count) + kMaxClasses + count;
+  }
 };
 
-__device__ uint32_t segment_of(const DevicePlan& plan, uint64_t key) {
+__device__ inline uint32_t segment_of(const DevicePlan& plan, uint64_t key) {
   return plan.rules.contract.class_agnostic ? 0 : key_class(key);
 }
 
-__global__ void find_segments(const __grid_constant__ DevicePlan plan,
-                              const __grid_constant__ SlowArgs args, uint32_t count) {
-  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= count) return;
-  const uint32_t segment = segment_of(plan, args.candidates.keys[i]);
-  if (i == 0 || segment_of(plan, args.candidates.keys[i - 1]) != segment)
-    Segments(args.words, count).start[segment] = i;
-}
+/// Sorts candidates by class and finds the segments.
+cudaError_t launch_segments(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                            cudaStream_t stream);
 
 /// The segment of a block's class.
+template <class Geometry>
 struct Segment {
   const DevicePlan& plan;
   const SlowArgs& args;
@@ -42,13 +43,13 @@ struct Segment {
     return i < count && segment_of(plan, args.candidates.keys[i]) == blockIdx.x;
   }
   __device__ bool overlap(uint32_t i, uint32_t j) const {
-    return hits(plan, args.candidates.boxes[i], args.candidates.boxes[j]);
+    return cuda::overlap<Geometry>(plan, args.candidates.boxes[i], args.candidates.boxes[j]);
   }
   __device__ void kill(uint32_t i) const {
     atomicOr(args.words + scratch.origin[i] / kWarp, 1u << scratch.origin[i] % kWarp);
   }
   __device__ bool is_dead(uint32_t i) const {
-    return (__ldcg(args.words + scratch.origin[i] / kWarp) >> scratch.origin[i] % kWarp & 1) != 0;
+    return cuda::is_dead(args.words, scratch.origin[i]);
   }
 };
 
@@ -59,10 +60,11 @@ struct TileWords {
 };
 
 /// Resolves the 64 boxes from `first` on among themselves. @return those that stay, a bit each.
-__device__ unsigned long long resolve(const Segment& segment, TileWords& tile, uint32_t first) {
+template <class Geometry>
+__device__ unsigned long long resolve(const Segment<Geometry>& segment, TileWords& tile, uint32_t first) {
   if (threadIdx.x < kTile) tile.overlaps[threadIdx.x] = 0;
   __syncthreads();
-  for (uint32_t pair = threadIdx.x; pair < kTile * kTile; pair += kThreads) {
+  for (uint32_t pair = threadIdx.x; pair < kTile * kTile; pair += kSegmentThreads) {
     const uint32_t row = pair / kTile, i = first + row, j = first + pair % kTile;
     if (i < j && segment.holds(j) && segment.overlap(i, j))
       atomicOr(&tile.overlaps[row], 1ull << (j - first));
@@ -83,16 +85,17 @@ __device__ unsigned long long resolve(const Segment& segment, TileWords& tile, u
 
 /// A block thins out one class's segment: tile by tile, the mask of a tile among itself, then what
 /// stays strikes at the rest of the segment.
-__global__ void __launch_bounds__(kThreads)
+template <class Geometry>
+__global__ void __launch_bounds__(kSegmentThreads)
     thin_segment(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
                  uint32_t count) {
   __shared__ TileWords tile;
-  const Segment segment{plan, args, Segments(args.words, count), count};
+  const Segment<Geometry> segment{plan, args, Segments(args.words, count), count};
   const uint32_t begin = segment.scratch.start[blockIdx.x];
   if (begin == kNoSegment) return;
   for (uint32_t first = begin; segment.holds(first); first += kTile) {
     const unsigned long long kept = resolve(segment, tile, first);
-    for (uint32_t j = first + kTile + threadIdx.x; segment.holds(j); j += kThreads)
+    for (uint32_t j = first + kTile + threadIdx.x; segment.holds(j); j += kSegmentThreads)
       for (unsigned long long rest = kept; rest != 0; rest &= rest - 1)
         if (segment.overlap(first + __ffsll(static_cast<long long>(rest)) - 1, j)) {
           segment.kill(j);
@@ -102,37 +105,14 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-}  // namespace
-
-size_t segmented_words(uint32_t count) { return bit_words(count) + kMaxClasses + count; }
-
+template <class Geometry>
 cudaError_t launch_segmented(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                              cudaStream_t stream) {
-  const Segments segments(args.words, count);
-  cudaError_t error = clear_bits(args, count, stream);
-  if (error == cudaSuccess)
-    error = cudaMemsetAsync(segments.start, 0xff, kMaxClasses * sizeof(uint32_t), stream);
-  if (error == cudaSuccess)
-    error = launch_sort({.best_high = plan.best_high,
-                         .bin_shift = plan.bin_shift,
-                         .from = args.ordered,
-                         .count = count,
-                         .to = args.candidates,
-                         .most = count,
-                         .origin = segments.origin,
-                         .runs = args.runs,
-                         .run_index = args.run_index,
-                         .by_class = !plan.rules.contract.class_agnostic},
-                        stream);
+  const cudaError_t error = launch_segments(plan, args, count, stream);
   if (error != cudaSuccess) return error;
-  if (count != 0) {
-    find_segments<<<(count + kThreads - 1) / kThreads, kThreads, 0, stream>>>(plan, args, count);
-    const uint32_t ids = plan.rules.contract.class_agnostic ? 1 : plan.class_ids;
-    thin_segment<<<ids, kThreads, 0, stream>>>(plan, args, count);
-  }
+  const uint32_t ids = plan.rules.contract.class_agnostic ? 1 : plan.rules.class_ids;
+  if (count != 0) thin_segment<Geometry><<<ids, kSegmentThreads, 0, stream>>>(plan, args, count);
   return launch_collect(plan, args, count, stream);
 }
-
-cudaError_t load_segmented() { return load_kernels(find_segments, thin_segment); }
 
 }  // namespace keepbox::cuda

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The way of kept boxes to the host.
+#pragma once
+
+#include "core/emit.h"
+#include "kernels/cuda/bins.cuh"
+#include "kernels/cuda/shape.cuh"
+
+namespace keepbox::cuda {
+
+/// Writes a box to the host.
+__device__ inline void write(Detection* to, const Detection& box) {
+  static_assert(sizeof(Detection) == 2 * sizeof(uint4));
+  uint4 halves[2];
+  memcpy(halves, &box, sizeof box);
+  reinterpret_cast<uint4*>(to)[0] = halves[0];
+  reinterpret_cast<uint4*>(to)[1] = halves[1];
+}
+
+/// Boxes on their way to the host, whose memory is written in whole lines.
+template <uint32_t kThreads>
+struct EmitShared {
+  uint4 staged[2 * kThreads];  // two to a box
+  uint32_t sums[kThreads / kWarp];
+};
+
+/// Maps a block's boxes to the frame and writes them to `out`, side by side. All threads call it, between
+/// barriers of their own. @param key,box of a thread that has one. @return how many, and adds to
+/// `clipped` those outside the frame.
+template <uint32_t kThreads>
+__device__ uint32_t emit(const DevicePlan& plan, EmitShared<kThreads>& shared, bool there,
+                         uint64_t key, const float4& box, Detection* out, uint32_t& clipped) {
+  uint32_t count = 0;
+  const uint32_t at = sum_before(there ? 1 : 0, shared.sums, count);
+  bool outside = false;
+  if (there) {
+    const Detection box_out = emitted(key, to_box(box), plan.letterbox, plan.rules.contract);
+    memcpy(shared.staged + 2 * at, &box_out, sizeof box_out);
+    outside = is_empty(box_out.box);
+  }
+  clipped += __syncthreads_count(outside);
+  for (uint32_t i = threadIdx.x; i < 2 * count; i += kThreads)
+    reinterpret_cast<uint4*>(out)[i] = shared.staged[i];
+  __syncthreads();
+  return count;
+}
+
+/// Lets the host see what this thread wrote, and others before the last barrier.
+__device__ inline void announce(Header& header, uint32_t sequence) {
+  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(&header.sequence), "r"(sequence)
+               : "memory");
+}
+
+/// Writes an image's header. By one thread.
+__device__ inline void publish(Header& header, const Header& found, uint32_t sequence) {
+  header.state = found.state;
+  header.anchors = found.anchors;
+  header.above_threshold = found.above_threshold;
+  header.not_finite = found.not_finite;
+  header.candidates = found.candidates;
+  header.kept = found.kept;
+  header.clipped = found.clipped;
+  announce(header, sequence);
+}
+
+}  // namespace keepbox::cuda

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Greedy suppression of many candidates by all blocks at once. The best 1,024 that are alive are
+// compared with each other, one block resolves them, and what they keep strikes at all that are
+// near it (near.cuh).
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include "kernels/cuda/methods.cuh"
+#include "kernels/cuda/resolve.cuh"
+#include "kernels/cuda/sweep.cuh"
+
+namespace keepbox::cuda {
+
+namespace cg = cooperative_groups;
+
+inline constexpr uint32_t kChunk = kNmsThreads;  // candidates that are resolved together
+inline constexpr uint32_t kChunkWords = kChunk / kWarp;
+inline constexpr uint32_t kRowsAtOnce = 8;
+
+/// Scratch behind the marks: the numbers of boxes kept and of those outside the frame, counts of
+/// near.cuh, cleared up to here; bounds of near.cuh and the chunk's overlaps.
+struct GreedyWords {
+  Marks marks;
+  uint32_t* kept;
+  uint32_t* clipped;
+  uint32_t* counts;
+  uint32_t* bounds;
+  uint32_t* mask;  // [word][candidate]: which candidates of the word overlap it
+
+  __host__ __device__ GreedyWords(uint32_t* words, uint32_t count)
+      : marks(words, count),
+        kept(words + Marks::words(count)),
+        clipped(kept + 1),
+        counts(kept + 2),
+        bounds(words + cleared(count)),
+        mask(bounds + bit_words(count) * 4) {}
+
+  /// Whole float4.
+  __host__ __device__ static constexpr size_t cleared(uint32_t count) {
+    return (Marks::words(count) + 2 + kNearBins + 3) / 4 * 4;
+  }
+  static constexpr size_t words(uint32_t count) {
+    return cleared(count) + bit_words(count) * 4 + kChunkWords * kChunk;
+  }
+};
+
+struct ChunkShared {
+  uint32_t chunk[kChunk];  // places in `ordered`
+  uint64_t keys[kChunk];
+  float4 boxes[kChunk];
+  uint32_t starts[kNearBins];
+  Verdicts<kChunkWords> verdicts;
+  SliceShared slice;
+  uint16_t classes[kNmsThreads];
+};
+
+struct GreedyShared {
+  uint32_t sums[kNmsWarps];
+  union {
+    ChunkShared work;
+    EmitShared<kNmsThreads> emit;
+  };
+};
+
+/// Lists the next candidates that are alive, from word `cursor` on. Every block finds the same.
+/// @return how many; `cursor` moves on.
+__device__ inline uint32_t next_chunk(const uint32_t* dead, uint32_t count, uint32_t& cursor,
+                               GreedyShared& shared) {
+  uint32_t found = 0;
+  const uint32_t words = bit_words(count);
+  while (cursor < words && found < kChunk) {
+    const uint32_t word = cursor + threadIdx.x;
+    uint32_t alive = 0;
+    if (word < words) {
+      alive = ~__ldcg(dead + word);
+      if (word == words - 1 && count % kWarp != 0) alive &= (1u << count % kWarp) - 1;
+    }
+    uint32_t all = 0;
+    uint32_t at = found + sum_before(__popc(alive), shared.sums, all);
+    const bool fits = at + __popc(alive) <= kChunk;
+    if (fits)
+      for (uint32_t rest = alive; rest != 0; rest &= rest - 1)
+        shared.work.chunk[at++] = word * kWarp + __ffs(rest) - 1;
+    // Words are taken whole: those that no longer fit wait for the next chunk.
+    const uint32_t taken = __syncthreads_count(fits);
+    if (found + all <= kChunk) {
+      found += all;
+      cursor += kNmsThreads;
+      continue;
+    }
+    cursor += taken;
+    sum_before(fits ? __popc(alive) : 0, shared.sums, all);
+    return found + all;
+  }
+  return found;
+}
+
+/// Which of a chunk's candidates overlap which later ones. Every block reads the whole chunk.
+template <class Geometry>
+__device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args,
+                              const GreedyWords& words, ChunkShared& shared, uint32_t count) {
+  const uint32_t rows = (count + kRowsAtOnce - 1) / kRowsAtOnce, columns = bit_words(count);
+  if (threadIdx.x < count) {
+    const uint32_t place = shared.chunk[threadIdx.x];
+    shared.keys[threadIdx.x] = args.ordered.keys[place];
+    shared.boxes[threadIdx.x] = args.ordered.boxes[place];
+  }
+  __syncthreads();
+  const uint32_t warps = gridDim.x * kNmsWarps;
+  for (uint32_t task = blockIdx.x * kNmsWarps + warp_id(); task < rows * columns; task += warps) {
+    const uint32_t word = task % columns, first = task / columns * kRowsAtOnce;
+    if (word * kWarp > first + kRowsAtOnce - 1) continue;
+    const uint32_t j = word * kWarp + lane_id();
+    const uint64_t key = shared.keys[min(j, count - 1)];
+    const auto shape = shape_of<Geometry>(plan, shared.boxes[min(j, count - 1)]);
+    const float area = area_of<Geometry>(plan, shape);
+#pragma unroll
+    for (uint32_t r = 0; r < kRowsAtOnce; ++r) {
+      const uint32_t i = first + r;
+      if (i >= count) break;
+      const auto row = shape_of<Geometry>(plan, shared.boxes[i]);
+      const bool hit =
+          (j < i) & same_class(plan.rules.contract, shared.keys[i], key) &
+          hits<Geometry>(plan.rules, row, area_of<Geometry>(plan, row), shape, area);
+      const uint32_t bits = __ballot_sync(kFull, hit);
+      if (lane_id() == 0) words.mask[word * kChunk + i] = bits;
+    }
+  }
+}
+
+/// By one block; @return whether this thread's candidate is kept.
+__device__ inline bool resolve_chunk(const GreedyWords& words, ChunkShared& shared,
+                                     uint32_t count) {
+  const uint32_t i = threadIdx.x, warp = warp_id();
+  uint32_t mask[kChunkWords];
+#pragma unroll
+  for (uint32_t w = 0; w < kChunkWords; ++w)
+    mask[w] = i < count && w < warp ? __ldcg(words.mask + w * kChunk + i) : 0;
+  const uint32_t own = i < count ? __ldcg(words.mask + warp * kChunk + i) : 0;
+  return resolve(mask, own, i < count, shared.verdicts);
+}
+
+/// Adds what a chunk keeps to the list, up to the limits.
+__device__ inline void append(const DevicePlan& plan, const SlowArgs& args,
+                              const GreedyWords& words, GreedyShared& shared, bool kept,
+                              uint32_t before) {
+  ChunkShared& chunk = shared.work;
+  kept = admit(plan, kept, chunk.keys[threadIdx.x], chunk.classes, words.marks.of_class);
+  uint32_t all = 0;
+  const uint32_t at = before + sum_before(kept ? 1 : 0, shared.sums, all);
+  if (kept && at < plan.limit()) {
+    args.kept.keys[at] = chunk.keys[threadIdx.x];
+    args.kept.boxes[at] = chunk.boxes[threadIdx.x];
+  }
+  if (threadIdx.x == 0) *words.kept = min(before + all, plan.limit());
+}
+
+/// Candidates of classes that may keep no more are dead. By all warps, a word each.
+__device__ inline void close_classes(const DevicePlan& plan, const SlowArgs& args,
+                                     const GreedyWords& words, uint32_t count) {
+  if (!plan.rules.contract.per_class_limit) return;
+  const uint32_t warps = gridDim.x * kNmsWarps;
+  for (uint32_t word = blockIdx.x * kNmsWarps + warp_id(); word < bit_words(count);
+       word += warps) {
+    const uint32_t i = min(word * kWarp + lane_id(), count - 1);
+    const uint32_t own = key_class(args.ordered.keys[i]);
+    const bool full = __ldcg(words.marks.of_class + own) >= plan.rules.max_detections;
+    const uint32_t bits = __ballot_sync(kFull, full);
+    if (lane_id() == 0 && bits != 0) atomicOr(words.marks.dead + word, bits);
+  }
+}
+
+/// Writes out what is kept, a block some boxes each.
+__device__ inline void emit_kept(const DevicePlan& plan, const SlowArgs& args,
+                                 const GreedyWords& words, GreedyShared& shared,
+                                 uint32_t total) {
+  uint32_t clipped = 0;
+  for (uint32_t base = blockIdx.x * kNmsThreads; base < total; base += gridDim.x * kNmsThreads) {
+    const uint32_t i = base + threadIdx.x;
+    const bool there = i < total;
+    emit(plan, shared.emit, there, there ? __ldcg(args.kept.keys + i) : 0,
+         there ? __ldcg(args.kept.boxes + i) : float4{}, args.out + base, clipped);
+  }
+  if (threadIdx.x == 0 && clipped != 0) atomicAdd(words.clipped, clipped);
+  cg::this_grid().sync();
+  if (blockIdx.x == 0 && threadIdx.x == 0) publish(args, total, __ldcg(words.clipped));
+}
+
+template <class Geometry>
+__global__ void __launch_bounds__(kNmsThreads, 1)
+    greedy(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args) {
+  __shared__ GreedyShared shared;
+  const auto grid = cg::this_grid();
+  const uint32_t count = min(args.count, plan.rules.pre_nms_top_k);
+  const GreedyWords words(args.words, count);
+  const Near near = near_in(args, words.counts, words.bounds);
+  count_near(plan, args, near, count);
+  bool dealt = false;
+  uint32_t cursor = 0, total = 0;
+  while (total < plan.limit()) {
+    const uint32_t in_chunk = next_chunk(words.marks.dead, count, cursor, shared);
+    if (in_chunk == 0) break;
+    __syncthreads();
+    compare_chunk<Geometry>(plan, args, words, shared.work, in_chunk);
+    grid.sync();
+    if (blockIdx.x == 0)
+      append(plan, args, words, shared, resolve_chunk(words, shared.work, in_chunk), total);
+    // Meanwhile by those that have nothing to do.
+    const uint32_t idle = max(gridDim.x - 1, 1u);
+    if (!dealt && blockIdx.x >= gridDim.x - idle)
+      deal_near(plan, args, near, count, blockIdx.x - (gridDim.x - idle), idle,
+                shared.work.starts, shared.sums);
+    grid.sync();
+    const uint32_t first = total;
+    total = __ldcg(words.kept);
+    if (total >= plan.limit() || cursor * kWarp >= count) continue;
+    if (!dealt) {
+      bound_near<Geometry>(plan, near, count);
+      grid.sync();
+      dealt = true;
+    }
+    sweep<Geometry>(plan, args.kept, near, shared.work.slice, words.marks.dead, count, first,
+                    total);
+    close_classes(plan, args, words, count);
+    grid.sync();
+  }
+  __syncthreads();
+  emit_kept(plan, args, words, shared, total);
+}
+
+/// With fewer blocks where others hold the device, or only a part of it may be used; where no grid can
+/// wait for itself, the same boxes by a mask.
+template <class Geometry>
+cudaError_t launch_greedy(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                          uint32_t blocks, cudaStream_t stream) {
+  cudaError_t error = cudaMemsetAsync(args.words, 0,
+                                      GreedyWords::cleared(count) * sizeof(uint32_t), stream);
+  void* arguments[] = {const_cast<DevicePlan*>(&plan), const_cast<SlowArgs*>(&args)};
+  for (; error == cudaSuccess && blocks > 0; blocks /= 2) {
+    error = cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(greedy<Geometry>),
+                                        dim3(blocks), dim3(kNmsThreads), arguments, 0, stream);
+    if (error != cudaErrorCooperativeLaunchTooLarge) return error;
+    error = cudaGetLastError() == error ? cudaSuccess : error;
+  }
+  return error == cudaSuccess ? launch_bitmask<Geometry>(plan, args, count, stream) : error;
+}
+
+}  // namespace keepbox::cuda

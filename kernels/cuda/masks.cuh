@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Exact suppression of some hundred candidates by a block: a word for each 32 of them says which
+// overlap one of them and are better, and rounds over those words say which are kept.
+#pragma once
+
+#include "kernels/cuda/bins.cuh"
+#include "kernels/cuda/resolve.cuh"
+#include "kernels/cuda/shape.cuh"
+
+namespace keepbox::cuda {
+
+/// Rows of candidates that a block settles at once, a lane each, and words of their masks; a list of
+/// kBucketRoom fits.
+inline constexpr uint32_t kMostRows = 16, kMostMasks = 160;
+static_assert(bit_words(kBucketRoom) <= kMostRows &&
+              bit_words(kBucketRoom) * bit_words(kBucketRoom) <= kMostMasks);
+inline constexpr uint32_t kSlots = kMostRows * kWarp;
+inline constexpr uint32_t kRowsEach = kMostRows / kFrameWarps;  // of a warp
+
+/// A row: part of a list, which begins with a row of its own.
+struct Row {
+  uint16_t list, first, size;  // which list, its first row and its rows
+  uint16_t mask;               // this row's first
+  uint32_t count;              // candidates
+};
+
+/// A shape in shared memory, which holds bytes alone.
+template <class Geometry>
+struct alignas(16) Slot {
+  using Shape = typename Geometry::Shape;
+  alignas(16) unsigned char bytes[(sizeof(Shape) + 15) / 16 * 16];
+
+  __device__ void put(const Shape& shape) { memcpy(bytes, &shape, sizeof shape); }
+  __device__ Shape shape() const {
+    Shape out;
+    memcpy(&out, bytes, sizeof out);
+    return out;
+  }
+};
+
+template <class Geometry>
+struct MaskShared {
+  uint64_t keys[kSlots];  // kNoKey where there is none
+  float areas[kSlots];
+  Slot<Geometry> slots[kSlots];
+  Row rows[kMostRows];
+  uint8_t task_row[kMostMasks], task_column[kMostMasks];  // rows that a mask compares
+  uint32_t row_count, task_count, next;
+  uint32_t masks[kMostMasks][kWarp];  // of each row: a word for each row of its list
+  uint32_t kept[kMostRows], open[kMostRows];
+};
+
+/// Plans rows for as many lists from `first` on as fit. By the block, behind a barrier; ends with one.
+/// @param counts of candidates in each list; `room` is the most that is looked at.
+template <class Geometry>
+__device__ void plan_rows(const uint32_t* counts, uint32_t room, uint32_t first,
+                          MaskShared<Geometry>& shared) {
+  if (warp_id() == 0) {
+    const uint32_t lane = lane_id();
+    const bool asked = lane >= first && lane < kGroupBuckets;
+    const uint32_t count = asked && counts[lane] <= room ? counts[lane] : 0;
+    const uint32_t size = bit_words(count);
+    const uint32_t rows = sum_upto(size), masks = sum_upto(size * size);
+    const bool fits = asked && rows <= kMostRows && masks <= kMostMasks;
+    const uint32_t planned = __popc(__ballot_sync(kFull, fits));
+    if (asked && lane + 1 == first + planned) {
+      shared.row_count = rows;
+      shared.task_count = masks;
+      shared.next = first + planned;
+    }
+#pragma unroll 1
+    for (uint32_t r = 0; fits && r < size; ++r)
+      shared.rows[rows - size + r] = {static_cast<uint16_t>(lane),
+                                      static_cast<uint16_t>(rows - size),
+                                      static_cast<uint16_t>(size),
+                                      static_cast<uint16_t>(masks - size * size + r * size),
+                                      min(count - r * kWarp, kWarp)};
+  }
+  __syncthreads();
+  if (threadIdx.x >= shared.row_count) return;
+  const Row row = shared.rows[threadIdx.x];
+#pragma unroll 1
+  for (uint32_t c = 0; c < row.size; ++c) {
+    shared.task_row[row.mask + c] = static_cast<uint8_t>(threadIdx.x);
+    shared.task_column[row.mask + c] = static_cast<uint8_t>(row.first + c);
+  }
+}
+
+/// Columns that are compared at once.
+inline constexpr uint32_t kOctet = 8, kOctets = kWarp / kOctet;
+
+/// Which of eight candidates from `first` on are better than one and overlap it.
+template <class Geometry>
+__device__ uint32_t compare_octet(const DevicePlan& plan, const MaskShared<Geometry>& shared,
+                                  uint32_t own, uint32_t first) {
+  const uint64_t key = shared.keys[own];
+  const auto shape = shared.slots[own].shape();
+  const float area = shared.areas[own];
+  const uint32_t class_bits = plan.rules.contract.class_agnostic ? 0 : kMaxClasses - 1;
+  uint32_t over = 0, unsure = 0;
+#pragma unroll 4
+  for (uint32_t j = 0; j < kOctet; ++j) {
+    const uint64_t other = shared.keys[first + j];
+    const bool concerns =
+        (other < key) & ((static_cast<uint32_t>(other ^ key) & class_bits) == 0);
+    const Guess guess = Geometry::guess(plan.rules, shared.slots[first + j].shape(),
+                                        shared.areas[first + j], shape, area);
+    over |= (concerns & guess.over ? 1u : 0u) << j;
+    unsure |= (concerns & !guess.sure ? 1u : 0u) << j;
+  }
+#pragma unroll 1
+  for (; unsure != 0; unsure &= unsure - 1) {
+    const uint32_t j = __ffs(unsure) - 1;
+    const bool hit = Geometry::decide(plan.rules, shared.slots[first + j].shape(),
+                                      shared.areas[first + j], shape, area);
+    over = (over & ~(1u << j)) | (hit ? 1u << j : 0);
+  }
+  return over;
+}
+
+/// All masks, which are clear: a warp takes an octet of one at a time.
+template <class Geometry>
+__device__ void compare_rows(const DevicePlan& plan, MaskShared<Geometry>& shared) {
+  const uint32_t tasks = shared.task_count;
+#pragma unroll 1
+  for (uint32_t task = warp_id(); task < tasks * kOctets; task += kFrameWarps) {
+    const uint32_t mask = task % tasks, octet = task / tasks;
+    const uint32_t row = shared.task_row[mask], column = shared.task_column[mask];
+    if (octet * kOctet >= shared.rows[column].count) continue;
+    const uint32_t bits = compare_octet(plan, shared, row * kWarp + lane_id(),
+                                        column * kWarp + octet * kOctet);
+    reinterpret_cast<uint8_t*>(&shared.masks[mask][lane_id()])[octet] =
+        static_cast<uint8_t>(bits);
+  }
+}
+
+/// Settles what can be of a row, by what is known of the other rows of its list.
+template <class Geometry>
+__device__ void settle_row(const MaskShared<Geometry>& shared, uint32_t number, bool& open,
+                           bool& kept) {
+  const Row row = shared.rows[number];
+  bool struck = false, waits = false;
+  uint32_t own = 0;
+#pragma unroll 2
+  for (uint32_t c = 0; c < row.size; ++c) {
+    const uint32_t mask = shared.masks[row.mask + c][lane_id()];
+    if (row.first + c == number) {
+      own = mask;
+    } else {
+      struck |= (mask & shared.kept[row.first + c]) != 0;
+      waits |= (mask & shared.open[row.first + c]) != 0;
+    }
+  }
+  settle_word(own, struck, waits, open, kept);
+}
+
+/// Which of a warp's candidates are kept: a bit for each of its rows. Begins behind a barrier and ends
+/// with one.
+template <class Geometry>
+__device__ uint32_t resolve_rows(MaskShared<Geometry>& shared) {
+  bool open[kRowsEach] = {}, kept[kRowsEach] = {};
+#pragma unroll
+  for (uint32_t e = 0; e < kRowsEach; ++e) {
+    const uint32_t number = warp_id() + e * kFrameWarps;
+    if (number >= shared.row_count) continue;
+    const Row row = shared.rows[number];
+    open[e] = lane_id() < row.count;
+    if (row.size == 1)
+      settle_word(shared.masks[row.mask][lane_id()], false, false, open[e], kept[e]);
+  }
+  for (;;) {
+    uint32_t waits = 0;
+#pragma unroll
+    for (uint32_t e = 0; e < kRowsEach; ++e) {
+      const uint32_t open_bits = __ballot_sync(kFull, open[e]);
+      shared.kept[warp_id() + e * kFrameWarps] = __ballot_sync(kFull, kept[e]);
+      shared.open[warp_id() + e * kFrameWarps] = open_bits;  // the same of all lanes
+      waits |= open_bits;
+    }
+    if (__syncthreads_or(waits != 0) == 0) break;
+#pragma unroll
+    for (uint32_t e = 0; e < kRowsEach; ++e) {
+      const uint32_t number = warp_id() + e * kFrameWarps;
+      if (shared.open[number] != 0) settle_row(shared, number, open[e], kept[e]);
+    }
+    __syncthreads();
+  }
+  uint32_t out = 0;
+#pragma unroll
+  for (uint32_t e = 0; e < kRowsEach; ++e) out |= (kept[e] ? 1u : 0u) << e;
+  return out;
+}
+
+}  // namespace keepbox::cuda

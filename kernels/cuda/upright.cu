@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The kernels of upright boxes.
+#include <algorithm>
+
+#include "kernels/cuda/crowds.cuh"
+#include "kernels/cuda/frame.cuh"
+
+namespace keepbox::cuda {
+namespace {
+
+cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, Numbers numbers, dim3 grid,
+                   cudaStream_t stream) {
+  const void* const kernels[kNumbers] = {frame_of_floats(), frame_of_halves(), frame_of_any()};
+  return launch_frame(kernels[static_cast<size_t>(numbers)], plan, args, grid, stream);
+}
+
+}  // namespace
+
+const Kernels& upright_kernels() {
+  static constexpr Kernels kKernels{launch, launch_nms<Upright>, load_crowds<Upright>};
+  return kKernels;
+}
+
+size_t slow_words(NmsMethod method, uint32_t count) {
+  switch (method) {
+    case NmsMethod::kNone:
+    case NmsMethod::kFast:
+      return Marks::words(count);
+    case NmsMethod::kBitmask:
+      return MaskWords::words(count);
+    case NmsMethod::kSegmented:
+      return Segments::words(count);
+    default:  // or by a mask
+      return std::max(GreedyWords::words(count), MaskWords::words(count));
+  }
+}
+
+}  // namespace keepbox::cuda
