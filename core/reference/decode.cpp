@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/judge.h"
+#include "core/collect.h"
 
 namespace keepbox::reference {
 namespace {
@@ -29,34 +29,14 @@ struct Source {
 
 }  // namespace
 
-Verdict judge(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-              uint32_t anchor) {
-  return keepbox::judge(Source(plan, tensors, image), anchor);
-}
-
-void Collector::take(uint32_t anchor, Verdict verdict) {
-  const Source from(plan_, tensors_, image_);
-  const auto raw = [&] {
-    return RawBox{{from.get(Part::kBox, anchor, 0), from.get(Part::kBox, anchor, 1),
-                   from.get(Part::kBox, anchor, 2), from.get(Part::kBox, anchor, 3)}};
-  };
-  Candidate candidate;
-  const Outcome outcome = keepbox::take(from, anchor, verdict, raw, candidate);
-  if (outcome == Outcome::kBelow) return;
-  ++funnel_.above_threshold;
-  if (outcome == Outcome::kNotFinite) ++funnel_.not_finite;
-  if (outcome != Outcome::kCandidate) return;
-  out_[count_++] = candidate;
-  funnel_.after_class_filter = count_;
-}
-
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 AnchorRange anchors, std::span<Candidate> out, Funnel& funnel) {
-  Collector candidates(plan, tensors, image, out, funnel);
-  const uint32_t end = std::min(anchors.end, anchors_of(Source(plan, tensors, image)));
+  const Source from(plan, tensors, image);
+  Collector candidates(from, out, funnel);
+  const uint32_t end = std::min(anchors.end, anchors_of(from));
   funnel.anchors = end - std::min(anchors.first, end);
   for (uint32_t anchor = anchors.first; anchor < end; ++anchor)
-    candidates.take(anchor, judge(plan, tensors, image, anchor));
+    candidates.take(anchor, judge(from, anchor));
   return candidates.count();
 }
 

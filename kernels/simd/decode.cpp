@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Decode: finds the anchors that pass and their classes with vectors, and lets the reference's
-// code decode those.
+// Decode: finds the anchors that pass and their classes with vectors, and lets core/judge.h decode
+// those.
 #include "kernels/simd/simd.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -13,86 +13,26 @@
 #include <limits>
 #include <optional>
 
-#include "core/reference/reference.h"
-#include "kernels/simd/numeric-inl.h"
+#include "kernels/simd/planes-inl.h"
+#include "kernels/simd/scores.h"
+#include "kernels/simd/source.h"
 
 #ifndef KEEPBOX_SIMD_DECODE_ONCE
 #define KEEPBOX_SIMD_DECODE_ONCE
 namespace keepbox::simd {
 
-/// Anchors of a block: their running best scores and classes stay in the first cache.
-inline constexpr size_t kBlock = 1024;
-
-struct Block {
-  alignas(64) float best[kBlock];
-  alignas(64) int32_t class_id[kBlock];
-  alignas(64) int32_t passing[kBlock + 64];  // CompressStore may write a whole vector
-};
-
 /// Rows ahead of the one that is read: objectness stands in a cache line of its own in each,
 /// further apart than hardware fetches by itself. Fetching past the end does no harm.
 inline constexpr size_t kAhead = 32;
 
-/// The scores of one image. Neighbours in memory are those of an anchor (rows), or those of a class
-/// (planes).
-struct Scores {
-  const void* numbers;     // of anchor 0 and class 0
-  const void* objectness;  // of anchor 0, in rows; nullptr: none
-  DataType type;           // of both
-  size_t stride;           // from row to row, or from plane to plane
-  bool rows;
-  uint32_t first_class, end_class;
-  uint32_t all_classes;  // background included
-  ScoreRules rules;
-  float threshold;
-  NmsContract contract;
-};
+/// Candidates ahead of the one whose box is read.
+inline constexpr size_t kBoxesAhead = 16;
 
 }  // namespace keepbox::simd
 #endif  // KEEPBOX_SIMD_DECODE_ONCE
 
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
-
-using Floats = hn::ScalableTag<float>;
-using Ints = hn::RebindToSigned<Floats>;
-
-HWY_INLINE hn::Vec<Floats> Lowest() {
-  return hn::Set(Floats(), -std::numeric_limits<float>::infinity());
-}
-HWY_INLINE hn::Vec<Ints> NoClass() { return hn::Set(Ints(), static_cast<int32_t>(kMaxClasses)); }
-
-/// Replaces best and class where the score is greater: the first of equals stays, NaN never wins.
-template <class V, class I>
-HWY_INLINE void challenge(V score, I class_id, V& best, I& best_class) {
-  const auto wins = hn::Gt(score, best);
-  best = hn::IfThenElse(wins, score, best);
-  best_class = hn::IfThenElse(hn::RebindMask(Ints(), wins), class_id, best_class);
-}
-
-/// Best scores and classes of `count` anchors from `first` on. Four planes at a time, so that the
-/// running bests are loaded and stored a quarter as often.
-template <class T>
-void BestOfPlanes(const Scores& scores, size_t first, size_t count, Block& block) {
-  const Floats d;
-  const Ints di;
-  const size_t lanes = hn::Lanes(d);
-  const T* plane =
-      static_cast<const T*>(scores.numbers) + scores.first_class * scores.stride + first;
-  for (uint32_t c = scores.first_class; c < scores.end_class; c += 4) {
-    const uint32_t group = std::min(4u, scores.end_class - c);
-    for (size_t i = 0; i < count; i += lanes) {
-      auto best = c == scores.first_class ? Lowest() : hn::Load(d, block.best + i);
-      auto best_class = c == scores.first_class ? NoClass() : hn::Load(di, block.class_id + i);
-      for (uint32_t k = 0; k < group; ++k)
-        challenge(LoadFloats(d, plane + k * scores.stride + i, count - i),
-                  hn::Set(di, static_cast<int32_t>(c + k)), best, best_class);
-      hn::Store(best, d, block.best + i);
-      hn::Store(best_class, di, block.class_id + i);
-    }
-    plane += 4 * scores.stride;
-  }
-}
 
 /// Best of some classes of a row, each score times `factor` first where that is wanted.
 template <bool kMultiply, class T>
@@ -186,7 +126,10 @@ size_t JudgeAs(const Scores& scores, size_t first, size_t count, Block& block) {
                ? PassWeighted<true, T>(scores, first, count, block)
                : PassWeighted<false, T>(scores, first, count, block);
   if (scores.rows) BestOfRows<T>(scores, first, count, block);
-  else BestOfPlanes<T>(scores, first, count, block);
+  else if constexpr (sizeof(T) == sizeof(int16_t)) {
+    if (scores.rules.activation == Activation::kNone) BestOfBits<T>(scores, first, count, block);
+    else BestOfPlanes<T>(scores, first, count, block);
+  } else BestOfPlanes<T>(scores, first, count, block);
   return Pass(scores, count, block);
 }
 
@@ -207,13 +150,6 @@ namespace keepbox::simd {
 namespace {
 
 HWY_EXPORT(Judge);
-
-bool plain(const TensorView& view) {
-  const bool known = view.type == DataType::kFloat32 || view.type == DataType::kFloat16 ||
-                     view.type == DataType::kBFloat16;
-  return known && view.scale == 1 && view.zero_point == 0 &&
-         reinterpret_cast<uintptr_t>(view.data) % size_of(view.type) == 0;
-}
 
 const void* start(const Field& field, std::span<const TensorView> tensors, uint32_t image) {
   const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
@@ -255,21 +191,25 @@ std::optional<Scores> scores_of(const Plan& plan, std::span<const TensorView> te
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 AnchorRange anchors, std::span<Candidate> out, Funnel& funnel) {
   const auto scores = scores_of(plan, tensors, image);
-  if (!scores) return reference::decode(plan, tensors, image, anchors, out, funnel);
-  reference::Collector collector(plan, tensors, image, out, funnel);
+  if (!scores) return decode_ready(plan, tensors, image, anchors, out, funnel);
+  const Source from(plan, tensors, image);
+  Collector collector(from, out, funnel);
   funnel.anchors = anchors.end - anchors.first;
   Block block;
   for (size_t first = anchors.first; first < anchors.end; first += kBlock) {
     const size_t count = std::min(kBlock, anchors.end - first);
     const size_t passing = HWY_DYNAMIC_DISPATCH(Judge)(*scores, first, count, block);
     for (size_t i = 0; i < passing; ++i) {
+      if (i + kBoxesAhead < passing)
+        from.fetch_box(static_cast<uint32_t>(first) +
+                       static_cast<uint32_t>(block.passing[i + kBoxesAhead]));
       const auto at = static_cast<size_t>(block.passing[i]);
       const auto anchor = static_cast<uint32_t>(first + at);
       const auto class_id = static_cast<uint32_t>(block.class_id[at]);
       const bool settled =
           class_id < kMaxClasses && scores->rules.activation != Activation::kSoftmax;
-      collector.take(anchor, settled ? Verdict{block.best[at], class_id}
-                                     : reference::judge(plan, tensors, image, anchor));
+      collector.take(anchor,
+                     settled ? Verdict{block.best[at], class_id} : judge(from, anchor));
     }
   }
   return collector.count();

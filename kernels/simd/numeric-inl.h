@@ -56,9 +56,11 @@ HWY_INLINE V Sigmoid(D d, V x) {
 
 /// 16-bit numbers as tensors hold them.
 struct Half {
+  static constexpr int32_t kInfinity = 0x7c00;
   uint16_t bits;
 };
 struct BFloat {
+  static constexpr int32_t kInfinity = 0x7f80;
   uint16_t bits;
 };
 
@@ -85,12 +87,14 @@ HWY_INLINE hn::Vec<D> LoadFloats(D d, const BFloat* at, size_t count) {
   return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, LoadBits(d, at, count))));
 }
 
-/// half_to_float(). Highway's own conversion takes infinities for numbers on some targets.
+/// half_to_float(). Highway's own conversion takes infinities for numbers where there is no
+/// instruction for it; on x86 there is one beside AVX2.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadFloats(D d, const Half* at, size_t count) {
   const hn::Rebind<uint16_t, D> bits;
   const hn::Rebind<hwy::float16_t, D> halves;
   const auto all = LoadBits(d, at, count);
+  if constexpr (HWY_TARGET <= HWY_AVX2) return hn::PromoteTo(d, hn::BitCast(halves, all));
   const auto exponents = hn::Set(bits, uint16_t{0x7c00});
   if (HWY_UNLIKELY(!hn::AllFalse(bits, hn::Eq(hn::And(all, exponents), exponents)))) {
     HWY_ALIGN float values[hn::MaxLanes(d)] = {};

@@ -169,6 +169,74 @@ Input any_model(Random& random) {
   return split(random, kModels[model], pick(random, 0, 1) ? 120 : 4);
 }
 
+/// Turns the numbers into another type's, some of them into any bits of it.
+void convert(Random& random, Tensor& tensor, DataType type) {
+  tensor.type = type;
+  if (type == DataType::kFloat32) return;
+  for (const float value : tensor.values)
+    pick(random, 0, 19) || type == DataType::kFloat64
+        ? put_as(tensor, value)
+        : put(tensor.raw, static_cast<uint16_t>(random()));
+}
+
+/// Boxes, scores, classes and a count in a tensor each, the last two of which may be missing.
+std::vector<Tensor> outputs(Random& random, const std::vector<Row>& list) {
+  Tensor boxes{.shape = {1, list.size(), 4}, .id = "Gst.Model.ObjectDetector.Boxes"};
+  Tensor scores{.shape = {1, list.size()}, .id = "Gst.Model.ObjectDetector.Scores"};
+  Tensor classes{.shape = {1, list.size()}, .id = "Gst.Model.ObjectDetector.Classes"};
+  for (const Row& row : list) {
+    boxes.values.insert(boxes.values.end(), {row.y1, row.x1, row.y2, row.x2});
+    scores.values.push_back(row.score);
+    classes.values.push_back(row.class_id);
+  }
+  std::vector<Tensor> out{boxes, scores};
+  if (pick(random, 0, 3)) out.push_back(classes);
+  if (pick(random, 0, 1))
+    out.push_back({.values = {float(pick(random, 0, static_cast<int>(list.size()) + 2))},
+                   .shape = {1}, .id = "Gst.Model.ObjectDetector.NumDetections"});
+  return out;
+}
+
+/// What models sorted out, of every type, off its alignment or on it, and with numbers that are
+/// none.
+Input sorted_out(Random& random) {
+  constexpr DataType kTypes[] = {DataType::kFloat16, DataType::kBFloat16, DataType::kFloat32,
+                                 DataType::kFloat64};
+  constexpr float kThresholds[] = {0.25f, 0, -1};
+  const auto list = clusters(random, pick(random, 0, 12), 10, 80);
+  Input input = ready(list);
+  input.settings.detector = "yolo26";
+  if (pick(random, 0, 1)) {
+    input.tensors = outputs(random, list);
+    input.settings.detector = "ssd-postprocess";
+  }
+  input.settings.score_threshold = kThresholds[pick(random, 0, 2)];
+  if (pick(random, 0, 1)) input.settings.contract = "inclusive";
+  if (pick(random, 0, 1)) input.settings.class_thresholds = {{1, 0.5f}, {2, 0.9f}};
+  input.shift = static_cast<size_t>(pick(random, 0, 2) ? 0 : pick(random, 1, 9));
+  const DataType type = kTypes[pick(random, 0, 3)];
+  for (Tensor& tensor : input.tensors) {
+    spoil(random, tensor.values);
+    convert(random, tensor, type);
+  }
+  return input;
+}
+
+/// Class scores in planes of every type, nearly all of them 0 or below, of either sign.
+Input below_zero(Random& random) {
+  constexpr DataType kTypes[] = {DataType::kFloat16, DataType::kBFloat16, DataType::kFloat32};
+  constexpr float kThresholds[] = {0, -0.1f, -1};
+  Tensor tensor = dense(random, static_cast<size_t>(pick(random, 40, 200)), 8, 4, true, 160);
+  for (size_t i = tensor.values.size() / 2; i < tensor.values.size(); ++i)
+    tensor.values[i] = pick(random, 0, 3) ? -0.01f * float(pick(random, 0, 9))
+                                          : 0.01f * float(pick(random, 0, 1));
+  convert(random, tensor, kTypes[pick(random, 0, 2)]);
+  Input input = forced("yolov8", std::move(tensor), 160);
+  input.settings.score_threshold = kThresholds[pick(random, 0, 2)];
+  if (pick(random, 0, 1)) input.settings.contract = "inclusive";
+  return input;
+}
+
 /// Numbers that are none, of every type, in every model that has class scores.
 Input any_bits(Random& random) {
   constexpr DataType kTypes[] = {DataType::kFloat16, DataType::kBFloat16, DataType::kFloat32};
@@ -180,11 +248,7 @@ Input any_bits(Random& random) {
   for (Tensor& tensor : input.tensors) {
     spoil(random, tensor.values);
     blank_rows(random, tensor);
-    tensor.type = type;
-    if (type == DataType::kFloat32) continue;
-    for (const float value : tensor.values)
-      pick(random, 0, 19) ? put_as(tensor, value)
-                          : put(tensor.raw, static_cast<uint16_t>(random()));
+    convert(random, tensor, type);
   }
   return input;
 }
@@ -195,6 +259,8 @@ constexpr Family kFamilies[] = {
     {"sparse", "kept boxes that are looked for in the wrong places", sparse, 5},
     {"full-planes", "a block's list that overflows", full_planes, 10},
     {"types", "numbers of a type taken for another's", types},
+    {"sorted-out", "rows left out by a look at their score alone", sorted_out},
+    {"below-zero", "numbers that are not ordered as their bits are", below_zero},
     {"any-bits", "infinities, NaN and the least numbers in any type and model", any_bits},
 };
 

@@ -118,11 +118,12 @@ std::vector<Candidate> decoded_in_parts(const Backend& backend, const Image& ima
   return out;
 }
 
-std::vector<Candidate> ordered(const Backend& backend, const Image& image) {
+/// Of candidates in the order of their anchors, or in the opposite one.
+std::vector<Candidate> ordered(const Backend& backend, const Image& image, bool reversed = true) {
   Funnel funnel;
   bool intact = true;
   auto candidates = decoded(*find_backend("reference"), image, funnel, intact);
-  std::ranges::reverse(candidates);  // not in order already
+  if (reversed) std::ranges::reverse(candidates);
   std::vector<SortSlot> slots(candidates.size());
   std::vector<Candidate> out(candidates.size());
   out.resize(std::min<size_t>(backend.select(image.plan, candidates, slots, out), out.size()));
@@ -204,8 +205,11 @@ std::optional<std::string> differ_image(Kernel kernel, const Backend& candidate,
       if (found || candidate.memory != MemorySpace::kSystem) return found;
       return differ_decode(candidate, image, true);
     }
-    case Kernel::kSelect:
-      return compare(ordered(*find_backend("reference"), image), ordered(candidate, image));
+    case Kernel::kSelect: {
+      const auto want = ordered(*find_backend("reference"), image);
+      auto found = compare(want, ordered(candidate, image, false));
+      return found ? found : compare(want, ordered(candidate, image, true));
+    }
     default: return differ_nms(candidate, image);
   }
 }

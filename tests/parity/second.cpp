@@ -91,6 +91,10 @@ Scores dense_scores(const Plan& plan, std::span<const TensorView> tensors, uint3
 
 Scores ready_scores(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
   Scores out{column(plan, tensors, image, plan.layout[Part::kScore], 0), {}};
+  if (!plan.layout[Part::kClassId].present()) {
+    out.class_id.resize(plan.layout.anchors);
+    return out;
+  }
   const auto ids = column(plan, tensors, image, plan.layout[Part::kClassId], 0);
   for (const float id : ids)
     out.class_id.push_back(id >= 0 && id < float(kMaxClasses) ? static_cast<uint32_t>(id)
@@ -112,6 +116,11 @@ std::vector<Box> boxes_of(const Plan& plan, std::span<const TensorView> tensors,
     float w = v[2][a] * plan.rules.boxes.unit_x, h = v[3][a] * plan.rules.boxes.unit_y;
     switch (plan.spec->coding) {
       case BoxCoding::kCorners: out[a] = {cx, cy, w, h}; continue;
+      case BoxCoding::kCornersYX: {
+        const float x = plan.rules.boxes.unit_x, y = plan.rules.boxes.unit_y;
+        out[a] = {v[1][a] * x, v[0][a] * y, v[3][a] * x, v[2][a] * y};
+        continue;
+      }
       case BoxCoding::kGridExp: {
         size_t l = plan.rules.boxes.level_count - 1;
         while (plan.rules.boxes.levels[l].first_anchor > a) --l;
@@ -148,6 +157,7 @@ uint32_t filled(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
   const TensorView& tensor = tensors[static_cast<size_t>(plan.layout[Part::kCount].tensor)];
   const size_t at = plan.layout[Part::kCount].at(image, 0) * size_of(tensor.type);
   const float count = load_element(tensor.type, static_cast<const std::byte*>(tensor.data) + at);
+  if (std::isnan(count)) return 0;
   return static_cast<uint32_t>(std::clamp(count, 0.0f, float(plan.layout.anchors)));
 }
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The candidates of one image while they are decoded, from whatever reads the numbers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/backend.h"
+#include "core/judge.h"
+
+namespace keepbox {
+
+/// @tparam Source as core/judge.h has it; outlives this.
+template <class Source>
+class Collector {
+ public:
+  Collector(const Source& from, std::span<Candidate> out, Funnel& funnel)
+      : from_(from), out_(out), funnel_(funnel) {}
+
+  /// Takes an anchor with that score and class, if it passes, and counts how far it came.
+  void take(uint32_t anchor, Verdict verdict) {
+    const auto raw = [&] {
+      return RawBox{{from_.get(Part::kBox, anchor, 0), from_.get(Part::kBox, anchor, 1),
+                     from_.get(Part::kBox, anchor, 2), from_.get(Part::kBox, anchor, 3)}};
+    };
+    Candidate candidate;
+    const Outcome outcome = keepbox::take(from_, anchor, verdict, raw, candidate);
+    if (outcome == Outcome::kBelow) return;
+    ++funnel_.above_threshold;
+    if (outcome == Outcome::kNotFinite) ++funnel_.not_finite;
+    if (outcome != Outcome::kCandidate) return;
+    out_[count_++] = candidate;
+    funnel_.after_class_filter = count_;
+  }
+
+  uint32_t count() const { return count_; }
+
+ private:
+  const Source& from_;
+  std::span<Candidate> out_;
+  Funnel& funnel_;
+  uint32_t count_ = 0;
+};
+
+}  // namespace keepbox

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Best scores and classes of anchors whose scores stand in planes, one for each class: as quick as
+// the planes can be read. Built once for each instruction set.
+#if defined(KEEPBOX_SIMD_PLANES) == defined(HWY_TARGET_TOGGLE)
+#ifdef KEEPBOX_SIMD_PLANES
+#undef KEEPBOX_SIMD_PLANES
+#else
+#define KEEPBOX_SIMD_PLANES
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/simd/numeric-inl.h"
+#include "kernels/simd/scores.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace keepbox::simd::HWY_NAMESPACE {
+
+using Floats = hn::ScalableTag<float>;
+using Ints = hn::RebindToSigned<Floats>;
+using Shorts = hn::ScalableTag<int16_t>;
+
+HWY_INLINE hn::Vec<Floats> Lowest() {
+  return hn::Set(Floats(), -std::numeric_limits<float>::infinity());
+}
+HWY_INLINE hn::Vec<Ints> NoClass() { return hn::Set(Ints(), static_cast<int32_t>(kMaxClasses)); }
+
+/// Replaces best and class where the score is greater: the first of equals stays, NaN never wins.
+template <class V, class I>
+HWY_INLINE void challenge(V score, I class_id, V& best, I& best_class) {
+  const auto wins = hn::Gt(score, best);
+  best = hn::IfThenElse(wins, score, best);
+  best_class = hn::IfThenElse(hn::RebindMask(hn::DFromV<I>(), wins), class_id, best_class);
+}
+
+/// Numbers as they are compared: as floats, or 16 bits as an integer.
+template <class T>
+HWY_INLINE hn::Vec<Floats> LoadCompared(Floats d, const T* at, size_t count) {
+  return LoadFloats(d, at, count);
+}
+HWY_INLINE hn::Vec<Shorts> LoadCompared(Shorts d, const int16_t* at, size_t count) {
+  return count >= hn::Lanes(d) ? hn::LoadU(d, at) : hn::LoadN(d, at, count);
+}
+
+/// The running bests of a block's anchors. Number and Class are of one size.
+template <class Number, class Class>
+struct Running {
+  Number* best;
+  Class* class_id;
+};
+
+/// The next vector of anchors, of which `left` are left, and their scores of kPlanes classes.
+template <size_t kPlanes, class D, class T, class Number, class Class>
+HWY_INLINE void ChallengeWith(D d, const T* plane, size_t stride, uint32_t class_id, size_t left,
+                              const Running<Number, Class>& running) {
+  const hn::RebindToSigned<D> di;
+  auto best = hn::Load(d, running.best);
+  auto best_class = hn::Load(di, running.class_id);
+  HWY_UNROLL(8)
+  for (size_t k = 0; k < kPlanes; ++k)
+    challenge(LoadCompared(d, plane + k * stride, left),
+              hn::Set(di, static_cast<Class>(class_id + k)), best, best_class);
+  hn::Store(best, d, running.best);
+  hn::Store(best_class, di, running.class_id);
+}
+
+/// All of a block's anchors and kPlanes classes from `class_id` on. Fetches what is some lines
+/// ahead in each plane, and at last what the next planes begin with.
+template <size_t kPlanes, class D, class T, class Number, class Class>
+void SweepPlanes(D d, const T* plane, size_t stride, uint32_t class_id, size_t count,
+                 const Running<Number, Class>& running) {
+  constexpr size_t kLine = 64 / sizeof(T), kAheadInPlane = 16 * kLine;
+  const size_t lanes = hn::Lanes(d), step = std::max(kLine, lanes);
+  const size_t turn = count - std::min(count, kAheadInPlane);
+  for (size_t line = 0; line < count; line += step) {
+    const T* ahead = plane + line + (line < turn ? kAheadInPlane : kPlanes * stride - turn);
+    HWY_UNROLL(8)
+    for (size_t k = 0; k < kPlanes; ++k) hwy::Prefetch(ahead + k * stride);
+    const size_t end = std::min(line + step, count);
+    size_t i = line;
+    for (; i + lanes <= end; i += lanes)
+      ChallengeWith<kPlanes>(d, plane + i, stride, class_id, lanes,
+                             Running{running.best + i, running.class_id + i});
+    if (i < end)
+      ChallengeWith<kPlanes>(d, plane + i, stride, class_id, end - i,
+                             Running{running.best + i, running.class_id + i});
+  }
+}
+
+/// Best of `count` anchors from `first` on. Several planes at a time, so that the running bests are
+/// loaded and stored less often.
+template <class D, class T, class Number, class Class>
+void ScanPlanes(D d, const T* numbers, const Scores& scores, size_t first, size_t count,
+                const Running<Number, Class>& running) {
+  using Limits = std::numeric_limits<Number>;
+  constexpr Number kLowest = Limits::has_infinity ? -Limits::infinity() : Limits::min();
+  std::fill_n(running.best, count, kLowest);
+  std::fill_n(running.class_id, count, static_cast<Class>(kMaxClasses));
+  const size_t stride = scores.stride;
+  uint32_t c = scores.first_class;
+  const T* plane = numbers + c * stride + first;
+  for (; c + 8 <= scores.end_class; c += 8, plane += 8 * stride)
+    SweepPlanes<8>(d, plane, stride, c, count, running);
+  for (; c + 4 <= scores.end_class; c += 4, plane += 4 * stride)
+    SweepPlanes<4>(d, plane, stride, c, count, running);
+  for (; c < scores.end_class; ++c, plane += stride)
+    SweepPlanes<1>(d, plane, stride, c, count, running);
+}
+
+/// Best scores, before their activation, and classes of up to kBlock anchors.
+template <class T>
+void BestOfPlanes(const Scores& scores, size_t first, size_t count, Block& block) {
+  ScanPlanes(Floats(), static_cast<const T*>(scores.numbers), scores, first, count,
+             Running{block.best, block.class_id});
+}
+
+/// The same for 16-bit numbers that are not activated, with twice as many in a vector and no
+/// conversion. As integers, the bits of numbers above 0 are ordered like these and greater than the
+/// bits of all others but of some NaN. So a best that is a number above 0 is the right one; anchors
+/// with another one get no class, and the most that their score can be.
+template <class H>
+void BestOfBits(const Scores& scores, size_t first, size_t count, Block& block) {
+  const Floats d;
+  const Ints di;
+  const hn::Rebind<int16_t, Floats> bits;
+  ScanPlanes(Shorts(), static_cast<const int16_t*>(scores.numbers), scores, first, count,
+             Running{block.best_bits, block.best_bits_class});
+  for (size_t i = 0; i < count; i += hn::Lanes(d)) {
+    const auto best = hn::PromoteTo(di, hn::Load(bits, block.best_bits + i));
+    const auto classes = hn::PromoteTo(di, hn::Load(bits, block.best_bits_class + i));
+    const auto scores_of_all =
+        LoadFloats(d, reinterpret_cast<const H*>(block.best_bits + i), hn::Lanes(d));
+    const auto number = hn::Le(best, hn::Set(di, H::kInfinity));
+    const auto right = hn::And(number, hn::Gt(best, hn::Zero(di)));
+    const auto most = hn::IfThenZeroElse(hn::RebindMask(d, number), hn::Neg(Lowest()));
+    hn::Store(hn::IfThenElse(hn::RebindMask(d, right), scores_of_all, most), d, block.best + i);
+    hn::Store(hn::IfThenElse(right, classes, NoClass()), di, block.class_id + i);
+  }
+}
+
+}  // namespace keepbox::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Decode of rows that a model sorted out: most are below the threshold, and of those the score
+// alone is read.
+#include <algorithm>
+
+#include "core/reference/reference.h"
+#include "kernels/simd/simd.h"
+#include "kernels/simd/source.h"
+
+namespace keepbox::simd {
+
+uint32_t decode_ready(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+                      AnchorRange anchors, std::span<Candidate> out, Funnel& funnel) {
+  const Source from(plan, tensors, image);
+  if (from.has(Part::kScores))
+    return reference::decode(plan, tensors, image, anchors, out, funnel);
+  Collector candidates(from, out, funnel);
+  const uint32_t end = std::min(anchors.end, anchors_of(from));
+  funnel.anchors = end - std::min(anchors.first, end);
+  for (uint32_t anchor = anchors.first; anchor < end; ++anchor) {
+    const float score = from.get(Part::kScore, anchor);
+    if (passes(score, plan.rules.lowest_threshold, plan.rules.contract))
+      candidates.take(anchor, ready_verdict(from, anchor));
+  }
+  return candidates.count();
+}
+
+}  // namespace keepbox::simd

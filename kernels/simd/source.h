@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The numbers of one image, read where they stand, for the templates of core/judge.h.
+#pragma once
+
+#include <hwy/cache_control.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/collect.h"
+
+namespace keepbox::simd {
+
+/// Are the numbers float32, float16 or bfloat16, aligned and not quantised? All others are for
+/// load().
+inline bool plain(const TensorView& view) {
+  const bool known = view.type == DataType::kFloat32 || view.type == DataType::kFloat16 ||
+                     view.type == DataType::kBFloat16;
+  return known && view.scale == 1 && view.zero_point == 0 &&
+         reinterpret_cast<uintptr_t>(view.data) % size_of(view.type) == 0;
+}
+
+class Source {
+ public:
+  const Rules& rules;
+  const Tables tables;
+
+  Source(const Plan& plan, std::span<const TensorView> tensors, uint32_t image)
+      : rules(plan.rules), tables(plan.tables()) {
+    for (size_t part = 0; part < kPartsRead; ++part) {
+      const Field& field = plan.layout[static_cast<Part>(part)];
+      if (!field.present()) continue;
+      const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
+      places_[part] = {&view, plain(view), size_of(view.type), field.at(image, 0),
+                       field.anchor_stride, field.channel_stride};
+    }
+  }
+
+  bool has(Part part) const { return place(part).view != nullptr; }
+
+  float get(Part part, uint32_t anchor, uint32_t channel = 0) const {
+    const Place& from = place(part);
+    const size_t at = from.first + anchor * from.anchor_stride + channel * from.channel_stride;
+    if (!from.plain) return load(*from.view, at);
+    const void* data = from.view->data;
+    switch (from.view->type) {
+      case DataType::kFloat16: return half_to_float(static_cast<const uint16_t*>(data)[at]);
+      case DataType::kBFloat16: return bfloat16_to_float(static_cast<const uint16_t*>(data)[at]);
+      default: return static_cast<const float*>(data)[at];
+    }
+  }
+
+  /// Fetches a box into the cache: in planes each of its numbers stands in a line of its own.
+  void fetch_box(uint32_t anchor) const {
+    const Place& from = place(Part::kBox);
+    const auto* box = static_cast<const std::byte*>(from.view->data) +
+                      (from.first + anchor * from.anchor_stride) * from.size;
+    hwy::Prefetch(box);
+    if (from.channel_stride == 1) return;
+    for (size_t i = 1; i < 4; ++i) hwy::Prefetch(box + i * from.channel_stride * from.size);
+  }
+
+ private:
+  struct Place {
+    const TensorView* view = nullptr;
+    bool plain = false;
+    size_t size = 0;  // bytes of a number
+    size_t first = 0, anchor_stride = 0, channel_stride = 0;  // numbers
+  };
+
+  const Place& place(Part part) const { return places_[static_cast<size_t>(part)]; }
+
+  std::array<Place, kParts> places_;
+};
+
+}  // namespace keepbox::simd
