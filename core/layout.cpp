@@ -10,6 +10,8 @@
 namespace keepbox {
 namespace {
 
+constexpr uint32_t kMaxImages = 1u << 16;  // of a batch
+
 /// The least number of channels.
 size_t channels_needed(const DetectorSpec& spec) {
   if (spec.reader == Reader::kReady) return 6u + spec.payload_count;
@@ -128,7 +130,7 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
     return mismatch(spec, tensors);
 
   Layout layout{.spec = &spec,
-                .images = static_cast<uint32_t>(dims->images),
+                .images = static_cast<uint32_t>(std::min<size_t>(dims->images, UINT32_MAX)),
                 .anchors = static_cast<uint32_t>(std::min<size_t>(anchors, UINT32_MAX))};
   const Field base{.tensor = index,
                    .anchor_stride = rows ? channels : 1,
@@ -177,7 +179,7 @@ Result<Layout> fit_split(const DetectorSpec& spec, std::span<const TensorView> t
       !is_floating(tensors[static_cast<size_t>(scores)].type))
     return mismatch(spec, tensors);
   Layout layout{.spec = &spec,
-                .images = static_cast<uint32_t>(b->images),
+                .images = static_cast<uint32_t>(std::min<size_t>(b->images, UINT32_MAX)),
                 .anchors = static_cast<uint32_t>(std::min<size_t>(anchors, UINT32_MAX)),
                 .classes = static_cast<uint32_t>(std::min<size_t>(classes, UINT32_MAX))};
   layout[Part::kBox] = {.tensor = boxes, .anchor_stride = 4, .channel_stride = 1,
@@ -210,7 +212,7 @@ Result<Layout> fit_outputs(const DetectorSpec& spec, std::span<const TensorView>
     const size_t n = dims->dims[0];
     if (role == Role::kBoxes) {
       if (dims->dims[1] != 4 || !is_floating(tensor.type)) return mismatch(spec, tensors);
-      layout.images = static_cast<uint32_t>(dims->images);
+      layout.images = static_cast<uint32_t>(std::min<size_t>(dims->images, UINT32_MAX));
       layout.anchors = static_cast<uint32_t>(std::min<size_t>(n, UINT32_MAX));
       layout[Part::kBox] = {.tensor = index, .anchor_stride = 4, .channel_stride = 1,
                             .image_stride = n * 4};
@@ -237,12 +239,13 @@ Status fit_count(Layout& layout, std::span<const TensorView> tensors, const Requ
 }
 
 Status check_limits(const Layout& layout) {
-  if (layout.anchors > kMaxAnchors || layout.classes > kMaxClasses)
-    return fail(ErrorKind::kUnsupported,
-                "at most " + std::to_string(kMaxAnchors) + " anchors and " +
-                    std::to_string(kMaxClasses) + " classes",
-                std::to_string(layout.anchors) + " anchors and " +
-                    std::to_string(layout.classes) + " classes");
+  const auto text = [](size_t images, size_t anchors, size_t classes) {
+    return counted(images, "image") + ", " + counted(anchors, "anchor") + " and " +
+           counted(classes, "class");
+  };
+  if (layout.images > kMaxImages || layout.anchors > kMaxAnchors || layout.classes > kMaxClasses)
+    return fail(ErrorKind::kUnsupported, "at most " + text(kMaxImages, kMaxAnchors, kMaxClasses),
+                text(layout.images, layout.anchors, layout.classes));
   return {};
 }
 

@@ -3,21 +3,26 @@
 #include "gst/base/outfile.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <filesystem>
 
 #include "gst/base/error.h"
+#include "gst/base/plainfile.h"
 
 namespace keepbox {
 namespace {
 
 constexpr mode_t kMode = 0666;  // less the umask
 constexpr int kMostDigits = 18;
+constexpr const char* kOtherPath = "set location= to another path";
 
 /// Devices and FIFOs, and the links of /dev that stand for a process's own open files.
 bool written_directly(const std::string& path) {
@@ -42,6 +47,21 @@ std::string without_links(const std::string& path) {
 
 }  // namespace
 
+/// What there is room for is written also while nobody waits.
+bool Interrupt::await_room(int file) const {
+  pollfd now{.fd = file, .events = POLLOUT, .revents = 0};
+  if (::poll(&now, 1, 0) > 0) return true;
+  GstPollFD later = GST_POLL_FD_INIT;
+  later.fd = file;
+  gst_poll_add_fd(poll_, &later);
+  gst_poll_fd_ctl_write(poll_, &later, TRUE);
+  int ready = 0;
+  do ready = gst_poll_wait(poll_, GST_CLOCK_TIME_NONE);
+  while (ready < 0 && (errno == EINTR || errno == EAGAIN));
+  gst_poll_remove_fd(poll_, &later);
+  return ready > 0;
+}
+
 void OutFile::Closer::operator()(FILE* file) const {
   if (file != stdout) std::fclose(file);
 }
@@ -53,37 +73,54 @@ Status OutFile::failed(const std::string& expected) const {
                     "what was written before stays in " + part_ + " and is not complete");
 }
 
-Result<OutFile> OutFile::open(const std::string& path) {
+Result<OutFile> OutFile::open(const std::string& path, const Interrupt* interrupt) {
   if (path.empty()) return file_error("the path of a file", "none", "set location=");
   OutFile out;
   out.path_ = path;
-  if (path == "-") {
+  out.interrupt_ = interrupt;
+  if (interrupt != nullptr && path == "-") {
     out.file_.reset(stdout);
-    return out;
-  }
-  if (written_directly(path)) {
-    // Appending, because /dev/stdout may be a log that others write to.
-    const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
-    if (fd >= 0) out.file_.reset(fdopen(fd, "a"));
+  } else if (interrupt != nullptr && written_directly(path)) {
+    KB_TRY(out.open_directly());
   } else {
+    struct stat status;
+    if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+      return not_regular(path, status.st_mode, kOtherPath);
     out.path_ = without_links(path);
     out.part_ = out.path_ + ".part";
     KB_TRY(out.open_part());
   }
-  if (!out.file_)
-    return file_error("a writable " + path, g_strerror(errno), "set location= to another path");
   return out;
 }
 
+/// Appending, because /dev/stdout may be a log that others write to. O_NONBLOCK, because opening a
+/// FIFO waits for its other end.
+Status OutFile::open_directly() {
+  Descriptor file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  struct stat status;
+  if (!file && errno == ENXIO && stat(path_.c_str(), &status) == 0 && S_ISFIFO(status.st_mode))
+    return file_error("somebody who reads the FIFO " + path_, "nobody", "start the reader first");
+  if (file) file_.reset(fdopen(file.number(), "a"));
+  if (!file_) return file_error("a writable " + path_, g_strerror(errno), kOtherPath);
+  file.release();
+  return {};
+}
+
 Status OutFile::open_part() {
-  const int fd = ::open(part_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kMode);
-  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && ftruncate(fd, whole_) == 0 &&
-      lseek(fd, whole_, SEEK_SET) == whole_) {
-    file_.reset(fdopen(fd, "w"));
+  Descriptor file(::open(part_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                         kMode));
+  int reason = errno;
+  struct stat status;
+  if ((file ? fstat(file.number(), &status) : lstat(part_.c_str(), &status)) == 0 &&
+      !S_ISREG(status.st_mode))
+    return not_regular(part_, status.st_mode, kOtherPath);
+  if (file && flock(file.number(), LOCK_EX | LOCK_NB) == 0 &&
+      ftruncate(file.number(), whole_) == 0 &&
+      lseek(file.number(), whole_, SEEK_SET) == whole_) {
+    file_.reset(fdopen(file.release(), "w"));
     return {};
   }
-  const int reason = errno;
-  if (fd >= 0) ::close(fd);
+  if (file) reason = errno;
   if (reason == EWOULDBLOCK)
     return file_error("no other writer of " + path_, "one", "set another location= for each");
   if (reason == ENOENT)
@@ -94,11 +131,33 @@ Status OutFile::open_part() {
 }
 
 Status OutFile::write(std::string_view text) {
+  if (part_.empty()) {
+    rest_ += text;
+    return write_directly();
+  }
   if (text.empty()) return {};
   if (std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() &&
       std::fflush(file_.get()) == 0)
     return {};
   return failed("room for " + std::to_string(text.size()) + " more bytes in " + path_);
+}
+
+/// A pipe that has room takes PIPE_BUF bytes without a wait, which O_NONBLOCK would see to only
+/// where it is ours to set.
+Status OutFile::write_directly() {
+  std::fflush(file_.get());  // what others printed
+  size_t done = 0;
+  Status status;
+  while (status && done < rest_.size() && interrupt_->await_room(fileno(file_.get()))) {
+    const size_t left = rest_.size() - done;
+    const ssize_t now = ::write(fileno(file_.get()), rest_.data() + done,
+                                std::min<size_t>(left, PIPE_BUF));
+    if (now > 0) done += static_cast<size_t>(now);
+    else if (now < 0 && errno != EINTR && errno != EAGAIN)
+      status = failed("room for " + std::to_string(left) + " more bytes in " + path_);
+  }
+  rest_.erase(0, done);
+  return status;
 }
 
 Status OutFile::finish(std::string_view tail) {

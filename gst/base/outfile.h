@@ -2,6 +2,8 @@
 // Files that get their name only when they are whole.
 #pragma once
 
+#include <gst/gst.h>
+
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -11,16 +13,41 @@
 
 namespace keepbox {
 
+/// Ends the wait for whoever reads what is written directly, and does not read.
+class Interrupt {
+ public:
+  Interrupt() : poll_(gst_poll_new(TRUE)) {}
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+  ~Interrupt() { gst_poll_free(poll_); }
+
+  /// While it is set nobody waits. From any thread.
+  void set(bool on) { gst_poll_set_flushing(poll_, on); }
+  /// Waits until a file takes bytes. @return does it? For one thread at a time.
+  bool await_room(int file) const;
+
+ private:
+  GstPoll* poll_;
+};
+
 /// A file being written: under PATH.part until finish() gives it the name PATH, replacing what had
 /// it. "-" is stdout; stdout, devices and FIFOs are written directly. Without finish(), as after
 /// an error, PATH.part stays and PATH is as it was.
 class OutFile {
  public:
-  /// Fails when the folder is missing or not writable, or another writer has PATH.part.
-  static Result<OutFile> open(const std::string& path);
+  /// Fails when the folder is missing or not writable, another writer has PATH.part, that is no
+  /// regular file, or nobody reads a FIFO.
+  /// @param interrupt of waits for readers, outlives this; nullptr: only regular files.
+  static Result<OutFile> open(const std::string& path, const Interrupt* interrupt = nullptr);
 
-  /// Hands text to the system at once: an error here is about this text.
+  /// Hands text to the system at once: an error here is about this text. What an interrupt left is
+  /// pending() and goes first the next time.
   Status write(std::string_view text);
+
+  /// Its path until finish(); empty where it is written directly.
+  const std::string& part() const { return part_; }
+  /// Has an interrupt left something?
+  bool pending() const { return !rest_.empty(); }
 
   /// Ends the file with a tail, sees to it that all of it is stored, and names it.
   Status finish(std::string_view tail);
@@ -32,11 +59,15 @@ class OutFile {
   struct Closer {
     void operator()(FILE* file) const;
   };
+  Status open_directly();
   Status open_part();
+  Status write_directly();
   Status failed(const std::string& expected) const;  // by errno
 
   std::string path_;  // links followed
   std::string part_;  // empty: written directly
+  std::string rest_;  // still to be written directly
+  const Interrupt* interrupt_ = nullptr;
   std::unique_ptr<FILE, Closer> file_;
   long whole_ = 0;      // bytes before the tail
   size_t tail_ = 0;     // bytes of the tail

@@ -46,7 +46,7 @@ struct State {
   DecodeStats stats;
   // The streaming thread's own:
   Decoder decoder;
-  std::vector<std::string> told;  // the mismatches that were reported
+  std::vector<std::string> told;  // the kinds of mismatch that were reported
   bool failed = false;  // an error was posted and the stream is to stop
 };
 
@@ -96,6 +96,12 @@ bool is_mismatch(const State& s, const Error& error) {
          !s.decoder.device_failed();
 }
 
+/// What tells one kind of mismatch from another: numbers may be others with every frame.
+std::string without_numbers(std::string text) {
+  std::erase_if(text, [](char c) { return g_ascii_isdigit(c); });
+  return text;
+}
+
 GstFlowReturn report(KeepboxBoxDecode* self, const Error& error) {
   constexpr size_t kMostTold = 16;  // of streams that find ever new ways to be wrong
   State& s = *self->state;
@@ -105,11 +111,11 @@ GstFlowReturn report(KeepboxBoxDecode* self, const Error& error) {
     post_error(GST_ELEMENT(self), error);
     return GST_FLOW_ERROR;
   }
-  std::string text = error.message();
-  if (s.told.size() < kMostTold && !std::ranges::contains(s.told, text)) {
+  std::string kind = without_numbers(error.message());
+  if (s.told.size() < kMostTold && !std::ranges::contains(s.told, kind)) {
     if (policy == OnMismatch::kWarn) post_warning(GST_ELEMENT(self), error);
-    else GST_INFO_OBJECT(self, "%s", text.c_str());
-    s.told.push_back(std::move(text));
+    else GST_INFO_OBJECT(self, "%s", error.message().c_str());
+    s.told.push_back(std::move(kind));
   }
   return GST_FLOW_OK;
 }
@@ -133,12 +139,13 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   State& s = *self->state;
   const GstClockTime started = gst_util_get_timestamp();
   take_props(self);
-  const Status status = s.decoder.decode(buffer);
+  Status status = s.decoder.decode(buffer);
   // Also without boxes: consumers take a frame without this meta for one that was not looked at.
   const DecodeProps& props = s.decoder.props();
-  attach_boxes(buffer, s.decoder.boxes(), {.classes = props.class_meta,
-                                           .regions = props.roi_meta,
-                                           .frame = s.decoder.frame()});
+  const Status attached = attach_boxes(
+      buffer, s.decoder.boxes(),
+      {.classes = props.class_meta, .regions = props.roi_meta, .frame = s.decoder.frame()});
+  if (status) status = attached;
   count(self, status.has_value(), started);
   return status ? GST_FLOW_OK : report(self, status.error());
 }

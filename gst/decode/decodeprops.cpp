@@ -8,6 +8,7 @@
 #include "core/crew.h"
 #include "gst/base/enums.h"
 #include "gst/decode/decodeenums.h"
+#include "gst/metas/analytics.h"
 
 namespace keepbox {
 namespace {
@@ -31,8 +32,10 @@ const Property<DecodeProps> kProperties[] = {
      "A box is suppressed when a better one of its class overlaps it by an intersection over "
      "union above this.",
      &DecodeProps::iou_threshold, nullptr, 0, 1, true},
-    {"max-detections", "Most boxes that a frame gets, the best ones over all classes.",
-     &DecodeProps::max_detections, nullptr, 0, kMaxAnchors},
+    {"max-detections",
+     "Most boxes that a frame gets, the best ones over all classes. GStreamer keeps a byte for each "
+     "pair of a frame's boxes: 100 MB for 10,000.",
+     &DecodeProps::max_detections, nullptr, 0, kMostMtds},
     {"pre-nms-top-k", "Best candidates that enter suppression; 0 lets all enter.",
      &DecodeProps::pre_nms_top_k, nullptr, 0, kMaxAnchors},
     {"class-agnostic", "Boxes of different classes suppress each other too.",

@@ -8,10 +8,12 @@
 
 #include "core/box.h"
 #include "gst/base/error.h"
+#include "gst/base/plainfile.h"
 
 namespace keepbox {
 namespace {
 
+constexpr size_t kMostBytes = size_t{1} << 24;
 constexpr const char* kHint = "set label-file= to a UTF-8 text file with one class name a line";
 
 std::string_view trimmed(std::string_view text) {
@@ -39,20 +41,21 @@ bool parse(std::string_view text, T& value) {
 }  // namespace
 
 Result<Labels> Labels::load(const char* path) {
-  g_autofree gchar* data = nullptr;
-  gsize size = 0;
-  g_autoptr(GError) error = nullptr;
-  if (!g_file_get_contents(path, &data, &size, &error))
-    return unreadable("a readable label file", *error, kHint);
-  std::string_view text(data, size);
+  const auto file = read_text(path, kMostBytes, kHint);
+  if (!file) return std::unexpected(file.error());
+  std::string_view text(*file);
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr))
     return file_error("label file " + std::string(path) + " in UTF-8", "other bytes", kHint);
+  text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+  if (text.empty())
+    return file_error("class names in label file " + std::string(path), "an empty file", kHint);
+  const auto lines = static_cast<size_t>(std::ranges::count(text, '\n')) + 1;
+  if (lines > kMostLabels)
+    return file_error("at most " + std::to_string(kMostLabels) + " names in label file " + path,
+                      std::to_string(lines) + " lines", kHint);
   Labels labels;
   for (const std::string_view line : split(text, '\n')) labels.names_.emplace_back(line);
-  while (!labels.names_.empty() && labels.names_.back().empty()) labels.names_.pop_back();
-  if (labels.names_.empty())
-    return file_error("class names in label file " + std::string(path), "an empty file", kHint);
   return labels;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "gst/tensors/tensorsource.h"
 
 namespace keepbox {
 
@@ -27,7 +28,8 @@ class Labels {
   /// Names that are not known yet: any may be one, and is taken for class 0.
   static Labels to_come();
 
-  /// Errors name the file and what is wrong: missing, unreadable, empty, not UTF-8.
+  /// Errors name the file and what is wrong: missing, no regular file, empty, not UTF-8, more than
+  /// 16 MiB or kMostLabels lines.
   static Result<Labels> load(const char* path);
 
   /// The name of a class; "class-N" for one beyond the file or with an empty line.

@@ -8,11 +8,14 @@
 #include <cstring>
 #include <string>
 
+#include "core/box.h"
 #include "gst/base/error.h"
+#include "gst/base/plainfile.h"
 
 namespace keepbox {
 namespace {
 
+constexpr size_t kMostBytes = size_t{1} << 26;
 constexpr const char* kHint = "set priors-file= to N lines of cy cx h w, or to 4 lines of N numbers";
 
 /// The numbers of one line; false when something else stands there.
@@ -33,14 +36,11 @@ bool numbers_of(std::string_view line, std::vector<float>& out) {
 }  // namespace
 
 Result<std::vector<Prior>> load_priors(const char* path) {
-  g_autofree gchar* data = nullptr;
-  gsize size = 0;
-  g_autoptr(GError) error = nullptr;
-  if (!g_file_get_contents(path, &data, &size, &error))
-    return unreadable("a readable table of priors", *error, kHint);
+  const auto file = read_text(path, kMostBytes, kHint);
+  if (!file) return std::unexpected(file.error());
 
   std::vector<std::vector<float>> lines;
-  std::string_view rest(data, size);
+  std::string_view rest(*file);
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
@@ -49,7 +49,11 @@ Result<std::vector<Prior>> load_priors(const char* path) {
       return file_error("numbers in " + std::string(path), "\"" + std::string(line.substr(0, 40)) + '"',
                         kHint);
     if (!numbers.empty()) lines.push_back(std::move(numbers));
+    if (lines.size() > kMaxAnchors || (!lines.empty() && lines.back().size() > kMaxAnchors))
+      return file_error("at most " + std::to_string(kMaxAnchors) + " priors in " + path, "more",
+                        kHint);
   }
+  if (lines.empty()) return file_error("numbers in " + std::string(path), "an empty file", kHint);
   const bool across = lines.size() == 4 && lines[0].size() != 4;
   const size_t wanted = across ? lines[0].size() : 4;
   for (const auto& line : lines)

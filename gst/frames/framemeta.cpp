@@ -16,6 +16,7 @@ namespace {
 struct FrameMeta {
   GstMeta meta;
   SavedFrame saved;
+  std::shared_ptr<const void> place;  // made and destroyed by init and release
 };
 
 /// A change of the picture's size or place.
@@ -30,14 +31,17 @@ struct WayMeta {
 };
 
 gboolean init_frame(GstMeta* meta, gpointer, GstBuffer*) {
-  reinterpret_cast<FrameMeta*>(meta)->saved = {};
+  auto* frame = reinterpret_cast<FrameMeta*>(meta);
+  frame->saved = {};
+  new (&frame->place) std::shared_ptr<const void>;
   return TRUE;
 }
 
 void release_frame(GstMeta* meta, GstBuffer*) {
-  SavedFrame& saved = reinterpret_cast<FrameMeta*>(meta)->saved;
-  gst_clear_buffer(&saved.frame);
-  gst_clear_caps(&saved.caps);
+  auto* frame = reinterpret_cast<FrameMeta*>(meta);
+  gst_clear_buffer(&frame->saved.frame);
+  gst_clear_caps(&frame->saved.caps);
+  std::destroy_at(&frame->place);
 }
 
 gboolean init_way(GstMeta* meta, gpointer, GstBuffer*) {
@@ -84,8 +88,11 @@ WayMeta* get_way(GstBuffer* buffer) {
 
 gboolean copy_frame(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer) {
   if (!GST_META_TRANSFORM_IS_COPY(type)) return FALSE;
-  const SavedFrame& saved = reinterpret_cast<FrameMeta*>(meta)->saved;
-  add_frame(to).saved = {gst_buffer_ref(saved.frame), gst_caps_ref(saved.caps)};
+  // The source may lie in the same list of metas, which adding to does not move.
+  FrameMeta& added = add_frame(to);
+  const auto* from = reinterpret_cast<FrameMeta*>(meta);
+  added.saved = {gst_buffer_ref(from->saved.frame), gst_caps_ref(from->saved.caps)};
+  added.place = from->place;
   return TRUE;
 }
 
@@ -122,8 +129,11 @@ bool same_shape(const Picture& a, const Picture& b) {
 
 }  // namespace
 
-void add_saved_frame(GstBuffer* buffer, GstBuffer* frame, GstCaps* caps, const Picture& picture) {
-  add_frame(buffer).saved = {gst_buffer_ref(frame), gst_caps_ref(caps)};
+void add_saved_frame(GstBuffer* buffer, const SavedFrame& frame, const Picture& picture,
+                     std::shared_ptr<const void> place) {
+  FrameMeta& added = add_frame(buffer);
+  added.saved = {gst_buffer_ref(frame.frame), gst_caps_ref(frame.caps)};
+  added.place = std::move(place);
   add_way(buffer).steps.push_back({picture, picture, PixelMap()});
 }
 

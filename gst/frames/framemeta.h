@@ -4,6 +4,7 @@
 
 #include <gst/gst.h>
 
+#include <memory>
 #include <optional>
 
 #include "core/letterbox.h"
@@ -18,8 +19,10 @@ struct SavedFrame {
 };
 
 /// Saves a frame on a buffer that shows the same picture, and begins the way of its pixels.
-/// @param frame, caps transfer none. @param picture of those caps.
-void add_saved_frame(GstBuffer* buffer, GstBuffer* frame, GstCaps* caps, const Picture& picture);
+/// @param frame transfer none. @param picture of its caps. @param place goes when no buffer has the
+/// frame saved any more.
+void add_saved_frame(GstBuffer* buffer, const SavedFrame& frame, const Picture& picture,
+                     std::shared_ptr<const void> place);
 
 /// The saved frame, or nulls. Valid while the buffer is.
 SavedFrame get_saved_frame(GstBuffer* buffer);

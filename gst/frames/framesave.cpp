@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // framesave: keeps the full-resolution frame before it is scaled for the model.
-#include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
 #include "gst/frames/across.h"
+#include "gst/frames/allocation.h"
 #include "gst/frames/framemeta.h"
+#include "gst/frames/keptframes.h"
 #include "gst/metas/analytics.h"
 #include "gst/tensors/tensors.h"
 
@@ -16,6 +18,10 @@
  *
  * Keeps each frame with its boxes as it is and sends a copy without boxes on, whose pixels it
  * shares. framerestore brings the frame back, with what was found on the scaled copy.
+ *
+ * Queues between the two count the scaled frames alone. What the full ones take is limited by
+ * #framesave:max-size-bytes: a further frame waits until one has come to framerestore or was
+ * dropped.
  *
  * Caps, allocation and reconfiguration are settled with framerestore's neighbour as well as with the
  * scaler: both get the frames.
@@ -36,6 +42,7 @@ struct KeepboxFrameSave {
   GstCaps* caps;            // of the frames, owned; the streaming thread's own
   keepbox::Picture picture;  // of those caps
   gboolean announce;         // the caps are still to be told to framerestore
+  std::shared_ptr<keepbox::KeptFrames>* kept;  // owned
 };
 struct KeepboxFrameSaveClass {
   GstElementClass parent_class;
@@ -49,6 +56,8 @@ GST_ELEMENT_REGISTER_DEFINE(framesave, "framesave", GST_RANK_NONE, keepbox_frame
 
 namespace {
 
+enum { kPropMaxSizeBytes = 1 };
+
 KeepboxFrameSave* cast(gpointer object) { return reinterpret_cast<KeepboxFrameSave*>(object); }
 
 /// Leaves behind what belongs to the frame as it is: boxes would be scaled without regard to a
@@ -60,6 +69,18 @@ gboolean keep_meta(GstBuffer*, GstMeta** meta, gpointer) {
   return TRUE;
 }
 
+KeptFrames& kept(KeepboxFrameSave* self) { return **self->kept; }
+
+/// While it plays: paused, frames stay where they are.
+void tell_late(KeepboxFrameSave* self) {
+  if (GST_STATE(self) != GST_STATE_PLAYING) return;
+  const std::string limit = std::to_string(kept(self).limit());
+  post_warning(GST_ELEMENT(self),
+               {ErrorKind::kMismatch, "a saved frame that comes to framerestore or is dropped",
+                "none in 10 s, with " + limit + " bytes of them on their way",
+                "set max-size-bytes= higher where an element between collects frames"});
+}
+
 /// Sends a shallow copy on, which holds the frame itself: memory that is shared is copied by
 /// GStreamer before anyone writes to it, so the saved frame stays as it was.
 GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* frame) {
@@ -68,9 +89,14 @@ GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* frame) {
     gst_buffer_unref(frame);
     return GST_FLOW_NOT_NEGOTIATED;
   }
+  auto place = kept(self).keep(gst_buffer_get_size(frame), [self] { tell_late(self); });
+  if (place == nullptr) {
+    gst_buffer_unref(frame);
+    return GST_FLOW_FLUSHING;
+  }
   GstBuffer* copy = gst_buffer_copy(frame);
   gst_buffer_foreach_meta(copy, keep_meta, nullptr);
-  add_saved_frame(copy, frame, self->caps, self->picture);
+  add_saved_frame(copy, {frame, self->caps}, self->picture, std::move(place));
   gst_buffer_unref(frame);
   return gst_pad_push(self->src, copy);
 }
@@ -107,6 +133,8 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
       return FALSE;
     }
   }
+  if (type == GST_EVENT_FLUSH_START || type == GST_EVENT_FLUSH_STOP)
+    kept(self).set_stopped(type == GST_EVENT_FLUSH_START);
   if (GST_EVENT_IS_SERIALIZED(event) && type > GST_EVENT_SEGMENT) announce_caps(self);
   const gboolean done = gst_pad_event_default(pad, parent, deepen_across(event));
   g_autoptr(GstEvent) segment = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0);
@@ -138,50 +166,6 @@ gboolean accepts(KeepboxFrameSave* self, GstCaps* caps) {
   if (ask_across(self->src, query)) gst_query_parse_accept_caps_result(query, &accepted);
   gst_query_unref(query);
   return accepted;
-}
-
-/// One neighbour's answer to an allocation query.
-struct Allocation {
-  explicit Allocation(GstCaps* caps) : query(gst_query_new_allocation(caps, FALSE)) {}
-  ~Allocation() { gst_query_unref(query); }
-  Allocation(const Allocation&) = delete;
-  Allocation& operator=(const Allocation&) = delete;
-
-  GstAllocationParams params() const {
-    GstAllocationParams out;
-    gst_allocation_params_init(&out);
-    if (gst_query_get_n_allocation_params(query) > 0)
-      gst_query_parse_nth_allocation_param(query, 0, nullptr, &out);
-    return out;
-  }
-  std::pair<guint, guint> pool() const {  // bytes, buffers
-    guint size = 0, least = 0;
-    if (gst_query_get_n_allocation_pools(query) > 0)
-      gst_query_parse_nth_allocation_pool(query, 0, nullptr, &size, &least, nullptr);
-    return {size, least};
-  }
-  GstQuery* query;
-};
-
-/// What holds for both: metas that both know, the stricter alignment, and buffers for both, since
-/// the full frame is kept while its copy is scaled. Neither's own pool: its memory goes to the other.
-void combine(GstQuery* query, const Allocation& a, const Allocation& b) {
-  for (guint i = 0; i < gst_query_get_n_allocation_metas(a.query); ++i) {
-    const GstStructure* params = nullptr;
-    const GType api = gst_query_parse_nth_allocation_meta(a.query, i, &params);
-    if (gst_query_find_allocation_meta(b.query, api, nullptr))
-      gst_query_add_allocation_meta(query, api, params);
-  }
-  GstAllocationParams params = a.params();
-  const GstAllocationParams other = b.params();
-  params.align = std::max(params.align, other.align);
-  params.prefix = std::max(params.prefix, other.prefix);
-  params.padding = std::max(params.padding, other.padding);
-  gst_query_add_allocation_param(query, nullptr, &params);
-  const auto [size, least] = a.pool();
-  const auto [other_size, other_least] = b.pool();
-  gst_query_add_allocation_pool(query, nullptr, std::max(size, other_size),
-                                least + other_least + 1, 0);
 }
 
 gboolean answer_allocation(KeepboxFrameSave* self, GstQuery* query) {
@@ -229,20 +213,34 @@ gboolean src_event(GstPad* pad, GstObject* parent, GstEvent* event) {
 }
 
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED) kept(cast(element)).set_stopped(false);
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) kept(cast(element)).set_stopped(true);
   const auto result =
       GST_ELEMENT_CLASS(keepbox_frame_save_parent_class)->change_state(element, change);
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY) gst_clear_caps(&cast(element)->caps);
   return result;
 }
 
+void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
+  if (id == kPropMaxSizeBytes) kept(cast(object)).set_limit(g_value_get_uint64(value));
+  else G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+}
+
+void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
+  if (id == kPropMaxSizeBytes) g_value_set_uint64(value, kept(cast(object)).limit());
+  else G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+}
+
 void finalize(GObject* object) {
   gst_clear_caps(&cast(object)->caps);
+  delete cast(object)->kept;
   G_OBJECT_CLASS(keepbox_frame_save_parent_class)->finalize(object);
 }
 
 }  // namespace
 
 static void keepbox_frame_save_init(KeepboxFrameSave* self) {
+  self->kept = new auto(std::make_shared<KeptFrames>());
   auto* klass = GST_ELEMENT_GET_CLASS(self);
   self->sink = gst_pad_new_from_template(gst_element_class_get_pad_template(klass, "sink"), "sink");
   self->src = gst_pad_new_from_template(gst_element_class_get_pad_template(klass, "src"), "src");
@@ -258,10 +256,23 @@ static void keepbox_frame_save_init(KeepboxFrameSave* self) {
 }
 
 static void keepbox_frame_save_class_init(KeepboxFrameSaveClass* klass) {
+  auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(framesave_debug, "framesave", 0, "Saving of frames");
-  G_OBJECT_CLASS(klass)->finalize = finalize;
+  object->set_property = set_property;
+  object->get_property = get_property;
+  object->finalize = finalize;
   element->change_state = change_state;
+  g_object_class_install_property(
+      object, kPropMaxSizeBytes,
+      g_param_spec_uint64(
+          "max-size-bytes", "max-size-bytes",
+          "Most bytes of frames that are kept, which queues between here and framerestore do not "
+          "count: a further frame waits until one has come there or was dropped. Four are kept "
+          "whatever their size; 0 is no limit.",
+          0, G_MAXUINT64, KeptFrames::kUsual,
+          static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                   GST_PARAM_MUTABLE_PLAYING)));
   gst_element_class_set_static_metadata(
       element, "Frame saver", "Filter/Video",
       "Keeps each frame with its boxes as it is, and sends a copy without boxes on, so that "

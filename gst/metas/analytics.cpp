@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ranges>
+#include <string>
 
 #include "gst/metas/boxrecords.h"
 
@@ -19,7 +20,10 @@ constexpr gsize kSlack = 16;        // mtds that others may add before the meta 
 /// One axis: edges rounded, a pixel apart at least, inside the frame where its size is known.
 void round_axis(float low, float high, uint32_t limit, gint& at, gint& extent) {
   constexpr float kFar = 1 << 24;  // every whole number up to here is a float
-  const auto whole = [&](float v) { return static_cast<gint>(std::clamp(v, -kFar, kFar)); };
+  // A comparison that is no number's leaves -kFar, as std::clamp() would not.
+  const auto whole = [&](float v) {
+    return static_cast<gint>(v > -kFar ? std::min(v, kFar) : -kFar);
+  };
   const auto edge = [&](float v) { return whole(std::floor(v + 0.5f)); };
   at = edge(low);
   extent = edge(high) - at;
@@ -135,6 +139,20 @@ void add_precise(GstAnalyticsRelationMeta* meta, std::span<const FrameBox> boxes
   }
 }
 
+Status check_room(GstBuffer* buffer, gsize boxes, gsize mtds) {
+  GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
+  const gsize there = meta != nullptr ? gst_analytics_relation_get_length(meta) : 0;
+  if (mtds == 0 || there + mtds <= kMostMtds) return {};
+  const std::string beside =
+      there == 0 ? "" : " beside " + std::to_string(there) + " mtds of others";
+  return fail(ErrorKind::kInvalid,
+              "at most " + std::to_string(kMostMtds) +
+                  " boxes on a frame, or half as many with class-meta=true: GStreamer keeps a byte "
+                  "for each pair of them",
+              std::to_string(boxes) + " boxes" + beside,
+              "set max-detections= lower or score-threshold= higher");
+}
+
 }  // namespace
 
 GstAnalyticsRelationMeta* relation_meta_for(GstBuffer* buffer, gsize mtds, gsize records) {
@@ -152,9 +170,10 @@ Pixels rounded(const Box& b, Size frame) {
   return out;
 }
 
-void attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOptions& options) {
-  GstAnalyticsRelationMeta* meta =
-      relation_meta_for(buffer, boxes.size() * (options.classes ? 2 : 1), boxes.size());
+Status attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOptions& options) {
+  const gsize mtds = boxes.size() * (options.classes ? 2 : 1);
+  KB_TRY(check_room(buffer, boxes.size(), mtds));
+  GstAnalyticsRelationMeta* meta = relation_meta_for(buffer, mtds, boxes.size());
   for (FrameBox& box : boxes) {
     const Pixels at = rounded(box.box, options.frame);
     box.od_id = add_od(meta, box, at);
@@ -162,6 +181,7 @@ void attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOpti
     if (options.regions) add_region(buffer, box, at, options.frame);
   }
   add_precise(meta, boxes);
+  return {};
 }
 
 bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out) {

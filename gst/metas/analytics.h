@@ -10,6 +10,7 @@
 
 #include "core/box.h"
 #include "core/letterbox.h"
+#include "core/result.h"
 #include "gst/metas/pixelmap.h"
 
 namespace keepbox {
@@ -39,11 +40,16 @@ struct AttachOptions {
   Size frame;            // rounded boxes stay inside it; regions are normalised by it
 };
 
+/// The most mtds on a frame that boxes are added to. GStreamer keeps a byte for each pair of them,
+/// related or not: 100 MB for so many.
+inline constexpr gsize kMostMtds = 10'000;
+
 /// Attaches a decoder's boxes: always a relation meta, sized for them up front; a GstAnalyticsODMtd
 /// each, edges rounded to pixels and at least one pixel apart; and the float boxes beside. Adds to a
-/// relation meta that is there already.
+/// relation meta that is there already. kInvalid, and nothing attached, where that would have more
+/// than kMostMtds.
 /// @param boxes get their od_id; those with class and anchor have floats beside.
-void attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOptions& options);
+Status attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOptions& options);
 
 /// All boxes of a buffer in the order of their ids, whichever decoder wrote them.
 /// @return false when the buffer has no relation meta.

@@ -99,10 +99,13 @@ const GstAnalyticsMtdImpl kImpl = {kName, transform, nullptr, {}};
 /// Do a detection and a record mean the same, after roundings of that many pixels?
 bool agree(const Detected& od, const BoxRecord& record, gfloat slack) {
   if (od.label != record.label || od.score != record.score) return false;
-  const auto near = [slack](gint a, gfloat b) { return std::abs(static_cast<gfloat>(a) - b) <= slack; };
+  // Others' numbers may be any: sums of two do not fit 32 bits.
+  const auto near = [slack](gint64 a, gfloat b) {
+    return std::abs(static_cast<gfloat>(a) - b) <= slack;
+  };
   return std::abs(od.angle - record.angle) < 0.01f && near(od.x, record.x1) &&
-         near(od.y, record.y1) && near(od.x + od.width, record.x2) &&
-         near(od.y + od.height, record.y2);
+         near(od.y, record.y1) && near(gint64{od.x} + od.width, record.x2) &&
+         near(gint64{od.y} + od.height, record.y2);
 }
 
 }  // namespace

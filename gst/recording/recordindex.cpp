@@ -101,7 +101,7 @@ Result<std::vector<IndexedFrame>> read_index(const Folder& folder) {
   }
   std::vector<IndexedFrame> frames;
   SourceLabels labels(folder);
-  KB_TRY(file->each_line([&](size_t number, std::string_view text) -> Status {
+  KB_TRY(each_line(*file, [&](size_t number, std::string_view text) -> Status {
     auto frame = parse_line(text);
     if (!frame)
       return fail(ErrorKind::kTruncated,

@@ -19,7 +19,7 @@
 #include "core/letterbox.h"
 #include "core/result.h"
 #include "core/tensor.h"
-#include "gst/recording/plainfile.h"
+#include "gst/recording/folder.h"
 #include "gst/recording/recordsource.h"
 #include "gst/recording/timeline.h"
 

@@ -121,6 +121,8 @@ Result<std::vector<std::string>> SourceLabels::labels_of(const std::string& name
   if (!text.ends_with('\n')) return broken("an end within a line");
   if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr))
     return broken("other bytes");  // a NUL among them
+  if (std::ranges::count(text, '\n') > static_cast<ptrdiff_t>(kMostLabels))
+    return broken("too many names");
   std::vector<std::string> labels;
   for (size_t begin = 0, end; (end = text.find('\n', begin)) != text.npos; begin = end + 1)
     labels.push_back(text.substr(begin, end - begin));

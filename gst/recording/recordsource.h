@@ -14,7 +14,7 @@
 
 #include "core/result.h"
 #include "gst/recording/indexfields.h"
-#include "gst/recording/plainfile.h"
+#include "gst/recording/folder.h"
 #include "gst/tensors/tensorsource.h"
 
 namespace keepbox {

@@ -12,6 +12,7 @@
 namespace keepbox {
 namespace {
 
+constexpr const char* kLocationHint = "set location= to a recording or a file of raw numbers";
 constexpr const char* kRawHint = "set dims= and type= to what the file holds";
 constexpr size_t kLongestHeader = 16384;  // NumPy's own limit is 10,000
 constexpr size_t kAlignment = 64;         // as the data in .npy files
@@ -134,7 +135,7 @@ Result<TensorReader> TensorReader::open_file(const std::string& path, const RawF
     if (!raw) return std::unexpected(raw.error());
     out.form_ = std::move(*raw);
   }
-  auto file = open_plain(path);
+  auto file = open_plain(path, kLocationHint);
   if (!file) return std::unexpected(file.error());
   out.file_ = std::move(*file);
   if (is_npy) {  // one frame, and may be an empty one

@@ -15,7 +15,7 @@
 #include "core/letterbox.h"
 #include "core/result.h"
 #include "core/tensor.h"
-#include "gst/recording/plainfile.h"
+#include "gst/recording/folder.h"
 #include "gst/recording/recordindex.h"
 
 namespace keepbox {

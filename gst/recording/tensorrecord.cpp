@@ -126,11 +126,6 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
   return TRUE;
 }
 
-std::string_view id_of(const GstTensor& tensor) {
-  const gchar* id = g_quark_to_string(tensor.id);
-  return id != nullptr ? id : "";
-}
-
 /// FrameTensors leaves out tensors that it cannot read: a recording without them would not be what
 /// the model said.
 Status check_readable(GstBuffer* buffer, const std::vector<std::string>& ids) {

@@ -15,7 +15,7 @@
 #include "core/result.h"
 #include "core/tensor.h"
 #include "gst/base/outfile.h"
-#include "gst/recording/plainfile.h"
+#include "gst/recording/folder.h"
 #include "gst/tensors/tensorsource.h"
 
 namespace keepbox {

@@ -20,23 +20,18 @@
  * ]| Boxes of a photo as COCO results. With the names of COCO's 80 classes in the label file they
  * have its own category ids, and pycocotools evaluates them as they are.
  */
-#include <glib/gstdio.h>
 #include <gst/base/gstbasesink.h>
 
-#include <cerrno>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
-#include "gst/base/outfile.h"
 #include "gst/base/picture.h"
 #include "gst/metas/analytics.h"
-#include "gst/sink/boxwriter.h"
 #include "gst/sink/frametime.h"
-#include "gst/sink/sinkprops.h"
+#include "gst/sink/session.h"
 
 GST_DEBUG_CATEGORY_STATIC(boxsink_debug);
 #define GST_CAT_DEFAULT boxsink_debug
@@ -44,22 +39,9 @@ GST_DEBUG_CATEGORY_STATIC(boxsink_debug);
 namespace keepbox {
 namespace {
 
-/// What lives from start to stop.
-struct Session {
-  SinkProps props;
-  BoxWriter writer;
-  std::optional<OutFile> file;        // but for kKitti
-  std::optional<NumberedName> names;  // of kKitti
-  gint64 number = 0;                  // of the next frame
-  guint64 frames = 0;
-  std::set<GQuark> models;            // that boxes came from
-  bool analysed = false;  // some frame had analytics, if without boxes
-  bool ended = false;     // by EOS, after which a seek may bring more frames
-  bool failed = false;
-};
-
 struct Sink {
   SinkProps props;  // under the object lock
+  Interrupt interrupt;  // when GStreamer wants the streaming thread back
   // The streaming thread's own:
   Size frame;
   std::optional<Session> session;
@@ -88,43 +70,6 @@ namespace {
 
 KeepboxBoxSink* cast(gpointer object) { return reinterpret_cast<KeepboxBoxSink*>(object); }
 
-/// Made now, so that a path that cannot be is found before any frame is spent on it.
-Status make_folder_of(const std::string& path) {
-  g_autofree gchar* folder = g_path_get_dirname(path.c_str());
-  if (g_mkdir_with_parents(folder, 0777) == 0 && g_access(folder, W_OK | X_OK) == 0) return {};
-  return file_error("a folder " + std::string(folder) + " that can be written to",
-                    g_strerror(errno), "set location= to another path");
-}
-
-Result<Session> open_session(const SinkProps& props) {
-  auto writer = make_writer(props);
-  if (!writer) return std::unexpected(writer.error());
-  Session out{.props = props, .writer = std::move(*writer)};
-  out.number = props.is(BoxFormat::kMot) ? 1 : 0;
-  if (props.first_frame >= 0) out.number = props.first_frame;
-  if (props.is(BoxFormat::kKitti)) {
-    auto names = NumberedName::parse(props.location);
-    if (!names) return std::unexpected(names.error());
-    out.names = std::move(*names);
-    KB_TRY(make_folder_of(out.names->of(out.number)));
-    return out;
-  }
-  auto file = OutFile::open(props.location);
-  if (!file) return std::unexpected(file.error());
-  out.file = std::move(*file);
-  if (!out.writer.head().empty()) KB_TRY(out.file->write(out.writer.head()));
-  return out;
-}
-
-Status write_file_of_frame(const Session& session, const std::string& text) {
-  const std::string path = session.names->of(session.number);
-  KB_TRY(make_folder_of(path));
-  auto file = OutFile::open(path);
-  if (!file) return std::unexpected(file.error());
-  KB_TRY(file->write(text));
-  return file->finish({});
-}
-
 void tell_news(KeepboxBoxSink* self, BoxWriter& writer) {
   const CategoryNews news = writer.take_news();
   for (const std::string& text : news.chosen) GST_INFO_OBJECT(self, "%s", text.c_str());
@@ -145,25 +90,18 @@ FrameInfo info_of(KeepboxBoxSink* self, const Session& session, GstBuffer* buffe
   return info;
 }
 
-/// From the frame on that shows a second model, each has the name that its decoder gave it.
-void tell_models_apart(Session& session, std::span<FrameBox> boxes) {
-  for (const FrameBox& box : boxes) session.models.insert(box.model);
-  if (session.models.size() > 1)
-    for (FrameBox& box : boxes) box.unnamed = false;
-}
-
 Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
   Sink& s = *self->sink;
   if (session.ended && session.file) KB_TRY(session.file->resume());
   session.ended = false;
   session.analysed |= read_boxes(buffer, s.boxes);
-  tell_models_apart(session, s.boxes);
+  session.tell_models_apart(s.boxes);
   s.text.clear();
   KB_TRY(session.writer.write(info_of(self, session, buffer), s.boxes, s.text));
   tell_news(self, session.writer);
   if (session.file && !s.text.empty()) KB_TRY(session.file->write(s.text));
   if (session.names && (!s.boxes.empty() || session.props.write_empty))
-    KB_TRY(write_file_of_frame(session, s.text));
+    KB_TRY(session.write_file_of_frame(s.text));
   ++session.number;
   ++session.frames;
   return {};
@@ -191,12 +129,36 @@ bool finish(KeepboxBoxSink* self) {
   return !session.file || check(self, session.file->finish(session.writer.tail()));
 }
 
+/// A pause interrupts a write to somebody who does not read; it goes on when the stream does.
+/// @pre the preroll lock is held.
+GstFlowReturn write_rest(KeepboxBoxSink* self) {
+  Session& session = *self->sink->session;
+  while (session.file && session.file->pending()) {
+    const GstFlowReturn flow = gst_base_sink_wait_preroll(GST_BASE_SINK(self));
+    if (flow != GST_FLOW_OK) return flow;
+    if (!check(self, session.file->write({}))) return GST_FLOW_ERROR;
+  }
+  return GST_FLOW_OK;
+}
+
+gboolean unlock(GstBaseSink* base) {
+  cast(base)->sink->interrupt.set(true);
+  return TRUE;
+}
+
+gboolean unlock_stop(GstBaseSink* base) {
+  cast(base)->sink->interrupt.set(false);
+  return TRUE;
+}
+
 gboolean start(GstBaseSink* base) {
   KeepboxBoxSink* self = cast(base);
   GST_OBJECT_LOCK(self);
   const SinkProps props = self->sink->props;
   GST_OBJECT_UNLOCK(self);
-  auto session = open_session(props);
+  self->sink->interrupt.set(true);  // nobody waits for a reader at the start
+  auto session = Session::open(props, self->sink->interrupt);
+  self->sink->interrupt.set(false);
   if (!session) return check(self, std::unexpected(session.error()));
   self->sink->session.emplace(std::move(*session));
   return TRUE;
@@ -206,16 +168,18 @@ gboolean stop(GstBaseSink* base) {
   KeepboxBoxSink* self = cast(base);
   if (!self->sink->session) return TRUE;
   const Session& session = *self->sink->session;
-  const std::string& location = session.props.location;
   bool done = true;
+  self->sink->interrupt.set(true);  // nobody waits for a reader any more
   // Without EOS nobody said that these are all boxes: the file keeps the name of a part.
-  if (!session.ended && !session.failed && session.file && location != "-")
-    GST_WARNING_OBJECT(self, "stopped before EOS: %s.part has the boxes so far", location.c_str());
+  if (!session.ended && !session.failed && session.file && !session.file->part().empty())
+    GST_WARNING_OBJECT(self, "stopped before EOS: %s has the boxes so far",
+                       session.file->part().c_str());
   else
     done = finish(self);
   GST_INFO_OBJECT(self, "%" G_GUINT64_FORMAT " frames written%s", session.frames,
                   done ? "" : ", not complete");
   self->sink->session.reset();
+  self->sink->interrupt.set(false);
   return done;
 }
 
@@ -230,13 +194,16 @@ GstFlowReturn render(GstBaseSink* base, GstBuffer* buffer) {
   KeepboxBoxSink* self = cast(base);
   Session& session = *self->sink->session;
   const bool done = !session.failed && check(self, write_frame(self, session, buffer));
-  return done ? GST_FLOW_OK : GST_FLOW_ERROR;
+  return done ? write_rest(self) : GST_FLOW_ERROR;
 }
+
+/// Ends the file, also where that takes a reader's time. GStreamer holds the preroll lock.
+bool end(KeepboxBoxSink* self) { return finish(self) && write_rest(self) == GST_FLOW_OK; }
 
 gboolean handle_event(GstBaseSink* base, GstEvent* event) {
   KeepboxBoxSink* self = cast(base);
   // Without its end the file is no result, and EOS would say that it is.
-  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && self->sink->session && !finish(self)) {
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && self->sink->session && !end(self)) {
     gst_event_unref(event);
     return FALSE;
   }
@@ -296,4 +263,6 @@ static void keepbox_box_sink_class_init(KeepboxBoxSinkClass* klass) {
   sink->set_caps = set_caps;
   sink->render = render;
   sink->event = handle_event;
+  sink->unlock = unlock;
+  sink->unlock_stop = unlock_stop;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gst/base/error.h"
+#include "gst/base/plainfile.h"
 #include "gst/sink/data/coco80.h"
 #include "gst/sink/text.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int64_t kStep = 1000;  // to a number that is free
 constexpr int64_t kLastOfCoco = 90;
+constexpr size_t kMostBytes = size_t{1} << 26;  // of a list of ids
 
 Result<CocoId> parse_id(std::string_view line) {
   CocoId out;
@@ -94,12 +96,8 @@ std::string text_of(const FrameBox& box) {
 Result<std::vector<CocoId>> load_coco_ids(const char* path, const char* property) {
   const std::string hint = std::string("set ") + property +
                            "= to a text file with one number a line, and a name after it if needed";
-  g_autofree gchar* data = nullptr;
-  gsize size = 0;
-  g_autoptr(GError) error = nullptr;
-  if (!g_file_get_contents(path, &data, &size, &error))
-    return file_error("a readable file of ids", error->message, hint);
-  return parse_ids({data, size}, path, hint);
+  const auto text = read_text(path, kMostBytes, hint);
+  return text ? parse_ids(*text, path, hint) : std::unexpected(text.error());
 }
 
 CategoryIds::CategoryIds(std::vector<CocoId> given) : given_(std::move(given)) {

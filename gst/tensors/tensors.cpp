@@ -122,7 +122,7 @@ Status FrameTensors::look(GstBuffer* buffer, Which which) {
       TensorView& view = listed_[listed_count_];
       view = {.type = *to_data_type(tensor->data_type),
               .shape = Shape(std::span(tensor->dims, tensor->num_dims))};
-      if (tensor->id != 0) view.id = g_quark_to_string(tensor->id);
+      view.id = id_of(*tensor);
       tensors_[listed_count_++] = {tensor, tensors};
     }
   }
@@ -184,6 +184,11 @@ void FrameTensors::mark_decoded(GstBuffer* buffer, std::span<const uint32_t> whi
           return tensors_[number].meta == tensors_[i].meta;
         }))
       note_decoded(buffer, tensors_[i].tensor->data);
+}
+
+std::string_view id_of(const GstTensor& tensor) {
+  const gchar* id = g_quark_to_string(tensor.id);
+  return id != nullptr ? id : "";
 }
 
 bool is_readable(const GstTensor& tensor) {

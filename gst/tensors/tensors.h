@@ -94,6 +94,9 @@ class FrameTensors {
   bool downloaded_ = false;
 };
 
+/// The name that the producer gave it; empty for none, and for a number that is no quark.
+std::string_view id_of(const GstTensor& tensor);
+
 /// Is it of a type and rank that core knows?
 bool is_readable(const GstTensor& tensor);
 

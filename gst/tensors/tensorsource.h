@@ -14,6 +14,8 @@
 
 namespace keepbox {
 
+inline constexpr size_t kMostLabels = size_t{1} << 16;  // that a file may have
+
 struct TensorSource {
   Letterbox geometry;    // from the frame that went in to the model's input; sizes of 0: nobody says
   std::string model;     // its name; empty: nobody says

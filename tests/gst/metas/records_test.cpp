@@ -2,6 +2,7 @@
 // What describes a box travels with the box: floats through scalers, crops, flips and filters.
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "gst/metas/boxrecords.h"
 #include "tests/gst/frames.h"
@@ -155,6 +156,19 @@ TEST(Records, OfALaterVersionAreRead) {
   EXPECT_FALSE(read(4).class_id);
   later.record_size = 8;
   EXPECT_FALSE(read(sizeof later).class_id) << "less than a record";
+}
+
+TEST(Pixels, AreFewWhateverTheBox) {
+  using Limits = std::numeric_limits<float>;
+  constexpr int kFar = 1 << 24;
+  for (const float v : {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), 3e9f, -3e9f,
+                        -2147483648.0f})
+    for (const Size frame : {Size{640, 480}, Size{}})
+      for (const Box& box : {Box{v, v, v, v}, Box{0, 0, v, v}, Box{v, v, 0, 0}}) {
+        const Pixels at = rounded(box, frame);
+        for (const int place : {at.x, at.y}) EXPECT_TRUE(place >= -kFar && place <= kFar) << v;
+        for (const int side : {at.width, at.height}) EXPECT_TRUE(side > 0 && side <= 2 * kFar) << v;
+      }
 }
 
 TEST(PixelMap, InvertsAndComposes) {

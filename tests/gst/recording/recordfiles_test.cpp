@@ -137,6 +137,16 @@ TEST(RecordFiles, TensorsThatCannotBeRecordedAreAnError) {
   }
 }
 
+TEST(RecordFiles, AnIdThatIsNoQuarkIsNone) {
+  const test::TempDir dir;
+  Harness h("tensorrecord location=" + (dir / "rec"));
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
+  test::attach(frame, test::rows({{10, 10, 50, 50, 0.9f, 3}}));
+  gst_buffer_get_tensor_meta(frame)->tensors[0]->id = G_MAXUINT;
+  EXPECT_TRUE(h.run(frame)) << h.error();
+  EXPECT_EQ(h.flow, GST_FLOW_OK);
+}
+
 TEST(RecordFiles, RecordsTheTensorsThatAreNamed) {
   const test::TempDir dir;
   const std::string id = test::rows({}).id;

@@ -2,11 +2,9 @@
 // boxsink: when a file gets its name, and what happens when it cannot be written.
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "tests/gst/sink/boxsink.h"
 
@@ -250,18 +248,6 @@ TEST_F(BoxSink, ReplacesWhatALinkPointsTo) {
   EXPECT_TRUE(fs::is_symlink(path("link")));
   EXPECT_TRUE(read(path("real")).starts_with("frame,"));
   EXPECT_EQ(files_in(folder_), 2u);
-}
-
-TEST_F(BoxSink, WritesIntoAFifo) {
-  ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
-  std::string seen;
-  std::thread reader([&] { seen = read(path("fifo")); });
-  set("location", path("fifo"));
-  set("format", "mot");
-  run_three();
-  reader.join();
-  EXPECT_TRUE(seen.starts_with("1,-1,1.25,2.5")) << seen;
-  EXPECT_EQ(files_in(folder_), 1u);
 }
 
 }  // namespace

@@ -39,6 +39,19 @@ TEST(Recognise, ById) {
   expect_family(see({tensor({1, 56, 8400}, "yolo-v8-pose-out")}), "yolov8-pose", 8400, 1);
 }
 
+TEST(Recognise, RefusesBatchesBeyondCounting) {
+  for (const size_t images : {size_t{1} << 32, (size_t{1} << 32) + 1, size_t{1} << 20}) {
+    EXPECT_FALSE(see({tensor({images, 0, 6}, "yolo-26-end2end-out")})) << images;
+    EXPECT_FALSE(see({tensor({images, 5, 2}, "yolo-v8-out")})) << images;
+    EXPECT_FALSE(see({tensor({images, 2, 4}, "Gst.Model.ObjectDetector.Boxes"),
+                      tensor({images, 2}, "Gst.Model.ObjectDetector.Scores"),
+                      tensor({images, 2}, "Gst.Model.ObjectDetector.Classes"),
+                      tensor({images}, "Gst.Model.ObjectDetector.NumDetections")}))
+        << images;
+  }
+  expect_family(see({tensor({64, 300, 6}, "yolo-26-end2end-out")}), "yolo26", 300, 0);
+}
+
 TEST(Recognise, SsdByEitherSetOfIds) {
   for (const bool old : {true, false}) {
     const auto id = [&](const char* ours, const char* theirs) { return old ? theirs : ours; };

@@ -3,6 +3,7 @@
 #include "gst/decode/labels.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "tests/tempdir.h"
 
@@ -47,6 +48,37 @@ TEST(Labels, RefuseBadFilesByName) {
     ASSERT_FALSE(labels) << path;
     EXPECT_NE(labels.error().message().find(path), std::string::npos) << labels.error().message();
     EXPECT_NE(labels.error().message().find("label-file="), std::string::npos);
+  }
+}
+
+std::string lines(size_t count) {
+  std::string out;
+  for (size_t i = 0; i < count; ++i) out += "a\n";
+  return out;
+}
+
+TEST(Labels, RefuseAbsurdFilesByName) {
+  const test::TempDir dir;
+  for (const std::string& path :
+       {dir.write("long", lines(70'000)), dir.write("large", std::string(17 << 20, 'a') + "\n"),
+        dir.write("ends", "a" + std::string(70'000, '\n') + "b\n"),
+        dir.write("blank", std::string(17 << 20, '\n'))}) {
+    const auto labels = Labels::load(path.c_str());
+    ASSERT_FALSE(labels) << path;
+    EXPECT_NE(labels.error().message().find("at most"), std::string::npos)
+        << labels.error().message();
+    EXPECT_NE(labels.error().message().find(path), std::string::npos);
+  }
+  EXPECT_TRUE(Labels::load(dir.write("most", lines(65'536)).c_str()));
+}
+
+TEST(Labels, RefuseFifosAndDevices) {
+  const test::TempDir dir;
+  ASSERT_EQ(mkfifo((dir / "fifo").c_str(), 0600), 0);
+  for (const std::string& path : {dir / "fifo", std::string("/dev/zero")}) {
+    const auto labels = Labels::load(path.c_str());
+    ASSERT_FALSE(labels) << path;
+    EXPECT_NE(labels.error().message().find("a regular file " + path), std::string::npos);
   }
 }
 

@@ -91,6 +91,7 @@ TEST(Index, NamesWhatIsWrongWithASource) {
   dir.write("empty.labels", "");
   dir.write("nul.labels", std::string("a\0\n", 3));
   dir.write("latin.labels", "caf\xe9\n");
+  dir.write("many.labels", std::string(70'000, '\n'));
   fs::create_symlink(other.write("l", "a\n"), dir / "link.labels");
   const auto said_with = [&](const std::string& source) {
     return said_of(dir, line(entry("a.npy", ",\"source\":" + source)));
@@ -117,7 +118,7 @@ TEST(Index, NamesWhatIsWrongWithASource) {
     EXPECT_NE(text.find("line 1 of " + (dir / "frames.jsonl")), std::string::npos)
         << source << ": " << text;
   }
-  for (const std::string name : {"cut", "empty", "nul", "latin", "link", "none"}) {
+  for (const std::string name : {"cut", "empty", "nul", "latin", "link", "many", "none"}) {
     const std::string text = said_with("{\"labels\":\"" + name + ".labels\"}");
     EXPECT_NE(text.find(dir / (name + ".labels")), std::string::npos) << text;
     EXPECT_NE(text.find("line 1 of frames.jsonl"), std::string::npos) << text;

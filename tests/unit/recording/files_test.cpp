@@ -175,7 +175,19 @@ TEST(Priors, RefusesOtherTables) {
   const test::TempDir dir;
   for (const char* text : {"1 2 3\n", "a b c d\n", "1 2\n3 4\n5 6\n7\n"})
     EXPECT_FALSE(load_priors(dir.write("p", text).c_str())) << text;
-  EXPECT_FALSE(load_priors((dir / "missing").c_str()));
+}
+
+TEST(Priors, ErrorsNameTheFile) {
+  const test::TempDir dir;
+  std::string many;
+  for (int i = 0; i < (1 << 21) + 1; ++i) many += "1 2 3 4\n";
+  for (const std::string& path :
+       {dir / "missing", dir.write("empty", " \n"), dir.write("words", "a b c d\n"),
+        dir.write("short", "1 2 3\n"), dir.write("many", many), dir.path().string()}) {
+    const auto priors = load_priors(path.c_str());
+    ASSERT_FALSE(priors) << path;
+    EXPECT_NE(priors.error().message().find(path), std::string::npos) << priors.error().message();
+  }
 }
 
 }  // namespace

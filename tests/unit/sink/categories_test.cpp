@@ -37,7 +37,11 @@ TEST(CocoIds, ErrorsNameTheLine) {
   EXPECT_EQ(ids.error().found, "\"2.jpg\"");
   EXPECT_TRUE(ids.error().hint.starts_with("set image-ids="));
   EXPECT_FALSE(list_of("\n"));
-  EXPECT_FALSE(load_coco_ids("/nonexistent/ids", "image-ids"));
+  for (const std::string path : {"/nonexistent/ids", "/dev/zero"}) {
+    const auto none = load_coco_ids(path.c_str(), "image-ids");
+    ASSERT_FALSE(none);
+    EXPECT_NE(none.error().message().find(path), std::string::npos) << none.error().message();
+  }
 }
 
 FrameBox of(const char* label, std::optional<uint32_t> class_id, const char* model = nullptr) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Opens regular files without waiting for anybody, and reads and writes them whole.
-#include "gst/recording/plainfile.h"
+// Locks a recording's folder, and reads and writes its files whole.
+#include "gst/recording/folder.h"
 
 #include <fcntl.h>
 #include <glib.h>
@@ -20,37 +20,10 @@ constexpr size_t kLongestLine = size_t{1} << 20;
 constexpr const char* kTooLong = "more than 1 MiB";
 constexpr const char* kReadHint = "set location= to a recording or a file of raw numbers";
 constexpr const char* kWriteHint = "set location= to a folder on a disk with room";
+constexpr const char* kOtherHint = "set location= to another path";
 
 std::unexpected<Error> write_failed(const std::string& path) {
   return file_error("to write " + path, g_strerror(errno), kWriteHint);
-}
-
-const char* kind_of(mode_t mode) {
-  return S_ISDIR(mode)    ? "a folder"
-         : S_ISFIFO(mode) ? "a FIFO"
-         : S_ISLNK(mode)  ? "a symbolic link"
-         : S_ISSOCK(mode) ? "a socket"
-                          : "a device";
-}
-
-std::unexpected<Error> not_regular(const std::string& path, mode_t mode) {
-  return file_error("a regular file " + path, kind_of(mode), "set location= to another path");
-}
-
-/// O_NONBLOCK, because opening a FIFO waits for its other end.
-Result<PlainFile> open_at(int folder, const std::string& name, int flags, std::string path) {
-  PlainFile out{.path = std::move(path)};
-  out.file = Descriptor(
-      openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags));
-  if (!out.file)
-    return file_error("a readable file " + out.path,
-                      errno == ELOOP ? kind_of(S_IFLNK) : g_strerror(errno), kReadHint);
-  struct stat status;
-  if (fstat(out.file.number(), &status) != 0)
-    return file_error("a readable file " + out.path, g_strerror(errno), kReadHint);
-  if (!S_ISREG(status.st_mode)) return not_regular(out.path, status.st_mode);
-  out.bytes = static_cast<size_t>(status.st_size);
-  return out;
 }
 
 Status write_all(int file, std::span<const std::byte> bytes, const std::string& path) {
@@ -65,46 +38,22 @@ Status write_all(int file, std::span<const std::byte> bytes, const std::string& 
 
 }  // namespace
 
-Descriptor::~Descriptor() { close(); }
-
-bool Descriptor::close() {
-  const int number = std::exchange(number_, -1);
-  return number < 0 || ::close(number) == 0;
-}
-
-Status PlainFile::read(size_t offset, std::span<std::byte> out) const {
-  const size_t wanted = out.size();
-  while (!out.empty()) {
-    const ssize_t got = pread(file.number(), out.data(), out.size(),
-                              static_cast<off_t>(offset + wanted - out.size()));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return file_error("to read " + path, g_strerror(errno), "check the disk");
-    if (got == 0)
-      return fail(
-          ErrorKind::kTruncated,
-          std::to_string(wanted) + " bytes from " + std::to_string(offset) + " on in " + path,
-          "only " + std::to_string(wanted - out.size()),
-          "leave the recording as it is while it is replayed");
-    out = out.subspan(static_cast<size_t>(got));
-  }
-  return {};
-}
-
-Status PlainFile::each_line(
-    const std::function<Status(size_t, std::string_view)>& function) const {
+Status each_line(const PlainFile& file,
+                 const std::function<Status(size_t, std::string_view)>& function) {
   std::vector<std::byte> block(size_t{1} << 16);
   std::string rest;
   size_t number = 0;
   const auto broken = [&](const char* found) {
-    return fail(ErrorKind::kTruncated, "text in line " + std::to_string(number + 1) + " of " + path,
-                found, "record it again");
+    return fail(ErrorKind::kTruncated,
+                "text in line " + std::to_string(number + 1) + " of " + file.path, found,
+                "record it again");
   };
-  for (size_t at = 0; at < bytes || !rest.empty();) {
-    const size_t size = std::min(block.size(), bytes - at);
-    KB_TRY(read(at, std::span(block).first(size)));
+  for (size_t at = 0; at < file.bytes || !rest.empty();) {
+    const size_t size = std::min(block.size(), file.bytes - at);
+    KB_TRY(file.read(at, std::span(block).first(size)));
     at += size;
     rest.append(reinterpret_cast<const char*>(block.data()), size);
-    if (at == bytes && !rest.ends_with('\n')) rest += '\n';
+    if (at == file.bytes && !rest.ends_with('\n')) rest += '\n';
     size_t begin = 0;
     for (size_t end; (end = rest.find('\n', begin)) != rest.npos; begin = end + 1) {
       const std::string_view line = std::string_view(rest).substr(begin, end - begin);
@@ -117,10 +66,6 @@ Status PlainFile::each_line(
     if (rest.size() > kLongestLine) return broken(kTooLong);
   }
   return {};
-}
-
-Result<PlainFile> open_plain(const std::string& path) {
-  return open_at(AT_FDCWD, path, 0, path);
 }
 
 Result<Folder> Folder::open(const std::string& path, Use use) {
@@ -145,14 +90,14 @@ std::string Folder::path_of(const std::string& name) const {
 }
 
 Result<PlainFile> Folder::read(const std::string& name) const {
-  return open_at(folder_.number(), name, O_NOFOLLOW, path_of(name));
+  return open_plain_in(folder_.number(), name, path_of(name), kReadHint);
 }
 
 Status Folder::check(const std::string& name) const {
   struct stat status;
   if (fstatat(folder_.number(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
       !S_ISREG(status.st_mode))
-    return not_regular(path_of(name), status.st_mode);
+    return not_regular(path_of(name), status.st_mode, kOtherHint);
   return {};
 }
 

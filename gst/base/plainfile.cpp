@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Opens regular files without waiting for anybody, and reads them.
+#include "gst/base/plainfile.h"
+
+#include <fcntl.h>
+#include <glib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "gst/base/error.h"
+
+namespace keepbox {
+namespace {
+
+const char* kind_of(mode_t mode) {
+  return S_ISDIR(mode)    ? "a folder"
+         : S_ISFIFO(mode) ? "a FIFO"
+         : S_ISLNK(mode)  ? "a symbolic link"
+         : S_ISSOCK(mode) ? "a socket"
+                          : "a device";
+}
+
+/// O_NONBLOCK, because opening a FIFO waits for its other end.
+Result<PlainFile> open_at(int folder, const std::string& name, int flags, std::string path,
+                          std::string hint) {
+  PlainFile out{.path = std::move(path)};
+  out.file = Descriptor(
+      openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags));
+  if (!out.file)
+    return file_error("a readable file " + out.path,
+                      errno == ELOOP ? kind_of(S_IFLNK) : g_strerror(errno), std::move(hint));
+  struct stat status;
+  if (fstat(out.file.number(), &status) != 0)
+    return file_error("a readable file " + out.path, g_strerror(errno), std::move(hint));
+  if (!S_ISREG(status.st_mode)) return not_regular(out.path, status.st_mode, std::move(hint));
+  out.bytes = static_cast<size_t>(status.st_size);
+  return out;
+}
+
+}  // namespace
+
+Descriptor::~Descriptor() { close(); }
+
+bool Descriptor::close() {
+  const int number = std::exchange(number_, -1);
+  return number < 0 || ::close(number) == 0;
+}
+
+Status PlainFile::read(size_t offset, std::span<std::byte> out) const {
+  const size_t wanted = out.size();
+  while (!out.empty()) {
+    const ssize_t got = pread(file.number(), out.data(), out.size(),
+                              static_cast<off_t>(offset + wanted - out.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return file_error("to read " + path, g_strerror(errno), "check the disk");
+    if (got == 0)
+      return fail(
+          ErrorKind::kTruncated,
+          std::to_string(wanted) + " bytes from " + std::to_string(offset) + " on in " + path,
+          "only " + std::to_string(wanted - out.size()),
+          "leave the file as it is while it is read");
+    out = out.subspan(static_cast<size_t>(got));
+  }
+  return {};
+}
+
+Result<PlainFile> open_plain(const std::string& path, std::string hint) {
+  return open_at(AT_FDCWD, path, 0, path, std::move(hint));
+}
+
+Result<PlainFile> open_plain_in(int folder, const std::string& name, std::string path,
+                                std::string hint) {
+  return open_at(folder, name, O_NOFOLLOW, std::move(path), std::move(hint));
+}
+
+Result<std::string> read_text(const std::string& path, size_t most, std::string hint) {
+  const auto file = open_plain(path, hint);
+  if (!file) return std::unexpected(file.error());
+  if (file->bytes > most)
+    return file_error("at most " + std::to_string(most) + " bytes in " + path,
+                      std::to_string(file->bytes), std::move(hint));
+  std::string text(file->bytes, '\0');
+  KB_TRY(file->read(0, std::as_writable_bytes(std::span(text))));
+  return text;
+}
+
+std::unexpected<Error> not_regular(const std::string& path, mode_t mode, std::string hint) {
+  return file_error("a regular file " + path, kind_of(mode), std::move(hint));
+}
+
+}  // namespace keepbox

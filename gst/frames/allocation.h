@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The memory of frames that two neighbours get.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <utility>
+
+namespace keepbox {
+
+/// One neighbour's answer to an allocation query.
+struct Allocation {
+  explicit Allocation(GstCaps* caps) : query(gst_query_new_allocation(caps, FALSE)) {}
+  ~Allocation() { gst_query_unref(query); }
+  Allocation(const Allocation&) = delete;
+  Allocation& operator=(const Allocation&) = delete;
+
+  GstAllocationParams params() const {
+    GstAllocationParams out;
+    gst_allocation_params_init(&out);
+    if (gst_query_get_n_allocation_params(query) > 0)
+      gst_query_parse_nth_allocation_param(query, 0, nullptr, &out);
+    return out;
+  }
+  std::pair<guint, guint> pool() const {  // bytes, buffers
+    guint size = 0, least = 0;
+    if (gst_query_get_n_allocation_pools(query) > 0)
+      gst_query_parse_nth_allocation_pool(query, 0, nullptr, &size, &least, nullptr);
+    return {size, least};
+  }
+  GstQuery* query;
+};
+
+/// Answers a query by what holds for both neighbours: metas that both know, the stricter alignment,
+/// and buffers for both, since the full frame is kept while its copy is scaled. Neither's own pool:
+/// its memory goes to the other.
+void combine(GstQuery* query, const Allocation& a, const Allocation& b);
+
+}  // namespace keepbox

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Counts frames and waits.
+#include "gst/frames/keptframes.h"
+
+#include <utility>
+
+namespace keepbox {
+
+/// May outlive the element: buffers do.
+struct KeptFrames::Place {
+  Place(std::shared_ptr<KeptFrames> in, uint64_t bytes) : all(std::move(in)), size(bytes) {}
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  ~Place() {
+    const std::lock_guard lock(all->mutex_);
+    all->bytes_ -= size;
+    --all->frames_;
+    all->changed_.notify_all();
+  }
+
+  std::shared_ptr<KeptFrames> all;
+  uint64_t size;
+};
+
+std::shared_ptr<const void> KeptFrames::keep(uint64_t bytes, const std::function<void()>& late) {
+  std::unique_lock lock(mutex_);
+  while (!stopped_ && !has_room(bytes)) {
+    if (changed_.wait_for(lock, late_) == std::cv_status::no_timeout) continue;
+    lock.unlock();
+    late();
+    lock.lock();
+  }
+  if (stopped_) return nullptr;
+  bytes_ += bytes;
+  ++frames_;
+  lock.unlock();
+  return std::make_shared<const Place>(shared_from_this(), bytes);
+}
+
+void KeptFrames::set_limit(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  limit_ = bytes;
+  changed_.notify_all();
+}
+
+uint64_t KeptFrames::limit() const {
+  const std::lock_guard lock(mutex_);
+  return limit_;
+}
+
+void KeptFrames::set_stopped(bool stopped) {
+  const std::lock_guard lock(mutex_);
+  stopped_ = stopped;
+  changed_.notify_all();
+}
+
+}  // namespace keepbox

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The folder of a recording, in which symbolic links are refused as FIFOs and devices are.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+#include "gst/base/plainfile.h"
+
+namespace keepbox {
+
+/// Calls for each line that is not empty, numbered from 1, until one fails.
+/// kTruncated for lines of more than 1 MiB, or with a NUL.
+Status each_line(const PlainFile& file,
+                 const std::function<Status(size_t, std::string_view)>& function);
+
+/// A recording's folder while somebody reads it (many may) or writes it (one, and nobody reads).
+class Folder {
+ public:
+  enum class Use { kRead, kWrite };
+
+  /// kNoResource when it is missing or in use.
+  static Result<Folder> open(const std::string& path, Use use);
+
+  const std::string& path() const { return path_; }
+  std::string path_of(const std::string& name) const;
+
+  /// @param name must be is_plain_name().
+  Result<PlainFile> read(const std::string& name) const;
+  /// Writes a new file in place of one that has the name.
+  Status write(const std::string& name, std::span<const std::span<const std::byte>> parts) const;
+  /// kNoResource when something has the name that is not a regular file.
+  Status check(const std::string& name) const;
+  bool has(const std::string& name) const;
+  void remove(const std::string& name) const;
+
+ private:
+  std::string path_;
+  Descriptor folder_;
+};
+
+/// Does a name stay in its folder?
+bool is_plain_name(std::string_view name);
+
+}  // namespace keepbox

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Opens boxsink's files, and writes those of single frames.
+#include "gst/sink/session.h"
+
+#include <glib/gstdio.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "gst/base/error.h"
+
+namespace keepbox {
+namespace {
+
+/// Made now, so that a path that cannot be is found before any frame is spent on it.
+Status make_folder_of(const std::string& path) {
+  g_autofree gchar* folder = g_path_get_dirname(path.c_str());
+  if (g_mkdir_with_parents(folder, 0777) == 0 && g_access(folder, W_OK | X_OK) == 0) return {};
+  return file_error("a folder " + std::string(folder) + " that can be written to",
+                    g_strerror(errno), "set location= to another path");
+}
+
+}  // namespace
+
+Result<Session> Session::open(const SinkProps& props, const Interrupt& interrupt) {
+  auto writer = make_writer(props);
+  if (!writer) return std::unexpected(writer.error());
+  Session out{.props = props, .writer = std::move(*writer)};
+  out.number = props.is(BoxFormat::kMot) ? 1 : 0;
+  if (props.first_frame >= 0) out.number = props.first_frame;
+  if (props.is(BoxFormat::kKitti)) {
+    auto names = NumberedName::parse(props.location);
+    if (!names) return std::unexpected(names.error());
+    out.names = std::move(*names);
+    KB_TRY(make_folder_of(out.names->of(out.number)));
+    return out;
+  }
+  auto file = OutFile::open(props.location, &interrupt);
+  if (!file) return std::unexpected(file.error());
+  out.file = std::move(*file);
+  if (!out.writer.head().empty()) KB_TRY(out.file->write(out.writer.head()));
+  return out;
+}
+
+Status Session::write_file_of_frame(const std::string& text) const {
+  const std::string path = names->of(number);
+  KB_TRY(make_folder_of(path));
+  auto whole = OutFile::open(path);
+  if (!whole) return std::unexpected(whole.error());
+  KB_TRY(whole->write(text));
+  return whole->finish({});
+}
+
+void Session::tell_models_apart(std::span<FrameBox> boxes) {
+  for (const FrameBox& box : boxes) models.insert(box.model);
+  if (models.size() > 1)
+    for (FrameBox& box : boxes) box.unnamed = false;
+}
+
+}  // namespace keepbox

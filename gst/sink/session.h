@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What boxsink has from start to stop: the file, and what it counts.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+
+#include "core/result.h"
+#include "gst/base/outfile.h"
+#include "gst/metas/analytics.h"
+#include "gst/sink/boxwriter.h"
+#include "gst/sink/sinkprops.h"
+
+namespace keepbox {
+
+struct Session {
+  SinkProps props;
+  BoxWriter writer;
+  std::optional<OutFile> file;        // but for kKitti
+  std::optional<NumberedName> names;  // of kKitti
+  gint64 number = 0;                  // of the next frame
+  guint64 frames = 0;
+  std::set<GQuark> models;            // that boxes came from
+  bool analysed = false;  // some frame had analytics, if without boxes
+  bool ended = false;     // by EOS, after which a seek may bring more frames
+  bool failed = false;
+
+  /// Opens the files that properties name. @param interrupt of waits for readers, outlives this.
+  static Result<Session> open(const SinkProps& props, const Interrupt& interrupt);
+
+  /// Of kKitti: the file of the next frame, whole.
+  Status write_file_of_frame(const std::string& text) const;
+
+  /// From the frame on that shows a second model, each has the name that its decoder gave it.
+  void tell_models_apart(std::span<FrameBox> boxes);
+};
+
+}  // namespace keepbox

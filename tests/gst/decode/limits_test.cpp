@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// boxdecode's limits: how many boxes a frame takes, and how many warnings a stream.
+#include "tests/gst/frames.h"
+
+namespace keepbox {
+namespace {
+
+using test::boxes;
+using test::Buffer;
+using test::frame_with;
+using test::Harness;
+
+/// Boxes that do not touch each other.
+std::vector<test::Row> apart(int count) {
+  std::vector<test::Row> out;
+  for (int i = 0; i < count; ++i) {
+    const auto x = static_cast<float>(i % 120 * 5), y = static_cast<float>(i / 120 * 5);
+    out.push_back({x, y, x + 4, y + 4, 0.9f, 0});
+  }
+  return out;
+}
+
+TEST(Limits, OfBoxesOnAFrame) {
+  Harness h("boxdecode");
+  const auto* property = reinterpret_cast<const GParamSpecUInt*>(
+      g_object_class_find_property(G_OBJECT_GET_CLASS(h.element()), "max-detections"));
+  h.set("max-detections", property->maximum);
+  const Buffer out = h.run(frame_with(apart(12'000)));
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(boxes(out).size(), kMostMtds);
+}
+
+TEST(Limits, OfBoxesWithClasses) {
+  Harness h("boxdecode class-meta=true max-detections=6000 on-mismatch=pass");
+  EXPECT_FALSE(h.run(frame_with(apart(5'001))));
+  EXPECT_NE(h.error().find("max-detections="), std::string::npos);
+  h.set("max-detections", 5'000u);
+  const Buffer out = h.run(frame_with(apart(5'001)));
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(boxes(out).size(), 5'000u);
+}
+
+TEST(Limits, OfBoxesBesideThoseOfOthers) {
+  Buffer frame(frame_with(apart(10)));
+  GstAnalyticsRelationMetaInitParams params{kMostMtds, 1 << 20};
+  auto* meta = gst_buffer_add_analytics_relation_meta_full(frame.get(), &params);
+  for (gsize i = 0; i < kMostMtds - 9; ++i)
+    gst_analytics_relation_meta_add_od_mtd(meta, 0, 1, 2, 3, 4, 0.5f, nullptr);
+  Harness h("boxdecode");
+  EXPECT_FALSE(h.run(frame.release()));
+  const std::string error = h.error();
+  EXPECT_NE(error.find("10 boxes beside 9991"), std::string::npos) << error;
+}
+
+TEST(Limits, OfWarningsWhoseNumbersChange) {
+  Harness h("boxdecode detector=yolov8 on-mismatch=warn");
+  const auto push = [&](size_t anchors) {
+    GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
+    test::attach(frame, {std::vector<float>(anchors), {anchors}, "x"});
+    EXPECT_TRUE(h.run(frame));
+  };
+  for (size_t anchors = 10; anchors < 15; ++anchors) {
+    push(anchors);
+    EXPECT_TRUE(h.run(gst_buffer_new()));
+  }
+  const std::string first = h.warning();
+  EXPECT_NE(first, "");
+  EXPECT_NE(h.warning(), "") << first << ": a frame without tensors is another kind";
+  EXPECT_EQ(h.warning(), "");
+  EXPECT_EQ(h.error(), "");
+}
+
+}  // namespace
+}  // namespace keepbox
