@@ -10,6 +10,7 @@
 
 #include "kernels/cuda/buffers.h"
 #include "kernels/cuda/cuda.h"
+#include "tests/parity/circles.h"
 
 namespace keepbox::test {
 namespace {
@@ -157,6 +158,11 @@ Result<std::unique_ptr<Runner>> runner_by(const Plan& plan, MemorySpace memory) 
   return make_runner(plan, memory, kPath);
 }
 
+template <Path kPath>
+Result<std::unique_ptr<Runner>> circles_by(const Plan& plan, MemorySpace memory) {
+  return make_runner(plan, memory, kPath, circle_kernels());
+}
+
 }  // namespace
 
 std::vector<std::string> cuda_subjects() {
@@ -176,6 +182,14 @@ Backend cuda_subject(const std::string& name) {
   if (name == "cuda masked") subject.runner = runner_by<Path::kMasked>;
   if (name == "cuda alone") subject.runner = runner_by<Path::kAlone>;
   if (name == "cuda staged") subject.memory = MemorySpace::kSystem;
+  return subject;
+}
+
+Backend circle_subject(const std::string& name) {
+  Backend subject = cuda::backend();
+  subject.runner = name == "cuda slow"     ? circles_by<Path::kSlow>
+                   : name == "cuda masked" ? circles_by<Path::kMasked>
+                                           : circles_by<Path::kAny>;
   return subject;
 }
 

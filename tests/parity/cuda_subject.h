@@ -21,6 +21,9 @@ std::vector<std::string> cuda_subjects();
 /// blocks wait for none. "cuda staged": frames in system memory.
 Backend cuda_subject(const std::string& name);
 
+/// The same names but the last, for circles: frames alone.
+Backend circle_subject(const std::string& name);
+
 /// Copies of tensors in CUDA memory, as far off their alignment as the originals.
 class OnDevice {
  public:

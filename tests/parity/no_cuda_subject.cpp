@@ -7,6 +7,7 @@ namespace keepbox::test {
 
 std::vector<std::string> cuda_subjects() { return {}; }
 Backend cuda_subject(const std::string&) { return {}; }
+Backend circle_subject(const std::string&) { return {}; }
 OnDevice::OnDevice(std::span<const TensorView> views) : views_(views.begin(), views.end()) {}
 OnDevice::~OnDevice() = default;
 Made make_on_device(const Backend&, const InputCase&) { return std::unexpected("no CUDA"); }

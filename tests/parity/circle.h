@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A second geometry, which no model has: circles in boxes. It shows that suppression asks nothing of
+// boxes but what core/geometry.h says.
+#pragma once
+
+#include "core/geometry.h"
+
+namespace keepbox::test {
+
+/// The circle around a box's centre that touches its left and right side. Two overlap as far as their
+/// centres are near each other: by 1 - distance^2 / (sum of radii)^2, and not at all beyond that.
+struct Circle {
+  struct Shape {
+    float x, y, radius;
+  };
+
+  KB_HD static Shape shape(const Box& box, const NmsContract& contract) {
+    const float width = (box.x2 - box.x1) + contract.pixel();
+    return {(box.x1 + box.x2) * 0.5f, (box.y1 + box.y2) * 0.5f, magnitude(width) * 0.5f};
+  }
+
+  KB_HD static float area(const Shape& s, const NmsContract&) { return s.radius * s.radius; }
+
+  KB_HD static Box bounds(const Shape& s, const NmsContract&) {
+    // A little more than all of it, for rounding.
+    const float reach = s.radius * 1.001f + 0.01f;
+    return {s.x - reach, s.y - reach, s.x + reach, s.y + reach};
+  }
+
+  KB_HD static Guess guess(const Rules& rules, const Shape& a, float area_a, const Shape& b,
+                           float area_b) {
+    return {decide(rules, a, area_a, b, area_b), true};
+  }
+
+  KB_HD static bool decide(const Rules& rules, const Shape& a, float, const Shape& b, float) {
+    const float dx = a.x - b.x, dy = a.y - b.y, reach = a.radius + b.radius;
+    const float distance = dx * dx + dy * dy, most = reach * reach;
+    const float near = (most - distance) / most;  // NaN for two points, which do not overlap
+    return rules.contract.iou_inclusive ? near >= rules.iou_threshold : near > rules.iou_threshold;
+  }
+};
+
+}  // namespace keepbox::test

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The CUDA backend's kernels for circles, of float32 tensors.
+#include "kernels/cuda/crowds.cuh"
+#include "kernels/cuda/frame.cuh"
+#include "tests/parity/circle.h"
+#include "tests/parity/circles.h"
+
+namespace keepbox::cuda {
+
+const Kernels& circle_kernels() {
+  using test::Circle;
+  static constexpr Kernels kKernels{
+      [](const DevicePlan& plan, const FrameArgs& args, Numbers numbers, dim3 grid,
+         cudaStream_t stream) {
+        if (numbers != Numbers::kFloat) return cudaErrorInvalidValue;
+        return launch_frame(frame_kernel<PlainLoad, Circle>(), plan, args, grid, stream);
+      },
+      launch_nms<Circle>, load_crowds<Circle>};
+  return kKernels;
+}
+
+}  // namespace keepbox::cuda

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Suppression of circles by the backends.
+#pragma once
+
+#include <span>
+
+#include "core/backend.h"
+
+namespace keepbox::simd {
+
+/// As Backend::nms, greedily.
+uint32_t circles(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+                 const NmsScratch& scratch);
+
+}  // namespace keepbox::simd
+
+namespace keepbox::cuda {
+
+struct Kernels;
+
+const Kernels& circle_kernels();
+
+}  // namespace keepbox::cuda

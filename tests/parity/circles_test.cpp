@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Circles through every backend: suppression takes any geometry.
+#include "tests/parity/circles.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <format>
+#include <string_view>
+
+#include "core/emit.h"
+#include "core/reference/methods.h"
+#ifdef KEEPBOX_SIMD
+#include "kernels/simd/simd.h"
+#endif
+#include "tests/parity/candidates.h"
+#include "tests/parity/circle.h"
+#include "tests/parity/cuda_subject.h"
+#include "tests/parity/families.h"
+
+namespace keepbox::test {
+namespace {
+
+/// A frame's plan, its candidates in order, and those of them that are kept as circles.
+struct Circles {
+  std::vector<TensorView> views;
+  Plan plan;
+  std::vector<Candidate> ordered;
+  std::vector<uint32_t> kept;
+
+  explicit Circles(const Input& input) {
+    for (const Tensor& tensor : input.tensors) views.push_back(tensor.view());
+    auto made = make_plan(input.settings, views);
+    EXPECT_TRUE(made);
+    plan = std::move(*made);
+    const Backend& reference = *find_backend("reference");
+    std::vector<Candidate> found(plan.layout.anchors);
+    Funnel funnel;
+    found.resize(reference.decode(plan, views, 0, {0, plan.layout.anchors}, found, funnel));
+    ordered.resize(found.size());
+    ordered.resize(reference.select(plan, found, {}, ordered));
+    kept = by([](auto... args) { return reference::suppress<Circle>(args...); });
+  }
+
+  template <class Nms>
+  std::vector<uint32_t> by(Nms nms) const {
+    std::vector<uint32_t> out(plan.rules.kept_capacity);
+    struct alignas(64) Line {
+      float numbers[16];
+    };
+    std::vector<Line> lanes(nms_lanes(plan) / 16 + 1);
+    std::vector<uint64_t> words(nms_words(plan));
+    const NmsScratch scratch{std::span(lanes[0].numbers, nms_lanes(plan)), words};
+    out.resize(nms(plan, std::span<const Candidate>(ordered), std::span<uint32_t>(out), scratch));
+    return out;
+  }
+
+  std::vector<Detection> boxes() const {
+    std::vector<Detection> out;
+    for (const uint32_t i : kept)
+      out.push_back(
+          emitted(ordered[i].key, ordered[i].box, plan.letterbox, plan.rules.contract));
+    std::erase_if(out, [](const Detection& each) { return is_empty(each.box); });
+    return out;
+  }
+};
+
+/// Calls what(circles, name) for frames of one image, of every family and some seeds.
+template <class What>
+void each(What what) {
+  for (const Family& family : families())
+    for (unsigned seed = 0; seed < seeds; seed += 5 * family.share) {
+      Random random(seed);
+      const Input input = family.make(random);
+      if (input.shift != 0) continue;
+      const Circles circles(input);
+      if (circles.plan.layout.images == 1)
+        what(circles, std::format("{} seed {}", family.name, seed));
+    }
+}
+
+TEST(CirclesTest, AreNoBoxes) {
+  size_t differ = 0;
+  each([&](const Circles& circles, const std::string&) {
+    const Backend& reference = *find_backend("reference");
+    differ += circles.by(reference.nms) != circles.kept ? 1 : 0;
+  });
+  EXPECT_GT(differ, 50u) << "a geometry that is not asked";
+}
+
+TEST(CirclesTest, AreKeptByVectors) {
+#ifdef KEEPBOX_SIMD
+  for (const std::string_view target : simd::targets()) {
+    simd::force_target(target);
+    each([&](const Circles& circles, const std::string& name) {
+      const Rules& rules = circles.plan.rules;
+      if (rules.method != NmsMethod::kGreedy || rules.contract.per_class_limit) return;
+      EXPECT_EQ(circles.by(simd::circles), circles.kept) << target << ' ' << name;
+    });
+  }
+  simd::force_target("");
+#else
+  GTEST_SKIP() << "no vector backend";
+#endif
+}
+
+class OnGpu : public testing::TestWithParam<const char*> {};
+
+TEST_P(OnGpu, CirclesAreKept) {
+  if (cuda_subjects().empty()) GTEST_SKIP() << "no CUDA device";
+  const Backend backend = circle_subject(GetParam());
+  each([&](const Circles& circles, const std::string& name) {
+    const auto float32 = [](const TensorForm& form) { return form.type == DataType::kFloat32; };
+    if (!std::ranges::all_of(circles.plan.forms, float32) || !backend.supports(circles.plan))
+      return;
+    auto processor = Processor::create(circles.plan, {&backend, ""}, MemorySpace::kCuda);
+    ASSERT_TRUE(processor) << processor.error().message();
+    const OnDevice on_device(circles.views);
+    const Status status = processor->run(on_device.views());
+    ASSERT_TRUE(status) << name << status.error().message();
+    const auto same = [](const Detection& a, const Detection& b) {
+      return a.anchor == b.anchor && a.class_id == b.class_id && a.score == b.score &&
+             a.box == b.box;
+    };
+    EXPECT_TRUE(std::ranges::equal(processor->detections(), circles.boxes(), same)) << name;
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, OnGpu, testing::Values("cuda", "cuda slow", "cuda masked"),
+                         [](const auto& each) {
+                           std::string name = each.param;
+                           std::ranges::replace(name, ' ', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace keepbox::test
