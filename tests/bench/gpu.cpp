@@ -16,7 +16,8 @@ constexpr const char* kUsage =
     "usage: gpu-bench [--json FILE] [--dump DIR] [--only SECTION]\n"
     "  --json FILE     write the table's rows\n"
     "  --dump DIR      write tensors and a manifest for torch_peer.py (about 1 GB)\n"
-    "  --only SECTION  floors, contents, candidates, nms, batches or instances\n";
+    "  --only SECTION  floors, contents, candidates, nms, batches, instances, waiting or\n"
+    "                  neighbours\n";
 
 struct Options {
   std::string json, dump, only;
@@ -45,6 +46,7 @@ constexpr Section kSections[] = {
     {"floors", measure_floors},         {"contents", measure_contents},
     {"candidates", measure_candidates}, {"nms", measure_nms},
     {"batches", measure_batches},       {"instances", measure_instances},
+    {"waiting", measure_waiting},       {"neighbours", measure_neighbours},
 };
 
 /// Why there is nothing to measure here, or nullptr.

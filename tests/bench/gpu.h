@@ -13,6 +13,7 @@
 
 #include "core/processor.h"
 #include "tests/bench/device.h"
+#include "tests/bench/scenes.h"
 #include "tests/scene.h"
 
 namespace keepbox::test::gpu {
@@ -30,6 +31,7 @@ struct Row {
   size_t calls = 0;
   size_t candidates = 0, boxes = 0;
   double gb_per_s = 0, frames_per_s = 0;
+  double cpu_us = 0;  // microseconds a frame of all the process's threads together
 };
 
 struct Times {
@@ -94,6 +96,9 @@ struct Input {
 Input make_input(Session& session, std::string section, std::string name, const std::string& file,
                  const Settings& settings, std::vector<Tensor> tensors);
 
+/// So many frames of one kind, see scenes.h.
+std::vector<Tensor> scenes(bool planes, size_t anchors, const SceneSize& size, size_t count);
+
 /// Settings for frames of 640 x 640 pixels.
 Settings frame_settings(bool planes, float threshold);
 
@@ -129,6 +134,10 @@ void measure_candidates(Session& session);
 void measure_nms(Session& session);
 void measure_batches(Session& session);
 void measure_instances(Session& session);
+/// Instances whose tensors are not there yet.
+void measure_waiting(Session& session);
+/// One instance beside kernels of others.
+void measure_neighbours(Session& session);
 
 /// Bytes per second, read and written, of a copy on the device, in GB/s; measured once.
 double copy_bandwidth();

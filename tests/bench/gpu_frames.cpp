@@ -4,7 +4,6 @@
 #include <random>
 
 #include "tests/bench/gpu.h"
-#include "tests/bench/scenes.h"
 
 namespace keepbox::test::gpu {
 namespace {
@@ -16,10 +15,22 @@ std::string shape_name(bool planes, size_t anchors) {
   return planes ? std::format("84x{}", anchors) : std::format("{}x85", anchors);
 }
 
-std::vector<Tensor> scenes(bool planes, size_t anchors, const SceneSize& size, size_t count) {
-  std::mt19937 random(1);
+/// What YOLOv10 gives: 300 rows, best first, of which most are noise.
+std::vector<Tensor> ready_rows() {
+  constexpr size_t kRows = 300;
+  std::mt19937 random(3);
+  std::uniform_real_distribution<float> place(0, 500), extent(10, 140);
   std::vector<Tensor> out;
-  for (size_t i = 0; i < count; ++i) out.push_back(scene(random, planes, anchors, size));
+  for (size_t t = 0; t < kTensors; ++t) {
+    std::vector<test::Row> list;
+    float score = 0.97f;
+    for (size_t i = 0; i < kRows; ++i, score *= 0.98f) {
+      const float x = place(random), y = place(random);
+      list.push_back({x, y, x + extent(random), y + extent(random), score,
+                      static_cast<float>(random() % 80)});
+    }
+    out.push_back(rows(list));
+  }
   return out;
 }
 
@@ -63,6 +74,18 @@ void measure_halves(Session& session, bool planes) {
   measure_backends(session, input, true);
 }
 
+/// Rows that nothing has to be suppressed of.
+void measure_ready(Session& session) {
+  Settings settings = pixel_settings();
+  settings.detector = "yolov10";
+  settings.method = NmsMethod::kNone;
+  settings.score_threshold = 0.25f;
+  settings.max_detections = kMost;
+  const Input input = make_input(session, "contents", "1x300x6, ready rows", "", settings,
+                                 ready_rows());
+  measure_backends(session, input, true);
+}
+
 }  // namespace
 
 void measure_contents(Session& session) {
@@ -80,6 +103,7 @@ void measure_contents(Session& session) {
           measure(session, input, fast);
       }
   for (const bool planes : {false, true}) measure_halves(session, planes);
+  measure_ready(session);
 }
 
 void measure_candidates(Session& session) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <format>
 #include <fstream>
+#include <random>
 
 #include "tests/bench/gpu.h"
 
@@ -58,6 +59,13 @@ TensorView Input::view(size_t index, MemorySpace space) const {
   if (space == MemorySpace::kCuda) view.data = on_device[index].data();
   view.space = space;
   return view;
+}
+
+std::vector<Tensor> scenes(bool planes, size_t anchors, const SceneSize& size, size_t count) {
+  std::mt19937 random(1);
+  std::vector<Tensor> out;
+  for (size_t i = 0; i < count; ++i) out.push_back(scene(random, planes, anchors, size));
+  return out;
 }
 
 Settings frame_settings(bool planes, float threshold) {

@@ -4,12 +4,12 @@
 #include <barrier>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <format>
-#include <random>
 #include <thread>
 
 #include "tests/bench/gpu.h"
-#include "tests/bench/scenes.h"
+#include "tests/bench/neighbour.h"
 
 namespace keepbox::test::gpu {
 namespace {
@@ -19,11 +19,8 @@ constexpr size_t kFrameBytes = kAnchors * kChannels * sizeof(float);
 constexpr size_t kScenes = 16;
 
 Input make_scenes(Session& session, const char* section) {
-  std::mt19937 random(1);
-  std::vector<Tensor> tensors;
-  for (size_t i = 0; i < kScenes; ++i) tensors.push_back(scene(random, true, kAnchors, kStreet));
   return make_input(session, section, "84x8400, street, score > 0.25", "",
-                    frame_settings(true, 0.25f), std::move(tensors));
+                    frame_settings(true, 0.25f), scenes(true, kAnchors, kStreet, kScenes));
 }
 
 /// Scene that stands at a place of a batch.
@@ -100,43 +97,82 @@ void check_all(Processor& processor, const Input& input, Instance& instance) {
   }
 }
 
-/// Runs frames from the barrier on until told to stop. Checks the number of boxes as it goes, the
-/// boxes themselves before and after.
-void run_instance(const Input& input, size_t first, std::barrier<>& start,
-                  const std::atomic<bool>& stop, Instance& instance) {
+/// What instances have in common.
+struct Together {
+  const Input& input;
+  Launch producer;      // of each frame before it; empty: the tensors are there
+  std::barrier<> gate;  // passed twice: before the first frame and after the last
+  std::atomic<bool> stop = false;
+};
+
+/// Runs frames until told to stop. Checks the number of boxes as it goes.
+/// @param stream the producer's, if there is one
+void run_frames(Together& together, Processor& processor, size_t first, cudaStream_t stream,
+                Instance& instance) {
   using Clock = std::chrono::steady_clock;
-  auto processor = make_processor(input.plan, "cuda", MemorySpace::kCuda);
-  if (processor) check_all(*processor, input, instance);
-  start.arrive_and_wait();
-  if (!processor) return;
-  for (size_t i = first; !stop.load(std::memory_order_relaxed); ++i) {
+  const Input& input = together.input;
+  for (size_t i = first; !together.stop.load(std::memory_order_relaxed); ++i) {
     const size_t tensor = i % input.size();
+    TensorView view = input.view(tensor, MemorySpace::kCuda);
     const auto started = Clock::now();
-    run_or_exit(*processor, input.view(tensor, MemorySpace::kCuda));
+    if (together.producer) {
+      together.producer(stream);
+      view.ready_stream = stream;
+    }
+    run_or_exit(processor, view);
     const std::chrono::duration<double, std::micro> took = Clock::now() - started;
     instance.times.push_back(took.count());
-    if (processor->detections().size() != input.expected[tensor].size())
+    if (processor.detections().size() != input.expected[tensor].size())
       instance.check = "DIFFERS: a frame's number of boxes";
   }
-  check_all(*processor, input, instance);
 }
 
-void measure_instances_of(Session& session, const Input& input, size_t count) {
+/// Runs frames between the gates, and checks all boxes before and after.
+void run_instance(Together& together, size_t first, Instance& instance) {
+  auto processor = make_processor(together.input.plan, "cuda", MemorySpace::kCuda);
+  if (processor) check_all(*processor, together.input, instance);
+  const Stream stream;
+  together.gate.arrive_and_wait();
+  if (processor) run_frames(together, *processor, first, stream.get(), instance);
+  together.gate.arrive_and_wait();
+  if (processor) check_all(*processor, together.input, instance);
+}
+
+/// Of all threads of the process.
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// How long a run took, by the clock and of processors.
+struct Spent {
+  double seconds, cpu_seconds;
+};
+
+Spent run_together(Together& together, std::vector<Instance>& instances) {
   constexpr auto kSpan = std::chrono::milliseconds(500);
-  std::vector<Instance> instances(count);
-  std::atomic<bool> stop = false;
-  std::barrier start(static_cast<std::ptrdiff_t>(count) + 1);
+  using Clock = std::chrono::steady_clock;
   std::vector<std::jthread> threads;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < instances.size(); ++i) {
     instances[i].times.reserve(size_t{1} << 17);
-    threads.emplace_back([&, i] { run_instance(input, i, start, stop, instances[i]); });
+    threads.emplace_back([&, i] { run_instance(together, i, instances[i]); });
   }
-  start.arrive_and_wait();
-  const auto started = std::chrono::steady_clock::now();
+  together.gate.arrive_and_wait();
+  const auto started = Clock::now();
+  const double cpu_before = cpu_seconds();
   std::this_thread::sleep_for(kSpan);
-  stop = true;
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
-  threads.clear();  // joins
+  together.stop = true;
+  together.gate.arrive_and_wait();
+  const std::chrono::duration<double> took = Clock::now() - started;
+  return {took.count(), cpu_seconds() - cpu_before};
+}
+
+void measure_instances_of(Session& session, const Input& input, size_t count,
+                          const Launch& producer = {}) {
+  std::vector<Instance> instances(count);
+  Together together{input, producer, std::barrier(static_cast<std::ptrdiff_t>(count) + 1)};
+  const Spent spent = run_together(together, instances);
   Row row{.section = input.section, .input = input.name,
           .contender = std::format("keepbox cuda, {} instances", count), .state = "in turn",
           .check = "exact", .boxes = input.expected[0].size()};
@@ -145,7 +181,9 @@ void measure_instances_of(Session& session, const Input& input, size_t count) {
     times.insert(times.end(), instance.times.begin(), instance.times.end());
     if (instance.check != "exact") row.check = instance.check;
   }
-  row.frames_per_s = static_cast<double>(times.size()) / took.count();
+  const auto frames = static_cast<double>(times.size());
+  row.frames_per_s = frames / spent.seconds;
+  row.cpu_us = 1e6 * spent.cpu_seconds / frames;
   const Times merged = times_of(std::move(times));
   row.p50 = merged.p50;
   row.p99 = merged.p99;
@@ -163,6 +201,12 @@ void measure_batches(Session& session) {
 void measure_instances(Session& session) {
   const Input input = make_scenes(session, "instances");
   for (size_t count = 1; count <= 64; count *= 2) measure_instances_of(session, input, count);
+}
+
+void measure_waiting(Session& session) {
+  const Input input = make_scenes(session, "waiting");
+  const Launch producer = make_work(1, 1, 5000);
+  for (const size_t count : {1, 16, 64}) measure_instances_of(session, input, count, producer);
 }
 
 }  // namespace keepbox::test::gpu

@@ -30,6 +30,7 @@ nlohmann::ordered_json to_json(const Row& row) {
                               {"candidates", row.candidates}, {"boxes", row.boxes}};
   if (row.gb_per_s > 0) json["gb_per_s"] = row.gb_per_s;
   if (row.frames_per_s > 0) json["frames_per_s"] = row.frames_per_s;
+  if (row.cpu_us > 0) json["cpu_us"] = row.cpu_us;
   return json;
 }
 
@@ -39,6 +40,7 @@ void print(const Row& row) {
   if (!row.check.empty()) std::printf(" %6zu  %s", row.boxes, row.check.c_str());
   if (row.gb_per_s > 0) std::printf("  %.0f GB/s", row.gb_per_s);
   if (row.frames_per_s > 0) std::printf("  %.0f frames/s", row.frames_per_s);
+  if (row.cpu_us > 0) std::printf("  %.1f us of CPU a frame", row.cpu_us);
   std::printf("\n");
   std::fflush(stdout);
 }
