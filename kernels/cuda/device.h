@@ -86,7 +86,7 @@ inline constexpr uint32_t kFrameWarps = kFrameThreads / 32;
 inline constexpr uint32_t kMostBlocks = 2047;  // of an image
 inline constexpr uint32_t kGroupBuckets = 4;  // of which a block takes care at once
 inline constexpr uint32_t kMostGroups = kMostBuckets / kGroupBuckets;
-inline constexpr uint32_t kBucketRoom = 384;  // candidates of a bucket, at most
+inline constexpr uint32_t kBucketRoom = 256;  // candidates of a bucket, at most
 
 /// Counters of an image that blocks share. Between frames they are 0, but for what the last one left
 /// in its tally and numbers of kept boxes.

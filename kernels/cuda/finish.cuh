@@ -25,7 +25,10 @@ struct FinishShared {
   uint16_t places[kFinished], order[kFinished];
   union {
     uint32_t bins[kFrameBins];
-    alignas(16) uint32_t highs[kFrameThreads];
+    struct {  // of few boxes: the upper halves of keys, and how many have a rank
+      alignas(16) uint32_t highs[kFrameThreads];
+      uint32_t takers[kFrameThreads];
+    };
   };
   uint32_t chosen, last_bin;
   uint32_t ends[kMostGroups];  // of each group, in all of them
@@ -120,6 +123,7 @@ __device__ inline uint32_t rank_of(FinishShared& shared, bool there, uint64_t ke
   const auto high = static_cast<uint32_t>(key >> 32);
   shared.highs[threadIdx.x] = high;  // kNoKey's is the greatest
   shared.keys[threadIdx.x] = key;
+  shared.takers[threadIdx.x] = 0;
   __syncthreads();
   uint4 ranks{};
   const auto* fours = reinterpret_cast<const uint4*>(shared.highs);
@@ -134,9 +138,8 @@ __device__ inline uint32_t rank_of(FinishShared& shared, bool there, uint64_t ke
     }
   }
   uint32_t rank = (ranks.x + ranks.y) + (ranks.z + ranks.w);
-  if (there) shared.order[rank] = static_cast<uint16_t>(threadIdx.x);
-  __syncthreads();
-  if (__syncthreads_or(there && shared.order[rank] != threadIdx.x) == 0) return rank;
+  const bool tied = there && atomicAdd(&shared.takers[rank], 1u) != 0;
+  if (__syncthreads_or(tied) == 0) return rank;
   for (uint32_t i = 0; i < count; ++i)
     if (static_cast<uint32_t>(shared.keys[i] >> 32) == high && shared.keys[i] < key) ++rank;
   return rank;

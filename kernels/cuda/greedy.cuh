@@ -49,6 +49,7 @@ struct ChunkShared {
   uint32_t chunk[kChunk];  // places in `ordered`
   uint64_t keys[kChunk];
   float4 boxes[kChunk];
+  float areas[kChunk];
   uint32_t starts[kNearBins];
   Verdicts<kChunkWords> verdicts;
   SliceShared slice;
@@ -104,7 +105,9 @@ __device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args,
   if (threadIdx.x < count) {
     const uint32_t place = shared.chunk[threadIdx.x];
     shared.keys[threadIdx.x] = args.ordered.keys[place];
-    shared.boxes[threadIdx.x] = args.ordered.boxes[place];
+    const float4 box = args.ordered.boxes[place];
+    shared.boxes[threadIdx.x] = box;
+    shared.areas[threadIdx.x] = area_of<Geometry>(plan, shape_of<Geometry>(plan, box));
   }
   __syncthreads();
   const uint32_t warps = gridDim.x * kNmsWarps;
@@ -122,7 +125,7 @@ __device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args,
       const auto row = shape_of<Geometry>(plan, shared.boxes[i]);
       const bool hit =
           (j < i) & same_class(plan.rules.contract, shared.keys[i], key) &
-          hits<Geometry>(plan.rules, row, area_of<Geometry>(plan, row), shape, area);
+          hits<Geometry>(plan.rules, row, shared.areas[i], shape, area);
       const uint32_t bits = __ballot_sync(kFull, hit);
       if (lane_id() == 0) words.mask[word * kChunk + i] = bits;
     }
@@ -191,6 +194,7 @@ template <class Geometry>
 __global__ void __launch_bounds__(kNmsThreads, 1)
     greedy(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args) {
   __shared__ GreedyShared shared;
+  static_assert(sizeof shared <= 48 << 10, "what every device has");
   const auto grid = cg::this_grid();
   const uint32_t count = min(args.count, plan.rules.pre_nms_top_k);
   const GreedyWords words(args.words, count);

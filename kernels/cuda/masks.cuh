@@ -11,7 +11,7 @@ namespace keepbox::cuda {
 
 /// Rows of candidates that a block settles at once, a lane each, and words of their masks; a list of
 /// kBucketRoom fits.
-inline constexpr uint32_t kMostRows = 16, kMostMasks = 160;
+inline constexpr uint32_t kMostRows = 16, kMostMasks = 96;
 static_assert(bit_words(kBucketRoom) <= kMostRows &&
               bit_words(kBucketRoom) * bit_words(kBucketRoom) <= kMostMasks);
 inline constexpr uint32_t kSlots = kMostRows * kWarp;

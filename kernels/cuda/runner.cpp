@@ -148,7 +148,7 @@ Status CudaRunner::retune(const Plan& plan) {
   return {};
 }
 
-/// Two blocks a multiprocessor for one image, more of many, and no more than have work to do.
+/// Few blocks a multiprocessor for one image, more for many, and no more than have work to do.
 Status CudaRunner::choose_grid() {
   int device = 0, processors = 0;
   KB_TRY_CUDA(cudaGetDevice(&device));
@@ -158,7 +158,8 @@ Status CudaRunner::choose_grid() {
   if (plan_.scan == Scan::kReady) each = kFrameThreads;
   if (plan_.scan == Scan::kPlanes) each = 32;
   const uint32_t most = std::max((plan_.rules.anchors + each - 1) / each, 1u);
-  const uint32_t share = static_cast<uint32_t>(processors) * (images == 1 ? (plan_.scan == Scan::kRows ? 4 : 2) : 8) / images;
+  const uint32_t alone = plan_.scan == Scan::kRows ? 4 : 2;  // blocks a multiprocessor
+  const uint32_t share = static_cast<uint32_t>(processors) * (images == 1 ? alone : 8) / images;
   grid_ = dim3(std::clamp(share, 1u, std::min(most, kMostBlocks)), images);
   // As many warps share the classes of an anchor as leave no block a second round.
   const uint32_t spare = grid_.x * kFrameThreads / std::max(1u, plan_.rules.anchors);

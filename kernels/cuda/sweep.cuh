@@ -11,6 +11,7 @@ inline constexpr uint32_t kSlice = 256;  // kept boxes of one task, at most
 struct SliceShared {
   uint64_t keys[kSlice];
   float4 boxes[kSlice];
+  float areas[kSlice];
 };
 
 /// Which of up to 64 boxes of a slice, from `first` on, may overlap one of a group: a bit each.
@@ -46,7 +47,7 @@ __device__ void strike_group(const DevicePlan& plan, const Near& near, const Sli
       const uint32_t k = first + __ffsll(static_cast<long long>(rest)) - 1;
       const auto kept = shape_of<Geometry>(plan, shared.boxes[k]);
       struck |= same_class(plan.rules.contract, shared.keys[k], who) &
-                hits<Geometry>(plan.rules, kept, area_of<Geometry>(plan, kept), shape, area);
+                hits<Geometry>(plan.rules, kept, shared.areas[k], shape, area);
     }
   }
   const auto rank = static_cast<uint32_t>(who >> 32);
@@ -69,7 +70,9 @@ __device__ void sweep(const DevicePlan& plan, const Boxes& kept, const Near& nea
     __syncthreads();
     if (threadIdx.x < boxes) {
       shared.keys[threadIdx.x] = __ldcg(kept.keys + from + threadIdx.x);
-      shared.boxes[threadIdx.x] = __ldcg(kept.boxes + from + threadIdx.x);
+      const float4 box = __ldcg(kept.boxes + from + threadIdx.x);
+      shared.boxes[threadIdx.x] = box;
+      shared.areas[threadIdx.x] = area_of<Geometry>(plan, shape_of<Geometry>(plan, box));
     }
     __syncthreads();
     const uint32_t group = task / slices * kNmsWarps + warp_id();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The CUDA backend's kernels for circles, of float32 tensors.
+#include "tests/parity/circle_cuda.h"
+
 #include "kernels/cuda/crowds.cuh"
 #include "kernels/cuda/frame.cuh"
 #include "tests/parity/circle.h"
-#include "tests/parity/circles.h"
 
 namespace keepbox::cuda {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Suppression of circles by the backends.
+// Suppression of circles by vectors.
 #pragma once
 
 #include <span>
@@ -13,11 +13,3 @@ uint32_t circles(const Plan& plan, std::span<const Candidate> candidates, std::s
                  const NmsScratch& scratch);
 
 }  // namespace keepbox::simd
-
-namespace keepbox::cuda {
-
-struct Kernels;
-
-const Kernels& circle_kernels();
-
-}  // namespace keepbox::cuda

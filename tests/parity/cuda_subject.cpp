@@ -10,7 +10,7 @@
 
 #include "kernels/cuda/buffers.h"
 #include "kernels/cuda/cuda.h"
-#include "tests/parity/circles.h"
+#include "tests/parity/circle_cuda.h"
 
 namespace keepbox::test {
 namespace {

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The CUDA backend's kernels for circles.
+#pragma once
+
+namespace keepbox::cuda {
+
+struct Kernels;
+
+const Kernels& circle_kernels();
+
+}  // namespace keepbox::cuda
