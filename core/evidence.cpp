@@ -32,7 +32,8 @@ uint32_t rows_of(const Layout& layout, std::span<const TensorView> tensors) {
 /// Rows whose class is -1 are none, and their other numbers nothing.
 class EmptyRows {
  public:
-  EmptyRows(const Layout& layout, std::span<const TensorView> tensors) : field_(layout[Part::kClassId]) {
+  EmptyRows(const Layout& layout, std::span<const TensorView> tensors)
+      : field_(layout[Part::kClassId]) {
     if (!field_.present() || layout.spec->reader != Reader::kReady) return;
     view_ = &tensors[static_cast<size_t>(field_.tensor)];
   }

@@ -124,8 +124,8 @@ struct RawBox {
   float v[4];
 };
 
-/// Compares with the class's threshold, decodes the box, filters. @param raw gives its numbers, if it
-/// comes to that. @param out written for kCandidate.
+/// Compares with the class's threshold, decodes the box, filters. @param raw gives its numbers, if
+/// it comes to that. @param out written for kCandidate.
 template <class Source, class Raw>
 KB_HD Outcome take(const Source& from, uint32_t anchor, Verdict verdict, Raw raw, Candidate& out) {
   const Rules& rules = from.rules;

@@ -17,8 +17,8 @@ namespace {
 
 /// Beyond this, coordinates cannot be fractions of the input.
 constexpr float kMostNormalized = 2.0f;
-/// Beyond this, they cannot be YOLOX's offsets in cells and logarithms of sizes, which stay below 5;
-/// of a picture that one thing fills no logarithm is negative.
+/// Beyond this, they cannot be YOLOX's offsets in cells and logarithms of sizes, which stay below
+/// 5; of a picture that one thing fills no logarithm is negative.
 constexpr float kMostUndecoded = 16.0f;
 
 /// A threshold below the normal floats would be another decision on each device.
@@ -133,7 +133,8 @@ Size picture_of(const Settings& settings) {
   return settings.tensor_frame.width ? settings.tensor_frame : settings.frame.size;
 }
 
-/// The model's input: as told, as set, as the frame if its grid fits, else the square with that grid.
+/// The model's input: as told, as set, as the frame if its grid fits, else the square with that
+/// grid.
 Size settle_model(const Settings& settings, const Layout& layout) {
   if (settings.letterbox) return settings.letterbox->model;
   const Size frame = picture_of(settings);
@@ -157,7 +158,8 @@ Status settle_levels(Plan& plan, Size model, bool told) {
   for (const uint32_t stride : plan.spec->strides) {
     if (stride == 0) break;
     const uint32_t width = (model.width + stride - 1) / stride;
-    plan.rules.boxes.levels[plan.rules.boxes.level_count++] = {first, width, static_cast<float>(stride)};
+    BoxRules& boxes = plan.rules.boxes;
+    boxes.levels[boxes.level_count++] = {first, width, static_cast<float>(stride)};
     first += width * ((model.height + stride - 1) / stride);
   }
   return {};
@@ -201,7 +203,7 @@ void settle_classes(Plan& plan, const Settings& settings) {
   plan.rules.lowest_threshold = std::ranges::min(plan.class_threshold);
   const auto lowest = [&](float each) { return each == plan.rules.lowest_threshold; };
   plan.rules.uniform = std::ranges::all_of(plan.class_threshold, lowest) &&
-                       std::ranges::all_of(plan.class_wanted, [](uint8_t each) { return each != 0; });
+                       !std::ranges::contains(plan.class_wanted, 0);
 }
 
 void settle_limits(Plan& plan, const Settings& settings) {
@@ -263,7 +265,7 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
             .rules = {.contract = *contract, .iou_threshold = normal(settings.iou_threshold)},
             .detector_set = recognition->set,
             .remark = std::move(recognition->remark)};
-  plan.rules.contract.class_agnostic = plan.rules.contract.class_agnostic || settings.class_agnostic;
+  plan.rules.contract.class_agnostic |= settings.class_agnostic;
   KB_TRY(check_readable(*plan.spec));
   KB_TRY(check_tensors(plan.layout, tensors));
 

@@ -112,7 +112,10 @@ Status Decoder::retune() {
   }
   const CudaScope scope(home_);
   KB_TRY(scope.status());
-  KB_TRY(processor_->retune(*wanted));
+  if (Status status = processor_->retune(*wanted); !status) {
+    tuned_ = true;  // the processor may have changed by half
+    return status;
+  }
   for (const Error& warning : processor_->plan().warnings) warn_once(warning);
   return {};
 }

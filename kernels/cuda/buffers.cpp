@@ -20,9 +20,10 @@ Buckets buckets_of(const Plan& plan) {
   constexpr size_t kMostOfAll = size_t{1} << 22;
   if (plan.rules.method != NmsMethod::kGreedy) return {};
   const uint32_t classes = plan.rules.contract.class_agnostic ? 1 : plan.rules.class_ids;
-  const uint32_t count = std::min(std::max(classes, 1u), kMostBuckets);
-  uint32_t room = kBucketRoom;
-  while (room > kLeast && size_t{room} * count * plan.layout.images > kMostOfAll) room /= 2;
+  uint32_t count = std::min(std::max(classes, 1u), kMostBuckets), room = kBucketRoom;
+  const auto too_large = [&] { return size_t{room} * count * plan.layout.images > kMostOfAll; };
+  while (room > kLeast && too_large()) room /= 2;
+  while (count > 1 && too_large()) count = (count + 1) / 2;  // classes share them
   return {count, std::min(room, std::max(plan.layout.anchors, 1u))};
 }
 

@@ -35,7 +35,7 @@ struct DeviceField {
 
 /// How a block goes through the anchors.
 enum class Scan : uint8_t {
-  kRows,    // a warp an anchor: class scores lie side by side
+  kRows,    // half a warp an anchor: class scores lie side by side
   kPlanes,  // a lane an anchor: anchors lie side by side
   kReady,   // a thread an anchor: one score each
 };
@@ -88,8 +88,8 @@ inline constexpr uint32_t kGroupBuckets = 4;  // of which a block takes care at 
 inline constexpr uint32_t kMostGroups = kMostBuckets / kGroupBuckets;
 inline constexpr uint32_t kBucketRoom = 256;  // candidates of a bucket, at most
 
-/// Counters of an image that blocks share. Between frames they are 0, but for what the last one left
-/// in its tally and numbers of kept boxes.
+/// Counters of an image that blocks share. Between frames they are 0, but for what the last one
+/// left in its tally and numbers of kept boxes.
 struct Control {
   uint64_t tally[2] = {};  // packed: see tally.cuh; of every other frame, for blocks may look late
   uint32_t taken = 0;     // places in the image's list

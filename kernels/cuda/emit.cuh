@@ -24,9 +24,9 @@ struct EmitShared {
   uint32_t sums[kThreads / kWarp];
 };
 
-/// Maps a block's boxes to the frame and writes them to `out`, side by side. All threads call it, between
-/// barriers of their own. @param key,box of a thread that has one. @return how many, and adds to
-/// `clipped` those outside the frame.
+/// Maps a block's boxes to the frame and writes them to `out`, side by side. All threads call it,
+/// between barriers of their own. @param key,box of a thread that has one. @return how many, and
+/// adds to `clipped` those outside the frame.
 template <uint32_t kThreads>
 __device__ uint32_t emit(const DevicePlan& plan, EmitShared<kThreads>& shared, bool there,
                          uint64_t key, const float4& box, Detection* out, uint32_t& clipped) {

@@ -118,7 +118,8 @@ __device__ inline bool within_class_limit(const DevicePlan& plan, const FinishSh
   return before < plan.rules.max_detections;
 }
 
-/// How many keys are less, by their upper halves; where two are equal, by all of them. By the block.
+/// How many keys are less, by their upper halves; where two are equal, by all of them. By the
+/// block.
 __device__ inline uint32_t rank_of(FinishShared& shared, bool there, uint64_t key, uint32_t count) {
   const auto high = static_cast<uint32_t>(key >> 32);
   shared.highs[threadIdx.x] = high;  // kNoKey's is the greatest

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The frame kernel: all blocks decode, the last ones to finish an image suppress its candidates, and
-// the last of those writes out what is left, if that is not too much for blocks that do not wait for
-// each other. Each loader of numbers has a file of its own, for compilers that work side by side.
+// The frame kernel: all blocks decode, the last ones to finish an image suppress its candidates,
+// and the last of those writes out what is left, if that is not too much for so few. Each loader of
+// numbers has a file of its own, for compilers that work side by side.
 #pragma once
 
 #include "kernels/cuda/finish.cuh"
@@ -91,8 +91,9 @@ struct Frame {
 
   /// To the host, and the counters back to 0. @param written boxes, or kDeclined. By one thread.
   __device__ void report(uint32_t anchors, uint32_t written, uint32_t clipped) const {
-    const bool done = written != kDeclined, lost = shared.total.above() != shared.total.candidates();
-    const uint32_t not_finite = lost ? __ldcg(&control.not_finite) : 0;
+    const bool done = written != kDeclined;
+    const bool all = shared.total.above() == shared.total.candidates();
+    const uint32_t not_finite = all ? 0 : __ldcg(&control.not_finite);
     const Header found{.state = done ? State::kDone : State::kMore,
                        .anchors = anchors,
                        .above_threshold = shared.total.above(),
@@ -129,7 +130,7 @@ __global__ void __launch_bounds__(kFrameThreads, 4)
   if (!args.alone && candidates <= plan.rules.pre_nms_top_k) {
     Pile pile;
     if (!self.thin_out(worker, pile)) return;
-    if (__ldcg(&self.control.crowded) == 0)
+    if (__syncthreads_or(__ldcg(&self.control.crowded) != 0) == 0)
       written = finish(plan, pile, shared.finish,
                        args.out + size_t{image} * args.out_stride, clipped);
   } else {

@@ -233,8 +233,8 @@ __global__ void __launch_bounds__(kNmsThreads, 1)
   emit_kept(plan, args, words, shared, total);
 }
 
-/// With fewer blocks where others hold the device, or only a part of it may be used; where no grid can
-/// wait for itself, the same boxes by a mask.
+/// With fewer blocks where others hold the device, or only a part of it may be used; where no grid
+/// can wait for itself, the same boxes by a mask.
 template <class Geometry>
 cudaError_t launch_greedy(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                           uint32_t blocks, cudaStream_t stream) {

@@ -9,8 +9,8 @@
 
 namespace keepbox::cuda {
 
-/// Rows of candidates that a block settles at once, a lane each, and words of their masks; a list of
-/// kBucketRoom fits.
+/// Rows of candidates that a block settles at once, a lane each, and words of their masks; a list
+/// of kBucketRoom fits.
 inline constexpr uint32_t kMostRows = 16, kMostMasks = 96;
 static_assert(bit_words(kBucketRoom) <= kMostRows &&
               bit_words(kBucketRoom) * bit_words(kBucketRoom) <= kMostMasks);
@@ -50,8 +50,8 @@ struct MaskShared {
   uint32_t kept[kMostRows], open[kMostRows];
 };
 
-/// Plans rows for as many lists from `first` on as fit. By the block, behind a barrier; ends with one.
-/// @param counts of candidates in each list; `room` is the most that is looked at.
+/// Plans rows for as many lists from `first` on as fit. By the block, behind a barrier; ends with
+/// one. @param counts of candidates in each list; `room` is the most that is looked at.
 template <class Geometry>
 __device__ void plan_rows(const uint32_t* counts, uint32_t room, uint32_t first,
                           MaskShared<Geometry>& shared) {
@@ -154,8 +154,8 @@ __device__ void settle_row(const MaskShared<Geometry>& shared, uint32_t number, 
   settle_word(own, struck, waits, open, kept);
 }
 
-/// Which of a warp's candidates are kept: a bit for each of its rows. Begins behind a barrier and ends
-/// with one.
+/// Which of a warp's candidates are kept: a bit for each of its rows. Begins behind a barrier and
+/// ends with one.
 template <class Geometry>
 __device__ uint32_t resolve_rows(MaskShared<Geometry>& shared) {
   bool open[kRowsEach] = {}, kept[kRowsEach] = {};

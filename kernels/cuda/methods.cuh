@@ -49,8 +49,8 @@ __host__ __device__ constexpr uint32_t tiles_of(uint32_t count) {
 /// Rows of the mask that are there at a time, in tiles.
 inline constexpr uint32_t kStripe = 16;
 
-/// Scratch behind the marks: boxes kept so far; a bit for each box that is removed; and some rows of the
-/// mask: a row a box, a word for 64 boxes, a bit where a later box overlaps it.
+/// Scratch behind the marks: boxes kept so far; a bit for each box that is removed; and some rows
+/// of the mask: a row a box, a word for 64 boxes, a bit where a later box overlaps it.
 struct MaskWords {
   Marks marks;
   uint32_t* kept;

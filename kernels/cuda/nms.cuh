@@ -9,8 +9,8 @@ namespace keepbox::cuda {
 inline constexpr uint32_t kNmsThreads = 1024;  // a warp reads a number of each warp
 inline constexpr uint32_t kNmsWarps = kNmsThreads / kWarp;
 
-/// Scratch that begins with a bit for each candidate that is dead, and goes on with the boxes kept of
-/// each class, where each has a limit. Both are cleared first.
+/// Scratch that begins with a bit for each candidate that is dead, and goes on with the boxes kept
+/// of each class, where each has a limit. Both are cleared first.
 struct Marks {
   uint32_t* dead;
   uint32_t* of_class;

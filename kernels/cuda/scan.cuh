@@ -37,32 +37,39 @@ __device__ bool may_pass(const Source<Load>& from, float logit, float largest) {
                                                from.rules.lowest_threshold, from.rules.contract);
 }
 
-/// largest_logit() by a warp, which all lanes return.
+/// A row is half a warp's: the other half reads another one meanwhile.
+inline constexpr uint32_t kRowLanes = kWarp / 2, kWarpRows = kWarp / kRowLanes;
+
+/// largest_logit() by a row's lanes, which all return.
 template <class Load>
-__device__ float warp_largest_logit(const Source<Load>& from, uint32_t anchor, float best) {
-  float largest = largest_logit(from, anchor, best, lane_id(), kWarp);
-  for (uint32_t step = kWarp / 2; step > 0; step /= 2) {
+__device__ float row_largest_logit(const Source<Load>& from, uint32_t anchor, float best) {
+  float largest = largest_logit(from, anchor, best, lane_id() % kRowLanes, kRowLanes);
+  for (uint32_t step = kRowLanes / 2; step > 0; step /= 2) {
     const float other = __shfl_xor_sync(kFull, largest, step);
     if (other > largest) largest = other;
   }
   return largest;
 }
 
-/// One anchor by a whole warp.
+/// An anchor for each half of a warp, or none.
 template <class Load>
-__device__ void judge_row(const Source<Load>& from, Stage& stage, uint32_t anchor,
-                          float objectness) {
-  const float number = lane_id() < 4 ? from.get(Part::kBox, anchor, lane_id()) : 0;
-  Verdict best = quick_best_class<4>(from, anchor, objectness, lane_id(), kWarp);
-  for (uint32_t step = kWarp / 2; step > 0; step /= 2) {
+__device__ void judge_rows(const Source<Load>& from, Stage& stage, bool there, uint32_t anchor,
+                           float objectness) {
+  const uint32_t lane = lane_id() % kRowLanes;
+  const float number = there && lane < 4 ? from.get(Part::kBox, anchor, lane) : 0;
+  Verdict best;
+  if (there) best = quick_best_class<5>(from, anchor, objectness, lane, kRowLanes);
+  for (uint32_t step = kRowLanes / 2; step > 0; step /= 2) {
     const Verdict other = exchange(best, step);
     if (better(other, best)) best = other;
   }
-  const float largest = has_softmax(from) ? warp_largest_logit(from, anchor, best.score) : 0;
+  const bool softmax = has_softmax(from);
+  const float largest = softmax ? row_largest_logit(from, anchor, best.score) : 0;
   RawBox raw;
 #pragma unroll
-  for (uint32_t i = 0; i < 4; ++i) raw.v[i] = __shfl_sync(kFull, number, i);
-  if (lane_id() != 0 || (has_softmax(from) && !may_pass(from, best.score, largest))) return;
+  for (uint32_t i = 0; i < 4; ++i)
+    raw.v[i] = __shfl_sync(kFull, number, lane_id() / kRowLanes * kRowLanes + i);
+  if (!there || lane != 0 || (softmax && !may_pass(from, best.score, largest))) return;
   stage.take(from, anchor, finished(from, anchor, best, objectness, largest), raw);
 }
 
@@ -87,9 +94,13 @@ __device__ void scan_rows(const Source<Load>& from, Stage& stage, ScanShared& sh
       __syncthreads();
       count = shared.listed.count;
     }
-    for (uint32_t i = warp_id(); i < count; i += kFrameWarps)
-      judge_row(from, stage, weighted ? shared.listed.anchor[i] : base + i * gridDim.x,
-                weighted ? shared.listed.objectness[i] : 1.0f);
+    for (uint32_t first = warp_id() * kWarpRows; first < count;
+         first += kFrameWarps * kWarpRows) {
+      const uint32_t i = min(first + lane_id() / kRowLanes, count - 1);
+      judge_rows(from, stage, first + lane_id() / kRowLanes < count,
+                 weighted ? shared.listed.anchor[i] : base + i * gridDim.x,
+                 weighted ? shared.listed.objectness[i] : 1.0f);
+    }
     stage.make_room(from.plan, control, lists);
   }
 }

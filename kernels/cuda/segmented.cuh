@@ -61,7 +61,8 @@ struct TileWords {
 
 /// Resolves the 64 boxes from `first` on among themselves. @return those that stay, a bit each.
 template <class Geometry>
-__device__ unsigned long long resolve(const Segment<Geometry>& segment, TileWords& tile, uint32_t first) {
+__device__ unsigned long long resolve(const Segment<Geometry>& segment, TileWords& tile,
+                                      uint32_t first) {
   if (threadIdx.x < kTile) tile.overlaps[threadIdx.x] = 0;
   __syncthreads();
   for (uint32_t pair = threadIdx.x; pair < kTile * kTile; pair += kSegmentThreads) {

@@ -89,7 +89,7 @@ struct Stage {
   /// Between two passes over as many anchors as there are threads.
   __device__ void make_room(const DevicePlan& plan, Control& control, const Lists& lists) {
     __syncthreads();
-    const bool full = both % kAbove > kStaged - kFrameThreads;
+    const bool full = both % kAbove > kStaged - kFrameThreads || both / kAbove > kAbove / 2;
     __syncthreads();
     if (full) flush(plan, control, lists);
   }

@@ -25,9 +25,6 @@ struct SuppressShared {
   bool finished;
 };
 
-/// Buckets that are more than a lane each and are worth the block's time, one after the other.
-inline constexpr uint32_t kFewLong = 2;
-
 /// Who this block is among those of its image that are not done yet.
 struct Worker {
   uint32_t number, count;  // 0 is the last one to finish its scan
@@ -108,10 +105,9 @@ struct Group {
     const uint32_t found = has_one ? shared.counts[number_of(warp_id())] : 0;
     const uint32_t count = found > plan.buckets.room ? 0 : found;
     if (found != count && lane_id() == 0) control.crowded = 1;
-    const uint32_t longs = __syncthreads_count(lane_id() == 0 && count > kWarp);
     HandShared& hand = shared.hands[warp_id() % kGroupBuckets];
     uint32_t kept = 0;
-    const bool done = thin<Geometry>(plan, bucket(warp_id()), count, hand, longs > kFewLong, kept);
+    const bool done = thin<Geometry>(plan, bucket(warp_id()), count, hand, kept);
     if (lane_id() == 0 && has_one) shared.crowds[warp_id()] = done ? 0 : count;
     const bool crowded = __syncthreads_or(!done) != 0;
 #pragma unroll 1
@@ -154,7 +150,8 @@ struct Group {
   }
 };
 
-/// The groups that are this block's to do. @return whether it was the one to finish the last of all.
+/// The groups that are this block's to do. @return whether it was the one to finish the last of
+/// all.
 template <class Geometry>
 __device__ bool suppress(const DevicePlan& plan, Control& control, const Boxes& dealt,
                          const Boxes& kept, SuppressShared<Geometry>& shared,

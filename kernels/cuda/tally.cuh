@@ -26,9 +26,9 @@ __device__ inline uint64_t see(const uint64_t* from) {
   return value;
 }
 
-/// In one word: blocks that no longer wait for the others, blocks that have scanned, anchors above the
-/// threshold and candidates, of 9, 11, 22 and 22 bits. Anchors are at most 2^21, blocks of an image
-/// kMostBlocks.
+/// In one word: blocks that no longer wait for the others, blocks that have scanned, anchors above
+/// the threshold and candidates, of 9, 11, 22 and 22 bits. Anchors are at most 2^21, blocks of an
+/// image kMostBlocks.
 struct Tally {
   uint64_t word;
 

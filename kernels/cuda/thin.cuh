@@ -116,13 +116,12 @@ struct Hand {
     return over;
   }
 
-  /// Thins them out. @param patient to the end, whatever it takes. @param kept a bit for each of
-  /// this lane's. @return whether it is done.
-  __device__ bool thin(const DevicePlan& plan, const HandShared& shared, bool patient,
-                       uint32_t& kept) {
+  /// Thins them out. @param kept a bit for each of this lane's. @return whether it is done: not
+  /// where many are kept.
+  __device__ bool thin(const DevicePlan& plan, const HandShared& shared, uint32_t& kept) {
 #pragma unroll 1
     for (uint32_t number = 0;; ++number) {
-      if (number == kPatience && !patient && count_alive() > kWorthBlock) return false;
+      if (number == kPatience && count_alive() > kWorthBlock) return false;
       const uint32_t slot = best_slot(), owner = least_lane(key_at(slot));
       if (owner == kWarp) return true;
       const uint32_t at = (kEach > 1 ? __shfl_sync(kFull, slot, owner) : 0) * kWarp + owner;
@@ -136,14 +135,14 @@ struct Hand {
 /// One list of candidates by a warp, as Hand::thin().
 template <class Geometry>
 __device__ bool thin(const DevicePlan& plan, const Boxes& from, uint32_t count,
-                     HandShared& shared, bool patient, uint32_t& kept) {
+                     HandShared& shared, uint32_t& kept) {
   if (count == 0) return true;
   if (count <= kWarp)
-    return Hand<Geometry, 1>(plan, from, count, shared).thin(plan, shared, patient, kept);
+    return Hand<Geometry, 1>(plan, from, count, shared).thin(plan, shared, kept);
   if (count <= 2 * kWarp)
-    return Hand<Geometry, 2>(plan, from, count, shared).thin(plan, shared, patient, kept);
+    return Hand<Geometry, 2>(plan, from, count, shared).thin(plan, shared, kept);
   return count <= kHandful &&
-         Hand<Geometry, 4>(plan, from, count, shared).thin(plan, shared, patient, kept);
+         Hand<Geometry, 4>(plan, from, count, shared).thin(plan, shared, kept);
 }
 
 }  // namespace keepbox::cuda
