@@ -79,10 +79,11 @@ struct Header {
   uint32_t clipped = 0;  // of those, outside the frame
 };
 
+inline constexpr uint32_t kWarp = 32;
 inline constexpr uint32_t kMostBuckets = 128;
 inline constexpr uint32_t kFrameThreads = 256;  // of a block: beside other kernels small ones run
                                                 // first
-inline constexpr uint32_t kFrameWarps = kFrameThreads / 32;
+inline constexpr uint32_t kFrameWarps = kFrameThreads / kWarp;
 inline constexpr uint32_t kMostBlocks = 2047;  // of an image
 inline constexpr uint32_t kGroupBuckets = 4;  // of which a block takes care at once
 inline constexpr uint32_t kMostGroups = kMostBuckets / kGroupBuckets;

@@ -34,14 +34,14 @@ struct GreedyWords {
         clipped(kept + 1),
         counts(kept + 2),
         bounds(words + cleared(count)),
-        mask(bounds + bit_words(count) * 4) {}
+        mask(bounds + warp_words(count) * 4) {}
 
   /// Whole float4.
   __host__ __device__ static constexpr size_t cleared(uint32_t count) {
     return (Marks::words(count) + 2 + kNearBins + 3) / 4 * 4;
   }
   static constexpr size_t words(uint32_t count) {
-    return cleared(count) + bit_words(count) * 4 + kChunkWords * kChunk;
+    return cleared(count) + warp_words(count) * 4 + kChunkWords * kChunk;
   }
 };
 
@@ -69,7 +69,7 @@ struct GreedyShared {
 __device__ inline uint32_t next_chunk(const uint32_t* dead, uint32_t count, uint32_t& cursor,
                                GreedyShared& shared) {
   uint32_t found = 0;
-  const uint32_t words = bit_words(count);
+  const uint32_t words = warp_words(count);
   while (cursor < words && found < kChunk) {
     const uint32_t word = cursor + threadIdx.x;
     uint32_t alive = 0;
@@ -101,7 +101,7 @@ __device__ inline uint32_t next_chunk(const uint32_t* dead, uint32_t count, uint
 template <class Geometry>
 __device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args,
                               const GreedyWords& words, ChunkShared& shared, uint32_t count) {
-  const uint32_t rows = (count + kRowsAtOnce - 1) / kRowsAtOnce, columns = bit_words(count);
+  const uint32_t rows = (count + kRowsAtOnce - 1) / kRowsAtOnce, columns = warp_words(count);
   if (threadIdx.x < count) {
     const uint32_t place = shared.chunk[threadIdx.x];
     shared.keys[threadIdx.x] = args.ordered.keys[place];
@@ -164,7 +164,7 @@ __device__ inline void close_classes(const DevicePlan& plan, const SlowArgs& arg
                                      const GreedyWords& words, uint32_t count) {
   if (!plan.rules.contract.per_class_limit) return;
   const uint32_t warps = gridDim.x * kNmsWarps;
-  for (uint32_t word = blockIdx.x * kNmsWarps + warp_id(); word < bit_words(count);
+  for (uint32_t word = blockIdx.x * kNmsWarps + warp_id(); word < warp_words(count);
        word += warps) {
     const uint32_t i = min(word * kWarp + lane_id(), count - 1);
     const uint32_t own = key_class(args.ordered.keys[i]);

@@ -12,8 +12,8 @@ namespace keepbox::cuda {
 /// Rows of candidates that a block settles at once, a lane each, and words of their masks; a list
 /// of kBucketRoom fits.
 inline constexpr uint32_t kMostRows = 16, kMostMasks = 96;
-static_assert(bit_words(kBucketRoom) <= kMostRows &&
-              bit_words(kBucketRoom) * bit_words(kBucketRoom) <= kMostMasks);
+static_assert(warp_words(kBucketRoom) <= kMostRows &&
+              warp_words(kBucketRoom) * warp_words(kBucketRoom) <= kMostMasks);
 inline constexpr uint32_t kSlots = kMostRows * kWarp;
 inline constexpr uint32_t kRowsEach = kMostRows / kFrameWarps;  // of a warp
 
@@ -59,7 +59,7 @@ __device__ void plan_rows(const uint32_t* counts, uint32_t room, uint32_t first,
     const uint32_t lane = lane_id();
     const bool asked = lane >= first && lane < kGroupBuckets;
     const uint32_t count = asked && counts[lane] <= room ? counts[lane] : 0;
-    const uint32_t size = bit_words(count);
+    const uint32_t size = warp_words(count);
     const uint32_t rows = sum_upto(size), masks = sum_upto(size * size);
     const bool fits = asked && rows <= kMostRows && masks <= kMostMasks;
     const uint32_t planned = __popc(__ballot_sync(kFull, fits));

@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kNmsThreads)
         removed |= rows[size_t{__ffsll(static_cast<long long>(rest)) - 1u} * tiles + t];
       words.removed[t] = removed;
     }
-    if (threadIdx.x < 2 && tile * 2 + threadIdx.x < bit_words(count))
+    if (threadIdx.x < 2 && tile * 2 + threadIdx.x < warp_words(count))
       words.marks.dead[tile * 2 + threadIdx.x] =
           ~static_cast<uint32_t>(stay >> threadIdx.x * kWarp);
     __syncthreads();

@@ -38,7 +38,7 @@ cudaError_t launch_fast(const DevicePlan& plan, const SlowArgs& args, uint32_t c
   const cudaError_t error = clear_marks(args, count, stream);
   if (error != cudaSuccess) return error;
   if (count != 0)
-    strike_once<Geometry><<<bit_words(count), kStrikeThreads, 0, stream>>>(plan, args, count);
+    strike_once<Geometry><<<warp_words(count), kStrikeThreads, 0, stream>>>(plan, args, count);
   return launch_collect(plan, args, count, stream);
 }
 

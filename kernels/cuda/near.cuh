@@ -64,7 +64,7 @@ __device__ inline void deal_near(const DevicePlan& plan, const SlowArgs& args, c
 template <class Geometry>
 __device__ void bound_near(const DevicePlan& plan, const Near& near, uint32_t count) {
   const uint32_t warps = gridDim.x * blockDim.x / kWarp;
-  for (uint32_t group = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp; group < bit_words(count);
+  for (uint32_t group = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp; group < warp_words(count);
        group += warps) {
     const uint32_t place = min(group * kWarp + lane_id(), count - 1);
     const auto shape = shape_of<Geometry>(plan, __ldcg(near.boxes + place));

@@ -16,10 +16,10 @@ struct Marks {
   uint32_t* of_class;
 
   __host__ __device__ Marks(uint32_t* words, uint32_t count)
-      : dead(words), of_class(words + bit_words(count)) {}
+      : dead(words), of_class(words + warp_words(count)) {}
 
   __host__ __device__ static constexpr size_t words(uint32_t count) {
-    return bit_words(count) + kMaxClasses;
+    return warp_words(count) + kMaxClasses;
   }
   /// What comes after them, where eight bytes may stand.
   __host__ __device__ static constexpr size_t words_aligned(uint32_t count) {

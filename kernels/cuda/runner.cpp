@@ -156,7 +156,7 @@ Status CudaRunner::choose_grid() {
   const auto images = static_cast<uint32_t>(buffers_.headers.size());
   uint32_t each = kFrameWarps;  // anchors that keep a block busy
   if (plan_.scan == Scan::kReady) each = kFrameThreads;
-  if (plan_.scan == Scan::kPlanes) each = 32;
+  if (plan_.scan == Scan::kPlanes) each = kWarp;
   const uint32_t most = std::max((plan_.rules.anchors + each - 1) / each, 1u);
   const uint32_t alone = plan_.scan == Scan::kRows ? 4 : 2;  // blocks a multiprocessor
   const uint32_t share = static_cast<uint32_t>(processors) * (images == 1 ? alone : 8) / images;

@@ -60,7 +60,7 @@ template <class Geometry>
 __device__ void sweep(const DevicePlan& plan, const Boxes& kept, const Near& near,
                       SliceShared& shared, uint32_t* dead, uint32_t count, uint32_t first,
                       uint32_t end) {
-  const uint32_t groups = bit_words(count), rounds = (groups + kNmsWarps - 1) / kNmsWarps;
+  const uint32_t groups = warp_words(count), rounds = (groups + kNmsWarps - 1) / kNmsWarps;
   // Small enough for two tasks a block.
   const uint32_t fair = rounds * (end - first) / (2 * gridDim.x);
   const uint32_t slice = min((fair / kWarp + 1) * kWarp, kSlice);

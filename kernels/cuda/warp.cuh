@@ -2,15 +2,14 @@
 // Warps, and sums over the threads of a block.
 #pragma once
 
-#include <cstdint>
+#include "kernels/cuda/device.h"
 
 namespace keepbox::cuda {
 
-inline constexpr uint32_t kWarp = 32;
 inline constexpr uint32_t kFull = 0xffffffffu;
 
-/// Words of one bit a candidate.
-__host__ __device__ constexpr uint32_t bit_words(uint32_t count) {
+/// Words of a bit for each lane, for that many candidates.
+__host__ __device__ constexpr uint32_t warp_words(uint32_t count) {
   return (count + kWarp - 1) / kWarp;
 }
 
