@@ -26,9 +26,12 @@ void resolve_segment(const Plan& plan, std::span<const Candidate> candidates,
     return candidates[Member(segment[i]).place()];
   };
   const auto hits = [&](size_t i, size_t j) { return suppresses<Geometry>(plan, at(i), at(j)); };
-  // A class's limit counts here: in a segment of all classes, what it drops must not suppress.
+  // A class's limit counts here: in a segment of all classes, what it drops must not suppress. What
+  // comes after as many as are kept of all segments is not wanted.
+  uint32_t count = 0;
   const auto keeps = [&](size_t i) {
-    if (!limit.admits(at(i))) return false;
+    if (count == plan.rules.kept_capacity || !limit.admits(at(i))) return false;
+    ++count;
     const uint32_t place = Member(segment[i]).place();
     survivors[place / kWordBits] |= uint64_t{1} << (place % kWordBits);
     return true;
