@@ -31,12 +31,11 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan) {
   const size_t anchors = plan.layout.anchors, images = plan.layout.images;
   const size_t in_runs = (anchors + kRun - 1) / kRun * kRun;
   const Buckets buckets = buckets_of(plan);
-  const size_t groups = (buckets.count + kGroupBuckets - 1) / kGroupBuckets;
   Buffers out;
   out.control = device.take<Control>(images);
   out.candidates = take_boxes(device, images * anchors);
   out.dealt = take_boxes(device, images * buckets.count * buckets.room);
-  out.kept_of = take_boxes(device, images * groups * kGroupBuckets * buckets.room);
+  out.kept_of = take_boxes(device, images * buckets.groups() * buckets.group_room());
   out.class_threshold = device.take<float>(plan.class_threshold.size());
   out.class_wanted = device.take<uint8_t>(plan.class_wanted.size());
   out.priors = device.take<Prior>(plan.priors.size());

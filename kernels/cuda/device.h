@@ -40,10 +40,24 @@ enum class Scan : uint8_t {
   kReady,   // a thread an anchor: one score each
 };
 
+inline constexpr uint32_t kWarp = 32;
+inline constexpr uint32_t kMostBuckets = 128;
+inline constexpr uint32_t kFrameThreads = 256;  // of a block: beside other kernels small ones run
+                                                // first
+inline constexpr uint32_t kFrameWarps = kFrameThreads / kWarp;
+inline constexpr uint32_t kMostBlocks = 2047;  // of an image
+inline constexpr uint32_t kGroupBuckets = 4;  // of which a block takes care at once
+inline constexpr uint32_t kMostGroups = kMostBuckets / kGroupBuckets;
+inline constexpr uint32_t kBucketRoom = 256;  // candidates of a bucket, at most
+
 /// Candidates by class: as many lists as classes, or classes share them.
 struct Buckets {
   uint32_t count = 0;  // 0: candidates are not dealt out
   uint32_t room = 0;   // candidates of each
+
+  /// Of buckets of which a block takes care at once, and the room of one.
+  KB_HD uint32_t groups() const { return (count + kGroupBuckets - 1) / kGroupBuckets; }
+  KB_HD size_t group_room() const { return size_t{kGroupBuckets} * room; }
 };
 
 /// core's Plan for the device. A kernel's parameters arrive a cache line at a time.
@@ -79,16 +93,6 @@ struct Header {
   uint32_t clipped = 0;  // of those, outside the frame
 };
 
-inline constexpr uint32_t kWarp = 32;
-inline constexpr uint32_t kMostBuckets = 128;
-inline constexpr uint32_t kFrameThreads = 256;  // of a block: beside other kernels small ones run
-                                                // first
-inline constexpr uint32_t kFrameWarps = kFrameThreads / kWarp;
-inline constexpr uint32_t kMostBlocks = 2047;  // of an image
-inline constexpr uint32_t kGroupBuckets = 4;  // of which a block takes care at once
-inline constexpr uint32_t kMostGroups = kMostBuckets / kGroupBuckets;
-inline constexpr uint32_t kBucketRoom = 256;  // candidates of a bucket, at most
-
 /// Counters of an image that blocks share. Between frames they are 0, but for what the last one
 /// left in its tally and numbers of kept boxes.
 struct Control {
@@ -121,7 +125,7 @@ struct FrameArgs {
   uint32_t sequence = 0;
   uint32_t turn = 0;    // 0 and 1 from frame to frame
   uint32_t slices = 1;  // kPlanes: warps that share the classes of 32 anchors, a power of 2
-  bool alone = false;   // the frame kernel only decodes: what comes after is for other launches
+  bool decode_only = false;  // what comes after is for other launches
   long long patience = 0;  // cycles that a block waits for the others of its image
 };
 

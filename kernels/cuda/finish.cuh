@@ -56,15 +56,16 @@ struct Pile {
 };
 
 /// All that was kept of the groups that have something.
-__device__ inline Pile pile_up(const Control& control, const Boxes& kept, uint32_t groups,
-                               size_t room, uint32_t filled, FinishShared& shared) {
+__device__ inline Pile pile_up(const Control& control, const Boxes& kept, const Buckets& buckets,
+                               uint32_t filled, FinishShared& shared) {
+  const uint32_t groups = buckets.groups();
   if (warp_id() == 0) {
     const bool has = lane_id() < groups && (filled >> lane_id() & 1) != 0;
     const uint32_t upto = sum_upto(has ? __ldcg(control.kept + lane_id()) : 0);
     if (lane_id() < groups) shared.ends[lane_id()] = upto;
   }
   __syncthreads();
-  return {kept, groups == 0 ? 0 : shared.ends[groups - 1], groups, room};
+  return {kept, shared.ends[groups - 1], groups, buckets.group_room()};
 }
 
 /// Of more boxes than fit: the first bin that no longer does.

@@ -22,7 +22,7 @@ struct FrameShared {
     FinishShared finish;
   };
   Tally total;  // of all blocks
-  uint32_t worker, filled;
+  uint32_t worker;
 };
 
 /// Fetches all lines of the parameters at once, which would else be waited for one by one.
@@ -42,21 +42,17 @@ struct Frame {
   FrameShared<Geometry>& shared;
   uint32_t image;
 
-  __device__ size_t room() const { return size_t{kGroupBuckets} * plan.buckets.room; }
-  __device__ uint32_t groups() const {
-    return (plan.buckets.count + kGroupBuckets - 1) / kGroupBuckets;
-  }
   __device__ Boxes dealt() const {
     return args.dealt.from(image * size_t{plan.buckets.count} * plan.buckets.room);
   }
-  __device__ Boxes kept() const { return args.kept.from(image * groups() * room()); }
+  __device__ Boxes kept() const { return args.kept.from(image * plan.buckets.groups() * plan.buckets.group_room()); }
   __device__ Boxes all() const { return args.candidates.from(size_t{image} * plan.rules.anchors); }
 
   /// Reports what the block found. @return whether it has more to do: it then knows what all found.
   __device__ bool arrive(Worker& worker) const {
     const Stage& stage = shared.decode.stage;
     const uint32_t blocks = gridDim.x;
-    worker.count = min(max(args.alone ? 1 : groups(), 1u), blocks);
+    worker.count = min(max(args.decode_only ? 1 : plan.buckets.groups(), 1u), blocks);
     if (threadIdx.x == 0) {
       const Tally own = Tally::of_block(stage.all_above, stage.flushed);
       uint64_t* const tally = control.tally + args.turn;
@@ -85,7 +81,7 @@ struct Frame {
       return false;
     const uint32_t filled = shared.suppress.filled;
     __syncthreads();
-    pile = pile_up(control, kept(), groups(), room(), filled, shared.finish);
+    pile = pile_up(control, kept(), plan.buckets, filled, shared.finish);
     return true;
   }
 
@@ -127,7 +123,7 @@ __global__ void __launch_bounds__(kFrameThreads, 4)
   if (!self.arrive(worker)) return;
   const uint32_t candidates = shared.total.candidates();
   uint32_t written = kDeclined, clipped = 0;
-  if (!args.alone && candidates <= plan.rules.pre_nms_top_k) {
+  if (!args.decode_only && candidates <= plan.rules.pre_nms_top_k) {
     Pile pile;
     if (!self.thin_out(worker, pile)) return;
     if (__syncthreads_or(__ldcg(&self.control.crowded) != 0) == 0)

@@ -22,7 +22,7 @@ constexpr Microseconds kSpin{40};
 /// As long as another thread may have the processor in the meantime.
 constexpr Microseconds kYield{200};
 /// Of a block for the others of its image, in cycles: by then the device is full of something else.
-constexpr long long kPatience = 400'000;
+constexpr long long kWaitCycles = 400'000;
 
 /// Does the frame kernel suppress by this method itself?
 bool in_frame(NmsMethod method) {
@@ -89,8 +89,9 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
            .headers = buffers_.headers.data(),
            .out = buffers_.out.data(),
            .out_stride = kept_capacity_,
-           .alone = path == Path::kSlow || path == Path::kMasked || !in_frame(plan.rules.method),
-           .patience = path == Path::kAlone ? 0 : kPatience};
+           .decode_only =
+               path == Path::kSlow || path == Path::kMasked || !in_frame(plan.rules.method),
+           .patience = path == Path::kAlone ? 0 : kWaitCycles};
   KB_TRY(choose_grid());
   data_.resize(plan.forms.size());
   funnels_.resize(plan.layout.images);

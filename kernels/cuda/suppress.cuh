@@ -59,12 +59,12 @@ struct Group {
   __device__ void load(uint64_t (&keys)[kRowsEach], float4 (&boxes)[kRowsEach]) const {
 #pragma unroll
     for (uint32_t e = 0; e < kRowsEach; ++e) {
-      const uint32_t number = warp_id() + e * kFrameWarps;
+      const uint32_t at = warp_id() + e * kFrameWarps;
       keys[e] = kNoKey;
       boxes[e] = {};
-      if (number >= shared.masks.row_count) continue;
-      const Row row = shared.masks.rows[number];
-      const Boxes from = bucket(row.list).from((number - row.first) * kWarp + lane_id());
+      if (at >= shared.masks.row_count) continue;
+      const Row row = shared.masks.rows[at];
+      const Boxes from = bucket(row.list).from((at - row.first) * kWarp + lane_id());
       if (lane_id() >= row.count) continue;
       keys[e] = __ldcg(from.keys);
       boxes[e] = __ldcg(from.boxes);
@@ -157,14 +157,13 @@ __device__ bool suppress(const DevicePlan& plan, Control& control, const Boxes& 
                          const Boxes& kept, SuppressShared<Geometry>& shared,
                          const Worker& worker) {
   const uint32_t filled = read_counts(plan, control, shared), groups = __popc(filled);
-  const auto room = size_t{kGroupBuckets} * plan.buckets.room;
   // Each takes every so many of those that have candidates.
   const bool turn = (filled >> lane_id() & 1) != 0 &&
                     __popc(filled & lanes_before()) % worker.count == worker.number;
 #pragma unroll 1
   for (uint32_t todo = __ballot_sync(kFull, turn); todo != 0; todo &= todo - 1) {
     const uint32_t number = __ffs(todo) - 1;
-    const Boxes out = kept.from(number * room);
+    const Boxes out = kept.from(number * plan.buckets.group_room());
     if (Group<Geometry>{plan, control, dealt, out, shared, number}.run(groups)) return true;
   }
   return groups == 0 && worker.number == 0;

@@ -108,7 +108,7 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
                        .dealt = bench.buffers.dealt.all(),
                        .headers = bench.buffers.headers.data(),
                        .slices = 4,
-                       .alone = true};
+                       .decode_only = true};
   MUST(upright_kernels().frame(bench.plan, args, numbers, dim3(3, layout.images), nullptr));
   MUST(cudaDeviceSynchronize());
   const Header& header = bench.buffers.headers[image];
