@@ -15,23 +15,31 @@ struct Prior {
   float cx, cy, width, height;
 };
 
-/// A pyramid level of a grid family.
+/// Anchors of a grid family that share one grid: a pyramid level's, or those of one of its anchors
+/// a cell.
 struct Level {
   uint32_t first_anchor = 0;
-  uint32_t width = 0;  // cells
-  float stride = 0;    // input pixels
+  uint32_t width = 1;       // cells
+  uint32_t cell_anchors = 1;  // that follow each other
+  uint32_t first_size = 0;  // in sizes: of the first of those
+  float stride = 0;         // input pixels
+  float xy_scale = 1;       // kGridDarknet
 };
 
-inline constexpr uint32_t kMaxLevels = 5;
+inline constexpr uint32_t kMaxLevels = 18, kMaxSizes = 24;
 
 /// How the numbers of a box are read: plain data, the same on every device.
 struct BoxRules {
   BoxCoding coding = BoxCoding::kCenterSize;
-  float scale[4] = {1, 1, 1, 1};  // the raw numbers times this
-  float cell_offset = 0;          // added to a cell's index to reach its centre
+  bool yx = false;                // the numbers are y first
+  uint8_t bins = 1;               // kDistanceBins: of each side
+  float scale[4] = {1, 1, 1, 1};  // the raw numbers, x first, times this
+  float cell_offset = 0;          // added to a cell's column and row
+  float delta_limit = 0;          // of logarithms of sizes; 0: none
   float unit_x = 1, unit_y = 1;   // decoded coordinates times this are model pixels
-  uint32_t level_count = 0;       // grid codings only
+  uint32_t level_count = 0;       // codings with cells only
   Level levels[kMaxLevels];
+  AnchorSize sizes[kMaxSizes];    // kGridSigmoid, kGridDarknet: input pixels
 };
 
 /// How scores are read.
@@ -56,46 +64,99 @@ KB_HD inline Box from_center(float cx, float cy, float w, float h) {
   return {cx - half_w, cy - half_h, cx + half_w, cy + half_h};
 }
 
-/// YOLOX: ((x + column) * stride, (y + row) * stride, e^w * stride, e^h * stride).
-KB_HD inline Box on_grid(const BoxRules& rules, uint32_t anchor, const float (&v)[4]) {
+/// Where an anchor is on its grid.
+struct Cell {
+  float x, y;  // column and row, the offset added
+  uint32_t level;
+  uint32_t anchor;  // of the cell's
+  uint32_t column, row;
+};
+
+KB_HD inline Cell cell_of(const BoxRules& rules, uint32_t anchor) {
   uint32_t l = 0;
   while (l + 1 < rules.level_count && anchor >= rules.levels[l + 1].first_anchor) ++l;
   const Level& level = rules.levels[l];
-  const uint32_t cell = anchor - level.first_anchor;
-  const float x = static_cast<float>(cell % level.width) + rules.cell_offset;
-  const float y = static_cast<float>(cell / level.width) + rules.cell_offset;
-  return from_center((v[0] + x) * level.stride, (v[1] + y) * level.stride,
-                     exp_f32(v[2]) * level.stride, exp_f32(v[3]) * level.stride);
+  const uint32_t number = anchor - level.first_anchor, cell = number / level.cell_anchors;
+  const uint32_t column = cell % level.width, row = cell / level.width;
+  return {static_cast<float>(column) + rules.cell_offset,
+          static_cast<float>(row) + rules.cell_offset, l, number % level.cell_anchors, column, row};
+}
+
+/// The numbers' order put right, and the scale.
+KB_HD inline void arrange(const BoxRules& rules, float (&v)[4]) {
+  if (rules.yx) {
+    const float y = v[0], h = v[2];
+    v[0] = v[1], v[1] = y, v[2] = v[3], v[3] = h;
+  }
+  for (int i = 0; i < 4; ++i) v[i] = v[i] * rules.scale[i];
+}
+
+/// Codings with cells: the formulas stand at BoxCoding.
+KB_HD inline Box on_grid(const BoxRules& rules, uint32_t anchor, const float (&v)[4]) {
+  const Cell cell = cell_of(rules, anchor);
+  const Level& level = rules.levels[cell.level];
+  const float stride = level.stride;
+  const AnchorSize& size = rules.sizes[level.first_size + cell.anchor];
+  switch (rules.coding) {
+    case BoxCoding::kGridSize:
+      return from_center((v[0] + cell.x) * stride, (v[1] + cell.y) * stride, v[2] * stride,
+                         v[3] * stride);
+    case BoxCoding::kGridPixels:
+      return from_center(v[0] + cell.x * stride, v[1] + cell.y * stride, v[2], v[3]);
+    case BoxCoding::kGridSigmoid: {
+      const float w = 2 * sigmoid(v[2]), h = 2 * sigmoid(v[3]);
+      return from_center((2 * sigmoid(v[0]) + (cell.x - 0.5f)) * stride,
+                         (2 * sigmoid(v[1]) + (cell.y - 0.5f)) * stride, w * w * size.width,
+                         h * h * size.height);
+    }
+    case BoxCoding::kGridDarknet: {
+      const float xy = level.xy_scale, less = (xy - 1) * 0.5f;
+      return from_center((sigmoid(v[0]) * xy - less + cell.x) * stride,
+                         (sigmoid(v[1]) * xy - less + cell.y) * stride,
+                         exp_f32(v[2]) * size.width, exp_f32(v[3]) * size.height);
+    }
+    case BoxCoding::kDistances:
+    case BoxCoding::kDistanceBins: {
+      const float x = cell.x * stride, y = cell.y * stride;
+      return {x - v[0] * stride, y - v[1] * stride, x + v[2] * stride, y + v[3] * stride};
+    }
+    default:
+      return from_center((v[0] + cell.x) * stride, (v[1] + cell.y) * stride,
+                         exp_f32(v[2]) * stride, exp_f32(v[3]) * stride);
+  }
+}
+
+/// The logarithm of a size, limited.
+KB_HD inline float limited(const BoxRules& rules, float delta) {
+  return rules.delta_limit > 0 && delta > rules.delta_limit ? rules.delta_limit : delta;
 }
 
 /// SSD: the prior's centre moved by fractions of its size, its size times e^t.
-KB_HD inline Box by_prior(const BoxRules& rules, const Prior& prior, float tx, float ty, float tw,
-                          float th) {
-  return from_center(
-      (tx * prior.width + prior.cx) * rules.unit_x, (ty * prior.height + prior.cy) * rules.unit_y,
-      exp_f32(tw) * prior.width * rules.unit_x, exp_f32(th) * prior.height * rules.unit_y);
+KB_HD inline Box by_prior(const BoxRules& rules, const Prior& prior, const float (&v)[4]) {
+  return from_center((v[0] * prior.width + prior.cx) * rules.unit_x,
+                     (v[1] * prior.height + prior.cy) * rules.unit_y,
+                     exp_f32(limited(rules, v[2])) * prior.width * rules.unit_x,
+                     exp_f32(limited(rules, v[3])) * prior.height * rules.unit_y);
 }
 
-/// The box in model pixels of its four numbers. @param priors one for each anchor, for the codings
-/// that have them.
+/// The box in model pixels of its four numbers. @param priors one for each anchor, for the coding
+/// that has them.
 KB_HD_CALLED inline Box decode_box(const BoxRules& rules, const Prior* priors, uint32_t anchor,
                                    float a, float b, float c, float d) {
-  const float v[4] = {a * rules.scale[0], b * rules.scale[1], c * rules.scale[2],
-                      d * rules.scale[3]};
+  float v[4] = {a, b, c, d};
+  arrange(rules, v);
   const float ux = rules.unit_x, uy = rules.unit_y;
   switch (rules.coding) {
     case BoxCoding::kCorners:
       return {v[0] * ux, v[1] * uy, v[2] * ux, v[3] * uy};
-    case BoxCoding::kCornersYX:
-      return {v[1] * ux, v[0] * uy, v[3] * ux, v[2] * uy};
-    case BoxCoding::kGridExp:
-      return on_grid(rules, anchor, v);
+    case BoxCoding::kTopLeftSize:
+      return {v[0] * ux, v[1] * uy, (v[0] + v[2]) * ux, (v[1] + v[3]) * uy};
     case BoxCoding::kPriorDelta:
-      return by_prior(rules, priors[anchor], v[1], v[0], v[3], v[2]);
-    case BoxCoding::kPriorDeltaXY:
-      return by_prior(rules, priors[anchor], v[0], v[1], v[2], v[3]);
-    default:
+      return by_prior(rules, priors[anchor], v);
+    case BoxCoding::kCenterSize:
       return from_center(v[0] * ux, v[1] * uy, v[2] * ux, v[3] * uy);
+    default:
+      return on_grid(rules, anchor, v);
   }
 }
 

@@ -19,10 +19,7 @@ class Collector {
 
   /// Takes an anchor with that score and class, if it passes, and counts how far it came.
   void take(uint32_t anchor, Verdict verdict) {
-    const auto raw = [&] {
-      return RawBox{{from_.get(Part::kBox, anchor, 0), from_.get(Part::kBox, anchor, 1),
-                     from_.get(Part::kBox, anchor, 2), from_.get(Part::kBox, anchor, 3)}};
-    };
+    const auto raw = [&] { return raw_box(from_, anchor); };
     Candidate candidate;
     const Outcome outcome = keepbox::take(from_, anchor, verdict, raw, candidate);
     if (outcome == Outcome::kBelow) return;
@@ -30,7 +27,12 @@ class Collector {
     if (outcome == Outcome::kNotFinite) ++funnel_.not_finite;
     if (outcome != Outcome::kCandidate) return;
     out_[count_++] = candidate;
-    funnel_.after_class_filter = count_;
+    ++funnel_.after_class_filter;
+  }
+
+  /// Takes an anchor by its own numbers.
+  void take(uint32_t anchor) {
+    judge_each(from_, anchor, [&](Verdict verdict) { take(anchor, verdict); });
   }
 
   uint32_t count() const { return count_; }

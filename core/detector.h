@@ -14,27 +14,28 @@ namespace keepbox {
 
 /// How anchors and their numbers lie in the tensors.
 enum class Reader : uint8_t {
-  kDense,    // one tensor, anchors x channels or channels x anchors: boxes and class scores
+  kDense,    // boxes and class scores of an anchor side by side: one tensor, or one a level
+  kSplit,    // a tensor for each role, or one a level for each role
   kReady,    // one tensor of rows that the model sorted out: box, score, class
-  kSplit,    // boxes and class scores in two tensors
-  kOutputs,  // boxes, scores, classes (and a count) in one tensor each
-  kHeads,    // raw feature maps, one or more tensors a level
-  kHeatmap,  // peaks of a class map
+  kOutputs,  // the same in one tensor each: boxes, scores, classes, their count
+  kIndices,  // rows of image, class, anchor, which point into boxes and scores
 };
 
-/// What the four (or 4 x bins) numbers of a box mean.
+/// What the four (or 4 x bins) numbers of a box mean. Of those with cells, a level's stride and the
+/// cell's column and row, with cell_offset added, say where they are.
 enum class BoxCoding : uint8_t {
   kCenterSize,     // cx cy w h
   kCorners,        // x1 y1 x2 y2
-  kCornersYX,      // y1 x1 y2 x2
-  kGridExp,        // ((cx + cell + offset) * stride, e^w * stride)           YOLOX, YuNet
-  kPriorDelta,     // (cy cx by prior size, e^ of h w) in the order ty tx th tw      SSD
-  kPriorDeltaXY,   // the same in the order tx ty tw th      RetinaFace, torchvision SSD
-  kGridSigmoid,    // ((2s + cell - 0.5) * stride, (2s)^2 * anchor)       YOLOv5 raw heads
-  kGridDarknet,    // ((s + cell) * stride, e^w * anchor)                 YOLOv3 raw heads
-  kDistances,      // left top right bottom from the cell's centre, in strides      SCRFD
-  kDistanceBins,   // the same as softmax over bins (DFL)                         NanoDet
-  kCenterOffset,   // offset of a peak and a size in cells                      CenterNet
+  kTopLeftSize,    // x1 y1 w h
+  kGridExp,        // ((cx + cell) * stride, e^w * stride)               YOLOX, YuNet, CenterFace
+  kGridSize,       // ((cx + cell) * stride, w * stride)                             CenterNet
+  kGridPixels,     // (cx + cell * stride, w)                                        MediaPipe
+  kGridSigmoid,    // s of all four; ((2s - 0.5 + cell) * stride, (2s)^2 * anchor)      YOLOv5
+  kGridDarknet,    // s of cx cy; ((s * xy - (xy - 1) / 2 + cell) * stride, e^w * anchor)
+                   //                                                                YOLOv3, v4
+  kDistances,      // left top right bottom from the cell, in strides       SCRFD, YOLOv6, FCOS
+  kDistanceBins,   // the same, each as the mean of softmax over its bins        YOLOv8, GFL
+  kPriorDelta,     // (cx cy by prior size, e^ of w h)                         SSD, RetinaNet
 };
 
 enum class Activation : uint8_t { kNone, kSigmoid, kSoftmax };
@@ -44,8 +45,8 @@ enum class ScoreRule : uint8_t {
   kClass,           // c of the best class
   kProduct,         // o * c, then the best class                  YOLOv3, v5, v7
   kArgmaxFirst,     // best c, then o * c                          YOLOX
-  kObjectness,      // o alone (one class)                         YOLOv7 with one class
-  kGeometricMean,   // sqrt(o * c)                                 YuNet
+  kObjectness,      // o alone where there is one class, else as kProduct               YOLOv7
+  kGeometricMean,   // sqrt(o * c), each clamped to 0..1           YuNet, FCOS
 };
 
 /// Units of decoded box coordinates. kAuto is decided by looking at the first tensor.
@@ -58,20 +59,32 @@ enum class Payload : uint8_t { kNone, kAngle, kKeypoints, kMaskCoefficients };
 
 /// What one of a frame's tensors is for.
 enum class Role : uint8_t {
-  kAll, kBoxes, kScores, kObjectness, kClasses, kCount, kSizes, kOffsets, kKeypoints, kProtos,
+  kAll,         // of kDense and kReady: columns say what is where
+  kBoxes,       // four numbers an anchor, or 4 x bins
+  kScores,      // one a class; of kOutputs one
+  kObjectness,  // one
+  kSizes,       // the last two of the four where the first two have a tensor of their own (kBoxes)
+  kClasses,     // a class id
+  kCount,       // how many rows of an image are filled
+  kIndices,     // image, class, anchor
+  kKeypoints,   // not read yet, but told apart from scores
+  kUnread,      // the same of what nobody needs
 };
 
-/// One tensor of a family.
+/// One tensor of a family, or one a level.
 struct TensorRule {
   Role role = Role::kAll;
   bool optional = false;
-  std::array<std::string_view, 4> ids{};  // names that producers give it, empty ones unused
-  std::string_view plain{};  // what models call it that others may mean too: it counts only where all
-                             // of a family's plain names are there
+  std::array<std::string_view, 4> ids{};  // names that producers give it, empty ones unused; a * in
+                                          // one is the level's stride
+  std::array<std::string_view, 2> plain{};  // what models call it that others may mean too: they count
+                                            // only where all of a family's tensors have such names
+  uint16_t channels = 0;   // numbers an anchor; 0: those of its role, of scores any
+  float scale = 1, zero_point = 0;  // of integers: number = (stored - zero_point) * scale
 
-  bool has(std::string_view id) const {
-    return !id.empty() && std::ranges::find(ids, id) != ids.end();
-  }
+  /// Is the tensor of that level's stride called so?
+  bool has(std::string_view id, uint32_t stride = 0) const;
+  bool has_plain(std::string_view name) const;
 };
 
 /// First channel of each field in a dense or ready tensor; -1 where it has none.
@@ -81,6 +94,7 @@ struct Columns {
   int8_t classes = -1;   // class scores run from here to the payload
   int8_t score = -1;     // ready rows: one score
   int8_t class_id = -1;  // ready rows: one class id
+  int8_t image = -1;     // ready rows: the image of a batch; below zero ends them
   bool box_last = false;  // the box follows the class scores
 };
 
@@ -88,20 +102,38 @@ struct AnchorSize {
   float width, height;  // input pixels
 };
 
+inline constexpr size_t kMostLevels = 6;
+
+/// Anchor boxes: listed, or made of scales and ratios.
+struct AnchorRule {
+  std::span<const AnchorSize> sizes{};   // of all levels' anchors of a cell, level by level
+  float base = 0;                        // else: a side of scale 1 and ratio 1, in strides
+  std::span<const float> scales{};
+  std::span<const AnchorSize> ratios{};  // factors of width and height
+  bool scales_inner = false;  // all scales of a ratio follow each other, not all ratios of a scale
+  bool whole = false;         // scaled sides cut and half sides rounded to pixels, as torchvision
+  bool of_grid = false;       // cells share the input evenly, whatever the stride   TensorFlow's SSD
+
+  bool given() const { return !sizes.empty() || base > 0; }
+};
+
 /// A model family. Everything that differs between families is a field here, so that a new
-/// family is a new row of the table.
+/// family is a new row of the table, or a file.
 struct DetectorSpec {
   std::string_view name;     // as `detector=` takes it
   std::string_view summary;  // a sentence for the manual
   Reader reader = Reader::kDense;
-  std::array<TensorRule, 6> tensors{};  // roles that occur; kHeads has one of each a level
+  std::array<TensorRule, 6> tensors{};  // roles that occur
   uint8_t tensor_count = 1;
   Columns columns;
 
   BoxCoding coding = BoxCoding::kCenterSize;
+  bool box_yx = false;    // the numbers' order is y x: cy cx h w, y1 x1 y2 x2, ty tx th tw
   Units units = Units::kAuto;
-  std::array<float, 4> box_scale{1, 1, 1, 1};  // the raw numbers times this (SSD's variances)
-  float cell_offset = 0;   // added to a cell's index to reach its centre
+  std::array<float, 4> box_scale{1, 1, 1, 1};  // the raw numbers, x first, times this (variances)
+  float cell_offset = 0;   // added to a cell's column and row
+  std::array<float, kMostLevels> xy_scales{};  // kGridDarknet: xy of each level; 0: 1
+  float delta_limit = 0;   // kPriorDelta: w and h are at most so much before e^; 0: no limit
   uint8_t bins = 1;        // kDistanceBins: bins a side
 
   ScoreRule score = ScoreRule::kClass;
@@ -109,19 +141,27 @@ struct DetectorSpec {
   Background background = Background::kNone;
   float logit_limit = 0;   // logits are clamped to +- this first; 0: they are not
   bool probabilities = true;  // scores are in 0..1, activated
+  bool multi_label = false;   // a box for each class of an anchor that passes, if nothing else is set
+  bool peaks = false;         // scores count where none of the eight cells around has a better one
 
-  std::array<uint16_t, 5> strides{};      // of the levels, input pixels; 0 ends the list
-  uint8_t anchors_per_cell = 1;
-  std::span<const AnchorSize> anchors{};  // anchors_per_cell for each level
-  bool priors = false;                    // needs a table of prior boxes
+  std::array<uint16_t, kMostLevels> strides{};  // of the levels, input pixels; 0 ends the list
+  std::array<uint8_t, kMostLevels> cell_anchors{1};  // of each level; 0: as of the one before
+  bool interleaved = false;  // anchors of a cell follow each other; else each has a grid of its own
+  AnchorRule anchors;
+  bool priors = false;       // needs a table of prior boxes, if there is no anchor rule
 
   Payload payload = Payload::kNone;
   uint16_t payload_count = 0;  // numbers an anchor, of models of COCO where models differ
 
   NmsMethod nms = NmsMethod::kGreedy;  // kNone: the model did it
+  std::string_view contract{};         // of suppression, if nothing else is set
+  float score_threshold = 0, iou_threshold = 0;  // the same; 0: those of the settings
   bool by_shape = false;               // may be recognised without a tensor id
 
   std::span<const TensorRule> rules() const { return {tensors.data(), tensor_count}; }
+  size_t level_count() const;
+  /// Anchors of a cell of a level.
+  uint32_t anchors_of(size_t level) const;
 };
 
 /// The families that can be read, in the order in which they are tried.

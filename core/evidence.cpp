@@ -18,11 +18,19 @@ constexpr float kRounding = 0.01f;
 constexpr float kSizeRounding = 1.0f / 16, kBeyondEdge = 1.0f / 4;
 /// e to this is beyond any input in pixels.
 constexpr float kMostLogarithm = 16;
+/// Beyond this, coordinates are no fractions of the input.
+constexpr float kMostNormalized = 2;
 
 constexpr size_t kLeastChannels = 5;  // a box and a class
 
 /// Rows that count: those after the model's own count may hold anything.
 uint32_t rows_of(const Layout& layout, std::span<const TensorView> tensors) {
+  if (const Field& image = layout[Part::kImage]; image.present()) {
+    const TensorView& view = tensors[static_cast<size_t>(image.tensor)];
+    uint32_t rows = 0;
+    while (rows < layout.anchors && load(view, image.at(0, rows)) >= 0) ++rows;
+    return rows;
+  }
   if (!layout[Part::kCount].present()) return layout.anchors;
   const TensorView& count = tensors[static_cast<size_t>(layout[Part::kCount].tensor)];
   if (count.space != MemorySpace::kSystem || count.data == nullptr) return 0;
@@ -44,16 +52,16 @@ class EmptyRows {
   const TensorView* view_ = nullptr;
 };
 
-bool all_probable(const Layout& layout, const Field& field, uint32_t channels,
+bool all_probable(const Layout& layout, Part part, uint32_t channels,
                   std::span<const TensorView> tensors) {
-  return !field.present() ||
-         std::ranges::all_of(ranges(layout, field, channels, tensors), probable);
+  return !layout[part].present() ||
+         std::ranges::all_of(ranges(layout, part, channels, tensors), probable);
 }
 
 /// Of keypoints of three numbers, the third.
 bool visible(const Layout& layout, std::span<const TensorView> tensors) {
   if (layout.spec->payload != Payload::kKeypoints || layout.payload_count % 3 != 0) return true;
-  const auto seen = ranges(layout, layout[Part::kPayload], layout.payload_count, tensors);
+  const auto seen = ranges(layout, Part::kPayload, layout.payload_count, tensors);
   for (size_t i = 2; i < seen.size(); i += 3)
     if (!probable(seen[i])) return false;
   return true;
@@ -76,27 +84,44 @@ constexpr const char* kProbabilities = "scores in 0..1";
 Status check_scores(const Layout& layout, std::span<const TensorView> tensors) {
   const DetectorSpec& spec = *layout.spec;
   if (!spec.probabilities || spec.activation != Activation::kNone) return {};
-  if (all_probable(layout, layout[Part::kObjectness], 1, tensors) &&
-      all_probable(layout, layout[Part::kScores], layout.classes, tensors) &&
-      all_probable(layout, layout[Part::kScore], 1, tensors) && visible(layout, tensors))
+  if (all_probable(layout, Part::kObjectness, 1, tensors) &&
+      all_probable(layout, Part::kScores, layout.classes, tensors) &&
+      all_probable(layout, Part::kScore, 1, tensors) && visible(layout, tensors))
     return {};
   return denied(layout, kProbabilities, tensors);
 }
 
+/// Right and bottom sides nowhere beyond left and top ones, or fractions that are none.
+bool inverted(std::span<const Range> box, Units units) {
+  const float most = std::max(box[2].most, box[3].most);
+  return box[2].most <= box[0].most || box[3].most <= box[1].most ||
+         (units == Units::kNormalized && most > kMostNormalized) ||
+         std::min(box[0].least, box[1].least) < -most;
+}
+
 Status check_boxes(const Layout& layout, std::span<const TensorView> tensors) {
-  const auto box = ranges(layout, layout[Part::kBox], 4, tensors);
+  if (layout.spec->bins > 1 || layout[Part::kSizes].present() || layout.indexed != 0) return {};
+  const auto box = ranges(layout, Part::kBox, 4, tensors);
   if (box.empty()) return {};
   if (layout.spec->coding == BoxCoding::kCenterSize && undecoded(box))
     return denied(layout, "decoded boxes", tensors);
-  if (layout.spec->coding == BoxCoding::kGridExp &&
-      std::max(box[2].most, box[3].most) > kMostLogarithm)
+  const BoxCoding coding = layout.spec->coding;
+  const float longest = std::max(box[2].most, box[3].most);
+  if ((coding == BoxCoding::kGridExp || coding == BoxCoding::kPriorDelta) &&
+      longest > kMostLogarithm / std::min(1.0f, 5 * layout.spec->box_scale[2]))
     return denied(layout, "offsets and logarithms of boxes", tensors);
+  if (coding == BoxCoding::kCorners && layout.spec->reader == Reader::kSplit &&
+      inverted(box, layout.spec->units))
+    return denied(layout, "corners of boxes", tensors);
+  if (layout.spec->units == Units::kNormalized && coding == BoxCoding::kCenterSize &&
+      layout.spec->reader == Reader::kSplit && longest > kMostNormalized)
+    return denied(layout, "boxes in 0..1", tensors);
   return {};
 }
 
 Status check_classes(const Layout& layout, std::span<const TensorView> tensors) {
   if (!layout[Part::kClassId].present()) return {};
-  const auto ids = ranges(layout, layout[Part::kClassId], 1, tensors);
+  const auto ids = ranges(layout, Part::kClassId, 1, tensors);
   if (ids.empty() || ids[0].whole) return {};
   return denied(layout, "whole numbers of classes", tensors);
 }
@@ -120,7 +145,7 @@ class Candidates {
   std::optional<Layout> turned(uint32_t classes) const {
     const auto layout = fits("yolov8", classes);
     if (!layout || !readable_ || layout->payload_count != 1) return std::nullopt;
-    const auto angle = ranges(*layout, (*layout)[Part::kPayload], 1, tensors_);
+    const auto angle = ranges(*layout, Part::kPayload, 1, tensors_);
     constexpr float kTurn = 6.2831855f;
     const bool turn = !angle.empty() && angle[0].least >= -kTurn && angle[0].most <= kTurn;
     return turn ? layout : std::nullopt;
@@ -144,14 +169,16 @@ std::string with_setting(const Layout& layout, const Request& request) {
   return family_text(layout) + setting;
 }
 
-}  // namespace
-
-std::vector<Range> ranges(const Layout& layout, const Field& field, uint32_t channels,
-                          std::span<const TensorView> tensors) {
+/// Widens the ranges by a segment's numbers. @return whether the host can read them.
+bool look(const Layout& layout, const Segment& segment, Part part,
+          std::span<const TensorView> tensors, std::span<Range> out) {
+  const Field& field = segment[part];
   const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
-  if (view.space != MemorySpace::kSystem || view.data == nullptr) return {};
-  std::vector<Range> out(channels);
+  if (view.space != MemorySpace::kSystem || view.data == nullptr) return false;
   const EmptyRows empty(layout, tensors);
+  const bool pointed_to = layout.indexed != 0 && part != Part::kIndices;
+  const uint32_t rows =
+      pointed_to ? layout.indexed : std::min(rows_of(layout, tensors), segment.count);
   const auto see = [&](uint32_t anchor, uint32_t channel) {
     if (empty.has(anchor)) return;
     const float value = load(view, field.at(0, anchor, channel));
@@ -161,7 +188,7 @@ std::vector<Range> ranges(const Layout& layout, const Field& field, uint32_t cha
     range.most = std::max(range.most, value);
     range.whole = range.whole && value == std::trunc(value);
   };
-  const uint32_t rows = rows_of(layout, tensors);
+  const auto channels = static_cast<uint32_t>(out.size());
   // In the order of memory, for a frame's numbers may be megabytes.
   if (field.channel_stride == 1) {
     for (uint32_t anchor = 0; anchor < rows; ++anchor)
@@ -170,6 +197,16 @@ std::vector<Range> ranges(const Layout& layout, const Field& field, uint32_t cha
     for (uint32_t channel = 0; channel < channels; ++channel)
       for (uint32_t anchor = 0; anchor < rows; ++anchor) see(anchor, channel);
   }
+  return true;
+}
+
+}  // namespace
+
+std::vector<Range> ranges(const Layout& layout, Part part, uint32_t channels,
+                          std::span<const TensorView> tensors) {
+  std::vector<Range> out(channels);
+  for (const Segment& segment : layout.segments)
+    if (!look(layout, segment, part, tensors, out)) return {};
   return out;
 }
 
@@ -225,23 +262,6 @@ std::string families_of(const TensorView& tensor, const Request& request) {
                   "), whose boxes detector=yolov8 num-classes=" + std::to_string(turned->classes) +
                   " takes for upright");
   return text;
-}
-
-std::string_view stranger(const Shape& shape) {
-  struct Known {
-    size_t anchors, channels;
-    std::string_view name;
-  };
-  static constexpr Known kKnown[] = {{896, 16, "MediaPipe's face detector (BlazeFace)"},
-                                     {2304, 16, "MediaPipe's face detector (BlazeFace)"},
-                                     {2016, 18, "MediaPipe's palm detector"},
-                                     {2944, 18, "MediaPipe's palm detector"},
-                                     {2254, 12, "MediaPipe's pose detector"}};
-  const auto dims = batched(shape, 2);
-  if (!dims) return {};
-  for (const Known& known : kKnown)
-    if (dims->dims[0] == known.anchors && dims->dims[1] == known.channels) return known.name;
-  return {};
 }
 
 }  // namespace keepbox

@@ -14,16 +14,16 @@
 
 namespace keepbox {
 
-/// The finite numbers of one channel over the anchors of the first image.
+/// The finite numbers of one channel over all anchors of the first image.
 struct Range {
   float least = std::numeric_limits<float>::infinity();
   float most = -std::numeric_limits<float>::infinity();
   bool whole = true;  // integers, all of them
 };
 
-/// Of a field's first `channels` channels; empty where the host cannot read the tensor.
-/// @pre the field's tensor is in bounds.
-std::vector<Range> ranges(const Layout& layout, const Field& field, uint32_t channels,
+/// Of a part's first `channels` channels; empty where the host cannot read the tensors.
+/// @pre the part is there, its tensors are in bounds.
+std::vector<Range> ranges(const Layout& layout, Part part, uint32_t channels,
                           std::span<const TensorView> tensors);
 
 /// May it hold probabilities, as far as half precision and quantisation keep them?
@@ -44,8 +44,5 @@ Status check_best_score(const Layout& layout, float score);
 /// The families of the table that fit a tensor's shape and numbers, with their classes and
 /// payloads, as text; empty when none does.
 std::string families_of(const TensorView& tensor, const Request& request);
-
-/// The published model that writes tensors of that shape and that no family is for, or nothing.
-std::string_view stranger(const Shape& shape);
 
 }  // namespace keepbox

@@ -6,21 +6,26 @@
 
 namespace keepbox {
 
-uint32_t grid_cells(Size input, const DetectorSpec& spec) {
-  uint64_t cells = 0;
-  for (const uint32_t stride : spec.strides)
-    if (stride != 0)
-      cells += uint64_t{(input.width + stride - 1) / stride} *
-               ((input.height + stride - 1) / stride);
-  return static_cast<uint32_t>(std::min<uint64_t>(cells, UINT32_MAX));
+Size level_cells(Size input, uint32_t stride) {
+  return {(input.width + stride - 1) / stride, (input.height + stride - 1) / stride};
+}
+
+uint32_t grid_anchors(Size input, const DetectorSpec& spec) {
+  uint64_t anchors = 0;
+  for (size_t level = 0; level < spec.level_count(); ++level) {
+    const Size cells = level_cells(input, spec.strides[level]);
+    anchors += uint64_t{cells.width} * cells.height * spec.anchors_of(level);
+  }
+  return static_cast<uint32_t>(std::min<uint64_t>(anchors, UINT32_MAX));
 }
 
 Size square_input(uint32_t anchors, const DetectorSpec& spec) {
   constexpr uint32_t kStep = 32, kLargest = 8192;
-  if (anchors == 0) return {};
+  if (anchors == 0 || spec.level_count() == 0) return {};
+  for (const uint32_t side : {300u, 128u})  // of SSD, and no multiple of the largest strides
+    if (grid_anchors({side, side}, spec) == anchors) return {side, side};
   for (uint32_t side = kStep; side <= kLargest; side += kStep)
-    if (uint64_t{grid_cells({side, side}, spec)} * spec.anchors_per_cell == anchors)
-      return {side, side};
+    if (grid_anchors({side, side}, spec) == anchors) return {side, side};
   return {};
 }
 

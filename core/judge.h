@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // From an anchor's numbers to a candidate: written once, over whatever reads the numbers.
 //
-// A Source has `rules` (Rules), `tables` (Tables), has(Part), and get(Part, anchor, channel), the
-// number as a float.
+// A Source has `rules` (Rules), `tables` (Tables), `image` (of the batch), has(Part), and get(Part,
+// anchor, channel), the number as a float.
 #pragma once
 
 #include <cstdint>
@@ -57,6 +57,22 @@ KB_HD_CALLED float softmax(const Source& from, uint32_t anchor, float logit, flo
   return exp_f32(logit - largest) / sum;
 }
 
+KB_HD inline float in_0_to_1(float x) { return x < 0.0f ? 0.0f : x > 1.0f ? 1.0f : x; }
+
+/// Of an activated class score and the objectness.
+KB_HD inline float combined(const ScoreRules& rules, float objectness, float score) {
+  switch (rules.rule) {
+    case ScoreRule::kClass:
+      return score;
+    case ScoreRule::kObjectness:
+      return objectness;
+    case ScoreRule::kGeometricMean:
+      return square_root(in_0_to_1(objectness) * in_0_to_1(score));
+    default:
+      return objectness * score;
+  }
+}
+
 /// What is left to do to the best of all classes: its activation, and the objectness.
 /// @param largest logit of all classes; for softmax only.
 template <class Source>
@@ -64,10 +80,10 @@ KB_HD Verdict finished(const Source& from, uint32_t anchor, Verdict best, float 
                        float largest) {
   const ScoreRules& rules = from.rules.scores;
   if (best.class_id == kMaxClasses || rules.rule == ScoreRule::kProduct) return best;
-  best.score = rules.activation == Activation::kSoftmax
-                   ? softmax(from, anchor, best.score, largest)
-                   : activate(rules, best.score);
-  if (rules.rule == ScoreRule::kArgmaxFirst) best.score = objectness * best.score;
+  best.score = combined(rules, objectness,
+                        rules.activation == Activation::kSoftmax
+                            ? softmax(from, anchor, best.score, largest)
+                            : activate(rules, best.score));
   return best;
 }
 
@@ -78,37 +94,128 @@ KB_HD float objectness_of(const Source& from, uint32_t anchor) {
   return activate(from.rules.scores, from.get(Part::kObjectness, anchor));
 }
 
-/// As in YOLOv5's own code, an anchor has to pass by its objectness alone, too.
+/// As in YOLOv5's own code, an anchor has to pass by its objectness alone, too. Not of a mean, which
+/// may be above.
 template <class Source>
 KB_HD bool is_object(const Source& from, float objectness) {
-  return !from.has(Part::kObjectness) ||
+  return !from.has(Part::kObjectness) || from.rules.scores.rule == ScoreRule::kGeometricMean ||
          passes(objectness, from.rules.lowest_threshold, from.rules.contract);
+}
+
+/// Number `which` of a row's indices, which a tensor holds as a number; `none` when it is none below
+/// that.
+template <class Source>
+KB_HD uint32_t index_of(const Source& from, uint32_t row, uint32_t which, uint32_t none) {
+  const float number = from.get(Part::kIndices, row, which);
+  return number >= 0.0f && number < static_cast<float>(none) ? static_cast<uint32_t>(number) : none;
+}
+
+/// The anchor that a row is about: its own number, but where rows have indices.
+template <class Source>
+KB_HD uint32_t place_of(const Source& from, uint32_t row) {
+  return from.has(Part::kIndices) ? index_of(from, row, 2, from.rules.indexed) : row;
+}
+
+/// Score and class of a row that points to an anchor and a class; none of another image's, nor of
+/// rows that point nowhere.
+template <class Source>
+KB_HD_CALLED Verdict indexed_verdict(const Source& from, uint32_t row) {
+  const uint32_t image = index_of(from, row, 0, kMaxAnchors);
+  const uint32_t class_id = index_of(from, row, 1, from.rules.classes);
+  const uint32_t anchor = place_of(from, row);
+  if (image != from.image || class_id == from.rules.classes || anchor == from.rules.indexed)
+    return {};
+  return {from.get(Part::kScores, anchor, class_id), class_id};
 }
 
 /// Score and class of an anchor that has one score.
 template <class Source>
 KB_HD Verdict ready_verdict(const Source& from, uint32_t anchor) {
+  if (from.has(Part::kIndices)) return indexed_verdict(from, anchor);
+  if (from.has(Part::kImage) &&
+      from.get(Part::kImage, anchor) != static_cast<float>(from.image))
+    return {};
   Verdict verdict{from.get(Part::kScore, anchor), 0};
   if (from.has(Part::kClassId)) verdict.class_id = class_of(from.get(Part::kClassId, anchor));
   return verdict;
 }
 
 template <class Source>
+KB_HD bool is_ready(const Source& from) {
+  return !from.has(Part::kScores) || from.has(Part::kIndices);
+}
+
+/// The best class of an anchor.
+template <class Source>
 KB_HD Verdict judge(const Source& from, uint32_t anchor) {
-  if (!from.has(Part::kScores)) return ready_verdict(from, anchor);
+  if (is_ready(from)) return ready_verdict(from, anchor);
   const float objectness = objectness_of(from, anchor);
   if (!is_object(from, objectness)) return {};
+  if (from.rules.scores.rule == ScoreRule::kObjectness)
+    return {objectness, from.rules.first_class};
   const Verdict best = best_class(from, anchor, objectness);
   const bool softmax = from.rules.scores.activation == Activation::kSoftmax;
   return finished(from, anchor, best, objectness,
                   softmax ? largest_logit(from, anchor, best.score) : 0);
 }
 
-/// Anchors that count: all, or as many as the model says it found.
+/// Calls visit(Verdict) for every class of an anchor, whatever its score.
+template <class Source, class Visit>
+KB_HD void judge_labels(const Source& from, uint32_t anchor, float objectness, Visit visit) {
+  const Rules& rules = from.rules;
+  const bool soft = rules.scores.activation == Activation::kSoftmax;
+  float largest = 0, sum = 0;
+  if (soft) {
+    largest = largest_logit(from, anchor, -std::numeric_limits<float>::infinity());
+    for (uint32_t c = 0; c < rules.classes; ++c)
+      sum = sum + exp_f32(from.get(Part::kScores, anchor, c) - largest);
+  }
+  for (uint32_t c = rules.first_class; c < rules.end_class; ++c) {
+    const float raw = from.get(Part::kScores, anchor, c);
+    const float score = soft ? exp_f32(raw - largest) / sum : activate(rules.scores, raw);
+    visit(Verdict{combined(rules.scores, objectness, score), c});
+  }
+}
+
+/// Calls visit(Verdict) for an anchor's best class, or for all where each may make a box.
+template <class Source, class Visit>
+KB_HD void judge_each(const Source& from, uint32_t anchor, Visit visit) {
+  if (!from.rules.multi_label || is_ready(from)) return visit(judge(from, anchor));
+  const float objectness = objectness_of(from, anchor);
+  if (is_object(from, objectness)) judge_labels(from, anchor, objectness, visit);
+}
+
+/// Anchors that count: all, or as many as the model says it found, or those before a row of no image.
 template <class Source>
 KB_HD uint32_t anchors_of(const Source& from) {
-  if (!from.has(Part::kCount)) return from.rules.anchors;
-  return filled_rows(from.get(Part::kCount, 0), from.rules.anchors);
+  if (from.has(Part::kCount))
+    return filled_rows(from.get(Part::kCount, 0), from.rules.anchors);
+  uint32_t rows = from.rules.anchors;
+  if (from.has(Part::kImage))
+    for (uint32_t row = 0; row < rows; ++row)
+      if (from.get(Part::kImage, row) < 0.0f) rows = row;
+  return rows;
+}
+
+/// Is a cell's score of a class no less than those around it on its map?
+template <class Source>
+KB_HD_CALLED bool is_peak(const Source& from, uint32_t anchor, Verdict verdict) {
+  const BoxRules& boxes = from.rules.boxes;
+  const Cell cell = cell_of(boxes, anchor);
+  const Level& level = boxes.levels[cell.level];
+  const uint32_t end = cell.level + 1 < boxes.level_count
+                           ? boxes.levels[cell.level + 1].first_anchor
+                           : from.rules.anchors;
+  const uint32_t rows = (end - level.first_anchor) / (level.width * level.cell_anchors);
+  for (uint32_t row = cell.row - (cell.row > 0 ? 1 : 0); row <= cell.row + 1 && row < rows; ++row)
+    for (uint32_t column = cell.column - (cell.column > 0 ? 1 : 0);
+         column <= cell.column + 1 && column < level.width; ++column) {
+      const uint32_t other = level.first_anchor +
+                             (row * level.width + column) * level.cell_anchors + cell.anchor;
+      const float raw = from.get(Part::kScores, other, verdict.class_id);
+      if (activate(from.rules.scores, raw) > verdict.score) return false;
+    }
+  return true;
 }
 
 /// How far an anchor comes.
@@ -124,6 +231,35 @@ struct RawBox {
   float v[4];
 };
 
+/// A side's distance in strides: the mean of its bins by the softmax of their numbers.
+template <class Source>
+KB_HD_CALLED float mean_bin(const Source& from, uint32_t anchor, uint32_t side) {
+  const uint32_t bins = from.rules.boxes.bins, first = side * bins;
+  float largest = -std::numeric_limits<float>::infinity(), sum = 0, weighted = 0;
+  for (uint32_t i = 0; i < bins; ++i) {
+    const float logit = from.get(Part::kBox, anchor, first + i);
+    if (logit > largest) largest = logit;
+  }
+  for (uint32_t i = 0; i < bins; ++i) {
+    const float weight = exp_f32(from.get(Part::kBox, anchor, first + i) - largest);
+    sum = sum + weight;
+    weighted = weighted + weight * static_cast<float>(i);
+  }
+  return weighted / sum;
+}
+
+/// The four numbers of a box, wherever they lie.
+template <class Source>
+KB_HD RawBox raw_box(const Source& from, uint32_t anchor) {
+  RawBox raw;
+  const uint32_t at = place_of(from, anchor);
+  for (uint32_t i = 0; i < 4; ++i)
+    raw.v[i] = from.rules.boxes.bins > 1                 ? mean_bin(from, at, i)
+               : i >= 2 && from.has(Part::kSizes) ? from.get(Part::kSizes, at, i - 2)
+                                                  : from.get(Part::kBox, at, i);
+  return raw;
+}
+
 /// Compares with the class's threshold, decodes the box, filters. @param raw gives its numbers, if
 /// it comes to that. @param out written for kCandidate.
 template <class Source, class Raw>
@@ -134,6 +270,7 @@ KB_HD Outcome take(const Source& from, uint32_t anchor, Verdict verdict, Raw raw
                               ? from.tables.class_threshold[verdict.class_id]
                               : rules.lowest_threshold;
   if (!passes(verdict.score, threshold, rules.contract)) return Outcome::kBelow;
+  if (rules.peaks && classed && !is_peak(from, anchor, verdict)) return Outcome::kBelow;
   const RawBox numbers = raw();
   const Box box = decode_box(rules.boxes, from.tables.priors, anchor, numbers.v[0], numbers.v[1],
                              numbers.v[2], numbers.v[3]);

@@ -12,23 +12,67 @@ namespace {
 
 constexpr uint32_t kMaxImages = 1u << 16;  // of a batch
 
-/// The least number of channels.
-size_t channels_needed(const DetectorSpec& spec) {
-  if (spec.reader == Reader::kReady) return 6u + spec.payload_count;
-  const size_t payload = spec.payload != Payload::kNone ? 1 : 0;
-  return static_cast<size_t>(spec.columns.classes) + 1u + payload;
+uint32_t narrow(size_t value) { return static_cast<uint32_t>(std::min<size_t>(value, UINT32_MAX)); }
+
+/// Numbers of an anchor that are neither class scores nor a payload.
+size_t before_classes(const DetectorSpec& spec) {
+  const size_t box_behind = spec.columns.box_last ? size_t{4} * spec.bins : 0;
+  return static_cast<size_t>(spec.columns.classes) + box_behind;
+}
+
+}  // namespace
+
+size_t least_channels(const DetectorSpec& spec) {
+  if (spec.reader == Reader::kReady)
+    return (spec.columns.image >= 0 ? 7u : 6u) + spec.payload_count;
+  return before_classes(spec) + 1u + (spec.payload != Payload::kNone ? 1 : 0);
+}
+
+size_t channels_of(const DetectorSpec& spec, const TensorRule& rule) {
+  if (rule.channels != 0) return rule.channels;
+  const auto is_sizes = [](const TensorRule& each) { return each.role == Role::kSizes; };
+  switch (rule.role) {
+    case Role::kBoxes:
+      return std::ranges::any_of(spec.rules(), is_sizes) ? 2 : size_t{4} * spec.bins;
+    case Role::kSizes: return 2;
+    case Role::kObjectness: return 1;
+    default: return 0;
+  }
+}
+
+namespace {
+
+/// "boxes 1xNx4 and scores 1xNxC", with the channels that a family says, and its levels.
+std::string roles_text(const DetectorSpec& spec) {
+  std::string text;
+  for (const TensorRule& rule : spec.rules()) {
+    if (rule.optional) continue;
+    const size_t channels = channels_of(spec, rule);
+    const std::string_view name = rule.role == Role::kBoxes        ? "boxes"
+                                  : rule.role == Role::kScores     ? "scores"
+                                  : rule.role == Role::kObjectness ? "objectness"
+                                                                   : "sizes";
+    text += (text.empty() ? "" : ", ") + std::string(name) + " 1xNx" +
+            (channels == 0 ? "C" : std::to_string(channels));
+  }
+  const size_t levels = spec.level_count();
+  return levels > 1 ? text + ", one each or one each of " + counted(levels, "level") : text;
 }
 
 std::string wanted_text(const DetectorSpec& spec) {
   const std::string name(spec.name);
   switch (spec.reader) {
     case Reader::kReady:
-      return name + " rows: 1xNx" + std::to_string(channels_needed(spec)) + " float32";
-    case Reader::kSplit: return name + " tensors: boxes 1xNx4 and scores 1xNxC, float32";
+      return name + " rows: 1xNx" + std::to_string(least_channels(spec)) + " float32";
+    case Reader::kSplit: return name + " tensors: " + roles_text(spec);
+    case Reader::kIndices: return name + " tensors: indices Kx3, boxes 1xNx4 and scores 1xCxN";
     case Reader::kOutputs: return name + " tensors: boxes 1xNx4, scores 1xN (classes 1xN, count 1)";
     default:
-      return name + " rows 1xNxC or planes 1xCxN of float32 with C >= " +
-             std::to_string(channels_needed(spec));
+      return name + " rows 1xNxC or planes 1xCxN with C >= " +
+             std::to_string(least_channels(spec)) +
+             (spec.level_count() > 1 && spec.activation != Activation::kNone
+                  ? ", or such maps of " + counted(spec.level_count(), "level")
+                  : "");
   }
 }
 
@@ -58,13 +102,14 @@ int tensor_for(const DetectorSpec& spec, size_t rule, std::span<const TensorView
   for (size_t i = 0; i < tensors.size(); ++i)
     if (spec.tensors[rule].has(tensors[i].id)) return static_cast<int>(i);
   if (!has_plain_names(spec, tensors)) return -1;
-  const auto found = std::ranges::find(tensors, spec.tensors[rule].plain, &TensorView::id);
-  return static_cast<int>(found - tensors.begin());
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (spec.tensors[rule].has_plain(tensors[i].id)) return static_cast<int>(i);
+  return -1;
 }
 
 /// Can anchors have that many channels?
 bool may_be_channels(size_t channels, const DetectorSpec& spec) {
-  const size_t needed = channels_needed(spec);
+  const size_t needed = least_channels(spec);
   if (spec.reader == Reader::kReady) return channels == needed;
   return channels >= needed && channels - needed < kMaxClasses;
 }
@@ -73,7 +118,7 @@ bool may_be_channels(size_t channels, const DetectorSpec& spec) {
 /// channels counts anchors; then the one that is the frame's grid; then the longer.
 bool first_is_anchors(size_t a, size_t b, const DetectorSpec& spec, Size frame) {
   if (may_be_channels(a, spec) != may_be_channels(b, spec)) return may_be_channels(b, spec);
-  const size_t cells = size_t{grid_cells(frame, spec)} * spec.anchors_per_cell;
+  const size_t cells = grid_anchors(frame, spec);
   if (cells != 0 && (a == cells) != (b == cells)) return a == cells;
   return a >= b;
 }
@@ -91,7 +136,8 @@ bool may_be_payload(size_t numbers, Payload payload) {
   return payload == Payload::kNone || numbers > 0;
 }
 
-/// How many of the numbers behind box and objectness follow the class scores.
+}  // namespace
+
 std::optional<size_t> payload_of(const DetectorSpec& spec, size_t numbers,
                                  std::span<const TensorView> tensors, const Request& request) {
   const auto beside = [&](size_t classes) -> std::optional<size_t> {
@@ -107,6 +153,8 @@ std::optional<size_t> payload_of(const DetectorSpec& spec, size_t numbers,
   return spec.payload_count < numbers ? std::optional<size_t>(spec.payload_count) : std::nullopt;
 }
 
+namespace {
+
 std::unexpected<Error> no_payload(const DetectorSpec& spec, const TensorView& tensor,
                                   const Request& request) {
   const std::string classes =
@@ -121,27 +169,28 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
                               int index, const Request& request) {
   const TensorView& tensor = tensors[static_cast<size_t>(index)];
   const auto dims = batched(tensor.shape, 2);
-  if (!dims || !is_floating(tensor.type)) return mismatch(spec, tensors);
+  if (!dims || !is_real(tensor)) return mismatch(spec, tensors);
   const size_t a = dims->dims[0], b = dims->dims[1];
   const bool ready = spec.reader == Reader::kReady;
   const bool rows = ready || first_is_anchors(a, b, spec, request.frame);
   const size_t anchors = rows ? a : b, channels = rows ? b : a;
-  if (channels < channels_needed(spec) || (ready && channels != channels_needed(spec)))
+  if (channels < least_channels(spec) || (ready && channels != least_channels(spec)))
     return mismatch(spec, tensors);
 
   Layout layout{.spec = &spec,
-                .images = static_cast<uint32_t>(std::min<size_t>(dims->images, UINT32_MAX)),
-                .anchors = static_cast<uint32_t>(std::min<size_t>(anchors, UINT32_MAX))};
+                .images = narrow(dims->images),
+                .anchors = narrow(anchors)};
   const Field base{.tensor = index,
                    .anchor_stride = rows ? channels : 1,
                    .channel_stride = rows ? 1 : anchors,
                    .image_stride = anchors * channels};
+  layout.segments[0].count = layout.anchors;
   if (!ready) {
-    const size_t numbers = channels - static_cast<size_t>(spec.columns.classes);
+    const size_t numbers = channels - before_classes(spec);
     const auto payload = payload_of(spec, numbers, tensors, request);
     if (!payload) return no_payload(spec, tensor, request);
-    layout.classes = static_cast<uint32_t>(std::min<size_t>(numbers - *payload, UINT32_MAX));
-    layout.payload_count = static_cast<uint32_t>(std::min<size_t>(*payload, UINT32_MAX));
+    layout.classes = narrow(numbers - *payload);
+    layout.payload_count = narrow(*payload);
   }
   layout[Part::kBox] = column(base, spec.columns.box_last ? static_cast<int>(layout.classes)
                                                           : spec.columns.box);
@@ -149,44 +198,9 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
   layout[Part::kScores] = column(base, spec.columns.classes);
   layout[Part::kScore] = column(base, spec.columns.score);
   layout[Part::kClassId] = column(base, spec.columns.class_id);
+  layout[Part::kImage] = column(base, spec.columns.image);
   if (layout.payload_count != 0)
     layout[Part::kPayload] = column(layout[Part::kScores], static_cast<int>(layout.classes));
-  return layout;
-}
-
-/// Boxes of a split family: the tensor with four channels.
-Result<Layout> fit_split(const DetectorSpec& spec, std::span<const TensorView> tensors,
-                         const Request& request) {
-  int boxes = tensor_for(spec, 0, tensors, request), scores = tensor_for(spec, 1, tensors, request);
-  for (size_t i = 0; i < tensors.size() && (boxes < 0 || scores < 0); ++i) {
-    const auto dims = batched(tensors[i].shape, 2);
-    if (!dims) continue;
-    int& slot = dims->dims[1] == 4 && boxes < 0 ? boxes : scores;
-    if (slot < 0) slot = static_cast<int>(i);
-  }
-  if (boxes < 0 || scores < 0) return mismatch(spec, tensors);
-  const auto b = batched(tensors[static_cast<size_t>(boxes)].shape, 2);
-  const auto s = batched(tensors[static_cast<size_t>(scores)].shape, 2);
-  if (!b || !s || b->dims[1] != 4 || b->images != s->images) return mismatch(spec, tensors);
-  const size_t anchors = b->dims[0];
-  const bool rows = s->dims[0] == anchors;
-  if (!rows && s->dims[1] != anchors) return mismatch(spec, tensors);
-  const size_t classes = rows ? s->dims[1] : s->dims[0];
-  const size_t background = spec.background != Background::kNone ? 1 : 0;
-  if (request.class_count != 0 && request.class_count + background != classes)
-    return mismatch(spec, tensors, "set num-classes= to the number of the model's classes");
-  if (!is_floating(tensors[static_cast<size_t>(boxes)].type) ||
-      !is_floating(tensors[static_cast<size_t>(scores)].type))
-    return mismatch(spec, tensors);
-  Layout layout{.spec = &spec,
-                .images = static_cast<uint32_t>(std::min<size_t>(b->images, UINT32_MAX)),
-                .anchors = static_cast<uint32_t>(std::min<size_t>(anchors, UINT32_MAX)),
-                .classes = static_cast<uint32_t>(std::min<size_t>(classes, UINT32_MAX))};
-  layout[Part::kBox] = {.tensor = boxes, .anchor_stride = 4, .channel_stride = 1,
-                        .image_stride = anchors * 4};
-  layout[Part::kScores] = {.tensor = scores, .anchor_stride = rows ? classes : 1,
-                           .channel_stride = rows ? 1 : anchors,
-                           .image_stride = anchors * classes};
   return layout;
 }
 
@@ -211,18 +225,50 @@ Result<Layout> fit_outputs(const DetectorSpec& spec, std::span<const TensorView>
     if (!dims) return mismatch(spec, tensors);
     const size_t n = dims->dims[0];
     if (role == Role::kBoxes) {
-      if (dims->dims[1] != 4 || !is_floating(tensor.type)) return mismatch(spec, tensors);
-      layout.images = static_cast<uint32_t>(std::min<size_t>(dims->images, UINT32_MAX));
-      layout.anchors = static_cast<uint32_t>(std::min<size_t>(n, UINT32_MAX));
+      if (dims->dims[1] != 4 || !is_real(tensor)) return mismatch(spec, tensors);
+      layout.images = narrow(dims->images);
+      layout.anchors = layout.segments[0].count = narrow(n);
       layout[Part::kBox] = {.tensor = index, .anchor_stride = 4, .channel_stride = 1,
                             .image_stride = n * 4};
       continue;
     }
     if (n != layout.anchors || dims->images != layout.images) return mismatch(spec, tensors);
-    if (role == Role::kScores && !is_floating(tensor.type)) return mismatch(spec, tensors);
+    if (role == Role::kScores && !is_real(tensor)) return mismatch(spec, tensors);
     layout[role == Role::kScores ? Part::kScore : Part::kClassId] = {
         .tensor = index, .anchor_stride = 1, .image_stride = n};
   }
+  return layout;
+}
+
+/// Rows of indices into boxes and planes (or rows) of scores.
+Result<Layout> fit_indices(const DetectorSpec& spec, std::span<const TensorView> tensors,
+                           const Request& request) {
+  int found[3];
+  for (size_t rule = 0; rule < 3; ++rule) {
+    found[rule] = tensor_for(spec, rule, tensors, request);
+    if (found[rule] < 0) return mismatch(spec, tensors);
+  }
+  const auto view = [&](int which) -> const TensorView& {
+    return tensors[static_cast<size_t>(found[which])];
+  };
+  const auto rows = batched(view(0).shape, 2), boxes = batched(view(1).shape, 2),
+             scores = batched(view(2).shape, 2);
+  if (!rows || rows->images != 1 || rows->dims[1] != 3 || !boxes || boxes->dims[1] != 4 ||
+      !scores || scores->images != boxes->images)
+    return mismatch(spec, tensors);
+  const size_t anchors = boxes->dims[0], count = rows->dims[0];
+  const bool planes = scores->dims[1] == anchors;
+  if (!planes && scores->dims[0] != anchors) return mismatch(spec, tensors);
+  const size_t classes = planes ? scores->dims[0] : scores->dims[1];
+  Layout layout{.spec = &spec, .images = narrow(boxes->images), .anchors = narrow(count),
+                .classes = narrow(classes), .indexed = narrow(anchors)};
+  layout.segments[0].count = layout.anchors;
+  layout[Part::kIndices] = {.tensor = found[0], .anchor_stride = 3, .channel_stride = 1};
+  layout[Part::kBox] = {.tensor = found[1], .anchor_stride = 4, .channel_stride = 1,
+                        .image_stride = anchors * 4};
+  layout[Part::kScores] = {.tensor = found[2], .anchor_stride = planes ? 1 : classes,
+                           .channel_stride = planes ? anchors : 1,
+                           .image_stride = anchors * classes};
   return layout;
 }
 
@@ -279,6 +325,11 @@ Result<Layout> fit(const DetectorSpec& spec, std::span<const TensorView> tensors
   switch (spec.reader) {
     case Reader::kDense:
     case Reader::kReady: {
+      if (spec.reader == Reader::kDense)
+        if (auto levels = fit_sheets(spec, tensors, request)) {
+          layout = *std::move(levels);
+          break;
+        }
       const int by_id = tensor_for(spec, 0, tensors, request);
       if (by_id >= 0) {
         layout = fit_one_tensor(spec, tensors, by_id, request);
@@ -290,13 +341,11 @@ Result<Layout> fit(const DetectorSpec& spec, std::span<const TensorView> tensors
       if (layout) KB_TRY(fit_count(*layout, tensors, request));
       break;
     }
-    case Reader::kSplit: layout = fit_split(spec, tensors, request); break;
+    case Reader::kSplit:
+      if (auto split = fit_sheets(spec, tensors, request)) layout = *std::move(split);
+      break;
     case Reader::kOutputs: layout = fit_outputs(spec, tensors, request); break;
-    case Reader::kHeads:
-    case Reader::kHeatmap:
-      return fail(ErrorKind::kUnsupported, "a family of dense, ready or split tensors",
-                  std::string(spec.name) + ", which has raw heads",
-                  "export the model with its decoding layer");
+    case Reader::kIndices: layout = fit_indices(spec, tensors, request); break;
   }
   if (layout) KB_TRY(check_limits(*layout));
   return layout;

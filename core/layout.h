@@ -4,9 +4,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/detector.h"
 #include "core/letterbox.h"
@@ -28,6 +30,30 @@ struct Field {
   }
 };
 
+/// Anchors whose numbers lie in one piece each: all of a tensor's, a level's, or those of one of a
+/// level's anchors a cell.
+struct Segment {
+  uint32_t first = 0, count = 0;  // anchors
+  std::array<Field, kParts> fields;
+
+  Field& operator[](Part part) { return fields[static_cast<size_t>(part)]; }
+  const Field& operator[](Part part) const { return fields[static_cast<size_t>(part)]; }
+  /// Of one of its anchors, counted from the first of all.
+  size_t at(Part part, uint32_t image, uint32_t anchor, uint32_t channel = 0) const {
+    return (*this)[part].at(image, anchor - first, channel);
+  }
+};
+
+/// A grid of cells that tensors show: a level's, or that of one of a level's anchors.
+struct Grid {
+  uint32_t first = 0;   // anchor
+  uint32_t level = 0;   // of the family's strides
+  uint32_t anchor = 0;  // of a cell's: the only one, or the first of all
+  uint32_t cell_anchors = 1;  // that follow each other
+  uint32_t count = 0;   // of anchors
+  Size cells;           // 0 x 0: not shown
+};
+
 /// A family fitted to the tensors of one frame.
 struct Layout {
   const DetectorSpec* spec = nullptr;
@@ -35,20 +61,25 @@ struct Layout {
   uint32_t anchors = 0;
   uint32_t classes = 0;  // class scores an anchor, background included; 0 for ready rows
   uint32_t payload_count = 0;  // numbers of an anchor behind its class scores
-  std::array<Field, kParts> fields;
+  uint32_t indexed = 0;        // anchors that rows of indices point to
+  std::vector<Segment> segments = std::vector<Segment>(1);  // in the order of anchors
+  std::vector<Grid> grids;     // of tensors that come level by level, the same
 
-  Field& operator[](Part part) { return fields[static_cast<size_t>(part)]; }
-  const Field& operator[](Part part) const { return fields[static_cast<size_t>(part)]; }
+  /// Of the first segment.
+  Field& operator[](Part part) { return segments.front()[part]; }
+  const Field& operator[](Part part) const { return segments.front()[part]; }
 };
 
 /// What the caller knows before looking at the tensors.
 struct Request {
   std::string_view detector = "auto";         // or a family's name
+  const DetectorSpec* family = nullptr;       // in its place
   std::string_view told{};  // family by the tensors' producer, for "auto" without tensor_ids; one that
                             // is not in the table counts for nothing
   std::span<const std::string> tensor_ids{};  // only these tensors, in the order of roles
   uint32_t label_count = 0;                   // classes that have labels; 0: none
   uint32_t class_count = 0;                   // of the model, whatever else says; 0: found out
+  bool has_priors = false;                    // a table of prior boxes is set
   Size frame;                                 // of the picture that the tensors came with
 };
 
@@ -64,11 +95,17 @@ struct Recognition {
 /// kAmbiguous (shapes alone do not decide, the hint names the property that does), kUnsupported.
 Result<Recognition> recognise(std::span<const TensorView> tensors, const Request& request);
 
-/// Fits one given family, whatever the ids say. How many of an anchor's numbers are class scores
+/// Fits one given family, whatever the ids say. Tensors are told apart by ids, then by shapes, and
+/// where those are alike by their order in the family. How many of an anchor's numbers are class scores
 /// where others follow them, `class_count` says, else the prototypes beside mask coefficients, else
 /// the labels, else what models of COCO have.
 Result<Layout> fit(const DetectorSpec& spec, std::span<const TensorView> tensors,
                    const Request& request);
+
+/// The same where boxes and scores are tables or feature maps, in a tensor each or all in one, for
+/// all levels or for each; nothing when no tensors fit so.
+std::optional<Layout> fit_sheets(const DetectorSpec& spec, std::span<const TensorView> tensors,
+                                 const Request& request);
 
 /// The same for the one tensor of a dense or ready family.
 Result<Layout> fit_at(const DetectorSpec& spec, std::span<const TensorView> tensors, size_t index,
@@ -89,8 +126,21 @@ std::string family_text(const Layout& layout);
 /// "1 class", "2 classes"
 std::string counted(size_t number, std::string_view what);
 
-/// Cells of a pyramid of strides over an input: each level rounded up, summed.
-uint32_t grid_cells(Size input, const DetectorSpec& spec);
+/// Numbers an anchor that a rule's tensor has; 0: any, as of scores.
+size_t channels_of(const DetectorSpec& spec, const TensorRule& rule);
+
+/// The least numbers an anchor of a family whose tensor holds all.
+size_t least_channels(const DetectorSpec& spec);
+
+/// How many numbers behind an anchor's box and objectness follow its class scores, of `numbers`.
+std::optional<size_t> payload_of(const DetectorSpec& spec, size_t numbers,
+                                 std::span<const TensorView> tensors, const Request& request);
+
+/// Cells of a level over an input: what is left over counts as one.
+Size level_cells(Size input, uint32_t stride);
+
+/// Anchors of a pyramid over an input: each level's cells times their anchors, summed.
+uint32_t grid_anchors(Size input, const DetectorSpec& spec);
 
 /// The square input with that many anchors, or 0 x 0.
 Size square_input(uint32_t anchors, const DetectorSpec& spec);

@@ -68,6 +68,15 @@ KB_HD constexpr float exp_f32(float x) {
 /// 1 / (1 + e^-x): the logistic function, in [0, 1].
 KB_HD constexpr float sigmoid(float x) { return 1.0f / (1.0f + exp_f32(-x)); }
 
+/// The square root, rounded to the nearest: the same on every device.
+KB_HD inline float square_root(float x) {
+#ifdef __CUDA_ARCH__
+  return __fsqrt_rn(x);
+#else
+  return __builtin_sqrtf(x);
+#endif
+}
+
 /// IEEE 754 binary16 to binary32, exact, subnormals, infinities and NaN included.
 KB_HD constexpr float half_to_float(uint16_t half) {
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <ranges>
 
+#include "core/anchors.h"
 #include "core/box.h"
 #include "core/evidence.h"
 #include "core/sense.h"
@@ -20,6 +21,9 @@ constexpr float kMostNormalized = 2.0f;
 /// Beyond this, they cannot be YOLOX's offsets in cells and logarithms of sizes, which stay below
 /// 5; of a picture that one thing fills no logarithm is negative.
 constexpr float kMostUndecoded = 16.0f;
+
+/// Of an image: each takes some 70 bytes.
+constexpr uint64_t kMostCandidates = uint64_t{1} << 24;
 
 /// A threshold below the normal floats would be another decision on each device.
 float normal(float threshold) {
@@ -44,20 +48,6 @@ Status check_settings(const Settings& s) {
   return {};
 }
 
-Status check_readable(const DetectorSpec& spec) {
-  switch (spec.coding) {
-    case BoxCoding::kCenterSize:
-    case BoxCoding::kCorners:
-    case BoxCoding::kCornersYX:
-    case BoxCoding::kGridExp:
-    case BoxCoding::kPriorDelta:
-    case BoxCoding::kPriorDeltaXY: return {};
-    default:
-      return fail(ErrorKind::kUnsupported, "a box coding that a reader knows",
-                  std::string(spec.name), "export the model with its decoding layer");
-  }
-}
-
 /// What a look at all boxes of the first image tells.
 struct Evidence {
   float largest = 0;           // of |coordinate|
@@ -66,7 +56,8 @@ struct Evidence {
 };
 
 Evidence look(const Layout& layout, std::span<const TensorView> tensors) {
-  const auto box = ranges(layout, layout[Part::kBox], 4, tensors);
+  if (layout.spec->bins > 1 || layout[Part::kSizes].present()) return {};
+  const auto box = ranges(layout, Part::kBox, 4, tensors);
   Evidence out{.readable = !box.empty()};
   for (size_t channel = 0; channel < box.size(); ++channel) {
     out.largest = std::max({out.largest, -box[channel].least, box[channel].most});
@@ -76,8 +67,9 @@ Evidence look(const Layout& layout, std::span<const TensorView> tensors) {
 }
 
 Status check_tensors(const Layout& layout, std::span<const TensorView> tensors) {
-  for (const Field& field : layout.fields)
-    if (field.present()) KB_TRY(check_bounds(tensors[static_cast<size_t>(field.tensor)]));
+  for (const Segment& segment : layout.segments)
+    for (const Field& field : segment.fields)
+      if (field.present()) KB_TRY(check_bounds(tensors[static_cast<size_t>(field.tensor)]));
   return {};
 }
 
@@ -90,7 +82,7 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
     plan.layout.spec = plan.spec;
     plan.remark += "; boxes are decoded already";
   }
-  if (plan.spec->coding == BoxCoding::kGridExp) {
+  if (has_cells(plan.spec->coding)) {
     plan.provisional = box_coding_open && !seen.readable;
     return;
   }
@@ -106,7 +98,7 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
   if (units == Units::kNormalized) {
     plan.rules.boxes.unit_x = static_cast<float>(model.width);
     plan.rules.boxes.unit_y = static_cast<float>(model.height);
-    if (!plan.spec->priors && seen.largest > kMostNormalized)
+    if (plan.spec->coding != BoxCoding::kPriorDelta && seen.largest > kMostNormalized)
       plan.warnings.push_back({ErrorKind::kMismatch, "coordinates in 0..1", "larger ones",
                                "set box-units=pixels, or another detector="});
   }
@@ -127,6 +119,11 @@ Status confirm(Plan& plan, std::span<const TensorView> tensors, const Request& r
   return std::unexpected(std::move(error));
 }
 
+float iou_threshold_of(const Plan& plan, const Settings& settings) {
+  const bool own = settings.default_iou_threshold && plan.spec->iou_threshold > 0;
+  return own ? plan.spec->iou_threshold : settings.iou_threshold;
+}
+
 /// The picture whose grid the anchors may be: the model's input, where that is told.
 Size picture_of(const Settings& settings) {
   if (settings.letterbox) return settings.letterbox->model;
@@ -139,50 +136,35 @@ Size settle_model(const Settings& settings, const Layout& layout) {
   if (settings.letterbox) return settings.letterbox->model;
   const Size frame = picture_of(settings);
   if (settings.model.width != 0 && settings.model.height != 0) return settings.model;
-  const uint64_t cells = grid_cells(frame, *layout.spec);
-  if (cells * layout.spec->anchors_per_cell == layout.anchors || cells == 0) return frame;
+  const uint32_t anchors = grid_anchors(frame, *layout.spec);
+  if (anchors == layout.anchors || anchors == 0) return frame;
+  if (const Size shown = input_of_maps(layout); shown.width != 0) return shown;
   const Size square = square_input(layout.anchors, *layout.spec);
   return square.width != 0 ? square : frame;
 }
 
-Status settle_levels(Plan& plan, Size model, bool told) {
-  if (plan.spec->coding != BoxCoding::kGridExp) return {};
-  if (grid_cells(model, *plan.spec) != plan.layout.anchors)
-    return fail(ErrorKind::kMismatch,
-                std::to_string(grid_cells(model, *plan.spec)) + " anchors for an input of " +
-                    std::to_string(model.width) + "x" + std::to_string(model.height),
-                std::to_string(plan.layout.anchors),
-                told ? "set another detector="
-                     : "set model-width= and model-height=, or another detector=");
-  uint32_t first = 0;
-  for (const uint32_t stride : plan.spec->strides) {
-    if (stride == 0) break;
-    const uint32_t width = (model.width + stride - 1) / stride;
-    BoxRules& boxes = plan.rules.boxes;
-    boxes.levels[boxes.level_count++] = {first, width, static_cast<float>(stride)};
-    first += width * ((model.height + stride - 1) / stride);
-  }
-  return {};
+/// Without the background.
+uint32_t real_classes(const Layout& layout) {
+  const uint32_t background = layout.spec->background != Background::kNone ? 1 : 0;
+  return layout.classes - std::min(background, layout.classes);
 }
 
 void settle_rules(Plan& plan) {
   const DetectorSpec& spec = *plan.spec;
   plan.rules.anchors = plan.layout.anchors;
   plan.rules.classes = plan.layout.classes;
+  plan.rules.indexed = plan.layout.indexed;
   plan.rules.scores = {spec.score, spec.activation, spec.logit_limit};
-  plan.rules.boxes.coding = spec.coding;
-  plan.rules.boxes.cell_offset = spec.cell_offset;
-  std::ranges::copy(spec.box_scale, plan.rules.boxes.scale);
-}
-
-Status settle_priors(Plan& plan, const Settings& settings) {
-  if (!plan.spec->priors) return {};
-  if (settings.priors.size() != plan.layout.anchors)
-    return fail(ErrorKind::kMismatch, std::to_string(plan.layout.anchors) + " prior boxes",
-                std::to_string(settings.priors.size()),
-                "set priors-file= to the model's table of cy cx h w");
-  plan.priors = settings.priors;
-  return {};
+  if (spec.score == ScoreRule::kObjectness && real_classes(plan.layout) > 1)
+    plan.rules.scores.rule = ScoreRule::kProduct;
+  plan.rules.peaks = spec.peaks;
+  BoxRules& boxes = plan.rules.boxes;
+  boxes.coding = spec.coding;
+  boxes.yx = spec.box_yx;
+  boxes.bins = spec.bins;
+  boxes.cell_offset = spec.cell_offset;
+  boxes.delta_limit = spec.delta_limit;
+  std::ranges::copy(spec.box_scale, boxes.scale);
 }
 
 void settle_classes(Plan& plan, const Settings& settings) {
@@ -191,7 +173,8 @@ void settle_classes(Plan& plan, const Settings& settings) {
   plan.rules.first_class = spec.background == Background::kFirst && scores > 0 ? 1 : 0;
   plan.rules.end_class = spec.background == Background::kLast && scores > 0 ? scores - 1 : scores;
   const uint32_t ids = scores == 0 ? kMaxClasses : scores;
-  plan.class_threshold.assign(ids, settings.score_threshold);
+  const bool own = settings.default_score_threshold && spec.score_threshold > 0;
+  plan.class_threshold.assign(ids, own ? spec.score_threshold : settings.score_threshold);
   plan.class_wanted.assign(ids, settings.include_classes.empty() ? 1 : 0);
   for (const auto& [id, threshold] : settings.class_thresholds)
     if (id < ids) plan.class_threshold[id] = threshold;
@@ -206,35 +189,82 @@ void settle_classes(Plan& plan, const Settings& settings) {
                        !std::ranges::contains(plan.class_wanted, 0);
 }
 
+/// A candidate an anchor, or one for each class that is wanted.
+Status settle_labels(Plan& plan, const Settings& settings) {
+  const DetectorSpec& spec = *plan.spec;
+  const bool has_scores = plan.layout[Part::kScores].present() && spec.reader != Reader::kIndices;
+  plan.rules.multi_label = has_scores && real_classes(plan.layout) > 1 &&
+                           settings.multi_label.value_or(spec.multi_label);
+  uint64_t each = 1;
+  if (plan.rules.multi_label) {
+    const auto first = plan.class_wanted.begin() + plan.rules.first_class;
+    each = static_cast<uint64_t>(
+        std::max<ptrdiff_t>(std::count(first, first + real_classes(plan.layout), 1), 1));
+  }
+  const uint64_t candidates = each * plan.layout.anchors;
+  if (candidates > kMostCandidates)
+    return fail(ErrorKind::kUnsupported,
+                "at most " + std::to_string(kMostCandidates) + " boxes of all classes",
+                counted(plan.layout.anchors, "anchor") + " of " + std::to_string(each) + " classes",
+                "set multi-label=false, or include-classes= to those that matter");
+  plan.rules.candidates = static_cast<uint32_t>(candidates);
+  return {};
+}
+
 void settle_limits(Plan& plan, const Settings& settings) {
-  const uint32_t anchors = plan.layout.anchors;
-  plan.rules.max_detections = std::min(settings.max_detections, anchors);
+  const uint32_t most = plan.rules.candidates;
+  plan.rules.max_detections = std::min(settings.max_detections, most);
   plan.rules.pre_nms_top_k =
-      settings.pre_nms_top_k == 0 ? anchors : std::min(settings.pre_nms_top_k, anchors);
+      settings.pre_nms_top_k == 0 ? most : std::min(settings.pre_nms_top_k, most);
   plan.rules.kept_capacity =
-      plan.rules.contract.per_class_limit ? anchors : plan.rules.max_detections;
+      plan.rules.contract.per_class_limit ? most : plan.rules.max_detections;
   plan.rules.method = settings.method == NmsMethod::kAuto ? plan.spec->nms : settings.method;
 }
 
 /// Keeps only the tensors that some field lies in, and numbers them anew.
 void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
-  const auto fields = std::span(plan.layout.fields).first(kPartsRead);
+  std::vector<Field*> fields;
+  for (Segment& segment : plan.layout.segments)
+    for (size_t part = 0; part < kPartsRead; ++part) fields.push_back(&segment.fields[part]);
+  const std::vector<Field> before = [&] {
+    std::vector<Field> out;
+    for (const Field* field : fields) out.push_back(*field);
+    return out;
+  }();
   for (uint32_t i = 0; i < tensors.size(); ++i) {
-    const auto lies_here = [i](const Field& field) { return field.tensor == static_cast<int>(i); };
-    if (std::ranges::none_of(fields, lies_here)) continue;
-    const auto number = static_cast<int>(plan.reads.size());
-    for (Field& field : fields | std::views::filter(lies_here)) field.tensor = number;
+    bool read = false;
+    for (size_t f = 0; f < fields.size(); ++f) {
+      if (before[f].tensor != static_cast<int>(i)) continue;
+      fields[f]->tensor = static_cast<int>(plan.reads.size());
+      read = true;
+    }
+    if (!read) continue;
     plan.reads.push_back(i);
     plan.forms.push_back({std::string(tensors[i].id), tensors[i].type, tensors[i].shape});
   }
 }
 
+/// The contract that is set, or the family's, or the exact one.
+Status settle_contract(Plan& plan, const Settings& settings) {
+  std::string_view name = settings.contract;
+  if (name == "auto") name = plan.spec->contract.empty() ? "exact" : plan.spec->contract;
+  const NmsContract* contract = find_contract(name);
+  if (contract == nullptr)
+    return fail(ErrorKind::kInvalid, "a contract that nms-contract knows", settings.contract);
+  plan.rules.contract = *contract;
+  plan.rules.contract.class_agnostic |= settings.class_agnostic;
+  plan.rules.iou_threshold = normal(iou_threshold_of(plan, settings));
+  return {};
+}
+
 Request request_of(const Settings& settings) {
   return {.detector = settings.detector,
+          .family = settings.family.get(),
           .told = settings.told_detector,
           .tensor_ids = settings.tensor_ids,
           .label_count = settings.label_count,
           .class_count = settings.class_count,
+          .has_priors = !settings.priors.empty(),
           .frame = picture_of(settings)};
 }
 
@@ -253,29 +283,24 @@ bool Plan::holds_for(std::span<const TensorView> tensors) const {
 
 Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> tensors) {
   KB_TRY(check_settings(settings));
-  const NmsContract* contract = find_contract(settings.contract);
-  if (contract == nullptr)
-    return fail(ErrorKind::kInvalid, "a contract that nms-contract knows", settings.contract);
-
   const Request request = request_of(settings);
   auto recognition = recognise(tensors, request);
   if (!recognition) return std::unexpected(recognition.error());
   Plan plan{.spec = recognition->layout.spec,
+            .family = settings.family,
             .layout = recognition->layout,
-            .rules = {.contract = *contract, .iou_threshold = normal(settings.iou_threshold)},
             .detector_set = recognition->set,
             .remark = std::move(recognition->remark)};
-  plan.rules.contract.class_agnostic |= settings.class_agnostic;
-  KB_TRY(check_readable(*plan.spec));
+  KB_TRY(settle_contract(plan, settings));
   KB_TRY(check_tensors(plan.layout, tensors));
 
   const Size model = settle_model(settings, plan.layout);
   settle_units(plan, settings, recognition->box_coding_open, tensors, model);
   KB_TRY(confirm(plan, tensors, request));
   settle_rules(plan);
-  KB_TRY(settle_levels(plan, model, settings.letterbox.has_value()));
-  KB_TRY(settle_priors(plan, settings));
+  KB_TRY(settle_anchors(plan, settings, model, settings.letterbox.has_value()));
   settle_classes(plan, settings);
+  KB_TRY(settle_labels(plan, settings));
   settle_limits(plan, settings);
   std::ranges::move(senseless(plan, settings), std::back_inserter(plan.warnings));
   plan.letterbox = settings.letterbox
@@ -291,7 +316,7 @@ void refit(Plan& plan, const Letterbox& letterbox, Size frame) {
 
 Status retune(Plan& plan, const Settings& settings) {
   KB_TRY(check_settings(settings));
-  plan.rules.iou_threshold = normal(settings.iou_threshold);
+  plan.rules.iou_threshold = normal(iou_threshold_of(plan, settings));
   settle_classes(plan, settings);
   plan.warnings = senseless(plan, settings);
   return {};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,13 +20,17 @@ namespace keepbox {
 /// What the user asks for. Defaults are the element's.
 struct Settings {
   std::string detector = "auto";
+  std::shared_ptr<const DetectorSpec> family;  // in place of `detector`: one that is not in the table
   std::string told_detector;  // by the tensors' producer, in place of "auto"; numbers may deny it
   std::vector<std::string> tensor_ids;
   float score_threshold = 0.25f;  // of activated scores, which all families have in 0..1
   float iou_threshold = 0.45f;    // 0..1
   uint32_t max_detections = 300;
   uint32_t pre_nms_top_k = 0;  // best candidates that reach NMS; 0: all
-  std::string contract = "exact";
+  bool default_score_threshold = false;  // a family's own counts in its place, where it has one
+  bool default_iou_threshold = false;    // the same
+  std::optional<bool> multi_label;       // a box for each class of an anchor; not set: as the family
+  std::string contract = "auto";         // the family's, or exact
   bool class_agnostic = false;
   NmsMethod method = NmsMethod::kAuto;
   std::vector<std::pair<uint32_t, float>> class_thresholds;  // class id, score threshold
@@ -54,6 +59,7 @@ struct TensorForm {
 /// Settled and validated. Kernels read it and nothing else.
 struct Plan {
   const DetectorSpec* spec = nullptr;
+  std::shared_ptr<const DetectorSpec> family;  // holds it, if it is not in the table
   Layout layout;
   Rules rules;
   std::vector<float> class_threshold;   // by class id

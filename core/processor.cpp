@@ -47,6 +47,9 @@ struct DecodeJob {
     uint32_t count = 0;
   } results[kMaxCrew];
 
+  /// Candidates that may come of an anchor.
+  uint32_t each() const { return plan.rules.candidates / std::max(plan.layout.anchors, 1u); }
+
   /// Of a part. Boundaries are multiples of a cache line's numbers.
   AnchorRange range(uint32_t part) const {
     const uint32_t anchors = plan.layout.anchors, each = (anchors / parts / 64 + 1) * 64;
@@ -57,7 +60,9 @@ struct DecodeJob {
     const AnchorRange mine = range(part);
     Funnel funnel;
     results[part].count = decode(plan, tensors, image, mine,
-                                 out.subspan(mine.first, mine.end - mine.first), funnel);
+                                 out.subspan(size_t{mine.first} * each(),
+                                             size_t{mine.end - mine.first} * each()),
+                                 funnel);
     results[part].funnel = funnel;
   }
 
@@ -66,7 +71,7 @@ struct DecodeJob {
     uint32_t count = 0;
     for (uint32_t part = 0; part < parts; ++part) {
       const auto& [theirs, found] = results[part];
-      const uint32_t first = range(part).first;
+      const size_t first = size_t{range(part).first} * each();
       if (first != count)
         std::ranges::copy(out.subspan(first, found), out.subspan(count).begin());
       count += found;

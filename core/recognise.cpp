@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/evidence.h"
+#include "core/propose.h"
 
 namespace keepbox {
 namespace {
@@ -60,7 +61,7 @@ std::string why_classes(size_t classes, const Request& request) {
 Guess guess_masks(size_t a, size_t b, size_t maps, const Request& request) {
   const DetectorSpec& dense = *find_detector("yolov8");
   const size_t anchors = std::max(a, b), channels = std::min(a, b);
-  const bool one = grid_cells(request.frame, dense) == anchors ||
+  const bool one = grid_anchors(request.frame, dense) == anchors ||
                    square_input(static_cast<uint32_t>(anchors), dense).width != 0;
   if (!one || channels < kLeastChannels || channels - kLeastChannels < maps) return {};
   return {"yolov8-seg", "prototypes beside it"};
@@ -70,7 +71,7 @@ Guess guess_masks(size_t a, size_t b, size_t maps, const Request& request) {
 Guess guess_rows(size_t anchors, size_t channels, const Request& request) {
   const DetectorSpec& dense = *find_detector("yolov8");
   const DetectorSpec& anchored = *find_detector("yolov5");
-  const bool by_frame = grid_cells(request.frame, dense) == anchors;
+  const bool by_frame = grid_anchors(request.frame, dense) == anchors;
   const bool square_of_three =
       square_input(static_cast<uint32_t>(anchors), anchored).width != 0;
   // As many cells as this frame has, and as many as a square of three anchors a cell: without
@@ -78,7 +79,7 @@ Guess guess_rows(size_t anchors, size_t channels, const Request& request) {
   if (by_frame && square_of_three && channels != kCocoClasses + 4 &&
       channels != known_classes(request) + 4)
     return {};
-  const bool three = !by_frame && (size_t{grid_cells(request.frame, dense)} * 3 == anchors ||
+  const bool three = !by_frame && (size_t{grid_anchors(request.frame, dense)} * 3 == anchors ||
                                    square_of_three);
   if (three && channels >= 6) return {"yolov5", "three anchors a cell"};
   const bool one =
@@ -101,7 +102,7 @@ Guess guess_planes(size_t channels, size_t anchors, const Request& request) {
   if (classes == known_classes(request) || (known_classes(request) == 0 && classes == kCocoClasses))
     return {"yolov8", why_classes(classes, request)};
   const DetectorSpec& dense = *find_detector("yolov8");
-  const bool grid = grid_cells(request.frame, dense) == anchors ||
+  const bool grid = grid_anchors(request.frame, dense) == anchors ||
                     square_input(static_cast<uint32_t>(anchors), dense).width != 0;
   const bool other = channels == kPoseChannels || channels == kSegmentationChannels ||
                      channels == kCocoClasses + 5;
@@ -120,16 +121,7 @@ Guess guess(std::span<const TensorView> tensors, size_t index, const Request& re
   return guess_rows(a, b, request);
 }
 
-bool looks_split(std::span<const TensorView> tensors, const Request& request) {
-  return tensors.size() == 2 && fit(*find_detector("ssd"), tensors, request).has_value();
-}
-
 std::unexpected<Error> cannot_tell(std::span<const TensorView> tensors, const Request& request) {
-  for (const TensorView& tensor : tensors)
-    if (const auto name = stranger(tensor.shape); !name.empty())
-      return fail(ErrorKind::kMismatch, "the tensors of a known detector",
-                  to_string(tensors) + ", which is how " + std::string(name) + " writes them",
-                  "that one is not read; set detector= if it is another");
   const std::string families =
       tensors.size() == 1 ? families_of(tensors[0], request) : std::string();
   if (!families.empty())
@@ -145,16 +137,22 @@ std::unexpected<Error> cannot_tell(std::span<const TensorView> tensors, const Re
 
 /// Tensor numbers among some tensors become those among all.
 void renumber(Layout& layout, std::span<const size_t> order) {
-  for (Field& field : layout.fields)
-    if (field.present()) field.tensor = static_cast<int>(order[static_cast<size_t>(field.tensor)]);
+  for (Segment& segment : layout.segments)
+    for (Field& field : segment.fields)
+      if (field.present()) field.tensor = static_cast<int>(order[static_cast<size_t>(field.tensor)]);
 }
 
 Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request& request) {
   Guess best;
   std::string_view chosen;
   size_t index = 0;
-  const bool split = looks_split(tensors, request);
-  if (split) chosen = "ssd";
+  auto several = propose(tensors, request);
+  if (!several) return std::unexpected(several.error());
+  if (*several) {
+    std::string remark = describe((*several)->layout, tensors) + " (by shapes, ";
+    remark += (*several)->why + "; detector= says otherwise)";
+    return Recognition{(*several)->layout, std::move(remark)};
+  }
   for (size_t i = 0; i < tensors.size() && chosen.empty(); ++i) {
     best = guess(tensors, i, request);
     chosen = best.name;
@@ -163,7 +161,7 @@ Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request&
   if (chosen.empty()) return cannot_tell(tensors, request);
   // Only the tensor that was recognised: another one may fit the family by chance.
   const DetectorSpec& spec = *find_detector(chosen);
-  auto layout = split ? fit(spec, tensors, request) : fit_at(spec, tensors, index, request);
+  auto layout = fit_at(spec, tensors, index, request);
   if (!layout) return std::unexpected(layout.error());
   std::string remark = describe(*layout, tensors) + " (by shape";
   if (!best.remark.empty()) remark += ", " + best.remark;
@@ -216,8 +214,9 @@ Result<Recognition> recognise_all(std::span<const TensorView> tensors, const Req
     return fail(ErrorKind::kMismatch, "tensors on the frame (GstTensorMeta)", "none",
                 "put an inference element or tensorreplay before, and no element between that "
                 "copies buffers");
-  if (request.detector == "auto") return by_itself(tensors, request);
-  const DetectorSpec* spec = find_detector(request.detector);
+  if (request.family == nullptr && request.detector == "auto") return by_itself(tensors, request);
+  const DetectorSpec* spec =
+      request.family != nullptr ? request.family : find_detector(request.detector);
   if (spec == nullptr) {
     std::string names = "auto";
     for (const DetectorSpec& each : detectors()) names += ", " + std::string(each.name);
@@ -236,7 +235,9 @@ bool is_maps(const Shape& shape) {
 
 bool has_plain_names(const DetectorSpec& spec, std::span<const TensorView> tensors) {
   return std::ranges::all_of(spec.rules(), [&](const TensorRule& rule) {
-    return !rule.plain.empty() && std::ranges::contains(tensors, rule.plain, &TensorView::id);
+    return rule.optional || std::ranges::any_of(tensors, [&](const TensorView& tensor) {
+             return rule.has_plain(tensor.id);
+           });
   });
 }
 

@@ -12,22 +12,29 @@ namespace keepbox {
 
 /// What the numbers of a field are. A layout has a field for each.
 enum class Part : uint8_t {
-  kBox,         // four numbers an anchor
+  kBox,         // four numbers an anchor, or four times as many as there are bins
+  kSizes,       // the last two of the four, where they lie apart
   kObjectness,  // one
   kScores,      // one for each class
   kScore,       // one, of rows that the model sorted out
   kClassId,     // one, the same
+  kImage,       // one, the same: the image of a batch
+  kIndices,     // three, the same: image, class, anchor
   kCount,       // one for all anchors: how many of them count
   kPayload,     // what follows the class scores, which decoding does not read
 };
-inline constexpr size_t kParts = 7, kPartsRead = 6;
+inline constexpr size_t kParts = 10, kPartsRead = 9;
 
 /// Numbers, thresholds and conventions of a plan. Anchors and limits are those of one image.
 struct Rules {
   NmsContract contract;
   NmsMethod method = NmsMethod::kGreedy;
   bool uniform = false;           // one threshold for all classes, every class wanted
-  uint32_t anchors = 0;
+  bool multi_label = false;       // a candidate for each class of an anchor that passes
+  bool peaks = false;             // scores count where no cell around has a better one
+  uint32_t anchors = 0;           // or rows
+  uint32_t indexed = 0;           // anchors that rows with indices point to
+  uint32_t candidates = 0;        // most that decoding can find
   uint32_t classes = 0;           // class scores an anchor, background included; 0 for ready rows
   uint32_t first_class = 0;       // first class score that is not background
   uint32_t end_class = 0;

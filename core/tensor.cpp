@@ -87,6 +87,10 @@ bool is_floating(DataType type) {
          type == DataType::kBFloat16 || type == DataType::kFloat64;
 }
 
+bool is_real(const TensorView& view) {
+  return is_floating(view.type) || view.scale != 1 || view.zero_point != 0;
+}
+
 std::string to_string(std::span<const TensorView> tensors) {
   if (tensors.empty()) return "no tensors";
   std::string text;

@@ -75,6 +75,9 @@ struct TensorView {
 
 bool is_floating(DataType type);
 
+/// Does it hold real numbers: of a floating type, or integers that are known to be quantised?
+bool is_real(const TensorView& view);
+
 /// "boxes 1x100x4 float32; scores 1x100 float32", or "no tensors"
 std::string to_string(std::span<const TensorView> tensors);
 

@@ -26,9 +26,9 @@ size_t nms_words(const Plan& plan) {
 Scratch carve(Carver& carver, const Plan& plan) {
   Scratch scratch;
   scratch.detections = carver.take<Detection>(size_t{plan.layout.images} * plan.rules.kept_capacity);
-  scratch.candidates = carver.take<Candidate>(plan.layout.anchors);
-  scratch.slots = carver.take<SortSlot>(plan.layout.anchors);
-  scratch.ordered = carver.take<Candidate>(plan.layout.anchors);
+  scratch.candidates = carver.take<Candidate>(plan.rules.candidates);
+  scratch.slots = carver.take<SortSlot>(plan.rules.candidates);
+  scratch.ordered = carver.take<Candidate>(plan.rules.candidates);
   scratch.kept = carver.take<uint32_t>(plan.rules.kept_capacity);
   scratch.nms = {carver.take<float>(nms_lanes(plan)), carver.take<uint64_t>(nms_words(plan))};
   return scratch;

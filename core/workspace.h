@@ -63,9 +63,9 @@ struct NmsScratch {
 
 /// The buffers of one run. Contents are undefined between frames but for `detections`.
 struct Scratch {
-  std::span<Candidate> candidates;   // anchors: one image's, refilled for each
-  std::span<SortSlot> slots;         // anchors
-  std::span<Candidate> ordered;      // anchors
+  std::span<Candidate> candidates;   // rules.candidates: one image's, refilled for each
+  std::span<SortSlot> slots;         // the same
+  std::span<Candidate> ordered;      // the same
   std::span<uint32_t> kept;          // kept_capacity: indices into ordered
   NmsScratch nms;                    // nms_lanes, nms_words
   std::span<Detection> detections;   // images x kept_capacity

@@ -20,6 +20,7 @@ struct Tensor {
   std::string id;
   DataType type = DataType::kFloat32;
   std::vector<std::byte> raw;  // of a type other than float32, in place of the values
+  float scale = 1, zero_point = 0;
 
   TensorView view() const {
     const bool plain = type == DataType::kFloat32;
@@ -27,7 +28,9 @@ struct Tensor {
             .data = plain ? static_cast<const void*>(values.data()) : raw.data(),
             .bytes = plain ? values.size() * sizeof(float) : raw.size(),
             .type = type,
-            .shape = shape};
+            .shape = shape,
+            .scale = scale,
+            .zero_point = zero_point};
   }
 };
 

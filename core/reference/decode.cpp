@@ -9,21 +9,21 @@
 namespace keepbox::reference {
 namespace {
 
-/// Tensor numbers of one image.
+/// Numbers of one image and one segment.
 struct Source {
   const Rules& rules;
-  const Layout& layout;
+  const Segment& segment;
   const Tables tables;
   std::span<const TensorView> tensors;
   uint32_t image;
 
-  Source(const Plan& plan, std::span<const TensorView> from, uint32_t index)
-      : rules(plan.rules), layout(plan.layout), tables(plan.tables()), tensors(from), image(index) {}
+  Source(const Plan& plan, const Segment& of, std::span<const TensorView> from, uint32_t index)
+      : rules(plan.rules), segment(of), tables(plan.tables()), tensors(from), image(index) {}
 
-  bool has(Part part) const { return layout[part].present(); }
+  bool has(Part part) const { return segment[part].present(); }
   float get(Part part, uint32_t anchor, uint32_t channel = 0) const {
-    const Field& field = layout[part];
-    return load(tensors[static_cast<size_t>(field.tensor)], field.at(image, anchor, channel));
+    return load(tensors[static_cast<size_t>(segment[part].tensor)],
+                segment.at(part, image, anchor, channel));
   }
 };
 
@@ -31,13 +31,19 @@ struct Source {
 
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 AnchorRange anchors, std::span<Candidate> out, Funnel& funnel) {
-  const Source from(plan, tensors, image);
-  Collector candidates(from, out, funnel);
-  const uint32_t end = std::min(anchors.end, anchors_of(from));
-  funnel.anchors = end - std::min(anchors.first, end);
-  for (uint32_t anchor = anchors.first; anchor < end; ++anchor)
-    candidates.take(anchor, judge(from, anchor));
-  return candidates.count();
+  uint32_t count = 0;
+  for (const Segment& segment : plan.layout.segments) {
+    const Source from(plan, segment, tensors, image);
+    const uint32_t first = std::max(anchors.first, segment.first);
+    const uint32_t end =
+        std::min({anchors.end, segment.first + segment.count, anchors_of(from)});
+    if (end <= first) continue;
+    Collector candidates(from, out.subspan(count), funnel);
+    for (uint32_t anchor = first; anchor < end; ++anchor) candidates.take(anchor);
+    funnel.anchors += end - first;
+    count += candidates.count();
+  }
+  return count;
 }
 
 }  // namespace keepbox::reference

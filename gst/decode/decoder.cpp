@@ -220,7 +220,7 @@ void Decoder::mark(GstBuffer* buffer, const FrameTensors& tensors) const {
   const Plan& plan = processor_->plan();
   const auto known = [&](const TensorForm& form) {
     return std::ranges::any_of(plan.spec->rules(), [&](const TensorRule& rule) {
-      return rule.has(form.id) || (!form.id.empty() && form.id == rule.plain);
+      return rule.has(form.id) || rule.has_plain(form.id);
     });
   };
   if (!props_.tensor_ids.empty() ||

@@ -189,7 +189,7 @@ void take_shapes(const ModelClaims& claims, Size size, KnownExport& out) {
   if (claims.outputs.size() != 1 || claims.outputs[0].dims.size() != 3) return;
   const std::vector<int64_t>& dims = claims.outputs[0].dims;
   constexpr int64_t kCocoPlanes = 84;  // 80 classes without objectness rather than 79 with
-  if (dims[1] != grid_cells(size, *find_detector("yolox")) || dims[2] < 6 || dims[2] == kCocoPlanes)
+  if (dims[1] != grid_anchors(size, *find_detector("yolox")) || dims[2] < 6 || dims[2] == kCocoPlanes)
     return;
   if (claims.outputs[0].name == "outputs") {
     out.why = "an output as YOLOv6 names and shapes it";

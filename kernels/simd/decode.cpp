@@ -10,9 +10,12 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
+#include "core/reference/reference.h"
 #include "kernels/simd/planes-inl.h"
 #include "kernels/simd/scores.h"
 #include "kernels/simd/source.h"
@@ -34,9 +37,48 @@ inline constexpr size_t kBoxesAhead = 16;
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
 
+/// activate() of core/coding.h. Of softmax the most that it can be: e^(best - largest) is divided
+/// by a sum of at least 1.
+HWY_INLINE hn::Vec<Floats> Activated(const ScoreRules& rules, hn::Vec<Floats> logit) {
+  const Floats d;
+  if (rules.activation == Activation::kNone) return logit;
+  if (rules.activation == Activation::kSoftmax) return Exp(d, logit);
+  const auto limit = hn::Set(d, rules.logit_limit), least = hn::Neg(limit);
+  if (rules.logit_limit > 0) {  // a NaN stays one
+    logit = hn::IfThenElse(hn::Gt(logit, limit), limit, logit);
+    logit = hn::IfThenElse(hn::Lt(logit, least), least, logit);
+  }
+  return Sigmoid(d, logit);
+}
+
+/// combined() of core/judge.h.
+HWY_INLINE hn::Vec<Floats> Combined(const ScoreRules& rules, hn::Vec<Floats> objectness,
+                                    hn::Vec<Floats> score) {
+  const Floats d;
+  if (rules.rule == ScoreRule::kObjectness) return objectness;
+  if (rules.rule != ScoreRule::kGeometricMean) return hn::Mul(objectness, score);
+  const auto clamp = [&](auto x) HWY_ATTR {
+    x = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);
+    return hn::IfThenElse(hn::Gt(x, hn::Set(d, 1.0f)), hn::Set(d, 1.0f), x);
+  };
+  return hn::Sqrt(hn::Mul(clamp(objectness), clamp(score)));
+}
+
+/// Some scores of a row, as they are compared: as they are, or (for products, whose best class is
+/// that of the product) times the objectness.
+template <bool kMultiply, class T>
+HWY_INLINE hn::Vec<Floats> LoadScores(const Scores& scores, const T* at, size_t left,
+                                      hn::Vec<Floats> factor) {
+  const auto raw = LoadFloats(Floats(), at, left);
+  if (!kMultiply) return raw;
+  return hn::Mul(factor, Activated(scores.rules,
+                                   std::is_integral_v<T> ? Real(scores.classes, raw) : raw));
+}
+
 /// Best of some classes of a row, each score times `factor` first where that is wanted.
 template <bool kMultiply, class T>
-HWY_INLINE Verdict BestOfRow(const T* row, size_t first, size_t end, float factor) {
+HWY_INLINE Verdict BestOfRow(const Scores& scores, const T* row, size_t first, size_t end,
+                             float factor) {
   const Floats d;
   const Ints di;
   const size_t lanes = hn::Lanes(d);
@@ -45,8 +87,7 @@ HWY_INLINE Verdict BestOfRow(const T* row, size_t first, size_t end, float facto
   auto best_class = NoClass();
   for (size_t c = first; c < end; c += lanes) {
     const size_t left = end - c;
-    auto score = LoadFloats(d, row + c, left);
-    if (kMultiply) score = hn::Mul(score, by);
+    auto score = LoadScores<kMultiply>(scores, row + c, left, by);
     if (left < lanes) score = hn::IfThenElse(hn::FirstN(d, left), score, Lowest());
     challenge(score, hn::Iota(di, static_cast<int32_t>(c)), best, best_class);
   }
@@ -56,42 +97,41 @@ HWY_INLINE Verdict BestOfRow(const T* row, size_t first, size_t end, float facto
   return {top, static_cast<uint32_t>(class_id)};
 }
 
+/// What a number of a column means.
+template <class T>
+HWY_INLINE float RealOf(const Column& column, T stored) {
+  const float number = ToFloat(stored);
+  return std::is_integral_v<T> ? (number - column.zero_point) * column.scale : number;
+}
+HWY_INLINE float RealOf(const Column& column, bool whole, float stored) {
+  return whole ? (stored - column.zero_point) * column.scale : stored;
+}
+
 /// Best scores and classes of rows; for softmax, how far the best is below the largest of all.
 template <class T>
 void BestOfRows(const Scores& scores, size_t first, size_t count, Block& block) {
-  const T* row = static_cast<const T*>(scores.numbers) + first * scores.stride;
-  for (size_t i = 0; i < count; ++i, row += scores.stride) {
-    const auto best = BestOfRow<false>(row, scores.first_class, scores.end_class, 1.0f);
-    block.best[i] = best.score;
+  const T* row = static_cast<const T*>(scores.classes.numbers) + first * scores.classes.stride;
+  const bool whole = std::is_integral_v<T>;
+  for (size_t i = 0; i < count; ++i, row += scores.classes.stride) {
+    const auto best = BestOfRow<false>(scores, row, scores.first_class, scores.end_class, 1.0f);
+    block.best[i] = RealOf(scores.classes, whole, best.score);
     block.class_id[i] = static_cast<int32_t>(best.class_id);
     if (scores.rules.activation != Activation::kSoftmax) continue;
     const float background = std::max(
-        BestOfRow<false>(row, 0, scores.first_class, 1.0f).score,
-        BestOfRow<false>(row, scores.end_class, scores.all_classes, 1.0f).score);
-    block.best[i] -= std::max(best.score, background);
+        BestOfRow<false>(scores, row, 0, scores.first_class, 1.0f).score,
+        BestOfRow<false>(scores, row, scores.end_class, scores.all_classes, 1.0f).score);
+    block.best[i] -= RealOf(scores.classes, whole, std::max(best.score, background));
   }
 }
 
-/// activate() of core/coding.h. Of softmax the most that it can be: e^(best - largest) is divided
-/// by a sum of at least 1.
-HWY_INLINE hn::Vec<Floats> Activated(const ScoreRules& rules, hn::Vec<Floats> logit) {
-  const Floats d;
-  if (rules.activation == Activation::kNone) return logit;
-  if (rules.activation == Activation::kSoftmax) return Exp(d, logit);
-  const auto limit = hn::Set(d, rules.logit_limit);
-  if (rules.logit_limit > 0) logit = hn::Max(hn::Min(logit, limit), hn::Neg(limit));
-  return Sigmoid(d, logit);
-}
-
-/// Turns the best of a block into scores and lists the anchors that pass.
-size_t Pass(const Scores& scores, size_t count, Block& block) {
+/// Lists the anchors whose scores pass.
+size_t List(const Scores& scores, size_t count, Block& block) {
   const Floats d;
   const Ints di;
   const auto threshold = hn::Set(d, scores.threshold);
   size_t passing = 0;
   for (size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const auto score = Activated(scores.rules, hn::Load(d, block.best + i));
-    hn::Store(score, d, block.best + i);
+    const auto score = hn::Load(d, block.best + i);
     auto pass = scores.contract.score_inclusive ? hn::Ge(score, threshold)
                                                 : hn::Gt(score, threshold);
     pass = hn::And(pass, hn::FirstN(d, count - i));
@@ -101,18 +141,107 @@ size_t Pass(const Scores& scores, size_t count, Block& block) {
   return passing;
 }
 
-/// Rows with objectness: those without enough of it are not read any further.
-template <bool kProduct, class T>
+/// Turns the best of a block into scores and lists the anchors that pass.
+size_t Pass(const Scores& scores, size_t count, Block& block) {
+  const Floats d;
+  for (size_t i = 0; i < count; i += hn::Lanes(d))
+    hn::Store(Activated(scores.rules, hn::Load(d, block.best + i)), d, block.best + i);
+  return List(scores, count, block);
+}
+
+/// The activated objectness of a block's anchors.
+template <class O>
+void FillObjectness(const Scores& scores, size_t first, size_t count, Block& block) {
+  const Floats d;
+  const Column& from = scores.objectness;
+  const O* numbers = static_cast<const O*>(from.numbers) + first * from.stride;
+  if (from.stride == 1) {
+    for (size_t i = 0; i < count; i += hn::Lanes(d)) {
+      const auto raw = LoadFloats(d, numbers + i, count - i);
+      hn::Store(std::is_integral_v<O> ? Real(from, raw) : raw, d, block.objectness + i);
+    }
+  } else {
+    for (size_t i = 0; i < count; ++i, numbers += from.stride)
+      block.objectness[i] = RealOf(from, *numbers);
+  }
+  for (size_t i = 0; i < count; i += hn::Lanes(d))
+    hn::Store(Activated(scores.rules, hn::Load(d, block.objectness + i)), d,
+              block.objectness + i);
+}
+
+/// Best of the classes of a vector of anchors in planes, with their objectness.
+template <bool kMultiply, class T>
+HWY_INLINE void BestWeighted(const Scores& scores, const T* plane, size_t left,
+                             hn::Vec<Floats> objectness, float* best_at, int32_t* class_at) {
+  const Floats d;
+  const Ints di;
+  auto best = Lowest();
+  auto best_class = NoClass();
+  for (uint32_t c = scores.first_class; c < scores.end_class; ++c)
+    challenge(LoadScores<kMultiply>(scores, plane + c * scores.classes.stride, left, objectness),
+              hn::Set(di, static_cast<int32_t>(c)), best, best_class);
+  if (!kMultiply) {
+    if (std::is_integral_v<T>) best = Real(scores.classes, best);
+    best = Combined(scores.rules, objectness, Activated(scores.rules, best));
+  }
+  hn::Store(best, d, best_at);
+  hn::Store(best_class, di, class_at);
+}
+
+/// Objectness first, then the classes of those that have enough of it.
+template <bool kMultiply, class T>
 size_t PassWeighted(const Scores& scores, size_t first, size_t count, Block& block) {
-  const T* objectness = static_cast<const T*>(scores.objectness) + first * scores.stride;
-  const T* row = static_cast<const T*>(scores.numbers) + first * scores.stride;
+  const Floats d;
+  const T* numbers = static_cast<const T*>(scores.classes.numbers);
+  const auto threshold = hn::Set(d, scores.threshold);
+  for (size_t i = 0; i < count; i += hn::Lanes(d)) {
+    const auto objectness = hn::Load(d, block.objectness + i);
+    auto pass = scores.contract.score_inclusive ? hn::Ge(objectness, threshold)
+                                                : hn::Gt(objectness, threshold);
+    if (!scores.needs_object()) pass = hn::FirstN(d, hn::Lanes(d));
+    if (hn::AllFalse(d, hn::And(pass, hn::FirstN(d, count - i)))) {
+      hn::Store(Lowest(), d, block.best + i);
+      continue;
+    }
+    const size_t left = count - i;
+    if (!scores.rows) {
+      BestWeighted<kMultiply>(scores, numbers + first + i, left, objectness, block.best + i,
+                              block.class_id + i);
+    } else {
+      HWY_ALIGN float bests[hn::MaxLanes(d)] = {};
+      for (size_t lane = 0; lane < hn::Lanes(d) && lane < left; ++lane) {
+        const T* row = numbers + (first + i + lane) * scores.classes.stride;
+        const Verdict best = BestOfRow<kMultiply>(scores, row, scores.first_class, scores.end_class,
+                                                  block.objectness[i + lane]);
+        bests[lane] = RealOf(scores.classes, !kMultiply && std::is_integral_v<T>, best.score);
+        block.class_id[i + lane] = static_cast<int32_t>(best.class_id);
+      }
+      auto best = hn::Load(d, bests);
+      if (!kMultiply) best = Combined(scores.rules, objectness, Activated(scores.rules, best));
+      hn::Store(best, d, block.best + i);
+    }
+    hn::Store(hn::IfThenElse(pass, hn::Load(d, block.best + i), Lowest()), d, block.best + i);
+  }
+  return List(scores, count, block);
+}
+
+/// Objectness beside the class scores of a row: rows without enough of it are not read any further.
+template <bool kMultiply, class T>
+size_t PassRows(const Scores& scores, size_t first, size_t count, Block& block) {
+  const size_t stride = scores.classes.stride;
+  const T* objectness = static_cast<const T*>(scores.objectness.numbers) + first * stride;
+  const T* row = static_cast<const T*>(scores.classes.numbers) + first * stride;
   size_t passing = 0;
-  for (size_t i = 0; i < count; ++i, objectness += scores.stride, row += scores.stride) {
-    hwy::Prefetch(objectness + kAhead * scores.stride);
-    const float factor = ToFloat(*objectness);
+  for (size_t i = 0; i < count; ++i, objectness += stride, row += stride) {
+    hwy::Prefetch(objectness + kAhead * stride);
+    const float raw = RealOf(scores.objectness, *objectness);
+    if (raw < scores.least_logit) continue;
+    const float factor = activate(scores.rules, raw);
     if (!passes(factor, scores.threshold, scores.contract)) continue;
-    const auto best = BestOfRow<kProduct>(row, scores.first_class, scores.end_class, factor);
-    block.best[i] = kProduct ? best.score : factor * best.score;
+    const auto best =
+        BestOfRow<kMultiply>(scores, row, scores.first_class, scores.end_class, factor);
+    const float real = RealOf(scores.classes, !kMultiply && std::is_integral_v<T>, best.score);
+    block.best[i] = kMultiply ? best.score : factor * activate(scores.rules, real);
     block.class_id[i] = static_cast<int32_t>(best.class_id);
     block.passing[passing++] = static_cast<int32_t>(i);
   }
@@ -120,13 +249,32 @@ size_t PassWeighted(const Scores& scores, size_t first, size_t count, Block& blo
 }
 
 template <class T>
+size_t JudgeWeighted(const Scores& scores, size_t first, size_t count, Block& block) {
+  const bool multiply = scores.rules.rule == ScoreRule::kProduct;
+  if (scores.rows && scores.needs_object() && scores.rules.rule != ScoreRule::kObjectness &&
+      scores.objectness.type == scores.classes.type &&
+      scores.objectness.stride == scores.classes.stride)
+    return multiply ? PassRows<true, T>(scores, first, count, block)
+                    : PassRows<false, T>(scores, first, count, block);
+  switch (scores.objectness.type) {
+    case DataType::kFloat16: FillObjectness<Half>(scores, first, count, block); break;
+    case DataType::kBFloat16: FillObjectness<BFloat>(scores, first, count, block); break;
+    case DataType::kInt8: FillObjectness<int8_t>(scores, first, count, block); break;
+    case DataType::kUInt8: FillObjectness<uint8_t>(scores, first, count, block); break;
+    case DataType::kInt16: FillObjectness<int16_t>(scores, first, count, block); break;
+    default: FillObjectness<float>(scores, first, count, block);
+  }
+  return multiply ? PassWeighted<true, T>(scores, first, count, block)
+                  : PassWeighted<false, T>(scores, first, count, block);
+}
+
+template <class T>
 size_t JudgeAs(const Scores& scores, size_t first, size_t count, Block& block) {
-  if (scores.objectness != nullptr)
-    return scores.rules.rule == ScoreRule::kProduct
-               ? PassWeighted<true, T>(scores, first, count, block)
-               : PassWeighted<false, T>(scores, first, count, block);
+  constexpr bool kBits = std::is_same_v<T, Half> || std::is_same_v<T, BFloat>;
+  if (scores.objectness.numbers != nullptr) return JudgeWeighted<T>(scores, first, count, block);
   if (scores.rows) BestOfRows<T>(scores, first, count, block);
-  else if constexpr (sizeof(T) == sizeof(int16_t)) {
+  else if constexpr (std::is_integral_v<T>) BestOfWhole<T>(scores, first, count, block);
+  else if constexpr (kBits) {
     if (scores.rules.activation == Activation::kNone) BestOfBits<T>(scores, first, count, block);
     else BestOfPlanes<T>(scores, first, count, block);
   } else BestOfPlanes<T>(scores, first, count, block);
@@ -135,9 +283,12 @@ size_t JudgeAs(const Scores& scores, size_t first, size_t count, Block& block) {
 
 /// Lists those of up to kBlock anchors that may pass, with their best class.
 size_t Judge(const Scores& scores, size_t first, size_t count, Block& block) {
-  switch (scores.type) {
+  switch (scores.classes.type) {
     case DataType::kFloat16: return JudgeAs<Half>(scores, first, count, block);
     case DataType::kBFloat16: return JudgeAs<BFloat>(scores, first, count, block);
+    case DataType::kInt8: return JudgeAs<int8_t>(scores, first, count, block);
+    case DataType::kUInt8: return JudgeAs<uint8_t>(scores, first, count, block);
+    case DataType::kInt16: return JudgeAs<int16_t>(scores, first, count, block);
     default: return JudgeAs<float>(scores, first, count, block);
   }
 }
@@ -151,68 +302,126 @@ namespace {
 
 HWY_EXPORT(Judge);
 
-const void* start(const Field& field, std::span<const TensorView> tensors, uint32_t image) {
+/// Numbers that vectors can read, or none. @param stride of the neighbours that they step over.
+std::optional<Column> column_of(const Field& field, std::span<const TensorView> tensors,
+                                uint32_t image, size_t stride) {
   const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
-  return static_cast<const std::byte*>(view.data) + field.at(image, 0) * size_of(view.type);
+  if (!plain(view) && !whole(view)) return {};
+  return Column{.numbers = static_cast<const std::byte*>(view.data) +
+                           field.at(image, 0) * size_of(view.type),
+                .type = view.type,
+                .stride = stride,
+                .scale = view.scale,
+                .zero_point = view.zero_point};
 }
 
-/// Scores that vectors can read, or nothing.
-std::optional<Scores> scores_of(const Plan& plan, std::span<const TensorView> tensors,
-                                uint32_t image) {
-  const Field &classes = plan.layout[Part::kScores], &objectness = plan.layout[Part::kObjectness];
+/// A logit that is surely below those whose sigmoid passes: further below than its error carries,
+/// where the curve is steep enough to tell.
+float least_logit_of(const ScoreRules& rules, float threshold) {
+  constexpr float kFlat = 1e-4f, kMargin = 1e-2f;
+  const bool steep = threshold > kFlat && threshold < 1 - 10 * kFlat;
+  if (rules.activation != Activation::kSigmoid || rules.logit_limit > 0 || !steep)
+    return -std::numeric_limits<float>::infinity();
+  return std::log(threshold / (1 - threshold)) - kMargin;
+}
+
+/// What an anchor's best class has to pass by. Where others of its classes may pass too, a bit less:
+/// activations need not be monotonous in their last bits.
+float lowest_of(const Plan& plan) {
+  constexpr float kBits = 1e-5f;
+  const float threshold = plan.rules.lowest_threshold;
+  return plan.rules.multi_label ? threshold - std::abs(threshold) * kBits : threshold;
+}
+
+/// Scores of a segment that vectors can read, or nothing.
+std::optional<Scores> scores_of(const Plan& plan, const Segment& segment,
+                                std::span<const TensorView> tensors, uint32_t image) {
+  const Field &classes = segment[Part::kScores], &objectness = segment[Part::kObjectness];
   if (plan.rules.first_class >= plan.rules.end_class) return {};  // nothing but background
-  if (!classes.present() || !plain(tensors[static_cast<size_t>(classes.tensor)])) return {};
-  const Activation activation = plan.rules.scores.activation;
-  const ScoreRule rule = plan.rules.scores.rule;
-  const bool rows = classes.channel_stride == 1, weighted = objectness.present();
-  if (!rows && (classes.anchor_stride != 1 || weighted || activation == Activation::kSoftmax))
-    return {};
-  if (weighted ? rule != ScoreRule::kProduct && rule != ScoreRule::kArgmaxFirst
-               : rule != ScoreRule::kClass)
-    return {};
-  if (weighted && (activation != Activation::kNone || objectness.tensor != classes.tensor ||
-                   objectness.anchor_stride != classes.anchor_stride))
-    return {};
-  return Scores{.numbers = start(classes, tensors, image),
-                .objectness = weighted ? start(objectness, tensors, image) : nullptr,
-                .type = tensors[static_cast<size_t>(classes.tensor)].type,
-                .stride = rows ? classes.anchor_stride : classes.channel_stride,
+  if (!classes.present() || segment[Part::kIndices].present()) return {};
+  const ScoreRules& rules = plan.rules.scores;
+  const bool rows = classes.channel_stride == 1 && classes.anchor_stride != 1;
+  const bool weighted = objectness.present(), soft = rules.activation == Activation::kSoftmax;
+  if (!rows && (classes.anchor_stride != 1 || soft)) return {};
+  if (weighted ? rules.rule == ScoreRule::kClass || soft : rules.rule != ScoreRule::kClass) return {};
+  const auto numbers =
+      column_of(classes, tensors, image, rows ? classes.anchor_stride : classes.channel_stride);
+  const auto weights = weighted ? column_of(objectness, tensors, image, objectness.anchor_stride)
+                                : std::optional<Column>(Column{});
+  if (!numbers || !weights) return {};
+  return Scores{.classes = *numbers,
+                .objectness = *weights,
                 .rows = rows,
                 .first_class = plan.rules.first_class,
                 .end_class = plan.rules.end_class,
                 .all_classes = plan.layout.classes,
-                .rules = plan.rules.scores,
-                .threshold = plan.rules.lowest_threshold,
+                .rules = rules,
+                .threshold = lowest_of(plan),
+                .least_logit = least_logit_of(rules, plan.rules.lowest_threshold),
                 .contract = plan.rules.contract};
 }
+
+/// Some anchors of a segment. Blocks count from its first anchor.
+class SegmentDecoder {
+ public:
+  SegmentDecoder(const Source& from, const Scores& scores, std::span<Candidate> out,
+                 Funnel& funnel)
+      : from_(from), scores_(scores), collector_(from, out, funnel) {}
+
+  uint32_t decode(AnchorRange anchors, Block& block) {
+    const uint32_t base = from_.segment().first;
+    for (uint32_t first = anchors.first; first < anchors.end; first += kBlock) {
+      const size_t count = std::min<size_t>(kBlock, anchors.end - first);
+      const size_t passing = HWY_DYNAMIC_DISPATCH(Judge)(scores_, first - base, count, block);
+      take(first, block, passing);
+    }
+    return collector_.count();
+  }
+
+ private:
+  void take(uint32_t first, const Block& block, size_t passing) {
+    const bool soft = from_.rules.scores.activation == Activation::kSoftmax;
+    for (size_t i = 0; i < passing; ++i) {
+      if (i + kBoxesAhead < passing)
+        from_.fetch_box(first + static_cast<uint32_t>(block.passing[i + kBoxesAhead]));
+      const auto at = static_cast<size_t>(block.passing[i]);
+      const auto anchor = first + static_cast<uint32_t>(at);
+      const auto class_id = static_cast<uint32_t>(block.class_id[at]);
+      if (from_.rules.multi_label) collector_.take(anchor);
+      else if (class_id < kMaxClasses && !soft)
+        collector_.take(anchor, Verdict{block.best[at], class_id});
+      else collector_.take(anchor, judge(from_, anchor));
+    }
+  }
+
+  const Source& from_;
+  const Scores& scores_;
+  Collector<Source> collector_;
+};
 
 }  // namespace
 
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 AnchorRange anchors, std::span<Candidate> out, Funnel& funnel) {
-  const auto scores = scores_of(plan, tensors, image);
-  if (!scores) return decode_ready(plan, tensors, image, anchors, out, funnel);
-  const Source from(plan, tensors, image);
-  Collector collector(from, out, funnel);
-  funnel.anchors = anchors.end - anchors.first;
+  if (!plan.layout[Part::kScores].present())
+    return decode_ready(plan, tensors, image, anchors, out, funnel);
+  uint32_t count = 0;
   Block block;
-  for (size_t first = anchors.first; first < anchors.end; first += kBlock) {
-    const size_t count = std::min(kBlock, anchors.end - first);
-    const size_t passing = HWY_DYNAMIC_DISPATCH(Judge)(*scores, first, count, block);
-    for (size_t i = 0; i < passing; ++i) {
-      if (i + kBoxesAhead < passing)
-        from.fetch_box(static_cast<uint32_t>(first) +
-                       static_cast<uint32_t>(block.passing[i + kBoxesAhead]));
-      const auto at = static_cast<size_t>(block.passing[i]);
-      const auto anchor = static_cast<uint32_t>(first + at);
-      const auto class_id = static_cast<uint32_t>(block.class_id[at]);
-      const bool settled =
-          class_id < kMaxClasses && scores->rules.activation != Activation::kSoftmax;
-      collector.take(anchor,
-                     settled ? Verdict{block.best[at], class_id} : judge(from, anchor));
+  for (const Segment& segment : plan.layout.segments) {
+    const AnchorRange part{std::max(anchors.first, segment.first),
+                           std::min(anchors.end, segment.first + segment.count)};
+    if (part.end <= part.first) continue;
+    const auto room = out.subspan(count);
+    const auto scores = scores_of(plan, segment, tensors, image);
+    if (!scores) {
+      count += reference::decode(plan, tensors, image, part, room, funnel);
+      continue;
     }
+    const Source from(plan, segment, tensors, image);
+    funnel.anchors += part.end - part.first;
+    count += SegmentDecoder(from, *scores, room, funnel).decode(part, block);
   }
-  return collector.count();
+  return count;
 }
 
 }  // namespace keepbox::simd

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "core/numeric.h"
 
@@ -67,6 +68,8 @@ struct BFloat {
 HWY_INLINE float ToFloat(float value) { return value; }
 HWY_INLINE float ToFloat(Half value) { return half_to_float(value.bits); }
 HWY_INLINE float ToFloat(BFloat value) { return bfloat16_to_float(value.bits); }
+template <class T>
+HWY_INLINE float ToFloat(T whole) { return static_cast<float>(whole); }
 
 /// The first `count` numbers at `at`, of which vectors hold as many as fit; 0 beyond.
 template <class D>
@@ -103,6 +106,16 @@ HWY_INLINE hn::Vec<D> LoadFloats(D d, const Half* at, size_t count) {
     return hn::Load(d, values);
   }
   return hn::PromoteTo(d, hn::BitCast(halves, all));
+}
+
+/// Whole numbers of 8 or 16 bits.
+template <class D, class T>
+  requires std::is_integral_v<T>
+HWY_INLINE hn::Vec<D> LoadFloats(D d, const T* at, size_t count) {
+  const hn::RebindToSigned<D> di;
+  const hn::Rebind<T, D> narrow;
+  const auto all = count >= hn::Lanes(d) ? hn::LoadU(narrow, at) : hn::LoadN(narrow, at, count);
+  return hn::ConvertTo(d, hn::PromoteTo(di, all));
 }
 
 }  // namespace keepbox::simd::HWY_NAMESPACE

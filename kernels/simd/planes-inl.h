@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/simd/numeric-inl.h"
 #include "kernels/simd/scores.h"
@@ -45,6 +46,27 @@ HWY_INLINE hn::Vec<Floats> LoadCompared(Floats d, const T* at, size_t count) {
   return LoadFloats(d, at, count);
 }
 HWY_INLINE hn::Vec<Shorts> LoadCompared(Shorts d, const int16_t* at, size_t count) {
+  return count >= hn::Lanes(d) ? hn::LoadU(d, at) : hn::LoadN(d, at, count);
+}
+/// A float16 or bfloat16 as the integer that its bits are.
+struct Bits16 {
+  int16_t bits;
+};
+HWY_INLINE hn::Vec<Shorts> LoadCompared(Shorts d, const Bits16* at, size_t count) {
+  return LoadCompared(d, reinterpret_cast<const int16_t*>(at), count);
+}
+
+/// 8 bits as 16, for classes that a byte cannot count.
+template <class T>
+  requires(sizeof(T) == 1)
+HWY_INLINE hn::Vec<Shorts> LoadCompared(Shorts d, const T* at, size_t count) {
+  const hn::Rebind<T, Shorts> bytes;
+  return hn::PromoteTo(d, count >= hn::Lanes(d) ? hn::LoadU(bytes, at)
+                                                : hn::LoadN(bytes, at, count));
+}
+template <class D, class T>
+  requires(sizeof(T) == 1 && sizeof(hn::TFromD<D>) == 1)
+HWY_INLINE hn::Vec<D> LoadCompared(D d, const T* at, size_t count) {
   return count >= hn::Lanes(d) ? hn::LoadU(d, at) : hn::LoadN(d, at, count);
 }
 
@@ -94,29 +116,31 @@ void SweepPlanes(D d, const T* plane, size_t stride, uint32_t class_id, size_t c
 }
 
 /// Best of `count` anchors from `first` on. Several planes at a time, so that the running bests are
-/// loaded and stored less often.
+/// loaded and stored less often. @param from what classes are counted from: those of whole numbers
+/// from the first one, which wins unless another is greater.
 template <class D, class T, class Number, class Class>
 void ScanPlanes(D d, const T* numbers, const Scores& scores, size_t first, size_t count,
-                const Running<Number, Class>& running) {
+                const Running<Number, Class>& running, uint32_t from = 0) {
   using Limits = std::numeric_limits<Number>;
   constexpr Number kLowest = Limits::has_infinity ? -Limits::infinity() : Limits::min();
   std::fill_n(running.best, count, kLowest);
-  std::fill_n(running.class_id, count, static_cast<Class>(kMaxClasses));
-  const size_t stride = scores.stride;
+  const bool whole = std::is_integral_v<T>;
+  std::fill_n(running.class_id, count, static_cast<Class>(whole ? 0 : kMaxClasses));
+  const size_t stride = scores.classes.stride;
   uint32_t c = scores.first_class;
   const T* plane = numbers + c * stride + first;
   for (; c + 8 <= scores.end_class; c += 8, plane += 8 * stride)
-    SweepPlanes<8>(d, plane, stride, c, count, running);
+    SweepPlanes<8>(d, plane, stride, c - from, count, running);
   for (; c + 4 <= scores.end_class; c += 4, plane += 4 * stride)
-    SweepPlanes<4>(d, plane, stride, c, count, running);
+    SweepPlanes<4>(d, plane, stride, c - from, count, running);
   for (; c < scores.end_class; ++c, plane += stride)
-    SweepPlanes<1>(d, plane, stride, c, count, running);
+    SweepPlanes<1>(d, plane, stride, c - from, count, running);
 }
 
 /// Best scores, before their activation, and classes of up to kBlock anchors.
 template <class T>
 void BestOfPlanes(const Scores& scores, size_t first, size_t count, Block& block) {
-  ScanPlanes(Floats(), static_cast<const T*>(scores.numbers), scores, first, count,
+  ScanPlanes(Floats(), static_cast<const T*>(scores.classes.numbers), scores, first, count,
              Running{block.best, block.class_id});
 }
 
@@ -129,7 +153,7 @@ void BestOfBits(const Scores& scores, size_t first, size_t count, Block& block) 
   const Floats d;
   const Ints di;
   const hn::Rebind<int16_t, Floats> bits;
-  ScanPlanes(Shorts(), static_cast<const int16_t*>(scores.numbers), scores, first, count,
+  ScanPlanes(Shorts(), static_cast<const Bits16*>(scores.classes.numbers), scores, first, count,
              Running{block.best_bits, block.best_bits_class});
   for (size_t i = 0; i < count; i += hn::Lanes(d)) {
     const auto best = hn::PromoteTo(di, hn::Load(bits, block.best_bits + i));
@@ -142,6 +166,48 @@ void BestOfBits(const Scores& scores, size_t first, size_t count, Block& block) 
     hn::Store(hn::IfThenElse(hn::RebindMask(d, right), scores_of_all, most), d, block.best + i);
     hn::Store(hn::IfThenElse(right, classes, NoClass()), di, block.class_id + i);
   }
+}
+
+/// (stored - zero_point) * scale.
+HWY_INLINE hn::Vec<Floats> Real(const Column& column, hn::Vec<Floats> stored) {
+  const Floats d;
+  return hn::Mul(hn::Sub(stored, hn::Set(d, column.zero_point)), hn::Set(d, column.scale));
+}
+
+/// Whole numbers as they were compared become the scores that they mean, classes count from 0.
+template <class T, class Class>
+void RealBests(const Scores& scores, size_t count, const T* bests, const Class* classes,
+               Block& block) {
+  const Floats d;
+  const Ints di;
+  const hn::Rebind<std::make_unsigned_t<Class>, Ints> narrow;
+  for (size_t i = 0; i < count; i += hn::Lanes(d)) {
+    hn::Store(Real(scores.classes, LoadFloats(d, bests + i, hn::Lanes(d))), d, block.best + i);
+    const auto ids = hn::PromoteTo(
+        di, hn::LoadU(narrow, reinterpret_cast<const std::make_unsigned_t<Class>*>(classes) + i));
+    hn::Store(hn::Add(ids, hn::Set(di, static_cast<int32_t>(scores.first_class))), di,
+              block.class_id + i);
+  }
+}
+
+/// The same for whole numbers, whose order is that of what they mean: as many in a vector as fit,
+/// if a number of their size can count the classes.
+template <class T>
+void BestOfWhole(const Scores& scores, size_t first, size_t count, Block& block) {
+  const T* numbers = static_cast<const T*>(scores.classes.numbers);
+  constexpr uint32_t kByteClasses = 256;
+  if (sizeof(T) == 1 && scores.end_class - scores.first_class <= kByteClasses) {
+    if constexpr (sizeof(T) == 1) {
+      T* bests = reinterpret_cast<T*>(block.best_bytes);
+      ScanPlanes(hn::ScalableTag<T>(), numbers, scores, first, count,
+                 Running{bests, block.best_bytes_class}, scores.first_class);
+      RealBests(scores, count, bests, block.best_bytes_class, block);
+    }
+    return;
+  }
+  ScanPlanes(Shorts(), numbers, scores, first, count,
+             Running{block.best_bits, block.best_bits_class}, scores.first_class);
+  RealBests(scores, count, block.best_bits, block.best_bits_class, block);
 }
 
 }  // namespace keepbox::simd::HWY_NAMESPACE

@@ -3,7 +3,6 @@
 // alone is read.
 #include <algorithm>
 
-#include "core/reference/reference.h"
 #include "kernels/simd/simd.h"
 #include "kernels/simd/source.h"
 
@@ -11,12 +10,10 @@ namespace keepbox::simd {
 
 uint32_t decode_ready(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                       AnchorRange anchors, std::span<Candidate> out, Funnel& funnel) {
-  const Source from(plan, tensors, image);
-  if (from.has(Part::kScores))
-    return reference::decode(plan, tensors, image, anchors, out, funnel);
+  const Source from(plan, plan.layout.segments.front(), tensors, image);
   Collector candidates(from, out, funnel);
   const uint32_t end = std::min(anchors.end, anchors_of(from));
-  funnel.anchors = end - std::min(anchors.first, end);
+  funnel.anchors += end - std::min(anchors.first, end);
   for (uint32_t anchor = anchors.first; anchor < end; ++anchor) {
     const float score = from.get(Part::kScore, anchor);
     if (passes(score, plan.rules.lowest_threshold, plan.rules.contract))

@@ -11,13 +11,14 @@ namespace keepbox::simd {
 
 Backend backend();
 
-/// Reads planes and rows of class scores in float32, float16 and bfloat16, and logits, once; what
-/// else there is goes to decode_ready().
+/// Reads planes and rows of class scores in float32, float16, bfloat16 and quantised integers of 8
+/// and 16 bits, with or without objectness, once; rows with one score go to decode_ready(), what else
+/// there is to the reference's code.
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 AnchorRange anchors, std::span<Candidate> out, Funnel& funnel);
 
 /// The same for rows with one score each, of which it reads boxes and classes only where the score
-/// passes; what else there is goes to the reference's code.
+/// passes.
 uint32_t decode_ready(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                       AnchorRange anchors, std::span<Candidate> out, Funnel& funnel);
 

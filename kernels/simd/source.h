@@ -22,15 +22,27 @@ inline bool plain(const TensorView& view) {
          reinterpret_cast<uintptr_t>(view.data) % size_of(view.type) == 0;
 }
 
+/// Are they whole numbers of 8 or 16 bits, aligned, that mean more the greater they are?
+inline bool whole(const TensorView& view) {
+  constexpr float kLeastScale = 1e-20f, kMostZero = 65536;  // beyond, two may mean the same
+  const bool known = view.type == DataType::kInt8 || view.type == DataType::kUInt8 ||
+                     view.type == DataType::kInt16;
+  return known && view.scale > kLeastScale && view.zero_point <= kMostZero &&
+         view.zero_point >= -kMostZero &&
+         reinterpret_cast<uintptr_t>(view.data) % size_of(view.type) == 0;
+}
+
 class Source {
  public:
   const Rules& rules;
   const Tables tables;
+  const uint32_t image;
 
-  Source(const Plan& plan, std::span<const TensorView> tensors, uint32_t image)
-      : rules(plan.rules), tables(plan.tables()) {
+  Source(const Plan& plan, const Segment& segment, std::span<const TensorView> tensors,
+         uint32_t number)
+      : rules(plan.rules), tables(plan.tables()), image(number), segment_(segment) {
     for (size_t part = 0; part < kPartsRead; ++part) {
-      const Field& field = plan.layout[static_cast<Part>(part)];
+      const Field& field = segment.fields[part];
       if (!field.present()) continue;
       const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
       places_[part] = {&view, plain(view), size_of(view.type), field.at(image, 0),
@@ -38,11 +50,13 @@ class Source {
     }
   }
 
+  const Segment& segment() const { return segment_; }
+
   bool has(Part part) const { return place(part).view != nullptr; }
 
   float get(Part part, uint32_t anchor, uint32_t channel = 0) const {
     const Place& from = place(part);
-    const size_t at = from.first + anchor * from.anchor_stride + channel * from.channel_stride;
+    const size_t at = from.first + (anchor - segment_.first) * from.anchor_stride + channel * from.channel_stride;
     if (!from.plain) return load(*from.view, at);
     const void* data = from.view->data;
     switch (from.view->type) {
@@ -56,10 +70,10 @@ class Source {
   void fetch_box(uint32_t anchor) const {
     const Place& from = place(Part::kBox);
     const auto* box = static_cast<const std::byte*>(from.view->data) +
-                      (from.first + anchor * from.anchor_stride) * from.size;
+                      (from.first + (anchor - segment_.first) * from.anchor_stride) * from.size;
     hwy::Prefetch(box);
     if (from.channel_stride == 1) return;
-    for (size_t i = 1; i < 4; ++i) hwy::Prefetch(box + i * from.channel_stride * from.size);
+    for (size_t i = 1; i < 4 * size_t{rules.boxes.bins}; ++i) hwy::Prefetch(box + i * from.channel_stride * from.size);
   }
 
  private:
@@ -72,6 +86,7 @@ class Source {
 
   const Place& place(Part part) const { return places_[static_cast<size_t>(part)]; }
 
+  const Segment& segment_;
   std::array<Place, kParts> places_;
 };
 

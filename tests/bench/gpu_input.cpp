@@ -16,7 +16,7 @@ void add_expected(Input& input, const Tensor& tensor) {
   const TensorView view = tensor.view();
   const auto views = std::span(&view, 1);
   const Backend& reference = *find_backend("reference");
-  std::vector<Candidate> candidates(input.plan.layout.anchors);
+  std::vector<Candidate> candidates(input.plan.rules.candidates);
   Funnel funnel;
   candidates.resize(
       reference.decode(input.plan, views, 0, {0, input.plan.layout.anchors}, candidates, funnel));

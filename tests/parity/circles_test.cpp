@@ -31,10 +31,10 @@ struct Circles {
   explicit Circles(const Input& input) {
     for (const Tensor& tensor : input.tensors) views.push_back(tensor.view());
     auto made = make_plan(input.settings, views);
-    EXPECT_TRUE(made);
+    EXPECT_TRUE(made) << made.error().message();
     plan = std::move(*made);
     const Backend& reference = *find_backend("reference");
-    std::vector<Candidate> found(plan.layout.anchors);
+    std::vector<Candidate> found(plan.rules.candidates);
     Funnel funnel;
     found.resize(reference.decode(plan, views, 0, {0, plan.layout.anchors}, found, funnel));
     ordered.resize(found.size());

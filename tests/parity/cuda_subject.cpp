@@ -116,7 +116,7 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
             .above_threshold = header.above_threshold,
             .not_finite = header.not_finite,
             .after_class_filter = header.candidates};
-  const size_t first = size_t{image} * layout.anchors;
+  const size_t first = size_t{image} * plan.rules.candidates;
   Bench::download(out.first(header.candidates), bench.buffers.candidates.all().from(first));
   return header.candidates;
 }

@@ -86,7 +86,8 @@ std::optional<std::string> compare(std::span<const Candidate> want,
 
 std::vector<Candidate> decoded(const Backend& backend, const Image& image, AnchorRange anchors,
                                Funnel& funnel, bool& intact) {
-  Fenced<Candidate> out(anchors.end - anchors.first);
+  const size_t each = image.plan.rules.candidates / std::max(image.plan.layout.anchors, 1u);
+  Fenced<Candidate> out((anchors.end - anchors.first) * each);
   Funnel counts;
   const uint32_t count =
       backend.decode(image.plan, image.tensors, image.index, anchors, out.span(), counts);

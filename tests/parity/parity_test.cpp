@@ -135,6 +135,18 @@ constexpr Trap kTraps[] = {
     {Bug::kSegmentShort, Kernel::kNms, "many-classes"},
     {Bug::kFastByKept, Kernel::kNms, "long-chains"},
     {Bug::kLimitSuppresses, Kernel::kNms, "class-limit"},
+    {Bug::kZeroPoint, Kernel::kDecode, "integers"},
+    {Bug::kLogitUnlimited, Kernel::kDecode, "clamped"},
+    {Bug::kMeanByProduct, Kernel::kDecode, "faces"},
+    {Bug::kLoneClassCounts, Kernel::kDecode, "raw-heads"},
+    {Bug::kPeaksOfRow, Kernel::kDecode, "peaks"},
+    {Bug::kNoPeaks, Kernel::kDecode, "peaks"},
+    {Bug::kOneLabel, Kernel::kDecode, "labels"},
+    {Bug::kAnyImage, Kernel::kDecode, "images"},
+    {Bug::kBinsFromOne, Kernel::kDecode, "bins"},
+    {Bug::kCellCentre, Kernel::kDecode, "raw-heads"},
+    {Bug::kDeltaUnlimited, Kernel::kDecode, "anchors"},
+    {Bug::kRowForIndex, Kernel::kDecode, "pointers"},
 };
 static_assert(std::size(kTraps) == static_cast<size_t>(Bug::kCount) - 1);
 

@@ -3,9 +3,11 @@
 #include "tests/parity/second.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <tuple>
 #include <vector>
 
@@ -17,24 +19,35 @@ namespace {
 Bug planted = Bug::kNone;
 bool has(Bug bug) { return planted == bug; }
 
-/// One channel of a field for all anchors of an image.
+/// One channel of a part for all anchors of an image.
 std::vector<float> column(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-                          const Field& field, uint32_t channel) {
-  std::vector<float> out(plan.layout.anchors);
-  const TensorView& tensor = tensors[static_cast<size_t>(field.tensor)];
-  auto base = reinterpret_cast<uintptr_t>(tensor.data);
-  if (has(Bug::kAlignedLoads)) base &= ~uintptr_t{15};
+                          Part part, uint32_t channel) {
+  std::vector<float> out;
   if (has(Bug::kFirstImageOnly)) image = 0;
-  const size_t size = size_of(tensor.type);
-  for (uint32_t a = 0; a < out.size(); ++a)
-    out[a] = load_element(tensor.type, reinterpret_cast<const char*>(base) +
-                                           field.at(image, a, channel) * size);
+  for (const Segment& segment : plan.layout.segments) {
+    const Field& field = segment[part];
+    const TensorView& tensor = tensors[static_cast<size_t>(field.tensor)];
+    auto base = reinterpret_cast<uintptr_t>(tensor.data);
+    if (has(Bug::kAlignedLoads)) base &= ~uintptr_t{15};
+    const size_t size = size_of(tensor.type);
+    const bool pointed = plan.layout.indexed != 0 && part != Part::kIndices;
+    for (uint32_t a = 0; a < (pointed ? plan.layout.indexed : segment.count); ++a) {
+      const size_t at = field.at(image, a, channel) * size;
+      const float stored = load_element(tensor.type, reinterpret_cast<const char*>(base) + at);
+      const bool zero = !has(Bug::kZeroPoint);
+      out.push_back(zero ? (stored - tensor.zero_point) * tensor.scale : stored * tensor.scale);
+    }
+  }
   return out;
 }
 
-struct Scores {
-  std::vector<float> score;
-  std::vector<uint32_t> class_id;
+bool there(const Plan& plan, Part part) { return plan.layout[part].present(); }
+
+/// A box with a score and a class, and the anchor that it is of.
+struct Found {
+  uint32_t anchor;
+  float score;
+  uint32_t class_id;
 };
 
 bool accepted(float score, float threshold, const NmsContract& contract) {
@@ -47,113 +60,265 @@ bool better(float value, float best) {
   return has(Bug::kLastClass) ? value >= best : value > best;
 }
 
-/// Best classes, a plane of scores at a time.
-Scores dense_scores(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
-  const DetectorSpec& spec = *plan.spec;
-  const uint32_t n = plan.layout.anchors;
-  std::vector<float> objectness(n, 1.0f);
-  if (plan.layout[Part::kObjectness].present())
-    objectness = column(plan, tensors, image, plan.layout[Part::kObjectness], 0);
-  bool product = spec.score == ScoreRule::kProduct;
-  bool afterwards = spec.score == ScoreRule::kArgmaxFirst;
-  if (has(Bug::kArgmaxFirst) && product) product = false, afterwards = true;
-  if (has(Bug::kProductFirst) && afterwards) product = true, afterwards = false;
-  Scores best{std::vector<float>(n, std::nanf("")), std::vector<uint32_t>(n, kMaxClasses)};
-  std::vector<std::vector<float>> planes;
-  for (uint32_t c = 0; c < plan.layout.classes; ++c)
-    planes.push_back(column(plan, tensors, image, plan.layout[Part::kScores], c));
-  for (uint32_t c = plan.rules.first_class; c < plan.rules.end_class; ++c) {
-    if (has(Bug::kFilterFirst) && plan.class_wanted[c] == 0) continue;
-    for (uint32_t a = 0; a < n; ++a) {
-      const float value = product ? objectness[a] * planes[c][a] : planes[c][a];
-      if (std::isnan(value)) continue;
-      if (best.class_id[a] != kMaxClasses && !better(value, best.score[a])) continue;
-      best.score[a] = value;
-      best.class_id[a] = c;
-    }
-  }
-  for (uint32_t a = 0; a < n; ++a) {
-    if (spec.activation == Activation::kSigmoid) best.score[a] = sigmoid(best.score[a]);
-    if (spec.activation == Activation::kSoftmax) {
-      float top = best.score[a], sum = 0;
-      for (const auto& plane : planes) top = std::max(top, plane[a]);
-      if (has(Bug::kSoftmaxOverflow)) top = 0;
-      for (const auto& plane : planes) sum += exp_f32(plane[a] - top);
-      best.score[a] = exp_f32(best.score[a] - top) / sum;
-    }
-    if (afterwards) best.score[a] = objectness[a] * best.score[a];
-    if (plan.layout[Part::kObjectness].present() &&
-        !accepted(objectness[a], plan.rules.lowest_threshold, plan.rules.contract))
-      best.score[a] = std::nanf("");
-  }
-  return best;
+float logistic(const DetectorSpec& spec, float logit) {
+  if (spec.logit_limit > 0 && !has(Bug::kLogitUnlimited))
+    logit = logit > spec.logit_limit ? spec.logit_limit : logit < -spec.logit_limit ? -spec.logit_limit : logit;
+  return sigmoid(logit);
 }
 
-Scores ready_scores(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
-  Scores out{column(plan, tensors, image, plan.layout[Part::kScore], 0), {}};
-  if (!plan.layout[Part::kClassId].present()) {
-    out.class_id.resize(plan.layout.anchors);
-    return out;
+/// Class scores, activated, and the objectness of all anchors.
+struct Planes {
+  std::vector<std::vector<float>> raw, active;  // by class
+  std::vector<float> objectness;
+};
+
+Planes planes_of(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
+  const DetectorSpec& spec = *plan.spec;
+  const uint32_t n = plan.layout.anchors;
+  Planes out{.objectness = std::vector<float>(n, 1.0f)};
+  if (there(plan, Part::kObjectness)) {
+    out.objectness = column(plan, tensors, image, Part::kObjectness, 0);
+    if (spec.activation == Activation::kSigmoid)
+      for (float& o : out.objectness) o = logistic(spec, o);
   }
-  const auto ids = column(plan, tensors, image, plan.layout[Part::kClassId], 0);
-  for (const float id : ids)
-    out.class_id.push_back(id >= 0 && id < float(kMaxClasses) ? static_cast<uint32_t>(id)
-                                                              : kMaxClasses);
+  for (uint32_t c = 0; c < plan.layout.classes; ++c)
+    out.raw.push_back(column(plan, tensors, image, Part::kScores, c));
+  out.active = out.raw;
+  if (spec.activation == Activation::kSigmoid)
+    for (auto& plane : out.active)
+      for (float& score : plane) score = logistic(spec, score);
+  if (spec.activation != Activation::kSoftmax) return out;
+  for (uint32_t a = 0; a < n; ++a) {
+    float top = -std::numeric_limits<float>::infinity(), sum = 0;
+    for (const auto& plane : out.raw) top = plane[a] > top ? plane[a] : top;
+    if (has(Bug::kSoftmaxOverflow)) top = 0;
+    for (const auto& plane : out.raw) sum += exp_f32(plane[a] - top);
+    for (uint32_t c = 0; c < plan.layout.classes; ++c)
+      out.active[c][a] = exp_f32(out.raw[c][a] - top) / sum;
+  }
   return out;
 }
 
-/// Center and size of every box, and whether they are centers at all.
-std::vector<Box> boxes_of(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
-  const uint32_t n = plan.layout.anchors;
-  std::vector<float> v[4];
-  for (uint32_t i = 0; i < 4; ++i) {
-    v[i] = column(plan, tensors, image, plan.layout[Part::kBox], i);
-    for (float& value : v[i]) value *= plan.spec->box_scale[i];
+float joined(const Plan& plan, float objectness, float score) {
+  const auto share = [](float x) { return x < 0 ? 0 : x > 1 ? 1 : x; };
+  switch (plan.spec->score) {
+    case ScoreRule::kClass: return score;
+    case ScoreRule::kGeometricMean:
+      return has(Bug::kMeanByProduct) ? share(objectness) * share(score)
+                                      : std::sqrt(share(objectness) * share(score));
+    case ScoreRule::kObjectness:
+      return plan.layout.classes == 1 && !has(Bug::kLoneClassCounts) ? objectness
+                                                                     : objectness * score;
+    default: return objectness * score;
   }
-  std::vector<Box> out(n);
-  for (uint32_t a = 0; a < n; ++a) {
-    float cx = v[0][a] * plan.rules.boxes.unit_x, cy = v[1][a] * plan.rules.boxes.unit_y;
-    float w = v[2][a] * plan.rules.boxes.unit_x, h = v[3][a] * plan.rules.boxes.unit_y;
-    switch (plan.spec->coding) {
-      case BoxCoding::kCorners: out[a] = {cx, cy, w, h}; continue;
-      case BoxCoding::kCornersYX: {
-        const float x = plan.rules.boxes.unit_x, y = plan.rules.boxes.unit_y;
-        out[a] = {v[1][a] * x, v[0][a] * y, v[3][a] * x, v[2][a] * y};
+}
+
+/// Does a better cell touch it? By the whole map at once.
+bool beaten(const Plan& plan, const Planes& planes, const Found& found) {
+  const Level& level = plan.rules.boxes.levels[0];
+  const auto width = static_cast<int>(level.width);
+  const auto cells = static_cast<int>(plan.layout.anchors);
+  const auto at = static_cast<int>(found.anchor);
+  for (int dy = -1; dy <= 1; ++dy)
+    for (int dx = -1; dx <= 1; ++dx) {
+      const int x = at % width + dx, other = at + dy * width + dx;
+      if (x < 0 || x >= width || other < 0 || other >= cells) continue;
+      if (has(Bug::kPeaksOfRow) && dy != 0) continue;
+      if (planes.active[found.class_id][static_cast<size_t>(other)] > found.score) return true;
+    }
+  return false;
+}
+
+/// The best class of each anchor, or all classes.
+std::vector<Found> dense_scores(const Plan& plan, std::span<const TensorView> tensors,
+                                uint32_t image) {
+  const Planes planes = planes_of(plan, tensors, image);
+  const ScoreRule rule = plan.spec->score;
+  bool product = rule == ScoreRule::kProduct ||
+                 (rule == ScoreRule::kObjectness && plan.layout.classes > 1);
+  if (has(Bug::kArgmaxFirst) && product) product = false;
+  if (has(Bug::kProductFirst) && rule == ScoreRule::kArgmaxFirst) product = true;
+  const bool all = plan.rules.multi_label && !has(Bug::kOneLabel);
+  std::vector<Found> out;
+  for (uint32_t a = 0; a < plan.layout.anchors; ++a) {
+    const float objectness = planes.objectness[a];
+    if (there(plan, Part::kObjectness) && rule != ScoreRule::kGeometricMean &&
+        !accepted(objectness, plan.rules.lowest_threshold, plan.rules.contract))
+      continue;
+    float best = 0;
+    uint32_t best_class = kMaxClasses;
+    for (uint32_t c = plan.rules.first_class; c < plan.rules.end_class; ++c) {
+      if (has(Bug::kFilterFirst) && plan.class_wanted[c] == 0) continue;
+      if (all) {
+        out.push_back({a, joined(plan, objectness, planes.active[c][a]), c});
         continue;
       }
-      case BoxCoding::kGridExp: {
-        size_t l = plan.rules.boxes.level_count - 1;
-        while (plan.rules.boxes.levels[l].first_anchor > a) --l;
-        const Level& level = plan.rules.boxes.levels[l];
-        auto x = float((a - level.first_anchor) % level.width);
-        auto y = float((a - level.first_anchor) / level.width);
-        if (has(Bug::kGridTransposed)) std::swap(x, y);
-        cx = (v[0][a] + x) * level.stride;
-        cy = (v[1][a] + y) * level.stride;
-        w = exp_f32(v[2][a]) * level.stride;
-        h = exp_f32(v[3][a]) * level.stride;
-        break;
+      const float value = product ? objectness * planes.active[c][a] : planes.raw[c][a];
+      if (std::isnan(value) || (best_class != kMaxClasses && !better(value, best))) continue;
+      best = value;
+      best_class = c;
+    }
+    if (!all && rule == ScoreRule::kObjectness && plan.layout.classes == 1) best_class = 0;
+    if (!all && best_class != kMaxClasses)
+      out.push_back({a, joined(plan, objectness, planes.active[best_class][a]), best_class});
+  }
+  if (plan.spec->peaks && !has(Bug::kNoPeaks))
+    std::erase_if(out, [&](const Found& found) { return beaten(plan, planes, found); });
+  return out;
+}
+
+std::vector<Found> ready_scores(const Plan& plan, std::span<const TensorView> tensors,
+                                uint32_t image) {
+  const auto scores = column(plan, tensors, image, Part::kScore, 0);
+  std::vector<float> ids(scores.size()), images(scores.size(), float(image));
+  if (there(plan, Part::kClassId)) ids = column(plan, tensors, image, Part::kClassId, 0);
+  if (there(plan, Part::kImage)) images = column(plan, tensors, image, Part::kImage, 0);
+  std::vector<Found> out;
+  for (uint32_t a = 0; a < scores.size(); ++a) {
+    if (images[a] != float(image) && !has(Bug::kAnyImage)) continue;
+    const bool sensible = ids[a] >= 0 && ids[a] < float(kMaxClasses);
+    out.push_back({a, scores[a], sensible ? static_cast<uint32_t>(ids[a]) : kMaxClasses});
+  }
+  return out;
+}
+
+/// Rows that point into boxes and scores.
+std::vector<Found> indexed_scores(const Plan& plan, std::span<const TensorView> tensors,
+                                  uint32_t image) {
+  std::vector<float> index[3];
+  for (uint32_t i = 0; i < 3; ++i) index[i] = column(plan, tensors, image, Part::kIndices, i);
+  std::vector<Found> out;
+  for (uint32_t row = 0; row < plan.layout.anchors; ++row) {
+    if (index[0][row] != float(image)) continue;
+    if (!(index[1][row] >= 0) || !(index[2][row] >= 0)) continue;
+    if (index[1][row] >= float(plan.layout.classes) || index[2][row] >= float(plan.layout.indexed)) continue;
+    const auto id = static_cast<uint32_t>(index[1][row]);
+    const auto scores = column(plan, tensors, image, Part::kScores, id);
+    out.push_back({row, scores[static_cast<size_t>(index[2][row])], id});
+  }
+  return out;
+}
+
+/// The four numbers of all boxes: as they are, or the means of bins.
+std::array<std::vector<float>, 4> sides_of(const Plan& plan, std::span<const TensorView> tensors,
+                                           uint32_t image) {
+  std::array<std::vector<float>, 4> out;
+  const uint32_t bins = plan.spec->bins;
+  for (uint32_t side = 0; side < 4; ++side) {
+    const bool apart = side >= 2 && there(plan, Part::kSizes);
+    out[side] = column(plan, tensors, image, apart ? Part::kSizes : Part::kBox,
+                       apart ? side - 2 : side * bins);
+    if (bins == 1) continue;
+    std::vector<std::vector<float>> logits;
+    for (uint32_t i = 0; i < bins; ++i)
+      logits.push_back(column(plan, tensors, image, Part::kBox, side * bins + i));
+    for (size_t a = 0; a < out[side].size(); ++a) {
+      float top = -std::numeric_limits<float>::infinity(), sum = 0, mean = 0;
+      for (const auto& logit : logits) top = logit[a] > top ? logit[a] : top;
+      for (uint32_t i = 0; i < bins; ++i) {
+        const float weight = exp_f32(logits[i][a] - top);
+        sum += weight;
+        mean += weight * float(has(Bug::kBinsFromOne) ? i + 1 : i);
       }
-      case BoxCoding::kPriorDelta:
-      case BoxCoding::kPriorDeltaXY: {
-        const bool yx = (plan.spec->coding == BoxCoding::kPriorDelta) != has(Bug::kPriorSwapped);
+      out[side][a] = mean / sum;
+    }
+  }
+  if (plan.spec->box_yx != has(Bug::kPriorSwapped)) {
+    std::swap(out[0], out[1]);
+    std::swap(out[2], out[3]);
+  }
+  for (uint32_t side = 0; side < 4; ++side)
+    for (float& number : out[side]) number *= plan.spec->box_scale[side];
+  return out;
+}
+
+Box around(float cx, float cy, float w, float h) {
+  return {cx - w * 0.5f, cy - h * 0.5f, cx + w * 0.5f, cy + h * 0.5f};
+}
+
+/// Boxes on grids: a level after the other, as its cells follow each other.
+void place(const Plan& plan, const std::array<std::vector<float>, 4>& v, std::vector<Box>& out) {
+  const BoxRules& rules = plan.rules.boxes;
+  for (uint32_t l = 0; l < rules.level_count; ++l) {
+    const Level& level = rules.levels[l];
+    const size_t end = l + 1 < rules.level_count ? rules.levels[l + 1].first_anchor : out.size();
+    for (size_t a = level.first_anchor; a < end; ++a) {
+      const size_t number = a - level.first_anchor, cell = number / level.cell_anchors;
+      float x = float(cell % level.width) + plan.spec->cell_offset;
+      float y = float(cell / level.width) + plan.spec->cell_offset;
+      if (has(Bug::kGridTransposed)) std::swap(x, y);
+      const float s = level.stride;
+      const AnchorSize size = rules.sizes[level.first_size + number % level.cell_anchors];
+      const auto twice = [](float logit) { return 2 * sigmoid(logit); };
+      switch (plan.spec->coding) {
+        case BoxCoding::kGridSize:
+          out[a] = around((v[0][a] + x) * s, (v[1][a] + y) * s, v[2][a] * s, v[3][a] * s);
+          break;
+        case BoxCoding::kGridPixels:
+          out[a] = around(v[0][a] + x * s, v[1][a] + y * s, v[2][a], v[3][a]);
+          break;
+        case BoxCoding::kGridSigmoid: {
+          const float w = twice(v[2][a]), h = twice(v[3][a]);
+          const float back = has(Bug::kCellCentre) ? 0.0f : 0.5f;
+          out[a] = around((twice(v[0][a]) + (x - back)) * s, (twice(v[1][a]) + (y - back)) * s,
+                          w * w * size.width, h * h * size.height);
+          break;
+        }
+        case BoxCoding::kGridDarknet: {
+          const float k = has(Bug::kCellCentre) ? 1.0f : level.xy_scale, less = (k - 1) * 0.5f;
+          out[a] = around((sigmoid(v[0][a]) * k - less + x) * s,
+                          (sigmoid(v[1][a]) * k - less + y) * s, exp_f32(v[2][a]) * size.width,
+                          exp_f32(v[3][a]) * size.height);
+          break;
+        }
+        case BoxCoding::kDistances:
+        case BoxCoding::kDistanceBins:
+          out[a] = {x * s - v[0][a] * s, y * s - v[1][a] * s, x * s + v[2][a] * s,
+                    y * s + v[3][a] * s};
+          break;
+        default:
+          out[a] = around((v[0][a] + x) * s, (v[1][a] + y) * s, exp_f32(v[2][a]) * s,
+                          exp_f32(v[3][a]) * s);
+      }
+    }
+  }
+}
+
+std::vector<Box> boxes_of(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
+  const auto v = sides_of(plan, tensors, image);
+  std::vector<Box> out(v[0].size());
+  const float ux = plan.rules.boxes.unit_x, uy = plan.rules.boxes.unit_y;
+  const float most = plan.spec->delta_limit > 0 && !has(Bug::kDeltaUnlimited)
+                         ? plan.spec->delta_limit
+                         : std::numeric_limits<float>::infinity();
+  const auto grown = [&](float delta) { return exp_f32(delta > most ? most : delta); };
+  for (size_t a = 0; a < out.size(); ++a) {
+    const float x = v[0][a], y = v[1][a], w = v[2][a], h = v[3][a];
+    switch (plan.spec->coding) {
+      case BoxCoding::kCorners: out[a] = {x * ux, y * uy, w * ux, h * uy}; break;
+      case BoxCoding::kTopLeftSize: out[a] = {x * ux, y * uy, (x + w) * ux, (y + h) * uy}; break;
+      case BoxCoding::kCenterSize: out[a] = around(x * ux, y * uy, w * ux, h * uy); break;
+      case BoxCoding::kPriorDelta: {
         const Prior& p = plan.priors[a];
-        cx = (v[yx ? 1 : 0][a] * p.width + p.cx) * plan.rules.boxes.unit_x;
-        cy = (v[yx ? 0 : 1][a] * p.height + p.cy) * plan.rules.boxes.unit_y;
-        w = exp_f32(v[yx ? 3 : 2][a]) * p.width * plan.rules.boxes.unit_x;
-        h = exp_f32(v[yx ? 2 : 3][a]) * p.height * plan.rules.boxes.unit_y;
+        out[a] = around((x * p.width + p.cx) * ux, (y * p.height + p.cy) * uy,
+                        grown(w) * p.width * ux, grown(h) * p.height * uy);
         break;
       }
       default: break;
     }
-    out[a] = {cx - w * 0.5f, cy - h * 0.5f, cx + w * 0.5f, cy + h * 0.5f};
   }
+  place(plan, v, out);
   return out;
 }
 
-/// Anchors up to the model's own count.
+/// Anchors up to the model's own count, or to a row of no image.
 uint32_t filled(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
-  if (!plan.layout[Part::kCount].present() || plan.layout.anchors == 0) return plan.layout.anchors;
+  if (there(plan, Part::kImage)) {
+    const auto images = column(plan, tensors, image, Part::kImage, 0);
+    const auto none = std::ranges::find_if(images, [](float i) { return i < 0; });
+    return static_cast<uint32_t>(none - images.begin());
+  }
+  if (!there(plan, Part::kCount) || plan.layout.anchors == 0) return plan.layout.anchors;
   const TensorView& tensor = tensors[static_cast<size_t>(plan.layout[Part::kCount].tensor)];
   const size_t at = plan.layout[Part::kCount].at(image, 0) * size_of(tensor.type);
   const float count = load_element(tensor.type, static_cast<const std::byte*>(tensor.data) + at);
@@ -161,28 +326,39 @@ uint32_t filled(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
   return static_cast<uint32_t>(std::clamp(count, 0.0f, float(plan.layout.anchors)));
 }
 
+/// The box of a row: its own, or the one that it points to.
+Box box_of(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+           const std::vector<Box>& boxes, uint32_t row) {
+  if (plan.layout.indexed == 0) return boxes[row];
+  const auto anchors = column(plan, tensors, image, Part::kIndices, 2);
+  return boxes[has(Bug::kRowForIndex) ? std::min<size_t>(row, boxes.size() - 1)
+                                      : static_cast<size_t>(anchors[row])];
+}
+
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 AnchorRange anchors, std::span<Candidate> out, Funnel& funnel) {
-  const Scores scores = plan.layout[Part::kScores].present() ? dense_scores(plan, tensors, image)
-                                                     : ready_scores(plan, tensors, image);
+  const auto found = plan.layout.indexed != 0            ? indexed_scores(plan, tensors, image)
+                     : there(plan, Part::kScores) ? dense_scores(plan, tensors, image)
+                                                  : ready_scores(plan, tensors, image);
   const auto boxes = boxes_of(plan, tensors, image);
   uint32_t count = 0, end = std::min(anchors.end, filled(plan, tensors, image));
   funnel.anchors = end - std::min(anchors.first, end);
   if (has(Bug::kTailDropped)) end -= end % 8;
-  for (uint32_t a = end; a-- > anchors.first;) {  // from the end: the order is free
-    const uint32_t id = scores.class_id[a];
-    const float score = scores.score[a];
+  for (size_t i = found.size(); i-- > 0;) {  // from the end: the order is free
+    const auto [a, score, id] = found[i];
+    if (a < anchors.first || a >= end) continue;
     const bool senseless = id >= plan.class_threshold.size();
     const float threshold = senseless || has(Bug::kClassThreshold) ? plan.rules.lowest_threshold
                                                                    : plan.class_threshold[id];
     if (!accepted(score, threshold, plan.rules.contract)) continue;
     ++funnel.above_threshold;
-    const float sum = boxes[a].x1 * 0 + boxes[a].y1 * 0 + boxes[a].x2 * 0 + boxes[a].y2 * 0;
+    const Box box = box_of(plan, tensors, image, boxes, a);
+    const float sum = box.x1 * 0 + box.y1 * 0 + box.x2 * 0 + box.y2 * 0;
     if (senseless || !std::isfinite(score) || (sum != 0 && !has(Bug::kInfinityKept))) {
       ++funnel.not_finite;
       continue;
     }
-    if (plan.class_wanted[id] != 0) out[count++] = {order_key(score, a, id), boxes[a]};
+    if (plan.class_wanted[id] != 0) out[count++] = {order_key(score, a, id), box};
   }
   funnel.after_class_filter = count;
   return count;

@@ -38,6 +38,18 @@ enum class Bug {
   kSegmentShort,      // segmented: a class's last box is outside its segment
   kFastByKept,        // fast: only kept boxes suppress
   kLimitSuppresses,   // a box beyond its class's limit suppresses others
+  kZeroPoint,         // quantised numbers without their zero point
+  kLogitUnlimited,    // logits are not clamped
+  kMeanByProduct,     // the product in place of its root
+  kLoneClassCounts,   // the score of the only class is multiplied
+  kPeaksOfRow,        // peaks are compared with their row alone
+  kNoPeaks,           // with nothing
+  kOneLabel,          // the best class alone where all count
+  kAnyImage,          // rows of other images count
+  kBinsFromOne,       // bins count from 1
+  kCellCentre,        // cells begin at their centre, Darknet's centres are not scaled
+  kDeltaUnlimited,    // logarithms of sizes are not limited
+  kRowForIndex,       // a row's own box in place of the one that it points to
   kCount,
 };
 

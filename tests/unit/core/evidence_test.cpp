@@ -7,7 +7,6 @@
 #include <bit>
 
 #include "tests/dense.h"
-#include "tests/recorded.h"
 
 namespace keepbox {
 namespace {
@@ -155,45 +154,6 @@ TEST(Numbers, TellNormalizedFamiliesFromPixels) {
   const auto plan = plan_of({dense({.classes = 80})}, settings);
   ASSERT_TRUE(plan && plan->warnings.size() == 1);
   expect_words(plan->warnings[0].message(), {"coordinates in 0..1", "box-units="});
-}
-
-TEST(Strangers, AreNotTakenForYolo) {
-  for (const Shape& shape : {Shape{1, 896, 16}, Shape{1, 2016, 18}}) {
-    const TensorView alone{.shape = shape};
-    const TensorView both[] = {alone, {.shape = {1, shape[1], 1}}};
-    for (const auto& tensors : {std::span(&alone, 1), std::span<const TensorView>(both)}) {
-      const auto seen = recognise(tensors, {.frame = {192, 192}});
-      ASSERT_FALSE(seen);
-      expect_words(seen.error().message(), {"MediaPipe", "not read"}, {"yolo"});
-    }
-  }
-}
-
-TEST(Strangers, OfRealModelsAreNotTakenForYolo) {
-  const auto folder = test::data_folder() / "cases";
-  if (test::data_folder().empty() || !std::filesystem::exists(folder))
-    GTEST_SKIP() << "no recorded tensors on this machine";
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (!std::filesystem::exists(entry.path() / "case.json")) continue;
-    const auto about = test::read_json(entry.path() / "case.json");
-    std::vector<std::vector<char>> files;
-    std::vector<TensorView> views;
-    for (const auto& tensor : about["tensors"]) {
-      files.push_back(test::read_file(entry.path() / std::string(tensor["file"])));
-      const std::vector<size_t> dims = tensor["shape"];
-      const auto type = data_type_from(std::string(tensor["type"]));
-      views.push_back({.data = files.back().data(), .bytes = files.back().size(),
-                       .type = type.value_or(DataType::kFloat32),
-                       .shape = Shape(std::span<const size_t>(dims))});
-    }
-    Settings settings;
-    settings.frame.size = {640, 480};
-    const auto plan = make_plan(settings, views);
-    ASSERT_FALSE(plan) << entry.path() << ": " << plan->remark;
-    const std::string text = plan.error().message();
-    if (entry.path().string().contains("yolox")) expect_words(text, {"fits yolox (1 class):"});
-    else expect_words(text, {}, {"fits yolo"});
-  }
 }
 
 uint32_t classes_of(const std::vector<Tensor>& tensors, const char* detector, uint32_t labels = 0,

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Tries all families of several tensors.
+#include "core/propose.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "core/anchors.h"
+#include "core/evidence.h"
+
+namespace keepbox {
+namespace {
+
+constexpr uint32_t kCocoClasses = 80, kCocoIds = 91;
+
+/// Tensors that a layout reads or knows.
+size_t tensors_of(const Layout& layout) {
+  std::set<int> used;
+  for (const Segment& segment : layout.segments)
+    for (const Field& field : segment.fields)
+      if (field.present()) used.insert(field.tensor);
+  return used.size();
+}
+
+/// Does it count anchors, so that their number says something?
+bool counts_anchors(const DetectorSpec& spec) {
+  return has_cells(spec.coding) || spec.anchors.given();
+}
+
+/// Is there an input with as many cells?
+bool has_input(const Layout& layout, const Request& request) {
+  const DetectorSpec& spec = *layout.spec;
+  if (!counts_anchors(spec) || (spec.priors && request.has_priors)) return true;
+  if (input_of_maps(layout).width != 0) return true;
+  return grid_anchors(request.frame, spec) == layout.anchors ||
+         square_input(layout.anchors, spec).width != 0;
+}
+
+bool in_bounds(const Layout& layout, std::span<const TensorView> tensors) {
+  return std::ranges::all_of(layout.segments, [&](const Segment& segment) {
+    return std::ranges::all_of(segment.fields, [&](const Field& field) {
+      return !field.present() || check_bounds(tensors[static_cast<size_t>(field.tensor)]);
+    });
+  });
+}
+
+/// Is it the number of classes that is known, or that models often have?
+bool likely_classes(const Layout& layout, const Request& request) {
+  const DetectorSpec& spec = *layout.spec;
+  for (const TensorRule& rule : spec.rules())
+    if (rule.role == Role::kScores && rule.channels != 0) return true;
+  const uint32_t classes = layout.classes - (spec.background != Background::kNone ? 1 : 0);
+  const uint32_t known = request.class_count != 0 ? request.class_count : request.label_count;
+  return known != 0 ? classes == known
+                    : classes == kCocoClasses || classes == kCocoIds || classes == kCocoIds - 1;
+}
+
+struct Fit {
+  Layout layout;
+  size_t used;
+  bool likely;
+
+  auto rank() const { return std::tuple(counts_anchors(*layout.spec), likely, used); }
+};
+
+std::vector<Fit> fits(std::span<const TensorView> tensors, const Request& request) {
+  std::vector<Fit> out;
+  for (const DetectorSpec& spec : detectors()) {
+    if (!spec.by_shape || (spec.reader != Reader::kSplit && spec.level_count() < 2)) continue;
+    auto layout = fit(spec, tensors, request);
+    const bool single = spec.reader != Reader::kSplit && layout && layout->grids.empty();
+    if (!layout || single || !has_input(*layout, request)) continue;
+    if (in_bounds(*layout, tensors) && !check_numbers(*layout, tensors)) continue;
+    const size_t used = tensors_of(*layout);
+    const bool likely = likely_classes(*layout, request);
+    out.push_back({*std::move(layout), used, likely});
+  }
+  return out;
+}
+
+std::string why(const Fit& fit) {
+  std::string text = counted(fit.used, "tensor");
+  if (fit.layout.grids.size() > 1) text += " of " + counted(fit.layout.spec->level_count(), "level");
+  return text;
+}
+
+}  // namespace
+
+Result<std::optional<Proposal>> propose(std::span<const TensorView> tensors,
+                                        const Request& request) {
+  if (tensors.size() < 2) return std::nullopt;
+  std::vector<Fit> found = fits(tensors, request);
+  if (found.empty()) return std::nullopt;
+  const auto best = std::ranges::max(found, {}, &Fit::rank).rank();
+  std::erase_if(found, [&](const Fit& fit) { return fit.rank() != best; });
+  if (found.size() == 1) {
+    std::string reason = why(found[0]);
+    return Proposal{std::move(found[0].layout), std::move(reason)};
+  }
+  std::string names;
+  for (const Fit& fit : found) names += (names.empty() ? "" : ", ") + family_text(fit.layout);
+  return fail(ErrorKind::kAmbiguous, "tensors whose ids or shapes name their family",
+              to_string(tensors) + ", which fit " + names, "set detector= to one of them");
+}
+
+}  // namespace keepbox

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Inputs of feature maps, levels, anchors, indices, labels and quantised numbers.
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include "tests/parity/makers.h"
+
+namespace keepbox::test {
+namespace {
+
+constexpr uint32_t kWidth = 96, kHeight = 64;
+
+/// What random numbers of a tensor lie between.
+struct Span {
+  float low, high;
+};
+constexpr Span kLogits{-5, 2}, kScores{0, 0.5f}, kDeltas{-1, 1.5f}, kDistances{0, 3};
+
+Tensor numbers(Random& random, Shape shape, Span span) {
+  Tensor out{.shape = shape};
+  const size_t count = shape.count().value_or(0);
+  for (size_t i = 0; i < count; ++i) {
+    float value = uniform(random, span.low, span.high);
+    if (pick(random, 0, 4000) == 0) value = std::nanf("");
+    if (pick(random, 0, 30) == 0) value = span.high;  // equal ones
+    out.values.push_back(value);
+  }
+  return out;
+}
+
+Input input_of(const char* detector, float threshold = 0.3f) {
+  Input input;
+  input.settings.frame.size = {kWidth, kHeight};
+  input.settings.model = {kWidth, kHeight};
+  input.settings.units = Units::kAuto;
+  input.settings.detector = detector;
+  input.settings.score_threshold = threshold;
+  return input;
+}
+
+Size cells(uint32_t stride) { return level_cells({kWidth, kHeight}, stride); }
+
+enum class Form { kMaps, kPixels, kStacked, kRows };
+
+/// The shape of a level's tensor of `channels` an anchor, `anchors` a cell.
+Shape level_shape(uint32_t stride, size_t anchors, size_t channels, Form form) {
+  const Size size = cells(stride);
+  const size_t w = size.width, h = size.height;
+  switch (form) {
+    case Form::kMaps: return {1, anchors * channels, h, w};
+    case Form::kPixels: return {1, h, w, anchors * channels};
+    case Form::kStacked: return {1, anchors, h, w, channels};
+    default: return {1, h * w * anchors, channels};
+  }
+}
+
+/// YOLOv3, v4, v5, v7 without their decoding layer; of one class now and then.
+Input raw_heads(Random& random) {
+  const char* names[] = {"yolov5-heads", "yolov3-heads", "yolov4-heads", "yolov7-heads"};
+  Input input = input_of(names[pick(random, 0, 3)], 0.2f);
+  const Form forms[] = {Form::kMaps, Form::kPixels, Form::kStacked};
+  const Form form = forms[pick(random, 0, 2)];
+  const size_t classes = pick(random, 0, 2) == 0 ? 1 : 7;
+  for (const uint32_t stride : {8, 16, 32})
+    input.tensors.push_back(numbers(random, level_shape(stride, 3, 5 + classes, form), {-3, 2}));
+  return input;
+}
+
+/// Bins, in one tensor a level or in two.
+Input bins(Random& random) {
+  const char* names[] = {"yolov8-heads", "yolov8-heads-split", "yolov8-rknn", "picodet"};
+  const int which = pick(random, 0, 3);
+  Input input = input_of(names[which]);
+  const Form form = which == 3 ? Form::kRows : pick(random, 0, 1) ? Form::kMaps : Form::kPixels;
+  const Span scores = which >= 2 ? kScores : kLogits;
+  for (const uint32_t stride : {8, 16, 32, 64}) {
+    if (stride == 64 && which != 3) continue;
+    const size_t side = which == 3 ? 32 : 64;
+    if (which == 0)
+      input.tensors.push_back(numbers(random, level_shape(stride, 1, 64 + 6, form), kLogits));
+    if (which == 0) continue;
+    input.tensors.push_back(numbers(random, level_shape(stride, 1, side, form), kLogits));
+    input.tensors.push_back(numbers(random, level_shape(stride, 1, 6, form), scores));
+  }
+  return input;
+}
+
+size_t all_cells(std::initializer_list<uint32_t> strides) {
+  size_t out = 0;
+  for (const uint32_t stride : strides) out += size_t{cells(stride).width} * cells(stride).height;
+  return out;
+}
+
+/// The box behind the scores.
+Input box_last(Random& random) {
+  Input input = input_of("nanodet-plus");
+  input.tensors.push_back(
+      numbers(random, {1, all_cells({8, 16, 32, 64}), 6 + 32}, {0, 0.5f}));
+  return input;
+}
+
+/// Distances and scores of two anchors a cell; the mean of two scores.
+Input faces(Random& random) {
+  const int which = pick(random, 0, 3);
+  const char* names[] = {"scrfd", "yunet", "retinaface", "retinaface-logits"};
+  Input input = input_of(names[which]);
+  if (which >= 2) {
+    const size_t anchors = 2 * all_cells({8, 16, 32});
+    input.tensors = {numbers(random, {1, anchors, 4}, kDeltas),
+                     numbers(random, {1, anchors, 2}, which == 2 ? kScores : Span{-40, 40})};
+    return input;
+  }
+  for (const uint32_t stride : {8, 16, 32})
+    input.tensors.push_back(
+        numbers(random, level_shape(stride, 2 - size_t(which), 1, Form::kRows), {-0.2f, 1.1f}));
+  for (const uint32_t stride : {8, 16, 32}) {
+    if (which == 1)
+      input.tensors.push_back(numbers(random, level_shape(stride, 1, 1, Form::kRows), {-0.2f, 1.1f}));
+    if (which == 1) input.tensors.back().id = "obj_" + std::to_string(stride);
+  }
+  for (const uint32_t stride : {8, 16, 32})
+    input.tensors.push_back(numbers(random, level_shape(stride, 2 - size_t(which), 4, Form::kRows),
+                                    which == 0 ? kDistances : kDeltas));
+  return input;
+}
+
+/// Boxes around cells in pixels; logits far beyond where they are clamped.
+Input clamped(Random& random) {
+  Input input = input_of("blazeface");
+  auto family = std::make_shared<DetectorSpec>(*find_detector("blazeface"));
+  family->logit_limit = 2;
+  input.settings.family = std::move(family);
+  const size_t anchors = 2 * all_cells({8}) + 6 * all_cells({16});
+  input.tensors = {numbers(random, {1, anchors, 16}, {-20, 40}),
+                   numbers(random, {1, anchors, 1}, {-6, 6})};
+  return input;
+}
+
+/// Anchors of scales and ratios, in one tensor each or one a level, deltas that are too large.
+Input anchors(Random& random) {
+  const int which = pick(random, 0, 2);
+  const char* names[] = {"retinanet", "efficientdet", "fcos"};
+  Input input = input_of(names[which]);
+  const size_t each = which == 2 ? 1 : 9, classes = 5;
+  const auto add = [&](auto shape) {
+    input.tensors.push_back(numbers(random, shape(size_t{4}), which == 2 ? kDistances : Span{-2, 6}));
+    input.tensors.push_back(numbers(random, shape(classes), kLogits));
+    if (which == 2) input.tensors.push_back(numbers(random, shape(size_t{1}), kLogits));
+  };
+  if (pick(random, 0, 1)) {
+    const size_t all = each * all_cells({8, 16, 32, 64, 128});
+    add([&](size_t channels) { return Shape{1, all, channels}; });
+  } else {
+    const Form form = which != 2 && pick(random, 0, 1) ? Form::kMaps : Form::kRows;
+    for (const uint32_t stride : {8, 16, 32, 64, 128})
+      add([&](size_t channels) { return level_shape(stride, each, channels, form); });
+  }
+  return input;
+}
+
+/// Peaks with equals beside them, at borders and in corners.
+Input peaks(Random& random) {
+  Input input = input_of("centernet");
+  const size_t classes = size_t(pick(random, 1, 3));
+  Tensor scores = numbers(random, level_shape(4, 1, classes, Form::kMaps), kLogits);
+  for (float& score : scores.values)
+    if (!std::isnan(score)) score = std::round(score);
+  input.tensors = {std::move(scores), numbers(random, level_shape(4, 1, 2, Form::kMaps), {1, 9}),
+                   numbers(random, level_shape(4, 1, 2, Form::kMaps), {0, 1})};
+  if (pick(random, 0, 1)) input.settings.multi_label = pick(random, 0, 1) != 0;
+  return input;
+}
+
+/// Rows before columns, sizes in a tensor of their own.
+Input row_first(Random& random) {
+  Input input = input_of("centerface");
+  input.tensors = {numbers(random, level_shape(4, 1, 1, Form::kMaps), kScores),
+                   numbers(random, level_shape(4, 1, 2, Form::kMaps), {0, 3}),
+                   numbers(random, level_shape(4, 1, 2, Form::kMaps), kDeltas)};
+  return input;
+}
+
+/// Boxes and scores of queries, best classes or all.
+Input queries(Random& random) {
+  const char* names[] = {"detr", "rt-detr", "yolo-nas", "rtdetr-ultralytics"};
+  const int which = pick(random, 0, 3);
+  Input input = input_of(names[which]);
+  const size_t count = size_t(pick(random, 1, 300));
+  if (which == 3) {
+    input.tensors = {numbers(random, {1, count, 4 + 9}, {0, 0.6f})};
+  } else {
+    input.tensors = {numbers(random, {1, count, 4}, {0, which == 2 ? 60.0f : 1.0f}),
+                     numbers(random, {1, count, 9}, which == 2 ? kScores : Span{-4, 2})};
+  }
+  if (pick(random, 0, 2) == 0) input.settings.method = NmsMethod::kGreedy;
+  if (pick(random, 0, 2) == 0) input.settings.multi_label = pick(random, 0, 1) != 0;
+  return input;
+}
+
+/// Rows that point to boxes, some of them to none, and of other images.
+Input pointers(Random& random) {
+  Input input = input_of(pick(random, 0, 1) ? "onnx-nms" : "onnx-nms-xy", 0.1f);
+  const size_t boxes = size_t(pick(random, 1, 60)), classes = 4, rows = size_t(pick(random, 0, 90));
+  Tensor indices{.shape = {rows, 3}, .type = DataType::kInt64};
+  indices.raw.resize(rows * 3 * sizeof(int64_t));
+  for (size_t i = 0; i < rows * 3; ++i) {
+    const int most[] = {1, 4, static_cast<int>(boxes)};
+    int64_t index = pick(random, 0, most[i % 3] - (pick(random, 0, 9) == 0 ? 0 : 1));
+    if (pick(random, 0, 40) == 0) index = -1;
+    std::memcpy(indices.raw.data() + i * sizeof index, &index, sizeof index);
+  }
+  input.tensors = {std::move(indices), numbers(random, {1, boxes, 4}, {0, 60}),
+                   numbers(random, {1, classes, boxes}, {0, 1})};
+  const char* ids[] = {"selected_indices", "boxes", "scores"};
+  for (size_t i = 0; i < 3; ++i) input.tensors[i].id = ids[i];
+  return input;
+}
+
+/// Rows of several images; one that is none ends them.
+Input images(Random& random) {
+  const bool ended = pick(random, 0, 1) != 0;
+  Input input = input_of(ended ? "detection-output" : "yolov7-end2end");
+  Tensor out{.shape = {}};
+  const int rows = pick(random, 1, 120);
+  for (int i = 0; i < rows; ++i) {
+    const float image = pick(random, 0, 60) == 0 ? -1.0f : float(pick(random, 0, 4) == 0);
+    const float x = uniform(random, 0, ended ? 0.7f : 60), y = uniform(random, 0, ended ? 0.7f : 40);
+    const float w = uniform(random, 0, ended ? 0.3f : 30);
+    const float score = uniform(random, 0, 1), id = float(pick(random, 0, 5));
+    if (ended) out.values.insert(out.values.end(), {image, id, score, x, y, x + w, y + w});
+    else out.values.insert(out.values.end(), {image, x, y, x + w, y + w, id, score});
+  }
+  out.shape = ended ? Shape{1, 1, size_t(rows), 7} : Shape{size_t(rows), 7};
+  input.tensors = {std::move(out)};
+  return input;
+}
+
+template <class T>
+Tensor quantised(const Tensor& from, DataType type, float scale, float zero_point) {
+  Tensor out{.shape = from.shape, .id = from.id, .type = type,
+             .raw = std::vector<std::byte>(from.values.size() * sizeof(T)), .scale = scale,
+             .zero_point = zero_point};
+  for (size_t i = 0; i < from.values.size(); ++i) {
+    const float stored = std::isnan(from.values[i]) ? 0 : from.values[i] / scale + zero_point;
+    const T value = static_cast<T>(std::clamp<float>(std::round(stored), std::numeric_limits<T>::min(),
+                                                     std::numeric_limits<T>::max()));
+    std::memcpy(out.raw.data() + i * sizeof value, &value, sizeof value);
+  }
+  return out;
+}
+
+/// The same input in integers of 8 or 16 bits.
+Input in_integers(Random& random, Input input) {
+  for (Tensor& tensor : input.tensors) {
+    if (tensor.values.empty()) continue;
+    float low = 0, high = 0;
+    for (const float value : tensor.values) {
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+    const float range = std::max(high - low, 1e-3f);
+    switch (pick(random, 0, 3)) {
+      case 0: tensor = quantised<int8_t>(tensor, DataType::kInt8, range / 255, -128 - low / (range / 255)); break;
+      case 1: tensor = quantised<uint8_t>(tensor, DataType::kUInt8, range / 255, std::round(-low / (range / 255))); break;
+      case 2: tensor = quantised<int16_t>(tensor, DataType::kInt16, range / 60000, -30000 - low / (range / 60000)); break;
+      default: break;
+    }
+  }
+  return input;
+}
+
+/// All kinds of tensors in few levels, where many scores are equal.
+Input integers(Random& random) {
+  switch (pick(random, 0, 6)) {
+    case 0: return in_integers(random, raw_heads(random));
+    case 1: return in_integers(random, bins(random));
+    case 2: return in_integers(random, faces(random));
+    case 3: return in_integers(random, peaks(random));
+    case 4: return in_integers(random, split(random, "ssd-softmax", 20));
+    default: break;
+  }
+  const bool planes = pick(random, 0, 1) != 0;
+  const size_t classes = pick(random, 0, 6) == 0 ? 300 : 12;
+  Input input = planes ? forced("yolov8", dense(random, 525, 4 + classes, 4, pick(random, 0, 1), 160), 160)
+                       : forced("yolov5", dense(random, 300, 15, 5, false, 160), 160);
+  if (!planes)
+    for (size_t a = 0; a < 300; ++a) input.tensors[0].values[a * 15 + 4] = uniform(random, 0, 1);
+  return in_integers(random, std::move(input));
+}
+
+/// A box for each class that passes, by every rule of scores.
+Input labels(Random& random) {
+  Input input;
+  switch (pick(random, 0, 5)) {
+    case 0: input = raw_heads(random); break;
+    case 1: input = split(random, "ssd-softmax", 6); break;
+    case 2: input = split(random, "ssd", 6); break;
+    case 3: input = anchors(random); break;
+    default:
+      input = forced(pick(random, 0, 1) ? "yolov5" : "yolox-decoded",
+                     dense(random, 300, 15, 5, false, 160), 160);
+      for (size_t a = 0; a < 300; ++a) input.tensors[0].values[a * 15 + 4] = uniform(random, 0, 1);
+  }
+  if (pick(random, 0, 3) == 0)
+    input = forced("yolov8", dense(random, 525, 24, 4, pick(random, 0, 1), 160), 160);
+  input.settings.multi_label = true;
+  input.settings.score_threshold = uniform(random, 0.02f, 0.3f);
+  if (pick(random, 0, 2) == 0) input.settings.exclude_classes = {1, 3};
+  if (pick(random, 0, 2) == 0) input.settings.class_thresholds = {{0, 0.05f}, {2, 0.6f}};
+  if (pick(random, 0, 3) == 0) input.settings.pre_nms_top_k = 20;
+  return input;
+}
+
+constexpr Family kFamilies[] = {
+    {"raw-heads", "maps of anchors, cells and strides, products of activated scores", raw_heads},
+    {"bins", "means over bins, levels in a tensor each", bins},
+    {"box-last", "columns behind the scores", box_last},
+    {"faces", "anchors of a cell that follow each other, roots of products", faces},
+    {"clamped", "logits that are not clamped", clamped},
+    {"anchors", "anchors of scales and ratios, deltas without a limit", anchors},
+    {"peaks", "peaks among equals and at borders", peaks},
+    {"row-first", "y before x", row_first},
+    {"queries", "best classes and all of them, nothing suppressed", queries},
+    {"pointers", "indices that point nowhere", pointers},
+    {"images", "rows of other images", images},
+    {"integers", "zero points, scales and equal numbers", integers},
+    {"labels", "classes beside the best", labels},
+};
+
+}  // namespace
+
+std::span<const Family> head_families() { return kFamilies; }
+
+}  // namespace keepbox::test
