@@ -11,6 +11,7 @@
 #include "core/box.h"
 #include "core/evidence.h"
 #include "core/sense.h"
+#include "core/suppression.h"
 
 namespace keepbox {
 namespace {
@@ -34,6 +35,8 @@ Status check_settings(const Settings& s) {
     return bad("a finite score-threshold", s.score_threshold, "score-threshold");
   if (!(s.iou_threshold >= 0 && s.iou_threshold <= 1))
     return bad("an iou-threshold in 0..1", s.iou_threshold, "iou-threshold");
+  if (!(s.soft_sigma >= std::numeric_limits<float>::min() && std::isfinite(s.soft_sigma)))
+    return bad("a soft-nms-sigma above 0", s.soft_sigma, "soft-nms-sigma");
   for (const auto& [id, threshold] : s.class_thresholds)
     if (!std::isfinite(threshold) || id >= kMaxClasses)
       return bad("class-thresholds of classes below " + std::to_string(kMaxClasses) +
@@ -206,16 +209,6 @@ void settle_classes(Plan& plan, const Settings& settings) {
                        !std::ranges::contains(plan.class_wanted, 0);
 }
 
-void settle_limits(Plan& plan, const Settings& settings) {
-  const uint32_t anchors = plan.layout.anchors;
-  plan.rules.max_detections = std::min(settings.max_detections, anchors);
-  plan.rules.pre_nms_top_k =
-      settings.pre_nms_top_k == 0 ? anchors : std::min(settings.pre_nms_top_k, anchors);
-  plan.rules.kept_capacity =
-      plan.rules.contract.per_class_limit ? anchors : plan.rules.max_detections;
-  plan.rules.method = settings.method == NmsMethod::kAuto ? plan.spec->nms : settings.method;
-}
-
 /// Keeps only the tensors that some field lies in, and numbers them anew.
 void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
   const auto fields = std::span(plan.layout.fields).first(kPartsRead);
@@ -262,10 +255,11 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
   if (!recognition) return std::unexpected(recognition.error());
   Plan plan{.spec = recognition->layout.spec,
             .layout = recognition->layout,
-            .rules = {.contract = *contract, .iou_threshold = normal(settings.iou_threshold)},
+            .rules = {.contract = settle_contract(*contract, settings),
+                      .iou_threshold = normal(settings.iou_threshold),
+                      .soft_sigma = settings.soft_sigma},
             .detector_set = recognition->set,
             .remark = std::move(recognition->remark)};
-  plan.rules.contract.class_agnostic |= settings.class_agnostic;
   KB_TRY(check_readable(*plan.spec));
   KB_TRY(check_tensors(plan.layout, tensors));
 

@@ -13,8 +13,7 @@ constexpr uint32_t kMostImages = 65535;
 constexpr uint32_t kMostPaired = 1u << 16;
 
 bool compares_all(NmsMethod method) {
-  return method == NmsMethod::kBitmask || method == NmsMethod::kSegmented ||
-         method == NmsMethod::kFast;
+  return method != NmsMethod::kGreedy && method != NmsMethod::kNone;
 }
 
 Status supports(const Plan& plan) {
@@ -29,11 +28,6 @@ Status supports(const Plan& plan) {
   if (error != cudaSuccess || devices == 0)
     return fail(ErrorKind::kNoResource, "a CUDA device for backend cuda",
                 error == cudaSuccess ? "none" : '"' + std::string(cudaGetErrorString(error)) + '"',
-                "set backend=auto");
-  if (plan.rules.contract.class_agnostic && plan.rules.contract.per_class_limit)
-    return fail(ErrorKind::kUnsupported,
-                "a limit over all classes for suppression over all classes in backend cuda",
-                "nms-contract=" + std::string(plan.rules.contract.name) + " with class-agnostic",
                 "set backend=auto");
   for (const TensorForm& form : plan.forms)
     if (const auto count = form.shape.count(); !count || *count / images > ~0u)

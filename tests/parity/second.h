@@ -38,6 +38,16 @@ enum class Bug {
   kSegmentShort,      // segmented: a class's last box is outside its segment
   kFastByKept,        // fast: only kept boxes suppress
   kLimitSuppresses,   // a box beyond its class's limit suppresses others
+  kOffsetForgotten,   // classes compared by id where they lie side by side
+  kTieForgotten,      // of equal scores the first anchor first, always
+  kSoftInOrder,       // soft: chosen by the scores that they came with
+  kSoftKeepsAll,      // soft, matrix: scores that fell below the threshold stay
+  kWeightedByAll,     // weighted: boxes go into several means
+  kMergedByRest,      // merge: only suppressed boxes go into means, and once
+  kDiouAsIou,         // diou: distances do not count
+  kMatrixUnweighed,   // matrix: suppressed boxes suppress as much as others
+  kClassTopKOfAll,    // class-top-k counts all classes together
+  kClassCutLate,      // candidates of classes are cut after those of all
   kCount,
 };
 
