@@ -164,11 +164,8 @@ std::optional<Keeps> kept_of(const Backend& backend, const Image& image) {
       backend.nms(image.plan, candidates, out.span(), {lanes.span(), words.span()});
   if (!lanes.intact() || !words.intact() || !out.intact() || count > out.span().size())
     return std::nullopt;
-  Keeps keeps;
-  for (const uint32_t index : out.span().first(count)) {
-    keeps.indices.push_back(index);
-    keeps.boxes.push_back(candidates[index]);
-  }
+  Keeps keeps{{out.span().begin(), out.span().begin() + count}, {}};
+  for (const uint32_t index : keeps.indices) keeps.boxes.push_back(candidates[index]);
   return keeps;
 }
 

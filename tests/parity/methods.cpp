@@ -18,6 +18,12 @@ NmsMethod one_of(Random& random, std::span<const NmsMethod> methods) {
   return methods[static_cast<size_t>(pick(random, 0, static_cast<int>(methods.size()) - 1))];
 }
 
+}  // namespace
+
+NmsMethod other_method(Random& random) { return one_of(random, kOthers); }
+
+namespace {
+
 Input any_method(Random& random, std::vector<Row> list) {
   constexpr NmsMethod kMethods[] = {NmsMethod::kBitmask, NmsMethod::kSegmented, NmsMethod::kFast,
                                     NmsMethod::kGreedy};
@@ -25,7 +31,7 @@ Input any_method(Random& random, std::vector<Row> list) {
   Input input = ready(std::move(list));
   input.settings.score_threshold = 0;  // every box is a candidate, or their number means nothing
   input.settings.method = kMethods[pick(random, 0, 6) % 4];
-  if (pick(random, 0, 3) == 0) input.settings.method = one_of(random, kOthers);
+  if (pick(random, 0, 3) == 0) input.settings.method = other_method(random);
   input.settings.soft_sigma = uniform(random, 0.05f, 1);
   const auto last = static_cast<int>(contracts().size()) - 1;
   input.settings.contract = contracts()[static_cast<size_t>(pick(random, 0, last))].name;

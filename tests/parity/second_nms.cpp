@@ -17,7 +17,6 @@ namespace {
 using Candidates = std::span<const Candidate>;
 
 uint32_t id_of(const Candidate& c) { return key_class(c.key); }
-
 /// Do classes lie side by side, to be told by where boxes are?
 bool offset(const Plan& plan) {
   return plan.rules.contract.class_offset != 0 && !has(Bug::kOffsetForgotten);
@@ -26,10 +25,9 @@ bool offset(const Plan& plan) {
 /// The box that overlaps are computed of.
 Box placed(const Plan& plan, const Candidate& of) {
   Box box = of.box;
-  if (plan.rules.contract.reorder_corners && !has(Bug::kNoReorder)) {
-    if (box.x1 > box.x2) std::swap(box.x1, box.x2);
-    if (box.y1 > box.y2) std::swap(box.y1, box.y2);
-  }
+  const bool reorder = plan.rules.contract.reorder_corners && !has(Bug::kNoReorder);
+  if (reorder && box.x1 > box.x2) std::swap(box.x1, box.x2);
+  if (reorder && box.y1 > box.y2) std::swap(box.y1, box.y2);
   if (offset(plan))
     for (float* at : {&box.x1, &box.y1, &box.x2, &box.y2})
       *at = static_cast<float>(*at + double{plan.rules.contract.class_offset} * id_of(of));
@@ -186,7 +184,6 @@ uint32_t in_piles(const Plan& plan, std::span<Candidate> candidates, std::span<u
 }
 
 uint32_t merged(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept) {
-  if (has(Bug::kMergedByRest)) return in_piles(plan, candidates, kept);
   const std::vector<Candidate> before(candidates.begin(), candidates.end());
   const uint32_t count = one_by_one(plan, before, kept);
   for (const uint32_t k : kept.first(std::min<size_t>(count, kept.size()))) {
@@ -216,8 +213,7 @@ struct Scored {
 uint32_t softened(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept) {
   const bool gaussian = plan.rules.method == NmsMethod::kSoftGaussian;
   std::vector<Scored> left;
-  for (uint32_t i = 0; i < candidates.size(); ++i)
-    left.push_back({i, key_score(candidates[i].key)});
+  for (uint32_t i = 0; const Candidate& each : candidates) left.push_back({i++, key_score(each.key)});
   Counts counts(plan);
   while (!left.empty()) {
     auto best = left.begin();
@@ -271,10 +267,10 @@ uint32_t by_matrix(const Plan& plan, std::span<Candidate> candidates, std::span<
     }
   std::vector<Scored> scored;
   for (uint32_t i = 0; i < n; ++i) {
-    Candidate& own = candidates[i];
-    const float score = decayed(plan, over, most, i, key_score(own.key));
-    own.key = order_key(score, key_anchor(own.key), id_of(own));
-    if (stays(plan, own, score)) scored.push_back({i, score});
+    uint64_t& key = candidates[i].key;
+    const float score = decayed(plan, over, most, i, key_score(key));
+    key = order_key(score, key_anchor(key), key_class(key));
+    if (stays(plan, candidates[i], score)) scored.push_back({i, score});
   }
   std::ranges::sort(scored, {}, [&](const Scored& each) { return each.rank(candidates); });
   Counts counts(plan);
@@ -294,7 +290,8 @@ uint32_t second_nms(const Plan& plan, std::span<Candidate> candidates, std::span
     case NmsMethod::kSoftLinear:
     case NmsMethod::kSoftGaussian: return softened(plan, candidates, kept);
     case NmsMethod::kWeighted: return in_piles(plan, candidates, kept);
-    case NmsMethod::kMerge: return merged(plan, candidates, kept);
+    case NmsMethod::kMerge:
+      return (has(Bug::kMergedByRest) ? in_piles : merged)(plan, candidates, kept);
     case NmsMethod::kMatrix:
     case NmsMethod::kMatrixLinear: return by_matrix(plan, candidates, kept);
     default: return one_by_one(plan, candidates, kept);
