@@ -8,7 +8,7 @@
 //   guess(rules, a, area_a, b, area_b)    do they overlap by more than the threshold, and is that
 //                                         sure? Without branches, for loops over many
 //   decide(rules, a, area_a, b, area_b)   the same, exactly
-//   measure(rules, a, area_a, b, area_b)  how much they overlap: up to 1, or NaN, which is not at all
+//   measure(rules, a, area_a, b, area_b)  how much they overlap: up to 1; NaN is not at all
 //   distance(a, b)              of centres: squared, by the square of the diagonal around both
 //
 // All of finite boxes, all by the same operations in the same order on every device.

@@ -4,13 +4,14 @@
 #pragma once
 
 #include "core/box.h"
+#include "core/coding.h"
 #include "core/geometry.h"
 #include "core/rules.h"
 
 namespace keepbox {
 
-/// A score of which a part stays, 0 to 1. One that is not above 0 stays as it is: less of it would be
-/// more.
+/// A score of which a part stays, 0 to 1. One that is not above 0 stays as it is: less of it would
+/// be more.
 KB_HD constexpr float lowered(float score, float part) { return score > 0 ? score * part : score; }
 
 /// What soft suppression leaves of a candidate's score. @param overlap with a better box, 0 to 1.
@@ -32,8 +33,8 @@ struct Decay {
   /// By no box.
   KB_HD explicit Decay(const Rules& rules) : value(linear(rules) ? 1.0f : 0.0f) {}
 
-  /// By a better box. @param overlap with it. @param most that it overlaps any box before it: as far
-  /// as it is suppressed itself, it does not count.
+  /// By a better box. @param overlap with it. @param most that it overlaps any box before it: as
+  /// far as it is suppressed itself, it does not count.
   KB_HD void add(const Rules& rules, float overlap, float most) {
     const float by = linear(rules) ? (1.0f - overlap) / (1.0f - most)
                                    : most * most - overlap * overlap;

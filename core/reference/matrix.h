@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Matrix suppression: each score falls once, by the better box that lowers it most, less so the more
-// that box is suppressed itself (SOLOv2).
+// Matrix suppression: each score falls once, by the better box that lowers it most, less so the
+// more that box is suppressed itself (SOLOv2).
 #pragma once
 
 #include "core/reference/nms.h"
@@ -21,7 +21,7 @@ template <class Geometry>
 uint32_t matrix(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
                 std::span<uint64_t> words) {
   const Rules& rules = plan.rules;
-  const auto most = words.first(candidates.size());  // that each overlaps a better one: floats' bits
+  const auto most = words.first(candidates.size());  // that each overlaps a better one: as bits
   for (size_t j = 0; j < candidates.size(); ++j) {
     float own = 0;
     each_better<Geometry>(plan, candidates, j,

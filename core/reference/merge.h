@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Merging suppression: greedy, then each box becomes the mean of all candidates that it overlaps, as
-// in YOLOv5.
+// Merging suppression: greedy, then each box becomes the mean of all candidates that it overlaps,
+// as in YOLOv5.
 #pragma once
 
 #include "core/reference/nms.h"

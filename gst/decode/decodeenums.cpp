@@ -64,22 +64,24 @@ GType nms_method_type() {
         "One pass as in YOLACT: loses boxes that greedy keeps, for suppressed boxes suppress "
         "too"},
        {static_cast<int>(NmsMethod::kSoftLinear), "soft-linear",
-        "A kept box lowers the scores of those that it overlaps beyond the threshold, to 1 - IoU of "
-        "them"},
+        "A kept box lowers the scores of those that it overlaps beyond the threshold, to 1 - IoU "
+        "of them"},
        {static_cast<int>(NmsMethod::kSoftGaussian), "soft-gaussian",
         "A kept box lowers the scores of all that it overlaps, to e^(-IoU^2 / sigma) of them"},
        {static_cast<int>(NmsMethod::kWeighted), "weighted",
-        "A box becomes the mean, by scores, of those that it suppresses and itself, as in MediaPipe"},
+        "A box becomes the mean, by scores, of those that it suppresses and itself, as in "
+        "MediaPipe"},
        {static_cast<int>(NmsMethod::kDiou), "diou",
         "Greedy by the IoU less the squared distance of the centres, as a part of the squared "
         "diagonal around both"},
        {static_cast<int>(NmsMethod::kMatrix), "matrix",
-        "SOLOv2's Matrix NMS: each score falls once, as with soft-gaussian, less so by boxes that are "
-        "suppressed themselves"},
+        "SOLOv2's Matrix NMS: each score falls once, as with soft-gaussian, less so by boxes that "
+        "are suppressed themselves"},
        {static_cast<int>(NmsMethod::kMatrixLinear), "matrix-linear",
         "The same, to 1 - IoU of the scores"},
        {static_cast<int>(NmsMethod::kMerge), "merge",
-        "The boxes of greedy, each then the mean, by scores, of all that it overlaps, as in YOLOv5"}});
+        "The boxes of greedy, each then the mean, by scores, of all that it overlaps, as in "
+        "YOLOv5"}});
   return type;
 }
 

@@ -8,12 +8,14 @@ namespace {
 /// Of a grid.
 constexpr uint32_t kMostImages = 65535;
 
-/// Candidates that are compared with all others: beyond it one frame holds the device for so long
-/// that those who share it notice.
+/// Candidates that may be compared with all others: beyond it one frame holds the device for so
+/// long that those who share it notice.
 constexpr uint32_t kMostPaired = 1u << 16;
 
-bool compares_all(NmsMethod method) {
-  return method != NmsMethod::kGreedy && method != NmsMethod::kNone;
+bool compares_all(const Rules& rules) {
+  if (rules.method == NmsMethod::kNone) return false;
+  return rules.method != NmsMethod::kGreedy ||
+         (rules.contract.class_agnostic && rules.limits_classes());
 }
 
 Status supports(const Plan& plan) {
@@ -33,10 +35,10 @@ Status supports(const Plan& plan) {
     if (const auto count = form.shape.count(); !count || *count / images > ~0u)
       return fail(ErrorKind::kUnsupported, "tensors below 2^32 numbers in backend cuda",
                   form.shape.to_string(), "set backend=auto");
-  if (compares_all(plan.rules.method) && plan.rules.pre_nms_top_k > kMostPaired)
+  if (compares_all(plan.rules) && plan.rules.pre_nms_top_k > kMostPaired)
     return fail(ErrorKind::kUnsupported,
                 "at most " + std::to_string(kMostPaired) +
-                    " candidates for this nms-method in backend cuda",
+                    " candidates for this nms-method and these limits in backend cuda",
                 std::to_string(plan.rules.pre_nms_top_k), "set pre-nms-top-k");
   return {};
 }

@@ -159,8 +159,8 @@ struct SortArgs {
 
 cudaError_t launch_sort(const SortArgs& args, cudaStream_t stream);
 
-/// Sorts candidates into `ordered`. Where classes have a limit before suppression, the header says how
-/// many are left, once `sequence` is there.
+/// Sorts candidates into `ordered`. Where classes have a limit before suppression, the header says
+/// how many are left, once `sequence` is there.
 cudaError_t launch_select(const DevicePlan& plan, const SlowArgs& args, cudaStream_t stream);
 
 /// The kernels that compare boxes, of one geometry (core/geometry.h).

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Matrix suppression, without the matrix: a thread goes through what is better than its candidate, twice.
+// Matrix suppression, without the matrix: a thread goes through what is better than its candidate,
+// twice.
 #pragma once
 
 #include "core/rescore.h"

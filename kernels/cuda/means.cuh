@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Boxes that become means of others: summed by one thread in the order of candidates, as the reference
-// does.
+// Boxes that become means of others: summed by one thread in the order of candidates, as the
+// reference does.
 #pragma once
 
 #include "core/rescore.h"
@@ -27,7 +27,8 @@ struct MeanShared {
 };
 
 /// The mean of a candidate and those from `first` on that it overlaps. By the block; ends with a
-/// barrier. @param dead where those that are dead do not count and those that count die, or nullptr.
+/// barrier. @param dead where those that are dead do not count and those that count die, or
+/// nullptr.
 template <class Geometry>
 __device__ float4 weigh(const DevicePlan& plan, const SlowArgs& args, MeanShared& shared,
                         uint32_t count, uint32_t first, const Candidate& own, uint32_t* dead) {
@@ -63,8 +64,8 @@ __device__ float4 weigh(const DevicePlan& plan, const SlowArgs& args, MeanShared
 
 inline constexpr uint32_t kMergeBlocks = 64;
 
-/// Each kept box becomes the mean of all candidates that it overlaps, which are as they came. A block
-/// takes every so many boxes.
+/// Each kept box becomes the mean of all candidates that it overlaps, which are as they came. A
+/// block takes every so many boxes.
 template <class Geometry>
 __global__ void __launch_bounds__(kNmsThreads)
     merge_kept(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,

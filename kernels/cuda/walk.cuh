@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Suppression by one block, a kept box after the other: of the methods for which speed is not what they
-// are chosen for, and where classes have limits but suppress each other.
+// Suppression by one block, a kept box after the other: of the methods for which speed is not what
+// they are chosen for, and where classes have limits but suppress each other.
 #pragma once
 
 #include "kernels/cuda/means.cuh"
@@ -130,10 +130,11 @@ __global__ void __launch_bounds__(kNmsThreads)
     total += admitted ? 1 : 0;
     own = kNoKey;
     for (uint32_t i = threadIdx.x; i < count; i += kNmsThreads) {
-      uint64_t key = args.ordered.keys[i];  // this thread's alone
-      if (is_none(key)) continue;
+      const Candidate each = candidate_at(args.ordered, i);  // this thread's alone
+      if (is_none(each.key)) continue;
+      uint64_t key = each.key;
       if (i == at) key = none_of(key);
-      else if (admitted) key = soften_key<Geometry>(plan, kept, {key, to_box(args.ordered.boxes[i])});
+      else if (admitted) key = soften_key<Geometry>(plan, kept, each);
       args.ordered.keys[i] = key;
       look(i, key);
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <list>
+#include <numeric>
 #include <tuple>
 #include <vector>
 
@@ -17,6 +18,7 @@ namespace {
 using Candidates = std::span<const Candidate>;
 
 uint32_t id_of(const Candidate& c) { return key_class(c.key); }
+
 /// Do classes lie side by side, to be told by where boxes are?
 bool offset(const Plan& plan) {
   return plan.rules.contract.class_offset != 0 && !has(Bug::kOffsetForgotten);
@@ -75,8 +77,8 @@ bool reaches(const Plan& plan, float value) {
 /// Of one class, or of classes that are one.
 bool comparable(const Plan& plan, const Candidate& a, const Candidate& b) {
   if (has(Bug::kClassIgnored) || id_of(a) == id_of(b)) return true;
-  const NmsContract& contract = plan.rules.contract;
   if (has(Bug::kClassCompared)) return false;
+  const NmsContract& contract = plan.rules.contract;
   return offset(plan) || (contract.class_agnostic && contract.class_offset == 0);
 }
 
@@ -148,29 +150,29 @@ Box mean_of(const Plan& plan, const std::vector<Candidate>& boxes, const Box& ot
     if (plan.rules.contract.reorder_corners)
       box = {std::min(box.x1, box.x2), std::min(box.y1, box.y2), std::max(box.x1, box.x2),
              std::max(box.y1, box.y2)};
-    const float score = std::max(key_score(each.key), 0.0f), at[] = {box.x1, box.y1, box.x2, box.y2};
+    const float score = std::max(key_score(each.key), 0.0f);
+    const float at[] = {box.x1, box.y1, box.x2, box.y2};
     for (size_t k = 0; k < 4; ++k) all[k] += score * at[k];
     scores += score;
   }
-  for (float& each : all)
-    if (!std::isfinite(each /= scores)) return otherwise;
-  return {all[0], all[1], all[2], all[3]};
+  return std::ranges::all_of(all, [&](float& each) { return std::isfinite(each /= scores); })
+             ? Box{all[0], all[1], all[2], all[3]}
+             : otherwise;
 }
 
 /// Takes the best of a list together with all that it hits, until nothing is left.
 uint32_t in_piles(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept) {
   const std::vector<Candidate> before(candidates.begin(), candidates.end());
-  std::list<uint32_t> left;
-  for (uint32_t i = 0; i < candidates.size(); ++i) left.push_back(i);
+  std::list<uint32_t> left(before.size());
+  std::iota(left.begin(), left.end(), 0u);
   Counts counts(plan);
   while (!left.empty()) {
     const uint32_t best = left.front();
     left.pop_front();
     if (counts.full(before[best])) continue;
     std::vector<Candidate> pile{before[best]};
-    if (has(Bug::kWeightedByAll))
-      for (uint32_t i = best + 1; i < before.size(); ++i)
-        if (hits(plan, before[best], before[i])) pile.push_back(before[i]);
+    for (uint32_t i = best + 1; has(Bug::kWeightedByAll) && i < before.size(); ++i)
+      if (hits(plan, before[best], before[i])) pile.push_back(before[i]);
     left.remove_if([&](uint32_t i) {
       const bool joins = hits(plan, before[best], before[i]);
       if (joins && !has(Bug::kWeightedByAll)) pile.push_back(before[i]);
@@ -213,7 +215,8 @@ struct Scored {
 uint32_t softened(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept) {
   const bool gaussian = plan.rules.method == NmsMethod::kSoftGaussian;
   std::vector<Scored> left;
-  for (uint32_t i = 0; const Candidate& each : candidates) left.push_back({i++, key_score(each.key)});
+  for (const Candidate& each : candidates)
+    left.push_back({static_cast<uint32_t>(left.size()), key_score(each.key)});
   Counts counts(plan);
   while (!left.empty()) {
     auto best = left.begin();
@@ -244,7 +247,6 @@ uint32_t softened(const Plan& plan, std::span<Candidate> candidates, std::span<u
 /// The worst that any row does to a column.
 float decayed(const Plan& plan, const std::vector<std::vector<float>>& over,
               const std::vector<float>& most, size_t column, float score) {
-  const bool linear = plan.rules.method == NmsMethod::kMatrixLinear;
   float least = 1, worst = 0;
   for (size_t row = 0; row < column; ++row) {
     const float value = over[row][column], own = has(Bug::kMatrixUnweighed) ? 0 : most[row];
@@ -252,7 +254,8 @@ float decayed(const Plan& plan, const std::vector<std::vector<float>>& over,
     worst = std::fmax(worst, value * value - own * own);
   }
   if (score <= 0) return score;
-  return score * (linear ? least : exp_f32(-worst / plan.rules.soft_sigma));
+  if (plan.rules.method == NmsMethod::kMatrixLinear) return score * least;
+  return score * exp_f32(-worst / plan.rules.soft_sigma);
 }
 
 uint32_t by_matrix(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept) {

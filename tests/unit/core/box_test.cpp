@@ -96,7 +96,7 @@ TEST(Overlaps, ClassesLieSideBySideWhereTheContractSaysSo) {
 
 TEST(Overlaps, DistanceOfCentresIsPartOfTheDiagonal) {
   const NmsContract& exact = contract("exact");
-  const Box a = Upright::shape({0, 0, 10, 10}, exact, 0), b = Upright::shape({5, 0, 15, 10}, exact, 0);
+  const Box a{0, 0, 10, 10}, b{5, 0, 15, 10};
   EXPECT_FLOAT_EQ(Upright::distance(a, b), 25.0f / (15 * 15 + 10 * 10));
   const Rules rules{.contract = exact, .iou_threshold = 0.3f};  // IoU is a third
   EXPECT_TRUE(hits<Upright>(rules, a, 100, b, 100));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The methods that change scores and boxes, by numbers that are worked out by hand; limits of classes;
-// what contracts say of methods and candidates.
+// The methods that change scores and boxes, by numbers that are worked out by hand; limits of
+// classes; what contracts say of methods and candidates.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +12,8 @@ namespace {
 
 using test::Row;
 
-/// IoU of the first two is 1/3; the third overlaps the second by as much; the fourth is another class.
+/// IoU of the first two is 1/3; the third overlaps the second by as much; the fourth is another
+/// class.
 const std::vector<Row> kBoxes{{0, 0, 20, 10, 0.9f, 0},
                               {10, 0, 30, 10, 0.6f, 0},
                               {20, 0, 40, 10, 0.5f, 0},
@@ -85,6 +86,16 @@ TEST(Rescoring, WeightedAndMergedAreMeans) {
   ASSERT_EQ(anchors(merged), (std::vector<uint32_t>{0, 2, 3}));
   EXPECT_FLOAT_EQ(merged[0].box.x1, 4);
   EXPECT_FLOAT_EQ(merged[1].box.x1, (0.6f * 10 + 0.5f * 20) / 1.1f);
+}
+
+TEST(Rescoring, WantsASigmaThatDivides) {
+  for (const float sigma : {0.0f, -1.0f, 1e-40f, std::nanf(""), INFINITY}) {
+    Settings settings = by(NmsMethod::kMatrix);
+    settings.soft_sigma = sigma;
+    const auto boxes = test::detect(settings, {test::rows(kBoxes).view()});
+    ASSERT_FALSE(boxes) << sigma;
+    EXPECT_NE(boxes.error().message().find("soft-nms-sigma"), std::string::npos);
+  }
 }
 
 TEST(Rescoring, AMeanWithoutWeightIsTheBoxItself) {

@@ -70,7 +70,8 @@ std::vector<uint32_t> kept_by(NmsMethod method, const json& each,
   std::vector<float> lanes(nms_lanes(*plan));
   std::vector<uint64_t> words(nms_words(*plan));
   indices.resize(backend.nms(*plan, ordered, indices, {lanes, words}));
-  for (const uint32_t index : indices) out.push_back(anchor_in_key(plan->rules.contract, key_anchor(ordered[index].key)));
+  for (const uint32_t index : indices)
+    out.push_back(anchor_in_key(plan->rules.contract, key_anchor(ordered[index].key)));
   return out;
 }
 
@@ -135,7 +136,8 @@ const std::set<std::string> kNowhere{
     "nnstreamer (int trunc, +1 in intersection only, class-agnostic)",   // whole numbers
     "torchvision batched_nms coordinate trick",          // an offset of each frame's largest number
     "union contracted with FMA (nvcc default -fmad=true)",               // differs by the compiler
-    "CUDA fmaxf/fminf ignore NaN in max/min but the area is NaN -> IoU NaN -> kept",  // NaN is dropped
+    // Boxes without a number are dropped:
+    "CUDA fmaxf/fminf ignore NaN in max/min but the area is NaN -> IoU NaN -> kept",
     "std::max/min depend on operand order",                              // the same
     "argmax(cls) then *obj (tensorRT_Pro, DeepStream-Yolo, YOLOX, nnstreamer)",  // of families:
     "max(cls*obj) (ultralytics/yolov5, first max)",                      // check_argmax()
