@@ -64,15 +64,17 @@ struct Backend {
   uint32_t (*decode)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                      AnchorRange anchors, std::span<Candidate> out, Funnel& funnel);
 
-  /// Writes the candidates in key order, or the first of them, and returns how many.
+  /// Writes the candidates that the limits let reach suppression, in key order, and returns how
+  /// many: of each class the best, of those the best of all.
   /// @pre ordered.size() and slots.size() >= candidates.size(); slots are for the kernel's use.
   uint32_t (*select)(const Plan& plan, std::span<const Candidate> candidates,
                      std::span<SortSlot> slots, std::span<Candidate> ordered);
 
-  /// Writes indices of the ordered candidates to keep, ascending; returns how many.
+  /// Writes indices of the ordered candidates to keep, best first; returns how many. Methods that
+  /// give boxes other scores or corners write them to the candidates.
   /// @pre kept.size() >= plan.rules.kept_capacity; the scratch is of nms_lanes() and nms_words().
-  uint32_t (*nms)(const Plan& plan, std::span<const Candidate> candidates,
-                  std::span<uint32_t> kept, const NmsScratch& scratch);
+  uint32_t (*nms)(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
+                  const NmsScratch& scratch);
 
   /// Which code runs on this machine ("AVX2", "NVIDIA H200"), for backends that have several.
   std::string_view (*variant)() = nullptr;

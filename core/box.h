@@ -36,6 +36,7 @@ inline constexpr uint32_t kMaxAnchors = 1u << kAnchorBits;
 inline constexpr uint32_t kMaxClasses = 1u << kClassBits;
 
 /// A unique key whose ascending order is (score descending, anchor ascending, class ascending).
+/// @param anchor as anchor_in_key() has it.
 /// @pre score is finite, anchor < kMaxAnchors, class_id < kMaxClasses.
 KB_HD constexpr uint64_t order_key(float score, uint32_t anchor, uint32_t class_id) {
   const uint32_t bits = float_bits(score + 0.0f);  // -0 becomes +0: they are equal scores
@@ -46,12 +47,23 @@ KB_HD constexpr uint64_t order_key(float score, uint32_t anchor, uint32_t class_
 KB_HD constexpr uint32_t key_class(uint64_t key) {
   return static_cast<uint32_t>(key) & (kMaxClasses - 1);
 }
+/// As it was put in: see anchor_in_key().
 KB_HD constexpr uint32_t key_anchor(uint64_t key) {
   return static_cast<uint32_t>(key) >> kClassBits;
 }
 KB_HD constexpr float key_score(uint64_t key) {
   const uint32_t ascending = ~static_cast<uint32_t>(key >> 32);
   return float_from_bits((ascending & 0x80000000u) ? ascending & 0x7fffffffu : ~ascending);
+}
+
+/// The key with another score, which is finite.
+KB_HD constexpr uint64_t with_score(uint64_t key, float score) {
+  return order_key(score, key_anchor(key), key_class(key));
+}
+
+/// What stands in a key for an anchor, and the anchor for what stands there.
+KB_HD constexpr uint32_t anchor_in_key(const NmsContract& contract, uint32_t anchor) {
+  return contract.later_first ? kMaxAnchors - 1 - anchor : anchor;
 }
 
 /// Does the score pass? A NaN never does.

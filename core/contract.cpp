@@ -9,8 +9,8 @@ namespace {
 
 constexpr NmsContract kContracts[] = {
     {.name = "exact",
-     .summary = "Score above, IoU above the threshold; no pixel added; classes compared by id "
-                "(torchvision, Ultralytics and DeepStream without their offsets)"},
+     .summary = "Score above, IoU above the threshold; no pixel added; classes compared by id; of "
+                "equal scores the first anchor first"},
     {.name = "onnx",
      .summary = "ONNX NonMaxSuppression: as exact, corners in any order, max-detections per class",
      .reorder_corners = true,
@@ -19,16 +19,63 @@ constexpr NmsContract kContracts[] = {
      .summary = "TensorFlow NonMaxSuppression: as exact, corners in any order",
      .reorder_corners = true},
     {.name = "inclusive",
-     .summary = "TensorRT EfficientNMS: a score or an IoU equal to its threshold counts as above",
+     .summary = "TensorRT EfficientNMS without its limit: a score or an IoU equal to its threshold "
+                "counts as above",
      .score_inclusive = true,
      .iou_inclusive = true,
      .reorder_corners = true},
     {.name = "plus-one",
-     .summary = "Faster R-CNN, SCRFD, RetinaFace: a box is x2 - x1 + 1 pixels wide",
+     .summary = "Faster R-CNN, SCRFD, RetinaFace, but for the order of equal scores: a box is "
+                "x2 - x1 + 1 pixels wide",
      .plus_one = true},
     {.name = "opencv",
      .summary = "OpenCV NMSBoxes: as exact, boxes without area overlap each other",
      .empty_overlap = true},
+    {.name = "torchvision",
+     .summary = "torchvision.ops.nms, and batched_nms where it goes class by class: as exact"},
+    {.name = "ultralytics",
+     .summary = "Ultralytics: as exact, classes 7680 pixels apart in float32, which rounds boxes "
+                "and lets larger ones meet those of another class; the best 30000 candidates",
+     .class_offset = 7680,
+     .most_candidates = 30000},
+    {.name = "yolov7-onnx",
+     .summary = "YOLOv7's export with NMS for ONNX Runtime: corners in any order, classes 640 "
+                "pixels apart in float32",
+     .reorder_corners = true,
+     .class_offset = 640},
+    {.name = "tflite",
+     .summary = "TensorFlow Lite's detection post-processing without use_regular_nms: a score "
+                "equal to the threshold counts as above; classes suppress each other",
+     .score_inclusive = true,
+     .class_agnostic = true},
+    {.name = "deepstream",
+     .summary = "DeepStream's NMS: as exact, but a score equal to the threshold counts as above",
+     .score_inclusive = true},
+    {.name = "efficientnms",
+     .summary = "TensorRT EfficientNMS: as inclusive, of the best 5000 candidates",
+     .score_inclusive = true,
+     .iou_inclusive = true,
+     .reorder_corners = true,
+     .most_candidates = 5000},
+    {.name = "tensorrt-pro",
+     .summary = "tensorRT_Pro: a score equal to the threshold counts as above, nms-method=fast, of "
+                "equal scores the last anchor first",
+     .score_inclusive = true,
+     .later_first = true,
+     .method = NmsMethod::kFast},
+    {.name = "faster-rcnn",
+     .summary = "Faster R-CNN, RetinaFace, YOLOX's demo: as plus-one, of equal scores the last "
+                "anchor first, as numpy's argsort()[::-1]",
+     .plus_one = true,
+     .later_first = true},
+    {.name = "numpy",
+     .summary = "Codes by numpy without the added pixel: as exact, of equal scores the last anchor "
+                "first, as argsort()[::-1]",
+     .later_first = true},
+    {.name = "mediapipe",
+     .summary = "MediaPipe: a score equal to the threshold counts as above, nms-method=weighted",
+     .score_inclusive = true,
+     .method = NmsMethod::kWeighted},
 };
 
 }  // namespace

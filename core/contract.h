@@ -18,10 +18,18 @@ enum class NmsMethod : uint8_t {
   kBitmask,    // the boxes of kGreedy, by an IoU mask of all pairs
   kSegmented,  // the boxes of kGreedy, by such a mask for each class
   kFast,       // a box goes when any box before it overlaps it, kept or not
+  // From here on what is kept gets other boxes or scores, or is chosen by another measure:
+  kSoftLinear,    // overlaps beyond the threshold lower scores by their IoU
+  kSoftGaussian,  // all overlaps do, by e^(-IoU^2 / sigma)
+  kWeighted,      // a box becomes the mean of the boxes that it suppresses and its own
+  kDiou,          // greedy by IoU less the distance of centres
+  kMatrix,        // scores fall once, by the worst of all better boxes, as kSoftGaussian's
+  kMatrixLinear,  // as kSoftLinear's
+  kMerge,         // greedy, then the mean of all boxes that overlap one
 };
 
-/// The comparisons and conventions of one NMS dialect. The order of boxes is not among them:
-/// it is always (score descending, anchor ascending, class ascending).
+/// The comparisons and conventions of one NMS dialect. Boxes are in the order (score descending,
+/// anchor ascending, class ascending), but for later_first.
 struct NmsContract {
   std::string_view name = "exact";
   std::string_view summary;      // a sentence for the manual
@@ -32,6 +40,11 @@ struct NmsContract {
   bool empty_overlap = false;    // two boxes without area between them overlap wholly
   bool per_class_limit = false;  // max-detections counts for each class on its own
   bool class_agnostic = false;   // boxes of different classes suppress each other
+  bool later_first = false;      // of equal scores the highest anchor comes first
+  float class_offset = 0;        // pixels from a class's boxes to those of the next, by which all
+                                 // are moved and then compared; 0: classes are compared by id
+  uint32_t most_candidates = 0;  // that reach suppression where pre_nms_top_k is 0; 0: all
+  NmsMethod method = NmsMethod::kGreedy;  // where the user sets none
 
   /// What is added to x2 - x1.
   KB_HD constexpr float pixel() const { return plus_one ? 1.0f : 0.0f; }

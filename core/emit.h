@@ -14,7 +14,7 @@ KB_HD inline Detection emitted(uint64_t key, const Box& box, const Letterbox& le
   out.box = clip(ordered(letterbox.to_frame(box), contract), letterbox.frame);
   out.score = key_score(key);
   out.class_id = key_class(key);
-  out.anchor = key_anchor(key);
+  out.anchor = anchor_in_key(contract, key_anchor(key));
   return out;
 }
 

@@ -2,12 +2,14 @@
 // Geometries: what suppression asks of boxes. Kernels are templates over one of these:
 //
 //   Shape                       what overlaps are computed of, made once a box
-//   shape(box, contract)        in its canonical form
+//   shape(box, contract, class) in its canonical form, moved as far as its class is (shifted())
 //   area(shape, contract)
 //   bounds(shape, contract)     upright corners that hold all that it may overlap a point of
 //   guess(rules, a, area_a, b, area_b)    do they overlap by more than the threshold, and is that
 //                                         sure? Without branches, for loops over many
 //   decide(rules, a, area_a, b, area_b)   the same, exactly
+//   measure(rules, a, area_a, b, area_b)  how much they overlap: up to 1; NaN is not at all
+//   distance(a, b)              of centres: squared, by the square of the diagonal around both
 //
 // All of finite boxes, all by the same operations in the same order on every device.
 #pragma once
@@ -31,17 +33,29 @@ struct Guess {
 inline constexpr float kOverlapGuard = 9.5367431640625e-7f;
 inline constexpr float kOverlapLeast = 1e-30f;
 
+/// Is a number beyond the threshold? A NaN is not.
+KB_HD inline bool exceeds(const Rules& rules, float overlap) {
+  return rules.contract.iou_inclusive ? overlap >= rules.iou_threshold
+                                      : overlap > rules.iou_threshold;
+}
+
 /// Is common / both, divided, beyond the threshold? A comparison by product would decide otherwise
 /// at the threshold. 0 / 0 is not.
 KB_HD inline bool divided_exceeds(const Rules& rules, float common, float both) {
-  const float iou = common / both;
-  return rules.contract.iou_inclusive ? iou >= rules.iou_threshold : iou > rules.iou_threshold;
+  return exceeds(rules, common / both);
 }
 
 /// The same without the division. @param both not below 0.
 KB_HD inline Guess guess_exceeds(const Rules& rules, float common, float both) {
   const float bound = rules.iou_threshold * both, beyond = common - bound;
   return {beyond > 0, magnitude(beyond) > bound * kOverlapGuard && bound > kOverlapLeast};
+}
+
+/// A box among those of all classes, where a contract puts them side by side. Rounds as it does.
+KB_HD inline Box shifted(const Box& box, const NmsContract& contract, uint32_t class_id) {
+  if (contract.class_offset == 0) return box;
+  const float by = static_cast<float>(class_id) * contract.class_offset;
+  return {box.x1 + by, box.y1 + by, box.x2 + by, box.y2 + by};
 }
 
 /// Do shapes whose bounds have no common point never overlap?
@@ -60,8 +74,8 @@ struct Upright {
   using Shape = Box;
 
   /// x1 <= x2 and y1 <= y2 where the contract allows any two opposite corners.
-  KB_HD static Shape shape(const Box& box, const NmsContract& contract) {
-    return ordered(box, contract);
+  KB_HD static Shape shape(const Box& box, const NmsContract& contract, uint32_t class_id) {
+    return shifted(ordered(box, contract), contract, class_id);
   }
 
   KB_HD static float area(const Shape& s, const NmsContract& contract) {
@@ -89,6 +103,22 @@ struct Upright {
     return divided_exceeds(rules, shared, (area_a + area_b) - shared);
   }
 
+  /// IoU.
+  KB_HD static float measure(const Rules& rules, const Shape& a, float area_a,
+                                       const Shape& b, float area_b) {
+    if (rules.contract.empty_overlap && signed_area(a) + signed_area(b) <= 0.0f) return 1.0f;
+    const float shared = common(a, b, rules.contract);
+    return shared / ((area_a + area_b) - shared);
+  }
+
+  KB_HD static float distance(const Shape& a, const Shape& b) {
+    const float dx = (a.x1 + a.x2) * 0.5f - (b.x1 + b.x2) * 0.5f;
+    const float dy = (a.y1 + a.y2) * 0.5f - (b.y1 + b.y2) * 0.5f;
+    const float width = larger(a.x2, b.x2) - smaller(a.x1, b.x1);
+    const float height = larger(a.y2, b.y2) - smaller(a.y1, b.y1);
+    return (dx * dx + dy * dy) / (width * width + height * height);
+  }
+
   KB_HD static float common(const Shape& a, const Shape& b,
                                       const NmsContract& contract) {
     return extent(larger(a.x1, b.x1), smaller(a.x2, b.x2), contract) *
@@ -113,12 +143,38 @@ KB_HD bool hits(const Rules& rules, const typename Geometry::Shape& a, float are
   return guess.sure ? guess.over : Geometry::decide(rules, a, area_a, b, area_b);
 }
 
-/// For those who look at one pair.
+/// The same by IoU less the distance of centres. Two that are one point do not.
 template <class Geometry>
-KB_HD bool overlap(const Rules& rules, const Box& a, const Box& b) {
+KB_HD bool hits_nearby(const Rules& rules, const typename Geometry::Shape& a, float area_a,
+                                 const typename Geometry::Shape& b, float area_b) {
+  return exceeds(rules,
+                Geometry::measure(rules, a, area_a, b, area_b) - Geometry::distance(a, b));
+}
+
+template <class Geometry>
+KB_HD typename Geometry::Shape shape_of(const NmsContract& contract, const Candidate& of) {
+  return Geometry::shape(of.box, contract, key_class(of.key));
+}
+
+/// For those who look at one pair: calls what(rules, a, area_a, b, area_b) with their shapes.
+template <class Geometry, class What>
+KB_HD auto pair(const Rules& rules, const Candidate& a, const Candidate& b, What what) {
   const NmsContract& contract = rules.contract;
-  const auto x = Geometry::shape(a, contract), y = Geometry::shape(b, contract);
-  return hits<Geometry>(rules, x, Geometry::area(x, contract), y, Geometry::area(y, contract));
+  const auto x = shape_of<Geometry>(contract, a), y = shape_of<Geometry>(contract, b);
+  return what(rules, x, Geometry::area(x, contract), y, Geometry::area(y, contract));
+}
+
+template <class Geometry>
+KB_HD bool overlap(const Rules& rules, const Candidate& a, const Candidate& b) {
+  return pair<Geometry>(rules, a, b, hits<Geometry>);
+}
+
+/// How much two overlap, from 0 to 1.
+template <class Geometry>
+KB_HD float overlap_of(const Rules& rules, const typename Geometry::Shape& a, float area_a,
+                       const typename Geometry::Shape& b, float area_b) {
+  const float measured = Geometry::measure(rules, a, area_a, b, area_b);
+  return measured > 0 ? measured : 0;
 }
 
 }  // namespace keepbox

@@ -276,7 +276,8 @@ KB_HD Outcome take(const Source& from, uint32_t anchor, Verdict verdict, Raw raw
                              numbers.v[2], numbers.v[3]);
   if (!classed || !is_finite(verdict.score) || !finite(box)) return Outcome::kNotFinite;
   if (!rules.uniform && from.tables.class_wanted[verdict.class_id] == 0) return Outcome::kUnwanted;
-  out.key = order_key(verdict.score, anchor, verdict.class_id);
+  out.key =
+      order_key(verdict.score, anchor_in_key(rules.contract, anchor), verdict.class_id);
   out.box = box;
   return Outcome::kCandidate;
 }

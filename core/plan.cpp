@@ -12,6 +12,7 @@
 #include "core/box.h"
 #include "core/evidence.h"
 #include "core/sense.h"
+#include "core/suppression.h"
 
 namespace keepbox {
 namespace {
@@ -38,6 +39,8 @@ Status check_settings(const Settings& s) {
     return bad("a finite score-threshold", s.score_threshold, "score-threshold");
   if (!(s.iou_threshold >= 0 && s.iou_threshold <= 1))
     return bad("an iou-threshold in 0..1", s.iou_threshold, "iou-threshold");
+  if (!(s.soft_sigma >= std::numeric_limits<float>::min() && std::isfinite(s.soft_sigma)))
+    return bad("a soft-nms-sigma above 0", s.soft_sigma, "soft-nms-sigma");
   for (const auto& [id, threshold] : s.class_thresholds)
     if (!std::isfinite(threshold) || id >= kMaxClasses)
       return bad("class-thresholds of classes below " + std::to_string(kMaxClasses) +
@@ -211,16 +214,6 @@ Status settle_labels(Plan& plan, const Settings& settings) {
   return {};
 }
 
-void settle_limits(Plan& plan, const Settings& settings) {
-  const uint32_t most = plan.rules.candidates;
-  plan.rules.max_detections = std::min(settings.max_detections, most);
-  plan.rules.pre_nms_top_k =
-      settings.pre_nms_top_k == 0 ? most : std::min(settings.pre_nms_top_k, most);
-  plan.rules.kept_capacity =
-      plan.rules.contract.per_class_limit ? most : plan.rules.max_detections;
-  plan.rules.method = settings.method == NmsMethod::kAuto ? plan.spec->nms : settings.method;
-}
-
 /// Keeps only the tensors that some field lies in, and numbers them anew.
 void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
   std::vector<Field*> fields;
@@ -245,14 +238,14 @@ void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
 }
 
 /// The contract that is set, or the family's, or the exact one.
-Status settle_contract(Plan& plan, const Settings& settings) {
+Status choose_contract(Plan& plan, const Settings& settings) {
   std::string_view name = settings.contract;
   if (name == "auto") name = plan.spec->contract.empty() ? "exact" : plan.spec->contract;
   const NmsContract* contract = find_contract(name);
   if (contract == nullptr)
     return fail(ErrorKind::kInvalid, "a contract that nms-contract knows", settings.contract);
-  plan.rules.contract = *contract;
-  plan.rules.contract.class_agnostic |= settings.class_agnostic;
+  plan.rules.contract = settle_contract(*contract, settings);
+  plan.rules.soft_sigma = settings.soft_sigma;
   plan.rules.iou_threshold = normal(iou_threshold_of(plan, settings));
   return {};
 }
@@ -291,7 +284,7 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
             .layout = recognition->layout,
             .detector_set = recognition->set,
             .remark = std::move(recognition->remark)};
-  KB_TRY(settle_contract(plan, settings));
+  KB_TRY(choose_contract(plan, settings));
   KB_TRY(check_tensors(plan.layout, tensors));
 
   const Size model = settle_model(settings, plan.layout);

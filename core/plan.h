@@ -26,13 +26,16 @@ struct Settings {
   float score_threshold = 0.25f;  // of activated scores, which all families have in 0..1
   float iou_threshold = 0.45f;    // 0..1
   uint32_t max_detections = 300;
-  uint32_t pre_nms_top_k = 0;  // best candidates that reach NMS; 0: all
+  uint32_t class_top_k = 0;    // most boxes of each class; 0: no limit
+  uint32_t pre_nms_top_k = 0;  // best candidates that reach NMS; 0: all, or as the contract says
+  uint32_t pre_nms_class_top_k = 0;  // of each class, before the limit of all; 0: all
   bool default_score_threshold = false;  // a family's own counts in its place, where it has one
   bool default_iou_threshold = false;    // the same
   std::optional<bool> multi_label;       // a box for each class of an anchor; not set: as the family
   std::string contract = "auto";         // the family's, or exact
   bool class_agnostic = false;
   NmsMethod method = NmsMethod::kAuto;
+  float soft_sigma = 0.5f;  // above 0: of methods with a gaussian
   std::vector<std::pair<uint32_t, float>> class_thresholds;  // class id, score threshold
   std::vector<uint32_t> include_classes;                     // empty: all
   std::vector<uint32_t> exclude_classes;

@@ -41,11 +41,17 @@ struct Rules {
   uint32_t class_ids = 0;         // that tables have
   float lowest_threshold = 0;     // the least of all classes'
   float iou_threshold = 0;        // 0 or a normal float
+  float soft_sigma = 0;           // a normal float
   uint32_t max_detections = 0;
+  uint32_t class_limit = 0;       // most boxes that are kept of each class
   uint32_t pre_nms_top_k = 0;     // candidates that reach suppression
+  uint32_t pre_nms_class_top_k = 0;  // of each class; 0: all
   uint32_t kept_capacity = 0;     // most boxes that suppression can keep
   ScoreRules scores;
   BoxRules boxes;
+
+  /// Does the limit of a class ever end it before the limit of all?
+  KB_HD constexpr bool limits_classes() const { return class_limit < kept_capacity; }
 };
 
 /// A plan's tables, in memory of whoever reads them.
@@ -54,5 +60,10 @@ struct Tables {
   const uint8_t* class_wanted = nullptr;   // the same
   const Prior* priors = nullptr;           // one an anchor; prior codings only
 };
+
+/// The score threshold of a class. @pre class_id < rules.class_ids
+KB_HD inline float threshold_of(const Rules& rules, const Tables& tables, uint32_t class_id) {
+  return rules.uniform ? rules.lowest_threshold : tables.class_threshold[class_id];
+}
 
 }  // namespace keepbox

@@ -68,6 +68,12 @@ void check_classes(Errors& out, const Plan& plan, const Settings& settings) {
   check(settings.class_thresholds | std::views::keys, "class-thresholds");
 }
 
+/// Is suppression a matter of scores alone?
+bool ignores_threshold(NmsMethod method) {
+  return method == NmsMethod::kSoftGaussian || method == NmsMethod::kMatrix ||
+         method == NmsMethod::kMatrixLinear;
+}
+
 void check_suppression(Errors& out, const Plan& plan, const Settings& settings) {
   const Settings defaults;
   const std::string name(plan.spec->name);
@@ -76,6 +82,10 @@ void check_suppression(Errors& out, const Plan& plan, const Settings& settings) 
       warn(out, "no iou-threshold, for nothing is suppressed" +
                     (settings.method == NmsMethod::kAuto ? " for " + name : std::string()),
            std::to_string(settings.iou_threshold), "set nms-method=greedy if it is to count");
+  } else if (ignores_threshold(plan.rules.method)) {
+    if (settings.iou_threshold != defaults.iou_threshold)
+      warn(out, "no iou-threshold, for the method lowers scores by all overlaps",
+           std::to_string(settings.iou_threshold), "set soft-nms-sigma= or nms-method=");
   } else if (plan.rules.contract.iou_inclusive && settings.iou_threshold == 0) {
     warn(out, "an iou-threshold above 0 with nms-contract=" + std::string(plan.rules.contract.name) +
                   ", by which boxes that do not touch reach 0",

@@ -19,6 +19,15 @@ size_t nms_words(const Plan& plan) {
     case NmsMethod::kGreedy: return 2 * padded(boxes) + 2 * kMaxClasses;
     case NmsMethod::kBitmask: return bit_words(boxes);
     case NmsMethod::kSegmented: return boxes + 2 * bit_words(boxes);
+    case NmsMethod::kSoftLinear:
+    case NmsMethod::kSoftGaussian:
+    case NmsMethod::kWeighted: return bit_words(boxes);
+    case NmsMethod::kMatrix:
+    case NmsMethod::kMatrixLinear: return boxes;
+    case NmsMethod::kNone:
+    case NmsMethod::kFast:
+    case NmsMethod::kDiou:
+    case NmsMethod::kMerge:
     default: return 0;
   }
 }

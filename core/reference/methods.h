@@ -2,20 +2,32 @@
 // The choice among the methods of suppression.
 #pragma once
 
+#include "core/reference/diou.h"
+#include "core/reference/matrix.h"
+#include "core/reference/merge.h"
 #include "core/reference/nms.h"
 #include "core/reference/segmented.h"
+#include "core/reference/soft.h"
+#include "core/reference/weighted.h"
 
 namespace keepbox::reference {
 
 /// As Backend::nms, for a geometry.
 template <class Geometry>
-uint32_t suppress(const Plan& plan, std::span<const Candidate> candidates,
-                  std::span<uint32_t> kept, const NmsScratch& scratch) {
+uint32_t suppress(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
+                  const NmsScratch& scratch) {
   switch (plan.rules.method) {
     case NmsMethod::kNone: return keep(plan, candidates, kept, [](auto...) { return true; });
     case NmsMethod::kBitmask: return bitmask<Geometry>(plan, candidates, kept, scratch.words);
     case NmsMethod::kSegmented: return segmented<Geometry>(plan, candidates, kept, scratch.words);
     case NmsMethod::kFast: return fast<Geometry>(plan, candidates, kept);
+    case NmsMethod::kSoftLinear:
+    case NmsMethod::kSoftGaussian: return soft<Geometry>(plan, candidates, kept, scratch.words);
+    case NmsMethod::kWeighted: return weighted<Geometry>(plan, candidates, kept, scratch.words);
+    case NmsMethod::kDiou: return diou<Geometry>(plan, candidates, kept);
+    case NmsMethod::kMatrix:
+    case NmsMethod::kMatrixLinear: return matrix<Geometry>(plan, candidates, kept, scratch.words);
+    case NmsMethod::kMerge: return merge<Geometry>(plan, candidates, kept);
     default: return greedy<Geometry>(plan, candidates, kept);
   }
 }

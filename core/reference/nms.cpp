@@ -5,7 +5,7 @@
 
 namespace keepbox::reference {
 
-uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
              const NmsScratch& scratch) {
   return suppress<Upright>(plan, candidates, kept, scratch);
 }

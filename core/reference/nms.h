@@ -19,19 +19,19 @@ namespace keepbox::reference {
 template <class Geometry>
 bool suppresses(const Plan& plan, const Candidate& better, const Candidate& other) {
   return same_class(plan.rules.contract, better.key, other.key) &&
-         overlap<Geometry>(plan.rules, better.box, other.box);
+         overlap<Geometry>(plan.rules, better, other);
 }
 
-/// Counts a class's boxes where the contract limits them.
+/// Counts a class's boxes where they have a limit.
 class ClassLimit {
  public:
   explicit ClassLimit(const Plan& plan) : rules_(plan.rules) {}
 
   /// May one more box of its class be kept? Counts it if so.
   bool admits(const Candidate& candidate) {
-    if (!rules_.contract.per_class_limit) return true;
+    if (!rules_.limits_classes()) return true;
     uint32_t& count = counts_[key_class(candidate.key)];
-    if (count == rules_.max_detections) return false;
+    if (count == rules_.class_limit) return false;
     ++count;
     return true;
   }
@@ -42,24 +42,41 @@ class ClassLimit {
 };
 
 /// Keeps the candidates that pass, up to all limits. @param passes of (index, kept so far).
-template <class Passes>
+/// @param when_kept of (index).
+template <class Passes, class WhenKept>
 uint32_t keep(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
-              Passes passes) {
+              Passes passes, WhenKept when_kept) {
   ClassLimit limit(plan);
   uint32_t count = 0;
-  for (uint32_t i = 0; i < candidates.size() && count < plan.rules.kept_capacity; ++i)
-    if (passes(i, kept.first(count)) && limit.admits(candidates[i])) kept[count++] = i;
+  for (uint32_t i = 0; i < candidates.size() && count < plan.rules.kept_capacity; ++i) {
+    if (!passes(i, kept.first(count)) || !limit.admits(candidates[i])) continue;
+    kept[count++] = i;
+    when_kept(i);
+  }
   return count;
 }
 
-/// As it is written in every paper.
+template <class Passes>
+uint32_t keep(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+              Passes passes) {
+  return keep(plan, candidates, kept, passes, [](uint32_t) {});
+}
+
+/// As it is written in every paper. @param strikes of (better box that was kept, other).
+template <class Strikes>
+uint32_t greedy_by(const Plan& plan, std::span<const Candidate> candidates,
+                   std::span<uint32_t> kept, Strikes strikes) {
+  return keep(plan, candidates, kept, [&](uint32_t i, std::span<const uint32_t> before) {
+    return std::ranges::none_of(
+        before, [&](uint32_t k) { return strikes(candidates[k], candidates[i]); });
+  });
+}
+
 template <class Geometry>
 uint32_t greedy(const Plan& plan, std::span<const Candidate> candidates,
                 std::span<uint32_t> kept) {
-  return keep(plan, candidates, kept, [&](uint32_t i, std::span<const uint32_t> before) {
-    return std::ranges::none_of(before, [&](uint32_t k) {
-      return suppresses<Geometry>(plan, candidates[k], candidates[i]);
-    });
+  return greedy_by(plan, candidates, kept, [&](const Candidate& better, const Candidate& other) {
+    return suppresses<Geometry>(plan, better, other);
   });
 }
 
@@ -75,6 +92,9 @@ uint32_t fast(const Plan& plan, std::span<const Candidate> candidates, std::span
 
 inline bool bit(std::span<const uint64_t> words, size_t i) {
   return (words[i / kWordBits] >> (i % kWordBits) & 1) != 0;
+}
+inline void set_bit(std::span<uint64_t> words, size_t i) {
+  words[i / kWordBits] |= uint64_t{1} << (i % kWordBits);
 }
 
 /// Resolves the IoU mask of n boxes, best first, a row at a time: whole, it would be n * n bits.

@@ -12,8 +12,13 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
                 AnchorRange anchors, std::span<Candidate> out, Funnel& funnel);
 uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
                 std::span<SortSlot> slots, std::span<Candidate> ordered);
-uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
              const NmsScratch& scratch);
+
+/// Of candidates in key order, moves those that the limits let through to the front, and returns
+/// how many.
+uint32_t cut(const Rules& rules, std::span<Candidate> ordered);
+
 Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);
 
 }  // namespace keepbox::reference

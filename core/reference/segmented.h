@@ -33,7 +33,7 @@ void resolve_segment(const Plan& plan, std::span<const Candidate> candidates,
     if (count == plan.rules.kept_capacity || !limit.admits(at(i))) return false;
     ++count;
     const uint32_t place = Member(segment[i]).place();
-    survivors[place / kWordBits] |= uint64_t{1} << (place % kWordBits);
+    set_bit(survivors, place);
     return true;
   };
   resolve_mask(segment.size(), removed, hits, keeps);

@@ -51,7 +51,8 @@ GType nms_method_type() {
   static const GType type = register_enum(
       "KeepboxNmsMethod",
       {{static_cast<int>(NmsMethod::kAuto), "auto",
-        "Greedy, or none for end-to-end models that did it themselves"},
+        "As the contract says, which is greedy for most; none for end-to-end models that did it "
+        "themselves"},
        {static_cast<int>(NmsMethod::kGreedy), "greedy",
         "Exact greedy suppression by a better box that was kept"},
        {static_cast<int>(NmsMethod::kNone), "none", "Every box above the threshold is kept"},
@@ -61,7 +62,26 @@ GType nms_method_type() {
         "The boxes of greedy, by sorting by class and resolving a mask for each class"},
        {static_cast<int>(NmsMethod::kFast), "fast",
         "One pass as in YOLACT: loses boxes that greedy keeps, for suppressed boxes suppress "
-        "too"}});
+        "too"},
+       {static_cast<int>(NmsMethod::kSoftLinear), "soft-linear",
+        "A kept box lowers the scores of those that it overlaps beyond the threshold, to 1 - IoU "
+        "of them"},
+       {static_cast<int>(NmsMethod::kSoftGaussian), "soft-gaussian",
+        "A kept box lowers the scores of all that it overlaps, to e^(-IoU^2 / sigma) of them"},
+       {static_cast<int>(NmsMethod::kWeighted), "weighted",
+        "A box becomes the mean, by scores, of those that it suppresses and itself, as in "
+        "MediaPipe"},
+       {static_cast<int>(NmsMethod::kDiou), "diou",
+        "Greedy by the IoU less the squared distance of the centres, as a part of the squared "
+        "diagonal around both"},
+       {static_cast<int>(NmsMethod::kMatrix), "matrix",
+        "SOLOv2's Matrix NMS: each score falls once, as with soft-gaussian, less so by boxes that "
+        "are suppressed themselves"},
+       {static_cast<int>(NmsMethod::kMatrixLinear), "matrix-linear",
+        "The same, to 1 - IoU of the scores"},
+       {static_cast<int>(NmsMethod::kMerge), "merge",
+        "The boxes of greedy, each then the mean, by scores, of all that it overlaps, as in "
+        "YOLOv5"}});
   return type;
 }
 

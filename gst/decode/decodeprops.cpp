@@ -36,16 +36,31 @@ const Property<DecodeProps> kProperties[] = {
      "Most boxes that a frame gets, the best ones over all classes. GStreamer keeps a byte for each "
      "pair of a frame's boxes: 100 MB for 10,000.",
      &DecodeProps::max_detections, nullptr, 0, kMostMtds},
-    {"pre-nms-top-k", "Best candidates that enter suppression; 0 lets all enter.",
+    {"class-top-k",
+     "Most boxes of each class that a frame gets, the best ones; 0 sets no limit but "
+     "max-detections.",
+     &DecodeProps::class_top_k, nullptr, 0, kMaxAnchors},
+    {"pre-nms-top-k",
+     "Best candidates that enter suppression; 0 lets all enter, or as many as the contract says.",
      &DecodeProps::pre_nms_top_k, nullptr, 0, kMaxAnchors},
+    {"pre-nms-class-top-k",
+     "Best candidates of each class that enter suppression, of which pre-nms-top-k may leave out "
+     "more; 0 lets all enter.",
+     &DecodeProps::pre_nms_class_top_k, nullptr, 0, kMaxAnchors},
     {"class-agnostic", "Boxes of different classes suppress each other too.",
      &DecodeProps::class_agnostic},
     {"nms-contract",
-     "Conventions of suppression (comparisons at the threshold, pixel widths, corner order) of "
-     "the framework whose boxes are to be reproduced.",
+     "Conventions of suppression (comparisons at the thresholds, equal scores, pixel widths, "
+     "corner order, how classes are kept apart, most candidates, method) of the framework whose "
+     "boxes are to be reproduced.",
      &DecodeProps::nms_contract, contract_type},
-    {"nms-method", "How overlapping boxes are thinned out.", &DecodeProps::nms_method,
-     nms_method_type},
+    {"nms-method",
+     "How overlapping boxes are thinned out; what is set counts before the contract's.",
+     &DecodeProps::nms_method, nms_method_type},
+    {"soft-nms-sigma",
+     "Width of the gaussian of nms-method=soft-gaussian and matrix: the less, the further scores "
+     "fall. Codes that multiply by a sigma of 2 mean 0.5.",
+     &DecodeProps::soft_nms_sigma, nullptr, FLT_MIN, FLT_MAX},
     {"num-classes",
      "Number of classes of the model; 0 takes it from the tensors' shapes, and where keypoints or "
      "mask coefficients follow the class scores, from the prototypes beside them, the label file, or "
@@ -160,10 +175,13 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
                .score_threshold = props.score_threshold,
                .iou_threshold = props.iou_threshold,
                .max_detections = props.max_detections,
+               .class_top_k = props.class_top_k,
                .pre_nms_top_k = props.pre_nms_top_k,
+               .pre_nms_class_top_k = props.pre_nms_class_top_k,
                .contract = nick_of(contract_type(), props.nms_contract),
                .class_agnostic = props.class_agnostic,
                .method = static_cast<NmsMethod>(props.nms_method),
+               .soft_sigma = props.soft_nms_sigma,
                .units = static_cast<Units>(props.box_units),
                .resize = static_cast<ResizeMode>(props.resize_mode),
                .model = {props.model_width, props.model_height},

@@ -20,10 +20,13 @@ struct DecodeProps {
   gfloat score_threshold = Settings{}.score_threshold;
   gfloat iou_threshold = Settings{}.iou_threshold;
   guint max_detections = Settings{}.max_detections;
+  guint class_top_k = Settings{}.class_top_k;
   guint pre_nms_top_k = Settings{}.pre_nms_top_k;
+  guint pre_nms_class_top_k = Settings{}.pre_nms_class_top_k;
   bool class_agnostic = false;
   int nms_contract = 0;
   int nms_method = 0;
+  gfloat soft_nms_sigma = Settings{}.soft_sigma;
   guint num_classes = 0;
   std::string label_file;
   std::string priors_file;

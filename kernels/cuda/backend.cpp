@@ -8,13 +8,14 @@ namespace {
 /// Of a grid.
 constexpr uint32_t kMostImages = 65535;
 
-/// Candidates that are compared with all others: beyond it one frame holds the device for so long
-/// that those who share it notice.
+/// Candidates that may be compared with all others: beyond it one frame holds the device for so
+/// long that those who share it notice.
 constexpr uint32_t kMostPaired = 1u << 16;
 
-bool compares_all(NmsMethod method) {
-  return method == NmsMethod::kBitmask || method == NmsMethod::kSegmented ||
-         method == NmsMethod::kFast;
+bool compares_all(const Rules& rules) {
+  if (rules.method == NmsMethod::kNone) return false;
+  return rules.method != NmsMethod::kGreedy ||
+         (rules.contract.class_agnostic && rules.limits_classes());
 }
 
 Status supports(const Plan& plan) {
@@ -30,19 +31,14 @@ Status supports(const Plan& plan) {
     return fail(ErrorKind::kNoResource, "a CUDA device for backend cuda",
                 error == cudaSuccess ? "none" : '"' + std::string(cudaGetErrorString(error)) + '"',
                 "set backend=auto");
-  if (plan.rules.contract.class_agnostic && plan.rules.contract.per_class_limit)
-    return fail(ErrorKind::kUnsupported,
-                "a limit over all classes for suppression over all classes in backend cuda",
-                "nms-contract=" + std::string(plan.rules.contract.name) + " with class-agnostic",
-                "set backend=auto");
   for (const TensorForm& form : plan.forms)
     if (const auto count = form.shape.count(); !count || *count / images > ~0u)
       return fail(ErrorKind::kUnsupported, "tensors below 2^32 numbers in backend cuda",
                   form.shape.to_string(), "set backend=auto");
-  if (compares_all(plan.rules.method) && plan.rules.pre_nms_top_k > kMostPaired)
+  if (compares_all(plan.rules) && plan.rules.pre_nms_top_k > kMostPaired)
     return fail(ErrorKind::kUnsupported,
                 "at most " + std::to_string(kMostPaired) +
-                    " candidates for this nms-method in backend cuda",
+                    " candidates for this nms-method and these limits in backend cuda",
                 std::to_string(plan.rules.pre_nms_top_k), "set pre-nms-top-k");
   return {};
 }

@@ -15,10 +15,18 @@ BoxSpans take_boxes(Carver& carver, size_t count) {
 
 }  // namespace
 
+bool in_frame(const Rules& rules) {
+  const NmsContract& contract = rules.contract;
+  if (rules.method != NmsMethod::kGreedy && rules.method != NmsMethod::kNone) return false;
+  // It can leave out boxes of full classes when all are there, and they suppressed nothing else.
+  const bool ends_classes = contract.per_class_limit && !contract.class_agnostic;
+  return rules.pre_nms_class_top_k == 0 && (ends_classes || !rules.limits_classes());
+}
+
 Buckets buckets_of(const Plan& plan) {
   constexpr uint32_t kLeast = kBucketRoom / 4;
   constexpr size_t kMostOfAll = size_t{1} << 22;
-  if (plan.rules.method != NmsMethod::kGreedy) return {};
+  if (plan.rules.method != NmsMethod::kGreedy || !in_frame(plan.rules)) return {};
   const uint32_t classes = plan.rules.contract.class_agnostic ? 1 : plan.rules.class_ids;
   uint32_t count = std::min(std::max(classes, 1u), kMostBuckets), room = kBucketRoom;
   const auto too_large = [&] { return size_t{room} * count * plan.layout.images > kMostOfAll; };

@@ -3,10 +3,20 @@
 #pragma once
 
 #include "kernels/cuda/greedy.cuh"
+#include "kernels/cuda/matrix.cuh"
 #include "kernels/cuda/methods.cuh"
 #include "kernels/cuda/segmented.cuh"
+#include "kernels/cuda/walk.cuh"
 
 namespace keepbox::cuda {
+
+/// May a box of a full class, which is not kept, have to leave those of other classes alone? What
+/// resolves many at once does not know which classes are full.
+inline bool full_classes_matter(const Rules& rules) {
+  const bool exact = rules.method == NmsMethod::kGreedy || rules.method == NmsMethod::kBitmask ||
+                     rules.method == NmsMethod::kSegmented;
+  return exact && rules.contract.class_agnostic && rules.limits_classes();
+}
 
 /// As Kernels::nms.
 template <class Geometry>
@@ -14,6 +24,7 @@ cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t bl
                        cudaStream_t stream) {
   const uint32_t most = plan.rules.pre_nms_top_k, count = args.count < most ? args.count : most;
   cudaError_t error = cudaSuccess;
+  if (full_classes_matter(plan.rules)) return launch_walk<Geometry>(plan, args, count, stream);
   switch (plan.rules.method) {
     case NmsMethod::kBitmask:
       return launch_bitmask<Geometry>(plan, args, count, stream);
@@ -21,6 +32,16 @@ cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t bl
       return launch_segmented<Geometry>(plan, args, count, stream);
     case NmsMethod::kFast:
       return launch_fast<Geometry>(plan, args, count, stream);
+    case NmsMethod::kSoftLinear:
+    case NmsMethod::kSoftGaussian:
+      return launch_soft<Geometry>(plan, args, count, stream);
+    case NmsMethod::kWeighted:
+    case NmsMethod::kDiou:
+    case NmsMethod::kMerge:
+      return launch_walk<Geometry>(plan, args, count, stream);
+    case NmsMethod::kMatrix:
+    case NmsMethod::kMatrixLinear:
+      return launch_matrix<Geometry>(plan, args, count, stream);
     case NmsMethod::kNone:
       error = clear_marks(args, count, stream);
       return error == cudaSuccess ? launch_collect(plan, args, count, stream) : error;
@@ -44,8 +65,9 @@ cudaError_t load_crowds(uint32_t* blocks) {
   *blocks = static_cast<uint32_t>(processors * (each > 0 && cooperates != 0 ? 1 : 0));
   if (error == cudaSuccess)
     error = load_kernels(greedy<Geometry>, strike_once<Geometry>, mask_tile<Geometry>,
-                         thin_segment<Geometry>);
-  for (cudaError_t (*load)() : {load_select, load_methods})
+                         thin_segment<Geometry>, walk<Geometry>, soften<Geometry>,
+                         merge_kept<Geometry>, most_overlap<Geometry>, decay<Geometry>);
+  for (cudaError_t (*load)() : {load_select, load_methods, load_walk})
     if (error == cudaSuccess) error = load();
   return error;
 }

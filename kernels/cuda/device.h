@@ -72,10 +72,8 @@ struct DevicePlan {
   uint32_t octaves = 1;    // below it that matter
   float per_pixel_x = 0, per_pixel_y = 0;  // of the model's input: for crowds only
 
-  /// Most boxes that suppression keeps of one image, where its limit is not for each class alone.
-  KB_HD uint32_t limit() const {
-    return rules.contract.per_class_limit ? rules.anchors : rules.max_detections;
-  }
+  /// Most boxes that suppression keeps of one image.
+  KB_HD uint32_t limit() const { return rules.kept_capacity; }
 };
 
 enum class State : uint32_t {
@@ -91,6 +89,7 @@ struct Header {
   uint32_t candidates = 0;
   uint32_t kept = 0;     // boxes written, those outside the frame among them
   uint32_t clipped = 0;  // of those, outside the frame
+  uint32_t chosen = 0;   // by launch_select(), where classes have a limit before suppression
 };
 
 /// Counters of an image that blocks share. Between frames they are 0, but for what the last one
@@ -160,7 +159,8 @@ struct SortArgs {
 
 cudaError_t launch_sort(const SortArgs& args, cudaStream_t stream);
 
-/// Sorts candidates into `ordered`.
+/// Sorts candidates into `ordered`. Where classes have a limit before suppression, the header says
+/// how many are left, once `sequence` is there.
 cudaError_t launch_select(const DevicePlan& plan, const SlowArgs& args, cudaStream_t stream);
 
 /// The kernels that compare boxes, of one geometry (core/geometry.h).
@@ -183,5 +183,8 @@ const Kernels& upright_kernels();
 
 /// Words of scratch that nms() wants for `count` ordered candidates.
 size_t slow_words(NmsMethod method, uint32_t count);
+
+/// Does the frame kernel suppress by these rules itself?
+bool in_frame(const Rules& rules);
 
 }  // namespace keepbox::cuda

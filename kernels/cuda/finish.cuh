@@ -116,7 +116,7 @@ __device__ inline bool within_class_limit(const DevicePlan& plan, const FinishSh
   uint32_t before = 0;
   for (uint32_t r = 0; r < rank; ++r)
     before += key_class(shared.keys[shared.order[r]]) == own ? 1 : 0;
-  return before < plan.rules.max_detections;
+  return before < plan.rules.class_limit;
 }
 
 /// How many keys are less, by their upper halves; where two are equal, by all of them. By the
@@ -172,7 +172,7 @@ __device__ inline uint32_t finish_many(const DevicePlan& plan, const Pile& pile,
   if (used < min(pile.count, limit)) return kDeclined;
   put_in_order<kFinished>(shared.keys, used, frame_bins_of(plan), FrameBins{shared.bins},
                           shared.places, shared.order, shared.emit.sums);
-  const bool by_class = plan.rules.contract.per_class_limit;
+  const bool by_class = plan.rules.limits_classes();
   uint32_t written = 0;
   clipped = 0;
   for (uint32_t base = 0; base < min(used, limit); base += kFrameThreads) {
@@ -190,7 +190,7 @@ __device__ inline uint32_t finish_many(const DevicePlan& plan, const Pile& pile,
 /// @return how many; or kDeclined, when that is too much to do here.
 __device__ inline uint32_t finish(const DevicePlan& plan, const Pile& pile, FinishShared& shared,
                                   Detection* out, uint32_t& clipped) {
-  return pile.count <= kFrameThreads && !plan.rules.contract.per_class_limit
+  return pile.count <= kFrameThreads && !plan.rules.limits_classes()
              ? finish_few(plan, pile, shared, out, clipped)
              : finish_many(plan, pile, shared, out, clipped);
 }

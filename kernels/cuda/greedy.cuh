@@ -106,8 +106,9 @@ __device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args,
     const uint32_t place = shared.chunk[threadIdx.x];
     shared.keys[threadIdx.x] = args.ordered.keys[place];
     const float4 box = args.ordered.boxes[place];
+    const auto shape = shape_of<Geometry>(plan, box, shared.keys[threadIdx.x]);
     shared.boxes[threadIdx.x] = box;
-    shared.areas[threadIdx.x] = area_of<Geometry>(plan, shape_of<Geometry>(plan, box));
+    shared.areas[threadIdx.x] = area_of<Geometry>(plan, shape);
   }
   __syncthreads();
   const uint32_t warps = gridDim.x * kNmsWarps;
@@ -116,13 +117,13 @@ __device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args,
     if (word * kWarp > first + kRowsAtOnce - 1) continue;
     const uint32_t j = word * kWarp + lane_id();
     const uint64_t key = shared.keys[min(j, count - 1)];
-    const auto shape = shape_of<Geometry>(plan, shared.boxes[min(j, count - 1)]);
+    const auto shape = shape_of<Geometry>(plan, shared.boxes[min(j, count - 1)], key);
     const float area = area_of<Geometry>(plan, shape);
 #pragma unroll
     for (uint32_t r = 0; r < kRowsAtOnce; ++r) {
       const uint32_t i = first + r;
       if (i >= count) break;
-      const auto row = shape_of<Geometry>(plan, shared.boxes[i]);
+      const auto row = shape_of<Geometry>(plan, shared.boxes[i], shared.keys[i]);
       const bool hit =
           (j < i) & same_class(plan.rules.contract, shared.keys[i], key) &
           hits<Geometry>(plan.rules, row, shared.areas[i], shape, area);
@@ -149,7 +150,9 @@ __device__ inline void append(const DevicePlan& plan, const SlowArgs& args,
                               const GreedyWords& words, GreedyShared& shared, bool kept,
                               uint32_t before) {
   ChunkShared& chunk = shared.work;
-  kept = admit(plan, kept, chunk.keys[threadIdx.x], chunk.classes, words.marks.of_class);
+  if (plan.rules.limits_classes())
+    kept = admit(plan.rules.class_limit, kept, chunk.keys[threadIdx.x], chunk.classes,
+                 words.marks.of_class);
   uint32_t all = 0;
   const uint32_t at = before + sum_before(kept ? 1 : 0, shared.sums, all);
   if (kept && at < plan.limit()) {
@@ -162,13 +165,13 @@ __device__ inline void append(const DevicePlan& plan, const SlowArgs& args,
 /// Candidates of classes that may keep no more are dead. By all warps, a word each.
 __device__ inline void close_classes(const DevicePlan& plan, const SlowArgs& args,
                                      const GreedyWords& words, uint32_t count) {
-  if (!plan.rules.contract.per_class_limit) return;
+  if (!plan.rules.limits_classes()) return;
   const uint32_t warps = gridDim.x * kNmsWarps;
   for (uint32_t word = blockIdx.x * kNmsWarps + warp_id(); word < warp_words(count);
        word += warps) {
     const uint32_t i = min(word * kWarp + lane_id(), count - 1);
     const uint32_t own = key_class(args.ordered.keys[i]);
-    const bool full = __ldcg(words.marks.of_class + own) >= plan.rules.max_detections;
+    const bool full = __ldcg(words.marks.of_class + own) >= plan.rules.class_limit;
     const uint32_t bits = __ballot_sync(kFull, full);
     if (lane_id() == 0 && bits != 0) atomicOr(words.marks.dead + word, bits);
   }

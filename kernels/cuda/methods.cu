@@ -17,9 +17,10 @@ __global__ void __launch_bounds__(kNmsThreads)
   uint32_t kept = 0, clipped = 0;
   for (uint32_t base = 0; base < count && kept < limit; base += kNmsThreads) {
     const uint32_t i = min(base + threadIdx.x, count - 1);
-    const bool alive = base + threadIdx.x < count && !is_dead(marks.dead, i);
     const uint64_t key = args.ordered.keys[i];
-    const bool stays = admit(plan, alive, key, classes, marks.of_class);
+    bool stays = base + threadIdx.x < count && !is_none(key) && !is_dead(marks.dead, i);
+    if (plan.rules.limits_classes())
+      stays = admit(plan.rules.class_limit, stays, key, classes, marks.of_class);
     uint32_t all = 0;
     const uint32_t before = sum_before(stays ? 1 : 0, shared.sums, all);
     kept += emit(plan, shared, stays && kept + before < limit, key, args.ordered.boxes[i],

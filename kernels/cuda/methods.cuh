@@ -18,13 +18,13 @@ __global__ void __launch_bounds__(kStrikeThreads)
   const uint32_t word = blockIdx.x, i = word * kWarp + lane_id();
   bool alive = i < count;
   const uint64_t key = alive ? args.ordered.keys[i] : 0;
-  const auto shape = shape_of<Geometry>(plan, alive ? args.ordered.boxes[i] : float4{});
+  const auto shape = shape_of<Geometry>(plan, alive ? args.ordered.boxes[i] : float4{}, key);
   const float area = area_of<Geometry>(plan, shape);
   for (uint32_t first = warp_id() * kWarp; first <= word * kWarp; first += warps * kWarp)
     for (uint32_t j = first; j < min(first + kWarp, count) && __any_sync(kFull, alive); ++j) {
-      const auto other = shape_of<Geometry>(plan, __ldcg(args.ordered.boxes + j));
-      if (alive && j < i &&
-          same_class(plan.rules.contract, __ldcg(args.ordered.keys + j), key) &&
+      const uint64_t better = __ldcg(args.ordered.keys + j);
+      const auto other = shape_of<Geometry>(plan, __ldcg(args.ordered.boxes + j), better);
+      if (alive && j < i && same_class(plan.rules.contract, better, key) &&
           hits<Geometry>(plan.rules, other, area_of<Geometry>(plan, other), shape, area))
         alive = false;
     }
@@ -88,11 +88,11 @@ __global__ void __launch_bounds__(kTile)
   __syncthreads();
   if (row >= count) return;
   const uint64_t key = args.ordered.keys[row];
-  const auto shape = shape_of<Geometry>(plan, args.ordered.boxes[row]);
+  const auto shape = shape_of<Geometry>(plan, args.ordered.boxes[row], key);
   const float area = area_of<Geometry>(plan, shape);
   unsigned long long bits = 0;
   for (uint32_t j = 0; j < min(kTile, count - column); ++j) {
-    const auto other = shape_of<Geometry>(plan, boxes[j]);
+    const auto other = shape_of<Geometry>(plan, boxes[j], keys[j]);
     if (column + j > row && same_class(plan.rules.contract, key, keys[j]) &&
         hits<Geometry>(plan.rules, shape, area, other, area_of<Geometry>(plan, other)))
       bits |= 1ull << j;
@@ -111,10 +111,12 @@ cudaError_t launch_bitmask(const DevicePlan& plan, const SlowArgs& args, uint32_
   const uint32_t tiles = tiles_of(count);
   cudaError_t error = cudaMemsetAsync(args.words, 0,
                                       MaskWords::cleared(count) * sizeof(uint32_t), stream);
+  // Where classes end earlier, only the last step knows how many are kept.
+  const uint32_t limit = plan.rules.limits_classes() ? count : plan.limit();
   for (uint32_t first = 0; first < tiles && error == cudaSuccess; first += kStripe) {
     const uint32_t rows = tiles - first < kStripe ? tiles - first : kStripe;
     mask_tile<Geometry><<<dim3(tiles, rows), kTile, 0, stream>>>(plan, args, count, first);
-    error = launch_reduce(args, count, first, plan.limit(), stream);
+    error = launch_reduce(args, count, first, limit, stream);
   }
   return error == cudaSuccess ? launch_collect(plan, args, count, stream) : error;
 }

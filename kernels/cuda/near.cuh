@@ -67,7 +67,8 @@ __device__ void bound_near(const DevicePlan& plan, const Near& near, uint32_t co
   for (uint32_t group = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp; group < warp_words(count);
        group += warps) {
     const uint32_t place = min(group * kWarp + lane_id(), count - 1);
-    const auto shape = shape_of<Geometry>(plan, __ldcg(near.boxes + place));
+    const uint64_t who = __ldcg(near.who + place);
+    const auto shape = shape_of<Geometry>(plan, __ldcg(near.boxes + place), who);
     const Box box = Geometry::bounds(shape, plan.rules.contract);
     float4 out{box.x1, box.y1, box.x2, box.y2};
 #pragma unroll

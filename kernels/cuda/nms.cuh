@@ -33,9 +33,8 @@ __device__ inline bool is_dead(const uint32_t* dead, uint32_t i) {
 
 /// Of boxes in order, a thread each, those that stay and are within the limit of their class. By a
 /// block of kNmsThreads, between barriers of its own. @param classes room for a class each.
-__device__ inline bool admit(const DevicePlan& plan, bool stays, uint64_t key,
+__device__ inline bool admit(uint32_t limit, bool stays, uint64_t key,
                              uint16_t (&classes)[kNmsThreads], uint32_t* of_class) {
-  if (!plan.rules.contract.per_class_limit) return stays;
   constexpr uint16_t kNone = 0xffff;
   const auto own = static_cast<uint16_t>(key_class(key));
   __syncthreads();
@@ -43,11 +42,18 @@ __device__ inline bool admit(const DevicePlan& plan, bool stays, uint64_t key,
   __syncthreads();
   uint32_t before = stays ? __ldcg(of_class + own) : 0;
   for (uint32_t i = 0; i < threadIdx.x && stays; ++i) before += classes[i] == own ? 1 : 0;
-  const bool admitted = stays && before < plan.rules.max_detections;
+  const bool admitted = stays && before < limit;
   __syncthreads();
   if (admitted) atomicAdd(of_class + own, 1u);
   return admitted;
 }
+
+/// Does a key stand for no candidate any more? Its score would be a NaN.
+__device__ inline bool is_none(uint64_t key) {
+  return static_cast<uint32_t>(key >> 32) == static_cast<uint32_t>(kNoKey >> 32);
+}
+/// Of a candidate that is none any more: the last ones in order, and still different.
+__device__ inline uint64_t none_of(uint64_t key) { return key | kNoKey >> 32 << 32; }
 
 /// Says that `count` boxes are there. By one thread, behind the barrier after the last was written.
 __device__ inline void publish(const SlowArgs& args, uint32_t count, uint32_t clipped) {
@@ -90,5 +96,6 @@ cudaError_t load_kernels(Kernels... kernels) {
 /// Loads the kernels that are of no geometry.
 cudaError_t load_select();
 cudaError_t load_methods();
+cudaError_t load_walk();
 
 }  // namespace keepbox::cuda

@@ -24,11 +24,6 @@ constexpr Microseconds kYield{200};
 /// Of a block for the others of its image, in cycles: by then the device is full of something else.
 constexpr long long kWaitCycles = 400'000;
 
-/// Does the frame kernel suppress by this method itself?
-bool in_frame(NmsMethod method) {
-  return method == NmsMethod::kGreedy || method == NmsMethod::kNone;
-}
-
 bool has_arrived(Header& header, uint32_t sequence) {
   return std::atomic_ref(header.sequence).load(std::memory_order_acquire) == sequence;
 }
@@ -90,7 +85,7 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
            .out = buffers_.out.data(),
            .out_stride = kept_capacity_,
            .decode_only =
-               path == Path::kSlow || path == Path::kMasked || !in_frame(plan.rules.method),
+               path == Path::kSlow || path == Path::kMasked || !in_frame(plan.rules),
            .patience = path == Path::kAlone ? 0 : kWaitCycles};
   KB_TRY(choose_grid());
   data_.resize(plan.forms.size());
@@ -244,17 +239,22 @@ Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tenso
 
 Status CudaRunner::run_slowly(uint32_t image) {
   Header& header = buffers_.headers[image];
-  const SlowArgs args{.candidates = args_.candidates.from(size_t{image} * plan_.rules.anchors),
-                      .count = header.candidates,
-                      .ordered = buffers_.ordered.all(),
-                      .runs = buffers_.runs.data(),
-                      .run_index = buffers_.run_index.data(),
-                      .kept = buffers_.kept.all(),
-                      .words = buffers_.words.data(),
-                      .header = &header,
-                      .out = room(image).data(),
-                      .sequence = ++sequence_};
+  SlowArgs args{.candidates = args_.candidates.from(size_t{image} * plan_.rules.anchors),
+                .count = header.candidates,
+                .ordered = buffers_.ordered.all(),
+                .runs = buffers_.runs.data(),
+                .run_index = buffers_.run_index.data(),
+                .kept = buffers_.kept.all(),
+                .words = buffers_.words.data(),
+                .header = &header,
+                .out = room(image).data(),
+                .sequence = ++sequence_};
   KB_TRY_CUDA(launch_select(plan_, args, stream_.get()));
+  if (plan_.rules.pre_nms_class_top_k != 0) {
+    KB_TRY(wait({&header, 1}));
+    args.count = header.chosen;
+    args.sequence = ++sequence_;
+  }
   KB_TRY_CUDA(kernels_->nms(plan_, args, nms_blocks_, stream_.get()));
   return wait({&header, 1});
 }
@@ -283,7 +283,9 @@ void CudaRunner::take_counts(uint32_t image) {
                      .above_threshold = header.above_threshold,
                      .not_finite = header.not_finite,
                      .after_class_filter = header.candidates,
-                     .after_top_k = std::min(header.candidates, plan_.rules.pre_nms_top_k),
+                     .after_top_k = plan_.rules.pre_nms_class_top_k != 0
+                                        ? header.chosen
+                                        : std::min(header.candidates, plan_.rules.pre_nms_top_k),
                      .kept = header.kept,
                      .clipped_away = header.clipped};
   if (header.clipped == 0) return;

@@ -43,7 +43,7 @@ struct Segment {
     return i < count && segment_of(plan, args.candidates.keys[i]) == blockIdx.x;
   }
   __device__ bool overlap(uint32_t i, uint32_t j) const {
-    return cuda::overlap<Geometry>(plan, args.candidates.boxes[i], args.candidates.boxes[j]);
+    return cuda::overlap<Geometry>(plan, args.candidates, i, j);
   }
   __device__ void kill(uint32_t i) const {
     atomicOr(args.words + scratch.origin[i] / kWarp, 1u << scratch.origin[i] % kWarp);

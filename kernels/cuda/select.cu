@@ -87,18 +87,59 @@ cudaError_t launch_sort(const SortArgs& args, cudaStream_t stream) {
   return cudaGetLastError();
 }
 
+namespace {
+
+/// Moves those that are within the limits of their classes to the front, up to the limit of all. By
+/// one block.
+__global__ void __launch_bounds__(kNmsThreads)
+    cut(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args) {
+  __shared__ uint16_t classes[kNmsThreads];
+  __shared__ uint32_t sums[kNmsWarps];
+  const uint32_t most = plan.rules.pre_nms_top_k;
+  uint32_t chosen = 0;
+  for (uint32_t base = 0; base < args.count && chosen < most; base += kNmsThreads) {
+    const uint32_t i = min(base + threadIdx.x, args.count - 1);
+    const uint64_t key = args.ordered.keys[i];
+    const float4 box = args.ordered.boxes[i];
+    const bool stays = admit(plan.rules.pre_nms_class_top_k, base + threadIdx.x < args.count, key,
+                             classes, args.words);
+    uint32_t all = 0;
+    const uint32_t at = chosen + sum_before(stays ? 1 : 0, sums, all);
+    if (stays && at < most) {  // at is no further than what all have read by now
+      args.ordered.keys[at] = key;
+      args.ordered.boxes[at] = box;
+    }
+    chosen += all;
+  }
+  if (threadIdx.x != 0) return;
+  args.header->chosen = min(chosen, most);
+  announce(*args.header, args.sequence);
+}
+
+cudaError_t launch_cut(const DevicePlan& plan, const SlowArgs& args, cudaStream_t stream) {
+  const cudaError_t error =
+      cudaMemsetAsync(args.words, 0, kMaxClasses * sizeof(uint32_t), stream);
+  if (error != cudaSuccess) return error;
+  cut<<<1, kNmsThreads, 0, stream>>>(plan, args);
+  return cudaGetLastError();
+}
+
+}  // namespace
+
 cudaError_t launch_select(const DevicePlan& plan, const SlowArgs& args, cudaStream_t stream) {
-  return launch_sort({.best_high = plan.best_high,
+  const bool by_class = plan.rules.pre_nms_class_top_k != 0;
+  const cudaError_t error = launch_sort({.best_high = plan.best_high,
                       .octaves = plan.octaves,
                       .from = args.candidates,
                       .count = args.count,
                       .to = args.ordered,
-                      .most = plan.rules.pre_nms_top_k,
+                      .most = by_class ? args.count : plan.rules.pre_nms_top_k,
                       .runs = args.runs,
                       .run_index = args.run_index},
                      stream);
+  return error == cudaSuccess && by_class ? launch_cut(plan, args, stream) : error;
 }
 
-cudaError_t load_select() { return load_kernels(sort_runs, place); }
+cudaError_t load_select() { return load_kernels(sort_runs, place, cut); }
 
 }  // namespace keepbox::cuda

@@ -72,7 +72,7 @@ struct Group {
 #pragma unroll
     for (uint32_t e = 0; e < kRowsEach; ++e) {
       const uint32_t slot = (warp_id() + e * kFrameWarps) * kWarp + lane_id();
-      const auto shape = shape_of<Geometry>(plan, boxes[e]);
+      const auto shape = shape_of<Geometry>(plan, boxes[e], keys[e]);
       shared.masks.keys[slot] = keys[e];
       shared.masks.slots[slot].put(shape);
       shared.masks.areas[slot] = area_of<Geometry>(plan, shape);

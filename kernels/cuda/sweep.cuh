@@ -23,7 +23,8 @@ __device__ uint64_t boxes_near(const DevicePlan& plan, const SliceShared& shared
 #pragma unroll
   for (uint32_t half = 0; half < 2; ++half) {
     const uint32_t k = first + half * kWarp + lane_id();
-    const auto shape = shape_of<Geometry>(plan, shared.boxes[min(k, kSlice - 1)]);
+    const uint32_t at = min(k, kSlice - 1);
+    const auto shape = shape_of<Geometry>(plan, shared.boxes[at], shared.keys[at]);
     const bool may =
         k < end && (all || touch(group, Geometry::bounds(shape, plan.rules.contract)));
     out |= static_cast<uint64_t>(__ballot_sync(kFull, may)) << half * kWarp;
@@ -38,14 +39,14 @@ __device__ void strike_group(const DevicePlan& plan, const Near& near, const Sli
   const Box bounds = to_box(near.bounds[group]);
   const uint32_t place = min(group * kWarp + lane_id(), count - 1);
   const uint64_t who = near.who[place];
-  const auto shape = shape_of<Geometry>(plan, near.boxes[place]);
+  const auto shape = shape_of<Geometry>(plan, near.boxes[place], who);
   const float area = area_of<Geometry>(plan, shape);
   bool struck = false;
   for (uint32_t first = 0; first < boxes; first += 64) {
     for (uint64_t rest = boxes_near<Geometry>(plan, shared, bounds, first, boxes); rest != 0;
          rest &= rest - 1) {
       const uint32_t k = first + __ffsll(static_cast<long long>(rest)) - 1;
-      const auto kept = shape_of<Geometry>(plan, shared.boxes[k]);
+      const auto kept = shape_of<Geometry>(plan, shared.boxes[k], shared.keys[k]);
       struck |= same_class(plan.rules.contract, shared.keys[k], who) &
                 hits<Geometry>(plan.rules, kept, shared.areas[k], shape, area);
     }
@@ -69,10 +70,11 @@ __device__ void sweep(const DevicePlan& plan, const Boxes& kept, const Near& nea
     const uint32_t from = first + task % slices * slice, boxes = min(slice, end - from);
     __syncthreads();
     if (threadIdx.x < boxes) {
-      shared.keys[threadIdx.x] = __ldcg(kept.keys + from + threadIdx.x);
+      const uint64_t key = __ldcg(kept.keys + from + threadIdx.x);
       const float4 box = __ldcg(kept.boxes + from + threadIdx.x);
+      shared.keys[threadIdx.x] = key;
       shared.boxes[threadIdx.x] = box;
-      shared.areas[threadIdx.x] = area_of<Geometry>(plan, shape_of<Geometry>(plan, box));
+      shared.areas[threadIdx.x] = area_of<Geometry>(plan, shape_of<Geometry>(plan, box, key));
     }
     __syncthreads();
     const uint32_t group = task / slices * kNmsWarps + warp_id();

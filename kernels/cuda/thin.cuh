@@ -53,7 +53,7 @@ struct Hand {
     for (uint32_t i = 0; i < kEach; ++i) {
       shared.keys[i * kWarp + lane_id()] = keys[i];
       shared.boxes[i * kWarp + lane_id()] = boxes[i];
-      shapes[i] = shape_of<Geometry>(plan, boxes[i]);
+      shapes[i] = shape_of<Geometry>(plan, boxes[i], keys[i]);
       areas[i] = area_of<Geometry>(plan, shapes[i]);
     }
     __syncwarp();
@@ -87,7 +87,7 @@ struct Hand {
 
   /// What the box at a place strikes is none any more, itself among it.
   __device__ void strike(const DevicePlan& plan, const HandShared& shared, uint32_t at) {
-    const auto best = shape_of<Geometry>(plan, shared.boxes[at]);
+    const auto best = shape_of<Geometry>(plan, shared.boxes[at], shared.keys[at]);
     const float area = area_of<Geometry>(plan, best);
     const uint32_t class_bits = plan.rules.contract.class_agnostic ? 0 : kMaxClasses - 1;
     const auto key = static_cast<uint32_t>(shared.keys[at]);

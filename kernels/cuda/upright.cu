@@ -30,6 +30,15 @@ size_t slow_words(NmsMethod method, uint32_t count) {
       return MaskWords::words(count);
     case NmsMethod::kSegmented:
       return Segments::words(count);
+    case NmsMethod::kSoftLinear:
+    case NmsMethod::kSoftGaussian:
+    case NmsMethod::kWeighted:
+    case NmsMethod::kDiou:
+    case NmsMethod::kMerge:
+      return WalkWords::words(count);
+    case NmsMethod::kMatrix:
+    case NmsMethod::kMatrixLinear:
+      return MatrixWords::words(count);
     default:  // or by a mask
       return std::max(GreedyWords::words(count), MaskWords::words(count));
   }

@@ -141,7 +141,7 @@ class Crowd {
   }
 
   typename Geometry::Shape shape_of(const Candidate& candidate) const {
-    return Geometry::shape(candidate.box, rules_.contract);
+    return keepbox::shape_of<Geometry>(rules_.contract, candidate);
   }
 
   void lay_out_grids(std::span<const Candidate> candidates) {

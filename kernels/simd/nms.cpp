@@ -29,15 +29,15 @@ namespace keepbox::simd {
 
 HWY_EXPORT(Greedy);
 
-uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
              const NmsScratch& scratch) {
-  if (plan.rules.method == NmsMethod::kNone && !plan.rules.contract.per_class_limit) {
+  if (plan.rules.method == NmsMethod::kNone && !plan.rules.limits_classes()) {
     const size_t count = std::min(candidates.size(), kept.size());
     std::iota(kept.begin(), kept.begin() + static_cast<ptrdiff_t>(count), 0u);
     return static_cast<uint32_t>(count);
   }
   // Rules that few ask for are left to the reference.
-  if (plan.rules.method != NmsMethod::kGreedy || plan.rules.contract.per_class_limit ||
+  if (plan.rules.method != NmsMethod::kGreedy || plan.rules.limits_classes() ||
       plan.rules.contract.empty_overlap)
     return reference::nms(plan, candidates, kept, scratch);
   return HWY_DYNAMIC_DISPATCH(Greedy)(plan, candidates, kept, scratch);

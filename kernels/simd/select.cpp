@@ -18,10 +18,11 @@ uint32_t origin(const Candidate& candidate) { return static_cast<uint32_t>(candi
 uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
                 std::span<SortSlot> slots, std::span<Candidate> ordered) {
   const size_t count = candidates.size();
-  const size_t wanted = std::min<size_t>(plan.rules.pre_nms_top_k, count);
+  const bool by_class = plan.rules.pre_nms_class_top_k != 0;
+  const size_t wanted = by_class ? count : std::min<size_t>(plan.rules.pre_nms_top_k, count);
   if (std::ranges::is_sorted(candidates, {}, &Candidate::key)) {  // as end-to-end models give them
     std::ranges::copy(candidates.first(wanted), ordered.begin());
-    return static_cast<uint32_t>(wanted);
+    return reference::cut(plan.rules, ordered.first(wanted));
   }
   // As decode gives them. Then places are in the order of origins, and can be compared instead:
   // a score and its place fit into one number.
@@ -32,7 +33,7 @@ uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
   hwy::VQSort(places, count, hwy::SortAscending());
   for (size_t i = 0; i < wanted; ++i)
     ordered[i] = candidates[static_cast<uint32_t>(places[i])];
-  return static_cast<uint32_t>(wanted);
+  return reference::cut(plan.rules, ordered.first(wanted));
 }
 
 }  // namespace keepbox::simd

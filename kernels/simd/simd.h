@@ -25,7 +25,7 @@ uint32_t decode_ready(const Plan& plan, std::span<const TensorView> tensors, uin
 uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
                 std::span<SortSlot> slots, std::span<Candidate> ordered);
 
-uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
              const NmsScratch& scratch);
 
 Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);

@@ -14,7 +14,8 @@ struct Circle {
     float x, y, radius;
   };
 
-  KB_HD static Shape shape(const Box& box, const NmsContract& contract) {
+  KB_HD static Shape shape(const Box& raw, const NmsContract& contract, uint32_t class_id) {
+    const Box box = shifted(raw, contract, class_id);
     const float width = (box.x2 - box.x1) + contract.pixel();
     return {(box.x1 + box.x2) * 0.5f, (box.y1 + box.y2) * 0.5f, magnitude(width) * 0.5f};
   }
@@ -32,11 +33,20 @@ struct Circle {
     return {decide(rules, a, area_a, b, area_b), true};
   }
 
-  KB_HD static bool decide(const Rules& rules, const Shape& a, float, const Shape& b, float) {
+  KB_HD static bool decide(const Rules& rules, const Shape& a, float area_a, const Shape& b,
+                           float area_b) {
+    return exceeds(rules, measure(rules, a, area_a, b, area_b));
+  }
+
+  KB_HD static float measure(const Rules&, const Shape& a, float, const Shape& b, float) {
     const float dx = a.x - b.x, dy = a.y - b.y, reach = a.radius + b.radius;
-    const float distance = dx * dx + dy * dy, most = reach * reach;
-    const float near = (most - distance) / most;  // NaN for two points, which do not overlap
-    return rules.contract.iou_inclusive ? near >= rules.iou_threshold : near > rules.iou_threshold;
+    const float apart = dx * dx + dy * dy, most = reach * reach;
+    return (most - apart) / most;  // NaN for two points, which do not overlap
+  }
+
+  KB_HD static float distance(const Shape& a, const Shape& b) {
+    const float dx = a.x - b.x, dy = a.y - b.y, reach = a.radius + b.radius;
+    return (dx * dx + dy * dy) / (4 * (reach * reach));
   }
 };
 

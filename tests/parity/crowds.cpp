@@ -53,6 +53,23 @@ Input large_class(Random& random) {
   return input;
 }
 
+/// More candidates than a block has threads, by methods that go from one kept box to the next, and
+/// with limits of classes.
+Input large_methods(Random& random) {
+  Input input = ready(crowded(random, pick(random, 900, 2500), pick(random, 1, 4),
+                              uniform(random, 100, 400)), uniform(random, 0.2f, 0.7f));
+  Settings& settings = input.settings;
+  settings.score_threshold = uniform(random, 0.1f, 0.3f);
+  settings.method = pick(random, 0, 3) ? other_method(random) : NmsMethod::kGreedy;
+  settings.class_agnostic = pick(random, 0, 1);
+  settings.max_detections = pick(random, 0, 1) ? 300 : 3000;
+  if (pick(random, 0, 1)) settings.class_top_k = static_cast<uint32_t>(pick(random, 1, 400));
+  const auto each = static_cast<uint32_t>(pick(random, 1, 1500));
+  if (pick(random, 0, 1)) settings.pre_nms_class_top_k = each;
+  if (pick(random, 0, 2) == 0) settings.contract = "faster-rcnn";
+  return input;
+}
+
 /// A box and a few near it, one of which may be inverted.
 void put_group(Random& random, std::vector<Row>& out, int classes, float longest) {
   const float w = std::exp2(uniform(random, -1, std::log2(longest)));  // short as likely as long
@@ -256,6 +273,8 @@ Input any_bits(Random& random) {
 constexpr Family kFamilies[] = {
     {"many", "candidates left out, runs that are merged wrongly, limits beyond a block", many, 10},
     {"large-class", "tiles that lose a candidate or keep one too many", large_class, 5},
+    {"large-methods", "candidates beyond a block's threads left out, or summed in another order",
+     large_methods, 5},
     {"sparse", "kept boxes that are looked for in the wrong places", sparse, 5},
     {"full-planes", "a block's list that overflows", full_planes, 10},
     {"types", "numbers of a type taken for another's", types},

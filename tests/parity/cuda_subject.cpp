@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <unordered_map>
 
 #include "kernels/cuda/buffers.h"
 #include "kernels/cuda/cuda.h"
@@ -128,12 +129,15 @@ uint32_t select(const Plan& plan, std::span<const Candidate> candidates, std::sp
   bench.upload(args.candidates, candidates);
   MUST(launch_select(bench.plan, args, nullptr));
   MUST(cudaDeviceSynchronize());
-  const auto count = std::min(plan.rules.pre_nms_top_k, static_cast<uint32_t>(candidates.size()));
+  const uint32_t count =
+      plan.rules.pre_nms_class_top_k != 0
+          ? bench.buffers.headers[0].chosen
+          : std::min(plan.rules.pre_nms_top_k, static_cast<uint32_t>(candidates.size()));
   Bench::download(ordered.first(count), args.ordered);
   return count;
 }
 
-uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
              const NmsScratch&) {
   const Bench bench(plan);
   const SlowArgs args = bench.slow(candidates.size());
@@ -142,13 +146,18 @@ uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<
   MUST(upright_kernels().load(&blocks));
   MUST(upright_kernels().nms(bench.plan, args, blocks, nullptr));
   MUST(cudaDeviceSynchronize());
-  // As places in `candidates`.
-  uint32_t count = 0, place = 0;
+  // As places in `candidates`: scores may have changed.
+  std::unordered_map<uint32_t, uint32_t> places;
+  for (uint32_t i = 0; i < candidates.size(); ++i)
+    places.emplace(static_cast<uint32_t>(candidates[i].key), i);
+  uint32_t count = 0;
   for (const Detection& box : bench.buffers.out.first(bench.buffers.headers[0].kept)) {
-    const uint64_t key = order_key(box.score, box.anchor, box.class_id);
-    while (place < candidates.size() && candidates[place].key != key) ++place;
-    if (place == candidates.size()) return static_cast<uint32_t>(kept.size()) + 1;
-    kept[count++] = place;
+    const uint32_t anchor = anchor_in_key(plan.rules.contract, box.anchor);
+    const uint64_t key = order_key(box.score, anchor, box.class_id);
+    const auto found = places.find(static_cast<uint32_t>(key));
+    if (found == places.end()) return static_cast<uint32_t>(kept.size()) + 1;
+    candidates[found->second].key = key;
+    kept[count++] = found->second;
   }
   return count;
 }

@@ -149,9 +149,15 @@ std::optional<std::string> differ_decode(const Backend& candidate, const Image& 
   return compare(want, got);
 }
 
-/// Indices, or nothing when anything was written past an end.
-std::optional<std::vector<uint32_t>> kept_of(const Backend& backend, const Image& image) {
-  const auto candidates = ordered(*find_backend("reference"), image);
+/// What suppression keeps: indices, and what became of those candidates.
+struct Keeps {
+  std::vector<uint32_t> indices;
+  std::vector<Candidate> boxes;
+};
+
+/// Or nothing when anything was written past an end.
+std::optional<Keeps> kept_of(const Backend& backend, const Image& image) {
+  auto candidates = ordered(*find_backend("reference"), image);
   Fenced<uint32_t> out(image.plan.rules.kept_capacity);
   Fenced<float> lanes(nms_lanes(image.plan));
   Fenced<uint64_t> words(nms_words(image.plan));
@@ -159,15 +165,22 @@ std::optional<std::vector<uint32_t>> kept_of(const Backend& backend, const Image
       backend.nms(image.plan, candidates, out.span(), {lanes.span(), words.span()});
   if (!lanes.intact() || !words.intact() || !out.intact() || count > out.span().size())
     return std::nullopt;
-  return std::vector<uint32_t>(out.span().begin(), out.span().begin() + count);
+  Keeps keeps{{out.span().begin(), out.span().begin() + count}, {}};
+  for (const uint32_t index : keeps.indices) keeps.boxes.push_back(candidates[index]);
+  return keeps;
 }
 
 std::optional<std::string> differ_nms(const Backend& candidate, const Image& image) {
   const auto want = kept_of(*find_backend("reference"), image), got = kept_of(candidate, image);
   if (!want || !got) return "written past the end";
-  if (*want == *got) return std::nullopt;
-  return std::format("kept {} boxes, should be {}; they part at number {}", got->size(),
-                     want->size(), std::ranges::mismatch(*want, *got).in1 - want->begin());
+  const auto &wanted = want->indices, &found = got->indices;
+  if (wanted != found)
+    return std::format("kept {} boxes, should be {}; they part at number {}", found.size(),
+                       wanted.size(), std::ranges::mismatch(wanted, found).in1 - wanted.begin());
+  auto boxes = got->boxes;
+  for (size_t i = 0; candidate.runner != nullptr && i < boxes.size(); ++i)
+    boxes[i].box = want->boxes[i].box;  // a device's are compared on the frame
+  return compare(want->boxes, boxes);
 }
 
 bool same(const Detection& a, const Detection& b) {
@@ -227,10 +240,7 @@ std::optional<std::string> difference(Kernel kernel, const Backend& candidate,
   const Placed placed(input);
   const auto plan = make_plan(input.settings, placed.views);
   if (!plan) return "no plan: " + plan.error().message();
-  if (const Status status = candidate.supports(*plan); !status) {
-    const bool allowed = plan->rules.contract.class_agnostic && plan->rules.contract.per_class_limit;
-    return allowed ? std::nullopt : std::optional(status.error().message());
-  }
+  if (const Status status = candidate.supports(*plan); !status) return status.error().message();
   if (kernel == Kernel::kFrame) return differ_frame(candidate, *plan, placed.views);
   for (uint32_t image = 0; image < plan->layout.images; ++image)
     if (auto found = differ_image(kernel, candidate, {*plan, placed.views, image})) return found;
@@ -243,7 +253,8 @@ Kept reference_nms(const Input& input) {
   Kept out;
   for (uint32_t image = 0; plan && image < plan->layout.images; ++image) {
     const auto kept = kept_of(*find_backend("reference"), {*plan, placed.views, image});
-    for (size_t i = 0; kept && i < kept->size(); ++i) out.emplace_back(image, (*kept)[i]);
+    for (size_t i = 0; kept && i < kept->indices.size(); ++i)
+      out.emplace_back(image, kept->indices[i]);
   }
   return out;
 }
@@ -261,7 +272,7 @@ double median_time(Kernel kernel, const Backend& backend, const Input& input, in
     bool intact = true;
     return decoded(*find_backend("reference"), image, funnel, intact);
   }();
-  const auto sorted = ordered(*find_backend("reference"), image);
+  auto sorted = ordered(*find_backend("reference"), image);
   std::vector<Candidate> out(plan->layout.anchors);
   std::vector<SortSlot> slots(plan->layout.anchors);
   Fenced<float> lanes(nms_lanes(*plan));

@@ -45,6 +45,9 @@ inline float iou_of(const Row& a, const Row& b) {
   return common / ((((a.x2 - a.x1) * (a.y2 - a.y1)) + (b.x2 - b.x1) * (b.y2 - b.y1)) - common);
 }
 
+/// One of the methods that change scores or boxes, or measure otherwise.
+NmsMethod other_method(Random& random);
+
 Input forced(const char* detector, Tensor tensor, uint32_t side);
 
 /// Random planes or rows of `channels` numbers, boxes first; mostly below the threshold.

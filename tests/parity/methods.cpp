@@ -5,6 +5,25 @@
 namespace keepbox::test {
 namespace {
 
+constexpr NmsMethod kSoft[] = {NmsMethod::kSoftLinear, NmsMethod::kSoftGaussian};
+constexpr NmsMethod kMeans[] = {NmsMethod::kWeighted, NmsMethod::kMerge};
+constexpr NmsMethod kMatrices[] = {NmsMethod::kMatrix, NmsMethod::kMatrixLinear};
+constexpr NmsMethod kOthers[] = {NmsMethod::kSoftLinear, NmsMethod::kSoftGaussian,
+                                 NmsMethod::kWeighted,   NmsMethod::kDiou,
+                                 NmsMethod::kMatrix,     NmsMethod::kMatrixLinear,
+                                 NmsMethod::kMerge};
+
+/// Any of them.
+NmsMethod one_of(Random& random, std::span<const NmsMethod> methods) {
+  return methods[static_cast<size_t>(pick(random, 0, static_cast<int>(methods.size()) - 1))];
+}
+
+}  // namespace
+
+NmsMethod other_method(Random& random) { return one_of(random, kOthers); }
+
+namespace {
+
 Input any_method(Random& random, std::vector<Row> list) {
   constexpr NmsMethod kMethods[] = {NmsMethod::kBitmask, NmsMethod::kSegmented, NmsMethod::kFast,
                                     NmsMethod::kGreedy};
@@ -12,6 +31,8 @@ Input any_method(Random& random, std::vector<Row> list) {
   Input input = ready(std::move(list));
   input.settings.score_threshold = 0;  // every box is a candidate, or their number means nothing
   input.settings.method = kMethods[pick(random, 0, 6) % 4];
+  if (pick(random, 0, 3) == 0) input.settings.method = other_method(random);
+  input.settings.soft_sigma = uniform(random, 0.05f, 1);
   const auto last = static_cast<int>(contracts().size()) - 1;
   input.settings.contract = contracts()[static_cast<size_t>(pick(random, 0, last))].name;
   input.settings.class_agnostic = pick(random, 0, 2) == 0;
@@ -19,6 +40,8 @@ Input any_method(Random& random, std::vector<Row> list) {
     input.settings.max_detections = static_cast<uint32_t>(pick(random, 0, boxes + 1));
   if (pick(random, 0, 3) == 0)
     input.settings.pre_nms_top_k = static_cast<uint32_t>(pick(random, 1, boxes + 1));
+  if (pick(random, 0, 5) == 0)
+    input.settings.class_top_k = static_cast<uint32_t>(pick(random, 1, boxes / 4));
   return input;
 }
 
@@ -60,8 +83,62 @@ Input class_limit(Random& random) {
   input.settings.contract = "onnx";
   input.settings.max_detections = static_cast<uint32_t>(pick(random, 0, 6));
   input.settings.class_agnostic = pick(random, 0, 1) == 0;
+  input.settings.class_top_k = static_cast<uint32_t>(pick(random, 0, 1) ? pick(random, 1, 8) : 0);
   return input;
 }
+
+/// A limit of each class, before suppression and behind it, and of all, by any method.
+Input class_top_k(Random& random) {
+  Input input = any_method(random, clusters(random, 10, 10, 6));
+  Settings& settings = input.settings;
+  const auto some = [&](int most) { return static_cast<uint32_t>(pick(random, 1, most)); };
+  if (pick(random, 0, 2)) settings.class_top_k = some(8);
+  if (pick(random, 0, 2)) settings.pre_nms_class_top_k = some(30);
+  settings.pre_nms_top_k = pick(random, 0, 1) ? some(100) : 0;
+  settings.max_detections = pick(random, 0, 1) ? some(50) : 100;
+  if (pick(random, 0, 3) == 0) settings.method = NmsMethod::kNone;
+  if (pick(random, 0, 3) == 0) settings.method = NmsMethod::kGreedy;
+  return input;
+}
+
+/// Small boxes of classes that lie side by side: numbers round, and some meet another class's.
+Input class_offset(Random& random) {
+  const int last = pick(random, 0, 1) ? static_cast<int>(kMaxClasses) - 1 : 90;
+  std::vector<Row> out;
+  for (int group = 0; group < 40; ++group) {
+    const float x = uniform(random, 0, 640), y = uniform(random, 0, 640);
+    const int id = pick(random, 0, last - 1);
+    for (int i = 0; i < 6; ++i) {
+      const float dx = x + uniform(random, -4, 4), dy = y + uniform(random, -4, 4);
+      const int further = pick(random, 0, 1);  // the class beside it
+      const float by = -640.0f * float(further);
+      out.push_back({dx + by, dy + by, dx + by + uniform(random, 4, 24),
+                     dy + by + uniform(random, 4, 24), uniform(random, 0.3f, 1),
+                     float(id + further)});
+    }
+  }
+  Input input = any_method(random, std::move(out));
+  input.settings.contract = pick(random, 0, 1) ? "ultralytics" : "yolov7-onnx";
+  if (pick(random, 0, 1)) input.settings.method = NmsMethod::kGreedy;
+  return input;
+}
+
+/// Objects with boxes whose scores are near each other and the thresholds.
+Input rescored(Random& random, std::span<const NmsMethod> methods) {
+  Input input = any_method(random, clusters(random, 12, pick(random, 4, 12), 4));
+  for (size_t i = 4; pick(random, 0, 3) == 0 && i < input.tensors[0].values.size(); i += 6)
+    input.tensors[0].values[i] = 0.3f + 0.1f * float(pick(random, 0, 5));
+  input.settings.method = one_of(random, methods);
+  input.settings.score_threshold = pick(random, 0, 3) ? uniform(random, 0.05f, 0.3f) : -1;
+  if (pick(random, 0, 2) == 0) input.settings.class_thresholds = {{1, 0.2f}, {2, 0.35f}};
+  input.settings.iou_threshold = uniform(random, 0.1f, 0.7f);
+  return input;
+}
+
+Input soft(Random& random) { return rescored(random, kSoft); }
+Input means(Random& random) { return rescored(random, kMeans); }
+Input matrix(Random& random) { return rescored(random, kMatrices); }
+Input diou(Random& random) { return rescored(random, std::span(kOthers).subspan(3, 1)); }
 
 /// Equal boxes and equal scores, boxes without area, inverted ones, an IoU on the threshold.
 Input method_edges(Random& random) {
@@ -83,6 +160,12 @@ constexpr Family kFamilies[] = {
     {"many-classes", "segments of classes that begin or end a box off", many_classes},
     {"long-chains", "which boxes suppress, from one word of a mask to the next", long_chains},
     {"class-limit", "boxes beyond a class's limit that suppress others", class_limit},
+    {"class-top-k", "limits of each class that end or begin in the wrong place", class_top_k},
+    {"class-offset", "numbers of boxes that do not round as their contract's", class_offset},
+    {"soft", "boxes chosen, dropped or lowered otherwise than by their scores of now", soft},
+    {"means", "boxes that are in the wrong mean, or in the wrong order", means},
+    {"matrix", "what better boxes do to scores, and the order afterwards", matrix},
+    {"diou", "distances left out", diou},
     {"method-edges", "ties and thresholds decided otherwise by a method", method_edges},
 };
 

@@ -147,6 +147,16 @@ constexpr Trap kTraps[] = {
     {Bug::kCellCentre, Kernel::kDecode, "raw-heads"},
     {Bug::kDeltaUnlimited, Kernel::kDecode, "anchors"},
     {Bug::kRowForIndex, Kernel::kDecode, "pointers"},
+    {Bug::kOffsetForgotten, Kernel::kNms, "class-offset"},
+    {Bug::kTieForgotten, Kernel::kDecode, "method-edges"},
+    {Bug::kSoftInOrder, Kernel::kNms, "soft"},
+    {Bug::kSoftKeepsAll, Kernel::kNms, "matrix"},
+    {Bug::kWeightedByAll, Kernel::kNms, "means"},
+    {Bug::kMergedByRest, Kernel::kNms, "means"},
+    {Bug::kDiouAsIou, Kernel::kNms, "diou"},
+    {Bug::kMatrixUnweighed, Kernel::kNms, "matrix"},
+    {Bug::kClassTopKOfAll, Kernel::kNms, "class-top-k"},
+    {Bug::kClassCutLate, Kernel::kSelect, "class-top-k"},
 };
 static_assert(std::size(kTraps) == static_cast<size_t>(Bug::kCount) - 1);
 
@@ -175,6 +185,7 @@ class Methods : public testing::TestWithParam<size_t> {
       Input input = families()[GetParam()].make(random);
       input.settings.method = method;
       if (!limited) input.settings.max_detections = kMaxAnchors;
+      if (!limited) input.settings.class_top_k = 0;
       out.push_back(reference_nms(input));
     }
     return out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Decode by columns, selection by a stable sort of tuples, suppression by striking out.
-#include "tests/parity/second.h"
+#include "tests/parity/second_nms.h"
 
 #include <algorithm>
 #include <array>
@@ -8,16 +8,18 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <tuple>
 #include <vector>
 
 #include "core/numeric.h"
 
 namespace keepbox::test {
-namespace {
 
-Bug planted = Bug::kNone;
+static Bug planted = Bug::kNone;
 bool has(Bug bug) { return planted == bug; }
+
+namespace {
 
 /// One channel of a part for all anchors of an image.
 std::vector<float> column(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
@@ -358,7 +360,9 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
       ++funnel.not_finite;
       continue;
     }
-    if (plan.class_wanted[id] != 0) out[count++] = {order_key(score, a, id), box};
+    const bool later = plan.rules.contract.later_first && !has(Bug::kTieForgotten);
+    const uint32_t place = later ? (1u << 21) - 1 - a : a;
+    if (plan.class_wanted[id] != 0) out[count++] = {order_key(score, place, id), box};
   }
   funnel.after_class_filter = count;
   return count;
@@ -377,73 +381,20 @@ uint32_t select(const Plan& plan, std::span<const Candidate> given, std::span<So
   };
   std::ranges::stable_sort(candidates, {}, rank);
   const uint32_t limit = plan.rules.pre_nms_top_k + (has(Bug::kTopKOffByOne) ? 1 : 0);
-  return std::min(limit, static_cast<uint32_t>(candidates.size()));
-}
-
-bool hits(Box a, Box b, const Plan& plan) {
-  const NmsContract& contract = plan.rules.contract;
-  if (contract.reorder_corners && !has(Bug::kNoReorder))
-    for (Box* box : {&a, &b}) {
-      if (box->x1 > box->x2) std::swap(box->x1, box->x2);
-      if (box->y1 > box->y2) std::swap(box->y1, box->y2);
-    }
-  const float pixel = contract.plus_one || has(Bug::kPlusOne) ? 1.0f : 0.0f;
-  const auto size = [&](float low, float high) { return std::max(high - low + pixel, 0.0f); };
-  const float w = std::max(std::min(a.x2, b.x2) - std::max(a.x1, b.x1) + pixel, 0.0f);
-  const float h = std::max(std::min(a.y2, b.y2) - std::max(a.y1, b.y1) + pixel, 0.0f);
-  const float areas = size(a.x1, a.x2) * size(a.y1, a.y2) + size(b.x1, b.x2) * size(b.y1, b.y2);
-  const float both = has(Bug::kFusedUnion) ? std::fma(-w, h, areas) : areas - w * h;
-  if (contract.empty_overlap &&
-      (a.x2 - a.x1) * (a.y2 - a.y1) + (b.x2 - b.x1) * (b.y2 - b.y1) <= 0)
-    return true;
-  if (has(Bug::kProductTest)) return w * h > plan.rules.iou_threshold * both;
-  const float iou = w * h / both;
-  return contract.iou_inclusive || has(Bug::kIouInclusive) ? iou >= plan.rules.iou_threshold
-                                                           : iou > plan.rules.iou_threshold;
-}
-
-bool agnostic(const Plan& plan) {
-  return (plan.rules.contract.class_agnostic && !has(Bug::kClassCompared)) || has(Bug::kClassIgnored);
-}
-
-/// Strikes out what box i hits.
-void strike(const Plan& plan, std::span<const Candidate> candidates, size_t i,
-            std::vector<bool>& struck) {
-  const auto id_of = [](const Candidate& c) { return key_class(c.key); };
-  const bool shifted = has(Bug::kMaskShifted) && plan.rules.method == NmsMethod::kBitmask;
-  const bool cut = has(Bug::kSegmentShort) && plan.rules.method == NmsMethod::kSegmented;
-  for (size_t j = i + 1; j < candidates.size(); ++j) {
-    const uint32_t id = id_of(candidates[j]);
-    if (!agnostic(plan) && id != id_of(candidates[i])) continue;
-    if (cut && std::ranges::count(candidates.subspan(j), id, id_of) == 1) continue;
-    if (!hits(candidates[i].box, candidates[j].box, plan)) continue;
-    const size_t at = j + (shifted && j / 64 != i / 64 ? 1 : 0);
-    if (at < struck.size()) struck[at] = true;
+  const auto cut = [&](uint32_t count) { return std::min(limit, count); };
+  auto count = static_cast<uint32_t>(candidates.size());
+  if (has(Bug::kClassCutLate)) count = cut(count);
+  if (plan.rules.pre_nms_class_top_k != 0) {
+    std::map<uint32_t, uint32_t> of_class;
+    const auto too_many = [&](const Candidate& c) {
+      return ++of_class[key_class(c.key)] > plan.rules.pre_nms_class_top_k;
+    };
+    std::vector<Candidate> left(candidates.begin(), candidates.begin() + count);
+    std::erase_if(left, too_many);
+    count = static_cast<uint32_t>(std::ranges::copy(left, candidates.begin()).out -
+                                  candidates.begin());
   }
-}
-
-/// From the best box on: keep it, strike out what it hits.
-uint32_t nms(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
-             const NmsScratch&) {
-  std::vector<bool> struck(candidates.size());
-  std::vector<uint32_t> of_class(kMaxClasses);
-  const bool fast = plan.rules.method == NmsMethod::kFast && !has(Bug::kFastByKept);
-  if (fast)
-    for (size_t i = candidates.size(); i-- > 0;) strike(plan, candidates, i, struck);
-  const uint32_t limit = plan.rules.max_detections + (has(Bug::kLimitOffByOne) ? 1 : 0);
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < candidates.size(); ++i) {
-    const uint32_t id = key_class(candidates[i].key);
-    if (struck[i] && !has(Bug::kSuppressedToo)) continue;
-    const bool full = (plan.rules.contract.per_class_limit ? of_class[id] : count) >= limit;
-    if (full && !has(Bug::kLimitSuppresses)) continue;
-    if (!struck[i] && !full) {
-      kept.data()[count++] = i;  // past the end with a bug; the guard zone sees it
-      ++of_class[id];
-    }
-    if (!fast && plan.rules.method != NmsMethod::kNone) strike(plan, candidates, i, struck);
-  }
-  return count;
+  return cut(count);
 }
 
 }  // namespace
@@ -456,7 +407,7 @@ Backend second_backend(Bug bug) {
           .supports = [](const Plan&) -> Status { return {}; },
           .decode = decode,
           .select = select,
-          .nms = nms};
+          .nms = second_nms};
 }
 
 }  // namespace keepbox::test

@@ -50,6 +50,16 @@ enum class Bug {
   kCellCentre,        // cells begin at their centre, Darknet's centres are not scaled
   kDeltaUnlimited,    // logarithms of sizes are not limited
   kRowForIndex,       // a row's own box in place of the one that it points to
+  kOffsetForgotten,   // classes compared by id where they lie side by side
+  kTieForgotten,      // of equal scores the first anchor first, always
+  kSoftInOrder,       // soft: chosen by the scores that they came with
+  kSoftKeepsAll,      // soft, matrix: scores that fell below the threshold stay
+  kWeightedByAll,     // weighted: boxes go into several means
+  kMergedByRest,      // merge: only suppressed boxes go into means, and once
+  kDiouAsIou,         // diou: distances do not count
+  kMatrixUnweighed,   // matrix: suppressed boxes suppress as much as others
+  kClassTopKOfAll,    // class-top-k counts all classes together
+  kClassCutLate,      // candidates of classes are cut after those of all
   kCount,
 };
 

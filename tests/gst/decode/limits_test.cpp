@@ -30,6 +30,28 @@ TEST(Limits, OfBoxesOnAFrame) {
   EXPECT_EQ(boxes(out).size(), kMostMtds);
 }
 
+TEST(Limits, OfBoxesOfAClass) {
+  const auto count = [](const char* properties) {
+    Harness h((std::string("boxdecode nms-method=greedy ") + properties).c_str());
+    const Buffer out = h.run(frame_with(apart(10)));
+    EXPECT_TRUE(out) << h.error();
+    return boxes(out).size();
+  };
+  EXPECT_EQ(count(""), 10u);
+  EXPECT_EQ(count("class-top-k=3"), 3u);
+  EXPECT_EQ(count("pre-nms-class-top-k=2 class-top-k=3"), 2u);
+}
+
+TEST(Limits, OfScoresThatFall) {
+  const std::vector<test::Row> same{{0, 0, 9, 9, 0.9f, 0}, {0, 0, 9, 9, 0.8f, 0}};
+  for (const auto& [sigma, stay] : {std::pair{"0.5", size_t{1}}, {"2", size_t{2}}}) {
+    Harness h((std::string("boxdecode nms-method=soft-gaussian soft-nms-sigma=") + sigma).c_str());
+    const Buffer out = h.run(frame_with(same));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_EQ(boxes(out).size(), stay) << sigma;  // e^(-1 / .5) of .8 is .11, e^(-1 / 2) is .49
+  }
+}
+
 TEST(Limits, OfBoxesWithClasses) {
   Harness h("boxdecode class-meta=true max-detections=6000 on-mismatch=pass");
   EXPECT_FALSE(h.run(frame_with(apart(5'001))));

@@ -67,7 +67,9 @@ TEST(Allocations, DoNotHappenInRun) {
     tensor.values[i] = i < 4 * 2100 ? place(random) : score(random);
   const TensorView view = tensor.view();
   for (const NmsMethod method : {NmsMethod::kGreedy, NmsMethod::kNone, NmsMethod::kBitmask,
-                                 NmsMethod::kSegmented, NmsMethod::kFast}) {
+                                 NmsMethod::kSegmented, NmsMethod::kFast, NmsMethod::kSoftGaussian,
+                                 NmsMethod::kWeighted, NmsMethod::kDiou, NmsMethod::kMatrix,
+                                 NmsMethod::kMerge}) {
     Settings settings = test::pixel_settings(320);
     settings.method = method;
     const auto plan = make_plan(settings, std::span(&view, 1));

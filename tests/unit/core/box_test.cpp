@@ -14,7 +14,7 @@ namespace {
 const NmsContract& contract(const char* name) { return *find_contract(name); }
 
 bool overlap_by(const Box& a, const Box& b, float threshold, const NmsContract& by) {
-  return overlap<Upright>({.contract = by, .iou_threshold = threshold}, a, b);
+  return overlap<Upright>({.contract = by, .iou_threshold = threshold}, {.box = a}, {.box = b});
 }
 
 TEST(OrderKey, HoldsWhatItWasMadeOf) {
@@ -78,6 +78,41 @@ TEST(Passes, NeverANan) {
   EXPECT_FALSE(passes(nan, 0, contract("inclusive")));
   EXPECT_FALSE(passes(0.25f, 0.25f, contract("exact")));
   EXPECT_TRUE(passes(0.25f, 0.25f, contract("inclusive")));
+}
+
+TEST(Overlaps, ClassesLieSideBySideWhereTheContractSaysSo) {
+  const Rules rules{.contract = contract("ultralytics"), .iou_threshold = 0.45f};
+  const Candidate wide{order_key(0.9f, 0, 1), {0, 0, 10, 10}};
+  const Candidate far{order_key(0.8f, 1, 0), {7680, 7680, 7690, 7690}};
+  EXPECT_TRUE(overlap<Upright>(rules, wide, far));
+  EXPECT_FALSE(overlap<Upright>(rules, wide, {order_key(0.8f, 1, 0), wide.box}));
+  // A float of class 2047 is whole pixels: IoU .38 becomes 1.
+  const Candidate small{order_key(0.9f, 0, 2047), {10, 10, 11.4f, 11.4f}};
+  const Candidate beside{order_key(0.8f, 1, 2047), {10.4f, 10.4f, 11, 11}};
+  EXPECT_TRUE(overlap<Upright>(rules, small, beside));
+  EXPECT_FALSE(overlap<Upright>({.contract = contract("exact"), .iou_threshold = 0.45f}, small,
+                                beside));
+}
+
+TEST(Overlaps, DistanceOfCentresIsPartOfTheDiagonal) {
+  const NmsContract& exact = contract("exact");
+  const Box a{0, 0, 10, 10}, b{5, 0, 15, 10};
+  EXPECT_FLOAT_EQ(Upright::distance(a, b), 25.0f / (15 * 15 + 10 * 10));
+  const Rules rules{.contract = exact, .iou_threshold = 0.3f};  // IoU is a third
+  EXPECT_TRUE(hits<Upright>(rules, a, 100, b, 100));
+  EXPECT_FALSE(hits_nearby<Upright>(rules, a, 100, b, 100));
+  const Box point{3, 3, 3, 3};
+  EXPECT_FALSE(hits_nearby<Upright>(rules, point, 0, point, 0));
+}
+
+TEST(OrderKey, HoldsTheLastAnchorFirstWhereTheContractSaysSo) {
+  for (const char* name : {"exact", "faster-rcnn"}) {
+    const NmsContract& by = contract(name);
+    const uint64_t first = order_key(0.5f, anchor_in_key(by, 3), 0);
+    const uint64_t last = order_key(0.5f, anchor_in_key(by, 9), 0);
+    EXPECT_EQ(first < last, !by.later_first);
+    EXPECT_EQ(anchor_in_key(by, key_anchor(last)), 9u);
+  }
 }
 
 TEST(Contracts, HaveNamesThatFindThem) {

@@ -66,7 +66,9 @@ TEST(Methods, NoBoxesAndNoRoomAreFine) {
   Settings none = test::pixel_settings();
   none.max_detections = 0;
   for (const NmsMethod method : {NmsMethod::kGreedy, NmsMethod::kNone, NmsMethod::kBitmask,
-                                 NmsMethod::kSegmented, NmsMethod::kFast}) {
+                                 NmsMethod::kSegmented, NmsMethod::kFast, NmsMethod::kSoftLinear,
+                                 NmsMethod::kSoftGaussian, NmsMethod::kWeighted, NmsMethod::kDiou,
+                                 NmsMethod::kMatrix, NmsMethod::kMatrixLinear, NmsMethod::kMerge}) {
     EXPECT_TRUE(kept(method, none, test::rows(kChain)).empty());
     EXPECT_TRUE(kept(method, test::pixel_settings(), test::rows({})).empty());
   }

@@ -109,6 +109,10 @@ TEST(Sense, HasNoSuppressionWhereThereIsNone) {
                s.iou_threshold = 0;
                s.contract = "inclusive";
              })), "an iou-threshold above 0");
+  expect_one(warnings(kPlanes, with([](Settings& s) {
+               s.iou_threshold = 0.7f;
+               s.method = NmsMethod::kMatrix;
+             })), "by all overlaps");
 }
 
 }  // namespace

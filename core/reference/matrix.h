@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Matrix suppression: each score falls once, by the better box that lowers it most, less so the
+// more that box is suppressed itself (SOLOv2).
+#pragma once
+
+#include "core/reference/nms.h"
+#include "core/rescore.h"
+
+namespace keepbox::reference {
+
+/// Calls what(i, overlap) for the candidates before j that are of its class.
+template <class Geometry, class What>
+void each_better(const Plan& plan, std::span<const Candidate> candidates, size_t j, What what) {
+  for (size_t i = 0; i < j; ++i)
+    if (same_class(plan.rules.contract, candidates[i].key, candidates[j].key))
+      what(i, pair<Geometry>(plan.rules, candidates[i], candidates[j], overlap_of<Geometry>));
+}
+
+/// @pre words.size() >= nms_words(plan)
+template <class Geometry>
+uint32_t matrix(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
+                std::span<uint64_t> words) {
+  const Rules& rules = plan.rules;
+  const auto most = words.first(candidates.size());  // that each overlaps a better one: as bits
+  for (size_t j = 0; j < candidates.size(); ++j) {
+    float own = 0;
+    each_better<Geometry>(plan, candidates, j,
+                          [&](size_t, float overlap) { own = std::max(own, overlap); });
+    most[j] = float_bits(own);
+  }
+  for (size_t j = 0; j < candidates.size(); ++j) {
+    Decay decay(rules);
+    each_better<Geometry>(plan, candidates, j, [&](size_t i, float overlap) {
+      decay.add(rules, overlap, float_from_bits(static_cast<uint32_t>(most[i])));
+    });
+    uint64_t& key = candidates[j].key;
+    key = with_score(key, decay.of(rules, key_score(key)));
+  }
+  const auto key_of = [&](uint64_t place) { return candidates[place].key; };
+  const auto order = most;  // from here on places by new score
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::sort(order, {}, key_of);
+  ClassLimit limit(plan);
+  uint32_t count = 0;
+  for (size_t i = 0; i < order.size() && count < rules.kept_capacity; ++i)
+    if (still_passes(rules, plan.tables(), key_of(order[i])) &&
+        limit.admits(candidates[order[i]]))
+      kept[count++] = static_cast<uint32_t>(order[i]);
+  return count;
+}
+
+}  // namespace keepbox::reference

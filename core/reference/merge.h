@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Merging suppression: greedy, then each box becomes the mean of all candidates that it overlaps,
+// as in YOLOv5.
+#pragma once
+
+#include "core/reference/nms.h"
+#include "core/rescore.h"
+
+namespace keepbox::reference {
+
+/// Boxes that are kept do not overlap each other as they came, so that none is in another's mean.
+template <class Geometry>
+uint32_t merge(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept) {
+  const uint32_t count = greedy<Geometry>(plan, candidates, kept);
+  for (const uint32_t k : kept.first(count)) {
+    WeightedMean mean;
+    for (uint32_t j = 0; j < candidates.size(); ++j)
+      if (j == k || (suppresses<Geometry>(plan, candidates[k], candidates[j]) &&
+                     !std::ranges::binary_search(kept.first(count), j)))
+        mean.add(plan.rules.contract, candidates[j].box, key_score(candidates[j].key));
+    candidates[k].box = mean.mean(candidates[k].box);
+  }
+  return count;
+}
+
+}  // namespace keepbox::reference

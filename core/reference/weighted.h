@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Weighted suppression: a box becomes the mean of those that it suppresses and itself, as in
+// MediaPipe. Its score stays.
+#pragma once
+
+#include "core/reference/nms.h"
+#include "core/rescore.h"
+
+namespace keepbox::reference {
+
+/// @pre words.size() >= nms_words(plan)
+template <class Geometry>
+uint32_t weighted(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
+                  std::span<uint64_t> words) {
+  std::ranges::fill(words, 0);  // a bit for each that went into a box
+  return keep(plan, candidates, kept, [&](uint32_t i, auto) { return !bit(words, i); },
+              [&](uint32_t i) {
+                Candidate& best = candidates[i];
+                WeightedMean mean;
+                for (size_t j = i; j < candidates.size(); ++j) {
+                  const Candidate& each = candidates[j];
+                  if (j != i && (bit(words, j) || !suppresses<Geometry>(plan, best, each)))
+                    continue;
+                  mean.add(plan.rules.contract, each.box, key_score(each.key));
+                  set_bit(words, j);
+                }
+                best.box = mean.mean(best.box);
+              });
+}
+
+}  // namespace keepbox::reference

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How suppression goes and where it ends, by settings, contract and family.
+#pragma once
+
+#include "core/plan.h"
+
+namespace keepbox {
+
+/// A contract with the settings' word on classes.
+NmsContract settle_contract(const NmsContract& contract, const Settings& settings);
+
+/// The method, and all limits. @pre the plan has its layout, family and contract.
+void settle_limits(Plan& plan, const Settings& settings);
+
+}  // namespace keepbox

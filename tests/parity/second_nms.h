@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Suppression of the second implementation.
+#pragma once
+
+#include "tests/parity/second.h"
+
+namespace keepbox::test {
+
+/// Is that the bug that is planted?
+bool has(Bug bug);
+
+/// As Backend::nms.
+uint32_t second_nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
+                    const NmsScratch& scratch);
+
+}  // namespace keepbox::test
