@@ -50,10 +50,10 @@ __device__ inline bool admit(const DevicePlan& plan, bool stays, uint64_t key,
 }
 
 /// Says that `count` boxes are there. By one thread, behind the barrier after the last was written.
-__device__ inline void publish(const SlowArgs& args, uint32_t count, uint32_t clipped) {
+__device__ inline void publish(const SlowArgs& args, uint32_t count, uint32_t empty) {
   args.header->state = State::kDone;
   args.header->kept = count;
-  args.header->clipped = clipped;
+  args.header->empty = empty;
   announce(*args.header, args.sequence);
 }
 

@@ -59,7 +59,7 @@ struct Circles {
     std::vector<Detection> out;
     for (const uint32_t i : kept)
       out.push_back(
-          emitted(ordered[i].key, ordered[i].box, plan.letterbox, plan.rules.contract));
+          emitted(ordered[i].key, ordered[i].box, plan.letterbox, plan.rules, plan.tables()));
     std::erase_if(out, [](const Detection& each) { return is_empty(each.box); });
     return out;
   }

@@ -54,9 +54,10 @@ Tensor dense(Random& random, size_t anchors, size_t channels, size_t scores_at, 
 /// An SSD's deltas, logits up to +-span, and priors.
 Input split(Random& random, const char* detector, float span);
 
-/// The families of the methods of suppression, and those of crowds and types: families() ends with
-/// them.
+/// The families of the methods of suppression, those of crowds and types, and those of sizes and
+/// regions: families() ends with them.
 std::span<const Family> method_families();
 std::span<const Family> crowd_families();
+std::span<const Family> filter_families();
 
 }  // namespace keepbox::test
