@@ -78,7 +78,8 @@ GType units_type() {
 GType region_rule_type() {
   static const GType type = register_enum(
       "KeepboxRegionRule",
-      {{static_cast<int>(RegionRule::kCenter), "center", "Its centre lies in the region"},
+      {{static_cast<int>(RegionRule::kCenter), "center",
+        "Its centre lies in the region, whose left and upper edges belong to it"},
        {static_cast<int>(RegionRule::kInside), "inside", "All of it lies in the region"},
        {static_cast<int>(RegionRule::kTouch), "touch", "Some of it lies in the region"}});
   return type;
