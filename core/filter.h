@@ -65,13 +65,14 @@ KB_HD inline bool is_of(const Box& box, const Box& region, RegionRule rule) {
 }
 
 /// Is it where boxes are wanted? @param regions rules.wanted + rules.excluded of them.
-KB_HD inline bool is_placed(const Box& box, Size frame, const RegionRules& rules,
-                            const Region* regions) {
-  bool placed = rules.wanted == 0;
-  for (uint32_t i = 0; i < rules.wanted; ++i)
-    placed = placed || is_of(box, on_frame(regions[i], frame), rules.rule);
-  for (uint32_t i = rules.wanted; i < uint32_t{rules.wanted} + rules.excluded; ++i)
-    placed = placed && !is_of(box, on_frame(regions[i], frame), rules.rule);
+KB_HD_CALLED inline bool is_placed(Box box, Size frame, RegionRules rules,
+                                   const Region* regions) {
+  const uint32_t wanted = rules.wanted, all = wanted + rules.excluded;
+  bool placed = wanted == 0;
+  for (uint32_t i = 0; i < all; ++i) {
+    const bool in = is_of(box, on_frame(regions[i], frame), rules.rule);
+    placed = i < wanted ? placed || in : placed && !in;
+  }
   return placed;
 }
 
