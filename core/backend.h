@@ -26,6 +26,7 @@ struct Funnel {
   uint32_t after_top_k = 0;
   uint32_t kept = 0;             // by NMS and max-detections
   uint32_t clipped_away = 0;     // of those, wholly outside the frame
+  uint32_t filtered_out = 0;     // of those, of a size or in a place that is not wanted
 };
 
 /// Anchors first .. end - 1 of an image.
@@ -42,7 +43,7 @@ class Runner {
   /// @param plan the one that it was made for.
   virtual Status run(const Plan& plan, std::span<const TensorView> tensors) = 0;
 
-  /// Takes over a plan's thresholds and classes, which are all that differs from the one before.
+  /// Takes over a plan's thresholds, classes, sizes and regions, which are all that differs from the one before.
   virtual Status retune(const Plan& plan) = 0;
 
   /// Boxes of an image, best first, clipped to the frame. Valid until the next run().

@@ -43,12 +43,11 @@ Status check_settings(const Settings& s) {
     return bad("a soft-nms-sigma above 0", s.soft_sigma, "soft-nms-sigma");
   for (const auto& [id, threshold] : s.class_thresholds)
     if (!std::isfinite(threshold) || id >= kMaxClasses)
-      return bad("class-thresholds of classes below " + std::to_string(kMaxClasses) +
-                     " and finite",
+      return bad("finite class-thresholds of classes below " + std::to_string(kMaxClasses),
                  threshold, "class-thresholds");
   if (s.frame.size.width == 0 || s.frame.size.height == 0)
     return fail(ErrorKind::kInvalid, "a frame size", "0 pixels", "fix the caps before this");
-  return {};
+  return check_filters(s.filters);
 }
 
 /// What a look at all boxes of the first image tells.
@@ -190,6 +189,7 @@ void settle_classes(Plan& plan, const Settings& settings) {
   const auto lowest = [&](float each) { return each == plan.rules.lowest_threshold; };
   plan.rules.uniform = std::ranges::all_of(plan.class_threshold, lowest) &&
                        !std::ranges::contains(plan.class_wanted, 0);
+  settle_filters(plan, settings.filters);
 }
 
 /// A candidate an anchor, or one for each class that is wanted.

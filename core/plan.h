@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/filter_settings.h"
 #include "core/layout.h"
 #include "core/letterbox.h"
 #include "core/result.h"
@@ -39,6 +40,7 @@ struct Settings {
   std::vector<std::pair<uint32_t, float>> class_thresholds;  // class id, score threshold
   std::vector<uint32_t> include_classes;                     // empty: all
   std::vector<uint32_t> exclude_classes;
+  FilterSettings filters;
   Units units = Units::kAuto;
   ResizeMode resize = ResizeMode::kStretch;
   Size model;            // the model's input; 0 x 0: found out
@@ -68,6 +70,8 @@ struct Plan {
   std::vector<float> class_threshold;   // by class id
   std::vector<uint8_t> class_wanted;    // by class id
   std::vector<Prior> priors;            // prior codings only
+  std::vector<SizeLimits> size_limits;  // by class id; empty: every size will do
+  std::vector<Region> regions;          // as rules.regions says
   Letterbox letterbox;
   std::vector<TensorForm> forms;        // of the tensors that it reads, which fields number
   std::vector<uint32_t> reads;          // which of the tensors it was made from those are
@@ -77,7 +81,11 @@ struct Plan {
   std::vector<Error> warnings;          // of what was set and cannot be meant, one each
 
   /// Of the vectors above.
-  Tables tables() const { return {class_threshold.data(), class_wanted.data(), priors.data()}; }
+  Tables tables() const {
+    return {class_threshold.data(), class_wanted.data(), priors.data(),
+            size_limits.empty() ? nullptr : size_limits.data(),
+            regions.empty() ? nullptr : regions.data()};
+  }
 
   /// Does the plan still hold for a frame with these tensors? Those that it does not read do not
   /// matter.
@@ -92,7 +100,7 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
 /// Gives a plan made with a producer's letterbox another one. @pre that has the same model size.
 void refit(Plan& plan, const Letterbox& letterbox, Size frame);
 
-/// Gives a plan other thresholds and classes: all of settings that a plan need not be made anew for.
+/// Gives a plan other thresholds, classes, sizes and regions: all of settings that a plan need not be made anew for.
 Status retune(Plan& plan, const Settings& settings);
 
 }  // namespace keepbox

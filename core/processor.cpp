@@ -12,13 +12,17 @@
 namespace keepbox {
 namespace {
 
-/// Kept candidates as detections on the frame; those outside it are left out, which means that the
-/// next one is written over them: a branch takes longer where boxes come by the thousand.
+/// Kept candidates as detections on the frame; those outside it and those that are not wanted are
+/// left out, which means that the next one is written over them: a branch takes longer where boxes
+/// come by the thousand. @param filtered is told how many were not wanted.
 template <class Candidates>
-uint32_t emit(const Plan& plan, const Candidates& kept, std::span<Detection> out) {
+uint32_t emit(const Plan& plan, const Candidates& kept, std::span<Detection> out,
+              uint32_t& filtered) {
+  const Tables tables = plan.tables();
   uint32_t count = 0;
   for (const Candidate& from : kept) {
-    out[count] = emitted(from.key, from.box, plan.letterbox, plan.rules.contract);
+    out[count] = emitted(from.key, from.box, plan.letterbox, plan.rules, tables);
+    filtered += is_filtered(out[count].box) ? 1 : 0;
     count += is_empty(out[count].box) ? 0 : 1;
   }
   return count;
@@ -146,8 +150,8 @@ void Processor::run_kernels(std::span<const TensorView> tensors, uint32_t image)
   funnel.kept = kernels.nms(plan_, ordered, scratch.kept, scratch.nms);
   const auto kept = scratch.kept.first(funnel.kept) |
                     std::views::transform([&](uint32_t i) -> const Candidate& { return ordered[i]; });
-  counts_[image] = emit(plan_, kept, room(image));
-  funnel.clipped_away = funnel.kept - counts_[image];
+  counts_[image] = emit(plan_, kept, room(image), funnel.filtered_out);
+  funnel.clipped_away = funnel.kept - counts_[image] - funnel.filtered_out;
   funnels_[image] = funnel;
 }
 

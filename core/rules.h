@@ -7,6 +7,7 @@
 
 #include "core/coding.h"
 #include "core/contract.h"
+#include "core/filter.h"
 
 namespace keepbox {
 
@@ -49,6 +50,7 @@ struct Rules {
   uint32_t kept_capacity = 0;     // most boxes that suppression can keep
   ScoreRules scores;
   BoxRules boxes;
+  RegionRules regions;
 
   /// Does the limit of a class ever end it before the limit of all?
   KB_HD constexpr bool limits_classes() const { return class_limit < kept_capacity; }
@@ -59,6 +61,8 @@ struct Tables {
   const float* class_threshold = nullptr;  // class_ids of them
   const uint8_t* class_wanted = nullptr;   // the same
   const Prior* priors = nullptr;           // one an anchor; prior codings only
+  const SizeLimits* size_limits = nullptr;  // class_ids of them; null: every size will do
+  const Region* regions = nullptr;         // as rules.regions says; null: there are none
 };
 
 /// The score threshold of a class. @pre class_id < rules.class_ids

@@ -66,6 +66,8 @@ void check_classes(Errors& out, const Plan& plan, const Settings& settings) {
   check(settings.include_classes, "include-classes");
   check(settings.exclude_classes, "exclude-classes");
   check(settings.class_thresholds | std::views::keys, "class-thresholds");
+  check(settings.filters.least.of_class | std::views::keys, "min-size");
+  check(settings.filters.most.of_class | std::views::keys, "max-size");
 }
 
 /// Is suppression a matter of scores alone?
@@ -93,6 +95,39 @@ void check_suppression(Errors& out, const Plan& plan, const Settings& settings) 
   }
 }
 
+void check_sizes(Errors& out, const Plan& plan) {
+  if (plan.size_limits.empty()) return;
+  for (const uint32_t id : wanted_classes(plan)) {
+    const SizeLimits& of = plan.size_limits[id];
+    const auto text = [](float width, float height) {
+      return std::to_string(width) + "x" + std::to_string(height);
+    };
+    if (of.least_width <= of.most_width && of.least_height <= of.most_height) continue;
+    warn(out, "a max-size that is no less than min-size for class " + std::to_string(id),
+         text(of.most_width, of.most_height) + " and " + text(of.least_width, of.least_height),
+         "set max-size= or min-size=");
+    return;
+  }
+}
+
+void check_regions(Errors& out, const Settings& settings) {
+  const Size frame = settings.frame.size;
+  const Box all{0, 0, static_cast<float>(frame.width), static_cast<float>(frame.height)};
+  const auto outside = [&](const Region& each) {
+    return !is_of(on_frame(each, frame), all, RegionRule::kTouch);
+  };
+  const auto check = [&](const std::vector<Region>& regions, const std::string& property) {
+    const auto odd = std::ranges::find_if(regions, outside);
+    if (odd != regions.end())
+      warn(out, property + " on the frame of " + std::to_string(frame.width) + "x" +
+                    std::to_string(frame.height),
+           "number " + std::to_string(odd - regions.begin() + 1) + " outside of it",
+           "set " + property + "=");
+  };
+  check(settings.filters.wanted, "regions");
+  check(settings.filters.excluded, "exclude-regions");
+}
+
 }  // namespace
 
 std::vector<Error> senseless(const Plan& plan, const Settings& settings) {
@@ -100,6 +135,8 @@ std::vector<Error> senseless(const Plan& plan, const Settings& settings) {
   check_thresholds(out, plan);
   check_classes(out, plan, settings);
   check_suppression(out, plan, settings);
+  check_sizes(out, plan);
+  check_regions(out, settings);
   return out;
 }
 

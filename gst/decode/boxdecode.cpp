@@ -267,7 +267,7 @@ void install_properties(GObjectClass* klass) {
                          "downloaded-frames and skipped-frames, which an inference element left "
                          "out on purpose, and where the candidates of the last frame went: "
                          "anchors, above-threshold, not-finite, after-class-filter, after-top-k, "
-                         "kept, clipped-away, attached.",
+                         "kept, clipped-away, filtered-out, attached.",
                          GST_TYPE_STRUCTURE,
                          static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
 }

@@ -95,6 +95,16 @@ GType units_type() {
   return type;
 }
 
+GType region_rule_type() {
+  static const GType type = register_enum(
+      "KeepboxRegionRule",
+      {{static_cast<int>(RegionRule::kCenter), "center",
+        "Its centre lies in the region, whose left and upper edges belong to it"},
+       {static_cast<int>(RegionRule::kInside), "inside", "All of it lies in the region"},
+       {static_cast<int>(RegionRule::kTouch), "touch", "Some of it lies in the region"}});
+  return type;
+}
+
 GType on_mismatch_type() {
   static const GType type = register_enum(
       "KeepboxOnMismatch",

@@ -13,6 +13,7 @@ GType contract_type();     // index into contracts()
 GType backend_type();      // 0: auto, else 1 + index into backends()
 GType nms_method_type();   // NmsMethod
 GType units_type();        // Units
+GType region_rule_type();  // RegionRule
 GType on_mismatch_type();  // OnMismatch
 
 }  // namespace keepbox

@@ -8,6 +8,7 @@
 #include "core/crew.h"
 #include "gst/base/enums.h"
 #include "gst/decode/decodeenums.h"
+#include "gst/decode/filtertext.h"
 #include "gst/metas/analytics.h"
 
 namespace keepbox {
@@ -33,8 +34,9 @@ const Property<DecodeProps> kProperties[] = {
      "union above this.",
      &DecodeProps::iou_threshold, nullptr, 0, 1, true},
     {"max-detections",
-     "Most boxes that a frame gets, the best ones over all classes. GStreamer keeps a byte for each "
-     "pair of a frame's boxes: 100 MB for 10,000.",
+     "Most boxes that a frame gets, the best ones over all classes, before min-size, max-size and "
+     "regions drop some of them. GStreamer keeps a byte for each pair of a frame's boxes: 100 MB for "
+     "10,000.",
      &DecodeProps::max_detections, nullptr, 0, kMostMtds},
     {"class-top-k",
      "Most boxes of each class that a frame gets, the best ones; 0 sets no limit but "
@@ -81,6 +83,23 @@ const Property<DecodeProps> kProperties[] = {
     {"class-thresholds",
      "Score thresholds of single classes, as person:0.5,2:0.3; others take score-threshold.",
      &DecodeProps::class_thresholds},
+    {"min-size",
+     "Least width and height of a box in pixels of the frame, as 16x16 for all classes or "
+     "16x16,person:32x64,2:0x8 for some; a box that is smaller in either is dropped, 0 is no limit. "
+     "Sizes and regions are asked after suppression and max-detections, of boxes that are clipped to "
+     "the frame: others do not move up.",
+     &DecodeProps::min_size},
+    {"max-size", "Largest width and height of a box, as min-size; 0 is no limit.",
+     &DecodeProps::max_size},
+    {"regions",
+     "Parts of the frame outside of which boxes are dropped, as x,y,w,h;x,y,w,h in pixels of the "
+     "frame, or in fractions of it where all four are at most 1; 16 at most. Empty keeps boxes "
+     "everywhere.",
+     &DecodeProps::regions},
+    {"exclude-regions", "Parts of the frame whose boxes are dropped, as regions.",
+     &DecodeProps::exclude_regions},
+    {"region-rule", "When a box counts as one of a region.", &DecodeProps::region_rule,
+     region_rule_type},
     {"box-units",
      "Units of the tensor's box coordinates; auto takes those that the inference element says, else "
      "tells by the numbers.",
@@ -149,8 +168,11 @@ bool only_tuned(const DecodeProps& a, const DecodeProps& b) {
   for (auto member : {&DecodeProps::score_threshold, &DecodeProps::iou_threshold})
     tuned.*member = b.*member;
   for (auto member : {&DecodeProps::include_classes, &DecodeProps::exclude_classes,
-                      &DecodeProps::class_thresholds, &DecodeProps::model_name})
+                      &DecodeProps::class_thresholds, &DecodeProps::model_name,
+                      &DecodeProps::min_size, &DecodeProps::max_size, &DecodeProps::regions,
+                      &DecodeProps::exclude_regions})
     tuned.*member = b.*member;
+  tuned.region_rule = b.region_rule;
   for (auto member : {&DecodeProps::roi_meta, &DecodeProps::class_meta})
     tuned.*member = b.*member;
   tuned.on_mismatch = b.on_mismatch;
@@ -164,6 +186,22 @@ void take_source(Settings& settings, const TensorSource& source) {
   settings.told_detector = source.detector;
   if (settings.units == Units::kAuto) settings.units = source.units;
   if (source.has_geometry()) settings.letterbox = source.geometry;
+}
+
+Result<FilterSettings> filters_of(const DecodeProps& props, const Labels& labels) {
+  auto least = sizes_of(props.min_size, labels, "min-size");
+  if (!least) return std::unexpected(least.error());
+  auto most = sizes_of(props.max_size, labels, "max-size");
+  if (!most) return std::unexpected(most.error());
+  auto wanted = regions_of(props.regions, "regions");
+  if (!wanted) return std::unexpected(wanted.error());
+  auto excluded = regions_of(props.exclude_regions, "exclude-regions");
+  if (!excluded) return std::unexpected(excluded.error());
+  return FilterSettings{.least = std::move(*least),
+                        .most = std::move(*most),
+                        .wanted = std::move(*wanted),
+                        .excluded = std::move(*excluded),
+                        .rule = static_cast<RegionRule>(props.region_rule)};
 }
 
 }  // namespace
@@ -201,6 +239,9 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
   out.include_classes = std::move(*include);
   out.exclude_classes = std::move(*exclude);
   out.class_thresholds = std::move(*thresholds);
+  auto filters = filters_of(props, labels);
+  if (!filters) return std::unexpected(filters.error());
+  out.filters = std::move(*filters);
   return out;
 }
 

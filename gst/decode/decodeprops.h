@@ -33,6 +33,9 @@ struct DecodeProps {
   std::string include_classes;
   std::string exclude_classes;
   std::string class_thresholds;
+  std::string min_size, max_size;
+  std::string regions, exclude_regions;
+  int region_rule = 0;
   int box_units = 0;
   int resize_mode = 0;
   guint model_width = 0, model_height = 0;

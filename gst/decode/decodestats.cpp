@@ -27,7 +27,7 @@ void DecodeStats::add(const Funnel* funnel, Route route, size_t boxes, GstClockT
   downloaded_ += route == Route::kDownloaded;
   last_ = funnel != nullptr ? *funnel : Funnel{};
   for (auto count : {&Funnel::anchors, &Funnel::above_threshold, &Funnel::after_class_filter,
-                     &Funnel::clipped_away})
+                     &Funnel::clipped_away, &Funnel::filtered_out})
     most_.*count = std::max(most_.*count, last_.*count);
   boxes_ += boxes;
   time_ += time;
@@ -59,6 +59,9 @@ std::optional<Error> DecodeStats::why_no_box() const {
   if (most_.after_class_filter == 0)
     return none("all were of classes that are not wanted",
                 "see include-classes= and exclude-classes=");
+  if (most_.filtered_out != 0)
+    return none("all boxes on the frame were of a size or in a place that is not wanted",
+                "see min-size=, max-size=, regions= and exclude-regions=");
   if (most_.clipped_away != 0)
     return none("all lay outside the frame",
                 "set resize-mode=, model-width= and model-height= to how the picture was fitted in");
@@ -76,10 +79,11 @@ GstStructure* DecodeStats::structure() const {
       G_TYPE_UINT, last_.above_threshold, "not-finite", G_TYPE_UINT, last_.not_finite,
       "after-class-filter", G_TYPE_UINT, last_.after_class_filter, "after-top-k", G_TYPE_UINT,
       last_.after_top_k, "kept", G_TYPE_UINT, last_.kept, "clipped-away", G_TYPE_UINT,
-      last_.clipped_away, "attached", G_TYPE_UINT, last_.kept - last_.clipped_away, "detector",
-      G_TYPE_STRING, detector_.c_str(), "recognized", G_TYPE_STRING, recognised_.c_str(),
-      "backend", G_TYPE_STRING, backend_.c_str(), "backend-reason", G_TYPE_STRING,
-      backend_reason_.c_str(), nullptr);
+      last_.clipped_away, "filtered-out", G_TYPE_UINT, last_.filtered_out, "attached", G_TYPE_UINT,
+      last_.kept - last_.clipped_away - last_.filtered_out, "detector", G_TYPE_STRING,
+      detector_.c_str(), "recognized", G_TYPE_STRING, recognised_.c_str(), "backend",
+      G_TYPE_STRING, backend_.c_str(), "backend-reason", G_TYPE_STRING, backend_reason_.c_str(),
+      nullptr);
 }
 
 }  // namespace keepbox

@@ -3,40 +3,18 @@
 #include "gst/decode/labels.h"
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 
 #include "core/box.h"
 #include "gst/base/error.h"
 #include "gst/base/plainfile.h"
+#include "gst/decode/lists.h"
 
 namespace keepbox {
 namespace {
 
 constexpr size_t kMostBytes = size_t{1} << 24;
 constexpr const char* kHint = "set label-file= to a UTF-8 text file with one class name a line";
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r");
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const size_t end = text.find(at);
-    parts.push_back(trimmed(text.substr(0, end)));
-    if (end == text.npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-template <class T>
-bool parse(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() && !text.empty();
-}
 
 }  // namespace
 
@@ -93,7 +71,7 @@ Result<uint32_t> Labels::class_of(std::string_view text) const {
 Result<std::vector<uint32_t>> Labels::classes_of(std::string_view text,
                                                  const char* property) const {
   std::vector<uint32_t> classes;
-  if (trimmed(text).empty()) return classes;
+  if (trimmed_item(text).empty()) return classes;
   for (const std::string_view part : split(text, ',')) {
     auto id = class_of(part);
     if (!id) {
@@ -109,12 +87,12 @@ Result<std::vector<uint32_t>> Labels::classes_of(std::string_view text,
 Result<std::vector<std::pair<uint32_t, float>>> Labels::thresholds_of(
     std::string_view text, const char* property) const {
   std::vector<std::pair<uint32_t, float>> thresholds;
-  if (trimmed(text).empty()) return thresholds;
+  if (trimmed_item(text).empty()) return thresholds;
   for (const std::string_view part : split(text, ',')) {
     const size_t colon = part.rfind(':');
     float threshold = 0;
-    const auto id = class_of(trimmed(part.substr(0, colon)));
-    if (colon == part.npos || !parse(trimmed(part.substr(colon + 1)), threshold))
+    const auto id = class_of(trimmed_item(part.substr(0, colon)));
+    if (colon == part.npos || !parse(trimmed_item(part.substr(colon + 1)), threshold))
       return fail(ErrorKind::kInvalid, "CLASS:THRESHOLD", '"' + std::string(part) + '"',
                   std::string("set ") + property + "= as in person:0.5,2:0.3");
     if (!id) return std::unexpected(id.error());

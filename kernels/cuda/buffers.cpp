@@ -35,6 +35,14 @@ Buckets buckets_of(const Plan& plan) {
   return {count, std::min(room, std::max(plan.layout.anchors, 1u))};
 }
 
+Tables Buffers::tables(const Plan& plan) const {
+  return {.class_threshold = class_threshold.data(),
+          .class_wanted = class_wanted.data(),
+          .priors = priors.data(),
+          .size_limits = plan.size_limits.empty() ? nullptr : size_limits.data(),
+          .regions = plan.regions.empty() ? nullptr : regions.data()};
+}
+
 Buffers carve(Carver& device, Carver& host, const Plan& plan) {
   const size_t anchors = plan.layout.anchors, images = plan.layout.images;
   const size_t in_runs = (anchors + kRun - 1) / kRun * kRun;
@@ -47,6 +55,8 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan) {
   out.class_threshold = device.take<float>(plan.class_threshold.size());
   out.class_wanted = device.take<uint8_t>(plan.class_wanted.size());
   out.priors = device.take<Prior>(plan.priors.size());
+  out.size_limits = device.take<SizeLimits>(plan.class_threshold.size());
+  out.regions = device.take<Region>(2 * kMostRegions);
   out.runs = device.take<uint64_t>(in_runs);
   out.run_index = device.take<uint32_t>(in_runs);
   out.ordered = take_boxes(device, anchors);

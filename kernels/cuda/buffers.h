@@ -28,6 +28,8 @@ struct Buffers {
   std::span<float> class_threshold;
   std::span<uint8_t> class_wanted;
   std::span<Prior> priors;
+  std::span<SizeLimits> size_limits;  // room for these and regions, whether or not a plan has any
+  std::span<Region> regions;
   std::span<uint64_t> runs;  // anchors in whole runs; from here on for one image at a time
   std::span<uint32_t> run_index;
   BoxSpans ordered, kept;
@@ -36,7 +38,8 @@ struct Buffers {
   std::span<Header> headers;  // an image each
   std::span<Detection> out;   // images x kept_capacity
 
-  Tables tables() const { return {class_threshold.data(), class_wanted.data(), priors.data()}; }
+  /// For a plan, which may have no limits and no regions.
+  Tables tables(const Plan& plan) const;
 };
 
 /// How the frame kernel deals a plan's candidates out; not at all where it does not suppress them.

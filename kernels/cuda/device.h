@@ -87,8 +87,8 @@ struct Header {
   State state = State::kDone;
   uint32_t anchors = 0, above_threshold = 0, not_finite = 0;
   uint32_t candidates = 0;
-  uint32_t kept = 0;     // boxes written, those outside the frame among them
-  uint32_t clipped = 0;  // of those, outside the frame
+  uint32_t kept = 0;   // boxes written, those without area among them
+  uint32_t empty = 0;  // of those, outside the frame or not wanted there
   uint32_t chosen = 0;   // by launch_select(), where classes have a limit before suppression
 };
 

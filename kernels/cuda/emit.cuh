@@ -26,19 +26,20 @@ struct EmitShared {
 
 /// Maps a block's boxes to the frame and writes them to `out`, side by side. All threads call it,
 /// between barriers of their own. @param key,box of a thread that has one. @return how many, and
-/// adds to `clipped` those outside the frame.
+/// adds to `empty` those outside the frame or not wanted there.
 template <uint32_t kThreads>
 __device__ uint32_t emit(const DevicePlan& plan, EmitShared<kThreads>& shared, bool there,
-                         uint64_t key, const float4& box, Detection* out, uint32_t& clipped) {
+                         uint64_t key, const float4& box, Detection* out, uint32_t& empty) {
   uint32_t count = 0;
   const uint32_t at = sum_before(there ? 1 : 0, shared.sums, count);
-  bool outside = false;
+  bool nothing = false;
   if (there) {
-    const Detection box_out = emitted(key, to_box(box), plan.letterbox, plan.rules.contract);
+    const Detection box_out =
+        emitted(key, to_box(box), plan.letterbox, plan.rules, plan.tables);
     memcpy(shared.staged + 2 * at, &box_out, sizeof box_out);
-    outside = is_empty(box_out.box);
+    nothing = is_empty(box_out.box);
   }
-  clipped += __syncthreads_count(outside);
+  empty += __syncthreads_count(nothing);
   for (uint32_t i = threadIdx.x; i < 2 * count; i += kThreads)
     reinterpret_cast<uint4*>(out)[i] = shared.staged[i];
   __syncthreads();
@@ -59,7 +60,7 @@ __device__ inline void publish(Header& header, const Header& found, uint32_t seq
   header.not_finite = found.not_finite;
   header.candidates = found.candidates;
   header.kept = found.kept;
-  header.clipped = found.clipped;
+  header.empty = found.empty;
   announce(header, sequence);
 }
 

@@ -150,22 +150,25 @@ __device__ inline uint32_t rank_of(FinishShared& shared, bool there, uint64_t ke
 /// A pile of no more boxes than threads, and no limits for classes: each finds its rank and goes
 /// there.
 __device__ inline uint32_t finish_few(const DevicePlan& plan, const Pile& pile,
-                                      FinishShared& shared, Detection* out, uint32_t& clipped) {
+                                      FinishShared& shared, Detection* out, uint32_t& empty) {
   const bool there = threadIdx.x < pile.count;
   const size_t place = there ? pile.place(shared, threadIdx.x) : 0;
   const uint64_t key = there ? __ldcg(pile.boxes.keys + place) : kNoKey;
   const float4 box = there ? __ldcg(pile.boxes.boxes + place) : float4{};
   const uint32_t rank = rank_of(shared, there, key, pile.count);
   const bool wanted = there && rank < plan.limit();
-  const Detection detection = emitted(key, to_box(box), plan.letterbox, plan.rules.contract);
-  if (wanted) write(out + rank, detection);
-  clipped = __syncthreads_count(wanted && is_empty(detection.box));
+  Detection detection;
+  if (wanted) {
+    detection = emitted(key, to_box(box), plan.letterbox, plan.rules, plan.tables);
+    write(out + rank, detection);
+  }
+  empty = __syncthreads_count(wanted && is_empty(detection.box));
   return min(pile.count, plan.limit());
 }
 
 /// Any other pile that is not too large, by bins.
 __device__ inline uint32_t finish_many(const DevicePlan& plan, const Pile& pile,
-                                       FinishShared& shared, Detection* out, uint32_t& clipped) {
+                                       FinishShared& shared, Detection* out, uint32_t& empty) {
   const uint32_t limit = plan.limit();
   if (pile.count > kFinished && limit > kFinished) return kDeclined;
   const uint32_t used = gather(plan, pile, shared);
@@ -174,14 +177,14 @@ __device__ inline uint32_t finish_many(const DevicePlan& plan, const Pile& pile,
                           shared.places, shared.order, shared.emit.sums);
   const bool by_class = plan.rules.limits_classes();
   uint32_t written = 0;
-  clipped = 0;
+  empty = 0;
   for (uint32_t base = 0; base < min(used, limit); base += kFrameThreads) {
     const uint32_t rank = base + threadIdx.x;
     const bool there =
         rank < min(used, limit) && (!by_class || within_class_limit(plan, shared, rank));
     const uint32_t place = there ? shared.order[rank] : 0;
     written += emit(plan, shared.emit, there, shared.keys[place], shared.boxes[place],
-                    out + written, clipped);
+                    out + written, empty);
   }
   return written;
 }
@@ -189,10 +192,10 @@ __device__ inline uint32_t finish_many(const DevicePlan& plan, const Pile& pile,
 /// Puts a pile in order and writes out its best, as many as are wanted. By a block.
 /// @return how many; or kDeclined, when that is too much to do here.
 __device__ inline uint32_t finish(const DevicePlan& plan, const Pile& pile, FinishShared& shared,
-                                  Detection* out, uint32_t& clipped) {
+                                  Detection* out, uint32_t& empty) {
   return pile.count <= kFrameThreads && !plan.rules.limits_classes()
-             ? finish_few(plan, pile, shared, out, clipped)
-             : finish_many(plan, pile, shared, out, clipped);
+             ? finish_few(plan, pile, shared, out, empty)
+             : finish_many(plan, pile, shared, out, empty);
 }
 
 }  // namespace keepbox::cuda

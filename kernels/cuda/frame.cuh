@@ -86,7 +86,7 @@ struct Frame {
   }
 
   /// To the host, and the counters back to 0. @param written boxes, or kDeclined. By one thread.
-  __device__ void report(uint32_t anchors, uint32_t written, uint32_t clipped) const {
+  __device__ void report(uint32_t anchors, uint32_t written, uint32_t empty) const {
     const bool done = written != kDeclined;
     const bool all = shared.total.above() == shared.total.candidates();
     const uint32_t not_finite = all ? 0 : __ldcg(&control.not_finite);
@@ -96,7 +96,7 @@ struct Frame {
                        .not_finite = not_finite,
                        .candidates = shared.total.candidates(),
                        .kept = done ? written : 0,
-                       .clipped = done ? clipped : 0};
+                       .empty = done ? empty : 0};
     control.tally[1 - args.turn] = 0;
     control.taken = control.not_finite = control.finished = control.crowded = 0;
     publish(args.headers[image], found, args.sequence);
@@ -122,19 +122,19 @@ __global__ void __launch_bounds__(kFrameThreads, 4)
   Worker worker;
   if (!self.arrive(worker)) return;
   const uint32_t candidates = shared.total.candidates();
-  uint32_t written = kDeclined, clipped = 0;
+  uint32_t written = kDeclined, empty = 0;
   if (!args.decode_only && candidates <= plan.rules.pre_nms_top_k) {
     Pile pile;
     if (!self.thin_out(worker, pile)) return;
     if (__syncthreads_or(__ldcg(&self.control.crowded) != 0) == 0)
       written = finish(plan, pile, shared.finish,
-                       args.out + size_t{image} * args.out_stride, clipped);
+                       args.out + size_t{image} * args.out_stride, empty);
   } else {
     if (worker.number != 0) return;
   }
   // Not before: others count by them what there is to do.
   if (threadIdx.x < plan.buckets.count) self.control.counts[threadIdx.x] = 0;
-  if (threadIdx.x == 0) self.report(anchors_of(from), written, clipped);
+  if (threadIdx.x == 0) self.report(anchors_of(from), written, empty);
 }
 
 template <class Load, class Geometry>

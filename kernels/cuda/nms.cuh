@@ -56,10 +56,10 @@ __device__ inline bool is_none(uint64_t key) {
 __device__ inline uint64_t none_of(uint64_t key) { return key | kNoKey >> 32 << 32; }
 
 /// Says that `count` boxes are there. By one thread, behind the barrier after the last was written.
-__device__ inline void publish(const SlowArgs& args, uint32_t count, uint32_t clipped) {
+__device__ inline void publish(const SlowArgs& args, uint32_t count, uint32_t empty) {
   args.header->state = State::kDone;
   args.header->kept = count;
-  args.header->clipped = clipped;
+  args.header->empty = empty;
   announce(*args.header, args.sequence);
 }
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <thread>
 
+#include "core/emit.h"
 #include "kernels/cuda/pause.h"
 
 namespace keepbox::cuda {
@@ -73,7 +74,7 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
   KB_TRY(allocate(plan));
   if (memory == MemorySpace::kSystem) KB_TRY(allocate_staging(plan));
   KB_TRY(upload_tables(plan));
-  plan_ = device_plan(plan, buffers_.tables());
+  plan_ = device_plan(plan, buffers_.tables(plan));
   KB_TRY_CUDA(kernels.load(&nms_blocks_));
   if (path == Path::kMasked) nms_blocks_ = 0;
   kept_capacity_ = plan.rules.kept_capacity;
@@ -128,19 +129,21 @@ Status CudaRunner::allocate_staging(const Plan& plan) {
 
 Status CudaRunner::upload_tables(const Plan& plan) {
   const auto upload = [&](auto to, const auto& from) {
-    return check(cudaMemcpyAsync(to.data(), from.data(), to.size_bytes(), cudaMemcpyHostToDevice,
-                                 stream_.get()),
+    return check(cudaMemcpyAsync(to.data(), from.data(), std::span(from).size_bytes(),
+                                 cudaMemcpyHostToDevice, stream_.get()),
                  "cudaMemcpyAsync");
   };
   KB_TRY(upload(buffers_.class_threshold, plan.class_threshold));
   KB_TRY(upload(buffers_.class_wanted, plan.class_wanted));
   KB_TRY(upload(buffers_.priors, plan.priors));
+  KB_TRY(upload(buffers_.size_limits, plan.size_limits));
+  KB_TRY(upload(buffers_.regions, plan.regions));
   return check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
 }
 
 Status CudaRunner::retune(const Plan& plan) {
   KB_TRY(upload_tables(plan));
-  plan_ = device_plan(plan, buffers_.tables());
+  plan_ = device_plan(plan, buffers_.tables(plan));
   return {};
 }
 
@@ -276,7 +279,7 @@ Status CudaRunner::wait(std::span<Header> headers) {
   return fail(ErrorKind::kNoResource, "boxes from the device", "none", "report this as a bug");
 }
 
-/// Boxes outside the frame are there, empty.
+/// Boxes outside the frame and those not wanted are there, empty.
 void CudaRunner::take_counts(uint32_t image) {
   Header& header = buffers_.headers[image];
   funnels_[image] = {.anchors = header.anchors,
@@ -286,10 +289,13 @@ void CudaRunner::take_counts(uint32_t image) {
                      .after_top_k = plan_.rules.pre_nms_class_top_k != 0
                                         ? header.chosen
                                         : std::min(header.candidates, plan_.rules.pre_nms_top_k),
-                     .kept = header.kept,
-                     .clipped_away = header.clipped};
-  if (header.clipped == 0) return;
+                     .kept = header.kept};
+  if (header.empty == 0) return;
   const auto written = room(image).first(header.kept);
+  const auto filtered = std::ranges::count_if(
+      written, [](const Detection& each) { return is_filtered(each.box); });
+  funnels_[image].filtered_out = static_cast<uint32_t>(filtered);
+  funnels_[image].clipped_away = header.empty - funnels_[image].filtered_out;
   std::ranges::remove_if(written, [](const Detection& each) { return is_empty(each.box); });
 }
 
@@ -298,7 +304,8 @@ std::span<Detection> CudaRunner::room(uint32_t image) const {
 }
 
 std::span<const Detection> CudaRunner::detections(uint32_t image) const {
-  return room(image).first(funnels_[image].kept - funnels_[image].clipped_away);
+  const Funnel& funnel = funnels_[image];
+  return room(image).first(funnel.kept - funnel.clipped_away - funnel.filtered_out);
 }
 
 }  // namespace keepbox::cuda

@@ -41,12 +41,14 @@ struct Bench {
     std::memset(host, kPoison, measure_host.used());
     Carver on_device(device), on_host(host);
     buffers = carve(on_device, on_host, from);
-    plan = device_plan(from, buffers.tables());
+    plan = device_plan(from, buffers.tables(from));
     MUST(cudaMemset(buffers.control.data(), 0, buffers.control.size_bytes()));
     upload(buffers.class_threshold.data(), from.class_threshold.data(),
            from.class_threshold.size());
     upload(buffers.class_wanted.data(), from.class_wanted.data(), from.class_wanted.size());
     upload(buffers.priors.data(), from.priors.data(), from.priors.size());
+    upload(buffers.size_limits.data(), from.size_limits.data(), from.size_limits.size());
+    upload(buffers.regions.data(), from.regions.data(), from.regions.size());
   }
   Bench(const Bench&) = delete;
   ~Bench() {

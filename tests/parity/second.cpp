@@ -361,8 +361,8 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
       continue;
     }
     const bool later = plan.rules.contract.later_first && !has(Bug::kTieForgotten);
-    const uint32_t place = later ? (1u << 21) - 1 - a : a;
-    if (plan.class_wanted[id] != 0) out[count++] = {order_key(score, place, id), box};
+    const uint32_t number = later ? (1u << 21) - 1 - a : a;
+    if (plan.class_wanted[id] != 0) out[count++] = {order_key(score, number, id), box};
   }
   funnel.after_class_filter = count;
   return count;
@@ -399,8 +399,16 @@ uint32_t select(const Plan& plan, std::span<const Candidate> given, std::span<So
 
 }  // namespace
 
+bool is_planted(Bug bug) { return has(bug); }
+
 Backend second_backend(Bug bug) {
   planted = bug;
+  Backend backend = second_kernels();
+  backend.runner = second_runner;
+  return backend;
+}
+
+Backend second_kernels() {
   return {.name = "second",
           .summary = "The tests' own",
           .memory = MemorySpace::kSystem,

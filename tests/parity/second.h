@@ -60,10 +60,21 @@ enum class Bug {
   kMatrixUnweighed,   // matrix: suppressed boxes suppress as much as others
   kClassTopKOfAll,    // class-top-k counts all classes together
   kClassCutLate,      // candidates of classes are cut after those of all
+  kSizeExclusive,     // a box of the least size is dropped
+  kSizeOfFirst,       // every class has the limits of the first
+  kRegionEdge,        // a centre on a region's right or lower edge lies in it
+  kFilteredFirst,     // sizes and regions before suppression
   kCount,
 };
 
 /// The kernels, with one bug. Not thread-safe: the bug is a global that this sets.
 Backend second_backend(Bug bug = Bug::kNone);
+
+/// The same with the bug that there is, and without whole frames.
+Backend second_kernels();
+bool is_planted(Bug bug);
+
+/// Frames by these kernels, mapped to the frame and filtered by code of its own. Allocates.
+Result<std::unique_ptr<Runner>> second_runner(const Plan& plan, MemorySpace memory);
 
 }  // namespace keepbox::test

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs what README.md prints, as printed, in a folder that looks like a fresh clone beside the
+"""Runs what README.md and docs/ print, as printed, in a folder that looks like a fresh clone beside the
 reader's own photo and model. install.py does what it says about embedding."""
 import csv
 import io
@@ -151,6 +151,27 @@ def test_every_other_line(folder):
     for line in others:
         out, told = launch(line, folder)
         assert '"detection"' in out and not told, f'{line}{out[-500:]}{told}'
+
+
+def test_lines_of_switching(folder):
+    need('boxoverlay')
+    lay_out(folder)
+    lines = blocks_of_readme('sh', 'docs/switching.md')
+    assert lines
+    for line in lines:
+        out, told = launch(line, folder)
+        assert '"detection"' in out and not told, f'{line}{out[-500:]}{told}'
+
+
+def test_switching_names_what_there_is(folder):
+    del folder
+    names = set()
+    for element in 'boxdecode', 'tensorinfer', 'boxoverlay', 'boxsink', 'queue':
+        need(element)
+        names.update(re.findall(r'^  ([a-z][a-z-]+) +:', run('gst-inspect-1.0', element)[0], re.M))
+    ours = re.findall(r'^\|.*\| (.*) \|$', (SOURCE / 'docs/switching.md').read_text(), re.M)
+    named = re.findall(r'([a-z-]+)=', ' '.join(sum((re.findall('`([^`]*)`', row) for row in ours), [])))
+    assert named and names.issuperset(named), set(named) - names
 
 
 def test_crop_and_flip_do_what_the_limits_say(folder):

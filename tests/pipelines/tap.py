@@ -41,9 +41,9 @@ def need_inference():
     assert not done.returncode, done.stderr
 
 
-def blocks_of_readme(language):
-    """The code blocks of that language in README.md, as printed."""
-    text = (SOURCE / 'README.md').read_text()
+def blocks_of_readme(language, document='README.md'):
+    """The code blocks of that language in README.md or another document, as printed."""
+    text = (SOURCE / document).read_text()
     return [block for of, block in re.findall(r'^```(\w*)\n(.*?)^```$', text, re.M | re.S)
             if of == language]
 

@@ -144,7 +144,8 @@ TEST_F(Cuda, TakesThresholdsWithoutReadingAgain) {
       each->set("score-threshold", 0.3f + 0.05f * static_cast<float>(i), "iou-threshold",
                 0.2f + 0.1f * static_cast<float>(i));
       each->set("exclude-classes", i % 2 == 0 ? "" : "1,2", "class-thresholds",
-                i % 3 == 0 ? "3:0.9" : "");
+                i % 3 == 0 ? "3:0.9" : "", "min-size", i % 3 == 1 ? "20x20,2:40x1" : "", "regions",
+                i >= 4 ? "0,0,0.5,1" : "");
     }
     const Buffer out = h.run(frame_on(context, crowd(5)));
     ASSERT_TRUE(out) << h.error();

@@ -115,5 +115,27 @@ TEST(Sense, HasNoSuppressionWhereThereIsNone) {
              })), "by all overlaps");
 }
 
+TEST(Sense, HasSizesAndRegionsThatABoxCanHave) {
+  for (const auto* tensor : {&kPlanes, &kRows}) {
+    expect_one(warnings(*tensor, with([](Settings& s) {
+                 s.filters = {.least = {{9, 9}, {}}, .most = {{}, {{2, {20, 8}}}}};
+               })), "class 2");
+    expect_one(warnings(*tensor, with([](Settings& s) {
+                 s.filters.wanted = {{{0, 0, 9, 9}}, {{640, 0, 700, 9}}};
+               })), "number 2 outside");
+    expect_one(warnings(*tensor, with([](Settings& s) {
+                 s.filters.excluded = {{{0, 1, 1, 2}, 1}};
+               })), "exclude-regions on the frame");
+    EXPECT_EQ(warnings(*tensor, with([](Settings& s) {
+                s.filters = {.least = {{9, 9}, {}}, .most = {{9, 0}, {{1, {1, 1}}}},
+                             .wanted = {{{600, 0, 700, 9}}}, .excluded = {{{0, 0, 1, 1}, 1}}};
+                s.exclude_classes = {1};
+              })), "");
+  }
+  expect_one(warnings(kPlanes, with([](Settings& s) {
+               s.filters.least.of_class = {{9, {1, 1}}};
+             })), "min-size of the model's classes");
+}
+
 }  // namespace
 }  // namespace keepbox

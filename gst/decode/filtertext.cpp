@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Reads sizes and regions.
+#include "gst/decode/filtertext.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "gst/decode/lists.h"
+
+namespace keepbox {
+namespace {
+
+std::unexpected<Error> bad(const char* expected, std::string_view found, const char* property,
+                           const char* example) {
+  return fail(ErrorKind::kInvalid, expected, '"' + std::string(found) + '"',
+              std::string("set ") + property + "= as in " + example);
+}
+
+/// A finite number from 0 on.
+bool parse_pixels(std::string_view text, float& value) {
+  return parse(text, value) && std::isfinite(value) && value >= 0;
+}
+
+std::optional<BoxSize> size_of_text(std::string_view text) {
+  const auto sides = split(text, 'x');
+  BoxSize size;
+  if (sides.size() == 2 && parse_pixels(sides[0], size.width) &&
+      parse_pixels(sides[1], size.height))
+    return size;
+  return std::nullopt;
+}
+
+std::optional<Region> region_of_text(std::string_view text) {
+  const auto parts = split(text, ',');
+  std::array<float, 4> v{};
+  if (parts.size() != v.size()) return std::nullopt;
+  for (size_t i = 0; i < v.size(); ++i)
+    if (!parse_pixels(parts[i], v[i])) return std::nullopt;
+  if (v[2] == 0 || v[3] == 0) return std::nullopt;
+  const bool fractions = std::ranges::all_of(v, [](float each) { return each <= 1; });
+  return Region{.box = {v[0], v[1], v[0] + v[2], v[1] + v[3]}, .fractions = fractions ? 1u : 0u};
+}
+
+}  // namespace
+
+Result<BoxSizes> sizes_of(std::string_view text, const Labels& labels, const char* property) {
+  BoxSizes sizes;
+  if (trimmed_item(text).empty()) return sizes;
+  for (const std::string_view part : split(text, ',')) {
+    const size_t colon = part.rfind(':');
+    const bool all = colon == part.npos;
+    const auto size = size_of_text(all ? part : trimmed_item(part.substr(colon + 1)));
+    if (!size)
+      return bad("WIDTHxHEIGHT or CLASS:WIDTHxHEIGHT", part, property, "16x16,person:32x64");
+    if (all) {
+      sizes.all = *size;
+      continue;
+    }
+    const auto id = labels.class_of(trimmed_item(part.substr(0, colon)));
+    if (!id) return std::unexpected(id.error());
+    sizes.of_class.emplace_back(*id, *size);
+  }
+  return sizes;
+}
+
+Result<std::vector<Region>> regions_of(std::string_view text, const char* property) {
+  std::vector<Region> regions;
+  if (trimmed_item(text).empty()) return regions;
+  for (const std::string_view part : split(text, ';')) {
+    const auto region = region_of_text(part);
+    if (!region)
+      return bad("X,Y,WIDTH,HEIGHT from 0 on, with an area", part, property,
+                 "0,0.5,1,0.5;100,50,640,360");
+    regions.push_back(*region);
+  }
+  if (regions.size() > kMostRegions)
+    return fail(ErrorKind::kInvalid, "at most " + std::to_string(kMostRegions) + " regions",
+                std::to_string(regions.size()), std::string("set ") + property + "= to fewer");
+  return regions;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// boxdecode's sizes and regions: live, counted, and what is said of bad ones.
+#include "gst/decode/decodeprops.h"
+#include "tests/gst/frames.h"
+#include "tests/tempdir.h"
+
+namespace keepbox {
+namespace {
+
+using test::boxes;
+using test::frame_with;
+using test::Harness;
+
+const std::vector<test::Row> kRows{{10, 20, 110, 220, 0.9f, 0}, {300, 300, 340, 380, 0.6f, 1}};
+
+guint stat(GstElement* element, const char* field) {
+  g_autoptr(GstStructure) stats = nullptr;
+  g_object_get(element, "stats", &stats, nullptr);
+  guint count = 0;
+  EXPECT_TRUE(gst_structure_get_uint(stats, field, &count)) << field;
+  return count;
+}
+
+TEST(Filters, ChangeWhilePlaying) {
+  const test::TempDir dir;
+  const std::string labels = dir.write("l", "cat\ndog\n");
+  Harness h("boxdecode label-file=" + labels);
+  const auto count = [&] { return boxes(h.run(frame_with(kRows))).size(); };
+  EXPECT_EQ(count(), 2u);
+  EXPECT_EQ(stat(h.element(), "filtered-out"), 0u);
+  h.set("min-size", "41x0");
+  EXPECT_EQ(count(), 1u) << h.error();
+  EXPECT_EQ(stat(h.element(), "filtered-out"), 1u);
+  EXPECT_EQ(stat(h.element(), "attached"), 1u);
+  EXPECT_EQ(stat(h.element(), "kept"), 2u);
+  h.set("min-size", "41x0,dog:40x80");
+  EXPECT_EQ(count(), 2u);
+  h.set("min-size", nullptr, "max-size", "cat:99x0");
+  EXPECT_EQ(count(), 1u);
+  h.set("max-size", "", "regions", "0,0.5,1,0.5");
+  EXPECT_EQ(count(), 1u);
+  h.set("regions", "0,0,300,300;320,340,5,5");
+  EXPECT_EQ(count(), 2u);
+  gst_util_set_object_arg(G_OBJECT(h.element()), "region-rule", "inside");
+  EXPECT_EQ(count(), 1u);
+  h.set("regions", "", "exclude-regions", "0,0,640,640");
+  EXPECT_EQ(count(), 0u);
+  EXPECT_EQ(h.error() + h.warning(), "");
+}
+
+TEST(Filters, NeedNoNewPlan) {
+  const DecodeProps before;
+  for (auto member : {&DecodeProps::min_size, &DecodeProps::max_size, &DecodeProps::regions,
+                      &DecodeProps::exclude_regions}) {
+    DecodeProps after;
+    after.*member = "changed";
+    EXPECT_TRUE(only_tuned(after, before));
+  }
+  DecodeProps ruled{.region_rule = 1}, resized{.model_width = 1};
+  EXPECT_TRUE(only_tuned(ruled, before));
+  EXPECT_FALSE(only_tuned(resized, before));
+}
+
+TEST(Filters, ThatAreBadStopTheStream) {
+  for (const auto& [name, text] : {std::pair{"min-size", "16"}, {"max-size", "dog:8x8"},
+                                   {"regions", "1,2,3"}, {"exclude-regions", "a"}}) {
+    Harness h("boxdecode on-mismatch=pass");
+    ASSERT_TRUE(h.run(frame_with(kRows)));
+    h.set(name, text);
+    EXPECT_FALSE(h.run(frame_with(kRows)));
+    const std::string error = h.error();
+    EXPECT_NE(error.find("expected "), std::string::npos) << error;
+    EXPECT_NE(error.find("set "), std::string::npos) << error;
+    h.set(name, nullptr);
+    EXPECT_TRUE(h.run(frame_with(kRows))) << "and goes on when they are mended";
+  }
+}
+
+TEST(Filters, ThatCannotBeMeantAreAWarning) {
+  Harness h("boxdecode");
+  ASSERT_TRUE(h.run(frame_with(kRows)));
+  h.set("min-size", "50x50", "max-size", "40x90");
+  ASSERT_TRUE(h.run(frame_with(kRows)));
+  EXPECT_NE(h.warning().find("max-size"), std::string::npos);
+  h.set("min-size", "", "max-size", "", "regions", "640,0,100,100");
+  ASSERT_TRUE(h.run(frame_with(kRows)));
+  EXPECT_NE(h.warning().find("regions on the frame of 640x640"), std::string::npos);
+}
+
+TEST(Filters, AnswerWhyThereIsNoBox) {
+  Harness h("boxdecode regions=0,0,0.01,0.01");
+  ASSERT_TRUE(h.run(frame_with(kRows)));
+  gst_harness_push_event(h.get(), gst_event_new_eos());
+  const std::string warning = h.warning();
+  EXPECT_NE(warning.find("not wanted"), std::string::npos) << warning;
+  EXPECT_NE(warning.find("regions="), std::string::npos) << warning;
+}
+
+}  // namespace
+}  // namespace keepbox

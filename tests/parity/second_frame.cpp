@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Whole frames of the second implementation: its kernels, and boxes on the frame.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "tests/parity/second.h"
+
+namespace keepbox::test {
+namespace {
+
+struct Found {
+  std::vector<Detection> boxes;
+  Funnel funnel;
+};
+
+/// Is a side, of which limits change nothing, within them?
+bool fits(float size, float least, float most) {
+  if (is_planted(Bug::kSizeExclusive) && size == least) return false;
+  return std::clamp(size, least, std::max(least, most)) == size && !(size > most);
+}
+
+/// Is the centre, or what the rule asks of both ends, between two edges?
+bool lies(float from, float to, float low, float high, RegionRule rule) {
+  switch (rule) {
+    case RegionRule::kInside: return std::min(from, low) == low && std::max(to, high) == high;
+    case RegionRule::kTouch: return std::max(from, low) < std::min(to, high);
+    case RegionRule::kCenter: break;
+  }
+  const float middle = from / 2 + to / 2;
+  if (is_planted(Bug::kRegionEdge) && middle == high) return true;
+  return !(middle < low) && middle < high;
+}
+
+bool lies_in_one(const Box& b, const std::vector<Region>& regions, uint32_t first, uint32_t count,
+                 const Plan& plan) {
+  const auto width = float(plan.letterbox.frame.width), height = float(plan.letterbox.frame.height);
+  const RegionRule rule = plan.rules.regions.rule;
+  for (uint32_t i = first; i < first + count; ++i) {
+    Box r = regions[i].box;
+    if (regions[i].fractions) r = {r.x1 * width, r.y1 * height, r.x2 * width, r.y2 * height};
+    if (lies(b.x1, b.x2, r.x1, r.x2, rule) && lies(b.y1, b.y2, r.y1, r.y2, rule)) return true;
+  }
+  return false;
+}
+
+/// @param b on the frame.
+bool wanted(const Box& b, uint32_t id, const Plan& plan) {
+  const auto& [in, out, rule] = plan.rules.regions;
+  if (in != 0 && !lies_in_one(b, plan.regions, 0, in, plan)) return false;
+  if (lies_in_one(b, plan.regions, in, out, plan)) return false;
+  if (plan.size_limits.empty()) return true;
+  const SizeLimits& limits = plan.size_limits[is_planted(Bug::kSizeOfFirst) ? 0 : id];
+  return fits(b.x2 - b.x1, limits.least_width, limits.most_width) &&
+         fits(b.y2 - b.y1, limits.least_height, limits.most_height);
+}
+
+Box on_frame(const Plan& plan, const Candidate& from) {
+  const Letterbox& l = plan.letterbox;
+  float x[] = {(from.box.x1 - l.pad_x) * l.scale_x, (from.box.x2 - l.pad_x) * l.scale_x};
+  float y[] = {(from.box.y1 - l.pad_y) * l.scale_y, (from.box.y2 - l.pad_y) * l.scale_y};
+  if (plan.rules.contract.reorder_corners) {
+    if (x[0] > x[1]) std::swap(x[0], x[1]);
+    if (y[0] > y[1]) std::swap(y[0], y[1]);
+  }
+  for (float& each : x) each = std::clamp(each, 0.0f, float(l.frame.width));
+  for (float& each : y) each = std::clamp(each, 0.0f, float(l.frame.height));
+  return {x[0], y[0], x[1], y[1]};
+}
+
+/// The image's boxes, in a vector that grows.
+class SecondRunner final : public Runner {
+ public:
+  explicit SecondRunner(const Plan& plan) : images_(plan.layout.images) {}
+
+  Status run(const Plan& plan, std::span<const TensorView> tensors) override {
+    for (uint32_t image = 0; image < images_.size(); ++image)
+      images_[image] = run(plan, tensors, image);
+    return {};
+  }
+  Status retune(const Plan&) override { return {}; }
+  std::span<const Detection> detections(uint32_t image) const override {
+    return images_[image].boxes;
+  }
+  const Funnel& funnel(uint32_t image) const override { return images_[image].funnel; }
+
+ private:
+  static Found run(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
+    const Backend kernels = second_kernels();
+    const uint32_t anchors = plan.layout.anchors;
+    std::vector<Candidate> found(anchors), ordered(anchors);
+    Found out;
+    found.resize(kernels.decode(plan, tensors, image, {0, anchors}, found, out.funnel));
+    ordered.resize(kernels.select(plan, found, {}, ordered));
+    out.funnel.after_top_k = static_cast<uint32_t>(ordered.size());
+    if (is_planted(Bug::kFilteredFirst))
+      std::erase_if(ordered, [&](const Candidate& each) {
+        return !wanted(on_frame(plan, each), key_class(each.key), plan);
+      });
+    std::vector<uint32_t> kept(plan.rules.kept_capacity + 1);  // one more with a bug
+    kept.resize(kernels.nms(plan, ordered, kept, {}));
+    out.funnel.kept = static_cast<uint32_t>(kept.size());
+    for (const uint32_t i : kept) emit(plan, ordered[i], out);
+    return out;
+  }
+
+  static void emit(const Plan& plan, const Candidate& from, Found& out) {
+    const Box box = on_frame(plan, from);
+    const uint32_t id = key_class(from.key);
+    if (!(box.x1 < box.x2 && box.y1 < box.y2)) ++out.funnel.clipped_away;
+    else if (!wanted(box, id, plan)) ++out.funnel.filtered_out;
+    else
+      out.boxes.push_back({.box = box,
+                           .score = key_score(from.key),
+                           .class_id = id,
+                           .anchor = key_anchor(from.key)});
+  }
+
+  std::vector<Found> images_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Runner>> second_runner(const Plan& plan, MemorySpace) {
+  return std::make_unique<SecondRunner>(plan);
+}
+
+}  // namespace keepbox::test

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Boxes that sizes and regions drop.
+#include "core/filter.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/emit.h"
+#include "tests/scene.h"
+
+namespace keepbox {
+namespace {
+
+using test::Row;
+using test::Tensor;
+
+/// The anchors of what is left, which are the rows' numbers.
+std::vector<uint32_t> left(const FilterSettings& filters, const std::vector<Row>& rows,
+                           Funnel* funnel = nullptr, uint32_t side = 640) {
+  Settings settings = test::pixel_settings(side);
+  settings.model = {640, 640};
+  settings.method = NmsMethod::kGreedy;
+  settings.filters = filters;
+  const Tensor tensor = test::rows(rows);
+  const TensorView view = tensor.view();
+  auto processor = test::make_processor(settings, std::span(&view, 1));
+  EXPECT_TRUE(processor && processor->run(std::span(&view, 1))) << processor.error().message();
+  std::vector<uint32_t> out;
+  for (const Detection& each : processor->detections()) out.push_back(each.anchor);
+  if (funnel != nullptr) *funnel = processor->funnel();
+  return out;
+}
+
+using Anchors = std::vector<uint32_t>;
+
+/// Boxes side by side, best first.
+Row sized(int number, float width, float height, int id = 0) {
+  const float x = float(number) * 100;
+  return {x, 0, x + width, height, 0.9f - float(number) * 0.01f, float(id)};
+}
+
+TEST(Sizes, AtALimitAreWithinIt) {
+  const float below = std::nextafter(32.0f, 0.0f), above = std::nextafter(32.0f, 99.0f);
+  const std::vector<Row> rows{sized(0, 32, 32), {0, 100, below, 132, 0.8f, 0},
+                              {200, 0, 232, below, 0.7f, 0}};
+  EXPECT_EQ(left({.least = {{32, 32}, {}}}, rows), (Anchors{0}));
+  const std::vector<Row> large{{0, 0, 32, 32, 0.9f, 0}, {0, 0, above, 32, 0.8f, 1},
+                               {0, 0, 32, above, 0.7f, 2}};
+  EXPECT_EQ(left({.most = {{32, 32}, {}}}, large), (Anchors{0}));
+  EXPECT_EQ(left({.least = {{32, 32}, {}}, .most = {{32, 32}, {}}}, large), (Anchors{0}));
+}
+
+TEST(Sizes, OfOneSideAlone) {
+  const std::vector<Row> rows{sized(0, 20, 50), sized(1, 50, 20)};
+  EXPECT_EQ(left({.least = {{30, 0}, {}}}, rows), (Anchors{1}));
+  EXPECT_EQ(left({.most = {{0, 30}, {}}}, rows), (Anchors{1}));
+  EXPECT_EQ(left({}, rows), (Anchors{0, 1}));
+}
+
+TEST(Sizes, OfAClassReplaceThoseOfAll) {
+  const std::vector<Row> rows{sized(0, 20, 20, 0), sized(1, 20, 20, 1), sized(2, 20, 20, 2),
+                              sized(3, 60, 60, 3)};
+  EXPECT_EQ(left({.least = {{30, 30}, {{1, {10, 10}}, {2, {}}}}}, rows), (Anchors{1, 2, 3}));
+  EXPECT_EQ(left({.most = {{30, 30}, {{3, {60, 60}}, {0, {19, 60}}}}}, rows), (Anchors{1, 2, 3}));
+}
+
+TEST(Sizes, AreOfTheFrameAndClipped) {
+  const std::vector<Row> rows{sized(0, 20, 20), {-30, 100, 10, 140, 0.8f, 0}};
+  EXPECT_EQ(left({.least = {{40, 40}, {}}}, rows, nullptr, 1280), (Anchors{0})) << "two to one";
+  EXPECT_EQ(left({.most = {{10, 40}, {}}}, rows), (Anchors{1})) << "of 40 pixels 10 are there";
+}
+
+TEST(Filters, CountApartAndAfterTheLimit) {
+  Funnel funnel;
+  const std::vector<Row> rows{sized(0, 20, 20), sized(1, 90, 90), {-50, 0, -20, 10, 0.7f, 0},
+                              {101, 0, 190, 90, 0.6f, 0}};
+  EXPECT_EQ(left({.most = {{50, 50}, {}}}, rows, &funnel), (Anchors{0}));
+  EXPECT_EQ(funnel.kept, 3u) << "a dropped box has suppressed another";
+  EXPECT_EQ(funnel.clipped_away, 1u);
+  EXPECT_EQ(funnel.filtered_out, 1u);
+}
+
+/// One by one, as regions see them: in it, across its edge, beside it.
+const std::vector<Row> kThree{{100, 100, 140, 140, 0.9f, 0}, {190, 100, 230, 140, 0.8f, 0},
+                              {300, 100, 340, 140, 0.7f, 0}};
+
+TEST(Regions, CountByTheirRule) {
+  FilterSettings filters{.wanted = {{{100, 100, 211, 140}}}};
+  EXPECT_EQ(left(filters, kThree), (Anchors{0, 1}));
+  filters.rule = RegionRule::kInside;
+  EXPECT_EQ(left(filters, kThree), (Anchors{0})) << "up to the edge";
+  filters.rule = RegionRule::kTouch;
+  EXPECT_EQ(left(filters, kThree), (Anchors{0, 1}));
+  filters.wanted = {{{141, 0, 300, 600}}};
+  EXPECT_EQ(left(filters, kThree), (Anchors{1})) << "an edge alone is no area";
+  std::swap(filters.wanted, filters.excluded);
+  EXPECT_EQ(left(filters, kThree), (Anchors{0, 2}));
+}
+
+TEST(Regions, ShareNoCentre) {
+  const Region before{{0, 0, 210, 640}}, behind{{210, 0, 640, 640}};
+  EXPECT_EQ(left({.wanted = {before}}, kThree), (Anchors{0}));
+  EXPECT_EQ(left({.wanted = {behind}}, kThree), (Anchors{1, 2}));
+  EXPECT_EQ(left({.wanted = {before, behind}}, kThree), (Anchors{0, 1, 2}));
+  EXPECT_EQ(left({.wanted = {before, behind}, .excluded = {before}}, kThree), (Anchors{1, 2}));
+}
+
+TEST(Regions, InFractionsFollowTheFrame) {
+  const FilterSettings filters{.wanted = {{{0, 0, 0.25f, 1}, 1}}};
+  EXPECT_EQ(left(filters, kThree), (Anchors{0}));
+  EXPECT_EQ(left(filters, kThree, nullptr, 1280), (Anchors{0}));
+  EXPECT_EQ(left({.wanted = {{{0, 0, 160, 640}}}}, kThree, nullptr, 1280), (Anchors{}));
+}
+
+TEST(Filters, AreTakenWithoutANewPlan) {
+  const Tensor tensor = test::rows(kThree);
+  const TensorView view = tensor.view();
+  for (const Backend& backend : backends()) {
+    if (backend.memory != MemorySpace::kSystem) continue;
+    Settings settings = test::pixel_settings();
+    auto processor = Processor::create(*make_plan(settings, std::span(&view, 1)), {&backend, ""});
+    ASSERT_TRUE(processor);
+    const auto count = [&](const FilterSettings& filters) {
+      settings.filters = filters;
+      EXPECT_TRUE(processor->retune(settings) && processor->run(std::span(&view, 1)));
+      return processor->detections().size();
+    };
+    EXPECT_EQ(count({.least = {{41, 0}, {}}}), 0u) << backend.name;
+    EXPECT_EQ(count({.excluded = {{{0, 0, 0.25f, 1}, 1}}}), 2u);
+    EXPECT_EQ(count({}), 3u);
+  }
+}
+
+TEST(Filters, OutOfRangeAreRefused) {
+  const Tensor tensor = test::rows(kThree);
+  const TensorView view = tensor.view();
+  const auto refused = [&](const FilterSettings& filters, const char* property) {
+    Settings settings = test::pixel_settings();
+    settings.filters = filters;
+    const auto plan = make_plan(settings, std::span(&view, 1));
+    return !plan && plan.error().kind == ErrorKind::kInvalid &&
+           plan.error().hint.find(property) != std::string::npos;
+  };
+  const float nan = std::nanf("");
+  EXPECT_TRUE(refused({.least = {{-1, 0}, {}}}, "min-size"));
+  EXPECT_TRUE(refused({.most = {{0, nan}, {}}}, "max-size"));
+  EXPECT_TRUE(refused({.least = {{}, {{0, {nan, 1}}}}}, "min-size"));
+  EXPECT_TRUE(refused({.least = {{}, {{kMaxClasses, {1, 1}}}}}, "min-size"));
+  EXPECT_TRUE(refused({.wanted = {{{0, 0, 0, 5}}}}, "regions"));
+  EXPECT_TRUE(refused({.excluded = {{{0, 0, nan, 5}}}}, "exclude-regions"));
+  EXPECT_TRUE(refused({.wanted = std::vector(kMostRegions + 1, Region{{0, 0, 1, 1}})}, "regions"));
+  EXPECT_FALSE(refused({.wanted = std::vector(kMostRegions, Region{{0, 0, 1, 1}})}, "regions"));
+}
+
+}  // namespace
+}  // namespace keepbox
