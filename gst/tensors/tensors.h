@@ -42,6 +42,12 @@ class FrameTensors {
   /// Id, type and shape of the listed ones. No data.
   std::span<const TensorView> listed() const { return {listed_.data(), listed_count_}; }
 
+  /// A listed tensor is quantised: see TensorView. Until the next look(). @param number in listed().
+  void set_quantization(size_t number, float scale, float zero_point) {
+    listed_[number].scale = scale;
+    listed_[number].zero_point = zero_point;
+  }
+
   /// Maps some of the listed tensors in place of what was mapped before. With kCuda preferred, they
   /// stay in CUDA memory if all of them lie there, each in one piece and all in one context; others
   /// come to the host. @param which numbers in listed().
