@@ -13,13 +13,13 @@ namespace keepbox {
 /// Scale and zero point of tensors: real value = (stored - zero point) * scale.
 class Quantization {
  public:
-  /// "scale", "scale:zero-point", "id:scale" or "id:scale:zero-point", several with ',' or ';'. An id
-  /// may have colons in it; one that is, or ends in, a number wants the zero point behind the scale.
-  /// Without an id it is for all tensors of whole numbers that have no entry. kInvalid for anything
-  /// else, scales that are not above 0, and a second entry for a tensor.
+  /// "scale", "scale:zero-point", "id:scale" or "id:scale:zero-point", several with ',' or ';'. An
+  /// id may have colons in it; one that is, or ends in, a number wants the zero point behind the
+  /// scale. Without an id it is for all tensors of whole numbers that have no entry. kInvalid for
+  /// anything else, scales that are not above 0, and a second entry for a tensor.
   static Result<Quantization> from(const std::string& text);
 
-  /// Tells listed tensors, which are not mapped yet. @return a warning where ids are not among them.
+  /// Tells listed tensors, which are not mapped yet. @return a warning where ids are missing.
   std::optional<Error> apply(FrameTensors& tensors) const;
 
  private:

@@ -136,7 +136,8 @@ Status check_readable(GstBuffer* buffer, const std::vector<std::string>& ids) {
       continue;
     return fail(ErrorKind::kUnsupported,
                 "tensors of 1 to " + std::to_string(Shape::kMaxRank) +
-                    " dimensions, of float16 to float64, bfloat16, or whole numbers of 8 to 64 bits",
+                    " dimensions, of float16 to float64, bfloat16, or whole numbers of 8 to 64 "
+                    "bits",
                 "tensor '" + std::string(id_of(*tensor)) + "' of " +
                     std::to_string(tensor->num_dims) + " dimensions and GstTensorDataType " +
                     std::to_string(tensor->data_type),

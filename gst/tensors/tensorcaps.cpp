@@ -23,8 +23,8 @@ void add(std::vector<Group>& groups, std::string_view id) {
   if (!std::ranges::contains(groups, name, &Group::name)) groups.push_back({name, {}, name != id});
 }
 
-/// The groups that a family's ids of one column are of: models mix those of several (a face detector
-/// gives SSD's boxes), and any of them may be the model's group.
+/// The groups that a family's ids of one column are of: models mix those of several (a face
+/// detector gives SSD's boxes), and any of them may be the model's group.
 std::vector<Group> groups_of(const DetectorSpec& spec, size_t column) {
   std::vector<Group> groups;
   std::string tensors;

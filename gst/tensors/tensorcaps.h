@@ -9,8 +9,8 @@
 
 namespace keepbox {
 
-/// The group that GStreamer's registry of tensor ids puts a tensor in: "yolo-v8-out" is one by itself,
-/// "a-out-boxes" is of "a-out", and "a-out-boxes-normalized" of "a-out-normalized".
+/// The group that GStreamer's registry of tensor ids puts a tensor in: "yolo-v8-out" is one by
+/// itself, "a-out-boxes" is of "a-out", and "a-out-boxes-normalized" of "a-out-normalized".
 std::string group_of(std::string_view tensor_id);
 
 /// Sink caps of an element that reads tensors: any video, and from GStreamer 1.28 on the groups of

@@ -24,8 +24,8 @@ enum class Which {
   kUndecoded,  // those that no decoder upstream has taken its boxes from
 };
 
-/// Tensors of a frame, mapped for reading while this lives: those of a TensorWalk but for types that
-/// core does not know.
+/// Tensors of a frame, mapped for reading while this lives: those of a TensorWalk but for types
+/// that core does not know.
 class FrameTensors {
  public:
   static constexpr size_t kMost = 32;
@@ -42,7 +42,8 @@ class FrameTensors {
   /// Id, type and shape of the listed ones. No data.
   std::span<const TensorView> listed() const { return {listed_.data(), listed_count_}; }
 
-  /// A listed tensor is quantised: see TensorView. Until the next look(). @param number in listed().
+  /// A listed tensor is quantised: see TensorView. Until the next look().
+  /// @param number in listed().
   void set_quantization(size_t number, float scale, float zero_point) {
     listed_[number].scale = scale;
     listed_[number].zero_point = zero_point;
@@ -69,8 +70,8 @@ class FrameTensors {
   /// a frame from one memory. @param which numbers in listed().
   CudaContext common_context(std::span<const uint32_t> which) const;
 
-  /// Notes on the buffer that boxes were made of tensors: those named, with all that were attached in
-  /// one piece with them. @param which numbers in listed().
+  /// Notes on the buffer that boxes were made of tensors: those named, with all that were attached
+  /// in one piece with them. @param which numbers in listed().
   void mark_decoded(GstBuffer* buffer, std::span<const uint32_t> which) const;
 
   /// What a producer said of the order of dimensions. @param number in listed().
@@ -136,8 +137,8 @@ using MovedSource = std::function<SharedTensorSource(const SharedTensorSource&)>
 /// shared; where they say a source, `moved` says what becomes of it.
 void carry_tensors(GstBuffer* from, GstBuffer* to, const MovedSource& moved);
 
-/// Gives a tensor on its way to a buffer, which has the note already, data that says the moved source,
-/// where it said one. @param tensor holds its data.
+/// Gives a tensor on its way to a buffer, which has the note already, data that says the moved
+/// source, where it said one. @param tensor holds its data.
 void move_source(GstTensor* tensor, GstBuffer* to, const MovedSource& moved);
 
 /// Is it the API of GstTensorMeta, or of that note?

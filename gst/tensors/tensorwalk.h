@@ -7,13 +7,15 @@
 
 namespace keepbox {
 
-/// Goes over the tensors of a frame: those of each GstTensorMeta, then those of GstAnalyticsTensorMtd,
-/// which is in GStreamer from 1.28 on and found by name, so that what is built with 1.26 reads it. An
-/// mtd that is related to a detection (a mask, an embedding) is left out, because it is that object's
-/// and not the frame's, and so is one on data that came in a GstTensorMeta.
+/// Goes over the tensors of a frame: those of each GstTensorMeta, then those of
+/// GstAnalyticsTensorMtd, which is in GStreamer from 1.28 on and found by name, so that what is
+/// built with 1.26 reads it. An mtd that is related to a detection (a mask, an embedding) is left
+/// out, because it is that object's and not the frame's, and so is one on data that came in a
+/// GstTensorMeta.
 class TensorWalk {
  public:
-  /// @param buffer must outlive this, and gets no meta and no mtd meanwhile; nullptr has no tensors.
+  /// @param buffer must outlive this, and gets no meta and no mtd meanwhile; nullptr has no
+  /// tensors.
   explicit TensorWalk(GstBuffer* buffer);
 
   /// The next one, or nullptr at the end. Both kinds have one struct, owned by the buffer.

@@ -130,8 +130,8 @@ TEST(Quantization, IdsMayHaveColons) {
 }
 
 TEST(Quantization, SaysWhatIsWrongBeforeTheFirstFrame) {
-  for (const char* wrong : {"x", "out:", "out:x", "out:1:x", "0", "-1", "out:0:3", "nan", "inf", "1:inf",
-                            "1,2", "out:1,out:2", "1e99", "out:1:2:"}) {
+  for (const char* wrong : {"x", "out:", "out:x", "out:1:x", "0", "-1", "out:0:3", "nan", "inf",
+                            "1:inf", "1,2", "out:1,out:2", "1e99", "out:1:2:"}) {
     GstElement* element = gst_element_factory_make("boxdecode", nullptr);
     GstBus* bus = gst_bus_new();
     gst_element_set_bus(element, bus);

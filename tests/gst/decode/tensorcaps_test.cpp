@@ -50,8 +50,8 @@ bool is_known(const Registered& group) {
 GstCaps* caps_of(const Registered& group) {
   std::string tensors;
   for (const char* id : group.ids)
-    tensors += std::string(tensors.empty() ? "" : ", ") + "(GstCaps)[tensor/strided, tensor-id=(string)" +
-               id + ", dims=<1,84,8400>, dims-order=(string)col-major, type=(string)float32]";
+    tensors += std::string(tensors.empty() ? "" : ", ") +
+               "(GstCaps)[tensor/strided, tensor-id=(string)" + id + ", dims=<1,84,8400>, dims-order=(string)col-major, type=(string)float32]";
   return gst_caps_from_string(("video/x-raw,format=RGB,width=640,height=640,tensors=(structure)"
                                "[tensorgroups," + std::string(group.group) + "=(/uniquelist){" +
                                tensors + "};]").c_str());
@@ -66,7 +66,7 @@ bool has_tensor_caps() {
 TEST(TensorGroup, IsWhatTheRegistryCallsIt) {
   for (const Registered& group : kRegistry)
     for (const char* id : group.ids)
-      // Groups borrow tensors from others: those of SSD, and prototypes, which are never normalised.
+      // Groups borrow tensors: those of SSD, and prototypes, which are never normalised.
       if (std::string_view(id).starts_with(std::string_view(group.group).substr(0, 20)) &&
           !std::string_view(id).ends_with("-protos")) {
         EXPECT_EQ(group_of(id), group.group) << id;
@@ -89,7 +89,8 @@ TEST(TensorCaps, OfEveryGroupThatIsDecoded) {
     EXPECT_TRUE(gst_caps_is_subset(caps, sink)) << group.group;
   }
   EXPECT_GE(known, 9u);
-  g_autoptr(GstCaps) other = caps_of({"classification-generic-out", {"classification-generic-out"}});
+  constexpr const char* kOther = "classification-generic-out";
+  g_autoptr(GstCaps) other = caps_of({kOther, {kOther}});
   EXPECT_FALSE(gst_caps_is_subset(other, sink));
 }
 

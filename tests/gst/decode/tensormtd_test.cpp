@@ -87,7 +87,8 @@ TEST_F(TensorMtd, IsDecodedOnceWhereBothMetasHaveItsData) {
   const Tensor tensor = rows_of("", kCat);
   GstBuffer* data = test::data_buffer(tensor.values.data(), test::bytes_of(tensor));
   attach_mtd(frame.get(), tensor, gst_buffer_ref(data));
-  add_tensor(frame.get(), "", DataType::kFloat32, tensor.shape, GST_TENSOR_DIM_ORDER_ROW_MAJOR, data);
+  add_tensor(frame.get(), "", DataType::kFloat32, tensor.shape, GST_TENSOR_DIM_ORDER_ROW_MAJOR,
+             data);
   FrameTensors tensors;
   ASSERT_TRUE(tensors.look(frame.get()));
   EXPECT_EQ(tensors.listed().size(), 1u);
@@ -112,7 +113,8 @@ TEST_F(TensorMtd, OfAnObjectIsNotTheFrames) {
 TEST_F(TensorMtd, WithoutDataIsAnError) {
   Buffer frame = empty_frame();
   const GstAnalyticsMtd mtd = attach_mtd(frame.get(), rows_of("yolo-26-end2end-out", kCat));
-  auto* tensor = static_cast<GstTensor*>(gst_analytics_relation_meta_get_mtd_data(mtd.meta, mtd.id));
+  auto* tensor =
+      static_cast<GstTensor*>(gst_analytics_relation_meta_get_mtd_data(mtd.meta, mtd.id));
   gst_clear_buffer(&tensor->data);
   Harness h("boxdecode");
   EXPECT_FALSE(h.run(frame.release()));

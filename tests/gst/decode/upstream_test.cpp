@@ -1,77 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What GStreamer's own YOLO decoders promise (yolov8tensordec, yolosegv8tensordec, yoloxtensordec), of
-// boxdecode. Tests whose names begin with Differs are where it does something else on purpose.
-#include <algorithm>
-
-#include "tests/gst/frames.h"
+// What GStreamer's own YOLO decoders promise (yolov8tensordec, yolosegv8tensordec, yoloxtensordec),
+// of boxdecode. Tests whose names begin with Differs are where it does something else on purpose.
+#include "tests/gst/decode/upstream.h"
 #include "tests/tempdir.h"
 
 namespace keepbox {
 namespace {
 
-using test::boxes;
+using test::attach_as;
 using test::Buffer;
+using test::Candidate;
+using test::detect;
 using test::empty_frame;
+using test::frame_of;
 using test::Harness;
+using test::kVga;
+using test::labels;
+using test::objectness_rows;
 using test::Od;
 using test::ods;
+using test::planes;
 using test::Tensor;
-
-constexpr const char* kVga = "video/x-raw,format=RGBA,width=640,height=480,framerate=30/1";
-
-/// A candidate: its box by the centre, and what follows it.
-struct Candidate {
-  float x, y, w, h;
-  std::vector<float> rest;  // class scores, mask coefficients
-};
-
-/// [1, 4 + rest, candidates]: a number's values of all candidates side by side.
-Tensor planes(const std::vector<Candidate>& list, const std::string& id = "yolo-v8-out") {
-  const size_t fields = 4 + list[0].rest.size(), count = list.size();
-  Tensor out{std::vector<float>(fields * count), {1, fields, count}, id};
-  for (size_t i = 0; i < count; ++i) {
-    const float box[] = {list[i].x, list[i].y, list[i].w, list[i].h};
-    for (size_t field = 0; field < fields; ++field)
-      out.values[field * count + i] = field < 4 ? box[field] : list[i].rest[field - 4];
-  }
-  return out;
-}
-
-/// [1, candidates, 5 + classes]: rows with objectness first in `rest`.
-Tensor objectness_rows(const std::vector<Candidate>& list) {
-  Tensor out{{}, {1, list.size(), 4 + list[0].rest.size()}, "yolox-out"};
-  for (const Candidate& each : list) {
-    out.values.insert(out.values.end(), {each.x, each.y, each.w, each.h});
-    out.values.insert(out.values.end(), each.rest.begin(), each.rest.end());
-  }
-  return out;
-}
-
-void attach_as(GstBuffer* frame, const Tensor& tensor, GstTensorDimOrder order) {
-  add_tensor(frame, tensor.id.c_str(), DataType::kFloat32, tensor.shape, order,
-             test::data_buffer(tensor.values.data(), test::bytes_of(tensor)));
-}
-
-GstBuffer* frame_of(const std::vector<Tensor>& tensors) {
-  GstBuffer* frame = empty_frame().release();
-  for (const Tensor& tensor : tensors) attach_as(frame, tensor, GST_TENSOR_DIM_ORDER_COL_MAJOR);
-  return frame;
-}
-
-/// The detections that a boxdecode with those properties gives.
-std::vector<Od> detect(const std::vector<Tensor>& tensors, const std::string& properties = "",
-                       const char* caps = kVga) {
-  Harness h("boxdecode " + properties, caps);
-  const Buffer out = h.run(frame_of(tensors));
-  EXPECT_TRUE(out) << h.error();
-  return out ? ods(out) : std::vector<Od>{};
-}
-
-std::vector<std::string> labels(const std::vector<Od>& found) {
-  std::vector<std::string> out;
-  for (const Od& od : found) out.push_back(od.label);
-  return out;
-}
 
 const Candidate kPlain{320, 240, 100, 50, {0.9f}};
 
@@ -113,7 +62,8 @@ TEST(Upstream, TheBestClassGivesTheLabel) {
 TEST(Upstream, AClassBehindTheNamesIsCalledByItsNumber) {
   const test::TempDir dir;
   const std::string file = "label-file=" + dir.write("names", "person\n");
-  EXPECT_EQ(labels(detect({planes({{80, 80, 20, 20, {0.9f, 0}}, {160, 160, 20, 20, {0, 0.8f}}})}, file)),
+  EXPECT_EQ(labels(detect({planes({{80, 80, 20, 20, {0.9f, 0}},
+                                   {160, 160, 20, 20, {0, 0.8f}}})}, file)),
             (std::vector<std::string>{"person", "class-1"}));
 }
 
@@ -126,14 +76,16 @@ TEST(Upstream, TheWorseOfTwoThatOverlapIsDropped) {
 TEST(Upstream, DistantOnesAreKept) {
   EXPECT_EQ(detect({planes({{100, 100, 30, 30, {0.9f}}, {240, 240, 30, 30, {0.88f}}})},
                    "iou-threshold=0.3"),
-            (std::vector<Od>{{"class-0", 85, 85, 30, 30, 0.9f}, {"class-0", 225, 225, 30, 30, 0.88f}}));
+            (std::vector<Od>{{"class-0", 85, 85, 30, 30, 0.9f},
+                             {"class-0", 225, 225, 30, 30, 0.88f}}));
 }
 
 TEST(Upstream, MaxDetectionsKeepsTheBest) {
   EXPECT_EQ(detect({planes({{300, 300, 30, 30, {0.75f}},
                             {100, 100, 30, 30, {0.95f}},
                             {200, 200, 30, 30, {0.85f}}})}, "max-detections=2"),
-            (std::vector<Od>{{"class-0", 85, 85, 30, 30, 0.95f}, {"class-0", 185, 185, 30, 30, 0.85f}}));
+            (std::vector<Od>{{"class-0", 85, 85, 30, 30, 0.95f},
+                             {"class-0", 185, 185, 30, 30, 0.85f}}));
 }
 
 TEST(Upstream, ABoxWithoutAreaOrOutsideIsNone) {
@@ -143,14 +95,15 @@ TEST(Upstream, ABoxWithoutAreaOrOutsideIsNone) {
             (std::vector<Od>{{"class-0", 295, 170, 50, 60, 0.92f}}));
 }
 
-/// Theirs drop what is wider than the frame and write negative corners; a box is what of it is seen.
+/// Theirs drop what is wider than the frame and write negative corners; ours are what is seen.
 TEST(Upstream, DiffersAtTheBorderByClipping) {
   EXPECT_EQ(detect({planes({{320, 240, 900, 100, {0.9f}}, {0, 0, 60, 40, {0.8f}}})}),
-            (std::vector<Od>{{"class-0", 0, 190, 640, 100, 0.9f}, {"class-0", 0, 0, 30, 20, 0.8f}}));
+            (std::vector<Od>{{"class-0", 0, 190, 640, 100, 0.9f},
+                             {"class-0", 0, 0, 30, 20, 0.8f}}));
 }
 
-/// Theirs are silent, frame after frame; here the stream stops, unless it is told not to, and then the
-/// frame gets the empty meta by which consumers know that it was looked at.
+/// Theirs are silent, frame after frame; here the stream stops, unless it is told not to, and then
+/// the frame gets the empty meta by which consumers know that it was looked at.
 TEST(Upstream, DiffersWithoutTensorsByAnError) {
   Harness strict("boxdecode", kVga);
   EXPECT_FALSE(strict.run(empty_frame().release()));
@@ -176,7 +129,8 @@ TEST(Upstream, DiffersInTypesAndRanksThatItTakes) {
   const std::vector<double> wide(plain.values.begin(), plain.values.end());
   for (const Shape& shape : {Shape{1, 5, 1}, Shape{5, 1}}) {
     Buffer frame = empty_frame();
-    add_tensor(frame.get(), "yolo-v8-out", DataType::kFloat64, shape, GST_TENSOR_DIM_ORDER_COL_MAJOR,
+    add_tensor(frame.get(), "yolo-v8-out", DataType::kFloat64, shape,
+               GST_TENSOR_DIM_ORDER_COL_MAJOR,
                test::data_buffer(wide.data(), wide.size() * sizeof(double)));
     Harness h("boxdecode", kVga);
     const Buffer out = h.run(frame.release());
@@ -203,12 +157,13 @@ TEST(Upstream, RefusesABatchAndDataThatIsTooShort) {
 TEST(Upstream, PropertiesAreReadBack) {
   const test::TempDir dir;
   const std::string path = dir.write("names", "person\n");
-  Harness h("boxdecode score-threshold=0.62 iou-threshold=0.33 max-detections=17 label-file=" + path);
+  Harness h("boxdecode score-threshold=0.62 iou-threshold=0.33 max-detections=17 label-file=" +
+            path);
   gfloat score = 0, iou = 0;
   guint most = 0;
   g_autofree gchar* file = nullptr;
-  g_object_get(h.element(), "score-threshold", &score, "iou-threshold", &iou, "max-detections", &most,
-               "label-file", &file, nullptr);
+  g_object_get(h.element(), "score-threshold", &score, "iou-threshold", &iou, "max-detections",
+               &most, "label-file", &file, nullptr);
   EXPECT_FLOAT_EQ(score, 0.62f);
   EXPECT_FLOAT_EQ(iou, 0.33f);
   EXPECT_EQ(most, 17u);

@@ -79,8 +79,8 @@ TEST_F(RestoreMtd, GoesAlongForADecoderBehindIt) {
 TEST_F(RestoreMtd, ThatWasDecodedIsNotDecodedAgain) {
   for (const bool source : {false, true}) {
     Model model{.source = source};
-    Harness h(std::string(kScale) +
-                  " ! boxdecode box-units=pixels ! framerestore ! boxdecode on-mismatch=warn", kFull);
+    Harness h(std::string(kScale) + " ! boxdecode box-units=pixels ! framerestore "
+                                    "! boxdecode on-mismatch=warn", kFull);
     EXPECT_EQ(boxes(inferred(h, model)).size(), 1u);
     EXPECT_NE(h.warning().find("since the decoder before"), std::string::npos);
   }
