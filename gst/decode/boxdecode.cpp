@@ -14,6 +14,7 @@
 #include "gst/decode/decoder.h"
 #include "gst/decode/decodestats.h"
 #include "gst/metas/analytics.h"
+#include "gst/tensors/tensorcaps.h"
 #include "gst/tensors/tensors.h"
 
 GST_DEBUG_CATEGORY(boxdecode_debug);
@@ -23,7 +24,8 @@ GST_DEBUG_CATEGORY(boxdecode_debug);
  * element-boxdecode:
  *
  * Decodes the output tensors of an object detector that an inference element attached to a frame
- * (GstTensorMeta), suppresses overlapping boxes and attaches the rest as GstAnalyticsODMtd.
+ * (GstTensorMeta, or GstAnalyticsTensorMtd), suppresses overlapping boxes and attaches the rest as
+ * GstAnalyticsODMtd.
  *
  * Behind several models each boxdecode takes the tensors that came since the one before it.
  *

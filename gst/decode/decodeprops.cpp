@@ -25,6 +25,11 @@ const Property<DecodeProps> kProperties[] = {
      "Ids of the tensors to decode, with commas, in the order boxes, scores, classes, count; "
      "empty takes those that the detector is known by.",
      &DecodeProps::tensor_ids},
+    {"quantization",
+     "Scale and zero point of quantised tensors, real value = (stored - zero point) * scale: "
+     "id:scale:zero-point, several with commas. Without an id it is for all tensors of whole "
+     "numbers that have none; the zero point may be left out.",
+     &DecodeProps::quantization},
     {"score-threshold",
      "A box is a candidate when its score is above this; scores are probabilities, in 0 to 1, also "
      "of models that give logits.",

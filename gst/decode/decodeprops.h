@@ -17,6 +17,7 @@ namespace keepbox {
 struct DecodeProps {
   int detector = 0;
   std::string tensor_ids;
+  std::string quantization;
   gfloat score_threshold = Settings{}.score_threshold;
   gfloat iou_threshold = Settings{}.iou_threshold;
   guint max_detections = Settings{}.max_detections;

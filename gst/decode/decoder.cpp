@@ -60,6 +60,8 @@ void Decoder::set_props(DecodeProps props) {
   if (props.cuda_device_id != props_.cuda_device_id) cuda_.clear();
   if (props.backend != props_.backend) failed_.clear();
   if (props.threads != props_.threads) crew_ = make_thread_crew(props.threads);
+  if (props.quantization != props_.quantization)
+    quantization_ = Quantization::from(props.quantization);
   props_ = std::move(props);
   backend_ = wanted_backend(chosen_backend());
 }
@@ -78,7 +80,8 @@ Status Decoder::start() {
   announced_.clear();
   told_.clear();
   warned_.clear();
-  KB_TRY(files_.check(props_));  // files and lists of classes, before a frame is spent on them
+  KB_TRY(files_.check(props_));  // files and lists, before a frame is spent on them
+  if (!quantization_) return std::unexpected(quantization_.error());
   if (!takes_cuda(backend_)) return {};
   auto context = cuda_.ensure(element_, props_.cuda_device_id, kWithoutCuda);
   device_failed_ = !context;
@@ -178,6 +181,13 @@ Status Decoder::run(FrameTensors& tensors) {
   return processor_->run(tensors.views());
 }
 
+Status Decoder::quantize(FrameTensors& tensors) {
+  if (!quantization_) return std::unexpected(quantization_.error());
+  const auto warning = quantization_->apply(tensors);
+  if (warning && !tensors.listed().empty()) warn_once(*warning);
+  return {};
+}
+
 Status Decoder::attempt(GstBuffer* buffer) {
   boxes_.clear();
   route_ = Route::kHost;
@@ -187,6 +197,7 @@ Status Decoder::attempt(GstBuffer* buffer) {
   skipped_ = is_skipped(buffer, tensors, props_.tensor_ids);
   if (skipped_) return {};
   KB_TRY(check_any(buffer, tensors));
+  KB_TRY(quantize(tensors));
   KB_TRY(run(tensors));
   if (const Plan& plan = processor_->plan(); !processor_->detections().empty())
     KB_TRY(believe(plan, check_best_score(plan.layout, processor_->detections()[0].score)));

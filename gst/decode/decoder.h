@@ -15,6 +15,7 @@
 #include "gst/decode/decodeprops.h"
 #include "gst/decode/decodestats.h"
 #include "gst/decode/producers.h"
+#include "gst/decode/quantization.h"
 #include "gst/decode/threadcrew.h"
 #include "gst/metas/analytics.h"
 #include "gst/tensors/cudascope.h"
@@ -74,6 +75,7 @@ class Decoder {
   Status fetch(FrameTensors& tensors, std::span<const uint32_t> which, MemorySpace preferred);
   Status run(FrameTensors& tensors);
   Status attempt(GstBuffer* buffer);
+  Status quantize(FrameTensors& tensors);
   void take_boxes();
   void mark(GstBuffer* buffer, const FrameTensors& tensors) const;
   void mark_refused(GstBuffer* buffer) const;
@@ -100,6 +102,7 @@ class Decoder {
   std::string backend_ = "auto";  // the name that counts
   Picture picture_;
   bool tuned_ = false;  // thresholds or classes differ from the processor's
+  Result<Quantization> quantization_;  // as props_ say it
   DecodeFiles files_;
   SharedCuda cuda_;
   std::unique_ptr<Crew> crew_;  // outlives the processor

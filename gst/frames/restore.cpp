@@ -3,6 +3,7 @@
 #include "gst/frames/restore.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -135,8 +136,10 @@ void bring_along(GstBuffer* scaled, const Showing& from, GstBuffer* full, const 
   Bringing bringing{full, from.info, to.info, map, {}};
   gst_buffer_foreach_meta(full, note_api, &bringing.there);
   gst_buffer_foreach_meta(scaled, bring_meta, &bringing);
-  carry_tensors(scaled, full, MovedSources{from.picture.size, to.picture.size, map});
-  carry_analytics(scaled, from.info, full, to.info, map);
+  MovedSources sources{from.picture.size, to.picture.size, map, {}, {}};
+  const MovedSource moved = std::ref(sources);
+  carry_tensors(scaled, full, moved);
+  carry_analytics(scaled, from.info, full, to.info, map, moved);
 }
 
 GstBuffer* with_plain_planes(GstBuffer* frame, const Showing& as) {

@@ -12,6 +12,7 @@
 #include "core/letterbox.h"
 #include "core/result.h"
 #include "gst/metas/pixelmap.h"
+#include "gst/tensors/tensors.h"
 
 namespace keepbox {
 
@@ -68,10 +69,11 @@ GstAnalyticsRelationMeta* relation_meta_for(GstBuffer* buffer, gsize mtds, gsize
 /// Takes all analytics and regions of a buffer to another, mapped: every mtd of whatever type with
 /// its relations, behind those that are there. Boxes are rounded anew from their floats; upright ones
 /// are clipped to the picture of `to`, and only those wholly outside stay behind. Types that do not know a
-/// matrix are scaled.
+/// matrix are scaled. The data of tensors is shared; those of an object stay with it.
 /// @param map from the pixels of `from` to those of `to`.
+/// @param moved as for carry_tensors(), which is to come before.
 void carry_analytics(GstBuffer* from, const GstVideoInfo& from_info, GstBuffer* to,
-                     const GstVideoInfo& to_info, const PixelMap& map);
+                     const GstVideoInfo& to_info, const PixelMap& map, const MovedSource& moved);
 
 /// Is it the API of a meta that holds boxes?
 bool is_analytics(GType api);

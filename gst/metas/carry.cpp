@@ -10,6 +10,7 @@
 
 #include "gst/metas/analytics.h"
 #include "gst/metas/boxrecords.h"
+#include "gst/tensors/tensorwalk.h"
 
 namespace keepbox {
 namespace {
@@ -18,12 +19,13 @@ namespace {
 class Carrier {
  public:
   Carrier(GstBuffer* from, const GstVideoInfo& from_info, GstBuffer* to, const GstVideoInfo& to_info,
-          const PixelMap& map)
+          const PixelMap& map, const MovedSource& moved)
       : from_(from),
         to_(to),
         from_info_(from_info),
         to_info_(to_info),
         map_(map),
+        moved_(moved),
         frame_{static_cast<uint32_t>(to_info.width), static_cast<uint32_t>(to_info.height)} {}
 
   void carry_mtds();
@@ -33,7 +35,10 @@ class Carrier {
   Placed place(const GstAnalyticsODMtd& od, const BoxRecords& records) const;
   Placed add_od(const GstAnalyticsODMtd& od, const BoxRecords& records);
   guint add_mask(const GstAnalyticsSegmentationMtd& mask);
+  gpointer add_bytes(const GstAnalyticsMtd& mtd, GstAnalyticsMtd& added);
   guint add_other(const GstAnalyticsMtd& mtd);
+  bool lost_its_object(const GstAnalyticsMtd& tensor) const;
+  void carry_tensor(const GstAnalyticsMtd& mtd);
   Placed carry_mtd(const GstAnalyticsMtd& mtd, const BoxRecords& records);
   void carry_relations(guint a);
   void carry_region(const GstVideoRegionOfInterestMeta& region);
@@ -42,6 +47,7 @@ class Carrier {
   GstBuffer *from_, *to_;
   GstVideoInfo from_info_, to_info_;  // copies: GStreamer's transforms take pointers to them
   const PixelMap& map_;
+  const MovedSource& moved_;
   Size frame_;
   GstAnalyticsRelationMeta *source_ = nullptr, *target_ = nullptr;
   std::vector<Placed> placed_;  // by the source's ids
@@ -115,14 +121,22 @@ guint Carrier::add_mask(const GstAnalyticsSegmentationMtd& mask) {
   return added.id;
 }
 
+const GstAnalyticsMtdImpl* impl_of(const GstAnalyticsMtd& mtd) {
+  return reinterpret_cast<const GstAnalyticsMtdImpl*>(gst_analytics_mtd_get_mtd_type(&mtd));
+}
+
+gpointer Carrier::add_bytes(const GstAnalyticsMtd& mtd, GstAnalyticsMtd& added) {
+  const gsize size = gst_analytics_mtd_get_size(&mtd);
+  gpointer data = gst_analytics_relation_meta_add_mtd(target_, impl_of(mtd), size, &added);
+  std::memcpy(data, gst_analytics_relation_meta_get_mtd_data(mtd.meta, mtd.id), size);
+  return data;
+}
+
 /// Bytes as they are, and then what the type itself does for a copy and for another picture.
 guint Carrier::add_other(const GstAnalyticsMtd& mtd) {
-  const auto* impl =
-      reinterpret_cast<const GstAnalyticsMtdImpl*>(gst_analytics_mtd_get_mtd_type(&mtd));
-  const gsize size = gst_analytics_mtd_get_size(&mtd);
+  const auto* impl = impl_of(mtd);
   GstAnalyticsMtd added;
-  gpointer data = gst_analytics_relation_meta_add_mtd(target_, impl, size, &added);
-  std::memcpy(data, gst_analytics_relation_meta_get_mtd_data(mtd.meta, mtd.id), size);
+  add_bytes(mtd, added);
   if (impl->mtd_meta_transform == nullptr) return added.id;
   GstMetaTransformCopy whole{FALSE, 0, static_cast<gsize>(-1)};
   impl->mtd_meta_transform(to_, &added, from_, g_quark_from_static_string("gst-copy"), &whole);
@@ -130,6 +144,32 @@ guint Carrier::add_other(const GstAnalyticsMtd& mtd) {
     return impl->mtd_meta_transform(to_, &added, from_, type, change);
   });
   return added.id;
+}
+
+/// An object's tensor whose object stayed behind would pass for one of the frame.
+bool Carrier::lost_its_object(const GstAnalyticsMtd& tensor) const {
+  bool lost = false;
+  gpointer state = nullptr;
+  GstAnalyticsMtd od;
+  while (gst_analytics_relation_meta_iterate(source_, &state, gst_analytics_od_mtd_get_mtd_type(),
+                                             &od)) {
+    if (od.id >= placed_.size() || !are_related(tensor, od)) continue;
+    if (placed_[od.id].od_id != G_MAXUINT) return false;
+    lost = true;
+  }
+  return lost;
+}
+
+/// Not by its type's transform, which takes a reference for every transform that it is offered.
+void Carrier::carry_tensor(const GstAnalyticsMtd& mtd) {
+  if (mtd.id >= placed_.size() || lost_its_object(mtd)) return;
+  GstAnalyticsMtd added;
+  auto* tensor = static_cast<GstTensor*>(add_bytes(mtd, added));
+  if (tensor->data != nullptr) {
+    gst_buffer_ref(tensor->data);
+    move_source(tensor, to_, moved_);
+  }
+  placed_[mtd.id].od_id = added.id;
 }
 
 Placed Carrier::carry_mtd(const GstAnalyticsMtd& mtd, const BoxRecords& records) {
@@ -164,15 +204,18 @@ void Carrier::carry_mtds() {
   target_ = relation_meta_for(to_, count, count);
   placed_.resize(count);
   const BoxRecords records(source_);
-  std::vector<GstAnalyticsMtd> with_records;  // behind the rest: they want all ids
+  std::vector<GstAnalyticsMtd> with_records, tensors;  // behind the rest: they want all ids
   gpointer state = nullptr;
   GstAnalyticsMtd mtd;
   while (gst_analytics_relation_meta_iterate(source_, &state, GST_ANALYTICS_MTD_TYPE_ANY, &mtd)) {
-    if (mtd.id < count) placed_[mtd.id] = carry_mtd(mtd, records);
     const GstAnalyticsMtdType type = gst_analytics_mtd_get_mtd_type(&mtd);
+    const bool tensor = is_tensor_mtd(type);
+    if (mtd.id < count && !tensor) placed_[mtd.id] = carry_mtd(mtd, records);
+    if (tensor) tensors.push_back(mtd);
     if (is_records(type)) with_records.push_back(mtd);
     else types_.insert(type);
   }
+  for (const GstAnalyticsMtd& each : tensors) carry_tensor(each);
   for (guint a = 0; a < placed_.size(); ++a)
     if (placed_[a].od_id != G_MAXUINT) carry_relations(a);
   for (const GstAnalyticsMtd& each : with_records) carry_records(each, target_, placed_);
@@ -234,8 +277,8 @@ void Carrier::carry_regions() {
 }  // namespace
 
 void carry_analytics(GstBuffer* from, const GstVideoInfo& from_info, GstBuffer* to,
-                     const GstVideoInfo& to_info, const PixelMap& map) {
-  Carrier carrier(from, from_info, to, to_info, map);
+                     const GstVideoInfo& to_info, const PixelMap& map, const MovedSource& moved) {
+  Carrier carrier(from, from_info, to, to_info, map, moved);
   carrier.carry_mtds();
   carrier.carry_regions();
 }

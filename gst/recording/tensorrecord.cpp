@@ -35,6 +35,7 @@
 #include "gst/recording/tensorwriter.h"
 #include "gst/tensors/decodednote.h"
 #include "gst/tensors/tensors.h"
+#include "gst/tensors/tensorwalk.h"
 
 GST_DEBUG_CATEGORY_STATIC(tensorrecord_debug);
 #define GST_CAT_DEFAULT tensorrecord_debug
@@ -129,23 +130,18 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
 /// FrameTensors leaves out tensors that it cannot read: a recording without them would not be what
 /// the model said.
 Status check_readable(GstBuffer* buffer, const std::vector<std::string>& ids) {
-  gpointer state = nullptr;
-  while (GstMeta* meta =
-             gst_buffer_iterate_meta_filtered(buffer, &state, gst_tensor_meta_api_get_type())) {
-    auto* tensors = reinterpret_cast<GstTensorMeta*>(meta);
-    for (gsize i = 0; i < tensors->num_tensors; ++i) {
-      const GstTensor* tensor = gst_tensor_meta_get(tensors, i);
-      if (tensor != nullptr && !is_readable(*tensor) &&
-          (ids.empty() || std::ranges::contains(ids, id_of(*tensor))))
-        return fail(ErrorKind::kUnsupported,
-                    "tensors of 1 to " + std::to_string(Shape::kMaxRank) +
-                        " dimensions, of float16 to float64, bfloat16, or whole numbers of 8 to 64 "
-                        "bits",
-                    "tensor '" + std::string(id_of(*tensor)) + "' of " +
-                        std::to_string(tensor->num_dims) + " dimensions and GstTensorDataType " +
-                        std::to_string(tensor->data_type),
-                    "set tensor-ids= to those that are to be recorded");
-    }
+  TensorWalk walk(buffer);
+  while (const GstTensor* tensor = walk.next()) {
+    if (is_readable(*tensor) || (!ids.empty() && !std::ranges::contains(ids, id_of(*tensor))))
+      continue;
+    return fail(ErrorKind::kUnsupported,
+                "tensors of 1 to " + std::to_string(Shape::kMaxRank) +
+                    " dimensions, of float16 to float64, bfloat16, or whole numbers of 8 to 64 "
+                    "bits",
+                "tensor '" + std::string(id_of(*tensor)) + "' of " +
+                    std::to_string(tensor->num_dims) + " dimensions and GstTensorDataType " +
+                    std::to_string(tensor->data_type),
+                "set tensor-ids= to those that are to be recorded");
   }
   return {};
 }

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "core/detector.h"
 #include "gst/tensors/decodednote.h"
+#include "gst/tensors/tensorwalk.h"
 
 namespace keepbox {
 namespace {
@@ -57,16 +57,6 @@ GstBuffer* shared_data(GstBuffer* data, SharedTensorSource source) {
   return out;
 }
 
-/// A tensor on its way to a buffer gets data with a moved source; decoded is what was.
-void move_source(GstTensor* tensor, GstBuffer* to, const MovedSource& moved) {
-  const SharedTensorSource from = tensor_source(tensor->data);
-  SharedTensorSource source = from != nullptr ? moved(from) : nullptr;
-  if (source == from) return;
-  GstBuffer* data = shared_data(tensor->data, std::move(source));
-  if (DecodedNote(to).has(tensor->data)) note_decoded(to, data);
-  gst_buffer_unref(std::exchange(tensor->data, data));
-}
-
 /// @param moved may be nullptr.
 void copy_tensors(GstBuffer* copy, GstBuffer* original, const MovedSource* moved = nullptr) {
   gpointer state = nullptr;
@@ -82,20 +72,6 @@ void copy_tensors(GstBuffer* copy, GstBuffer* original, const MovedSource* moved
   }
 }
 
-/// "group=(/uniquelist){tensor,...}" for a family with ids, by its first id.
-std::string group_of(const DetectorSpec& spec, size_t alternative) {
-  std::string tensors, group;
-  for (const TensorRule& rule : spec.rules()) {
-    const std::string_view id = rule.ids[alternative];
-    if (id.empty() || (rule.optional && spec.reader == Reader::kReady)) continue;
-    if (group.empty()) group = id;
-    if (spec.reader == Reader::kOutputs && group == id) group = id.substr(0, id.rfind('-'));
-    tensors += (tensors.empty() ? "" : ", ") +
-               ("(GstCaps)[tensor/strided, tensor-id=(string)" + std::string(id) + "]");
-  }
-  return tensors.empty() ? "" : group + "=(/uniquelist){ " + tensors + " }";
-}
-
 }  // namespace
 
 void FrameTensors::unmap() {
@@ -109,22 +85,17 @@ Status FrameTensors::look(GstBuffer* buffer, Which which) {
   unmap();
   listed_count_ = 0;
   const DecodedNote note(which == Which::kUndecoded ? buffer : nullptr);
-  gpointer state = nullptr;
-  while (GstMeta* meta =
-             gst_buffer_iterate_meta_filtered(buffer, &state, gst_tensor_meta_api_get_type())) {
-    const auto* tensors = reinterpret_cast<GstTensorMeta*>(meta);
-    for (size_t i = 0; i < tensors->num_tensors; ++i) {
-      const GstTensor* tensor = gst_tensor_meta_get(const_cast<GstTensorMeta*>(tensors), i);
-      if (tensor == nullptr || !is_readable(*tensor) || note.has(tensor->data)) continue;
-      if (listed_count_ == kMost)
-        return fail(ErrorKind::kUnsupported, "at most " + std::to_string(kMost) + " tensors a frame",
-                    "more", "name those that matter by tensor-ids at the inference element");
-      TensorView& view = listed_[listed_count_];
-      view = {.type = *to_data_type(tensor->data_type),
-              .shape = Shape(std::span(tensor->dims, tensor->num_dims))};
-      view.id = id_of(*tensor);
-      tensors_[listed_count_++] = {tensor, tensors};
-    }
+  TensorWalk walk(buffer);
+  while (const GstTensor* tensor = walk.next()) {
+    if (!is_readable(*tensor) || note.has(tensor->data)) continue;
+    if (listed_count_ == kMost)
+      return fail(ErrorKind::kUnsupported, "at most " + std::to_string(kMost) + " tensors a frame",
+                  "more", "name those that matter by tensor-ids at the inference element");
+    TensorView& view = listed_[listed_count_];
+    view = {.type = *to_data_type(tensor->data_type),
+            .shape = Shape(std::span(tensor->dims, tensor->num_dims))};
+    view.id = id_of(*tensor);
+    tensors_[listed_count_++] = {tensor, walk.parcel()};
   }
   return {};
 }
@@ -181,7 +152,7 @@ Status FrameTensors::map_all(MemorySpace preferred) {
 void FrameTensors::mark_decoded(GstBuffer* buffer, std::span<const uint32_t> which) const {
   for (size_t i = 0; i < listed_count_; ++i)
     if (std::ranges::any_of(which, [&](uint32_t number) {
-          return tensors_[number].meta == tensors_[i].meta;
+          return tensors_[number].parcel == tensors_[i].parcel;
         }))
       note_decoded(buffer, tensors_[i].tensor->data);
 }
@@ -238,6 +209,15 @@ void carry_tensors(GstBuffer* from, GstBuffer* to, const MovedSource& moved) {
   copy_tensors(to, from, &moved);
 }
 
+void move_source(GstTensor* tensor, GstBuffer* to, const MovedSource& moved) {
+  const SharedTensorSource from = tensor_source(tensor->data);
+  SharedTensorSource source = from != nullptr ? moved(from) : nullptr;
+  if (source == from) return;
+  GstBuffer* data = shared_data(tensor->data, std::move(source));
+  if (DecodedNote(to).has(tensor->data)) note_decoded(to, data);
+  gst_buffer_unref(std::exchange(tensor->data, data));
+}
+
 bool holds_tensors(GType api) {
   return api == gst_tensor_meta_api_get_type() || is_decoded_note(api);
 }
@@ -245,26 +225,6 @@ bool holds_tensors(GType api) {
 GstFlowReturn writable_with_tensors(GstBaseTransform*, GstBuffer* input, GstBuffer** output) {
   *output = gst_buffer_is_writable(input) ? input : copy_with_tensors(input);
   return GST_FLOW_OK;
-}
-
-GstCaps* tensor_sink_caps() {
-  guint major = 0, minor = 0, micro = 0, nano = 0;
-  gst_version(&major, &minor, &micro, &nano);
-  GstCaps* caps = gst_caps_new_empty();
-  if (major > 1 || minor >= 28) {
-    for (const DetectorSpec& spec : detectors()) {
-      for (size_t alternative = 0; alternative < spec.tensors[0].ids.size(); ++alternative) {
-        const std::string group = group_of(spec, alternative);
-        if (group.empty() || group.contains("Gst.Model")) continue;
-        const std::string text =
-            "video/x-raw(ANY), tensors=(structure)[tensorgroups, " + group + ";]";
-        GstCaps* one = gst_caps_from_string(text.c_str());
-        if (one != nullptr) caps = gst_caps_merge(caps, one);  // two families may share an id
-      }
-    }
-  }
-  if (gst_caps_is_empty(caps)) gst_caps_append(caps, gst_caps_from_string("video/x-raw(ANY)"));
-  return caps;
 }
 
 }  // namespace keepbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Between GstTensorMeta and TensorView.
+// Between GStreamer's tensors and TensorView.
 #pragma once
 
 #include <gst/analytics/analytics.h>
@@ -24,8 +24,8 @@ enum class Which {
   kUndecoded,  // those that no decoder upstream has taken its boxes from
 };
 
-/// Tensors of a buffer, mapped for reading while this lives. A buffer may carry several
-/// GstTensorMeta; tensors of a type that core does not know are left out.
+/// Tensors of a frame, mapped for reading while this lives: those of a TensorWalk but for types
+/// that core does not know.
 class FrameTensors {
  public:
   static constexpr size_t kMost = 32;
@@ -36,10 +36,18 @@ class FrameTensors {
   ~FrameTensors() { unmap(); }
 
   /// Lists tensors without touching their data, in place of those listed before.
-  /// @param buffer must outlive this. kUnsupported when there are more than kMost.
+  /// @param buffer must outlive this, and gets no meta and no mtd while it is in use. kUnsupported
+  /// when there are more than kMost.
   Status look(GstBuffer* buffer, Which which = Which::kAll);
   /// Id, type and shape of the listed ones. No data.
   std::span<const TensorView> listed() const { return {listed_.data(), listed_count_}; }
+
+  /// A listed tensor is quantised: see TensorView. Until the next look().
+  /// @param number in listed().
+  void set_quantization(size_t number, float scale, float zero_point) {
+    listed_[number].scale = scale;
+    listed_[number].zero_point = zero_point;
+  }
 
   /// Maps some of the listed tensors in place of what was mapped before. With kCuda preferred, they
   /// stay in CUDA memory if all of them lie there, each in one piece and all in one context; others
@@ -62,8 +70,8 @@ class FrameTensors {
   /// a frame from one memory. @param which numbers in listed().
   CudaContext common_context(std::span<const uint32_t> which) const;
 
-  /// Notes on the buffer that boxes were made of tensors: those named, with all of the GstTensorMeta
-  /// that they are in. @param which numbers in listed().
+  /// Notes on the buffer that boxes were made of tensors: those named, with all that were attached
+  /// in one piece with them. @param which numbers in listed().
   void mark_decoded(GstBuffer* buffer, std::span<const uint32_t> which) const;
 
   /// What a producer said of the order of dimensions. @param number in listed().
@@ -76,7 +84,7 @@ class FrameTensors {
  private:
   struct Listed {
     const GstTensor* tensor;
-    const GstTensorMeta* meta;
+    const void* parcel;  // as TensorWalk says it
   };
   Status map_one(uint32_t number);
   bool map_data(GstBuffer* data, GstMapInfo* info, TensorView& view);
@@ -129,15 +137,15 @@ using MovedSource = std::function<SharedTensorSource(const SharedTensorSource&)>
 /// shared; where they say a source, `moved` says what becomes of it.
 void carry_tensors(GstBuffer* from, GstBuffer* to, const MovedSource& moved);
 
-/// Is it the API of a meta of tensors, or of that note?
+/// Gives a tensor on its way to a buffer, which has the note already, data that says the moved
+/// source, where it said one. @param tensor holds its data.
+void move_source(GstTensor* tensor, GstBuffer* to, const MovedSource& moved);
+
+/// Is it the API of GstTensorMeta, or of that note?
 bool holds_tensors(GType api);
 
 /// For GstBaseTransform's prepare_output_buffer of elements that write in place: the input, or a
 /// copy with its tensors where others hold it.
 GstFlowReturn writable_with_tensors(GstBaseTransform*, GstBuffer* input, GstBuffer** output);
-
-/// Sink caps of an element that reads tensors: any video, and from GStreamer 1.28 on the tensor
-/// groups of the known detectors, by which tensordecodebin finds it. Transfer full.
-GstCaps* tensor_sink_caps();
 
 }  // namespace keepbox

@@ -15,7 +15,7 @@ using test::kFull;
 
 /// A model on the scaled frame that says where its rows come from: 64 x 64 into 32 x 32 with 8 above.
 void infer(GstElement*, GstBuffer* buffer, gpointer) {
-  const auto tensor = test::rows({{5, 16, 15, 26, 0.9f, 1}});
+  const auto tensor = test::rows({{5, 18, 15, 20, 0.9f, 1}});
   GstBuffer* data = test::data_buffer(tensor.values.data(), test::bytes_of(tensor));
   set_tensor_source(data, std::make_shared<const TensorSource>(
                               TensorSource{.geometry = {{64, 64}, {32, 32}, 2, 4, 0, 8},
@@ -51,7 +51,7 @@ TEST(Restore, TakesTensorsAlongForADecoderBehindIt) {
   const auto behind = inferred(scale + " ! framerestore ! boxdecode");
   ASSERT_EQ(before.size(), 1u);
   ASSERT_EQ(behind.size(), 1u);
-  EXPECT_EQ(before[0].box, (Box{30, 54, 90, 108}));
+  EXPECT_EQ(before[0].box, (Box{30, 78, 90, 102}));
   EXPECT_EQ(behind[0].box, before[0].box);
   EXPECT_EQ(behind[0].label, before[0].label);
   EXPECT_EQ(behind[0].model, g_quark_from_string("small"));

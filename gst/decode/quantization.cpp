@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Reads scales and zero points, and gives them to tensors.
+#include "gst/decode/quantization.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+namespace keepbox {
+namespace {
+
+constexpr const char* kHint =
+    "set quantization= as in boxes:0.5:128,scores:0.00390625, or 0.05:3 for all tensors";
+
+std::string_view trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t");
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+bool parse(std::string_view text, float& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() && std::isfinite(value);
+}
+
+/// Takes what is behind the last colon, or all that there is.
+std::string_view take_last(std::string_view& text) {
+  const size_t colon = text.rfind(':');
+  const std::string_view last = trimmed(colon == text.npos ? text : text.substr(colon + 1));
+  text = colon == text.npos ? std::string_view{} : text.substr(0, colon);
+  return last;
+}
+
+std::unexpected<Error> wrong(std::string_view expected, std::string_view found) {
+  return fail(ErrorKind::kInvalid, std::string(expected), '"' + std::string(found) + '"', kHint);
+}
+
+}  // namespace
+
+Result<Quantization::Entry> Quantization::entry_from(std::string_view text) {
+  Entry entry;
+  std::string_view rest = text;
+  if (!parse(take_last(rest), entry.scale))
+    return wrong("ID:SCALE:ZERO-POINT, or without ID or ZERO-POINT", text);
+  // A number before a number is the scale, and that was the zero point.
+  std::string_view before = rest;
+  if (float scale = 0; parse(take_last(before), scale)) {
+    entry.zero_point = std::exchange(entry.scale, scale);
+    rest = before;
+  }
+  if (!(entry.scale > 0)) return wrong("a scale above 0", text);
+  entry.id = trimmed(rest);
+  return entry;
+}
+
+Result<Quantization> Quantization::from(const std::string& text) {
+  Quantization out;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find_first_of(",;"), rest.size());
+    const std::string_view part = trimmed(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (part.empty()) continue;
+    auto entry = entry_from(part);
+    if (!entry) return std::unexpected(entry.error());
+    if (std::ranges::contains(out.entries_, entry->id, &Entry::id))
+      return wrong("one quantization for each tensor", text);
+    out.entries_.push_back(std::move(*entry));
+  }
+  return out;
+}
+
+const Quantization::Entry* Quantization::find(const TensorView& tensor) const {
+  const auto with_id = [&](std::string_view id) -> const Entry* {
+    const auto found = std::ranges::find(entries_, id, &Entry::id);
+    return found != entries_.end() ? &*found : nullptr;
+  };
+  const Entry* own = tensor.id.empty() ? nullptr : with_id(tensor.id);
+  return own != nullptr || is_floating(tensor.type) ? own : with_id("");
+}
+
+std::optional<Error> Quantization::apply(FrameTensors& tensors) const {
+  const auto listed = tensors.listed();
+  for (size_t i = 0; i < listed.size(); ++i)
+    if (const Entry* entry = find(listed[i]))
+      tensors.set_quantization(i, entry->scale, entry->zero_point);
+  std::string missing;
+  for (const Entry& entry : entries_)
+    if (!entry.id.empty() && !std::ranges::contains(listed, entry.id, &TensorView::id))
+      missing += (missing.empty() ? "" : ", ") + entry.id;
+  if (missing.empty()) return {};
+  return Error{ErrorKind::kMismatch, "tensors that quantization= names (" + missing + ")",
+               to_string(listed), kHint};
+}
+
+}  // namespace keepbox

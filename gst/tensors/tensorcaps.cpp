@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Makes the sink caps from the table of detectors.
+#include "gst/tensors/tensorcaps.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/detector.h"
+
+namespace keepbox {
+namespace {
+
+constexpr std::string_view kNormalized = "-normalized";
+constexpr std::string_view kOld = "Gst.Model.";  // ids of GStreamer 1.26, which has no tensor caps
+
+struct Group {
+  std::string name, tensors;
+  bool more = false;  // than one tensor
+};
+
+void add(std::vector<Group>& groups, std::string_view id) {
+  const std::string name = group_of(id);
+  if (!std::ranges::contains(groups, name, &Group::name)) groups.push_back({name, {}, name != id});
+}
+
+/// The groups that a family's ids of one column are of: models mix those of several (a face
+/// detector gives SSD's boxes), and any of them may be the model's group.
+std::vector<Group> groups_of(const DetectorSpec& spec, size_t column) {
+  std::vector<Group> groups;
+  std::string tensors;
+  for (const TensorRule& rule : spec.rules()) {
+    const std::string_view id = rule.ids[column];
+    if (id.empty() || id.starts_with(kOld)) continue;
+    add(groups, id);
+    tensors += (tensors.empty() ? "" : ", ") +
+               ("(GstCaps)[tensor/strided, tensor-id=(string)" + std::string(id) + "]");
+  }
+  for (Group& group : groups) group.tensors = tensors;
+  return groups;
+}
+
+/// A list of tensors is a subset of one that is as long and has a place for each: the last place is
+/// for what the model gives besides.
+std::string caps_of(const Group& group) {
+  return "video/x-raw(ANY), tensors=(structure)[tensorgroups, " + group.name + "=(/uniquelist){ " +
+         group.tensors + (group.more ? ", (GstCaps)[tensor/strided]" : "") + " };]";
+}
+
+}  // namespace
+
+std::string group_of(std::string_view tensor_id) {
+  const bool normalized = tensor_id.ends_with(kNormalized);
+  std::string_view group = tensor_id;
+  if (normalized) group.remove_suffix(kNormalized.size());
+  if (group.ends_with("-out") || !group.contains('-')) return std::string(tensor_id);
+  return std::string(group.substr(0, group.rfind('-'))) +
+         std::string(normalized ? kNormalized : "");
+}
+
+GstCaps* tensor_sink_caps() {
+  guint major = 0, minor = 0, micro = 0, nano = 0;
+  gst_version(&major, &minor, &micro, &nano);
+  GstCaps* caps = gst_caps_new_empty();
+  if (major > 1 || minor >= 28)
+    for (const DetectorSpec& spec : detectors())
+      for (size_t column = 0; column < TensorRule{}.ids.size(); ++column)
+        for (const Group& group : groups_of(spec, column)) {
+          GstCaps* one = gst_caps_from_string(caps_of(group).c_str());
+          if (one != nullptr) caps = gst_caps_merge(caps, one);  // two families may share an id
+        }
+  if (gst_caps_is_empty(caps)) gst_caps_append(caps, gst_caps_from_string("video/x-raw(ANY)"));
+  return caps;
+}
+
+}  // namespace keepbox

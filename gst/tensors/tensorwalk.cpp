@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Finds GStreamer 1.28's tensor mtd by name, and goes over both kinds.
+#include "gst/tensors/tensorwalk.h"
+
+#include <dlfcn.h>
+
+namespace keepbox {
+namespace {
+
+struct TensorMtd {
+  GstAnalyticsMtdType (*type)() = nullptr;
+  GstTensor* (*tensor)(const GstAnalyticsMtd*) = nullptr;
+};
+
+/// Without functions before GStreamer 1.28.
+const TensorMtd& tensor_mtd() {
+  static const TensorMtd mtd = [] {
+    TensorMtd out;
+    out.type = reinterpret_cast<decltype(out.type)>(
+        dlsym(RTLD_DEFAULT, "gst_analytics_tensor_mtd_get_mtd_type"));
+    out.tensor = reinterpret_cast<decltype(out.tensor)>(
+        dlsym(RTLD_DEFAULT, "gst_analytics_tensor_mtd_get_tensor"));
+    return out.type != nullptr && out.tensor != nullptr ? out : TensorMtd{};
+  }();
+  return mtd;
+}
+
+bool is_of_object(const GstAnalyticsMtd& mtd) {
+  gpointer state = nullptr;
+  GstAnalyticsMtd od;
+  while (gst_analytics_relation_meta_iterate(mtd.meta, &state, gst_analytics_od_mtd_get_mtd_type(),
+                                             &od))
+    if (are_related(mtd, od)) return true;
+  return false;
+}
+
+bool came_in_meta(GstBuffer* buffer, const GstBuffer* data) {
+  gpointer state = nullptr;
+  while (GstMeta* meta =
+             gst_buffer_iterate_meta_filtered(buffer, &state, gst_tensor_meta_api_get_type())) {
+    auto* tensors = reinterpret_cast<GstTensorMeta*>(meta);
+    for (size_t i = 0; i < tensors->num_tensors; ++i)
+      if (const GstTensor* tensor = gst_tensor_meta_get(tensors, i);
+          tensor != nullptr && tensor->data != nullptr && tensor->data == data)
+        return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TensorWalk::TensorWalk(GstBuffer* buffer) : buffer_(buffer), metas_done_(buffer == nullptr) {}
+
+const GstTensor* TensorWalk::next() {
+  const GstTensor* tensor = metas_done_ ? nullptr : next_of_metas();
+  return tensor != nullptr ? tensor : next_of_mtds();
+}
+
+const GstTensor* TensorWalk::next_of_metas() {
+  while (true) {
+    while (meta_ != nullptr && index_ < meta_->num_tensors)
+      if (const GstTensor* tensor = gst_tensor_meta_get(meta_, index_++)) return tensor;
+    parcel_ = meta_ = reinterpret_cast<GstTensorMeta*>(gst_buffer_iterate_meta_filtered(
+        buffer_, &meta_state_, gst_tensor_meta_api_get_type()));
+    index_ = 0;
+    metas_done_ = meta_ == nullptr;
+    if (metas_done_) return nullptr;
+  }
+}
+
+const GstTensor* TensorWalk::next_of_mtds() {
+  const TensorMtd& mtds = tensor_mtd();
+  if (buffer_ == nullptr || mtds.type == nullptr) return nullptr;
+  auto* meta = gst_buffer_get_analytics_relation_meta(buffer_);
+  if (meta == nullptr) return nullptr;
+  GstAnalyticsMtd mtd;
+  while (gst_analytics_relation_meta_iterate(meta, &mtd_state_, mtds.type(), &mtd)) {
+    const GstTensor* tensor = mtds.tensor(&mtd);
+    if (tensor == nullptr || is_of_object(mtd) || came_in_meta(buffer_, tensor->data)) continue;
+    parcel_ = tensor;
+    return tensor;
+  }
+  return nullptr;
+}
+
+bool is_tensor_mtd(GstAnalyticsMtdType type) {
+  return tensor_mtd().type != nullptr && tensor_mtd().type() == type;
+}
+
+bool are_related(const GstAnalyticsMtd& a, const GstAnalyticsMtd& b) {
+  return gst_analytics_relation_meta_get_relation(a.meta, a.id, b.id) !=
+             GST_ANALYTICS_REL_TYPE_NONE ||
+         gst_analytics_relation_meta_get_relation(a.meta, b.id, a.id) !=
+             GST_ANALYTICS_REL_TYPE_NONE;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The tensor caps of boxdecode's sink: every id that the table of detectors knows, in the groups of
+// GStreamer's registry of tensor ids.
+#include <algorithm>
+
+#include "gst/tensors/tensorcaps.h"
+#include "tests/gst/frames.h"
+
+namespace keepbox {
+namespace {
+
+/// Groups of the registry, and of models that follow its grammar, with the tensors that they have.
+struct Registered {
+  const char* group;
+  std::vector<const char*> ids;
+};
+const std::vector<Registered> kRegistry{
+    {"yolo-v8-out", {"yolo-v8-out"}},
+    {"yolo-v8-out-normalized", {"yolo-v8-out-normalized"}},
+    {"yolo-v8-obb-out", {"yolo-v8-obb-out"}},
+    {"yolo-v8-obb-out-normalized", {"yolo-v8-obb-out-normalized"}},
+    {"yolo-v8-pose-out", {"yolo-v8-pose-out"}},
+    {"yolo-v8-pose-out-normalized", {"yolo-v8-pose-out-normalized"}},
+    {"yolo-v8-segmentation-out",
+     {"yolo-v8-segmentation-out-detections", "yolo-v8-segmentation-out-protos"}},
+    {"yolo-v8-segmentation-out-normalized",
+     {"yolo-v8-segmentation-out-detections-normalized", "yolo-v8-segmentation-out-protos"}},
+    {"yolox-out", {"yolox-out"}},
+    {"yolo-26-end2end-out", {"yolo-26-end2end-out"}},
+    {"ssd-mobilenet-v1-variant-1-out",
+     {"ssd-mobilenet-v1-variant-1-out-boxes", "ssd-mobilenet-v1-variant-1-out-scores",
+      "ssd-mobilenet-v1-variant-1-out-classes", "generic-variant-1-out-count"}},
+    {"ultra-lightweight-face-detection-rfb-320-v1-variant-1-out",
+     {"ssd-mobilenet-v1-variant-1-out-boxes",
+      "ultra-lightweight-face-detection-rfb-320-v1-variant-1-out-scores"}},
+};
+
+/// Does a family know one of them by its own?
+bool is_known(const Registered& group) {
+  return std::ranges::any_of(detectors(), [&](const DetectorSpec& spec) {
+    return std::ranges::any_of(spec.rules(), [&](const TensorRule& rule) {
+      return std::ranges::any_of(group.ids, [&](std::string_view id) {
+        return rule.has(id) && (group.ids.size() == 1 || group_of(id) == group.group);
+      });
+    });
+  });
+}
+
+/// Caps as an inference element fixes them.
+GstCaps* caps_of(const Registered& group) {
+  std::string tensors;
+  for (const char* id : group.ids)
+    tensors += std::string(tensors.empty() ? "" : ", ") +
+               "(GstCaps)[tensor/strided, tensor-id=(string)" + id + ", dims=<1,84,8400>, dims-order=(string)col-major, type=(string)float32]";
+  return gst_caps_from_string(("video/x-raw,format=RGB,width=640,height=640,tensors=(structure)"
+                               "[tensorgroups," + std::string(group.group) + "=(/uniquelist){" +
+                               tensors + "};]").c_str());
+}
+
+bool has_tensor_caps() {
+  guint major = 0, minor = 0, micro = 0, nano = 0;
+  gst_version(&major, &minor, &micro, &nano);
+  return major > 1 || minor >= 28;
+}
+
+TEST(TensorGroup, IsWhatTheRegistryCallsIt) {
+  for (const Registered& group : kRegistry)
+    for (const char* id : group.ids)
+      // Groups borrow tensors: those of SSD, and prototypes, which are never normalised.
+      if (std::string_view(id).starts_with(std::string_view(group.group).substr(0, 20)) &&
+          !std::string_view(id).ends_with("-protos")) {
+        EXPECT_EQ(group_of(id), group.group) << id;
+      }
+  EXPECT_EQ(group_of("yolo-v8-segmentation-out-protos"), "yolo-v8-segmentation-out");
+  EXPECT_EQ(group_of("face-det-lite-out-v2-boxes"), "face-det-lite-out-v2");
+  EXPECT_EQ(group_of("output"), "output");
+  EXPECT_EQ(group_of(""), "");
+}
+
+TEST(TensorCaps, OfEveryGroupThatIsDecoded) {
+  if (!has_tensor_caps()) GTEST_SKIP() << "tensor caps came with GStreamer 1.28";
+  g_autoptr(GstCaps) sink = tensor_sink_caps();
+  size_t known = 0;
+  for (const Registered& group : kRegistry) {
+    if (!is_known(group)) continue;
+    ++known;
+    g_autoptr(GstCaps) caps = caps_of(group);
+    ASSERT_NE(caps, nullptr) << group.group;
+    EXPECT_TRUE(gst_caps_is_subset(caps, sink)) << group.group;
+  }
+  EXPECT_GE(known, 9u);
+  constexpr const char* kOther = "classification-generic-out";
+  g_autoptr(GstCaps) other = caps_of({kOther, {kOther}});
+  EXPECT_FALSE(gst_caps_is_subset(other, sink));
+}
+
+TEST(TensorCaps, OfEveryIdInTheTable) {
+  if (!has_tensor_caps()) GTEST_SKIP() << "tensor caps came with GStreamer 1.28";
+  g_autoptr(GstCaps) sink = tensor_sink_caps();
+  g_autofree gchar* text = gst_caps_to_string(sink);
+  for (const DetectorSpec& spec : detectors())
+    for (const TensorRule& rule : spec.rules())
+      for (const std::string_view id : rule.ids)
+        if (!id.starts_with("Gst.Model.")) {
+          EXPECT_NE(std::string_view(text).find(id), std::string_view::npos) << id;
+        }
+}
+
+TEST(TensorCaps, AreNotThereBefore) {
+  if (has_tensor_caps()) GTEST_SKIP() << "GStreamer 1.28 and later have tensor caps";
+  g_autoptr(GstCaps) sink = tensor_sink_caps();
+  g_autoptr(GstCaps) any = gst_caps_from_string("video/x-raw(ANY)");
+  EXPECT_TRUE(gst_caps_is_equal(sink, any));
+}
+
+}  // namespace
+}  // namespace keepbox
