@@ -159,22 +159,39 @@ KB_HD Verdict judge(const Source& from, uint32_t anchor) {
                   softmax ? largest_logit(from, anchor, best.score) : 0);
 }
 
-/// Calls visit(Verdict) for every class of an anchor, whatever its score.
-template <class Source, class Visit>
-KB_HD void judge_labels(const Source& from, uint32_t anchor, float objectness, Visit visit) {
-  const Rules& rules = from.rules;
-  const bool soft = rules.scores.activation == Activation::kSoftmax;
-  float largest = 0, sum = 0;
-  if (soft) {
-    largest = largest_logit(from, anchor, -std::numeric_limits<float>::infinity());
-    for (uint32_t c = 0; c < rules.classes; ++c)
-      sum = sum + exp_f32(from.get(Part::kScores, anchor, c) - largest);
-  }
-  for (uint32_t c = rules.first_class; c < rules.end_class; ++c) {
-    const float raw = from.get(Part::kScores, anchor, c);
-    const float score = soft ? exp_f32(raw - largest) / sum : activate(rules.scores, raw);
-    visit(Verdict{combined(rules.scores, objectness, score), c});
-  }
+/// What all classes of an anchor share.
+struct Shared {
+  float objectness = 1;
+  float largest = 0, sum = 1;  // softmax: the largest logit, and the sum of what is below e^0 by it
+};
+
+template <class Source>
+KB_HD_CALLED Shared shared_of(const Source& from, uint32_t anchor, float objectness) {
+  Shared out{objectness};
+  if (from.rules.scores.activation != Activation::kSoftmax) return out;
+  out.largest = largest_logit(from, anchor, -std::numeric_limits<float>::infinity());
+  out.sum = 0;
+  for (uint32_t c = 0; c < from.rules.classes; ++c)
+    out.sum = out.sum + exp_f32(from.get(Part::kScores, anchor, c) - out.largest);
+  return out;
+}
+
+/// One class of an anchor.
+template <class Source>
+KB_HD Verdict label(const Source& from, uint32_t anchor, const Shared& shared, uint32_t class_id) {
+  const ScoreRules& rules = from.rules.scores;
+  const float raw = from.get(Part::kScores, anchor, class_id);
+  const float score = rules.activation == Activation::kSoftmax
+                          ? exp_f32(raw - shared.largest) / shared.sum
+                          : activate(rules, raw);
+  return {combined(rules, shared.objectness, score), class_id};
+}
+
+/// What the best class of an anchor has to reach, if others of its classes may pass: activations need
+/// not be monotonous in their last bits.
+KB_HD inline float least_best(const Rules& rules) {
+  const float bits = magnitude(rules.lowest_threshold) * 1e-5f;
+  return rules.multi_label ? rules.lowest_threshold - bits : rules.lowest_threshold;
 }
 
 /// Calls visit(Verdict) for an anchor's best class, or for all where each may make a box.
@@ -182,7 +199,10 @@ template <class Source, class Visit>
 KB_HD void judge_each(const Source& from, uint32_t anchor, Visit visit) {
   if (!from.rules.multi_label || is_ready(from)) return visit(judge(from, anchor));
   const float objectness = objectness_of(from, anchor);
-  if (is_object(from, objectness)) judge_labels(from, anchor, objectness, visit);
+  if (!is_object(from, objectness)) return;
+  const Shared shared = shared_of(from, anchor, objectness);
+  for (uint32_t c = from.rules.first_class; c < from.rules.end_class; ++c)
+    visit(label(from, anchor, shared, c));
 }
 
 /// Anchors that count: all, or as many as the model says it found, or those before a row of no image.

@@ -92,6 +92,11 @@ std::string payload_text(const DetectorSpec& spec, size_t numbers) {
 std::unexpected<Error> mismatch(const DetectorSpec& spec, std::span<const TensorView> tensors,
                                 std::string hint = "set detector= to the model's family or "
                                                    "tensor-ids= to its tensors") {
+  const auto unscaled = [](const TensorView& tensor) {
+    return !is_real(tensor) && tensor.shape.rank() > 2;
+  };
+  if (std::ranges::any_of(tensors, unscaled))
+    hint += ", quantization= to the scale and zero point of integers";
   return fail(ErrorKind::kMismatch, wanted_text(spec), to_string(tensors), std::move(hint));
 }
 

@@ -233,7 +233,8 @@ void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
     }
     if (!read) continue;
     plan.reads.push_back(i);
-    plan.forms.push_back({std::string(tensors[i].id), tensors[i].type, tensors[i].shape});
+    const TensorView& view = tensors[i];
+    plan.forms.push_back({std::string(view.id), view.type, view.shape, view.scale, view.zero_point});
   }
 }
 
@@ -268,7 +269,9 @@ bool Plan::holds_for(std::span<const TensorView> tensors) const {
   for (size_t i = 0; i < forms.size(); ++i) {
     if (reads[i] >= tensors.size()) return false;
     const TensorView& view = tensors[reads[i]];
-    if (forms[i].id != view.id || forms[i].type != view.type || forms[i].shape != view.shape)
+    const TensorForm& form = forms[i];
+    if (form.id != view.id || form.type != view.type || form.shape != view.shape ||
+        form.scale != view.scale || form.zero_point != view.zero_point)
       return false;
   }
   return true;

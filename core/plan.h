@@ -58,6 +58,7 @@ struct TensorForm {
   std::string id;
   DataType type = DataType::kFloat32;
   Shape shape;
+  float scale = 1, zero_point = 0;
   friend bool operator==(const TensorForm&, const TensorForm&) = default;
 };
 

@@ -18,6 +18,9 @@ bool compares_all(const Rules& rules) {
          (rules.contract.class_agnostic && rules.limits_classes());
 }
 
+/// What a tally counts, see tally.cuh.
+constexpr uint64_t kMostJudged = (uint64_t{1} << 22) - 1;
+
 Status supports(const Plan& plan) {
   const uint32_t images = plan.layout.images;
   if (images == 0 || images > kMostImages)
@@ -35,6 +38,15 @@ Status supports(const Plan& plan) {
     if (const auto count = form.shape.count(); !count || *count / images > ~0u)
       return fail(ErrorKind::kUnsupported, "tensors below 2^32 numbers in backend cuda",
                   form.shape.to_string(), "set backend=auto");
+  if (plan.forms.size() > kMostTensors)
+    return fail(ErrorKind::kUnsupported,
+                "at most " + std::to_string(kMostTensors) + " tensors in backend cuda",
+                std::to_string(plan.forms.size()), "set backend=auto");
+  const uint64_t judged = uint64_t{plan.layout.anchors} * plan.layout.classes;
+  if (plan.rules.multi_label && judged > kMostJudged)
+    return fail(ErrorKind::kUnsupported,
+                "at most " + std::to_string(kMostJudged) + " scores with multi-label in backend cuda",
+                std::to_string(judged), "set multi-label=false or backend=auto");
   if (compares_all(plan.rules) && plan.rules.pre_nms_top_k > kMostPaired)
     return fail(ErrorKind::kUnsupported,
                 "at most " + std::to_string(kMostPaired) +

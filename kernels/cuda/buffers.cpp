@@ -32,7 +32,7 @@ Buckets buckets_of(const Plan& plan) {
   const auto too_large = [&] { return size_t{room} * count * plan.layout.images > kMostOfAll; };
   while (room > kLeast && too_large()) room /= 2;
   while (count > 1 && too_large()) count = (count + 1) / 2;  // classes share them
-  return {count, std::min(room, std::max(plan.layout.anchors, 1u))};
+  return {count, std::min(room, std::max(plan.rules.candidates, 1u))};
 }
 
 Tables Buffers::tables(const Plan& plan) const {
@@ -44,12 +44,12 @@ Tables Buffers::tables(const Plan& plan) const {
 }
 
 Buffers carve(Carver& device, Carver& host, const Plan& plan) {
-  const size_t anchors = plan.layout.anchors, images = plan.layout.images;
-  const size_t in_runs = (anchors + kRun - 1) / kRun * kRun;
+  const size_t candidates = plan.rules.candidates, images = plan.layout.images;
+  const size_t in_runs = (candidates + kRun - 1) / kRun * kRun;
   const Buckets buckets = buckets_of(plan);
   Buffers out;
   out.control = device.take<Control>(images);
-  out.candidates = take_boxes(device, images * anchors);
+  out.candidates = take_boxes(device, images * candidates);
   out.dealt = take_boxes(device, images * buckets.count * buckets.room);
   out.kept_of = take_boxes(device, images * buckets.groups() * buckets.group_room());
   out.class_threshold = device.take<float>(plan.class_threshold.size());
@@ -57,10 +57,11 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan) {
   out.priors = device.take<Prior>(plan.priors.size());
   out.size_limits = device.take<SizeLimits>(plan.class_threshold.size());
   out.regions = device.take<Region>(2 * kMostRegions);
+  out.segments = device.take<DeviceSegment>(plan.layout.segments.size());
   out.runs = device.take<uint64_t>(in_runs);
   out.run_index = device.take<uint32_t>(in_runs);
-  out.ordered = take_boxes(device, anchors);
-  out.kept = take_boxes(device, anchors);
+  out.ordered = take_boxes(device, candidates);
+  out.kept = take_boxes(device, candidates);
   out.words = device.take<uint32_t>(slow_words(plan.rules.method, plan.rules.pre_nms_top_k));
   out.headers = host.take<Header>(images);
   out.out = host.take<Detection>(images * plan.rules.kept_capacity);
@@ -69,7 +70,17 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan) {
 
 namespace {
 
-Scan scan_of(const Layout& layout) {
+/// What only some families have.
+bool seldom(const Plan& plan) {
+  const Layout& layout = plan.layout;
+  return layout.segments.size() > 1 || plan.rules.multi_label || plan.rules.peaks ||
+         plan.rules.boxes.bins > 1 || layout[Part::kSizes].present() ||
+         layout[Part::kImage].present() || layout[Part::kIndices].present();
+}
+
+Scan scan_of(const Plan& plan) {
+  if (seldom(plan)) return Scan::kPieces;
+  const Layout& layout = plan.layout;
   const Field& scores = layout[Part::kScores];
   if (!scores.present()) return Scan::kReady;
   return scores.anchor_stride < scores.channel_stride ? Scan::kPlanes : Scan::kRows;
@@ -89,7 +100,7 @@ uint32_t octaves_of(float lowest) {
 }  // namespace
 
 DevicePlan device_plan(const Plan& plan, const Tables& tables) {
-  return {.scan = scan_of(plan.layout),
+  return {.scan = scan_of(plan),
           .buckets = buckets_of(plan),
           .rules = plan.rules,
           .tables = tables,
@@ -102,10 +113,26 @@ DevicePlan device_plan(const Plan& plan, const Tables& tables) {
 
 namespace {
 
-Numbers numbers_of(DataType type) {
-  if (type == DataType::kFloat32) return Numbers::kFloat;
+Numbers numbers_of(const TensorView& view) {
+  const bool plain = view.scale == 1 && view.zero_point == 0;
+  const DataType type = view.type;
+  if (type == DataType::kInt8 || type == DataType::kUInt8) return Numbers::kByte;
+  if (type == DataType::kFloat32 && plain) return Numbers::kFloat;
   const bool half = type == DataType::kFloat16 || type == DataType::kBFloat16;
-  return half ? Numbers::kHalf : Numbers::kAny;
+  return half && plain ? Numbers::kHalf : Numbers::kAny;
+}
+
+/// A field without its tensor's data.
+DeviceField field_in(const Field& field, const TensorView& view) {
+  const size_t element = size_of(view.type);
+  return {.image_stride = field.image_stride * element,
+          .anchor_stride = static_cast<uint32_t>(field.anchor_stride),
+          .channel_stride = static_cast<uint32_t>(field.channel_stride),
+          .scale = view.scale,
+          .zero_point = view.zero_point,
+          .type = view.type,
+          .element = static_cast<uint8_t>(element),
+          .numbers = numbers_of(view)};
 }
 
 /// A field of a tensor whose data is on the device at `data`.
@@ -113,30 +140,58 @@ DeviceField device_field(const Field& field, std::span<const TensorView> tensors
                          std::span<const std::byte* const> data) {
   if (!field.present()) return {};
   const auto index = static_cast<size_t>(field.tensor);
-  const TensorView& view = tensors[index];
-  const bool aligned = reinterpret_cast<uintptr_t>(data[index]) % size_of(view.type) == 0;
-  const size_t element = size_of(view.type);
-  return {.data = data[index] + field.offset * element,
-          .image_stride = field.image_stride * element,
-          .anchor_stride = static_cast<uint32_t>(field.anchor_stride),
-          .channel_stride = static_cast<uint32_t>(field.channel_stride),
-          .scale = view.scale,
-          .zero_point = view.zero_point,
-          .type = view.type,
-          .element = static_cast<uint8_t>(element),
-          .numbers = aligned && view.scale == 1 && view.zero_point == 0 ? numbers_of(view.type)
-                                                                        : Numbers::kAny};
+  DeviceField out = field_in(field, tensors[index]);
+  out.data = data[index] + field.offset * out.element;
+  if (reinterpret_cast<uintptr_t>(data[index]) % out.element != 0) out.numbers = Numbers::kAny;
+  return out;
 }
+
+/// What a plan knows of its tensors.
+TensorView view_of(const TensorForm& form) {
+  return {.type = form.type, .shape = form.shape, .scale = form.scale,
+          .zero_point = form.zero_point};
+}
+
 }  // namespace
+
+std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, uint32_t& chunks) {
+  std::vector<DeviceSegment> out;
+  chunks = 0;
+  for (const Segment& segment : plan.layout.segments) {
+    DeviceSegment& to = out.emplace_back();
+    to.first = segment.first;
+    to.count = segment.count;
+    to.first_chunk = chunks;
+    chunks += (segment.count + width - 1) / width;
+    for (size_t part = 0; part < kPartsRead; ++part) {
+      const Field& field = segment.fields[part];
+      if (!field.present()) continue;
+      const auto index = static_cast<size_t>(field.tensor);
+      to.tensors[part] = static_cast<uint8_t>(index);
+      to.fields[part] = field_in(field, view_of(plan.forms[index]));
+      to.fields[part].data =
+          reinterpret_cast<const std::byte*>(field.offset * to.fields[part].element);
+    }
+  }
+  return out;
+}
 
 Numbers bind_fields(DevicePlan& plan, const Layout& layout, std::span<const TensorView> tensors,
                     std::span<const std::byte* const> data) {
   std::optional<Numbers> all;
-  for (size_t part = 0; part < kPartsRead; ++part) {
-    plan.fields[part] = device_field(layout.fields[part], tensors, data);
-    if (plan.fields[part].data == nullptr) continue;
-    const Numbers numbers = plan.fields[part].numbers;
+  const auto see = [&](Numbers numbers) {
     all = all.value_or(numbers) == numbers ? numbers : Numbers::kAny;
+  };
+  for (size_t part = 0; part < kPartsRead; ++part) {
+    plan.fields[part] = device_field(layout.segments[0].fields[part], tensors, data);
+    if (plan.fields[part].data != nullptr) see(plan.fields[part].numbers);
+  }
+  if (plan.scan != Scan::kPieces) return all.value_or(Numbers::kAny);
+  for (size_t i = 0; i < data.size(); ++i) {
+    plan.data[i] = data[i];
+    const bool aligned =
+        reinterpret_cast<uintptr_t>(data[i]) % size_of(tensors[i].type) == 0;
+    see(aligned ? numbers_of(tensors[i]) : Numbers::kAny);
   }
   return all.value_or(Numbers::kAny);
 }

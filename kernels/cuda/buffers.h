@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "core/plan.h"
 #include "core/tensor.h"
@@ -23,14 +24,15 @@ struct BoxSpans {
 struct Buffers {
   // On the device:
   std::span<Control> control;  // an image each
-  BoxSpans candidates;         // images x anchors
+  BoxSpans candidates;         // images x rules.candidates
   BoxSpans dealt, kept_of;     // images x buckets x room
   std::span<float> class_threshold;
   std::span<uint8_t> class_wanted;
   std::span<Prior> priors;
   std::span<SizeLimits> size_limits;  // room for these and regions, whether or not a plan has any
   std::span<Region> regions;
-  std::span<uint64_t> runs;  // anchors in whole runs; from here on for one image at a time
+  std::span<DeviceSegment> segments;
+  std::span<uint64_t> runs;  // candidates in whole runs; from here on for one image at a time
   std::span<uint32_t> run_index;
   BoxSpans ordered, kept;
   std::span<uint32_t> words;
@@ -50,6 +52,9 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan);
 
 /// The plan for kernels, without tensors.
 DevicePlan device_plan(const Plan& plan, const Tables& tables);
+
+/// A plan's segments for blocks that take so many anchors at a time. @param chunks of all.
+std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, uint32_t& chunks);
 
 /// Points a plan at tensors whose data is on the device at `data`. @return how all can be read.
 Numbers bind_fields(DevicePlan& plan, const Layout& layout, std::span<const TensorView> tensors,

@@ -18,9 +18,10 @@ namespace keepbox::cuda {
 enum class Numbers : uint8_t {
   kFloat,  // float32
   kHalf,   // float16 or bfloat16
+  kByte,   // int8 or uint8, quantised
   kAny,
 };
-inline constexpr size_t kNumbers = 3;
+inline constexpr size_t kNumbers = 4;
 
 /// core's Field with its tensor's data.
 struct DeviceField {
@@ -38,7 +39,17 @@ enum class Scan : uint8_t {
   kRows,    // half a warp an anchor: class scores lie side by side
   kPlanes,  // a lane an anchor: anchors lie side by side
   kReady,   // a thread an anchor: one score each
+  kPieces,  // as kPlanes, a segment after the other, with all rules that there are
 };
+
+/// A segment of core's layout for kPieces. Its fields' data are offsets, in bytes, into tensors.
+struct DeviceSegment {
+  uint32_t first = 0, count = 0;  // anchors
+  uint32_t first_chunk = 0;       // of as many anchors as a block takes at a time
+  uint8_t tensors[kPartsRead] = {};
+  DeviceField fields[kPartsRead];
+};
+inline constexpr uint32_t kMostTensors = 24;
 
 inline constexpr uint32_t kWarp = 32;
 inline constexpr uint32_t kMostBuckets = 128;
@@ -71,6 +82,9 @@ struct DevicePlan {
   uint32_t best_high = 0;  // of ByScore in bins.cuh: upper half of a key with the best score
   uint32_t octaves = 1;    // below it that matter
   float per_pixel_x = 0, per_pixel_y = 0;  // of the model's input: for crowds only
+  const DeviceSegment* segments = nullptr;  // kPieces: and how many, of how many chunks in all
+  uint32_t segment_count = 0, chunks = 0;
+  const std::byte* data[kMostTensors] = {};  // the same: of the tensors
 
   /// Most boxes that suppression keeps of one image.
   KB_HD uint32_t limit() const { return rules.kept_capacity; }
@@ -115,7 +129,7 @@ struct Boxes {
 /// The frame kernel's memory.
 struct FrameArgs {
   Control* control = nullptr;  // an image each
-  Boxes candidates;            // rules.anchors an image
+  Boxes candidates;            // rules.candidates an image
   Boxes dealt;                 // buckets.count * buckets.room an image
   Boxes kept;                  // the same: of each group of buckets
   Header* headers = nullptr;   // host memory, an image each

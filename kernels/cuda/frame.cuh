@@ -46,7 +46,7 @@ struct Frame {
     return args.dealt.from(image * size_t{plan.buckets.count} * plan.buckets.room);
   }
   __device__ Boxes kept() const { return args.kept.from(image * plan.buckets.groups() * plan.buckets.group_room()); }
-  __device__ Boxes all() const { return args.candidates.from(size_t{image} * plan.rules.anchors); }
+  __device__ Boxes all() const { return args.candidates.from(size_t{image} * plan.rules.candidates); }
 
   /// Reports what the block found. @return whether it has more to do: it then knows what all found.
   __device__ bool arrive(Worker& worker) const {
@@ -151,6 +151,10 @@ inline cudaError_t launch_frame(const void* kernel, const DevicePlan& plan, cons
 /// Those of upright boxes: each where it is compiled.
 const void* frame_of_floats();
 const void* frame_of_halves();
+const void* frame_of_bytes();
 const void* frame_of_any();
+/// For Scan::kPieces.
+const void* frame_of_float_pieces();
+const void* frame_of_any_pieces();
 
 }  // namespace keepbox::cuda

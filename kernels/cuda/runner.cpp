@@ -89,6 +89,7 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
                path == Path::kSlow || path == Path::kMasked || !in_frame(plan.rules),
            .patience = path == Path::kAlone ? 0 : kWaitCycles};
   KB_TRY(choose_grid());
+  KB_TRY(upload_segments(plan));
   data_.resize(plan.forms.size());
   funnels_.resize(plan.layout.images);
   return {};
@@ -155,7 +156,7 @@ Status CudaRunner::choose_grid() {
   const auto images = static_cast<uint32_t>(buffers_.headers.size());
   uint32_t each = kFrameWarps;  // anchors that keep a block busy
   if (plan_.scan == Scan::kReady) each = kFrameThreads;
-  if (plan_.scan == Scan::kPlanes) each = kWarp;
+  if (plan_.scan == Scan::kPlanes || plan_.scan == Scan::kPieces) each = kWarp;
   const uint32_t most = std::max((plan_.rules.anchors + each - 1) / each, 1u);
   const uint32_t alone = plan_.scan == Scan::kRows ? 4 : 2;  // blocks a multiprocessor
   const uint32_t share = static_cast<uint32_t>(processors) * (images == 1 ? alone : 8) / images;
@@ -164,6 +165,16 @@ Status CudaRunner::choose_grid() {
   const uint32_t spare = grid_.x * kFrameThreads / std::max(1u, plan_.rules.anchors);
   args_.slices = std::bit_floor(std::clamp(spare, 1u, kFrameWarps));
   return {};
+}
+
+Status CudaRunner::upload_segments(const Plan& plan) {
+  if (plan_.scan != Scan::kPieces) return {};
+  const auto segments = device_segments(plan, kFrameThreads / args_.slices, plan_.chunks);
+  plan_.segments = buffers_.segments.data();
+  plan_.segment_count = static_cast<uint32_t>(segments.size());
+  return check(cudaMemcpy(buffers_.segments.data(), segments.data(),
+                          segments.size() * sizeof(DeviceSegment), cudaMemcpyHostToDevice),
+               "cudaMemcpy");
 }
 
 Status CudaRunner::wait_for(const TensorView& tensor) {
@@ -242,7 +253,7 @@ Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tenso
 
 Status CudaRunner::run_slowly(uint32_t image) {
   Header& header = buffers_.headers[image];
-  SlowArgs args{.candidates = args_.candidates.from(size_t{image} * plan_.rules.anchors),
+  SlowArgs args{.candidates = args_.candidates.from(size_t{image} * plan_.rules.candidates),
                 .count = header.candidates,
                 .ordered = buffers_.ordered.all(),
                 .runs = buffers_.runs.data(),

@@ -24,6 +24,7 @@ class CudaRunner final : public Runner {
   Status allocate(const Plan& plan);
   Status allocate_staging(const Plan& plan);
   Status upload_tables(const Plan& plan);
+  Status upload_segments(const Plan& plan);
   Status choose_grid();
   Status wait_for(const TensorView& tensor);
   Status stage(const TensorView& tensor, size_t index);

@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The three ways through the anchors of an image. Each calls Stage::take() once for an anchor that
+// The ways through the anchors of an image. Each calls Stage::take() once for an anchor that
 // may pass.
 #pragma once
 
-#include "kernels/cuda/stage.cuh"
+#include "kernels/cuda/pieces.cuh"
 
 namespace keepbox::cuda {
-
-/// Beside the stage.
-union ScanShared {
-  struct {  // kRows: anchors that pass by their objectness
-    float objectness[kFrameThreads];
-    uint32_t anchor[kFrameThreads];
-    uint32_t count;
-  } listed;
-  uint64_t verdict[kFrameThreads];  // kPlanes: of each thread's slice
-};
 
 template <class Load>
 __device__ RawBox load_box(const Source<Load>& from, uint32_t anchor) {
@@ -23,18 +13,6 @@ __device__ RawBox load_box(const Source<Load>& from, uint32_t anchor) {
 #pragma unroll
   for (uint32_t i = 0; i < 4; ++i) raw.v[i] = from.get(Part::kBox, anchor, i);
   return raw;
-}
-
-template <class Load>
-__device__ bool has_softmax(const Source<Load>& from) {
-  return from.rules.scores.activation == Activation::kSoftmax;
-}
-
-/// Can softmax of such a logit pass? Most anchors are background, whose sum nobody needs.
-template <class Load>
-__device__ bool may_pass(const Source<Load>& from, float logit, float largest) {
-  return from.has(Part::kObjectness) || passes(exp_f32(logit - largest),
-                                               from.rules.lowest_threshold, from.rules.contract);
 }
 
 /// A row is half a warp's: the other half reads another one meanwhile.
@@ -70,7 +48,7 @@ __device__ void judge_rows(const Source<Load>& from, Stage& stage, bool there, u
   for (uint32_t i = 0; i < 4; ++i)
     raw.v[i] = __shfl_sync(kFull, number, lane_id() / kRowLanes * kRowLanes + i);
   if (!there || lane != 0 || (softmax && !may_pass(from, best.score, largest))) return;
-  stage.take(from, anchor, finished(from, anchor, best, objectness, largest), raw);
+  stage.take(from, anchor, finished(from, anchor, best, objectness, largest), [&] { return raw; });
 }
 
 /// Neighbouring anchors see the same object: they go to different blocks, to share its work.
@@ -105,20 +83,6 @@ __device__ void scan_rows(const Source<Load>& from, Stage& stage, ScanShared& sh
   }
 }
 
-/// The best over all slices, for the anchors of a group; what slice 0 returns counts.
-__device__ inline Verdict over_slices(Verdict best, ScanShared& shared, uint32_t slices) {
-  if (slices == 1) return best;
-  __syncthreads();
-  const uint64_t none = ~uint64_t{0};  // the order of candidates is that of verdicts
-  uint64_t key = best.class_id == kMaxClasses ? none : order_key(best.score, 0, best.class_id);
-  shared.verdict[threadIdx.x] = key;
-  __syncthreads();
-  if (warp_id() % slices != 0) return best;
-#pragma unroll 4
-  for (uint32_t s = 1; s < slices; ++s) key = min(key, shared.verdict[threadIdx.x + s * kWarp]);
-  return key == none ? Verdict{} : Verdict{key_score(key), key_class(key)};
-}
-
 template <class Load>
 __device__ void scan_planes(const Source<Load>& from, Stage& stage, ScanShared& shared,
                             Control& control, const Lists& lists, uint32_t slices) {
@@ -136,11 +100,12 @@ __device__ void scan_planes(const Source<Load>& from, Stage& stage, ScanShared& 
     if (object)
       best = slices > 4 ? quick_best_class<10>(from, anchor, objectness, slice, slices)
                         : quick_best_class<16>(from, anchor, objectness, slice, slices);
-    best = over_slices(best, shared, slices);
+    best = over_slices(best, shared.verdict, slices);
     if (object && slice == 0) {
       const float largest = has_softmax(from) ? largest_logit(from, anchor, best.score) : 0;
       if (!has_softmax(from) || may_pass(from, best.score, largest))
-        stage.take(from, anchor, finished(from, anchor, best, objectness, largest), raw);
+        stage.take(from, anchor, finished(from, anchor, best, objectness, largest),
+                   [&] { return raw; });
     }
     stage.make_room(from.plan, control, lists);
   }
@@ -154,7 +119,7 @@ __device__ void scan_ready(const Source<Load>& from, Stage& stage, Control& cont
        base += gridDim.x * kFrameThreads) {
     const uint32_t anchor = base + threadIdx.x;
     if (anchor < anchors)
-      stage.take(from, anchor, ready_verdict(from, anchor), load_box(from, anchor));
+      stage.take(from, anchor, ready_verdict(from, anchor), [&] { return load_box(from, anchor); });
     stage.make_room(from.plan, control, lists);
   }
 }
@@ -162,12 +127,13 @@ __device__ void scan_ready(const Source<Load>& from, Stage& stage, Control& cont
 template <class Load>
 __device__ void scan(const Source<Load>& from, Stage& stage, ScanShared& shared, Control& control,
                      const Lists& lists, uint32_t slices) {
+  if constexpr (Load::kPieces) return scan_pieces(from, stage, shared, control, lists, slices);
   switch (from.plan.scan) {
     case Scan::kRows:
       return scan_rows(from, stage, shared, control, lists);
     case Scan::kPlanes:
       return scan_planes(from, stage, shared, control, lists, slices);
-    case Scan::kReady:
+    default:
       return scan_ready(from, stage, control, lists);
   }
 }

@@ -12,6 +12,7 @@ namespace keepbox::cuda {
 
 /// float32 that is aligned and not quantised.
 struct PlainLoad {
+  static constexpr bool kPieces = false;
   static __device__ uint32_t element_of(const DeviceField&) { return sizeof(float); }
   static __device__ float get(const DeviceField&, const std::byte* data, uint32_t index) {
     return __ldg(reinterpret_cast<const float*>(data) + index);
@@ -20,6 +21,7 @@ struct PlainLoad {
 
 /// float16 or bfloat16, aligned and not quantised.
 struct HalfLoad {
+  static constexpr bool kPieces = false;
   static __device__ uint32_t element_of(const DeviceField&) { return sizeof(uint16_t); }
   static __device__ float get(const DeviceField& field, const std::byte* data, uint32_t index) {
     const uint16_t bits = __ldg(reinterpret_cast<const uint16_t*>(data) + index);
@@ -28,8 +30,20 @@ struct HalfLoad {
   }
 };
 
+/// int8 or uint8, quantised.
+struct ByteLoad {
+  static constexpr bool kPieces = false;
+  static __device__ uint32_t element_of(const DeviceField&) { return 1; }
+  static __device__ float get(const DeviceField& field, const std::byte* data, uint32_t index) {
+    const uint8_t bits = __ldg(reinterpret_cast<const uint8_t*>(data) + index);
+    const int number = field.type == DataType::kInt8 ? static_cast<int8_t>(bits) : bits;
+    return (static_cast<float>(number) - field.zero_point) * field.scale;
+  }
+};
+
 /// Anything else.
 struct AnyLoad {
+  static constexpr bool kPieces = false;
   static __device__ uint32_t element_of(const DeviceField& field) { return field.element; }
   static __device__ float get(const DeviceField& field, const std::byte* data, uint32_t index) {
     return (element(field.type, data + size_t{index} * field.element) - field.zero_point) *
@@ -39,6 +53,12 @@ struct AnyLoad {
   static __device__ __noinline__ float element(DataType type, const std::byte* data) {
     return load_element(type, data);
   }
+};
+
+/// The same of segments, with all rules that there are.
+template <class Load>
+struct InPieces : Load {
+  static constexpr bool kPieces = true;
 };
 
 /// The channels of one anchor in a field.
@@ -59,18 +79,28 @@ struct Source {
   const Rules& rules;
   const Tables& tables;
   uint32_t image;
+  const DeviceField* fields;
+  uint32_t first = 0;  // anchor of the segment that the fields are of
 
   __device__ Source(const DevicePlan& of, uint32_t index)
-      : plan(of), rules(of.rules), tables(of.tables), image(index) {}
+      : plan(of), rules(of.rules), tables(of.tables), image(index), fields(of.fields) {}
+  __device__ Source(const DevicePlan& of, uint32_t index, const DeviceSegment& segment)
+      : plan(of), rules(of.rules), tables(of.tables), image(index), fields(segment.fields),
+        first(segment.first) {}
 
   __device__ const DeviceField& field(Part part) const {
-    return plan.fields[static_cast<uint32_t>(part)];
+    if constexpr (Load::kPieces) return fields[static_cast<uint32_t>(part)];
+    else return plan.fields[static_cast<uint32_t>(part)];
   }
-  __device__ bool has(Part part) const { return field(part).data != nullptr; }
+  __device__ bool has(Part part) const {
+    const bool seldom = part == Part::kSizes || part == Part::kImage || part == Part::kIndices;
+    return (Load::kPieces || !seldom) && field(part).data != nullptr;
+  }
   __device__ Channels<Load> at(Part part, uint32_t anchor) const {
     const DeviceField& from = field(part);
     return {from, from.data + image * from.image_stride +
-                      size_t{anchor} * from.anchor_stride * Load::element_of(from)};
+                      size_t{anchor - (Load::kPieces ? first : 0)} * from.anchor_stride *
+                          Load::element_of(from)};
   }
   __device__ float get(Part part, uint32_t anchor, uint32_t channel = 0) const {
     return at(part, anchor)[channel];
@@ -92,6 +122,8 @@ template <uint32_t kAhead, class Load>
 __device__ Verdict quick_best_class(const Source<Load>& from, uint32_t anchor, float objectness,
                                     uint32_t first, uint32_t step) {
   const Rules& rules = from.rules;
+  if (rules.scores.rule == ScoreRule::kObjectness)
+    return first == 0 ? Verdict{0, rules.first_class} : Verdict{};
   const bool product = rules.scores.rule == ScoreRule::kProduct;
   if (product && rules.scores.activation != Activation::kNone)
     return best_class(from, anchor, objectness, first, step);

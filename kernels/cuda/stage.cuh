@@ -37,12 +37,11 @@ struct Stage {
     if (threadIdx.x == 0) both = not_finite = 0;
   }
 
-  /// One anchor, by one thread.
-  template <class Load>
-  __device__ void take(const Source<Load>& from, uint32_t anchor, Verdict verdict,
-                       const RawBox& raw) {
+  /// One anchor, by one thread. @param raw gives the numbers of its box.
+  template <class Load, class Raw>
+  __device__ void take(const Source<Load>& from, uint32_t anchor, Verdict verdict, Raw raw) {
     Candidate candidate;
-    const Outcome outcome = keepbox::take(from, anchor, verdict, [&] { return raw; }, candidate);
+    const Outcome outcome = keepbox::take(from, anchor, verdict, raw, candidate);
     if (outcome == Outcome::kBelow) return;
     if (outcome == Outcome::kNotFinite) atomicAdd(&not_finite, 1u);
     const bool stays = outcome == Outcome::kCandidate;

@@ -325,14 +325,6 @@ float least_logit_of(const ScoreRules& rules, float threshold) {
   return std::log(threshold / (1 - threshold)) - kMargin;
 }
 
-/// What an anchor's best class has to pass by. Where others of its classes may pass too, a bit less:
-/// activations need not be monotonous in their last bits.
-float lowest_of(const Plan& plan) {
-  constexpr float kBits = 1e-5f;
-  const float threshold = plan.rules.lowest_threshold;
-  return plan.rules.multi_label ? threshold - std::abs(threshold) * kBits : threshold;
-}
-
 /// Scores of a segment that vectors can read, or nothing.
 std::optional<Scores> scores_of(const Plan& plan, const Segment& segment,
                                 std::span<const TensorView> tensors, uint32_t image) {
@@ -356,7 +348,7 @@ std::optional<Scores> scores_of(const Plan& plan, const Segment& segment,
                 .end_class = plan.rules.end_class,
                 .all_classes = plan.layout.classes,
                 .rules = rules,
-                .threshold = lowest_of(plan),
+                .threshold = least_best(plan.rules),
                 .least_logit = least_logit_of(rules, plan.rules.lowest_threshold),
                 .contract = plan.rules.contract};
 }

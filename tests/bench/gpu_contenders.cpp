@@ -32,7 +32,7 @@ size_t fast_survivors(const Input& input, size_t index) {
     if (key_class(boxes[i].key) != key_class(boxes[first_of_class].key)) first_of_class = i;
     const auto better = std::span(boxes).subspan(first_of_class, i - first_of_class);
     survivors += std::ranges::none_of(better, [&](const Candidate& other) {
-      return overlap<Upright>(input.plan.rules, other.box, boxes[i].box);
+      return overlap<Upright>(input.plan.rules, other, boxes[i]);
     });
   }
   return survivors;

@@ -14,7 +14,10 @@ const Kernels& circle_kernels() {
       [](const DevicePlan& plan, const FrameArgs& args, Numbers numbers, dim3 grid,
          cudaStream_t stream) {
         if (numbers != Numbers::kFloat) return cudaErrorInvalidValue;
-        return launch_frame(frame_kernel<PlainLoad, Circle>(), plan, args, grid, stream);
+        const void* const kernel = plan.scan == Scan::kPieces
+                                       ? frame_kernel<InPieces<PlainLoad>, Circle>()
+                                       : frame_kernel<PlainLoad, Circle>();
+        return launch_frame(kernel, plan, args, grid, stream);
       },
       launch_nms<Circle>, load_crowds<Circle>};
   return kKernels;

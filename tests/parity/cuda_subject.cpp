@@ -25,6 +25,9 @@ void must(cudaError_t error, int line) {
 }
 #define MUST(call) must((call), __LINE__)
 
+/// Warps that share the classes of an anchor, wherever that is possible.
+constexpr uint32_t kSlices = 4;
+
 /// The backend's buffers, poisoned, and its plan.
 struct Bench {
   std::byte *device = nullptr, *host = nullptr;
@@ -49,6 +52,10 @@ struct Bench {
     upload(buffers.priors.data(), from.priors.data(), from.priors.size());
     upload(buffers.size_limits.data(), from.size_limits.data(), from.size_limits.size());
     upload(buffers.regions.data(), from.regions.data(), from.regions.size());
+    const auto segments = device_segments(from, kFrameThreads / kSlices, plan.chunks);
+    upload(buffers.segments.data(), segments.data(), segments.size());
+    plan.segments = buffers.segments.data();
+    plan.segment_count = static_cast<uint32_t>(segments.size());
   }
   Bench(const Bench&) = delete;
   ~Bench() {
@@ -110,7 +117,7 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
                        .candidates = bench.buffers.candidates.all(),
                        .dealt = bench.buffers.dealt.all(),
                        .headers = bench.buffers.headers.data(),
-                       .slices = 4,
+                       .slices = kSlices,
                        .decode_only = true};
   MUST(upright_kernels().frame(bench.plan, args, numbers, dim3(3, layout.images), nullptr));
   MUST(cudaDeviceSynchronize());

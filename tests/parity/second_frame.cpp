@@ -88,7 +88,7 @@ class SecondRunner final : public Runner {
   static Found run(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
     const Backend kernels = second_kernels();
     const uint32_t anchors = plan.layout.anchors;
-    std::vector<Candidate> found(anchors), ordered(anchors);
+    std::vector<Candidate> found(plan.rules.candidates), ordered(plan.rules.candidates);
     Found out;
     found.resize(kernels.decode(plan, tensors, image, {0, anchors}, found, out.funnel));
     ordered.resize(kernels.select(plan, found, {}, ordered));
@@ -113,7 +113,9 @@ class SecondRunner final : public Runner {
       out.boxes.push_back({.box = box,
                            .score = key_score(from.key),
                            .class_id = id,
-                           .anchor = key_anchor(from.key)});
+                           .anchor = plan.rules.contract.later_first
+                                         ? kMaxAnchors - 1 - key_anchor(from.key)
+                                         : key_anchor(from.key)});
   }
 
   std::vector<Found> images_;

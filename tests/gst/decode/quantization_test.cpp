@@ -2,6 +2,7 @@
 // Quantised tensors: the property that says what their numbers stand for.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "tests/dense.h"
 #include "tests/gst/frames.h"
@@ -45,11 +46,16 @@ GstBuffer* real_frame(const Quantised& q) {
   return frame;
 }
 
-GstBuffer* stored_frame(const Quantised& q) {
+/// As whole numbers, or as a runtime gives them that has only floats.
+GstBuffer* stored_frame(const Quantised& q, DataType type = DataType::kInt8) {
   Tensor stored = q.real;
   stored.values = q.stored;
   GstBuffer* frame = empty_frame().release();
-  test::attach(frame, stored);
+  const std::vector<int8_t> whole(q.stored.begin(), q.stored.end());
+  if (type == DataType::kInt8)
+    add_tensor(frame, "out", type, stored.shape, GST_TENSOR_DIM_ORDER_ROW_MAJOR,
+               test::data_buffer(whole.data(), whole.size()));
+  else test::attach(frame, stored);
   return frame;
 }
 
@@ -69,13 +75,14 @@ std::string printed(const Buffer& frame) {
 TEST(Quantization, GivesTheBoxesOfWhatNumbersStandFor) {
   constexpr const char* kSmall = "video/x-raw,format=RGB,width=320,height=320";
   for (const char* backend : {"reference", "simd"})
-    for (const std::string entry : {"out:", "a:7:8, out : ", "5;out:"})
+    for (const std::string entry : {"", ":", "out:", "a:7:8, out : ", "5;out:"})
       for (unsigned seed = 1; seed <= 3; ++seed) {
+        const auto type = seed == 3 && entry.contains("out") ? DataType::kFloat32 : DataType::kInt8;
         const std::string line = std::string(kLine) + "backend=" + backend;
         const Quantised q = quantised(seed);
         Harness plain(line, kSmall);
         Harness h(line + " quantization=\"" + entry + kScale + ":-120\"", kSmall);
-        const Buffer expected = plain.run(real_frame(q)), found = h.run(stored_frame(q));
+        const Buffer expected = plain.run(real_frame(q)), found = h.run(stored_frame(q, type));
         ASSERT_TRUE(expected) << plain.error();
         ASSERT_TRUE(found) << h.error();
         EXPECT_GT(boxes(expected).size(), 10u);
@@ -113,7 +120,7 @@ TEST(Quantization, OfUnknownTensorsIsOneWarning) {
   Harness h(std::string(kLine) + "quantization=boxes:2,scores:3,out:" + kScale + ":-120");
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(h.run(stored_frame(q))) << h.error();
   const std::string warning = h.warning();
-  for (const char* word : {"boxes", "scores", "out 1x9x2100 float32"})
+  for (const char* word : {"boxes", "scores", "out 1x9x2100 int8"})
     EXPECT_NE(warning.find(word), std::string::npos) << warning;
   EXPECT_EQ(warning.find("names (boxes, scores, out"), std::string::npos) << warning;
   EXPECT_EQ(h.warning(), "");

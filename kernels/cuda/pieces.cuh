@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The way through anchors that lie in several pieces, and through all that only some families have:
+// bins, labels, peaks, indices.
+#pragma once
+
+#include "kernels/cuda/stage.cuh"
+
+namespace keepbox::cuda {
+
+inline constexpr uint32_t kSegmentWords = sizeof(DeviceSegment) / sizeof(uint32_t);
+static_assert(sizeof(DeviceSegment) % sizeof(uint32_t) == 0 && kSegmentWords <= kFrameThreads);
+
+/// Beside the stage.
+union ScanShared {
+  struct {  // kRows: anchors that pass by their objectness
+    float objectness[kFrameThreads];
+    uint32_t anchor[kFrameThreads];
+    uint32_t count;
+  } listed;
+  uint64_t verdict[kFrameThreads];  // kPlanes: of each thread's slice
+  struct {                          // kPieces: the same, and the segment that the block is in
+    uint64_t verdict[kFrameThreads];
+    alignas(16) uint32_t words[kSegmentWords];
+    __device__ DeviceSegment& segment() { return reinterpret_cast<DeviceSegment&>(words); }
+  } piece;
+};
+
+template <class Load>
+__device__ bool has_softmax(const Source<Load>& from) {
+  return from.rules.scores.activation == Activation::kSoftmax;
+}
+
+/// Can softmax of such a logit pass? Most anchors are background, whose sum nobody needs.
+template <class Load>
+__device__ bool may_pass(const Source<Load>& from, float logit, float largest) {
+  return from.has(Part::kObjectness) || passes(exp_f32(logit - largest),
+                                               least_best(from.rules), from.rules.contract);
+}
+
+/// The best over all slices, for the anchors of a group; what slice 0 returns counts.
+__device__ inline Verdict over_slices(Verdict best, uint64_t (&verdict)[kFrameThreads],
+                                      uint32_t slices) {
+  if (slices == 1) return best;
+  __syncthreads();
+  const uint64_t none = ~uint64_t{0};  // the order of candidates is that of verdicts
+  uint64_t key = best.class_id == kMaxClasses ? none : order_key(best.score, 0, best.class_id);
+  verdict[threadIdx.x] = key;
+  __syncthreads();
+  if (warp_id() % slices != 0) return best;
+#pragma unroll 4
+  for (uint32_t s = 1; s < slices; ++s) key = min(key, verdict[threadIdx.x + s * kWarp]);
+  return key == none ? Verdict{} : Verdict{key_score(key), key_class(key)};
+}
+
+/// Brings the segment of a chunk into shared memory, its fields pointing at tensors. All threads call
+/// it, between barriers of their own.
+__device__ inline void enter(const DevicePlan& plan, uint32_t chunk, DeviceSegment& segment) {
+  uint32_t number = 0;
+  while (number + 1 < plan.segment_count && chunk >= plan.segments[number + 1].first_chunk) ++number;
+  const DeviceSegment& from = plan.segments[number];
+  __syncthreads();
+  if (threadIdx.x < kSegmentWords)
+    reinterpret_cast<uint32_t*>(&segment)[threadIdx.x] =
+        reinterpret_cast<const uint32_t*>(&from)[threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x < kPartsRead && segment.fields[threadIdx.x].element != 0) {
+    const auto offset = reinterpret_cast<size_t>(segment.fields[threadIdx.x].data);
+    segment.fields[threadIdx.x].data = plan.data[segment.tensors[threadIdx.x]] + offset;
+  }
+  __syncthreads();
+}
+
+/// All classes of the anchors that have one that may pass, a class after the other. All threads call
+/// it. @param open has this thread's anchor one?
+template <class Load>
+__device__ void take_labels(const Source<Load>& from, Stage& stage, Control& control,
+                            const Lists& lists, bool open, uint32_t anchor, float objectness) {
+  if (__syncthreads_or(open) == 0) return;
+  const Shared shared = open ? shared_of(from, anchor, objectness) : Shared{};
+  for (uint32_t c = from.rules.first_class; c < from.rules.end_class; ++c) {
+    if (open)
+      stage.take(from, anchor, label(from, anchor, shared, c),
+                 [&] { return raw_box(from, anchor); });
+    stage.make_room(from.plan, control, lists);
+  }
+}
+
+/// The anchors of a chunk. @param inside has this thread one?
+template <class Load>
+__device__ void judge_piece(const Source<Load>& from, Stage& stage, ScanShared& shared,
+                            Control& control, const Lists& lists, uint32_t slices, bool inside,
+                            uint32_t anchor) {
+  const uint32_t slice = warp_id() % slices;
+  const float objectness = inside ? objectness_of(from, anchor) : 0;
+  const bool object = inside && is_object(from, objectness);
+  Verdict best;
+  if (object) best = quick_best_class<8>(from, anchor, objectness, slice, slices);
+  best = over_slices(best, shared.piece.verdict, slices);
+  bool open = false;
+  if (object && slice == 0) {
+    const bool soft = has_softmax(from);
+    const float largest = soft ? largest_logit(from, anchor, best.score) : 0;
+    open = !soft || may_pass(from, best.score, largest);
+    if (open && !from.rules.multi_label)
+      stage.take(from, anchor, finished(from, anchor, best, objectness, largest),
+                 [&] { return raw_box(from, anchor); });
+    if (open && from.rules.multi_label)
+      open = passes(finished(from, anchor, best, objectness, largest).score,
+                    least_best(from.rules), from.rules.contract);
+  }
+  if (from.rules.multi_label) take_labels(from, stage, control, lists, open, anchor, objectness);
+}
+
+template <class Load>
+__device__ void scan_pieces(const Source<Load>& whole, Stage& stage, ScanShared& shared,
+                            Control& control, const Lists& lists, uint32_t slices) {
+  const DevicePlan& plan = whole.plan;
+  const uint32_t group = warp_id() / slices, width = kFrameThreads / slices;
+  for (uint32_t chunk = blockIdx.x; chunk < plan.chunks; chunk += gridDim.x) {
+    enter(plan, chunk, shared.piece.segment());
+    const DeviceSegment& segment = shared.piece.segment();
+    const Source<Load> from(plan, whole.image, segment);
+    const uint32_t at = (chunk - segment.first_chunk) * width + group * kWarp + lane_id();
+    const uint32_t anchor = segment.first + at;
+    if (is_ready(from)) {
+      if (at < segment.count && anchor < anchors_of(from) && warp_id() % slices == 0)
+        stage.take(from, anchor, ready_verdict(from, anchor),
+                   [&] { return raw_box(from, anchor); });
+    } else {
+      judge_piece(from, stage, shared, control, lists, slices, at < segment.count, anchor);
+    }
+    stage.make_room(plan, control, lists);
+  }
+}
+
+}  // namespace keepbox::cuda
