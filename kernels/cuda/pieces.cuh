@@ -21,6 +21,9 @@ union ScanShared {
   struct {                          // kPieces: the same, and the segment that the block is in
     uint64_t verdict[kFrameThreads];
     alignas(16) uint32_t words[kSegmentWords];
+    uint32_t open, anchor[kFrameThreads];  // anchors of which some class may pass, and what their
+    float objectness[kFrameThreads];       // classes share
+    float largest[kFrameThreads], sum[kFrameThreads];
     __device__ DeviceSegment& segment() { return reinterpret_cast<DeviceSegment&>(words); }
   } piece;
 };
@@ -55,10 +58,12 @@ __device__ inline Verdict over_slices(Verdict best, uint64_t (&verdict)[kFrameTh
 /// Brings the segment of a chunk into shared memory, its fields pointing at tensors. All threads call
 /// it, between barriers of their own.
 __device__ inline void enter(const Pieces& pieces, uint32_t chunk, DeviceSegment& segment) {
-  uint32_t number = 0;
-  while (number + 1 < pieces.count && chunk >= pieces.segments[number + 1].first_chunk) ++number;
-  const DeviceSegment& from = pieces.segments[number];
-  __syncthreads();
+  uint32_t number = 0;  // all that begin before
+  for (uint32_t first = 0; first < pieces.count; first += kFrameThreads) {
+    const uint32_t i = first + threadIdx.x;
+    number += __syncthreads_count(i < pieces.count && chunk >= pieces.segments[i].first_chunk);
+  }
+  const DeviceSegment& from = pieces.segments[number - 1];
   if (threadIdx.x < kSegmentWords)
     reinterpret_cast<uint32_t*>(&segment)[threadIdx.x] =
         reinterpret_cast<const uint32_t*>(&from)[threadIdx.x];
@@ -70,17 +75,34 @@ __device__ inline void enter(const Pieces& pieces, uint32_t chunk, DeviceSegment
   __syncthreads();
 }
 
-/// All classes of the anchors that have one that may pass, a class after the other. All threads call
-/// it. @param open has this thread's anchor one?
+/// All classes of the anchors that have one that may pass, a thread each. All threads call it.
+/// @param open has this thread's anchor one?
 template <class Load>
-__device__ void take_labels(const Source<Load>& from, Stage& stage, Control& control,
-                            const Lists& lists, bool open, uint32_t anchor, float objectness) {
+__device__ void take_labels(const Source<Load>& from, Stage& stage, ScanShared& scan,
+                            Control& control, const Lists& lists, bool open, uint32_t anchor,
+                            float objectness) {
   if (__syncthreads_or(open) == 0) return;
-  const Shared shared = open ? shared_of(from, anchor, objectness) : Shared{};
-  for (uint32_t c = from.rules.first_class; c < from.rules.end_class; ++c) {
-    if (open)
-      stage.take(from, anchor, label(from, anchor, shared, c),
-                 [&] { return raw_box(from, anchor); });
+  auto& list = scan.piece;
+  if (threadIdx.x == 0) list.open = 0;
+  __syncthreads();
+  if (open) {
+    const uint32_t at = atomicAdd(&list.open, 1u);
+    const Shared shared = shared_of(from, anchor, objectness);
+    list.anchor[at] = anchor;
+    list.objectness[at] = shared.objectness;
+    list.largest[at] = shared.largest;
+    list.sum[at] = shared.sum;
+  }
+  __syncthreads();
+  const uint32_t classes = from.rules.end_class - from.rules.first_class;
+  const uint32_t count = list.open * classes;
+  for (uint32_t base = 0; base < count; base += kFrameThreads) {
+    const uint32_t number = base + threadIdx.x, at = number / classes;
+    if (number < count)
+      stage.take(from, list.anchor[at],
+                 label(from, list.anchor[at], {list.objectness[at], list.largest[at], list.sum[at]},
+                       from.rules.first_class + number % classes),
+                 [&] { return raw_box(from, list.anchor[at]); });
     stage.make_room(from.plan, control, lists);
   }
 }
@@ -108,7 +130,7 @@ __device__ void judge_piece(const Source<Load>& from, Stage& stage, ScanShared& 
       open = passes(finished(from, anchor, best, objectness, largest).score,
                     least_best(from.rules), from.rules.contract);
   }
-  if (from.rules.multi_label) take_labels(from, stage, control, lists, open, anchor, objectness);
+  if (from.rules.multi_label) take_labels(from, stage, shared, control, lists, open, anchor, objectness);
 }
 
 template <class Load>

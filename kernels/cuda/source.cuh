@@ -132,9 +132,9 @@ __device__ Verdict quick_best_class(const Source<Load>& from, uint32_t anchor, f
   if (rules.scores.rule == ScoreRule::kObjectness)
     return first == 0 ? Verdict{0, rules.first_class} : Verdict{};
   const bool product = rules.scores.rule == ScoreRule::kProduct;
-  if (product && rules.scores.activation != Activation::kNone)
-    return best_class(from, anchor, objectness, first, step);
-  const float factor = product ? objectness : 1.0f;  // times 1 changes nothing
+  const bool activated = product && rules.scores.activation != Activation::kNone;
+  if (!Load::kPieces && activated) return best_class(from, anchor, objectness, first, step);
+  const float factor = product && !activated ? objectness : 1.0f;  // times 1 changes nothing
   const Channels<Load> scores = from.at(Part::kScores, anchor);
   Verdict best;
   for (uint32_t base = rules.first_class + first; base < rules.end_class; base += kAhead * step) {
@@ -149,6 +149,7 @@ __device__ Verdict quick_best_class(const Source<Load>& from, uint32_t anchor, f
     }
 #pragma unroll
     for (uint32_t i = 0; i < kAhead; ++i) {
+      if (Load::kPieces && activated) values[i] = objectness * activate(rules.scores, values[i]);
       const bool wins = values[i] > best.score;
       best.score = wins ? values[i] : best.score;
       best.class_id = wins ? base + i * step : best.class_id;
