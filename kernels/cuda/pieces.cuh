@@ -54,10 +54,10 @@ __device__ inline Verdict over_slices(Verdict best, uint64_t (&verdict)[kFrameTh
 
 /// Brings the segment of a chunk into shared memory, its fields pointing at tensors. All threads call
 /// it, between barriers of their own.
-__device__ inline void enter(const DevicePlan& plan, uint32_t chunk, DeviceSegment& segment) {
+__device__ inline void enter(const Pieces& pieces, uint32_t chunk, DeviceSegment& segment) {
   uint32_t number = 0;
-  while (number + 1 < plan.segment_count && chunk >= plan.segments[number + 1].first_chunk) ++number;
-  const DeviceSegment& from = plan.segments[number];
+  while (number + 1 < pieces.count && chunk >= pieces.segments[number + 1].first_chunk) ++number;
+  const DeviceSegment& from = pieces.segments[number];
   __syncthreads();
   if (threadIdx.x < kSegmentWords)
     reinterpret_cast<uint32_t*>(&segment)[threadIdx.x] =
@@ -65,7 +65,7 @@ __device__ inline void enter(const DevicePlan& plan, uint32_t chunk, DeviceSegme
   __syncthreads();
   if (threadIdx.x < kPartsRead && segment.fields[threadIdx.x].element != 0) {
     const auto offset = reinterpret_cast<size_t>(segment.fields[threadIdx.x].data);
-    segment.fields[threadIdx.x].data = plan.data[segment.tensors[threadIdx.x]] + offset;
+    segment.fields[threadIdx.x].data = pieces.data[segment.tensors[threadIdx.x]] + offset;
   }
   __syncthreads();
 }
@@ -112,14 +112,14 @@ __device__ void judge_piece(const Source<Load>& from, Stage& stage, ScanShared& 
 }
 
 template <class Load>
-__device__ void scan_pieces(const Source<Load>& whole, Stage& stage, ScanShared& shared,
-                            Control& control, const Lists& lists, uint32_t slices) {
-  const DevicePlan& plan = whole.plan;
+__device__ void scan_pieces(const DevicePlan& plan, const Pieces& pieces, uint32_t image,
+                            Stage& stage, ScanShared& shared, Control& control,
+                            const Lists& lists, uint32_t slices) {
   const uint32_t group = warp_id() / slices, width = kFrameThreads / slices;
-  for (uint32_t chunk = blockIdx.x; chunk < plan.chunks; chunk += gridDim.x) {
-    enter(plan, chunk, shared.piece.segment());
+  for (uint32_t chunk = blockIdx.x; chunk < pieces.chunks; chunk += gridDim.x) {
+    enter(pieces, chunk, shared.piece.segment());
     const DeviceSegment& segment = shared.piece.segment();
-    const Source<Load> from(plan, whole.image, segment);
+    const Source<Load> from(plan, image, segment);
     const uint32_t at = (chunk - segment.first_chunk) * width + group * kWarp + lane_id();
     const uint32_t anchor = segment.first + at;
     if (is_ready(from)) {
@@ -131,6 +131,15 @@ __device__ void scan_pieces(const Source<Load>& whole, Stage& stage, ScanShared&
     }
     stage.make_room(plan, control, lists);
   }
+}
+
+/// Rows that count, of one segment, or all anchors. All threads call it, between barriers of their
+/// own.
+template <class Load>
+__device__ uint32_t rows_of(const DevicePlan& plan, const Pieces& pieces, uint32_t image,
+                            DeviceSegment& segment) {
+  enter(pieces, 0, segment);
+  return anchors_of(Source<Load>(plan, image, segment));
 }
 
 }  // namespace keepbox::cuda

@@ -4,6 +4,8 @@
 
 #include <cuda_fp16.h>
 
+#include <type_traits>
+
 #include "core/judge.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/warp.cuh"
@@ -61,6 +63,11 @@ struct InPieces : Load {
   static constexpr bool kPieces = true;
 };
 
+/// What a kernel of most families has in place of pieces.
+struct Whole {};
+template <class Load>
+using PiecesOf = std::conditional_t<Load::kPieces, Pieces, Whole>;
+
 /// The channels of one anchor in a field.
 template <class Load>
 struct Channels {
@@ -93,7 +100,7 @@ struct Source {
     else return plan.fields[static_cast<uint32_t>(part)];
   }
   __device__ bool has(Part part) const {
-    const bool seldom = part == Part::kSizes || part == Part::kImage || part == Part::kIndices;
+    const bool seldom = static_cast<size_t>(part) >= kPartsOfMost;
     return (Load::kPieces || !seldom) && field(part).data != nullptr;
   }
   __device__ Channels<Load> at(Part part, uint32_t anchor) const {
