@@ -25,14 +25,22 @@ Status load_once(std::string& loaded, const std::string& path, Content& content,
 
 }  // namespace
 
-/// A name that is none has to be said before the first frame.
+/// A name that is none has to be said before the first frame. Frame by frame this is a comparison.
 Status DecodeFiles::load_family(const std::string& detector) {
-  const bool is_file = means_detector_file(detector);
-  if (!is_file && !detector.empty() && detector != Settings{}.detector &&
-      find_detector(detector) == nullptr)
+  if (detector == family_of_) return {};
+  family_ = {};
+  family_of_.clear();
+  if (means_detector_file(detector)) {
+    auto file = load_detector(detector);
+    if (!file) return std::unexpected(file.error());
+    family_ = std::move(*file);
+  } else if (!detector.empty() && detector != Settings{}.detector &&
+             find_detector(detector) == nullptr) {
     return fail(ErrorKind::kInvalid, "auto, a family that keepbox detectors lists, or a file",
                 in_quotes(detector), "set detector=");
-  return load_once(family_path_, is_file ? detector : "", family_, load_detector);
+  }
+  family_of_ = detector;
+  return {};
 }
 
 Status DecodeFiles::load(const DecodeProps& props) {

@@ -26,7 +26,7 @@ class DecodeFiles {
   /// they may come with one.
   Status check(const DecodeProps& props);
 
-  /// The family of the file that detector= names, which is read when that has changed; else nullptr.
+  /// The family of the file that detector= names, read when that has changed; else nullptr.
   Result<std::shared_ptr<const DetectorSpec>> family(const DecodeProps& props);
 
   /// As the last settings() had them, and where from.
@@ -40,8 +40,8 @@ class DecodeFiles {
   Status load_family(const std::string& detector);
   void take_labels(const SharedTensorSource& source);
 
-  std::string family_path_, labels_path_, priors_path_, labels_from_;
-  DetectorFile family_;
+  std::string family_of_, labels_path_, priors_path_, labels_from_;
+  DetectorFile family_;  // of detector= as family_of_ has it
   using SharedLabels = std::shared_ptr<const Labels>;
   SharedLabels labels_ = std::make_shared<Labels>();       // of the file
   SharedLabels told_labels_ = std::make_shared<Labels>();  // of the source

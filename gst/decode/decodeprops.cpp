@@ -50,8 +50,8 @@ const Property<DecodeProps> kProperties[] = {
      "union above this. Until it is set the family's own counts, where it has one.",
      &DecodeProps::iou_threshold, nullptr, 0, 1, true, false, &DecodeProps::iou_threshold_set},
     {"multi-label",
-     "Whether an anchor whose scores of several classes pass makes a box for each, or one for the best "
-     "of them.",
+     "Whether an anchor whose scores of several classes pass makes a box for each, or one for the "
+     "best of them.",
      &DecodeProps::multi_label, multi_label_type},
     {"max-detections",
      "Most boxes that a frame gets, the best ones over all classes, before min-size, max-size and "
@@ -203,6 +203,17 @@ bool only_tuned(const DecodeProps& a, const DecodeProps& b) {
 
 namespace {
 
+std::optional<bool> multi_label_of(const DecodeProps& props) {
+  if (props.multi_label == kMultiLabelAuto) return std::nullopt;
+  return props.multi_label == kMultiLabelTrue;
+}
+
+/// The one that boxes are mapped to.
+Picture wanted_picture(const DecodeProps& props, const Picture& frame) {
+  if (props.source_width == 0 || props.source_height == 0) return frame;
+  return {.size = {props.source_width, props.source_height}};
+}
+
 /// What properties left open.
 void take_source(Settings& settings, const TensorSource& source) {
   settings.told_detector = source.detector;
@@ -240,6 +251,7 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
                .pre_nms_class_top_k = props.pre_nms_class_top_k,
                .default_score_threshold = !props.score_threshold_set,
                .default_iou_threshold = !props.iou_threshold_set,
+               .multi_label = multi_label_of(props),
                .contract = nick_of(contract_type(), props.nms_contract),
                .class_agnostic = props.class_agnostic,
                .method = static_cast<NmsMethod>(props.nms_method),
@@ -247,13 +259,10 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
                .units = static_cast<Units>(props.box_units),
                .resize = static_cast<ResizeMode>(props.resize_mode),
                .model = {props.model_width, props.model_height},
-               .frame = frame,
+               .frame = wanted_picture(props, frame),
                .tensor_frame = frame.size,
                .label_count = labels.size(),
                .class_count = props.num_classes};
-  if (props.multi_label != kMultiLabelAuto) out.multi_label = props.multi_label == kMultiLabelTrue;
-  if (props.source_width != 0 && props.source_height != 0)
-    out.frame = {.size = {props.source_width, props.source_height}};
   if (source != nullptr) take_source(out, *source);
   auto include = labels.classes_of(props.include_classes, "include-classes");
   if (!include) return std::unexpected(include.error());

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/anchors.h"
-#include "core/coding.h"
 #include "core/layout.h"
 #include "gst/decode/detectorfields.h"
 
@@ -239,33 +238,28 @@ Found check_made(const DetectorSpec& spec) {
   return {};
 }
 
+Fault few_sizes(size_t anchors, const AnchorRule& rule) {
+  return fault("anchor-sizes", std::to_string(anchors) + " sizes, one for each of cell-anchors",
+               std::to_string(rule.sizes.size()));
+}
+
 Found check_anchors(const DetectorSpec& spec) {
   const AnchorRule& rule = spec.anchors;
   const bool boxes =
       spec.coding == BoxCoding::kGridSigmoid || spec.coding == BoxCoding::kGridDarknet;
   const bool deltas = spec.coding == BoxCoding::kPriorDelta;
   const size_t anchors = all_anchors(spec);
-  const size_t grids = spec.interleaved ? spec.level_count() : anchors;
-  if ((has_cells(spec.coding) || spec.peaks) && grids > kMaxLevels)
-    return fault("cell-anchors", "at most " + std::to_string(kMaxLevels) + " of all levels",
-                 std::to_string(grids));
   if (rule.given() && !boxes && !deltas)
     return fault("coding", "one with anchors: grid-sigmoid, grid-darknet or prior-delta",
                  "another one");
-  if (boxes && (rule.sizes.size() != anchors || anchors > kMaxSizes))
-    return fault("anchor-sizes",
-                 std::to_string(anchors) + " sizes, one for each of cell-anchors, and at most " +
-                     std::to_string(kMaxSizes),
-                 std::to_string(rule.sizes.size()));
+  if (boxes && rule.sizes.size() != anchors) return few_sizes(anchors, rule);
   if (!deltas) return {};
   if (!rule.given() && !spec.priors)
     return fault("anchor-sizes", "anchor-sizes, anchor-base or priors=true with coding=prior-delta",
                  "none");
   if (rule.given() && spec.level_count() == 0)
     return fault("strides", "strides, which anchors want", "none");
-  if (!rule.sizes.empty() && rule.sizes.size() != anchors)
-    return fault("anchor-sizes", std::to_string(anchors) + " sizes, one for each of cell-anchors",
-                 std::to_string(rule.sizes.size()));
+  if (!rule.sizes.empty() && rule.sizes.size() != anchors) return few_sizes(anchors, rule);
   return rule.given() && rule.sizes.empty() ? check_made(spec) : Found();
 }
 

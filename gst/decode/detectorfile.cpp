@@ -197,8 +197,9 @@ std::string lines_of(const Of& of, const Of& plain, std::span<const TextField<Of
 }  // namespace
 
 bool means_detector_file(const std::string& text) {
-  return find_detector(text) == nullptr && (text.contains('/') || text.ends_with(".detector") ||
-                                            g_file_test(text.c_str(), G_FILE_TEST_IS_REGULAR));
+  return text != "auto" && find_detector(text) == nullptr &&
+         (text.contains('/') || text.ends_with(".detector") ||
+          g_file_test(text.c_str(), G_FILE_TEST_IS_REGULAR));
 }
 
 Result<DetectorFile> read_detector(const std::string& text, const std::string& path) {

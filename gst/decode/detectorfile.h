@@ -17,8 +17,8 @@ struct DetectorFile {
   std::string label_file;  // as it is found from here; empty: none
 };
 
-/// Does a text that is to name a family mean a file? It is no name of the table, and has a / in it,
-/// ends in ".detector" or is the name of a file.
+/// Does a text that is to name a family mean a file? It is neither auto nor a name of the table, and
+/// has a / in it, ends in ".detector" or is the name of a file.
 bool means_detector_file(const std::string& text);
 
 /// Reads a file of at most 64 KiB. Errors: kNoResource as read_text(), else kInvalid, which name

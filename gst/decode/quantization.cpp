@@ -94,4 +94,14 @@ std::optional<Error> Quantization::apply(FrameTensors& tensors) const {
                to_string(listed), kHint};
 }
 
+void quantize_as(const DetectorSpec& family, FrameTensors& tensors,
+                 std::span<const std::string> tensor_ids) {
+  const auto listed = tensors.listed();
+  for (size_t i = 0; i < listed.size(); ++i) {
+    if (is_real(listed[i])) continue;
+    if (const TensorRule* rule = quantization_of(family, listed[i].id, tensor_ids))
+      tensors.set_quantization(i, rule->scale, rule->zero_point);
+  }
+}
+
 }  // namespace keepbox

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/detector.h"
 #include "gst/tensors/tensors.h"
 
 namespace keepbox {
@@ -32,5 +34,10 @@ class Quantization {
 
   std::vector<Entry> entries_;
 };
+
+/// Gives what a family says to listed tensors of integers of which nobody else has spoken yet.
+/// @param tensor_ids as the property of that name.
+void quantize_as(const DetectorSpec& family, FrameTensors& tensors,
+                 std::span<const std::string> tensor_ids);
 
 }  // namespace keepbox
