@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The table of model families.
+#include <algorithm>
 #include <array>
 
 #include "core/detector.h"
@@ -194,6 +195,14 @@ constexpr std::array<AnchorSize, 33> tensorflow_anchors() {
 }
 constexpr auto kTensorflowAnchors = tensorflow_anchors();
 
+/// No larger than the input, as torchvision's are.
+template <size_t kCount>
+constexpr std::array<AnchorSize, kCount> inside(std::array<AnchorSize, kCount> sizes, float side) {
+  for (AnchorSize& size : sizes)
+    size = {std::min(size.width, side), std::min(size.height, side)};
+  return sizes;
+}
+
 constexpr std::array<AnchorSize, 30> ssd300_anchors() {
   constexpr double kSides[]{21, 45, 99, 153, 207, 261, 315};  // of 300
   constexpr int kRatiosOf[]{1, 2, 2, 2, 1, 1};
@@ -209,7 +218,7 @@ constexpr std::array<AnchorSize, 30> ssd300_anchors() {
   }
   return out;
 }
-constexpr auto kSsd300Anchors = ssd300_anchors();
+constexpr auto kSsd300Anchors = inside(ssd300_anchors(), 300);
 
 constexpr std::array<AnchorSize, 36> ssdlite_anchors() {
   std::array<AnchorSize, 36> out{};
@@ -225,7 +234,7 @@ constexpr std::array<AnchorSize, 36> ssdlite_anchors() {
   }
   return out;
 }
-constexpr auto kSsdliteAnchors = ssdlite_anchors();
+constexpr auto kSsdliteAnchors = inside(ssdlite_anchors(), 320);
 
 constexpr DetectorSpec ssd(std::string_view name, std::string_view summary, Activation activation,
                            bool box_yx) {
@@ -247,6 +256,14 @@ constexpr DetectorSpec with_anchors(DetectorSpec spec, AnchorRule anchors, Strid
   return with_strides(spec, strides, each);
 }
 
+constexpr float kTorchvisionDeltas = 4.135166556742356f;  // log(1000 / 16)
+
+/// Sides grow no further than torchvision lets them.
+constexpr DetectorSpec limited(DetectorSpec spec) {
+  spec.delta_limit = kTorchvisionDeltas;
+  return spec;
+}
+
 constexpr DetectorSpec retinanet() {
   DetectorSpec spec = with_anchors(
       split("retinanet",
@@ -258,8 +275,7 @@ constexpr DetectorSpec retinanet() {
   // torchvision's ratio is height by width, 0.5 first.
   spec.units = Units::kNormalized;
   spec.activation = Activation::kSigmoid;
-  spec.delta_limit = 4.135166556742356f;
-  return labelled(spec);
+  return limited(labelled(spec));
 }
 
 constexpr DetectorSpec efficientdet() {
@@ -384,6 +400,7 @@ constexpr DetectorSpec fcos() {
       kFive);
   spec.score = ScoreRule::kGeometricMean;
   spec.activation = Activation::kSigmoid;
+  spec.anchors.whole = true;
   return labelled(with_tensor(
       spec, {.role = Role::kObjectness, .plain = {"bbox_ctrness"}, .channels = 1}));
 }
@@ -601,15 +618,15 @@ constexpr DetectorSpec kDetectors[] = {
                  "SSD of torchvision and Caffe: deltas tx ty tw th and class logits with background "
                  "first, softmax over them; needs priors-file",
                  Activation::kSoftmax, false)),
-    shaped(labelled(with_anchors(ssd("ssd300", "SSD300 of torchvision and Caffe: as ssd-softmax with its own "
-                                        "anchors",
-                              Activation::kSoftmax, false),
-                          {.sizes = kSsd300Anchors}, {8, 16, 32, 64, 100, 300}, {4, 6, 6, 6, 4, 4}))),
-    shaped(labelled(with_anchors(ssd("ssdlite320", "SSDlite320 of torchvision: as ssd-softmax with its own "
+    shaped(limited(labelled(with_anchors(
+        ssd("ssd300", "SSD300 of torchvision: as ssd-softmax with its own anchors",
+            Activation::kSoftmax, false),
+        {.sizes = kSsd300Anchors}, {8, 16, 32, 64, 100, 300}, {4, 6, 6, 6, 4, 4})))),
+    shaped(limited(labelled(with_anchors(ssd("ssdlite320", "SSDlite320 of torchvision: as ssd-softmax with its own "
                                             "anchors",
                               Activation::kSoftmax, false),
                           {.sizes = kSsdliteAnchors, .of_grid = true},
-                          {16, 32, 64, 128, 160, 320}, {6}))),
+                          {16, 32, 64, 128, 160, 320}, {6})))),
     shaped(retinanet()),
     shaped(efficientdet()),
     shaped(fcos()),
