@@ -122,7 +122,6 @@ Frame make_frame(const Model& model, const Form& form, unsigned seed) {
   settings.multi_label = form.multi_label;
   const bool labels = form.multi_label.value_or(model.multi_label);
   out.truths = decode(model, at, numbers, labels, settings.score_threshold);
-  for (const Tensor& tensor : out.tensors) out.ids = out.ids || !tensor.id.empty();
   for (size_t i = 0; model.with_priors && i < at.size(); ++i) {
     const auto p = model.prior(at[i]);
     settings.priors.push_back({static_cast<float>(p[0] / at[i].width),

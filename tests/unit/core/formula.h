@@ -92,7 +92,6 @@ struct Frame {
   Settings settings;
   std::vector<Tensor> tensors;
   std::vector<Truth> truths;
-  bool ids = false;
 };
 
 std::string to_string(const Form& form);
