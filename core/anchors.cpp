@@ -103,7 +103,7 @@ struct Step {
   float x, y;
 };
 
-/// From cell to cell of a level.
+/// From a level's cell to the next.
 Step step_of(const DetectorSpec& spec, const Grid& grid, Size model) {
   const auto stride = static_cast<float>(spec.strides[grid.level]);
   if (grid.cells.width == 0 || grid.cells.height == 0) return {stride, stride};
@@ -137,25 +137,21 @@ Status make_priors(Plan& plan, const std::vector<Grid>& grids, Size model) {
 /// Levels of codings with cells, and of maps whose peaks count.
 Status make_levels(Plan& plan, const std::vector<Grid>& grids, Size model) {
   const DetectorSpec& spec = *plan.spec;
-  BoxRules& boxes = plan.rules.boxes;
-  if (grids.size() > kMaxLevels)
-    return fail(ErrorKind::kUnsupported, "at most " + std::to_string(kMaxLevels) + " grids",
-                std::to_string(grids.size()), "use fewer levels or anchors a cell");
   for (const Grid& grid : grids) {
     const float xy = spec.xy_scales[grid.level];
     const Step step = step_of(spec, grid, model);
-    boxes.levels[boxes.level_count++] = {
+    plan.levels.push_back({
         .first_anchor = grid.first, .width = std::max(grid.cells.width, 1u),
         .cell_anchors = grid.cell_anchors,
         .first_size = spec.anchors.sizes.empty() ? 0 : first_size(spec, grid.level) + grid.anchor,
         .stride = static_cast<float>(spec.strides[grid.level]), .xy_scale = xy > 0 ? xy : 1,
-        .step_x = step.x, .step_y = step.y};
+        .step_x = step.x, .step_y = step.y});
   }
+  plan.rules.boxes.level_count = static_cast<uint32_t>(plan.levels.size());
   if (spec.anchors.sizes.empty()) return {};
-  if (spec.anchors.sizes.size() > kMaxSizes ||
-      spec.anchors.sizes.size() < first_size(spec, static_cast<uint32_t>(spec.level_count())))
+  if (spec.anchors.sizes.size() < first_size(spec, static_cast<uint32_t>(spec.level_count())))
     return fail_sizes(spec);
-  std::ranges::copy(spec.anchors.sizes, boxes.sizes);
+  plan.anchor_sizes.assign(spec.anchors.sizes.begin(), spec.anchors.sizes.end());
   return {};
 }
 

@@ -27,7 +27,12 @@ struct Level {
   float step_x = 0, step_y = 0;  // kDistances, kDistanceBins: from cell to cell, input pixels
 };
 
-inline constexpr uint32_t kMaxLevels = 18, kMaxSizes = 24;
+/// What codings look up.
+struct BoxTables {
+  const Prior* priors = nullptr;      // one an anchor; kPriorDelta
+  const Level* levels = nullptr;      // BoxRules::level_count of them
+  const AnchorSize* sizes = nullptr;  // as the levels say; kGridSigmoid, kGridDarknet: input pixels
+};
 
 /// How the numbers of a box are read: plain data, the same on every device.
 struct BoxRules {
@@ -39,8 +44,6 @@ struct BoxRules {
   float delta_limit = 0;          // of logarithms of sizes; 0: none
   float unit_x = 1, unit_y = 1;   // decoded coordinates times this are model pixels
   uint32_t level_count = 0;       // codings with cells only
-  Level levels[kMaxLevels];
-  AnchorSize sizes[kMaxSizes];    // kGridSigmoid, kGridDarknet: input pixels
 };
 
 /// How scores are read.
@@ -73,10 +76,10 @@ struct Cell {
   uint32_t column, row;
 };
 
-KB_HD inline Cell cell_of(const BoxRules& rules, uint32_t anchor) {
+KB_HD inline Cell cell_of(const BoxRules& rules, const Level* levels, uint32_t anchor) {
   uint32_t l = 0;
-  while (l + 1 < rules.level_count && anchor >= rules.levels[l + 1].first_anchor) ++l;
-  const Level& level = rules.levels[l];
+  while (l + 1 < rules.level_count && anchor >= levels[l + 1].first_anchor) ++l;
+  const Level& level = levels[l];
   const uint32_t number = anchor - level.first_anchor, cell = number / level.cell_anchors;
   const uint32_t column = cell % level.width, row = cell / level.width;
   return {static_cast<float>(column) + rules.cell_offset,
@@ -93,11 +96,12 @@ KB_HD inline void arrange(const BoxRules& rules, float (&v)[4]) {
 }
 
 /// Codings with cells: the formulas stand at BoxCoding.
-KB_HD inline Box on_grid(const BoxRules& rules, uint32_t anchor, const float (&v)[4]) {
-  const Cell cell = cell_of(rules, anchor);
-  const Level& level = rules.levels[cell.level];
+KB_HD inline Box on_grid(const BoxRules& rules, const BoxTables& tables, uint32_t anchor,
+                         const float (&v)[4]) {
+  const Cell cell = cell_of(rules, tables.levels, anchor);
+  const Level& level = tables.levels[cell.level];
   const float stride = level.stride;
-  const AnchorSize& size = rules.sizes[level.first_size + cell.anchor];
+  const auto size = [&] { return tables.sizes[level.first_size + cell.anchor]; };
   switch (rules.coding) {
     case BoxCoding::kGridSize:
       return from_center((v[0] + cell.x) * stride, (v[1] + cell.y) * stride, v[2] * stride,
@@ -107,14 +111,14 @@ KB_HD inline Box on_grid(const BoxRules& rules, uint32_t anchor, const float (&v
     case BoxCoding::kGridSigmoid: {
       const float w = 2 * sigmoid(v[2]), h = 2 * sigmoid(v[3]);
       return from_center((2 * sigmoid(v[0]) + (cell.x - 0.5f)) * stride,
-                         (2 * sigmoid(v[1]) + (cell.y - 0.5f)) * stride, w * w * size.width,
-                         h * h * size.height);
+                         (2 * sigmoid(v[1]) + (cell.y - 0.5f)) * stride, w * w * size().width,
+                         h * h * size().height);
     }
     case BoxCoding::kGridDarknet: {
       const float xy = level.xy_scale, less = (xy - 1) * 0.5f;
       return from_center((sigmoid(v[0]) * xy - less + cell.x) * stride,
                          (sigmoid(v[1]) * xy - less + cell.y) * stride,
-                         exp_f32(v[2]) * size.width, exp_f32(v[3]) * size.height);
+                         exp_f32(v[2]) * size().width, exp_f32(v[3]) * size().height);
     }
     case BoxCoding::kDistances:
     case BoxCoding::kDistanceBins: {
@@ -140,10 +144,9 @@ KB_HD inline Box by_prior(const BoxRules& rules, const Prior& prior, const float
                      exp_f32(limited(rules, v[3])) * prior.height * rules.unit_y);
 }
 
-/// The box in model pixels of its four numbers. @param priors one for each anchor, for the coding
-/// that has them.
-KB_HD_CALLED inline Box decode_box(const BoxRules& rules, const Prior* priors, uint32_t anchor,
-                                   float a, float b, float c, float d) {
+/// The box in model pixels of its four numbers.
+KB_HD_CALLED inline Box decode_box(const BoxRules& rules, const BoxTables& tables,
+                                   uint32_t anchor, float a, float b, float c, float d) {
   float v[4] = {a, b, c, d};
   arrange(rules, v);
   const float ux = rules.unit_x, uy = rules.unit_y;
@@ -153,11 +156,11 @@ KB_HD_CALLED inline Box decode_box(const BoxRules& rules, const Prior* priors, u
     case BoxCoding::kTopLeftSize:
       return {v[0] * ux, v[1] * uy, (v[0] + v[2]) * ux, (v[1] + v[3]) * uy};
     case BoxCoding::kPriorDelta:
-      return by_prior(rules, priors[anchor], v);
+      return by_prior(rules, tables.priors[anchor], v);
     case BoxCoding::kCenterSize:
       return from_center(v[0] * ux, v[1] * uy, v[2] * ux, v[3] * uy);
     default:
-      return on_grid(rules, anchor, v);
+      return on_grid(rules, tables, anchor, v);
   }
 }
 

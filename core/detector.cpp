@@ -36,6 +36,27 @@ uint32_t DetectorSpec::anchors_of(size_t level) const {
   return std::max<uint32_t>(cell_anchors[level], 1);
 }
 
+const TensorRule* quantization_of(const DetectorSpec& spec, std::string_view id,
+                                  std::span<const std::string> tensor_ids) {
+  const auto scaled = [](const TensorRule& rule) { return rule.has_scale() ? &rule : nullptr; };
+  if (!tensor_ids.empty()) {
+    const auto place = static_cast<size_t>(std::ranges::find(tensor_ids, id) - tensor_ids.begin());
+    const size_t each = std::max<size_t>(tensor_ids.size() / spec.tensor_count, 1);  // levels
+    const bool listed = place < tensor_ids.size() && place < each * spec.tensor_count;
+    return listed ? scaled(spec.tensors[place / each]) : nullptr;
+  }
+  for (const TensorRule& rule : spec.rules()) {
+    const auto on_level = [&](uint32_t stride) { return rule.has(id, stride); };
+    if (rule.has(id) || rule.has_plain(id) || std::ranges::any_of(spec.strides, on_level))
+      return scaled(rule);
+  }
+  const auto nameless = [](const TensorRule& rule) {
+    return rule.has_scale() && rule.ids[0].empty() && rule.plain[0].empty();
+  };
+  const auto found = std::ranges::find_if(spec.rules(), nameless);
+  return found != spec.rules().end() ? &*found : nullptr;
+}
+
 const DetectorSpec* find_detector(std::string_view name) {
   const auto found = std::ranges::find(detectors(), name, &DetectorSpec::name);
   return found == detectors().end() ? nullptr : &*found;

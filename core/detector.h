@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/contract.h"
@@ -85,6 +86,7 @@ struct TensorRule {
   /// Is the tensor of that level's stride called so?
   bool has(std::string_view id, uint32_t stride = 0) const;
   bool has_plain(std::string_view name) const;
+  bool has_scale() const { return scale != 1 || zero_point != 0; }
 };
 
 /// First channel of each field in a dense or ready tensor; -1 where it has none.
@@ -164,6 +166,11 @@ struct DetectorSpec {
   /// Anchors of a cell of a level.
   uint32_t anchors_of(size_t level) const;
 };
+
+/// By whose scale a tensor of integers is read: the rule that it is named by, or of its place among
+/// tensor_ids where there are some, else one without names. nullptr where that rule has no scale.
+const TensorRule* quantization_of(const DetectorSpec& spec, std::string_view id,
+                                  std::span<const std::string> tensor_ids);
 
 /// The families that can be read, in the order in which they are tried.
 std::span<const DetectorSpec> detectors();

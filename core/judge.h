@@ -221,10 +221,11 @@ KB_HD uint32_t anchors_of(const Source& from) {
 template <class Source>
 KB_HD_CALLED bool is_peak(const Source& from, uint32_t anchor, Verdict verdict) {
   const BoxRules& boxes = from.rules.boxes;
-  const Cell cell = cell_of(boxes, anchor);
-  const Level& level = boxes.levels[cell.level];
+  const Level* levels = from.tables.boxes.levels;
+  const Cell cell = cell_of(boxes, levels, anchor);
+  const Level& level = levels[cell.level];
   const uint32_t end = cell.level + 1 < boxes.level_count
-                           ? boxes.levels[cell.level + 1].first_anchor
+                           ? levels[cell.level + 1].first_anchor
                            : from.rules.anchors;
   const uint32_t rows = (end - level.first_anchor) / (level.width * level.cell_anchors);
   for (uint32_t row = cell.row - (cell.row > 0 ? 1 : 0); row <= cell.row + 1 && row < rows; ++row)
@@ -292,7 +293,7 @@ KB_HD Outcome take(const Source& from, uint32_t anchor, Verdict verdict, Raw raw
   if (!passes(verdict.score, threshold, rules.contract)) return Outcome::kBelow;
   if (rules.peaks && classed && !is_peak(from, anchor, verdict)) return Outcome::kBelow;
   const RawBox numbers = raw();
-  const Box box = decode_box(rules.boxes, from.tables.priors, anchor, numbers.v[0], numbers.v[1],
+  const Box box = decode_box(rules.boxes, from.tables.boxes, anchor, numbers.v[0], numbers.v[1],
                              numbers.v[2], numbers.v[3]);
   if (!classed || !is_finite(verdict.score) || !finite(box)) return Outcome::kNotFinite;
   if (!rules.uniform && from.tables.class_wanted[verdict.class_id] == 0) return Outcome::kUnwanted;

@@ -71,6 +71,8 @@ struct Plan {
   std::vector<float> class_threshold;   // by class id
   std::vector<uint8_t> class_wanted;    // by class id
   std::vector<Prior> priors;            // prior codings only
+  std::vector<Level> levels;            // codings with cells only
+  std::vector<AnchorSize> anchor_sizes;  // of those, where they are needed
   std::vector<SizeLimits> size_limits;  // by class id; empty: every size will do
   std::vector<Region> regions;          // as rules.regions says
   Letterbox letterbox;
@@ -83,7 +85,8 @@ struct Plan {
 
   /// Of the vectors above.
   Tables tables() const {
-    return {class_threshold.data(), class_wanted.data(), priors.data(),
+    return {class_threshold.data(), class_wanted.data(),
+            {priors.data(), levels.data(), anchor_sizes.data()},
             size_limits.empty() ? nullptr : size_limits.data(),
             regions.empty() ? nullptr : regions.data()};
   }

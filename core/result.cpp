@@ -5,7 +5,8 @@
 namespace keepbox {
 
 std::string Error::message() const {
-  std::string text = "expected " + expected + ", found " + found;
+  std::string text = place.empty() ? "" : place + ": ";
+  text += "expected " + expected + ", found " + found;
   if (!hint.empty()) text += ": " + hint;
   return text;
 }

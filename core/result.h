@@ -18,14 +18,15 @@ enum class ErrorKind : uint8_t {
   kNoResource,   // memory, file or device
 };
 
-/// One failure, in three short phrases that make one sentence.
+/// One failure, in short phrases that make one sentence.
 struct Error {
   ErrorKind kind = ErrorKind::kInvalid;
   std::string expected;  // "a tensor of 1x84xN"
   std::string found;     // "1x12 float32"
   std::string hint;      // "set detector= to the model's family"; may be empty
+  std::string place{};   // "box.detector:7: coding", of what stands in a text; may be empty
 
-  /// "expected A, found B: HINT"
+  /// "PLACE: expected A, found B: HINT"
   std::string message() const;
 };
 

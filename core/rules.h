@@ -14,17 +14,18 @@ namespace keepbox {
 /// What the numbers of a field are. A layout has a field for each.
 enum class Part : uint8_t {
   kBox,         // four numbers an anchor, or four times as many as there are bins
-  kSizes,       // the last two of the four, where they lie apart
   kObjectness,  // one
   kScores,      // one for each class
   kScore,       // one, of rows that the model sorted out
   kClassId,     // one, the same
-  kImage,       // one, the same: the image of a batch
-  kIndices,     // three, the same: image, class, anchor
   kCount,       // one for all anchors: how many of them count
+  // Of few families:
+  kSizes,       // the last two of a box's four, where they lie apart
+  kImage,       // one, of ready rows: the image of a batch
+  kIndices,     // three, the same: image, class, anchor
   kPayload,     // what follows the class scores, which decoding does not read
 };
-inline constexpr size_t kParts = 10, kPartsRead = 9;
+inline constexpr size_t kParts = 10, kPartsRead = 9, kPartsOfMost = 6;
 
 /// Numbers, thresholds and conventions of a plan. Anchors and limits are those of one image.
 struct Rules {
@@ -60,7 +61,7 @@ struct Rules {
 struct Tables {
   const float* class_threshold = nullptr;  // class_ids of them
   const uint8_t* class_wanted = nullptr;   // the same
-  const Prior* priors = nullptr;           // one an anchor; prior codings only
+  BoxTables boxes;
   const SizeLimits* size_limits = nullptr;  // class_ids of them; null: every size will do
   const Region* regions = nullptr;         // as rules.regions says; null: there are none
 };

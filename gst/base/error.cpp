@@ -46,13 +46,4 @@ void set_error(GError** out, const Error& error) {
   g_set_error_literal(out, code.domain, code.code, error.message().c_str());
 }
 
-std::unexpected<Error> file_error(std::string expected, std::string found, std::string hint) {
-  return fail(ErrorKind::kNoResource, std::move(expected), std::move(found), std::move(hint));
-}
-
-std::unexpected<Error> unreadable(std::string expected, const GError& error, std::string hint) {
-  return file_error(std::move(expected), "an error (" + std::string(error.message) + ")",
-                    std::move(hint));
-}
-
 }  // namespace keepbox

@@ -7,6 +7,7 @@
 #include <source_location>
 
 #include "core/result.h"
+#include "gst/base/fileerror.h"
 
 namespace keepbox {
 
@@ -20,11 +21,5 @@ void post_warning(GstElement* element, const Error& error,
 
 /// Fills in what GLib's functions report errors by. @param out may be nullptr, or is to be free.
 void set_error(GError** out, const Error& error);
-
-/// An error of an element's surroundings: a file, a folder.
-std::unexpected<Error> file_error(std::string expected, std::string found, std::string hint);
-
-/// The same for what GLib says of a file that cannot be read.
-std::unexpected<Error> unreadable(std::string expected, const GError& error, std::string hint);
 
 }  // namespace keepbox

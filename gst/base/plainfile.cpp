@@ -9,7 +9,7 @@
 
 #include <cerrno>
 
-#include "gst/base/error.h"
+#include "gst/base/fileerror.h"
 
 namespace keepbox {
 namespace {

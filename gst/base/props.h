@@ -28,6 +28,7 @@ struct Property {
   gdouble lowest = 0, highest = 1;    // of floats and unsigned numbers
   bool controllable = false;
   bool live = false;  // may change while playing, whatever the others may
+  bool Props::*was_set = nullptr;  // becomes true with the first set()
 };
 
 /// The properties with ids 1, 2, ...
@@ -89,6 +90,7 @@ template <class Props>
 bool PropertyTable<Props>::set(Props& props, guint id, const GValue* value) const {
   if (id < 1 || id > rows_.size()) return false;
   const Property<Props>& p = rows_[id - 1];
+  if (p.was_set != nullptr) props.*p.was_set = true;
   std::visit(
       [&](auto member) {
         using T = std::remove_cvref_t<decltype(props.*member)>;

@@ -8,10 +8,12 @@ namespace keepbox {
 
 enum class OnMismatch { kError, kWarn, kPass };
 
-GType detector_type();     // 0: auto, else 1 + index into detectors()
-GType contract_type();     // index into contracts()
+enum MultiLabel { kMultiLabelAuto, kMultiLabelTrue, kMultiLabelFalse };
+
+GType contract_type();     // 0: auto, else 1 + index into contracts()
 GType backend_type();      // 0: auto, else 1 + index into backends()
 GType nms_method_type();   // NmsMethod
+GType multi_label_type();  // MultiLabel
 GType units_type();        // Units
 GType region_rule_type();  // RegionRule
 GType on_mismatch_type();  // OnMismatch

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "gst/base/words.h"
 #include "gst/decode/priors.h"
 
 namespace keepbox {
@@ -24,13 +25,25 @@ Status load_once(std::string& loaded, const std::string& path, Content& content,
 
 }  // namespace
 
+/// A name that is none has to be said before the first frame.
+Status DecodeFiles::load_family(const std::string& detector) {
+  const bool is_file = means_detector_file(detector);
+  if (!is_file && !detector.empty() && detector != Settings{}.detector &&
+      find_detector(detector) == nullptr)
+    return fail(ErrorKind::kInvalid, "auto, a family that keepbox detectors lists, or a file",
+                in_quotes(detector), "set detector=");
+  return load_once(family_path_, is_file ? detector : "", family_, load_detector);
+}
+
 Status DecodeFiles::load(const DecodeProps& props) {
+  KB_TRY(load_family(props.detector));
   const auto load_labels = [](const char* path) {
     return Labels::load(path).transform([](Labels&& labels) {
       return SharedLabels(std::make_shared<Labels>(std::move(labels)));
     });
   };
-  KB_TRY(load_once(labels_path_, props.label_file, labels_, load_labels));
+  const std::string& labels = props.label_file.empty() ? family_.label_file : props.label_file;
+  KB_TRY(load_once(labels_path_, labels, labels_, load_labels));
   return load_once(priors_path_, props.priors_file, priors_, load_priors);
 }
 
@@ -49,8 +62,15 @@ Result<Settings> DecodeFiles::settings(const DecodeProps& props, const Picture& 
   KB_TRY(load(props));
   take_labels(source);
   auto out = resolve(props, *labels(), frame, source.get());
-  if (out) out->priors = priors_;
+  if (!out) return out;
+  out->family = family_.family;
+  out->priors = priors_;
   return out;
+}
+
+Result<std::shared_ptr<const DetectorSpec>> DecodeFiles::family(const DecodeProps& props) {
+  KB_TRY(load_family(props.detector));
+  return family_.family;
 }
 
 Status DecodeFiles::check(const DecodeProps& props) {

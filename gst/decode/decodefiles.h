@@ -8,12 +8,13 @@
 
 #include "core/plan.h"
 #include "gst/decode/decodeprops.h"
+#include "gst/decode/detectorfile.h"
 #include "gst/decode/labels.h"
 #include "gst/tensors/tensorsource.h"
 
 namespace keepbox {
 
-/// Label and priors files, and labels that come with tensors. A file that fails is tried, and fails, again.
+/// Files of families, labels and priors, and labels that come with tensors. A file that fails is tried, and fails, again.
 class DecodeFiles {
  public:
   /// Core settings for frames of that size, as far as properties leave them to it by the source of
@@ -25,6 +26,9 @@ class DecodeFiles {
   /// they may come with one.
   Status check(const DecodeProps& props);
 
+  /// The family of the file that detector= names, which is read when that has changed; else nullptr.
+  Result<std::shared_ptr<const DetectorSpec>> family(const DecodeProps& props);
+
   /// As the last settings() had them, and where from.
   std::shared_ptr<const Labels> labels() const {
     return labels_path_.empty() ? told_labels_ : labels_;
@@ -33,9 +37,11 @@ class DecodeFiles {
 
  private:
   Status load(const DecodeProps& props);
+  Status load_family(const std::string& detector);
   void take_labels(const SharedTensorSource& source);
 
-  std::string labels_path_, priors_path_, labels_from_;
+  std::string family_path_, labels_path_, priors_path_, labels_from_;
+  DetectorFile family_;
   using SharedLabels = std::shared_ptr<const Labels>;
   SharedLabels labels_ = std::make_shared<Labels>();       // of the file
   SharedLabels told_labels_ = std::make_shared<Labels>();  // of the source

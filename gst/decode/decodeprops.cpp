@@ -14,13 +14,23 @@
 namespace keepbox {
 namespace {
 
+constexpr size_t kInspectIndent = 26;
 constexpr guint kMostPixels = 1u << 16;
 
+/// The sentence, and a row for each family as gst-inspect-1.0 has them for enums.
+const char* detector_blurb() {
+  std::string text =
+      "Family of the model whose tensors are decoded: auto takes the one that the inference element "
+      "says, else recognises it; the name of a file with a / in it or .detector at its end, which "
+      "describes a family as keepbox keys explains; or one of";
+  for (const DetectorSpec& spec : detectors())
+    text += "\n" + std::string(kInspectIndent, ' ') + std::string(spec.name) + ": " +
+            std::string(spec.summary);
+  return g_intern_string(text.c_str());
+}
+
 const Property<DecodeProps> kProperties[] = {
-    {"detector",
-     "Family of the model whose tensors are decoded; auto takes the one that the inference element "
-     "says, else recognises it.",
-     &DecodeProps::detector, detector_type},
+    {"detector", detector_blurb(), &DecodeProps::detector},
     {"tensor-ids",
      "Ids of the tensors to decode, with commas, in the order boxes, scores, classes, count; "
      "empty takes those that the detector is known by.",
@@ -32,12 +42,17 @@ const Property<DecodeProps> kProperties[] = {
      &DecodeProps::quantization},
     {"score-threshold",
      "A box is a candidate when its score is above this; scores are probabilities, in 0 to 1, also "
-     "of models that give logits.",
-     &DecodeProps::score_threshold, nullptr, -FLT_MAX, FLT_MAX, true},
+     "of models that give logits. Until it is set the family's own counts, where it has one.",
+     &DecodeProps::score_threshold, nullptr, -FLT_MAX, FLT_MAX, true, false,
+     &DecodeProps::score_threshold_set},
     {"iou-threshold",
      "A box is suppressed when a better one of its class overlaps it by an intersection over "
-     "union above this.",
-     &DecodeProps::iou_threshold, nullptr, 0, 1, true},
+     "union above this. Until it is set the family's own counts, where it has one.",
+     &DecodeProps::iou_threshold, nullptr, 0, 1, true, false, &DecodeProps::iou_threshold_set},
+    {"multi-label",
+     "Whether an anchor whose scores of several classes pass makes a box for each, or one for the best "
+     "of them.",
+     &DecodeProps::multi_label, multi_label_type},
     {"max-detections",
      "Most boxes that a frame gets, the best ones over all classes, before min-size, max-size and "
      "regions drop some of them. GStreamer keeps a byte for each pair of a frame's boxes: 100 MB for "
@@ -59,7 +74,7 @@ const Property<DecodeProps> kProperties[] = {
     {"nms-contract",
      "Conventions of suppression (comparisons at the thresholds, equal scores, pixel widths, "
      "corner order, how classes are kept apart, most candidates, method) of the framework whose "
-     "boxes are to be reproduced.",
+     "boxes are to be reproduced; auto takes the family's, else exact.",
      &DecodeProps::nms_contract, contract_type},
     {"nms-method",
      "How overlapping boxes are thinned out; what is set counts before the contract's.",
@@ -75,7 +90,8 @@ const Property<DecodeProps> kProperties[] = {
      &DecodeProps::num_classes, nullptr, 0, kMaxClasses},
     {"label-file",
      "UTF-8 text file with one class name a line, the first for class 0; classes beyond it are "
-     "called class-N. Empty takes the names that the inference element says.",
+     "called class-N. Empty takes the one that detector=FILE says, else the names that the inference "
+     "element says.",
      &DecodeProps::label_file},
     {"priors-file",
      "Text file with the prior boxes of an SSD: N lines of cy cx h w, or four lines of N numbers, "
@@ -178,7 +194,8 @@ bool only_tuned(const DecodeProps& a, const DecodeProps& b) {
                       &DecodeProps::exclude_regions})
     tuned.*member = b.*member;
   tuned.region_rule = b.region_rule;
-  for (auto member : {&DecodeProps::roi_meta, &DecodeProps::class_meta})
+  for (auto member : {&DecodeProps::score_threshold_set, &DecodeProps::iou_threshold_set,
+                      &DecodeProps::roi_meta, &DecodeProps::class_meta})
     tuned.*member = b.*member;
   tuned.on_mismatch = b.on_mismatch;
   return tuned == b;
@@ -213,7 +230,7 @@ Result<FilterSettings> filters_of(const DecodeProps& props, const Labels& labels
 
 Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame,
                          const TensorSource* source) {
-  Settings out{.detector = nick_of(detector_type(), props.detector),
+  Settings out{.detector = props.detector.empty() ? Settings{}.detector : props.detector,
                .tensor_ids = ids_of(props.tensor_ids),
                .score_threshold = props.score_threshold,
                .iou_threshold = props.iou_threshold,
@@ -221,6 +238,8 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
                .class_top_k = props.class_top_k,
                .pre_nms_top_k = props.pre_nms_top_k,
                .pre_nms_class_top_k = props.pre_nms_class_top_k,
+               .default_score_threshold = !props.score_threshold_set,
+               .default_iou_threshold = !props.iou_threshold_set,
                .contract = nick_of(contract_type(), props.nms_contract),
                .class_agnostic = props.class_agnostic,
                .method = static_cast<NmsMethod>(props.nms_method),
@@ -232,6 +251,7 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
                .tensor_frame = frame.size,
                .label_count = labels.size(),
                .class_count = props.num_classes};
+  if (props.multi_label != kMultiLabelAuto) out.multi_label = props.multi_label == kMultiLabelTrue;
   if (props.source_width != 0 && props.source_height != 0)
     out.frame = {.size = {props.source_width, props.source_height}};
   if (source != nullptr) take_source(out, *source);

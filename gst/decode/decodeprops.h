@@ -15,11 +15,13 @@ namespace keepbox {
 
 /// Property values as set. Plain data: copied under the object lock.
 struct DecodeProps {
-  int detector = 0;
+  std::string detector = Settings{}.detector;
   std::string tensor_ids;
   std::string quantization;
   gfloat score_threshold = Settings{}.score_threshold;
   gfloat iou_threshold = Settings{}.iou_threshold;
+  bool score_threshold_set = false, iou_threshold_set = false;
+  int multi_label = 0;
   guint max_detections = Settings{}.max_detections;
   guint class_top_k = Settings{}.class_top_k;
   guint pre_nms_top_k = Settings{}.pre_nms_top_k;

@@ -35,6 +35,17 @@ bool is_skipped(GstBuffer* buffer, const FrameTensors& tensors, const std::strin
           }));
 }
 
+/// Tensors of integers of which neither their producer nor the user says what they stand for.
+void quantize_as(const DetectorSpec& family, FrameTensors& tensors,
+                 std::span<const std::string> tensor_ids) {
+  const auto listed = tensors.listed();
+  for (size_t i = 0; i < listed.size(); ++i) {
+    if (is_real(listed[i])) continue;
+    if (const TensorRule* rule = quantization_of(family, listed[i].id, tensor_ids))
+      tensors.set_quantization(i, rule->scale, rule->zero_point);
+  }
+}
+
 /// Of a frame without tensors for this decoder, why.
 Status check_any(GstBuffer* buffer, const FrameTensors& tensors) {
   if (!tensors.listed().empty()) return {};
@@ -185,6 +196,9 @@ Status Decoder::quantize(FrameTensors& tensors) {
   if (!quantization_) return std::unexpected(quantization_.error());
   const auto warning = quantization_->apply(tensors);
   if (warning && !tensors.listed().empty()) warn_once(*warning);
+  const auto family = files_.family(props_);
+  if (!family) return std::unexpected(family.error());
+  if (*family != nullptr) quantize_as(**family, tensors, ids_of(props_.tensor_ids));
   return {};
 }
 

@@ -90,8 +90,7 @@ Result<Decoder::Prepared> Decoder::plan_for(FrameTensors& tensors) {
   planned_now_ = true;
   tuned_ = false;
   std::optional<Error> first;
-  const std::string detector = nick_of(detector_type(), props_.detector);
-  const auto all = productions(tensors, ids_of(props_.tensor_ids), detector);
+  const auto all = productions(tensors, ids_of(props_.tensor_ids), props_.detector);
   for (const Production& each : all) {
     auto plan = plan_of(tensors, each);
     if (plan && all.size() > 1)

@@ -9,7 +9,7 @@
 
 #include "core/box.h"
 #include "gst/infer/pydict.h"
-#include "gst/infer/words.h"
+#include "gst/base/words.h"
 
 namespace keepbox {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "gst/infer/families.h"
-#include "gst/infer/words.h"
+#include "gst/base/words.h"
 
 namespace keepbox {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "gst/base/error.h"
-#include "gst/infer/words.h"
+#include "gst/base/words.h"
 
 namespace keepbox {
 namespace {

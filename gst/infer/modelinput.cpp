@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "gst/infer/words.h"
+#include "gst/base/words.h"
 
 namespace keepbox {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "gst/infer/words.h"
+#include "gst/base/words.h"
 
 namespace keepbox {
 namespace {

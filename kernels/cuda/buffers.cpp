@@ -38,7 +38,7 @@ Buckets buckets_of(const Plan& plan) {
 Tables Buffers::tables(const Plan& plan) const {
   return {.class_threshold = class_threshold.data(),
           .class_wanted = class_wanted.data(),
-          .priors = priors.data(),
+          .boxes = {priors.data(), levels.data(), anchor_sizes.data()},
           .size_limits = plan.size_limits.empty() ? nullptr : size_limits.data(),
           .regions = plan.regions.empty() ? nullptr : regions.data()};
 }
@@ -55,6 +55,8 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan) {
   out.class_threshold = device.take<float>(plan.class_threshold.size());
   out.class_wanted = device.take<uint8_t>(plan.class_wanted.size());
   out.priors = device.take<Prior>(plan.priors.size());
+  out.levels = device.take<Level>(plan.levels.size());
+  out.anchor_sizes = device.take<AnchorSize>(plan.anchor_sizes.size());
   out.size_limits = device.take<SizeLimits>(plan.class_threshold.size());
   out.regions = device.take<Region>(2 * kMostRegions);
   out.segments = device.take<DeviceSegment>(plan.layout.segments.size());
@@ -154,9 +156,9 @@ TensorView view_of(const TensorForm& form) {
 
 }  // namespace
 
-std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, uint32_t& chunks) {
+std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, Pieces& pieces) {
   std::vector<DeviceSegment> out;
-  chunks = 0;
+  uint32_t chunks = 0;
   for (const Segment& segment : plan.layout.segments) {
     DeviceSegment& to = out.emplace_back();
     to.first = segment.first;
@@ -173,25 +175,26 @@ std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, uin
           reinterpret_cast<const std::byte*>(field.offset * to.fields[part].element);
     }
   }
+  pieces.count = static_cast<uint32_t>(out.size());
+  pieces.chunks = chunks;
   return out;
 }
 
-Numbers bind_fields(DevicePlan& plan, const Layout& layout, std::span<const TensorView> tensors,
+Numbers bind_fields(DevicePlan& plan, Pieces& pieces, const Layout& layout,
+                    std::span<const TensorView> tensors,
                     std::span<const std::byte* const> data) {
   std::optional<Numbers> all;
   const auto see = [&](Numbers numbers) {
     all = all.value_or(numbers) == numbers ? numbers : Numbers::kAny;
   };
-  for (size_t part = 0; part < kPartsRead; ++part) {
+  for (size_t i = 0; plan.scan == Scan::kPieces && i < data.size(); ++i) {
+    const bool aligned = reinterpret_cast<uintptr_t>(data[i]) % size_of(tensors[i].type) == 0;
+    pieces.data[i] = data[i];
+    see(aligned ? numbers_of(tensors[i]) : Numbers::kAny);
+  }
+  for (size_t part = 0; plan.scan != Scan::kPieces && part < kPartsOfMost; ++part) {
     plan.fields[part] = device_field(layout.segments[0].fields[part], tensors, data);
     if (plan.fields[part].data != nullptr) see(plan.fields[part].numbers);
-  }
-  if (plan.scan != Scan::kPieces) return all.value_or(Numbers::kAny);
-  for (size_t i = 0; i < data.size(); ++i) {
-    plan.data[i] = data[i];
-    const bool aligned =
-        reinterpret_cast<uintptr_t>(data[i]) % size_of(tensors[i].type) == 0;
-    see(aligned ? numbers_of(tensors[i]) : Numbers::kAny);
   }
   return all.value_or(Numbers::kAny);
 }

@@ -29,6 +29,8 @@ struct Buffers {
   std::span<float> class_threshold;
   std::span<uint8_t> class_wanted;
   std::span<Prior> priors;
+  std::span<Level> levels;
+  std::span<AnchorSize> anchor_sizes;
   std::span<SizeLimits> size_limits;  // room for these and regions, whether or not a plan has any
   std::span<Region> regions;
   std::span<DeviceSegment> segments;
@@ -53,11 +55,12 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan);
 /// The plan for kernels, without tensors.
 DevicePlan device_plan(const Plan& plan, const Tables& tables);
 
-/// A plan's segments for blocks that take so many anchors at a time. @param chunks of all.
-std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, uint32_t& chunks);
+/// A plan's segments for blocks that take so many anchors at a time. @param pieces learns how many.
+std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, Pieces& pieces);
 
-/// Points a plan at tensors whose data is on the device at `data`. @return how all can be read.
-Numbers bind_fields(DevicePlan& plan, const Layout& layout, std::span<const TensorView> tensors,
-                    std::span<const std::byte* const> data);
+/// Points a plan, or its pieces, at tensors whose data is on the device at `data`. @return how all
+/// can be read.
+Numbers bind_fields(DevicePlan& plan, Pieces& pieces, const Layout& layout,
+                    std::span<const TensorView> tensors, std::span<const std::byte* const> data);
 
 }  // namespace keepbox::cuda

@@ -71,20 +71,24 @@ struct Buckets {
   KB_HD size_t group_room() const { return size_t{kGroupBuckets} * room; }
 };
 
+/// What only kPieces has, in memory of its own kernels.
+struct Pieces {
+  const DeviceSegment* segments = nullptr;
+  uint32_t count = 0, chunks = 0;
+  const std::byte* data[kMostTensors] = {};  // of the tensors
+};
+
 /// core's Plan for the device. A kernel's parameters arrive a cache line at a time.
 struct DevicePlan {
   Scan scan = Scan::kReady;
   Buckets buckets;
   Rules rules;
-  DeviceField fields[kPartsRead];
+  DeviceField fields[kPartsOfMost];
   Tables tables;
   Letterbox letterbox;
   uint32_t best_high = 0;  // of ByScore in bins.cuh: upper half of a key with the best score
   uint32_t octaves = 1;    // below it that matter
   float per_pixel_x = 0, per_pixel_y = 0;  // of the model's input: for crowds only
-  const DeviceSegment* segments = nullptr;  // kPieces: and how many, of how many chunks in all
-  uint32_t segment_count = 0, chunks = 0;
-  const std::byte* data[kMostTensors] = {};  // the same: of the tensors
 
   /// Most boxes that suppression keeps of one image.
   KB_HD uint32_t limit() const { return rules.kept_capacity; }
@@ -181,8 +185,9 @@ cudaError_t launch_select(const DevicePlan& plan, const SlowArgs& args, cudaStre
 struct Kernels {
   /// Decodes all images, and suppresses and writes out those that are no crowd.
   /// @param numbers of all fields.
-  cudaError_t (*frame)(const DevicePlan& plan, const FrameArgs& args, Numbers numbers, dim3 grid,
-                       cudaStream_t stream);
+  /// @param pieces for Scan::kPieces only.
+  cudaError_t (*frame)(const DevicePlan& plan, const FrameArgs& args, const Pieces& pieces,
+                       Numbers numbers, dim3 grid, cudaStream_t stream);
   /// Suppresses `ordered` and writes out what stays. @param blocks that run at the same time.
   cudaError_t (*nms)(const DevicePlan& plan, const SlowArgs& args, uint32_t blocks,
                      cudaStream_t stream);

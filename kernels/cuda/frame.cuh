@@ -105,18 +105,22 @@ struct Frame {
 
 template <class Load, class Geometry>
 __global__ void __launch_bounds__(kFrameThreads, 4)
-    frame(const __grid_constant__ DevicePlan plan, const __grid_constant__ FrameArgs args) {
+    frame(const __grid_constant__ DevicePlan plan, const __grid_constant__ FrameArgs args,
+          const __grid_constant__ PiecesOf<Load> pieces) {
   __shared__ FrameShared<Geometry> shared;
   static_assert(sizeof shared <= 48 << 10, "what every device has");
   fetch_parameters(plan);
   const uint32_t image = blockIdx.y;
-  const Source<Load> from(plan, image);
   const Frame<Geometry> self{plan, args, args.control[image], shared, image};
   const Lists lists{self.all(), self.dealt()};
   Stage& stage = shared.decode.stage;
   stage.begin();
   __syncthreads();
-  scan(from, stage, shared.decode.scan, self.control, lists, args.slices);
+  if constexpr (Load::kPieces)
+    scan_pieces<Load>(plan, pieces, image, stage, shared.decode.scan, self.control, lists,
+                      args.slices);
+  else
+    scan(Source<Load>(plan, image), stage, shared.decode.scan, self.control, lists, args.slices);
   __syncthreads();
   stage.flush(plan, self.control, lists);
   Worker worker;
@@ -134,7 +138,11 @@ __global__ void __launch_bounds__(kFrameThreads, 4)
   }
   // Not before: others count by them what there is to do.
   if (threadIdx.x < plan.buckets.count) self.control.counts[threadIdx.x] = 0;
-  if (threadIdx.x == 0) self.report(anchors_of(from), written, empty);
+  uint32_t rows;
+  if constexpr (Load::kPieces)
+    rows = rows_of<Load>(plan, pieces, image, shared.decode.scan.piece.segment());
+  else rows = anchors_of(Source<Load>(plan, image));
+  if (threadIdx.x == 0) self.report(rows, written, empty);
 }
 
 template <class Load, class Geometry>
@@ -143,8 +151,9 @@ const void* frame_kernel() {
 }
 
 inline cudaError_t launch_frame(const void* kernel, const DevicePlan& plan, const FrameArgs& args,
-                                dim3 grid, cudaStream_t stream) {
-  void* arguments[] = {const_cast<DevicePlan*>(&plan), const_cast<FrameArgs*>(&args)};
+                                const Pieces& pieces, dim3 grid, cudaStream_t stream) {
+  void* arguments[] = {const_cast<DevicePlan*>(&plan), const_cast<FrameArgs*>(&args),
+                       const_cast<Pieces*>(&pieces)};  // of which most kernels take none
   return cudaLaunchKernel(kernel, grid, dim3(kFrameThreads), arguments, 0, stream);
 }
 

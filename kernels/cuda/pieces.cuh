@@ -21,6 +21,9 @@ union ScanShared {
   struct {                          // kPieces: the same, and the segment that the block is in
     uint64_t verdict[kFrameThreads];
     alignas(16) uint32_t words[kSegmentWords];
+    uint32_t open, anchor[kFrameThreads];  // anchors of which some class may pass, and what their
+    float objectness[kFrameThreads];       // classes share
+    float largest[kFrameThreads], sum[kFrameThreads];
     __device__ DeviceSegment& segment() { return reinterpret_cast<DeviceSegment&>(words); }
   } piece;
 };
@@ -54,33 +57,52 @@ __device__ inline Verdict over_slices(Verdict best, uint64_t (&verdict)[kFrameTh
 
 /// Brings the segment of a chunk into shared memory, its fields pointing at tensors. All threads call
 /// it, between barriers of their own.
-__device__ inline void enter(const DevicePlan& plan, uint32_t chunk, DeviceSegment& segment) {
-  uint32_t number = 0;
-  while (number + 1 < plan.segment_count && chunk >= plan.segments[number + 1].first_chunk) ++number;
-  const DeviceSegment& from = plan.segments[number];
-  __syncthreads();
+__device__ inline void enter(const Pieces& pieces, uint32_t chunk, DeviceSegment& segment) {
+  uint32_t number = 0;  // all that begin before
+  for (uint32_t first = 0; first < pieces.count; first += kFrameThreads) {
+    const uint32_t i = first + threadIdx.x;
+    number += __syncthreads_count(i < pieces.count && chunk >= pieces.segments[i].first_chunk);
+  }
+  const DeviceSegment& from = pieces.segments[number - 1];
   if (threadIdx.x < kSegmentWords)
     reinterpret_cast<uint32_t*>(&segment)[threadIdx.x] =
         reinterpret_cast<const uint32_t*>(&from)[threadIdx.x];
   __syncthreads();
   if (threadIdx.x < kPartsRead && segment.fields[threadIdx.x].element != 0) {
     const auto offset = reinterpret_cast<size_t>(segment.fields[threadIdx.x].data);
-    segment.fields[threadIdx.x].data = plan.data[segment.tensors[threadIdx.x]] + offset;
+    segment.fields[threadIdx.x].data = pieces.data[segment.tensors[threadIdx.x]] + offset;
   }
   __syncthreads();
 }
 
-/// All classes of the anchors that have one that may pass, a class after the other. All threads call
-/// it. @param open has this thread's anchor one?
+/// All classes of the anchors that have one that may pass, a thread each. All threads call it.
+/// @param open has this thread's anchor one?
 template <class Load>
-__device__ void take_labels(const Source<Load>& from, Stage& stage, Control& control,
-                            const Lists& lists, bool open, uint32_t anchor, float objectness) {
+__device__ void take_labels(const Source<Load>& from, Stage& stage, ScanShared& scan,
+                            Control& control, const Lists& lists, bool open, uint32_t anchor,
+                            float objectness) {
   if (__syncthreads_or(open) == 0) return;
-  const Shared shared = open ? shared_of(from, anchor, objectness) : Shared{};
-  for (uint32_t c = from.rules.first_class; c < from.rules.end_class; ++c) {
-    if (open)
-      stage.take(from, anchor, label(from, anchor, shared, c),
-                 [&] { return raw_box(from, anchor); });
+  auto& list = scan.piece;
+  if (threadIdx.x == 0) list.open = 0;
+  __syncthreads();
+  if (open) {
+    const uint32_t at = atomicAdd(&list.open, 1u);
+    const Shared shared = shared_of(from, anchor, objectness);
+    list.anchor[at] = anchor;
+    list.objectness[at] = shared.objectness;
+    list.largest[at] = shared.largest;
+    list.sum[at] = shared.sum;
+  }
+  __syncthreads();
+  const uint32_t classes = from.rules.end_class - from.rules.first_class;
+  const uint32_t count = list.open * classes;
+  for (uint32_t base = 0; base < count; base += kFrameThreads) {
+    const uint32_t number = base + threadIdx.x, at = number / classes;
+    if (number < count)
+      stage.take(from, list.anchor[at],
+                 label(from, list.anchor[at], {list.objectness[at], list.largest[at], list.sum[at]},
+                       from.rules.first_class + number % classes),
+                 [&] { return raw_box(from, list.anchor[at]); });
     stage.make_room(from.plan, control, lists);
   }
 }
@@ -108,18 +130,18 @@ __device__ void judge_piece(const Source<Load>& from, Stage& stage, ScanShared& 
       open = passes(finished(from, anchor, best, objectness, largest).score,
                     least_best(from.rules), from.rules.contract);
   }
-  if (from.rules.multi_label) take_labels(from, stage, control, lists, open, anchor, objectness);
+  if (from.rules.multi_label) take_labels(from, stage, shared, control, lists, open, anchor, objectness);
 }
 
 template <class Load>
-__device__ void scan_pieces(const Source<Load>& whole, Stage& stage, ScanShared& shared,
-                            Control& control, const Lists& lists, uint32_t slices) {
-  const DevicePlan& plan = whole.plan;
+__device__ void scan_pieces(const DevicePlan& plan, const Pieces& pieces, uint32_t image,
+                            Stage& stage, ScanShared& shared, Control& control,
+                            const Lists& lists, uint32_t slices) {
   const uint32_t group = warp_id() / slices, width = kFrameThreads / slices;
-  for (uint32_t chunk = blockIdx.x; chunk < plan.chunks; chunk += gridDim.x) {
-    enter(plan, chunk, shared.piece.segment());
+  for (uint32_t chunk = blockIdx.x; chunk < pieces.chunks; chunk += gridDim.x) {
+    enter(pieces, chunk, shared.piece.segment());
     const DeviceSegment& segment = shared.piece.segment();
-    const Source<Load> from(plan, whole.image, segment);
+    const Source<Load> from(plan, image, segment);
     const uint32_t at = (chunk - segment.first_chunk) * width + group * kWarp + lane_id();
     const uint32_t anchor = segment.first + at;
     if (is_ready(from)) {
@@ -131,6 +153,15 @@ __device__ void scan_pieces(const Source<Load>& whole, Stage& stage, ScanShared&
     }
     stage.make_room(plan, control, lists);
   }
+}
+
+/// Rows that count, of one segment, or all anchors. All threads call it, between barriers of their
+/// own.
+template <class Load>
+__device__ uint32_t rows_of(const DevicePlan& plan, const Pieces& pieces, uint32_t image,
+                            DeviceSegment& segment) {
+  enter(pieces, 0, segment);
+  return anchors_of(Source<Load>(plan, image, segment));
 }
 
 }  // namespace keepbox::cuda

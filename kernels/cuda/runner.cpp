@@ -137,6 +137,8 @@ Status CudaRunner::upload_tables(const Plan& plan) {
   KB_TRY(upload(buffers_.class_threshold, plan.class_threshold));
   KB_TRY(upload(buffers_.class_wanted, plan.class_wanted));
   KB_TRY(upload(buffers_.priors, plan.priors));
+  KB_TRY(upload(buffers_.levels, plan.levels));
+  KB_TRY(upload(buffers_.anchor_sizes, plan.anchor_sizes));
   KB_TRY(upload(buffers_.size_limits, plan.size_limits));
   KB_TRY(upload(buffers_.regions, plan.regions));
   return check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
@@ -169,9 +171,8 @@ Status CudaRunner::choose_grid() {
 
 Status CudaRunner::upload_segments(const Plan& plan) {
   if (plan_.scan != Scan::kPieces) return {};
-  const auto segments = device_segments(plan, kFrameThreads / args_.slices, plan_.chunks);
-  plan_.segments = buffers_.segments.data();
-  plan_.segment_count = static_cast<uint32_t>(segments.size());
+  const auto segments = device_segments(plan, kFrameThreads / args_.slices, pieces_);
+  pieces_.segments = buffers_.segments.data();
   return check(cudaMemcpy(buffers_.segments.data(), segments.data(),
                           segments.size() * sizeof(DeviceSegment), cudaMemcpyHostToDevice),
                "cudaMemcpy");
@@ -215,7 +216,7 @@ Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
     else
       KB_TRY(wait_for(tensors[i]));
   }
-  numbers_ = bind_fields(plan_, plan.layout, tensors, data_);
+  numbers_ = bind_fields(plan_, pieces_, plan.layout, tensors, data_);
   return {};
 }
 
@@ -241,7 +242,7 @@ Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tenso
   plan_.letterbox = plan.letterbox;
   args_.sequence = ++sequence_;
   args_.turn = 1 - args_.turn;
-  KB_TRY_CUDA(kernels_->frame(plan_, args_, numbers_, grid_, stream_.get()));
+  KB_TRY_CUDA(kernels_->frame(plan_, args_, pieces_, numbers_, grid_, stream_.get()));
   KB_TRY(wait(buffers_.headers));
   for (uint32_t image = 0; image < funnels_.size(); ++image) {
     if (buffers_.headers[image].state == State::kMore) KB_TRY(run_slowly(image));

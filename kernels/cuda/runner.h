@@ -47,6 +47,7 @@ class CudaRunner final : public Runner {
   Numbers numbers_ = Numbers::kAny;
   const Kernels* kernels_ = nullptr;
   FrameArgs args_;
+  Pieces pieces_;
   dim3 grid_;
   uint32_t nms_blocks_ = 0;
   uint32_t sequence_ = 0;

@@ -127,7 +127,6 @@ __device__ void scan_ready(const Source<Load>& from, Stage& stage, Control& cont
 template <class Load>
 __device__ void scan(const Source<Load>& from, Stage& stage, ScanShared& shared, Control& control,
                      const Lists& lists, uint32_t slices) {
-  if constexpr (Load::kPieces) return scan_pieces(from, stage, shared, control, lists, slices);
   switch (from.plan.scan) {
     case Scan::kRows:
       return scan_rows(from, stage, shared, control, lists);

@@ -4,6 +4,8 @@
 
 #include <cuda_fp16.h>
 
+#include <type_traits>
+
 #include "core/judge.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/warp.cuh"
@@ -61,6 +63,11 @@ struct InPieces : Load {
   static constexpr bool kPieces = true;
 };
 
+/// What a kernel of most families has in place of pieces.
+struct Whole {};
+template <class Load>
+using PiecesOf = std::conditional_t<Load::kPieces, Pieces, Whole>;
+
 /// The channels of one anchor in a field.
 template <class Load>
 struct Channels {
@@ -93,7 +100,7 @@ struct Source {
     else return plan.fields[static_cast<uint32_t>(part)];
   }
   __device__ bool has(Part part) const {
-    const bool seldom = part == Part::kSizes || part == Part::kImage || part == Part::kIndices;
+    const bool seldom = static_cast<size_t>(part) >= kPartsOfMost;
     return (Load::kPieces || !seldom) && field(part).data != nullptr;
   }
   __device__ Channels<Load> at(Part part, uint32_t anchor) const {
@@ -125,9 +132,9 @@ __device__ Verdict quick_best_class(const Source<Load>& from, uint32_t anchor, f
   if (rules.scores.rule == ScoreRule::kObjectness)
     return first == 0 ? Verdict{0, rules.first_class} : Verdict{};
   const bool product = rules.scores.rule == ScoreRule::kProduct;
-  if (product && rules.scores.activation != Activation::kNone)
-    return best_class(from, anchor, objectness, first, step);
-  const float factor = product ? objectness : 1.0f;  // times 1 changes nothing
+  const bool activated = product && rules.scores.activation != Activation::kNone;
+  if (!Load::kPieces && activated) return best_class(from, anchor, objectness, first, step);
+  const float factor = product && !activated ? objectness : 1.0f;  // times 1 changes nothing
   const Channels<Load> scores = from.at(Part::kScores, anchor);
   Verdict best;
   for (uint32_t base = rules.first_class + first; base < rules.end_class; base += kAhead * step) {
@@ -142,6 +149,7 @@ __device__ Verdict quick_best_class(const Source<Load>& from, uint32_t anchor, f
     }
 #pragma unroll
     for (uint32_t i = 0; i < kAhead; ++i) {
+      if (Load::kPieces && activated) values[i] = objectness * activate(rules.scores, values[i]);
       const bool wins = values[i] > best.score;
       best.score = wins ? values[i] : best.score;
       best.class_id = wins ? base + i * step : best.class_id;

@@ -8,14 +8,14 @@
 namespace keepbox::cuda {
 namespace {
 
-cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, Numbers numbers, dim3 grid,
-                   cudaStream_t stream) {
+cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Pieces& pieces,
+                   Numbers numbers, dim3 grid, cudaStream_t stream) {
   const void* const kernels[kNumbers] = {frame_of_floats(), frame_of_halves(), frame_of_bytes(),
                                          frame_of_any()};
   if (plan.scan == Scan::kPieces)
     return launch_frame(numbers == Numbers::kFloat ? frame_of_float_pieces() : frame_of_any_pieces(),
-                        plan, args, grid, stream);
-  return launch_frame(kernels[static_cast<size_t>(numbers)], plan, args, grid, stream);
+                        plan, args, pieces, grid, stream);
+  return launch_frame(kernels[static_cast<size_t>(numbers)], plan, args, pieces, grid, stream);
 }
 
 }  // namespace

@@ -371,7 +371,31 @@ class SegmentDecoder {
   }
 
  private:
+  /// Are the classes of anchors planes of floats that stand for themselves, or logits?
+  bool plain_planes() const {
+    return !scores_.rows && scores_.objectness.numbers == nullptr &&
+           scores_.classes.type == DataType::kFloat32;
+  }
+
+  /// All classes of the anchors that may pass: a plane after the other, for each is in other pages.
+  void take_labels(uint32_t first, const Block& block, size_t passing) {
+    const bool raw = scores_.rules.activation == Activation::kNone;
+    const float least = raw ? from_.rules.lowest_threshold : scores_.least_logit;
+    const float* plane = static_cast<const float*>(scores_.classes.numbers) +
+                         scores_.first_class * scores_.classes.stride +
+                         (first - from_.segment().first);
+    for (uint32_t c = scores_.first_class; c < scores_.end_class; ++c) {
+      for (size_t i = 0; i < passing; ++i) {
+        const auto at = static_cast<uint32_t>(block.passing[i]);
+        if (plane[at] < least) continue;
+        collector_.take(first + at, label(from_, first + at, {}, c));
+      }
+      plane += scores_.classes.stride;
+    }
+  }
+
   void take(uint32_t first, const Block& block, size_t passing) {
+    if (from_.rules.multi_label && plain_planes()) return take_labels(first, block, passing);
     const bool soft = from_.rules.scores.activation == Activation::kSoftmax;
     for (size_t i = 0; i < passing; ++i) {
       if (i + kBoxesAhead < passing)

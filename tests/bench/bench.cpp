@@ -45,8 +45,8 @@ void measure(const Input& input, std::string_view section, bool each_target) {
   if (each_target) rows.push_back(time_read(input));
   append(rows, time_backend(input, "simd", each_target));
   append(rows, time_backend(input, "reference", false));
-  if (is_float(input)) append(rows, time_opencv(input));
-  append(rows, time_elements(input));
+  if (is_float(input) && input.kind != Kind::kOther) append(rows, time_opencv(input));
+  if (input.kind != Kind::kOther) append(rows, time_elements(input));
   report(input, section, rows);
 }
 
@@ -60,29 +60,54 @@ void measure_threads(const Input& input) {
   report(input, "threads", rows);
 }
 
-void measure_all() {
+void measure_frames() {
   for (const Kind kind : {Kind::kPlanes, Kind::kRows, Kind::kReady, Kind::kSsd})
     for (const bool flushed : {false, true})
       for (const float threshold : {0.25f, 0.001f})
         measure(ordinary(kind, threshold, flushed), "frames", true);
   for (const Kind kind : {Kind::kPlanes, Kind::kRows})
     measure(halved(ordinary(kind, 0.25f, false)), "frames", true);
-  measure_threads(large());
+}
+
+void measure_families() {
+  for (const Input& input : families()) measure(input, "families", true);
+}
+
+void measure_candidates() {
   for (const size_t candidates : {10, 30, 100, 300, 1000, 3000, 8000})
     measure(crowded(Kind::kPlanes, candidates), "84x8400", false);
   for (const size_t candidates : {10, 30, 100, 300, 1000, 3000, 10000, 25000})
     measure(crowded(Kind::kRows, candidates), "25200x85", false);
+}
+
+void measure_nms() {
   for (const size_t count : {10, 30, 100, 300, 1000, 3000, 10000, 30000})
     measure(boxes(count), "NMS alone", false);
 }
+
+struct Section {
+  const char* name;
+  void (*measure)();
+};
+constexpr Section kSections[] = {{"frames", measure_frames},
+                                 {"families", measure_families},
+                                 {"threads", [] { measure_threads(large()); }},
+                                 {"candidates", measure_candidates},
+                                 {"nms", measure_nms}};
 
 }  // namespace
 }  // namespace keepbox::test
 
 int main(int argc, char** argv) {
+  using namespace keepbox::test;
   gst_init(&argc, &argv);
-  keepbox::test::measure_all();
-  if (argc == 3 && std::string_view(argv[1]) == "--json")
-    std::ofstream(argv[2]) << keepbox::test::json.dump(1);
+  std::string_view json_file, only;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (std::string_view(argv[i]) == "--json") json_file = argv[i + 1];
+    if (std::string_view(argv[i]) == "--only") only = argv[i + 1];
+  }
+  for (const Section& section : kSections)
+    if (only.empty() || only == section.name) section.measure();
+  if (!json_file.empty()) std::ofstream(std::string(json_file)) << json.dump(1);
   return 0;
 }

@@ -20,6 +20,7 @@ enum class Kind {
   kReady,   // end to end: nothing to suppress
   kSsd,     // deltas and logits
   kBoxes,   // end-to-end rows that are suppressed: NMS alone
+  kOther,   // what the peers here do not read
 };
 
 /// Frames of one kind, and what is asked of them.
@@ -38,6 +39,8 @@ Input ordinary(Kind kind, float threshold, bool flushed);
 Input halved(Input input);
 /// kPlanes or kRows with about so many candidates, ten an object.
 Input crowded(Kind kind, size_t candidates);
+/// Those of family_frames.h.
+std::vector<Input> families();
 /// So many boxes of one class, all over a picture of 1,100 x 1,100.
 Input boxes(size_t count);
 /// 84x33600: an input of 1,280 x 1,280.

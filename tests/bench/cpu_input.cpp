@@ -6,6 +6,7 @@
 
 #include "core/processor.h"
 #include "tests/bench/cpu.h"
+#include "tests/bench/family_frames.h"
 #include "tests/bench/scenes.h"
 
 namespace keepbox::test {
@@ -113,6 +114,17 @@ Input crowded(Kind kind, size_t candidates) {
                                   {.objects = candidates / kEach, .boxes_each = kEach, .alarms = 0,
                                    .object_scores = {0.3f, 0.97f}})};
                   });
+}
+
+std::vector<Input> families() {
+  std::vector<Input> out;
+  for (FamilyFrames& each : family_frames(kTurns)) {
+    Input input{.name = each.name + ", score > 0.25", .kind = Kind::kOther,
+                .settings = each.settings, .frames = {}};
+    size_t next = 0;
+    out.push_back(finished(std::move(input), [&] { return std::move(each.frames[next++]); }));
+  }
+  return out;
 }
 
 Input boxes(size_t count) {

@@ -16,8 +16,8 @@ constexpr const char* kUsage =
     "usage: gpu-bench [--json FILE] [--dump DIR] [--only SECTION]\n"
     "  --json FILE     write the table's rows\n"
     "  --dump DIR      write tensors and a manifest for torch_peer.py (about 1 GB)\n"
-    "  --only SECTION  floors, contents, candidates, nms, batches, instances, waiting or\n"
-    "                  neighbours\n";
+    "  --only SECTION  floors, contents, candidates, nms, batches, instances, waiting,\n"
+    "                  neighbours or families\n";
 
 struct Options {
   std::string json, dump, only;
@@ -47,6 +47,7 @@ constexpr Section kSections[] = {
     {"candidates", measure_candidates}, {"nms", measure_nms},
     {"batches", measure_batches},       {"instances", measure_instances},
     {"waiting", measure_waiting},       {"neighbours", measure_neighbours},
+    {"families", measure_families},
 };
 
 /// Why there is nothing to measure here, or nullptr.

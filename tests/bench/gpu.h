@@ -91,6 +91,9 @@ struct Input {
   TensorView view(size_t index, MemorySpace space) const;
 };
 
+/// Frames of several tensors, and settings for them.
+void measure_families(Session& session);
+
 /// Computes what is right and uploads; writes the tensors where the session dumps them.
 /// @param file the tensors' name there, the same for inputs that share them; empty: they stay here.
 Input make_input(Session& session, std::string section, std::string name, const std::string& file,

@@ -33,6 +33,7 @@ struct Bench {
   std::byte *device = nullptr, *host = nullptr;
   Buffers buffers;
   DevicePlan plan;
+  Pieces pieces;
 
   explicit Bench(const Plan& from) {
     constexpr int kPoison = 0xa5;
@@ -50,12 +51,13 @@ struct Bench {
            from.class_threshold.size());
     upload(buffers.class_wanted.data(), from.class_wanted.data(), from.class_wanted.size());
     upload(buffers.priors.data(), from.priors.data(), from.priors.size());
+    upload(buffers.levels.data(), from.levels.data(), from.levels.size());
+    upload(buffers.anchor_sizes.data(), from.anchor_sizes.data(), from.anchor_sizes.size());
     upload(buffers.size_limits.data(), from.size_limits.data(), from.size_limits.size());
     upload(buffers.regions.data(), from.regions.data(), from.regions.size());
-    const auto segments = device_segments(from, kFrameThreads / kSlices, plan.chunks);
+    const auto segments = device_segments(from, kFrameThreads / kSlices, pieces);
     upload(buffers.segments.data(), segments.data(), segments.size());
-    plan.segments = buffers.segments.data();
-    plan.segment_count = static_cast<uint32_t>(segments.size());
+    pieces.segments = buffers.segments.data();
   }
   Bench(const Bench&) = delete;
   ~Bench() {
@@ -112,14 +114,14 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
   for (const TensorView& view : on_device.views())
     data.push_back(static_cast<const std::byte*>(view.data));
   const Layout& layout = plan.layout;
-  const Numbers numbers = bind_fields(bench.plan, layout, on_device.views(), data);
+  const Numbers numbers = bind_fields(bench.plan, bench.pieces, layout, on_device.views(), data);
   const FrameArgs args{.control = bench.buffers.control.data(),
                        .candidates = bench.buffers.candidates.all(),
                        .dealt = bench.buffers.dealt.all(),
                        .headers = bench.buffers.headers.data(),
                        .slices = kSlices,
                        .decode_only = true};
-  MUST(upright_kernels().frame(bench.plan, args, numbers, dim3(3, layout.images), nullptr));
+  MUST(upright_kernels().frame(bench.plan, args, bench.pieces, numbers, dim3(3, layout.images), nullptr));
   MUST(cudaDeviceSynchronize());
   const Header& header = bench.buffers.headers[image];
   funnel = {.anchors = header.anchors,

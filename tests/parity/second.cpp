@@ -117,7 +117,7 @@ float joined(const Plan& plan, float objectness, float score) {
 
 /// Does a better cell touch it? By the whole map at once.
 bool beaten(const Plan& plan, const Planes& planes, const Found& found) {
-  const Level& level = plan.rules.boxes.levels[0];
+  const Level& level = plan.levels[0];
   const auto width = static_cast<int>(level.width);
   const auto cells = static_cast<int>(plan.layout.anchors);
   const auto at = static_cast<int>(found.anchor);
@@ -242,15 +242,15 @@ Box around(float cx, float cy, float w, float h) {
 void place(const Plan& plan, const std::array<std::vector<float>, 4>& v, std::vector<Box>& out) {
   const BoxRules& rules = plan.rules.boxes;
   for (uint32_t l = 0; l < rules.level_count; ++l) {
-    const Level& level = rules.levels[l];
-    const size_t end = l + 1 < rules.level_count ? rules.levels[l + 1].first_anchor : out.size();
+    const Level& level = plan.levels[l];
+    const size_t end = l + 1 < rules.level_count ? plan.levels[l + 1].first_anchor : out.size();
     for (size_t a = level.first_anchor; a < end; ++a) {
       const size_t number = a - level.first_anchor, cell = number / level.cell_anchors;
       float x = float(cell % level.width) + plan.spec->cell_offset;
       float y = float(cell / level.width) + plan.spec->cell_offset;
       if (has(Bug::kGridTransposed)) std::swap(x, y);
       const float s = level.stride;
-      const AnchorSize size = rules.sizes[level.first_size + number % level.cell_anchors];
+      const AnchorSize size = plan.anchor_sizes.empty() ? AnchorSize{} : plan.anchor_sizes[level.first_size + number % level.cell_anchors];
       const auto twice = [](float logit) { return 2 * sigmoid(logit); };
       switch (plan.spec->coding) {
         case BoxCoding::kGridSize:

@@ -71,7 +71,7 @@ TEST(Plan, TellsDecodedYoloxFromRaw) {
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->spec->name, "yolox");
   ASSERT_EQ(plan->rules.boxes.level_count, 3u);
-  EXPECT_EQ(plan->rules.boxes.levels[1].first_anchor, 52u * 52u);
+  EXPECT_EQ(plan->levels[1].first_anchor, 52u * 52u);
   // logarithms of sizes, none of them below zero
   plan = plan_for(frame_of(416, 416), filled({1, 3549, 85}, 3.5f, "yolox-out"));
   ASSERT_TRUE(plan);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Texts of others in our messages, and lists of them.
-#include "gst/infer/words.h"
+#include "gst/base/words.h"
 
 #include <glib.h>
 

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Faces, palms, people and things by their points.
+#pragma once
+
+#include "core/families/anchors.h"
+
+namespace keepbox::families {
+
+inline constexpr TensorRule points(uint16_t channels, Ids ids = {}, Plain plain = {}) {
+  return {.role = Role::kKeypoints, .optional = true, .ids = ids, .plain = plain,
+          .channels = channels};
+}
+
+constexpr DetectorSpec scrfd() {
+  DetectorSpec spec = with_strides(
+      split("scrfd",
+            "SCRFD: scores, distances left top right bottom and five points, one tensor each a level",
+            {.ids = {"bbox_*"}}, {.ids = {"score_*"}, .channels = 1}, BoxCoding::kDistances),
+      kThree, {2});
+  spec.interleaved = true;
+  return with_tensor(spec, points(10, {"kps_*"}));
+}
+
+constexpr DetectorSpec retinaface(std::string_view name, std::string_view summary,
+                                  Activation activation) {
+  DetectorSpec spec = ssd(name, summary, activation, false);
+  spec.tensors[0].plain = {"loc"};
+  spec.tensors[1].plain = {"conf"};
+  spec.tensors[1].channels = 2;
+  return with_tensor(with_anchors(spec, {.sizes = kRetinaFaceAnchors}, kThree, {2}),
+                     points(10, {}, {"landms"}));
+}
+
+constexpr DetectorSpec yunet() {
+  DetectorSpec spec = with_strides(
+      split("yunet",
+            "YuNet (OpenCV's FaceDetectorYN): class, objectness, box and five points, one tensor each "
+            "a level",
+            {.ids = {"bbox_*"}}, {.ids = {"cls_*"}, .channels = 1}, BoxCoding::kGridExp),
+      kThree);
+  spec.score = ScoreRule::kGeometricMean;
+  spec = with_tensor(spec, {.role = Role::kObjectness, .ids = {"obj_*"}, .channels = 1});
+  return with_tensor(spec, points(10, {"kps_*"}));
+}
+
+/// Boxes of the whole input around cells, with points behind them.
+constexpr DetectorSpec mediapipe(std::string_view name, std::string_view summary,
+                                 uint16_t channels, Strides strides,
+                                 std::array<uint8_t, kMostLevels> anchors) {
+  DetectorSpec spec = with_strides(
+      split(name, summary, {.ids = {}, .channels = channels}, {.ids = {}, .channels = 1},
+            BoxCoding::kGridPixels),
+      strides, anchors);
+  spec.cell_offset = 0.5f;
+  spec.interleaved = true;
+  spec.activation = Activation::kSigmoid;
+  spec.logit_limit = 100;
+  spec.payload = Payload::kKeypoints;
+  spec.payload_count = static_cast<uint16_t>(channels - 4);
+  spec.score_threshold = 0.5f;
+  spec.iou_threshold = 0.3f;
+  return spec;
+}
+
+/// Scores, sizes and offsets of cells, one map each.
+constexpr DetectorSpec heatmap(std::string_view name, std::string_view summary, BoxCoding coding,
+                               TensorRule sizes, TensorRule offsets, TensorRule scores) {
+  sizes.role = Role::kSizes;
+  offsets.role = Role::kBoxes;
+  scores.role = Role::kScores;
+  return {.name = name,
+          .summary = summary,
+          .reader = Reader::kSplit,
+          .tensors = {{scores, sizes, offsets}},
+          .tensor_count = 3,
+          .columns = {.classes = 0},
+          .coding = coding,
+          .strides = {4}};
+}
+
+constexpr DetectorSpec centerface() {
+  DetectorSpec spec = heatmap(
+      "centerface", "CenterFace: maps of scores, sizes, offsets and five points",
+      BoxCoding::kGridExp, {.channels = 2}, {.channels = 2}, {.channels = 1});
+  spec.box_yx = true;
+  spec.cell_offset = 0.5f;
+  return with_tensor(spec, points(10));
+}
+
+constexpr DetectorSpec centernet() {
+  DetectorSpec spec = heatmap(
+      "centernet", "CenterNet: maps of class logits, sizes and offsets; peaks count, no NMS",
+      BoxCoding::kGridSize, {.plain = {"wh"}, .channels = 2}, {.plain = {"reg"}, .channels = 2},
+      {.plain = {"hm"}});
+  spec.activation = Activation::kSigmoid;
+  spec.peaks = true;
+  spec.nms = NmsMethod::kNone;
+  return labelled(spec);
+}
+
+constexpr DetectorSpec fcos() {
+  DetectorSpec spec = with_strides(
+      split("fcos",
+            "FCOS of torchvision before its post-processing: class logits, centerness and distances "
+            "in strides, in one tensor each or one a level",
+            {.plain = {"bbox_regression"}}, {.plain = {"cls_logits"}}, BoxCoding::kDistances),
+      kFive);
+  spec.score = ScoreRule::kGeometricMean;
+  spec.activation = Activation::kSigmoid;
+  spec.anchors.whole = true;
+  return labelled(with_tensor(
+      spec, {.role = Role::kObjectness, .plain = {"bbox_ctrness"}, .channels = 1}));
+}
+
+}  // namespace keepbox::families

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Rows that the model sorted out.
+#pragma once
+
+#include "core/families/changes.h"
+
+namespace keepbox::families {
+
+constexpr DetectorSpec ready_rows(std::string_view name, std::string_view summary, Ids ids = {}) {
+  return {.name = name,
+          .summary = summary,
+          .reader = Reader::kReady,
+          .tensors = {{{.ids = ids}}},
+          .columns = {.score = 4, .class_id = 5},
+          .coding = BoxCoding::kCorners,
+          .nms = NmsMethod::kNone};
+}
+
+constexpr DetectorSpec in_columns(DetectorSpec spec, Columns columns) {
+  spec.columns = columns;
+  return spec;
+}
+
+constexpr DetectorSpec paddle_rows(std::string_view name, std::string_view summary) {
+  DetectorSpec spec = ready_rows(name, summary, {"paddle-rows"});
+  spec.tensors[1] = {.role = Role::kCount, .optional = true, .ids = {"paddle-count"}};
+  spec.tensor_count = 2;
+  spec.columns = {.box = 2, .score = 1, .class_id = 0};
+  spec.units = Units::kPixels;
+  return spec;
+}
+
+struct Outputs {
+  TensorRule boxes, scores, classes, count;
+};
+
+constexpr DetectorSpec outputs(std::string_view name, std::string_view summary, Outputs of) {
+  of.boxes.role = Role::kBoxes;
+  of.scores.role = Role::kScores;
+  of.classes.role = Role::kClasses;
+  of.count.role = Role::kCount;
+  return {.name = name,
+          .summary = summary,
+          .reader = Reader::kOutputs,
+          .tensors = {{of.boxes, of.scores, of.classes, of.count}},
+          .tensor_count = 4,
+          .columns = {.score = 0, .class_id = 0},
+          .coding = BoxCoding::kCorners,
+          .nms = NmsMethod::kNone};
+}
+
+constexpr DetectorSpec without_count(DetectorSpec spec) {
+  --spec.tensor_count;
+  return spec;
+}
+
+constexpr DetectorSpec yx(DetectorSpec spec) {
+  spec.box_yx = true;
+  return spec;
+}
+
+constexpr DetectorSpec onnx_nms(std::string_view name, std::string_view summary) {
+  return {.name = name,
+          .summary = summary,
+          .reader = Reader::kIndices,
+          .tensors = {{{.role = Role::kIndices, .plain = {"selected_indices"}, .channels = 3},
+                       {.role = Role::kBoxes, .plain = {"boxes"}},
+                       {.role = Role::kScores, .plain = {"scores"}}}},
+          .tensor_count = 3,
+          .columns = {.classes = 0},
+          .coding = BoxCoding::kCorners,
+          .nms = NmsMethod::kNone};
+}
+
+}  // namespace keepbox::families

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Boxes and scores in a tensor each.
+#pragma once
+
+#include "core/families/yolo.h"
+
+namespace keepbox::families {
+
+constexpr DetectorSpec split(std::string_view name, std::string_view summary, TensorRule boxes,
+                             TensorRule scores, BoxCoding coding) {
+  boxes.role = Role::kBoxes;
+  scores.role = Role::kScores;
+  return {.name = name,
+          .summary = summary,
+          .reader = Reader::kSplit,
+          .tensors = {{boxes, scores}},
+          .tensor_count = 2,
+          .columns = {.classes = 0},
+          .coding = coding};
+}
+
+/// Undecoded heads with their boxes in a tensor of their own, or in one a level.
+constexpr DetectorSpec split_heads(std::string_view name, std::string_view summary,
+                                   Activation activation) {
+  DetectorSpec spec = with_strides(
+      binned(split(name, summary, {}, {}, BoxCoding::kDistanceBins), 16, 0.5f), kThree);
+  spec.activation = activation;
+  return spec;
+}
+
+/// Queries: nothing is suppressed, each box may have several classes.
+constexpr DetectorSpec queries(std::string_view name, std::string_view summary, Plain boxes,
+                               Plain scores) {
+  DetectorSpec spec = split(name, summary, {.plain = boxes}, {.plain = scores},
+                            BoxCoding::kCenterSize);
+  spec.units = Units::kNormalized;
+  spec.activation = Activation::kSigmoid;
+  spec.multi_label = true;
+  spec.nms = NmsMethod::kNone;
+  return spec;
+}
+
+constexpr DetectorSpec detr(DetectorSpec spec) {
+  spec.activation = Activation::kSoftmax;
+  spec.background = Background::kLast;
+  spec.multi_label = false;
+  return spec;
+}
+
+/// Distributions over eight bins and scores, a level each.
+constexpr DetectorSpec picodet() {
+  DetectorSpec spec = labelled(with_strides(
+      binned(split("picodet",
+                   "PicoDet before its post-processing: scores and softmax over bins of left top "
+                   "right bottom, a tensor each and one a level",
+                   {}, {}, BoxCoding::kDistanceBins),
+             8, 0.5f),
+      kFour));
+  return spec;
+}
+
+constexpr DetectorSpec nanodet() {
+  DetectorSpec spec = binned(
+      class_planes("nanodet-plus", "NanoDet-Plus: rows of class scores, then softmax over bins of "
+                                   "left top right bottom"),
+      8, 0);
+  spec.columns = {.classes = 0, .box_last = true};
+  spec.strides = kFour;
+  return spec;
+}
+
+}  // namespace keepbox::families

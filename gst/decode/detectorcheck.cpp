@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Checks a family: its tensors, columns, coding, levels and anchors.
+#include "gst/decode/detectorcheck.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "core/anchors.h"
+#include "core/coding.h"
+#include "core/layout.h"
+#include "gst/decode/detectorfields.h"
+
+namespace keepbox {
+namespace {
+
+using Found = std::optional<Fault>;
+
+Fault fault(std::string_view key, std::string expected, std::string found) {
+  return {.key = key, .expected = std::move(expected), .found = std::move(found)};
+}
+
+Fault fault_of(size_t tensor, std::string_view key, std::string expected, std::string found) {
+  return {static_cast<int>(tensor), key, std::move(expected), std::move(found)};
+}
+
+size_t count_of(const DetectorSpec& spec, Role role) {
+  return static_cast<size_t>(std::ranges::count(spec.rules(), role, &TensorRule::role));
+}
+
+/// What a reader's tensors may be, and the first of them that are needed, in their order.
+struct Roles {
+  std::vector<Role> needed, others;
+  bool in_order = true;
+};
+
+Roles roles_of(Reader reader) {
+  switch (reader) {
+    case Reader::kDense:
+      return {{Role::kAll}, {}};
+    case Reader::kReady:
+      return {{Role::kAll}, {Role::kCount}};
+    case Reader::kOutputs:
+      return {{Role::kBoxes, Role::kScores}, {Role::kClasses, Role::kCount}};
+    case Reader::kIndices:
+      return {{Role::kIndices, Role::kBoxes, Role::kScores}, {}};
+    default:
+      return {{Role::kBoxes, Role::kScores},
+              {Role::kObjectness, Role::kSizes, Role::kKeypoints, Role::kUnread},
+              false};
+  }
+}
+
+std::string text_of(const std::vector<Role>& roles) {
+  std::string out;
+  for (const Role role : roles) out += (out.empty() ? "" : ", ") + std::string(role_nick(role));
+  return out;
+}
+
+Found check_roles(const DetectorSpec& spec) {
+  const Roles roles = roles_of(spec.reader);
+  for (size_t i = 0; i < roles.needed.size(); ++i) {
+    const Role role = roles.needed[i];
+    const bool there = roles.in_order ? i < spec.tensor_count && spec.tensors[i].role == role
+                                      : count_of(spec, role) == 1;
+    if (!there)
+      return fault("reader",
+                   "tensors " + text_of(roles.needed) +
+                       (roles.in_order ? " first, in this order" : ", one each"),
+                   std::string(role_nick(role)) + " missing, twice or in another place");
+  }
+  for (size_t i = 0; i < spec.tensor_count; ++i) {
+    const Role role = spec.tensors[i].role;
+    const bool needed = std::ranges::contains(roles.needed, role);
+    if (!needed && !std::ranges::contains(roles.others, role))
+      return fault_of(i, "role", "one of " + text_of(roles.needed) + ", " + text_of(roles.others),
+                      std::string(role_nick(role)));
+    if (role != Role::kUnread && role != Role::kKeypoints && count_of(spec, role) > 1)
+      return fault_of(i, "role", "it once", std::string(role_nick(role)) + " twice");
+    if (spec.tensors[i].optional && (needed || role == Role::kSizes))
+      return fault_of(i, "optional", "false for " + std::string(role_nick(role)), "true");
+  }
+  return {};
+}
+
+/// Numbers that decoding reads of an anchor.
+size_t least_numbers(const DetectorSpec& spec, Role role) {
+  switch (role) {
+    case Role::kBoxes:
+      return count_of(spec, Role::kSizes) != 0 ? 2 : size_t{4} * spec.bins;
+    case Role::kSizes:
+      return 2;
+    case Role::kScores:
+      return spec.background != Background::kNone ? 2 : 1;
+    default:
+      return 1;
+  }
+}
+
+Found check_tensors(const DetectorSpec& spec) {
+  if (auto found = check_roles(spec)) return found;
+  const auto nameless = [](const TensorRule& rule) {
+    return rule.ids[0].empty() && rule.plain[0].empty();
+  };
+  for (size_t i = 0; i < spec.tensor_count; ++i) {
+    const TensorRule& rule = spec.tensors[i];
+    const size_t least = least_numbers(spec, rule.role);
+    if (rule.channels != 0 && (rule.channels < least || rule.role == Role::kAll))
+      return fault_of(i, "channels",
+                      rule.role == Role::kAll ? "0, for columns say it"
+                                              : "0, or at least " + std::to_string(least),
+                      std::to_string(rule.channels));
+    if (rule.has_scale() && spec.tensor_count > 1 && nameless(rule))
+      return fault_of(i, "ids", "ids or names of the tensor, which has a scale or a zero point",
+                      "none");
+  }
+  return {};
+}
+
+std::string column_text(int8_t column) { return column < 0 ? "none" : std::to_string(column); }
+
+/// A column of one number: in a row of that many, and not one of the box's.
+Found check_column(const DetectorSpec& spec, std::string_view key, int8_t column, size_t end) {
+  const int box = spec.columns.box, box_end = box + 4 * spec.bins;
+  const bool boxed = !spec.columns.box_last && column >= box && column < box_end;
+  if (column < static_cast<int>(end) && !boxed) return {};
+  return fault(key,
+               "a column below " + std::to_string(end) + (boxed ? " that is not the box's" : ""),
+               column_text(column));
+}
+
+Found check_dense(const DetectorSpec& spec) {
+  const Columns& c = spec.columns;
+  const int box_end = c.box + 4 * spec.bins;
+  for (const auto& [key, column] : {std::pair("score-column", c.score),
+                                    {"class-id-column", c.class_id},
+                                    {"image-column", c.image}})
+    if (column >= 0) return fault(key, "none with reader=dense", column_text(column));
+  if (c.classes < 0) return fault("classes-column", "the first column of class scores", "none");
+  if (!c.box_last && box_end > c.classes)
+    return fault("classes-column",
+                 "one behind those of the box, " + std::to_string(c.box) + " to " +
+                     std::to_string(box_end - 1),
+                 column_text(c.classes));
+  if (c.box_last && spec.payload != Payload::kNone)
+    return fault("payload", "none with box-last=true", "another one");
+  return check_column(spec, "objectness-column", c.objectness, static_cast<size_t>(c.classes));
+}
+
+Found check_ready(const DetectorSpec& spec) {
+  const Columns& c = spec.columns;
+  const size_t end = least_channels(spec);
+  if (c.classes >= 0)
+    return fault("classes-column", "none with reader=ready", column_text(c.classes));
+  if (c.objectness >= 0)
+    return fault("objectness-column", "none with reader=ready", column_text(c.objectness));
+  if (c.box_last) return fault("box-last", "false with reader=ready", "true");
+  if (static_cast<size_t>(c.box) + 4 > end)
+    return fault("box-column",
+                 "at most " + std::to_string(end - 4) + " of " + std::to_string(end) + " columns",
+                 column_text(c.box));
+  if (c.score < 0) return fault("score-column", "the column of the score", "none");
+  for (const auto& [key, column] : {std::pair("score-column", c.score),
+                                    {"class-id-column", c.class_id},
+                                    {"image-column", c.image}})
+    if (auto found = check_column(spec, key, column, end)) return found;
+  const bool twice =
+      c.score == c.class_id || c.score == c.image || (c.class_id >= 0 && c.class_id == c.image);
+  if (twice)
+    return fault("score-column", "columns of their own for score, class and image", "one for two");
+  return {};
+}
+
+Found check_columns(const DetectorSpec& spec) {
+  if (spec.reader == Reader::kDense) return check_dense(spec);
+  if (spec.reader == Reader::kReady) return check_ready(spec);
+  const Columns &c = spec.columns, none = default_columns(spec.reader);
+  const bool same = c.box == none.box && c.objectness == none.objectness &&
+                    c.classes == none.classes && c.score == none.score &&
+                    c.class_id == none.class_id && c.image == none.image &&
+                    c.box_last == none.box_last;
+  if (same) return {};
+  return fault("reader", "dense or ready, which have columns", "another one, and columns");
+}
+
+bool has_planes(const DetectorSpec& spec) {
+  return spec.reader == Reader::kDense || spec.reader == Reader::kSplit;
+}
+
+Found check_coding(const DetectorSpec& spec) {
+  const bool cells = has_cells(spec.coding) || spec.peaks;
+  if (!has_planes(spec) && (cells || spec.coding == BoxCoding::kPriorDelta))
+    return fault("coding", "center-size, corners or top-left-size, and no peaks, with this reader",
+                 "another one");
+  if ((spec.coding == BoxCoding::kDistanceBins) != (spec.bins > 1))
+    return fault("bins", "2 or more with coding=distance-bins, 1 with others",
+                 std::to_string(spec.bins));
+  if (spec.bins > 1 && count_of(spec, Role::kSizes) != 0)
+    return fault("bins", "1 beside a tensor of sizes", std::to_string(spec.bins));
+  if (spec.xy_scales[0] != 0 && spec.coding != BoxCoding::kGridDarknet)
+    return fault("xy-scales", "none but with coding=grid-darknet", "some");
+  if (spec.delta_limit != 0 && spec.coding != BoxCoding::kPriorDelta)
+    return fault("delta-limit", "0 but with coding=prior-delta", "another number");
+  if (cells && spec.level_count() == 0)
+    return fault("strides", "strides, which this coding wants", "none");
+  return {};
+}
+
+Found check_scores(const DetectorSpec& spec) {
+  const bool has_objectness =
+      spec.columns.objectness >= 0 || std::ranges::any_of(spec.rules(), [](const TensorRule& rule) {
+        return rule.role == Role::kObjectness && !rule.optional;
+      });
+  if (spec.score != ScoreRule::kClass && !has_objectness)
+    return fault("score-rule", "class, for there is no objectness", "another one");
+  if (!has_planes(spec) && spec.score != ScoreRule::kClass)
+    return fault("score-rule", "class with this reader", "another one");
+  if (spec.payload == Payload::kNone && spec.payload_count != 0 && spec.reader == Reader::kDense)
+    return fault("payload-count", "0 with payload=none", std::to_string(spec.payload_count));
+  return {};
+}
+
+size_t all_anchors(const DetectorSpec& spec) {
+  size_t count = 0;
+  for (size_t level = 0; level < spec.level_count(); ++level) count += spec.anchors_of(level);
+  return count;
+}
+
+/// Of those that are made of scales and ratios.
+Found check_made(const DetectorSpec& spec) {
+  const AnchorRule& rule = spec.anchors;
+  const size_t made = rule.scales.size() * rule.ratios.size();
+  for (size_t level = 0; level < spec.level_count(); ++level)
+    if (made != spec.anchors_of(level))
+      return fault("cell-anchors",
+                   std::to_string(made) + ", as many as anchor-scales by anchor-ratios make",
+                   std::to_string(spec.anchors_of(level)));
+  return {};
+}
+
+Found check_anchors(const DetectorSpec& spec) {
+  const AnchorRule& rule = spec.anchors;
+  const bool boxes =
+      spec.coding == BoxCoding::kGridSigmoid || spec.coding == BoxCoding::kGridDarknet;
+  const bool deltas = spec.coding == BoxCoding::kPriorDelta;
+  const size_t anchors = all_anchors(spec);
+  const size_t grids = spec.interleaved ? spec.level_count() : anchors;
+  if ((has_cells(spec.coding) || spec.peaks) && grids > kMaxLevels)
+    return fault("cell-anchors", "at most " + std::to_string(kMaxLevels) + " of all levels",
+                 std::to_string(grids));
+  if (rule.given() && !boxes && !deltas)
+    return fault("coding", "one with anchors: grid-sigmoid, grid-darknet or prior-delta",
+                 "another one");
+  if (boxes && (rule.sizes.size() != anchors || anchors > kMaxSizes))
+    return fault("anchor-sizes",
+                 std::to_string(anchors) + " sizes, one for each of cell-anchors, and at most " +
+                     std::to_string(kMaxSizes),
+                 std::to_string(rule.sizes.size()));
+  if (!deltas) return {};
+  if (!rule.given() && !spec.priors)
+    return fault("anchor-sizes", "anchor-sizes, anchor-base or priors=true with coding=prior-delta",
+                 "none");
+  if (rule.given() && spec.level_count() == 0)
+    return fault("strides", "strides, which anchors want", "none");
+  if (!rule.sizes.empty() && rule.sizes.size() != anchors)
+    return fault("anchor-sizes", std::to_string(anchors) + " sizes, one for each of cell-anchors",
+                 std::to_string(rule.sizes.size()));
+  return rule.given() && rule.sizes.empty() ? check_made(spec) : Found();
+}
+
+}  // namespace
+
+std::optional<Fault> find_fault(const DetectorSpec& spec) {
+  for (const auto check : {check_tensors, check_columns, check_coding, check_scores, check_anchors})
+    if (auto found = check(spec)) return found;
+  return {};
+}
+
+}  // namespace keepbox

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Texts of a family's fields and their values: each kind of field has what it may be, read and
+// print.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "core/contract.h"
+#include "core/detector.h"
+#include "gst/base/words.h"
+#include "gst/decode/detectorfields.h"
+#include "gst/decode/nicks.h"
+
+namespace keepbox::codec {
+
+/// The fewest digits that read back as the same number.
+template <class T>
+std::string number_text(T value) {
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
+
+template <class T>
+bool read_number(std::string_view text, T& out) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return false;
+  if constexpr (std::is_floating_point_v<T>)
+    if (!std::isfinite(value)) return false;
+  out = value;
+  return true;
+}
+
+/// "a, b" as its words; none of an empty text.
+inline std::vector<std::string_view> parts_of(std::string_view text) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(','), text.size());
+    parts.push_back(trimmed(text.substr(0, end)));
+    if (end == text.size()) return parts;
+    text.remove_prefix(end + 1);
+    if (text.empty()) parts.emplace_back();
+  }
+  return parts;
+}
+
+template <class Range, class Print>
+std::string joined_by_commas(const Range& range, Print print) {
+  std::string out;
+  for (const auto& each : range) out += (out.empty() ? "" : ",") + print(each);
+  return out;
+}
+
+struct Text {
+  std::string expected() const { return "text"; }
+  bool read(std::string_view text, std::string_view& out, Kept& kept) const {
+    out = kept.texts.emplace_back(text);
+    return true;
+  }
+  std::string print(std::string_view value) const { return std::string(value); }
+};
+
+/// One of an enum's nicks.
+template <class E>
+struct OneOf {
+  std::span<const Nick<E>> nicks;
+
+  std::string expected() const {
+    std::string out;
+    for (const auto& each : nicks) out += (out.empty() ? "" : ", ") + std::string(each.nick);
+    return "one of " + out;
+  }
+  bool read(std::string_view text, E& out, Kept&) const {
+    const auto found = std::ranges::find(nicks, text, &Nick<E>::nick);
+    if (found == nicks.end()) return false;
+    out = found->value;
+    return true;
+  }
+  std::string print(E value) const {
+    return std::string(std::ranges::find(nicks, value, &Nick<E>::value)->nick);
+  }
+};
+template <class E, size_t N>
+OneOf(const Nick<E> (&)[N]) -> OneOf<E>;
+
+struct Contract {
+  std::string expected() const {
+    std::string out;
+    for (const auto& each : contracts()) out += (out.empty() ? "" : ", ") + std::string(each.name);
+    return "one of " + out;
+  }
+  bool read(std::string_view text, std::string_view& out, Kept&) const {
+    const NmsContract* found = find_contract(text);
+    if (found != nullptr) out = found->name;
+    return found != nullptr;
+  }
+  std::string print(std::string_view value) const { return std::string(value); }
+};
+
+template <class T>
+struct Number {
+  T least, most;
+
+  std::string expected() const {
+    const bool real = std::is_floating_point_v<T>;
+    return std::string(real ? "a number" : "a whole number") + " in " + number_text(least) +
+           " to " + number_text(most);
+  }
+  bool read(std::string_view text, T& out, Kept&) const {
+    T value{};
+    if (!read_number(text, value) || value < least || value > most) return false;
+    out = value;
+    return true;
+  }
+  std::string print(T value) const { return number_text(value); }
+};
+
+/// A channel, or none.
+struct Column {
+  static constexpr int8_t kNone = -1;
+  Number<int8_t> number{0, 127};
+
+  std::string expected() const { return number.expected() + ", or none"; }
+  bool read(std::string_view text, int8_t& out, Kept& kept) const {
+    if (text != "none") return number.read(text, out, kept);
+    out = kNone;
+    return true;
+  }
+  std::string print(int8_t value) const { return value == kNone ? "none" : number_text(value); }
+};
+
+/// An array of numbers, of which the last ones may be left out: they are 0.
+template <class T, size_t kMost>
+struct Numbers {
+  T least, most;
+  size_t fewest = 1;
+
+  std::string expected() const {
+    const std::string count =
+        fewest == kMost ? std::to_string(kMost) : "up to " + std::to_string(kMost);
+    return count + (std::is_floating_point_v<T> ? " numbers" : " whole numbers") + " in " +
+           number_text(least) + " to " + number_text(most) + " with commas";
+  }
+  bool read(std::string_view text, std::array<T, kMost>& out, Kept& kept) const {
+    const auto parts = parts_of(text);
+    std::array<T, kMost> values{};
+    if (parts.size() < fewest || parts.size() > kMost) return false;
+    for (size_t i = 0; i < parts.size(); ++i)
+      if (!Number<T>{least, most}.read(parts[i], values[i], kept)) return false;
+    out = values;
+    return true;
+  }
+  std::string print(const std::array<T, kMost>& values) const {
+    size_t count = kMost;
+    while (count > fewest && values[count - 1] == T{}) --count;
+    return joined_by_commas(std::span(values).first(count), number_text<T>);
+  }
+};
+
+/// Names, of which the last ones may be left out: they are empty.
+template <size_t kMost>
+struct Names {
+  std::string expected() const { return "up to " + std::to_string(kMost) + " names with commas"; }
+  bool read(std::string_view text, std::array<std::string_view, kMost>& out, Kept& kept) const {
+    const auto parts = parts_of(text);
+    if (parts.size() > kMost || std::ranges::contains(parts, std::string_view())) return false;
+    out = {};
+    for (size_t i = 0; i < parts.size(); ++i) out[i] = kept.texts.emplace_back(parts[i]);
+    return true;
+  }
+  std::string print(const std::array<std::string_view, kMost>& names) const {
+    const auto end = std::ranges::find(names, std::string_view());
+    return joined_by_commas(std::span(names.begin(), end),
+                            [](std::string_view name) { return std::string(name); });
+  }
+};
+
+inline constexpr float kLargest = 1e6f;  // sizes, scales
+
+struct Floats {
+  std::string expected() const { return "numbers above 0 with commas"; }
+  bool read(std::string_view text, std::span<const float>& out, Kept& kept) const {
+    std::vector<float> values;
+    for (const std::string_view part : parts_of(text)) {
+      float value = 0;
+      if (!read_number(part, value) || !(value > 0) || value > kLargest) return false;
+      values.push_back(value);
+    }
+    out = kept.numbers.emplace_back(std::move(values));
+    return true;
+  }
+  std::string print(std::span<const float> values) const {
+    return joined_by_commas(values, number_text<float>);
+  }
+};
+
+/// Of anchors, or their ratios.
+struct Sizes {
+  std::string expected() const { return "sizes above 0 as 10x13,16x30"; }
+  bool read(std::string_view text, std::span<const AnchorSize>& out, Kept& kept) const {
+    std::vector<AnchorSize> sizes;
+    for (const std::string_view part : parts_of(text)) {
+      const size_t cross = part.find('x');
+      AnchorSize size{};
+      if (cross == part.npos || !read_number(part.substr(0, cross), size.width) ||
+          !read_number(part.substr(cross + 1), size.height) || !(size.width > 0) ||
+          !(size.height > 0) || size.width > kLargest || size.height > kLargest)
+        return false;
+      sizes.push_back(size);
+    }
+    out = kept.sizes.emplace_back(std::move(sizes));
+    return true;
+  }
+  std::string print(std::span<const AnchorSize> sizes) const {
+    return joined_by_commas(sizes, [](const AnchorSize& size) {
+      return number_text(size.width) + "x" + number_text(size.height);
+    });
+  }
+};
+
+}  // namespace keepbox::codec

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Reads and prints files of model families.
+#include "gst/decode/detectorfile.h"
+
+#include <glib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "gst/base/plainfile.h"
+#include "gst/base/words.h"
+#include "gst/decode/detectorcheck.h"
+#include "gst/decode/detectorfields.h"
+#include "gst/decode/keytext.h"
+
+namespace keepbox {
+namespace {
+
+constexpr size_t kMostBytes = 64 * 1024;
+constexpr std::string_view kFamilyGroup = "detector", kTensorGroup = "tensor ";
+
+/// Keys of [detector] that are no fields of a family.
+struct FileKey {
+  std::string_view key, expected, summary;
+};
+constexpr FileKey kBase{"base", "a family that keepbox detectors lists",
+                        "The family that this one is, but for the keys that follow."};
+constexpr FileKey kLabels{"label-file", "the name of a file",
+                          "Where the property is not set; beside this file."};
+
+/// What a family that was read lies in.
+struct Owned {
+  DetectorSpec spec;
+  Kept kept;
+};
+
+/// The role, with a number behind it where it occurs again.
+std::string tensor_group(const DetectorSpec& spec, size_t number) {
+  const Role role = spec.tensors[number].role;
+  const auto before = std::ranges::count(spec.rules().first(number), role, &TensorRule::role);
+  return std::string(kTensorGroup) + std::string(role_nick(role)) +
+         (before > 0 ? " " + std::to_string(before + 1) : "");
+}
+
+template <class Of>
+std::string keys_of(std::span<const TextField<Of>> fields) {
+  std::string out;
+  for (const auto& each : fields) out += (out.empty() ? "" : ", ") + std::string(each.key);
+  return out;
+}
+
+class Reading {
+ public:
+  explicit Reading(const KeyText& text) : text_(text) {}
+
+  Result<DetectorFile> done() {
+    const KeyGroup* family = text_.find(kFamilyGroup);
+    if (family == nullptr) return wrong(1, "", "a group [detector]", "none");
+    KB_TRY(start(*family));
+    for (const KeyGroup& group : text_.groups) {
+      if (&group == family)
+        KB_TRY(take_family(group));
+      else
+        KB_TRY(take_tensor(group));
+    }
+    if (spec().name.empty())
+      spec().name =
+          owned_->kept.texts.emplace_back(std::filesystem::path(text_.path).stem().string());
+    spec().by_shape = false;
+    KB_TRY(check(*family));
+    return DetectorFile{{owned_, &owned_->spec}, label_file_};
+  }
+
+ private:
+  DetectorSpec& spec() { return owned_->spec; }
+
+  std::unexpected<Error> wrong(size_t line, std::string_view what, std::string expected,
+                               std::string found) const {
+    return wrong_at(text_.path, line, what, std::move(expected), std::move(found));
+  }
+
+  template <class Of>
+  Status take(const KeyGroup& group, const KeyLine& line, std::span<const TextField<Of>> fields,
+              Of& of) {
+    const TextField<Of>* field = find_field(fields, line.key);
+    if (field == nullptr) {
+      const bool is_family = group.name == kFamilyGroup;
+      return wrong(
+          line.line, line.key,
+          "a key of [" + group.name + "], one of " + keys_of(fields) +
+              (is_family ? ", " + std::string(kBase.key) + ", " + std::string(kLabels.key) : ""),
+          in_quotes(line.key));
+    }
+    if (field->read(line.value, of, owned_->kept)) return {};
+    return wrong(line.line, line.key, field->expected, in_quotes(line.value));
+  }
+
+  /// What other keys change: the base, and the reader with its columns.
+  Status start(const KeyGroup& family) {
+    const KeyLine* base = family.find(kBase.key);
+    if (base != nullptr) {
+      const DetectorSpec* found = find_detector(base->value);
+      if (found == nullptr)
+        return wrong(base->line, base->key, std::string(kBase.expected), in_quotes(base->value));
+      spec() = *found;
+      spec().name = {};
+      for (size_t i = 0; i < spec().tensor_count; ++i) groups_.push_back(tensor_group(spec(), i));
+    } else if (text_.groups.size() > 1) {
+      spec().tensor_count = 0;  // those that it names
+    }
+    const KeyLine* reader = family.find("reader");
+    const Reader before = spec().reader;
+    if (reader != nullptr) KB_TRY(take(family, *reader, detector_fields(), spec()));
+    if (spec().reader != before) spec().columns = default_columns(spec().reader);
+    return {};
+  }
+
+  Status take_family(const KeyGroup& group) {
+    for (const KeyLine& line : group.keys) {
+      if (line.key == kBase.key || line.key == "reader") continue;
+      if (line.key != kLabels.key) {
+        KB_TRY(take(group, line, detector_fields(), spec()));
+        continue;
+      }
+      if (line.value.empty())
+        return wrong(line.line, line.key, std::string(kLabels.expected), "nothing");
+      label_file_ = (std::filesystem::path(text_.path).parent_path() / line.value).string();
+    }
+    return {};
+  }
+
+  /// One of the base, or a new one, which is of the role that the group is called by.
+  Status take_tensor(const KeyGroup& group) {
+    const std::string_view name = group.name;
+    if (!name.starts_with(kTensorGroup))
+      return wrong(group.line, "[" + group.name + "]", "[detector] or [tensor ROLE]",
+                   "another group");
+    size_t number = static_cast<size_t>(std::ranges::find(groups_, group.name) - groups_.begin());
+    if (number == groups_.size()) {
+      if (number == spec().tensors.size())
+        return wrong(group.line, "[" + group.name + "]",
+                     "at most " + std::to_string(spec().tensors.size()) + " tensors", "one more");
+      groups_.push_back(group.name);
+      spec().tensors[number] = {};
+      spec().tensor_count = static_cast<uint8_t>(number + 1);
+      const TextField<TensorRule>& role = tensor_fields().front();
+      const std::string_view called = name.substr(kTensorGroup.size());
+      if (!group.find(role.key) && !role.read(called, spec().tensors[number], owned_->kept))
+        return wrong(group.line, "[" + group.name + "]",
+                     "a key role, or a role after tensor, " + role.expected, in_quotes(called));
+    }
+    for (const KeyLine& line : group.keys)
+      KB_TRY(take(group, line, tensor_fields(), spec().tensors[number]));
+    return {};
+  }
+
+  /// Where a fault's key stands, or else its group.
+  Status check(const KeyGroup& family) {
+    const auto fault = find_fault(spec());
+    if (!fault) return {};
+    const KeyGroup* group = fault->tensor < 0 || groups_.empty()
+                                ? &family
+                                : text_.find(groups_[static_cast<size_t>(fault->tensor)]);
+    if (group == nullptr) group = &family;
+    const KeyLine* line = group->find(fault->key);
+    return wrong(line != nullptr ? line->line : group->line, fault->key, fault->expected,
+                 fault->found);
+  }
+
+  const KeyText& text_;
+  std::shared_ptr<Owned> owned_ = std::make_shared<Owned>();
+  std::vector<std::string> groups_;  // of the tensors
+  std::string label_file_;
+};
+
+/// As a key file wants it.
+std::string escaped(const std::string& text) {
+  g_autoptr(GKeyFile) file = g_key_file_new();
+  g_key_file_set_string(file, "group", "key", text.c_str());
+  g_autofree gchar* value = g_key_file_get_value(file, "group", "key", nullptr);
+  return value;
+}
+
+template <class Of>
+std::string lines_of(const Of& of, const Of& plain, std::span<const TextField<Of>> fields) {
+  std::string out;
+  for (const TextField<Of>& field : fields) {
+    const std::string value = field.print(of);
+    if (field.always || value != field.print(plain))
+      out += std::string(field.key) + "=" + escaped(value) + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+bool means_detector_file(const std::string& text) {
+  return find_detector(text) == nullptr && (text.contains('/') || text.ends_with(".detector") ||
+                                            g_file_test(text.c_str(), G_FILE_TEST_IS_REGULAR));
+}
+
+Result<DetectorFile> read_detector(const std::string& text, const std::string& path) {
+  const auto keys = key_text(text, path);
+  if (!keys) return std::unexpected(keys.error());
+  return Reading(*keys).done();
+}
+
+Result<DetectorFile> load_detector(const std::string& path) {
+  const auto text =
+      read_text(path, kMostBytes, "set detector= to a family, or to a file of [detector]");
+  if (!text) return std::unexpected(text.error());
+  return read_detector(*text, path);
+}
+
+std::string print_detector(const DetectorSpec& spec) {
+  DetectorSpec plain;
+  plain.columns = default_columns(spec.reader);
+  std::string out = "[" + std::string(kFamilyGroup) + "]\n";
+  out += lines_of(spec, plain, detector_fields());
+  for (size_t i = 0; i < spec.tensor_count; ++i)
+    out += "\n[" + tensor_group(spec, i) + "]\n" +
+           lines_of(spec.tensors[i], TensorRule(), tensor_fields());
+  return out;
+}
+
+std::string detector_keys_text() {
+  std::string out = "[" + std::string(kFamilyGroup) + "]\n";
+  const auto add = [&](std::string_view key, std::string_view summary, std::string_view expected) {
+    out += "  " + std::string(key) + ": " + std::string(summary) + "\n      " +
+           std::string(expected) + "\n";
+  };
+  for (const FileKey& each : {kBase, kLabels}) add(each.key, each.summary, each.expected);
+  for (const auto& each : detector_fields()) add(each.key, each.summary, each.expected);
+  out += "[" + std::string(kTensorGroup) + "ROLE]\n";
+  for (const auto& each : tensor_fields()) add(each.key, each.summary, each.expected);
+  return out;
+}
+
+}  // namespace keepbox

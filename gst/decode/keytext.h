@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Key files, with the lines that groups and keys stand in.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace keepbox {
+
+struct KeyLine {
+  size_t line = 0;         // from 1
+  std::string key, value;  // what escapes stand for put in, without blanks around
+};
+
+struct KeyGroup {
+  size_t line = 0;
+  std::string name;
+  std::vector<KeyLine> keys;  // in the order of lines
+
+  const KeyLine* find(std::string_view key) const;
+};
+
+/// Groups of a text, each once, and in each a key once.
+struct KeyText {
+  std::string path;  // for messages
+  std::vector<KeyGroup> groups;
+
+  const KeyGroup* find(std::string_view group) const;
+};
+
+/// An error in a text: "path:line: what: expected ..., found ...".
+std::unexpected<Error> wrong_at(const std::string& path, size_t line, std::string_view what,
+                                std::string expected, std::string found);
+
+/// Takes a text apart. Errors name path and line: no UTF-8, no group, no key, a second one.
+Result<KeyText> key_text(const std::string& text, const std::string& path);
+
+}  // namespace keepbox

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// keepbox: lists, prints and checks model families from a command line.
+#include <cstdio>
+#include <span>
+#include <string>
+
+#include "gst/decode/detectorfile.h"
+
+namespace keepbox {
+namespace {
+
+constexpr int kWrong = 1, kUsage = 2;
+
+int usage() {
+  std::fputs(
+      "usage: keepbox detectors        the families that boxdecode knows\n"
+      "       keepbox detector NAME    one of them as a file for boxdecode detector=FILE\n"
+      "       keepbox detector FILE    is it such a file? Says where it is wrong\n"
+      "       keepbox keys             what such a file may say\n",
+      stderr);
+  return kUsage;
+}
+
+int put(const std::string& text) {
+  const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  if (!written) std::perror("keepbox");
+  return written ? 0 : kWrong;
+}
+
+int fail_with(const std::string& text) {
+  std::fprintf(stderr, "%s\n", text.c_str());
+  return kWrong;
+}
+
+int list() {
+  std::string out;
+  for (const DetectorSpec& spec : detectors())
+    out += std::string(spec.name) + ": " + std::string(spec.summary) + "\n";
+  return put(out);
+}
+
+int print_or_check(const std::string& what) {
+  if (const DetectorSpec* found = find_detector(what)) return put(print_detector(*found));
+  if (!means_detector_file(what))
+    return fail_with(
+        "keepbox: expected a family that keepbox detectors lists, or a file, found \"" + what +
+        "\"");
+  const auto file = load_detector(what);
+  if (!file) return fail_with(file.error().message());
+  return put(what + ": " + std::string(file->family->name) + " is a family\n");
+}
+
+int run(std::span<char* const> words) {
+  const std::string command = words.empty() ? "" : words[0];
+  if (command == "detectors" && words.size() == 1) return list();
+  if (command == "keys" && words.size() == 1) return put(detector_keys_text());
+  if (command == "detector" && words.size() == 2) return print_or_check(words[1]);
+  return usage();
+}
+
+}  // namespace
+}  // namespace keepbox
+
+int main(int argc, char** argv) {
+  return keepbox::run(std::span(argv, static_cast<size_t>(argc)).subspan(argc > 0 ? 1 : 0));
+}

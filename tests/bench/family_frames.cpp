@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Makes heads, heat maps and quantised planes.
+#include "tests/bench/family_frames.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "tests/bench/scenes.h"
+
+namespace keepbox::test {
+namespace {
+
+using Random = std::mt19937;
+
+float uniform(Random& random, float low, float high) {
+  return std::uniform_real_distribution<float>(low, high)(random);
+}
+
+constexpr size_t kObjects = 40;
+
+/// Maps 1 x channels x side x side of noise.
+Tensor noise(Random& random, size_t channels, size_t side, float low, float high) {
+  Tensor out{.shape = {1, channels, side, side}};
+  out.values.resize(channels * side * side);
+  for (float& value : out.values) value = uniform(random, low, high);
+  return out;
+}
+
+/// Raises some channels at cells about so many objects. @param raise of (tensor, channel, cell).
+template <class Raise>
+void place(Random& random, size_t side, size_t objects, Raise raise) {
+  for (size_t i = 0; i < objects; ++i) {
+    const size_t x = random() % (side - 1), y = random() % (side - 1);
+    for (const size_t cell : {y * side + x, y * side + x + 1, (y + 1) * side + x}) raise(cell);
+  }
+}
+
+std::vector<Tensor> anchored(Random& random) {
+  std::vector<Tensor> out;
+  for (const size_t side : {80, 40, 20}) {
+    Tensor maps = noise(random, 255, side, -9, -6);
+    const size_t cells = side * side;
+    for (size_t anchor = 0; anchor < 3; ++anchor) {
+      for (size_t i = 0; i < 4 * cells; ++i)
+        maps.values[anchor * 85 * cells + i] = uniform(random, -1, 1);
+      place(random, side, kObjects / 9 + 1, [&](size_t cell) {
+        float* first = maps.values.data() + anchor * 85 * cells + cell;
+        first[4 * cells] = uniform(random, 0, 3);
+        first[(5 + random() % 80) * cells] = uniform(random, 0, 3);
+      });
+    }
+    out.push_back(std::move(maps));
+  }
+  return out;
+}
+
+std::vector<Tensor> binned(Random& random) {
+  std::vector<Tensor> out;
+  for (const size_t side : {80, 40, 20}) {
+    Tensor maps = noise(random, 144, side, -9, -6);
+    const size_t cells = side * side;
+    for (size_t i = 0; i < 64 * cells; ++i) maps.values[i] = uniform(random, -2, 4);
+    place(random, side, kObjects / 3 + 1, [&](size_t cell) {
+      maps.values[(64 + random() % 80) * cells + cell] = uniform(random, -0.5f, 3);
+    });
+    out.push_back(std::move(maps));
+  }
+  return out;
+}
+
+std::vector<Tensor> heat(Random& random) {
+  constexpr size_t kSide = 128, kCells = kSide * kSide;
+  Tensor scores = noise(random, 80, kSide, -9, -6);
+  place(random, kSide, kObjects, [&](size_t cell) {
+    scores.values[random() % 80 * kCells + cell] = uniform(random, -0.5f, 3);
+  });
+  return {std::move(scores), noise(random, 2, kSide, 2, 30), noise(random, 2, kSide, 0, 1)};
+}
+
+/// Coordinates and scores in 0..1, in steps of 1/255.
+Tensor in_bytes(Tensor tensor) {
+  constexpr float kSpan = 640;
+  constexpr size_t kAnchors = 8400;
+  tensor.raw.resize(tensor.values.size());
+  for (size_t i = 0; i < tensor.values.size(); ++i) {
+    const float value = tensor.values[i] / (i < 4 * kAnchors ? kSpan : 1);
+    const auto stored = static_cast<int8_t>(std::clamp(std::round(value * 255), 0.0f, 255.0f) - 128);
+    std::memcpy(tensor.raw.data() + i, &stored, 1);
+  }
+  tensor.values.clear();
+  tensor.type = DataType::kInt8;
+  tensor.scale = 1.0f / 255;
+  tensor.zero_point = -128;
+  return tensor;
+}
+
+Settings settings_of(const char* detector, uint32_t side = 640) {
+  Settings settings = pixel_settings(side);
+  settings.units = Units::kAuto;
+  settings.detector = detector;
+  settings.score_threshold = 0.25f;
+  return settings;
+}
+
+template <class Make>
+FamilyFrames frames(std::string name, Settings settings, size_t count, Make make) {
+  FamilyFrames out{std::move(name), std::move(settings), {}};
+  Random random(7);
+  for (size_t i = 0; i < count; ++i) out.frames.push_back(make(random));
+  return out;
+}
+
+}  // namespace
+
+std::vector<FamilyFrames> family_frames(size_t count) {
+  const auto street = [](Random& random) {
+    return std::vector<Tensor>{scene(random, true, 8400, kStreet)};
+  };
+  std::vector<FamilyFrames> out;
+  out.push_back(frames("heads 3x255, YOLOv5", settings_of("yolov5-heads"), count, anchored));
+  out.push_back(frames("heads 144, YOLOv8", settings_of("yolov8-heads"), count, binned));
+  out.push_back(frames("heat map 80x128x128", settings_of("centernet", 512), count, heat));
+  out.push_back(frames("84x8400 int8, street", settings_of("yolov8-normalized"), count,
+                       [&](Random& random) -> std::vector<Tensor> {
+                         return {in_bytes(std::move(street(random)[0]))};
+                       }));
+  Settings labels = settings_of("yolov8");
+  labels.multi_label = true;
+  out.push_back(frames("84x8400, street, multi-label", labels, count, street));
+  return out;
+}
+
+}  // namespace keepbox::test

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Model families in files: every family there and back, every key, every error with its line.
+#include "gst/decode/detectorfile.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "core/layout.h"
+#include "gst/decode/detectorfields.h"
+#include "tests/tempdir.h"
+
+namespace keepbox {
+
+static bool operator==(const AnchorSize& a, const AnchorSize& b) {
+  return a.width == b.width && a.height == b.height;
+}
+
+namespace {
+
+const std::string kRows =
+    "# rows of class, score, x, y, w, h\n"
+    "[detector]\n"
+    "reader=ready\n"
+    "box-column=2\n"
+    "score-column=1\n"
+    "class-id-column=0\n"
+    "coding=top-left-size\n"
+    "\n"
+    "[tensor all]\n"
+    "ids=rows\n";
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+/// The message; "" when there is none.
+std::string said_of(const std::string& text) {
+  const auto file = read_detector(text, "box.detector");
+  return file ? "" : file.error().message();
+}
+
+auto numbers_of(const TensorRule& rule) {
+  return std::tuple(rule.role, rule.optional, rule.ids, rule.plain, rule.channels, rule.scale,
+                    rule.zero_point);
+}
+
+auto numbers_of(const Columns& c) {
+  return std::tuple(c.box, c.objectness, c.classes, c.score, c.class_id, c.image, c.box_last);
+}
+
+auto numbers_of(const DetectorSpec& s) {
+  return std::tuple(s.name, s.summary, s.reader, s.tensor_count, numbers_of(s.columns), s.coding,
+                    s.box_yx, s.units, s.box_scale, s.cell_offset, s.xy_scales, s.delta_limit,
+                    s.bins, s.score, s.activation, s.background, s.logit_limit, s.probabilities,
+                    s.multi_label, s.peaks, s.strides, s.cell_anchors, s.interleaved,
+                    s.anchors.base, s.anchors.scales_inner, s.anchors.whole, s.anchors.of_grid,
+                    s.priors, s.payload, s.payload_count, s.nms, s.contract, s.score_threshold,
+                    s.iou_threshold);
+}
+
+/// All fields but by_shape, which is for the table alone.
+bool equal(const DetectorSpec& a, const DetectorSpec& b) {
+  return numbers_of(a) == numbers_of(b) && std::ranges::equal(a.anchors.sizes, b.anchors.sizes) &&
+         std::ranges::equal(a.anchors.scales, b.anchors.scales) &&
+         std::ranges::equal(a.anchors.ratios, b.anchors.ratios) &&
+         std::ranges::equal(
+             a.rules(), b.rules(), {}, [](auto& r) { return numbers_of(r); },
+             [](auto& r) { return numbers_of(r); });
+}
+
+TEST(DetectorFile, BringsEveryFamilyThereAndBack) {
+  for (const DetectorSpec& spec : detectors()) {
+    const std::string text = print_detector(spec);
+    const auto back = read_detector(text, "box.detector");
+    ASSERT_TRUE(back) << spec.name << ": " << back.error().message() << "\n" << text;
+    EXPECT_TRUE(equal(*back->family, spec)) << text << print_detector(*back->family);
+    EXPECT_EQ(print_detector(*back->family), text);
+    const std::string base = "[detector]\nbase=" + std::string(spec.name);
+    const auto based = read_detector(base + "\nname=" + std::string(spec.name), "x");
+    ASSERT_TRUE(based) << based.error().message();
+    EXPECT_TRUE(equal(*based->family, spec)) << spec.name;
+  }
+}
+
+TEST(DetectorFile, ComparesEveryField) {
+  // A field that equal() does not look at would go unseen: all keys change something in its eyes.
+  for (const auto& field : detector_fields()) {
+    Kept kept;
+    bool differs = false;
+    for (const char* value : {"true", "false", "xy", "yx", "split", "corners", "pixels", "1,2,3,4",
+                              "0.5", "7", "product", "softmax", "last", "10x20,30x40", "1.5,2",
+                              "angle", "weighted", "opencv", "some text"}) {
+      DetectorSpec spec;
+      if (!field.read(value, spec, kept)) continue;
+      if (field.print(spec) != field.print(DetectorSpec())) {
+        EXPECT_FALSE(equal(spec, DetectorSpec())) << field.key << "=" << value;
+        differs = true;
+        DetectorSpec again;
+        EXPECT_TRUE(field.read(field.print(spec), again, kept)) << field.key;
+        EXPECT_TRUE(equal(spec, again)) << field.key << "=" << value;
+      }
+    }
+    EXPECT_TRUE(differs) << field.key << " never changed";
+  }
+}
+
+TEST(DetectorFile, TakesEveryKeyOfATensor) {
+  const auto file = read_detector(
+      "[detector]\nreader=split\ncoding=corners\n"
+      "[tensor boxes]\nids=a_*,b\nnames=x,y\nchannels=5\nscale=0.25\nzero-point=-3\n"
+      "[tensor s]\nrole=scores\n[tensor keypoints]\noptional=true\n",
+      "box.detector");
+  ASSERT_TRUE(file) << file.error().message();
+  ASSERT_EQ(file->family->tensor_count, 3);
+  const TensorRule& boxes = file->family->tensors[0];
+  EXPECT_EQ(boxes.role, Role::kBoxes);
+  EXPECT_EQ(boxes.ids, (std::array<std::string_view, 4>{"a_*", "b"}));
+  EXPECT_EQ(boxes.plain, (std::array<std::string_view, 2>{"x", "y"}));
+  EXPECT_EQ(boxes.channels, 5);
+  EXPECT_EQ(boxes.scale, 0.25f);
+  EXPECT_EQ(boxes.zero_point, -3);
+  EXPECT_EQ(file->family->tensors[1].role, Role::kScores);
+  EXPECT_TRUE(file->family->tensors[2].optional);
+}
+
+TEST(DetectorFile, TakesWhatItSaysAndNoMore) {
+  const auto file =
+      read_detector(replaced(kRows, "reader=ready", "reader = ready\r\nlabel-file=l.txt"),
+                    "some/where/box.detector");
+  ASSERT_TRUE(file) << file.error().message();
+  EXPECT_EQ(file->family->name, "box");
+  EXPECT_EQ(file->label_file, "some/where/l.txt");
+  DetectorSpec wanted{.name = "box",
+                      .reader = Reader::kReady,
+                      .columns = {.box = 2, .score = 1, .class_id = 0},
+                      .coding = BoxCoding::kTopLeftSize};
+  wanted.tensors[0].ids = {"rows"};
+  EXPECT_TRUE(equal(*file->family, wanted)) << print_detector(*file->family);
+}
+
+TEST(DetectorFile, ChangesABase) {
+  const auto file = read_detector(
+      "[detector]\nbase=scrfd\nstrides=8,16\nreader=split\n[tensor scores]\nids=s_*\n"
+      "[tensor unread]\noptional=true\n",
+      "my.detector");
+  ASSERT_TRUE(file) << file.error().message();
+  DetectorSpec wanted = *find_detector("scrfd");
+  wanted.name = "my";
+  wanted.strides = {8, 16};
+  wanted.tensors[1].ids = {"s_*"};
+  wanted.tensors[wanted.tensor_count++] = {.role = Role::kUnread, .optional = true};
+  EXPECT_TRUE(equal(*file->family, wanted)) << print_detector(*file->family);
+  EXPECT_FALSE(file->family->by_shape);
+}
+
+struct Wrong {
+  std::string text, place, part;
+};
+
+std::vector<Wrong> wrong_texts() {
+  const std::string r = kRows;
+  const auto with = [&](const std::string& line) {
+    return replaced(r, "coding=", line + "\ncoding=");
+  };
+  const std::string dense = "[detector]\nreader=dense\n";
+  const std::string split = "[detector]\nreader=split\n",
+                    roles = "[tensor boxes]\n[tensor scores]\n";
+  return {
+      {"", "box.detector:1: ", "a group [detector], found none"},
+      {"x=1\n", "box.detector:1: x: ", "a group before it"},
+      {r + "what\n", "box.detector:11: ", "KEY=VALUE"},
+      {r + "[detector]\n", "box.detector:11: [detector]: ", "line 2"},
+      {r + "[tensor\n", "box.detector:11: ", "a group as"},
+      {r + "[model]\n", "box.detector:11: [model]: ", "[tensor ROLE]"},
+      {r + "[tensor box]\n", "box.detector:11: [tensor box]: ", "one of all, boxes"},
+      {r + "scale=0\n", "box.detector:11: scale: ", "a number in"},
+      {r + "scal=1\n", "box.detector:11: scal: ", "one of role, optional, ids"},
+      {r + "ids=q\n", "box.detector:11: ids: ", "line 10"},
+      {r + "optional=yes\n", "box.detector:11: optional: ", "one of true, false, found \"yes\""},
+      {r + "names=a,,b\n", "box.detector:11: names: ", "up to 2 names"},
+      {r + "names=a\\qb\n", "box.detector:11: names: ", "backslash"},
+      {r + "# \xff\n", "box.detector:11: ", "UTF-8"},
+      {r + "channels=6\n", "box.detector:11: channels: ", "0, for columns say it, found 6"},
+      {r + "optional=true\n", "box.detector:11: optional: ", "false for all"},
+      {replaced(r, "top-left-size", "corner"),
+       "box.detector:7: coding: ", "one of center-size, corners, top-left-size"},
+      {with("codin=corners"), "box.detector:7: codin: ", "box-column"},
+      {with("base=yolov99"), "box.detector:7: base: ", "found \"yolov99\""},
+      {with("bins=0"), "box.detector:7: bins: ", "1 to 255"},
+      {with("bins=4"), "box.detector:7: bins: ", "1 with others, found 4"},
+      {with("strides=8,-16"), "box.detector:7: strides: ", "up to 6 whole numbers in 1 to 65535"},
+      {with("strides=1,2,3,4,5,6,7"), "box.detector:7: strides: ", "up to 6"},
+      {with("strides=8,"), "box.detector:7: strides: ", "found \"8,\""},
+      {with("box-scale=1,1,1"), "box.detector:7: box-scale: ", "4 numbers"},
+      {with("anchor-sizes=10x-3"), "box.detector:7: anchor-sizes: ", "sizes above 0"},
+      {with("anchor-scales=nan"), "box.detector:7: anchor-scales: ", "numbers above 0"},
+      {with("cell-offset=inf"), "box.detector:7: cell-offset: ", "-16 to 16"},
+      {with("image-column=200"), "box.detector:7: image-column: ", "0 to 127, or none"},
+      {with("nms-contract=mine"), "box.detector:7: nms-contract: ", "one of exact, onnx"},
+      {with("nms-method=auto"), "box.detector:7: nms-method: ", "one of greedy, none"},
+      {with("label-file="), "box.detector:7: label-file: ", "found nothing"},
+      {with("score-threshold=2"), "box.detector:7: score-threshold: ", "0 to 1"},
+      {with("peaks=true"), "box.detector:8: coding: ", "no peaks"},
+      {with("score-rule=product"), "box.detector:7: score-rule: ", "no objectness"},
+      {with("classes-column=5"), "box.detector:7: classes-column: ", "none with reader=ready"},
+      {with("image-column=1"), "box.detector:5: score-column: ", "columns of their own"},
+      {replaced(r, "box-column=2", "box-column=3"),
+       "box.detector:4: box-column: ", "at most 2 of 6"},
+      {replaced(r, "score-column=1", "score-column=3"),
+       "box.detector:5: score-column: ", "not the box's"},
+      {replaced(r, "score-column=1", "score-column=none"),
+       "box.detector:5: score-column: ", "none"},
+      {replaced(r, "top-left-size", "grid-exp"), "box.detector:7: coding: ", "with this reader"},
+      {dense, "box.detector:1: classes-column: ", "first column of class scores"},
+      {dense + "classes-column=3\n", "box.detector:3: classes-column: ", "behind those of the box"},
+      {dense + "classes-column=4\nobjectness-column=4\n",
+       "box.detector:4: objectness-column: ", "below 4"},
+      {dense + "classes-column=4\ncoding=grid-exp\n", "box.detector:1: strides: ", "none"},
+      {dense + "classes-column=4\ncoding=grid-sigmoid\nstrides=8\ncell-anchors=3\n",
+       "box.detector:1: anchor-sizes: ", "3 sizes"},
+      {dense + "classes-column=4\nanchor-sizes=1x1\n", "box.detector:1: coding: ", "with anchors"},
+      {dense + "classes-column=4\ncoding=grid-exp\nstrides=8\ncell-anchors=30\n",
+       "box.detector:6: cell-anchors: ", "at most 18"},
+      {dense + "classes-column=4\npayload-count=3\n", "box.detector:4: payload-count: ", "0 with"},
+      {split, "box.detector:2: reader: ", "boxes, scores, one each"},
+      {split + "box-column=2\n" + roles, "box.detector:2: reader: ", "which have columns"},
+      {split + "[tensor boxes]\nchannels=3\n[tensor scores]\n",
+       "box.detector:4: channels: ", "at least 4"},
+      {split + "background=first\n[tensor boxes]\n[tensor scores]\nchannels=1\n",
+       "box.detector:6: channels: ", "at least 2"},
+      {split + roles + "[tensor sizes]\noptional=true\n",
+       "box.detector:6: optional: ", "false for sizes"},
+      {split + roles + "[tensor count]\n", "box.detector:5: role: ", "found count"},
+      {split + "[tensor boxes]\nscale=0.5\n[tensor scores]\n",
+       "box.detector:3: ids: ", "which has a scale"},
+      {split + roles +
+           "[tensor unread]\n[tensor unread 2]\nrole=unread\n[tensor unread 3]\n"
+           "role=unread\n[tensor unread 4]\nrole=unread\n[tensor unread 5]\nrole=unread\n",
+       "box.detector:12: [tensor unread 5]: ", "at most 6"},
+      {split + "coding=prior-delta\n" + roles, "box.detector:1: anchor-sizes: ", "priors=true"},
+      {split + "coding=prior-delta\nstrides=8,16\nanchor-sizes=3x3\n" + roles,
+       "box.detector:5: anchor-sizes: ", "2 sizes"},
+      {split +
+           "coding=prior-delta\nstrides=8\nanchor-base=4\nanchor-scales=1,2\n"
+           "anchor-ratios=1x1\n" +
+           roles,
+       "box.detector:1: cell-anchors: ", "2, as many as"},
+      {"[detector]\nreader=outputs\n[tensor scores]\n[tensor boxes]\n",
+       "box.detector:2: reader: ", "in this order"},
+  };
+}
+
+TEST(DetectorFile, SaysWhereItIsWrong) {
+  ASSERT_EQ(said_of(kRows), "");
+  for (const Wrong& wrong : wrong_texts()) {
+    const std::string said = said_of(wrong.text);
+    EXPECT_TRUE(said.starts_with(wrong.place + "expected ") && said.contains(wrong.part))
+        << wrong.text << "said: " << said << "\nwanted: " << wrong.place << "... " << wrong.part;
+  }
+}
+
+TEST(DetectorFile, IsARegularFileOfLimitedSize) {
+  const test::TempDir dir;
+  EXPECT_TRUE(load_detector(dir.write("a.detector", kRows)));
+  EXPECT_FALSE(load_detector(dir / "none.detector"));
+  EXPECT_FALSE(load_detector(dir.path().string()));
+  EXPECT_FALSE(load_detector(dir.write("b", kRows + "#" + std::string(65536, 'x') + "\n")));
+}
+
+TEST(DetectorFile, IsToldFromANameByItsName) {
+  const test::TempDir dir;
+  EXPECT_TRUE(means_detector_file("./x"));
+  EXPECT_TRUE(means_detector_file("x.detector"));
+  EXPECT_TRUE(means_detector_file(dir.write("plain", "")));
+  EXPECT_FALSE(means_detector_file("yolov8"));
+  EXPECT_FALSE(means_detector_file("yolov99"));
+}
+
+TEST(DetectorFile, ExplainsEveryKey) {
+  const std::string text = detector_keys_text();
+  for (const auto& field : detector_fields()) {
+    EXPECT_TRUE(text.contains("  " + std::string(field.key) + ": "));
+    EXPECT_TRUE(field.summary.ends_with('.')) << field.key;
+  }
+  for (const auto& field : tensor_fields()) EXPECT_TRUE(field.summary.ends_with('.')) << field.key;
+}
+
+TEST(DetectorFile, SaysByWhoseScaleATensorIsRead) {
+  DetectorSpec spec = *find_detector("scrfd");
+  const auto rule_of = [&](std::string_view id, std::vector<std::string> ids = {}) {
+    const TensorRule* rule = quantization_of(spec, id, ids);
+    return rule == nullptr ? -1 : static_cast<int>(rule - spec.tensors.data());
+  };
+  EXPECT_EQ(rule_of("bbox_8"), -1);
+  spec.tensors[0].scale = 0.5f;
+  EXPECT_EQ(rule_of("bbox_8"), 0);
+  EXPECT_EQ(rule_of("bbox_32"), 0);
+  EXPECT_EQ(rule_of("bbox_33"), -1);
+  EXPECT_EQ(rule_of("score_8"), -1);
+  EXPECT_EQ(rule_of(""), -1);
+  const std::vector<std::string> ids{"a", "b", "c", "d", "e", "f", "g", "h", "i"};
+  EXPECT_EQ(rule_of("c", ids), 0);
+  EXPECT_EQ(rule_of("d", ids), -1);
+  EXPECT_EQ(rule_of("bbox_8", ids), -1);
+  spec.tensors[0].ids = {};
+  EXPECT_EQ(rule_of("anything"), 0);
+  EXPECT_EQ(rule_of("score_8"), -1);
+}
+
+}  // namespace
+}  // namespace keepbox
