@@ -99,6 +99,20 @@ Status fail_sizes(const DetectorSpec& spec) {
               "fewer in " + std::string(spec.name), "mend the family's anchors");
 }
 
+struct Step {
+  float x, y;
+};
+
+/// From a level's cell to the next.
+Step step_of(const DetectorSpec& spec, const Grid& grid, Size model) {
+  const auto stride = static_cast<float>(spec.strides[grid.level]);
+  if (grid.cells.width == 0 || grid.cells.height == 0) return {stride, stride};
+  const Step even{static_cast<float>(model.width) / static_cast<float>(grid.cells.width),
+                  static_cast<float>(model.height) / static_cast<float>(grid.cells.height)};
+  if (spec.anchors.of_grid) return even;
+  return spec.anchors.whole ? Step{std::floor(even.x), std::floor(even.y)} : Step{stride, stride};
+}
+
 /// Prior boxes in fractions of the input.
 Status make_priors(Plan& plan, const std::vector<Grid>& grids, Size model) {
   const DetectorSpec& spec = *plan.spec;
@@ -108,30 +122,30 @@ Status make_priors(Plan& plan, const std::vector<Grid>& grids, Size model) {
   for (const Grid& grid : grids) {
     const auto sizes = sizes_of(spec, grid.level);
     if (sizes.size() < grid.anchor + grid.cell_anchors) return fail_sizes(spec);
-    const auto stride = static_cast<float>(spec.strides[grid.level]);
-    const float step_x = spec.anchors.of_grid ? w / static_cast<float>(grid.cells.width) : stride;
-    const float step_y = spec.anchors.of_grid ? h / static_cast<float>(grid.cells.height) : stride;
+    const Step step = step_of(spec, grid, model);
     for (uint32_t i = 0; i < grid.count; ++i) {
       const uint32_t cell = i / grid.cell_anchors;
       const AnchorSize size = sizes[grid.anchor + i % grid.cell_anchors];
       const float x = static_cast<float>(cell % grid.cells.width) + spec.cell_offset;
       const float y = static_cast<float>(cell / grid.cells.width) + spec.cell_offset;
-      plan.priors.push_back({x * step_x / w, y * step_y / h, size.width / w, size.height / h});
+      plan.priors.push_back({x * step.x / w, y * step.y / h, size.width / w, size.height / h});
     }
   }
   return {};
 }
 
 /// Levels of codings with cells, and of maps whose peaks count.
-Status make_levels(Plan& plan, const std::vector<Grid>& grids) {
+Status make_levels(Plan& plan, const std::vector<Grid>& grids, Size model) {
   const DetectorSpec& spec = *plan.spec;
   for (const Grid& grid : grids) {
     const float xy = spec.xy_scales[grid.level];
+    const Step step = step_of(spec, grid, model);
     plan.levels.push_back({
         .first_anchor = grid.first, .width = std::max(grid.cells.width, 1u),
         .cell_anchors = grid.cell_anchors,
         .first_size = spec.anchors.sizes.empty() ? 0 : first_size(spec, grid.level) + grid.anchor,
-        .stride = static_cast<float>(spec.strides[grid.level]), .xy_scale = xy > 0 ? xy : 1});
+        .stride = static_cast<float>(spec.strides[grid.level]), .xy_scale = xy > 0 ? xy : 1,
+        .step_x = step.x, .step_y = step.y});
   }
   plan.rules.boxes.level_count = static_cast<uint32_t>(plan.levels.size());
   if (spec.anchors.sizes.empty()) return {};
@@ -175,7 +189,7 @@ Status settle_anchors(Plan& plan, const Settings& settings, Size model, bool tol
   if (!deltas && !has_cells(spec.coding) && !spec.peaks) return {};
   const auto grids = settle_grids(plan.layout, model, told);
   if (!grids) return std::unexpected(grids.error());
-  return deltas ? make_priors(plan, *grids, model) : make_levels(plan, *grids);
+  return deltas ? make_priors(plan, *grids, model) : make_levels(plan, *grids, model);
 }
 
 }  // namespace keepbox

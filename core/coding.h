@@ -24,6 +24,7 @@ struct Level {
   uint32_t first_size = 0;  // in sizes: of the first of those
   float stride = 0;         // input pixels
   float xy_scale = 1;       // kGridDarknet
+  float step_x = 0, step_y = 0;  // kDistances, kDistanceBins: from cell to cell, input pixels
 };
 
 /// What codings look up.
@@ -121,7 +122,7 @@ KB_HD inline Box on_grid(const BoxRules& rules, const BoxTables& tables, uint32_
     }
     case BoxCoding::kDistances:
     case BoxCoding::kDistanceBins: {
-      const float x = cell.x * stride, y = cell.y * stride;
+      const float x = cell.x * level.step_x, y = cell.y * level.step_y;
       return {x - v[0] * stride, y - v[1] * stride, x + v[2] * stride, y + v[3] * stride};
     }
     default:

@@ -113,7 +113,8 @@ struct AnchorRule {
   std::span<const float> scales{};
   std::span<const AnchorSize> ratios{};  // factors of width and height
   bool scales_inner = false;  // all scales of a ratio follow each other, not all ratios of a scale
-  bool whole = false;         // scaled sides cut and half sides rounded to pixels, as torchvision
+  bool whole = false;         // as torchvision: scaled sides cut, half sides rounded to pixels, and
+                              // cells as far apart as whole pixels let them share the input
   bool of_grid = false;       // cells share the input evenly, whatever the stride   TensorFlow's SSD
 
   bool given() const { return !sizes.empty() || base > 0; }

@@ -112,15 +112,14 @@ constexpr DetectorSpec kDetectors[] = {
                  "SSD of torchvision and Caffe: deltas tx ty tw th and class logits with background "
                  "first, softmax over them; needs priors-file",
                  Activation::kSoftmax, false)),
-    shaped(labelled(with_anchors(ssd("ssd300", "SSD300 of torchvision and Caffe: as ssd-softmax with its own "
-                                        "anchors",
-                              Activation::kSoftmax, false),
-                          {.sizes = kSsd300Anchors}, {8, 16, 32, 64, 100, 300}, {4, 6, 6, 6, 4, 4}))),
-    shaped(labelled(with_anchors(ssd("ssdlite320", "SSDlite320 of torchvision: as ssd-softmax with its own "
-                                            "anchors",
-                              Activation::kSoftmax, false),
-                          {.sizes = kSsdliteAnchors, .of_grid = true},
-                          {16, 32, 64, 128, 160, 320}, {6}))),
+    shaped(limited(labelled(with_anchors(
+        ssd("ssd300", "SSD300 of torchvision: as ssd-softmax with its own anchors",
+            Activation::kSoftmax, false),
+        {.sizes = kSsd300Anchors}, {8, 16, 32, 64, 100, 300}, {4, 6, 6, 6, 4, 4})))),
+    shaped(limited(labelled(with_anchors(
+        ssd("ssdlite320", "SSDlite320 of torchvision: as ssd-softmax with its own anchors",
+            Activation::kSoftmax, false),
+        {.sizes = kSsdliteAnchors, .of_grid = true}, {16, 32, 64, 128, 160, 320}, {6})))),
     shaped(retinanet()),
     shaped(efficientdet()),
     shaped(fcos()),

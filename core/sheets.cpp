@@ -83,12 +83,14 @@ Sheets sheets_of(const TensorView& tensor, int index, size_t slots, Order order)
   };
   const bool broad = d.size() == 4 && d[2] > 1 && d[3] > 1;
   if (broad) add_maps();
-  if (const auto flat = batched(tensor.shape, 2)) {
+  // A map of one image is no table of as many images as it has rows.
+  const auto flat = broad && d[1] > 1 ? std::nullopt : batched(tensor.shape, 2);
+  if (flat) {
     out.push_back(table(flat->images, flat->dims[0], flat->dims[1], true));
     out.push_back(table(flat->images, flat->dims[1], flat->dims[0], false));
   }
-  if (const auto flat = batched(tensor.shape, 1); flat && tensor.shape.rank() < 3)
-    out.push_back(table(flat->images, flat->dims[0], 1, true));
+  if (const auto line = batched(tensor.shape, 1); line && tensor.shape.rank() < 3)
+    out.push_back(table(line->images, line->dims[0], 1, true));
   if (d.size() == 4 && !broad) add_maps();
   for (Sheet& sheet : out) sheet.tensor = index;
   return out;

@@ -2,6 +2,8 @@
 // Families whose anchors are known by their sizes.
 #pragma once
 
+#include <algorithm>
+
 #include "core/families/split.h"
 
 namespace keepbox::families {
@@ -40,6 +42,14 @@ constexpr std::array<AnchorSize, 33> tensorflow_anchors() {
 }
 inline constexpr auto kTensorflowAnchors = tensorflow_anchors();
 
+/// No larger than the input, as torchvision's are.
+template <size_t kCount>
+constexpr std::array<AnchorSize, kCount> inside(std::array<AnchorSize, kCount> sizes, float side) {
+  for (AnchorSize& size : sizes)
+    size = {std::min(size.width, side), std::min(size.height, side)};
+  return sizes;
+}
+
 constexpr std::array<AnchorSize, 30> ssd300_anchors() {
   constexpr double kSides[]{21, 45, 99, 153, 207, 261, 315};  // of 300
   constexpr int kRatiosOf[]{1, 2, 2, 2, 1, 1};
@@ -55,7 +65,7 @@ constexpr std::array<AnchorSize, 30> ssd300_anchors() {
   }
   return out;
 }
-inline constexpr auto kSsd300Anchors = ssd300_anchors();
+inline constexpr auto kSsd300Anchors = inside(ssd300_anchors(), 300);
 
 constexpr std::array<AnchorSize, 36> ssdlite_anchors() {
   std::array<AnchorSize, 36> out{};
@@ -71,7 +81,7 @@ constexpr std::array<AnchorSize, 36> ssdlite_anchors() {
   }
   return out;
 }
-inline constexpr auto kSsdliteAnchors = ssdlite_anchors();
+inline constexpr auto kSsdliteAnchors = inside(ssdlite_anchors(), 320);
 
 constexpr DetectorSpec ssd(std::string_view name, std::string_view summary, Activation activation,
                            bool box_yx) {
@@ -93,6 +103,14 @@ constexpr DetectorSpec with_anchors(DetectorSpec spec, AnchorRule anchors, Strid
   return with_strides(spec, strides, each);
 }
 
+inline constexpr float kTorchvisionDeltas = 4.135166556742356f;  // log(1000 / 16)
+
+/// Sides grow no further than torchvision lets them.
+constexpr DetectorSpec limited(DetectorSpec spec) {
+  spec.delta_limit = kTorchvisionDeltas;
+  return spec;
+}
+
 constexpr DetectorSpec retinanet() {
   DetectorSpec spec = with_anchors(
       split("retinanet",
@@ -104,8 +122,7 @@ constexpr DetectorSpec retinanet() {
   // torchvision's ratio is height by width, 0.5 first.
   spec.units = Units::kNormalized;
   spec.activation = Activation::kSigmoid;
-  spec.delta_limit = 4.135166556742356f;
-  return labelled(spec);
+  return limited(labelled(spec));
 }
 
 constexpr DetectorSpec efficientdet() {

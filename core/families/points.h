@@ -107,6 +107,7 @@ constexpr DetectorSpec fcos() {
       kFive);
   spec.score = ScoreRule::kGeometricMean;
   spec.activation = Activation::kSigmoid;
+  spec.anchors.whole = true;
   return labelled(with_tensor(
       spec, {.role = Role::kObjectness, .plain = {"bbox_ctrness"}, .channels = 1}));
 }

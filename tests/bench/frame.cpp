@@ -1,29 +1,110 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Decodes one frame again and again, for an instruction counter to watch.
-// usage: frame BACKEND planes|rows REPEATS
+// usage: frame BACKEND CASE REPEATS
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <string_view>
+#include <vector>
 
 #include "core/processor.h"
 #include "tests/bench/scenes.h"
 
+namespace keepbox {
+namespace {
+
+using test::Tensor;
+
+/// What a frame is made of, and how it is decoded.
+struct Scene {
+  std::string_view name;
+  const char* detector;
+  std::vector<Tensor> (*make)(std::mt19937& random);
+  bool multi_label = false;
+};
+
+/// Numbers of low .. high, of which one in `often` is of high .. top.
+Tensor numbers(std::mt19937& random, Shape shape, float low, float high, float top,
+               unsigned often = 200) {
+  Tensor out{.shape = shape};
+  std::uniform_real_distribution<float> usual(low, high), rare(high, top);
+  for (size_t i = shape.count().value_or(0); i > 0; --i)
+    out.values.push_back(random() % often == 0 ? rare(random) : usual(random));
+  return out;
+}
+
+std::vector<Tensor> planes(std::mt19937& random) { return {test::scene(random, true, 8400, {})}; }
+
+std::vector<Tensor> rows(std::mt19937& random) { return {test::scene(random, false, 25200, {})}; }
+
+/// Three maps of an input of 640, channels of an anchor by level.
+std::vector<Tensor> maps(std::mt19937& random, size_t channels, unsigned often) {
+  std::vector<Tensor> out;
+  for (const size_t side : {80, 40, 20})
+    out.push_back(numbers(random, {1, channels, side, side}, -9, -2, 3, often));
+  return out;
+}
+
+std::vector<Tensor> anchored(std::mt19937& random) { return maps(random, 255, 30); }
+std::vector<Tensor> binned(std::mt19937& random) { return maps(random, 144, 400); }
+
+std::vector<Tensor> heat(std::mt19937& random) {
+  return {numbers(random, {1, 80, 128, 128}, -9, -4, 1), numbers(random, {1, 2, 128, 128}, 1, 20, 40),
+          numbers(random, {1, 2, 128, 128}, 0, 1, 1)};
+}
+
+/// Planes of int8: coordinates and scores in 0..1.
+std::vector<Tensor> bytes(std::mt19937& random) {
+  Tensor out = test::scene(random, true, 8400, {});
+  out.type = DataType::kInt8;
+  out.scale = 1.0f / 255;
+  out.zero_point = -128;
+  for (size_t i = 0; i < out.values.size(); ++i) {
+    const float fraction = i < size_t{4} * 8400 ? out.values[i] / 640 : out.values[i];
+    const float stored = std::clamp(fraction * 255 - 128, -128.0f, 127.0f);
+    out.raw.push_back(static_cast<std::byte>(static_cast<int8_t>(stored)));
+  }
+  return {std::move(out)};
+}
+
+const Scene kScenes[] = {
+    {"planes", "yolov8", planes},          {"rows", "yolov5", rows},
+    {"anchored-heads", "yolov5-heads", anchored}, {"binned-heads", "yolov8-heads", binned},
+    {"heat-map", "centernet", heat},       {"int8-planes", "yolov8-normalized", bytes},
+    {"labels", "yolov8", planes, true},
+};
+
+int run(const Scene& scene, const Backend& backend, int repeats) {
+  std::mt19937 random(1);
+  const std::vector<Tensor> tensors = scene.make(random);
+  std::vector<TensorView> views, read;
+  for (const Tensor& tensor : tensors) views.push_back(tensor.view());
+  Settings settings = test::pixel_settings();
+  settings.detector = scene.detector;
+  settings.multi_label = scene.multi_label;
+  if (scene.detector == std::string_view("yolov8-normalized")) settings.units = Units::kNormalized;
+  if (scene.detector == std::string_view("centernet")) settings.frame.size = {512, 512};
+  const auto plan = make_plan(settings, views);
+  if (!plan) return 1;
+  for (const uint32_t i : plan->reads) read.push_back(views[i]);
+  auto processor = Processor::create(*plan, {&backend, ""});
+  if (!processor) return 1;
+  for (int i = repeats; i > 0; --i)
+    if (!processor->run(read)) return 1;
+  std::printf("%zu boxes of %u candidates\n", processor->detections().size(),
+              processor->funnel().after_class_filter);
+  return 0;
+}
+
+}  // namespace
+}  // namespace keepbox
+
 int main(int argc, char** argv) {
   using namespace keepbox;
   if (argc != 4) return 2;
-  const bool planes = std::string_view(argv[2]) == "planes";
-  std::mt19937 random(1);
-  const test::Tensor tensor = test::scene(random, planes, planes ? 8400 : 25200, {});
-  const TensorView view = tensor.view();
-  Settings settings = test::pixel_settings();
-  settings.detector = planes ? "yolov8" : "yolov5";
-  const auto plan = make_plan(settings, std::span(&view, 1));
   const Backend* backend = find_backend(argv[1]);
-  if (!plan || backend == nullptr) return 1;
-  auto processor = Processor::create(*plan, {backend, ""});
-  for (int i = std::atoi(argv[3]); i > 0; --i)
-    if (!processor->run(std::span(&view, 1))) return 1;
-  std::printf("%zu boxes\n", processor->detections().size());
-  return 0;
+  const auto* scene = std::ranges::find(kScenes, std::string_view(argv[2]), &Scene::name);
+  if (scene == std::end(kScenes) || backend == nullptr) return 2;
+  return run(*scene, *backend, std::atoi(argv[3]));
 }

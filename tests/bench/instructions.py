@@ -15,7 +15,8 @@ import subprocess
 import sys
 import tempfile
 
-CASES = [('simd', 'planes'), ('simd', 'rows'), ('reference', 'planes'), ('reference', 'rows')]
+FRAMES = ['planes', 'rows', 'anchored-heads', 'binned-heads', 'heat-map', 'int8-planes', 'labels']
+CASES = [(backend, frame) for backend in ('simd', 'reference') for frame in FRAMES]
 FEW, MANY = 1, 6
 ALLOWED = 1.05
 

@@ -275,8 +275,8 @@ void place(const Plan& plan, const std::array<std::vector<float>, 4>& v, std::ve
         }
         case BoxCoding::kDistances:
         case BoxCoding::kDistanceBins:
-          out[a] = {x * s - v[0][a] * s, y * s - v[1][a] * s, x * s + v[2][a] * s,
-                    y * s + v[3][a] * s};
+          x = x * level.step_x, y = y * level.step_y;
+          out[a] = {x - v[0][a] * s, y - v[1][a] * s, x + v[2][a] * s, y + v[3][a] * s};
           break;
         default:
           out[a] = around((v[0][a] + x) * s, (v[1][a] + y) * s, exp_f32(v[2][a]) * s,

@@ -7,6 +7,7 @@
 
 #include "tests/recorded.h"
 #include "tests/scene.h"
+#include "tests/unit/core/proofs.h"
 
 namespace keepbox {
 namespace {
@@ -114,6 +115,10 @@ std::vector<json> expected(const Recording& recording, const Case& each) {
 void check(const Case& each) {
   SCOPED_TRACE(std::string(each.name) + ' ' + each.boxes);
   const Recording recording = open(each.name, each.tensors);
+  EXPECT_TRUE(std::ranges::any_of(test::kOwnCode, [&](const test::OwnCode& listed) {
+    return listed.name == each.name && listed.family == each.family &&
+           listed.package == recording.about["package"].get<std::string>();
+  }));
   auto processor = test::make_processor(settings_of(each, recording.input()), recording.views);
   ASSERT_TRUE(processor) << processor.error().message();
   EXPECT_EQ(processor->plan().spec->name, each.family) << processor->plan().remark;
@@ -139,6 +144,10 @@ TEST(Cases, AreDecodedAsTheModelsOwnCodeDoes) {
   if (test::data_folder().empty() || !std::filesystem::exists(folder()))
     GTEST_SKIP() << "no recorded tensors on this machine";
   for (const Case& each : kCases) check(each);
+  for (const test::OwnCode& listed : test::kOwnCode)
+    EXPECT_TRUE(std::ranges::any_of(kCases, [&](const Case& each) {
+      return listed.name == each.name && listed.family == each.family;
+    })) << listed.name;
 }
 
 }  // namespace

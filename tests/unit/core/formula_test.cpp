@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Every family of the table against its published formula in float64, on every backend.
+#include "tests/unit/core/formula.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "core/detector.h"
+#include "tests/recorded.h"
+
+namespace keepbox {
+namespace {
+
+using test::Corners;
+using test::Frame;
+using test::Truth;
+
+/// Clipped to the input, as boxes on a frame are; nothing when there is none of it there.
+std::optional<Corners> on_frame(const Corners& box, Size size) {
+  const double w = size.width, h = size.height;
+  const Corners out{std::clamp(box[0], 0.0, w), std::clamp(box[1], 0.0, h),
+                    std::clamp(box[2], 0.0, w), std::clamp(box[3], 0.0, h)};
+  return out[0] < out[2] && out[1] < out[3] ? std::optional(out) : std::nullopt;
+}
+
+using Key = std::pair<uint32_t, uint32_t>;  // anchor, class
+
+struct Wanted {
+  Corners box;
+  double score;
+};
+
+std::map<Key, Wanted> wanted(const Frame& frame) {
+  std::map<Key, Wanted> out;
+  for (const Truth& truth : frame.truths)
+    if (const auto box = on_frame(truth.box, frame.settings.frame.size))
+      out[{truth.anchor, truth.class_id}] = {*box, truth.score};
+  return out;
+}
+
+/// Nothing where this machine cannot run the backend.
+std::optional<Processor> processor_on(const Backend& backend, const Frame& frame,
+                                      const std::vector<TensorView>& views) {
+  const auto plan = make_plan(frame.settings, views);
+  EXPECT_TRUE(plan) << plan.error().message();
+  if (!plan) return std::nullopt;
+  EXPECT_EQ(plan->spec->name, frame.family);
+  const auto chosen = select_backend(backend.name, *plan, MemorySpace::kSystem);
+  const bool device = backend.memory != MemorySpace::kSystem;
+  EXPECT_TRUE(chosen || device) << chosen.error().message();
+  if (!chosen) return std::nullopt;
+  auto processor = Processor::create(*plan, *chosen);
+  EXPECT_TRUE(processor || device) << processor.error().message();
+  return processor ? std::optional(std::move(*processor)) : std::nullopt;
+}
+
+/// @return whether it ran.
+bool check(const Backend& backend, const Frame& frame) {
+  SCOPED_TRACE(frame.family + " " + frame.form + " on " + std::string(backend.name));
+  std::vector<TensorView> views, read;
+  for (const test::Tensor& tensor : frame.tensors) views.push_back(tensor.view());
+  auto processor = processor_on(backend, frame, views);
+  if (!processor) return false;
+  for (const uint32_t i : processor->plan().reads) read.push_back(views[i]);
+  const Status status = processor->run(read);
+  EXPECT_TRUE(status) << status.error().message();
+  std::map<Key, Wanted> left = wanted(frame);
+  EXPECT_GE(left.size(), 5u);
+  const Size size = frame.settings.frame.size;
+  const double within = 1e-3 * std::max(1.0, std::max(size.width, size.height) / 640.0);
+  for (const Detection& found : processor->detections()) {
+    const auto at = left.find({found.anchor, found.class_id});
+    if (at == left.end()) {
+      ADD_FAILURE() << "anchor " << found.anchor << " class " << found.class_id
+                    << " is no box by the formula";
+      continue;
+    }
+    const Wanted& want = at->second;
+    EXPECT_NEAR(found.score, want.score, 1e-5) << found.anchor;
+    EXPECT_NEAR(found.box.x1, want.box[0], within) << found.anchor;
+    EXPECT_NEAR(found.box.y1, want.box[1], within) << found.anchor;
+    EXPECT_NEAR(found.box.x2, want.box[2], within) << found.anchor;
+    EXPECT_NEAR(found.box.y2, want.box[3], within) << found.anchor;
+    left.erase(at);
+  }
+  EXPECT_TRUE(left.empty()) << left.size() << " boxes were not found, the first of anchor "
+                            << left.begin()->first.first;
+  return true;
+}
+
+TEST(Formulas, ArePublishedForEveryFamilyOfTheTable) {
+  std::set<std::string> families;
+  test::each_frame([&](const Frame& frame) { families.insert(frame.family); });
+  for (const DetectorSpec& spec : detectors())
+    EXPECT_TRUE(families.erase(std::string(spec.name)) == 1) << spec.name << " has no formula";
+  EXPECT_TRUE(families.empty()) << *families.begin() << " is no family";
+}
+
+TEST(Formulas, MakeTheBoxesThatEveryBackendFinds) {
+  std::map<std::string_view, unsigned> ran;
+  unsigned frames = 0;
+  test::each_frame([&](const Frame& frame) {
+    ++frames;
+    for (const Backend& backend : backends()) ran[backend.name] += check(backend, frame) ? 1 : 0;
+  });
+  EXPECT_EQ(ran["reference"], frames);
+  for (const auto& [name, count] : ran) {
+    EXPECT_TRUE(count == frames || count == 0) << name << " ran " << count << " of " << frames;
+    RecordProperty(std::string(name), static_cast<int>(count));
+  }
+}
+
+/// Priors of a plan and those of the model's code, fractions of the input.
+void expect_priors(const test::Model& model, Size input) {
+  test::Form form = model.forms[0];
+  form.input = input;
+  const Frame frame = test::make_frame(model, form, 1);
+  std::vector<TensorView> views;
+  for (const test::Tensor& tensor : frame.tensors) views.push_back(tensor.view());
+  const auto plan = make_plan(frame.settings, views);
+  ASSERT_TRUE(plan) << model.family << ": " << plan.error().message();
+  const auto at = test::places(model, form);
+  ASSERT_EQ(plan->priors.size(), at.size()) << model.family;
+  const double w = input.width, h = input.height;
+  for (size_t i = 0; i < at.size(); ++i) {
+    const auto want = model.prior(at[i]);
+    ASSERT_NEAR(plan->priors[i].cx, want[0] / w, 1e-6) << model.family << ' ' << i;
+    ASSERT_NEAR(plan->priors[i].cy, want[1] / h, 1e-6) << model.family << ' ' << i;
+    ASSERT_NEAR(plan->priors[i].width, want[2] / w, 1e-6) << model.family << ' ' << i;
+    ASSERT_NEAR(plan->priors[i].height, want[3] / h, 1e-6) << model.family << ' ' << i;
+  }
+}
+
+TEST(Formulas, StandOnTheAnchorsOfTheModelsCode) {
+  for (const test::Model& model : test::models())
+    if (model.prior)
+      for (const test::Form& form : {model.forms[0], model.forms[1], model.forms.back()})
+        expect_priors(model, form.input);
+}
+
+/// Of SSD MobileNet v2: cy, cx, h, w of 1917 anchors, a line each.
+TEST(Formulas, StandOnTheAnchorsThatTensorFlowWrote) {
+  const auto path =
+      test::data_folder() / "cases/openpibo-ssdmobilenetv2-0139/box_priors.txt";
+  std::ifstream file(path);
+  if (test::data_folder().empty() || !file) GTEST_SKIP() << "no anchors on this machine";
+  std::array<std::vector<double>, 4> lists;
+  for (auto& list : lists) {
+    std::string line;
+    std::getline(file, line);
+    std::istringstream numbers(line);
+    for (double number; numbers >> number;) list.push_back(number);
+    ASSERT_EQ(list.size(), 1917u);
+  }
+  const auto models = test::anchor_models();
+  const auto ssd = std::ranges::find(models, std::string_view("ssd"), &test::Model::family);
+  const auto at = test::places(*ssd, ssd->forms[0]);
+  ASSERT_EQ(at.size(), 1917u);
+  for (size_t i = 0; i < at.size(); ++i) {
+    const auto prior = ssd->prior(at[i]);
+    const double ours[4]{prior[1] / 300, prior[0] / 300, prior[3] / 300, prior[2] / 300};
+    const double share = at[i].anchor == 4 ? 6e-4 : 1e-6;  // that model says 0.333 for a third
+    for (size_t k = 0; k < 4; ++k)
+      ASSERT_NEAR(ours[k], lists[k][i], share * std::max(1.0, lists[k][i])) << i << ' ' << k;
+  }
+}
+
+}  // namespace
+}  // namespace keepbox
