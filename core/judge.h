@@ -272,13 +272,15 @@ KB_HD_CALLED float mean_bin(const Source& from, uint32_t anchor, uint32_t side) 
 /// The four numbers of a box, wherever they lie.
 template <class Source>
 KB_HD RawBox raw_box(const Source& from, uint32_t anchor) {
-  RawBox raw;
   const uint32_t at = place_of(from, anchor);
-  for (uint32_t i = 0; i < 4; ++i)
-    raw.v[i] = from.rules.boxes.bins > 1                 ? mean_bin(from, at, i)
-               : i >= 2 && from.has(Part::kSizes) ? from.get(Part::kSizes, at, i - 2)
-                                                  : from.get(Part::kBox, at, i);
-  return raw;
+  if (from.rules.boxes.bins > 1)
+    return {{mean_bin(from, at, 0), mean_bin(from, at, 1), mean_bin(from, at, 2),
+             mean_bin(from, at, 3)}};
+  const bool apart = from.has(Part::kSizes);
+  const Part sizes = apart ? Part::kSizes : Part::kBox;
+  const uint32_t first = apart ? 0 : 2;
+  return {{from.get(Part::kBox, at, 0), from.get(Part::kBox, at, 1),
+           from.get(sizes, at, first), from.get(sizes, at, first + 1)}};
 }
 
 /// Compares with the class's threshold, decodes the box, filters. @param raw gives its numbers, if

@@ -3,6 +3,7 @@
 #include "core/propose.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -57,25 +58,39 @@ bool likely_classes(const Layout& layout, const Request& request) {
                     : classes == kCocoClasses || classes == kCocoIds || classes == kCocoIds - 1;
 }
 
+/// Logits that all lie in 0..1 are probabilities rather.
+bool likely_scores(const Layout& layout, std::span<const TensorView> tensors) {
+  if (layout.spec->activation == Activation::kNone || !in_bounds(layout, tensors)) return true;
+  const auto seen = ranges(layout, Part::kScores, layout.classes, tensors);
+  return seen.empty() || !std::ranges::all_of(seen, probable);
+}
+
 struct Fit {
   Layout layout;
   size_t used;
-  bool likely;
+  bool classes, scores;  // are likely
 
-  auto rank() const { return std::tuple(counts_anchors(*layout.spec), likely, used); }
+  auto rank() const { return std::tuple(counts_anchors(*layout.spec), scores, classes, used); }
 };
+
+/// The family's fit, unless the numbers deny it.
+std::optional<Fit> fit_of(const DetectorSpec& spec, std::span<const TensorView> tensors,
+                          const Request& request) {
+  auto layout = fit(spec, tensors, request);
+  if (!layout || (in_bounds(*layout, tensors) && !check_numbers(*layout, tensors)))
+    return std::nullopt;
+  const size_t used = tensors_of(*layout);
+  const bool classes = likely_classes(*layout, request), scores = likely_scores(*layout, tensors);
+  return Fit{*std::move(layout), used, classes, scores};
+}
 
 std::vector<Fit> fits(std::span<const TensorView> tensors, const Request& request) {
   std::vector<Fit> out;
   for (const DetectorSpec& spec : detectors()) {
     if (!spec.by_shape || (spec.reader != Reader::kSplit && spec.level_count() < 2)) continue;
-    auto layout = fit(spec, tensors, request);
-    const bool single = spec.reader != Reader::kSplit && layout && layout->grids.empty();
-    if (!layout || single || !has_input(*layout, request)) continue;
-    if (in_bounds(*layout, tensors) && !check_numbers(*layout, tensors)) continue;
-    const size_t used = tensors_of(*layout);
-    const bool likely = likely_classes(*layout, request);
-    out.push_back({*std::move(layout), used, likely});
+    auto found = fit_of(spec, tensors, request);
+    const bool single = spec.reader != Reader::kSplit && found && found->layout.grids.empty();
+    if (found && !single && has_input(found->layout, request)) out.push_back(*std::move(found));
   }
   return out;
 }
@@ -86,12 +101,9 @@ std::string why(const Fit& fit) {
   return text;
 }
 
-}  // namespace
-
-Result<std::optional<Proposal>> propose(std::span<const TensorView> tensors,
-                                        const Request& request) {
-  if (tensors.size() < 2) return std::nullopt;
-  std::vector<Fit> found = fits(tensors, request);
+/// The best one; an error where there are several of that rank.
+Result<std::optional<Proposal>> best_of(std::vector<Fit> found,
+                                        std::span<const TensorView> tensors) {
   if (found.empty()) return std::nullopt;
   const auto best = std::ranges::max(found, {}, &Fit::rank).rank();
   std::erase_if(found, [&](const Fit& fit) { return fit.rank() != best; });
@@ -103,6 +115,26 @@ Result<std::optional<Proposal>> propose(std::span<const TensorView> tensors,
   for (const Fit& fit : found) names += (names.empty() ? "" : ", ") + family_text(fit.layout);
   return fail(ErrorKind::kAmbiguous, "tensors whose ids or shapes name their family",
               to_string(tensors) + ", which fit " + names, "set detector= to one of them");
+}
+
+}  // namespace
+
+Result<std::optional<Proposal>> propose(std::span<const TensorView> tensors,
+                                        const Request& request) {
+  if (tensors.size() < 2) return std::nullopt;
+  return best_of(fits(tensors, request), tensors);
+}
+
+Result<std::optional<Proposal>> propose_by_names(std::span<const TensorView> tensors,
+                                                 const Request& request) {
+  std::vector<Fit> found;
+  for (const DetectorSpec& spec : detectors())
+    if (has_plain_names(spec, tensors))
+      if (auto each = fit_of(spec, tensors, request)) found.push_back(*std::move(each));
+  const auto by_shape = [](const Fit& fit) { return fit.layout.spec->by_shape; };
+  if (std::ranges::any_of(found, by_shape)) std::erase_if(found, std::not_fn(by_shape));
+  else if (found.size() > 1) found.resize(1);
+  return best_of(std::move(found), tensors);
 }
 
 }  // namespace keepbox

@@ -20,4 +20,9 @@ struct Proposal {
 Result<std::optional<Proposal>> propose(std::span<const TensorView> tensors,
                                         const Request& request);
 
+/// The same of families all of whose tensors go by plain names. Of those that only differ in what
+/// nothing shows, the one that may be known by its shapes.
+Result<std::optional<Proposal>> propose_by_names(std::span<const TensorView> tensors,
+                                                 const Request& request);
+
 }  // namespace keepbox

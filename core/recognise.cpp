@@ -26,16 +26,24 @@ size_t known_classes(const Request& request) {
   return request.class_count != 0 ? request.class_count : request.label_count;
 }
 
+/// Is the rule's tensor there, or one for each level?
+bool has_ids(const DetectorSpec& spec, const TensorRule& rule,
+             std::span<const TensorView> tensors) {
+  const auto there = [&](uint32_t stride) {
+    return std::ranges::any_of(
+        tensors, [&](const TensorView& tensor) { return rule.has(tensor.id, stride); });
+  };
+  const auto levels = std::span(spec.strides).first(spec.level_count());
+  return there(0) || (!levels.empty() && std::ranges::all_of(levels, there));
+}
+
 /// The family whose every required tensor goes by one of its ids.
 const DetectorSpec* spec_by_ids(std::span<const TensorView> tensors) {
-  for (const DetectorSpec& spec : detectors()) {
-    bool all = true;
-    for (const TensorRule& rule : spec.rules())
-      all = all && (rule.optional || std::ranges::any_of(tensors, [&](const TensorView& tensor) {
-                      return rule.has(tensor.id);
-                    }));
-    if (all) return &spec;
-  }
+  for (const DetectorSpec& spec : detectors())
+    if (std::ranges::all_of(spec.rules(), [&](const TensorRule& rule) {
+          return rule.optional || has_ids(spec, rule, tensors);
+        }))
+      return &spec;
   return nullptr;
 }
 
@@ -182,15 +190,14 @@ Result<std::vector<size_t>> named(std::span<const TensorView> tensors, const Req
   return order;
 }
 
-/// Boxes, scores and labels under their plain names, if they have the shapes as well.
-std::optional<Recognition> by_plain_names(std::span<const TensorView> tensors,
-                                          const Request& request) {
-  for (const DetectorSpec& spec : detectors()) {
-    if (!has_plain_names(spec, tensors)) continue;
-    const auto layout = fit(spec, tensors, request);
-    if (layout) return Recognition{*layout, describe(*layout, tensors) + " (by tensors' names)"};
-  }
-  return std::nullopt;
+/// Tensors under their plain names, if they have the shapes as well.
+Result<std::optional<Recognition>> by_plain_names(std::span<const TensorView> tensors,
+                                                  const Request& request) {
+  auto found = propose_by_names(tensors, request);
+  if (!found) return std::unexpected(found.error());
+  if (!*found) return std::nullopt;
+  std::string remark = describe((*found)->layout, tensors) + " (by tensors' names)";
+  return Recognition{std::move((*found)->layout), std::move(remark)};
 }
 
 /// As the producer said, or by ids, names or shapes.
@@ -204,8 +211,11 @@ Result<Recognition> by_itself(std::span<const TensorView> tensors, const Request
     const char* how = told != nullptr ? " (as the model says)" : " (by tensor id)";
     return Recognition{*layout, describe(*layout, tensors) + how, spec->name == "yolox"};
   }
-  if (!named)
-    if (auto plain = by_plain_names(tensors, request)) return *std::move(plain);
+  if (!named) {
+    auto plain = by_plain_names(tensors, request);
+    if (!plain) return std::unexpected(plain.error());
+    if (*plain) return **std::move(plain);
+  }
   return by_shape(tensors, request);
 }
 

@@ -231,12 +231,15 @@ size_t PassRows(const Scores& scores, size_t first, size_t count, Block& block) 
   const size_t stride = scores.classes.stride;
   const T* objectness = static_cast<const T*>(scores.objectness.numbers) + first * stride;
   const T* row = static_cast<const T*>(scores.classes.numbers) + first * stride;
+  const bool logits = scores.rules.activation != Activation::kNone;
   size_t passing = 0;
   for (size_t i = 0; i < count; ++i, objectness += stride, row += stride) {
     hwy::Prefetch(objectness + kAhead * stride);
-    const float raw = RealOf(scores.objectness, *objectness);
-    if (raw < scores.least_logit) continue;
-    const float factor = activate(scores.rules, raw);
+    float factor = RealOf(scores.objectness, *objectness);
+    if (logits) {
+      if (factor < scores.least_logit) continue;
+      factor = activate(scores.rules, factor);
+    }
     if (!passes(factor, scores.threshold, scores.contract)) continue;
     const auto best =
         BestOfRow<kMultiply>(scores, row, scores.first_class, scores.end_class, factor);
