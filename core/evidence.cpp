@@ -83,7 +83,8 @@ constexpr const char* kProbabilities = "scores in 0..1";
 
 Status check_scores(const Layout& layout, std::span<const TensorView> tensors) {
   const DetectorSpec& spec = *layout.spec;
-  if (!spec.probabilities || spec.activation != Activation::kNone) return {};
+  const bool clamped = spec.score == ScoreRule::kGeometricMean;
+  if (!spec.probabilities || spec.activation != Activation::kNone || clamped) return {};
   if (all_probable(layout, Part::kObjectness, 1, tensors) &&
       all_probable(layout, Part::kScores, layout.classes, tensors) &&
       all_probable(layout, Part::kScore, 1, tensors) && visible(layout, tensors))
