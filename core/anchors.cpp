@@ -117,6 +117,7 @@ Step step_of(const DetectorSpec& spec, const Grid& grid, Size model) {
 Status make_priors(Plan& plan, const std::vector<Grid>& grids, Size model) {
   const DetectorSpec& spec = *plan.spec;
   const auto w = static_cast<float>(model.width), h = static_cast<float>(model.height);
+  const float side = spec.anchors.input;
   plan.priors.clear();
   plan.priors.reserve(plan.layout.anchors);
   for (const Grid& grid : grids) {
@@ -128,7 +129,8 @@ Status make_priors(Plan& plan, const std::vector<Grid>& grids, Size model) {
       const AnchorSize size = sizes[grid.anchor + i % grid.cell_anchors];
       const float x = static_cast<float>(cell % grid.cells.width) + spec.cell_offset;
       const float y = static_cast<float>(cell / grid.cells.width) + spec.cell_offset;
-      plan.priors.push_back({x * step.x / w, y * step.y / h, size.width / w, size.height / h});
+      plan.priors.push_back({x * step.x / w, y * step.y / h, size.width / (side > 0 ? side : w),
+                             size.height / (side > 0 ? side : h)});
     }
   }
   return {};

@@ -109,6 +109,8 @@ inline constexpr size_t kMostLevels = 6;
 /// Anchor boxes: listed, or made of scales and ratios.
 struct AnchorRule {
   std::span<const AnchorSize> sizes{};   // of all levels' anchors of a cell, level by level
+  float input = 0;                       // the input's side that those are of; 0: they are pixels of
+                                         // any input
   float base = 0;                        // else: a side of scale 1 and ratio 1, in strides
   std::span<const float> scales{};
   std::span<const AnchorSize> ratios{};  // factors of width and height

@@ -54,9 +54,8 @@ constexpr DetectorSpec kDetectors[] = {
                           BoxCoding::kGridSigmoid, kYolov3Anchors)),
     shaped(anchored_heads("yolov3-heads", "YOLOv3 of Darknet: maps of three anchors a cell",
                           BoxCoding::kGridDarknet, kYolov3Anchors)),
-    shaped(anchored_heads("yolov3-tiny-heads",
-                          "YOLOv3-tiny of Darknet: two maps of three anchors a cell",
-                          BoxCoding::kGridDarknet, kYolov3TinyAnchors, {16, 32})),
+    anchored_heads("yolov3-tiny-heads", "YOLOv3-tiny of Darknet: two maps of three anchors a cell",
+                   BoxCoding::kGridDarknet, kYolov3TinyAnchors, {16, 32}),
     shaped(with_xy_scales(anchored_heads("yolov4-heads",
                                          "YOLOv4 of Darknet: maps of three anchors a cell",
                                          BoxCoding::kGridDarknet, kYolov4Anchors),
@@ -107,7 +106,7 @@ constexpr DetectorSpec kDetectors[] = {
                             "class logits with background first; the anchors of an input of 300, or "
                             "priors-file",
             Activation::kSigmoid, true),
-        {.sizes = kTensorflowAnchors, .of_grid = true}, {16, 32, 64, 128, 256, 512}, {3, 6}))),
+        {.sizes = kTensorflowAnchors, .input = 300, .of_grid = true}, {16, 32, 64, 128, 256, 512}, {3, 6}))),
     by_table(ssd("ssd-softmax",
                  "SSD of torchvision and Caffe: deltas tx ty tw th and class logits with background "
                  "first, softmax over them; needs priors-file",

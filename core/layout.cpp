@@ -197,7 +197,7 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
     layout.classes = narrow(numbers - *payload);
     layout.payload_count = narrow(*payload);
   }
-  layout[Part::kBox] = column(base, spec.columns.box_last ? static_cast<int>(layout.classes)
+  layout[Part::kBox] = column(base, spec.columns.box_last ? spec.columns.classes + static_cast<int>(layout.classes)
                                                           : spec.columns.box);
   layout[Part::kObjectness] = column(base, spec.columns.objectness);
   layout[Part::kScores] = column(base, spec.columns.classes);

@@ -192,25 +192,36 @@ void settle_classes(Plan& plan, const Settings& settings) {
   settle_filters(plan, settings.filters);
 }
 
-/// A candidate an anchor, or one for each class that is wanted.
+/// Candidates that the wanted ones of a plan's classes may make.
+uint64_t candidates_of(const Plan& plan) {
+  if (!plan.rules.multi_label) return plan.layout.anchors;
+  const auto first = plan.class_wanted.begin() + plan.rules.first_class;
+  const auto wanted = std::count(first, first + real_classes(plan.layout), 1);
+  return uint64_t{plan.layout.anchors} * static_cast<uint64_t>(std::max<ptrdiff_t>(wanted, 1));
+}
+
+std::string labels_text(const Plan& plan) {
+  return counted(plan.layout.anchors, "anchor") + " of " +
+         std::to_string(candidates_of(plan) / std::max(plan.layout.anchors, 1u)) + " classes";
+}
+
+/// A candidate an anchor, or one for each class that is wanted. What a family would have, but no one
+/// asked for, gives way where they are too many.
 Status settle_labels(Plan& plan, const Settings& settings) {
   const DetectorSpec& spec = *plan.spec;
   const bool has_scores = plan.layout[Part::kScores].present() && spec.reader != Reader::kIndices;
   plan.rules.multi_label = has_scores && real_classes(plan.layout) > 1 &&
                            settings.multi_label.value_or(spec.multi_label);
-  uint64_t each = 1;
-  if (plan.rules.multi_label) {
-    const auto first = plan.class_wanted.begin() + plan.rules.first_class;
-    each = static_cast<uint64_t>(
-        std::max<ptrdiff_t>(std::count(first, first + real_classes(plan.layout), 1), 1));
-  }
-  const uint64_t candidates = each * plan.layout.anchors;
-  if (candidates > kMostCandidates)
-    return fail(ErrorKind::kUnsupported,
+  if (candidates_of(plan) > kMostCandidates) {
+    Error error{ErrorKind::kUnsupported,
                 "at most " + std::to_string(kMostCandidates) + " boxes of all classes",
-                counted(plan.layout.anchors, "anchor") + " of " + std::to_string(each) + " classes",
-                "set multi-label=false, or include-classes= to those that matter");
-  plan.rules.candidates = static_cast<uint32_t>(candidates);
+                labels_text(plan),
+                "set multi-label=false, or include-classes= to those that matter"};
+    if (settings.multi_label) return std::unexpected(std::move(error));
+    plan.warnings.push_back(std::move(error));
+    plan.rules.multi_label = false;
+  }
+  plan.rules.candidates = static_cast<uint32_t>(candidates_of(plan));
   return {};
 }
 
@@ -312,6 +323,11 @@ void refit(Plan& plan, const Letterbox& letterbox, Size frame) {
 
 Status retune(Plan& plan, const Settings& settings) {
   KB_TRY(check_settings(settings));
+  Plan wanted{.spec = plan.spec, .layout = plan.layout, .rules = plan.rules};
+  settle_classes(wanted, settings);
+  if (candidates_of(wanted) > plan.rules.candidates)
+    return fail(ErrorKind::kInvalid, "classes that the plan has room for", labels_text(wanted),
+                "make the plan anew");
   plan.rules.iou_threshold = normal(iou_threshold_of(plan, settings));
   settle_classes(plan, settings);
   plan.warnings = senseless(plan, settings);

@@ -131,9 +131,12 @@ Result<std::optional<Proposal>> propose_by_names(std::span<const TensorView> ten
   for (const DetectorSpec& spec : detectors())
     if (has_plain_names(spec, tensors))
       if (auto each = fit_of(spec, tensors, request)) found.push_back(*std::move(each));
+  const auto same_boxes = [&](const Fit& fit) {
+    return fit.layout.spec->box_yx == found[0].layout.spec->box_yx;
+  };
   const auto by_shape = [](const Fit& fit) { return fit.layout.spec->by_shape; };
   if (std::ranges::any_of(found, by_shape)) std::erase_if(found, std::not_fn(by_shape));
-  else if (found.size() > 1) found.resize(1);
+  else if (std::ranges::all_of(found, same_boxes)) found.resize(std::min<size_t>(found.size(), 1));
   return best_of(std::move(found), tensors);
 }
 

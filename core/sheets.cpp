@@ -122,7 +122,7 @@ class Fitting {
   }
 
   size_t slots(size_t levels, size_t level) const {
-    return levels == 1 ? 1 : spec_.anchors_of(level);
+    return levels == 1 && spec_.level_count() != 1 ? 1 : spec_.anchors_of(level);
   }
 
   const TensorRule& base() const {
@@ -135,7 +135,7 @@ class Fitting {
   /// May the tensor be for that rule? Where ids or names say, as they say.
   bool allowed(size_t index, size_t rule, size_t levels, size_t level) const {
     if (!request_.tensor_ids.empty()) return index / levels == rule;
-    const auto stride = levels == 1 ? 0 : spec_.strides[level];
+    const auto stride = levels == 1 && spec_.level_count() != 1 ? 0 : spec_.strides[level];
     const auto named = [&](const TensorRule& each, const TensorView& view) {
       return each.has(view.id, stride) || each.has_plain(view.id);
     };
@@ -233,8 +233,16 @@ void set_columns(Segment& segment, const DetectorSpec& spec, const Sheet& sheet,
   if (payload != 0) segment[Part::kPayload] = at(scores + classes);
 }
 
+/// Rows of a level whose anchors each go through all cells before the next one.
+Sheet by_anchor(Sheet sheet, size_t anchors) {
+  if (sheet.cells.width != 0 || sheet.apart > 1 || sheet.tensor < 0) return sheet;
+  sheet.apart = anchors;
+  sheet.apart_stride = sheet.anchors / anchors * sheet.anchor_stride;
+  return sheet;
+}
+
 /// Adds a level's segments and grids.
-void add_level(Layout& layout, const Level& level, size_t number, size_t classes,
+void add_level(Layout& layout, Level level, size_t number, size_t classes,
                size_t payload, bool leveled) {
   const DetectorSpec& spec = *layout.spec;
   const auto is_base = [](const TensorRule& rule) {
@@ -242,6 +250,8 @@ void add_level(Layout& layout, const Level& level, size_t number, size_t classes
   };
   const auto base = static_cast<size_t>(std::ranges::find_if(spec.rules(), is_base) -
                                         spec.rules().begin());
+  if (leveled && !spec.interleaved)
+    for (Sheet& each : level) each = by_anchor(each, spec.anchors_of(number));
   const Sheet& sheet = level[base];
   const uint32_t count = narrow(sheet.anchors / sheet.apart);
   for (size_t map = 0; map < sheet.apart; ++map) {

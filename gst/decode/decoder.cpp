@@ -55,7 +55,10 @@ bool Decoder::takes_cuda(std::string_view name) {
 
 void Decoder::set_props(DecodeProps props) {
   if (props == props_) return;
-  if (only_tuned(props, props_)) tuned_ = true;
+  const bool same_classes = props.include_classes == props_.include_classes &&
+                            props.exclude_classes == props_.exclude_classes;
+  const bool labels = processor_ && processor_->plan().rules.multi_label;  // room for those wanted
+  if (only_tuned(props, props_) && (same_classes || !labels)) tuned_ = true;
   else drop_processor();
   if (props.cuda_device_id != props_.cuda_device_id) cuda_.clear();
   if (props.backend != props_.backend) failed_.clear();

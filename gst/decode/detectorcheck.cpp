@@ -213,6 +213,10 @@ Found check_scores(const DetectorSpec& spec) {
       });
   if (spec.score != ScoreRule::kClass && !has_objectness)
     return fault("score-rule", "class, for there is no objectness", "another one");
+  if (spec.activation == Activation::kSoftmax && spec.score != ScoreRule::kClass)
+    return fault("score-rule", "class with activation=softmax", "another one");
+  if (spec.peaks && (spec.score != ScoreRule::kClass || spec.activation == Activation::kSoftmax))
+    return fault("peaks", "false but with score-rule=class and no softmax", "true");
   if (!has_planes(spec) && spec.score != ScoreRule::kClass)
     return fault("score-rule", "class with this reader", "another one");
   if (spec.payload == Payload::kNone && spec.payload_count != 0 && spec.reader == Reader::kDense)

@@ -106,6 +106,8 @@ void add_anchors(Fields& out) {
                           "Anchors of a cell follow each other; else each has a grid of its own."));
   out.push_back(of_family("anchor-sizes", anchor<&AnchorRule::sizes>, Sizes(),
                           "Sizes in input pixels of all levels' anchors of a cell."));
+  out.push_back(of_family("anchor-input", anchor<&AnchorRule::input>, Number<float>{0, kLargest},
+                          "The input's side that anchor-sizes of prior boxes are of; 0: of any."));
   out.push_back(of_family("anchor-base", anchor<&AnchorRule::base>, Number<float>{0, kLargest},
                           "Else: the side of an anchor of scale 1 and ratio 1, in strides."));
   out.push_back(of_family("anchor-scales", anchor<&AnchorRule::scales>, Floats(),
@@ -115,7 +117,7 @@ void add_anchors(Fields& out) {
   out.push_back(of_family("anchor-scales-inner", anchor<&AnchorRule::scales_inner>, OneOf(kYesNo),
                           "All scales of a ratio follow each other, not all ratios of a scale."));
   out.push_back(of_family("anchor-whole", anchor<&AnchorRule::whole>, OneOf(kYesNo),
-                          "Anchors have whole pixels, as torchvision rounds them."));
+                          "Anchors and steps have whole pixels, as torchvision rounds them."));
   out.push_back(of_family("anchor-of-grid", anchor<&AnchorRule::of_grid>, OneOf(kYesNo),
                           "Cells share the input evenly, whatever the stride."));
   out.push_back(of_family("priors", &Family::priors, OneOf(kYesNo),

@@ -144,7 +144,7 @@ TEST(Detectors, AreKnownByTheirShapesWhereThoseAreTheirsAlone) {
   };
   for (const char* name :
        {"picodet", "scrfd", "yunet", "blazeface", "blazeface-full", "palm", "palm-256",
-        "pose-detector", "centerface", "centernet", "fcos", "yolov3-tiny-heads"})
+        "pose-detector", "centerface", "centernet", "fcos"})
     known(name);
 }
 

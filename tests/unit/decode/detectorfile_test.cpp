@@ -56,7 +56,7 @@ auto numbers_of(const DetectorSpec& s) {
                     s.box_yx, s.units, s.box_scale, s.cell_offset, s.xy_scales, s.delta_limit,
                     s.bins, s.score, s.activation, s.background, s.logit_limit, s.probabilities,
                     s.multi_label, s.peaks, s.strides, s.cell_anchors, s.interleaved,
-                    s.anchors.base, s.anchors.scales_inner, s.anchors.whole, s.anchors.of_grid,
+                    s.anchors.base, s.anchors.input, s.anchors.scales_inner, s.anchors.whole, s.anchors.of_grid,
                     s.priors, s.payload, s.payload_count, s.nms, s.contract, s.score_threshold,
                     s.iou_threshold);
 }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Several classes of an anchor, and families whose anchors or columns lie otherwise than most.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tests/scene.h"
+
+namespace keepbox {
+namespace {
+
+test::Tensor all_pass(size_t anchors, size_t classes) {
+  test::Tensor out{.shape = {1, 4 + classes, anchors}};
+  out.values.assign((4 + classes) * anchors, 0.9f);
+  return out;
+}
+
+TEST(Labels, TakeNoMoreClassesThanThereIsRoomFor) {
+  const test::Tensor tensor = all_pass(525, 20);
+  const TensorView view = tensor.view();
+  Settings settings = test::pixel_settings(160);
+  settings.detector = "yolov8";
+  settings.multi_label = true;
+  settings.include_classes = {3};
+  auto processor = test::make_processor(settings, {&view, 1});
+  ASSERT_TRUE(processor) << processor.error().message();
+  settings.include_classes = {3, 4};
+  EXPECT_FALSE(processor->retune(settings));
+  ASSERT_TRUE(processor->run({&view, 1}));
+  EXPECT_EQ(processor->funnel().after_class_filter, 525u);
+  settings.include_classes = {7};
+  ASSERT_TRUE(processor->retune(settings));
+  ASSERT_TRUE(processor->run({&view, 1}));
+  EXPECT_EQ(processor->funnel().after_class_filter, 525u);
+}
+
+TEST(Labels, OfAFamilyGiveWayWhereTheyAreTooMany) {
+  const TensorView views[] = {{.shape = {1, 193374, 4}}, {.shape = {1, 193374, 91}}};
+  Settings settings;
+  settings.detector = "retinanet";
+  settings.frame.size = {1344, 768};
+  const auto layout = fit(*find_detector("retinanet"), views, {});
+  ASSERT_TRUE(layout);
+  settings.multi_label = true;
+  const std::vector<float> boxes(193374 * 4), scores(193374ul * 91, -9.0f);
+  const TensorView full[] = {{.data = boxes.data(), .bytes = boxes.size() * 4, .shape = {1, 193374, 4}},
+                             {.data = scores.data(), .bytes = scores.size() * 4,
+                              .shape = {1, 193374, 91}}};
+  EXPECT_FALSE(make_plan(settings, full));
+  settings.multi_label = {};
+  const auto plan = make_plan(settings, full);
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_FALSE(plan->rules.multi_label);
+  EXPECT_FALSE(plan->warnings.empty());
+}
+
+TEST(Anchors, OfTensorflowsSsdAreFractionsOfAnyInput) {
+  const std::vector<float> boxes(2034 * 4), scores(2034 * 91, -9.0f);
+  const TensorView views[] = {{.data = boxes.data(), .bytes = boxes.size() * 4, .shape = {1, 2034, 4}},
+                              {.data = scores.data(), .bytes = scores.size() * 4,
+                               .shape = {1, 2034, 91}}};
+  Settings settings = test::pixel_settings(320);
+  settings.detector = "ssd";
+  const auto plan = make_plan(settings, views);
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_NEAR(plan->priors[0].width, 0.1, 1e-6);
+}
+
+TEST(Columns, OfABoxBehindScoresThatDoNotComeFirst) {
+  auto family = std::make_shared<DetectorSpec>(*find_detector("yolov5"));
+  family->columns = {.objectness = 0, .classes = 1, .box_last = true};
+  family->coding = BoxCoding::kCorners;
+  family->strides = {};
+  const test::Tensor tensor{.values = {0.9f, 0.1f, 0.8f, 0.1f, 10, 20, 110, 220,  //
+                                       0, 0, 0, 0, 0, 0, 0, 0},
+                            .shape = {1, 2, 8}};
+  Settings settings = test::pixel_settings(320);
+  settings.family = family;
+  const auto found = test::detect(settings, {tensor.view()});
+  ASSERT_TRUE(found) << found.error().message();
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ((*found)[0].box, (Box{10, 20, 110, 220}));
+  EXPECT_EQ((*found)[0].class_id, 1u);
+}
+
+/// Rows of a level whose three anchors each go through all cells: as in one tensor of all levels.
+TEST(Levels, OfRowsAreCountedAsTheFamilyCounts) {
+  std::vector<test::Tensor> levels;
+  test::Tensor whole{.shape = {1, 6300, 6}};
+  for (const size_t side : {40, 20, 10}) {
+    test::Tensor& level = levels.emplace_back();
+    level.shape = {1, 3 * side * side, 6};
+    level.values.assign(3 * side * side * 6, -9.0f);
+    float* row = level.values.data() + (side * side + 7) * 6;  // anchor 1 of cell 7
+    for (size_t i = 0; i < 6; ++i) row[i] = i < 4 ? 0.1f : 4.0f;
+    whole.values.insert(whole.values.end(), level.values.begin(), level.values.end());
+  }
+  Settings settings = test::pixel_settings(320);
+  settings.detector = "yolov5-heads";
+  const auto one = test::detect(settings, {whole.view()});
+  const auto three =
+      test::detect(settings, {levels[0].view(), levels[1].view(), levels[2].view()});
+  ASSERT_TRUE(one && three);
+  ASSERT_EQ(one->size(), 3u);
+  ASSERT_EQ(three->size(), 3u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ((*one)[i].box, (*three)[i].box) << i;
+}
+
+}  // namespace
+}  // namespace keepbox
