@@ -57,6 +57,7 @@ constexpr DetectorSpec mediapipe(std::string_view name, std::string_view summary
   spec.logit_limit = 100;
   spec.payload = Payload::kKeypoints;
   spec.payload_count = static_cast<uint16_t>(channels - 4);
+  spec.contract = "mediapipe";
   spec.score_threshold = 0.5f;
   spec.iou_threshold = 0.3f;
   return spec;
