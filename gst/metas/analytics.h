@@ -6,15 +6,31 @@
 #include <gst/gst.h>
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/box.h"
 #include "core/letterbox.h"
+#include "core/points.h"
 #include "core/result.h"
 #include "gst/metas/pixelmap.h"
 #include "gst/tensors/tensors.h"
 
 namespace keepbox {
+
+/// The mask of a box's object.
+struct FrameMask {
+  GstBuffer* pixels = nullptr;  // GRAY8 with a GstVideoMeta: not 0 where the object is; borrowed.
+                                // nullptr: there is none
+  Box place;                    // what its pixels cover, evenly: pixels of the frame
+};
+
+/// The points of a box's object.
+struct FramePoints {
+  std::span<const Keypoint> points{};  // pixels of the frame, perhaps outside of it; borrowed
+  std::span<const Edge> edges{};       // lines between them; borrowed
+  GQuark name = 0;                     // of what they are, as PointSet has it; 0 where nobody says
+};
 
 /// A box on a video frame, ours or another decoder's. Trackers and classifiers add to boxes; what
 /// they say is read, and not written.
@@ -30,6 +46,8 @@ struct FrameBox {
   guint od_id = 0;                      // of its GstAnalyticsODMtd; set by reading
   std::optional<guint64> tracking_id{};  // from a GstAnalyticsTrackingMtd related to it
   GstClockTime tracked_since = GST_CLOCK_TIME_NONE;
+  FramePoints points{};  // attached as they are; those that are read lie in the buffer's metas, and are
+  FrameMask mask{};      // valid while those are as they are. The same of masks
   GQuark classified = 0;  // first class of a GstAnalyticsClsMtd related to it, and its level
   float class_level = 0;
 };
