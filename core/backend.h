@@ -34,6 +34,13 @@ struct AnchorRange {
   uint32_t first = 0, end = 0;
 };
 
+/// What a runner gathered of an image's boxes, in their order. Valid until the next run().
+struct Gathered {
+  std::span<const Keypoint> points;   // as many for each box as the plan says, on the frame
+  std::span<const MaskPlace> places;  // one a box
+  MaskRoom masks;
+};
+
 /// Whole frames of one plan on a backend whose kernels and memory are not the host's.
 class Runner {
  public:
@@ -49,6 +56,7 @@ class Runner {
   /// Boxes of an image, best first, clipped to the frame. Valid until the next run().
   virtual std::span<const Detection> detections(uint32_t image) const = 0;
   virtual const Funnel& funnel(uint32_t image) const = 0;
+  virtual Gathered gathered(uint32_t image) const = 0;
 };
 
 /// The kernels of a backend. None allocates, locks, logs or throws.
@@ -76,6 +84,12 @@ struct Backend {
   /// @pre kept.size() >= plan.rules.kept_capacity; the scratch is of nms_lanes() and nms_words().
   uint32_t (*nms)(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
                   const NmsScratch& scratch);
+
+  /// Makes masks of kept boxes: sums of prototypes by factors, in the order of these. @param factors
+  /// as many for each box as the plan has coefficients. @param places of the boxes, in `out`.
+  void (*masks)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+                std::span<const float> factors, std::span<const MaskPlace> places,
+                const MaskRoom& out) = nullptr;
 
   /// Which code runs on this machine ("AVX2", "NVIDIA H200"), for backends that have several.
   std::string_view (*variant)() = nullptr;

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/contract.h"
+#include "core/points.h"
 
 namespace keepbox {
 
@@ -58,6 +59,23 @@ enum class Background : uint8_t { kNone, kFirst, kLast };
 /// What follows the class scores of an anchor.
 enum class Payload : uint8_t { kNone, kAngle, kKeypoints, kMaskCoefficients };
 
+/// What the first two numbers x y of a point mean. Cells, strides and priors are those of boxes.
+enum class PointCoding : uint8_t {
+  kBox,         // as a box's corners: pixels, or 0..1
+  kCells,       // (xy + cell) * stride                                     SCRFD, YuNet
+  kCellPixels,  // xy + cell * stride                                       MediaPipe
+  kPriorDelta,  // by the prior's size, from its centre                     RetinaFace
+  kInBox,       // from the box's upper left corner, in its width and height      CenterFace
+};
+
+/// The points of a family whose payload they are.
+struct PointRule {
+  PointCoding coding = PointCoding::kBox;
+  uint8_t numbers = 0;       // of a point: 2, or 3 with its score; 0: found out
+  bool yx = false;           // their order is y x
+  std::string_view set{};    // name of a PointSet; empty: by their number, of a body
+};
+
 /// What one of a frame's tensors is for.
 enum class Role : uint8_t {
   kAll,         // of kDense and kReady: columns say what is where
@@ -68,8 +86,8 @@ enum class Role : uint8_t {
   kClasses,     // a class id
   kCount,       // how many rows of an image are filled
   kIndices,     // image, class, anchor
-  kKeypoints,   // not read yet, but told apart from scores
-  kUnread,      // the same of what nobody needs
+  kKeypoints,   // points, where they do not follow the scores or the box
+  kUnread,      // what nobody needs, but told apart from scores
 };
 
 /// One tensor of a family, or one a level.
@@ -97,6 +115,7 @@ struct Columns {
   int8_t score = -1;     // ready rows: one score
   int8_t class_id = -1;  // ready rows: one class id
   int8_t image = -1;     // ready rows: the image of a batch; below zero ends them
+  int8_t payload = -1;   // where it does not follow the class scores
   bool box_last = false;  // the box follows the class scores
 };
 
@@ -157,6 +176,7 @@ struct DetectorSpec {
 
   Payload payload = Payload::kNone;
   uint16_t payload_count = 0;  // numbers an anchor, of models of COCO where models differ
+  PointRule points;            // kKeypoints only
 
   NmsMethod nms = NmsMethod::kGreedy;  // kNone: the model did it
   std::string_view contract{};         // of suppression, if nothing else is set

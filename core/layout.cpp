@@ -25,7 +25,8 @@ size_t before_classes(const DetectorSpec& spec) {
 size_t least_channels(const DetectorSpec& spec) {
   if (spec.reader == Reader::kReady)
     return (spec.columns.image >= 0 ? 7u : 6u) + spec.payload_count;
-  return before_classes(spec) + 1u + (spec.payload != Payload::kNone ? 1 : 0);
+  const bool behind = spec.payload != Payload::kNone && spec.columns.payload < 0;
+  return before_classes(spec) + 1u + (behind ? 1 : 0);
 }
 
 size_t channels_of(const DetectorSpec& spec, const TensorRule& rule) {
@@ -82,7 +83,10 @@ std::string payload_text(const DetectorSpec& spec, size_t numbers) {
     return numbers == 0 ? std::string(what) + "s" : counted(numbers / each, what);
   };
   switch (spec.payload) {
-    case Payload::kKeypoints: return of("keypoint", numbers % 3 == 0 ? 3 : 2);
+    case Payload::kKeypoints: {
+      const size_t each = spec.points.numbers;
+      return of("keypoint", each != 0 ? each : numbers % 3 == 0 ? 3 : 2);
+    }
     case Payload::kMaskCoefficients: return of("mask coefficient");
     case Payload::kAngle: return "an angle";
     default: return of("more number");
@@ -100,6 +104,12 @@ std::unexpected<Error> mismatch(const DetectorSpec& spec, std::span<const Tensor
   return fail(ErrorKind::kMismatch, wanted_text(spec), to_string(tensors), std::move(hint));
 }
 
+/// May that many numbers follow the class scores?
+bool may_be_payload(size_t numbers, Payload payload) {
+  if (payload == Payload::kKeypoints) return numbers > 0 && (numbers % 3 == 0 || numbers % 2 == 0);
+  return payload == Payload::kNone || numbers > 0;
+}
+
 /// The tensor for a rule: by position among named ones, else by its id, else by the plain names of all.
 int tensor_for(const DetectorSpec& spec, size_t rule, std::span<const TensorView> tensors,
                const Request& request) {
@@ -112,10 +122,17 @@ int tensor_for(const DetectorSpec& spec, size_t rule, std::span<const TensorView
   return -1;
 }
 
+/// May rows that the model sorted out have so many columns, those of a payload among them?
+bool may_be_more(size_t channels, const DetectorSpec& spec) {
+  const size_t before = least_channels(spec) - spec.payload_count;
+  return spec.payload != Payload::kNone && spec.payload != Payload::kAngle && channels > before &&
+         may_be_payload(channels - before, spec.payload);
+}
+
 /// Can anchors have that many channels?
 bool may_be_channels(size_t channels, const DetectorSpec& spec) {
   const size_t needed = least_channels(spec);
-  if (spec.reader == Reader::kReady) return channels == needed;
+  if (spec.reader == Reader::kReady) return channels == needed || may_be_more(channels, spec);
   return channels >= needed && channels - needed < kMaxClasses;
 }
 
@@ -135,12 +152,6 @@ Field column(const Field& base, int channel) {
   return field;
 }
 
-/// May that many numbers follow the class scores?
-bool may_be_payload(size_t numbers, Payload payload) {
-  if (payload == Payload::kKeypoints) return numbers > 0 && (numbers % 3 == 0 || numbers % 2 == 0);
-  return payload == Payload::kNone || numbers > 0;
-}
-
 }  // namespace
 
 std::optional<size_t> payload_of(const DetectorSpec& spec, size_t numbers,
@@ -149,6 +160,7 @@ std::optional<size_t> payload_of(const DetectorSpec& spec, size_t numbers,
     if (classes > numbers || !may_be_payload(numbers - classes, spec.payload)) return std::nullopt;
     return numbers - classes;
   };
+  if (spec.columns.payload >= 0) return 0;
   if (request.class_count != 0) return beside(request.class_count);
   if (spec.payload == Payload::kNone) return 0;
   const size_t maps = spec.payload == Payload::kMaskCoefficients ? prototypes(tensors) : 0;
@@ -179,7 +191,8 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
   const bool ready = spec.reader == Reader::kReady;
   const bool rows = ready || first_is_anchors(a, b, spec, request.frame);
   const size_t anchors = rows ? a : b, channels = rows ? b : a;
-  if (channels < least_channels(spec) || (ready && channels != least_channels(spec)))
+  if (channels < least_channels(spec) ||
+      (ready && channels != least_channels(spec) && !may_be_more(channels, spec)))
     return mismatch(spec, tensors);
 
   Layout layout{.spec = &spec,
@@ -206,6 +219,11 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
   layout[Part::kImage] = column(base, spec.columns.image);
   if (layout.payload_count != 0)
     layout[Part::kPayload] = column(layout[Part::kScores], static_cast<int>(layout.classes));
+  if (spec.columns.payload >= 0) {
+    layout[Part::kPayload] = column(base, spec.columns.payload);
+    layout.payload_count = ready ? narrow(channels) - static_cast<uint32_t>(spec.columns.payload)
+                                 : spec.payload_count;
+  }
   return layout;
 }
 

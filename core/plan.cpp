@@ -11,6 +11,7 @@
 #include "core/anchors.h"
 #include "core/box.h"
 #include "core/evidence.h"
+#include "core/gathering.h"
 #include "core/sense.h"
 #include "core/suppression.h"
 
@@ -229,7 +230,7 @@ Status settle_labels(Plan& plan, const Settings& settings) {
 void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
   std::vector<Field*> fields;
   for (Segment& segment : plan.layout.segments)
-    for (size_t part = 0; part < kPartsRead; ++part) fields.push_back(&segment.fields[part]);
+    for (size_t part = 0; part < kParts; ++part) fields.push_back(&segment.fields[part]);
   const std::vector<Field> before = [&] {
     std::vector<Field> out;
     for (const Field* field : fields) out.push_back(*field);
@@ -313,6 +314,7 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
   plan.letterbox = settings.letterbox
                        ? scaled_to(*settings.letterbox, settings.frame.size)
                        : make_letterbox(settings.frame, {.size = model}, settings.resize);
+  settle_gathering(plan, settings, tensors);
   settle_reads(plan, tensors);
   return plan;
 }

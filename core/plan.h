@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/filter_settings.h"
+#include "core/gather.h"
 #include "core/layout.h"
 #include "core/letterbox.h"
 #include "core/result.h"
@@ -51,6 +52,9 @@ struct Settings {
   uint32_t label_count = 0;
   uint32_t class_count = 0;  // of the model; 0: from shapes, prototypes, labels
   std::vector<Prior> priors;
+  bool points = true;           // read, where the family has them
+  bool masks = true;            // made, the same
+  bool frame_masks = false;     // in the frame's resolution
 };
 
 /// What the tensors must look like for a plan to hold, beyond their number.
@@ -62,12 +66,20 @@ struct TensorForm {
   friend bool operator==(const TensorForm&, const TensorForm&) = default;
 };
 
+/// What is read of kept boxes beside their corners.
+struct Gathering {
+  PointRules points;
+  PointSet point_set;  // what they are; without a name where that is not known
+  MaskRules masks;
+};
+
 /// Settled and validated. Kernels read it and nothing else.
 struct Plan {
   const DetectorSpec* spec = nullptr;
   std::shared_ptr<const DetectorSpec> family;  // holds it, if it is not in the table
   Layout layout;
   Rules rules;
+  Gathering gather;
   std::vector<float> class_threshold;   // by class id
   std::vector<uint8_t> class_wanted;    // by class id
   std::vector<Prior> priors;            // prior codings only

@@ -3,7 +3,6 @@
 #include "core/processor.h"
 
 #include <algorithm>
-#include <ranges>
 #include <string>
 #include <utility>
 
@@ -14,14 +13,16 @@ namespace {
 
 /// Kept candidates as detections on the frame; those outside it and those that are not wanted are
 /// left out, which means that the next one is written over them: a branch takes longer where boxes
-/// come by the thousand. @param filtered is told how many were not wanted.
-template <class Candidates>
-uint32_t emit(const Plan& plan, const Candidates& kept, std::span<Detection> out,
-              uint32_t& filtered) {
+/// come by the thousand. @param kept of the ordered ones; then of those that are left, in their order.
+/// @param filtered is told how many were not wanted.
+uint32_t emit(const Plan& plan, std::span<const Candidate> ordered, std::span<uint32_t> kept,
+              std::span<Detection> out, uint32_t& filtered) {
   const Tables tables = plan.tables();
   uint32_t count = 0;
-  for (const Candidate& from : kept) {
+  for (const uint32_t index : kept) {
+    const Candidate& from = ordered[index];
     out[count] = emitted(from.key, from.box, plan.letterbox, plan.rules, tables);
+    kept[count] = index;
     filtered += is_filtered(out[count].box) ? 1 : 0;
     count += is_empty(out[count].box) ? 0 : 1;
   }
@@ -97,7 +98,10 @@ Processor::Processor(Plan plan, Selection backend, Workspace workspace,
       workspace_(std::move(workspace)),
       runner_(std::move(runner)),
       funnels_(plan_.layout.images),
-      counts_(plan_.layout.images) {}
+      counts_(plan_.layout.images) {
+  if (plan_.gather.points.count != 0 || plan_.gather.masks.coefficients != 0)
+    for (uint32_t image = 0; image < plan_.layout.images; ++image) gatherers_.emplace_back(plan_);
+}
 
 Result<Processor> Processor::create(Plan plan, Selection backend, MemorySpace memory,
                                     Crew* crew) {
@@ -123,7 +127,12 @@ Status Processor::run(std::span<const TensorView> tensors) {
     return fail(ErrorKind::kMismatch, std::to_string(plan_.forms.size()) + " tensors as planned",
                 std::to_string(tensors.size()));
   for (const TensorView& tensor : tensors) KB_TRY(check_bounds(tensor));
-  if (runner_) return runner_->run(plan_, tensors);
+  if (runner_) {
+    KB_TRY(runner_->run(plan_, tensors));
+    for (uint32_t image = 0; image < gatherers_.size(); ++image)
+      gatherers_[image].take(plan_, runner_->gathered(image), runner_->detections(image));
+    return {};
+  }
   for (uint32_t image = 0; image < plan_.layout.images; ++image) run_kernels(tensors, image);
   return {};
 }
@@ -148,11 +157,13 @@ void Processor::run_kernels(std::span<const TensorView> tensors, uint32_t image)
   funnel.after_top_k = kernels.select(plan_, candidates, scratch.slots, scratch.ordered);
   const auto ordered = scratch.ordered.first(funnel.after_top_k);
   funnel.kept = kernels.nms(plan_, ordered, scratch.kept, scratch.nms);
-  const auto kept = scratch.kept.first(funnel.kept) |
-                    std::views::transform([&](uint32_t i) -> const Candidate& { return ordered[i]; });
-  counts_[image] = emit(plan_, kept, room(image), funnel.filtered_out);
+  counts_[image] = emit(plan_, ordered, scratch.kept.first(funnel.kept), room(image),
+                        funnel.filtered_out);
   funnel.clipped_away = funnel.kept - counts_[image] - funnel.filtered_out;
   funnels_[image] = funnel;
+  if (!gatherers_.empty())
+    gatherers_[image].run(plan_, kernels, tensors, image, room(image).first(counts_[image]),
+                          {ordered, scratch.nms.owners, scratch.kept});
 }
 
 std::span<Detection> Processor::room(uint32_t image) const {

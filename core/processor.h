@@ -8,13 +8,15 @@
 
 #include "core/backend.h"
 #include "core/crew.h"
+#include "core/gatherer.h"
 #include "core/plan.h"
 #include "core/result.h"
 #include "core/workspace.h"
 
 namespace keepbox {
 
-/// Decodes frames of one form. Not thread-safe; run() allocates nothing.
+/// Decodes frames of one form. Not thread-safe; run() allocates nothing, but for masks larger than
+/// all before.
 class Processor {
  public:
   /// @param backend as select_backend() gave it for this plan.
@@ -36,6 +38,14 @@ class Processor {
 
   /// Boxes of an image after run(), best first, clipped to the frame. Valid until the next run().
   std::span<const Detection> detections(uint32_t image = 0) const;
+  /// Their points, in the frame's pixels, plan().gather.points.count for each; the same.
+  std::span<const Keypoint> points(uint32_t image = 0) const {
+    return gatherers_.empty() ? std::span<const Keypoint>() : gatherers_[image].points();
+  }
+  /// Their masks, one for each, or none where the plan makes none; the same.
+  std::span<const Mask> masks(uint32_t image = 0) const {
+    return gatherers_.empty() ? std::span<const Mask>() : gatherers_[image].masks();
+  }
   const Funnel& funnel(uint32_t image = 0) const {
     return runner_ ? runner_->funnel(image) : funnels_[image];
   }
@@ -56,6 +66,7 @@ class Processor {
   std::unique_ptr<Runner> runner_;  // of a backend that has one
   std::vector<Funnel> funnels_;
   std::vector<uint32_t> counts_;
+  std::vector<Gatherer> gatherers_;  // of images, where there is something to gather
   Crew* crew_ = nullptr;
 };
 

@@ -23,9 +23,11 @@ enum class Part : uint8_t {
   kSizes,       // the last two of a box's four, where they lie apart
   kImage,       // one, of ready rows: the image of a batch
   kIndices,     // three, the same: image, class, anchor
-  kPayload,     // what follows the class scores, which decoding does not read
+  // Of boxes that were kept:
+  kPayload,     // points or mask coefficients
+  kPrototypes,  // one for each mask coefficient, of pixels in place of anchors
 };
-inline constexpr size_t kParts = 10, kPartsRead = 9, kPartsOfMost = 6;
+inline constexpr size_t kParts = 11, kPartsDecoded = 9, kPartsOfMost = 6;
 
 /// Numbers, thresholds and conventions of a plan. Anchors and limits are those of one image.
 struct Rules {

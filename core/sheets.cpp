@@ -200,14 +200,15 @@ class Fitting {
   std::vector<bool> used_;
 };
 
-/// The part that a rule's numbers are; kPayload for what decoding does not read.
-Part part_of(Role role) {
+/// The part that a rule's numbers are, if they are read.
+std::optional<Part> part_of(Role role) {
   switch (role) {
     case Role::kBoxes: return Part::kBox;
     case Role::kScores: return Part::kScores;
     case Role::kObjectness: return Part::kObjectness;
     case Role::kSizes: return Part::kSizes;
-    default: return Part::kPayload;
+    case Role::kKeypoints: return Part::kPayload;
+    default: return std::nullopt;
   }
 }
 
@@ -241,6 +242,22 @@ Sheet by_anchor(Sheet sheet, size_t anchors) {
   return sheet;
 }
 
+constexpr size_t kBoxNumbers = 4;
+
+/// Does a payload follow the boxes, in their tensor?
+bool behind_boxes(const DetectorSpec& spec) {
+  const auto apart = [](const TensorRule& rule) { return rule.role == Role::kKeypoints; };
+  return spec.payload != Payload::kNone && std::ranges::none_of(spec.rules(), apart);
+}
+
+/// Numbers of the payload that is not in the tensor of the scores.
+size_t payload_apart(const DetectorSpec& spec, const Level& level) {
+  for (size_t rule = 0; rule < spec.tensor_count; ++rule)
+    if (spec.tensors[rule].role == Role::kKeypoints)
+      return level[rule].tensor < 0 ? 0 : level[rule].channels;
+  return behind_boxes(spec) ? spec.payload_count : 0;
+}
+
 /// Adds a level's segments and grids.
 void add_level(Layout& layout, Level level, size_t number, size_t classes,
                size_t payload, bool leveled) {
@@ -260,8 +277,10 @@ void add_level(Layout& layout, Level level, size_t number, size_t classes,
       if (level[rule].tensor < 0) continue;
       if (spec.tensors[rule].role == Role::kAll)
         set_columns(segment, spec, level[rule], map, classes, payload);
-      else
-        segment[part_of(spec.tensors[rule].role)] = field_of(level[rule], map);
+      else if (const auto part = part_of(spec.tensors[rule].role))
+        segment[*part] = field_of(level[rule], map);
+      if (spec.tensors[rule].role == Role::kBoxes && payload != 0 && behind_boxes(spec))
+        segment[Part::kPayload] = field_of(level[rule], map, kBoxNumbers);
     }
     layout.segments.push_back(segment);
     if (leveled)
@@ -297,7 +316,7 @@ std::optional<Counts> counts_of(const DetectorSpec& spec, const Level& level,
                                 std::span<const TensorView> tensors, const Request& request) {
   for (size_t rule = 0; rule < spec.tensor_count; ++rule) {
     const Role role = spec.tensors[rule].role;
-    if (role == Role::kScores) return Counts{level[rule].channels, 0};
+    if (role == Role::kScores) return Counts{level[rule].channels, payload_apart(spec, level)};
     if (role != Role::kAll) continue;
     const size_t numbers = level[rule].channels + 1 - least_channels(spec) +
                            (spec.payload != Payload::kNone ? 1 : 0);

@@ -59,6 +59,7 @@ size_t nms_words(const Plan& plan);
 struct NmsScratch {
   std::span<float> lanes;     // kBoxLanes arrays of one length, from a cache line's begin on
   std::span<uint64_t> words;  // bits of boxes, their places, numbers of a class or a cell
+  std::span<uint32_t> owners;  // of candidates: which box took each, where points want to know
 };
 
 /// The buffers of one run. Contents are undefined between frames but for `detections`.

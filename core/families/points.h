@@ -6,9 +6,23 @@
 
 namespace keepbox::families {
 
-inline constexpr TensorRule points(uint16_t channels, Ids ids = {}, Plain plain = {}) {
-  return {.role = Role::kKeypoints, .optional = true, .ids = ids, .plain = plain,
-          .channels = channels};
+/// Points behind scores or boxes.
+constexpr DetectorSpec with_points(DetectorSpec spec, uint16_t count, PointRule rule) {
+  spec.payload = Payload::kKeypoints;
+  spec.payload_count = count;
+  spec.points = rule;
+  return spec;
+}
+
+inline constexpr PointRule kFace{.numbers = 2, .set = "face-landmarks/5"},
+    kFaceScores{.numbers = 3, .set = "face-landmarks/5"};
+
+/// Five landmarks of a face in tensors of their own.
+constexpr DetectorSpec with_landmarks(DetectorSpec spec, PointCoding coding, Ids ids = {},
+                                      Plain plain = {}) {
+  spec = with_points(spec, 10, {.coding = coding, .numbers = 2, .set = "face-landmarks/5"});
+  return with_tensor(spec, {.role = Role::kKeypoints, .optional = true, .ids = ids, .plain = plain,
+                            .channels = 10});
 }
 
 constexpr DetectorSpec scrfd() {
@@ -18,7 +32,7 @@ constexpr DetectorSpec scrfd() {
             {.ids = {"bbox_*"}}, {.ids = {"score_*"}, .channels = 1}, BoxCoding::kDistances),
       kThree, {2});
   spec.interleaved = true;
-  return with_tensor(spec, points(10, {"kps_*"}));
+  return with_landmarks(spec, PointCoding::kCells, {"kps_*"});
 }
 
 constexpr DetectorSpec retinaface(std::string_view name, std::string_view summary,
@@ -27,8 +41,8 @@ constexpr DetectorSpec retinaface(std::string_view name, std::string_view summar
   spec.tensors[0].plain = {"loc"};
   spec.tensors[1].plain = {"conf"};
   spec.tensors[1].channels = 2;
-  return with_tensor(with_anchors(spec, {.sizes = kRetinaFaceAnchors}, kThree, {2}),
-                     points(10, {}, {"landms"}));
+  return with_landmarks(with_anchors(spec, {.sizes = kRetinaFaceAnchors}, kThree, {2}),
+                        PointCoding::kPriorDelta, {}, {"landms"});
 }
 
 constexpr DetectorSpec yunet() {
@@ -40,12 +54,12 @@ constexpr DetectorSpec yunet() {
       kThree);
   spec.score = ScoreRule::kGeometricMean;
   spec = with_tensor(spec, {.role = Role::kObjectness, .ids = {"obj_*"}, .channels = 1});
-  return with_tensor(spec, points(10, {"kps_*"}));
+  return with_landmarks(spec, PointCoding::kCells, {"kps_*"});
 }
 
 /// Boxes of the whole input around cells, with points behind them.
 constexpr DetectorSpec mediapipe(std::string_view name, std::string_view summary,
-                                 uint16_t channels, Strides strides,
+                                 uint16_t channels, std::string_view set, Strides strides,
                                  std::array<uint8_t, kMostLevels> anchors) {
   DetectorSpec spec = with_strides(
       split(name, summary, {.ids = {}, .channels = channels}, {.ids = {}, .channels = 1},
@@ -55,8 +69,8 @@ constexpr DetectorSpec mediapipe(std::string_view name, std::string_view summary
   spec.interleaved = true;
   spec.activation = Activation::kSigmoid;
   spec.logit_limit = 100;
-  spec.payload = Payload::kKeypoints;
-  spec.payload_count = static_cast<uint16_t>(channels - 4);
+  spec = with_points(spec, static_cast<uint16_t>(channels - 4),
+                     {.coding = PointCoding::kCellPixels, .numbers = 2, .set = set});
   spec.contract = "mediapipe";
   spec.score_threshold = 0.5f;
   spec.iou_threshold = 0.3f;
@@ -85,7 +99,9 @@ constexpr DetectorSpec centerface() {
       BoxCoding::kGridExp, {.channels = 2}, {.channels = 2}, {.channels = 1});
   spec.box_yx = true;
   spec.cell_offset = 0.5f;
-  return with_tensor(spec, points(10));
+  spec = with_landmarks(spec, PointCoding::kInBox);
+  spec.points.yx = true;
+  return spec;
 }
 
 constexpr DetectorSpec centernet() {

@@ -21,6 +21,12 @@ constexpr DetectorSpec in_columns(DetectorSpec spec, Columns columns) {
   return spec;
 }
 
+/// With a payload behind the class.
+constexpr DetectorSpec behind_rows(DetectorSpec spec, Payload payload, uint16_t count) {
+  spec.columns.payload = 6;
+  return with_payload(spec, payload, count);
+}
+
 constexpr DetectorSpec paddle_rows(std::string_view name, std::string_view summary) {
   DetectorSpec spec = ready_rows(name, summary, {"paddle-rows"});
   spec.tensors[1] = {.role = Role::kCount, .optional = true, .ids = {"paddle-count"}};

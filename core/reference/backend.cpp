@@ -12,6 +12,7 @@ Backend backend() {
           .decode = decode,
           .select = select,
           .nms = nms,
+          .masks = masks,
           .input_maker = input_maker};
 }
 

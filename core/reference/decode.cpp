@@ -1,33 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Decode: from tensor numbers to candidates, one anchor after the other.
-#include "core/reference/reference.h"
-
 #include <algorithm>
 
 #include "core/collect.h"
+#include "core/reference/source.h"
 
 namespace keepbox::reference {
-namespace {
-
-/// Numbers of one image and one segment.
-struct Source {
-  const Rules& rules;
-  const Segment& segment;
-  const Tables tables;
-  std::span<const TensorView> tensors;
-  uint32_t image;
-
-  Source(const Plan& plan, const Segment& of, std::span<const TensorView> from, uint32_t index)
-      : rules(plan.rules), segment(of), tables(plan.tables()), tensors(from), image(index) {}
-
-  bool has(Part part) const { return segment[part].present(); }
-  float get(Part part, uint32_t anchor, uint32_t channel = 0) const {
-    return load(tensors[static_cast<size_t>(segment[part].tensor)],
-                segment.at(part, image, anchor, channel));
-  }
-};
-
-}  // namespace
 
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 AnchorRange anchors, std::span<Candidate> out, Funnel& funnel) {

@@ -23,7 +23,7 @@ uint32_t suppress(const Plan& plan, std::span<Candidate> candidates, std::span<u
     case NmsMethod::kFast: return fast<Geometry>(plan, candidates, kept);
     case NmsMethod::kSoftLinear:
     case NmsMethod::kSoftGaussian: return soft<Geometry>(plan, candidates, kept, scratch.words);
-    case NmsMethod::kWeighted: return weighted<Geometry>(plan, candidates, kept, scratch.words);
+    case NmsMethod::kWeighted: return weighted<Geometry>(plan, candidates, kept, scratch);
     case NmsMethod::kDiou: return diou<Geometry>(plan, candidates, kept);
     case NmsMethod::kMatrix:
     case NmsMethod::kMatrixLinear: return matrix<Geometry>(plan, candidates, kept, scratch.words);

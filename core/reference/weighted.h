@@ -8,11 +8,13 @@
 
 namespace keepbox::reference {
 
-/// @pre words.size() >= nms_words(plan)
+/// @pre scratch.words.size() >= nms_words(plan)
 template <class Geometry>
 uint32_t weighted(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
-                  std::span<uint64_t> words) {
+                  const NmsScratch& scratch) {
+  const std::span<uint64_t> words = scratch.words;
   std::ranges::fill(words, 0);  // a bit for each that went into a box
+  std::ranges::fill(scratch.owners, UINT32_MAX);
   return keep(plan, candidates, kept, [&](uint32_t i, auto) { return !bit(words, i); },
               [&](uint32_t i) {
                 Candidate& best = candidates[i];
@@ -23,6 +25,7 @@ uint32_t weighted(const Plan& plan, std::span<Candidate> candidates, std::span<u
                     continue;
                   mean.add(plan.rules.contract, each.box, key_score(each.key));
                   set_bit(words, j);
+                  if (!scratch.owners.empty()) scratch.owners[j] = i;
                 }
                 best.box = mean.mean(best.box);
               });

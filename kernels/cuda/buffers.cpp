@@ -165,7 +165,7 @@ std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, Pie
     to.count = segment.count;
     to.first_chunk = chunks;
     chunks += (segment.count + width - 1) / width;
-    for (size_t part = 0; part < kPartsRead; ++part) {
+    for (size_t part = 0; part < kPartsDecoded; ++part) {
       const Field& field = segment.fields[part];
       if (!field.present()) continue;
       const auto index = static_cast<size_t>(field.tensor);

@@ -68,7 +68,7 @@ __device__ inline void enter(const Pieces& pieces, uint32_t chunk, DeviceSegment
     reinterpret_cast<uint32_t*>(&segment)[threadIdx.x] =
         reinterpret_cast<const uint32_t*>(&from)[threadIdx.x];
   __syncthreads();
-  if (threadIdx.x < kPartsRead && segment.fields[threadIdx.x].element != 0) {
+  if (threadIdx.x < kPartsDecoded && segment.fields[threadIdx.x].element != 0) {
     const auto offset = reinterpret_cast<size_t>(segment.fields[threadIdx.x].data);
     segment.fields[threadIdx.x].data = pieces.data[segment.tensors[threadIdx.x]] + offset;
   }

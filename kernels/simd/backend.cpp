@@ -28,6 +28,7 @@ Backend backend() {
           .decode = decode,
           .select = select,
           .nms = nms,
+          .masks = masks,
           .variant = target,
           .input_maker = input_maker};
 }

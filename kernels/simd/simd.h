@@ -28,6 +28,10 @@ uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
 uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
              const NmsScratch& scratch);
 
+/// Vectors of float32 in planes; others go to the reference's code.
+void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+           std::span<const float> factors, std::span<const MaskPlace> places, const MaskRoom& out);
+
 Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);
 
 /// The instruction set in use: "AVX2", "NEON", ...

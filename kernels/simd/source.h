@@ -41,7 +41,7 @@ class Source {
   Source(const Plan& plan, const Segment& segment, std::span<const TensorView> tensors,
          uint32_t number)
       : rules(plan.rules), tables(plan.tables()), image(number), segment_(segment) {
-    for (size_t part = 0; part < kPartsRead; ++part) {
+    for (size_t part = 0; part < kPartsDecoded; ++part) {
       const Field& field = segment.fields[part];
       if (!field.present()) continue;
       const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
@@ -87,7 +87,7 @@ class Source {
   const Place& place(Part part) const { return places_[static_cast<size_t>(part)]; }
 
   const Segment& segment_;
-  std::array<Place, kParts> places_;
+  std::array<Place, kPartsDecoded> places_;
 };
 
 }  // namespace keepbox::simd

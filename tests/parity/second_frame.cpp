@@ -83,6 +83,7 @@ class SecondRunner final : public Runner {
     return images_[image].boxes;
   }
   const Funnel& funnel(uint32_t image) const override { return images_[image].funnel; }
+  Gathered gathered(uint32_t) const override { return {}; }
 
  private:
   static Found run(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Where masks lie, and their way to the frame's resolution.
+#include "core/gather.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/plan.h"
+
+namespace keepbox {
+namespace {
+
+/// Prototype pixels per pixel of the model's input.
+struct Scale {
+  float x, y;
+};
+
+Scale scale_of(const Plan& plan) {
+  const Size maps = plan.gather.masks.maps;
+  return {static_cast<float>(maps.width) * plan.letterbox.per_pixel_x(),
+          static_cast<float>(maps.height) * plan.letterbox.per_pixel_y()};
+}
+
+/// Whole numbers from `low` to `high`, of 0 .. `end`.
+struct Range {
+  uint32_t first, count;
+};
+Range whole(float low, float high, uint32_t end) {
+  const auto within = [&](float at) {
+    return static_cast<uint32_t>(std::clamp(at, 0.0f, static_cast<float>(end)));
+  };
+  const uint32_t first = within(std::ceil(low)), last = within(std::ceil(high));
+  return {first, last > first ? last - first : 0};
+}
+
+/// Of frame pixels along an axis: the two prototype pixels that each lies between, and how far from
+/// the first.
+struct Taps {
+  std::vector<uint32_t> low, high;  // counted from the place's first
+  std::vector<float> part;
+
+  Taps(Range pixels, float scale, float pad, float per_model, uint32_t first, uint32_t count,
+       uint32_t end) {
+    for (uint32_t i = 0; i < pixels.count; ++i) {
+      const float centre = static_cast<float>(pixels.first + i) + 0.5f;
+      const float at = std::clamp((centre / scale + pad) * per_model - 0.5f, 0.0f,
+                                  static_cast<float>(end - 1));
+      const auto floor = static_cast<uint32_t>(at);
+      const auto own = [&](uint32_t pixel) {
+        return std::clamp(pixel, first, first + count - 1) - first;
+      };
+      low.push_back(own(floor));
+      high.push_back(own(floor + 1));
+      part.push_back(at - static_cast<float>(floor));
+    }
+  }
+};
+
+/// Bilinear, and then whether it is above 0, as Ultralytics' retina_masks.
+void enlarge(const float* numbers, const MaskPlace& place, const Taps& x, const Taps& y,
+             uint8_t* out) {
+  for (size_t row = 0; row < y.low.size(); ++row) {
+    const float* upper = numbers + size_t{y.low[row]} * place.width;
+    const float* lower = numbers + size_t{y.high[row]} * place.width;
+    for (size_t column = 0; column < x.low.size(); ++column) {
+      const uint32_t left = x.low[column], right = x.high[column];
+      const float above = upper[left] + (upper[right] - upper[left]) * x.part[column];
+      const float below = lower[left] + (lower[right] - lower[left]) * x.part[column];
+      *out++ = above + (below - above) * y.part[row] > 0 ? 1 : 0;
+    }
+  }
+}
+
+Range columns_of(const Box& box, Size frame) { return whole(box.x1, box.x2, frame.width); }
+Range rows_of(const Box& box, Size frame) { return whole(box.y1, box.y2, frame.height); }
+
+void add_enlarged(const Plan& plan, const Detection& detection, const MaskPlace& place,
+                  const float* numbers, std::vector<uint8_t>& pixels, Mask& out) {
+  const Letterbox& way = plan.letterbox;
+  const Size maps = plan.gather.masks.maps;
+  const Scale scale = scale_of(plan);
+  const Range columns = columns_of(detection.box, way.frame), rows = rows_of(detection.box, way.frame);
+  out.width = columns.count;
+  out.height = rows.count;
+  out.place = {static_cast<float>(columns.first), static_cast<float>(rows.first),
+               static_cast<float>(columns.first + columns.count),
+               static_cast<float>(rows.first + rows.count)};
+  const size_t first = pixels.size();
+  pixels.resize(first + size_t{columns.count} * rows.count);
+  if (place.count() == 0) return;
+  enlarge(numbers + place.offset, place,
+          Taps(columns, way.scale_x, way.pad_x, scale.x, place.x, place.width, maps.width),
+          Taps(rows, way.scale_y, way.pad_y, scale.y, place.y, place.height, maps.height),
+          pixels.data() + first);
+}
+
+}  // namespace
+
+size_t place_masks(const Plan& plan, std::span<const Detection> detections,
+                   std::vector<MaskPlace>& out) {
+  const MaskRules& rules = plan.gather.masks;
+  const Scale scale = scale_of(plan);
+  const float margin = rules.enlarged ? 1.5f : 0.0f;  // pixels beside that bilinear ones are made of
+  size_t pixels = 0;
+  out.clear();
+  for (const Detection& each : detections) {
+    const Box box = plan.letterbox.to_model(each.box);
+    const Range columns =
+        whole(box.x1 * scale.x - margin, box.x2 * scale.x + margin, rules.maps.width);
+    const Range rows =
+        whole(box.y1 * scale.y - margin, box.y2 * scale.y + margin, rules.maps.height);
+    out.push_back({columns.first, rows.first, columns.count, rows.count,
+                   static_cast<uint32_t>(pixels)});
+    pixels += out.back().count();
+  }
+  return pixels;
+}
+
+void finish_masks(const Plan& plan, std::span<const Detection> detections,
+                  std::span<const MaskPlace> places, const MaskRoom& made,
+                  std::vector<uint8_t>& pixels, std::vector<Mask>& out) {
+  const Scale scale = scale_of(plan);
+  out.assign(places.size(), {});
+  pixels.clear();
+  for (size_t i = 0; i < places.size(); ++i) {
+    const MaskPlace& at = places[i];
+    if (made.numbers != nullptr) {
+      add_enlarged(plan, detections[i], at, made.numbers, pixels, out[i]);
+      continue;
+    }
+    const auto edge = [](uint32_t pixel, float by) { return static_cast<float>(pixel) / by; };
+    out[i] = {made.inside + at.offset, at.width, at.height,
+              plan.letterbox.to_frame({edge(at.x, scale.x), edge(at.y, scale.y),
+                                       edge(at.x + at.width, scale.x),
+                                       edge(at.y + at.height, scale.y)})};
+  }
+  const uint8_t* next = pixels.data();  // it lies still from here on
+  for (Mask& each : out) {
+    if (made.numbers == nullptr) break;
+    each.pixels = next;
+    next += size_t{each.width} * each.height;
+  }
+}
+
+}  // namespace keepbox

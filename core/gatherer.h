@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Points and masks of an image's kept boxes, and the memory for them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/backend.h"
+
+namespace keepbox {
+
+/// Which candidates went into which box, where a method makes means.
+struct Owners {
+  std::span<const Candidate> candidates;  // in order
+  std::span<const uint32_t> owner;        // of each, a candidate that was kept; empty: no means
+  std::span<const uint32_t> kept;         // of each box, the candidate
+};
+
+/// For one image of a plan. Memory for masks grows with them; the rest is there from the start.
+class Gatherer {
+ public:
+  explicit Gatherer(const Plan& plan);
+
+  /// Gathers on the host. @param detections of the image, on the frame.
+  void run(const Plan& plan, const Backend& backend, std::span<const TensorView> tensors,
+           uint32_t image, std::span<const Detection> detections, const Owners& owners);
+
+  /// Takes what a runner has gathered, which this then points into.
+  void take(const Plan& plan, const Gathered& gathered, std::span<const Detection> detections);
+
+  /// As many for each box as the plan says. Valid until the next run.
+  std::span<const Keypoint> points() const { return points_; }
+  /// One for each box, or none at all. The same.
+  std::span<const Mask> masks() const { return masks_; }
+
+ private:
+  void gather_points(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+                     std::span<const Detection> detections, const Owners& owners);
+  void make_masks(const Plan& plan, const Backend& backend, std::span<const TensorView> tensors,
+                  uint32_t image, std::span<const Detection> detections);
+
+  std::vector<Keypoint> own_points_, one_;  // of all boxes; of one that goes into a mean
+  std::span<const Keypoint> points_;
+  std::vector<MaskPlace> places_;
+  std::vector<float> factors_, numbers_;
+  std::vector<uint8_t> inside_, enlarged_;
+  std::vector<Mask> masks_;
+};
+
+}  // namespace keepbox

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Points and masks of kept boxes, one number after the other.
+#include "core/reference/source.h"
+
+namespace keepbox::reference {
+namespace {
+
+/// The segment that an anchor lies in.
+const Segment& segment_of(const Layout& layout, uint32_t anchor) {
+  const auto after = std::ranges::upper_bound(layout.segments, anchor, {}, &Segment::first);
+  return *std::prev(after);
+}
+
+void make_mask(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+               std::span<const float> factors, const MaskPlace& place, const MaskRoom& out) {
+  const Segment& segment = plan.layout.segments.front();
+  const TensorView& maps = tensors[static_cast<size_t>(segment[Part::kPrototypes].tensor)];
+  size_t at = place.offset;
+  for (uint32_t y = place.y; y < place.y + place.height; ++y)
+    for (uint32_t x = place.x; x < place.x + place.width; ++x, ++at) {
+      const uint32_t pixel = y * plan.gather.masks.maps.width + x;
+      float sum = 0;
+      for (uint32_t i = 0; i < factors.size(); ++i)
+        sum = sum + factors[i] * load(maps, segment[Part::kPrototypes].at(image, pixel, i));
+      if (out.numbers != nullptr) out.numbers[at] = sum;
+      else out.inside[at] = sum > 0 ? 1 : 0;
+    }
+}
+
+}  // namespace
+
+void points(const Plan& plan, std::span<const TensorView> tensors, uint32_t image, uint32_t anchor,
+            std::span<Keypoint> out) {
+  const Source from(plan, segment_of(plan.layout, anchor), tensors, image);
+  for (uint32_t i = 0; i < out.size(); ++i)
+    out[i] = model_point(from, plan.gather.points, anchor, i);
+}
+
+void coefficients(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+                  uint32_t anchor, std::span<float> out) {
+  const Source from(plan, segment_of(plan.layout, anchor), tensors, image);
+  for (uint32_t i = 0; i < out.size(); ++i) out[i] = from.get(Part::kPayload, anchor, i);
+}
+
+void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+           std::span<const float> factors, std::span<const MaskPlace> places,
+           const MaskRoom& out) {
+  const size_t each = plan.gather.masks.coefficients;
+  for (size_t i = 0; i < places.size(); ++i)
+    make_mask(plan, tensors, image, factors.subspan(i * each, each), places[i], out);
+}
+
+}  // namespace keepbox::reference

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The numbers of one image and one segment, of any type, for the templates of core/judge.h.
+#pragma once
+
+#include <algorithm>
+
+#include "core/reference/reference.h"
+
+namespace keepbox::reference {
+
+struct Source {
+  const Rules& rules;
+  const Segment& segment;
+  const Tables tables;
+  std::span<const TensorView> tensors;
+  uint32_t image;
+
+  Source(const Plan& plan, const Segment& of, std::span<const TensorView> from, uint32_t index)
+      : rules(plan.rules), segment(of), tables(plan.tables()), tensors(from), image(index) {}
+
+  bool has(Part part) const { return segment[part].present(); }
+  float get(Part part, uint32_t anchor, uint32_t channel = 0) const {
+    return load(tensors[static_cast<size_t>(segment[part].tensor)],
+                segment.at(part, image, anchor, channel));
+  }
+};
+
+}  // namespace keepbox::reference

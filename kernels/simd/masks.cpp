@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Masks: sums of prototypes, of all boxes for a row before the next one, which stays in the cache.
+#include "kernels/simd/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/simd/masks.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "core/reference/reference.h"
+#include "kernels/simd/source.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace keepbox::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::ScalableTag<float>;
+using Bytes = hn::Rebind<uint8_t, Floats>;
+using Vector = hn::Vec<Floats>;
+
+/// Prototypes of one row, and a box's factors of them.
+struct Row {
+  const float* first;  // of the first prototype, at the box's first column
+  size_t stride;       // to the next one
+  std::span<const float> factors;
+};
+
+/// Where sums go.
+struct Out {
+  uint8_t* inside;
+  float* numbers;
+
+  HWY_INLINE void store(Vector sum, size_t at, size_t count) const {
+    const Floats d;
+    if (numbers != nullptr) return hn::StoreN(sum, d, numbers + at, count);
+    const hn::RebindToSigned<Floats> whole;
+    const auto one = hn::IfThenElseZero(hn::Gt(sum, hn::Zero(d)), hn::Set(d, 1.0f));
+    hn::StoreN(hn::DemoteTo(Bytes(), hn::ConvertTo(whole, one)), Bytes(), inside + at, count);
+  }
+};
+
+/// Columns from `x` on, in `kVectors` vectors. Of fewer than a vector only `count` are read.
+template <size_t kVectors>
+HWY_INLINE void SumColumns(const Row& row, size_t x, size_t count, const Out& out) {
+  const Floats d;
+  const size_t lanes = hn::Lanes(d);
+  Vector sum[kVectors];
+  for (size_t v = 0; v < kVectors; ++v) sum[v] = hn::Zero(d);
+  const float* at = row.first + x;
+  for (const float factor : row.factors) {
+    const auto by = hn::Set(d, factor);
+    for (size_t v = 0; v < kVectors; ++v) {
+      const float* from = at + v * lanes;
+      const auto numbers = count < lanes ? hn::LoadN(d, from, count) : hn::LoadU(d, from);
+      sum[v] = hn::Add(sum[v], hn::Mul(by, numbers));
+    }
+    at += row.stride;
+  }
+  for (size_t v = 0; v < kVectors; ++v) out.store(sum[v], x + v * lanes, std::min(count, lanes));
+}
+
+void SumRow(const Row& row, size_t width, const Out& out) {
+  const size_t lanes = hn::Lanes(Floats());
+  size_t x = 0;
+  for (; x + 4 * lanes <= width; x += 4 * lanes) SumColumns<4>(row, x, lanes, out);
+  for (; x + lanes <= width; x += lanes) SumColumns<1>(row, x, lanes, out);
+  if (x < width) SumColumns<1>(row, x, width - x, out);
+}
+
+/// @param maps the image's prototypes.
+void Masks(const float* maps, Size size, std::span<const float> factors,
+           std::span<const MaskPlace> places, const MaskRoom& out) {
+  const size_t each = places.empty() ? 0 : factors.size() / places.size();
+  for (uint32_t y = 0; y < size.height; ++y)
+    for (size_t i = 0; i < places.size(); ++i) {
+      const MaskPlace& place = places[i];
+      if (y < place.y || y >= place.y + place.height) continue;
+      const size_t at = place.offset + size_t{y - place.y} * place.width;
+      SumRow({maps + size_t{y} * size.width + place.x, size_t{size.width} * size.height,
+              factors.subspan(i * each, each)},
+             place.width,
+             {out.inside == nullptr ? nullptr : out.inside + at,
+              out.numbers == nullptr ? nullptr : out.numbers + at});
+    }
+}
+
+}  // namespace keepbox::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace keepbox::simd {
+
+HWY_EXPORT(Masks);
+
+void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+           std::span<const float> factors, std::span<const MaskPlace> places,
+           const MaskRoom& out) {
+  const Field& field = plan.layout.segments.front()[Part::kPrototypes];
+  const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
+  if (view.type != DataType::kFloat32 || !plain(view) || field.anchor_stride != 1)
+    return reference::masks(plan, tensors, image, factors, places, out);
+  HWY_DYNAMIC_DISPATCH(Masks)
+  (static_cast<const float*>(view.data) + field.at(image, 0), plan.gather.masks.maps, factors,
+   places, out);
+}
+
+}  // namespace keepbox::simd
+#endif  // HWY_ONCE
