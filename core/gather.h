@@ -84,10 +84,11 @@ KB_HD Keypoint model_point(const Source& from, const PointRules& rules, uint32_t
   return {(out.x + cell.x) * stride, (out.y + cell.y) * stride, out.score};
 }
 
-/// A point in the frame's pixels.
+/// A point in the frame's pixels; one that is a NaN or an infinity becomes 0 0 with a score of 0.
 KB_HD inline Keypoint on_frame(const Letterbox& letterbox, const Keypoint& point) {
   const Box at = letterbox.to_frame(Box{point.x, point.y, point.x, point.y});
-  return {at.x1, at.y1, point.score};
+  const bool fine = is_finite(at.x1) && is_finite(at.y1) && is_finite(point.score);
+  return fine ? Keypoint{at.x1, at.y1, point.score} : Keypoint{0, 0, 0};
 }
 
 struct Plan;

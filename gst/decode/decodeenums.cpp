@@ -61,6 +61,15 @@ GType multi_label_type() {
   return type;
 }
 
+GType mask_size_type() {
+  static const GType type = register_enum(
+      "KeepboxMaskSize",
+      {{kMaskSizePrototypes, "prototypes", "The prototypes': the model's own, a quarter of its input"},
+       {kMaskSizeFrame, "frame",
+        "The frame's: bilinear between the model's pixels, as Ultralytics' retina_masks"}});
+  return type;
+}
+
 GType units_type() {
   static const GType type = register_enum("KeepboxBoxUnits", rows(kUnitsNicks));
   return type;

@@ -162,6 +162,15 @@ const Property<DecodeProps> kProperties[] = {
      &DecodeProps::roi_meta},
     {"class-meta", "Also attach a GstAnalyticsClsMtd related to each box.",
      &DecodeProps::class_meta},
+    {"keypoints",
+     "Read the points of kept boxes (joints of a body, landmarks of a face) of families that have "
+     "them, and attach them.",
+     &DecodeProps::keypoints},
+    {"masks",
+     "Make the masks of kept boxes of families that have coefficients and prototypes, and attach "
+     "them.",
+     &DecodeProps::masks},
+    {"mask-size", "The resolution of masks.", &DecodeProps::mask_size, mask_size_type},
     {"model-name",
      "Name of the model, which tells its boxes from those of other models on a frame. Empty takes the "
      "one that the inference element says, else this element's, which boxsink shows only where a "
@@ -262,7 +271,10 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
                .frame = wanted_picture(props, frame),
                .tensor_frame = frame.size,
                .label_count = labels.size(),
-               .class_count = props.num_classes};
+               .class_count = props.num_classes,
+               .points = props.keypoints,
+               .masks = props.masks,
+               .frame_masks = props.mask_size == kMaskSizeFrame};
   if (source != nullptr) take_source(out, *source);
   auto include = labels.classes_of(props.include_classes, "include-classes");
   if (!include) return std::unexpected(include.error());

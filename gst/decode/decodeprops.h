@@ -49,6 +49,9 @@ struct DecodeProps {
   int on_mismatch = 0;
   bool roi_meta = false;
   bool class_meta = false;
+  bool keypoints = true;
+  bool masks = true;
+  int mask_size = 0;
   std::string model_name;
 
   bool operator==(const DecodeProps&) const = default;

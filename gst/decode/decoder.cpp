@@ -219,6 +219,8 @@ void Decoder::take_boxes() {
   const std::string& name = props_.model_name.empty() ? told : props_.model_name;
   const bool unnamed = name.empty();
   const GQuark model = g_quark_from_string(unnamed ? GST_OBJECT_NAME(element_) : name.c_str());
+  const PointSet& set = processor_->plan().gather.point_set;
+  const GQuark points = set.name.empty() ? 0 : g_quark_from_string(std::string(set.name).c_str());
   for (const Detection& det : processor_->detections())
     boxes_.push_back({.box = det.box,
                       .score = det.score,
@@ -228,6 +230,8 @@ void Decoder::take_boxes() {
                       .anchor = det.anchor,
                       .model = model,
                       .unnamed = unnamed});
+  for (size_t i = 0; set.count != 0 && i < boxes_.size(); ++i)
+    boxes_[i].points = {processor_->points().subspan(i * set.count, set.count), set.edges, points};
 }
 
 /// For decoders behind this one, which are for what comes after it: the tensors of this source, or

@@ -42,6 +42,10 @@ Status supports(const Plan& plan) {
     return fail(ErrorKind::kUnsupported,
                 "at most " + std::to_string(kMostTensors) + " tensors in backend cuda",
                 std::to_string(plan.forms.size()), "set backend=auto");
+  if (plan.gather.points.mean && plan.gather.points.count != 0)
+    return fail(ErrorKind::kUnsupported, "points of one box each in backend cuda",
+                "means of points, which nms-method=weighted makes",
+                "set backend=auto, nms-method=greedy or keypoints=false");
   const uint64_t judged = uint64_t{plan.layout.anchors} * plan.layout.classes;
   if (plan.rules.multi_label && judged > kMostJudged)
     return fail(ErrorKind::kUnsupported,

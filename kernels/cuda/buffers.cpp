@@ -165,7 +165,7 @@ std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, Pie
     to.count = segment.count;
     to.first_chunk = chunks;
     chunks += (segment.count + width - 1) / width;
-    for (size_t part = 0; part < kPartsDecoded; ++part) {
+    for (size_t part = 0; part < kParts; ++part) {
       const Field& field = segment.fields[part];
       if (!field.present()) continue;
       const auto index = static_cast<size_t>(field.tensor);
@@ -187,9 +187,9 @@ Numbers bind_fields(DevicePlan& plan, Pieces& pieces, const Layout& layout,
   const auto see = [&](Numbers numbers) {
     all = all.value_or(numbers) == numbers ? numbers : Numbers::kAny;
   };
+  std::ranges::copy(data, pieces.data);
   for (size_t i = 0; plan.scan == Scan::kPieces && i < data.size(); ++i) {
     const bool aligned = reinterpret_cast<uintptr_t>(data[i]) % size_of(tensors[i].type) == 0;
-    pieces.data[i] = data[i];
     see(aligned ? numbers_of(tensors[i]) : Numbers::kAny);
   }
   for (size_t part = 0; plan.scan != Scan::kPieces && part < kPartsOfMost; ++part) {

@@ -46,8 +46,8 @@ enum class Scan : uint8_t {
 struct DeviceSegment {
   uint32_t first = 0, count = 0;  // anchors
   uint32_t first_chunk = 0;       // of as many anchors as a block takes at a time
-  uint8_t tensors[kPartsDecoded] = {};
-  DeviceField fields[kPartsDecoded];
+  uint8_t tensors[kParts] = {};
+  DeviceField fields[kParts];
 };
 inline constexpr uint32_t kMostTensors = 24;
 

@@ -58,6 +58,7 @@ void CudaRunner::abandon() {
   (void)begun_.release();
   for (DeviceBlob* blob : {&device_, &staging_device_}) (void)blob->release();
   for (HostBlob* blob : {&host_, &staging_host_}) (void)blob->release();
+  gatherer_.abandon();
 }
 
 Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
@@ -90,6 +91,8 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
            .patience = path == Path::kAlone ? 0 : kWaitCycles};
   KB_TRY(choose_grid());
   KB_TRY(upload_segments(plan));
+  gathers_ = CudaGatherer::wanted(plan);
+  if (gathers_) KB_TRY(gatherer_.prepare(plan));
   data_.resize(plan.forms.size());
   funnels_.resize(plan.layout.images);
   return {};
@@ -170,7 +173,7 @@ Status CudaRunner::choose_grid() {
 }
 
 Status CudaRunner::upload_segments(const Plan& plan) {
-  if (plan_.scan != Scan::kPieces) return {};
+  if (plan_.scan != Scan::kPieces && !CudaGatherer::wanted(plan)) return {};
   const auto segments = device_segments(plan, kFrameThreads / args_.slices, pieces_);
   pieces_.segments = buffers_.segments.data();
   return check(cudaMemcpy(buffers_.segments.data(), segments.data(),
@@ -249,7 +252,10 @@ Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tenso
     take_counts(image);
   }
   clean_ = true;
-  return {};
+  if (!gathers_) return {};
+  kept_.clear();
+  for (uint32_t image = 0; image < funnels_.size(); ++image) kept_.push_back(detections(image));
+  return gatherer_.run(plan, plan_, pieces_, kept_, stream_.get());
 }
 
 Status CudaRunner::run_slowly(uint32_t image) {

@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/buffers.h"
 #include "kernels/cuda/cuda.h"
+#include "kernels/cuda/gatherer.h"
 #include "kernels/cuda/memory.h"
 
 namespace keepbox::cuda {
@@ -19,6 +20,7 @@ class CudaRunner final : public Runner {
   Status retune(const Plan& plan) override;
   std::span<const Detection> detections(uint32_t image) const override;
   const Funnel& funnel(uint32_t image) const override { return funnels_[image]; }
+  Gathered gathered(uint32_t image) const override { return gatherer_.of(image); }
 
  private:
   Status allocate(const Plan& plan);
@@ -56,6 +58,9 @@ class CudaRunner final : public Runner {
   bool behind_ = false;  // this frame waits for its tensors
   bool lost_ = false;    // the context is gone
   std::vector<Funnel> funnels_;
+  bool gathers_ = false;
+  CudaGatherer gatherer_;
+  std::vector<std::span<const Detection>> kept_;  // of images, for it
 };
 
 }  // namespace keepbox::cuda

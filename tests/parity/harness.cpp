@@ -189,6 +189,27 @@ bool same(const Detection& a, const Detection& b) {
          std::memcmp(&a.box, &b.box, sizeof(Box)) == 0;
 }
 
+bool same_point(const Keypoint& a, const Keypoint& b) {
+  return float_bits(a.x) == float_bits(b.x) && float_bits(a.y) == float_bits(b.y) &&
+         float_bits(a.score) == float_bits(b.score);
+}
+
+bool same_mask(const Mask& a, const Mask& b) {
+  return a.width == b.width && a.height == b.height &&
+         std::memcmp(&a.place, &b.place, sizeof(Box)) == 0 &&
+         (a.width * a.height == 0 ||
+          std::memcmp(a.pixels, b.pixels, size_t{a.width} * a.height) == 0);
+}
+
+std::optional<std::string> differ_gathered(const Processor& want, const Processor& got,
+                                           uint32_t image) {
+  if (!std::ranges::equal(want.points(image), got.points(image), same_point))
+    return std::format("image {}: the points differ", image);
+  if (!std::ranges::equal(want.masks(image), got.masks(image), same_mask))
+    return std::format("image {}: the masks differ", image);
+  return std::nullopt;
+}
+
 std::optional<std::string> differ_frame(const Backend& candidate, const Plan& plan,
                                         std::span<const TensorView> tensors) {
   auto want = Processor::create(plan, {find_backend("reference"), ""});
@@ -207,6 +228,7 @@ std::optional<std::string> differ_frame(const Backend& candidate, const Plan& pl
                          a.size());
     if (std::memcmp(&want->funnel(image), &got->funnel(image), sizeof(Funnel)) != 0)
       return std::format("image {}: the funnels differ", image);
+    if (auto found = differ_gathered(*want, *got, image)) return found;
   }
   return std::nullopt;
 }

@@ -161,6 +161,12 @@ constexpr Trap kTraps[] = {
     {Bug::kSizeOfFirst, Kernel::kFrame, "filters"},
     {Bug::kRegionEdge, Kernel::kFrame, "filters"},
     {Bug::kFilteredFirst, Kernel::kFrame, "filters"},
+    {Bug::kPointsInOrder, Kernel::kFrame, "points"},
+    {Bug::kPointsPlain, Kernel::kFrame, "landmarks"},
+    {Bug::kPointsClipped, Kernel::kFrame, "points"},
+    {Bug::kMaskWider, Kernel::kFrame, "masks"},
+    {Bug::kMaskFused, Kernel::kFrame, "mask-edges"},
+    {Bug::kMaskOfFirst, Kernel::kFrame, "masks"},
 };
 static_assert(std::size(kTraps) == static_cast<size_t>(Bug::kCount) - 1);
 

@@ -64,6 +64,12 @@ enum class Bug {
   kSizeOfFirst,       // every class has the limits of the first
   kRegionEdge,        // a centre on a region's right or lower edge lies in it
   kFilteredFirst,     // sizes and regions before suppression
+  kPointsInOrder,     // points are those of another anchor
+  kPointsPlain,       // points are not from cells, priors or boxes
+  kPointsClipped,     // points are moved into the frame
+  kMaskWider,         // masks begin a pixel early
+  kMaskFused,         // fused multiply-add in a mask's sums
+  kMaskOfFirst,       // the prototypes of a batch's first image
   kCount,
 };
 
@@ -73,6 +79,16 @@ Backend second_backend(Bug bug = Bug::kNone);
 /// The same with the bug that there is, and without whole frames.
 Backend second_kernels();
 bool is_planted(Bug bug);
+
+/// Points and masks of boxes by code of its own.
+struct SecondGathered {
+  std::vector<Keypoint> points;
+  std::vector<MaskPlace> places;
+  std::vector<uint8_t> inside;
+  std::vector<float> numbers;
+};
+SecondGathered second_gather(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+                             std::span<const Detection> boxes);
 
 /// Frames by these kernels, mapped to the frame and filtered by code of its own. Allocates.
 Result<std::unique_ptr<Runner>> second_runner(const Plan& plan, MemorySpace memory);

@@ -12,6 +12,7 @@ namespace {
 struct Found {
   std::vector<Detection> boxes;
   Funnel funnel;
+  SecondGathered gathered;
 };
 
 /// Is a side, of which limits change nothing, within them?
@@ -71,7 +72,8 @@ Box on_frame(const Plan& plan, const Candidate& from) {
 /// The image's boxes, in a vector that grows.
 class SecondRunner final : public Runner {
  public:
-  explicit SecondRunner(const Plan& plan) : images_(plan.layout.images) {}
+  explicit SecondRunner(const Plan& plan)
+      : images_(plan.layout.images), enlarged_(plan.gather.masks.enlarged) {}
 
   Status run(const Plan& plan, std::span<const TensorView> tensors) override {
     for (uint32_t image = 0; image < images_.size(); ++image)
@@ -83,7 +85,13 @@ class SecondRunner final : public Runner {
     return images_[image].boxes;
   }
   const Funnel& funnel(uint32_t image) const override { return images_[image].funnel; }
-  Gathered gathered(uint32_t) const override { return {}; }
+  Gathered gathered(uint32_t image) const override {
+    const SecondGathered& from = images_[image].gathered;
+    Gathered out{from.points, from.places, {}};
+    if (enlarged_) out.masks.numbers = const_cast<float*>(from.numbers.data());
+    else out.masks.inside = const_cast<uint8_t*>(from.inside.data());
+    return out;
+  }
 
  private:
   static Found run(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
@@ -102,6 +110,7 @@ class SecondRunner final : public Runner {
     kept.resize(kernels.nms(plan, ordered, kept, {}));
     out.funnel.kept = static_cast<uint32_t>(kept.size());
     for (const uint32_t i : kept) emit(plan, ordered[i], out);
+    out.gathered = second_gather(plan, tensors, image, out.boxes);
     return out;
   }
 
@@ -120,6 +129,7 @@ class SecondRunner final : public Runner {
   }
 
   std::vector<Found> images_;
+  bool enlarged_;
 };
 
 }  // namespace

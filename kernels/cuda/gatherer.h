@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Points and masks of kept boxes on the device, and the memory for them, which grows with the masks.
+#pragma once
+
+#include <vector>
+
+#include "core/plan.h"
+#include "core/backend.h"
+#include "kernels/cuda/gather.h"
+#include "kernels/cuda/memory.h"
+
+namespace keepbox::cuda {
+
+class CudaGatherer {
+ public:
+  /// Is there anything to gather?
+  static bool wanted(const Plan& plan);
+
+  Status prepare(const Plan& plan);
+
+  /// Gathers for all images, behind what the stream does, and waits. @param boxes of an image each,
+  /// in memory that the device can read.
+  Status run(const Plan& plan, const DevicePlan& device_plan, const Pieces& pieces,
+             std::span<const std::span<const Detection>> boxes, cudaStream_t stream);
+
+  Gathered of(uint32_t image) const;
+
+  /// Of a context that is gone, the memory went with it.
+  void abandon();
+
+ private:
+  size_t place(const Plan& plan, std::span<const std::span<const Detection>> boxes);
+  Status grow(const Plan& plan, size_t boxes, size_t bytes);
+  GatherArgs args_of(const Plan& plan, const Pieces& pieces, uint32_t image) const;
+
+  struct Image {
+    std::vector<MaskPlace> places;
+    size_t first_box = 0, first_pixel = 0, count = 0;
+  };
+  std::vector<Image> images_;
+  HostBlob points_;
+  size_t point_count_ = 0, kept_capacity_ = 0;  // of a box; of an image
+  HostBlob host_places_, host_masks_;
+  DeviceBlob places_, factors_, masks_;
+  size_t box_room_ = 0, byte_room_ = 0;
+  bool numbers_ = false;
+};
+
+}  // namespace keepbox::cuda

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Points and masks of the second implementation: whole prototypes summed, and cut afterwards.
+#include <algorithm>
+#include <cmath>
+
+#include "tests/parity/second.h"
+
+namespace keepbox::test {
+namespace {
+
+/// A number of an anchor, found segment by segment.
+struct Numbers {
+  const Plan& plan;
+  std::span<const TensorView> tensors;
+  uint32_t image;
+
+  float operator()(Part part, uint32_t anchor, uint32_t channel) const {
+    for (const Segment& each : plan.layout.segments)
+      if (anchor >= each.first && anchor - each.first < each.count)
+        return load(tensors[size_t(each[part].tensor)],
+                    each[part].at(image, anchor - each.first, channel));
+    return 0;
+  }
+};
+
+struct Place {
+  float x, y, stride;
+};
+
+Place cell(const Plan& plan, uint32_t anchor) {
+  const Level* level = &plan.levels[0];
+  for (const Level& each : plan.levels)
+    if (anchor >= each.first_anchor) level = &each;
+  const uint32_t number = (anchor - level->first_anchor) / level->cell_anchors;
+  const float offset = plan.rules.boxes.cell_offset;
+  return {float(number % level->width) + offset, float(number / level->width) + offset,
+          level->stride};
+}
+
+/// CenterFace's box from its own numbers: y first, offsets beside sizes.
+Box face(const Plan& plan, const Numbers& numbers, uint32_t anchor) {
+  const Place at = cell(plan, anchor);
+  const float cx = (numbers(Part::kBox, anchor, 1) + at.x) * at.stride;
+  const float cy = (numbers(Part::kBox, anchor, 0) + at.y) * at.stride;
+  const float w = exp_f32(numbers(Part::kSizes, anchor, 1)) * at.stride * 0.5f;
+  const float h = exp_f32(numbers(Part::kSizes, anchor, 0)) * at.stride * 0.5f;
+  return {cx - w, cy - h, cx + w, cy + h};
+}
+
+Keypoint placed(const Plan& plan, const Numbers& numbers, uint32_t anchor, Keypoint p) {
+  const BoxRules& boxes = plan.rules.boxes;
+  const PointCoding coding = plan.gather.points.coding;
+  if (coding == PointCoding::kBox || is_planted(Bug::kPointsPlain))
+    return {p.x * boxes.unit_x, p.y * boxes.unit_y, p.score};
+  if (coding == PointCoding::kPriorDelta) {
+    const Prior& prior = plan.priors[anchor];
+    return {(prior.cx + boxes.scale[0] * p.x * prior.width) * boxes.unit_x,
+            (prior.cy + boxes.scale[1] * p.y * prior.height) * boxes.unit_y, p.score};
+  }
+  if (coding == PointCoding::kInBox) {
+    const Box box = face(plan, numbers, anchor);
+    return {box.x1 + (box.x2 - box.x1) * p.x, box.y1 + (box.y2 - box.y1) * p.y, p.score};
+  }
+  const Place at = cell(plan, anchor);
+  if (coding == PointCoding::kCellPixels)
+    return {at.stride * at.x + p.x, at.stride * at.y + p.y, p.score};
+  return {at.stride * (at.x + p.x), at.stride * (at.y + p.y), p.score};
+}
+
+void add_points(const Plan& plan, const Numbers& numbers, uint32_t anchor,
+                std::vector<Keypoint>& out) {
+  const PointRules& rules = plan.gather.points;
+  const Letterbox& way = plan.letterbox;
+  if (is_planted(Bug::kPointsInOrder)) anchor = uint32_t(out.size() / rules.count);
+  for (uint32_t i = 0; i < rules.count; ++i) {
+    const uint32_t first = i * rules.numbers;
+    Keypoint p{numbers(Part::kPayload, anchor, first + (rules.yx ? 1 : 0)),
+               numbers(Part::kPayload, anchor, first + (rules.yx ? 0 : 1)), 1};
+    if (rules.numbers == 3) p.score = numbers(Part::kPayload, anchor, first + 2);
+    p = placed(plan, numbers, anchor, p);
+    p.x = (p.x - way.pad_x) * way.scale_x;
+    p.y = (p.y - way.pad_y) * way.scale_y;
+    if (!std::isfinite(p.x) || !std::isfinite(p.y) || !std::isfinite(p.score)) p = {0, 0, 0};
+    if (is_planted(Bug::kPointsClipped)) {
+      p.x = std::clamp(p.x, 0.0f, float(way.frame.width));
+      p.y = std::clamp(p.y, 0.0f, float(way.frame.height));
+    }
+    out.push_back(p);
+  }
+}
+
+/// Every pixel of the prototypes by a box's factors.
+std::vector<float> sums(const Plan& plan, const Numbers& numbers, uint32_t anchor) {
+  const MaskRules& rules = plan.gather.masks;
+  const Field& field = plan.layout[Part::kPrototypes];
+  const TensorView& maps = numbers.tensors[size_t(field.tensor)];
+  const uint32_t image = is_planted(Bug::kMaskOfFirst) ? 0 : numbers.image;
+  std::vector<float> out(size_t{rules.maps.width} * rules.maps.height);
+  for (uint32_t c = 0; c < rules.coefficients; ++c) {
+    const float factor = numbers(Part::kPayload, anchor, c);
+    for (size_t i = 0; i < out.size(); ++i) {
+      const float each = load(maps, field.at(image, i, c));
+      out[i] = is_planted(Bug::kMaskFused) ? std::fma(factor, each, out[i]) : out[i] + factor * each;
+    }
+  }
+  return out;
+}
+
+void cut(const Plan& plan, const std::vector<float>& all, MaskPlace place, SecondGathered& out) {
+  if (is_planted(Bug::kMaskWider) && place.x > 0) --place.x;
+  for (uint32_t y = place.y; y < place.y + place.height; ++y)
+    for (uint32_t x = place.x; x < place.x + place.width; ++x) {
+      const float sum = all[size_t{y} * plan.gather.masks.maps.width + x];
+      out.numbers.push_back(sum);
+      out.inside.push_back(sum > 0 ? 1 : 0);
+    }
+}
+
+}  // namespace
+
+SecondGathered second_gather(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+                             std::span<const Detection> boxes) {
+  const Numbers numbers{plan, tensors, image};
+  SecondGathered out;
+  for (const Detection& box : boxes) add_points(plan, numbers, box.anchor, out.points);
+  if (plan.gather.masks.coefficients == 0) return out;
+  place_masks(plan, boxes, out.places);
+  for (size_t i = 0; i < boxes.size(); ++i)
+    cut(plan, sums(plan, numbers, boxes[i].anchor), out.places[i], out);
+  return out;
+}
+
+}  // namespace keepbox::test
