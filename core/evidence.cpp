@@ -69,10 +69,13 @@ bool visible(const Layout& layout, std::span<const TensorView> tensors) {
 }
 
 std::unexpected<Error> denied(const Layout& layout, const char* expected, std::string found) {
+  const bool one = layout.spec->tensor_count == 1;
   return fail(ErrorKind::kMismatch,
               expected + std::string(" where ") + family_text(layout) + " has them",
               std::move(found),
-              "set detector= to the model's family, num-classes= to the number of its classes");
+              std::string("set detector= to the model's family or a file that describes it, "
+                          "num-classes= to the number of its classes") +
+                  (one ? "" : ", tensor-ids= to its tensors"));
 }
 
 std::unexpected<Error> denied(const Layout& layout, const char* expected,

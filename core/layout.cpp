@@ -41,14 +41,20 @@ size_t channels_of(const DetectorSpec& spec, const TensorRule& rule) {
   }
 }
 
+size_t channels_of(const DetectorSpec& spec, const TensorRule& rule, const Request& request) {
+  const size_t channels = channels_of(spec, rule);
+  if (channels != 0 || rule.role != Role::kScores || request.class_count == 0) return channels;
+  return request.class_count + (spec.background != Background::kNone ? 1 : 0);
+}
+
 namespace {
 
 /// "boxes 1xNx4 and scores 1xNxC", with the channels that a family says, and its levels.
-std::string roles_text(const DetectorSpec& spec) {
+std::string roles_text(const DetectorSpec& spec, const Request& request) {
   std::string text;
   for (const TensorRule& rule : spec.rules()) {
     if (rule.optional) continue;
-    const size_t channels = channels_of(spec, rule);
+    const size_t channels = channels_of(spec, rule, request);
     const std::string_view name = rule.role == Role::kBoxes        ? "boxes"
                                   : rule.role == Role::kScores     ? "scores"
                                   : rule.role == Role::kObjectness ? "objectness"
@@ -60,12 +66,12 @@ std::string roles_text(const DetectorSpec& spec) {
   return levels > 1 ? text + ", one each or one each of " + counted(levels, "level") : text;
 }
 
-std::string wanted_text(const DetectorSpec& spec) {
+std::string wanted_text(const DetectorSpec& spec, const Request& request) {
   const std::string name(spec.name);
   switch (spec.reader) {
     case Reader::kReady:
       return name + " rows: 1xNx" + std::to_string(least_channels(spec)) + " float32";
-    case Reader::kSplit: return name + " tensors: " + roles_text(spec);
+    case Reader::kSplit: return name + " tensors: " + roles_text(spec, request);
     case Reader::kIndices: return name + " tensors: indices Kx3, boxes 1xNx4 and scores 1xCxN";
     case Reader::kOutputs: return name + " tensors: boxes 1xNx4, scores 1xN (classes 1xN, count 1)";
     default:
@@ -94,14 +100,17 @@ std::string payload_text(const DetectorSpec& spec, size_t numbers) {
 }
 
 std::unexpected<Error> mismatch(const DetectorSpec& spec, std::span<const TensorView> tensors,
-                                std::string hint = "set detector= to the model's family or "
-                                                   "tensor-ids= to its tensors") {
+                                const Request& request) {
+  std::string hint = "set detector= to the model's family or tensor-ids= to its tensors";
+  if (request.class_count != 0 && spec.reader == Reader::kSplit)
+    hint += ", num-classes= to the number of its classes";
   const auto unscaled = [](const TensorView& tensor) {
     return !is_real(tensor) && tensor.shape.rank() > 2;
   };
   if (std::ranges::any_of(tensors, unscaled))
     hint += ", quantization= to the scale and zero point of integers";
-  return fail(ErrorKind::kMismatch, wanted_text(spec), to_string(tensors), std::move(hint));
+  return fail(ErrorKind::kMismatch, wanted_text(spec, request), to_string(tensors),
+              std::move(hint));
 }
 
 /// May that many numbers follow the class scores?
@@ -186,14 +195,14 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
                               int index, const Request& request) {
   const TensorView& tensor = tensors[static_cast<size_t>(index)];
   const auto dims = batched(tensor.shape, 2);
-  if (!dims || !is_real(tensor)) return mismatch(spec, tensors);
+  if (!dims || !is_real(tensor)) return mismatch(spec, tensors, request);
   const size_t a = dims->dims[0], b = dims->dims[1];
   const bool ready = spec.reader == Reader::kReady;
   const bool rows = ready || first_is_anchors(a, b, spec, request.frame);
   const size_t anchors = rows ? a : b, channels = rows ? b : a;
   if (channels < least_channels(spec) ||
       (ready && channels != least_channels(spec) && !may_be_more(channels, spec)))
-    return mismatch(spec, tensors);
+    return mismatch(spec, tensors, request);
 
   Layout layout{.spec = &spec,
                 .images = narrow(dims->images),
@@ -234,29 +243,30 @@ Result<Layout> fit_outputs(const DetectorSpec& spec, std::span<const TensorView>
     const int index = tensor_for(spec, rule, tensors, request);
     if (index < 0) {
       if (spec.tensors[rule].optional) continue;
-      return mismatch(spec, tensors);
+      return mismatch(spec, tensors, request);
     }
     const TensorView& tensor = tensors[static_cast<size_t>(index)];
     const Role role = spec.tensors[rule].role;
     if (role == Role::kCount) {
       layout[Part::kCount] = {.tensor = index, .image_stride = 1};
       const auto count = tensor.shape.count();
-      if (!count || *count < layout.images) return mismatch(spec, tensors);
+      if (!count || *count < layout.images) return mismatch(spec, tensors, request);
       continue;
     }
     const auto dims = batched(tensor.shape, role == Role::kBoxes ? 2 : 1);
-    if (!dims) return mismatch(spec, tensors);
+    if (!dims) return mismatch(spec, tensors, request);
     const size_t n = dims->dims[0];
     if (role == Role::kBoxes) {
-      if (dims->dims[1] != 4 || !is_real(tensor)) return mismatch(spec, tensors);
+      if (dims->dims[1] != 4 || !is_real(tensor)) return mismatch(spec, tensors, request);
       layout.images = narrow(dims->images);
       layout.anchors = layout.segments[0].count = narrow(n);
       layout[Part::kBox] = {.tensor = index, .anchor_stride = 4, .channel_stride = 1,
                             .image_stride = n * 4};
       continue;
     }
-    if (n != layout.anchors || dims->images != layout.images) return mismatch(spec, tensors);
-    if (role == Role::kScores && !is_real(tensor)) return mismatch(spec, tensors);
+    if (n != layout.anchors || dims->images != layout.images)
+      return mismatch(spec, tensors, request);
+    if (role == Role::kScores && !is_real(tensor)) return mismatch(spec, tensors, request);
     layout[role == Role::kScores ? Part::kScore : Part::kClassId] = {
         .tensor = index, .anchor_stride = 1, .image_stride = n};
   }
@@ -269,7 +279,7 @@ Result<Layout> fit_indices(const DetectorSpec& spec, std::span<const TensorView>
   int found[3];
   for (size_t rule = 0; rule < 3; ++rule) {
     found[rule] = tensor_for(spec, rule, tensors, request);
-    if (found[rule] < 0) return mismatch(spec, tensors);
+    if (found[rule] < 0) return mismatch(spec, tensors, request);
   }
   const auto view = [&](int which) -> const TensorView& {
     return tensors[static_cast<size_t>(found[which])];
@@ -278,10 +288,10 @@ Result<Layout> fit_indices(const DetectorSpec& spec, std::span<const TensorView>
              scores = batched(view(2).shape, 2);
   if (!rows || rows->images != 1 || rows->dims[1] != 3 || !boxes || boxes->dims[1] != 4 ||
       !scores || scores->images != boxes->images)
-    return mismatch(spec, tensors);
+    return mismatch(spec, tensors, request);
   const size_t anchors = boxes->dims[0], count = rows->dims[0];
   const bool planes = scores->dims[1] == anchors;
-  if (!planes && scores->dims[0] != anchors) return mismatch(spec, tensors);
+  if (!planes && scores->dims[0] != anchors) return mismatch(spec, tensors, request);
   const size_t classes = planes ? scores->dims[0] : scores->dims[1];
   Layout layout{.spec = &spec, .images = narrow(boxes->images), .anchors = narrow(count),
                 .classes = narrow(classes), .indexed = narrow(anchors)};
@@ -302,7 +312,7 @@ Status fit_count(Layout& layout, std::span<const TensorView> tensors, const Requ
   const int index = has_one ? tensor_for(spec, 1, tensors, request) : -1;
   if (index < 0) return {};
   if (tensors[static_cast<size_t>(index)].shape.count().value_or(0) < layout.images)
-    return mismatch(spec, tensors);
+    return mismatch(spec, tensors, request);
   layout[Part::kCount] = {.tensor = index, .image_stride = 1};
   return {};
 }
@@ -344,7 +354,7 @@ Result<Layout> fit_at(const DetectorSpec& spec, std::span<const TensorView> tens
 
 Result<Layout> fit(const DetectorSpec& spec, std::span<const TensorView> tensors,
                    const Request& request) {
-  Result<Layout> layout = mismatch(spec, tensors);
+  Result<Layout> layout = mismatch(spec, tensors, request);
   switch (spec.reader) {
     case Reader::kDense:
     case Reader::kReady: {

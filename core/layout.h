@@ -129,6 +129,9 @@ std::string counted(size_t number, std::string_view what);
 /// Numbers an anchor that a rule's tensor has; 0: any, as of scores.
 size_t channels_of(const DetectorSpec& spec, const TensorRule& rule);
 
+/// The same where the number of classes may be asked for.
+size_t channels_of(const DetectorSpec& spec, const TensorRule& rule, const Request& request);
+
 /// The least numbers an anchor of a family whose tensor holds all.
 size_t least_channels(const DetectorSpec& spec);
 

@@ -22,17 +22,10 @@ struct Sheet {
 
 using Sheets = std::vector<Sheet>;
 
-/// Numbers an anchor that a rule's tensor has; 0: any.
-size_t exact_channels(const DetectorSpec& spec, const TensorRule& rule, const Request& request) {
-  const size_t channels = channels_of(spec, rule);
-  if (channels != 0 || rule.role != Role::kScores || request.class_count == 0) return channels;
-  return request.class_count + (spec.background != Background::kNone ? 1 : 0);
-}
-
 bool accepts(const DetectorSpec& spec, const TensorRule& rule, const Request& request,
              size_t channels) {
   if (rule.role == Role::kAll) return channels >= least_channels(spec) && channels < kMaxClasses * 2;
-  const size_t exact = exact_channels(spec, rule, request);
+  const size_t exact = channels_of(spec, rule, request);
   return exact == 0 ? channels >= 1 && channels <= kMaxClasses : channels == exact;
 }
 
@@ -181,7 +174,7 @@ class Fitting {
     for (const bool exact : {true, false}) {
       for (size_t rule = 0; rule < spec_.tensor_count; ++rule) {
         const TensorRule& each = spec_.tensors[rule];
-        if ((each.role == Role::kAll || exact_channels(spec_, each, request_) != 0) != exact)
+        if ((each.role == Role::kAll || channels_of(spec_, each, request_) != 0) != exact)
           continue;
         out[rule] = find(rule, anchors, levels, level);
         if (out[rule].tensor >= 0) used_[static_cast<size_t>(out[rule].tensor)] = true;

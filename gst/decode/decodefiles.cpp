@@ -36,7 +36,9 @@ Status DecodeFiles::load_family(const std::string& detector) {
     family_ = std::move(*file);
   } else if (!detector.empty() && detector != Settings{}.detector &&
              find_detector(detector) == nullptr) {
-    return fail(ErrorKind::kInvalid, "auto, a family that keepbox detectors lists, or a file",
+    return fail(ErrorKind::kInvalid,
+                "auto, a family that keepbox detectors lists, or a file with a / in its name or "
+                ".detector at its end",
                 in_quotes(detector), "set detector=");
   }
   family_of_ = detector;

@@ -84,14 +84,14 @@ const Property<DecodeProps> kProperties[] = {
      "fall. Codes that multiply by a sigma of 2 mean 0.5.",
      &DecodeProps::soft_nms_sigma, nullptr, FLT_MIN, FLT_MAX},
     {"num-classes",
-     "Number of classes of the model; 0 takes it from the tensors' shapes, and where keypoints or "
-     "mask coefficients follow the class scores, from the prototypes beside them, the label file, or "
-     "models of COCO. What follows the class scores is not read.",
+     "Number of classes of the model without a background; 0 takes it from the tensors' shapes, and "
+     "where keypoints or mask coefficients follow the class scores, from the prototypes beside them, "
+     "the label file, or models of COCO. What follows the class scores is not read.",
      &DecodeProps::num_classes, nullptr, 0, kMaxClasses},
     {"label-file",
-     "UTF-8 text file with one class name a line, the first for class 0; classes beyond it are "
-     "called class-N. Empty takes the one that detector=FILE says, else the names that the inference "
-     "element says.",
+     "UTF-8 text file with one class name a line, the first for class 0, which is the background "
+     "where a family has it first; classes beyond it are called class-N. Empty takes the one that "
+     "detector=FILE says, else the names that the inference element says.",
      &DecodeProps::label_file},
     {"priors-file",
      "Text file with the prior boxes of an SSD: N lines of cy cx h w, or four lines of N numbers, "

@@ -151,10 +151,13 @@ void Decoder::announce() {
 
 /// Names that do not fit the classes are wrong names, or the wrong family: both go unseen.
 void Decoder::check_label_count(const Plan& plan) {
-  const uint32_t labels = labels_->size(), classes = plan.rules.end_class - plan.rules.first_class;
-  // With background first, its name may stand in the file or not.
-  if (labels == 0 || classes == 0 || labels == classes || labels == plan.rules.end_class) return;
-  post_warning(element_, {ErrorKind::kMismatch, "as many labels as classes",
+  const uint32_t first = plan.rules.first_class, end = plan.rules.end_class;
+  const uint32_t labels = labels_->size(), classes = end - first;
+  // A background that comes first has number 0: without its label all names are those of others.
+  if (labels == 0 || classes == 0 || labels == end) return;
+  post_warning(element_, {ErrorKind::kMismatch,
+                          first == 0 ? "as many labels as classes"
+                                     : "a label of the background, then as many as classes",
                           std::to_string(labels) + " in " + files_.labels_from() + " and " +
                               std::to_string(classes) + " in " + plan.remark,
                           "set label-file= or detector="});

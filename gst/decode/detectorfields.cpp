@@ -84,7 +84,8 @@ void add_scores(Fields& out) {
   out.push_back(of_family("activation", &Family::activation, OneOf(kActivationNicks),
                           "What makes probabilities of scores."));
   out.push_back(of_family("background", &Family::background, OneOf(kBackgroundNicks),
-                          "Which of the class scores is of no class."));
+                          "Which of the class scores is of no class. The first is number 0, and has "
+                          "a line in the label file."));
   out.push_back(of_family("logit-limit", &Family::logit_limit, Number<float>{0, kLargest},
                           "Logits are clamped to this and its opposite first; 0 is no limit."));
   out.push_back(of_family("probabilities", &Family::probabilities, OneOf(kYesNo),

@@ -54,7 +54,7 @@ GQuark Labels::quark(uint32_t class_id) const {
   return quark;
 }
 
-Result<uint32_t> Labels::class_of(std::string_view text) const {
+Result<uint32_t> Labels::class_of(std::string_view text, const char* property) const {
   const auto found = std::ranges::find(names_, text);
   if (found != names_.end()) return static_cast<uint32_t>(found - names_.begin());
   uint32_t id = 0;
@@ -63,9 +63,10 @@ Result<uint32_t> Labels::class_of(std::string_view text) const {
   const std::string number = "a class number below " + std::to_string(kMaxClasses);
   if (names_.empty())
     return fail(ErrorKind::kInvalid, number + " (there is no label file, and the model names none)",
-                '"' + std::string(text) + '"', "set label-file= to use names");
-  return fail(ErrorKind::kInvalid, number + " or a class's name",
-              '"' + std::string(text) + '"');
+                '"' + std::string(text) + '"',
+                std::string("set ") + property + "= to numbers, or label-file= to use names");
+  return fail(ErrorKind::kInvalid, number + " or a class's name", '"' + std::string(text) + '"',
+              std::string("set ") + property + "= by names or numbers of classes");
 }
 
 Result<std::vector<uint32_t>> Labels::classes_of(std::string_view text,
@@ -73,12 +74,8 @@ Result<std::vector<uint32_t>> Labels::classes_of(std::string_view text,
   std::vector<uint32_t> classes;
   if (trimmed_item(text).empty()) return classes;
   for (const std::string_view part : split(text, ',')) {
-    auto id = class_of(part);
-    if (!id) {
-      if (id.error().hint.empty())
-        id.error().hint = std::string("set ") + property + "= to names or numbers with commas";
-      return std::unexpected(id.error());
-    }
+    const auto id = class_of(part, property);
+    if (!id) return std::unexpected(id.error());
     classes.push_back(*id);
   }
   return classes;
@@ -91,7 +88,7 @@ Result<std::vector<std::pair<uint32_t, float>>> Labels::thresholds_of(
   for (const std::string_view part : split(text, ',')) {
     const size_t colon = part.rfind(':');
     float threshold = 0;
-    const auto id = class_of(trimmed_item(part.substr(0, colon)));
+    const auto id = class_of(trimmed_item(part.substr(0, colon)), property);
     if (colon == part.npos || !parse(trimmed_item(part.substr(colon + 1)), threshold))
       return fail(ErrorKind::kInvalid, "CLASS:THRESHOLD", '"' + std::string(part) + '"',
                   std::string("set ") + property + "= as in person:0.5,2:0.3");

@@ -36,9 +36,10 @@ class Labels {
   GQuark quark(uint32_t class_id) const;
 
   /// A class by its name, or by its number. kInvalid when it is neither.
-  Result<uint32_t> class_of(std::string_view text) const;
+  /// @param property for the error's hint
+  Result<uint32_t> class_of(std::string_view text, const char* property) const;
 
-  /// "person,2,car" to class ids. @param property for the error's hint.
+  /// "person,2,car" to class ids.
   Result<std::vector<uint32_t>> classes_of(std::string_view text, const char* property) const;
 
   /// "person:0.5,2:0.3" to class ids with thresholds.

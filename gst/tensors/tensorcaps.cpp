@@ -23,6 +23,12 @@ void add(std::vector<Group>& groups, std::string_view id) {
   if (!std::ranges::contains(groups, name, &Group::name)) groups.push_back({name, {}, name != id});
 }
 
+/// Is it an id of the registry's grammar? Ids with a level's stride are what a model calls its outputs:
+/// no group is called by them, and caps cannot hold the *.
+bool has_group(std::string_view id) {
+  return !id.empty() && !id.starts_with(kOld) && !id.contains('*');
+}
+
 /// The groups that a family's ids of one column are of: models mix those of several (a face
 /// detector gives SSD's boxes), and any of them may be the model's group.
 std::vector<Group> groups_of(const DetectorSpec& spec, size_t column) {
@@ -30,7 +36,7 @@ std::vector<Group> groups_of(const DetectorSpec& spec, size_t column) {
   std::string tensors;
   for (const TensorRule& rule : spec.rules()) {
     const std::string_view id = rule.ids[column];
-    if (id.empty() || id.starts_with(kOld)) continue;
+    if (!has_group(id)) continue;
     add(groups, id);
     tensors += (tensors.empty() ? "" : ", ") +
                ("(GstCaps)[tensor/strided, tensor-id=(string)" + std::string(id) + "]");

@@ -14,8 +14,8 @@ namespace keepbox {
 std::string group_of(std::string_view tensor_id);
 
 /// Sink caps of an element that reads tensors: any video, and from GStreamer 1.28 on the groups of
-/// every id in the table of detectors, by which tensordecodebin finds it. A group may have more
-/// tensors than are read. Transfer full.
+/// the ids in the table of detectors, by which tensordecodebin finds it; ids that name a level's output
+/// ("bbox_8") are of no group. A group may have more tensors than are read. Transfer full.
 GstCaps* tensor_sink_caps();
 
 }  // namespace keepbox

@@ -4,12 +4,14 @@
 #include <span>
 #include <string>
 
+#include "gst/base/plainfile.h"
 #include "gst/decode/detectorfile.h"
 
 namespace keepbox {
 namespace {
 
 constexpr int kWrong = 1, kUsage = 2;
+constexpr size_t kMostLabelBytes = size_t{1} << 24;
 
 int usage() {
   std::fputs(
@@ -43,10 +45,13 @@ int print_or_check(const std::string& what) {
   if (const DetectorSpec* found = find_detector(what)) return put(print_detector(*found));
   if (!means_detector_file(what))
     return fail_with(
-        "keepbox: expected a family that keepbox detectors lists, or a file, found \"" + what +
-        "\"");
+        "keepbox: expected a family that keepbox detectors lists, or a file with a / in its name "
+        "or .detector at its end, found \"" + what + "\"");
   const auto file = load_detector(what);
   if (!file) return fail_with(file.error().message());
+  if (!file->label_file.empty())
+    if (const auto labels = read_text(file->label_file, kMostLabelBytes, ""); !labels)
+      return fail_with(what + ": label-file: " + labels.error().message());
   return put(what + ": " + std::string(file->family->name) + " is a family\n");
 }
 

@@ -132,6 +132,7 @@ Input masked(Random& random, size_t coefficients, Size maps, size_t anchors) {
   const bool planes = pick(random, 0, 1) != 0;
   Input input = input_of(random, "yolov8-seg");
   input.settings.units = Units::kPixels;
+  input.settings.class_count = uint32_t(classes);
   input.settings.frame_masks = pick(random, 0, 1) != 0;
   input.tensors = {with_boxes(random, images, anchors, 4 + classes + coefficients, classes,
                               pick(random, 0, 1) != 0, -1, 1),

@@ -34,6 +34,11 @@ def test_what_is_wrong_has_file_and_line(folder):
     assert said.startswith(f'{path}:3: coding: expected one of center-size, '), said
     assert 'none.detector' in keepbox('detector', folder / 'none.detector', status=1)
     assert '"yolov99"' in keepbox('detector', 'yolov99', status=1)
+    path.write_text('[detector]\nbase=yolov8\nlabel-file=a.labels\n')
+    said = keepbox('detector', path, status=1)
+    assert said.startswith(f'{path}: label-file: ') and f'{folder}/a.labels' in said, said
+    (folder / 'a.labels').write_text('cat\n')
+    keepbox('detector', path)
 
 
 def test_keys_and_usage_are_explained(folder):

@@ -88,6 +88,7 @@ TEST(DetectorFileOf, IsWrongAtTheStart) {
   EXPECT_TRUE(said_at_start(dir / "good.detector").contains(dir / "none"));
   EXPECT_TRUE(said_at_start("./none.detector").contains("none.detector"));
   EXPECT_TRUE(said_at_start("yolov99").contains("\"yolov99\""));
+  EXPECT_TRUE(said_at_start("box.detctor").contains(".detector at its end"));
 }
 
 TEST(DetectorFileOf, ChangesWhileStreaming) {
@@ -176,6 +177,26 @@ TEST(DetectorFileOf, SaysWhatIntegersStandFor) {
   Harness other("boxdecode detector=" + path);
   EXPECT_FALSE(other.run(frame("others")));
   EXPECT_TRUE(other.error().contains("quantization="));
+}
+
+TEST(DetectorFileOf, WarnsOfLabelsWithoutTheBackgroundThatComesFirst) {
+  const TempDir dir;
+  const std::string path = dir.write(
+      "box.detector", "[detector]\nreader=split\nbox-units=normalized\nbackground=first\n"
+                      "[tensor boxes]\nids=boxes\n[tensor scores]\nids=scores\n");
+  for (const auto& [labels, label] :
+       {std::pair<std::string, std::string>{"cat\ndog\n", "class-2"},
+        {"none\ncat\ndog\n", "dog"}}) {
+    Harness h("boxdecode detector=" + path + " label-file=" + dir.write("names", labels));
+    GstBuffer* frame = frame_of({{0.5f, 0.5f, 0.2f, 0.4f}, {1, 1, 4}, "boxes"});
+    test::attach(frame, {{0.1f, 0.2f, 0.9f}, {1, 1, 3}, "scores"});
+    const Buffer out = h.run(frame);
+    ASSERT_TRUE(out) << h.error();
+    ASSERT_EQ(test::ods(out).size(), 1u);
+    EXPECT_EQ(test::ods(out)[0].label, label);
+    EXPECT_EQ(h.warning().contains("a label of the background, then as many as classes"),
+              label != "dog");
+  }
 }
 
 TEST(DetectorFileOf, ManualListsEveryFamily) {

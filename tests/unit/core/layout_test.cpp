@@ -220,6 +220,18 @@ TEST(Recognise, RefusesWithExpectedFoundAndHint) {
   EXPECT_EQ(unknown.error().kind, ErrorKind::kInvalid);
 }
 
+TEST(Recognise, RefusesOtherClassesThanAreAskedFor) {
+  Request request;
+  request.detector = "detr";  // which has a background
+  request.class_count = 3;
+  const auto seen = see({tensor({1, 6, 4}), tensor({1, 6, 5})}, request);
+  ASSERT_FALSE(seen);
+  EXPECT_NE(seen.error().expected.find("scores 1xNx4"), std::string::npos) << seen.error().expected;
+  EXPECT_NE(seen.error().hint.find("num-classes="), std::string::npos) << seen.error().hint;
+  request.class_count = 4;
+  EXPECT_TRUE(see({tensor({1, 6, 4}), tensor({1, 6, 5})}, request));
+}
+
 TEST(Recognise, RefusesMoreAnchorsOrClassesThanKeysHold) {
   EXPECT_FALSE(see({tensor({1, 84, (1u << 21) + 1}, "yolo-v8-out")}));
   EXPECT_FALSE(see({tensor({1, 5000, 8400}, "yolo-v8-out")}));

@@ -23,8 +23,11 @@ TEST(SizeText, ThatIsBadIsNamed) {
     ASSERT_FALSE(sizes) << text;
     EXPECT_NE(sizes.error().message().find("set min-size= as in 16x16"), std::string::npos) << text;
   }
-  for (const char* text : {"dog:16x16", ":16x16", "5000:16x16"})
-    EXPECT_FALSE(sizes_of(text, kLabels, "min-size")) << text;
+  for (const char* text : {"dog:16x16", ":16x16", "5000:16x16"}) {
+    const auto sizes = sizes_of(text, kLabels, "min-size");
+    ASSERT_FALSE(sizes) << text;
+    EXPECT_NE(sizes.error().hint.find("set min-size="), std::string::npos) << text;
+  }
 }
 
 TEST(RegionText, IsInPixelsOrFractions) {

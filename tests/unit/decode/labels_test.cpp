@@ -101,6 +101,11 @@ TEST(Lists, TakeThresholds) {
   EXPECT_EQ(*labels.thresholds_of("3:0.5, 7:0.25", "p"), (Pairs{{3, 0.5f}, {7, 0.25f}}));
   for (const char* text : {"3", "3:", ":0.5", "3:x", "dog:0.5"})
     EXPECT_FALSE(labels.thresholds_of(text, "p")) << text;
+  for (const Labels& each : {labels, Labels({"person"})}) {
+    const auto dog = each.thresholds_of("dog:0.5", "class-thresholds");
+    ASSERT_FALSE(dog);
+    EXPECT_NE(dog.error().hint.find("class-thresholds="), std::string::npos) << dog.error().hint;
+  }
 }
 
 }  // namespace
