@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Boxes as applications read them.
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -7,9 +9,13 @@
 
 #include "gst/api/keepbox.h"
 #include "gst/metas/analytics.h"
+#include "gst/metas/masks.h"
 
+/// Its points, edges and mask lie behind it, in one piece of memory with it.
 struct _KeepboxBox {
-  keepbox::FrameBox box;
+  keepbox::FrameBox box;  // with its own points and edges, and no buffer
+  const guint8* mask;     // rows without gaps, or nullptr
+  guint mask_width, mask_height;
 };
 
 namespace keepbox {
@@ -18,11 +24,90 @@ namespace {
 // g_free() frees them, and an array of pointers lies in front of them.
 static_assert(std::is_trivially_destructible_v<KeepboxBox>);
 static_assert(sizeof(KeepboxBox*) % alignof(KeepboxBox) == 0);
+static_assert(sizeof(KeepboxBox) % alignof(Keypoint) == 0);
+// Applications get them as arrays of numbers.
+static_assert(sizeof(Keypoint) == 3 * sizeof(gfloat) && sizeof(Edge) == 2 * sizeof(guint8));
 
-std::vector<FrameBox> boxes_of(GstBuffer* buffer) {
-  std::vector<FrameBox> found;
-  if (GST_IS_BUFFER(buffer)) read_boxes(buffer, found);
-  return found;
+/// A box to copy, with a mask that is mapped.
+struct Source {
+  FrameBox box;
+  const guint8* mask = nullptr;
+  gsize stride = 0;
+  guint width = 0, height = 0;
+
+  gsize mask_bytes() const { return gsize{width} * height; }
+  gsize bytes() const {  // up to where another box may lie
+    const gsize bytes = sizeof(KeepboxBox) + box.points.points.size_bytes() +
+                        box.points.edges.size_bytes() + mask_bytes();
+    return (bytes + alignof(KeepboxBox) - 1) / alignof(KeepboxBox) * alignof(KeepboxBox);
+  }
+};
+
+Source source_of(const FrameBox& box, const MaskView& mask) {
+  if (!mask) return {.box = box};
+  return {box, mask.row(0), mask.height() > 1 ? static_cast<gsize>(mask.row(1) - mask.row(0)) : 0,
+          mask.width(), mask.height()};
+}
+
+Source source_of(const KeepboxBox& box) {
+  return {box.box, box.mask, box.mask_width, box.mask_width, box.mask_height};
+}
+
+template <class T>
+std::span<const T> copied(std::span<const T> from, guint8*& next) {
+  auto* to = reinterpret_cast<T*>(next);
+  std::ranges::uninitialized_copy(from, std::span(to, from.size()));
+  next += from.size_bytes();
+  return {to, from.size()};
+}
+
+/// @param place of source.bytes().
+KeepboxBox* place_box(guint8* place, const Source& source) {
+  auto* out = std::construct_at(reinterpret_cast<KeepboxBox*>(place),
+                                KeepboxBox{source.box, nullptr, source.width, source.height});
+  guint8* next = place + sizeof(KeepboxBox);
+  out->box.points.points = copied(source.box.points.points, next);
+  out->box.points.edges = copied(source.box.points.edges, next);
+  out->box.mask.pixels = nullptr;
+  if (source.mask == nullptr) return out;
+  out->mask = next;
+  for (guint y = 0; y < source.height; ++y, next += source.width)
+    std::memcpy(next, source.mask + y * source.stride, source.width);
+  return out;
+}
+
+KeepboxBox* new_box(const Source& source) {
+  return place_box(static_cast<guint8*>(g_malloc(source.bytes())), source);
+}
+
+/// The boxes of a buffer with all that they carry, while it lives.
+class Boxes {
+ public:
+  explicit Boxes(GstBuffer* buffer) {
+    std::vector<FrameBox> found;
+    if (!GST_IS_BUFFER(buffer) || !read_boxes(buffer, found, &points_)) return;
+    for (const FrameBox& box : found)
+      sources_.push_back(source_of(box, masks_.emplace_back(box.mask.pixels)));
+  }
+  const std::vector<Source>& sources() const { return sources_; }
+  guint count() const { return static_cast<guint>(sources_.size()); }
+  gsize bytes() const {
+    gsize out = 0;
+    for (const Source& source : sources_) out += source.bytes();
+    return out;
+  }
+
+ private:
+  PointStore points_;
+  std::deque<MaskView> masks_;
+  std::vector<Source> sources_;
+};
+
+void put_rect(const Box& edges, gfloat* x, gfloat* y, gfloat* width, gfloat* height) {
+  if (x != nullptr) *x = edges.x1;
+  if (y != nullptr) *y = edges.y1;
+  if (width != nullptr) *width = edges.x2 - edges.x1;
+  if (height != nullptr) *height = edges.y2 - edges.y1;
 }
 
 gint number(std::optional<uint32_t> value) { return value ? static_cast<gint>(*value) : -1; }
@@ -36,41 +121,40 @@ G_DEFINE_BOXED_TYPE(KeepboxBox, keepbox_box, keepbox_box_copy, keepbox_box_free)
 
 KeepboxBox** keepbox_buffer_get_boxes(GstBuffer* buffer, guint* n_boxes) {
   g_return_val_if_fail(n_boxes != nullptr, nullptr);
-  const std::vector<FrameBox> found = boxes_of(buffer);
-  *n_boxes = static_cast<guint>(found.size());
-  if (found.empty()) return nullptr;
+  const Boxes boxes(buffer);
+  *n_boxes = boxes.count();
+  if (*n_boxes == 0) return nullptr;
   auto** out =
-      static_cast<KeepboxBox**>(g_malloc_n(found.size(), sizeof(KeepboxBox*) + sizeof(KeepboxBox)));
-  auto* place = reinterpret_cast<KeepboxBox*>(out + found.size());
-  for (size_t i = 0; i < found.size(); ++i)
-    out[i] = std::construct_at(place + i, KeepboxBox{found[i]});
+      static_cast<KeepboxBox**>(g_malloc(*n_boxes * sizeof(KeepboxBox*) + boxes.bytes()));
+  auto* place = reinterpret_cast<guint8*>(out + *n_boxes);
+  KeepboxBox** next = out;
+  for (const Source& source : boxes.sources()) {
+    *next++ = place_box(place, source);
+    place += source.bytes();
+  }
   return out;
 }
 
 KeepboxBox** keepbox_buffer_dup_boxes(GstBuffer* buffer, guint* n_boxes) {
   g_return_val_if_fail(n_boxes != nullptr, nullptr);
-  const std::vector<FrameBox> found = boxes_of(buffer);
-  *n_boxes = static_cast<guint>(found.size());
-  auto** out = g_new(KeepboxBox*, found.size());
-  for (size_t i = 0; i < found.size(); ++i) out[i] = new KeepboxBox{found[i]};
+  const Boxes boxes(buffer);
+  *n_boxes = boxes.count();
+  auto** out = g_new(KeepboxBox*, *n_boxes);
+  std::ranges::transform(boxes.sources(), out, new_box);
   return out;
 }
 
 KeepboxBox* keepbox_box_copy(const KeepboxBox* box) {
   g_return_val_if_fail(box != nullptr, nullptr);
-  return new KeepboxBox(*box);
+  return new_box(source_of(*box));
 }
 
-void keepbox_box_free(KeepboxBox* box) { delete box; }
+void keepbox_box_free(KeepboxBox* box) { g_free(box); }
 
 void keepbox_box_get_rect(const KeepboxBox* box, gfloat* x, gfloat* y, gfloat* width,
                           gfloat* height) {
   g_return_if_fail(box != nullptr);
-  const Box& edges = box->box.box;
-  if (x != nullptr) *x = edges.x1;
-  if (y != nullptr) *y = edges.y1;
-  if (width != nullptr) *width = edges.x2 - edges.x1;
-  if (height != nullptr) *height = edges.y2 - edges.y1;
+  put_rect(box->box.box, x, y, width, height);
 }
 
 gfloat keepbox_box_get_angle(const KeepboxBox* box) {
@@ -112,4 +196,45 @@ gboolean keepbox_box_get_tracking_id(const KeepboxBox* box, guint64* id) {
   g_return_val_if_fail(box != nullptr, FALSE);
   if (id != nullptr) *id = box->box.tracking_id.value_or(0);
   return box->box.tracking_id.has_value();
+}
+
+const gfloat* keepbox_box_get_points(const KeepboxBox* box, gsize* n_values) {
+  g_return_val_if_fail(box != nullptr && n_values != nullptr, nullptr);
+  const auto points = box->box.points.points;
+  *n_values = 3 * points.size();
+  return points.empty() ? nullptr : &points.data()->x;
+}
+
+const gchar* keepbox_box_get_points_name(const KeepboxBox* box) {
+  g_return_val_if_fail(box != nullptr, nullptr);
+  return g_quark_to_string(box->box.points.name);
+}
+
+const guint8* keepbox_box_get_edges(const KeepboxBox* box, gsize* n_values) {
+  g_return_val_if_fail(box != nullptr && n_values != nullptr, nullptr);
+  const auto edges = box->box.points.edges;
+  *n_values = 2 * edges.size();
+  return edges.empty() ? nullptr : &edges.data()->from;
+}
+
+const guint8* keepbox_box_get_mask(const KeepboxBox* box, guint* width, guint* height,
+                                   gsize* stride) {
+  g_return_val_if_fail(box != nullptr, nullptr);
+  if (width != nullptr) *width = box->mask_width;
+  if (height != nullptr) *height = box->mask_height;
+  if (stride != nullptr) *stride = box->mask_width;
+  return box->mask;
+}
+
+GBytes* keepbox_box_dup_mask(const KeepboxBox* box, guint* width, guint* height) {
+  gsize stride = 0;
+  const guint8* mask = keepbox_box_get_mask(box, width, height, &stride);
+  return mask == nullptr ? nullptr : g_bytes_new(mask, stride * box->mask_height);
+}
+
+gboolean keepbox_box_get_mask_rect(const KeepboxBox* box, gfloat* x, gfloat* y, gfloat* width,
+                                   gfloat* height) {
+  g_return_val_if_fail(box != nullptr, FALSE);
+  put_rect(box->mask != nullptr ? box->box.mask.place : Box{}, x, y, width, height);
+  return box->mask != nullptr;
 }

@@ -9,7 +9,8 @@ G_BEGIN_DECLS
 /**
  * KeepboxBox:
  *
- * A box on a video frame. It does not change, and outlives the buffer that it was read from.
+ * A box on a video frame, and what it carries: points and a mask. It does not change, and outlives
+ * the buffer that it was read from: it has copies of all.
  *
  * Since: 0.2
  */
@@ -27,8 +28,8 @@ GType keepbox_box_get_type(void);
  * Reads the boxes of a buffer, whichever decoder wrote them, in the order of its analytics meta:
  * boxdecode's is by descending score.
  *
- * Returns: (array length=n_boxes) (transfer container) (nullable): the boxes in one piece of
- *   memory, for g_free() alone; %NULL when there are none
+ * Returns: (array length=n_boxes) (transfer container) (nullable): the boxes with their points and
+ *   masks in one piece of memory, for g_free() alone; %NULL when there are none
  *
  * Since: 0.2
  */
@@ -177,5 +178,102 @@ guint keepbox_box_get_od_id(const KeepboxBox* box);
  */
 GST_API_EXPORT
 gboolean keepbox_box_get_tracking_id(const KeepboxBox* box, guint64* id);
+
+/**
+ * keepbox_box_get_points:
+ * @box: a box
+ * @n_values: (out): three for each point
+ *
+ * The points of the box's object, joints of a body or landmarks of a face: x and y in pixels of the
+ * frame, perhaps outside of it, and a score as the model gives it (1 where it gives none), of one
+ * point after the other. Places are whole numbers when another decoder than boxdecode wrote them.
+ *
+ * Returns: (array length=n_values) (transfer none) (nullable): the numbers, as long as @box lives;
+ *   %NULL when there are none
+ *
+ * Since: 0.2
+ */
+GST_API_EXPORT
+const gfloat* keepbox_box_get_points(const KeepboxBox* box, gsize* n_values);
+
+/**
+ * keepbox_box_get_points_name:
+ * @box: a box
+ *
+ * Returns: (nullable): what the points are, such as "body-pose/coco-17", never freed; %NULL when
+ *   nobody says
+ *
+ * Since: 0.2
+ */
+GST_API_EXPORT
+const gchar* keepbox_box_get_points_name(const KeepboxBox* box);
+
+/**
+ * keepbox_box_get_edges:
+ * @box: a box
+ * @n_values: (out): two for each line
+ *
+ * Which points lines join: their numbers from 0 on, the lower one first, of one line after the
+ * other.
+ *
+ * Returns: (array length=n_values) (transfer none) (nullable): the numbers, as long as @box lives;
+ *   %NULL when there are none
+ *
+ * Since: 0.2
+ */
+GST_API_EXPORT
+const guint8* keepbox_box_get_edges(const KeepboxBox* box, gsize* n_values);
+
+/**
+ * keepbox_box_get_mask: (skip)
+ * @box: a box
+ * @width: (out) (optional): of the mask, in pixels of its own; 0 for none
+ * @height: (out) (optional): the same
+ * @stride: (out) (optional): bytes from a row to the next
+ *
+ * The mask of the box's object: a byte for each pixel, not 0 where the object is. What its pixels
+ * cover says keepbox_box_get_mask_rect().
+ *
+ * Returns: (transfer none) (nullable): the rows, as long as @box lives; %NULL when there is none
+ *
+ * Since: 0.2
+ */
+GST_API_EXPORT
+const guint8* keepbox_box_get_mask(const KeepboxBox* box, guint* width, guint* height,
+                                   gsize* stride);
+
+/**
+ * keepbox_box_dup_mask: (rename-to keepbox_box_get_mask)
+ * @box: a box
+ * @width: (out) (optional): of the mask, in pixels of its own; 0 for none
+ * @height: (out) (optional): the same
+ *
+ * The same for other languages, without gaps between rows.
+ *
+ * Returns: (transfer full) (nullable): the bytes; %NULL when there is no mask
+ *
+ * Since: 0.2
+ */
+GST_API_EXPORT
+GBytes* keepbox_box_dup_mask(const KeepboxBox* box, guint* width, guint* height);
+
+/**
+ * keepbox_box_get_mask_rect:
+ * @box: a box
+ * @x: (out) (optional): left edge of what the mask covers, in pixels of the frame
+ * @y: (out) (optional): its upper edge
+ * @width: (out) (optional): in pixels of the frame
+ * @height: (out) (optional): in pixels of the frame
+ *
+ * Each pixel of the mask covers as much as any other. The numbers are whole when another decoder
+ * than boxdecode wrote them, and 0 where there is no mask.
+ *
+ * Returns: has the box a mask?
+ *
+ * Since: 0.2
+ */
+GST_API_EXPORT
+gboolean keepbox_box_get_mask_rect(const KeepboxBox* box, gfloat* x, gfloat* y, gfloat* width,
+                                   gfloat* height);
 
 G_END_DECLS

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writes and reads GstAnalyticsRelationMeta, float boxes and regions of interest.
+// Writes boxes, and what they carry, as GstAnalyticsRelationMeta and regions of interest.
 #include "gst/metas/analytics.h"
 
 #include <gst/video/video.h>
@@ -10,11 +10,16 @@
 #include <string>
 
 #include "gst/metas/boxrecords.h"
+#include "gst/metas/keypointgroups.h"
+#include "gst/metas/maskrecords.h"
+#include "gst/metas/masks.h"
+#include "gst/metas/pointrecords.h"
 
 namespace keepbox {
 namespace {
 
 constexpr gsize kBytesPerMtd = 96;  // a little more than one takes
+constexpr gsize kMoreBytesPerMask = 32;
 constexpr gsize kSlack = 16;        // mtds that others may add before the meta grows
 
 /// One axis: edges rounded, a pixel apart at least, inside the frame where its size is known.
@@ -69,63 +74,6 @@ void add_region(GstBuffer* buffer, const FrameBox& box, const Pixels& at, Size f
   gst_video_region_of_interest_meta_add_param(roi, detection);
 }
 
-void read_class(GstAnalyticsRelationMeta* meta, FrameBox& box) {
-  GstAnalyticsMtd cls;
-  gpointer state = nullptr;
-  if (!gst_analytics_relation_meta_get_direct_related(
-          meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY, gst_analytics_cls_mtd_get_mtd_type(),
-          &state, &cls))
-    return;
-  const auto* as_class = reinterpret_cast<GstAnalyticsClsMtd*>(&cls);
-  if (gst_analytics_cls_mtd_get_length(as_class) == 0) return;
-  box.classified = gst_analytics_cls_mtd_get_quark(as_class, 0);
-  box.class_level = gst_analytics_cls_mtd_get_level(as_class, 0);
-  if (box.label == 0) box.label = box.classified;  // decoders that leave the box itself unnamed
-}
-
-void read_tracking(GstAnalyticsRelationMeta* meta, FrameBox& box) {
-  GstAnalyticsMtd found;
-  gpointer state = nullptr;
-  guint64 id = 0;
-  GstClockTime first = 0, last = 0;
-  gboolean lost = FALSE;
-  if (!gst_analytics_relation_meta_get_direct_related(
-          meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY, gst_analytics_tracking_mtd_get_mtd_type(),
-          &state, &found) ||
-      !gst_analytics_tracking_mtd_get_info(reinterpret_cast<GstAnalyticsTrackingMtd*>(&found), &id,
-                                           &first, &last, &lost))
-    return;
-  box.tracking_id = id;
-  box.tracked_since = first;
-}
-
-FrameBox read_od(const GstAnalyticsODMtd& od, const BoxRecords& records) {
-  const Detected at = detected(od);
-  const auto left = static_cast<float>(at.x), top = static_cast<float>(at.y);
-  FrameBox box{.box = {left, top, left + static_cast<float>(at.width),
-                       top + static_cast<float>(at.height)},
-               .score = at.score,
-               .angle = at.angle,
-               .label = at.label,
-               .od_id = od.id};
-  if (const auto found = records.find(od.id, at)) {
-    const BoxRecord& record = found->record;
-    box.box = {record.x1, record.y1, record.x2, record.y2};
-    box.angle = record.angle;
-    box.class_id = record.class_id;
-    box.anchor = record.anchor;
-    box.model = found->model.name;
-    box.unnamed = found->model.unnamed;
-  }
-  return box;
-}
-
-bool has_any(GstAnalyticsRelationMeta* meta, GstAnalyticsMtdType type) {
-  GstAnalyticsMtd mtd;
-  gpointer state = nullptr;
-  return gst_analytics_relation_meta_iterate(meta, &state, type, &mtd);
-}
-
 /// Of boxes with class and anchor: those of one model after the other.
 void add_precise(GstAnalyticsRelationMeta* meta, std::span<const FrameBox> boxes) {
   const auto precise = [](const FrameBox& box) { return box.class_id && box.anchor; };
@@ -139,27 +87,74 @@ void add_precise(GstAnalyticsRelationMeta* meta, std::span<const FrameBox> boxes
   }
 }
 
-Status check_room(GstBuffer* buffer, gsize boxes, gsize mtds) {
+/// What boxes take of a relation meta.
+struct Need {
+  gsize mtds = 0;        // that have to be
+  gsize group_mtds = 0;  // of keypoints
+  gsize bytes = 0;       // of records, and of masks beyond what another mtd takes
+};
+
+Need need_of(std::span<const FrameBox> boxes, const AttachOptions& options) {
+  Need out{.mtds = boxes.size() * (options.classes ? 2 : 1)};
+  gsize masks = 0;
+  for (const FrameBox& box : boxes) {
+    masks += is_mask(box.mask.pixels);
+    out.group_mtds += mtds_of_group(box.points);
+  }
+  out.mtds += masks;
+  out.bytes = bytes_of_records(boxes.size()) + bytes_of_points(boxes) + bytes_of_masks(masks) +
+              masks * kMoreBytesPerMask;
+  return out;
+}
+
+gsize length_of(GstBuffer* buffer) {
   GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
-  const gsize there = meta != nullptr ? gst_analytics_relation_get_length(meta) : 0;
+  return meta != nullptr ? gst_analytics_relation_get_length(meta) : 0;
+}
+
+Status check_room(gsize there, gsize boxes, gsize mtds) {
   if (mtds == 0 || there + mtds <= kMostMtds) return {};
   const std::string beside =
       there == 0 ? "" : " beside " + std::to_string(there) + " mtds of others";
   return fail(ErrorKind::kInvalid,
               "at most " + std::to_string(kMostMtds) +
-                  " boxes on a frame, or half as many with class-meta=true: GStreamer keeps a byte "
-                  "for each pair of them",
+                  " boxes on a frame, or half as many with masks or class-meta=true: GStreamer keeps "
+                  "a byte for each pair of them",
               std::to_string(boxes) + " boxes" + beside,
               "set max-detections= lower or score-threshold= higher");
 }
 
+/// Its floats count for boxes with class and anchor.
+MaskRecord add_mask(GstAnalyticsRelationMeta* meta, const FrameBox& box, size_t index,
+                    Size frame) {
+  guint regions[] = {0, mask_region(index)};
+  const Pixels at = rounded(box.mask.place, frame);
+  GstAnalyticsSegmentationMtd mask;
+  gst_analytics_relation_meta_add_segmentation_mtd(
+      meta, gst_buffer_ref(box.mask.pixels), GST_SEGMENTATION_TYPE_INSTANCE, std::size(regions),
+      regions, at.x, at.y, static_cast<guint>(at.width), static_cast<guint>(at.height), &mask);
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, box.od_id,
+                                           mask.id);
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, mask.id,
+                                           box.od_id);
+  const Box& place = box.mask.place;
+  return {box.od_id, mask.id, place.x1, place.y1, place.x2, place.y2};
+}
+
+void add_all_masks(GstAnalyticsRelationMeta* meta, std::span<const FrameBox> boxes, Size frame) {
+  std::vector<MaskRecord> records;
+  for (const FrameBox& box : boxes)
+    if (is_mask(box.mask.pixels)) records.push_back(add_mask(meta, box, records.size(), frame));
+  add_masks(meta, records);
+}
+
 }  // namespace
 
-GstAnalyticsRelationMeta* relation_meta_for(GstBuffer* buffer, gsize mtds, gsize records) {
+GstAnalyticsRelationMeta* relation_meta_for(GstBuffer* buffer, gsize mtds, gsize bytes) {
   if (auto* meta = gst_buffer_get_analytics_relation_meta(buffer)) return meta;
   GstAnalyticsRelationMetaInitParams params{};
   params.initial_relation_order = mtds + kSlack;
-  params.initial_buf_size = (mtds + kSlack) * kBytesPerMtd + bytes_of_records(records);
+  params.initial_buf_size = (mtds + kSlack) * kBytesPerMtd + bytes;
   return gst_buffer_add_analytics_relation_meta_full(buffer, &params);
 }
 
@@ -171,36 +166,25 @@ Pixels rounded(const Box& b, Size frame) {
 }
 
 Status attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOptions& options) {
-  const gsize mtds = boxes.size() * (options.classes ? 2 : 1);
-  KB_TRY(check_room(buffer, boxes.size(), mtds));
-  GstAnalyticsRelationMeta* meta = relation_meta_for(buffer, mtds, boxes.size());
+  const gsize there = length_of(buffer);
+  Need need = need_of(boxes, options);
+  KB_TRY(check_room(there, boxes.size(), need.mtds));
+  if (there + need.mtds + need.group_mtds > kMostMtds) need.group_mtds = 0;
+  GstAnalyticsRelationMeta* meta =
+      relation_meta_for(buffer, need.mtds + need.group_mtds, need.bytes);
   for (FrameBox& box : boxes) {
     const Pixels at = rounded(box.box, options.frame);
     box.od_id = add_od(meta, box, at);
     if (options.classes) add_class(meta, box);
     if (options.regions) add_region(buffer, box, at, options.frame);
   }
+  add_all_masks(meta, boxes, options.frame);
+  if (need.group_mtds != 0)
+    for (const FrameBox& box : boxes)
+      if (mtds_of_group(box.points) != 0) add_group(meta, box.od_id, box.points);
   add_precise(meta, boxes);
+  add_points(meta, boxes);
   return {};
-}
-
-bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out) {
-  out.clear();
-  GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
-  if (meta == nullptr) return false;
-  const BoxRecords records(meta);
-  const bool tracked = has_any(meta, gst_analytics_tracking_mtd_get_mtd_type());
-  const bool classified = has_any(meta, gst_analytics_cls_mtd_get_mtd_type());
-  gpointer state = nullptr;
-  GstAnalyticsODMtd od;
-  while (gst_analytics_relation_meta_iterate(meta, &state, gst_analytics_od_mtd_get_mtd_type(),
-                                             reinterpret_cast<GstAnalyticsMtd*>(&od))) {
-    FrameBox box = read_od(od, records);
-    if (classified) read_class(meta, box);
-    if (tracked) read_tracking(meta, box);
-    out.push_back(box);
-  }
-  return true;
 }
 
 bool is_analytics(GType api) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 #include <tuple>
 
 namespace keepbox {
@@ -30,27 +29,8 @@ struct Header {
 static_assert(alignof(Header) <= 4 && alignof(BoxRecord) <= 4);
 
 /// The bytes of an mtd of records, if they are as long as they say.
-struct Block {
-  Header header;
-  guint8* first = nullptr;
-};
-
-std::optional<Block> open_block(const GstAnalyticsMtd& mtd) {
-  auto* data = static_cast<guint8*>(gst_analytics_relation_meta_get_mtd_data(mtd.meta, mtd.id));
-  const gsize size = gst_analytics_mtd_get_size(&mtd);
-  Header header;
-  if (data == nullptr || size < sizeof(Header)) return std::nullopt;
-  std::memcpy(&header, data, sizeof header);
-  const guint64 bytes = header.header_size + guint64{header.record_size} * header.count;
-  if (header.header_size < sizeof(Header) || header.record_size < sizeof(BoxRecord) || bytes > size)
-    return std::nullopt;
-  return Block{header, data + header.header_size};
-}
-
-BoxRecord read(const guint8* at) {
-  BoxRecord out;
-  std::memcpy(&out, at, sizeof out);
-  return out;
+std::optional<RecordBlock> open_block(const GstAnalyticsMtd& mtd) {
+  return open_records(mtd, sizeof(Header), sizeof(BoxRecord));
 }
 
 void map_record(BoxRecord& record, const PixelMap& map) {
@@ -66,35 +46,20 @@ gfloat slack_after(gfloat slack, const PixelMap& map) {
   return slack * static_cast<gfloat>(map.growth()) + 1;
 }
 
-/// In place: a transform's target already has a copy of the bytes.
 void map_block(const GstAnalyticsMtd& mtd, const PixelMap& map) {
-  auto block = open_block(mtd);
+  const auto block = open_block(mtd);
   if (!block) return;
-  for (guint i = 0; i < block->header.count; ++i) {
-    guint8* at = block->first + gsize{i} * block->header.record_size;
-    BoxRecord record = read(at);
+  for (guint i = 0; i < block->count; ++i) {
+    auto record = read_as<BoxRecord>(block->record(i));
     map_record(record, map);
-    std::memcpy(at, &record, sizeof record);
+    std::memcpy(block->record(i), &record, sizeof record);
   }
-  block->header.slack = slack_after(block->header.slack, map);
-  std::memcpy(block->first - block->header.header_size, &block->header, sizeof(Header));
+  auto header = read_as<Header>(block->header);
+  header.slack = slack_after(header.slack, map);
+  std::memcpy(block->header, &header, sizeof header);
 }
 
-gboolean transform(GstBuffer*, GstAnalyticsMtd* mtd, GstBuffer*, GQuark type, gpointer data) {
-  if (GST_META_TRANSFORM_IS_COPY(type)) return TRUE;
-  if (const auto map = matrix_of(type, data)) {
-    map_block(*mtd, *map);
-    return TRUE;
-  }
-  if (!GST_VIDEO_META_TRANSFORM_IS_SCALE(type)) return FALSE;
-  const auto& change = *static_cast<const GstVideoMetaTransform*>(data);
-  map_block(*mtd, PixelMap::scale(
-                      double{1} * change.out_info->width / std::max(change.in_info->width, 1),
-                      double{1} * change.out_info->height / std::max(change.in_info->height, 1)));
-  return TRUE;
-}
-
-const GstAnalyticsMtdImpl kImpl = {kName, transform, nullptr, {}};
+const GstAnalyticsMtdImpl kImpl = {kName, transform_records<map_block>, nullptr, {}};
 
 /// Do a detection and a record mean the same, after roundings of that many pixels?
 bool agree(const Detected& od, const BoxRecord& record, gfloat slack) {
@@ -112,9 +77,7 @@ bool agree(const Detected& od, const BoxRecord& record, gfloat slack) {
 
 gsize bytes_of_records(gsize count) { return sizeof(Header) + count * sizeof(BoxRecord); }
 
-bool is_records(GstAnalyticsMtdType type) {
-  return std::string_view(gst_analytics_mtd_type_get_name(type)) == kName;
-}
+bool is_records(GstAnalyticsMtdType type) { return is_named(type, kName); }
 
 Detected detected(const GstAnalyticsODMtd& od) {
   Detected out;
@@ -142,29 +105,19 @@ void RecordWriter::add(const BoxRecord& record) {
 }
 
 BoxRecords::BoxRecords(GstAnalyticsRelationMeta* meta) {
-  gpointer state = nullptr;
-  GstAnalyticsMtd mtd;
-  while (gst_analytics_relation_meta_iterate(meta, &state, GST_ANALYTICS_MTD_TYPE_ANY, &mtd)) {
-    if (!is_records(gst_analytics_mtd_get_mtd_type(&mtd))) continue;
-    if (const auto block = open_block(mtd))
-      blocks_.push_back({block->first, block->header.record_size, block->header.count,
-                         block->header.of_model(), block->header.slack});
-  }
+  for (const GstAnalyticsMtd& mtd : mtds_named(meta, kName))
+    if (const auto records = open_block(mtd)) {
+      const auto header = read_as<Header>(records->header);
+      blocks_.push_back({*records, header.of_model(), header.slack});
+    }
 }
 
 std::optional<BoxRecords::Found> BoxRecords::find(guint od_id, const Detected& detection) const {
   for (const Block& block : blocks_) {
-    guint low = 0, high = block.count;
-    while (low < high) {
-      const guint middle = low + (high - low) / 2;
-      const BoxRecord record = read(block.first + gsize{middle} * block.size);
-      if (record.od_id == od_id) {
-        if (agree(detection, record, block.slack)) return Found{record, block.model};
-        break;
-      }
-      if (record.od_id < od_id) low = middle + 1;
-      else high = middle;
-    }
+    const guint8* at = block.records.find(od_id);
+    if (at == nullptr) continue;
+    const auto record = read_as<BoxRecord>(at);
+    if (agree(detection, record, block.slack)) return Found{record, block.model};
   }
   return std::nullopt;
 }
@@ -174,8 +127,8 @@ void carry_records(const GstAnalyticsMtd& mtd, GstAnalyticsRelationMeta* to,
   const auto block = open_block(mtd);
   if (!block) return;
   std::vector<BoxRecord> carried;
-  for (guint i = 0; i < block->header.count; ++i) {
-    BoxRecord record = read(block->first + gsize{i} * block->header.record_size);
+  for (guint i = 0; i < block->count; ++i) {
+    auto record = read_as<BoxRecord>(block->record(i));
     if (record.od_id >= placed.size()) continue;
     const Placed& there = placed[record.od_id];
     if (there.od_id == G_MAXUINT || !there.precise) continue;
@@ -185,7 +138,7 @@ void carry_records(const GstAnalyticsMtd& mtd, GstAnalyticsRelationMeta* to,
     record.angle = there.angle;
     carried.push_back(record);
   }
-  RecordWriter writer(to, carried.size(), block->header.of_model());
+  RecordWriter writer(to, carried.size(), read_as<Header>(block->header).of_model());
   for (const BoxRecord& record : carried) writer.add(record);
 }
 

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The floats of boxes, beside the integers of their GstAnalyticsODMtd and in the same meta.
-//
-// A decoder's boxes are one mtd of a type of our own in the relation meta: it is copied, transformed
-// and dropped with the detections that it describes. Its bytes say how they are laid out, so that
-// the plugin and an application's libkeepbox may be of different versions.
+// A decoder's boxes are one mtd.
 #pragma once
 
 #include <gst/analytics/analytics.h>
 #include <gst/gst.h>
 
-#include <cstring>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "gst/metas/pixelmap.h"
+#include "core/box.h"
+#include "gst/metas/recordblock.h"
 
 namespace keepbox {
 
@@ -77,8 +74,7 @@ class BoxRecords {
 
  private:
   struct Block {  // of one decoder
-    const guint8* first;
-    guint size, count;  // of a record in bytes; of records
+    RecordBlock records;
     Model model;
     gfloat slack;
   };

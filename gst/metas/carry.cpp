@@ -5,54 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <set>
 #include <vector>
 
-#include "gst/metas/analytics.h"
-#include "gst/metas/boxrecords.h"
-#include "gst/tensors/tensorwalk.h"
+#include "gst/metas/carrier.h"
+#include "gst/metas/pointrecords.h"
 
 namespace keepbox {
 namespace {
-
-/// One frame's relation meta on its way into another's.
-class Carrier {
- public:
-  Carrier(GstBuffer* from, const GstVideoInfo& from_info, GstBuffer* to, const GstVideoInfo& to_info,
-          const PixelMap& map, const MovedSource& moved)
-      : from_(from),
-        to_(to),
-        from_info_(from_info),
-        to_info_(to_info),
-        map_(map),
-        moved_(moved),
-        frame_{static_cast<uint32_t>(to_info.width), static_cast<uint32_t>(to_info.height)} {}
-
-  void carry_mtds();
-  void carry_regions();
-
- private:
-  Placed place(const GstAnalyticsODMtd& od, const BoxRecords& records) const;
-  Placed add_od(const GstAnalyticsODMtd& od, const BoxRecords& records);
-  guint add_mask(const GstAnalyticsSegmentationMtd& mask);
-  gpointer add_bytes(const GstAnalyticsMtd& mtd, GstAnalyticsMtd& added);
-  guint add_other(const GstAnalyticsMtd& mtd);
-  bool lost_its_object(const GstAnalyticsMtd& tensor) const;
-  void carry_tensor(const GstAnalyticsMtd& mtd);
-  Placed carry_mtd(const GstAnalyticsMtd& mtd, const BoxRecords& records);
-  void carry_relations(guint a);
-  void carry_region(const GstVideoRegionOfInterestMeta& region);
-  gint renamed(const GstVideoRegionOfInterestMeta& region, gint id) const;
-
-  GstBuffer *from_, *to_;
-  GstVideoInfo from_info_, to_info_;  // copies: GStreamer's transforms take pointers to them
-  const PixelMap& map_;
-  const MovedSource& moved_;
-  Size frame_;
-  GstAnalyticsRelationMeta *source_ = nullptr, *target_ = nullptr;
-  std::vector<Placed> placed_;  // by the source's ids
-  std::set<GstAnalyticsMtdType> types_;  // of the source's mtds
-};
 
 bool is_od(const GstAnalyticsMtd& mtd) {
   return gst_analytics_mtd_get_mtd_type(&mtd) == gst_analytics_od_mtd_get_mtd_type();
@@ -69,6 +28,16 @@ bool is_outside(const Placed& placed, Size frame) {
   around = {around.x1 + x, around.y1 + y, around.x2 + x, around.y2 + y};
   return is_empty(clip(around, frame));
 }
+
+const GstAnalyticsMtdImpl* impl_of(const GstAnalyticsMtd& mtd) {
+  return reinterpret_cast<const GstAnalyticsMtdImpl*>(gst_analytics_mtd_get_mtd_type(&mtd));
+}
+
+bool is_ours(GstAnalyticsMtdType type) {
+  return is_records(type) || is_points(type) || is_masks(type);
+}
+
+}  // namespace
 
 Placed Carrier::place(const GstAnalyticsODMtd& od, const BoxRecords& records) const {
   const Detected at = detected(od);
@@ -99,32 +68,6 @@ Placed Carrier::add_od(const GstAnalyticsODMtd& od, const BoxRecords& records) {
   return placed;
 }
 
-/// Its place is mapped; the mask itself keeps its resolution, as everywhere in GStreamer.
-guint Carrier::add_mask(const GstAnalyticsSegmentationMtd& mask) {
-  gint x = 0, y = 0;
-  guint width = 0, height = 0;
-  GstBuffer* pixels = gst_analytics_segmentation_mtd_get_mask(&mask, &x, &y, &width, &height);
-  std::vector<guint> regions(gst_analytics_segmentation_mtd_get_region_count(&mask));
-  for (gsize i = 0; i < regions.size(); ++i)
-    regions[i] = gst_analytics_segmentation_mtd_get_region_id(&mask, i);
-  // One without a size keeps none.
-  Pixels at{0, 0, 0, 0};
-  if (width != 0 && height != 0) {
-    const auto left = static_cast<float>(x), top = static_cast<float>(y);
-    at = rounded(map_(Box{left, top, left + static_cast<float>(width),
-                          top + static_cast<float>(height)}), {});
-  }
-  GstAnalyticsSegmentationMtd added;
-  gst_analytics_relation_meta_add_segmentation_mtd(
-      target_, pixels, GST_SEGMENTATION_TYPE_INSTANCE, regions.size(), regions.data(), at.x, at.y,
-      static_cast<guint>(at.width), static_cast<guint>(at.height), &added);
-  return added.id;
-}
-
-const GstAnalyticsMtdImpl* impl_of(const GstAnalyticsMtd& mtd) {
-  return reinterpret_cast<const GstAnalyticsMtdImpl*>(gst_analytics_mtd_get_mtd_type(&mtd));
-}
-
 gpointer Carrier::add_bytes(const GstAnalyticsMtd& mtd, GstAnalyticsMtd& added) {
   const gsize size = gst_analytics_mtd_get_size(&mtd);
   gpointer data = gst_analytics_relation_meta_add_mtd(target_, impl_of(mtd), size, &added);
@@ -146,42 +89,6 @@ guint Carrier::add_other(const GstAnalyticsMtd& mtd) {
   return added.id;
 }
 
-/// An object's tensor whose object stayed behind would pass for one of the frame.
-bool Carrier::lost_its_object(const GstAnalyticsMtd& tensor) const {
-  bool lost = false;
-  gpointer state = nullptr;
-  GstAnalyticsMtd od;
-  while (gst_analytics_relation_meta_iterate(source_, &state, gst_analytics_od_mtd_get_mtd_type(),
-                                             &od)) {
-    if (od.id >= placed_.size() || !are_related(tensor, od)) continue;
-    if (placed_[od.id].od_id != G_MAXUINT) return false;
-    lost = true;
-  }
-  return lost;
-}
-
-/// Not by its type's transform, which takes a reference for every transform that it is offered.
-void Carrier::carry_tensor(const GstAnalyticsMtd& mtd) {
-  if (mtd.id >= placed_.size() || lost_its_object(mtd)) return;
-  GstAnalyticsMtd added;
-  auto* tensor = static_cast<GstTensor*>(add_bytes(mtd, added));
-  if (tensor->data != nullptr) {
-    gst_buffer_ref(tensor->data);
-    move_source(tensor, to_, moved_);
-  }
-  placed_[mtd.id].od_id = added.id;
-}
-
-Placed Carrier::carry_mtd(const GstAnalyticsMtd& mtd, const BoxRecords& records) {
-  const GstAnalyticsMtdType type = gst_analytics_mtd_get_mtd_type(&mtd);
-  const auto& as_od = reinterpret_cast<const GstAnalyticsODMtd&>(mtd);
-  const auto& as_mask = reinterpret_cast<const GstAnalyticsSegmentationMtd&>(mtd);
-  if (is_od(mtd)) return add_od(as_od, records);
-  if (is_records(type)) return {};
-  if (type == gst_analytics_segmentation_mtd_get_mtd_type()) return {.od_id = add_mask(as_mask)};
-  return {.od_id = add_other(mtd)};
-}
-
 /// Found by GStreamer's search, type by type: a call for every pair would take longer, and one for any
 /// type is a critical where that is traced.
 void Carrier::carry_relations(guint a) {
@@ -201,80 +108,35 @@ void Carrier::carry_mtds() {
   source_ = gst_buffer_get_analytics_relation_meta(from_);
   if (source_ == nullptr) return;
   const gsize count = gst_analytics_relation_get_length(source_);
-  target_ = relation_meta_for(to_, count, count);
+  target_ = relation_meta_for(to_, count, bytes_of_records(count));
   placed_.resize(count);
   const BoxRecords records(source_);
-  std::vector<GstAnalyticsMtd> with_records, tensors;  // behind the rest: they want all ids
+  std::vector<GstAnalyticsMtd> ours, parts;  // behind the rest: they want its ids
   gpointer state = nullptr;
   GstAnalyticsMtd mtd;
   while (gst_analytics_relation_meta_iterate(source_, &state, GST_ANALYTICS_MTD_TYPE_ANY, &mtd)) {
     const GstAnalyticsMtdType type = gst_analytics_mtd_get_mtd_type(&mtd);
-    const bool tensor = is_tensor_mtd(type);
-    if (mtd.id < count && !tensor) placed_[mtd.id] = carry_mtd(mtd, records);
-    if (tensor) tensors.push_back(mtd);
-    if (is_records(type)) with_records.push_back(mtd);
-    else types_.insert(type);
+    if (is_ours(type)) {
+      ours.push_back(mtd);
+      continue;
+    }
+    types_.insert(type);
+    if (mtd.id >= count) continue;
+    if (is_part(type)) parts.push_back(mtd);
+    else if (!is_od(mtd)) placed_[mtd.id] = {.od_id = add_other(mtd)};
+    else placed_[mtd.id] = add_od(reinterpret_cast<const GstAnalyticsODMtd&>(mtd), records);
   }
-  for (const GstAnalyticsMtd& each : tensors) carry_tensor(each);
+  carry_parts(parts);
   for (guint a = 0; a < placed_.size(); ++a)
     if (placed_[a].od_id != G_MAXUINT) carry_relations(a);
-  for (const GstAnalyticsMtd& each : with_records) carry_records(each, target_, placed_);
-}
-
-/// DL Streamer's normalised coordinates, which a letterbox changes.
-void map_detection(GstStructure* param, const PixelMap& map, const GstVideoInfo& from,
-                   const GstVideoInfo& to) {
-  double x1, y1, x2, y2;
-  if (!gst_structure_get(param, "x_min", G_TYPE_DOUBLE, &x1, "y_min", G_TYPE_DOUBLE, &y1, "x_max",
-                         G_TYPE_DOUBLE, &x2, "y_max", G_TYPE_DOUBLE, &y2, nullptr))
-    return;
-  const auto a = map.point(x1 * from.width, y1 * from.height);
-  const auto b = map.point(x2 * from.width, y2 * from.height);
-  const auto inside = [](double v, double side) { return std::clamp(v / side, 0.0, 1.0); };
-  gst_structure_set(param, "x_min", G_TYPE_DOUBLE, inside(std::min(a.x, b.x), to.width), "x_max",
-                    G_TYPE_DOUBLE, inside(std::max(a.x, b.x), to.width), "y_min", G_TYPE_DOUBLE,
-                    inside(std::min(a.y, b.y), to.height), "y_max", G_TYPE_DOUBLE,
-                    inside(std::max(a.y, b.y), to.height), nullptr);
-}
-
-/// A region of a detection has its id and is called as it is: then it keeps naming it. Others have
-/// ids of their own.
-gint Carrier::renamed(const GstVideoRegionOfInterestMeta& region, gint id) const {
-  GstAnalyticsODMtd od;
-  const auto number = static_cast<guint>(id);
-  if (id < 0 || number >= placed_.size() || placed_[number].od_id == G_MAXUINT ||
-      !gst_analytics_relation_meta_get_od_mtd(source_, number, &od) ||
-      gst_analytics_od_mtd_get_obj_type(&od) != region.roi_type)
-    return id;
-  return static_cast<gint>(placed_[number].od_id);
-}
-
-void Carrier::carry_region(const GstVideoRegionOfInterestMeta& region) {
-  const auto x = static_cast<float>(region.x), y = static_cast<float>(region.y);
-  const Box box = clip(map_(Box{x, y, x + static_cast<float>(region.w),
-                                y + static_cast<float>(region.h)}), frame_);
-  if (is_empty(box)) return;
-  const Pixels at = rounded(box, frame_);
-  auto* added = gst_buffer_add_video_region_of_interest_meta_id(
-      to_, region.roi_type, static_cast<guint>(at.x), static_cast<guint>(at.y),
-      static_cast<guint>(at.width), static_cast<guint>(at.height));
-  added->id = renamed(region, region.id);
-  added->parent_id = region.parent_id;
-  for (GList* each = region.params; each != nullptr; each = each->next) {
-    GstStructure* param = gst_structure_copy(static_cast<GstStructure*>(each->data));
-    map_detection(param, map_, from_info_, to_info_);
-    gst_video_region_of_interest_meta_add_param(added, param);
+  for (const GstAnalyticsMtd& each : ours) {
+    const GstAnalyticsMtdType type = gst_analytics_mtd_get_mtd_type(&each);
+    if (is_records(type)) carry_records(each, target_, placed_);
+    if (is_points(type)) carry_points(each, target_, placed_, map_);
   }
+  std::ranges::sort(mask_records_, {}, &MaskRecord::od_id);
+  add_masks(target_, mask_records_);
 }
-
-void Carrier::carry_regions() {
-  gpointer state = nullptr;
-  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
-             from_, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
-    carry_region(*reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta));
-}
-
-}  // namespace
 
 void carry_analytics(GstBuffer* from, const GstVideoInfo& from_info, GstBuffer* to,
                      const GstVideoInfo& to_info, const PixelMap& map, const MovedSource& moved) {

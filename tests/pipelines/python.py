@@ -14,8 +14,9 @@ from tap import PIPELINES, blocks_of_readme, main
 gi.require_version('Gst', '1.0')
 gi.require_version('GstAnalytics', '1.0')
 gi.require_version('GstApp', '1.0')
+gi.require_version('GstVideo', '1.0')
 gi.require_version('Keepbox', '1.0')
-from gi.repository import GLib, Gst, GstAnalytics, GstApp, Keepbox  # noqa: E402
+from gi.repository import GLib, Gst, GstAnalytics, GstApp, GstVideo, Keepbox  # noqa: E402
 
 sys.path.insert(0, str(PIPELINES))
 import boxes as reader  # noqa: E402
@@ -108,6 +109,24 @@ def test_boxes_with_a_tracker(folder):
     assert reader.words(found) == '- -1 cat 0.500  3.00 x 4.00 at 1.00, 2.00  #9223372036854775808'
     assert found.get_class_id() == found.get_anchor() == -1 and found.get_model() is None
     assert Keepbox.buffer_get_boxes(new_frame()) == []
+
+
+def test_boxes_with_masks(folder):
+    frame = new_frame()
+    meta = GstAnalytics.buffer_add_analytics_relation_meta(frame)
+    _, box = meta.add_od_mtd(GLib.quark_from_string('cat'), 1, 2, 3, 4, .5)
+    mask = Gst.Buffer.new_wrapped(bytes([1, 0, 9, 9, 0, 1, 9, 9]))
+    GstVideo.buffer_add_video_meta(mask, GstVideo.VideoFrameFlags.NONE,
+                                   GstVideo.VideoFormat.GRAY8, 2, 2)
+    _, seen = meta.add_segmentation_mtd(mask, GstAnalytics.SegmentationType.INSTANCE, [0, 1],
+                                        5, 6, 7, 8)
+    meta.set_relation(GstAnalytics.RelTypes.RELATE_TO, box.id, seen.id)
+    found, = Keepbox.buffer_get_boxes(frame)
+    del frame, meta
+    pixels, width, height = found.get_mask()
+    assert (pixels.get_data(), width, height) == (bytes([1, 0, 0, 1]), 2, 2), pixels.get_data()
+    assert tuple(found.get_mask_rect()) == (True, 5, 6, 7, 8), found.get_mask_rect()
+    assert not found.get_points() and not found.get_edges() and found.get_points_name() is None
 
 
 def test_boxes_live_by_themselves(folder):

@@ -28,6 +28,17 @@ gboolean api_c_add(GstBuffer* buffer, GError** error) {
          (keepbox_cuda_available(NULL) || TRUE);
 }
 
+static gboolean carries_nothing(const KeepboxBox* box) {
+  guint width = 1, height = 1;
+  gsize points = 1, edges = 1, stride = 1;
+  g_autoptr(GBytes) bytes = keepbox_box_dup_mask(box, NULL, NULL);
+  return keepbox_box_get_points(box, &points) == NULL && points == 0 &&
+         keepbox_box_get_edges(box, &edges) == NULL && edges == 0 &&
+         keepbox_box_get_points_name(box) == NULL && bytes == NULL &&
+         keepbox_box_get_mask(box, &width, &height, &stride) == NULL && width == 0 && height == 0 &&
+         !keepbox_box_get_mask_rect(box, NULL, NULL, NULL, NULL);
+}
+
 static gboolean check_box(const KeepboxBox* box) {
   gfloat x, y, width, height;
   keepbox_box_get_rect(box, &x, &y, &width, &height);
@@ -36,7 +47,7 @@ static gboolean check_box(const KeepboxBox* box) {
          keepbox_box_get_angle(box) == 0 && g_strcmp0(keepbox_box_get_label(box), "class-7") == 0 &&
          keepbox_box_get_class_id(box) == 7 && keepbox_box_get_anchor(box) == 0 &&
          keepbox_box_get_od_id(box) == 0 && g_strcmp0(keepbox_box_get_model(box), "rows") == 0 &&
-         !keepbox_box_get_tracking_id(box, NULL);
+         !keepbox_box_get_tracking_id(box, NULL) && carries_nothing(box);
 }
 
 gboolean api_c_check(GstBuffer* buffer) {

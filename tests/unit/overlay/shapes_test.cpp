@@ -210,7 +210,7 @@ TEST(Skeleton, AbsurdPointsDoNoHarm) {
 TEST(Shapes, NothingRemainsInThePainter) {
   const TestMask mask({".#.", "###", ".#."});
   const Keypoint far[] = {{30, 30}, {600, 400}}, near[] = {{12, 12}, {50, 40}};
-  Mark first = masked(mask.over({0, 0, 640, 480})), second = masked(mask.over({10, 10, 50, 40}));
+  Mark first = masked(mask.over({0, 0, 640, 480})), second = masked(mask.over({-30, -30, 99, 99}));
   first.points = {.points = far, .edges = kLine};
   second.points = {.points = near, .edges = kLine};
   for (const auto format : {GST_VIDEO_FORMAT_RGB, GST_VIDEO_FORMAT_NV12}) {

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What carry_analytics() is made of: mtds (carry.cpp), those that are parts of objects
+// (carryparts.cpp) and regions (carryregions.cpp).
+#pragma once
+
+#include <gst/analytics/analytics.h>
+
+#include <set>
+#include <span>
+#include <vector>
+
+#include "gst/metas/analytics.h"
+#include "gst/metas/boxrecords.h"
+#include "gst/metas/maskrecords.h"
+
+namespace keepbox {
+
+/// One frame's relation meta on its way into another's.
+class Carrier {
+ public:
+  Carrier(GstBuffer* from, const GstVideoInfo& from_info, GstBuffer* to, const GstVideoInfo& to_info,
+          const PixelMap& map, const MovedSource& moved)
+      : from_(from),
+        to_(to),
+        from_info_(from_info),
+        to_info_(to_info),
+        map_(map),
+        moved_(moved),
+        frame_{static_cast<uint32_t>(to_info.width), static_cast<uint32_t>(to_info.height)} {}
+
+  void carry_mtds();
+  void carry_regions();
+
+ private:
+  Placed place(const GstAnalyticsODMtd& od, const BoxRecords& records) const;
+  Placed add_od(const GstAnalyticsODMtd& od, const BoxRecords& records);
+  gpointer add_bytes(const GstAnalyticsMtd& mtd, GstAnalyticsMtd& added);
+  guint add_other(const GstAnalyticsMtd& mtd);
+
+  bool lost_its_object(const GstAnalyticsMtd& part) const;
+  void carry_tensor(const GstAnalyticsMtd& mtd);
+  void carry_mask(const GstAnalyticsMtd& mtd, const MaskRecords& records);
+  void carry_group(const GstAnalyticsMtd& mtd);
+  void carry_parts(std::span<const GstAnalyticsMtd> parts);
+
+  void carry_relations(guint a);
+  void carry_region(const GstVideoRegionOfInterestMeta& region);
+  gint renamed(const GstVideoRegionOfInterestMeta& region, gint id) const;
+
+  GstBuffer *from_, *to_;
+  GstVideoInfo from_info_, to_info_;  // copies: GStreamer's transforms take pointers to them
+  const PixelMap& map_;
+  const MovedSource& moved_;
+  Size frame_;
+  GstAnalyticsRelationMeta *source_ = nullptr, *target_ = nullptr;
+  std::vector<Placed> placed_;            // by the source's ids
+  std::set<GstAnalyticsMtdType> types_;   // of the source's mtds
+  std::set<guint> grouped_;               // keypoints of the source's groups
+  std::vector<MaskRecord> mask_records_;  // of the target
+};
+
+/// Does it go where its object goes: tensors, masks, keypoints and their groups?
+bool is_part(GstAnalyticsMtdType type);
+
+}  // namespace keepbox

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Makes, maps and turns buffers of masks.
+#include "gst/metas/masks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace keepbox {
+namespace {
+
+gsize bytes_of(const MaskPixels& mask) { return gsize{mask.width} * mask.height; }
+
+/// Without gaps between rows, which gst_buffer_add_video_meta() would fill up to four bytes.
+GstBuffer* mask_buffer(GstMemory* memory, GstVideoFormat format, guint width, guint height,
+                       gint stride) {
+  GstBuffer* out = gst_buffer_new();
+  gst_buffer_append_memory(out, memory);
+  const gsize offset[GST_VIDEO_MAX_PLANES] = {};
+  const gint strides[GST_VIDEO_MAX_PLANES] = {stride};
+  gst_buffer_add_video_meta_full(out, GST_VIDEO_FRAME_FLAG_NONE, format, width, height, 1, offset,
+                                 strides);
+  return out;
+}
+
+GstMemory* written(gsize bytes, auto write) {
+  GstMemory* memory = gst_allocator_alloc(nullptr, bytes, nullptr);
+  GstMapInfo info;
+  gst_memory_map(memory, &info, GST_MAP_WRITE);
+  write(info.data);
+  gst_memory_unmap(memory, &info);
+  return memory;
+}
+
+void write_regions(std::span<const MaskPixels> masks, guint8* out) {
+  size_t index = 0;
+  for (const MaskPixels& mask : masks) {
+    const gsize bytes = bytes_of(mask);
+    if (bytes == 0) continue;
+    const uint8_t region = mask_region(index++);
+    std::transform(mask.pixels, mask.pixels + bytes, out,
+                   [region](uint8_t v) { return v != 0 ? region : uint8_t{0}; });
+    out += bytes;
+  }
+}
+
+bool keeps_rows(const PixelMap& map) {
+  const auto& m = map.rows();
+  return m[1] == 0 && m[3] == 0 && m[6] == 0 && m[7] == 0 && m[0] * m[8] > 0 && m[4] * m[8] > 0;
+}
+
+bool swaps_axes(const PixelMap& map) {
+  const auto& m = map.rows();
+  return std::abs(m[1]) > std::abs(m[0]) && std::abs(m[3]) > std::abs(m[4]);
+}
+
+double side(float low, float high) { return double{high} - low; }
+
+/// Each pixel is what lies at its centre in the picture before; 0 outside.
+void turn(const MaskView& from, const Box& place, const PixelMap& back, const Box& to, guint width,
+          guint height, guint8* out) {
+  const guint bytes = from.pixel_bytes();
+  for (guint y = 0; y < height; ++y)
+    for (guint x = 0; x < width; ++x, out += bytes) {
+      const auto was = back.point(to.x1 + (x + 0.5) / width * side(to.x1, to.x2),
+                                  to.y1 + (y + 0.5) / height * side(to.y1, to.y2));
+      const double u = (was.x - place.x1) / side(place.x1, place.x2) * from.width();
+      const double v = (was.y - place.y1) / side(place.y1, place.y2) * from.height();
+      if (u >= 0 && v >= 0 && u < from.width() && v < from.height())
+        std::memcpy(out, from.row(static_cast<guint>(v)) + gsize{static_cast<guint>(u)} * bytes,
+                    bytes);
+      else std::memset(out, 0, bytes);
+    }
+}
+
+}  // namespace
+
+MaskBuffers::~MaskBuffers() {
+  for (const FrameMask& mask : masks_)
+    if (mask.pixels != nullptr) gst_buffer_unref(mask.pixels);
+}
+
+MaskBuffers make_mask_buffers(std::span<const MaskPixels> masks) {
+  gsize bytes = 0;
+  for (const MaskPixels& mask : masks) bytes += bytes_of(mask);
+  std::vector<FrameMask> out(masks.size());
+  if (bytes == 0) return MaskBuffers(std::move(out));
+  GstMemory* all = written(bytes, [&](guint8* data) { write_regions(masks, data); });
+  gsize at = 0;
+  for (size_t i = 0; i < masks.size(); ++i) {
+    const MaskPixels& mask = masks[i];
+    const gsize size = bytes_of(mask);
+    if (size == 0) continue;
+    GstMemory* part = gst_memory_share(all, static_cast<gssize>(at), static_cast<gssize>(size));
+    out[i] = {mask_buffer(part, GST_VIDEO_FORMAT_GRAY8, mask.width, mask.height,
+                          static_cast<gint>(mask.width)),
+              mask.place};
+    at += size;
+  }
+  gst_memory_unref(all);
+  return MaskBuffers(std::move(out));
+}
+
+MaskView::MaskView(GstBuffer* mask) : mask_(mask) {
+  GstVideoMeta* meta = mask != nullptr ? gst_buffer_get_video_meta(mask) : nullptr;
+  if (meta == nullptr || meta->width == 0 || meta->height == 0 || meta->stride[0] <= 0) return;
+  format_ = meta->format;
+  if (format_ != GST_VIDEO_FORMAT_GRAY8 && format_ != GST_VIDEO_FORMAT_GRAY16_LE &&
+      format_ != GST_VIDEO_FORMAT_GRAY16_BE)
+    return;
+  stride_ = static_cast<gsize>(meta->stride[0]);
+  width_ = meta->width;
+  height_ = meta->height;
+  const gsize row = gsize{width_} * pixel_bytes();
+  if (!gst_buffer_map(mask, &info_, GST_MAP_READ)) return;
+  const gsize offset = meta->offset[0];
+  if (row <= stride_ && offset <= info_.size && row <= info_.size - offset &&
+      (height_ - 1) <= (info_.size - offset - row) / stride_)
+    data_ = info_.data + offset;
+  else gst_buffer_unmap(mask, &info_);
+}
+
+MaskView::~MaskView() {
+  if (data_ != nullptr) gst_buffer_unmap(mask_, &info_);
+}
+
+bool is_mask(GstBuffer* pixels) {
+  const GstVideoMeta* meta = pixels != nullptr ? gst_buffer_get_video_meta(pixels) : nullptr;
+  return meta != nullptr && meta->format == GST_VIDEO_FORMAT_GRAY8;
+}
+
+FrameMask moved_mask(GstBuffer* pixels, const Box& place, const PixelMap& map) {
+  const Box to = map(place);
+  if (keeps_rows(map)) return {gst_buffer_ref(pixels), to};
+  const MaskView from(pixels);
+  const auto back = map.inverse();
+  if (!from || !back) return {};
+  const guint width = swaps_axes(map) ? from.height() : from.width();
+  const guint height = swaps_axes(map) ? from.width() : from.height();
+  const gsize stride = gsize{width} * from.pixel_bytes();
+  GstMemory* memory = written(stride * height, [&](guint8* data) {
+    turn(from, place, *back, to, width, height, data);
+  });
+  return {mask_buffer(memory, from.format(), width, height, static_cast<gint>(stride)), to};
+}
+
+}  // namespace keepbox

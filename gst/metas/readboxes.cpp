@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Reads boxes, and what they carry, of GstAnalyticsRelationMeta.
+#include "gst/metas/analytics.h"
+#include "gst/metas/boxrecords.h"
+#include "gst/metas/keypointgroups.h"
+#include "gst/metas/maskrecords.h"
+#include "gst/metas/masks.h"
+#include "gst/metas/pointrecords.h"
+
+namespace keepbox {
+namespace {
+
+void read_class(GstAnalyticsRelationMeta* meta, FrameBox& box) {
+  GstAnalyticsMtd cls;
+  gpointer state = nullptr;
+  if (!gst_analytics_relation_meta_get_direct_related(
+          meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY, gst_analytics_cls_mtd_get_mtd_type(),
+          &state, &cls))
+    return;
+  const auto* as_class = reinterpret_cast<GstAnalyticsClsMtd*>(&cls);
+  if (gst_analytics_cls_mtd_get_length(as_class) == 0) return;
+  box.classified = gst_analytics_cls_mtd_get_quark(as_class, 0);
+  box.class_level = gst_analytics_cls_mtd_get_level(as_class, 0);
+  if (box.label == 0) box.label = box.classified;  // decoders that leave the box itself unnamed
+}
+
+void read_tracking(GstAnalyticsRelationMeta* meta, FrameBox& box) {
+  GstAnalyticsMtd found;
+  gpointer state = nullptr;
+  guint64 id = 0;
+  GstClockTime first = 0, last = 0;
+  gboolean lost = FALSE;
+  if (!gst_analytics_relation_meta_get_direct_related(
+          meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY, gst_analytics_tracking_mtd_get_mtd_type(),
+          &state, &found) ||
+      !gst_analytics_tracking_mtd_get_info(reinterpret_cast<GstAnalyticsTrackingMtd*>(&found), &id,
+                                           &first, &last, &lost))
+    return;
+  box.tracking_id = id;
+  box.tracked_since = first;
+}
+
+/// What our own mtds say of the boxes of a frame.
+struct Records {
+  BoxRecords boxes;
+  PointRecords points;
+  MaskRecords masks;
+};
+
+FrameBox read_od(const GstAnalyticsODMtd& od, const Records& records) {
+  const Detected at = detected(od);
+  const auto left = static_cast<float>(at.x), top = static_cast<float>(at.y);
+  FrameBox box{.box = {left, top, left + static_cast<float>(at.width),
+                       top + static_cast<float>(at.height)},
+               .score = at.score,
+               .angle = at.angle,
+               .label = at.label,
+               .od_id = od.id};
+  if (const auto found = records.boxes.find(od.id, at)) {
+    const BoxRecord& record = found->record;
+    box.box = {record.x1, record.y1, record.x2, record.y2};
+    box.angle = record.angle;
+    box.class_id = record.class_id;
+    box.anchor = record.anchor;
+    box.model = found->model.name;
+    box.unnamed = found->model.unnamed;
+    box.points = records.points.find(od.id);
+  }
+  return box;
+}
+
+/// A picture of several objects does not say which of them is the box's. Some write the region of
+/// what is around objects and some do not.
+bool is_of_one(const GstAnalyticsSegmentationMtd& mask) {
+  gsize objects = 0;
+  for (gsize i = 0; i < gst_analytics_segmentation_mtd_get_region_count(&mask); ++i)
+    objects += gst_analytics_segmentation_mtd_get_region_id(&mask, i) != 0;
+  return objects <= 1;
+}
+
+void read_mask(GstAnalyticsRelationMeta* meta, const MaskRecords& records, FrameBox& box) {
+  GstAnalyticsMtd mask;
+  gpointer state = nullptr;
+  if (!gst_analytics_relation_meta_get_direct_related(
+          meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY,
+          gst_analytics_segmentation_mtd_get_mtd_type(), &state, &mask))
+    return;
+  const auto& as_mask = reinterpret_cast<GstAnalyticsSegmentationMtd&>(mask);
+  gint x = 0, y = 0;
+  guint width = 0, height = 0;
+  GstBuffer* pixels =
+      gst_analytics_segmentation_mtd_get_mask(&as_mask, &x, &y, &width, &height);
+  if (is_mask(pixels) && width != 0 && height != 0 && is_of_one(as_mask)) {
+    const auto left = static_cast<float>(x), top = static_cast<float>(y);
+    box.mask = {pixels, {left, top, left + static_cast<float>(width),
+                         top + static_cast<float>(height)}};
+    // Without a class its record does not agree, and nothing else of ours does.
+    if (box.class_id) box.mask.place = records.find(box.od_id, mask.id).value_or(box.mask.place);
+  }
+  if (pixels != nullptr) gst_buffer_unref(pixels);  // the meta has it
+}
+
+bool has_any(GstAnalyticsRelationMeta* meta, GstAnalyticsMtdType type) {
+  GstAnalyticsMtd mtd;
+  gpointer state = nullptr;
+  return gst_analytics_relation_meta_iterate(meta, &state, type, &mtd);
+}
+
+}  // namespace
+
+bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, PointStore* others) {
+  out.clear();
+  GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
+  if (meta == nullptr) return false;
+  if (others != nullptr) *others = {};
+  const Records records{BoxRecords(meta), PointRecords(meta), MaskRecords(meta)};
+  const bool tracked = has_any(meta, gst_analytics_tracking_mtd_get_mtd_type());
+  const bool classified = has_any(meta, gst_analytics_cls_mtd_get_mtd_type());
+  const bool masked = has_any(meta, gst_analytics_segmentation_mtd_get_mtd_type());
+  gpointer state = nullptr;
+  GstAnalyticsODMtd od;
+  while (gst_analytics_relation_meta_iterate(meta, &state, gst_analytics_od_mtd_get_mtd_type(),
+                                             reinterpret_cast<GstAnalyticsMtd*>(&od))) {
+    FrameBox box = read_od(od, records);
+    if (classified) read_class(meta, box);
+    if (tracked) read_tracking(meta, box);
+    if (masked) read_mask(meta, records.masks, box);
+    if (others != nullptr && box.points.points.empty())
+      box.points = read_group(meta, od.id, *others);
+    out.push_back(box);
+  }
+  return true;
+}
+
+}  // namespace keepbox

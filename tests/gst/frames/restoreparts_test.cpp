@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Points, masks and angles of boxes between framesave and framerestore.
+#include <cmath>
+
+#include "tests/gst/frames/restore.h"
+#include "tests/gst/metas/parts.h"
+
+namespace keepbox {
+namespace {
+
+using test::boxes;
+using test::Buffer;
+using test::full_frame;
+using test::Harness;
+using test::kFull;
+using test::pixels_of;
+using test::plain_box;
+
+constexpr uint8_t kCorner[] = {1, 0, 0, 1, 1, 0};  // three pixels wide
+const std::vector<Keypoint> kBody = {{10.25f, 20.5f, 1}, {12, 22, 0.5f}, {-4, 1, 0}, {30, 40, 1}};
+
+/// A box with points, a mask and an angle, and the same in the border of a letterbox.
+void attach_both(GstBuffer* frame, float angle) {
+  const MaskPixels pixels[] = {{kCorner, 3, 2, {0.5f, 1, 6, 5}},
+                               {kCorner, 3, 2, {10.5f, 20, 26, 35.5f}}};
+  const MaskBuffers masks = make_mask_buffers(pixels);
+  std::vector<FrameBox> list = {plain_box({0, 0, 8, 6}), plain_box({10, 20, 30, 40})};
+  for (size_t i = 0; i < list.size(); ++i) {
+    list[i].points = {kBody, find_point_set("body-pose/alignment-4")->edges,
+                      g_quark_from_string("body-pose/alignment-4")};
+    list[i].mask = masks[i];
+    list[i].angle = angle;
+  }
+  test::attach(frame, list, {.frame = {64, 64}});
+}
+
+/// The frame with those attached between the two, at 64 x 64 with borders above and below.
+Buffer restored(float angle) {
+  // 192 x 108 in 64 x 64 is 64 x 36 with 14 above: full = 3 * (scaled - (0, 14)).
+  Harness h("framesave ! videoconvertscale ! video/x-raw,width=64,height=64,pixel-aspect-ratio=1/1 "
+            "! identity name=mid ! framerestore", kFull);
+  GstElement* mid = gst_bin_get_by_name(h.bin(), "mid");
+  g_object_set(mid, "signal-handoffs", TRUE, nullptr);
+  g_signal_connect(mid, "handoff", G_CALLBACK(+[](GstElement*, GstBuffer* frame, gpointer user) {
+                     attach_both(frame, *static_cast<float*>(user));
+                   }), &angle);
+  gst_object_unref(mid);
+  Buffer out = h.run(full_frame());
+  EXPECT_TRUE(out) << h.error();
+  return out;
+}
+
+gsize count_masks(const Buffer& frame) {
+  gsize out = 0;
+  gpointer state = nullptr;
+  GstAnalyticsMtd mtd;
+  while (gst_analytics_relation_meta_iterate(gst_buffer_get_analytics_relation_meta(frame.get()),
+                                             &state,
+                                             gst_analytics_segmentation_mtd_get_mtd_type(), &mtd))
+    ++out;
+  return out;
+}
+
+TEST(RestoreParts, ComeWithTheirBoxes) {
+  const Buffer out = restored(0);
+  const auto found = boxes(out);
+  ASSERT_EQ(found.size(), 1u) << "one lay in the border";
+  const FrameBox& box = found[0];
+  EXPECT_EQ(box.box, (Box{30, 18, 90, 78}));
+  ASSERT_EQ(box.points.points.size(), 4u);
+  EXPECT_EQ(box.points.points[0], (Keypoint{30.75f, 19.5f, 1}));
+  EXPECT_EQ(box.points.points[2], (Keypoint{-12, -39, 0})) << "not clipped";
+  EXPECT_STREQ(g_quark_to_string(box.points.name), "body-pose/alignment-4");
+  EXPECT_EQ(box.points.edges.size(), 2u);
+  EXPECT_EQ(box.mask.place, (Box{31.5f, 18, 78, 64.5f}));
+  EXPECT_EQ(pixels_of(box.mask.pixels), (std::vector{2, 0, 0, 2, 2, 0}));
+  EXPECT_EQ(count_masks(out), 1u) << "the other stayed with its box";
+}
+
+TEST(RestoreParts, OfTurnedBoxesToo) {
+  const Buffer out = restored(0.5f);
+  const auto found = boxes(out);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_FLOAT_EQ(found[0].angle, 0.5f);
+  EXPECT_NEAR(found[0].box.x1, 30, 1e-4);
+  EXPECT_NEAR(found[0].box.y2, 78, 1e-4);
+  EXPECT_EQ(found[0].points.points.size(), 4u);
+  EXPECT_EQ(found[0].mask.place, (Box{31.5f, 18, 78, 64.5f}));
+}
+
+TEST(RestoreParts, MirrorWithThePicture) {
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 64, 64);
+  const Buffer from = test::empty_frame(), to = test::empty_frame();
+  attach_both(from.get(), 0);
+  carry_analytics(from.get(), info, to.get(), info, PixelMap::scale(-1, 1, 64), MovedSource{});
+  const auto found = boxes(to);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[1].box, (Box{34, 20, 54, 40}));
+  EXPECT_EQ(found[1].points.points[0], (Keypoint{53.75f, 20.5f, 1}));
+  EXPECT_EQ(found[1].mask.place, (Box{38, 20, 53.5f, 35.5f}));
+  EXPECT_EQ(pixels_of(found[1].mask.pixels), (std::vector{0, 0, 2, 0, 2, 2}));
+  EXPECT_EQ(pixels_of(boxes(from).at(1).mask.pixels), (std::vector{2, 0, 0, 2, 2, 0}));
+}
+
+}  // namespace
+}  // namespace keepbox

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Boxes with points and masks, as decoders attach them.
+#pragma once
+
+#include <vector>
+
+#include "gst/metas/masks.h"
+#include "tests/gst/frames.h"
+
+namespace keepbox::test {
+
+/// A box whose record agrees with its detection.
+inline FrameBox plain_box(const Box& box, float score = 0.5f) {
+  return {.box = box, .score = score, .label = g_quark_from_string("thing"), .class_id = 3,
+          .anchor = 9};
+}
+
+/// A box with points of a named set.
+inline FrameBox with_points(const Box& box, std::span<const Keypoint> points,
+                            const PointSet& set) {
+  FrameBox out = plain_box(box);
+  out.points = {points, set.edges, g_quark_from_string(std::string(set.name).c_str())};
+  return out;
+}
+
+/// Attaches them, which has to work.
+inline void attach(GstBuffer* frame, std::span<FrameBox> boxes,
+                   const AttachOptions& options = {}) {
+  EXPECT_TRUE(attach_boxes(frame, boxes, options));
+}
+
+/// The rows of a mask one after the other; empty for what is none.
+inline std::vector<int> pixels_of(GstBuffer* mask) {
+  std::vector<int> out;
+  const MaskView view(mask);
+  if (!view) return out;
+  for (guint y = 0; y < view.height(); ++y)
+    out.insert(out.end(), view.row(y), view.row(y) + view.width());
+  return out;
+}
+
+/// A mask as another decoder's. @return transfer full.
+inline GstBuffer* foreign_mask(GstVideoFormat format, guint side, guint8 value) {
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, format, side, side);
+  GstBuffer* out = gst_buffer_new_allocate(nullptr, info.size, nullptr);
+  gst_buffer_memset(out, 0, value, info.size);
+  gst_buffer_add_video_meta(out, GST_VIDEO_FRAME_FLAG_NONE, format, side, side);
+  return out;
+}
+
+/// The mtds of a type related to one.
+template <class Mtd>
+std::vector<Mtd> related(GstAnalyticsRelationMeta* meta, guint id, GstAnalyticsMtdType type) {
+  std::vector<Mtd> out;
+  gpointer state = nullptr;
+  Mtd mtd;
+  while (gst_analytics_relation_meta_get_direct_related(meta, id, GST_ANALYTICS_REL_TYPE_ANY, type,
+                                                        &state,
+                                                        reinterpret_cast<GstAnalyticsMtd*>(&mtd)))
+    out.push_back(mtd);
+  return out;
+}
+
+}  // namespace keepbox::test
