@@ -22,7 +22,8 @@ template <class Props>
 struct Property {
   const char* name;
   const char* blurb;
-  std::variant<std::string Props::*, gfloat Props::*, guint Props::*, bool Props::*, int Props::*>
+  std::variant<std::string Props::*, gfloat Props::*, gdouble Props::*, guint Props::*, bool Props::*,
+               int Props::*>
       member;
   GType (*enum_type)() = nullptr;     // nullptr with an int member: a number from 0, or -1
   gdouble lowest = 0, highest = 1;    // of floats and unsigned numbers
@@ -73,6 +74,8 @@ GParamSpec* PropertyTable<Props>::spec_of(const Property<Props>& p) const {
         else if constexpr (std::is_same_v<T, gfloat>)
           return g_param_spec_float(p.name, p.name, p.blurb, static_cast<gfloat>(p.lowest),
                                     static_cast<gfloat>(p.highest), value, flags);
+        else if constexpr (std::is_same_v<T, gdouble>)
+          return g_param_spec_double(p.name, p.name, p.blurb, p.lowest, p.highest, value, flags);
         else if constexpr (std::is_same_v<T, guint>)
           return g_param_spec_uint(p.name, p.name, p.blurb, static_cast<guint>(p.lowest),
                                    static_cast<guint>(p.highest), value, flags);
@@ -99,6 +102,8 @@ bool PropertyTable<Props>::set(Props& props, guint id, const GValue* value) cons
           props.*member = text != nullptr ? text : "";
         } else if constexpr (std::is_same_v<T, gfloat>) {
           props.*member = g_value_get_float(value);
+        } else if constexpr (std::is_same_v<T, gdouble>) {
+          props.*member = g_value_get_double(value);
         } else if constexpr (std::is_same_v<T, guint>) {
           props.*member = g_value_get_uint(value);
         } else if constexpr (std::is_same_v<T, bool>) {
@@ -122,6 +127,8 @@ bool PropertyTable<Props>::get(const Props& props, guint id, GValue* value) cons
           g_value_set_string(value, (props.*member).empty() ? nullptr : (props.*member).c_str());
         else if constexpr (std::is_same_v<T, gfloat>)
           g_value_set_float(value, props.*member);
+        else if constexpr (std::is_same_v<T, gdouble>)
+          g_value_set_double(value, props.*member);
         else if constexpr (std::is_same_v<T, guint>)
           g_value_set_uint(value, props.*member);
         else if constexpr (std::is_same_v<T, bool>)

@@ -6,8 +6,8 @@
  * @see_also: boxdecode, framerestore, objectdetectionoverlay
  *
  * Draws the boxes of a frame (#GstAnalyticsODMtd of boxdecode or any other decoder, upright and
- * turned) onto it, in place, with labels that name class, tracking id and score. Frames without
- * boxes pass untouched.
+ * turned) onto it, in place, with labels that name class, tracking id and score; of boxes that
+ * have them, keypoints and masks too. Frames without boxes pass untouched.
  *
  * Each class has a colour of its own, by its number where the decoder gives it and else by its
  * name. The colours of classes that follow each other, and of the first eight, can be told apart
@@ -40,6 +40,7 @@
 #include "gst/metas/analytics.h"
 #include "gst/overlay/captions.h"
 #include "gst/overlay/colors.h"
+#include "gst/overlay/overlayprops.h"
 #include "gst/overlay/paint.h"
 #include "gst/tensors/tensors.h"
 
@@ -48,15 +49,6 @@ GST_DEBUG_CATEGORY_STATIC(boxoverlay_debug);
 
 namespace keepbox {
 namespace {
-
-struct OverlayProps {
-  ColorBy color_by = ColorBy::kClass;
-  guint color = 0;  // 0: by color_by
-  gboolean draw_labels = TRUE, draw_scores = TRUE, draw_tracking_ids = TRUE;
-  LabelPlacement placement = LabelPlacement::kApart;
-  guint thickness = 0;     // 0: by the frame's size
-  gdouble font_scale = 0;  // 0: by the frame's size
-};
 
 struct Overlay {
   OverlayProps props;  // under the object lock
@@ -87,20 +79,6 @@ GST_ELEMENT_REGISTER_DEFINE(boxoverlay, "boxoverlay", GST_RANK_NONE, keepbox_box
 
 namespace {
 
-enum {
-  kColorBy = 1,
-  kColor,
-  kDrawLabels,
-  kDrawScores,
-  kDrawTrackingIds,
-  kLabelPlacement,
-  kThickness,
-  kFontScale
-};
-
-constexpr guint kThickest = 256;
-constexpr gdouble kLargestFont = 32;
-
 KeepboxBoxOverlay* cast(gpointer object) { return reinterpret_cast<KeepboxBoxOverlay*>(object); }
 
 /// The text in ASCII, all that the font has.
@@ -124,12 +102,14 @@ std::string caption(const FrameBox& box, const char* label, const OverlayProps& 
 
 Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors) {
   const char* quark = g_quark_to_string(box.label);
-  const Rgb own = colors.of(box, props.color_by);
+  const Rgb own = colors.of(box, static_cast<ColorBy>(props.color_by));
   return {.box = box.box,
           .angle = box.angle,
           .score = std::isnan(box.score) ? -std::numeric_limits<float>::infinity() : box.score,
           .color = props.color != 0 ? rgb(props.color) : own,
-          .text = caption(box, quark != nullptr ? quark : "", props)};
+          .text = caption(box, quark != nullptr ? quark : "", props),
+          .points = props.draw_keypoints ? box.points : FramePoints{},
+          .mask = props.draw_masks ? box.mask : FrameMask{}};
 }
 
 Pen pen_of(const OverlayProps& props, const GstVideoFrame& frame) {
@@ -137,7 +117,9 @@ Pen pen_of(const OverlayProps& props, const GstVideoFrame& frame) {
                      static_cast<uint32_t>(GST_VIDEO_FRAME_HEIGHT(&frame))});
   if (props.thickness != 0) pen.thickness = static_cast<int>(props.thickness);
   if (props.font_scale > 0) pen.font_scale = props.font_scale;
-  pen.placement = props.placement;
+  pen.placement = static_cast<LabelPlacement>(props.placement);
+  pen.outlines = props.draw_boxes;
+  pen.keypoint_threshold = props.keypoint_threshold;
   return pen;
 }
 
@@ -187,79 +169,22 @@ gboolean stop(GstBaseTransform* base) {
 }
 
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
-  OverlayProps& props = cast(object)->overlay->props;
   GST_OBJECT_LOCK(object);
-  switch (id) {
-    case kColorBy: props.color_by = static_cast<ColorBy>(g_value_get_enum(value)); break;
-    case kColor: props.color = g_value_get_uint(value); break;
-    case kDrawLabels: props.draw_labels = g_value_get_boolean(value); break;
-    case kDrawScores: props.draw_scores = g_value_get_boolean(value); break;
-    case kDrawTrackingIds: props.draw_tracking_ids = g_value_get_boolean(value); break;
-    case kLabelPlacement:
-      props.placement = static_cast<LabelPlacement>(g_value_get_enum(value));
-      break;
-    case kThickness: props.thickness = g_value_get_uint(value); break;
-    case kFontScale: props.font_scale = g_value_get_double(value); break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-  }
+  const bool known = overlay_properties().set(cast(object)->overlay->props, id, value);
   GST_OBJECT_UNLOCK(object);
+  if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
 }
 
 void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
-  const OverlayProps& props = cast(object)->overlay->props;
   GST_OBJECT_LOCK(object);
-  switch (id) {
-    case kColorBy: g_value_set_enum(value, static_cast<gint>(props.color_by)); break;
-    case kColor: g_value_set_uint(value, props.color); break;
-    case kDrawLabels: g_value_set_boolean(value, props.draw_labels); break;
-    case kDrawScores: g_value_set_boolean(value, props.draw_scores); break;
-    case kDrawTrackingIds: g_value_set_boolean(value, props.draw_tracking_ids); break;
-    case kLabelPlacement: g_value_set_enum(value, static_cast<gint>(props.placement)); break;
-    case kThickness: g_value_set_uint(value, props.thickness); break;
-    case kFontScale: g_value_set_double(value, props.font_scale); break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-  }
+  const bool known = overlay_properties().get(cast(object)->overlay->props, id, value);
   GST_OBJECT_UNLOCK(object);
+  if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
 }
 
 void finalize(GObject* object) {
   delete cast(object)->overlay;
   G_OBJECT_CLASS(keepbox_box_overlay_parent_class)->finalize(object);
-}
-
-void install_properties(GObjectClass* object) {
-  constexpr auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                  GST_PARAM_MUTABLE_PLAYING);
-  const auto install = [&](guint id, GParamSpec* spec) {
-    g_object_class_install_property(object, id, spec);
-  };
-  const auto flag = [&](guint id, const char* name, const char* blurb) {
-    install(id, g_param_spec_boolean(name, name, blurb, TRUE, flags));
-  };
-  const auto choice = [&](guint id, const char* name, const char* blurb, GType type) {
-    install(id, g_param_spec_enum(name, name, blurb, type, 0, flags));
-  };
-  choice(kColorBy, "color-by", "What has a colour of its own.", color_by_type());
-  install(kColor, g_param_spec_uint("color", "color",
-                                    "One colour for all boxes, 0xAARRGGBB (0xffff0000 is red), "
-                                    "drawn opaque; 0 leaves it to color-by.",
-                                    0, G_MAXUINT32, 0, flags));
-  flag(kDrawLabels, "draw-labels", "The label at each box names its class.");
-  flag(kDrawScores, "draw-scores", "The label at each box shows its score.");
-  flag(kDrawTrackingIds, "draw-tracking-ids",
-       "The label at each box shows its tracking id as #id, where it has one.");
-  choice(kLabelPlacement, "label-placement",
-         "Where the label of a box is put; boxes with higher scores choose first.",
-         label_placement_type());
-  install(kThickness,
-          g_param_spec_uint("thickness", "thickness",
-                            "Width of outlines in pixels; 0 goes by the size of the frame.", 0,
-                            kThickest, 0, flags));
-  install(kFontScale,
-          g_param_spec_double("font-scale", "font-scale",
-                              "Size of labels, 1 for capitals of 21 pixels; 0 goes by the size of "
-                              "the frame.",
-                              0, kLargestFont, 0, flags));
 }
 
 }  // namespace
@@ -275,11 +200,11 @@ static void keepbox_box_overlay_class_init(KeepboxBoxOverlayClass* klass) {
   object->set_property = set_property;
   object->get_property = get_property;
   object->finalize = finalize;
-  install_properties(object);
+  overlay_properties().install(object);
   gst_element_class_set_static_metadata(
       element, "Detection box overlay", "Analyzer/Visualization/Video",
       "Draws the boxes on a frame (GstAnalyticsODMtd of any decoder) in the colour of their class, "
-      "labelled with class, score and tracking id",
+      "with their masks and keypoints, labelled with class, score and tracking id",
       "The keepbox developers");
   g_autoptr(GstCaps) caps = gst_caps_from_string(GST_VIDEO_CAPS_MAKE(KEEPBOX_PAINT_FORMATS));
   for (const auto& [name, direction] : {std::pair{"sink", GST_PAD_SINK}, {"src", GST_PAD_SRC}})

@@ -13,10 +13,13 @@
 #include "core/box.h"
 #include "core/letterbox.h"
 #include "core/result.h"
+#include "gst/metas/analytics.h"
+#include "gst/overlay/canvas.h"
 #include "gst/overlay/captions.h"
 #include "gst/overlay/colors.h"
 #include "gst/overlay/letters.h"
 #include "gst/overlay/outline.h"
+#include "gst/overlay/strokes.h"
 
 namespace keepbox {
 
@@ -27,12 +30,16 @@ struct Mark {
   float score = 0;  // a number; marks with high ones come first
   Rgb color;
   std::string text;  // ASCII; shown on a tab at the box
+  FramePoints points{};
+  FrameMask mask{};
 };
 
 struct Pen {
   int thickness = 1;        // of outlines, in pixels
   double font_scale = 0.5;  // 1 makes capitals 21 pixels high
   LabelPlacement placement = LabelPlacement::kApart;
+  bool outlines = true;            // of boxes
+  float keypoint_threshold = 0.5;  // the least score of points that are drawn
 };
 
 /// A pen that reads well on frames of this size.
@@ -47,7 +54,7 @@ Pen pen_for(Size frame);
 class Painter {
  public:
   /// Draws the marks, the best first: it is on top, and its caption chooses its place first.
-  /// Captions are drawn over all boxes. What lies outside the frame is not drawn, nor is a mark
+  /// Masks lie under all outlines, those under all points, and captions over everything. What lies outside the frame is not drawn, nor is a mark
   /// whose numbers are not all finite. Alpha becomes opaque.
   /// @pre the frame is mapped for reading and writing, in one of the formats above.
   Status paint(GstVideoFrame& frame, std::span<const Mark> marks, Pen pen);
@@ -62,11 +69,14 @@ class Painter {
     std::optional<cv::Rect> tab;
   };
 
+  void draw_items(Canvas& canvas, const Pen& pen);
+
   CaptionPlacer placer_;
   Letters letters_;
   std::vector<Item> items_;
   size_t left_out_ = 0;
-  cv::Mat mask_, coarse_;  // coverage of a caption or a slanted line: at luma's size, at chroma's
+  Strokes strokes_;
+  Scratch scratch_;
 };
 
 }  // namespace keepbox

@@ -92,16 +92,12 @@ FrameInfo info_of(KeepboxBoxSink* self, const Session& session, GstBuffer* buffe
 
 Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
   Sink& s = *self->sink;
-  if (session.ended && session.file) KB_TRY(session.file->resume());
+  if (session.ended) KB_TRY(session.resume());
   session.ended = false;
   session.analysed |= read_boxes(buffer, s.boxes);
   session.tell_models_apart(s.boxes);
-  s.text.clear();
-  KB_TRY(session.writer.write(info_of(self, session, buffer), s.boxes, s.text));
+  KB_TRY(session.write(info_of(self, session, buffer), s.boxes, s.text));
   tell_news(self, session.writer);
-  if (session.file && !s.text.empty()) KB_TRY(session.file->write(s.text));
-  if (session.names && (!s.boxes.empty() || session.props.write_empty))
-    KB_TRY(session.write_file_of_frame(s.text));
   ++session.number;
   ++session.frames;
   return {};
@@ -126,7 +122,7 @@ bool finish(KeepboxBoxSink* self) {
                   .expected = "frames with GstAnalyticsRelationMeta",
                   .found = "none among " + std::to_string(session.frames),
                   .hint = "put a decoder such as boxdecode before boxsink"});
-  return !session.file || check(self, session.file->finish(session.writer.tail()));
+  return check(self, session.finish());
 }
 
 /// A pause interrupts a write to somebody who does not read; it goes on when the stream does.
@@ -171,9 +167,9 @@ gboolean stop(GstBaseSink* base) {
   bool done = true;
   self->sink->interrupt.set(true);  // nobody waits for a reader any more
   // Without EOS nobody said that these are all boxes: the file keeps the name of a part.
-  if (!session.ended && !session.failed && session.file && !session.file->part().empty())
-    GST_WARNING_OBJECT(self, "stopped before EOS: %s has the boxes so far",
-                       session.file->part().c_str());
+  if (const std::string part = session.unnamed();
+      !session.ended && !session.failed && !part.empty())
+    GST_WARNING_OBJECT(self, "stopped before EOS: %s has the boxes so far", part.c_str());
   else
     done = finish(self);
   GST_INFO_OBJECT(self, "%" G_GUINT64_FORMAT " frames written%s", session.frames,
@@ -253,7 +249,7 @@ static void keepbox_box_sink_class_init(KeepboxBoxSinkClass* klass) {
   gst_element_class_set_static_metadata(
       element, "Detection box sink", "Sink/Analyzer/Video",
       "Writes the boxes on frames (GstAnalyticsODMtd of any decoder) as JSON lines, COCO results, "
-      "MOT, KITTI or CSV",
+      "MOT, KITTI, DOTA or CSV",
       "The keepbox developers");
   g_autoptr(GstCaps) caps = gst_caps_from_string("video/x-raw(ANY)");
   gst_element_class_add_pad_template(

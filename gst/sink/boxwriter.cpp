@@ -8,6 +8,14 @@
 #include "gst/sink/formats.h"
 
 namespace keepbox {
+namespace {
+
+std::unexpected<Error> too_few(size_t images) {
+  return file_error("at most " + std::to_string(images) + " frames", "one more",
+                    "image-ids= needs a line for every frame");
+}
+
+}  // namespace
 
 BoxWriter::BoxWriter(BoxFormat format, WriterOptions options)
     : format_(format),
@@ -34,7 +42,17 @@ Status BoxWriter::write(const FrameInfo& frame, std::span<const FrameBox> boxes,
     case BoxFormat::kMot: write_mot(frame, boxes, out); break;
     case BoxFormat::kKitti: write_kitti(boxes, out); break;
     case BoxFormat::kCsv: write_csv(frame, boxes, out); break;
+    case BoxFormat::kDota: break;
   }
+  ++frames_;
+  return {};
+}
+
+Status BoxWriter::write(const FrameInfo& frame, std::span<const FrameBox> boxes,
+                        std::map<std::string, std::string>& by_class) {
+  const auto& names = options_.names;
+  if (!names.empty() && frames_ >= names.size()) return too_few(names.size());
+  write_dota(names.empty() ? std::to_string(frame.number) : names[frames_], boxes, by_class);
   ++frames_;
   return {};
 }
@@ -47,7 +65,7 @@ Status BoxWriter::write_coco(const FrameInfo& frame, std::span<const FrameBox> b
     const Result<int64_t> category = categories_.of(box);
     if (!category) return std::unexpected(category.error());
     out += results_++ == 0 ? "\n" : ",\n";
-    write_coco_result(*image, *category, box, out);
+    write_coco_result({*image, *category, frame.size}, box, out);
   }
   return {};
 }
@@ -55,8 +73,7 @@ Status BoxWriter::write_coco(const FrameInfo& frame, std::span<const FrameBox> b
 Result<int64_t> BoxWriter::image_id(const FrameInfo& frame) const {
   if (options_.images.empty()) return frame.number;
   if (frames_ < options_.images.size()) return options_.images[frames_].id;
-  return file_error("at most " + std::to_string(options_.images.size()) + " frames",
-                    "one more", "image-ids= needs a line for every frame");
+  return too_few(options_.images.size());
 }
 
 }  // namespace keepbox

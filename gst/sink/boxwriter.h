@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,10 +18,11 @@ namespace keepbox {
 
 enum class BoxFormat {
   kJsonl,  // one object a frame, as DL Streamer's gvametaconvert writes it, with frame and anchor
-  kCoco,   // one array of results, for pycocotools loadRes(); no rotation
-  kMot,    // MOTChallenge; a box's pixels count from 0 here as in every other format
-  kKitti,  // 16 columns of the object benchmark's results, one file a frame
+  kCoco,   // one array of results, for pycocotools loadRes(): turned boxes as what encloses them
+  kMot,    // MOTChallenge, as kCoco of turned boxes; pixels count from 0 as in every format
+  kKitti,  // 16 columns of the object benchmark's results, as kCoco of turned boxes; a file a frame
   kCsv,    // a header and one line a box; empty where unknown
+  kDota,   // results of DOTA's task 1, four corners a box; one file a class
 };
 
 struct WriterOptions {
@@ -28,6 +30,7 @@ struct WriterOptions {
   std::string tags;                // a JSON object on one line, of each JSON line; empty: left out
   bool write_empty = true;         // a JSON line for a frame without boxes too
   std::vector<CocoId> images;      // image_id of the 1st, 2nd ... frame; empty: its number
+  std::vector<std::string> names;  // the same for kDota: image names
   std::vector<CocoId> categories;  // of the user, for CategoryIds
 };
 
@@ -51,7 +54,13 @@ class BoxWriter {
 
   /// Appends the text of the next frame; nothing where the format has none for it.
   /// Fails for kCoco alone: an image or a class that the lists of ids lack.
+  /// @pre the format is not kDota.
   Status write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
+
+  /// Of kDota: appends the text of the next frame to that of each class. Fails where the list of
+  /// names has none for the frame.
+  Status write(const FrameInfo& frame, std::span<const FrameBox> boxes,
+               std::map<std::string, std::string>& by_class);
 
   /// Of kCoco: what is new about the category ids.
   CategoryNews take_news() { return categories_.take_news(); }

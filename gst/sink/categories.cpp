@@ -29,15 +29,23 @@ Result<CocoId> parse_id(std::string_view line) {
   return out;
 }
 
+/// But for empty ones at the end.
+std::vector<std::string_view> lines_of(std::string_view text) {
+  text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
 /// @param path for the error
 Result<std::vector<CocoId>> parse_ids(std::string_view text, const std::string& path,
                                       const std::string& hint) {
-  text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
   std::vector<CocoId> ids;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const std::string_view line : lines_of(text)) {
     auto id = parse_id(line);
     if (!id)
       return file_error(id.error().expected + " in line " + std::to_string(ids.size() + 1) +
@@ -98,6 +106,23 @@ Result<std::vector<CocoId>> load_coco_ids(const char* path, const char* property
                            "= to a text file with one number a line, and a name after it if needed";
   const auto text = read_text(path, kMostBytes, hint);
   return text ? parse_ids(*text, path, hint) : std::unexpected(text.error());
+}
+
+Result<std::vector<std::string>> load_names(const char* path, const char* property) {
+  const std::string hint = std::string("set ") + property + "= to a text file with a name a line";
+  const auto text = read_text(path, kMostBytes, hint);
+  if (!text) return std::unexpected(text.error());
+  std::vector<std::string> names;
+  for (const std::string_view line : lines_of(*text)) {
+    const size_t first = line.find_first_not_of(" \t\r");
+    const size_t last = line.find_last_not_of(" \t\r");
+    if (first == line.npos || line.substr(first, last - first).find_first_of(" \t") != line.npos)
+      return file_error("one word in line " + std::to_string(names.size() + 1) + " of " + path,
+                        '"' + utf8(line) + '"', hint);
+    names.emplace_back(line.substr(first, last - first + 1));
+  }
+  if (names.empty()) return file_error(std::string("names in ") + path, "an empty file", hint);
+  return names;
 }
 
 CategoryIds::CategoryIds(std::vector<CocoId> given) : given_(std::move(given)) {

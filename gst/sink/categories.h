@@ -25,6 +25,9 @@ struct CocoId {
 /// Reads one id a line. @param property that named the file, for the error.
 Result<std::vector<CocoId>> load_coco_ids(const char* path, const char* property);
 
+/// Reads one word a line. @param property that named the file, for the error.
+Result<std::vector<std::string>> load_names(const char* path, const char* property);
+
 /// What users want to know about the numbers, each once.
 struct CategoryNews {
   std::vector<std::string> chosen;  // the numbering of a model

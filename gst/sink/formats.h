@@ -2,6 +2,7 @@
 // The formats of BoxWriter, each of which appends a frame's text. What they write is said there.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 
@@ -12,14 +13,23 @@ namespace keepbox {
 void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
                  const WriterOptions& options, std::string& out);
 
+/// What a result of COCO is about.
+struct CocoSubject {
+  int64_t image = 0, category = 0;
+  Size frame;  // of the picture, for run lengths
+};
 /// One result of COCO, without what stands between two.
-void write_coco_result(int64_t image, int64_t category, const FrameBox& box, std::string& out);
+void write_coco_result(const CocoSubject& of, const FrameBox& box, std::string& out);
 
 void write_mot(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
 void write_kitti(std::span<const FrameBox> boxes, std::string& out);
 
 inline constexpr std::string_view kCsvHeader =
-    "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id,model\n";
+    "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id,model,angle\n";
 void write_csv(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
+
+/// Appends lines of an image to the text of each class, by its name.
+void write_dota(const std::string& image, std::span<const FrameBox> boxes,
+                std::map<std::string, std::string>& by_class);
 
 }  // namespace keepbox

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // JSON Lines in the schema of DL Streamer's gvametaconvert, and COCO results.
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "gst/sink/formats.h"
+#include "gst/sink/rle.h"
 #include "gst/sink/text.h"
+#include "gst/sink/turned.h"
 
 namespace keepbox {
 namespace {
@@ -32,6 +35,44 @@ Json detection_of(const FrameBox& box, const std::string& label, Size frame) {
   return out;
 }
 
+Json keypoints_of(const FramePoints& points) {
+  Json out;
+  if (std::string name = name_of(points.name); !name.empty()) out["name"] = name;
+  for (const Keypoint& p : points.points) out["points"].push_back({p.x, p.y, p.score});
+  return out;
+}
+
+/// The mask in its own pixels, and the box that they cover.
+Json mask_of(const MaskPixels& mask, const Box& place) {
+  return {{"x", place.x1},           {"y", place.y1},
+          {"w", width_of(place)},    {"h", height_of(place)},
+          {"width", mask.width()},   {"height", mask.height()},
+          {"rle", rle_of(mask)}};
+}
+
+/// The numbers of COCO's points, three a point; what is not a number counts as not labelled there.
+Json coco_points(std::span<const Keypoint> points) {
+  Json out = Json::array();
+  for (const Keypoint& p : points) {
+    const bool known = std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.score);
+    for (const float value : {p.x, p.y, p.score}) out.push_back(known ? value : 0.0f);
+  }
+  return out;
+}
+
+/// The pixels of the object, or the corners of a turned box; null for others.
+Json coco_segmentation(const FrameBox& box, Size frame) {
+  if (const auto mask = MaskPixels::map(box.mask))
+    return {{"size", {frame.height, frame.width}}, {"counts", rle_of(*mask, box.mask.place, frame)}};
+  if (box.angle == 0) return nullptr;
+  Json polygon;
+  for (const Corner& corner : corners_of(box)) {
+    polygon.push_back(corner.x);
+    polygon.push_back(corner.y);
+  }
+  return Json::array({polygon});
+}
+
 Json object_of(const FrameBox& box, Size frame) {
   const std::string label = name_of(box.label);
   Json out = {{"x", box.box.x1},
@@ -44,6 +85,8 @@ Json object_of(const FrameBox& box, Size frame) {
   out["detection"] = detection_of(box, label, frame);
   if (box.anchor) out["anchor"] = *box.anchor;
   if (box.angle != 0) out["rotation"] = box.angle;
+  if (!box.points.points.empty()) out["keypoints"] = keypoints_of(box.points);
+  if (const auto mask = MaskPixels::map(box.mask)) out["mask"] = mask_of(*mask, box.mask.place);
   return out;
 }
 
@@ -65,11 +108,15 @@ void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
   out += text + '\n';
 }
 
-void write_coco_result(int64_t image, int64_t category, const FrameBox& box, std::string& out) {
-  Json result = {{"image_id", image},
-                 {"category_id", category},
-                 {"bbox", {box.box.x1, box.box.y1, width_of(box.box), height_of(box.box)}},
+void write_coco_result(const CocoSubject& of, const FrameBox& box, std::string& out) {
+  const Box around = enclosing(box);
+  Json result = {{"image_id", of.image},
+                 {"category_id", of.category},
+                 {"bbox", {around.x1, around.y1, width_of(around), height_of(around)}},
                  {"score", box.score}};
+  if (!box.points.points.empty()) result["keypoints"] = coco_points(box.points.points);
+  if (Json shape = coco_segmentation(box, of.frame); !shape.is_null())
+    result["segmentation"] = std::move(shape);
   if (std::string model = shown_model(box); !model.empty()) result["model"] = model;
   out += dump(result);
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A row a box: MOTChallenge, KITTI and CSV.
+// A row a box: MOTChallenge, KITTI, CSV and DOTA.
 #include <algorithm>
 #include <charconv>
 #include <concepts>
 
 #include "gst/sink/formats.h"
 #include "gst/sink/text.h"
+#include "gst/sink/turned.h"
 
 namespace keepbox {
 namespace {
@@ -53,7 +54,7 @@ std::string as_word(const std::string& text) {
   return out;
 }
 
-std::string kitti_type(const FrameBox& box) {
+std::string class_word(const FrameBox& box) {
   if (std::string type = as_word(name_of(box.label)); !type.empty()) return type;
   if (!box.class_id) return "unknown";
   const std::string type = "class-" + std::to_string(*box.class_id);
@@ -73,23 +74,35 @@ std::string quoted(std::string text) {
 void write_mot(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out) {
   for (const FrameBox& box : boxes) {
     const std::string id = box.tracking_id ? std::to_string(*box.tracking_id) : "-1";
-    append_row(out, ',', frame.number, id, box.box.x1, box.box.y1, width_of(box.box),
-               height_of(box.box), box.score, kUnknown, kUnknown, kUnknown);
+    const Box at = enclosing(box);
+    append_row(out, ',', frame.number, id, at.x1, at.y1, width_of(at), height_of(at), box.score,
+               kUnknown, kUnknown, kUnknown);
   }
 }
 
 void write_kitti(std::span<const FrameBox> boxes, std::string& out) {
-  for (const FrameBox& box : boxes)
-    append_row(out, ' ', kitti_type(box), kUnknown, kUnknown, kUnknownAngle, box.box.x1, box.box.y1,
-               box.box.x2, box.box.y2, kUnknown, kUnknown, kUnknown, kUnknownPlace, kUnknownPlace,
-               kUnknownPlace, kUnknownAngle, box.score);
+  for (const FrameBox& box : boxes) {
+    const Box at = enclosing(box);
+    append_row(out, ' ', class_word(box), kUnknown, kUnknown, kUnknownAngle, at.x1, at.y1, at.x2,
+               at.y2, kUnknown, kUnknown, kUnknown, kUnknownPlace, kUnknownPlace, kUnknownPlace,
+               kUnknownAngle, box.score);
+  }
 }
 
 void write_csv(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out) {
   for (const FrameBox& box : boxes)
     append_row(out, ',', frame.number, frame.timestamp, quoted(name_of(box.label)), box.class_id,
                box.score, box.box.x1, box.box.y1, box.box.x2, box.box.y2, box.tracking_id,
-               quoted(shown_model(box)));
+               quoted(shown_model(box)), box.angle);
+}
+
+void write_dota(const std::string& image, std::span<const FrameBox> boxes,
+                std::map<std::string, std::string>& by_class) {
+  for (const FrameBox& box : boxes) {
+    const auto [a, b, c, d] = corners_of(box);
+    append_row(by_class[class_word(box)], ' ', image, box.score, a.x, a.y, b.x, b.y, c.x, c.y, d.x,
+               d.y);
+  }
 }
 
 }  // namespace keepbox

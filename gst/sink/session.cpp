@@ -35,6 +35,13 @@ Result<Session> Session::open(const SinkProps& props, const Interrupt& interrupt
     KB_TRY(make_folder_of(out.names->of(out.number)));
     return out;
   }
+  if (props.is(BoxFormat::kDota)) {
+    auto classes = ClassFiles::parse(props.location);
+    if (!classes) return std::unexpected(classes.error());
+    KB_TRY(make_folder_of(classes->of({})));
+    out.classes = std::move(*classes);
+    return out;
+  }
   auto file = OutFile::open(props.location, &interrupt);
   if (!file) return std::unexpected(file.error());
   out.file = std::move(*file);
@@ -42,6 +49,37 @@ Result<Session> Session::open(const SinkProps& props, const Interrupt& interrupt
   return out;
 }
 
+Status Session::write(const FrameInfo& frame, std::span<const FrameBox> boxes,
+                      std::string& text) {
+  if (classes) {
+    std::map<std::string, std::string> by_class;
+    KB_TRY(writer.write(frame, boxes, by_class));
+    for (const auto& [name, lines] : by_class) KB_TRY(classes->write(name, lines));
+    return {};
+  }
+  text.clear();
+  KB_TRY(writer.write(frame, boxes, text));
+  if (file && !text.empty()) KB_TRY(file->write(text));
+  if (names && (!boxes.empty() || props.write_empty)) KB_TRY(write_file_of_frame(text));
+  return {};
+}
+
+Status Session::finish() {
+  if (classes) return classes->finish();
+  return file ? file->finish(writer.tail()) : Status();
+}
+
+Status Session::resume() {
+  if (classes) return classes->resume();
+  return file ? file->resume() : Status();
+}
+
+std::string Session::unnamed() const {
+  if (classes && classes->any()) return classes->of("CLASS") + ".part";
+  return file ? file->part() : std::string();
+}
+
+/// The file of the next frame, whole.
 Status Session::write_file_of_frame(const std::string& text) const {
   const std::string path = names->of(number);
   KB_TRY(make_folder_of(path));

@@ -13,6 +13,7 @@
 #include "gst/base/outfile.h"
 #include "gst/metas/analytics.h"
 #include "gst/sink/boxwriter.h"
+#include "gst/sink/classfiles.h"
 #include "gst/sink/sinkprops.h"
 
 namespace keepbox {
@@ -20,8 +21,9 @@ namespace keepbox {
 struct Session {
   SinkProps props;
   BoxWriter writer;
-  std::optional<OutFile> file;        // but for kKitti
+  std::optional<OutFile> file;        // but for kKitti and kDota
   std::optional<NumberedName> names;  // of kKitti
+  std::optional<ClassFiles> classes;  // of kDota
   gint64 number = 0;                  // of the next frame
   guint64 frames = 0;
   std::set<GQuark> models;            // that boxes came from
@@ -32,11 +34,21 @@ struct Session {
   /// Opens the files that properties name. @param interrupt of waits for readers, outlives this.
   static Result<Session> open(const SinkProps& props, const Interrupt& interrupt);
 
-  /// Of kKitti: the file of the next frame, whole.
-  Status write_file_of_frame(const std::string& text) const;
+  /// Writes the next frame. @param text is scratch memory.
+  Status write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& text);
+
+  /// Names the files, and goes on with them after that.
+  Status finish();
+  Status resume();
+
+  /// The files that have no name yet, in words; empty where there are none.
+  std::string unnamed() const;
 
   /// From the frame on that shows a second model, each has the name that its decoder gave it.
   void tell_models_apart(std::span<FrameBox> boxes);
+
+ private:
+  Status write_file_of_frame(const std::string& text) const;
 };
 
 }  // namespace keepbox

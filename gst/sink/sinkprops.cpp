@@ -21,7 +21,9 @@ GType format_type() {
         "Lines of MOTChallenge; frames count from 1, the pixels of boxes from 0"},
        {static_cast<int>(BoxFormat::kKitti), "kitti",
         "Lines of KITTI object results, a file a frame"},
-       {static_cast<int>(BoxFormat::kCsv), "csv", "A header and a line a box"}});
+       {static_cast<int>(BoxFormat::kCsv), "csv", "A header and a line a box"},
+       {static_cast<int>(BoxFormat::kDota), "dota",
+        "Lines of DOTA's task 1, the four corners of each box, a file a class"}});
   return type;
 }
 
@@ -29,16 +31,16 @@ const Property<SinkProps> kProperties[] = {
     {"format", "Format of the file.", &SinkProps::format, format_type},
     {"location",
      "Path of the file, - for stdout (run gst-launch-1.0 with -q); for kitti a pattern with one %d "
-     "or %0Nd, such as labels/%06d.txt, whose folder is made when it is missing. The file is "
-     "called PATH.part until EOS (gst-launch-1.0 -e sends it when interrupted), and then replaces "
-     "one that exists.",
+     "or %0Nd, such as labels/%06d.txt, for dota with one %s, such as results/Task1_%s.txt, whose "
+     "folder is made when it is missing. The file is called PATH.part until EOS (gst-launch-1.0 -e "
+     "sends it when interrupted), and then replaces one that exists.",
      &SinkProps::location},
     {"first-frame",
      "Number of the first frame; -1 is 1 for mot and 0 for the others. Every buffer counts.",
      &SinkProps::first_frame},
     {"image-ids",
-     "Text file with the image_id of one frame a line, for coco; without it the frame's number is "
-     "used.",
+     "Text file with the image_id (for dota the name) of one frame a line, for coco and dota; "
+     "without it the frame's number is used.",
      &SinkProps::image_ids},
     {"category-ids",
      "Text file for coco: line N has the category_id of class N, and after it the label, which "
@@ -93,6 +95,11 @@ Result<BoxWriter> make_writer(const SinkProps& props) {
                         .tags = std::move(*tags),
                         .write_empty = props.write_empty};
   const bool coco = props.is(BoxFormat::kCoco);
+  if (props.is(BoxFormat::kDota) && !props.image_ids.empty()) {
+    auto names = load_names(props.image_ids.c_str(), "image-ids");
+    if (!names) return std::unexpected(names.error());
+    options.names = std::move(*names);
+  }
   if (coco && !props.image_ids.empty()) {
     auto ids = load_coco_ids(props.image_ids.c_str(), "image-ids");
     if (!ids) return std::unexpected(ids.error());

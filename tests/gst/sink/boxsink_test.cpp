@@ -77,8 +77,8 @@ TEST_F(BoxSink, BeginsAnewAfterAStop) {
   end();
   stop();
   EXPECT_EQ(read(path("out.csv")),
-            "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id,model\n"
-            "0,0,dog,,0.5,4,5,10,12,,\n");
+            "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id,model,angle\n"
+            "0,0,dog,,0.5,4,5,10,12,,,0\n");
 }
 
 TEST_F(BoxSink, GoesOnAfterFlushAndAfterEos) {

@@ -62,9 +62,9 @@ TEST_F(BoxSink, WritesCsv) {
   set("first-frame", "100");
   run_three();
   EXPECT_EQ(read(path("out.csv")),
-            "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id,model\n"
-            "100,0,person,0,0.890163,1.25,2.5,33.75,40,,\n"
-            "101,40000000,dog,,0.5,4,5,10,12,,\n");
+            "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id,model,angle\n"
+            "100,0,person,0,0.890163,1.25,2.5,33.75,40,,,0\n"
+            "101,40000000,dog,,0.5,4,5,10,12,,,0\n");
 }
 
 TEST_F(BoxSink, WritesOneFileAFrameOfKitti) {
@@ -75,6 +75,60 @@ TEST_F(BoxSink, WritesOneFileAFrameOfKitti) {
   EXPECT_EQ(read(path("000000.txt")),
             "person -1 -1 -10 1.25 2.5 33.75 40 -1 -1 -1 -1000 -1000 -1000 -10 0.890163\n");
   EXPECT_EQ(read(path("000002.txt")), "");
+}
+
+TEST_F(BoxSink, WritesOneFileAClassOfDota) {
+  folder_.write("images", "P0003\nP0004 \nP0007\n");
+  set("location", path("results/Task1_%s.txt"));
+  set("format", "dota");
+  set("image-ids", path("images"));
+  run_three();
+  EXPECT_EQ(read(path("results/Task1_person.txt")),
+            "P0003 0.890163 1.25 2.5 33.75 2.5 33.75 40 1.25 40\n");
+  EXPECT_EQ(read(path("results/Task1_dog.txt")), "P0004 0.5 4 5 10 5 10 12 4 12\n");
+  EXPECT_FALSE(fs::exists(path("results/Task1_dog.txt.part")));
+}
+
+TEST_F(BoxSink, FilesOfClassesAreWholeAtEosAndGoOnAfterIt) {
+  set("location", path("%s.txt"));
+  set("format", "dota");
+  start();
+  const auto flush = [&] {
+    gst_harness_push_event(harness_, gst_event_new_flush_start());
+    gst_harness_push_event(harness_, gst_event_new_flush_stop(TRUE));
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    gst_harness_push_event(harness_, gst_event_new_segment(&segment));
+  };
+  push(with_foreign(0, "a/b"));
+  EXPECT_TRUE(fs::exists(path("a_b.txt.part")));
+  EXPECT_TRUE(end());
+  flush();
+  push(with_foreign(1, "a/b"));
+  push(with_foreign(2, "c"));
+  EXPECT_TRUE(end());
+  flush();
+  push(with_foreign(3, "c"));
+  stop();
+  EXPECT_EQ(read(path("a_b.txt.part")), "0 0.5 4 5 10 5 10 12 4 12\n1 0.5 4 5 10 5 10 12 4 12\n");
+  EXPECT_EQ(read(path("c.txt.part")), "2 0.5 4 5 10 5 10 12 4 12\n3 0.5 4 5 10 5 10 12 4 12\n");
+}
+
+TEST_F(BoxSink, RefusesWhatIsNoPatternOfClassesAndNoListOfNames) {
+  set("format", "dota");
+  for (const char* bad : {"-", "out.txt", "%d.txt", "%s%s", "%", "%s%d"}) {
+    set("location", bad);
+    EXPECT_FALSE(can_start()) << bad;
+    EXPECT_EQ(message(), std::string("expected one %s in the location, and no other %, found \"") +
+                             bad + "\": set location= to a name with the class, as Task1_%s.txt");
+  }
+  set("location", path("%s.txt"));
+  set("image-ids", path("images"));
+  for (const char* bad : {"", "two words\n", "P1\n\nP2\n"}) {
+    folder_.write("images", bad);
+    EXPECT_FALSE(can_start()) << bad;
+    EXPECT_TRUE(mentions(message(), "image-ids= to a text file with a name a line")) << bad;
+  }
 }
 
 TEST_F(BoxSink, PutsTheUsersTagsOnEachLine) {
@@ -156,14 +210,14 @@ class BoxSinkReaders : public BoxSink, public testing::WithParamInterface<const 
       return;
     }
     EXPECT_EQ(boxes[0]["label"], "person");
-    EXPECT_EQ(boxes[3]["label"], format_is("kitti") ? "a_\"b\",_c__\u00df" : kAwkward);
+    EXPECT_EQ(boxes[3]["label"], format_is("kitti") || format_is("dota") ? "a_\"b\",_c__\u00df" : kAwkward);
   }
 };
 
 TEST_P(BoxSinkReaders, ReadWhatWasWritten) {
   if (!fs::exists(fs::path(g_getenv("KEEPBOX_SOURCE")) / "tests/gst/sink/read_boxes.py"))
     GTEST_SKIP() << "no scripts on this machine";
-  const std::string name = path(format_is("kitti") ? "%d" : "out");
+  const std::string name = path(format_is("kitti") ? "%d" : format_is("dota") ? "%s" : "out");
   set("location", name);
   set("format", GetParam());
   start();
@@ -173,12 +227,14 @@ TEST_P(BoxSinkReaders, ReadWhatWasWritten) {
   push(with_foreign(3, kAwkward));
   EXPECT_TRUE(end());
   stop();
-  compare(format_is("kitti") ? read_back("kitti", {path("0"), path("1"), path("2"), path("3")})
-                             : read_back(GetParam(), {name}));
+  std::vector<std::string> files{name};
+  if (format_is("kitti")) files = {path("0"), path("1"), path("2"), path("3")};
+  if (format_is("dota")) files = {path("person"), path("dog"), path("a_\"b\",_c__\u00df")};
+  compare(read_back(GetParam(), files));
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, BoxSinkReaders,
-                         testing::Values("jsonl", "coco", "mot", "kitti", "csv"),
+                         testing::Values("jsonl", "coco", "mot", "kitti", "csv", "dota"),
                          [](const auto& format) { return std::string(format.param); });
 
 }  // namespace

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Reads what boxsink wrote by parsers that are not keepbox's, and prints the boxes as JSON.
 
-usage: read_boxes.py jsonl|coco|mot|kitti|csv FILE...
+usage: read_boxes.py jsonl|coco|mot|kitti|csv|dota FILE...
 """
 import contextlib
 import csv
@@ -73,10 +73,22 @@ def from_csv(path):
                    'model': row['model'] or None}
 
 
+def dota(path):
+    for line in pathlib.Path(path).read_text(encoding='utf-8').splitlines():
+        image, *numbers = line.split()
+        score, *corners = map(float, numbers)
+        x, y = corners[::2], corners[1::2]
+        assert len(x) == len(y) == 4, line
+        yield {'frame': int(image), 'label': pathlib.Path(path).name, 'score': score,
+               'box': [min(x), min(y), max(x) - min(x), max(y) - min(y)]}
+
+
 def main():
-    read = {'jsonl': jsonl, 'coco': coco, 'mot': mot, 'kitti': kitti, 'csv': from_csv}[sys.argv[1]]
+    read = {'jsonl': jsonl, 'coco': coco, 'mot': mot, 'kitti': kitti, 'csv': from_csv,
+            'dota': dota}[sys.argv[1]]
     with contextlib.redirect_stdout(sys.stderr):  # pycocotools prints its progress
         boxes = [box for path in sys.argv[2:] for box in read(path)]
+    boxes.sort(key=lambda box: box['frame'])
     json.dump(boxes, sys.stdout, default=float)
 
 

@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <map>
+#include <numbers>
 
 #include "gst/base/outfile.h"
+#include "tests/masks.h"
 
 namespace keepbox {
 namespace {
@@ -96,7 +99,7 @@ TEST(Numbers, AreTheShortestThatReadBackAsTheSameFloat) {
     FrameBox box = foreign("a");
     box.score = value;
     const std::string csv = text_of(BoxFormat::kCsv, {box});
-    EXPECT_EQ(csv, "7,40000000,a,," + digits + ",10,20,30,60,,\n");
+    EXPECT_EQ(csv, "7,40000000,a,," + digits + ",10,20,30,60,,,0\n");
     const std::string coco = text_of(BoxFormat::kCoco, {box});
     EXPECT_NE(coco.find("\"score\":" + digits), coco.npos) << coco;
   }
@@ -165,6 +168,87 @@ TEST(Jsonl, HasTagsAndTimesAsTheyAreGiven) {
             "\n");
 }
 
+TEST(Jsonl, HasKeypoints) {
+  const Keypoint points[] = {{1.5f, 2, 0.25f}, {-3, 4, 1}};
+  FrameBox box = foreign("dog");
+  box.points = {.points = points, .name = g_quark_from_string("body-pose/coco-17")};
+  EXPECT_TRUE(text_of(BoxFormat::kJsonl, {box})
+                  .ends_with(R"(,"keypoints":{"name":"body-pose/coco-17",)"
+                             R"("points":[[1.5,2.0,0.25],[-3.0,4.0,1.0]]}}]})" "\n"));
+  box.points.name = 0;
+  EXPECT_NE(text_of(BoxFormat::kJsonl, {box}).find(R"("keypoints":{"points":[[)"), std::string::npos);
+}
+
+TEST(Jsonl, HasTheMaskInItsOwnPixels) {
+  const test::TestMask mask({".#.", "##."});
+  FrameBox box = foreign("dog");
+  box.mask = mask.over({10, 20.5f, 40, 60});
+  EXPECT_TRUE(text_of(BoxFormat::kJsonl, {box})
+                  .ends_with(R"(,"mask":{"x":10.0,"y":20.5,"w":30.0,"h":39.5,"width":3,"height":2,)"
+                             R"("rle":"132"}}]})" "\n"));
+}
+
+TEST(Coco, HasKeypointsThreeNumbersEach) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const Keypoint points[] = {{1.5f, 2, 0.25f}, {kNan, 4, 1}};
+  FrameBox box = foreign("dog");
+  box.points = {.points = points};
+  EXPECT_TRUE(text_of(BoxFormat::kCoco, {box})
+                  .ends_with(R"("score":0.1,"keypoints":[1.5,2.0,0.25,0.0,0.0,0.0]})"));
+}
+
+TEST(Coco, HasTheMaskInPixelsOfTheFrame) {
+  const test::TestMask mask({"#"});
+  FrameBox box = foreign("dog");
+  box.mask = mask.over({0, 0, 2, 1});
+  BoxWriter writer(BoxFormat::kCoco, {});
+  const std::vector boxes{box};
+  // Columns of two: on, off, on, off, off, off.
+  EXPECT_TRUE(text_of(writer, boxes, {.number = 1, .size = {3, 2}})
+                  .ends_with(R"("score":0.1,"segmentation":{"size":[2,3],"counts":"01102"}})"));
+}
+
+/// A quarter turn makes 40x20 of 20x40, about 120,140.
+FrameBox turned(const char* label) {
+  FrameBox box = foreign(label);
+  box.box = {110, 120, 130, 160};
+  box.angle = std::numbers::pi_v<float> / 2;
+  return box;
+}
+
+TEST(Coco, HasWhatEnclosesATurnedBoxAndItsCorners) {
+  const FrameBox box = turned("ship");
+  EXPECT_TRUE(text_of(BoxFormat::kCoco, {box})
+                  .ends_with(R"("bbox":[100.0,130.0,40.0,20.0],"score":0.1,)"
+                             R"("segmentation":[[140.0,130.0,140.0,150.0,100.0,150.0,100.0,130.0]]})"))
+      << text_of(BoxFormat::kCoco, {box});
+}
+
+TEST(Rows, HaveWhatEnclosesATurnedBox) {
+  const FrameBox box = turned("ship");
+  EXPECT_EQ(text_of(BoxFormat::kMot, {box}), "7,-1,100,130,40,20,0.1,-1,-1,-1\n");
+  EXPECT_TRUE(text_of(BoxFormat::kKitti, {box}).starts_with("ship -1 -1 -10 100 130 140 150 -1"));
+  EXPECT_EQ(text_of(BoxFormat::kCsv, {box}), "7,40000000,ship,,0.1,110,120,130,160,,,1.5707964\n")
+      << "columns for both the box and its angle";
+}
+
+TEST(Dota, HasCornersByClass) {
+  const std::vector boxes{person(), turned("large vehicle"), person()};
+  BoxWriter writer(BoxFormat::kDota, {.names = {"P0003"}});
+  std::map<std::string, std::string> text;
+  ASSERT_TRUE(writer.write(kFrame, boxes, text));
+  const std::string line = "P0003 0.890163 64.5 48 320.25 48 320.25 240 64.5 240\n";
+  EXPECT_EQ(text, (std::map<std::string, std::string>{
+                      {"large_vehicle", "P0003 0.1 140 130 140 150 100 150 100 130\n"},
+                      {"person", line + line}}));
+  EXPECT_EQ(writer.write(kFrame, boxes, text).error().message(),
+            "expected at most 1 frames, found one more: image-ids= needs a line for every frame");
+  BoxWriter numbered(BoxFormat::kDota, {});
+  text.clear();
+  ASSERT_TRUE(numbered.write(kFrame, {&boxes[1], 1}, text));
+  EXPECT_EQ(text["large_vehicle"], "7 0.1 140 130 140 150 100 150 100 130\n");
+}
+
 TEST(Mot, HasTenColumns) {
   FrameBox tracked = foreign("dog");
   tracked.tracking_id = 12;
@@ -204,23 +288,23 @@ TEST(Names, MayBeMissing) {
     EXPECT_NE(text_of(BoxFormat::kJsonl, {box}).find("\"confidence\":0.1}"), std::string::npos);
     EXPECT_NE(text_of(BoxFormat::kCoco, {box}).find("\"score\":0.1"), std::string::npos);
     EXPECT_TRUE(text_of(BoxFormat::kKitti, {box}).starts_with("unknown -1"));
-    EXPECT_EQ(text_of(BoxFormat::kCsv, {box}), "7,40000000,,,0.1,10,20,30,60,,\n");
+    EXPECT_EQ(text_of(BoxFormat::kCsv, {box}), "7,40000000,,,0.1,10,20,30,60,,,0\n");
   }
 }
 
 TEST(Csv, QuotesLabels) {
   EXPECT_EQ(BoxWriter(BoxFormat::kCsv, {}).head(),
-            "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id,model\n");
+            "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id,model,angle\n");
   FrameBox tracked = person();
   tracked.tracking_id = 5;
   tracked.model = g_quark_from_string("a,b");
   EXPECT_EQ(text_of(BoxFormat::kCsv, {tracked, foreign("a, \"b\"\n")}),
-            "7,40000000,person,0,0.890163,64.5,48,320.25,240,5,\"a,b\"\n"
-            "7,40000000,\"a, \"\"b\"\"\n\",,0.1,10,20,30,60,,\n");
+            "7,40000000,person,0,0.890163,64.5,48,320.25,240,5,\"a,b\",0\n"
+            "7,40000000,\"a, \"\"b\"\"\n\",,0.1,10,20,30,60,,,0\n");
   BoxWriter writer(BoxFormat::kCsv, {});
   const std::vector boxes{foreign("a")};
   EXPECT_EQ(text_of(writer, boxes, {.number = 1, .size = {64, 64}}),
-            "1,,a,,0.1,10,20,30,60,,\n");
+            "1,,a,,0.1,10,20,30,60,,,0\n");
 }
 
 TEST(NumberedName, TakesExactlyOneNumber) {

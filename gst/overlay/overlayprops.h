@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The properties of boxoverlay.
+#pragma once
+
+#include <gst/gst.h>
+
+#include "gst/base/props.h"
+#include "gst/overlay/captions.h"
+#include "gst/overlay/colors.h"
+
+namespace keepbox {
+
+/// Property values as set. Plain data: copied under the object lock.
+struct OverlayProps {
+  int color_by = static_cast<int>(ColorBy::kClass);
+  guint color = 0;  // 0: by color_by
+  bool draw_boxes = true, draw_masks = true, draw_keypoints = true;
+  bool draw_labels = true, draw_scores = true, draw_tracking_ids = true;
+  gfloat keypoint_threshold = 0.5;
+  int placement = static_cast<int>(LabelPlacement::kApart);
+  guint thickness = 0;     // 0: by the frame's size
+  gdouble font_scale = 0;  // 0: by the frame's size
+};
+
+const PropertyTable<OverlayProps>& overlay_properties();
+
+}  // namespace keepbox

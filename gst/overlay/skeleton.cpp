@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Lines have the object's colour, and dots one that stands out from it.
+#include "gst/overlay/skeleton.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace keepbox {
+namespace {
+
+constexpr double kDot = 1.5;    // pixels that the radius of a dot has more than a line
+constexpr double kShare = 0.4;  // of the room between points, for a dot's radius
+constexpr double kCore = 0.55;  // of the radius, in the colour that stands out
+constexpr double kRimmed = 3;   // pixels from which on a dot has two colours
+
+bool is_shown(const Keypoint& p, float threshold) {
+  return p.score >= threshold && std::isfinite(p.x) && std::isfinite(p.y);
+}
+
+/// About half of the way between neighbours, if they were spread evenly.
+double room_of(const FramePoints& points, float threshold) {
+  double left = std::numeric_limits<double>::infinity(), top = left, right = -left, bottom = -left;
+  int count = 0;
+  for (const Keypoint& p : points.points) {
+    if (!is_shown(p, threshold)) continue;
+    ++count;
+    left = std::min(left, double{p.x}), right = std::max(right, double{p.x});
+    top = std::min(top, double{p.y}), bottom = std::max(bottom, double{p.y});
+  }
+  return count < 2 ? left : std::max(right - left, bottom - top) / std::sqrt(count) / 2;
+}
+
+}  // namespace
+
+void draw_skeleton(Canvas& canvas, const FramePoints& points, Rgb color, SkeletonPen pen,
+                   Strokes& strokes, Scratch& scratch) {
+  const double room = room_of(points, pen.threshold);
+  const double radius = std::clamp(room * kShare, 1.0, kDot + pen.thickness);
+  const int thickness = std::clamp(cvRound(radius), 1, pen.thickness);
+  const auto at = [](const Keypoint& p) { return cv::Point2d(p.x, p.y); };
+  strokes.start(canvas.bounds().size());
+  for (const Edge& edge : points.edges) {
+    if (std::max(edge.from, edge.to) >= points.points.size()) continue;
+    const Keypoint &a = points.points[edge.from], &b = points.points[edge.to];
+    if (is_shown(a, pen.threshold) && is_shown(b, pen.threshold))
+      strokes.line(at(a), at(b), thickness);
+  }
+  const auto dots = [&](double size) {
+    for (const Keypoint& p : points.points)
+      if (is_shown(p, pen.threshold)) strokes.dot(at(p), size);
+  };
+  dots(radius);
+  strokes.draw(canvas, color, scratch);
+  if (radius < kRimmed) return;
+  strokes.start(canvas.bounds().size());
+  dots(radius * kCore);
+  strokes.draw(canvas, text_color(color), scratch);
+}
+
+}  // namespace keepbox

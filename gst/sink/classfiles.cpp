@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A class's name becomes a file's.
+#include "gst/sink/classfiles.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace keepbox {
+
+Result<ClassFiles> ClassFiles::parse(std::string_view pattern) {
+  const size_t at = pattern.find("%s");
+  if (at == pattern.npos || std::ranges::count(pattern, '%') != 1)
+    return fail(ErrorKind::kInvalid, "one %s in the location, and no other %",
+                '"' + std::string(pattern) + '"',
+                "set location= to a name with the class, as Task1_%s.txt");
+  ClassFiles out;
+  out.before_ = pattern.substr(0, at);
+  out.after_ = pattern.substr(at + 2);
+  return out;
+}
+
+std::string ClassFiles::of(std::string_view name) const {
+  std::string file(name);
+  std::ranges::replace(file, '/', '_');
+  return before_ + file + after_;
+}
+
+Status ClassFiles::write(const std::string& name, std::string_view text) {
+  const std::string path = of(name);
+  auto at = files_.find(path);
+  if (at == files_.end()) {
+    auto file = OutFile::open(path);
+    if (!file) return std::unexpected(file.error());
+    at = files_.emplace(path, std::move(*file)).first;
+  }
+  return at->second.write(text);
+}
+
+Status ClassFiles::finish() {
+  for (auto& [path, file] : files_) KB_TRY(file.finish({}));
+  return {};
+}
+
+Status ClassFiles::resume() {
+  for (auto& [path, file] : files_) KB_TRY(file.resume());
+  return {};
+}
+
+}  // namespace keepbox

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Masks of objects for tests.
+#pragma once
+
+#include <gst/video/video.h>
+
+#include <string_view>
+#include <vector>
+
+#include "gst/metas/analytics.h"
+
+namespace keepbox::test {
+
+/// A mask of its own: rows of text, where a blank or a dot is no object. Rows lie `gap` bytes apart,
+/// which are not 0.
+class TestMask {
+ public:
+  explicit TestMask(const std::vector<std::string_view>& rows, gsize gap = 3)
+      : TestMask(static_cast<guint>(rows[0].size()), static_cast<guint>(rows.size()),
+                 [&](guint x, guint y) { return rows[y][x] != '.' && rows[y][x] != ' '; }, gap) {}
+
+  template <class Covers>
+  TestMask(guint width, guint height, Covers covers, gsize gap = 3) : place{} {
+    const gsize stride = width + gap;
+    pixels_ = gst_buffer_new_allocate(nullptr, stride * height, nullptr);
+    gst_buffer_memset(pixels_, 0, 0xff, stride * height);
+    for (guint y = 0; y < height; ++y)
+      for (guint x = 0; x < width; ++x)
+        gst_buffer_memset(pixels_, y * stride + x, covers(x, y) ? 1 : 0, 1);
+    gsize offsets[GST_VIDEO_MAX_PLANES] = {0};
+    gint strides[GST_VIDEO_MAX_PLANES] = {static_cast<gint>(stride)};
+    gst_buffer_add_video_meta_full(pixels_, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8,
+                                   width, height, 1, offsets, strides);
+    place = {0, 0, static_cast<float>(width), static_cast<float>(height)};
+  }
+  ~TestMask() { gst_buffer_unref(pixels_); }
+  TestMask(const TestMask&) = delete;
+  TestMask& operator=(const TestMask&) = delete;
+
+  GstBuffer* buffer() const { return pixels_; }
+  FrameMask over(const Box& at) const { return {.pixels = pixels_, .place = at}; }
+  operator FrameMask() const { return over(place); }
+
+  Box place;  // a pixel of the frame for each of the mask
+
+ private:
+  GstBuffer* pixels_;
+};
+
+}  // namespace keepbox::test

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Masks enlarged over their places, beside plain bilinear interpolation of each pixel.
+#include "gst/metas/maskruns.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+
+#include "tests/masks.h"
+
+namespace keepbox {
+namespace {
+
+using test::TestMask;
+using Lines = MaskRuns::Lines;
+
+/// The frame as rows of text, # where the object is.
+std::vector<std::string> drawn(const FrameMask& mask, Size frame, Lines lines) {
+  std::vector<std::string> out(frame.height, std::string(frame.width, '.'));
+  const auto pixels = MaskPixels::map(mask);
+  if (!pixels) return out;
+  MaskRuns runs(*pixels, mask.place, frame, lines);
+  for (int line = runs.lines().first; line < runs.lines().last; ++line) {
+    int before = -1;
+    for (const PixelRun& run : runs.of(line)) {
+      EXPECT_GT(run.first, before) << "not apart";
+      EXPECT_GT(run.last, run.first);
+      EXPECT_GE(run.first, runs.reach().first);
+      EXPECT_LE(run.last, runs.reach().last);
+      before = run.last;
+      for (int i = run.first; i < run.last; ++i)
+        (lines == Lines::kRows ? out.at(size_t(line)).at(size_t(i))
+                               : out.at(size_t(i)).at(size_t(line))) = '#';
+    }
+  }
+  return out;
+}
+
+/// What the mask is at a point of the frame, from 0 to 1; nothing outside of its place.
+std::optional<double> level(const MaskPixels& mask, const Box& place, double x, double y) {
+  if (x < place.x1 || x >= place.x2 || y < place.y1 || y >= place.y2) return {};
+  const auto along = [](double at, double low, double high, int count) {
+    return std::clamp((at - low) / (high - low) * count - 0.5, 0.0, count - 1.0);
+  };
+  const double u = along(x, place.x1, place.x2, mask.width());
+  const double v = along(y, place.y1, place.y2, mask.height());
+  double sum = 0;
+  for (int j = 0; j < mask.height(); ++j)
+    for (int i = 0; i < mask.width(); ++i)
+      if (mask.data()[j * mask.stride() + i] != 0)
+        sum += std::max(0.0, 1 - std::abs(u - i)) * std::max(0.0, 1 - std::abs(v - j));
+  return sum;
+}
+
+TEST(MaskRuns, OfItsOwnSizeIsAsItIs) {
+  const std::vector<std::string_view> rows{"#..#.", ".....", "##.##", "#####"};
+  const TestMask mask(rows);
+  for (const Lines lines : {Lines::kRows, Lines::kColumns})
+    EXPECT_EQ(drawn(mask, {5, 4}, lines),
+              (std::vector<std::string>{"#..#.", ".....", "##.##", "#####"}));
+}
+
+TEST(MaskRuns, EndsHalfWayBetweenCentres) {
+  const TestMask mask({"..", "##"}), dot({"...", ".#.", "..."});
+  EXPECT_EQ(drawn(mask.over({1, 0, 5, 8}), {6, 8}, Lines::kRows),
+            (std::vector<std::string>{"......", "......", "......", "......", ".####.", ".####.",
+                                      ".####.", ".####."}));
+  EXPECT_EQ(drawn(dot.over({0, 0, 12, 12}), {12, 12}, Lines::kRows),
+            (std::vector<std::string>{"............", "............", "............",
+                                      "............", ".....##.....", "....####....",
+                                      "....####....", ".....##.....", "............",
+                                      "............", "............", "............"}));
+}
+
+TEST(MaskRuns, AreThoseOfBilinearInterpolation) {
+  std::mt19937 random(7);
+  const auto number = [&](float low, float high) {
+    return std::uniform_real_distribution<float>(low, high)(random);
+  };
+  size_t pixels = 0, covered = 0;
+  for (int round = 0; round < 200; ++round) {
+    const auto side = [&] { return std::uniform_int_distribution<guint>(1, 9)(random); };
+    const float share = number(0, 1);
+    const TestMask mask(side(), side(), [&](guint, guint) { return number(0, 1) < share; });
+    const Box place{number(-10, 20), number(-10, 20), number(20, 50), number(20, 50)};
+    const Size frame{40, 30};
+    const auto rows = drawn(mask.over(place), frame, Lines::kRows);
+    const auto columns = drawn(mask.over(place), frame, Lines::kColumns);
+    const auto map = MaskPixels::map(mask);
+    for (uint32_t y = 0; y < frame.height; ++y)
+      for (uint32_t x = 0; x < frame.width; ++x) {
+        const auto expected = level(*map, place, x + 0.5, y + 0.5);
+        // On the edge itself rounding decides.
+        if (expected && std::abs(*expected - 0.5) < 1e-9) continue;
+        const char pixel = expected && *expected > 0.5 ? '#' : '.';
+        ASSERT_EQ(rows[y][x], pixel) << "round " << round << " at " << x << "," << y;
+        ASSERT_EQ(columns[y][x], pixel) << "round " << round << " at " << x << "," << y;
+        ++pixels;
+        covered += pixel == '#';
+      }
+  }
+  EXPECT_GT(covered, pixels / 10);
+}
+
+TEST(MaskRuns, ShrinkToSamples) {
+  const TestMask mask(40, 40, [](guint x, guint) { return x % 2 == 0; });
+  for (const Lines lines : {Lines::kRows, Lines::kColumns})
+    for (const std::string& row : drawn(mask.over({0, 0, 7, 7}), {7, 7}, lines))
+      EXPECT_EQ(row.size(), 7u);
+}
+
+TEST(MaskRuns, PlacesWithoutAreaOrFarAwayCoverNothing) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const TestMask mask({"##", "##"});
+  const auto covered = [&](const Box& place) {
+    int count = 0;
+    for (const Lines lines : {Lines::kRows, Lines::kColumns})
+      for (const std::string& row : drawn(mask.over(place), {8, 6}, lines))
+        count += static_cast<int>(std::ranges::count(row, '#'));
+    return count;
+  };
+  for (const Box& place : {Box{3, 3, 3, 5}, {3, 3, 5, 3}, {5, 5, 3, 3}, {-9, 0, 0, 6}, {8, 0, 20, 6},
+                           {1e30f, 0, 2e30f, 6}, {kNan, 0, 4, 4}, {0, kNan, 4, 4}, {-kInf, 0, 4, 4},
+                           {0, 0, kInf, 4}, {-kInf, -kInf, kInf, kInf}})
+    EXPECT_EQ(covered(place), 0) << place.x1 << "," << place.y1 << "," << place.x2;
+  EXPECT_EQ(covered({-3e38f, -3e38f, 3e38f, 3e38f}), 2 * 48);
+  EXPECT_EQ(covered({-1e9f, -1e9f, 1e9f, 1e9f}), 2 * 48);
+}
+
+TEST(MaskPixels, AreGray8WithAVideoMeta) {
+  EXPECT_FALSE(MaskPixels::map({}));
+  g_autoptr(GstBuffer) plain = gst_buffer_new_allocate(nullptr, 16, nullptr);
+  EXPECT_FALSE(MaskPixels::map({.pixels = plain}));
+  gst_buffer_add_video_meta(plain, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_RGBA, 2, 2);
+  EXPECT_FALSE(MaskPixels::map({.pixels = plain}));
+  g_autoptr(GstBuffer) short_one = gst_buffer_new_allocate(nullptr, 16, nullptr);
+  gst_buffer_add_video_meta(short_one, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 8, 8);
+  EXPECT_FALSE(MaskPixels::map({.pixels = short_one})) << "rows beyond the memory";
+}
+
+}  // namespace
+}  // namespace keepbox
