@@ -200,8 +200,8 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
   const bool ready = spec.reader == Reader::kReady;
   const bool rows = ready || first_is_anchors(a, b, spec, request.frame);
   const size_t anchors = rows ? a : b, channels = rows ? b : a;
-  if (channels < least_channels(spec) ||
-      (ready && channels != least_channels(spec) && !may_be_more(channels, spec)))
+  const size_t least = least_channels(spec);
+  if (ready ? channels != least && !may_be_more(channels, spec) : channels < least)
     return mismatch(spec, tensors, request);
 
   Layout layout{.spec = &spec,

@@ -114,7 +114,7 @@ Result<Layout> fit_at(const DetectorSpec& spec, std::span<const TensorView> tens
 /// Does the family have plain names, and are all of them among the tensors' ids?
 bool has_plain_names(const DetectorSpec& spec, std::span<const TensorView> tensors);
 
-/// Feature maps, as the prototypes 1xMxhxw of masks are: no anchors with channels.
+/// Feature maps, as the prototypes 1xMxhxw (or 1xhxwxM) of masks are: no anchors with channels.
 bool is_maps(const Shape& shape);
 
 /// M of the prototypes among some tensors, or 0.

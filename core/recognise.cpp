@@ -253,7 +253,8 @@ bool has_plain_names(const DetectorSpec& spec, std::span<const TensorView> tenso
 
 size_t prototypes(std::span<const TensorView> tensors) {
   for (const TensorView& tensor : tensors)
-    if (is_maps(tensor.shape) && is_floating(tensor.type)) return tensor.shape[1];
+    if (is_maps(tensor.shape) && is_floating(tensor.type))
+      return std::min(tensor.shape[1], tensor.shape[3]);  // fewer than a map has columns
   return 0;
 }
 

@@ -219,8 +219,6 @@ void Decoder::take_boxes() {
   const std::string& name = props_.model_name.empty() ? told : props_.model_name;
   const bool unnamed = name.empty();
   const GQuark model = g_quark_from_string(unnamed ? GST_OBJECT_NAME(element_) : name.c_str());
-  const PointSet& set = processor_->plan().gather.point_set;
-  const GQuark points = set.name.empty() ? 0 : g_quark_from_string(std::string(set.name).c_str());
   for (const Detection& det : processor_->detections())
     boxes_.push_back({.box = det.box,
                       .score = det.score,
@@ -230,8 +228,25 @@ void Decoder::take_boxes() {
                       .anchor = det.anchor,
                       .model = model,
                       .unnamed = unnamed});
+  take_points();
+  take_masks();
+}
+
+/// They lie in the processor until its next run.
+void Decoder::take_points() {
+  const PointSet& set = processor_->plan().gather.point_set;
+  const GQuark name = set.name.empty() ? 0 : g_quark_from_string(std::string(set.name).c_str());
   for (size_t i = 0; set.count != 0 && i < boxes_.size(); ++i)
-    boxes_[i].points = {processor_->points().subspan(i * set.count, set.count), set.edges, points};
+    boxes_[i].points = {processor_->points().subspan(i * set.count, set.count), set.edges, name};
+}
+
+void Decoder::take_masks() {
+  if (processor_->masks().empty()) return;
+  std::vector<MaskPixels> masks;
+  for (const Mask& mask : processor_->masks())
+    masks.push_back({mask.pixels, mask.width, mask.height, mask.place});
+  masks_ = make_mask_buffers(masks);
+  for (size_t i = 0; i < boxes_.size(); ++i) boxes_[i].mask = masks_[i];
 }
 
 /// For decoders behind this one, which are for what comes after it: the tensors of this source, or

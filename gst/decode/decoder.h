@@ -18,6 +18,7 @@
 #include "gst/decode/quantization.h"
 #include "gst/decode/threadcrew.h"
 #include "gst/metas/analytics.h"
+#include "gst/metas/masks.h"
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/tensors.h"
 
@@ -77,6 +78,8 @@ class Decoder {
   Status attempt(GstBuffer* buffer);
   Status quantize(FrameTensors& tensors);
   void take_boxes();
+  void take_points();
+  void take_masks();
   void mark(GstBuffer* buffer, const FrameTensors& tensors) const;
   void mark_refused(GstBuffer* buffer) const;
   Status decode_on_cpu(GstBuffer* buffer, const Error& device);
@@ -121,6 +124,7 @@ class Decoder {
   bool device_failed_ = false;
   Route route_ = Route::kHost;
   std::vector<FrameBox> boxes_;
+  MaskBuffers masks_;  // of those
 };
 
 }  // namespace keepbox
