@@ -47,14 +47,24 @@ gint whole(double v) {
 }
 
 /// Lines are relations between keypoints; whoever draws them wants the lower number first.
-void read_edges(GstAnalyticsRelationMeta* meta, const std::vector<guint>& ids,
-                std::vector<Edge>& edges) {
-  if (ids.size() > std::numeric_limits<uint8_t>::max()) return;
-  for (uint8_t a = 0; a < ids.size(); ++a)
-    for (auto b = static_cast<uint8_t>(a + 1); b < ids.size(); ++b)
-      if ((gst_analytics_relation_meta_get_relation(meta, ids[a], ids[b]) &
+std::vector<Edge> edges_among(const std::vector<GstAnalyticsMtd>& points) {
+  std::vector<Edge> out;
+  if (points.size() > std::numeric_limits<uint8_t>::max()) return out;
+  for (uint8_t a = 0; a < points.size(); ++a)
+    for (auto b = static_cast<uint8_t>(a + 1); b < points.size(); ++b)
+      if ((gst_analytics_relation_meta_get_relation(points[a].meta, points[a].id, points[b].id) &
            GST_ANALYTICS_REL_TYPE_RELATE_TO) != 0)
-        edges.push_back({a, b});
+        out.push_back({a, b});
+  return out;
+}
+
+std::vector<GstAnalyticsMtd> keypoints_of(const KeypointApi& api, const GstAnalyticsMtd& group) {
+  std::vector<GstAnalyticsMtd> out;
+  GstAnalyticsMtd member;
+  for (gsize i = 0; i < api.members(&group); ++i)
+    if (api.member(&group, i, &member) && is_keypoint(gst_analytics_mtd_get_mtd_type(&member)))
+      out.push_back(member);
+  return out;
 }
 
 Keypoint read_keypoint(const KeypointApi& api, const GstAnalyticsMtd& mtd) {
@@ -107,23 +117,19 @@ void add_group(GstAnalyticsRelationMeta* meta, guint od_id, const FramePoints& p
 FramePoints read_group(GstAnalyticsRelationMeta* meta, guint od_id, PointStore& store) {
   const KeypointApi* api = keypoint_api();
   gpointer state = nullptr;
-  GstAnalyticsMtd group, member;
-  if (api == nullptr ||
-      !gst_analytics_relation_meta_get_direct_related(meta, od_id, GST_ANALYTICS_REL_TYPE_ANY,
-                                                      api->group_type(), &state, &group))
-    return {};
-  std::vector<Keypoint>& points = store.points.emplace_back();
-  std::vector<Edge>& edges = store.edges.emplace_back();
-  std::vector<guint> ids;
-  for (gsize i = 0; i < api->members(&group); ++i) {
-    if (!api->member(&group, i, &member) || !is_keypoint(gst_analytics_mtd_get_mtd_type(&member)))
-      continue;
-    points.push_back(read_keypoint(*api, member));
-    ids.push_back(member.id);
+  GstAnalyticsMtd group;
+  while (api != nullptr &&
+         gst_analytics_relation_meta_get_direct_related(meta, od_id, GST_ANALYTICS_REL_TYPE_ANY,
+                                                        api->group_type(), &state, &group)) {
+    const std::vector<GstAnalyticsMtd> members = keypoints_of(*api, group);
+    if (members.empty()) continue;
+    std::vector<Keypoint>& points = store.points.emplace_back();
+    for (const GstAnalyticsMtd& member : members) points.push_back(read_keypoint(*api, member));
+    g_autofree gchar* tag = api->tag(&group);
+    return {points, store.edges.emplace_back(edges_among(members)),
+            tag != nullptr && *tag != '\0' ? g_quark_from_string(tag) : 0};
   }
-  read_edges(meta, ids, edges);
-  g_autofree gchar* tag = api->tag(&group);
-  return {points, edges, tag != nullptr && *tag != '\0' ? g_quark_from_string(tag) : 0};
+  return {};
 }
 
 bool is_group(GstAnalyticsMtdType type) {

@@ -46,7 +46,7 @@ gsize mtds_of_group(const FramePoints& points);
 /// @pre mtds_of_group() is not 0.
 void add_group(GstAnalyticsRelationMeta* meta, guint od_id, const FramePoints& points);
 
-/// The points of the first group that is related to a detection: whole pixels.
+/// The points of the first group with any that is related to a detection: whole pixels.
 /// @param store has them from then on.
 FramePoints read_group(GstAnalyticsRelationMeta* meta, guint od_id, PointStore& store);
 

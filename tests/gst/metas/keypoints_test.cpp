@@ -181,6 +181,9 @@ TEST_F(Keypoints, OfOtherDecodersAreRead) {
   FrameBox box = plain_box({10, 20, 50, 60});
   test::attach(frame.get(), std::span(&box, 1));
   const FramePoints points{kBody, {}, 0};
+  GstAnalyticsMtd other;  // of something else
+  add_empty(gst_buffer_get_analytics_relation_meta(frame.get()), 0, &other);
+  gst_analytics_relation_meta_set_relation(other.meta, GST_ANALYTICS_REL_TYPE_CONTAIN, 0, other.id);
   add_group(gst_buffer_get_analytics_relation_meta(frame.get()), 0, points);
   std::vector<FrameBox> found;
   PointStore store;

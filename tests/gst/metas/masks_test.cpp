@@ -103,6 +103,12 @@ TEST(Masks, AreScaledWithTheVideo) {
   EXPECT_EQ(pixels_of(found.at(0).mask.pixels), (std::vector{1, 0, 0, 1, 1, 0}));
 }
 
+TEST(Masks, FollowAMatrix) {
+  const Buffer frame = masked();
+  test::move_pixels(frame, "keepbox-masks", PixelMap::scale(2, 1, -50, 5));
+  EXPECT_EQ(boxes(frame).at(0).mask.place, (Box{-29.5f, 25.5f, 30, 45}));
+}
+
 /// A detection of another decoder with a mask from 5, 6 on. @param mask transfer full.
 FrameBox of_another(GstBuffer* mask, std::vector<guint> regions) {
   const Buffer frame = test::empty_frame();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gst/metas/masks.h"
+#include "gst/metas/recordblock.h"
 #include "tests/gst/frames.h"
 
 namespace keepbox::test {
@@ -60,6 +61,22 @@ std::vector<Mtd> related(GstAnalyticsRelationMeta* meta, guint id, GstAnalyticsM
                                                         reinterpret_cast<GstAnalyticsMtd*>(&mtd)))
     out.push_back(mtd);
   return out;
+}
+
+/// What GStreamer 1.28 does to a frame's mtds of ours where a video element moved pixels: those of
+/// that name are mapped in place.
+inline void move_pixels(const Buffer& frame, const char* name, const PixelMap& map) {
+  auto* meta = gst_buffer_get_analytics_relation_meta(frame.get());
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 640, 640);
+  MatrixTransform matrix = matrix_transform(map, info, info);
+  const std::vector<GstAnalyticsMtd> mtds = mtds_named(meta, name);
+  ASSERT_EQ(mtds.size(), 1u);
+  GstAnalyticsMtd mtd = mtds[0];
+  const auto* impl =
+      reinterpret_cast<const GstAnalyticsMtdImpl*>(gst_analytics_mtd_get_mtd_type(&mtd));
+  EXPECT_TRUE(impl->mtd_meta_transform(frame.get(), &mtd, frame.get(),
+                                       g_quark_from_string("gst-video-matrix"), &matrix));
 }
 
 }  // namespace keepbox::test

@@ -84,6 +84,18 @@ TEST(Points, FollowCropsAndFlipsWhereDetectionsDo) {
   EXPECT_FLOAT_EQ(flipped[0].y, 120.5f);
 }
 
+TEST(Points, FollowAMatrix) {
+  const Buffer frame = test::empty_frame();
+  auto list = people();
+  attach(frame.get(), std::span(list).first(1));
+  test::move_pixels(frame, "keepbox-points", PixelMap({0, -1, 640, 1, 0, 0, 0, 0, 1}));
+  const auto points =
+      PointRecords(gst_buffer_get_analytics_relation_meta(frame.get())).find(0).points;
+  ASSERT_EQ(points.size(), 5u);
+  EXPECT_EQ(points[0], (Keypoint{640 - 120.5f, 110.25f, 0.9f}));
+  EXPECT_EQ(points[4], (Keypoint{-60, -7.5f, 0})) << "not clipped";
+}
+
 TEST(Points, AreThoseOfBoxesWhoseRecordAgrees) {
   const Buffer frame = test::empty_frame();
   auto list = people();
