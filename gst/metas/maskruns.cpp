@@ -3,39 +3,11 @@
 #include "gst/metas/maskruns.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 namespace keepbox {
-
-std::optional<MaskPixels> MaskPixels::map(const FrameMask& mask) {
-  GstVideoMeta* meta = mask.pixels != nullptr ? gst_buffer_get_video_meta(mask.pixels) : nullptr;
-  if (meta == nullptr || meta->format != GST_VIDEO_FORMAT_GRAY8 || meta->width == 0 ||
-      meta->height == 0)
-    return std::nullopt;
-  MaskPixels out;
-  gpointer data = nullptr;
-  if (!gst_video_meta_map(meta, 0, &out.map_, &data, &out.stride_, GST_MAP_READ))
-    return std::nullopt;
-  out.meta_ = meta;
-  out.data_ = static_cast<const uint8_t*>(data);
-  // Metas may say what their memory does not have.
-  const uint8_t* end = out.map_.data + out.map_.size;
-  const auto room = uint64_t(end - out.data_);
-  const bool whole = out.stride_ > 0 && uint64_t(out.stride_) >= meta->width &&
-                     uint64_t(out.stride_) * (meta->height - 1) + meta->width <= room;
-  if (!whole) return std::nullopt;
-  return out;
-}
-
-MaskPixels::MaskPixels(MaskPixels&& other) noexcept
-    : meta_(other.meta_),
-      map_(other.map_),
-      data_(std::exchange(other.data_, nullptr)),
-      stride_(other.stride_) {}
-
-MaskPixels::~MaskPixels() {
-  if (data_ != nullptr) gst_video_meta_unmap(meta_, 0, &map_);
-}
 
 MaskRuns::Axis MaskRuns::axis_of(float low, float high, int count, std::ptrdiff_t stride,
                                  uint32_t limit) {
@@ -49,10 +21,11 @@ MaskRuns::Axis MaskRuns::axis_of(float low, float high, int count, std::ptrdiff_
   return axis;
 }
 
-MaskRuns::MaskRuns(const MaskPixels& pixels, const Box& place, Size frame, Lines lines)
-    : data_(pixels.data()),
-      down_(axis_of(place.y1, place.y2, pixels.height(), pixels.stride(), frame.height)),
-      along_(axis_of(place.x1, place.x2, pixels.width(), 1, frame.width)) {
+MaskRuns::MaskRuns(const MaskView& mask, const Box& place, Size frame, Lines lines)
+    : data_(mask.row(0)),
+      down_(axis_of(place.y1, place.y2, static_cast<int>(mask.height()), mask.row(1) - mask.row(0),
+                    frame.height)),
+      along_(axis_of(place.x1, place.x2, static_cast<int>(mask.width()), 1, frame.width)) {
   if (lines == Lines::kColumns) std::swap(down_, along_);
   if (along_.span.first >= along_.span.last) down_.span = {};
 }

@@ -2,42 +2,19 @@
 // Which pixels of a frame a mask covers.
 #pragma once
 
-#include <gst/video/video.h>
-
-#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
-#include "gst/metas/analytics.h"
+#include "core/box.h"
+#include "core/letterbox.h"
+#include "gst/metas/masks.h"
 
 namespace keepbox {
 
-/// The pixels of a mask in memory, as long as it lives.
-class MaskPixels {
- public:
-  /// Nothing where there is no mask, or none of GRAY8 that can be read.
-  static std::optional<MaskPixels> map(const FrameMask& mask);
-
-  MaskPixels(MaskPixels&& other) noexcept;
-  MaskPixels& operator=(MaskPixels&&) = delete;
-  ~MaskPixels();
-
-  int width() const { return static_cast<int>(meta_->width); }
-  int height() const { return static_cast<int>(meta_->height); }
-  const uint8_t* data() const { return data_; }
-  std::ptrdiff_t stride() const { return stride_; }
-
- private:
-  MaskPixels() = default;
-
-  GstVideoMeta* meta_ = nullptr;
-  GstMapInfo map_{};
-  const uint8_t* data_ = nullptr;  // nullptr when moved from
-  gint stride_ = 0;
-};
+/// Can its pixels be read, and is it a FrameMask's?
+inline bool is_mask(const MaskView& mask) { return mask && mask.format() == GST_VIDEO_FORMAT_GRAY8; }
 
 /// Pixels of a line, from first up to but not including last.
 struct PixelRun {
@@ -51,9 +28,10 @@ class MaskRuns {
  public:
   enum class Lines { kRows, kColumns };
 
-  /// @param pixels outlive this. @param place in pixels of the frame; one without an area covers
+  /// @param mask outlives this. @param place in pixels of the frame; one without an area covers
   ///        nothing.
-  MaskRuns(const MaskPixels& pixels, const Box& place, Size frame, Lines lines);
+  /// @pre is_mask(mask)
+  MaskRuns(const MaskView& mask, const Box& place, Size frame, Lines lines);
 
   /// The rows or columns of the frame that may have pixels of the object, and the pixels of a line.
   PixelRun lines() const { return down_.span; }

@@ -53,7 +53,8 @@ namespace {
 struct Overlay {
   OverlayProps props;  // under the object lock
   // The streaming thread's own:
-  std::vector<FrameBox> boxes;
+  std::vector<FrameBox> boxes;  // of the input, which lasts until its frame is drawn on
+  PointStore points;
   std::vector<Mark> marks;
   Colors colors;
   Painter painter;
@@ -143,7 +144,7 @@ GstFlowReturn transform_frame_ip(GstVideoFilter* filter, GstVideoFrame* frame) {
 /// Only a frame with boxes has to be writable.
 GstFlowReturn prepare_output_buffer(GstBaseTransform* base, GstBuffer* input, GstBuffer** output) {
   Overlay& o = *cast(base)->overlay;
-  read_boxes(input, o.boxes);
+  read_boxes(input, o.boxes, &o.points);
   if (!o.boxes.empty()) return writable_with_tensors(base, input, output);
   *output = input;
   return GST_FLOW_OK;

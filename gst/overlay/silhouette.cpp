@@ -46,11 +46,11 @@ cv::Rect runs_of(MaskRuns& mask, std::vector<PixelRun>& out) {
 
 void draw_silhouette(Canvas& canvas, const FrameMask& mask, Rgb color, int edge,
                      Scratch& scratch) {
-  const auto pixels = MaskPixels::map(mask);
-  if (!pixels) return;
+  const MaskView pixels(mask.pixels);
+  if (!is_mask(pixels)) return;
   const cv::Rect bounds = canvas.bounds();
   const Size frame{static_cast<uint32_t>(bounds.width), static_cast<uint32_t>(bounds.height)};
-  MaskRuns rows(*pixels, mask.place, frame, MaskRuns::Lines::kRows);
+  MaskRuns rows(pixels, mask.place, frame, MaskRuns::Lines::kRows);
   const cv::Rect extent = runs_of(rows, scratch.runs);
   if (extent.empty()) return;
   const cv::Point soft(kSoft, kSoft);

@@ -46,6 +46,7 @@ struct Sink {
   Size frame;
   std::optional<Session> session;
   std::vector<FrameBox> boxes;
+  PointStore points;
   std::string text;
 };
 
@@ -94,7 +95,7 @@ Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
   Sink& s = *self->sink;
   if (session.ended) KB_TRY(session.resume());
   session.ended = false;
-  session.analysed |= read_boxes(buffer, s.boxes);
+  session.analysed |= read_boxes(buffer, s.boxes, &s.points);
   session.tell_models_apart(s.boxes);
   KB_TRY(session.write(info_of(self, session, buffer), s.boxes, s.text));
   tell_news(self, session.writer);

@@ -43,7 +43,7 @@ Json keypoints_of(const FramePoints& points) {
 }
 
 /// The mask in its own pixels, and the box that they cover.
-Json mask_of(const MaskPixels& mask, const Box& place) {
+Json mask_of(const MaskView& mask, const Box& place) {
   return {{"x", place.x1},           {"y", place.y1},
           {"w", width_of(place)},    {"h", height_of(place)},
           {"width", mask.width()},   {"height", mask.height()},
@@ -62,8 +62,8 @@ Json coco_points(std::span<const Keypoint> points) {
 
 /// The pixels of the object, or the corners of a turned box; null for others.
 Json coco_segmentation(const FrameBox& box, Size frame) {
-  if (const auto mask = MaskPixels::map(box.mask))
-    return {{"size", {frame.height, frame.width}}, {"counts", rle_of(*mask, box.mask.place, frame)}};
+  if (const MaskView mask(box.mask.pixels); is_mask(mask))
+    return {{"size", {frame.height, frame.width}}, {"counts", rle_of(mask, box.mask.place, frame)}};
   if (box.angle == 0) return nullptr;
   Json polygon;
   for (const Corner& corner : corners_of(box)) {
@@ -86,7 +86,8 @@ Json object_of(const FrameBox& box, Size frame) {
   if (box.anchor) out["anchor"] = *box.anchor;
   if (box.angle != 0) out["rotation"] = box.angle;
   if (!box.points.points.empty()) out["keypoints"] = keypoints_of(box.points);
-  if (const auto mask = MaskPixels::map(box.mask)) out["mask"] = mask_of(*mask, box.mask.place);
+  if (const MaskView mask(box.mask.pixels); is_mask(mask))
+    out["mask"] = mask_of(mask, box.mask.place);
   return out;
 }
 

@@ -44,7 +44,7 @@ std::string RunLengths::text(uint64_t pixels) {
   return out;
 }
 
-std::string rle_of(const MaskPixels& mask, const Box& place, Size frame) {
+std::string rle_of(const MaskView& mask, const Box& place, Size frame) {
   MaskRuns columns(mask, place, frame, MaskRuns::Lines::kColumns);
   RunLengths lengths;
   for (int x = columns.lines().first; x < columns.lines().last; ++x) {
@@ -55,8 +55,8 @@ std::string rle_of(const MaskPixels& mask, const Box& place, Size frame) {
   return lengths.text(uint64_t{frame.width} * frame.height);
 }
 
-std::string rle_of(const MaskPixels& mask) {
-  const Size own{uint32_t(mask.width()), uint32_t(mask.height())};
+std::string rle_of(const MaskView& mask) {
+  const Size own{mask.width(), mask.height()};
   return rle_of(mask, {0, 0, float(own.width), float(own.height)}, own);
 }
 

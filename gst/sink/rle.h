@@ -26,10 +26,10 @@ class RunLengths {
   uint64_t end_ = 0;  // of what they tell
 };
 
-/// The mask in the frame's pixels, column by column.
-std::string rle_of(const MaskPixels& mask, const Box& place, Size frame);
+/// The mask in the frame's pixels, column by column. @pre is_mask(mask)
+std::string rle_of(const MaskView& mask, const Box& place, Size frame);
 
-/// The mask in its own pixels, column by column.
-std::string rle_of(const MaskPixels& mask);
+/// The mask in its own pixels, column by column. @pre is_mask(mask)
+std::string rle_of(const MaskView& mask);
 
 }  // namespace keepbox

@@ -19,6 +19,7 @@
 
 #include "gst/metas/analytics.h"
 #include "gst/overlay/colors.h"
+#include "tests/masks.h"
 
 namespace keepbox {
 namespace {
@@ -272,6 +273,47 @@ TEST_F(BoxOverlay, TrackingIds) {
   EXPECT_NE(drawn(tracked(G_MAXUINT64)), one);
   set("draw-tracking-ids", FALSE);
   EXPECT_EQ(drawn(tracked(1)), without);
+}
+
+TEST_F(BoxOverlay, MasksAndKeypointsCanBeTurnedOff) {
+  const test::TestMask mask({"##", "##"});
+  const Keypoint points[] = {{40, 10, 0.9f}, {60, 40, 0.9f}, {52, 10, 0.3f}};
+  const Edge edges[] = {{0, 1}};
+  std::array boxes{FrameBox{.box = {2, 2, 62, 46}, .score = 0.5f, .class_id = 0, .anchor = 0}};
+  boxes[0].mask = mask.over({6, 10, 26, 40});
+  boxes[0].points = {.points = points, .edges = edges};
+  for (const char* property : {"draw-labels", "draw-scores"}) set(property, FALSE);
+  const auto changed = [&](int x, int y) {
+    return drawn(decoded(boxes))[static_cast<size_t>(y * info_.stride[0] + x * 3)] != kBackground;
+  };
+  EXPECT_TRUE(changed(16, 25)) << "the mask";
+  EXPECT_TRUE(changed(50, 25)) << "the line";
+  EXPECT_TRUE(changed(2, 25)) << "the outline";
+  EXPECT_FALSE(changed(52, 10)) << "a point that is not sure";
+  set("keypoint-threshold", 0.25f);
+  EXPECT_TRUE(changed(52, 10));
+  set("draw-masks", FALSE);
+  EXPECT_FALSE(changed(16, 25));
+  EXPECT_TRUE(changed(50, 25));
+  set("draw-keypoints", FALSE);
+  EXPECT_FALSE(changed(50, 25));
+  EXPECT_TRUE(changed(2, 25));
+  set("draw-boxes", FALSE);
+  EXPECT_EQ(drawn(decoded(boxes)), blank());
+}
+
+TEST_F(BoxOverlay, MasksAndKeypointsOfFramesThatOthersHold) {
+  const test::TestMask mask({"#"});
+  const Keypoint points[] = {{40, 10, 0.9f}};
+  std::array boxes{FrameBox{.box = {2, 2, 62, 46}, .score = 0.5f, .class_id = 0, .anchor = 0}};
+  boxes[0].mask = mask.over({6, 10, 26, 40});
+  boxes[0].points = {.points = points};
+  const auto alone = drawn(decoded(boxes));
+  GstBuffer* shared = decoded(boxes);
+  gst_buffer_ref(shared);
+  EXPECT_EQ(drawn(shared), alone);
+  EXPECT_EQ(bytes(shared), blank());
+  gst_buffer_unref(shared);
 }
 
 TEST_F(BoxOverlay, RotatedBoxes) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/gst/sink/boxsink.h"
+#include "tests/masks.h"
 
 namespace keepbox::test {
 namespace {
@@ -214,9 +215,55 @@ class BoxSinkReaders : public BoxSink, public testing::WithParamInterface<const 
   }
 };
 
+/// A frame of 64x48 with a pose, a mask and a turned box.
+GstBuffer* with_parts(const TestMask& mask) {
+  static constexpr Keypoint kPoints[] = {{10.5f, 20, 0.75f}, {-3, 40.25f, 0.5f}};
+  FrameBox boxes[3];
+  for (FrameBox& box : boxes)
+    box = {.box = {10, 20, 40, 40}, .score = 0.5f, .label = g_quark_from_string("dog"),
+           .class_id = 16, .anchor = 9};
+  boxes[0].points = {.points = kPoints};
+  boxes[1].mask = mask.over({10, 20, 40, 40});
+  boxes[2].angle = 0.6435011f;  // its cosine is 0.8
+  GstBuffer* buffer = frame(0);
+  EXPECT_TRUE(attach_boxes(buffer, boxes, {.frame = {64, 48}}));
+  return buffer;
+}
+
+bool can_read_back() {
+  return fs::exists(fs::path(g_getenv("KEEPBOX_SOURCE")) / "tests/gst/sink/read_boxes.py");
+}
+
+TEST_F(BoxSink, ReadersFindPointsMasksAndCorners) {
+  if (!can_read_back()) GTEST_SKIP() << "no scripts on this machine";
+  const TestMask mask(3, 2, [](guint x, guint y) { return x == 1 || (x == 0 && y == 1); });
+  for (const std::string format : {"coco", "jsonl", "dota"}) {
+    set("format", format);
+    set("location", path(format == "dota" ? "%s.txt" : format));
+    start();
+    push(with_parts(mask));
+    EXPECT_TRUE(end());
+    stop();
+  }
+  const json coco = read_back("coco", {path("coco")});
+  EXPECT_EQ(coco[0]["points"], (json{10.5, 20.0, 0.75, -3.0, 40.25, 0.5}));
+  EXPECT_EQ(coco[1]["mask"]["size"], (json{48, 64}));
+  const json& rows = coco[1]["mask"]["rows"];
+  const auto row = [](size_t first, size_t last) {
+    return std::string(first, '.') + std::string(last - first, '#') + std::string(64 - last, '.');
+  };
+  EXPECT_EQ(rows[19], row(0, 0));
+  EXPECT_EQ(rows[20], row(20, 30)) << "tenfold";
+  EXPECT_EQ(rows[39], row(10, 30));
+  EXPECT_EQ(rows[40], row(0, 0));
+  EXPECT_NEAR(coco[2]["box"][0].get<double>(), 7, 1e-3);
+  const json lines = read_back("jsonl", {path("jsonl")});
+  EXPECT_EQ(lines[0]["points"], (json{{10.5, 20.0, 0.75}, {-3.0, 40.25, 0.5}}));
+  EXPECT_EQ(lines[1]["mask"], (json{{"place", {10.0, 20.0, 30.0, 20.0}}, {"rows", {".#.", "##."}}}));
+}
+
 TEST_P(BoxSinkReaders, ReadWhatWasWritten) {
-  if (!fs::exists(fs::path(g_getenv("KEEPBOX_SOURCE")) / "tests/gst/sink/read_boxes.py"))
-    GTEST_SKIP() << "no scripts on this machine";
+  if (!can_read_back()) GTEST_SKIP() << "no scripts on this machine";
   const std::string name = path(format_is("kitti") ? "%d" : format_is("dota") ? "%s" : "out");
   set("location", name);
   set("format", GetParam());

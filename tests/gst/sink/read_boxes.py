@@ -13,9 +13,35 @@ import sys
 import numpy
 
 try:
+    from pycocotools import mask as mask_of
     from pycocotools.coco import COCO
 except ImportError:
-    COCO = None
+    COCO = mask_of = None
+
+
+def lengths(text):
+    """The runs of a COCO mask, without pixels of the object first."""
+    runs, groups = [], []
+    for group in text.encode('ascii'):
+        groups.append(group - 48)
+        if groups[-1] & 32:
+            continue
+        number = sum((bits & 31) << 5 * place for place, bits in enumerate(groups))
+        if groups[-1] & 16:
+            number -= 1 << 5 * len(groups)
+        runs.append(number + (runs[-2] if len(runs) > 2 else 0))
+        groups = []
+    assert not groups, text
+    return runs
+
+
+def rows(text, height, width):
+    """A mask as text: # where the object is."""
+    runs = lengths(text)
+    pixels = numpy.repeat(numpy.arange(len(runs)) % 2, runs).reshape(width, height).T
+    if mask_of:
+        assert (mask_of.decode({'size': [height, width], 'counts': text}) == pixels).all()
+    return [''.join('.#'[pixel] for pixel in row) for row in pixels]
 
 
 def jsonl(path):
@@ -23,7 +49,11 @@ def jsonl(path):
         for frame in map(json.loads, lines):
             for thing in frame.get('objects', []):
                 found = thing['detection']
-                yield {'frame': frame['frame'], 'label': found.get('label'),
+                mask = thing.get('mask')
+                yield {'points': thing.get('keypoints', {}).get('points'),
+                       'mask': mask and {'place': [mask[key] for key in 'xywh'],
+                                         'rows': rows(mask['rle'], mask['height'], mask['width'])},
+                       'frame': frame['frame'], 'label': found.get('label'),
                        'class': found.get('label_id'), 'score': found['confidence'],
                        'box': [thing[key] for key in 'xywh'],
                        'model': found.get('model', {}).get('name')}
@@ -43,7 +73,12 @@ def by_pycocotools(results):
 def coco(path):
     results = json.loads(pathlib.Path(path).read_text(encoding='utf-8'))
     for each in by_pycocotools(results) if COCO and results else results:
-        yield {'frame': each['image_id'], 'class': each['category_id'], 'score': each['score'],
+        shape = each.get('segmentation')
+        shape = shape if isinstance(shape, dict) else None
+        yield {'points': each.get('keypoints'),
+               'mask': shape and {'size': shape['size'],
+                                  'rows': rows(shape['counts'], *shape['size'])},
+               'frame': each['image_id'], 'class': each['category_id'], 'score': each['score'],
                'box': each['bbox'], 'model': each.get('model')}
 
 

@@ -21,9 +21,8 @@ using Lines = MaskRuns::Lines;
 /// The frame as rows of text, # where the object is.
 std::vector<std::string> drawn(const FrameMask& mask, Size frame, Lines lines) {
   std::vector<std::string> out(frame.height, std::string(frame.width, '.'));
-  const auto pixels = MaskPixels::map(mask);
-  if (!pixels) return out;
-  MaskRuns runs(*pixels, mask.place, frame, lines);
+  const MaskView pixels(mask.pixels);
+  MaskRuns runs(pixels, mask.place, frame, lines);
   for (int line = runs.lines().first; line < runs.lines().last; ++line) {
     int before = -1;
     for (const PixelRun& run : runs.of(line)) {
@@ -41,17 +40,18 @@ std::vector<std::string> drawn(const FrameMask& mask, Size frame, Lines lines) {
 }
 
 /// What the mask is at a point of the frame, from 0 to 1; nothing outside of its place.
-std::optional<double> level(const MaskPixels& mask, const Box& place, double x, double y) {
+std::optional<double> level(const MaskView& mask, const Box& place, double x, double y) {
   if (x < place.x1 || x >= place.x2 || y < place.y1 || y >= place.y2) return {};
   const auto along = [](double at, double low, double high, int count) {
     return std::clamp((at - low) / (high - low) * count - 0.5, 0.0, count - 1.0);
   };
-  const double u = along(x, place.x1, place.x2, mask.width());
-  const double v = along(y, place.y1, place.y2, mask.height());
+  const int width = static_cast<int>(mask.width()), height = static_cast<int>(mask.height());
+  const double u = along(x, place.x1, place.x2, width);
+  const double v = along(y, place.y1, place.y2, height);
   double sum = 0;
-  for (int j = 0; j < mask.height(); ++j)
-    for (int i = 0; i < mask.width(); ++i)
-      if (mask.data()[j * mask.stride() + i] != 0)
+  for (int j = 0; j < height; ++j)
+    for (int i = 0; i < width; ++i)
+      if (mask.row(guint(j))[i] != 0)
         sum += std::max(0.0, 1 - std::abs(u - i)) * std::max(0.0, 1 - std::abs(v - j));
   return sum;
 }
@@ -90,10 +90,10 @@ TEST(MaskRuns, AreThoseOfBilinearInterpolation) {
     const Size frame{40, 30};
     const auto rows = drawn(mask.over(place), frame, Lines::kRows);
     const auto columns = drawn(mask.over(place), frame, Lines::kColumns);
-    const auto map = MaskPixels::map(mask);
+    const MaskView map(mask.buffer());
     for (uint32_t y = 0; y < frame.height; ++y)
       for (uint32_t x = 0; x < frame.width; ++x) {
-        const auto expected = level(*map, place, x + 0.5, y + 0.5);
+        const auto expected = level(map, place, x + 0.5, y + 0.5);
         // On the edge itself rounding decides.
         if (expected && std::abs(*expected - 0.5) < 1e-9) continue;
         const char pixel = expected && *expected > 0.5 ? '#' : '.';
@@ -132,15 +132,18 @@ TEST(MaskRuns, PlacesWithoutAreaOrFarAwayCoverNothing) {
   EXPECT_EQ(covered({-1e9f, -1e9f, 1e9f, 1e9f}), 2 * 48);
 }
 
-TEST(MaskPixels, AreGray8WithAVideoMeta) {
-  EXPECT_FALSE(MaskPixels::map({}));
+TEST(MaskRuns, AreOfGray8) {
+  const TestMask mask({"#"});
+  EXPECT_TRUE(is_mask(MaskView(mask.buffer())));
+  EXPECT_FALSE(is_mask(MaskView(nullptr)));
   g_autoptr(GstBuffer) plain = gst_buffer_new_allocate(nullptr, 16, nullptr);
-  EXPECT_FALSE(MaskPixels::map({.pixels = plain}));
-  gst_buffer_add_video_meta(plain, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_RGBA, 2, 2);
-  EXPECT_FALSE(MaskPixels::map({.pixels = plain}));
-  g_autoptr(GstBuffer) short_one = gst_buffer_new_allocate(nullptr, 16, nullptr);
-  gst_buffer_add_video_meta(short_one, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 8, 8);
-  EXPECT_FALSE(MaskPixels::map({.pixels = short_one})) << "rows beyond the memory";
+  EXPECT_FALSE(is_mask(MaskView(plain)));
+  g_autoptr(GstBuffer) other = gst_buffer_new_allocate(nullptr, 16, nullptr);
+  gst_buffer_add_video_meta(other, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY16_LE, 2, 2);
+  EXPECT_FALSE(is_mask(MaskView(other)));
+  g_autoptr(GstBuffer) small = gst_buffer_new_allocate(nullptr, 16, nullptr);
+  gst_buffer_add_video_meta(small, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 8, 8);
+  EXPECT_FALSE(is_mask(MaskView(small))) << "rows beyond the memory";
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ std::string pixels_in(const std::string& text) {
   return out;
 }
 
-std::string text_of(const FrameMask& mask) { return rle_of(*MaskPixels::map(mask)); }
+std::string text_of(const FrameMask& mask) { return rle_of(MaskView(mask.pixels)); }
 
 TEST(Rle, IsTheTextOfPycocotools) {
   EXPECT_EQ(text_of(TestMask({".#.", "##."})), "132");
@@ -66,12 +66,11 @@ TEST(Rle, ReadsBackAsTheMask) {
   for (int round = 0; round < 100; ++round) {
     const guint width = below(40) + 1, height = below(40) + 1, share = below(101);
     const TestMask mask(width, height, [&](guint, guint) { return below(100) < share; });
-    const auto map = MaskPixels::map(mask);
+    const MaskView map(mask.buffer());
     std::string expected;
-    for (int x = 0; x < map->width(); ++x)
-      for (int y = 0; y < map->height(); ++y)
-        expected += map->data()[y * map->stride() + x] != 0 ? '#' : '.';
-    EXPECT_EQ(pixels_in(rle_of(*map)), expected);
+    for (guint x = 0; x < width; ++x)
+      for (guint y = 0; y < height; ++y) expected += map.row(y)[x] != 0 ? '#' : '.';
+    EXPECT_EQ(pixels_in(rle_of(map)), expected);
   }
 }
 
@@ -79,8 +78,8 @@ TEST(Rle, IsTheWholeFrames) {
   const TestMask mask({"##", "#."});
   // 4x4 at 1,-1 of a frame of 6x4: its first row is above.
   const std::string expected = "...." "###." "###." "#..." "#..." "....";
-  EXPECT_EQ(pixels_in(rle_of(*MaskPixels::map(mask), {1, -1, 5, 3}, {6, 4})), expected);
-  EXPECT_EQ(rle_of(*MaskPixels::map(mask), {9, 9, 12, 12}, {6, 4}), "h0");
+  EXPECT_EQ(pixels_in(rle_of(MaskView(mask.buffer()), {1, -1, 5, 3}, {6, 4})), expected);
+  EXPECT_EQ(rle_of(MaskView(mask.buffer()), {9, 9, 12, 12}, {6, 4}), "h0");
 }
 
 TEST(RunLengths, JoinRunsThatTouch) {
