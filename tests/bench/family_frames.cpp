@@ -79,6 +79,33 @@ std::vector<Tensor> heat(Random& random) {
   return {std::move(scores), noise(random, 2, kSide, 2, 30), noise(random, 2, kSide, 0, 1)};
 }
 
+constexpr size_t kMasked = 100, kCoefficients = 32, kMaskedAnchors = 8400;
+
+/// A hundred boxes of that side, which nothing suppresses, and prototypes of 160 x 160.
+std::vector<Tensor> masked(Random& random, float side) {
+  Tensor planes{.shape = {1, 84 + kCoefficients, kMaskedAnchors}};
+  planes.values.assign((84 + kCoefficients) * kMaskedAnchors, 0);
+  for (size_t i = 0; i < kMasked; ++i) {
+    const size_t anchor = i * kMaskedAnchors / kMasked;
+    const auto at = [&](size_t channel) -> float& {
+      return planes.values[channel * kMaskedAnchors + anchor];
+    };
+    at(0) = uniform(random, side / 2, 640 - side / 2), at(1) = uniform(random, side / 2, 640 - side / 2);
+    at(2) = at(3) = side;
+    at(4 + i % 80) = uniform(random, 0.3f, 0.9f);
+    for (size_t c = 0; c < kCoefficients; ++c) at(84 + c) = uniform(random, -1, 1);
+  }
+  return {std::move(planes), noise(random, kCoefficients, 160, -1, 1)};
+}
+
+std::vector<Tensor> poses(Random& random) {
+  Tensor planes = scene(random, true, 8400, kStreet);
+  Tensor out{.shape = {1, 56, 8400}};
+  out.values.assign(planes.values.begin(), planes.values.begin() + 5 * 8400);
+  for (size_t i = 0; i < size_t{51} * 8400; ++i) out.values.push_back(uniform(random, 0, 1));
+  return {std::move(out)};
+}
+
 /// Coordinates and scores in 0..1, in steps of 1/255.
 Tensor in_bytes(Tensor tensor) {
   constexpr float kSpan = 640;
@@ -112,6 +139,26 @@ FamilyFrames frames(std::string name, Settings settings, size_t count, Make make
   return out;
 }
 
+/// The same boxes without masks, with masks of a quarter of the input's side and of all of it, and in
+/// the frame's resolution.
+void add_masked(std::vector<FamilyFrames>& out, size_t count) {
+  Settings settings = settings_of("yolov8-seg");
+  settings.units = Units::kPixels;
+  settings.method = NmsMethod::kNone;
+  const auto add = [&](std::string name, float side) {
+    out.push_back(frames(std::move(name), settings, count,
+                         [&](Random& random) { return masked(random, side); }));
+  };
+  settings.masks = false;
+  add("116x8400, 100 boxes, no masks", 160);
+  settings.masks = true;
+  add("the same, masks 40x40 of 32x160x160", 160);
+  add("the same, masks 160x160", 640);
+  settings.frame_masks = true;
+  settings.frame.size = {1280, 1280};
+  add("the same, masks 320x320 of the frame", 160);
+}
+
 }  // namespace
 
 std::vector<FamilyFrames> family_frames(size_t count) {
@@ -129,6 +176,8 @@ std::vector<FamilyFrames> family_frames(size_t count) {
   Settings labels = settings_of("yolov8");
   labels.multi_label = true;
   out.push_back(frames("84x8400, street, multi-label", labels, count, street));
+  out.push_back(frames("56x8400, pose of 17", settings_of("yolov8-pose"), count, poses));
+  add_masked(out, count);
   return out;
 }
 
