@@ -11,7 +11,8 @@ namespace {
 
 gsize bytes_of(const MaskPixels& mask) { return gsize{mask.width} * mask.height; }
 
-/// Without gaps between rows, which gst_buffer_add_video_meta() would fill up to four bytes.
+/// Without gaps between rows: gst_buffer_add_video_meta() would fill them up to four bytes, and
+/// segmentationoverlay takes the width for the stride.
 GstBuffer* mask_buffer(GstMemory* memory, GstVideoFormat format, guint width, guint height,
                        gint stride) {
   GstBuffer* out = gst_buffer_new();
