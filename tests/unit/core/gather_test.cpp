@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Points and masks of kept boxes against plain arithmetic in double.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "tests/scene.h"
+
+namespace keepbox {
+namespace {
+
+using test::Tensor;
+
+/// Planes of one anchor: a box, one class, and what follows.
+Tensor anchor(std::vector<float> box, float score, std::vector<float> payload) {
+  Tensor out{.shape = {1, 5 + payload.size(), 1}};
+  out.values = std::move(box);
+  out.values.push_back(score);
+  out.values.insert(out.values.end(), payload.begin(), payload.end());
+  return out;
+}
+
+Settings settings_of(const char* detector) {
+  Settings settings = test::pixel_settings(64);
+  settings.detector = detector;
+  settings.class_count = 1;
+  return settings;
+}
+
+Processor processor_of(const Settings& settings, const std::vector<TensorView>& views) {
+  auto made = test::make_processor(settings, views);
+  EXPECT_TRUE(made) << made.error().message();
+  EXPECT_TRUE(made->run(views));
+  return std::move(*made);
+}
+
+TEST(Gather, PointsAreMappedAndNotClipped) {
+  Settings settings = settings_of("yolov8-pose");
+  settings.model = {64, 64};
+  settings.frame.size = {128, 64};
+  settings.resize = ResizeMode::kLetterboxCenter;  // half the size, 16 rows above and below
+  const Tensor tensor =
+      anchor({32, 32, 20, 20}, 0.9f, {32, 32, 0.5f, 70, 10, 0.25f, -3, 48, 1});
+  const Processor made = processor_of(settings, {tensor.view()});
+  const std::vector<Keypoint> want{{64, 32, 0.5f}, {140, -12, 0.25f}, {-6, 64, 1}};
+  EXPECT_TRUE(std::ranges::equal(made.points(), want));
+  EXPECT_TRUE(made.masks().empty());
+}
+
+TEST(Gather, PointsHaveTwoNumbersWhereTheThirdIsNoScore) {
+  const std::vector<float> pairs{1, 2, 30, 4, 50, 6}, triples{10, 20, 0.5f, 40, 50, 1};
+  const Tensor two = anchor({32, 32, 20, 20}, 0.9f, pairs);
+  const Tensor three = anchor({32, 32, 20, 20}, 0.9f, triples);
+  const Settings settings = settings_of("yolov8-pose");
+  const Processor a = processor_of(settings, {two.view()});
+  const Processor b = processor_of(settings, {three.view()});
+  ASSERT_EQ(a.points().size(), 3u);
+  EXPECT_EQ(a.points()[1], (Keypoint{30, 4, 1}));
+  ASSERT_EQ(b.points().size(), 2u);
+  EXPECT_EQ(b.points()[1], (Keypoint{40, 50, 1}));
+}
+
+TEST(Gather, PointsThatAreNoNumbersHaveNoScore) {
+  const Tensor tensor = anchor({32, 32, 20, 20}, 0.9f, {NAN, 2, 0.5f, 3, INFINITY, 0.5f, 4, 5, 0.5f});
+  const Processor made = processor_of(settings_of("yolov8-pose"), {tensor.view()});
+  const std::vector<Keypoint> want{{0, 0, 0}, {0, 0, 0}, {4, 5, 0.5f}};
+  EXPECT_TRUE(std::ranges::equal(made.points(), want));
+}
+
+TEST(Gather, NothingIsReadWhereNothingIsWanted) {
+  Settings settings = settings_of("yolov8-pose");
+  settings.points = false;
+  const Tensor tensor = anchor({32, 32, 20, 20}, 0.9f, {1, 2, 0.5f});
+  const Processor made = processor_of(settings, {tensor.view()});
+  EXPECT_EQ(made.detections().size(), 1u);
+  EXPECT_TRUE(made.points().empty());
+}
+
+TEST(Gather, SetsAreKnownByTheirNumber) {
+  const Tensor body = anchor({32, 32, 20, 20}, 0.9f, std::vector<float>(51, 0.5f));
+  const Processor made = processor_of(settings_of("yolov8-pose"), {body.view()});
+  EXPECT_EQ(made.plan().gather.point_set.name, "body-pose/coco-17");
+  EXPECT_EQ(made.plan().gather.point_set.edges.size(), 18u);
+  const Tensor other = anchor({32, 32, 20, 20}, 0.9f, std::vector<float>(27, 0.5f));
+  const Processor nine = processor_of(settings_of("yolov8-pose"), {other.view()});
+  EXPECT_EQ(nine.plan().gather.point_set.name, "");
+  EXPECT_EQ(nine.plan().gather.point_set.count, 9u);
+}
+
+/// A ramp, and what is left of it beyond a line: the mask of a disc.
+Tensor prototypes(uint32_t side, bool planes) {
+  Tensor out{.shape = planes ? Shape{1, 2, side, side} : Shape{1, side, side, 2}};
+  out.values.resize(size_t{2} * side * side);
+  for (uint32_t y = 0; y < side; ++y)
+    for (uint32_t x = 0; x < side; ++x) {
+      const float dx = (float(x) + 0.5f) / float(side) - 0.5f, dy = (float(y) + 0.5f) / float(side) - 0.5f;
+      const size_t pixel = size_t{y} * side + x;
+      const float numbers[] = {1, -(dx * dx + dy * dy)};
+      for (size_t c = 0; c < 2; ++c)
+        out.values[planes ? c * side * side + pixel : pixel * 2 + c] = numbers[c];
+    }
+  return out;
+}
+
+/// A disc whose radius is a quarter of the input, in a box around it.
+Tensor disc() { return anchor({32, 32, 40, 40}, 0.9f, {0.0625f, 1}); }
+
+TEST(Gather, MasksAreCutToTheirBoxes) {
+  Settings settings = settings_of("yolov8-seg");
+  const Tensor box = anchor({32, 32, 20, 12}, 0.9f, {0.0625f, 1});  // narrower than the disc
+  for (const bool planes : {true, false}) {
+    const Tensor maps = prototypes(16, planes);
+    const Processor made = processor_of(settings, {box.view(), maps.view()});
+    ASSERT_EQ(made.masks().size(), 1u);
+    const Mask& mask = made.masks()[0];
+    // Columns from 5.5 to 10.5 and rows from 6.5 to 9.5 in prototype pixels: whole ones from there.
+    EXPECT_EQ(mask.width, 5u);
+    EXPECT_EQ(mask.height, 3u);
+    EXPECT_EQ(mask.place, (Box{24, 28, 44, 40}));
+    EXPECT_TRUE(std::all_of(mask.pixels, mask.pixels + 15, [](uint8_t each) { return each == 1; }));
+  }
+}
+
+/// Of the frame's pixels, those in a disc around a point.
+size_t wrong(const Mask& mask, double x, double y, double radius_x, double radius_y, double border) {
+  size_t out = 0;
+  for (uint32_t row = 0; row < mask.height; ++row)
+    for (uint32_t column = 0; column < mask.width; ++column) {
+      const double dx = (mask.place.x1 + column + 0.5 - x) / radius_x;
+      const double dy = (mask.place.y1 + row + 0.5 - y) / radius_y;
+      const double from_edge = (std::sqrt(dx * dx + dy * dy) - 1) * std::min(radius_x, radius_y);
+      const bool inside = mask.pixels[size_t{row} * mask.width + column] != 0;
+      if (std::abs(from_edge) > border && inside != (from_edge < 0)) ++out;
+    }
+  return out;
+}
+
+TEST(Gather, MasksOfTheFrameAreWithinAPixel) {
+  Settings settings = settings_of("yolov8-seg");
+  settings.frame_masks = true;
+  settings.model = {64, 64};
+  const Tensor box = disc(), maps = prototypes(16, true);
+  for (const Size frame : {Size{64, 64}, Size{640, 480}, Size{130, 517}, Size{1920, 1080}}) {
+    settings.frame.size = frame;
+    for (const ResizeMode mode : {ResizeMode::kStretch, ResizeMode::kLetterboxCenter,
+                                  ResizeMode::kLetterboxTopLeft}) {
+      settings.resize = mode;
+      const Processor made = processor_of(settings, {box.view(), maps.view()});
+      ASSERT_EQ(made.masks().size(), 1u);
+      const Mask& mask = made.masks()[0];
+      const Letterbox& way = made.plan().letterbox;
+      const Box centre = way.to_frame({32, 32, 32, 32});
+      // The disc is a paraboloid's zero: between pixels 4 apart a line is within 4 / 8 of a pixel.
+      EXPECT_EQ(wrong(mask, centre.x1, centre.y1, 16 * way.scale_x, 16 * way.scale_y,
+                      std::max(1.0f, 0.25f * std::min(way.scale_x, way.scale_y))), 0u)
+          << frame.width << 'x' << frame.height << ' ' << static_cast<int>(mode);
+      EXPECT_EQ(mask.place.x2 - mask.place.x1, static_cast<float>(mask.width));
+    }
+  }
+}
+
+TEST(Gather, MasksWantPrototypes) {
+  Settings settings = settings_of("yolov8-seg");
+  const Tensor box = disc();
+  const Processor made = processor_of(settings, {box.view()});
+  EXPECT_EQ(made.detections().size(), 1u);
+  EXPECT_TRUE(made.masks().empty());
+  EXPECT_NE(made.plan().remark.find("no prototypes"), std::string::npos);
+}
+
+TEST(Gather, MasksOfBoxesAtTheEdgeStayInside) {
+  Settings settings = settings_of("yolov8-seg");
+  const Tensor maps = prototypes(16, true);
+  for (const bool enlarged : {false, true}) {
+    settings.frame_masks = enlarged;
+    for (const auto& box : {std::vector<float>{0, 0, 30, 30}, {64, 64, 9, 9}, {63, 1, 500, 500}}) {
+      const Tensor tensor = anchor(box, 0.9f, {0.0625f, 1});
+      const Processor made = processor_of(settings, {tensor.view(), maps.view()});
+      ASSERT_EQ(made.masks().size(), 1u);
+      const Mask& mask = made.masks()[0];
+      EXPECT_GE(mask.place.x1, 0);
+      EXPECT_LE(mask.place.x2, 64);
+      EXPECT_LE(mask.place.y2, 64);
+      EXPECT_GT(mask.width * mask.height, 0u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace keepbox
