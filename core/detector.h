@@ -97,6 +97,7 @@ struct Columns {
   int8_t score = -1;     // ready rows: one score
   int8_t class_id = -1;  // ready rows: one class id
   int8_t image = -1;     // ready rows: the image of a batch; below zero ends them
+  int8_t angle = -1;     // ready rows: radians, where the payload is an angle
   bool box_last = false;  // the box follows the class scores
 };
 

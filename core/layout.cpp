@@ -206,6 +206,9 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
   layout[Part::kImage] = column(base, spec.columns.image);
   if (layout.payload_count != 0)
     layout[Part::kPayload] = column(layout[Part::kScores], static_cast<int>(layout.classes));
+  layout[Part::kAngle] = spec.payload != Payload::kAngle ? Field{}
+                         : ready                         ? column(base, spec.columns.angle)
+                                                         : layout[Part::kPayload];
   return layout;
 }
 

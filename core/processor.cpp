@@ -21,7 +21,7 @@ uint32_t emit(const Plan& plan, const Candidates& kept, std::span<Detection> out
   const Tables tables = plan.tables();
   uint32_t count = 0;
   for (const Candidate& from : kept) {
-    out[count] = emitted(from.key, from.box, plan.letterbox, plan.rules, tables);
+    out[count] = emitted(from, plan.letterbox, plan.rules, tables);
     filtered += is_filtered(out[count].box) ? 1 : 0;
     count += is_empty(out[count].box) ? 0 : 1;
   }

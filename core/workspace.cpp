@@ -8,7 +8,7 @@ namespace keepbox {
 
 size_t nms_lanes(const Plan& plan) {
   if (plan.rules.method != NmsMethod::kGreedy) return 0;
-  return kBoxLanes * padded(plan.rules.pre_nms_top_k);
+  return (plan.rules.turned ? kTurnedLanes : kBoxLanes) * padded(plan.rules.pre_nms_top_k);
 }
 
 size_t nms_words(const Plan& plan) {

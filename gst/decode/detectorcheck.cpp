@@ -134,7 +134,8 @@ Found check_dense(const DetectorSpec& spec) {
   const int box_end = c.box + 4 * spec.bins;
   for (const auto& [key, column] : {std::pair("score-column", c.score),
                                     {"class-id-column", c.class_id},
-                                    {"image-column", c.image}})
+                                    {"image-column", c.image},
+                                    {"angle-column", c.angle}})
     if (column >= 0) return fault(key, "none with reader=dense", column_text(column));
   if (c.classes < 0) return fault("classes-column", "the first column of class scores", "none");
   if (!c.box_last && box_end > c.classes)
@@ -162,12 +163,17 @@ Found check_ready(const DetectorSpec& spec) {
   if (c.score < 0) return fault("score-column", "the column of the score", "none");
   for (const auto& [key, column] : {std::pair("score-column", c.score),
                                     {"class-id-column", c.class_id},
-                                    {"image-column", c.image}})
+                                    {"image-column", c.image},
+                                    {"angle-column", c.angle}})
     if (auto found = check_column(spec, key, column, end)) return found;
   const bool twice =
       c.score == c.class_id || c.score == c.image || (c.class_id >= 0 && c.class_id == c.image);
   if (twice)
     return fault("score-column", "columns of their own for score, class and image", "one for two");
+  if ((c.angle >= 0) != (spec.payload == Payload::kAngle))
+    return fault("angle-column", "one with payload=angle, none with others", column_text(c.angle));
+  if (c.angle >= 0 && (c.angle == c.score || c.angle == c.class_id || c.angle == c.image))
+    return fault("angle-column", "a column of its own", column_text(c.angle));
   return {};
 }
 
@@ -178,6 +184,7 @@ Found check_columns(const DetectorSpec& spec) {
   const bool same = c.box == none.box && c.objectness == none.objectness &&
                     c.classes == none.classes && c.score == none.score &&
                     c.class_id == none.class_id && c.image == none.image &&
+                    c.angle == none.angle &&
                     c.box_last == none.box_last;
   if (same) return {};
   return fault("reader", "dense or ready, which have columns", "another one, and columns");

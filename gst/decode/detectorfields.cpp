@@ -55,6 +55,8 @@ void add_columns(Fields& out) {
                           "Column of the class of such a row."));
   out.push_back(of_family("image-column", column<&Columns::image>, Column(),
                           "Column of the image of a batch; a number below zero ends the rows."));
+  out.push_back(of_family("angle-column", column<&Columns::angle>, Column(),
+                          "Column of the angle of such a row in radians, with payload=angle."));
   out.push_back(of_family("box-last", column<&Columns::box_last>, OneOf(kYesNo),
                           "The box follows the class scores."));
 }

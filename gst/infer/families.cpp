@@ -52,7 +52,7 @@ constexpr TaskIds kTasks[] = {
     {"detect", {"yolo-v8-out", "yolov8"}, {"yolo-26-end2end-out", "yolo26"}},
     {"segment", {"yolo-v8-segmentation-out-detections", "yolov8-seg"}, {}},
     {"pose", {"yolo-v8-pose-out", "yolov8-pose"}, {}},
-    {"obb", {"yolo-v8-obb-out", ""}, {"yolo-26-obb-end2end-out", ""}},
+    {"obb", {"yolo-v8-obb-out", "yolov8-obb"}, {"yolo-26-obb-end2end-out", "yolo26-obb"}},
 };
 
 /// Numbers of an anchor behind its class scores.
@@ -99,7 +99,6 @@ void take_ultralytics(const ModelClaims& claims, const ModelMetadata& metadata, 
   out.detector = known.detector;
   if (metadata.task == "segment" && maps)
     out.outputs[*maps].id = "yolo-v8-segmentation-out-protos";
-  if (metadata.task == "obb") out.remarks.push_back("rotated boxes are not read");
 }
 
 /// YOLOv5's repository and its kin: rows with objectness, or planes as YOLOv8's.

@@ -161,6 +161,10 @@ constexpr Trap kTraps[] = {
     {Bug::kSizeOfFirst, Kernel::kFrame, "filters"},
     {Bug::kRegionEdge, Kernel::kFrame, "filters"},
     {Bug::kFilteredFirst, Kernel::kFrame, "filters"},
+    {Bug::kAngleForgotten, Kernel::kDecode, "turned-planes"},
+    {Bug::kOtherOverlap, Kernel::kNms, "turned"},
+    {Bug::kTurnedClipped, Kernel::kFrame, "turned-frames"},
+    {Bug::kAngleKept, Kernel::kFrame, "turned-frames"},
 };
 static_assert(std::size(kTraps) == static_cast<size_t>(Bug::kCount) - 1);
 

@@ -64,6 +64,10 @@ enum class Bug {
   kSizeOfFirst,       // every class has the limits of the first
   kRegionEdge,        // a centre on a region's right or lower edge lies in it
   kFilteredFirst,     // sizes and regions before suppression
+  kAngleForgotten,    // turned boxes are upright
+  kOtherOverlap,      // polygons in place of distributions, and the other way round
+  kTurnedClipped,     // turned boxes are clipped as upright ones
+  kAngleKept,         // of turned boxes where the axes are scaled differently
   kCount,
 };
 
