@@ -42,8 +42,9 @@ uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32
     return static_cast<uint32_t>(count);
   }
   // Rules that few ask for are left to the reference.
-  if (plan.rules.method != NmsMethod::kGreedy || plan.rules.limits_classes() ||
-      plan.rules.contract.empty_overlap)
+  const bool known =
+      plan.rules.method == NmsMethod::kGreedy || plan.rules.method == NmsMethod::kFast;
+  if (!known || plan.rules.limits_classes() || plan.rules.contract.empty_overlap)
     return reference::nms(plan, candidates, kept, scratch);
   return HWY_DYNAMIC_DISPATCH(Greedy)(plan, candidates, kept, scratch);
 }
