@@ -17,7 +17,8 @@ struct Box {
 
 /// One box that was kept.
 struct Detection {
-  Box box;               // in frame pixels, clipped to the frame
+  Box box;               // in frame pixels, clipped to the frame; a turned one is not clipped, and
+                         // as it would be upright about the same centre
   float score = 0;       // as the model gave it, after its activation
   float angle = 0;       // radians, clockwise about the centre; 0 for upright boxes
   uint32_t class_id = 0;
@@ -27,7 +28,8 @@ struct Detection {
 /// One box that passed the score threshold, in the model's pixels.
 struct Candidate {
   uint64_t key = 0;  // order_key(): holds score, anchor and class
-  Box box;
+  Box box;           // of a turned one as it would be upright, about the same centre
+  float angle = 0;   // radians, clockwise about the centre; 0 for upright boxes
 };
 
 inline constexpr uint32_t kAnchorBits = 21;

@@ -28,6 +28,12 @@ enum class NmsMethod : uint8_t {
   kMerge,         // greedy, then the mean of all boxes that overlap one
 };
 
+/// How much two turned boxes overlap.
+enum class TurnedOverlap : uint8_t {
+  kPolygon,  // intersection / union of the rectangles
+  kProbIou,  // of normal distributions in their place, as Ultralytics does
+};
+
 /// The comparisons and conventions of one NMS dialect. Boxes are in the order (score descending,
 /// anchor ascending, class ascending), but for later_first.
 struct NmsContract {
@@ -44,6 +50,8 @@ struct NmsContract {
   float class_offset = 0;        // pixels from a class's boxes to those of the next, by which all
                                  // are moved and then compared; 0: classes are compared by id
   uint32_t most_candidates = 0;  // that reach suppression where pre_nms_top_k is 0; 0: all
+  TurnedOverlap turned = TurnedOverlap::kPolygon;  // turned boxes have no added pixels, corners in any
+                                                   // order or rules for empty boxes
   NmsMethod method = NmsMethod::kGreedy;  // where the user sets none
 
   /// What is added to x2 - x1.

@@ -116,6 +116,7 @@ struct Columns {
   int8_t class_id = -1;  // ready rows: one class id
   int8_t image = -1;     // ready rows: the image of a batch; below zero ends them
   int8_t payload = -1;   // where it does not follow the class scores
+  int8_t angle = -1;     // ready rows: radians, where the payload is an angle
   bool box_last = false;  // the box follows the class scores
 };
 

@@ -148,9 +148,9 @@ class Candidates {
 
   /// Class scores, then an angle.
   std::optional<Layout> turned(uint32_t classes) const {
-    const auto layout = fits("yolov8", classes);
-    if (!layout || !readable_ || layout->payload_count != 1) return std::nullopt;
-    const auto angle = ranges(*layout, Part::kPayload, 1, tensors_);
+    const auto layout = fits("yolov8-obb", classes);
+    if (!layout || !readable_) return std::nullopt;
+    const auto angle = ranges(*layout, Part::kAngle, 1, tensors_);
     constexpr float kTurn = 6.2831855f;
     const bool turn = !angle.empty() && angle[0].least >= -kTurn && angle[0].most <= kTurn;
     return turn ? layout : std::nullopt;
@@ -263,9 +263,7 @@ std::string families_of(const TensorView& tensor, const Request& request) {
   payload("yolov8-seg", 80, request.class_count);
   payload("yolov8-pose", 1, std::max({request.class_count, request.label_count, 1u}));
   if (const auto turned = plain ? std::nullopt : tensors.turned(any->classes - 1))
-    add(text, "yolov8 with an angle (" + counted(turned->classes, "class") +
-                  "), whose boxes detector=yolov8 num-classes=" + std::to_string(turned->classes) +
-                  " takes for upright");
+    add(text, family_text(*turned));
   return text;
 }
 

@@ -79,9 +79,7 @@ void settle_gathering(Plan& plan, const Settings& settings, std::span<const Tens
   if (payload == Payload::kKeypoints && there && settings.points) settle_points(plan, tensors);
   if (payload == Payload::kMaskCoefficients && there && settings.masks)
     settle_masks(plan, settings, tensors);
-  if (plan.gather.points.count != 0 || plan.gather.masks.coefficients != 0 ||
-      payload == Payload::kAngle)
-    return;
+  if (plan.gather.points.count != 0 || plan.gather.masks.coefficients != 0) return;
   for (Segment& segment : plan.layout.segments) segment[Part::kPayload] = {};
 }
 

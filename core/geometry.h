@@ -2,9 +2,11 @@
 // Geometries: what suppression asks of boxes. Kernels are templates over one of these:
 //
 //   Shape                       what overlaps are computed of, made once a box
-//   shape(box, contract, class) in its canonical form, moved as far as its class is (shifted())
+//   kTurned                     does shape() want an angle? Else any will do
+//   shape(box, angle, contract, class)    in its canonical form, moved as far as its class is
 //   area(shape, contract)
-//   bounds(shape, contract)     upright corners that hold all that it may overlap a point of
+//   bounds(shape, rules)        upright corners: two that have none in common do not overlap by more
+//                               than the threshold
 //   guess(rules, a, area_a, b, area_b)    do they overlap by more than the threshold, and is that
 //                                         sure? Without branches, for loops over many
 //   decide(rules, a, area_a, b, area_b)   the same, exactly
@@ -72,9 +74,10 @@ KB_HD inline bool touch(const Box& a, const Box& b) {
 /// Boxes with sides along the axes.
 struct Upright {
   using Shape = Box;
+  static constexpr bool kTurned = false;
 
   /// x1 <= x2 and y1 <= y2 where the contract allows any two opposite corners.
-  KB_HD static Shape shape(const Box& box, const NmsContract& contract, uint32_t class_id) {
+  KB_HD static Shape shape(const Box& box, float, const NmsContract& contract, uint32_t class_id) {
     return shifted(ordered(box, contract), contract, class_id);
   }
 
@@ -83,8 +86,9 @@ struct Upright {
   }
 
   /// Some contracts count a pixel more.
-  KB_HD static Box bounds(const Shape& s, const NmsContract& contract) {
-    return {s.x1, s.y1, s.x2 + contract.pixel(), s.y2 + contract.pixel()};
+  KB_HD static Box bounds(const Shape& s, const Rules& rules) {
+    const float pixel = rules.contract.pixel();
+    return {s.x1, s.y1, s.x2 + pixel, s.y2 + pixel};
   }
 
   /// IoU: intersection / union. Not sure of contracts with a rule for empty boxes.
@@ -153,7 +157,7 @@ KB_HD bool hits_nearby(const Rules& rules, const typename Geometry::Shape& a, fl
 
 template <class Geometry>
 KB_HD typename Geometry::Shape shape_of(const NmsContract& contract, const Candidate& of) {
-  return Geometry::shape(of.box, contract, key_class(of.key));
+  return Geometry::shape(of.box, of.angle, contract, key_class(of.key));
 }
 
 /// For those who look at one pair: calls what(rules, a, area_a, b, area_b) with their shapes.

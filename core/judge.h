@@ -297,11 +297,15 @@ KB_HD Outcome take(const Source& from, uint32_t anchor, Verdict verdict, Raw raw
   const RawBox numbers = raw();
   const Box box = decode_box(rules.boxes, from.tables.boxes, anchor, numbers.v[0], numbers.v[1],
                              numbers.v[2], numbers.v[3]);
-  if (!classed || !is_finite(verdict.score) || !finite(box)) return Outcome::kNotFinite;
+  const float angle =
+      from.has(Part::kAngle) ? from.get(Part::kAngle, place_of(from, anchor)) : 0.0f;
+  if (!classed || !is_finite(verdict.score) || !finite(box) || !is_finite(angle))
+    return Outcome::kNotFinite;
   if (!rules.uniform && from.tables.class_wanted[verdict.class_id] == 0) return Outcome::kUnwanted;
   out.key =
       order_key(verdict.score, anchor_in_key(rules.contract, anchor), verdict.class_id);
   out.box = box;
+  out.angle = angle;
   return Outcome::kCandidate;
 }
 

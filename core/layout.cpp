@@ -233,6 +233,9 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
     layout.payload_count = ready ? narrow(channels) - static_cast<uint32_t>(spec.columns.payload)
                                  : spec.payload_count;
   }
+  layout[Part::kAngle] = spec.payload != Payload::kAngle ? Field{}
+                         : ready                         ? column(base, spec.columns.angle)
+                                                         : layout[Part::kPayload];
   return layout;
 }
 

@@ -257,7 +257,8 @@ Status choose_contract(Plan& plan, const Settings& settings) {
   const NmsContract* contract = find_contract(name);
   if (contract == nullptr)
     return fail(ErrorKind::kInvalid, "a contract that nms-contract knows", settings.contract);
-  plan.rules.contract = settle_contract(*contract, settings);
+  plan.rules.turned = plan.layout[Part::kAngle].present();
+  plan.rules.contract = settle_contract(*contract, settings, plan.rules.turned);
   plan.rules.soft_sigma = settings.soft_sigma;
   plan.rules.iou_threshold = normal(iou_threshold_of(plan, settings));
   return {};
@@ -331,6 +332,7 @@ Status retune(Plan& plan, const Settings& settings) {
     return fail(ErrorKind::kInvalid, "classes that the plan has room for", labels_text(wanted),
                 "make the plan anew");
   plan.rules.iou_threshold = normal(iou_threshold_of(plan, settings));
+  settle_reach(plan.rules);
   settle_classes(plan, settings);
   plan.warnings = senseless(plan, settings);
   return {};

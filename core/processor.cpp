@@ -20,8 +20,7 @@ uint32_t emit(const Plan& plan, std::span<const Candidate> ordered, std::span<ui
   const Tables tables = plan.tables();
   uint32_t count = 0;
   for (const uint32_t index : kept) {
-    const Candidate& from = ordered[index];
-    out[count] = emitted(from.key, from.box, plan.letterbox, plan.rules, tables);
+    out[count] = emitted(ordered[index], plan.letterbox, plan.rules, tables);
     kept[count] = index;
     filtered += is_filtered(out[count].box) ? 1 : 0;
     count += is_empty(out[count].box) ? 0 : 1;

@@ -23,11 +23,12 @@ enum class Part : uint8_t {
   kSizes,       // the last two of a box's four, where they lie apart
   kImage,       // one, of ready rows: the image of a batch
   kIndices,     // three, the same: image, class, anchor
+  kAngle,       // one, radians: boxes are turned
   // Of boxes that were kept:
   kPayload,     // points or mask coefficients
   kPrototypes,  // one for each mask coefficient, of pixels in place of anchors
 };
-inline constexpr size_t kParts = 11, kPartsDecoded = 9, kPartsOfMost = 6;
+inline constexpr size_t kParts = 12, kPartsDecoded = 10, kPartsOfMost = 6;
 
 /// Numbers, thresholds and conventions of a plan. Anchors and limits are those of one image.
 struct Rules {
@@ -35,6 +36,7 @@ struct Rules {
   NmsMethod method = NmsMethod::kGreedy;
   bool uniform = false;           // one threshold for all classes, every class wanted
   bool multi_label = false;       // a candidate for each class of an anchor that passes
+  bool turned = false;            // boxes have angles
   bool peaks = false;             // scores count where no cell around has a better one
   uint32_t anchors = 0;           // or rows
   uint32_t indexed = 0;           // anchors that rows with indices point to
@@ -46,6 +48,8 @@ struct Rules {
   float lowest_threshold = 0;     // the least of all classes'
   float iou_threshold = 0;        // 0 or a normal float
   float soft_sigma = 0;           // a normal float
+  float reach = 0;                // of TurnedGaussian: how many deviations from its centre a box may
+                                  // meet those that it overlaps, as far from theirs
   uint32_t max_detections = 0;
   uint32_t class_limit = 0;       // most boxes that are kept of each class
   uint32_t pre_nms_top_k = 0;     // candidates that reach suppression

@@ -225,6 +225,7 @@ void set_columns(Segment& segment, const DetectorSpec& spec, const Sheet& sheet,
   if (spec.columns.objectness >= 0)
     segment[Part::kObjectness] = at(static_cast<size_t>(spec.columns.objectness));
   if (payload != 0) segment[Part::kPayload] = at(scores + classes);
+  if (spec.payload == Payload::kAngle) segment[Part::kAngle] = segment[Part::kPayload];
 }
 
 /// Rows of a level whose anchors each go through all cells before the next one.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/turned.h"
+
 namespace keepbox {
 namespace {
 
@@ -20,8 +22,9 @@ NmsMethod method_of(const Plan& plan, const Settings& settings) {
 
 }  // namespace
 
-NmsContract settle_contract(const NmsContract& contract, const Settings& settings) {
+NmsContract settle_contract(const NmsContract& contract, const Settings& settings, bool turned) {
   NmsContract out = contract;
+  if (turned) out.plus_one = out.reorder_corners = out.empty_overlap = false;
   if (settings.class_agnostic) out.class_offset = 0;
   out.class_agnostic |= settings.class_agnostic || out.class_offset != 0;
   return out;
@@ -41,6 +44,13 @@ void settle_limits(Plan& plan, const Settings& settings) {
       settings.pre_nms_class_top_k < most ? settings.pre_nms_class_top_k : 0;
   rules.kept_capacity = contract.per_class_limit ? most : rules.max_detections;
   rules.method = method_of(plan, settings);
+  settle_reach(rules);
+}
+
+void settle_reach(Rules& rules) {
+  const bool all = rules.method == NmsMethod::kSoftGaussian ||
+                   rules.method == NmsMethod::kMatrix || rules.method == NmsMethod::kMatrixLinear;
+  rules.reach = reach_of(rules.iou_threshold, all);
 }
 
 }  // namespace keepbox

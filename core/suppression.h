@@ -6,8 +6,11 @@
 
 namespace keepbox {
 
-/// A contract with the settings' word on classes.
-NmsContract settle_contract(const NmsContract& contract, const Settings& settings);
+/// A contract with the settings' word on classes, without what turned boxes do not have.
+NmsContract settle_contract(const NmsContract& contract, const Settings& settings, bool turned);
+
+/// What the method and the threshold say of TurnedGaussian.
+void settle_reach(Rules& rules);
 
 /// The method, and all limits. @pre the plan has its layout, family and contract.
 void settle_limits(Plan& plan, const Settings& settings);

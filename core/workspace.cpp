@@ -7,8 +7,8 @@
 namespace keepbox {
 
 size_t nms_lanes(const Plan& plan) {
-  if (plan.rules.method != NmsMethod::kGreedy) return 0;
-  return kBoxLanes * padded(plan.rules.pre_nms_top_k);
+  if (plan.rules.method != NmsMethod::kGreedy && plan.rules.method != NmsMethod::kFast) return 0;
+  return (plan.rules.turned ? kTurnedLanes : kBoxLanes) * padded(plan.rules.pre_nms_top_k);
 }
 
 size_t nms_words(const Plan& plan) {
@@ -16,7 +16,8 @@ size_t nms_words(const Plan& plan) {
   switch (plan.rules.method) {
     // A place for each box, a word for each class, and cells, of which there are fewer than boxes
     // and classes.
-    case NmsMethod::kGreedy: return 2 * padded(boxes) + 2 * kMaxClasses;
+    case NmsMethod::kGreedy:
+    case NmsMethod::kFast: return 2 * padded(boxes) + 2 * kMaxClasses;
     case NmsMethod::kBitmask: return bit_words(boxes);
     case NmsMethod::kSegmented: return boxes + 2 * bit_words(boxes);
     case NmsMethod::kSoftLinear:
@@ -25,7 +26,6 @@ size_t nms_words(const Plan& plan) {
     case NmsMethod::kMatrix:
     case NmsMethod::kMatrixLinear: return boxes;
     case NmsMethod::kNone:
-    case NmsMethod::kFast:
     case NmsMethod::kDiou:
     case NmsMethod::kMerge:
     default: return 0;

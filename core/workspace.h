@@ -43,6 +43,8 @@ struct SortSlot {
 
 /// Numbers of a candidate that are laid out for vectors: corners, area, whether it lives.
 inline constexpr size_t kBoxLanes = 6;
+/// The same of a turned one: corners of its bounds, area, shape, whether it lives.
+inline constexpr size_t kTurnedLanes = 12;
 /// Each array is as long as whole vectors of up to so many numbers, and so begins where one may.
 inline constexpr size_t kLanePadding = 64;
 constexpr size_t padded(size_t boxes) { return (boxes / kLanePadding + 1) * kLanePadding; }
@@ -57,7 +59,7 @@ size_t nms_words(const Plan& plan);
 
 /// What NMS works in beside its results; nothing where the method needs it not.
 struct NmsScratch {
-  std::span<float> lanes;     // kBoxLanes arrays of one length, from a cache line's begin on
+  std::span<float> lanes;     // kBoxLanes or kTurnedLanes arrays of one length, from a cache line's begin on
   std::span<uint64_t> words;  // bits of boxes, their places, numbers of a class or a cell
   std::span<uint32_t> owners;  // of candidates: which box took each, where points want to know
 };

@@ -45,6 +45,18 @@ inline Tensor rows(const std::vector<Row>& rows) {
   return out;
 }
 
+/// End-to-end rows of turned boxes.
+struct TurnedRow {
+  float cx, cy, w, h, score, class_id, angle;
+};
+
+inline Tensor turned_rows(const std::vector<TurnedRow>& rows) {
+  Tensor out{.shape = {1, rows.size(), 7}, .id = "yolo-26-obb-end2end-out"};
+  for (const TurnedRow& r : rows)
+    out.values.insert(out.values.end(), {r.cx, r.cy, r.w, r.h, r.score, r.class_id, r.angle});
+  return out;
+}
+
 /// Settings for boxes in the pixels of a square frame.
 inline Settings pixel_settings(uint32_t side = 640) {
   Settings settings;

@@ -27,6 +27,14 @@ constexpr DetectorSpec behind_rows(DetectorSpec spec, Payload payload, uint16_t 
   return with_payload(spec, payload, count);
 }
 
+/// Turned boxes by their centres: the angle comes last.
+constexpr DetectorSpec turned_rows(std::string_view name, std::string_view summary, Ids ids = {}) {
+  DetectorSpec spec = with_payload(ready_rows(name, summary, ids), Payload::kAngle, 1);
+  spec.columns.angle = 6;
+  spec.coding = BoxCoding::kCenterSize;
+  return spec;
+}
+
 constexpr DetectorSpec paddle_rows(std::string_view name, std::string_view summary) {
   DetectorSpec spec = ready_rows(name, summary, {"paddle-rows"});
   spec.tensors[1] = {.role = Role::kCount, .optional = true, .ids = {"paddle-count"}};

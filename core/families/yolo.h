@@ -57,6 +57,14 @@ constexpr DetectorSpec class_planes(std::string_view name, std::string_view summ
           .strides = kThree};
 }
 
+/// Turned boxes: the angle comes last.
+constexpr DetectorSpec turned_planes(std::string_view name, std::string_view summary,
+                                     Ids ids = {}) {
+  DetectorSpec spec = with_payload(class_planes(name, summary, ids), Payload::kAngle, 1);
+  spec.contract = "ultralytics-obb";
+  return spec;
+}
+
 /// Distances as softmax over bins, from cells' centres.
 constexpr DetectorSpec binned(DetectorSpec spec, uint8_t bins, float cell_offset) {
   spec.coding = BoxCoding::kDistanceBins;

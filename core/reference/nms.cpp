@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Suppression of upright boxes.
+// Suppression of upright and of turned boxes.
 #include "core/reference/methods.h"
 #include "core/reference/reference.h"
+#include "core/turned.h"
 
 namespace keepbox::reference {
 
 uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
              const NmsScratch& scratch) {
-  return suppress<Upright>(plan, candidates, kept, scratch);
+  if (!plan.rules.turned) return suppress<Upright>(plan, candidates, kept, scratch);
+  return plan.rules.contract.turned == TurnedOverlap::kPolygon
+             ? suppress<TurnedPolygon>(plan, candidates, kept, scratch)
+             : suppress<TurnedGaussian>(plan, candidates, kept, scratch);
 }
 
 }  // namespace keepbox::reference

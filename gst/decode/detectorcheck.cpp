@@ -134,7 +134,8 @@ Found check_dense(const DetectorSpec& spec) {
   const int box_end = c.box + 4 * spec.bins;
   for (const auto& [key, column] : {std::pair("score-column", c.score),
                                     {"class-id-column", c.class_id},
-                                    {"image-column", c.image}})
+                                    {"image-column", c.image},
+                                    {"angle-column", c.angle}})
     if (column >= 0) return fault(key, "none with reader=dense", column_text(column));
   if (c.classes < 0) return fault("classes-column", "the first column of class scores", "none");
   if (!c.box_last && box_end > c.classes)
@@ -162,12 +163,17 @@ Found check_ready(const DetectorSpec& spec) {
   if (c.score < 0) return fault("score-column", "the column of the score", "none");
   for (const auto& [key, column] : {std::pair("score-column", c.score),
                                     {"class-id-column", c.class_id},
-                                    {"image-column", c.image}})
+                                    {"image-column", c.image},
+                                    {"angle-column", c.angle}})
     if (auto found = check_column(spec, key, column, end)) return found;
   const bool twice =
       c.score == c.class_id || c.score == c.image || (c.class_id >= 0 && c.class_id == c.image);
   if (twice)
     return fault("score-column", "columns of their own for score, class and image", "one for two");
+  if ((c.angle >= 0) != (spec.payload == Payload::kAngle))
+    return fault("angle-column", "one with payload=angle, none with others", column_text(c.angle));
+  if (c.angle >= 0 && (c.angle == c.score || c.angle == c.class_id || c.angle == c.image))
+    return fault("angle-column", "a column of its own", column_text(c.angle));
   return {};
 }
 
@@ -178,6 +184,7 @@ Found check_columns(const DetectorSpec& spec) {
   const bool same = c.box == none.box && c.objectness == none.objectness &&
                     c.classes == none.classes && c.score == none.score &&
                     c.class_id == none.class_id && c.image == none.image &&
+                    c.angle == none.angle && c.payload == none.payload &&
                     c.box_last == none.box_last;
   if (same) return {};
   return fault("reader", "dense or ready, which have columns", "another one, and columns");
@@ -267,10 +274,34 @@ Found check_anchors(const DetectorSpec& spec) {
   return rule.given() && rule.sizes.empty() ? check_made(spec) : Found();
 }
 
+/// What boxes have beside their corners.
+Found check_payload(const DetectorSpec& spec) {
+  const bool points = spec.payload == Payload::kKeypoints;
+  const bool read = points || spec.payload == Payload::kMaskCoefficients;
+  const int8_t column = spec.columns.payload;
+  if (column >= 0 && !read)
+    return fault("payload-column", "none without keypoints or mask-coefficients",
+                 column_text(column));
+  if (read && spec.reader == Reader::kReady && column < 0)
+    return fault("payload-column", "the first column of the payload with reader=ready", "none");
+  if (count_of(spec, Role::kKeypoints) != 0 && !points)
+    return fault("payload", "keypoints beside a tensor of them", "another one");
+  const PointRule& rule = spec.points;
+  if (rule.numbers == 1) return fault("point-numbers", "2 or 3, or 0", "1");
+  if (!points) return {};
+  const bool from_cells =
+      rule.coding == PointCoding::kCells || rule.coding == PointCoding::kCellPixels;
+  if (from_cells && !has_cells(spec.coding))
+    return fault("point-coding", "box, but with a coding that has cells", "one from cells");
+  if (rule.coding == PointCoding::kPriorDelta && spec.coding != BoxCoding::kPriorDelta)
+    return fault("point-coding", "prior-delta with coding=prior-delta only", "prior-delta");
+  return {};
+}
+
 }  // namespace
 
 std::optional<Fault> find_fault(const DetectorSpec& spec) {
-  for (const auto check : {check_tensors, check_columns, check_coding, check_scores, check_anchors})
+  for (const auto check : {check_tensors, check_columns, check_coding, check_scores, check_anchors, check_payload})
     if (auto found = check(spec)) return found;
   return {};
 }

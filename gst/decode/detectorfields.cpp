@@ -40,6 +40,9 @@ constexpr auto column = [](auto& family) -> auto& { return family.columns.*kMemb
 template <auto kMember>
 constexpr auto anchor = [](auto& family) -> auto& { return family.anchors.*kMember; };
 
+template <auto kMember>
+constexpr auto point = [](auto& family) -> auto& { return family.points.*kMember; };
+
 using Fields = std::vector<TextField<Family>>;
 
 void add_columns(Fields& out) {
@@ -55,6 +58,8 @@ void add_columns(Fields& out) {
                           "Column of the class of such a row."));
   out.push_back(of_family("image-column", column<&Columns::image>, Column(),
                           "Column of the image of a batch; a number below zero ends the rows."));
+  out.push_back(of_family("angle-column", column<&Columns::angle>, Column(),
+                          "Column of the angle of such a row in radians, with payload=angle."));
   out.push_back(of_family("box-last", column<&Columns::box_last>, OneOf(kYesNo),
                           "The box follows the class scores."));
 }
@@ -127,9 +132,22 @@ void add_anchors(Fields& out) {
 
 void add_rest(Fields& out) {
   out.push_back(of_family("payload", &Family::payload, OneOf(kPayloadNicks),
-                          "What follows the class scores of an anchor; it is not read."));
+                          "What an anchor has beside its box and scores: an angle, keypoints or "
+                          "mask-coefficients. Prototypes are told by their shape."));
   out.push_back(of_family("payload-count", &Family::payload_count, Number<uint16_t>{0, 65535},
                           "Numbers of that an anchor."));
+  out.push_back(of_family("payload-column", column<&Columns::payload>, Column(),
+                          "Its first column, where it does not follow the class scores, or the box "
+                          "with reader=split."));
+  out.push_back(of_family("point-coding", point<&PointRule::coding>, OneOf(kPointCodingNicks),
+                          "What x and y of a keypoint mean: as the box's corners, from cells in "
+                          "strides or in pixels, from priors, or in the box's width and height."));
+  out.push_back(of_family("point-numbers", point<&PointRule::numbers>, Number<uint8_t>{0, 3},
+                          "Numbers of a keypoint: 2, or 3 with its score; 0: found out."));
+  out.push_back(of_family("point-yx", point<&PointRule::yx>, OneOf(kYesNo),
+                          "Keypoints are y x."));
+  out.push_back(of_family("point-set", point<&PointRule::set>, Text(),
+                          "What keypoints are, as body-pose/coco-17: known ones have lines."));
   out.push_back(
       of_family("nms-method", &Family::nms, OneOf<NmsMethod>{std::span(kMethodNicks).subspan(1)},
                 "Suppression, where the property is auto; greedy takes the contract's, none is "

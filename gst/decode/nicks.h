@@ -87,6 +87,12 @@ inline constexpr Nick<Payload> kPayloadNicks[]{{Payload::kNone, "none"},
                                                {Payload::kKeypoints, "keypoints"},
                                                {Payload::kMaskCoefficients, "mask-coefficients"}};
 
+inline constexpr Nick<PointCoding> kPointCodingNicks[]{{PointCoding::kBox, "box"},
+                                                       {PointCoding::kCells, "cells"},
+                                                       {PointCoding::kCellPixels, "cell-pixels"},
+                                                       {PointCoding::kPriorDelta, "prior-delta"},
+                                                       {PointCoding::kInBox, "in-box"}};
+
 inline constexpr Nick<Role> kRoleNicks[]{{Role::kAll, "all"},
                                          {Role::kBoxes, "boxes"},
                                          {Role::kScores, "scores"},

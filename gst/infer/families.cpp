@@ -50,9 +50,11 @@ struct TaskIds {
 };
 constexpr TaskIds kTasks[] = {
     {"detect", {"yolo-v8-out", "yolov8"}, {"yolo-26-end2end-out", "yolo26"}},
-    {"segment", {"yolo-v8-segmentation-out-detections", "yolov8-seg"}, {}},
-    {"pose", {"yolo-v8-pose-out", "yolov8-pose"}, {}},
-    {"obb", {"yolo-v8-obb-out", ""}, {"yolo-26-obb-end2end-out", ""}},
+    {"segment",
+     {"yolo-v8-segmentation-out-detections", "yolov8-seg"},
+     {"yolo-26-segmentation-end2end-out-detections", "yolo26-seg"}},
+    {"pose", {"yolo-v8-pose-out", "yolov8-pose"}, {"yolo-26-pose-end2end-out", "yolo26-pose"}},
+    {"obb", {"yolo-v8-obb-out", "yolov8-obb"}, {"yolo-26-obb-end2end-out", "yolo26-obb"}},
 };
 
 /// Numbers of an anchor behind its class scores.
@@ -99,7 +101,6 @@ void take_ultralytics(const ModelClaims& claims, const ModelMetadata& metadata, 
   out.detector = known.detector;
   if (metadata.task == "segment" && maps)
     out.outputs[*maps].id = "yolo-v8-segmentation-out-protos";
-  if (metadata.task == "obb") out.remarks.push_back("rotated boxes are not read");
 }
 
 /// YOLOv5's repository and its kin: rows with objectness, or planes as YOLOv8's.

@@ -81,9 +81,10 @@ Backend backend() {
 }
 
 Result<std::unique_ptr<Runner>> make_runner(const Plan& plan, MemorySpace memory, Path path,
-                                            const Kernels& kernels) {
+                                            const Kernels* kernels) {
   auto runner = std::make_unique<CudaRunner>();
-  if (Status status = runner->prepare(plan, memory, path, kernels); !status)
+  const Kernels& chosen = kernels != nullptr ? *kernels : kernels_for(plan.rules);
+  if (Status status = runner->prepare(plan, memory, path, chosen); !status)
     return std::unexpected(status.error());
   return runner;
 }

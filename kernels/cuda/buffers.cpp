@@ -7,6 +7,12 @@
 
 namespace keepbox::cuda {
 
+const Kernels& kernels_for(const Rules& rules) {
+  if (!rules.turned) return upright_kernels();
+  return rules.contract.turned == TurnedOverlap::kPolygon ? turned_polygon_kernels()
+                                                          : turned_gaussian_kernels();
+}
+
 namespace {
 
 BoxSpans take_boxes(Carver& carver, size_t count) {
@@ -60,6 +66,7 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan) {
   out.size_limits = device.take<SizeLimits>(plan.class_threshold.size());
   out.regions = device.take<Region>(2 * kMostRegions);
   out.segments = device.take<DeviceSegment>(plan.layout.segments.size());
+  out.angles = device.take<float>(plan.rules.turned ? images * plan.rules.anchors : 0);
   out.runs = device.take<uint64_t>(in_runs);
   out.run_index = device.take<uint32_t>(in_runs);
   out.ordered = take_boxes(device, candidates);
@@ -77,7 +84,8 @@ bool seldom(const Plan& plan) {
   const Layout& layout = plan.layout;
   return layout.segments.size() > 1 || plan.rules.multi_label || plan.rules.peaks ||
          plan.rules.boxes.bins > 1 || layout[Part::kSizes].present() ||
-         layout[Part::kImage].present() || layout[Part::kIndices].present();
+         layout[Part::kImage].present() || layout[Part::kIndices].present() ||
+         layout[Part::kAngle].present();
 }
 
 Scan scan_of(const Plan& plan) {
@@ -101,16 +109,17 @@ uint32_t octaves_of(float lowest) {
 
 }  // namespace
 
-DevicePlan device_plan(const Plan& plan, const Tables& tables) {
+DevicePlan device_plan(const Plan& plan, const Buffers& buffers) {
   return {.scan = scan_of(plan),
           .buckets = buckets_of(plan),
           .rules = plan.rules,
-          .tables = tables,
+          .tables = buffers.tables(plan),
           .letterbox = plan.letterbox,
           .best_high = high_of(1.0f),
           .octaves = octaves_of(plan.rules.lowest_threshold),
           .per_pixel_x = plan.letterbox.per_pixel_x(),
-          .per_pixel_y = plan.letterbox.per_pixel_y()};
+          .per_pixel_y = plan.letterbox.per_pixel_y(),
+          .angles = plan.rules.turned ? buffers.angles.data() : nullptr};
 }
 
 namespace {

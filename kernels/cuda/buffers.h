@@ -34,6 +34,7 @@ struct Buffers {
   std::span<SizeLimits> size_limits;  // room for these and regions, whether or not a plan has any
   std::span<Region> regions;
   std::span<DeviceSegment> segments;
+  std::span<float> angles;   // images x anchors of turned boxes
   std::span<uint64_t> runs;  // candidates in whole runs; from here on for one image at a time
   std::span<uint32_t> run_index;
   BoxSpans ordered, kept;
@@ -53,7 +54,7 @@ Buckets buckets_of(const Plan& plan);
 Buffers carve(Carver& device, Carver& host, const Plan& plan);
 
 /// The plan for kernels, without tensors.
-DevicePlan device_plan(const Plan& plan, const Tables& tables);
+DevicePlan device_plan(const Plan& plan, const Buffers& buffers);
 
 /// A plan's segments for blocks that take so many anchors at a time. @param pieces learns how many.
 std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, Pieces& pieces);

@@ -11,7 +11,6 @@ Backend backend();
 
 /// The kernels that compare boxes, of one geometry: kernels/cuda/device.h.
 struct Kernels;
-const Kernels& upright_kernels();
 
 /// Which launches a run may use, for tests of each.
 enum class Path {
@@ -22,9 +21,10 @@ enum class Path {
 };
 
 /// A runner of frames on the current device. Errors: kNoResource.
+/// @param kernels nullptr: those for the plan's boxes.
 Result<std::unique_ptr<Runner>> make_runner(const Plan& plan, MemorySpace memory,
                                             Path path = Path::kAny,
-                                            const Kernels& kernels = upright_kernels());
+                                            const Kernels* kernels = nullptr);
 
 /// A maker of inputs on the current device, whose tables are its own. Errors: kNoResource.
 Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);

@@ -89,6 +89,8 @@ struct DevicePlan {
   uint32_t best_high = 0;  // of ByScore in bins.cuh: upper half of a key with the best score
   uint32_t octaves = 1;    // below it that matter
   float per_pixel_x = 0, per_pixel_y = 0;  // of the model's input: for crowds only
+  float* angles = nullptr;  // of turned boxes: by anchor, image after image. Kernels that have one
+                            // image only are given its own
 
   /// Most boxes that suppression keeps of one image.
   KB_HD uint32_t limit() const { return rules.kept_capacity; }
@@ -197,8 +199,13 @@ struct Kernels {
   cudaError_t (*load)(uint32_t* blocks);
 };
 
-/// Of upright boxes.
+/// Of upright boxes, and of turned ones by both ways to overlap.
 const Kernels& upright_kernels();
+const Kernels& turned_polygon_kernels();
+const Kernels& turned_gaussian_kernels();
+
+/// Those for a plan's boxes.
+const Kernels& kernels_for(const Rules& rules);
 
 /// Words of scratch that nms() wants for `count` ordered candidates.
 size_t slow_words(NmsMethod method, uint32_t count);

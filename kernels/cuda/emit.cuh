@@ -35,7 +35,7 @@ __device__ uint32_t emit(const DevicePlan& plan, EmitShared<kThreads>& shared, b
   bool nothing = false;
   if (there) {
     const Detection box_out =
-        emitted(key, to_box(box), plan.letterbox, plan.rules, plan.tables);
+        emitted(candidate(plan, key, box), plan.letterbox, plan.rules, plan.tables);
     memcpy(shared.staged + 2 * at, &box_out, sizeof box_out);
     nothing = is_empty(box_out.box);
   }

@@ -39,7 +39,7 @@ __device__ float4 weigh(const DevicePlan& plan, const SlowArgs& args, MeanShared
     bool joins = i < count && (dead == nullptr || !is_dead(dead, i));
     Candidate other;
     if (joins) {
-      other = candidate_at(args.ordered, i);
+      other = candidate_at(plan, args.ordered, i);
       joins = other.key == own.key || (same_class(contract, own.key, other.key) &&
                                        keepbox::overlap<Geometry>(plan.rules, own, other));
     }
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kNmsThreads)
   __shared__ MeanShared shared;
   const uint32_t total = *WalkWords(args.words, count).kept;
   for (uint32_t k = blockIdx.x; k < total; k += gridDim.x) {
-    const Candidate own = candidate_at(args.kept, k);
+    const Candidate own = candidate_at(plan, args.kept, k);
     const float4 box = weigh<Geometry>(plan, args, shared, count, 0, own, nullptr);
     if (threadIdx.x == 0) args.kept.boxes[k] = box;
     __syncthreads();

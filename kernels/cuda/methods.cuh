@@ -76,7 +76,7 @@ template <class Geometry>
 __global__ void __launch_bounds__(kTile)
     mask_tile(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
               uint32_t count, uint32_t first_tile) {
-  const uint32_t row_tile = first_tile + blockIdx.y;
+  const uint32_t row_tile = first_tile + blockIdx.z;
   if (blockIdx.x < row_tile) return;  // columns before rows
   __shared__ uint64_t keys[kTile];
   __shared__ float4 boxes[kTile];
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(kTile)
         hits<Geometry>(plan.rules, shape, area, other, area_of<Geometry>(plan, other)))
       bits |= 1ull << j;
   }
-  const size_t at = size_t{blockIdx.y} * kTile + threadIdx.x;
+  const size_t at = size_t{blockIdx.z} * kTile + threadIdx.x;
   MaskWords(args.words, count).rows[at * tiles_of(count) + blockIdx.x] = bits;
 }
 
@@ -115,7 +115,7 @@ cudaError_t launch_bitmask(const DevicePlan& plan, const SlowArgs& args, uint32_
   const uint32_t limit = plan.rules.limits_classes() ? count : plan.limit();
   for (uint32_t first = 0; first < tiles && error == cudaSuccess; first += kStripe) {
     const uint32_t rows = tiles - first < kStripe ? tiles - first : kStripe;
-    mask_tile<Geometry><<<dim3(tiles, rows), kTile, 0, stream>>>(plan, args, count, first);
+    mask_tile<Geometry><<<dim3(tiles, 1, rows), kTile, 0, stream>>>(plan, args, count, first);
     error = launch_reduce(args, count, first, limit, stream);
   }
   return error == cudaSuccess ? launch_collect(plan, args, count, stream) : error;

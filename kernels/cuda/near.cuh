@@ -15,7 +15,7 @@ static_assert(kNearBins == kNmsThreads, "a thread sums a bin up");
 struct Near {
   uint32_t* counts;   // by bin
   uint32_t* offsets;  // by rank: in its bin
-  uint64_t* who;      // by place: rank and key's class, packed
+  uint64_t* who;      // by place: rank and the key's lower half, packed
   float4* boxes;      // by place
   float4* bounds;     // by group: corners that hold all of its boxes
 };
@@ -55,7 +55,7 @@ __device__ inline void deal_near(const DevicePlan& plan, const SlowArgs& args, c
   for (uint32_t i = block * blockDim.x + threadIdx.x; i < count; i += blocks * blockDim.x) {
     const float4 box = args.ordered.boxes[i];
     const uint32_t place = starts[near_bin(plan, box)] + __ldcg(near.offsets + i);
-    near.who[place] = static_cast<uint64_t>(i) << 32 | key_class(args.ordered.keys[i]);
+    near.who[place] = static_cast<uint64_t>(i) << 32 | static_cast<uint32_t>(args.ordered.keys[i]);
     near.boxes[place] = box;
   }
 }
@@ -69,7 +69,7 @@ __device__ void bound_near(const DevicePlan& plan, const Near& near, uint32_t co
     const uint32_t place = min(group * kWarp + lane_id(), count - 1);
     const uint64_t who = __ldcg(near.who + place);
     const auto shape = shape_of<Geometry>(plan, __ldcg(near.boxes + place), who);
-    const Box box = Geometry::bounds(shape, plan.rules.contract);
+    const Box box = Geometry::bounds(shape, plan.rules);
     float4 out{box.x1, box.y1, box.x2, box.y2};
 #pragma unroll
     for (uint32_t step = 1; step < kWarp; step *= 2) {

@@ -75,7 +75,7 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
   KB_TRY(allocate(plan));
   if (memory == MemorySpace::kSystem) KB_TRY(allocate_staging(plan));
   KB_TRY(upload_tables(plan));
-  plan_ = device_plan(plan, buffers_.tables(plan));
+  plan_ = device_plan(plan, buffers_);
   KB_TRY_CUDA(kernels.load(&nms_blocks_));
   if (path == Path::kMasked) nms_blocks_ = 0;
   kept_capacity_ = plan.rules.kept_capacity;
@@ -149,7 +149,7 @@ Status CudaRunner::upload_tables(const Plan& plan) {
 
 Status CudaRunner::retune(const Plan& plan) {
   KB_TRY(upload_tables(plan));
-  plan_ = device_plan(plan, buffers_.tables(plan));
+  plan_ = device_plan(plan, buffers_);
   return {};
 }
 
@@ -270,13 +270,15 @@ Status CudaRunner::run_slowly(uint32_t image) {
                 .header = &header,
                 .out = room(image).data(),
                 .sequence = ++sequence_};
-  KB_TRY_CUDA(launch_select(plan_, args, stream_.get()));
+  DevicePlan own = plan_;
+  if (own.angles != nullptr) own.angles += size_t{image} * own.rules.anchors;
+  KB_TRY_CUDA(launch_select(own, args, stream_.get()));
   if (plan_.rules.pre_nms_class_top_k != 0) {
     KB_TRY(wait({&header, 1}));
     args.count = header.chosen;
     args.sequence = ++sequence_;
   }
-  KB_TRY_CUDA(kernels_->nms(plan_, args, nms_blocks_, stream_.get()));
+  KB_TRY_CUDA(kernels_->nms(own, args, nms_blocks_, stream_.get()));
   return wait({&header, 1});
 }
 

@@ -9,11 +9,22 @@ namespace keepbox::cuda {
 
 __device__ inline Box to_box(const float4& b) { return {b.x, b.y, b.z, b.w}; }
 
-/// The box in its geometry's canonical form. @param key its key, or only the class in it.
+/// The angle of a candidate, which stands with its anchor; 0 for upright boxes and for no anchor. The
+/// image is a grid's second dimension, which is 1 where there is one only.
+/// @param key its key, or the lower half.
+__device__ inline float angle_of(const DevicePlan& plan, uint64_t key) {
+  const uint32_t anchor = anchor_in_key(plan.rules.contract, key_anchor(key));
+  if (plan.angles == nullptr || anchor >= plan.rules.anchors) return 0;
+  return __ldcg(plan.angles + size_t{blockIdx.y} * plan.rules.anchors + anchor);
+}
+
+/// The box in its geometry's canonical form. @param key its key, or the lower half.
 template <class Geometry>
 __device__ typename Geometry::Shape shape_of(const DevicePlan& plan, const float4& box,
                                              uint64_t key) {
-  return Geometry::shape(to_box(box), plan.rules.contract, key_class(key));
+  float angle = 0;
+  if constexpr (Geometry::kTurned) angle = angle_of(plan, key);
+  return Geometry::shape(to_box(box), angle, plan.rules.contract, key_class(key));
 }
 
 template <class Geometry>
@@ -22,14 +33,17 @@ __device__ float area_of(const DevicePlan& plan, const typename Geometry::Shape&
 }
 
 /// A candidate as core has it.
-__device__ inline Candidate candidate_at(const Boxes& from, uint32_t i) {
-  return {from.keys[i], to_box(from.boxes[i])};
+__device__ inline Candidate candidate(const DevicePlan& plan, uint64_t key, const float4& box) {
+  return {key, to_box(box), angle_of(plan, key)};
+}
+__device__ inline Candidate candidate_at(const DevicePlan& plan, const Boxes& from, uint32_t i) {
+  return candidate(plan, from.keys[i], from.boxes[i]);
 }
 
 /// Two of some candidates, whose areas nobody keeps.
 template <class Geometry>
 __device__ bool overlap(const DevicePlan& plan, const Boxes& of, uint32_t a, uint32_t b) {
-  return keepbox::overlap<Geometry>(plan.rules, candidate_at(of, a), candidate_at(of, b));
+  return keepbox::overlap<Geometry>(plan.rules, candidate_at(plan, of, a), candidate_at(plan, of, b));
 }
 
 }  // namespace keepbox::cuda

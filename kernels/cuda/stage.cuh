@@ -47,6 +47,9 @@ struct Stage {
     const bool stays = outcome == Outcome::kCandidate;
     const uint32_t at = atomicAdd(&both, kAbove + (stays ? 1 : 0)) % kAbove;
     if (!stays) return;
+    if constexpr (Load::kPieces)
+      if (from.plan.angles != nullptr)
+        from.plan.angles[size_t{from.image} * from.rules.anchors + anchor] = candidate.angle;
     keys[at] = candidate.key;
     boxes[at] = {candidate.box.x1, candidate.box.y1, candidate.box.x2, candidate.box.y2};
   }

@@ -26,7 +26,7 @@ __device__ uint64_t boxes_near(const DevicePlan& plan, const SliceShared& shared
     const uint32_t at = min(k, kSlice - 1);
     const auto shape = shape_of<Geometry>(plan, shared.boxes[at], shared.keys[at]);
     const bool may =
-        k < end && (all || touch(group, Geometry::bounds(shape, plan.rules.contract)));
+        k < end && (all || touch(group, Geometry::bounds(shape, plan.rules)));
     out |= static_cast<uint64_t>(__ballot_sync(kFull, may)) << half * kWarp;
   }
   return out;

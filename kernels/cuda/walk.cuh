@@ -40,9 +40,9 @@ template <class Geometry>
 __device__ void strike_all(const DevicePlan& plan, const SlowArgs& args, uint32_t* dead,
                            uint32_t count, uint32_t kept) {
   const bool nearby = plan.rules.method == NmsMethod::kDiou;
-  const Candidate own = candidate_at(args.ordered, kept);
+  const Candidate own = candidate_at(plan, args.ordered, kept);
   for (uint32_t i = kept + 1 + threadIdx.x; i < count; i += kNmsThreads) {
-    const Candidate other = candidate_at(args.ordered, i);
+    const Candidate other = candidate_at(plan, args.ordered, i);
     if (is_dead(dead, i) || !same_class(plan.rules.contract, own.key, other.key)) continue;
     if (nearby ? keepbox::pair<Geometry>(plan.rules, own, other, hits_nearby<Geometry>)
                : keepbox::overlap<Geometry>(plan.rules, own, other))
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kNmsThreads)
     float4 box = args.ordered.boxes[i];
     __syncthreads();
     if (plan.rules.method == NmsMethod::kWeighted)
-      box = weigh<Geometry>(plan, args, shared, count, i, {key, to_box(box)}, dead);
+      box = weigh<Geometry>(plan, args, shared, count, i, candidate(plan, key, box), dead);
     else
       strike_all<Geometry>(plan, args, dead, count, i);
     if (threadIdx.x == 0) append_one(args, total, key, box);
@@ -125,12 +125,12 @@ __global__ void __launch_bounds__(kNmsThreads)
     __syncthreads();
     const uint32_t at = place;
     const bool admitted = admit_one(plan, words, best);
-    const Candidate kept{best, to_box(args.ordered.boxes[at])};
+    const Candidate kept = candidate(plan, best, args.ordered.boxes[at]);
     if (admitted && threadIdx.x == 0) append_one(args, total, best, args.ordered.boxes[at]);
     total += admitted ? 1 : 0;
     own = kNoKey;
     for (uint32_t i = threadIdx.x; i < count; i += kNmsThreads) {
-      const Candidate each = candidate_at(args.ordered, i);  // this thread's alone
+      const Candidate each = candidate_at(plan, args.ordered, i);  // this thread's alone
       if (is_none(each.key)) continue;
       uint64_t key = each.key;
       if (i == at) key = none_of(key);

@@ -45,12 +45,11 @@ struct Reach {
 };
 
 /// @tparam Vectors a geometry's form for vectors, such as Upright's (upright-inl.h): its `Geometry`,
-/// kNumbers a box, put() of a shape's numbers, and strike().
+/// kArrays of numbers a box, the last one for whether it lives, put() of a shape's numbers, and strike().
 template <class Vectors>
 class Crowd {
  public:
   using Geometry = typename Vectors::Geometry;
-  static_assert(Vectors::kNumbers < kBoxLanes, "and whether it lives");
 
   /// @param scratch of nms_lanes() and nms_words() for that many candidates.
   Crowd(const Plan& plan, const NmsScratch& scratch)
@@ -58,8 +57,8 @@ class Crowd {
         apart_is_free_(apart_is_free(plan.rules)),
         per_pixel_x_(plan.letterbox.per_pixel_x()),
         per_pixel_y_(plan.letterbox.per_pixel_y()),
-        lanes_{scratch.lanes.data(), scratch.lanes.size() / kBoxLanes},
-        alive_(lanes_[kBoxLanes - 1]),
+        lanes_{scratch.lanes.data(), scratch.lanes.size() / Vectors::kArrays},
+        alive_(lanes_[Vectors::kArrays - 1]),
         place_(scratch.words.data()),
         grids_(place_ + lanes_.stride),
         starts_(grids_ + kMaxClasses) {}
@@ -185,7 +184,7 @@ class Crowd {
 
   Reach reach_of(const typename Geometry::Shape& shape, uint32_t levels) const {
     const uint32_t cells = 1u << (levels - 1);
-    const Box box = Geometry::bounds(shape, rules_.contract);
+    const Box box = Geometry::bounds(shape, rules_);
     return {cell(box.x1, per_pixel_x_, cells), cell(box.y1, per_pixel_y_, cells),
             cell(box.x2, per_pixel_x_, cells), cell(box.y2, per_pixel_y_, cells)};
   }

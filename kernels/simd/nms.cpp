@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Suppression of upright boxes.
+// Suppression of upright and of turned boxes.
 #include "kernels/simd/simd.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -11,6 +11,7 @@
 
 #include "core/reference/reference.h"
 #include "kernels/simd/greedy-inl.h"
+#include "kernels/simd/turned-inl.h"
 #include "kernels/simd/upright-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -18,7 +19,11 @@ namespace keepbox::simd::HWY_NAMESPACE {
 
 uint32_t Greedy(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
                 const NmsScratch& scratch) {
-  return suppress_greedily<UprightVectors>(plan, candidates, kept, scratch);
+  if (!plan.rules.turned)
+    return suppress_greedily<UprightVectors>(plan, candidates, kept, scratch);
+  return plan.rules.contract.turned == TurnedOverlap::kPolygon
+             ? suppress_greedily<TurnedVectors<TurnedPolygon>>(plan, candidates, kept, scratch)
+             : suppress_greedily<TurnedVectors<TurnedGaussian>>(plan, candidates, kept, scratch);
 }
 
 }  // namespace keepbox::simd::HWY_NAMESPACE
@@ -37,8 +42,9 @@ uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32
     return static_cast<uint32_t>(count);
   }
   // Rules that few ask for are left to the reference.
-  if (plan.rules.method != NmsMethod::kGreedy || plan.rules.limits_classes() ||
-      plan.rules.contract.empty_overlap)
+  const bool known =
+      plan.rules.method == NmsMethod::kGreedy || plan.rules.method == NmsMethod::kFast;
+  if (!known || plan.rules.limits_classes() || plan.rules.contract.empty_overlap)
     return reference::nms(plan, candidates, kept, scratch);
   return HWY_DYNAMIC_DISPATCH(Greedy)(plan, candidates, kept, scratch);
 }

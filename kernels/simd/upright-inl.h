@@ -17,7 +17,7 @@ namespace keepbox::simd::HWY_NAMESPACE {
 
 struct UprightVectors {
   using Geometry = Upright;
-  static constexpr size_t kNumbers = 5;  // corners, area
+  static constexpr size_t kArrays = kBoxLanes;  // corners, area, whether it lives
 
   static void put(const Rules& rules, const Box& shape, const Lanes& lanes, size_t at) {
     lanes[0][at] = shape.x1;

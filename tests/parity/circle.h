@@ -14,7 +14,9 @@ struct Circle {
     float x, y, radius;
   };
 
-  KB_HD static Shape shape(const Box& raw, const NmsContract& contract, uint32_t class_id) {
+  static constexpr bool kTurned = false;
+
+  KB_HD static Shape shape(const Box& raw, float, const NmsContract& contract, uint32_t class_id) {
     const Box box = shifted(raw, contract, class_id);
     const float width = (box.x2 - box.x1) + contract.pixel();
     return {(box.x1 + box.x2) * 0.5f, (box.y1 + box.y2) * 0.5f, magnitude(width) * 0.5f};
@@ -22,7 +24,7 @@ struct Circle {
 
   KB_HD static float area(const Shape& s, const NmsContract&) { return s.radius * s.radius; }
 
-  KB_HD static Box bounds(const Shape& s, const NmsContract&) {
+  KB_HD static Box bounds(const Shape& s, const Rules&) {
     // A little more than all of it, for rounding.
     const float reach = s.radius * 1.001f + 0.01f;
     return {s.x - reach, s.y - reach, s.x + reach, s.y + reach};

@@ -15,7 +15,7 @@ namespace keepbox::simd::HWY_NAMESPACE {
 
 struct CircleVectors {
   using Geometry = test::Circle;
-  static constexpr size_t kNumbers = 3;
+  static constexpr size_t kArrays = kBoxLanes;
 
   static void put(const Rules&, const Geometry::Shape& shape, const Lanes& lanes, size_t at) {
     lanes[0][at] = shape.x;

@@ -45,7 +45,7 @@ struct Bench {
     std::memset(host, kPoison, measure_host.used());
     Carver on_device(device), on_host(host);
     buffers = carve(on_device, on_host, from);
-    plan = device_plan(from, buffers.tables(from));
+    plan = device_plan(from, buffers);
     MUST(cudaMemset(buffers.control.data(), 0, buffers.control.size_bytes()));
     upload(buffers.class_threshold.data(), from.class_threshold.data(),
            from.class_threshold.size());
@@ -70,18 +70,31 @@ struct Bench {
     MUST(cudaMemcpy(to, from, count * sizeof(T), cudaMemcpyHostToDevice));
   }
 
+  uint32_t anchor_of(uint64_t key) const {
+    return anchor_in_key(plan.rules.contract, key_anchor(key));
+  }
+
   void upload(const Boxes& to, std::span<const Candidate> from) const {
     std::vector<uint64_t> keys;
     std::vector<float4> boxes;
+    std::vector<float> angles(buffers.angles.size());
     for (const Candidate& c : from) {
       keys.push_back(c.key);
       boxes.push_back({c.box.x1, c.box.y1, c.box.x2, c.box.y2});
+      if (!angles.empty()) angles[anchor_of(c.key)] = c.angle;
     }
     upload(to.keys, keys.data(), keys.size());
     upload(to.boxes, boxes.data(), boxes.size());
+    upload(buffers.angles.data(), angles.data(), angles.size());
   }
 
-  static void download(std::span<Candidate> to, const Boxes& from) {
+  void download(std::span<Candidate> to, const Boxes& from, uint32_t image = 0) const {
+    std::vector<float> angles(buffers.angles.size());
+    MUST(cudaMemcpy(angles.data(), buffers.angles.data(), buffers.angles.size_bytes(),
+                    cudaMemcpyDeviceToHost));
+    const auto angle_of = [&](uint64_t key) {
+      return angles.empty() ? 0 : angles[size_t{image} * plan.rules.anchors + anchor_of(key)];
+    };
     std::vector<uint64_t> got_keys(to.size());
     std::vector<float4> got_boxes(to.size());
     MUST(cudaMemcpy(got_keys.data(), from.keys, to.size() * sizeof(uint64_t),
@@ -89,7 +102,8 @@ struct Bench {
     MUST(cudaMemcpy(got_boxes.data(), from.boxes, to.size() * sizeof(float4),
                     cudaMemcpyDeviceToHost));
     for (size_t i = 0; i < to.size(); ++i)
-      to[i] = {got_keys[i], {got_boxes[i].x, got_boxes[i].y, got_boxes[i].z, got_boxes[i].w}};
+      to[i] = {got_keys[i], {got_boxes[i].x, got_boxes[i].y, got_boxes[i].z, got_boxes[i].w},
+               angle_of(got_keys[i])};
   }
 
   SlowArgs slow(size_t count) const {
@@ -121,7 +135,7 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
                        .headers = bench.buffers.headers.data(),
                        .slices = kSlices,
                        .decode_only = true};
-  MUST(upright_kernels().frame(bench.plan, args, bench.pieces, numbers, dim3(3, layout.images), nullptr));
+  MUST(kernels_for(plan.rules).frame(bench.plan, args, bench.pieces, numbers, dim3(3, layout.images), nullptr));
   MUST(cudaDeviceSynchronize());
   const Header& header = bench.buffers.headers[image];
   funnel = {.anchors = header.anchors,
@@ -129,7 +143,7 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
             .not_finite = header.not_finite,
             .after_class_filter = header.candidates};
   const size_t first = size_t{image} * plan.rules.candidates;
-  Bench::download(out.first(header.candidates), bench.buffers.candidates.all().from(first));
+  bench.download(out.first(header.candidates), bench.buffers.candidates.all().from(first), image);
   return header.candidates;
 }
 
@@ -144,7 +158,7 @@ uint32_t select(const Plan& plan, std::span<const Candidate> candidates, std::sp
       plan.rules.pre_nms_class_top_k != 0
           ? bench.buffers.headers[0].chosen
           : std::min(plan.rules.pre_nms_top_k, static_cast<uint32_t>(candidates.size()));
-  Bench::download(ordered.first(count), args.ordered);
+  bench.download(ordered.first(count), args.ordered);
   return count;
 }
 
@@ -154,8 +168,8 @@ uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32
   const SlowArgs args = bench.slow(candidates.size());
   bench.upload(args.ordered, candidates);
   uint32_t blocks = 0;
-  MUST(upright_kernels().load(&blocks));
-  MUST(upright_kernels().nms(bench.plan, args, blocks, nullptr));
+  MUST(kernels_for(plan.rules).load(&blocks));
+  MUST(kernels_for(plan.rules).nms(bench.plan, args, blocks, nullptr));
   MUST(cudaDeviceSynchronize());
   // As places in `candidates`: scores may have changed.
   std::unordered_map<uint32_t, uint32_t> places;
@@ -180,7 +194,7 @@ Result<std::unique_ptr<Runner>> runner_by(const Plan& plan, MemorySpace memory) 
 
 template <Path kPath>
 Result<std::unique_ptr<Runner>> circles_by(const Plan& plan, MemorySpace memory) {
-  return make_runner(plan, memory, kPath, circle_kernels());
+  return make_runner(plan, memory, kPath, &circle_kernels());
 }
 
 }  // namespace

@@ -66,12 +66,14 @@ struct Image {
 };
 
 std::string text(const Candidate& c) {
-  return std::format("score {} anchor {} class {} box {} {} {} {}", key_score(c.key),
-                     key_anchor(c.key), key_class(c.key), c.box.x1, c.box.y1, c.box.x2, c.box.y2);
+  return std::format("score {} anchor {} class {} box {} {} {} {} angle {}", key_score(c.key),
+                     key_anchor(c.key), key_class(c.key), c.box.x1, c.box.y1, c.box.x2, c.box.y2,
+                     c.angle);
 }
 
 bool same(const Candidate& a, const Candidate& b) {
-  return a.key == b.key && std::memcmp(&a.box, &b.box, sizeof(Box)) == 0;
+  return a.key == b.key && float_bits(a.angle) == float_bits(b.angle) &&
+         std::memcmp(&a.box, &b.box, sizeof(Box)) == 0;
 }
 
 std::optional<std::string> compare(std::span<const Candidate> want,
@@ -186,6 +188,7 @@ std::optional<std::string> differ_nms(const Backend& candidate, const Image& ima
 bool same(const Detection& a, const Detection& b) {
   return a.anchor == b.anchor && a.class_id == b.class_id &&
          float_bits(a.score) == float_bits(b.score) &&
+         float_bits(a.angle) == float_bits(b.angle) &&
          std::memcmp(&a.box, &b.box, sizeof(Box)) == 0;
 }
 

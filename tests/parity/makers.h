@@ -58,11 +58,13 @@ Tensor dense(Random& random, size_t anchors, size_t channels, size_t scores_at, 
 Input split(Random& random, const char* detector, float span);
 
 /// The families of the methods of suppression, those of crowds and types, those of sizes and regions,
-/// those of all other readers, and those of points and masks: families() ends with them.
+/// those of all other readers, those of turned boxes, and those of points and masks: families() ends
+/// with them.
 std::span<const Family> method_families();
 std::span<const Family> crowd_families();
 std::span<const Family> filter_families();
 std::span<const Family> head_families();
+std::span<const Family> turned_families();
 std::span<const Family> gathered_families();
 
 }  // namespace keepbox::test

@@ -343,6 +343,9 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
                      : there(plan, Part::kScores) ? dense_scores(plan, tensors, image)
                                                   : ready_scores(plan, tensors, image);
   const auto boxes = boxes_of(plan, tensors, image);
+  std::vector<float> angles(boxes.size());
+  if (there(plan, Part::kAngle) && !has(Bug::kAngleForgotten))
+    angles = column(plan, tensors, image, Part::kAngle, 0);
   uint32_t count = 0, end = std::min(anchors.end, filled(plan, tensors, image));
   funnel.anchors = end - std::min(anchors.first, end);
   if (has(Bug::kTailDropped)) end -= end % 8;
@@ -355,14 +358,15 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
     if (!accepted(score, threshold, plan.rules.contract)) continue;
     ++funnel.above_threshold;
     const Box box = box_of(plan, tensors, image, boxes, a);
-    const float sum = box.x1 * 0 + box.y1 * 0 + box.x2 * 0 + box.y2 * 0;
+    const float angle = plan.rules.turned ? angles[a] : 0;
+    const float sum = box.x1 * 0 + box.y1 * 0 + box.x2 * 0 + box.y2 * 0 + angle * 0;
     if (senseless || !std::isfinite(score) || (sum != 0 && !has(Bug::kInfinityKept))) {
       ++funnel.not_finite;
       continue;
     }
     const bool later = plan.rules.contract.later_first && !has(Bug::kTieForgotten);
     const uint32_t number = later ? (1u << 21) - 1 - a : a;
-    if (plan.class_wanted[id] != 0) out[count++] = {order_key(score, number, id), box};
+    if (plan.class_wanted[id] != 0) out[count++] = {order_key(score, number, id), box, angle};
   }
   funnel.after_class_filter = count;
   return count;

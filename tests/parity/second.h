@@ -70,6 +70,10 @@ enum class Bug {
   kMaskWider,         // masks begin a pixel early
   kMaskFused,         // fused multiply-add in a mask's sums
   kMaskOfFirst,       // the prototypes of a batch's first image
+  kAngleForgotten,    // turned boxes are upright
+  kOtherOverlap,      // polygons in place of distributions, and the other way round
+  kTurnedClipped,     // turned boxes are clipped as upright ones
+  kAngleKept,         // of turned boxes where the axes are scaled differently
   kCount,
 };
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Whole frames of the second implementation: its kernels, and boxes on the frame.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <vector>
 
+#include "core/emit.h"
 #include "tests/parity/second.h"
 
 namespace keepbox::test {
@@ -45,11 +47,11 @@ bool lies_in_one(const Box& b, const std::vector<Region>& regions, uint32_t firs
   return false;
 }
 
-/// @param b on the frame.
-bool wanted(const Box& b, uint32_t id, const Plan& plan) {
+/// @param b on the frame; `around` it there may be more.
+bool wanted(const Box& b, const Box& around, uint32_t id, const Plan& plan) {
   const auto& [in, out, rule] = plan.rules.regions;
-  if (in != 0 && !lies_in_one(b, plan.regions, 0, in, plan)) return false;
-  if (lies_in_one(b, plan.regions, in, out, plan)) return false;
+  if (in != 0 && !lies_in_one(around, plan.regions, 0, in, plan)) return false;
+  if (lies_in_one(around, plan.regions, in, out, plan)) return false;
   if (plan.size_limits.empty()) return true;
   const SizeLimits& limits = plan.size_limits[is_planted(Bug::kSizeOfFirst) ? 0 : id];
   return fits(b.x2 - b.x1, limits.least_width, limits.most_width) &&
@@ -67,6 +69,24 @@ Box on_frame(const Plan& plan, const Candidate& from) {
   for (float& each : x) each = std::clamp(each, 0.0f, float(l.frame.width));
   for (float& each : y) each = std::clamp(each, 0.0f, float(l.frame.height));
   return {x[0], y[0], x[1], y[1]};
+}
+
+/// A turned box on the frame; empty where it is not there. @param around the box around it.
+Detection turned_on_frame(const Plan& plan, const Candidate& from, Box& around) {
+  Detection out{.angle = from.angle};
+  out.box = turned_to_frame(plan.letterbox, from.box, out.angle);
+  if (is_planted(Bug::kAngleKept)) out.angle = from.angle;
+  around = around_turned(out.box, out.angle);
+  const float width = float(plan.letterbox.frame.width), height = float(plan.letterbox.frame.height);
+  if (is_planted(Bug::kTurnedClipped)) {
+    const auto clipped = [](float at, float most) { return std::clamp(at, 0.0f, most); };
+    out.box = {clipped(out.box.x1, width), clipped(out.box.y1, height),
+               clipped(out.box.x2, width), clipped(out.box.y2, height)};
+  }
+  const float sum = out.box.x1 * 0 + out.box.y1 * 0 + out.box.x2 * 0 + out.box.y2 * 0;
+  const bool there = around.x1 < width && around.x2 > 0 && around.y1 < height && around.y2 > 0;
+  if (!there || sum != 0) out.box = {};
+  return out;
 }
 
 /// The image's boxes, in a vector that grows.
@@ -104,7 +124,8 @@ class SecondRunner final : public Runner {
     out.funnel.after_top_k = static_cast<uint32_t>(ordered.size());
     if (is_planted(Bug::kFilteredFirst))
       std::erase_if(ordered, [&](const Candidate& each) {
-        return !wanted(on_frame(plan, each), key_class(each.key), plan);
+        const Box box = on_frame(plan, each);
+        return !wanted(box, box, key_class(each.key), plan);
       });
     std::vector<uint32_t> kept(plan.rules.kept_capacity + 1);  // one more with a bug
     kept.resize(kernels.nms(plan, ordered, kept, {}));
@@ -115,13 +136,17 @@ class SecondRunner final : public Runner {
   }
 
   static void emit(const Plan& plan, const Candidate& from, Found& out) {
-    const Box box = on_frame(plan, from);
+    Detection turned;
+    Box around;
+    if (plan.rules.turned) turned = turned_on_frame(plan, from, around);
+    const Box box = plan.rules.turned ? turned.box : on_frame(plan, from);
     const uint32_t id = key_class(from.key);
     if (!(box.x1 < box.x2 && box.y1 < box.y2)) ++out.funnel.clipped_away;
-    else if (!wanted(box, id, plan)) ++out.funnel.filtered_out;
+    else if (!wanted(box, plan.rules.turned ? around : box, id, plan)) ++out.funnel.filtered_out;
     else
       out.boxes.push_back({.box = box,
                            .score = key_score(from.key),
+                           .angle = turned.angle,
                            .class_id = id,
                            .anchor = plan.rules.contract.later_first
                                          ? kMaxAnchors - 1 - key_anchor(from.key)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/numeric.h"
+#include "core/turned.h"
 
 namespace keepbox::test {
 namespace {
@@ -51,8 +52,25 @@ bool both_empty(const Plan& plan, const Box& a, const Box& b) {
          (a.x2 - a.x1) * (a.y2 - a.y1) + (b.x2 - b.x1) * (b.y2 - b.y1) <= 0;
 }
 
+TurnedShape turned(const Plan& plan, const Candidate& of) {
+  NmsContract contract = plan.rules.contract;
+  if (!offset(plan)) contract.class_offset = 0;
+  return Turned::shape(of.box, of.angle, contract, id_of(of));
+}
+
+/// Of turned boxes, by all of them: nothing is left out for being far.
+float turned_iou(const Plan& plan, const Candidate& x, const Candidate& y) {
+  const TurnedShape a = turned(plan, x), b = turned(plan, y);
+  const Rules& rules = plan.rules;
+  const bool alike = rules.contract.turned == TurnedOverlap::kProbIou;
+  if (alike != has(Bug::kOtherOverlap)) return TurnedGaussian::measure(rules, a, 0, b, 0);
+  const float area_a = 4 * (a.half_w * a.half_h), area_b = 4 * (b.half_w * b.half_h);
+  return TurnedPolygon::measure(rules, a, area_a, b, area_b);
+}
+
 /// IoU; NaN where there is none.
 float iou(const Plan& plan, const Candidate& x, const Candidate& y) {
+  if (plan.rules.turned) return turned_iou(plan, x, y);
   const Box a = placed(plan, x), b = placed(plan, y);
   const auto [common, both] = areas(plan, a, b);
   return both_empty(plan, a, b) ? 1 : common / both;
@@ -60,6 +78,7 @@ float iou(const Plan& plan, const Candidate& x, const Candidate& y) {
 
 /// The square of the centres' distance by that of the longest one.
 float centres(const Plan& plan, const Candidate& x, const Candidate& y) {
+  if (plan.rules.turned) return Turned::distance(turned(plan, x), turned(plan, y));
   const Box a = placed(plan, x), b = placed(plan, y);
   const float dx = 0.5f * (a.x1 + a.x2) - 0.5f * (b.x1 + b.x2);
   const float dy = 0.5f * (a.y1 + a.y2) - 0.5f * (b.y1 + b.y2);
@@ -86,6 +105,7 @@ bool hits(const Plan& plan, const Candidate& x, const Candidate& y) {
   if (!comparable(plan, x, y)) return false;
   if (plan.rules.method == NmsMethod::kDiou && !has(Bug::kDiouAsIou))
     return reaches(plan, iou(plan, x, y) - centres(plan, x, y));
+  if (plan.rules.turned) return reaches(plan, iou(plan, x, y));
   const Box a = placed(plan, x), b = placed(plan, y);
   if (both_empty(plan, a, b)) return true;
   const auto [common, both] = areas(plan, a, b);

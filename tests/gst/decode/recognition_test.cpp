@@ -45,7 +45,7 @@ TEST(Recognition, RefusesWhatTheNumbersDeny) {
                            "detector="});
   Harness turned("boxdecode");
   EXPECT_FALSE(turned.run(frame_of({dense({.classes = 15, .payload = 1, .number = test::angle})})));
-  expect_words(turned.error(), {"yolov8 with an angle (15 classes)"});
+  expect_words(turned.error(), {"yolov8-obb (15 classes, an angle)"});
 }
 
 TEST(Recognition, RefusesItBehindBlankFramesToo) {

@@ -52,11 +52,11 @@ TEST(Numbers, DenyMaskCoefficientsAsScores) {
 
 TEST(Numbers, DenyAnglesAsScores) {
   expect_words(error_of(dense(kTurned)),
-               {"yolov8 with an angle (15 classes)", "detector=yolov8 num-classes=15"},
+               {"yolov8-obb (15 classes, an angle)"},
                {"yolov5", "yolox", "pose", "seg"});
   Dense rows = kTurned;
   rows.rows = true;
-  expect_words(error_of(dense(rows)), {"yolov8 with an angle (15 classes)"},
+  expect_words(error_of(dense(rows)), {"yolov8-obb (15 classes, an angle)"},
                {"yolov5", "yolox", "pose", "seg"});
 }
 
@@ -187,6 +187,7 @@ TEST(Payload, IsWhatTheClassesLeaveOver) {
   EXPECT_EQ(classes_of({pose}, "yolov8-pose", 2), 2u);
   EXPECT_EQ(classes_of({pose}, "yolov8-pose", 0, 2), 2u);
   EXPECT_EQ(classes_of({dense(kTurned)}, "yolov8", 0, 15), 15u) << "an angle, which is not read";
+  EXPECT_EQ(classes_of({dense(kTurned)}, "yolov8-obb"), 15u);
 }
 
 TEST(Payload, IsCocosWhenNothingSaysOtherwise) {

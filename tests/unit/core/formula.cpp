@@ -76,7 +76,8 @@ std::vector<Truth> decode(const Model& model, const std::vector<Place>& places,
       if (!(scores[i][c] > threshold) || (!labels && c != best)) continue;
       if (model.peaks && !is_peak(places, scores, i, c)) continue;
       out.push_back({static_cast<uint32_t>(i), static_cast<uint32_t>(c), scores[i][c],
-                     model.box(numbers[i], places[i])});
+                     model.box(numbers[i], places[i]),
+                     model.angle ? std::optional(model.angle(numbers[i])) : std::nullopt});
     }
   }
   return out;

@@ -70,6 +70,7 @@ struct Model {
   std::function<double(Chance&, bool hot)> draw_object{};
   std::function<double(Chance&)> draw_side{};
   std::function<Corners(const Numbers&, const Place&)> box{};
+  std::function<double(const Numbers&)> angle{};  // of turned boxes
   /// By class id; below 0 what is none.
   std::function<std::vector<double>(const Numbers&)> scores{};
   bool multi_label = false;  // if nothing is set
@@ -83,7 +84,8 @@ struct Model {
 struct Truth {
   uint32_t anchor = 0, class_id = 0;
   double score = 0;
-  Corners box{};  // input pixels, not clipped
+  Corners box{};  // input pixels, not clipped; of a turned one as it would be upright
+  std::optional<double> angle{};  // radians, of turned boxes
 };
 
 /// A frame and what is in it.

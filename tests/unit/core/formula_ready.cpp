@@ -16,6 +16,7 @@ struct Found {
   Corners box;   // input pixels
   double score;
   uint32_t class_id;
+  double angle = 0;  // of turned ones
 };
 
 /// The first rows are boxes, best first, the others far below any threshold.
@@ -112,6 +113,33 @@ void add_rows(std::vector<Frame>& out, const Rows& model) {
     }
 }
 
+/// YOLO26's turned boxes: cx cy w h, score, class, angle.
+void add_turned(std::vector<Frame>& out) {
+  for (const DataType type : {DataType::kFloat32, DataType::kFloat16}) {
+    Chance chance(605);
+    std::vector<Found> rows = draw(chance, 100);
+    std::vector<double> values;
+    for (Found& row : rows) {
+      const auto [x1, y1, x2, y2] = row.box;
+      const double id = row.class_id;
+      for (const double each : {(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1, row.score, id,
+                                between(chance, -4, 4)})
+        values.push_back(each);
+    }
+    Tensor tensor = stored(values, {1, rows.size(), 7}, type);
+    tensor.id = "yolo-26-obb-end2end-out";
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const double* row = values.data() + i * 7;
+      rows[i].box = centered(row[0], row[1], row[2], row[3]);
+      rows[i].score = row[4];
+      rows[i].angle = row[6];
+    }
+    out.push_back(frame_of("yolo26-obb", "rows " + std::string(to_string(type)), rows));
+    for (Truth& truth : out.back().truths) truth.angle = rows[truth.anchor].angle;
+    out.back().tensors.push_back(std::move(tensor));
+  }
+}
+
 /// OpenVINO's end in a row of image -1; what follows means nothing.
 void add_ended(std::vector<Frame>& out) {
   Chance chance(600);
@@ -206,6 +234,7 @@ std::vector<Frame> ready_frames() {
                             Rows{"yolov7-end2end", "ixyXYcs"}, Rows{"yolo-nas-flat", "ixyXYsc"},
                             Rows{"detection-output", "icsxyXY", true}})
     add_rows(out, model);
+  add_turned(out);
   add_ended(out);
   add_paddle(out);
   for (const Outputs& model :

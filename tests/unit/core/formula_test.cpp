@@ -33,14 +33,25 @@ using Key = std::pair<uint32_t, uint32_t>;  // anchor, class
 
 struct Wanted {
   Corners box;
-  double score;
+  double score, angle;
 };
+
+/// A turned box is whole where the upright one around it reaches into the frame.
+std::optional<Corners> turned_on_frame(const Corners& box, double angle, Size size) {
+  const double w = (box[2] - box[0]) / 2, h = (box[3] - box[1]) / 2;
+  const double c = std::abs(std::cos(angle)), s = std::abs(std::sin(angle));
+  const double x = (box[0] + box[2]) / 2, y = (box[1] + box[3]) / 2;
+  const Corners around{x - w * c - h * s, y - w * s - h * c, x + w * c + h * s, y + w * s + h * c};
+  return on_frame(around, size) ? std::optional(box) : std::nullopt;
+}
 
 std::map<Key, Wanted> wanted(const Frame& frame) {
   std::map<Key, Wanted> out;
+  const Size size = frame.settings.frame.size;
   for (const Truth& truth : frame.truths)
-    if (const auto box = on_frame(truth.box, frame.settings.frame.size))
-      out[{truth.anchor, truth.class_id}] = {*box, truth.score};
+    if (const auto box = truth.angle ? turned_on_frame(truth.box, *truth.angle, size)
+                                     : on_frame(truth.box, size))
+      out[{truth.anchor, truth.class_id}] = {*box, truth.score, truth.angle.value_or(0)};
   return out;
 }
 
@@ -83,6 +94,7 @@ bool check(const Backend& backend, const Frame& frame) {
     }
     const Wanted& want = at->second;
     EXPECT_NEAR(found.score, want.score, 1e-5) << found.anchor;
+    EXPECT_NEAR(found.angle, want.angle, 1e-6) << found.anchor;
     EXPECT_NEAR(found.box.x1, want.box[0], within) << found.anchor;
     EXPECT_NEAR(found.box.y1, want.box[1], within) << found.anchor;
     EXPECT_NEAR(found.box.x2, want.box[2], within) << found.anchor;

@@ -129,6 +129,13 @@ Model classes(const char* family, const char* id = "", size_t payload = 0) {
   return out;
 }
 
+/// The angle behind the classes is that of the box, about its centre.
+Model turned(const char* family, const char* id = "") {
+  Model out = classes<15>(family, id, 1);
+  out.angle = [](const Numbers& n) { return n[kMore][0]; };
+  return out;
+}
+
 Model fractions(Model model) {
   model.draw_box = draw_fractions;
   model.box = by_fractions;
@@ -277,6 +284,7 @@ std::vector<Model> yolo_models() {
       classes<80>("yolov9"), classes<80>("yolo11"), classes<80>("yolo12"),
       classes<80>("yolov8-seg", "yolo-v8-segmentation-out-detections", 32),
       classes<1>("yolov8-pose", "yolo-v8-pose-out", 51),
+      turned("yolov8-obb", "yolo-v8-obb-out"), turned("yolo11-obb"),
       by_sigmoid("yolov5-heads", kV3), by_exponent("yolov3-heads", kV3, {8, 16, 32}),
       by_exponent("yolov3-tiny-heads", kV3Tiny, {16, 32}),
       by_exponent("yolov4-heads", kV4, {8, 16, 32}, {1.2, 1.1, 1.05}),

@@ -44,6 +44,59 @@ TEST(Sigmoid, IsMonotoneAndBounded) {
   EXPECT_TRUE(std::isnan(sigmoid(kNan)));
 }
 
+/// How many floats lie between the truth and what was found.
+double ulps(float found, double truth) {
+  const float nearest = std::abs(static_cast<float>(truth));
+  return std::abs(found - truth) / (std::nextafter(nearest, kInfinity) - nearest);
+}
+
+TEST(Log, StaysWithinTwoUlpOfTheTruth) {
+  for (float x = 1e-44f; x < 3e38f; x = std::max(x * 1.0007f, std::nextafter(x, kInfinity)))
+    ASSERT_LE(ulps(log_f32(x), std::log(static_cast<double>(x))), 2) << x;
+  for (float x = 0.6f; x < 1.6f; x += 1.3e-5f)
+    ASSERT_LE(ulps(log_f32(x), std::log(static_cast<double>(x))), 2) << x;
+  EXPECT_EQ(log_f32(1.0f), 0.0f);
+  EXPECT_EQ(log_f32(0.0f), -kInfinity);
+  EXPECT_EQ(log_f32(kInfinity), kInfinity);
+  EXPECT_TRUE(std::isnan(log_f32(-1.0f)) && std::isnan(log_f32(kNan)));
+}
+
+TEST(SinCos, AreNearTheTruth) {
+  for (float x = -7; x < 7; x += 0.00037f) {
+    const SinCos found = sin_cos_f32(x);
+    if (x > -3 && x < 3) {
+      ASSERT_LE(ulps(found.sin, std::sin(double{x})), 2) << x;
+    }
+    ASSERT_NEAR(found.cos, std::cos(double{x}), 1e-7) << x;
+  }
+  for (float x = -16384; x <= 16384; x += 0.0713f) {
+    const SinCos found = sin_cos_f32(x);
+    const double within = x > -1e4f && x < 1e4f ? 1e-7 : 3e-7;
+    ASSERT_NEAR(found.sin, std::sin(double{x}), within) << x;
+    ASSERT_NEAR(found.cos, std::cos(double{x}), within) << x;
+  }
+}
+
+TEST(SinCos, AreExactAtZeroAndDefinedEverywhere) {
+  for (const float x : {0.0f, 16385.0f, -1e30f, kInfinity, kNan}) {
+    EXPECT_EQ(sin_cos_f32(x).sin, 0.0f) << x;
+    EXPECT_EQ(sin_cos_f32(x).cos, 1.0f) << x;
+  }
+}
+
+TEST(Atan2, StaysWithinThreeUlpOfTheTruth) {
+  for (double turn = -3.1415; turn < 3.1415; turn += 0.00021)
+    for (const double length : {1e-20, 0.3, 1.0, 4e4, 1e30}) {
+      const auto y = static_cast<float>(length * std::sin(turn));
+      const auto x = static_cast<float>(length * std::cos(turn));
+      ASSERT_LE(ulps(atan2_f32(y, x), std::atan2(double{y}, double{x})), 3) << turn;
+    }
+  EXPECT_EQ(atan2_f32(0, 0), 0.0f);
+  EXPECT_EQ(atan2_f32(0, 5), 0.0f);
+  EXPECT_NEAR(atan2_f32(0, -5), M_PI, 1e-6);
+  EXPECT_NEAR(atan2_f32(-5, 0), -M_PI / 2, 1e-6);
+}
+
 TEST(Half, ConvertsEveryFiniteValueExactly) {
   for (uint32_t bits = 0; bits < 0x7c00; ++bits) {
     const int exponent = static_cast<int>(bits >> 10);

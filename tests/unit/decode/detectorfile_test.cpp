@@ -48,7 +48,7 @@ auto numbers_of(const TensorRule& rule) {
 }
 
 auto numbers_of(const Columns& c) {
-  return std::tuple(c.box, c.objectness, c.classes, c.score, c.class_id, c.image, c.box_last);
+  return std::tuple(c.box, c.objectness, c.classes, c.score, c.class_id, c.image, c.angle, c.box_last);
 }
 
 auto numbers_of(const DetectorSpec& s) {

@@ -51,12 +51,14 @@ struct TaskCase {
   bool column_major;
 };
 
-/// The family that those ids of the registry are for; none for rotated boxes yet.
+/// The family that those ids of the registry are for.
 std::string detector_by(const std::string& id) {
   const std::map<std::string, std::string> known{{"yolo-v8-out", "yolov8"},
                                                  {"yolo-26-end2end-out", "yolo26"},
                                                  {"yolo-v8-segmentation-out-detections", "yolov8-seg"},
-                                                 {"yolo-v8-pose-out", "yolov8-pose"}};
+                                                 {"yolo-v8-pose-out", "yolov8-pose"},
+                                                 {"yolo-v8-obb-out", "yolov8-obb"},
+                                                 {"yolo-26-obb-end2end-out", "yolo26-obb"}};
   const auto found = known.find(id);
   return found == known.end() ? "" : found->second;
 }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The kernels of turned boxes that overlap as normal distributions do.
+#include "core/turned.h"
+#include "kernels/cuda/crowds.cuh"
+#include "kernels/cuda/frame.cuh"
+
+namespace keepbox::cuda {
+namespace {
+
+cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Pieces& pieces,
+                   Numbers numbers, dim3 grid, cudaStream_t stream) {
+  const void* const kernel = numbers == Numbers::kFloat
+                                 ? frame_kernel<InPieces<PlainLoad>, TurnedGaussian>()
+                                 : frame_kernel<InPieces<AnyLoad>, TurnedGaussian>();
+  return launch_frame(kernel, plan, args, pieces, grid, stream);
+}
+
+}  // namespace
+
+const Kernels& turned_gaussian_kernels() {
+  static constexpr Kernels kKernels{launch, launch_nms<TurnedGaussian>, load_crowds<TurnedGaussian>};
+  return kKernels;
+}
+
+}  // namespace keepbox::cuda

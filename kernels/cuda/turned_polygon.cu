@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The kernels of turned boxes that overlap by area.
+#include "core/turned.h"
+#include "kernels/cuda/crowds.cuh"
+#include "kernels/cuda/frame.cuh"
+
+namespace keepbox::cuda {
+namespace {
+
+cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Pieces& pieces,
+                   Numbers numbers, dim3 grid, cudaStream_t stream) {
+  const void* const kernel = numbers == Numbers::kFloat
+                                 ? frame_kernel<InPieces<PlainLoad>, TurnedPolygon>()
+                                 : frame_kernel<InPieces<AnyLoad>, TurnedPolygon>();
+  return launch_frame(kernel, plan, args, pieces, grid, stream);
+}
+
+}  // namespace
+
+const Kernels& turned_polygon_kernels() {
+  static constexpr Kernels kKernels{launch, launch_nms<TurnedPolygon>, load_crowds<TurnedPolygon>};
+  return kKernels;
+}
+
+}  // namespace keepbox::cuda
