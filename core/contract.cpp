@@ -73,16 +73,16 @@ constexpr NmsContract kContracts[] = {
                 "first, as argsort()[::-1]",
      .later_first = true},
     {.name = "ultralytics-obb",
-     .summary = "Ultralytics' turned boxes: as ultralytics, but overlaps by probIoU, one equal to the "
-                "threshold counts as above, nms-method=fast",
+     .summary = "Ultralytics' turned boxes: as ultralytics, but overlaps by probIoU, one equal to "
+                "the threshold counts as above, nms-method=fast",
      .iou_inclusive = true,
      .class_offset = 7680,
      .most_candidates = 30000,
      .turned = TurnedOverlap::kProbIou,
      .method = NmsMethod::kFast},
     {.name = "detectron2",
-     .summary = "detectron2 and its nms_rotated: as exact, for it moves classes so far apart that they "
-                "never meet, but not the rounding that this brings"},
+     .summary = "detectron2 and its nms_rotated: as exact, for it moves classes so far apart that "
+                "they never meet, but not the rounding that this brings"},
     {.name = "mmcv",
      .summary = "MMCV, MMRotate and their nms_rotated: as detectron2"},
     {.name = "mediapipe",

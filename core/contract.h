@@ -50,8 +50,8 @@ struct NmsContract {
   float class_offset = 0;        // pixels from a class's boxes to those of the next, by which all
                                  // are moved and then compared; 0: classes are compared by id
   uint32_t most_candidates = 0;  // that reach suppression where pre_nms_top_k is 0; 0: all
-  TurnedOverlap turned = TurnedOverlap::kPolygon;  // turned boxes have no added pixels, corners in any
-                                                   // order or rules for empty boxes
+  TurnedOverlap turned = TurnedOverlap::kPolygon;  // which have no added pixels, corners in any
+                                                   // order or rules for empty ones
   NmsMethod method = NmsMethod::kGreedy;  // where the user sets none
 
   /// What is added to x2 - x1.

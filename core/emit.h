@@ -23,8 +23,8 @@ KB_HD inline bool passes_filters(const Box& box, const Box& around, uint32_t cla
 }
 
 /// A kept candidate on the frame, clipped to it; empty (is_empty()) where it lies outside, or where
-/// it is not wanted there (is_filtered()). A turned one is whole or, where the upright box around it
-/// lies outside, empty; its size is that of its own sides, its place that of the box around it.
+/// it is not wanted there (is_filtered()). A turned one is whole or, where the upright box around
+/// it lies outside, empty; its size is that of its sides, its place that of the box around it.
 KB_HD inline Detection emitted(const Candidate& from, const Letterbox& letterbox,
                                const Rules& rules, const Tables& tables) {
   Detection out;

@@ -5,8 +5,8 @@
 //   kTurned                     does shape() want an angle? Else any will do
 //   shape(box, angle, contract, class)    in its canonical form, moved as far as its class is
 //   area(shape, contract)
-//   bounds(shape, rules)        upright corners: two that have none in common do not overlap by more
-//                               than the threshold
+//   bounds(shape, rules)        upright corners: two that do not touch() do not overlap by more than
+//                               the threshold
 //   guess(rules, a, area_a, b, area_b)    do they overlap by more than the threshold, and is that
 //                                         sure? Without branches, for loops over many
 //   decide(rules, a, area_a, b, area_b)   the same, exactly

@@ -97,10 +97,10 @@ struct SinCos {
   float sin = 0, cos = 1;
 };
 
-/// Sine and cosine of an angle in radians, off by at most 1e-7 up to 10^4, by 3e-7 up to 2^14. Beyond,
-/// where floats are far apart, and of what is not finite, those of 0.
-/// Cody-Waite reduction by pi/2 in three parts, then minimax polynomials of sin(r) / r and cos(r) on
-/// |r| <= pi/4 (fitted for this file by weighted least squares).
+/// Sine and cosine of an angle in radians, off by at most 1e-7 up to 10^4, by 3e-7 up to 2^14.
+/// Beyond, where floats are far apart, and of what is not finite, those of 0.
+/// Cody-Waite reduction by pi/2 in three parts, then minimax polynomials of sin(r) / r and cos(r)
+/// on |r| <= pi/4 (fitted for this file by weighted least squares).
 KB_HD constexpr SinCos sin_cos_f32(float x) {
   if (!(x >= -16384.0f && x <= 16384.0f)) return {};
   const float shift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to the nearest integer

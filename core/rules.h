@@ -48,8 +48,8 @@ struct Rules {
   float lowest_threshold = 0;     // the least of all classes'
   float iou_threshold = 0;        // 0 or a normal float
   float soft_sigma = 0;           // a normal float
-  float reach = 0;                // of TurnedGaussian: how many deviations from its centre a box may
-                                  // meet those that it overlaps, as far from theirs
+  float reach = 0;                // of TurnedGaussian: deviations from a box's centre beyond which
+                                  // it does not overlap what reaches as far
   uint32_t max_detections = 0;
   uint32_t class_limit = 0;       // most boxes that are kept of each class
   uint32_t pre_nms_top_k = 0;     // candidates that reach suppression

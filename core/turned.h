@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Turned boxes: the two geometries of core/geometry.h that a contract chooses among, and their way to
-// the frame.
+// Turned boxes: the two geometries of core/geometry.h that a contract chooses among, and their way
+// to the frame.
 #pragma once
 
 #include "core/geometry.h"
@@ -38,7 +38,8 @@ struct Turned {
 
   KB_HD static Shape moved(const Box& box, float angle, float by) {
     constexpr float kMost = 1e9f;
-    return {up_to((box.x1 + box.x2) * 0.5f + by, kMost), up_to((box.y1 + box.y2) * 0.5f + by, kMost),
+    return {up_to((box.x1 + box.x2) * 0.5f + by, kMost),
+            up_to((box.y1 + box.y2) * 0.5f + by, kMost),
             up_to(larger(box.x2 - box.x1, 0.0f) * 0.5f, kMost),
             up_to(larger(box.y2 - box.y1, 0.0f) * 0.5f, kMost), sin_cos_f32(angle)};
   }
@@ -90,9 +91,9 @@ struct TurnedPolygon : Turned {
     return shared / ((area_a + area_b) - shared);
   }
 
-  /// The area that two share. The one that comes first lies upright at the origin; the other's edges
-  /// are followed around: below each lies a strip between the first one's left and right side, as high
-  /// as its upper and lower side let it be.
+  /// The area that two share. The one that comes first lies upright at the origin; the other's
+  /// edges are followed around: below each lies a strip between the first one's left and right
+  /// side, as high as its upper and lower side let it be.
   KB_HD_CALLED static float common(const Shape& p, const Shape& q) {
     const int order = compare(p, q);
     if (order == 0) return (p.half_w * p.half_h) * 4.0f;
@@ -172,8 +173,8 @@ struct TurnedGaussian : Turned {
     return touch(bounds(a, rules), bounds(b, rules)) ? alike(a, b) : 0.0f;
   }
 
-  /// ProbIoU, by the angle between the two: then nothing is subtracted of what is nearly the same, as
-  /// of thin boxes' covariances.
+  /// ProbIoU, by the angle between the two: then nothing is subtracted of what is nearly the same,
+  /// as of thin boxes' covariances.
   KB_HD_CALLED static float alike(const Shape& a, const Shape& b) {
     constexpr float kSmall = 1e-7f, kMost = 100;
     const Variances v = variances(a), w = variances(b);
@@ -222,8 +223,8 @@ struct Sides {
   float width, height, angle;  // radians
 };
 
-/// The rectangle for one whose sides became two directions that need not be at right angles any more:
-/// the longer side keeps its direction and its length, and the area stays.
+/// The rectangle for one whose sides became two directions that need not be at right angles any
+/// more: the longer side keeps its direction and its length, and the area stays.
 /// @param wide was its width the longer side?
 KB_HD inline Sides sides_of(float across_x, float across_y, float down_x, float down_y, bool wide) {
   const float area = magnitude(across_x * down_y - across_y * down_x);

@@ -59,7 +59,8 @@ size_t nms_words(const Plan& plan);
 
 /// What NMS works in beside its results; nothing where the method needs it not.
 struct NmsScratch {
-  std::span<float> lanes;     // kBoxLanes or kTurnedLanes arrays of one length, from a cache line's begin on
+  std::span<float> lanes;     // kBoxLanes or kTurnedLanes arrays of one length, from a cache line's
+                              // begin on
   std::span<uint64_t> words;  // bits of boxes, their places, numbers of a class or a cell
   std::span<uint32_t> owners;  // of candidates: which box took each, where points want to know
 };

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/turned.h"
+
 namespace keepbox {
 namespace {
 
@@ -76,10 +78,12 @@ TurnedBox PixelMap::operator()(const TurnedBox& in) const {
   const Point across = side(width * cosine, width * sine);
   const Point down = side(-height * sine, height * cosine);
   const Point center = point(middle.x, middle.y);
-  const double w = std::hypot(across.x, across.y) / 2, h = std::hypot(down.x, down.y) / 2;
-  return {{static_cast<float>(center.x - w), static_cast<float>(center.y - h),
-           static_cast<float>(center.x + w), static_cast<float>(center.y + h)},
-          static_cast<float>(std::atan2(across.y, across.x))};
+  const auto [w, h, angle] =
+      sides_of(static_cast<float>(across.x), static_cast<float>(across.y),
+               static_cast<float>(down.x), static_cast<float>(down.y), width >= height);
+  return {{static_cast<float>(center.x - w / 2), static_cast<float>(center.y - h / 2),
+           static_cast<float>(center.x + w / 2), static_cast<float>(center.y + h / 2)},
+          angle};
 }
 
 double PixelMap::growth() const {

@@ -43,8 +43,8 @@ class PixelMap {
 
   /// The smallest upright box around the mapped corners.
   Box operator()(Box box) const;
-  /// The mapped centre, and sides and angle as those of the box become: exact where both axes are
-  /// scaled alike, and for upright boxes where axes stay axes.
+  /// The mapped centre, and sides and angle as sides_of() in core/turned.h has them: exact where
+  /// both axes are scaled alike, and for upright boxes where axes stay axes.
   TurnedBox operator()(const TurnedBox& box) const;
 
   /// The most that a distance of one pixel becomes. For maps without perspective.

@@ -9,8 +9,8 @@ namespace keepbox::cuda {
 
 __device__ inline Box to_box(const float4& b) { return {b.x, b.y, b.z, b.w}; }
 
-/// The angle of a candidate, which stands with its anchor; 0 for upright boxes and for no anchor. The
-/// image is a grid's second dimension, which is 1 where there is one only.
+/// The angle of a candidate, which stands with its anchor; 0 for upright boxes and for no anchor.
+/// The image is a grid's second dimension, which is 1 where there is one only.
 /// @param key its key, or the lower half.
 __device__ inline float angle_of(const DevicePlan& plan, uint64_t key) {
   const uint32_t anchor = anchor_in_key(plan.rules.contract, key_anchor(key));
@@ -43,7 +43,8 @@ __device__ inline Candidate candidate_at(const DevicePlan& plan, const Boxes& fr
 /// Two of some candidates, whose areas nobody keeps.
 template <class Geometry>
 __device__ bool overlap(const DevicePlan& plan, const Boxes& of, uint32_t a, uint32_t b) {
-  return keepbox::overlap<Geometry>(plan.rules, candidate_at(plan, of, a), candidate_at(plan, of, b));
+  return keepbox::overlap<Geometry>(plan.rules, candidate_at(plan, of, a),
+                                    candidate_at(plan, of, b));
 }
 
 }  // namespace keepbox::cuda

@@ -18,7 +18,8 @@ cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Pieces& 
 }  // namespace
 
 const Kernels& turned_gaussian_kernels() {
-  static constexpr Kernels kKernels{launch, launch_nms<TurnedGaussian>, load_crowds<TurnedGaussian>};
+  static constexpr Kernels kKernels{launch, launch_nms<TurnedGaussian>,
+                                    load_crowds<TurnedGaussian>};
   return kKernels;
 }
 

@@ -45,7 +45,8 @@ struct Reach {
 };
 
 /// @tparam Vectors a geometry's form for vectors, such as Upright's (upright-inl.h): its `Geometry`,
-/// kArrays of numbers a box, the last one for whether it lives, put() of a shape's numbers, and strike().
+/// kArrays of numbers a box, the last one for whether it lives, put() of a shape's numbers, and
+/// strike().
 template <class Vectors>
 class Crowd {
  public:

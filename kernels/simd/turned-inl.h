@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Turned boxes of core/turned.h for vectors: their bounds say which may be struck, and of those each
-// is decided by itself. Built once for each instruction set.
+// Turned boxes of core/turned.h for vectors: their bounds say which may be struck, and of those
+// each is decided by itself. Built once for each instruction set.
 #if defined(KEEPBOX_SIMD_TURNED) == defined(HWY_TARGET_TOGGLE)
 #ifdef KEEPBOX_SIMD_TURNED
 #undef KEEPBOX_SIMD_TURNED
@@ -20,7 +20,7 @@ namespace keepbox::simd::HWY_NAMESPACE {
 template <class Of>
 struct TurnedVectors {
   using Geometry = Of;
-  static constexpr size_t kArrays = kTurnedLanes;  // corners of bounds, area, shape, whether it lives
+  static constexpr size_t kArrays = kTurnedLanes;
 
   static void put(const Rules& rules, const TurnedShape& shape, const Lanes& lanes, size_t at) {
     const Box box = Of::bounds(shape, rules);

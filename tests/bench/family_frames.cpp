@@ -123,6 +123,30 @@ Tensor in_bytes(Tensor tensor) {
   return tensor;
 }
 
+/// Planes of 15 classes and an angle: 100 things with 12 anchors each.
+std::vector<Tensor> turned(Random& random) {
+  constexpr size_t kAnchors = 21504, kClasses = 15;
+  Tensor out{.shape = {1, 4 + kClasses + 1, kAnchors}};
+  out.values.resize((4 + kClasses + 1) * kAnchors);
+  const auto at = [&](size_t channel, size_t anchor) -> float& {
+    return out.values[channel * kAnchors + anchor];
+  };
+  for (size_t a = 0; a < kAnchors; ++a) {
+    for (size_t i = 0; i < 4; ++i) at(i, a) = uniform(random, 10, i < 2 ? 1014 : 120);
+    for (size_t c = 0; c < kClasses; ++c) at(4 + c, a) = uniform(random, 0, 0.02f);
+    at(4 + kClasses, a) = uniform(random, -0.7f, 2.3f);
+  }
+  for (size_t thing = 0; thing < 100; ++thing) {
+    const size_t first = random() % (kAnchors - 12), id = random() % kClasses;
+    for (size_t a = first; a < first + 12; ++a) {
+      for (const size_t i : {0, 1, 2, 3, 4 + static_cast<int>(kClasses)})
+        at(i, a) = at(i, first) * uniform(random, 0.98f, 1.02f);
+      at(4 + id, a) = uniform(random, 0.3f, 0.95f);
+    }
+  }
+  return {std::move(out)};
+}
+
 Settings settings_of(const char* detector, uint32_t side = 640) {
   Settings settings = pixel_settings(side);
   settings.units = Units::kAuto;
@@ -178,6 +202,10 @@ std::vector<FamilyFrames> family_frames(size_t count) {
   out.push_back(frames("84x8400, street, multi-label", labels, count, street));
   out.push_back(frames("56x8400, pose of 17", settings_of("yolov8-pose"), count, poses));
   add_masked(out, count);
+  Settings polygons = settings_of("yolov8-obb", 1024);
+  out.push_back(frames("20x21504, turned, probIoU", polygons, count, turned));
+  polygons.contract = "exact";
+  out.push_back(frames("20x21504, turned, polygons", polygons, count, turned));
   return out;
 }
 

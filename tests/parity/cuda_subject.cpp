@@ -135,7 +135,8 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
                        .headers = bench.buffers.headers.data(),
                        .slices = kSlices,
                        .decode_only = true};
-  MUST(kernels_for(plan.rules).frame(bench.plan, args, bench.pieces, numbers, dim3(3, layout.images), nullptr));
+  MUST(kernels_for(plan.rules).frame(bench.plan, args, bench.pieces, numbers,
+                                     dim3(3, layout.images), nullptr));
   MUST(cudaDeviceSynchronize());
   const Header& header = bench.buffers.headers[image];
   funnel = {.anchors = header.anchors,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Inputs of turned boxes: side by side, in each other, across each other, thin, equal, turned by more
-// than once around.
+// Inputs of turned boxes: side by side, in each other, across each other, thin, equal, turned by
+// more than once around.
 #include <cmath>
 #include <limits>
 
@@ -30,8 +30,10 @@ TurnedRow beside(Random& random, const TurnedRow& first) {
     case 2: out.w *= 0.5f, out.h *= uniform(random, 0.3f, 1); break;
     case 3: out.cx += first.w * c, out.cy += first.w * s; break;  // a side in common
     case 4: std::swap(out.w, out.h), out.angle += kRight; break;  // the same, said otherwise
-    case 5: out.cx += 0.5f * (first.w * c - first.h * s), out.cy += 0.5f * (first.w * s + first.h * c);
-      break;  // on its corner
+    case 5:  // on its corner
+      out.cx += 0.5f * (first.w * c - first.h * s);
+      out.cy += 0.5f * (first.w * s + first.h * c);
+      break;
     default:
       out.cx += uniform(random, -0.4f, 0.4f) * first.w;
       out.cy += uniform(random, -0.4f, 0.4f) * first.h;
@@ -45,9 +47,10 @@ std::vector<TurnedRow> objects(Random& random, int count, int each, int classes)
   std::vector<TurnedRow> out;
   for (int o = 0; o < count; ++o) {
     const float thin = pick(random, 0, 3) ? 1 : 0.03f;
-    const TurnedRow first{uniform(random, -20, 660), uniform(random, -20, 660), uniform(random, 8, 140),
-                          uniform(random, 8, 140) * thin, uniform(random, 0.1f, 1),
-                          float(pick(random, 0, classes - 1)), any_angle(random)};
+    const TurnedRow first{uniform(random, -20, 660), uniform(random, -20, 660),
+                          uniform(random, 8, 140), uniform(random, 8, 140) * thin,
+                          uniform(random, 0.1f, 1), float(pick(random, 0, classes - 1)),
+                          any_angle(random)};
     out.push_back(first);
     for (int i = 1; i < each; ++i) {
       out.push_back(beside(random, first));
@@ -75,9 +78,9 @@ Input suppressed(Random& random, const std::vector<TurnedRow>& list) {
   settings.soft_sigma = uniform(random, 0.05f, 1);
   const char* overlaps[] = {"exact", "ultralytics-obb"};
   settings.contract = overlaps[pick(random, 0, 1)];
+  const auto last = static_cast<int>(contracts().size()) - 1;
   if (pick(random, 0, 3) == 0)
-    settings.contract =
-        contracts()[static_cast<size_t>(pick(random, 0, static_cast<int>(contracts().size()) - 1))].name;
+    settings.contract = contracts()[static_cast<size_t>(pick(random, 0, last))].name;
   const float thresholds[] = {0, 1, 0.5f, 1.0f / 3};
   settings.iou_threshold =
       pick(random, 0, 4) ? uniform(random, 0.05f, 0.8f) : thresholds[pick(random, 0, 3)];
@@ -104,8 +107,8 @@ Input turned_planes(Random& random) {
   const bool planes = pick(random, 0, 2) != 0;
   Tensor tensor = dense(random, anchors, 4 + classes + 1, 4, planes, 160);
   for (size_t a = 0; a < anchors; ++a) {
-    float& angle = tensor.values[planes ? (4 + classes) * anchors + a : (a + 1) * (5 + classes) - 1];
-    angle = pick(random, 0, 50) ? any_angle(random) : std::nanf("");
+    const size_t at = planes ? (4 + classes) * anchors + a : (a + 1) * (5 + classes) - 1;
+    tensor.values[at] = pick(random, 0, 50) ? any_angle(random) : std::nanf("");
   }
   Input input = forced(pick(random, 0, 1) ? "yolov8-obb" : "yolo11-obb", std::move(tensor), 160);
   if (pick(random, 0, 1)) input.settings.contract = "exact";

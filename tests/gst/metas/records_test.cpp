@@ -193,7 +193,9 @@ TEST(PixelMap, TurnsBoxesWithThePicture) {
   // Unequal scales: a box along the diagonal of a picture that becomes twice as wide.
   const TurnedBox wide = PixelMap::scale(2, 1)(TurnedBox{{-5, -1, 5, 1}, 0.5f});
   EXPECT_NEAR(wide.angle, std::atan2(std::sin(0.5), 2 * std::cos(0.5)), 1e-6);
-  EXPECT_NEAR(wide.box.x2 - wide.box.x1, 10 * std::hypot(2 * std::cos(0.5), std::sin(0.5)), 1e-5);
+  const double longer = 10 * std::hypot(2 * std::cos(0.5), std::sin(0.5));
+  EXPECT_NEAR(wide.box.x2 - wide.box.x1, longer, 1e-5);
+  EXPECT_NEAR(wide.box.y2 - wide.box.y1, 40 / longer, 1e-5) << "the area is twice what it was";
 }
 
 }  // namespace
