@@ -11,13 +11,13 @@
 
 namespace keepbox::test {
 
-/// A mask of its own: rows of text, where a blank or a dot is no object. Rows lie `gap` bytes apart,
-/// which are not 0.
+/// A mask of its own: rows of text, where a dot is no object. Between rows lie `gap` bytes that are
+/// not 0.
 class TestMask {
  public:
   explicit TestMask(const std::vector<std::string_view>& rows, gsize gap = 3)
       : TestMask(static_cast<guint>(rows[0].size()), static_cast<guint>(rows.size()),
-                 [&](guint x, guint y) { return rows[y][x] != '.' && rows[y][x] != ' '; }, gap) {}
+                 [&](guint x, guint y) { return rows[y][x] != '.'; }, gap) {}
 
   template <class Covers>
   TestMask(guint width, guint height, Covers covers, gsize gap = 3) : place{} {

@@ -14,7 +14,9 @@
 namespace keepbox {
 
 /// Can its pixels be read, and is it a FrameMask's?
-inline bool is_mask(const MaskView& mask) { return mask && mask.format() == GST_VIDEO_FORMAT_GRAY8; }
+inline bool is_mask(const MaskView& mask) {
+  return mask && mask.format() == GST_VIDEO_FORMAT_GRAY8;
+}
 
 /// Pixels of a line, from first up to but not including last.
 struct PixelRun {

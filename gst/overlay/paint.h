@@ -54,8 +54,9 @@ Pen pen_for(Size frame);
 class Painter {
  public:
   /// Draws the marks, the best first: it is on top, and its caption chooses its place first.
-  /// Masks lie under all outlines, those under all points, and captions over everything. What lies outside the frame is not drawn, nor is a mark
-  /// whose numbers are not all finite. Alpha becomes opaque.
+  /// Masks lie under all outlines, those under all points, and captions over everything. What lies
+  /// outside the frame is not drawn, nor is a mark whose box is not all finite. Alpha becomes
+  /// opaque.
   /// @pre the frame is mapped for reading and writing, in one of the formats above.
   Status paint(GstVideoFrame& frame, std::span<const Mark> marks, Pen pen);
 

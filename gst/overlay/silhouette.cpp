@@ -59,8 +59,9 @@ void draw_silhouette(Canvas& canvas, const FrameMask& mask, Rgb color, int edge,
   cv::Mat cover = cleared(scratch.cover, at.size()), inner = cleared(scratch.other, at.size());
   int y = extent.y - at.y;
   for (const PixelRun& run : scratch.runs) {
-    if (run == PixelRun{}) ++y;
-    else std::memset(cover.ptr(y, run.first - at.x), 255, static_cast<size_t>(run.last - run.first));
+    const auto count = static_cast<size_t>(run.last - run.first);
+    if (count == 0) ++y;
+    else std::memset(cover.ptr(y, run.first - at.x), 255, count);
   }
   erode(cover, inner, std::min(edge, kWidest));
   cv::bitwise_and(inner, cv::Scalar(kThrough), inner);

@@ -9,8 +9,7 @@
 namespace keepbox {
 namespace {
 
-constexpr double kDot = 1.5;    // pixels that the radius of a dot has more than a line
-constexpr double kShare = 0.4;  // of the room between points, for a dot's radius
+constexpr double kShare = 0.3;  // of the room between points, for a dot's radius
 constexpr double kCore = 0.55;  // of the radius, in the colour that stands out
 constexpr double kRimmed = 3;   // pixels from which on a dot has two colours
 
@@ -36,7 +35,7 @@ double room_of(const FramePoints& points, float threshold) {
 void draw_skeleton(Canvas& canvas, const FramePoints& points, Rgb color, SkeletonPen pen,
                    Strokes& strokes, Scratch& scratch) {
   const double room = room_of(points, pen.threshold);
-  const double radius = std::clamp(room * kShare, 1.0, kDot + pen.thickness);
+  const double radius = std::clamp(room * kShare, 1.0, 0.75 + 1.25 * pen.thickness);
   const int thickness = std::clamp(cvRound(radius), 1, pen.thickness);
   const auto at = [](const Keypoint& p) { return cv::Point2d(p.x, p.y); };
   strokes.start(canvas.bounds().size());

@@ -10,8 +10,8 @@
 
 namespace keepbox {
 
-/// Lines and dots in one colour, which are drawn at once: no pixel is blended twice where they meet.
-/// Points are given as boxes are: a whole number is a pixel's edge.
+/// Lines and dots in one colour, which are drawn at once, so that no pixel is blended twice where
+/// they meet. Points are given as boxes are: a whole number is a pixel's edge.
 class Strokes {
  public:
   /// Forgets those of the drawing before. @param frame bounds what will be seen.

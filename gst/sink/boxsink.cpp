@@ -9,6 +9,9 @@
  * them (#GstAnalyticsODMtd): with fractions of a pixel, class numbers, scores and the model's name
  * where they are boxdecode's, else what that meta has. The file is whole and has its name at EOS.
  *
+ * Keypoints and masks are in JSON lines and COCO results, angles in those formats that know them;
+ * in the others a turned box is the upright one around it.
+ *
  * Times are stream time in nanoseconds. A frame's number counts buffers.
  *
  * ## Example launch line

@@ -124,8 +124,8 @@ TEST(MaskRuns, PlacesWithoutAreaOrFarAwayCoverNothing) {
         count += static_cast<int>(std::ranges::count(row, '#'));
     return count;
   };
-  for (const Box& place : {Box{3, 3, 3, 5}, {3, 3, 5, 3}, {5, 5, 3, 3}, {-9, 0, 0, 6}, {8, 0, 20, 6},
-                           {1e30f, 0, 2e30f, 6}, {kNan, 0, 4, 4}, {0, kNan, 4, 4}, {-kInf, 0, 4, 4},
+  for (const Box& place : {Box{3, 3, 3, 5}, {3, 3, 5, 3}, {5, 5, 3, 3}, {-9, 0, 0, 6},
+                           {8, 0, 20, 6}, {1e30f, 0, 2e30f, 6}, {kNan, 0, 4, 4}, {0, kNan, 4, 4}, {-kInf, 0, 4, 4},
                            {0, 0, kInf, 4}, {-kInf, -kInf, kInf, kInf}})
     EXPECT_EQ(covered(place), 0) << place.x1 << "," << place.y1 << "," << place.x2;
   EXPECT_EQ(covered({-3e38f, -3e38f, 3e38f, 3e38f}), 2 * 48);

@@ -5,43 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <map>
-#include <numbers>
 
 #include "gst/base/outfile.h"
-#include "tests/masks.h"
+#include "tests/unit/sink/boxtext.h"
 
 namespace keepbox {
 namespace {
 
-const FrameInfo kFrame{.number = 7, .timestamp = 40000000, .size = {640, 480}};
-
-/// Ours: class, anchor and fractions of a pixel.
-FrameBox person() {
-  return {.box = {64.5f, 48, 320.25f, 240},
-          .score = 0.890163f,
-          .label = g_quark_from_string("person"),
-          .class_id = 0,
-          .anchor = 8123,
-          .od_id = 3};
-}
-
-/// Another decoder's: whole pixels, no class.
-FrameBox foreign(const char* label) {
-  return {.box = {10, 20, 30, 60}, .score = 0.1f, .label = g_quark_from_string(label), .od_id = 4};
-}
-
-std::string text_of(BoxWriter& writer, std::span<const FrameBox> boxes,
-                    const FrameInfo& frame = kFrame) {
-  std::string out;
-  const Status status = writer.write(frame, boxes, out);
-  return status ? out : status.error().message();
-}
-
-std::string text_of(BoxFormat format, std::vector<FrameBox> boxes, WriterOptions options = {}) {
-  BoxWriter writer(format, std::move(options));
-  return text_of(writer, boxes);
-}
+using namespace test;
 
 TEST(Jsonl, OneLineInTheSchemaOfGvametaconvert) {
   EXPECT_EQ(text_of(BoxFormat::kJsonl, {person()}, {.source = "cam \"1\""}),
@@ -166,87 +137,6 @@ TEST(Jsonl, HasTagsAndTimesAsTheyAreGiven) {
             R"("timestamp":40000000,"system_timestamp":"2026-11-21T10:00:00.000Z",)"
             R"("rtp":{"sender_ntp_unix_timestamp_ns":1700000000000000000},"frame":7})"
             "\n");
-}
-
-TEST(Jsonl, HasKeypoints) {
-  const Keypoint points[] = {{1.5f, 2, 0.25f}, {-3, 4, 1}};
-  FrameBox box = foreign("dog");
-  box.points = {.points = points, .name = g_quark_from_string("body-pose/coco-17")};
-  EXPECT_TRUE(text_of(BoxFormat::kJsonl, {box})
-                  .ends_with(R"(,"keypoints":{"name":"body-pose/coco-17",)"
-                             R"("points":[[1.5,2.0,0.25],[-3.0,4.0,1.0]]}}]})" "\n"));
-  box.points.name = 0;
-  EXPECT_NE(text_of(BoxFormat::kJsonl, {box}).find(R"("keypoints":{"points":[[)"), std::string::npos);
-}
-
-TEST(Jsonl, HasTheMaskInItsOwnPixels) {
-  const test::TestMask mask({".#.", "##."});
-  FrameBox box = foreign("dog");
-  box.mask = mask.over({10, 20.5f, 40, 60});
-  EXPECT_TRUE(text_of(BoxFormat::kJsonl, {box})
-                  .ends_with(R"(,"mask":{"x":10.0,"y":20.5,"w":30.0,"h":39.5,"width":3,"height":2,)"
-                             R"("rle":"132"}}]})" "\n"));
-}
-
-TEST(Coco, HasKeypointsThreeNumbersEach) {
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  const Keypoint points[] = {{1.5f, 2, 0.25f}, {kNan, 4, 1}};
-  FrameBox box = foreign("dog");
-  box.points = {.points = points};
-  EXPECT_TRUE(text_of(BoxFormat::kCoco, {box})
-                  .ends_with(R"("score":0.1,"keypoints":[1.5,2.0,0.25,0.0,0.0,0.0]})"));
-}
-
-TEST(Coco, HasTheMaskInPixelsOfTheFrame) {
-  const test::TestMask mask({"#"});
-  FrameBox box = foreign("dog");
-  box.mask = mask.over({0, 0, 2, 1});
-  BoxWriter writer(BoxFormat::kCoco, {});
-  const std::vector boxes{box};
-  // Columns of two: on, off, on, off, off, off.
-  EXPECT_TRUE(text_of(writer, boxes, {.number = 1, .size = {3, 2}})
-                  .ends_with(R"("score":0.1,"segmentation":{"size":[2,3],"counts":"01102"}})"));
-}
-
-/// A quarter turn makes 40x20 of 20x40, about 120,140.
-FrameBox turned(const char* label) {
-  FrameBox box = foreign(label);
-  box.box = {110, 120, 130, 160};
-  box.angle = std::numbers::pi_v<float> / 2;
-  return box;
-}
-
-TEST(Coco, HasWhatEnclosesATurnedBoxAndItsCorners) {
-  const FrameBox box = turned("ship");
-  EXPECT_TRUE(text_of(BoxFormat::kCoco, {box})
-                  .ends_with(R"("bbox":[100.0,130.0,40.0,20.0],"score":0.1,)"
-                             R"("segmentation":[[140.0,130.0,140.0,150.0,100.0,150.0,100.0,130.0]]})"))
-      << text_of(BoxFormat::kCoco, {box});
-}
-
-TEST(Rows, HaveWhatEnclosesATurnedBox) {
-  const FrameBox box = turned("ship");
-  EXPECT_EQ(text_of(BoxFormat::kMot, {box}), "7,-1,100,130,40,20,0.1,-1,-1,-1\n");
-  EXPECT_TRUE(text_of(BoxFormat::kKitti, {box}).starts_with("ship -1 -1 -10 100 130 140 150 -1"));
-  EXPECT_EQ(text_of(BoxFormat::kCsv, {box}), "7,40000000,ship,,0.1,110,120,130,160,,,1.5707964\n")
-      << "columns for both the box and its angle";
-}
-
-TEST(Dota, HasCornersByClass) {
-  const std::vector boxes{person(), turned("large vehicle"), person()};
-  BoxWriter writer(BoxFormat::kDota, {.names = {"P0003"}});
-  std::map<std::string, std::string> text;
-  ASSERT_TRUE(writer.write(kFrame, boxes, text));
-  const std::string line = "P0003 0.890163 64.5 48 320.25 48 320.25 240 64.5 240\n";
-  EXPECT_EQ(text, (std::map<std::string, std::string>{
-                      {"large_vehicle", "P0003 0.1 140 130 140 150 100 150 100 130\n"},
-                      {"person", line + line}}));
-  EXPECT_EQ(writer.write(kFrame, boxes, text).error().message(),
-            "expected at most 1 frames, found one more: image-ids= needs a line for every frame");
-  BoxWriter numbered(BoxFormat::kDota, {});
-  text.clear();
-  ASSERT_TRUE(numbered.write(kFrame, {&boxes[1], 1}, text));
-  EXPECT_EQ(text["large_vehicle"], "7 0.1 140 130 140 150 100 150 100 130\n");
 }
 
 TEST(Mot, HasTenColumns) {
