@@ -128,8 +128,8 @@ size_t wrong(const Mask& mask, double x, double y, double radius_x, double radiu
   size_t out = 0;
   for (uint32_t row = 0; row < mask.height; ++row)
     for (uint32_t column = 0; column < mask.width; ++column) {
-      const double dx = (mask.place.x1 + column + 0.5 - x) / radius_x;
-      const double dy = (mask.place.y1 + row + 0.5 - y) / radius_y;
+      const double dx = (double{mask.place.x1} + column + 0.5 - x) / radius_x;
+      const double dy = (double{mask.place.y1} + row + 0.5 - y) / radius_y;
       const double from_edge = (std::sqrt(dx * dx + dy * dy) - 1) * std::min(radius_x, radius_y);
       const bool inside = mask.pixels[size_t{row} * mask.width + column] != 0;
       if (std::abs(from_edge) > border && inside != (from_edge < 0)) ++out;
