@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Drawn shapes: scenes for the demo's detector, and a score of what it finds in them.
+"""Drawn shapes: scenes for the demo's models, and a score of the boxes found in them.
 
-Shared by train_shapes.py, which trains the detector on these scenes, and make_clip.py, which draws
-the demo's clip.  It needs numpy and OpenCV alone.
+Shared by train_shapes.py and train_more.py, which train models on these scenes, and make_clip.py,
+which draws the demo's clip.  It needs numpy and OpenCV alone.
 
-Boxes are rows [class, x1, y1, x2, y2] in pixels, the far edges not included.
+Boxes are rows [class, x1, y1, x2, y2] in pixels, the far edges not included.  Angles are radians,
+clockwise.
 """
+import dataclasses
 import math
 
 import cv2
@@ -14,6 +16,11 @@ import numpy as np
 CLASSES = ("circle", "square", "triangle", "star", "cross", "ring")
 SIZE = 320                # side of the detector's square input, in pixels
 MAX_TURN = 0.35           # the largest rotation of a scene's shapes, in radians
+WIDE_TURN = 0.55          # that of scenes for turned boxes: less than half a star's 72 degrees
+MOST = 11                 # objects in a scene
+POINTS = 5                # of an object: its corners, tips or arms, clockwise from the top left
+NO_POINT, UNSEEN, SEEN = 0, 1, 2
+NOISE = np.random.default_rng(0).standard_normal(1 << 21, np.float32)
 RING_HOLE = 0.6           # radius of a ring's hole, as a part of its own
 HIDDEN = 0.45             # an object whose box is covered this far is no longer one to find
 SUBPIXEL_BITS = 4         # OpenCV's fixed-point coordinates: 1/16 pixel
@@ -40,6 +47,28 @@ def polygon(kind):
     return np.array(corners, np.float64)
 
 
+def turned(points, x, y, rx, ry, turn):
+    """Where points on the scale of a unit radius come to lie in the picture."""
+    cos, sin = math.cos(turn), math.sin(turn)
+    return (points * [rx, ry]) @ np.array([[cos, sin], [-sin, cos]]) + [x, y]
+
+
+def outline(kind):
+    """Least and largest x and y of a shape on the scale of a unit radius."""
+    if kind in ("circle", "ring"):
+        return np.array([[-1, -1], [1, 1]], np.float64)
+    return np.array([polygon(kind).min(0), polygon(kind).max(0)])
+
+
+def tips(kind):
+    """The points of a shape that a model finds, on the scale of a unit radius."""
+    if kind in ("circle", "ring"):
+        return np.zeros((0, 2))
+    if kind == "cross":
+        return np.array([(0, -1), (1, 0), (0, 1), (-1, 0)], np.float64)
+    return polygon(kind)[::2 if kind == "star" else 1]
+
+
 def shape_mask(kind, width, height, x, y, rx, ry, turn=0.0):
     """Coverage of one shape, 0..255, on a picture of width x height pixels.
 
@@ -55,9 +84,7 @@ def shape_mask(kind, width, height, x, y, rx, ry, turn=0.0):
             axes = (int(rx * part * unit), int(ry * part * unit))
             cv2.ellipse(mask, centre, axes, 0, 0, 360, value, -1, cv2.LINE_AA, SUBPIXEL_BITS)
     else:
-        cos, sin = math.cos(turn), math.sin(turn)
-        rotation = np.array([[cos, -sin], [sin, cos]])
-        corners = (polygon(kind) * [rx, ry]) @ rotation.T + [x, y]
+        corners = turned(polygon(kind), x, y, rx, ry, turn)
         cv2.fillPoly(mask, [np.round(corners * unit).astype(np.int32)], 255, cv2.LINE_AA,
                      SUBPIXEL_BITS)
     return mask
@@ -65,10 +92,11 @@ def shape_mask(kind, width, height, x, y, rx, ry, turn=0.0):
 
 def mask_box(mask):
     """The box x1, y1, x2, y2 around a mask's visible pixels, and their number."""
-    ys, xs = np.nonzero(mask > 127)
-    if len(xs) == 0:
+    visible = cv2.compare(mask, 127, cv2.CMP_GT)
+    x, y, width, height = cv2.boundingRect(visible)
+    if width == 0:
         return None, 0
-    return (int(xs.min()), int(ys.min()), int(xs.max()) + 1, int(ys.max()) + 1), len(xs)
+    return (x, y, x + width, y + height), cv2.countNonZero(visible)
 
 
 def covered(box, mask):
@@ -108,38 +136,79 @@ def draw_background(rng, size):
     return image
 
 
+@dataclasses.dataclass
+class Drawn:
+    """An object that is to be found in a scene; pixels."""
+    kind: int            # index of its class
+    box: tuple           # x1, y1, x2, y2 of what lies in the picture, hidden or not
+    turned: tuple        # cx, cy, width, height and angle of its own box, borders or not
+    points: np.ndarray   # POINTS rows of x, y and NO_POINT, UNSEEN or SEEN
+    mask: np.ndarray     # 0..255: how far it covers each pixel and is seen there
+
+
+def turned_box(kind, x, y, rx, ry, turn):
+    """The box around a shape that turns with it: cx, cy, width, height, angle."""
+    low, high = outline(kind)
+    centre = turned((low + high) / 2, x, y, rx, ry, turn)
+    return (*centre, *((high - low) * [rx, ry]), turn)
+
+
+def point_rows(kind, size, x, y, rx, ry, turn):
+    """The points of a shape: rows x, y and whether they are there and in the picture."""
+    rows, places = np.zeros((POINTS, 3)), turned(tips(kind), x, y, rx, ry, turn)
+    inside = ((places >= 0) & (places < size)).all(1)
+    rows[:len(places)] = np.column_stack([places, np.where(inside, SEEN, UNSEEN)])
+    return rows
+
+
+def hide(drawn, mask):
+    """Take from an object what a mask covers."""
+    drawn.mask = np.minimum(drawn.mask, 255 - mask)
+    columns, rows = (np.clip(drawn.points[:, i].astype(int), 0, len(mask) - 1) for i in (0, 1))
+    drawn.points[(drawn.points[:, 2] == SEEN) & (mask[rows, columns] > 127), 2] = UNSEEN
+
+
 def paint(image, mask, colour):
-    """The picture with a colour laid over it where the mask says."""
-    alpha = mask[..., None] / 255.0
-    return (image * (1 - alpha) + np.asarray(colour) * alpha).astype(np.uint8)
+    """Lay a colour over the picture where the mask says."""
+    x, y, width, height = cv2.boundingRect(mask)
+    part = image[y:y + height, x:x + width]
+    alpha = mask[y:y + height, x:x + width, None].astype(np.float32) / 255
+    part[:] = part * (1 - alpha) + colour.astype(np.float32) * alpha
 
 
-def add_object(rng, image, boxes):
-    """One random shape drawn on top; returns the picture and the boxes still to be found."""
+def add_object(rng, image, objects, max_turn):
+    """Draw one random shape on top; returns the objects that are still to be found."""
     size = image.shape[0]
     index = int(rng.integers(len(CLASSES)))
     kind = CLASSES[index]
     radius = math.exp(rng.uniform(math.log(9), math.log(80)))
     x, y = rng.uniform(radius * 0.6, size - radius * 0.6, 2)
     aspect = math.exp(rng.uniform(-0.25, 0.25))
-    turn = 0.0 if kind in ("circle", "ring") else rng.uniform(-MAX_TURN, MAX_TURN)
+    turn = 0.0 if kind in ("circle", "ring") else rng.uniform(-max_turn, max_turn)
     colour = random_colour(rng)
     at_x, at_y = (int(min(max(v, 0), size - 1)) for v in (x, y))
     if np.abs(image[at_y, at_x].astype(int) - colour).sum() < 150:
         colour = (colour + 128) % 256
-    mask = shape_mask(kind, size, size, x, y, radius * aspect, radius / aspect, turn)
+    place = (x, y, radius * aspect, radius / aspect, turn)
+    mask = shape_mask(kind, size, size, *place)
     box, pixels = mask_box(mask)
     if pixels < 40:
-        return image, boxes
-    boxes = [b for b in boxes if covered(b[1:], mask) < HIDDEN]
-    return paint(image, mask, colour), boxes + [(index, *box)]
+        return objects
+    objects = [o for o in objects if covered(o.box, mask) < HIDDEN]
+    for other in objects:
+        hide(other, mask)
+    paint(image, mask, colour)
+    return objects + [Drawn(index, box, turned_box(kind, *place), point_rows(kind, size, *place),
+                            mask)]
 
 
 def degrade(rng, image):
     """Noise, blur and JPEG compression, each on a part of the scenes."""
     if rng.random() < 0.6:
-        noise = rng.normal(0, rng.uniform(2, 18), image.shape)
-        image = np.clip(image + noise, 0, 255).astype(np.uint8)
+        begin = rng.integers(len(NOISE) - image.size)    # drawing it anew takes far longer
+        noise = NOISE[begin:begin + image.size] * np.float32(rng.uniform(2, 18))
+        noise += image.ravel()
+        image = np.clip(noise, 0, 255, out=noise).astype(np.uint8).reshape(image.shape)
     if rng.random() < 0.3:
         image = cv2.GaussianBlur(image, (3, 3), 0)
     if rng.random() < 0.3:
@@ -148,12 +217,17 @@ def degrade(rng, image):
     return image
 
 
-def draw_scene(rng, size=SIZE, count=None):
-    """One random scene: a picture, size x size x 3 uint8 RGB, and its boxes as a float32 array."""
-    image, boxes = draw_background(rng, size), []
-    for _ in range(rng.integers(1, 12) if count is None else count):
-        image, boxes = add_object(rng, image, boxes)
-    return degrade(rng, image), np.array(boxes, np.float32).reshape(-1, 5)
+def draw_objects(rng, size=SIZE, max_turn=MAX_TURN):
+    """One random scene: a picture, size x size x 3 uint8 RGB, and what is to be found in it."""
+    image, objects = draw_background(rng, size), []
+    for _ in range(rng.integers(1, MOST + 1)):
+        objects = add_object(rng, image, objects, max_turn)
+    return degrade(rng, image), objects
+
+
+def box_rows(objects):
+    """The boxes of a scene's objects as a float32 array."""
+    return np.array([(o.kind, *o.box) for o in objects], np.float32).reshape(-1, 5)
 
 
 def iou(box, boxes):
@@ -166,13 +240,14 @@ def iou(box, boxes):
 
 
 def decode(output, score_threshold=0.4, iou_threshold=0.45, class_aware=True):
-    """Detections in one output of the detector (4 + classes, points), after NMS.
+    """Detections in one output (4 + classes and perhaps more, points) of a model, after NMS.
 
     class_aware: only boxes of one class suppress each other.
 
-    Returns rows [class, x1, y1, x2, y2] in input pixels and their scores, best first.
+    Returns rows [class, x1, y1, x2, y2] in input pixels, best first, and the point of each.
     """
-    classes, scores = output[4:].argmax(0), output[4:].max(0)
+    scores = output[4:4 + len(CLASSES)]
+    classes, scores = scores.argmax(0), scores.max(0)
     chosen = np.flatnonzero(scores > score_threshold)
     chosen = chosen[np.argsort(-scores[chosen], kind="stable")]
     centre, extent = output[:2, chosen].T, output[2:4, chosen].T
@@ -182,7 +257,7 @@ def decode(output, score_threshold=0.4, iou_threshold=0.45, class_aware=True):
         rivals = [k for k in kept if not class_aware or rows[k, 0] == row[0]]
         if not rivals or iou(row[1:], rows[rivals, 1:]).max() <= iou_threshold:
             kept.append(i)
-    return rows[kept], scores[chosen[kept]]
+    return rows[kept], chosen[kept]
 
 
 def match(found, truth, iou_threshold=0.5):
