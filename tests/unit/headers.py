@@ -15,7 +15,7 @@ PACKAGES = ['gstreamer-1.0', 'gstreamer-base-1.0', 'gstreamer-video-1.0',
 WANT_CUDA = ['gst/tensors/gstcuda.h', 'gst/tensors/cudadriver.h', 'gst/tensors/cudaobjects.h',
              'gst/infer/cudafeed.h', 'gst/infer/cudamodel.h']
 BELOW = {'core': [], 'kernels': [], 'gst/base': [], 'gst/metas': ['gst/tensors'], 'gst/tensors': ['gst/base'],
-         'gst/tool': ['gst/decode'],
+         'gst/tool': ['gst/base', 'gst/decode'],
          'gst': ['gst/base', 'gst/metas', 'gst/tensors']}
 
 

@@ -60,6 +60,14 @@ bool is_peak(const std::vector<Place>& places, const std::vector<std::vector<dou
   return true;
 }
 
+std::vector<Point> points_of(const Model& model, const Numbers& numbers, const Place& place) {
+  std::vector<Point> out;
+  const size_t each = model.point_numbers;
+  for (size_t first = 0; each != 0 && first + each <= numbers[kMore].size(); first += each)
+    out.push_back(model.point(numbers, place, model.box(numbers, place), first));
+  return out;
+}
+
 std::vector<Truth> decode(const Model& model, const std::vector<Place>& places,
                           const std::vector<Numbers>& numbers, bool labels, float& threshold) {
   std::vector<std::vector<double>> scores;
@@ -77,7 +85,8 @@ std::vector<Truth> decode(const Model& model, const std::vector<Place>& places,
       if (model.peaks && !is_peak(places, scores, i, c)) continue;
       out.push_back({static_cast<uint32_t>(i), static_cast<uint32_t>(c), scores[i][c],
                      model.box(numbers[i], places[i]),
-                     model.angle ? std::optional(model.angle(numbers[i])) : std::nullopt});
+                     model.angle ? std::optional(model.angle(numbers[i])) : std::nullopt,
+                     points_of(model, numbers[i], places[i])});
     }
   }
   return out;
@@ -87,6 +96,11 @@ std::vector<Truth> decode(const Model& model, const std::vector<Place>& places,
 
 double between(Chance& chance, double low, double high) {
   return low + (high - low) * static_cast<double>(chance()) / 4294967295.0;
+}
+
+Point as_it_is(const Numbers& numbers, size_t first, size_t each) {
+  const auto& n = numbers[kMore];
+  return {n[first], n[first + 1], each == 3 ? n[first + 2] : 1};
 }
 
 double sigmoid64(double x) { return 1 / (1 + std::exp(-x)); }

@@ -16,6 +16,9 @@ namespace keepbox::test {
 
 using Chance = std::mt19937;
 using Corners = std::array<double, 4>;  // x1 y1 x2 y2
+struct Point {
+  double x, y, score = 1;
+};
 
 /// @return a number of low .. high.
 double between(Chance& chance, double low, double high);
@@ -71,6 +74,9 @@ struct Model {
   std::function<double(Chance&)> draw_side{};
   std::function<Corners(const Numbers&, const Place&)> box{};
   std::function<double(const Numbers&)> angle{};  // of turned boxes
+  size_t point_numbers = 0;  // of kMore; 0: there are no points
+  /// Where a point is: input pixels. @param first of its numbers.
+  std::function<Point(const Numbers&, const Place&, const Corners&, size_t first)> point{};
   /// By class id; below 0 what is none.
   std::function<std::vector<double>(const Numbers&)> scores{};
   bool multi_label = false;  // if nothing is set
@@ -86,6 +92,7 @@ struct Truth {
   double score = 0;
   Corners box{};  // input pixels, not clipped; of a turned one as it would be upright
   std::optional<double> angle{};  // radians, of turned boxes
+  std::vector<Point> points{};    // input pixels
 };
 
 /// A frame and what is in it.
@@ -127,6 +134,8 @@ void each_frame(const std::function<void(const Frame&)>& visit);
 std::vector<double> draw_logits(Chance& chance, size_t classes, bool hot);
 std::vector<double> draw_probabilities(Chance& chance, size_t classes, bool hot);
 double sigmoid64(double x);
+/// A point as a model's numbers are: x y, and a score where there are three.
+Point as_it_is(const Numbers& numbers, size_t first, size_t each);
 Corners centered(double cx, double cy, double w, double h);
 
 }  // namespace keepbox::test

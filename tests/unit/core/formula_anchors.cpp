@@ -260,6 +260,12 @@ Model retinaface(const char* family, bool logits) {
             .box = [](const Numbers& n, const Place& at) {
               return by_ssd(n, retinaface_prior(at), false);
             },
+            .point_numbers = 2,
+            .point = [](const Numbers& n, const Place& at, const Corners&, size_t first) {
+              const Point p = as_it_is(n, first, 2);
+              const auto prior = retinaface_prior(at);
+              return Point{prior[0] + 0.1 * p.x * prior[2], prior[1] + 0.1 * p.y * prior[3]};
+            },
             .prior = retinaface_prior,
             .forms = {{}, {.input = {608, 808}}, {.order = kFlat}, {.optional = false},
                       {.type = DataType::kInt8}, {.type = DataType::kFloat16},

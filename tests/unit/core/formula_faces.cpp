@@ -32,6 +32,12 @@ const std::vector<Form> kByLevel{{.levels = true}, {.order = kFlat, .levels = tr
                                  {.levels = true, .type = DataType::kFloat16},
                                  {.levels = true, .optional = false}};
 
+/// Strides beside their cell's corner.
+Point from_cell(const Numbers& n, const Place& at, const Corners&, size_t first) {
+  const Point p = as_it_is(n, first, 2);
+  return {(double(at.x) + p.x) * at.stride, (double(at.y) + p.y) * at.stride};
+}
+
 Model scrfd() {
   return {.family = "scrfd", .strides = {8, 16, 32}, .anchors = {2}, .cell_major = true,
           .columns = {{kScore, 1, "score_*"}, {kBox, 4, "bbox_*"}, {kMore, 10, "kps_*", true}},
@@ -46,7 +52,7 @@ Model scrfd() {
             return Corners{x - d[0] * at.stride, y - d[1] * at.stride, x + d[2] * at.stride,
                            y + d[3] * at.stride};
           },
-          .scores = as_they_are, .forms = kByLevel};
+          .point_numbers = 2, .point = from_cell, .scores = as_they_are, .forms = kByLevel};
 }
 
 /// sqrt(class * objectness), both clamped to 0..1.
@@ -65,6 +71,7 @@ Model yunet() {
                             (double(at.y) + n[kBox][1]) * at.stride, std::exp(n[kBox][2]) * at.stride,
                             std::exp(n[kBox][3]) * at.stride);
           },
+          .point_numbers = 2, .point = from_cell,
           .scores = [](const Numbers& n) {
             return Scores{std::sqrt(std::clamp(n[kScore][0], 0.0, 1.0) *
                                     std::clamp(n[kObject][0], 0.0, 1.0))};
@@ -89,6 +96,12 @@ Model mediapipe(const char* family, uint32_t side, size_t points, std::vector<si
             return centered(n[kBox][0] + (double(at.x) + 0.5) / double(at.columns) * at.width,
                             n[kBox][1] + (double(at.y) + 0.5) / double(at.rows) * at.height,
                             n[kBox][2], n[kBox][3]);
+          },
+          .point_numbers = 2,
+          .point = [](const Numbers& n, const Place& at, const Corners&, size_t first) {
+            const Point p = as_it_is(n, first, 2);
+            return Point{p.x + (double(at.x) + 0.5) / double(at.columns) * at.width,
+                         p.y + (double(at.y) + 0.5) / double(at.rows) * at.height};
           },
           .scores = activated,
           .forms = {{.input = input}, {.order = kFlat, .input = input},
@@ -116,6 +129,11 @@ Model centerface() {
               return centered((double(at.x) + n[kBox][1] + 0.5) * 4,
                               (double(at.y) + n[kBox][0] + 0.5) * 4, std::exp(n[kSide][1]) * 4,
                               std::exp(n[kSide][0]) * 4);
+            },
+            .point_numbers = 2,
+            .point = [](const Numbers& n, const Place&, const Corners& box, size_t first) {
+              const Point p = as_it_is(n, first, 2);  // y first, in the box's sides
+              return Point{box[0] + p.y * (box[2] - box[0]), box[1] + p.x * (box[3] - box[1])};
             },
             .scores = as_they_are, .forms = maps()};
   out.forms.push_back({.order = kMaps, .input = {160, 96}, .optional = false});

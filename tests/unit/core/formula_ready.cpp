@@ -140,6 +140,35 @@ void add_turned(std::vector<Frame>& out) {
   }
 }
 
+/// YOLO26's poses and masks: rows as YOLOv10's, then other numbers.
+void add_longer(std::vector<Frame>& out, const char* family, const char* id, size_t more,
+                size_t each) {
+  for (const DataType type : {DataType::kFloat32, DataType::kFloat16}) {
+    Chance chance(607);
+    std::vector<Found> rows = draw(chance, 100);
+    std::vector<double> values;
+    for (const Found& row : rows) {
+      for (const char letter : std::string_view("xyXYsc")) values.push_back(number(row, letter, false));
+      for (size_t i = 0; i < more; ++i) values.push_back(between(chance, 0, 1));
+    }
+    const size_t width = 6 + more;
+    Tensor tensor = stored(values, {1, rows.size(), width}, type);
+    tensor.id = id;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const double* row = values.data() + i * width;
+      rows[i].box = {row[0], row[1], row[2], row[3]};
+      rows[i].score = row[4];
+    }
+    out.push_back(frame_of(family, "rows " + std::string(to_string(type)), rows));
+    for (Truth& truth : out.back().truths)
+      for (size_t i = 0; each != 0 && i < more; i += each) {
+        const double* at = values.data() + truth.anchor * width + 6 + i;
+        truth.points.push_back({at[0], at[1], at[2]});
+      }
+    out.back().tensors.push_back(std::move(tensor));
+  }
+}
+
 /// OpenVINO's end in a row of image -1; what follows means nothing.
 void add_ended(std::vector<Frame>& out) {
   Chance chance(600);
@@ -235,6 +264,8 @@ std::vector<Frame> ready_frames() {
                             Rows{"detection-output", "icsxyXY", true}})
     add_rows(out, model);
   add_turned(out);
+  add_longer(out, "yolo26-pose", "yolo-26-pose-end2end-out", 51, 3);
+  add_longer(out, "yolo26-seg", "yolo-26-segmentation-end2end-out-detections", 32, 0);
   add_ended(out);
   add_paddle(out);
   for (const Outputs& model :

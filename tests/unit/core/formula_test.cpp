@@ -34,6 +34,7 @@ using Key = std::pair<uint32_t, uint32_t>;  // anchor, class
 struct Wanted {
   Corners box;
   double score, angle;
+  std::vector<test::Point> points;
 };
 
 /// A turned box is whole where the upright one around it reaches into the frame.
@@ -51,7 +52,7 @@ std::map<Key, Wanted> wanted(const Frame& frame) {
   for (const Truth& truth : frame.truths)
     if (const auto box = truth.angle ? turned_on_frame(truth.box, *truth.angle, size)
                                      : on_frame(truth.box, size))
-      out[{truth.anchor, truth.class_id}] = {*box, truth.score, truth.angle.value_or(0)};
+      out[{truth.anchor, truth.class_id}] = {*box, truth.score, truth.angle.value_or(0), truth.points};
   return out;
 }
 
@@ -71,6 +72,16 @@ std::optional<Processor> processor_on(const Backend& backend, const Frame& frame
   return processor ? std::optional(std::move(*processor)) : std::nullopt;
 }
 
+/// Tensors of points may be left out; what is there has to be the formula's.
+void check_points(std::span<const Keypoint> found, const std::vector<test::Point>& want, double within) {
+  ASSERT_EQ(found.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    EXPECT_NEAR(found[i].x, want[i].x, within) << i;
+    EXPECT_NEAR(found[i].y, want[i].y, within) << i;
+    EXPECT_NEAR(found[i].score, want[i].score, 1e-5) << i;
+  }
+}
+
 /// @return whether it ran.
 bool check(const Backend& backend, const Frame& frame) {
   SCOPED_TRACE(frame.family + " " + frame.form + " on " + std::string(backend.name));
@@ -85,7 +96,10 @@ bool check(const Backend& backend, const Frame& frame) {
   EXPECT_GE(left.size(), 5u);
   const Size size = frame.settings.frame.size;
   const double within = 1e-3 * std::max(1.0, std::max(size.width, size.height) / 640.0);
+  size_t number = 0;
+  const size_t points = processor->plan().gather.points.count;
   for (const Detection& found : processor->detections()) {
+    const auto its_points = processor->points().subspan(number++ * points, points);
     const auto at = left.find({found.anchor, found.class_id});
     if (at == left.end()) {
       ADD_FAILURE() << "anchor " << found.anchor << " class " << found.class_id
@@ -99,6 +113,7 @@ bool check(const Backend& backend, const Frame& frame) {
     EXPECT_NEAR(found.box.y1, want.box[1], within) << found.anchor;
     EXPECT_NEAR(found.box.x2, want.box[2], within) << found.anchor;
     EXPECT_NEAR(found.box.y2, want.box[3], within) << found.anchor;
+    if (points != 0) check_points(its_points, want.points, within);
     left.erase(at);
   }
   EXPECT_TRUE(left.empty()) << left.size() << " boxes were not found, the first of anchor "

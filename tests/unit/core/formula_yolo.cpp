@@ -129,6 +129,22 @@ Model classes(const char* family, const char* id = "", size_t payload = 0) {
   return out;
 }
 
+/// Points behind the classes, in pixels.
+Model posed(Model model, size_t each) {
+  model.point_numbers = each;
+  model.point = [each](const Numbers& n, const Place&, const Corners&, size_t first) {
+    return as_it_is(n, first, each);
+  };
+  return model;
+}
+
+/// YOLOv5 and YOLOv7 of faces: five landmarks before the class or behind it.
+Model face_rows(const char* family, size_t each, bool before) {
+  Model out = objects<1>(family, 3);
+  out.columns.insert(out.columns.end() - (before ? 1 : 0), {kMore, 5 * each});
+  return posed(std::move(out), each);
+}
+
 /// The angle behind the classes is that of the box, about its centre.
 Model turned(const char* family, const char* id = "") {
   Model out = classes<15>(family, id, 1);
@@ -283,7 +299,9 @@ std::vector<Model> yolo_models() {
       fractions(classes<80>("yolov8-normalized", "yolo-v8-out-normalized")),
       classes<80>("yolov9"), classes<80>("yolo11"), classes<80>("yolo12"),
       classes<80>("yolov8-seg", "yolo-v8-segmentation-out-detections", 32),
-      classes<1>("yolov8-pose", "yolo-v8-pose-out", 51),
+      posed(classes<1>("yolov8-pose", "yolo-v8-pose-out", 51), 3),
+      posed(classes<1>("yolov8-face", "", 15), 3), face_rows("yolov7-face", 3, false),
+      face_rows("yolov5-face", 2, true),
       turned("yolov8-obb", "yolo-v8-obb-out"), turned("yolo11-obb"),
       by_sigmoid("yolov5-heads", kV3), by_exponent("yolov3-heads", kV3, {8, 16, 32}),
       by_exponent("yolov3-tiny-heads", kV3Tiny, {16, 32}),

@@ -48,7 +48,8 @@ auto numbers_of(const TensorRule& rule) {
 }
 
 auto numbers_of(const Columns& c) {
-  return std::tuple(c.box, c.objectness, c.classes, c.score, c.class_id, c.image, c.angle, c.box_last);
+  return std::tuple(c.box, c.objectness, c.classes, c.score, c.class_id, c.image, c.angle,
+                    c.payload, c.box_last);
 }
 
 auto numbers_of(const DetectorSpec& s) {
@@ -58,7 +59,7 @@ auto numbers_of(const DetectorSpec& s) {
                     s.multi_label, s.peaks, s.strides, s.cell_anchors, s.interleaved,
                     s.anchors.base, s.anchors.input, s.anchors.scales_inner, s.anchors.whole, s.anchors.of_grid,
                     s.priors, s.payload, s.payload_count, s.nms, s.contract, s.score_threshold,
-                    s.iou_threshold);
+                    s.iou_threshold, s.points.coding, s.points.numbers, s.points.yx, s.points.set);
 }
 
 /// All fields but by_shape, which is for the table alone.
@@ -92,7 +93,7 @@ TEST(DetectorFile, ComparesEveryField) {
     bool differs = false;
     for (const char* value : {"true", "false", "xy", "yx", "split", "corners", "pixels", "1,2,3,4",
                               "0.5", "7", "product", "softmax", "last", "10x20,30x40", "1.5,2",
-                              "angle", "weighted", "opencv", "some text"}) {
+                              "angle", "cells", "3", "weighted", "opencv", "some text"}) {
       DetectorSpec spec;
       if (!field.read(value, spec, kept)) continue;
       if (field.print(spec) != field.print(DetectorSpec())) {
@@ -109,7 +110,7 @@ TEST(DetectorFile, ComparesEveryField) {
 
 TEST(DetectorFile, TakesEveryKeyOfATensor) {
   const auto file = read_detector(
-      "[detector]\nreader=split\ncoding=corners\n"
+      "[detector]\nreader=split\ncoding=corners\npayload=keypoints\n"
       "[tensor boxes]\nids=a_*,b\nnames=x,y\nchannels=5\nscale=0.25\nzero-point=-3\n"
       "[tensor s]\nrole=scores\n[tensor keypoints]\noptional=true\n",
       "box.detector");
