@@ -59,14 +59,15 @@ struct Taps {
 /// Bilinear, and then whether it is above 0, as Ultralytics' retina_masks.
 void enlarge(const float* numbers, const MaskPlace& place, const Taps& x, const Taps& y,
              uint8_t* out) {
+  std::vector<float> between(place.width);  // of two rows
   for (size_t row = 0; row < y.low.size(); ++row) {
     const float* upper = numbers + size_t{y.low[row]} * place.width;
     const float* lower = numbers + size_t{y.high[row]} * place.width;
+    for (size_t i = 0; i < between.size(); ++i)
+      between[i] = upper[i] + (lower[i] - upper[i]) * y.part[row];
     for (size_t column = 0; column < x.low.size(); ++column) {
-      const uint32_t left = x.low[column], right = x.high[column];
-      const float above = upper[left] + (upper[right] - upper[left]) * x.part[column];
-      const float below = lower[left] + (lower[right] - lower[left]) * x.part[column];
-      *out++ = above + (below - above) * y.part[row] > 0 ? 1 : 0;
+      const float left = between[x.low[column]], right = between[x.high[column]];
+      *out++ = left + (right - left) * x.part[column] > 0 ? 1 : 0;
     }
   }
 }

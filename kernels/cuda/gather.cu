@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kGatherThreads)
 }
 
 /// A block's pixels, and how many boxes it takes care of.
-constexpr uint32_t kTileWidth = 32, kTileHeight = kGatherThreads / kTileWidth, kBoxesEach = 16;
+constexpr uint32_t kTileWidth = 32, kTileHeight = kGatherThreads / kTileWidth, kBoxesEach = 32;
 /// Prototypes that a thread keeps.
 constexpr uint32_t kMostKept = 32;
 
@@ -81,7 +81,8 @@ __device__ bool meets(const MaskPlace& place, uint32_t left, uint32_t top) {
 }
 
 /// @tparam kKept prototypes are kept in registers; else each box reads them again.
-template <bool kKept>
+/// @tparam Load of the prototypes.
+template <bool kKept, class Load>
 __global__ void __launch_bounds__(kGatherThreads)
     make_masks(const __grid_constant__ DevicePlan plan, const __grid_constant__ GatherArgs args) {
   const uint32_t left = blockIdx.x * kTileWidth, top = blockIdx.y * kTileHeight;
@@ -91,6 +92,10 @@ __global__ void __launch_bounds__(kGatherThreads)
   const GatherSource from(plan, args, args.pieces.segments[0]);
   const uint32_t pixel = there ? y * args.masks.maps.width + x : 0;
   const uint32_t count = args.masks.coefficients;
+  const DeviceField& field = from.field(Part::kPrototypes);
+  const std::byte* const maps =
+      from.first(Part::kPrototypes) + size_t{pixel} * field.anchor_stride * field.element;
+  const uint32_t stride = field.channel_stride;
   float kept[kKept ? kMostKept : 1];
   if constexpr (kKept) {
     bool any = false;
@@ -98,7 +103,7 @@ __global__ void __launch_bounds__(kGatherThreads)
     if (!any) return;
 #pragma unroll
     for (uint32_t i = 0; i < kMostKept; ++i)
-      kept[i] = i < count ? from.get(Part::kPrototypes, pixel, i) : 0;
+      kept[i] = i < count ? Load::get(field, maps, i * stride) : 0;
   }
   for (uint32_t box = begin; box < end; ++box) {
     const MaskPlace place = args.places[box];
@@ -111,7 +116,7 @@ __global__ void __launch_bounds__(kGatherThreads)
         if (i < count) sum = sum + __ldg(factors + i) * kept[i];
     } else {
       for (uint32_t i = 0; i < count; ++i)
-        sum = sum + __ldg(factors + i) * from.get(Part::kPrototypes, pixel, i);
+        sum = sum + __ldg(factors + i) * Load::get(field, maps, i * stride);
     }
     if (there && x >= place.x && x < place.x + place.width && y >= place.y &&
         y < place.y + place.height)
@@ -137,10 +142,12 @@ cudaError_t launch_masks(const DevicePlan& plan, const GatherArgs& args, cudaStr
   const Size maps = args.masks.maps;
   const dim3 grid(blocks_for(maps.width, kTileWidth), blocks_for(maps.height, kTileHeight),
                   blocks_for(args.count, kBoxesEach));
-  if (args.masks.coefficients <= kMostKept)
-    make_masks<true><<<grid, kGatherThreads, 0, stream>>>(plan, args);
+  if (args.masks.coefficients > kMostKept)
+    make_masks<false, AnyLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);
+  else if (args.prototypes == Numbers::kFloat)
+    make_masks<true, PlainLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);
   else
-    make_masks<false><<<grid, kGatherThreads, 0, stream>>>(plan, args);
+    make_masks<true, AnyLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);
   return cudaGetLastError();
 }
 

@@ -15,6 +15,7 @@ struct GatherArgs {
   PointRules points;
   Keypoint* points_out = nullptr;    // host memory: points.count for each
   MaskRules masks;
+  Numbers prototypes = Numbers::kAny;
   float* factors = nullptr;          // masks.coefficients for each
   const MaskPlace* places = nullptr;
   uint8_t* inside = nullptr;         // at the places' offsets, or

@@ -73,6 +73,18 @@ Status CudaGatherer::grow(const Plan& plan, size_t boxes, size_t bytes) {
   return {};
 }
 
+namespace {
+
+/// Are the prototypes float32 that is aligned and not quantised?
+bool is_plain(const Plan& plan, const Pieces& pieces) {
+  const auto tensor = static_cast<size_t>(plan.layout[Part::kPrototypes].tensor);
+  const TensorForm& form = plan.forms[tensor];
+  return form.type == DataType::kFloat32 && form.scale == 1 && form.zero_point == 0 &&
+         reinterpret_cast<uintptr_t>(pieces.data[tensor]) % sizeof(float) == 0;
+}
+
+}  // namespace
+
 GatherArgs CudaGatherer::args_of(const Plan& plan, const Pieces& pieces, uint32_t image) const {
   const Image& of = images_[image];
   GatherArgs args{.pieces = pieces,
@@ -83,6 +95,7 @@ GatherArgs CudaGatherer::args_of(const Plan& plan, const Pieces& pieces, uint32_
   if (points_ != nullptr)
     args.points_out = reinterpret_cast<Keypoint*>(points_.get()) + image * kept_capacity_ * point_count_;
   if (plan.gather.masks.coefficients == 0) return args;
+  if (is_plain(plan, pieces)) args.prototypes = Numbers::kFloat;
   args.factors = reinterpret_cast<float*>(factors_.get()) +
                  of.first_box * plan.gather.masks.coefficients;
   args.places = reinterpret_cast<const MaskPlace*>(places_.get()) + of.first_box;

@@ -7,6 +7,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
+
 #include "core/reference/reference.h"
 #include "kernels/simd/source.h"
 
@@ -18,9 +20,22 @@ using Floats = hn::ScalableTag<float>;
 using Bytes = hn::Rebind<uint8_t, Floats>;
 using Vector = hn::Vec<Floats>;
 
-/// Prototypes of one row, and a box's factors of them.
+/// Prototypes of some columns of a row, side by side: where they lie as many bytes apart as they are
+/// large, they push each other out of the cache.
+constexpr size_t kTileNumbers = 5120;
+struct alignas(64) Tile {
+  float numbers[kTileNumbers];
+  size_t width = 0;  // columns of each prototype
+
+  /// @param from the first prototype's number at the first column. @param stride to the next one's.
+  void fill(const float* from, size_t stride, size_t count) {
+    for (size_t c = 0; c < count; ++c) std::copy_n(from + c * stride, width, numbers + c * width);
+  }
+};
+
+/// A box's columns of a tile, and its factors.
 struct Row {
-  const float* first;  // of the first prototype, at the box's first column
+  const float* first;  // of the first prototype
   size_t stride;       // to the next one
   std::span<const float> factors;
 };
@@ -62,25 +77,37 @@ HWY_INLINE void SumColumns(const Row& row, size_t x, size_t count, const Out& ou
 void SumRow(const Row& row, size_t width, const Out& out) {
   const size_t lanes = hn::Lanes(Floats());
   size_t x = 0;
+  for (; x + 8 * lanes <= width; x += 8 * lanes) SumColumns<8>(row, x, lanes, out);
   for (; x + 4 * lanes <= width; x += 4 * lanes) SumColumns<4>(row, x, lanes, out);
+  for (; x + 2 * lanes <= width; x += 2 * lanes) SumColumns<2>(row, x, lanes, out);
   for (; x + lanes <= width; x += lanes) SumColumns<1>(row, x, lanes, out);
   if (x < width) SumColumns<1>(row, x, width - x, out);
 }
 
-/// @param maps the image's prototypes.
+/// The part of a place that lies in a tile's columns of one row.
+void SumPart(const Tile& tile, uint32_t left, uint32_t y, const MaskPlace& place,
+             std::span<const float> factors, const MaskRoom& out) {
+  const uint32_t first = std::max(left, place.x);
+  const uint32_t end = std::min(left + static_cast<uint32_t>(tile.width), place.x + place.width);
+  if (y < place.y || y >= place.y + place.height || first >= end) return;
+  const size_t at = place.offset + size_t{y - place.y} * place.width + (first - place.x);
+  SumRow({tile.numbers + (first - left), tile.width, factors}, end - first,
+         {out.inside == nullptr ? nullptr : out.inside + at,
+          out.numbers == nullptr ? nullptr : out.numbers + at});
+}
+
+/// @param maps the image's prototypes. @pre no more than kMostFactors.
 void Masks(const float* maps, Size size, std::span<const float> factors,
            std::span<const MaskPlace> places, const MaskRoom& out) {
-  const size_t each = places.empty() ? 0 : factors.size() / places.size();
+  if (places.empty()) return;
+  const size_t each = factors.size() / places.size(), most = kTileNumbers / each;
+  Tile tile;
   for (uint32_t y = 0; y < size.height; ++y)
-    for (size_t i = 0; i < places.size(); ++i) {
-      const MaskPlace& place = places[i];
-      if (y < place.y || y >= place.y + place.height) continue;
-      const size_t at = place.offset + size_t{y - place.y} * place.width;
-      SumRow({maps + size_t{y} * size.width + place.x, size_t{size.width} * size.height,
-              factors.subspan(i * each, each)},
-             place.width,
-             {out.inside == nullptr ? nullptr : out.inside + at,
-              out.numbers == nullptr ? nullptr : out.numbers + at});
+    for (uint32_t left = 0; left < size.width; left += static_cast<uint32_t>(most)) {
+      tile.width = std::min<size_t>(most, size.width - left);
+      tile.fill(maps + size_t{y} * size.width + left, size_t{size.width} * size.height, each);
+      for (size_t i = 0; i < places.size(); ++i)
+        SumPart(tile, left, y, places[i], factors.subspan(i * each, each), out);
     }
 }
 
@@ -89,6 +116,11 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace keepbox::simd {
+namespace {
+
+constexpr uint32_t kMostFactors = 128;  // of which a tile has room for some columns
+
+}  // namespace
 
 HWY_EXPORT(Masks);
 
@@ -97,7 +129,8 @@ void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image
            const MaskRoom& out) {
   const Field& field = plan.layout.segments.front()[Part::kPrototypes];
   const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
-  if (view.type != DataType::kFloat32 || !plain(view) || field.anchor_stride != 1)
+  if (view.type != DataType::kFloat32 || !plain(view) || field.anchor_stride != 1 ||
+      plan.gather.masks.coefficients > kMostFactors)
     return reference::masks(plan, tensors, image, factors, places, out);
   HWY_DYNAMIC_DISPATCH(Masks)
   (static_cast<const float*>(view.data) + field.at(image, 0), plan.gather.masks.maps, factors,

@@ -81,8 +81,8 @@ std::vector<Tensor> heat(Random& random) {
 
 constexpr size_t kMasked = 100, kCoefficients = 32, kMaskedAnchors = 8400;
 
-/// A hundred boxes of that side, which nothing suppresses, and prototypes of 160 x 160.
-std::vector<Tensor> masked(Random& random, float side) {
+/// A hundred boxes of that side, which nothing suppresses, and prototypes of 160 x 160 if wanted.
+std::vector<Tensor> masked(Random& random, float side, bool maps) {
   Tensor planes{.shape = {1, 84 + kCoefficients, kMaskedAnchors}};
   planes.values.assign((84 + kCoefficients) * kMaskedAnchors, 0);
   for (size_t i = 0; i < kMasked; ++i) {
@@ -95,13 +95,19 @@ std::vector<Tensor> masked(Random& random, float side) {
     at(4 + i % 80) = uniform(random, 0.3f, 0.9f);
     for (size_t c = 0; c < kCoefficients; ++c) at(84 + c) = uniform(random, -1, 1);
   }
-  return {std::move(planes), noise(random, kCoefficients, 160, -1, 1)};
+  std::vector<Tensor> out{std::move(planes)};
+  if (maps) out.push_back(noise(random, kCoefficients, 160, -1, 1));
+  return out;
 }
 
 std::vector<Tensor> poses(Random& random) {
-  Tensor planes = scene(random, true, 8400, kStreet);
+  const Tensor planes = scene(random, true, 8400, kStreet);
   Tensor out{.shape = {1, 56, 8400}};
   out.values.assign(planes.values.begin(), planes.values.begin() + 5 * 8400);
+  for (size_t i = 5 * 8400; i < planes.values.size(); ++i) {
+    float& score = out.values[4 * 8400 + i % 8400];
+    score = std::max(score, planes.values[i]);
+  }
   for (size_t i = 0; i < size_t{51} * 8400; ++i) out.values.push_back(uniform(random, 0, 1));
   return {std::move(out)};
 }
@@ -171,7 +177,7 @@ void add_masked(std::vector<FamilyFrames>& out, size_t count) {
   settings.method = NmsMethod::kNone;
   const auto add = [&](std::string name, float side) {
     out.push_back(frames(std::move(name), settings, count,
-                         [&](Random& random) { return masked(random, side); }));
+                         [&](Random& random) { return masked(random, side, settings.masks); }));
   };
   settings.masks = false;
   add("116x8400, 100 boxes, no masks", 160);
