@@ -44,44 +44,58 @@ struct Row {
 struct Out {
   uint8_t* inside;
   float* numbers;
-
-  HWY_INLINE void store(Vector sum, size_t at, size_t count) const {
-    const Floats d;
-    if (numbers != nullptr) return hn::StoreN(sum, d, numbers + at, count);
-    const hn::RebindToSigned<Floats> whole;
-    const auto one = hn::IfThenElseZero(hn::Gt(sum, hn::Zero(d)), hn::Set(d, 1.0f));
-    hn::StoreN(hn::DemoteTo(Bytes(), hn::ConvertTo(whole, one)), Bytes(), inside + at, count);
-  }
 };
 
-/// Columns from `x` on, in `kVectors` vectors. Of fewer than a vector only `count` are read.
-template <size_t kVectors>
-HWY_INLINE void SumColumns(const Row& row, size_t x, size_t count, const Out& out) {
+/// @tparam kPart only the first `count` are written.
+template <bool kPart>
+HWY_INLINE void Store(const Out& out, Vector sum, size_t at, size_t count) {
+  const Floats d;
+  const hn::RebindToSigned<Floats> whole;
+  const Bytes bytes;
+  if (out.numbers != nullptr) {
+    if constexpr (kPart) hn::StoreN(sum, d, out.numbers + at, count);
+    else hn::StoreU(sum, d, out.numbers + at);
+    return;
+  }
+  const auto one = hn::IfThenElseZero(hn::Gt(sum, hn::Zero(d)), hn::Set(d, 1.0f));
+  const auto narrow = hn::DemoteTo(bytes, hn::ConvertTo(whole, one));
+  if constexpr (kPart) hn::StoreN(narrow, bytes, out.inside + at, count);
+  else hn::StoreU(narrow, bytes, out.inside + at);
+}
+
+/// The sums stay in registers, if the loops over them are unrolled, which compilers have to be told.
+/// Columns from `x` on, in `kVectors` vectors; in a part of one, `count`.
+template <size_t kVectors, bool kPart = false>
+HWY_INLINE void SumColumns(const Row& row, size_t x, const Out& out, size_t count = 0) {
   const Floats d;
   const size_t lanes = hn::Lanes(d);
   Vector sum[kVectors];
+  HWY_UNROLL(8)
   for (size_t v = 0; v < kVectors; ++v) sum[v] = hn::Zero(d);
   const float* at = row.first + x;
   for (const float factor : row.factors) {
     const auto by = hn::Set(d, factor);
+  HWY_UNROLL(8)
     for (size_t v = 0; v < kVectors; ++v) {
-      const float* from = at + v * lanes;
-      const auto numbers = count < lanes ? hn::LoadN(d, from, count) : hn::LoadU(d, from);
+      Vector numbers;
+      if constexpr (kPart) numbers = hn::LoadN(d, at, count);
+      else numbers = hn::LoadU(d, at + v * lanes);
       sum[v] = hn::Add(sum[v], hn::Mul(by, numbers));
     }
     at += row.stride;
   }
-  for (size_t v = 0; v < kVectors; ++v) out.store(sum[v], x + v * lanes, std::min(count, lanes));
+  HWY_UNROLL(8)
+  for (size_t v = 0; v < kVectors; ++v) Store<kPart>(out, sum[v], x + v * lanes, count);
 }
 
 void SumRow(const Row& row, size_t width, const Out& out) {
   const size_t lanes = hn::Lanes(Floats());
   size_t x = 0;
-  for (; x + 8 * lanes <= width; x += 8 * lanes) SumColumns<8>(row, x, lanes, out);
-  for (; x + 4 * lanes <= width; x += 4 * lanes) SumColumns<4>(row, x, lanes, out);
-  for (; x + 2 * lanes <= width; x += 2 * lanes) SumColumns<2>(row, x, lanes, out);
-  for (; x + lanes <= width; x += lanes) SumColumns<1>(row, x, lanes, out);
-  if (x < width) SumColumns<1>(row, x, width - x, out);
+  for (; x + 8 * lanes <= width; x += 8 * lanes) SumColumns<8>(row, x, out);
+  for (; x + 4 * lanes <= width; x += 4 * lanes) SumColumns<4>(row, x, out);
+  for (; x + 2 * lanes <= width; x += 2 * lanes) SumColumns<2>(row, x, out);
+  for (; x + lanes <= width; x += lanes) SumColumns<1>(row, x, out);
+  if (x < width) SumColumns<1, true>(row, x, out, width - x);
 }
 
 /// The part of a place that lies in a tile's columns of one row.
