@@ -206,7 +206,11 @@ std::vector<FamilyFrames> family_frames(size_t count) {
   Settings labels = settings_of("yolov8");
   labels.multi_label = true;
   out.push_back(frames("84x8400, street, multi-label", labels, count, street));
-  out.push_back(frames("56x8400, pose of 17", settings_of("yolov8-pose"), count, poses));
+  Settings pose = settings_of("yolov8-pose");
+  pose.points = false;
+  out.push_back(frames("56x8400, pose, no points", pose, count, poses));
+  pose.points = true;
+  out.push_back(frames("the same, 17 points", pose, count, poses));
   add_masked(out, count);
   Settings polygons = settings_of("yolov8-obb", 1024);
   out.push_back(frames("20x21504, turned, probIoU", polygons, count, turned));
