@@ -86,7 +86,7 @@ const Property<DecodeProps> kProperties[] = {
     {"num-classes",
      "Number of classes of the model without a background; 0 takes it from the tensors' shapes, and "
      "where keypoints or mask coefficients follow the class scores, from the prototypes beside them, "
-     "the label file, or models of COCO. What follows the class scores is not read.",
+     "the label file, or models of COCO.",
      &DecodeProps::num_classes, nullptr, 0, kMaxClasses},
     {"label-file",
      "UTF-8 text file with one class name a line, the first for class 0, which is the background "

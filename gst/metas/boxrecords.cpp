@@ -42,8 +42,9 @@ void map_record(BoxRecord& record, const PixelMap& map) {
   record.angle = to.angle;
 }
 
+/// Detections' places and sizes are each cut to whole pixels, which add up at the far edges.
 gfloat slack_after(gfloat slack, const PixelMap& map) {
-  return slack * static_cast<gfloat>(map.growth()) + 1;
+  return slack * static_cast<gfloat>(map.growth()) + 2;
 }
 
 void map_block(const GstAnalyticsMtd& mtd, const PixelMap& map) {

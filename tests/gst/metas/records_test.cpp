@@ -69,6 +69,19 @@ TEST(Records, GoThroughScalersInTurn) {
                            "! video/x-raw,width=50,height=50"));
 }
 
+/// A scaler cuts both the place and the size of a detection to whole pixels.
+TEST(Records, GoWithDetectionsWhoseFarEdgesFallBehind) {
+  std::vector<test::Row> list;
+  for (int i = 0; i < 100; ++i) {
+    const auto at = [](int place, float part) { return 60.0f * static_cast<float>(place) + part; };
+    const float more = static_cast<float>(i) * 0.083f;
+    list.push_back({at(i % 10, 10 + more), at(i / 10, 15 - more), at(i % 10, 51 - 2 * more),
+                    at(i / 10, 43 + more), 0.9f, 5});
+  }
+  expect_agreement(
+      through("videoscale add-borders=false ! video/x-raw,width=240,height=270", list));
+}
+
 TEST(Records, FollowCropsAndFlipsWhereDetectionsDo) {
   if (!has_matrix()) GTEST_SKIP() << "GStreamer's detections do from 1.28 on";
   for (const char* line : {"videocrop left=50 top=30", "videocrop left=150 top=200 right=400",
