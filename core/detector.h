@@ -73,7 +73,7 @@ struct PointRule {
   PointCoding coding = PointCoding::kBox;
   uint8_t numbers = 0;       // of a point: 2, or 3 with its score; 0: found out
   bool yx = false;           // their order is y x
-  std::string_view set{};    // name of a PointSet; empty: by their number, of a body
+  std::string_view set{};    // name of a PointSet; empty: COCO's body, if as many
 };
 
 /// What one of a frame's tensors is for.

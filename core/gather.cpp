@@ -72,6 +72,10 @@ void enlarge(const float* numbers, const MaskPlace& place, const Taps& x, const 
   }
 }
 
+/// Of all masks of an image, as they are made and as they are handed out: offsets fit 32 bits, and
+/// noise that passes for boxes does not take all memory.
+constexpr size_t kMostPixels = size_t{1} << 30;
+
 Range columns_of(const Box& box, Size frame) { return whole(box.x1, box.x2, frame.width); }
 Range rows_of(const Box& box, Size frame) { return whole(box.y1, box.y2, frame.height); }
 
@@ -81,6 +85,7 @@ void add_enlarged(const Plan& plan, const Detection& detection, const MaskPlace&
   const Size maps = plan.gather.masks.maps;
   const Scale scale = scale_of(plan);
   const Range columns = columns_of(detection.box, way.frame), rows = rows_of(detection.box, way.frame);
+  if (place.count() == 0) return;
   out.width = columns.count;
   out.height = rows.count;
   out.place = {static_cast<float>(columns.first), static_cast<float>(rows.first),
@@ -88,31 +93,42 @@ void add_enlarged(const Plan& plan, const Detection& detection, const MaskPlace&
                static_cast<float>(rows.first + rows.count)};
   const size_t first = pixels.size();
   pixels.resize(first + size_t{columns.count} * rows.count);
-  if (place.count() == 0) return;
   enlarge(numbers + place.offset, place,
           Taps(columns, way.scale_x, way.pad_x, scale.x, place.x, place.width, maps.width),
           Taps(rows, way.scale_y, way.pad_y, scale.y, place.y, place.height, maps.height),
           pixels.data() + first);
 }
 
+/// The part of the prototypes for a box, its offset left out.
+MaskPlace place_for(const Plan& plan, const Box& on_frame, const Scale& scale) {
+  const MaskRules& rules = plan.gather.masks;
+  const float margin = rules.enlarged ? 1.5f : 0.0f;  // pixels beside that bilinear ones are made of
+  const Box box = plan.letterbox.to_model(on_frame);
+  const Range columns =
+      whole(box.x1 * scale.x - margin, box.x2 * scale.x + margin, rules.maps.width);
+  const Range rows =
+      whole(box.y1 * scale.y - margin, box.y2 * scale.y + margin, rules.maps.height);
+  return {columns.first, rows.first, columns.count, rows.count};
+}
+
 }  // namespace
 
 size_t place_masks(const Plan& plan, std::span<const Detection> detections,
                    std::vector<MaskPlace>& out) {
-  const MaskRules& rules = plan.gather.masks;
   const Scale scale = scale_of(plan);
-  const float margin = rules.enlarged ? 1.5f : 0.0f;  // pixels beside that bilinear ones are made of
-  size_t pixels = 0;
+  size_t pixels = 0, enlarged = 0;
   out.clear();
   for (const Detection& each : detections) {
-    const Box box = plan.letterbox.to_model(each.box);
-    const Range columns =
-        whole(box.x1 * scale.x - margin, box.x2 * scale.x + margin, rules.maps.width);
-    const Range rows =
-        whole(box.y1 * scale.y - margin, box.y2 * scale.y + margin, rules.maps.height);
-    out.push_back({columns.first, rows.first, columns.count, rows.count,
-                   static_cast<uint32_t>(pixels)});
-    pixels += out.back().count();
+    MaskPlace place = place_for(plan, each.box, scale);
+    const size_t whole_frame = plan.gather.masks.enlarged
+                                   ? size_t{columns_of(each.box, plan.letterbox.frame).count} *
+                                         rows_of(each.box, plan.letterbox.frame).count
+                                   : 0;
+    if (pixels + place.count() > kMostPixels || enlarged + whole_frame > kMostPixels) place = {};
+    else enlarged += whole_frame;
+    place.offset = static_cast<uint32_t>(pixels);
+    pixels += place.count();
+    out.push_back(place);
   }
   return pixels;
 }

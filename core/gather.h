@@ -93,11 +93,12 @@ KB_HD inline Keypoint on_frame(const Letterbox& letterbox, const Keypoint& point
 
 struct Plan;
 
-/// Of prototypes: more is no model's, and offsets of masks fit 32 bits.
+/// Of prototypes: more is no model's.
 inline constexpr size_t kMostMaskPixels = size_t{1} << 22;
 
-/// The places of boxes' masks. @param detections of an image, on the frame. @return how many pixels
-/// all have.
+/// The places of boxes' masks. Those that would go beyond 2^30 pixels of an image, in the prototypes'
+/// or in the frame's resolution, are empty. @param detections of an image, on the frame.
+/// @return how many pixels all have.
 size_t place_masks(const Plan& plan, std::span<const Detection> detections,
                    std::vector<MaskPlace>& out);
 

@@ -30,8 +30,6 @@ constexpr PointSet kSets[]{
 
 }  // namespace
 
-std::span<const PointSet> point_sets() { return kSets; }
-
 const PointSet* find_point_set(std::string_view name) {
   const auto* found = std::ranges::find(kSets, name, &PointSet::name);
   return found == std::end(kSets) ? nullptr : found;

@@ -27,9 +27,6 @@ struct PointSet {
   std::span<const Edge> edges{};
 };
 
-/// The named sets.
-std::span<const PointSet> point_sets();
-
 /// The set of that name, or nullptr.
 const PointSet* find_point_set(std::string_view name);
 

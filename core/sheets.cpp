@@ -334,7 +334,9 @@ std::optional<Layout> fit_levels(const DetectorSpec& spec, std::span<const Tenso
     const auto counts = counts_of(spec, level, tensors, request);
     if (!counts || (number != 0 && counts->classes != layout.classes)) return std::nullopt;
     layout.classes = narrow(counts->classes);
-    layout.payload_count = narrow(counts->payload);
+    // What not all levels have alike is not read.
+    const bool alike = number == 0 || counts->payload == layout.payload_count;
+    layout.payload_count = alike ? narrow(counts->payload) : 0;
     for (const Sheet& sheet : level)
       if (sheet.tensor >= 0) layout.images = narrow(sheet.images);
     add_level(layout, level, number, counts->classes, counts->payload, leveled);

@@ -274,6 +274,20 @@ Found check_anchors(const DetectorSpec& spec) {
   return rule.given() && rule.sizes.empty() ? check_made(spec) : Found();
 }
 
+/// Rows end behind it, however short they are.
+Found check_payload_column(const DetectorSpec& spec) {
+  const int column = spec.columns.payload, least = static_cast<int>(least_channels(spec));
+  if (spec.reader == Reader::kReady && column > least)
+    return fault("payload-column", "at most " + std::to_string(least), std::to_string(column));
+  if (spec.reader == Reader::kDense && column >= 0 &&
+      column + spec.payload_count > spec.columns.classes)
+    return fault("payload-column",
+                 "none, or one whose " + std::to_string(spec.payload_count) +
+                     " numbers end before the class scores",
+                 std::to_string(column));
+  return {};
+}
+
 /// What boxes have beside their corners.
 Found check_payload(const DetectorSpec& spec) {
   const bool points = spec.payload == Payload::kKeypoints;
@@ -284,6 +298,7 @@ Found check_payload(const DetectorSpec& spec) {
                  column_text(column));
   if (read && spec.reader == Reader::kReady && column < 0)
     return fault("payload-column", "the first column of the payload with reader=ready", "none");
+  if (auto found = check_payload_column(spec)) return found;
   if (count_of(spec, Role::kKeypoints) != 0 && !points)
     return fault("payload", "keypoints beside a tensor of them", "another one");
   const PointRule& rule = spec.points;
@@ -301,7 +316,8 @@ Found check_payload(const DetectorSpec& spec) {
 }  // namespace
 
 std::optional<Fault> find_fault(const DetectorSpec& spec) {
-  for (const auto check : {check_tensors, check_columns, check_coding, check_scores, check_anchors, check_payload})
+  for (const auto check : {check_tensors, check_columns, check_coding, check_scores, check_anchors,
+                           check_payload})
     if (auto found = check(spec)) return found;
   return {};
 }

@@ -24,7 +24,7 @@ constexpr uint8_t mask_region(size_t index) { return static_cast<uint8_t>(index 
 struct MaskPixels {
   const uint8_t* pixels = nullptr;  // 0 where the object is not; rows without gaps; borrowed
   uint32_t width = 0, height = 0;   // pixels of the mask
-  Box place;                        // what they cover: pixels of the frame, and inside it
+  Box place;  // what they cover: pixels of the frame; beside padding the last ones go over its edge
 };
 
 /// Owns the buffers of a frame's masks. Whoever keeps one longer takes a reference.
