@@ -224,7 +224,9 @@ void set_columns(Segment& segment, const DetectorSpec& spec, const Sheet& sheet,
       at(spec.columns.box_last ? scores + classes : static_cast<size_t>(spec.columns.box));
   if (spec.columns.objectness >= 0)
     segment[Part::kObjectness] = at(static_cast<size_t>(spec.columns.objectness));
-  if (payload != 0) segment[Part::kPayload] = at(scores + classes);
+  const int8_t own = spec.columns.payload;
+  if (payload != 0)
+    segment[Part::kPayload] = at(own >= 0 ? static_cast<size_t>(own) : scores + classes);
   if (spec.payload == Payload::kAngle) segment[Part::kAngle] = segment[Part::kPayload];
 }
 
@@ -316,7 +318,8 @@ std::optional<Counts> counts_of(const DetectorSpec& spec, const Level& level,
                            (spec.payload != Payload::kNone ? 1 : 0);
     const auto payload = payload_of(spec, numbers, tensors, request);
     if (!payload || *payload >= numbers) return std::nullopt;
-    return Counts{numbers - *payload, *payload};
+    const bool apart = spec.columns.payload >= 0;
+    return Counts{numbers - *payload, apart ? spec.payload_count : *payload};
   }
   return std::nullopt;
 }

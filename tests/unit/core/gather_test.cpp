@@ -69,6 +69,23 @@ TEST(Gather, PointsThatAreNoNumbersHaveNoScore) {
   EXPECT_TRUE(std::ranges::equal(made.points(), want));
 }
 
+TEST(Gather, PointsMayStandBeforeTheClassesOfALevel) {
+  auto family = std::make_shared<DetectorSpec>(*find_detector("yolov5-face"));
+  family->strides = {8};
+  family->cell_anchors = {1};
+  Settings settings = settings_of("auto");
+  settings.family = family;
+  Tensor rows{.shape = {1, 2, 16}};
+  for (float score : {0.9f, 0.01f}) {
+    rows.values.insert(rows.values.end(), {32, 32, 20, 20, score});
+    for (int i = 0; i < 10; ++i) rows.values.push_back(static_cast<float>(i));
+    rows.values.push_back(1);
+  }
+  const Processor made = processor_of(settings, {rows.view()});
+  ASSERT_EQ(made.points().size(), 5u);
+  EXPECT_EQ(made.points()[4], (Keypoint{8, 9, 1}));
+}
+
 TEST(Gather, NothingIsReadWhereNothingIsWanted) {
   Settings settings = settings_of("yolov8-pose");
   settings.points = false;
