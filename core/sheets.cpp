@@ -314,8 +314,7 @@ std::optional<Counts> counts_of(const DetectorSpec& spec, const Level& level,
     const Role role = spec.tensors[rule].role;
     if (role == Role::kScores) return Counts{level[rule].channels, payload_apart(spec, level)};
     if (role != Role::kAll) continue;
-    const size_t numbers = level[rule].channels + 1 - least_channels(spec) +
-                           (spec.payload != Payload::kNone ? 1 : 0);
+    const size_t numbers = level[rule].channels - beside_classes(spec);
     const auto payload = payload_of(spec, numbers, tensors, request);
     if (!payload || *payload >= numbers) return std::nullopt;
     const bool apart = spec.columns.payload >= 0;
