@@ -21,11 +21,11 @@ constexpr std::string_view kKinds[] = {"mismatch", "ambiguous", "unsupported",
 bool is_too_large(const Plan& plan) {
   const Rules& rules = plan.rules;
   const double boxes = std::min(rules.candidates, rules.pre_nms_top_k), kept = rules.kept_capacity;
-  const double pairs = boxes * boxes * plan.layout.images * (rules.turned ? 100 : 1);
+  const double pairs = boxes * boxes * plan.layout.images * (rules.turned ? 200 : 1);
   const Size frame = plan.letterbox.frame;
   const double pixels =
       plan.gather.masks.enlarged ? kept * frame.width * frame.height * plan.layout.images : 0;
-  return plan.layout.images > 64 || rules.candidates > 400'000 || pairs > 2e7 || pixels > 5e7;
+  return plan.layout.images > 64 || rules.candidates > 400'000 || pairs > 4e6 || pixels > 5e7;
 }
 
 std::vector<TensorView> read_by(const Plan& plan, const std::vector<TensorView>& views) {
