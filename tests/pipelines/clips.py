@@ -28,6 +28,8 @@ def test_file_with_boxes_held_between(folder):
     truth, held = places(each), places(third)
     assert len(held) == len(truth) == 250
     assert held == [truth[number // 3 * 3] for number in range(250)] and held != truth
+    for number, line in enumerate(third.read_text().splitlines()):
+        assert ('"held":true' in line) == (number % 3 != 0), f'{number}: {line}'
     _, told = run(PIPELINES / 'file', '--interval', 0, 'x', status=2)
     assert 'found 0' in told, told
 

@@ -187,6 +187,19 @@ def test_boxes_of_arrays(folder):
                    for other, x, *rest in part), f'{label} {box}: {part}'
 
 
+def test_boxes_that_are_held(folder):
+    need_inference()
+    line = detect.Line(f'filesrc location={PIPELINES}/media/shapes.webm ! decodebin ! framesave'
+                       ' ! videoconvertscale ! video/x-raw,width=640,height=360'
+                       f' ! tensorinfer model-file={PIPELINES}/models/shapes.onnx interval=3 hold=true'
+                       ' ! boxdecode ! framerestore')
+    with contextlib.closing(line):
+        for number in range(7):
+            boxes = Keepbox.buffer_get_boxes(line.pull().get_buffer())
+            assert {box.is_held() for box in boxes} == {number % 3 != 0}, number
+            assert ('  held' in reader.words(boxes[0])) == (number % 3 != 0)
+
+
 def test_version(folder):
     numbers = Keepbox.VERSION_MAJOR, Keepbox.VERSION_MINOR, Keepbox.VERSION_MICRO
     assert Keepbox.version() == '.'.join(map(str, numbers)), Keepbox.version()

@@ -146,6 +146,7 @@ TEST_F(InferFrames, BetweenHaveTheLastBoxesWhereHeld) {
     ASSERT_TRUE(out) << h.error();
     const auto found = boxes(out);
     ASSERT_EQ(found.size(), 1u) << i;
+    EXPECT_EQ(found[0].held, i % 2 == 1) << i;
     if (i % 2 == 0) {
       EXPECT_TRUE(has_box(out, "disc", red)) << i;
     } else {
