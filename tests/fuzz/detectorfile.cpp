@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Files of model families: whatever stands in one, it is refused with its place, or it is a family
-// that can be printed and read again.
+// that can be printed and read again, and that decodes tensors.
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "gst/decode/detectorfields.h"
 #include "gst/decode/detectorfile.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/runs.h"
+#include "tests/fuzz/settings.h"
 
 namespace keepbox::fuzz {
 
 const char* const kSurface = "detectorfile";
 
-void set_up() {}
+void set_up() { make_crew(); }
 
 namespace {
 
@@ -121,6 +124,12 @@ void run_one(Input& input) {
   if (!again) violated("its own print is refused: " + again.error().message() + "\n" + printed);
   const std::string twice = print_detector(*again->family);
   if (twice != printed) violated("read again it is another one\n" + printed + "\n" + twice);
+  // It takes many times as long.
+  if (!input.chance(30)) return;
+  Frame frame = draw_frame(input, *file->family);
+  fill(input, frame);
+  const Settings settings = draw_settings(input, *file->family, frame, file->family);
+  run_everywhere(input, settings, frame, "of a file");
 }
 
 }  // namespace keepbox::fuzz

@@ -3,6 +3,7 @@
 #include "tests/fuzz/watch.h"
 
 #include <fcntl.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -52,12 +53,20 @@ void keep_input() {
   say("\n");
 }
 
+/// 0 stops a clock.
+void set_clocks(unsigned seconds, unsigned wait) {
+  const itimerval time{.it_interval = {}, .it_value = {.tv_sec = seconds, .tv_usec = 0}};
+  setitimer(ITIMER_PROF, &time, nullptr);
+  alarm(wait);
+}
+
 void on_signal(int number) {
-  if (number == SIGALRM) say("the run took too long\n");
+  const bool late = number == SIGALRM || number == SIGPROF;
+  if (late) say("the run took too long\n");
   keep_input();
   // as it would have ended, a core file where they are kept
-  std::signal(number == SIGALRM ? SIGABRT : number, SIG_DFL);
-  std::raise(number == SIGALRM ? SIGABRT : number);
+  std::signal(late ? SIGABRT : number, SIG_DFL);
+  std::raise(late ? SIGABRT : number);
 }
 
 }  // namespace
@@ -76,6 +85,7 @@ void watch(const char* program, bool files) {
                 program);
   std::signal(SIGABRT, on_signal);
   std::signal(SIGALRM, on_signal);
+  std::signal(SIGPROF, on_signal);
   if (__sanitizer_set_death_callback != nullptr) return __sanitizer_set_death_callback(keep_input);
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) std::signal(number, on_signal);
 }
@@ -85,11 +95,11 @@ void begin_run(std::span<const uint8_t> bytes, const std::string& path) {
   std::snprintf(watched.path, sizeof watched.path, "%s", name.c_str());
   watched.bytes = bytes;
   watched.running = 1;
-  alarm(kMostSeconds);
+  set_clocks(kMostSeconds, kMostWait);
 }
 
 void end_run() {
-  alarm(0);
+  set_clocks(0, 0);
   watched.running = 0;
 }
 

@@ -8,10 +8,11 @@
 
 namespace keepbox::fuzz {
 
-/// Seconds that a run may take; one that takes longer is a finding.
-inline constexpr unsigned kMostSeconds = 10;
+/// Seconds of the processors that a run may take, and of the clock: it may wait for something, and
+/// others may work on the machine. One that takes longer is a finding.
+inline constexpr unsigned kMostSeconds = 10, kMostWait = 100;
 
-/// From now on signals, sanitizers and kMostSeconds write the input of the run to
+/// From now on signals, sanitizers and these two write the input of the run to
 /// `crash-SURFACE-HASH` in the current folder, and say how it is run again.
 /// @param program as it was called. @param files the inputs are files already: only say which.
 void watch(const char* program, bool files);
