@@ -36,8 +36,8 @@ std::expected<IndexedSource, std::string> source_at(const Json& entry);
 /// share many labels.
 class SourceLabels {
  public:
-  /// Reads the file that a source names, while an index is read. kTruncated and kNoResource name the
-  /// line of the index and the file.
+  /// Reads the file that a source names, while an index is read. kTruncated and kNoResource name
+  /// the line of the index and the file.
   Status read(const Folder& folder, const IndexedSource& source, size_t line);
 
   /// The source with its labels; equal ones that were asked for of late are one object.

@@ -52,7 +52,9 @@ class TensorReader {
   Result<std::span<const StoredTensor>> read(size_t frame);
 
   /// Did an inference element leave the frame out on purpose? @pre frame < frames()
-  bool skipped(size_t frame) const { return frame < index_.frames.size() && index_.frames[frame].skipped; }
+  bool skipped(size_t frame) const {
+    return frame < index_.frames.size() && index_.frames[frame].skipped;
+  }
 
   /// When the frames begin; see FrameTimes.
   const FrameTimes& times() const { return times_; }

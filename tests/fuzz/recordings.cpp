@@ -111,10 +111,11 @@ std::string long_index(Input& input) {
     for (uint32_t i = 0; i < size; ++i) out += ",\"" + std::to_string(i) + "\":0";
     return out + "}";
   }
-  for (uint32_t i = 0; i < size / 20; ++i)  // labels that many sources have
-    out +=
-        R"({"tensors":[{"file":"a.npy","type":"float32","source":{"labels":"many.labels","model":")" +
-        std::to_string(i) + "\"}}]}\n";
+  for (uint32_t i = 0; i < size / 20; ++i) {  // labels that many sources have
+    const Json source{{"labels", "many.labels"}, {"model", std::to_string(i)}};
+    const Json entry{{"file", "a.npy"}, {"type", "float32"}, {"source", source}};
+    out += Json{{"tensors", Json::array({entry})}}.dump() + '\n';
+  }
   return out;
 }
 
