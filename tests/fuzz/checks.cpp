@@ -65,14 +65,15 @@ void check_limits(const Plan& plan, std::span<const Detection> boxes) {
 
 void check_funnel(const Plan& plan, const Funnel& f, size_t boxes) {
   const Rules& rules = plan.rules;
-  const uint64_t most = uint64_t{rules.anchors} * std::max(rules.multi_label ? rules.classes : 1, 1u);
+  const uint64_t each = std::max(rules.multi_label ? rules.classes : 1, 1u);
+  const uint64_t most = rules.anchors * each;
   const bool fine = f.anchors <= rules.anchors && f.above_threshold <= most &&
                     f.not_finite <= f.above_threshold &&
                     f.after_class_filter <= std::min(f.above_threshold, rules.candidates) &&
                     f.after_top_k <= std::min(f.after_class_filter, rules.pre_nms_top_k) &&
                     f.kept <= f.after_top_k && f.kept == boxes + f.clipped_away + f.filtered_out;
   if (!fine)
-    violated(std::format("{}: counts of {} anchors do not add up: {} {} {} {} {} {} {} {}, {} boxes",
+    violated(std::format("{}: counts of {} anchors do not fit: {} {} {} {} {} {} {} {}, {} boxes",
                          plan.spec->name, rules.anchors, f.anchors, f.above_threshold, f.not_finite,
                          f.after_class_filter, f.after_top_k, f.kept, f.clipped_away,
                          f.filtered_out, boxes));
@@ -120,7 +121,9 @@ void check_image(const Processor& processor, uint32_t image) {
 }
 
 bool same_bits(const Keypoint& a, const Keypoint& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
-bool same_bits(const Detection& a, const Detection& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+bool same_bits(const Detection& a, const Detection& b) {
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
 bool same_bits(const Mask& a, const Mask& b) {
   return a.width == b.width && a.height == b.height &&
          std::memcmp(&a.place, &b.place, sizeof a.place) == 0 &&

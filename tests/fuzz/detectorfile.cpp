@@ -54,10 +54,10 @@ std::string any_line(Input& input) {
 }
 
 std::string any_group(Input& input) {
-  static constexpr const char* kGroups[] = {"[tensor all]",     "[tensor boxes]",  "[tensor scores]",
-                                            "[tensor classes]", "[tensor count]",  "[tensor sizes]",
-                                            "[tensor unread]",  "[tensor unread 2]", "[detector]",
-                                            "[tensor keypoints]", "[tensor objectness]"};
+  static constexpr const char* kGroups[] = {
+      "[tensor all]",    "[tensor boxes]",    "[tensor scores]", "[tensor classes]",
+      "[tensor count]",  "[tensor sizes]",    "[tensor unread]", "[tensor unread 2]",
+      "[tensor keypoints]", "[tensor objectness]", "[detector]"};
   return input.chance(90) ? input.pick(kGroups) : "[" + input.text(12) + "]";
 }
 
@@ -92,7 +92,8 @@ std::string any_text(Input& input) {
   }
   auto lines = lines_of(print_detector(any_family(input)));
   if (input.chance(20)) lines = {"[detector]", "base=" + std::string(any_family(input).name)};
-  for (uint32_t changes = input.below(input.chance(50) ? 3 : 8); changes > 0; --changes) change(input, lines);
+  const uint32_t most = input.chance(50) ? 3 : 8;
+  for (uint32_t left = input.below(most); left > 0; --left) change(input, lines);
   std::string out;
   for (const std::string& line : lines) out += line + "\n";
   return out;
@@ -118,7 +119,8 @@ void run_one(Input& input) {
   if (!file) return check_error(file.error(), text);
   count("read");
   for (const TextField<DetectorSpec>& field : detector_fields())
-    if (field.print(*file->family) != field.print(DetectorSpec())) count("keys:" + std::string(field.key));
+    if (field.print(*file->family) != field.print(DetectorSpec()))
+      count("keys:" + std::string(field.key));
   const std::string printed = print_detector(*file->family);
   const auto again = read_detector(printed, kPath);
   if (!again) violated("its own print is refused: " + again.error().message() + "\n" + printed);

@@ -158,7 +158,8 @@ class Loop {
     }
     std::filesystem::create_directories(options_.keep);
     std::ofstream(options_.keep + "/" + name_of(bytes), std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
   }
 
   const Options& options_;

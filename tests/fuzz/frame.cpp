@@ -48,7 +48,8 @@ std::string draw_id(Input& input, const TensorRule& rule, uint32_t stride, bool 
 
 /// Scale and zero point such as a converter writes, or none at all.
 void draw_scale(Input& input, Tensor& tensor, const Plane& plane, Size model) {
-  if (is_floating(tensor.type) || plane.role == Role::kIndices || plane.role == Role::kCount) return;
+  const bool counts = plane.role == Role::kIndices || plane.role == Role::kCount;
+  if (counts || is_floating(tensor.type)) return;
   const float scales[] = {1 / 250.0f, static_cast<float>(model.width) / 250, 0.08f, 0.02f};
   const bool scores = plane.role == Role::kScores && plane.spec->activation == Activation::kNone;
   tensor.scale = scores ? scales[0] : input.pick(scales);
@@ -188,10 +189,12 @@ class Drawing {
   void add_prototypes() {
     const size_t w = frame_.model.width / 4, h = frame_.model.height / 4, m = form_.payload;
     const bool maps = input_.chance(60);
-    Plane plane{&spec_, Role::kUnread, std::max<size_t>(m, 1), maps ? std::max<size_t>(w * h, 1) : 1};
+    Plane plane{&spec_, Role::kUnread, std::max<size_t>(m, 1)};
+    if (maps) plane.inner = std::max<size_t>(w * h, 1);
     plane.prototypes = true;
     const size_t n = form_.images;
-    frame_.tensors.push_back({.type = form_.type, .shape = maps ? Shape{n, m, h, w} : Shape{n, h, w, m}});
+    const Shape shape = maps ? Shape{n, m, h, w} : Shape{n, h, w, m};
+    frame_.tensors.push_back({.type = form_.type, .shape = shape});
     frame_.planes.push_back(plane);
     draw_scale(input_, frame_.tensors.back(), plane, frame_.model);
   }
@@ -214,44 +217,6 @@ class Drawing {
   Form form_;
 };
 
-/// Memory for what the shape says, or for what is allowed.
-void allocate(Input& input, Tensor& tensor) {
-  const auto count = tensor.shape.count();
-  const bool too_many = !count || *count > kMostBytes / size_of(tensor.type);
-  tensor.bytes = too_many ? input.below(4096) : *count * size_of(tensor.type);
-  tensor.shift = input.chance(10) ? input.below(17) : 0;
-}
-
-void back_with_memory(Tensor& tensor) {
-  tensor.memory = std::make_unique<std::byte[]>(tensor.shift + tensor.bytes);
-}
-
-size_t draw_dim(Input& input) {
-  static constexpr size_t kDims[] = {1,  1,  2,  3,  4,   5,   6,   7,   8,   16,  21,   32,  56,
-                                     63, 64, 65, 84, 85, 100, 117, 300, 336, 525, 2047, 2048, 8400};
-  static constexpr size_t kHuge[] = {0, 0, size_t{1} << 21, (size_t{1} << 21) + 1, size_t{1} << 31,
-                                     size_t{1} << 32, (size_t{1} << 32) + 1, size_t{1} << 61,
-                                     size_t{1} << 63, ~size_t{0}, ~size_t{0} / 8};
-  return input.chance(8) ? input.pick(kHuge) : input.pick(kDims);
-}
-
-void spoil_shape(Input& input, Shape& shape) {
-  std::vector<size_t> dims(shape.dims().begin(), shape.dims().end());
-  const size_t at = input.below(static_cast<uint32_t>(dims.size()));
-  const auto place = dims.begin() + static_cast<ptrdiff_t>(at);
-  const uint32_t how = input.below(9);
-  if (dims.empty() || how == 0) dims.insert(place, input.chance(60) ? 1 : draw_dim(input));
-  else if (how == 1) dims.erase(place);
-  else if (how == 2) dims[at] += 1;
-  else if (how == 3) dims[at] -= 1;  // of 0 the largest number
-  else if (how == 4) std::swap(dims[at], dims[input.below(static_cast<uint32_t>(dims.size()))]);
-  else if (how == 5) dims.front() *= input.between(2, 4);
-  else if (how == 6) dims[at] *= input.between(2, 4);
-  else if (how == 7 && dims[at] % 2 == 0) dims[at] /= 2, dims.front() *= 2;
-  else dims[at] = draw_dim(input);
-  shape = Shape(dims);
-}
-
 }  // namespace
 
 TensorView Tensor::view() const {
@@ -265,12 +230,21 @@ std::vector<TensorView> views_of(const Frame& frame) {
   return out;
 }
 
+void allocate(Input& input, Tensor& tensor) {
+  const auto count = tensor.shape.count();
+  const bool too_many = !count || *count > kMostBytes / size_of(tensor.type);
+  tensor.bytes = too_many ? input.below(4096) : *count * size_of(tensor.type);
+  tensor.shift = input.chance(10) ? input.below(17) : 0;
+  back_with_memory(tensor);
+}
+
+void back_with_memory(Tensor& tensor) {
+  tensor.memory = std::make_unique<std::byte[]>(tensor.shift + tensor.bytes);
+}
+
 Frame draw_frame(Input& input, const DetectorSpec& spec) {
   Frame frame = Drawing(input, spec).done();
-  for (Tensor& tensor : frame.tensors) {
-    allocate(input, tensor);
-    back_with_memory(tensor);
-  }
+  for (Tensor& tensor : frame.tensors) allocate(input, tensor);
   return frame;
 }
 
@@ -286,33 +260,9 @@ Frame draw_absurd(Input& input, const DetectorSpec& spec) {
     frame.planes.push_back({&spec, rule.role, input.between(1, 90), 1, frame.classes});
     draw_scale(input, tensor, frame.planes.back(), frame.model);
     allocate(input, tensor);
-    back_with_memory(tensor);
     frame.tensors.push_back(std::move(tensor));
   }
   return frame;
-}
-
-void spoil(Input& input, Frame& frame) {
-  frame.spoiled = true;
-  if (frame.tensors.empty()) return;
-  const size_t at = input.below(static_cast<uint32_t>(frame.tensors.size()));
-  const size_t other = input.below(static_cast<uint32_t>(frame.tensors.size()));
-  Tensor& tensor = frame.tensors[at];
-  const uint32_t how = input.below(8);
-  if (how == 0 && frame.tensors.size() > 1) {
-    frame.tensors.erase(frame.tensors.begin() + static_cast<ptrdiff_t>(at));
-    frame.planes.erase(frame.planes.begin() + static_cast<ptrdiff_t>(at));
-    return;
-  }
-  if (how == 1) tensor.id = input.text(12);
-  else if (how == 2) tensor.bytes -= std::min<size_t>(tensor.bytes, input.between(1, 9));
-  else if (how == 3) tensor.bytes += input.below(9);
-  else if (how == 4) std::swap(tensor.shape, frame.tensors[other].shape);
-  else {
-    spoil_shape(input, tensor.shape);
-    if (input.chance(90)) allocate(input, tensor);
-  }
-  back_with_memory(tensor);
 }
 
 }  // namespace keepbox::fuzz

@@ -57,6 +57,14 @@ Frame draw_frame(Input& input, const DetectorSpec& spec);
 /// Tensors of any shape, type and size.
 Frame draw_absurd(Input& input, const DetectorSpec& spec);
 
+/// Memory for what the shape says or, where that is too much, for something.
+void allocate(Input& input, Tensor& tensor);
+/// For its bytes.
+void back_with_memory(Tensor& tensor);
+
+/// A dimension such as models have, or one that none has.
+size_t draw_dim(Input& input);
+
 /// Makes shapes or sizes a little wrong.
 void spoil(Input& input, Frame& frame);
 

@@ -37,7 +37,8 @@ float Input::number() {
 }
 
 std::string Input::text(size_t most) {
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz-0123456789.,:;=x*#[]/ \t\n\r\"\\";
+  constexpr std::string_view kLetters =
+      "abcdefghijklmnopqrstuvwxyz-0123456789.,:;=x*#[]/ \t\n\r\"\\";
   std::string out;
   for (uint32_t left = below(static_cast<uint32_t>(most) + 1); left > 0; --left) {
     const uint32_t letter = below(256);

@@ -10,13 +10,13 @@
 
 namespace keepbox::fuzz {
 
-/// Values drawn from a string of bytes, one after the other, so that other bytes make another case of
-/// the same kind. At the end of the bytes everything is 0, false or empty.
+/// Values drawn from a string of bytes, one after the other, so that other bytes make another case
+/// of the same kind. At the end of the bytes everything is 0, false or empty.
 class Input {
  public:
   explicit Input(std::span<const uint8_t> bytes) : rest_(bytes) {}
 
-  /// 0 .. n - 1; 0 where n is 0. Takes one byte, or as many as n - 1 has; none where n is 1 or less.
+  /// 0 .. n - 1; 0 where n is 0. Takes as many bytes as n - 1 has, none where n is 1 or less.
   uint32_t below(uint32_t n);
   /// low .. high, both of them. @pre low <= high
   uint32_t between(uint32_t low, uint32_t high) { return low + below(high - low + 1); }
@@ -54,8 +54,8 @@ void run_one(Input& input);         // leaves nothing behind that another input 
 [[noreturn]] void violated(std::string_view what);
 
 /// Counts what became of an input, for the table that tells a surface which refuses everything.
-/// "plans" is a count; of "plans:yolov8" the table also says how many different ones there were, and
-/// an input with the first of its name is worth keeping.
+/// "plans" is a count; of "plans:yolov8" the table also says how many different ones there were,
+/// and an input with the first of its name is worth keeping.
 void count(std::string_view what, uint64_t number = 1);
 
 }  // namespace keepbox::fuzz

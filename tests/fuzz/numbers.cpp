@@ -42,8 +42,8 @@ float box_number(const Style& style, BoxCoding coding, size_t anchor, size_t whi
            style.side;
   };
   const auto size = [&](size_t axis) {
-    return (0.02f + 0.3f * style.dice.at(thing, 92 + axis) + 0.1f * style.dice.at(anchor, 2 + axis)) *
-           style.side;
+    const float own = 0.1f * style.dice.at(anchor, 2 + axis);
+    return (0.02f + 0.3f * style.dice.at(thing, 92 + axis) + own) * style.side;
   };
   const size_t axis = which % 2;
   switch (coding) {
@@ -135,8 +135,10 @@ template <class T>
 void put_whole(std::byte* to, float value) {
   const double least = static_cast<double>(std::numeric_limits<T>::min());
   // somewhat less at the upper end where the type holds more than a double does
-  const double most = static_cast<double>(std::numeric_limits<T>::max() - (sizeof(T) > 4 ? 4096 : 0));
-  put_as(to, static_cast<T>(std::isnan(value) ? 0 : std::clamp(std::round(double{value}), least, most)));
+  constexpr T kMore = sizeof(T) > 4 ? 4096 : 0;
+  const double most = static_cast<double>(std::numeric_limits<T>::max() - kMore);
+  const double whole = std::isnan(value) ? 0 : std::round(double{value});
+  put_as(to, static_cast<T>(std::clamp(whole, least, most)));
 }
 
 /// @param value in the tensor's own numbers.

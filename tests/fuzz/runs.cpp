@@ -22,10 +22,12 @@ bool is_too_large(const Plan& plan) {
   const Rules& rules = plan.rules;
   const double boxes = std::min(rules.candidates, rules.pre_nms_top_k), kept = rules.kept_capacity;
   const double pairs = boxes * boxes * plan.layout.images * (rules.turned ? 200 : 1);
-  const Size frame = plan.letterbox.frame;
-  const double pixels =
-      plan.gather.masks.enlarged ? kept * frame.width * frame.height * plan.layout.images : 0;
-  return plan.layout.images > 64 || rules.candidates > 400'000 || pairs > 4e6 || pixels > 5e7;
+  const MaskRules& masks = plan.gather.masks;
+  const Size frame = plan.letterbox.frame, maps = masks.maps;
+  const double sums = kept * masks.coefficients * maps.width * maps.height * plan.layout.images;
+  const double pixels = masks.enlarged ? kept * frame.width * frame.height * plan.layout.images : 0;
+  const double numbers = 4.0 * rules.candidates * rules.boxes.bins * plan.layout.images;
+  return plan.layout.images > 64 || numbers > 1e6 || pairs > 4e6 || sums > 1e7 || pixels > 1e7;
 }
 
 std::vector<TensorView> read_by(const Plan& plan, const std::vector<TensorView>& views) {
