@@ -187,11 +187,14 @@ Size input_of_maps(const Layout& layout) {
 Status settle_anchors(Plan& plan, const Settings& settings, Size model, bool told) {
   const DetectorSpec& spec = *plan.spec;
   const bool deltas = spec.coding == BoxCoding::kPriorDelta;
-  if (deltas && (!settings.priors.empty() || !spec.anchors.given())) return take_priors(plan, settings);
-  if (!deltas && !has_cells(spec.coding) && !spec.peaks) return {};
+  const bool table = deltas && (!settings.priors.empty() || !spec.anchors.given());
+  const bool cells = has_cells(spec.coding) || spec.peaks;
+  if (table) KB_TRY(take_priors(plan, settings));
+  if (!cells && (table || !deltas)) return {};
   const auto grids = settle_grids(plan.layout, model, told);
   if (!grids) return std::unexpected(grids.error());
-  return deltas ? make_priors(plan, *grids, model) : make_levels(plan, *grids, model);
+  if (deltas && !table) KB_TRY(make_priors(plan, *grids, model));
+  return cells ? make_levels(plan, *grids, model) : Status();
 }
 
 }  // namespace keepbox

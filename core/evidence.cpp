@@ -61,7 +61,8 @@ bool all_probable(const Layout& layout, Part part, uint32_t channels,
 /// Of keypoints that can only have three numbers, the third.
 bool visible(const Layout& layout, std::span<const TensorView> tensors) {
   const size_t numbers = layout.payload_count;
-  if (layout.spec->payload != Payload::kKeypoints || numbers % 3 != 0 || numbers % 2 == 0) return true;
+  const bool points = layout.spec->payload == Payload::kKeypoints;
+  if (!points || numbers % 3 != 0 || numbers % 2 == 0) return true;
   const auto seen = ranges(layout, Part::kPayload, layout.payload_count, tensors);
   for (size_t i = 2; i < seen.size(); i += 3)
     if (!probable(seen[i])) return false;

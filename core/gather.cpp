@@ -84,7 +84,8 @@ void add_enlarged(const Plan& plan, const Detection& detection, const MaskPlace&
   const Letterbox& way = plan.letterbox;
   const Size maps = plan.gather.masks.maps;
   const Scale scale = scale_of(plan);
-  const Range columns = columns_of(detection.box, way.frame), rows = rows_of(detection.box, way.frame);
+  const Range columns = columns_of(detection.box, way.frame);
+  const Range rows = rows_of(detection.box, way.frame);
   if (place.count() == 0) return;
   out.width = columns.count;
   out.height = rows.count;
@@ -102,7 +103,7 @@ void add_enlarged(const Plan& plan, const Detection& detection, const MaskPlace&
 /// The part of the prototypes for a box, its offset left out.
 MaskPlace place_for(const Plan& plan, const Box& on_frame, const Scale& scale) {
   const MaskRules& rules = plan.gather.masks;
-  const float margin = rules.enlarged ? 1.5f : 0.0f;  // pixels beside that bilinear ones are made of
+  const float margin = rules.enlarged ? 1.5f : 0.0f;  // pixels that bilinear ones are made of
   const Box box = plan.letterbox.to_model(on_frame);
   const Range columns =
       whole(box.x1 * scale.x - margin, box.x2 * scale.x + margin, rules.maps.width);

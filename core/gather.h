@@ -47,7 +47,7 @@ struct MaskRoom {
 /// A mask of a kept box.
 struct Mask {
   const uint8_t* pixels = nullptr;  // rows of `width`: 1 where the object is, else 0
-  uint32_t width = 0, height = 0;   // 0 where there is none
+  uint32_t width = 0, height = 0;   // one of them 0 where there is none
   Box place;                        // what the pixels cover, evenly: pixels of the frame
 };
 

@@ -12,7 +12,9 @@ namespace {
 /// The mean of points by the scores of the boxes that they are of, as of their corners.
 class PointMean {
  public:
-  explicit PointMean(std::span<Keypoint> out) : out_(out) { std::ranges::fill(out_, Keypoint{0, 0, 0}); }
+  explicit PointMean(std::span<Keypoint> out) : out_(out) {
+    std::ranges::fill(out_, Keypoint{0, 0, 0});
+  }
 
   void add(std::span<const Keypoint> points, float score) {
     const float by = larger(score, 0.0f);

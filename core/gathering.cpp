@@ -80,7 +80,7 @@ void settle_gathering(Plan& plan, const Settings& settings, std::span<const Tens
   if (payload == Payload::kKeypoints && there && settings.points) settle_points(plan, tensors);
   if (payload == Payload::kMaskCoefficients && there && settings.masks)
     settle_masks(plan, settings, tensors);
-  if (plan.gather.points.count != 0 || plan.gather.masks.coefficients != 0) return;
+  if (plan.gather.any()) return;
   for (Segment& segment : plan.layout.segments) segment[Part::kPayload] = {};
 }
 

@@ -14,19 +14,18 @@ constexpr uint32_t kMaxImages = 1u << 16;  // of a batch
 
 uint32_t narrow(size_t value) { return static_cast<uint32_t>(std::min<size_t>(value, UINT32_MAX)); }
 
-/// Numbers of an anchor that are neither class scores nor a payload.
-size_t before_classes(const DetectorSpec& spec) {
+}  // namespace
+
+size_t beside_classes(const DetectorSpec& spec) {
   const size_t box_behind = spec.columns.box_last ? size_t{4} * spec.bins : 0;
   return static_cast<size_t>(spec.columns.classes) + box_behind;
 }
-
-}  // namespace
 
 size_t least_channels(const DetectorSpec& spec) {
   if (spec.reader == Reader::kReady)
     return (spec.columns.image >= 0 ? 7u : 6u) + spec.payload_count;
   const bool behind = spec.payload != Payload::kNone && spec.columns.payload < 0;
-  return before_classes(spec) + 1u + (behind ? 1 : 0);
+  return beside_classes(spec) + 1u + (behind ? 1 : 0);
 }
 
 size_t channels_of(const DetectorSpec& spec, const TensorRule& rule) {
@@ -213,7 +212,7 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
                    .image_stride = anchors * channels};
   layout.segments[0].count = layout.anchors;
   if (!ready) {
-    const size_t numbers = channels - before_classes(spec);
+    const size_t numbers = channels - beside_classes(spec);
     const auto payload = payload_of(spec, numbers, tensors, request);
     if (!payload) return no_payload(spec, tensor, request);
     layout.classes = narrow(numbers - *payload);

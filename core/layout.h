@@ -135,7 +135,11 @@ size_t channels_of(const DetectorSpec& spec, const TensorRule& rule, const Reque
 /// The least numbers an anchor of a family whose tensor holds all.
 size_t least_channels(const DetectorSpec& spec);
 
-/// How many numbers behind an anchor's box and objectness follow its class scores, of `numbers`.
+/// Numbers of an anchor that are neither class scores nor a payload behind them, where one tensor
+/// holds all.
+size_t beside_classes(const DetectorSpec& spec);
+
+/// How many of those `numbers` that are not beside_classes() follow the class scores.
 std::optional<size_t> payload_of(const DetectorSpec& spec, size_t numbers,
                                  std::span<const TensorView> tensors, const Request& request);
 

@@ -256,7 +256,8 @@ Status choose_contract(Plan& plan, const Settings& settings) {
   if (name == "auto") name = plan.spec->contract.empty() ? "exact" : plan.spec->contract;
   const NmsContract* contract = find_contract(name);
   if (contract == nullptr)
-    return fail(ErrorKind::kInvalid, "a contract that nms-contract knows", settings.contract);
+    return fail(ErrorKind::kInvalid, "a contract that nms-contract knows",
+                '"' + settings.contract + '"');
   plan.rules.turned = plan.layout[Part::kAngle].present();
   plan.rules.contract = settle_contract(*contract, settings, plan.rules.turned);
   plan.rules.soft_sigma = settings.soft_sigma;

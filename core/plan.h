@@ -71,6 +71,8 @@ struct Gathering {
   PointRules points;
   PointSet point_set;  // what they are; without a name where that is not known
   MaskRules masks;
+
+  bool any() const { return points.count != 0 || masks.coefficients != 0; }
 };
 
 /// Settled and validated. Kernels read it and nothing else.

@@ -8,7 +8,7 @@
 
 namespace keepbox {
 
-/// A point of a kept box, in pixels of whatever picture the context names; it may lie outside of it.
+/// A point of a kept box, in pixels of whatever picture the context names, or outside of it.
 struct Keypoint {
   float x = 0, y = 0;
   float score = 1;  // as the model gives it; 1 where it gives none

@@ -13,8 +13,8 @@ namespace {
 
 /// Kept candidates as detections on the frame; those outside it and those that are not wanted are
 /// left out, which means that the next one is written over them: a branch takes longer where boxes
-/// come by the thousand. @param kept of the ordered ones; then of those that are left, in their order.
-/// @param filtered is told how many were not wanted.
+/// come by the thousand. @param kept of the ordered ones; then of those that are left, in their
+/// order. @param filtered is told how many were not wanted.
 uint32_t emit(const Plan& plan, std::span<const Candidate> ordered, std::span<uint32_t> kept,
               std::span<Detection> out, uint32_t& filtered) {
   const Tables tables = plan.tables();
@@ -98,7 +98,7 @@ Processor::Processor(Plan plan, Selection backend, Workspace workspace,
       runner_(std::move(runner)),
       funnels_(plan_.layout.images),
       counts_(plan_.layout.images) {
-  if (plan_.gather.points.count != 0 || plan_.gather.masks.coefficients != 0)
+  if (plan_.gather.any())
     for (uint32_t image = 0; image < plan_.layout.images; ++image) gatherers_.emplace_back(plan_);
 }
 

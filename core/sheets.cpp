@@ -238,7 +238,10 @@ Sheet by_anchor(Sheet sheet, size_t anchors) {
   return sheet;
 }
 
-constexpr size_t kBoxNumbers = 4;
+/// Numbers of a box in its tensor, which a payload may follow.
+size_t box_numbers(const DetectorSpec& spec) {
+  return channels_of(spec, TensorRule{.role = Role::kBoxes});
+}
 
 /// Does a payload follow the boxes, in their tensor?
 bool behind_boxes(const DetectorSpec& spec) {
@@ -276,7 +279,7 @@ void add_level(Layout& layout, Level level, size_t number, size_t classes,
       else if (const auto part = part_of(spec.tensors[rule].role))
         segment[*part] = field_of(level[rule], map);
       if (spec.tensors[rule].role == Role::kBoxes && payload != 0 && behind_boxes(spec))
-        segment[Part::kPayload] = field_of(level[rule], map, kBoxNumbers);
+        segment[Part::kPayload] = field_of(level[rule], map, box_numbers(spec));
     }
     layout.segments.push_back(segment);
     if (leveled)
@@ -314,8 +317,7 @@ std::optional<Counts> counts_of(const DetectorSpec& spec, const Level& level,
     const Role role = spec.tensors[rule].role;
     if (role == Role::kScores) return Counts{level[rule].channels, payload_apart(spec, level)};
     if (role != Role::kAll) continue;
-    const size_t numbers = level[rule].channels + 1 - least_channels(spec) +
-                           (spec.payload != Payload::kNone ? 1 : 0);
+    const size_t numbers = level[rule].channels - beside_classes(spec);
     const auto payload = payload_of(spec, numbers, tensors, request);
     if (!payload || *payload >= numbers) return std::nullopt;
     const bool apart = spec.columns.payload >= 0;

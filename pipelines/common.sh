@@ -15,6 +15,7 @@ reset_model() {
   channels=auto
   classes=
   name=
+  interval=1
 }
 reset_model
 
@@ -29,6 +30,7 @@ usage: $(basename "$0") [OPTIONS] $1
   --threshold SCORE  boxes above it are kept (default: 0.5)
   --classes NAMES    the only classes to keep, with commas (default: all)
   --name NAME        what to call the model where there are several
+  --interval N       the model runs on each Nth frame, and those between keep its boxes (default: 1)
 END
 }
 
@@ -38,7 +40,7 @@ parse() { # SYNTAX WORDS...
   shift
   while (($# > 0)); do
     case $1 in
-      --model | --labels | --size | --channels | --threshold | --classes | --name)
+      --model | --labels | --size | --channels | --threshold | --classes | --name | --interval)
         (($# > 1)) || wrong "$syntax" "expected a value behind $1, found none"
         printf -v "${1#--}" %s "$2"
         shift
@@ -53,6 +55,8 @@ parse() { # SYNTAX WORDS...
     wrong "$syntax" "expected rgb or bgr behind --channels, found $channels"
   [[ $size =~ ^([1-9][0-9]*)?$ ]] ||
     wrong "$syntax" "expected a number of pixels behind --size, found $size"
+  [[ $interval =~ ^[1-9][0-9]*$ ]] ||
+    wrong "$syntax" "expected a number of frames behind --interval, found $interval"
   local file
   for file in "$model" ${labels:+"$labels"}; do
     [[ -r $file ]] || wrong "$syntax" "expected a file that can be read, found none called $file"
@@ -69,6 +73,7 @@ wrong() { # SYNTAX MESSAGE
 make_detect() {
   detect=(tensorinfer "model-file=$model" "channel-order=$channels")
   if [[ $size ]]; then detect+=("input-width=$size" "input-height=$size"); fi
+  if ((interval > 1)); then detect+=("interval=$interval" hold=true); fi
   detect+=(! boxdecode "score-threshold=$threshold")
   if [[ $labels ]]; then detect+=("label-file=$labels"); fi
   if [[ $classes ]]; then detect+=("include-classes=$classes"); fi

@@ -162,6 +162,11 @@ gfloat keepbox_box_get_angle(const KeepboxBox* box) {
   return box->box.angle;
 }
 
+gboolean keepbox_box_is_held(const KeepboxBox* box) {
+  g_return_val_if_fail(box != nullptr, FALSE);
+  return box->box.held;
+}
+
 gfloat keepbox_box_get_score(const KeepboxBox* box) {
   g_return_val_if_fail(box != nullptr, 0);
   return box->box.score;

@@ -102,6 +102,18 @@ GST_API_EXPORT
 gfloat keepbox_box_get_angle(const KeepboxBox* box);
 
 /**
+ * keepbox_box_is_held:
+ * @box: a box
+ *
+ * Returns: is it an earlier frame's, because the model did not run on this one (`tensorinfer interval=3
+ * hold=true`)?
+ *
+ * Since: 0.2
+ */
+GST_API_EXPORT
+gboolean keepbox_box_is_held(const KeepboxBox* box);
+
+/**
  * keepbox_box_get_score:
  * @box: a box
  *

@@ -22,8 +22,17 @@ Code code_of(ErrorKind kind) {
   return {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED};
 }
 
-void post(GstElement* element, GstMessageType type, Code code, const std::string& text,
+/// An error quotes files and names, which may be any bytes; a NUL would end the text.
+std::string shown(const Error& error) {
+  const std::string text = error.message();
+  g_autofree gchar* valid = g_utf8_make_valid(text.data(), static_cast<gssize>(text.size()));
+  return valid;
+}
+
+void post(GstElement* element, GstMessageType type, const Error& error,
           const std::source_location& where) {
+  const Code code = code_of(error.kind);
+  const std::string text = shown(error);
   // gst-launch-1.0 -q shows no warnings: the log does.
   if (type == GST_MESSAGE_WARNING) GST_WARNING_OBJECT(element, "%s", text.c_str());
   gst_element_message_full(element, type, code.domain, code.code, g_strdup(text.c_str()), nullptr,
@@ -34,16 +43,16 @@ void post(GstElement* element, GstMessageType type, Code code, const std::string
 }  // namespace
 
 void post_error(GstElement* element, const Error& error, std::source_location where) {
-  post(element, GST_MESSAGE_ERROR, code_of(error.kind), error.message(), where);
+  post(element, GST_MESSAGE_ERROR, error, where);
 }
 
 void post_warning(GstElement* element, const Error& error, std::source_location where) {
-  post(element, GST_MESSAGE_WARNING, code_of(error.kind), error.message(), where);
+  post(element, GST_MESSAGE_WARNING, error, where);
 }
 
 void set_error(GError** out, const Error& error) {
   const Code code = code_of(error.kind);
-  g_set_error_literal(out, code.domain, code.code, error.message().c_str());
+  g_set_error_literal(out, code.domain, code.code, shown(error).c_str());
 }
 
 }  // namespace keepbox

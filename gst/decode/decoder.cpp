@@ -227,7 +227,8 @@ void Decoder::take_boxes() {
                       .class_id = det.class_id,
                       .anchor = det.anchor,
                       .model = model,
-                      .unnamed = unnamed});
+                      .unnamed = unnamed,
+                      .held = source_ != nullptr && source_->held});
   take_points();
   take_masks();
 }

@@ -83,11 +83,19 @@ Found check_roles(const DetectorSpec& spec) {
   return {};
 }
 
+/// Numbers that follow a box's in their tensor and are read with it.
+size_t behind_boxes(const DetectorSpec& spec) {
+  const bool read =
+      spec.payload == Payload::kKeypoints || spec.payload == Payload::kMaskCoefficients;
+  const bool here = spec.reader == Reader::kSplit && count_of(spec, Role::kKeypoints) == 0;
+  return read && here ? spec.payload_count : 0;
+}
+
 /// Numbers that decoding reads of an anchor.
 size_t least_numbers(const DetectorSpec& spec, Role role) {
   switch (role) {
     case Role::kBoxes:
-      return count_of(spec, Role::kSizes) != 0 ? 2 : size_t{4} * spec.bins;
+      return channels_of(spec, TensorRule{.role = role}) + behind_boxes(spec);
     case Role::kSizes:
       return 2;
     case Role::kScores:
@@ -105,10 +113,12 @@ Found check_tensors(const DetectorSpec& spec) {
   for (size_t i = 0; i < spec.tensor_count; ++i) {
     const TensorRule& rule = spec.tensors[i];
     const size_t least = least_numbers(spec, rule.role);
-    if (rule.channels != 0 && (rule.channels < least || rule.role == Role::kAll))
+    const bool told = rule.role == Role::kBoxes && behind_boxes(spec) != 0;
+    if ((told || rule.channels != 0) && (rule.channels < least || rule.role == Role::kAll))
       return fault_of(i, "channels",
-                      rule.role == Role::kAll ? "0, for columns say it"
-                                              : "0, or at least " + std::to_string(least),
+                      rule.role == Role::kAll
+                          ? "0, for columns say it"
+                          : (told ? "at least " : "0, or at least ") + std::to_string(least),
                       std::to_string(rule.channels));
     if (rule.has_scale() && spec.tensor_count > 1 && nameless(rule))
       return fault_of(i, "ids", "ids or names of the tensor, which has a scale or a zero point",

@@ -85,8 +85,9 @@ const Property<InferProps> kProperties[] = {
      .blurb = "Every how many frames the model runs: 1 for each, 3 for each third.",
      .member = &InferProps::interval, .lowest = 1, .highest = G_MAXINT, .live = true},
     {.name = "hold",
-     .blurb = "Frames between get the tensors of the last run again, so that they have its boxes. Else they "
-              "have none, which is no mismatch.",
+     .blurb = "Frames between get the tensors of the last run again, so that they have its boxes: at most "
+              "interval - 1 of them, and none behind a flush, a new segment or new caps, where the model "
+              "runs at once. Else they have none, which is no mismatch.",
      .member = &InferProps::hold, .live = true},
     {"max-in-flight",
      "Most frames that the GPU works on at once; the stream waits for the oldest of them.",

@@ -159,6 +159,7 @@ void Model::stop() {
   forget();
   inferencer_.reset();
   source_.reset();
+  held_source_.reset();
 }
 
 void Model::drain() {
@@ -179,6 +180,9 @@ Status Model::set_frames(const GstVideoInfo& info) {
                    .detector = facts_.detector,
                    .units = facts_.units,
                    .labels = facts_.labels});
+  TensorSource held = *source_;
+  held.held = true;
+  held_source_ = std::make_shared<const TensorSource>(std::move(held));
   return inferencer_->set_frames(*plan, info);
 }
 
@@ -199,8 +203,11 @@ Status Model::infer(GstBuffer* frame) {
   return {};
 }
 
-bool Model::hold(GstBuffer* frame) const {
+bool Model::hold(GstBuffer* frame) {
   if (last_.empty()) return false;
+  if (!std::exchange(last_held_, true))
+    for (InferredTensor& tensor : last_)
+      tensor.data.reset(shared_data(tensor.data.get(), held_source_));
   attach(frame);
   return true;
 }

@@ -37,10 +37,13 @@ class Model {
 
   /// Runs the model on a frame and attaches its tensors. @pre set_frames().
   Status infer(GstBuffer* frame);
-  /// Attaches the tensors of the last run again; false without one.
-  bool hold(GstBuffer* frame) const;
+  /// Attaches the tensors of the last run again, as held; false without one.
+  bool hold(GstBuffer* frame);
   /// Forgets the last run.
-  void forget() { last_.clear(); }
+  void forget() {
+    last_.clear();
+    last_held_ = false;
+  }
   /// Waits for what is under way.
   void drain();
 
@@ -65,8 +68,9 @@ class Model {
   GstVideoInfo info_{};  // of frames
   ModelFacts facts_;
   InferSetup setup_;
-  SharedTensorSource source_;
+  SharedTensorSource source_, held_source_;
   std::vector<InferredTensor> last_;
+  bool last_held_ = false;  // does their data say so?
 };
 
 }  // namespace keepbox

@@ -45,7 +45,7 @@ struct State {
   InferStats stats;
   // The streaming thread's own:
   Model model;
-  guint64 frames = 0;   // since the start or a flush
+  guint64 since = 0;    // frames since the model ran, that one among them; 0 before it did
   bool failed = false;  // an error was posted and the stream is to stop
 };
 
@@ -87,10 +87,17 @@ bool report(GstBaseTransform* base, const Status& status) {
   return false;
 }
 
+/// What comes next has nothing to do with what was before.
+void start_anew(State& state) {
+  state.since = 0;
+  state.model.forget();
+}
+
 /// A frame on which the model does not run: with the last tensors, or with a note that none were meant.
 void pass_by(GstBaseTransform* base, GstBuffer* buffer, bool hold) {
   State& s = *cast(base)->state;
   const bool held = hold && s.model.hold(buffer);
+  if (s.since > 0) ++s.since;
   if (!held) note_skipped(buffer);
   GST_OBJECT_LOCK(base);
   s.stats.add_between(held);
@@ -105,10 +112,12 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   GST_OBJECT_UNLOCK(base);
   if (s.failed) return GST_FLOW_ERROR;
   // A gap's buffer may lack a picture. One that has it is inferred: videorate marks what it repeats so.
-  if (gst_buffer_n_memory(buffer) == 0 || s.frames++ % interval != 0) {
-    pass_by(base, buffer, hold);
+  const bool early = s.since > 0 && s.since < interval;
+  if (early || gst_buffer_n_memory(buffer) == 0) {
+    pass_by(base, buffer, hold && early);
     return GST_FLOW_OK;
   }
+  s.since = 1;
   const GstClockTime started = gst_util_get_timestamp();
   if (!report(base, s.model.infer(buffer))) return GST_FLOW_ERROR;
   GST_OBJECT_LOCK(base);
@@ -119,11 +128,9 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   State& s = *cast(base)->state;
-  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
-    s.failed = false;
-    s.frames = 0;
-    s.model.forget();
-  }
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) s.failed = false;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP || GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT)
+    start_anew(s);
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && s.failed) {
     gst_event_unref(event);  // what a source says after an error is no end of the stream
     return TRUE;
@@ -135,14 +142,14 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
   State& s = *cast(base)->state;
   GstVideoInfo info;
   if (!gst_video_info_from_caps(&info, input)) return FALSE;
-  s.frames = 0;
+  start_anew(s);
   return report(base, s.model.set_frames(info));
 }
 
 gboolean start(GstBaseTransform* base) {
   State& s = *cast(base)->state;
   const InferProps props = props_of(base);
-  s.frames = 0;
+  s.since = 0;
   s.failed = false;
   const bool started = report(base, s.model.start(props));
   if (!started) s.model.stop();  // GStreamer does not stop what did not start

@@ -80,7 +80,8 @@ void add_precise(GstAnalyticsRelationMeta* meta, std::span<const FrameBox> boxes
   const auto same_model = [](const FrameBox& a, const FrameBox& b) { return a.model == b.model; };
   for (const auto& of_model : boxes | std::views::chunk_by(same_model)) {
     const auto count = static_cast<gsize>(std::ranges::count_if(of_model, precise));
-    RecordWriter records(meta, count, {of_model.front().model, of_model.front().unnamed});
+    const FrameBox& first = of_model.front();
+    RecordWriter records(meta, count, {first.model, first.unnamed, first.held});
     for (const FrameBox& box : of_model | std::views::filter(precise))
       records.add({box.od_id, *box.class_id, *box.anchor, box.label, box.score, box.box.x1,
                    box.box.y1, box.box.x2, box.box.y2, box.angle});

@@ -50,6 +50,7 @@ struct FrameBox {
   std::optional<uint32_t> anchor;
   GQuark model = 0;      // name of the model that it is from; 0 where nobody says
   bool unnamed = false;  // that name is the decoder's own, and only tells models apart
+  bool held = false;     // it is an earlier frame's, on which the model ran
   guint od_id = 0;                      // of its GstAnalyticsODMtd; set by reading
   std::optional<guint64> tracking_id{};  // from a GstAnalyticsTrackingMtd related to it
   GstClockTime tracked_since = GST_CLOCK_TIME_NONE;

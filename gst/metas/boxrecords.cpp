@@ -21,8 +21,9 @@ struct Header {
   gfloat slack = 1;  // pixels by which a detection may differ; at first rounding's, and that each
                      // is a pixel wide at least
   guint32 unnamed = 0;  // is the model's name the decoder's own?
+  guint32 held = 0;     // are the boxes an earlier frame's?
 
-  Model of_model() const { return {model, unnamed != 0}; }
+  Model of_model() const { return {model, unnamed != 0, held != 0}; }
 };
 
 // Mtds lie one behind the other: nothing in ours may want more than four bytes' alignment.
@@ -92,7 +93,8 @@ RecordWriter::RecordWriter(GstAnalyticsRelationMeta* meta, gsize count, const Mo
   if (count == 0) return;
   const Header header{.count = static_cast<guint32>(count),
                       .model = model.name,
-                      .unnamed = model.unnamed};
+                      .unnamed = model.unnamed,
+                      .held = model.held};
   GstAnalyticsMtd mtd;
   next_ = static_cast<guint8*>(
       gst_analytics_relation_meta_add_mtd(meta, &kImpl, bytes_of_records(count), &mtd));

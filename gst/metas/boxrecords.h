@@ -34,6 +34,7 @@ gsize bytes_of_records(gsize count);
 struct Model {
   GQuark name = 0;       // 0 where nobody says
   bool unnamed = false;  // the name is the decoder's own, and only tells models apart
+  bool held = false;     // the boxes are an earlier frame's
   friend bool operator==(const Model&, const Model&) = default;
 };
 

@@ -64,6 +64,7 @@ FrameBox read_od(const GstAnalyticsODMtd& od, const Records& records) {
     box.anchor = record.anchor;
     box.model = found->model.name;
     box.unnamed = found->model.unnamed;
+    box.held = found->model.held;
     box.points = records.points.find(od.id);
   }
   return box;

@@ -10,7 +10,9 @@
 
 namespace keepbox {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;                 // as it is read
+using WrittenJson = nlohmann::ordered_json;  // whose fields are found one after the other: not
+                                             // for lines that may have many
 
 /// What is wrong with a line.
 inline std::unexpected<std::string> wrong(std::string found) {

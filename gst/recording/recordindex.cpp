@@ -73,15 +73,15 @@ std::expected<IndexedFrame, std::string> parse_line(std::string_view text) {
 }  // namespace
 
 std::string to_line(size_t number, const IndexedFrame& frame) {
-  Json line{{"frame", number}};
+  WrittenJson line{{"frame", number}};
   if (frame.time) line["pts"] = *frame.time;
   if (frame.duration > 0) line["duration"] = frame.duration;
   line["width"] = frame.size.width;
   line["height"] = frame.size.height;
   if (frame.skipped) line["skipped"] = true;
-  line["tensors"] = Json::array();
+  line["tensors"] = WrittenJson::array();
   for (const IndexedTensor& tensor : frame.tensors) {
-    Json& entry = line["tensors"].emplace_back(Json{
+    WrittenJson& entry = line["tensors"].emplace_back(WrittenJson{
         {"file", tensor.file},
         {"id", tensor.id},
         {"type", to_string(tensor.type)},
@@ -90,17 +90,16 @@ std::string to_line(size_t number, const IndexedFrame& frame) {
          tensor.order == GST_TENSOR_DIM_ORDER_COL_MAJOR ? kColumnMajor : "row-major"}});
     if (tensor.source.said != nullptr) entry["source"] = to_json(tensor.source);
   }
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return line.dump(-1, ' ', false, WrittenJson::error_handler_t::replace) + "\n";
 }
 
-Result<std::vector<IndexedFrame>> read_index(const Folder& folder) {
+Result<RecordIndex> read_index(const Folder& folder) {
   auto file = folder.read(kIndexName);
   if (!file) {
     file.error().hint = "set location= to the folder that tensorrecord wrote";
     return std::unexpected(file.error());
   }
-  std::vector<IndexedFrame> frames;
-  SourceLabels labels(folder);
+  RecordIndex out;
   KB_TRY(each_line(*file, [&](size_t number, std::string_view text) -> Status {
     auto frame = parse_line(text);
     if (!frame)
@@ -108,13 +107,13 @@ Result<std::vector<IndexedFrame>> read_index(const Folder& folder) {
                   "a frame in line " + std::to_string(number) + " of " + file->path, frame.error(),
                   "record it again");
     frame->line = number;
-    for (IndexedTensor& tensor : frame->tensors)
-      if (Status added = labels.add_to(tensor.source, number); !added) return added;
-    frames.push_back(std::move(*frame));
+    for (const IndexedTensor& tensor : frame->tensors)
+      if (Status read = out.labels.read(folder, tensor.source, number); !read) return read;
+    out.frames.push_back(std::move(*frame));
     return {};
   }));
-  if (frames.empty()) return file_error("frames in " + file->path, "none", "record it again");
-  return frames;
+  if (out.frames.empty()) return file_error("frames in " + file->path, "none", "record it again");
+  return out;
 }
 
 FrameTimes times_of(const std::vector<IndexedFrame>& frames) {

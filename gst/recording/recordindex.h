@@ -48,9 +48,14 @@ struct IndexedFrame {
 /// A line of the index with its end.
 std::string to_line(size_t number, const IndexedFrame& frame);
 
+struct RecordIndex {
+  std::vector<IndexedFrame> frames;
+  SourceLabels labels;  // of their tensors
+};
+
 /// All frames. kTruncated names the line that is broken, of which all are checked: a name that
 /// leaves the folder is, too, and so is a file of labels that is none.
-Result<std::vector<IndexedFrame>> read_index(const Folder& folder);
+Result<RecordIndex> read_index(const Folder& folder);
 
 struct FrameTimes {
   Timeline timeline;   // empty when frames have to be counted

@@ -22,7 +22,7 @@ constexpr int64_t kMostPixels = INT32_MAX;
 constexpr std::pair<Units, std::string_view> kUnits[] = {{Units::kPixels, "pixels"},
                                                          {Units::kNormalized, "normalized"}};
 
-Json pair_of(auto x, auto y) { return Json::array({x, y}); }
+WrittenJson pair_of(auto x, auto y) { return WrittenJson::array({x, y}); }
 
 bool is_size(const Json& value) {
   return value.is_array() && value.size() == 2 && std::ranges::all_of(value, [](const Json& side) {
@@ -67,11 +67,32 @@ std::expected<Units, std::string> units_from(const std::string& text) {
   return found->first;
 }
 
+Result<std::vector<std::string>> labels_in(const Folder& folder, const std::string& name) {
+  auto file = folder.read(name);
+  if (!file) return std::unexpected(file.error());
+  const auto broken = [&](std::string found) {
+    return fail(ErrorKind::kTruncated, "names in UTF-8, one a line, in " + file->path,
+                std::move(found), "record it again");
+  };
+  if (file->bytes > kMostLabelBytes) return broken("more than 16 MiB");
+  std::string text(file->bytes, '\0');
+  KB_TRY(file->read(0, std::as_writable_bytes(std::span(text))));
+  if (!text.ends_with('\n')) return broken("an end within a line");
+  if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr))
+    return broken("other bytes");  // a NUL among them
+  if (std::ranges::count(text, '\n') > static_cast<ptrdiff_t>(kMostLabels))
+    return broken("too many names");
+  std::vector<std::string> labels;
+  for (size_t begin = 0, end; (end = text.find('\n', begin)) != text.npos; begin = end + 1)
+    labels.push_back(text.substr(begin, end - begin));
+  return labels;
+}
+
 }  // namespace
 
-Json to_json(const IndexedSource& source) {
+WrittenJson to_json(const IndexedSource& source) {
   const TensorSource& said = *source.said;
-  Json out = Json::object();
+  WrittenJson out = WrittenJson::object();
   if (said.has_geometry()) {
     const Letterbox& at = said.geometry;
     out["frame"] = pair_of(at.frame.width, at.frame.height);
@@ -106,52 +127,33 @@ std::expected<IndexedSource, std::string> source_at(const Json& entry) {
                        *labels};
 }
 
-Result<std::vector<std::string>> SourceLabels::labels_of(const std::string& name) {
-  const auto there = std::ranges::find(files_, name, &decltype(files_)::value_type::first);
-  if (there != files_.end()) return there->second;
-  auto file = folder_.read(name);
-  if (!file) return std::unexpected(file.error());
-  const auto broken = [&](std::string found) {
-    return fail(ErrorKind::kTruncated, "names in UTF-8, one a line, in " + file->path,
-                std::move(found), "record it again");
-  };
-  if (file->bytes > kMostLabelBytes) return broken("more than 16 MiB");
-  std::string text(file->bytes, '\0');
-  KB_TRY(file->read(0, std::as_writable_bytes(std::span(text))));
-  if (!text.ends_with('\n')) return broken("an end within a line");
-  if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr))
-    return broken("other bytes");  // a NUL among them
-  if (std::ranges::count(text, '\n') > static_cast<ptrdiff_t>(kMostLabels))
-    return broken("too many names");
-  std::vector<std::string> labels;
-  for (size_t begin = 0, end; (end = text.find('\n', begin)) != text.npos; begin = end + 1)
-    labels.push_back(text.substr(begin, end - begin));
-  files_.emplace_back(name, labels);
-  return labels;
+Status SourceLabels::read(const Folder& folder, const IndexedSource& source, size_t line) {
+  if (source.labels.empty() || files_.contains(source.labels)) return {};
+  auto labels = labels_in(folder, source.labels);
+  if (!labels) {
+    labels.error().expected +=
+        ", which line " + std::to_string(line) + " of " + kIndexName + " names";
+    return std::unexpected(labels.error());
+  }
+  files_.emplace(source.labels, std::move(*labels));
+  return {};
 }
 
-Status SourceLabels::add_to(IndexedSource& source, size_t line) {
-  if (source.said == nullptr) return {};
+SharedTensorSource SourceLabels::whole(const IndexedSource& source) {
+  if (source.said == nullptr) return nullptr;
+  const auto known = std::ranges::find_if(lately_, [&](const auto& each) {
+    return each.first.labels == source.labels && same_source(each.first.said, source.said);
+  });
+  if (known != lately_.end()) return known->second;
+  SharedTensorSource out = source.said;
   if (!source.labels.empty()) {
-    auto labels = labels_of(source.labels);
-    if (!labels) {
-      labels.error().expected +=
-          ", which line " + std::to_string(line) + " of " + kIndexName + " names";
-      return std::unexpected(labels.error());
-    }
-    TensorSource whole = *source.said;
-    whole.labels = std::move(*labels);
-    source.said = std::make_shared<const TensorSource>(std::move(whole));
-  }
-  const auto equal = std::ranges::find_if(
-      lately_, [&](const SharedTensorSource& each) { return same_source(each, source.said); });
-  if (equal != lately_.end()) {
-    source.said = *equal;
-    return {};
+    TensorSource whole = *out;
+    whole.labels = files_.at(source.labels);
+    out = std::make_shared<const TensorSource>(std::move(whole));
   }
   if (lately_.size() == kLately) lately_.erase(lately_.begin());
-  lately_.push_back(source.said);
-  return {};
+  lately_.emplace_back(source, out);
+  return out;
 }
 
 std::string labels_text(const std::vector<std::string>& labels) {

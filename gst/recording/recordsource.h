@@ -7,6 +7,7 @@
 #pragma once
 
 #include <expected>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,32 +22,31 @@ namespace keepbox {
 
 /// A tensor's source as an index has it.
 struct IndexedSource {
-  SharedTensorSource said;  // nullptr: nothing
+  SharedTensorSource said;  // but for its labels; nullptr: nothing
   std::string labels;       // the file of its labels, or empty
 };
 
 /// @pre source.said.
-Json to_json(const IndexedSource& source);
+WrittenJson to_json(const IndexedSource& source);
 
 /// The source of a tensor's entry without its labels; says what is wrong.
 std::expected<IndexedSource, std::string> source_at(const Json& entry);
 
-/// Reads files of labels while an index is read.
+/// The labels of a recording's sources, each file's once: a short index may have many sources that
+/// share many labels.
 class SourceLabels {
  public:
-  /// @param folder outlives this.
-  explicit SourceLabels(const Folder& folder) : folder_(folder) {}
+  /// Reads the file that a source names, while an index is read. kTruncated and kNoResource name the
+  /// line of the index and the file.
+  Status read(const Folder& folder, const IndexedSource& source, size_t line);
 
-  /// Gives a source the labels of its file; equal ones become one object. kTruncated and kNoResource
-  /// name the line of the index and the file.
-  Status add_to(IndexedSource& source, size_t line);
+  /// The source with its labels; equal ones that were asked for of late are one object.
+  /// @pre read() has it.
+  SharedTensorSource whole(const IndexedSource& source);
 
  private:
-  Result<std::vector<std::string>> labels_of(const std::string& file);
-
-  const Folder& folder_;
-  std::vector<std::pair<std::string, std::vector<std::string>>> files_;
-  std::vector<SharedTensorSource> lately_;
+  std::map<std::string, std::vector<std::string>> files_;
+  std::vector<std::pair<IndexedSource, SharedTensorSource>> lately_;
 };
 
 /// The text of a file of labels. A line's end within a name becomes a space.

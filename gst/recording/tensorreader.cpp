@@ -56,7 +56,8 @@ Result<NpyArray> read_header(const PlainFile& file) {
 }
 
 /// The tensor of an index's entry, which has to be what the entry says.
-Result<StoredTensor> read_entry(const Folder& folder, const IndexedTensor& entry) {
+Result<StoredTensor> read_entry(const Folder& folder, const IndexedTensor& entry,
+                                SourceLabels& labels) {
   auto file = folder.read(entry.file);
   if (!file) return std::unexpected(file.error());
   const auto array = read_header(*file);
@@ -72,7 +73,7 @@ Result<StoredTensor> read_entry(const Folder& folder, const IndexedTensor& entry
                 "record it again");
   auto data = read_data(*file, array->offset, file->bytes - array->offset);
   if (!data) return std::unexpected(data.error());
-  if (entry.source.said != nullptr) set_tensor_source(data->get(), entry.source.said);
+  if (entry.source.said != nullptr) set_tensor_source(data->get(), labels.whole(entry.source));
   return StoredTensor{entry.id, entry.type, array->shape, entry.order, std::move(*data)};
 }
 
@@ -121,9 +122,9 @@ Result<TensorReader> TensorReader::open_folder(const std::string& path) {
   TensorReader out;
   out.folder_ = std::move(*folder);
   out.index_ = std::move(*index);
-  out.frames_ = out.index_.size();
-  out.times_ = times_of(out.index_);
-  out.frame_size_ = out.index_.front().size;
+  out.frames_ = out.index_.frames.size();
+  out.times_ = times_of(out.index_.frames);
+  out.frame_size_ = out.index_.frames.front().size;
   return out;
 }
 
@@ -156,10 +157,11 @@ Result<TensorReader> TensorReader::open_file(const std::string& path, const RawF
 }
 
 Status TensorReader::read_folder(size_t frame) {
-  for (const IndexedTensor& entry : index_[frame].tensors) {
-    auto tensor = read_entry(*folder_, entry);
+  const IndexedFrame& whole = index_.frames[frame];
+  for (const IndexedTensor& entry : whole.tensors) {
+    auto tensor = read_entry(*folder_, entry, index_.labels);
     if (!tensor) {
-      tensor.error().expected += ", which line " + std::to_string(index_[frame].line) + " of " +
+      tensor.error().expected += ", which line " + std::to_string(whole.line) + " of " +
                                  kIndexName + " names";
       return std::unexpected(tensor.error());
     }

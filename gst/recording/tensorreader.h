@@ -52,7 +52,7 @@ class TensorReader {
   Result<std::span<const StoredTensor>> read(size_t frame);
 
   /// Did an inference element leave the frame out on purpose? @pre frame < frames()
-  bool skipped(size_t frame) const { return frame < index_.size() && index_[frame].skipped; }
+  bool skipped(size_t frame) const { return frame < index_.frames.size() && index_.frames[frame].skipped; }
 
   /// When the frames begin; see FrameTimes.
   const FrameTimes& times() const { return times_; }
@@ -66,7 +66,7 @@ class TensorReader {
   Status read_folder(size_t frame);
 
   std::optional<Folder> folder_;
-  std::vector<IndexedFrame> index_;
+  RecordIndex index_;
   PlainFile file_;      // a raw or .npy file:
   StoredTensor form_;   // what a frame of it is, without data
   size_t offset_ = 0, frame_bytes_ = 0;

@@ -33,7 +33,7 @@ std::vector<std::string> files_in(const Folder& folder) {
   std::vector<std::string> out;
   const auto index = read_index(folder);
   if (!index) return out;
-  for (const IndexedFrame& frame : *index)
+  for (const IndexedFrame& frame : index->frames)
     for (const IndexedTensor& tensor : frame.tensors)
       for (const std::string& name : {tensor.file, tensor.source.labels})
         if (is_given(name)) out.push_back(name);

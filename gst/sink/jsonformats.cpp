@@ -84,6 +84,7 @@ Json object_of(const FrameBox& box, Size frame) {
   if (!label.empty()) out["roi_type"] = label;
   out["detection"] = detection_of(box, label, frame);
   if (box.anchor) out["anchor"] = *box.anchor;
+  if (box.held) out["held"] = true;
   if (box.angle != 0) out["rotation"] = box.angle;
   if (!box.points.points.empty()) out["keypoints"] = keypoints_of(box.points);
   if (const MaskView mask(box.mask.pixels); is_mask(mask))

@@ -46,17 +46,6 @@ bool copies_tensors() {
   return major > 1 || minor > 27 || (minor == 27 && micro >= 1);
 }
 
-/// The same memory under another source.
-GstBuffer* shared_data(GstBuffer* data, SharedTensorSource source) {
-  GstBuffer* out = gst_buffer_new();
-  gst_buffer_copy_into(out, data, GST_BUFFER_COPY_METADATA, 0, static_cast<gsize>(-1));
-  for (guint i = 0; i < gst_buffer_n_memory(data); ++i)  // not by a copy: some memory is copied then
-    gst_buffer_append_memory(out, gst_buffer_get_memory(data, i));
-  gst_buffer_add_parent_buffer_meta(out, data);  // its pool may want the memory back
-  set_tensor_source(out, std::move(source));
-  return out;
-}
-
 /// @param moved may be nullptr.
 void copy_tensors(GstBuffer* copy, GstBuffer* original, const MovedSource* moved = nullptr) {
   gpointer state = nullptr;
@@ -196,6 +185,16 @@ void add_tensor(GstBuffer* buffer, const char* id, DataType type, const Shape& s
                 GstTensorDimOrder order, GstBuffer* data) {
   const NewTensor tensor{id != nullptr ? id : "", type, shape, order, data};
   add_tensors(buffer, {&tensor, 1});
+}
+
+GstBuffer* shared_data(GstBuffer* data, SharedTensorSource source) {
+  GstBuffer* out = gst_buffer_new();
+  gst_buffer_copy_into(out, data, GST_BUFFER_COPY_METADATA, 0, static_cast<gsize>(-1));
+  for (guint i = 0; i < gst_buffer_n_memory(data); ++i)  // not by a copy: some memory is copied then
+    gst_buffer_append_memory(out, gst_buffer_get_memory(data, i));
+  gst_buffer_add_parent_buffer_meta(out, data);  // its pool may want the memory back
+  set_tensor_source(out, std::move(source));
+  return out;
 }
 
 GstBuffer* copy_with_tensors(GstBuffer* buffer) {

@@ -130,6 +130,9 @@ void add_tensor(GstBuffer* buffer, const char* id, DataType type, const Shape& s
 /// A shallow copy with the tensor metas that gst_buffer_copy() leaves behind before GStreamer 1.27.
 GstBuffer* copy_with_tensors(GstBuffer* buffer);
 
+/// A tensor's data, the same memory, under another source. Transfer full.
+GstBuffer* shared_data(GstBuffer* data, SharedTensorSource source);
+
 /// What a tensor's source is on another frame.
 using MovedSource = std::function<SharedTensorSource(const SharedTensorSource&)>;
 

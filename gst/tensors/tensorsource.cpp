@@ -53,7 +53,7 @@ auto but_for_geometry(const TensorSource& source) {
 }  // namespace
 
 bool operator==(const TensorSource& a, const TensorSource& b) {
-  return a.geometry == b.geometry && but_for_geometry(a) == but_for_geometry(b);
+  return a.geometry == b.geometry && a.held == b.held && but_for_geometry(a) == but_for_geometry(b);
 }
 
 bool same_source(const SharedTensorSource& a, const SharedTensorSource& b) {

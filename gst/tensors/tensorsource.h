@@ -22,6 +22,7 @@ struct TensorSource {
   std::string detector;  // a family of the table, or empty: to be recognised
   Units units = Units::kAuto;  // of box coordinates
   std::vector<std::string> labels;  // by class; empty: nobody says
+  bool held = false;  // the tensor is an earlier frame's, held for this one
 
   bool has_geometry() const {
     return geometry.frame.width != 0 && geometry.frame.height != 0 && geometry.model.width != 0 &&
@@ -35,7 +36,7 @@ using SharedTensorSource = std::shared_ptr<const TensorSource>;
 /// Are they equal, or both nullptr?
 bool same_source(const SharedTensorSource& a, const SharedTensorSource& b);
 
-/// The same but for where in the model's input the frame was?
+/// The same but for where in the model's input the frame was, and which frame's it is?
 bool same_producer(const SharedTensorSource& a, const SharedTensorSource& b);
 
 /// Says where a tensor is from, in place of what was said. @param data writable metas.

@@ -43,7 +43,8 @@ __device__ const DeviceSegment& segment_of(const Pieces& pieces, uint32_t anchor
 }
 
 __global__ void __launch_bounds__(kGatherThreads)
-    gather_points(const __grid_constant__ DevicePlan plan, const __grid_constant__ GatherArgs args) {
+    gather_points(const __grid_constant__ DevicePlan plan,
+                  const __grid_constant__ GatherArgs args) {
   const uint32_t number = blockIdx.x * kGatherThreads + threadIdx.x;
   if (number >= args.count * args.points.count) return;
   const uint32_t anchor = args.boxes[number / args.points.count].anchor;
@@ -53,7 +54,8 @@ __global__ void __launch_bounds__(kGatherThreads)
 }
 
 __global__ void __launch_bounds__(kGatherThreads)
-    gather_factors(const __grid_constant__ DevicePlan plan, const __grid_constant__ GatherArgs args) {
+    gather_factors(const __grid_constant__ DevicePlan plan,
+                   const __grid_constant__ GatherArgs args) {
   const uint32_t each = args.masks.coefficients;
   const uint32_t number = blockIdx.x * kGatherThreads + threadIdx.x;
   if (number >= args.count * each) return;

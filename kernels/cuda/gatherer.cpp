@@ -6,10 +6,6 @@
 
 namespace keepbox::cuda {
 
-bool CudaGatherer::wanted(const Plan& plan) {
-  return plan.gather.points.count != 0 || plan.gather.masks.coefficients != 0;
-}
-
 Status CudaGatherer::prepare(const Plan& plan) {
   images_.resize(plan.layout.images);
   point_count_ = plan.gather.points.count;
@@ -93,7 +89,8 @@ GatherArgs CudaGatherer::args_of(const Plan& plan, const Pieces& pieces, uint32_
                   .points = plan.gather.points,
                   .masks = plan.gather.masks};
   if (points_ != nullptr)
-    args.points_out = reinterpret_cast<Keypoint*>(points_.get()) + image * kept_capacity_ * point_count_;
+    args.points_out = reinterpret_cast<Keypoint*>(points_.get()) +
+                      image * kept_capacity_ * point_count_;
   if (plan.gather.masks.coefficients == 0) return args;
   if (is_plain(plan, pieces)) args.prototypes = Numbers::kFloat;
   args.factors = reinterpret_cast<float*>(factors_.get()) +

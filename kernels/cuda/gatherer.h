@@ -13,9 +13,6 @@ namespace keepbox::cuda {
 
 class CudaGatherer {
  public:
-  /// Is there anything to gather?
-  static bool wanted(const Plan& plan);
-
   Status prepare(const Plan& plan);
 
   /// Gathers for all images, behind what the stream does, and waits. @param boxes of an image each,

@@ -91,7 +91,7 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
            .patience = path == Path::kAlone ? 0 : kWaitCycles};
   KB_TRY(choose_grid());
   KB_TRY(upload_segments(plan));
-  gathers_ = CudaGatherer::wanted(plan);
+  gathers_ = plan.gather.any();
   if (gathers_) KB_TRY(gatherer_.prepare(plan));
   data_.resize(plan.forms.size());
   funnels_.resize(plan.layout.images);
@@ -173,7 +173,7 @@ Status CudaRunner::choose_grid() {
 }
 
 Status CudaRunner::upload_segments(const Plan& plan) {
-  if (plan_.scan != Scan::kPieces && !CudaGatherer::wanted(plan)) return {};
+  if (plan_.scan != Scan::kPieces && !plan.gather.any()) return {};
   const auto segments = device_segments(plan, kFrameThreads / args_.slices, pieces_);
   pieces_.segments = buffers_.segments.data();
   return check(cudaMemcpy(buffers_.segments.data(), segments.data(),

@@ -75,7 +75,7 @@ HWY_INLINE void SumColumns(const Row& row, size_t x, const Out& out, size_t coun
   const float* at = row.first + x;
   for (const float factor : row.factors) {
     const auto by = hn::Set(d, factor);
-  HWY_UNROLL(8)
+    HWY_UNROLL(8)
     for (size_t v = 0; v < kVectors; ++v) {
       Vector numbers;
       if constexpr (kPart) numbers = hn::LoadN(d, at, count);
@@ -119,6 +119,11 @@ void Masks(const float* maps, Size size, std::span<const float> factors,
   for (uint32_t y = 0; y < size.height; ++y)
     for (uint32_t left = 0; left < size.width; left += static_cast<uint32_t>(most)) {
       tile.width = std::min<size_t>(most, size.width - left);
+      const auto meets = [&](const MaskPlace& place) {
+        return y >= place.y && y < place.y + place.height && left < place.x + place.width &&
+               place.x < left + tile.width;
+      };
+      if (std::ranges::none_of(places, meets)) continue;
       tile.fill(maps + size_t{y} * size.width + left, size_t{size.width} * size.height, each);
       for (size_t i = 0; i < places.size(); ++i)
         SumPart(tile, left, y, places[i], factors.subspan(i * each, each), out);

@@ -9,7 +9,7 @@ import sys
 import gi
 import numpy as np
 
-from tap import PIPELINES, blocks_of_readme, main
+from tap import PIPELINES, blocks_of_readme, main, need_inference
 
 gi.require_version('Gst', '1.0')
 gi.require_version('GstAnalytics', '1.0')
@@ -20,6 +20,7 @@ from gi.repository import GLib, Gst, GstAnalytics, GstApp, GstVideo, Keepbox  # 
 
 sys.path.insert(0, str(PIPELINES))
 import boxes as reader  # noqa: E402
+import detect  # noqa: E402
 
 ROW = np.array([10.25, 20.5, 50, 60, .75, 7], np.float32)
 
@@ -164,6 +165,39 @@ def test_code_of_readme(folder):
     assert out.getvalue() == 'None -1 cat 0.5 1.0 2.0\n', out.getvalue()
     words.update(frame=new_frame(), output=output, GstAnalytics=GstAnalytics)
     exec(adds, words)
+
+
+def test_boxes_of_arrays(folder):
+    need_inference()
+    clip = detect.pictures(f'filesrc location={PIPELINES}/media/shapes.webm ! decodebin')
+    _, picture = next(clip)
+    clip.close()
+    assert picture.shape == (720, 1280, 3) and picture.dtype == np.uint8
+    model, found = PIPELINES / 'models/shapes.onnx', {}
+    for form, turned in (('RGB', picture), ('BGR', picture[:, :, ::-1])):
+        with contextlib.closing(detect.Detector(model, form, 'score-threshold=0.5')) as detector:
+            # Sizes in turn, one of them with lines that are no multiple of four bytes.
+            each = [detector(turned), detector(turned[:, 1:1278]), detector(turned)]
+        found[form] = [[(box.get_label(), *box.get_rect()) for box in boxes] for boxes in each]
+    assert found['RGB'] == found['BGR'] and found['RGB'][0] == found['RGB'][2], found
+    whole, part, _ = found['RGB']
+    assert len(whole) >= 8 and any(x % 1 for _, x, *_ in whole), whole
+    for label, *box in whole:
+        assert any(label == other and np.abs(np.subtract((x + 1, *rest), box)).max() < 8
+                   for other, x, *rest in part), f'{label} {box}: {part}'
+
+
+def test_boxes_that_are_held(folder):
+    need_inference()
+    line = detect.Line(f'filesrc location={PIPELINES}/media/shapes.webm ! decodebin ! framesave'
+                       ' ! videoconvertscale ! video/x-raw,width=640,height=360'
+                       f' ! tensorinfer model-file={PIPELINES}/models/shapes.onnx interval=3 hold=true'
+                       ' ! boxdecode ! framerestore')
+    with contextlib.closing(line):
+        for number in range(7):
+            boxes = Keepbox.buffer_get_boxes(line.pull().get_buffer())
+            assert {box.is_held() for box in boxes} == {number % 3 != 0}, number
+            assert ('  held' in reader.words(boxes[0])) == (number % 3 != 0)
 
 
 def test_version(folder):

@@ -25,7 +25,7 @@ def is_gpu_line(block):
 
 def is_tried_elsewhere(block):
     """./dev is what runs these tests; install.py installs and compiles."""
-    return './dev ' in block or 'meson install' in block or 'cc app.c' in block
+    return any(words in block for words in ('./dev ', 'meson install', 'cc app.c', 'model-name=turned'))
 
 
 def photo_line(inference='tensorinfer'):
@@ -151,6 +151,28 @@ def test_every_other_line(folder):
     for line in others:
         out, told = launch(line, folder)
         assert '"detection"' in out and not told, f'{line}{out[-500:]}{told}'
+
+
+def test_line_of_two_models_has_the_boxes_of_both(folder):
+    need('tensorinfer')
+    lay_out(folder)
+    line, = (block for block in blocks_of_readme('sh') if 'model-name=turned' in block)
+    out, told = launch(line, folder)
+    frames = [json.loads(text) for text in out.splitlines()]
+    assert not told, told
+    assert len(frames) == 250
+    for frame in frames:
+        found = {model: [box for box in frame['objects'] if box['detection']['model']['name'] == model]
+                 for model in ('upright', 'turned')}
+        assert min(map(len, found.values())) >= 8, frame
+        assert not any('rotation' in box for box in found['upright'])
+        assert any('rotation' in box for box in found['turned'])
+
+
+def test_pictures_are_there(folder):
+    del folder
+    named = re.findall(r'!\[[^]]+\]\(([^)]+)\)', (SOURCE / 'README.md').read_text())
+    assert named and all((SOURCE / name).is_file() for name in named), named
 
 
 def test_lines_of_switching(folder):

@@ -78,7 +78,8 @@ TEST(Source, IsEqualByAllThatItSays) {
   for (const Change& change : std::initializer_list<Change>{
            [](auto& s) { s.geometry.pad_y += 1; }, [](auto& s) { s.geometry.frame.width = 7; },
            [](auto& s) { s.model = "x"; }, [](auto& s) { s.detector = "x"; },
-           [](auto& s) { s.units = Units::kAuto; }, [](auto& s) { s.labels.pop_back(); }}) {
+           [](auto& s) { s.units = Units::kAuto; }, [](auto& s) { s.labels.pop_back(); },
+           [](auto& s) { s.held = true; }}) {
     TensorSource other = one;
     change(other);
     EXPECT_FALSE(one == other);

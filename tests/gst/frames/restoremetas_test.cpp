@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/gst/frames/restore.h"
+#include "tests/gst/metas/parts.h"
 
 namespace keepbox {
 namespace {
@@ -17,6 +18,7 @@ using test::full_frame;
 using test::Harness;
 using test::kFull;
 using test::ods;
+using test::related;
 
 /// What elements between the two may do to a frame.
 using Between = void (*)(GstElement*, GstBuffer*, gpointer);
@@ -69,19 +71,6 @@ void add_rich(GstElement*, GstBuffer* buffer, gpointer) {
                                            track.id);
   gst_analytics_tracking_mtd_update_last_seen(&track, 9 * GST_SECOND);
   gst_analytics_tracking_mtd_set_lost(&track);
-}
-
-/// The mtds of a type related to one.
-template <class Mtd>
-std::vector<Mtd> related(GstAnalyticsRelationMeta* meta, guint id, GstAnalyticsMtdType type) {
-  std::vector<Mtd> out;
-  gpointer state = nullptr;
-  Mtd mtd;
-  while (gst_analytics_relation_meta_get_direct_related(meta, id, GST_ANALYTICS_REL_TYPE_ANY, type,
-                                                        &state,
-                                                        reinterpret_cast<GstAnalyticsMtd*>(&mtd)))
-    out.push_back(mtd);
-  return out;
 }
 
 TEST(Restore, CarriesWhateverElementsAdded) {

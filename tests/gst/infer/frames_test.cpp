@@ -146,6 +146,7 @@ TEST_F(InferFrames, BetweenHaveTheLastBoxesWhereHeld) {
     ASSERT_TRUE(out) << h.error();
     const auto found = boxes(out);
     ASSERT_EQ(found.size(), 1u) << i;
+    EXPECT_EQ(found[0].held, i % 2 == 1) << i;
     if (i % 2 == 0) {
       EXPECT_TRUE(has_box(out, "disc", red)) << i;
     } else {
@@ -220,6 +221,32 @@ TEST_F(InferFrames, GoOnBehindAFlush) {
     EXPECT_EQ(shade_of(out), static_cast<float>(30 + round)) << "nothing from before the flush";
     h.run(shaded(0));  // the interval's other frame
   }
+}
+
+TEST_F(InferFrames, StartAnewWithASegment) {
+  Harness h(identity("interval=3 hold=true"), kCaps);
+  for (int round = 0; round < 3; ++round) {
+    const Buffer first = h.run(shaded(30 + round));
+    ASSERT_TRUE(first) << h.error();
+    EXPECT_EQ(shade_of(first), static_cast<float>(30 + round)) << "nothing from another segment";
+    EXPECT_EQ(shade_of(h.run(shaded(100))), static_cast<float>(30 + round));
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    segment.start = segment.time = static_cast<guint64>(round + 1) * GST_SECOND;
+    EXPECT_TRUE(gst_harness_push_event(h.get(), gst_event_new_segment(&segment)));
+  }
+}
+
+/// Buffers without a picture count too: what is held is never older than the interval.
+TEST_F(InferFrames, HoldNothingLongerThanTheInterval) {
+  Harness h(identity("interval=3 hold=true"), kCaps);
+  ASSERT_TRUE(h.run(shaded(10))) << h.error();
+  for (int i = 0; i < 5; ++i) {
+    const Buffer out = h.run(gst_buffer_new());
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_EQ(shade_of(out), i < 2 ? 10.f : -1.f) << i;
+  }
+  EXPECT_EQ(shade_of(h.run(shaded(40))), 40.f) << "its turn came long ago";
 }
 
 TEST_F(InferFrames, LetGapsAndTheEndPass) {

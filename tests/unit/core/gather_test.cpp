@@ -82,6 +82,7 @@ TEST(Gather, PointsMayStandBeforeTheClassesOfALevel) {
     rows.values.push_back(1);
   }
   const Processor made = processor_of(settings, {rows.view()});
+  EXPECT_EQ(made.plan().layout.classes, 1u);
   ASSERT_EQ(made.points().size(), 5u);
   EXPECT_EQ(made.points()[4], (Keypoint{8, 9, 1}));
 }

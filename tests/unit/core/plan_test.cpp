@@ -185,7 +185,7 @@ TEST(Plan, RefusesSettingsOutOfRange) {
     Settings settings = frame_of(320, 320);
     change(settings);
     const auto plan = plan_for(settings, tensor);
-    return !plan && plan.error().kind == ErrorKind::kInvalid;
+    return !plan && plan.error().kind == ErrorKind::kInvalid && !plan.error().found.empty();
   };
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_TRUE(refused([&](Settings& s) { s.score_threshold = nan; }));
@@ -195,6 +195,7 @@ TEST(Plan, RefusesSettingsOutOfRange) {
   EXPECT_TRUE(refused([&](Settings& s) { s.class_thresholds = {{0, nan}}; }));
   EXPECT_TRUE(refused([&](Settings& s) { s.class_thresholds = {{99999, 0.5f}}; }));
   EXPECT_TRUE(refused([&](Settings& s) { s.contract = "mine"; }));
+  EXPECT_TRUE(refused([&](Settings& s) { s.contract = ""; }));
   EXPECT_TRUE(refused([&](Settings& s) { s.frame.size = {}; }));
 }
 

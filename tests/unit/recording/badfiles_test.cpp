@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Recordings that lie, change, or are no files at all.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <array>
+#include <ctime>
 #include <filesystem>
 
 #include "gst/recording/npy.h"
@@ -185,6 +187,35 @@ TEST(Index, SaysWhichTimesAreOfNoUse) {
   for (const std::string& second : {at("0"), at("5"), line(""), at("4611686018427387904"),
                                    at("-9223372036854775808"), at("10000000000000000")})
     EXPECT_NE(remark(at("5") + second).find("line 2"), std::string::npos) << second;
+}
+
+TEST(Index, TakesTimeByItsLength) {
+  const test::TempDir dir;
+  std::string fields;
+  for (int i = 0; i < 80'000; ++i) fields += ",\"" + std::to_string(i) + "\":0";
+  const std::clock_t start = std::clock();
+  EXPECT_EQ(said_of(dir, "{\"tensors\":[]" + fields + "}\n"), "");
+  EXPECT_LT(double(std::clock() - start) / CLOCKS_PER_SEC, 2);
+}
+
+long most_memory() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return used.ru_maxrss;  // KiB
+}
+
+TEST(Index, TakesMemoryByItsLengthAndThatOfItsLabels) {
+  const test::TempDir dir;
+  std::string labels, index;
+  for (int i = 0; i < 60'000; ++i) labels += std::to_string(i) + "-a-name-of-some-length\n";
+  dir.write("many.labels", labels);
+  dir.write("a.npy", npy());
+  for (int i = 0; i < 400; ++i)
+    index += line(entry("a.npy", R"(,"source":{"labels":"many.labels","model":")" +
+                                     std::to_string(i) + "\"}"));
+  const long before = most_memory();
+  EXPECT_EQ(said_of(dir, index), "");
+  EXPECT_LT(most_memory() - before, 256 << 10);
 }
 
 TEST(Reader, OfAFileThatShrinksGivesAnError) {

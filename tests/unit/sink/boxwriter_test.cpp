@@ -127,6 +127,14 @@ TEST(Jsonl, NamesTheModelAsGvametaconvertDoes) {
             std::string::npos);
 }
 
+TEST(Jsonl, SaysWhatIsHeldFromAnEarlierFrame) {
+  FrameBox box = person();
+  EXPECT_EQ(text_of(BoxFormat::kJsonl, {box}).find("held"), std::string::npos);
+  box.held = true;
+  EXPECT_NE(text_of(BoxFormat::kJsonl, {box}).find(R"("anchor":8123,"held":true)"),
+            std::string::npos);
+}
+
 TEST(Jsonl, HasTagsAndTimesAsTheyAreGiven) {
   BoxWriter writer(BoxFormat::kJsonl, {.tags = R"({"lat":52.5200066,"n":1})"});
   FrameInfo frame = kFrame;

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Counts the objects of a class in each minute of a stream, from boxsink's JSON Lines as they come.
+
+usage: ... ! boxsink | count.py CLASS [SECONDS]   or from a FIFO, < FIFO; SECONDS instead of 60
+
+Writes CSV: where the minute begins in stream time, its frames, the objects of a frame on average and at
+most, and how many different objects there were, where a tracker before boxsink numbers them (ioutracker
+of GStreamer 1.28 does).
+"""
+import json
+import sys
+
+SECOND = 1_000_000_000
+
+
+def minutes(lines, wanted, length):
+    """Begin, objects of each frame and their numbers, of each stretch of `length` that has frames."""
+    begin, counts, tracked = None, [], set()
+    for line in lines:
+        frame = json.loads(line)
+        if 'timestamp' not in frame:
+            sys.exit(f'count.py: expected frames with a timestamp, found one without: {line[:80]}')
+        at = frame['timestamp'] // length * length
+        if counts and at != begin:
+            yield begin, counts, tracked
+            counts, tracked = [], set()
+        begin = at
+        found = [box for box in frame.get('objects', []) if box['detection'].get('label') == wanted]
+        counts.append(len(found))
+        tracked.update(box['id'] for box in found if 'id' in box)
+    if counts:
+        yield begin, counts, tracked
+
+
+def main():
+    if not 2 <= len(sys.argv) <= 3:
+        sys.exit(__doc__)
+    wanted, length = sys.argv[1], int(float((sys.argv[2:] or ['60'])[0]) * SECOND)
+    print('begin,frames,mean,most,tracked', flush=True)
+    for begin, counts, tracked in minutes(sys.stdin, wanted, length):
+        print(f'{begin / SECOND:g},{len(counts)},{sum(counts) / len(counts):.2f},{max(counts)},'
+              f'{len(tracked) or ""}', flush=True)
+
+
+if __name__ == '__main__':
+    main()

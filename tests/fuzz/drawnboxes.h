@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Boxes with everything that a box may have.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "gst/metas/analytics.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/masks.h"
+
+namespace keepbox::fuzz {
+
+/// Boxes of a frame, and what they point to.
+class DrawnBoxes {
+ public:
+  /// @param most boxes. @param frame in pixels, about which most of them lie.
+  DrawnBoxes(Input& input, uint32_t most, Size frame);
+
+  std::vector<FrameBox> boxes;
+
+ private:
+  FrameBox draw(Input& input, Size frame);
+  void draw_points(Input& input, Size frame, FramePoints& out);
+  void draw_mask(Input& input, const Box& box, FrameMask& out);
+
+  std::deque<std::vector<Keypoint>> points_;
+  std::deque<std::vector<Edge>> edges_;
+  std::deque<test::TestMask> masks_;
+};
+
+/// A coordinate: mostly in the frame or near it, now and then any number.
+float any_place(Input& input, uint32_t side);
+
+/// A name as labels have it, 0 for none.
+GQuark any_quark(Input& input);
+
+}  // namespace keepbox::fuzz

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Rows of MOTChallenge, KITTI, CSV and DOTA are what their readers expect, and say the boxes.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "tests/fuzz/damage.h"
+#include "tests/fuzz/rowreader.h"
+#include "tests/fuzz/writers.h"
+
+namespace keepbox::fuzz {
+namespace {
+
+/// The corners of a box and its upright hull, by complex numbers.
+struct Turned {
+  std::array<double, 4> x{}, y{};
+
+  explicit Turned(const FrameBox& box) {
+    const Box& b = box.box;
+    const double cx = (double{b.x1} + b.x2) / 2, cy = (double{b.y1} + b.y2) / 2;
+    const std::array<std::array<float, 2>, 4> corners{
+        {{b.x1, b.y1}, {b.x2, b.y1}, {b.x2, b.y2}, {b.x1, b.y2}}};
+    for (size_t i = 0; i < 4; ++i) {
+      const double dx = corners[i][0] - cx, dy = corners[i][1] - cy, length = std::hypot(dx, dy);
+      const double angle = std::atan2(dy, dx) + double{box.angle};
+      x[i] = box.angle == 0 ? corners[i][0] : cx + length * std::cos(angle);
+      y[i] = box.angle == 0 ? corners[i][1] : cy + length * std::sin(angle);
+    }
+  }
+};
+
+/// Is it about that number? Any is where the box is not of finite numbers.
+bool near(const std::string& cell, double value, double scale) {
+  if (!std::isfinite(value) || std::abs(value) > 1e30 || scale > 1e30)
+    return reads_as(cell, NAN) || !cell.empty();
+  char* end = nullptr;
+  const double read = std::strtod(cell.c_str(), &end);
+  return *end == '\0' && !cell.empty() && std::abs(read - value) <= 1e-5 * (1 + scale);
+}
+
+double scale_of(const FrameBox& box) {
+  double most = 0;
+  for (const float value : {box.box.x1, box.box.y1, box.box.x2, box.box.y2})
+    most = std::max(most, std::abs(double{value}));
+  return std::isfinite(most) ? most * (1 + std::abs(double{box.angle}) * 1e-9) : most;
+}
+
+/// x1, y1 and x2, y2 or width, height.
+void check_hull(const FrameBox& box, std::span<const std::string> cells, bool sizes) {
+  const Turned turned(box);
+  const auto [left, right] = std::ranges::minmax(turned.x);
+  const auto [top, bottom] = std::ranges::minmax(turned.y);
+  const double scale = scale_of(box);
+  if (box.angle == 0) {
+    const Box& b = box.box;
+    const std::array exact{b.x1, b.y1, sizes ? b.x2 - b.x1 : b.x2, sizes ? b.y2 - b.y1 : b.y2};
+    for (size_t i = 0; i < 4; ++i)
+      if (!reads_as(cells[i], exact[i])) violated("an edge that is not the box's: " + cells[i]);
+    return;
+  }
+  const std::array hull{left, top, sizes ? right - left : right, sizes ? bottom - top : bottom};
+  for (size_t i = 0; i < 4; ++i)
+    if (!near(cells[i], hull[i], scale)) violated("a hull that is not the box's: " + cells[i]);
+}
+
+void check_word(const std::string& word) {
+  if (word.empty() || split_as_python(word) != Cells{word})
+    violated("a class that is not one word: " + word);
+  if (!is_utf8(word)) violated("a class that is not UTF-8");
+}
+
+/// Rows of so many columns, for whoever splits at single separators and for Python.
+std::vector<Cells> rows_of(const std::string& text, size_t rows, size_t columns, char separator) {
+  const auto read = read_rows(text, separator);
+  if (!read || read->size() != rows) violated("not a row a box: " + text);
+  for (const Cells& row : *read) {
+    if (row.size() != columns) violated("a row with other columns: " + text);
+    if (separator != ' ') continue;
+    std::string line;
+    for (const std::string& cell : row) line += cell + " ";
+    if (split_as_python(line) != row) violated("a row that Python splits otherwise: " + line);
+  }
+  return *read;
+}
+
+void check_cell(const std::string& cell, const std::string& wanted) {
+  if (cell != wanted) violated("a cell is \"" + cell + "\" and not \"" + wanted + '"');
+}
+
+template <class Number>
+std::string text_of(const std::optional<Number>& number) {
+  return number ? std::to_string(*number) : "";
+}
+
+}  // namespace
+
+void check_mot(const FrameInfo& frame, std::span<const FrameBox> boxes, const std::string& text) {
+  const auto rows = rows_of(text, boxes.size(), 10, ',');
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    check_cell(rows[i][0], std::to_string(frame.number));
+    check_cell(rows[i][1], boxes[i].tracking_id ? std::to_string(*boxes[i].tracking_id) : "-1");
+    check_hull(boxes[i], std::span(rows[i]).subspan(2), true);
+    if (!reads_as(rows[i][6], boxes[i].score)) violated("a score that reads otherwise");
+  }
+}
+
+void check_kitti(std::span<const FrameBox> boxes, const std::string& text) {
+  const auto rows = rows_of(text, boxes.size(), 16, ' ');
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    check_word(rows[i][0]);
+    check_hull(boxes[i], std::span(rows[i]).subspan(4), false);
+    if (!reads_as(rows[i][15], boxes[i].score)) violated("a score that reads otherwise");
+  }
+}
+
+void check_csv(const FrameInfo& frame, std::span<const FrameBox> boxes, const std::string& text) {
+  const auto rows = read_csv(text);
+  if (!rows || rows->size() != boxes.size()) violated("not a record a box: " + text);
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    const Cells& row = (*rows)[i];
+    const FrameBox& box = boxes[i];
+    if (row.size() != 12) violated("a record with other columns: " + text);
+    check_cell(row[0], std::to_string(frame.number));
+    check_cell(row[1], text_of(frame.timestamp));
+    check_cell(row[2], written_name(box.label));
+    check_cell(row[3], text_of(box.class_id));
+    const std::array numbers{box.score, box.box.x1, box.box.y1, box.box.x2, box.box.y2};
+    for (size_t n = 0; n < numbers.size(); ++n)
+      if (!reads_as(row[4 + n], numbers[n]))
+        violated("a number that reads otherwise: " + row[4 + n]);
+    check_cell(row[9], text_of(box.tracking_id));
+    check_cell(row[10], written_model(box));
+    if (!reads_as(row[11], box.angle)) violated("an angle that reads otherwise");
+  }
+}
+
+void check_dota(const FrameInfo& frame, std::span<const FrameBox> boxes,
+                const std::map<std::string, std::string>& by_class) {
+  size_t rows = 0;
+  std::map<std::string, std::vector<Cells>> read;
+  for (const auto& [word, text] : by_class) {
+    check_word(word);
+    const auto count = static_cast<size_t>(std::ranges::count(text, '\n'));
+    read[word] = rows_of(text, count, 10, ' ');
+    rows += count;
+  }
+  if (rows != boxes.size()) violated("not a row a box");
+  for (const FrameBox& box : boxes) {
+    const Turned turned(box);
+    const double scale = scale_of(box);
+    const auto is_box = [&](const Cells& row) {
+      bool same = row[0] == std::to_string(frame.number) && reads_as(row[1], box.score);
+      for (size_t i = 0; i < 4; ++i)
+        same = same && near(row[2 + 2 * i], turned.x[i], scale) &&
+               near(row[3 + 2 * i], turned.y[i], scale);
+      return same;
+    };
+    if (std::ranges::none_of(
+            read, [&](const auto& file) { return std::ranges::any_of(file.second, is_box); }))
+      violated("a box that no class's file has");
+  }
+}
+
+}  // namespace keepbox::fuzz

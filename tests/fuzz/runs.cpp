@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Plans and runs.
+#include "tests/fuzz/runs.h"
+
+#include <vector>
+
+#include "core/processor.h"
+#include "gst/decode/threadcrew.h"
+#include "tests/fuzz/checks.h"
+#include "tests/fuzz/settings.h"
+
+namespace keepbox::fuzz {
+namespace {
+
+std::unique_ptr<Crew> crew;
+
+constexpr std::string_view kKinds[] = {"mismatch", "ambiguous", "unsupported",
+                                       "invalid",  "truncated", "no-resource"};
+
+/// Would it take longer than an input is worth?
+bool is_too_large(const Plan& plan) {
+  const Rules& rules = plan.rules;
+  const double boxes = std::min(rules.candidates, rules.pre_nms_top_k), kept = rules.kept_capacity;
+  const double pairs = boxes * boxes * plan.layout.images * (rules.turned ? 200 : 1);
+  const Size frame = plan.letterbox.frame;
+  const double pixels =
+      plan.gather.masks.enlarged ? kept * frame.width * frame.height * plan.layout.images : 0;
+  return plan.layout.images > 64 || rules.candidates > 400'000 || pairs > 4e6 || pixels > 5e7;
+}
+
+std::vector<TensorView> read_by(const Plan& plan, const std::vector<TensorView>& views) {
+  std::vector<TensorView> out;
+  for (const uint32_t number : plan.reads) out.push_back(views[number]);
+  return out;
+}
+
+void count_boxes(const Processor& processor) {
+  for (uint32_t image = 0; image < processor.plan().layout.images; ++image) {
+    if (processor.detections(image).empty()) continue;
+    count("images with boxes");
+    count("boxes", processor.detections(image).size());
+    count("suppressed by:" + std::to_string(static_cast<int>(processor.plan().rules.method)));
+  }
+}
+
+/// Processors of a plan, the reference's first, as many as there are with threads.
+std::vector<Processor> processors_of(const Plan& plan) {
+  std::vector<Processor> out;
+  for (const char* name : {"reference", "simd"})
+    for (Crew* each : {static_cast<Crew*>(nullptr), crew.get()}) {
+      auto backend = select_backend(name, plan, MemorySpace::kSystem);
+      if (!backend) {
+        check_error(backend.error(), "choosing a backend");
+        continue;
+      }
+      auto processor = Processor::create(plan, std::move(*backend), MemorySpace::kSystem, each);
+      if (processor) out.push_back(std::move(*processor));
+      else check_error(processor.error(), "making a processor");
+    }
+  return out;
+}
+
+void run_all(std::vector<Processor>& processors, std::span<const TensorView> tensors,
+             const char* where) {
+  for (Processor& processor : processors) {
+    const Status status = processor.run(tensors);
+    // a plan does not look at prototypes
+    if (!status) return check_error(status.error(), where);
+    check_boxes(processor);
+    check_same(processors.front(), processor, where);
+  }
+  if (!processors.empty()) count_boxes(processors.front());
+}
+
+/// A tensor that is too short is an error, whichever it is.
+void run_truncated(Input& input, std::vector<Processor>& processors,
+                   std::vector<TensorView> tensors) {
+  if (tensors.empty()) return;
+  TensorView& tensor = tensors[input.below(static_cast<uint32_t>(tensors.size()))];
+  const auto count_of = tensor.shape.count();
+  const size_t needed = count_of ? *count_of * size_of(tensor.type) : 0;
+  if (needed == 0) return;
+  tensor.bytes = input.below(static_cast<uint32_t>(needed));
+  for (Processor& processor : processors) {
+    const Status status = processor.run(tensors);
+    if (status) violated("a tensor that is too short was read");
+    check_error(status.error(), "a short tensor");
+  }
+}
+
+void run_retuned(Input& input, std::vector<Processor>& processors, Settings settings,
+                 std::span<const TensorView> tensors) {
+  draw_tunables(input, settings);
+  for (Processor& processor : processors)
+    if (const Status status = processor.retune(settings); !status)
+      return check_error(status.error(), "other thresholds");
+  count("retuned");
+  run_all(processors, tensors, "other thresholds");
+}
+
+void check_plan(const Plan& plan, const Frame& frame, const std::vector<TensorView>& views) {
+  for (const Error& warning : plan.warnings) check_error(warning, "a warning");
+  const bool odd = std::ranges::any_of(frame.tensors, [](const Tensor& tensor) {
+    return tensor.scale != tensor.scale || tensor.zero_point != tensor.zero_point;
+  });
+  if (!plan.provisional && !odd && !plan.holds_for(views))
+    violated("a plan does not hold for its own tensors");
+}
+
+}  // namespace
+
+void make_crew() { crew = make_thread_crew(3); }
+
+bool run_everywhere(Input& input, const Settings& settings, Frame& frame, std::string_view as) {
+  const auto views = views_of(frame);
+  const auto plan = make_plan(settings, views);
+  if (!plan) {
+    check_error(plan.error(), "making a plan");
+    count("refused:" + std::string(kKinds[static_cast<size_t>(plan.error().kind)]));
+    return false;
+  }
+  check_plan(*plan, frame, views);
+  count("plans:" + std::string(as));
+  if (is_too_large(*plan)) return count("too large"), true;
+  const auto tensors = read_by(*plan, views);
+  auto processors = processors_of(*plan);
+  run_all(processors, tensors, "a frame");
+  if (frame.spoiled) return true;
+  for (const Processor& processor : processors)
+    check_nms_of_nms(*plan, processor.backend(), tensors);
+  run_all(processors, tensors, "the frame again");
+  fill(input, frame);
+  run_all(processors, tensors, "another frame");
+  run_truncated(input, processors, tensors);
+  if (input.chance(30)) run_retuned(input, processors, settings, tensors);
+  return true;
+}
+
+}  // namespace keepbox::fuzz

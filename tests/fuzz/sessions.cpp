@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// boxsink's files have all that was written, under the names that they were to get.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "gst/sink/session.h"
+#include "tests/fuzz/damage.h"
+#include "tests/fuzz/drawnboxes.h"
+#include "tests/fuzz/writers.h"
+#include "tests/tempdir.h"
+
+namespace keepbox::fuzz {
+namespace {
+
+std::string text_in(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// What the files are to have, by a writer of its own.
+class Expected {
+ public:
+  Expected(BoxFormat format, const std::string& location)
+      : format_(format), location_(location), writer_(format, {}) {}
+
+  void add(const FrameInfo& frame, std::span<const FrameBox> boxes) {
+    if (format_ == BoxFormat::kDota) {
+      std::map<std::string, std::string> by_class;
+      if (!writer_.write(frame, boxes, by_class)) violated("a frame that is refused");
+      for (const auto& [word, text] : by_class)
+        files_[ClassFiles::parse(location_)->of(word)] += text;
+    } else {
+      std::string text;
+      if (!writer_.write(frame, boxes, text)) violated("a frame that is refused");
+      if (format_ == BoxFormat::kKitti)
+        files_[NumberedName::parse(location_)->of(frame.number)] = text;
+      else
+        frames_ += text;
+    }
+  }
+
+  void check() const {
+    const bool single = format_ != BoxFormat::kDota && format_ != BoxFormat::kKitti;
+    if (single &&
+        text_in(location_) != std::string(writer_.head()) + frames_ + std::string(writer_.tail()))
+      violated("a file that has something else");
+    for (const auto& [path, text] : files_)
+      if (text_in(path) != text) violated("a file that has something else: " + path);
+  }
+
+ private:
+  BoxFormat format_;
+  std::string location_;
+  BoxWriter writer_;
+  std::string frames_;
+  std::map<std::string, std::string> files_;
+};
+
+bool write_frames(Input& input, Session& session, Expected& expected) {
+  std::string scratch;
+  for (uint32_t i = input.below(4); i > 0; --i) {
+    const FrameInfo info{
+        .number = session.number, .timestamp = input.below(1000), .size = {32, 24}};
+    const DrawnBoxes drawn(input, 4, info.size);
+    if (const Status done = session.write(info, drawn.boxes, scratch); !done) {
+      count("frames that a disk refused");  // such as names of classes that are too long
+      return false;
+    }
+    expected.add(info, drawn.boxes);
+    ++session.number;
+    count("frames in files");
+  }
+  return true;
+}
+
+}  // namespace
+
+void check_sessions(Input& input) {
+  static constexpr const char* kNames[]{"boxes",  "x/%d", "x/%06d.txt",
+                                        "%s.txt", "y/%s", "Task1_%s.txt"};
+  const test::TempDir folder;
+  const Interrupt interrupt;
+  SinkProps props{.format = static_cast<int>(input.below(6)),
+                  .location = folder / input.pick(kNames)};
+  auto session = Session::open(props, interrupt);
+  if (!session) return count("locations that are refused");
+  Expected expected(static_cast<BoxFormat>(props.format), props.location);
+  for (uint32_t ends = input.between(1, 3); ends > 0; --ends) {
+    if (!write_frames(input, *session, expected)) return;
+    if (const Status done = session->finish(); !done) violated("no end: " + done.error().message());
+    expected.check();
+    if (ends > 1)
+      if (const Status done = session->resume(); !done)
+        violated("no more: " + done.error().message());
+  }
+}
+
+}  // namespace keepbox::fuzz

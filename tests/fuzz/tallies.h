@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What surfaces have counted.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+namespace keepbox::fuzz {
+
+struct Tallies {
+  std::map<std::string, uint64_t, std::less<>> all;  // since the program began
+  std::set<std::string, std::less<>> latest;         // what the latest input counted
+};
+
+/// Those that count() writes to.
+Tallies& tallies();
+
+/// "boxes 12, plans 3 (2 kinds)"
+std::string tallies_text(const Tallies& tallies);
+
+/// {"boxes": 12, "plans:yolov8": 3}
+std::string tallies_json(const Tallies& tallies);
+
+}  // namespace keepbox::fuzz

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Errors as messages.
+#include "gst/base/error.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace keepbox {
+namespace {
+
+TEST(ShownErrors, AreUtf8WhateverAFileSays) {
+  g_autoptr(GError) error = nullptr;
+  set_error(&error, {ErrorKind::kTruncated, "a type in \xff.npy", std::string("'<f\0'", 5),
+                     "record it again"});
+  EXPECT_STREQ(error->message,
+               "expected a type in \uFFFD.npy, found '<f\uFFFD': record it again");
+}
+
+}  // namespace
+}  // namespace keepbox

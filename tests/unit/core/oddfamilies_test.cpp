@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Families that no model has, but that a file may describe.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tests/scene.h"
+
+namespace keepbox {
+namespace {
+
+using test::Tensor;
+
+/// One anchor a cell of a 4x4 grid, deltas from prior boxes, peaks alone count.
+DetectorSpec peaks_of_deltas() {
+  DetectorSpec spec{.name = "peaks", .reader = Reader::kSplit};
+  spec.tensors = {TensorRule{.role = Role::kBoxes, .ids = {"boxes"}},
+                  TensorRule{.role = Role::kScores, .ids = {"scores"}}};
+  spec.tensor_count = 2;
+  spec.coding = BoxCoding::kPriorDelta;
+  spec.units = Units::kNormalized;
+  spec.peaks = true;
+  spec.strides = {16};
+  spec.priors = true;
+  spec.nms = NmsMethod::kNone;
+  return spec;
+}
+
+TEST(OddFamily, CountsPeaksOfBoxesFromPriors) {
+  constexpr AnchorSize kSide[] = {{16, 16}};
+  Tensor boxes{.values = std::vector<float>(64), .shape = {1, 16, 4}, .id = "boxes"};
+  Tensor scores{.values = std::vector<float>(16), .shape = {1, 16, 1}, .id = "scores"};
+  scores.values[5] = 0.9f;
+  scores.values[10] = 0.8f;  // beside it
+  scores.values[15] = 0.7f;  // beside that
+  scores.values[3] = 0.6f;   // in a corner
+  for (const bool table : {false, true}) {
+    DetectorSpec spec = peaks_of_deltas();
+    Settings settings = test::pixel_settings(64);
+    settings.units = Units::kAuto;
+    settings.model = {64, 64};
+    if (table) settings.priors.assign(16, {0.5f, 0.5f, 0.25f, 0.25f});
+    else spec.anchors.sizes = kSide;
+    settings.family = std::make_shared<DetectorSpec>(spec);
+    const auto found = test::detect(settings, {boxes.view(), scores.view()});
+    ASSERT_TRUE(found) << found.error().message();
+    ASSERT_EQ(found->size(), 2u);
+    EXPECT_EQ((*found)[0].anchor, 5u);
+    EXPECT_EQ((*found)[1].anchor, 3u);
+  }
+}
+
+}  // namespace
+}  // namespace keepbox
