@@ -15,7 +15,7 @@ import sys
 
 from tap import PIPELINES, SOURCE, Skip, blocks_of_readme, main, run
 
-BUILD = pathlib.Path(sys.argv[1])
+BUILD = pathlib.Path(*sys.argv[1:2])
 VERSION = re.search("version: '(.*?)'", (SOURCE / 'meson.build').read_text())[1]
 # A block of documentation with its name and version; a function; a type's name in its function.
 SINCE = re.compile(r'^/\*\*\n \* (\w+):(?:(?!\*/).)*?Since: ([\d.]+)\n', re.M | re.S)

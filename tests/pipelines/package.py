@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What Debian's packages of keepbox give a machine where they are installed: tools/try_packages."""
+import pathlib
+import re
+import shutil
+import sys
+
+from install import PYTHON, VERSION, bare_environment, lines_of_readme, variable
+from tap import PIPELINES, SOURCE, main, run
+
+REGISTER = re.compile(r'GST_ELEMENT_REGISTER_DEFINE\w*\((\w+)')
+
+
+def installed(folder, *command):
+    return run(*command, cwd=folder, env=bare_environment(folder))[0]
+
+
+def test_every_element_is_found(folder):
+    elements = {name for path in (SOURCE / 'gst').glob('**/*.cpp')
+                for name in REGISTER.findall(path.read_text())}
+    assert {'boxdecode', 'boxoverlay'} < elements, elements
+    for element in elements:
+        out = installed(folder, 'gst-inspect-1.0', element)
+        file, = re.findall(r'Filename +(\S+)', out)
+        assert file.startswith(variable('gstreamer-1.0', 'pluginsdir') + '/libgstkeepbox'), file
+        assert re.search(rf'Version +{VERSION}\n', out), out
+
+
+def test_only_the_overlay_needs_opencv(folder):
+    for package, opencv in ('gstreamer1.0-keepbox', False), ('gstreamer1.0-keepbox-overlay', True):
+        needs = installed(folder, 'dpkg-query', '-W', '-f=${Depends}', package)
+        assert ('libopencv' in needs) == opencv, needs
+
+
+def test_nothing_needs_a_driver(folder):
+    for package in 'gstreamer1.0-keepbox', 'libkeepbox0':
+        needs = installed(folder, 'dpkg-query', '-W', '-f=${Depends}', package)
+        assert not re.search('cuda|nvidia', needs), needs
+
+
+def test_an_application_in_c(folder):
+    shutil.copy(PIPELINES / 'embed.c', folder / 'app.c')
+    line = lines_of_readme('meson install').splitlines()[-1]
+    out = installed(folder, 'bash', '-ec', f'{line}; ./a.out')
+    assert len(out.splitlines()) == 20, out
+    assert 'rpath' not in installed(folder, 'pkg-config', '--libs', 'keepbox')
+
+
+def test_an_application_in_python(folder):
+    assert installed(folder, sys.executable, '-c', PYTHON).strip() == VERSION
+
+
+def test_the_command_line_and_its_manual(folder):
+    out = installed(folder, 'keepbox', 'detectors')
+    assert re.search('^yolox: ', out, re.M), out
+    file = folder / 'mine.detector'
+    file.write_text(installed(folder, 'keepbox', 'detector', 'yolox'))
+    installed(folder, 'keepbox', 'detector', file)
+    assert pathlib.Path('/usr/share/man/man1/keepbox.1.gz').exists()
+
+
+if __name__ == '__main__':
+    main(globals())
