@@ -28,6 +28,10 @@ def ticks(most):
     return [size * i for i in range(int(most / size) + 2)]
 
 
+def number(count):
+    return f'{count // 10 ** 6} million' if count >= 10 ** 6 else f'{count:,}'
+
+
 def axes(left, x_ticks, y_ticks, x_of, y_of):
     right, low = left + PANEL, HEIGHT - BOTTOM
     for tick in y_ticks:
@@ -37,7 +41,7 @@ def axes(left, x_ticks, y_ticks, x_of, y_of):
     for tick in x_ticks:
         x = f'{x_of(tick):.1f}'
         yield (f'<line x1="{x}" x2="{x}" y1="{TOP}" y2="{low}" stroke="#dee2e6"/>'
-               f'<text x="{x}" y="{low + 20}" text-anchor="middle">{tick:,}</text>')
+               f'<text x="{x}" y="{low + 20}" text-anchor="middle">{number(tick)}</text>')
 
 
 def told(samples, key, name):
@@ -62,7 +66,7 @@ def panel(left, title, samples):
         points = ' '.join(f'{x_of(s["at"]):.1f},{y_of(s[key] / MIB):.1f}' for s in samples)
         last = y_of(samples[-1][key] / MIB)
         out.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>'
-                   f'<text x="{left + PANEL - 6}" y="{last - 8:.1f}" text-anchor="end" '
+                   f'<text x="{left + PANEL - 6}" y="{last + 18:.1f}" text-anchor="end" '
                    f'fill="{colour}">{name}: {samples[-1][key] / MIB:.1f} MiB</text>')
     counts = ', '.join(told(samples, key, name) for key, name in COUNTS)
     out.append(f'<text x="{left}" y="{low + 46}">{counts}</text>')
