@@ -79,25 +79,32 @@ constexpr size_t kMostPixels = size_t{1} << 30;
 Range columns_of(const Box& box, Size frame) { return whole(box.x1, box.x2, frame.width); }
 Range rows_of(const Box& box, Size frame) { return whole(box.y1, box.y2, frame.height); }
 
+/// Pixels of the frame's resolution for a box's mask; none where it has no place.
+size_t enlarged_pixels(const Plan& plan, const Detection& detection, const MaskPlace& place) {
+  const Size frame = plan.letterbox.frame;
+  if (place.count() == 0) return 0;
+  return size_t{columns_of(detection.box, frame).count} * rows_of(detection.box, frame).count;
+}
+
+/// @param pixels room for the mask.
 void add_enlarged(const Plan& plan, const Detection& detection, const MaskPlace& place,
-                  const float* numbers, std::vector<uint8_t>& pixels, Mask& out) {
+                  const float* numbers, uint8_t* pixels, Mask& out) {
   const Letterbox& way = plan.letterbox;
   const Size maps = plan.gather.masks.maps;
   const Scale scale = scale_of(plan);
   const Range columns = columns_of(detection.box, way.frame);
   const Range rows = rows_of(detection.box, way.frame);
   if (place.count() == 0) return;
+  out.pixels = pixels;
   out.width = columns.count;
   out.height = rows.count;
   out.place = {static_cast<float>(columns.first), static_cast<float>(rows.first),
                static_cast<float>(columns.first + columns.count),
                static_cast<float>(rows.first + rows.count)};
-  const size_t first = pixels.size();
-  pixels.resize(first + size_t{columns.count} * rows.count);
   enlarge(numbers + place.offset, place,
           Taps(columns, way.scale_x, way.pad_x, scale.x, place.x, place.width, maps.width),
           Taps(rows, way.scale_y, way.pad_y, scale.y, place.y, place.height, maps.height),
-          pixels.data() + first);
+          pixels);
 }
 
 /// The part of the prototypes for a box, its offset left out.
@@ -134,16 +141,22 @@ size_t place_masks(const Plan& plan, std::span<const Detection> detections,
   return pixels;
 }
 
-void finish_masks(const Plan& plan, std::span<const Detection> detections,
-                  std::span<const MaskPlace> places, const MaskRoom& made,
-                  std::vector<uint8_t>& pixels, std::vector<Mask>& out) {
+Status finish_masks(const Plan& plan, std::span<const Detection> detections,
+                    std::span<const MaskPlace> places, const MaskRoom& made,
+                    Room<uint8_t>& pixels, std::vector<Mask>& out) {
   const Scale scale = scale_of(plan);
-  out.assign(places.size(), {});
-  pixels.clear();
+  out.clear();
+  size_t enlarged = 0;
+  for (size_t i = 0; made.numbers != nullptr && i < places.size(); ++i)
+    enlarged += enlarged_pixels(plan, detections[i], places[i]);
+  KB_TRY(pixels.grow(enlarged, "set mask-size=prototypes, or lower max-detections"));
+  out.resize(places.size());
+  uint8_t* next = pixels.data();
   for (size_t i = 0; i < places.size(); ++i) {
     const MaskPlace& at = places[i];
     if (made.numbers != nullptr) {
-      add_enlarged(plan, detections[i], at, made.numbers, pixels, out[i]);
+      add_enlarged(plan, detections[i], at, made.numbers, next, out[i]);
+      next += enlarged_pixels(plan, detections[i], at);
       continue;
     }
     const auto edge = [](uint32_t pixel, float by) { return static_cast<float>(pixel) / by; };
@@ -152,12 +165,7 @@ void finish_masks(const Plan& plan, std::span<const Detection> detections,
                                        edge(at.x + at.width, scale.x),
                                        edge(at.y + at.height, scale.y)})};
   }
-  const uint8_t* next = pixels.data();  // it lies still from here on
-  for (Mask& each : out) {
-    if (made.numbers == nullptr) break;
-    each.pixels = next;
-    next += size_t{each.width} * each.height;
-  }
+  return {};
 }
 
 }  // namespace keepbox

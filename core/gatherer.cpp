@@ -9,6 +9,9 @@
 namespace keepbox {
 namespace {
 
+constexpr const char* kFewer = "lower max-detections";
+constexpr const char* kCoarser = "set mask-size=prototypes, or lower max-detections";
+
 /// The mean of points by the scores of the boxes that they are of, as of their corners.
 class PointMean {
  public:
@@ -37,24 +40,32 @@ class PointMean {
 
 }  // namespace
 
-Gatherer::Gatherer(const Plan& plan) {
-  own_points_.reserve(size_t{plan.rules.kept_capacity} * plan.gather.points.count);
-  one_.resize(plan.gather.points.count);
+Result<Gatherer> Gatherer::create(const Plan& plan) {
+  Gatherer out;
+  const size_t each = plan.gather.points.count;
+  KB_TRY(out.own_points_.grow(plan.rules.kept_capacity * each, kFewer));
+  KB_TRY(out.one_.grow(each, kFewer));
+  KB_TRY(out.factors_.grow(size_t{plan.rules.kept_capacity} * plan.gather.masks.coefficients, kFewer));
+  return out;
 }
 
-void Gatherer::run(const Plan& plan, const Backend& backend, std::span<const TensorView> tensors,
-                   uint32_t image, std::span<const Detection> detections, const Owners& owners) {
+Status Gatherer::run(const Plan& plan, const Backend& backend, std::span<const TensorView> tensors,
+                     uint32_t image, std::span<const Detection> detections,
+                     const Owners& owners) {
+  points_ = {};
+  masks_.clear();
   if (plan.gather.points.count != 0) gather_points(plan, tensors, image, detections, owners);
   if (plan.gather.masks.coefficients != 0)
-    make_masks(plan, backend, tensors, image, detections);
+    return make_masks(plan, backend, tensors, image, detections);
+  return {};
 }
 
 void Gatherer::gather_points(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                              std::span<const Detection> detections, const Owners& owners) {
   const size_t each = plan.gather.points.count;
-  own_points_.resize(detections.size() * each);
+  const std::span<Keypoint> all = own_points_.first(detections.size() * each);
   for (size_t i = 0; i < detections.size(); ++i) {
-    const std::span<Keypoint> out = std::span(own_points_).subspan(i * each, each);
+    const std::span<Keypoint> out = all.subspan(i * each, each);
     if (owners.owner.empty()) {
       reference::points(plan, tensors, image, detections[i].anchor, out);
     } else {
@@ -62,43 +73,44 @@ void Gatherer::gather_points(const Plan& plan, std::span<const TensorView> tenso
       for (size_t j = owners.kept[i]; j < owners.candidates.size(); ++j) {
         if (owners.owner[j] != owners.kept[i]) continue;
         const uint64_t key = owners.candidates[j].key;
+        const std::span<Keypoint> one = one_.first(each);
         reference::points(plan, tensors, image,
-                          anchor_in_key(plan.rules.contract, key_anchor(key)), one_);
-        mean.add(one_, key_score(key));
+                          anchor_in_key(plan.rules.contract, key_anchor(key)), one);
+        mean.add(one, key_score(key));
       }
       mean.finish();
     }
     for (Keypoint& point : out) point = on_frame(plan.letterbox, point);
   }
-  points_ = own_points_;
+  points_ = all;
 }
 
-void Gatherer::make_masks(const Plan& plan, const Backend& backend,
-                          std::span<const TensorView> tensors, uint32_t image,
-                          std::span<const Detection> detections) {
+Status Gatherer::make_masks(const Plan& plan, const Backend& backend,
+                            std::span<const TensorView> tensors, uint32_t image,
+                            std::span<const Detection> detections) {
   const MaskRules& rules = plan.gather.masks;
   const size_t each = rules.coefficients, pixels = place_masks(plan, detections, places_);
-  factors_.resize(detections.size() * each);
+  const std::span<float> factors = factors_.first(detections.size() * each);
   for (size_t i = 0; i < detections.size(); ++i)
     reference::coefficients(plan, tensors, image, detections[i].anchor,
-                            std::span(factors_).subspan(i * each, each));
+                            factors.subspan(i * each, each));
   MaskRoom room;
   if (rules.enlarged) {
-    numbers_.resize(std::max(pixels, numbers_.size()));
+    KB_TRY(numbers_.grow(pixels, kCoarser));
     room.numbers = numbers_.data();
   } else {
-    inside_.resize(std::max(pixels, inside_.size()));
+    KB_TRY(inside_.grow(pixels, kFewer));
     room.inside = inside_.data();
   }
-  backend.masks(plan, tensors, image, factors_, places_, room);
-  finish_masks(plan, detections, places_, room, enlarged_, masks_);
+  backend.masks(plan, tensors, image, factors, places_, room);
+  return finish_masks(plan, detections, places_, room, enlarged_, masks_);
 }
 
-void Gatherer::take(const Plan& plan, const Gathered& gathered,
-                    std::span<const Detection> detections) {
+Status Gatherer::take(const Plan& plan, const Gathered& gathered,
+                      std::span<const Detection> detections) {
   points_ = gathered.points;
-  if (plan.gather.masks.coefficients != 0)
-    finish_masks(plan, detections, gathered.places, gathered.masks, enlarged_, masks_);
+  if (plan.gather.masks.coefficients == 0) return {};
+  return finish_masks(plan, detections, gathered.places, gathered.masks, enlarged_, masks_);
 }
 
 }  // namespace keepbox

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/backend.h"
+#include "core/room.h"
 
 namespace keepbox {
 
@@ -19,14 +20,16 @@ struct Owners {
 /// For one image of a plan. Memory for masks grows with them; the rest is there from the start.
 class Gatherer {
  public:
-  explicit Gatherer(const Plan& plan);
+  /// kNoResource when the memory is not to be had.
+  static Result<Gatherer> create(const Plan& plan);
 
-  /// Gathers on the host. @param detections of the image, on the frame.
-  void run(const Plan& plan, const Backend& backend, std::span<const TensorView> tensors,
+  /// Gathers on the host. kNoResource as above, and there are neither points nor masks then.
+  /// @param detections of the image, on the frame.
+  Status run(const Plan& plan, const Backend& backend, std::span<const TensorView> tensors,
            uint32_t image, std::span<const Detection> detections, const Owners& owners);
 
-  /// Takes what a runner has gathered, which this then points into.
-  void take(const Plan& plan, const Gathered& gathered, std::span<const Detection> detections);
+  /// Takes what a runner has gathered, which this then points into. The same.
+  Status take(const Plan& plan, const Gathered& gathered, std::span<const Detection> detections);
 
   /// As many for each box as the plan says. Valid until the next run.
   std::span<const Keypoint> points() const { return points_; }
@@ -36,14 +39,14 @@ class Gatherer {
  private:
   void gather_points(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                      std::span<const Detection> detections, const Owners& owners);
-  void make_masks(const Plan& plan, const Backend& backend, std::span<const TensorView> tensors,
-                  uint32_t image, std::span<const Detection> detections);
+  Status make_masks(const Plan& plan, const Backend& backend, std::span<const TensorView> tensors,
+                    uint32_t image, std::span<const Detection> detections);
 
-  std::vector<Keypoint> own_points_, one_;  // of all boxes; of one that goes into a mean
+  Room<Keypoint> own_points_, one_;  // of all boxes; of one that goes into a mean
   std::span<const Keypoint> points_;
   std::vector<MaskPlace> places_;
-  std::vector<float> factors_, numbers_;
-  std::vector<uint8_t> inside_, enlarged_;
+  Room<float> factors_, numbers_;
+  Room<uint8_t> inside_, enlarged_;
   std::vector<Mask> masks_;
 };
 

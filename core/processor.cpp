@@ -97,9 +97,16 @@ Processor::Processor(Plan plan, Selection backend, Workspace workspace,
       workspace_(std::move(workspace)),
       runner_(std::move(runner)),
       funnels_(plan_.layout.images),
-      counts_(plan_.layout.images) {
-  if (plan_.gather.any())
-    for (uint32_t image = 0; image < plan_.layout.images; ++image) gatherers_.emplace_back(plan_);
+      counts_(plan_.layout.images) {}
+
+Status Processor::make_gatherers() {
+  if (!plan_.gather.any()) return {};
+  for (uint32_t image = 0; image < plan_.layout.images; ++image) {
+    auto gatherer = Gatherer::create(plan_);
+    if (!gatherer) return std::unexpected(gatherer.error());
+    gatherers_.push_back(std::move(*gatherer));
+  }
+  return {};
 }
 
 Result<Processor> Processor::create(Plan plan, Selection backend, MemorySpace memory,
@@ -107,12 +114,15 @@ Result<Processor> Processor::create(Plan plan, Selection backend, MemorySpace me
   if (backend.backend->runner != nullptr) {
     auto runner = backend.backend->runner(plan, memory);
     if (!runner) return std::unexpected(runner.error());
-    return Processor(std::move(plan), std::move(backend), {}, std::move(*runner));
+    Processor out(std::move(plan), std::move(backend), {}, std::move(*runner));
+    KB_TRY(out.make_gatherers());
+    return out;
   }
   auto workspace = Workspace::create(plan);
   if (!workspace) return std::unexpected(workspace.error());
   Processor out(std::move(plan), std::move(backend), std::move(*workspace), nullptr);
   out.crew_ = crew;
+  KB_TRY(out.make_gatherers());
   return out;
 }
 
@@ -129,10 +139,11 @@ Status Processor::run(std::span<const TensorView> tensors) {
   if (runner_) {
     KB_TRY(runner_->run(plan_, tensors));
     for (uint32_t image = 0; image < gatherers_.size(); ++image)
-      gatherers_[image].take(plan_, runner_->gathered(image), runner_->detections(image));
+      KB_TRY(gatherers_[image].take(plan_, runner_->gathered(image), runner_->detections(image)));
     return {};
   }
-  for (uint32_t image = 0; image < plan_.layout.images; ++image) run_kernels(tensors, image);
+  for (uint32_t image = 0; image < plan_.layout.images; ++image)
+    KB_TRY(run_kernels(tensors, image));
   return {};
 }
 
@@ -147,7 +158,7 @@ uint32_t Processor::decode(std::span<const TensorView> tensors, uint32_t image, 
   return job.gather(funnel);
 }
 
-void Processor::run_kernels(std::span<const TensorView> tensors, uint32_t image) {
+Status Processor::run_kernels(std::span<const TensorView> tensors, uint32_t image) {
   const Scratch& scratch = workspace_.scratch();
   const Backend& kernels = *selection_.backend;
   Funnel funnel;
@@ -160,9 +171,9 @@ void Processor::run_kernels(std::span<const TensorView> tensors, uint32_t image)
                         funnel.filtered_out);
   funnel.clipped_away = funnel.kept - counts_[image] - funnel.filtered_out;
   funnels_[image] = funnel;
-  if (!gatherers_.empty())
-    gatherers_[image].run(plan_, kernels, tensors, image, room(image).first(counts_[image]),
-                          {ordered, scratch.nms.owners, scratch.kept});
+  if (gatherers_.empty()) return {};
+  return gatherers_[image].run(plan_, kernels, tensors, image, room(image).first(counts_[image]),
+                               {ordered, scratch.nms.owners, scratch.kept});
 }
 
 std::span<Detection> Processor::room(uint32_t image) const {

@@ -22,6 +22,7 @@ class Processor {
   /// @param backend as select_backend() gave it for this plan.
   /// @param memory where the tensors will be.
   /// @param crew decodes large tensors in parts, where the backend is the host's; outlives this.
+  /// kNoResource when the memory that the plan needs is not to be had.
   static Result<Processor> create(Plan plan, Selection backend,
                                   MemorySpace memory = MemorySpace::kSystem,
                                   Crew* crew = nullptr);
@@ -33,7 +34,8 @@ class Processor {
   void refit(const Letterbox& letterbox, Size frame) { keepbox::refit(plan_, letterbox, frame); }
 
   /// Decodes one frame (or batch). @param tensors those that plan().reads names, in that order.
-  /// kTruncated when a tensor is shorter than its dimensions.
+  /// kTruncated when a tensor is shorter than its dimensions, kNoResource when there is no memory
+  /// for the masks of its boxes.
   Status run(std::span<const TensorView> tensors);
 
   /// Boxes of an image after run(), best first, clipped to the frame. Valid until the next run().
@@ -57,7 +59,8 @@ class Processor {
  private:
   Processor(Plan plan, Selection backend, Workspace workspace, std::unique_ptr<Runner> runner);
   uint32_t decode(std::span<const TensorView> tensors, uint32_t image, Funnel& funnel);
-  void run_kernels(std::span<const TensorView> tensors, uint32_t image);
+  Status make_gatherers();
+  Status run_kernels(std::span<const TensorView> tensors, uint32_t image);
   std::span<Detection> room(uint32_t image) const;
 
   Plan plan_;

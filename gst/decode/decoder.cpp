@@ -209,12 +209,12 @@ Status Decoder::attempt(GstBuffer* buffer) {
     KB_TRY(believe(plan, check_best_score(plan.layout, processor_->detections()[0].score)));
   if (downloaded_now_) route_ = Route::kDownloaded;
   else if (on_device()) route_ = tensors.context() ? Route::kZeroCopy : Route::kUploaded;
-  take_boxes();
+  KB_TRY(take_boxes());
   mark(buffer, tensors);
   return {};
 }
 
-void Decoder::take_boxes() {
+Status Decoder::take_boxes() {
   const std::string& told = source_ != nullptr ? source_->model : props_.model_name;
   const std::string& name = props_.model_name.empty() ? told : props_.model_name;
   const bool unnamed = name.empty();
@@ -230,7 +230,7 @@ void Decoder::take_boxes() {
                       .unnamed = unnamed,
                       .held = source_ != nullptr && source_->held});
   take_points();
-  take_masks();
+  return take_masks();
 }
 
 /// They lie in the processor until its next run.
@@ -241,13 +241,19 @@ void Decoder::take_points() {
     boxes_[i].points = {processor_->points().subspan(i * set.count, set.count), set.edges, name};
 }
 
-void Decoder::take_masks() {
-  if (processor_->masks().empty()) return;
+Status Decoder::take_masks() {
+  if (processor_->masks().empty()) return {};
   std::vector<MaskPixels> masks;
   for (const Mask& mask : processor_->masks())
     masks.push_back({mask.pixels, mask.width, mask.height, mask.place});
   masks_ = make_mask_buffers(masks);
-  for (size_t i = 0; i < boxes_.size(); ++i) boxes_[i].mask = masks_[i];
+  for (size_t i = 0; i < boxes_.size(); ++i) {
+    boxes_[i].mask = masks_[i];
+    if (masks[i].width != 0 && masks[i].height != 0 && masks_[i].pixels == nullptr)
+      return fail(ErrorKind::kNoResource, "memory for the masks of a frame", "none",
+                  "set mask-size=prototypes, or lower max-detections");
+  }
+  return {};
 }
 
 /// For decoders behind this one, which are for what comes after it: the tensors of this source, or

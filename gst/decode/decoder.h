@@ -77,9 +77,9 @@ class Decoder {
   Status run(FrameTensors& tensors);
   Status attempt(GstBuffer* buffer);
   Status quantize(FrameTensors& tensors);
-  void take_boxes();
+  Status take_boxes();
   void take_points();
-  void take_masks();
+  Status take_masks();
   void mark(GstBuffer* buffer, const FrameTensors& tensors) const;
   void mark_refused(GstBuffer* buffer) const;
   Status decode_on_cpu(GstBuffer* buffer, const Error& device);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Runs models on tensors in system memory.
+#include <new>
+#include <string>
+
 #include "core/backend.h"
 #include "gst/infer/frameform.h"
 #include "gst/infer/inferencer.h"
@@ -41,7 +44,9 @@ const Backend& host_backend() {
 }
 
 struct Free {
-  void operator()(std::byte* data) const { g_aligned_free(data); }
+  void operator()(std::byte* data) const {
+    ::operator delete(data, std::align_val_t{kAlignment});
+  }
 };
 
 class HostInferencer : public Inferencer {
@@ -54,7 +59,11 @@ class HostInferencer : public Inferencer {
   Status set_model(const ModelFacts& facts) override {
     const auto& ports = claims().inputs;
     input_bytes_ = facts.input.bytes();
-    input_.reset(static_cast<std::byte*>(g_aligned_alloc(1, input_bytes_, kAlignment)));
+    input_.reset(static_cast<std::byte*>(
+        ::operator new(input_bytes_, std::align_val_t{kAlignment}, std::nothrow)));
+    if (input_ == nullptr)
+      return fail(ErrorKind::kNoResource, std::to_string(input_bytes_) + " bytes of memory", "none",
+                  "lower input-width= and input-height=, or take a smaller model");
     for (size_t i = 0; i < ports.size(); ++i)
       values_.emplace_back(nullptr, session_->runtime().api().ReleaseValue);
     numbers_.resize(ports.size());

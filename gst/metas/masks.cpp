@@ -24,13 +24,12 @@ GstBuffer* mask_buffer(GstMemory* memory, GstVideoFormat format, guint width, gu
   return out;
 }
 
+/// nullptr where there is no memory, for which GStreamer's own allocator ends the process.
 GstMemory* written(gsize bytes, auto write) {
-  GstMemory* memory = gst_allocator_alloc(nullptr, bytes, nullptr);
-  GstMapInfo info;
-  gst_memory_map(memory, &info, GST_MAP_WRITE);
-  write(info.data);
-  gst_memory_unmap(memory, &info);
-  return memory;
+  auto* data = static_cast<guint8*>(g_try_malloc(bytes));
+  if (data == nullptr) return nullptr;
+  write(data);
+  return gst_memory_new_wrapped(GstMemoryFlags(0), data, bytes, 0, bytes, data, g_free);
 }
 
 void write_regions(std::span<const MaskPixels> masks, guint8* out) {
@@ -87,6 +86,7 @@ MaskBuffers make_mask_buffers(std::span<const MaskPixels> masks) {
   std::vector<FrameMask> out(masks.size());
   if (bytes == 0) return MaskBuffers(std::move(out));
   GstMemory* all = written(bytes, [&](guint8* data) { write_regions(masks, data); });
+  if (all == nullptr) return MaskBuffers(std::move(out));
   gsize at = 0;
   for (size_t i = 0; i < masks.size(); ++i) {
     const MaskPixels& mask = masks[i];
@@ -142,6 +142,7 @@ FrameMask moved_mask(GstBuffer* pixels, const Box& place, const PixelMap& map) {
   GstMemory* memory = written(stride * height, [&](guint8* data) {
     turn(from, place, *back, to, width, height, data);
   });
+  if (memory == nullptr) return {};
   return {mask_buffer(memory, from.format(), width, height, static_cast<gint>(stride)), to};
 }
 

@@ -49,7 +49,8 @@ class MaskBuffers {
 
 /// Buffers for the masks of a frame's boxes in their order, without gaps between rows, in one
 /// allocation that lives as long as one of them. The pixels of objects are mask_region() of the
-/// place among those that are not empty; an empty one is a FrameMask without pixels.
+/// place among those that are not empty; an empty one is a FrameMask without pixels. So are all where
+/// there is no memory for them.
 MaskBuffers make_mask_buffers(std::span<const MaskPixels> masks);
 
 /// The pixels of a mask, mapped while this lives.

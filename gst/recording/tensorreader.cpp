@@ -131,14 +131,14 @@ Result<TensorReader> TensorReader::open_folder(const std::string& path) {
 Result<TensorReader> TensorReader::open_file(const std::string& path, const RawForm& form) {
   TensorReader out;
   const bool is_npy = path.ends_with(".npy");
+  auto file = open_plain(path, kLocationHint);  // a recording that is gone is no raw file
+  if (!file) return std::unexpected(file.error());
+  out.file_ = std::move(*file);
   if (!is_npy) {
     auto raw = raw_form(path, form);
     if (!raw) return std::unexpected(raw.error());
     out.form_ = std::move(*raw);
   }
-  auto file = open_plain(path, kLocationHint);
-  if (!file) return std::unexpected(file.error());
-  out.file_ = std::move(*file);
   if (is_npy) {  // one frame, and may be an empty one
     const auto array = read_header(out.file_);
     if (!array) return std::unexpected(array.error());

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// run() takes no memory: malloc is replaced by one that counts.
+// run() takes no memory, and large memory that is refused is an error: malloc is replaced by one that
+// counts and refuses.
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <random>
 
@@ -11,7 +13,16 @@
 
 namespace {
 std::atomic<long> allocations{0};
+
+/// What tensors and frames decide the size of is larger; what is smaller is never refused.
+constexpr size_t kLarge = size_t{1} << 14;
+std::atomic<long> large_left{-1};  // that are given out before one is refused; -1: none is
+
+bool refused(size_t size) {
+  ++allocations;
+  return size >= kLarge && large_left >= 0 && large_left-- == 0;
 }
+}  // namespace
 
 extern "C" {
 void* __libc_malloc(size_t size);
@@ -20,8 +31,7 @@ void* __libc_realloc(void* old, size_t size);
 void* __libc_memalign(size_t alignment, size_t size);
 
 __attribute__((visibility("default"))) void* malloc(size_t size) {
-  ++allocations;
-  return __libc_malloc(size);
+  return refused(size) ? nullptr : __libc_malloc(size);
 }
 __attribute__((visibility("default"))) void* calloc(size_t count, size_t size) {
   ++allocations;
@@ -32,8 +42,13 @@ __attribute__((visibility("default"))) void* realloc(void* old, size_t size) {
   return __libc_realloc(old, size);
 }
 __attribute__((visibility("default"))) void* aligned_alloc(size_t alignment, size_t size) {
-  ++allocations;
-  return __libc_memalign(alignment, size);
+  return refused(size) ? nullptr : __libc_memalign(alignment, size);
+}
+__attribute__((visibility("default"))) int posix_memalign(void** out, size_t alignment, size_t size) {
+  void* memory = aligned_alloc(alignment, size);
+  if (memory == nullptr) return ENOMEM;
+  *out = memory;
+  return 0;
 }
 }
 
@@ -105,6 +120,58 @@ TEST(Allocations, DoNotHappenWithACrew) {
   ASSERT_TRUE(plan && crew);
   for (const Backend& backend : backends())
     if (backend.memory == MemorySpace::kSystem) expect_none(*plan, backend, view, crew.get());
+}
+
+/// Boxes that do not touch, with points or with the numbers of masks, and prototypes.
+std::vector<test::Tensor> with_more(bool masks) {
+  constexpr size_t kAnchors = 2100, kClasses = 6, kMore = 48;
+  test::Tensor boxes{std::vector<float>((4 + kClasses + kMore) * kAnchors, 1),
+                     {1, 4 + kClasses + kMore, kAnchors}, masks ? "boxes" : "points"};
+  for (size_t i = 0; i < kAnchors; ++i) {
+    const float numbers[] = {static_cast<float>(i % 16 * 20 + 9), static_cast<float>(i / 16 * 20 + 9),
+                             16, 16, 0.9f, 0, 0, 0, 0, 0};
+    for (size_t row = 0; row < std::size(numbers); ++row)
+      boxes.values[row * kAnchors + i] = i < 256 ? numbers[row] : 0;
+  }
+  if (!masks) return {boxes};
+  return {boxes, {std::vector<float>(kMore * 80 * 80, 1), {1, kMore, 80, 80}, "prototypes"}};
+}
+
+/// One processor and one frame, of which a large piece of memory is refused. @return was there none?
+bool refuse(const Plan& plan, const Backend& backend, std::span<const TensorView> views, long number) {
+  large_left = number;
+  auto processor = Processor::create(plan, {&backend, ""});
+  const Status status = processor ? processor->run(views) : Status(std::unexpected(processor.error()));
+  const bool done = large_left >= 0;
+  large_left = -1;
+  EXPECT_EQ(status.has_value(), done) << backend.name << " allocation " << number;
+  if (status) return done;
+  EXPECT_EQ(status.error().kind, ErrorKind::kNoResource);
+  EXPECT_NE(status.error().message().find("bytes of memory, found none: "), std::string::npos);
+  if (!processor) return done;
+  EXPECT_TRUE(processor->run(views)) << "the next frame finds memory";
+  return done;
+}
+
+TEST(Allocations, ThatAreRefusedAreErrors) {
+  for (const bool masks : {false, true}) {
+    const auto tensors = with_more(masks);
+    std::vector<TensorView> views;
+    for (const test::Tensor& tensor : tensors) views.push_back(tensor.view());
+    Settings settings = test::pixel_settings(320);
+    settings.detector = masks ? "yolov8-seg" : "yolov8-pose";
+    settings.class_count = 6;
+    settings.frame = {.size = {3200, 3200}};
+    settings.frame_masks = true;
+    const auto plan = make_plan(settings, views);
+    ASSERT_TRUE(plan) << plan.error().message();
+    for (const Backend& backend : backends()) {
+      if (backend.memory != MemorySpace::kSystem) continue;
+      long number = 0;
+      while (number < 100 && !refuse(*plan, backend, views, number)) ++number;
+      EXPECT_GE(number, masks ? 3 : 2) << "the workspace, points, and sums and pixels of masks";
+    }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Disks that are full, and files that go while somebody works with them: one error, no half a file.
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "tests/gst/infer/infer.h"
+#include "tests/gst/recording/numbered.h"
+
+namespace keepbox {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Line;
+
+/// A disk that takes this many bytes of a file.
+class SmallDisk {
+ public:
+  explicit SmallDisk(rlim_t bytes) : before_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &limit_);
+    const rlimit small{bytes, limit_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  ~SmallDisk() {
+    setrlimit(RLIMIT_FSIZE, &limit_);
+    std::signal(SIGXFSZ, before_);
+  }
+
+ private:
+  rlimit limit_;
+  void (*before_)(int);
+};
+
+/// Errors of elements of ours, in the order in which they came. What GStreamer's base class of
+/// sources adds when those behind one have failed is not theirs.
+struct Errors {
+  std::vector<std::string> texts;
+
+  static GstBusSyncReply note(GstBus*, GstMessage* message, gpointer errors) {
+    const std::string type =
+        GST_MESSAGE_SRC(message) != nullptr ? G_OBJECT_TYPE_NAME(GST_MESSAGE_SRC(message)) : "";
+    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR && type.starts_with("Keepbox")) {
+      g_autoptr(GError) error = nullptr;
+      gst_message_parse_error(message, &error, nullptr);
+      if (!std::string_view(error->message).starts_with("Internal data stream error"))
+        static_cast<Errors*>(errors)->texts.push_back(error->message);
+    }
+    return GST_BUS_PASS;
+  }
+
+  /// Of one run of a line. @param before it plays, in READY.
+  static std::vector<std::string> of(const std::string& line, auto before) {
+    Errors out;
+    GstElement* pipeline = gst_parse_launch(line.c_str(), nullptr);
+    g_autoptr(GstBus) bus = gst_element_get_bus(pipeline);
+    gst_bus_set_sync_handler(bus, note, &out, nullptr);
+    EXPECT_EQ(gst_element_set_state(pipeline, GST_STATE_READY), GST_STATE_CHANGE_SUCCESS);
+    before();
+    if (gst_element_set_state(pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE) {
+      GstMessage* end = gst_bus_timed_pop_filtered(
+          bus, 20 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+      EXPECT_NE(end, nullptr) << "no end in 20 s";
+      if (end != nullptr) gst_message_unref(end);
+    }
+    gst_element_set_state(pipeline, GST_STATE_NULL);
+    gst_bus_set_sync_handler(bus, nullptr, nullptr, nullptr);
+    gst_object_unref(pipeline);
+    return out.texts;
+  }
+};
+
+void expect_one(const std::vector<std::string>& errors, std::initializer_list<std::string> words) {
+  ASSERT_EQ(errors.size(), 1u);
+  for (const std::string& word : words)
+    EXPECT_NE(errors[0].find(word), std::string::npos) << "'" << word << "' in: " << errors[0];
+}
+
+std::string boxes_of(int frames, const test::TempDir& dir) {
+  test::record(test::source(frames), dir / "rec");
+  return "tensorreplay location=" + (dir / "rec") + " ! boxdecode";
+}
+
+TEST(FullDisk, OfBoxesIsOneErrorAndNoFile) {
+  const test::TempDir dir;
+  const std::string line = boxes_of(40, dir) + " ! boxsink location=" + (dir / "out.jsonl");
+  const SmallDisk disk(2000);
+  expect_one(Errors::of(line, [] {}), {"room for", "out.jsonl", "File too large"});
+  EXPECT_FALSE(fs::exists(dir / "out.jsonl"));
+  EXPECT_TRUE(fs::exists(dir / "out.jsonl.part"));
+}
+
+TEST(FullDisk, OfTheEndOfTheBoxesToo) {
+  const test::TempDir dir;
+  const std::string line = boxes_of(1, dir) + " ! boxsink format=coco location=";
+  ASSERT_TRUE(Errors::of(line + (dir / "whole.json"), [] {}).empty());
+  const SmallDisk disk(fs::file_size(dir / "whole.json") - 1);
+  expect_one(Errors::of(line + (dir / "out.json"), [] {}), {"out.json", "File too large"});
+  EXPECT_FALSE(fs::exists(dir / "out.json"));
+}
+
+TEST(FullDisk, OfTensorsIsOneErrorAndNoRecording) {
+  const test::TempDir dir;
+  const std::string line = boxes_of(40, dir) + " ! tensorrecord location=" + (dir / "copy") +
+                           " ! fakesink";
+  {
+    const SmallDisk disk(1000);  // a frame's tensor goes in, the index of all does not
+    expect_one(Errors::of(line, [] {}), {"copy", "File too large"});
+  }
+  EXPECT_FALSE(fs::exists(dir / "copy/frames.jsonl"));
+  EXPECT_NE(test::play("tensorreplay location=" + (dir / "copy") + " ! fakesink"), "");
+}
+
+using Lost = test::Inference;
+
+TEST_F(Lost, ModelBeforeItPlays) {
+  const std::string line =
+      "videotestsrc num-buffers=3 ! video/x-raw,format=RGB,width=64,height=48 ! " +
+      infer(test::identity_model({1, 3, 32, 32})) + " ! fakesink";
+  const auto errors = Errors::of(line, [&] { fs::remove(dir_ / "model.onnx"); });
+  // It was read on the way to READY, or is missed on the way to PLAYING, but not both.
+  if (!errors.empty()) expect_one(errors, {"model.onnx", "model-file"});
+  expect_one(Errors::of("videotestsrc num-buffers=3 ! tensorinfer model-file=" +
+                            (dir_ / "model.onnx") + " ! fakesink", [] {}),
+             {"model.onnx", "model-file"});
+}
+
+TEST(LostFiles, RecordingBeforeItPlays) {
+  const test::TempDir dir;
+  const std::string line = boxes_of(5, dir) + " ! fakesink";
+  expect_one(Errors::of(line, [&] { fs::remove_all(dir / "rec"); }), {"rec", "location="});
+}
+
+TEST(LostFiles, TensorsWhileTheyArePlayed) {
+  const test::TempDir dir;
+  const std::string from = boxes_of(200, dir);
+  Line line(from + " ! identity name=out ! boxsink location=" + (dir / "out.jsonl"));
+  int frames = 0;
+  line.probe("out", "src", [&](GstBuffer*&) {
+    if (++frames == 3) fs::remove_all(dir / "rec");
+    return true;
+  });
+  const std::string error = line.play();
+  EXPECT_NE(error.find(".npy"), std::string::npos) << error;
+  EXPECT_FALSE(fs::exists(dir / "out.jsonl"));
+}
+
+TEST(LostFiles, TensorThatShrinksWhileItIsPlayed) {
+  const test::TempDir dir;
+  const std::string from = boxes_of(200, dir);
+  Line line(from + " ! identity name=out ! fakesink");
+  int frames = 0;
+  line.probe("out", "src", [&](GstBuffer*&) {
+    if (++frames == 3) fs::resize_file(dir / "rec/000150.0.npy", 70);
+    return true;
+  });
+  const std::string error = line.play();
+  EXPECT_NE(error.find("000150.0.npy"), std::string::npos) << error;
+  EXPECT_GE(frames, 100);
+}
+
+}  // namespace
+}  // namespace keepbox

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Frames and tensors for which there is no memory: an element's error, and the process lives.
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "tests/gst/frames.h"
+
+namespace keepbox {
+namespace {
+
+constexpr size_t kAnchors = 84, kRows = 4 + 2 + 8, kMap = 16;  // of an input of 64 x 64
+
+/// One box over all of the input, and the mask of its half.
+GstBuffer* one_mask() {
+  test::Tensor boxes{std::vector<float>(kRows * kAnchors), {1, kRows, kAnchors}, "boxes"};
+  const float numbers[kRows] = {32, 32, 64, 64, 0.9f, 0, 1};
+  for (size_t row = 0; row < kRows; ++row) boxes.values[row * kAnchors + 5] = numbers[row];
+  test::Tensor maps{std::vector<float>(8 * kMap * kMap, -1), {1, 8, kMap, kMap}, "maps"};
+  for (size_t i = 0; i < kMap * kMap / 2; ++i) maps.values[i] = 1;
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
+  test::attach(frame, boxes);
+  test::attach(frame, maps);
+  return frame;
+}
+
+/// Lets this process have so many bytes more than it has.
+void allow(size_t more) {
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t all = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + more;
+  const rlimit limit{all, all};
+  setrlimit(RLIMIT_AS, &limit);
+}
+
+/// In a process of its own, which ends with 0 where the error says what is missing.
+[[noreturn]] void decode_masks(const char* side, size_t more, const char* word) {
+  test::Harness h("boxdecode detector=yolov8-seg mask-size=frame",
+                  "video/x-raw,format=GRAY8,width=" + std::string(side) + ",height=" + side);
+  allow(more);
+  const test::Buffer out = h.run(one_mask());
+  const std::string error = h.error();
+  std::fprintf(stderr, "flow %d, error: %s\n", h.flow, error.c_str());
+  const bool right = *word == '\0' ? h.flow == GST_FLOW_OK && error.empty()
+                                   : h.flow == GST_FLOW_ERROR && error.contains(word);
+  std::_Exit(right ? 0 : 1);
+}
+
+class NoMemory : public testing::Test {
+ protected:
+  NoMemory() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+constexpr size_t kMega = size_t{1} << 20;
+
+TEST_F(NoMemory, ThereIsEnoughForASmallFrame) {
+  EXPECT_EXIT(decode_masks("640", 64 * kMega, ""), testing::ExitedWithCode(0), "flow 0");
+}
+
+TEST_F(NoMemory, ForTheMaskOfAHugeFrame) {
+  EXPECT_EXIT(decode_masks("16384", 64 * kMega, "bytes of memory"), testing::ExitedWithCode(0),
+              "max-detections");
+}
+
+/// The pixels of the mask fit, their copy for the frame's meta does not.
+TEST_F(NoMemory, ForTheMasksThatGoWithAHugeFrame) {
+  EXPECT_EXIT(decode_masks("16384", 320 * kMega, "memory for the masks"),
+              testing::ExitedWithCode(0), "max-detections");
+}
+
+}  // namespace
+}  // namespace keepbox

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The pipeline that is soaked: small frames through all of the plugin but inference.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace keepbox::soak {
+
+/// Writes tensors of a few frames, with from no boxes to a dozen, for a model of points and one of
+/// masks.
+void write_tensors(const std::string& folder);
+
+class Line {
+ public:
+  /// @param folder as write_tensors() filled it. @param location of the boxes.
+  Line(const std::string& folder, uint64_t frames, const std::string& location);
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+  ~Line();
+
+  /// Calls a function, in the streaming thread, with the number of each frame that comes to the end.
+  void each(std::function<void(uint64_t)> frame) { frame_ = std::move(frame); }
+
+  /// Plays to the end and stops. @return the error's text, or "".
+  std::string play();
+
+  /// Starts, and stops while frames are on their way. @return the same.
+  std::string cut(const std::string& location);
+
+  /// How many have come to the end.
+  uint64_t frames() const { return count_; }
+
+ private:
+  static GstPadProbeReturn on_frame(GstPad* pad, GstPadProbeInfo* info, gpointer line);
+  std::string await(GstMessageType what);
+
+  GstElement* pipeline_;
+  GstBus* bus_;
+  std::function<void(uint64_t)> frame_;
+  uint64_t count_ = 0;
+};
+
+}  // namespace keepbox::soak

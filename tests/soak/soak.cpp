@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Runs frames by the hundred thousand and starts by the hundred: memory, descriptors and threads stay.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/soak/line.h"
+#include "tests/soak/usage.h"
+#include "tests/tempdir.h"
+
+namespace keepbox::soak {
+namespace {
+
+constexpr const char* kUsage =
+    "usage: soak [--frames N] [--cycles N] [--json FILE]\n"
+    "Passes N frames in one go, then starts and stops N times; exits with 1 where something grew.\n";
+
+struct Options {
+  uint64_t frames = 1'000'000, cycles = 1000;
+  std::string json;
+};
+
+constexpr uint64_t kSamples = 250;
+constexpr uint64_t kCycleFrames = 12;
+
+/// How much a number may grow behind the warm-up, in all: frames on their way make some noise, and pages
+/// come and go. One forgotten chunk of malloc is 32 bytes at least.
+struct Bound {
+  const char* name;
+  double Usage::*number;
+  double frames, cycles;
+};
+
+constexpr double kKilo = 1024;
+constexpr Bound kBounds[] = {{"heap", &Usage::heap, 8 * kKilo, 1 * kKilo},
+                             {"rss", &Usage::rss, 1024 * kKilo, 1024 * kKilo},
+                             {"files", &Usage::files, 0.9, 0.9},
+                             {"threads", &Usage::threads, 0.9, 0.9}};
+
+/// Has nothing grown? Prints what there is.
+bool judge(const char* what, const std::vector<Usage>& samples, double Bound::*most) {
+  bool fine = samples.size() >= 2 * kWarmPart;
+  if (!fine) std::printf("expected at least %zu samples of %s, found %zu\n", 2 * kWarmPart, what,
+                         samples.size());
+  for (const Bound& bound : kBounds) {
+    if (samples.empty()) break;
+    const double range =
+        static_cast<double>(samples.back().at - samples[samples.size() / kWarmPart].at);
+    const double each = growth(samples, bound.number);
+    const bool good = each * range <= bound.*most;
+    std::printf("%s %s: %s %.0f in the end, %+.4f each over %.0f\n", good ? "ok" : "GREW", what,
+                bound.name, samples.back().*bound.number, each, range);
+    fine = fine && good;
+  }
+  std::fflush(stdout);
+  return fine;
+}
+
+bool said(const std::string& error) {
+  if (!error.empty()) std::printf("expected no error, found %s\n", error.c_str());
+  return !error.empty();
+}
+
+/// One start, and so many frames into nowhere.
+bool soak_frames(const std::string& folder, uint64_t frames, std::vector<Usage>& samples) {
+  samples.reserve(kSamples + 1);
+  const uint64_t every = std::max<uint64_t>(frames / kSamples, 1);
+  Line line(folder, frames, "/dev/null");
+  line.each([&](uint64_t number) {
+    if (number % every == 0) samples.push_back(usage(number));
+  });
+  if (said(line.play())) return false;
+  if (line.frames() == frames) return true;
+  std::printf("expected %zu frames, found %zu\n", size_t(frames), size_t(line.frames()));
+  return false;
+}
+
+/// A cycle makes the elements, plays a file to its end, starts the next one and goes in the middle
+/// of it. Two names take turns, so that files are replaced.
+bool soak_cycles(const std::string& folder, uint64_t cycles, std::vector<Usage>& samples) {
+  samples.reserve(cycles);
+  for (uint64_t cycle = 1; cycle <= cycles; ++cycle) {
+    const std::string names[] = {folder + "/a.jsonl", folder + "/b.jsonl"};
+    {
+      Line line(folder, kCycleFrames, names[cycle % 2]);
+      if (said(line.play()) || said(line.cut(names[(cycle + 1) % 2]))) return false;
+    }
+    samples.push_back(usage(cycle));
+  }
+  return true;
+}
+
+nlohmann::json to_json(const std::vector<Usage>& samples) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const Usage& each : samples)
+    out.push_back({{"at", each.at}, {"heap", each.heap}, {"rss", each.rss},
+                   {"files", each.files}, {"threads", each.threads}});
+  return out;
+}
+
+bool run(const Options& options) {
+  const test::TempDir folder;
+  write_tensors(folder.path().string());
+  std::vector<Usage> frames, cycles;
+  bool fine = soak_frames(folder.path().string(), options.frames, frames);
+  fine = judge("frames", frames, &Bound::frames) && fine;
+  fine = soak_cycles(folder.path().string(), options.cycles, cycles) && fine;
+  fine = judge("cycles", cycles, &Bound::cycles) && fine;
+  if (!options.json.empty())
+    std::ofstream(options.json)
+        << nlohmann::json{{"frames", to_json(frames)}, {"cycles", to_json(cycles)}}.dump(1) << '\n';
+  return fine;
+}
+
+/// @return could they be understood?
+bool parse(int argc, char** argv, Options& out) {
+  for (int i = 1; i < argc; i += 2) {
+    if (i + 1 == argc) return false;
+    if (std::strcmp(argv[i], "--frames") == 0) out.frames = std::strtoull(argv[i + 1], nullptr, 10);
+    else if (std::strcmp(argv[i], "--cycles") == 0)
+      out.cycles = std::strtoull(argv[i + 1], nullptr, 10);
+    else if (std::strcmp(argv[i], "--json") == 0) out.json = argv[i + 1];
+    else return false;
+  }
+  return out.frames > 0 && out.cycles > 0;
+}
+
+/// Blocks that a thread keeps for its next ones count as allocated, and gather for a long time.
+void without_thread_caches(char** argv) {
+  constexpr const char* kName = "GLIBC_TUNABLES";
+  if (std::getenv(kName) != nullptr) return;
+  setenv(kName, "glibc.malloc.tcache_count=0", 1);
+  execv("/proc/self/exe", argv);
+}
+
+}  // namespace
+}  // namespace keepbox::soak
+
+int main(int argc, char** argv) {
+  keepbox::soak::without_thread_caches(argv);
+  gst_init(&argc, &argv);
+  keepbox::soak::Options options;
+  if (!keepbox::soak::parse(argc, argv, options)) {
+    std::fputs(keepbox::soak::kUsage, stderr);
+    return 2;
+  }
+  return keepbox::soak::run(options) ? 0 : 1;
+}

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Draws what a soaked process held, over its frames and over its starts.
+
+usage: plot_soak.py SOAK.json PLOT.svg   where `soak --json SOAK.json` made the first
+"""
+import json
+import sys
+
+HEIGHT, LEFT, TOP, BOTTOM, PANEL, GAP = 380, 70, 60, 80, 330, 75
+LINES = (('rss', 'resident memory', '#1971c2'), ('heap', 'heap in use', '#2f9e44'))
+COUNTS = (('files', 'open descriptors'), ('threads', 'threads'))
+MIB = 1 << 20
+TICKS = 5
+
+
+def step(most):
+    """A round number of which a few make `most`."""
+    size = 1
+    while most / size > TICKS:
+        size *= 2 if str(size)[0] in '15' else 2.5
+        size = int(size)
+    return size
+
+
+def ticks(most):
+    size = step(most)
+    return [size * i for i in range(int(most / size) + 2)]
+
+
+def number(count):
+    return f'{count // 10 ** 6} million' if count >= 10 ** 6 else f'{count:,}'
+
+
+def axes(left, x_ticks, y_ticks, x_of, y_of):
+    right, low = left + PANEL, HEIGHT - BOTTOM
+    for tick in y_ticks:
+        y = f'{y_of(tick):.1f}'
+        yield (f'<line x1="{left}" x2="{right}" y1="{y}" y2="{y}" stroke="#dee2e6"/>'
+               f'<text x="{left - 8}" y="{y_of(tick) + 4:.1f}" text-anchor="end">{tick} MiB</text>')
+    for tick in x_ticks:
+        x = f'{x_of(tick):.1f}'
+        yield (f'<line x1="{x}" x2="{x}" y1="{TOP}" y2="{low}" stroke="#dee2e6"/>'
+               f'<text x="{x}" y="{low + 20}" text-anchor="middle">{number(tick)}</text>')
+
+
+def told(samples, key, name):
+    least, most = min(s[key] for s in samples), max(s[key] for s in samples)
+    return f'{name}: {least:.0f}' + (f' to {most:.0f}' if most > least else '')
+
+
+def panel(left, title, samples):
+    x_most = samples[-1]['at']
+    y_ticks = ticks(max(s['rss'] for s in samples) / MIB)
+    x_ticks = [tick for tick in ticks(x_most) if tick <= x_most]
+    low = HEIGHT - BOTTOM
+
+    def x_of(v):
+        return left + v / x_most * PANEL
+
+    def y_of(v):
+        return low - v / y_ticks[-1] * (low - TOP)
+    out = [f'<text x="{left}" y="{TOP - 14}">{title}</text>',
+           *axes(left, x_ticks, y_ticks, x_of, y_of)]
+    for key, name, colour in LINES:
+        points = ' '.join(f'{x_of(s["at"]):.1f},{y_of(s[key] / MIB):.1f}' for s in samples)
+        last = y_of(samples[-1][key] / MIB)
+        out.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>'
+                   f'<text x="{left + PANEL - 6}" y="{last + 18:.1f}" text-anchor="end" '
+                   f'fill="{colour}">{name}: {samples[-1][key] / MIB:.1f} MiB</text>')
+    counts = ', '.join(told(samples, key, name) for key, name in COUNTS)
+    out.append(f'<text x="{left}" y="{low + 46}">{counts}</text>')
+    return out
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    with open(sys.argv[1], encoding='utf-8') as file:
+        soak = json.load(file)
+    if not soak['frames'] or not soak['cycles']:
+        sys.exit(f'plot_soak: expected samples in {sys.argv[1]}, found none')
+    second = LEFT + PANEL + GAP
+    parts = ['<text x="16" y="24" font-size="15">What one process holds, sampled</text>',
+             *panel(LEFT, 'over the frames of one start', soak['frames']),
+             *panel(second, 'over making, starting and stopping the elements', soak['cycles'])]
+    with open(sys.argv[2], 'w', encoding='utf-8') as file:
+        file.write('\n'.join([
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{second + PANEL + 30}" '
+            f'height="{HEIGHT}" font-family="sans-serif" font-size="13">'
+            '<rect width="100%" height="100%" fill="#fff"/>', *parts, '</svg>', '']))
+
+
+main()
