@@ -129,6 +129,7 @@ class Scratch:
         if not (self.build / 'build.ninja').exists():
             subprocess.run(['meson', 'setup', self.build, self.tree, '-Dcuda=disabled'], check=True,
                            env={**os.environ, 'CXX': str(compiler)}, stdout=subprocess.DEVNULL)
+        self.read_builds()
 
     def read_builds(self):
         """What the tests run with, and which files are compiled into what was built."""
@@ -166,7 +167,6 @@ class Scratch:
                 if passed.get(name, [''])[0] != self.state}
         if left:
             self.build_unchanged(left.values())
-        if left or not self.sources:
             self.read_builds()
         for program, step in left.items():
             digest = hashlib.sha256((self.build / program).read_bytes()).hexdigest()

@@ -17,6 +17,7 @@ using test::boxes;
 using test::dense;
 using test::Harness;
 using test::Tensor;
+using test::told;
 
 GstBuffer* frame_of(const std::vector<Tensor>& tensors) {
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
@@ -58,6 +59,19 @@ TEST(Recognition, RefusesItBehindBlankFramesToo) {
     }
     EXPECT_FALSE(h.run(frame_of({masks()})));
     expect_words(h.error(), {"scores in 0..1", "yolov8 (33 classes)"});
+  }
+}
+
+TEST(Recognition, ReadsBlankFramesAsTheyAre) {
+  Harness h("boxdecode");
+  const Tensor named = test::rows({{}, {}});
+  Tensor nameless = named;
+  nameless.id.clear();
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(h.run(frame_of({named}))) << h.error();
+    EXPECT_EQ(told(h.element(), "detector"), "yolo26");
+    ASSERT_TRUE(h.run(frame_of({nameless}))) << h.error();
+    EXPECT_EQ(told(h.element(), "detector"), "yolov10") << "not as the frame before";
   }
 }
 

@@ -103,6 +103,17 @@ TEST(Source, SaysAllThatPropertiesWould) {
   EXPECT_EQ(h.warning(), "");
 }
 
+TEST(Source, CountsOnBlankFramesToo) {
+  Harness h("boxdecode", kHd);
+  TensorSource source = rows_model();
+  source.units = Units::kAuto;
+  for (const char* family : {"yolov10", "yolo26", "yolov10"}) {
+    source.detector = family;
+    ASSERT_TRUE(h.run(said(source, {{}, {}}))) << h.error();
+    EXPECT_EQ(told(h.element(), "detector"), family);
+  }
+}
+
 TEST(Source, GivesWayToProperties) {
   const test::TempDir dir;
   const std::string labels = dir.write("l", "zero\none\n");

@@ -147,6 +147,23 @@ TEST(Recognise, ByShape) {
   expect_family(see({tensor({1, 1917, 91}), tensor({1, 1917, 4})}), "ssd", 1917, 91);
 }
 
+TEST(Recognise, TakesNoBoxesForScoresOfFourClasses) {
+  const auto seen = see({tensor({1, 1917, 4}), tensor({1, 1917, 4})}, {.detector = "ssd"});
+  expect_family(seen, "ssd", 1917, 4);
+  EXPECT_EQ(seen->layout[Part::kBox].tensor, 0);
+  EXPECT_EQ(seen->layout[Part::kScores].tensor, 1);
+}
+
+TEST(Recognise, LevelsMayHaveTheirOwnNumbersOfAnchors) {
+  std::vector<TensorView> maps;
+  for (const auto& [side, anchors] : {std::pair{38u, 4u}, {19u, 6u}, {10u, 6u}, {5u, 6u}, {3u, 4u}, {1u, 4u}}) {
+    maps.push_back(tensor({1, 4 * anchors, side, side}));
+    maps.push_back(tensor({1, 91 * anchors, side, side}));
+  }
+  const auto seen = see(maps, {.detector = "ssd300"});
+  expect_family(seen, "ssd300", 8732, 91);
+}
+
 TEST(Recognise, FewReadyRowsOrNone) {
   for (const size_t count : {0, 1, 5, 6, 7, 20, 300})
     expect_family(see({tensor({1, count, 6})}), "yolov10", static_cast<uint32_t>(count), 0);
@@ -211,6 +228,10 @@ TEST(Recognise, RefusesWithExpectedFoundAndHint) {
   const auto wrong = see({tensor({1, 12}, "logits")});
   ASSERT_FALSE(wrong);
   EXPECT_NE(wrong.error().message().find("logits 1x12 float32"), std::string::npos);
+  EXPECT_NE(see({tensor({1, 3})}, {.detector = "yolov5-heads"}).error().expected.find("of 3 levels"),
+            std::string::npos);
+  EXPECT_EQ(see({tensor({1, 3})}, {.detector = "yolov8"}).error().expected.find("levels"),
+            std::string::npos);
   const auto type = see({tensor({1, 84, 8400}, "yolo-v8-out", DataType::kInt8)});
   ASSERT_FALSE(type);
   EXPECT_EQ(type.error().kind, ErrorKind::kMismatch);
@@ -235,6 +256,7 @@ TEST(Recognise, RefusesOtherClassesThanAreAskedFor) {
 TEST(Recognise, RefusesMoreAnchorsOrClassesThanKeysHold) {
   EXPECT_FALSE(see({tensor({1, 84, (1u << 21) + 1}, "yolo-v8-out")}));
   EXPECT_FALSE(see({tensor({1, 5000, 8400}, "yolo-v8-out")}));
+  EXPECT_FALSE(see({tensor({1, 6, 4}), tensor({1, 6, 0})}, {.detector = "ssd"})) << "no scores";
 }
 
 TEST(Recognise, TakesOnlyNamedTensors) {

@@ -188,6 +188,23 @@ TEST(Skeleton, DotsAreSmallerWherePointsAreClose) {
   EXPECT_GT(changed(large), 49 * 30);
 }
 
+TEST(Skeleton, DotsBeyondTheBordersReachIntoTheFrame) {
+  const struct {
+    Keypoint point;
+    int x, y;  // a pixel that it covers
+  } cases[] = {{{-0.5f, 20}, 0, 20}, {{65, 20}, 63, 20}, {{30, -1}, 30, 0}, {{30, 49}, 30, 47}};
+  for (const auto& [point, x, y] : cases) {
+    Frame frame(GST_VIDEO_FORMAT_RGB, 64, 48);
+    paint(frame, jointed({&point, 1}, {}), kNoOutlines);
+    EXPECT_NE(frame.at(0, x, y), kBackground) << point.x << "," << point.y;
+    EXPECT_LT(changed(frame), 12);
+  }
+  Frame tall(GST_VIDEO_FORMAT_RGB, 48, 96);
+  const Keypoint low{20, 90};
+  paint(tall, jointed({&low, 1}, {}), kNoOutlines);
+  EXPECT_NE(tall.at(0, 20, 90), kBackground);
+}
+
 TEST(Skeleton, AbsurdPointsDoNoHarm) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   std::vector<Keypoint> points;
