@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "gst/base/error.h"
+#include "gst/base/plainfile.h"
 #include "gst/base/words.h"
 
 namespace keepbox {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr const char* kOwnGroup = "modelinfo";
 constexpr const char* kHint = "correct the file, or take it away";
+constexpr size_t kMostBytes = 1 << 20;
 constexpr int64_t kLargestDim = INT32_MAX;  // GStreamer reads them as int
 
 /// One group of one file: values and the errors that name them.
@@ -144,7 +146,9 @@ Status check_version(const Group& group) {
 Result<ModelInfo> load(const std::string& path) {
   g_autoptr(GKeyFile) file = g_key_file_new();
   g_autoptr(GError) error = nullptr;
-  if (!g_key_file_load_from_file(file, path.c_str(), G_KEY_FILE_NONE, &error))
+  const auto text = read_text(path, kMostBytes, kHint);
+  if (!text) return std::unexpected(text.error());
+  if (!g_key_file_load_from_data(file, text->data(), text->size(), G_KEY_FILE_NONE, &error))
     return unreadable("a readable key file " + path, *error, kHint);
   ModelInfo info{.path = path};
   const Group own{file, path, kOwnGroup};

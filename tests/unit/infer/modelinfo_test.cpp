@@ -3,6 +3,7 @@
 #include "gst/infer/modelinfo.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <random>
@@ -136,6 +137,11 @@ TEST(ModelInfo, RefusesWhatIsNoKeyFile) {
   EXPECT_NE(said_of(dir, "").find("no such group"), std::string::npos);
   std::filesystem::create_directory(dir / "folder.modelinfo");
   EXPECT_FALSE(find_model_info(dir / "folder"));
+  // a pipe that nobody writes to, which would wait for ever
+  ASSERT_EQ(mkfifo((dir / "pipe.modelinfo").c_str(), 0600), 0);
+  EXPECT_FALSE(find_model_info(dir / "pipe"));
+  dir.write("long.modelinfo", std::string((1 << 20) + 1, '#'));
+  EXPECT_FALSE(find_model_info(dir / "long"));
 }
 
 TEST(ModelInfo, SurvivesEveryMutation) {
