@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "core/emit.h"
 #include "tests/scene.h"
@@ -142,8 +143,10 @@ TEST(Filters, OutOfRangeAreRefused) {
     return !plan && plan.error().kind == ErrorKind::kInvalid &&
            plan.error().hint.find(property) != std::string::npos;
   };
-  const float nan = std::nanf("");
+  const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
   EXPECT_TRUE(refused({.least = {{-1, 0}, {}}}, "min-size"));
+  EXPECT_TRUE(refused({.least = {{inf, 0}, {}}}, "min-size"));
+  EXPECT_TRUE(refused({.least = {{0, inf}, {}}}, "min-size"));
   EXPECT_TRUE(refused({.most = {{0, nan}, {}}}, "max-size"));
   EXPECT_TRUE(refused({.least = {{}, {{0, {nan, 1}}}}}, "min-size"));
   EXPECT_TRUE(refused({.least = {{}, {{kMaxClasses, {1, 1}}}}}, "min-size"));
