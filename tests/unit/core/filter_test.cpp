@@ -66,6 +66,20 @@ TEST(Sizes, OfAClassReplaceThoseOfAll) {
   EXPECT_EQ(left({.most = {{30, 30}, {{3, {60, 60}}, {0, {19, 60}}}}}, rows), (Anchors{1, 2, 3}));
 }
 
+TEST(Sizes, OfClassesThatTheModelDoesNotHaveAreNothing) {
+  Settings settings = test::pixel_settings(640);
+  settings.model = {640, 640};
+  settings.detector = "yolov8";
+  for (uint32_t id = 0; id < 6; ++id) settings.filters.least.of_class.emplace_back(id, BoxSize{30, 30});
+  // one box of 20x20 of three classes; a sanitizer sees what is written behind their limits
+  const Tensor tensor{.values = {50, 50, 20, 20, 0, 0, 0.9f}, .shape = {1, 7, 1}};
+  const TensorView view = tensor.view();
+  auto processor = test::make_processor(settings, std::span(&view, 1));
+  ASSERT_TRUE(processor && processor->run(std::span(&view, 1))) << processor.error().message();
+  EXPECT_EQ(processor->plan().layout.classes, 3u);
+  EXPECT_TRUE(processor->detections().empty());
+}
+
 TEST(Sizes, AreOfTheFrameAndClipped) {
   const std::vector<Row> rows{sized(0, 20, 20), {-30, 100, 10, 140, 0.8f, 0}};
   EXPECT_EQ(left({.least = {{40, 40}, {}}}, rows, nullptr, 1280), (Anchors{0})) << "two to one";
