@@ -194,6 +194,12 @@ KB_HD inline float least_best(const Rules& rules) {
   return rules.multi_label ? rules.lowest_threshold - bits : rules.lowest_threshold;
 }
 
+/// Do no other classes of an anchor pass where the best does not? By an objectness below 0, which only
+/// such thresholds let through, the best class is the worst product.
+KB_HD inline bool best_decides(const Rules& rules) {
+  return rules.scores.rule != ScoreRule::kArgmaxFirst || rules.lowest_threshold > 0;
+}
+
 /// Calls visit(Verdict) for an anchor's best class, or for all where each may make a box.
 template <class Source, class Visit>
 KB_HD void judge_each(const Source& from, uint32_t anchor, Visit visit) {

@@ -127,7 +127,8 @@ __device__ void judge_piece(const Source<Load>& from, Stage& stage, ScanShared& 
       stage.take(from, anchor, finished(from, anchor, best, objectness, largest),
                  [&] { return raw_box(from, anchor); });
     if (open && from.rules.multi_label)
-      open = passes(finished(from, anchor, best, objectness, largest).score,
+      open = !best_decides(from.rules) ||
+             passes(finished(from, anchor, best, objectness, largest).score,
                     least_best(from.rules), from.rules.contract);
   }
   if (from.rules.multi_label) take_labels(from, stage, shared, control, lists, open, anchor, objectness);

@@ -335,6 +335,7 @@ std::optional<Scores> scores_of(const Plan& plan, const Segment& segment,
   if (plan.rules.first_class >= plan.rules.end_class) return {};  // nothing but background
   if (!classes.present() || segment[Part::kIndices].present()) return {};
   const ScoreRules& rules = plan.rules.scores;
+  if (plan.rules.multi_label && !best_decides(plan.rules)) return {};
   const bool rows = classes.channel_stride == 1 && classes.anchor_stride != 1;
   const bool weighted = objectness.present(), soft = rules.activation == Activation::kSoftmax;
   if (!rows && (classes.anchor_stride != 1 || soft)) return {};

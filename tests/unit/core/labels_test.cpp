@@ -34,6 +34,26 @@ TEST(Labels, TakeNoMoreClassesThanThereIsRoomFor) {
   EXPECT_EQ(processor->funnel().after_class_filter, 525u);
 }
 
+TEST(Labels, AreThoseThatPassBesideABestOneThatDoesNot) {
+  // By an objectness below 0, which a threshold below 0 lets pass, the best class is the worst product.
+  test::Tensor tensor{.shape = {1, 336, 8}};
+  for (int anchor = 0; anchor < 336; ++anchor)
+    tensor.values.insert(tensor.values.end(), {20, 20, 10, 10, -1, 2, 0.5f, -0.5f});
+  const TensorView view = tensor.view();
+  Settings settings = test::pixel_settings(128);
+  settings.detector = "yolox-decoded";
+  settings.score_threshold = -1.5f;
+  settings.multi_label = true;
+  for (const Backend& backend : backends()) {
+    if (backend.memory != MemorySpace::kSystem) continue;
+    auto plan = make_plan(settings, {&view, 1});
+    ASSERT_TRUE(plan) << plan.error().message();
+    auto processor = Processor::create(std::move(*plan), {&backend, ""});
+    ASSERT_TRUE(processor && processor->run({&view, 1}));
+    EXPECT_EQ(processor->funnel().above_threshold, 672u) << backend.name;
+  }
+}
+
 TEST(Labels, OfAFamilyGiveWayWhereTheyAreTooMany) {
   const TensorView views[] = {{.shape = {1, 193374, 4}}, {.shape = {1, 193374, 91}}};
   Settings settings;
