@@ -36,9 +36,9 @@ TEST(Labels, TakeNoMoreClassesThanThereIsRoomFor) {
 
 TEST(Labels, AreThoseThatPassBesideABestOneThatDoesNot) {
   // By an objectness below 0, which a threshold below 0 lets pass, the best class is the worst product.
-  test::Tensor tensor{.shape = {1, 336, 8}};
-  for (int anchor = 0; anchor < 336; ++anchor)
-    tensor.values.insert(tensor.values.end(), {20, 20, 10, 10, -1, 2, 0.5f, -0.5f});
+  test::Tensor tensor{.shape = {1, 8, 336}};
+  for (const float number : {20.0f, 20.0f, 10.0f, 10.0f, -1.0f, 2.0f, 0.5f, -0.5f})
+    tensor.values.insert(tensor.values.end(), 336, number);
   const TensorView view = tensor.view();
   Settings settings = test::pixel_settings(128);
   settings.detector = "yolox-decoded";
