@@ -69,15 +69,18 @@ wrong() { # SYNTAX MESSAGE
   exit 2
 }
 
-# Fills `detect` with the elements between a source of frames and boxes on those frames.
+# Fills `infer`, `decode` and `detect`, which is both, with the elements between a source of frames and
+# boxes on those frames.
 make_detect() {
-  detect=(tensorinfer "model-file=$model" "channel-order=$channels")
-  if [[ $size ]]; then detect+=("input-width=$size" "input-height=$size"); fi
-  if ((interval > 1)); then detect+=("interval=$interval" hold=true); fi
-  detect+=(! boxdecode "score-threshold=$threshold")
-  if [[ $labels ]]; then detect+=("label-file=$labels"); fi
-  if [[ $classes ]]; then detect+=("include-classes=$classes"); fi
-  if [[ $name ]]; then detect+=("model-name=$name"); fi
+  infer=(tensorinfer "model-file=$model" "channel-order=$channels")
+  if [[ $size ]]; then infer+=("input-width=$size" "input-height=$size"); fi
+  if ((interval > 1)); then infer+=("interval=$interval" hold=true); fi
+  decode=(boxdecode "score-threshold=$threshold")
+  if [[ $labels ]]; then decode+=("label-file=$labels"); fi
+  if [[ $classes ]]; then decode+=("include-classes=$classes"); fi
+  if [[ $name ]]; then decode+=("model-name=$name"); fi
+  # shellcheck disable=SC2034 # the scripts' own
+  detect=("${infer[@]}" ! "${decode[@]}")
 }
 
 # Shows a line and runs it.

@@ -69,12 +69,11 @@ class Detector(Line):
 
 def pictures(source):
     """Time and array of each frame. Where an application has arrays already, they are as good."""
-    line = Line(f'{source} ! videoconvert ! video/x-raw,format=RGB')
-    while sample := line.pull():
-        buffer, info = sample.get_buffer(), GstVideo.VideoInfo.new_from_caps(sample.get_caps())
-        lines = np.frombuffer(buffer.extract_dup(0, info.size), np.uint8).reshape(info.height, -1)
-        yield buffer.pts, lines[:, :info.width * 3].reshape(info.height, info.width, 3)
-    line.close()
+    with contextlib.closing(Line(f'{source} ! videoconvert ! video/x-raw,format=RGB')) as line:
+        while sample := line.pull():
+            buffer, info = sample.get_buffer(), GstVideo.VideoInfo.new_from_caps(sample.get_caps())
+            rows = np.frombuffer(buffer.extract_dup(0, info.size), np.uint8).reshape(info.height, -1)
+            yield buffer.pts, rows[:, :info.width * 3].reshape(info.height, info.width, 3)
 
 
 def main():

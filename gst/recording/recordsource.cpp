@@ -105,6 +105,7 @@ WrittenJson to_json(const IndexedSource& source) {
   for (const auto& [units, name] : kUnits)
     if (said.units == units) out["units"] = name;
   if (!source.labels.empty()) out["labels"] = source.labels;
+  if (said.held) out["held"] = true;
   return out;
 }
 
@@ -122,8 +123,14 @@ std::expected<IndexedSource, std::string> source_at(const Json& entry) {
   if (!known) return wrong(known.error());
   const auto geometry = geometry_at(*found);
   if (!geometry) return wrong(geometry.error());
+  const auto held = found->find("held");
+  if (held != found->end() && !held->is_boolean()) return wrong("held that is neither true nor false");
   return IndexedSource{std::make_shared<const TensorSource>(
-                           TensorSource{*geometry, *model, *detector, *known, {}}),
+                           TensorSource{.geometry = *geometry,
+                                        .model = *model,
+                                        .detector = *detector,
+                                        .units = *known,
+                                        .held = held != found->end() && held->get<bool>()}),
                        *labels};
 }
 

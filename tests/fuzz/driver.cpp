@@ -86,11 +86,16 @@ class Loop {
     return true;
   }
 
-  void run_corpus() {
-    std::error_code none;
+  /// @return was the folder there, if one was named?
+  bool run_corpus() {
+    if (options_.corpus.empty()) return true;
+    std::error_code error;
     std::vector<std::string> paths;
-    for (const auto& entry : std::filesystem::directory_iterator(options_.corpus, none))
+    for (const auto& entry : std::filesystem::directory_iterator(options_.corpus, error))
       paths.push_back(entry.path());
+    if (error)
+      return std::fprintf(stderr, "fuzz-%s: cannot read %s\n", kSurface, options_.corpus.c_str()),
+             false;
     std::ranges::sort(paths);  // folders have no order of their own
     for (const std::string& path : paths) {
       Bytes bytes;
@@ -98,6 +103,7 @@ class Loop {
       try_input(bytes);
       pool_.push_back(std::move(bytes));
     }
+    return true;
   }
 
   void run_new() {
@@ -187,7 +193,7 @@ int main(int count, char** words) {
   if (!options.inputs.empty()) {
     if (!loop.run_files()) return 1;
   } else {
-    loop.run_corpus();
+    if (!loop.run_corpus()) return 2;
     loop.run_new();
   }
   loop.report();

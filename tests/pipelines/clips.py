@@ -5,12 +5,14 @@ import csv
 import io
 import json
 import os
+import shlex
 
 import numpy as np
 
 from tap import PIPELINES, main, need, need_inference, run
 
 CLIP = PIPELINES / 'media/shapes.webm'
+QUOTED = shlex.quote(str(PIPELINES))
 
 
 def places(path):
@@ -55,8 +57,8 @@ def test_count(folder):
 def test_count_of_a_clip(folder):
     need_inference()
     os.mkfifo(folder / 'boxes')
-    line = (f'{PIPELINES}/count.py ring 2 < {folder}/boxes & '
-            f'{PIPELINES}/file {CLIP} {folder}/boxes > /dev/null && wait $!')
+    line = (f'timeout 120 {QUOTED}/count.py ring 2 < {folder}/boxes & '
+            f'{QUOTED}/file {shlex.quote(str(CLIP))} {folder}/boxes > /dev/null && wait $!')
     table, _ = run('bash', '-c', line)
     rows = list(csv.DictReader(io.StringIO(table)))
     assert [row['begin'] for row in rows] == ['0', '2', '4', '6', '8'], table
@@ -68,10 +70,10 @@ def test_count_of_a_clip(folder):
 def test_count_of_tracked_objects(folder):
     need_inference()
     need('ioutracker')
-    table, _ = run('bash', '-c', f'gst-launch-1.0 -q filesrc location={CLIP}'
-                   f' ! decodebin ! videoconvert ! tensorinfer model-file={PIPELINES}/models/shapes.onnx'
+    table, _ = run('bash', '-c', f'gst-launch-1.0 -q filesrc location={shlex.quote(str(CLIP))}'
+                   f' ! decodebin ! videoconvert ! tensorinfer model-file={QUOTED}/models/shapes.onnx'
                    ' ! boxdecode score-threshold=0.5 ! ioutracker ! boxsink'
-                   f' | {PIPELINES}/count.py ring')
+                   f' | {QUOTED}/count.py ring')
     row, = csv.DictReader(io.StringIO(table))
     assert 2 <= int(row['tracked']) < int(row['frames']) / 2, table
 

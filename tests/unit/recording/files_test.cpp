@@ -89,7 +89,7 @@ TEST(Recording, KeepsSourcesToTheBit) {
        .detector = "yolov8",
        .units = Units::kNormalized,
        .labels = {"person", "", " spaced ", "last", ""}},
-      {.units = Units::kPixels},
+      {.units = Units::kPixels, .held = true},
       {}};
   const std::array<float, 1> number{1};
   {
