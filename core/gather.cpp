@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/gatherer.h"
 #include "core/plan.h"
 
 namespace keepbox {

@@ -11,7 +11,6 @@
 #include "core/judge.h"
 #include "core/letterbox.h"
 #include "core/points.h"
-#include "core/room.h"
 
 namespace keepbox {
 
@@ -102,12 +101,5 @@ inline constexpr size_t kMostMaskPixels = size_t{1} << 22;
 /// @return how many pixels all have.
 size_t place_masks(const Plan& plan, std::span<const Detection> detections,
                    std::vector<MaskPlace>& out);
-
-/// Masks as callers have them, from what a backend made. @param pixels room for those of the frame's
-/// resolution, which grows as it has to; the masks point into it, or into `made`. kNoResource, and no
-/// masks, where it cannot.
-Status finish_masks(const Plan& plan, std::span<const Detection> detections,
-                    std::span<const MaskPlace> places, const MaskRoom& made,
-                    Room<uint8_t>& pixels, std::vector<Mask>& out);
 
 }  // namespace keepbox

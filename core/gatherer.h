@@ -50,4 +50,11 @@ class Gatherer {
   std::vector<Mask> masks_;
 };
 
+/// Masks as callers have them, from what a backend made. @param pixels room for those of the frame's
+/// resolution, which grows as it has to; the masks point into it, or into `made`. kNoResource, and no
+/// masks, where it cannot.
+Status finish_masks(const Plan& plan, std::span<const Detection> detections,
+                    std::span<const MaskPlace> places, const MaskRoom& made,
+                    Room<uint8_t>& pixels, std::vector<Mask>& out);
+
 }  // namespace keepbox
