@@ -69,18 +69,18 @@ wrong() { # SYNTAX MESSAGE
   exit 2
 }
 
-# Fills `infer`, `decode` and `detect`, which is both, with the elements between a source of frames and
+# Fills `model_part`, `boxes_part` and `detect`, which is both, with the elements between a source of frames and
 # boxes on those frames.
 make_detect() {
-  infer=(tensorinfer "model-file=$model" "channel-order=$channels")
-  if [[ $size ]]; then infer+=("input-width=$size" "input-height=$size"); fi
-  if ((interval > 1)); then infer+=("interval=$interval" hold=true); fi
-  decode=(boxdecode "score-threshold=$threshold")
-  if [[ $labels ]]; then decode+=("label-file=$labels"); fi
-  if [[ $classes ]]; then decode+=("include-classes=$classes"); fi
-  if [[ $name ]]; then decode+=("model-name=$name"); fi
+  model_part=(tensorinfer "model-file=$model" "channel-order=$channels")
+  if [[ $size ]]; then model_part+=("input-width=$size" "input-height=$size"); fi
+  if ((interval > 1)); then model_part+=("interval=$interval" hold=true); fi
+  boxes_part=(boxdecode "score-threshold=$threshold")
+  if [[ $labels ]]; then boxes_part+=("label-file=$labels"); fi
+  if [[ $classes ]]; then boxes_part+=("include-classes=$classes"); fi
+  if [[ $name ]]; then boxes_part+=("model-name=$name"); fi
   # shellcheck disable=SC2034 # the scripts' own
-  detect=("${infer[@]}" ! "${decode[@]}")
+  detect=("${model_part[@]}" ! "${boxes_part[@]}")
 }
 
 # Shows a line and runs it.

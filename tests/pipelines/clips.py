@@ -122,8 +122,8 @@ def test_pictures_of_what_is_kept(folder):
     _, told = run(PIPELINES / 'kept', folder / 'kept.png')
     assert (folder / 'kept.png').read_bytes().startswith(b'\x89PNG')
     line, = told.splitlines()
-    for side, least, most in (('tensors. ! boxdecode nms-method', 50, 2100),
-                              ('tensors. ! boxdecode score', 8, 8)):
+    for side, least, most in (('tensors. ! boxdecode score-threshold=0.5 nms', 50, 2100),
+                              ('tensors. ! boxdecode score-threshold=0.5 iou', 8, 8)):
         decode = line[line.index(side):].removeprefix('tensors. ').split(' ! videoconvertscale')[0]
         before = line.split(' ! tee name')[0].replace('decodebin', 'decodebin ! identity eos-after=2')
         out, _ = run('bash', '-c', f'{before} {decode} ! boxsink')
