@@ -190,6 +190,20 @@ std::unexpected<Error> no_payload(const DetectorSpec& spec, const TensorView& te
               tensor.to_string(), "set num-classes= to the number of the model's classes");
 }
 
+/// Are all columns that are read within a row?
+bool within(const DetectorSpec& spec, size_t channels) {
+  const auto fits = [&](int first, size_t count) {
+    return first < 0 || static_cast<size_t>(first) + count <= channels;
+  };
+  const auto& columns = spec.columns;
+  if (!fits(columns.box_last ? -1 : columns.box, size_t{4} * spec.bins)) return false;
+  if (!fits(columns.objectness, 1) || !fits(columns.payload, 1)) return false;
+  if (spec.reader != Reader::kReady) return true;
+  const bool turned = spec.payload == Payload::kAngle;
+  return fits(columns.score, 1) && fits(columns.class_id, 1) && fits(columns.image, 1) &&
+         fits(turned ? columns.angle : -1, 1);
+}
+
 Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorView> tensors,
                               int index, const Request& request) {
   const TensorView& tensor = tensors[static_cast<size_t>(index)];
@@ -201,6 +215,8 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
   const size_t anchors = rows ? a : b, channels = rows ? b : a;
   const size_t least = least_channels(spec);
   if (ready ? channels != least && !may_be_more(channels, spec) : channels < least)
+    return mismatch(spec, tensors, request);
+  if (!within(spec, channels))
     return mismatch(spec, tensors, request);
 
   Layout layout{.spec = &spec,

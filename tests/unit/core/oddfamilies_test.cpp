@@ -50,5 +50,22 @@ TEST(OddFamily, CountsPeaksOfBoxesFromPriors) {
   }
 }
 
+TEST(OddFamily, HasNoColumnsBeyondItsRows) {
+  test::Tensor rows{.values = std::vector<float>(300 * 6), .shape = {1, 300, 6}};
+  const TensorView view = rows.view();
+  const auto fits = [&](auto change) {
+    auto spec = std::make_shared<DetectorSpec>(*find_detector("yolov10"));
+    change(*spec);
+    Settings settings = test::pixel_settings(640);
+    settings.detector = "auto";
+    settings.family = spec;
+    return make_plan(settings, std::span(&view, 1)).has_value();
+  };
+  EXPECT_TRUE(fits([](DetectorSpec&) {}));
+  EXPECT_FALSE(fits([](DetectorSpec& spec) { spec.columns.box = 3; }));
+  EXPECT_FALSE(fits([](DetectorSpec& spec) { spec.columns.score = 6; }));
+  EXPECT_FALSE(fits([](DetectorSpec& spec) { spec.columns.class_id = 9; }));
+}
+
 }  // namespace
 }  // namespace keepbox
