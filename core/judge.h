@@ -117,14 +117,15 @@ KB_HD uint32_t place_of(const Source& from, uint32_t row) {
 }
 
 /// Score and class of a row that points to an anchor and a class; none of another image's, nor of
-/// rows that point nowhere.
+/// rows that point nowhere or to the background.
 template <class Source>
 KB_HD_CALLED Verdict indexed_verdict(const Source& from, uint32_t row) {
+  const Rules& rules = from.rules;
   const uint32_t image = index_of(from, row, 0, kMaxAnchors);
-  const uint32_t class_id = index_of(from, row, 1, from.rules.classes);
+  const uint32_t class_id = index_of(from, row, 1, rules.end_class);
   const uint32_t anchor = place_of(from, row);
-  if (image != from.image || class_id == from.rules.classes || anchor == from.rules.indexed)
-    return {};
+  const bool classed = class_id >= rules.first_class && class_id < rules.end_class;
+  if (image != from.image || !classed || anchor == rules.indexed) return {};
   return {from.get(Part::kScores, anchor, class_id), class_id};
 }
 

@@ -184,16 +184,19 @@ std::vector<Found> ready_scores(const Plan& plan, std::span<const TensorView> te
   return out;
 }
 
-/// Rows that point into boxes and scores.
+/// Rows that point into boxes and scores, but for the background's.
 std::vector<Found> indexed_scores(const Plan& plan, std::span<const TensorView> tensors,
                                   uint32_t image) {
+  const Background background = plan.spec->background;
+  const uint32_t before = background == Background::kFirst ? 1 : 0;
+  const uint32_t end = plan.layout.classes - (background == Background::kLast ? 1 : 0);
   std::vector<float> index[3];
   for (uint32_t i = 0; i < 3; ++i) index[i] = column(plan, tensors, image, Part::kIndices, i);
   std::vector<Found> out;
   for (uint32_t row = 0; row < plan.layout.anchors; ++row) {
     if (index[0][row] != float(image)) continue;
-    if (!(index[1][row] >= 0) || !(index[2][row] >= 0)) continue;
-    if (index[1][row] >= float(plan.layout.classes) || index[2][row] >= float(plan.layout.indexed)) continue;
+    if (!(index[1][row] >= float(before)) || index[1][row] >= float(end)) continue;
+    if (!(index[2][row] >= 0) || index[2][row] >= float(plan.layout.indexed)) continue;
     const auto id = static_cast<uint32_t>(index[1][row]);
     const auto scores = column(plan, tensors, image, Part::kScores, id);
     out.push_back({row, scores[static_cast<size_t>(index[2][row])], id});

@@ -67,5 +67,24 @@ TEST(OddFamily, HasNoColumnsBeyondItsRows) {
   EXPECT_FALSE(fits([](DetectorSpec& spec) { spec.columns.class_id = 9; }));
 }
 
+TEST(OddFamily, PointsToNoBackground) {
+  const Tensor rows{.values = {0, 0, 0, 0, 1, 1, 0, 2, 2}, .shape = {3, 3}, .id = "selected_indices"};
+  const Tensor boxes{.values = {0, 0, 9, 9, 20, 0, 29, 9, 40, 0, 49, 9}, .shape = {1, 3, 4}, .id = "boxes"};
+  const Tensor scores{.values = std::vector<float>(9, 0.9f), .shape = {1, 3, 3}, .id = "scores"};
+  const auto classes = [&](Background background) {
+    auto spec = std::make_shared<DetectorSpec>(*find_detector("onnx-nms-xy"));
+    spec->background = background;
+    Settings settings = test::pixel_settings(64);
+    settings.family = spec;
+    const auto found = test::detect(settings, {rows.view(), boxes.view(), scores.view()});
+    std::vector<uint32_t> out;
+    for (const Detection& box : found.value()) out.push_back(box.class_id);
+    return out;
+  };
+  EXPECT_EQ(classes(Background::kNone), (std::vector<uint32_t>{0, 1, 2}));
+  EXPECT_EQ(classes(Background::kFirst), (std::vector<uint32_t>{1, 2}));
+  EXPECT_EQ(classes(Background::kLast), (std::vector<uint32_t>{0, 1}));
+}
+
 }  // namespace
 }  // namespace keepbox
