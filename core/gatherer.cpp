@@ -40,20 +40,24 @@ class PointMean {
 
 }  // namespace
 
-Result<Gatherer> Gatherer::create(const Plan& plan) {
+Result<Gatherer> Gatherer::create(const Plan& plan, bool on_host) {
   Gatherer out;
+  if (!on_host) return out;
   const size_t each = plan.gather.points.count;
   KB_TRY(out.own_points_.grow(plan.rules.kept_capacity * each, kFewer));
   KB_TRY(out.one_.grow(each, kFewer));
-  KB_TRY(out.factors_.grow(size_t{plan.rules.kept_capacity} * plan.gather.masks.coefficients, kFewer));
   return out;
+}
+
+void Gatherer::clear() {
+  points_ = {};
+  masks_.clear();
 }
 
 Status Gatherer::run(const Plan& plan, const Backend& backend, std::span<const TensorView> tensors,
                      uint32_t image, std::span<const Detection> detections,
                      const Owners& owners) {
-  points_ = {};
-  masks_.clear();
+  clear();
   if (plan.gather.points.count != 0) gather_points(plan, tensors, image, detections, owners);
   if (plan.gather.masks.coefficients != 0)
     return make_masks(plan, backend, tensors, image, detections);
@@ -90,6 +94,7 @@ Status Gatherer::make_masks(const Plan& plan, const Backend& backend,
                             std::span<const Detection> detections) {
   const MaskRules& rules = plan.gather.masks;
   const size_t each = rules.coefficients, pixels = place_masks(plan, detections, places_);
+  KB_TRY(factors_.grow(detections.size() * each, kFewer));
   const std::span<float> factors = factors_.first(detections.size() * each);
   for (size_t i = 0; i < detections.size(); ++i)
     reference::coefficients(plan, tensors, image, detections[i].anchor,
@@ -108,9 +113,11 @@ Status Gatherer::make_masks(const Plan& plan, const Backend& backend,
 
 Status Gatherer::take(const Plan& plan, const Gathered& gathered,
                       std::span<const Detection> detections) {
+  clear();
+  if (plan.gather.masks.coefficients != 0)
+    KB_TRY(finish_masks(plan, detections, gathered.places, gathered.masks, enlarged_, masks_));
   points_ = gathered.points;
-  if (plan.gather.masks.coefficients == 0) return {};
-  return finish_masks(plan, detections, gathered.places, gathered.masks, enlarged_, masks_);
+  return {};
 }
 
 }  // namespace keepbox

@@ -20,8 +20,9 @@ struct Owners {
 /// For one image of a plan. Memory for masks grows with them; the rest is there from the start.
 class Gatherer {
  public:
-  /// kNoResource when the memory is not to be had.
-  static Result<Gatherer> create(const Plan& plan);
+  /// @param on_host run() is to be called, and not take(). kNoResource when the memory for it is not
+  /// to be had.
+  static Result<Gatherer> create(const Plan& plan, bool on_host);
 
   /// Gathers on the host. kNoResource as above, and there are neither points nor masks then.
   /// @param detections of the image, on the frame.
@@ -30,6 +31,9 @@ class Gatherer {
 
   /// Takes what a runner has gathered, which this then points into. The same.
   Status take(const Plan& plan, const Gathered& gathered, std::span<const Detection> detections);
+
+  /// There are neither points nor masks any more.
+  void clear();
 
   /// As many for each box as the plan says. Valid until the next run.
   std::span<const Keypoint> points() const { return points_; }

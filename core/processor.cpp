@@ -102,7 +102,7 @@ Processor::Processor(Plan plan, Selection backend, Workspace workspace,
 Status Processor::make_gatherers() {
   if (!plan_.gather.any()) return {};
   for (uint32_t image = 0; image < plan_.layout.images; ++image) {
-    auto gatherer = Gatherer::create(plan_);
+    auto gatherer = Gatherer::create(plan_, runner_ == nullptr);
     if (!gatherer) return std::unexpected(gatherer.error());
     gatherers_.push_back(std::move(*gatherer));
   }
@@ -136,6 +136,7 @@ Status Processor::run(std::span<const TensorView> tensors) {
     return fail(ErrorKind::kMismatch, std::to_string(plan_.forms.size()) + " tensors as planned",
                 std::to_string(tensors.size()));
   for (const TensorView& tensor : tensors) KB_TRY(check_bounds(tensor));
+  for (Gatherer& each : gatherers_) each.clear();
   if (runner_) {
     KB_TRY(runner_->run(plan_, tensors));
     for (uint32_t image = 0; image < gatherers_.size(); ++image)

@@ -326,6 +326,14 @@ std::optional<Counts> counts_of(const DetectorSpec& spec, const Level& level,
   return std::nullopt;
 }
 
+/// Is there an objectness in both levels, or in none?
+bool has_alike(const DetectorSpec& spec, const Level& a, const Level& b) {
+  for (size_t rule = 0; rule < spec.tensor_count; ++rule)
+    if (spec.tensors[rule].role == Role::kObjectness && (a[rule].tensor < 0) != (b[rule].tensor < 0))
+      return false;
+  return true;
+}
+
 /// In that many levels of maps of that order.
 std::optional<Layout> fit_levels(const DetectorSpec& spec, std::span<const TensorView> tensors,
                                  const Request& request, size_t count, Order order) {
@@ -337,7 +345,9 @@ std::optional<Layout> fit_levels(const DetectorSpec& spec, std::span<const Tenso
   for (size_t number = 0; number < levels->size(); ++number) {
     const Level& level = (*levels)[number];
     const auto counts = counts_of(spec, level, tensors, request);
-    if (!counts || (number != 0 && counts->classes != layout.classes)) return std::nullopt;
+    if (!counts || (number != 0 && counts->classes != layout.classes) ||
+        !has_alike(spec, level, levels->front()))
+      return std::nullopt;
     layout.classes = narrow(counts->classes);
     // What not all levels have alike is not read.
     const bool alike = number == 0 || counts->payload == layout.payload_count;

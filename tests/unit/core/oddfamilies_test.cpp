@@ -67,6 +67,33 @@ TEST(OddFamily, HasNoColumnsBeyondItsRows) {
   EXPECT_FALSE(fits([](DetectorSpec& spec) { spec.columns.class_id = 9; }));
 }
 
+TEST(OddFamily, HasAnOptionalTensorInAllLevelsOrNone) {
+  DetectorSpec spec{.name = "levels", .reader = Reader::kSplit};
+  spec.tensors = {TensorRule{.role = Role::kBoxes, .ids = {"boxes"}},
+                  TensorRule{.role = Role::kScores, .ids = {"scores"}},
+                  TensorRule{.role = Role::kObjectness, .optional = true, .ids = {"objectness"}}};
+  spec.tensor_count = 3;
+  spec.coding = BoxCoding::kGridExp;
+  spec.strides = {8, 16};
+  const auto map = [](const char* id, size_t channels, size_t side) {
+    return Tensor{std::vector<float>(channels * side * side), {1, channels, side, side}, id};
+  };
+  const std::vector<Tensor> all{map("boxes", 4, 8), map("boxes", 4, 4), map("scores", 3, 8),
+                                map("scores", 3, 4), map("objectness", 1, 8),
+                                map("objectness", 1, 4)};
+  const auto fits = [&](size_t count) {
+    std::vector<TensorView> views;
+    for (size_t i = 0; i < count; ++i) views.push_back(all[i].view());
+    Settings settings = test::pixel_settings(64);
+    settings.model = {64, 64};
+    settings.family = std::make_shared<DetectorSpec>(spec);
+    return make_plan(settings, views).has_value();
+  };
+  EXPECT_TRUE(fits(4));
+  EXPECT_FALSE(fits(5));
+  EXPECT_TRUE(fits(6));
+}
+
 TEST(OddFamily, PointsToNoBackground) {
   const Tensor rows{.values = {0, 0, 0, 0, 1, 1, 0, 2, 2}, .shape = {3, 3}, .id = "selected_indices"};
   const Tensor boxes{.values = {0, 0, 9, 9, 20, 0, 29, 9, 40, 0, 49, 9}, .shape = {1, 3, 4}, .id = "boxes"};
