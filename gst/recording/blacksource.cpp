@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <utility>
-#include <vector>
 
 namespace keepbox {
 namespace {
@@ -63,19 +62,6 @@ FrameRate rate_of(const Timeline& timeline) {
   gst_video_guess_framerate(static_cast<GstClockTime>(timeline.interval()), &rate.numerator,
                             &rate.denominator);
   return rate;
-}
-
-Timeline even_frames(int64_t frames, FrameRate rate) {
-  if (rate.numerator <= 0) rate = kUsualRate;
-  const auto begin = [&](int64_t frame) {
-    return static_cast<int64_t>(
-        gst_util_uint64_scale(static_cast<guint64>(frame) * GST_SECOND,
-                              static_cast<guint64>(rate.denominator),
-                              static_cast<guint64>(rate.numerator)));
-  };
-  std::vector<int64_t> times;
-  for (int64_t i = 0; i < frames; ++i) times.push_back(begin(i));
-  return Timeline(std::move(times), begin(frames) - begin(frames - 1));
 }
 
 /// Any format there is: a black pixel, converted and scaled.
@@ -134,7 +120,8 @@ gboolean set_caps(GstBaseSrc* base, GstCaps* caps) {
   const bool as_recorded =
       !f.recorded.empty() && f.recorded.first() >= 0 &&
       gst_util_fraction_compare(rate.numerator, rate.denominator, info.fps_n, info.fps_d) == 0;
-  f.played = as_recorded ? f.recorded : even_frames(f.frames, {info.fps_n, info.fps_d});
+  const FrameRate asked{info.fps_n, info.fps_d};
+  f.played = as_recorded ? f.recorded : Timeline(f.frames, asked.numerator > 0 ? asked : kUsualRate);
   f.end = f.played.end();
   return TRUE;
 }

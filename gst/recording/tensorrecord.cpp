@@ -55,6 +55,7 @@ struct Recorder {
   std::optional<TensorWriter> writer;
   bool warned = false;  // of frames without tensors
   bool any = false;     // tensors, on some frame
+  bool failed = false;  // an error was posted: what comes is no whole recording
   Size frame;
 };
 
@@ -106,7 +107,7 @@ gboolean start(GstBaseTransform* base) {
   if (!writer) return check(base, std::unexpected(writer.error()));
   r.writer = std::move(*writer);
   r.ids = words_of(props.tensor_ids);
-  r.warned = r.any = false;
+  r.warned = r.any = r.failed = false;
   return TRUE;
 }
 
@@ -173,7 +174,9 @@ Status record(GstBaseTransform* base, GstBuffer* buffer) {
 }
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
-  return check(base, record(base, buffer)) ? GST_FLOW_OK : GST_FLOW_ERROR;
+  Recorder& r = *cast(base)->recorder;
+  if (!r.failed) r.failed = !check(base, record(base, buffer));
+  return r.failed ? GST_FLOW_ERROR : GST_FLOW_OK;
 }
 
 /// Frames without a single tensor are no recording, and replace none.
@@ -185,9 +188,12 @@ Status finish(Recorder& r) {
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   Recorder& r = *cast(base)->recorder;
-  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && r.writer && !check(base, finish(r))) {
-    gst_event_unref(event);  // EOS would say that there is a recording
-    return FALSE;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && r.writer) {
+    if (!r.failed) r.failed = !check(base, finish(r));
+    if (r.failed) {
+      gst_event_unref(event);  // EOS would say that there is a recording
+      return FALSE;
+    }
   }
   return GST_BASE_TRANSFORM_CLASS(keepbox_tensor_record_parent_class)->sink_event(base, event);
 }

@@ -2,6 +2,8 @@
 // Finds recorded frames by time and by number.
 #include "gst/recording/timeline.h"
 
+#include <gst/gst.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -42,10 +44,35 @@ std::optional<int64_t> frame_by_rate(int64_t time, int64_t duration, FrameRate r
 
 }  // namespace
 
-Timeline::Timeline(std::vector<int64_t> times, int64_t last) : times_(std::move(times)) {
+Timeline::Timeline(std::vector<int64_t> times, int64_t last)
+    : times_(std::move(times)), frames_(static_cast<int64_t>(times_.size())) {
   const size_t count = times_.size();
   const int64_t before = count > 1 ? times_[count - 1] - times_[count - 2] : kUsual;
   length_ = times_.back() - times_.front() + (last > 0 ? std::min(last, kLongest) : before);
+}
+
+Timeline::Timeline(int64_t frames, FrameRate rate) : rate_(rate), frames_(frames) {
+  // times are whole nanoseconds, and no two frames' the same
+  if (rate.numerator / rate.denominator >= kSecond) rate_ = {kSecond, 1};
+  length_ = time(frames);
+}
+
+/// Of the recording's own frames, and where its last one ends.
+int64_t Timeline::time(int64_t frame) const {
+  if (!times_.empty()) return times_[static_cast<size_t>(frame)];
+  const guint64 time = gst_util_uint64_scale(static_cast<guint64>(frame),
+                                             static_cast<guint64>(rate_.denominator) * GST_SECOND,
+                                             static_cast<guint64>(rate_.numerator));
+  return static_cast<int64_t>(std::min(time, static_cast<guint64>(kLatest)));
+}
+
+/// The last of the recording's own frames that begins by then. @pre time >= first()
+int64_t Timeline::last_until(int64_t time) const {
+  if (!times_.empty()) return std::ranges::upper_bound(times_, time) - times_.begin() - 1;
+  const guint64 next = gst_util_uint64_scale_ceil(
+      static_cast<guint64>(time) + 1, static_cast<guint64>(rate_.numerator),
+      static_cast<guint64>(rate_.denominator) * GST_SECOND);
+  return std::min(static_cast<int64_t>(next), frames_) - 1;
 }
 
 int64_t Timeline::begin_of(int64_t frame) const {
@@ -53,15 +80,14 @@ int64_t Timeline::begin_of(int64_t frame) const {
   int64_t time = 0;
   if (__builtin_mul_overflow(round.number, length_, &time))
     time = round.number < 0 ? -kLatest : kLatest;
-  return std::clamp(time, -kLatest, kLatest) + times_[static_cast<size_t>(round.rest)];
+  return std::clamp(time, -kLatest, kLatest) + this->time(round.rest);
 }
 
 int64_t Timeline::frame_at(int64_t time, int64_t duration) const {
   const Round round = round_of(std::clamp(time, -kLatest, kLatest) - first(), length_);
-  const auto later = std::ranges::upper_bound(times_, round.rest + first());
-  int64_t frame = later - times_.begin() - 1;
-  const int64_t from = times_[static_cast<size_t>(frame)];
-  const int64_t to = later == times_.end() ? end() : *later;
+  int64_t frame = last_until(round.rest + first());
+  const int64_t from = this->time(frame);
+  const int64_t to = frame + 1 == frames_ ? end() : this->time(frame + 1);
   if (to - (round.rest + first()) <= rounding(to - from, duration)) ++frame;
   return round.number * frames() + frame;
 }

@@ -9,6 +9,10 @@
 
 namespace keepbox {
 
+struct FrameRate {
+  int numerator = 0, denominator = 1;  // 0/1 is unknown or variable
+};
+
 /// When the frames of a recording begin, in nanoseconds of stream time. A frame stands until the
 /// next one begins. Numbers below 0 and from frames() on are those of the recording repeated.
 class Timeline {
@@ -22,10 +26,12 @@ class Timeline {
   /// @param last how long the last frame stands; 0 as long as the one before it,
   /// or a thirtieth of a second.
   Timeline(std::vector<int64_t> times, int64_t last);
+  /// Frames at a rate from 0 on, however many. @pre there are some, and the rate is above 0.
+  Timeline(int64_t frames, FrameRate rate);
 
-  bool empty() const { return times_.empty(); }
-  int64_t frames() const { return static_cast<int64_t>(times_.size()); }
-  int64_t first() const { return times_.front(); }
+  bool empty() const { return frames_ == 0; }
+  int64_t frames() const { return frames_; }
+  int64_t first() const { return time(0); }
   int64_t end() const { return first() + length_; }
   /// Mean time between frames.
   int64_t interval() const { return length_ / frames(); }
@@ -38,15 +44,15 @@ class Timeline {
   int64_t frame_at(int64_t time, int64_t duration = 0) const;
 
  private:
-  std::vector<int64_t> times_;
-  int64_t length_ = 0;
+  int64_t time(int64_t frame) const;
+  int64_t last_until(int64_t time) const;
+
+  std::vector<int64_t> times_;  // empty where frames come at a rate
+  FrameRate rate_;
+  int64_t frames_ = 0, length_ = 0;
 };
 
 enum class SyncMode { kAuto, kTimestamp, kCount };
-
-struct FrameRate {
-  int numerator = 0, denominator = 1;  // 0/1 is unknown or variable
-};
 
 /// What is known of a buffer.
 struct Moment {

@@ -137,6 +137,38 @@ TEST(RecordFiles, TensorsThatCannotBeRecordedAreAnError) {
   }
 }
 
+/// Is an EOS among the events that came out?
+bool saw_end(Harness& h) {
+  bool seen = false;
+  while (GstEvent* event = gst_harness_try_pull_event(h.get())) {
+    seen = seen || GST_EVENT_TYPE(event) == GST_EVENT_EOS;
+    gst_event_unref(event);
+  }
+  return seen;
+}
+
+TEST(RecordFiles, AnErrorIsNotTheEndOfARecording) {
+  const test::TempDir dir;
+  const std::string line = "tensorrecord location=" + (dir / "rec");
+  {
+    Harness whole(line);
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(whole.run(frame_with({{10, 10, 50, 50, 0.9f, 3}})));
+    gst_harness_push_event(whole.get(), gst_event_new_eos());
+    EXPECT_TRUE(saw_end(whole));
+  }
+  {
+    Harness torso(line);
+    EXPECT_TRUE(torso.run(frame_with({{10, 10, 50, 50, 0.9f, 3}})));
+    EXPECT_FALSE(torso.run(frame_with_other("other", GST_TENSOR_DATA_TYPE_INT4, 2)));
+    EXPECT_FALSE(torso.run(frame_with({{10, 10, 50, 50, 0.9f, 3}})));
+    gst_harness_push_event(torso.get(), gst_event_new_eos());
+    EXPECT_FALSE(saw_end(torso));
+  }
+  Line again("tensorreplay location=" + (dir / "rec") + " ! fakesink name=out");
+  EXPECT_EQ(again.play(), "");
+  EXPECT_EQ(again.seen().size(), 3u);
+}
+
 TEST(RecordFiles, AnIdThatIsNoQuarkIsNone) {
   const test::TempDir dir;
   Harness h("tensorrecord location=" + (dir / "rec"));

@@ -38,6 +38,37 @@ TEST(Timeline, BeginsAreFoundAgain) {
     EXPECT_EQ(times.frame_at(times.begin_of(frame)), frame);
 }
 
+TEST(Timeline, AtARateIsAsItsListOfTimes) {
+  for (const FrameRate rate : {FrameRate{30, 1}, {30000, 1001}, {1, 7}, {1'000'000'000, 1}}) {
+    std::vector<int64_t> times;
+    for (int64_t i = 0; i <= 90; ++i)
+      times.push_back(i * 1'000'000'000 / rate.numerator * rate.denominator +
+                      i * 1'000'000'000 % rate.numerator * rate.denominator / rate.numerator);
+    const int64_t last = times[90] - times[89];
+    times.pop_back();
+    const Timeline list(times, last), even(90, rate);
+    EXPECT_EQ(even.frames(), 90);
+    EXPECT_EQ(even.end(), list.end());
+    EXPECT_EQ(even.interval(), list.interval());
+    for (int64_t frame = -200; frame < 200; ++frame) {
+      const int64_t begin = list.begin_of(frame);
+      EXPECT_EQ(even.begin_of(frame), begin);
+      for (const int64_t time : {begin - 2 * kMs, begin - 1, begin, begin + 1})
+        EXPECT_EQ(even.frame_at(time), list.frame_at(time)) << rate.numerator << " " << time;
+    }
+  }
+}
+
+TEST(Timeline, AtARateTakesNoMemory) {
+  const Timeline times(int64_t{1} << 60, {30, 1});
+  EXPECT_EQ(times.frame_at(times.begin_of(int64_t{1} << 30)), int64_t{1} << 30);
+  for (const FrameRate rate : {FrameRate{INT32_MAX, 1}, {1, 100'000'000}}) {
+    const Timeline odd(3, rate);
+    EXPECT_EQ(odd.frame_at(odd.begin_of(2)), 2);
+    EXPECT_LT(odd.begin_of(1), odd.begin_of(2));
+  }
+}
+
 TEST(Timeline, OfOneFrameHasALength) {
   const Timeline times({5}, 0);
   EXPECT_EQ(times.frame_at(5), 0);
