@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <tuple>
 
 namespace keepbox {
@@ -12,7 +13,7 @@ namespace {
 constexpr const char* kName = "keepbox-boxes";
 
 /// What an mtd of records begins with. New members go to the end: `header_size` says how many the
-/// writer knew.
+/// writer knew; the others are as they stand here.
 struct Header {
   guint32 header_size = sizeof(Header);
   guint32 record_size = sizeof(BoxRecord);
@@ -29,9 +30,22 @@ struct Header {
 // Mtds lie one behind the other: nothing in ours may want more than four bytes' alignment.
 static_assert(alignof(Header) <= 4 && alignof(BoxRecord) <= 4);
 
+/// What the first version wrote.
+constexpr gsize kLeastHeader = offsetof(Header, held);
+
 /// The bytes of an mtd of records, if they are as long as they say.
 std::optional<RecordBlock> open_block(const GstAnalyticsMtd& mtd) {
-  return open_records(mtd, sizeof(Header), sizeof(BoxRecord));
+  return open_records(mtd, kLeastHeader, sizeof(BoxRecord));
+}
+
+gsize known_bytes(const RecordBlock& block) {
+  return std::min(sizeof(Header), static_cast<gsize>(block.first - block.header));
+}
+
+Header header_of(const RecordBlock& block) {
+  Header out;
+  std::memcpy(&out, block.header, known_bytes(block));
+  return out;
 }
 
 void map_record(BoxRecord& record, const PixelMap& map) {
@@ -56,9 +70,9 @@ void map_block(const GstAnalyticsMtd& mtd, const PixelMap& map) {
     map_record(record, map);
     std::memcpy(block->record(i), &record, sizeof record);
   }
-  auto header = read_as<Header>(block->header);
+  Header header = header_of(*block);
   header.slack = slack_after(header.slack, map);
-  std::memcpy(block->header, &header, sizeof header);
+  std::memcpy(block->header, &header, known_bytes(*block));
 }
 
 const GstAnalyticsMtdImpl kImpl = {kName, transform_records<map_block>, nullptr, {}};
@@ -110,7 +124,7 @@ void RecordWriter::add(const BoxRecord& record) {
 BoxRecords::BoxRecords(GstAnalyticsRelationMeta* meta) {
   for (const GstAnalyticsMtd& mtd : mtds_named(meta, kName))
     if (const auto records = open_block(mtd)) {
-      const auto header = read_as<Header>(records->header);
+      const Header header = header_of(*records);
       blocks_.push_back({*records, header.of_model(), header.slack});
     }
 }
@@ -141,7 +155,7 @@ void carry_records(const GstAnalyticsMtd& mtd, GstAnalyticsRelationMeta* to,
     record.angle = there.angle;
     carried.push_back(record);
   }
-  RecordWriter writer(to, carried.size(), read_as<Header>(block->header).of_model());
+  RecordWriter writer(to, carried.size(), header_of(*block).of_model());
   for (const BoxRecord& record : carried) writer.add(record);
 }
 

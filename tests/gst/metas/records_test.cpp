@@ -171,6 +171,32 @@ TEST(Records, OfALaterVersionAreRead) {
   EXPECT_FALSE(read(sizeof later).class_id) << "less than a record";
 }
 
+TEST(Records, OfAnEarlierVersionAreRead) {
+  struct Earlier {
+    guint32 header_size = 24, record_size = sizeof(BoxRecord), count = 1;
+    GQuark model = g_quark_from_string("m");
+    gfloat slack = 1;
+    guint32 unnamed = 1;
+    BoxRecord record{.od_id = 0, .class_id = 5, .anchor = 9, .label = g_quark_from_string("a"),
+                     .score = 0.5f, .x1 = 1.5f, .y1 = 2, .x2 = 3, .y2 = 4};
+  } earlier;
+  static_assert(sizeof earlier == 24 + sizeof(BoxRecord));
+  static const GstAnalyticsMtdImpl impl = {"keepbox-boxes", nullptr, nullptr, {}};
+  const Buffer frame(gst_buffer_new());
+  auto* meta = gst_buffer_add_analytics_relation_meta(frame.get());
+  GstAnalyticsODMtd od;
+  gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string("a"), 2, 2, 1, 2, 0.5f, &od);
+  GstAnalyticsMtd mtd;
+  std::memcpy(gst_analytics_relation_meta_add_mtd(meta, &impl, sizeof earlier, &mtd), &earlier,
+              sizeof earlier);
+  const FrameBox box = boxes(frame).at(0);
+  EXPECT_EQ(box.class_id, 5u);
+  EXPECT_EQ(box.box.x1, 1.5f);
+  EXPECT_EQ(box.model, g_quark_from_string("m"));
+  EXPECT_TRUE(box.unnamed);
+  EXPECT_FALSE(box.held);
+}
+
 TEST(Pixels, AreFewWhateverTheBox) {
   using Limits = std::numeric_limits<float>;
   constexpr int kFar = 1 << 24;
