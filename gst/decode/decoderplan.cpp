@@ -23,7 +23,10 @@ struct Decoder::Prepared {
 /// Frames whose numbers say nothing of their units yet go on with the processor that there is.
 bool Decoder::goes_on(FrameTensors& tensors, const Prepared& prepared) const {
   const Plan& plan = prepared.plan;
-  return same_source(prepared.source, source_) && processor_ && processor_->plan().provisional &&
+  const bool alike =
+      same_producer(prepared.source, source_) &&
+      (source_ == nullptr || prepared.source->geometry == source_->geometry);
+  return alike && processor_ && processor_->plan().provisional &&
          plan.provisional && reads_ == tensors.space() &&
          (!tensors.context() || tensors.context() == home_) &&
          plan.forms == processor_->plan().forms && plan.reads == processor_->plan().reads;
@@ -34,7 +37,10 @@ Status Decoder::prepare(FrameTensors& tensors) {
   if (!prepared) return std::unexpected(prepared.error());
   const std::vector<uint32_t> reads = prepared->plan.reads;
   KB_TRY(fetch(tensors, reads, wanted_memory()));
-  if (goes_on(tensors, *prepared)) return {};
+  if (goes_on(tensors, *prepared)) {
+    source_ = std::move(prepared->source);
+    return {};
+  }
   drop_processor();
   KB_TRY(fetch(tensors, reads, wanted_memory()));  // what kept the device from being used is gone
   if (tensors.context() && automatic()) {
