@@ -22,6 +22,8 @@ Result<ClassFiles> ClassFiles::parse(std::string_view pattern) {
 std::string ClassFiles::of(std::string_view name) const {
   std::string file(name);
   std::ranges::replace(file, '/', '_');
+  // "." and ".." are folders, of which the second leads out of the location's
+  if (file.find_first_not_of('.') == file.npos) std::ranges::replace(file, '.', '_');
   return before_ + file + after_;
 }
 

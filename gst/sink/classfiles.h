@@ -17,7 +17,8 @@ class ClassFiles {
   /// @param pattern has exactly one %s and no other %, such as Task1_%s.txt.
   static Result<ClassFiles> parse(std::string_view pattern);
 
-  /// The path of a class's file; a slash in its name becomes an underscore.
+  /// The path of a class's file; a slash in its name becomes an underscore, and so
+  /// do the dots of a name of dots alone.
   std::string of(std::string_view name) const;
 
   Status write(const std::string& name, std::string_view text);

@@ -6,6 +6,7 @@
 #include <map>
 #include <numbers>
 
+#include "gst/sink/classfiles.h"
 #include "tests/masks.h"
 #include "tests/unit/sink/boxtext.h"
 
@@ -76,6 +77,15 @@ TEST(Rows, HaveWhatEnclosesATurnedBox) {
   EXPECT_TRUE(text_of(BoxFormat::kKitti, {box}).starts_with("ship -1 -1 -10 100 130 140 150 -1"));
   EXPECT_EQ(text_of(BoxFormat::kCsv, {box}), "7,40000000,ship,,0.1,110,120,130,160,,,1.5707964\n")
       << "columns for both the box and its angle";
+}
+
+TEST(ClassFiles, StayInTheirFolder) {
+  const auto files = ClassFiles::parse("out/%s/boxes.txt");
+  ASSERT_TRUE(files);
+  EXPECT_EQ(files->of("person"), "out/person/boxes.txt");
+  EXPECT_EQ(files->of("../x"), "out/.._x/boxes.txt");
+  EXPECT_EQ(files->of(".."), "out/__/boxes.txt");
+  EXPECT_EQ(files->of("."), "out/_/boxes.txt");
 }
 
 TEST(Dota, HasCornersByClass) {
