@@ -21,8 +21,8 @@ constexpr guint kMostPixels = 1u << 16;
 const char* detector_blurb() {
   std::string text =
       "Family of the model whose tensors are decoded: auto takes the one that the inference element "
-      "says, else recognises it; the name of a file with a / in it or .detector at its end, which "
-      "describes a family as keepbox keys explains; or one of";
+      "says, else recognises it; the name of a file that describes a family as keepbox keys explains; "
+      "or one of";
   for (const DetectorSpec& spec : detectors())
     text += "\n" + std::string(kInspectIndent, ' ') + std::string(spec.name) + ": " +
             std::string(spec.summary);

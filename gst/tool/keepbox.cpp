@@ -45,8 +45,7 @@ int print_or_check(const std::string& what) {
   if (const DetectorSpec* found = find_detector(what)) return put(print_detector(*found));
   if (!means_detector_file(what))
     return fail_with(
-        "keepbox: expected a family that keepbox detectors lists, or a file with a / in its name "
-        "or .detector at its end, found \"" + what + "\"");
+        "keepbox: expected a family that keepbox detectors lists, or a file, found \"" + what + "\"");
   const auto file = load_detector(what);
   if (!file) return fail_with(file.error().message());
   if (!file->label_file.empty())

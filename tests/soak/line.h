@@ -4,6 +4,7 @@
 
 #include <gst/gst.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -41,7 +42,7 @@ class Line {
   GstElement* pipeline_;
   GstBus* bus_;
   std::function<void(uint64_t)> frame_;
-  uint64_t count_ = 0;
+  std::atomic<uint64_t> count_ = 0;  // of the streaming thread
 };
 
 }  // namespace keepbox::soak

@@ -78,8 +78,8 @@ void keep_busy(const std::string& line, int elements) {
     disturb(pipeline, round);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  gst_element_set_state(pipeline, GST_STATE_NULL);
   g_autoptr(GstMessage) message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+  gst_element_set_state(pipeline, GST_STATE_NULL);  // which empties the bus
   if (message != nullptr) gst_message_parse_error(message, &error, nullptr);
   EXPECT_EQ(error, nullptr) << error->message;
   g_clear_error(&error);
