@@ -35,6 +35,7 @@ struct Described {
   Info info;
   gsize bytes = 0;  // of the tensor, where the description is a good one
   bool good = true;
+  bool wrong = false;  // whatever else it says
 };
 
 Described any_info(Input& input) {
@@ -56,11 +57,11 @@ Described any_info(Input& input) {
   out.bytes = elements * (ordinary ? 4 : kSizes[input.below(std::size(kSizes))]);
   if (input.chance(5)) {
     keepbox_tensor_info_set_memory(out.info.get(), static_cast<KeepboxMemory>(2 + input.below(9)));
-    out.good = false;
+    out.wrong = true;
   }
   if (input.chance(5)) {
     keepbox_tensor_info_set_ready(out.info.get(), KEEPBOX_READY_STREAM, nullptr);
-    out.good = false;
+    out.wrong = true;
   }
   if (input.chance(20)) out.info.reset(keepbox_tensor_info_copy(out.info.get()));
   return out;
@@ -87,8 +88,9 @@ bool add_lent(Input& input, GstBuffer* buffer, Lent& lent) {
                                                give_back, &lent, &error);
   if (shared) gst_buffer_unref(buffer);
   check_refusal(taken, error);
-  if (taken && (shared || (described.good && !told))) violated("taken against what is said");
-  if (!taken && described.good && told && !shared)
+  if (taken && (shared || described.wrong || (described.good && !told)))
+    violated("taken against what is said");
+  if (!taken && described.good && !described.wrong && told && !shared)
     violated(std::string("refused: ") + error->message);
   return taken;
 }
@@ -145,14 +147,17 @@ void check_mask(const KeepboxBox* box, const FrameBox& from) {
       if (rows[row * stride + column] != pixels[row * width + column] ||
           (pixels[row * width + column] != 0) != (mask.row(row)[column] != 0))
         violated("a mask of other pixels");
-  if (x != from.mask.place.x1 || y != from.mask.place.y1) violated("a mask elsewhere");
+  const Box& place = from.mask.place;
+  if (x != place.x1 || y != place.y1 || w != place.x2 - place.x1 || h != place.y2 - place.y1)
+    violated("a mask elsewhere");
   count("masks");
 }
 
 void check_box(const KeepboxBox* box, const FrameBox& from) {
   gfloat x = 0, y = 0, w = 0, h = 0;
   keepbox_box_get_rect(box, &x, &y, &w, &h);
-  if (x != from.box.x1 || y != from.box.y1 || w != from.box.x2 - from.box.x1)
+  if (x != from.box.x1 || y != from.box.y1 || w != from.box.x2 - from.box.x1 ||
+      h != from.box.y2 - from.box.y1)
     violated("a box elsewhere");
   guint64 id = 0;
   if (keepbox_box_get_tracking_id(box, &id) != from.tracking_id.has_value())
@@ -162,9 +167,13 @@ void check_box(const KeepboxBox* box, const FrameBox& from) {
   const guint8* edges = keepbox_box_get_edges(box, &ends);
   if (values != 3 * from.points.points.size() || ends != 2 * from.points.edges.size())
     violated("points that are lost");
-  for (gsize i = 0; i < from.points.points.size(); ++i)
-    if (points[3 * i] != from.points.points[i].x && std::isfinite(points[3 * i]))
+  const auto same = [](float a, float b) { return a == b || !std::isfinite(a); };
+  for (gsize i = 0; i < from.points.points.size(); ++i) {
+    const Keypoint& point = from.points.points[i];
+    if (!same(points[3 * i], point.x) || !same(points[3 * i + 1], point.y) ||
+        !same(points[3 * i + 2], point.score))
       violated("other points");
+  }
   for (gsize i = 0; i < ends; ++i)
     if (edges[i] >= from.points.points.size()) violated("a line to no point");
   if (keepbox_box_get_class_id(box) != (from.class_id ? static_cast<gint>(*from.class_id) : -1))

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,7 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: fuzz-%s [--seconds=N] [--seed=N] [--runs=N] [--corpus=DIR] [--keep=DIR] [--json=FILE]\n"
+    "                [--want=NAME,...]\n"
     "       fuzz-%s INPUT...\n"
     "\n"
     "  --seconds=N   how long (10)\n"
@@ -30,12 +32,13 @@ constexpr const char* kUsage =
     "  --runs=N      at most so many, those of the corpus among them\n"
     "  --corpus=DIR  inputs to begin with and to change\n"
     "  --keep=DIR    writes inputs there that count something for the first time, cut short\n"
+    "  --want=NAMES  fails where one of them was never counted\n"
     "  --json=FILE   writes what is printed at the end there, and all that was counted\n"
     "  INPUT...      runs these files alone\n";
 
 struct Options {
   uint64_t seconds = 10, seed = 1, runs = std::numeric_limits<uint64_t>::max();
-  std::string corpus, keep, json;
+  std::string corpus, keep, json, want;
   std::vector<std::string> inputs;
 };
 
@@ -53,7 +56,7 @@ bool read_option(std::string_view word, Options& out) {
                                     {"--runs", &out.runs}})
     if (name == key) return read_number(value, *number);
   for (const auto& [key, text] : {std::pair("--corpus", &out.corpus), {"--keep", &out.keep},
-                                  {"--json", &out.json}})
+                                  {"--json", &out.json}, {"--want", &out.want}})
     if (name == key) return text->assign(value), true;
   return false;
 }
@@ -86,9 +89,9 @@ class Loop {
     return true;
   }
 
-  /// @return was the folder there, if one was named?
+  /// All of it, whatever the limits are. @return was it readable, where there is one?
   bool run_corpus() {
-    if (options_.corpus.empty()) return true;
+    if (!std::filesystem::exists(options_.corpus)) return true;
     std::error_code error;
     std::vector<std::string> paths;
     for (const auto& entry : std::filesystem::directory_iterator(options_.corpus, error))
@@ -99,7 +102,8 @@ class Loop {
     std::ranges::sort(paths);  // folders have no order of their own
     for (const std::string& path : paths) {
       Bytes bytes;
-      if (is_over() || !read_file(path, bytes)) continue;
+      if (!read_file(path, bytes))
+        return std::fprintf(stderr, "fuzz-%s: cannot read %s\n", kSurface, path.c_str()), false;
       try_input(bytes);
       pool_.push_back(std::move(bytes));
     }
@@ -112,6 +116,22 @@ class Loop {
                                                         : changed_input(random_, pool_);
       if (try_input(bytes)) pool_.push_back(std::move(bytes));
     }
+  }
+
+  /// @return was all counted that is wanted?
+  bool has_counted_enough() const {
+    bool enough = true;
+    for (const auto part : std::views::split(options_.want, ',')) {
+      const std::string_view name(part.begin(), part.end());
+      const auto is_name = [&](const auto& each) {
+        return each.first == name || each.first.starts_with(std::string(name) + ':');
+      };
+      if (std::ranges::any_of(tallies().all, is_name)) continue;
+      std::fprintf(stderr, "fuzz-%s: expected some %.*s, found none\n", kSurface,
+                   static_cast<int>(name.size()), name.data());
+      enough = false;
+    }
+    return enough;
   }
 
   void report() const {
@@ -197,5 +217,5 @@ int main(int count, char** words) {
     loop.run_new();
   }
   loop.report();
-  return 0;
+  return loop.has_counted_enough() ? 0 : 1;
 }

@@ -47,6 +47,8 @@ std::vector<bool> pixels_of(const Json& counts, size_t width, size_t height) {
 /// The mask in its own pixels.
 void check_own_mask(const Json& json, const MaskView& mask, const Box& place) {
   check_number(json["x"], place.x1);
+  check_number(json["y"], place.y1);
+  check_number(json["w"], place.x2 - place.x1);
   check_number(json["h"], place.y2 - place.y1);
   const auto pixels = pixels_of(json["rle"], mask.width(), mask.height());
   for (guint x = 0; x < mask.width(); ++x)

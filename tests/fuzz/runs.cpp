@@ -62,16 +62,30 @@ std::vector<Processor> processors_of(const Plan& plan) {
   return out;
 }
 
+/// What one refuses all have to. @return did they do it?
+template <class Do>
+bool agree(std::vector<Processor>& processors, const char* where, Do act) {
+  size_t done = 0;
+  for (Processor& processor : processors) {
+    const Status status = act(processor);
+    if (status) ++done;
+    else check_error(status.error(), where);
+  }
+  if (done != 0 && done != processors.size())
+    violated(std::string("not all backends refused ") + where);
+  return done != 0;
+}
+
 void run_all(std::vector<Processor>& processors, std::span<const TensorView> tensors,
              const char* where) {
+  // a plan does not look at prototypes
+  if (!agree(processors, where, [&](Processor& processor) { return processor.run(tensors); }))
+    return count("frames refused");
   for (Processor& processor : processors) {
-    const Status status = processor.run(tensors);
-    // a plan does not look at prototypes
-    if (!status) return check_error(status.error(), where);
     check_boxes(processor);
     check_same(processors.front(), processor, where);
   }
-  if (!processors.empty()) count_boxes(processors.front());
+  count_boxes(processors.front());
 }
 
 /// A tensor that is too short is an error, whichever it is.
@@ -93,9 +107,8 @@ void run_truncated(Input& input, std::vector<Processor>& processors,
 void run_retuned(Input& input, std::vector<Processor>& processors, Settings settings,
                  std::span<const TensorView> tensors) {
   draw_tunables(input, settings);
-  for (Processor& processor : processors)
-    if (const Status status = processor.retune(settings); !status)
-      return check_error(status.error(), "other thresholds");
+  const auto retune = [&](Processor& processor) { return processor.retune(settings); };
+  if (!agree(processors, "other thresholds", retune)) return;
   count("retuned");
   run_all(processors, tensors, "other thresholds");
 }
