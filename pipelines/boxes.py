@@ -28,9 +28,21 @@ def words(box):
 
 def on_sample(sink):
     buffer = sink.emit('pull-sample').get_buffer()
-    for box in Keepbox.buffer_get_boxes(buffer):
-        print(f'{buffer.pts / Gst.SECOND:8.3f} s  {words(box)}', flush=True)
+    try:
+        for box in Keepbox.buffer_get_boxes(buffer):
+            print(f'{buffer.pts / Gst.SECOND:8.3f} s  {words(box)}', flush=True)
+    except BrokenPipeError:  # nobody reads any more
+        return Gst.FlowReturn.EOS
     return Gst.FlowReturn.OK
+
+
+def wait(pipeline):
+    """The message that ends a pipeline; in short waits, between which Python sees Ctrl-C."""
+    while True:
+        message = pipeline.get_bus().timed_pop_filtered(
+            Gst.SECOND // 5, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+        if message:
+            return message
 
 
 def main():
@@ -41,9 +53,10 @@ def main():
                                 ' ! appsink name=boxes emit-signals=true sync=false')
     pipeline.get_by_name('boxes').connect('new-sample', on_sample)
     pipeline.set_state(Gst.State.PLAYING)
-    message = pipeline.get_bus().timed_pop_filtered(
-        Gst.CLOCK_TIME_NONE, Gst.MessageType.EOS | Gst.MessageType.ERROR)
-    pipeline.set_state(Gst.State.NULL)
+    try:
+        message = wait(pipeline)
+    finally:
+        pipeline.set_state(Gst.State.NULL)
     if message.type == Gst.MessageType.ERROR:
         sys.exit(message.parse_error().gerror.message)
 

@@ -33,13 +33,28 @@ def minutes(lines, wanted, length):
         yield begin, counts, tracked
 
 
+def length_of(word):
+    """Nanoseconds of a word that has seconds."""
+    try:
+        length = int(float(word) * SECOND)
+    except (ValueError, OverflowError):
+        length = 0
+    if length <= 0:
+        sys.exit(f'count.py: expected a number of seconds above 0, found {word}')
+    return length
+
+
+def seconds(nanoseconds):
+    return f'{nanoseconds / SECOND:.9f}'.rstrip('0').rstrip('.')
+
+
 def main():
     if not 2 <= len(sys.argv) <= 3:
         sys.exit(__doc__)
-    wanted, length = sys.argv[1], int(float((sys.argv[2:] or ['60'])[0]) * SECOND)
+    wanted, length = sys.argv[1], length_of((sys.argv[2:] or ['60'])[0])
     print('begin,frames,mean,most,tracked', flush=True)
     for begin, counts, tracked in minutes(sys.stdin, wanted, length):
-        print(f'{begin / SECOND:g},{len(counts)},{sum(counts) / len(counts):.2f},{max(counts)},'
+        print(f'{seconds(begin)},{len(counts)},{sum(counts) / len(counts):.2f},{max(counts)},'
               f'{len(tracked) or ""}', flush=True)
 
 
