@@ -6,7 +6,7 @@ usage: mutate.py TOP [FILES] [TIME] [--seed N] [--again] [--list]
   FILES   files, folders, or FILE:LINE; all of core/, kernels/simd/ and gst/ without
   TIME    how long, as 90s, 20m or 2h (default: 10m)
   --seed  which changes come first (default: 1)
-  --again tries once more what was not caught
+  --again tries once more what was not caught, or took too long to compile
   --list  shows what was found so far, and tries nothing
 
 Works in build-mutate/ alone: a copy of the tree with a build folder of its own, and results.jsonl,
@@ -178,7 +178,8 @@ def main():
     if not options.list:
         scratch = Scratch(options.top, folder)
         scratch.prepare()
-        missed = {key for key, row in results.rows.items() if row['verdict'] == 'not caught'}
+        missed = {key for key, row in results.rows.items()
+                  if row['verdict'] in ('not caught', 'not tried')}
         wanted = missed if options.again else {c.key() for c in found} - results.rows.keys()
         open_ones = [c for c in found if c.key() in wanted and not is_ignored(c, ignored)]
         until = time.monotonic() + seconds_of(times[0] if times else '10m')

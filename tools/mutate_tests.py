@@ -48,7 +48,7 @@ class Step(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    verdict: str  # 'caught', 'not caught', 'does not compile'
+    verdict: str  # 'caught', 'not caught', 'does not compile', 'not tried'
     by: str       # the test that failed, or the first error
 
 
@@ -134,7 +134,8 @@ class Scratch:
     def read_builds(self):
         """What the tests run with, and which files are compiled into what was built."""
         tests = json.loads((self.build / 'meson-info/intro-tests.json').read_text())
-        self.environment = {**os.environ, **tests[0]['env'],
+        environment = next(test['env'] for test in tests if test['name'] == 'elements')
+        self.environment = {**os.environ, **environment,
                             'KEEPBOX_TEST_DATA': str(self.top.parent / 'shared/data')}
         out = subprocess.run(['ninja', '-C', self.build, '-t', 'deps'], capture_output=True,
                              text=True, check=True).stdout
@@ -148,7 +149,7 @@ class Scratch:
     def ninja(self, targets, mutant=False, check=False):
         """Status and output; objects of a mutant are made fast, others by the compiler's cache."""
         environment = {**os.environ, 'KEEPBOX_MUTANT': '1' if mutant else ''}
-        jobs = '1' if mutant else '2'
+        jobs = '1' if mutant else str(os.cpu_count())
         status, out = run(['ninja', '-j', jobs, '-C', str(self.build), *targets],
                           None if check else 900, env=environment)
         if check and status != 0:
@@ -215,9 +216,11 @@ class Scratch:
     def try_step(self, step):
         """An outcome, or none where the step sees nothing."""
         status, out = self.ninja(step.targets, mutant=True)
+        if status is None:
+            return Outcome('not tried', 'the compiler ran out of time')
         if status != 0:
             error = re.search(r'error: (.*)|undefined reference.*', out)
-            return Outcome('does not compile', error.group() if error else 'ran out of time')
+            return Outcome('does not compile', error.group() if error else out[-100:])
         status, out = run(step.arguments, step.seconds, cwd=self.build, env=self.environment)
         if status == 0:
             return None
