@@ -176,9 +176,11 @@ Status CudaRunner::upload_segments(const Plan& plan) {
   if (plan_.scan != Scan::kPieces && !plan.gather.any()) return {};
   const auto segments = device_segments(plan, kFrameThreads / args_.slices, pieces_);
   pieces_.segments = buffers_.segments.data();
-  return check(cudaMemcpy(buffers_.segments.data(), segments.data(),
-                          segments.size() * sizeof(DeviceSegment), cudaMemcpyHostToDevice),
-               "cudaMemcpy");
+  // Not cudaMemcpy(): what that copies of pageable memory may still be on its way when it returns.
+  KB_TRY_CUDA(cudaMemcpyAsync(buffers_.segments.data(), segments.data(),
+                              segments.size() * sizeof(DeviceSegment), cudaMemcpyHostToDevice,
+                              stream_.get()));
+  return check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
 }
 
 Status CudaRunner::wait_for(const TensorView& tensor) {

@@ -19,8 +19,10 @@ Blob on_device(std::span<const uint8_t> from, size_t shift) {
   void* memory = nullptr;
   if (cudaMalloc(&memory, from.size() + shift + 1) != cudaSuccess) return nullptr;
   Blob blob(memory);
-  const auto error = cudaMemcpy(static_cast<uint8_t*>(memory) + shift, from.data(), from.size(),
+  auto error = cudaMemcpy(static_cast<uint8_t*>(memory) + shift, from.data(), from.size(),
                                 cudaMemcpyHostToDevice);
+  // what is copied of pageable memory may be on its way
+  if (error == cudaSuccess) error = cudaStreamSynchronize(nullptr);
   return error == cudaSuccess ? std::move(blob) : nullptr;
 }
 

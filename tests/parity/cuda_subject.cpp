@@ -238,6 +238,7 @@ OnDevice::OnDevice(std::span<const TensorView> views) : views_(views.begin(), vi
     view.space = MemorySpace::kCuda;
     blobs_.push_back(blob);
   }
+  MUST(cudaStreamSynchronize(nullptr));  // copies of pageable memory may be on their way
 }
 
 OnDevice::~OnDevice() {
