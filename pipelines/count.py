@@ -36,7 +36,7 @@ def minutes(lines, wanted, length):
 def length_of(word):
     """Nanoseconds of a word that has seconds."""
     try:
-        length = int(float(word) * SECOND)
+        length = round(float(word) * SECOND)
     except (ValueError, OverflowError):
         length = 0
     if length <= 0:

@@ -145,7 +145,8 @@ def print_table(found, results, ignored):
             rooms[name]['seconds'] += row['seconds']
     print('room\tchanges\tcaught\tnot caught\tequivalent\tdo not compile\tshare\tseconds each')
     for name, n in sorted(rooms.items(), key=lambda item: (item[0] == 'all', item[0])):
-        total = sum(n[v] for v in ('caught', 'not caught', 'equivalent', 'does not compile'))
+        total = sum(n[v] for v in ('caught', 'not caught', 'equivalent', 'does not compile',
+                                   'not tried'))
         counted = n['caught'] + n['not caught']
         print(name, total, n['caught'], n['not caught'], n['equivalent'], n['does not compile'],
               f'{n["caught"] / counted:.0%}' if counted else '-', f'{n["seconds"] / total:.1f}',

@@ -140,7 +140,7 @@ void place(GstBaseSrc* base, BlackFrames& f) {
   if (segment.rate < 0) {
     const int64_t stop = GST_CLOCK_TIME_IS_VALID(segment.stop) ? static_cast<int64_t>(segment.stop)
                                                                : f.played.end();
-    f.next = f.played.frame_at(stop);
+    f.next = f.played.frame_at(stop - 1);
     while (f.played.begin_of(f.next) >= stop) --f.next;
     if (!f.loop) f.next = std::min(f.next, f.frames - 1);
     return;

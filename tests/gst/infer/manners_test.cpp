@@ -222,6 +222,17 @@ TEST_F(InferManners, OffersWhatComesAfterButForCuttingOut) {
   EXPECT_FALSE(gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr));
 }
 
+TEST_F(InferManners, CountsAnewAfterAStop) {
+  const std::string caps = raw("RGB", 64, 48);
+  Harness h(infer(test::ultralytics_like({96, 96}), "provider=cpu threads=1"), caps);
+  ASSERT_TRUE(h.run(painted(caps, test::grey))) << h.error();
+  EXPECT_EQ(test::counted(h.element(), "frames"), 1u);
+  gst_element_set_state(h.element(), GST_STATE_READY);
+  EXPECT_EQ(gst_element_set_state(h.element(), GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
+  EXPECT_EQ(test::counted(h.element(), "frames"), 0u);
+  EXPECT_EQ(told(h.element(), "provider"), "cpu");
+}
+
 TEST_F(InferManners, SaysWhatRuns) {
   const std::string caps = raw("RGB", 64, 48);
   Harness h(infer(test::ultralytics_like({96, 96}), "provider=cpu threads=1"), caps);
