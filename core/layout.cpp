@@ -214,10 +214,8 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
   const bool rows = ready || first_is_anchors(a, b, spec, request.frame);
   const size_t anchors = rows ? a : b, channels = rows ? b : a;
   const size_t least = least_channels(spec);
-  if (ready ? channels != least && !may_be_more(channels, spec) : channels < least)
-    return mismatch(spec, tensors, request);
-  if (!within(spec, channels))
-    return mismatch(spec, tensors, request);
+  const bool enough = ready ? channels == least || may_be_more(channels, spec) : channels >= least;
+  if (!enough || !within(spec, channels)) return mismatch(spec, tensors, request);
 
   Layout layout{.spec = &spec,
                 .images = narrow(dims->images),
