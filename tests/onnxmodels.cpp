@@ -15,7 +15,7 @@ using Floats = std::vector<float>;
 constexpr int64_t kStrides[] = {8, 16, 32};
 
 /// Names of what is known of the picture.
-struct Seen {
+struct Looked {
   std::string planes;  // 1x4xHxW: red, blue in 0..1, and each pixel's x and y
   std::string boxes;   // 1x4x2: cx cy w h of red and of blue
 };
@@ -48,14 +48,14 @@ std::string places(Model& m, const std::string& plane, int64_t axis) {
 }
 
 /// @param red, blue weights of the input's channels.
-Seen look(Model& m, const std::string& image, const Floats& red, const Floats& blue) {
+Looked look(Model& m, const std::string& image, const Floats& red, const Floats& blue) {
   const auto plane = [&](const Floats& weights) {
     const std::string sum = m.add("Conv", {image, m.constant({1, 3, 1, 1}, weights)});
     return m.add("Relu", {sum});
   };
   const std::string colours[] = {plane(red), plane(blue)};
   const std::string x = places(m, colours[0], 3), y = places(m, colours[0], 2);
-  Seen out;
+  Looked out;
   std::vector<std::string> boxes;
   for (const std::string& colour : colours) {
     const Span across = span(m, colour, x, 2), down = span(m, colour, y, 3);
@@ -84,7 +84,7 @@ struct Cells {
   std::string middle, size;  // of the cell's box, 1x2xN each: its colour's, or a square of its own
 };
 
-Cells cells(Model& m, const Seen& seen, int64_t stride) {
+Cells cells(Model& m, const Looked& seen, int64_t stride) {
   const std::string pooled =
       m.add("AveragePool", {seen.planes},
             {{"kernel_shape", Ints{stride, stride}}, {"strides", Ints{stride, stride}}});
@@ -111,7 +111,7 @@ struct Found {
   std::string scores, corners;
 };
 
-Found found(Model& m, const Seen& seen) {
+Found found(Model& m, const Looked& seen) {
   const std::string best = m.add("ReduceMax",
                                  {m.add("AveragePool", {part(m, seen.planes, 1, 0, 2)},
                                         {{"kernel_shape", Ints{8, 8}}, {"strides", Ints{8, 8}}})},
@@ -151,7 +151,7 @@ Model ultralytics_like(ModelSize size, bool dynamic) {
     m.inputs[0].dims = {"batch", 3, "height", "width"};
     m.outputs[0].dims = {"batch", 6, "anchors"};
   }
-  const Seen seen = look(m, "images", kRedOfRgb, kBlueOfRgb);
+  const Looked seen = look(m, "images", kRedOfRgb, kBlueOfRgb);
   std::vector<std::string> levels;
   for (const int64_t stride : kStrides) {
     const Cells level = cells(m, seen, stride);
@@ -167,7 +167,7 @@ Model yolox_like(ModelSize size) {
   m.inputs = {{"images", Type::kFloat, {1, 3, size.height, size.width}}};
   m.outputs = {{"output", Type::kFloat, {1, anchors(size), 7}}};
   constexpr float k = 1 / 255.0f;
-  const Seen seen = look(m, "images", {-k, -k, k}, {k, -k, -k});
+  const Looked seen = look(m, "images", {-k, -k, k}, {k, -k, -k});
   std::vector<std::string> levels;
   for (const int64_t stride : kStrides) {
     const Cells level = cells(m, seen, stride);

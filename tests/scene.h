@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,9 @@
 #include "core/tensor.h"
 
 namespace keepbox::test {
+
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// A tensor that owns its numbers, or their representation in another type.
 struct Tensor {
@@ -83,6 +88,13 @@ inline Result<std::vector<Detection>> detect(const Settings& settings,
   if (auto status = processor->run(views); !status) return std::unexpected(status.error());
   const auto found = processor->detections();
   return std::vector<Detection>(found.begin(), found.end());
+}
+
+/// What tells boxes apart.
+inline std::vector<uint32_t> anchors_of(std::span<const Detection> boxes) {
+  std::vector<uint32_t> out;
+  for (const Detection& each : boxes) out.push_back(each.anchor);
+  return out;
 }
 
 }  // namespace keepbox::test

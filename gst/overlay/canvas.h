@@ -22,7 +22,7 @@ struct Plane {
 };
 
 /// Scratch memory of what is painted, kept from frame to frame.
-struct Scratch {
+struct PaintScratch {
   cv::Mat cover, coarse, other;  // coverage: at luma's size, at chroma's, and one more of luma's
   std::vector<PixelRun> runs;    // of a mask
 };

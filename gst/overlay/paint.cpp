@@ -14,7 +14,7 @@ namespace keepbox {
 namespace {
 
 void draw_outline(Canvas& canvas, const Outline& outline, Rgb color, int thickness,
-                  Strokes& strokes, Scratch& scratch) {
+                  Strokes& strokes, PaintScratch& scratch) {
   if (outline.upright()) {
     for (const cv::Rect& edge : outline.edges(thickness)) canvas.fill(edge, color);
     return;
@@ -36,7 +36,7 @@ cv::Size tab_size(const Letters& letters, const std::string& text) {
 }
 
 void draw_caption(Canvas& canvas, const Mark& mark, const cv::Rect& tab, Letters& letters,
-                  Scratch& scratch) {
+                  PaintScratch& scratch) {
   canvas.fill(tab, mark.color);
   const cv::Rect at = canvas.aligned(tab);
   const int height = letters.size(mark.text).height, pad = padding(height);

@@ -77,7 +77,7 @@ class Painter {
   std::vector<Item> items_;
   size_t left_out_ = 0;
   Strokes strokes_;
-  Scratch scratch_;
+  PaintScratch scratch_;
 };
 
 }  // namespace keepbox

@@ -45,7 +45,7 @@ cv::Rect runs_of(MaskRuns& mask, std::vector<PixelRun>& out) {
 }  // namespace
 
 void draw_silhouette(Canvas& canvas, const FrameMask& mask, Rgb color, int edge,
-                     Scratch& scratch) {
+                     PaintScratch& scratch) {
   const MaskView pixels(mask.pixels);
   if (!is_mask(pixels)) return;
   const cv::Rect bounds = canvas.bounds();

@@ -33,7 +33,7 @@ double room_of(const FramePoints& points, float threshold) {
 }  // namespace
 
 void draw_skeleton(Canvas& canvas, const FramePoints& points, Rgb color, SkeletonPen pen,
-                   Strokes& strokes, Scratch& scratch) {
+                   Strokes& strokes, PaintScratch& scratch) {
   const double room = room_of(points, pen.threshold);
   const double radius = std::clamp(room * kShare, 1.0, 0.75 + 1.25 * pen.thickness);
   const int thickness = std::clamp(cvRound(radius), 1, pen.thickness);

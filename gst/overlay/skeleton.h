@@ -16,6 +16,6 @@ struct SkeletonPen {
 /// Draws points and lines between them. A line is drawn with both of its ends; points that are not
 /// finite are not.
 void draw_skeleton(Canvas& canvas, const FramePoints& points, Rgb color, SkeletonPen pen,
-                   Strokes& strokes, Scratch& scratch);
+                   Strokes& strokes, PaintScratch& scratch);
 
 }  // namespace keepbox

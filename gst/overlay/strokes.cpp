@@ -55,7 +55,7 @@ void Strokes::dot(cv::Point2d center, double radius) {
   touch(dots_.back().center, margin);
 }
 
-void Strokes::draw(Canvas& canvas, Rgb color, Scratch& scratch) const {
+void Strokes::draw(Canvas& canvas, Rgb color, PaintScratch& scratch) const {
   const cv::Rect at = canvas.aligned(touched_ & canvas.bounds());
   if (at.empty()) return;
   cv::Mat mask = cleared(scratch.cover, at.size());

@@ -21,7 +21,7 @@ class Strokes {
   void line(cv::Point2d from, cv::Point2d to, int thickness);
   void dot(cv::Point2d center, double radius);
 
-  void draw(Canvas& canvas, Rgb color, Scratch& scratch) const;
+  void draw(Canvas& canvas, Rgb color, PaintScratch& scratch) const;
 
  private:
   struct Line {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gst/metas/analytics.h"
+#include "gst/metas/boxrecords.h"
 #include "gst/tensors/tensors.h"
 #include "tests/scene.h"
 
@@ -138,6 +139,10 @@ inline std::string play(const std::string& line) {
   return text;
 }
 
+inline void expect_words(const std::string& text, std::initializer_list<const char*> words) {
+  for (const char* word : words) EXPECT_NE(text.find(word), std::string::npos) << text;
+}
+
 /// A number of a boxdecode's stats.
 inline guint64 counted(GstElement* element, const char* field) {
   g_autoptr(GstStructure) stats = nullptr;
@@ -186,5 +191,8 @@ inline std::vector<FrameBox> boxes(const Buffer& buffer) {
   EXPECT_TRUE(read_boxes(buffer.get(), out));
   return out;
 }
+
+/// Does GStreamer tell metas where pixels go?
+inline bool has_matrix() { return matrix_quark() != 0; }
 
 }  // namespace keepbox::test

@@ -96,7 +96,9 @@ inline void expect_same(const KeepboxBox* got, const FrameBox& want) {
   EXPECT_EQ(keepbox_box_get_anchor(got), want.anchor ? static_cast<gint>(*want.anchor) : -1);
   EXPECT_EQ(keepbox_box_get_od_id(got), want.od_id);
   EXPECT_STREQ(keepbox_box_get_label(got), g_quark_to_string(want.label));
-  if (!want.unnamed) EXPECT_STREQ(keepbox_box_get_model(got), g_quark_to_string(want.model));
+  if (!want.unnamed) {
+    EXPECT_STREQ(keepbox_box_get_model(got), g_quark_to_string(want.model));
+  }
   guint64 id = 1;
   EXPECT_EQ(keepbox_box_get_tracking_id(got, &id), want.tracking_id.has_value());
   EXPECT_EQ(id, want.tracking_id.value_or(0));

@@ -16,6 +16,7 @@ namespace {
 
 using test::boxes;
 using test::Buffer;
+using test::expect_words;
 using test::frame_with;
 using test::Harness;
 using test::Od;
@@ -116,10 +117,6 @@ std::string error_of(const char* id, DataType type, const Shape& shape, size_t b
   EXPECT_FALSE(h.run(frame));
   EXPECT_EQ(h.flow, GST_FLOW_ERROR);
   return h.error();
-}
-
-void expect_words(const std::string& text, std::initializer_list<const char*> words) {
-  for (const char* word : words) EXPECT_NE(text.find(word), std::string::npos) << text;
 }
 
 TEST(Boxdecode, SaysWhatIsWrongWithTensors) {

@@ -158,7 +158,9 @@ TEST(Cascades, BranchesOfATeeDecodeForThemselves) {
   guint major = 0, minor = 0, micro = 0, nano = 0;
   gst_version(&major, &minor, &micro, &nano);
   // Before 1.27 a queue behind a tee leads to copies without tensors.
-  if (minor >= 27) EXPECT_EQ(error, "");
+  if (minor >= 27) {
+    EXPECT_EQ(error, "");
+  }
 }
 
 }  // namespace

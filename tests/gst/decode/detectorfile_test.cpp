@@ -16,7 +16,7 @@ using test::Harness;
 using test::TempDir;
 using test::Tensor;
 
-const std::string kRows =
+const std::string kRowsFile =
     "[detector]\nreader=ready\nbox-column=2\nscore-column=1\nclass-id-column=0\n"
     "coding=top-left-size\nbox-units=pixels\n";
 
@@ -61,7 +61,7 @@ std::string said_at_start(const std::string& detector) {
 TEST(DetectorFileOf, DecodesAndNamesClasses) {
   const TempDir dir;
   dir.write("names", "a\nb\nc\n");
-  const std::string path = dir.write("box.detector", kRows + "label-file=names\n");
+  const std::string path = dir.write("box.detector", kRowsFile + "label-file=names\n");
   for (const char* backend : {"reference", "simd"}) {
     Harness h("boxdecode backend=" + std::string(backend) + " detector=" + path);
     const Buffer out = h.run(frame_of_rows());
@@ -80,11 +80,11 @@ TEST(DetectorFileOf, DecodesAndNamesClasses) {
 
 TEST(DetectorFileOf, IsWrongAtTheStart) {
   const TempDir dir;
-  const std::string path = dir.write("box.detector", kRows + "codin=corners\n");
+  const std::string path = dir.write("box.detector", kRowsFile + "codin=corners\n");
   const std::string said = said_at_start(path);
   EXPECT_TRUE(said.starts_with(path + ":8: codin: expected ")) << said;
   EXPECT_TRUE(said.ends_with("found \"codin\"")) << said;
-  dir.write("good.detector", kRows + "label-file=none\n");
+  dir.write("good.detector", kRowsFile + "label-file=none\n");
   EXPECT_TRUE(said_at_start(dir / "good.detector").contains(dir / "none"));
   EXPECT_TRUE(said_at_start("./none.detector").contains("none.detector"));
   EXPECT_TRUE(said_at_start("yolov99").contains("\"yolov99\""));
@@ -93,10 +93,10 @@ TEST(DetectorFileOf, IsWrongAtTheStart) {
 
 TEST(DetectorFileOf, ChangesWhileStreaming) {
   const TempDir dir;
-  Harness h("boxdecode detector=" + dir.write("a.detector", kRows) + " iou-threshold=1");
+  Harness h("boxdecode detector=" + dir.write("a.detector", kRowsFile) + " iou-threshold=1");
   EXPECT_EQ(count(h), 2u);
   h.set("detector",
-        dir.write("b.detector", kRows + "nms-method=none\nscore-threshold=0.6\n").c_str());
+        dir.write("b.detector", kRowsFile + "nms-method=none\nscore-threshold=0.6\n").c_str());
   EXPECT_EQ(count(h), 1u);
   h.set("detector", "yolov10");
   EXPECT_EQ(count(h, test::frame_with({{10, 20, 300, 400, 0.9f, 1}})), 1u);
@@ -110,7 +110,7 @@ TEST(DetectorFileOf, ChangesWhileStreaming) {
 TEST(DetectorFileOf, ThresholdsCountUntilTheyAreSet) {
   const TempDir dir;
   const std::string path =
-      dir.write("box.detector", kRows + "score-threshold=0.2\niou-threshold=0.9\n");
+      dir.write("box.detector", kRowsFile + "score-threshold=0.2\niou-threshold=0.9\n");
   Harness h("boxdecode detector=" + path);
   EXPECT_EQ(count(h), 3u);
   h.set("iou-threshold", 0.45);
@@ -123,7 +123,7 @@ TEST(DetectorFileOf, ThresholdsCountUntilTheyAreSet) {
 
 TEST(DetectorFileOf, ContractCountsUntilItIsSet) {
   const TempDir dir;
-  const std::string path = dir.write("box.detector", kRows + "nms-contract=deepstream\n");
+  const std::string path = dir.write("box.detector", kRowsFile + "nms-contract=deepstream\n");
   Harness h("boxdecode detector=" + path);  // by which a score at the threshold counts
   EXPECT_EQ(count(h), 2u);
   h.set("nms-contract", 1);  // exact
@@ -141,7 +141,7 @@ GstBuffer* frame_of_labels() {
 }
 
 TEST(DetectorFileOf, MultiLabelCountsUntilItIsSet) {
-  constexpr const char* kCaps = "video/x-raw,format=RGB,width=64,height=64";
+  constexpr const char* kRgb = "video/x-raw,format=RGB,width=64,height=64";
   const TempDir dir;
   const std::string path =
       dir.write("box.detector", "[detector]\nbase=yolov8\nbox-units=pixels\nmulti-label=true\n");
@@ -149,7 +149,7 @@ TEST(DetectorFileOf, MultiLabelCountsUntilItIsSet) {
                                        {"yolov8 multi-label=true", 2},
                                        {path, 2},
                                        {path + " multi-label=false", 1}}) {
-    Harness h("boxdecode box-units=pixels detector=" + line, kCaps);
+    Harness h("boxdecode box-units=pixels detector=" + line, kRgb);
     EXPECT_EQ(count(h, frame_of_labels()), expected) << line;
   }
 }
@@ -157,7 +157,7 @@ TEST(DetectorFileOf, MultiLabelCountsUntilItIsSet) {
 TEST(DetectorFileOf, SaysWhatIntegersStandFor) {
   const TempDir dir;
   const std::string path =
-      dir.write("box.detector", kRows + "[tensor all]\nids=rows\nscale=0.5\nzero-point=-10\n");
+      dir.write("box.detector", kRowsFile + "[tensor all]\nids=rows\nscale=0.5\nzero-point=-10\n");
   const std::vector<int16_t> stored{-6, -8, 10, 30, 50, 70};  // 2, 1, 10, 20, 30, 40
   const auto frame = [&](const char* id) {
     GstBuffer* out = empty_frame().release();

@@ -11,7 +11,7 @@ using test::boxes;
 using test::frame_with;
 using test::Harness;
 
-const std::vector<test::Row> kRows{{10, 20, 110, 220, 0.9f, 0}, {300, 300, 340, 380, 0.6f, 1}};
+const std::vector<test::Row> kPair{{10, 20, 110, 220, 0.9f, 0}, {300, 300, 340, 380, 0.6f, 1}};
 
 guint stat(GstElement* element, const char* field) {
   g_autoptr(GstStructure) stats = nullptr;
@@ -25,7 +25,7 @@ TEST(Filters, ChangeWhilePlaying) {
   const test::TempDir dir;
   const std::string labels = dir.write("l", "cat\ndog\n");
   Harness h("boxdecode label-file=" + labels);
-  const auto count = [&] { return boxes(h.run(frame_with(kRows))).size(); };
+  const auto count = [&] { return boxes(h.run(frame_with(kPair))).size(); };
   EXPECT_EQ(count(), 2u);
   EXPECT_EQ(stat(h.element(), "filtered-out"), 0u);
   h.set("min-size", "41x0");
@@ -65,31 +65,31 @@ TEST(Filters, ThatAreBadStopTheStream) {
   for (const auto& [name, text] : {std::pair{"min-size", "16"}, {"max-size", "dog:8x8"},
                                    {"regions", "1,2,3"}, {"exclude-regions", "a"}}) {
     Harness h("boxdecode on-mismatch=pass");
-    ASSERT_TRUE(h.run(frame_with(kRows)));
+    ASSERT_TRUE(h.run(frame_with(kPair)));
     h.set(name, text);
-    EXPECT_FALSE(h.run(frame_with(kRows)));
+    EXPECT_FALSE(h.run(frame_with(kPair)));
     const std::string error = h.error();
     EXPECT_NE(error.find("expected "), std::string::npos) << error;
     EXPECT_NE(error.find("set "), std::string::npos) << error;
     h.set(name, nullptr);
-    EXPECT_TRUE(h.run(frame_with(kRows))) << "and goes on when they are mended";
+    EXPECT_TRUE(h.run(frame_with(kPair))) << "and goes on when they are mended";
   }
 }
 
 TEST(Filters, ThatCannotBeMeantAreAWarning) {
   Harness h("boxdecode");
-  ASSERT_TRUE(h.run(frame_with(kRows)));
+  ASSERT_TRUE(h.run(frame_with(kPair)));
   h.set("min-size", "50x50", "max-size", "40x90");
-  ASSERT_TRUE(h.run(frame_with(kRows)));
+  ASSERT_TRUE(h.run(frame_with(kPair)));
   EXPECT_NE(h.warning().find("max-size"), std::string::npos);
   h.set("min-size", "", "max-size", "", "regions", "640,0,100,100");
-  ASSERT_TRUE(h.run(frame_with(kRows)));
+  ASSERT_TRUE(h.run(frame_with(kPair)));
   EXPECT_NE(h.warning().find("regions on the frame of 640x640"), std::string::npos);
 }
 
 TEST(Filters, AnswerWhyThereIsNoBox) {
   Harness h("boxdecode regions=0,0,0.01,0.01");
-  ASSERT_TRUE(h.run(frame_with(kRows)));
+  ASSERT_TRUE(h.run(frame_with(kPair)));
   gst_harness_push_event(h.get(), gst_event_new_eos());
   const std::string warning = h.warning();
   EXPECT_NE(warning.find("not wanted"), std::string::npos) << warning;

@@ -11,12 +11,9 @@ namespace {
 
 using test::Buffer;
 using test::counted;
+using test::expect_words;
 using test::Harness;
 using test::play;
-
-void expect_words(const std::string& text, std::initializer_list<const char*> words) {
-  for (const char* word : words) EXPECT_NE(text.find(word), std::string::npos) << text;
-}
 
 constexpr const char* kHost = "backend=auto";
 

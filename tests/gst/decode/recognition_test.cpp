@@ -15,18 +15,15 @@ namespace {
 using test::Buffer;
 using test::boxes;
 using test::dense;
+using test::expect_words;
 using test::Harness;
 using test::Tensor;
 using test::told;
 
-GstBuffer* frame_of(const std::vector<Tensor>& tensors) {
+GstBuffer* carrying(const std::vector<Tensor>& tensors) {
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
   for (const Tensor& tensor : tensors) test::attach(frame, tensor);
   return frame;
-}
-
-void expect_words(const std::string& text, std::initializer_list<const char*> words) {
-  for (const char* word : words) EXPECT_NE(text.find(word), std::string::npos) << text;
 }
 
 Tensor masks() { return dense({.payload = 32}); }
@@ -40,12 +37,12 @@ constexpr size_t kBoxes = size_t{4} * 8400;  // numbers of planes
 
 TEST(Recognition, RefusesWhatTheNumbersDeny) {
   Harness h("boxdecode");
-  EXPECT_FALSE(h.run(frame_of({masks()})));
+  EXPECT_FALSE(h.run(carrying({masks()})));
   EXPECT_EQ(h.flow, GST_FLOW_ERROR);
   expect_words(h.error(), {"yolov8 (33 classes)", "fits yolov8-seg (1 class, 32 mask coefficients)",
                            "detector="});
   Harness turned("boxdecode");
-  EXPECT_FALSE(turned.run(frame_of({dense({.classes = 15, .payload = 1, .number = test::angle})})));
+  EXPECT_FALSE(turned.run(carrying({dense({.classes = 15, .payload = 1, .number = test::angle})})));
   expect_words(turned.error(), {"yolov8-obb (15 classes, an angle)"});
 }
 
@@ -53,11 +50,11 @@ TEST(Recognition, RefusesItBehindBlankFramesToo) {
   for (const size_t from : {size_t{0}, kBoxes}) {
     Harness h("boxdecode");
     for (int i = 0; i < 3; ++i) {
-      const Buffer out = h.run(frame_of({blank(masks(), from)}));
+      const Buffer out = h.run(carrying({blank(masks(), from)}));
       ASSERT_TRUE(out) << h.error();
       EXPECT_TRUE(boxes(out).empty());
     }
-    EXPECT_FALSE(h.run(frame_of({masks()})));
+    EXPECT_FALSE(h.run(carrying({masks()})));
     expect_words(h.error(), {"scores in 0..1", "yolov8 (33 classes)"});
   }
 }
@@ -68,18 +65,18 @@ TEST(Recognition, ReadsBlankFramesAsTheyAre) {
   Tensor nameless = named;
   nameless.id.clear();
   for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(h.run(frame_of({named}))) << h.error();
+    ASSERT_TRUE(h.run(carrying({named}))) << h.error();
     EXPECT_EQ(told(h.element(), "detector"), "yolo26");
-    ASSERT_TRUE(h.run(frame_of({nameless}))) << h.error();
+    ASSERT_TRUE(h.run(carrying({nameless}))) << h.error();
     EXPECT_EQ(told(h.element(), "detector"), "yolov10") << "not as the frame before";
   }
 }
 
 TEST(Recognition, GoesOnWithoutBoxesWhenToldToWarn) {
   Harness h("boxdecode on-mismatch=warn");
-  ASSERT_TRUE(h.run(frame_of({blank(masks(), kBoxes)})));
+  ASSERT_TRUE(h.run(carrying({blank(masks(), kBoxes)})));
   for (unsigned seed = 1; seed < 4; ++seed) {
-    const Buffer out = h.run(frame_of({dense({.payload = 32}, seed)}));
+    const Buffer out = h.run(carrying({dense({.payload = 32}, seed)}));
     ASSERT_TRUE(out);
     EXPECT_TRUE(boxes(out).empty());
   }
@@ -90,9 +87,9 @@ TEST(Recognition, GoesOnWithoutBoxesWhenToldToWarn) {
 TEST(Recognition, BelievesADetectorThatIsSetAndWarnsOnce) {
   for (const size_t blank_from : {size_t{0}, kBoxes, masks().values.size()}) {
     Harness h("boxdecode detector=yolov8");
-    ASSERT_TRUE(h.run(frame_of({blank(masks(), blank_from)}))) << h.error();
+    ASSERT_TRUE(h.run(carrying({blank(masks(), blank_from)}))) << h.error();
     for (unsigned seed = 1; seed < 4; ++seed)
-      ASSERT_TRUE(h.run(frame_of({dense({.payload = 32}, seed)}))) << h.error();
+      ASSERT_TRUE(h.run(carrying({dense({.payload = 32}, seed)}))) << h.error();
     expect_words(h.warning(), {"scores in 0..1", "yolov8 (33 classes)", "detector="});
     EXPECT_EQ(h.warning(), "");
   }
@@ -103,7 +100,7 @@ TEST(Recognition, WarnsOfYoloxReadAsYolov8) {
   for (size_t i = 0; i < raw.values.size(); ++i)
     if (i % 85 < 4) raw.values[i] = raw.values[i] / 100 - 1;
   Harness h("boxdecode detector=yolov8", "video/x-raw,format=RGB,width=416,height=416");
-  for (int i = 0; i < 2; ++i) ASSERT_TRUE(h.run(frame_of({raw}))) << h.error();
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(h.run(carrying({raw}))) << h.error();
   expect_words(h.warning(), {"decoded boxes", "yolov8 (81 classes)", "detector="});
   EXPECT_EQ(h.warning(), "");
 }
@@ -111,7 +108,7 @@ TEST(Recognition, WarnsOfYoloxReadAsYolov8) {
 TEST(Recognition, WarnsOnceOfEachSettingThatCannotBeMeant) {
   Harness h("boxdecode score-threshold=25");
   const Tensor tensor = dense({.classes = 6});
-  const auto run = [&] { return boxes(h.run(frame_of({tensor}))).size(); };
+  const auto run = [&] { return boxes(h.run(carrying({tensor}))).size(); };
   for (int i = 0; i < 3; ++i) EXPECT_EQ(run(), 0u);
   expect_words(h.warning(), {"score-threshold below 1", "found 25", "score-threshold="});
   EXPECT_EQ(h.warning(), "");
@@ -129,7 +126,7 @@ TEST(Recognition, ReadsAnyNumberOfKeypointsAndCoefficients) {
   const Tensor pose = dense({.classes = 2, .payload = 15, .number = test::keypoint});
   const auto classes = [](const char* line, const std::vector<Tensor>& tensors) {
     Harness h(line);
-    const Buffer out = h.run(frame_of(tensors));
+    const Buffer out = h.run(carrying(tensors));
     EXPECT_TRUE(out) << h.error();
     EXPECT_EQ(h.warning(), "");
     uint32_t most = 0;
@@ -142,7 +139,7 @@ TEST(Recognition, ReadsAnyNumberOfKeypointsAndCoefficients) {
   EXPECT_EQ(classes("boxdecode detector=yolov8-seg num-classes=3", {seg}), 3u);
   EXPECT_EQ(classes("boxdecode detector=yolov8-pose num-classes=2", {pose}), 2u);
   Harness h("boxdecode detector=yolov8-pose");
-  EXPECT_FALSE(h.run(frame_of({pose})));
+  EXPECT_FALSE(h.run(carrying({pose})));
   expect_words(h.error(), {"num-classes="});
 }
 

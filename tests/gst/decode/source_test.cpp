@@ -12,6 +12,7 @@ namespace {
 using test::boxes;
 using test::Buffer;
 using test::counted;
+using test::empty_frame;
 using test::Harness;
 using test::Tensor;
 using test::told;
@@ -26,8 +27,6 @@ TensorSource rows_model() {
           .units = Units::kPixels,
           .labels = {"cat", "dog", "", "bird"}};
 }
-
-GstBuffer* frame() { return gst_buffer_new_allocate(nullptr, 64, nullptr); }
 
 /// Attaches a tensor that says where it is from.
 void attach(GstBuffer* to, const Tensor& tensor, SharedTensorSource source) {
@@ -46,7 +45,7 @@ Tensor plain_rows(const std::vector<test::Row>& list, const std::string& id = ""
 const std::vector<test::Row> kOne{{100, 240, 300, 340, 0.9f, 1}};
 
 GstBuffer* said(const TensorSource& source, const std::vector<test::Row>& list = kOne) {
-  GstBuffer* out = frame();
+  GstBuffer* out = empty_frame().release();
   attach(out, plain_rows(list), std::make_shared<const TensorSource>(source));
   return out;
 }
@@ -181,7 +180,7 @@ TEST(Source, WarnsOfLabelsOfAnotherNumber) {
   Harness h("boxdecode", "video/x-raw,format=RGB,width=320,height=320");
   TensorSource source;
   source.labels = {"one", "two"};
-  GstBuffer* out = frame();
+  GstBuffer* out = empty_frame().release();
   attach(out, test::crowd(1), std::make_shared<const TensorSource>(source));
   EXPECT_TRUE(h.run(out));
   const std::string warning = h.warning();
@@ -205,7 +204,7 @@ TEST(Source, OfTwoModelsOnAFrameIsEachOnesOwn) {
       SCOPED_TRACE(line);
       Harness h(line, kHd);
       for (int i = 0; i < 3; ++i) {
-        GstBuffer* both = frame();
+        GstBuffer* both = empty_frame().release();
         attach(both, plain_rows(kOne, named ? "a" : ""),
                std::make_shared<const TensorSource>(rows_model()));
         attach(both, plain_rows({}, named ? "more" : ""),
@@ -230,7 +229,7 @@ TEST(Source, PassesAModelByThatADecoderIsNotFor) {
   TensorSource second = rows_model();
   second.detector = "yolov8";
   Harness h("boxdecode detector=yolov8 ! boxdecode", kHd);
-  GstBuffer* both = frame();
+  GstBuffer* both = empty_frame().release();
   Tensor planes = test::crowd(2);
   planes.id.clear();
   second.geometry = {{1920, 1080}, {320, 320}, 6, 3.375f, 0, 0};
@@ -245,7 +244,7 @@ TEST(Source, PassesAModelByThatADecoderIsNotFor) {
 
 TEST(Families, OfDetrTakeIntegers) {
   Harness h("boxdecode", kHd);
-  GstBuffer* out = frame();
+  GstBuffer* out = empty_frame().release();
   const float corners[] = {10, 20, 30, 40, 100, 100, 200, 300}, scores[] = {0.5f, 0.9f};
   const gint64 labels[] = {3, 17};
   const auto add = [&](const char* id, DataType type, const Shape& shape, const void* data,
@@ -271,7 +270,7 @@ TEST(Families, OfPaddleTakeAnyNumberOfRows) {
     Tensor rows{.shape = {count, 6}, .id = "paddle-rows"};
     for (size_t i = 0; i < count; ++i)
       rows.values.insert(rows.values.end(), {float(i), 0.9f, 10, 140, 20, 150});
-    GstBuffer* out = frame();
+    GstBuffer* out = empty_frame().release();
     attach(out, rows, std::make_shared<const TensorSource>(source));
     const Buffer done = h.run(out);
     ASSERT_TRUE(done) << h.error();
@@ -284,11 +283,11 @@ TEST(Families, OfPaddleTakeAnyNumberOfRows) {
 TEST(Skipped, FramesHaveNoBoxesAndAreNoMismatch) {
   Harness h("boxdecode", kHd);
   const auto skipped = [] {
-    GstBuffer* out = frame();
+    GstBuffer* out = empty_frame().release();
     note_skipped(out);
     return out;
   };
-  EXPECT_FALSE(was_skipped(Buffer(frame()).get()));
+  EXPECT_FALSE(was_skipped(empty_frame().get()));
   const Buffer before = h.run(skipped());
   ASSERT_TRUE(before) << h.error();
   EXPECT_TRUE(boxes(before).empty()) << "an empty meta";
@@ -298,7 +297,7 @@ TEST(Skipped, FramesHaveNoBoxesAndAreNoMismatch) {
   EXPECT_EQ(counted(h.element(), "skipped-frames"), 2u);
   EXPECT_EQ(counted(h.element(), "mismatches"), 0u);
   EXPECT_EQ(counted(h.element(), "frames"), 3u);
-  EXPECT_FALSE(h.run(frame())) << "nobody left that one out";
+  EXPECT_FALSE(h.run(empty_frame().release())) << "nobody left that one out";
 }
 
 TEST(Skipped, ByOneModelIsDecodedOfTheOther) {
@@ -309,7 +308,7 @@ TEST(Skipped, ByOneModelIsDecodedOfTheOther) {
   ASSERT_TRUE(out) << h.error();
   EXPECT_EQ(boxes(out).size(), 1u);
   Harness named("boxdecode tensor-ids=a ! boxdecode tensor-ids=b", kHd);
-  one = frame();
+  one = empty_frame().release();
   attach(one, plain_rows(kOne, "b"), std::make_shared<const TensorSource>(rows_model()));
   note_skipped(one);
   const Buffer second = named.run(one);

@@ -15,11 +15,4 @@ inline GstBuffer* full_frame(guint8 value = 7) {
   return frame;
 }
 
-/// Does GStreamer tell metas where pixels go?
-inline bool has_matrix() {
-  guint major = 0, minor = 0, micro = 0, nano = 0;
-  gst_version(&major, &minor, &micro, &nano);
-  return major > 1 || minor >= 28;
-}
-
 }  // namespace keepbox::test

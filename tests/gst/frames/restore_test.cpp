@@ -62,7 +62,9 @@ TEST(Restore, MapsTopLeftAndStretch) {
     return boxes(h.run(full_frame())).at(0).box;
   };
   EXPECT_EQ(box("stretch"), (Box{24, 27, 48, 54}));
-  if (!has_matrix()) EXPECT_EQ(box("letterbox-topleft"), (Box{24, 48, 48, 96}));
+  if (!has_matrix()) {
+    EXPECT_EQ(box("letterbox-topleft"), (Box{24, 48, 48, 96}));
+  }
 }
 
 TEST(Restore, SeesThatAScalerChangedThePixelAspectRatio) {

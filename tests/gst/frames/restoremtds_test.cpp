@@ -16,19 +16,19 @@ using test::Tensor;
 
 class RestoreMtd : public test::WithTensorMtds {};
 
-constexpr const char* kScale = "framesave ! videoconvertscale ! video/x-raw,width=64,height=64,"
+constexpr const char* kSmaller = "framesave ! videoconvertscale ! video/x-raw,width=64,height=64,"
                                "pixel-aspect-ratio=1/1 ! identity name=mid";
 
 /// What happens to the scaled frame, and the data of the tensors that were attached to it.
-struct Model {
+struct Inferred {
   bool source = false;     // the data says where it is from
   bool of_object = false;  // the tensor is of an object
   gint object_y = 0;
   std::vector<Buffer> data;
 };
 
-void infer(GstElement*, GstBuffer* frame, gpointer user) {
-  Model& model = *static_cast<Model*>(user);
+void infer_mtd(GstElement*, GstBuffer* frame, gpointer user) {
+  Inferred& model = *static_cast<Inferred*>(user);
   Tensor tensor = test::rows({{5, 18, 15, 20, 0.9f, 1}});
   GstBuffer* data = test::data_buffer(tensor.values.data(), test::bytes_of(tensor));
   if (model.source)
@@ -48,10 +48,10 @@ void infer(GstElement*, GstBuffer* frame, gpointer user) {
 }
 
 /// What comes out of a line with that model at its element "mid".
-Buffer inferred(Harness& h, Model& model) {
+Buffer inferred(Harness& h, Inferred& model) {
   GstElement* mid = gst_bin_get_by_name(h.bin(), "mid");
   g_object_set(mid, "signal-handoffs", TRUE, nullptr);
-  g_signal_connect(mid, "handoff", G_CALLBACK(infer), &model);
+  g_signal_connect(mid, "handoff", G_CALLBACK(infer_mtd), &model);
   gst_object_unref(mid);
   Buffer out = h.run(full_frame());
   EXPECT_TRUE(out) << h.error();
@@ -66,9 +66,9 @@ size_t listed(const Buffer& frame) {
 
 TEST_F(RestoreMtd, GoesAlongForADecoderBehindIt) {
   // 192 x 108 in 64 x 64: full = 3 * (scaled - (0, 14)).
-  Model before{.source = true}, behind{.source = true};
-  Harness first(std::string(kScale) + " ! boxdecode ! framerestore", kFull);
-  Harness second(std::string(kScale) + " ! framerestore ! boxdecode", kFull);
+  Inferred before{.source = true}, behind{.source = true};
+  Harness first(std::string(kSmaller) + " ! boxdecode ! framerestore", kFull);
+  Harness second(std::string(kSmaller) + " ! framerestore ! boxdecode", kFull);
   const Buffer one = inferred(first, before), other = inferred(second, behind);
   ASSERT_EQ(boxes(one).size(), 1u);
   ASSERT_EQ(boxes(other).size(), 1u);
@@ -78,8 +78,8 @@ TEST_F(RestoreMtd, GoesAlongForADecoderBehindIt) {
 
 TEST_F(RestoreMtd, ThatWasDecodedIsNotDecodedAgain) {
   for (const bool source : {false, true}) {
-    Model model{.source = source};
-    Harness h(std::string(kScale) + " ! boxdecode box-units=pixels ! framerestore "
+    Inferred model{.source = source};
+    Harness h(std::string(kSmaller) + " ! boxdecode box-units=pixels ! framerestore "
                                     "! boxdecode on-mismatch=warn", kFull);
     EXPECT_EQ(boxes(inferred(h, model)).size(), 1u);
     EXPECT_NE(h.warning().find("since the decoder before"), std::string::npos);
@@ -88,9 +88,9 @@ TEST_F(RestoreMtd, ThatWasDecodedIsNotDecodedAgain) {
 
 TEST_F(RestoreMtd, LetsItsDataGoWithTheFrame) {
   for (const bool source : {false, true}) {
-    Model model{.source = source};
+    Inferred model{.source = source};
     {
-      Harness h(std::string(kScale) + " ! boxdecode box-units=pixels ! framerestore", kFull);
+      Harness h(std::string(kSmaller) + " ! boxdecode box-units=pixels ! framerestore", kFull);
       const Buffer out = inferred(h, model);
       EXPECT_EQ(listed(out), 1u);
       EXPECT_GT(GST_MINI_OBJECT_REFCOUNT_VALUE(model.data.at(0).get()), 1);
@@ -102,8 +102,8 @@ TEST_F(RestoreMtd, LetsItsDataGoWithTheFrame) {
 TEST_F(RestoreMtd, OfAnObjectStaysWithIt) {
   // Rows 0 to 13 of the scaled frame are border: what lies in it is outside the full one.
   for (const gint y : {20, 1}) {
-    Model model{.of_object = true, .object_y = y};
-    Harness h(std::string(kScale) + " ! framerestore", kFull);
+    Inferred model{.of_object = true, .object_y = y};
+    Harness h(std::string(kSmaller) + " ! framerestore", kFull);
     const Buffer out = inferred(h, model);
     EXPECT_EQ(boxes(out).size(), y == 20 ? 1u : 0u);
     EXPECT_EQ(gst_analytics_relation_get_length(

@@ -16,17 +16,17 @@ using test::kFull;
 using test::pixels_of;
 using test::plain_box;
 
-constexpr uint8_t kCorner[] = {1, 0, 0, 1, 1, 0};  // three pixels wide
-const std::vector<Keypoint> kBody = {{10.25f, 20.5f, 1}, {12, 22, 0.5f}, {-4, 1, 0}, {30, 40, 1}};
+constexpr uint8_t kCornerMask[] = {1, 0, 0, 1, 1, 0};  // three pixels wide
+const std::vector<Keypoint> kFourPoints = {{10.25f, 20.5f, 1}, {12, 22, 0.5f}, {-4, 1, 0}, {30, 40, 1}};
 
 /// A box with points, a mask and an angle, and the same in the border of a letterbox.
 void attach_both(GstBuffer* frame, float angle) {
-  const MaskPixels pixels[] = {{kCorner, 3, 2, {0.5f, 1, 6, 5}},
-                               {kCorner, 3, 2, {10.5f, 20, 26, 35.5f}}};
+  const MaskPixels pixels[] = {{kCornerMask, 3, 2, {0.5f, 1, 6, 5}},
+                               {kCornerMask, 3, 2, {10.5f, 20, 26, 35.5f}}};
   const MaskBuffers masks = make_mask_buffers(pixels);
   std::vector<FrameBox> list = {plain_box({0, 0, 8, 6}), plain_box({10, 20, 30, 40})};
   for (size_t i = 0; i < list.size(); ++i) {
-    list[i].points = {kBody, find_point_set("body-pose/alignment-4")->edges,
+    list[i].points = {kFourPoints, find_point_set("body-pose/alignment-4")->edges,
                       g_quark_from_string("body-pose/alignment-4")};
     list[i].mask = masks[i];
     list[i].angle = angle;

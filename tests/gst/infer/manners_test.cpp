@@ -17,16 +17,16 @@ using test::tensors_of;
 using test::told;
 
 /// A pipeline, and what its sinks got.
-class Line {
+class Player {
  public:
-  explicit Line(const std::string& text) {
+  explicit Player(const std::string& text) {
     GError* error = nullptr;
     pipeline_ = gst_parse_launch(text.c_str(), &error);
     EXPECT_EQ(error, nullptr) << error->message;
   }
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
-  ~Line() {
+  Player(const Player&) = delete;
+  Player& operator=(const Player&) = delete;
+  ~Player() {
     gst_element_set_state(pipeline_, GST_STATE_NULL);
     gst_object_unref(pipeline_);
   }
@@ -86,7 +86,7 @@ constexpr Rect kAll{0, 0, 64, 48};
 class InferManners : public test::Inference {};
 
 TEST_F(InferManners, PlaysToTheEnd) {
-  Line line(
+  Player line(
       "videotestsrc num-buffers=20 pattern=red ! video/x-raw,format=I420,width=64,height=48 ! " +
       infer(test::ultralytics_like({96, 96})) + " ! boxdecode ! fakesink name=out");
   ASSERT_TRUE(line.to(GST_STATE_PLAYING));
@@ -96,7 +96,7 @@ TEST_F(InferManners, PlaysToTheEnd) {
 }
 
 TEST_F(InferManners, SurvivesManyStarts) {
-  Line line(kRed + infer(test::ultralytics_like({96, 96})) + " ! boxdecode ! fakesink name=out");
+  Player line(kRed + infer(test::ultralytics_like({96, 96})) + " ! boxdecode ! fakesink name=out");
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(line.to(GST_STATE_PLAYING)) << i;
     ASSERT_TRUE(has_box(line.last("out"), "disc", kAll, 4)) << i;
@@ -106,7 +106,7 @@ TEST_F(InferManners, SurvivesManyStarts) {
 
 TEST_F(InferManners, StopsAmidItsWork) {
   for (int i = 0; i < 10; ++i) {
-    Line line(kRed + infer(identity_model({1, 3, 512, 512})) + " ! fakesink");
+    Player line(kRed + infer(identity_model({1, 3, 512, 512})) + " ! fakesink");
     EXPECT_NE(gst_element_set_state(line.pipeline(), GST_STATE_PLAYING), GST_STATE_CHANGE_FAILURE);
     g_usleep(static_cast<gulong>(i) * 2000);
     EXPECT_TRUE(line.to(GST_STATE_NULL));
@@ -115,7 +115,7 @@ TEST_F(InferManners, StopsAmidItsWork) {
 
 TEST_F(InferManners, TakesAnotherModelWhenItStartsAgain) {
   const std::string other = file(identity_model({1, 3, 16, 24}), "other.onnx");
-  Line line(kRed + infer(identity_model({1, 3, 32, 32}), "name=infer") + " ! fakesink name=out");
+  Player line(kRed + infer(identity_model({1, 3, 32, 32}), "name=infer") + " ! fakesink name=out");
   ASSERT_TRUE(line.to(GST_STATE_PLAYING));
   EXPECT_EQ(tensor_of(line.last("out")).dims, (std::vector<size_t>{1, 3, 32, 32}));
   ASSERT_TRUE(line.to(GST_STATE_READY));
@@ -126,7 +126,7 @@ TEST_F(InferManners, TakesAnotherModelWhenItStartsAgain) {
 }
 
 TEST_F(InferManners, ReadsAFileAnewThatWasReplaced) {
-  Line line(kRed + infer(identity_model({1, 3, 32, 32})) + " ! fakesink name=out");
+  Player line(kRed + infer(identity_model({1, 3, 32, 32})) + " ! fakesink name=out");
   ASSERT_TRUE(line.to(GST_STATE_PLAYING));
   ASSERT_TRUE(line.to(GST_STATE_NULL));
   file(identity_model({1, 3, 16, 24}));
@@ -135,7 +135,7 @@ TEST_F(InferManners, ReadsAFileAnewThatWasReplaced) {
 }
 
 TEST_F(InferManners, FollowsSeeks) {
-  Line line(
+  Player line(
       "videotestsrc num-buffers=100 pattern=red ! video/x-raw,format=RGB,width=64,height=48,"
       "framerate=100/1 ! " +
       infer(test::ultralytics_like({96, 96})) + " ! boxdecode ! fakesink sync=true name=out");
@@ -174,7 +174,7 @@ TEST_F(InferManners, WorksTwiceInALine) {
 TEST_F(InferManners, WorksInTwoBranchesWithOneFile) {
   const std::string branch =
       "queue ! " + infer(test::ultralytics_like({96, 96})) + " ! boxdecode ! ";
-  Line line(
+  Player line(
       "videotestsrc num-buffers=30 pattern=red ! video/x-raw,format=RGB,width=64,height=48 ! "
       "tee name=t ! " +
       branch + "fakesink name=out t. ! " + branch + "fakesink name=out2");
@@ -193,12 +193,12 @@ TEST_F(InferManners, ReplaysWhatWasLeftOut) {
   const std::string video =
       "videotestsrc num-buffers=7 pattern=red ! video/x-raw,format=RGB,width=64,height=48 ! ";
   const std::string location = " location=" + (dir_.path() / "recording").string();
-  Line record(video + infer(test::ultralytics_like({96, 96}), "interval=3") + " ! tensorrecord" +
+  Player record(video + infer(test::ultralytics_like({96, 96}), "interval=3") + " ! tensorrecord" +
               location + " ! fakesink");
   ASSERT_TRUE(record.to(GST_STATE_PLAYING));
   ASSERT_EQ(record.end(), "");
   ASSERT_TRUE(record.to(GST_STATE_NULL));
-  Line replay(video + "tensorreplay" + location + " ! boxdecode name=decode ! fakesink name=out");
+  Player replay(video + "tensorreplay" + location + " ! boxdecode name=decode ! fakesink name=out");
   ASSERT_TRUE(replay.to(GST_STATE_PLAYING));
   EXPECT_EQ(replay.end(), "");
   EXPECT_EQ(replay.count("out"), 7u);

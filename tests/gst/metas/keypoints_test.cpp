@@ -127,13 +127,13 @@ class Keypoints : public ::testing::Test {
   void TearDown() override { use_keypoint_api(nullptr); }
 };
 
-const std::vector<Keypoint> kBody = {{10.5f, 20.25f, 0.9f}, {12, 22, 0.8f}, {-3.75f, 1, 0.5f},
+const std::vector<Keypoint> kPose = {{10.5f, 20.25f, 0.9f}, {12, 22, 0.8f}, {-3.75f, 1, 0.5f},
                                      {30, 40, 0.25f}};
 
 Buffer with_body(gsize beside = 0) {
   Buffer frame = test::empty_frame();
   std::vector<FrameBox> list(beside, plain_box({1, 2, 3, 4}));
-  list.push_back(with_points({10, 20, 50, 60}, kBody, *find_point_set("body-pose/alignment-4")));
+  list.push_back(with_points({10, 20, 50, 60}, kPose, *find_point_set("body-pose/alignment-4")));
   test::attach(frame.get(), list);
   return frame;
 }
@@ -180,7 +180,7 @@ TEST_F(Keypoints, OfOtherDecodersAreRead) {
   const Buffer frame = test::empty_frame();
   FrameBox box = plain_box({10, 20, 50, 60});
   test::attach(frame.get(), std::span(&box, 1));
-  const FramePoints points{kBody, {}, 0};
+  const FramePoints points{kPose, {}, 0};
   GstAnalyticsMtd other;  // of something else
   add_empty(gst_buffer_get_analytics_relation_meta(frame.get()), 0, &other);
   gst_analytics_relation_meta_set_relation(other.meta, GST_ANALYTICS_REL_TYPE_CONTAIN, 0, other.id);
@@ -192,7 +192,7 @@ TEST_F(Keypoints, OfOtherDecodersAreRead) {
   EXPECT_EQ(boxes(frame).at(0).points.points.size(), 0u) << "nowhere to keep them";
   const Buffer ours = with_body();
   ASSERT_TRUE(read_boxes(ours.get(), found, &store));
-  EXPECT_EQ(found.at(0).points.points[0], kBody[0]) << "floats come first";
+  EXPECT_EQ(found.at(0).points.points[0], kPose[0]) << "floats come first";
 }
 
 TEST_F(Keypoints, GoWhereTheirObjectGoes) {

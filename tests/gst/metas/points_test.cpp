@@ -15,16 +15,16 @@ using test::Harness;
 using test::plain_box;
 using test::with_points;
 
-const std::vector<Keypoint> kFace = {
+const std::vector<Keypoint> kFivePoints = {
     {110.25f, 120.5f, 0.9f}, {150, 121, 0.8f}, {130, 140, 0.7f}, {115, 160, 0.1f}, {-7.5f, 700, 0}};
 const std::vector<Keypoint> kBody = {{1, 2, 1}, {3, 4, 1}, {5, 6, 1}, {7, 8, 0.5f}};
 
 const PointSet& set(const char* name) { return *find_point_set(name); }
 
 std::vector<FrameBox> people() {
-  return {with_points({100, 110, 160, 170}, kFace, set("face-landmarks/5")),
+  return {with_points({100, 110, 160, 170}, kFivePoints, set("face-landmarks/5")),
           plain_box({10, 10, 60, 60}),
-          with_points({20, 20, 90, 90}, kFace, set("face-landmarks/5")),
+          with_points({20, 20, 90, 90}, kFivePoints, set("face-landmarks/5")),
           with_points({30, 20, 90, 90}, kBody, set("body-pose/alignment-4"))};
 }
 
@@ -38,9 +38,9 @@ TEST(Points, AreReadAsTheyWereAttached) {
   attach(frame.get(), list, {.classes = true});
   const auto found = boxes(frame);
   ASSERT_EQ(found.size(), 4u);
-  EXPECT_EQ(points_of(found[0]), kFace);
+  EXPECT_EQ(points_of(found[0]), kFivePoints);
   EXPECT_TRUE(found[1].points.points.empty());
-  EXPECT_EQ(points_of(found[2]), kFace);
+  EXPECT_EQ(points_of(found[2]), kFivePoints);
   EXPECT_EQ(points_of(found[3]), kBody);
   EXPECT_STREQ(g_quark_to_string(found[2].points.name), "face-landmarks/5");
   EXPECT_STREQ(g_quark_to_string(found[3].points.name), "body-pose/alignment-4");

@@ -13,14 +13,13 @@ namespace {
 using test::boxes;
 using test::Buffer;
 using test::Harness;
+using test::has_matrix;
 using test::ods;
 
-const std::vector<test::Row> kOne = {{100, 160, 300, 320, 0.9f, 5}};
-
-bool has_matrix() { return matrix_quark() != 0; }
+const std::vector<test::Row> kOneBox = {{100, 160, 300, 320, 0.9f, 5}};
 
 /// A decoded frame of 640 x 640 through a line.
-Buffer through(const std::string& line, const std::vector<test::Row>& list = kOne) {
+Buffer through(const std::string& line, const std::vector<test::Row>& list = kOneBox) {
   Harness h("boxdecode ! " + line + " ! identity",
             "video/x-raw,format=RGB,width=640,height=640,framerate=30/1,"
                                    "pixel-aspect-ratio=1/1");

@@ -180,12 +180,12 @@ TEST(InputMakers, MakeWhatIsWritten) {
 }
 
 TEST(InputPlans, AreRefusedWithAReason) {
-  struct Case {
+  struct Refusal {
     const char* name;
     ErrorKind kind;
     std::function<void(FrameForm&, InputForm&)> spoil;
   };
-  const Case cases[] = {
+  const Refusal cases[] = {
       {"no width", ErrorKind::kInvalid, [](auto& f, auto&) { f.size.width = 0; }},
       {"no height", ErrorKind::kInvalid, [](auto&, auto& i) { i.size.height = 0; }},
       {"a large frame", ErrorKind::kInvalid, [](auto& f, auto&) { f.size.height = 16385; }},
@@ -199,7 +199,7 @@ TEST(InputPlans, AreRefusedWithAReason) {
       {"step", ErrorKind::kInvalid, [](auto& f, auto&) { f.components[0].step = 0; }},
       {"sub", ErrorKind::kInvalid, [](auto& f, auto&) { f.components[1].sub_y = 0; }},
   };
-  for (const Case& each : cases) {
+  for (const Refusal& each : cases) {
     FrameForm frame = grey(8, 8);
     InputForm input = square(8);
     ASSERT_TRUE(plan_input(frame, 1, 1, input, ResizeMode::kStretch));

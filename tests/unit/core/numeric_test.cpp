@@ -5,30 +5,28 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
+
+#include "tests/scene.h"
 
 namespace keepbox {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 TEST(Exp, StaysWithinTwoUlpOfTheTruth) {
   for (float x = -87.2f; x < 88.6f; x += 0.0037f) {
     const double truth = std::exp(static_cast<double>(x));
     const float nearest = static_cast<float>(truth);
-    const double ulp = std::nextafter(nearest, kInfinity) - nearest;
+    const double ulp = std::nextafter(nearest, test::kInfinity) - nearest;
     ASSERT_LE(std::abs(exp_f32(x) - truth), 2 * ulp) << x;
   }
 }
 
 TEST(Exp, IsExactAtZeroAndDefinedEverywhere) {
   EXPECT_EQ(exp_f32(0.0f), 1.0f);
-  EXPECT_EQ(exp_f32(-kInfinity), 0.0f);
-  EXPECT_EQ(exp_f32(kInfinity), kInfinity);
-  EXPECT_EQ(exp_f32(1e30f), kInfinity);
+  EXPECT_EQ(exp_f32(-test::kInfinity), 0.0f);
+  EXPECT_EQ(exp_f32(test::kInfinity), test::kInfinity);
+  EXPECT_EQ(exp_f32(1e30f), test::kInfinity);
   EXPECT_EQ(exp_f32(-1e30f), 0.0f);
-  EXPECT_TRUE(std::isnan(exp_f32(kNan)));
+  EXPECT_TRUE(std::isnan(exp_f32(test::kNan)));
 }
 
 TEST(Sigmoid, IsMonotoneAndBounded) {
@@ -41,24 +39,24 @@ TEST(Sigmoid, IsMonotoneAndBounded) {
     last = y;
   }
   EXPECT_EQ(sigmoid(0.0f), 0.5f);
-  EXPECT_TRUE(std::isnan(sigmoid(kNan)));
+  EXPECT_TRUE(std::isnan(sigmoid(test::kNan)));
 }
 
 /// How many floats lie between the truth and what was found.
 double ulps(float found, double truth) {
   const float nearest = std::abs(static_cast<float>(truth));
-  return std::abs(found - truth) / (std::nextafter(nearest, kInfinity) - nearest);
+  return std::abs(found - truth) / (std::nextafter(nearest, test::kInfinity) - nearest);
 }
 
 TEST(Log, StaysWithinTwoUlpOfTheTruth) {
-  for (float x = 1e-44f; x < 3e38f; x = std::max(x * 1.0007f, std::nextafter(x, kInfinity)))
+  for (float x = 1e-44f; x < 3e38f; x = std::max(x * 1.0007f, std::nextafter(x, test::kInfinity)))
     ASSERT_LE(ulps(log_f32(x), std::log(static_cast<double>(x))), 2) << x;
   for (float x = 0.6f; x < 1.6f; x += 1.3e-5f)
     ASSERT_LE(ulps(log_f32(x), std::log(static_cast<double>(x))), 2) << x;
   EXPECT_EQ(log_f32(1.0f), 0.0f);
-  EXPECT_EQ(log_f32(0.0f), -kInfinity);
-  EXPECT_EQ(log_f32(kInfinity), kInfinity);
-  EXPECT_TRUE(std::isnan(log_f32(-1.0f)) && std::isnan(log_f32(kNan)));
+  EXPECT_EQ(log_f32(0.0f), -test::kInfinity);
+  EXPECT_EQ(log_f32(test::kInfinity), test::kInfinity);
+  EXPECT_TRUE(std::isnan(log_f32(-1.0f)) && std::isnan(log_f32(test::kNan)));
 }
 
 TEST(SinCos, AreNearTheTruth) {
@@ -78,7 +76,7 @@ TEST(SinCos, AreNearTheTruth) {
 }
 
 TEST(SinCos, AreExactAtZeroAndDefinedEverywhere) {
-  for (const float x : {0.0f, 16385.0f, -1e30f, kInfinity, kNan}) {
+  for (const float x : {0.0f, 16385.0f, -1e30f, test::kInfinity, test::kNan}) {
     EXPECT_EQ(sin_cos_f32(x).sin, 0.0f) << x;
     EXPECT_EQ(sin_cos_f32(x).cos, 1.0f) << x;
   }
@@ -106,8 +104,8 @@ TEST(Half, ConvertsEveryFiniteValueExactly) {
     ASSERT_EQ(half_to_float(static_cast<uint16_t>(bits)), truth) << bits;
     ASSERT_EQ(half_to_float(static_cast<uint16_t>(bits | 0x8000)), -truth) << bits;
   }
-  EXPECT_EQ(half_to_float(0x7c00), kInfinity);
-  EXPECT_EQ(half_to_float(0xfc00), -kInfinity);
+  EXPECT_EQ(half_to_float(0x7c00), test::kInfinity);
+  EXPECT_EQ(half_to_float(0xfc00), -test::kInfinity);
   EXPECT_TRUE(std::isnan(half_to_float(0x7e00)));
 }
 
@@ -122,13 +120,13 @@ TEST(Half, TakesTheNearestAndOfTwoTheEvenOne) {
     const float middle = (value + next) / 2;  // exact
     ASSERT_EQ(float_to_half(middle), bits % 2 == 0 ? half : half + 1) << bits;
     ASSERT_EQ(float_to_half(std::nextafter(middle, 0.0f)), half) << bits;
-    ASSERT_EQ(float_to_half(std::nextafter(middle, kInfinity)), half + 1) << bits;
+    ASSERT_EQ(float_to_half(std::nextafter(middle, test::kInfinity)), half + 1) << bits;
   }
   EXPECT_EQ(float_to_half(std::numeric_limits<float>::denorm_min()), 0);
-  EXPECT_EQ(float_to_half(kInfinity), 0x7c00);
-  EXPECT_EQ(float_to_half(-kInfinity), 0xfc00);
+  EXPECT_EQ(float_to_half(test::kInfinity), 0x7c00);
+  EXPECT_EQ(float_to_half(-test::kInfinity), 0xfc00);
   EXPECT_EQ(float_to_half(1e30f), 0x7c00);
-  EXPECT_TRUE(std::isnan(half_to_float(float_to_half(kNan))));
+  EXPECT_TRUE(std::isnan(half_to_float(float_to_half(test::kNan))));
 }
 
 TEST(Bfloat16, IsTheUpperHalf) {
@@ -140,9 +138,9 @@ TEST(IsFinite, KnowsWhatIsNot) {
   EXPECT_TRUE(is_finite(0.0f));
   EXPECT_TRUE(is_finite(std::numeric_limits<float>::max()));
   EXPECT_TRUE(is_finite(std::numeric_limits<float>::denorm_min()));
-  EXPECT_FALSE(is_finite(kInfinity));
-  EXPECT_FALSE(is_finite(-kInfinity));
-  EXPECT_FALSE(is_finite(kNan));
+  EXPECT_FALSE(is_finite(test::kInfinity));
+  EXPECT_FALSE(is_finite(-test::kInfinity));
+  EXPECT_FALSE(is_finite(test::kNan));
 }
 
 }  // namespace

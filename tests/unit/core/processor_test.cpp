@@ -18,8 +18,6 @@ using test::pixel_settings;
 using test::Row;
 using test::Tensor;
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 std::vector<Row> random_rows(unsigned seed, size_t count, unsigned classes = 3) {
   std::mt19937 random(seed);
@@ -47,12 +45,6 @@ std::vector<Detection> run(const Settings& settings, const std::vector<Row>& row
   return found.value_or(std::vector<Detection>());
 }
 
-std::vector<uint32_t> anchors(const std::vector<Detection>& detections) {
-  std::vector<uint32_t> out;
-  for (const Detection& each : detections) out.push_back(each.anchor);
-  return out;
-}
-
 TEST(Laws, NmsOfWhatNmsKeptKeepsAll) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     const auto kept = run(greedy(), random_rows(seed, 300));
@@ -71,9 +63,9 @@ TEST(Laws, ClassesAreIndependent) {
     for (uint32_t class_id = 0; class_id < 3; ++class_id) {
       Settings one = greedy();
       one.include_classes = {class_id};
-      for (const uint32_t anchor : anchors(run(one, rows))) united.push_back(anchor);
+      for (const uint32_t anchor : test::anchors_of(run(one, rows))) united.push_back(anchor);
     }
-    auto all = anchors(run(greedy(), rows));
+    auto all = test::anchors_of(run(greedy(), rows));
     std::ranges::sort(united);
     std::ranges::sort(all);
     EXPECT_EQ(united, all) << seed;
@@ -94,7 +86,7 @@ TEST(Order, IsScoreThenAnchor) {
                                    {100, 0, 110, 10, 0.9f, 0},
                                    {200, 0, 210, 10, 0.5f, 1},
                                    {300, 0, 310, 10, 0.5f, 0}});
-  EXPECT_EQ(anchors(kept), (std::vector<uint32_t>{1, 0, 2, 3}));
+  EXPECT_EQ(test::anchors_of(kept), (std::vector<uint32_t>{1, 0, 2, 3}));
 }
 
 TEST(Threshold, IsExclusive) {
@@ -109,15 +101,15 @@ TEST(Threshold, OfAClassReplacesTheCommonOne) {
                                    {100, 0, 110, 10, 0.7f, 1},
                                    {200, 0, 210, 10, 0.2f, 2},
                                    {300, 0, 310, 10, 0.2f, 0}});
-  EXPECT_EQ(anchors(kept), (std::vector<uint32_t>{0, 2}));
+  EXPECT_EQ(test::anchors_of(kept), (std::vector<uint32_t>{0, 2}));
 }
 
 TEST(NotFinite, IsDroppedAndCounted) {
-  const Tensor tensor = test::rows({{kNan, 0, 10, 10, 0.9f, 0},
-                                    {0, 0, kInfinity, 10, 0.9f, 0},
-                                    {0, 0, 10, 10, kNan, 0},
-                                    {0, 0, 10, 10, kInfinity, 0},
-                                    {0, 0, 10, 10, 0.9f, kNan},
+  const Tensor tensor = test::rows({{test::kNan, 0, 10, 10, 0.9f, 0},
+                                    {0, 0, test::kInfinity, 10, 0.9f, 0},
+                                    {0, 0, 10, 10, test::kNan, 0},
+                                    {0, 0, 10, 10, test::kInfinity, 0},
+                                    {0, 0, 10, 10, 0.9f, test::kNan},
                                     {0, 0, 10, 10, 0.9f, -1},
                                     {0, 0, 10, 10, 0.9f, 1e9f},
                                     {50, 50, 60, 60, 0.8f, 4}});
@@ -168,7 +160,7 @@ TEST(MaxDetections, CountsOverAllClassesOrEach) {
     rows.push_back({float(i) * 50, 0, float(i) * 50 + 10, 10, 0.9f - float(i) * 0.01f, float(i % 2)});
   Settings settings = greedy();
   settings.max_detections = 3;
-  EXPECT_EQ(anchors(run(settings, rows)), (std::vector<uint32_t>{0, 1, 2}));
+  EXPECT_EQ(test::anchors_of(run(settings, rows)), (std::vector<uint32_t>{0, 1, 2}));
   settings.contract = "onnx";
   EXPECT_EQ(run(settings, rows).size(), 6u);
   settings.max_detections = 0;
@@ -208,7 +200,7 @@ TEST(Argmax, TakesTheFirstOfEqualsAndNoNan) {
   Settings settings = pixel_settings();
   settings.detector = "yolov8";
   Tensor planes{.values = std::vector<float>(80, 0), .shape = {1, 8, 10}, .id = "yolo-v8-out"};
-  const float one[8] = {50, 50, 20, 20, kNan, 0.7f, 0.7f, 0.6f};
+  const float one[8] = {50, 50, 20, 20, test::kNan, 0.7f, 0.7f, 0.6f};
   for (size_t c = 0; c < 8; ++c) planes.values[c * 10 + 3] = one[c];
   const auto found = detect(settings, {planes.view()});
   ASSERT_TRUE(found) << found.error().message();

@@ -33,12 +33,6 @@ std::vector<Detection> found(const Settings& settings, const std::vector<Row>& r
   return boxes.value_or(std::vector<Detection>());
 }
 
-std::vector<uint32_t> anchors(const std::vector<Detection>& boxes) {
-  std::vector<uint32_t> out;
-  for (const Detection& each : boxes) out.push_back(each.anchor);
-  return out;
-}
-
 void expect_scores(const std::vector<Detection>& boxes, const std::vector<float>& scores) {
   ASSERT_EQ(boxes.size(), scores.size());
   for (size_t i = 0; i < scores.size(); ++i) EXPECT_NEAR(boxes[i].score, scores[i], 1e-6f) << i;
@@ -47,43 +41,43 @@ void expect_scores(const std::vector<Detection>& boxes, const std::vector<float>
 TEST(Rescoring, SoftLowersByWhatIsKept) {
   // The second falls to .4, below the third, which then lowers it once more.
   const auto linear = found(by(NmsMethod::kSoftLinear));
-  EXPECT_EQ(anchors(linear), (std::vector<uint32_t>{0, 2, 3, 1}));
+  EXPECT_EQ(test::anchors_of(linear), (std::vector<uint32_t>{0, 2, 3, 1}));
   expect_scores(linear, {0.9f, 0.5f, 0.3f, 0.6f * 4 / 9});
   const float once = std::exp(-1.0f / 9 / 0.5f);
   const auto gaussian = found(by(NmsMethod::kSoftGaussian));
-  EXPECT_EQ(anchors(gaussian), (std::vector<uint32_t>{0, 2, 1, 3}));
+  EXPECT_EQ(test::anchors_of(gaussian), (std::vector<uint32_t>{0, 2, 1, 3}));
   expect_scores(gaussian, {0.9f, 0.5f, 0.6f * once * once, 0.3f});
 }
 
 TEST(Rescoring, SoftDropsWhatFallsToTheThresholdOfItsClass) {
   Settings settings = by(NmsMethod::kSoftLinear);
   settings.score_threshold = 0.28f;
-  EXPECT_EQ(anchors(found(settings)), (std::vector<uint32_t>{0, 2, 3}));
+  EXPECT_EQ(test::anchors_of(found(settings)), (std::vector<uint32_t>{0, 2, 3}));
   settings.class_thresholds = {{0, 0.2f}};
-  EXPECT_EQ(anchors(found(settings)), (std::vector<uint32_t>{0, 2, 3, 1}));
+  EXPECT_EQ(test::anchors_of(found(settings)), (std::vector<uint32_t>{0, 2, 3, 1}));
 }
 
 TEST(Rescoring, MatrixCountsSuppressedBoxesLess) {
   // The second is lowered by the first alone. The third by the second, by (1 - 1/3) / (1 - 1/3).
   const auto linear = found(by(NmsMethod::kMatrixLinear));
-  EXPECT_EQ(anchors(linear), (std::vector<uint32_t>{0, 2, 1, 3}));
+  EXPECT_EQ(test::anchors_of(linear), (std::vector<uint32_t>{0, 2, 1, 3}));
   expect_scores(linear, {0.9f, 0.5f, 0.4f, 0.3f});
   const auto gaussian = found(by(NmsMethod::kMatrix));
-  EXPECT_EQ(anchors(gaussian), (std::vector<uint32_t>{0, 2, 1, 3}));
+  EXPECT_EQ(test::anchors_of(gaussian), (std::vector<uint32_t>{0, 2, 1, 3}));
   expect_scores(gaussian, {0.9f, 0.5f, 0.6f * std::exp(-1.0f / 9 / 0.5f), 0.3f});
   Settings above = by(NmsMethod::kMatrixLinear);
   above.score_threshold = 0.45f;
-  EXPECT_EQ(anchors(found(above)), (std::vector<uint32_t>{0, 2}));
+  EXPECT_EQ(test::anchors_of(found(above)), (std::vector<uint32_t>{0, 2}));
 }
 
 TEST(Rescoring, WeightedAndMergedAreMeans) {
   const auto weighted = found(by(NmsMethod::kWeighted));
-  ASSERT_EQ(anchors(weighted), (std::vector<uint32_t>{0, 2, 3}));
+  ASSERT_EQ(test::anchors_of(weighted), (std::vector<uint32_t>{0, 2, 3}));
   EXPECT_FLOAT_EQ(weighted[0].score, 0.9f);
   EXPECT_FLOAT_EQ(weighted[0].box.x1, 4);   // (.9 * 0 + .6 * 10) / 1.5
   EXPECT_FLOAT_EQ(weighted[1].box.x1, 20);  // the second is in the first
   const auto merged = found(by(NmsMethod::kMerge));
-  ASSERT_EQ(anchors(merged), (std::vector<uint32_t>{0, 2, 3}));
+  ASSERT_EQ(test::anchors_of(merged), (std::vector<uint32_t>{0, 2, 3}));
   EXPECT_FLOAT_EQ(merged[0].box.x1, 4);
   EXPECT_FLOAT_EQ(merged[1].box.x1, (0.6f * 10 + 0.5f * 20) / 1.1f);
 }
@@ -107,9 +101,9 @@ TEST(Rescoring, AMeanWithoutWeightIsTheBoxItself) {
 }
 
 TEST(Rescoring, DiouKeepsBoxesWhoseCentresAreApart) {
-  EXPECT_EQ(anchors(found(by(NmsMethod::kGreedy))), (std::vector<uint32_t>{0, 2, 3}));
-  EXPECT_EQ(anchors(found(by(NmsMethod::kDiou))), (std::vector<uint32_t>{0, 1, 2, 3}));
-  EXPECT_EQ(anchors(found(by(NmsMethod::kDiou, 0.2f))), (std::vector<uint32_t>{0, 2, 3}));
+  EXPECT_EQ(test::anchors_of(found(by(NmsMethod::kGreedy))), (std::vector<uint32_t>{0, 2, 3}));
+  EXPECT_EQ(test::anchors_of(found(by(NmsMethod::kDiou))), (std::vector<uint32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(test::anchors_of(found(by(NmsMethod::kDiou, 0.2f))), (std::vector<uint32_t>{0, 2, 3}));
 }
 
 const std::vector<Row> kApart{{0, 0, 9, 9, 0.9f, 0},   {20, 0, 29, 9, 0.8f, 0},
@@ -119,15 +113,15 @@ const std::vector<Row> kApart{{0, 0, 9, 9, 0.9f, 0},   {20, 0, 29, 9, 0.8f, 0},
 TEST(ClassTopK, CountsEachClassBehindSuppressionAndBeforeIt) {
   Settings settings = by(NmsMethod::kAuto);
   settings.class_top_k = 2;
-  EXPECT_EQ(anchors(found(settings, kApart)), (std::vector<uint32_t>{0, 1, 3, 4}));
+  EXPECT_EQ(test::anchors_of(found(settings, kApart)), (std::vector<uint32_t>{0, 1, 3, 4}));
   settings.max_detections = 3;
-  EXPECT_EQ(anchors(found(settings, kApart)), (std::vector<uint32_t>{0, 1, 3}));
+  EXPECT_EQ(test::anchors_of(found(settings, kApart)), (std::vector<uint32_t>{0, 1, 3}));
   settings.class_top_k = 0;
   settings.pre_nms_class_top_k = 1;
-  EXPECT_EQ(anchors(found(settings, kApart)), (std::vector<uint32_t>{0, 3}));
+  EXPECT_EQ(test::anchors_of(found(settings, kApart)), (std::vector<uint32_t>{0, 3}));
   settings.pre_nms_class_top_k = 2;
   settings.pre_nms_top_k = 3;  // of those that their classes' limit left over
-  EXPECT_EQ(anchors(found(settings, kApart)), (std::vector<uint32_t>{0, 1, 3}));
+  EXPECT_EQ(test::anchors_of(found(settings, kApart)), (std::vector<uint32_t>{0, 1, 3}));
 }
 
 /// The plan for rows, of a family that suppresses nothing by default or of one that does.
@@ -171,9 +165,9 @@ TEST(Contracts, PutClassesSideBySideUnlessTheyAreOne) {
 TEST(Contracts, GiveTheAnchorOfTheLastOfEquals) {
   const std::vector<Row> same{{0, 0, 9, 9, 0.5f, 0}, {0, 0, 9, 9, 0.5f, 0}};
   Settings settings = by(NmsMethod::kGreedy);
-  EXPECT_EQ(anchors(found(settings, same)), (std::vector<uint32_t>{0}));
+  EXPECT_EQ(test::anchors_of(found(settings, same)), (std::vector<uint32_t>{0}));
   settings.contract = "faster-rcnn";
-  EXPECT_EQ(anchors(found(settings, same)), (std::vector<uint32_t>{1}));
+  EXPECT_EQ(test::anchors_of(found(settings, same)), (std::vector<uint32_t>{1}));
 }
 
 }  // namespace

@@ -60,12 +60,6 @@ std::vector<uint32_t> by_force(const std::vector<TurnedRow>& rows, double thresh
   return kept;
 }
 
-std::vector<uint32_t> anchors(const std::vector<Detection>& found) {
-  std::vector<uint32_t> out;
-  for (const Detection& each : found) out.push_back(each.anchor);
-  return out;
-}
-
 std::vector<Detection> detected(const std::vector<TurnedRow>& rows, Settings settings) {
   const test::Tensor tensor = test::turned_rows(rows);
   const auto found = test::detect(settings, {tensor.view()});
@@ -90,12 +84,12 @@ TEST(TurnedNms, KeepsWhatBruteForceKeeps) {
       bool clear = true;
       const auto polygon = by_force(rows, 0.45f, test::polygon_iou, all, clear);
       if (clear) {
-        EXPECT_EQ(anchors(detected(rows, settings_for("exact", method))), polygon) << seed;
+        EXPECT_EQ(test::anchors_of(detected(rows, settings_for("exact", method))), polygon) << seed;
       }
       bool clear_too = true;
       const auto gaussian = by_force(rows, 0.45f, test::prob_iou, all, clear_too);
       if (clear_too) {
-        EXPECT_EQ(anchors(detected(rows, settings_for("ultralytics-obb", method))), gaussian) << seed;
+        EXPECT_EQ(test::anchors_of(detected(rows, settings_for("ultralytics-obb", method))), gaussian) << seed;
       }
       EXPECT_NE(polygon, gaussian);
       seen += clear && clear_too ? 1 : 0;

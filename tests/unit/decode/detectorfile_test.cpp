@@ -20,7 +20,7 @@ static bool operator==(const AnchorSize& a, const AnchorSize& b) {
 
 namespace {
 
-const std::string kRows =
+const std::string kRowsFile =
     "# rows of class, score, x, y, w, h\n"
     "[detector]\n"
     "reader=ready\n"
@@ -129,7 +129,7 @@ TEST(DetectorFile, TakesEveryKeyOfATensor) {
 
 TEST(DetectorFile, TakesWhatItSaysAndNoMore) {
   const auto file =
-      read_detector(replaced(kRows, "reader=ready", "reader = ready\r\nlabel-file=l.txt"),
+      read_detector(replaced(kRowsFile, "reader=ready", "reader = ready\r\nlabel-file=l.txt"),
                     "some/where/box.detector");
   ASSERT_TRUE(file) << file.error().message();
   EXPECT_EQ(file->family->name, "box");
@@ -162,7 +162,7 @@ struct Wrong {
 };
 
 std::vector<Wrong> wrong_texts() {
-  const std::string r = kRows;
+  const std::string r = kRowsFile;
   const auto with = [&](const std::string& line) {
     return replaced(r, "coding=", line + "\ncoding=");
   };
@@ -261,7 +261,7 @@ std::vector<Wrong> wrong_texts() {
 }
 
 TEST(DetectorFile, SaysWhereItIsWrong) {
-  ASSERT_EQ(said_of(kRows), "");
+  ASSERT_EQ(said_of(kRowsFile), "");
   for (const Wrong& wrong : wrong_texts()) {
     const std::string said = said_of(wrong.text);
     EXPECT_TRUE(said.starts_with(wrong.place + "expected ") && said.contains(wrong.part))
@@ -271,10 +271,10 @@ TEST(DetectorFile, SaysWhereItIsWrong) {
 
 TEST(DetectorFile, IsARegularFileOfLimitedSize) {
   const test::TempDir dir;
-  EXPECT_TRUE(load_detector(dir.write("a.detector", kRows)));
+  EXPECT_TRUE(load_detector(dir.write("a.detector", kRowsFile)));
   EXPECT_FALSE(load_detector(dir / "none.detector"));
   EXPECT_FALSE(load_detector(dir.path().string()));
-  EXPECT_FALSE(load_detector(dir.write("b", kRows + "#" + std::string(65536, 'x') + "\n")));
+  EXPECT_FALSE(load_detector(dir.write("b", kRowsFile + "#" + std::string(65536, 'x') + "\n")));
 }
 
 TEST(DetectorFile, IsToldFromANameByItsName) {

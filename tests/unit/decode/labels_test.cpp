@@ -97,8 +97,8 @@ TEST(Lists, TakeNamesAndNumbers) {
 
 TEST(Lists, TakeThresholds) {
   const Labels labels;
-  using Pairs = std::vector<std::pair<uint32_t, float>>;
-  EXPECT_EQ(*labels.thresholds_of("3:0.5, 7:0.25", "p"), (Pairs{{3, 0.5f}, {7, 0.25f}}));
+  using Limits = std::vector<std::pair<uint32_t, float>>;
+  EXPECT_EQ(*labels.thresholds_of("3:0.5, 7:0.25", "p"), (Limits{{3, 0.5f}, {7, 0.25f}}));
   for (const char* text : {"3", "3:", ":0.5", "3:x", "dog:0.5"})
     EXPECT_FALSE(labels.thresholds_of(text, "p")) << text;
   for (const Labels& each : {labels, Labels({"person"})}) {

@@ -9,24 +9,15 @@
 #include <csignal>
 #include <filesystem>
 
-#include "gst/recording/tensorreader.h"
 #include "gst/recording/tensorwriter.h"
-#include "tests/tempdir.h"
+#include "tests/unit/recording/readback.h"
 
 namespace keepbox {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::array<float, 4> kValues{1, 2, 3, 4};
-
-/// What is said when a recording is opened and its first frame read; "" when it is good.
-std::string said(const std::string& location) {
-  auto reader = TensorReader::open(location, {});
-  if (!reader) return reader.error().message();
-  const auto tensors = reader->read(0);
-  return tensors ? "" : tensors.error().message();
-}
+using test::kValues;
+using test::said;
 
 Status write_one(TensorWriter& writer, std::optional<int64_t> time = {}) {
   const RecordedTensor tensor{
