@@ -2,6 +2,8 @@
 // Reads fields of JSON objects.
 #include "gst/recording/indexfields.h"
 
+#include <nlohmann/json.hpp>
+
 namespace keepbox {
 
 std::expected<std::string, std::string> text_at(const Json& object, const char* key) {

@@ -3,6 +3,7 @@
 #include "gst/recording/recordindex.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "gst/base/error.h"
 #include "gst/recording/indexfields.h"

@@ -10,7 +10,7 @@
 namespace keepbox::test::gpu {
 namespace {
 
-constexpr size_t kCopied = size_t{64} << 20;  // some 38 us of an H200
+constexpr size_t kCopiedBeside = size_t{64} << 20;  // some 38 us of an H200
 
 /// Keeps a stream of the lowest priority full of one kernel, from a thread of its own.
 class Neighbour {
@@ -80,8 +80,8 @@ void measure_neighbours(Session& session) {
        {std::pair{64u, 3.4}, {16u, 10.0}, {8u, 40.0}, {1u, 85.0}})
     measure_beside(session, input, std::format("{} x {} us", waves, microseconds),
                    make_work(wave, waves, microseconds));
-  const DeviceBuffer from(kCopied), to(kCopied);
-  KB_CUDA(cudaMemset(from.data(), 0, kCopied));
+  const DeviceBuffer from(kCopiedBeside), to(kCopiedBeside);
+  KB_CUDA(cudaMemset(from.data(), 0, kCopiedBeside));
   KB_CUDA(cudaDeviceSynchronize());
   measure_beside(session, input, "copies", make_copy(to, from));
 }

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "gst/recording/indexfields.h"
 #include "gst/recording/npy.h"

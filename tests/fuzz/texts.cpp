@@ -16,7 +16,7 @@
 namespace keepbox::fuzz {
 namespace {
 
-constexpr std::string_view kWords[]{
+constexpr std::string_view kWordsOfTexts[]{
     "\n", "\r\n", " ", "\t", std::string_view("\0", 1), "\xff", "\xef\xbb\xbf", "nan", "inf",
     "1e999", "-1", "0x10", "9223372036854775808", "1e-50", "[", "]", "=", "[modelinfo]",
     "version=", "dims=", "PLACEHOLDER", ",", ";", "{", "}", "(", ")", "'", "\"", "\\", "\\x",
@@ -46,19 +46,19 @@ void use_labels(Input& input, const Labels& labels) {
     const char* name = g_quark_to_string(labels.quark(input.below(kMaxClasses)));
     if (name == nullptr || !is_utf8(name)) violated("a label that is not UTF-8");
   }
-  const auto classes = labels.classes_of(damaged(input, "0, 1,person", kWords), "include-classes");
+  const auto classes = labels.classes_of(damaged(input, "0, 1,person", kWordsOfTexts), "include-classes");
   if (classes)
     for (const uint32_t id : *classes)
       if (id >= kMaxClasses && id >= labels.size()) violated("a class that there cannot be");
   static_cast<void>(
-      labels.thresholds_of(damaged(input, "person:0.5,2:0.3", kWords), "class-thresholds"));
+      labels.thresholds_of(damaged(input, "person:0.5,2:0.3", kWordsOfTexts), "class-thresholds"));
 }
 
 }  // namespace
 
 void lists(Input& input) {
   std::string text = good_list(input);
-  if (input.chance(50)) text = damaged(input, text, kWords);
+  if (input.chance(50)) text = damaged(input, text, kWordsOfTexts);
   const std::string path = folder().write("list.txt", text);
   const auto labels = Labels::load(path.c_str());
   check("labels read", "labels refused", labels, path);
@@ -81,13 +81,13 @@ void model_texts(Input& input) {
       "{'batch': 1, 'nms': True, 'half': None, 'x': (1, -2.5e3, [])}",
       "[17, 3]",
       "32"};
-  const std::string info = damaged(input, std::string(kInfo), kWords);
+  const std::string info = damaged(input, std::string(kInfo), kWordsOfTexts);
   const std::string path =
       folder().write("m.onnx.modelinfo", input.chance(10) ? std::string(kInfo) : info);
   check("modelinfos read", "modelinfos refused", find_model_info(folder() / "m.onnx"), path);
   const auto text = [&] {
     const std::string good(input.pick(kNames));
-    return input.chance(50) ? damaged(input, good, kWords) : good;
+    return input.chance(50) ? damaged(input, good, kWordsOfTexts) : good;
   };
   const auto said = read_metadata({{"names", text()},
                                    {"imgsz", text()},
@@ -106,7 +106,7 @@ void patterns(Input& input) {
       "%",        "%%d",      "%018d", "%0d", "%-5d", "%lld",   "%5d",
       "x/%s.txt", "%s%s"};
   std::string pattern(input.pick(kPatterns));
-  if (input.chance(30)) pattern = damaged(input, pattern, kWords);
+  if (input.chance(30)) pattern = damaged(input, pattern, kWordsOfTexts);
   const auto name = NumberedName::parse(pattern);
   count(name ? "patterns of frames" : "patterns refused");
   if (name && name->of(int64_t{input.below(UINT32_MAX)} << 20).contains('%'))

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
+#include <span>
 #include <vector>
 
 namespace keepbox::soak {
@@ -40,11 +42,11 @@ inline Usage usage(uint64_t at) {
 /// Samples of the warm-up, when caches fill: this part of all.
 inline constexpr size_t kWarmPart = 5;
 
-/// How much a number grows with `at`: the median of the slopes between any two samples behind the
-/// warm-up, which a few odd ones do not move. 0 of fewer than two.
-inline double growth(const std::vector<Usage>& samples, double Usage::*number) {
+/// The median of the slopes between any two samples, which a few odd ones do not move. 0 of fewer
+/// than two.
+inline double slope(std::span<const Usage> samples, double Usage::*number) {
   std::vector<double> slopes;
-  for (size_t i = samples.size() / kWarmPart; i < samples.size(); ++i)
+  for (size_t i = 0; i < samples.size(); ++i)
     for (size_t j = i + 1; j < samples.size(); ++j)
       slopes.push_back((samples[j].*number - samples[i].*number) /
                        static_cast<double>(samples[j].at - samples[i].at));
@@ -52,6 +54,18 @@ inline double growth(const std::vector<Usage>& samples, double Usage::*number) {
   const auto middle = slopes.begin() + static_cast<std::ptrdiff_t>(slopes.size() / 2);
   std::ranges::nth_element(slopes, middle);
   return *middle;
+}
+
+/// How much a number grows with `at` behind the warm-up: the least of three stretches, for what leaks
+/// does in each, and what is made once, when threads meet as they never did, is a step in one.
+inline double growth(std::span<const Usage> samples, double Usage::*number) {
+  constexpr size_t kStretches = 3;
+  samples = samples.subspan(samples.size() / kWarmPart);
+  const size_t each = samples.size() / kStretches;
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < kStretches; ++i)
+    least = std::min(least, slope(samples.subspan(i * each, each), number));
+  return least;
 }
 
 }  // namespace keepbox::soak
