@@ -9,7 +9,6 @@
 namespace keepbox::families {
 
 inline constexpr float kThirds[]{1, 1.2599210498948732f, 1.5874010519681994f};
-inline constexpr float kOne[]{1};
 inline constexpr AnchorSize kRatios[]{{1, 1}, {1.4f, 0.7f}, {0.7f, 1.4f}};
 inline constexpr AnchorSize kSquareRatios[]{
     {1.4142135623730951f, 0.70710678118654752f}, {1, 1}, {0.70710678118654752f, 1.4142135623730951f}};

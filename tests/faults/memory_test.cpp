@@ -3,9 +3,13 @@
 #include <sys/resource.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 
+#include "gst/infer/onnxruntime.h"
 #include "tests/gst/frames.h"
+#include "tests/onnxmodels.h"
+#include "tests/tempdir.h"
 
 namespace keepbox {
 namespace {
@@ -47,6 +51,20 @@ void allow(size_t more) {
   std::_Exit(right ? 0 : 1);
 }
 
+/// The same for a model whose input has so many pixels a side.
+[[noreturn]] void infer(int64_t side, size_t more, const char* word) {
+  const test::TempDir dir;
+  const std::string model = dir.write("model.onnx", test::identity_model({1, 3, side, side}).file());
+  if (!OnnxRuntime::load("")) std::_Exit(2);
+  allow(more);
+  const std::string error = test::play(
+      "videotestsrc num-buffers=1 ! video/x-raw,format=RGB,width=64,height=64 ! tensorinfer "
+      "model-file=" + model + " ! fakesink");
+  std::fprintf(stderr, "error: %s\n", error.c_str());
+  std::filesystem::remove_all(dir.path());  // nothing is destroyed
+  std::_Exit(*word == '\0' ? !error.empty() : !error.contains(word));
+}
+
 class NoMemory : public testing::Test {
  protected:
   NoMemory() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
@@ -67,6 +85,13 @@ TEST_F(NoMemory, ForTheMaskOfAHugeFrame) {
 TEST_F(NoMemory, ForTheMasksThatGoWithAHugeFrame) {
   EXPECT_EXIT(decode_masks("16384", 320 * kMega, "memory for the masks"),
               testing::ExitedWithCode(0), "max-detections");
+}
+
+TEST_F(NoMemory, ForTheInputOfAHugeModel) {
+  if (!OnnxRuntime::load("")) GTEST_SKIP() << "no ONNX Runtime";
+  EXPECT_EXIT(infer(64, 700 * kMega, ""), testing::ExitedWithCode(0), "error: ");
+  EXPECT_EXIT(infer(8192, 700 * kMega, "805306368 bytes of memory"), testing::ExitedWithCode(0),
+              "input-width=");
 }
 
 }  // namespace

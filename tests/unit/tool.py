@@ -44,6 +44,8 @@ def test_what_is_wrong_has_file_and_line(folder):
 def test_keys_and_usage_are_explained(folder):
     keys = keepbox('keys')
     assert 'nms-contract: ' in keys and 'zero-point: ' in keys, keys
+    for line in ('[detector]\n', '  base: ', '  label-file: ', '[tensor ROLE]\n'):
+        assert line in keys, (line, keys)
     for words in ([], ['detector'], ['detectors', 'more'], ['else']):
         assert keepbox(*words, status=2).startswith('usage: '), words
 

@@ -309,12 +309,16 @@ TEST(Boxdecode, WritesClassesAndRegionsWhenAsked) {
   EXPECT_EQ(roi->w, 100u);
   const GstStructure* detection = gst_video_region_of_interest_meta_get_param(roi, "detection");
   ASSERT_NE(detection, nullptr);
-  gdouble x_min = 0, confidence = 0;
+  gdouble x_min = 0, x_max = 0, y_min = 0, y_max = 0, confidence = 0;
   gint label_id = 0;
-  EXPECT_TRUE(gst_structure_get(detection, "x_min", G_TYPE_DOUBLE, &x_min, "confidence",
-                                G_TYPE_DOUBLE, &confidence, "label_id", G_TYPE_INT, &label_id,
-                                nullptr));
+  EXPECT_TRUE(gst_structure_get(detection, "x_min", G_TYPE_DOUBLE, &x_min, "x_max",
+                                G_TYPE_DOUBLE, &x_max, "y_min", G_TYPE_DOUBLE, &y_min, "y_max",
+                                G_TYPE_DOUBLE, &y_max, "confidence", G_TYPE_DOUBLE, &confidence,
+                                "label_id", G_TYPE_INT, &label_id, nullptr));
   EXPECT_NEAR(x_min, 10.4 / 640, 1e-6);
+  EXPECT_NEAR(x_max, 110.2 / 640, 1e-6);
+  EXPECT_NEAR(y_min, 20.6 / 640, 1e-6);
+  EXPECT_NEAR(y_max, 220.7 / 640, 1e-6);
   EXPECT_NEAR(confidence, 0.9, 1e-6);
   EXPECT_EQ(label_id, 2);
 }

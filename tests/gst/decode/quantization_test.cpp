@@ -117,7 +117,7 @@ TEST(Quantization, ChangesWhileStreaming) {
 
 TEST(Quantization, OfUnknownTensorsIsOneWarning) {
   const Quantised q = quantised(1);
-  Harness h(std::string(kLine) + "quantization=boxes:2,scores:3,out:" + kScale + ":-120");
+  Harness h(std::string(kLine) + "quantization=boxes:2,,scores:3,out:" + kScale + ":-120");
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(h.run(stored_frame(q))) << h.error();
   const std::string warning = h.warning();
   for (const char* word : {"boxes", "scores", "out 1x9x2100 int8"})

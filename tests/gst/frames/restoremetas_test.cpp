@@ -168,6 +168,45 @@ TEST(Restore, KeepsRegionsWhosever) {
   EXPECT_NEAR(y_max, 78 / 108.0, 1e-6);
 }
 
+TEST(Restore, RegionsKeepNamingTheirBoxes) {
+  Harness h("framesave ! identity name=mid ! framerestore", kFull);
+  const Buffer out = run_with(h, +[](GstElement*, GstBuffer* buffer, gpointer) {
+    FrameBox pair[] = {{.box = {10, 20, 30, 40}, .score = 0.5f, .label = quark("cat")},
+                       {.box = {50, 20, 90, 40}, .score = 0.5f, .label = quark("dog")}};
+    attach_boxes(buffer, pair, {.regions = true, .frame = {192, 108}});
+  });
+  const auto found = boxes(out);
+  ASSERT_EQ(found.size(), 2u);
+  for (const FrameBox& box : found) {
+    auto* region = gst_buffer_get_video_region_of_interest_meta_id(out.get(),
+                                                                   static_cast<gint>(box.od_id));
+    ASSERT_NE(region, nullptr);
+    EXPECT_EQ(region->roi_type, box.label);
+    EXPECT_EQ(static_cast<float>(region->x), box.box.x1);
+  }
+}
+
+TEST(Restore, WritesWholePixelsUpToTheFrameEdge) {
+  for (const Size frame : {Size{192, 108}, Size{108, 192}}) {
+    const float right = static_cast<float>(frame.width), bottom = static_cast<float>(frame.height);
+    FrameBox box{.box = {right - 10.25f, bottom - 5.25f, right, bottom}, .score = 0.5f};
+    const Buffer buffer = test::empty_frame();
+    attach_boxes(buffer.get(), std::span(&box, 1), {.regions = true, .frame = frame});
+    const auto whole = test::ods(buffer);
+    ASSERT_EQ(whole.size(), 1u);
+    EXPECT_EQ(whole[0].x + whole[0].w, static_cast<gint>(frame.width));
+    EXPECT_EQ(whole[0].y + whole[0].h, static_cast<gint>(frame.height));
+    EXPECT_EQ(whole[0].y, static_cast<gint>(frame.height) - 5);
+    auto* region = gst_buffer_get_video_region_of_interest_meta_id(buffer.get(), 0);
+    double x_max = 0, y_max = 0;
+    ASSERT_TRUE(gst_structure_get(gst_video_region_of_interest_meta_get_param(region, "detection"),
+                                  "x_max", G_TYPE_DOUBLE, &x_max, "y_max", G_TYPE_DOUBLE, &y_max,
+                                  nullptr));
+    EXPECT_EQ(x_max, 1);
+    EXPECT_EQ(y_max, 1);
+  }
+}
+
 TEST(Restore, SaysNoClassWhereNoneIsKnown) {
   FrameBox box{.box = {1, 2, 30, 40}, .score = 0.5f, .label = quark("cat")};
   const Buffer frame(full_frame());
@@ -203,6 +242,24 @@ TEST(Restore, BringsAllMetasOfAKindAlong) {
     }
   });
   EXPECT_EQ(gst_buffer_get_n_meta(out.get(), GST_REFERENCE_TIMESTAMP_META_API_TYPE), 2u);
+}
+
+TEST(Restore, BringsMetasBesideThoseThatStay) {
+  // Detections are carried box by box, and say nothing of what stands before or behind them.
+  for (const bool boxes_first : {true, false}) {
+    Harness h("framesave ! identity name=mid ! framerestore", kFull);
+    static bool first;
+    first = boxes_first;
+    const Buffer out = run_with(h, +[](GstElement*, GstBuffer* buffer, gpointer) {
+      FrameBox box{.box = {10, 20, 30, 40}, .score = 0.5f, .label = quark("cat")};
+      if (first) attach_boxes(buffer, std::span(&box, 1), {.frame = {192, 108}});
+      g_autoptr(GstCaps) reference = gst_caps_new_empty_simple("timestamp/x-one");
+      gst_buffer_add_reference_timestamp_meta(buffer, reference, 5, GST_CLOCK_TIME_NONE);
+      if (!first) attach_boxes(buffer, std::span(&box, 1), {.frame = {192, 108}});
+    });
+    EXPECT_EQ(gst_buffer_get_n_meta(out.get(), GST_REFERENCE_TIMESTAMP_META_API_TYPE), 1u);
+    EXPECT_EQ(boxes(out).size(), 1u);
+  }
 }
 
 TEST(Restore, LeavesAZoneItsId) {

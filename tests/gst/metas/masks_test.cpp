@@ -163,6 +163,9 @@ TEST(Masks, ThatAreShorterThanTheySayAreNone) {
   EXPECT_FALSE(MaskView(mask.get()));
   EXPECT_EQ(moved_mask(mask.get(), {0, 0, 4, 4}, PixelMap::scale(-1, 1)).pixels, nullptr);
   EXPECT_FALSE(MaskView(nullptr));
+  const Buffer full(gst_buffer_new_allocate(nullptr, 16, nullptr));
+  gst_buffer_add_video_meta(full.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 4, 4);
+  EXPECT_TRUE(MaskView(full.get())) << "rows as long as they are wide";
 }
 
 TEST(Masks, CountAmongTheMtdsOfAFrame) {

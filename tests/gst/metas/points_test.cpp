@@ -50,6 +50,20 @@ TEST(Points, AreReadAsTheyWereAttached) {
   EXPECT_EQ(found[3].points.edges.size(), 2u);
 }
 
+TEST(Points, KeepTheNameOfTheirSet) {
+  const Buffer frame = test::empty_frame();
+  PointSet ours = set("body-pose/alignment-4"), others = ours;
+  ours.name = "ours";
+  others.name = "others";
+  std::vector<FrameBox> list = {with_points({20, 20, 90, 90}, kBody, ours),
+                                with_points({30, 20, 90, 90}, kBody, others)};
+  attach(frame.get(), list, {.classes = true});
+  const auto found = boxes(frame);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_STREQ(g_quark_to_string(found[0].points.name), "ours");
+  EXPECT_STREQ(g_quark_to_string(found[1].points.name), "others");
+}
+
 /// The first of people() on a frame of 640 x 640 through a line.
 FrameBox through(const std::string& line, Buffer& out) {
   Harness h("identity ! " + line + " ! identity",

@@ -220,6 +220,12 @@ TEST(PixelMap, InvertsAndComposes) {
   EXPECT_FALSE(PixelMap::scale(NAN, 1).inverse());
 }
 
+TEST(PixelMap, GrowsAsItsLongerSide) {
+  EXPECT_EQ(PixelMap::scale(2, 3).growth(), 3);
+  EXPECT_EQ(PixelMap::scale(4, 3).growth(), 4);
+  EXPECT_EQ(PixelMap({0, -2, 100, 5, 0, 0, 0, 0, 1}).growth(), 5);
+}
+
 TEST(PixelMap, TurnsBoxesWithThePicture) {
   // A square turned by 45 degrees, in a picture turned by 90: turned by 135.
   const PixelMap quarter({0, -1, 100, 1, 0, 0, 0, 0, 1});

@@ -52,6 +52,8 @@ TEST(Overlaps, KnowsBoxesWithoutArea) {
   const Box point{5, 5, 5, 5};
   EXPECT_FALSE(overlap_by(point, point, 0.0f, contract("exact")));
   EXPECT_TRUE(overlap_by(point, point, 0.5f, contract("opencv")));
+  const Box upright{10, 2, 10, 9}, level{40, 3, 90, 3};
+  EXPECT_TRUE(overlap_by(upright, level, 0.5f, contract("opencv")));
 }
 
 TEST(Overlaps, ReordersCornersOnlyWhenTold) {

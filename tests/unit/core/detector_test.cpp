@@ -42,6 +42,29 @@ TEST(Detectors, KnowATensorByItsLevel) {
   EXPECT_FALSE(rule.has(""));
 }
 
+TEST(Detectors, KnowWhoseScaleATensorHas) {
+  DetectorSpec spec{.name = "scaled", .reader = Reader::kSplit};
+  spec.tensors = {TensorRule{.role = Role::kBoxes, .ids = {"box_*", "boxes"}, .plain = {"b"}, .scale = 0.5f},
+                  TensorRule{.role = Role::kScores, .ids = {"scores"}, .scale = 0.25f}};
+  spec.tensor_count = 2;
+  spec.strides = {8, 16};
+  const auto scale = [&](const char* id, const std::vector<std::string>& listed = {}) {
+    const TensorRule* rule = quantization_of(spec, id, listed);
+    return rule != nullptr ? rule->scale : 0;
+  };
+  for (const char* id : {"boxes", "box_8", "box_16", "b"}) EXPECT_EQ(scale(id), 0.5f) << id;
+  EXPECT_EQ(scale("scores"), 0.25f);
+  EXPECT_EQ(scale("box_32"), 0) << "no level of it";
+  // In a list by their places, of each level the same; names that are the family's count no more.
+  EXPECT_EQ(scale("p", {"p", "q"}), 0.5f);
+  EXPECT_EQ(scale("q", {"p", "q"}), 0.25f);
+  EXPECT_EQ(scale("q", {"p", "q", "r", "s"}), 0.5f);
+  EXPECT_EQ(scale("r", {"p", "q", "r", "s"}), 0.25f);
+  EXPECT_EQ(scale("boxes", {"p", "q"}), 0);
+  EXPECT_EQ(scale("q", {"p"}), 0) << "less than the family has";
+  EXPECT_EQ(scale("r", {"p", "q", "r"}), 0) << "more than the family has";
+}
+
 struct Published {
   const char* name;
   std::vector<Shape> shapes;

@@ -171,6 +171,23 @@ uint32_t classes_of(const std::vector<Tensor>& tensors, const char* detector, ui
   return plan->layout.classes;
 }
 
+TEST(Numbers, DenyCornersFarBeyondTheOthers) {
+  for (const size_t corner : {0, 1}) {
+    Tensor boxes{.values = std::vector<float>(2100 * 4), .shape = {1, 2100, 4}};
+    for (size_t i = 0; i < 2100; ++i)
+      for (const size_t k : {0, 1, 2, 3}) boxes.values[i * 4 + k] = k < 2 ? 10 : 100;
+    const Tensor scores{.values = std::vector<float>(2100 * 80, 0.5f), .shape = {1, 2100, 80}};
+    Settings settings;
+    settings.frame.size = {320, 320};
+    const auto plan = plan_of({boxes, scores}, settings);
+    ASSERT_TRUE(plan) << plan.error().message();
+    EXPECT_EQ(plan->spec->coding, BoxCoding::kCorners);
+    boxes.values[corner] = -101;
+    const auto other = plan_of({boxes, scores}, settings);
+    EXPECT_TRUE(!other || other->spec->coding != BoxCoding::kCorners);
+  }
+}
+
 TEST(Payload, IsAsLongAsThePrototypesAreMany) {
   const Tensor masks = dense({.classes = 3, .payload = 8});
   EXPECT_EQ(classes_of({test::prototypes(8, 160), masks}, "yolov8-seg"), 3u);

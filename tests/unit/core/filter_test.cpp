@@ -159,6 +159,7 @@ TEST(Filters, OutOfRangeAreRefused) {
   };
   const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
   EXPECT_TRUE(refused({.least = {{-1, 0}, {}}}, "min-size"));
+  EXPECT_TRUE(refused({.least = {{0, -1}, {}}}, "min-size"));
   EXPECT_TRUE(refused({.least = {{inf, 0}, {}}}, "min-size"));
   EXPECT_TRUE(refused({.least = {{0, inf}, {}}}, "min-size"));
   EXPECT_TRUE(refused({.most = {{0, nan}, {}}}, "max-size"));

@@ -50,7 +50,7 @@ TEST(Gather, PointsAreMappedAndNotClipped) {
 }
 
 TEST(Gather, PointsHaveTwoNumbersWhereTheThirdIsNoScore) {
-  const std::vector<float> pairs{1, 2, 30, 4, 50, 6}, triples{10, 20, 0.5f, 40, 50, 1};
+  const std::vector<float> pairs{1, 2, 30, 4, 50, 6}, triples{10, 20, 0, 40, 50, 1};
   const Tensor two = anchor({32, 32, 20, 20}, 0.9f, pairs);
   const Tensor three = anchor({32, 32, 20, 20}, 0.9f, triples);
   const Settings settings = settings_of("yolov8-pose");
@@ -96,6 +96,29 @@ TEST(Gather, NothingIsReadWhereNothingIsWanted) {
   EXPECT_TRUE(made.points().empty());
 }
 
+TEST(Gather, PointsOfAMeanAreMeans) {
+  Settings settings = settings_of("yolov8-pose");
+  settings.method = NmsMethod::kWeighted;
+  settings.max_detections = 1;
+  settings.score_threshold = 0.1f;
+  // Two anchors in planes: cx cy w h, a score, and a point with its own.
+  Tensor both{.values = {32, 32, 32, 32, 20, 20, 20, 20, 0.75f, 0.25f, 10, 30, 20, 60, 0.5f, 1},
+              .shape = {1, 8, 2}};
+  const Processor mean = processor_of(settings, {both.view()});
+  ASSERT_EQ(mean.points().size(), 1u);
+  EXPECT_EQ(mean.points()[0].x, 15) << "three quarters of 10 and one of 30";
+  EXPECT_EQ(mean.points()[0].y, 30);
+  // A frame later they are apart: the second one is too many, and nothing of it is in the first.
+  auto made = test::make_processor(settings, std::vector{both.view()});
+  ASSERT_TRUE(made && made->run(std::vector{both.view()}));
+  both.values[0] = 10;
+  both.values[1] = 50;
+  ASSERT_TRUE(made->run(std::vector{both.view()}));
+  ASSERT_EQ(made->points().size(), 1u);
+  EXPECT_EQ(made->points()[0].x, 10);
+  EXPECT_EQ(made->points()[0].y, 20);
+}
+
 TEST(Gather, SetsAreKnownByTheirNumber) {
   const Tensor body = anchor({32, 32, 20, 20}, 0.9f, std::vector<float>(51, 0.5f));
   const Processor made = processor_of(settings_of("yolov8-pose"), {body.view()});
@@ -108,19 +131,24 @@ TEST(Gather, SetsAreKnownByTheirNumber) {
 }
 
 /// A ramp, and what is left of it beyond a line: the mask of a disc.
-Tensor prototypes(uint32_t side, bool planes) {
-  Tensor out{.shape = planes ? Shape{1, 2, side, side} : Shape{1, side, side, 2}};
-  out.values.resize(size_t{2} * side * side);
-  for (uint32_t y = 0; y < side; ++y)
-    for (uint32_t x = 0; x < side; ++x) {
-      const float dx = (float(x) + 0.5f) / float(side) - 0.5f, dy = (float(y) + 0.5f) / float(side) - 0.5f;
-      const size_t pixel = size_t{y} * side + x;
+Tensor prototypes(Size maps, bool planes) {
+  const size_t pixels = size_t{maps.width} * maps.height;
+  Tensor out{.shape = planes ? Shape{1, 2, maps.height, maps.width}
+                             : Shape{1, maps.height, maps.width, 2}};
+  out.values.resize(2 * pixels);
+  for (uint32_t y = 0; y < maps.height; ++y)
+    for (uint32_t x = 0; x < maps.width; ++x) {
+      const float dx = (float(x) + 0.5f) / float(maps.width) - 0.5f;
+      const float dy = (float(y) + 0.5f) / float(maps.height) - 0.5f;
+      const size_t pixel = size_t{y} * maps.width + x;
       const float numbers[] = {1, -(dx * dx + dy * dy)};
       for (size_t c = 0; c < 2; ++c)
-        out.values[planes ? c * side * side + pixel : pixel * 2 + c] = numbers[c];
+        out.values[planes ? c * pixels + pixel : pixel * 2 + c] = numbers[c];
     }
   return out;
 }
+
+Tensor prototypes(uint32_t side, bool planes) { return prototypes({side, side}, planes); }
 
 /// A disc whose radius is a quarter of the input, in a box around it.
 Tensor disc() { return anchor({32, 32, 40, 40}, 0.9f, {0.0625f, 1}); }
@@ -138,6 +166,19 @@ TEST(Gather, MasksAreCutToTheirBoxes) {
     EXPECT_EQ(mask.height, 3u);
     EXPECT_EQ(mask.place, (Box{24, 28, 44, 40}));
     EXPECT_TRUE(std::all_of(mask.pixels, mask.pixels + 15, [](uint8_t each) { return each == 1; }));
+  }
+}
+
+TEST(Gather, MasksAreAsWideAndHighAsTheirMaps) {
+  const Tensor box = anchor({32, 32, 20, 12}, 0.9f, {0.0625f, 1});
+  for (const bool planes : {true, false}) {
+    const Tensor maps = prototypes({16, 8}, planes);
+    const Processor made = processor_of(settings_of("yolov8-seg"), {box.view(), maps.view()});
+    ASSERT_EQ(made.masks().size(), 1u);
+    // Rows from 3.25 to 4.75 in prototype pixels, twice as high as wide.
+    EXPECT_EQ(made.masks()[0].width, 5u);
+    EXPECT_EQ(made.masks()[0].height, 1u);
+    EXPECT_EQ(made.masks()[0].place, (Box{24, 32, 44, 40}));
   }
 }
 
@@ -159,7 +200,7 @@ TEST(Gather, MasksOfTheFrameAreWithinAPixel) {
   Settings settings = settings_of("yolov8-seg");
   settings.frame_masks = true;
   settings.model = {64, 64};
-  const Tensor box = disc(), maps = prototypes(16, true);
+  const Tensor box = anchor({32, 32, 40, 36}, 0.9f, {0.0625f, 1}), maps = prototypes({16, 32}, true);
   for (const Size frame : {Size{64, 64}, Size{640, 480}, Size{130, 517}, Size{1920, 1080}}) {
     settings.frame.size = frame;
     for (const ResizeMode mode : {ResizeMode::kStretch, ResizeMode::kLetterboxCenter,

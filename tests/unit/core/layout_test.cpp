@@ -118,6 +118,17 @@ TEST(Recognise, PaddlesRowsAndTheirCount) {
   EXPECT_FALSE(see({tensor({2, 300, 6}, "paddle-rows"), tensor({1}, "paddle-count")}));
 }
 
+TEST(Recognise, WantsACountForEachImage) {
+  const auto ssd = [](size_t images, size_t counts) {
+    return see({tensor({images, 100}, "Gst.Model.ObjectDetector.Scores"),
+                tensor({counts}, "Gst.Model.ObjectDetector.NumDetections", DataType::kUInt32),
+                tensor({images, 100, 4}, "Gst.Model.ObjectDetector.Boxes"),
+                tensor({images, 100}, "Gst.Model.ObjectDetector.Classes")});
+  };
+  EXPECT_TRUE(ssd(2, 2));
+  EXPECT_FALSE(ssd(2, 1));
+}
+
 TEST(Recognise, WhatTheProducerSays) {
   const TensorView rows = tensor({1, 30, 777});
   const auto told = see({rows}, {.told = "yolov8"});

@@ -62,6 +62,19 @@ TEST(Methods, ABoxBeyondItsClassesLimitSuppressesNothingWhereBoxesAreExact) {
   EXPECT_EQ(kept(NmsMethod::kFast, settings, boxes), (std::vector<uint32_t>{0}));
 }
 
+TEST(Methods, GoOnBehindAClassThatIsFull) {
+  const auto boxes = test::rows({{0, 0, 10, 10, 0.9f, 0},
+                                 {50, 0, 60, 10, 0.8f, 0},
+                                 {100, 0, 110, 10, 0.7f, 1}});
+  Settings settings = test::pixel_settings();
+  settings.contract = "onnx";
+  settings.max_detections = 1;
+  for (int method = static_cast<int>(NmsMethod::kGreedy);
+       method <= static_cast<int>(NmsMethod::kMerge); ++method)
+    EXPECT_EQ(kept(static_cast<NmsMethod>(method), settings, boxes), (std::vector<uint32_t>{0, 2}))
+        << method;
+}
+
 TEST(Methods, NoBoxesAndNoRoomAreFine) {
   Settings none = test::pixel_settings();
   none.max_detections = 0;

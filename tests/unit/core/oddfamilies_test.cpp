@@ -94,6 +94,42 @@ TEST(OddFamily, HasAnOptionalTensorInAllLevelsOrNone) {
   EXPECT_TRUE(fits(6));
 }
 
+TEST(OddFamily, HasNoManyLabelsWhereOneClassIsReal) {
+  const Tensor boxes{.values = std::vector<float>(64, 8), .shape = {1, 16, 4}, .id = "boxes"};
+  const auto plan_of = [&](size_t scores) {
+    auto spec = std::make_shared<DetectorSpec>(peaks_of_deltas());
+    spec->peaks = spec->priors = false;
+    spec->coding = BoxCoding::kCorners;
+    spec->units = Units::kPixels;
+    spec->background = Background::kFirst;
+    spec->multi_label = true;
+    Settings settings = test::pixel_settings(64);
+    settings.family = spec;
+    const Tensor all{.values = std::vector<float>(16 * scores), .shape = {1, 16, scores}, .id = "scores"};
+    return make_plan(settings, std::vector{boxes.view(), all.view()});
+  };
+  const auto one = plan_of(2), two = plan_of(3);
+  ASSERT_TRUE(one && two) << one.error().message();
+  EXPECT_FALSE(one->rules.multi_label);
+  EXPECT_EQ(one->rules.candidates, 16u);
+  EXPECT_TRUE(two->rules.multi_label);
+  EXPECT_EQ(two->rules.candidates, 32u);
+}
+
+TEST(OddFamily, ReadsScoresOfSelectedRows) {
+  const Tensor rows{.values = {0, 1, 2, 0, 0, 1}, .shape = {2, 3}, .id = "selected_indices"};
+  const Tensor boxes{.values = {0, 0, 9, 9, 20, 0, 29, 9, 40, 0, 49, 9}, .shape = {1, 3, 4}, .id = "boxes"};
+  const Tensor scores{.values = {0.1f, 0.2f, 0.8f, 0.3f, 0.4f, 0.9f}, .shape = {1, 3, 2}, .id = "scores"};
+  Settings settings = test::pixel_settings(64);
+  settings.detector = "onnx-nms-xy";
+  const auto found = test::detect(settings, {rows.view(), boxes.view(), scores.view()});
+  ASSERT_TRUE(found) << found.error().message();
+  ASSERT_EQ(found->size(), 2u);
+  EXPECT_EQ((*found)[0].score, 0.9f);
+  EXPECT_EQ((*found)[0].box, (Box{40, 0, 49, 9}));
+  EXPECT_EQ((*found)[1].score, 0.8f);
+}
+
 TEST(OddFamily, PointsToNoBackground) {
   const Tensor rows{.values = {0, 0, 0, 0, 1, 1, 0, 2, 2}, .shape = {3, 3}, .id = "selected_indices"};
   const Tensor boxes{.values = {0, 0, 9, 9, 20, 0, 29, 9, 40, 0, 49, 9}, .shape = {1, 3, 4}, .id = "boxes"};

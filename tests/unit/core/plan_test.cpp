@@ -41,6 +41,7 @@ TEST(Plan, SeesNormalizedCoordinates) {
   ASSERT_TRUE(plan) << plan.error().message();
   EXPECT_EQ(plan->rules.boxes.unit_x, 320);
   EXPECT_FALSE(plan->provisional);
+  EXPECT_NE(plan->remark.find("coordinates are in 0..1"), std::string::npos) << plan->remark;
 }
 
 TEST(Plan, SeesPixels) {
@@ -48,6 +49,7 @@ TEST(Plan, SeesPixels) {
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->rules.boxes.unit_x, 1);
   EXPECT_FALSE(plan->provisional);
+  EXPECT_NE(plan->remark.find("coordinates are in pixels"), std::string::npos) << plan->remark;
 }
 
 TEST(Plan, WaitsWhenTheFirstFrameShowsNothing) {
@@ -76,6 +78,9 @@ TEST(Plan, TellsDecodedYoloxFromRaw) {
   plan = plan_for(frame_of(416, 416), filled({1, 3549, 85}, 3.5f, "yolox-out"));
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->spec->name, "yolox");
+  Tensor odd = filled({1, 3549, 85}, 50, "yolox-out");
+  odd.values[3] = -1;  // no size is
+  EXPECT_FALSE(plan_for(frame_of(416, 416), odd)) << "and no logarithm is 50";
   plan = plan_for(frame_of(416, 416), filled({1, 3549, 85}, 50, "yolox-out"));
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->spec->name, "yolox-decoded");
@@ -93,6 +98,18 @@ TEST(Plan, FindsTheModelsInput) {
   const auto set = plan_for(settings, filled({1, 84, 5040}, 100));
   ASSERT_TRUE(set);
   EXPECT_EQ(set->letterbox.model, (Size{640, 384}));
+}
+
+TEST(Plan, FindsTheInputOfMaps) {
+  const auto map = [](const char* id, size_t channels) {
+    return Tensor{std::vector<float>(channels * 96 * 160), {1, channels, 96, 160}, id};
+  };
+  const std::vector<Tensor> all{map("hm", 80), map("wh", 2), map("reg", 2)};
+  Settings settings = frame_of(1920, 1080);
+  settings.detector = "centernet";
+  const auto plan = make_plan(settings, std::vector{all[0].view(), all[1].view(), all[2].view()});
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan->letterbox.model, (Size{640, 384}));
 }
 
 /// As a producer's that fitted 1920 x 1080 into 640 x 384.

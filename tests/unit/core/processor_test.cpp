@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
 #include <random>
+#include <set>
 
 #include "tests/scene.h"
 
@@ -92,6 +92,17 @@ TEST(Order, IsScoreThenAnchor) {
 TEST(Threshold, IsExclusive) {
   EXPECT_TRUE(run(greedy(), {{0, 0, 10, 10, 0.25f, 0}}).empty());
   EXPECT_EQ(run(greedy(), {{0, 0, 10, 10, std::nextafter(0.25f, 1.f), 0}}).size(), 1u);
+}
+
+TEST(Threshold, IsInclusiveInSomeContracts) {
+  const std::set<std::string_view> inclusive{"deepstream", "efficientnms", "inclusive",
+                                             "mediapipe",  "tensorrt-pro", "tflite"};
+  for (const NmsContract& contract : contracts()) {
+    Settings settings = greedy();
+    settings.contract = contract.name;
+    EXPECT_EQ(run(settings, {{0, 0, 10, 10, 0.25f, 0}}).size(), inclusive.contains(contract.name))
+        << contract.name;
+  }
 }
 
 TEST(Threshold, OfAClassReplacesTheCommonOne) {

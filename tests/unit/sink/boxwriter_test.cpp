@@ -76,6 +76,14 @@ TEST(Numbers, AreTheShortestThatReadBackAsTheSameFloat) {
   }
 }
 
+TEST(Csv, QuotesLabelsWithQuotes) {
+  for (const auto& [label, field] : std::vector<std::pair<const char*, const char*>>{
+           {"\"a\"", "\"\"\"a\"\"\""}, {"a,b", "\"a,b\""}, {"a\"b", "\"a\"\"b\""}}) {
+    const std::string csv = text_of(BoxFormat::kCsv, {foreign(label)});
+    EXPECT_TRUE(csv.starts_with(std::string("7,40000000,") + field + ",")) << csv;
+  }
+}
+
 TEST(Coco, IsOneArray) {
   BoxWriter writer(BoxFormat::kCoco, {});
   EXPECT_EQ(std::string(writer.head()) + std::string(writer.tail()), "[]\n");
