@@ -19,6 +19,7 @@ COPIED = ['core', 'docs', 'gst', 'kernels', 'pipelines', 'tests', 'tools', 'meso
 UNIT, FORMULAS = 'tests/unit/unit-test', 'tests/unit/formula-test'
 PARITY = 'tests/parity/parity-test'
 ELEMENTS, API, TOOL = 'tests/gst/element-test', 'tests/gst/api-test', 'gst/tool/keepbox'
+FAULTS = 'tests/faults/faults-test'
 PLUGINS = ['gst/libgstkeepbox.so', 'gst/libgstkeepboxoverlay.so']
 FEW = '--gtest_filter=-*Planted*'  # with few seeds some families catch no bug of theirs
 MEMORY = 8 << 30
@@ -211,6 +212,7 @@ class Scratch:
             steps.append(self.google(ELEMENTS, near, seconds=180, targets=PLUGINS))
         steps.append(self.google(ELEMENTS, '', near, seconds=180, targets=PLUGINS))
         steps.append(self.google(API, '', targets=PLUGINS))
+        steps.append(self.google(FAULTS, '', targets=PLUGINS))
         return steps
 
     def try_step(self, step):

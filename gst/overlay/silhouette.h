@@ -11,6 +11,7 @@ namespace keepbox {
 /// covers. The edge lies inside the object, and not where the frame ends. A mask that cannot be
 /// read is not drawn.
 /// @param edge its width in pixels, at least 1.
-void draw_silhouette(Canvas& canvas, const FrameMask& mask, Rgb color, int edge, PaintScratch& scratch);
+void draw_silhouette(Canvas& canvas, const FrameMask& mask, Rgb color, int edge,
+                     PaintScratch& scratch);
 
 }  // namespace keepbox

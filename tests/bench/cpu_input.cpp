@@ -14,7 +14,7 @@ namespace {
 
 using Random = std::mt19937;
 
-float drawn(Random& random, float low, float high) {
+float inside(Random& random, float low, float high) {
   return std::uniform_real_distribution<float>(low, high)(random);
 }
 
@@ -31,9 +31,9 @@ Settings settings_of(Kind kind, float threshold) {
 std::vector<Row> random_rows(Random& random, size_t count, float span, unsigned classes) {
   std::vector<Row> out;
   for (size_t i = 0; i < count; ++i) {
-    const float x = drawn(random, 0, span), y = drawn(random, 0, span);
-    out.push_back({x, y, x + drawn(random, 10, 100), y + drawn(random, 10, 100),
-                   drawn(random, 0, 1), static_cast<float>(random() % classes)});
+    const float x = inside(random, 0, span), y = inside(random, 0, span);
+    out.push_back({x, y, x + inside(random, 10, 100), y + inside(random, 10, 100),
+                   inside(random, 0, 1), static_cast<float>(random() % classes)});
   }
   return out;
 }
@@ -44,9 +44,9 @@ std::vector<Tensor> ssd_frame(Random& random) {
   Tensor deltas{.values = {}, .shape = {1, kAnchors, 4}, .id = {}};
   Tensor logits{.values = {}, .shape = {1, kAnchors, kScores}, .id = {}};
   for (size_t a = 0; a < kAnchors; ++a) {
-    for (int i = 0; i < 4; ++i) deltas.values.push_back(drawn(random, -1, 1));
+    for (int i = 0; i < 4; ++i) deltas.values.push_back(inside(random, -1, 1));
     for (size_t c = 0; c < kScores; ++c)
-      logits.values.push_back(a % 40 == 0 && c == 1 + a % 7 ? 2.0f : drawn(random, -9, -7));
+      logits.values.push_back(a % 40 == 0 && c == 1 + a % 7 ? 2.0f : inside(random, -9, -7));
   }
   return {std::move(deltas), std::move(logits)};
 }
@@ -54,7 +54,7 @@ std::vector<Tensor> ssd_frame(Random& random) {
 std::vector<Prior> random_priors(Random& random, size_t count) {
   std::vector<Prior> out;
   for (size_t i = 0; i < count; ++i)
-    out.push_back({drawn(random, 0.1f, 0.9f), drawn(random, 0.1f, 0.9f), 0.2f, 0.2f});
+    out.push_back({inside(random, 0.1f, 0.9f), inside(random, 0.1f, 0.9f), 0.2f, 0.2f});
   return out;
 }
 

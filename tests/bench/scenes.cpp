@@ -13,11 +13,11 @@ namespace {
 constexpr size_t kClasses = 80;
 constexpr float kSide = 640;
 
-float between(std::mt19937& random, float low, float high) {
+float drawn(std::mt19937& random, float low, float high) {
   return std::uniform_real_distribution<float>(low, high)(random);
 }
 
-float between(std::mt19937& random, Range range) { return between(random, range.low, range.high); }
+float drawn(std::mt19937& random, Range range) { return drawn(random, range.low, range.high); }
 
 struct Writer {
   Tensor& tensor;
@@ -44,8 +44,8 @@ struct Noise {
 /// Of one anchor. Noise that is not quiet falls off over decades, as detectors' does.
 Noise noise(std::mt19937& random, bool planes, bool quiet) {
   if (quiet) return {9e-4f, 0.02f};
-  if (planes) return {std::pow(10.0f, between(random, -5, -2.85f)), 0};
-  return {std::pow(10.0f, between(random, -4.56f, -2)), 0.15f};
+  if (planes) return {std::pow(10.0f, drawn(random, -5, -2.85f)), 0};
+  return {std::pow(10.0f, drawn(random, -4.56f, -2)), 0.15f};
 }
 
 void fill(std::mt19937& random, const Writer& to, bool quiet) {
@@ -53,10 +53,10 @@ void fill(std::mt19937& random, const Writer& to, bool quiet) {
     const Noise high = noise(random, to.planes, quiet);
     for (size_t c = 0; c < to.channels; ++c) {
       const bool score = c >= (to.planes ? 4u : 5u);
-      to.at(a, c) = score    ? between(random, 0, to.planes ? high.score : high.factor)
-                    : c == 4 ? (quiet ? between(random, 0, high.score) : high.score)
-                    : c < 2  ? between(random, 0, kSide)
-                             : between(random, 8, 200);
+      to.at(a, c) = score    ? drawn(random, 0, to.planes ? high.score : high.factor)
+                    : c == 4 ? (quiet ? drawn(random, 0, high.score) : high.score)
+                    : c < 2  ? drawn(random, 0, kSide)
+                             : drawn(random, 8, 200);
     }
   }
 }
@@ -76,19 +76,20 @@ Tensor scene(std::mt19937& random, bool planes, size_t anchors, const SceneSize&
   size_t next = 0;
   const auto place = [&] { return places[next++ % anchors]; };
   for (size_t o = 0; o < size.objects; ++o) {
-    const float box[4] = {between(random, 60, 580), between(random, 60, 580),
-                          between(random, 20, 160), between(random, 20, 160)};
+    const float box[4] = {drawn(random, 60, 580), drawn(random, 60, 580),
+                          drawn(random, 20, 160), drawn(random, 20, 160)};
     const size_t class_id = random() % kClasses;
     for (size_t i = 0; i < size.boxes_each; ++i) {
       float near[4];
-      for (size_t k = 0; k < 4; ++k) near[k] = box[k] + between(random, -0.08f, 0.08f) * box[2 + k % 2];
-      to.put(place(), near, class_id, between(random, size.object_scores));
+      for (size_t k = 0; k < 4; ++k)
+        near[k] = box[k] + drawn(random, -0.08f, 0.08f) * box[2 + k % 2];
+      to.put(place(), near, class_id, drawn(random, size.object_scores));
     }
   }
   for (size_t i = 0; i < size.alarms; ++i) {
-    const float box[4] = {between(random, 0, kSide), between(random, 0, kSide),
-                          between(random, 8, 100), between(random, 8, 100)};
-    to.put(place(), box, random() % kClasses, between(random, size.alarm_scores));
+    const float box[4] = {drawn(random, 0, kSide), drawn(random, 0, kSide),
+                          drawn(random, 8, 100), drawn(random, 8, 100)};
+    to.put(place(), box, random() % kClasses, drawn(random, size.alarm_scores));
   }
   return tensor;
 }

@@ -54,12 +54,13 @@ void allow(size_t more) {
 /// The same for a model whose input has so many pixels a side.
 [[noreturn]] void infer(int64_t side, size_t more, const char* word) {
   const test::TempDir dir;
-  const std::string model = dir.write("model.onnx", test::identity_model({1, 3, side, side}).file());
+  const std::string model =
+      dir.write("model.onnx", test::identity_model({1, 3, side, side}).file());
   if (!OnnxRuntime::load("")) std::_Exit(2);
   allow(more);
   const std::string error = test::play(
       "videotestsrc num-buffers=1 ! video/x-raw,format=RGB,width=64,height=64 ! tensorinfer "
-      "model-file=" + model + " ! fakesink");
+      "provider=cpu threads=1 model-file=" + model + " ! fakesink");
   std::fprintf(stderr, "error: %s\n", error.c_str());
   std::filesystem::remove_all(dir.path());  // nothing is destroyed
   std::_Exit(*word == '\0' ? !error.empty() : !error.contains(word));

@@ -46,7 +46,8 @@ void use_labels(Input& input, const Labels& labels) {
     const char* name = g_quark_to_string(labels.quark(input.below(kMaxClasses)));
     if (name == nullptr || !is_utf8(name)) violated("a label that is not UTF-8");
   }
-  const auto classes = labels.classes_of(damaged(input, "0, 1,person", kWordsOfTexts), "include-classes");
+  const auto classes =
+      labels.classes_of(damaged(input, "0, 1,person", kWordsOfTexts), "include-classes");
   if (classes)
     for (const uint32_t id : *classes)
       if (id >= kMaxClasses && id >= labels.size()) violated("a class that there cannot be");

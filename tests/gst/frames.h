@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "gst/metas/analytics.h"
-#include "gst/metas/boxrecords.h"
 #include "gst/tensors/tensors.h"
 #include "tests/scene.h"
 
@@ -193,6 +192,10 @@ inline std::vector<FrameBox> boxes(const Buffer& buffer) {
 }
 
 /// Does GStreamer tell metas where pixels go?
-inline bool has_matrix() { return matrix_quark() != 0; }
+inline bool has_matrix() {
+  guint major = 0, minor = 0, micro = 0, nano = 0;
+  gst_version(&major, &minor, &micro, &nano);
+  return major > 1 || minor >= 28;
+}
 
 }  // namespace keepbox::test

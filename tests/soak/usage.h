@@ -56,14 +56,13 @@ inline double slope(std::span<const Usage> samples, double Usage::*number) {
   return *middle;
 }
 
-/// How much a number grows with `at` behind the warm-up: the least of three stretches, for what leaks
-/// does in each, and what is made once, when threads meet as they never did, is a step in one.
-inline double growth(std::span<const Usage> samples, double Usage::*number) {
-  constexpr size_t kStretches = 3;
+/// How much a number grows with `at` behind the warm-up: the least of so many stretches. What leaks
+/// does in each; what is made once, as when threads meet that never did, is a step in one of three.
+inline double growth(std::span<const Usage> samples, double Usage::*number, size_t stretches) {
   samples = samples.subspan(samples.size() / kWarmPart);
-  const size_t each = samples.size() / kStretches;
+  const size_t each = samples.size() / stretches;
   double least = std::numeric_limits<double>::infinity();
-  for (size_t i = 0; i < kStretches; ++i)
+  for (size_t i = 0; i < stretches; ++i)
     least = std::min(least, slope(samples.subspan(i * each, each), number));
   return least;
 }

@@ -4,6 +4,7 @@
 down only: from a room of gst/ to the floor that all stand on, from there to core, never back. What
 the header's own source includes first has been compiled so."""
 import concurrent.futures
+import json
 import os
 import pathlib
 import re
@@ -32,10 +33,18 @@ def included_above(source, path):
     return [name for name in names if '/' in name and folder_of(name) not in allowed]
 
 
-def is_first_of_its_source(source, header):
+def compiled(build):
+    """The sources that are compiled here; those without what they want are not."""
+    entries = json.loads((build / 'compile_commands.json').read_text())
+    return {(pathlib.Path(each['directory']) / each['file']).resolve() for each in entries}
+
+
+def is_first_of_its_source(source, header, built):
     """Has its own .cpp compiled it on its own?"""
     own = header.with_suffix('.cpp')
-    first = own.exists() and re.search(r'^#include [<"]([^>"]+)', own.read_text(), re.M)
+    if own.resolve() not in built:
+        return False
+    first = re.search(r'^#include [<"]([^>"]+)', own.read_text(), re.M)
     return first and first[1] == str(header.relative_to(source))
 
 
@@ -47,12 +56,14 @@ def compile_alone(source, compiler, flags, header):
 
 
 def main():
-    source, compiler = pathlib.Path(sys.argv[1]), sys.argv[2:]
+    source, compiler = pathlib.Path(sys.argv[1]), sys.argv[3:]
+    built = compiled(pathlib.Path(sys.argv[2]))
     flags = subprocess.run(['pkg-config', '--cflags', *PACKAGES], check=True,
                            capture_output=True, text=True).stdout.split()
     headers = sorted([*source.glob('core/**/*.h'), *source.glob('gst/**/*.h')])
-    headers = [path for path in headers if str(path.relative_to(source)) not in WANT_CUDA
-               and not is_first_of_its_source(source, path)]
+    for path in WANT_CUDA:
+        headers.remove(source / path)
+    headers = [path for path in headers if not is_first_of_its_source(source, path, built)]
     files = sorted(path for folder in ('core', 'kernels', 'gst')
                    for path in (source / folder).rglob('*') if path.suffix in
                    ('.h', '.cpp', '.cu', '.cuh'))

@@ -14,7 +14,8 @@ using test::Buffer;
 using test::frame_with;
 using test::Harness;
 
-const std::vector<test::Row> kStrongAndWeak = {{100, 100, 200, 200, 0.9f, 0}, {300, 300, 400, 400, 0.4f, 1}};
+const std::vector<test::Row> kTwoRows = {{100, 100, 200, 200, 0.9f, 0},
+                                         {300, 300, 400, 400, 0.4f, 1}};
 
 /// The error of an element that does not start, or "".
 std::string start_error(const std::string& line) {
@@ -45,16 +46,16 @@ TEST(Policy, IsForTensorsAndNotForProperties) {
       EXPECT_TRUE(h.run(gst_buffer_new())) << "no tensors";
     }
     Harness names(line + " include-classes=dgo");  // which might have come with the tensors
-    EXPECT_FALSE(names.run(frame_with(kStrongAndWeak)));
+    EXPECT_FALSE(names.run(frame_with(kTwoRows)));
     EXPECT_NE(names.error().find("dgo"), std::string::npos);
     for (const char* wrong : {"class-thresholds=dog", "label-file=/none",
                               "detector=ssd priors-file=/none"}) {
       EXPECT_NE(start_error(line + " " + wrong), "") << policy << wrong;
     }
     Harness h(line);
-    ASSERT_TRUE(h.run(frame_with(kStrongAndWeak)));
+    ASSERT_TRUE(h.run(frame_with(kTwoRows)));
     h.set("label-file", "/none");
-    EXPECT_FALSE(h.run(frame_with(kStrongAndWeak))) << "also while it streams";
+    EXPECT_FALSE(h.run(frame_with(kTwoRows))) << "also while it streams";
     EXPECT_NE(h.error(), "");
   }
 }
@@ -76,7 +77,7 @@ TEST(Policy, WarnsOnceOfEachKind) {
   Harness h("boxdecode on-mismatch=warn");
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(h.run(gst_buffer_new()));
-    EXPECT_TRUE(h.run(frame_with(kStrongAndWeak)));
+    EXPECT_TRUE(h.run(frame_with(kTwoRows)));
   }
   EXPECT_NE(h.warning(), "");
   EXPECT_EQ(h.warning(), "");
@@ -122,9 +123,9 @@ TEST(Tuning, SuppressesByTheNewThreshold) {
 
 TEST(Tuning, RefusesWhatMakesNoSense) {
   Harness h("boxdecode");
-  EXPECT_TRUE(h.run(frame_with(kStrongAndWeak)));
+  EXPECT_TRUE(h.run(frame_with(kTwoRows)));
   h.set("include-classes", "nonsense");
-  EXPECT_FALSE(h.run(frame_with(kStrongAndWeak)));
+  EXPECT_FALSE(h.run(frame_with(kTwoRows)));
   EXPECT_NE(h.error().find("nonsense"), std::string::npos);
 }
 
@@ -143,7 +144,7 @@ TEST(Segments, InBytesAreNoTime) {
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_BYTES);
   gst_harness_push_event(h.get(), gst_event_new_segment(&segment));
-  GstBuffer* frame = frame_with(kStrongAndWeak);
+  GstBuffer* frame = frame_with(kTwoRows);
   GST_BUFFER_PTS(frame) = 5;
   EXPECT_EQ(boxes(h.run(frame)).size(), 2u);  // criticals are fatal here
 }
@@ -155,10 +156,10 @@ TEST(TheEnd, SaysWhereBoxesWent) {
     gst_harness_push_event(h.get(), gst_event_new_eos());
     return h.warning();
   };
-  EXPECT_EQ(after("boxdecode", frame_with(kStrongAndWeak)), "");
-  EXPECT_NE(after("boxdecode score-threshold=0.95", frame_with(kStrongAndWeak)).find("score-threshold"),
+  EXPECT_EQ(after("boxdecode", frame_with(kTwoRows)), "");
+  EXPECT_NE(after("boxdecode score-threshold=0.95", frame_with(kTwoRows)).find("score-threshold"),
             std::string::npos);
-  EXPECT_NE(after("boxdecode include-classes=7", frame_with(kStrongAndWeak)).find("include-classes"),
+  EXPECT_NE(after("boxdecode include-classes=7", frame_with(kTwoRows)).find("include-classes"),
             std::string::npos);
   EXPECT_NE(after("boxdecode on-mismatch=pass", gst_buffer_new()).find("missing"),
             std::string::npos);

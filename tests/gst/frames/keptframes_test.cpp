@@ -13,14 +13,14 @@ namespace {
 
 using test::Line;
 
-constexpr int kFrames = 40;
+constexpr int kKept = 40;
 constexpr int kBytes = 192 * 108 * 3;  // of a frame
 
 /// A line whose sink waits for the first frame, with a queue for all others between the pair.
 class Waiting {
  public:
   explicit Waiting(const char* limit)
-      : line_("videotestsrc num-buffers=" + std::to_string(kFrames) +
+      : line_("videotestsrc num-buffers=" + std::to_string(kKept) +
               " ! video/x-raw,format=RGB,width=192,height=108,framerate=30/1 ! framesave name=save"
               " ! videoconvertscale ! video/x-raw,width=16,height=16 ! queue max-size-time=0"
               " ! framerestore ! fakesink name=out") {
@@ -50,9 +50,9 @@ TEST(FrameSave, KeepsNoMoreBytesThanTold) {
   Waiting some(std::to_string(6 * kBytes + 100).c_str());
   EXPECT_EQ(some.kept(), 6);
   EXPECT_EQ(some.line().play(), "");
-  EXPECT_EQ(some.line().seen().size(), size_t{kFrames});
+  EXPECT_EQ(some.line().seen().size(), size_t{kKept});
   EXPECT_EQ(Waiting("1").kept(), int(KeptFrames::kLeast)) << "whatever their size";
-  EXPECT_EQ(Waiting("0").kept(), kFrames - 1) << "without a limit";
+  EXPECT_EQ(Waiting("0").kept(), kKept - 1) << "without a limit";
 }
 
 TEST(FrameSave, SeeksAndTakesANewLimitWhileItWaits) {

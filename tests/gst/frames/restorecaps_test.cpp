@@ -172,5 +172,37 @@ TEST(Restore, RefusesCapsWithoutASize) {
   EXPECT_NE(h.error().find("width and height"), std::string::npos);
 }
 
+TEST(Restore, StartsAgainWithTheSameCaps) {
+  GError* error = nullptr;
+  GstElement* pipeline = gst_parse_launch(
+      "videotestsrc num-buffers=3 ! video/x-raw,width=64,height=48 ! framesave ! videoconvertscale "
+      "! "
+      "video/x-raw,width=32,height=32 ! framerestore name=restore resize-mode=letterbox-center ! "
+      "video/x-raw,width=64,height=48 ! fakesink name=out sync=false",
+      &error);
+  ASSERT_EQ(error, nullptr) << error->message;
+  g_autoptr(GstBus) bus = gst_element_get_bus(pipeline);
+  g_autoptr(GstElement) out = gst_bin_get_by_name(GST_BIN(pipeline), "out");
+  for (int start = 0; start < 2; ++start) {
+    gst_element_set_state(pipeline, GST_STATE_PLAYING);
+    g_autoptr(GstMessage) end = gst_bus_timed_pop_filtered(
+        bus, 20 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+    ASSERT_NE(end, nullptr);
+    EXPECT_EQ(GST_MESSAGE_TYPE(end), GST_MESSAGE_EOS) << "start " << start;
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(out, "sink");
+    g_autoptr(GstCaps) caps = gst_pad_get_current_caps(pad);
+    EXPECT_NE(caps, nullptr) << "start " << start;
+    gst_element_set_state(pipeline, GST_STATE_READY);
+  }
+  g_autoptr(GstElement) restore = gst_bin_get_by_name(GST_BIN(pipeline), "restore");
+  gint mode = -1;
+  g_object_get(restore, "resize-mode", &mode, nullptr);
+  g_autoptr(GEnumClass) modes = G_ENUM_CLASS(g_type_class_ref(
+      g_object_class_find_property(G_OBJECT_GET_CLASS(restore), "resize-mode")->value_type));
+  EXPECT_STREQ(g_enum_get_value(modes, mode)->value_nick, "letterbox-center");
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  gst_object_unref(pipeline);
+}
+
 }  // namespace
 }  // namespace keepbox

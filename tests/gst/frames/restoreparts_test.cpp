@@ -17,7 +17,7 @@ using test::pixels_of;
 using test::plain_box;
 
 constexpr uint8_t kCornerMask[] = {1, 0, 0, 1, 1, 0};  // three pixels wide
-const std::vector<Keypoint> kFourPoints = {{10.25f, 20.5f, 1}, {12, 22, 0.5f}, {-4, 1, 0}, {30, 40, 1}};
+const std::vector<Keypoint> kFour = {{10.25f, 20.5f, 1}, {12, 22, 0.5f}, {-4, 1, 0}, {30, 40, 1}};
 
 /// A box with points, a mask and an angle, and the same in the border of a letterbox.
 void attach_both(GstBuffer* frame, float angle) {
@@ -26,7 +26,7 @@ void attach_both(GstBuffer* frame, float angle) {
   const MaskBuffers masks = make_mask_buffers(pixels);
   std::vector<FrameBox> list = {plain_box({0, 0, 8, 6}), plain_box({10, 20, 30, 40})};
   for (size_t i = 0; i < list.size(); ++i) {
-    list[i].points = {kFourPoints, find_point_set("body-pose/alignment-4")->edges,
+    list[i].points = {kFour, find_point_set("body-pose/alignment-4")->edges,
                       g_quark_from_string("body-pose/alignment-4")};
     list[i].mask = masks[i];
     list[i].angle = angle;

@@ -20,7 +20,7 @@ using test::Rect;
 using test::tensor_of;
 using test::tensors_of;
 
-const std::string kSmall = raw("RGB", 64, 48);
+const std::string kSmallFrame = raw("RGB", 64, 48);
 
 class InferFrames : public test::Inference {
  protected:
@@ -33,7 +33,7 @@ class InferFrames : public test::Inference {
 /// A frame of one grey, which the identity's numbers tell again.
 GstBuffer* shaded(int shade) {
   const auto value = static_cast<uint8_t>(shade);
-  return painted(kSmall, [=](int, int) { return test::Pixel{value, value, value}; });
+  return painted(kSmallFrame, [=](int, int) { return test::Pixel{value, value, value}; });
 }
 
 float shade_of(const Buffer& out) {
@@ -73,8 +73,8 @@ std::vector<guint8> bytes_of(GstBuffer* frame) {
 }
 
 TEST_F(InferFrames, PassUntouchedInTheirOwnMemory) {
-  Harness h(identity(), kSmall);
-  GstBuffer* frame = painted(kSmall, test::noise);
+  Harness h(identity(), kSmallFrame);
+  GstBuffer* frame = painted(kSmallFrame, test::noise);
   adorn(frame);
   const auto before = bytes_of(frame);
   const GstMemory* memory = gst_buffer_peek_memory(frame, 0);
@@ -85,14 +85,14 @@ TEST_F(InferFrames, PassUntouchedInTheirOwnMemory) {
   EXPECT_EQ(bytes_of(out.get()), before);
   expect_adorned(out.get());
   EXPECT_EQ(tensors_of(out.get()).size(), 1u);
-  g_autoptr(GstCaps) expected = gst_caps_from_string(kSmall.c_str());
+  g_autoptr(GstCaps) expected = gst_caps_from_string(kSmallFrame.c_str());
   g_autoptr(GstCaps) caps = gst_pad_get_current_caps(h.get()->sinkpad);
   EXPECT_TRUE(gst_caps_is_subset(caps, expected)) << gst_caps_to_string(caps);
 }
 
 TEST_F(InferFrames, ThatOthersHoldStayAsTheyAre) {
-  Harness h(identity(), kSmall);
-  GstBuffer* frame = painted(kSmall, test::noise);
+  Harness h(identity(), kSmallFrame);
+  GstBuffer* frame = painted(kSmallFrame, test::noise);
   adorn(frame);
   const Buffer held(gst_buffer_ref(frame));
   const GstMemory* memory = gst_buffer_peek_memory(frame, 0);
@@ -105,7 +105,7 @@ TEST_F(InferFrames, ThatOthersHoldStayAsTheyAre) {
 }
 
 TEST_F(InferFrames, KeepTensorsThatTheyCameWith) {
-  Harness h(identity(), kSmall);
+  Harness h(identity(), kSmallFrame);
   GstBuffer* frame = shaded(9);
   test::attach(frame, test::rows({{1, 2, 3, 4, 0.5f, 0}}));
   const Buffer out = h.run(frame);
@@ -114,7 +114,7 @@ TEST_F(InferFrames, KeepTensorsThatTheyCameWith) {
 }
 
 TEST_F(InferFrames, HaveTensorsAtTheInterval) {
-  Harness h(identity("interval=3"), kSmall);
+  Harness h(identity("interval=3"), kSmallFrame);
   for (int i = 0; i < 7; ++i) {
     const Buffer out = h.run(shaded(10 * i));
     ASSERT_TRUE(out) << h.error();
@@ -126,7 +126,7 @@ TEST_F(InferFrames, HaveTensorsAtTheInterval) {
 }
 
 TEST_F(InferFrames, HoldTheLastTensorsWhereWanted) {
-  Harness h(identity("interval=3 hold=true"), kSmall);
+  Harness h(identity("interval=3 hold=true"), kSmallFrame);
   for (int i = 0; i < 7; ++i) {
     const Buffer out = h.run(shaded(10 * i));
     ASSERT_TRUE(out) << h.error();
@@ -208,7 +208,7 @@ TEST_F(InferFrames, ForgetHeldTensorsWhenTheCapsChange) {
 }
 
 TEST_F(InferFrames, GoOnBehindAFlush) {
-  Harness h(identity("interval=2 hold=true"), kSmall);
+  Harness h(identity("interval=2 hold=true"), kSmallFrame);
   for (int round = 0; round < 3; ++round) {
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(h.run(shaded(100 + i))) << h.error();
     EXPECT_TRUE(gst_harness_push_event(h.get(), gst_event_new_flush_start()));
@@ -224,7 +224,7 @@ TEST_F(InferFrames, GoOnBehindAFlush) {
 }
 
 TEST_F(InferFrames, StartAnewWithASegment) {
-  Harness h(identity("interval=3 hold=true"), kSmall);
+  Harness h(identity("interval=3 hold=true"), kSmallFrame);
   for (int round = 0; round < 3; ++round) {
     const Buffer first = h.run(shaded(30 + round));
     ASSERT_TRUE(first) << h.error();
@@ -239,7 +239,7 @@ TEST_F(InferFrames, StartAnewWithASegment) {
 
 /// Buffers without a picture count too: what is held is never older than the interval.
 TEST_F(InferFrames, HoldNothingLongerThanTheInterval) {
-  Harness h(identity("interval=3 hold=true"), kSmall);
+  Harness h(identity("interval=3 hold=true"), kSmallFrame);
   ASSERT_TRUE(h.run(shaded(10))) << h.error();
   for (int i = 0; i < 5; ++i) {
     const Buffer out = h.run(gst_buffer_new());
@@ -250,7 +250,7 @@ TEST_F(InferFrames, HoldNothingLongerThanTheInterval) {
 }
 
 TEST_F(InferFrames, LetGapsAndTheEndPass) {
-  Harness h(identity(), kSmall);
+  Harness h(identity(), kSmallFrame);
   ASSERT_TRUE(h.run(shaded(1)));
   EXPECT_TRUE(gst_harness_push_event(h.get(), gst_event_new_gap(GST_SECOND, GST_SECOND)));
   ASSERT_TRUE(h.run(shaded(2)));
@@ -268,10 +268,10 @@ TEST_F(InferFrames, LetGapsAndTheEndPass) {
 
 /// A picture that fills a gap is a picture; a buffer without one passes.
 TEST_F(InferFrames, InferWhatFillsAGap) {
-  Harness h(identity() + " ! boxdecode on-mismatch=error", kSmall);
+  Harness h(identity() + " ! boxdecode on-mismatch=error", kSmallFrame);
   GstBuffer* filled = shaded(3);
   GST_BUFFER_FLAG_SET(filled, GST_BUFFER_FLAG_GAP);
-  Harness alone(identity(), kSmall);
+  Harness alone(identity(), kSmallFrame);
   const Buffer out = alone.run(filled);
   ASSERT_TRUE(out);
   EXPECT_EQ(tensors_of(out.get()).size(), 1u);

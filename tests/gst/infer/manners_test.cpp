@@ -80,7 +80,8 @@ class Player {
   GstElement* pipeline_;
 };
 
-const std::string kRed = "videotestsrc pattern=red ! video/x-raw,format=RGB,width=64,height=48 ! ";
+const std::string kRedSrc =
+    "videotestsrc pattern=red ! video/x-raw,format=RGB,width=64,height=48 ! ";
 constexpr Rect kAll{0, 0, 64, 48};
 
 class InferManners : public test::Inference {};
@@ -96,7 +97,8 @@ TEST_F(InferManners, PlaysToTheEnd) {
 }
 
 TEST_F(InferManners, SurvivesManyStarts) {
-  Player line(kRed + infer(test::ultralytics_like({96, 96})) + " ! boxdecode ! fakesink name=out");
+  Player line(kRedSrc + infer(test::ultralytics_like({96, 96})) +
+              " ! boxdecode ! fakesink name=out");
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(line.to(GST_STATE_PLAYING)) << i;
     ASSERT_TRUE(has_box(line.last("out"), "disc", kAll, 4)) << i;
@@ -106,7 +108,7 @@ TEST_F(InferManners, SurvivesManyStarts) {
 
 TEST_F(InferManners, StopsAmidItsWork) {
   for (int i = 0; i < 10; ++i) {
-    Player line(kRed + infer(identity_model({1, 3, 512, 512})) + " ! fakesink");
+    Player line(kRedSrc + infer(identity_model({1, 3, 512, 512})) + " ! fakesink");
     EXPECT_NE(gst_element_set_state(line.pipeline(), GST_STATE_PLAYING), GST_STATE_CHANGE_FAILURE);
     g_usleep(static_cast<gulong>(i) * 2000);
     EXPECT_TRUE(line.to(GST_STATE_NULL));
@@ -115,7 +117,8 @@ TEST_F(InferManners, StopsAmidItsWork) {
 
 TEST_F(InferManners, TakesAnotherModelWhenItStartsAgain) {
   const std::string other = file(identity_model({1, 3, 16, 24}), "other.onnx");
-  Player line(kRed + infer(identity_model({1, 3, 32, 32}), "name=infer") + " ! fakesink name=out");
+  Player line(kRedSrc + infer(identity_model({1, 3, 32, 32}), "name=infer") +
+              " ! fakesink name=out");
   ASSERT_TRUE(line.to(GST_STATE_PLAYING));
   EXPECT_EQ(tensor_of(line.last("out")).dims, (std::vector<size_t>{1, 3, 32, 32}));
   ASSERT_TRUE(line.to(GST_STATE_READY));
@@ -126,7 +129,7 @@ TEST_F(InferManners, TakesAnotherModelWhenItStartsAgain) {
 }
 
 TEST_F(InferManners, ReadsAFileAnewThatWasReplaced) {
-  Player line(kRed + infer(identity_model({1, 3, 32, 32})) + " ! fakesink name=out");
+  Player line(kRedSrc + infer(identity_model({1, 3, 32, 32})) + " ! fakesink name=out");
   ASSERT_TRUE(line.to(GST_STATE_PLAYING));
   ASSERT_TRUE(line.to(GST_STATE_NULL));
   file(identity_model({1, 3, 16, 24}));

@@ -24,12 +24,12 @@ using test::tensor_of;
 constexpr int kWidth = 48, kHeight = 32;
 constexpr Fit kWhole{kWidth, kHeight, {0, 0, kWidth, kHeight}};
 /// An input of R, G, B in 0..1, whatever a model without metadata is taken for.
-const std::string kPlainInput = "channel-order=rgb input-mean=0 input-std=255 ";
+const std::string kAsIs = "channel-order=rgb input-mean=0 input-std=255 ";
 
 class InferPictures : public test::Inference {
  protected:
   /// The input that is made of a frame by a model of the size kWidth x kHeight.
-  Numbers input_of(const std::string& caps, GstBuffer* frame, const std::string& props = kPlainInput,
+  Numbers input_of(const std::string& caps, GstBuffer* frame, const std::string& props = kAsIs,
                    onnx_type type = onnx_type::kFloat) {
     Harness h(infer(identity_model({1, 3, kHeight, kWidth}, type), props), caps);
     const Buffer out = h.run(frame);
@@ -136,7 +136,7 @@ TEST_F(InferPictures, AreFittedInByTheMode) {
                            {"letterbox-scaler", 64, 128, {16, 0, 32, 32}}}) {
     const std::string caps = raw("RGB", each.width, each.height);
     const Numbers input =
-        input_of(caps, painted(caps, noise), kPlainInput + "pad-value=114 resize-mode=" + each.mode);
+        input_of(caps, painted(caps, noise), kAsIs + "pad-value=114 resize-mode=" + each.mode);
     EXPECT_LT(apart(input, planes(noise, each.width, each.height, {kWidth, kHeight, each.place})),
               0.6f)
         << each.mode << " " << caps;
@@ -146,7 +146,7 @@ TEST_F(InferPictures, AreFittedInByTheMode) {
 TEST_F(InferPictures, ArePaddedWithGreyUnlessToldOtherwise) {
   const std::string caps = raw("RGB", 96, 32);
   const Fit fit{kWidth, kHeight, {0, 8, kWidth, 24}};
-  const std::string props = kPlainInput + "resize-mode=letterbox-center ";
+  const std::string props = kAsIs + "resize-mode=letterbox-center ";
   EXPECT_LT(apart(input_of(caps, painted(caps, noise), props), planes(noise, 96, 32, fit, 114)),
             0.6f);
   EXPECT_LT(apart(input_of(caps, painted(caps, noise), props + "pad-value=0"),
@@ -159,14 +159,14 @@ TEST_F(InferPictures, OfOnePixelAndOfOddSizesWork) {
     for (const char* format : {"RGB", "I420", "NV12", "GRAY8"}) {
       const std::string caps = raw(format, width, height);
       const Numbers input =
-          input_of(caps, painted(caps, test::grey), kPlainInput + "resize-mode=stretch");
+          input_of(caps, painted(caps, test::grey), kAsIs + "resize-mode=stretch");
       ASSERT_FALSE(input.values.empty()) << caps;
       constexpr size_t kPlane = kWidth * kHeight;
       for (size_t i = 0; i < input.values.size(); ++i)
         ASSERT_EQ(input.values[i], input.values[i / kPlane * kPlane]) << caps;
     }
   const std::string caps = raw("RGB", 47, 31);
-  EXPECT_LT(apart(input_of(caps, painted(caps, noise), kPlainInput + "resize-mode=stretch"),
+  EXPECT_LT(apart(input_of(caps, painted(caps, noise), kAsIs + "resize-mode=stretch"),
                   planes(noise, 47, 31, kWhole)),
             0.6f);
 }
@@ -193,7 +193,7 @@ TEST_F(InferPictures, AreOrderedAndScaledAsSet) {
 
 TEST_F(InferPictures, AreHalfFloatsWhereTheModelWantsThem) {
   const std::string caps = raw("RGB", kWidth, kHeight);
-  const Numbers input = input_of(caps, painted(caps, noise), kPlainInput, onnx_type::kFloat16);
+  const Numbers input = input_of(caps, painted(caps, noise), kAsIs, onnx_type::kFloat16);
   EXPECT_EQ(input.type, DataType::kFloat16);
   EXPECT_LT(apart(input, planes(noise, kWidth, kHeight, kWhole)), 0.2f) << "eleven bits";
 }

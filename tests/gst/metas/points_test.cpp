@@ -50,6 +50,17 @@ TEST(Points, AreReadAsTheyWereAttached) {
   EXPECT_EQ(found[3].points.edges.size(), 2u);
 }
 
+TEST(Points, OfACrowdFit) {
+  const Buffer frame = test::empty_frame();
+  const PointSet& body = set("body-pose/coco-17");
+  const std::vector<Keypoint> seventeen(17, {7, 8, 1});
+  std::vector<FrameBox> list(100, with_points({20, 20, 90, 90}, seventeen, body));
+  attach(frame.get(), list, {});
+  const auto found = boxes(frame);
+  ASSERT_EQ(found.size(), 100u);
+  for (const FrameBox& box : found) EXPECT_EQ(points_of(box), seventeen);
+}
+
 TEST(Points, KeepTheNameOfTheirSet) {
   const Buffer frame = test::empty_frame();
   PointSet ours = set("body-pose/alignment-4"), others = ours;

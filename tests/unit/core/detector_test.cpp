@@ -44,8 +44,9 @@ TEST(Detectors, KnowATensorByItsLevel) {
 
 TEST(Detectors, KnowWhoseScaleATensorHas) {
   DetectorSpec spec{.name = "scaled", .reader = Reader::kSplit};
-  spec.tensors = {TensorRule{.role = Role::kBoxes, .ids = {"box_*", "boxes"}, .plain = {"b"}, .scale = 0.5f},
-                  TensorRule{.role = Role::kScores, .ids = {"scores"}, .scale = 0.25f}};
+  spec.tensors = {
+      TensorRule{.role = Role::kBoxes, .ids = {"box_*", "boxes"}, .plain = {"b"}, .scale = 0.5f},
+      TensorRule{.role = Role::kScores, .ids = {"scores"}, .scale = 0.25f}};
   spec.tensor_count = 2;
   spec.strides = {8, 16};
   const auto scale = [&](const char* id, const std::vector<std::string>& listed = {}) {

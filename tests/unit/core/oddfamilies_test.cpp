@@ -105,11 +105,13 @@ TEST(OddFamily, HasNoManyLabelsWhereOneClassIsReal) {
     spec->multi_label = true;
     Settings settings = test::pixel_settings(64);
     settings.family = spec;
-    const Tensor all{.values = std::vector<float>(16 * scores), .shape = {1, 16, scores}, .id = "scores"};
+    const Tensor all{
+        .values = std::vector<float>(16 * scores), .shape = {1, 16, scores}, .id = "scores"};
     return make_plan(settings, std::vector{boxes.view(), all.view()});
   };
   const auto one = plan_of(2), two = plan_of(3);
-  ASSERT_TRUE(one && two) << one.error().message();
+  ASSERT_TRUE(one) << one.error().message();
+  ASSERT_TRUE(two) << two.error().message();
   EXPECT_FALSE(one->rules.multi_label);
   EXPECT_EQ(one->rules.candidates, 16u);
   EXPECT_TRUE(two->rules.multi_label);
@@ -118,8 +120,10 @@ TEST(OddFamily, HasNoManyLabelsWhereOneClassIsReal) {
 
 TEST(OddFamily, ReadsScoresOfSelectedRows) {
   const Tensor rows{.values = {0, 1, 2, 0, 0, 1}, .shape = {2, 3}, .id = "selected_indices"};
-  const Tensor boxes{.values = {0, 0, 9, 9, 20, 0, 29, 9, 40, 0, 49, 9}, .shape = {1, 3, 4}, .id = "boxes"};
-  const Tensor scores{.values = {0.1f, 0.2f, 0.8f, 0.3f, 0.4f, 0.9f}, .shape = {1, 3, 2}, .id = "scores"};
+  const Tensor boxes{
+      .values = {0, 0, 9, 9, 20, 0, 29, 9, 40, 0, 49, 9}, .shape = {1, 3, 4}, .id = "boxes"};
+  const Tensor scores{
+      .values = {0.1f, 0.2f, 0.8f, 0.3f, 0.4f, 0.9f}, .shape = {1, 3, 2}, .id = "scores"};
   Settings settings = test::pixel_settings(64);
   settings.detector = "onnx-nms-xy";
   const auto found = test::detect(settings, {rows.view(), boxes.view(), scores.view()});

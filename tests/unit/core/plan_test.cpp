@@ -94,6 +94,12 @@ TEST(Plan, FindsTheModelsInput) {
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->letterbox.model, (Size{640, 384}));
   Settings settings = frame_of(1920, 1080);
+  for (const Size half : {Size{640, 0}, Size{0, 384}}) {
+    settings.model = half;
+    const auto as_unset = plan_for(settings, filled({1, 84, 8400}, 100));
+    ASSERT_TRUE(as_unset);
+    EXPECT_EQ(as_unset->letterbox.model, (Size{640, 640}));
+  }
   settings.model = {640, 384};
   const auto set = plan_for(settings, filled({1, 84, 5040}, 100));
   ASSERT_TRUE(set);

@@ -18,7 +18,6 @@ using test::pixel_settings;
 using test::Row;
 using test::Tensor;
 
-
 std::vector<Row> random_rows(unsigned seed, size_t count, unsigned classes = 3) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> place(0, 500), size(10, 140), score(0, 1);

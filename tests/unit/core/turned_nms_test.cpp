@@ -89,7 +89,9 @@ TEST(TurnedNms, KeepsWhatBruteForceKeeps) {
       bool clear_too = true;
       const auto gaussian = by_force(rows, 0.45f, test::prob_iou, all, clear_too);
       if (clear_too) {
-        EXPECT_EQ(test::anchors_of(detected(rows, settings_for("ultralytics-obb", method))), gaussian) << seed;
+        EXPECT_EQ(test::anchors_of(detected(rows, settings_for("ultralytics-obb", method))),
+                  gaussian)
+            << seed;
       }
       EXPECT_NE(polygon, gaussian);
       seen += clear && clear_too ? 1 : 0;

@@ -15,7 +15,7 @@ namespace {
 const cv::Size kScreen(640, 480);
 const cv::Size kCaption(80, 16);
 
-Outline outlined(float x, float y, float width, float height, float angle = 0) {
+Outline boxed(float x, float y, float width, float height, float angle = 0) {
   return outline_of({x, y, x + width, y + height}, angle).value();
 }
 
@@ -34,50 +34,51 @@ class Placer : public testing::Test {
 };
 
 TEST_F(Placer, AboveTheUpperLeftCornerWhereNothingIsInTheWay) {
-  EXPECT_EQ(place(outlined(100, 100, 200, 90)), cv::Rect({100, 84}, kCaption));
-  EXPECT_EQ(place(outlined(400, 3, 200, 90)), cv::Rect({400, 3}, kCaption)) << "in, at the frame's top";
-  EXPECT_EQ(place(outlined(10, 3, 30, 20)), cv::Rect({10, 23}, kCaption)) << "it would fill the box";
-  EXPECT_EQ(place(outlined(600, 200, 100, 90)), cv::Rect({560, 184}, kCaption)) << "in the frame";
+  EXPECT_EQ(place(boxed(100, 100, 200, 90)), cv::Rect({100, 84}, kCaption));
+  EXPECT_EQ(place(boxed(400, 3, 200, 90)), cv::Rect({400, 3}, kCaption))
+      << "in, at the frame's top";
+  EXPECT_EQ(place(boxed(10, 3, 30, 20)), cv::Rect({10, 23}, kCaption)) << "it would fill the box";
+  EXPECT_EQ(place(boxed(600, 200, 100, 90)), cv::Rect({560, 184}, kCaption)) << "in the frame";
 }
 
 TEST_F(Placer, TwoBoxesAtOnePlace) {
-  const auto first = place(outlined(100, 100, 200, 90)), second = place(outlined(104, 102, 200, 90));
+  const auto first = place(boxed(100, 100, 200, 90)), second = place(boxed(104, 102, 200, 90));
   ASSERT_TRUE(first && second);
   EXPECT_EQ(first, cv::Rect({100, 84}, kCaption)) << "the better one chooses first";
   EXPECT_FALSE(meet(*first, *second));
 }
 
 TEST_F(Placer, KeepsOffACaptionWhereNoOutlineIs) {
-  const auto first = place(outlined(300, 100, 200, 90));
-  const auto second = place(outlined(260, 95, 90, 4));  // above it is the first caption
+  const auto first = place(boxed(300, 100, 200, 90));
+  const auto second = place(boxed(260, 95, 90, 4));  // above it is the first caption
   ASSERT_TRUE(first && second);
   EXPECT_FALSE(meet(*first, *second));
 }
 
 TEST_F(Placer, HidesNoSmallBoxAtTheFramesEdge) {
-  const auto high = place(outlined(300, 12, 20, 14)), low = place(outlined(500, 460, 20, 10));
+  const auto high = place(boxed(300, 12, 20, 14)), low = place(boxed(500, 460, 20, 10));
   EXPECT_EQ(high, cv::Rect({300, 0}, kCaption)) << "a little lower than above";
   EXPECT_EQ(low, cv::Rect({500, 444}, kCaption));
   start(LabelPlacement::kApart, {640, 26});
-  EXPECT_EQ(place(outlined(300, 12, 20, 14)), cv::Rect({300, 0}, kCaption));
+  EXPECT_EQ(place(boxed(300, 12, 20, 14)), cv::Rect({300, 0}, kCaption));
 }
 
 TEST_F(Placer, KeepsOffTheOutlinesOfBetterBoxes) {
-  place(outlined(100, 100, 200, 90));
-  const Outline second = outlined(90, 108, 200, 120);  // above it is the first one's upper edge
+  place(boxed(100, 100, 200, 90));
+  const Outline second = boxed(90, 108, 200, 120);  // above it is the first one's upper edge
   const auto tab = place(second);
   ASSERT_TRUE(tab);
-  for (const cv::Rect& edge : outlined(100, 100, 200, 90).edges(2)) EXPECT_FALSE(meet(*tab, edge));
+  for (const cv::Rect& edge : boxed(100, 100, 200, 90).edges(2)) EXPECT_FALSE(meet(*tab, edge));
 }
 
 TEST_F(Placer, KeepsOffTurnedOutlines) {
   // Its upper corner is at 300,160, its lower one at 300,320.
-  const Outline diamond = outlined(300 - 56.57f, 240 - 56.57f, 113.14f, 113.14f, 0.785398f);
+  const Outline diamond = boxed(300 - 56.57f, 240 - 56.57f, 113.14f, 113.14f, 0.785398f);
   const auto own = place(diamond);
   ASSERT_TRUE(own);
   EXPECT_NEAR(own->x + kCaption.width / 2, 300, 1);
   EXPECT_NEAR(own->y + kCaption.height, 160, 1);
-  const auto tab = place(outlined(230, 216, 40, 200));  // its upper left corner is on the outline
+  const auto tab = place(boxed(230, 216, 40, 200));  // its upper left corner is on the outline
   ASSERT_TRUE(tab);
   for (int i = 0; i <= 80; ++i)  // the diamond's left upper side
     EXPECT_FALSE(tab->contains({220 + i, 240 - i})) << i;
@@ -85,15 +86,15 @@ TEST_F(Placer, KeepsOffTurnedOutlines) {
 
 TEST_F(Placer, CoversAnOutlineWhereThereIsNoOtherRoom) {
   start(LabelPlacement::kApart, {82, 40});
-  place(outlined(0, 0, 82, 40), {});
-  EXPECT_TRUE(place(outlined(1, 17, 80, 6)));
+  place(boxed(0, 0, 82, 40), {});
+  EXPECT_TRUE(place(boxed(1, 17, 80, 6)));
 }
 
 TEST_F(Placer, LeavesOutWhatHasNoPlace) {
   std::vector<cv::Rect> tabs;
   int left_out = 0;
   for (int i = 0; i < 100; ++i) {
-    const auto tab = place(outlined(300, 200, 30, 30));
+    const auto tab = place(boxed(300, 200, 30, 30));
     if (tab) tabs.push_back(*tab);
     else ++left_out;
   }
@@ -106,20 +107,20 @@ TEST_F(Placer, LeavesOutWhatHasNoPlace) {
 TEST_F(Placer, AboveMeansAbove) {
   start(LabelPlacement::kAbove);
   for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(place(outlined(100, 100, 200, 90)), cv::Rect({100, 84}, kCaption));
-  EXPECT_EQ(place(outlined(100, 3, 200, 90)), cv::Rect({100, 3}, kCaption));
+    EXPECT_EQ(place(boxed(100, 100, 200, 90)), cv::Rect({100, 84}, kCaption));
+  EXPECT_EQ(place(boxed(100, 3, 200, 90)), cv::Rect({100, 3}, kCaption));
 }
 
 TEST_F(Placer, EmptyCaptionsTakeNoPlace) {
-  EXPECT_EQ(place(outlined(100, 100, 200, 90), {}), std::nullopt);
-  EXPECT_EQ(place(outlined(100, 100, 200, 90), {80, 0}), std::nullopt);
-  EXPECT_TRUE(place(outlined(100, 100, 200, 90)));
+  EXPECT_EQ(place(boxed(100, 100, 200, 90), {}), std::nullopt);
+  EXPECT_EQ(place(boxed(100, 100, 200, 90), {80, 0}), std::nullopt);
+  EXPECT_TRUE(place(boxed(100, 100, 200, 90)));
 }
 
 TEST_F(Placer, CaptionsLargerThanTheFrame) {
   for (const cv::Size frame : {cv::Size(1, 1), {30, 200}, {200, 9}}) {
     start(LabelPlacement::kApart, frame);
-    const auto tab = place(outlined(0, 0, 1, 1));
+    const auto tab = place(boxed(0, 0, 1, 1));
     ASSERT_TRUE(tab);
     EXPECT_EQ(*tab & cv::Rect({0, 0}, frame), *tab);
   }
@@ -133,7 +134,7 @@ std::vector<Outline> crowd(size_t count) {
   while (out.size() < count) {
     const float w = 5 + 200 * unit(random), h = 5 + 200 * unit(random);
     const float x = 700 * unit(random) - 50 - w / 2, y = 540 * unit(random) - 50 - h / 2;
-    const Outline outline = outlined(x, y, w, h, unit(random) < 0.3f ? 3 * unit(random) : 0);
+    const Outline outline = boxed(x, y, w, h, unit(random) < 0.3f ? 3 * unit(random) : 0);
     if (!(outline.extent & cv::Rect({0, 0}, kScreen)).empty()) out.push_back(outline);
   }
   return out;

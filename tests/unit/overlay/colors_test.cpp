@@ -176,6 +176,8 @@ TEST(Colors, TextStandsOut) {
   for (const Rgb color : backgrounds) {
     const double a = luminance(color) + 0.05, b = luminance(text_color(color)) + 0.05;
     EXPECT_GT(std::max(a, b) / std::min(a, b), 4.5);
+    const auto [red, green, blue] = text_color(color);
+    EXPECT_TRUE((red == 0 || red == 255) && red == green && red == blue);
   }
 }
 

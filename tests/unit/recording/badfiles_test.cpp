@@ -31,7 +31,7 @@ std::string line(const std::string& entries, const std::string& more = "") {
   return "{\"tensors\":[" + entries + "]" + more + "}\n";
 }
 
-std::string index_said(const test::TempDir& dir, const std::string& index) {
+std::string refusal(const test::TempDir& dir, const std::string& index) {
   dir.write("frames.jsonl", index);
   return said(dir.path().string());
 }
@@ -40,8 +40,8 @@ TEST(Index, NamesTheFileAndTheLineThatIsBroken) {
   const test::TempDir dir;
   dir.write("a.npy", npy());
   const std::string good = line(entry("a.npy"));
-  ASSERT_EQ(index_said(dir, good), "");
-  ASSERT_EQ(index_said(dir, "{\"tensors\":[]}"), "");  // without its last end of line, too
+  ASSERT_EQ(refusal(dir, good), "");
+  ASSERT_EQ(refusal(dir, "{\"tensors\":[]}"), "");  // without its last end of line, too
   const std::string lines[] = {
       "not json\n",
       "[]\n",
@@ -66,14 +66,14 @@ TEST(Index, NamesTheFileAndTheLineThatIsBroken) {
       line("", ",\"note\":\"" + std::string(1 << 20, 'x') + "\""),
       std::string(200'000, '[') + "\n"};
   for (const std::string& broken : lines) {
-    const std::string text = index_said(dir, good + "\n" + broken + good);
+    const std::string text = refusal(dir, good + "\n" + broken + good);
     EXPECT_NE(text.find("line 3 of " + (dir / "frames.jsonl")), std::string::npos)
         << broken.substr(0, 80) << ": " << text;
   }
   fs::resize_file(dir.write("frames.jsonl", good), size_t{1} << 33);  // more than there is memory
   EXPECT_NE(said(dir.path().string()).find("line 2"), std::string::npos);
-  EXPECT_NE(index_said(dir, ""), "");
-  EXPECT_NE(index_said(dir, "\n\n\n"), "");
+  EXPECT_NE(refusal(dir, ""), "");
+  EXPECT_NE(refusal(dir, "\n\n\n"), "");
 }
 
 TEST(Index, NamesWhatIsWrongWithASource) {
@@ -87,7 +87,7 @@ TEST(Index, NamesWhatIsWrongWithASource) {
   dir.write("many.labels", std::string(70'000, '\n'));
   fs::create_symlink(other.write("l", "a\n"), dir / "link.labels");
   const auto said_with = [&](const std::string& source) {
-    return index_said(dir, line(entry("a.npy", ",\"source\":" + source)));
+    return refusal(dir, line(entry("a.npy", ",\"source\":" + source)));
   };
   const std::string place = "\"frame\":[2,2],\"input\":[4,4],\"scale\":[0.5,0.5]";
   EXPECT_EQ(said_with("{}"), "");
@@ -131,10 +131,10 @@ TEST(Index, StaysInItsFolder) {
                                  "./a.npy",
                                  "a\\u0000b.npy"};
   for (const std::string& name : leaving) {
-    const std::string text = index_said(dir, line(entry(name)));
+    const std::string text = refusal(dir, line(entry(name)));
     EXPECT_NE(text.find("line 1"), std::string::npos) << name << ": " << text;
   }
-  EXPECT_NE(index_said(dir, line(entry("link.npy"))).find("symbolic link"), std::string::npos);
+  EXPECT_NE(refusal(dir, line(entry("link.npy"))).find("symbolic link"), std::string::npos);
   fs::remove(dir / "frames.jsonl");
   other.write("frames.jsonl", "{\"tensors\":[]}\n");
   fs::create_symlink(other / "frames.jsonl", dir / "frames.jsonl");
@@ -151,7 +151,7 @@ TEST(Index, AgreesWithItsFiles) {
   dir.write("empty.npy", "");
   dir.write("text.npy", "hello");
   const auto error = [&](const std::string& file, const std::string& more = "") {
-    return index_said(dir, line(entry(file, more)));
+    return refusal(dir, line(entry(file, more)));
   };
   EXPECT_EQ(error("a.npy", ",\"dims\":[4]"), "");
   for (const std::string file : {"short.npy", "huge.npy", "empty.npy", "text.npy", "none.npy"}) {
@@ -159,7 +159,7 @@ TEST(Index, AgreesWithItsFiles) {
     EXPECT_NE(error(file).find("line 1"), std::string::npos) << error(file);
   }
   EXPECT_NE(error("a.npy", ",\"dims\":[2,2]").find("2x2"), std::string::npos);
-  EXPECT_NE(index_said(dir, "{\"tensors\":[{\"file\":\"a.npy\",\"type\":\"int32\"}]}\n").find("int32"),
+  EXPECT_NE(refusal(dir, "{\"tensors\":[{\"file\":\"a.npy\",\"type\":\"int32\"}]}\n").find("int32"),
             std::string::npos);
 }
 
@@ -185,7 +185,7 @@ TEST(Index, TakesTimeByItsLength) {
   std::string fields;
   for (int i = 0; i < 80'000; ++i) fields += ",\"" + std::to_string(i) + "\":0";
   const std::clock_t start = std::clock();
-  EXPECT_EQ(index_said(dir, "{\"tensors\":[]" + fields + "}\n"), "");
+  EXPECT_EQ(refusal(dir, "{\"tensors\":[]" + fields + "}\n"), "");
   EXPECT_LT(double(std::clock() - start) / CLOCKS_PER_SEC, 2);
 }
 
@@ -205,7 +205,7 @@ TEST(Index, TakesMemoryByItsLengthAndThatOfItsLabels) {
     index += line(entry("a.npy", R"(,"source":{"labels":"many.labels","model":")" +
                                      std::to_string(i) + "\"}"));
   const long before = most_memory();
-  EXPECT_EQ(index_said(dir, index), "");
+  EXPECT_EQ(refusal(dir, index), "");
   EXPECT_LT(most_memory() - before, 256 << 10);
 }
 
@@ -231,7 +231,7 @@ TEST(Reader, RefusesWhatIsNoRegularFile) {
   const RawForm form{"4", "float32", ""};
   EXPECT_NE(said(dir / "fifo.npy", form).find("FIFO"), std::string::npos);
   EXPECT_NE(said("/dev/zero", form).find("device"), std::string::npos);
-  EXPECT_NE(index_said(dir, line(entry("fifo.npy"))).find("FIFO"), std::string::npos);
+  EXPECT_NE(refusal(dir, line(entry("fifo.npy"))).find("FIFO"), std::string::npos);
   fs::remove(dir / "frames.jsonl");
   ASSERT_EQ(mkfifo((dir / "frames.jsonl").c_str(), 0600), 0);
   EXPECT_NE(said(dir.path().string()).find("FIFO"), std::string::npos);
