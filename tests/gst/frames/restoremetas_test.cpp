@@ -262,6 +262,18 @@ TEST(Restore, BringsMetasBesideThoseThatStay) {
   }
 }
 
+TEST(Restore, BringsNothingThatTheFrameCameWith) {
+  Harness h("framesave ! identity name=mid ! framerestore", kFull);
+  GstBuffer* frame = full_frame();
+  g_autoptr(GstCaps) reference = gst_caps_new_empty_simple("timestamp/x-one");
+  gst_buffer_add_reference_timestamp_meta(frame, reference, 5, GST_CLOCK_TIME_NONE);
+  gst_buffer_add_video_time_code_meta_full(frame, 30, 1, nullptr, GST_VIDEO_TIME_CODE_FLAGS_NONE, 1,
+                                           2, 3, 4, 0);
+  const Buffer out = run_with(h, +[](GstElement*, GstBuffer*, gpointer) {}, frame);
+  EXPECT_EQ(gst_buffer_get_n_meta(out.get(), GST_REFERENCE_TIMESTAMP_META_API_TYPE), 1u);
+  EXPECT_EQ(gst_buffer_get_n_meta(out.get(), GST_VIDEO_TIME_CODE_META_API_TYPE), 1u);
+}
+
 TEST(Restore, LeavesAZoneItsId) {
   Harness h("framesave ! identity name=mid ! framerestore", kFull);
   GstBuffer* frame = full_frame();

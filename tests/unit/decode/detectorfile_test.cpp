@@ -208,6 +208,7 @@ std::vector<Wrong> wrong_texts() {
       {with("score-rule=product"), "box.detector:7: score-rule: ", "no objectness"},
       {with("classes-column=5"), "box.detector:7: classes-column: ", "none with reader=ready"},
       {with("angle-column=6"), "box.detector:7: angle-column: ", "found 6"},
+      {with("payload=angle"), "box.detector:2: angle-column: ", "one with payload=angle"},
       {with("image-column=1"), "box.detector:5: score-column: ", "columns of their own"},
       {replaced(r, "box-column=2", "box-column=3"),
        "box.detector:4: box-column: ", "at most 2 of 6"},
