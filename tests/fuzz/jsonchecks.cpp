@@ -67,13 +67,16 @@ void check_frame_mask(const Json& json, const MaskView& mask, const Box& place, 
   const bool exact = is_whole(place.x1) && is_whole(place.y1) &&
                      place.x2 - place.x1 == float(mask.width()) &&
                      place.y2 - place.y1 == float(mask.height());
+  const auto from = [](uint32_t at, float first) {
+    return static_cast<uint32_t>(int64_t{at} - static_cast<int64_t>(first));
+  };
   count(exact ? "masks one to one" : "masks enlarged");
   for (uint32_t x = 0; x < frame.width; ++x)
     for (uint32_t y = 0; y < frame.height; ++y) {
       const bool in = float(x) + 0.5f >= place.x1 && float(x) + 0.5f < place.x2 &&
                       float(y) + 0.5f >= place.y1 && float(y) + 0.5f < place.y2;
       const bool wanted =
-          in && exact && mask.row(y - uint32_t(place.y1))[x - uint32_t(place.x1)] != 0;
+          in && exact && mask.row(from(y, place.y1))[from(x, place.x1)] != 0;
       const bool found = pixels[size_t{x} * frame.height + y];
       if ((exact && found != wanted) || (found && !in))
         violated("a mask that reads otherwise on its frame");
