@@ -118,7 +118,6 @@ Status make_priors(Plan& plan, const std::vector<Grid>& grids, Size model) {
   const DetectorSpec& spec = *plan.spec;
   const auto w = static_cast<float>(model.width), h = static_cast<float>(model.height);
   const float side = spec.anchors.input;
-  plan.priors.clear();
   plan.priors.reserve(plan.layout.anchors);
   for (const Grid& grid : grids) {
     const auto sizes = sizes_of(spec, grid.level);

@@ -244,19 +244,22 @@ TEST(Restore, BringsAllMetasOfAKindAlong) {
   EXPECT_EQ(gst_buffer_get_n_meta(out.get(), GST_REFERENCE_TIMESTAMP_META_API_TYPE), 2u);
 }
 
+void add_time(GstBuffer* buffer) {
+  g_autoptr(GstCaps) reference = gst_caps_new_empty_simple("timestamp/x-one");
+  gst_buffer_add_reference_timestamp_meta(buffer, reference, 5, GST_CLOCK_TIME_NONE);
+}
+
+void add_cat(GstBuffer* buffer) {
+  FrameBox box{.box = {10, 20, 30, 40}, .score = 0.5f, .label = quark("cat")};
+  attach_boxes(buffer, std::span(&box, 1), {.frame = {192, 108}});
+}
+
 TEST(Restore, BringsMetasBesideThoseThatStay) {
   // Detections are carried box by box, and say nothing of what stands before or behind them.
-  for (const bool boxes_first : {true, false}) {
+  for (const auto add : {+[](GstElement*, GstBuffer* to, gpointer) { add_time(to), add_cat(to); },
+                         +[](GstElement*, GstBuffer* to, gpointer) { add_cat(to), add_time(to); }}) {
     Harness h("framesave ! identity name=mid ! framerestore", kFull);
-    static bool first;
-    first = boxes_first;
-    const Buffer out = run_with(h, +[](GstElement*, GstBuffer* buffer, gpointer) {
-      FrameBox box{.box = {10, 20, 30, 40}, .score = 0.5f, .label = quark("cat")};
-      if (first) attach_boxes(buffer, std::span(&box, 1), {.frame = {192, 108}});
-      g_autoptr(GstCaps) reference = gst_caps_new_empty_simple("timestamp/x-one");
-      gst_buffer_add_reference_timestamp_meta(buffer, reference, 5, GST_CLOCK_TIME_NONE);
-      if (!first) attach_boxes(buffer, std::span(&box, 1), {.frame = {192, 108}});
-    });
+    const Buffer out = run_with(h, add);
     EXPECT_EQ(gst_buffer_get_n_meta(out.get(), GST_REFERENCE_TIMESTAMP_META_API_TYPE), 1u);
     EXPECT_EQ(boxes(out).size(), 1u);
   }
@@ -265,8 +268,7 @@ TEST(Restore, BringsMetasBesideThoseThatStay) {
 TEST(Restore, BringsNothingThatTheFrameCameWith) {
   Harness h("framesave ! identity name=mid ! framerestore", kFull);
   GstBuffer* frame = full_frame();
-  g_autoptr(GstCaps) reference = gst_caps_new_empty_simple("timestamp/x-one");
-  gst_buffer_add_reference_timestamp_meta(frame, reference, 5, GST_CLOCK_TIME_NONE);
+  add_time(frame);
   gst_buffer_add_video_time_code_meta_full(frame, 30, 1, nullptr, GST_VIDEO_TIME_CODE_FLAGS_NONE, 1,
                                            2, 3, 4, 0);
   const Buffer out = run_with(h, +[](GstElement*, GstBuffer*, gpointer) {}, frame);

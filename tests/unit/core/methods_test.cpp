@@ -20,10 +20,15 @@ std::vector<uint32_t> kept(NmsMethod method, Settings settings, const test::Tens
   settings.method = method;
   const auto found = test::detect(settings, {tensor.view()});
   EXPECT_TRUE(found) << found.error().message();
-  std::vector<uint32_t> anchors;
-  for (const Detection& each : found.value_or(std::vector<Detection>()))
-    anchors.push_back(each.anchor);
-  return anchors;
+  return test::anchors_of(found.value_or(std::vector<Detection>()));
+}
+
+/// One box of each class.
+Settings one_a_class() {
+  Settings settings = test::pixel_settings();
+  settings.contract = "onnx";
+  settings.max_detections = 1;
+  return settings;
 }
 
 /// Each box overlaps the next one only; the third is of another class.
@@ -53,10 +58,8 @@ TEST(Methods, ABoxBeyondItsClassesLimitSuppressesNothingWhereBoxesAreExact) {
   const auto boxes = test::rows({{0, 0, 10, 10, 0.9f, 0},
                                  {50, 0, 60, 10, 0.8f, 0},
                                  {50, 0, 60, 10, 0.7f, 1}});
-  Settings settings = test::pixel_settings();
-  settings.contract = "onnx";
+  Settings settings = one_a_class();
   settings.class_agnostic = true;
-  settings.max_detections = 1;
   for (const NmsMethod method : kExact)
     EXPECT_EQ(kept(method, settings, boxes), (std::vector<uint32_t>{0, 2}));
   EXPECT_EQ(kept(NmsMethod::kFast, settings, boxes), (std::vector<uint32_t>{0}));
@@ -66,12 +69,10 @@ TEST(Methods, GoOnBehindAClassThatIsFull) {
   const auto boxes = test::rows({{0, 0, 10, 10, 0.9f, 0},
                                  {50, 0, 60, 10, 0.8f, 0},
                                  {100, 0, 110, 10, 0.7f, 1}});
-  Settings settings = test::pixel_settings();
-  settings.contract = "onnx";
-  settings.max_detections = 1;
   for (int method = static_cast<int>(NmsMethod::kGreedy);
        method <= static_cast<int>(NmsMethod::kMerge); ++method)
-    EXPECT_EQ(kept(static_cast<NmsMethod>(method), settings, boxes), (std::vector<uint32_t>{0, 2}))
+    EXPECT_EQ(kept(static_cast<NmsMethod>(method), one_a_class(), boxes),
+              (std::vector<uint32_t>{0, 2}))
         << method;
 }
 
