@@ -125,6 +125,8 @@ struct AnchorSize {
 };
 
 inline constexpr size_t kMostLevels = 6;
+/// Of COCO, whose ids leave some numbers out: 90 at most.
+inline constexpr size_t kCocoClasses = 80;
 
 /// Anchor boxes: listed, or made of scales and ratios.
 struct AnchorRule {

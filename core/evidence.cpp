@@ -18,10 +18,6 @@ constexpr float kRounding = 0.01f;
 constexpr float kSizeRounding = 1.0f / 16, kBeyondEdge = 1.0f / 4;
 /// e to this is beyond any input in pixels.
 constexpr float kMostLogarithm = 16;
-/// Beyond this, coordinates are no fractions of the input.
-constexpr float kMostNormalized = 2;
-
-constexpr size_t kLeastChannels = 5;  // a box and a class
 
 /// Rows that count: those after the model's own count may hold anything.
 uint32_t rows_of(const Layout& layout, std::span<const TensorView> tensors) {

@@ -14,6 +14,11 @@
 
 namespace keepbox {
 
+/// Beyond this, coordinates cannot be fractions of the input.
+inline constexpr float kMostNormalized = 2;
+
+inline constexpr size_t kLeastChannels = 5;  // a box and a class
+
 /// The finite numbers of one channel over all anchors of the first image.
 struct Range {
   float least = std::numeric_limits<float>::infinity();

@@ -12,7 +12,6 @@ namespace {
 
 constexpr uint32_t kMaxImages = 1u << 16;  // of a batch
 
-uint32_t narrow(size_t value) { return static_cast<uint32_t>(std::min<size_t>(value, UINT32_MAX)); }
 
 }  // namespace
 

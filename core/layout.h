@@ -2,6 +2,7 @@
 // Recognition: which family a frame's tensors belong to, and where its fields lie in them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -17,6 +18,11 @@
 #include "core/tensor.h"
 
 namespace keepbox {
+
+/// The nearest number of 32 bits.
+inline uint32_t narrow(size_t value) {
+  return static_cast<uint32_t>(std::min<size_t>(value, UINT32_MAX));
+}
 
 /// Where the channels of a field lie: element offset + anchor * anchor_stride +
 /// channel * channel_stride + image * image_stride of tensors[tensor].

@@ -10,21 +10,21 @@ namespace keepbox {
 namespace {
 
 /// The frame's picture in the model's pixels.
-struct Place {
+struct FittedPlace {
   double x = 0, y = 0, width = 0, height = 0;
 };
 
-Place stretched(const Picture& model) {
+FittedPlace stretched(const Picture& model) {
   return {.width = static_cast<double>(model.size.width),
           .height = static_cast<double>(model.size.height)};
 }
 
-Place fitted(const Picture& frame, const Picture& model) {
+FittedPlace fitted(const Picture& frame, const Picture& model) {
   const double mw = model.size.width, mh = model.size.height;
   // The picture's display aspect ratio in the model's pixels; products of integers are exact.
   const double across = double{1} * frame.size.width * frame.par_n * model.par_d;
   const double down = double{1} * frame.size.height * frame.par_d * model.par_n;
-  Place place{.width = mw, .height = mh};
+  FittedPlace place{.width = mw, .height = mh};
   if (mw * down <= mh * across) place.height = mw * down / across;
   else place.width = mh * across / down;
   return place;
@@ -52,7 +52,7 @@ std::optional<Ratio> product(Ratio a, Ratio b) {
 }
 
 /// In whole pixels. Ratios that the scaler cannot compute it does not keep.
-Place scaled(const Picture& frame, const Picture& model) {
+FittedPlace scaled(const Picture& frame, const Picture& model) {
   const auto display =
       product({frame.size.width, frame.size.height}, {frame.par_n, frame.par_d});
   const auto ratio = display ? product(*display, {model.par_d, model.par_n}) : std::nullopt;
@@ -71,12 +71,12 @@ Place scaled(const Picture& frame, const Picture& model) {
           .height = static_cast<double>(std::max<uint64_t>(height, 1))};
 }
 
-Place place_of(const Picture& frame, const Picture& model, ResizeMode mode) {
+FittedPlace place_of(const Picture& frame, const Picture& model, ResizeMode mode) {
   switch (mode) {
     case ResizeMode::kLetterboxTopLeft: return fitted(frame, model);
     case ResizeMode::kLetterboxScaler: return scaled(frame, model);
     case ResizeMode::kLetterboxCenter: {
-      Place place = fitted(frame, model);
+      FittedPlace place = fitted(frame, model);
       place.x = (model.size.width - place.width) / 2;
       place.y = (model.size.height - place.height) / 2;
       return place;
@@ -88,7 +88,7 @@ Place place_of(const Picture& frame, const Picture& model, ResizeMode mode) {
 }  // namespace
 
 Letterbox make_letterbox(Picture frame, Picture model, ResizeMode mode) {
-  const Place place = place_of(frame, model, mode);
+  const FittedPlace place = place_of(frame, model, mode);
   return {.frame = frame.size,
           .model = model.size,
           .scale_x = static_cast<float>(frame.size.width / place.width),

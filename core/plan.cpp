@@ -18,10 +18,8 @@
 namespace keepbox {
 namespace {
 
-/// Beyond this, coordinates cannot be fractions of the input.
-constexpr float kMostNormalized = 2.0f;
-/// Beyond this, they cannot be YOLOX's offsets in cells and logarithms of sizes, which stay below
-/// 5; of a picture that one thing fills no logarithm is negative.
+/// Beyond this, coordinates cannot be YOLOX's offsets in cells and logarithms of sizes, which stay
+/// below 5; of a picture that one thing fills no logarithm is negative.
 constexpr float kMostUndecoded = 16.0f;
 
 /// Of an image: each takes some 70 bytes.

@@ -14,7 +14,7 @@
 namespace keepbox {
 namespace {
 
-constexpr uint32_t kCocoClasses = 80, kCocoIds = 91;
+constexpr uint32_t kCocoIds = 91;
 
 /// Tensors that a layout reads or knows.
 size_t tensors_of(const Layout& layout) {

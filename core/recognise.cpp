@@ -47,14 +47,12 @@ const DetectorSpec* spec_by_ids(std::span<const TensorView> tensors) {
   return nullptr;
 }
 
-constexpr size_t kCocoClasses = 80;
 constexpr size_t kMostReadyRows = 1000;
 constexpr size_t kLeastReadyGrid = 21;  // cells of the smallest input: fewer rows are no grid
-constexpr size_t kLeastChannels = 5;           // a box and a class
 constexpr size_t kPoseChannels = 56;           // a box, a class, 17 keypoints of 3
 constexpr size_t kSegmentationChannels = 116;  // a box, 80 classes, 32 mask coefficients
 
-struct Guess {
+struct FamilyGuess {
   std::string_view name;  // empty: cannot tell
   std::string remark;
 };
@@ -66,7 +64,7 @@ std::string why_classes(size_t classes, const Request& request) {
 }
 
 /// Masks want both tensors, and a grid of one anchor a cell: others have prototypes too.
-Guess guess_masks(size_t a, size_t b, size_t maps, const Request& request) {
+FamilyGuess guess_masks(size_t a, size_t b, size_t maps, const Request& request) {
   const DetectorSpec& dense = *find_detector("yolov8");
   const size_t anchors = std::max(a, b), channels = std::min(a, b);
   const bool one = grid_anchors(request.frame, dense) == anchors ||
@@ -76,7 +74,7 @@ Guess guess_masks(size_t a, size_t b, size_t maps, const Request& request) {
 }
 
 /// One tensor of anchors x channels: with objectness or without?
-Guess guess_rows(size_t anchors, size_t channels, const Request& request) {
+FamilyGuess guess_rows(size_t anchors, size_t channels, const Request& request) {
   const DetectorSpec& dense = *find_detector("yolov8");
   const DetectorSpec& anchored = *find_detector("yolov5");
   const bool by_frame = grid_anchors(request.frame, dense) == anchors;
@@ -105,7 +103,7 @@ Guess guess_rows(size_t anchors, size_t channels, const Request& request) {
 }
 
 /// One tensor of channels x anchors: YOLOv8's, unless its channels may be something else.
-Guess guess_planes(size_t channels, size_t anchors, const Request& request) {
+FamilyGuess guess_planes(size_t channels, size_t anchors, const Request& request) {
   const size_t classes = channels - 4;
   if (classes == known_classes(request) || (known_classes(request) == 0 && classes == kCocoClasses))
     return {"yolov8", why_classes(classes, request)};
@@ -118,14 +116,14 @@ Guess guess_planes(size_t channels, size_t anchors, const Request& request) {
   return {};
 }
 
-Guess guess(std::span<const TensorView> tensors, size_t index, const Request& request) {
+FamilyGuess guess(std::span<const TensorView> tensors, size_t index, const Request& request) {
   const auto dims = batched(tensors[index].shape, 2);
   if (!dims || !is_floating(tensors[index].type) || is_maps(tensors[index].shape)) return {};
   const size_t a = dims->dims[0], b = dims->dims[1];
   if (const size_t maps = prototypes(tensors); maps != 0)
-    if (Guess masks = guess_masks(a, b, maps, request); !masks.name.empty()) return masks;
+    if (FamilyGuess masks = guess_masks(a, b, maps, request); !masks.name.empty()) return masks;
   if (b == 6 && a < kLeastReadyGrid) return {"yolov10", "six columns and few rows"};
-  if (a < b) return a >= kLeastChannels ? guess_planes(a, b, request) : Guess{};
+  if (a < b) return a >= kLeastChannels ? guess_planes(a, b, request) : FamilyGuess{};
   return guess_rows(a, b, request);
 }
 
@@ -151,7 +149,7 @@ void renumber(Layout& layout, std::span<const size_t> order) {
 }
 
 Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request& request) {
-  Guess best;
+  FamilyGuess best;
   std::string_view chosen;
   size_t index = 0;
   auto several = propose(tensors, request);

@@ -29,7 +29,6 @@ bool accepts(const DetectorSpec& spec, const TensorRule& rule, const Request& re
   return exact == 0 ? channels >= 1 && channels <= kMaxClasses : channels == exact;
 }
 
-uint32_t narrow(size_t value) { return static_cast<uint32_t>(std::min<size_t>(value, UINT32_MAX)); }
 
 /// Planes BxCxHxW, with the channels of a cell's anchors one after the other.
 Sheet planes(std::span<const size_t> d, size_t slots) {

@@ -4,19 +4,10 @@
 
 #include <glib.h>
 
-#include <charconv>
-#include <cmath>
-
 namespace keepbox {
 namespace {
 
 constexpr size_t kLongest = 60;  // bytes of others' text in a message
-
-template <class T>
-bool parse(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() && !text.empty();
-}
 
 }  // namespace
 
@@ -42,10 +33,14 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-bool parse_whole(std::string_view text, int64_t& value) { return parse(text, value); }
-
-bool parse_finite(std::string_view text, double& value) {
-  return parse(text, value) && std::isfinite(value);
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const size_t end = text.find(at);
+    parts.push_back(trimmed(text.substr(0, end)));
+    if (end == text.npos) return parts;
+    text.remove_prefix(end + 1);
+  }
 }
 
 }  // namespace keepbox

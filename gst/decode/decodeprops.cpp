@@ -29,7 +29,7 @@ const char* detector_blurb() {
   return g_intern_string(text.c_str());
 }
 
-const Property<DecodeProps> kProperties[] = {
+const Property<DecodeProps> kDecodeProperties[] = {
     {"detector", detector_blurb(), &DecodeProps::detector},
     {"tensor-ids",
      "Ids of the tensors to decode, with commas, in the order boxes, scores, classes, count; "
@@ -181,7 +181,7 @@ const Property<DecodeProps> kProperties[] = {
 }  // namespace
 
 const PropertyTable<DecodeProps>& decode_properties() {
-  static constexpr PropertyTable<DecodeProps> table(kProperties, kChangeWhilePlaying);
+  static constexpr PropertyTable<DecodeProps> table(kDecodeProperties, kChangeWhilePlaying);
   return table;
 }
 

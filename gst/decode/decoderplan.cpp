@@ -10,7 +10,6 @@
 #include "gst/decode/decoder.h"
 
 GST_DEBUG_CATEGORY_EXTERN(boxdecode_debug);
-#define GST_CAT_DEFAULT boxdecode_debug
 
 namespace keepbox {
 
@@ -100,9 +99,10 @@ Result<Decoder::Prepared> Decoder::plan_for(FrameTensors& tensors) {
   for (const Production& each : all) {
     auto plan = plan_of(tensors, each);
     if (plan && all.size() > 1)
-      GST_WARNING_OBJECT(element_, "of %zu models' tensors those of %s are decoded; another boxdecode "
-                         "takes the next", all.size(),
-                         each.source != nullptr ? each.source->model.c_str() : "one without a name");
+      GST_CAT_WARNING_OBJECT(boxdecode_debug, element_,
+                             "of %zu models' tensors those of %s are decoded; another boxdecode "
+                             "takes the next", all.size(),
+                             each.source != nullptr ? each.source->model.c_str() : "one without a name");
     if (plan) return Prepared{std::move(*plan), each.source};
     if (!first) first = plan.error();
     if (device_failed_ || plan.error().kind == ErrorKind::kInvalid) break;
@@ -144,15 +144,16 @@ void Decoder::announce() {
   const Plan& plan = processor_->plan();
   for (const Error& warning : plan.warnings) warn_once(warning);
   if (unsupported_ != told_ && !unsupported_.empty())
-    GST_WARNING_OBJECT(element_, "decoding on the CPU: %s", unsupported_.c_str());
+    GST_CAT_WARNING_OBJECT(boxdecode_debug, element_, "decoding on the CPU: %s",
+                           unsupported_.c_str());
   told_ = unsupported_;
   if (plan.remark == announced_) return;
   announced_ = plan.remark;
   check_label_count(plan);
-  GST_INFO_OBJECT(element_, "%s; input %ux%u; backend %s (%s)", plan.remark.c_str(),
-                  plan.letterbox.model.width, plan.letterbox.model.height,
-                  std::string(processor_->backend().name).c_str(),
-                  processor_->backend_reason().c_str());
+  GST_CAT_INFO_OBJECT(boxdecode_debug, element_, "%s; input %ux%u; backend %s (%s)",
+                      plan.remark.c_str(), plan.letterbox.model.width, plan.letterbox.model.height,
+                      std::string(processor_->backend().name).c_str(),
+                      processor_->backend_reason().c_str());
 }
 
 /// Names that do not fit the classes are wrong names, or the wrong family: both go unseen.

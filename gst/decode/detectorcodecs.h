@@ -43,15 +43,7 @@ bool read_number(std::string_view text, T& out) {
 
 /// "a, b" as its words; none of an empty text.
 inline std::vector<std::string_view> parts_of(std::string_view text) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(','), text.size());
-    parts.push_back(trimmed(text.substr(0, end)));
-    if (end == text.size()) return parts;
-    text.remove_prefix(end + 1);
-    if (text.empty()) parts.emplace_back();
-  }
-  return parts;
+  return text.empty() ? std::vector<std::string_view>{} : split(text, ',');
 }
 
 template <class Range, class Print>

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "gst/decode/lists.h"
+#include "gst/base/words.h"
 
 namespace keepbox {
 namespace {
@@ -48,18 +48,18 @@ std::optional<Region> region_of_text(std::string_view text) {
 
 Result<BoxSizes> sizes_of(std::string_view text, const Labels& labels, const char* property) {
   BoxSizes sizes;
-  if (trimmed_item(text).empty()) return sizes;
+  if (trimmed(text).empty()) return sizes;
   for (const std::string_view part : split(text, ',')) {
     const size_t colon = part.rfind(':');
     const bool all = colon == part.npos;
-    const auto size = size_of_text(all ? part : trimmed_item(part.substr(colon + 1)));
+    const auto size = size_of_text(all ? part : trimmed(part.substr(colon + 1)));
     if (!size)
       return bad("WIDTHxHEIGHT or CLASS:WIDTHxHEIGHT", part, property, "16x16,person:32x64");
     if (all) {
       sizes.all = *size;
       continue;
     }
-    const auto id = labels.class_of(trimmed_item(part.substr(0, colon)), property);
+    const auto id = labels.class_of(trimmed(part.substr(0, colon)), property);
     if (!id) return std::unexpected(id.error());
     sizes.of_class.emplace_back(*id, *size);
   }
@@ -68,7 +68,7 @@ Result<BoxSizes> sizes_of(std::string_view text, const Labels& labels, const cha
 
 Result<std::vector<Region>> regions_of(std::string_view text, const char* property) {
   std::vector<Region> regions;
-  if (trimmed_item(text).empty()) return regions;
+  if (trimmed(text).empty()) return regions;
   for (const std::string_view part : split(text, ';')) {
     const auto region = region_of_text(part);
     if (!region)

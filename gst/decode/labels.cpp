@@ -8,30 +8,32 @@
 #include "core/box.h"
 #include "gst/base/error.h"
 #include "gst/base/plainfile.h"
-#include "gst/decode/lists.h"
+#include "gst/base/words.h"
 
 namespace keepbox {
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 24;
-constexpr const char* kHint = "set label-file= to a UTF-8 text file with one class name a line";
+constexpr size_t kMostLabelsBytes = size_t{1} << 24;
+constexpr const char* kLabelsHint =
+    "set label-file= to a UTF-8 text file with one class name a line";
 
 }  // namespace
 
 Result<Labels> Labels::load(const char* path) {
-  const auto file = read_text(path, kMostBytes, kHint);
+  const auto file = read_text(path, kMostLabelsBytes, kLabelsHint);
   if (!file) return std::unexpected(file.error());
   std::string_view text(*file);
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr))
-    return file_error("label file " + std::string(path) + " in UTF-8", "other bytes", kHint);
+    return file_error("label file " + std::string(path) + " in UTF-8", "other bytes", kLabelsHint);
   text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
   if (text.empty())
-    return file_error("class names in label file " + std::string(path), "an empty file", kHint);
+    return file_error("class names in label file " + std::string(path), "an empty file",
+                      kLabelsHint);
   const auto lines = static_cast<size_t>(std::ranges::count(text, '\n')) + 1;
   if (lines > kMostLabels)
     return file_error("at most " + std::to_string(kMostLabels) + " names in label file " + path,
-                      std::to_string(lines) + " lines", kHint);
+                      std::to_string(lines) + " lines", kLabelsHint);
   Labels labels;
   for (const std::string_view line : split(text, '\n')) labels.names_.emplace_back(line);
   return labels;
@@ -72,7 +74,7 @@ Result<uint32_t> Labels::class_of(std::string_view text, const char* property) c
 Result<std::vector<uint32_t>> Labels::classes_of(std::string_view text,
                                                  const char* property) const {
   std::vector<uint32_t> classes;
-  if (trimmed_item(text).empty()) return classes;
+  if (trimmed(text).empty()) return classes;
   for (const std::string_view part : split(text, ',')) {
     const auto id = class_of(part, property);
     if (!id) return std::unexpected(id.error());
@@ -84,12 +86,12 @@ Result<std::vector<uint32_t>> Labels::classes_of(std::string_view text,
 Result<std::vector<std::pair<uint32_t, float>>> Labels::thresholds_of(
     std::string_view text, const char* property) const {
   std::vector<std::pair<uint32_t, float>> thresholds;
-  if (trimmed_item(text).empty()) return thresholds;
+  if (trimmed(text).empty()) return thresholds;
   for (const std::string_view part : split(text, ',')) {
     const size_t colon = part.rfind(':');
     float threshold = 0;
-    const auto id = class_of(trimmed_item(part.substr(0, colon)), property);
-    if (colon == part.npos || !parse(trimmed_item(part.substr(colon + 1)), threshold))
+    const auto id = class_of(trimmed(part.substr(0, colon)), property);
+    if (colon == part.npos || !parse(trimmed(part.substr(colon + 1)), threshold))
       return fail(ErrorKind::kInvalid, "CLASS:THRESHOLD", '"' + std::string(part) + '"',
                   std::string("set ") + property + "= as in person:0.5,2:0.3");
     if (!id) return std::unexpected(id.error());

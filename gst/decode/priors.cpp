@@ -15,8 +15,9 @@
 namespace keepbox {
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 26;
-constexpr const char* kHint = "set priors-file= to N lines of cy cx h w, or to 4 lines of N numbers";
+constexpr size_t kMostPriorsBytes = size_t{1} << 26;
+constexpr const char* kPriorsHint =
+    "set priors-file= to N lines of cy cx h w, or to 4 lines of N numbers";
 
 /// The numbers of one line; false when something else stands there.
 bool numbers_of(std::string_view line, std::vector<float>& out) {
@@ -36,7 +37,7 @@ bool numbers_of(std::string_view line, std::vector<float>& out) {
 }  // namespace
 
 Result<std::vector<Prior>> load_priors(const char* path) {
-  const auto file = read_text(path, kMostBytes, kHint);
+  const auto file = read_text(path, kMostPriorsBytes, kPriorsHint);
   if (!file) return std::unexpected(file.error());
 
   std::vector<std::vector<float>> lines;
@@ -47,19 +48,20 @@ Result<std::vector<Prior>> load_priors(const char* path) {
     std::vector<float> numbers;
     if (!numbers_of(line, numbers))
       return file_error("numbers in " + std::string(path), "\"" + std::string(line.substr(0, 40)) + '"',
-                        kHint);
+                        kPriorsHint);
     if (!numbers.empty()) lines.push_back(std::move(numbers));
     if (lines.size() > kMaxAnchors || (!lines.empty() && lines.back().size() > kMaxAnchors))
       return file_error("at most " + std::to_string(kMaxAnchors) + " priors in " + path, "more",
-                        kHint);
+                        kPriorsHint);
   }
-  if (lines.empty()) return file_error("numbers in " + std::string(path), "an empty file", kHint);
+  if (lines.empty())
+    return file_error("numbers in " + std::string(path), "an empty file", kPriorsHint);
   const bool across = lines.size() == 4 && lines[0].size() != 4;
   const size_t wanted = across ? lines[0].size() : 4;
   for (const auto& line : lines)
     if (line.size() != wanted)
       return file_error(std::to_string(wanted) + " numbers in each line of " + path,
-                        std::to_string(line.size()), kHint);
+                        std::to_string(line.size()), kPriorsHint);
   std::vector<Prior> priors;
   const size_t count = across ? wanted : lines.size();
   for (size_t i = 0; i < count; ++i) {

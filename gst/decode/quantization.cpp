@@ -3,26 +3,15 @@
 #include "gst/decode/quantization.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <utility>
+
+#include "gst/base/words.h"
 
 namespace keepbox {
 namespace {
 
-constexpr const char* kHint =
+constexpr const char* kQuantizationHint =
     "set quantization= as in boxes:0.5:128,scores:0.00390625, or 0.05:3 for all tensors";
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-bool parse(std::string_view text, float& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() && std::isfinite(value);
-}
 
 /// Takes what is behind the last colon, or all that there is.
 std::string_view take_last(std::string_view& text) {
@@ -32,8 +21,9 @@ std::string_view take_last(std::string_view& text) {
   return last;
 }
 
-std::unexpected<Error> wrong(std::string_view expected, std::string_view found) {
-  return fail(ErrorKind::kInvalid, std::string(expected), '"' + std::string(found) + '"', kHint);
+std::unexpected<Error> wrong_entry(std::string_view expected, std::string_view found) {
+  return fail(ErrorKind::kInvalid, std::string(expected), '"' + std::string(found) + '"',
+              kQuantizationHint);
 }
 
 }  // namespace
@@ -41,15 +31,15 @@ std::unexpected<Error> wrong(std::string_view expected, std::string_view found) 
 Result<Quantization::Entry> Quantization::entry_from(std::string_view text) {
   Entry entry;
   std::string_view rest = text;
-  if (!parse(take_last(rest), entry.scale))
-    return wrong("ID:SCALE:ZERO-POINT, or without ID or ZERO-POINT", text);
+  if (!parse_finite(take_last(rest), entry.scale))
+    return wrong_entry("ID:SCALE:ZERO-POINT, or without ID or ZERO-POINT", text);
   // A number before a number is the scale, and that was the zero point.
   std::string_view before = rest;
-  if (float scale = 0; parse(take_last(before), scale)) {
+  if (float scale = 0; parse_finite(take_last(before), scale)) {
     entry.zero_point = std::exchange(entry.scale, scale);
     rest = before;
   }
-  if (!(entry.scale > 0)) return wrong("a scale above 0", text);
+  if (!(entry.scale > 0)) return wrong_entry("a scale above 0", text);
   entry.id = trimmed(rest);
   return entry;
 }
@@ -65,7 +55,7 @@ Result<Quantization> Quantization::from(const std::string& text) {
     auto entry = entry_from(part);
     if (!entry) return std::unexpected(entry.error());
     if (std::ranges::contains(out.entries_, entry->id, &Entry::id))
-      return wrong("one quantization for each tensor", text);
+      return wrong_entry("one quantization for each tensor", text);
     out.entries_.push_back(std::move(*entry));
   }
   return out;
@@ -91,7 +81,7 @@ std::optional<Error> Quantization::apply(FrameTensors& tensors) const {
       missing += (missing.empty() ? "" : ", ") + entry.id;
   if (missing.empty()) return {};
   return Error{ErrorKind::kMismatch, "tensors that quantization= names (" + missing + ")",
-               to_string(listed), kHint};
+               to_string(listed), kQuantizationHint};
 }
 
 void quantize_as(const DetectorSpec& family, FrameTensors& tensors,

@@ -9,7 +9,7 @@
 namespace keepbox {
 namespace {
 
-constexpr guint kMostPixels = 1u << 14;
+constexpr guint kMostInputSide = 1u << 14;
 constexpr int kModelsOwn = -1;
 
 GType channel_order_type() {
@@ -41,7 +41,7 @@ GType input_resize_type() {
   return type;
 }
 
-const Property<InferProps> kProperties[] = {
+const Property<InferProps> kInferProperties[] = {
     {"model-file",
      "ONNX file of the model. Class names, family and input size come from Ultralytics' metadata "
      "in it, from GStreamer's tensor ids in it, or from a .modelinfo beside it.",
@@ -62,9 +62,9 @@ const Property<InferProps> kProperties[] = {
     {"input-width",
      "Width of the model's input in pixels, where the model leaves it open; 0 takes what the model or "
      "its metadata say.",
-     &InferProps::input_width, nullptr, 0, kMostPixels},
+     &InferProps::input_width, nullptr, 0, kMostInputSide},
     {"input-height", "Height of the model's input in pixels; 0 as for input-width.",
-     &InferProps::input_height, nullptr, 0, kMostPixels},
+     &InferProps::input_height, nullptr, 0, kMostInputSide},
     {"channel-order", "Order of the colours that the model was trained with.",
      &InferProps::channel_order, channel_order_type},
     {"resize-mode", "How frames are fitted into the model's input. Boxes come back by the same way.",
@@ -119,7 +119,7 @@ Result<std::optional<std::array<float, 3>>> three_numbers(const std::string& tex
 }  // namespace
 
 const PropertyTable<InferProps>& infer_properties() {
-  static constexpr PropertyTable<InferProps> table(kProperties, kChangeWhenReady);
+  static constexpr PropertyTable<InferProps> table(kInferProperties, kChangeWhenReady);
   return table;
 }
 

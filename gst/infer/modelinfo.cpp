@@ -61,16 +61,6 @@ struct Group {
   }
 };
 
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const size_t end = text.find(at);
-    parts.push_back(trimmed(text.substr(0, end)));
-    if (end == text.npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 Result<std::vector<int64_t>> dims_of(const Group& group) {
   constexpr const char* kExpected = "up to 8 sizes with commas, -1 for a dynamic one";
   const auto text = group.text("dims");
@@ -79,7 +69,7 @@ Result<std::vector<int64_t>> dims_of(const Group& group) {
   if (!*text) return dims;
   for (const std::string_view part : split(**text, ',')) {
     int64_t dim = 0;
-    if (!parse_whole(part, dim) || (dim != -1 && (dim < 1 || dim > kLargestDim)))
+    if (!parse(part, dim) || (dim != -1 && (dim < 1 || dim > kLargestDim)))
       return group.wrong("dims", kExpected, in_quotes(**text));
     dims.push_back(dim);
   }
@@ -137,7 +127,7 @@ Status check_version(const Group& group) {
   const auto version = group.text("version");
   if (!version) return std::unexpected(version.error());
   int64_t minor = 0;
-  if (*version && (*version)->starts_with("1.") && parse_whole((*version)->substr(2), minor) &&
+  if (*version && (*version)->starts_with("1.") && parse((*version)->substr(2), minor) &&
       minor >= 0)
     return {};
   return group.wrong("version", "1.0 or another 1.x", *version ? in_quotes(**version) : "nothing");

@@ -81,7 +81,7 @@ class Parser {
     const std::string_view word = text_.substr(start, end - start);
     if (word.find_first_of("iInN") != word.npos) return false;  // from_chars takes inf and nan
     out.kind = word.find_first_of(".eE") == word.npos ? PyValue::Kind::kInt : PyValue::Kind::kFloat;
-    const bool good = out.kind == PyValue::Kind::kInt ? parse_whole(word, out.whole)
+    const bool good = out.kind == PyValue::Kind::kInt ? parse(word, out.whole)
                                                       : parse_finite(word, out.real);
     if (good) at_ = end;
     return good;

@@ -5,16 +5,16 @@
 namespace keepbox {
 namespace {
 
-constexpr const char* kName = "keepbox-masks";
+constexpr const char* kMasksName = "keepbox-masks";
 
 static_assert(alignof(MaskRecord) <= 4);
 
-std::optional<RecordBlock> open_block(const GstAnalyticsMtd& mtd) {
+std::optional<RecordBlock> open_masks(const GstAnalyticsMtd& mtd) {
   return open_records(mtd, sizeof(BlockHead), sizeof(MaskRecord));
 }
 
-void map_block(const GstAnalyticsMtd& mtd, const PixelMap& map) {
-  const auto block = open_block(mtd);
+void map_masks(const GstAnalyticsMtd& mtd, const PixelMap& map) {
+  const auto block = open_masks(mtd);
   if (!block) return;
   for (guint i = 0; i < block->count; ++i) {
     auto record = read_as<MaskRecord>(block->record(i));
@@ -24,7 +24,7 @@ void map_block(const GstAnalyticsMtd& mtd, const PixelMap& map) {
   }
 }
 
-const GstAnalyticsMtdImpl kImpl = {kName, transform_records<map_block>, nullptr, {}};
+const GstAnalyticsMtdImpl kMasksImpl = {kMasksName, transform_records<map_masks>, nullptr, {}};
 
 }  // namespace
 
@@ -37,14 +37,14 @@ void add_masks(GstAnalyticsRelationMeta* meta, std::span<const MaskRecord> recor
   const BlockHead head{sizeof head, sizeof(MaskRecord), static_cast<guint32>(records.size())};
   GstAnalyticsMtd mtd;
   auto* data = static_cast<guint8*>(gst_analytics_relation_meta_add_mtd(
-      meta, &kImpl, bytes_of_masks(records.size()), &mtd));
+      meta, &kMasksImpl, bytes_of_masks(records.size()), &mtd));
   std::memcpy(data, &head, sizeof head);
   std::memcpy(data + sizeof head, records.data(), records.size_bytes());
 }
 
 MaskRecords::MaskRecords(GstAnalyticsRelationMeta* meta) {
-  for (const GstAnalyticsMtd& mtd : mtds_named(meta, kName))
-    if (const auto block = open_block(mtd)) blocks_.push_back(*block);
+  for (const GstAnalyticsMtd& mtd : mtds_named(meta, kMasksName))
+    if (const auto block = open_masks(mtd)) blocks_.push_back(*block);
 }
 
 std::optional<Box> MaskRecords::find(guint od_id, guint seg_id) const {
@@ -63,6 +63,6 @@ std::optional<MaskRecord> MaskRecords::of_mask(guint seg_id) const {
   return std::nullopt;
 }
 
-bool is_masks(GstAnalyticsMtdType type) { return is_named(type, kName); }
+bool is_masks(GstAnalyticsMtdType type) { return is_named(type, kMasksName); }
 
 }  // namespace keepbox

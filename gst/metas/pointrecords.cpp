@@ -8,27 +8,27 @@
 namespace keepbox {
 namespace {
 
-constexpr const char* kName = "keepbox-points";
+constexpr const char* kPointsName = "keepbox-points";
 
 /// Then the edges, filled up to four bytes; then for each box its od_id and its points.
-struct Header : BlockHead {
+struct PointsHeader : BlockHead {
   GQuark name = 0;
   guint32 points = 0;  // of a box
   guint32 edges = 0;
-  guint32 edges_at = sizeof(Header);  // bytes from the header's beginning
+  guint32 edges_at = sizeof(PointsHeader);  // bytes from the header's beginning
 };
 
-static_assert(alignof(Header) <= 4 && alignof(Keypoint) <= 4 && sizeof(Keypoint) == 12);
+static_assert(alignof(PointsHeader) <= 4 && alignof(Keypoint) <= 4 && sizeof(Keypoint) == 12);
 static_assert(sizeof(Edge) == 2);
 
 gsize bytes_of_edges(gsize count) { return (count * sizeof(Edge) + 3) / 4 * 4; }
 gsize bytes_of_record(gsize points) { return sizeof(guint) + points * sizeof(Keypoint); }
 
 /// Ours of one version or another, whose parts are where they say; else nothing.
-std::optional<RecordBlock> open_block(const GstAnalyticsMtd& mtd) {
-  const auto block = open_records(mtd, sizeof(Header), sizeof(guint));
+std::optional<RecordBlock> open_points(const GstAnalyticsMtd& mtd) {
+  const auto block = open_records(mtd, sizeof(PointsHeader), sizeof(guint));
   if (!block) return block;
-  const auto header = read_as<Header>(block->header);
+  const auto header = read_as<PointsHeader>(block->header);
   const guint64 edges_end = header.edges_at + guint64{header.edges} * sizeof(Edge);
   // Spans of them are handed out. GStreamer 1.26 aligns mtds to eight bytes, and says so nowhere.
   const bool aligned = reinterpret_cast<guintptr>(block->first) % alignof(Keypoint) == 0;
@@ -37,7 +37,7 @@ std::optional<RecordBlock> open_block(const GstAnalyticsMtd& mtd) {
   return aligned && whole ? block : std::nullopt;
 }
 
-std::span<const Edge> edges_of(const RecordBlock& block, const Header& header) {
+std::span<const Edge> edges_of(const RecordBlock& block, const PointsHeader& header) {
   const std::span out(reinterpret_cast<const Edge*>(block.header + header.edges_at), header.edges);
   const bool inside = std::ranges::all_of(out, [&](const Edge& edge) {
     return edge.from < header.points && edge.to < header.points;
@@ -56,14 +56,15 @@ void map_points(guint8* record, guint count, const PixelMap& map) {
   }
 }
 
-void map_block(const GstAnalyticsMtd& mtd, const PixelMap& map) {
-  const auto block = open_block(mtd);
+void map_all_points(const GstAnalyticsMtd& mtd, const PixelMap& map) {
+  const auto block = open_points(mtd);
   if (!block) return;
-  const guint points = read_as<Header>(block->header).points;
+  const guint points = read_as<PointsHeader>(block->header).points;
   for (guint i = 0; i < block->count; ++i) map_points(block->record(i), points, map);
 }
 
-const GstAnalyticsMtdImpl kImpl = {kName, transform_records<map_block>, nullptr, {}};
+const GstAnalyticsMtdImpl kPointsImpl = {kPointsName, transform_records<map_all_points>, nullptr,
+                                        {}};
 
 bool has_points(const FrameBox& box) {
   return box.class_id && box.anchor && !box.points.points.empty();
@@ -78,8 +79,8 @@ bool are_alike(const FrameBox& a, const FrameBox& b) {
 void add_block(GstAnalyticsRelationMeta* meta, gsize count, const auto& boxes) {
   const FramePoints& first = (*boxes.begin()).points;
   const gsize points = first.points.size();
-  const gsize header_size = sizeof(Header) + bytes_of_edges(first.edges.size());
-  const Header header{{static_cast<guint32>(header_size),
+  const gsize header_size = sizeof(PointsHeader) + bytes_of_edges(first.edges.size());
+  const PointsHeader header{{static_cast<guint32>(header_size),
                        static_cast<guint32>(bytes_of_record(points)),
                        static_cast<guint32>(count)},
                       first.name,
@@ -87,7 +88,7 @@ void add_block(GstAnalyticsRelationMeta* meta, gsize count, const auto& boxes) {
                       static_cast<guint32>(first.edges.size())};
   GstAnalyticsMtd mtd;
   auto* next = static_cast<guint8*>(gst_analytics_relation_meta_add_mtd(
-      meta, &kImpl, header_size + count * header.record_size, &mtd));
+      meta, &kPointsImpl, header_size + count * header.record_size, &mtd));
   std::memset(next, 0, header_size);
   std::memcpy(next, &header, sizeof header);
   if (!first.edges.empty())
@@ -106,7 +107,8 @@ gsize bytes_of_points(std::span<const FrameBox> boxes) {
   gsize out = 0;
   for (const FrameBox& box : boxes | std::views::filter(has_points))
     out += bytes_of_record(box.points.points.size());
-  return out == 0 ? 0 : out + sizeof(Header) + bytes_of_edges(boxes.front().points.edges.size());
+  if (out == 0) return 0;
+  return out + sizeof(PointsHeader) + bytes_of_edges(boxes.front().points.edges.size());
 }
 
 void add_points(GstAnalyticsRelationMeta* meta, std::span<const FrameBox> boxes) {
@@ -115,9 +117,9 @@ void add_points(GstAnalyticsRelationMeta* meta, std::span<const FrameBox> boxes)
 }
 
 PointRecords::PointRecords(GstAnalyticsRelationMeta* meta) {
-  for (const GstAnalyticsMtd& mtd : mtds_named(meta, kName))
-    if (const auto records = open_block(mtd)) {
-      const auto header = read_as<Header>(records->header);
+  for (const GstAnalyticsMtd& mtd : mtds_named(meta, kPointsName))
+    if (const auto records = open_points(mtd)) {
+      const auto header = read_as<PointsHeader>(records->header);
       blocks_.push_back({*records, header.name, header.points, edges_of(*records, header)});
     }
 }
@@ -130,11 +132,11 @@ FramePoints PointRecords::find(guint od_id) const {
   return {};
 }
 
-bool is_points(GstAnalyticsMtdType type) { return is_named(type, kName); }
+bool is_points(GstAnalyticsMtdType type) { return is_named(type, kPointsName); }
 
 void carry_points(const GstAnalyticsMtd& mtd, GstAnalyticsRelationMeta* to,
                   std::span<const Placed> placed, const PixelMap& map) {
-  const auto block = open_block(mtd);
+  const auto block = open_points(mtd);
   if (!block) return;
   std::vector<guint> kept;
   for (guint i = 0; i < block->count; ++i) {
@@ -143,11 +145,11 @@ void carry_points(const GstAnalyticsMtd& mtd, GstAnalyticsRelationMeta* to,
       kept.push_back(i);
   }
   if (kept.empty()) return;
-  auto header = read_as<Header>(block->header);
+  auto header = read_as<PointsHeader>(block->header);
   header.count = static_cast<guint32>(kept.size());
   GstAnalyticsMtd added;
   auto* next = static_cast<guint8*>(gst_analytics_relation_meta_add_mtd(
-      to, &kImpl, header.header_size + kept.size() * block->size, &added));
+      to, &kPointsImpl, header.header_size + kept.size() * block->size, &added));
   std::memcpy(next, block->header, header.header_size);
   std::memcpy(next, &header, sizeof header);
   next += header.header_size;

@@ -8,7 +8,7 @@ namespace {
 constexpr guint kThickest = 256;
 constexpr gdouble kLargestFont = 32;
 
-constexpr Property<OverlayProps> kProperties[] = {
+constexpr Property<OverlayProps> kOverlayProperties[] = {
     {"color-by", "What has a colour of its own.", &OverlayProps::color_by, color_by_type},
     {"color",
      "One colour for all boxes, 0xAARRGGBB (0xffff0000 is red), drawn opaque; 0 leaves it to "
@@ -42,7 +42,7 @@ constexpr Property<OverlayProps> kProperties[] = {
 }  // namespace
 
 const PropertyTable<OverlayProps>& overlay_properties() {
-  static constexpr PropertyTable<OverlayProps> table(kProperties, kChangeWhilePlaying);
+  static constexpr PropertyTable<OverlayProps> table(kOverlayProperties, kChangeWhilePlaying);
   return table;
 }
 

@@ -11,10 +11,10 @@ namespace {
 
 constexpr int kShift = 8;  // fractional bits
 constexpr int kOne = 1 << kShift;
-constexpr double kFar = 1 << 21;  // pixels; beyond every frame, and safe in fixed point
+constexpr double kFarthest = 1 << 21;  // pixels; beyond every frame, and safe in fixed point
 
 cv::Point2l fixed(cv::Point2d p) {
-  const auto near = [](double v) { return std::clamp(v, -kFar, kFar); };
+  const auto near = [](double v) { return std::clamp(v, -kFarthest, kFarthest); };
   return {std::llround(near(p.x) * kOne), std::llround(near(p.y) * kOne)};
 }
 

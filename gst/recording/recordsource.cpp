@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kMostLabelBytes = size_t{1} << 24;
 constexpr size_t kLately = 16;  // sources that tensors of this frame or the last ones may share
-constexpr int64_t kMostPixels = INT32_MAX;
+constexpr int64_t kMostSide = INT32_MAX;
 
 constexpr std::pair<Units, std::string_view> kUnits[] = {{Units::kPixels, "pixels"},
                                                          {Units::kNormalized, "normalized"}};
@@ -28,7 +28,7 @@ WrittenJson pair_of(auto x, auto y) { return WrittenJson::array({x, y}); }
 bool is_size(const Json& value) {
   return value.is_array() && value.size() == 2 && std::ranges::all_of(value, [](const Json& side) {
            return side.is_number_unsigned() && side.get<uint64_t>() >= 1 &&
-                  side.get<uint64_t>() <= uint64_t{kMostPixels};
+                  side.get<uint64_t>() <= uint64_t{kMostSide};
          });
 }
 

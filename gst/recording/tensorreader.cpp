@@ -15,13 +15,13 @@ namespace {
 constexpr const char* kLocationHint = "set location= to a recording or a file of raw numbers";
 constexpr const char* kRawHint = "set dims= and type= to what the file holds";
 constexpr size_t kLongestHeader = 16384;  // NumPy's own limit is 10,000
-constexpr size_t kAlignment = 64;         // as the data in .npy files
+constexpr size_t kDataAlign = 64;         // as the data in .npy files
 
 Result<std::shared_ptr<GstBuffer>> read_data(const PlainFile& file, size_t offset, size_t bytes) {
   if (bytes == 0) return std::shared_ptr<GstBuffer>(gst_buffer_new(), gst_buffer_unref);
   // Not GStreamer's allocator: it ends the process when there is no memory.
   std::unique_ptr<void, void (*)(void*)> data(
-      std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment),
+      std::aligned_alloc(kDataAlign, (bytes + kDataAlign - 1) / kDataAlign * kDataAlign),
       std::free);
   if (data == nullptr)
     return file_error("memory for " + std::to_string(bytes) + " bytes of " + file.path, "none",

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kStep = 1000;  // to a number that is free
 constexpr int64_t kLastOfCoco = 90;
-constexpr size_t kMostBytes = size_t{1} << 26;  // of a list of ids
+constexpr size_t kMostListBytes = size_t{1} << 26;  // of a list of ids
 
 Result<CocoId> parse_id(std::string_view line) {
   CocoId out;
@@ -104,13 +104,13 @@ std::string text_of(const FrameBox& box) {
 Result<std::vector<CocoId>> load_coco_ids(const char* path, const char* property) {
   const std::string hint = std::string("set ") + property +
                            "= to a text file with one number a line, and a name after it if needed";
-  const auto text = read_text(path, kMostBytes, hint);
+  const auto text = read_text(path, kMostListBytes, hint);
   return text ? parse_ids(*text, path, hint) : std::unexpected(text.error());
 }
 
 Result<std::vector<std::string>> load_names(const char* path, const char* property) {
   const std::string hint = std::string("set ") + property + "= to a text file with a name a line";
-  const auto text = read_text(path, kMostBytes, hint);
+  const auto text = read_text(path, kMostListBytes, hint);
   if (!text) return std::unexpected(text.error());
   std::vector<std::string> names;
   for (const std::string_view line : lines_of(*text)) {

@@ -12,17 +12,17 @@ namespace keepbox {
 namespace {
 
 // Numbers of this type are floats, so that they print with a float's digits and not a double's.
-using Json = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, int64_t,
+using BoxJson = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, int64_t,
                                   uint64_t, float>;
 
 /// A string that throws nothing on bytes that are not UTF-8.
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string dump(const BoxJson& json) {
+  return json.dump(-1, ' ', false, BoxJson::error_handler_t::replace);
 }
 
-Json detection_of(const FrameBox& box, const std::string& label, Size frame) {
+BoxJson detection_of(const FrameBox& box, const std::string& label, Size frame) {
   const auto width = static_cast<float>(frame.width), height = static_cast<float>(frame.height);
-  Json out;
+  BoxJson out;
   out["bounding_box"] = {{"x_min", box.box.x1 / width},
                          {"x_max", box.box.x2 / width},
                          {"y_min", box.box.y1 / height},
@@ -35,15 +35,15 @@ Json detection_of(const FrameBox& box, const std::string& label, Size frame) {
   return out;
 }
 
-Json keypoints_of(const FramePoints& points) {
-  Json out;
+BoxJson keypoints_of(const FramePoints& points) {
+  BoxJson out;
   if (std::string name = name_of(points.name); !name.empty()) out["name"] = name;
   for (const Keypoint& p : points.points) out["points"].push_back({p.x, p.y, p.score});
   return out;
 }
 
 /// The mask in its own pixels, and the box that they cover.
-Json mask_of(const MaskView& mask, const Box& place) {
+BoxJson mask_of(const MaskView& mask, const Box& place) {
   return {{"x", place.x1},           {"y", place.y1},
           {"w", width_of(place)},    {"h", height_of(place)},
           {"width", mask.width()},   {"height", mask.height()},
@@ -51,8 +51,8 @@ Json mask_of(const MaskView& mask, const Box& place) {
 }
 
 /// The numbers of COCO's points, three a point; what is not a number counts as not labelled there.
-Json coco_points(std::span<const Keypoint> points) {
-  Json out = Json::array();
+BoxJson coco_points(std::span<const Keypoint> points) {
+  BoxJson out = BoxJson::array();
   for (const Keypoint& p : points) {
     const bool known = std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.score);
     for (const float value : {p.x, p.y, p.score}) out.push_back(known ? value : 0.0f);
@@ -61,21 +61,21 @@ Json coco_points(std::span<const Keypoint> points) {
 }
 
 /// The pixels of the object, or the corners of a turned box; null for others.
-Json coco_segmentation(const FrameBox& box, Size frame) {
+BoxJson coco_segmentation(const FrameBox& box, Size frame) {
   if (const MaskView mask(box.mask.pixels); is_mask(mask))
     return {{"size", {frame.height, frame.width}}, {"counts", rle_of(mask, box.mask.place, frame)}};
   if (box.angle == 0) return nullptr;
-  Json polygon;
+  BoxJson polygon;
   for (const Corner& corner : corners_of(box)) {
     polygon.push_back(corner.x);
     polygon.push_back(corner.y);
   }
-  return Json::array({polygon});
+  return BoxJson::array({polygon});
 }
 
-Json object_of(const FrameBox& box, Size frame) {
+BoxJson object_of(const FrameBox& box, Size frame) {
   const std::string label = name_of(box.label);
-  Json out = {{"x", box.box.x1},
+  BoxJson out = {{"x", box.box.x1},
               {"y", box.box.y1},
               {"w", width_of(box.box)},
               {"h", height_of(box.box)},
@@ -96,7 +96,7 @@ Json object_of(const FrameBox& box, Size frame) {
 
 void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
                  const WriterOptions& options, std::string& out) {
-  Json line;
+  BoxJson line;
   line["resolution"] = {{"width", frame.size.width}, {"height", frame.size.height}};
   if (!options.source.empty()) line["source"] = options.source;
   if (frame.timestamp) line["timestamp"] = *frame.timestamp;
@@ -105,19 +105,19 @@ void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
   line["frame"] = frame.number;
   for (const FrameBox& box : boxes) line["objects"].push_back(object_of(box, frame.size));
   std::string text = dump(line);
-  // As text: the user's numbers may have more digits than Json keeps.
+  // As text: the user's numbers may have more digits than BoxJson keeps.
   if (!options.tags.empty()) text.insert(1, "\"tags\":" + options.tags + ',');
   out += text + '\n';
 }
 
 void write_coco_result(const CocoSubject& of, const FrameBox& box, std::string& out) {
   const Box around = enclosing(box);
-  Json result = {{"image_id", of.image},
+  BoxJson result = {{"image_id", of.image},
                  {"category_id", of.category},
                  {"bbox", {around.x1, around.y1, width_of(around), height_of(around)}},
                  {"score", box.score}};
   if (!box.points.points.empty()) result["keypoints"] = coco_points(box.points.points);
-  if (Json shape = coco_segmentation(box, of.frame); !shape.is_null())
+  if (BoxJson shape = coco_segmentation(box, of.frame); !shape.is_null())
     result["segmentation"] = std::move(shape);
   if (std::string model = shown_model(box); !model.empty()) result["model"] = model;
   out += dump(result);

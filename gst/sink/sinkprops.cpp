@@ -27,7 +27,7 @@ GType format_type() {
   return type;
 }
 
-const Property<SinkProps> kProperties[] = {
+const Property<SinkProps> kSinkProperties[] = {
     {"format", "Format of the file.", &SinkProps::format, format_type},
     {"location",
      "Path of the file, - for stdout (run gst-launch-1.0 with -q); for kitti a pattern with one %d "
@@ -84,7 +84,7 @@ Result<std::string> parse_tags(const std::string& text) {
 }  // namespace
 
 const PropertyTable<SinkProps>& sink_properties() {
-  static constexpr PropertyTable<SinkProps> table(kProperties, kChangeWhenReady);
+  static constexpr PropertyTable<SinkProps> table(kSinkProperties, kChangeWhenReady);
   return table;
 }
 

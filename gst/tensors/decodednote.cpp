@@ -14,43 +14,44 @@ namespace {
 
 struct NoteMeta {
   GstMeta meta;
-  std::vector<GstBuffer*> data;  // owned; made and destroyed by init and release
+  std::vector<GstBuffer*> data;  // owned; made and destroyed by init_note and release_note
   bool skipped;
 };
 
-gboolean init(GstMeta* meta, gpointer, GstBuffer*) {
+gboolean init_note(GstMeta* meta, gpointer, GstBuffer*) {
   auto* note = reinterpret_cast<NoteMeta*>(meta);
   new (&note->data) std::vector<GstBuffer*>;
   note->skipped = false;
   return TRUE;
 }
 
-void release(GstMeta* meta, GstBuffer*) {
+void release_note(GstMeta* meta, GstBuffer*) {
   auto& data = reinterpret_cast<NoteMeta*>(meta)->data;
   std::ranges::for_each(data, gst_buffer_unref);
   std::destroy_at(&data);
 }
 
-gboolean transform(GstBuffer* to, GstMeta*, GstBuffer* from, GQuark type, gpointer) {
+gboolean transform_note(GstBuffer* to, GstMeta*, GstBuffer* from, GQuark type, gpointer) {
   if (!GST_META_TRANSFORM_IS_COPY(type)) return FALSE;
   copy_note(from, to);
   return TRUE;
 }
 
-GType api_type() {
+GType note_api() {
   static const GType type = meta_api("KeepboxDecodedMetaAPI");
   return type;
 }
 
-NoteMeta* find(GstBuffer* buffer) {
-  return reinterpret_cast<NoteMeta*>(gst_buffer_get_meta(buffer, api_type()));
+NoteMeta* find_note(GstBuffer* buffer) {
+  return reinterpret_cast<NoteMeta*>(gst_buffer_get_meta(buffer, note_api()));
 }
 
 /// That of the buffer, or a new one.
 NoteMeta& note_of(GstBuffer* buffer) {
-  if (NoteMeta* there = find(buffer)) return *there;
+  if (NoteMeta* there = find_note(buffer)) return *there;
   static const GstMetaInfo* info =
-      meta_info(api_type(), "KeepboxDecodedMeta", sizeof(NoteMeta), {init, release, transform});
+      meta_info(note_api(), "KeepboxDecodedMeta", sizeof(NoteMeta),
+                {init_note, release_note, transform_note});
   return *reinterpret_cast<NoteMeta*>(gst_buffer_add_meta(buffer, info, nullptr));
 }
 
@@ -64,12 +65,12 @@ void note_decoded(GstBuffer* buffer, GstBuffer* data) {
 void note_skipped(GstBuffer* buffer) { note_of(buffer).skipped = true; }
 
 bool was_skipped(GstBuffer* buffer) {
-  const NoteMeta* note = find(buffer);
+  const NoteMeta* note = find_note(buffer);
   return note != nullptr && note->skipped;
 }
 
 DecodedNote::DecodedNote(GstBuffer* buffer)
-    : meta_(buffer != nullptr ? find(buffer) : nullptr) {}
+    : meta_(buffer != nullptr ? find_note(buffer) : nullptr) {}
 
 bool DecodedNote::has(GstBuffer* data) const {
   return meta_ != nullptr &&
@@ -77,12 +78,12 @@ bool DecodedNote::has(GstBuffer* data) const {
 }
 
 void copy_note(GstBuffer* from, GstBuffer* to) {
-  const NoteMeta* note = find(from);
+  const NoteMeta* note = find_note(from);
   if (note == nullptr) return;
   for (GstBuffer* data : note->data) note_decoded(to, data);
   if (note->skipped) note_skipped(to);
 }
 
-bool is_decoded_note(GType api) { return api == api_type(); }
+bool is_decoded_note(GType api) { return api == note_api(); }
 
 }  // namespace keepbox

@@ -13,36 +13,37 @@ namespace {
 
 struct SourceMeta {
   GstMeta meta;
-  SharedTensorSource source;  // made and destroyed by init and release
+  SharedTensorSource source;  // made and destroyed by init_source and release_source
 };
 
-gboolean init(GstMeta* meta, gpointer, GstBuffer*) {
+gboolean init_source(GstMeta* meta, gpointer, GstBuffer*) {
   new (&reinterpret_cast<SourceMeta*>(meta)->source) SharedTensorSource;
   return TRUE;
 }
 
-void release(GstMeta* meta, GstBuffer*) {
+void release_source(GstMeta* meta, GstBuffer*) {
   std::destroy_at(&reinterpret_cast<SourceMeta*>(meta)->source);
 }
 
-gboolean transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer) {
+gboolean transform_source(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer) {
   if (!GST_META_TRANSFORM_IS_COPY(type)) return FALSE;
   set_tensor_source(to, reinterpret_cast<SourceMeta*>(meta)->source);
   return TRUE;
 }
 
-GType api_type() {
+GType source_api() {
   static const GType type = meta_api("KeepboxTensorSourceMetaAPI");
   return type;
 }
 
-SourceMeta* find(GstBuffer* data) {
-  return reinterpret_cast<SourceMeta*>(gst_buffer_get_meta(data, api_type()));
+SourceMeta* find_source(GstBuffer* data) {
+  return reinterpret_cast<SourceMeta*>(gst_buffer_get_meta(data, source_api()));
 }
 
-SourceMeta* add(GstBuffer* data) {
+SourceMeta* add_source(GstBuffer* data) {
   static const GstMetaInfo* info =
-      meta_info(api_type(), "KeepboxTensorSourceMeta", sizeof(SourceMeta), {init, release, transform});
+      meta_info(source_api(), "KeepboxTensorSourceMeta", sizeof(SourceMeta),
+                {init_source, release_source, transform_source});
   return reinterpret_cast<SourceMeta*>(gst_buffer_add_meta(data, info, nullptr));
 }
 
@@ -67,12 +68,12 @@ bool same_producer(const SharedTensorSource& a, const SharedTensorSource& b) {
 }
 
 void set_tensor_source(GstBuffer* data, SharedTensorSource source) {
-  SourceMeta* there = find(data);
-  (there != nullptr ? there : add(data))->source = std::move(source);
+  SourceMeta* there = find_source(data);
+  (there != nullptr ? there : add_source(data))->source = std::move(source);
 }
 
 SharedTensorSource tensor_source(GstBuffer* data) {
-  const SourceMeta* meta = data != nullptr ? find(data) : nullptr;
+  const SourceMeta* meta = data != nullptr ? find_source(data) : nullptr;
   return meta != nullptr ? meta->source : nullptr;
 }
 

@@ -27,6 +27,9 @@ inline void attach(GstBuffer* frame, const Tensor& tensor) {
              data_buffer(tensor.values.data(), tensor.values.size() * sizeof(float)));
 }
 
+/// Frames of the size of the crowd's input.
+inline constexpr const char* kSmall = "video/x-raw,format=RGB,width=320,height=320";
+
 /// A crowd of boxes as YOLOv8 writes them for an input of 320 x 320.
 inline Tensor crowd(unsigned seed) {
   constexpr size_t kAnchors = 2100, kClasses = 6;

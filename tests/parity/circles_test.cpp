@@ -72,7 +72,7 @@ struct Circles {
 
 /// Calls what(circles, name) for frames of one image, of every family and some seeds.
 template <class What>
-void each(What what) {
+void each_circles(What what) {
   for (const Family& family : families())
     for (unsigned seed = 0; seed < seeds; seed += 5 * family.share) {
       Random random(seed);
@@ -86,7 +86,7 @@ void each(What what) {
 
 TEST(CirclesTest, AreNoBoxes) {
   size_t differ = 0;
-  each([&](Circles& circles, const std::string&) {
+  each_circles([&](Circles& circles, const std::string&) {
     const Backend& reference = *find_backend("reference");
     differ += circles.by(reference.nms) != circles.kept ? 1 : 0;
   });
@@ -97,7 +97,7 @@ TEST(CirclesTest, AreKeptByVectors) {
 #ifdef KEEPBOX_SIMD
   for (const std::string_view target : simd::targets()) {
     simd::force_target(target);
-    each([&](Circles& circles, const std::string& name) {
+    each_circles([&](Circles& circles, const std::string& name) {
       const Rules& rules = circles.plan.rules;
       if (rules.method != NmsMethod::kGreedy || rules.limits_classes()) return;
       EXPECT_EQ(circles.by(simd::circles), circles.kept) << target << ' ' << name;
@@ -114,7 +114,7 @@ class OnGpu : public testing::TestWithParam<const char*> {};
 TEST_P(OnGpu, CirclesAreKept) {
   if (cuda_subjects().empty()) GTEST_SKIP() << "no CUDA device";
   const Backend backend = circle_subject(GetParam());
-  each([&](const Circles& circles, const std::string& name) {
+  each_circles([&](const Circles& circles, const std::string& name) {
     const auto float32 = [](const TensorForm& form) { return form.type == DataType::kFloat32; };
     if (!std::ranges::all_of(circles.plan.forms, float32) || !backend.supports(circles.plan))
       return;

@@ -270,7 +270,7 @@ Input any_bits(Random& random) {
   return input;
 }
 
-constexpr Family kFamilies[] = {
+constexpr Family kCrowdFamilies[] = {
     {"many", "candidates left out, runs that are merged wrongly, limits beyond a block", many, 10},
     {"large-class", "tiles that lose a candidate or keep one too many", large_class, 5},
     {"large-methods", "candidates beyond a block's threads left out, or summed in another order",
@@ -285,6 +285,6 @@ constexpr Family kFamilies[] = {
 
 }  // namespace
 
-std::span<const Family> crowd_families() { return kFamilies; }
+std::span<const Family> crowd_families() { return kCrowdFamilies; }
 
 }  // namespace keepbox::test

@@ -12,6 +12,7 @@
 #include "kernels/cuda/buffers.h"
 #include "kernels/cuda/cuda.h"
 #include "tests/parity/circle_cuda.h"
+#include "tests/parity/harness.h"
 
 namespace keepbox::test {
 namespace {
@@ -36,7 +37,6 @@ struct Bench {
   Pieces pieces;
 
   explicit Bench(const Plan& from) {
-    constexpr int kPoison = 0xa5;
     Carver measure_device(nullptr), measure_host(nullptr);
     carve(measure_device, measure_host, from);
     MUST(cudaMalloc(reinterpret_cast<void**>(&device), measure_device.used() + 1));
@@ -120,15 +120,15 @@ struct Bench {
   }
 };
 
-uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-                AnchorRange, std::span<Candidate> out, Funnel& funnel) {
+uint32_t device_decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+                       AnchorRange, std::span<Candidate> out, Funnel& funnel) {
   Bench bench(plan);
   const OnDevice on_device(tensors);
   std::vector<const std::byte*> data;
   for (const TensorView& view : on_device.views())
     data.push_back(static_cast<const std::byte*>(view.data));
   const Layout& layout = plan.layout;
-  const Numbers numbers = bind_fields(bench.plan, bench.pieces, layout, on_device.views(), data);
+  const auto numbers = bind_fields(bench.plan, bench.pieces, layout, on_device.views(), data);
   const FrameArgs args{.control = bench.buffers.control.data(),
                        .candidates = bench.buffers.candidates.all(),
                        .dealt = bench.buffers.dealt.all(),
@@ -148,8 +148,8 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
   return header.candidates;
 }
 
-uint32_t select(const Plan& plan, std::span<const Candidate> candidates, std::span<SortSlot>,
-                std::span<Candidate> ordered) {
+uint32_t device_select(const Plan& plan, std::span<const Candidate> candidates, std::span<SortSlot>,
+                       std::span<Candidate> ordered) {
   const Bench bench(plan);
   const SlowArgs args = bench.slow(candidates.size());
   bench.upload(args.candidates, candidates);
@@ -163,8 +163,8 @@ uint32_t select(const Plan& plan, std::span<const Candidate> candidates, std::sp
   return count;
 }
 
-uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
-             const NmsScratch&) {
+uint32_t device_nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
+                    const NmsScratch&) {
   const Bench bench(plan);
   const SlowArgs args = bench.slow(candidates.size());
   bench.upload(args.ordered, candidates);
@@ -209,9 +209,9 @@ std::vector<std::string> cuda_subjects() {
 Backend cuda_subject(const std::string& name) {
   Backend subject = cuda::backend();
   if (name == "cuda") {
-    subject.decode = decode;
-    subject.select = select;
-    subject.nms = nms;
+    subject.decode = device_decode;
+    subject.select = device_select;
+    subject.nms = device_nms;
   }
   if (name == "cuda slow") subject.runner = runner_by<Path::kSlow>;
   if (name == "cuda masked") subject.runner = runner_by<Path::kMasked>;

@@ -68,13 +68,13 @@ Input filtered(Random& random, int boxes) {
 Input filters(Random& random) { return filtered(random, pick(random, 40, 200)); }
 Input filtered_crowd(Random& random) { return filtered(random, pick(random, 3000, 6000)); }
 
-constexpr Family kFamilies[] = {
+constexpr Family kFilterFamilies[] = {
     {"filters", "boxes at a limit of size or on a region's edge decided the other way", filters},
     {"filtered-crowd", "boxes that are dropped among very many", filtered_crowd, 10},
 };
 
 }  // namespace
 
-std::span<const Family> filter_families() { return kFamilies; }
+std::span<const Family> filter_families() { return kFilterFamilies; }
 
 }  // namespace keepbox::test

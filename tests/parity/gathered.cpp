@@ -8,8 +8,6 @@
 namespace keepbox::test {
 namespace {
 
-constexpr uint32_t kWidth = 96, kHeight = 64;
-
 Tensor numbers(Random& random, Shape shape, float low, float high) {
   Tensor out{.shape = shape};
   const size_t count = shape.count().value_or(0);
@@ -177,7 +175,7 @@ Input mask_edges(Random& random) {
   return input;
 }
 
-constexpr Family kFamilies[] = {
+constexpr Family kGatheredFamilies[] = {
     {"points", "other anchors' points, points in units, order and number of their own", points},
     {"landmarks", "points from cells, priors and boxes, in tensors of their own", landmarks},
     {"masks", "places, sizes, types and numbers of prototypes", masks, 2},
@@ -186,6 +184,6 @@ constexpr Family kFamilies[] = {
 
 }  // namespace
 
-std::span<const Family> gathered_families() { return kFamilies; }
+std::span<const Family> gathered_families() { return kGatheredFamilies; }
 
 }  // namespace keepbox::test

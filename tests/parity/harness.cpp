@@ -14,25 +14,26 @@
 namespace keepbox::test {
 namespace {
 
-constexpr size_t kGuard = 16;  // whole cache lines of any type
-constexpr uint8_t kPoison = 0xa5;
+constexpr size_t kMargin = 16;  // whole cache lines of any type
 
 /// An array with poisoned guard zones at both ends.
 template <class T>
 class Fenced {
  public:
   explicit Fenced(size_t count)
-      : count_(count), bytes_((count + 2 * kGuard) * sizeof(T)), lines_(bytes_ / sizeof(Line) + 1) {
+      : count_(count),
+        bytes_((count + 2 * kMargin) * sizeof(T)),
+        lines_(bytes_ / sizeof(Line) + 1) {
     std::memset(lines_.data(), kPoison, bytes_);
   }
 
-  std::span<T> span() { return {reinterpret_cast<T*>(lines_.data()) + kGuard, count_}; }
+  std::span<T> span() { return {reinterpret_cast<T*>(lines_.data()) + kMargin, count_}; }
 
   bool intact() const {
     const std::span all(reinterpret_cast<const uint8_t*>(lines_.data()), bytes_);
     const auto poisoned = [](uint8_t byte) { return byte == kPoison; };
-    return std::ranges::all_of(all.first(kGuard * sizeof(T)), poisoned) &&
-           std::ranges::all_of(all.last(kGuard * sizeof(T)), poisoned);
+    return std::ranges::all_of(all.first(kMargin * sizeof(T)), poisoned) &&
+           std::ranges::all_of(all.last(kMargin * sizeof(T)), poisoned);
   }
 
  private:

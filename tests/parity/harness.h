@@ -18,6 +18,9 @@ inline constexpr Kernel kKernels[] = {Kernel::kDecode, Kernel::kSelect, Kernel::
                                       Kernel::kFrame};
 const char* name_of(Kernel kernel);
 
+/// What outputs hold before a kernel writes them.
+inline constexpr uint8_t kPoison = 0xa5;
+
 /// The first difference, or nothing. Outputs are poisoned and fenced by guard zones.
 std::optional<std::string> difference(Kernel kernel, const Backend& candidate, const Input& input);
 

@@ -9,8 +9,6 @@
 namespace keepbox::test {
 namespace {
 
-constexpr uint32_t kWidth = 96, kHeight = 64;
-
 /// What random numbers of a tensor lie between.
 struct Span {
   float low, high;
@@ -313,7 +311,7 @@ Input labels(Random& random) {
   return input;
 }
 
-constexpr Family kFamilies[] = {
+constexpr Family kHeadFamilies[] = {
     {"raw-heads", "maps of anchors, cells and strides, products of activated scores", raw_heads},
     {"bins", "means over bins, levels in a tensor each", bins},
     {"box-last", "columns behind the scores", box_last},
@@ -331,6 +329,6 @@ constexpr Family kFamilies[] = {
 
 }  // namespace
 
-std::span<const Family> head_families() { return kFamilies; }
+std::span<const Family> head_families() { return kHeadFamilies; }
 
 }  // namespace keepbox::test

@@ -12,6 +12,7 @@
 
 #include "core/backend.h"
 #include "tests/parity/families.h"
+#include "tests/parity/harness.h"
 
 namespace keepbox::test {
 
@@ -52,7 +53,6 @@ struct InputCase {
 
 InputCase input_case(const FrameLayout& layout, unsigned seed);
 
-inline constexpr uint8_t kPoison = 0xa5;
 inline constexpr size_t kGuard = 64;  // bytes on both sides of an output, a multiple of 16
 
 /// An input's bytes, or what went wrong.

@@ -8,6 +8,8 @@
 
 namespace keepbox::test {
 
+inline constexpr uint32_t kWidth = 96, kHeight = 64;  // of models that are made of levels
+
 inline float uniform(Random& random, float low, float high) {
   return std::uniform_real_distribution<float>(low, high)(random);
 }

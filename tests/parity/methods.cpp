@@ -155,7 +155,7 @@ Input method_edges(Random& random) {
   return input;
 }
 
-constexpr Family kFamilies[] = {
+constexpr Family kMethodFamilies[] = {
     {"mask-words", "bits of a mask in the wrong word or place", mask_words},
     {"many-classes", "segments of classes that begin or end a box off", many_classes},
     {"long-chains", "which boxes suppress, from one word of a mask to the next", long_chains},
@@ -171,6 +171,6 @@ constexpr Family kFamilies[] = {
 
 }  // namespace
 
-std::span<const Family> method_families() { return kFamilies; }
+std::span<const Family> method_families() { return kMethodFamilies; }
 
 }  // namespace keepbox::test

@@ -80,7 +80,7 @@ std::vector<TensorView> read_by(const Plan& plan, const std::vector<TensorView>&
 
 /// Calls what(way, plan, views, settings, name) for every family and way that knows it.
 template <class What>
-void each(What what) {
+void each_way(What what) {
   for (const Family& family : families()) {
     Random random(7);
     const Input input = family.make(random);
@@ -101,7 +101,7 @@ Processor reference_of(const Plan& plan) {
 
 TEST(Processors, FollowOtherSettings) {
   size_t changed = 0;
-  each([&](const Way& way, const Plan& plan, const std::vector<TensorView>& views,
+  each_way([&](const Way& way, const Plan& plan, const std::vector<TensorView>& views,
            const Settings& settings, const std::string& name) {
     Settings other = settings;
     other.default_score_threshold = false;
@@ -124,7 +124,7 @@ TEST(Processors, FollowOtherSettings) {
 }
 
 TEST(Processors, FollowOtherPlaces) {
-  each([&](const Way& way, const Plan& plan, const std::vector<TensorView>& views,
+  each_way([&](const Way& way, const Plan& plan, const std::vector<TensorView>& views,
            const Settings&, const std::string& name) {
     auto expected = reference_of(plan);
     auto processor = way.processor(plan);
@@ -143,7 +143,7 @@ TEST(Processors, FollowOtherPlaces) {
 }
 
 TEST(Processors, RefuseOtherTensors) {
-  each([&](const Way& way, const Plan& plan, const std::vector<TensorView>& views,
+  each_way([&](const Way& way, const Plan& plan, const std::vector<TensorView>& views,
            const Settings&, const std::string& name) {
     auto processor = way.processor(plan);
     ASSERT_TRUE(processor) << processor.error().message();

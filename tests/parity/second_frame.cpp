@@ -11,7 +11,7 @@
 namespace keepbox::test {
 namespace {
 
-struct Found {
+struct FoundImage {
   std::vector<Detection> boxes;
   Funnel funnel;
   SecondGathered gathered;
@@ -114,11 +114,11 @@ class SecondRunner final : public Runner {
   }
 
  private:
-  static Found run(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
+  static FoundImage run(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
     const Backend kernels = second_kernels();
     const uint32_t anchors = plan.layout.anchors;
     std::vector<Candidate> found(plan.rules.candidates), ordered(plan.rules.candidates);
-    Found out;
+    FoundImage out;
     found.resize(kernels.decode(plan, tensors, image, {0, anchors}, found, out.funnel));
     ordered.resize(kernels.select(plan, found, {}, ordered));
     out.funnel.after_top_k = static_cast<uint32_t>(ordered.size());
@@ -135,7 +135,7 @@ class SecondRunner final : public Runner {
     return out;
   }
 
-  static void emit(const Plan& plan, const Candidate& from, Found& out) {
+  static void emit(const Plan& plan, const Candidate& from, FoundImage& out) {
     Detection turned;
     Box around;
     if (plan.rules.turned) turned = turned_on_frame(plan, from, around);
@@ -153,7 +153,7 @@ class SecondRunner final : public Runner {
                                          : key_anchor(from.key)});
   }
 
-  std::vector<Found> images_;
+  std::vector<FoundImage> images_;
   bool enlarged_;
 };
 

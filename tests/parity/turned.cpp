@@ -143,7 +143,7 @@ Input turned_crowd(Random& random) {
   return input;
 }
 
-constexpr Family kFamilies[] = {
+constexpr Family kTurnedFamilies[] = {
     {"turned", "angles, overlaps and limits of turned boxes of every relation", turned},
     {"turned-planes", "angles behind class scores", turned_planes},
     {"turned-frames", "turned boxes over the border, or stretched", turned_frames},
@@ -152,6 +152,6 @@ constexpr Family kFamilies[] = {
 
 }  // namespace
 
-std::span<const Family> turned_families() { return kFamilies; }
+std::span<const Family> turned_families() { return kTurnedFamilies; }
 
 }  // namespace keepbox::test

@@ -20,12 +20,11 @@ using test::describe;
 using test::expect_same;
 using test::Harness;
 using test::lend;
+using test::kSmall;
 using test::Lent;
 using test::refusal;
 using test::Tensor;
 using CudaApi = test::Gpu;
-
-constexpr const char* kSmall = "video/x-raw,format=RGB,width=320,height=320";
 
 /// What the specification says of a tensor.
 std::vector<FrameBox> expected(const Tensor& tensor) {

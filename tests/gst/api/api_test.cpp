@@ -21,11 +21,10 @@ using test::crowd;
 using test::describe;
 using test::Harness;
 using test::lend;
+using test::kSmall;
 using test::Lent;
 using test::refusal;
 using test::Tensor;
-
-constexpr const char* kSmall = "video/x-raw,format=RGB,width=320,height=320";
 
 // The first test, so that nothing has registered the type of records when it begins.
 TEST(Api, ReadsWhatThePluginWrites) {

@@ -14,11 +14,10 @@ using test::crowd;
 using test::frame_on;
 using test::frame_on_host;
 using test::Harness;
+using test::kSmall;
 using test::Tensor;
 using test::told;
 using Cuda = test::Gpu;
-
-constexpr const char* kSmall = "video/x-raw,format=RGB,width=320,height=320";
 
 /// Boxes with all their bits; decoders that share a process share labels too.
 std::vector<std::tuple<Box, float, GQuark, std::optional<uint32_t>, std::optional<uint32_t>>> bits(
@@ -55,7 +54,7 @@ std::string write_crowd(const test::TempDir& dir, unsigned seed) {
                    {reinterpret_cast<const char*>(tensor.values.data()), test::bytes_of(tensor)});
 }
 
-std::string replay(const std::string& path) {
+std::string replay_raw(const std::string& path) {
   return "tensorreplay memory=cuda loop=true dims=1,10,2100 tensor-id=yolo-v8-out location=" + path;
 }
 
@@ -67,7 +66,7 @@ GstElement* named(Harness& h, const char* name) {
 
 TEST_F(Cuda, GivesTheSameBoxesWithoutCopies) {
   const test::TempDir dir;
-  Harness h("identity ! " + replay(write_crowd(dir, 1)) + " ! boxdecode name=d", kSmall);
+  Harness h("identity ! " + replay_raw(write_crowd(dir, 1)) + " ! boxdecode name=d", kSmall);
   const auto want = expected(crowd(1));
   EXPECT_EQ(bits(h.run(test::empty_frame().release())), want);
   EXPECT_EQ(routes(named(h, "d")), (Routes{0, 0, 1})) << "the first one is read for the plan";
@@ -175,8 +174,8 @@ void expect_one_context(const std::string& line, GstBuffer* frame) {
 
 TEST_F(Cuda, SharesOneContext) {
   const test::TempDir dir;
-  expect_one_context("identity ! " + replay(write_crowd(dir, 6)) +
-                         " ! boxdecode name=a ! " + replay(write_crowd(dir, 7)) +
+  expect_one_context("identity ! " + replay_raw(write_crowd(dir, 6)) +
+                         " ! boxdecode name=a ! " + replay_raw(write_crowd(dir, 7)) +
                          " ! boxdecode name=b",
                      test::empty_frame().release());
   expect_one_context("boxdecode backend=cuda name=a ! tensorreplay loop=true dims=1,10,2100 "
@@ -214,7 +213,7 @@ TEST_F(Cuda, FollowsCapsAndProperties) {
 TEST_F(Cuda, GivesBackAllDeviceMemory) {
   const test::TempDir dir;
   GstElement* pipeline = gst_parse_launch(
-      (replay(write_crowd(dir, 9)) + " loop=false ! boxdecode ! fakesink sync=false").c_str(),
+      (replay_raw(write_crowd(dir, 9)) + " loop=false ! boxdecode ! fakesink sync=false").c_str(),
       nullptr);
   GstContext* given = gst_context_new_cuda_context(test::cast(context));
   gst_element_set_context(pipeline, given);
@@ -242,7 +241,7 @@ TEST_F(Cuda, RunsSixteenPipelinesAtOnce) {
   for (unsigned i = 0; i < 16; ++i)
     threads.emplace_back([&dir, i] {
       const auto want = expected(crowd(i));
-      Harness h("identity ! " + replay(write_crowd(dir, i)) + " ! boxdecode name=d", kSmall);
+      Harness h("identity ! " + replay_raw(write_crowd(dir, i)) + " ! boxdecode name=d", kSmall);
       for (int frame = 0; frame < 50; ++frame)
         ASSERT_EQ(bits(h.run(test::empty_frame().release())), want) << h.error();
       EXPECT_EQ(routes(named(h, "d")), (Routes{49, 0, 1}));

@@ -15,6 +15,7 @@ using test::Buffer;
 using test::dense;
 using test::empty_frame;
 using test::Harness;
+using test::kSmall;
 using test::Tensor;
 
 constexpr const char* kScale = "0.0078125";
@@ -73,7 +74,6 @@ std::string printed(const Buffer& frame) {
 }
 
 TEST(Quantization, GivesTheBoxesOfWhatNumbersStandFor) {
-  constexpr const char* kSmall = "video/x-raw,format=RGB,width=320,height=320";
   for (const char* backend : {"reference", "simd"})
     for (const std::string entry : {"", ":", "out:", "a:7:8, out : ", "5;out:"})
       for (unsigned seed = 1; seed <= 3; ++seed) {

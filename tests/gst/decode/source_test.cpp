@@ -177,7 +177,7 @@ TEST(Source, OfARefusedFrameLeavesNothingBehind) {
 }
 
 TEST(Source, WarnsOfLabelsOfAnotherNumber) {
-  Harness h("boxdecode", "video/x-raw,format=RGB,width=320,height=320");
+  Harness h("boxdecode", test::kSmall);
   TensorSource source;
   source.labels = {"one", "two"};
   GstBuffer* out = empty_frame().release();

@@ -21,7 +21,7 @@ using test::kFull;
 using test::ods;
 
 /// A replay of one row of pixels of a 64 x 64 input.
-std::string replay(const test::TempDir& dir, const test::Row& row) {
+std::string replay_row(const test::TempDir& dir, const test::Row& row) {
   const auto tensor = test::rows({row});
   const std::string path =
       dir.write("t.raw", {reinterpret_cast<const char*>(tensor.values.data()), 24});
@@ -33,7 +33,7 @@ TEST(Restore, BringsTheFrameBackAndMapsALetterbox) {
   const test::TempDir dir;
   // 192 x 108 in 64 x 64: 64 x 36 pixels with 14 above; frame = (model - 14) * 3.
   Harness h("framesave ! videoconvertscale ! video/x-raw,format=BGR,width=64,height=64,"
-            "pixel-aspect-ratio=1/1 ! " + replay(dir, {10, 24, 30, 44, 0.9f, 5}) +
+            "pixel-aspect-ratio=1/1 ! " + replay_row(dir, {10, 24, 30, 44, 0.9f, 5}) +
             " ! framerestore", kFull);
   const Buffer out = h.run(full_frame());
   ASSERT_TRUE(out) << h.error();
@@ -57,7 +57,7 @@ TEST(Restore, MapsTopLeftAndStretch) {
   const test::TempDir dir;
   const auto box = [&](const char* mode) {
     Harness h("framesave ! videoconvertscale add-borders=false ! video/x-raw,width=64,height=64,"
-              "pixel-aspect-ratio=1/1 ! " + replay(dir, {8, 16, 16, 32, 0.9f, 0}) +
+              "pixel-aspect-ratio=1/1 ! " + replay_row(dir, {8, 16, 16, 32, 0.9f, 0}) +
               " ! framerestore resize-mode=" + mode, kFull);
     return boxes(h.run(full_frame())).at(0).box;
   };
@@ -70,7 +70,7 @@ TEST(Restore, MapsTopLeftAndStretch) {
 TEST(Restore, SeesThatAScalerChangedThePixelAspectRatio) {
   const test::TempDir dir;
   Harness h("framesave ! videoconvertscale ! video/x-raw,width=64,height=64 ! " +
-            replay(dir, {8, 16, 16, 32, 0.9f, 0}) + " ! framerestore", kFull);
+            replay_row(dir, {8, 16, 16, 32, 0.9f, 0}) + " ! framerestore", kFull);
   EXPECT_EQ(boxes(h.run(full_frame())).at(0).box, (Box{24, 27, 48, 54}));
 }
 
@@ -78,7 +78,7 @@ TEST(Restore, ClipsAtTheBorderAndDropsOnlyWhatIsOutside) {
   const test::TempDir dir;
   const auto run = [&](const test::Row& row) {
     Harness h("framesave ! videoconvertscale ! video/x-raw,width=64,height=64,"
-              "pixel-aspect-ratio=1/1 ! " + replay(dir, row) + " ! framerestore", kFull);
+              "pixel-aspect-ratio=1/1 ! " + replay_row(dir, row) + " ! framerestore", kFull);
     return boxes(h.run(full_frame()));
   };
   const auto touching = run({-3, 10, 20, 52, 0.9f, 0});
@@ -109,7 +109,7 @@ TEST(Restore, UndoesALetterboxOfSubsampledColoursToThePixel) {
   // 1280 x 714 in 640 x 640 is 357 rows behind 141, and 140 where rows share their colours.
   const auto top = [&](const char* format) {
     Harness h(std::string("framesave ! videoconvertscale ! video/x-raw,width=640,height=640,"
-                          "pixel-aspect-ratio=1/1 ! ") + replay(dir, {10, 191, 20, 201, 0.9f, 0}) +
+                          "pixel-aspect-ratio=1/1 ! ") + replay_row(dir, {10, 191, 20, 201, 0.9f, 0}) +
               " ! framerestore", std::string("video/x-raw,width=1280,height=714,framerate=30/1,"
                                              "pixel-aspect-ratio=1/1,format=") + format);
     return boxes(h.run(gst_buffer_new_allocate(nullptr, 1280 * 714 * 3, nullptr))).at(0).box.y1;
@@ -176,7 +176,7 @@ TEST(Restore, FollowsCropsAndFlips) {
   // A crop of 20 from the left; then everything mirrored; then 172 x 108 in 64 x 64.
   Harness h("framesave ! videocrop left=20 ! videoflip method=horizontal-flip ! videoconvertscale "
             "add-borders=false ! video/x-raw,width=86,height=54,pixel-aspect-ratio=1/1 ! " +
-            replay(dir, {10, 20, 30, 44, 0.9f, 5}) + " ! framerestore", kFull);
+            replay_row(dir, {10, 20, 30, 44, 0.9f, 5}) + " ! framerestore", kFull);
   const Buffer out = h.run(full_frame());
   ASSERT_TRUE(out) << h.error();
   const auto found = boxes(out);
@@ -193,7 +193,7 @@ TEST(Restore, WarnsWhereTheWayIsNotKnown) {
   if (has_matrix()) GTEST_SKIP() << "GStreamer tells where pixels went";
   const test::TempDir dir;
   Harness h("framesave ! videocrop left=20 ! videoconvertscale ! video/x-raw,width=64,height=64,"
-            "pixel-aspect-ratio=1/1 ! " + replay(dir, {10, 20, 30, 44, 0.9f, 5}) +
+            "pixel-aspect-ratio=1/1 ! " + replay_row(dir, {10, 20, 30, 44, 0.9f, 5}) +
             " ! framerestore", kFull);
   ASSERT_TRUE(h.run(full_frame()));
   EXPECT_NE(h.warning().find("crop or flip"), std::string::npos);
@@ -204,7 +204,7 @@ TEST(Restore, WarnsWhereTheWayIsNotKnown) {
 TEST(Restore, BelievesTheScalerRatherThanTheProperty) {
   const test::TempDir dir;
   Harness h("framesave ! videoconvertscale add-borders=false ! video/x-raw,width=64,height=64,"
-            "pixel-aspect-ratio=1/1 ! " + replay(dir, {8, 16, 16, 32, 0.9f, 0}) +
+            "pixel-aspect-ratio=1/1 ! " + replay_row(dir, {8, 16, 16, 32, 0.9f, 0}) +
             " ! framerestore", kFull);
   const Box box = boxes(h.run(full_frame())).at(0).box;
   EXPECT_EQ(box, has_matrix() ? (Box{24, 27, 48, 54}) : (Box{24, 6, 48, 54}));
@@ -213,7 +213,7 @@ TEST(Restore, BelievesTheScalerRatherThanTheProperty) {
 TEST(Restore, GivesEarlierBoxesBackOnce) {
   const test::TempDir dir;
   Harness h(std::string("framesave ! videoconvertscale ! video/x-raw,width=64,height=64,") +
-            "pixel-aspect-ratio=1/1 ! " + replay(dir, {10, 24, 30, 44, 0.9f, 5}) +
+            "pixel-aspect-ratio=1/1 ! " + replay_row(dir, {10, 24, 30, 44, 0.9f, 5}) +
             " ! framerestore", kFull);
   GstBuffer* frame = full_frame();
   FrameBox earlier{.box = {3, 4, 50, 60}, .score = 0.5f, .label = g_quark_from_string("cat"),
@@ -258,7 +258,7 @@ TEST(Restore, ExplainsAMissingFrame) {
 TEST(Restore, FollowsNewCaps) {
   const test::TempDir dir;
   Harness h("framesave ! videoconvertscale ! video/x-raw,width=64,height=64,"
-            "pixel-aspect-ratio=1/1 ! " + replay(dir, {0, 0, 64, 64, 0.9f, 0}) +
+            "pixel-aspect-ratio=1/1 ! " + replay_row(dir, {0, 0, 64, 64, 0.9f, 0}) +
             " ! framerestore", kFull);
   ASSERT_TRUE(h.run(full_frame()));
   h.set_caps("video/x-raw,format=RGB,width=64,height=128,framerate=30/1");

@@ -105,6 +105,14 @@ Point as_it_is(const Numbers& numbers, size_t first, size_t each) {
 
 double sigmoid64(double x) { return 1 / (1 + std::exp(-x)); }
 
+Scores as_they_are(const Numbers& numbers) { return numbers[kScore]; }
+
+Scores activated(const Numbers& numbers) {
+  Scores out;
+  for (const double logit : numbers[kScore]) out.push_back(sigmoid64(logit));
+  return out;
+}
+
 Corners centered(double cx, double cy, double w, double h) {
   return {cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2};
 }

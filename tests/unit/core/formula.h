@@ -34,6 +34,7 @@ struct Place {
   double stride = 0, width = 0, height = 0;  // input pixels
 };
 
+using Scores = std::vector<double>;
 /// The numbers of one anchor.
 using Numbers = std::array<std::vector<double>, kFields>;
 
@@ -134,6 +135,8 @@ void each_frame(const std::function<void(const Frame&)>& visit);
 std::vector<double> draw_logits(Chance& chance, size_t classes, bool hot);
 std::vector<double> draw_probabilities(Chance& chance, size_t classes, bool hot);
 double sigmoid64(double x);
+Scores as_they_are(const Numbers& numbers);
+Scores activated(const Numbers& numbers);
 /// A point as a model's numbers are: x y, and a score where there are three.
 Point as_it_is(const Numbers& numbers, size_t first, size_t each);
 Corners centered(double cx, double cy, double w, double h);

@@ -8,7 +8,6 @@
 namespace keepbox::test {
 namespace {
 
-using Scores = std::vector<double>;
 using Prior64 = std::array<double, 4>;  // cx cy w h, input pixels
 using enum Order;
 
@@ -23,12 +22,6 @@ std::vector<double> draw_deltas(Chance& chance, const Place&) {
 std::vector<double> draw_wild_deltas(Chance& chance, const Place&) {
   return {between(chance, -1, 1), between(chance, -1, 1), between(chance, -4, 6),
           between(chance, -4, 6)};
-}
-
-Scores activated(const Numbers& n) {
-  Scores out;
-  for (const double logit : n[kScore]) out.push_back(sigmoid64(logit));
-  return out;
 }
 
 /// The first is background.

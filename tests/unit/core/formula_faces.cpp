@@ -8,17 +8,15 @@
 namespace keepbox::test {
 namespace {
 
-using Scores = std::vector<double>;
 using enum Order;
 
-double draw_likely(Chance& chance, bool hot) {
+double draw_overlap(Chance& chance, bool hot) {
   return hot ? between(chance, 0.3, 1.1) : between(chance, -0.05, 0.02);
 }
 
 Scores draw_one(Chance& chance, bool hot) { return draw_probabilities(chance, 1, hot); }
-Scores as_they_are(const Numbers& n) { return n[kScore]; }
 
-Scores activated(const Numbers& n) {
+Scores activated_clipped(const Numbers& n) {
   Scores out;
   for (const double logit : n[kScore]) out.push_back(sigmoid64(std::clamp(logit, -100.0, 100.0)));
   return out;
@@ -64,8 +62,10 @@ Model yunet() {
             return {between(chance, -1, 1), between(chance, -1, 1), between(chance, -1, 2),
                     between(chance, -1, 2)};
           },
-          .draw_scores = [](Chance& chance, bool hot) -> Scores { return {draw_likely(chance, hot)}; },
-          .draw_object = draw_likely,
+          .draw_scores = [](Chance& chance, bool hot) -> Scores {
+            return {draw_overlap(chance, hot)};
+          },
+          .draw_object = draw_overlap,
           .box = [](const Numbers& n, const Place& at) {
             return centered((double(at.x) + n[kBox][0]) * at.stride,
                             (double(at.y) + n[kBox][1]) * at.stride, std::exp(n[kBox][2]) * at.stride,
@@ -103,7 +103,7 @@ Model mediapipe(const char* family, uint32_t side, size_t points, std::vector<si
             return Point{p.x + (double(at.x) + 0.5) / double(at.columns) * at.width,
                          p.y + (double(at.y) + 0.5) / double(at.rows) * at.height};
           },
-          .scores = activated,
+          .scores = activated_clipped,
           .forms = {{.input = input}, {.order = kFlat, .input = input},
                     {.input = input, .type = DataType::kFloat16},
                     {.input = input, .type = DataType::kInt16}}};

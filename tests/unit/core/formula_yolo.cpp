@@ -8,7 +8,6 @@
 namespace keepbox::test {
 namespace {
 
-using Scores = std::vector<double>;
 using enum Order;
 
 constexpr Size kRagged{608, 800};
@@ -54,14 +53,6 @@ Corners by_center(const Numbers& n, const Place&) {
 Corners by_fractions(const Numbers& n, const Place& at) {
   return centered(n[kBox][0] * at.width, n[kBox][1] * at.height, n[kBox][2] * at.width,
                   n[kBox][3] * at.height);
-}
-
-Scores as_they_are(const Numbers& n) { return n[kScore]; }
-
-Scores activated(const Numbers& n) {
-  Scores out;
-  for (const double logit : n[kScore]) out.push_back(sigmoid64(logit));
-  return out;
 }
 
 /// o * c of probabilities.
