@@ -12,7 +12,6 @@ namespace {
 
 constexpr uint32_t kMaxImages = 1u << 16;  // of a batch
 
-
 }  // namespace
 
 size_t beside_classes(const DetectorSpec& spec) {

@@ -29,7 +29,6 @@ bool accepts(const DetectorSpec& spec, const TensorRule& rule, const Request& re
   return exact == 0 ? channels >= 1 && channels <= kMaxClasses : channels == exact;
 }
 
-
 /// Planes BxCxHxW, with the channels of a cell's anchors one after the other.
 Sheet planes(std::span<const size_t> d, size_t slots) {
   const size_t cells = d[2] * d[3], channels = d[1] / slots;

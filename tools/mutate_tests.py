@@ -128,7 +128,8 @@ class Scratch:
             compiler.write_text(text)
             compiler.chmod(0o755)
         if not (self.build / 'build.ninja').exists():
-            subprocess.run(['meson', 'setup', self.build, self.tree, '-Dcuda=disabled'], check=True,
+            subprocess.run(['meson', 'setup', self.build, self.tree, '-Dcuda=disabled',
+                            '-Dunity=off'], check=True,
                            env={**os.environ, 'CXX': str(compiler)}, stdout=subprocess.DEVNULL)
         self.read_builds()
 

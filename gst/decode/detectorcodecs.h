@@ -33,10 +33,7 @@ std::string number_text(T value) {
 template <class T>
 bool read_number(std::string_view text, T& out) {
   T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return false;
-  if constexpr (std::is_floating_point_v<T>)
-    if (!std::isfinite(value)) return false;
+  if (!parse_finite(text, value)) return false;
   out = value;
   return true;
 }

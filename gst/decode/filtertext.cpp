@@ -21,7 +21,7 @@ std::unexpected<Error> bad(const char* expected, std::string_view found, const c
 
 /// A finite number from 0 on.
 bool parse_pixels(std::string_view text, float& value) {
-  return parse(text, value) && std::isfinite(value) && value >= 0;
+  return parse_finite(text, value) && value >= 0;
 }
 
 std::optional<BoxSize> size_of_text(std::string_view text) {

@@ -7,14 +7,13 @@
 #include "gst/base/error.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
-#define GST_CAT_DEFAULT tensorinfer_debug
 
 namespace keepbox {
 Result<std::shared_ptr<CudaModel>> CudaModel::open(const SessionSpec& spec, CudaContext context) {
   std::shared_ptr<CudaModel> out(new CudaModel(spec, std::move(context)));
   Status loaded = out->load(spec.graph);
   if (!loaded && spec.graph) {
-    GST_INFO("no graph: %s", loaded.error().message().c_str());
+    GST_CAT_INFO(tensorinfer_debug, "no graph: %s", loaded.error().message().c_str());
     loaded = out->load(false);
   }
   if (!loaded) return std::unexpected(loaded.error());
@@ -81,7 +80,7 @@ Status CudaModel::prepare(const ModelFacts& facts) {
   if (graph_) {
     const Status captured = capture();
     if (!captured) {
-      GST_INFO("no graph: %s", captured.error().message().c_str());
+      GST_CAT_INFO(tensorinfer_debug, "no graph: %s", captured.error().message().c_str());
       KB_TRY(load(false));
       KB_TRY(make_slots(facts));
     }

@@ -12,7 +12,6 @@
 #include "gst/tensors/tensors.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
-#define GST_CAT_DEFAULT tensorinfer_debug
 
 namespace keepbox {
 namespace {
@@ -77,7 +76,8 @@ void Model::offer_context(const InferProps& props) {
   const auto place = choose(props);
   if (!place || !is(place->provider, kCuda) || !cuda_available()) return;
   const auto context = cuda_.offer_primary(element_, props.device_id);
-  if (!context) GST_INFO_OBJECT(element_, "%s", context.error().message().c_str());
+  if (!context)
+    GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "%s", context.error().message().c_str());
 }
 
 Status Model::start(const InferProps& props) {
@@ -119,8 +119,8 @@ Status Model::opened_on(const Place& place) {
             .runtime = (*runtime)->name(),
             .recognized = facts_.remark,
             .graph = inferencer_->graph()};
-  GST_INFO_OBJECT(element_, "%s on %s (%s): %s", props.model_file.c_str(), place.provider.c_str(),
-                  place.reason.c_str(), facts_.remark.c_str());
+  GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "%s on %s (%s): %s", props.model_file.c_str(),
+                      place.provider.c_str(), place.reason.c_str(), facts_.remark.c_str());
   return {};
 }
 

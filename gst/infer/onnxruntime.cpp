@@ -11,7 +11,6 @@
 #include "gst/base/error.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
-#define GST_CAT_DEFAULT tensorinfer_debug
 
 namespace keepbox {
 namespace {
@@ -27,7 +26,7 @@ void log(void*, ort::LogLevel level, const char* category, const char*, const ch
          const char* message) {
   const GstDebugLevel levels[] = {GST_LEVEL_LOG, GST_LEVEL_DEBUG, GST_LEVEL_INFO, GST_LEVEL_WARNING,
                                   GST_LEVEL_ERROR};
-  GST_CAT_LEVEL_LOG(GST_CAT_DEFAULT, levels[std::clamp(static_cast<int>(level), 0, 4)], nullptr,
+  GST_CAT_LEVEL_LOG(tensorinfer_debug, levels[std::clamp(static_cast<int>(level), 0, 4)], nullptr,
                     "%s: %s (%s)", category, message, where);
 }
 
@@ -73,7 +72,7 @@ Result<const OnnxRuntime*> OnnxRuntime::load(const std::string& library) {
       opened.error().expected += " in " + name;
       return opened;
     }
-    GST_INFO("%s from %s", (*opened)->name().c_str(), name.c_str());
+    GST_CAT_INFO(tensorinfer_debug, "%s from %s", (*opened)->name().c_str(), name.c_str());
     return loaded[names.front()] = *opened;
   }
   return not_loaded(names, why);

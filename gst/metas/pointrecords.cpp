@@ -81,11 +81,11 @@ void add_block(GstAnalyticsRelationMeta* meta, gsize count, const auto& boxes) {
   const gsize points = first.points.size();
   const gsize header_size = sizeof(PointsHeader) + bytes_of_edges(first.edges.size());
   const PointsHeader header{{static_cast<guint32>(header_size),
-                       static_cast<guint32>(bytes_of_record(points)),
-                       static_cast<guint32>(count)},
-                      first.name,
-                      static_cast<guint32>(points),
-                      static_cast<guint32>(first.edges.size())};
+                             static_cast<guint32>(bytes_of_record(points)),
+                             static_cast<guint32>(count)},
+                            first.name,
+                            static_cast<guint32>(points),
+                            static_cast<guint32>(first.edges.size())};
   GstAnalyticsMtd mtd;
   auto* next = static_cast<guint8*>(gst_analytics_relation_meta_add_mtd(
       meta, &kPointsImpl, header_size + count * header.record_size, &mtd));

@@ -13,7 +13,7 @@ namespace {
 
 // Numbers of this type are floats, so that they print with a float's digits and not a double's.
 using BoxJson = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, int64_t,
-                                  uint64_t, float>;
+                                     uint64_t, float>;
 
 /// A string that throws nothing on bytes that are not UTF-8.
 std::string dump(const BoxJson& json) {

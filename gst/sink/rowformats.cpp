@@ -11,7 +11,7 @@
 namespace keepbox {
 namespace {
 
-constexpr int kNone = -1;          // KITTI and MOT
+constexpr int kUnknownOther = -1;     // KITTI and MOT
 constexpr int kUnknownAngle = -10;    // KITTI
 constexpr int kUnknownPlace = -1000;  // KITTI
 
@@ -76,16 +76,16 @@ void write_mot(const FrameInfo& frame, std::span<const FrameBox> boxes, std::str
     const std::string id = box.tracking_id ? std::to_string(*box.tracking_id) : "-1";
     const Box at = enclosing(box);
     append_row(out, ',', frame.number, id, at.x1, at.y1, width_of(at), height_of(at), box.score,
-               kNone, kNone, kNone);
+               kUnknownOther, kUnknownOther, kUnknownOther);
   }
 }
 
 void write_kitti(std::span<const FrameBox> boxes, std::string& out) {
   for (const FrameBox& box : boxes) {
     const Box at = enclosing(box);
-    append_row(out, ' ', class_word(box), kNone, kNone, kUnknownAngle, at.x1, at.y1, at.x2,
-               at.y2, kNone, kNone, kNone, kUnknownPlace, kUnknownPlace, kUnknownPlace,
-               kUnknownAngle, box.score);
+    append_row(out, ' ', class_word(box), kUnknownOther, kUnknownOther, kUnknownAngle, at.x1, at.y1,
+               at.x2, at.y2, kUnknownOther, kUnknownOther, kUnknownOther, kUnknownPlace,
+               kUnknownPlace, kUnknownPlace, kUnknownAngle, box.score);
   }
 }
 

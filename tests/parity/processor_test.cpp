@@ -102,7 +102,7 @@ Processor reference_of(const Plan& plan) {
 TEST(Processors, FollowOtherSettings) {
   size_t changed = 0;
   each_way([&](const Way& way, const Plan& plan, const std::vector<TensorView>& views,
-           const Settings& settings, const std::string& name) {
+                const Settings& settings, const std::string& name) {
     Settings other = settings;
     other.default_score_threshold = false;
     other.score_threshold = 0.6f;
@@ -125,7 +125,7 @@ TEST(Processors, FollowOtherSettings) {
 
 TEST(Processors, FollowOtherPlaces) {
   each_way([&](const Way& way, const Plan& plan, const std::vector<TensorView>& views,
-           const Settings&, const std::string& name) {
+                const Settings&, const std::string& name) {
     auto expected = reference_of(plan);
     auto processor = way.processor(plan);
     ASSERT_TRUE(processor) << processor.error().message();
@@ -144,7 +144,7 @@ TEST(Processors, FollowOtherPlaces) {
 
 TEST(Processors, RefuseOtherTensors) {
   each_way([&](const Way& way, const Plan& plan, const std::vector<TensorView>& views,
-           const Settings&, const std::string& name) {
+                const Settings&, const std::string& name) {
     auto processor = way.processor(plan);
     ASSERT_TRUE(processor) << processor.error().message();
     EXPECT_FALSE(processor->run(std::span(views).first(views.size() - 1))) << name;

@@ -109,9 +109,10 @@ TEST(Restore, UndoesALetterboxOfSubsampledColoursToThePixel) {
   // 1280 x 714 in 640 x 640 is 357 rows behind 141, and 140 where rows share their colours.
   const auto top = [&](const char* format) {
     Harness h(std::string("framesave ! videoconvertscale ! video/x-raw,width=640,height=640,"
-                          "pixel-aspect-ratio=1/1 ! ") + replay_row(dir, {10, 191, 20, 201, 0.9f, 0}) +
-              " ! framerestore", std::string("video/x-raw,width=1280,height=714,framerate=30/1,"
-                                             "pixel-aspect-ratio=1/1,format=") + format);
+                          "pixel-aspect-ratio=1/1 ! ") +
+                  replay_row(dir, {10, 191, 20, 201, 0.9f, 0}) + " ! framerestore",
+              std::string("video/x-raw,width=1280,height=714,framerate=30/1,"
+                          "pixel-aspect-ratio=1/1,format=") + format);
     return boxes(h.run(gst_buffer_new_allocate(nullptr, 1280 * 714 * 3, nullptr))).at(0).box.y1;
   };
   EXPECT_EQ(top("I420"), 102);
