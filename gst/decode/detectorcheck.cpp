@@ -75,7 +75,7 @@ Found check_roles(const DetectorSpec& spec) {
     if (!needed && !std::ranges::contains(roles.others, role))
       return fault_of(i, "role", "one of " + text_of(roles.needed) + ", " + text_of(roles.others),
                       std::string(role_nick(role)));
-    if (role != Role::kUnread && role != Role::kKeypoints && count_of(spec, role) > 1)
+    if (role != Role::kUnread && count_of(spec, role) > 1)
       return fault_of(i, "role", "it once", std::string(role_nick(role)) + " twice");
     if (spec.tensors[i].optional && (needed || role == Role::kSizes))
       return fault_of(i, "optional", "false for " + std::string(role_nick(role)), "true");

@@ -243,6 +243,8 @@ std::vector<Wrong> wrong_texts() {
       {split + roles + "[tensor sizes]\noptional=true\n",
        "box.detector:6: optional: ", "false for sizes"},
       {split + roles + "[tensor count]\n", "box.detector:5: role: ", "found count"},
+      {split + roles + "[tensor keypoints]\n[tensor keypoints 2]\nrole=keypoints\n",
+       "box.detector:5: role: ", "found keypoints twice"},
       {split + "[tensor boxes]\nscale=0.5\n[tensor scores]\n",
        "box.detector:3: ids: ", "which has a scale"},
       {split + roles +
