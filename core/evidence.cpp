@@ -102,7 +102,9 @@ bool inverted(std::span<const Range> box, Units units) {
 }
 
 Status check_boxes(const Layout& layout, std::span<const TensorView> tensors) {
-  if (layout.spec->bins > 1 || layout[Part::kSizes].present() || layout.indexed != 0) return {};
+  if (layout.spec->bins > 1 || layout[Part::kSizes].present() ||
+      layout[Part::kIndices].present())
+    return {};
   const auto box = ranges(layout, Part::kBox, 4, tensors);
   if (box.empty()) return {};
   if (layout.spec->coding == BoxCoding::kCenterSize && undecoded(box))
@@ -178,7 +180,7 @@ bool look(const Layout& layout, const Segment& segment, Part part,
   const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
   if (view.space != MemorySpace::kSystem || view.data == nullptr) return false;
   const EmptyRows empty(layout, tensors);
-  const bool pointed_to = layout.indexed != 0 && part != Part::kIndices;
+  const bool pointed_to = segment[Part::kIndices].present() && part != Part::kIndices;
   const uint32_t rows =
       pointed_to ? layout.indexed : std::min(rows_of(layout, tensors), segment.count);
   const auto see = [&](uint32_t anchor, uint32_t channel) {

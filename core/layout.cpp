@@ -230,15 +230,17 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
     layout.classes = narrow(numbers - *payload);
     layout.payload_count = narrow(*payload);
   }
-  layout[Part::kBox] = column(base, spec.columns.box_last ? spec.columns.classes + static_cast<int>(layout.classes)
-                                                          : spec.columns.box);
+  // of more classes check_limits() refuses the layout, and columns behind them may be no int
+  const auto classes = static_cast<int>(std::min(layout.classes, kMaxClasses));
+  layout[Part::kBox] =
+      column(base, spec.columns.box_last ? spec.columns.classes + classes : spec.columns.box);
   layout[Part::kObjectness] = column(base, spec.columns.objectness);
   layout[Part::kScores] = column(base, spec.columns.classes);
   layout[Part::kScore] = column(base, spec.columns.score);
   layout[Part::kClassId] = column(base, spec.columns.class_id);
   layout[Part::kImage] = column(base, spec.columns.image);
   if (layout.payload_count != 0)
-    layout[Part::kPayload] = column(layout[Part::kScores], static_cast<int>(layout.classes));
+    layout[Part::kPayload] = column(layout[Part::kScores], classes);
   if (spec.columns.payload >= 0) {
     layout[Part::kPayload] = column(base, spec.columns.payload);
     layout.payload_count = ready ? narrow(channels) - static_cast<uint32_t>(spec.columns.payload)

@@ -289,7 +289,7 @@ void add_level(Layout& layout, Level level, size_t number, size_t classes,
   }
 }
 
-/// Do all tensors have as many images, and maps where others have?
+/// Do all tensors have as many images, at least one, and maps where others have?
 bool agree(const std::vector<Level>& levels) {
   const Sheet* first = nullptr;
   for (const Level& level : levels) {
@@ -301,7 +301,7 @@ bool agree(const std::vector<Level>& levels) {
       if (sheet.images != first->images || sheet.apart != apart) return false;
     }
   }
-  return first != nullptr;
+  return first != nullptr && first->images != 0;
 }
 
 /// The numbers of an anchor that are class scores, and those that follow.

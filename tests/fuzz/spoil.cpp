@@ -24,6 +24,19 @@ void spoil_shape(Input& input, Shape& shape) {
   shape = Shape(dims);
 }
 
+/// A number that tensors share is 0 in all of them: there are no images, no anchors or no classes.
+void empty_all(Input& input, Frame& frame, const Shape& like) {
+  const auto dims = like.dims();
+  if (dims.empty()) return;
+  const size_t shared = dims[input.below(static_cast<uint32_t>(dims.size()))];
+  for (Tensor& tensor : frame.tensors) {
+    std::vector<size_t> changed(tensor.shape.dims().begin(), tensor.shape.dims().end());
+    std::ranges::replace(changed, shared, size_t{0});
+    tensor.shape = Shape(changed);
+    allocate(input, tensor);
+  }
+}
+
 }  // namespace
 
 size_t draw_dim(Input& input) {
@@ -42,6 +55,7 @@ void spoil(Input& input, Frame& frame) {
   const size_t other = input.below(static_cast<uint32_t>(frame.tensors.size()));
   Tensor& tensor = frame.tensors[at];
   const uint32_t how = input.below(8);
+  if (how == 7) return empty_all(input, frame, Shape(tensor.shape));
   if (how == 0 && frame.tensors.size() > 1) {
     frame.tensors.erase(frame.tensors.begin() + static_cast<ptrdiff_t>(at));
     frame.planes.erase(frame.planes.begin() + static_cast<ptrdiff_t>(at));

@@ -307,6 +307,28 @@ TEST(Recognise, TakesAnEmptyTensor) {
   EXPECT_EQ(seen->layout.anchors, 0u);
 }
 
+TEST(Recognise, RefusesMapsOfNoImages) {
+  for (const size_t images : {1, 0}) {
+    std::vector<TensorView> levels;
+    for (const size_t side : {80, 40, 20}) levels.push_back(tensor({images, 144, side, side}));
+    EXPECT_EQ(see(levels, {.detector = "yolov8-heads"}).has_value(), images == 1);
+  }
+}
+
+/// A sanitizer sees whether their columns are counted in an int.
+TEST(Recognise, RefusesHugeNumbersOfClasses) {
+  DetectorSpec spec = *find_detector("yolov8");
+  spec.strides = {};
+  spec.columns = {.classes = 13, .box_last = true};
+  const size_t side = (size_t{1} << 31) + 16;  // of which 17 are no class
+  Request request;
+  request.family = &spec;
+  const auto seen = see({tensor({1, side, side})}, request);
+  ASSERT_FALSE(seen);
+  EXPECT_EQ(seen.error().kind, ErrorKind::kUnsupported) << seen.error().message();
+  EXPECT_NE(seen.error().found.find("2147483647 classes"), std::string::npos) << seen.error().found;
+}
+
 TEST(Grid, CountsCells) {
   const DetectorSpec& yolov8 = *find_detector("yolov8");
   EXPECT_EQ(grid_anchors({640, 640}, yolov8), 8400u);

@@ -134,6 +134,19 @@ TEST(OddFamily, ReadsScoresOfSelectedRows) {
   EXPECT_EQ((*found)[1].score, 0.8f);
 }
 
+/// What lies in the memory of tensors without anchors is neither boxes nor scores.
+TEST(OddFamily, PointsToNothingWhereThereAreNoAnchors) {
+  const std::vector<float> fives(40, 5.0f);
+  const Tensor rows{.values = {0, 1, 2, 0, 0, 1}, .shape = {2, 3}, .id = "selected_indices"};
+  const Tensor boxes{.values = fives, .shape = {1, 0, 4}, .id = "boxes"};
+  const Tensor scores{.values = fives, .shape = {1, 0, 2}, .id = "scores"};
+  Settings settings = test::pixel_settings(64);
+  settings.detector = "onnx-nms-xy";
+  const auto found = test::detect(settings, {rows.view(), boxes.view(), scores.view()});
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_TRUE(found->empty());
+}
+
 TEST(OddFamily, PointsToNoBackground) {
   const Tensor rows{.values = {0, 0, 0, 0, 1, 1, 0, 2, 2}, .shape = {3, 3}, .id = "selected_indices"};
   const Tensor boxes{.values = {0, 0, 9, 9, 20, 0, 29, 9, 40, 0, 49, 9}, .shape = {1, 3, 4}, .id = "boxes"};
