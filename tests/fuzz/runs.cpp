@@ -17,17 +17,24 @@ std::unique_ptr<Crew> crew;
 constexpr std::string_view kKinds[] = {"mismatch", "ambiguous", "unsupported",
                                        "invalid",  "truncated", "no-resource"};
 
-/// Would it take longer than an input is worth?
+/// Would it take longer than an input is worth? Under a sanitizer a pair or a number takes up to a
+/// microsecond, and each input is decoded some twenty times.
 bool is_too_large(const Plan& plan) {
   const Rules& rules = plan.rules;
-  const double boxes = std::min(rules.candidates, rules.pre_nms_top_k), kept = rules.kept_capacity;
-  const double pairs = boxes * boxes * plan.layout.images * (rules.turned ? 200 : 1);
+  const Layout& layout = plan.layout;
+  const double images = layout.images, kept = rules.kept_capacity;
+  const double boxes = std::min(rules.candidates, rules.pre_nms_top_k);
+  // matrix suppression looks at all pairs twice, where others leave off
+  const bool matrix = rules.method == NmsMethod::kMatrix || rules.method == NmsMethod::kMatrixLinear;
+  const double pairs = boxes * boxes * (rules.turned ? 200 : 1) * (matrix ? 4 : 1);
   const MaskRules& masks = plan.gather.masks;
   const Size frame = plan.letterbox.frame, maps = masks.maps;
-  const double sums = kept * masks.coefficients * maps.width * maps.height * plan.layout.images;
-  const double pixels = masks.enlarged ? kept * frame.width * frame.height * plan.layout.images : 0;
-  const double numbers = 4.0 * rules.candidates * rules.boxes.bins * plan.layout.images;
-  return plan.layout.images > 64 || numbers > 1e6 || pairs > 4e6 || sums > 1e7 || pixels > 1e7;
+  const double sums = kept * masks.coefficients * maps.width * maps.height;
+  const double pixels = masks.enlarged ? kept * frame.width * frame.height : 0;
+  const double numbers =
+      (4.0 * rules.boxes.bins + layout.classes) * layout.anchors + rules.candidates;
+  return images > 64 || numbers * images > 1.2e6 || pairs * images > 4e6 || sums * images > 1e7 ||
+         pixels * images > 1e7;
 }
 
 std::vector<TensorView> read_by(const Plan& plan, const std::vector<TensorView>& views) {

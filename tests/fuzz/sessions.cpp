@@ -60,8 +60,10 @@ class Expected {
 
 /// Does a file want a name that file systems refuse?
 bool has_long_name(std::span<const FrameBox> boxes) {
-  return std::ranges::any_of(
-      boxes, [](const FrameBox& box) { return written_name(box.label).size() > 200; });
+  return std::ranges::any_of(boxes, [](const FrameBox& box) {
+    const std::string label = written_name(box.label);
+    return (label.empty() ? written_model(box) : label).size() > 200;
+  });
 }
 
 bool write_frames(Input& input, Session& session, Expected& expected) {

@@ -10,7 +10,7 @@ namespace keepbox::fuzz {
 
 /// Seconds of the processors that a run may take, and of the clock: it may wait for something, and
 /// others may work on the machine. One that takes longer is a finding.
-inline constexpr unsigned kMostSeconds = 10, kMostWait = 100;
+inline constexpr unsigned kMostSeconds = 30, kMostWait = 200;
 
 /// From now on signals, sanitizers and these two write the input of the run to
 /// `crash-SURFACE-HASH` in the current folder, and say how it is run again.
