@@ -22,7 +22,7 @@ struct Scene {
   std::string_view name;
   const char* detector;
   std::vector<Tensor> (*make)(std::mt19937& random);
-  bool multi_label = false;
+  void (*set)(Settings& settings) = [](Settings&) {};
 };
 
 /// Numbers of low .. high, of which one in `often` is of high .. top.
@@ -55,6 +55,17 @@ std::vector<Tensor> heat(std::mt19937& random) {
           numbers(random, {1, 2, 128, 128}, 0, 1, 1)};
 }
 
+/// Many more boxes than are kept, of one class.
+std::vector<Tensor> crowd(std::mt19937& random) {
+  return {test::scene(random, true, 8400, {.objects = 2000, .boxes_each = 2})};
+}
+
+void few_by_segments(Settings& settings) {
+  settings.method = NmsMethod::kSegmented;
+  settings.class_agnostic = true;
+  settings.max_detections = 30;
+}
+
 /// Planes of int8: coordinates and scores in 0..1.
 std::vector<Tensor> bytes(std::mt19937& random) {
   Tensor out = test::scene(random, true, 8400, {});
@@ -72,8 +83,10 @@ std::vector<Tensor> bytes(std::mt19937& random) {
 const Scene kScenes[] = {
     {"planes", "yolov8", planes},          {"rows", "yolov5", rows},
     {"anchored-heads", "yolov5-heads", anchored}, {"binned-heads", "yolov8-heads", binned},
-    {"heat-map", "centernet", heat},       {"int8-planes", "yolov8-normalized", bytes},
-    {"labels", "yolov8", planes, true},
+    {"heat-map", "centernet", heat, [](Settings& s) { s.frame.size = {512, 512}; }},
+    {"int8-planes", "yolov8-normalized", bytes, [](Settings& s) { s.units = Units::kNormalized; }},
+    {"labels", "yolov8", planes, [](Settings& s) { s.multi_label = true; }},
+    {"segments", "yolov8", crowd, few_by_segments},
 };
 
 /// What instructions.py counts: nothing of the program around it, nor of libraries that measure
@@ -89,9 +102,7 @@ int run(const Scene& scene, const Backend& backend) {
   for (const Tensor& tensor : tensors) views.push_back(tensor.view());
   Settings settings = test::pixel_settings();
   settings.detector = scene.detector;
-  settings.multi_label = scene.multi_label;
-  if (scene.detector == std::string_view("yolov8-normalized")) settings.units = Units::kNormalized;
-  if (scene.detector == std::string_view("centernet")) settings.frame.size = {512, 512};
+  scene.set(settings);
   const auto plan = make_plan(settings, views);
   if (!plan) return 1;
   for (const uint32_t i : plan->reads) read.push_back(views[i]);

@@ -16,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 
-FRAMES = ['planes', 'rows', 'anchored-heads', 'binned-heads', 'heat-map', 'int8-planes', 'labels']
+FRAMES = ['planes', 'rows', 'anchored-heads', 'binned-heads', 'heat-map', 'int8-planes', 'labels',
+          'segments']
 CASES = [(backend, frame) for backend in ('simd', 'reference') for frame in FRAMES]
 LEAST, MOST = 0.5, 1.05
 

@@ -78,7 +78,11 @@ TEST(Policy, WarnsOnceOfEachKind) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(h.run(gst_buffer_new()));
     EXPECT_TRUE(h.run(frame_with(kTwoRows)));
+    GstBuffer* other = gst_buffer_new();
+    test::attach(other, {{1, 2, 3}, {3}, "of no detector"});
+    EXPECT_TRUE(h.run(other));
   }
+  EXPECT_NE(h.warning(), "");
   EXPECT_NE(h.warning(), "");
   EXPECT_EQ(h.warning(), "");
 }
