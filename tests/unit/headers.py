@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every header compiles on its own, core's needs nothing but the standard library, and includes go
-down only: from a room of gst/ to the floor that all stand on, from there to core, never back. What
-the header's own source includes first has been compiled so."""
+"""Headers compile on their own, core's need nothing but the standard library, and includes go down
+only: from a room of gst/ to the floor that all stand on, from there to core, never back. Headers that
+their own source includes first are left to builds that compile file by file."""
 import concurrent.futures
 import json
 import os
@@ -35,12 +35,13 @@ def included_above(source, path):
 
 def compiled(build):
     """The sources that are compiled here; those without what they want are not."""
-    entries = json.loads((build / 'compile_commands.json').read_text())
-    return {(pathlib.Path(each['directory']) / each['file']).resolve() for each in entries}
+    targets = json.loads((build / 'meson-info/intro-targets.json').read_text())
+    return {pathlib.Path(path).resolve() for target in targets for group in target['target_sources']
+            for path in [*group.get('sources', []), *group.get('unity_sources', [])]}
 
 
 def is_first_of_its_source(source, header, built):
-    """Has its own .cpp compiled it on its own?"""
+    """Does its own .cpp compile it on its own, where files are not compiled together?"""
     own = header.with_suffix('.cpp')
     if own.resolve() not in built:
         return False
