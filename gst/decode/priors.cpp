@@ -40,32 +40,34 @@ Result<std::vector<Prior>> load_priors(const char* path) {
   const auto file = read_text(path, kMostPriorsBytes, kPriorsHint);
   if (!file) return std::unexpected(file.error());
 
-  std::vector<std::vector<float>> lines;
+  std::vector<float> numbers;   // of all lines
+  std::vector<size_t> in_line;  // of each line that has any
   std::string_view rest(*file);
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    std::vector<float> numbers;
+    const size_t before = numbers.size();
     if (!numbers_of(line, numbers))
       return file_error("numbers in " + std::string(path), "\"" + std::string(line.substr(0, 40)) + '"',
                         kPriorsHint);
-    if (!numbers.empty()) lines.push_back(std::move(numbers));
-    if (lines.size() > kMaxAnchors || (!lines.empty() && lines.back().size() > kMaxAnchors))
+    const size_t found = numbers.size() - before;
+    if (found > 0) in_line.push_back(found);
+    if (in_line.size() > kMaxAnchors || found > kMaxAnchors)
       return file_error("at most " + std::to_string(kMaxAnchors) + " priors in " + path, "more",
                         kPriorsHint);
   }
-  if (lines.empty())
+  if (in_line.empty())
     return file_error("numbers in " + std::string(path), "an empty file", kPriorsHint);
-  const bool across = lines.size() == 4 && lines[0].size() != 4;
-  const size_t wanted = across ? lines[0].size() : 4;
-  for (const auto& line : lines)
-    if (line.size() != wanted)
+  const bool across = in_line.size() == 4 && in_line[0] != 4;
+  const size_t wanted = across ? in_line[0] : 4;
+  for (const size_t found : in_line)
+    if (found != wanted)
       return file_error(std::to_string(wanted) + " numbers in each line of " + path,
-                        std::to_string(line.size()), kPriorsHint);
+                        std::to_string(found), kPriorsHint);
   std::vector<Prior> priors;
-  const size_t count = across ? wanted : lines.size();
+  const size_t count = across ? wanted : in_line.size();
   for (size_t i = 0; i < count; ++i) {
-    const auto at = [&](size_t field) { return across ? lines[field][i] : lines[i][field]; };
+    const auto at = [&](size_t field) { return numbers[across ? field * count + i : i * wanted + field]; };
     priors.push_back({.cx = at(1), .cy = at(0), .width = at(3), .height = at(2)});
   }
   return priors;
