@@ -40,8 +40,8 @@ constexpr double kKilo = 1024;
 constexpr Bound kBounds[] = {{"heap", &Usage::heap, 8 * kKilo, 1 * kKilo, true},
                              {"rss", &Usage::rss, 1024 * kKilo, 1024 * kKilo, true},
                              {"files", &Usage::files, 0.9, 0.9, false},
-                         // GLib's pool keeps one more when tasks overlap that never did
-                         {"threads", &Usage::threads, 0.9, 0.9, true}};
+                             // GLib's pool keeps one more when tasks overlap that never did
+                             {"threads", &Usage::threads, 0.9, 0.9, true}};
 
 /// Has nothing grown? Prints what there is.
 bool judge(const char* what, const std::vector<Usage>& samples, double Bound::*most) {
