@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "core/backend.h"
@@ -19,7 +20,7 @@ class Collector {
 
   /// Takes an anchor with that score and class, if it passes, and counts how far it came.
   void take(uint32_t anchor, Verdict verdict) {
-    const auto raw = [&] { return raw_box(from_, anchor); };
+    const auto raw = [&] { return box_of(anchor); };
     Candidate candidate;
     const Outcome outcome = keepbox::take(from_, anchor, verdict, raw, candidate);
     if (outcome == Outcome::kBelow) return;
@@ -38,10 +39,23 @@ class Collector {
   uint32_t count() const { return count_; }
 
  private:
+  RawBox box_of(uint32_t anchor) {
+    return from_.rules.boxes.bins > 1 ? means_of(anchor) : raw_box(from_, anchor);
+  }
+
+  /// Kept for the anchor's next class.
+  [[gnu::noinline]] RawBox means_of(uint32_t anchor) {
+    if (anchor != latest_) means_ = raw_box(from_, anchor);
+    latest_ = anchor;
+    return means_;
+  }
+
   const Source& from_;
   std::span<Candidate> out_;
   Funnel& funnel_;
   uint32_t count_ = 0;
+  RawBox means_ = {};
+  uint32_t latest_ = std::numeric_limits<uint32_t>::max();  // whose means_ are: nobody's
 };
 
 }  // namespace keepbox

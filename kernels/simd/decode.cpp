@@ -381,13 +381,22 @@ class SegmentDecoder {
            scores_.classes.type == DataType::kFloat32;
   }
 
+  /// What a class's number of plain planes has to reach.
+  float least_label() const {
+    return scores_.rules.activation == Activation::kNone ? from_.rules.lowest_threshold
+                                                         : scores_.least_logit;
+  }
+
+  /// @return the first class's number of a block's first anchor
+  const float* first_plane(uint32_t first) const {
+    return static_cast<const float*>(scores_.classes.numbers) +
+           scores_.first_class * scores_.classes.stride + (first - from_.segment().first);
+  }
+
   /// All classes of the anchors that may pass: a plane after the other, for each is in other pages.
   void take_labels(uint32_t first, const Block& block, size_t passing) {
-    const bool raw = scores_.rules.activation == Activation::kNone;
-    const float least = raw ? from_.rules.lowest_threshold : scores_.least_logit;
-    const float* plane = static_cast<const float*>(scores_.classes.numbers) +
-                         scores_.first_class * scores_.classes.stride +
-                         (first - from_.segment().first);
+    const float least = least_label();
+    const float* plane = first_plane(first);
     for (uint32_t c = scores_.first_class; c < scores_.end_class; ++c) {
       for (size_t i = 0; i < passing; ++i) {
         const auto at = static_cast<uint32_t>(block.passing[i]);
@@ -398,8 +407,23 @@ class SegmentDecoder {
     }
   }
 
+  /// The same, an anchor after the other: the means of its bins take longer than other pages.
+  void take_binned_labels(uint32_t first, const Block& block, size_t passing) {
+    const float least = least_label();
+    for (size_t i = 0; i < passing; ++i) {
+      const auto at = static_cast<uint32_t>(block.passing[i]);
+      const float* number = first_plane(first) + at;
+      for (uint32_t c = scores_.first_class; c < scores_.end_class; ++c) {
+        if (*number >= least) collector_.take(first + at, label(from_, first + at, {}, c));
+        number += scores_.classes.stride;
+      }
+    }
+  }
+
   void take(uint32_t first, const Block& block, size_t passing) {
-    if (from_.rules.multi_label && plain_planes()) return take_labels(first, block, passing);
+    if (from_.rules.multi_label && plain_planes())
+      return from_.rules.boxes.bins > 1 ? take_binned_labels(first, block, passing)
+                                        : take_labels(first, block, passing);
     const bool soft = from_.rules.scores.activation == Activation::kSoftmax;
     for (size_t i = 0; i < passing; ++i) {
       if (i + kBoxesAhead < passing)

@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 FRAMES = ['planes', 'rows', 'anchored-heads', 'binned-heads', 'heat-map', 'int8-planes', 'labels',
-          'segments']
+          'binned-labels', 'segments']
 CASES = [(backend, frame) for backend in ('simd', 'reference') for frame in FRAMES]
 LEAST, MOST = 0.5, 1.05
 

@@ -311,6 +311,16 @@ Input labels(Random& random) {
   return input;
 }
 
+/// The same for means over bins; some scores are the threshold.
+Input binned_labels(Random& random) {
+  Input input = bins(random);
+  input.settings.multi_label = true;
+  input.settings.score_threshold = pick(random, 0, 1) ? kScores.high : 0.2f;
+  if (pick(random, 0, 1)) input.settings.contract = "inclusive";
+  if (pick(random, 0, 2) == 0) input.settings.exclude_classes = {1, 3};
+  return input;
+}
+
 constexpr Family kHeadFamilies[] = {
     {"raw-heads", "maps of anchors, cells and strides, products of activated scores", raw_heads},
     {"bins", "means over bins, levels in a tensor each", bins},
@@ -325,6 +335,7 @@ constexpr Family kHeadFamilies[] = {
     {"images", "rows of other images", images},
     {"integers", "zero points, scales and equal numbers", integers},
     {"labels", "classes beside the best", labels},
+    {"binned-labels", "classes beside the best, of one mean", binned_labels},
 };
 
 }  // namespace
