@@ -49,8 +49,8 @@ std::vector<Tensor> maps(std::mt19937& random, size_t channels, unsigned often) 
 
 std::vector<Tensor> anchored(std::mt19937& random) { return maps(random, 255, 30); }
 std::vector<Tensor> binned(std::mt19937& random) { return maps(random, 144, 400); }
-/// Two classes of many an anchor pass.
-std::vector<Tensor> crowded(std::mt19937& random) { return maps(random, 144, 40); }
+/// The same where anchors that pass do so with two classes, on average.
+std::vector<Tensor> binned_often(std::mt19937& random) { return maps(random, 144, 40); }
 
 std::vector<Tensor> heat(std::mt19937& random) {
   return {numbers(random, {1, 80, 128, 128}, -9, -4, 1), numbers(random, {1, 2, 128, 128}, 1, 20, 40),
@@ -88,7 +88,7 @@ const Scene kScenes[] = {
     {"heat-map", "centernet", heat, [](Settings& s) { s.frame.size = {512, 512}; }},
     {"int8-planes", "yolov8-normalized", bytes, [](Settings& s) { s.units = Units::kNormalized; }},
     {"labels", "yolov8", planes, [](Settings& s) { s.multi_label = true; }},
-    {"binned-labels", "yolov8-heads", crowded, [](Settings& s) { s.multi_label = true; }},
+    {"binned-labels", "yolov8-heads", binned_often, [](Settings& s) { s.multi_label = true; }},
     {"segments", "yolov8", crowd, few_by_segments},
 };
 
