@@ -35,7 +35,10 @@ constexpr NmsContract kContracts[] = {
      .summary = "torchvision.ops.nms, and batched_nms where it goes class by class: as exact"},
     {.name = "ultralytics",
      .summary = "Ultralytics: as exact, classes 7680 pixels apart in float32, which rounds boxes "
-                "and lets larger ones meet those of another class; the best 30000 candidates",
+                "and lets larger ones meet those of another class; the best 30000 candidates; "
+                "keypoints end at the frame's edges, boxes without a pixel of a mask go",
+     .clip_points = true,
+     .drop_empty_masks = true,
      .class_offset = 7680,
      .most_candidates = 30000},
     {.name = "yolov7-onnx",

@@ -47,6 +47,8 @@ struct NmsContract {
   bool per_class_limit = false;  // max-detections counts for each class on its own
   bool class_agnostic = false;   // boxes of different classes suppress each other
   bool later_first = false;      // of equal scores the highest anchor comes first
+  bool clip_points = false;      // keypoints end at the frame's edges
+  bool drop_empty_masks = false; // a box whose mask has no pixel goes
   float class_offset = 0;        // pixels from a class's boxes to those of the next, by which all
                                  // are moved and then compared; 0: classes are compared by id
   uint32_t most_candidates = 0;  // that reach suppression where pre_nms_top_k is 0; 0: all

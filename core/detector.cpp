@@ -24,7 +24,10 @@ bool TensorRule::has(std::string_view id, uint32_t stride) const {
 }
 
 bool TensorRule::has_plain(std::string_view name) const {
-  return !name.empty() && std::ranges::find(plain, name) != plain.end();
+  if (name.empty()) return false;
+  if (std::ranges::find(plain, name) != plain.end()) return true;
+  constexpr std::string_view kFirst = ":0";  // as TensorFlow numbers an operation's outputs
+  return name.ends_with(kFirst) && has_plain(name.substr(0, name.size() - kFirst.size()));
 }
 
 size_t DetectorSpec::level_count() const {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/contract.h"
+#include "core/letterbox.h"
 #include "core/points.h"
 
 namespace keepbox {
@@ -144,6 +145,19 @@ struct AnchorRule {
   bool given() const { return !sizes.empty() || base > 0; }
 };
 
+/// How a picture becomes the input of a family's models, where the projects that train them agree.
+/// Numbers are those of R, G, B in 0..255: input = (pixel - mean) / deviation.
+struct InputRule {
+  std::array<float, 3> deviation{};  // 0: nothing is known
+  std::array<float, 3> mean{};
+  bool bgr = false;  // channels in the order B, G, R
+  ResizeMode resize = ResizeMode::kLetterboxCenter;
+  uint8_t pad = 114;  // grey of what the picture does not cover
+  std::string_view caveat{};  // which models of the family want another input; empty: none known
+
+  bool known() const { return deviation[0] > 0; }
+};
+
 /// A model family. Everything that differs between families is a field here, so that a new
 /// family is a new row of the table, or a file.
 struct DetectorSpec {
@@ -185,6 +199,8 @@ struct DetectorSpec {
   std::string_view contract{};         // of suppression, if nothing else is set
   float score_threshold = 0, iou_threshold = 0;  // the same; 0: those of the settings
   bool by_shape = false;               // may be recognised without a tensor id
+  uint16_t usual_classes = 0;          // recognised so with this many class scores alone; 0: any
+  InputRule input;
 
   std::span<const TensorRule> rules() const { return {tensors.data(), tensor_count}; }
   size_t level_count() const;

@@ -11,13 +11,8 @@
 namespace keepbox {
 namespace {
 
-/// What bfloat16 and eight bits add to 1 or take from 0.
-constexpr float kRounding = 0.01f;
-/// Of the largest size, what rounding may take a size below zero; of the farthest centre, how far
-/// beyond the picture's edge one may lie.
-constexpr float kSizeRounding = 1.0f / 16, kBeyondEdge = 1.0f / 4;
-/// e to this is beyond any input in pixels.
-constexpr float kMostLogarithm = 16;
+/// Of the farthest centre, how far beyond the picture's edge one may lie.
+constexpr float kBeyondEdge = 1.0f / 4;
 
 /// Rows that count: those after the model's own count may hold anything.
 uint32_t rows_of(const Layout& layout, std::span<const TensorView> tensors) {
@@ -101,13 +96,13 @@ bool inverted(std::span<const Range> box, Units units) {
          std::min(box[0].least, box[1].least) < -most;
 }
 
-Status check_boxes(const Layout& layout, std::span<const TensorView> tensors) {
+Status check_boxes(const Layout& layout, std::span<const TensorView> tensors, bool beyond) {
   if (layout.spec->bins > 1 || layout[Part::kSizes].present() ||
       layout[Part::kIndices].present())
     return {};
   const auto box = ranges(layout, Part::kBox, 4, tensors);
   if (box.empty()) return {};
-  if (layout.spec->coding == BoxCoding::kCenterSize && undecoded(box))
+  if (layout.spec->coding == BoxCoding::kCenterSize && undecoded(box, beyond))
     return denied(layout, "decoded boxes", tensors);
   const BoxCoding coding = layout.spec->coding;
   const float longest = std::max(box[2].most, box[3].most);
@@ -160,6 +155,15 @@ class Candidates {
   bool readable_;
   Size frame_;
 };
+
+/// True if a dimension counts the cells of a grid, one anchor each.
+bool of_one_anchor(const TensorView& tensor, const Request& request) {
+  const DetectorSpec& one = *find_detector("yolox");
+  const auto dims = batched(tensor.shape, 2)->dims;
+  const size_t anchors = std::max(dims[0], dims[1]);
+  return grid_anchors(request.frame, one) == anchors ||
+         square_input(narrow(anchors), one).width != 0;
+}
 
 void add(std::string& text, const std::string& more) { text += (text.empty() ? "" : ", ") + more; }
 
@@ -218,17 +222,17 @@ bool probable(const Range& range) {
   return range.least >= -kRounding && range.most <= 1 + kRounding;
 }
 
-bool undecoded(std::span<const Range> box) {
+bool undecoded(std::span<const Range> box, bool beyond) {
   const auto below = [&](size_t first, float share) {
     const float most = std::max({box[first].most, box[first + 1].most, 0.0f});
     return std::min(box[first].least, box[first + 1].least) < -share * most;
   };
-  return below(0, kBeyondEdge) || below(2, kSizeRounding);
+  return (beyond && below(0, kBeyondEdge)) || below(2, kSizeRounding);
 }
 
-Status check_numbers(const Layout& layout, std::span<const TensorView> tensors) {
+Status check_numbers(const Layout& layout, std::span<const TensorView> tensors, bool beyond) {
   KB_TRY(check_scores(layout, tensors));
-  KB_TRY(check_boxes(layout, tensors));
+  KB_TRY(check_boxes(layout, tensors, beyond));
   return check_classes(layout, tensors);
 }
 
@@ -239,10 +243,13 @@ Status check_best_score(const Layout& layout, float score) {
 
 std::string families_of(const TensorView& tensor, const Request& request) {
   const auto dims = batched(tensor.shape, 2);
+  if (is_plane(tensor.shape)) return {};
   if (!dims || std::min(dims->dims[0], dims->dims[1]) < kLeastChannels) return {};
   const Candidates tensors(tensor, request.frame);
   std::string text;
-  const auto rows = tensors.fits("yolov5", 0), grid = tensors.fits("yolox", 0);
+  const auto rows = tensors.fits("yolov5", 0);
+  auto grid = tensors.fits("yolox", 0);
+  if (!grid && of_one_anchor(tensor, request)) grid = tensors.fits("yolox-decoded", 0);
   if (rows && grid) add(text, "yolov5 or " + family_text(*grid));
   else if (rows || grid) add(text, family_text(rows ? *rows : *grid));
   const auto plain = tensors.fits("yolov8", 0);

@@ -17,6 +17,13 @@ namespace keepbox {
 /// Beyond this, coordinates cannot be fractions of the input.
 inline constexpr float kMostNormalized = 2;
 
+/// What bfloat16 and eight bits add to 1 or take from 0.
+inline constexpr float kRounding = 0.01f;
+/// Of the largest size, what rounding may take a size below zero.
+inline constexpr float kSizeRounding = 1.0f / 16;
+/// e to this is beyond any input in pixels.
+inline constexpr float kMostLogarithm = 16;
+
 inline constexpr size_t kLeastChannels = 5;  // a box and a class
 
 /// The finite numbers of one channel over all anchors of the first image.
@@ -35,13 +42,15 @@ std::vector<Range> ranges(const Layout& layout, Part part, uint32_t channels,
 bool probable(const Range& range);
 
 /// Centres or sizes further below zero than any of a picture are: offsets and logarithms.
-/// @param box cx cy w h.
-bool undecoded(std::span<const Range> box);
+/// @param box cx cy w h. @param beyond whether centres count.
+bool undecoded(std::span<const Range> box, bool beyond = true);
 
 /// kMismatch where numbers cannot be what the family has in their place: scores that are no
 /// probabilities, boxes that are not decoded, classes that are no integers. Tensors that the host
 /// cannot read deny nothing. @pre the tensors are in bounds.
-Status check_numbers(const Layout& layout, std::span<const TensorView> tensors);
+/// @param beyond whether centres far beyond the picture's edge deny decoded boxes.
+Status check_numbers(const Layout& layout, std::span<const TensorView> tensors,
+                     bool beyond = true);
 
 /// The same for the best score of a frame's boxes.
 Status check_best_score(const Layout& layout, float score);

@@ -19,6 +19,7 @@ struct PointRules {
   PointCoding coding = PointCoding::kBox;
   uint8_t numbers = 3;  // of a point: 2, or 3 with its score
   bool yx = false;
+  bool clipped = false; // to the frame
   bool mean = false;    // of all boxes that went into one, by their scores
   uint16_t count = 0;   // of a box; 0: they are not read
 };
@@ -85,9 +86,10 @@ KB_HD Keypoint model_point(const Source& from, const PointRules& rules, uint32_t
 }
 
 /// A point in the frame's pixels; one that is a NaN or an infinity becomes 0 0 with a score of 0.
-KB_HD inline Keypoint on_frame(const Letterbox& letterbox, const Keypoint& point) {
-  const Box at = letterbox.to_frame(Box{point.x, point.y, point.x, point.y});
+KB_HD inline Keypoint on_frame(const Letterbox& letterbox, const Keypoint& point, bool clipped) {
+  Box at = letterbox.to_frame(Box{point.x, point.y, point.x, point.y});
   const bool fine = is_finite(at.x1) && is_finite(at.y1) && is_finite(point.score);
+  if (clipped) at = clip(at, letterbox.frame);
   return fine ? Keypoint{at.x1, at.y1, point.score} : Keypoint{0, 0, 0};
 }
 

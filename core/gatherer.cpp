@@ -84,7 +84,8 @@ void Gatherer::gather_points(const Plan& plan, std::span<const TensorView> tenso
       }
       mean.finish();
     }
-    for (Keypoint& point : out) point = on_frame(plan.letterbox, point);
+    for (Keypoint& point : out)
+      point = on_frame(plan.letterbox, point, plan.gather.points.clipped);
   }
   points_ = all;
 }

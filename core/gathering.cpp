@@ -36,6 +36,7 @@ void settle_points(Plan& plan, std::span<const TensorView> tensors) {
   plan.gather.points = {.coding = rule.coding,
                         .numbers = numbers,
                         .yx = rule.yx,
+                        .clipped = plan.rules.contract.clip_points,
                         .mean = plan.rules.method == NmsMethod::kWeighted,
                         .count = count};
   plan.gather.point_set = point_set_of(rule, count);

@@ -89,12 +89,25 @@ struct Request {
   Size frame;                                 // of the picture that the tensors came with
 };
 
+/// By what a family was recognised, the surest first.
+enum class Basis : uint8_t {
+  kSet,      // the caller's word
+  kNamed,    // the producer's word, or ids or names of the tensors
+  kNumbers,  // numbers that no other family writes, or several tensors that fit no other
+  kShape,    // the shape of one tensor, which others may have as well
+};
+
 struct Recognition {
   Layout layout;
   std::string remark;       // what was recognised and why, for one log line
   bool box_coding_open = false;  // YOLOX: decoded or not is for the data to say
-  bool set = false;              // the family is as the caller said
+  Basis basis = Basis::kNamed;
+  std::optional<Error> doubt;  // of what was recognised, for a warning
 };
+
+/// "channel-order=bgr input-mean=0 input-std=1 resize-mode=letterbox-topleft"; empty where nothing is
+/// known.
+std::string input_text(const InputRule& input);
 
 /// Fits a family to the tensors by their ids, and where none says anything by their shapes.
 /// Reads numbers only to leave families out of an error. Errors: kMismatch (nothing fits),
@@ -122,6 +135,9 @@ bool has_plain_names(const DetectorSpec& spec, std::span<const TensorView> tenso
 
 /// Feature maps, as the prototypes 1xMxhxw (or 1xhxwxM) of masks are: no anchors with channels.
 bool is_maps(const Shape& shape);
+
+/// True for one map 1x1xHxW, as text detectors and depth estimators write it: no anchors with channels.
+bool is_plane(const Shape& shape);
 
 /// M of the prototypes among some tensors, or 0.
 size_t prototypes(std::span<const TensorView> tensors);

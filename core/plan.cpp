@@ -96,6 +96,7 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
       plan.remark += units == Units::kNormalized ? "; coordinates are in 0..1"
                                                  : "; coordinates are in pixels";
   }
+  plan.units = units;
   if (units == Units::kNormalized) {
     plan.rules.boxes.unit_x = static_cast<float>(model.width);
     plan.rules.boxes.unit_y = static_cast<float>(model.height);
@@ -105,12 +106,14 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
   }
 }
 
-/// A family that was recognised has to agree with the numbers; one that was set is believed.
+/// A family that was recognised has to agree with the numbers; that of one that was set is a warning
+/// alone, as are single centres far outside the picture of one that the producer names.
 Status confirm(Plan& plan, std::span<const TensorView> tensors, const Request& request) {
   const Status agrees = check_numbers(plan.layout, tensors);
   if (agrees) return {};
   Error error = agrees.error();
-  if (plan.detector_set) {
+  const bool named = plan.basis == Basis::kNamed && plan.spec->name == request.told;
+  if (plan.basis == Basis::kSet || (named && check_numbers(plan.layout, tensors, false))) {
     plan.warnings.push_back(std::move(error));
     return {};
   }
@@ -122,21 +125,23 @@ Status confirm(Plan& plan, std::span<const TensorView> tensors, const Request& r
 
 float iou_threshold_of(const Plan& plan, const Settings& settings) {
   const bool own = settings.default_iou_threshold && plan.spec->iou_threshold > 0;
-  return own ? plan.spec->iou_threshold : settings.iou_threshold;
+  if (own) return plan.spec->iou_threshold;
+  const bool told = settings.default_iou_threshold && settings.told_iou_threshold > 0;
+  return told ? settings.told_iou_threshold : settings.iou_threshold;
 }
 
-/// The picture whose grid the anchors may be: the model's input, where that is told.
+/// The picture whose grid the anchors may be: the model's input, where that is known or set.
 Size picture_of(const Settings& settings) {
   if (settings.letterbox) return settings.letterbox->model;
+  if (settings.model.width != 0 && settings.model.height != 0) return settings.model;
   return settings.tensor_frame.width ? settings.tensor_frame : settings.frame.size;
 }
 
 /// The model's input: as told, as set, as the frame if its grid fits, else the square with that
 /// grid.
 Size settle_model(const Settings& settings, const Layout& layout) {
-  if (settings.letterbox) return settings.letterbox->model;
   const Size frame = picture_of(settings);
-  if (settings.model.width != 0 && settings.model.height != 0) return settings.model;
+  if (settings.letterbox || frame == settings.model) return frame;
   const uint32_t anchors = grid_anchors(frame, *layout.spec);
   if (anchors == layout.anchors || anchors == 0) return frame;
   if (const Size shown = input_of_maps(layout); shown.width != 0) return shown;
@@ -248,10 +253,13 @@ void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
   }
 }
 
-/// The contract that is set, or the family's, or the exact one.
+/// The contract that is set, or the family's, or the producer's, or the exact one.
 Status choose_contract(Plan& plan, const Settings& settings) {
   std::string_view name = settings.contract;
-  if (name == "auto") name = plan.spec->contract.empty() ? "exact" : plan.spec->contract;
+  if (name == "auto")
+    name = !plan.spec->contract.empty()      ? plan.spec->contract
+           : !settings.told_contract.empty() ? std::string_view(settings.told_contract)
+                                             : "exact";
   const NmsContract* contract = find_contract(name);
   if (contract == nullptr)
     return fail(ErrorKind::kInvalid, "a contract that nms-contract knows",
@@ -297,8 +305,9 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
   Plan plan{.spec = recognition->layout.spec,
             .family = settings.family,
             .layout = recognition->layout,
-            .detector_set = recognition->set,
+            .basis = recognition->basis,
             .remark = std::move(recognition->remark)};
+  if (recognition->doubt) plan.warnings.push_back(*std::move(recognition->doubt));
   KB_TRY(choose_contract(plan, settings));
   KB_TRY(check_tensors(plan.layout, tensors));
 

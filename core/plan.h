@@ -23,6 +23,8 @@ namespace keepbox {
 struct Settings {
   std::string detector = "auto";
   std::shared_ptr<const DetectorSpec> family;  // in place of `detector`: one that is not in the table
+  std::string told_contract;  // by the tensors' producer: the framework whose boxes are expected
+  float told_iou_threshold = 0;  // the same; 0: none
   std::string told_detector;  // by the tensors' producer, in place of "auto"; numbers may deny it
   std::vector<std::string> tensor_ids;
   float score_threshold = 0.25f;  // of activated scores, which all families have in 0..1
@@ -92,8 +94,9 @@ struct Plan {
   Letterbox letterbox;
   std::vector<TensorForm> forms;        // of the tensors that it reads, which fields number
   std::vector<uint32_t> reads;          // which of the tensors it was made from those are
+  Units units = Units::kPixels;         // of decoded coordinates, as settled
   bool provisional = false;             // the data did not show its units yet: make it again
-  bool detector_set = false;            // believed, even where numbers deny it
+  Basis basis = Basis::kNamed;          // of kSet numbers that deny the family are a warning alone
   std::string remark;                   // what was recognised and assumed, for the log
   std::vector<Error> warnings;          // of what was set and cannot be meant, one each
 

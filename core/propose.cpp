@@ -10,6 +10,7 @@
 
 #include "core/anchors.h"
 #include "core/evidence.h"
+#include "core/signs.h"
 
 namespace keepbox {
 namespace {
@@ -58,30 +59,43 @@ bool likely_classes(const Layout& layout, const Request& request) {
                     : classes == kCocoClasses || classes == kCocoIds || classes == kCocoIds - 1;
 }
 
-/// Logits that all lie in 0..1 are probabilities rather.
+/// False if logits all lie in 0..1, as probabilities do, or if those of queries are a softmax's where
+/// the family has sigmoids, and the other way around.
 bool likely_scores(const Layout& layout, std::span<const TensorView> tensors) {
-  if (layout.spec->activation == Activation::kNone || !in_bounds(layout, tensors)) return true;
+  const DetectorSpec& spec = *layout.spec;
+  if (spec.activation == Activation::kNone || !in_bounds(layout, tensors)) return true;
   const auto seen = ranges(layout, Part::kScores, layout.classes, tensors);
-  return seen.empty() || !std::ranges::all_of(seen, probable);
+  if (seen.empty()) return true;
+  if (spec.reader == Reader::kSplit && spec.nms == NmsMethod::kNone && !spec.peaks)
+    if (const auto softmax = looks_softmaxed(layout, tensors))
+      return *softmax == (spec.activation == Activation::kSoftmax);
+  return !std::ranges::all_of(seen, probable);
 }
 
 struct Fit {
   Layout layout;
   size_t used;
   bool classes, scores;  // are likely
+  bool sized;            // the picture has as many anchors
 
-  auto rank() const { return std::tuple(counts_anchors(*layout.spec), scores, classes, used); }
+  auto rank() const {
+    const DetectorSpec& spec = *layout.spec;
+    return std::tuple(counts_anchors(spec), scores, classes, used, sized, spec.usual_classes != 0);
+  }
 };
 
 /// The family's fit, unless the numbers deny it.
 std::optional<Fit> fit_of(const DetectorSpec& spec, std::span<const TensorView> tensors,
                           const Request& request) {
   auto layout = fit(spec, tensors, request);
+  if (layout && spec.usual_classes != 0 && spec.usual_classes != layout->classes)
+    return std::nullopt;
   if (!layout || (in_bounds(*layout, tensors) && !check_numbers(*layout, tensors)))
     return std::nullopt;
   const size_t used = tensors_of(*layout);
   const bool classes = likely_classes(*layout, request), scores = likely_scores(*layout, tensors);
-  return Fit{*std::move(layout), used, classes, scores};
+  const bool sized = grid_anchors(request.frame, spec) == layout->anchors;
+  return Fit{*std::move(layout), used, classes, scores, sized};
 }
 
 std::vector<Fit> fits(std::span<const TensorView> tensors, const Request& request) {
@@ -101,6 +115,32 @@ std::string why(const Fit& fit) {
   return text;
 }
 
+/// True if two families differ in nothing but the grids of their inputs.
+bool are_twins(const DetectorSpec& a, const DetectorSpec& b) {
+  return counts_anchors(a) && a.reader == b.reader && a.coding == b.coding && a.score == b.score &&
+         a.activation == b.activation && a.payload == b.payload &&
+         a.payload_count == b.payload_count && a.points.set == b.points.set &&
+         a.strides != b.strides;
+}
+
+/// "blazeface of 128x128"
+std::string sized_text(const Fit& fit) {
+  const Size size = square_input(fit.layout.anchors, *fit.layout.spec);
+  return std::string(fit.layout.spec->name) + " of " + std::to_string(size.width) + "x" +
+         std::to_string(size.height);
+}
+
+/// The first of twins counts, but not in silence.
+Proposal first_of_twins(std::vector<Fit> found, std::span<const TensorView> tensors) {
+  std::string names;
+  for (const Fit& fit : found) names += (names.empty() ? "" : ", ") + sized_text(fit);
+  Error doubt{ErrorKind::kAmbiguous, "tensors that fit one family",
+              to_string(tensors) + ", which fit " + names + ": the first is assumed",
+              "set detector=, or model-width= and model-height= to the size of the model's input"};
+  std::string reason = why(found[0]);
+  return {std::move(found[0].layout), std::move(reason), std::move(doubt)};
+}
+
 /// The best one; an error where there are several of that rank.
 Result<std::optional<Proposal>> best_of(std::vector<Fit> found,
                                         std::span<const TensorView> tensors) {
@@ -109,8 +149,12 @@ Result<std::optional<Proposal>> best_of(std::vector<Fit> found,
   std::erase_if(found, [&](const Fit& fit) { return fit.rank() != best; });
   if (found.size() == 1) {
     std::string reason = why(found[0]);
-    return Proposal{std::move(found[0].layout), std::move(reason)};
+    return Proposal{std::move(found[0].layout), std::move(reason), {}};
   }
+  const auto twin = [&](const Fit& fit) {
+    return &fit == &found[0] || are_twins(*found[0].layout.spec, *fit.layout.spec);
+  };
+  if (std::ranges::all_of(found, twin)) return first_of_twins(std::move(found), tensors);
   std::string names;
   for (const Fit& fit : found) names += (names.empty() ? "" : ", ") + family_text(fit.layout);
   return fail(ErrorKind::kAmbiguous, "tensors whose ids or shapes name their family",

@@ -13,6 +13,7 @@ namespace keepbox {
 struct Proposal {
   Layout layout;
   std::string why;  // for the log: "8 tensors of 4 levels"
+  std::optional<Error> doubt;  // where a twin of the family fits as well: for a warning
 };
 
 /// The one family whose tensors these are; nothing when they are no family's together. Errors:

@@ -3,11 +3,14 @@
 #include "core/layout.h"
 
 #include <algorithm>
+#include <array>
+#include <format>
 #include <optional>
 #include <vector>
 
 #include "core/evidence.h"
 #include "core/propose.h"
+#include "core/signs.h"
 
 namespace keepbox {
 namespace {
@@ -47,6 +50,7 @@ const DetectorSpec* spec_by_ids(std::span<const TensorView> tensors) {
   return nullptr;
 }
 
+constexpr size_t kDetectionOutputColumns = 7;
 constexpr size_t kMostReadyRows = 1000;
 constexpr size_t kLeastReadyGrid = 21;  // cells of the smallest input: fewer rows are no grid
 constexpr size_t kPoseChannels = 56;           // a box, a class, 17 keypoints of 3
@@ -55,7 +59,26 @@ constexpr size_t kSegmentationChannels = 116;  // a box, 80 classes, 32 mask coe
 struct FamilyGuess {
   std::string_view name;  // empty: cannot tell
   std::string remark;
+  Basis basis = Basis::kShape;
 };
+
+/// What the numbers alone decide.
+FamilyGuess guess_signs(RowSigns signs, bool grid) {
+  switch (signs) {
+    case RowSigns::kCorners: return {"yolov10", "rows of corners, score, class", Basis::kNumbers};
+    case RowSigns::kQueryRows:
+      return {"rtdetr-ultralytics-rows", "rows of centre, size, score, class", Basis::kNumbers};
+    case RowSigns::kGridOffsets:
+      return grid ? FamilyGuess{"yolox", "offsets from a grid", Basis::kNumbers} : FamilyGuess{};
+    case RowSigns::kOnes:
+      return grid ? FamilyGuess{"yolov6", "an objectness of 1 everywhere", Basis::kNumbers}
+                  : FamilyGuess{};
+    case RowSigns::kQueries:
+      return grid ? FamilyGuess{}
+                  : FamilyGuess{"rtdetr-ultralytics", "queries in 0..1", Basis::kNumbers};
+    default: return {};
+  }
+}
 
 std::string why_classes(size_t classes, const Request& request) {
   if (classes == request.class_count) return counted(classes, "class") + " as set";
@@ -74,12 +97,18 @@ FamilyGuess guess_masks(size_t a, size_t b, size_t maps, const Request& request)
 }
 
 /// One tensor of anchors x channels: with objectness or without?
-FamilyGuess guess_rows(size_t anchors, size_t channels, const Request& request) {
+FamilyGuess guess_rows(const TensorView& tensor, size_t anchors, size_t channels,
+                       const Request& request) {
   const DetectorSpec& dense = *find_detector("yolov8");
   const DetectorSpec& anchored = *find_detector("yolov5");
   const bool by_frame = grid_anchors(request.frame, dense) == anchors;
   const bool square_of_three =
       square_input(static_cast<uint32_t>(anchors), anchored).width != 0;
+  const bool one =
+      by_frame || square_input(static_cast<uint32_t>(anchors), dense).width != 0;
+  if (auto sure = guess_signs(signs_of(tensor, anchors, channels), one || square_of_three);
+      !sure.name.empty())
+    return sure;
   // As many cells as this frame has, and as many as a square of three anchors a cell: without
   // objectness it can only be the first.
   if (by_frame && square_of_three && channels != kCocoClasses + 4 &&
@@ -88,8 +117,6 @@ FamilyGuess guess_rows(size_t anchors, size_t channels, const Request& request) 
   const bool three = !by_frame && (size_t{grid_anchors(request.frame, dense)} * 3 == anchors ||
                                    square_of_three);
   if (three && channels >= 6) return {"yolov5", "three anchors a cell"};
-  const bool one =
-      by_frame || square_input(static_cast<uint32_t>(anchors), dense).width != 0;
   if (channels == 6 && anchors <= kMostReadyRows && !one)
     return {"yolov10", "six columns and few rows"};
   const std::string_view with_objectness = one ? "yolox" : "yolov5";
@@ -117,28 +144,53 @@ FamilyGuess guess_planes(size_t channels, size_t anchors, const Request& request
 }
 
 FamilyGuess guess(std::span<const TensorView> tensors, size_t index, const Request& request) {
-  const auto dims = batched(tensors[index].shape, 2);
-  if (!dims || !is_floating(tensors[index].type) || is_maps(tensors[index].shape)) return {};
+  const TensorView& tensor = tensors[index];
+  const auto dims = batched(tensor.shape, 2);
+  if (!dims || !is_floating(tensor.type) || is_maps(tensor.shape)) return {};
   const size_t a = dims->dims[0], b = dims->dims[1];
+  if (tensor.shape.rank() == 4 && b == kDetectionOutputColumns)
+    return {"detection-output", "rows of seven in four dimensions", Basis::kNumbers};
+  if (is_plane(tensor.shape)) return {};
   if (const size_t maps = prototypes(tensors); maps != 0)
     if (FamilyGuess masks = guess_masks(a, b, maps, request); !masks.name.empty()) return masks;
-  if (b == 6 && a < kLeastReadyGrid) return {"yolov10", "six columns and few rows"};
+  if (b == 6 && a < kLeastReadyGrid) {
+    if (auto sure = guess_signs(signs_of(tensor, a, b), false); !sure.name.empty()) return sure;
+    return {"yolov10", "six columns and few rows"};
+  }
   if (a < b) return a >= kLeastChannels ? guess_planes(a, b, request) : FamilyGuess{};
-  return guess_rows(a, b, request);
+  return guess_rows(tensor, a, b, request);
+}
+
+/// The families of a list that want different inputs, with what those are.
+std::string inputs_text(const std::string& families) {
+  std::string text;
+  for (const std::string_view name : {"yolox", "yolov8", "yolov5", "yolov10"})
+    if (families.contains(name))
+      text += (text.empty() ? "" : "; ") + std::string(name) + ": " +
+              input_text(find_detector(name)->input);
+  return text.contains(';') ? text : std::string();
 }
 
 std::unexpected<Error> cannot_tell(std::span<const TensorView> tensors, const Request& request) {
-  const std::string families =
-      tensors.size() == 1 ? families_of(tensors[0], request) : std::string();
-  if (!families.empty())
-    return fail(ErrorKind::kAmbiguous, "a tensor whose id or shape names its family",
-                to_string(tensors) + ", which fits " + families,
-                known_classes(request) == 0
-                    ? "set detector= to one of them, or label-file= or num-classes= so that the "
-                      "number of classes decides"
-                    : "set detector= to one of them");
-  return fail(ErrorKind::kMismatch, "the tensors of a known detector", to_string(tensors),
-              "set detector= to the model's family and tensor-ids= to its tensors");
+  const std::string other = other_task(tensors);
+  const std::string families = tensors.size() == 1 && other.empty()
+                                   ? families_of(tensors[0], request)
+                                   : std::string();
+  if (families.empty())
+    return fail(ErrorKind::kMismatch, "the tensors of a known detector",
+                to_string(tensors) + (other.empty() ? "" : ", as " + other),
+                other.empty() ? "set detector= to the model's family or a file that describes it, "
+                                "and tensor-ids= to its tensors"
+                              : "use a model that detects objects; other tensors pass unchanged "
+                                "without boxdecode");
+  std::string hint = "set detector= to one of them";
+  if (known_classes(request) == 0)
+    hint += ", or label-file= or num-classes= so that the number of classes decides";
+  if (const std::string inputs = inputs_text(families); !inputs.empty())
+    hint += "; tensorinfer makes the input that the detector wants, other elements need it set (" +
+            inputs + ")";
+  return fail(ErrorKind::kAmbiguous, "a tensor whose id or shape names its family",
+              to_string(tensors) + ", which fits " + families, std::move(hint));
 }
 
 /// Tensor numbers among some tensors become those among all.
@@ -148,7 +200,25 @@ void renumber(Layout& layout, std::span<const size_t> order) {
       if (field.present()) field.tensor = static_cast<int>(order[static_cast<size_t>(field.tensor)]);
 }
 
+/// An SSD's four outputs under names that say nothing, told apart by their numbers.
+std::optional<Recognition> ssd_outputs(std::span<const TensorView> tensors,
+                                       const Request& request) {
+  const std::vector<size_t> order = find_ssd_outputs(tensors);
+  std::vector<TensorView> ordered;
+  for (const size_t i : order) ordered.push_back(tensors[i]);
+  const std::vector<std::string> roles(order.size());
+  Request in_order = request;
+  in_order.tensor_ids = roles;
+  if (order.empty()) return std::nullopt;
+  auto layout = fit(*find_detector("ssd-postprocess"), ordered, in_order);
+  if (!layout) return std::nullopt;
+  renumber(*layout, order);
+  std::string remark = describe(*layout, tensors) + " (by the numbers of four tensors)";
+  return Recognition{*std::move(layout), std::move(remark), false, Basis::kNumbers, {}};
+}
+
 Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request& request) {
+  if (auto ssd = ssd_outputs(tensors, request)) return *std::move(ssd);
   FamilyGuess best;
   std::string_view chosen;
   size_t index = 0;
@@ -157,7 +227,8 @@ Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request&
   if (*several) {
     std::string remark = describe((*several)->layout, tensors) + " (by shapes, ";
     remark += (*several)->why + "; detector= says otherwise)";
-    return Recognition{(*several)->layout, std::move(remark)};
+    return Recognition{(*several)->layout, std::move(remark), false, Basis::kNumbers,
+                       std::move((*several)->doubt)};
   }
   for (size_t i = 0; i < tensors.size() && chosen.empty(); ++i) {
     best = guess(tensors, i, request);
@@ -172,7 +243,7 @@ Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request&
   std::string remark = describe(*layout, tensors) + " (by shape";
   if (!best.remark.empty()) remark += ", " + best.remark;
   remark += "; detector= says otherwise)";
-  return Recognition{*layout, remark, chosen == "yolox"};
+  return Recognition{*layout, remark, chosen == "yolox", best.basis};
 }
 
 /// Only the tensors that the caller named, in that order.
@@ -232,10 +303,31 @@ Result<Recognition> recognise_all(std::span<const TensorView> tensors, const Req
   }
   auto layout = fit(*spec, tensors, request);
   if (!layout) return std::unexpected(layout.error());
-  return Recognition{*layout, describe(*layout, tensors) + " (as set)", false, true};
+  return Recognition{*layout, describe(*layout, tensors) + " (as set)", false, Basis::kSet};
 }
 
 }  // namespace
+
+std::string input_text(const InputRule& input) {
+  if (!input.known()) return {};
+  const auto three = [](const std::array<float, 3>& of) {
+    const auto number = [](float value) { return std::format("{}", value); };
+    const bool same = of[0] == of[1] && of[1] == of[2];
+    return same ? number(of[0]) : number(of[0]) + "," + number(of[1]) + "," + number(of[2]);
+  };
+  constexpr const char* kModes[] = {"stretch", "letterbox-center", "letterbox-topleft",
+                                    "letterbox-scaler"};
+  return std::string("channel-order=") + (input.bgr ? "bgr" : "rgb") + " input-mean=" +
+         three(input.mean) + " input-std=" + three(input.deviation) + " resize-mode=" +
+         kModes[static_cast<size_t>(input.resize)];
+}
+
+bool is_plane(const Shape& shape) {
+  constexpr size_t kLeastSide = 16;
+  if (shape.rank() != 4 || shape[1] != 1) return false;
+  const size_t a = shape[2], b = shape[3];
+  return std::min(a, b) >= kLeastSide && std::max(a, b) <= 4 * std::min(a, b);
+}
 
 bool is_maps(const Shape& shape) {
   return shape.rank() == 4 && shape[1] > 1 && shape[2] > 1 && shape[3] > 1;

@@ -135,6 +135,8 @@ constexpr DetectorSpec efficientdet() {
   spec.units = Units::kNormalized;
   spec.cell_offset = 0.5f;
   spec.activation = Activation::kSigmoid;
+  spec.input = {.deviation = kImageNetDeviation, .mean = kImageNetMean,
+                .resize = ResizeMode::kLetterboxTopLeft, .pad = 0};
   return labelled(spec);
 }
 

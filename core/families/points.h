@@ -32,6 +32,8 @@ constexpr DetectorSpec scrfd() {
             {.ids = {"bbox_*"}}, {.ids = {"score_*"}, .channels = 1}, BoxCoding::kDistances),
       kThree, {2});
   spec.interleaved = true;
+  spec.input = {.deviation = {128, 128, 128}, .mean = k128,
+                .resize = ResizeMode::kLetterboxTopLeft, .pad = 0};
   return with_landmarks(spec, PointCoding::kCells, {"kps_*"});
 }
 
@@ -41,6 +43,8 @@ constexpr DetectorSpec retinaface(std::string_view name, std::string_view summar
   spec.tensors[0].plain = {"loc"};
   spec.tensors[1].plain = {"conf"};
   spec.tensors[1].channels = 2;
+  spec.input = {.deviation = kOne, .mean = {123, 117, 104}, .bgr = true,
+                .resize = ResizeMode::kLetterboxTopLeft, .pad = 0};
   return with_landmarks(with_anchors(spec, {.sizes = kRetinaFaceAnchors}, kThree, {2}),
                         PointCoding::kPriorDelta, {}, {"landms"});
 }
@@ -53,6 +57,7 @@ constexpr DetectorSpec yunet() {
             {.ids = {"bbox_*"}}, {.ids = {"cls_*"}, .channels = 1}, BoxCoding::kGridExp),
       kThree);
   spec.score = ScoreRule::kGeometricMean;
+  spec.input = {.deviation = kOne, .bgr = true, .resize = ResizeMode::kLetterboxTopLeft, .pad = 0};
   spec = with_tensor(spec, {.role = Role::kObjectness, .ids = {"obj_*"}, .channels = 1});
   return with_landmarks(spec, PointCoding::kCells, {"kps_*"});
 }
@@ -60,7 +65,9 @@ constexpr DetectorSpec yunet() {
 /// Boxes of the whole input around cells, with points behind them.
 constexpr DetectorSpec mediapipe(std::string_view name, std::string_view summary,
                                  uint16_t channels, std::string_view set, Strides strides,
-                                 std::array<uint8_t, kMostLevels> anchors) {
+                                 std::array<uint8_t, kMostLevels> anchors,
+                                 float score_threshold = 0.5f,
+                                 const InputRule& input = kMediapipeInput) {
   DetectorSpec spec = with_strides(
       split(name, summary, {.ids = {}, .channels = channels}, {.ids = {}, .channels = 1},
             BoxCoding::kGridPixels),
@@ -72,9 +79,9 @@ constexpr DetectorSpec mediapipe(std::string_view name, std::string_view summary
   spec = with_points(spec, static_cast<uint16_t>(channels - 4),
                      {.coding = PointCoding::kCellPixels, .numbers = 2, .set = set});
   spec.contract = "mediapipe";
-  spec.score_threshold = 0.5f;
+  spec.score_threshold = score_threshold;
   spec.iou_threshold = 0.3f;
-  return spec;
+  return fed(spec, input);
 }
 
 /// Scores, sizes and offsets of cells, one map each.
@@ -101,7 +108,7 @@ constexpr DetectorSpec centerface() {
   spec.cell_offset = 0.5f;
   spec = with_landmarks(spec, PointCoding::kInBox);
   spec.points.yx = true;
-  return spec;
+  return fed(spec, {.deviation = kOne, .resize = ResizeMode::kStretch});
 }
 
 constexpr DetectorSpec centernet() {
@@ -112,6 +119,8 @@ constexpr DetectorSpec centernet() {
   spec.activation = Activation::kSigmoid;
   spec.peaks = true;
   spec.nms = NmsMethod::kNone;
+  spec.input = {.deviation = {69.87f, 71.145f, 73.695f}, .mean = {119.85f, 113.985f, 104.04f},
+                .bgr = true, .pad = 0};
   return labelled(spec);
 }
 

@@ -13,7 +13,15 @@ constexpr DetectorSpec ready_rows(std::string_view name, std::string_view summar
           .tensors = {{{.ids = ids}}},
           .columns = {.score = 4, .class_id = 5},
           .coding = BoxCoding::kCorners,
-          .nms = NmsMethod::kNone};
+          .nms = NmsMethod::kNone,
+          .input = kYoloInput};
+}
+
+/// The same by centres in 0..1, as RT-DETR's queries have them.
+constexpr DetectorSpec ready_queries(std::string_view name, std::string_view summary) {
+  DetectorSpec spec = with_units(ready_rows(name, summary), Units::kNormalized);
+  spec.coding = BoxCoding::kCenterSize;
+  return fed(spec, kStretchedInput);
 }
 
 constexpr DetectorSpec in_columns(DetectorSpec spec, Columns columns) {
@@ -35,13 +43,27 @@ constexpr DetectorSpec turned_rows(std::string_view name, std::string_view summa
   return spec;
 }
 
+/// PP-YOLOE, whose successor PP-YOLOE+ has the same tensors.
+inline constexpr InputRule kPpyoloeInput{
+    .deviation = kImageNetDeviation,
+    .mean = kImageNetMean,
+    .resize = ResizeMode::kStretch,
+    .caveat = "that is for PP-YOLOE; PP-YOLOE+ wants input-mean=0 input-std=255"};
+
+/// PaddleDetection: stretched. No file tells apart those that are trained on 0..1 and the others.
+inline constexpr InputRule kPaddleInput{
+    .deviation = k255,
+    .resize = ResizeMode::kStretch,
+    .caveat = "0..1 is for PP-YOLOE+ and RT-DETR; PP-YOLOE, PicoDet and PP-YOLO want "
+              "input-mean=123.675,116.28,103.53 input-std=58.395,57.12,57.375"};
+
 constexpr DetectorSpec paddle_rows(std::string_view name, std::string_view summary) {
   DetectorSpec spec = ready_rows(name, summary, {"paddle-rows"});
   spec.tensors[1] = {.role = Role::kCount, .optional = true, .ids = {"paddle-count"}};
   spec.tensor_count = 2;
   spec.columns = {.box = 2, .score = 1, .class_id = 0};
   spec.units = Units::kPixels;
-  return spec;
+  return fed(spec, kPaddleInput);
 }
 
 struct Outputs {

@@ -25,7 +25,7 @@ constexpr DetectorSpec split_heads(std::string_view name, std::string_view summa
   DetectorSpec spec = with_strides(
       binned(split(name, summary, {}, {}, BoxCoding::kDistanceBins), 16, 0.5f), kThree);
   spec.activation = activation;
-  return spec;
+  return fed(spec, kYoloInput);
 }
 
 /// Queries: nothing is suppressed, each box may have several classes.
@@ -37,14 +37,14 @@ constexpr DetectorSpec queries(std::string_view name, std::string_view summary, 
   spec.activation = Activation::kSigmoid;
   spec.multi_label = true;
   spec.nms = NmsMethod::kNone;
-  return spec;
+  return fed(spec, kStretchedInput);
 }
 
 constexpr DetectorSpec detr(DetectorSpec spec) {
   spec.activation = Activation::kSoftmax;
   spec.background = Background::kLast;
   spec.multi_label = false;
-  return spec;
+  return fed(spec, kImageNetInput);
 }
 
 /// Distributions over eight bins and scores, a level each.
@@ -56,7 +56,7 @@ constexpr DetectorSpec picodet() {
                    {}, {}, BoxCoding::kDistanceBins),
              8, 0.5f),
       kFour));
-  return spec;
+  return fed(spec, kImageNetInput);
 }
 
 constexpr DetectorSpec nanodet() {
@@ -66,7 +66,9 @@ constexpr DetectorSpec nanodet() {
       8, 0);
   spec.columns = {.classes = 0, .box_last = true};
   spec.strides = kFour;
-  return spec;
+  InputRule input = kImageNetInput;
+  input.bgr = true;
+  return fed(spec, input);
 }
 
 }  // namespace keepbox::families

@@ -20,7 +20,8 @@ constexpr DetectorSpec objectness_rows(std::string_view name, std::string_view s
           .columns = {.objectness = 4, .classes = 5},
           .score = ScoreRule::kProduct,
           .strides = kThree,
-          .cell_anchors = {anchors}};
+          .cell_anchors = {anchors},
+          .input = kYoloInput};
 }
 
 constexpr DetectorSpec one_class_by_objectness(DetectorSpec spec) {
@@ -45,7 +46,7 @@ constexpr DetectorSpec yolox(std::string_view name, std::string_view summary, Bo
   spec.tensors[0].ids = {"yolox-out"};
   spec.coding = coding;
   spec.score = ScoreRule::kArgmaxFirst;
-  return spec;
+  return fed(spec, kYoloxInput);
 }
 
 constexpr DetectorSpec class_planes(std::string_view name, std::string_view summary,
@@ -54,7 +55,8 @@ constexpr DetectorSpec class_planes(std::string_view name, std::string_view summ
           .summary = summary,
           .tensors = {{{.ids = ids}}},
           .columns = {.classes = 4},
-          .strides = kThree};
+          .strides = kThree,
+          .input = kYoloInput};
 }
 
 /// Turned boxes: the angle comes last.
@@ -84,7 +86,7 @@ constexpr DetectorSpec normalized_rows(std::string_view name, std::string_view s
   DetectorSpec spec = with_units(class_planes(name, summary), Units::kNormalized);
   spec.strides = {};
   spec.nms = NmsMethod::kNone;
-  return spec;
+  return fed(spec, kStretchedInput);
 }
 
 }  // namespace keepbox::families

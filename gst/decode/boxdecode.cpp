@@ -13,7 +13,9 @@
 #include "gst/decode/decodeprops.h"
 #include "gst/decode/decoder.h"
 #include "gst/decode/decodestats.h"
+#include "gst/decode/detectorfile.h"
 #include "gst/metas/analytics.h"
+#include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensorcaps.h"
 #include "gst/tensors/tensors.h"
 
@@ -231,7 +233,27 @@ void leave_tensors_out(GstQuery* query) {
   gst_caps_unref(plain);
 }
 
+/// Answers with the family that is set, if one is. It may be another thread's question: a file is read
+/// for it alone.
+gboolean tell_family(KeepboxBoxDecode* self, GstQuery* query) {
+  GST_OBJECT_LOCK(self);
+  const std::string detector = self->state->props.detector;
+  GST_OBJECT_UNLOCK(self);
+  if (const DetectorSpec* spec = find_detector(detector)) {
+    answer_family(query, {detector, spec->input, std::string(spec->input.caveat)});
+  } else if (means_detector_file(detector)) {
+    const auto file = load_detector(detector);
+    if (!file) return TRUE;  // which is an error of the first frame
+    InputRule input = file->family->input;
+    const std::string caveat(std::exchange(input.caveat, {}));
+    answer_family(query, {detector, input, caveat});
+  }
+  return TRUE;
+}
+
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
+  if (asks_family(query)) return tell_family(cast(base), query);
+  if (ends_producer_query(query)) return TRUE;
   if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
       cast(base)->state->decoder.cuda().answer(GST_ELEMENT(base), query))
     return TRUE;

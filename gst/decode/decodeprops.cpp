@@ -47,7 +47,8 @@ const Property<DecodeProps> kDecodeProperties[] = {
      &DecodeProps::score_threshold_set},
     {"iou-threshold",
      "A box is suppressed when a better one of its class overlaps it by an intersection over "
-     "union above this. Until it is set the family's own counts, where it has one.",
+     "union above this. Until it is set the family's own counts, where it has one, and 0.7 for "
+     "exports with Ultralytics' metadata, as its predict() has it.",
      &DecodeProps::iou_threshold, nullptr, 0, 1, true, false, &DecodeProps::iou_threshold_set},
     {"multi-label",
      "Whether an anchor whose scores of several classes pass makes a box for each, or one for the "
@@ -74,7 +75,8 @@ const Property<DecodeProps> kDecodeProperties[] = {
     {"nms-contract",
      "Conventions of suppression (comparisons at the thresholds, equal scores, pixel widths, "
      "corner order, how classes are kept apart, most candidates, method) of the framework whose "
-     "boxes are to be reproduced; auto takes the family's, else exact.",
+     "boxes are to be reproduced; auto takes the family's, for exports with Ultralytics' metadata "
+     "ultralytics, else exact.",
      &DecodeProps::nms_contract, contract_type},
     {"nms-method",
      "How overlapping boxes are thinned out; what is set counts before the contract's.",
@@ -226,6 +228,8 @@ Picture wanted_picture(const DecodeProps& props, const Picture& frame) {
 /// What properties left open.
 void take_source(Settings& settings, const TensorSource& source) {
   settings.told_detector = source.detector;
+  settings.told_contract = source.contract;
+  settings.told_iou_threshold = source.iou_threshold;
   if (settings.units == Units::kAuto) settings.units = source.units;
   if (source.has_geometry()) settings.letterbox = source.geometry;
 }

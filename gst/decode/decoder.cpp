@@ -58,8 +58,12 @@ void Decoder::set_props(DecodeProps props) {
   const bool same_classes = props.include_classes == props_.include_classes &&
                             props.exclude_classes == props_.exclude_classes;
   const bool labels = processor_ && processor_->plan().rules.multi_label;  // room for those wanted
-  if (only_tuned(props, props_) && (same_classes || !labels)) tuned_ = true;
-  else drop_processor();
+  if (only_tuned(props, props_) && (same_classes || !labels)) {
+    tuned_ = true;
+  } else {
+    drop_processor();
+    settled_.reset();
+  }
   if (props.cuda_device_id != props_.cuda_device_id) cuda_.clear();
   if (props.backend != props_.backend) failed_.clear();
   if (props.threads != props_.threads) crew_ = make_thread_crew(props.threads);
@@ -94,6 +98,7 @@ Status Decoder::start() {
 
 void Decoder::stop() {
   drop_processor();
+  settled_.reset();
   cuda_.clear();
   files_ = {};
 }
@@ -253,7 +258,19 @@ Status Decoder::take_masks() {
       return fail(ErrorKind::kNoResource, "memory for the masks of a frame", "none",
                   "set mask-size=prototypes, or lower max-detections");
   }
+  if (processor_->plan().rules.contract.drop_empty_masks) drop_empty_masks();
   return {};
+}
+
+/// Boxes of which not a pixel is the object's.
+void Decoder::drop_empty_masks() {
+  const std::span<const Mask> masks = processor_->masks();
+  size_t kept = 0;
+  for (size_t i = 0; i < masks.size(); ++i) {
+    const std::span pixels(masks[i].pixels, size_t{masks[i].width} * masks[i].height);
+    if (std::ranges::contains(pixels, 1)) boxes_[kept++] = boxes_[i];
+  }
+  boxes_.resize(kept);
 }
 
 /// For decoders behind this one, which are for what comes after it: the tensors of this source, or
@@ -314,7 +331,7 @@ void Decoder::leave_device(const Error& error) {
 
 /// A family that was set counts whatever the numbers say, but not without a word.
 Status Decoder::believe(const Plan& plan, const Status& numbers) {
-  if (numbers || !plan.detector_set) return numbers;
+  if (numbers || plan.basis != Basis::kSet) return numbers;
   warn_once(numbers.error());
   return {};
 }

@@ -24,6 +24,14 @@
 
 namespace keepbox {
 
+/// What a producer's tensors were recognised as by their shapes and numbers.
+struct Settled {
+  SharedTensorSource source;
+  std::vector<TensorForm> forms;  // of those that were read
+  std::string family;             // of the table
+  Units units;
+};
+
 /// Decodes frame by frame. For one thread at a time, but for cuda().
 class Decoder {
  public:
@@ -80,6 +88,7 @@ class Decoder {
   Status take_boxes();
   void take_points();
   Status take_masks();
+  void drop_empty_masks();
   void mark(GstBuffer* buffer, const FrameTensors& tensors) const;
   void mark_refused(GstBuffer* buffer) const;
   Status decode_on_cpu(GstBuffer* buffer, const Error& device);
@@ -91,6 +100,10 @@ class Decoder {
   Result<Plan> plan_unread(const FrameTensors& tensors, const Production& production,
                            const Settings& wanted) const;
   Result<Plan> plan_of(FrameTensors& tensors, const Production& production);
+  Result<Plan> plan_with(FrameTensors& tensors, const Production& production,
+                         const Settings& wanted);
+  bool is_settled(const FrameTensors& tensors, const Production& production) const;
+  void settle(const Prepared& prepared);
   Result<CudaContext> home_for(const FrameTensors& tensors);
   Status make_processor(const Prepared& prepared, const FrameTensors& tensors);
   void announce();
@@ -111,6 +124,7 @@ class Decoder {
   std::unique_ptr<Crew> crew_;  // outlives the processor
   std::optional<Processor> processor_;
   SharedTensorSource source_;  // of the tensors that it is for
+  std::optional<Settled> settled_;  // of the stream's tensors, whose number of rows may vary
   std::shared_ptr<const Labels> labels_;  // of their classes
   CudaContext home_;                         // where its memory is, if on a device
   MemorySpace reads_ = MemorySpace::kSystem;  // where it was made to find tensors

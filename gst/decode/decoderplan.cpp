@@ -72,16 +72,66 @@ Result<Plan> Decoder::plan_unread(const FrameTensors& tensors, const Production&
   return plan;
 }
 
+namespace {
+
+/// True if the shapes differ in one dimension at most.
+bool alike(const Shape& a, const Shape& b) {
+  if (a.rank() != b.rank()) return false;
+  size_t others = 0;
+  for (size_t i = 0; i < a.rank(); ++i) others += a[i] != b[i] ? 1 : 0;
+  return others <= 1;
+}
+
+bool alike(const TensorForm& form, const TensorView& view) {
+  return form.id == view.id && form.type == view.type && alike(form.shape, view.shape);
+}
+
+}  // namespace
+
+/// True if each tensor that was read is there again, but for the number of its rows.
+bool Decoder::is_settled(const FrameTensors& tensors, const Production& production) const {
+  if (!settled_ || !same_producer(settled_->source, production.source)) return false;
+  return std::ranges::all_of(settled_->forms, [&](const TensorForm& form) {
+    return std::ranges::any_of(production.tensors, [&](uint32_t number) {
+      return alike(form, tensors.listed()[number]);
+    });
+  });
+}
+
+/// Units that the numbers have not shown yet stay open.
+void Decoder::settle(const Prepared& prepared) {
+  const Plan& plan = prepared.plan;
+  const bool by_itself = plan.basis == Basis::kNumbers || plan.basis == Basis::kShape;
+  if (by_itself && !plan.provisional && plan.family == nullptr)
+    settled_ = {prepared.source, plan.forms, std::string(plan.spec->name), plan.units};
+}
+
 /// The numbers tell the units. From a device they are fetched for this once, or the plan would stay
 /// provisional and be made for every frame.
+Result<Plan> Decoder::plan_with(FrameTensors& tensors, const Production& production,
+                                const Settings& wanted) {
+  auto plan = plan_unread(tensors, production, wanted);
+  if (plan) return plan;
+  KB_TRY(fetch(tensors, production.tensors, MemorySpace::kSystem));
+  return make_plan(wanted, tensors.views());
+}
+
+/// A stream's tensors stay what they were recognised as where only the number of rows is another: by
+/// shape alone each number could be another family's. They are recognised anew if that does not fit.
 Result<Plan> Decoder::plan_of(FrameTensors& tensors, const Production& production) {
   auto wanted = files_.settings(props_, picture_, production.source);
   if (!wanted) return std::unexpected(wanted.error());
-  auto plan = plan_unread(tensors, production, *wanted);
-  if (!plan) {
-    KB_TRY(fetch(tensors, production.tensors, MemorySpace::kSystem));
-    plan = make_plan(*wanted, tensors.views());
+  Result<Plan> plan = std::unexpected(Error{});
+  if (is_settled(tensors, production)) {
+    Settings settled = *wanted;
+    settled.told_detector = settled_->family;
+    if (settled.units == Units::kAuto) settled.units = settled_->units;
+    plan = plan_with(tensors, production, settled);
+    if (plan) plan->basis = Basis::kShape;
   }
+  if (!plan && !(production.source != nullptr && production.source->open_rows &&
+                 is_settled(tensors, production)))
+    plan = plan_with(tensors, production, *wanted);
   if (!plan) return plan;
   if (plan->layout.images != 1)
     return fail(ErrorKind::kUnsupported, "tensors of one frame (batch 1)",
@@ -104,7 +154,11 @@ Result<Decoder::Prepared> Decoder::plan_for(FrameTensors& tensors) {
                              "takes the next", all.size(),
                              each.source != nullptr ? each.source->model.c_str()
                                                     : "one without a name");
-    if (plan) return Prepared{std::move(*plan), each.source};
+    if (plan) {
+      Prepared prepared{std::move(*plan), each.source};
+      settle(prepared);
+      return prepared;
+    }
     if (!first) first = plan.error();
     if (device_failed_ || plan.error().kind == ErrorKind::kInvalid) break;
   }

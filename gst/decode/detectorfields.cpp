@@ -43,6 +43,9 @@ constexpr auto anchor = [](auto& family) -> auto& { return family.anchors.*kMemb
 template <auto kMember>
 constexpr auto point = [](auto& family) -> auto& { return family.points.*kMember; };
 
+template <auto kMember>
+constexpr auto input = [](auto& family) -> auto& { return family.input.*kMember; };
+
 using Fields = std::vector<TextField<Family>>;
 
 void add_columns(Fields& out) {
@@ -130,6 +133,24 @@ void add_anchors(Fields& out) {
                           "The table of priors-file counts, where there are no anchors."));
 }
 
+void add_input(Fields& out) {
+  out.push_back(of_family("input-std", input<&InputRule::deviation>,
+                          Numbers<float, 3>{0, kLargest, 3},
+                          "Deviation of R, G, B in 0 to 255, with which tensorinfer before boxdecode "
+                          "makes the input: (pixel - input-mean) / input-std; 0 if it is not known."));
+  out.push_back(of_family("input-mean", input<&InputRule::mean>,
+                          Numbers<float, 3>{-kLargest, kLargest, 3},
+                          "Mean of R, G, B in 0 to 255, which counts with input-std."));
+  out.push_back(of_family("channel-order", input<&InputRule::bgr>, OneOf(kChannelNicks),
+                          "Order of the input's channels, which counts with input-std."));
+  out.push_back(of_family("resize-mode", input<&InputRule::resize>, OneOf(kResizeNicks),
+                          "How a picture is fitted into the input, which counts with input-std."));
+  out.push_back(of_family("pad-value", input<&InputRule::pad>, Number<uint8_t>{0, 255},
+                          "Grey of the input around the picture, which counts with input-std."));
+  out.push_back(of_family("input-caveat", input<&InputRule::caveat>, Text(),
+                          "Which models of the family want another input, for a warning."));
+}
+
 void add_rest(Fields& out) {
   out.push_back(of_family("payload", &Family::payload, OneOf(kPayloadNicks),
                           "What an anchor has beside its box and scores: an angle, keypoints or "
@@ -171,6 +192,7 @@ Fields make_detector_fields() {
   add_scores(out);
   add_anchors(out);
   add_rest(out);
+  add_input(out);
   return out;
 }
 

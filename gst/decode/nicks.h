@@ -67,6 +67,14 @@ inline constexpr Nick<BoxCoding> kCodingNicks[]{
     {BoxCoding::kDistances, "distances"},       {BoxCoding::kDistanceBins, "distance-bins"},
     {BoxCoding::kPriorDelta, "prior-delta"}};
 
+inline constexpr Nick<bool> kChannelNicks[]{{false, "rgb"}, {true, "bgr"}};
+
+inline constexpr Nick<ResizeMode> kResizeNicks[]{
+    {ResizeMode::kStretch, "stretch"},
+    {ResizeMode::kLetterboxCenter, "letterbox-center"},
+    {ResizeMode::kLetterboxTopLeft, "letterbox-topleft"},
+    {ResizeMode::kLetterboxScaler, "letterbox-scaler"}};
+
 inline constexpr Nick<bool> kOrderNicks[]{{false, "xy"}, {true, "yx"}};
 
 inline constexpr Nick<ScoreRule> kScoreNicks[]{{ScoreRule::kClass, "class"},

@@ -6,9 +6,8 @@
 #include <memory>
 #include <new>
 #include <utility>
-#include <vector>
 
-#include "gst/base/picture.h"
+#include "gst/metas/pixelway.h"
 
 namespace keepbox {
 namespace {
@@ -19,15 +18,9 @@ struct FrameMeta {
   std::shared_ptr<const void> place;  // made and destroyed by init and release
 };
 
-/// A change of the picture's size or place.
-struct Step {
-  Picture from, to;
-  std::optional<PixelMap> map;  // where GStreamer gave it
-};
-
 struct WayMeta {
   GstMeta meta;
-  std::vector<Step> steps;  // made and destroyed by init and release
+  PixelWay steps;  // made and destroyed by init and release
 };
 
 gboolean init_frame(GstMeta* meta, gpointer, GstBuffer*) {
@@ -45,7 +38,7 @@ void release_frame(GstMeta* meta, GstBuffer*) {
 }
 
 gboolean init_way(GstMeta* meta, gpointer, GstBuffer*) {
-  new (&reinterpret_cast<WayMeta*>(meta)->steps) std::vector<Step>;
+  new (&reinterpret_cast<WayMeta*>(meta)->steps) PixelWay;
   return TRUE;
 }
 
@@ -96,22 +89,6 @@ gboolean copy_frame(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpoin
   return TRUE;
 }
 
-/// The step of a transform; nothing for one that is not known.
-std::optional<Step> step_of(GQuark type, gpointer data) {
-  const auto step = [](const GstVideoInfo* from, const GstVideoInfo* to) {
-    return Step{picture_of(*from), picture_of(*to), std::nullopt};
-  };
-  if (const auto map = matrix_of(type, data)) {
-    const auto& change = *static_cast<const MatrixTransform*>(data);
-    Step out = step(change.in_info, change.out_info);
-    out.map = map;
-    return out;
-  }
-  if (!GST_VIDEO_META_TRANSFORM_IS_SCALE(type)) return std::nullopt;
-  const auto& change = *static_cast<const GstVideoMetaTransform*>(data);
-  return step(change.in_info, change.out_info);
-}
-
 gboolean extend_way(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer data) {
   const bool copy = GST_META_TRANSFORM_IS_COPY(type);
   auto step = copy ? std::nullopt : step_of(type, data);
@@ -121,10 +98,6 @@ gboolean extend_way(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpoin
   added.steps = reinterpret_cast<WayMeta*>(meta)->steps;
   if (step) added.steps.push_back(std::move(*step));
   return TRUE;
-}
-
-bool same_shape(const Picture& a, const Picture& b) {
-  return a.size == b.size && uint64_t{a.par_n} * b.par_d == uint64_t{b.par_n} * a.par_d;
 }
 
 }  // namespace
@@ -156,17 +129,7 @@ bool is_saved_frame(GType api) { return api == frame_api() || api == way_api(); 
 std::optional<PixelMap> map_from_saved(GstBuffer* buffer, const Picture& scaled, ResizeMode mode) {
   const WayMeta* way = get_way(buffer);
   if (way == nullptr) return std::nullopt;
-  std::vector<Step> steps = way->steps;
-  // An element that scales and only copies metas.
-  if (const Picture last = steps.back().to; last.size != scaled.size)
-    steps.push_back({last, scaled, std::nullopt});
-  PixelMap map;
-  for (const Step& step : steps) {
-    if (step.map) map = map.then(*step.map);
-    else if (!same_shape(step.from, step.to))
-      map = map.then(PixelMap::of(make_letterbox(step.from, step.to, mode)));
-  }
-  return map;
+  return map_of(way->steps, scaled, mode);
 }
 
 }  // namespace keepbox

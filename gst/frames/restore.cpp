@@ -11,6 +11,7 @@
 #include "gst/base/picture.h"
 #include "gst/frames/framemeta.h"
 #include "gst/metas/analytics.h"
+#include "gst/metas/pixelway.h"
 #include "gst/tensors/tensors.h"
 
 namespace keepbox {
@@ -68,14 +69,8 @@ struct MovedSources {
   SharedTensorSource operator()(const SharedTensorSource& source) {
     if (!source->has_geometry()) return source;
     if (source == last) return last_moved;
-    TensorSource out = *source;
-    const auto& m = map.rows();
-    const bool upright = m[1] == 0 && m[3] == 0 && m[6] == 0 && m[7] == 0 && m[8] == 1;
-    out.geometry = upright && m[0] > 0 && m[4] > 0
-                       ? moved(scaled_to(source->geometry, from), to, m[0], m[4], m[2], m[5])
-                       : Letterbox{};  // turned or flipped: nobody can say it in those terms
     last = source;
-    last_moved = std::make_shared<const TensorSource>(std::move(out));
+    last_moved = moved_source(source, from, to, map);
     return last_moved;
   }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Recognises exports of known projects. Facts of their exporters and their inference code.
+// Recognises exports of known projects by what their exporters write.
 #include "gst/infer/families.h"
 
 #include <glib.h>
@@ -13,6 +13,7 @@ namespace {
 
 using Writer = ModelMetadata::Writer;
 
+constexpr float kUltralyticsIou = 0.7f;  // of its predict()
 constexpr int64_t kLeastGrid = 21;  // cells of the smallest input
 constexpr int64_t kReadyColumns = 6;
 constexpr int64_t kUnknown = -1;
@@ -67,27 +68,40 @@ int64_t more_of(const std::string& task, const ModelMetadata& metadata, const Mo
 bool is_rtdetr(const ModelMetadata& metadata) {
   g_autofree gchar* lower = g_ascii_strdown(metadata.description.c_str(), -1);
   const std::string_view text(lower);
-  return text.contains("rtdetr") || text.contains("rt-detr");
+  return metadata.head == "RTDETRDecoder" || text.contains("rtdetr") || text.contains("rt-detr");
 }
 
-/// RT-DETR as Ultralytics exports it: rows of cx cy w h in 0..1 and class scores.
-void take_rtdetr(KnownExport& out) {
-  out.resize = ResizeMode::kStretch;
-  out.detector = "yolov8-normalized";
-  out.units = Units::kNormalized;
-  out.remarks.push_back("RT-DETR by the metadata's description");
+void take_family(std::string_view name, KnownExport& out) {
+  const DetectorSpec& spec = *find_detector(name);
+  out.detector = spec.name;
+  out.input = spec.input;
+  out.units = spec.units == Units::kAuto ? Units::kPixels : spec.units;
+}
+
+/// RT-DETR as Ultralytics exports it: cx cy w h in 0..1, then class scores, or from 8.4 on the best
+/// score and its class.
+void take_rtdetr(const ModelPort& port, const ModelMetadata& metadata, KnownExport& out) {
+  const auto classes = static_cast<int64_t>(metadata.labels.size());
+  const bool scores = port.dims[2] == 4 + classes && !(metadata.sorted && classes == 2);
+  take_family(scores ? "rtdetr-ultralytics" : "rtdetr-ultralytics-rows", out);
+  out.remarks.push_back("RT-DETR by its metadata");
 }
 
 void take_ultralytics(const ModelClaims& claims, const ModelMetadata& metadata, KnownExport& out) {
   out.why = "Ultralytics' metadata";
+  out.contract = "ultralytics";
+  out.iou_threshold = kUltralyticsIou;
   const auto boxes = output_of_rank(claims, 3), maps = output_of_rank(claims, 4);
   const auto* task = std::ranges::find(kTasks, metadata.task, &TaskIds::task);
   if (task == std::end(kTasks) || !boxes) {
     out.remarks.push_back("no boxes are known for the task " + metadata.task);
+    out.warnings.push_back("its metadata has the task " + metadata.task +
+                           ", whose tensors hold no boxes");
     return;
   }
   out.units = Units::kPixels;
-  if (metadata.task == "detect" && is_rtdetr(metadata)) return take_rtdetr(out);
+  if (metadata.task == "detect" && is_rtdetr(metadata))
+    return take_rtdetr(claims.outputs[*boxes], metadata, out);
   const ModelPort* prototypes = maps ? &claims.outputs[*maps] : nullptr;
   const Lie lie = lie_of(claims.outputs[*boxes], static_cast<int64_t>(metadata.labels.size()),
                          more_of(metadata.task, metadata, prototypes), metadata.sorted);
@@ -129,7 +143,7 @@ bool is_whole(const ModelPort& port) {
 /// D-FINE, RT-DETR and their kin: boxes in the pixels of the size that they are told.
 void take_detr(const ModelClaims& claims, KnownExport& out) {
   out.why = "the input orig_target_sizes, as D-FINE and RT-DETR have it";
-  out.resize = ResizeMode::kStretch;
+  out.input = find_detector("rt-detr")->input;
   size_t roles = 0;
   for (size_t i = 0; i < claims.outputs.size(); ++i) {
     const ModelPort& port = claims.outputs[i];
@@ -155,12 +169,7 @@ void take_detr(const ModelClaims& claims, KnownExport& out) {
 /// PaddleDetection with its suppression: rows of class, score, x1 y1 x2 y2, and their number.
 void take_paddle(const ModelClaims& claims, KnownExport& out) {
   out.why = "the input scale_factor, as PaddleDetection has it";
-  out.resize = ResizeMode::kStretch;
-  // PP-YOLOE+ and RT-DETR are trained on 0..1; PP-YOLOE, PicoDet and PP-YOLO on ImageNet's mean and
-  // deviation, and no file tells them apart.
-  out.remarks.push_back(
-      "0..1 as PP-YOLOE+ and RT-DETR want it; PP-YOLOE, PicoDet and PP-YOLO want mean "
-      "123.675,116.28,103.53 and deviation 58.395,57.12,57.375");
+  out.input = find_detector("paddle")->input;
   std::optional<size_t> rows, count;
   for (size_t i = 0; i < claims.outputs.size(); ++i) {
     const ModelPort& port = claims.outputs[i];
@@ -177,51 +186,30 @@ void take_paddle(const ModelClaims& claims, KnownExport& out) {
   out.units = Units::kPixels;
 }
 
-void take_yolox(std::string why, KnownExport& out) {
-  out.why = std::move(why);
-  out.bgr = true;
-  out.bytes = true;
-  out.resize = ResizeMode::kLetterboxTopLeft;
-}
-
-/// One output of rows with objectness, one anchor a cell: YOLOX, or by its output's name YOLOv6,
-/// which writes it so.
-void take_shapes(const ModelClaims& claims, Size size, KnownExport& out) {
-  if (claims.outputs.size() != 1 || claims.outputs[0].dims.size() != 3) return;
-  const std::vector<int64_t>& dims = claims.outputs[0].dims;
-  constexpr int64_t kCocoPlanes = 84;  // 80 classes without objectness rather than 79 with
-  if (dims[1] != grid_anchors(size, *find_detector("yolox")) || dims[2] < 6 || dims[2] == kCocoPlanes)
-    return;
-  if (claims.outputs[0].name == "outputs") {
-    out.why = "an output as YOLOv6 names and shapes it";
-    out.detector = "yolov6";
-    out.units = Units::kPixels;
-  } else {
-    take_yolox("an output shaped as YOLOX's", out);
-    out.outputs[0].id = "yolox-out";
-  }
+/// The family of the table that has one of the ids.
+const DetectorSpec* family_of_id(const std::vector<std::string>& given) {
+  for (const DetectorSpec& spec : detectors())
+    for (const TensorRule& rule : spec.rules())
+      if (std::ranges::any_of(given, [&](const std::string& id) { return rule.has(id); }))
+        return &spec;
+  return nullptr;
 }
 
 void take_ids(const std::vector<std::string>& given, KnownExport& out) {
-  const auto starts = [&](std::string_view with) {
-    return std::ranges::any_of(given, [&](const std::string& id) { return id.starts_with(with); });
-  };
-  if (starts("yolox-out"))
-    take_yolox("the id yolox-out", out);
-  else if (starts("yolo-")) {
-    out.why = "ids of YOLO";
-    out.pad = 0;  // as GStreamer's scaler pads, before the element that those ids are for
-  } else if (starts("ssd-") || starts("Gst.Model.ObjectDetector.")) {
-    out.why = "ids of SSD";
-    out.resize = ResizeMode::kStretch;
-  }
+  const DetectorSpec* spec = family_of_id(given);
+  if (spec == nullptr || !spec->input.known()) return;
+  out.why = "the id of " + std::string(spec->name);
+  out.input = spec->input;
+  out.input.caveat = {};
+  // GStreamer's scaler pads so, before the element that its ids are for.
+  const auto registered = [](const std::string& id) { return id.starts_with("yolo-"); };
+  if (std::ranges::any_of(given, registered)) out.input.pad = 0;
 }
 
 }  // namespace
 
 KnownExport know_export(const ModelClaims& claims, const ModelMetadata& metadata,
-                        const ModelInputs& inputs, Size size,
-                        const std::vector<std::string>& given) {
+                        const ModelInputs& inputs, const std::vector<std::string>& given) {
   KnownExport out;
   out.outputs.resize(claims.outputs.size());
   if (inputs.wants(SizeInput::Kind::kWidthHeight)) take_detr(claims, out);
@@ -229,8 +217,6 @@ KnownExport know_export(const ModelClaims& claims, const ModelMetadata& metadata
   else if (metadata.writer == Writer::kUltralytics) take_ultralytics(claims, metadata, out);
   else if (metadata.writer == Writer::kYolov5) take_yolov5(claims, metadata, out);
   else take_ids(given, out);
-  const bool nobody = std::ranges::all_of(given, &std::string::empty);
-  if (out.why.empty() && nobody && claims.metadata.empty()) take_shapes(claims, size, out);
   return out;
 }
 

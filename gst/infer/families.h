@@ -13,24 +13,25 @@
 
 namespace keepbox {
 
-/// What an export wants to see and what it gives. As it stands: what most exports want.
+/// The input of most models, assumed where nothing is known.
+inline constexpr InputRule kAssumedInput{.deviation = {255, 255, 255}};
+
+/// What an export wants to see and what it gives.
 struct KnownExport {
   std::string why;  // by what it is known; empty: it is not
-  bool bgr = false;
-  bool bytes = false;  // pixels go in as 0..255 instead of 0..1
-  ResizeMode resize = ResizeMode::kLetterboxCenter;
-  uint8_t pad = 114;
-  std::string_view detector;
+  InputRule input = kAssumedInput;
+  std::string_view detector, contract;
+  float iou_threshold = 0;
   Units units = Units::kAuto;
   std::vector<ModelFacts::Output> outputs;  // in the model's order; ids may be empty
   std::vector<std::string> remarks;
+  std::vector<std::string> warnings;  // what users have to know
 };
 
-/// Recognises one, by its inputs, its metadata, ids that others gave its outputs, or its shapes.
-/// @param given ids by output, empty where nobody says one.
+/// Recognises an export by its inputs, its metadata, or ids that others gave its outputs.
+/// @param given ids by output, empty where there is none.
 KnownExport know_export(const ModelClaims& claims, const ModelMetadata& metadata,
-                        const ModelInputs& inputs, Size size,
-                        const std::vector<std::string>& given);
+                        const ModelInputs& inputs, const std::vector<std::string>& given);
 
 /// Is it an id of the table of detectors, or one of GStreamer's registry with its units?
 bool tells_family(std::string_view id);

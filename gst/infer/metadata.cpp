@@ -113,6 +113,18 @@ void read_keypoints(const Map& map, ModelMetadata& out) {
     leave_out(map, "kpt_shape", "[keypoints, 2 or 3]", out);
 }
 
+/// Names a line each, as PaddleOCR's tools and their kin write them.
+void read_characters(const Map& map, ModelMetadata& out) {
+  const auto found = map.find("character");
+  if (found == map.end() || !out.labels.empty()) return;
+  const auto lines = split(found->second, '\n');
+  const bool good = lines.size() > 1 && lines.size() <= kMaxClasses &&
+                    g_utf8_validate(found->second.c_str(), -1, nullptr);
+  if (!good) return leave_out(map, "character", "a name a line", out);
+  for (const std::string_view line : lines) out.labels.emplace_back(line);
+  while (!out.labels.empty() && out.labels.back().empty()) out.labels.pop_back();
+}
+
 bool is_true(const PyValue* value) {
   return value != nullptr && value->kind == Kind::kBool && value->whole != 0;
 }
@@ -128,6 +140,7 @@ ModelMetadata read_metadata(const Map& map) {
   ModelMetadata out;
   const bool names = map.contains("names"), stride = map.contains("stride");
   read_names(map, out);
+  read_characters(map, out);
   if (map.contains("task") && (names || stride))
     out.writer = ModelMetadata::Writer::kUltralytics;
   else if (names && stride)
@@ -135,6 +148,7 @@ ModelMetadata read_metadata(const Map& map) {
   if (out.writer == ModelMetadata::Writer::kUnknown) return out;
   out.task = text_of(map, "task");
   out.description = text_of(map, "description");
+  out.head = text_of(map, "head");
   read_size(map, out);
   read_stride(map, out);
   read_keypoints(map, out);

@@ -20,6 +20,7 @@ struct ModelMetadata {
   Writer writer = Writer::kUnknown;
   std::string task;         // "detect"; empty: nobody says
   std::string description;
+  std::string head;         // the class of the network's last layer; empty: not written
   std::vector<std::string> labels;  // by class, empty where a class has no name
   Size size;                // of the input that it was exported with; 0: nobody says
   uint32_t stride = 0;      // 0: nobody says

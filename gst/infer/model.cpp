@@ -4,11 +4,15 @@
 
 #include <glib/gstdio.h>
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
 #include "gst/infer/frameform.h"
+#include "gst/infer/trial.h"
+#include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensors.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
@@ -18,6 +22,15 @@ namespace {
 
 constexpr const char* kCuda = "cuda";
 constexpr const char* kWithoutCuda = "set provider=cpu";
+
+/// True if a dimension of an output other than the batch's is dynamic.
+bool has_open_rows(const ModelClaims& claims) {
+  return std::ranges::any_of(claims.outputs, [](const ModelPort& port) {
+    const size_t first = port.dims.size() > 2 ? 1 : 0;
+    return std::ranges::any_of(std::span(port.dims).subspan(first),
+                               [](int64_t dim) { return dim < 0; });
+  });
+}
 
 bool is(const std::string& name, const char* other) {
   return g_ascii_strcasecmp(name.c_str(), other) == 0;
@@ -81,6 +94,8 @@ void Model::offer_context(const InferProps& props) {
 }
 
 Status Model::start(const InferProps& props) {
+  tried_.reset();
+  warned_.clear();
   auto place = choose(props);
   if (!place) return std::unexpected(place.error());
   return open(props, std::move(*place));
@@ -107,12 +122,6 @@ Status Model::leave_device(const Error& why) {
 
 Status Model::opened_on(const Place& place) {
   const InferProps& props = props_;
-  if (facts_.assumed)
-    post_warning(element_,
-                 {ErrorKind::kAmbiguous,
-                  "a model that says how its input is made, in metadata or a .modelinfo",
-                  props.model_file + " without either, for which was taken: " + facts_.remark,
-                  "set channel-order=, input-mean=, input-std= and resize-mode= if that is wrong"});
   const auto runtime = OnnxRuntime::load(props.runtime_library);
   setup_ = {.provider = place.provider,
             .reason = place.reason,
@@ -126,8 +135,6 @@ Status Model::opened_on(const Place& place) {
 
 Status Model::open_on(const InferProps& props, const Place& place) {
   SessionSpec spec = spec_of(props, place.provider);
-  auto settings = input_settings(props);
-  if (!settings) return std::unexpected(settings.error());
   auto info = find_model_info(props.model_file);
   if (!info) return std::unexpected(info.error());
   Result<std::unique_ptr<Inferencer>> made;
@@ -143,15 +150,63 @@ Status Model::open_on(const InferProps& props, const Place& place) {
   if (!made) return std::unexpected(made.error());
   ModelClaims claims = (*made)->claims();
   claims.info = std::move(*info);
-  auto facts = settle_model(claims, *settings);
-  if (!facts) {
-    facts.error().expected += " for " + props.model_file;
-    return std::unexpected(facts.error());
-  }
-  KB_TRY((*made)->set_model(*facts));
-  facts_ = std::move(*facts);
+  claims_ = std::move(claims);
+  KB_TRY(settle(nullptr));
+  KB_TRY((*made)->set_model(facts_));
   inferencer_ = std::move(*made);
   return {};
+}
+
+Status Model::settle(const FamilyOfModel* family) {
+  auto settings = input_settings(props_);
+  if (!settings) return std::unexpected(settings.error());
+  auto facts = settle_model(claims_, *settings, family);
+  if (!facts) {
+    facts.error().expected += " for " + props_.model_file;
+    return std::unexpected(facts.error());
+  }
+  facts_ = std::move(*facts);
+  setup_.recognized = facts_.remark;
+  return {};
+}
+
+/// By the decoder behind, which is linked by now, else by the model's files, else by a trial run. The
+/// input's size and type stay what they are.
+Status Model::settle_family() {
+  const auto wanted = ask_family(element_);
+  if (wanted && wanted->input.known())
+    wanted_ = FamilyOfModel{.name = wanted->name,
+                            .input = wanted->input,
+                            .caveat = wanted->caveat,
+                            .why = "detector=" + wanted->name + " of the decoder behind",
+                            .set = true};
+  else wanted_.reset();
+  if (wanted_) return settle(&*wanted_);
+  KB_TRY(settle(nullptr));
+  if (!facts_.unknown) return {};
+  if (!tried_) tried_ = try_model(spec_of(props_, "cpu"), claims_, facts_);
+  if (!*tried_) {
+    GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "a trial run shows no family: %s",
+                        tried_->error().message().c_str());
+    return {};
+  }
+  return settle(&**tried_);
+}
+
+/// Once for each text: caps may come again and again.
+void Model::warn_of_guesses() {
+  const auto warn = [&](const std::string& expected, const std::string& found, const char* hint) {
+    if (warned_.insert(found).second)
+      post_warning(element_, {ErrorKind::kAmbiguous, expected, found, hint});
+  };
+  if (!facts_.assumed.empty())
+    warn("a model whose metadata, .modelinfo or tensors show how its input is made",
+         props_.model_file + ", for which is assumed: " + facts_.assumed,
+         "if that is wrong set detector= of boxdecode to the model's family, or channel-order=, "
+         "input-mean=, input-std= and resize-mode=");
+  for (const std::string& text : facts_.warnings)
+    warn("a model whose metadata describes a detector", props_.model_file + ": " + text,
+         "set what is missing on boxdecode, or export the model anew");
 }
 
 void Model::stop() {
@@ -168,6 +223,8 @@ void Model::drain() {
 
 Status Model::set_frames(const GstVideoInfo& info) {
   info_ = info;
+  KB_TRY(settle_family());
+  warn_of_guesses();
   const auto form = frame_form_of(info);
   if (!form) return std::unexpected(form.error());
   const Picture picture = picture_of(info);
@@ -178,8 +235,11 @@ Status Model::set_frames(const GstVideoInfo& info) {
       TensorSource{.geometry = plan->letterbox,
                    .model = facts_.name,
                    .detector = facts_.detector,
+                   .contract = facts_.contract,
+                   .iou_threshold = facts_.iou_threshold,
                    .units = facts_.units,
-                   .labels = facts_.labels});
+                   .labels = facts_.labels,
+                   .open_rows = has_open_rows(claims_)});
   TensorSource held = *source_;
   held.held = true;
   held_source_ = std::make_shared<const TensorSource>(std::move(held));

@@ -7,10 +7,13 @@
 
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "gst/infer/inferencer.h"
 #include "gst/infer/inferprops.h"
 #include "gst/infer/inferstats.h"
+#include "gst/infer/modelfacts.h"
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/tensorsource.h"
 
@@ -59,6 +62,9 @@ class Model {
   Status open_on(const InferProps& props, const Place& place);
   Status opened_on(const Place& place);
   Status leave_device(const Error& why);
+  Status settle(const FamilyOfModel* family);
+  Status settle_family();
+  void warn_of_guesses();
   void attach(GstBuffer* frame) const;
 
   GstElement* element_;
@@ -66,7 +72,11 @@ class Model {
   std::unique_ptr<Inferencer> inferencer_;
   InferProps props_;   // of the start
   GstVideoInfo info_{};  // of frames
+  ModelClaims claims_;
   ModelFacts facts_;
+  std::optional<FamilyOfModel> wanted_;  // by the decoder behind
+  std::optional<Result<FamilyOfModel>> tried_;  // by a trial run
+  std::set<std::string> warned_;  // since the start
   InferSetup setup_;
   SharedTensorSource source_, held_source_;
   std::vector<InferredTensor> last_;

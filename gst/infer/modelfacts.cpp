@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 
 #include "gst/infer/families.h"
 #include "gst/base/words.h"
@@ -95,6 +96,8 @@ void settle_outputs(const ModelClaims& claims, const std::vector<std::string>& g
   }
   facts.outputs = std::move(known.outputs);
   facts.detector = known.detector;
+  facts.contract = known.contract;
+  facts.iou_threshold = known.iou_threshold;
   facts.units = known.units;
 }
 
@@ -158,28 +161,58 @@ std::string form_text(const InputForm& form, ResizeMode resize) {
   return text;
 }
 
+bool is_set(const InputSettings& settings) {
+  return settings.order != ChannelOrder::kAuto || settings.resize || settings.mean ||
+         settings.deviation || settings.pad;
+}
+
+/// What of the input is a guess that settings do not replace.
+std::string assumed_text(const KnownExport& known, const FamilyOfModel* family,
+                         const InputSettings& settings, const InputForm& form,
+                         ResizeMode resize) {
+  if (is_set(settings)) return {};
+  const std::string text = form_text(form, resize);
+  if (known.why.empty()) return text + ", as most models want it";
+  if (family != nullptr && !family->sure) return text + ", as " + family->name + " wants it";
+  const bool bytes = form.type == DataType::kUInt8;
+  return known.input.caveat.empty() || bytes ? std::string()
+                                             : text + "; " + std::string(known.input.caveat);
+}
+
 Status settle_form(const ModelClaims& claims, const InputSettings& settings,
-                   const KnownExport& known, ModelFacts& facts) {
+                   const KnownExport& known, const FamilyOfModel* family, ModelFacts& facts) {
   InputForm& form = facts.input;
-  form.bgr = settings.order == ChannelOrder::kAuto ? known.bgr
+  form.bgr = settings.order == ChannelOrder::kAuto ? known.input.bgr
                                                    : settings.order == ChannelOrder::kBgr;
-  form.pad = known.pad;
-  if (!known.bytes && form.type != DataType::kUInt8) form.deviation = {255, 255, 255};
-  facts.resize = settings.resize.value_or(known.resize);
+  form.pad = known.input.pad;
+  if (form.type != DataType::kUInt8) {
+    form.mean = known.input.mean;
+    form.deviation = known.input.deviation;
+  }
+  facts.resize = settings.resize.value_or(known.input.resize);
   const std::string& name = claims.inputs[facts.image_input].name;
   const ModelInfoTensor* said = claims.info ? claims.info->find(name, true) : nullptr;
   const bool ranges = said != nullptr && !said->ranges.empty();
   if (ranges) KB_TRY(take_ranges(*claims.info, *said, form));
   KB_TRY(take_settings(settings, form));
-  const bool set = settings.order != ChannelOrder::kAuto || settings.resize || settings.mean ||
-                   settings.deviation || settings.pad;
   facts.remark = form_text(form, facts.resize) + ": " +
-                 (known.why.empty() ? "assumed, nothing says" : "by " + known.why);
-  facts.assumed = known.why.empty() && !ranges && !set && form.type != DataType::kUInt8;
+                 (known.why.empty() ? "assumed" : "by " + known.why);
+  facts.unknown = known.why.empty() && !ranges;
+  if (!ranges) facts.assumed = assumed_text(known, family, settings, form, facts.resize);
   if (ranges) facts.remark += ", ranges by .modelinfo";
   else if (form.type == DataType::kUInt8) facts.remark += ", uint8";
-  if (set) facts.remark += ", and settings";
+  if (is_set(settings)) facts.remark += ", and settings";
   return {};
+}
+
+/// A family that the user set goes before what files say, one that a trial found behind it.
+void take_family(const FamilyOfModel& family, KnownExport& known) {
+  if (!family.input.known() || (!family.set && !known.why.empty())) return;
+  known.why = family.why;
+  known.input = family.input;
+  known.input.caveat = family.caveat;
+  const DetectorSpec* spec = find_detector(family.name);
+  if (!family.set && family.sure && spec != nullptr) known.detector = spec->name;
 }
 
 }  // namespace
@@ -189,18 +222,21 @@ std::string ModelPort::to_string() const {
          (type ? std::string(keepbox::to_string(*type)) : "of another type");
 }
 
-Result<ModelFacts> settle_model(const ModelClaims& claims, const InputSettings& settings) {
+Result<ModelFacts> settle_model(const ModelClaims& claims, const InputSettings& settings,
+                                const FamilyOfModel* family) {
   KB_TRY(check_info(claims));
   if (claims.outputs.empty())
     return fail(ErrorKind::kUnsupported, "a model with outputs", "none");
   ModelMetadata metadata = read_metadata(claims.metadata);
+  std::vector<std::string> warnings = metadata.remarks;
   auto inputs = find_inputs(claims);
   if (!inputs) return std::unexpected(inputs.error());
   const auto size = settle_size(claims, inputs->image, metadata, settings.size, metadata.remarks);
   if (!size) return std::unexpected(size.error());
 
   const std::vector<std::string> given = given_ids(claims);
-  KnownExport known = know_export(claims, metadata, *inputs, *size, given);
+  KnownExport known = know_export(claims, metadata, *inputs, given);
+  if (family != nullptr) take_family(*family, known);
   ModelFacts facts{.image_input = inputs->image.index,
                    .input = {.size = *size,
                              .type = inputs->image.type,
@@ -209,7 +245,9 @@ Result<ModelFacts> settle_model(const ModelClaims& claims, const InputSettings& 
                    .size_inputs = std::move(inputs->sizes),
                    .name = std::filesystem::path(claims.file).stem().string(),
                    .labels = std::move(metadata.labels)};
-  KB_TRY(settle_form(claims, settings, known, facts));
+  KB_TRY(settle_form(claims, settings, known, family, facts));
+  std::ranges::copy(known.warnings, std::back_inserter(warnings));
+  facts.warnings = std::move(warnings);
   settle_outputs(claims, given, known, facts);
   if (!facts.labels.empty())
     facts.remark += "; " + std::to_string(facts.labels.size()) + " names of classes by metadata";

@@ -71,16 +71,33 @@ struct ModelFacts {
 
   std::string name;             // of the model, for people
   std::string detector;         // a family of the table, or empty: to be recognised
+  std::string contract;         // the framework whose boxes are expected, as nms-contract
+  float iou_threshold = 0;      // that framework's default; 0: none
   Units units = Units::kAuto;
   std::vector<std::string> labels;
   std::string remark;           // what was taken from where, and what was assumed
-  bool assumed = false;         // nothing said how the input is made, and no setting either
+  bool unknown = false;         // no file says what the model is: a trial run may
+  std::string assumed;          // of the input, for a warning; empty: nothing that was not known
+  std::vector<std::string> warnings;  // of what the files say and boxes will lack
+};
+
+/// A family that somebody else found for a model.
+struct FamilyOfModel {
+  std::string name;
+  InputRule input;
+  std::string caveat;  // of that
+  std::string why;     // by what it is known
+  bool set = false;    // by the user, before what the model's files say
+  bool sure = true;    // else its input is a guess
 };
 
 /// Settles it: properties before the .modelinfo, that before the file's metadata, that before what
 /// shapes and names tell. Errors say what was expected, what was found and what to set:
 /// kUnsupported for models that cannot be fed, kMismatch for a .modelinfo of another model,
 /// kInvalid for settings and values. Metadata that cannot be read is left out with a remark.
-Result<ModelFacts> settle_model(const ModelClaims& claims, const InputSettings& settings);
+/// @param family counts for the input if the user set it, or if no file says what the model is;
+/// nullptr: there is none.
+Result<ModelFacts> settle_model(const ModelClaims& claims, const InputSettings& settings,
+                                const FamilyOfModel* family = nullptr);
 
 }  // namespace keepbox

@@ -12,6 +12,7 @@
 #include "gst/infer/inferstats.h"
 #include "gst/infer/model.h"
 #include "gst/tensors/decodednote.h"
+#include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensors.h"
 
 GST_DEBUG_CATEGORY(tensorinfer_debug);
@@ -143,7 +144,11 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
   GstVideoInfo info;
   if (!gst_video_info_from_caps(&info, input)) return FALSE;
   start_anew(s);
-  return report(base, s.model.set_frames(info));
+  const bool taken = report(base, s.model.set_frames(info));
+  GST_OBJECT_LOCK(base);
+  if (taken) s.stats.set(s.model.setup());
+  GST_OBJECT_UNLOCK(base);
+  return taken;
 }
 
 gboolean start(GstBaseTransform* base) {
@@ -181,6 +186,7 @@ void set_context(GstElement* element, GstContext* context) {
 }
 
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
+  if (gboolean answered = FALSE; meets_family_query(query, answered)) return answered;
   return (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
           cast(base)->state->model.cuda().answer(GST_ELEMENT(base), query)) ||
          GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class)->query(base, direction, query);

@@ -48,7 +48,8 @@ SourceMeta* add_source(GstBuffer* data) {
 }
 
 auto but_for_geometry(const TensorSource& source) {
-  return std::tie(source.model, source.detector, source.units, source.labels);
+  return std::tie(source.model, source.detector, source.contract, source.iou_threshold,
+                  source.units, source.labels);
 }
 
 }  // namespace

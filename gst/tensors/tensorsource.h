@@ -20,8 +20,12 @@ struct TensorSource {
   Letterbox geometry;    // from the frame that went in to the model's input; sizes of 0: nobody says
   std::string model;     // its name; empty: nobody says
   std::string detector;  // a family of the table, or empty: to be recognised
+  std::string contract;  // the framework whose boxes are expected, as nms-contract; empty: none
+  float iou_threshold = 0;  // that framework's default; 0: none
   Units units = Units::kAuto;  // of box coordinates
   std::vector<std::string> labels;  // by class; empty: nobody says
+  bool lost_geometry = false;  // the frame was flipped or turned since: boxes cannot be placed
+  bool open_rows = false;  // the model leaves the number of rows open: it is no evidence
   bool held = false;  // the tensor is an earlier frame's, held for this one
 
   bool has_geometry() const {

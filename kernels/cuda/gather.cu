@@ -50,7 +50,8 @@ __global__ void __launch_bounds__(kGatherThreads)
   const uint32_t anchor = args.boxes[number / args.points.count].anchor;
   const GatherSource from(plan, args, segment_of(args.pieces, anchor));
   args.points_out[number] =
-      on_frame(plan.letterbox, model_point(from, args.points, anchor, number % args.points.count));
+      on_frame(plan.letterbox, model_point(from, args.points, anchor, number % args.points.count),
+               args.points.clipped);
 }
 
 __global__ void __launch_bounds__(kGatherThreads)

@@ -161,6 +161,7 @@ Model centernet() {
 
 std::vector<Model> face_models() {
   return {scrfd(), yunet(), mediapipe("blazeface", 128, 12, {8, 16}, {2, 6}),
+          mediapipe("blazeface-back", 256, 12, {16, 32}, {2, 6}),
           mediapipe("blazeface-full", 192, 12, {4}, {1}),
           mediapipe("palm", 192, 14, {8, 16}, {2, 6}),
           mediapipe("palm-256", 256, 14, {8, 16, 32}, {2, 2, 6}),

@@ -88,6 +88,13 @@ Model detr() {
   return out;
 }
 
+Model conditional() {
+  Model out = queries("conditional-detr", "pred_boxes", "pred_logits");
+  out.columns[1].channels = 91;
+  out.draw_scores = [](Chance& chance, bool hot) { return draw_logits(chance, 91, hot); };
+  return out;
+}
+
 Model corners(const char* family, bool multi_label) {
   return {.family = family, .anchors = {420}, .columns = {{kBox, 4}, {kScore, 80}},
           .draw_box = draw_corner_pixels, .draw_scores = draw_eighty, .box = by_corners,
@@ -123,7 +130,7 @@ Model ultralytics() {
 }  // namespace
 
 std::vector<Model> query_models() {
-  return {yolov4(), corners("yolo-nas", true), ppyoloe(), detr(),
+  return {yolov4(), corners("yolo-nas", true), ppyoloe(), detr(), conditional(),
           queries("rt-detr", "pred_boxes", "pred_logits"),
           queries("d-fine", "pred_boxes", "pred_logits"), queries("rf-detr", "dets", "labels"),
           ultralytics()};

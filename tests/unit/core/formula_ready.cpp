@@ -180,6 +180,32 @@ void add_ended(std::vector<Frame>& out) {
   out.back().tensors.push_back(std::move(tensor));
 }
 
+/// RT-DETR's of Ultralytics: cx cy w h in fractions, score, class.
+void add_queries(std::vector<Frame>& out) {
+  for (const DataType type : {DataType::kFloat32, DataType::kFloat16}) {
+    Chance chance(608);
+    std::vector<Found> rows = draw(chance, 300);
+    std::vector<double> values;
+    for (const Found& row : rows) {
+      const auto [x1, y1, x2, y2] = row.box;
+      const double id = row.class_id;
+      for (const double each :
+           {(x1 + x2) / 2 / kInput.width, (y1 + y2) / 2 / kInput.height, (x2 - x1) / kInput.width,
+            (y2 - y1) / kInput.height, row.score, id})
+        values.push_back(each);
+    }
+    Tensor tensor = stored(values, {1, rows.size(), 6}, type);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const double* row = values.data() + i * 6;
+      rows[i].box = centered(row[0] * kInput.width, row[1] * kInput.height, row[2] * kInput.width,
+                             row[3] * kInput.height);
+      rows[i].score = row[4];
+    }
+    out.push_back(frame_of("rtdetr-ultralytics-rows", "rows " + std::string(to_string(type)), rows));
+    out.back().tensors.push_back(std::move(tensor));
+  }
+}
+
 /// PaddleDetection's: empty rows are of class -1, a count says how many are an image's.
 void add_paddle(std::vector<Frame>& out) {
   for (const bool counted : {true, false}) {

@@ -133,7 +133,7 @@ TEST(Recognise, WhatTheProducerSays) {
   const TensorView rows = tensor({1, 30, 777});
   const auto told = see({rows}, {.told = "yolov8"});
   expect_family(told, "yolov8", 777, 26);
-  EXPECT_FALSE(told->set) << "numbers may deny it";
+  EXPECT_EQ(told->basis, Basis::kNamed) << "numbers may deny it";
   expect_family(see({tensor({1, 300, 6}, "yolo-26-end2end-out")}, {.told = "paddle"}), "paddle", 300,
                 0);
   expect_family(see({tensor({1, 300, 6})}, {.detector = "yolo26", .told = "paddle"}), "yolo26", 300,

@@ -59,7 +59,9 @@ auto numbers_of(const DetectorSpec& s) {
                     s.multi_label, s.peaks, s.strides, s.cell_anchors, s.interleaved,
                     s.anchors.base, s.anchors.input, s.anchors.scales_inner, s.anchors.whole, s.anchors.of_grid,
                     s.priors, s.payload, s.payload_count, s.nms, s.contract, s.score_threshold,
-                    s.iou_threshold, s.points.coding, s.points.numbers, s.points.yx, s.points.set);
+                    s.iou_threshold, s.points.coding, s.points.numbers, s.points.yx, s.points.set,
+                    s.input.deviation, s.input.mean, s.input.bgr, s.input.resize, s.input.pad,
+                    s.input.caveat);
 }
 
 /// All fields but by_shape, which is for the table alone.
@@ -93,7 +95,8 @@ TEST(DetectorFile, ComparesEveryField) {
     bool differs = false;
     for (const char* value : {"true", "false", "xy", "yx", "split", "corners", "pixels", "1,2,3,4",
                               "0.5", "7", "product", "softmax", "last", "10x20,30x40", "1.5,2",
-                              "angle", "cells", "3", "weighted", "opencv", "some text"}) {
+                              "angle", "cells", "3", "weighted", "opencv", "some text", "bgr",
+                              "stretch", "1,2,3"}) {
       DetectorSpec spec;
       if (!field.read(value, spec, kept)) continue;
       if (field.print(spec) != field.print(DetectorSpec())) {

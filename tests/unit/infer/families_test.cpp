@@ -9,6 +9,7 @@
 namespace keepbox {
 namespace {
 
+using test::Dims;
 using test::Three;
 using test::described;
 using test::facts_of;
@@ -134,6 +135,8 @@ TEST(Families, NameTheOutputsOfUltralyticsTasks) {
       EXPECT_EQ(facts.outputs[i].id, each.ids[i]) << name;
     EXPECT_EQ(facts.outputs[0].column_major, each.column_major) << name;
     EXPECT_EQ(facts.detector, detector_by(facts.outputs[0].id)) << name;
+    const bool boxes = each.task != std::string("classify") && each.task != std::string("depth");
+    EXPECT_EQ(facts.warnings.empty(), boxes && each.names != std::string(broken)) << name;
     if (facts.outputs[0].id == each.outputs[0].name) {
       EXPECT_SAID(facts.remark, "known for the task");
     }
@@ -141,14 +144,29 @@ TEST(Families, NameTheOutputsOfUltralyticsTasks) {
 }
 
 TEST(Families, KnowUltralyticsRtDetr) {
-  const ModelFacts facts = facts_of(
-      model({1, 3, 640, 640}, {port("output0", {1, 300, 6})},
-            ultralytics("detect", "['a', 'b']", {{"description", "Ultralytics RTDETR-l model"}})));
-  EXPECT_EQ(facts.resize, ResizeMode::kStretch);
-  EXPECT_EQ(facts.detector, "yolov8-normalized");
-  EXPECT_EQ(facts.units, Units::kNormalized);
-  EXPECT_EQ(facts.outputs[0].id, "output0");
-  EXPECT_NE(find_detector(facts.detector), nullptr);
+  const auto facts_with = [](Dims dims, std::map<std::string, std::string> more) {
+    return facts_of(
+        model({1, 3, 640, 640}, {port("output0", dims)}, ultralytics("detect", "['a', 'b']", more)));
+  };
+  const struct {
+    Dims dims;
+    std::map<std::string, std::string> more;
+    const char* family;
+  } cases[] = {
+      {{1, 300, 6}, {{"head", "RTDETRDecoder"}, {"end2end", "True"}}, "rtdetr-ultralytics-rows"},
+      {{1, 300, 6}, {{"description", "Ultralytics RTDETR-l model"}}, "rtdetr-ultralytics"},
+      {{1, 300, 9}, {{"head", "RTDETRDecoder"}}, "rtdetr-ultralytics-rows"},
+  };
+  for (const auto& each : cases) {
+    const ModelFacts facts = facts_with(each.dims, each.more);
+    EXPECT_EQ(facts.detector, each.family);
+    EXPECT_EQ(facts.resize, ResizeMode::kStretch);
+    EXPECT_EQ(facts.input.deviation, (Three{255, 255, 255}));
+    EXPECT_EQ(facts.units, Units::kNormalized);
+    EXPECT_EQ(facts.outputs[0].id, "output0");
+    ASSERT_NE(find_detector(facts.detector), nullptr);
+    EXPECT_EQ(find_detector(facts.detector)->nms, NmsMethod::kNone);
+  }
 }
 
 TEST(Families, KnowYolov5AndItsKin) {
@@ -167,25 +185,50 @@ TEST(Families, KnowYolov5AndItsKin) {
   EXPECT_SAID(masks.remark, "none that is known for 2 classes");
 }
 
-TEST(Families, KnowYoloxByShapeOrId) {
-  const ModelClaims plain = model({1, 3, 416, 416}, {port("output", {1, 3549, 85})});
-  const ModelFacts facts = facts_of(plain);
-  EXPECT_TRUE(facts.input.bgr);
-  EXPECT_EQ(facts.input.deviation, (Three{1, 1, 1}));
-  EXPECT_EQ(facts.resize, ResizeMode::kLetterboxTopLeft);
-  EXPECT_EQ(facts.input.pad, 114);
-  EXPECT_EQ(facts.detector, "");
-  EXPECT_EQ(facts.outputs[0].id, "yolox-out");
-  // Not so: another number of cells, planes' rows, metadata that says nothing of YOLOX.
-  EXPECT_FALSE(facts_of(model({1, 3, 416, 416}, {port("output", {1, 3548, 85})})).input.bgr);
-  EXPECT_FALSE(facts_of(model({1, 3, 416, 416}, {port("output", {1, 3549, 84})})).input.bgr);
-  EXPECT_FALSE(
-      facts_of(model({1, 3, 416, 416}, {port("output", {1, 3549, 85})}, {{"by", "x"}})).input.bgr);
-  const ModelFacts six = facts_of(model({1, 3, 416, 416}, {port("outputs", {1, 3549, 85})}));
-  EXPECT_EQ(six.detector, "yolov6");
-  EXPECT_NE(find_detector(six.detector), nullptr);
-  EXPECT_FALSE(six.input.bgr);
+TEST(Families, TakeNoShapeForKnowledge) {
+  for (const Dims& dims : {Dims{1, 3549, 85}, Dims{1, 3549, 23}, Dims{1, 85, 3549}})
+    for (const char* name : {"output", "outputs"}) {
+      const ModelFacts facts = facts_of(model({1, 3, 416, 416}, {port(name, dims)}));
+      EXPECT_TRUE(facts.unknown);
+      EXPECT_SAID(facts.assumed, "RGB, 0..1, letterbox-center, pad 114, as most models want it");
+      EXPECT_EQ(facts.detector, "");
+      EXPECT_EQ(facts.outputs[0].id, name);
+    }
+}
 
+TEST(Families, TakeWhatATrialOrTheUserFound) {
+  const ModelClaims plain = model({1, 3, 416, 416}, {port("output", {1, 3549, 85})});
+  const DetectorSpec& yolox = *find_detector("yolox");
+  const auto with = [&](FamilyOfModel family, const ModelClaims& claims) {
+    auto facts = settle_model(claims, {}, &family);
+    EXPECT_TRUE(facts) << facts.error().message();
+    return facts ? *facts : ModelFacts{};
+  };
+  FamilyOfModel family{.name = "yolox", .input = yolox.input, .why = "a trial run"};
+  const ModelFacts tried = with(family, plain);
+  EXPECT_TRUE(tried.input.bgr);
+  EXPECT_EQ(tried.input.deviation, (Three{1, 1, 1}));
+  EXPECT_EQ(tried.resize, ResizeMode::kLetterboxTopLeft);
+  EXPECT_EQ(tried.input.pad, 114);
+  EXPECT_EQ(tried.detector, "yolox");
+  EXPECT_EQ(tried.outputs[0].id, "output") << "a family that was found is no id";
+  EXPECT_EQ(tried.assumed, "");
+  EXPECT_FALSE(tried.unknown);
+  // Files go before a trial, and the user before files.
+  EXPECT_EQ(with(family, kYolov8).detector, "yolov8");
+  EXPECT_FALSE(with(family, kYolov8).input.bgr);
+  family.set = true;
+  EXPECT_TRUE(with(family, kYolov8).input.bgr);
+  EXPECT_EQ(with(family, kYolov8).detector, "yolov8") << "the decoder has the user's";
+  // What is not sure is said, and told to nobody.
+  family.set = family.sure = false;
+  const ModelFacts guessed = with(family, plain);
+  EXPECT_TRUE(guessed.input.bgr);
+  EXPECT_EQ(guessed.detector, "");
+  EXPECT_SAID(guessed.assumed, "BGR, 0..255, letterbox-topleft, pad 114, as yolox wants it");
+}
+
+TEST(Families, KnowYoloxByItsId) {
   const ModelFacts by_id = facts_of(
       described({{.name = "images", .ranges = {{0, 255}, {0, 255}, {0, 255}}},
                  {.name = "out", .id = "yolox-out"}}));
@@ -247,7 +290,7 @@ TEST(Families, KnowPaddleByItsScale) {
   EXPECT_EQ(facts.units, Units::kPixels);
   EXPECT_EQ(facts.outputs[0].id, "paddle-rows");
   EXPECT_EQ(facts.outputs[1].id, "paddle-count");
-  EXPECT_SAID(facts.remark, "PP-YOLOE, PicoDet and PP-YOLO want mean");
+  EXPECT_SAID(facts.assumed, "PP-YOLOE, PicoDet and PP-YOLO want input-mean=123.675");
   claims.outputs = {port("a", {1, 8400, 4}), port("b", {1, 80, 8400})};
   EXPECT_EQ(facts_of(claims).detector, "");
   EXPECT_SAID(facts_of(claims).remark, "export the model with its suppression");

@@ -25,7 +25,8 @@ using test::ultralytics;
 
 TEST(ModelFacts, AssumeWhatNobodySays) {
   const ModelFacts facts = facts_of(kUnknown);
-  EXPECT_EQ(facts.remark, "RGB, 0..1, letterbox-center, pad 114: assumed, nothing says");
+  EXPECT_EQ(facts.remark, "RGB, 0..1, letterbox-center, pad 114: assumed");
+  EXPECT_EQ(facts.assumed, "RGB, 0..1, letterbox-center, pad 114, as most models want it");
   EXPECT_EQ(facts.outputs[0].id, "out");
   EXPECT_EQ(facts.units, Units::kAuto);
   ModelClaims bytes = kUnknown;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// One inference of squares, and core's recognition of what comes out.
+#include "gst/infer/trial.h"
+
+#include <vector>
+
+#include "core/plan.h"
+#include "gst/infer/frameform.h"
+#include "gst/infer/inferencer.h"
+
+namespace keepbox {
+namespace {
+
+/// Squares of two greys, which give detectors edges to answer to.
+OwnedBuffer drawn(const GstVideoInfo& info) {
+  constexpr gint kSide = 32;
+  constexpr guint8 kDark = 64, kLight = 192;
+  OwnedBuffer buffer(gst_buffer_new_allocate(nullptr, info.size, nullptr));
+  GstMapInfo map;
+  if (buffer == nullptr || !gst_buffer_map(buffer.get(), &map, GST_MAP_WRITE)) return nullptr;
+  const gint width = GST_VIDEO_INFO_WIDTH(&info), stride = GST_VIDEO_INFO_PLANE_STRIDE(&info, 0);
+  for (gint y = 0; y < GST_VIDEO_INFO_HEIGHT(&info); ++y)
+    for (gint x = 0; x < 3 * width; ++x)
+      map.data[gsize(y) * gsize(stride) + gsize(x)] =
+          (x / 3 / kSide + y / kSide) % 2 == 0 ? kDark : kLight;
+  gst_buffer_unmap(buffer.get(), &map);
+  return buffer;
+}
+
+Result<std::vector<InferredTensor>> run_once(const SessionSpec& spec, const ModelFacts& facts) {
+  auto inferencer = make_host_inferencer(spec);
+  if (!inferencer) return std::unexpected(inferencer.error());
+  KB_TRY((*inferencer)->set_model(facts));
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, facts.input.size.width,
+                            facts.input.size.height);
+  const auto form = frame_form_of(info);
+  if (!form) return std::unexpected(form.error());
+  const auto plan = plan_input(*form, 1, 1, facts.input, facts.resize);
+  if (!plan) return std::unexpected(plan.error());
+  KB_TRY((*inferencer)->set_frames(*plan, info));
+  const OwnedBuffer picture = drawn(info);
+  if (picture == nullptr)
+    return fail(ErrorKind::kNoResource, "memory for a picture of the model's size", "none");
+  return (*inferencer)->infer(picture.get());
+}
+
+/// The tensors' memory while it is mapped.
+class Mapped {
+ public:
+  explicit Mapped(const std::vector<InferredTensor>& tensors) : tensors_(tensors) {
+    maps_.resize(tensors.size());
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (!gst_buffer_map(tensors[i].data.get(), &maps_[i], GST_MAP_READ)) maps_[i].data = nullptr;
+  }
+  Mapped(const Mapped&) = delete;
+  Mapped& operator=(const Mapped&) = delete;
+  ~Mapped() {
+    for (size_t i = 0; i < maps_.size(); ++i)
+      if (maps_[i].data != nullptr) gst_buffer_unmap(tensors_[i].data.get(), &maps_[i]);
+  }
+
+  std::vector<TensorView> views(const ModelClaims& claims) const {
+    std::vector<TensorView> out;
+    for (size_t i = 0; i < tensors_.size(); ++i)
+      out.push_back({.id = claims.outputs[i].name,
+                     .data = maps_[i].data,
+                     .bytes = maps_[i].size,
+                     .type = tensors_[i].type,
+                     .shape = tensors_[i].shape});
+    return out;
+  }
+
+ private:
+  const std::vector<InferredTensor>& tensors_;
+  std::vector<GstMapInfo> maps_;
+};
+
+}  // namespace
+
+Result<FamilyOfModel> try_model(SessionSpec spec, const ModelClaims& claims,
+                                const ModelFacts& facts) {
+  spec.provider = "cpu";
+  const auto tensors = run_once(spec, facts);
+  if (!tensors) return std::unexpected(tensors.error());
+  const Mapped mapped(*tensors);
+  Settings settings;
+  settings.frame.size = facts.input.size;
+  settings.label_count = static_cast<uint32_t>(facts.labels.size());
+  const auto plan = make_plan(settings, mapped.views(claims));
+  if (!plan) return std::unexpected(plan.error());
+  return FamilyOfModel{.name = std::string(plan->spec->name),
+                       .input = plan->spec->input,
+                       .caveat = std::string(plan->spec->input.caveat),
+                       .why = "a trial run: " + plan->remark,
+                       .sure = plan->basis != Basis::kShape};
+}
+
+}  // namespace keepbox

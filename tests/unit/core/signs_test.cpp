@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What numbers show by themselves where shapes stand for several families.
+#include "core/signs.h"
+
+#include <gtest/gtest.h>
+
+#include "core/plan.h"
+#include "tests/dense.h"
+
+namespace keepbox {
+namespace signs {
+namespace {
+
+using test::dense;
+using test::Tensor;
+using test::uniform_number;
+
+Result<Plan> plan_of(const std::vector<Tensor>& tensors, Settings settings = {}) {
+  if (settings.frame.size.width == 0) settings.frame.size = {320, 320};
+  std::vector<TensorView> views;
+  for (const Tensor& tensor : tensors) views.push_back(tensor.view());
+  return make_plan(settings, views);
+}
+
+std::string said_of(const std::vector<Tensor>& tensors) {
+  const auto plan = plan_of(tensors);
+  return plan ? "" : plan.error().message();
+}
+
+void expect_family(const std::vector<Tensor>& tensors, std::string_view name,
+                   Basis basis = Basis::kNumbers, Settings settings = {}) {
+  const auto plan = plan_of(tensors, settings);
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan->spec->name, name) << plan->remark;
+  EXPECT_EQ(plan->basis, basis) << plan->remark;
+}
+
+void expect_words(const std::string& text, std::initializer_list<const char*> words) {
+  for (const char* word : words) EXPECT_NE(text.find(word), std::string::npos) << text;
+}
+
+/// Rows of numbers by a formula of row and column.
+template <class Number>
+Tensor rows(size_t count, size_t columns, Number number) {
+  Tensor out{.values = {}, .shape = {1, count, columns}};
+  for (size_t row = 0; row < count; ++row)
+    for (size_t column = 0; column < columns; ++column)
+      out.values.push_back(number(row, column));
+  return out;
+}
+
+/// Offsets from cells, logarithms of sizes, an objectness and classes.
+Tensor yolox(size_t anchors, size_t classes) {
+  std::mt19937 random(3);
+  return rows(anchors, 5 + classes, [&](size_t, size_t column) {
+    return column < 2 ? uniform_number(random, -1, 2)
+           : column < 4 ? uniform_number(random, -3, 3)
+                        : uniform_number(random, 0, 0.5f);
+  });
+}
+
+/// Corners inside of 320 x 320, a score, a class.
+Tensor sorted(size_t count, uint32_t classes) {
+  return rows(count, 6, [&](size_t row, size_t column) {
+    const auto at = static_cast<float>(10 + row % 30 * 8);
+    if (column < 2) return at;
+    if (column < 4) return at + 20 + static_cast<float>(row % 5);
+    return column == 4 ? 0.9f - static_cast<float>(row) * 0.001f
+                       : static_cast<float>(row % classes);
+  });
+}
+
+Tensor queries(size_t count, size_t columns, bool sorted_out) {
+  std::mt19937 random(4);
+  return rows(count, columns, [&](size_t row, size_t column) {
+    if (column < 2) return uniform_number(random, 0.1f, 0.9f);
+    if (column < 4) return uniform_number(random, 0.01f, 0.3f);
+    return sorted_out && column == 5 ? static_cast<float>(row % 3)
+                                     : uniform_number(random, 0, 0.5f);
+  });
+}
+
+TEST(Signs, TellYoloxByItsOffsets) {
+  for (const size_t classes : {1, 6, 18, 80}) expect_family({yolox(2100, classes)}, "yolox");
+}
+
+TEST(Signs, LeaveDecodedRowsToTheUser) {
+  // Rows of YOLOv8 with 18 classes: no 17 classes and an objectness.
+  const std::string said = said_of({dense({.anchors = 2100, .classes = 18, .rows = true})});
+  expect_words(said, {"yolox (17 classes)", "yolov8 (18 classes)", "set detector=",
+                      "yolox: channel-order=bgr input-mean=0 input-std=1 resize-mode=letterbox-topleft",
+                      "yolov8: channel-order=rgb input-mean=0 input-std=255 "
+                      "resize-mode=letterbox-center"});
+}
+
+TEST(Signs, TellYolov6ByItsObjectness) {
+  Tensor ones = dense({.anchors = 2100, .classes = 19, .rows = true});
+  for (size_t i = 4; i < ones.values.size(); i += 23) ones.values[i] = 1;
+  expect_family({ones}, "yolov6");
+}
+
+TEST(Signs, TellRowsThatTheModelSortedOut) {
+  // 21, 84, 189 cells are those of inputs of one anchor a cell, 63 and 252 of three.
+  for (const size_t count : {1, 5, 21, 63, 84, 189, 252, 300})
+    for (const uint32_t classes : {1u, 2u, 80u}) expect_family({sorted(count, classes)}, "yolov10");
+}
+
+TEST(Signs, TellQueriesFromCorners) {
+  expect_family({queries(300, 6, true)}, "rtdetr-ultralytics-rows");
+  expect_family({queries(300, 84, false)}, "rtdetr-ultralytics");
+  expect_family({queries(300, 9, false)}, "rtdetr-ultralytics");
+  const auto plan = plan_of({queries(300, 6, true)});
+  EXPECT_EQ(plan->rules.method, NmsMethod::kNone);
+  EXPECT_EQ(plan->rules.boxes.unit_x, 320);
+}
+
+TEST(Signs, TellASoftmaxFromSigmoids) {
+  const auto detr = [](float nothing) {
+    std::mt19937 random(5);
+    Tensor logits = rows(300, 6, [&](size_t, size_t column) {
+      return column == 5 ? nothing : uniform_number(random, -8, -3);
+    });
+    logits.id = "logits";
+    Tensor boxes = queries(300, 4, false);
+    boxes.id = "pred_boxes";
+    return std::vector<Tensor>{logits, boxes};
+  };
+  expect_family(detr(4), "detr", Basis::kNamed);
+  expect_family(detr(-7), "rt-detr", Basis::kNamed);
+}
+
+TEST(Signs, KnowConditionalDetrByItsClasses) {
+  const auto of = [](size_t classes) {
+    Tensor logits = rows(300, classes, [](size_t, size_t) { return -4.0f; });
+    logits.id = "logits";
+    Tensor boxes = queries(300, 4, false);
+    boxes.id = "pred_boxes";
+    return std::vector<Tensor>{logits, boxes};
+  };
+  expect_family(of(91), "conditional-detr", Basis::kNamed);
+  expect_family(of(80), "rt-detr", Basis::kNamed);
+}
+
+TEST(Signs, TakeBlankRowsForNothing) {
+  const auto blank = [](size_t count, size_t columns) {
+    return rows(count, columns, [](size_t, size_t) { return 0.0f; });
+  };
+  EXPECT_EQ(signs_of(blank(300, 6).view(), 300, 6), RowSigns::kNone);
+  EXPECT_EQ(signs_of(blank(2100, 23).view(), 2100, 23), RowSigns::kNone);
+  TensorView unread = blank(300, 6).view();
+  unread.data = nullptr;
+  EXPECT_EQ(signs_of(unread, 300, 6), RowSigns::kNone);
+  Tensor odd = sorted(20, 2);
+  odd.values[6] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(signs_of(odd.view(), 20, 6), RowSigns::kNone);
+}
+
+TEST(Signs, KnowDetectionOutputByItsShape) {
+  const Tensor seven{.values = {0, 1, 0.9f, 0.1f, 0.1f, 0.3f, 0.4f}, .shape = {1, 1, 1, 7}};
+  expect_family({seven}, "detection-output");
+}
+
+TEST(Signs, TellAnSsdsOutputsApart) {
+  const auto list = [](const char* name, std::vector<float> values, Shape shape) {
+    return Tensor{.values = std::move(values), .shape = shape, .id = name};
+  };
+  const Tensor boxes = list("StatefulPartitionedCall:1",
+                            {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.5f, 0.9f, 0.8f, 0, 0, 0, 0}, {1, 3, 4});
+  const Tensor scores = list("StatefulPartitionedCall:4", {0.9f, 0.6f, 0}, {1, 3});
+  const Tensor classes = list("StatefulPartitionedCall:2", {17, 0, 0}, {1, 3});
+  const Tensor count = list("StatefulPartitionedCall:5", {2}, {1});
+  const std::vector<std::vector<Tensor>> orders{{boxes, scores, classes, count},
+                                                {count, classes, boxes, scores}};
+  for (const auto& order : orders) expect_family(order, "ssd-postprocess");
+  // By their names with the number of the output behind it, whatever the numbers are.
+  std::vector<Tensor> named{boxes, scores, classes, count};
+  named[0].id = "detection_boxes:0", named[1].id = "detection_scores:0";
+  named[2].id = "detection_classes:0", named[3].id = "num_detections:0";
+  expect_family(named, "ssd-postprocess", Basis::kNamed);
+}
+
+TEST(Signs, NameTasksThatHaveNoBoxes) {
+  const auto of = [](Shape shape) {
+    Tensor out{.values = {}, .shape = shape};
+    out.values.assign(shape.count().value_or(0), 0.0f);
+    return out;
+  };
+  expect_words(said_of({of({1, 1, 320, 320})}), {"a text detector", "a model that detects objects"});
+  expect_words(said_of({of({1, 1000})}), {"a classifier of 1000 classes"});
+  Tensor text = of({1, 40, 97});
+  for (size_t i = 0; i < text.values.size(); i += 97) text.values[i] = 1;
+  expect_words(said_of({text}), {"a text recogniser"});
+}
+
+TEST(Signs, TellBackCamerasFromFrontsByTheInput) {
+  const std::vector<Tensor> faces{rows(896, 16, [](size_t, size_t) { return 1.0f; }),
+                                  rows(896, 1, [](size_t, size_t) { return -5.0f; })};
+  Settings settings;
+  settings.frame.size = {256, 256};
+  expect_family(faces, "blazeface-back", Basis::kNumbers, settings);
+  settings.frame.size = {128, 128};
+  expect_family(faces, "blazeface", Basis::kNumbers, settings);
+  settings.frame.size = {640, 480};
+  const auto doubtful = plan_of(faces, settings);
+  ASSERT_TRUE(doubtful) << doubtful.error().message();
+  EXPECT_EQ(doubtful->spec->name, "blazeface");
+  ASSERT_EQ(doubtful->warnings.size(), 1u);
+  expect_words(doubtful->warnings[0].message(),
+               {"blazeface of 128x128, blazeface-back of 256x256", "model-width="});
+  settings.model = {256, 256};
+  expect_family(faces, "blazeface-back", Basis::kNumbers, settings);
+}
+
+TEST(Signs, SetSizesOfTheInputCount) {
+  // PicoDet of an input that is no square, on a photo of another size.
+  std::vector<Tensor> levels;
+  for (const uint32_t stride : {8u, 16u, 32u, 64u}) {
+    const Size cells = level_cells({608, 800}, stride);
+    const size_t count = size_t{cells.width} * cells.height;
+    levels.push_back(rows(count, 5, [](size_t, size_t) { return 0.1f; }));
+    levels.push_back(rows(count, 32, [](size_t, size_t column) { return float(column % 8); }));
+  }
+  Settings settings;
+  settings.frame.size = {1000, 700};
+  EXPECT_FALSE(plan_of(levels, settings));
+  settings.model = {608, 800};
+  expect_family(levels, "picodet", Basis::kNumbers, settings);
+}
+
+}  // namespace
+}  // namespace signs
+}  // namespace keepbox
