@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "gst/base/error.h"
+#include "gst/infer/externaldata.h"
 #include "gst/infer/quietly.h"
 
 namespace keepbox {
@@ -75,6 +76,7 @@ Result<std::unique_ptr<OnnxSession>> OnnxSession::open(const SessionSpec& spec, 
     return file_error("an ONNX file " + spec.file,
                       g_file_test(spec.file.c_str(), G_FILE_TEST_EXISTS) ? "no regular file" : "none",
                       "set model-file= to a model");
+  if (const auto files = external_files(spec.file); !files) return std::unexpected(files.error());
   std::unique_ptr<OnnxSession> out(new OnnxSession(**runtime, spec));
   KB_TRY(out->load(stream));
   KB_TRY(out->describe());

@@ -95,6 +95,30 @@ TEST_F(InferErrors, OfModelsThatTheRuntimeRefuses) {
   expect_error(with(test::external_data_model()), {"model.onnx", "weights.bin"});
 }
 
+/// Models whose weights another file of ours would make run, were it read.
+TEST_F(InferErrors, OfWeightsThatAreNotBesideTheModel) {
+  std::filesystem::create_directories(dir_.path() / "model/sub");
+  const std::string weights(size_t{3} * 32 * 32 * 4, '\0');
+  const std::string outside = dir_.write("outside.bin", weights);
+  dir_.write("model/weights.bin", weights);
+  dir_.write("model/sub/weights.bin", weights);
+  std::filesystem::create_symlink(outside, dir_.path() / "model/link.bin");
+  std::filesystem::create_symlink("sub/weights.bin", dir_.path() / "model/inner.bin");
+  const auto from = [&](const std::string& location, const char* name = "model/model.onnx") {
+    test::onnx::Model model = test::external_data_model();
+    model.constants[0].external_file = location;
+    return "model-file=" + file(model, name);
+  };
+  for (const char* good : {"weights.bin", "./weights.bin", "sub/weights.bin", "inner.bin"})
+    EXPECT_TRUE(errors_of(from(good)).empty()) << good;
+  for (const std::string& bad :
+       {outside, dir_ / "model/weights.bin", std::string("../outside.bin"), std::string("link.bin"),
+        std::string("sub/../weights.bin"), std::string("sub"), std::string("none.bin")})
+    expect_error(from(bad), {"model.onnx", "weights", bad.substr(0, 50)});
+  expect_error(from("*/_ORT_MEM_ADDR_/*"), {"_ORT_MEM_ADDR_", "beside"});
+  expect_error(from(outside, "model/model.ort"), {"model.ort"});  // is no ONNX to the runtime
+}
+
 TEST_F(InferErrors, OfModelsThatTakeNoPicture) {
   expect_error(with(test::text_model()), {"model.onnx", "input_ids", "1x16"});
   expect_error(with(identity_model({1, 3, 32, 32}, test::onnx::Type::kDouble)),
