@@ -25,9 +25,19 @@ bool is_own(const DecodeProps& props, std::string_view id) {
   return ids.empty() ? id.empty() : std::ranges::contains(ids, id);
 }
 
+/// Are there tensors of that source's element?
+bool has_tensors_of(const FrameTensors& tensors, const SharedTensorSource& source) {
+  for (size_t i = 0; i < tensors.listed().size(); ++i)
+    if (same_element(tensors.source(i), source)) return true;
+  return false;
+}
+
 /// Were no tensors made for this decoder, on purpose? Those that are there are another's then.
-bool is_skipped(GstBuffer* buffer, const FrameTensors& tensors, const std::string& tensor_ids) {
+/// @param own what it decoded last
+bool is_skipped(GstBuffer* buffer, const FrameTensors& tensors, const std::string& tensor_ids,
+                const SharedTensorSource& own) {
   if (!was_skipped(buffer)) return false;
+  if (was_skipped_by(buffer, own) && !has_tensors_of(tensors, own)) return true;
   const auto ids = ids_of(tensor_ids);
   return tensors.listed().empty() ||
          (!ids.empty() && std::ranges::none_of(tensors.listed(), [&](const TensorView& tensor) {
@@ -83,6 +93,7 @@ Status Decoder::start() {
   announced_.clear();
   told_.clear();
   warned_.clear();
+  decoded_.reset();
   KB_TRY(files_.check(props_));  // files and lists, before a frame is spent on them
   if (!quantization_) return std::unexpected(quantization_.error());
   if (!takes_cuda(backend_)) return {};
@@ -200,7 +211,7 @@ Status Decoder::attempt(GstBuffer* buffer) {
   planned_now_ = downloaded_now_ = false;
   FrameTensors tensors;
   KB_TRY(tensors.look(buffer, Which::kUndecoded));
-  skipped_ = is_skipped(buffer, tensors, props_.tensor_ids);
+  skipped_ = is_skipped(buffer, tensors, props_.tensor_ids, decoded_);
   if (skipped_) return {};
   KB_TRY(check_any(buffer, tensors));
   KB_TRY(quantize(tensors));
@@ -211,6 +222,7 @@ Status Decoder::attempt(GstBuffer* buffer) {
   else if (on_device()) route_ = tensors.context() ? Route::kZeroCopy : Route::kUploaded;
   KB_TRY(take_boxes());
   mark(buffer, tensors);
+  decoded_ = source_;
   return {};
 }
 

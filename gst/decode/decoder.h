@@ -111,6 +111,7 @@ class Decoder {
   std::unique_ptr<Crew> crew_;  // outlives the processor
   std::optional<Processor> processor_;
   SharedTensorSource source_;  // of the tensors that it is for
+  SharedTensorSource decoded_;  // of the last frame that was decoded since the start
   std::shared_ptr<const Labels> labels_;  // of their classes
   CudaContext home_;                         // where its memory is, if on a device
   MemorySpace reads_ = MemorySpace::kSystem;  // where it was made to find tensors

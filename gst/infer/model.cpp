@@ -175,8 +175,10 @@ Status Model::set_frames(const GstVideoInfo& info) {
   if (!plan) return std::unexpected(plan.error());
   forget();
   source_ = std::make_shared<const TensorSource>(
-      TensorSource{.geometry = plan->letterbox,
+      TensorSource{.producer = number_,
+                   .geometry = plan->letterbox,
                    .model = facts_.name,
+                   .file = props_.model_file,
                    .detector = facts_.detector,
                    .units = facts_.units,
                    .labels = facts_.labels});

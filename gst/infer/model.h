@@ -48,6 +48,8 @@ class Model {
   void drain();
 
   const InferSetup& setup() const { return setup_; }
+  /// What tensors of frames say of themselves; nullptr before set_frames().
+  const SharedTensorSource& source() const { return source_; }
   InferTimes times() const { return inferencer_->times(); }
 
  private:
@@ -62,6 +64,7 @@ class Model {
   void attach(GstBuffer* frame) const;
 
   GstElement* element_;
+  const uint64_t number_ = new_producer();
   SharedCuda cuda_;
   std::unique_ptr<Inferencer> inferencer_;
   InferProps props_;   // of the start

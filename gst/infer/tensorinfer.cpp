@@ -98,7 +98,7 @@ void pass_by(GstBaseTransform* base, GstBuffer* buffer, bool hold) {
   State& s = *cast(base)->state;
   const bool held = hold && s.model.hold(buffer);
   if (s.since > 0) ++s.since;
-  if (!held) note_skipped(buffer);
+  if (!held) note_skipped(buffer, s.model.source());
   GST_OBJECT_LOCK(base);
   s.stats.add_between(held);
   GST_OBJECT_UNLOCK(base);

@@ -173,6 +173,21 @@ TEST_F(InferFrames, BetweenHaveNoBoxesAndNoErrorElse) {
   EXPECT_EQ(h.warning(), "");
 }
 
+TEST_F(InferFrames, LeftOutByOneModelAreTheOthers) {
+  const std::string caps = raw("RGB", 640, 360);
+  const std::string second = file(test::ultralytics_like({192, 320}), "second.onnx");
+  Harness h(infer(test::ultralytics_like({320, 320}), "interval=2") + " ! tensorinfer model-file=" +
+                second + " ! boxdecode model-name=first ! boxdecode model-name=second",
+            caps);
+  for (int i = 0; i < 4; ++i) {
+    const Buffer out = h.run(painted(caps, patches({100, 60, 300, 200})));
+    ASSERT_TRUE(out) << i << ": " << h.error();
+    const auto found = boxes(out);
+    ASSERT_EQ(found.size(), i % 2 == 0 ? 2u : 1u) << i;
+    EXPECT_STREQ(g_quark_to_string(found.back().model), "second") << i;
+  }
+}
+
 TEST_F(InferFrames, MayChangeTheirCaps) {
   Harness h(infer(test::ultralytics_like({320, 320})) + " ! boxdecode", raw("RGB", 640, 360));
   struct Change {

@@ -174,6 +174,22 @@ TEST_F(InferManners, WorksTwiceInALine) {
   }
 }
 
+/// As two trainings leave them: best.onnx in folders of their own, with the same classes.
+TEST_F(InferManners, WorksTwiceInALineWithFilesOfOneName) {
+  const std::string caps = raw("RGB", 640, 360);
+  for (const char* folder : {"a", "b"}) std::filesystem::create_directory(dir_.path() / folder);
+  const std::string a = file(test::ultralytics_like({320, 320}), "a/best.onnx");
+  const std::string b = file(test::ultralytics_like({320, 320}), "b/best.onnx");
+  Harness h("tensorinfer model-file=" + a + " ! tensorinfer model-file=" + b +
+                " ! boxdecode ! boxdecode",
+            caps);
+  for (int i = 0; i < 3; ++i) {
+    const Buffer out = h.run(painted(caps, patches({100, 60, 300, 200})));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_EQ(boxes(out).size(), 2u);
+  }
+}
+
 TEST_F(InferManners, WorksInTwoBranchesWithOneFile) {
   const std::string branch =
       "queue ! " + infer(test::ultralytics_like({96, 96})) + " ! boxdecode ! ";
