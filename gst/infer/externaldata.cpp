@@ -3,6 +3,8 @@
 // row of fields, a field is a key and a varint, four or eight bytes, or a length and as many bytes.
 #include "gst/infer/externaldata.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -239,6 +241,10 @@ Result<std::string> weights_file(const std::string& model, const std::string& lo
   return real.string();
 }
 
+int64_t nanoseconds(const timespec& time) {
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
 }  // namespace
 
 Result<std::set<std::string>> external_locations(const PlainFile& model) {
@@ -260,6 +266,22 @@ Result<std::vector<std::string>> external_files(const std::string& model) {
     files.push_back(std::move(*path));
   }
   return files;
+}
+
+std::vector<FileStamp> file_stamps(const std::string& model) {
+  std::vector<std::string> files = external_files(model).value_or(std::vector<std::string>());
+  files.push_back(model);
+  std::vector<FileStamp> stamps;
+  for (const std::string& file : files) {
+    struct stat status;
+    if (stat(file.c_str(), &status) == 0)
+      stamps.push_back({.device = status.st_dev,
+                        .inode = status.st_ino,
+                        .bytes = status.st_size,
+                        .modified = nanoseconds(status.st_mtim),
+                        .changed = nanoseconds(status.st_ctim)});
+  }
+  return stamps;
 }
 
 }  // namespace keepbox

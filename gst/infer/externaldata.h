@@ -3,6 +3,8 @@
 // them.
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,5 +22,17 @@ Result<std::set<std::string>> external_locations(const PlainFile& model);
 /// the model or in a folder below. An error names the model, and a location that leads elsewhere.
 /// @param model a file; one of ONNX Runtime's own format (.ort) has no such files.
 Result<std::vector<std::string>> external_files(const std::string& model);
+
+/// What tells the content of a file from another under the same path.
+struct FileStamp {
+  uint64_t device = 0, inode = 0;
+  int64_t bytes = 0, modified = 0, changed = 0;  // times in nanoseconds
+
+  auto operator<=>(const FileStamp&) const = default;
+};
+
+/// Of a model and of its files of weights. Shorter where they cannot be read, which is for who opens
+/// them to report.
+std::vector<FileStamp> file_stamps(const std::string& model);
 
 }  // namespace keepbox

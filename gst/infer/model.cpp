@@ -2,8 +2,6 @@
 // Chooses where a model runs, and puts its tensors on frames.
 #include "gst/infer/model.h"
 
-#include <glib/gstdio.h>
-
 #include <utility>
 
 #include "gst/base/error.h"
@@ -25,8 +23,6 @@ bool is(const std::string& name, const char* other) {
 
 SessionSpec spec_of(const InferProps& props, const std::string& provider) {
   const bool cuda = is(provider, kCuda);
-  GStatBuf file{};
-  g_stat(props.model_file.c_str(), &file);
   return {.file = props.model_file,
           .runtime_library = props.runtime_library,
           .provider = provider,
@@ -36,8 +32,7 @@ SessionSpec spec_of(const InferProps& props, const std::string& provider) {
           .height = cuda ? props.input_height : 0,
           .graph = cuda && props.cuda_graph,
           .in_flight = cuda ? props.max_in_flight : 1,
-          .modified = file.st_mtime,
-          .bytes = file.st_size};
+          .files = file_stamps(props.model_file)};
 }
 
 /// "CUDA" of "CUDAExecutionProvider", as the runtime's users write it.

@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "gst/base/error.h"
-#include "gst/infer/externaldata.h"
 #include "gst/infer/quietly.h"
 
 namespace keepbox {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/tensor.h"
+#include "gst/infer/externaldata.h"
 #include "gst/infer/modelfacts.h"
 #include "gst/infer/onnxruntime.h"
 
@@ -24,7 +25,7 @@ struct SessionSpec {
   unsigned width = 0, height = 0;  // of dynamic inputs: what is bound is of one size
   bool graph = false;            // cuda: the model's launches are captured once and replayed
   unsigned in_flight = 1;        // cuda: frames that may be under way
-  int64_t modified = 0, bytes = 0;  // of the file: another content is another model
+  std::vector<FileStamp> files;  // what it is read from: another content is another model
 
   auto operator<=>(const SessionSpec&) const = default;
 };
