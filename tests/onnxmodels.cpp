@@ -252,6 +252,16 @@ Model external_data_model() {
   return m;
 }
 
+Model slow_model(int operators) {
+  Model m;
+  m.inputs = {{"images", Type::kFloat, {1, 3, 576, 608}}};
+  m.outputs = {{"output", Type::kFloat, {1, 1, 1, 1}}};
+  std::string last = "images";
+  for (int i = 0; i < operators; ++i) last = m.add("Sin", {last});
+  m.add("ReduceMean", {last}, {{"axes", Ints{1, 2, 3}}}, "output");
+  return m;
+}
+
 Model huge_model() {
   Model m;
   m.inputs = {{"images", Type::kFloat, {1, 3, 32, 32}}};

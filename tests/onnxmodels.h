@@ -45,6 +45,10 @@ onnx::Model too_new_model();
 /// Its weights are said to lie in "weights.bin" beside it.
 onnx::Model external_data_model();
 
+/// `output` is a number for a picture, of so many operators one after the other on a million
+/// numbers each: milliseconds an operator.
+onnx::Model slow_model(int operators);
+
 /// Its output has 2^45 elements, which the file does not say.
 onnx::Model huge_model();
 

@@ -76,6 +76,7 @@ void Model::offer_context(const InferProps& props) {
 }
 
 Status Model::start(const InferProps& props) {
+  interrupt(false);
   auto place = choose(props);
   if (!place) return std::unexpected(place.error());
   return open(props, std::move(*place));
@@ -92,7 +93,7 @@ Status Model::open(const InferProps& props, Place place) {
 }
 
 Status Model::leave_device(const Error& why) {
-  inferencer_.reset();
+  take(nullptr);
   const Place place{"cpu", why.message()};
   KB_TRY(open_on(props_, place));
   post_warning(element_, {why.kind, why.expected, why.found,
@@ -145,14 +146,27 @@ Status Model::open_on(const InferProps& props, const Place& place) {
   }
   KB_TRY((*made)->set_model(*facts));
   facts_ = std::move(*facts);
-  inferencer_ = std::move(*made);
+  take(std::move(*made));
   return {};
+}
+
+/// The one before goes outside of the lock: it waits for what is under way.
+void Model::take(std::unique_ptr<Inferencer> inferencer) {
+  const std::lock_guard guard(lock_);
+  if (inferencer && interrupted_) inferencer->interrupt(true);
+  inferencer_.swap(inferencer);
+}
+
+void Model::interrupt(bool on) {
+  const std::lock_guard guard(lock_);
+  interrupted_ = on;
+  if (inferencer_) inferencer_->interrupt(on);
 }
 
 void Model::stop() {
   drain();
   forget();
-  inferencer_.reset();
+  take(nullptr);
   source_.reset();
   held_source_.reset();
 }
@@ -187,8 +201,8 @@ Status Model::set_frames(const GstVideoInfo& info) {
 Status Model::infer(GstBuffer* frame) {
   forget();
   auto tensors = inferencer_->infer(frame);
-  if (!tensors && tensors.error().kind == ErrorKind::kNoResource && is(props_.provider, "auto") &&
-      setup_.provider == kCuda) {
+  if (!tensors && !interrupted_ && tensors.error().kind == ErrorKind::kNoResource &&
+      is(props_.provider, "auto") && setup_.provider == kCuda) {
     KB_TRY(leave_device(tensors.error()));
     KB_TRY(set_frames(info_));
     tensors = inferencer_->infer(frame);

@@ -5,7 +5,9 @@
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "gst/infer/inferencer.h"
@@ -16,7 +18,7 @@
 
 namespace keepbox {
 
-/// For one thread at a time, but for cuda().
+/// For one thread at a time, but for cuda() and interrupt().
 class Model {
  public:
   /// @param element posts the messages, and outlives this.
@@ -37,6 +39,9 @@ class Model {
 
   /// Runs the model on a frame and attaches its tensors. @pre set_frames().
   Status infer(GstBuffer* frame);
+  /// Lets infer() fail as long as `on`, also where it is under way. From any thread; start() ends it.
+  void interrupt(bool on);
+  bool interrupted() const { return interrupted_; }
   /// Attaches the tensors of the last run again, as held; false without one.
   bool hold(GstBuffer* frame);
   /// Forgets the last run.
@@ -61,12 +66,15 @@ class Model {
   Status open_on(const InferProps& props, const Place& place);
   Status opened_on(const Place& place);
   Status leave_device(const Error& why);
+  void take(std::unique_ptr<Inferencer> inferencer);
   void attach(GstBuffer* frame) const;
 
   GstElement* element_;
   const uint64_t number_ = new_producer();
   SharedCuda cuda_;
+  std::mutex lock_;  // of inferencer_, where it changes and for those who interrupt
   std::unique_ptr<Inferencer> inferencer_;
+  std::atomic<bool> interrupted_ = false;
   InferProps props_;   // of the start
   GstVideoInfo info_{};  // of frames
   ModelFacts facts_;

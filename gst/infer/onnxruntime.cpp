@@ -114,6 +114,12 @@ Status OnnxRuntime::check(ort::Status* status, std::string expected, std::string
   return file_error(std::move(expected), std::move(found), std::move(hint));
 }
 
+void OnnxRuntime::terminate(ort::RunOptions* options, bool on) const {
+  ort::Status* failed =
+      on ? api_.RunOptionsSetTerminate(options) : api_.RunOptionsUnsetTerminate(options);
+  if (failed != nullptr) api_.ReleaseStatus(failed);
+}
+
 std::string OnnxRuntime::taken_text(char* text) const {
   if (text == nullptr) return {};
   std::string out(text);

@@ -264,11 +264,17 @@ Result<OnnxOutput> OnnxSession::output(OnnxValue value) const {
   return out;
 }
 
-Result<std::vector<OnnxOutput>> OnnxSession::run(
-    std::span<const ort::Value* const> inputs) const {
+Result<OnnxRunOptions> OnnxSession::run_options() const {
+  ort::RunOptions* made = nullptr;
+  KB_TRY(check(runtime_->api().CreateRunOptions(&made), "options for"));
+  return OnnxRunOptions(made, runtime_->api().ReleaseRunOptions);
+}
+
+Result<std::vector<OnnxOutput>> OnnxSession::run(std::span<const ort::Value* const> inputs,
+                                                 const ort::RunOptions* options) const {
   std::vector<ort::Value*> values(output_names_.size(), nullptr);
   ort::Status* status =
-      runtime_->api().Run(session_.get(), nullptr, input_names_.data(), inputs.data(),
+      runtime_->api().Run(session_.get(), options, input_names_.data(), inputs.data(),
                           inputs.size(), output_names_.data(), values.size(), values.data());
   std::vector<OnnxValue> owners;
   for (ort::Value* value : values) owners.emplace_back(value, runtime_->api().ReleaseValue);

@@ -31,6 +31,7 @@ struct SessionSpec {
 };
 
 using OnnxValue = OnnxOwned<ort::Value>;
+using OnnxRunOptions = OnnxOwned<ort::RunOptions>;
 
 /// A tensor that the runtime owns.
 struct OnnxOutput {
@@ -58,9 +59,13 @@ class OnnxSession {
   /// What the runtime made. Fails for what is no tensor of numbers.
   Result<OnnxOutput> output(OnnxValue value) const;
 
+  /// Options of runs.
+  Result<OnnxRunOptions> run_options() const;
+
   /// Runs the model on the host's tensors. Thread-safe.
   /// @param inputs all of claims().inputs in their order.
-  Result<std::vector<OnnxOutput>> run(std::span<const ort::Value* const> inputs) const;
+  Result<std::vector<OnnxOutput>> run(std::span<const ort::Value* const> inputs,
+                                      const ort::RunOptions* options) const;
 
   /// An error of the runtime about this model.
   Status check(ort::Status* status, std::string expected) const;

@@ -119,7 +119,9 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   }
   s.since = 1;
   const GstClockTime started = gst_util_get_timestamp();
-  if (!report(base, s.model.infer(buffer))) return GST_FLOW_ERROR;
+  const Status inferred = s.model.infer(buffer);
+  if (!inferred && s.model.interrupted()) return GST_FLOW_FLUSHING;
+  if (!report(base, inferred)) return GST_FLOW_ERROR;
   GST_OBJECT_LOCK(base);
   s.stats.add_inferred(s.model.times(), gst_util_get_timestamp() - started);
   GST_OBJECT_UNLOCK(base);
@@ -128,7 +130,11 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   State& s = *cast(base)->state;
-  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) s.failed = false;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) s.model.interrupt(true);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
+    s.model.interrupt(false);
+    s.failed = false;
+  }
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP || GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT)
     start_anew(s);
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && s.failed) {
@@ -169,6 +175,8 @@ gboolean stop(GstBaseTransform* base) {
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
   if (change == GST_STATE_CHANGE_NULL_TO_READY)
     cast(element)->state->model.offer_context(props_of(element));
+  // Pads wait for the frame that is under way until they are inactive.
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) cast(element)->state->model.interrupt(true);
   const auto done =
       GST_ELEMENT_CLASS(keepbox_tensor_infer_parent_class)->change_state(element, change);
   if (change == GST_STATE_CHANGE_READY_TO_NULL) cast(element)->state->model.cuda().clear();

@@ -60,6 +60,19 @@ class Player {
     return text;
   }
 
+  /// Those of until now.
+  std::string errors() {
+    g_autoptr(GstBus) bus = gst_element_get_bus(pipeline_);
+    std::string text;
+    while (GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR)) {
+      g_autoptr(GError) error = nullptr;
+      gst_message_parse_error(message, &error, nullptr);
+      text += error->message;
+      gst_message_unref(message);
+    }
+    return text;
+  }
+
   /// The frame that a sink got last since it started.
   Buffer last(const char* sink) {
     g_autoptr(GstElement) element = get(sink);
@@ -115,6 +128,34 @@ TEST_F(InferManners, StopsAmidItsWork) {
     g_usleep(static_cast<gulong>(i) * 2000);
     EXPECT_TRUE(line.to(GST_STATE_NULL));
   }
+}
+
+/// A frame takes seconds, and neither a flush nor a stop waits for it. Another element's run of the
+/// same model goes on.
+TEST_F(InferManners, LeavesAFrameThatNobodyWantsAnyMore) {
+  const std::string line = kRedSrc + infer(test::slow_model(300)) + " ! fakesink name=out";
+  Player whole(line), left(line);
+  const auto microseconds = [](auto act) {
+    const gint64 start = g_get_monotonic_time();
+    act();
+    return g_get_monotonic_time() - start;
+  };
+  const gint64 frame = microseconds([&] { ASSERT_TRUE(whole.to(GST_STATE_PAUSED)); });
+  const auto soon = [&](auto act) {
+    g_usleep(static_cast<gulong>(frame / 5));  // amid the run
+    EXPECT_LT(microseconds(act), frame / 3) << "of " << frame;
+  };
+  const auto flush = [&] {
+    EXPECT_TRUE(gst_element_seek_simple(left.pipeline(), GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0));
+  };
+  ASSERT_TRUE(left.to(GST_STATE_PAUSED));
+  gst_element_set_state(left.pipeline(), GST_STATE_PLAYING);
+  gst_element_set_state(whole.pipeline(), GST_STATE_PLAYING);
+  soon(flush);
+  soon([&] { gst_element_set_state(left.pipeline(), GST_STATE_READY); });
+  EXPECT_TRUE(left.to(GST_STATE_PAUSED)) << "a whole frame";
+  EXPECT_EQ(left.errors(), "");
+  EXPECT_EQ(whole.errors(), "");
 }
 
 TEST_F(InferManners, TakesAnotherModelWhenItStartsAgain) {
