@@ -282,6 +282,17 @@ Model int64_output_model(ModelSize size) {
   return m;
 }
 
+void add_odd_outputs(Model& m) {
+  const std::string mean = m.add("ReduceMean", {m.inputs[0].name}, {{"keepdims", int64_t{0}}});
+  m.add("Cast", {mean}, {{"to", int64_t{8}}}, "words");
+  m.add("SequenceConstruct", {mean, mean}, {}, "list");
+  m.add("Reshape", {mean, m.constant({9}, Ints(9, 1))}, {}, "nine");
+  // First, so that those which stay change their places.
+  m.outputs.insert(m.outputs.begin(), {{"words", Type::kString, {}},
+                                       {"list", Type::kFloat, {}, true},
+                                       {"nine", Type::kFloat, std::vector<Dim>(9, 1)}});
+}
+
 Model two_outputs_model(ModelSize size) {
   Model m;
   m.inputs = {{"images", Type::kFloat, {1, 3, size.height, size.width}}};

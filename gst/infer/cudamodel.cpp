@@ -180,8 +180,8 @@ Result<std::vector<OnnxOutput>> CudaModel::bound_outputs(Slot& slot) {
     KB_TRY(session_->check(api.AllocatorFree(session_->runtime().allocator(), values),
                            "outputs of"));
   std::vector<OnnxOutput> out;
-  for (OnnxValue& value : owners) {
-    auto output = session_->output(std::move(value));
+  for (size_t i = 0; i < owners.size(); ++i) {
+    auto output = session_->output(std::move(owners[i]), claims().outputs[i]);
     if (!output) return std::unexpected(output.error());
     out.push_back(std::move(*output));
   }

@@ -7,6 +7,7 @@
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
 #include "gst/infer/frameform.h"
+#include "gst/infer/modelinput.h"
 #include "gst/tensors/tensors.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
@@ -146,6 +147,9 @@ Status Model::open_on(const InferProps& props, const Place& place) {
   }
   KB_TRY((*made)->set_model(*facts));
   facts_ = std::move(*facts);
+  if (!claims.left_out.empty())
+    facts_.remark += "; left out, no tensors of numbers with up to 8 dimensions: " +
+                     ports_text(claims.left_out);
   take(std::move(*made));
   return {};
 }

@@ -30,6 +30,7 @@ struct ModelPort {
 struct ModelClaims {
   std::string file;
   std::vector<ModelPort> inputs, outputs;
+  std::vector<ModelPort> left_out;  // outputs that are no tensors of numbers with up to 8 dimensions
   std::map<std::string, std::string> metadata;  // custom metadata of the ONNX file
   std::optional<ModelInfo> info;                // the .modelinfo beside it
 };

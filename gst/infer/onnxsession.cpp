@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "gst/base/error.h"
+#include "gst/infer/modelinput.h"
 #include "gst/infer/quietly.h"
 
 namespace keepbox {
@@ -35,6 +36,7 @@ std::optional<DataType> core_type(ort::Type type) {
   return pair == std::end(kTypes) ? std::nullopt : std::optional(pair->core);
 }
 
+const std::string kNumbers = "a tensor of numbers with up to 8 dimensions";
 constexpr const char* kProviderSuffix = "ExecutionProvider";
 
 /// "openvino" as the runtime calls it, "OpenVINO"; empty when it has no such provider.
@@ -181,6 +183,12 @@ Result<ModelPort> OnnxSession::port(bool input, size_t index) const {
   return out;
 }
 
+/// What can be no tensor of ours is not asked for, and the others are whole without it.
+void OnnxSession::add_output(ModelPort port) {
+  const bool taken = port.type && port.dims.size() <= Shape::kMaxRank;
+  (taken ? claims_.outputs : claims_.left_out).push_back(std::move(port));
+}
+
 Status OnnxSession::describe() {
   const ort::Api& api = runtime_->api();
   ort::MemoryInfo* host = nullptr;
@@ -195,8 +203,12 @@ Status OnnxSession::describe() {
     const bool input = i < inputs;
     auto one = port(input, input ? i : i - inputs);
     if (!one) return std::unexpected(one.error());
-    (input ? claims_.inputs : claims_.outputs).push_back(std::move(*one));
+    if (input) claims_.inputs.push_back(std::move(*one));
+    else add_output(std::move(*one));
   }
+  if (claims_.outputs.empty())
+    return fail(ErrorKind::kUnsupported, kNumbers + (" in an output of " + spec_.file),
+                ports_text(claims_.left_out), "export the model with one");
   for (const ModelPort& each : claims_.inputs) input_names_.push_back(each.name.c_str());
   for (const ModelPort& each : claims_.outputs) output_names_.push_back(each.name.c_str());
   return read_metadata();
@@ -236,7 +248,7 @@ Result<OnnxValue> OnnxSession::tensor(void* data, size_t bytes, DataType type,
   return OnnxValue(value, runtime_->api().ReleaseValue);
 }
 
-Result<OnnxOutput> OnnxSession::output(OnnxValue value) const {
+Result<OnnxOutput> OnnxSession::output(OnnxValue value, const ModelPort& port) const {
   const ort::Api& api = runtime_->api();
   ort::TensorInfo* info = nullptr;
   KB_TRY(check(api.GetTensorTypeAndShape(value.get(), &info), "tensors from"));
@@ -248,8 +260,10 @@ Result<OnnxOutput> OnnxSession::output(OnnxValue value) const {
   const auto type = core_type(element);
   std::array<int64_t, Shape::kMaxRank> dims{};
   if (!type || rank > dims.size())
-    return fail(ErrorKind::kUnsupported, "tensors of numbers with up to 8 dimensions from " + spec_.file,
-                "an output of other things", "export the model without it");
+    return fail(ErrorKind::kUnsupported,
+                kNumbers + (" from output " + port.name) + " of " + spec_.file,
+                "another type, or " + std::to_string(rank) + " dimensions",
+                "export the model without it");
   KB_TRY(check(api.GetDimensions(info, dims.data(), rank), "shapes of"));
   std::array<size_t, Shape::kMaxRank> sizes{};
   std::ranges::transform(std::span(dims).first(rank), sizes.begin(),
@@ -280,8 +294,8 @@ Result<std::vector<OnnxOutput>> OnnxSession::run(std::span<const ort::Value* con
   for (ort::Value* value : values) owners.emplace_back(value, runtime_->api().ReleaseValue);
   KB_TRY(check(status, "a run of"));
   std::vector<OnnxOutput> out;
-  for (OnnxValue& value : owners) {
-    auto one = output(std::move(value));
+  for (size_t i = 0; i < owners.size(); ++i) {
+    auto one = output(std::move(owners[i]), claims_.outputs[i]);
     if (!one) return std::unexpected(one.error());
     out.push_back(std::move(*one));
   }

@@ -50,14 +50,14 @@ class OnnxSession {
   const OnnxRuntime& runtime() const { return *runtime_; }
   ort::Session* get() const { return session_.get(); }
   const SessionSpec& spec() const { return spec_; }
-  /// Inputs, outputs and metadata.
+  /// Inputs, outputs and metadata. There is an output at least.
   const ModelClaims& claims() const { return claims_; }
 
   /// A tensor over memory that somebody else owns. @param memory nullptr: the host's.
   Result<OnnxValue> tensor(void* data, size_t bytes, DataType type, std::span<const int64_t> dims,
                            const ort::MemoryInfo* memory = nullptr) const;
-  /// What the runtime made. Fails for what is no tensor of numbers.
-  Result<OnnxOutput> output(OnnxValue value) const;
+  /// What the runtime made for an output. Fails for what is no tensor of numbers.
+  Result<OnnxOutput> output(OnnxValue value, const ModelPort& port) const;
 
   /// Options of runs.
   Result<OnnxRunOptions> run_options() const;
@@ -77,6 +77,7 @@ class OnnxSession {
   Status append_cuda(ort::SessionOptions* options, void* stream) const;
   Status describe();
   Result<ModelPort> port(bool input, size_t index) const;
+  void add_output(ModelPort port);
   Status read_metadata();
 
   const OnnxRuntime* runtime_;

@@ -126,6 +126,13 @@ TEST_F(InferErrors, OfModelsThatTakeNoPicture) {
   expect_error(with(identity_model({4, 3, 32, 32})), {"model.onnx", "4x3x32x32"});
 }
 
+TEST_F(InferErrors, OfModelsWhoseOutputsAreNoTensorsOfNumbers) {
+  test::onnx::Model model = identity_model({1, 3, 32, 32});
+  model.outputs.clear();
+  test::add_odd_outputs(model);
+  expect_error(with(model), {"model.onnx", "words", "list", "nine"});
+}
+
 TEST_F(InferErrors, OfSizesThatNobodySays) {
   expect_error(with(identity_model({1, 3, "height", "width"})),
                {"model.onnx", "input-width", "input-height"});
