@@ -113,8 +113,9 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   if (s.failed) return GST_FLOW_ERROR;
   // A gap's buffer may lack a picture. One that has it is inferred: videorate marks what it repeats so.
   const bool early = s.since > 0 && s.since < interval;
-  if (early || gst_buffer_n_memory(buffer) == 0) {
-    pass_by(base, buffer, hold && early);
+  const bool picture = gst_buffer_n_memory(buffer) != 0;
+  if (early || !picture) {
+    pass_by(base, buffer, hold && early && picture);
     return GST_FLOW_OK;
   }
   s.since = 1;
