@@ -64,6 +64,8 @@ bool Decoder::takes_cuda(std::string_view name) {
 }
 
 void Decoder::set_props(DecodeProps props) {
+  if (began_)
+    for (const Error& wrong : files_.keep_right(props, props_)) post_warning(element_, wrong);
   if (props == props_) return;
   const bool same_classes = props.include_classes == props_.include_classes &&
                             props.exclude_classes == props_.exclude_classes;
@@ -93,7 +95,6 @@ Status Decoder::start() {
   announced_.clear();
   told_.clear();
   warned_.clear();
-  decoded_.reset();
   KB_TRY(files_.check(props_));  // files and lists, before a frame is spent on them
   if (!quantization_) return std::unexpected(quantization_.error());
   if (!takes_cuda(backend_)) return {};
@@ -104,6 +105,8 @@ Status Decoder::start() {
 }
 
 void Decoder::stop() {
+  began_ = false;
+  decoded_.reset();
   drop_processor();
   cuda_.clear();
   files_ = {};
@@ -223,6 +226,7 @@ Status Decoder::attempt(GstBuffer* buffer) {
   KB_TRY(take_boxes());
   mark(buffer, tensors);
   decoded_ = source_;
+  began_ = true;
   return {};
 }
 

@@ -34,6 +34,8 @@ class Decoder {
   ~Decoder() { stop(); }
 
   /// Takes properties. The next frame is planned anew unless only thresholds or classes are others.
+  /// Once a frame was decoded, lists of classes, sizes and regions that are wrong stay as they
+  /// were, with an element warning each.
   void set_props(DecodeProps props);
   const DecodeProps& props() const { return props_; }
   void set_picture(const Picture& picture);
@@ -119,6 +121,7 @@ class Decoder {
   std::string failed_;       // why it is not tried any more in this stream
   std::string announced_, told_;
   std::set<std::string> warned_;  // what was expected, in warnings since the start
+  bool began_ = false;  // was a frame decoded since the start?
   bool planned_now_ = false;
   bool downloaded_now_ = false;
   bool skipped_ = false;
