@@ -104,6 +104,11 @@ Status Model::leave_device(const Error& why) {
 
 Status Model::opened_on(const Place& place) {
   const InferProps& props = props_;
+  for (const std::string& warning : facts_.warnings)
+    post_warning(element_, {ErrorKind::kUnsupported,
+                            "metadata of " + props.model_file + " as exporters write it", warning,
+                            "export the model anew, or set what it was to say: at boxdecode "
+                            "label-file= for names of classes"});
   if (facts_.assumed)
     post_warning(element_,
                  {ErrorKind::kAmbiguous,
@@ -147,6 +152,9 @@ Status Model::open_on(const InferProps& props, const Place& place) {
   }
   KB_TRY((*made)->set_model(*facts));
   facts_ = std::move(*facts);
+  if (claims.metadata_left_out > 0)
+    facts_.warnings.push_back("metadata left out: " + std::to_string(claims.metadata_left_out) +
+                              " keys, of which nobody reads so many");
   if (!claims.left_out.empty())
     facts_.remark += "; left out, no tensors of numbers with up to 8 dimensions: " +
                      ports_text(claims.left_out);

@@ -194,6 +194,7 @@ Result<ModelFacts> settle_model(const ModelClaims& claims, const InputSettings& 
   if (claims.outputs.empty())
     return fail(ErrorKind::kUnsupported, "a model with outputs", "none");
   ModelMetadata metadata = read_metadata(claims.metadata);
+  const std::vector<std::string> warnings = metadata.remarks;
   auto inputs = find_inputs(claims);
   if (!inputs) return std::unexpected(inputs.error());
   const auto size = settle_size(claims, inputs->image, metadata, settings.size, metadata.remarks);
@@ -208,7 +209,8 @@ Result<ModelFacts> settle_model(const ModelClaims& claims, const InputSettings& 
                              .channels = inputs->image.channels},
                    .size_inputs = std::move(inputs->sizes),
                    .name = std::filesystem::path(claims.file).stem().string(),
-                   .labels = std::move(metadata.labels)};
+                   .labels = std::move(metadata.labels),
+                   .warnings = warnings};
   KB_TRY(settle_form(claims, settings, known, facts));
   settle_outputs(claims, given, known, facts);
   if (!facts.labels.empty())

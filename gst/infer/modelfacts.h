@@ -32,6 +32,7 @@ struct ModelClaims {
   std::vector<ModelPort> inputs, outputs;
   std::vector<ModelPort> left_out;  // outputs that are no tensors of numbers with up to 8 dimensions
   std::map<std::string, std::string> metadata;  // custom metadata of the ONNX file
+  size_t metadata_left_out = 0;  // keys of a file that has more than anybody would write
   std::optional<ModelInfo> info;                // the .modelinfo beside it
 };
 
@@ -75,6 +76,7 @@ struct ModelFacts {
   Units units = Units::kAuto;
   std::vector<std::string> labels;
   std::string remark;           // what was taken from where, and what was assumed
+  std::vector<std::string> warnings;  // what was left out of the metadata, and why
   bool assumed = false;         // nothing said how the input is made, and no setting either
 };
 

@@ -37,6 +37,7 @@ std::optional<DataType> core_type(ort::Type type) {
 }
 
 const std::string kNumbers = "a tensor of numbers with up to 8 dimensions";
+constexpr int64_t kMostMetadata = 512;  // keys: the runtime copies all of them for each value
 constexpr const char* kProviderSuffix = "ExecutionProvider";
 
 /// "openvino" as the runtime calls it, "OpenVINO"; empty when it has no such provider.
@@ -224,8 +225,11 @@ Status OnnxSession::read_metadata() {
   KB_TRY(check(api.ModelMetadataGetCustomMetadataMapKeys(metadata, runtime_->allocator(), &keys,
                                                          &count),
                "metadata of"));
+  const bool read = count <= kMostMetadata;
+  claims_.metadata_left_out = read ? 0 : static_cast<size_t>(count);
   for (int64_t i = 0; i < count; ++i) {
     const std::string key = runtime_->taken_text(keys[i]);
+    if (!read) continue;
     char* value = nullptr;
     KB_TRY(check(api.ModelMetadataLookupCustomMetadataMap(metadata, runtime_->allocator(),
                                                           key.c_str(), &value),

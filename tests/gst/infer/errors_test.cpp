@@ -11,8 +11,9 @@ namespace {
 
 using test::identity_model;
 
-/// Errors of the element named "infer".
+/// Errors or warnings of the element named "infer".
 struct Errors {
+  GstMessageType wanted;
   std::mutex mutex;
   std::vector<std::string> texts;
   bool ended = false;  // by an error of anybody, or by the stream's end
@@ -21,9 +22,11 @@ struct Errors {
 GstBusSyncReply note(GstBus*, GstMessage* message, gpointer data) {
   auto& errors = *static_cast<Errors*>(data);
   const std::lock_guard lock(errors.mutex);
-  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+  if (GST_MESSAGE_TYPE(message) == errors.wanted) {
     g_autoptr(GError) error = nullptr;
-    gst_message_parse_error(message, &error, nullptr);
+    const auto parse =
+        errors.wanted == GST_MESSAGE_ERROR ? gst_message_parse_error : gst_message_parse_warning;
+    parse(message, &error, nullptr);
     if (g_strcmp0(GST_OBJECT_NAME(GST_MESSAGE_SRC(message)), "infer") == 0)
       errors.texts.push_back(error->message);
   }
@@ -33,7 +36,7 @@ GstBusSyncReply note(GstBus*, GstMessage* message, gpointer data) {
 }
 
 /// All that the element says of it while frames come, until the pipeline is back in NULL.
-std::vector<std::string> errors_of(const std::string& props) {
+std::vector<std::string> messages_of(const std::string& props, GstMessageType wanted) {
   const std::string text =
       "videotestsrc num-buffers=3 ! video/x-raw,format=RGB,width=64,height=48 ! "
       "tensorinfer name=infer " +
@@ -41,7 +44,7 @@ std::vector<std::string> errors_of(const std::string& props) {
   GError* error = nullptr;
   GstElement* pipeline = gst_parse_launch(text.c_str(), &error);
   EXPECT_EQ(error, nullptr) << error->message;
-  Errors errors;
+  Errors errors{.wanted = wanted};
   g_autoptr(GstBus) bus = gst_element_get_bus(pipeline);
   gst_bus_set_sync_handler(bus, note, &errors, nullptr);
   if (gst_element_set_state(pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE) {
@@ -56,9 +59,14 @@ std::vector<std::string> errors_of(const std::string& props) {
   return errors.texts;
 }
 
-/// Is there one error, with all these words?
-void expect_error(const std::string& props, const std::vector<std::string>& words) {
-  const auto errors = errors_of(props);
+std::vector<std::string> errors_of(const std::string& props) {
+  return messages_of(props, GST_MESSAGE_ERROR);
+}
+
+/// Is there one error (or warning), with all these words?
+void expect_error(const std::string& props, const std::vector<std::string>& words,
+                  GstMessageType wanted = GST_MESSAGE_ERROR) {
+  const auto errors = messages_of(props, wanted);
   ASSERT_EQ(errors.size(), 1u) << props;
   for (const std::string& word : words)
     EXPECT_NE(errors[0].find(word), std::string::npos) << "'" << word << "' in: " << errors[0];
@@ -157,6 +165,21 @@ TEST_F(InferErrors, ComeOnceHoweverManyFramesFollow) {
   }
   EXPECT_NE(h.error(), "");
   EXPECT_EQ(h.error(), "");
+}
+
+/// No errors: the boxes are right all the same. The start takes no minutes.
+TEST_F(InferErrors, OfMetadataThatNobodyReadsAreWarnings) {
+  test::onnx::Model model = test::ultralytics_like({96, 96});
+  const std::string names = model.metadata["names"];
+  model.metadata["names"] = "{0: 'disc', 1: 'ba";
+  expect_error(with(model), {"model.onnx", "metadata names left out", "label-file="},
+               GST_MESSAGE_WARNING);
+  model.metadata["names"] = names;
+  EXPECT_TRUE(messages_of(with(model), GST_MESSAGE_WARNING).empty());
+  for (int i = 0; i < 100000; ++i) model.metadata["key " + std::to_string(i)] = "value";
+  const std::string set = with(model, "channel-order=rgb");
+  expect_error(set, {"model.onnx", "metadata left out", "100007 keys"}, GST_MESSAGE_WARNING);
+  EXPECT_TRUE(errors_of(set).empty());
 }
 
 TEST_F(InferErrors, OfSettingsThatSayNothing) {
