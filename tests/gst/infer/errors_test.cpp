@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What tensorinfer cannot do ends in one error that says what to set, and in a pipeline that stops.
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <iostream>
 #include <mutex>
 
 #include "tests/gst/infer/infer.h"
@@ -205,6 +208,19 @@ TEST_F(InferErrors, OfRuntimesThatAreNone) {
                {"text.so", "runtime-library"});
   expect_error(model + "runtime-library=libz.so.1", {"libz.so.1", "runtime-library"});
   EXPECT_TRUE(errors_of(model).empty()) << "the right one still works";
+}
+
+/// In a process of its own, which has loaded nothing yet.
+TEST(InferRuntime, ThatCannotBeOpenedIsAnErrorThatSaysWhy) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto load_with = [](rlim_t files) {
+    const rlimit limit{files, files};
+    setrlimit(RLIMIT_NOFILE, &limit);
+    const auto runtime = OnnxRuntime::load("");
+    std::cerr << (runtime ? "loaded" : runtime.error().message());
+    std::exit(0);
+  };
+  EXPECT_EXIT(load_with(3), ::testing::ExitedWithCode(0), "found .*Too many open files");
 }
 
 TEST_F(InferErrors, AreGoneWhenTheirCauseIs) {
