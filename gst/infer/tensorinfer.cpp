@@ -47,6 +47,7 @@ struct State {
   Model model;
   guint64 since = 0;    // frames since the model ran, that one among them; 0 before it did
   bool failed = false;  // an error was posted and the stream is to stop
+  bool turned = false;  // a warning was posted of a stream whose pictures are turned
 };
 
 }  // namespace
@@ -129,8 +130,30 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   return GST_FLOW_OK;
 }
 
+/// Whoever shows such pictures turns them; the model sees them as they lie.
+void check_orientation(GstBaseTransform* base, const GstTagList* tags) {
+  State& s = *cast(base)->state;
+  g_autofree gchar* orientation = nullptr;
+  if (!gst_tag_list_get_string(tags, GST_TAG_IMAGE_ORIENTATION, &orientation) ||
+      g_str_equal(orientation, "rotate-0") || std::exchange(s.turned, true))
+    return;
+  post_warning(GST_ELEMENT(base),
+               {ErrorKind::kMismatch, "pictures that stand as they are shown",
+                std::string("the tag image-orientation ") + orientation,
+                "put videoflip video-direction=auto before tensorinfer"});
+}
+
+void take_tags(GstBaseTransform* base, GstEvent* event) {
+  GstTagList* tags = nullptr;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_STREAM_START) cast(base)->state->turned = false;
+  if (GST_EVENT_TYPE(event) != GST_EVENT_TAG) return;
+  gst_event_parse_tag(event, &tags);
+  check_orientation(base, tags);
+}
+
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   State& s = *cast(base)->state;
+  take_tags(base, event);
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) s.model.interrupt(true);
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
     s.model.interrupt(false);
@@ -157,7 +180,7 @@ gboolean start(GstBaseTransform* base) {
   State& s = *cast(base)->state;
   const InferProps props = props_of(base);
   s.since = 0;
-  s.failed = false;
+  s.failed = s.turned = false;
   const bool started = report(base, s.model.start(props));
   if (!started) s.model.stop();  // GStreamer does not stop what did not start
   GST_OBJECT_LOCK(base);

@@ -282,6 +282,32 @@ TEST_F(InferFrames, LetGapsAndTheEndPass) {
   EXPECT_EQ(h.error(), "");
 }
 
+/// Cameras store photos as their sensors lie; who shows them turns them by a tag, which models do
+/// not see.
+TEST_F(InferFrames, ThatATagTurnsAreAWarning) {
+  const auto warning_of = [&](Harness& h, const char* orientation) {
+    g_autofree gchar* id = g_strdup_printf("stream of %s", orientation);
+    gst_harness_push_event(h.get(), gst_event_new_stream_start(id));
+    h.set_caps(kSmallFrame);
+    for (int i = 0; i < 2; ++i)
+      EXPECT_TRUE(gst_harness_push_event(
+          h.get(), gst_event_new_tag(gst_tag_list_new(GST_TAG_IMAGE_ORIENTATION, orientation,
+                                                      GST_TAG_TITLE, "a photo", nullptr))));
+    EXPECT_TRUE(h.run(shaded(1))) << h.error();
+    const std::string first = h.warning();
+    EXPECT_EQ(h.warning(), "") << "once a stream";
+    return first;
+  };
+  Harness h(identity(), kSmallFrame);
+  EXPECT_EQ(warning_of(h, "rotate-0"), "");
+  test::expect_words(warning_of(h, "rotate-90"),
+                     {"image-orientation", "rotate-90", "videoflip video-direction=auto"});
+  EXPECT_NE(warning_of(h, "flip-rotate-180"), "") << "another stream";
+  EXPECT_EQ(warning_of(h, "rotate-0"), "");
+  Harness turned("videoflip video-direction=auto ! " + identity(), kSmallFrame);
+  EXPECT_EQ(warning_of(turned, "rotate-180"), "");
+}
+
 /// A picture that fills a gap is a picture; a buffer without one passes.
 TEST_F(InferFrames, InferWhatFillsAGap) {
   Harness h(identity() + " ! boxdecode on-mismatch=error", kSmallFrame);
