@@ -328,6 +328,17 @@ TEST_F(InferManners, OffersWhatComesAfterButForCuttingOut) {
   EXPECT_FALSE(gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr));
 }
 
+TEST(InferProperties, TakeNoMoreThanThereIs) {
+  g_autoptr(GstElement) element = gst_element_factory_make("tensorinfer", nullptr);
+  const auto range = [&](const char* name) {
+    const auto* spec =
+        G_PARAM_SPEC_INT(g_object_class_find_property(G_OBJECT_GET_CLASS(element), name));
+    return std::pair(spec->minimum, spec->maximum);
+  };
+  EXPECT_EQ(range("pad-value"), std::pair(-1, 255));
+  EXPECT_EQ(range("device-id"), std::pair(-1, G_MAXINT));
+}
+
 TEST_F(InferManners, CountsAnewAfterAStop) {
   const std::string caps = raw("RGB", 64, 48);
   Harness h(infer(test::ultralytics_like({96, 96}), "provider=cpu threads=1"), caps);
