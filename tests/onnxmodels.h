@@ -55,8 +55,8 @@ onnx::Model huge_model();
 /// The input's numbers, rounded down, as int64 1xN.
 onnx::Model int64_output_model(ModelSize size);
 
-/// Adds outputs that no tensor of a frame can be: `words` of strings, `list`, a sequence, and `nine`
-/// with as many dimensions.
+/// Adds outputs that no tensor of a frame can be: `words` of strings, `list`, a sequence, and
+/// `nine` with as many dimensions.
 void add_odd_outputs(onnx::Model& model);
 
 /// `same` is the input, `mean` 1x3x1x1.

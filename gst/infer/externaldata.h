@@ -31,8 +31,8 @@ struct FileStamp {
   auto operator<=>(const FileStamp&) const = default;
 };
 
-/// Of a model and of its files of weights. Shorter where they cannot be read, which is for who opens
-/// them to report.
+/// Of a model and of its files of weights. Shorter where they cannot be read, which is an error of
+/// whoever opens them.
 std::vector<FileStamp> file_stamps(const std::string& model);
 
 }  // namespace keepbox

@@ -39,7 +39,8 @@ class Model {
 
   /// Runs the model on a frame and attaches its tensors. @pre set_frames().
   Status infer(GstBuffer* frame);
-  /// Lets infer() fail as long as `on`, also where it is under way. From any thread; start() ends it.
+  /// Lets infer() fail as long as `on`, also where it is under way, or until the next start(). From
+  /// any thread.
   void interrupt(bool on);
   bool interrupted() const { return interrupted_; }
   /// Attaches the tensors of the last run again, as held; false without one.

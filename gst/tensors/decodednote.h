@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The note on a buffer that says which of its tensors have been decoded: in a chain of models each
-// decoder takes what came since the last one. And which models left the frame out on purpose. It goes
-// with the buffer, so that of two branches behind a tee each decodes for itself.
+// decoder takes what came since the last one. And which models left the frame out on purpose. It
+// goes with the buffer, so that of two branches behind a tee each decodes for itself.
 #pragma once
 
 #include <gst/gst.h>

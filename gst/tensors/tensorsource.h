@@ -38,8 +38,8 @@ using SharedTensorSource = std::shared_ptr<const TensorSource>;
 /// Are they equal, or both nullptr?
 bool same_source(const SharedTensorSource& a, const SharedTensorSource& b);
 
-/// Can what decodes the one decode the other: are they the same but for the element, where in the model's
-/// input the frame was, and which frame's it is?
+/// Can what decodes the one decode the other? They are the same but for the element, where in the
+/// model's input the frame was, and which frame's it is.
 bool same_producer(const SharedTensorSource& a, const SharedTensorSource& b);
 
 /// Are they of one element? Where nobody says the element, as same_producer().

@@ -252,8 +252,8 @@ TEST_F(InferFrames, StartAnewWithASegment) {
   }
 }
 
-/// Buffers without a picture count too: what is held is never older than the interval. They get none of
-/// it, since nothing could be drawn on them.
+/// Buffers without a picture count too: what is held is never older than the interval. They get none
+/// of it, since nothing could be drawn on them.
 TEST_F(InferFrames, HoldNothingLongerThanTheInterval) {
   Harness h(identity("interval=3 hold=true"), kSmallFrame);
   ASSERT_TRUE(h.run(shaded(10))) << h.error();
