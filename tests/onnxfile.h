@@ -17,6 +17,7 @@ enum class Type {
   kUInt8 = 2,
   kInt32 = 6,
   kInt64 = 7,
+  kString = 8,
   kBool = 9,
   kFloat16 = 10,
   kDouble = 11
@@ -35,6 +36,7 @@ struct Value {
   std::string name;
   Type type = Type::kFloat;
   std::vector<Dim> dims;
+  bool sequence = false;  // of tensors of that type, whatever their dimensions
 };
 
 using Attributes =

@@ -252,6 +252,16 @@ Model external_data_model() {
   return m;
 }
 
+Model slow_model(int operators) {
+  Model m;
+  m.inputs = {{"images", Type::kFloat, {1, 3, 576, 608}}};
+  m.outputs = {{"output", Type::kFloat, {1, 1, 1, 1}}};
+  std::string last = "images";
+  for (int i = 0; i < operators; ++i) last = m.add("Sin", {last});
+  m.add("ReduceMean", {last}, {{"axes", Ints{1, 2, 3}}}, "output");
+  return m;
+}
+
 Model huge_model() {
   Model m;
   m.inputs = {{"images", Type::kFloat, {1, 3, 32, 32}}};
@@ -270,6 +280,17 @@ Model int64_output_model(ModelSize size) {
   m.outputs = {{"output", Type::kInt64, {1, 3 * size.height * size.width}}};
   m.add("Cast", {m.add("Flatten", {"images"})}, {{"to", int64_t{7}}}, "output");
   return m;
+}
+
+void add_odd_outputs(Model& m) {
+  const std::string mean = m.add("ReduceMean", {m.inputs[0].name}, {{"keepdims", int64_t{0}}});
+  m.add("Cast", {mean}, {{"to", int64_t{8}}}, "words");
+  m.add("SequenceConstruct", {mean, mean}, {}, "list");
+  m.add("Reshape", {mean, m.constant({9}, Ints(9, 1))}, {}, "nine");
+  // First, so that those which stay change their places.
+  m.outputs.insert(m.outputs.begin(), {{"words", Type::kString, {}},
+                                       {"list", Type::kFloat, {}, true},
+                                       {"nine", Type::kFloat, std::vector<Dim>(9, 1)}});
 }
 
 Model two_outputs_model(ModelSize size) {

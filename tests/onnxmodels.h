@@ -45,11 +45,19 @@ onnx::Model too_new_model();
 /// Its weights are said to lie in "weights.bin" beside it.
 onnx::Model external_data_model();
 
+/// `output` is a number for a picture, of so many operators one after the other on a million
+/// numbers each: milliseconds an operator.
+onnx::Model slow_model(int operators);
+
 /// Its output has 2^45 elements, which the file does not say.
 onnx::Model huge_model();
 
 /// The input's numbers, rounded down, as int64 1xN.
 onnx::Model int64_output_model(ModelSize size);
+
+/// Adds outputs that no tensor of a frame can be: `words` of strings, `list`, a sequence, and
+/// `nine` with as many dimensions.
+void add_odd_outputs(onnx::Model& model);
 
 /// `same` is the input, `mean` 1x3x1x1.
 onnx::Model two_outputs_model(ModelSize size);

@@ -26,7 +26,7 @@ struct Property {
                int Props::*>
       member;
   GType (*enum_type)() = nullptr;     // nullptr with an int member: a number from 0, or -1
-  gdouble lowest = 0, highest = 1;    // of floats and unsigned numbers
+  gdouble lowest = 0, highest = 1;  // of floats and unsigned numbers; of an int the highest above 1
   bool controllable = false;
   bool live = false;  // may change while playing, whatever the others may
   bool Props::*was_set = nullptr;  // becomes true with the first set()
@@ -84,7 +84,9 @@ GParamSpec* PropertyTable<Props>::spec_of(const Property<Props>& p) const {
         else if (p.enum_type != nullptr)
           return g_param_spec_enum(p.name, p.name, p.blurb, p.enum_type(), value, flags);
         else
-          return g_param_spec_int(p.name, p.name, p.blurb, -1, G_MAXINT, value, flags);
+          return g_param_spec_int(p.name, p.name, p.blurb, -1,
+                                  p.highest > 1 ? static_cast<gint>(p.highest) : G_MAXINT, value,
+                                  flags);
       },
       p.member);
 }

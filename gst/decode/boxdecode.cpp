@@ -77,13 +77,24 @@ guint prop_stats = 0;
 
 KeepboxBoxDecode* cast(gpointer object) { return reinterpret_cast<KeepboxBoxDecode*>(object); }
 
+/// Properties show lists that stayed as they were because those that were asked for are wrong.
+void show_in_force(KeepboxBoxDecode* self, const DecodeProps& asked) {
+  State& s = *self->state;
+  GST_OBJECT_LOCK(self);
+  const auto changed = take_lists(s.props, asked, s.decoder.props());
+  GST_OBJECT_UNLOCK(self);
+  for (const char* name : changed) g_object_notify(G_OBJECT(self), name);
+}
+
 void take_props(KeepboxBoxDecode* self) {
   State& s = *self->state;
   GST_OBJECT_LOCK(self);
   const bool changed = std::exchange(s.changed, false);
   DecodeProps props = changed ? s.props : DecodeProps{};
   GST_OBJECT_UNLOCK(self);
-  if (changed) s.decoder.set_props(std::move(props));
+  if (!changed) return;
+  s.decoder.set_props(props);
+  show_in_force(self, props);
 }
 
 int device_of(KeepboxBoxDecode* self) {

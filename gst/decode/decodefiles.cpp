@@ -78,6 +78,11 @@ Result<Settings> DecodeFiles::settings(const DecodeProps& props, const Picture& 
   return out;
 }
 
+std::vector<Error> DecodeFiles::keep_right(DecodeProps& props, const DecodeProps& old) {
+  if (!load(props)) return {};  // the next frame reports that
+  return keep_right_lists(props, old, *labels());
+}
+
 Result<std::shared_ptr<const DetectorSpec>> DecodeFiles::family(const DecodeProps& props) {
   KB_TRY(load_family(props.detector));
   return family_.family;

@@ -26,6 +26,10 @@ class DecodeFiles {
   /// they may come with one.
   Status check(const DecodeProps& props);
 
+  /// Puts the values of `old` in place of lists that are wrong for the labels as they are now:
+  /// those of the file, or of the last source. @return what is wrong with each.
+  std::vector<Error> keep_right(DecodeProps& props, const DecodeProps& old);
+
   /// The family of the file that detector= names, read when that has changed; else nullptr.
   Result<std::shared_ptr<const DetectorSpec>> family(const DecodeProps& props);
 

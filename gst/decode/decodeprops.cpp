@@ -7,6 +7,7 @@
 #include "core/box.h"
 #include "core/crew.h"
 #include "gst/base/enums.h"
+#include "gst/base/words.h"
 #include "gst/decode/decodeenums.h"
 #include "gst/decode/filtertext.h"
 #include "gst/metas/analytics.h"
@@ -214,6 +215,18 @@ bool only_tuned(const DecodeProps& a, const DecodeProps& b) {
 
 namespace {
 
+/// Lists in words, which may be wrong in a way that no range of a property can tell.
+constexpr struct {
+  const char* name;
+  std::string DecodeProps::*list;
+} kLists[] = {{"include-classes", &DecodeProps::include_classes},
+              {"exclude-classes", &DecodeProps::exclude_classes},
+              {"class-thresholds", &DecodeProps::class_thresholds},
+              {"min-size", &DecodeProps::min_size},
+              {"max-size", &DecodeProps::max_size},
+              {"regions", &DecodeProps::regions},
+              {"exclude-regions", &DecodeProps::exclude_regions}};
+
 std::optional<bool> multi_label_of(const DecodeProps& props) {
   if (props.multi_label == kMultiLabelAuto) return std::nullopt;
   return props.multi_label == kMultiLabelTrue;
@@ -293,6 +306,32 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
   if (!filters) return std::unexpected(filters.error());
   out.filters = std::move(*filters);
   return out;
+}
+
+std::vector<Error> keep_right_lists(DecodeProps& props, const DecodeProps& old,
+                                    const Labels& labels) {
+  std::vector<Error> wrong;
+  for (const auto& [name, list] : kLists) {
+    DecodeProps alone;
+    alone.*list = props.*list;
+    const auto settings = resolve(alone, labels, Picture(), nullptr);
+    if (settings) continue;
+    wrong.push_back(settings.error());
+    wrong.back().hint += std::string("; ") + name + " stays " + in_quotes(old.*list);
+    props.*list = old.*list;
+  }
+  return wrong;
+}
+
+std::vector<const char*> take_lists(DecodeProps& props, const DecodeProps& asked,
+                                    const DecodeProps& in_force) {
+  std::vector<const char*> changed;
+  for (const auto& [name, list] : kLists) {
+    if (asked.*list == in_force.*list || props.*list != asked.*list) continue;
+    props.*list = in_force.*list;
+    changed.push_back(name);
+  }
+  return changed;
 }
 
 }  // namespace keepbox

@@ -5,6 +5,7 @@
 #include <gst/gst.h>
 
 #include <string>
+#include <vector>
 
 #include "core/plan.h"
 #include "gst/base/props.h"
@@ -70,5 +71,16 @@ std::vector<std::string> ids_of(const std::string& text);
 /// @param source may be nullptr.
 Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame,
                          const TensorSource* source);
+
+/// Puts the values of `old` in place of lists of classes, sizes and regions that are wrong.
+/// @return what is wrong with each; the hint names what stays.
+std::vector<Error> keep_right_lists(DecodeProps& props, const DecodeProps& old,
+                                    const Labels& labels);
+
+/// Puts lists that are in force in place of those that were asked for, unless they are others by
+/// now.
+/// @return the names of those that became others.
+std::vector<const char*> take_lists(DecodeProps& props, const DecodeProps& asked,
+                                    const DecodeProps& in_force);
 
 }  // namespace keepbox

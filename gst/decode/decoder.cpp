@@ -25,9 +25,19 @@ bool is_own(const DecodeProps& props, std::string_view id) {
   return ids.empty() ? id.empty() : std::ranges::contains(ids, id);
 }
 
+/// Are there tensors of that source's element?
+bool has_tensors_of(const FrameTensors& tensors, const SharedTensorSource& source) {
+  for (size_t i = 0; i < tensors.listed().size(); ++i)
+    if (same_element(tensors.source(i), source)) return true;
+  return false;
+}
+
 /// Were no tensors made for this decoder, on purpose? Those that are there are another's then.
-bool is_skipped(GstBuffer* buffer, const FrameTensors& tensors, const std::string& tensor_ids) {
+/// @param own what it decoded last
+bool is_skipped(GstBuffer* buffer, const FrameTensors& tensors, const std::string& tensor_ids,
+                const SharedTensorSource& own) {
   if (!was_skipped(buffer)) return false;
+  if (was_skipped_by(buffer, own) && !has_tensors_of(tensors, own)) return true;
   const auto ids = ids_of(tensor_ids);
   return tensors.listed().empty() ||
          (!ids.empty() && std::ranges::none_of(tensors.listed(), [&](const TensorView& tensor) {
@@ -54,6 +64,8 @@ bool Decoder::takes_cuda(std::string_view name) {
 }
 
 void Decoder::set_props(DecodeProps props) {
+  if (began_)
+    for (const Error& wrong : files_.keep_right(props, props_)) post_warning(element_, wrong);
   if (props == props_) return;
   const bool same_classes = props.include_classes == props_.include_classes &&
                             props.exclude_classes == props_.exclude_classes;
@@ -97,6 +109,8 @@ Status Decoder::start() {
 }
 
 void Decoder::stop() {
+  began_ = false;
+  decoded_.reset();
   drop_processor();
   settled_.reset();
   cuda_.clear();
@@ -205,7 +219,7 @@ Status Decoder::attempt(GstBuffer* buffer) {
   planned_now_ = downloaded_now_ = false;
   FrameTensors tensors;
   KB_TRY(tensors.look(buffer, Which::kUndecoded));
-  skipped_ = is_skipped(buffer, tensors, props_.tensor_ids);
+  skipped_ = is_skipped(buffer, tensors, props_.tensor_ids, decoded_);
   if (skipped_) return {};
   KB_TRY(check_any(buffer, tensors));
   KB_TRY(quantize(tensors));
@@ -216,6 +230,8 @@ Status Decoder::attempt(GstBuffer* buffer) {
   else if (on_device()) route_ = tensors.context() ? Route::kZeroCopy : Route::kUploaded;
   KB_TRY(take_boxes());
   mark(buffer, tensors);
+  decoded_ = source_;
+  began_ = true;
   return {};
 }
 

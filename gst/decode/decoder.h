@@ -42,6 +42,8 @@ class Decoder {
   ~Decoder() { stop(); }
 
   /// Takes properties. The next frame is planned anew unless only thresholds or classes are others.
+  /// Once a frame was decoded, lists of classes, sizes and regions that are wrong stay as they
+  /// were, with an element warning each.
   void set_props(DecodeProps props);
   const DecodeProps& props() const { return props_; }
   void set_picture(const Picture& picture);
@@ -125,6 +127,7 @@ class Decoder {
   std::optional<Processor> processor_;
   SharedTensorSource source_;  // of the tensors that it is for
   std::optional<Settled> settled_;  // of the stream's tensors, whose number of rows may vary
+  SharedTensorSource decoded_;  // of the last frame that was decoded since the start
   std::shared_ptr<const Labels> labels_;  // of their classes
   CudaContext home_;                         // where its memory is, if on a device
   MemorySpace reads_ = MemorySpace::kSystem;  // where it was made to find tensors
@@ -132,6 +135,7 @@ class Decoder {
   std::string failed_;       // why it is not tried any more in this stream
   std::string announced_, told_;
   std::set<std::string> warned_;  // what was expected, in warnings since the start
+  bool began_ = false;  // was a frame decoded since the start?
   bool planned_now_ = false;
   bool downloaded_now_ = false;
   bool skipped_ = false;

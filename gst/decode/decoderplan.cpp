@@ -152,8 +152,7 @@ Result<Decoder::Prepared> Decoder::plan_for(FrameTensors& tensors) {
       GST_CAT_WARNING_OBJECT(boxdecode_debug, element_,
                              "of %zu models' tensors those of %s are decoded; another boxdecode "
                              "takes the next", all.size(),
-                             each.source != nullptr ? each.source->model.c_str()
-                                                    : "one without a name");
+                             to_string(each).c_str());
     if (plan) {
       Prepared prepared{std::move(*plan), each.source};
       settle(prepared);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
+#include <utility>
 
 #include "core/box.h"
 #include "gst/base/error.h"
@@ -16,6 +18,23 @@ namespace {
 constexpr size_t kMostLabelsBytes = size_t{1} << 24;
 constexpr const char* kLabelsHint =
     "set label-file= to a UTF-8 text file with one class name a line";
+
+/// How many letters are to be changed, left out or put in to make one of the other, whatever their
+/// case; more than `most` where it is more.
+size_t edits(std::string_view a, std::string_view b, size_t most) {
+  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > most) return most + 1;
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t changed = diagonal + (g_ascii_tolower(a[i]) != g_ascii_tolower(b[j]));
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, changed});
+    }
+  }
+  return row.back();
+}
 
 }  // namespace
 
@@ -67,8 +86,22 @@ Result<uint32_t> Labels::class_of(std::string_view text, const char* property) c
     return fail(ErrorKind::kInvalid, number + " (there is no label file, and the model names none)",
                 '"' + std::string(text) + '"',
                 std::string("set ") + property + "= to numbers, or label-file= to use names");
+  const std::string* meant = nearest(text);
   return fail(ErrorKind::kInvalid, number + " or a class's name", '"' + std::string(text) + '"',
-              std::string("set ") + property + "= by names or numbers of classes");
+              (meant != nullptr ? "did you mean " + *meant + "? " : std::string()) + "set " +
+                  property + "= by names or numbers of classes");
+}
+
+const std::string* Labels::nearest(std::string_view text) const {
+  const std::string* best = nullptr;
+  size_t most = text.size() / 3;
+  for (const std::string& name : names_) {
+    const size_t away = edits(text, name, most);
+    if (name.empty() || away > most || (best != nullptr && away == most)) continue;
+    best = &name;
+    most = away;
+  }
+  return best;
 }
 
 Result<std::vector<uint32_t>> Labels::classes_of(std::string_view text,
@@ -91,7 +124,7 @@ Result<std::vector<std::pair<uint32_t, float>>> Labels::thresholds_of(
     const size_t colon = part.rfind(':');
     float threshold = 0;
     const auto id = class_of(trimmed(part.substr(0, colon)), property);
-    if (colon == part.npos || !parse(trimmed(part.substr(colon + 1)), threshold))
+    if (colon == part.npos || !parse_finite(trimmed(part.substr(colon + 1)), threshold))
       return fail(ErrorKind::kInvalid, "CLASS:THRESHOLD", '"' + std::string(part) + '"',
                   std::string("set ") + property + "= as in person:0.5,2:0.3");
     if (!id) return std::unexpected(id.error());

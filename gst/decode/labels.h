@@ -46,6 +46,9 @@ class Labels {
   Result<std::vector<std::pair<uint32_t, float>>> thresholds_of(std::string_view text,
                                                                const char* property) const;
 
+  /// The name that a text was probably meant to be, or nullptr.
+  const std::string* nearest(std::string_view text) const;
+
   uint32_t size() const { return static_cast<uint32_t>(names_.size()); }
 
  private:

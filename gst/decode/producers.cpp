@@ -3,7 +3,9 @@
 #include "gst/decode/producers.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
+#include <tuple>
 
 namespace keepbox {
 namespace {
@@ -40,6 +42,14 @@ std::vector<Production> productions(const FrameTensors& tensors, std::span<const
     return each.source != nullptr && each.source->detector == detector;
   });
   return out;
+}
+
+std::string to_string(const Production& production) {
+  if (production.source == nullptr) return "one without a name";
+  const auto& [model, path] = std::tie(production.source->model, production.source->file);
+  const std::filesystem::path file(path);
+  if (path.empty()) return model;
+  return model + " (" + (file.parent_path().filename() / file.filename()).string() + ")";
 }
 
 std::vector<TensorView> forms_of(const FrameTensors& tensors, std::span<const uint32_t> which) {

@@ -24,6 +24,9 @@ struct Production {
 std::vector<Production> productions(const FrameTensors& tensors, std::span<const std::string> ids,
                                     std::string_view detector);
 
+/// Its model, for messages: "best (a/best.onnx)", of the file's path the end.
+std::string to_string(const Production& production);
+
 /// What is known of tensors without reading them, for plans. @param which numbers in listed().
 std::vector<TensorView> forms_of(const FrameTensors& tensors, std::span<const uint32_t> which);
 

@@ -14,7 +14,17 @@ class CudaInferencer : public Inferencer {
   ~CudaInferencer() override { drain(); }
 
   const ModelClaims& claims() const override { return model_->claims(); }
-  Status set_model(const ModelFacts& facts) override { return model_->prepare(facts); }
+  Status set_model(const ModelFacts& facts) override {
+    KB_TRY(model_->prepare(facts));
+    const std::lock_guard guard(model_->turn());
+    auto options = model_->run_options();
+    if (!options) return std::unexpected(options.error());
+    options_ = std::move(*options);
+    runtime_ = &model_->runtime();
+    return {};
+  }
+  /// What was launched already goes on, as does a graph.
+  void interrupt(bool on) override { runtime_->terminate(options_.get(), on); }
   bool graph() const override { return model_->graph(); }
   InferTimes times() const override { return times_; }
 
@@ -41,11 +51,13 @@ class CudaInferencer : public Inferencer {
               .queued_us =
                   static_cast<double>(gst_util_get_timestamp() - started) / GST_USECOND};
     KB_TRY(feed_->feed(frame, turn->slot, turn->input));
-    return model_->run(turn->slot, feed_->ready(turn->slot));
+    return model_->run(turn->slot, feed_->ready(turn->slot), options_.get());
   }
 
  private:
   std::shared_ptr<CudaModel> model_;
+  const OnnxRuntime* runtime_ = nullptr;
+  OnnxRunOptions options_{nullptr, nullptr};
   std::unique_ptr<CudaFeed> feed_;
   InferTimes times_;
 };

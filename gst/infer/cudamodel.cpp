@@ -106,17 +106,14 @@ Result<CudaModel::Slot> CudaModel::make_slot(const ModelFacts& facts) {
   if (!input) return std::unexpected(input.error());
   auto value = session_->tensor(reinterpret_cast<void*>(input->get()), input->bytes(),
                                 facts.input.type, bound_dims(port, facts.input), memory_.get());
-  auto options = run_options();
   auto begun = make_event(context_, true), done = make_event(context_, true);
   if (!value) return std::unexpected(value.error());
-  if (!options) return std::unexpected(options.error());
   if (!begun || !done) return std::unexpected(!begun ? begun.error() : done.error());
   ort::IoBinding* binding = nullptr;
   KB_TRY(session_->check(api.CreateIoBinding(session_->get(), &binding), "bindings for"));
   Slot slot{.input = std::move(*input),
             .input_value = std::move(*value),
             .binding = OnnxOwned<ort::IoBinding>(binding, api.ReleaseIoBinding),
-            .options = std::move(*options),
             .begun = std::move(*begun),
             .done = std::move(*done)};
   KB_TRY(session_->check(api.BindInput(binding, port.name.c_str(), slot.input_value.get()),
@@ -150,14 +147,13 @@ Status CudaModel::bind_extras(Slot& slot, const ModelFacts& facts) {
 
 /// Without waiting for the device, and without the runtime's own graphs: those are made a thread, and
 /// while one is captured no other thread may allocate.
-Result<OnnxOwned<ort::RunOptions>> CudaModel::run_options() const {
+Result<OnnxRunOptions> CudaModel::run_options() const {
   const ort::Api& api = session_->runtime().api();
-  ort::RunOptions* made = nullptr;
-  KB_TRY(session_->check(api.CreateRunOptions(&made), "options for"));
-  OnnxOwned<ort::RunOptions> out(made, api.ReleaseRunOptions);
+  auto out = session_->run_options();
+  if (!out) return out;
   for (const auto& [key, value] : {std::pair{"disable_synchronize_execution_providers", "1"},
                                    std::pair{"gpu_graph_id", "-1"}})
-    KB_TRY(session_->check(api.AddRunConfigEntry(made, key, value), "options for"));
+    KB_TRY(session_->check(api.AddRunConfigEntry(out->get(), key, value), "options for"));
   return out;
 }
 
@@ -184,32 +180,35 @@ Result<std::vector<OnnxOutput>> CudaModel::bound_outputs(Slot& slot) {
     KB_TRY(session_->check(api.AllocatorFree(session_->runtime().allocator(), values),
                            "outputs of"));
   std::vector<OnnxOutput> out;
-  for (OnnxValue& value : owners) {
-    auto output = session_->output(std::move(value));
+  for (size_t i = 0; i < owners.size(); ++i) {
+    auto output = session_->output(std::move(owners[i]), claims().outputs[i]);
     if (!output) return std::unexpected(output.error());
     out.push_back(std::move(*output));
   }
   return out;
 }
 
-Status CudaModel::run_bound(Slot& slot) {
+Status CudaModel::run_bound(Slot& slot, const ort::RunOptions* options) {
   return session_->check(session_->runtime().api().RunWithBinding(
-                             session_->get(), slot.options.get(), slot.binding.get()),
+                             session_->get(), options, slot.binding.get()),
                          "a run of");
 }
 
 /// A plain run tells the shapes of the outputs, whose memory a graph fixes.
 Status CudaModel::capture() {
+  const auto options = run_options();
+  if (!options) return std::unexpected(options.error());
   KB_TRY(bind_outputs_anew(slots_[0]));
-  KB_TRY(run_bound(slots_[0]));
+  KB_TRY(run_bound(slots_[0], options->get()));
   drain();
   const auto like = bound_outputs(slots_[0]);
   if (!like) return std::unexpected(like.error());
-  for (Slot& slot : slots_) KB_TRY(capture(slot, *like));
+  for (Slot& slot : slots_) KB_TRY(capture(slot, *like, options->get()));
   return {};
 }
 
-Status CudaModel::capture(Slot& slot, const std::vector<OnnxOutput>& like) {
+Status CudaModel::capture(Slot& slot, const std::vector<OnnxOutput>& like,
+                          const ort::RunOptions* options) {
   for (size_t i = 0; i < like.size(); ++i) {
     auto output = fixed(like[i]);
     if (!output) return std::unexpected(output.error());
@@ -220,9 +219,9 @@ Status CudaModel::capture(Slot& slot, const std::vector<OnnxOutput>& like) {
     slot.outputs.push_back(std::move(*output));
   }
   // What a first run allocates and tries out must not be captured.
-  KB_TRY(run_bound(slot));
+  KB_TRY(run_bound(slot, options));
   drain();
-  auto graph = keepbox::capture(context_, stream_.get(), [&] { return run_bound(slot); });
+  auto graph = keepbox::capture(context_, stream_.get(), [&] { return run_bound(slot, options); });
   if (!graph) return std::unexpected(graph.error());
   slot.graph = std::move(*graph);
   return {};
@@ -259,7 +258,8 @@ Result<CudaModel::Turn> CudaModel::next() {
   return Turn{number, slot.input.get(), milliseconds * 1e3};
 }
 
-Result<std::vector<InferredTensor>> CudaModel::run(size_t number, CUevent input_ready) {
+Result<std::vector<InferredTensor>> CudaModel::run(size_t number, CUevent input_ready,
+                                                   const ort::RunOptions* options) {
   const CudaDriver& cuda = cuda_driver();
   Slot& slot = slots_[number];
   const CUstream stream = stream_.get();
@@ -271,7 +271,7 @@ Result<std::vector<InferredTensor>> CudaModel::run(size_t number, CUevent input_
     KB_TRY(cuda_status(cuda.graph_launch(slot.graph.get(), stream), "a run of the model's graph"));
   } else {
     KB_TRY(bind_outputs_anew(slot));
-    KB_TRY(run_bound(slot));
+    KB_TRY(run_bound(slot, options));
   }
   auto out = taken_outputs(slot);
   if (!out) return out;

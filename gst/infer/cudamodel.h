@@ -27,7 +27,7 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   bool graph() const { return graph_; }
   size_t slots() const { return spec_.in_flight; }
 
-  /// To be held from next() to run(), and for drain().
+  /// To be held from next() to run(), and for drain(), run_options() and runtime().
   std::mutex& turn() { return turn_; }
 
   /// An input that nobody uses, waited for.
@@ -38,8 +38,13 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   };
   Result<Turn> next();
 
+  /// Options of an element's runs. @pre turn() is held.
+  Result<OnnxRunOptions> run_options() const;
+  const OnnxRuntime& runtime() const { return session_->runtime(); }
+
   /// Enqueues a run behind an event, and what tells when its outputs are there.
-  Result<std::vector<InferredTensor>> run(size_t slot, CUevent input_ready);
+  Result<std::vector<InferredTensor>> run(size_t slot, CUevent input_ready,
+                                          const ort::RunOptions* options);
 
   /// Waits for all runs.
   void drain();
@@ -61,7 +66,6 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
     DeviceMemory input;
     OnnxValue input_value;
     OnnxOwned<ort::IoBinding> binding;
-    OnnxOwned<ort::RunOptions> options;
     CudaEvent begun, done;
     bool used = false;
     std::vector<Fixed> outputs;  // of the graph
@@ -77,11 +81,10 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   Status bind_extras(Slot& slot, const ModelFacts& facts);
   Status bind_outputs_anew(Slot& slot);
   Status capture();
-  Status capture(Slot& slot, const std::vector<OnnxOutput>& like);
+  Status capture(Slot& slot, const std::vector<OnnxOutput>& like, const ort::RunOptions* options);
   Result<Fixed> fixed(const OnnxOutput& like) const;
   Result<std::vector<OnnxOutput>> bound_outputs(Slot& slot);
-  Status run_bound(Slot& slot);
-  Result<OnnxOwned<ort::RunOptions>> run_options() const;
+  Status run_bound(Slot& slot, const ort::RunOptions* options);
   Result<std::vector<InferredTensor>> taken_outputs(Slot& slot);
   Result<InferredTensor> copied(const Fixed& output);
   Result<InferredTensor> handed_out(OnnxOutput output);

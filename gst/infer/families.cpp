@@ -82,8 +82,10 @@ void take_family(std::string_view name, KnownExport& out) {
 /// score and its class.
 void take_rtdetr(const ModelPort& port, const ModelMetadata& metadata, KnownExport& out) {
   const auto classes = static_cast<int64_t>(metadata.labels.size());
-  const bool scores = port.dims[2] == 4 + classes && !(metadata.sorted && classes == 2);
-  take_family(scores ? "rtdetr-ultralytics" : "rtdetr-ultralytics-rows", out);
+  const bool rows = !metadata.head.empty() || metadata.sorted || port.dims[2] != 4 + classes;
+  take_family(rows && port.dims[2] == kReadyColumns ? "rtdetr-ultralytics-rows"
+                                                     : "rtdetr-ultralytics",
+              out);
   out.remarks.push_back("RT-DETR by its metadata");
 }
 

@@ -58,6 +58,9 @@ class HostInferencer : public Inferencer {
 
   Status set_model(const ModelFacts& facts) override {
     const auto& ports = claims().inputs;
+    auto options = session_->run_options();
+    if (!options) return std::unexpected(options.error());
+    options_ = std::move(*options);
     input_bytes_ = facts.input.bytes();
     input_.reset(static_cast<std::byte*>(
         ::operator new(input_bytes_, std::align_val_t{kAlignment}, std::nothrow)));
@@ -93,7 +96,7 @@ class HostInferencer : public Inferencer {
     const GstClockTime ready = gst_util_get_timestamp();
     std::vector<const ort::Value*> inputs;
     for (const OnnxValue& value : values_) inputs.push_back(value.get());
-    auto outputs = session_->run(inputs);
+    auto outputs = session_->run(inputs, options_.get());
     if (!outputs) return std::unexpected(outputs.error());
     times_.model_us = microseconds_since(ready);
     std::vector<InferredTensor> out;
@@ -103,6 +106,10 @@ class HostInferencer : public Inferencer {
       out.push_back(std::move(tensor));
     }
     return out;
+  }
+
+  void interrupt(bool on) override { 
+    session_->runtime().terminate(options_.get(), on);
   }
 
   InferTimes times() const override { return times_; }
@@ -122,6 +129,7 @@ class HostInferencer : public Inferencer {
   }
 
   std::shared_ptr<const OnnxSession> session_;
+  OnnxRunOptions options_{nullptr, nullptr};
   std::unique_ptr<std::byte, Free> input_;
   size_t input_bytes_ = 0;
   std::vector<std::vector<std::byte>> numbers_;  // of extra inputs, by index

@@ -35,8 +35,8 @@ struct InferTimes {
   double queued_us = 0;  // waiting for frames before it
 };
 
-/// Runs a model frame by frame, in the order frames() -> infer() ... For one thread at a time; the model
-/// itself may be shared with others.
+/// Runs a model frame by frame, in the order frames() -> infer() ... For one thread at a time, but
+/// for interrupt(); the model itself may be shared with others.
 class Inferencer {
  public:
   virtual ~Inferencer() = default;
@@ -52,6 +52,10 @@ class Inferencer {
   /// One tensor an output, in the model's order. The frame may be written to when this returns, by
   /// whoever comes in the order of its stream.
   virtual Result<std::vector<InferredTensor>> infer(GstBuffer* frame) = 0;
+
+  /// Ends the run that is under way, if any, and lets those to come fail as long as `on`: not those
+  /// of others who share the model. From any thread. @pre set_model().
+  virtual void interrupt(bool on) = 0;
 
   /// Waits until all that was started is done.
   virtual void drain() {}

@@ -80,7 +80,7 @@ const Property<InferProps> kInferProperties[] = {
     {"pad-value",
      "Grey of 0 to 255 of what the picture leaves free of the input; -1 takes what is known of the "
      "model, else 114.",
-     &InferProps::pad_value},
+     &InferProps::pad_value, nullptr, kModelsOwn, 255},
     {.name = "interval",
      .blurb = "Every how many frames the model runs: 1 for each, 3 for each third.",
      .member = &InferProps::interval, .lowest = 1, .highest = G_MAXINT, .live = true},
@@ -133,9 +133,6 @@ Result<InputSettings> input_settings(const InferProps& props) {
   out.mean = *mean;
   out.deviation = *deviation;
   if (props.resize_mode != kModelsOwn) out.resize = static_cast<ResizeMode>(props.resize_mode);
-  if (props.pad_value > 255)
-    return fail(ErrorKind::kInvalid, "a grey of 0 to 255", std::to_string(props.pad_value),
-                "set pad-value=");
   if (props.pad_value >= 0) out.pad = static_cast<uint8_t>(props.pad_value);
   return out;
 }

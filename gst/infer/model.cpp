@@ -2,8 +2,6 @@
 // Chooses where a model runs, and puts its tensors on frames.
 #include "gst/infer/model.h"
 
-#include <glib/gstdio.h>
-
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -11,6 +9,7 @@
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
 #include "gst/infer/frameform.h"
+#include "gst/infer/modelinput.h"
 #include "gst/infer/trial.h"
 #include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensors.h"
@@ -38,8 +37,6 @@ bool is(const std::string& name, const char* other) {
 
 SessionSpec spec_of(const InferProps& props, const std::string& provider) {
   const bool cuda = is(provider, kCuda);
-  GStatBuf file{};
-  g_stat(props.model_file.c_str(), &file);
   return {.file = props.model_file,
           .runtime_library = props.runtime_library,
           .provider = provider,
@@ -49,8 +46,7 @@ SessionSpec spec_of(const InferProps& props, const std::string& provider) {
           .height = cuda ? props.input_height : 0,
           .graph = cuda && props.cuda_graph,
           .in_flight = cuda ? props.max_in_flight : 1,
-          .modified = file.st_mtime,
-          .bytes = file.st_size};
+          .files = file_stamps(props.model_file)};
 }
 
 /// "CUDA" of "CUDAExecutionProvider", as the runtime's users write it.
@@ -96,6 +92,7 @@ void Model::offer_context(const InferProps& props) {
 Status Model::start(const InferProps& props) {
   tried_.reset();
   warned_.clear();
+  interrupt(false);
   auto place = choose(props);
   if (!place) return std::unexpected(place.error());
   return open(props, std::move(*place));
@@ -112,7 +109,7 @@ Status Model::open(const InferProps& props, Place place) {
 }
 
 Status Model::leave_device(const Error& why) {
-  inferencer_.reset();
+  take(nullptr);
   const Place place{"cpu", why.message()};
   KB_TRY(open_on(props_, place));
   post_warning(element_, {why.kind, why.expected, why.found,
@@ -153,8 +150,21 @@ Status Model::open_on(const InferProps& props, const Place& place) {
   claims_ = std::move(claims);
   KB_TRY(settle(nullptr));
   KB_TRY((*made)->set_model(facts_));
-  inferencer_ = std::move(*made);
+  take(std::move(*made));
   return {};
+}
+
+/// The one before goes outside of the lock: it waits for what is under way.
+void Model::take(std::unique_ptr<Inferencer> inferencer) {
+  const std::lock_guard guard(lock_);
+  if (inferencer && interrupted_) inferencer->interrupt(true);
+  inferencer_.swap(inferencer);
+}
+
+void Model::interrupt(bool on) {
+  const std::lock_guard guard(lock_);
+  interrupted_ = on;
+  if (inferencer_) inferencer_->interrupt(on);
 }
 
 Status Model::settle(const FamilyOfModel* family) {
@@ -166,6 +176,12 @@ Status Model::settle(const FamilyOfModel* family) {
     return std::unexpected(facts.error());
   }
   facts_ = std::move(*facts);
+  if (claims_.metadata_left_out > 0)
+    facts_.warnings.push_back("metadata left out: " + std::to_string(claims_.metadata_left_out) +
+                              " keys, of which nobody reads so many");
+  if (!claims_.left_out.empty())
+    facts_.remark += "; left out, no tensors of numbers with up to 8 dimensions: " +
+                     ports_text(claims_.left_out);
   setup_.recognized = facts_.remark;
   return {};
 }
@@ -195,24 +211,27 @@ Status Model::settle_family() {
 
 /// Once for each text: caps may come again and again.
 void Model::warn_of_guesses() {
-  const auto warn = [&](const std::string& expected, const std::string& found, const char* hint) {
-    if (warned_.insert(found).second)
-      post_warning(element_, {ErrorKind::kAmbiguous, expected, found, hint});
+  const auto warn = [&](ErrorKind kind, const std::string& expected, const std::string& found,
+                        const char* hint) {
+    if (warned_.insert(found).second) post_warning(element_, {kind, expected, found, hint});
   };
   if (!facts_.assumed.empty())
-    warn("a model whose metadata, .modelinfo or tensors show how its input is made",
+    warn(ErrorKind::kAmbiguous,
+         "a model whose metadata, .modelinfo or tensors show how its input is made",
          props_.model_file + ", for which is assumed: " + facts_.assumed,
          "if that is wrong set detector= of boxdecode to the model's family, or channel-order=, "
          "input-mean=, input-std= and resize-mode=");
   for (const std::string& text : facts_.warnings)
-    warn("a model whose metadata describes a detector", props_.model_file + ": " + text,
-         "set what is missing on boxdecode, or export the model anew");
+    warn(ErrorKind::kUnsupported,
+         "metadata of " + props_.model_file + " as exporters of detectors write it", text,
+         "export the model anew, or set what is missing: at boxdecode label-file= for names of "
+         "classes");
 }
 
 void Model::stop() {
   drain();
   forget();
-  inferencer_.reset();
+  take(nullptr);
   source_.reset();
   held_source_.reset();
 }
@@ -232,8 +251,10 @@ Status Model::set_frames(const GstVideoInfo& info) {
   if (!plan) return std::unexpected(plan.error());
   forget();
   source_ = std::make_shared<const TensorSource>(
-      TensorSource{.geometry = plan->letterbox,
+      TensorSource{.producer = number_,
+                   .geometry = plan->letterbox,
                    .model = facts_.name,
+                   .file = props_.model_file,
                    .detector = facts_.detector,
                    .contract = facts_.contract,
                    .iou_threshold = facts_.iou_threshold,
@@ -250,8 +271,8 @@ Status Model::set_frames(const GstVideoInfo& info) {
 Status Model::infer(GstBuffer* frame) {
   forget();
   auto tensors = inferencer_->infer(frame);
-  if (!tensors && tensors.error().kind == ErrorKind::kNoResource && is(props_.provider, "auto") &&
-      setup_.provider == kCuda) {
+  if (!tensors && !interrupted_ && tensors.error().kind == ErrorKind::kNoResource &&
+      is(props_.provider, "auto") && setup_.provider == kCuda) {
     KB_TRY(leave_device(tensors.error()));
     KB_TRY(set_frames(info_));
     tensors = inferencer_->infer(frame);

@@ -5,7 +5,9 @@
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,7 +21,7 @@
 
 namespace keepbox {
 
-/// For one thread at a time, but for cuda().
+/// For one thread at a time, but for cuda() and interrupt().
 class Model {
  public:
   /// @param element posts the messages, and outlives this.
@@ -40,6 +42,10 @@ class Model {
 
   /// Runs the model on a frame and attaches its tensors. @pre set_frames().
   Status infer(GstBuffer* frame);
+  /// Lets infer() fail as long as `on`, also where it is under way, or until the next start(). From
+  /// any thread.
+  void interrupt(bool on);
+  bool interrupted() const { return interrupted_; }
   /// Attaches the tensors of the last run again, as held; false without one.
   bool hold(GstBuffer* frame);
   /// Forgets the last run.
@@ -51,6 +57,8 @@ class Model {
   void drain();
 
   const InferSetup& setup() const { return setup_; }
+  /// What tensors of frames say of themselves; nullptr before set_frames().
+  const SharedTensorSource& source() const { return source_; }
   InferTimes times() const { return inferencer_->times(); }
 
  private:
@@ -65,11 +73,15 @@ class Model {
   Status settle(const FamilyOfModel* family);
   Status settle_family();
   void warn_of_guesses();
+  void take(std::unique_ptr<Inferencer> inferencer);
   void attach(GstBuffer* frame) const;
 
   GstElement* element_;
+  const uint64_t number_ = new_producer();
   SharedCuda cuda_;
+  std::mutex lock_;  // of inferencer_, where it changes and for those who interrupt
   std::unique_ptr<Inferencer> inferencer_;
+  std::atomic<bool> interrupted_ = false;
   InferProps props_;   // of the start
   GstVideoInfo info_{};  // of frames
   ModelClaims claims_;

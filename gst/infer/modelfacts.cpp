@@ -28,7 +28,7 @@ Status check_info(const ModelClaims& claims) {
   const ModelInfo& info = *claims.info;
   for (const ModelInfoTensor& tensor : info.tensors) {
     const ModelPort* port = nullptr;
-    for (const auto* ports : {&claims.inputs, &claims.outputs})
+    for (const auto* ports : {&claims.inputs, &claims.outputs, &claims.left_out})
       for (const ModelPort& each : *ports)
         if (each.name == tensor.name && tensor.input.value_or(ports == &claims.inputs) ==
                                             (ports == &claims.inputs))

@@ -30,7 +30,9 @@ struct ModelPort {
 struct ModelClaims {
   std::string file;
   std::vector<ModelPort> inputs, outputs;
+  std::vector<ModelPort> left_out;  // outputs that are no numbers in up to 8 dimensions
   std::map<std::string, std::string> metadata;  // custom metadata of the ONNX file
+  size_t metadata_left_out = 0;  // keys of a file that has more than anybody would write
   std::optional<ModelInfo> info;                // the .modelinfo beside it
 };
 

@@ -74,6 +74,8 @@ struct Api {
   Status* (*SessionGetInputName)(const Session*, size_t, Allocator*, char**) = at(36);
   Status* (*SessionGetOutputName)(const Session*, size_t, Allocator*, char**) = at(37);
   Status* (*CreateRunOptions)(RunOptions**) = at(39);
+  Status* (*RunOptionsSetTerminate)(RunOptions*) = at(46);
+  Status* (*RunOptionsUnsetTerminate)(RunOptions*) = at(47);
   Status* (*CreateTensorWithDataAsOrtValue)(const MemoryInfo*, void* data, size_t bytes,
                                             const int64_t* shape, size_t rank, Type,
                                             Value**) = at(49);

@@ -45,9 +45,17 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::unexpected<Error> not_loaded(const std::vector<std::string>& names, const std::string& why) {
-  return file_error("ONNX Runtime (" + names.front() + ")",
-                    names.size() > 1 ? "no library of that name" : why, kInstall);
+/// The first reason that is another than the first name's, as of a library that is there, but does
+/// not load. Most begin with the name that they are of.
+const std::string& telling(const std::vector<std::string>& names,
+                           const std::vector<std::string>& reasons) {
+  const auto rest = [&](size_t i) {
+    const std::string& reason = reasons[i];
+    return reason.starts_with(names[i]) ? reason.substr(names[i].size()) : reason;
+  };
+  for (size_t i = 1; i < reasons.size(); ++i)
+    if (rest(i) != rest(0)) return reasons[i];
+  return reasons.front();
 }
 
 }  // namespace
@@ -60,11 +68,11 @@ Result<const OnnxRuntime*> OnnxRuntime::load(const std::string& library) {
     GST_DEBUG_CATEGORY_INIT(tensorinfer_debug, "tensorinfer", 0, "Inference by ONNX Runtime");
   const auto names = names_to_try(library);
   if (const auto found = loaded.find(names.front()); found != loaded.end()) return found->second;
-  std::string why;
+  std::vector<std::string> reasons;
   for (const std::string& name : names) {
     LateLibrary file(name.c_str());
     if (!file.loaded()) {
-      if (why.empty()) why = file.why_not();
+      reasons.push_back(file.why_not());
       continue;
     }
     auto opened = open(file);
@@ -75,7 +83,8 @@ Result<const OnnxRuntime*> OnnxRuntime::load(const std::string& library) {
     GST_CAT_INFO(tensorinfer_debug, "%s from %s", (*opened)->name().c_str(), name.c_str());
     return loaded[names.front()] = *opened;
   }
-  return not_loaded(names, why);
+  return file_error("ONNX Runtime (" + names.front() + ")", telling(names, reasons),
+                    kInstall);
 }
 
 Result<const OnnxRuntime*> OnnxRuntime::open(LateLibrary& library) {
@@ -112,6 +121,12 @@ Status OnnxRuntime::check(ort::Status* status, std::string expected, std::string
   std::string found = one_line(api_.GetErrorMessage(status));
   api_.ReleaseStatus(status);
   return file_error(std::move(expected), std::move(found), std::move(hint));
+}
+
+void OnnxRuntime::terminate(ort::RunOptions* options, bool on) const {
+  ort::Status* failed =
+      on ? api_.RunOptionsSetTerminate(options) : api_.RunOptionsUnsetTerminate(options);
+  if (failed != nullptr) api_.ReleaseStatus(failed);
 }
 
 std::string OnnxRuntime::taken_text(char* text) const {

@@ -35,6 +35,9 @@ class OnnxRuntime {
   /// nullptr: none. Takes what a call returned, and gives what it says as one line.
   Status check(ort::Status* status, std::string expected, std::string hint) const;
 
+  /// Ends a run with these options, and those to come as long as `on`. From any thread.
+  void terminate(ort::RunOptions* options, bool on) const;
+
   /// Of the runtime's default allocator; frees what it gave.
   std::string taken_text(char* text) const;
   ort::Allocator* allocator() const { return allocator_; }

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "gst/base/error.h"
+#include "gst/infer/modelinput.h"
 #include "gst/infer/quietly.h"
 
 namespace keepbox {
@@ -35,6 +36,8 @@ std::optional<DataType> core_type(ort::Type type) {
   return pair == std::end(kTypes) ? std::nullopt : std::optional(pair->core);
 }
 
+const std::string kNumbers = "a tensor of numbers with up to 8 dimensions";
+constexpr int64_t kMostMetadata = 512;  // keys: the runtime copies all of them for each value
 constexpr const char* kProviderSuffix = "ExecutionProvider";
 
 /// "openvino" as the runtime calls it, "OpenVINO"; empty when it has no such provider.
@@ -75,6 +78,7 @@ Result<std::unique_ptr<OnnxSession>> OnnxSession::open(const SessionSpec& spec, 
     return file_error("an ONNX file " + spec.file,
                       g_file_test(spec.file.c_str(), G_FILE_TEST_EXISTS) ? "no regular file" : "none",
                       "set model-file= to a model");
+  if (const auto files = external_files(spec.file); !files) return std::unexpected(files.error());
   std::unique_ptr<OnnxSession> out(new OnnxSession(**runtime, spec));
   KB_TRY(out->load(stream));
   KB_TRY(out->describe());
@@ -180,6 +184,12 @@ Result<ModelPort> OnnxSession::port(bool input, size_t index) const {
   return out;
 }
 
+/// What can be no tensor of ours is not asked for, and the others are whole without it.
+void OnnxSession::add_output(ModelPort port) {
+  const bool taken = port.type && port.dims.size() <= Shape::kMaxRank;
+  (taken ? claims_.outputs : claims_.left_out).push_back(std::move(port));
+}
+
 Status OnnxSession::describe() {
   const ort::Api& api = runtime_->api();
   ort::MemoryInfo* host = nullptr;
@@ -194,8 +204,12 @@ Status OnnxSession::describe() {
     const bool input = i < inputs;
     auto one = port(input, input ? i : i - inputs);
     if (!one) return std::unexpected(one.error());
-    (input ? claims_.inputs : claims_.outputs).push_back(std::move(*one));
+    if (input) claims_.inputs.push_back(std::move(*one));
+    else add_output(std::move(*one));
   }
+  if (claims_.outputs.empty())
+    return fail(ErrorKind::kUnsupported, kNumbers + (" in an output of " + spec_.file),
+                ports_text(claims_.left_out), "export the model with one");
   for (const ModelPort& each : claims_.inputs) input_names_.push_back(each.name.c_str());
   for (const ModelPort& each : claims_.outputs) output_names_.push_back(each.name.c_str());
   return read_metadata();
@@ -211,8 +225,11 @@ Status OnnxSession::read_metadata() {
   KB_TRY(check(api.ModelMetadataGetCustomMetadataMapKeys(metadata, runtime_->allocator(), &keys,
                                                          &count),
                "metadata of"));
+  const bool read = count <= kMostMetadata;
+  claims_.metadata_left_out = read ? 0 : static_cast<size_t>(count);
   for (int64_t i = 0; i < count; ++i) {
     const std::string key = runtime_->taken_text(keys[i]);
+    if (!read) continue;
     char* value = nullptr;
     KB_TRY(check(api.ModelMetadataLookupCustomMetadataMap(metadata, runtime_->allocator(),
                                                           key.c_str(), &value),
@@ -235,7 +252,7 @@ Result<OnnxValue> OnnxSession::tensor(void* data, size_t bytes, DataType type,
   return OnnxValue(value, runtime_->api().ReleaseValue);
 }
 
-Result<OnnxOutput> OnnxSession::output(OnnxValue value) const {
+Result<OnnxOutput> OnnxSession::output(OnnxValue value, const ModelPort& port) const {
   const ort::Api& api = runtime_->api();
   ort::TensorInfo* info = nullptr;
   KB_TRY(check(api.GetTensorTypeAndShape(value.get(), &info), "tensors from"));
@@ -247,8 +264,10 @@ Result<OnnxOutput> OnnxSession::output(OnnxValue value) const {
   const auto type = core_type(element);
   std::array<int64_t, Shape::kMaxRank> dims{};
   if (!type || rank > dims.size())
-    return fail(ErrorKind::kUnsupported, "tensors of numbers with up to 8 dimensions from " + spec_.file,
-                "an output of other things", "export the model without it");
+    return fail(ErrorKind::kUnsupported,
+                kNumbers + (" from output " + port.name) + " of " + spec_.file,
+                "another type, or " + std::to_string(rank) + " dimensions",
+                "export the model without it");
   KB_TRY(check(api.GetDimensions(info, dims.data(), rank), "shapes of"));
   std::array<size_t, Shape::kMaxRank> sizes{};
   std::ranges::transform(std::span(dims).first(rank), sizes.begin(),
@@ -263,18 +282,24 @@ Result<OnnxOutput> OnnxSession::output(OnnxValue value) const {
   return out;
 }
 
-Result<std::vector<OnnxOutput>> OnnxSession::run(
-    std::span<const ort::Value* const> inputs) const {
+Result<OnnxRunOptions> OnnxSession::run_options() const {
+  ort::RunOptions* made = nullptr;
+  KB_TRY(check(runtime_->api().CreateRunOptions(&made), "options for"));
+  return OnnxRunOptions(made, runtime_->api().ReleaseRunOptions);
+}
+
+Result<std::vector<OnnxOutput>> OnnxSession::run(std::span<const ort::Value* const> inputs,
+                                                 const ort::RunOptions* options) const {
   std::vector<ort::Value*> values(output_names_.size(), nullptr);
   ort::Status* status =
-      runtime_->api().Run(session_.get(), nullptr, input_names_.data(), inputs.data(),
+      runtime_->api().Run(session_.get(), options, input_names_.data(), inputs.data(),
                           inputs.size(), output_names_.data(), values.size(), values.data());
   std::vector<OnnxValue> owners;
   for (ort::Value* value : values) owners.emplace_back(value, runtime_->api().ReleaseValue);
   KB_TRY(check(status, "a run of"));
   std::vector<OnnxOutput> out;
-  for (OnnxValue& value : owners) {
-    auto one = output(std::move(value));
+  for (size_t i = 0; i < owners.size(); ++i) {
+    auto one = output(std::move(owners[i]), claims_.outputs[i]);
     if (!one) return std::unexpected(one.error());
     out.push_back(std::move(*one));
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/tensor.h"
+#include "gst/infer/externaldata.h"
 #include "gst/infer/modelfacts.h"
 #include "gst/infer/onnxruntime.h"
 
@@ -24,12 +25,13 @@ struct SessionSpec {
   unsigned width = 0, height = 0;  // of dynamic inputs: what is bound is of one size
   bool graph = false;            // cuda: the model's launches are captured once and replayed
   unsigned in_flight = 1;        // cuda: frames that may be under way
-  int64_t modified = 0, bytes = 0;  // of the file: another content is another model
+  std::vector<FileStamp> files;  // what it is read from: another content is another model
 
   auto operator<=>(const SessionSpec&) const = default;
 };
 
 using OnnxValue = OnnxOwned<ort::Value>;
+using OnnxRunOptions = OnnxOwned<ort::RunOptions>;
 
 /// A tensor that the runtime owns.
 struct OnnxOutput {
@@ -48,18 +50,22 @@ class OnnxSession {
   const OnnxRuntime& runtime() const { return *runtime_; }
   ort::Session* get() const { return session_.get(); }
   const SessionSpec& spec() const { return spec_; }
-  /// Inputs, outputs and metadata.
+  /// Inputs, outputs and metadata. There is an output at least.
   const ModelClaims& claims() const { return claims_; }
 
   /// A tensor over memory that somebody else owns. @param memory nullptr: the host's.
   Result<OnnxValue> tensor(void* data, size_t bytes, DataType type, std::span<const int64_t> dims,
                            const ort::MemoryInfo* memory = nullptr) const;
-  /// What the runtime made. Fails for what is no tensor of numbers.
-  Result<OnnxOutput> output(OnnxValue value) const;
+  /// What the runtime made for an output. Fails for what is no tensor of numbers.
+  Result<OnnxOutput> output(OnnxValue value, const ModelPort& port) const;
+
+  /// Options of runs.
+  Result<OnnxRunOptions> run_options() const;
 
   /// Runs the model on the host's tensors. Thread-safe.
   /// @param inputs all of claims().inputs in their order.
-  Result<std::vector<OnnxOutput>> run(std::span<const ort::Value* const> inputs) const;
+  Result<std::vector<OnnxOutput>> run(std::span<const ort::Value* const> inputs,
+                                      const ort::RunOptions* options) const;
 
   /// An error of the runtime about this model.
   Status check(ort::Status* status, std::string expected) const;
@@ -71,6 +77,7 @@ class OnnxSession {
   Status append_cuda(ort::SessionOptions* options, void* stream) const;
   Status describe();
   Result<ModelPort> port(bool input, size_t index) const;
+  void add_output(ModelPort port);
   Status read_metadata();
 
   const OnnxRuntime* runtime_;

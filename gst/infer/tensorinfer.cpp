@@ -48,6 +48,7 @@ struct State {
   Model model;
   guint64 since = 0;    // frames since the model ran, that one among them; 0 before it did
   bool failed = false;  // an error was posted and the stream is to stop
+  bool turned = false;  // a warning was posted of a stream whose pictures are turned
 };
 
 }  // namespace
@@ -99,7 +100,7 @@ void pass_by(GstBaseTransform* base, GstBuffer* buffer, bool hold) {
   State& s = *cast(base)->state;
   const bool held = hold && s.model.hold(buffer);
   if (s.since > 0) ++s.since;
-  if (!held) note_skipped(buffer);
+  if (!held) note_skipped(buffer, s.model.source());
   GST_OBJECT_LOCK(base);
   s.stats.add_between(held);
   GST_OBJECT_UNLOCK(base);
@@ -114,22 +115,51 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   if (s.failed) return GST_FLOW_ERROR;
   // A gap's buffer may lack a picture. One that has it is inferred: videorate marks what it repeats so.
   const bool early = s.since > 0 && s.since < interval;
-  if (early || gst_buffer_n_memory(buffer) == 0) {
-    pass_by(base, buffer, hold && early);
+  const bool picture = gst_buffer_n_memory(buffer) != 0;
+  if (early || !picture) {
+    pass_by(base, buffer, hold && early && picture);
     return GST_FLOW_OK;
   }
   s.since = 1;
   const GstClockTime started = gst_util_get_timestamp();
-  if (!report(base, s.model.infer(buffer))) return GST_FLOW_ERROR;
+  const Status inferred = s.model.infer(buffer);
+  if (!inferred && s.model.interrupted()) return GST_FLOW_FLUSHING;
+  if (!report(base, inferred)) return GST_FLOW_ERROR;
   GST_OBJECT_LOCK(base);
   s.stats.add_inferred(s.model.times(), gst_util_get_timestamp() - started);
   GST_OBJECT_UNLOCK(base);
   return GST_FLOW_OK;
 }
 
+/// Whoever shows such pictures turns them; the model sees them as they lie.
+void check_orientation(GstBaseTransform* base, const GstTagList* tags) {
+  State& s = *cast(base)->state;
+  g_autofree gchar* orientation = nullptr;
+  if (!gst_tag_list_get_string(tags, GST_TAG_IMAGE_ORIENTATION, &orientation) ||
+      g_str_equal(orientation, "rotate-0") || std::exchange(s.turned, true))
+    return;
+  post_warning(GST_ELEMENT(base),
+               {ErrorKind::kMismatch, "pictures that stand as they are shown",
+                std::string("the tag image-orientation ") + orientation,
+                "put videoflip video-direction=auto before tensorinfer"});
+}
+
+void take_tags(GstBaseTransform* base, GstEvent* event) {
+  GstTagList* tags = nullptr;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_STREAM_START) cast(base)->state->turned = false;
+  if (GST_EVENT_TYPE(event) != GST_EVENT_TAG) return;
+  gst_event_parse_tag(event, &tags);
+  check_orientation(base, tags);
+}
+
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   State& s = *cast(base)->state;
-  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) s.failed = false;
+  take_tags(base, event);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) s.model.interrupt(true);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
+    s.model.interrupt(false);
+    s.failed = false;
+  }
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP || GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT)
     start_anew(s);
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && s.failed) {
@@ -155,7 +185,7 @@ gboolean start(GstBaseTransform* base) {
   State& s = *cast(base)->state;
   const InferProps props = props_of(base);
   s.since = 0;
-  s.failed = false;
+  s.failed = s.turned = false;
   const bool started = report(base, s.model.start(props));
   if (!started) s.model.stop();  // GStreamer does not stop what did not start
   GST_OBJECT_LOCK(base);
@@ -174,6 +204,8 @@ gboolean stop(GstBaseTransform* base) {
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
   if (change == GST_STATE_CHANGE_NULL_TO_READY)
     cast(element)->state->model.offer_context(props_of(element));
+  // Pads wait for the frame that is under way until they are inactive.
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) cast(element)->state->model.interrupt(true);
   const auto done =
       GST_ELEMENT_CLASS(keepbox_tensor_infer_parent_class)->change_state(element, change);
   if (change == GST_STATE_CHANGE_READY_TO_NULL) cast(element)->state->model.cuda().clear();

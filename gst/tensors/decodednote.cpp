@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The meta of the note: a list of tensors' data, and whether a model left the frame out.
+// The meta of the note: a list of tensors' data, and the sources that left the frame out.
 #include "gst/tensors/decodednote.h"
 
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "gst/tensors/metatype.h"
@@ -14,21 +15,23 @@ namespace {
 
 struct NoteMeta {
   GstMeta meta;
-  std::vector<GstBuffer*> data;  // owned; made and destroyed by init_note and release_note
-  bool skipped;
+  // Made and destroyed by init_note and release_note:
+  std::vector<GstBuffer*> data;  // owned
+  std::vector<SharedTensorSource> skipped;
 };
 
 gboolean init_note(GstMeta* meta, gpointer, GstBuffer*) {
   auto* note = reinterpret_cast<NoteMeta*>(meta);
   new (&note->data) std::vector<GstBuffer*>;
-  note->skipped = false;
+  new (&note->skipped) std::vector<SharedTensorSource>;
   return TRUE;
 }
 
 void release_note(GstMeta* meta, GstBuffer*) {
-  auto& data = reinterpret_cast<NoteMeta*>(meta)->data;
+  auto& [base, data, skipped] = *reinterpret_cast<NoteMeta*>(meta);
   std::ranges::for_each(data, gst_buffer_unref);
   std::destroy_at(&data);
+  std::destroy_at(&skipped);
 }
 
 gboolean transform_note(GstBuffer* to, GstMeta*, GstBuffer* from, GQuark type, gpointer) {
@@ -38,7 +41,7 @@ gboolean transform_note(GstBuffer* to, GstMeta*, GstBuffer* from, GQuark type, g
 }
 
 GType note_api() {
-  static const GType type = meta_api("KeepboxDecodedMetaAPI");
+  static const GType type = meta_api("KeepboxDecoded2MetaAPI");
   return type;
 }
 
@@ -50,7 +53,7 @@ NoteMeta* find_note(GstBuffer* buffer) {
 NoteMeta& note_of(GstBuffer* buffer) {
   if (NoteMeta* there = find_note(buffer)) return *there;
   static const GstMetaInfo* info =
-      meta_info(note_api(), "KeepboxDecodedMeta", sizeof(NoteMeta),
+      meta_info(note_api(), "KeepboxDecoded2Meta", sizeof(NoteMeta),
                 {init_note, release_note, transform_note});
   return *reinterpret_cast<NoteMeta*>(gst_buffer_add_meta(buffer, info, nullptr));
 }
@@ -62,11 +65,20 @@ void note_decoded(GstBuffer* buffer, GstBuffer* data) {
   note_of(buffer).data.push_back(gst_buffer_ref(data));
 }
 
-void note_skipped(GstBuffer* buffer) { note_of(buffer).skipped = true; }
+void note_skipped(GstBuffer* buffer, SharedTensorSource source) {
+  note_of(buffer).skipped.push_back(std::move(source));
+}
 
 bool was_skipped(GstBuffer* buffer) {
   const NoteMeta* note = find_note(buffer);
-  return note != nullptr && note->skipped;
+  return note != nullptr && !note->skipped.empty();
+}
+
+bool was_skipped_by(GstBuffer* buffer, const SharedTensorSource& source) {
+  const NoteMeta* note = find_note(buffer);
+  return note != nullptr && source != nullptr &&
+         std::ranges::any_of(note->skipped,
+                             [&](const auto& each) { return same_element(each, source); });
 }
 
 DecodedNote::DecodedNote(GstBuffer* buffer)
@@ -81,7 +93,7 @@ void copy_note(GstBuffer* from, GstBuffer* to) {
   const NoteMeta* note = find_note(from);
   if (note == nullptr) return;
   for (GstBuffer* data : note->data) note_decoded(to, data);
-  if (note->skipped) note_skipped(to);
+  for (const SharedTensorSource& source : note->skipped) note_skipped(to, source);
 }
 
 bool is_decoded_note(GType api) { return api == note_api(); }

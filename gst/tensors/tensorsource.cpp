@@ -2,6 +2,7 @@
 // The meta of a tensor's source.
 #include "gst/tensors/tensorsource.h"
 
+#include <atomic>
 #include <new>
 #include <tuple>
 #include <utility>
@@ -32,7 +33,7 @@ gboolean transform_source(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type,
 }
 
 GType source_api() {
-  static const GType type = meta_api("KeepboxTensorSourceMetaAPI");
+  static const GType type = meta_api("KeepboxTensorSource2MetaAPI");
   return type;
 }
 
@@ -42,7 +43,7 @@ SourceMeta* find_source(GstBuffer* data) {
 
 SourceMeta* add_source(GstBuffer* data) {
   static const GstMetaInfo* info =
-      meta_info(source_api(), "KeepboxTensorSourceMeta", sizeof(SourceMeta),
+      meta_info(source_api(), "KeepboxTensorSource2Meta", sizeof(SourceMeta),
                 {init_source, release_source, transform_source});
   return reinterpret_cast<SourceMeta*>(gst_buffer_add_meta(data, info, nullptr));
 }
@@ -55,7 +56,8 @@ auto but_for_geometry(const TensorSource& source) {
 }  // namespace
 
 bool operator==(const TensorSource& a, const TensorSource& b) {
-  return a.geometry == b.geometry && a.held == b.held && but_for_geometry(a) == but_for_geometry(b);
+  return a.producer == b.producer && a.file == b.file && a.geometry == b.geometry &&
+         a.held == b.held && but_for_geometry(a) == but_for_geometry(b);
 }
 
 bool same_source(const SharedTensorSource& a, const SharedTensorSource& b) {
@@ -66,6 +68,16 @@ bool same_producer(const SharedTensorSource& a, const SharedTensorSource& b) {
   return a == b ||
          (a != nullptr && b != nullptr && a->geometry.model == b->geometry.model &&
           a->has_geometry() == b->has_geometry() && but_for_geometry(*a) == but_for_geometry(*b));
+}
+
+bool same_element(const SharedTensorSource& a, const SharedTensorSource& b) {
+  const bool known = a != nullptr && b != nullptr && a->producer != 0 && b->producer != 0;
+  return known ? a->producer == b->producer : same_producer(a, b);
+}
+
+uint64_t new_producer() {
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
 }
 
 void set_tensor_source(GstBuffer* data, SharedTensorSource source) {

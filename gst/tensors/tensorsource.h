@@ -17,8 +17,10 @@ namespace keepbox {
 inline constexpr size_t kMostLabels = size_t{1} << 16;  // that a file may have
 
 struct TensorSource {
+  uint64_t producer = 0;  // the element, by its number in this process; 0: nobody says
   Letterbox geometry;    // from the frame that went in to the model's input; sizes of 0: nobody says
   std::string model;     // its name; empty: nobody says
+  std::string file;      // the model's, for messages; empty: nobody says
   std::string detector;  // a family of the table, or empty: to be recognised
   std::string contract;  // the framework whose boxes are expected, as nms-contract; empty: none
   float iou_threshold = 0;  // that framework's default; 0: none
@@ -40,8 +42,15 @@ using SharedTensorSource = std::shared_ptr<const TensorSource>;
 /// Are they equal, or both nullptr?
 bool same_source(const SharedTensorSource& a, const SharedTensorSource& b);
 
-/// The same but for where in the model's input the frame was, and which frame's it is?
+/// Can what decodes the one decode the other? They are the same but for the element, where in the
+/// model's input the frame was, and which frame's it is.
 bool same_producer(const SharedTensorSource& a, const SharedTensorSource& b);
+
+/// Are they of one element? Where nobody says the element, as same_producer().
+bool same_element(const SharedTensorSource& a, const SharedTensorSource& b);
+
+/// A number that no other producer of this process has.
+uint64_t new_producer();
 
 /// Says where a tensor is from, in place of what was said. @param data writable metas.
 void set_tensor_source(GstBuffer* data, SharedTensorSource source);

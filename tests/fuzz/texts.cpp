@@ -6,6 +6,7 @@
 #include "gst/base/outfile.h"
 #include "gst/decode/labels.h"
 #include "gst/decode/priors.h"
+#include "gst/infer/externaldata.h"
 #include "gst/infer/metadata.h"
 #include "gst/infer/modelinfo.h"
 #include "gst/sink/categories.h"
@@ -69,6 +70,20 @@ void lists(Input& input) {
   check("names read", "names refused", load_names(path.c_str(), "image-ids"), path);
 }
 
+/// A model with weights in two files, a node and a subgraph, and what chance makes of it.
+void model_files(Input& input) {
+  static constexpr std::string_view kEntry("j\x13\n\x08location\x12\x07" "w/a.bin", 21);
+  const auto message = [](char key, const std::string& of) {
+    return std::string{key, static_cast<char>(of.size())} + of;
+  };
+  const std::string tensor = message(0x2a, "\x08\x03" + std::string(kEntry) + "p\x01");
+  const std::string node = message(0x0a, message(0x2a, message(0x32, tensor) + tensor));
+  const std::string good = "\x08\x08" + message(0x3a, node + tensor);
+  const std::string path =
+      folder().write("m.onnx", input.chance(10) ? good : damaged(input, good, kWordsOfTexts));
+  check("models with weights read", "models refused", external_files(path), path);
+}
+
 void model_texts(Input& input) {
   static constexpr std::string_view kInfo =
       "# of a detector\n[modelinfo]\nversion=1.0\ngroup-id=yolo-v8-out\n\n[images]\nid=in\n"
@@ -99,6 +114,7 @@ void model_texts(Input& input) {
   count(said.labels.empty() ? "metadata without names" : "metadata with names");
   for (const std::string& label : said.labels)
     if (!is_utf8(label) || label.contains('\0')) violated("a name that GLib cannot take");
+  model_files(input);
 }
 
 void patterns(Input& input) {

@@ -125,12 +125,50 @@ TEST(Tuning, SuppressesByTheNewThreshold) {
   EXPECT_EQ(boxes(h.run(frame_with(twins))).size(), 1u);
 }
 
-TEST(Tuning, RefusesWhatMakesNoSense) {
-  Harness h("boxdecode");
-  EXPECT_TRUE(h.run(frame_with(kTwoRows)));
-  h.set("include-classes", "nonsense");
+/// What is in force stays, since nobody who plays a stream wants it to end for a typing error.
+TEST(Tuning, KeepsListsInPlaceOfWrongOnes) {
+  const test::TempDir dir;
+  const std::string labels = dir.write("l", "person\ndog\n");
+  for (const auto& [property, right, wrong] :
+       {std::tuple("include-classes", "dog", "persn"),
+        std::tuple("exclude-classes", "person", "persn"),
+        std::tuple("class-thresholds", "person:0.95", "persn:0.5"),
+        std::tuple("min-size", "person:200x200", "persn:1x1"),
+        std::tuple("max-size", "person:50x50", "9"),
+        std::tuple("regions", "250,250,200,200", "1,2"),
+        std::tuple("exclude-regions", "0,0,250,250", "1,2,3,x")}) {
+    Harness h("boxdecode label-file=" + labels);
+    h.set(property, right);
+    const auto found = [&] {
+      const Buffer out = h.run(frame_with(kTwoRows));
+      EXPECT_TRUE(out) << property << h.error();
+      return out ? boxes(out).size() : 99;
+    };
+    EXPECT_EQ(found(), 1u) << property;
+    for (int again = 0; again < 2; ++again) {
+      h.set(property, wrong, "score-threshold", 0.3f);
+      EXPECT_EQ(found(), 1u) << property;
+      test::expect_words(h.warning(), {property, right});
+      EXPECT_EQ(found(), 1u) << property;
+      EXPECT_EQ(h.warning(), "") << "once";
+    }
+    g_autofree gchar* in_force = nullptr;
+    g_object_get(h.element(), property, &in_force, nullptr);
+    EXPECT_STREQ(in_force, right);
+    h.set(property, "");
+    EXPECT_EQ(found(), 2u) << property;
+    EXPECT_EQ(h.error(), "");
+  }
+}
+
+TEST(Tuning, RefusesWrongListsAtTheStart) {
+  Harness h("boxdecode include-classes=nonsense");
   EXPECT_FALSE(h.run(frame_with(kTwoRows)));
   EXPECT_NE(h.error().find("nonsense"), std::string::npos);
+  const test::TempDir dir;
+  const std::string labels = dir.write("l", "person\ndog\n");
+  const std::string line = "boxdecode label-file=" + labels + " include-classes=Persn";
+  test::expect_words(start_error(line), {"include-classes", "did you mean person?"});
 }
 
 TEST(Queries, NameNoTensorsThatNobodyMade) {

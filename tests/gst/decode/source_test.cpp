@@ -78,7 +78,8 @@ TEST(Source, IsEqualByAllThatItSays) {
            [](auto& s) { s.geometry.pad_y += 1; }, [](auto& s) { s.geometry.frame.width = 7; },
            [](auto& s) { s.model = "x"; }, [](auto& s) { s.detector = "x"; },
            [](auto& s) { s.units = Units::kAuto; }, [](auto& s) { s.labels.pop_back(); },
-           [](auto& s) { s.held = true; }}) {
+           [](auto& s) { s.held = true; }, [](auto& s) { s.producer = 1; },
+           [](auto& s) { s.file = "x.onnx"; }}) {
     TensorSource other = one;
     change(other);
     EXPECT_FALSE(one == other);
@@ -298,6 +299,37 @@ TEST(Skipped, FramesHaveNoBoxesAndAreNoMismatch) {
   EXPECT_EQ(counted(h.element(), "mismatches"), 0u);
   EXPECT_EQ(counted(h.element(), "frames"), 3u);
   EXPECT_FALSE(h.run(empty_frame().release())) << "nobody left that one out";
+}
+
+/// Both decoders are behind both models; a decoder goes with the element that it decoded before.
+TEST(Skipped, ByOneModelLeavesItsDecoderNothing) {
+  Harness h("boxdecode model-name=first ! boxdecode model-name=second", kHd);
+  TensorSource one = rows_model(), two = rows_model();
+  one.producer = new_producer();
+  two.producer = new_producer();
+  const auto models_on = [&](bool first, bool second) {
+    GstBuffer* frame = empty_frame().release();
+    for (const auto& [source, there] : {std::pair(one, first), std::pair(two, second)}) {
+      auto shared = std::make_shared<const TensorSource>(source);
+      if (there) attach(frame, plain_rows(kOne), std::move(shared));
+      else note_skipped(frame, std::move(shared));
+    }
+    const Buffer out = h.run(frame);
+    EXPECT_TRUE(out) << h.error();
+    std::string models;
+    for (const FrameBox& box : out ? boxes(out) : std::vector<FrameBox>{})
+      models += std::string(g_quark_to_string(box.model)) + " ";
+    return models;
+  };
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(models_on(true, true), "first second ");
+    EXPECT_EQ(models_on(false, true), "second ");
+    EXPECT_EQ(models_on(true, false), "first ");
+    EXPECT_EQ(models_on(false, false), "");
+    one.geometry.pad_y += 1;  // framesave and framerestore move sources, and not the note
+  }
+  EXPECT_EQ(counted(h.element(), "mismatches"), 0u);
+  EXPECT_EQ(h.warning(), "");
 }
 
 TEST(Skipped, ByOneModelIsDecodedOfTheOther) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What tensorinfer cannot do ends in one error that says what to set, and in a pipeline that stops.
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <iostream>
 #include <mutex>
 
 #include "tests/gst/infer/infer.h"
@@ -11,8 +14,9 @@ namespace {
 
 using test::identity_model;
 
-/// Errors of the element named "infer".
+/// Errors or warnings of the element named "infer".
 struct Errors {
+  GstMessageType wanted;
   std::mutex mutex;
   std::vector<std::string> texts;
   bool ended = false;  // by an error of anybody, or by the stream's end
@@ -21,9 +25,11 @@ struct Errors {
 GstBusSyncReply note(GstBus*, GstMessage* message, gpointer data) {
   auto& errors = *static_cast<Errors*>(data);
   const std::lock_guard lock(errors.mutex);
-  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+  if (GST_MESSAGE_TYPE(message) == errors.wanted) {
     g_autoptr(GError) error = nullptr;
-    gst_message_parse_error(message, &error, nullptr);
+    const auto parse =
+        errors.wanted == GST_MESSAGE_ERROR ? gst_message_parse_error : gst_message_parse_warning;
+    parse(message, &error, nullptr);
     if (g_strcmp0(GST_OBJECT_NAME(GST_MESSAGE_SRC(message)), "infer") == 0)
       errors.texts.push_back(error->message);
   }
@@ -33,7 +39,7 @@ GstBusSyncReply note(GstBus*, GstMessage* message, gpointer data) {
 }
 
 /// All that the element says of it while frames come, until the pipeline is back in NULL.
-std::vector<std::string> errors_of(const std::string& props) {
+std::vector<std::string> messages_of(const std::string& props, GstMessageType wanted) {
   const std::string text =
       "videotestsrc num-buffers=3 ! video/x-raw,format=RGB,width=64,height=48 ! "
       "tensorinfer name=infer " +
@@ -41,7 +47,7 @@ std::vector<std::string> errors_of(const std::string& props) {
   GError* error = nullptr;
   GstElement* pipeline = gst_parse_launch(text.c_str(), &error);
   EXPECT_EQ(error, nullptr) << error->message;
-  Errors errors;
+  Errors errors{.wanted = wanted};
   g_autoptr(GstBus) bus = gst_element_get_bus(pipeline);
   gst_bus_set_sync_handler(bus, note, &errors, nullptr);
   if (gst_element_set_state(pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE) {
@@ -56,9 +62,14 @@ std::vector<std::string> errors_of(const std::string& props) {
   return errors.texts;
 }
 
-/// Is there one error, with all these words?
-void expect_error(const std::string& props, const std::vector<std::string>& words) {
-  const auto errors = errors_of(props);
+std::vector<std::string> errors_of(const std::string& props) {
+  return messages_of(props, GST_MESSAGE_ERROR);
+}
+
+/// Is there one error (or warning), with all these words?
+void expect_error(const std::string& props, const std::vector<std::string>& words,
+                  GstMessageType wanted = GST_MESSAGE_ERROR) {
+  const auto errors = messages_of(props, wanted);
   ASSERT_EQ(errors.size(), 1u) << props;
   for (const std::string& word : words)
     EXPECT_NE(errors[0].find(word), std::string::npos) << "'" << word << "' in: " << errors[0];
@@ -95,11 +106,42 @@ TEST_F(InferErrors, OfModelsThatTheRuntimeRefuses) {
   expect_error(with(test::external_data_model()), {"model.onnx", "weights.bin"});
 }
 
+/// Models whose weights another file of ours would make run, were it read.
+TEST_F(InferErrors, OfWeightsThatAreNotBesideTheModel) {
+  std::filesystem::create_directories(dir_.path() / "model/sub");
+  const std::string weights(size_t{3} * 32 * 32 * 4, '\0');
+  const std::string outside = dir_.write("outside.bin", weights);
+  dir_.write("model/weights.bin", weights);
+  dir_.write("model/sub/weights.bin", weights);
+  std::filesystem::create_symlink(outside, dir_.path() / "model/link.bin");
+  std::filesystem::create_symlink("sub/weights.bin", dir_.path() / "model/inner.bin");
+  const auto from = [&](const std::string& location, const char* name = "model/model.onnx") {
+    test::onnx::Model model = test::external_data_model();
+    model.constants[0].external_file = location;
+    return "model-file=" + file(model, name);
+  };
+  for (const char* good : {"weights.bin", "./weights.bin", "sub/weights.bin", "inner.bin"})
+    EXPECT_TRUE(errors_of(from(good)).empty()) << good;
+  for (const std::string& bad :
+       {outside, dir_ / "model/weights.bin", std::string("../outside.bin"), std::string("link.bin"),
+        std::string("sub/../weights.bin"), std::string("sub"), std::string("none.bin")})
+    expect_error(from(bad), {"model.onnx", "weights", bad.substr(0, 50)});
+  expect_error(from("*/_ORT_MEM_ADDR_/*"), {"_ORT_MEM_ADDR_", "beside"});
+  expect_error(from(outside, "model/model.ort"), {"model.ort"});  // is no ONNX to the runtime
+}
+
 TEST_F(InferErrors, OfModelsThatTakeNoPicture) {
   expect_error(with(test::text_model()), {"model.onnx", "input_ids", "1x16"});
   expect_error(with(identity_model({1, 3, 32, 32}, test::onnx::Type::kDouble)),
                {"model.onnx", "images"});
   expect_error(with(identity_model({4, 3, 32, 32})), {"model.onnx", "4x3x32x32"});
+}
+
+TEST_F(InferErrors, OfModelsWhoseOutputsAreNoTensorsOfNumbers) {
+  test::onnx::Model model = identity_model({1, 3, 32, 32});
+  model.outputs.clear();
+  test::add_odd_outputs(model);
+  expect_error(with(model), {"model.onnx", "words", "list", "nine"});
 }
 
 TEST_F(InferErrors, OfSizesThatNobodySays) {
@@ -128,6 +170,21 @@ TEST_F(InferErrors, ComeOnceHoweverManyFramesFollow) {
   EXPECT_EQ(h.error(), "");
 }
 
+/// No errors: the boxes are right all the same. The start takes no minutes.
+TEST_F(InferErrors, OfMetadataThatNobodyReadsAreWarnings) {
+  test::onnx::Model model = test::ultralytics_like({96, 96});
+  const std::string names = model.metadata["names"];
+  model.metadata["names"] = "{0: 'disc', 1: 'ba";
+  expect_error(with(model), {"model.onnx", "metadata names left out", "label-file="},
+               GST_MESSAGE_WARNING);
+  model.metadata["names"] = names;
+  EXPECT_TRUE(messages_of(with(model), GST_MESSAGE_WARNING).empty());
+  for (int i = 0; i < 100000; ++i) model.metadata["key " + std::to_string(i)] = "value";
+  const std::string set = with(model, "channel-order=rgb");
+  expect_error(set, {"model.onnx", "metadata left out", "100007 keys"}, GST_MESSAGE_WARNING);
+  EXPECT_TRUE(errors_of(set).empty());
+}
+
 TEST_F(InferErrors, OfSettingsThatSayNothing) {
   for (const char* wrong :
        {"input-mean=a", "input-mean=1,2", "input-mean=1,2,3,4", "input-mean=nan", "input-std=0",
@@ -151,6 +208,19 @@ TEST_F(InferErrors, OfRuntimesThatAreNone) {
                {"text.so", "runtime-library"});
   expect_error(model + "runtime-library=libz.so.1", {"libz.so.1", "runtime-library"});
   EXPECT_TRUE(errors_of(model).empty()) << "the right one still works";
+}
+
+/// In a process of its own, which has loaded nothing yet.
+TEST(InferRuntime, ThatCannotBeOpenedIsAnErrorThatSaysWhy) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto load_with = [](rlim_t files) {
+    const rlimit limit{files, files};
+    setrlimit(RLIMIT_NOFILE, &limit);
+    const auto runtime = OnnxRuntime::load("");
+    std::cerr << (runtime ? "loaded" : runtime.error().message());
+    std::exit(0);
+  };
+  EXPECT_EXIT(load_with(3), ::testing::ExitedWithCode(0), "found .*Too many open files");
 }
 
 TEST_F(InferErrors, AreGoneWhenTheirCauseIs) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // How tensorinfer behaves in its pipeline: states, seeks, other models, several of its kind.
+#include <cstring>
+
 #include "tests/gst/infer/infer.h"
 
 namespace keepbox {
@@ -55,6 +57,19 @@ class Player {
       text = error->message;
     }
     gst_message_unref(message);
+    return text;
+  }
+
+  /// Those of until now.
+  std::string errors() {
+    g_autoptr(GstBus) bus = gst_element_get_bus(pipeline_);
+    std::string text;
+    while (GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR)) {
+      g_autoptr(GError) error = nullptr;
+      gst_message_parse_error(message, &error, nullptr);
+      text += error->message;
+      gst_message_unref(message);
+    }
     return text;
   }
 
@@ -115,6 +130,34 @@ TEST_F(InferManners, StopsAmidItsWork) {
   }
 }
 
+/// A frame takes seconds, and neither a flush nor a stop waits for it. Another element's run of the
+/// same model goes on.
+TEST_F(InferManners, LeavesAFrameThatNobodyWantsAnyMore) {
+  const std::string line = kRedSrc + infer(test::slow_model(300)) + " ! fakesink name=out";
+  Player whole(line), left(line);
+  const auto microseconds = [](auto act) {
+    const gint64 start = g_get_monotonic_time();
+    act();
+    return g_get_monotonic_time() - start;
+  };
+  const gint64 frame = microseconds([&] { ASSERT_TRUE(whole.to(GST_STATE_PAUSED)); });
+  const auto soon = [&](auto act) {
+    g_usleep(static_cast<gulong>(frame / 5));  // amid the run
+    EXPECT_LT(microseconds(act), frame / 3) << "of " << frame;
+  };
+  const auto flush = [&] {
+    EXPECT_TRUE(gst_element_seek_simple(left.pipeline(), GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0));
+  };
+  ASSERT_TRUE(left.to(GST_STATE_PAUSED));
+  gst_element_set_state(left.pipeline(), GST_STATE_PLAYING);
+  gst_element_set_state(whole.pipeline(), GST_STATE_PLAYING);
+  soon(flush);
+  soon([&] { gst_element_set_state(left.pipeline(), GST_STATE_READY); });
+  EXPECT_TRUE(left.to(GST_STATE_PAUSED)) << "a whole frame";
+  EXPECT_EQ(left.errors(), "");
+  EXPECT_EQ(whole.errors(), "");
+}
+
 TEST_F(InferManners, TakesAnotherModelWhenItStartsAgain) {
   const std::string other = file(identity_model({1, 3, 16, 24}), "other.onnx");
   Player line(kRedSrc + infer(identity_model({1, 3, 32, 32}), "name=infer") +
@@ -135,6 +178,50 @@ TEST_F(InferManners, ReadsAFileAnewThatWasReplaced) {
   file(identity_model({1, 3, 16, 24}));
   ASSERT_TRUE(line.to(GST_STATE_PLAYING));
   EXPECT_EQ(tensor_of(line.last("out")).dims, (std::vector<size_t>{1, 3, 16, 24}));
+}
+
+/// Retraining leaves as many bytes, and containers, copies and archives keep or cut times.
+TEST_F(InferManners, ReadsAFileAnewThatWasReplacedWhileItRuns) {
+  const auto write = [&](const test::onnx::Model& model, const std::string& name) {
+    const std::string path = file(model, name);
+    std::filesystem::last_write_time(path, {});
+    return path;
+  };
+  const std::string path = write(identity_model({1, 3, 32, 32}), "model.onnx");
+  const std::string line = kRedSrc + "tensorinfer model-file=" + path + " ! fakesink name=out";
+  Player first(line);
+  ASSERT_TRUE(first.to(GST_STATE_PLAYING));
+  const auto dims = [&] {
+    Player again(line);
+    EXPECT_TRUE(again.to(GST_STATE_PAUSED));
+    return tensor_of(again.last("out")).dims;
+  };
+  const auto bytes = std::filesystem::file_size(path);
+  std::filesystem::rename(write(identity_model({1, 3, 16, 64}), "new.onnx"), path);
+  EXPECT_EQ(dims(), (std::vector<size_t>{1, 3, 16, 64}));
+  write(identity_model({1, 3, 64, 16}), "model.onnx");
+  EXPECT_EQ(dims(), (std::vector<size_t>{1, 3, 64, 16}));
+  EXPECT_EQ(std::filesystem::file_size(path), bytes);
+}
+
+TEST_F(InferManners, ReadsWeightsAnewThatWereReplacedWhileItRuns) {
+  const auto write = [&](float weight) {
+    std::string bytes(size_t{3} * 32 * 32 * 4, '\0');
+    for (size_t at = 0; at < bytes.size(); at += 4) std::memcpy(&bytes[at], &weight, 4);
+    std::filesystem::rename(dir_.write("new.bin", bytes), dir_ / "weights.bin");
+  };
+  write(1);
+  const std::string line = kRedSrc + infer(test::external_data_model()) + " ! fakesink name=out";
+  const auto last = [](Player& player) {
+    return tensor_of(player.last("out")).values.back();
+  };
+  Player first(line);
+  ASSERT_TRUE(first.to(GST_STATE_PAUSED));
+  const float before = last(first);
+  write(2);
+  Player second(line);
+  ASSERT_TRUE(second.to(GST_STATE_PAUSED));
+  EXPECT_FLOAT_EQ(last(second), before + 1);
 }
 
 TEST_F(InferManners, FollowsSeeks) {
@@ -171,6 +258,22 @@ TEST_F(InferManners, WorksTwiceInALine) {
     const auto found = boxes(out);
     ASSERT_EQ(found.size(), 2u);
     for (const FrameBox& each : found) EXPECT_NEAR(each.box.x1, red.x1, 2);
+  }
+}
+
+/// As two trainings leave them: best.onnx in folders of their own, with the same classes.
+TEST_F(InferManners, WorksTwiceInALineWithFilesOfOneName) {
+  const std::string caps = raw("RGB", 640, 360);
+  for (const char* folder : {"a", "b"}) std::filesystem::create_directory(dir_.path() / folder);
+  const std::string a = file(test::ultralytics_like({320, 320}), "a/best.onnx");
+  const std::string b = file(test::ultralytics_like({320, 320}), "b/best.onnx");
+  Harness h("tensorinfer model-file=" + a + " ! tensorinfer model-file=" + b +
+                " ! boxdecode ! boxdecode",
+            caps);
+  for (int i = 0; i < 3; ++i) {
+    const Buffer out = h.run(painted(caps, patches({100, 60, 300, 200})));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_EQ(boxes(out).size(), 2u);
   }
 }
 
@@ -223,6 +326,17 @@ TEST_F(InferManners, OffersWhatComesAfterButForCuttingOut) {
   ASSERT_TRUE(gst_pad_peer_query(h.get()->srcpad, query));
   EXPECT_TRUE(gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr));
   EXPECT_FALSE(gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr));
+}
+
+TEST(InferProperties, TakeNoMoreThanThereIs) {
+  g_autoptr(GstElement) element = gst_element_factory_make("tensorinfer", nullptr);
+  const auto range = [&](const char* name) {
+    const auto* spec =
+        G_PARAM_SPEC_INT(g_object_class_find_property(G_OBJECT_GET_CLASS(element), name));
+    return std::pair(spec->minimum, spec->maximum);
+  };
+  EXPECT_EQ(range("pad-value"), std::pair(-1, 255));
+  EXPECT_EQ(range("device-id"), std::pair(-1, G_MAXINT));
 }
 
 TEST_F(InferManners, CountsAnewAfterAStop) {

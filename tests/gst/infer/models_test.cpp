@@ -159,6 +159,24 @@ TEST_F(InferModels, WithIntegersForOutputKeepThem) {
   EXPECT_LT(apart(tensor, test::planes(test::noise, 48, 32, {48, 32, {0, 0, 48, 32}}), 1), 0.01f);
 }
 
+TEST_F(InferModels, GoWithoutOutputsThatAreNoTensorsOfNumbers) {
+  const std::string caps = raw("RGB", 64, 48);
+  test::onnx::Model model = test::ultralytics_like({96, 96});
+  test::add_odd_outputs(model);
+  dir_.write("model.onnx.modelinfo",
+             "[modelinfo]\nversion=1.0\n[words]\nid=words\ndir=output\ntype=float32\n");
+  Harness h(infer(model, "name=infer") + " ! boxdecode", caps);
+  const Buffer out = h.run(painted(caps, patches({16, 8, 48, 40})));
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(tensors_of(out.get()).size(), 1u);
+  EXPECT_TRUE(has_box(out, "disc", {16, 8, 48, 40}, 2));
+  EXPECT_EQ(h.warning(), "");
+  g_autoptr(GstElement) element = gst_bin_get_by_name(h.bin(), "infer");
+  const std::string recognized = test::told(element, "recognized");
+  for (const char* output : {"left out", "words", "list", "nine 1x1x1x1x1x1x1x1x1 float32"})
+    EXPECT_NE(recognized.find(output), std::string::npos) << output << ": " << recognized;
+}
+
 TEST_F(InferModels, TakeIdAndRangesOfTheFileBesideThem) {
   const std::string caps = raw("RGB", 48, 32);
   dir_.write(

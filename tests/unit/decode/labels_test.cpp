@@ -95,11 +95,29 @@ TEST(Lists, TakeNamesAndNumbers) {
             std::string::npos);
 }
 
+TEST(Lists, NameWhatWasProbablyMeant) {
+  const Labels labels({"person", "", "traffic light", "cat", "car"});
+  const auto meant = [&](const char* text) {
+    const std::string* name = labels.nearest(text);
+    return name != nullptr ? *name : "";
+  };
+  for (const char* text : {"persn", "Person", "perrson", "persoon", "pesron", "PERSN"})
+    EXPECT_EQ(meant(text), "person") << text;
+  EXPECT_EQ(meant("trafic-light"), "traffic light");
+  EXPECT_EQ(meant("cas"), "cat") << "the first of two";
+  EXPECT_EQ(meant("caR"), "car") << "the nearest";
+  for (const char* text : {"nosuch", "", "c", "dog", "prsn x", "persons of all ages"})
+    EXPECT_EQ(meant(text), "") << text;
+  EXPECT_NE(labels.class_of("persn", "p").error().hint.find("did you mean person?"),
+            std::string::npos);
+  EXPECT_EQ(labels.class_of("nosuch", "p").error().hint.find("did you mean"), std::string::npos);
+}
+
 TEST(Lists, TakeThresholds) {
   const Labels labels;
   using Limits = std::vector<std::pair<uint32_t, float>>;
   EXPECT_EQ(*labels.thresholds_of("3:0.5, 7:0.25", "p"), (Limits{{3, 0.5f}, {7, 0.25f}}));
-  for (const char* text : {"3", "3:", ":0.5", "3:x", "dog:0.5"})
+  for (const char* text : {"3", "3:", ":0.5", "3:x", "3:nan", "3:inf", "dog:0.5"})
     EXPECT_FALSE(labels.thresholds_of(text, "p")) << text;
   for (const Labels& each : {labels, Labels({"person"})}) {
     const auto dog = each.thresholds_of("dog:0.5", "class-thresholds");

@@ -155,7 +155,8 @@ TEST(Families, KnowUltralyticsRtDetr) {
   } cases[] = {
       {{1, 300, 6}, {{"head", "RTDETRDecoder"}, {"end2end", "True"}}, "rtdetr-ultralytics-rows"},
       {{1, 300, 6}, {{"description", "Ultralytics RTDETR-l model"}}, "rtdetr-ultralytics"},
-      {{1, 300, 9}, {{"head", "RTDETRDecoder"}}, "rtdetr-ultralytics-rows"},
+      {{1, 300, 6}, {{"head", "RTDETRDecoder"}}, "rtdetr-ultralytics-rows"},
+      {{1, 300, 84}, {{"description", "Ultralytics RTDETR-l model"}}, "rtdetr-ultralytics"},
   };
   for (const auto& each : cases) {
     const ModelFacts facts = facts_with(each.dims, each.more);

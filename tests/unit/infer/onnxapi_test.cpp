@@ -43,6 +43,8 @@ TEST(OnnxApi, HasFunctionsWhereTheHeaderHasThem) {
   EXPECT_PLACE(SessionGetInputName);
   EXPECT_PLACE(SessionGetOutputName);
   EXPECT_PLACE(CreateRunOptions);
+  EXPECT_PLACE(RunOptionsSetTerminate);
+  EXPECT_PLACE(RunOptionsUnsetTerminate);
   EXPECT_PLACE(CreateTensorWithDataAsOrtValue);
   EXPECT_PLACE(GetTensorMutableData);
   EXPECT_PLACE(CastTypeInfoToTensorInfo);
