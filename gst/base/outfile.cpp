@@ -8,10 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <climits>
 #include <filesystem>
 
 #include "gst/base/error.h"
@@ -80,6 +78,7 @@ Result<OutFile> OutFile::open(const std::string& path, const Interrupt* interrup
   out.interrupt_ = interrupt;
   if (interrupt != nullptr && path == "-") {
     out.file_.reset(stdout);
+    out.shared_ = SharedOutput::of(fileno(stdout));
   } else if (interrupt != nullptr && written_directly(path)) {
     KB_TRY(out.open_directly());
   } else {
@@ -102,7 +101,7 @@ Status OutFile::open_directly() {
     return file_error("somebody who reads the FIFO " + path_, "nobody", "start the reader first");
   if (file) file_.reset(fdopen(file.number(), "a"));
   if (!file_) return file_error("a writable " + path_, g_strerror(errno), kOtherPath);
-  file.release();
+  shared_ = SharedOutput::of(file.release());
   return {};
 }
 
@@ -132,7 +131,7 @@ Status OutFile::open_part() {
 
 Status OutFile::write(std::string_view text) {
   if (part_.empty()) {
-    rest_ += text;
+    direct_.waiting += text;
     return write_directly();
   }
   if (text.empty()) return {};
@@ -142,22 +141,14 @@ Status OutFile::write(std::string_view text) {
   return failed("room for " + std::to_string(text.size()) + " more bytes in " + path_);
 }
 
-/// A pipe that has room takes PIPE_BUF bytes without a wait, which O_NONBLOCK would see to only
-/// where it is ours to set.
 Status OutFile::write_directly() {
   std::fflush(file_.get());  // what others printed
-  size_t done = 0;
-  Status status;
-  while (status && done < rest_.size() && interrupt_->await_room(fileno(file_.get()))) {
-    const size_t left = rest_.size() - done;
-    const ssize_t now = ::write(fileno(file_.get()), rest_.data() + done,
-                                std::min<size_t>(left, PIPE_BUF));
-    if (now > 0) done += static_cast<size_t>(now);
-    else if (now < 0 && errno != EINTR && errno != EAGAIN)
-      status = failed("room for " + std::to_string(left) + " more bytes in " + path_);
+  const int file = fileno(file_.get());
+  while (pending() && interrupt_->await_room(file)) {
+    errno = shared_->write_piece(file, direct_);
+    if (errno != 0) return failed("room for more text in " + path_);
   }
-  rest_.erase(0, done);
-  return status;
+  return {};
 }
 
 Status OutFile::finish(std::string_view tail) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/result.h"
+#include "gst/base/sharedoutput.h"
 
 namespace keepbox {
 
@@ -41,13 +42,14 @@ class OutFile {
   static Result<OutFile> open(const std::string& path, const Interrupt* interrupt = nullptr);
 
   /// Hands text to the system at once: an error here is about this text. What an interrupt left is
-  /// pending() and goes first the next time.
+  /// pending() and goes first the next time. Written directly, text is not torn by that of other
+  /// writers in the process.
   Status write(std::string_view text);
 
   /// Its path until finish(); empty where it is written directly.
   const std::string& part() const { return part_; }
   /// Has an interrupt left something?
-  bool pending() const { return !rest_.empty(); }
+  bool pending() const { return shared_ != nullptr && !shared_->is_written(direct_); }
 
   /// Ends the file with a tail, sees to it that all of it is stored, and names it.
   Status finish(std::string_view tail);
@@ -66,7 +68,8 @@ class OutFile {
 
   std::string path_;  // links followed
   std::string part_;  // empty: written directly
-  std::string rest_;  // still to be written directly
+  std::shared_ptr<SharedOutput> shared_;  // where it is written directly
+  DirectText direct_;
   const Interrupt* interrupt_ = nullptr;
   std::unique_ptr<FILE, Closer> file_;
   long whole_ = 0;      // bytes before the tail
