@@ -105,6 +105,7 @@ gboolean start(GstBaseTransform* base) {
   GST_OBJECT_UNLOCK(base);
   auto writer = TensorWriter::create(props.location);
   if (!writer) return check(base, std::unexpected(writer.error()));
+  if (const auto older = writer->older()) post_warning(GST_ELEMENT(base), *older);
   r.writer = std::move(*writer);
   r.ids = words_of(props.tensor_ids);
   r.warned = r.any = r.failed = false;
@@ -249,7 +250,8 @@ static void keepbox_tensor_record_class_init(KeepboxTensorRecordClass* klass) {
   install_text(object, kPropLocation, "location",
                "Folder to record to; it is made when it is missing. A recording in it is replaced "
                "at EOS (gst-launch-1.0 -e sends it when interrupted), and must not be replayed "
-               "meanwhile; until then the index is called frames.jsonl.part.");
+               "meanwhile; until then the index is called frames.jsonl.part. What an earlier run left "
+               "as frames.jsonl.part becomes frames.jsonl.part.1, or the next number that is free.");
   install_text(object, kPropTensorIds, "tensor-ids",
                "Ids of the tensors to record, separated by commas; all of them when empty.");
   gst_element_class_set_static_metadata(

@@ -27,7 +27,7 @@ std::string ClassFiles::of(std::string_view name) const {
   return before_ + file + after_;
 }
 
-Status ClassFiles::write(const std::string& name, std::string_view text) {
+Result<const OutFile*> ClassFiles::write(const std::string& name, std::string_view text) {
   const std::string path = of(name);
   auto at = files_.find(path);
   if (at == files_.end()) {
@@ -35,7 +35,8 @@ Status ClassFiles::write(const std::string& name, std::string_view text) {
     if (!file) return std::unexpected(file.error());
     at = files_.emplace(path, std::move(*file)).first;
   }
-  return at->second.write(text);
+  KB_TRY(at->second.write(text));
+  return &at->second;
 }
 
 Status ClassFiles::finish() {

@@ -21,7 +21,8 @@ class ClassFiles {
   /// do the dots of a name of dots alone.
   std::string of(std::string_view name) const;
 
-  Status write(const std::string& name, std::string_view text);
+  /// @return the file that it wrote to.
+  Result<const OutFile*> write(const std::string& name, std::string_view text);
   Status finish();
   /// Goes on with all files after finish().
   Status resume();

@@ -100,6 +100,13 @@ TEST(RecordFiles, WithoutEosTheOlderRecordingStays) {
   Line line("tensorreplay location=" + (dir / "rec") + " ! fakesink name=out");
   EXPECT_EQ(line.play(), "");
   EXPECT_EQ(line.seen().size(), 10u);
+  Line again(source(3) + "tensorreplay location=" + (dir / "rec") +
+             " ! tensorrecord location=" + (dir / "copy") + " ! fakesink name=out");
+  fs::create_directory(dir / "copy");
+  dir.write("copy/frames.jsonl.part", "{}\n");
+  EXPECT_EQ(again.play(), "");
+  ASSERT_EQ(again.warnings().size(), 1u);
+  test::expect_words(again.warnings()[0], {"an earlier run did not finish", "frames.jsonl.part.1"});
 }
 
 /// A frame with a tensor that core does not read.
