@@ -99,7 +99,7 @@ Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
   Sink& s = *self->sink;
   if (session.ended) KB_TRY(session.resume());
   session.ended = false;
-  session.analysed |= read_boxes(buffer, s.boxes, &s.points);
+  session.analysed |= read_boxes(buffer, s.boxes, &s.points, s.frame);
   session.tell_models_apart(s.boxes);
   KB_TRY(session.write(info_of(self, session, buffer), s.boxes, s.text));
   tell_news(self, session);

@@ -228,6 +228,18 @@ TEST_F(BoxSink, SaysSoWhenTheFileCannotBeNamed) {
   EXPECT_TRUE(fs::exists(path("out.jsonl.part")));
 }
 
+TEST_F(BoxSink, LeavesOutBoxesBesideTheFrame) {
+  set("location", path("out.jsonl"));
+  start();
+  GstBuffer* buffer = with_foreign(0);
+  gst_analytics_relation_meta_add_od_mtd(gst_buffer_get_analytics_relation_meta(buffer),
+                                         g_quark_from_string("away"), 64, 0, 6, 7, 0.5f, nullptr);
+  EXPECT_EQ(push(buffer), GST_FLOW_OK);
+  EXPECT_TRUE(end());
+  EXPECT_TRUE(mentions(read(path("out.jsonl")), "dog"));
+  EXPECT_FALSE(mentions(read(path("out.jsonl")), "away"));
+}
+
 TEST_F(BoxSink, WarnsOnceOfWhatAnEarlierRunLeft) {
   const auto expect_kept = [this](const char* format, const char* location, const char* part) {
     set("location", path(location));
