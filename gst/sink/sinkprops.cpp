@@ -21,7 +21,9 @@ GType format_type() {
         "Lines of MOTChallenge; frames count from 1, the pixels of boxes from 0"},
        {static_cast<int>(BoxFormat::kKitti), "kitti",
         "Lines of KITTI object results, a file a frame"},
-       {static_cast<int>(BoxFormat::kCsv), "csv", "A header and a line a box"},
+       {static_cast<int>(BoxFormat::kCsv), "csv",
+        "A header and a line a box; names are as the model has them, and a spreadsheet may run those "
+        "that begin with =, +, - or @"},
        {static_cast<int>(BoxFormat::kDota), "dota",
         "Lines of DOTA's task 1, the four corners of each box, a file a class"}});
   return type;
