@@ -6,6 +6,7 @@
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
+#include "gst/base/props.h"
 #include "gst/frames/across.h"
 #include "gst/frames/allocation.h"
 #include "gst/frames/framemeta.h"
@@ -282,7 +283,7 @@ static void keepbox_frame_save_class_init(KeepboxFrameSaveClass* klass) {
   g_object_class_install_property(
       object, kPropMaxSizeBytes,
       g_param_spec_uint64(
-          "max-size-bytes", "max-size-bytes",
+          "max-size-bytes", nick_of("max-size-bytes"),
           "Most bytes of frames that are kept, which queues between here and framerestore do not "
           "count: a further frame waits until one has come there or was dropped, and passes with a "
           "warning where none does in 10 s. Four are kept whatever their size; 0 is no limit.",

@@ -31,6 +31,7 @@
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
+#include "gst/base/props.h"
 #include "gst/recording/streamtime.h"
 #include "gst/recording/tensorwriter.h"
 #include "gst/tensors/decodednote.h"
@@ -226,7 +227,7 @@ void finalize(GObject* object) {
 void install_text(GObjectClass* object, guint id, const char* name, const char* blurb) {
   g_object_class_install_property(
       object, id,
-      g_param_spec_string(name, name, blurb, nullptr,
+      g_param_spec_string(name, nick_of(name), blurb, nullptr,
                           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                    GST_PARAM_MUTABLE_READY)));
 }

@@ -38,7 +38,7 @@ gboolean transform_note(GstBuffer* to, GstMeta*, GstBuffer* from, GQuark type, g
 }
 
 GType note_api() {
-  static const GType type = meta_api("KeepboxDecodedMetaAPI");
+  static const GType type = meta_api("KeepboxDecodedMetaAPI", sizeof(NoteMeta));
   return type;
 }
 

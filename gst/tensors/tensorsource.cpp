@@ -32,7 +32,7 @@ gboolean transform_source(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type,
 }
 
 GType source_api() {
-  static const GType type = meta_api("KeepboxTensorSourceMetaAPI");
+  static const GType type = meta_api("KeepboxTensorSourceMetaAPI", sizeof(SourceMeta));
   return type;
 }
 

@@ -163,7 +163,7 @@ TEST(Index, AgreesWithItsFiles) {
     std::string other = npy();
     other[6] = version;
     dir.write("other.npy", other);
-    for (const std::string words : {"version 1 to 3 in " + (dir / "other.npy"),
+    for (const std::string& words : {"version 1 to 3 in " + (dir / "other.npy"),
                                     "found version " + std::to_string(version)})
       EXPECT_NE(error("other.npy").find(words), std::string::npos) << error("other.npy");
   }
