@@ -90,6 +90,18 @@ TEST(Writer, ReplacesARecordingWhenItIsWhole) {
   }
 }
 
+TEST(Writer, LeavesRightsToTheUmask) {
+  const test::TempDir dir;
+  const mode_t before = umask(0);
+  {
+    auto writer = TensorWriter::create(dir.path().string());
+    EXPECT_TRUE(writer && write_one(*writer) && writer->finish());
+  }
+  umask(before);
+  for (const char* name : {"000000.0.npy", "frames.jsonl"})
+    EXPECT_EQ(static_cast<unsigned>(fs::status(dir / name).permissions()), 0666u) << name;
+}
+
 TEST(Writer, KeepsWhatWasCutShort) {
   const test::TempDir dir;
   for (int run = 0; run < 3; ++run) {
