@@ -30,8 +30,8 @@ std::string escaped(gunichar control) {
   return out;
 }
 
-/// An error quotes files and names, which may be any bytes; a NUL would end the text, and a terminal
-/// obeys controls.
+/// An error quotes files and names, which may be any bytes; a NUL would end the text, and terminals
+/// obey controls.
 std::string shown(const Error& error) {
   const std::string text = error.message();
   g_autofree gchar* valid = g_utf8_make_valid(text.data(), static_cast<gssize>(text.size()));

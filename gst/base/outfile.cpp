@@ -114,8 +114,8 @@ Status OutFile::open_directly() {
   return {};
 }
 
-/// Opens a file and locks it for its writer. Nothing where the name became another file's before the
-/// lock was there.
+/// Opens a file and locks it for its writer. Nothing where the name became another file's before
+/// the lock was there.
 Result<std::optional<Descriptor>> OutFile::lock(const std::string& name, int flags) const {
   Descriptor file(::open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags,
                          kMode));

@@ -78,7 +78,8 @@ GParamSpec* PropertyTable<Props>::spec_of(const Property<Props>& p) const {
           return g_param_spec_float(p.name, nick_of(p.name), p.blurb, static_cast<gfloat>(p.lowest),
                                     static_cast<gfloat>(p.highest), value, flags);
         else if constexpr (std::is_same_v<T, gdouble>)
-          return g_param_spec_double(p.name, nick_of(p.name), p.blurb, p.lowest, p.highest, value, flags);
+          return g_param_spec_double(p.name, nick_of(p.name), p.blurb, p.lowest, p.highest, value,
+                                     flags);
         else if constexpr (std::is_same_v<T, guint>)
           return g_param_spec_uint(p.name, nick_of(p.name), p.blurb, static_cast<guint>(p.lowest),
                                    static_cast<guint>(p.highest), value, flags);

@@ -22,8 +22,8 @@
  *
  * Queues between the two count the scaled frames alone. What the full ones take is limited by
  * #framesave:max-size-bytes: a further frame waits until one has come to framerestore or was
- * dropped. Where none does in 10 seconds although the pipeline is not paused, as with an encoder that
- * looks ahead, there is a warning and more frames pass.
+ * dropped. Where none does in 10 seconds although the pipeline is not paused, as with an encoder
+ * that looks ahead, there is a warning and more frames pass.
  *
  * Caps, allocation and reconfiguration are settled with framerestore's neighbour as well as with the
  * scaler: both get the frames.
@@ -106,7 +106,8 @@ GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* frame) {
     gst_buffer_unref(frame);
     return GST_FLOW_NOT_NEGOTIATED;
   }
-  auto place = kept(self).keep(gst_buffer_get_size(frame), [self](bool first) { return tell_late(self, first); });
+  auto place = kept(self).keep(gst_buffer_get_size(frame),
+                               [self](bool first) { return tell_late(self, first); });
   if (place == nullptr) {
     gst_buffer_unref(frame);
     return GST_FLOW_FLUSHING;

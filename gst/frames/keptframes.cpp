@@ -23,7 +23,8 @@ struct KeptFrames::Place {
   uint64_t size;
 };
 
-std::shared_ptr<const void> KeptFrames::keep(uint64_t bytes, const std::function<bool(bool first)>& late) {
+std::shared_ptr<const void> KeptFrames::keep(uint64_t bytes,
+                                             const std::function<bool(bool first)>& late) {
   std::unique_lock lock(mutex_);
   while (!stopped_ && !has_room(bytes)) {
     if (changed_.wait_for(lock, late_) == std::cv_status::no_timeout) continue;

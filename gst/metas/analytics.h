@@ -86,7 +86,7 @@ Status attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOp
 /// of ours count where the box's record agrees with its detection. A mask counts where it is of GRAY8
 /// and of one object. Boxes wholly outside the frame, where a crop leaves them, are left out.
 /// @param others has the points of other decoders' groups from then on; without it they have none.
-/// @param frame without a size: its GstVideoMeta has it, or it is without end to the right and below.
+/// @param frame without a size: its GstVideoMeta has it, or it has no end to the right and below.
 /// @return false when the buffer has no relation meta.
 bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, PointStore* others = nullptr,
                 Size frame = {});

@@ -14,8 +14,8 @@ namespace {
 
 PixelMap moved(double x, double y) { return PixelMap::scale(1, 1, x, y); }
 
-/// How much further an edge lies than GStreamer's matrix takes it, which maps the first pixel to the
-/// last one's number.
+/// How much further an edge lies than GStreamer's matrix takes it, which maps the first pixel to
+/// the last one's number.
 double further(const std::array<double, 9>& rows, size_t row) {
   return -std::min(rows[row * 3], 0.0) - std::min(rows[row * 3 + 1], 0.0);
 }

@@ -71,12 +71,13 @@ void install_replay_properties(GObjectClass* klass) {
   g_object_class_install_property(
       klass, kPropLoop,
       g_param_spec_boolean(
-          "loop", nick_of("loop"), "Begin again after the last recorded frame instead of ending the stream.",
-          FALSE, kPlaying));
+          "loop", nick_of("loop"),
+          "Begin again after the last recorded frame instead of ending the stream.", FALSE,
+          kPlaying));
   g_object_class_install_property(
       klass, kPropMemory,
-      g_param_spec_enum("memory", nick_of("memory"), "Where the tensors of the frames are.", memory_type(),
-                        static_cast<int>(ReplayMemory::kSystem), kReady));
+      g_param_spec_enum("memory", nick_of("memory"), "Where the tensors of the frames are.",
+                        memory_type(), static_cast<int>(ReplayMemory::kSystem), kReady));
   g_object_class_install_property(
       klass, kPropSyncMode,
       g_param_spec_enum("sync-mode", nick_of("sync-mode"),

@@ -251,8 +251,9 @@ static void keepbox_tensor_record_class_init(KeepboxTensorRecordClass* klass) {
   install_text(object, kPropLocation, "location",
                "Folder to record to; it is made when it is missing. A recording in it is replaced "
                "at EOS (gst-launch-1.0 -e sends it when interrupted), and must not be replayed "
-               "meanwhile; until then the index is called frames.jsonl.part. What an earlier run left "
-               "as frames.jsonl.part becomes frames.jsonl.part.1, or the next number that is free.");
+               "meanwhile; until then the index is called frames.jsonl.part. What an earlier run "
+               "left as frames.jsonl.part becomes frames.jsonl.part.1, or the next number that is "
+               "free.");
   install_text(object, kPropTensorIds, "tensor-ids",
                "Ids of the tensors to record, separated by commas; all of them when empty.");
   gst_element_class_set_static_metadata(

@@ -69,8 +69,8 @@ UniqueLists unique_lists() {
   return out;
 }
 
-/// The caps in a template's live as long as the element's class: GStreamer says of the template's own
-/// that they are no leak, and not of these.
+/// The caps in a template's live as long as the element's class: GStreamer marks the template's own
+/// as no leak, and not these.
 void mark_lasting(const GstStructure& groups) {
   const UniqueLists lists = unique_lists();
   if (lists.size == nullptr || lists.value == nullptr) return;

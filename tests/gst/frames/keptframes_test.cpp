@@ -124,8 +124,8 @@ TEST(KeptFrames, LetsMoreThroughWhereNoneComesBack) {
 /// A branch that gives nothing before it has more frames than are let through.
 TEST(FrameSave, WarnsAndGoesOnWhereItKeepsAPipelineFromPlaying) {
   const std::string queue = "queue max-size-buffers=0 max-size-bytes=0 max-size-time=0";
-  Line line("videotestsrc num-buffers=20 ! video/x-raw,format=RGB,width=192,height=108,framerate=30/1"
-            " ! framesave max-size-bytes=" + std::to_string(6 * kBytes) +
+  Line line("videotestsrc num-buffers=20 ! video/x-raw,format=RGB,width=192,height=108,"
+            "framerate=30/1 ! framesave max-size-bytes=" + std::to_string(6 * kBytes) +
             " ! videoconvertscale ! video/x-raw,width=16,height=16 ! tee name=t ! " + queue +
             " ! framerestore ! fakesink name=out t. ! " + queue +
             " min-threshold-buffers=10 ! fakesink");

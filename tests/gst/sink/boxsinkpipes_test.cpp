@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// boxsink and what is no regular file: FIFOs whose readers come late, sleep or stay away, links; and
-// classes whose names no file can have.
+// boxsink and what is no regular file: FIFOs whose readers come late, sleep or stay away, links;
+// and classes whose names no file can have.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>

@@ -19,7 +19,8 @@ TEST(ShownErrors, AreUtf8WhateverAFileSays) {
 
 TEST(ShownErrors, DoNotCommandATerminal) {
   g_autoptr(GError) error = nullptr;
-  set_error(&error, {ErrorKind::kMismatch, "a tensor", "'out\x1b[2J\x7f\u009b', \"a\nb\tc\" \u00e9\u200b"});
+  set_error(&error, {ErrorKind::kMismatch, "a tensor",
+                     "'out\x1b[2J\x7f\u009b', \"a\nb\tc\" \u00e9\u200b"});
   EXPECT_STREQ(error->message,
                "expected a tensor, found 'out\\x1b[2J\\x7f\\x9b', \"a\\nb\\tc\" \u00e9\u200b");
 }

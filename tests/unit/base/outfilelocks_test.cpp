@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writers of one file, of which each comes at the worst moment of another; and what they find there.
+// Writers of one file, each of which comes at the worst moment of another; what they find there.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>

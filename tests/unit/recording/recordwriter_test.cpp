@@ -115,7 +115,8 @@ TEST(Writer, KeepsWhatWasCutShort) {
   }
   EXPECT_EQ(names_in(dir), (std::vector<std::string>{"000000.0.npy", "b000000.0.npy",
                                                      "bb000000.0.npy", "frames.jsonl",
-                                                     "frames.jsonl.part.1", "frames.jsonl.part.2"}));
+                                                     "frames.jsonl.part.1",
+                                                     "frames.jsonl.part.2"}));
   fs::rename(dir / "frames.jsonl.part.2", dir / "frames.jsonl");
   auto reader = TensorReader::open(dir.path().string(), {});
   ASSERT_TRUE(reader) << reader.error().message();

@@ -101,8 +101,8 @@ TEST(ClassWords, AreOneANameAndTellOnce) {
   const auto alike = words.take_warnings();
   ASSERT_EQ(alike.size(), 1u);
   EXPECT_EQ(alike[0].message(),
-            "expected names of classes that are different names of files, found 'a b', which is a_b "
-            "as another one is: its file has a_b-2 in its name");
+            "expected names of classes that are different names of files, found 'a b', which is "
+            "a_b as another one is: its file has a_b-2 in its name");
   EXPECT_EQ(words.of(".."), "__");
   EXPECT_EQ(words.of("__"), "__-2");
   EXPECT_TRUE(words.take_warnings().empty());
