@@ -22,11 +22,26 @@ Code code_of(ErrorKind kind) {
   return {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED};
 }
 
-/// An error quotes files and names, which may be any bytes; a NUL would end the text.
+/// As C writes it.
+std::string escaped(gunichar control) {
+  if (control == '\n') return "\\n";
+  if (control == '\t') return "\\t";
+  g_autofree gchar* out = g_strdup_printf("\\x%02x", control);
+  return out;
+}
+
+/// An error quotes files and names, which may be any bytes; a NUL would end the text, and terminals
+/// obey controls.
 std::string shown(const Error& error) {
   const std::string text = error.message();
   g_autofree gchar* valid = g_utf8_make_valid(text.data(), static_cast<gssize>(text.size()));
-  return valid;
+  std::string out;
+  for (const gchar* at = valid; *at != '\0'; at = g_utf8_next_char(at)) {
+    const gunichar c = g_utf8_get_char(at);
+    if (g_unichar_iscntrl(c)) out += escaped(c);
+    else out.append(at, g_utf8_next_char(at));
+  }
+  return out;
 }
 
 void post(GstElement* element, GstMessageType type, const Error& error,

@@ -8,10 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <climits>
 #include <filesystem>
 
 #include "gst/base/error.h"
@@ -43,6 +41,15 @@ std::string without_links(const std::string& path) {
   std::error_code missing;
   const auto target = std::filesystem::canonical(path, missing);
   return missing ? path : target.string();
+}
+
+bool is_same(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+std::unexpected<Error> unwritable(const std::string& name, int reason) {
+  return file_error("a writable " + name, g_strerror(reason),
+                    "set location= to a file in a folder that can be written to");
 }
 
 }  // namespace
@@ -80,6 +87,7 @@ Result<OutFile> OutFile::open(const std::string& path, const Interrupt* interrup
   out.interrupt_ = interrupt;
   if (interrupt != nullptr && path == "-") {
     out.file_.reset(stdout);
+    out.shared_ = SharedOutput::of(fileno(stdout));
   } else if (interrupt != nullptr && written_directly(path)) {
     KB_TRY(out.open_directly());
   } else {
@@ -102,37 +110,76 @@ Status OutFile::open_directly() {
     return file_error("somebody who reads the FIFO " + path_, "nobody", "start the reader first");
   if (file) file_.reset(fdopen(file.number(), "a"));
   if (!file_) return file_error("a writable " + path_, g_strerror(errno), kOtherPath);
-  file.release();
+  shared_ = SharedOutput::of(file.release());
   return {};
 }
 
-Status OutFile::open_part() {
-  Descriptor file(::open(part_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+/// Opens a file and locks it for its writer. Nothing where the name became another file's before
+/// the lock was there.
+Result<std::optional<Descriptor>> OutFile::lock(const std::string& name, int flags) const {
+  Descriptor file(::open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags,
                          kMode));
   int reason = errno;
-  struct stat status;
-  if ((file ? fstat(file.number(), &status) : lstat(part_.c_str(), &status)) == 0 &&
+  struct stat status, named;
+  if ((file ? fstat(file.number(), &status) : lstat(name.c_str(), &status)) == 0 &&
       !S_ISREG(status.st_mode))
-    return not_regular(part_, status.st_mode, kOtherPath);
-  if (file && flock(file.number(), LOCK_EX | LOCK_NB) == 0 &&
-      ftruncate(file.number(), whole_) == 0 &&
-      lseek(file.number(), whole_, SEEK_SET) == whole_) {
-    file_.reset(fdopen(file.release(), "w"));
-    return {};
+    return not_regular(name, status.st_mode, kOtherPath);
+  if (file && flock(file.number(), LOCK_EX | LOCK_NB) == 0) {
+    if (lstat(name.c_str(), &named) == 0 && is_same(status, named)) return file;
+    return std::nullopt;
   }
   if (file) reason = errno;
   if (reason == EWOULDBLOCK)
     return file_error("no other writer of " + path_, "one", "set another location= for each");
-  if (reason == ENOENT)
-    return file_error("the folder " + folder_of(part_), "none",
-                      "make it, or set another location=");
-  return file_error("a writable " + part_, g_strerror(reason),
-                    "set location= to a file in a folder that can be written to");
+  if (reason == ENOENT && (flags & O_CREAT) != 0)
+    return file_error("the folder " + folder_of(name), "none", "make it, or set another location=");
+  return unwritable(name, reason);
+}
+
+/// What an earlier writer left in it is kept under another name.
+Result<Descriptor> OutFile::lock_part() {
+  for (;;) {
+    auto file = lock(part_, O_CREAT);
+    if (!file) return std::unexpected(file.error());
+    struct stat status;
+    if (!*file || fstat((*file)->number(), &status) != 0) continue;
+    if (status.st_size == 0) return std::move(**file);
+    KB_TRY(keep_older());
+  }
+}
+
+/// @pre part_ is locked, so that nobody else does the same.
+Status OutFile::keep_older() {
+  struct stat there;
+  int number = 1;
+  const auto name = [&] { return part_ + '.' + std::to_string(number); };
+  while (lstat(name().c_str(), &there) == 0) ++number;
+  if (std::rename(part_.c_str(), name().c_str()) != 0) return unwritable(part_, errno);
+  kept_ = name();
+  return {};
+}
+
+Status OutFile::open_part() {
+  auto file = lock_part();
+  if (!file) return std::unexpected(file.error());
+  return take(std::move(*file));
+}
+
+/// Writes to a file from its whole_ bytes on.
+Status OutFile::take(Descriptor file) {
+  struct stat status;
+  if (ftruncate(file.number(), whole_) != 0 || lseek(file.number(), whole_, SEEK_SET) != whole_ ||
+      fstat(file.number(), &status) != 0)
+    return unwritable(part_, errno);
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
+  file_.reset(fdopen(file.release(), "w"));
+  return {};
 }
 
 Status OutFile::write(std::string_view text) {
   if (part_.empty()) {
-    rest_ += text;
+    direct_.waiting += text;
     return write_directly();
   }
   if (text.empty()) return {};
@@ -142,22 +189,14 @@ Status OutFile::write(std::string_view text) {
   return failed("room for " + std::to_string(text.size()) + " more bytes in " + path_);
 }
 
-/// A pipe that has room takes PIPE_BUF bytes without a wait, which O_NONBLOCK would see to only
-/// where it is ours to set.
 Status OutFile::write_directly() {
   std::fflush(file_.get());  // what others printed
-  size_t done = 0;
-  Status status;
-  while (status && done < rest_.size() && interrupt_->await_room(fileno(file_.get()))) {
-    const size_t left = rest_.size() - done;
-    const ssize_t now = ::write(fileno(file_.get()), rest_.data() + done,
-                                std::min<size_t>(left, PIPE_BUF));
-    if (now > 0) done += static_cast<size_t>(now);
-    else if (now < 0 && errno != EINTR && errno != EAGAIN)
-      status = failed("room for " + std::to_string(left) + " more bytes in " + path_);
+  const int file = fileno(file_.get());
+  while (pending() && interrupt_->await_room(file)) {
+    errno = shared_->write_piece(file, direct_);
+    if (errno != 0) return failed("room for more text in " + path_);
   }
-  rest_.erase(0, done);
-  return status;
+  return {};
 }
 
 Status OutFile::finish(std::string_view tail) {
@@ -165,11 +204,11 @@ Status OutFile::finish(std::string_view tail) {
   tail_ = tail.size();
   KB_TRY(write(tail));
   if (part_.empty()) return {};
-  const bool stored = fsync(fileno(file_.get())) == 0;
-  const bool closed = std::fclose(file_.release()) == 0;
-  if (!stored || !closed) return failed(path_ + " stored");
+  if (fsync(fileno(file_.get())) != 0) return failed(path_ + " stored");
+  // While it is locked: whoever opens it next finds that it has another name now.
   if (std::rename(part_.c_str(), path_.c_str()) != 0)
     return failed(part_ + " renamed to " + path_);
+  file_.reset();
   return {};
 }
 
@@ -178,10 +217,33 @@ Status OutFile::resume() {
   if (part_.empty())
     return file_error("no frames after the end of " + path_, "one",
                       "set location= to a regular file, or write lines instead of one array");
-  if (std::rename(path_.c_str(), part_.c_str()) != 0)
-    return file_error(path_ + ", to go on with it", g_strerror(errno),
-                      "leave the file where it is until the pipeline has stopped");
-  return open_part();
+  // The lock of the name that it is to have keeps other writers out until it has it.
+  auto name = lock_part();
+  if (!name) return std::unexpected(name.error());
+  auto whole = lock_finished();
+  if (whole && std::rename(path_.c_str(), part_.c_str()) == 0) return take(std::move(*whole));
+  const std::string reason = whole ? g_strerror(errno) : whole.error().found;
+  unlink(part_.c_str());
+  return file_error(path_ + ", to go on with it", reason,
+                    "leave the file where it is until the pipeline has stopped");
+}
+
+/// The file that finish() named, unless another has its name now.
+Result<Descriptor> OutFile::lock_finished() const {
+  auto file = lock(path_, 0);
+  if (!file) return std::unexpected(file.error());
+  struct stat status;
+  if (!*file || fstat((*file)->number(), &status) != 0 || status.st_dev != device_ ||
+      status.st_ino != inode_)
+    return file_error(path_, "another file", {});
+  return std::move(**file);
+}
+
+std::optional<Error> OutFile::older() const {
+  if (kept_.empty()) return std::nullopt;
+  return Error{ErrorKind::kMismatch, "no " + part_ + " that an earlier run did not finish",
+               "one, which is called " + kept_ + " now",
+               "use what it has under another name, or remove it"};
 }
 
 Result<NumberedName> NumberedName::parse(std::string_view pattern) {

@@ -3,13 +3,17 @@
 #pragma once
 
 #include <gst/gst.h>
+#include <sys/types.h>
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/result.h"
+#include "gst/base/plainfile.h"
+#include "gst/base/sharedoutput.h"
 
 namespace keepbox {
 
@@ -36,18 +40,22 @@ class Interrupt {
 class OutFile {
  public:
   /// Fails when the folder is missing or not writable, another writer has PATH.part, that is no
-  /// regular file, or nobody reads a FIFO.
+  /// regular file, or nobody reads a FIFO. A PATH.part that an earlier writer left becomes
+  /// PATH.part.1, or the next number that is free.
   /// @param interrupt of waits for readers, outlives this; nullptr: only regular files.
   static Result<OutFile> open(const std::string& path, const Interrupt* interrupt = nullptr);
 
   /// Hands text to the system at once: an error here is about this text. What an interrupt left is
-  /// pending() and goes first the next time.
+  /// pending() and goes first the next time. Written directly, text is not torn by that of other
+  /// writers in the process.
   Status write(std::string_view text);
 
   /// Its path until finish(); empty where it is written directly.
   const std::string& part() const { return part_; }
+  /// A warning of an older part that nobody finished, which has another name now.
+  std::optional<Error> older() const;
   /// Has an interrupt left something?
-  bool pending() const { return !rest_.empty(); }
+  bool pending() const { return shared_ != nullptr && !shared_->is_written(direct_); }
 
   /// Ends the file with a tail, sees to it that all of it is stored, and names it.
   Status finish(std::string_view tail);
@@ -61,12 +69,21 @@ class OutFile {
   };
   Status open_directly();
   Status open_part();
+  Result<std::optional<Descriptor>> lock(const std::string& name, int flags) const;
+  Result<Descriptor> lock_part();
+  Result<Descriptor> lock_finished() const;
+  Status keep_older();
+  Status take(Descriptor file);
   Status write_directly();
   Status failed(const std::string& expected) const;  // by errno
 
   std::string path_;  // links followed
   std::string part_;  // empty: written directly
-  std::string rest_;  // still to be written directly
+  std::string kept_;  // what an older part is called now
+  dev_t device_ = 0;  // with the inode: the file that this writes to
+  ino_t inode_ = 0;
+  std::shared_ptr<SharedOutput> shared_;  // where it is written directly
+  DirectText direct_;
   const Interrupt* interrupt_ = nullptr;
   std::unique_ptr<FILE, Closer> file_;
   long whole_ = 0;      // bytes before the tail

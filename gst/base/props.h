@@ -16,6 +16,9 @@ inline constexpr auto kChangeWhenReady = static_cast<GParamFlags>(
 inline constexpr auto kChangeWhilePlaying = static_cast<GParamFlags>(
     G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
 
+/// The words of a property's name, as "Max size bytes", for tools that show properties to people.
+const gchar* nick_of(const gchar* name);
+
 /// A property whose value is a member of Props, plain data that is copied under the object lock. The
 /// default is that of a Props of its own. An empty string is NULL outside.
 template <class Props>
@@ -69,22 +72,23 @@ GParamSpec* PropertyTable<Props>::spec_of(const Property<Props>& p) const {
         const auto& value = defaults.*member;
         using T = std::remove_cvref_t<decltype(value)>;
         if constexpr (std::is_same_v<T, std::string>)
-          return g_param_spec_string(p.name, p.name, p.blurb,
+          return g_param_spec_string(p.name, nick_of(p.name), p.blurb,
                                      value.empty() ? nullptr : value.c_str(), flags);
         else if constexpr (std::is_same_v<T, gfloat>)
-          return g_param_spec_float(p.name, p.name, p.blurb, static_cast<gfloat>(p.lowest),
+          return g_param_spec_float(p.name, nick_of(p.name), p.blurb, static_cast<gfloat>(p.lowest),
                                     static_cast<gfloat>(p.highest), value, flags);
         else if constexpr (std::is_same_v<T, gdouble>)
-          return g_param_spec_double(p.name, p.name, p.blurb, p.lowest, p.highest, value, flags);
+          return g_param_spec_double(p.name, nick_of(p.name), p.blurb, p.lowest, p.highest, value,
+                                     flags);
         else if constexpr (std::is_same_v<T, guint>)
-          return g_param_spec_uint(p.name, p.name, p.blurb, static_cast<guint>(p.lowest),
+          return g_param_spec_uint(p.name, nick_of(p.name), p.blurb, static_cast<guint>(p.lowest),
                                    static_cast<guint>(p.highest), value, flags);
         else if constexpr (std::is_same_v<T, bool>)
-          return g_param_spec_boolean(p.name, p.name, p.blurb, value, flags);
+          return g_param_spec_boolean(p.name, nick_of(p.name), p.blurb, value, flags);
         else if (p.enum_type != nullptr)
-          return g_param_spec_enum(p.name, p.name, p.blurb, p.enum_type(), value, flags);
+          return g_param_spec_enum(p.name, nick_of(p.name), p.blurb, p.enum_type(), value, flags);
         else
-          return g_param_spec_int(p.name, p.name, p.blurb, -1,
+          return g_param_spec_int(p.name, nick_of(p.name), p.blurb, -1,
                                   p.highest > 1 ? static_cast<gint>(p.highest) : G_MAXINT, value,
                                   flags);
       },

@@ -10,6 +10,7 @@
 #include "gst/base/enums.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
+#include "gst/base/props.h"
 #include "gst/frames/across.h"
 #include "gst/frames/framemeta.h"
 #include "gst/frames/restore.h"
@@ -323,7 +324,7 @@ static void keepbox_frame_restore_class_init(KeepboxFrameRestoreClass* klass) {
   g_object_class_install_property(
       object, kPropResizeMode,
       g_param_spec_enum(
-          "resize-mode", "resize-mode",
+          "resize-mode", nick_of("resize-mode"),
           "How the frame was fitted into the model's input, where GStreamer does not tell (it does "
           "from 1.28 on). letterbox-scaler is right for videoconvertscale, stretch with its "
           "add-borders=false.",

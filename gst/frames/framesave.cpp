@@ -6,6 +6,7 @@
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
+#include "gst/base/props.h"
 #include "gst/frames/across.h"
 #include "gst/frames/allocation.h"
 #include "gst/frames/framemeta.h"
@@ -21,7 +22,8 @@
  *
  * Queues between the two count the scaled frames alone. What the full ones take is limited by
  * #framesave:max-size-bytes: a further frame waits until one has come to framerestore or was
- * dropped.
+ * dropped. Where none does in 10 seconds although the pipeline is not paused, as with an encoder
+ * that looks ahead, there is a warning and more frames pass.
  *
  * Caps, allocation and reconfiguration are settled with framerestore's neighbour as well as with the
  * scaler: both get the frames.
@@ -71,14 +73,29 @@ gboolean keep_meta(GstBuffer*, GstMeta** meta, gpointer) {
 
 KeptFrames& kept(KeepboxFrameSave* self) { return **self->kept; }
 
-/// While it plays: paused, frames stay where they are.
-void tell_late(KeepboxFrameSave* self) {
-  if (GST_STATE(self) != GST_STATE_PLAYING) return;
+/// True unless somebody has paused it: then frames stay where they are. While it prerolls, elements
+/// behind may want more frames than are let through before they give any back.
+bool is_to_go_on(KeepboxFrameSave* self) {
+  if (GST_STATE(self) == GST_STATE_PLAYING) return true;
+  g_autoptr(GstObject) top = GST_OBJECT(gst_object_ref(self));
+  while (GstObject* parent = gst_object_get_parent(top)) {
+    gst_object_unref(top);
+    top = parent;
+  }
+  return gst_element_get_state(GST_ELEMENT(top), nullptr, nullptr, 0) == GST_STATE_CHANGE_ASYNC;
+}
+
+/// @return are more frames to pass?
+bool tell_late(KeepboxFrameSave* self, bool first) {
+  if (!is_to_go_on(self)) return false;
+  if (!first) return true;
   const std::string limit = std::to_string(kept(self).limit());
   post_warning(GST_ELEMENT(self),
                {ErrorKind::kMismatch, "a saved frame that comes to framerestore or is dropped",
                 "none in 10 s, with " + limit + " bytes of them on their way",
-                "set max-size-bytes= higher where an element between collects frames"});
+                "more frames pass now than that; set max-size-bytes= higher where an element "
+                "behind framesave collects frames"});
+  return true;
 }
 
 /// Sends a shallow copy on, which holds the frame itself: memory that is shared is copied by
@@ -89,7 +106,8 @@ GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* frame) {
     gst_buffer_unref(frame);
     return GST_FLOW_NOT_NEGOTIATED;
   }
-  auto place = kept(self).keep(gst_buffer_get_size(frame), [self] { tell_late(self); });
+  auto place = kept(self).keep(gst_buffer_get_size(frame),
+                               [self](bool first) { return tell_late(self, first); });
   if (place == nullptr) {
     gst_buffer_unref(frame);
     return GST_FLOW_FLUSHING;
@@ -213,7 +231,7 @@ gboolean src_event(GstPad* pad, GstObject* parent, GstEvent* event) {
 }
 
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
-  if (change == GST_STATE_CHANGE_READY_TO_PAUSED) kept(cast(element)).set_stopped(false);
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED) kept(cast(element)).start();
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY) kept(cast(element)).set_stopped(true);
   const auto result =
       GST_ELEMENT_CLASS(keepbox_frame_save_parent_class)->change_state(element, change);
@@ -266,10 +284,10 @@ static void keepbox_frame_save_class_init(KeepboxFrameSaveClass* klass) {
   g_object_class_install_property(
       object, kPropMaxSizeBytes,
       g_param_spec_uint64(
-          "max-size-bytes", "max-size-bytes",
+          "max-size-bytes", nick_of("max-size-bytes"),
           "Most bytes of frames that are kept, which queues between here and framerestore do not "
-          "count: a further frame waits until one has come there or was dropped. Four are kept "
-          "whatever their size; 0 is no limit.",
+          "count: a further frame waits until one has come there or was dropped, and passes with a "
+          "warning where none does in 10 s. Four are kept whatever their size; 0 is no limit.",
           0, G_MAXUINT64, KeptFrames::kUsual,
           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                    GST_PARAM_MUTABLE_PLAYING)));

@@ -2,6 +2,7 @@
 // Counts frames and waits.
 #include "gst/frames/keptframes.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace keepbox {
@@ -22,13 +23,16 @@ struct KeptFrames::Place {
   uint64_t size;
 };
 
-std::shared_ptr<const void> KeptFrames::keep(uint64_t bytes, const std::function<void()>& late) {
+std::shared_ptr<const void> KeptFrames::keep(uint64_t bytes,
+                                             const std::function<bool(bool first)>& late) {
   std::unique_lock lock(mutex_);
   while (!stopped_ && !has_room(bytes)) {
     if (changed_.wait_for(lock, late_) == std::cv_status::no_timeout) continue;
+    const bool first = beyond_ == 0;
     lock.unlock();
-    late();
+    const bool more = late(first);
     lock.lock();
+    if (more) beyond_ = bytes_ + std::max(limit_, bytes * kLeast);
   }
   if (stopped_) return nullptr;
   bytes_ += bytes;
@@ -40,12 +44,19 @@ std::shared_ptr<const void> KeptFrames::keep(uint64_t bytes, const std::function
 void KeptFrames::set_limit(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   limit_ = bytes;
+  beyond_ = 0;
   changed_.notify_all();
 }
 
 uint64_t KeptFrames::limit() const {
   const std::lock_guard lock(mutex_);
   return limit_;
+}
+
+void KeptFrames::start() {
+  const std::lock_guard lock(mutex_);
+  beyond_ = 0;
+  stopped_ = false;
 }
 
 void KeptFrames::set_stopped(bool stopped) {

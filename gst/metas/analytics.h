@@ -84,10 +84,12 @@ Status attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOp
 
 /// All boxes of a buffer in the order of their ids, whichever decoder wrote them. Floats and points
 /// of ours count where the box's record agrees with its detection. A mask counts where it is of GRAY8
-/// and of one object.
+/// and of one object. Boxes wholly outside the frame, where a crop leaves them, are left out.
 /// @param others has the points of other decoders' groups from then on; without it they have none.
+/// @param frame without a size: its GstVideoMeta has it, or it has no end to the right and below.
 /// @return false when the buffer has no relation meta.
-bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, PointStore* others = nullptr);
+bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, PointStore* others = nullptr,
+                Size frame = {});
 
 /// Pixels of a detection: edges rounded, one apart at least, inside the frame where that has a size.
 struct Pixels {

@@ -3,7 +3,6 @@
 #include <gst/analytics/analytics.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -15,18 +14,6 @@ namespace {
 
 bool is_od(const GstAnalyticsMtd& mtd) {
   return gst_analytics_mtd_get_mtd_type(&mtd) == gst_analytics_od_mtd_get_mtd_type();
-}
-
-/// Does it lie outside the frame, whichever way it is turned?
-bool is_outside(const Placed& placed, Size frame) {
-  const Box& b = placed.box;
-  if (placed.angle == 0) return is_empty(clip(b, frame));
-  const auto turn = PixelMap({std::cos(placed.angle), -std::sin(placed.angle), 0,
-                              std::sin(placed.angle), std::cos(placed.angle), 0, 0, 0, 1});
-  const float x = (b.x1 + b.x2) / 2, y = (b.y1 + b.y2) / 2;
-  Box around = turn(Box{b.x1 - x, b.y1 - y, b.x2 - x, b.y2 - y});
-  around = {around.x1 + x, around.y1 + y, around.x2 + x, around.y2 + y};
-  return is_empty(clip(around, frame));
 }
 
 const GstAnalyticsMtdImpl* impl_of(const GstAnalyticsMtd& mtd) {
@@ -50,7 +37,7 @@ Placed Carrier::place(const GstAnalyticsODMtd& od, const BoxRecords& records) co
            found->record.angle};
   box = map_(box);
   Placed out{.box = box.box, .angle = box.angle, .precise = found.has_value()};
-  if (is_outside(out, frame_)) return {};
+  if (is_empty(clip(around(box), frame_))) return {};
   if (out.angle == 0) out.box = clip(out.box, frame_);
   out.od_id = 0;
   return out;

@@ -14,7 +14,23 @@ namespace {
 
 PixelMap moved(double x, double y) { return PixelMap::scale(1, 1, x, y); }
 
+/// How much further an edge lies than GStreamer's matrix takes it, which maps the first pixel to
+/// the last one's number.
+double further(const std::array<double, 9>& rows, size_t row) {
+  return -std::min(rows[row * 3], 0.0) - std::min(rows[row * 3 + 1], 0.0);
+}
+
 }  // namespace
+
+Box around(const TurnedBox& in) {
+  const Box& b = in.box;
+  if (in.angle == 0) return b;
+  const auto turn = PixelMap({std::cos(in.angle), -std::sin(in.angle), 0,
+                              std::sin(in.angle), std::cos(in.angle), 0, 0, 0, 1});
+  const float x = (b.x1 + b.x2) / 2, y = (b.y1 + b.y2) / 2;
+  const Box out = turn(Box{b.x1 - x, b.y1 - y, b.x2 - x, b.y2 - y});
+  return {out.x1 + x, out.y1 + y, out.x2 + x, out.y2 + y};
+}
 
 PixelMap PixelMap::scale(double x, double y, double dx, double dy) {
   return PixelMap({x, 0, dx, 0, y, dy, 0, 0, 1});
@@ -95,6 +111,7 @@ std::optional<PixelMap> matrix_of(GQuark type, gpointer data) {
   const auto& change = *static_cast<const MatrixTransform*>(data);
   std::array<double, 9> rows;
   for (size_t i = 0; i < 9; ++i) rows[i] = change.matrix[i / 3][i % 3];
+  for (size_t row = 0; row < 2; ++row) rows[row * 3 + 2] += further(rows, row);
   return moved(-change.in_rectangle.x, -change.in_rectangle.y)
       .then(PixelMap(rows))
       .then(moved(change.out_rectangle.x, change.out_rectangle.y));
@@ -112,7 +129,9 @@ GQuark matrix_quark() {
 MatrixTransform matrix_transform(const PixelMap& map, const GstVideoInfo& from,
                                  const GstVideoInfo& to) {
   MatrixTransform out{&from, {0, 0, from.width, from.height}, &to, {0, 0, to.width, to.height}, {}};
-  for (size_t i = 0; i < 9; ++i) out.matrix[i / 3][i % 3] = static_cast<gfloat>(map.rows()[i]);
+  std::array<double, 9> rows = map.rows();
+  for (size_t row = 0; row < 2; ++row) rows[row * 3 + 2] -= further(rows, row);
+  for (size_t i = 0; i < 9; ++i) out.matrix[i / 3][i % 3] = static_cast<gfloat>(rows[i]);
   return out;
 }
 

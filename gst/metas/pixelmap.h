@@ -19,6 +19,9 @@ struct TurnedBox {
   float angle = 0;  // radians, clockwise
 };
 
+/// The smallest upright box around it.
+Box around(const TurnedBox& box);
+
 /// A map from the coordinates of one picture to those of another: (x', y', w') = m (x, y, 1), the
 /// rows of m one after the other. Of pictures that are seen from another side, w' is not 1.
 class PixelMap {
@@ -56,7 +59,8 @@ class PixelMap {
 };
 
 /// The transform that GStreamer 1.28 passes to metas, or nothing for another one. Found by name, so
-/// that what is built with 1.26 knows it. @param type, data as GstMetaTransformFunction gets them.
+/// that what is built with 1.26 knows it. GStreamer maps the numbers of pixels: where it mirrors an
+/// axis, edges lie one further. @param type, data as GstMetaTransformFunction gets them.
 std::optional<PixelMap> matrix_of(GQuark type, gpointer data);
 
 /// Offers a map to a function that takes GStreamer's transforms, as `f(GQuark, gpointer)`: first as

@@ -107,9 +107,24 @@ bool has_any(GstAnalyticsRelationMeta* meta, GstAnalyticsMtdType type) {
   return gst_analytics_relation_meta_iterate(meta, &state, type, &mtd);
 }
 
+Size size_of_frame(GstBuffer* frame) {
+  const GstVideoMeta* meta = gst_buffer_get_video_meta(frame);
+  return meta != nullptr ? Size{meta->width, meta->height} : Size{};
+}
+
+/// @param side 0: nobody knows it.
+bool is_beside(float low, float high, uint32_t side) {
+  return high <= 0 ? low < 0 : side != 0 && low >= static_cast<float>(side);
+}
+
+bool is_outside(const FrameBox& box, Size frame) {
+  const Box b = around({box.box, box.angle});
+  return is_beside(b.x1, b.x2, frame.width) || is_beside(b.y1, b.y2, frame.height);
+}
+
 }  // namespace
 
-bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, PointStore* others) {
+bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, PointStore* others, Size frame) {
   out.clear();
   GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
   if (meta == nullptr) return false;
@@ -118,11 +133,13 @@ bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, PointStore* other
   const bool tracked = has_any(meta, gst_analytics_tracking_mtd_get_mtd_type());
   const bool classified = has_any(meta, gst_analytics_cls_mtd_get_mtd_type());
   const bool masked = has_any(meta, gst_analytics_segmentation_mtd_get_mtd_type());
+  if (frame.width == 0) frame = size_of_frame(buffer);
   gpointer state = nullptr;
   GstAnalyticsODMtd od;
   while (gst_analytics_relation_meta_iterate(meta, &state, gst_analytics_od_mtd_get_mtd_type(),
                                              reinterpret_cast<GstAnalyticsMtd*>(&od))) {
     FrameBox box = read_od(od, records);
+    if (is_outside(box, frame)) continue;
     if (classified) read_class(meta, box);
     if (tracked) read_tracking(meta, box);
     if (masked) read_mask(meta, records.masks, box);

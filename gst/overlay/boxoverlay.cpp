@@ -141,10 +141,13 @@ GstFlowReturn transform_frame_ip(GstVideoFilter* filter, GstVideoFrame* frame) {
   return GST_FLOW_OK;
 }
 
-/// Only a frame with boxes has to be writable.
+/// Only a frame with boxes has to be writable. A gap may have boxes and nothing to draw on.
 GstFlowReturn prepare_output_buffer(GstBaseTransform* base, GstBuffer* input, GstBuffer** output) {
   Overlay& o = *cast(base)->overlay;
-  read_boxes(input, o.boxes, &o.points);
+  const GstVideoInfo& info = GST_VIDEO_FILTER(base)->in_info;
+  read_boxes(input, o.boxes, &o.points,
+             {static_cast<uint32_t>(info.width), static_cast<uint32_t>(info.height)});
+  if (gst_buffer_n_memory(input) == 0) o.boxes.clear();
   if (!o.boxes.empty()) return writable_with_tensors(base, input, output);
   *output = input;
   return GST_FLOW_OK;

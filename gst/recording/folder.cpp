@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <vector>
+#include <filesystem>
 
 #include "gst/base/error.h"
 
@@ -106,6 +106,15 @@ bool Folder::has(const std::string& name) const {
 }
 
 void Folder::remove(const std::string& name) const { unlinkat(folder_.number(), name.c_str(), 0); }
+
+std::vector<std::string> Folder::names() const {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (const auto& each : std::filesystem::directory_iterator(path_, error))
+    if (each.symlink_status(error).type() == std::filesystem::file_type::regular)
+      out.push_back(each.path().filename());
+  return out;
+}
 
 Status Folder::write(const std::string& name,
                      std::span<const std::span<const std::byte>> parts) const {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.h"
 #include "gst/base/plainfile.h"
@@ -37,6 +38,8 @@ class Folder {
   Status check(const std::string& name) const;
   bool has(const std::string& name) const;
   void remove(const std::string& name) const;
+  /// Of the regular files.
+  std::vector<std::string> names() const;
 
  private:
   std::string path_;

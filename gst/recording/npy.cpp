@@ -10,6 +10,7 @@ namespace keepbox {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr size_t kLastVersion = 3;
 static_assert(std::endian::native == std::endian::little, "recordings are little endian");
 
 struct Descr {
@@ -60,6 +61,10 @@ std::string npy_header(DataType type, const Shape& shape) {
 Result<NpyArray> parse_npy(std::string_view file) {
   if (!file.starts_with(kMagic) || file.size() < 12) return broken("no NumPy header");
   const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<uint8_t>(file[i])); };
+  if (byte(6) < 1 || byte(6) > kLastVersion)
+    return fail(ErrorKind::kUnsupported,
+                "a NumPy file of version 1 to " + std::to_string(kLastVersion),
+                "version " + std::to_string(byte(6)));
   const bool wide = byte(6) >= 2;
   const size_t length = byte(8) | byte(9) << 8 | (wide ? byte(10) << 16 | byte(11) << 24 : 0);
   NpyArray out{.offset = (wide ? 12 : 10) + length};

@@ -3,6 +3,7 @@
 #include "gst/recording/replayprops.h"
 
 #include "gst/base/enums.h"
+#include "gst/base/props.h"
 
 namespace keepbox {
 namespace {
@@ -44,7 +45,7 @@ GType sync_mode_type() {
 void install_text(GObjectClass* klass, guint id, const char* name, const char* value,
                   const char* blurb) {
   g_object_class_install_property(klass, id,
-                                  g_param_spec_string(name, name, blurb, value, kReady));
+                                  g_param_spec_string(name, nick_of(name), blurb, value, kReady));
 }
 
 void install_texts(GObjectClass* klass) {
@@ -70,22 +71,23 @@ void install_replay_properties(GObjectClass* klass) {
   g_object_class_install_property(
       klass, kPropLoop,
       g_param_spec_boolean(
-          "loop", "loop", "Begin again after the last recorded frame instead of ending the stream.",
-          FALSE, kPlaying));
+          "loop", nick_of("loop"),
+          "Begin again after the last recorded frame instead of ending the stream.", FALSE,
+          kPlaying));
   g_object_class_install_property(
       klass, kPropMemory,
-      g_param_spec_enum("memory", "memory", "Where the tensors of the frames are.", memory_type(),
-                        static_cast<int>(ReplayMemory::kSystem), kReady));
+      g_param_spec_enum("memory", nick_of("memory"), "Where the tensors of the frames are.",
+                        memory_type(), static_cast<int>(ReplayMemory::kSystem), kReady));
   g_object_class_install_property(
       klass, kPropSyncMode,
-      g_param_spec_enum("sync-mode", "sync-mode",
+      g_param_spec_enum("sync-mode", nick_of("sync-mode"),
                         "How recorded frames are found for those of the stream. Only folders by "
                         "tensorrecord have timestamps; by count, a seek goes by the frame rate. "
                         "Without a sink pad each recorded frame comes once, whatever this says.",
                         sync_mode_type(), static_cast<int>(SyncMode::kAuto), kReady));
   g_object_class_install_property(
       klass, kPropTimestampOffset,
-      g_param_spec_int64("timestamp-offset", "timestamp-offset",
+      g_param_spec_int64("timestamp-offset", nick_of("timestamp-offset"),
                          "Nanoseconds that are added to recorded timestamps before they are "
                          "compared with the stream's.",
                          -Timeline::kLatest, Timeline::kLatest, 0, kReady));

@@ -3,6 +3,7 @@
 #include "gst/recording/tensorreader.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 
 #include "core/layout.h"
@@ -13,6 +14,7 @@ namespace keepbox {
 namespace {
 
 constexpr const char* kLocationHint = "set location= to a recording or a file of raw numbers";
+constexpr size_t kMostBytes = PTRDIFF_MAX;
 constexpr const char* kRawHint = "set dims= and type= to what the file holds";
 constexpr size_t kLongestHeader = 16384;  // NumPy's own limit is 10,000
 constexpr size_t kDataAlign = 64;         // as the data in .npy files
@@ -94,7 +96,10 @@ Result<StoredTensor> raw_form(const std::string& path, const RawForm& form) {
 /// Bytes of a frame in a raw file of whole frames.
 Result<size_t> frame_bytes(const PlainFile& file, const StoredTensor& form) {
   const auto count = form.shape.count();
-  const size_t one = count ? *count * size_of(form.type) : 0;
+  if (!count || *count > kMostBytes / size_of(form.type))
+    return fail(ErrorKind::kInvalid, "dims of a tensor that fits in memory",
+                form.shape.to_string() + " " + std::string(to_string(form.type)), kRawHint);
+  const size_t one = *count * size_of(form.type);
   if (file.bytes == 0)
     return file_error("a tensor in " + file.path, "an empty file", "record it again");
   if (one == 0 || file.bytes % one != 0)

@@ -31,6 +31,7 @@
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
+#include "gst/base/props.h"
 #include "gst/recording/streamtime.h"
 #include "gst/recording/tensorwriter.h"
 #include "gst/tensors/decodednote.h"
@@ -105,6 +106,7 @@ gboolean start(GstBaseTransform* base) {
   GST_OBJECT_UNLOCK(base);
   auto writer = TensorWriter::create(props.location);
   if (!writer) return check(base, std::unexpected(writer.error()));
+  if (const auto older = writer->older()) post_warning(GST_ELEMENT(base), *older);
   r.writer = std::move(*writer);
   r.ids = words_of(props.tensor_ids);
   r.warned = r.any = r.failed = false;
@@ -225,7 +227,7 @@ void finalize(GObject* object) {
 void install_text(GObjectClass* object, guint id, const char* name, const char* blurb) {
   g_object_class_install_property(
       object, id,
-      g_param_spec_string(name, name, blurb, nullptr,
+      g_param_spec_string(name, nick_of(name), blurb, nullptr,
                           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                    GST_PARAM_MUTABLE_READY)));
 }
@@ -249,7 +251,9 @@ static void keepbox_tensor_record_class_init(KeepboxTensorRecordClass* klass) {
   install_text(object, kPropLocation, "location",
                "Folder to record to; it is made when it is missing. A recording in it is replaced "
                "at EOS (gst-launch-1.0 -e sends it when interrupted), and must not be replayed "
-               "meanwhile; until then the index is called frames.jsonl.part.");
+               "meanwhile; until then the index is called frames.jsonl.part. What an earlier run "
+               "left as frames.jsonl.part becomes frames.jsonl.part.1, or the next number that is "
+               "free.");
   install_text(object, kPropTensorIds, "tensor-ids",
                "Ids of the tensors to record, separated by commas; all of them when empty.");
   gst_element_class_set_static_metadata(

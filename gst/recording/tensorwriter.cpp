@@ -14,7 +14,7 @@
 namespace keepbox {
 namespace {
 
-constexpr char kPrefix = 'b';  // of files in a recording that replaces one without it
+constexpr char kPrefix = 'b';  // of files in a recording beside one without it
 
 std::string_view prefix_of(std::string_view name) {
   return name.substr(0, std::min(name.find_first_not_of(kPrefix), name.size()));
@@ -60,7 +60,10 @@ Result<TensorWriter> TensorWriter::create(const std::string& path) {
   if (!index) return std::unexpected(index.error());
   TensorWriter out(std::move(*folder), std::move(*index));
   out.old_ = files_in(out.folder_);
-  while (std::ranges::contains(out.old_, out.prefix_, prefix_of)) out.prefix_ += kPrefix;
+  // Nor are those of a run that was cut short overwritten: an index that is kept names them.
+  std::vector<std::string> taken = out.folder_.names();
+  std::erase_if(taken, [](const std::string& name) { return !is_given(name); });
+  while (std::ranges::contains(taken, out.prefix_, prefix_of)) out.prefix_ += kPrefix;
   return out;
 }
 

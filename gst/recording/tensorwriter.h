@@ -37,7 +37,7 @@ struct RecordedFrame {
 
 /// Writes a recording. Until finish() its index is frames.jsonl.part, and an older recording in the
 /// folder stays whole: its files have other names, and go when the new index takes the old one's
-/// place.
+/// place. Those that an unfinished one left stay, and its index is frames.jsonl.part.1 or so.
 class TensorWriter {
  public:
   /// Makes the folder if needed. Fails when somebody replays or records there.
@@ -50,6 +50,9 @@ class TensorWriter {
   /// Makes what was written the folder's recording. Frames may follow, and another finish().
   /// Without frames an older recording stays.
   Status finish();
+
+  /// A warning of what an earlier run left, which is kept.
+  std::optional<Error> older() const { return index_.older(); }
 
   size_t frames() const { return frames_; }
   /// Are all frames in a recording that has its name?

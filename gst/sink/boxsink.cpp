@@ -74,8 +74,9 @@ namespace {
 
 KeepboxBoxSink* cast(gpointer object) { return reinterpret_cast<KeepboxBoxSink*>(object); }
 
-void tell_news(KeepboxBoxSink* self, BoxWriter& writer) {
-  const CategoryNews news = writer.take_news();
+void tell_news(KeepboxBoxSink* self, Session& session) {
+  for (const Error& error : session.take_warnings()) post_warning(GST_ELEMENT(self), error);
+  const CategoryNews news = session.writer.take_news();
   for (const std::string& text : news.chosen) GST_INFO_OBJECT(self, "%s", text.c_str());
   for (const std::string& text : news.odd) GST_WARNING_OBJECT(self, "%s", text.c_str());
   for (const Error& error : news.wrong) post_warning(GST_ELEMENT(self), error);
@@ -98,10 +99,10 @@ Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
   Sink& s = *self->sink;
   if (session.ended) KB_TRY(session.resume());
   session.ended = false;
-  session.analysed |= read_boxes(buffer, s.boxes, &s.points);
+  session.analysed |= read_boxes(buffer, s.boxes, &s.points, s.frame);
   session.tell_models_apart(s.boxes);
   KB_TRY(session.write(info_of(self, session, buffer), s.boxes, s.text));
-  tell_news(self, session.writer);
+  tell_news(self, session);
   ++session.number;
   ++session.frames;
   return {};
@@ -160,7 +161,7 @@ gboolean start(GstBaseSink* base) {
   auto session = Session::open(props, self->sink->interrupt);
   self->sink->interrupt.set(false);
   if (!session) return check(self, std::unexpected(session.error()));
-  self->sink->session.emplace(std::move(*session));
+  tell_news(self, self->sink->session.emplace(std::move(*session)));
   return TRUE;
 }
 

@@ -2,6 +2,8 @@
 // What the formats of detections keep from frame to frame.
 #include "gst/sink/boxwriter.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "gst/base/error.h"
@@ -52,9 +54,16 @@ Status BoxWriter::write(const FrameInfo& frame, std::span<const FrameBox> boxes,
                         std::map<std::string, std::string>& by_class) {
   const auto& names = options_.names;
   if (!names.empty() && frames_ >= names.size()) return too_few(names.size());
-  write_dota(names.empty() ? std::to_string(frame.number) : names[frames_], boxes, by_class);
+  write_dota(names.empty() ? std::to_string(frame.number) : names[frames_], boxes, words_,
+             by_class);
   ++frames_;
   return {};
+}
+
+CategoryNews BoxWriter::take_news() {
+  CategoryNews out = categories_.take_news();
+  std::ranges::move(words_.take_warnings(), std::back_inserter(out.wrong));
+  return out;
 }
 
 Status BoxWriter::write_coco(const FrameInfo& frame, std::span<const FrameBox> boxes,

@@ -13,6 +13,7 @@
 #include "core/result.h"
 #include "gst/metas/analytics.h"
 #include "gst/sink/categories.h"
+#include "gst/sink/classwords.h"
 
 namespace keepbox {
 
@@ -57,13 +58,13 @@ class BoxWriter {
   /// @pre the format is not kDota.
   Status write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
 
-  /// Of kDota: appends the text of the next frame to that of each class. Fails where the list of
-  /// names has none for the frame.
+  /// Of kDota: appends the text of the next frame to that of each class, by its word. Fails where
+  /// the list of names has none for the frame.
   Status write(const FrameInfo& frame, std::span<const FrameBox> boxes,
                std::map<std::string, std::string>& by_class);
 
-  /// Of kCoco: what is new about the category ids.
-  CategoryNews take_news() { return categories_.take_news(); }
+  /// What is new about the category ids of kCoco, and the words of kDota.
+  CategoryNews take_news();
 
  private:
   Status write_coco(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
@@ -72,6 +73,7 @@ class BoxWriter {
   BoxFormat format_;
   WriterOptions options_;
   CategoryIds categories_;
+  ClassWords words_;
   size_t frames_ = 0;   // written so far
   size_t results_ = 0;  // of kCoco
 };

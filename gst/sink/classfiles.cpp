@@ -19,15 +19,19 @@ Result<ClassFiles> ClassFiles::parse(std::string_view pattern) {
   return out;
 }
 
-std::string ClassFiles::of(std::string_view name) const {
-  std::string file(name);
-  std::ranges::replace(file, '/', '_');
+std::string as_file_name(std::string_view name) {
+  std::string out(name);
+  std::ranges::replace(out, '/', '_');
   // "." and ".." are folders, of which the second leads out of the location's
-  if (file.find_first_not_of('.') == file.npos) std::ranges::replace(file, '.', '_');
-  return before_ + file + after_;
+  if (out.find_first_not_of('.') == out.npos) std::ranges::replace(out, '.', '_');
+  return out;
 }
 
-Status ClassFiles::write(const std::string& name, std::string_view text) {
+std::string ClassFiles::of(std::string_view name) const {
+  return before_ + as_file_name(name) + after_;
+}
+
+Result<const OutFile*> ClassFiles::write(const std::string& name, std::string_view text) {
   const std::string path = of(name);
   auto at = files_.find(path);
   if (at == files_.end()) {
@@ -35,7 +39,8 @@ Status ClassFiles::write(const std::string& name, std::string_view text) {
     if (!file) return std::unexpected(file.error());
     at = files_.emplace(path, std::move(*file)).first;
   }
-  return at->second.write(text);
+  KB_TRY(at->second.write(text));
+  return &at->second;
 }
 
 Status ClassFiles::finish() {

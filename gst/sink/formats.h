@@ -28,8 +28,8 @@ inline constexpr std::string_view kCsvHeader =
     "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id,model,angle\n";
 void write_csv(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
 
-/// Appends lines of an image to the text of each class, by its name.
-void write_dota(const std::string& image, std::span<const FrameBox> boxes,
+/// Appends lines of an image to the text of each class, by its word.
+void write_dota(const std::string& image, std::span<const FrameBox> boxes, ClassWords& words,
                 std::map<std::string, std::string>& by_class);
 
 }  // namespace keepbox

@@ -36,29 +36,12 @@ void append_row(std::string& out, char separator, const First& first, const Rest
   out += '\n';
 }
 
-/// Is it blank to any reader, or to the eye? Some split at controls, too.
-bool is_blank(gunichar c) {
-  return g_unichar_isspace(c) || g_unichar_iscntrl(c) ||
-         g_unichar_break_type(c) == G_UNICODE_BREAK_ZERO_WIDTH_SPACE;
-}
-
-/// One word: columns are told apart by blanks. @param text is valid UTF-8.
-std::string as_word(const std::string& text) {
-  std::string out;
-  for (const gchar* at = text.c_str(); *at != '\0'; at = g_utf8_next_char(at)) {
-    if (is_blank(g_utf8_get_char(at)))
-      out += '_';
-    else
-      out.append(at, g_utf8_next_char(at));
-  }
-  return out;
-}
-
-std::string class_word(const FrameBox& box) {
-  if (std::string type = as_word(name_of(box.label)); !type.empty()) return type;
+/// Its label, or what stands for it.
+std::string class_name(const FrameBox& box) {
+  if (std::string type = name_of(box.label); !type.empty()) return type;
   if (!box.class_id) return "unknown";
   const std::string type = "class-" + std::to_string(*box.class_id);
-  const std::string model = as_word(shown_model(box));
+  const std::string model = shown_model(box);
   return model.empty() ? type : model + '-' + type;
 }
 
@@ -83,9 +66,9 @@ void write_mot(const FrameInfo& frame, std::span<const FrameBox> boxes, std::str
 void write_kitti(std::span<const FrameBox> boxes, std::string& out) {
   for (const FrameBox& box : boxes) {
     const Box at = enclosing(box);
-    append_row(out, ' ', class_word(box), kUnknownOther, kUnknownOther, kUnknownAngle, at.x1, at.y1,
-               at.x2, at.y2, kUnknownOther, kUnknownOther, kUnknownOther, kUnknownPlace,
-               kUnknownPlace, kUnknownPlace, kUnknownAngle, box.score);
+    append_row(out, ' ', as_word(class_name(box)), kUnknownOther, kUnknownOther, kUnknownAngle,
+               at.x1, at.y1, at.x2, at.y2, kUnknownOther, kUnknownOther, kUnknownOther,
+               kUnknownPlace, kUnknownPlace, kUnknownPlace, kUnknownAngle, box.score);
   }
 }
 
@@ -96,12 +79,12 @@ void write_csv(const FrameInfo& frame, std::span<const FrameBox> boxes, std::str
                quoted(shown_model(box)), box.angle);
 }
 
-void write_dota(const std::string& image, std::span<const FrameBox> boxes,
+void write_dota(const std::string& image, std::span<const FrameBox> boxes, ClassWords& words,
                 std::map<std::string, std::string>& by_class) {
   for (const FrameBox& box : boxes) {
     const auto [a, b, c, d] = corners_of(box);
-    append_row(by_class[class_word(box)], ' ', image, box.score, a.x, a.y, b.x, b.y, c.x, c.y, d.x,
-               d.y);
+    append_row(by_class[words.of(class_name(box))], ' ', image, box.score, a.x, a.y, b.x, b.y, c.x,
+               c.y, d.x, d.y);
   }
 }
 

@@ -45,6 +45,7 @@ Result<Session> Session::open(const SinkProps& props, const Interrupt& interrupt
   auto file = OutFile::open(props.location, &interrupt);
   if (!file) return std::unexpected(file.error());
   out.file = std::move(*file);
+  out.note_older(*out.file);
   if (!out.writer.head().empty()) KB_TRY(out.file->write(out.writer.head()));
   return out;
 }
@@ -54,7 +55,11 @@ Status Session::write(const FrameInfo& frame, std::span<const FrameBox> boxes,
   if (classes) {
     std::map<std::string, std::string> by_class;
     KB_TRY(writer.write(frame, boxes, by_class));
-    for (const auto& [name, lines] : by_class) KB_TRY(classes->write(name, lines));
+    for (const auto& [name, lines] : by_class) {
+      const auto written = classes->write(name, lines);
+      if (!written) return std::unexpected(written.error());
+      note_older(**written);
+    }
     return {};
   }
   text.clear();
@@ -80,13 +85,19 @@ std::string Session::unnamed() const {
 }
 
 /// The file of the next frame, whole.
-Status Session::write_file_of_frame(const std::string& text) const {
+Status Session::write_file_of_frame(const std::string& text) {
   const std::string path = names->of(number);
   KB_TRY(make_folder_of(path));
   auto whole = OutFile::open(path);
   if (!whole) return std::unexpected(whole.error());
+  note_older(*whole);
   KB_TRY(whole->write(text));
   return whole->finish({});
+}
+
+void Session::note_older(const OutFile& opened) {
+  const auto older = opened.older();
+  if (older && !std::exchange(noted_older, true)) warnings.push_back(*older);
 }
 
 void Session::tell_models_apart(std::span<FrameBox> boxes) {

@@ -8,6 +8,8 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/result.h"
 #include "gst/base/outfile.h"
@@ -30,6 +32,8 @@ struct Session {
   bool analysed = false;  // some frame had analytics, if without boxes
   bool ended = false;     // by EOS, after which a seek may bring more frames
   bool failed = false;
+  std::vector<Error> warnings;  // for take_warnings()
+  bool noted_older = false;     // files of earlier runs
 
   /// Opens the files that properties name. @param interrupt of waits for readers, outlives this.
   static Result<Session> open(const SinkProps& props, const Interrupt& interrupt);
@@ -44,11 +48,15 @@ struct Session {
   /// The files that have no name yet, in words; empty where there are none.
   std::string unnamed() const;
 
+  /// What users want to know about the files, each once.
+  std::vector<Error> take_warnings() { return std::exchange(warnings, {}); }
+
   /// From the frame on that shows a second model, each has the name that its decoder gave it.
   void tell_models_apart(std::span<FrameBox> boxes);
 
  private:
-  Status write_file_of_frame(const std::string& text) const;
+  Status write_file_of_frame(const std::string& text);
+  void note_older(const OutFile& opened);
 };
 
 }  // namespace keepbox

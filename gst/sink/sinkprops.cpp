@@ -21,7 +21,9 @@ GType format_type() {
         "Lines of MOTChallenge; frames count from 1, the pixels of boxes from 0"},
        {static_cast<int>(BoxFormat::kKitti), "kitti",
         "Lines of KITTI object results, a file a frame"},
-       {static_cast<int>(BoxFormat::kCsv), "csv", "A header and a line a box"},
+       {static_cast<int>(BoxFormat::kCsv), "csv",
+        "A header and a line a box; names are as the model has them, and a spreadsheet may run "
+        "those that begin with =, +, - or @"},
        {static_cast<int>(BoxFormat::kDota), "dota",
         "Lines of DOTA's task 1, the four corners of each box, a file a class"}});
   return type;
@@ -33,7 +35,8 @@ const Property<SinkProps> kSinkProperties[] = {
      "Path of the file, - for stdout (run gst-launch-1.0 with -q); for kitti a pattern with one %d "
      "or %0Nd, such as labels/%06d.txt, for dota with one %s, such as results/Task1_%s.txt, whose "
      "folder is made when it is missing. The file is called PATH.part until EOS (gst-launch-1.0 -e "
-     "sends it when interrupted), and then replaces one that exists.",
+     "sends it when interrupted), and then replaces one that exists. A PATH.part that an earlier "
+     "run left becomes PATH.part.1, or the next number that is free.",
      &SinkProps::location},
     {"first-frame",
      "Number of the first frame; -1 is 1 for mot and 0 for the others. Every buffer counts.",

@@ -3,6 +3,15 @@
 #include "gst/sink/text.h"
 
 namespace keepbox {
+namespace {
+
+/// Is it blank to any reader, or to the eye? Some split at controls, too.
+bool is_blank(gunichar c) {
+  return g_unichar_isspace(c) || g_unichar_iscntrl(c) ||
+         g_unichar_break_type(c) == G_UNICODE_BREAK_ZERO_WIDTH_SPACE;
+}
+
+}  // namespace
 
 std::string utf8(std::string_view text) {
   g_autofree gchar* valid = g_utf8_make_valid(text.data(), static_cast<gssize>(text.size()));
@@ -12,6 +21,17 @@ std::string utf8(std::string_view text) {
 std::string name_of(GQuark name) {
   const gchar* text = g_quark_to_string(name);
   return text != nullptr ? utf8(text) : std::string();
+}
+
+std::string as_word(const std::string& text) {
+  std::string out;
+  for (const gchar* at = text.c_str(); *at != '\0'; at = g_utf8_next_char(at)) {
+    if (is_blank(g_utf8_get_char(at)))
+      out += '_';
+    else
+      out.append(at, g_utf8_next_char(at));
+  }
+  return out;
 }
 
 }  // namespace keepbox

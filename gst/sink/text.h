@@ -18,6 +18,9 @@ std::string utf8(std::string_view text);
 /// Valid UTF-8; empty for 0.
 std::string name_of(GQuark name);
 
+/// One word: columns are told apart by blanks. @param text is valid UTF-8.
+std::string as_word(const std::string& text);
+
 /// The name of a box's model where it says something: a decoder's own does where there are several.
 inline std::string shown_model(const FrameBox& box) { return box.unnamed ? "" : name_of(box.model); }
 

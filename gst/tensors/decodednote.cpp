@@ -41,7 +41,7 @@ gboolean transform_note(GstBuffer* to, GstMeta*, GstBuffer* from, GQuark type, g
 }
 
 GType note_api() {
-  static const GType type = meta_api("KeepboxDecoded2MetaAPI");
+  static const GType type = meta_api("KeepboxDecoded2MetaAPI", sizeof(NoteMeta));
   return type;
 }
 

@@ -2,19 +2,29 @@
 // Registers metas, or finds them.
 #include "gst/tensors/metatype.h"
 
+#include <string>
+
 namespace keepbox {
 
-GType meta_api(const char* name) {
+namespace {
+
+std::string sized(const char* name, gsize bytes) { return name + ('-' + std::to_string(bytes)); }
+
+}  // namespace
+
+GType meta_api(const char* name, gsize bytes) {
   static const gchar* tags[] = {nullptr};
-  const GType there = g_type_from_name(name);
-  return there != 0 ? there : gst_meta_api_type_register(name, tags);
+  const std::string whole = sized(name, bytes);
+  const GType there = g_type_from_name(whole.c_str());
+  return there != 0 ? there : gst_meta_api_type_register(whole.c_str(), tags);
 }
 
 const GstMetaInfo* meta_info(GType api, const char* name, gsize bytes,
                              const MetaFunctions& functions) {
-  const GstMetaInfo* there = gst_meta_get_info(name);
-  if (there != nullptr) return there;
-  return gst_meta_register(api, name, bytes, functions.init, functions.release,
+  const std::string whole = sized(name, bytes);
+  const GstMetaInfo* there = gst_meta_get_info(whole.c_str());
+  if (there != nullptr && there->size >= bytes) return there;
+  return gst_meta_register(api, whole.c_str(), bytes, functions.init, functions.release,
                            functions.transform);
 }
 

@@ -2,6 +2,8 @@
 // Makes the sink caps from the table of detectors.
 #include "gst/tensors/tensorcaps.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -52,6 +54,42 @@ std::string caps_of(const Group& group) {
          group.tensors + (group.more ? ", (GstCaps)[tensor/strided]" : "") + " };]";
 }
 
+/// As GStreamer has them from 1.28 on.
+struct UniqueLists {
+  guint (*size)(const GValue* list);
+  const GValue* (*value)(const GValue* list, guint index);
+};
+
+UniqueLists unique_lists() {
+  UniqueLists out;
+  out.size = reinterpret_cast<decltype(out.size)>(
+      dlsym(RTLD_DEFAULT, "gst_value_unique_list_get_size"));
+  out.value = reinterpret_cast<decltype(out.value)>(
+      dlsym(RTLD_DEFAULT, "gst_value_unique_list_get_value"));
+  return out;
+}
+
+/// The caps in a template's live as long as the element's class: GStreamer marks the template's own
+/// as no leak, and not these.
+void mark_lasting(const GstStructure& groups) {
+  const UniqueLists lists = unique_lists();
+  if (lists.size == nullptr || lists.value == nullptr) return;
+  for (gint field = 0; field < gst_structure_n_fields(&groups); ++field) {
+    const gchar* name = gst_structure_nth_field_name(&groups, static_cast<guint>(field));
+    const GValue* list = gst_structure_get_value(&groups, name);
+    for (guint i = 0; i < lists.size(list); ++i)
+      GST_MINI_OBJECT_FLAG_SET(const_cast<GstCaps*>(gst_value_get_caps(lists.value(list, i))),
+                               GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
+  }
+}
+
+void mark_lasting(const GstCaps* caps) {
+  for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
+    const GValue* groups = gst_structure_get_value(gst_caps_get_structure(caps, i), "tensors");
+    if (groups != nullptr) mark_lasting(*gst_value_get_structure(groups));
+  }
+}
+
 }  // namespace
 
 std::string group_of(std::string_view tensor_id) {
@@ -74,6 +112,7 @@ GstCaps* tensor_sink_caps() {
           GstCaps* one = gst_caps_from_string(caps_of(group).c_str());
           if (one != nullptr) caps = gst_caps_merge(caps, one);  // two families may share an id
         }
+  mark_lasting(caps);
   if (gst_caps_is_empty(caps)) gst_caps_append(caps, gst_caps_from_string("video/x-raw(ANY)"));
   return caps;
 }

@@ -33,7 +33,7 @@ gboolean transform_source(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type,
 }
 
 GType source_api() {
-  static const GType type = meta_api("KeepboxTensorSource2MetaAPI");
+  static const GType type = meta_api("KeepboxTensorSource2MetaAPI", sizeof(SourceMeta));
   return type;
 }
 

@@ -71,7 +71,10 @@ TEST(KeptFrames, CountsAFrameUntilNobodyHasIt) {
   auto frames = std::make_shared<KeptFrames>(std::chrono::milliseconds(1));
   frames->set_limit(100);
   std::atomic<int> late = 0;
-  const auto keep = [&] { return frames->keep(30, [&] { ++late; }); };
+  const auto keep = [&] { return frames->keep(30, [&](bool) {
+    ++late;
+    return false;
+  }); };
   auto first = keep(), second = keep(), third = keep(), fourth = keep(), shared = first;
   auto fifth = std::async(std::launch::async, keep);
   first.reset();
@@ -90,6 +93,68 @@ TEST(KeptFrames, CountsAFrameUntilNobodyHasIt) {
   EXPECT_EQ(sixth.get(), nullptr);
   const std::weak_ptr<KeptFrames> alive = std::exchange(frames, nullptr);
   EXPECT_FALSE(alive.expired()) << "a place is left";
+}
+
+TEST(KeptFrames, LetsMoreThroughWhereNoneComesBack) {
+  auto frames = std::make_shared<KeptFrames>(std::chrono::milliseconds(1));
+  frames->set_limit(180);
+  int late = 0, first_times = 0;
+  std::vector<std::shared_ptr<const void>> kept;
+  const auto keep = [&](int count) {
+    late = 0;
+    const auto tell = [&](bool first) {
+      first_times += first;
+      return ++late > 0;
+    };
+    for (int i = 0; i < count; ++i) kept.push_back(frames->keep(30, tell));
+    return late;
+  };
+  EXPECT_EQ(keep(6), 0);
+  EXPECT_EQ(keep(6), 1) << "as many bytes again";
+  EXPECT_EQ(keep(1), 1);
+  EXPECT_EQ(first_times, 1);
+  kept.clear();
+  EXPECT_EQ(keep(13), 0) << "what it took once";
+  kept.clear();
+  frames->start();
+  EXPECT_EQ(keep(7), 1);
+  EXPECT_EQ(first_times, 2);
+}
+
+/// A branch that gives nothing before it has more frames than are let through.
+TEST(FrameSave, WarnsAndGoesOnWhereItKeepsAPipelineFromPlaying) {
+  const std::string queue = "queue max-size-buffers=0 max-size-bytes=0 max-size-time=0";
+  Line line("videotestsrc num-buffers=20 ! video/x-raw,format=RGB,width=192,height=108,"
+            "framerate=30/1 ! framesave max-size-bytes=" + std::to_string(6 * kBytes) +
+            " ! videoconvertscale ! video/x-raw,width=16,height=16 ! tee name=t ! " + queue +
+            " ! framerestore ! fakesink name=out t. ! " + queue +
+            " min-threshold-buffers=10 ! fakesink");
+  EXPECT_EQ(line.play(), "");
+  EXPECT_EQ(line.seen().size(), 20u);
+  ASSERT_EQ(line.warnings().size(), 1u);
+  test::expect_words(line.warnings()[0], {"framerestore", "set max-size-bytes= higher"});
+}
+
+TEST(FrameSave, StopsWhileItWaitsForWhatSomebodyElseHas) {
+  std::vector<test::Buffer> held;
+  Line line("videotestsrc ! video/x-raw,format=RGB,width=192,height=108,framerate=30/1"
+            " ! framesave name=save max-size-bytes=1 ! videoconvertscale"
+            " ! video/x-raw,width=16,height=16 ! framerestore ! fakesink name=out");
+  std::atomic<int> saved = 0;
+  line.probe("save", "src", [&](GstBuffer*& buffer) {
+    held.emplace_back(gst_buffer_ref(buffer));
+    return ++saved > 0;
+  });
+  gst_element_set_state(line.pipeline(), GST_STATE_PLAYING);
+  for (int tries = 0; saved < 4 && tries < 100; ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  ASSERT_EQ(saved, 4);
+  auto stop = std::async(std::launch::async, [&] {
+    gst_element_set_state(line.pipeline(), GST_STATE_NULL);
+  });
+  EXPECT_EQ(stop.wait_for(std::chrono::seconds(5)), std::future_status::ready);
+  held.clear();
 }
 
 }  // namespace

@@ -182,9 +182,9 @@ TEST(Restore, FollowsCropsAndFlips) {
   ASSERT_TRUE(out) << h.error();
   const auto found = boxes(out);
   ASSERT_EQ(found.size(), 1u);
-  // x' = 171 - (x - 20), halved: a pixel's mirror image is counted from the last pixel.
-  EXPECT_NEAR(found[0].box.x1, 192 - 60, 1.01);
-  EXPECT_NEAR(found[0].box.x2, 192 - 20, 1.01);
+  // x' = 172 - (x - 20), halved.
+  EXPECT_NEAR(found[0].box.x1, 192 - 60, 0.01);
+  EXPECT_NEAR(found[0].box.x2, 192 - 20, 0.01);
   EXPECT_NEAR(found[0].box.y1, 40, 0.01);
   EXPECT_NEAR(found[0].box.y2, 88, 0.01);
   EXPECT_EQ(h.warning(), "");

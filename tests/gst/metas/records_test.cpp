@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What describes a box travels with the box: floats through scalers, crops, flips and filters.
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 
@@ -218,6 +219,35 @@ TEST(PixelMap, InvertsAndComposes) {
   EXPECT_EQ(map(Box{0, 0, 10, 10}), (Box{63, 5, 93, 25}));
   EXPECT_FALSE(PixelMap::scale(0, 1).inverse());
   EXPECT_FALSE(PixelMap::scale(NAN, 1).inverse());
+}
+
+/// Of a picture of 40 x 30, as videoflip has them.
+TEST(PixelMap, TakesEdgesWhereGStreamersMatrixTakesPixels) {
+  struct Case {
+    const char* method;
+    gfloat matrix[3][3];
+    Box to;
+  };
+  const Case cases[] = {
+      {"identity", {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {10, 4, 18, 9}},
+      {"horizontal-flip", {{-1, 0, 39}, {0, 1, 0}, {0, 0, 1}}, {22, 4, 30, 9}},
+      {"vertical-flip", {{1, 0, 0}, {0, -1, 29}, {0, 0, 1}}, {10, 21, 18, 26}},
+      {"rotate-180", {{-1, 0, 39}, {0, -1, 29}, {0, 0, 1}}, {22, 21, 30, 26}},
+      {"clockwise", {{0, -1, 29}, {1, 0, 0}, {0, 0, 1}}, {21, 10, 26, 18}},
+      {"counterclockwise", {{0, 1, 0}, {-1, 0, 39}, {0, 0, 1}}, {4, 22, 9, 30}}};
+  const GQuark quark = g_quark_from_string("gst-video-matrix");
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 40, 30);
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.method);
+    MatrixTransform change{&info, {0, 0, 40, 30}, &info, {0, 0, 40, 30}, {}};
+    std::memcpy(change.matrix, one.matrix, sizeof change.matrix);
+    const auto map = matrix_of(quark, &change);
+    ASSERT_TRUE(map);
+    EXPECT_EQ((*map)(Box{10, 4, 18, 9}), one.to);
+    const MatrixTransform back = matrix_transform(*map, info, info);
+    EXPECT_EQ(std::memcmp(back.matrix, one.matrix, sizeof back.matrix), 0);
+  }
 }
 
 TEST(PixelMap, GrowsAsItsLongerSide) {

@@ -109,6 +109,26 @@ INSTANTIATE_TEST_SUITE_P(BoxOverlay, OverlayFormats,
                                          "NV21", "Y42B", "Y444"),
                          [](const auto& test) { return std::string(test.param); });
 
+/// As a source sends it where it has no picture; boxes may be an earlier frame's.
+TEST_F(BoxOverlay, LetsAGapWithoutMemoryPass) {
+  GstBuffer* gap = gst_buffer_new();
+  GST_BUFFER_FLAG_SET(gap, GST_BUFFER_FLAG_GAP);
+  auto* meta = gst_buffer_add_analytics_relation_meta(gap);
+  gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string("person"), 1, 2, 30, 20, 0.87f,
+                                         nullptr);
+  GstBus* bus = gst_bus_new();
+  gst_element_set_bus(harness_->element, bus);
+  EXPECT_EQ(gst_harness_push(harness_, gap), GST_FLOW_OK);
+  GstMessage* told = gst_bus_pop_filtered(
+      bus, static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING));
+  EXPECT_EQ(told, nullptr);
+  gst_clear_message(&told);
+  gst_element_set_bus(harness_->element, nullptr);
+  gst_object_unref(bus);
+  g_autoptr(GstBuffer) out = gst_harness_try_pull(harness_);
+  EXPECT_NE(out, nullptr);
+}
+
 /// Boxes side by side on frames of 64x48, and the colours of their outlines.
 class OverlayColors : public BoxOverlay {
  protected:

@@ -87,6 +87,33 @@ TEST(RecordFiles, TheRecordingThatIsReplayedIsNotRecordedOver) {
                  " ! fakesink"), "");
 }
 
+TEST(RecordFiles, GoRoundWithoutVideo) {
+  const test::TempDir dir;
+  record(source(10), dir / "rec");
+  Line line("tensorreplay loop=true location=" + (dir / "rec") +
+            " ! fakesink name=out num-buffers=35");
+  EXPECT_EQ(line.play(), "");
+  const auto seen = line.seen();
+  ASSERT_EQ(seen.size(), 35u);
+  for (size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i].number, int(i % 10)) << i;
+}
+
+TEST(RecordFiles, GiveBlackFramesTheRateOfTheRecording) {
+  const test::TempDir dir;
+  record(source(10, "25/1"), dir / "rec");
+  Line line("tensorreplay location=" + (dir / "rec") + " ! fakesink name=out");
+  line.pause();
+  g_autoptr(GstElement) out = gst_bin_get_by_name(GST_BIN(line.pipeline()), "out");
+  g_autoptr(GstPad) pad = gst_element_get_static_pad(out, "sink");
+  g_autoptr(GstCaps) caps = gst_pad_get_current_caps(pad);
+  ASSERT_NE(caps, nullptr);
+  gint numerator = 0, denominator = 0;
+  EXPECT_TRUE(gst_structure_get_fraction(gst_caps_get_structure(caps, 0), "framerate", &numerator,
+                                         &denominator));
+  EXPECT_EQ(numerator, 25);
+  EXPECT_EQ(denominator, 1);
+}
+
 TEST(RecordFiles, WithoutEosTheOlderRecordingStays) {
   const test::TempDir dir;
   record(source(10), dir / "rec");
@@ -100,6 +127,13 @@ TEST(RecordFiles, WithoutEosTheOlderRecordingStays) {
   Line line("tensorreplay location=" + (dir / "rec") + " ! fakesink name=out");
   EXPECT_EQ(line.play(), "");
   EXPECT_EQ(line.seen().size(), 10u);
+  Line again(source(3) + "tensorreplay location=" + (dir / "rec") +
+             " ! tensorrecord location=" + (dir / "copy") + " ! fakesink name=out");
+  fs::create_directory(dir / "copy");
+  dir.write("copy/frames.jsonl.part", "{}\n");
+  EXPECT_EQ(again.play(), "");
+  ASSERT_EQ(again.warnings().size(), 1u);
+  test::expect_words(again.warnings()[0], {"an earlier run did not finish", "frames.jsonl.part.1"});
 }
 
 /// A frame with a tensor that core does not read.

@@ -181,17 +181,36 @@ TEST(Replay, TakesALocationThatIsSetWhenReady) {
   gst_object_unref(element);
 }
 
-TEST(Failure, LeavesNoFileThatLooksWhole) {
-  const test::TempDir dir;
-  dir.write("out.json", "earlier");
-  // The second frame's file is missing: an error, after which the source says EOS.
+/// A recording whose second frame's file is missing.
+std::string write_broken(const test::TempDir& dir) {
   dir.write("frames.jsonl",
             "{\"tensors\":[{\"file\":\"a.npy\",\"id\":\"yolo-26-end2end-out\",\"type\":\"float32\"}]}\n"
             "{\"tensors\":[{\"file\":\"missing.npy\",\"id\":\"x\",\"type\":\"float32\"}]}\n");
   const auto tensor = test::rows({{10, 10, 50, 50, 0.9f, 3}});
   dir.write("a.npy", npy_header(DataType::kFloat32, {1, 1, 6}) +
                          std::string(reinterpret_cast<const char*>(tensor.values.data()), 24));
-  const std::string error = play("tensorreplay location=" + dir.path().string() +
+  return dir.path().string();
+}
+
+TEST(Failure, KeepsNoEndOfTheStream) {
+  const test::TempDir dir;
+  GstEvent* eos = gst_event_new_eos();
+  {
+    Harness h("identity ! tensorreplay location=" + write_broken(dir));
+    ASSERT_TRUE(h.run(gst_buffer_new_allocate(nullptr, 8, nullptr)));
+    EXPECT_FALSE(h.run(gst_buffer_new_allocate(nullptr, 8, nullptr)));
+    EXPECT_EQ(h.flow, GST_FLOW_ERROR);
+    gst_harness_push_event(h.get(), gst_event_ref(eos));
+  }
+  EXPECT_EQ(GST_MINI_OBJECT_REFCOUNT_VALUE(eos), 1) << "others hold it";
+  gst_event_unref(eos);
+}
+
+TEST(Failure, LeavesNoFileThatLooksWhole) {
+  const test::TempDir dir;
+  dir.write("out.json", "earlier");
+  // An error, after which the source says EOS.
+  const std::string error = play("tensorreplay location=" + write_broken(dir) +
                                  " ! boxdecode ! boxsink format=coco location=" + (dir / "out.json"));
   EXPECT_NE(error.find("missing.npy"), std::string::npos) << error;
   EXPECT_EQ(text_of(dir / "out.json"), "earlier");

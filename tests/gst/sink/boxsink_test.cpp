@@ -228,6 +228,38 @@ TEST_F(BoxSink, SaysSoWhenTheFileCannotBeNamed) {
   EXPECT_TRUE(fs::exists(path("out.jsonl.part")));
 }
 
+TEST_F(BoxSink, LeavesOutBoxesBesideTheFrame) {
+  set("location", path("out.jsonl"));
+  start();
+  GstBuffer* buffer = with_foreign(0);
+  gst_analytics_relation_meta_add_od_mtd(gst_buffer_get_analytics_relation_meta(buffer),
+                                         g_quark_from_string("away"), 64, 0, 6, 7, 0.5f, nullptr);
+  EXPECT_EQ(push(buffer), GST_FLOW_OK);
+  EXPECT_TRUE(end());
+  EXPECT_TRUE(mentions(read(path("out.jsonl")), "dog"));
+  EXPECT_FALSE(mentions(read(path("out.jsonl")), "away"));
+}
+
+TEST_F(BoxSink, WarnsOnceOfWhatAnEarlierRunLeft) {
+  const auto expect_kept = [this](const char* format, const char* location, const char* part) {
+    set("location", path(location));
+    set("format", format);
+    start();
+    EXPECT_EQ(push(with_foreign(0)), GST_FLOW_OK);
+    EXPECT_EQ(push(with_foreign(1)), GST_FLOW_OK);
+    EXPECT_TRUE(end());
+    EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING), "is called " + path(part) + ".1 now"));
+    EXPECT_EQ(message(GST_MESSAGE_WARNING), "");
+    EXPECT_EQ(read(path(part) + ".1"), "precious");
+    stop();
+  };
+  for (const char* name : {"out.csv.part", "0.txt.part", "1.txt.part", "dog.txt.part"})
+    folder_.write(name, "precious");
+  expect_kept("csv", "out.csv", "out.csv.part");
+  expect_kept("kitti", "%d.txt", "0.txt.part");
+  expect_kept("dota", "%s.txt", "dog.txt.part");
+}
+
 TEST_F(BoxSink, RefusesAFileThatAnotherWrites) {
   const int other = open(path("out.csv.part").c_str(), O_CREAT | O_RDWR, 0600);
   ASSERT_EQ(flock(other, LOCK_EX), 0);

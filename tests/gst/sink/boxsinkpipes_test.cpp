@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// boxsink and what is no regular file: FIFOs whose readers come late, sleep or stay away, links.
+// boxsink and what is no regular file: FIFOs whose readers come late, sleep or stay away, links;
+// and classes whose names no file can have.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -100,6 +101,21 @@ TEST_F(BoxSink, RefusesAPartThatIsNoFile) {
   set("location", path("x.csv"));
   EXPECT_FALSE(can_start());
   EXPECT_TRUE(mentions(message(), "found a FIFO"));
+}
+
+TEST_F(BoxSink, WritesClassesWithNamesThatNoFileCanHave) {
+  set("location", path("Task1_%s.txt"));
+  set("format", "dota");
+  start();
+  EXPECT_EQ(push(with_foreign(0, std::string(300, 'x').c_str())), GST_FLOW_OK);
+  EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING), "names of at most 180 bytes"));
+  EXPECT_EQ(push(with_foreign(1, "a/b")), GST_FLOW_OK);
+  EXPECT_EQ(push(with_foreign(2, "a_b")), GST_FLOW_OK);
+  EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING), "'a_b', which is a_b as another one is"));
+  EXPECT_TRUE(end());
+  stop();
+  EXPECT_EQ(files_in(folder_), 3u);
+  EXPECT_TRUE(read(path("Task1_a_b-2.txt")).starts_with("2 0.5 "));
 }
 
 constexpr int kFrames = 3000;  // whose lines are more than a FIFO takes

@@ -17,5 +17,13 @@ TEST(ShownErrors, AreUtf8WhateverAFileSays) {
                "expected a type in \uFFFD.npy, found '<f\uFFFD': record it again");
 }
 
+TEST(ShownErrors, DoNotCommandATerminal) {
+  g_autoptr(GError) error = nullptr;
+  set_error(&error, {ErrorKind::kMismatch, "a tensor",
+                     "'out\x1b[2J\x7f\u009b', \"a\nb\tc\" \u00e9\u200b"});
+  EXPECT_STREQ(error->message,
+               "expected a tensor, found 'out\\x1b[2J\\x7f\\x9b', \"a\\nb\\tc\" \u00e9\u200b");
+}
+
 }  // namespace
 }  // namespace keepbox

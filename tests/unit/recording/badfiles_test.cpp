@@ -159,6 +159,14 @@ TEST(Index, AgreesWithItsFiles) {
     EXPECT_NE(error(file).find("line 1"), std::string::npos) << error(file);
   }
   EXPECT_NE(error("a.npy", ",\"dims\":[2,2]").find("2x2"), std::string::npos);
+  for (const char version : {'\0', '\4', '\11'}) {
+    std::string other = npy();
+    other[6] = version;
+    dir.write("other.npy", other);
+    for (const std::string& words : {"version 1 to 3 in " + (dir / "other.npy"),
+                                    "found version " + std::to_string(version)})
+      EXPECT_NE(error("other.npy").find(words), std::string::npos) << error("other.npy");
+  }
   EXPECT_NE(refusal(dir, "{\"tensors\":[{\"file\":\"a.npy\",\"type\":\"int32\"}]}\n").find("int32"),
             std::string::npos);
 }

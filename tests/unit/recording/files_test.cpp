@@ -148,6 +148,10 @@ TEST(Raw, SaysWhatDoesNotFit) {
   EXPECT_NE(message(path, {"", "float32", ""}).find("dims="), std::string::npos);
   EXPECT_NE(message(path, {"1,3", "float", ""}).find("float32"), std::string::npos);
   EXPECT_NE(message(path, {"0,3", "float32", ""}), "");
+  for (const char* dims : {"4294967296,4294967296", "4294967296,1073741824"})
+    EXPECT_NE(message(path, {dims, "float32", ""}).find("expected dims of a tensor that fits"),
+              std::string::npos)
+        << message(path, {dims, "float32", ""});
   EXPECT_NE(message(path, {"one", "float32", ""}), "");
   EXPECT_NE(message(dir / "missing", {"1", "float32", ""}).find("missing"), std::string::npos);
   EXPECT_NE(message(dir.write("empty", ""), {"1", "float32", ""}).find("empty"),

@@ -84,8 +84,43 @@ TEST(Writer, ReplacesARecordingWhenItIsWhole) {
     ASSERT_TRUE(reader) << reader.error().message();
     EXPECT_EQ(reader->frames(), size_t(5 - round));
     for (size_t i = 0; i < reader->frames(); ++i) EXPECT_TRUE(reader->read(i));
-    EXPECT_EQ(names_in(dir).size(), reader->frames() + 3) << "the older files stayed";
+    const size_t cut_short = round + 1;  // runs, of which an index and a tensor are left
+    EXPECT_EQ(names_in(dir).size(), reader->frames() + 3 + 2 * cut_short)
+        << "the older files stayed";
   }
+}
+
+TEST(Writer, LeavesRightsToTheUmask) {
+  const test::TempDir dir;
+  const mode_t before = umask(0);
+  {
+    auto writer = TensorWriter::create(dir.path().string());
+    EXPECT_TRUE(writer && write_one(*writer) && writer->finish());
+  }
+  umask(before);
+  for (const char* name : {"000000.0.npy", "frames.jsonl"})
+    EXPECT_EQ(static_cast<unsigned>(fs::status(dir / name).permissions()), 0666u) << name;
+}
+
+TEST(Writer, KeepsWhatWasCutShort) {
+  const test::TempDir dir;
+  for (int run = 0; run < 3; ++run) {
+    auto writer = TensorWriter::create(dir.path().string());
+    ASSERT_TRUE(writer);
+    EXPECT_EQ(writer->older().has_value(), run > 0);
+    ASSERT_TRUE(write_one(*writer, run));
+    if (run == 2) {
+      ASSERT_TRUE(writer->finish());
+    }
+  }
+  EXPECT_EQ(names_in(dir), (std::vector<std::string>{"000000.0.npy", "b000000.0.npy",
+                                                     "bb000000.0.npy", "frames.jsonl",
+                                                     "frames.jsonl.part.1",
+                                                     "frames.jsonl.part.2"}));
+  fs::rename(dir / "frames.jsonl.part.2", dir / "frames.jsonl");
+  auto reader = TensorReader::open(dir.path().string(), {});
+  ASSERT_TRUE(reader) << reader.error().message();
+  EXPECT_TRUE(reader->read(0));
 }
 
 Status write_labeled(TensorWriter& writer, const std::vector<std::string>& labels) {

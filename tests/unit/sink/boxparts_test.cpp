@@ -88,6 +88,50 @@ TEST(ClassFiles, StayInTheirFolder) {
   EXPECT_EQ(files->of("."), "out/_/boxes.txt");
 }
 
+TEST(ClassWords, AreOneANameAndTellOnce) {
+  ClassWords words;
+  EXPECT_EQ(words.of("car"), "car");
+  EXPECT_TRUE(words.take_warnings().empty());
+  EXPECT_EQ(words.of("a/b"), "a_b");
+  EXPECT_EQ(words.of("a b"), "a_b-2");
+  EXPECT_EQ(words.of("a\tb"), "a_b-3");
+  EXPECT_EQ(words.of("a_b-2"), "a_b-2-2");
+  EXPECT_EQ(words.of("a/b"), "a_b");
+  EXPECT_EQ(words.of("a b"), "a_b-2");
+  const auto alike = words.take_warnings();
+  ASSERT_EQ(alike.size(), 1u);
+  EXPECT_EQ(alike[0].message(),
+            "expected names of classes that are different names of files, found 'a b', which is "
+            "a_b as another one is: its file has a_b-2 in its name");
+  EXPECT_EQ(words.of(".."), "__");
+  EXPECT_EQ(words.of("__"), "__-2");
+  EXPECT_TRUE(words.take_warnings().empty());
+}
+
+TEST(ClassWords, AreShortEnoughForFiles) {
+  ClassWords words;
+  const std::string many(300, 'x'), wide = std::string(179, 'y') + "\u00e9", more = many + "z";
+  EXPECT_EQ(words.of(std::string(180, 'x')), std::string(180, 'x'));
+  EXPECT_TRUE(words.take_warnings().empty());
+  EXPECT_EQ(words.of(wide), std::string(179, 'y')) << "no half a character";
+  const auto told = words.take_warnings();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].message(), "expected names of at most 180 bytes for files, found one of 181: "
+                               "its file has its beginning: " + std::string(179, 'y'));
+  EXPECT_EQ(words.of(many), std::string(178, 'x') + "-2");
+  EXPECT_EQ(words.of(more), std::string(178, 'x') + "-3");
+}
+
+TEST(Dota, HasAFileForEachOfNamesThatAreAlike) {
+  const std::vector boxes{foreign("a/b"), foreign("a b"), foreign("a/b")};
+  BoxWriter writer(BoxFormat::kDota, {});
+  std::map<std::string, std::string> text;
+  ASSERT_TRUE(writer.write(kFrame, boxes, text));
+  ASSERT_EQ(text.size(), 2u);
+  EXPECT_EQ(text["a_b"], text["a_b-2"] + text["a_b-2"]);
+  EXPECT_EQ(writer.take_news().wrong.size(), 1u);
+}
+
 TEST(Dota, HasCornersByClass) {
   const std::vector boxes{person(), turned("large vehicle"), person()};
   BoxWriter writer(BoxFormat::kDota, {.names = {"P0003"}});

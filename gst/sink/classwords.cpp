@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Shortens words, and tells them apart.
+#include "gst/sink/classwords.h"
+
+#include <glib.h>
+
+#include <utility>
+
+#include "gst/sink/classfiles.h"
+#include "gst/sink/text.h"
+
+namespace keepbox {
+namespace {
+
+/// Without half a character at the end.
+std::string shortened(const std::string& word, size_t most) {
+  if (word.size() <= most) return word;
+  const gchar* end = word.c_str() + most;
+  if ((static_cast<guchar>(*end) & 0xC0) == 0x80) end = g_utf8_find_prev_char(word.c_str(), end);
+  return word.substr(0, static_cast<size_t>(end - word.c_str()));
+}
+
+}  // namespace
+
+const std::string& ClassWords::of(const std::string& name) {
+  const auto known = words_.find(name);
+  if (known != words_.end()) return known->second;
+  const std::string whole = as_file_name(as_word(name));
+  const std::string word = unlike_others(name, shortened(whole, kMostBytes));
+  if (whole.size() > kMostBytes && !std::exchange(told_shortened_, true))
+    warnings_.push_back({ErrorKind::kMismatch,
+                         "names of at most " + std::to_string(kMostBytes) + " bytes for files",
+                         "one of " + std::to_string(whole.size()),
+                         "its file has its beginning: " + word});
+  taken_.insert(word);
+  return words_.emplace(name, word).first->second;
+}
+
+std::string ClassWords::unlike_others(const std::string& name, const std::string& word) {
+  if (!taken_.contains(word)) return word;
+  std::string out;
+  for (int number = 2; out.empty() || taken_.contains(out); ++number) {
+    const std::string end = "-" + std::to_string(number);
+    out = shortened(word, kMostBytes - end.size()) + end;
+  }
+  if (!std::exchange(told_alike_, true))
+    warnings_.push_back({ErrorKind::kMismatch,
+                         "names of classes that are different names of files",
+                         "'" + shortened(name, kMostBytes) + "', which is " + word +
+                             " as another one is",
+                         "its file has " + out + " in its name"});
+  return out;
+}
+
+}  // namespace keepbox

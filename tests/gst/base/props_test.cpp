@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What tools show of properties.
+#include "gst/base/props.h"
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+
+namespace keepbox {
+namespace {
+
+TEST(Properties, HaveWordsAsNicks) {
+  EXPECT_STREQ(nick_of("max-size-bytes"), "Max size bytes");
+  EXPECT_STREQ(nick_of("loop"), "Loop");
+  for (const char* name : {"boxdecode", "boxsink", "framerestore", "framesave", "tensorinfer",
+                           "tensorrecord", "tensorreplay", "boxoverlay"}) {
+    g_autoptr(GstElementFactory) factory = gst_element_factory_find(name);
+    if (factory == nullptr) continue;  // built without OpenCV
+    GstElement* element = gst_element_factory_create(factory, nullptr);
+    guint count = 0;
+    g_autofree GParamSpec** specs =
+        g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
+    for (guint i = 0; i < count; ++i) {
+      const std::string_view property = g_param_spec_get_name(specs[i]);
+      if (specs[i]->owner_type != G_OBJECT_TYPE(element) || property == "stats") continue;
+      EXPECT_STREQ(g_param_spec_get_nick(specs[i]), nick_of(g_param_spec_get_name(specs[i])))
+          << name;
+    }
+    gst_object_unref(element);
+  }
+}
+
+}  // namespace
+}  // namespace keepbox

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which boxes of a frame are read.
+#include <string>
+#include <vector>
+
+#include "tests/gst/frames.h"
+
+namespace keepbox {
+namespace {
+
+using test::Buffer;
+
+/// A crop of GStreamer 1.28 leaves them there.
+TEST(ReadBoxes, LeavesOutWhatLiesOutsideTheFrame) {
+  const Buffer frame = test::empty_frame();
+  auto* meta = gst_buffer_add_analytics_relation_meta(frame.get());
+  const auto add = [meta](const char* label, gint x, gint y, gint w, gint h, gfloat angle = 0) {
+    gst_analytics_relation_meta_add_oriented_od_mtd(meta, g_quark_from_string(label), x, y, w, h,
+                                                    angle, 0.5f, nullptr);
+  };
+  add("left", -40, 0, 40, 20);
+  add("above", 0, -20, 40, 20);
+  add("right", 64, 0, 40, 20);
+  add("below", 0, 48, 40, 20);
+  add("turned away", -30, 10, 40, 4, 1.5707964f);
+  add("at the edges", -1, -1, 66, 50);
+  add("turned in", 50, -20, 40, 10, 1.5707964f);
+  add("of no size", 0, 0, 0, 0);
+  std::vector<FrameBox> found;
+  const auto labels = [&] {
+    std::string out;
+    for (const FrameBox& box : found) out += g_quark_to_string(box.label) + std::string(", ");
+    return out;
+  };
+  EXPECT_TRUE(read_boxes(frame.get(), found, nullptr, {64, 48}));
+  EXPECT_EQ(labels(), "at the edges, of no size, ");
+  EXPECT_TRUE(read_boxes(frame.get(), found));
+  EXPECT_EQ(labels(), "right, below, at the edges, turned in, of no size, ");
+  gst_buffer_add_video_meta(frame.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 80, 48);
+  EXPECT_TRUE(read_boxes(frame.get(), found));
+  EXPECT_EQ(labels(), "right, at the edges, turned in, of no size, ");
+}
+
+}  // namespace
+}  // namespace keepbox
