@@ -60,5 +60,12 @@ def test_the_command_line_and_its_manual(folder):
     assert pathlib.Path('/usr/share/man/man1/keepbox.1.gz').exists()
 
 
+def test_the_example_of_a_service(folder):
+    del folder
+    places = pathlib.Path('/usr/share/doc/gstreamer1.0-keepbox/examples')
+    example = (SOURCE / 'tools/debian/examples/keepbox@.service').read_text()
+    assert (places / 'keepbox@.service').read_text() == example
+
+
 if __name__ == '__main__':
     main(globals())
