@@ -50,6 +50,9 @@ def test_count(folder):
     table, _ = count(lines, 'cat')
     assert table == ('begin,frames,mean,most,tracked\n0,2,1.50,2,2\n60,2,0.00,0,\n180,1,1.00,1,\n')
     assert count(lines[:2], 'dog', 0.5)[0].splitlines()[1:] == ['0.5,1,1.00,1,1', '59.5,1,0.00,0,']
+    _, told = count(lines, 'dgo')
+    assert told == 'count.py: expected boxes of the class dgo, found those of cat, dog', told
+    assert 'found no boxes' in count([frame(1)], 'cat')[1] and not count(lines, 'cat')[1]
     assert 'without: {"frame"' in count([{'frame': 0}], 'cat', status=1)[1]
     count([], status=1)
 
