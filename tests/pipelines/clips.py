@@ -128,7 +128,8 @@ def test_pictures_of_what_is_kept(folder):
     for side, least, most in (('tensors. ! boxdecode score-threshold=0.5 nms', 50, 2100),
                               ('tensors. ! boxdecode score-threshold=0.5 iou', 8, 8)):
         decode = line[line.index(side):].removeprefix('tensors. ').split(' ! videoconvertscale')[0]
-        before = line.split(' ! tee name')[0].replace('decodebin', 'decodebin ! identity eos-after=2')
+        before = line.replace(' -e ', ' -q -e ').split(' ! tee name')[0].replace(
+            'decodebin', 'decodebin ! identity eos-after=2')
         out, _ = run('bash', '-c', f'{before} {decode} ! boxsink')
         found = json.loads(out.splitlines()[0])['objects']
         assert least <= len(found) <= most, f'{side}: {len(found)}'
