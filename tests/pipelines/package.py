@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 
-from install import PYTHON, VERSION, bare_environment, lines_of_readme, variable
+from install import PYTHON, VERSION, bare_environment, line_installed, variable
 from tap import PIPELINES, SOURCE, main, run
 
 REGISTER = re.compile(r'GST_ELEMENT_REGISTER_DEFINE\w*\((\w+)')
@@ -41,8 +41,7 @@ def test_nothing_needs_a_driver(folder):
 
 def test_an_application_in_c(folder):
     shutil.copy(PIPELINES / 'embed.c', folder / 'app.c')
-    line = lines_of_readme('meson install').splitlines()[-1]
-    out = installed(folder, 'bash', '-ec', f'{line}; ./a.out')
+    out = installed(folder, 'bash', '-ec', f'{line_installed()}; ./a.out')
     assert len(out.splitlines()) == 20, out
     assert 'rpath' not in installed(folder, 'pkg-config', '--libs', 'keepbox')
 
