@@ -46,6 +46,9 @@ def wait(pipeline):
 
 
 def main():
+    if sys.argv[1:] in (['-h'], ['--help']):
+        print(__doc__.strip())
+        return
     Gst.init(None)
     if len(sys.argv) < 2:
         sys.exit(__doc__)

@@ -83,12 +83,37 @@ make_detect() {
   detect=("${model_part[@]}" ! "${boxes_part[@]}")
 }
 
-# Shows a line and runs it.
+# Shows a line and runs it to its end. A signal that asks this script to end lets the line finish its
+# files, as Ctrl-C does with gst-launch-1.0 -e; a second one ends it at once.
 launch() { # WORDS...
   local word line='gst-launch-1.0 -e'
   for word; do
     if [[ $word =~ ^[A-Za-z0-9_./:=,!+@-]+$ ]]; then line+=" $word"; else line+=" ${word@Q}"; fi
   done
   echo "$line" >&2
-  gst-launch-1.0 -e "$@"
+  stop_signal=INT
+  trap 'pass_on' HUP INT TERM
+  # a process group of its own: Ctrl-C then comes from here alone, for a second SIGINT would kill it
+  set -m
+  gst-launch-1.0 -e "$@" <&0 &
+  set +m
+  await $!
+  trap - HUP INT TERM
+}
+
+pass_on() {
+  [[ ${!:-} ]] || exit 143
+  kill -"$stop_signal" $! 2>/dev/null || true
+  stop_signal=TERM
+}
+
+# Returns a child's exit status; a trap ends bash's own `wait` before the child has ended.
+await() { # PID
+  local status=0
+  wait "$1" || status=$?
+  while kill -0 "$1" 2>/dev/null; do
+    status=0
+    wait "$1" || status=$?
+  done
+  return "$status"
 }

@@ -14,8 +14,9 @@ import sys
 SECOND = 1_000_000_000
 
 
-def minutes(lines, wanted, length):
-    """Begin, objects of each frame and their numbers, of each stretch of `length` that has frames."""
+def minutes(lines, wanted, length, classes):
+    """Begin, objects of each frame and their numbers, of each stretch of `length` that has frames.
+    `classes` gets the names of all."""
     begin, counts, tracked = None, [], set()
     for line in lines:
         frame = json.loads(line)
@@ -26,6 +27,7 @@ def minutes(lines, wanted, length):
             yield begin, counts, tracked
             counts, tracked = [], set()
         begin = at
+        classes.update(box['detection'].get('label') for box in frame.get('objects', []))
         found = [box for box in frame.get('objects', []) if box['detection'].get('label') == wanted]
         counts.append(len(found))
         tracked.update(box['id'] for box in found if 'id' in box)
@@ -49,13 +51,21 @@ def seconds(nanoseconds):
 
 
 def main():
+    if sys.argv[1:] in (['-h'], ['--help']):
+        print(__doc__.strip())
+        return
     if not 2 <= len(sys.argv) <= 3:
         sys.exit(__doc__)
     wanted, length = sys.argv[1], length_of((sys.argv[2:] or ['60'])[0])
+    classes = set()
     print('begin,frames,mean,most,tracked', flush=True)
-    for begin, counts, tracked in minutes(sys.stdin, wanted, length):
+    for begin, counts, tracked in minutes(sys.stdin, wanted, length, classes):
         print(f'{seconds(begin)},{len(counts)},{sum(counts) / len(counts):.2f},{max(counts)},'
               f'{len(tracked) or ""}', flush=True)
+    if wanted not in classes:
+        print(f'count.py: expected boxes of the class {wanted}, found '
+              f'{"those of " + ", ".join(sorted(map(str, classes))) if classes else "no boxes"}',
+              file=sys.stderr)
 
 
 if __name__ == '__main__':

@@ -77,6 +77,9 @@ def pictures(source):
 
 
 def main():
+    if sys.argv[1:] in (['-h'], ['--help']):
+        print(__doc__.strip())
+        return
     if not 2 <= len(sys.argv) <= 3:
         sys.exit(__doc__)
     Gst.init(None)

@@ -15,8 +15,11 @@ import pathlib
 import subprocess
 import sys
 
-import cv2
-import numpy as np
+import needed
+
+needed.modules(__doc__, "cv2", "numpy")
+import cv2  # noqa: E402
+import numpy as np  # noqa: E402
 
 from shapes_scene import (CLASSES, HIDDEN, SIZE, covered, decode, draw_boxes, mask_box, match,
                           shape_mask)

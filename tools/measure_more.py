@@ -10,9 +10,12 @@ import itertools
 import math
 import pathlib
 
-import cv2
-import numpy as np
-import onnxruntime
+import needed
+
+needed.modules(__doc__, "cv2", "numpy", "onnxruntime")
+import cv2  # noqa: E402
+import numpy as np  # noqa: E402
+import onnxruntime  # noqa: E402
 
 from make_clip import decoded
 from shapes_scene import (CLASSES, NO_POINT, POINTS, SEEN, SIZE, WIDE_TURN, box_rows, decode,

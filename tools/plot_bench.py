@@ -201,6 +201,9 @@ def draw_parts(path):
 
 
 def main():
+    if {'-h', '--help'} & set(sys.argv[1:]):
+        print(__doc__.strip())
+        return
     arguments, section = sys.argv[1:], None
     if arguments[:1] == ['--parts'] and len(arguments) == 3:
         with open(arguments[2], 'w', encoding='utf-8') as file:

@@ -74,6 +74,9 @@ def panel(left, title, samples):
 
 
 def main():
+    if {'-h', '--help'} & set(sys.argv[1:]):
+        print(__doc__.strip())
+        return
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     with open(sys.argv[1], encoding='utf-8') as file:

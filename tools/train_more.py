@@ -20,8 +20,11 @@ which draw.
 """
 import math
 
-import torch
-from torch import nn
+import needed
+
+needed.modules(__doc__, "cv2", "numpy", "onnx", "onnxruntime", "torch")
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
 from torch.nn import functional as F
 
 import measure_more

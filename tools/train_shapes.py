@@ -15,9 +15,12 @@ sigmoid score per class.
 
 It needs torch, onnx, numpy and OpenCV; a GPU is of use, and many CPU cores are, which draw.
 """
-import cv2
-import numpy as np
-import torch
+import needed
+
+needed.modules(__doc__, "cv2", "numpy", "onnx", "torch")
+import cv2  # noqa: E402
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
 
 from shapes_export import export
 from shapes_net import Net, arguments, as_planes, box_losses, train

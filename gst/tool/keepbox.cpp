@@ -13,13 +13,16 @@ namespace {
 constexpr int kWrong = 1, kUsage = 2;
 constexpr size_t kMostLabelBytes = size_t{1} << 24;
 
+constexpr const char* kUsageText =
+    "usage: keepbox detectors        the families that boxdecode knows\n"
+    "       keepbox detector NAME    one of them as a file for boxdecode detector=FILE\n"
+    "       keepbox detector FILE    is it such a file? Says where it is wrong\n"
+    "       keepbox keys             what such a file may say\n"
+    "       keepbox --help           this text\n"
+    "       keepbox --version        the version of this program\n";
+
 int usage() {
-  std::fputs(
-      "usage: keepbox detectors        the families that boxdecode knows\n"
-      "       keepbox detector NAME    one of them as a file for boxdecode detector=FILE\n"
-      "       keepbox detector FILE    is it such a file? Says where it is wrong\n"
-      "       keepbox keys             what such a file may say\n",
-      stderr);
+  std::fputs(kUsageText, stderr);
   return kUsage;
 }
 
@@ -58,6 +61,8 @@ int run(std::span<char* const> words) {
   const std::string command = words.empty() ? "" : words[0];
   if (command == "detectors" && words.size() == 1) return list();
   if (command == "keys" && words.size() == 1) return put(detector_keys_text());
+  if ((command == "--help" || command == "-h") && words.size() == 1) return put(kUsageText);
+  if (command == "--version" && words.size() == 1) return put("keepbox " PACKAGE_VERSION "\n");
   if (command == "detector" && words.size() == 2) return print_or_check(words[1]);
   return usage();
 }

@@ -71,6 +71,9 @@ def check_stock(bench):
 
 
 def main():
+    if {'-h', '--help'} & set(sys.argv[1:]):
+        print(__doc__.strip())
+        return
     with tempfile.TemporaryDirectory() as folder:
         bench, why = measured(sys.argv[1], folder)
     if bench is None:

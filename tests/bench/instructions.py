@@ -32,6 +32,9 @@ def per_frame(program, backend, frame):
 
 
 def main():
+    if {'-h', '--help'} & set(sys.argv[1:]):
+        print(__doc__.strip())
+        return
     program, recorded, compiler = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
     if '--record' in sys.argv:
         counts = {f'{b} {t}': per_frame(program, b, t) for b, t in CASES}

@@ -6,6 +6,7 @@ and compared with 0 as Ultralytics' process_mask() does without its enlargement.
 Prints a line for each: the median of its calls in microseconds, boxes and coefficients where they
 are, masks where they are made; with PyTorch on a GPU also with the masks brought to the host.
 """
+import argparse
 import statistics
 import time
 
@@ -53,6 +54,7 @@ def by_torch(torch, factors, maps, corners):
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__).parse_args()
     try:
         import torch
     except ImportError:

@@ -17,6 +17,9 @@ try:
     import torch
     import torchvision
 except ImportError as error:
+    if {'-h', '--help'} & set(sys.argv[1:]):
+        print(__doc__.strip())
+        sys.exit(0)
     print(f'torch_peer: skipped: {error}', file=sys.stderr)
     sys.exit(77)
 

@@ -50,6 +50,9 @@ def test_count(folder):
     table, _ = count(lines, 'cat')
     assert table == ('begin,frames,mean,most,tracked\n0,2,1.50,2,2\n60,2,0.00,0,\n180,1,1.00,1,\n')
     assert count(lines[:2], 'dog', 0.5)[0].splitlines()[1:] == ['0.5,1,1.00,1,1', '59.5,1,0.00,0,']
+    _, told = count(lines, 'dgo')
+    assert told == 'count.py: expected boxes of the class dgo, found those of cat, dog', told
+    assert 'found no boxes' in count([frame(1)], 'cat')[1] and not count(lines, 'cat')[1]
     assert 'without: {"frame"' in count([{'frame': 0}], 'cat', status=1)[1]
     count([], status=1)
 
@@ -125,7 +128,8 @@ def test_pictures_of_what_is_kept(folder):
     for side, least, most in (('tensors. ! boxdecode score-threshold=0.5 nms', 50, 2100),
                               ('tensors. ! boxdecode score-threshold=0.5 iou', 8, 8)):
         decode = line[line.index(side):].removeprefix('tensors. ').split(' ! videoconvertscale')[0]
-        before = line.split(' ! tee name')[0].replace('decodebin', 'decodebin ! identity eos-after=2')
+        before = line.replace(' -e ', ' -q -e ').split(' ! tee name')[0].replace(
+            'decodebin', 'decodebin ! identity eos-after=2')
         out, _ = run('bash', '-c', f'{before} {decode} ! boxsink')
         found = json.loads(out.splitlines()[0])['objects']
         assert least <= len(found) <= most, f'{side}: {len(found)}'

@@ -29,13 +29,11 @@ _ctypes.dlclose(library._handle)
 sys.exit('libkeepbox' not in open('/proc/self/maps').read())
 """
 APP = """
-#include <gst/app/app.h>
-#include <keepbox.h>
+%s
 guint app(GstBuffer* frame, GstAppSrc* appsrc, GstSample* sample, float* output, gsize bytes,
           gpointer stream, GDestroyNotify give_back);
 guint app(GstBuffer* frame, GstAppSrc* appsrc, GstSample* sample, float* output, gsize bytes,
           gpointer stream, GDestroyNotify give_back) {
-  GError* error = NULL;
 %s
 return count;
 }
@@ -67,6 +65,12 @@ def bare_environment(folder):
 def lines_of_readme(text):
     block, = (block for block in blocks_of_readme('sh') if text in block)
     return block
+
+
+def line_installed():
+    """What README does where all is installed."""
+    line, = (block for block in blocks_of_readme('sh') if block.startswith('cc app.c'))
+    return line.strip()
 
 
 def lay_out(folder):
@@ -139,8 +143,7 @@ def test_embedding_without_installing(folder):
 def test_embedding_installed(folder):
     lay_out(folder)
     install(folder)
-    line = lines_of_readme('meson install').splitlines()[-1]
-    out, _ = run_installed(folder, f'{line} && ./a.out')
+    out, _ = run_installed(folder, f'{line_installed()} && ./a.out')
     assert len(out.splitlines()) == 20, out
 
 
@@ -190,7 +193,8 @@ def test_prefix_of_ones_own_holds_all(folder):
 def test_code_of_readme_compiles(folder):
     need_tools()
     block, = blocks_of_readme('c')
-    (folder / 'app.c').write_text(APP % block)
+    includes, code = block.split('\n\n', 1)
+    (folder / 'app.c').write_text(APP % (includes, code))
     flags, _ = run('pkg-config', '--cflags', 'keepbox', 'gstreamer-app-1.0',
                    env={**os.environ, 'PKG_CONFIG_PATH': str(BUILD / 'meson-uninstalled')})
     run('cc', '-Wall', '-Werror', '-fsyntax-only', *flags.split(), folder / 'app.c')

@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 
-from install import PYTHON, VERSION, bare_environment, lines_of_readme, variable
+from install import PYTHON, VERSION, bare_environment, line_installed, variable
 from tap import PIPELINES, SOURCE, main, run
 
 REGISTER = re.compile(r'GST_ELEMENT_REGISTER_DEFINE\w*\((\w+)')
@@ -41,8 +41,7 @@ def test_nothing_needs_a_driver(folder):
 
 def test_an_application_in_c(folder):
     shutil.copy(PIPELINES / 'embed.c', folder / 'app.c')
-    line = lines_of_readme('meson install').splitlines()[-1]
-    out = installed(folder, 'bash', '-ec', f'{line}; ./a.out')
+    out = installed(folder, 'bash', '-ec', f'{line_installed()}; ./a.out')
     assert len(out.splitlines()) == 20, out
     assert 'rpath' not in installed(folder, 'pkg-config', '--libs', 'keepbox')
 
@@ -58,6 +57,13 @@ def test_the_command_line_and_its_manual(folder):
     file.write_text(installed(folder, 'keepbox', 'detector', 'yolox'))
     installed(folder, 'keepbox', 'detector', file)
     assert pathlib.Path('/usr/share/man/man1/keepbox.1.gz').exists()
+
+
+def test_the_example_of_a_service(folder):
+    del folder
+    places = pathlib.Path('/usr/share/doc/gstreamer1.0-keepbox/examples')
+    example = (SOURCE / 'tools/debian/examples/keepbox@.service').read_text()
+    assert (places / 'keepbox@.service').read_text() == example
 
 
 if __name__ == '__main__':

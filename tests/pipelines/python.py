@@ -154,6 +154,19 @@ class Output(np.ndarray):
         return self.ctypes.data
 
 
+def masks_sample():
+    """A frame with boxes that have masks, from recorded tensors."""
+    media = PIPELINES / 'media'
+    line = Gst.parse_launch(
+        f'tensorreplay location={media}/shapes-seg.f16.raw dims=1,26,2100 type=float16'
+        f' ! tensorreplay location={media}/shapes-seg-protos.f16.raw dims=1,16,80,80 type=float16'
+        ' ! boxdecode score-threshold=0.55 iou-threshold=0.3 ! appsink name=boxes sync=false')
+    line.set_state(Gst.State.PLAYING)
+    sample = line.get_by_name('boxes').pull_sample()
+    line.set_state(Gst.State.NULL)
+    return sample
+
+
 def test_code_of_readme(folder):
     reads, adds = blocks_of_readme('python')
     frame, output = new_frame(), np.zeros((1, 84, 8400), np.float32).view(Output)
@@ -163,6 +176,11 @@ def test_code_of_readme(folder):
     with contextlib.redirect_stdout(io.StringIO()) as out:
         exec(reads, words)
     assert out.getvalue() == 'None -1 cat 0.5 1.0 2.0\n', out.getvalue()
+    words['sample'] = masks_sample()
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(reads, words)
+    assert words['mask'].get_data() == words['pixels'].tobytes() and words['pixels'].any()
+    assert words['pixels'].shape == (words['height'], words['width'])
     words.update(frame=new_frame(), output=output, GstAnalytics=GstAnalytics)
     exec(adds, words)
 

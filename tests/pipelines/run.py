@@ -10,7 +10,9 @@ import pathlib
 import subprocess
 import sys
 
-from tap import DATA, PIPELINES, Skip, main, need_inference, run
+import numpy as np
+
+from tap import DATA, PIPELINES, Skip, main, need, need_inference, run
 
 DECODE_TENSOR, EMBED = sys.argv[1:]
 BLANK = 'with a blank'
@@ -67,12 +69,39 @@ def test_file(folder):
         assert told in run(PIPELINES / 'file', *words, status=2)[1]
 
 
+def pixels(picture, folder):
+    """The red, green and blue of each."""
+    run('gst-launch-1.0', '-q', 'filesrc', f'location={picture}', '!', 'pngdec', '!', 'videoconvert',
+        '!', 'video/x-raw,format=RGBx', '!', 'filesink', f'location={folder}/pixels.raw')
+    return np.fromfile(folder / 'pixels.raw', np.uint8).reshape(-1, 4)[:, :3].astype(int)
+
+
+def test_file_turns_a_photo_as_its_camera_was_held(folder):
+    need_inference()
+    need('jpegparse')
+    still, held = folder / 'still.jpg', folder / 'held.jpg'
+    for photo, turn, tag in (still, 'identity', 'rotate-0'), (held, '90l', 'rotate-90'):
+        run('gst-launch-1.0', '-q', 'filesrc', f'location={PIPELINES}/media/shapes.webm', '!', 'decodebin',
+            '!', 'videoconvert', '!', 'videoflip', f'video-direction={turn}', '!', 'identity',
+            'eos-after=2', '!', 'jpegenc', 'quality=95', 'snapshot=true', '!', 'taginject',
+            f'tags=image-orientation={tag}', '!', 'jifmux', '!', 'filesink', f'location={photo}')
+        run(PIPELINES / 'file', photo, photo.with_suffix('.jsonl'))
+    one, other = ([(box['detection']['label'], box['x'], box['y']) for box in labels_in(
+        photo.with_suffix('.jsonl'))[0][0]['objects']] for photo in (still, held))
+    assert len(one) == len(other) == 8, other
+    for (label, x, y), (wanted, at_x, at_y) in zip(sorted(one), sorted(other)):
+        assert label == wanted and abs(x - at_x) < 8 and abs(y - at_y) < 8, (one, other)
+
+
 def test_cascade(folder):
     need_inference()
     _, told = run(PIPELINES / 'cascade', PIPELINES / 'media/shapes.webm', folder / 'both.png')
     assert (folder / 'both.png').read_bytes().startswith(b'\x89PNG')
+    drawn, shown = (pixels(path, folder) for path in (folder / 'both.png', PIPELINES / 'cascade.png'))
+    apart = np.abs(drawn - shown).max(1) > 40
+    assert apart.mean() < .01, f"README's picture differs in {apart.mean():.0%} of its pixels"
     # The boxes of both on the full frame, each once: those of one model that keeps all classes.
-    line = told.splitlines()[0].split(' ! boxoverlay')[0].replace(' -q ', ' -q -e ')
+    line = told.splitlines()[0].split(' ! boxoverlay')[0].replace(' -e ', ' -q -e ')
     both = folder / 'both.jsonl'
     run('bash', '-c', line.replace('decodebin', 'decodebin ! identity eos-after=2') +
         f" ! boxsink location={both}")

@@ -5,6 +5,7 @@
 usage: tool.py PROGRAM
 """
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -48,6 +49,9 @@ def test_keys_and_usage_are_explained(folder):
         assert line in keys, (line, keys)
     for words in ([], ['detector'], ['detectors', 'more'], ['else']):
         assert keepbox(*words, status=2).startswith('usage: '), words
+    assert keepbox('--help') == keepbox('-h') == keepbox(status=2)
+    assert re.fullmatch(r'keepbox \d+\.\d+\.\d+\n', keepbox('--version'))
+    assert keepbox('--version', 'more', status=2).startswith('usage: ')
 
 
 def main():

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What ./dev makes of signals and of checkouts that were moved. Meson and ninja are stubs here."""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+from tap import SOURCE, main
+
+MESON = '#!/bin/sh\ntouch "$2/build.ninja"\n'
+NINJA = '#!/bin/sh\necho $$ >"$2/pid"\n'
+
+
+def lay_out(folder, ninja=NINJA):
+    """A checkout that has nothing but ./dev, and stubs where it looks first."""
+    checkout = folder / 'checkout'
+    tools = checkout / 'build/gst/tool'
+    tools.mkdir(parents=True)
+    shutil.copy(SOURCE / 'dev', checkout)
+    # ./dev empties a folder that it did not make
+    (checkout / 'build/build.ninja').touch()
+    (checkout / 'build/environment').write_text('native\n')
+    for name, text in ('meson', MESON), ('ninja', ninja):
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+    return checkout
+
+
+def start(checkout, *words, path=os.environ['PATH']):
+    environment = {**os.environ, 'KEEPBOX_INSIDE': 'native', 'KEEPBOX_CACHE': str(checkout / 'cache'),
+                   'PATH': path}
+    return subprocess.Popen([checkout / 'dev', *words], env=environment, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+
+
+def told(checkout, *words, status=0, **options):
+    with start(checkout, *words, **options) as dev:
+        out, said = dev.communicate(timeout=60)
+    assert dev.returncode == status, f'{words}: {dev.returncode}, {out}{said}'
+    return said
+
+
+def runs(pid):
+    """A process that has ended may be left for another one to wait for."""
+    try:
+        return pathlib.Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0] not in 'ZX'
+    except OSError:
+        return False
+
+
+def test_a_signal_ends_a_build_at_once(folder):
+    for send, status in (signal.SIGTERM, 143), (signal.SIGINT, 130):
+        checkout = lay_out(folder, f'{NINJA}exec sleep 100\n')
+        pid = checkout / 'build/pid'
+        with start(checkout, 'build') as dev:
+            try:
+                while not (pid.exists() and pid.read_text()):
+                    time.sleep(0.05)
+                began = time.monotonic()
+                dev.send_signal(send)
+                assert dev.wait(30) == status, dev.returncode
+                while runs(pid.read_text().strip()):
+                    assert time.monotonic() - began < 10, 'ninja goes on'
+                    time.sleep(0.05)
+            finally:
+                if dev.poll() is None:
+                    os.killpg(dev.pid, signal.SIGKILL)
+        shutil.rmtree(checkout)
+
+
+def test_a_build_that_fails_fails(folder):
+    checkout = lay_out(folder, '#!/bin/sh\nexit 3\n')
+    assert 'building failed' in told(checkout, 'build', status=1)
+
+
+def test_a_checkout_that_was_moved(folder):
+    checkout = lay_out(folder)
+    (checkout / 'build/made-as').write_text(f'{checkout}/build\n')
+    assert told(checkout, 'build') == ''
+    other = checkout.rename(folder / 'other')
+    said = told(other, 'build', status=1)
+    assert f'found {other}/build, made as {checkout}/build' in said, said
+    assert f"run 'rm -r {other}/build'" in said, said
+    assert said in told(other, 'run', 'true'), 'a command runs, and the reason is known if it fails'
+
+
+def test_a_build_folder_knows_its_name(folder):
+    checkout = lay_out(folder)
+    # made anew, so that stubs which lie there would be gone
+    (checkout / 'build/environment').write_text('another\n')
+    tools = folder / 'tools'
+    (checkout / 'build/gst/tool').rename(tools)
+    told(checkout, 'build', path=f'{tools}:{os.environ["PATH"]}')
+    assert (checkout / 'build/made-as').read_text() == f'{checkout}/build\n'
+
+
+if __name__ == '__main__':
+    main(globals())

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Modules of Python that a program cannot do without."""
+import importlib.util
+import pathlib
+import sys
+
+
+def modules(text, *names):
+    """Ends the program where one of them is missing: for --help with its text, else with one line."""
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    if not missing:
+        return
+    program = pathlib.Path(sys.argv[0]).name
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(f"usage: {program} ...   (its options are shown where Python has {', '.join(missing)})\n")
+        print(text.strip())
+        sys.exit(0)
+    sys.exit(f"{program}: expected the Python modules {', '.join(names)}, found no "
+             f"{', no '.join(missing)}: install them for {sys.executable}")
