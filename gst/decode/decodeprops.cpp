@@ -63,7 +63,10 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "max-detections.",
      &DecodeProps::class_top_k, nullptr, 0, kMaxAnchors},
     {"pre-nms-top-k",
-     "Best candidates that enter suppression; 0 lets all enter, or as many as the contract says.",
+     "Best candidates that enter suppression; 0 lets all enter, or as many as the contract says, or "
+     "as the method compares within about a second: 16384 by fast and matrix, at max-detections=300 "
+     "112000 by merge, 224000 by soft-linear, soft-gaussian and weighted, 448000 by diou, and of "
+     "turned boxes fewer.",
      &DecodeProps::pre_nms_top_k, nullptr, 0, kMaxAnchors},
     {"pre-nms-class-top-k",
      "Best candidates of each class that enter suppression, of which pre-nms-top-k may leave out "

@@ -52,6 +52,21 @@ TEST(Limits, OfScoresThatFall) {
   }
 }
 
+TEST(Limits, OfCandidatesThatAMethodTakesAreOneWarning) {
+  Harness h("boxdecode nms-method=fast score-threshold=0.2");
+  std::vector<test::Row> rows(16'385, {0, 0, 9, 9, 0.9f, 0});
+  for (int frame = 0; frame < 2; ++frame) {
+    const Buffer out = h.run(frame_with(rows));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_EQ(boxes(out).size(), 1u);
+    rows.push_back(rows[0]);
+  }
+  const std::string warning = h.warning();
+  EXPECT_NE(warning.find("16384 candidates"), std::string::npos) << warning;
+  EXPECT_NE(warning.find("pre-nms-top-k="), std::string::npos) << warning;
+  EXPECT_EQ(h.warning(), "");
+}
+
 TEST(Limits, OfBoxesWithClasses) {
   Harness h("boxdecode class-meta=true max-detections=6000 on-mismatch=pass");
   EXPECT_FALSE(h.run(frame_with(apart(5'001))));
