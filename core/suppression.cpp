@@ -23,8 +23,8 @@ enum class Pairs : uint8_t {
   kAll,
 };
 
-/// A method whose time grows faster than its candidates, and so many pairs that a frame of the worst
-/// kind takes less than a second of a thread. Turned boxes take four times as long.
+/// A method whose time grows faster than its candidates, and so many pairs that a frame of the
+/// worst kind takes less than a second of a thread. Turned boxes take four times as long.
 struct Ceiling {
   NmsMethod method;
   Pairs pairs;

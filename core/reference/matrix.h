@@ -16,13 +16,14 @@ void each_better(const Plan& plan, std::span<const Candidate> candidates, size_t
     if (own.is_comparable(candidates[i])) what(i, own.under(candidates[i], overlap_of<Geometry>));
 }
 
-/// @pre words.size() >= nms_words(plan)
+/// @pre scratch.words.size() >= nms_words(plan)
 template <class Geometry>
 uint32_t matrix(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
-                std::span<uint64_t> words) {
+                const NmsScratch& scratch) {
   const Rules& rules = plan.rules;
-  const auto most = words.first(candidates.size());  // that each overlaps a better one: as bits
+  const auto most = scratch.words.first(candidates.size());  // that each overlaps a better one: as bits
   for (size_t j = 0; j < candidates.size(); ++j) {
+    if (scratch.stop.asked()) return 0;
     float own = 0;
     Decay decay(rules);
     each_better<Geometry>(plan, candidates, j, [&](size_t i, float overlap) {

@@ -84,15 +84,16 @@ class ClassLimit {
   std::array<uint32_t, kMaxClasses> counts_{};
 };
 
-/// Keeps the candidates that pass, up to all limits. @param passes of (index, kept so far); asked only
-/// where a class has room.
+/// Keeps the candidates that pass, up to all limits.
+/// @param passes of (index, kept so far); asked only where a class has room.
 /// @param when_kept of (index).
 template <class Passes, class WhenKept>
 uint32_t keep(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
-              Passes passes, WhenKept when_kept) {
+              const Stop& stop, Passes passes, WhenKept when_kept) {
   ClassLimit limit(plan);
   uint32_t count = 0;
   for (uint32_t i = 0; i < candidates.size() && count < plan.rules.kept_capacity; ++i) {
+    if (stop.asked()) break;
     if (limit.is_full(candidates[i]) || !passes(i, kept.first(count))) continue;
     limit.count(candidates[i]);
     kept[count++] = i;
@@ -103,15 +104,15 @@ uint32_t keep(const Plan& plan, std::span<const Candidate> candidates, std::span
 
 template <class Passes>
 uint32_t keep(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
-              Passes passes) {
-  return keep(plan, candidates, kept, passes, [](uint32_t) {});
+              const Stop& stop, Passes passes) {
+  return keep(plan, candidates, kept, stop, passes, [](uint32_t) {});
 }
 
 /// As it is written in every paper. @param struck of (candidate, better box that was kept).
 template <class Geometry, class Struck>
 uint32_t greedy_by(const Plan& plan, std::span<const Candidate> candidates,
-                   std::span<uint32_t> kept, Struck struck) {
-  return keep(plan, candidates, kept, [&](uint32_t i, std::span<const uint32_t> before) {
+                   std::span<uint32_t> kept, const Stop& stop, Struck struck) {
+  return keep(plan, candidates, kept, stop, [&](uint32_t i, std::span<const uint32_t> before) {
     const Formed<Geometry> own(plan, candidates[i]);
     return std::ranges::none_of(before, [&](uint32_t k) { return struck(own, candidates[k]); });
   });
@@ -119,16 +120,17 @@ uint32_t greedy_by(const Plan& plan, std::span<const Candidate> candidates,
 
 template <class Geometry>
 uint32_t greedy(const Plan& plan, std::span<const Candidate> candidates,
-                std::span<uint32_t> kept) {
-  return greedy_by<Geometry>(plan, candidates, kept, [](const auto& own, const Candidate& better) {
-    return own.is_suppressed_by(better);
-  });
+                std::span<uint32_t> kept, const Stop& stop) {
+  return greedy_by<Geometry>(
+      plan, candidates, kept, stop,
+      [](const auto& own, const Candidate& better) { return own.is_suppressed_by(better); });
 }
 
 /// In one pass, as in YOLACT: a suppressed box suppresses too, which loses boxes.
 template <class Geometry>
-uint32_t fast(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept) {
-  return keep(plan, candidates, kept, [&](uint32_t i, auto) {
+uint32_t fast(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+              const Stop& stop) {
+  return keep(plan, candidates, kept, stop, [&](uint32_t i, auto) {
     const Formed<Geometry> own(plan, candidates[i]);
     return std::ranges::none_of(
         candidates.first(i), [&](const Candidate& better) { return own.is_suppressed_by(better); });
@@ -145,7 +147,8 @@ inline void set_bit(std::span<uint64_t> words, size_t i) {
 /// Resolves the IoU mask of n boxes, best first, a word of its columns at a time: whole, it would be
 /// n * n bits, and what comes after the last box that is kept is never asked for.
 /// @param stays one bit a box, clear; set for boxes that are kept. Only their rows count.
-/// @param row of (i): what says of (j) whether box i suppresses box j. @param keeps of (i): is box i, which none suppressed, kept? @param full of (): is no other kept?
+/// @param row of (i): a function of (j), does box i suppress box j?
+/// @param keeps of (i): is box i, which none suppressed, kept? @param full of (): is no other kept?
 template <class Row, class Keeps, class Full>
 void resolve_mask(size_t n, std::span<uint64_t> stays, Row row, Keeps keeps, Full full) {
   for (size_t first = 0; first < n && !full(); first += kWordBits) {
@@ -167,10 +170,11 @@ void resolve_mask(size_t n, std::span<uint64_t> stays, Row row, Keeps keeps, Ful
   }
 }
 
-/// By words of a mask, as in Faster R-CNN's code. @pre words.size() >= nms_words(plan)
+/// By words of a mask, as in Faster R-CNN's code. @pre scratch.words.size() >= nms_words(plan)
 template <class Geometry>
 uint32_t bitmask(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
-                 std::span<uint64_t> words) {
+                 const NmsScratch& scratch) {
+  const std::span<uint64_t> words = scratch.words;
   std::ranges::fill(words, 0);
   ClassLimit limit(plan);
   uint32_t count = 0;
@@ -185,7 +189,7 @@ uint32_t bitmask(const Plan& plan, std::span<const Candidate> candidates, std::s
     return true;
   };
   resolve_mask(candidates.size(), words, row, keeps,
-               [&] { return count == plan.rules.kept_capacity; });
+               [&] { return count == plan.rules.kept_capacity || scratch.stop.asked(); });
   return count;
 }
 

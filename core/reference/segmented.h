@@ -20,7 +20,7 @@ struct Member {
 template <class Geometry>
 void resolve_segment(const Plan& plan, std::span<const Candidate> candidates,
                      std::span<const uint64_t> segment, std::span<uint64_t> stays,
-                     ClassLimit& limit, std::span<uint64_t> survivors) {
+                     ClassLimit& limit, std::span<uint64_t> survivors, const Stop& stop) {
   std::ranges::fill(stays, 0);
   const auto at = [&](size_t i) -> const Candidate& {
     return candidates[Member(segment[i]).place()];
@@ -39,13 +39,14 @@ void resolve_segment(const Plan& plan, std::span<const Candidate> candidates,
     return true;
   };
   resolve_mask(segment.size(), stays, row, keeps,
-               [&] { return count == plan.rules.kept_capacity; });
+               [&] { return count == plan.rules.kept_capacity || stop.asked(); });
 }
 
-/// @pre words.size() >= nms_words(plan)
+/// @pre scratch.words.size() >= nms_words(plan)
 template <class Geometry>
 uint32_t segmented(const Plan& plan, std::span<const Candidate> candidates,
-                   std::span<uint32_t> kept, std::span<uint64_t> words) {
+                   std::span<uint32_t> kept, const NmsScratch& scratch) {
+  const std::span<uint64_t> words = scratch.words;
   const size_t n = candidates.size(), bits = bit_words(n);
   const auto members = words.first(n), stays = words.subspan(n, bits),
              survivors = words.subspan(n + bits, bits);
@@ -61,10 +62,11 @@ uint32_t segmented(const Plan& plan, std::span<const Candidate> candidates,
     const auto next = std::ranges::upper_bound(rest, class_of(rest[0]), {}, class_of);
     const auto size = static_cast<size_t>(next - rest.begin());
     resolve_segment<Geometry>(plan, candidates, rest.first(size), stays.first(bit_words(size)),
-                              limit, survivors);
+                              limit, survivors, scratch.stop);
     first += size;
   }
-  return keep(plan, candidates, kept, [&](uint32_t i, auto) { return bit(survivors, i); });
+  return keep(plan, candidates, kept, scratch.stop,
+              [&](uint32_t i, auto) { return bit(survivors, i); });
 }
 
 }  // namespace keepbox::reference

@@ -31,15 +31,16 @@ size_t soften(const Plan& plan, std::span<Candidate> candidates, size_t kept, bo
   return best;
 }
 
-/// @pre words.size() >= nms_words(plan)
+/// @pre scratch.words.size() >= nms_words(plan)
 template <class Geometry>
 uint32_t soft(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
-              std::span<uint64_t> words) {
+              const NmsScratch& scratch) {
+  const std::span<uint64_t> words = scratch.words;
   std::ranges::fill(words, 0);
   ClassLimit limit(plan);
   uint32_t count = 0;
   size_t best = 0;  // as they came they are in order
-  while (count < plan.rules.kept_capacity && best < candidates.size() &&
+  while (count < plan.rules.kept_capacity && best < candidates.size() && !scratch.stop.asked() &&
          limit.admits(candidates[best])) {  // always, but for a limit of 0
     set_bit(words, best);
     kept[count++] = static_cast<uint32_t>(best);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Fast suppression: a candidate goes where any better one overlaps it. They are looked at from the best
-// one on and no further than the first that does, as the reference does: in a crowd that is near.
-// Built once for each instruction set.
+// Fast suppression: a candidate goes where any better one overlaps it. They are looked at from the
+// best one on and no further than the first that does, as the reference does: in a crowd that is
+// near. Built once for each instruction set.
 #if defined(KEEPBOX_SIMD_FAST) == defined(HWY_TARGET_TOGGLE)
 #ifdef KEEPBOX_SIMD_FAST
 #undef KEEPBOX_SIMD_FAST
@@ -98,6 +98,7 @@ uint32_t suppress_by_all(const Plan& plan, std::span<const Candidate> candidates
   uint32_t number = 0;
   for (uint32_t i = 0; i < candidates.size() && number < kept.size(); ++i) {
     const Candidate& each = candidates[i];
+    if (scratch.stop.asked()) return 0;
     if (!limit.is_full(each) && !rows.overlaps(each)) {
       limit.count(each);
       kept[number++] = i;

@@ -33,6 +33,7 @@ uint32_t suppress_greedily(const Plan& plan, std::span<const Candidate> candidat
     for (size_t i = 0; i < number; ++i) crowd.strike(candidates[kept[i]]);
     for (size_t i = 0; i < some.size() && number < kept.size(); ++i) {
       if (!crowd.alive(i) || !limit.admits(some[i])) continue;
+      if (scratch.stop.asked()) return 0;
       kept[number++] = static_cast<uint32_t>(first + i);
       crowd.strike(some[i]);
     }
