@@ -49,6 +49,7 @@ struct NmsContract {
   bool later_first = false;      // of equal scores the highest anchor comes first
   float class_offset = 0;        // pixels from a class's boxes to those of the next, by which all
                                  // are moved and then compared; 0: classes are compared by id
+  float soft_part = 1;  // of IoU^2 / sigma that is soft-gaussian's exponent
   uint32_t most_candidates = 0;  // that reach suppression where pre_nms_top_k is 0; 0: all, or as
                                  // many as the method takes
   TurnedOverlap turned = TurnedOverlap::kPolygon;  // which have no added pixels, corners in any

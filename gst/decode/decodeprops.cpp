@@ -84,7 +84,8 @@ const Property<DecodeProps> kDecodeProperties[] = {
      &DecodeProps::nms_method, nms_method_type},
     {"soft-nms-sigma",
      "Width of the gaussian of nms-method=soft-gaussian and matrix: the less, the further scores "
-     "fall. Codes that multiply by a sigma of 2 mean 0.5.",
+     "fall. Codes that multiply by a sigma of 2 mean 0.5, and nms-contract=tensorflow takes "
+     "TensorFlow's.",
      &DecodeProps::soft_nms_sigma, nullptr, FLT_MIN, FLT_MAX},
     {"num-classes",
      "Number of classes of the model without a background; 0 takes it from the tensors' shapes, and "

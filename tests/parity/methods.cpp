@@ -136,6 +136,14 @@ Input rescored(Random& random, std::span<const NmsMethod> methods) {
 }
 
 Input soft(Random& random) { return rescored(random, kSoft); }
+/// By the contract that has an exponent of its own, and by others.
+Input soft_contract(Random& random) {
+  Input input = rescored(random, kSoft);
+  input.settings.method = NmsMethod::kSoftGaussian;
+  if (pick(random, 0, 3)) input.settings.contract = "tensorflow";
+  return input;
+}
+
 Input means(Random& random) { return rescored(random, kMeans); }
 Input matrix(Random& random) { return rescored(random, kMatrices); }
 Input diou(Random& random) { return rescored(random, std::span(kOthers).subspan(3, 1)); }
@@ -163,6 +171,7 @@ constexpr Family kMethodFamilies[] = {
     {"class-top-k", "limits of each class that end or begin in the wrong place", class_top_k},
     {"class-offset", "numbers of boxes that do not round as their contract's", class_offset},
     {"soft", "boxes chosen, dropped or lowered otherwise than by their scores of now", soft},
+    {"soft-contract", "scores lowered as by another contract", soft_contract},
     {"means", "boxes that are in the wrong mean, or in the wrong order", means},
     {"matrix", "what better boxes do to scores, and the order afterwards", matrix},
     {"diou", "distances left out", diou},
