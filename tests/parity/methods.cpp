@@ -123,6 +123,22 @@ Input class_offset(Random& random) {
   return input;
 }
 
+/// Boxes apart, of which a few are inverted along one axis: by OpenCV's formula those have no area
+/// between them and smaller ones, and so overlap what they do not touch.
+Input inverted(Random& random) {
+  std::vector<Row> out;
+  for (int i = 0; i < 200; ++i) {
+    const float x = float(i % 15 * 40), y = float(i / 15 * 40), size = uniform(random, 5, 30);
+    const bool turn = pick(random, 0, 29) == 0;
+    out.push_back({turn ? x + size : x, y, turn ? x : x + size, y + uniform(random, 5, 30),
+                   uniform(random, 0.3f, 1), float(pick(random, 0, 1))});
+  }
+  Input input = any_method(random, std::move(out));
+  input.settings.contract = "opencv";
+  if (pick(random, 0, 1)) input.settings.method = NmsMethod::kGreedy;
+  return input;
+}
+
 /// Objects with boxes whose scores are near each other and the thresholds.
 Input rescored(Random& random, std::span<const NmsMethod> methods) {
   Input input = any_method(random, clusters(random, 12, pick(random, 4, 12), 4));
@@ -170,6 +186,7 @@ constexpr Family kMethodFamilies[] = {
     {"class-limit", "boxes beyond a class's limit that suppress others", class_limit},
     {"class-top-k", "limits of each class that end or begin in the wrong place", class_top_k},
     {"class-offset", "numbers of boxes that do not round as their contract's", class_offset},
+    {"inverted", "boxes without area that are looked for where boxes touch", inverted},
     {"soft", "boxes chosen, dropped or lowered otherwise than by their scores of now", soft},
     {"soft-contract", "scores lowered as by another contract", soft_contract},
     {"means", "boxes that are in the wrong mean, or in the wrong order", means},
