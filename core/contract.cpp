@@ -16,8 +16,10 @@ constexpr NmsContract kContracts[] = {
      .reorder_corners = true,
      .per_class_limit = true},
     {.name = "tensorflow",
-     .summary = "TensorFlow NonMaxSuppression: as exact, corners in any order",
-     .reorder_corners = true},
+     .summary = "TensorFlow NonMaxSuppression: as exact, corners in any order, soft-gaussian by "
+                "e^(-IoU^2 / (2 sigma))",
+     .reorder_corners = true,
+     .soft_part = 0.5f},
     {.name = "inclusive",
      .summary = "TensorRT EfficientNMS without its limit: a score or an IoU equal to its threshold "
                 "counts as above",

@@ -51,7 +51,9 @@ struct NmsContract {
   bool drop_empty_masks = false; // a box whose mask has no pixel goes
   float class_offset = 0;        // pixels from a class's boxes to those of the next, by which all
                                  // are moved and then compared; 0: classes are compared by id
-  uint32_t most_candidates = 0;  // that reach suppression where pre_nms_top_k is 0; 0: all
+  float soft_part = 1;  // of IoU^2 / sigma that is soft-gaussian's exponent
+  uint32_t most_candidates = 0;  // that reach suppression where pre_nms_top_k is 0; 0: all, or as
+                                 // many as the method takes
   TurnedOverlap turned = TurnedOverlap::kPolygon;  // which have no added pixels, corners in any
                                                    // order or rules for empty ones
   NmsMethod method = NmsMethod::kGreedy;  // where the user sets none

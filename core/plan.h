@@ -31,7 +31,8 @@ struct Settings {
   float iou_threshold = 0.45f;    // 0..1
   uint32_t max_detections = 300;
   uint32_t class_top_k = 0;    // most boxes of each class; 0: no limit
-  uint32_t pre_nms_top_k = 0;  // best candidates that reach NMS; 0: all, or as the contract says
+  uint32_t pre_nms_top_k = 0;  // best candidates that reach NMS; 0: all, or as many as the contract
+                               // and the method take
   uint32_t pre_nms_class_top_k = 0;  // of each class, before the limit of all; 0: all
   bool default_score_threshold = false;  // a family's own counts in its place, where it has one
   bool default_iou_threshold = false;    // the same
@@ -96,6 +97,7 @@ struct Plan {
   std::vector<uint32_t> reads;          // which of the tensors it was made from those are
   Units units = Units::kPixels;         // of decoded coordinates, as settled
   bool provisional = false;             // the data did not show its units yet: make it again
+  bool has_ceiling = false;             // rules.pre_nms_top_k is the method's own
   Basis basis = Basis::kNamed;          // of kSet numbers that deny the family are a warning alone
   std::string remark;                   // what was recognised and assumed, for the log
   std::vector<Error> warnings;          // of what was set and cannot be meant, one each

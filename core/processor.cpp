@@ -159,15 +159,24 @@ uint32_t Processor::decode(std::span<const TensorView> tensors, uint32_t image, 
   return job.gather(funnel);
 }
 
+Status Processor::interrupted() const {
+  if (!stop_.asked()) return {};
+  return fail(ErrorKind::kInterrupted, "a frame that is wanted to its end", "a stop");
+}
+
 Status Processor::run_kernels(std::span<const TensorView> tensors, uint32_t image) {
   const Scratch& scratch = workspace_.scratch();
+  NmsScratch nms = scratch.nms;
+  nms.stop = stop_;
   const Backend& kernels = *selection_.backend;
   Funnel funnel;
   const uint32_t decoded = decode(tensors, image, funnel);
+  KB_TRY(interrupted());
   const auto candidates = scratch.candidates.first(decoded);
   funnel.after_top_k = kernels.select(plan_, candidates, scratch.slots, scratch.ordered);
   const auto ordered = scratch.ordered.first(funnel.after_top_k);
-  funnel.kept = kernels.nms(plan_, ordered, scratch.kept, scratch.nms);
+  funnel.kept = kernels.nms(plan_, ordered, scratch.kept, nms);
+  KB_TRY(interrupted());
   counts_[image] = emit(plan_, ordered, scratch.kept.first(funnel.kept), room(image),
                         funnel.filtered_out);
   funnel.clipped_away = funnel.kept - counts_[image] - funnel.filtered_out;

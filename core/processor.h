@@ -27,6 +27,10 @@ class Processor {
                                   MemorySpace memory = MemorySpace::kSystem,
                                   Crew* crew = nullptr);
 
+  /// From now on run() looks at a flag, and ends with kInterrupted soon after another thread sets it,
+  /// but for a backend with a runner, and for masks. @param flag outlives this.
+  void stop_by(const std::atomic<bool>* flag) { stop_ = Stop(flag); }
+
   /// Other thresholds and classes from the next frame on.
   Status retune(const Settings& settings);
 
@@ -35,7 +39,7 @@ class Processor {
 
   /// Decodes one frame (or batch). @param tensors those that plan().reads names, in that order.
   /// kTruncated when a tensor is shorter than its dimensions, kNoResource when there is no memory
-  /// for the masks of its boxes.
+  /// for the masks of its boxes, kInterrupted as stop_by() says.
   Status run(std::span<const TensorView> tensors);
 
   /// Boxes of an image after run(), best first, clipped to the frame. Valid until the next run().
@@ -60,6 +64,7 @@ class Processor {
   Processor(Plan plan, Selection backend, Workspace workspace, std::unique_ptr<Runner> runner);
   uint32_t decode(std::span<const TensorView> tensors, uint32_t image, Funnel& funnel);
   Status make_gatherers();
+  Status interrupted() const;
   Status run_kernels(std::span<const TensorView> tensors, uint32_t image);
   std::span<Detection> room(uint32_t image) const;
 
@@ -71,6 +76,7 @@ class Processor {
   std::vector<uint32_t> counts_;
   std::vector<Gatherer> gatherers_;  // of images, where there is something to gather
   Crew* crew_ = nullptr;
+  Stop stop_;
 };
 
 }  // namespace keepbox

@@ -17,7 +17,8 @@ KB_HD constexpr float lowered(float score, float part) { return score > 0 ? scor
 /// What soft suppression leaves of a candidate's score. @param overlap with a better box, 0 to 1.
 KB_HD inline float softened(const Rules& rules, float score, float overlap) {
   if (rules.method == NmsMethod::kSoftGaussian)
-    return lowered(score, exp_f32(-(overlap * overlap) / rules.soft_sigma));
+    return lowered(score, exp_f32(-(overlap * overlap * rules.contract.soft_part) /
+                                  rules.soft_sigma));
   return exceeds(rules, overlap) ? lowered(score, 1.0f - overlap) : score;
 }
 

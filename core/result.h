@@ -16,6 +16,7 @@ enum class ErrorKind : uint8_t {
   kInvalid,      // a setting is out of its range
   kTruncated,    // less data than the dimensions promise
   kNoResource,   // memory, file or device
+  kInterrupted,  // nobody waits for the rest any more
 };
 
 /// One failure, in short phrases that make one sentence.

@@ -3,6 +3,9 @@
 #include "core/suppression.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <string>
 
 #include "core/turned.h"
 
@@ -14,10 +17,64 @@ uint32_t up_to(uint32_t limit, uint32_t most) {
   return limit == 0 ? most : std::min(limit, most);
 }
 
+/// Which pairs of candidates a method compares at worst.
+enum class Pairs : uint8_t {
+  kKept,  // each with those that are kept
+  kAll,
+};
+
+/// A method whose time grows faster than its candidates, and so many pairs that a frame of the
+/// worst kind takes less than a second of a thread. Turned boxes take four times as long.
+struct Ceiling {
+  NmsMethod method;
+  Pairs pairs;
+  uint32_t most;
+};
+
+constexpr Ceiling kCeilings[] = {
+    {NmsMethod::kFast, Pairs::kAll, 1u << 27},
+    {NmsMethod::kSoftLinear, Pairs::kKept, 1u << 26},
+    {NmsMethod::kSoftGaussian, Pairs::kKept, 1u << 26},
+    {NmsMethod::kWeighted, Pairs::kKept, 1u << 26},
+    {NmsMethod::kDiou, Pairs::kKept, 1u << 27},
+    {NmsMethod::kMatrix, Pairs::kAll, 1u << 27},
+    {NmsMethod::kMatrixLinear, Pairs::kAll, 1u << 27},
+    {NmsMethod::kMerge, Pairs::kKept, 1u << 25},
+};
+constexpr uint32_t kTurnedCost = 4;
+
+/// Boxes that can be kept by the limits of all and of classes.
+uint64_t most_kept(const Rules& rules) {
+  const uint32_t classes =
+      rules.classes == 0 ? kMaxClasses : rules.end_class - rules.first_class;
+  return std::min<uint64_t>(rules.kept_capacity, uint64_t{rules.class_limit} * classes);
+}
+
+/// How many candidates a method takes where nothing else is set; 0: all.
+uint32_t ceiling_of(const Rules& rules) {
+  const auto* of = std::ranges::find(kCeilings, rules.method, &Ceiling::method);
+  if (of == std::end(kCeilings)) return 0;
+  const uint64_t pairs = of->most / (rules.turned ? kTurnedCost : 1);
+  const uint64_t kept = of->pairs == Pairs::kAll ? kMaxAnchors : most_kept(rules);
+  // Of n candidates all n^2 / 2, or n - kept / 2 with each that is kept.
+  if (kept * kept / 2 >= pairs) return static_cast<uint32_t>(std::sqrt(2.0 * double(pairs)));
+  return kept == 0 ? 0 : static_cast<uint32_t>(pairs / kept + kept / 2);
+}
+
 /// A family that suppresses by itself is not suppressed again by a contract's habit.
 NmsMethod method_of(const Plan& plan, const Settings& settings) {
   if (settings.method != NmsMethod::kAuto) return settings.method;
   return plan.spec->nms != NmsMethod::kGreedy ? plan.spec->nms : plan.rules.contract.method;
+}
+
+/// By what is set, else by the contract and the method.
+void settle_candidates(Plan& plan, const Settings& settings) {
+  Rules& rules = plan.rules;
+  const uint32_t most = up_to(rules.contract.most_candidates, rules.candidates);
+  const uint32_t ceiling = up_to(ceiling_of(rules), most);
+  plan.has_ceiling = settings.pre_nms_top_k == 0 && ceiling < most;
+  rules.pre_nms_top_k =
+      settings.pre_nms_top_k == 0 ? ceiling : std::min(settings.pre_nms_top_k, rules.candidates);
 }
 
 }  // namespace
@@ -33,17 +90,15 @@ NmsContract settle_contract(const NmsContract& contract, const Settings& setting
 void settle_limits(Plan& plan, const Settings& settings) {
   const uint32_t most = plan.rules.candidates;
   const NmsContract& contract = plan.rules.contract;
-  const uint32_t candidates =
-      settings.pre_nms_top_k != 0 ? settings.pre_nms_top_k : contract.most_candidates;
   Rules& rules = plan.rules;
   rules.max_detections = std::min(settings.max_detections, most);
   rules.class_limit =
       up_to(settings.class_top_k, contract.per_class_limit ? rules.max_detections : most);
-  rules.pre_nms_top_k = up_to(candidates, most);
   rules.pre_nms_class_top_k =
       settings.pre_nms_class_top_k < most ? settings.pre_nms_class_top_k : 0;
   rules.kept_capacity = contract.per_class_limit ? most : rules.max_detections;
   rules.method = method_of(plan, settings);
+  settle_candidates(plan, settings);
   settle_reach(rules);
 }
 
@@ -51,6 +106,17 @@ void settle_reach(Rules& rules) {
   const bool all = rules.method == NmsMethod::kSoftGaussian ||
                    rules.method == NmsMethod::kMatrix || rules.method == NmsMethod::kMatrixLinear;
   rules.reach = reach_of(rules.iou_threshold, all);
+}
+
+std::optional<Error> ceiling_reached(const Plan& plan, const Funnel& funnel) {
+  const uint32_t most = plan.rules.pre_nms_top_k;
+  if (!plan.has_ceiling || funnel.after_class_filter <= most || funnel.after_top_k < most)
+    return std::nullopt;
+  return Error{ErrorKind::kUnsupported,
+               "at most " + std::to_string(most) +
+                   " candidates for this nms-method, whose time grows with their pairs",
+               std::to_string(funnel.after_class_filter) + ", of which the best are taken",
+               "set a higher score-threshold=, or pre-nms-top-k= where a frame may take longer"};
 }
 
 }  // namespace keepbox

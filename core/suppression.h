@@ -2,6 +2,9 @@
 // How suppression goes and where it ends, by settings, contract and family.
 #pragma once
 
+#include <optional>
+
+#include "core/backend.h"
 #include "core/plan.h"
 
 namespace keepbox {
@@ -11,6 +14,9 @@ NmsContract settle_contract(const NmsContract& contract, const Settings& setting
 
 /// What the method and the threshold say of TurnedGaussian.
 void settle_reach(Rules& rules);
+
+/// What to warn of where a frame had more candidates than its method takes by itself.
+std::optional<Error> ceiling_reached(const Plan& plan, const Funnel& funnel);
 
 /// The method, and all limits. @pre the plan has its layout, family and contract.
 void settle_limits(Plan& plan, const Settings& settings);

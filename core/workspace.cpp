@@ -7,7 +7,10 @@
 namespace keepbox {
 
 size_t nms_lanes(const Plan& plan) {
-  if (plan.rules.method != NmsMethod::kGreedy && plan.rules.method != NmsMethod::kFast) return 0;
+  const NmsMethod method = plan.rules.method;
+  if (method != NmsMethod::kGreedy && method != NmsMethod::kFast && method != NmsMethod::kBitmask &&
+      method != NmsMethod::kSegmented)
+    return 0;
   return (plan.rules.turned ? kTurnedLanes : kBoxLanes) * padded(plan.rules.pre_nms_top_k);
 }
 
@@ -17,9 +20,9 @@ size_t nms_words(const Plan& plan) {
     // A place for each box, a word for each class, and cells, of which there are fewer than boxes
     // and classes.
     case NmsMethod::kGreedy:
+    case NmsMethod::kBitmask:
+    case NmsMethod::kSegmented:
     case NmsMethod::kFast: return 2 * padded(boxes) + 2 * kMaxClasses;
-    case NmsMethod::kBitmask: return bit_words(boxes);
-    case NmsMethod::kSegmented: return boxes + 2 * bit_words(boxes);
     case NmsMethod::kSoftLinear:
     case NmsMethod::kSoftGaussian:
     case NmsMethod::kWeighted: return bit_words(boxes);

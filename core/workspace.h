@@ -10,6 +10,7 @@
 #include "core/box.h"
 #include "core/plan.h"
 #include "core/result.h"
+#include "core/stop.h"
 
 namespace keepbox {
 
@@ -63,6 +64,7 @@ struct NmsScratch {
                               // begin on
   std::span<uint64_t> words;  // bits of boxes, their places, numbers of a class or a cell
   std::span<uint32_t> owners;  // of candidates: which box took each, where points want to know
+  Stop stop{};                 // ends it early
 };
 
 /// The buffers of one run. Contents are undefined between frames but for `detections`.

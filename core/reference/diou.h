@@ -7,11 +7,12 @@
 namespace keepbox::reference {
 
 template <class Geometry>
-uint32_t diou(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept) {
-  return greedy_by(plan, candidates, kept, [&](const Candidate& better, const Candidate& other) {
-    return same_class(plan.rules.contract, better.key, other.key) &&
-           pair<Geometry>(plan.rules, better, other, hits_nearby<Geometry>);
-  });
+uint32_t diou(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+              const Stop& stop) {
+  return greedy_by<Geometry>(
+      plan, candidates, kept, stop, [](const auto& own, const Candidate& better) {
+        return own.is_comparable(better) && own.under(better, hits_nearby<Geometry>);
+      });
 }
 
 }  // namespace keepbox::reference

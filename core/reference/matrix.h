@@ -11,28 +11,26 @@ namespace keepbox::reference {
 /// Calls what(i, overlap) for the candidates before j that are of its class.
 template <class Geometry, class What>
 void each_better(const Plan& plan, std::span<const Candidate> candidates, size_t j, What what) {
+  const Formed<Geometry> own(plan, candidates[j]);
   for (size_t i = 0; i < j; ++i)
-    if (same_class(plan.rules.contract, candidates[i].key, candidates[j].key))
-      what(i, pair<Geometry>(plan.rules, candidates[i], candidates[j], overlap_of<Geometry>));
+    if (own.is_comparable(candidates[i])) what(i, own.under(candidates[i], overlap_of<Geometry>));
 }
 
-/// @pre words.size() >= nms_words(plan)
+/// @pre scratch.words.size() >= nms_words(plan)
 template <class Geometry>
 uint32_t matrix(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
-                std::span<uint64_t> words) {
+                const NmsScratch& scratch) {
   const Rules& rules = plan.rules;
-  const auto most = words.first(candidates.size());  // that each overlaps a better one: as bits
+  const auto most = scratch.words.first(candidates.size());  // that each overlaps a better one: as bits
   for (size_t j = 0; j < candidates.size(); ++j) {
+    if (scratch.stop.asked()) return 0;
     float own = 0;
-    each_better<Geometry>(plan, candidates, j,
-                          [&](size_t, float overlap) { own = std::max(own, overlap); });
-    most[j] = float_bits(own);
-  }
-  for (size_t j = 0; j < candidates.size(); ++j) {
     Decay decay(rules);
     each_better<Geometry>(plan, candidates, j, [&](size_t i, float overlap) {
+      own = std::max(own, overlap);
       decay.add(rules, overlap, float_from_bits(static_cast<uint32_t>(most[i])));
     });
+    most[j] = float_bits(own);
     uint64_t& key = candidates[j].key;
     key = with_score(key, decay.of(rules, key_score(key)));
   }

@@ -10,12 +10,15 @@ namespace keepbox::reference {
 
 /// Boxes that are kept do not overlap each other as they came, so that none is in another's mean.
 template <class Geometry>
-uint32_t merge(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept) {
-  const uint32_t count = greedy<Geometry>(plan, candidates, kept);
+uint32_t merge(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
+               const Stop& stop) {
+  const uint32_t count = greedy<Geometry>(plan, candidates, kept, stop);
   for (const uint32_t k : kept.first(count)) {
+    if (stop.asked()) break;
+    const Formed<Geometry> own(plan, candidates[k]);
     WeightedMean mean;
     for (uint32_t j = 0; j < candidates.size(); ++j)
-      if (j == k || (suppresses<Geometry>(plan, candidates[k], candidates[j]) &&
+      if (j == k || (own.suppresses(candidates[j]) &&
                      !std::ranges::binary_search(kept.first(count), j)))
         mean.add(plan.rules.contract, candidates[j].box, key_score(candidates[j].key));
     candidates[k].box = mean.mean(candidates[k].box);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,24 +16,66 @@
 
 namespace keepbox::reference {
 
-/// Does the better box of two suppress the other, if it is in a position to?
+/// A candidate that is compared with many others: its shape is made once.
 template <class Geometry>
-bool suppresses(const Plan& plan, const Candidate& better, const Candidate& other) {
-  return same_class(plan.rules.contract, better.key, other.key) &&
-         overlap<Geometry>(plan.rules, better, other);
-}
+class Formed {
+ public:
+  Formed(const Plan& plan, const Candidate& of)
+      : rules_(plan.rules),
+        key_(of.key),
+        shape_(shape_of<Geometry>(rules_.contract, of)),
+        area_(Geometry::area(shape_, rules_.contract)) {}
+
+  bool is_comparable(const Candidate& with) const {
+    return same_class(rules_.contract, key_, with.key);
+  }
+
+  /// What what(rules, better, its area, other, its area) gives for this one and a better one.
+  template <class What>
+  auto under(const Candidate& better, What what) const {
+    const auto shape = shape_of<Geometry>(rules_.contract, better);
+    return what(rules_, shape, Geometry::area(shape, rules_.contract), shape_, area_);
+  }
+
+  /// The same where this is the better one.
+  template <class What>
+  auto over(const Candidate& other, What what) const {
+    const auto shape = shape_of<Geometry>(rules_.contract, other);
+    return what(rules_, shape_, area_, shape, Geometry::area(shape, rules_.contract));
+  }
+
+  /// Does this box suppress another one, if it is in a position to?
+  bool suppresses(const Candidate& other) const {
+    return is_comparable(other) && over(other, hits<Geometry>);
+  }
+  bool is_suppressed_by(const Candidate& better) const {
+    return is_comparable(better) && under(better, hits<Geometry>);
+  }
+
+ private:
+  const Rules& rules_;
+  const uint64_t key_;
+  const typename Geometry::Shape shape_;
+  const float area_;
+};
 
 /// Counts a class's boxes where they have a limit.
 class ClassLimit {
  public:
   explicit ClassLimit(const Plan& plan) : rules_(plan.rules) {}
 
+  /// May no more boxes of its class be kept?
+  bool is_full(const Candidate& candidate) const {
+    return rules_.limits_classes() && counts_[key_class(candidate.key)] == rules_.class_limit;
+  }
+
+  /// @pre !is_full(candidate)
+  void count(const Candidate& candidate) { ++counts_[key_class(candidate.key)]; }
+
   /// May one more box of its class be kept? Counts it if so.
   bool admits(const Candidate& candidate) {
-    if (!rules_.limits_classes()) return true;
-    uint32_t& count = counts_[key_class(candidate.key)];
-    if (count == rules_.class_limit) return false;
-    ++count;
+    if (is_full(candidate)) return false;
+    count(candidate);
     return true;
   }
 
@@ -41,15 +84,18 @@ class ClassLimit {
   std::array<uint32_t, kMaxClasses> counts_{};
 };
 
-/// Keeps the candidates that pass, up to all limits. @param passes of (index, kept so far).
+/// Keeps the candidates that pass, up to all limits.
+/// @param passes of (index, kept so far); asked only where a class has room.
 /// @param when_kept of (index).
 template <class Passes, class WhenKept>
 uint32_t keep(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
-              Passes passes, WhenKept when_kept) {
+              const Stop& stop, Passes passes, WhenKept when_kept) {
   ClassLimit limit(plan);
   uint32_t count = 0;
   for (uint32_t i = 0; i < candidates.size() && count < plan.rules.kept_capacity; ++i) {
-    if (!passes(i, kept.first(count)) || !limit.admits(candidates[i])) continue;
+    if (stop.asked()) break;
+    if (limit.is_full(candidates[i]) || !passes(i, kept.first(count))) continue;
+    limit.count(candidates[i]);
     kept[count++] = i;
     when_kept(i);
   }
@@ -58,35 +104,36 @@ uint32_t keep(const Plan& plan, std::span<const Candidate> candidates, std::span
 
 template <class Passes>
 uint32_t keep(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
-              Passes passes) {
-  return keep(plan, candidates, kept, passes, [](uint32_t) {});
+              const Stop& stop, Passes passes) {
+  return keep(plan, candidates, kept, stop, passes, [](uint32_t) {});
 }
 
-/// As it is written in every paper. @param strikes of (better box that was kept, other).
-template <class Strikes>
+/// As it is written in every paper. @param struck of (candidate, better box that was kept).
+template <class Geometry, class Struck>
 uint32_t greedy_by(const Plan& plan, std::span<const Candidate> candidates,
-                   std::span<uint32_t> kept, Strikes strikes) {
-  return keep(plan, candidates, kept, [&](uint32_t i, std::span<const uint32_t> before) {
-    return std::ranges::none_of(
-        before, [&](uint32_t k) { return strikes(candidates[k], candidates[i]); });
+                   std::span<uint32_t> kept, const Stop& stop, Struck struck) {
+  return keep(plan, candidates, kept, stop, [&](uint32_t i, std::span<const uint32_t> before) {
+    const Formed<Geometry> own(plan, candidates[i]);
+    return std::ranges::none_of(before, [&](uint32_t k) { return struck(own, candidates[k]); });
   });
 }
 
 template <class Geometry>
 uint32_t greedy(const Plan& plan, std::span<const Candidate> candidates,
-                std::span<uint32_t> kept) {
-  return greedy_by(plan, candidates, kept, [&](const Candidate& better, const Candidate& other) {
-    return suppresses<Geometry>(plan, better, other);
-  });
+                std::span<uint32_t> kept, const Stop& stop) {
+  return greedy_by<Geometry>(
+      plan, candidates, kept, stop,
+      [](const auto& own, const Candidate& better) { return own.is_suppressed_by(better); });
 }
 
 /// In one pass, as in YOLACT: a suppressed box suppresses too, which loses boxes.
 template <class Geometry>
-uint32_t fast(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept) {
-  return keep(plan, candidates, kept, [&](uint32_t i, auto) {
-    return std::ranges::none_of(candidates.first(i), [&](const Candidate& better) {
-      return suppresses<Geometry>(plan, better, candidates[i]);
-    });
+uint32_t fast(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+              const Stop& stop) {
+  return keep(plan, candidates, kept, stop, [&](uint32_t i, auto) {
+    const Formed<Geometry> own(plan, candidates[i]);
+    return std::ranges::none_of(
+        candidates.first(i), [&](const Candidate& better) { return own.is_suppressed_by(better); });
   });
 }
 
@@ -97,39 +144,52 @@ inline void set_bit(std::span<uint64_t> words, size_t i) {
   words[i / kWordBits] |= uint64_t{1} << (i % kWordBits);
 }
 
-/// Resolves the IoU mask of n boxes, best first, a row at a time: whole, it would be n * n bits.
-/// @param removed one bit a box, clear. @param hits of (i, j): does box i suppress box j?
-/// @param keeps of (i): is box i, which none suppressed, kept? Only then its row counts.
-template <class Hits, class Keeps>
-void resolve_mask(size_t n, std::span<uint64_t> removed, Hits hits, Keeps keeps) {
-  for (size_t i = 0; i < n; ++i) {
-    if (bit(removed, i) || !keeps(i)) continue;
-    for (size_t word = i / kWordBits; word * kWordBits < n; ++word) {
-      const size_t first = std::max(word * kWordBits, i + 1);
-      const size_t end = std::min((word + 1) * kWordBits, n);
-      uint64_t mask = 0;
-      for (size_t j = first; j < end; ++j) mask |= uint64_t{hits(i, j)} << (j % kWordBits);
-      removed[word] |= mask;
+/// Resolves the IoU mask of n boxes, best first, a word of its columns at a time: whole, it would be
+/// n * n bits, and what comes after the last box that is kept is never asked for.
+/// @param stays one bit a box, clear; set for boxes that are kept. Only their rows count.
+/// @param row of (i): a function of (j), does box i suppress box j?
+/// @param keeps of (i): is box i, which none suppressed, kept? @param full of (): is no other kept?
+template <class Row, class Keeps, class Full>
+void resolve_mask(size_t n, std::span<uint64_t> stays, Row row, Keeps keeps, Full full) {
+  for (size_t first = 0; first < n && !full(); first += kWordBits) {
+    const size_t end = std::min(first + kWordBits, n);
+    uint64_t struck = 0;
+    const auto strike = [&](size_t i, size_t from) {
+      const auto hits = row(i);
+      for (size_t j = from; j < end; ++j)
+        if ((struck >> (j - first) & 1) == 0) struck |= uint64_t{hits(j)} << (j - first);
+    };
+    for (size_t word = 0; word < first / kWordBits; ++word)
+      for (uint64_t rest = stays[word]; rest != 0; rest &= rest - 1)
+        strike(word * kWordBits + static_cast<size_t>(std::countr_zero(rest)), first);
+    for (size_t i = first; i < end; ++i) {
+      if ((struck >> (i - first) & 1) != 0 || !keeps(i)) continue;
+      set_bit(stays, i);
+      strike(i, i + 1);
     }
   }
 }
 
-/// By words of a mask, as in Faster R-CNN's code. @pre words.size() >= nms_words(plan)
+/// By words of a mask, as in Faster R-CNN's code. @pre scratch.words.size() >= nms_words(plan)
 template <class Geometry>
 uint32_t bitmask(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
-                 std::span<uint64_t> words) {
+                 const NmsScratch& scratch) {
+  const std::span<uint64_t> words = scratch.words;
   std::ranges::fill(words, 0);
   ClassLimit limit(plan);
   uint32_t count = 0;
-  const auto hits = [&](size_t i, size_t j) {
-    return suppresses<Geometry>(plan, candidates[i], candidates[j]);
+  const auto row = [&](size_t i) {
+    return [&, own = Formed<Geometry>(plan, candidates[i])](size_t j) {
+      return own.suppresses(candidates[j]);
+    };
   };
   const auto keeps = [&](size_t i) {
     if (count == plan.rules.kept_capacity || !limit.admits(candidates[i])) return false;
     kept[count++] = static_cast<uint32_t>(i);
     return true;
   };
-  resolve_mask(candidates.size(), words, hits, keeps);
+  resolve_mask(candidates.size(), words, row, keeps,
+               [&] { return count == plan.rules.kept_capacity || scratch.stop.asked(); });
   return count;
 }
 

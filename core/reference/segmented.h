@@ -19,13 +19,15 @@ struct Member {
 /// Sets the bits of the places that a segment keeps.
 template <class Geometry>
 void resolve_segment(const Plan& plan, std::span<const Candidate> candidates,
-                     std::span<const uint64_t> segment, std::span<uint64_t> removed,
-                     ClassLimit& limit, std::span<uint64_t> survivors) {
-  std::ranges::fill(removed, 0);
+                     std::span<const uint64_t> segment, std::span<uint64_t> stays,
+                     ClassLimit& limit, std::span<uint64_t> survivors, const Stop& stop) {
+  std::ranges::fill(stays, 0);
   const auto at = [&](size_t i) -> const Candidate& {
     return candidates[Member(segment[i]).place()];
   };
-  const auto hits = [&](size_t i, size_t j) { return suppresses<Geometry>(plan, at(i), at(j)); };
+  const auto row = [&](size_t i) {
+    return [&, own = Formed<Geometry>(plan, at(i))](size_t j) { return own.suppresses(at(j)); };
+  };
   // A class's limit counts here: in a segment of all classes, what it drops must not suppress. What
   // comes after as many as are kept of all segments is not wanted.
   uint32_t count = 0;
@@ -36,15 +38,17 @@ void resolve_segment(const Plan& plan, std::span<const Candidate> candidates,
     set_bit(survivors, place);
     return true;
   };
-  resolve_mask(segment.size(), removed, hits, keeps);
+  resolve_mask(segment.size(), stays, row, keeps,
+               [&] { return count == plan.rules.kept_capacity || stop.asked(); });
 }
 
-/// @pre words.size() >= nms_words(plan)
+/// @pre scratch.words.size() >= nms_words(plan)
 template <class Geometry>
 uint32_t segmented(const Plan& plan, std::span<const Candidate> candidates,
-                   std::span<uint32_t> kept, std::span<uint64_t> words) {
+                   std::span<uint32_t> kept, const NmsScratch& scratch) {
+  const std::span<uint64_t> words = scratch.words;
   const size_t n = candidates.size(), bits = bit_words(n);
-  const auto members = words.first(n), removed = words.subspan(n, bits),
+  const auto members = words.first(n), stays = words.subspan(n, bits),
              survivors = words.subspan(n + bits, bits);
   const bool agnostic = plan.rules.contract.class_agnostic;
   for (size_t i = 0; i < n; ++i)
@@ -57,11 +61,12 @@ uint32_t segmented(const Plan& plan, std::span<const Candidate> candidates,
     const auto rest = members.subspan(first);
     const auto next = std::ranges::upper_bound(rest, class_of(rest[0]), {}, class_of);
     const auto size = static_cast<size_t>(next - rest.begin());
-    resolve_segment<Geometry>(plan, candidates, rest.first(size), removed.first(bit_words(size)),
-                              limit, survivors);
+    resolve_segment<Geometry>(plan, candidates, rest.first(size), stays.first(bit_words(size)),
+                              limit, survivors, scratch.stop);
     first += size;
   }
-  return keep(plan, candidates, kept, [&](uint32_t i, auto) { return bit(survivors, i); });
+  return keep(plan, candidates, kept, scratch.stop,
+              [&](uint32_t i, auto) { return bit(survivors, i); });
 }
 
 }  // namespace keepbox::reference

@@ -7,37 +7,44 @@
 
 namespace keepbox::reference {
 
-/// The best by its score of now; candidates.size() when none is left.
-inline size_t best_left(std::span<const Candidate> candidates, std::span<const uint64_t> gone) {
+/// Lowers the scores of those that a kept box overlaps, and returns the best that is left;
+/// candidates.size() when none is. @param gone a bit for each that is kept or not wanted any more:
+/// then also for those below their threshold, and for the box's class where that is full.
+template <class Geometry>
+size_t soften(const Plan& plan, std::span<Candidate> candidates, size_t kept, bool full,
+              std::span<uint64_t> gone) {
+  const Rules& rules = plan.rules;
+  const uint32_t own_class = key_class(candidates[kept].key);
+  const Formed<Geometry> better(plan, candidates[kept]);
   size_t best = candidates.size();
-  for (size_t i = 0; i < candidates.size(); ++i)
-    if (!bit(gone, i) && (best == candidates.size() || candidates[i].key < candidates[best].key))
-      best = i;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (bit(gone, i)) continue;
+    uint64_t& key = candidates[i].key;
+    if (better.is_comparable(candidates[i])) {
+      const float over = better.over(candidates[i], overlap_of<Geometry>);
+      if (over > 0) key = with_score(key, softened(rules, key_score(key), over));
+      if (over > 0 && !still_passes(rules, plan.tables(), key)) set_bit(gone, i);
+    }
+    if (full && key_class(key) == own_class) set_bit(gone, i);
+    if (!bit(gone, i) && (best == candidates.size() || key < candidates[best].key)) best = i;
+  }
   return best;
 }
 
-/// @pre words.size() >= nms_words(plan)
+/// @pre scratch.words.size() >= nms_words(plan)
 template <class Geometry>
 uint32_t soft(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
-              std::span<uint64_t> words) {
-  const Rules& rules = plan.rules;
-  std::ranges::fill(words, 0);  // a bit for each that is kept or below its threshold
+              const NmsScratch& scratch) {
+  const std::span<uint64_t> words = scratch.words;
+  std::ranges::fill(words, 0);
   ClassLimit limit(plan);
   uint32_t count = 0;
-  while (count < rules.kept_capacity) {
-    const size_t best = best_left(candidates, words);
-    if (best == candidates.size()) break;
+  size_t best = 0;  // as they came they are in order
+  while (count < plan.rules.kept_capacity && best < candidates.size() && !scratch.stop.asked() &&
+         limit.admits(candidates[best])) {  // always, but for a limit of 0
     set_bit(words, best);
-    if (!limit.admits(candidates[best])) continue;
     kept[count++] = static_cast<uint32_t>(best);
-    for (size_t i = 0; i < candidates.size(); ++i) {
-      uint64_t& key = candidates[i].key;
-      if (bit(words, i) || !same_class(rules.contract, candidates[best].key, key)) continue;
-      const float over =
-          pair<Geometry>(rules, candidates[best], candidates[i], overlap_of<Geometry>);
-      key = with_score(key, softened(rules, key_score(key), over));
-      if (!still_passes(rules, plan.tables(), key)) set_bit(words, i);
-    }
+    best = soften<Geometry>(plan, candidates, best, limit.is_full(candidates[best]), words);
   }
   return count;
 }

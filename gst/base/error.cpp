@@ -18,6 +18,7 @@ Code code_of(ErrorKind kind) {
     case ErrorKind::kTruncated: return {GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE};
     case ErrorKind::kInvalid: return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS};
     case ErrorKind::kNoResource: return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED};
+    case ErrorKind::kInterrupted: break;
   }
   return {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED};
 }

@@ -3,6 +3,7 @@
 #include <gst/base/gstbasetransform.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -42,12 +43,14 @@ namespace keepbox {
 namespace {
 
 struct State {
-  explicit State(GstElement* element) : decoder(element) {}
+  explicit State(GstElement* element) : decoder(element, &stopping) {}
 
   // Under the object lock:
   DecodeProps props;
   bool changed = true;  // props since the streaming thread took them
   DecodeStats stats;
+  // Set by any thread, for the frame that is decoded now to end:
+  std::atomic<bool> stopping = false;
   // The streaming thread's own:
   Decoder decoder;
   std::vector<std::string> told;  // the kinds of mismatch that were reported
@@ -155,6 +158,7 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   const GstClockTime started = gst_util_get_timestamp();
   take_props(self);
   Status status = s.decoder.decode(buffer);
+  if (!status && status.error().kind == ErrorKind::kInterrupted) return GST_FLOW_FLUSHING;
   // Also without boxes: consumers take a frame without this meta for one that was not looked at.
   const DecodeProps& props = s.decoder.props();
   const Status attached = attach_boxes(
@@ -175,7 +179,8 @@ void tell_why_no_box(KeepboxBoxDecode* self) {
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   State& s = *cast(base)->state;
-  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) s.failed = false;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) s.stopping = true;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) s.stopping = s.failed = false;
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && s.failed) {
     // What a source says after an error is no end of the stream: a file of boxes is not whole.
     gst_event_unref(event);
@@ -207,7 +212,7 @@ gboolean start(GstBaseTransform* base) {
   GST_OBJECT_UNLOCK(self);
   take_props(self);
   s.told.clear();
-  s.failed = false;
+  s.stopping = s.failed = false;
   const Status status = s.decoder.start();
   if (status || report(self, status.error()) == GST_FLOW_OK) return TRUE;
   s.decoder.stop();  // GStreamer does not stop what did not start
@@ -217,6 +222,11 @@ gboolean start(GstBaseTransform* base) {
 gboolean stop(GstBaseTransform* base) {
   cast(base)->state->decoder.stop();
   return TRUE;
+}
+
+GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) cast(element)->state->stopping = true;
+  return GST_ELEMENT_CLASS(keepbox_box_decode_parent_class)->change_state(element, change);
 }
 
 void set_context(GstElement* element, GstContext* context) {
@@ -329,6 +339,7 @@ static void keepbox_box_decode_class_init(KeepboxBoxDecodeClass* klass) {
   object->get_property = get_property;
   object->finalize = finalize;
   element->set_context = set_context;
+  element->change_state = change_state;
   install_properties(object);
 
   gst_element_class_set_static_metadata(

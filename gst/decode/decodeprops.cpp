@@ -65,7 +65,10 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "max-detections.",
      &DecodeProps::class_top_k, nullptr, 0, kMaxAnchors},
     {"pre-nms-top-k",
-     "Best candidates that enter suppression; 0 lets all enter, or as many as the contract says.",
+     "Best candidates that enter suppression; 0 lets all enter, or as many as the contract says, or "
+     "as the method compares within about a second: 16384 by fast and matrix, at max-detections=300 "
+     "112000 by merge, 224000 by soft-linear, soft-gaussian and weighted, 448000 by diou, and of "
+     "turned boxes fewer.",
      &DecodeProps::pre_nms_top_k, nullptr, 0, kMaxAnchors},
     {"pre-nms-class-top-k",
      "Best candidates of each class that enter suppression, of which pre-nms-top-k may leave out "
@@ -84,7 +87,8 @@ const Property<DecodeProps> kDecodeProperties[] = {
      &DecodeProps::nms_method, nms_method_type},
     {"soft-nms-sigma",
      "Width of the gaussian of nms-method=soft-gaussian and matrix: the less, the further scores "
-     "fall. Codes that multiply by a sigma of 2 mean 0.5.",
+     "fall. Codes that multiply by a sigma of 2 mean 0.5, and nms-contract=tensorflow takes "
+     "TensorFlow's.",
      &DecodeProps::soft_nms_sigma, nullptr, FLT_MIN, FLT_MAX},
     {"num-classes",
      "Number of classes of the model without a background; 0 takes it from the tensors' shapes, and "

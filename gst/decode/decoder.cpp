@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/evidence.h"
+#include "core/suppression.h"
 #include "gst/base/enums.h"
 #include "gst/base/error.h"
 #include "gst/decode/decodeenums.h"
@@ -226,6 +227,8 @@ Status Decoder::attempt(GstBuffer* buffer) {
   KB_TRY(run(tensors));
   if (const Plan& plan = processor_->plan(); !processor_->detections().empty())
     KB_TRY(believe(plan, check_best_score(plan.layout, processor_->detections()[0].score)));
+  if (const auto warning = ceiling_reached(processor_->plan(), processor_->funnel()))
+    warn_once(*warning);
   if (downloaded_now_) route_ = Route::kDownloaded;
   else if (on_device()) route_ = tensors.context() ? Route::kZeroCopy : Route::kUploaded;
   KB_TRY(take_boxes());

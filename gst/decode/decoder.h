@@ -4,6 +4,7 @@
 
 #include <gst/gst.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <set>
@@ -35,8 +36,9 @@ struct Settled {
 /// Decodes frame by frame. For one thread at a time, but for cuda().
 class Decoder {
  public:
-  /// @param element posts the messages, and outlives this.
-  explicit Decoder(GstElement* element) : element_(element) {}
+  /// @param element posts the messages. @param stop another thread sets it to end a frame, see
+  /// Processor::stop_by(). Both outlive this.
+  Decoder(GstElement* element, const std::atomic<bool>* stop) : element_(element), stop_(stop) {}
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
   ~Decoder() { stop(); }
@@ -116,6 +118,7 @@ class Decoder {
   void warn_once(const Error& error);
 
   GstElement* element_;
+  const std::atomic<bool>* stop_;
   DecodeProps props_;
   std::string backend_ = "auto";  // the name that counts
   Picture picture_;

@@ -186,6 +186,7 @@ Status Decoder::make_processor(const Prepared& prepared, const FrameTensors& ten
                                      crew_.get());
   if (!processor) return std::unexpected(processor.error());
   processor_ = std::move(*processor);
+  processor_->stop_by(stop_);
   home_ = std::move(*home);
   reads_ = tensors.space();
   source_ = prepared.source;

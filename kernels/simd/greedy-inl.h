@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Greedy suppression: each kept box strikes the candidates that it overlaps; or fast, where all boxes
-// do. Built once for each instruction set.
+// Greedy suppression: each kept box strikes the candidates that it overlaps. Built once for each
+// instruction set.
 #if defined(KEEPBOX_SIMD_GREEDY) == defined(HWY_TARGET_TOGGLE)
 #ifdef KEEPBOX_SIMD_GREEDY
 #undef KEEPBOX_SIMD_GREEDY
@@ -13,28 +13,29 @@
 #include <algorithm>
 #include <span>
 
+#include "core/reference/nms.h"
 #include "kernels/simd/crowd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
 
 /// The best are looked at first, as many as are likely to fill the limit, then all others. What comes
-/// later strikes too late to matter.
+/// later strikes too late to matter; a box of a class that is full strikes nothing.
 template <class Vectors>
 uint32_t suppress_greedily(const Plan& plan, std::span<const Candidate> candidates,
                            std::span<uint32_t> kept, const NmsScratch& scratch) {
   Crowd<Vectors> crowd(plan, scratch);
-  const bool all = plan.rules.method == NmsMethod::kFast;
+  reference::ClassLimit limit(plan);
   size_t number = 0, first = 0, wanted = 4 * kept.size();
   while (first < candidates.size() && number < kept.size()) {
     const auto some = candidates.subspan(first, std::min(wanted, candidates.size() - first));
     crowd.gather(some);
-    for (size_t i = 0; all && i < first; ++i) crowd.strike(candidates[i]);
-    for (size_t i = 0; !all && i < number; ++i) crowd.strike(candidates[kept[i]]);
+    for (size_t i = 0; i < number; ++i) crowd.strike(candidates[kept[i]]);
     for (size_t i = 0; i < some.size() && number < kept.size(); ++i) {
-      const bool alive = crowd.alive(i);
-      if (alive) kept[number++] = static_cast<uint32_t>(first + i);
-      if (alive || all) crowd.strike(some[i]);
+      if (!crowd.alive(i) || !limit.admits(some[i])) continue;
+      if (scratch.stop.asked()) return 0;
+      kept[number++] = static_cast<uint32_t>(first + i);
+      crowd.strike(some[i]);
     }
     first += some.size();
     wanted = candidates.size();

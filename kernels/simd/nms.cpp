@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "core/reference/reference.h"
+#include "kernels/simd/fast-inl.h"
 #include "kernels/simd/greedy-inl.h"
 #include "kernels/simd/turned-inl.h"
 #include "kernels/simd/upright-inl.h"
@@ -17,13 +18,20 @@
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
 
-uint32_t Greedy(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
-                const NmsScratch& scratch) {
-  if (!plan.rules.turned)
-    return suppress_greedily<UprightVectors>(plan, candidates, kept, scratch);
+template <class Vectors>
+uint32_t suppress(const Plan& plan, std::span<const Candidate> candidates,
+                  std::span<uint32_t> kept, const NmsScratch& scratch) {
+  return plan.rules.method == NmsMethod::kFast
+             ? suppress_by_all<Vectors>(plan, candidates, kept, scratch)
+             : suppress_greedily<Vectors>(plan, candidates, kept, scratch);
+}
+
+uint32_t Suppress(const Plan& plan, std::span<const Candidate> candidates,
+                  std::span<uint32_t> kept, const NmsScratch& scratch) {
+  if (!plan.rules.turned) return suppress<UprightVectors>(plan, candidates, kept, scratch);
   return plan.rules.contract.turned == TurnedOverlap::kPolygon
-             ? suppress_greedily<TurnedVectors<TurnedPolygon>>(plan, candidates, kept, scratch)
-             : suppress_greedily<TurnedVectors<TurnedGaussian>>(plan, candidates, kept, scratch);
+             ? suppress<TurnedVectors<TurnedPolygon>>(plan, candidates, kept, scratch)
+             : suppress<TurnedVectors<TurnedGaussian>>(plan, candidates, kept, scratch);
 }
 
 }  // namespace keepbox::simd::HWY_NAMESPACE
@@ -32,7 +40,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace keepbox::simd {
 
-HWY_EXPORT(Greedy);
+namespace {
+
+/// All exact methods keep the same boxes, and so are one here.
+bool is_known(NmsMethod method) {
+  return method == NmsMethod::kGreedy || method == NmsMethod::kBitmask ||
+         method == NmsMethod::kSegmented || method == NmsMethod::kFast;
+}
+
+}  // namespace
+
+HWY_EXPORT(Suppress);
 
 uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
              const NmsScratch& scratch) {
@@ -41,12 +59,8 @@ uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32
     std::iota(kept.begin(), kept.begin() + static_cast<ptrdiff_t>(count), 0u);
     return static_cast<uint32_t>(count);
   }
-  // Rules that few ask for are left to the reference.
-  const bool known =
-      plan.rules.method == NmsMethod::kGreedy || plan.rules.method == NmsMethod::kFast;
-  if (!known || plan.rules.limits_classes() || plan.rules.contract.empty_overlap)
-    return reference::nms(plan, candidates, kept, scratch);
-  return HWY_DYNAMIC_DISPATCH(Greedy)(plan, candidates, kept, scratch);
+  if (!is_known(plan.rules.method)) return reference::nms(plan, candidates, kept, scratch);
+  return HWY_DYNAMIC_DISPATCH(Suppress)(plan, candidates, kept, scratch);
 }
 
 }  // namespace keepbox::simd

@@ -46,13 +46,23 @@ struct UprightVectors {
       const auto both = hn::Sub(hn::Add(hn::Load(d, lanes[4] + k), area), common);
       // Divided only where it may be beyond the threshold.
       const auto less = hn::Lt(hn::Max(common, least), hn::Mul(both, guarded));
-      if (hn::AllTrue(d, less)) continue;
+      if (!contract.empty_overlap && hn::AllTrue(d, less)) continue;
       const auto iou = hn::Div(common, both);
-      mark(k, contract.iou_inclusive ? hn::Ge(iou, threshold) : hn::Gt(iou, threshold));
+      const auto over = contract.iou_inclusive ? hn::Ge(iou, threshold) : hn::Gt(iou, threshold);
+      mark(k, contract.empty_overlap ? hn::Or(over, empty(lanes, k, box)) : over);
     }
   }
 
  private:
+  /// Where two boxes have no area between them.
+  static HWY_INLINE auto empty(const Lanes& lanes, size_t k, const Box& box) {
+    const Floats d;
+    const auto width = hn::Sub(hn::Load(d, lanes[2] + k), hn::Load(d, lanes[0] + k));
+    const auto height = hn::Sub(hn::Load(d, lanes[3] + k), hn::Load(d, lanes[1] + k));
+    const auto both = hn::Add(hn::Mul(width, height), hn::Set(d, Upright::signed_area(box)));
+    return hn::Le(both, hn::Zero(d));
+  }
+
   template <class V>
   static HWY_INLINE V extent(V low, V high, bool plus_one) {
     const Floats d;

@@ -123,6 +123,22 @@ Input class_offset(Random& random) {
   return input;
 }
 
+/// Boxes apart, of which a few are inverted along one axis: by OpenCV's formula those have no area
+/// between them and smaller ones, and so overlap what they do not touch.
+Input inverted(Random& random) {
+  std::vector<Row> out;
+  for (int i = 0; i < 200; ++i) {
+    const float x = float(i % 15 * 40), y = float(i / 15 * 40), size = uniform(random, 5, 30);
+    const bool turn = pick(random, 0, 29) == 0;
+    out.push_back({turn ? x + size : x, y, turn ? x : x + size, y + uniform(random, 5, 30),
+                   uniform(random, 0.3f, 1), float(pick(random, 0, 1))});
+  }
+  Input input = any_method(random, std::move(out));
+  input.settings.contract = "opencv";
+  if (pick(random, 0, 1)) input.settings.method = NmsMethod::kGreedy;
+  return input;
+}
+
 /// Objects with boxes whose scores are near each other and the thresholds.
 Input rescored(Random& random, std::span<const NmsMethod> methods) {
   Input input = any_method(random, clusters(random, 12, pick(random, 4, 12), 4));
@@ -136,6 +152,14 @@ Input rescored(Random& random, std::span<const NmsMethod> methods) {
 }
 
 Input soft(Random& random) { return rescored(random, kSoft); }
+/// By the contract that has an exponent of its own, and by others.
+Input soft_contract(Random& random) {
+  Input input = rescored(random, kSoft);
+  input.settings.method = NmsMethod::kSoftGaussian;
+  if (pick(random, 0, 3)) input.settings.contract = "tensorflow";
+  return input;
+}
+
 Input means(Random& random) { return rescored(random, kMeans); }
 Input matrix(Random& random) { return rescored(random, kMatrices); }
 Input diou(Random& random) { return rescored(random, std::span(kOthers).subspan(3, 1)); }
@@ -162,7 +186,9 @@ constexpr Family kMethodFamilies[] = {
     {"class-limit", "boxes beyond a class's limit that suppress others", class_limit},
     {"class-top-k", "limits of each class that end or begin in the wrong place", class_top_k},
     {"class-offset", "numbers of boxes that do not round as their contract's", class_offset},
+    {"inverted", "boxes without area that are looked for where boxes touch", inverted},
     {"soft", "boxes chosen, dropped or lowered otherwise than by their scores of now", soft},
+    {"soft-contract", "scores lowered as by another contract", soft_contract},
     {"means", "boxes that are in the wrong mean, or in the wrong order", means},
     {"matrix", "what better boxes do to scores, and the order afterwards", matrix},
     {"diou", "distances left out", diou},

@@ -53,6 +53,7 @@ enum class Bug {
   kOffsetForgotten,   // classes compared by id where they lie side by side
   kTieForgotten,      // of equal scores the first anchor first, always
   kSoftInOrder,       // soft: chosen by the scores that they came with
+  kSoftPartForgotten,  // soft: the exponent of one contract for all
   kSoftKeepsAll,      // soft, matrix: scores that fell below the threshold stay
   kWeightedByAll,     // weighted: boxes go into several means
   kMergedByRest,      // merge: only suppressed boxes go into means, and once
@@ -63,6 +64,7 @@ enum class Bug {
   kSizeExclusive,     // a box of the least size is dropped
   kSizeOfFirst,       // every class has the limits of the first
   kRegionEdge,        // a centre on a region's right or lower edge lies in it
+  kRegionInside,      // a box up to a region's right or lower edge does not lie inside
   kFilteredFirst,     // sizes and regions before suppression
   kPointsInOrder,     // points are those of another anchor
   kPointsPlain,       // points are not from cells, priors or boxes

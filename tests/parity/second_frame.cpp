@@ -26,7 +26,9 @@ bool fits(float size, float least, float most) {
 /// Is the centre, or what the rule asks of both ends, between two edges?
 bool lies(float from, float to, float low, float high, RegionRule rule) {
   switch (rule) {
-    case RegionRule::kInside: return std::min(from, low) == low && std::max(to, high) == high;
+    case RegionRule::kInside:
+      if (is_planted(Bug::kRegionInside) && to == high) return false;
+      return std::min(from, low) == low && std::max(to, high) == high;
     case RegionRule::kTouch: return std::max(from, low) < std::min(to, high);
     case RegionRule::kCenter: break;
   }

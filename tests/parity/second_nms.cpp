@@ -232,6 +232,12 @@ struct Scored {
   }
 };
 
+/// What soft-gaussian leaves of a score, of 1.
+float gaussian_of(const Plan& plan, float over) {
+  const bool half = plan.rules.contract.name == "tensorflow" && !has(Bug::kSoftPartForgotten);
+  return exp_f32(-((half ? 0.5f : 1.0f) * (over * over) / plan.rules.soft_sigma));
+}
+
 uint32_t softened(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept) {
   const bool gaussian = plan.rules.method == NmsMethod::kSoftGaussian;
   std::vector<Scored> left;
@@ -254,7 +260,7 @@ uint32_t softened(const Plan& plan, std::span<Candidate> candidates, std::span<u
       const Candidate& other = candidates[each.index];
       const float over = comparable(plan, own, other) ? iou(plan, own, other) : 0;
       if (each.score <= 0 || !(over > 0)) continue;
-      if (gaussian) each.score *= exp_f32(-(over * over / plan.rules.soft_sigma));
+      if (gaussian) each.score *= gaussian_of(plan, over);
       else if (reaches(plan, over)) each.score *= 1 - over;
     }
     std::erase_if(left, [&](const Scored& each) {

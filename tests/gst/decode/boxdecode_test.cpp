@@ -348,6 +348,23 @@ TEST(Boxdecode, CountsInStats) {
   EXPECT_STREQ(gst_structure_get_string(stats, "detector"), "yolo26");
 }
 
+TEST(Boxdecode, CountsAnewAfterARestart) {
+  Harness h("boxdecode");
+  ASSERT_TRUE(h.run(frame_with(kTwo))) << h.error();
+  const auto frames = [&] {
+    g_autoptr(GstStructure) stats = nullptr;
+    g_object_get(h.element(), "stats", &stats, nullptr);
+    guint64 out = 99;
+    gst_structure_get(stats, "frames", G_TYPE_UINT64, &out, nullptr);
+    return out;
+  };
+  EXPECT_EQ(frames(), 1u);
+  gst_element_set_state(h.element(), GST_STATE_READY);
+  EXPECT_EQ(frames(), 1u) << "to be read when the stream is through";
+  gst_element_set_state(h.element(), GST_STATE_PAUSED);
+  EXPECT_EQ(frames(), 0u);
+}
+
 TEST(Boxdecode, RunsTheBackendThatIsForced) {
   for (const Backend& backend : backends()) {
     if (backend.memory != MemorySpace::kSystem) continue;

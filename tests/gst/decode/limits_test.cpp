@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // boxdecode's limits: how many boxes a frame takes, and how many warnings a stream.
+#include <functional>
+#include <thread>
+
 #include "tests/gst/frames.h"
 
 namespace keepbox {
@@ -50,6 +53,65 @@ TEST(Limits, OfScoresThatFall) {
     ASSERT_TRUE(out) << h.error();
     EXPECT_EQ(boxes(out).size(), stay) << sigma;  // e^(-1 / .5) of .8 is .11, e^(-1 / 2) is .49
   }
+}
+
+TEST(Limits, OfCandidatesThatAMethodTakesAreOneWarning) {
+  Harness h("boxdecode nms-method=fast score-threshold=0.2");
+  std::vector<test::Row> rows(16'385, {0, 0, 9, 9, 0.9f, 0});
+  for (int frame = 0; frame < 2; ++frame) {
+    const Buffer out = h.run(frame_with(rows));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_EQ(boxes(out).size(), 1u);
+    rows.push_back(rows[0]);
+  }
+  const std::string warning = h.warning();
+  EXPECT_NE(warning.find("16384 candidates"), std::string::npos) << warning;
+  EXPECT_NE(warning.find("pre-nms-top-k="), std::string::npos) << warning;
+  EXPECT_EQ(h.warning(), "");
+}
+
+/// A frame that takes a minute to decode by long_line().
+GstBuffer* long_frame() {
+  std::vector<test::Row> rows;
+  for (int i = 0; i < 100'000; ++i) {
+    const float x = 0.005f * static_cast<float>(i);
+    rows.push_back({x, 0, x + 0.02f, 10, 0.9f - 1e-6f * static_cast<float>(i), 0});
+  }
+  return frame_with(rows);
+}
+
+std::string long_line() {
+  return "boxdecode backend=reference nms-method=fast pre-nms-top-k=100000 max-detections=8000";
+}
+
+/// Pushes such a frame and has it end by what another thread does meanwhile.
+void expect_end(Harness& h, const std::function<void()>& end) {
+  std::jthread ender([&] {
+    g_usleep(G_USEC_PER_SEC / 2);
+    end();
+  });
+  const gint64 started = g_get_monotonic_time();
+  EXPECT_EQ(h.run(long_frame()).get(), nullptr);
+  EXPECT_EQ(h.flow, GST_FLOW_FLUSHING);
+  EXPECT_LT(g_get_monotonic_time() - started, 10 * G_USEC_PER_SEC);
+  EXPECT_EQ(h.error(), "");
+}
+
+TEST(Limits, OfWhatAFlushWaitsFor) {
+  Harness h(long_line());
+  expect_end(h, [&] { gst_harness_push_event(h.get(), gst_event_new_flush_start()); });
+  gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(h.get(), gst_event_new_segment(&segment));
+  const Buffer out = h.run(frame_with(apart(10)));
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(boxes(out).size(), 10u);
+}
+
+TEST(Limits, OfWhatAStopWaitsFor) {
+  Harness h(long_line());
+  expect_end(h, [&] { gst_element_set_state(h.element(), GST_STATE_READY); });
 }
 
 TEST(Limits, OfBoxesWithClasses) {

@@ -113,6 +113,20 @@ TEST(Regions, CountByTheirRule) {
   EXPECT_EQ(left(filters, kThree), (Anchors{0, 2}));
 }
 
+TEST(Regions, HaveInsideWhatReachesTheirEdges) {
+  const FilterSettings filters{.wanted = {{{100, 200, 300, 400}}}, .rule = RegionRule::kInside};
+  const float out = 0.5f;
+  EXPECT_EQ(left(filters, {{100, 200, 300, 400, 0.9f, 0},
+                           {100 - out, 200, 300, 400, 0.8f, 1},
+                           {100, 200 - out, 300, 400, 0.7f, 2},
+                           {100, 200, 300 + out, 400, 0.6f, 3},
+                           {100, 200, 300, 400 + out, 0.5f, 4}}),
+            (Anchors{0}));
+  const FilterSettings frame{.wanted = {{{0, 0, 1, 1}, 1}}, .rule = RegionRule::kInside};
+  EXPECT_EQ(left(frame, {{-20, -20, 20, 20, 0.9f, 0}, {600, 600, 700, 700, 0.8f, 0}}),
+            (Anchors{0, 1})) << "clipped to the frame";
+}
+
 TEST(Regions, ShareNoCentre) {
   const Region before{{0, 0, 210, 640}}, behind{{210, 0, 640, 640}};
   EXPECT_EQ(left({.wanted = {before}}, kThree), (Anchors{0}));

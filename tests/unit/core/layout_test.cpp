@@ -39,6 +39,14 @@ TEST(Recognise, ById) {
   expect_family(see({tensor({1, 56, 8400}, "yolo-v8-pose-out")}), "yolov8-pose", 8400, 1);
 }
 
+TEST(Recognise, CountsAsManyClassesAsKeysHold) {
+  // 84 anchors are the grid of a picture of 64x64; what cannot be channels is anchors.
+  const Request small{.detector = "yolov8", .frame = {64, 64}};
+  expect_family(see({tensor({1, 4 + kMaxClasses, 84})}, small), "yolov8", 84, kMaxClasses);
+  expect_family(see({tensor({1, 4 + kMaxClasses + 1, 84})}, small), "yolov8",
+                4 + kMaxClasses + 1, 80);
+}
+
 TEST(Recognise, RefusesBatchesBeyondCounting) {
   for (const size_t images : {size_t{1} << 32, (size_t{1} << 32) + 1, size_t{1} << 20}) {
     EXPECT_FALSE(see({tensor({images, 0, 6}, "yolo-26-end2end-out")})) << images;

@@ -52,6 +52,16 @@ TEST(Plan, SeesPixels) {
   EXPECT_NE(plan->remark.find("coordinates are in pixels"), std::string::npos) << plan->remark;
 }
 
+TEST(Plan, SeesPixelsInAnyCoordinate) {
+  for (size_t channel = 0; channel < 4; ++channel) {
+    Tensor tensor = filled({1, 84, 2100}, 0.5f);
+    tensor.values[channel * 2100 + 7] = 200;
+    const auto plan = plan_for(frame_of(320, 320), tensor);
+    ASSERT_TRUE(plan) << plan.error().message();
+    EXPECT_EQ(plan->rules.boxes.unit_x, 1) << channel;
+  }
+}
+
 TEST(Plan, WaitsWhenTheFirstFrameShowsNothing) {
   const auto plan = plan_for(frame_of(320, 320), filled({1, 84, 2100}, 0));
   ASSERT_TRUE(plan);

@@ -49,6 +49,27 @@ TEST(Rescoring, SoftLowersByWhatIsKept) {
   expect_scores(gaussian, {0.9f, 0.5f, 0.6f * once * once, 0.3f});
 }
 
+/// The boxes and results of TensorFlow's own test of NonMaxSuppressionV5,
+/// TestSelectFromThreeClustersWithSoftNMS of core/kernels/image/non_max_suppression_op_test.cc, a
+/// hundred times as large.
+TEST(Rescoring, SoftByTensorFlowsContractIsWhatTensorFlowDoes) {
+  Settings settings = by(NmsMethod::kSoftGaussian, 0.5f);
+  settings.contract = "tensorflow";
+  settings.score_threshold = 0;
+  settings.soft_sigma = 0.5f;
+  settings.frame.size = settings.model = {20'000, 20'000};
+  const std::vector<Row> boxes{{0, 10, 100, 110, 0.9f, 0},      {0, 20, 100, 120, 0.75f, 0},
+                               {0, 0, 100, 100, 0.6f, 0},       {0, 1010, 100, 1110, 0.95f, 0},
+                               {0, 1020, 100, 1120, 0.5f, 0},   {0, 10010, 100, 10110, 0.3f, 0}};
+  const auto found_boxes = found(settings, boxes);
+  EXPECT_EQ(test::anchors_of(found_boxes), (std::vector<uint32_t>{3, 0, 1, 5, 4, 2}));
+  constexpr float kScores[] = {0.95f, 0.9f, 0.384f, 0.3f, 0.256f, 0.197f};
+  for (size_t i = 0; i < found_boxes.size(); ++i)
+    EXPECT_NEAR(found_boxes[i].score, kScores[i], 1e-2f) << i;
+  settings.contract = "exact";
+  EXPECT_LT(found(settings, boxes)[3].score, 0.25f) << "the paper's has no 2";
+}
+
 TEST(Rescoring, SoftDropsWhatFallsToTheThresholdOfItsClass) {
   Settings settings = by(NmsMethod::kSoftLinear);
   settings.score_threshold = 0.28f;

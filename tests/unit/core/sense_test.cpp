@@ -135,6 +135,9 @@ TEST(Sense, HasSizesAndRegionsThatABoxCanHave) {
   expect_one(warnings(kPlanes, with([](Settings& s) {
                s.filters.least.of_class = {{9, {1, 1}}};
              })), "min-size of the model's classes");
+  expect_one(warnings(kPlanes, with([](Settings& s) {
+               s.filters.most.of_class = {{99, {5, 5}}};
+             })), "max-size of the model's classes");
 }
 
 }  // namespace

@@ -106,6 +106,12 @@ TEST(ModelFacts, RefuseSizesThatContradictTheModel) {
   EXPECT_SAID(said_of(kYolov8, {.size = {0, 320}}), "input-height=640");
 }
 
+TEST(ModelFacts, WantOutputs) {
+  const auto facts = settle_model(model({1, 3, 64, 64}, {}), {});
+  ASSERT_FALSE(facts);
+  EXPECT_EQ(facts.error().kind, ErrorKind::kUnsupported);
+}
+
 TEST(ModelFacts, LetAModelInfoSayWhichDimensionsAreChannels) {
   ModelClaims claims = kUnknown;
   claims.inputs[0].dims = {-1, -1, -1, -1};

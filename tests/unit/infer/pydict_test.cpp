@@ -53,6 +53,7 @@ TEST(PyDict, ReadsLiterals) {
   EXPECT_EQ(parsed("(3)"), "3");
   EXPECT_EQ(parsed("(3,)"), "[3]");
   EXPECT_EQ(parsed("[640, [480,], (1, 2)]"), "[640 [480] [1 2]]");
+  EXPECT_EQ(parsed("[64 , 64 ]"), "[64 64]");
   EXPECT_EQ(parsed("{0: 'person', 1: \"it's\",\n 'nms': False}"),
             "{0:<person> 1:<it's> <nms>:False}");
 }

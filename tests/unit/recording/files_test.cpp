@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "core/box.h"
 #include "gst/decode/priors.h"
 #include "gst/recording/npy.h"
 #include "gst/recording/tensorreader.h"
@@ -173,6 +174,16 @@ TEST(Priors, InEitherOrientation) {
   EXPECT_EQ((*down)[1].cx, 6);
   EXPECT_EQ((*down)[1].height, 7);
   EXPECT_EQ((*down)[1].width, 8);
+}
+
+TEST(Priors, AreAsManyAsAnchors) {
+  const test::TempDir dir;
+  std::string text;
+  for (uint32_t i = 0; i < kMaxAnchors; ++i) text += "1 1 1 1\n";
+  const auto most = load_priors(dir.write("p", text).c_str());
+  ASSERT_TRUE(most) << most.error().message();
+  EXPECT_EQ(most->size(), kMaxAnchors);
+  EXPECT_FALSE(load_priors(dir.write("p", text + "1 1 1 1\n").c_str()));
 }
 
 TEST(Priors, RefusesOtherTables) {

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How many candidates the methods take whose time grows with pairs, and what is said where a frame
+// has more.
+#include <gtest/gtest.h>
+
+#include "core/suppression.h"
+#include "tests/scene.h"
+
+namespace keepbox {
+namespace {
+
+constexpr uint32_t kCrowded = 25'200;
+
+/// Boxes of one class that do not touch each other.
+test::Tensor boxes_apart() {
+  std::vector<test::Row> rows;
+  for (uint32_t i = 0; i < kCrowded; ++i) {
+    const auto x = static_cast<float>(i % 160 * 4), y = static_cast<float>(i / 160 * 4);
+    rows.push_back({x, y, x + 2, y + 2, 0.9f - 1e-5f * static_cast<float>(i), 0});
+  }
+  return test::rows(rows);
+}
+
+Settings settings_by(NmsMethod method, uint32_t max_detections = 300) {
+  Settings settings = test::pixel_settings();
+  settings.method = method;
+  settings.max_detections = max_detections;
+  return settings;
+}
+
+Plan plan_by(const Settings& settings) {
+  static const test::Tensor kBoxes = boxes_apart();
+  const TensorView view = kBoxes.view();
+  const auto plan = make_plan(settings, {&view, 1});
+  EXPECT_TRUE(plan) << plan.error().message();
+  return plan.value_or(Plan());
+}
+
+uint32_t taken(const Settings& settings) { return plan_by(settings).rules.pre_nms_top_k; }
+
+TEST(Ceilings, LeaveExactMethodsAlone) {
+  for (const NmsMethod method : {NmsMethod::kGreedy, NmsMethod::kNone, NmsMethod::kBitmask,
+                                 NmsMethod::kSegmented}) {
+    EXPECT_EQ(taken(settings_by(method, kCrowded)), kCrowded);
+    EXPECT_FALSE(plan_by(settings_by(method, kCrowded)).has_ceiling);
+  }
+}
+
+TEST(Ceilings, AreForMethodsThatCompareAllPairs) {
+  for (const NmsMethod method : {NmsMethod::kFast, NmsMethod::kMatrix, NmsMethod::kMatrixLinear}) {
+    EXPECT_EQ(taken(settings_by(method, 1)), 16'384u);
+    EXPECT_TRUE(plan_by(settings_by(method, 1)).has_ceiling);
+  }
+}
+
+TEST(Ceilings, AreForMethodsThatCompareWithBoxesThatAreKept) {
+  using enum NmsMethod;
+  constexpr std::pair<NmsMethod, uint32_t> kAll[] = {
+      {kDiou, 16'384}, {kSoftLinear, 11'585}, {kSoftGaussian, 11'585}, {kWeighted, 11'585},
+      {kMerge, 8'192}};
+  for (const auto& [method, limit] : kAll) {
+    EXPECT_EQ(taken(settings_by(method, kCrowded)), limit);
+    EXPECT_EQ(taken(settings_by(method, 0)), kCrowded);
+    EXPECT_EQ(taken(settings_by(method)), kCrowded) << "300 are kept, which is nothing";
+    Settings of_classes = settings_by(method, kCrowded);
+    of_classes.class_top_k = 1;  // of 2,048 classes that rows may name
+    EXPECT_EQ(taken(of_classes), method == kMerge ? (1u << 25) / 2'048 + 1'024 : kCrowded);
+  }
+  // 2^25 pairs: 2,000 boxes that are kept with each other and with all others.
+  EXPECT_EQ(taken(settings_by(kMerge, 2'000)), (1u << 25) / 2'000 + 1'000);
+}
+
+TEST(Ceilings, GiveWayToWhatIsSetAndToFewerByContract) {
+  Settings settings = settings_by(NmsMethod::kMatrix);
+  for (const uint32_t set : {100u, 20'000u, 1'000'000u}) {
+    settings.pre_nms_top_k = set;
+    EXPECT_EQ(taken(settings), std::min(set, kCrowded));
+    EXPECT_FALSE(plan_by(settings).has_ceiling);
+  }
+  settings.pre_nms_top_k = 0;
+  settings.contract = "efficientnms";
+  EXPECT_EQ(taken(settings), 5'000u);
+  EXPECT_FALSE(plan_by(settings).has_ceiling);
+}
+
+TEST(Ceilings, AreLowerForTurnedBoxes) {
+  Settings settings = settings_by(NmsMethod::kFast);
+  settings.detector = "yolov8-obb";
+  const test::Tensor tensor{.values = std::vector<float>(size_t{kCrowded} * 7),
+                            .shape = {1, 7, kCrowded}};
+  const TensorView view = tensor.view();
+  const auto plan = make_plan(settings, {&view, 1});
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan->rules.pre_nms_top_k, 8'192u);
+}
+
+/// What a frame with the boxes of boxes_apart() is warned of.
+std::optional<Error> warning_of(const Settings& settings) {
+  const Plan plan = plan_by(settings);
+  const test::Tensor boxes = boxes_apart();
+  const TensorView view = boxes.view();
+  auto processor = Processor::create(plan, {find_backend("reference"), ""});
+  EXPECT_TRUE(processor && processor->run({&view, 1}));
+  return ceiling_reached(plan, processor->funnel());
+}
+
+TEST(Ceilings, AreAWarningWhereAFrameHasMoreCandidates) {
+  Settings settings = settings_by(NmsMethod::kFast, 10);
+  const auto warning = warning_of(settings);
+  ASSERT_TRUE(warning);
+  EXPECT_NE(warning->expected.find("16384 candidates"), std::string::npos) << warning->message();
+  EXPECT_NE(warning->found.find("25200"), std::string::npos);
+  EXPECT_NE(warning->hint.find("pre-nms-top-k="), std::string::npos);
+  settings.pre_nms_class_top_k = 16'383;  // leaves fewer
+  EXPECT_FALSE(warning_of(settings));
+  settings.pre_nms_class_top_k = 0;
+  settings.score_threshold = 0.9f - 1e-5f * 16'384 + 5e-6f;  // the first 16,384 pass
+  EXPECT_FALSE(warning_of(settings));
+  settings.score_threshold -= 1e-5f;
+  EXPECT_TRUE(warning_of(settings));
+  settings.score_threshold = 0.25f;
+  settings.pre_nms_top_k = 100;
+  EXPECT_FALSE(warning_of(settings)) << "what is set needs no word";
+}
+
+}  // namespace
+}  // namespace keepbox
