@@ -60,14 +60,13 @@ def configuration(name):
         return kind(**SMALL, backbone_config=backbone, use_timm_backbone=False, num_labels=91,
                     num_queries=100)
     if name == 'd-fine':
-        return kind(num_labels=80, eval_size=MODELS[name][3])
+        return kind(num_labels=80)
     stages = ['stage2', 'stage3', 'stage4']
     backbone = transformers.RTDetrResNetConfig(**RESNET, out_features=stages)
     return kind(backbone_config=backbone, num_labels=80, d_model=64, encoder_hidden_dim=64,
                 encoder_in_channels=[32, 64, 128], decoder_in_channels=[64, 64, 64],
                 encoder_ffn_dim=128, decoder_ffn_dim=128, decoder_layers=2,
-                encoder_attention_heads=4, decoder_attention_heads=4, num_queries=300,
-                eval_size=MODELS[name][3])
+                encoder_attention_heads=4, decoder_attention_heads=4, num_queries=300)
 
 
 def processor(name):
@@ -112,6 +111,9 @@ def build(name, paths):
             torch.nn.init.normal_(parameter, std=2.0)
         elif 'decoder' in key and any(word in key for word in ATTENTION):
             parameter.data *= 6
+    for layer in model.modules():  # no embedding of positions, which is exported in float64
+        if 'AIFI' in type(layer).__name__:
+            layer.eval_size = MODELS[name][3]
     batch = torch.cat([prepared(name, path) for path in paths])
 
     def run():

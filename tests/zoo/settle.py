@@ -5,6 +5,8 @@ import math
 
 import torch
 
+FLOOR = 0.1  # of the mean variance, so that channels that hardly vary are not blown up
+
 
 def smooth(model, rest=0.2):
     """Makes filters look at areas rather than at single pixels: rounding by another scaler is lost
@@ -23,7 +25,8 @@ def settle_norms(model, run):
         seen = inputs[0].detach().float()
         axes = [axis for axis in range(seen.dim()) if axis != 1]
         norm.running_mean.copy_(seen.mean(axes))
-        norm.running_var.copy_(seen.var(axes, unbiased=False) + 1e-4)
+        variance = seen.var(axes, unbiased=False)
+        norm.running_var.copy_(variance + FLOOR * variance.mean())
 
     norms = [m for m in model.modules() if getattr(m, 'running_mean', None) is not None]
     hooks = [norm.register_forward_pre_hook(take) for norm in norms]

@@ -14,7 +14,7 @@ from settle import Watch, raise_scores, settle_norms, smooth, spread
 
 ANY_SIZE = False
 THRESHOLD = 0.25
-WANTED = 400  # anchors above the threshold in all pictures
+WANTED = 300  # anchors above the threshold in all pictures
 # name: the model's file, the size of its input (height, width), and what export() is given
 MODELS = {
     'yolov8n': ('yolov8n.yaml', (640, 640), {}),
