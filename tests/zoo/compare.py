@@ -4,14 +4,17 @@ import math
 
 import numpy as np
 
+from line import covers
+
 # What may differ where the model sees the same pixels, and where two scalers made them: pixels of
 # boxes and points, scores, and the least overlap of masks. A box whose score is within `edge` of
 # the threshold may be missing on either side; `share` is the least part that has to be the same.
-SAME = {'pixels': 0.05, 'score': 1e-3, 'mask': 0.5, 'edge': 1e-3, 'share': 1.0}
+SAME = {'pixels': 0.1, 'score': 1e-3, 'mask': 0.5, 'edge': 1e-3, 'share': 0.97}
 HALF = {'pixels': 1.0, 'score': 0.01, 'mask': 0.5, 'edge': 0.01, 'share': 0.9}  # 16 bits inside
-SCALED = {'pixels': 3.0, 'score': 0.03, 'mask': 0.5, 'edge': 0.03, 'share': 0.8}
+SCALED = {'pixels': 6.0, 'score': 0.05, 'mask': 0.4, 'edge': 0.05, 'share': 0.7}
 
 LEAST_SIDE = 0.01
+LEAST_COVERED = 100  # pixels of a mask; frameworks drop boxes whose mask is empty
 
 
 def corners(each):
@@ -36,11 +39,16 @@ def distance(a, b):
 
 
 def clipped(each, width, height):
-    """The object with its box clipped to the frame, as keepbox does where not all frameworks do."""
-    if 'turned' in each:
-        return each
-    x1, y1, x2, y2 = each['box']
-    return {**each, 'box': [max(x1, 0), max(y1, 0), min(x2, width), min(y2, height)]}
+    """The object with its upright box and its points clipped to the frame: keepbox clips boxes and
+    no points, frameworks clip either or not."""
+    out = dict(each)
+    if 'box' in each:
+        x1, y1, x2, y2 = each['box']
+        out['box'] = [max(x1, 0), max(y1, 0), min(x2, width), min(y2, height)]
+    if 'points' in each:
+        out['points'] = [[min(max(x, 0), width), min(max(y, 0), height), *more]
+                         for x, y, *more in each['points']]
+    return out
 
 
 def has_area(each):
@@ -64,6 +72,7 @@ def from_line(each):
         box['points'] = each['keypoints']['points']
     if 'mask' in each:
         box['mask'] = each['mask']
+        box['covers'] = covers(each['mask'])
     return box
 
 
@@ -95,7 +104,8 @@ def points_differ(a, b, limits):
 def only(objects, taken, threshold, limits):
     """Those that have no counterpart and should have one."""
     return [each for i, each in enumerate(objects)
-            if i not in taken and each['score'] > threshold + limits['edge']]
+            if i not in taken and each['score'] > threshold + limits['edge']
+            and each.get('covers', LEAST_COVERED) >= LEAST_COVERED]
 
 
 def show(each):

@@ -67,6 +67,11 @@ def mask_of(mask):
     return pixels.reshape(mask['width'], mask['height']).T
 
 
+def covers(mask):
+    """How many of the frame's pixels the mask covers."""
+    return int(mask_of(mask).sum()) * mask['w'] * mask['h'] / (mask['width'] * mask['height'])
+
+
 def place(mask, width, height):
     """The mask at the pixels of a frame of that size, each from the nearest of its own."""
     own = mask_of(mask)

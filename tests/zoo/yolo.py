@@ -45,8 +45,10 @@ MODELS = {
     'yolov5nu': ('yolov5n.yaml', (320, 320), {}),
     'yolov9t': ('yolov9t.yaml', (320, 320), {}),
     'rtdetr-l': ('rtdetr-l.yaml', (320, 320), {}),
+    'rtdetr-l-two-classes': ('rtdetr-l.yaml', (320, 320), {}),
     'rtdetr-resnet50-dynamic': ('rtdetr-resnet50.yaml', (320, 320), {'dynamic': True}),
 }
+CLASSES = {'rtdetr-l-two-classes': 2}  # whose rows are as long as those with a score a class
 # Numbers of the last layers of boxes that make boxes of some cells: deviation, mean, least. With 16
 # bins a side the far ones are the rarest.
 BOXES = {16: (1.0, -0.6 * torch.arange(16).repeat(4), None), 1: (0.8, 3.0, 0.3)}
@@ -109,6 +111,10 @@ def build(name, paths):
     torch.manual_seed(zlib.crc32(name.encode()))
     yaml = MODELS[name][0]
     model = (RTDETR if is_rtdetr(name) else YOLO)(yaml)
+    if name in CLASSES:
+        made = type(model.model)(yaml, nc=CLASSES[name], verbose=False)
+        made.args, made.task = model.model.args, model.model.task
+        model.model = made
     net = model.model.eval()
     net.names = {i: f'thing {i}' for i in range(len(net.names))}
     batch = picture_batch(paths, *size_of(name))

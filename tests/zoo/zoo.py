@@ -34,6 +34,11 @@ import sys
 import tempfile
 import traceback
 
+MISSING = [name for name in ('numpy', 'cv2', 'torch', 'onnx', 'onnxruntime')
+           if importlib.util.find_spec(name) is None]
+if MISSING:
+    sys.exit(f'SKIP: no {", ".join(MISSING)} for Python; {sys.argv[0]} begins with what it wants')
+
 import numpy as np
 
 import pictures
@@ -141,7 +146,8 @@ def check(zoo, dev, module, name, size, limits):
     wanted = [clipped(each, *size) for each in wanted]
     there = [i for i, each in enumerate(wanted) if has_area(each)]
     wanted = [wanted[i] for i in there]
-    found = [each for each in map(from_line, found) if has_area(each)]
+    found = [clipped(from_line(each), *size) for each in found]
+    found = [each for each in found if has_area(each)]
     differences, pairs = compare(wanted, found, module.THRESHOLD, limits)
     if masks is not None:
         differences += masks_differ(pairs, found, masks[there], size, limits)
