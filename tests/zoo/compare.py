@@ -11,7 +11,7 @@ from line import covers
 # the threshold may be missing on either side; `share` is the least part that has to be the same.
 SAME = {'pixels': 0.1, 'score': 1e-3, 'mask': 0.5, 'edge': 1e-3, 'share': 0.97}
 HALF = {'pixels': 1.0, 'score': 0.01, 'mask': 0.5, 'edge': 0.01, 'share': 0.9}  # 16 bits inside
-SCALED = {'pixels': 6.0, 'score': 0.05, 'mask': 0.4, 'edge': 0.05, 'share': 0.7}
+SCALED = {'pixels': 6.0, 'score': 0.1, 'mask': 0.4, 'edge': 0.1, 'share': 0.7}
 
 LEAST_SIDE = 0.01
 LEAST_COVERED = 100  # pixels of a mask; frameworks drop boxes whose mask is empty

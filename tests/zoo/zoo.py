@@ -50,6 +50,7 @@ FRAMEWORKS = {'yolo': 'ultralytics', 'vision': 'torchvision', 'detrs': 'transfor
 SCALED_FRAMES = ((640, 480), (810, 1080))
 LEAST_MASK = 30  # pixels; smaller masks are not compared
 MOST_BAD_MASKS = 0.1  # some have many edges
+TOUCHY = ('half', 'd-fine')  # rounding by another scaler moves their boxes far
 WIDEST = 38  # column of names
 
 
@@ -94,9 +95,10 @@ def frames_of(module, name):
     """Sizes of frames, and what may differ with them."""
     own = module.unscaled(name)
     scaled = [] if module.ANY_SIZE else [size for size in SCALED_FRAMES if size not in own]
-    half = 'half' in name
-    return [(size, HALF if half else SAME) for size in own] + \
-        [(size, SCALED) for size in ([] if half else scaled)]
+    if any(part in name for part in TOUCHY):
+        scaled = []
+    return [(size, HALF if 'half' in name else SAME) for size in own] + \
+        [(size, SCALED) for size in scaled]
 
 
 def quietly(log, function, *arguments):
