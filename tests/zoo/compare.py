@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The objects of two detectors, matched and compared."""
+import math
+
+import numpy as np
+
+from line import covers
+
+# What may differ where the model sees the same pixels, and where two scalers made them: pixels of
+# boxes and points, scores, and the least overlap of masks. A box whose score is within `edge` of
+# the threshold may be missing on either side; `share` is the least part that has to be the same.
+SAME = {'pixels': 0.1, 'score': 1e-3, 'mask': 0.5, 'edge': 1e-3, 'share': 0.97}
+HALF = {'pixels': 1.0, 'score': 0.01, 'mask': 0.5, 'edge': 0.01, 'share': 0.9}  # 16 bits inside
+SCALED = {'pixels': 6.0, 'score': 0.1, 'mask': 0.4, 'edge': 0.1, 'share': 0.7}
+
+LEAST_SIDE = 0.01
+LEAST_COVERED = 100  # pixels of a mask; frameworks drop boxes whose mask is empty
+
+
+def corners(each):
+    """Corners of a box that stands upright or is turned, 4x2."""
+    if 'box' in each:
+        x1, y1, x2, y2 = each['box']
+        return np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]])
+    x, y, w, h, angle = each['turned']
+    along = np.array([math.cos(angle), math.sin(angle)]) * w / 2
+    across = np.array([-math.sin(angle), math.cos(angle)]) * h / 2
+    centre = np.array([x, y])
+    return np.array([centre - along - across, centre + along - across, centre + along + across,
+                     centre - along + across])
+
+
+def distance(a, b):
+    """The farthest that a corner lies from its own in the other box, whichever is the first."""
+    if 'box' in a:
+        return float(np.abs(corners(a) - corners(b)).max())
+    b = corners(b)
+    return min(float(np.abs(corners(a) - np.roll(b, turn, 0)).max()) for turn in range(4))
+
+
+def clipped(each, width, height):
+    """The object with its upright box and its points clipped to the frame: keepbox clips boxes and
+    no points, frameworks clip either or not."""
+    out = dict(each)
+    if 'box' in each:
+        x1, y1, x2, y2 = each['box']
+        out['box'] = [max(x1, 0), max(y1, 0), min(x2, width), min(y2, height)]
+    if 'points' in each:
+        out['points'] = [[min(max(x, 0), width), min(max(y, 0), height), *more]
+                         for x, y, *more in each['points']]
+    return out
+
+
+def has_area(each):
+    """Is its box more than a line? Keepbox drops others."""
+    if 'turned' in each:
+        return True
+    x1, y1, x2, y2 = each['box']
+    return min(x2 - x1, y2 - y1) > LEAST_SIDE
+
+
+def from_line(each):
+    """An object of boxsink in the words of the expected ones."""
+    box = {'score': each['detection']['confidence'], 'class': each['detection'].get('label_id'),
+           'label': each['detection'].get('label')}
+    x, y, w, h = (each[key] for key in 'xywh')
+    if 'rotation' in each:
+        box['turned'] = [x + w / 2, y + h / 2, w, h, each['rotation']]
+    else:
+        box['box'] = [x, y, x + w, y + h]
+    if 'keypoints' in each:
+        box['points'] = each['keypoints']['points']
+    if 'mask' in each:
+        box['mask'] = each['mask']
+        box['covers'] = covers(each['mask'])
+    return box
+
+
+def match(wanted, found, limits):
+    """Pairs of places in both lists, the nearest of the same class and score first."""
+    pairs, free = [], set(range(len(found)))
+    for i, each in enumerate(wanted):
+        near = [(distance(each, found[j]), j) for j in free if found[j]['class'] == each['class']
+                and abs(found[j]['score'] - each['score']) <= limits['score']]
+        near = [(d, j) for d, j in near if d <= limits['pixels']]
+        if near:
+            _, j = min(near)
+            free.discard(j)
+            pairs.append((i, j))
+    return pairs
+
+
+def points_differ(a, b, limits):
+    """The largest difference of points that both sides see well, in units of what is allowed."""
+    if len(a) != len(b):
+        return math.inf
+    a, b = np.array(a, float), np.array(b, float)
+    worst = float(np.abs(a[:, :2] - b[:, :2]).max()) / limits['pixels']
+    if a.shape[1] > 2 and b.shape[1] > 2:
+        worst = max(worst, float(np.abs(a[:, 2] - b[:, 2]).max()) / limits['score'])
+    return worst
+
+
+def only(objects, taken, threshold, limits):
+    """Those that have no counterpart and should have one."""
+    return [each for i, each in enumerate(objects)
+            if i not in taken and each['score'] > threshold + limits['edge']
+            and each.get('covers', LEAST_COVERED) >= LEAST_COVERED]
+
+
+def show(each):
+    place = [round(v, 2) for v in each.get('box') or each['turned']]
+    return f'class {each["class"]} {each["score"]:.4f} at {place}'
+
+
+def compare(wanted, found, threshold, limits):
+    """A list of differences; empty: the same."""
+    pairs = match(wanted, found, limits)
+    missing = only(wanted, {i for i, _ in pairs}, threshold, limits)
+    extra = only(found, {j for _, j in pairs}, threshold, limits)
+    said = []
+    most = max(len(wanted), len(found), 1)
+    if (len(missing) + len(extra)) / most > 1 - limits['share']:
+        said.append(f'{len(wanted)} expected, {len(found)} found, {len(pairs)} the same')
+        for text, objects in (('not found', missing), ('not expected', extra)):
+            if objects:
+                said.append(f'{text}: {show(objects[0])}')
+    pointed = [points_differ(wanted[i]['points'], found[j].get('points', []), limits)
+               for i, j in pairs if 'points' in wanted[i]]
+    wrong = sum(worst > 1 for worst in pointed)
+    if pointed and wrong / len(pointed) > 1 - limits['share']:
+        said.append(f'points differ in {wrong} of {len(pointed)}')
+    return said, pairs

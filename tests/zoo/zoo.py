@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Compares the boxes of one line of keepbox with those of the frameworks that models come from.
+
+Models of Ultralytics, torchvision and transformers are made with random weights, exported to ONNX
+and run on drawn pictures: by the framework's own prediction, and by
+
+    filesrc ! pngdec ! videoconvert ! tensorinfer model-file=X ! boxdecode score-threshold=C !
+      boxsink
+
+with no other property. Some pictures have the size of the model's input, or want nothing but bars,
+so that the numbers have to be the same; others are scaled. compare.py has what may differ.
+
+No test of the build runs this program, for it wants some gigabytes of Python packages, in an
+environment of their own:
+
+    python3 -m venv ~/zoo-venv
+    ~/zoo-venv/bin/pip install torch torchvision 'ultralytics==8.4.*' transformers timm onnx \\
+      onnxruntime onnxslim opencv-python-headless
+    ~/zoo-venv/bin/python tests/zoo/zoo.py --work ~/zoo
+
+A first run takes a quarter of an hour. Exports and expected boxes stay in the folder; --again makes
+them anew. Parts of models' names choose some. The end is a table, and 1 where one differs.
+"""
+import argparse
+import contextlib
+import importlib
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+import traceback
+
+MISSING = [name for name in ('numpy', 'cv2', 'torch', 'onnx', 'onnxruntime')
+           if importlib.util.find_spec(name) is None]
+if MISSING:
+    sys.exit(f'SKIP: no {", ".join(MISSING)} for Python; {sys.argv[0]} begins with what it wants')
+
+import numpy as np
+
+import pictures
+from compare import HALF, SAME, SCALED, clipped, compare, from_line, has_area
+from line import Failed, boxes_of, place
+
+HERE = pathlib.Path(__file__).resolve().parent
+FRAMEWORKS = {'yolo': 'ultralytics', 'vision': 'torchvision', 'detrs': 'transformers'}
+SCALED_FRAMES = ((640, 480), (810, 1080))
+LEAST_MASK = 30  # pixels; smaller masks are not compared
+MOST_BAD_MASKS = 0.1  # some have many edges
+TOUCHY = ('half', 'd-fine')  # rounding by another scaler moves their boxes far
+WIDEST = 38  # column of names
+
+
+class Zoo:
+    """The folder of pictures, exports and expectations."""
+
+    def __init__(self, folder, again, more):
+        self.folder, self.again, self.more = folder, again, more
+        for name in ('pictures', 'models', 'expected'):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+
+    def picture(self, size):
+        return pictures.write(self.folder / 'pictures', *size)
+
+    def model(self, module, name):
+        """The path of the export, which is made when it is not there."""
+        path = self.folder / 'models' / f'{name}.onnx'
+        if self.again or not path.exists():
+            seen = [self.picture(size) for size, _ in frames_of(module, name)]
+            with tempfile.TemporaryDirectory(dir=self.folder) as made:
+                made = pathlib.Path(made)
+                quietly(self.folder / 'log', module.export, name, made / path.name, seen)
+                shutil.copytree(made, path.parent, dirs_exist_ok=True)
+        return path
+
+    def expected(self, module, name, size):
+        """Objects, masks or None, of the framework."""
+        path = self.folder / 'expected' / f'{name}.{size[0]}x{size[1]}.json'
+        masks = path.with_suffix('.npz')
+        if self.again or not path.exists():
+            objects, made = quietly(self.folder / 'log', module.expect, name,
+                                    self.folder / 'models' / f'{name}.onnx', self.picture(size))
+            masks.unlink(missing_ok=True)
+            if made is not None:
+                np.savez_compressed(masks, masks=made)
+            path.write_text(json.dumps(objects, indent=0))
+        objects = json.loads(path.read_text())
+        return objects, np.load(masks)['masks'] if masks.exists() else None
+
+
+def frames_of(module, name):
+    """Sizes of frames, and what may differ with them."""
+    own = module.unscaled(name)
+    scaled = [] if module.ANY_SIZE else [size for size in SCALED_FRAMES if size not in own]
+    if any(part in name for part in TOUCHY):
+        scaled = []
+    return [(size, HALF if 'half' in name else SAME) for size in own] + \
+        [(size, SCALED) for size in scaled]
+
+
+def quietly(log, function, *arguments):
+    """What frameworks print goes to a file."""
+    with open(log, 'a', encoding='utf-8') as out, contextlib.redirect_stdout(out), \
+            contextlib.redirect_stderr(out):
+        return function(*arguments)
+
+
+def masks_differ(pairs, found, masks, size, limits):
+    """Says how many masks of matched boxes overlap less than they should. A mask of keepbox has the
+    pixels of the prototypes, four of the model's input: those in their middles are compared."""
+    bad, worst = 0, 1.0
+    if masks.shape[1:] != (size[1], size[0]):
+        at_y, at_x = from_letterbox(size, *masks.shape[:0:-1])
+        masks = masks[:, at_y][:, :, at_x]
+    for i, j in pairs:
+        ours = np.zeros(masks.shape[1:], bool)
+        if 'mask' in found[j]:
+            ours = place(found[j]['mask'], *size)
+        ours, theirs = ours[1::4, 1::4], masks[i][1::4, 1::4]
+        union = int((ours | theirs).sum())
+        overlap = int((ours & theirs).sum()) / union if union >= LEAST_MASK else 1.0
+        bad, worst = bad + (overlap < limits['mask']), min(worst, overlap)
+    if bad <= max(1, MOST_BAD_MASKS * len(pairs)):
+        return []
+    return [f'{bad} of {len(pairs)} masks overlap by less than {limits["mask"]}, '
+            f'one by {worst:.2f}']
+
+
+def from_letterbox(size, width, height):
+    """The row and column of a centred letterbox that each of the frame's pixels lies in."""
+    gain = min(width / size[0], height / size[1])
+    pad_x, pad_y = (width - size[0] * gain) / 2, (height - size[1] * gain) / 2
+    at_x = ((np.arange(size[0]) + 0.5) * gain + pad_x).astype(int)
+    at_y = ((np.arange(size[1]) + 0.5) * gain + pad_y).astype(int)
+    return np.clip(at_y, 0, height - 1), np.clip(at_x, 0, width - 1)
+
+
+def check(zoo, dev, module, name, size, limits):
+    """Differences, what was logged, and what was warned of, for one picture."""
+    wanted, masks = zoo.expected(module, name, size)
+    found, logged, spoken = boxes_of(dev, zoo.folder, zoo.folder / 'models' / f'{name}.onnx',
+                                     zoo.picture(size), module.THRESHOLD, zoo.more)
+    (zoo.folder / 'found').mkdir(exist_ok=True)
+    (zoo.folder / 'found' / f'{name}.{size[0]}x{size[1]}.json').write_text(json.dumps(found))
+    wanted = [clipped(each, *size) for each in wanted]
+    there = [i for i, each in enumerate(wanted) if has_area(each)]
+    wanted = [wanted[i] for i in there]
+    found = [clipped(from_line(each), *size) for each in found]
+    found = [each for each in found if has_area(each)]
+    differences, pairs = compare(wanted, found, module.THRESHOLD, limits)
+    if masks is not None:
+        differences += masks_differ(pairs, found, masks[there], size, limits)
+    return differences, logged, spoken, len(wanted)
+
+
+def recognised(logged):
+    """The family that boxdecode took, and how the input was made."""
+    texts = [re.search(r' as (.+?): \d+ anchor', ' '.join(logged)),
+             re.search(r'\): ((?:RGB|BGR|luma).*?): ', ' '.join(logged))]
+    return '; '.join(found.group(1) for found in texts if found) or 'not recognised'
+
+
+def report(name, size, result, logged, spoken):
+    """Prints a row of the table, and below it what gst-launch-1.0 warned of."""
+    print(f'{name:<{WIDEST}} {size[0]}x{size[1]:<5} {recognised(logged)} | {result}')
+    for text in spoken:
+        print(f'    {text}')
+    sys.stdout.flush()
+
+
+def run(zoo, dev, module, name):
+    """Checks one model with all its pictures. Returns whether all is the same."""
+    good, boxes = True, 0
+    for size, limits in frames_of(module, name):
+        logged, spoken, count = [], [], 1
+        try:
+            zoo.model(module, name)
+            differences, logged, spoken, count = check(zoo, dev, module, name, size, limits)
+            result = f'DIFFERS: {"; ".join(differences)}' if differences else f'same, {count} boxes'
+        except Failed as failed:
+            differences, result = [failed], f'FAILS: {failed}'
+        except Exception as problem:  # of any framework
+            traceback.print_exc(file=open(zoo.folder / 'log', 'a', encoding='utf-8'))
+            differences, result = [problem], f'NOT MADE: {problem}'
+        good, boxes = good and not differences, boxes + count
+        report(name, size, result, logged, spoken)
+    if not boxes:
+        print(f'{name}: no picture has a box, which proves nothing')
+    return good and boxes > 0
+
+
+def frameworks():
+    """The modules of those that are installed."""
+    for name, package in FRAMEWORKS.items():
+        if importlib.util.find_spec(package):
+            yield importlib.import_module(name)
+        else:
+            print(f'SKIP {package}: not installed')
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--dev', type=pathlib.Path, default=HERE.parent.parent / 'dev',
+                        help="a checkout's ./dev, whose build is run (default: this one's)")
+    parser.add_argument('--work', type=pathlib.Path, default=pathlib.Path('zoo'),
+                        help='the folder of models and results')
+    parser.add_argument('--again', action='store_true', help='make exports and expectations anew')
+    parser.add_argument('--boxdecode', default='', metavar='PROPERTIES',
+                        help='properties that boxdecode has besides, to find out why boxes differ')
+    parser.add_argument('names', nargs='*', help='parts of the names of models; none: all')
+    given = parser.parse_args()
+    zoo = Zoo(given.work.resolve(), given.again, given.boxdecode.split())
+    os.environ.setdefault('YOLO_CONFIG_DIR', str(zoo.folder / 'settings'))
+    os.environ.setdefault('YOLO_OFFLINE', 'true')
+    os.environ.setdefault('YOLO_AUTOINSTALL', 'false')
+    results = {}
+    for module in frameworks():
+        for name in module.MODELS:
+            if not given.names or any(part in name for part in given.names):
+                results[name] = run(zoo, given.dev.resolve(), module, name)
+    bad = [name for name, good in results.items() if not good]
+    print(f'{len(results) - len(bad)} of {len(results)} models are the same' +
+          (f'; not {", ".join(bad)}' if bad else ''))
+    return 1 if bad or not results else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
