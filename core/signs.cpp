@@ -178,9 +178,13 @@ bool adds_to_one(const TensorView& tensor, size_t rows, size_t columns) {
   if (tensor.space != MemorySpace::kSystem || tensor.data == nullptr || !check_bounds(tensor))
     return false;
   for (size_t row = 0; row < rows; ++row) {
-    float sum = 0;
-    for (size_t i = 0; i < columns; ++i) sum += load(tensor, row * columns + i);
-    if (!(std::abs(sum - 1) < kRoundedSum)) return false;
+    float sum = 0, least = 0;
+    for (size_t i = 0; i < columns; ++i) {
+      const float each = load(tensor, row * columns + i);
+      sum += each;
+      least = std::min(least, each);
+    }
+    if (!(std::abs(sum - 1) < kRoundedSum) || least < 0) return false;
   }
   return rows > 0;
 }
@@ -194,7 +198,8 @@ std::string other_task(std::span<const TensorView> tensors) {
   const bool flat = shape.rank() == 1 || (shape.rank() == 2 && shape[0] == 1);
   if (flat && shape[shape.rank() - 1] > 1)
     return "a classifier of " + std::to_string(shape[shape.rank() - 1]) + " classes writes it";
-  if (shape.rank() == 3 && shape[0] == 1 && is_real(tensors[0]) &&
+  constexpr size_t kLeastCharacters = 11;  // digits and none
+  if (shape.rank() == 3 && shape[0] == 1 && shape[2] >= kLeastCharacters && is_real(tensors[0]) &&
       adds_to_one(tensors[0], shape[1], shape[2]))
     return "a text recogniser writes it";
   return {};

@@ -177,8 +177,9 @@ Model yolox_like(ModelSize size) {
     const std::string place = m.add("Add", {away, m.number(0.5f)});
     const std::string size_log =
         m.add("Log", {m.add("Max", {m.add("Div", {level.size, by}), m.number(1e-3f)})});
-    const std::string any = m.add("ReduceMax", {level.scores}, {{"axes", Ints{1}}});
-    levels.push_back(m.add("Concat", {place, size_log, any, level.scores}, {{"axis", int64_t{1}}}));
+    const std::string scores = m.add("Relu", {level.scores});  // probabilities, as sigmoids give them
+    const std::string any = m.add("ReduceMax", {scores}, {{"axes", Ints{1}}});
+    levels.push_back(m.add("Concat", {place, size_log, any, scores}, {{"axis", int64_t{1}}}));
   }
   m.add("Transpose", {m.add("Concat", levels, {{"axis", int64_t{2}}})}, {{"perm", Ints{0, 2, 1}}},
         "output");

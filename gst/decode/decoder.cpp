@@ -10,6 +10,7 @@
 #include "gst/base/enums.h"
 #include "gst/base/error.h"
 #include "gst/decode/decodeenums.h"
+#include "gst/metas/pixelway.h"
 #include "gst/tensors/decodednote.h"
 
 namespace keepbox {
@@ -214,6 +215,37 @@ Status Decoder::quantize(FrameTensors& tensors) {
   return {};
 }
 
+/// Takes along what elements between inference and here did to the picture: boxes are those of the
+/// frame as it is now.
+Status Decoder::follow_picture(GstBuffer* buffer, FrameTensors& tensors) {
+  const auto mode = static_cast<ResizeMode>(props_.resize_mode);
+  for (size_t i = 0; i < tensors.listed().size(); ++i) {
+    SharedTensorSource source = tensors.source(i);
+    if (source == nullptr) continue;
+    const Size seen = source->geometry.frame;
+    if (source->producer != 0 && source->has_geometry()) {
+      const auto map = map_from_inferred(buffer, source->producer, picture_, mode);
+      if (!map && seen != picture_.size)
+        return fail(ErrorKind::kMismatch,
+                    "frames of the " + std::to_string(seen.width) + "x" +
+                        std::to_string(seen.height) + " pixels that the model saw",
+                    std::to_string(picture_.size.width) + "x" +
+                        std::to_string(picture_.size.height) +
+                        " behind an element that drops what is known of its change",
+                    "put boxdecode right behind the inference element");
+      if (map && map->rows() != PixelMap().rows()) {
+        source = moved_source(source, seen, picture_.size, *map);
+        tensors.set_source(i, source);
+      }
+    }
+    if (source->lost_geometry)
+      return fail(ErrorKind::kMismatch, "tensors of the picture as it is",
+                  "one that was flipped or turned since the model saw it",
+                  "put boxdecode before the element that flips it, or before framerestore");
+  }
+  return {};
+}
+
 Status Decoder::attempt(GstBuffer* buffer) {
   boxes_.clear();
   route_ = Route::kHost;
@@ -223,6 +255,7 @@ Status Decoder::attempt(GstBuffer* buffer) {
   skipped_ = is_skipped(buffer, tensors, props_.tensor_ids, decoded_);
   if (skipped_) return {};
   KB_TRY(check_any(buffer, tensors));
+  KB_TRY(follow_picture(buffer, tensors));
   KB_TRY(quantize(tensors));
   KB_TRY(run(tensors));
   if (const Plan& plan = processor_->plan(); !processor_->detections().empty())

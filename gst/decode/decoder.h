@@ -88,6 +88,7 @@ class Decoder {
   Status fetch(FrameTensors& tensors, std::span<const uint32_t> which, MemorySpace preferred);
   Status run(FrameTensors& tensors);
   Status attempt(GstBuffer* buffer);
+  Status follow_picture(GstBuffer* buffer, FrameTensors& tensors);
   Status quantize(FrameTensors& tensors);
   Status take_boxes();
   void take_points();

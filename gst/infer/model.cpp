@@ -11,6 +11,7 @@
 #include "gst/infer/frameform.h"
 #include "gst/infer/modelinput.h"
 #include "gst/infer/trial.h"
+#include "gst/metas/pixelway.h"
 #include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensors.h"
 
@@ -305,6 +306,7 @@ void Model::attach(GstBuffer* frame) const {
                        .data = gst_buffer_ref(last_[i].data.get())});
   }
   add_tensors(frame, tensors);
+  begin_way(frame, number_, picture_of(info_));
 }
 
 }  // namespace keepbox

@@ -2,6 +2,7 @@
 // One inference of squares, and core's recognition of what comes out.
 #include "gst/infer/trial.h"
 
+#include <array>
 #include <vector>
 
 #include "core/plan.h"
@@ -11,18 +12,27 @@
 namespace keepbox {
 namespace {
 
-/// Squares of two greys, which give detectors edges to answer to.
+/// A pixel of squares of two greys with a small red and a small blue one among them, which give
+/// detectors edges and colours to answer to.
+std::array<guint8, 3> colour_at(gint x, gint y) {
+  constexpr gint kSide = 32, kSmall = 12;
+  const auto in = [&](gint left, gint top) {
+    return x >= left && x < left + kSmall && y >= top && y < top + kSmall;
+  };
+  if (in(kSide, kSide)) return {255, 0, 0};
+  if (in(2 * kSide, kSide)) return {0, 0, 255};
+  const guint8 grey = (x / kSide + y / kSide) % 2 == 0 ? 64 : 192;
+  return {grey, grey, grey};
+}
+
 OwnedBuffer drawn(const GstVideoInfo& info) {
-  constexpr gint kSide = 32;
-  constexpr guint8 kDark = 64, kLight = 192;
   OwnedBuffer buffer(gst_buffer_new_allocate(nullptr, info.size, nullptr));
   GstMapInfo map;
   if (buffer == nullptr || !gst_buffer_map(buffer.get(), &map, GST_MAP_WRITE)) return nullptr;
   const gint width = GST_VIDEO_INFO_WIDTH(&info), stride = GST_VIDEO_INFO_PLANE_STRIDE(&info, 0);
   for (gint y = 0; y < GST_VIDEO_INFO_HEIGHT(&info); ++y)
     for (gint x = 0; x < 3 * width; ++x)
-      map.data[gsize(y) * gsize(stride) + gsize(x)] =
-          (x / 3 / kSide + y / kSide) % 2 == 0 ? kDark : kLight;
+      map.data[gsize(y) * gsize(stride) + gsize(x)] = colour_at(x / 3, y)[size_t(x % 3)];
   gst_buffer_unmap(buffer.get(), &map);
   return buffer;
 }

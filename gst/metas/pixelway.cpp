@@ -119,7 +119,7 @@ SharedTensorSource moved_source(const SharedTensorSource& source, Size from, Siz
   const bool upright = m[1] == 0 && m[3] == 0 && m[6] == 0 && m[7] == 0 && m[8] == 1;
   if (upright && m[0] > 0 && m[4] > 0)
     out.geometry = moved(scaled_to(source->geometry, from), to, m[0], m[4], m[2], m[5]);
-  else out.lost_geometry = true;
+  else out.geometry = {}, out.lost_geometry = true;
   return std::make_shared<const TensorSource>(std::move(out));
 }
 

@@ -80,6 +80,7 @@ Status FrameTensors::look(GstBuffer* buffer, Which which) {
     if (listed_count_ == kMost)
       return fail(ErrorKind::kUnsupported, "at most " + std::to_string(kMost) + " tensors a frame",
                   "more", "name those that matter by tensor-ids at the inference element");
+    sources_[listed_count_] = nullptr;
     TensorView& view = listed_[listed_count_];
     view = {.type = *to_data_type(tensor->data_type),
             .shape = Shape(std::span(tensor->dims, tensor->num_dims))};

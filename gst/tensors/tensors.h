@@ -78,7 +78,12 @@ class FrameTensors {
   GstTensorDimOrder order(size_t number) const { return tensors_[number].tensor->dims_order; }
   /// What it said of itself, or nullptr. @param number in listed().
   SharedTensorSource source(size_t number) const {
-    return tensor_source(tensors_[number].tensor->data);
+    return sources_[number] != nullptr ? sources_[number]
+                                       : tensor_source(tensors_[number].tensor->data);
+  }
+  /// Puts another source in place of a listed tensor's, until the next look().
+  void set_source(size_t number, SharedTensorSource source) {
+    sources_[number] = std::move(source);
   }
 
  private:
@@ -91,6 +96,7 @@ class FrameTensors {
   void unmap();
 
   std::array<Listed, kMost> tensors_;
+  std::array<SharedTensorSource, kMost> sources_;  // in place of what the tensors' data has
   std::array<TensorView, kMost> listed_, views_;
   struct Mapping {
     GstBuffer* buffer;

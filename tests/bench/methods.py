@@ -3,14 +3,12 @@
 """Counts the instructions of frames by every method of suppression: the vector backend never takes
 more than the reference but for laying boxes out, and where a class is full after one box no method
 that is linear then compares the rest with each other.
-
-usage: methods.py METHODS_PROGRAM
 """
+import argparse
 import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 
 # What vectors may take to lay 1,500 boxes out, where the reference has next to nothing to compare.
@@ -34,10 +32,14 @@ def counts(program, backend):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('program', help='the program `methods` of a build folder')
+    program = parser.parse_args().program
     if not shutil.which('valgrind'):
         print('1..0 # SKIP no valgrind')
         return
-    reference, vectors = (counts(sys.argv[1], backend) for backend in ('reference', 'simd'))
+    reference, vectors = (counts(program, backend) for backend in ('reference', 'simd'))
     full = [name for name in reference
             if name.endswith(' full') and not name.startswith(ALL_PAIRS)]
     print(f'1..{len(reference) + 2 * len(full)}', flush=True)

@@ -290,6 +290,7 @@ std::vector<Frame> ready_frames() {
                             Rows{"detection-output", "icsxyXY", true}})
     add_rows(out, model);
   add_turned(out);
+  add_queries(out);
   add_longer(out, "yolo26-pose", "yolo-26-pose-end2end-out", 51, 3);
   add_longer(out, "yolo26-seg", "yolo-26-segmentation-end2end-out-detections", 32, 0);
   add_ended(out);
