@@ -81,10 +81,24 @@ TEST_F(InferModels, OfYoloxTakeWhatIsSet) {
                "RGB", 640, 360);
 }
 
-TEST_F(InferModels, OfYoloxAreKnownByTheirShape) {
-  expect_boxes(infer(test::yolox_like({320, 320})) +
-                   " ! boxdecode label-file=" + dir_.write("labels", "disc\nbar\n"),
-               "RGB", 333, 517);
+TEST_F(InferModels, AreFedAsTheDecoderBehindThemIsSet) {
+  const std::string labels = dir_.write("labels", "disc\nbar\n");
+  for (const char* between : {"", "identity ! "})
+    expect_boxes(infer(test::yolox_like({320, 320})) + " ! " + between +
+                     "boxdecode detector=yolox label-file=" + labels,
+                 "RGB", 333, 517);
+}
+
+TEST_F(InferModels, ThatNoFileDescribesAreAWarning) {
+  const std::string caps = raw("RGB", 64, 48);
+  Harness h(infer(identity_model({1, 3, 48, 64})), caps);
+  ASSERT_TRUE(h.run(painted(caps, test::grey))) << h.error();
+  test::expect_words(h.warning(), {"for which is assumed: RGB, 0..1, letterbox-center",
+                                   "set detector= of boxdecode"});
+  EXPECT_EQ(h.warning(), "");
+  Harness set(infer(identity_model({1, 3, 48, 64}), "channel-order=rgb"), caps);
+  ASSERT_TRUE(set.run(painted(caps, test::grey))) << set.error();
+  EXPECT_EQ(set.warning(), "");
 }
 
 TEST_F(InferModels, OfDFineGetTheSizeOfTheirInput) {
