@@ -40,8 +40,8 @@ class Rows {
       return true;
     });
   }
-  std::array<Range, 4> box() const {
-    std::array<Range, 4> out;
+  std::array<keepbox::Range, 4> box() const {
+    std::array<keepbox::Range, 4> out;
     for (size_t row = 0; row < anchors_; ++row)
       for (size_t i = 0; i < 4; ++i) {
         out[i].least = std::min(out[i].least, at(row, i));
@@ -69,7 +69,7 @@ RowSigns signs_of_six(const Rows& rows) {
   };
   if (rows.all(cornered)) return RowSigns::kCorners;
   const auto box = rows.box();
-  const auto fraction = [](const Range& range) {
+  const auto fraction = [](const keepbox::Range& range) {
     return range.least >= -kSizeRounding && range.most <= 1 + kSizeRounding;
   };
   return std::ranges::all_of(box, fraction) ? RowSigns::kQueryRows : RowSigns::kNone;
@@ -88,7 +88,7 @@ RowSigns signs_of(const TensorView& tensor, size_t anchors, size_t channels) {
   if (!rows.probable_from(4)) return RowSigns::kNone;
   const auto within = [&](float least, float most) {
     return std::ranges::all_of(
-        box, [&](const Range& range) { return range.least >= least && range.most <= most; });
+        box, [&](const keepbox::Range& range) { return range.least >= least && range.most <= most; });
   };
   const bool logarithms = std::min(box[2].least, box[3].least) < -kSizeRounding &&
                           std::max(box[2].most, box[3].most) < kMostLogarithm;
