@@ -14,7 +14,7 @@ namespace keepbox {
 namespace {
 
 constexpr const char* kLocationHint = "set location= to a recording or a file of raw numbers";
-constexpr size_t kMostBytes = PTRDIFF_MAX;
+constexpr size_t kLargestTensor = PTRDIFF_MAX;
 constexpr const char* kRawHint = "set dims= and type= to what the file holds";
 constexpr size_t kLongestHeader = 16384;  // NumPy's own limit is 10,000
 constexpr size_t kDataAlign = 64;         // as the data in .npy files
@@ -96,7 +96,7 @@ Result<StoredTensor> raw_form(const std::string& path, const RawForm& form) {
 /// Bytes of a frame in a raw file of whole frames.
 Result<size_t> frame_bytes(const PlainFile& file, const StoredTensor& form) {
   const auto count = form.shape.count();
-  if (!count || *count > kMostBytes / size_of(form.type))
+  if (!count || *count > kLargestTensor / size_of(form.type))
     return fail(ErrorKind::kInvalid, "dims of a tensor that fits in memory",
                 form.shape.to_string() + " " + std::string(to_string(form.type)), kRawHint);
   const size_t one = *count * size_of(form.type);
