@@ -11,7 +11,7 @@
 namespace keepbox {
 namespace {
 
-/// Of the farthest centre, how far beyond the picture's edge one may lie.
+/// Share of the farthest centre by which one may lie beyond the picture's edge.
 constexpr float kBeyondEdge = 1.0f / 4;
 
 /// Rows that count: those after the model's own count may hold anything.

@@ -17,9 +17,9 @@ namespace keepbox {
 /// Beyond this, coordinates cannot be fractions of the input.
 inline constexpr float kMostNormalized = 2;
 
-/// What bfloat16 and eight bits add to 1 or take from 0.
+/// The most that bfloat16 and eight bits add to 1 or take from 0.
 inline constexpr float kRounding = 0.01f;
-/// Of the largest size, what rounding may take a size below zero.
+/// Share of the largest size by which rounding may take one below zero.
 inline constexpr float kSizeRounding = 1.0f / 16;
 /// e to this is beyond any input in pixels.
 inline constexpr float kMostLogarithm = 16;

@@ -62,7 +62,7 @@ struct FamilyGuess {
   Basis basis = Basis::kShape;
 };
 
-/// What the numbers alone decide.
+/// Returns the family that the numbers alone decide.
 FamilyGuess guess_signs(RowSigns signs, bool grid) {
   switch (signs) {
     case RowSigns::kCorners: return {"yolov10", "rows of corners, score, class", Basis::kNumbers};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the numbers of a tensor show by themselves, before a family is fitted to it.
+// Reads what a tensor's numbers show before a family is fitted to it.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace keepbox {
 
-/// What the numbers of one tensor of anchors x channels show, whatever its shape may stand for.
+/// Signs that the numbers of one tensor of anchors x channels give, whatever its shape stands for.
 enum class RowSigns : uint8_t {
   kNone,         // nothing, or the host cannot read them
   kGridOffsets,  // offsets from cells, logarithms of sizes, then probabilities: YOLOX as trained
@@ -37,7 +37,7 @@ std::vector<size_t> find_ssd_outputs(std::span<const TensorView> tensors);
 /// @pre the tensors are in bounds.
 std::optional<bool> looks_softmaxed(const Layout& layout, std::span<const TensorView> tensors);
 
-/// What tensors are that hold no boxes: "the scores of a classifier (1000 classes)", "characters of a
+/// Names tensors that hold no boxes: "the scores of a classifier (1000 classes)", "characters of a
 /// text recogniser", "a map of a text detector"; empty if that cannot be told.
 std::string other_task(std::span<const TensorView> tensors);
 

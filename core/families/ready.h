@@ -17,7 +17,7 @@ constexpr DetectorSpec ready_rows(std::string_view name, std::string_view summar
           .input = kYoloInput};
 }
 
-/// The same by centres in 0..1, as RT-DETR's queries have them.
+/// Makes such rows with centres and sizes in 0..1, as RT-DETR's queries have them.
 constexpr DetectorSpec ready_queries(std::string_view name, std::string_view summary) {
   DetectorSpec spec = with_units(ready_rows(name, summary), Units::kNormalized);
   spec.coding = BoxCoding::kCenterSize;
