@@ -16,7 +16,8 @@ PACKAGES = ['gstreamer-1.0', 'gstreamer-base-1.0', 'gstreamer-video-1.0',
 # What a folder may include beside itself and core.
 WANT_CUDA = ['gst/tensors/gstcuda.h', 'gst/tensors/cudadriver.h', 'gst/tensors/cudaobjects.h',
              'gst/infer/cudafeed.h', 'gst/infer/cudamodel.h']
-BELOW = {'core': [], 'kernels': [], 'gst/base': [], 'gst/metas': ['gst/tensors'], 'gst/tensors': ['gst/base'],
+BELOW = {'core': [], 'kernels': [], 'gst/base': [], 'gst/tensors': ['gst/base'],
+         'gst/metas': ['gst/base', 'gst/tensors'],
          'gst/tool': ['gst/base', 'gst/decode'],
          'gst': ['gst/base', 'gst/metas', 'gst/tensors']}
 
