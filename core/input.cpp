@@ -113,9 +113,9 @@ PixelRules rules_of(const FrameForm& frame, const InputForm& input) {
   for (size_t channel = 0; channel < 3; ++channel) {
     const size_t of = reversed ? 2 - channel : channel;
     std::ranges::copy(frame.matrix[of], rules.matrix[channel]);
-    rules.factor[channel] = 1 / input.deviation[of];
-    rules.offset[channel] = (0 - input.mean[of]) / input.deviation[of];
-    rules.padding[channel] = float(input.pad) * rules.factor[channel] + rules.offset[channel];
+    rules.mean[channel] = input.mean[of];
+    rules.deviation[channel] = input.deviation[of];
+    rules.padding[channel] = (float(input.pad) - input.mean[of]) / input.deviation[of];
   }
   return rules;
 }

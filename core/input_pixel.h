@@ -21,7 +21,7 @@ struct Tap {
 /// How components become an input's numbers.
 struct PixelRules {
   float matrix[3][4] = {};                // rows are the channels in their order; with one: R, G, B
-  float factor[3] = {}, offset[3] = {};   // by channel: number = colour * factor + offset
+  float mean[3] = {}, deviation[3] = {};  // per channel: value = (colour - mean) / deviation
   float padding[3] = {};                  // by channel: the number beside the picture
   DataType type = DataType::kFloat32;     // or kFloat16, kUInt8
   uint32_t channels = 3;                  // or 1
@@ -57,7 +57,7 @@ KB_HD inline void to_channels(const PixelRules& rules, float c0, float c1, float
   for (uint32_t i = 0; i < 3; ++i) colours[i] = colour(rules.matrix[i], c0, c1, c2);
   if (rules.channels == 1) colours[0] = luma(colours[0], colours[1], colours[2]);
   for (uint32_t i = 0; i < rules.channels; ++i)
-    out[i] = colours[i] * rules.factor[i] + rules.offset[i];
+    out[i] = (colours[i] - rules.mean[i]) / rules.deviation[i];
 }
 
 /// A number in the input's type; for integers rounded half up, and clamped.

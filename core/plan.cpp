@@ -308,6 +308,8 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
             .basis = recognition->basis,
             .remark = std::move(recognition->remark)};
   if (recognition->doubt) plan.warnings.push_back(*std::move(recognition->doubt));
+  if (auto unread = undecoded_payload(plan.layout, tensors))
+    plan.warnings.push_back(*std::move(unread));
   KB_TRY(choose_contract(plan, settings));
   KB_TRY(check_tensors(plan.layout, tensors));
 

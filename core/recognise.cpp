@@ -200,25 +200,34 @@ void renumber(Layout& layout, std::span<const size_t> order) {
       if (field.present()) field.tensor = static_cast<int>(order[static_cast<size_t>(field.tensor)]);
 }
 
-/// An SSD's four outputs under names that say nothing, told apart by their numbers.
-std::optional<Recognition> ssd_outputs(std::span<const TensorView> tensors,
-                                       const Request& request) {
-  const std::vector<size_t> order = find_ssd_outputs(tensors);
+/// A family's outputs under any names. @param order the family's tensors, empty for none.
+std::optional<Recognition> in_roles(std::span<const TensorView> tensors, const Request& request,
+                                    std::string_view family, const std::vector<size_t>& order,
+                                    const char* by) {
   std::vector<TensorView> ordered;
   for (const size_t i : order) ordered.push_back(tensors[i]);
   const std::vector<std::string> roles(order.size());
   Request in_order = request;
   in_order.tensor_ids = roles;
   if (order.empty()) return std::nullopt;
-  auto layout = fit(*find_detector("ssd-postprocess"), ordered, in_order);
+  auto layout = fit(*find_detector(family), ordered, in_order);
   if (!layout) return std::nullopt;
   renumber(*layout, order);
-  std::string remark = describe(*layout, tensors) + " (by the numbers of four tensors)";
+  std::string remark = describe(*layout, tensors) + " (" + by + ")";
   return Recognition{*std::move(layout), std::move(remark), false, Basis::kNumbers, {}};
 }
 
+/// Outputs after suppression, which no other family has.
+std::optional<Recognition> by_roles(std::span<const TensorView> tensors, const Request& request) {
+  if (auto ssd = in_roles(tensors, request, "ssd-postprocess", find_ssd_outputs(tensors),
+                          "by the values of four tensors"))
+    return ssd;
+  return in_roles(tensors, request, "detr-postprocess", find_torchvision_outputs(tensors),
+                  "by the types of three tensors");
+}
+
 Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request& request) {
-  if (auto ssd = ssd_outputs(tensors, request)) return *std::move(ssd);
+  if (auto known = by_roles(tensors, request)) return *std::move(known);
   FamilyGuess best;
   std::string_view chosen;
   size_t index = 0;

@@ -140,4 +140,18 @@ std::vector<Error> senseless(const Plan& plan, const Settings& settings) {
   return out;
 }
 
+std::optional<Error> undecoded_payload(const Layout& layout, std::span<const TensorView> tensors) {
+  std::vector<TensorView> unread;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const bool named = tensors[i].id.contains("masks") || tensors[i].id.contains("keypoints");
+    const auto reads = [&](const Field& field) { return field.tensor == static_cast<int>(i); };
+    const auto has = [&](const Segment& segment) { return std::ranges::any_of(segment.fields, reads); };
+    if (named && std::ranges::none_of(layout.segments, has)) unread.push_back(tensors[i]);
+  }
+  if (unread.empty()) return std::nullopt;
+  return Error{ErrorKind::kUnsupported,
+               "tensors that " + std::string(layout.spec->name) + " decodes", to_string(unread),
+               "the boxes are complete; these tensors are ignored"};
+}
+
 }  // namespace keepbox

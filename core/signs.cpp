@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 #include "core/box.h"
 #include "core/evidence.h"
@@ -168,6 +169,24 @@ std::vector<size_t> find_ssd_outputs(std::span<const TensorView> tensors) {
   for (const auto& each : found)
     if (each) out.push_back(*each);
   return out.size() == kOutputs ? out : std::vector<size_t>();
+}
+
+std::vector<size_t> find_torchvision_outputs(std::span<const TensorView> tensors) {
+  std::array<std::vector<size_t>, 3> found;  // boxes, scores, labels
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const auto& [shape, type] = std::tie(tensors[i].shape, tensors[i].type);
+    const bool real = type == DataType::kFloat32 || type == DataType::kFloat16;
+    if (shape.rank() == 2 && shape[1] == 4 && real) found[0].push_back(i);
+    else if (shape.rank() == 1 && real) found[1].push_back(i);
+    else if (shape.rank() == 1 && type == DataType::kInt64) found[2].push_back(i);
+  }
+  std::vector<size_t> out;
+  for (const auto& each : found)
+    if (each.size() == 1) out.push_back(each[0]);
+  if (out.size() != found.size()) return {};
+  const size_t rows = tensors[out[0]].shape[0];
+  const auto fits = [&](size_t i) { return tensors[i].shape[0] == rows; };
+  return std::ranges::all_of(out, fits) ? out : std::vector<size_t>();
 }
 
 namespace {

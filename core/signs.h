@@ -32,6 +32,11 @@ RowSigns signs_of(const TensorView& tensor, size_t anchors, size_t channels);
 /// cannot read them or they are something else.
 std::vector<size_t> find_ssd_outputs(std::span<const TensorView> tensors);
 
+/// The tensors of torchvision's detectors, whatever they are called: boxes Nx4, scores N and integer
+/// labels N, among others of other shapes. @return their numbers in that order; empty if there is
+/// more or less than one of each.
+std::vector<size_t> find_torchvision_outputs(std::span<const TensorView> tensors);
+
 /// True if of most queries the last logit is the largest and above 0, as "no object" is of a
 /// softmax; false if most have no logit above 0, as sigmoids; nothing if neither is so.
 /// @pre the tensors are in bounds.

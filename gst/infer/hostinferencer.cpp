@@ -69,14 +69,14 @@ class HostInferencer : public Inferencer {
                   "lower input-width= and input-height=, or take a smaller model");
     for (size_t i = 0; i < ports.size(); ++i)
       values_.emplace_back(nullptr, session_->runtime().api().ReleaseValue);
-    numbers_.resize(ports.size());
-    KB_TRY(bind(facts.image_input, input_.get(), input_bytes_, facts.input.type, facts.input));
+    extras_.resize(ports.size());
+    KB_TRY(bind(facts.image_input, input_.get(), input_bytes_, facts.input.type,
+                bound_dims(ports[facts.image_input], facts.input)));
     for (const SizeInput& extra : facts.size_inputs) {
-      auto numbers = size_numbers(ports[extra.index], extra.kind, facts.input.size);
-      if (!numbers) return std::unexpected(numbers.error());
-      numbers_[extra.index] = std::move(*numbers);
-      auto& bytes = numbers_[extra.index];
-      KB_TRY(bind(extra.index, bytes.data(), bytes.size(), *ports[extra.index].type, facts.input));
+      auto made = make_extra(ports[extra.index], extra.kind, facts.input.size);
+      if (!made) return std::unexpected(made.error());
+      auto& bytes = extras_[extra.index] = std::move(made->bytes);
+      KB_TRY(bind(extra.index, bytes.data(), bytes.size(), *ports[extra.index].type, made->dims));
     }
     return {};
   }
@@ -108,15 +108,16 @@ class HostInferencer : public Inferencer {
     return out;
   }
 
-  void interrupt(bool on) override { 
+  void interrupt(bool on) override {
     session_->runtime().terminate(options_.get(), on);
   }
 
   InferTimes times() const override { return times_; }
 
  private:
-  Status bind(size_t index, std::byte* data, size_t bytes, DataType type, const InputForm& input) {
-    auto value = session_->tensor(data, bytes, type, bound_dims(claims().inputs[index], input));
+  Status bind(size_t index, std::byte* data, size_t bytes, DataType type,
+              std::span<const int64_t> dims) {
+    auto value = session_->tensor(data, bytes, type, dims);
     if (!value) return std::unexpected(value.error());
     values_[index] = std::move(*value);
     return {};
@@ -132,7 +133,7 @@ class HostInferencer : public Inferencer {
   OnnxRunOptions options_{nullptr, nullptr};
   std::unique_ptr<std::byte, Free> input_;
   size_t input_bytes_ = 0;
-  std::vector<std::vector<std::byte>> numbers_;  // of extra inputs, by index
+  std::vector<std::vector<std::byte>> extras_;  // values of extra inputs, by index
   std::vector<OnnxValue> values_;                // by index
   std::unique_ptr<InputMaker> maker_;
   GstVideoInfo info_{};

@@ -2,6 +2,8 @@
 // What inputs of a model are bound with, wherever it runs.
 #include "gst/infer/inferencer.h"
 
+#include <array>
+
 namespace keepbox {
 namespace {
 
@@ -11,20 +13,39 @@ void put(std::vector<std::byte>& out, T value) {
   out.insert(out.end(), bytes, bytes + sizeof value);
 }
 
+/// The two values of a size, or the ones of a mask.
+std::vector<uint32_t> values_of(SizeInput::Kind kind, Size input, size_t count) {
+  switch (kind) {
+    case SizeInput::Kind::kWidthHeight: return {input.width, input.height};
+    case SizeInput::Kind::kHeightWidth: return {input.height, input.width};
+    case SizeInput::Kind::kScale:
+    case SizeInput::Kind::kPixelMask: break;
+  }
+  return std::vector<uint32_t>(count, 1);
+}
+
+/// Dynamic dimensions are a batch of 1, then the two values, or the picture's height and width.
+std::vector<int64_t> extra_dims(const ModelPort& port, Size input) {
+  std::vector<int64_t> dims = port.dims;
+  const std::array<int64_t, 3> mask{1, input.height, input.width};
+  const std::array<int64_t, 2> pair{1, 2};
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (dims[i] < 1) dims[i] = dims.size() == mask.size() ? mask[i] : pair.at(i);
+  return dims;
+}
+
 }  // namespace
 
-Result<std::vector<std::byte>> size_numbers(const ModelPort& port, SizeInput::Kind kind,
-                                            Size input) {
-  std::vector<std::byte> out;
-  const bool scale = kind == SizeInput::Kind::kScale;
-  const uint32_t across = scale ? 1 : input.width, down = scale ? 1 : input.height;
-  const bool width_first = kind == SizeInput::Kind::kWidthHeight;
-  for (const uint32_t number : {width_first ? across : down, width_first ? down : across}) {
-    if (port.type == DataType::kFloat32) put(out, static_cast<float>(number));
-    else if (port.type == DataType::kInt64) put(out, static_cast<int64_t>(number));
-    else if (port.type == DataType::kInt32) put(out, static_cast<int32_t>(number));
+Result<ExtraInput> make_extra(const ModelPort& port, SizeInput::Kind kind, Size input) {
+  ExtraInput out{.dims = extra_dims(port, input), .bytes = {}};
+  size_t count = 1;
+  for (const int64_t dim : out.dims) count *= static_cast<size_t>(dim);
+  for (const uint32_t value : values_of(kind, input, count)) {
+    if (port.type == DataType::kFloat32) put(out.bytes, static_cast<float>(value));
+    else if (port.type == DataType::kInt64) put(out.bytes, static_cast<int64_t>(value));
+    else if (port.type == DataType::kInt32) put(out.bytes, static_cast<int32_t>(value));
     else
-      return fail(ErrorKind::kUnsupported, "two numbers of float32, int64 or int32 as input",
+      return fail(ErrorKind::kUnsupported, "an input of float32, int64 or int32",
                   port.to_string(), "export the model without that input");
   }
   return out;
@@ -44,7 +65,6 @@ std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input) {
               : place == height + 1 ? input.size.width
                                     : input.channels;
   }
-  if (port.dims.size() == 2 && dims.back() < 2) dims.back() = 2;
   return dims;
 }
 

@@ -72,11 +72,17 @@ Result<std::unique_ptr<Inferencer>> make_host_inferencer(const SessionSpec& spec
 Result<std::unique_ptr<Inferencer>> make_cuda_inferencer(const SessionSpec& spec,
                                                          const CudaContext& context);
 
-/// Extra inputs of small numbers, such as the picture's size. @return bytes in the port's type.
-/// kUnsupported for a port of another shape or type than such inputs have.
-Result<std::vector<std::byte>> size_numbers(const ModelPort& port, SizeInput::Kind kind, Size input);
+/// An input in addition to the picture, such as the picture's size.
+struct ExtraInput {
+  std::vector<int64_t> dims;     // what it is bound with
+  std::vector<std::byte> bytes;  // its values, in the port's type
+};
 
-/// The dimensions that a port is bound with: dynamic ones are `batch` 1, or those of the picture.
+/// Makes an extra input for a picture. kUnsupported for a port of a type that such inputs lack.
+Result<ExtraInput> make_extra(const ModelPort& port, SizeInput::Kind kind, Size input);
+
+/// The dimensions that the picture's port is bound with: dynamic ones are a batch of 1, or the
+/// picture's.
 std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input);
 
 }  // namespace keepbox

@@ -53,6 +53,7 @@ struct SizeInput {
     kWidthHeight,  // of the model's input            orig_target_sizes of D-FINE, RT-DETR
     kHeightWidth,  // of the model's input            im_shape of Paddle
     kScale,        // 1, 1: boxes are wanted in pixels of the input      scale_factor of Paddle
+    kPixelMask,    // 1 for each pixel of the picture, none of which is padding   pixel_mask of DETR
   };
   size_t index;  // among the inputs
   Kind kind;

@@ -38,15 +38,20 @@ std::optional<SizeInput::Kind> size_kind(const std::string& name) {
   if (name == "orig_target_sizes") return SizeInput::Kind::kWidthHeight;
   if (name == "im_shape") return SizeInput::Kind::kHeightWidth;
   if (name == "scale_factor") return SizeInput::Kind::kScale;
+  if (name == "pixel_mask") return SizeInput::Kind::kPixelMask;
   return std::nullopt;
 }
 
-/// Two numbers for one picture.
-bool takes_pair(const ModelPort& port) {
+/// True if a port takes the values of a kind for one picture: two of them, or a mask.
+bool takes(const ModelPort& port, SizeInput::Kind kind) {
   const auto may_be = [](int64_t dim, int64_t wanted) { return dim == wanted || dim < 0; };
   const bool type = port.type == DataType::kInt64 || port.type == DataType::kInt32 ||
                     port.type == DataType::kFloat32;
-  return type && port.dims.size() == 2 && may_be(port.dims[0], 1) && may_be(port.dims[1], 2);
+  if (!type || port.dims.empty() || !may_be(port.dims[0], 1)) return false;
+  if (kind != SizeInput::Kind::kPixelMask)
+    return port.dims.size() == 2 && may_be(port.dims[1], 2);
+  const auto is_side = [](int64_t dim) { return dim != 0 && dim <= kLargestSide; };
+  return port.dims.size() == 3 && is_side(port.dims[1]) && is_side(port.dims[2]);
 }
 
 Result<ImageInput> image_of(const ModelClaims& claims, size_t index, size_t channels) {
@@ -110,7 +115,7 @@ Result<ModelInputs> find_inputs(const ModelClaims& claims) {
   const std::string all = ports_text(claims.inputs);
   for (size_t i = 0; i < claims.inputs.size(); ++i) {
     const ModelPort& port = claims.inputs[i];
-    if (const auto kind = size_kind(port.name); kind && takes_pair(port)) {
+    if (const auto kind = size_kind(port.name); kind && takes(port, *kind)) {
       found.sizes.push_back({.index = i, .kind = *kind});
       continue;
     }
@@ -128,7 +133,8 @@ Result<ModelInputs> find_inputs(const ModelClaims& claims) {
   for (size_t i = 0; i < claims.inputs.size(); ++i)
     if (i != image && std::ranges::find(found.sizes, i, &SizeInput::index) == found.sizes.end())
       return fail(ErrorKind::kUnsupported,
-                  "beside the picture only orig_target_sizes, im_shape and scale_factor of 1x2",
+                  "in addition to the picture only orig_target_sizes, im_shape and scale_factor of "
+                  "1x2, and pixel_mask of 1xHxW",
                   "input " + claims.inputs[i].to_string() + " among " + all,
                   "export the model without it");
   auto picture = image_of(claims, *image, *channels);

@@ -151,8 +151,8 @@ HWY_INLINE void MixPixels(const PixelRules& rules, const Mix& mix, size_t x, T* 
     c1 = g;
   }
   const auto number = [&](auto colour, size_t i) HWY_ATTR {
-    const auto scaled = hn::Mul(colour, hn::Set(d, rules.factor[i]));
-    return InType(hn::Add(scaled, hn::Set(d, rules.offset[i])), T());
+    const auto centred = hn::Sub(colour, hn::Set(d, rules.mean[i]));
+    return InType(hn::Div(centred, hn::Set(d, rules.deviation[i])), T());
   };
   T* const at = to + x * rules.pixel_step;
   if (rules.channels == 1) return hn::StoreU(number(Luma(c0, c1, c2), 0), dt, at);

@@ -145,6 +145,8 @@ def check(zoo, dev, module, name, size, limits):
                                      zoo.picture(size), module.THRESHOLD, zoo.more)
     (zoo.folder / 'found').mkdir(exist_ok=True)
     (zoo.folder / 'found' / f'{name}.{size[0]}x{size[1]}.json').write_text(json.dumps(found))
+    if masks is not None:
+        wanted = [{**each, 'covers': int(mask.sum())} for each, mask in zip(wanted, masks)]
     wanted = [clipped(each, *size) for each in wanted]
     there = [i for i, each in enumerate(wanted) if has_area(each)]
     wanted = [wanted[i] for i in there]

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 #include "core/backend.h"
 
@@ -147,15 +148,15 @@ TEST(InputRules, FollowTheOrderOfChannels) {
   const PixelRules rules = planned(grey(4, 4), input, ResizeMode::kStretch).rules;
   EXPECT_EQ(rules.matrix[0][2], 1);
   EXPECT_EQ(rules.matrix[0][0], 0);
-  EXPECT_EQ(rules.factor[0], 0.125f);
-  EXPECT_EQ(rules.offset[2], -0.5f);
+  EXPECT_EQ(rules.deviation[0], 8);
+  EXPECT_EQ(rules.mean[2], 1);
   EXPECT_EQ(rules.padding[2], 4);
   EXPECT_EQ(rules.channel_step, 16);
   input.channels_last = true;
   input.channels = 1;
   const PixelRules luma = planned(grey(4, 4), input, ResizeMode::kStretch).rules;
   EXPECT_EQ(luma.matrix[0][0], 1);  // R stays first
-  EXPECT_EQ(luma.factor[0], 0.5f);
+  EXPECT_EQ(luma.deviation[0], 2);
   EXPECT_EQ(luma.pixel_step, 1);
 }
 
@@ -176,6 +177,22 @@ TEST(InputMakers, MakeWhatIsWritten) {
     const float want[24] = {1, 10, 25, 20, 10, 25, 0, 0, 0, 0, 0, 0,
                             5, 5,  5,  5,  5,  5,  5, 5, 5, 5, 5, 5};
     for (size_t i = 0; i < 24; ++i) EXPECT_FLOAT_EQ(out[i], want[i]) << backend.name << " " << i;
+  }
+}
+
+TEST(InputMakers, DivideAsFrameworksDo) {
+  uint8_t pixels[256];
+  std::iota(std::begin(pixels), std::end(pixels), uint8_t{0});
+  InputForm input{.size = {256, 1}, .deviation = {255, 255, 255}};
+  const auto plan = planned(grey(256, 1), input, ResizeMode::kStretch);
+  for (const Backend& backend : backends()) {
+    if (backend.memory != MemorySpace::kSystem) continue;
+    alignas(16) float out[3 * 256];
+    auto maker = backend.input_maker(plan);
+    ASSERT_TRUE(maker) << maker.error().message();
+    ASSERT_TRUE((*maker)->make({.data = {pixels}, .stride = {256}}, out, nullptr));
+    for (int i = 0; i < 3 * 256; ++i)
+      EXPECT_EQ(out[i], float(i % 256) / 255) << backend.name << " " << i;
   }
 }
 

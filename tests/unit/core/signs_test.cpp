@@ -39,6 +39,12 @@ void expect_words(const std::string& text, std::initializer_list<const char*> wo
   for (const char* word : words) EXPECT_NE(text.find(word), std::string::npos) << text;
 }
 
+template <class T>
+TensorView view_of(const char* id, const std::vector<T>& values, DataType type, Shape shape) {
+  return {.id = id, .data = values.data(), .bytes = values.size() * sizeof(T), .type = type,
+          .shape = shape};
+}
+
 /// Rows of numbers by a formula of row and column.
 template <class Number>
 Tensor rows(size_t count, size_t columns, Number number) {
@@ -177,6 +183,31 @@ TEST(Signs, TellAnSsdsOutputsApart) {
   named[0].id = "detection_boxes:0", named[1].id = "detection_scores:0";
   named[2].id = "detection_classes:0", named[3].id = "num_detections:0";
   expect_family(named, "ssd-postprocess", Basis::kNamed);
+}
+
+TEST(Signs, TellTorchvisionsOutputsApart) {
+  const std::vector<float> boxes{10, 20, 30, 40, 50, 50, 90, 80};
+  const std::vector<float> scores{0.9f, 0.6f};
+  const std::vector<int64_t> labels{18, 3};
+  std::vector<TensorView> views(3);
+  views[0] = view_of("4212", boxes, DataType::kFloat32, {2, 4});
+  views[1] = view_of("4181", scores, DataType::kFloat32, {2});
+  views[2] = view_of("4182", labels, DataType::kInt64, {2});
+  Settings settings;
+  settings.frame.size = {320, 320};
+  const auto plan = make_plan(settings, views);
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan->spec->name, "detr-postprocess");
+  EXPECT_TRUE(plan->warnings.empty());
+  // Masks in addition to them are not decoded, which is a warning; two lists of labels are not known.
+  const std::vector<float> mask(16);
+  views.push_back(view_of("masks", mask, DataType::kFloat32, {2, 1, 2, 4}));
+  const auto masked = make_plan(settings, views);
+  ASSERT_TRUE(masked) << masked.error().message();
+  ASSERT_EQ(masked->warnings.size(), 1u);
+  expect_words(masked->warnings[0].message(), {"masks 2x1x2x4 float32", "ignored"});
+  views[3] = views[2];
+  EXPECT_TRUE(find_torchvision_outputs(views).empty());
 }
 
 TEST(Signs, NameTasksThatHaveNoBoxes) {

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
+#include "gst/infer/inferencer.h"
 #include "tests/unit/infer/claims.h"
 
 namespace keepbox {
@@ -270,6 +273,29 @@ TEST(Families, KnowDetrsByTheirSizeInput) {
   EXPECT_SAID(said_of(claims), "orig_target_sizes 1x3 int64");
   claims.inputs[0] = port("orig_target_sizes", {1, 2}, DataType::kFloat64);
   EXPECT_SAID(said_of(claims), "float64");
+}
+
+TEST(Families, FillAPixelMaskWithOnes) {
+  ModelClaims claims = model({-1, 3, 320, 416}, {port("logits", {-1, 100, 92}),
+                                                 port("pred_boxes", {-1, 100, 4})});
+  const ModelPort fixed = port("pixel_mask", {1, 64, 48}, DataType::kInt64);
+  claims.inputs.push_back(fixed);
+  const ModelFacts facts = facts_of(claims);
+  ASSERT_EQ(facts.size_inputs.size(), 1u);
+  EXPECT_EQ(facts.size_inputs[0].kind, SizeInput::Kind::kPixelMask);
+  EXPECT_EQ(facts.detector, facts_of(model({-1, 3, 320, 416}, claims.outputs)).detector);
+  const auto ones = make_extra(fixed, SizeInput::Kind::kPixelMask, {416, 320});
+  ASSERT_TRUE(ones) << ones.error().message();
+  EXPECT_EQ(ones->dims, (std::vector<int64_t>{1, 64, 48}));
+  std::vector<int64_t> values(64 * 48);
+  ASSERT_EQ(ones->bytes.size(), values.size() * sizeof(int64_t));
+  std::memcpy(values.data(), ones->bytes.data(), ones->bytes.size());
+  EXPECT_EQ(values, std::vector<int64_t>(64 * 48, 1));
+  const auto open = make_extra(port("pixel_mask", {-1, -1, -1}, DataType::kInt64),
+                               SizeInput::Kind::kPixelMask, {416, 320});
+  ASSERT_TRUE(open) << open.error().message();
+  EXPECT_EQ(open->dims, (std::vector<int64_t>{1, 320, 416}));
+  EXPECT_EQ(open->bytes.size(), 416 * 320 * sizeof(int64_t));
 }
 
 TEST(Families, KnowPaddleByItsScale) {
