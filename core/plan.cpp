@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <format>
 #include <iterator>
 #include <limits>
 #include <ranges>
@@ -44,8 +45,9 @@ Status check_settings(const Settings& s) {
     if (!std::isfinite(threshold) || id >= kMaxClasses)
       return bad("finite class-thresholds of classes below " + std::to_string(kMaxClasses),
                  threshold, "class-thresholds");
-  if (s.frame.size.width == 0 || s.frame.size.height == 0)
-    return fail(ErrorKind::kInvalid, "a frame size", "0 pixels", "fix the caps before this");
+  if ((s.frame.size.width == 0) != (s.frame.size.height == 0))
+    return fail(ErrorKind::kInvalid, "a frame with both sides, or with neither",
+                std::format("{}x{} pixels", s.frame.size.width, s.frame.size.height), "fix the caps upstream");
   return check_filters(s.filters);
 }
 
@@ -137,16 +139,28 @@ Size picture_of(const Settings& settings) {
   return settings.tensor_frame.width ? settings.tensor_frame : settings.frame.size;
 }
 
-/// The model's input: as told, as set, as the frame if its grid fits, else the square with that
-/// grid.
-Size settle_model(const Settings& settings, const Layout& layout) {
-  const Size frame = picture_of(settings);
-  if (settings.letterbox || frame == settings.model) return frame;
-  const uint32_t anchors = grid_anchors(frame, *layout.spec);
-  if (anchors == layout.anchors || anchors == 0) return frame;
-  if (const Size shown = input_of_maps(layout); shown.width != 0) return shown;
-  const Size square = square_input(layout.anchors, *layout.spec);
-  return square.width != 0 ? square : frame;
+bool is_empty(Size size) { return size.width == 0 || size.height == 0; }
+
+/// The model's input: declared by the producer, set, the frame's size if its grid fits, else the
+/// maps' or that of the square with that grid.
+Result<Size> settle_model(const Settings& settings, const Layout& layout) {
+  const Size given = picture_of(settings);
+  const bool known = !is_empty(given);
+  if (known && (settings.letterbox || given == settings.model)) return given;
+  const uint32_t anchors = grid_anchors(given, *layout.spec);
+  if (known && (anchors == layout.anchors || anchors == 0)) return given;
+  if (const Size shown = input_of_maps(layout); !is_empty(shown)) return shown;
+  if (const Size square = square_input(layout.anchors, *layout.spec); !is_empty(square))
+    return square;
+  if (known) return given;
+  return fail(ErrorKind::kInvalid, "a size of the frame, or of the model's input",
+              "0 pixels, and tensors that do not show it", "fix the caps upstream, or set both");
+}
+
+/// The frame that boxes are wanted for: if its size is unset, the picture that the model saw.
+Picture settle_frame(const Settings& settings, Size model) {
+  if (!is_empty(settings.frame.size)) return settings.frame;
+  return {.size = settings.letterbox ? settings.letterbox->frame : model};
 }
 
 /// Without the background.
@@ -313,18 +327,19 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
   KB_TRY(choose_contract(plan, settings));
   KB_TRY(check_tensors(plan.layout, tensors));
 
-  const Size model = settle_model(settings, plan.layout);
-  settle_units(plan, settings, recognition->box_coding_open, tensors, model);
+  const auto model = settle_model(settings, plan.layout);
+  if (!model) return std::unexpected(model.error());
+  settle_units(plan, settings, recognition->box_coding_open, tensors, *model);
   KB_TRY(confirm(plan, tensors, request));
   settle_rules(plan);
-  KB_TRY(settle_anchors(plan, settings, model, settings.letterbox.has_value()));
+  KB_TRY(settle_anchors(plan, settings, *model, settings.letterbox.has_value()));
   settle_classes(plan, settings);
   KB_TRY(settle_labels(plan, settings));
   settle_limits(plan, settings);
+  const Picture frame = settle_frame(settings, *model);
+  plan.letterbox = settings.letterbox ? scaled_to(*settings.letterbox, frame.size)
+                                      : make_letterbox(frame, {.size = *model}, settings.resize);
   std::ranges::move(senseless(plan, settings), std::back_inserter(plan.warnings));
-  plan.letterbox = settings.letterbox
-                       ? scaled_to(*settings.letterbox, settings.frame.size)
-                       : make_letterbox(settings.frame, {.size = model}, settings.resize);
   settle_gathering(plan, settings, tensors);
   settle_reads(plan, tensors);
   return plan;

@@ -48,7 +48,7 @@ struct Settings {
   Units units = Units::kAuto;
   ResizeMode resize = ResizeMode::kStretch;
   Size model;            // the model's input; 0 x 0: found out
-  Picture frame;         // the picture that boxes are wanted for
+  Picture frame;         // the picture that boxes are wanted for; 0x0: the model's input
   Size tensor_frame;     // the picture that came with the tensors; 0 x 0: frame
   std::optional<Letterbox> letterbox;  // by the tensors' producer, in place of resize and model: from
                                        // a picture that `frame` is a scaled copy of. No size is 0

@@ -110,8 +110,8 @@ void check_sizes(Errors& out, const Plan& plan) {
   }
 }
 
-void check_regions(Errors& out, const Settings& settings) {
-  const Size frame = settings.frame.size;
+void check_regions(Errors& out, const Plan& plan, const Settings& settings) {
+  const Size frame = plan.letterbox.frame;
   const Box all{0, 0, static_cast<float>(frame.width), static_cast<float>(frame.height)};
   const auto outside = [&](const Region& each) {
     return !is_of(on_frame(each, frame), all, RegionRule::kTouch);
@@ -136,7 +136,7 @@ std::vector<Error> senseless(const Plan& plan, const Settings& settings) {
   check_classes(out, plan, settings);
   check_suppression(out, plan, settings);
   check_sizes(out, plan);
-  check_regions(out, settings);
+  check_regions(out, plan, settings);
   return out;
 }
 

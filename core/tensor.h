@@ -73,6 +73,9 @@ struct TensorView {
   std::string to_string() const;
 };
 
+/// Returns a tensor's form: a view whose data the host cannot read, for plans from shapes alone.
+TensorView form_of(const TensorView& tensor);
+
 bool is_floating(DataType type);
 
 /// Does it hold real numbers: of a floating type, or integers that are known to be quantised?

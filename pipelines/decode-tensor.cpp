@@ -51,8 +51,6 @@ int main(int argc, char** argv) {
   argument(argc, argv, 5, settings.model.height);
   argument(argc, argv, 6, settings.score_threshold);
   argument(argc, argv, 7, settings.iou_threshold);
-  settings.frame.size = settings.model.width != 0 ? settings.model : likely_input(*shape);
-  if (settings.frame.size.width == 0) settings.frame.size = {640, 640};
 
   auto plan = make_plan(settings, std::span(&tensor, 1));
   if (!plan) return complain(plan.error());

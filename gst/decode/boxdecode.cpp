@@ -272,8 +272,18 @@ gboolean tell_family(KeepboxBoxDecode* self, GstQuery* query) {
   return TRUE;
 }
 
+/// Answers with the input size that is set, or that the tensors' shapes show.
+gboolean answer_input(KeepboxBoxDecode* self, InputQuestion& question) {
+  GST_OBJECT_LOCK(self);
+  const DecodeProps props = self->state->props;
+  GST_OBJECT_UNLOCK(self);
+  question.answer = input_size_of(props, question.tensors);
+  return TRUE;
+}
+
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
   if (asks_family(query)) return tell_family(cast(base), query);
+  if (InputQuestion* question = input_question(query)) return answer_input(cast(base), *question);
   if (ends_producer_query(query)) return TRUE;
   if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
       cast(base)->state->decoder.cuda().answer(GST_ELEMENT(base), query))

@@ -96,4 +96,13 @@ Status DecodeFiles::check(const DecodeProps& props) {
   return {};
 }
 
+Size input_size_of(const DecodeProps& props, std::span<const TensorView> tensors) {
+  DecodeFiles files;
+  auto settings = files.settings(props, {}, nullptr);
+  if (!settings) return {};
+  if (settings->model.width != 0 && settings->model.height != 0) return settings->model;
+  const auto plan = make_plan(*settings, tensors);
+  return plan ? plan->letterbox.model : Size{};
+}
+
 }  // namespace keepbox

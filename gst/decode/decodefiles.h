@@ -53,4 +53,8 @@ class DecodeFiles {
   std::vector<Prior> priors_;
 };
 
+/// Returns the model's input size that properties set or that the shapes of tensors show; 0x0 if
+/// neither does.
+Size input_size_of(const DecodeProps& props, std::span<const TensorView> tensors);
+
 }  // namespace keepbox

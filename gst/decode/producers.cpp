@@ -54,13 +54,7 @@ std::string to_string(const Production& production) {
 
 std::vector<TensorView> forms_of(const FrameTensors& tensors, std::span<const uint32_t> which) {
   std::vector<TensorView> out;
-  for (const uint32_t number : which) {
-    TensorView view = tensors.listed()[number];
-    view.space = MemorySpace::kCuda;  // that is, nothing that can be read here:
-    view.data = &tensors;             // no bounds are passed, and nothing stands at this place
-    view.bytes = view.shape.count().value_or(0) * size_of(view.type);
-    out.push_back(view);
-  }
+  for (const uint32_t number : which) out.push_back(form_of(tensors.listed()[number]));
   return out;
 }
 

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "gst/tensors/familyquery.h"
+
 namespace keepbox {
 namespace {
 
@@ -21,7 +23,7 @@ constexpr int64_t kJitter = 1'000'000;  // of frames at an even rate
 struct BlackFrames {
   Timeline recorded;
   int64_t frames = 0;
-  Size size;
+  Size size;  // 0x0: not recorded
   std::atomic<bool> loop = false;
   Timeline played;  // the recorded one, or at the rate of the caps
   std::atomic<int64_t> end = 0;  // its own, for queries; 0 unknown
@@ -49,6 +51,12 @@ namespace {
 
 BlackFrames& frames_of(gpointer object) {
   return *reinterpret_cast<KeepboxBlackSource*>(object)->frames;
+}
+
+/// A size that there is memory for, or 0x0.
+Size checked(Size size) {
+  const size_t pixels = size_t{size.width} * size.height;
+  return pixels == 0 || pixels > kMostPixels ? Size{} : size;
 }
 
 /// 0/1 where frames do not come at a rate.
@@ -94,14 +102,23 @@ GstBuffer* black_frame(GstVideoInfo* info) {
   return to;
 }
 
+/// The recorded size, else that of the input which the tensors were made from.
+Size size_of(GstBaseSrc* base) {
+  const BlackFrames& f = frames_of(base);
+  if (f.size.width != 0) return f.size;
+  const Size asked = checked(ask_input_size(GST_ELEMENT(base)));
+  return asked.width != 0 ? asked : kUsualSize;
+}
+
 GstCaps* fixate(GstBaseSrc* base, GstCaps* caps) {
   const BlackFrames& f = frames_of(base);
+  const Size size = size_of(base);
   const FrameRate rate = rate_of(f.recorded);
   caps = gst_caps_make_writable(caps);
   GstStructure* structure = gst_caps_get_structure(caps, 0);
   gst_structure_fixate_field_string(structure, "format", "RGB");
-  gst_structure_fixate_field_nearest_int(structure, "width", static_cast<gint>(f.size.width));
-  gst_structure_fixate_field_nearest_int(structure, "height", static_cast<gint>(f.size.height));
+  gst_structure_fixate_field_nearest_int(structure, "width", static_cast<gint>(size.width));
+  gst_structure_fixate_field_nearest_int(structure, "height", static_cast<gint>(size.height));
   gst_structure_fixate_field_nearest_fraction(structure, "framerate", rate.numerator,
                                               rate.denominator);
   if (gst_structure_has_field(structure, "pixel-aspect-ratio"))
@@ -199,8 +216,7 @@ void set_source_frames(GstElement* source, Timeline timeline, size_t frames, Siz
   BlackFrames& f = frames_of(source);
   f.recorded = std::move(timeline);
   f.frames = static_cast<int64_t>(frames);
-  const size_t pixels = size_t{size.width} * size.height;
-  f.size = pixels == 0 || pixels > kMostPixels ? kUsualSize : size;
+  f.size = checked(size);
 }
 
 void set_source_loop(GstElement* source, bool loop) { frames_of(source).loop = loop; }

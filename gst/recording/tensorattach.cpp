@@ -16,6 +16,7 @@
 #include "gst/recording/tensorreader.h"
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/decodednote.h"
+#include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensors.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorreplay_debug);
@@ -233,7 +234,14 @@ void set_context(GstElement* element, GstContext* context) {
   GST_ELEMENT_CLASS(keepbox_tensor_attach_parent_class)->set_context(element, context);
 }
 
+/// Adds the recorded tensors to a question that comes from the source of the frames.
+void take_part(const Replayer& r, InputQuestion& question) {
+  if (!r.reader) return;
+  for (const TensorView& form : r.reader->forms()) question.tensors.push_back(form);
+}
+
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
+  if (InputQuestion* question = input_question(query)) take_part(*cast(base)->replayer, *question);
   return (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
           cast(base)->replayer->cuda.answer(GST_ELEMENT(base), query)) ||
          GST_BASE_TRANSFORM_CLASS(keepbox_tensor_attach_parent_class)

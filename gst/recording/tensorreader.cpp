@@ -157,7 +157,16 @@ Result<TensorReader> TensorReader::open_file(const std::string& path, const RawF
     out.frame_bytes_ = *one;
     out.frames_ = out.file_.bytes / *one;
   }
-  out.frame_size_ = likely_input(out.form_.shape);
+  return out;
+}
+
+std::vector<TensorView> TensorReader::forms() const {
+  const auto view = [](const auto& tensor) {
+    return form_of({.id = tensor.id, .type = tensor.type, .shape = tensor.shape});
+  };
+  if (!folder_) return {view(form_)};
+  std::vector<TensorView> out;
+  for (const IndexedTensor& each : index_.frames.front().tensors) out.push_back(view(each));
   return out;
 }
 

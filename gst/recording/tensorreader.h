@@ -59,8 +59,11 @@ class TensorReader {
   /// When the frames begin; see FrameTimes.
   const FrameTimes& times() const { return times_; }
 
-  /// Size of the recorded frames, or the input that the tensor seems to belong to; 0 x 0 unknown.
+  /// Size of the recorded frames; 0x0 if it was not recorded.
   Size frame_size() const { return frame_size_; }
+
+  /// The first frame's tensors without their data, until the reader goes.
+  std::vector<TensorView> forms() const;
 
  private:
   static Result<TensorReader> open_folder(const std::string& path);

@@ -4,11 +4,14 @@
 
 #include <utility>
 
+#include "core/layout.h"
+
 namespace keepbox {
 namespace {
 
 constexpr const char* kFamily = "keepbox-family";      // downstream, to a decoder
 constexpr const char* kProducer = "keepbox-producer";  // upstream, to an inference element
+constexpr const char* kInput = "keepbox-input";        // downstream, to a decoder
 constexpr const char* kAnswer = "answer";
 
 bool is_named(GstQuery* query, const char* name) {
@@ -57,5 +60,16 @@ bool meets_family_query(GstQuery* query, gboolean& answered) {
 }
 
 bool ends_producer_query(GstQuery* query) { return is_named(query, kProducer); }
+
+Size ask_input_size(GstElement* source) {
+  InputQuestion question;
+  ask(source, "src", kInput, question);
+  if (question.answer.width != 0 || question.tensors.empty()) return question.answer;
+  return likely_input(question.tensors.front().shape);
+}
+
+InputQuestion* input_question(GstQuery* query) {
+  return is_named(query, kInput) ? answer_of<InputQuestion>(query) : nullptr;
+}
 
 }  // namespace keepbox

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A question that passes between elements: which family downstream decodes an inference element's
-// tensors as. The family that a user sets on boxdecode makes the input of tensorinfer, too.
+// Queries that elements send to a decoder downstream: which family it decodes tensors as, which sets
+// the input of tensorinfer, and which size the model's input has, which sets the frames of a replay.
 #pragma once
 
 #include <gst/gst.h>
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/detector.h"
+#include "core/tensor.h"
 
 namespace keepbox {
 
@@ -34,5 +36,19 @@ void answer_family(GstQuery* query, WantedFamily family);
 bool meets_family_query(GstQuery* query, gboolean& answered);
 /// The same for a decoder that has nothing to answer.
 bool ends_producer_query(GstQuery* query);
+
+/// Tensors of a frame that has no picture, and the size of the input that they were made from.
+struct InputQuestion {
+  std::vector<TensorView> tensors;  // without data
+  Size answer;                      // 0x0: unknown
+};
+
+/// Asks a decoder downstream; elements in between that attach tensors add theirs. Without a decoder,
+/// or if its properties and the tensors' shapes together do not show a size, the first tensor's
+/// likely one counts.
+Size ask_input_size(GstElement* source);
+/// Returns ask_input_size()'s question, or nullptr if the query is another one. It lives as long as
+/// the query.
+InputQuestion* input_question(GstQuery* query);
 
 }  // namespace keepbox

@@ -131,6 +131,31 @@ TEST(Replay, WorksTwiceInALineForTwoTensors) {
   EXPECT_EQ(ods(out).size(), 1u);  // ten equal boxes, sigmoid(0) = 0.5
 }
 
+/// Plays tensors of those dims without frames into the decoder. @return the boxes as JSON.
+std::string replayed(const test::TempDir& dir, std::initializer_list<const char*> tensors,
+                     const std::string& decoder) {
+  std::string line;
+  for (const std::string dims : tensors) {
+    const std::string bytes(4 * shape_from(dims)->count().value(), '\0');
+    line += "tensorreplay location=" + dir.write(dims, bytes) + " dims=" + dims + " ! ";
+  }
+  EXPECT_EQ(play(line + decoder + " score-threshold=0 max-detections=1 ! boxsink location=" +
+                 (dir / "o")), "");
+  return text_of(dir / "o");
+}
+
+TEST(Replay, MakesFramesOfTheInputsSize) {
+  const test::TempDir dir;
+  const std::string size = R"("resolution":{"width":640,"height":384})";
+  // Rows of 640x384, which is no square's number, and maps.
+  const std::string set = replayed(dir, {"1,5040,85"},
+                                   "boxdecode detector=yolov5 model-width=640 model-height=384");
+  EXPECT_NE(set.find(size), std::string::npos) << set;
+  const std::string shown = replayed(
+      dir, {"1,1,96,160", "1,2,96,160", "1,2,96,160", "1,10,96,160"}, "boxdecode detector=centerface");
+  EXPECT_NE(shown.find(size), std::string::npos) << shown;
+}
+
 TEST(Replay, GoesBackToTheFrameAfterASeek) {
   const test::TempDir dir;
   const std::string folder = dir / "rec";

@@ -229,7 +229,24 @@ TEST(Plan, RefusesSettingsOutOfRange) {
   EXPECT_TRUE(refused([&](Settings& s) { s.class_thresholds = {{99999, 0.5f}}; }));
   EXPECT_TRUE(refused([&](Settings& s) { s.contract = "mine"; }));
   EXPECT_TRUE(refused([&](Settings& s) { s.contract = ""; }));
-  EXPECT_TRUE(refused([&](Settings& s) { s.frame.size = {}; }));
+  EXPECT_TRUE(refused([&](Settings& s) { s.frame.size = {320, 0}; }));
+}
+
+TEST(Plan, TakesTheModelsInputForAFrameWithoutASize) {
+  const Tensor tensor = filled({1, 84, 2100}, 100);
+  const auto shown = plan_for(frame_of(0, 0), tensor);
+  ASSERT_TRUE(shown) << shown.error().message();
+  EXPECT_EQ(shown->letterbox.model, (Size{320, 320}));
+  EXPECT_EQ(shown->letterbox.frame, (Size{320, 320}));
+  Settings settings = frame_of(0, 0);
+  settings.model = {640, 160};
+  settings.resize = ResizeMode::kLetterboxCenter;
+  const auto set = plan_for(settings, tensor);
+  ASSERT_TRUE(set) << set.error().message();
+  EXPECT_EQ(set->letterbox.frame, (Size{640, 160}));
+  const auto unknown = plan_for(frame_of(0, 0), filled({1, 300, 6}, 0.5f));
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().message().find("size of the frame"), std::string::npos);
 }
 
 TEST(Plan, RefusesShortTensors) {
