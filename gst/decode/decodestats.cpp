@@ -7,12 +7,18 @@
 namespace keepbox {
 namespace {
 
+constexpr uint32_t kFewAnchors = 100;
+constexpr uint32_t kSmallSide = 64;  // two cells of the usual largest stride
+
+bool is_small(Size input) { return std::min(input.width, input.height) <= kSmallSide; }
+
 double microseconds(GstClockTime time) { return static_cast<double>(time) / GST_USECOND; }
 
 }  // namespace
 
 void DecodeStats::set_processor(const Processor& processor) {
   const Plan& plan = processor.plan();
+  input_ = plan.letterbox.model;
   detector_ = plan.spec->name;
   recognised_ = plan.remark;
   backend_ = processor.backend().name;
@@ -52,6 +58,11 @@ std::optional<Error> DecodeStats::why_no_box() const {
   if (mismatches_ == looked_at)
     return none("their tensors were missing or did not fit", "see the warnings of on-mismatch=warn");
   if (most_.anchors == 0) return none("their tensors had no rows", "the model found nothing");
+  if (most_.above_threshold == 0 && most_.anchors < kFewAnchors && is_small(input_))
+    return none("the model saw pictures of " + std::to_string(input_.width) + "x" +
+                    std::to_string(input_.height) + ", which have " +
+                    std::to_string(most_.anchors) + " anchors each",
+                "enlarge the picture, or the model's input by input-width= and input-height=");
   if (most_.above_threshold == 0)
     return none("no score of " + std::to_string(most_.anchors) + " anchors a frame was high enough",
                 "if that is wrong, set score-threshold= lower, or see what the model was given: order of "

@@ -38,6 +38,7 @@ class DecodeStats {
   GstClockTime time_ = 0, last_time_ = 0;
   Funnel last_;
   Funnel most_;  // the most of each count that a frame had
+  Size input_;   // of the model
   std::string detector_, backend_, backend_reason_, recognised_;
 };
 

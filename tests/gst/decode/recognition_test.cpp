@@ -46,6 +46,14 @@ TEST(Recognition, RefusesWhatTheNumbersDeny) {
   expect_words(turned.error(), {"yolov8-obb (15 classes, an angle)"});
 }
 
+TEST(Recognition, SmallPicturesAreWhyThereIsNoBox) {
+  Harness h("boxdecode detector=yolov8", "video/x-raw,format=RGB,width=32,height=32");
+  const Tensor tensor{std::vector<float>(size_t{84} * 21), {1, 84, 21}};
+  ASSERT_TRUE(h.run(carrying({tensor}))) << h.error();
+  gst_harness_push_event(h.get(), gst_event_new_eos());
+  expect_words(h.warning(), {"32x32", "21 anchors", "input-width="});
+}
+
 TEST(Recognition, RefusesItBehindBlankFramesToo) {
   for (const size_t from : {size_t{0}, kBoxes}) {
     Harness h("boxdecode");
