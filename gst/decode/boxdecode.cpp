@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
@@ -340,6 +341,7 @@ static void keepbox_box_decode_init(KeepboxBoxDecode* self) {
 }
 
 static void keepbox_box_decode_class_init(KeepboxBoxDecodeClass* klass) {
+  name_by_factory(klass);
   auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);

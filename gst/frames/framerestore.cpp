@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/letterbox.h"
+#include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/enums.h"
 #include "gst/base/error.h"
@@ -128,13 +129,18 @@ GstFlowReturn refuse_frame(KeepboxFrameRestore* self) {
   return GST_FLOW_ERROR;
 }
 
+ResizeMode mode_of(KeepboxFrameRestore* self) {
+  GST_OBJECT_LOCK(self);
+  const ResizeMode mode = self->restorer->mode;
+  GST_OBJECT_UNLOCK(self);
+  return mode;
+}
+
 /// The map to the full frame; by resize-mode alone, and said once, where an element between dropped
 /// what is known of it.
 PixelMap map_to_full(KeepboxFrameRestore* self, GstBuffer* scaled) {
   Restorer& r = *self->restorer;
-  GST_OBJECT_LOCK(self);
-  const ResizeMode mode = r.mode;
-  GST_OBJECT_UNLOCK(self);
+  const ResizeMode mode = mode_of(self);
   auto map = map_from_saved(scaled, r.scaled.picture, mode);
   if (!map) {
     map = PixelMap::of(make_letterbox(r.full.picture, r.scaled.picture, mode));
@@ -159,7 +165,7 @@ GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* input) {
   announce(r, saved.caps);
   const PixelMap map = map_to_full(self, scaled);
   GstBuffer* output = take_frame(&scaled);
-  bring_along(scaled, r.scaled, output, r.full, map);
+  bring_along(scaled, r.scaled, output, r.full, map, mode_of(self));
   // Nobody holds the frame any more when it goes on: who draws on it does not have to copy it.
   gst_clear_buffer(&scaled);
   if (!r.planes) output = with_plain_planes(output, r.full);
@@ -314,6 +320,7 @@ static void keepbox_frame_restore_init(KeepboxFrameRestore* self) {
 }
 
 static void keepbox_frame_restore_class_init(KeepboxFrameRestoreClass* klass) {
+  name_by_factory(klass);
   auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(framerestore_debug, "framerestore", 0, "Restoring of frames");

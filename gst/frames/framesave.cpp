@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
@@ -274,6 +275,7 @@ static void keepbox_frame_save_init(KeepboxFrameSave* self) {
 }
 
 static void keepbox_frame_save_class_init(KeepboxFrameSaveClass* klass) {
+  name_by_factory(klass);
   auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(framesave_debug, "framesave", 0, "Saving of frames");

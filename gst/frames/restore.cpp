@@ -38,7 +38,7 @@ gboolean note_api(GstBuffer*, GstMeta** meta, gpointer apis) {
 }
 
 bool stays(GType api) {
-  return is_analytics(api) || is_saved_frame(api) || holds_tensors(api) ||
+  return is_analytics(api) || is_saved_frame(api) || is_pixel_way(api) || holds_tensors(api) ||
          gst_meta_api_type_has_tag(api, g_quark_from_static_string("memory")) ||
          gst_meta_api_type_has_tag(api, g_quark_from_static_string("memory-reference"));
 }
@@ -60,9 +60,11 @@ gboolean bring_meta(GstBuffer* scaled, GstMeta** meta, gpointer data) {
 }
 
 /// Where on the full frame a model's input is: those of a frame's tensors that share a source share it
-/// again.
+/// again. The pixels' way since the inference ends on the full frame, and begins anew there.
 struct MovedSources {
-  Size from, to;
+  GstBuffer *scaled, *full;
+  Picture from, to;
+  ResizeMode mode;
   PixelMap map;
   SharedTensorSource last, last_moved;
 
@@ -70,7 +72,10 @@ struct MovedSources {
     if (!source->has_geometry()) return source;
     if (source == last) return last_moved;
     last = source;
-    last_moved = moved_source(source, from, to, map);
+    const auto way = map_from_inferred(scaled, source->producer, from, mode);
+    last_moved = way ? moved_source(source, source->geometry.frame, to.size, way->then(map))
+                     : moved_source(source, from.size, to.size, map);
+    if (way) begin_way(full, source->producer, to);
     return last_moved;
   }
 };
@@ -124,14 +129,14 @@ GstBuffer* take_frame(GstBuffer** scaled) {
 }
 
 void bring_along(GstBuffer* scaled, const Showing& from, GstBuffer* full, const Showing& to,
-                 const PixelMap& map) {
+                 const PixelMap& map, ResizeMode mode) {
   gst_buffer_copy_into(full, scaled, GST_BUFFER_COPY_TIMESTAMPS, 0, static_cast<gsize>(-1));
   GST_BUFFER_FLAG_UNSET(full, kStreamFlags);
   GST_BUFFER_FLAG_SET(full, GST_BUFFER_FLAGS(scaled) & kStreamFlags);
   Bringing bringing{full, from.info, to.info, map, {}};
   gst_buffer_foreach_meta(full, note_api, &bringing.there);
   gst_buffer_foreach_meta(scaled, bring_meta, &bringing);
-  MovedSources sources{from.picture.size, to.picture.size, map, {}, {}};
+  MovedSources sources{scaled, full, from.picture, to.picture, mode, map, {}, {}};
   const MovedSource moved = std::ref(sources);
   carry_tensors(scaled, full, moved);
   carry_analytics(scaled, from.info, full, to.info, map, moved);

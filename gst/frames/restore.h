@@ -28,8 +28,9 @@ GstBuffer* take_frame(GstBuffer** scaled);
 
 /// Timestamps, flags and metas of the scaled frame go to the full one, metas mapped. Flags that say
 /// how the pixels are stored stay the full frame's, and so do metas that it has already.
+/// @param mode how scalers fitted the picture in, where GStreamer did not say.
 void bring_along(GstBuffer* scaled, const Showing& from, GstBuffer* full, const Showing& to,
-                 const PixelMap& map);
+                 const PixelMap& map, ResizeMode mode);
 
 /// A frame whose planes lie where its caps say, for elements that do not look for a GstVideoMeta: the
 /// buffer itself or a copy of it. Transfer full of both.

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/infer/frameform.h"
@@ -290,6 +291,7 @@ static void keepbox_tensor_infer_init(KeepboxTensorInfer* self) {
 }
 
 static void keepbox_tensor_infer_class_init(KeepboxTensorInferClass* klass) {
+  name_by_factory(klass);
   auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);

@@ -112,6 +112,8 @@ std::optional<PixelMap> map_from_inferred(GstBuffer* buffer, uint64_t producer,
   return map_of(inferred->way, now, mode);
 }
 
+bool is_pixel_way(GType api) { return api == inferred_api(); }
+
 SharedTensorSource moved_source(const SharedTensorSource& source, Size from, Size to,
                                 const PixelMap& map) {
   TensorSource out = *source;

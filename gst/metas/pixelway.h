@@ -38,6 +38,9 @@ void begin_way(GstBuffer* frame, uint64_t producer, const Picture& picture);
 std::optional<PixelMap> map_from_inferred(GstBuffer* buffer, uint64_t producer,
                                           const Picture& now, ResizeMode mode);
 
+/// True for the meta that a way is kept in.
+bool is_pixel_way(GType api);
+
 /// A source of tensors as it is on a picture that the map leads to; geometry is marked as lost where it
 /// cannot be said as a scale and an offset. @param from the size of the map's first picture.
 SharedTensorSource moved_source(const SharedTensorSource& source, Size from, Size to,

@@ -35,6 +35,7 @@
 #include <string>
 #include <vector>
 
+#include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/metas/analytics.h"
@@ -196,6 +197,7 @@ void finalize(GObject* object) {
 static void keepbox_box_overlay_init(KeepboxBoxOverlay* self) { self->overlay = new Overlay; }
 
 static void keepbox_box_overlay_class_init(KeepboxBoxOverlayClass* klass) {
+  name_by_factory(klass);
   auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);

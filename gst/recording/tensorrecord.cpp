@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
@@ -241,6 +242,7 @@ static void keepbox_tensor_record_init(KeepboxTensorRecord* self) {
 }
 
 static void keepbox_tensor_record_class_init(KeepboxTensorRecordClass* klass) {
+  name_by_factory(klass);
   auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);

@@ -25,6 +25,7 @@
  */
 #include <utility>
 
+#include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/picture.h"
 #include "gst/recording/blacksource.h"
@@ -147,6 +148,7 @@ static void keepbox_tensor_replay_init(KeepboxTensorReplay* self) {
 }
 
 static void keepbox_tensor_replay_class_init(KeepboxTensorReplayClass* klass) {
+  name_by_factory(klass);
   auto* object = G_OBJECT_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(tensorreplay_debug, "tensorreplay", 0, "Attaches recorded tensors");
   auto* element = GST_ELEMENT_CLASS(klass);

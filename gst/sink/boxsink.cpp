@@ -29,6 +29,7 @@
 #include <span>
 #include <string>
 
+#include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
@@ -241,6 +242,7 @@ static void keepbox_box_sink_init(KeepboxBoxSink* self) {
 }
 
 static void keepbox_box_sink_class_init(KeepboxBoxSinkClass* klass) {
+  name_by_factory(klass);
   auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* sink = GST_BASE_SINK_CLASS(klass);

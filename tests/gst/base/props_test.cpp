@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <string_view>
 
 namespace keepbox {
@@ -28,6 +29,19 @@ TEST(Properties, HaveWordsAsNicks) {
     }
     gst_object_unref(element);
   }
+}
+
+TEST(Elements, AreNamedByTheirFactories) {
+  const auto name_of = [](const char* factory, const char* wanted) {
+    g_autoptr(GstElement) element = GST_ELEMENT(
+        gst_object_ref_sink(gst_element_factory_make(factory, wanted)));
+    return std::string(GST_OBJECT_NAME(element));
+  };
+  const std::string first = name_of("boxdecode", nullptr), next = name_of("boxdecode", nullptr);
+  EXPECT_TRUE(first.starts_with("boxdecode")) << first;
+  EXPECT_TRUE(next.starts_with("boxdecode")) << next;
+  EXPECT_NE(first, next);
+  EXPECT_EQ(name_of("tensorreplay", "keepbox"), "keepbox");
 }
 
 }  // namespace

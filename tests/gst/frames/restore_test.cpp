@@ -239,7 +239,7 @@ TEST(Restore, AnswersAFlushWithFlushing) {
   Harness h("framesave ! framerestore", kFull);
   GstElement* restore = nullptr;
   for (GList* each = GST_BIN_CHILDREN(h.bin()); each != nullptr; each = each->next)
-    if (g_str_has_prefix(GST_OBJECT_NAME(each->data), "keepboxframerestore"))
+    if (g_str_has_prefix(GST_OBJECT_NAME(each->data), "framerestore"))
       restore = GST_ELEMENT(each->data);
   g_autoptr(GstPad) src = gst_element_get_static_pad(restore, "src");
   GST_PAD_SET_FLUSHING(src);
