@@ -37,8 +37,8 @@ std::vector<size_t> find_ssd_outputs(std::span<const TensorView> tensors);
 /// @pre the tensors are in bounds.
 std::optional<bool> looks_softmaxed(const Layout& layout, std::span<const TensorView> tensors);
 
-/// Names tensors that hold no boxes: "the scores of a classifier (1000 classes)", "characters of a
-/// text recogniser", "a map of a text detector"; empty if that cannot be told.
+/// Returns the kind of model of tensors without boxes: "a classifier with 1000 classes", "a text
+/// recogniser", "a text detector or a depth estimator"; empty if unknown.
 std::string other_task(std::span<const TensorView> tensors);
 
 }  // namespace keepbox
