@@ -8,7 +8,7 @@
 namespace keepbox {
 namespace {
 
-/// The grids of an input, for anchors that stand in one piece.
+/// Returns the grids of an input, for anchors in a single tensor.
 std::vector<Grid> grids_over(Size model, const DetectorSpec& spec) {
   std::vector<Grid> out;
   uint32_t first = 0;
@@ -36,7 +36,7 @@ Status fail_grid(const DetectorSpec& spec, uint32_t wanted, Size model, uint32_t
                   (spec.priors ? ", or priors-file= to the model's table of cy cx h w" : ""));
 }
 
-/// Those of the tensors, with cells where only rows were there to see.
+/// Returns the grids of the tensors, with their cells computed if the tensors only have rows.
 Result<std::vector<Grid>> settle_grids(const Layout& layout, Size model, bool told) {
   if (layout.grids.empty()) {
     const uint32_t wanted = grid_anchors(model, *layout.spec);
@@ -58,17 +58,17 @@ Result<std::vector<Grid>> settle_grids(const Layout& layout, Size model, bool to
   return out;
 }
 
-/// The number of a level's first anchor size.
+/// Returns the index of a level's first anchor size.
 uint32_t first_size(const DetectorSpec& spec, uint32_t level) {
   uint32_t first = 0;
   for (uint32_t before = 0; before < level; ++before) first += spec.anchors_of(before);
   return first;
 }
 
-/// Half to even, as torch.round() does.
+/// Rounds half to even, as torch.round().
 float rounded_side(float side) { return 2 * std::nearbyint(side / 2); }
 
-/// Sizes of a level's anchors of a cell, in pixels.
+/// Returns the anchor sizes per cell of a level, in pixels.
 std::vector<AnchorSize> sizes_of(const DetectorSpec& spec, uint32_t level) {
   const AnchorRule& rule = spec.anchors;
   const uint32_t first = first_size(spec, level), count = spec.anchors_of(level);
@@ -95,15 +95,15 @@ std::vector<AnchorSize> sizes_of(const DetectorSpec& spec, uint32_t level) {
 }
 
 Status fail_sizes(const DetectorSpec& spec) {
-  return fail(ErrorKind::kInvalid, "a size for each of a cell's anchors of every level",
-              "fewer in " + std::string(spec.name), "mend the family's anchors");
+  return fail(ErrorKind::kInvalid, "an anchor size for every anchor per cell of each level",
+              "fewer in " + std::string(spec.name), "complete the family's anchors");
 }
 
 struct Step {
   float x, y;
 };
 
-/// From a level's cell to the next.
+/// Returns the distance between the cells of a level.
 Step step_of(const DetectorSpec& spec, const Grid& grid, Size model) {
   const auto stride = static_cast<float>(spec.strides[grid.level]);
   if (grid.cells.width == 0 || grid.cells.height == 0) return {stride, stride};
@@ -113,7 +113,7 @@ Step step_of(const DetectorSpec& spec, const Grid& grid, Size model) {
   return spec.anchors.whole ? Step{std::floor(even.x), std::floor(even.y)} : Step{stride, stride};
 }
 
-/// Prior boxes in fractions of the input.
+/// Computes prior boxes in fractions of the input.
 Status make_priors(Plan& plan, const std::vector<Grid>& grids, Size model) {
   const DetectorSpec& spec = *plan.spec;
   const auto w = static_cast<float>(model.width), h = static_cast<float>(model.height);
@@ -135,7 +135,7 @@ Status make_priors(Plan& plan, const std::vector<Grid>& grids, Size model) {
   return {};
 }
 
-/// Levels of codings with cells, and of maps whose peaks count.
+/// Fills the levels for codings with cells, and for score maps whose peaks count.
 Status make_levels(Plan& plan, const std::vector<Grid>& grids, Size model) {
   const DetectorSpec& spec = *plan.spec;
   for (const Grid& grid : grids) {

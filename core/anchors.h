@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The grids of a plan's anchors, and the anchor boxes that stand on them.
+// Grids and anchor boxes of a plan.
 #pragma once
 
 #include "core/plan.h"
@@ -7,15 +7,15 @@
 
 namespace keepbox {
 
-/// Do the numbers of a box count from cells?
+/// True if box values are relative to grid cells.
 bool has_cells(BoxCoding coding);
 
-/// The input that shows in the tensors' own maps: cells times stride, or 0 x 0.
+/// Returns the input size implied by the feature maps (cells times stride), or 0 x 0.
 Size input_of_maps(const Layout& layout);
 
-/// Settles a plan's levels, sizes and prior boxes for a model's input. Errors: kMismatch where the
-/// input has another number of anchors than the tensors, or a table of priors has.
-/// @param told the input is known for certain.
+/// Settles the levels, anchor sizes and prior boxes of a plan for a model input. Returns kMismatch
+/// if the input implies a different number of anchors than the tensors or the table of priors have.
+/// @param told true if the input size is known, not guessed.
 Status settle_anchors(Plan& plan, const Settings& settings, Size model, bool told);
 
 }  // namespace keepbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The choice among backends.
+// Selection of a backend.
 #include "core/backend.h"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ const Backend* find_backend(std::string_view name) {
 
 namespace {
 
-/// The reason, with the instruction set where there are several.
+/// Adds the instruction set to the reason, if there is a choice.
 Selection chosen(const Backend& backend, std::string reason) {
   if (backend.variant != nullptr) reason += ", " + std::string(backend.variant());
   return {&backend, std::move(reason)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From an anchor's numbers to its score and its box: the formulas that every backend calls.
+// Box codings and activations: the formulas from raw values to boxes, shared by all backends.
 #pragma once
 
 #include <cstdint>
@@ -10,50 +10,50 @@
 
 namespace keepbox {
 
-/// An anchor box that a delta refers to, in fractions of the model's input.
+/// Prior box, in fractions of the model input.
 struct Prior {
   float cx, cy, width, height;
 };
 
-/// Anchors of a grid family that share one grid: a pyramid level's, or those of one of its anchors
-/// a cell.
+/// Anchors that share one grid: those of a pyramid level, or one anchor per cell of a level.
 struct Level {
   uint32_t first_anchor = 0;
   uint32_t width = 1;       // cells
-  uint32_t cell_anchors = 1;  // that follow each other
-  uint32_t first_size = 0;  // in sizes: of the first of those
+  uint32_t cell_anchors = 1;  // consecutive anchors per cell
+  uint32_t first_size = 0;  // index in sizes of the first of these anchors
   float stride = 0;         // input pixels
   float xy_scale = 1;       // kGridDarknet
-  float step_x = 0, step_y = 0;  // kDistances, kDistanceBins: from cell to cell, input pixels
+  float step_x = 0, step_y = 0;  // kDistances, kDistanceBins: cell pitch in input pixels
 };
 
-/// What codings look up.
+/// Lookup tables of the codings.
 struct BoxTables {
-  const Prior* priors = nullptr;      // one an anchor; kPriorDelta
-  const Level* levels = nullptr;      // BoxRules::level_count of them
-  const AnchorSize* sizes = nullptr;  // as the levels say; kGridSigmoid, kGridDarknet: input pixels
+  const Prior* priors = nullptr;      // one per anchor; kPriorDelta
+  const Level* levels = nullptr;      // BoxRules::level_count levels
+  const AnchorSize* sizes = nullptr;  // indexed by the levels; kGridSigmoid, kGridDarknet: input
+                                      // pixels
 };
 
-/// How the numbers of a box are read: plain data, the same on every device.
+/// Rules to decode a box: plain data, the same on every device.
 struct BoxRules {
   BoxCoding coding = BoxCoding::kCenterSize;
-  bool yx = false;                // the numbers are y first
-  uint8_t bins = 1;               // kDistanceBins: of each side
-  float scale[4] = {1, 1, 1, 1};  // the raw numbers, x first, times this
+  bool yx = false;                // values are y first
+  uint8_t bins = 1;               // kDistanceBins: bins per side
+  float scale[4] = {1, 1, 1, 1};  // factors of the raw values, x first
   float cell_offset = 0;          // added to a cell's column and row
-  float delta_limit = 0;          // of logarithms of sizes; 0: none
-  float unit_x = 1, unit_y = 1;   // decoded coordinates times this are model pixels
-  uint32_t level_count = 0;       // codings with cells only
+  float delta_limit = 0;          // maximum of log sizes; 0: none
+  float unit_x = 1, unit_y = 1;   // from decoded coordinates to model pixels
+  uint32_t level_count = 0;       // only for codings with cells
 };
 
-/// How scores are read.
+/// Rules to compute scores.
 struct ScoreRules {
   ScoreRule rule = ScoreRule::kClass;
   Activation activation = Activation::kNone;
-  float logit_limit = 0;  // logits are clamped to +- this first; 0: they are not
+  float logit_limit = 0;  // logits are clamped to +-logit_limit; 0: not clamped
 };
 
-/// A probability of a logit; for softmax, and where the model did it, the number itself.
+/// Returns the probability for a logit, or the value unchanged for softmax and activated scores.
 KB_HD_CALLED inline float activate(const ScoreRules& rules, float logit) {
   if (rules.activation != Activation::kSigmoid) return logit;
   if (rules.logit_limit > 0) {
@@ -68,11 +68,11 @@ KB_HD inline Box from_center(float cx, float cy, float w, float h) {
   return {cx - half_w, cy - half_h, cx + half_w, cy + half_h};
 }
 
-/// Where an anchor is on its grid.
+/// Position of an anchor on its grid.
 struct Cell {
-  float x, y;  // column and row, the offset added
+  float x, y;  // column and row plus the cell offset
   uint32_t level;
-  uint32_t anchor;  // of the cell's
+  uint32_t anchor;  // index within the cell
   uint32_t column, row;
 };
 
@@ -86,7 +86,7 @@ KB_HD inline Cell cell_of(const BoxRules& rules, const Level* levels, uint32_t a
           static_cast<float>(row) + rules.cell_offset, l, number % level.cell_anchors, column, row};
 }
 
-/// The numbers' order put right, and the scale.
+/// Puts the values in x first order and scales them.
 KB_HD inline void arrange(const BoxRules& rules, float (&v)[4]) {
   if (rules.yx) {
     const float y = v[0], h = v[2];
@@ -95,7 +95,7 @@ KB_HD inline void arrange(const BoxRules& rules, float (&v)[4]) {
   for (int i = 0; i < 4; ++i) v[i] = v[i] * rules.scale[i];
 }
 
-/// Codings with cells: the formulas stand at BoxCoding.
+/// Decodes boxes relative to cells; for the formulas see BoxCoding.
 KB_HD inline Box on_grid(const BoxRules& rules, const BoxTables& tables, uint32_t anchor,
                          const float (&v)[4]) {
   const Cell cell = cell_of(rules, tables.levels, anchor);
@@ -131,12 +131,12 @@ KB_HD inline Box on_grid(const BoxRules& rules, const BoxTables& tables, uint32_
   }
 }
 
-/// The logarithm of a size, limited.
+/// Returns the log size, clamped to the limit.
 KB_HD inline float limited(const BoxRules& rules, float delta) {
   return rules.delta_limit > 0 && delta > rules.delta_limit ? rules.delta_limit : delta;
 }
 
-/// SSD: the prior's centre moved by fractions of its size, its size times e^t.
+/// Decodes SSD deltas: moves the prior's centre by fractions of its size, scales its size by e^t.
 KB_HD inline Box by_prior(const BoxRules& rules, const Prior& prior, const float (&v)[4]) {
   return from_center((v[0] * prior.width + prior.cx) * rules.unit_x,
                      (v[1] * prior.height + prior.cy) * rules.unit_y,
@@ -144,7 +144,7 @@ KB_HD inline Box by_prior(const BoxRules& rules, const Prior& prior, const float
                      exp_f32(limited(rules, v[3])) * prior.height * rules.unit_y);
 }
 
-/// The box in model pixels of its four numbers.
+/// Decodes four raw values to a box in model pixels.
 KB_HD_CALLED inline Box decode_box(const BoxRules& rules, const BoxTables& tables,
                                    uint32_t anchor, float a, float b, float c, float d) {
   float v[4] = {a, b, c, d};
@@ -168,13 +168,13 @@ KB_HD inline bool finite(const Box& b) {
   return is_finite(b.x1) && is_finite(b.y1) && is_finite(b.x2) && is_finite(b.y2);
 }
 
-/// A class id that a tensor holds as a number; kMaxClasses when it is none.
+/// Returns a class id stored as a float, or kMaxClasses if it is not a valid one.
 KB_HD inline uint32_t class_of(float id) {
   const bool sensible = id >= 0.0f && id < static_cast<float>(kMaxClasses);  // false for NaN
   return sensible ? static_cast<uint32_t>(id) : kMaxClasses;
 }
 
-/// Of `anchors` rows, those that a model says are filled.
+/// Returns the number of filled rows as reported by the model, at most `anchors`.
 KB_HD inline uint32_t filled_rows(float count, uint32_t anchors) {
   if (!(count > 0.0f)) return 0;
   return count < static_cast<float>(anchors) ? static_cast<uint32_t>(count) : anchors;

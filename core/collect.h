@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The candidates of one image while they are decoded, from whatever reads the numbers.
+// Collects the candidates of one image during decoding.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace keepbox {
 
-/// @tparam Source as core/judge.h has it; outlives this.
+/// @tparam Source see core/judge.h; outlives the collector.
 template <class Source>
 class Collector {
  public:
   Collector(const Source& from, std::span<Candidate> out, Funnel& funnel)
       : from_(from), out_(out), funnel_(funnel) {}
 
-  /// Takes an anchor with that score and class, if it passes, and counts how far it came.
+  /// Adds the anchor as a candidate if its verdict passes; updates the funnel.
   void take(uint32_t anchor, Verdict verdict) {
     const auto raw = [&] { return box_of(anchor); };
     Candidate candidate;
@@ -31,7 +31,7 @@ class Collector {
     ++funnel_.after_class_filter;
   }
 
-  /// Takes an anchor by its own numbers.
+  /// Judges an anchor and adds it as a candidate if it passes.
   void take(uint32_t anchor) {
     judge_each(from_, anchor, [&](Verdict verdict) { take(anchor, verdict); });
   }
@@ -43,7 +43,7 @@ class Collector {
     return from_.rules.boxes.bins > 1 ? means_of(anchor) : raw_box(from_, anchor);
   }
 
-  /// Kept for the anchor's next class.
+  /// Returns the box of distance bins, cached for the other classes of the anchor.
   [[gnu::noinline]] RawBox means_of(uint32_t anchor) {
     if (anchor != latest_) means_ = raw_box(from_, anchor);
     latest_ = anchor;
@@ -55,7 +55,7 @@ class Collector {
   Funnel& funnel_;
   uint32_t count_ = 0;
   RawBox means_ = {};
-  uint32_t latest_ = std::numeric_limits<uint32_t>::max();  // whose means_ are: nobody's
+  uint32_t latest_ = std::numeric_limits<uint32_t>::max();  // the anchor that means_ belongs to
 };
 
 }  // namespace keepbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Threads that somebody lends, for work that falls into parts.
+// Thread pool interface, for work that can be split.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,13 @@ class Crew {
  public:
   virtual ~Crew() = default;
 
-  /// Threads that work at once, the caller's among them; at least 1.
+  /// Returns the maximum number of threads at work, including the caller's; at least 1.
   virtual uint32_t size() const = 0;
 
-  /// Calls part(context, i) for i = 0 .. parts - 1, each once, on any thread and in any order, and
-  /// returns when all have returned. Never fails: the caller's thread does what no other takes.
-  /// @pre parts <= size(). For one thread at a time.
+  /// Calls part(context, i) once for each i in 0 .. parts - 1, on any thread and in any order, and
+  /// returns when all calls have returned. Never fails: the caller's thread runs what no other
+  /// thread takes.
+  /// @pre parts <= size(). Not thread-safe.
   virtual void run(uint32_t parts, void (*part)(void* context, uint32_t i), void* context) = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a model family says of itself, asked of its row.
+// Lookups in a model family's row.
 #include "core/detector.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace keepbox {
 namespace {
 
-/// Is it the id, whose * is a level's stride?
+/// True if the id matches, with * standing for the stride of a level.
 bool matches(std::string_view id, std::string_view found, uint32_t stride) {
   const size_t star = id.find('*');
   if (star == id.npos) return id == found;
@@ -26,7 +26,8 @@ bool TensorRule::has(std::string_view id, uint32_t stride) const {
 bool TensorRule::has_plain(std::string_view name) const {
   if (name.empty()) return false;
   if (std::ranges::find(plain, name) != plain.end()) return true;
-  constexpr std::string_view kFirst = ":0";  // as TensorFlow numbers an operation's outputs
+  constexpr std::string_view kFirst = ":0";  // TensorFlow's suffix for the first output of an
+                                             // operation
   return name.ends_with(kFirst) && has_plain(name.substr(0, name.size() - kFirst.size()));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A model family as data: how its output tensors say where the boxes are.
+// Model families as data: where the boxes are in the output tensors, and how they are coded.
 #pragma once
 
 #include <algorithm>
@@ -15,17 +15,17 @@
 
 namespace keepbox {
 
-/// How anchors and their numbers lie in the tensors.
+/// Arrangement of anchors and their values in the tensors.
 enum class Reader : uint8_t {
-  kDense,    // boxes and class scores of an anchor side by side: one tensor, or one a level
-  kSplit,    // a tensor for each role, or one a level for each role
-  kReady,    // one tensor of rows that the model sorted out: box, score, class
-  kOutputs,  // the same in one tensor each: boxes, scores, classes, their count
-  kIndices,  // rows of image, class, anchor, which point into boxes and scores
+  kDense,    // boxes and class scores of an anchor together: one tensor, or one per level
+  kSplit,    // one tensor per role, or one per role and level
+  kReady,    // one tensor of end-to-end rows: box, score, class
+  kOutputs,  // end-to-end, one tensor each: boxes, scores, classes, count
+  kIndices,  // rows of image, class and anchor, which index boxes and scores
 };
 
-/// What the four (or 4 x bins) numbers of a box mean. Of those with cells, a level's stride and the
-/// cell's column and row, with cell_offset added, say where they are.
+/// Meaning of the four (or 4 x bins) values of a box. Codings with cells use the stride of the
+/// level and the column and row of the cell plus cell_offset.
 enum class BoxCoding : uint8_t {
   kCenterSize,     // cx cy w h
   kCorners,        // x1 y1 x2 y2
@@ -37,87 +37,87 @@ enum class BoxCoding : uint8_t {
   kGridDarknet,    // s of cx cy; ((s * xy - (xy - 1) / 2 + cell) * stride, e^w * anchor)
                    //                                                                YOLOv3, v4
   kDistances,      // left top right bottom from the cell, in strides       SCRFD, YOLOv6, FCOS
-  kDistanceBins,   // the same, each as the mean of softmax over its bins        YOLOv8, GFL
-  kPriorDelta,     // (cx cy by prior size, e^ of w h)                         SSD, RetinaNet
+  kDistanceBins,   // same, each the softmax mean of its bins          YOLOv8, GFL
+  kPriorDelta,     // centre in prior sizes, log of w h               SSD, RetinaNet
 };
 
 enum class Activation : uint8_t { kNone, kSigmoid, kSoftmax };
 
-/// How the score of (anchor, class) comes out of objectness o and class score c.
+/// Formula for the score of (anchor, class), from objectness o and class score c.
 enum class ScoreRule : uint8_t {
   kClass,           // c of the best class
   kProduct,         // o * c, then the best class                  YOLOv3, v5, v7
   kArgmaxFirst,     // best c, then o * c                          YOLOX
-  kObjectness,      // o alone where there is one class, else as kProduct               YOLOv7
+  kObjectness,      // o alone if there is one class, otherwise as kProduct   YOLOv7
   kGeometricMean,   // sqrt(o * c), each clamped to 0..1           YuNet, FCOS
 };
 
-/// Units of decoded box coordinates. kAuto is decided by looking at the first tensor.
+/// Units of decoded box coordinates. kAuto is decided from the first tensor's values.
 enum class Units : uint8_t { kAuto, kPixels, kNormalized };
 
 enum class Background : uint8_t { kNone, kFirst, kLast };
 
-/// What follows the class scores of an anchor.
+/// Values after the class scores of an anchor.
 enum class Payload : uint8_t { kNone, kAngle, kKeypoints, kMaskCoefficients };
 
-/// What the first two numbers x y of a point mean. Cells, strides and priors are those of boxes.
+/// Meaning of the first two values x y of a keypoint. Cells, strides and priors are those of boxes.
 enum class PointCoding : uint8_t {
-  kBox,         // as a box's corners: pixels, or 0..1
+  kBox,         // like box corners: pixels, or 0..1
   kCells,       // (xy + cell) * stride                                     SCRFD, YuNet
   kCellPixels,  // xy + cell * stride                                       MediaPipe
-  kPriorDelta,  // by the prior's size, from its centre                     RetinaFace
+  kPriorDelta,  // in prior sizes, from the prior's centre                     RetinaFace
   kInBox,       // from the box's upper left corner, in its width and height      CenterFace
 };
 
-/// The points of a family whose payload they are.
+/// Keypoints of a family.
 struct PointRule {
   PointCoding coding = PointCoding::kBox;
-  uint8_t numbers = 0;       // of a point: 2, or 3 with its score; 0: found out
-  bool yx = false;           // their order is y x
-  std::string_view set{};    // name of a PointSet; empty: COCO's body, if as many
+  uint8_t numbers = 0;       // per keypoint: 2, or 3 with its score; 0: detected
+  bool yx = false;           // values are in the order y x
+  std::string_view set{};    // name of a PointSet; empty: COCO's body if the number fits
 };
 
-/// What one of a frame's tensors is for.
+/// Role of a tensor.
 enum class Role : uint8_t {
-  kAll,         // of kDense and kReady: columns say what is where
-  kBoxes,       // four numbers an anchor, or 4 x bins
-  kScores,      // one a class; of kOutputs one
+  kAll,         // kDense and kReady: all fields, at Columns
+  kBoxes,       // four values per anchor, or 4 x bins
+  kScores,      // one value per class; kOutputs: one
   kObjectness,  // one
-  kSizes,       // the last two of the four where the first two have a tensor of their own (kBoxes)
+  kSizes,       // w h if x y are in a tensor of their own (kBoxes)
   kClasses,     // a class id
-  kCount,       // how many rows of an image are filled
+  kCount,       // number of filled rows per image
   kIndices,     // image, class, anchor
-  kKeypoints,   // points, where they do not follow the scores or the box
-  kUnread,      // what nobody needs, but told apart from scores
+  kKeypoints,   // keypoints that do not follow the scores or the box
+  kUnread,      // present in the model, ignored
 };
 
-/// One tensor of a family, or one a level.
+/// Describes one tensor of a family, or one per level.
 struct TensorRule {
   Role role = Role::kAll;
   bool optional = false;
-  std::array<std::string_view, 4> ids{};  // names that producers give it, empty ones unused; a * in
-                                          // one is the level's stride
-  std::array<std::string_view, 2> plain{};  // what models call it that others may mean too: they count
-                                            // only where all of a family's tensors have such names
-  uint16_t channels = 0;   // numbers an anchor; 0: those of its role, of scores any
-  float scale = 1, zero_point = 0;  // of integers: number = (stored - zero_point) * scale
+  std::array<std::string_view, 4> ids{};  // tensor ids given by producers, unused ones empty; * is
+                                          // the stride of the level
+  std::array<std::string_view, 2> plain{};  // generic names; used only if all tensors of the family
+                                            // match
+  uint16_t channels = 0;   // values per anchor; 0: as the role implies, any number for scores
+  float scale = 1, zero_point = 0;  // of integer tensors: value = (stored - zero_point) * scale
 
-  /// Is the tensor of that level's stride called so?
+  /// True if the rule lists this id, for the level of that stride.
   bool has(std::string_view id, uint32_t stride = 0) const;
   bool has_plain(std::string_view name) const;
   bool has_scale() const { return scale != 1 || zero_point != 0; }
 };
 
-/// First channel of each field in a dense or ready tensor; -1 where it has none.
+/// First channel of each field in a dense or ready tensor; -1 if absent.
 struct Columns {
   int8_t box = 0;
   int8_t objectness = -1;
-  int8_t classes = -1;   // class scores run from here to the payload
-  int8_t score = -1;     // ready rows: one score
-  int8_t class_id = -1;  // ready rows: one class id
-  int8_t image = -1;     // ready rows: the image of a batch; below zero ends them
-  int8_t payload = -1;   // where it does not follow the class scores
-  int8_t angle = -1;     // ready rows: radians, where the payload is an angle
+  int8_t classes = -1;   // first class score; the scores end at the payload
+  int8_t score = -1;     // ready rows: the score
+  int8_t class_id = -1;  // ready rows: the class id
+  int8_t image = -1;     // ready rows: index of the image in the batch; negative ends the rows
+  int8_t payload = -1;   // if it does not follow the class scores
+  int8_t angle = -1;     // ready rows: radians, if the payload is an angle
   bool box_last = false;  // the box follows the class scores
 };
 
@@ -126,97 +126,99 @@ struct AnchorSize {
 };
 
 inline constexpr size_t kMostLevels = 6;
-/// Of COCO, whose ids leave some numbers out: 90 at most.
+/// Number of COCO's classes; its ids have gaps and go up to 90.
 inline constexpr size_t kCocoClasses = 80;
 
-/// Anchor boxes: listed, or made of scales and ratios.
+/// Anchor boxes: listed, or generated from scales and ratios.
 struct AnchorRule {
-  std::span<const AnchorSize> sizes{};   // of all levels' anchors of a cell, level by level
-  float input = 0;                       // the input's side that those are of; 0: they are pixels of
+  std::span<const AnchorSize> sizes{};   // anchors per cell of all levels, level by level
+  float input = 0;                       // side of the input that the sizes refer to; 0: pixels of
                                          // any input
-  float base = 0;                        // else: a side of scale 1 and ratio 1, in strides
+  float base = 0;                        // otherwise: the side at scale 1 and ratio 1, in strides
   std::span<const float> scales{};
   std::span<const AnchorSize> ratios{};  // factors of width and height
-  bool scales_inner = false;  // all scales of a ratio follow each other, not all ratios of a scale
-  bool whole = false;         // as torchvision: scaled sides cut, half sides rounded to pixels, and
-                              // cells as far apart as whole pixels let them share the input
-  bool of_grid = false;       // cells share the input evenly, whatever the stride   TensorFlow's SSD
+  bool scales_inner = false;  // order of anchors: all scales of a ratio, then the next ratio;
+                              // otherwise the reverse
+  bool whole = false;         // as torchvision: scaled sides truncated, half sides rounded to
+                              // pixels, and a whole number of pixels between cells
+  bool of_grid = false;       // cells divide the input evenly, whatever the stride   TensorFlow's SSD
 
   bool given() const { return !sizes.empty() || base > 0; }
 };
 
-/// How a picture becomes the input of a family's models, where the projects that train them agree.
-/// Numbers are those of R, G, B in 0..255: input = (pixel - mean) / deviation.
+/// Conversion of a picture to the model input, for families whose training projects agree on it.
+/// Values are R, G, B in 0..255: input = (pixel - mean) / deviation.
 struct InputRule {
-  std::array<float, 3> deviation{};  // 0: nothing is known
+  std::array<float, 3> deviation{};  // 0: unknown
   std::array<float, 3> mean{};
-  bool bgr = false;  // channels in the order B, G, R
+  bool bgr = false;  // channel order B, G, R
   ResizeMode resize = ResizeMode::kLetterboxCenter;
-  uint8_t pad = 114;  // grey of what the picture does not cover
-  std::string_view caveat{};  // which models of the family want another input; empty: none known
+  uint8_t pad = 114;  // pad value (grey)
+  std::string_view caveat{};  // models of the family that need another input; empty: none known
 
   bool known() const { return deviation[0] > 0; }
 };
 
-/// A model family. Everything that differs between families is a field here, so that a new
-/// family is a new row of the table, or a file.
+/// Describes a model family. Everything that differs between families is a field, so that a new
+/// family is a row of the table or a file.
 struct DetectorSpec {
-  std::string_view name;     // as `detector=` takes it
-  std::string_view summary;  // a sentence for the manual
+  std::string_view name;     // value of `detector=`
+  std::string_view summary;  // one sentence for the manual
   Reader reader = Reader::kDense;
-  std::array<TensorRule, 6> tensors{};  // roles that occur
+  std::array<TensorRule, 6> tensors{};  // the first tensor_count are used
   uint8_t tensor_count = 1;
   Columns columns;
 
   BoxCoding coding = BoxCoding::kCenterSize;
-  bool box_yx = false;    // the numbers' order is y x: cy cx h w, y1 x1 y2 x2, ty tx th tw
+  bool box_yx = false;    // values are in the order y x: cy cx h w, y1 x1 y2 x2, ty tx th tw
   Units units = Units::kAuto;
-  std::array<float, 4> box_scale{1, 1, 1, 1};  // the raw numbers, x first, times this (variances)
+  std::array<float, 4> box_scale{1, 1, 1, 1};  // factors of the raw values, x first (variances)
   float cell_offset = 0;   // added to a cell's column and row
-  std::array<float, kMostLevels> xy_scales{};  // kGridDarknet: xy of each level; 0: 1
-  float delta_limit = 0;   // kPriorDelta: w and h are at most so much before e^; 0: no limit
-  uint8_t bins = 1;        // kDistanceBins: bins a side
+  std::array<float, kMostLevels> xy_scales{};  // kGridDarknet: scale of x y per level; 0: 1
+  float delta_limit = 0;   // kPriorDelta: maximum of w and h before e^; 0: none
+  uint8_t bins = 1;        // kDistanceBins: bins per side
 
   ScoreRule score = ScoreRule::kClass;
   Activation activation = Activation::kNone;
   Background background = Background::kNone;
-  float logit_limit = 0;   // logits are clamped to +- this first; 0: they are not
-  bool probabilities = true;  // scores are in 0..1, activated
-  bool multi_label = false;   // a box for each class of an anchor that passes, if nothing else is set
-  bool peaks = false;         // scores count where none of the eight cells around has a better one
+  float logit_limit = 0;   // logits are clamped to +-logit_limit; 0: not clamped
+  bool probabilities = true;  // scores are in 0..1 once activated
+  bool multi_label = false;   // default: one box per class of an anchor that passes
+  bool peaks = false;         // a score counts only if none of the eight neighbouring cells has a
+                              // higher one
 
-  std::array<uint16_t, kMostLevels> strides{};  // of the levels, input pixels; 0 ends the list
-  std::array<uint8_t, kMostLevels> cell_anchors{1};  // of each level; 0: as of the one before
-  bool interleaved = false;  // anchors of a cell follow each other; else each has a grid of its own
+  std::array<uint16_t, kMostLevels> strides{};  // per level, input pixels; 0 ends the list
+  std::array<uint8_t, kMostLevels> cell_anchors{1};  // per level; 0: as the level before
+  bool interleaved = false;  // anchors of a cell are consecutive; otherwise each has its own grid
   AnchorRule anchors;
-  bool priors = false;       // needs a table of prior boxes, if there is no anchor rule
+  bool priors = false;       // needs a table of prior boxes unless there is an anchor rule
 
   Payload payload = Payload::kNone;
-  uint16_t payload_count = 0;  // numbers an anchor, of models of COCO where models differ
+  uint16_t payload_count = 0;  // values per anchor; of the COCO models if models differ
   PointRule points;            // kKeypoints only
 
-  NmsMethod nms = NmsMethod::kGreedy;  // kNone: the model did it
-  std::string_view contract{};         // of suppression, if nothing else is set
-  float score_threshold = 0, iou_threshold = 0;  // the same; 0: those of the settings
+  NmsMethod nms = NmsMethod::kGreedy;  // kNone: the model needs no NMS
+  std::string_view contract{};         // default NMS contract
+  float score_threshold = 0, iou_threshold = 0;  // defaults; 0: those of the settings
   bool by_shape = false;               // may be recognised without a tensor id
-  uint16_t usual_classes = 0;          // recognised so with this many class scores alone; 0: any
+  uint16_t usual_classes = 0;          // recognised by shape only with this many classes; 0: any
   InputRule input;
 
   std::span<const TensorRule> rules() const { return {tensors.data(), tensor_count}; }
   size_t level_count() const;
-  /// Anchors of a cell of a level.
+  /// Returns the anchors per cell of a level.
   uint32_t anchors_of(size_t level) const;
 };
 
-/// By whose scale a tensor of integers is read: the rule that it is named by, or of its place among
-/// tensor_ids where there are some, else one without names. nullptr where that rule has no scale.
+/// Returns the rule whose scale applies to an integer tensor: the rule with its id, or with its
+/// position in a non-empty tensor_ids, or the one without ids. nullptr if that rule has no scale.
 const TensorRule* quantization_of(const DetectorSpec& spec, std::string_view id,
                                   std::span<const std::string> tensor_ids);
 
-/// The families that can be read, in the order in which they are tried.
+/// Returns the known families, in the order in which they are tried.
 std::span<const DetectorSpec> detectors();
 
-/// The family of that name, or nullptr.
+/// Returns the family of that name, or nullptr.
 const DetectorSpec* find_detector(std::string_view name);
 
 }  // namespace keepbox

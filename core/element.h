@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One number of a tensor, whatever its type.
+// Data types, and the conversion of a tensor element to float.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ enum class DataType : uint8_t {
   kFloat64,
 };
 
-/// A T at `bytes`, whatever their alignment: producers promise none.
+/// Reads a T at `bytes`, which need not be aligned.
 template <class T>
 KB_HD T read_as(const void* bytes) {
   T value;
@@ -33,7 +33,7 @@ KB_HD T read_as(const void* bytes) {
   return value;
 }
 
-/// The number of that type at `bytes`, rounded to the nearest float.
+/// Reads an element of that type at `bytes`, rounded to the nearest float.
 KB_HD inline float load_element(DataType type, const void* bytes) {
   switch (type) {
     case DataType::kInt8:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What becomes of a box that was kept.
+// Maps kept candidates to boxes on the frame.
 #pragma once
 
 #include "core/box.h"
@@ -10,21 +10,22 @@
 
 namespace keepbox {
 
-/// In place of a box that sizes or regions drop: empty, and no box that clipping leaves.
+/// Returns the marker for a box dropped by a filter: empty, and unlike any clipped box.
 KB_HD constexpr Box filtered_box() { return {-1, -1, -1, -1}; }
 KB_HD constexpr bool is_filtered(const Box& box) { return box.x1 < 0 && box.x2 <= box.x1; }
 
-/// Is a box on the frame of a size and in a place that are wanted?
-/// @param around the upright box around it. @pre class_id < rules.class_ids
+/// True if a box on the frame passes the size and region filters.
+/// @param around the upright bounding box. @pre class_id < rules.class_ids
 KB_HD inline bool passes_filters(const Box& box, const Box& around, uint32_t class_id, Size frame,
                                  const Rules& rules, const Tables& tables) {
   return (tables.size_limits == nullptr || is_within(box, tables.size_limits[class_id])) &&
          (tables.regions == nullptr || is_placed(around, frame, rules.regions, tables.regions));
 }
 
-/// A kept candidate on the frame, clipped to it; empty (is_empty()) where it lies outside, or where
-/// it is not wanted there (is_filtered()). A turned one is whole or, where the upright box around
-/// it lies outside, empty; its size is that of its sides, its place that of the box around it.
+/// Returns a kept candidate as a box on the frame, clipped to it. The box is empty (is_empty()) if
+/// it is outside of the frame, and marked (is_filtered()) if a filter drops it. An oriented box is
+/// not clipped, but empty if its upright bounding box is outside; its size is that of its sides,
+/// and its location that of the bounding box.
 KB_HD inline Detection emitted(const Candidate& from, const Letterbox& letterbox,
                                const Rules& rules, const Tables& tables) {
   Detection out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads tensors to rule families out.
+// Compares tensor values with what a family implies.
 #include "core/evidence.h"
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 namespace keepbox {
 namespace {
 
-/// Share of the farthest centre by which one may lie beyond the picture's edge.
+/// Tolerance for centres beyond the picture's edge, as a share of the largest centre.
 constexpr float kBeyondEdge = 1.0f / 4;
 
-/// Rows that count: those after the model's own count may hold anything.
+/// Returns the number of valid rows: those after the model's own count may hold anything.
 uint32_t rows_of(const Layout& layout, std::span<const TensorView> tensors) {
   if (const Field& image = layout[Part::kImage]; image.present()) {
     const TensorView& view = tensors[static_cast<size_t>(image.tensor)];
@@ -28,7 +28,7 @@ uint32_t rows_of(const Layout& layout, std::span<const TensorView> tensors) {
   return filled_rows(load(count, layout[Part::kCount].at(0, 0)), layout.anchors);
 }
 
-/// Rows whose class is -1 are none, and their other numbers nothing.
+/// Detects rows of class -1, which are empty and whose other values are undefined.
 class EmptyRows {
  public:
   EmptyRows(const Layout& layout, std::span<const TensorView> tensors)
@@ -49,7 +49,7 @@ bool all_probable(const Layout& layout, Part part, uint32_t channels,
          std::ranges::all_of(ranges(layout, part, channels, tensors), probable);
 }
 
-/// Of keypoints that can only have three numbers, the third.
+/// Checks the scores of keypoints that must have three values each.
 bool visible(const Layout& layout, std::span<const TensorView> tensors) {
   const size_t numbers = layout.payload_count;
   const bool points = layout.spec->payload == Payload::kKeypoints;
@@ -63,16 +63,16 @@ bool visible(const Layout& layout, std::span<const TensorView> tensors) {
 std::unexpected<Error> denied(const Layout& layout, const char* expected, std::string found) {
   const bool one = layout.spec->tensor_count == 1;
   return fail(ErrorKind::kMismatch,
-              expected + std::string(" where ") + family_text(layout) + " has them",
+              expected + std::string(" for ") + family_text(layout),
               std::move(found),
-              std::string("set detector= to the model's family or a file that describes it, "
-                          "num-classes= to the number of its classes") +
-                  (one ? "" : ", tensor-ids= to its tensors"));
+              std::string("set detector= to the model's family or a file that describes it, or "
+                          "num-classes= to its number of classes") +
+                  (one ? "" : ", or tensor-ids= to its tensors"));
 }
 
 std::unexpected<Error> denied(const Layout& layout, const char* expected,
                               std::span<const TensorView> tensors) {
-  return denied(layout, expected, to_string(tensors) + " with other numbers there");
+  return denied(layout, expected, to_string(tensors) + " with other values");
 }
 
 constexpr const char* kProbabilities = "scores in 0..1";
@@ -88,7 +88,7 @@ Status check_scores(const Layout& layout, std::span<const TensorView> tensors) {
   return denied(layout, kProbabilities, tensors);
 }
 
-/// Right and bottom sides nowhere beyond left and top ones, or fractions that are none.
+/// True if no right or bottom side is beyond the left or top one, or fractions are too large.
 bool inverted(std::span<const Range> box, Units units) {
   const float most = std::max(box[2].most, box[3].most);
   return box[2].most <= box[0].most || box[3].most <= box[1].most ||
@@ -108,10 +108,10 @@ Status check_boxes(const Layout& layout, std::span<const TensorView> tensors, bo
   const float longest = std::max(box[2].most, box[3].most);
   if ((coding == BoxCoding::kGridExp || coding == BoxCoding::kPriorDelta) &&
       longest > kMostLogarithm / std::min(1.0f, 5 * layout.spec->box_scale[2]))
-    return denied(layout, "offsets and logarithms of boxes", tensors);
+    return denied(layout, "box offsets and log sizes", tensors);
   if (coding == BoxCoding::kCorners && layout.spec->reader == Reader::kSplit &&
       inverted(box, layout.spec->units))
-    return denied(layout, "corners of boxes", tensors);
+    return denied(layout, "box corners", tensors);
   if (layout.spec->units == Units::kNormalized && coding == BoxCoding::kCenterSize &&
       layout.spec->reader == Reader::kSplit && longest > kMostNormalized)
     return denied(layout, "boxes in 0..1", tensors);
@@ -122,10 +122,10 @@ Status check_classes(const Layout& layout, std::span<const TensorView> tensors) 
   if (!layout[Part::kClassId].present()) return {};
   const auto ids = ranges(layout, Part::kClassId, 1, tensors);
   if (ids.empty() || ids[0].whole) return {};
-  return denied(layout, "whole numbers of classes", tensors);
+  return denied(layout, "integer class ids", tensors);
 }
 
-/// A family that a tensor fits, if it does.
+/// Fits families to one tensor, values included.
 class Candidates {
  public:
   Candidates(const TensorView& tensor, Size frame)
@@ -140,7 +140,7 @@ class Candidates {
     return *layout;
   }
 
-  /// Class scores, then an angle.
+  /// Fits class scores followed by an angle.
   std::optional<Layout> turned(uint32_t classes) const {
     const auto layout = fits("yolov8-obb", classes);
     if (!layout || !readable_) return std::nullopt;
@@ -156,7 +156,7 @@ class Candidates {
   Size frame_;
 };
 
-/// True if a dimension counts the cells of a grid, one anchor each.
+/// True if a dimension is the number of cells of a grid with one anchor each.
 bool of_one_anchor(const TensorView& tensor, const Request& request) {
   const DetectorSpec& one = *find_detector("yolox");
   const auto dims = batched(tensor.shape, 2)->dims;
@@ -167,7 +167,7 @@ bool of_one_anchor(const TensorView& tensor, const Request& request) {
 
 void add(std::string& text, const std::string& more) { text += (text.empty() ? "" : ", ") + more; }
 
-/// A payload of another size than COCO's models have needs to be told.
+/// Adds the required num-classes= to the text, for a payload unlike that of COCO models.
 std::string with_setting(const Layout& layout, const Request& request) {
   const bool told = layout.payload_count == layout.spec->payload_count ||
                     request.label_count == layout.classes ||
@@ -177,7 +177,7 @@ std::string with_setting(const Layout& layout, const Request& request) {
   return family_text(layout) + setting;
 }
 
-/// Widens the ranges by a segment's numbers. @return whether the host can read them.
+/// Extends the ranges by a segment's values. @return false if they are not in host memory.
 bool look(const Layout& layout, const Segment& segment, Part part,
           std::span<const TensorView> tensors, std::span<Range> out) {
   const Field& field = segment[part];
@@ -197,7 +197,7 @@ bool look(const Layout& layout, const Segment& segment, Part part,
     range.whole = range.whole && value == std::trunc(value);
   };
   const auto channels = static_cast<uint32_t>(out.size());
-  // In the order of memory, for a frame's numbers may be megabytes.
+  // Iterates in memory order because the values may be megabytes.
   if (field.channel_stride == 1) {
     for (uint32_t anchor = 0; anchor < rows; ++anchor)
       for (uint32_t channel = 0; channel < channels; ++channel) see(anchor, channel);
@@ -238,7 +238,7 @@ Status check_numbers(const Layout& layout, std::span<const TensorView> tensors, 
 
 Status check_best_score(const Layout& layout, float score) {
   if (!layout.spec->probabilities || score <= 1 + kRounding) return {};
-  return denied(layout, kProbabilities, std::string("a box with a higher one"));
+  return denied(layout, kProbabilities, std::string("a box with a higher score"));
 }
 
 std::string families_of(const TensorView& tensor, const Request& request) {
@@ -257,8 +257,8 @@ std::string families_of(const TensorView& tensor, const Request& request) {
   if (const auto ready = tensors.fits("yolov10", 0)) add(text, family_text(*ready));
   const auto any = fit(*find_detector("yolov8"), {&tensor, 1}, {.frame = request.frame});
   if (!any) return text;
-  // Class scores and what else, where the numbers say that they are no scores all, or where there
-  // are as many channels as models of COCO have.
+  // Class scores and a payload, if the values cannot all be scores, or if there are as many
+  // channels as in COCO models.
   const auto payload = [&](std::string_view name, uint32_t coco, uint32_t classes) {
     if (plain && any->classes != coco + find_detector(name)->payload_count) return;
     const auto layout = tensors.fits(name, classes, request.label_count);

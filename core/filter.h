@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which boxes on the frame are wanted, by their size and their place.
+// Size and region filters, in frame coordinates.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace keepbox {
 
-/// Of a box on the frame, in its pixels. Boxes at a limit are within it.
+/// Limits for a box, in frame pixels, inclusive.
 struct SizeLimits {
   float least_width = 0, least_height = 0;
   float most_width = std::numeric_limits<float>::infinity();
@@ -18,23 +18,23 @@ struct SizeLimits {
   friend KB_HD constexpr bool operator==(const SizeLimits&, const SizeLimits&) = default;
 };
 
-/// When a box counts as one of a region.
+/// Conditions for a box to belong to a region.
 enum class RegionRule : uint8_t {
-  kCenter,  // its centre lies there; of the region's edges the left and the upper one belong to it
-  kInside,  // it lies there as a whole, up to the edges
-  kTouch,   // they share some area
+  kCenter,  // its centre is inside; the left and upper edge are part of the region
+  kInside,  // the whole box is inside, edges included
+  kTouch,   // box and region share some area
 };
 
-/// A part of the frame.
+/// Describes a part of the frame.
 struct Region {
   Box box;                 // in frame pixels, or in fractions of the frame's sides
-  uint32_t fractions = 0;  // 1: the latter
+  uint32_t fractions = 0;  // 1: fractions of the frame's sides
   friend KB_HD constexpr bool operator==(const Region&, const Region&) = default;
 };
 
-inline constexpr uint32_t kMostRegions = 16;  // of each kind
+inline constexpr uint32_t kMostRegions = 16;  // per kind
 
-/// How a table of regions is to be read: wanted ones first, then excluded ones.
+/// Rules to read a table of regions, in which included regions come before excluded ones.
 struct RegionRules {
   uint8_t wanted = 0;  // 0: boxes may be anywhere
   uint8_t excluded = 0;
@@ -64,7 +64,7 @@ KB_HD inline bool is_of(const Box& box, const Box& region, RegionRule rule) {
   return x >= region.x1 && x < region.x2 && y >= region.y1 && y < region.y2;
 }
 
-/// Is it where boxes are wanted? @param regions rules.wanted + rules.excluded of them.
+/// True if the regions admit the box. @param regions rules.wanted + rules.excluded of them.
 KB_HD_CALLED inline bool is_placed(Box box, Size frame, RegionRules rules,
                                    const Region* regions) {
   const uint32_t wanted = rules.wanted, all = wanted + rules.excluded;

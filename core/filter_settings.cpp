@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Checks filters and makes their tables.
+// Checks filter settings and fills the filter tables.
 #include "core/filter_settings.h"
 
 #include <algorithm>
 #include <cmath>
+#include <format>
 #include <iterator>
 #include <string>
 
@@ -19,7 +20,7 @@ Status bad(std::string expected, std::string found, const std::string& property)
 }
 
 std::string text(BoxSize size) {
-  return std::to_string(size.width) + "x" + std::to_string(size.height);
+  return std::format("{}x{}", size.width, size.height);
 }
 
 Status check_sizes(const BoxSizes& sizes, const std::string& property) {
@@ -32,7 +33,7 @@ Status check_sizes(const BoxSizes& sizes, const std::string& property) {
   for (const auto& [id, size] : sizes.of_class) {
     if (!possible(size)) return bad(expected, text(size), property);
     if (id >= kMaxClasses)
-      return bad("a " + property + " of classes below " + std::to_string(kMaxClasses),
+      return bad("a " + property + " for classes below " + std::to_string(kMaxClasses),
                  std::to_string(id), property);
   }
   return {};
@@ -48,11 +49,11 @@ Status check_regions(const std::vector<Region>& regions, const std::string& prop
            std::isfinite(b.y2) && b.x1 < b.x2 && b.y1 < b.y2;
   };
   if (!std::ranges::all_of(regions, possible))
-    return bad(property + " with an area", "one without", property);
+    return bad(property + " with an area", "an empty one", property);
   return {};
 }
 
-/// Writes sizes into the limits of all classes; 0 is no limit.
+/// Writes sizes to the limits of all classes; 0 means no limit.
 void put(std::vector<SizeLimits>& limits, const BoxSizes& sizes, float SizeLimits::* width,
          float SizeLimits::* height, float any) {
   const auto set = [&](SizeLimits& of, BoxSize size) {

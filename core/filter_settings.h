@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the user asks of the size and the place of boxes, and what a plan makes of it.
+// Settings of the size and region filters, and their tables in a plan.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace keepbox {
 
-/// In frame pixels; 0: any.
+/// Size in frame pixels; 0: any.
 struct BoxSize {
   float width = 0, height = 0;
   friend bool operator==(BoxSize, BoxSize) = default;
 };
 
-/// A size for all classes and others for some, by class id.
+/// Size for all classes, and others for single classes by id.
 struct BoxSizes {
   BoxSize all;
   std::vector<std::pair<uint32_t, BoxSize>> of_class;
@@ -26,18 +26,18 @@ struct BoxSizes {
 
 struct FilterSettings {
   BoxSizes least, most;
-  std::vector<Region> wanted;  // boxes count in one of them alone; empty: everywhere
+  std::vector<Region> wanted;  // a box has to belong to one of them; empty: anywhere
   std::vector<Region> excluded;
   RegionRule rule = RegionRule::kCenter;
 };
 
-/// kInvalid for sizes below 0 or not finite, classes that cannot be, regions without area or beyond
-/// kMostRegions. Names the property.
+/// Returns kInvalid, naming the property, for sizes that are negative or not finite, invalid class
+/// ids, empty regions or more than kMostRegions.
 Status check_filters(const FilterSettings& settings);
 
 struct Plan;
 
-/// Gives a plan their tables. @pre its number of class ids is settled.
+/// Fills the filter tables of a plan. @pre rules.class_ids is settled.
 void settle_filters(Plan& plan, const FilterSettings& settings);
 
 }  // namespace keepbox

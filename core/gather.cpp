@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where masks lie, and their way to the frame's resolution.
+// Rectangles of masks, and their enlargement to frame resolution.
 #include "core/gather.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace keepbox {
 namespace {
 
-/// Prototype pixels per pixel of the model's input.
+/// Scale from model input pixels to prototype pixels.
 struct Scale {
   float x, y;
 };
@@ -22,7 +22,7 @@ Scale scale_of(const Plan& plan) {
           static_cast<float>(maps.height) * plan.letterbox.per_pixel_y()};
 }
 
-/// Whole numbers from `low` to `high`, of 0 .. `end`.
+/// Integers from `low` to `high`, within 0 .. `end`.
 struct Range {
   uint32_t first, count;
 };
@@ -34,10 +34,10 @@ Range whole(float low, float high, uint32_t end) {
   return {first, last > first ? last - first : 0};
 }
 
-/// Of frame pixels along an axis: the two prototype pixels that each lies between, and how far from
-/// the first.
+/// Interpolation taps of frame pixels along an axis: the two nearest prototype pixels, and the
+/// distance from the first.
 struct Taps {
-  std::vector<uint32_t> low, high;  // counted from the place's first
+  std::vector<uint32_t> low, high;  // relative to the rectangle's first pixel
   std::vector<float> part;
 
   Taps(Range pixels, float scale, float pad, float per_model, uint32_t first, uint32_t count,
@@ -57,10 +57,10 @@ struct Taps {
   }
 };
 
-/// Bilinear, and then whether it is above 0, as Ultralytics' retina_masks.
+/// Interpolates bilinearly and thresholds at 0, like Ultralytics' retina_masks.
 void enlarge(const float* numbers, const MaskPlace& place, const Taps& x, const Taps& y,
              uint8_t* out) {
-  std::vector<float> between(place.width);  // of two rows
+  std::vector<float> between(place.width);  // interpolated between two rows
   for (size_t row = 0; row < y.low.size(); ++row) {
     const float* upper = numbers + size_t{y.low[row]} * place.width;
     const float* lower = numbers + size_t{y.high[row]} * place.width;
@@ -73,21 +73,21 @@ void enlarge(const float* numbers, const MaskPlace& place, const Taps& x, const 
   }
 }
 
-/// Of all masks of an image, as they are made and as they are handed out: offsets fit 32 bits, and
-/// noise that passes for boxes does not take all memory.
+/// Maximum pixels of all masks of an image, in either resolution: offsets fit in 32 bits, and
+/// memory is bounded even for noise.
 constexpr size_t kMostPixels = size_t{1} << 30;
 
 Range columns_of(const Box& box, Size frame) { return whole(box.x1, box.x2, frame.width); }
 Range rows_of(const Box& box, Size frame) { return whole(box.y1, box.y2, frame.height); }
 
-/// Pixels of the frame's resolution for a box's mask; none where it has no place.
+/// Returns the number of frame pixels of a box's mask; 0 if it has no rectangle.
 size_t enlarged_pixels(const Plan& plan, const Detection& detection, const MaskPlace& place) {
   const Size frame = plan.letterbox.frame;
   if (place.count() == 0) return 0;
   return size_t{columns_of(detection.box, frame).count} * rows_of(detection.box, frame).count;
 }
 
-/// @param pixels room for the mask.
+/// @param pixels buffer for the mask.
 void add_enlarged(const Plan& plan, const Detection& detection, const MaskPlace& place,
                   const float* numbers, uint8_t* pixels, Mask& out) {
   const Letterbox& way = plan.letterbox;
@@ -108,10 +108,10 @@ void add_enlarged(const Plan& plan, const Detection& detection, const MaskPlace&
           pixels);
 }
 
-/// The part of the prototypes for a box, its offset left out.
+/// Returns the rectangle of a box in the prototypes, without its offset.
 MaskPlace place_for(const Plan& plan, const Box& on_frame, const Scale& scale) {
   const MaskRules& rules = plan.gather.masks;
-  const float margin = rules.enlarged ? 1.5f : 0.0f;  // pixels that bilinear ones are made of
+  const float margin = rules.enlarged ? 1.5f : 0.0f;  // pixels needed for bilinear interpolation
   const Box box = plan.letterbox.to_model(on_frame);
   const Range columns =
       whole(box.x1 * scale.x - margin, box.x2 * scale.x + margin, rules.maps.width);

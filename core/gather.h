@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What boxes bring beside their corners, read only for those that were kept: points and masks.
+// Keypoints and masks, decoded for kept boxes only.
 //
-// A Source is that of core/judge.h.
+// For Source see core/judge.h.
 #pragma once
 
 #include <cstdint>
@@ -14,45 +14,45 @@
 
 namespace keepbox {
 
-/// How points are read.
+/// Rules to decode keypoints.
 struct PointRules {
   PointCoding coding = PointCoding::kBox;
-  uint8_t numbers = 3;  // of a point: 2, or 3 with its score
+  uint8_t numbers = 3;  // per keypoint: 2, or 3 with its score
   bool yx = false;
   bool clipped = false; // to the frame
-  bool mean = false;    // of all boxes that went into one, by their scores
-  uint16_t count = 0;   // of a box; 0: they are not read
+  bool mean = false;    // weighted by score over all boxes merged into one
+  uint16_t count = 0;   // per box; 0: no keypoints
 };
 
-/// How masks are made.
+/// Rules to compute masks.
 struct MaskRules {
-  Size maps;                  // of the prototypes, pixels
-  uint32_t coefficients = 0;  // of a box, and as many prototypes; 0: masks are not made
-  bool enlarged = false;      // to the frame's pixels; else in the prototypes'
+  Size maps;                  // size of the prototypes, pixels
+  uint32_t coefficients = 0;  // per box, and number of prototypes; 0: no masks
+  bool enlarged = false;      // to frame resolution; otherwise prototype resolution
 };
 
-/// The part of the prototypes that a box's mask is made in, pixels.
+/// Rectangle of a box's mask in the prototypes, pixels.
 struct MaskPlace {
   uint32_t x = 0, y = 0, width = 0, height = 0;
-  uint32_t offset = 0;  // of its first pixel behind the first of all masks
+  uint32_t offset = 0;  // of its first pixel from the first pixel of all masks
 
   KB_HD uint32_t count() const { return width * height; }
 };
 
-/// Where masks are written, at their places' offsets: one of the two.
+/// Output buffers for masks, at the offsets of MaskPlace; one of the two is set.
 struct MaskRoom {
-  uint8_t* inside = nullptr;   // 1 where the sum is above 0, else 0
-  float* numbers = nullptr;    // the sums
+  uint8_t* inside = nullptr;   // 1 where the sum is positive, otherwise 0
+  float* numbers = nullptr;    // sums
 };
 
-/// A mask of a kept box.
+/// Mask of a kept box.
 struct Mask {
-  const uint8_t* pixels = nullptr;  // rows of `width`: 1 where the object is, else 0
-  uint32_t width = 0, height = 0;   // one of them 0 where there is none
-  Box place;                        // what the pixels cover, evenly: pixels of the frame
+  const uint8_t* pixels = nullptr;  // rows of `width`: 1 inside the object, otherwise 0
+  uint32_t width = 0, height = 0;   // one of them is 0 if there is no mask
+  Box place;                        // area covered by the pixels, in frame pixels
 };
 
-/// A point in the model's pixels.
+/// Decodes a keypoint to model pixels.
 template <class Source>
 KB_HD Keypoint model_point(const Source& from, const PointRules& rules, uint32_t anchor,
                            uint32_t number) {
@@ -85,7 +85,7 @@ KB_HD Keypoint model_point(const Source& from, const PointRules& rules, uint32_t
   return {(out.x + cell.x) * stride, (out.y + cell.y) * stride, out.score};
 }
 
-/// A point in the frame's pixels; one that is a NaN or an infinity becomes 0 0 with a score of 0.
+/// Maps a keypoint to frame pixels; a NaN or an infinity becomes 0 0 with a score of 0.
 KB_HD inline Keypoint on_frame(const Letterbox& letterbox, const Keypoint& point, bool clipped) {
   Box at = letterbox.to_frame(Box{point.x, point.y, point.x, point.y});
   const bool fine = is_finite(at.x1) && is_finite(at.y1) && is_finite(point.score);
@@ -95,12 +95,12 @@ KB_HD inline Keypoint on_frame(const Letterbox& letterbox, const Keypoint& point
 
 struct Plan;
 
-/// Of prototypes: more is no model's.
+/// Maximum number of pixels of a prototype.
 inline constexpr size_t kMostMaskPixels = size_t{1} << 22;
 
-/// The places of boxes' masks. Those that would go beyond 2^30 pixels of an image, in the prototypes'
-/// or in the frame's resolution, are empty. @param detections of an image, on the frame.
-/// @return how many pixels all have.
+/// Computes the rectangles of masks. Masks beyond 2^30 pixels per image, in prototype or frame
+/// resolution, are empty. @param detections of an image, on the frame.
+/// @return the number of pixels of all masks.
 size_t place_masks(const Plan& plan, std::span<const Detection> detections,
                    std::vector<MaskPlace>& out);
 

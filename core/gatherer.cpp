@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Gathers with a host backend's kernels, and finishes what a runner gathered.
+// Computes keypoints and masks on the host, and finishes those of a runner.
 #include "core/gatherer.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kFewer = "lower max-detections";
 constexpr const char* kCoarser = "set mask-size=prototypes, or lower max-detections";
 
-/// The mean of points by the scores of the boxes that they are of, as of their corners.
+/// Mean of keypoints, weighted like box corners by the scores of their boxes.
 class PointMean {
  public:
   explicit PointMean(std::span<Keypoint> out) : out_(out) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Points and masks of an image's kept boxes, and the memory for them.
+// Keypoints and masks of an image's kept boxes, and their memory.
 #pragma once
 
 #include <span>
@@ -10,34 +10,36 @@
 
 namespace keepbox {
 
-/// Which candidates went into which box, where a method makes means.
+/// Assignment of candidates to kept boxes, for methods that compute means.
 struct Owners {
-  std::span<const Candidate> candidates;  // in order
-  std::span<const uint32_t> owner;        // of each, a candidate that was kept; empty: no means
-  std::span<const uint32_t> kept;         // of each box, the candidate
+  std::span<const Candidate> candidates;  // in key order
+  std::span<const uint32_t> owner;        // index of a kept candidate, per candidate; empty: no
+                                          // means
+  std::span<const uint32_t> kept;         // index of the candidate, per box
 };
 
-/// For one image of a plan. Memory for masks grows with them; the rest is there from the start.
+/// Computes keypoints and masks for one image of a plan. Memory for masks grows as needed;
+/// everything else is allocated by create().
 class Gatherer {
  public:
-  /// @param on_host run() is to be called, and not take(). kNoResource when the memory for it is not
-  /// to be had.
+  /// @param on_host true to call run(), false to call take(). Returns kNoResource if memory is not
+  /// available.
   static Result<Gatherer> create(const Plan& plan, bool on_host);
 
-  /// Gathers on the host. kNoResource as above, and there are neither points nor masks then.
+  /// Computes on the host. On kNoResource there are neither keypoints nor masks.
   /// @param detections of the image, on the frame.
   Status run(const Plan& plan, const Backend& backend, std::span<const TensorView> tensors,
            uint32_t image, std::span<const Detection> detections, const Owners& owners);
 
-  /// Takes what a runner has gathered, which this then points into. The same.
+  /// Takes the output of a runner, which must stay valid. On kNoResource there are no masks.
   Status take(const Plan& plan, const Gathered& gathered, std::span<const Detection> detections);
 
-  /// There are neither points nor masks any more.
+  /// Drops keypoints and masks.
   void clear();
 
-  /// As many for each box as the plan says. Valid until the next run.
+  /// Returns the keypoints, PointRules::count per box. Valid until the next run.
   std::span<const Keypoint> points() const { return points_; }
-  /// One for each box, or none at all. The same.
+  /// Returns one mask per box, or none at all. Valid until the next run.
   std::span<const Mask> masks() const { return masks_; }
 
  private:
@@ -46,7 +48,7 @@ class Gatherer {
   Status make_masks(const Plan& plan, const Backend& backend, std::span<const TensorView> tensors,
                     uint32_t image, std::span<const Detection> detections);
 
-  Room<Keypoint> own_points_, one_;  // of all boxes; of one that goes into a mean
+  Room<Keypoint> own_points_, one_;  // of all boxes; of one box that is merged into a mean
   std::span<const Keypoint> points_;
   std::vector<MaskPlace> places_;
   Room<float> factors_, numbers_;
@@ -54,9 +56,9 @@ class Gatherer {
   std::vector<Mask> masks_;
 };
 
-/// Masks as callers have them, from what a backend made. @param pixels room for those of the frame's
-/// resolution, which grows as it has to; the masks point into it, or into `made`. kNoResource, and no
-/// masks, where it cannot.
+/// Builds Mask values from the output of a backend. @param pixels buffer for masks in frame
+/// resolution, grown as needed; the masks point into it or into `made`. Returns kNoResource, and no
+/// masks, if it cannot grow.
 Status finish_masks(const Plan& plan, std::span<const Detection> detections,
                     std::span<const MaskPlace> places, const MaskRoom& made,
                     Room<uint8_t>& pixels, std::vector<Mask>& out);

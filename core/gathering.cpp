@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Settles how many points a box has, and where the prototypes of masks lie.
+// Settles the keypoints per box and the prototypes of masks.
 #include "core/gathering.h"
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 namespace keepbox {
 namespace {
 
-/// Two numbers a point or three: as the family says, else three where each third one may be a score.
+/// Returns the values per keypoint: as the family declares, otherwise three if each third value may
+/// be a score.
 uint8_t numbers_of_point(const Layout& layout, std::span<const TensorView> tensors) {
   if (layout.spec->points.numbers != 0) return layout.spec->points.numbers;
   if (layout.payload_count % 3 != 0) return 2;
@@ -20,8 +21,8 @@ uint8_t numbers_of_point(const Layout& layout, std::span<const TensorView> tenso
   return 3;
 }
 
-/// Of families that do not say what their points are, those of a body are told by their number; four
-/// may be a plate's corners.
+/// Set assumed if the family declares none and the number of keypoints fits; four may be the
+/// corners of a plate.
 constexpr std::string_view kUsualSet = "body-pose/coco-17";
 
 PointSet point_set_of(const PointRule& rule, uint16_t count) {
@@ -42,7 +43,7 @@ void settle_points(Plan& plan, std::span<const TensorView> tensors) {
   plan.gather.point_set = point_set_of(rule, count);
 }
 
-/// Prototypes among some tensors: as many maps as a box has coefficients, planes or pixel by pixel.
+/// Finds the prototypes: as many maps as a box has coefficients, as planes or interleaved.
 Field find_prototypes(const Layout& layout, std::span<const TensorView> tensors, Size& maps) {
   const size_t wanted = layout.payload_count;
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -66,7 +67,7 @@ void settle_masks(Plan& plan, const Settings& settings, std::span<const TensorVi
   MaskRules rules{.coefficients = plan.layout.payload_count, .enlarged = settings.frame_masks};
   const Field field = find_prototypes(plan.layout, tensors, rules.maps);
   if (!field.present()) {
-    plan.remark += "; no prototypes, so there are no masks";
+    plan.remark += "; no masks because there are no prototypes";
     return;
   }
   plan.layout[Part::kPrototypes] = field;

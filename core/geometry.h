@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Geometries: what suppression asks of boxes. Kernels are templates over one of these:
+// Geometries: overlap tests for suppression. Kernels are templates over a type with these members:
 //
-//   Shape                       what overlaps are computed of, made once a box
-//   kTurned                     does shape() want an angle? Else any will do
-//   shape(box, angle, contract, class)    in its canonical form, moved as far as its class is
+//   Shape                       the form for overlap computations, made once per box
+//   kTurned                     true if shape() uses the angle
+//   shape(box, angle, contract, class)    canonical form, shifted by the class offset
 //   area(shape, contract)
-//   bounds(shape, rules)        upright corners: two that do not touch() do not overlap by more than
-//                               the threshold
-//   guess(rules, a, area_a, b, area_b)    do they overlap by more than the threshold, and is that
-//                                         sure? Without branches, for loops over many
-//   decide(rules, a, area_a, b, area_b)   the same, exactly
-//   measure(rules, a, area_a, b, area_b)  how much they overlap: up to 1; NaN is not at all
-//   distance(a, b)              of centres: squared, by the square of the diagonal around both
+//   bounds(shape, rules)        upright corners: shapes whose bounds do not touch() do not
+//                               overlap beyond the threshold
+//   guess(rules, a, area_a, b, area_b)    whether they overlap beyond the threshold, and whether
+//                                         that is certain; branch-free, for loops over many boxes
+//   decide(rules, a, area_a, b, area_b)   whether they overlap beyond the threshold, exactly
+//   measure(rules, a, area_a, b, area_b)  the overlap: up to 1; NaN counts as none
+//   distance(a, b)              squared, of the centres, by the squared diagonal around both
 //
-// All of finite boxes, all by the same operations in the same order on every device.
+// Boxes are finite. Every device performs the same operations in the same order.
 #pragma once
 
 #include <cstdint>
@@ -23,60 +23,60 @@
 
 namespace keepbox {
 
-/// An answer, and whether decide() would be the same.
+/// A fast answer and whether it is certain to equal decide().
 struct Guess {
   bool over, sure;
 };
 
-// Where an overlap can be decided without its division: common / both is beyond the threshold or
-// not as common - threshold * both is above 0 or not, if that is further from 0 than rounding can
-// carry it. Quotient and product are each off by at most 2^-24 of themselves; the guard is 2^-20 of
-// the product, and products near the least floats are divided.
+// An overlap can be decided without a division: common / both exceeds the threshold if common -
+// threshold * both is positive, provided that the difference is further from 0 than rounding can
+// move it. Quotient and product are each off by at most 2^-24 of themselves; the guard is 2^-20 of
+// the product, and products near the smallest floats are divided.
 inline constexpr float kOverlapGuard = 9.5367431640625e-7f;
 inline constexpr float kOverlapLeast = 1e-30f;
 
-/// Is a number beyond the threshold? A NaN is not.
+/// True if the overlap exceeds the threshold; false for NaN.
 KB_HD inline bool exceeds(const Rules& rules, float overlap) {
   return rules.contract.iou_inclusive ? overlap >= rules.iou_threshold
                                       : overlap > rules.iou_threshold;
 }
 
-/// Is common / both, divided, beyond the threshold? A comparison by product would decide otherwise
-/// at the threshold. 0 / 0 is not.
+/// True if the quotient common / both exceeds the threshold; false for 0 / 0. A comparison of
+/// products would differ at the threshold.
 KB_HD inline bool divided_exceeds(const Rules& rules, float common, float both) {
   return exceeds(rules, common / both);
 }
 
-/// The same without the division. @param both not below 0.
+/// Compares common / both with the threshold without a division. @param both not negative.
 KB_HD inline Guess guess_exceeds(const Rules& rules, float common, float both) {
   const float bound = rules.iou_threshold * both, beyond = common - bound;
   return {beyond > 0, magnitude(beyond) > bound * kOverlapGuard && bound > kOverlapLeast};
 }
 
-/// A box among those of all classes, where a contract puts them side by side. Rounds as it does.
+/// Returns the box shifted by the contract's class offset, with its rounding.
 KB_HD inline Box shifted(const Box& box, const NmsContract& contract, uint32_t class_id) {
   if (contract.class_offset == 0) return box;
   const float by = static_cast<float>(class_id) * contract.class_offset;
   return {box.x1 + by, box.y1 + by, box.x2 + by, box.y2 + by};
 }
 
-/// Do shapes whose bounds have no common point never overlap?
+/// True if shapes whose bounds do not touch never overlap.
 KB_HD inline bool apart_is_free(const Rules& rules) {
   return !rules.contract.empty_overlap &&
          (rules.iou_threshold > 0.0f || !rules.contract.iou_inclusive);
 }
 
-/// Do upright bounds have a common point?
+/// True if upright bounds have a point in common.
 KB_HD inline bool touch(const Box& a, const Box& b) {
   return (a.x1 <= b.x2) & (a.x2 >= b.x1) & (a.y1 <= b.y2) & (a.y2 >= b.y1);
 }
 
-/// Boxes with sides along the axes.
+/// Geometry of upright boxes.
 struct Upright {
   using Shape = Box;
   static constexpr bool kTurned = false;
 
-  /// x1 <= x2 and y1 <= y2 where the contract allows any two opposite corners.
+  /// Returns the box with x1 <= x2 and y1 <= y2 if the contract allows any two opposite corners.
   KB_HD static Shape shape(const Box& box, float, const NmsContract& contract, uint32_t class_id) {
     return shifted(ordered(box, contract), contract, class_id);
   }
@@ -85,13 +85,13 @@ struct Upright {
     return extent(s.x1, s.x2, contract) * extent(s.y1, s.y2, contract);
   }
 
-  /// Some contracts count a pixel more.
+  /// Includes the extra pixel of some contracts.
   KB_HD static Box bounds(const Shape& s, const Rules& rules) {
     const float pixel = rules.contract.pixel();
     return {s.x1, s.y1, s.x2 + pixel, s.y2 + pixel};
   }
 
-  /// IoU: intersection / union. Not sure of contracts with a rule for empty boxes.
+  /// IoU: intersection / union. Never certain for contracts with a rule for empty boxes.
   KB_HD static Guess guess(const Rules& rules, const Shape& a, float area_a,
                                      const Shape& b, float area_b) {
     const float shared = common(a, b, rules.contract);
@@ -129,17 +129,17 @@ struct Upright {
            extent(larger(a.y1, b.y1), smaller(a.y2, b.y2), contract);
   }
 
-  /// Negative when one axis is inverted, as OpenCV computes it.
+  /// Returns a negative area if one axis is inverted, as OpenCV does.
   KB_HD static float signed_area(const Shape& s) {
     return (s.x2 - s.x1) * (s.y2 - s.y1);
   }
 
   KB_HD static float extent(float low, float high, const NmsContract& contract) {
-    return larger((high - low) + contract.pixel(), 0.0f);  // a pixel of 0 changes nothing
+    return larger((high - low) + contract.pixel(), 0.0f);  // adding a pixel of 0 changes nothing
   }
 };
 
-/// Do two shapes overlap by more than the threshold?
+/// True if two shapes overlap beyond the threshold.
 template <class Geometry>
 KB_HD bool hits(const Rules& rules, const typename Geometry::Shape& a, float area_a,
                           const typename Geometry::Shape& b, float area_b) {
@@ -147,7 +147,7 @@ KB_HD bool hits(const Rules& rules, const typename Geometry::Shape& a, float are
   return guess.sure ? guess.over : Geometry::decide(rules, a, area_a, b, area_b);
 }
 
-/// The same by IoU less the distance of centres. Two that are one point do not.
+/// True if IoU minus centre distance exceeds the threshold; false for two equal points.
 template <class Geometry>
 KB_HD bool hits_nearby(const Rules& rules, const typename Geometry::Shape& a, float area_a,
                                  const typename Geometry::Shape& b, float area_b) {
@@ -160,7 +160,7 @@ KB_HD typename Geometry::Shape shape_of(const NmsContract& contract, const Candi
   return Geometry::shape(of.box, of.angle, contract, key_class(of.key));
 }
 
-/// For those who look at one pair: calls what(rules, a, area_a, b, area_b) with their shapes.
+/// Calls what(rules, a, area_a, b, area_b) with the shapes of a single pair.
 template <class Geometry, class What>
 KB_HD auto pair(const Rules& rules, const Candidate& a, const Candidate& b, What what) {
   const NmsContract& contract = rules.contract;
@@ -173,7 +173,7 @@ KB_HD bool overlap(const Rules& rules, const Candidate& a, const Candidate& b) {
   return pair<Geometry>(rules, a, b, hits<Geometry>);
 }
 
-/// How much two overlap, from 0 to 1.
+/// Returns the overlap of two candidates, from 0 to 1.
 template <class Geometry>
 KB_HD float overlap_of(const Rules& rules, const typename Geometry::Shape& a, float area_a,
                        const typename Geometry::Shape& b, float area_b) {

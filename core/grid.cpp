@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Cells of inputs, and inputs of cells.
+// Converts between input sizes and numbers of cells.
 #include "core/layout.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ uint32_t grid_anchors(Size input, const DetectorSpec& spec) {
 Size square_input(uint32_t anchors, const DetectorSpec& spec) {
   constexpr uint32_t kStep = 32, kLargest = 8192;
   if (anchors == 0 || spec.level_count() == 0) return {};
-  for (const uint32_t side : {300u, 128u})  // of SSD, and no multiple of the largest strides
+  for (const uint32_t side : {300u, 128u})  // of SSD; not multiples of the largest strides
     if (grid_anchors({side, side}, spec) == anchors) return {side, side};
   for (uint32_t side = kStep; side <= kLargest; side += kStep)
     if (grid_anchors({side, side}, spec) == anchors) return {side, side};

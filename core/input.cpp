@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where a frame's picture goes in a model's input, and between which samples each pixel lies.
+// Plans the position of the picture in the model input, and the taps of each pixel.
 #include "core/input.h"
 
 #include <algorithm>
@@ -27,8 +27,8 @@ Status check_frame(const FrameForm& frame, uint32_t par_n, uint32_t par_d) {
   for (const FrameComponent& each : frame.components)
     if (each.plane >= frame.planes || each.step == 0 || each.sub_x == 0 || each.sub_y == 0 ||
         !is_finite(each.shift_x) || !is_finite(each.shift_y))
-      return fail(ErrorKind::kInvalid, "components that lie in the frame's planes",
-                  std::format("plane {} of {}, {} bytes apart, {}x{} pixels a sample", each.plane,
+      return fail(ErrorKind::kInvalid, "components in the frame's planes",
+                  std::format("plane {} of {}, {} bytes apart, {}x{} pixels per sample", each.plane,
                               frame.planes, each.step, each.sub_x, each.sub_y));
   return {};
 }
@@ -44,14 +44,15 @@ Status check_input(const InputForm& input) {
                 std::to_string(input.channels));
   for (size_t i = 0; i < 3; ++i)
     if (!is_finite(1 / input.deviation[i]) || !is_finite(input.mean[i] / input.deviation[i]))
-      return fail(ErrorKind::kInvalid, "a mean, and a deviation that is not 0",
+      return fail(ErrorKind::kInvalid, "a finite mean and a non-zero deviation",
                   std::format("{} and {}", input.mean[i], input.deviation[i]));
   return {};
 }
 
 using Place = InputPlan::Place;
 
-/// The sides of a picture that keeps its aspect. Python rounds ties to even, as rint() does.
+/// Returns the size of a picture with its aspect ratio kept. Python rounds ties to even, like
+/// rint().
 Place fit(Size frame, double aspect, Size input, bool rounded) {
   const double width = frame.width * aspect, height = frame.height;
   const double ratio = std::min(input.height / height, input.width / width);
@@ -77,7 +78,7 @@ Place place_of(const Picture& frame, Size input, ResizeMode mode) {
     case ResizeMode::kLetterboxScaler: return scaler_place(frame, input);
     case ResizeMode::kLetterboxCenter: {
       Place place = fit(frame.size, aspect, input, true);
-      const auto begin = [](uint32_t whole, uint32_t part) {  // of an odd rest the smaller half
+      const auto begin = [](uint32_t whole, uint32_t part) {  // smaller half of an odd remainder
         return static_cast<uint32_t>(std::max(std::rint((whole - part) / 2.0 - 0.1), 0.0));
       };
       place.x = begin(input.width, place.width);
@@ -88,7 +89,7 @@ Place place_of(const Picture& frame, Size input, ResizeMode mode) {
   }
 }
 
-/// Between which samples the pixels of an axis lie.
+/// Computes the taps of the pixels of an axis.
 /// @param from, to pixels of the frame and of the place. @param sub, shift of FrameComponent.
 std::vector<Tap> taps(uint32_t from, uint32_t to, uint32_t sub, float shift, uint32_t samples) {
   std::vector<Tap> out(to);

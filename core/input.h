@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From a frame to a model's input: fitted in, converted to R, G, B, scaled, ordered.
+// Converts a frame to the model input: resized, converted to R, G, B, scaled and laid out.
 #pragma once
 
 #include <array>
@@ -14,86 +14,87 @@
 
 namespace keepbox {
 
-/// One of the three components of a frame's pixels, as GstVideoFormatInfo describes it.
+/// Component of a frame's pixels, as in GstVideoFormatInfo.
 struct FrameComponent {
-  uint8_t plane = 0;       // which of the planes it lies in
-  uint8_t offset = 0;      // bytes from the plane's start to the first sample
-  uint8_t step = 1;        // bytes from a sample to the next of the row
-  uint8_t sub_x = 1, sub_y = 1;  // pixels that share a sample
-  // The first sample's centre, in samples: 0.5 amid the pixels that share it; co-sited with the first
-  // of two 0.25.
+  uint8_t plane = 0;       // index of its plane
+  uint8_t offset = 0;      // bytes from the start of the plane to the first sample
+  uint8_t step = 1;        // bytes between samples of a row
+  uint8_t sub_x = 1, sub_y = 1;  // pixels per sample
+  // Centre of the first sample, in samples: 0.5 if centred on its pixels, 0.25 if co-sited with the
+  // first of two.
   float shift_x = 0.5f, shift_y = 0.5f;
 
-  /// How many samples a row or a column of that many pixels has.
+  /// Returns the number of samples of a row or column of that many pixels.
   uint32_t across(uint32_t width) const { return (width + sub_x - 1) / sub_x; }
   uint32_t down(uint32_t height) const { return (height + sub_y - 1) / sub_y; }
 
   friend bool operator==(const FrameComponent&, const FrameComponent&) = default;
 };
 
-/// How frames of some caps lie in memory: samples of 8 bits.
+/// Memory layout of 8-bit frames.
 struct FrameForm {
   Size size;
-  std::array<FrameComponent, 3> components;  // R G B, or Y U V, or three times the grey
-  /// rgb = matrix (c0, c1, c2, 1) with samples and colours in 0..255.
+  std::array<FrameComponent, 3> components;  // R G B, or Y U V, or three times the grey component
+  /// rgb = matrix (c0, c1, c2, 1), with samples and colours in 0..255.
   std::array<std::array<float, 4>, 3> matrix{};
   uint8_t planes = 1;
 
   friend bool operator==(const FrameForm&, const FrameForm&) = default;
 };
 
-/// Where a frame's planes are.
+/// Pointers to the planes of a frame.
 struct FramePlanes {
   static constexpr size_t kMost = 4;
   std::array<const uint8_t*, kMost> data{};
-  std::array<int32_t, kMost> stride{};  // bytes from a row to the next
+  std::array<int32_t, kMost> stride{};  // bytes between rows
 };
 
-/// What a model wants to see.
+/// Describes the model input.
 struct InputForm {
   Size size;
   DataType type = DataType::kFloat32;  // or kFloat16, kUInt8
   bool channels_last = false;          // NHWC instead of NCHW
-  uint8_t channels = 3;                // 1: luma, 0.299 R + 0.587 G + 0.114 B, with R's mean
-  bool bgr = false;                    // channels in the order B, G, R
-  std::array<float, 3> mean{0, 0, 0};  // of R, G, B: input = (pixel - mean) / deviation, of 0..255
+  uint8_t channels = 3;                // 1: luma, 0.299 R + 0.587 G + 0.114 B, with the mean of R
+  bool bgr = false;                    // channel order B, G, R
+  std::array<float, 3> mean{0, 0, 0};  // of R, G, B: input = (pixel - mean) / deviation, with
+                                       // pixels in 0..255
   std::array<float, 3> deviation{1, 1, 1};
-  uint8_t pad = 0;                     // grey of what the picture does not cover
+  uint8_t pad = 0;                     // pad value (grey)
 
   size_t bytes() const { return size_t{size.width} * size.height * channels * size_of(type); }
 };
 
-/// Everything about one frame size and one model that is settled before the first frame.
+/// Conversion from one frame size to one model input, settled before the first frame.
 struct InputPlan {
   FrameForm frame;
   InputForm input;
-  /// The picture's place in the input, in whole pixels.
+  /// Rectangle of the picture in the input, in pixels.
   struct Place {
     uint32_t x, y, width, height;
   } place{};
-  Letterbox letterbox;  // of that place
-  /// By component: one a column, one a row of the place.
+  Letterbox letterbox;  // for that rectangle
+  /// Taps per component: one per column, one per row of the rectangle.
   std::array<std::vector<Tap>, 3> columns, rows;
-  PixelRules rules;  // from there to numbers
+  PixelRules rules;  // from components to values
 };
 
-/// Settles how frames become inputs: bilinear, two samples an axis, pixel centres at .5, as OpenCV
-/// and PyTorch resize; the picture at whole pixels as Ultralytics places it (centred) or YOLOX (top
-/// left), at least one. kInvalid for sides that are not in 1..16384, a deviation of 0 and
-/// components that cannot be; kUnsupported for other types and numbers of channels.
+/// Plans the conversion of frames to inputs: bilinear, two samples per axis, pixel centres at .5,
+/// as in OpenCV and PyTorch. The picture is placed at whole pixels as by Ultralytics (centred) or
+/// YOLOX (top left) and has at least one pixel. Returns kInvalid for sides outside of 1..16384, a
+/// deviation of 0 and invalid components; kUnsupported for other types or numbers of channels.
 /// @param par_n, par_d pixel aspect ratio of the frame.
 Result<InputPlan> plan_input(const FrameForm& frame, uint32_t par_n, uint32_t par_d,
                              const InputForm& input, ResizeMode mode);
 
-/// Makes inputs of frames by one plan.
+/// Makes inputs from frames, by one plan.
 class InputMaker {
  public:
   virtual ~InputMaker() = default;
 
-  /// Writes a whole input, the padding too. Allocates nothing.
-  /// @param input `plan.input.bytes()` in the memory that the maker is for, aligned to 16 bytes.
-  /// @param stream the cudaStream_t that the work is enqueued on, where it is the device's: this
-  /// does not wait. On the host it is done on return.
+  /// Writes the whole input including the padding. Allocates nothing.
+  /// @param input `plan.input.bytes()` bytes in the maker's memory, aligned to 16 bytes.
+  /// @param stream for device memory, the cudaStream_t to enqueue on, without waiting. On the host
+  /// the input is complete on return.
   virtual Status make(const FramePlanes& frame, void* input, void* stream) = 0;
 };
 

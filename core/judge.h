@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From an anchor's numbers to a candidate: written once, over whatever reads the numbers.
+// From raw values to candidates: templates over the source of the values.
 //
-// A Source has `rules` (Rules), `tables` (Tables), `image` (of the batch), has(Part), and get(Part,
-// anchor, channel), the number as a float.
+// A Source has `rules` (Rules), `tables` (Tables), `image` (index in the batch), has(Part), and
+// get(Part, anchor, channel), which returns the value as a float.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,15 @@
 
 namespace keepbox {
 
-/// The best class of an anchor; kMaxClasses when it has none: that passes no threshold.
+/// Best class of an anchor; kMaxClasses if there is none, which passes no threshold.
 struct Verdict {
   float score = -std::numeric_limits<float>::infinity();
   uint32_t class_id = kMaxClasses;
 };
 
-/// The best of the classes first, first + step, ... behind the background: the first of equals; NaN
-/// is never best. Not activated, but for rules that multiply first.
+/// Returns the best of the classes first, first + step, ... after the background: the first of
+/// equal scores; NaN is never best. The score is activated only if the rule multiplies before the
+/// choice.
 template <class Source>
 KB_HD_CALLED Verdict best_class(const Source& from, uint32_t anchor, float objectness,
                                 uint32_t first = 0, uint32_t step = 1) {
@@ -36,7 +37,7 @@ KB_HD_CALLED Verdict best_class(const Source& from, uint32_t anchor, float objec
   return best;
 }
 
-/// The largest logit of all classes, background included, or `best`.
+/// Returns the largest logit of all classes, background included, or `best` if that is larger.
 template <class Source>
 KB_HD float largest_logit(const Source& from, uint32_t anchor, float best, uint32_t first = 0,
                           uint32_t step = 1) {
@@ -47,8 +48,8 @@ KB_HD float largest_logit(const Source& from, uint32_t anchor, float best, uint3
   return best;
 }
 
-/// Softmax of a logit over all classes, background included, summed in class order. It is never
-/// above e^(logit - largest): the sum is at least 1.
+/// Returns the softmax of a logit over all classes, background included, summed in class order. It
+/// is at most e^(logit - largest) because the sum is at least 1.
 template <class Source>
 KB_HD_CALLED float softmax(const Source& from, uint32_t anchor, float logit, float largest) {
   float sum = 0;
@@ -59,7 +60,7 @@ KB_HD_CALLED float softmax(const Source& from, uint32_t anchor, float logit, flo
 
 KB_HD inline float in_0_to_1(float x) { return x < 0.0f ? 0.0f : x > 1.0f ? 1.0f : x; }
 
-/// Of an activated class score and the objectness.
+/// Combines an activated class score with the objectness.
 KB_HD inline float combined(const ScoreRules& rules, float objectness, float score) {
   switch (rules.rule) {
     case ScoreRule::kClass:
@@ -73,8 +74,8 @@ KB_HD inline float combined(const ScoreRules& rules, float objectness, float sco
   }
 }
 
-/// What is left to do to the best of all classes: its activation, and the objectness.
-/// @param largest logit of all classes; for softmax only.
+/// Finalises the best class: activation, then objectness.
+/// @param largest logit of all classes; only for softmax.
 template <class Source>
 KB_HD Verdict finished(const Source& from, uint32_t anchor, Verdict best, float objectness,
                        float largest) {
@@ -87,37 +88,36 @@ KB_HD Verdict finished(const Source& from, uint32_t anchor, Verdict best, float 
   return best;
 }
 
-/// 1 where a family has none.
+/// Returns the activated objectness, or 1 if the family has none.
 template <class Source>
 KB_HD float objectness_of(const Source& from, uint32_t anchor) {
   if (!from.has(Part::kObjectness)) return 1.0f;
   return activate(from.rules.scores, from.get(Part::kObjectness, anchor));
 }
 
-/// As in YOLOv5's own code, an anchor has to pass by its objectness alone, too. Not of a mean, which
-/// may be above.
+/// True if the objectness alone passes, as YOLOv5's code requires. Always true for the geometric
+/// mean, which may be above the objectness.
 template <class Source>
 KB_HD bool is_object(const Source& from, float objectness) {
   return !from.has(Part::kObjectness) || from.rules.scores.rule == ScoreRule::kGeometricMean ||
          passes(objectness, from.rules.lowest_threshold, from.rules.contract);
 }
 
-/// Number `which` of a row's indices, which a tensor holds as a number; `none` when it is none below
-/// that.
+/// Returns index `which` of a row, or `none` if it is not an integer in [0, none).
 template <class Source>
 KB_HD uint32_t index_of(const Source& from, uint32_t row, uint32_t which, uint32_t none) {
   const float number = from.get(Part::kIndices, row, which);
   return number >= 0.0f && number < static_cast<float>(none) ? static_cast<uint32_t>(number) : none;
 }
 
-/// The anchor that a row is about: its own number, but where rows have indices.
+/// Returns the anchor that a row refers to: the row itself unless rows have indices.
 template <class Source>
 KB_HD uint32_t place_of(const Source& from, uint32_t row) {
   return from.has(Part::kIndices) ? index_of(from, row, 2, from.rules.indexed) : row;
 }
 
-/// Score and class of a row that points to an anchor and a class; none of another image's, nor of
-/// rows that point nowhere or to the background.
+/// Returns score and class of a row of indices; none for rows of another image, and for rows with
+/// an invalid anchor or class or the background.
 template <class Source>
 KB_HD_CALLED Verdict indexed_verdict(const Source& from, uint32_t row) {
   const Rules& rules = from.rules;
@@ -129,7 +129,7 @@ KB_HD_CALLED Verdict indexed_verdict(const Source& from, uint32_t row) {
   return {from.get(Part::kScores, anchor, class_id), class_id};
 }
 
-/// Score and class of an anchor that has one score.
+/// Returns score and class of an anchor that has one score.
 template <class Source>
 KB_HD Verdict ready_verdict(const Source& from, uint32_t anchor) {
   if (from.has(Part::kIndices)) return indexed_verdict(from, anchor);
@@ -146,7 +146,7 @@ KB_HD bool is_ready(const Source& from) {
   return !from.has(Part::kScores) || from.has(Part::kIndices);
 }
 
-/// The best class of an anchor.
+/// Returns the best class of an anchor.
 template <class Source>
 KB_HD Verdict judge(const Source& from, uint32_t anchor) {
   if (is_ready(from)) return ready_verdict(from, anchor);
@@ -160,10 +160,10 @@ KB_HD Verdict judge(const Source& from, uint32_t anchor) {
                   softmax ? largest_logit(from, anchor, best.score) : 0);
 }
 
-/// What all classes of an anchor share.
+/// Values shared by all classes of an anchor.
 struct Shared {
   float objectness = 1;
-  float largest = 0, sum = 1;  // softmax: the largest logit, and the sum of what is below e^0 by it
+  float largest = 0, sum = 1;  // softmax: largest logit, and sum of e^(logit - largest)
 };
 
 template <class Source>
@@ -177,7 +177,7 @@ KB_HD_CALLED Shared shared_of(const Source& from, uint32_t anchor, float objectn
   return out;
 }
 
-/// One class of an anchor.
+/// Returns the score of one class of an anchor.
 template <class Source>
 KB_HD Verdict label(const Source& from, uint32_t anchor, const Shared& shared, uint32_t class_id) {
   const ScoreRules& rules = from.rules.scores;
@@ -188,20 +188,20 @@ KB_HD Verdict label(const Source& from, uint32_t anchor, const Shared& shared, u
   return {combined(rules, shared.objectness, score), class_id};
 }
 
-/// What the best class of an anchor has to reach, if others of its classes may pass: activations need
-/// not be monotonous in their last bits.
+/// Returns the minimum score of the best class for other classes to pass; activations need not be
+/// monotonic in their last bits.
 KB_HD inline float least_best(const Rules& rules) {
   const float bits = magnitude(rules.lowest_threshold) * 1e-5f;
   return rules.multi_label ? rules.lowest_threshold - bits : rules.lowest_threshold;
 }
 
-/// Do no other classes of an anchor pass where the best does not? By an objectness below 0, which only
-/// such thresholds let through, the best class is the worst product.
+/// True if the best class failing implies that every class fails. With a negative objectness,
+/// possible only at thresholds of 0 and below, the best class has the lowest product.
 KB_HD inline bool best_decides(const Rules& rules) {
   return rules.scores.rule != ScoreRule::kArgmaxFirst || rules.lowest_threshold > 0;
 }
 
-/// Calls visit(Verdict) for an anchor's best class, or for all where each may make a box.
+/// Calls visit(Verdict) for an anchor's best class, or for every class if each may make a box.
 template <class Source, class Visit>
 KB_HD void judge_each(const Source& from, uint32_t anchor, Visit visit) {
   if (!from.rules.multi_label || is_ready(from)) return visit(judge(from, anchor));
@@ -212,7 +212,8 @@ KB_HD void judge_each(const Source& from, uint32_t anchor, Visit visit) {
     visit(label(from, anchor, shared, c));
 }
 
-/// Anchors that count: all, or as many as the model says it found, or those before a row of no image.
+/// Returns the number of valid anchors: all, the count given by the model, or the rows before the
+/// first with a negative image.
 template <class Source>
 KB_HD uint32_t anchors_of(const Source& from) {
   if (from.has(Part::kCount))
@@ -224,7 +225,7 @@ KB_HD uint32_t anchors_of(const Source& from) {
   return rows;
 }
 
-/// Is a cell's score of a class no less than those around it on its map?
+/// True if a cell's score of a class is a maximum among its neighbours.
 template <class Source>
 KB_HD_CALLED bool is_peak(const Source& from, uint32_t anchor, Verdict verdict) {
   const BoxRules& boxes = from.rules.boxes;
@@ -246,20 +247,20 @@ KB_HD_CALLED bool is_peak(const Source& from, uint32_t anchor, Verdict verdict) 
   return true;
 }
 
-/// How far an anchor comes.
+/// Stage at which an anchor was dropped, or kCandidate.
 enum class Outcome : uint8_t {
-  kBelow,      // its class's score threshold
-  kNotFinite,  // a NaN, an infinity or a senseless class
-  kUnwanted,   // a class that is filtered out
+  kBelow,      // below its class's score threshold
+  kNotFinite,  // a NaN, an infinity or an invalid class
+  kUnwanted,   // filtered out by class
   kCandidate,
 };
 
-/// The four numbers of a box as the tensor has them.
+/// Raw values of a box.
 struct RawBox {
   float v[4];
 };
 
-/// A side's distance in strides: the mean of its bins by the softmax of their numbers.
+/// Returns the distance of a side in strides: the softmax mean of its bins.
 template <class Source>
 KB_HD_CALLED float mean_bin(const Source& from, uint32_t anchor, uint32_t side) {
   const uint32_t bins = from.rules.boxes.bins, first = side * bins;
@@ -276,7 +277,7 @@ KB_HD_CALLED float mean_bin(const Source& from, uint32_t anchor, uint32_t side) 
   return weighted / sum;
 }
 
-/// The four numbers of a box, wherever they lie.
+/// Returns the raw values of a box from one or two tensors.
 template <class Source>
 KB_HD RawBox raw_box(const Source& from, uint32_t anchor) {
   const uint32_t at = place_of(from, anchor);
@@ -290,8 +291,8 @@ KB_HD RawBox raw_box(const Source& from, uint32_t anchor) {
            from.get(sizes, at, first), from.get(sizes, at, first + 1)}};
 }
 
-/// Compares with the class's threshold, decodes the box, filters. @param raw gives its numbers, if
-/// it comes to that. @param out written for kCandidate.
+/// Applies the class threshold, decodes the box and applies the class filter. @param raw returns
+/// the raw values, called only if needed. @param out written for kCandidate.
 template <class Source, class Raw>
 KB_HD Outcome take(const Source& from, uint32_t anchor, Verdict verdict, Raw raw, Candidate& out) {
   const Rules& rules = from.rules;

@@ -46,7 +46,7 @@ size_t channels_of(const DetectorSpec& spec, const TensorRule& rule, const Reque
 
 namespace {
 
-/// "boxes 1xNx4 and scores 1xNxC", with the channels that a family says, and its levels.
+/// Returns "boxes 1xNx4, scores 1xNxC", with the family's channels and levels.
 std::string roles_text(const DetectorSpec& spec, const Request& request) {
   std::string text;
   for (const TensorRule& rule : spec.rules()) {
@@ -60,7 +60,7 @@ std::string roles_text(const DetectorSpec& spec, const Request& request) {
             (channels == 0 ? "C" : std::to_string(channels));
   }
   const size_t levels = spec.level_count();
-  return levels > 1 ? text + ", one each or one each of " + counted(levels, "level") : text;
+  return levels > 1 ? text + ", one each or one for each of " + counted(levels, "level") : text;
 }
 
 std::string wanted_text(const DetectorSpec& spec, const Request& request) {
@@ -75,12 +75,12 @@ std::string wanted_text(const DetectorSpec& spec, const Request& request) {
       return name + " rows 1xNxC or planes 1xCxN with C >= " +
              std::to_string(least_channels(spec)) +
              (spec.level_count() > 1 && spec.activation != Activation::kNone
-                  ? ", or such maps of " + counted(spec.level_count(), "level")
+                  ? ", or such feature maps for " + counted(spec.level_count(), "level")
                   : "");
   }
 }
 
-/// "17 keypoints", or without a number "keypoints".
+/// Returns "17 keypoints", or "keypoints" if the number is 0.
 std::string payload_text(const DetectorSpec& spec, size_t numbers) {
   const auto of = [&](std::string_view what, size_t each = 1) {
     return numbers == 0 ? std::string(what) + "s" : counted(numbers / each, what);
@@ -92,7 +92,7 @@ std::string payload_text(const DetectorSpec& spec, size_t numbers) {
     }
     case Payload::kMaskCoefficients: return of("mask coefficient");
     case Payload::kAngle: return "an angle";
-    default: return of("more number");
+    default: return of("more value");
   }
 }
 
@@ -100,23 +100,23 @@ std::unexpected<Error> mismatch(const DetectorSpec& spec, std::span<const Tensor
                                 const Request& request) {
   std::string hint = "set detector= to the model's family or tensor-ids= to its tensors";
   if (request.class_count != 0 && spec.reader == Reader::kSplit)
-    hint += ", num-classes= to the number of its classes";
+    hint += ", or num-classes= to its number of classes";
   const auto unscaled = [](const TensorView& tensor) {
     return !is_real(tensor) && tensor.shape.rank() > 2;
   };
   if (std::ranges::any_of(tensors, unscaled))
-    hint += ", quantization= to the scale and zero point of integers";
+    hint += ", or quantization= to the scale and zero point of integer tensors";
   return fail(ErrorKind::kMismatch, wanted_text(spec, request), to_string(tensors),
               std::move(hint));
 }
 
-/// May that many numbers follow the class scores?
+/// True if the payload after the class scores may have that many values.
 bool may_be_payload(size_t numbers, Payload payload) {
   if (payload == Payload::kKeypoints) return numbers > 0 && (numbers % 3 == 0 || numbers % 2 == 0);
   return payload == Payload::kNone || numbers > 0;
 }
 
-/// The tensor for a rule: by position among named ones, else by its id, else by the plain names of all.
+/// Returns the tensor for a rule: by position in tensor_ids, by its id, or by the generic names.
 int tensor_for(const DetectorSpec& spec, size_t rule, std::span<const TensorView> tensors,
                const Request& request) {
   if (!request.tensor_ids.empty()) return rule < tensors.size() ? static_cast<int>(rule) : -1;
@@ -128,22 +128,23 @@ int tensor_for(const DetectorSpec& spec, size_t rule, std::span<const TensorView
   return -1;
 }
 
-/// May rows that the model sorted out have so many columns, those of a payload among them?
+/// True if end-to-end rows may have that many columns, with a payload.
 bool may_be_more(size_t channels, const DetectorSpec& spec) {
   const size_t before = least_channels(spec) - spec.payload_count;
   return spec.payload != Payload::kNone && spec.payload != Payload::kAngle && channels > before &&
          may_be_payload(channels - before, spec.payload);
 }
 
-/// Can anchors have that many channels?
+/// True if anchors may have that many channels.
 bool may_be_channels(size_t channels, const DetectorSpec& spec) {
   const size_t needed = least_channels(spec);
   if (spec.reader == Reader::kReady) return channels == needed || may_be_more(channels, spec);
   return channels >= needed && channels - needed < kMaxClasses;
 }
 
-/// Does the first of two dimensions count anchors, the second channels? The one that cannot count
-/// channels counts anchors; then the one that is the frame's grid; then the longer.
+/// True if the first of two dimensions is that of anchors and the second that of channels. A
+/// dimension that cannot be channels is anchors; then one that equals the frame's grid; then the
+/// longer one.
 bool first_is_anchors(size_t a, size_t b, const DetectorSpec& spec, Size frame) {
   if (may_be_channels(a, spec) != may_be_channels(b, spec)) return may_be_channels(b, spec);
   const size_t cells = grid_anchors(frame, spec);
@@ -188,7 +189,7 @@ std::unexpected<Error> no_payload(const DetectorSpec& spec, const TensorView& te
               tensor.to_string(), "set num-classes= to the number of the model's classes");
 }
 
-/// Are all columns that are read within a row?
+/// True if all fields fit in a row of that many channels.
 bool within(const DetectorSpec& spec, size_t channels) {
   const auto fits = [&](int first, size_t count) {
     return first < 0 || static_cast<size_t>(first) + count <= channels;
@@ -230,7 +231,7 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
     layout.classes = narrow(numbers - *payload);
     layout.payload_count = narrow(*payload);
   }
-  // of more classes check_limits() refuses the layout, and columns behind them may be no int
+  // check_limits() rejects more classes, but the columns after them might overflow an int
   const auto classes = static_cast<int>(std::min(layout.classes, kMaxClasses));
   layout[Part::kBox] =
       column(base, spec.columns.box_last ? spec.columns.classes + classes : spec.columns.box);
@@ -289,7 +290,7 @@ Result<Layout> fit_outputs(const DetectorSpec& spec, std::span<const TensorView>
   return layout;
 }
 
-/// Rows of indices into boxes and planes (or rows) of scores.
+/// Fits rows of indices into boxes and planes (or rows) of scores.
 Result<Layout> fit_indices(const DetectorSpec& spec, std::span<const TensorView> tensors,
                            const Request& request) {
   int found[3];
@@ -321,7 +322,7 @@ Result<Layout> fit_indices(const DetectorSpec& spec, std::span<const TensorView>
   return layout;
 }
 
-/// How many of a ready family's rows are filled, where a tensor says that.
+/// Finds the tensor with the number of filled rows, for families that have one.
 Status fit_count(Layout& layout, std::span<const TensorView> tensors, const Request& request) {
   const DetectorSpec& spec = *layout.spec;
   const bool has_one = spec.reader == Reader::kReady && spec.tensor_count > 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Recognition: which family a frame's tensors belong to, and where its fields lie in them.
+// Recognition of the model family, and the location of its fields in the tensors.
 #pragma once
 
 #include <algorithm>
@@ -19,13 +19,13 @@
 
 namespace keepbox {
 
-/// The nearest number of 32 bits.
+/// Converts to 32 bits, saturating.
 inline uint32_t narrow(size_t value) {
   return static_cast<uint32_t>(std::min<size_t>(value, UINT32_MAX));
 }
 
-/// Where the channels of a field lie: element offset + anchor * anchor_stride +
-/// channel * channel_stride + image * image_stride of tensors[tensor].
+/// Location of a field's channels: element offset + anchor * anchor_stride + channel *
+/// channel_stride + image * image_stride of tensors[tensor].
 struct Field {
   int tensor = -1;
   size_t offset = 0, anchor_stride = 0, channel_stride = 0, image_stride = 0;
@@ -36,145 +36,147 @@ struct Field {
   }
 };
 
-/// Anchors whose numbers lie in one piece each: all of a tensor's, a level's, or those of one of a
-/// level's anchors a cell.
+/// Anchors with the same strides: all of a tensor or of a level, or one anchor per cell of a level.
 struct Segment {
   uint32_t first = 0, count = 0;  // anchors
   std::array<Field, kParts> fields;
 
   Field& operator[](Part part) { return fields[static_cast<size_t>(part)]; }
   const Field& operator[](Part part) const { return fields[static_cast<size_t>(part)]; }
-  /// Of one of its anchors, counted from the first of all.
+  /// Returns the element index for an anchor of this segment, counted from the first of all
+  /// anchors.
   size_t at(Part part, uint32_t image, uint32_t anchor, uint32_t channel = 0) const {
     return (*this)[part].at(image, anchor - first, channel);
   }
 };
 
-/// A grid of cells that tensors show: a level's, or that of one of a level's anchors.
+/// Grid of cells shown by the tensors: that of a level, or of one anchor per cell of a level.
 struct Grid {
   uint32_t first = 0;   // anchor
-  uint32_t level = 0;   // of the family's strides
-  uint32_t anchor = 0;  // of a cell's: the only one, or the first of all
-  uint32_t cell_anchors = 1;  // that follow each other
-  uint32_t count = 0;   // of anchors
-  Size cells;           // 0 x 0: not shown
+  uint32_t level = 0;   // index in the family's strides
+  uint32_t anchor = 0;  // index within the cell: of the only anchor, or of the first
+  uint32_t cell_anchors = 1;  // consecutive anchors per cell
+  uint32_t count = 0;   // number of anchors
+  Size cells;           // 0 x 0: unknown
 };
 
-/// A family fitted to the tensors of one frame.
+/// Describes how a family fits the tensors of one frame.
 struct Layout {
   const DetectorSpec* spec = nullptr;
   uint32_t images = 1;
   uint32_t anchors = 0;
-  uint32_t classes = 0;  // class scores an anchor, background included; 0 for ready rows
-  uint32_t payload_count = 0;  // numbers of an anchor behind its class scores
-  uint32_t indexed = 0;        // anchors that rows of indices point to
+  uint32_t classes = 0;  // class scores per anchor, background included; 0 for ready rows
+  uint32_t payload_count = 0;  // values per anchor after its class scores
+  uint32_t indexed = 0;        // anchors that rows of indices refer to
   std::vector<Segment> segments = std::vector<Segment>(1);  // in the order of anchors
-  std::vector<Grid> grids;     // of tensors that come level by level, the same
+  std::vector<Grid> grids;     // of tensors with one level each, in the order of anchors
 
-  /// Of the first segment.
+  /// Returns a field of the first segment.
   Field& operator[](Part part) { return segments.front()[part]; }
   const Field& operator[](Part part) const { return segments.front()[part]; }
 };
 
-/// What the caller knows before looking at the tensors.
+/// Describes what is known before the tensors are inspected.
 struct Request {
   std::string_view detector = "auto";         // or a family's name
-  const DetectorSpec* family = nullptr;       // in its place
-  std::string_view told{};  // family by the tensors' producer, for "auto" without tensor_ids; one that
-                            // is not in the table counts for nothing
-  std::span<const std::string> tensor_ids{};  // only these tensors, in the order of roles
-  uint32_t label_count = 0;                   // classes that have labels; 0: none
-  uint32_t class_count = 0;                   // of the model, whatever else says; 0: found out
+  const DetectorSpec* family = nullptr;       // overrides detector
+  std::string_view told{};  // family declared by the producer; used for "auto" without tensor_ids,
+                            // ignored if it is not in the table
+  std::span<const std::string> tensor_ids{};  // use only these tensors, in the order of the
+                                              // family's roles
+  uint32_t label_count = 0;                   // classes in the label file; 0: none
+  uint32_t class_count = 0;                   // classes of the model, overrides everything else; 0:
+                                              // detected
   bool has_priors = false;                    // a table of prior boxes is set
-  Size frame;                                 // of the picture that the tensors came with
+  Size frame;                                 // size of the picture that the tensors belong to
 };
 
-/// By what a family was recognised, the surest first.
+/// Reason why a family was chosen, the most certain first.
 enum class Basis : uint8_t {
-  kSet,      // the caller's word
-  kNamed,    // the producer's word, or ids or names of the tensors
-  kNumbers,  // numbers that no other family writes, or several tensors that fit no other
-  kShape,    // the shape of one tensor, which others may have as well
+  kSet,      // set by the caller
+  kNamed,    // declared by the producer, or matched by tensor ids or names
+  kNumbers,  // values that no other family has, or several tensors that fit no other family
+  kShape,    // shape of one tensor, which other families may share
 };
 
 struct Recognition {
   Layout layout;
-  std::string remark;       // what was recognised and why, for one log line
-  bool box_coding_open = false;  // YOLOX: decoded or not is for the data to say
+  std::string remark;       // what was recognised and why, as one log line
+  bool box_coding_open = false;  // YOLOX: the values decide whether boxes are decoded
   Basis basis = Basis::kNamed;
-  std::optional<Error> doubt;  // of what was recognised, for a warning
+  std::optional<Error> doubt;  // about what was recognised, for a warning
 };
 
-/// "channel-order=bgr input-mean=0 input-std=1 resize-mode=letterbox-topleft"; empty where nothing is
-/// known.
+/// Returns "channel-order=bgr input-mean=0 input-std=1 resize-mode=letterbox-topleft"; empty if the
+/// input is unknown.
 std::string input_text(const InputRule& input);
 
-/// Fits a family to the tensors by their ids, and where none says anything by their shapes.
-/// Reads numbers only to leave families out of an error. Errors: kMismatch (nothing fits),
-/// kAmbiguous (shapes alone do not decide, the hint names the property that does), kUnsupported.
+/// Recognises the family by tensor ids, or by shapes if no id is known. Reads values only to leave
+/// families out of an error message. Errors: kMismatch (nothing fits), kAmbiguous (shapes do not
+/// decide; the hint names the property that does), kUnsupported.
 Result<Recognition> recognise(std::span<const TensorView> tensors, const Request& request);
 
-/// Fits one given family, whatever the ids say. Tensors are told apart by ids, then by shapes, and
-/// where those are alike by their order in the family. How many of an anchor's numbers are class scores
-/// where others follow them, `class_count` says, else the prototypes beside mask coefficients, else
-/// the labels, else what models of COCO have.
+/// Fits a given family, whatever the ids. Tensors are matched by id, then by shape, and those of
+/// equal shape by the family's order. If other values follow the class scores, the number of
+/// classes is `class_count`, or follows from the prototypes of mask coefficients, the labels, or
+/// the family's COCO models, in this order.
 Result<Layout> fit(const DetectorSpec& spec, std::span<const TensorView> tensors,
                    const Request& request);
 
-/// The same where boxes and scores are tables or feature maps, in a tensor each or all in one, for
-/// all levels or for each; nothing when no tensors fit so.
+/// Fits a family whose boxes and scores are tables or feature maps, in one tensor each or in one
+/// tensor, for all levels or per level; nothing if it does not fit.
 std::optional<Layout> fit_sheets(const DetectorSpec& spec, std::span<const TensorView> tensors,
                                  const Request& request);
 
-/// The same for the one tensor of a dense or ready family.
+/// Fits a dense or ready family to its one tensor.
 Result<Layout> fit_at(const DetectorSpec& spec, std::span<const TensorView> tensors, size_t index,
                       const Request& request);
 
-/// Does the family have plain names, and are all of them among the tensors' ids?
+/// True if the family has generic tensor names and all of them are among the ids.
 bool has_plain_names(const DetectorSpec& spec, std::span<const TensorView> tensors);
 
-/// Feature maps, as the prototypes 1xMxhxw (or 1xhxwxM) of masks are: no anchors with channels.
+/// True for feature maps such as mask prototypes 1xMxhxw (or 1xhxwxM), unlike anchors x channels.
 bool is_maps(const Shape& shape);
 
-/// True for one map 1x1xHxW, as text detectors and depth estimators write it: no anchors with channels.
+/// True for one map 1x1xHxW, as written by text detectors and depth estimators.
 bool is_plane(const Shape& shape);
 
-/// M of the prototypes among some tensors, or 0.
+/// Returns M of the prototypes among the tensors, or 0.
 size_t prototypes(std::span<const TensorView> tensors);
 
-/// "yolov8-seg (1 class, 32 mask coefficients)"
+/// Returns "yolov8-seg (1 class, 32 mask coefficients)".
 std::string family_text(const Layout& layout);
 
-/// "1 class", "2 classes"
+/// Returns "1 class", "2 classes".
 std::string counted(size_t number, std::string_view what);
 
-/// Numbers an anchor that a rule's tensor has; 0: any, as of scores.
+/// Returns the values per anchor in a rule's tensor; 0: any number, for scores.
 size_t channels_of(const DetectorSpec& spec, const TensorRule& rule);
 
-/// The same where the number of classes may be asked for.
+/// Returns the values per anchor, with the number of classes of the request if it is set.
 size_t channels_of(const DetectorSpec& spec, const TensorRule& rule, const Request& request);
 
-/// The least numbers an anchor of a family whose tensor holds all.
+/// Returns the minimum values per anchor of a family with a single tensor.
 size_t least_channels(const DetectorSpec& spec);
 
-/// Numbers of an anchor that are neither class scores nor a payload behind them, where one tensor
-/// holds all.
+/// Returns the values per anchor other than class scores and the payload after them, for a family
+/// with a single tensor.
 size_t beside_classes(const DetectorSpec& spec);
 
-/// How many of those `numbers` that are not beside_classes() follow the class scores.
+/// Returns how many of the `numbers` values besides beside_classes() are payload, after the scores.
 std::optional<size_t> payload_of(const DetectorSpec& spec, size_t numbers,
                                  std::span<const TensorView> tensors, const Request& request);
 
-/// Cells of a level over an input: what is left over counts as one.
+/// Returns the cells of a level over an input, a partial cell counting as one.
 Size level_cells(Size input, uint32_t stride);
 
-/// Anchors of a pyramid over an input: each level's cells times their anchors, summed.
+/// Returns the number of anchors of a pyramid over an input.
 uint32_t grid_anchors(Size input, const DetectorSpec& spec);
 
-/// The square input with that many anchors, or 0 x 0.
+/// Returns the square input with that many anchors, or 0 x 0.
 Size square_input(uint32_t anchors, const DetectorSpec& spec);
 
-/// The square input that a known detector's tensor of this shape belongs to, or 0 x 0.
+/// Returns the square input of a known detector with a tensor of this shape, or 0 x 0.
 Size likely_input(const Shape& shape);
 
 }  // namespace keepbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where a resize puts the picture.
+// Computes the position of the resized picture in the model input.
 #include "core/letterbox.h"
 
 #include <limits>
@@ -9,7 +9,7 @@
 namespace keepbox {
 namespace {
 
-/// The frame's picture in the model's pixels.
+/// Position of the picture in model pixels.
 struct FittedPlace {
   double x = 0, y = 0, width = 0, height = 0;
 };
@@ -21,7 +21,7 @@ FittedPlace stretched(const Picture& model) {
 
 FittedPlace fitted(const Picture& frame, const Picture& model) {
   const double mw = model.size.width, mh = model.size.height;
-  // The picture's display aspect ratio in the model's pixels; products of integers are exact.
+  // Display aspect ratio of the picture in model pixels; products of integers are exact.
   const double across = double{1} * frame.size.width * frame.par_n * model.par_d;
   const double down = double{1} * frame.size.height * frame.par_d * model.par_n;
   FittedPlace place{.width = mw, .height = mh};
@@ -35,7 +35,7 @@ struct Ratio {
   uint64_t n, d;
 };
 
-/// a * b as GStreamer multiplies fractions: nothing where a term leaves the range of its integers.
+/// Multiplies as gst_util_fraction_multiply() does; nothing if a term overflows.
 std::optional<Ratio> product(Ratio a, Ratio b) {
   const auto reduce = [](uint64_t& n, uint64_t& d) {
     const uint64_t common = std::gcd(n, d);
@@ -51,7 +51,7 @@ std::optional<Ratio> product(Ratio a, Ratio b) {
   return out.n <= kMost && out.d <= kMost ? std::optional(out) : std::nullopt;
 }
 
-/// In whole pixels. Ratios that the scaler cannot compute it does not keep.
+/// Rounds down to whole pixels. Does not keep aspect ratios that the scaler cannot compute.
 FittedPlace scaled(const Picture& frame, const Picture& model) {
   const auto display =
       product({frame.size.width, frame.size.height}, {frame.par_n, frame.par_d});
@@ -109,7 +109,7 @@ Letterbox moved(const Letterbox& from, Size to, double scale_x, double scale_y, 
 }
 
 Letterbox scaled_to(const Letterbox& from, Size to) {
-  if (from.frame == to) return from;  // to the bit
+  if (from.frame == to) return from;  // bit-exact
   const auto ratio = [](uint32_t a, uint32_t b) { return static_cast<double>(a) / b; };
   return moved(from, to, ratio(to.width, from.frame.width), ratio(to.height, from.frame.height));
 }

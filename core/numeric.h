@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The arithmetic that every backend shares: written once, so that all return the same bits.
+// Arithmetic shared by all backends: written once, so that all of them return the same bits.
 //
-// Only additions, multiplications, divisions and bit casts in a fixed order: no libm, whose exp
-// differs from library to library, and no fused multiply-add (build with -ffp-contract=off).
+// Only additions, multiplications, divisions and bit casts in a fixed order: no libm, because its
+// exp differs between libraries, and no fused multiply-add (build with -ffp-contract=off).
 #pragma once
 
 #include <bit>
 #include <cstdint>
 
-// KB_HD: of the host and the device. KB_HD_CALLED: the same for what is large and seldom used: a
-// device calls one copy of it, for code is fetched from far.
+// KB_HD marks host and device functions. KB_HD_CALLED prevents inlining on the device, for large
+// and rarely used functions, because instruction fetches are slow there.
 #ifdef __CUDACC__
 #define KB_HD __host__ __device__
 #define KB_HD_CALLED __host__ __device__ __noinline__
@@ -23,8 +23,8 @@ namespace keepbox {
 KB_HD constexpr uint32_t float_bits(float value) { return std::bit_cast<uint32_t>(value); }
 KB_HD constexpr float float_from_bits(uint32_t bits) { return std::bit_cast<float>(bits); }
 
-// The larger and the smaller of two numbers that are no NaN, and |a|; of two zeros either. As a
-// device has instructions for them, which a comparison and a choice do not become.
+// The maximum and minimum of two values that are not NaN, and |a|; of two zeros either one. A
+// device has instructions for them, which it does not use for a comparison and a select.
 #ifdef __CUDA_ARCH__
 __device__ inline float larger(float a, float b) { return fmaxf(a, b); }
 __device__ inline float smaller(float a, float b) { return fminf(a, b); }
@@ -92,13 +92,14 @@ KB_HD constexpr float log_f32(float x) {
   return (f + rest) + exponent * 0.693359375f;
 }
 
-/// Of a direction: sin^2 + cos^2 is 1.
+/// Sine and cosine of an angle: sin^2 + cos^2 is 1.
 struct SinCos {
   float sin = 0, cos = 1;
 };
 
-/// Sine and cosine of an angle in radians, off by at most 1e-7 up to 10^4, by 3e-7 up to 2^14.
-/// Beyond, where floats are far apart, and of what is not finite, those of 0.
+/// Returns sine and cosine of an angle in radians, with errors up to 1e-7 below 10^4, and 3e-7
+/// below 2^14. Beyond, where floats are far apart, and for values that are not finite, returns
+/// those of 0.
 /// Cody-Waite reduction by pi/2 in three parts, then minimax polynomials of sin(r) / r and cos(r)
 /// on |r| <= pi/4 (fitted for this file by weighted least squares).
 KB_HD constexpr SinCos sin_cos_f32(float x) {
@@ -165,15 +166,14 @@ KB_HD constexpr float half_to_float(uint16_t half) {
   return float_from_bits(sign | float_bits(magnitude));
 }
 
-/// binary32 to binary16, rounded to the nearest, of two to the even one. NaN for NaN, infinity from
-/// 65520 on.
+/// binary32 to binary16, rounded to nearest even. NaN for NaN, infinity from 65520.
 KB_HD constexpr uint16_t float_to_half(float value) {
   const uint32_t bits = float_bits(value), magnitude = bits & 0x7fffffffu;
   const uint32_t sign = (bits >> 16) & 0x8000u;
   uint32_t half = 0;
   if (magnitude > 0x7f800000u) half = 0x7e00u;
   else if (magnitude >= 0x477ff000u) half = 0x7c00u;
-  // Below 2^-14 halves are 2^-24 apart, as the floats are that follow 0.5.
+  // Halves below 2^-14 are 2^-24 apart, like the floats that follow 0.5.
   else if (magnitude < 0x38800000u)
     half = float_bits(float_from_bits(magnitude) + 0.5f) - 0x3f000000u;
   else half = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;

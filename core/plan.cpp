@@ -19,21 +19,22 @@
 namespace keepbox {
 namespace {
 
-/// Beyond this, coordinates cannot be YOLOX's offsets in cells and logarithms of sizes, which stay
-/// below 5; of a picture that one thing fills no logarithm is negative.
+/// Minimum coordinate that YOLOX's cell offsets and log sizes, which stay below 5, cannot reach. If
+/// one object fills the picture, no log size is negative.
 constexpr float kMostUndecoded = 16.0f;
 
-/// Of an image: each takes some 70 bytes.
+/// Maximum number of candidates per image, of about 70 bytes each.
 constexpr uint64_t kMostCandidates = uint64_t{1} << 24;
 
-/// A threshold below the normal floats would be another decision on each device.
+/// Returns 0 or a normal float, because devices treat subnormal floats differently.
 float normal(float threshold) {
   return threshold > 0 ? std::max(threshold, std::numeric_limits<float>::min()) : 0.0f;
 }
 
 Status check_settings(const Settings& s) {
   const auto bad = [](std::string what, float found, std::string name) {
-    return fail(ErrorKind::kInvalid, std::move(what), std::to_string(found), "set " + name);
+    return fail(ErrorKind::kInvalid, std::move(what), std::format("{}", found),
+                "set " + name + '=');
   };
   if (!std::isfinite(s.score_threshold))
     return bad("a finite score-threshold", s.score_threshold, "score-threshold");
@@ -43,18 +44,19 @@ Status check_settings(const Settings& s) {
     return bad("a soft-nms-sigma above 0", s.soft_sigma, "soft-nms-sigma");
   for (const auto& [id, threshold] : s.class_thresholds)
     if (!std::isfinite(threshold) || id >= kMaxClasses)
-      return bad("finite class-thresholds of classes below " + std::to_string(kMaxClasses),
+      return bad("finite class-thresholds for classes below " + std::to_string(kMaxClasses),
                  threshold, "class-thresholds");
   if ((s.frame.size.width == 0) != (s.frame.size.height == 0))
     return fail(ErrorKind::kInvalid, "a frame with both sides, or with neither",
-                std::format("{}x{} pixels", s.frame.size.width, s.frame.size.height), "fix the caps upstream");
+                std::format("{}x{} pixels", s.frame.size.width, s.frame.size.height),
+                "fix the caps upstream");
   return check_filters(s.filters);
 }
 
-/// What a look at all boxes of the first image tells.
+/// Observations on all boxes of the first image.
 struct Evidence {
   float largest = 0;           // of |coordinate|
-  bool negative_size = false;  // a width or height below zero: logarithms
+  bool negative_size = false;  // a negative width or height: logarithms
   bool readable = false;       // in system memory
 };
 
@@ -76,14 +78,14 @@ Status check_tensors(const Layout& layout, std::span<const TensorView> tensors) 
   return {};
 }
 
-/// Settles YOLOX's coding and the units of coordinates, by settings or by evidence.
+/// Settles YOLOX's coding and the coordinates' units, by settings or by values.
 void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
                   std::span<const TensorView> tensors, Size model) {
   const Evidence seen = look(plan.layout, tensors);
   if (box_coding_open && seen.readable && !seen.negative_size && seen.largest > kMostUndecoded) {
     plan.spec = find_detector("yolox-decoded");
     plan.layout.spec = plan.spec;
-    plan.remark += "; boxes are decoded already";
+    plan.remark += "; boxes are already decoded";
   }
   if (has_cells(plan.spec->coding)) {
     plan.provisional = box_coding_open && !seen.readable;
@@ -103,13 +105,13 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
     plan.rules.boxes.unit_x = static_cast<float>(model.width);
     plan.rules.boxes.unit_y = static_cast<float>(model.height);
     if (plan.spec->coding != BoxCoding::kPriorDelta && seen.largest > kMostNormalized)
-      plan.warnings.push_back({ErrorKind::kMismatch, "coordinates in 0..1", "larger ones",
+      plan.warnings.push_back({ErrorKind::kMismatch, "coordinates in 0..1", "larger values",
                                "set box-units=pixels, or another detector="});
   }
 }
 
-/// A family that was recognised has to agree with the numbers; that of one that was set is a warning
-/// alone, as are single centres far outside the picture of one that the producer names.
+/// Checks the family against the values. For a family that was set a mismatch is only a warning,
+/// and so are single centres far outside of the picture for a family declared by the producer.
 Status confirm(Plan& plan, std::span<const TensorView> tensors, const Request& request) {
   const Status agrees = check_numbers(plan.layout, tensors);
   if (agrees) return {};
@@ -132,7 +134,7 @@ float iou_threshold_of(const Plan& plan, const Settings& settings) {
   return told ? settings.told_iou_threshold : settings.iou_threshold;
 }
 
-/// The picture whose grid the anchors may be: the model's input, where that is known or set.
+/// Returns the picture whose grid the anchors may be: the model input if it is known or set.
 Size picture_of(const Settings& settings) {
   if (settings.letterbox) return settings.letterbox->model;
   if (settings.model.width != 0 && settings.model.height != 0) return settings.model;
@@ -141,8 +143,8 @@ Size picture_of(const Settings& settings) {
 
 bool is_empty(Size size) { return size.width == 0 || size.height == 0; }
 
-/// The model's input: declared by the producer, set, the frame's size if its grid fits, else the
-/// maps' or that of the square with that grid.
+/// Returns the model input: as declared, as set, the frame if its grid fits, the size that feature
+/// maps imply, or the square with that grid.
 Result<Size> settle_model(const Settings& settings, const Layout& layout) {
   const Size given = picture_of(settings);
   const bool known = !is_empty(given);
@@ -157,13 +159,13 @@ Result<Size> settle_model(const Settings& settings, const Layout& layout) {
               "0 pixels, and tensors that do not show it", "fix the caps upstream, or set both");
 }
 
-/// The frame that boxes are wanted for: if its size is unset, the picture that the model saw.
+/// Returns the picture that boxes refer to: without a size, the picture that the model received.
 Picture settle_frame(const Settings& settings, Size model) {
   if (!is_empty(settings.frame.size)) return settings.frame;
   return {.size = settings.letterbox ? settings.letterbox->frame : model};
 }
 
-/// Without the background.
+/// Returns the number of classes without the background.
 uint32_t real_classes(const Layout& layout) {
   const uint32_t background = layout.spec->background != Background::kNone ? 1 : 0;
   return layout.classes - std::min(background, layout.classes);
@@ -210,7 +212,7 @@ void settle_classes(Plan& plan, const Settings& settings) {
   settle_filters(plan, settings.filters);
 }
 
-/// Candidates that the wanted ones of a plan's classes may make.
+/// Returns the maximum number of candidates for the classes that pass the filter.
 uint64_t candidates_of(const Plan& plan) {
   if (!plan.rules.multi_label) return plan.layout.anchors;
   const auto first = plan.class_wanted.begin() + plan.rules.first_class;
@@ -223,8 +225,8 @@ std::string labels_text(const Plan& plan) {
          std::to_string(candidates_of(plan) / std::max(plan.layout.anchors, 1u)) + " classes";
 }
 
-/// A candidate an anchor, or one for each class that is wanted. What a family would have, but no one
-/// asked for, gives way where they are too many.
+/// Settles whether each class of an anchor may be a candidate. A family's default is dropped with a
+/// warning if that would be too many; an explicit setting is an error.
 Status settle_labels(Plan& plan, const Settings& settings) {
   const DetectorSpec& spec = *plan.spec;
   const bool has_scores = plan.layout[Part::kScores].present() && spec.reader != Reader::kIndices;
@@ -232,9 +234,9 @@ Status settle_labels(Plan& plan, const Settings& settings) {
                            settings.multi_label.value_or(spec.multi_label);
   if (candidates_of(plan) > kMostCandidates) {
     Error error{ErrorKind::kUnsupported,
-                "at most " + std::to_string(kMostCandidates) + " boxes of all classes",
+                "at most " + std::to_string(kMostCandidates) + " candidates with multi-label",
                 labels_text(plan),
-                "set multi-label=false, or include-classes= to those that matter"};
+                "set multi-label=false, or include-classes= to fewer classes"};
     if (settings.multi_label) return std::unexpected(std::move(error));
     plan.warnings.push_back(std::move(error));
     plan.rules.multi_label = false;
@@ -243,7 +245,7 @@ Status settle_labels(Plan& plan, const Settings& settings) {
   return {};
 }
 
-/// Keeps only the tensors that some field lies in, and numbers them anew.
+/// Keeps only the tensors that have a field, and renumbers them.
 void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
   std::vector<Field*> fields;
   for (Segment& segment : plan.layout.segments)
@@ -267,7 +269,7 @@ void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
   }
 }
 
-/// The contract that is set, or the family's, or the producer's, or the exact one.
+/// Chooses the contract: set, the family's, the producer's, or exact.
 Status choose_contract(Plan& plan, const Settings& settings) {
   std::string_view name = settings.contract;
   if (name == "auto")
@@ -276,7 +278,7 @@ Status choose_contract(Plan& plan, const Settings& settings) {
                                              : "exact";
   const NmsContract* contract = find_contract(name);
   if (contract == nullptr)
-    return fail(ErrorKind::kInvalid, "a contract that nms-contract knows",
+    return fail(ErrorKind::kInvalid, "a known nms-contract",
                 '"' + settings.contract + '"');
   plan.rules.turned = plan.layout[Part::kAngle].present();
   plan.rules.contract = settle_contract(*contract, settings, plan.rules.turned);
@@ -354,8 +356,8 @@ Status retune(Plan& plan, const Settings& settings) {
   Plan wanted{.spec = plan.spec, .layout = plan.layout, .rules = plan.rules};
   settle_classes(wanted, settings);
   if (candidates_of(wanted) > plan.rules.candidates)
-    return fail(ErrorKind::kInvalid, "classes that the plan has room for", labels_text(wanted),
-                "make the plan anew");
+    return fail(ErrorKind::kInvalid, "no more candidates than planned", labels_text(wanted),
+                "create a new plan");
   plan.rules.iou_threshold = normal(iou_threshold_of(plan, settings));
   settle_reach(plan.rules);
   settle_classes(plan, settings);

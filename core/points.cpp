@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The table of named sets of points.
+// Table of keypoint sets.
 #include "core/points.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr Edge kFace5[]{{0, 1}, {0, 2}, {1, 2}, {2, 3}, {2, 4}, {3, 4}};
 constexpr Edge kFace6[]{{0, 2}, {0, 4}, {1, 2}, {1, 5}, {2, 3}};
 // Wrist, bases of the index, middle, ring and little finger and of the thumb, and its joint.
 constexpr Edge kPalm7[]{{0, 1}, {0, 4}, {0, 5}, {1, 2}, {2, 3}, {3, 4}, {5, 6}};
-// Middle of the hips, a point of the circle around the body; the same of the upper body.
+// Middle of the hips, a point on the circle around the body; likewise for the upper body.
 constexpr Edge kBody4[]{{0, 1}, {2, 3}};
 
 constexpr PointSet kSets[]{

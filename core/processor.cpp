@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Runs the three kernels and takes what they kept back to the frame.
+// Runs the kernels and maps kept boxes to the frame.
 #include "core/processor.h"
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 namespace keepbox {
 namespace {
 
-/// Kept candidates as detections on the frame; those outside it and those that are not wanted are
-/// left out, which means that the next one is written over them: a branch takes longer where boxes
-/// come by the thousand. @param kept of the ordered ones; then of those that are left, in their
-/// order. @param filtered is told how many were not wanted.
+/// Writes kept candidates as detections on the frame. Boxes outside of it and filtered boxes are
+/// overwritten by the next one, which is faster than a branch for thousands of boxes.
+/// @param kept indices of the ordered candidates; on return those of the detections.
+/// @param filtered incremented for each box dropped by a filter.
 uint32_t emit(const Plan& plan, std::span<const Candidate> ordered, std::span<uint32_t> kept,
               std::span<Detection> out, uint32_t& filtered) {
   const Tables tables = plan.tables();
@@ -31,14 +31,14 @@ uint32_t emit(const Plan& plan, std::span<const Candidate> ordered, std::span<ui
 /// Bytes of tensors that are worth a thread.
 constexpr size_t kPartBytes = size_t{1} << 19;
 
-/// Of at most `most` parts, so many that each has enough to do.
+/// Returns the number of parts, at most `most`, that have enough work each.
 uint32_t parts_for(const Plan& plan, std::span<const TensorView> tensors, uint32_t most) {
   size_t bytes = 0;
   for (const TensorView& tensor : tensors) bytes += tensor.bytes / plan.layout.images;
   return static_cast<uint32_t>(std::clamp<size_t>(bytes / kPartBytes, 1, std::min(most, kMaxCrew)));
 }
 
-/// An image decoded in parts, each into its own stretch of the candidates.
+/// An image decoded in parts, each with its own range of the candidates.
 struct DecodeJob {
   const Plan& plan;
   std::span<const TensorView> tensors;
@@ -51,10 +51,10 @@ struct DecodeJob {
     uint32_t count = 0;
   } results[kMaxCrew];
 
-  /// Candidates that may come of an anchor.
+  /// Returns the maximum number of candidates per anchor.
   uint32_t each() const { return plan.rules.candidates / std::max(plan.layout.anchors, 1u); }
 
-  /// Of a part. Boundaries are multiples of a cache line's numbers.
+  /// Returns the anchors of a part. Boundaries are multiples of a cache line.
   AnchorRange range(uint32_t part) const {
     const uint32_t anchors = plan.layout.anchors, each = (anchors / parts / 64 + 1) * 64;
     return {std::min(part * each, anchors), std::min((part + 1) * each, anchors)};
@@ -70,7 +70,7 @@ struct DecodeJob {
     results[part].funnel = funnel;
   }
 
-  /// Moves the candidates together, adds the counts up and returns how many there are.
+  /// Moves the candidates together, adds up the counters and returns the number of candidates.
   uint32_t gather(Funnel& funnel) const {
     uint32_t count = 0;
     for (uint32_t part = 0; part < parts; ++part) {
@@ -133,7 +133,7 @@ Status Processor::retune(const Settings& settings) {
 
 Status Processor::run(std::span<const TensorView> tensors) {
   if (tensors.size() != plan_.forms.size())
-    return fail(ErrorKind::kMismatch, std::to_string(plan_.forms.size()) + " tensors as planned",
+    return fail(ErrorKind::kMismatch, std::to_string(plan_.forms.size()) + " tensors",
                 std::to_string(tensors.size()));
   for (const TensorView& tensor : tensors) KB_TRY(check_bounds(tensor));
   for (Gatherer& each : gatherers_) each.clear();
@@ -161,7 +161,7 @@ uint32_t Processor::decode(std::span<const TensorView> tensors, uint32_t image, 
 
 Status Processor::interrupted() const {
   if (!stop_.asked()) return {};
-  return fail(ErrorKind::kInterrupted, "a frame that is wanted to its end", "a stop");
+  return fail(ErrorKind::kInterrupted, "an uninterrupted frame", "a stop request");
 }
 
 Status Processor::run_kernels(std::span<const TensorView> tensors, uint32_t image) {

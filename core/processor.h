@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A plan, a backend and the memory for both: tensors in, boxes out.
+// Decodes frames: a plan, a backend and their memory.
 #pragma once
 
 #include <memory>
@@ -15,40 +15,40 @@
 
 namespace keepbox {
 
-/// Decodes frames of one form. Not thread-safe; run() allocates nothing, but for masks larger than
-/// all before.
+/// Decodes frames of one form. Not thread-safe. run() allocates nothing, except for masks larger
+/// than any before.
 class Processor {
  public:
-  /// @param backend as select_backend() gave it for this plan.
+  /// Returns kNoResource if the memory for the plan is not available.
+  /// @param backend from select_backend() for this plan.
   /// @param memory where the tensors will be.
-  /// @param crew decodes large tensors in parts, where the backend is the host's; outlives this.
-  /// kNoResource when the memory that the plan needs is not to be had.
+  /// @param crew thread pool to split large tensors on the host backends; outlives the processor.
   static Result<Processor> create(Plan plan, Selection backend,
                                   MemorySpace memory = MemorySpace::kSystem,
                                   Crew* crew = nullptr);
 
-  /// From now on run() looks at a flag, and ends with kInterrupted soon after another thread sets it,
-  /// but for a backend with a runner, and for masks. @param flag outlives this.
+  /// Makes run() return kInterrupted soon after another thread sets the flag. Runners and mask
+  /// kernels do not check it. @param flag outlives the processor.
   void stop_by(const std::atomic<bool>* flag) { stop_ = Stop(flag); }
 
-  /// Other thresholds and classes from the next frame on.
+  /// Changes thresholds and classes from the next frame.
   Status retune(const Settings& settings);
 
-  /// The way back to another frame from the next run() on, as refit() of plans.
+  /// Replaces the model-to-frame mapping, from the next run().
   void refit(const Letterbox& letterbox, Size frame) { keepbox::refit(plan_, letterbox, frame); }
 
-  /// Decodes one frame (or batch). @param tensors those that plan().reads names, in that order.
-  /// kTruncated when a tensor is shorter than its dimensions, kNoResource when there is no memory
-  /// for the masks of its boxes, kInterrupted as stop_by() says.
+  /// Decodes one frame (or batch). @param tensors those listed in plan().reads, in that order.
+  /// Returns kTruncated if a tensor is shorter than its dimensions, kNoResource if there is no
+  /// memory for masks, kInterrupted after the flag of stop_by() is set.
   Status run(std::span<const TensorView> tensors);
 
-  /// Boxes of an image after run(), best first, clipped to the frame. Valid until the next run().
+  /// Returns the boxes of an image, best first, clipped to the frame. Valid until the next run().
   std::span<const Detection> detections(uint32_t image = 0) const;
-  /// Their points, in the frame's pixels, plan().gather.points.count for each; the same.
+  /// Returns their keypoints in frame pixels, plan().gather.points.count per box. Valid until then.
   std::span<const Keypoint> points(uint32_t image = 0) const {
     return gatherers_.empty() ? std::span<const Keypoint>() : gatherers_[image].points();
   }
-  /// Their masks, one for each, or none where the plan makes none; the same.
+  /// Returns one mask per box, or none if the plan computes no masks. Valid until the next run().
   std::span<const Mask> masks(uint32_t image = 0) const {
     return gatherers_.empty() ? std::span<const Mask>() : gatherers_[image].masks();
   }
@@ -71,10 +71,10 @@ class Processor {
   Plan plan_;
   Selection selection_;
   Workspace workspace_;
-  std::unique_ptr<Runner> runner_;  // of a backend that has one
+  std::unique_ptr<Runner> runner_;  // null for host backends
   std::vector<Funnel> funnels_;
   std::vector<uint32_t> counts_;
-  std::vector<Gatherer> gatherers_;  // of images, where there is something to gather
+  std::vector<Gatherer> gatherers_;  // one per image, if there are keypoints or masks
   Crew* crew_ = nullptr;
   Stop stop_;
 };

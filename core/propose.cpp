@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tries all families of several tensors.
+// Fits all families with several tensors.
 #include "core/propose.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kCocoIds = 91;
 
-/// Tensors that a layout reads or knows.
+/// Returns the number of tensors that a layout uses.
 size_t tensors_of(const Layout& layout) {
   std::set<int> used;
   for (const Segment& segment : layout.segments)
@@ -26,12 +26,12 @@ size_t tensors_of(const Layout& layout) {
   return used.size();
 }
 
-/// Does it count anchors, so that their number says something?
+/// True if the family's number of anchors depends on the input.
 bool counts_anchors(const DetectorSpec& spec) {
   return has_cells(spec.coding) || spec.anchors.given();
 }
 
-/// Is there an input with as many cells?
+/// True if some input has that number of cells.
 bool has_input(const Layout& layout, const Request& request) {
   const DetectorSpec& spec = *layout.spec;
   if (!counts_anchors(spec) || (spec.priors && request.has_priors)) return true;
@@ -48,7 +48,7 @@ bool in_bounds(const Layout& layout, std::span<const TensorView> tensors) {
   });
 }
 
-/// Is it the number of classes that is known, or that models often have?
+/// True for the known number of classes, or a common one.
 bool likely_classes(const Layout& layout, const Request& request) {
   const DetectorSpec& spec = *layout.spec;
   for (const TensorRule& rule : spec.rules())
@@ -59,8 +59,8 @@ bool likely_classes(const Layout& layout, const Request& request) {
                     : classes == kCocoClasses || classes == kCocoIds || classes == kCocoIds - 1;
 }
 
-/// False if logits all lie in 0..1, as probabilities do, or if those of queries are a softmax's where
-/// the family has sigmoids, and the other way around.
+/// False if all logits are in 0..1, as probabilities are, or if the logits of queries look like
+/// those of a softmax although the family has sigmoids, or vice versa.
 bool likely_scores(const Layout& layout, std::span<const TensorView> tensors) {
   const DetectorSpec& spec = *layout.spec;
   if (spec.activation == Activation::kNone || !in_bounds(layout, tensors)) return true;
@@ -75,8 +75,8 @@ bool likely_scores(const Layout& layout, std::span<const TensorView> tensors) {
 struct Fit {
   Layout layout;
   size_t used;
-  bool classes, scores;  // are likely
-  bool sized;            // the picture has as many anchors
+  bool classes, scores;  // plausible
+  bool sized;            // the picture has that number of anchors
 
   auto rank() const {
     const DetectorSpec& spec = *layout.spec;
@@ -84,7 +84,7 @@ struct Fit {
   }
 };
 
-/// The family's fit, unless the numbers deny it.
+/// Returns the family's fit, unless the values contradict it.
 std::optional<Fit> fit_of(const DetectorSpec& spec, std::span<const TensorView> tensors,
                           const Request& request) {
   auto layout = fit(spec, tensors, request);
@@ -123,25 +123,25 @@ bool are_twins(const DetectorSpec& a, const DetectorSpec& b) {
          a.strides != b.strides;
 }
 
-/// "blazeface of 128x128"
+/// Returns "blazeface of 128x128".
 std::string sized_text(const Fit& fit) {
   const Size size = square_input(fit.layout.anchors, *fit.layout.spec);
   return std::string(fit.layout.spec->name) + " of " + std::to_string(size.width) + "x" +
          std::to_string(size.height);
 }
 
-/// The first of twins counts, but not in silence.
+/// Chooses the first of two similar families, with a warning.
 Proposal first_of_twins(std::vector<Fit> found, std::span<const TensorView> tensors) {
   std::string names;
   for (const Fit& fit : found) names += (names.empty() ? "" : ", ") + sized_text(fit);
   Error doubt{ErrorKind::kAmbiguous, "tensors that fit one family",
-              to_string(tensors) + ", which fit " + names + ": the first is assumed",
+              to_string(tensors) + ", which fit " + names + "; using the first",
               "set detector=, or model-width= and model-height= to the size of the model's input"};
   std::string reason = why(found[0]);
   return {std::move(found[0].layout), std::move(reason), std::move(doubt)};
 }
 
-/// The best one; an error where there are several of that rank.
+/// Returns the best fit, or an error if there are several of that rank.
 Result<std::optional<Proposal>> best_of(std::vector<Fit> found,
                                         std::span<const TensorView> tensors) {
   if (found.empty()) return std::nullopt;
@@ -157,7 +157,7 @@ Result<std::optional<Proposal>> best_of(std::vector<Fit> found,
   if (std::ranges::all_of(found, twin)) return first_of_twins(std::move(found), tensors);
   std::string names;
   for (const Fit& fit : found) names += (names.empty() ? "" : ", ") + family_text(fit.layout);
-  return fail(ErrorKind::kAmbiguous, "tensors whose ids or shapes name their family",
+  return fail(ErrorKind::kAmbiguous, "tensors whose ids or shapes identify one family",
               to_string(tensors) + ", which fit " + names, "set detector= to one of them");
 }
 

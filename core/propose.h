@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Families for several tensors that no id names: what their shapes and numbers leave over.
+// Recognition of families with several tensors by shapes and values.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,16 @@ namespace keepbox {
 struct Proposal {
   Layout layout;
   std::string why;  // for the log: "8 tensors of 4 levels"
-  std::optional<Error> doubt;  // where a twin of the family fits as well: for a warning
+  std::optional<Error> doubt;  // for a warning, if a similar family fits as well
 };
 
-/// The one family whose tensors these are; nothing when they are no family's together. Errors:
-/// kAmbiguous, which names those that are left over.
+/// Returns the only family that fits these tensors, or nothing. Errors: kAmbiguous, with the
+/// families that fit.
 Result<std::optional<Proposal>> propose(std::span<const TensorView> tensors,
                                         const Request& request);
 
-/// The same of families all of whose tensors go by plain names. Of those that only differ in what
-/// nothing shows, the one that may be known by its shapes.
+/// Likewise for families all of whose tensors have generic names. Among families that nothing
+/// distinguishes, chooses the one that may be recognised by shape.
 Result<std::optional<Proposal>> propose_by_names(std::span<const TensorView> tensors,
                                                  const Request& request);
 

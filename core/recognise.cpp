@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Recognises the family of tensors: by ids, by shapes, or not at all.
+// Recognises the family of tensors by ids, names, shapes and values.
 #include "core/layout.h"
 
 #include <algorithm>
@@ -20,16 +20,17 @@ std::string describe(const Layout& layout, std::span<const TensorView> tensors) 
   std::string text = tensor.to_string() + " as " + family_text(layout) + ": " +
                      counted(layout.anchors, "anchor");
   if (layout.classes > 0 && layout[Part::kScores].tensor == layout[Part::kBox].tensor)
-    text += layout[Part::kScores].channel_stride == 1 ? ", one row an anchor" : ", one plane a channel";
+    text += layout[Part::kScores].channel_stride == 1 ? ", one row per anchor"
+                                                      : ", one plane per channel";
   return text;
 }
 
-/// Classes that the caller knows of, or 0.
+/// Returns the number of classes set by the caller or the labels, or 0.
 size_t known_classes(const Request& request) {
   return request.class_count != 0 ? request.class_count : request.label_count;
 }
 
-/// Is the rule's tensor there, or one for each level?
+/// True if the rule's tensor is present, or one per level.
 bool has_ids(const DetectorSpec& spec, const TensorRule& rule,
              std::span<const TensorView> tensors) {
   const auto there = [&](uint32_t stride) {
@@ -40,7 +41,7 @@ bool has_ids(const DetectorSpec& spec, const TensorRule& rule,
   return there(0) || (!levels.empty() && std::ranges::all_of(levels, there));
 }
 
-/// The family whose every required tensor goes by one of its ids.
+/// Returns the first family whose required tensors all have one of its ids.
 const DetectorSpec* spec_by_ids(std::span<const TensorView> tensors) {
   for (const DetectorSpec& spec : detectors())
     if (std::ranges::all_of(spec.rules(), [&](const TensorRule& rule) {
@@ -52,7 +53,7 @@ const DetectorSpec* spec_by_ids(std::span<const TensorView> tensors) {
 
 constexpr size_t kDetectionOutputColumns = 7;
 constexpr size_t kMostReadyRows = 1000;
-constexpr size_t kLeastReadyGrid = 21;  // cells of the smallest input: fewer rows are no grid
+constexpr size_t kLeastReadyGrid = 21;  // cells of the smallest input: fewer rows are not a grid
 constexpr size_t kPoseChannels = 56;           // a box, a class, 17 keypoints of 3
 constexpr size_t kSegmentationChannels = 116;  // a box, 80 classes, 32 mask coefficients
 
@@ -62,7 +63,7 @@ struct FamilyGuess {
   Basis basis = Basis::kShape;
 };
 
-/// Returns the family that the numbers alone decide.
+/// Returns the family that the values alone identify.
 FamilyGuess guess_signs(RowSigns signs, bool grid) {
   switch (signs) {
     case RowSigns::kCorners: return {"yolov10", "rows of corners, score, class", Basis::kNumbers};
@@ -71,7 +72,7 @@ FamilyGuess guess_signs(RowSigns signs, bool grid) {
     case RowSigns::kGridOffsets:
       return grid ? FamilyGuess{"yolox", "offsets from a grid", Basis::kNumbers} : FamilyGuess{};
     case RowSigns::kOnes:
-      return grid ? FamilyGuess{"yolov6", "an objectness of 1 everywhere", Basis::kNumbers}
+      return grid ? FamilyGuess{"yolov6", "objectness of 1 everywhere", Basis::kNumbers}
                   : FamilyGuess{};
     case RowSigns::kQueries:
       return grid ? FamilyGuess{}
@@ -83,20 +84,21 @@ FamilyGuess guess_signs(RowSigns signs, bool grid) {
 std::string why_classes(size_t classes, const Request& request) {
   if (classes == request.class_count) return counted(classes, "class") + " as set";
   if (classes == request.label_count) return counted(classes, "label");
-  return counted(classes, "class") + " as COCO";
+  return counted(classes, "class") + ", as in COCO";
 }
 
-/// Masks want both tensors, and a grid of one anchor a cell: others have prototypes too.
+/// Requires both tensors and a grid of one anchor per cell, because other models have prototypes
+/// too.
 FamilyGuess guess_masks(size_t a, size_t b, size_t maps, const Request& request) {
   const DetectorSpec& dense = *find_detector("yolov8");
   const size_t anchors = std::max(a, b), channels = std::min(a, b);
   const bool one = grid_anchors(request.frame, dense) == anchors ||
                    square_input(static_cast<uint32_t>(anchors), dense).width != 0;
   if (!one || channels < kLeastChannels || channels - kLeastChannels < maps) return {};
-  return {"yolov8-seg", "prototypes beside it"};
+  return {"yolov8-seg", "with prototypes"};
 }
 
-/// One tensor of anchors x channels: with objectness or without?
+/// Guesses the family of one tensor of anchors x channels, with or without objectness.
 FamilyGuess guess_rows(const TensorView& tensor, size_t anchors, size_t channels,
                        const Request& request) {
   const DetectorSpec& dense = *find_detector("yolov8");
@@ -109,14 +111,14 @@ FamilyGuess guess_rows(const TensorView& tensor, size_t anchors, size_t channels
   if (auto sure = guess_signs(signs_of(tensor, anchors, channels), one || square_of_three);
       !sure.name.empty())
     return sure;
-  // As many cells as this frame has, and as many as a square of three anchors a cell: without
-  // objectness it can only be the first.
+  // The number of anchors fits this frame's grid as well as a square with three anchors per cell;
+  // without objectness it can only be the former.
   if (by_frame && square_of_three && channels != kCocoClasses + 4 &&
       channels != known_classes(request) + 4)
     return {};
   const bool three = !by_frame && (size_t{grid_anchors(request.frame, dense)} * 3 == anchors ||
                                    square_of_three);
-  if (three && channels >= 6) return {"yolov5", "three anchors a cell"};
+  if (three && channels >= 6) return {"yolov5", "three anchors per cell"};
   if (channels == 6 && anchors <= kMostReadyRows && !one)
     return {"yolov10", "six columns and few rows"};
   const std::string_view with_objectness = one ? "yolox" : "yolov5";
@@ -129,7 +131,7 @@ FamilyGuess guess_rows(const TensorView& tensor, size_t anchors, size_t channels
   return {};
 }
 
-/// One tensor of channels x anchors: YOLOv8's, unless its channels may be something else.
+/// Guesses YOLOv8 for one tensor of channels x anchors, unless the channels fit other families.
 FamilyGuess guess_planes(size_t channels, size_t anchors, const Request& request) {
   const size_t classes = channels - 4;
   if (classes == known_classes(request) || (known_classes(request) == 0 && classes == kCocoClasses))
@@ -149,7 +151,7 @@ FamilyGuess guess(std::span<const TensorView> tensors, size_t index, const Reque
   if (!dims || !is_floating(tensor.type) || is_maps(tensor.shape)) return {};
   const size_t a = dims->dims[0], b = dims->dims[1];
   if (tensor.shape.rank() == 4 && b == kDetectionOutputColumns)
-    return {"detection-output", "rows of seven in four dimensions", Basis::kNumbers};
+    return {"detection-output", "rows of seven values in four dimensions", Basis::kNumbers};
   if (is_plane(tensor.shape)) return {};
   if (const size_t maps = prototypes(tensors); maps != 0)
     if (FamilyGuess masks = guess_masks(a, b, maps, request); !masks.name.empty()) return masks;
@@ -161,7 +163,7 @@ FamilyGuess guess(std::span<const TensorView> tensors, size_t index, const Reque
   return guess_rows(tensor, a, b, request);
 }
 
-/// The families of a list that want different inputs, with what those are.
+/// Lists the inputs of the families in a text, if they differ.
 std::string inputs_text(const std::string& families) {
   std::string text;
   for (const std::string_view name : {"yolox", "yolov8", "yolov5", "yolov10"})
@@ -178,29 +180,30 @@ std::unexpected<Error> cannot_tell(std::span<const TensorView> tensors, const Re
                                    : std::string();
   if (families.empty())
     return fail(ErrorKind::kMismatch, "the tensors of a known detector",
-                to_string(tensors) + (other.empty() ? "" : ", as " + other),
+                to_string(tensors) + (other.empty() ? "" : ", probably the output of " + other),
                 other.empty() ? "set detector= to the model's family or a file that describes it, "
                                 "and tensor-ids= to its tensors"
-                              : "use a model that detects objects; other tensors pass unchanged "
-                                "without boxdecode");
+                              : "use an object detection model, or remove boxdecode to pass other "
+                                "tensors on unchanged");
   std::string hint = "set detector= to one of them";
   if (known_classes(request) == 0)
     hint += ", or label-file= or num-classes= so that the number of classes decides";
   if (const std::string inputs = inputs_text(families); !inputs.empty())
-    hint += "; tensorinfer makes the input that the detector wants, other elements need it set (" +
+    hint += "; tensorinfer then uses the input of that family, other elements need it set (" +
             inputs + ")";
   return fail(ErrorKind::kAmbiguous, "a tensor whose id or shape names its family",
               to_string(tensors) + ", which fits " + families, std::move(hint));
 }
 
-/// Tensor numbers among some tensors become those among all.
+/// Converts indices into a selection of tensors to indices into all tensors.
 void renumber(Layout& layout, std::span<const size_t> order) {
   for (Segment& segment : layout.segments)
     for (Field& field : segment.fields)
       if (field.present()) field.tensor = static_cast<int>(order[static_cast<size_t>(field.tensor)]);
 }
 
-/// A family's outputs under any names. @param order the family's tensors, empty for none.
+/// Recognises a family's outputs with unknown names. @param order the family's tensors, empty for
+/// none.
 std::optional<Recognition> in_roles(std::span<const TensorView> tensors, const Request& request,
                                     std::string_view family, const std::vector<size_t>& order,
                                     const char* by) {
@@ -235,7 +238,7 @@ Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request&
   if (!several) return std::unexpected(several.error());
   if (*several) {
     std::string remark = describe((*several)->layout, tensors) + " (by shapes, ";
-    remark += (*several)->why + "; detector= says otherwise)";
+    remark += (*several)->why + "; detector= overrides)";
     return Recognition{(*several)->layout, std::move(remark), false, Basis::kNumbers,
                        std::move((*several)->doubt)};
   }
@@ -245,40 +248,40 @@ Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request&
     index = i;
   }
   if (chosen.empty()) return cannot_tell(tensors, request);
-  // Only the tensor that was recognised: another one may fit the family by chance.
+  // Fits only the tensor that was recognised, because another one may fit the family by chance.
   const DetectorSpec& spec = *find_detector(chosen);
   auto layout = fit_at(spec, tensors, index, request);
   if (!layout) return std::unexpected(layout.error());
   std::string remark = describe(*layout, tensors) + " (by shape";
   if (!best.remark.empty()) remark += ", " + best.remark;
-  remark += "; detector= says otherwise)";
+  remark += "; detector= overrides)";
   return Recognition{*layout, remark, chosen == "yolox", best.basis};
 }
 
-/// Only the tensors that the caller named, in that order.
+/// Returns the indices of the tensors in tensor_ids, in that order.
 Result<std::vector<size_t>> named(std::span<const TensorView> tensors, const Request& request) {
   std::vector<size_t> order;
   for (const std::string& id : request.tensor_ids) {
     const auto found = std::ranges::find(tensors, std::string_view(id), &TensorView::id);
     if (found == tensors.end())
       return fail(ErrorKind::kMismatch, "a tensor with id " + id, to_string(tensors),
-                  "set tensor-ids= to the ids that the inference element gives");
+                  "set tensor-ids= to ids of the inference element's tensors");
     order.push_back(static_cast<size_t>(found - tensors.begin()));
   }
   return order;
 }
 
-/// Tensors under their plain names, if they have the shapes as well.
+/// Recognises tensors by their generic names, if the shapes fit.
 Result<std::optional<Recognition>> by_plain_names(std::span<const TensorView> tensors,
                                                   const Request& request) {
   auto found = propose_by_names(tensors, request);
   if (!found) return std::unexpected(found.error());
   if (!*found) return std::nullopt;
-  std::string remark = describe((*found)->layout, tensors) + " (by tensors' names)";
+  std::string remark = describe((*found)->layout, tensors) + " (by tensor names)";
   return Recognition{std::move((*found)->layout), std::move(remark)};
 }
 
-/// As the producer said, or by ids, names or shapes.
+/// Recognises tensors by the producer's declaration, or by ids, names or shapes.
 Result<Recognition> by_itself(std::span<const TensorView> tensors, const Request& request) {
   const bool named = !request.tensor_ids.empty();
   const DetectorSpec* told = named ? nullptr : find_detector(request.told);
@@ -286,7 +289,7 @@ Result<Recognition> by_itself(std::span<const TensorView> tensors, const Request
   if (spec != nullptr) {
     const auto layout = fit(*spec, tensors, request);
     if (!layout) return std::unexpected(layout.error());
-    const char* how = told != nullptr ? " (as the model says)" : " (by tensor id)";
+    const char* how = told != nullptr ? " (declared by the model)" : " (by tensor id)";
     return Recognition{*layout, describe(*layout, tensors) + how, spec->name == "yolox"};
   }
   if (!named) {
@@ -300,8 +303,8 @@ Result<Recognition> by_itself(std::span<const TensorView> tensors, const Request
 Result<Recognition> recognise_all(std::span<const TensorView> tensors, const Request& request) {
   if (tensors.empty())
     return fail(ErrorKind::kMismatch, "tensors on the frame (GstTensorMeta)", "none",
-                "put an inference element or tensorreplay before, and no element between that "
-                "copies buffers");
+                "put an inference element or tensorreplay upstream, with no element in between "
+                "that drops buffer metadata");
   if (request.family == nullptr && request.detector == "auto") return by_itself(tensors, request);
   const DetectorSpec* spec =
       request.family != nullptr ? request.family : find_detector(request.detector);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the methods of suppression that change scores and boxes make of them: the same operations in
-// the same order on every device.
+// Changes of scores and boxes by the methods of suppression: the same operations in the same order
+// on every device.
 #pragma once
 
 #include "core/box.h"
@@ -10,11 +10,11 @@
 
 namespace keepbox {
 
-/// A score of which a part stays, 0 to 1. One that is not above 0 stays as it is: less of it would
-/// be more.
+/// Multiplies a positive score by a factor from 0 to 1. Other scores stay, because a smaller part
+/// of them would be a higher score.
 KB_HD constexpr float lowered(float score, float part) { return score > 0 ? score * part : score; }
 
-/// What soft suppression leaves of a candidate's score. @param overlap with a better box, 0 to 1.
+/// Returns a candidate's score after soft suppression. @param overlap with a better box, 0 to 1.
 KB_HD inline float softened(const Rules& rules, float score, float overlap) {
   if (rules.method == NmsMethod::kSoftGaussian)
     return lowered(score, exp_f32(-(overlap * overlap * rules.contract.soft_part) /
@@ -22,24 +22,24 @@ KB_HD inline float softened(const Rules& rules, float score, float overlap) {
   return exceeds(rules, overlap) ? lowered(score, 1.0f - overlap) : score;
 }
 
-/// Does a candidate with this key still pass its class's threshold?
+/// True if a candidate with this key still passes the threshold of its class.
 KB_HD inline bool still_passes(const Rules& rules, const Tables& tables, uint64_t key) {
   return passes(key_score(key), threshold_of(rules, tables, key_class(key)), rules.contract);
 }
 
-/// Matrix suppression: the least Decay that better boxes give is what counts.
+/// Decay of a score by matrix suppression: the minimum over all better boxes.
 struct Decay {
-  float value;  // of the part of the score that stays; for gaussian ones its exponent's numerator
+  float value;  // factor of the score; for gaussian decay the numerator of its exponent
 
-  /// By no box.
+  /// Starts without decay.
   KB_HD explicit Decay(const Rules& rules) : value(linear(rules) ? 1.0f : 0.0f) {}
 
-  /// By a better box. @param overlap with it. @param most that it overlaps any box before it: as
-  /// far as it is suppressed itself, it does not count.
+  /// Adds a better box. @param overlap with it. @param most maximum overlap of that box with any
+  /// box before it, which compensates its effect.
   KB_HD void add(const Rules& rules, float overlap, float most) {
     const float by = linear(rules) ? (1.0f - overlap) / (1.0f - most)
                                    : most * most - overlap * overlap;
-    if (by < value) value = by;  // NaN is no decay
+    if (by < value) value = by;  // false for NaN
   }
 
   KB_HD float of(const Rules& rules, float score) const {
@@ -52,12 +52,12 @@ struct Decay {
   }
 };
 
-/// Boxes' mean by their scores.
+/// Mean of boxes, weighted by score.
 struct WeightedMean {
   Box sum;
   float weight = 0;
 
-  /// In the order of candidates.
+  /// Adds a box; to be called in the order of candidates.
   KB_HD void add(const NmsContract& contract, const Box& raw, float score) {
     const Box box = ordered(raw, contract);
     const float by = larger(score, 0.0f);
@@ -68,7 +68,7 @@ struct WeightedMean {
     weight = weight + by;
   }
 
-  /// @param own where the mean is no number: nothing has a weight, or it is too large.
+  /// @param own result if the mean is not finite: no weight, or overflow.
   KB_HD Box mean(const Box& own) const {
     const Box out{sum.x1 / weight, sum.y1 / weight, sum.x2 / weight, sum.y2 / weight};
     return finite(out) ? out : own;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The one wording of an error.
+// Composes the text of an error.
 #include "core/result.h"
 
 namespace keepbox {

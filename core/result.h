@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Errors are values: what was expected, what was found, and what to set.
+// Errors as values: what was expected, what was found, and what to do.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@ namespace keepbox {
 enum class ErrorKind : uint8_t {
   kMismatch,     // the tensors do not fit the detector
   kAmbiguous,    // the tensors fit more than one detector
-  kUnsupported,  // understood, but no backend can do it
+  kUnsupported,  // understood, but not supported by any backend
   kInvalid,      // a setting is out of its range
-  kTruncated,    // less data than the dimensions promise
+  kTruncated,    // less data than the dimensions imply
   kNoResource,   // memory, file or device
-  kInterrupted,  // nobody waits for the rest any more
+  kInterrupted,  // cancelled by another thread
 };
 
-/// One failure, in short phrases that make one sentence.
+/// Describes a failure, in short phrases that form one sentence.
 struct Error {
   ErrorKind kind = ErrorKind::kInvalid;
   std::string expected;  // "a tensor of 1x84xN"
   std::string found;     // "1x12 float32"
   std::string hint;      // "set detector= to the model's family"; may be empty
-  std::string place{};   // "box.detector:7: coding", of what stands in a text; may be empty
+  std::string place{};   // "box.detector:7: coding", for errors in a text; may be empty
 
-  /// "PLACE: expected A, found B: HINT"
+  /// Returns "PLACE: expected A, found B: HINT".
   std::string message() const;
 };
 
@@ -42,7 +42,7 @@ inline std::unexpected<Error> fail(ErrorKind kind, std::string expected, std::st
 
 }  // namespace keepbox
 
-/// Leaves the function with the error of a Status, or goes on.
+/// Returns from the function with the error of a Status, if it has one.
 #define KB_TRY(expression)                                              \
   do {                                                                  \
     if (auto kb_status = (expression); !kb_status)                      \

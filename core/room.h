@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Memory whose size tensors and frames decide: it may be refused, which is an error and not the end.
+// Scratch buffers whose size depends on tensors and frames; failed allocations are errors.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 
 namespace keepbox {
 
-/// Numbers that grow, and whose contents do not matter when they do.
+/// Growing array whose contents are lost on growth.
 template <class T>
 class Room {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
 
  public:
-  /// Room for at least so many; the contents are undefined afterwards. kNoResource, and nothing is
-  /// left, when the memory is not to be had. @param hint what makes it less.
+  /// Ensures capacity for `count` elements; their contents are undefined afterwards. Returns
+  /// kNoResource, with an empty buffer, if memory is not available. @param hint how to need less.
   Status grow(size_t count, const char* hint) {
     if (count <= count_) return {};
     blob_.reset();
@@ -34,7 +34,7 @@ class Room {
   }
 
   T* data() { return blob_.get(); }
-  /// The first so many. @pre as many are there.
+  /// Returns the first `count` elements. @pre the capacity is at least `count`.
   std::span<T> first(size_t count) { return {blob_.get(), count}; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What every backend reads of a plan: plain data, the same on every device.
+// Parts of a plan that every backend reads: plain data, the same on every device.
 #pragma once
 
 #include <cstddef>
@@ -11,68 +11,68 @@
 
 namespace keepbox {
 
-/// What the numbers of a field are. A layout has a field for each.
+/// Fields of a layout.
 enum class Part : uint8_t {
-  kBox,         // four numbers an anchor, or four times as many as there are bins
+  kBox,         // four values per anchor, or four times the number of bins
   kObjectness,  // one
-  kScores,      // one for each class
-  kScore,       // one, of rows that the model sorted out
-  kClassId,     // one, the same
-  kCount,       // one for all anchors: how many of them count
-  // Of few families:
-  kSizes,       // the last two of a box's four, where they lie apart
-  kImage,       // one, of ready rows: the image of a batch
-  kIndices,     // three, the same: image, class, anchor
-  kAngle,       // one, radians: boxes are turned
-  // Of boxes that were kept:
-  kPayload,     // points or mask coefficients
-  kPrototypes,  // one for each mask coefficient, of pixels in place of anchors
+  kScores,      // one per class
+  kScore,       // one, of end-to-end rows
+  kClassId,     // one, of end-to-end rows
+  kCount,       // one for all anchors: the number of valid ones
+  // Fields of few families:
+  kSizes,       // the last two values of a box, if stored separately
+  kImage,       // one, of ready rows: index of the image in the batch
+  kIndices,     // three, of ready rows: image, class, anchor
+  kAngle,       // one, radians, of oriented boxes
+  // Fields of kept boxes:
+  kPayload,     // keypoints or mask coefficients
+  kPrototypes,  // one per mask coefficient, with pixels in place of anchors
 };
 inline constexpr size_t kParts = 12, kPartsDecoded = 10, kPartsOfMost = 6;
 
-/// Numbers, thresholds and conventions of a plan. Anchors and limits are those of one image.
+/// Values, thresholds and conventions of a plan. Anchors and limits are per image.
 struct Rules {
   NmsContract contract;
   NmsMethod method = NmsMethod::kGreedy;
-  bool uniform = false;           // one threshold for all classes, every class wanted
-  bool multi_label = false;       // a candidate for each class of an anchor that passes
-  bool turned = false;            // boxes have angles
-  bool peaks = false;             // scores count where no cell around has a better one
+  bool uniform = false;           // one threshold for all classes, no class filter
+  bool multi_label = false;       // one candidate per class of an anchor that passes
+  bool turned = false;            // boxes are oriented
+  bool peaks = false;             // a score counts only if no neighbouring cell has a higher one
   uint32_t anchors = 0;           // or rows
-  uint32_t indexed = 0;           // anchors that rows with indices point to
-  uint32_t candidates = 0;        // most that decoding can find
-  uint32_t classes = 0;           // class scores an anchor, background included; 0 for ready rows
-  uint32_t first_class = 0;       // first class score that is not background
+  uint32_t indexed = 0;           // anchors that rows of indices refer to
+  uint32_t candidates = 0;        // maximum that decoding can find
+  uint32_t classes = 0;           // class scores per anchor, background included; 0 for ready rows
+  uint32_t first_class = 0;       // first class score after the background
   uint32_t end_class = 0;
-  uint32_t class_ids = 0;         // that tables have
-  float lowest_threshold = 0;     // the least of all classes'
+  uint32_t class_ids = 0;         // size of the tables by class
+  float lowest_threshold = 0;     // minimum over all classes
   float iou_threshold = 0;        // 0 or a normal float
   float soft_sigma = 0;           // a normal float
-  float reach = 0;                // of TurnedGaussian: deviations from a box's centre beyond which
-                                  // it does not overlap what reaches as far
+  float reach = 0;                // of TurnedGaussian: distance from a box's centre, in standard
+                                  // deviations, beyond which boxes with that reach do not overlap
   uint32_t max_detections = 0;
-  uint32_t class_limit = 0;       // most boxes that are kept of each class
+  uint32_t class_limit = 0;       // maximum boxes kept per class
   uint32_t pre_nms_top_k = 0;     // candidates that reach suppression
-  uint32_t pre_nms_class_top_k = 0;  // of each class; 0: all
-  uint32_t kept_capacity = 0;     // most boxes that suppression can keep
+  uint32_t pre_nms_class_top_k = 0;  // per class; 0: all
+  uint32_t kept_capacity = 0;     // maximum boxes that suppression can keep
   ScoreRules scores;
   BoxRules boxes;
   RegionRules regions;
 
-  /// Does the limit of a class ever end it before the limit of all?
+  /// True if the class limit is below the overall limit.
   KB_HD constexpr bool limits_classes() const { return class_limit < kept_capacity; }
 };
 
-/// A plan's tables, in memory of whoever reads them.
+/// Tables of a plan, in memory of the device that reads them.
 struct Tables {
-  const float* class_threshold = nullptr;  // class_ids of them
-  const uint8_t* class_wanted = nullptr;   // the same
+  const float* class_threshold = nullptr;  // class_ids entries
+  const uint8_t* class_wanted = nullptr;   // class_ids entries
   BoxTables boxes;
-  const SizeLimits* size_limits = nullptr;  // class_ids of them; null: every size will do
-  const Region* regions = nullptr;         // as rules.regions says; null: there are none
+  const SizeLimits* size_limits = nullptr;  // class_ids entries; null: no limits
+  const Region* regions = nullptr;         // as described by rules.regions; null: none
 };
 
-/// The score threshold of a class. @pre class_id < rules.class_ids
+/// Returns the score threshold of a class. @pre class_id < rules.class_ids
 KB_HD inline float threshold_of(const Rules& rules, const Tables& tables, uint32_t class_id) {
   return rules.uniform ? rules.lowest_threshold : tables.class_threshold[class_id];
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Finds settings that cannot be meant.
+// Finds implausible settings.
 #include "core/sense.h"
 
 #include <algorithm>
+#include <format>
 #include <ranges>
 
 #include "core/box.h"
@@ -18,7 +19,7 @@ void warn(Errors& out, std::string expected, std::string found, std::string hint
   out.push_back({ErrorKind::kInvalid, std::move(expected), std::move(found), std::move(hint)});
 }
 
-/// Those of the model that are wanted, for ready rows all that there could be.
+/// Returns the classes of the model that pass the filter; for ready rows all possible classes.
 auto wanted_classes(const Plan& plan) {
   const uint32_t first = plan.rules.first_class;
   const uint32_t end = plan.layout.classes == 0
@@ -32,35 +33,36 @@ void check_thresholds(Errors& out, const Plan& plan) {
   auto wanted = wanted_classes(plan);
   const std::string name(plan.spec->name);
   if (std::ranges::empty(wanted)) {
-    warn(out, "classes that are left over by include-classes and exclude-classes", "none",
-         "set include-classes= and exclude-classes=");
+    warn(out, "a class to detect", "none left by include-classes and exclude-classes",
+         "set include-classes= or exclude-classes= to keep one");
     return;
   }
   if (!plan.spec->probabilities) return;
-  const auto text = [&](uint32_t id) { return std::to_string(plan.class_threshold[id]); };
+  const auto text = [&](uint32_t id) { return std::format("{}", plan.class_threshold[id]); };
   const auto passable = [&](uint32_t id) {
     return passes(kBestScore, plan.class_threshold[id], plan.rules.contract);
   };
   if (std::ranges::none_of(wanted, passable))
-    warn(out, "a score-threshold below 1, which the scores of " + name + " never exceed",
+    warn(out, "a score-threshold below 1, the maximum score of " + name,
          text(*wanted.begin()), "set score-threshold= or class-thresholds=");
   const auto below = std::ranges::find_if(wanted, [&](uint32_t id) {
     return plan.class_threshold[id] < 0;
   });
   if (below != wanted.end())
-    warn(out, "a score-threshold of 0 or above, for the scores of " + name + " are never below",
+    warn(out, "a score-threshold of at least 0 because scores of " + name + " are never negative",
          text(*below), "set score-threshold= or class-thresholds=");
 }
 
 void check_classes(Errors& out, const Plan& plan, const Settings& settings) {
-  if (plan.layout.classes == 0) return;  // ready rows name any class
+  if (plan.layout.classes == 0) return;  // ready rows may have any class
   const auto check = [&](const auto& ids, const char* property) {
     const auto odd = std::ranges::find_if(
         ids, [&](uint32_t id) { return id < plan.rules.first_class || id >= plan.rules.end_class; });
     if (odd != ids.end())
       warn(out,
-           std::string(property) + " of the model's classes, " +
-               std::to_string(plan.rules.first_class) + " to " + std::to_string(plan.rules.end_class - 1),
+           std::string(property) + " among the model's classes, " +
+               std::to_string(plan.rules.first_class) + " to " +
+               std::to_string(plan.rules.end_class - 1),
            std::to_string(*odd), std::string("set ") + property + "=");
   };
   check(settings.include_classes, "include-classes");
@@ -70,7 +72,7 @@ void check_classes(Errors& out, const Plan& plan, const Settings& settings) {
   check(settings.filters.most.of_class | std::views::keys, "max-size");
 }
 
-/// Is suppression a matter of scores alone?
+/// True if the method has no IoU threshold.
 bool ignores_threshold(NmsMethod method) {
   return method == NmsMethod::kSoftGaussian || method == NmsMethod::kMatrix ||
          method == NmsMethod::kMatrixLinear;
@@ -81,16 +83,16 @@ void check_suppression(Errors& out, const Plan& plan, const Settings& settings) 
   const std::string name(plan.spec->name);
   if (plan.rules.method == NmsMethod::kNone) {
     if (settings.iou_threshold != defaults.iou_threshold)
-      warn(out, "no iou-threshold, for nothing is suppressed" +
-                    (settings.method == NmsMethod::kAuto ? " for " + name : std::string()),
-           std::to_string(settings.iou_threshold), "set nms-method=greedy if it is to count");
+      warn(out, "no iou-threshold because " +
+                    (settings.method == NmsMethod::kAuto ? name + " needs no NMS" : "NMS is off"),
+           std::format("{}", settings.iou_threshold), "set nms-method=greedy to apply it");
   } else if (ignores_threshold(plan.rules.method)) {
     if (settings.iou_threshold != defaults.iou_threshold)
-      warn(out, "no iou-threshold, for the method lowers scores by all overlaps",
-           std::to_string(settings.iou_threshold), "set soft-nms-sigma= or nms-method=");
+      warn(out, "no iou-threshold because this nms-method lowers scores by every overlap",
+           std::format("{}", settings.iou_threshold), "set soft-nms-sigma= or nms-method=");
   } else if (plan.rules.contract.iou_inclusive && settings.iou_threshold == 0) {
     warn(out, "an iou-threshold above 0 with nms-contract=" + std::string(plan.rules.contract.name) +
-                  ", by which boxes that do not touch reach 0",
+                  ", because at 0 boxes that do not touch suppress each other",
          "0", "set iou-threshold=");
   }
 }
@@ -100,11 +102,12 @@ void check_sizes(Errors& out, const Plan& plan) {
   for (const uint32_t id : wanted_classes(plan)) {
     const SizeLimits& of = plan.size_limits[id];
     const auto text = [](float width, float height) {
-      return std::to_string(width) + "x" + std::to_string(height);
+      return std::format("{}x{}", width, height);
     };
     if (of.least_width <= of.most_width && of.least_height <= of.most_height) continue;
-    warn(out, "a max-size that is no less than min-size for class " + std::to_string(id),
-         text(of.most_width, of.most_height) + " and " + text(of.least_width, of.least_height),
+    warn(out, "a max-size of at least min-size for class " + std::to_string(id),
+         "max-size " + text(of.most_width, of.most_height) + " and min-size " +
+             text(of.least_width, of.least_height),
          "set max-size= or min-size=");
     return;
   }
@@ -119,9 +122,9 @@ void check_regions(Errors& out, const Plan& plan, const Settings& settings) {
   const auto check = [&](const std::vector<Region>& regions, const std::string& property) {
     const auto odd = std::ranges::find_if(regions, outside);
     if (odd != regions.end())
-      warn(out, property + " on the frame of " + std::to_string(frame.width) + "x" +
+      warn(out, property + " that overlap the frame of " + std::to_string(frame.width) + "x" +
                     std::to_string(frame.height),
-           "number " + std::to_string(odd - regions.begin() + 1) + " outside of it",
+           "region " + std::to_string(odd - regions.begin() + 1) + " outside of it",
            "set " + property + "=");
   };
   check(settings.filters.wanted, "regions");

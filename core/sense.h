@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Settings that are legal and cannot be meant.
+// Warnings for implausible settings.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace keepbox {
 
-/// What makes no sense for a plan: thresholds that let nothing or everything through, classes that
-/// the model does not have, suppression's settings where nothing is suppressed. One Error each.
+/// Returns one warning per implausible setting: thresholds that let nothing or everything through,
+/// classes that the model does not have, NMS settings without NMS.
 std::vector<Error> senseless(const Plan& plan, const Settings& settings);
 
 /// A warning if tensors called masks or keypoints are not part of what the family decodes.

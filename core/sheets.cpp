@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Fits families of boxes and scores to tensors that are tables or feature maps, level by level.
+// Fits families with separate boxes and scores to tables and feature maps, level by level.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -11,12 +11,12 @@
 namespace keepbox {
 namespace {
 
-/// A tensor read as anchors by numbers.
+/// View of a tensor as anchors x channels.
 struct Sheet {
   int tensor = -1;
   size_t images = 1, anchors = 0, channels = 0;
-  Size cells;              // of a map
-  size_t apart = 1;        // anchors of a cell that have a map each
+  Size cells;              // of a feature map
+  size_t apart = 1;        // maps per cell: anchors of a cell with a map each
   size_t anchor_stride = 0, channel_stride = 0, apart_stride = 0, image_stride = 0;
 };
 
@@ -29,7 +29,7 @@ bool accepts(const DetectorSpec& spec, const TensorRule& rule, const Request& re
   return exact == 0 ? channels >= 1 && channels <= kMaxClasses : channels == exact;
 }
 
-/// Planes BxCxHxW, with the channels of a cell's anchors one after the other.
+/// Views planes BxCxHxW, with the channels of a cell's anchors one after the other.
 Sheet planes(std::span<const size_t> d, size_t slots) {
   const size_t cells = d[2] * d[3], channels = d[1] / slots;
   return {.images = d[0], .anchors = cells * slots, .channels = channels,
@@ -38,7 +38,7 @@ Sheet planes(std::span<const size_t> d, size_t slots) {
           .image_stride = cells * d[1]};
 }
 
-/// BxHxWxC, the same.
+/// Views BxHxWxC, with the channels of a cell's anchors one after the other.
 Sheet pixels(std::span<const size_t> d, size_t slots) {
   const size_t cells = d[1] * d[2], channels = d[3] / slots;
   return {.images = d[0], .anchors = cells * slots, .channels = channels,
@@ -46,7 +46,7 @@ Sheet pixels(std::span<const size_t> d, size_t slots) {
           .image_stride = cells * d[3]};
 }
 
-/// BxAxHxWxC.
+/// Views BxAxHxWxC.
 Sheet stacked(std::span<const size_t> d) {
   const size_t cells = d[2] * d[3];
   return {.images = d[0], .anchors = cells * d[1], .channels = d[4],
@@ -60,10 +60,10 @@ Sheet table(size_t images, size_t anchors, size_t channels, bool rows) {
           .image_stride = anchors * channels};
 }
 
-/// Where a map's channels are: before its rows, or behind its columns.
+/// Position of a map's channels: before its rows, or after its columns.
 enum class Order { kPlanes, kPixels };
 
-/// All that a tensor may be, the likeliest first. @param slots anchors of a cell.
+/// Returns all views of a tensor, the most likely first. @param slots anchors per cell.
 Sheets sheets_of(const TensorView& tensor, int index, size_t slots, Order order) {
   Sheets out;
   const auto d = tensor.shape.dims();
@@ -74,7 +74,7 @@ Sheets sheets_of(const TensorView& tensor, int index, size_t slots, Order order)
   };
   const bool broad = d.size() == 4 && d[2] > 1 && d[3] > 1;
   if (broad) add_maps();
-  // A map of one image is no table of as many images as it has rows.
+  // The map of one image is not a table with as many images as it has rows.
   const auto flat = broad && d[1] > 1 ? std::nullopt : batched(tensor.shape, 2);
   if (flat) {
     out.push_back(table(flat->images, flat->dims[0], flat->dims[1], true));
@@ -87,7 +87,7 @@ Sheets sheets_of(const TensorView& tensor, int index, size_t slots, Order order)
   return out;
 }
 
-/// The sheets of a level, one a rule; those of optional ones may have no tensor.
+/// Views of a level, one per rule; those of optional rules may have no tensor.
 using Level = std::array<Sheet, std::tuple_size_v<decltype(DetectorSpec::tensors)>>;
 
 class Fitting {
@@ -96,7 +96,7 @@ class Fitting {
           Order order)
       : spec_(spec), tensors_(tensors), request_(request), order_(order) {}
 
-  /// In that many levels, the one with the most anchors first, or nothing.
+  /// Fits the tensors to that many levels, the one with the most anchors first, or returns nothing.
   std::optional<std::vector<Level>> in_levels(size_t levels) {
     used_.assign(tensors_.size(), false);
     std::vector<Level> out;
@@ -123,7 +123,7 @@ class Fitting {
     return *std::ranges::find_if(spec_.rules(), is_base);
   }
 
-  /// May the tensor be for that rule? Where ids or names say, as they say.
+  /// True if the tensor may belong to the rule; ids and names decide if they are known.
   bool allowed(size_t index, size_t rule, size_t levels, size_t level) const {
     if (!request_.tensor_ids.empty()) return index / levels == rule;
     const auto stride = levels == 1 && spec_.level_count() != 1 ? 0 : spec_.strides[level];
@@ -138,7 +138,7 @@ class Fitting {
     return std::ranges::none_of(tensors_, is_mine) && std::ranges::none_of(spec_.rules(), names);
   }
 
-  /// The numbers of anchors that base tensors may have, most first.
+  /// Returns the possible numbers of anchors of the base tensors, in descending order.
   std::vector<size_t> counts(size_t levels) const {
     std::vector<size_t> out;
     for (size_t i = 0; i < tensors_.size(); ++i)
@@ -151,7 +151,7 @@ class Fitting {
     return out;
   }
 
-  /// The first unused tensor for a rule with that many anchors.
+  /// Returns the first unused tensor for a rule with that many anchors.
   Sheet find(size_t rule, size_t anchors, size_t levels, size_t level) const {
     for (size_t i = 0; i < tensors_.size(); ++i) {
       if (used_[i] || !is_real(tensors_[i]) || !allowed(i, rule, levels, level)) continue;
@@ -163,8 +163,8 @@ class Fitting {
     return {};
   }
 
-  /// All rules' tensors with that many anchors: those that have a number of channels of their own
-  /// first, for others take any.
+  /// Returns the tensors of all rules with that many anchors: rules with a fixed number of channels
+  /// first, because others take any.
   std::optional<Level> at(size_t anchors, size_t levels, size_t level) {
     const std::vector<bool> before = used_;
     Level out;
@@ -191,7 +191,7 @@ class Fitting {
   std::vector<bool> used_;
 };
 
-/// The part that a rule's numbers are, if they are read.
+/// Returns the part of a rule's values, if they are used.
 std::optional<Part> part_of(Role role) {
   switch (role) {
     case Role::kBoxes: return Part::kBox;
@@ -203,7 +203,7 @@ std::optional<Part> part_of(Role role) {
   }
 }
 
-/// A sheet's numbers from a channel on, for one of its maps.
+/// Returns the field of a view from a channel on, for one of its maps.
 Field field_of(const Sheet& sheet, size_t map, size_t channel = 0) {
   return {.tensor = sheet.tensor,
           .offset = map * sheet.apart_stride + channel * sheet.channel_stride,
@@ -212,7 +212,7 @@ Field field_of(const Sheet& sheet, size_t map, size_t channel = 0) {
           .image_stride = sheet.image_stride};
 }
 
-/// The fields of a tensor that holds all.
+/// Returns the fields of a tensor that holds all of them.
 void set_columns(Segment& segment, const DetectorSpec& spec, const Sheet& sheet, size_t map,
                  size_t classes, size_t payload) {
   const auto at = [&](size_t channel) { return field_of(sheet, map, channel); };
@@ -228,7 +228,7 @@ void set_columns(Segment& segment, const DetectorSpec& spec, const Sheet& sheet,
   if (spec.payload == Payload::kAngle) segment[Part::kAngle] = segment[Part::kPayload];
 }
 
-/// Rows of a level whose anchors each go through all cells before the next one.
+/// Splits a level in which each anchor runs through all cells before the next one.
 Sheet by_anchor(Sheet sheet, size_t anchors) {
   if (sheet.cells.width != 0 || sheet.apart > 1 || sheet.tensor < 0) return sheet;
   sheet.apart = anchors;
@@ -236,18 +236,18 @@ Sheet by_anchor(Sheet sheet, size_t anchors) {
   return sheet;
 }
 
-/// Numbers of a box in its tensor, which a payload may follow.
+/// Returns the number of box values in their tensor, which a payload may follow.
 size_t box_numbers(const DetectorSpec& spec) {
   return channels_of(spec, TensorRule{.role = Role::kBoxes});
 }
 
-/// Does a payload follow the boxes, in their tensor?
+/// True if a payload follows the boxes in their tensor.
 bool behind_boxes(const DetectorSpec& spec) {
   const auto apart = [](const TensorRule& rule) { return rule.role == Role::kKeypoints; };
   return spec.payload != Payload::kNone && std::ranges::none_of(spec.rules(), apart);
 }
 
-/// Numbers of the payload that is not in the tensor of the scores.
+/// Returns the number of payload values outside of the tensor of the scores.
 size_t payload_apart(const DetectorSpec& spec, const Level& level) {
   for (size_t rule = 0; rule < spec.tensor_count; ++rule)
     if (spec.tensors[rule].role == Role::kKeypoints)
@@ -255,7 +255,7 @@ size_t payload_apart(const DetectorSpec& spec, const Level& level) {
   return behind_boxes(spec) ? spec.payload_count : 0;
 }
 
-/// Adds a level's segments and grids.
+/// Adds the segments and grids of a level.
 void add_level(Layout& layout, Level level, size_t number, size_t classes,
                size_t payload, bool leveled) {
   const DetectorSpec& spec = *layout.spec;
@@ -289,7 +289,7 @@ void add_level(Layout& layout, Level level, size_t number, size_t classes,
   }
 }
 
-/// Do all tensors have as many images, at least one, and maps where others have?
+/// True if all tensors have the same number of images, at least one, and maps if others do.
 bool agree(const std::vector<Level>& levels) {
   const Sheet* first = nullptr;
   for (const Level& level : levels) {
@@ -304,7 +304,7 @@ bool agree(const std::vector<Level>& levels) {
   return first != nullptr && first->images != 0;
 }
 
-/// The numbers of an anchor that are class scores, and those that follow.
+/// Returns the numbers of class scores and of payload values of an anchor.
 struct Counts {
   size_t classes = 0, payload = 0;
 };
@@ -324,7 +324,7 @@ std::optional<Counts> counts_of(const DetectorSpec& spec, const Level& level,
   return std::nullopt;
 }
 
-/// Is there an objectness in both levels, or in none?
+/// True if both levels or neither have an objectness.
 bool has_alike(const DetectorSpec& spec, const Level& a, const Level& b) {
   for (size_t rule = 0; rule < spec.tensor_count; ++rule)
     if (spec.tensors[rule].role == Role::kObjectness && (a[rule].tensor < 0) != (b[rule].tensor < 0))
@@ -332,7 +332,7 @@ bool has_alike(const DetectorSpec& spec, const Level& a, const Level& b) {
   return true;
 }
 
-/// In that many levels of maps of that order.
+/// Fits that many levels of maps in that order.
 std::optional<Layout> fit_levels(const DetectorSpec& spec, std::span<const TensorView> tensors,
                                  const Request& request, size_t count, Order order) {
   const auto levels = Fitting(spec, tensors, request, order).in_levels(count);
@@ -347,7 +347,7 @@ std::optional<Layout> fit_levels(const DetectorSpec& spec, std::span<const Tenso
         !has_alike(spec, level, levels->front()))
       return std::nullopt;
     layout.classes = narrow(counts->classes);
-    // What not all levels have alike is not read.
+    // Fields that not all levels share are ignored.
     const bool alike = number == 0 || counts->payload == layout.payload_count;
     layout.payload_count = alike ? narrow(counts->payload) : 0;
     for (const Sheet& sheet : level)

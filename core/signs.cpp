@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads rows of anchors for what only one family writes.
+// Detects value patterns that are specific to one family.
 #include "core/signs.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr float kMostOffset = 128;  // of a cell, in cells
 
-/// A row-major table that the host can read.
+/// A row-major table in host memory.
 class Rows {
  public:
   Rows(const TensorView& view, size_t anchors, size_t channels)
@@ -57,7 +57,7 @@ class Rows {
   size_t anchors_, channels_;
 };
 
-/// Sorted-out rows end in a score and a class.
+/// Detects end-to-end rows, which end in a score and a class.
 RowSigns signs_of_six(const Rows& rows) {
   const bool ends = rows.all([&](size_t row) {
     const float score = rows.at(row, 4), id = rows.at(row, 5);
@@ -122,7 +122,7 @@ std::optional<bool> looks_softmaxed(const Layout& layout, std::span<const Tensor
 
 namespace {
 
-/// All numbers of a tensor, of which the host can read none if this is empty.
+/// Returns all values of a tensor; empty if they are not in host memory.
 std::vector<float> numbers_of(const TensorView& tensor) {
   constexpr size_t kMost = 1 << 16;
   const size_t count = tensor.shape.count().value_or(0);
@@ -191,7 +191,7 @@ std::vector<size_t> find_torchvision_outputs(std::span<const TensorView> tensors
 
 namespace {
 
-/// True if each row adds up to 1, as a softmax does.
+/// True if each row adds up to 1, like the output of a softmax.
 bool adds_to_one(const TensorView& tensor, size_t rows, size_t columns) {
   constexpr float kRoundedSum = 0.02f;
   if (tensor.space != MemorySpace::kSystem || tensor.data == nullptr || !check_bounds(tensor))
@@ -213,14 +213,14 @@ bool adds_to_one(const TensorView& tensor, size_t rows, size_t columns) {
 std::string other_task(std::span<const TensorView> tensors) {
   if (tensors.size() != 1) return {};
   const Shape& shape = tensors[0].shape;
-  if (is_plane(shape)) return "a text detector or a model of depth writes it";
+  if (is_plane(shape)) return "a text detector or a depth estimator";
   const bool flat = shape.rank() == 1 || (shape.rank() == 2 && shape[0] == 1);
   if (flat && shape[shape.rank() - 1] > 1)
-    return "a classifier of " + std::to_string(shape[shape.rank() - 1]) + " classes writes it";
-  constexpr size_t kLeastCharacters = 11;  // digits and none
+    return "a classifier with " + std::to_string(shape[shape.rank() - 1]) + " classes";
+  constexpr size_t kLeastCharacters = 11;  // digits and the blank
   if (shape.rank() == 3 && shape[0] == 1 && shape[2] >= kLeastCharacters && is_real(tensors[0]) &&
       adds_to_one(tensors[0], shape[1], shape[2]))
-    return "a text recogniser writes it";
+    return "a text recogniser";
   return {};
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A wish that what takes long ends early.
+// Request to end a long computation early.
 #pragma once
 
 #include <atomic>
 
 namespace keepbox {
 
-/// A flag that another thread sets, or none. Kernels look at it between boxes that are kept, or
-/// between candidates that are compared with many; what they return then means nothing.
+/// A flag that another thread sets, or none. Kernels check it between kept boxes, or between
+/// candidates with many comparisons; the results are then undefined.
 class Stop {
  public:
   Stop() = default;

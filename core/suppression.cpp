@@ -12,19 +12,19 @@
 namespace keepbox {
 namespace {
 
-/// At most `limit`, where there is one.
+/// Returns `limit`, or `most` if that is less or the limit is 0.
 uint32_t up_to(uint32_t limit, uint32_t most) {
   return limit == 0 ? most : std::min(limit, most);
 }
 
-/// Which pairs of candidates a method compares at worst.
+/// Pairs of candidates that a method compares in the worst case.
 enum class Pairs : uint8_t {
-  kKept,  // each with those that are kept
+  kKept,  // each candidate with the kept ones
   kAll,
 };
 
-/// A method whose time grows faster than its candidates, and so many pairs that a frame of the
-/// worst kind takes less than a second of a thread. Turned boxes take four times as long.
+/// A method with more than linear time, and the number of pairs that takes less than a second on
+/// one thread in the worst case. Oriented boxes take four times as long.
 struct Ceiling {
   NmsMethod method;
   Pairs pairs;
@@ -43,31 +43,31 @@ constexpr Ceiling kCeilings[] = {
 };
 constexpr uint32_t kTurnedCost = 4;
 
-/// Boxes that can be kept by the limits of all and of classes.
+/// Returns the maximum number of boxes kept by the overall and class limits.
 uint64_t most_kept(const Rules& rules) {
   const uint32_t classes =
       rules.classes == 0 ? kMaxClasses : rules.end_class - rules.first_class;
   return std::min<uint64_t>(rules.kept_capacity, uint64_t{rules.class_limit} * classes);
 }
 
-/// How many candidates a method takes where nothing else is set; 0: all.
+/// Returns the method's own limit of candidates; 0: none.
 uint32_t ceiling_of(const Rules& rules) {
   const auto* of = std::ranges::find(kCeilings, rules.method, &Ceiling::method);
   if (of == std::end(kCeilings)) return 0;
   const uint64_t pairs = of->most / (rules.turned ? kTurnedCost : 1);
   const uint64_t kept = of->pairs == Pairs::kAll ? kMaxAnchors : most_kept(rules);
-  // Of n candidates all n^2 / 2, or n - kept / 2 with each that is kept.
+  // n candidates make n^2 / 2 pairs, or n - kept / 2 per kept box.
   if (kept * kept / 2 >= pairs) return static_cast<uint32_t>(std::sqrt(2.0 * double(pairs)));
   return kept == 0 ? 0 : static_cast<uint32_t>(pairs / kept + kept / 2);
 }
 
-/// A family that suppresses by itself is not suppressed again by a contract's habit.
+/// Chooses the method: a family without NMS is not suppressed because of a contract's default.
 NmsMethod method_of(const Plan& plan, const Settings& settings) {
   if (settings.method != NmsMethod::kAuto) return settings.method;
   return plan.spec->nms != NmsMethod::kGreedy ? plan.spec->nms : plan.rules.contract.method;
 }
 
-/// By what is set, else by the contract and the method.
+/// Settles pre_nms_top_k, by settings, contract and method.
 void settle_candidates(Plan& plan, const Settings& settings) {
   Rules& rules = plan.rules;
   const uint32_t most = up_to(rules.contract.most_candidates, rules.candidates);
@@ -114,9 +114,9 @@ std::optional<Error> ceiling_reached(const Plan& plan, const Funnel& funnel) {
     return std::nullopt;
   return Error{ErrorKind::kUnsupported,
                "at most " + std::to_string(most) +
-                   " candidates for this nms-method, whose time grows with their pairs",
-               std::to_string(funnel.after_class_filter) + ", of which the best are taken",
-               "set a higher score-threshold=, or pre-nms-top-k= where a frame may take longer"};
+                   " candidates for this nms-method, which compares pairs",
+               std::to_string(funnel.after_class_filter) + ", of which the best are used",
+               "set a higher score-threshold=, or pre-nms-top-k= to use more"};
 }
 
 }  // namespace keepbox

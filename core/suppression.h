@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How suppression goes and where it ends, by settings, contract and family.
+// Method and limits of suppression, by settings, contract and family.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,17 @@
 
 namespace keepbox {
 
-/// A contract with the settings' word on classes, without what turned boxes do not have.
+/// Returns the contract with class_agnostic of the settings; rules that oriented boxes lack are
+/// off.
 NmsContract settle_contract(const NmsContract& contract, const Settings& settings, bool turned);
 
-/// What the method and the threshold say of TurnedGaussian.
+/// Settles Rules::reach for TurnedGaussian, by method and threshold.
 void settle_reach(Rules& rules);
 
-/// What to warn of where a frame had more candidates than its method takes by itself.
+/// Returns a warning if a frame had more candidates than the method's own limit.
 std::optional<Error> ceiling_reached(const Plan& plan, const Funnel& funnel);
 
-/// The method, and all limits. @pre the plan has its layout, family and contract.
+/// Settles the method and all limits. @pre the plan has its layout, family and contract.
 void settle_limits(Plan& plan, const Settings& settings);
 
 }  // namespace keepbox

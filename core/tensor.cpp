@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Types, shapes and checked access.
+// Data types, shapes and checked access.
 #include "core/tensor.h"
 
 #include <algorithm>
@@ -121,7 +121,7 @@ Status check_bounds(const TensorView& view) {
   return fail(ErrorKind::kTruncated,
               std::to_string(needed) + " bytes for tensor " + view.to_string(),
               std::to_string(view.bytes) + " bytes",
-              "the producer's dimensions do not fit its buffer");
+              "fix the producer, whose dimensions do not fit its buffer");
 }
 
 TensorView form_of(const TensorView& tensor) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tensors as they arrive: a pointer that somebody else owns, its type and its dimensions.
+// Borrowed tensors: a pointer, a type and dimensions.
 #pragma once
 
 #include <array>
@@ -39,9 +39,9 @@ class Shape {
   constexpr size_t operator[](size_t i) const { return dims_[i]; }
   constexpr std::span<const size_t> dims() const { return {dims_.data(), rank_}; }
 
-  /// Number of elements; kTruncated when it does not fit in 63 bits.
+  /// Returns the number of elements; kTruncated if it does not fit in 63 bits.
   Result<size_t> count() const;
-  /// "1x84x8400"
+  /// Returns "1x84x8400".
   std::string to_string() const;
 
   friend constexpr bool operator==(const Shape&, const Shape&) = default;
@@ -51,12 +51,12 @@ class Shape {
   size_t rank_ = 0;
 };
 
-/// "1,84,8400" or "1x84x8400" to a Shape; kInvalid for anything else.
+/// Parses "1,84,8400" or "1x84x8400"; kInvalid for anything else.
 Result<Shape> shape_from(std::string_view text);
 
-/// Borrowed tensor data. `bytes` is what may be read, whatever the shape says.
+/// Borrowed tensor data. Only `bytes` may be read, whatever the shape.
 struct TensorView {
-  std::string_view id;  // the name that the producer gave it; may be empty
+  std::string_view id;  // set by the producer; may be empty
   const void* data = nullptr;
   size_t bytes = 0;
   DataType type = DataType::kFloat32;
@@ -64,12 +64,12 @@ struct TensorView {
   MemorySpace space = MemorySpace::kSystem;
   float scale = 1;  // real value = (stored - zero_point) * scale, for quantised tensors
   float zero_point = 0;
-  // CUDA memory only: a cudaEvent_t after which, or else a cudaStream_t behind whose present work
-  // the data is there. Neither: it is there.
+  // CUDA memory only: a cudaEvent_t that marks the data as ready, or a cudaStream_t whose present
+  // work produces it. Null if it is ready.
   void* ready_event = nullptr;
   void* ready_stream = nullptr;
 
-  /// "output 1x84x8400 float32"
+  /// Returns "output 1x84x8400 float32".
   std::string to_string() const;
 };
 
@@ -78,35 +78,35 @@ TensorView form_of(const TensorView& tensor);
 
 bool is_floating(DataType type);
 
-/// Does it hold real numbers: of a floating type, or integers that are known to be quantised?
+/// True for real values: floating-point types, and integers with a quantisation.
 bool is_real(const TensorView& view);
 
-/// "boxes 1x100x4 float32; scores 1x100 float32", or "no tensors"
+/// Returns "boxes 1x100x4 float32; scores 1x100 float32", or "no tensors".
 std::string to_string(std::span<const TensorView> tensors);
 
-/// A shape as a number of images of `rank` dimensions each.
+/// A shape as a number of images with `rank` dimensions each.
 struct Batched {
   size_t images = 1;
   std::array<size_t, Shape::kMaxRank> dims{};
 };
 
-/// Drops dimensions of 1 down to `rank`, or takes the one that is left over as the images; nothing
-/// when the shape has other ranks.
+/// Drops dimensions of 1 down to `rank`, or takes the one additional dimension as the images;
+/// nothing for other shapes.
 std::optional<Batched> batched(const Shape& shape, size_t rank);
 
-/// Is there as much data as the shape and type say? Nothing may be read before this holds.
+/// Checks that there is as much data as shape and type imply, which is required before any read.
 Status check_bounds(const TensorView& view);
 
-/// Element `index` of system memory as a float, quantisation undone.
+/// Returns element `index` of system memory as a float, dequantised.
 /// @pre check_bounds() held and index < shape.count().
 inline float load(const TensorView& view, size_t index);
 
-/// The same for types other than float32.
+/// Like load(), for types other than float32.
 float load_converted(const TensorView& view, size_t index);
 
 inline float load(const TensorView& view, size_t index) {
   if (view.type != DataType::kFloat32) return load_converted(view, index);
-  float value;  // memcpy, because producers promise no alignment
+  float value;  // memcpy, because producers do not guarantee alignment
   std::memcpy(&value, static_cast<const std::byte*>(view.data) + index * sizeof value, sizeof value);
   return (value - view.zero_point) * view.scale;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Turned boxes: the two geometries of core/geometry.h that a contract chooses among, and their way
-// to the frame.
+// Oriented boxes: two geometries for core/geometry.h, chosen by the contract, and the map to the
+// frame.
 #pragma once
 
 #include "core/geometry.h"
@@ -8,29 +8,29 @@
 
 namespace keepbox {
 
-/// Brings a number to between -most and most.
+/// Clamps a value to -most..most.
 KB_HD inline float up_to(float value, float most) {
   return value < -most ? -most : value > most ? most : value;
 }
 
-/// A rectangle about its centre. No number is beyond 1e9, so that none of what follows overflows.
+/// Rectangle about its centre. Values are clamped to 1e9, to prevent overflow.
 struct TurnedShape {
   float x, y;            // the centre
-  float half_w, half_h;  // not below 0
+  float half_w, half_h;  // not negative
   SinCos turn;
 };
 
-/// How far a turned shape reaches from its centre along the axes.
+/// Half sizes of an upright bounding box.
 struct Extent {
   float x, y;
 };
 
-/// What both have in common.
+/// Members common to both geometries.
 struct Turned {
   using Shape = TurnedShape;
   static constexpr bool kTurned = true;
 
-  /// Where classes lie side by side, their centres do.
+  /// Returns the canonical shape; class offsets shift its centre.
   KB_HD static Shape shape(const Box& box, float angle, const NmsContract& contract,
                            uint32_t class_id) {
     return moved(box, angle, static_cast<float>(class_id) * contract.class_offset);
@@ -48,13 +48,13 @@ struct Turned {
     return (s.half_w * s.half_h) * 4.0f;
   }
 
-  /// Of the upright rectangle around it.
+  /// Returns the half sizes of the upright bounding box.
   KB_HD static Extent extent(const Shape& s) {
     const float sine = magnitude(s.turn.sin), cosine = magnitude(s.turn.cos);
     return {s.half_w * cosine + s.half_h * sine, s.half_w * sine + s.half_h * cosine};
   }
 
-  /// So far around its centre, and a hair more for rounding.
+  /// Returns a box with these half sizes about the centre, enlarged a little because of rounding.
   KB_HD static Box around(const Shape& s, const Extent& reach) {
     constexpr float kHair = 4.76837158203125e-7f;  // 2^-21
     const float x = reach.x + (magnitude(s.x) + reach.x) * kHair;
@@ -67,11 +67,11 @@ struct Turned {
   }
 };
 
-/// They overlap by area: intersection / union of the rectangles. Symmetric to the bit.
+/// Overlap by area: intersection / union of the rectangles. Symmetric to the bit.
 struct TurnedPolygon : Turned {
   KB_HD static Box bounds(const Shape& s, const Rules&) { return around(s, extent(s)); }
 
-  /// Sure where even as much as their bounds and areas let them share is too little.
+  /// Certain if even the maximum that bounds and areas allow is below the threshold.
   KB_HD static Guess guess(const Rules& rules, const Shape& a, float area_a, const Shape& b,
                            float area_b) {
     const float most = most_common(rules, a, area_a, b, area_b);
@@ -91,9 +91,9 @@ struct TurnedPolygon : Turned {
     return shared / ((area_a + area_b) - shared);
   }
 
-  /// The area that two share. The one that comes first lies upright at the origin; the other's
-  /// edges are followed around: below each lies a strip between the first one's left and right
-  /// side, as high as its upper and lower side let it be.
+  /// Returns the area of the intersection. The first shape (by compare()) is upright at the origin.
+  /// The sum runs over the edges of the other shape: each contributes the strip below it, between
+  /// the left and right side of the first shape, clamped to its upper and lower side.
   KB_HD_CALLED static float common(const Shape& p, const Shape& q) {
     const int order = compare(p, q);
     if (order == 0) return (p.half_w * p.half_h) * 4.0f;
@@ -111,7 +111,7 @@ struct TurnedPolygon : Turned {
   }
 
  private:
-  /// No more than that is shared.
+  /// Returns an upper bound of the intersection's area.
   KB_HD static float most_common(const Rules& rules, const Shape& a, float area_a, const Shape& b,
                                  float area_b) {
     const Box x = bounds(a, rules), y = bounds(b, rules);
@@ -120,7 +120,7 @@ struct TurnedPolygon : Turned {
     return smaller(smaller(area_a, area_b), larger(width, 0.0f) * larger(height, 0.0f));
   }
 
-  /// An order of all shapes: 0 of two that are the same.
+  /// Compares shapes in a total order; 0 if they are equal.
   KB_HD static int compare(const Shape& a, const Shape& b) {
     const auto by = [](float x, float y) { return x < y ? -1 : 1; };
     if (a.x != b.x) return by(a.x, b.x);
@@ -131,7 +131,8 @@ struct TurnedPolygon : Turned {
     return a.turn.cos == b.turn.cos ? 0 : by(a.turn.cos, b.turn.cos);
   }
 
-  /// The signed area between an edge and the middle of a rectangle at the origin, within it.
+  /// Returns the signed area between an edge and the middle of a rectangle at the origin, within
+  /// it.
   KB_HD static float strip(const Shape& in, float x0, float y0, float x1, float y1) {
     const float left = up_to(x0, in.half_w), right = up_to(x1, in.half_w);
     if (left == right) return 0;
@@ -140,7 +141,7 @@ struct TurnedPolygon : Turned {
     return (right - left) * mean_within(from, to, in.half_h);
   }
 
-  /// The mean of up_to() along a line from one height to another.
+  /// Returns the mean of up_to() along a line between two heights.
   KB_HD static float mean_within(float from, float to, float most) {
     const float first = up_to(from, most), last = up_to(to, most);
     if (first == last) return first;
@@ -149,10 +150,11 @@ struct TurnedPolygon : Turned {
   }
 };
 
-/// They overlap as normal distributions of the same means and covariances do: 1 less the Hellinger
-/// distance (ProbIoU), with the small numbers that Ultralytics adds. Symmetric to the bit.
+/// Overlap of normal distributions with the same means and covariances: 1 minus the Hellinger
+/// distance (ProbIoU), with Ultralytics' small constants. Symmetric to the bit.
 struct TurnedGaussian : Turned {
-  /// Beyond them no two overlap by more than the threshold; see Rules::reach.
+  /// Returns bounds by Rules::reach: boxes whose bounds do not touch do not overlap beyond the
+  /// threshold.
   KB_HD static Box bounds(const Shape& s, const Rules& rules) {
     const Variances v = variances(s);
     const float cosine = s.turn.cos * s.turn.cos, sine = s.turn.sin * s.turn.sin;
@@ -173,8 +175,8 @@ struct TurnedGaussian : Turned {
     return touch(bounds(a, rules), bounds(b, rules)) ? alike(a, b) : 0.0f;
   }
 
-  /// ProbIoU, by the angle between the two: then nothing is subtracted of what is nearly the same,
-  /// as of thin boxes' covariances.
+  /// Returns ProbIoU, computed by the angle between the boxes to avoid cancellation for nearly
+  /// equal values, such as the covariances of thin boxes.
   KB_HD_CALLED static float alike(const Shape& a, const Shape& b) {
     constexpr float kSmall = 1e-7f, kMost = 100;
     const Variances v = variances(a), w = variances(b);
@@ -192,7 +194,7 @@ struct TurnedGaussian : Turned {
   }
 
  private:
-  /// Along its width and its height: those of a uniform distribution.
+  /// Variances of a uniform distribution along width and height.
   struct Variances {
     float p, q;
   };
@@ -201,31 +203,31 @@ struct TurnedGaussian : Turned {
     return {s.half_w * s.half_w * kThird, s.half_h * s.half_h * kThird};
   }
 
-  /// A distance's squares along its sides, each by the other side's variance.
+  /// Returns the squared distance along the sides, each multiplied by the other side's variance.
   KB_HD static float across(const Shape& s, const Variances& v, float dx, float dy) {
     const float x = dx * s.turn.cos + dy * s.turn.sin, y = dy * s.turn.cos - dx * s.turn.sin;
     return v.q * (x * x) + v.p * (y * y);
   }
 };
 
-/// Rules::reach for a threshold, or where all overlaps count.
+/// Returns Rules::reach for a threshold, or for all overlaps.
 KB_HD inline float reach_of(float threshold, bool all) {
-  // Distances d apart along an axis are at least (d / (s + t))^2 / 4 apart by Bhattacharyya, for
-  // deviations of s and t; from 18 on nothing is left of an overlap.
+  // The Bhattacharyya distance of boxes that are d apart along an axis is at least (d / (s + t))^2
+  // / 4, for deviations s and t; from 18 the overlap is 0.
   constexpr float kLast = 18;
   const float rest = 1.0f - threshold, least = 1.0f - rest * rest;
   const float most = least > 1e-8f ? -log_f32(least) : kLast;
   return 2.002f * square_root(all || most > kLast ? kLast : larger(most, 1e-6f));
 }
 
-/// A turned box by its sides.
+/// Sides and angle of an oriented box.
 struct Sides {
   float width, height, angle;  // radians
 };
 
-/// The rectangle for one whose sides became two directions that need not be at right angles any
-/// more: the longer side keeps its direction and its length, and the area stays.
-/// @param wide was its width the longer side?
+/// Returns the rectangle for a box whose sides are no longer at right angles: the longer side keeps
+/// its direction and length, and the area stays.
+/// @param wide true if the width was the longer side.
 KB_HD inline Sides sides_of(float across_x, float across_y, float down_x, float down_y, bool wide) {
   const float area = magnitude(across_x * down_y - across_y * down_x);
   const float x = wide ? across_x : down_y, y = wide ? across_y : -down_x;
@@ -234,7 +236,7 @@ KB_HD inline Sides sides_of(float across_x, float across_y, float down_x, float 
   return wide ? Sides{length, other, angle} : Sides{other, length, angle};
 }
 
-/// A turned box on the frame, not clipped. Where both axes are scaled alike its angle stays.
+/// Maps an oriented box to the frame, unclipped. The angle stays if both axes have the same scale.
 KB_HD_CALLED inline Box turned_to_frame(const Letterbox& letterbox, const Box& box, float& angle) {
   const Box out = letterbox.to_frame(box);
   const float sx = letterbox.scale_x, sy = letterbox.scale_y;
@@ -247,7 +249,7 @@ KB_HD_CALLED inline Box turned_to_frame(const Letterbox& letterbox, const Box& b
   return from_center((out.x1 + out.x2) * 0.5f, (out.y1 + out.y2) * 0.5f, sides.width, sides.height);
 }
 
-/// The upright box around a turned one.
+/// Returns the upright bounding box of an oriented box.
 KB_HD_CALLED inline Box around_turned(const Box& box, float angle) {
   const Turned::Shape shape = Turned::moved(box, angle, 0);
   return Turned::around(shape, Turned::extent(shape));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Measures, allocates and carves.
+// Measures, allocates and divides the memory of a frame.
 #include "core/workspace.h"
 
 #include <new>
@@ -17,8 +17,8 @@ size_t nms_lanes(const Plan& plan) {
 size_t nms_words(const Plan& plan) {
   const size_t boxes = plan.rules.pre_nms_top_k;
   switch (plan.rules.method) {
-    // A place for each box, a word for each class, and cells, of which there are fewer than boxes
-    // and classes.
+    // A position per box, a word per class, and cells, of which there are fewer than boxes and
+    // classes.
     case NmsMethod::kGreedy:
     case NmsMethod::kBitmask:
     case NmsMethod::kSegmented:

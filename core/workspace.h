@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The memory that a frame needs, in one blob that carve() hands out: the only list of buffers.
+// The memory of a frame, in one block divided by carve(), which lists all buffers.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace keepbox {
 
-/// Hands out aligned parts of a blob. With a null base it only measures.
+/// Returns aligned parts of a block. With a null base it only measures.
 class Carver {
  public:
   static constexpr size_t kAlignment = 64;
@@ -36,54 +36,54 @@ class Carver {
   size_t used_ = 0;
 };
 
-/// A key and where its candidate stands, for sorting.
+/// Sort key and the index of its candidate.
 struct SortSlot {
   uint64_t index;
   uint64_t key;
 };
 
-/// Numbers of a candidate that are laid out for vectors: corners, area, whether it lives.
+/// Arrays per candidate in vector layout: corners, area, validity.
 inline constexpr size_t kBoxLanes = 6;
-/// The same of a turned one: corners of its bounds, area, shape, whether it lives.
+/// Arrays per oriented candidate: corners of its bounds, area, shape, validity.
 inline constexpr size_t kTurnedLanes = 12;
-/// Each array is as long as whole vectors of up to so many numbers, and so begins where one may.
+/// Array sizes are multiples of this many values, so that each array is aligned for vectors.
 inline constexpr size_t kLanePadding = 64;
 constexpr size_t padded(size_t boxes) { return (boxes / kLanePadding + 1) * kLanePadding; }
 
-/// Boxes of which a word holds a bit each, and the words for so many.
+/// Number of boxes per word of a bit mask.
 inline constexpr size_t kWordBits = 64;
 constexpr size_t bit_words(size_t boxes) { return (boxes + kWordBits - 1) / kWordBits; }
 
-/// How many numbers and words NMS works in.
+/// Returns the number of floats for NMS; nms_words() returns that of words.
 size_t nms_lanes(const Plan& plan);
 size_t nms_words(const Plan& plan);
 
-/// What NMS works in beside its results; nothing where the method needs it not.
+/// Scratch space for NMS; empty if the method needs none.
 struct NmsScratch {
-  std::span<float> lanes;     // kBoxLanes or kTurnedLanes arrays of one length, from a cache line's
-                              // begin on
-  std::span<uint64_t> words;  // bits of boxes, their places, numbers of a class or a cell
-  std::span<uint32_t> owners;  // of candidates: which box took each, where points want to know
+  std::span<float> lanes;     // kBoxLanes or kTurnedLanes arrays of equal size, aligned to a cache
+                              // line
+  std::span<uint64_t> words;  // bits of boxes, positions, counters of a class or a cell
+  std::span<uint32_t> owners;  // per candidate the box that absorbed it, for mean keypoints
   Stop stop{};                 // ends it early
 };
 
-/// The buffers of one run. Contents are undefined between frames but for `detections`.
+/// Buffers of one run. Contents are undefined between frames, except for `detections`.
 struct Scratch {
-  std::span<Candidate> candidates;   // rules.candidates: one image's, refilled for each
-  std::span<SortSlot> slots;         // the same
-  std::span<Candidate> ordered;      // the same
+  std::span<Candidate> candidates;   // rules.candidates: of one image, reused for each image
+  std::span<SortSlot> slots;         // rules.candidates
+  std::span<Candidate> ordered;      // rules.candidates
   std::span<uint32_t> kept;          // kept_capacity: indices into ordered
   NmsScratch nms;                    // nms_lanes, nms_words
   std::span<Detection> detections;   // images x kept_capacity
 };
 
-/// Lists the buffers that a plan needs.
+/// Divides the memory into the buffers of a plan.
 Scratch carve(Carver& carver, const Plan& plan);
 
-/// Owns the blob of one Processor; by itself an empty one.
+/// Owns the memory of one Processor; empty by default.
 class Workspace {
  public:
-  /// kNoResource when the memory is not to be had.
+  /// Returns kNoResource if memory is not available.
   static Result<Workspace> create(const Plan& plan);
 
   const Scratch& scratch() const { return scratch_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The list of backends: what core/backend.h declares.
+// List of the backends in this build, declared in core/backend.h.
 #include "core/backend.h"
 #include "core/reference/reference.h"
 #ifdef KEEPBOX_CUDA

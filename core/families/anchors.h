@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Families whose anchors are known by their sizes.
+// Families with known anchor sizes.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ inline constexpr AnchorSize kSquareRatios[]{
     {1.4142135623730951f, 0.70710678118654752f}, {1, 1}, {0.70710678118654752f, 1.4142135623730951f}};
 inline constexpr AnchorSize kRetinaFaceAnchors[]{{16, 16},   {32, 32},   {64, 64},
                                           {128, 128}, {256, 256}, {512, 512}};
-// Of an input of 300: 0.2 + (0.95 - 0.2) k / 5 of it, its square roots with ratios, and the mean of
-// neighbours.
+// Anchors of a 300x300 input: scales 0.2 + (0.95 - 0.2) k / 5, multiplied by square roots of
+// ratios, and the geometric means of adjacent scales.
 constexpr double root(double x) {
   double y = x > 1 ? x : 1;
   for (int i = 0; i < 64; ++i) y = (y + x / y) / 2;
@@ -41,7 +41,7 @@ constexpr std::array<AnchorSize, 33> tensorflow_anchors() {
 }
 inline constexpr auto kTensorflowAnchors = tensorflow_anchors();
 
-/// No larger than the input, as torchvision's are.
+/// Limits sizes to the input, as torchvision does.
 template <size_t kCount>
 constexpr std::array<AnchorSize, kCount> inside(std::array<AnchorSize, kCount> sizes, float side) {
   for (AnchorSize& size : sizes)
@@ -50,7 +50,7 @@ constexpr std::array<AnchorSize, kCount> inside(std::array<AnchorSize, kCount> s
 }
 
 constexpr std::array<AnchorSize, 30> ssd300_anchors() {
-  constexpr double kSides[]{21, 45, 99, 153, 207, 261, 315};  // of 300
+  constexpr double kSides[]{21, 45, 99, 153, 207, 261, 315};  // of 300 pixels
   constexpr int kRatiosOf[]{1, 2, 2, 2, 1, 1};
   std::array<AnchorSize, 30> out{};
   size_t n = 0;
@@ -104,7 +104,7 @@ constexpr DetectorSpec with_anchors(DetectorSpec spec, AnchorRule anchors, Strid
 
 inline constexpr float kTorchvisionDeltas = 4.135166556742356f;  // log(1000 / 16)
 
-/// Sides grow no further than torchvision lets them.
+/// Limits the growth of sides, as torchvision does.
 constexpr DetectorSpec limited(DetectorSpec spec) {
   spec.delta_limit = kTorchvisionDeltas;
   return spec;
@@ -114,11 +114,11 @@ constexpr DetectorSpec retinanet() {
   DetectorSpec spec = with_anchors(
       split("retinanet",
             "RetinaNet of torchvision before its post-processing: deltas tx ty tw th and class "
-            "logits, in one tensor each or one a level",
+            "logits, in one tensor each or one per level",
             {.plain = {"bbox_regression"}}, {.plain = {"cls_logits"}}, BoxCoding::kPriorDelta),
       {.base = 4, .scales = kThirds, .ratios = kSquareRatios, .scales_inner = true, .whole = true},
       kFive, {9});
-  // torchvision's ratio is height by width, 0.5 first.
+  // torchvision's ratio is height / width, 0.5 first.
   spec.units = Units::kNormalized;
   spec.activation = Activation::kSigmoid;
   return limited(labelled(spec));
@@ -128,7 +128,7 @@ constexpr DetectorSpec efficientdet() {
   DetectorSpec spec = with_anchors(
       split("efficientdet",
             "EfficientDet before its post-processing: deltas ty tx th tw and class logits, in one "
-            "tensor each or one a level",
+            "tensor each or one per level",
             {}, {}, BoxCoding::kPriorDelta),
       {.base = 4, .scales = kThirds, .ratios = kRatios}, kFive, {9});
   spec.box_yx = true;

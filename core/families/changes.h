@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Changes to a family, one each.
+// Functions that each change one property of a family.
 #pragma once
 
 #include <array>
@@ -18,31 +18,31 @@ inline constexpr Strides kThree{8, 16, 32}, kFour{8, 16, 32, 64}, kFive{8, 16, 3
 
 using Three = std::array<float, 3>;
 
-// Mean and deviation of ImageNet's R, G, B, times 255.
+// ImageNet's mean and standard deviation of R, G, B, times 255.
 inline constexpr Three kImageNetMean{123.675f, 116.28f, 103.53f}, kImageNetDeviation{58.395f, 57.12f,
                                                                                     57.375f};
 inline constexpr Three k255{255, 255, 255}, kOne{1, 1, 1}, k128{127.5f, 127.5f, 127.5f};
 
-/// Ultralytics and the repositories before it: R, G, B in 0..1, centred on grey.
+/// Ultralytics and the repositories before it: R, G, B in 0..1, centred with a grey border.
 inline constexpr InputRule kYoloInput{.deviation = k255};
-/// YOLOX: B, G, R in 0..255 from the top left, on grey.
+/// YOLOX: B, G, R in 0..255 at the top left with a grey border.
 inline constexpr InputRule kYoloxInput{
     .deviation = kOne, .bgr = true, .resize = ResizeMode::kLetterboxTopLeft};
 /// R, G, B in 0..1, stretched.
 inline constexpr InputRule kStretchedInput{.deviation = k255, .resize = ResizeMode::kStretch};
-/// R, G, B by ImageNet's mean and deviation, stretched.
+/// R, G, B normalised with ImageNet's mean and deviation, stretched.
 inline constexpr InputRule kImageNetInput{.deviation = kImageNetDeviation,
                                           .mean = kImageNetMean,
                                           .resize = ResizeMode::kStretch};
-/// Darknet's own programs and OpenCV's readers of it differ in how they resize.
+/// Darknet, whose programs and OpenCV's samples resize differently.
 inline constexpr InputRule kDarknetInput{
-    .deviation = k255, .caveat = "OpenCV and newer Darknets want resize-mode=stretch"};
-/// TensorFlow's SSDs: stretched. Their files have bytes for input, or what MobileNet wants.
+    .deviation = k255, .caveat = "OpenCV and newer Darknet versions need resize-mode=stretch"};
+/// TensorFlow's SSDs: stretched. Files have uint8 inputs, or MobileNet's.
 inline constexpr InputRule kSsdInput{
     .deviation = k255,
     .resize = ResizeMode::kStretch,
-    .caveat = "MobileNets of TensorFlow want input-mean=127.5 input-std=127.5"};
-/// MediaPipe: R, G, B centred on black, in -1..1 or in 0..1.
+    .caveat = "TensorFlow's MobileNets need input-mean=127.5 input-std=127.5"};
+/// MediaPipe: R, G, B in -1..1 or in 0..1, centred with a black border.
 inline constexpr InputRule kMediapipeInput{.deviation = k128, .mean = k128, .pad = 0};
 inline constexpr InputRule kMediapipeUnitInput{.deviation = k255, .pad = 0};
 
@@ -61,7 +61,7 @@ constexpr DetectorSpec shaped(DetectorSpec spec) {
   return spec;
 }
 
-/// Recognised by its shape where the number of class scores is that of its published models.
+/// Allows recognition by shape with the number of classes of the published models.
 constexpr DetectorSpec usual(DetectorSpec spec, uint16_t classes) {
   spec.usual_classes = classes;
   return shaped(spec);

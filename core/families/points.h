@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Faces, palms, people and things by their points.
+// Families with keypoints, and those of points.
 #pragma once
 
 #include "core/families/anchors.h"
 
 namespace keepbox::families {
 
-/// Points behind scores or boxes.
+/// Adds keypoints after scores or boxes.
 constexpr DetectorSpec with_points(DetectorSpec spec, uint16_t count, PointRule rule) {
   spec.payload = Payload::kKeypoints;
   spec.payload_count = count;
@@ -17,7 +17,7 @@ constexpr DetectorSpec with_points(DetectorSpec spec, uint16_t count, PointRule 
 inline constexpr PointRule kFace{.numbers = 2, .set = "face-landmarks/5"},
     kFaceScores{.numbers = 3, .set = "face-landmarks/5"};
 
-/// Five landmarks of a face in tensors of their own.
+/// Adds five face landmarks in separate tensors.
 constexpr DetectorSpec with_landmarks(DetectorSpec spec, PointCoding coding, Ids ids = {},
                                       Plain plain = {}) {
   spec = with_points(spec, 10, {.coding = coding, .numbers = 2, .set = "face-landmarks/5"});
@@ -28,7 +28,8 @@ constexpr DetectorSpec with_landmarks(DetectorSpec spec, PointCoding coding, Ids
 constexpr DetectorSpec scrfd() {
   DetectorSpec spec = with_strides(
       split("scrfd",
-            "SCRFD: scores, distances left top right bottom and five points, one tensor each a level",
+            "SCRFD: scores, distances left top right bottom and five points, one tensor each per "
+            "level",
             {.ids = {"bbox_*"}}, {.ids = {"score_*"}, .channels = 1}, BoxCoding::kDistances),
       kThree, {2});
   spec.interleaved = true;
@@ -52,8 +53,8 @@ constexpr DetectorSpec retinaface(std::string_view name, std::string_view summar
 constexpr DetectorSpec yunet() {
   DetectorSpec spec = with_strides(
       split("yunet",
-            "YuNet (OpenCV's FaceDetectorYN): class, objectness, box and five points, one tensor each "
-            "a level",
+            "YuNet (OpenCV's FaceDetectorYN): class, objectness, box and five points, one tensor "
+            "each per level",
             {.ids = {"bbox_*"}}, {.ids = {"cls_*"}, .channels = 1}, BoxCoding::kGridExp),
       kThree);
   spec.score = ScoreRule::kGeometricMean;
@@ -62,7 +63,7 @@ constexpr DetectorSpec yunet() {
   return with_landmarks(spec, PointCoding::kCells, {"kps_*"});
 }
 
-/// Boxes of the whole input around cells, with points behind them.
+/// Boxes in input pixels relative to cells, followed by keypoints.
 constexpr DetectorSpec mediapipe(std::string_view name, std::string_view summary,
                                  uint16_t channels, std::string_view set, Strides strides,
                                  std::array<uint8_t, kMostLevels> anchors,
@@ -84,7 +85,7 @@ constexpr DetectorSpec mediapipe(std::string_view name, std::string_view summary
   return fed(spec, input);
 }
 
-/// Scores, sizes and offsets of cells, one map each.
+/// Scores, sizes and offsets per cell, one map each.
 constexpr DetectorSpec heatmap(std::string_view name, std::string_view summary, BoxCoding coding,
                                TensorRule sizes, TensorRule offsets, TensorRule scores) {
   sizes.role = Role::kSizes;
@@ -127,8 +128,8 @@ constexpr DetectorSpec centernet() {
 constexpr DetectorSpec fcos() {
   DetectorSpec spec = with_strides(
       split("fcos",
-            "FCOS of torchvision before its post-processing: class logits, centerness and distances "
-            "in strides, in one tensor each or one a level",
+            "FCOS of torchvision before its post-processing: class logits, centerness and "
+            "distances in strides, in one tensor each or one per level",
             {.plain = {"bbox_regression"}}, {.plain = {"cls_logits"}}, BoxCoding::kDistances),
       kFive);
   spec.score = ScoreRule::kGeometricMean;

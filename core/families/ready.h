@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rows that the model sorted out.
+// End-to-end rows.
 #pragma once
 
 #include "core/families/changes.h"
@@ -17,7 +17,7 @@ constexpr DetectorSpec ready_rows(std::string_view name, std::string_view summar
           .input = kYoloInput};
 }
 
-/// Makes such rows with centres and sizes in 0..1, as RT-DETR's queries have them.
+/// Rows with centres and sizes in 0..1, like RT-DETR's queries.
 constexpr DetectorSpec ready_queries(std::string_view name, std::string_view summary) {
   DetectorSpec spec = with_units(ready_rows(name, summary), Units::kNormalized);
   spec.coding = BoxCoding::kCenterSize;
@@ -29,13 +29,13 @@ constexpr DetectorSpec in_columns(DetectorSpec spec, Columns columns) {
   return spec;
 }
 
-/// With a payload behind the class.
+/// Adds a payload after the class.
 constexpr DetectorSpec behind_rows(DetectorSpec spec, Payload payload, uint16_t count) {
   spec.columns.payload = 6;
   return with_payload(spec, payload, count);
 }
 
-/// Turned boxes by their centres: the angle comes last.
+/// Oriented boxes with centres and sizes, and the angle last.
 constexpr DetectorSpec turned_rows(std::string_view name, std::string_view summary, Ids ids = {}) {
   DetectorSpec spec = with_payload(ready_rows(name, summary, ids), Payload::kAngle, 1);
   spec.columns.angle = 6;
@@ -48,13 +48,13 @@ inline constexpr InputRule kPpyoloeInput{
     .deviation = kImageNetDeviation,
     .mean = kImageNetMean,
     .resize = ResizeMode::kStretch,
-    .caveat = "that is for PP-YOLOE; PP-YOLOE+ wants input-mean=0 input-std=255"};
+    .caveat = "for PP-YOLOE; PP-YOLOE+ needs input-mean=0 input-std=255"};
 
-/// PaddleDetection: stretched. No file tells apart those that are trained on 0..1 and the others.
+/// PaddleDetection: stretched. Files do not show whether the input is in 0..1.
 inline constexpr InputRule kPaddleInput{
     .deviation = k255,
     .resize = ResizeMode::kStretch,
-    .caveat = "0..1 is for PP-YOLOE+ and RT-DETR; PP-YOLOE, PicoDet and PP-YOLO want "
+    .caveat = "0..1 is for PP-YOLOE+ and RT-DETR; PP-YOLOE, PicoDet and PP-YOLO need "
               "input-mean=123.675,116.28,103.53 input-std=58.395,57.12,57.375"};
 
 constexpr DetectorSpec paddle_rows(std::string_view name, std::string_view summary) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Boxes and scores in a tensor each.
+// Families with boxes and scores in separate tensors.
 #pragma once
 
 #include "core/families/yolo.h"
@@ -19,7 +19,7 @@ constexpr DetectorSpec split(std::string_view name, std::string_view summary, Te
           .coding = coding};
 }
 
-/// Undecoded heads with their boxes in a tensor of their own, or in one a level.
+/// Raw heads with boxes in a separate tensor, or in one per level.
 constexpr DetectorSpec split_heads(std::string_view name, std::string_view summary,
                                    Activation activation) {
   DetectorSpec spec = with_strides(
@@ -28,7 +28,7 @@ constexpr DetectorSpec split_heads(std::string_view name, std::string_view summa
   return fed(spec, kYoloInput);
 }
 
-/// Queries: nothing is suppressed, each box may have several classes.
+/// Queries: no NMS, and a box may have several classes.
 constexpr DetectorSpec queries(std::string_view name, std::string_view summary, Plain boxes,
                                Plain scores) {
   DetectorSpec spec = split(name, summary, {.plain = boxes}, {.plain = scores},
@@ -47,12 +47,12 @@ constexpr DetectorSpec detr(DetectorSpec spec) {
   return fed(spec, kImageNetInput);
 }
 
-/// Distributions over eight bins and scores, a level each.
+/// PicoDet: distributions over eight bins, and scores, per level.
 constexpr DetectorSpec picodet() {
   DetectorSpec spec = labelled(with_strides(
       binned(split("picodet",
-                   "PicoDet before its post-processing: scores and softmax over bins of left top "
-                   "right bottom, a tensor each and one a level",
+                   "PicoDet before its post-processing: scores, and left top right bottom as "
+                   "softmax over bins, one tensor each per level",
                    {}, {}, BoxCoding::kDistanceBins),
              8, 0.5f),
       kFour));
@@ -61,8 +61,8 @@ constexpr DetectorSpec picodet() {
 
 constexpr DetectorSpec nanodet() {
   DetectorSpec spec = binned(
-      class_planes("nanodet-plus", "NanoDet-Plus: rows of class scores, then softmax over bins of "
-                                   "left top right bottom"),
+      class_planes("nanodet-plus", "NanoDet-Plus: rows of class scores, then left top right "
+                                   "bottom as softmax over bins"),
       8, 0);
   spec.columns = {.classes = 0, .box_last = true};
   spec.strides = kFour;

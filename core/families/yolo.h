@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// YOLO: rows, planes, and heads without their decoding layer.
+// YOLO families: rows, planes, and raw heads.
 #pragma once
 
 #include "core/families/changes.h"
@@ -29,7 +29,7 @@ constexpr DetectorSpec one_class_by_objectness(DetectorSpec spec) {
   return spec;
 }
 
-/// Feature maps before their decoding layer, one a level.
+/// Feature maps of raw heads, one per level.
 constexpr DetectorSpec anchored_heads(std::string_view name, std::string_view summary,
                                       BoxCoding coding, std::span<const AnchorSize> anchors,
                                       Strides strides = kThree) {
@@ -59,7 +59,7 @@ constexpr DetectorSpec class_planes(std::string_view name, std::string_view summ
           .input = kYoloInput};
 }
 
-/// Turned boxes: the angle comes last.
+/// Oriented boxes, with the angle last.
 constexpr DetectorSpec turned_planes(std::string_view name, std::string_view summary,
                                      Ids ids = {}) {
   DetectorSpec spec = with_payload(class_planes(name, summary, ids), Payload::kAngle, 1);
@@ -67,7 +67,7 @@ constexpr DetectorSpec turned_planes(std::string_view name, std::string_view sum
   return spec;
 }
 
-/// Distances as softmax over bins, from cells' centres.
+/// Distances from cell centres as softmax over bins.
 constexpr DetectorSpec binned(DetectorSpec spec, uint8_t bins, float cell_offset) {
   spec.coding = BoxCoding::kDistanceBins;
   spec.bins = bins;

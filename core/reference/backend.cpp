@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The scalar backend's entry in the list: it runs every plan.
+// Entry of the scalar backend, which runs every plan.
 #include "core/reference/reference.h"
 
 namespace keepbox::reference {
 
 Backend backend() {
   return {.name = "reference",
-          .summary = "Scalar code on the CPU: the specification of the others",
+          .summary = "Scalar code on the CPU, the reference for all other backends",
           .memory = MemorySpace::kSystem,
           .supports = [](const Plan&) -> Status { return {}; },
           .decode = decode,

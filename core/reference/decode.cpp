@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Decode: from tensor numbers to candidates, one anchor after the other.
+// Decodes anchors to candidates, one after the other.
 #include <algorithm>
 
 #include "core/collect.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Distance-IoU: greedy, but boxes whose centres are apart overlap less (Zheng et al.).
+// Distance-IoU: greedy, but the distance of centres reduces the overlap (Zheng et al.).
 #pragma once
 
 #include "core/reference/nms.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Points and masks of kept boxes, one number after the other.
+// Keypoints and masks of kept boxes, value by value.
 #include "core/reference/source.h"
 
 namespace keepbox::reference {
 namespace {
 
-/// The segment that an anchor lies in.
+/// Returns the segment of an anchor.
 const Segment& segment_of(const Layout& layout, uint32_t anchor) {
   const auto after = std::ranges::upper_bound(layout.segments, anchor, {}, &Segment::first);
   return *std::prev(after);

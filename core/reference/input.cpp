@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Inputs: each pixel on its own.
+// Makes inputs pixel by pixel.
 #include "core/reference/reference.h"
 
 namespace keepbox::reference {
 namespace {
 
-/// The numbers of the pixel in column x and row y of the place.
+/// Computes the values of the pixel in column x and row y of the picture's rectangle.
 void inside(const InputPlan& plan, const FramePlanes& frame, uint32_t x, uint32_t y,
             float* numbers) {
   float values[3];
@@ -27,7 +27,7 @@ void make_as(const InputPlan& plan, const FramePlanes& frame, T* input) {
   for (uint32_t y = 0; y < plan.input.size.height; ++y)
     for (uint32_t x = 0; x < plan.input.size.width; ++x) {
       float numbers[3] = {rules.padding[0], rules.padding[1], rules.padding[2]};
-      if (x - left < width && y - top < height)  // wraps around before the place
+      if (x - left < width && y - top < height)  // wraps around left of and above the rectangle
         inside(plan, frame, x - left, y - top, numbers);
       const size_t pixel = size_t{y} * plan.input.size.width + x;
       for (uint32_t c = 0; c < rules.channels; ++c)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Matrix suppression: each score falls once, by the better box that lowers it most, less so the
-// more that box is suppressed itself (SOLOv2).
+// Matrix suppression: each score is lowered once, by the better box with the strongest effect,
+// which is weaker the more that box is suppressed itself (SOLOv2).
 #pragma once
 
 #include "core/reference/nms.h"
@@ -8,7 +8,7 @@
 
 namespace keepbox::reference {
 
-/// Calls what(i, overlap) for the candidates before j that are of its class.
+/// Calls what(i, overlap) for the candidates before j of the same class.
 template <class Geometry, class What>
 void each_better(const Plan& plan, std::span<const Candidate> candidates, size_t j, What what) {
   const Formed<Geometry> own(plan, candidates[j]);
@@ -21,7 +21,8 @@ template <class Geometry>
 uint32_t matrix(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
                 const NmsScratch& scratch) {
   const Rules& rules = plan.rules;
-  const auto most = scratch.words.first(candidates.size());  // that each overlaps a better one: as bits
+  const auto most = scratch.words.first(candidates.size());  // maximum overlap with a better box,
+                                                             // as bits
   for (size_t j = 0; j < candidates.size(); ++j) {
     if (scratch.stop.asked()) return 0;
     float own = 0;
@@ -35,7 +36,7 @@ uint32_t matrix(const Plan& plan, std::span<Candidate> candidates, std::span<uin
     key = with_score(key, decay.of(rules, key_score(key)));
   }
   const auto key_of = [&](uint64_t place) { return candidates[place].key; };
-  const auto order = most;  // from here on places by new score
+  const auto order = most;  // from here on indices sorted by new score
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::sort(order, {}, key_of);
   ClassLimit limit(plan);

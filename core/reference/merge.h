@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Merging suppression: greedy, then each box becomes the mean of all candidates that it overlaps,
-// as in YOLOv5.
+// like in YOLOv5.
 #pragma once
 
 #include "core/reference/nms.h"
@@ -8,7 +8,8 @@
 
 namespace keepbox::reference {
 
-/// Boxes that are kept do not overlap each other as they came, so that none is in another's mean.
+/// Computes the means in place: kept boxes do not overlap each other, so that no mean contains
+/// another kept box.
 template <class Geometry>
 uint32_t merge(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
                const Stop& stop) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The choice among the methods of suppression.
+// Dispatch to the methods of suppression.
 #pragma once
 
 #include "core/reference/diou.h"
@@ -12,7 +12,7 @@
 
 namespace keepbox::reference {
 
-/// As Backend::nms, for a geometry.
+/// Implements Backend::nms for one geometry.
 template <class Geometry>
 uint32_t suppress(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
                   const NmsScratch& scratch) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Suppression of upright and of turned boxes.
+// Suppression of upright and oriented boxes.
 #include "core/reference/methods.h"
 #include "core/reference/reference.h"
 #include "core/turned.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The methods of suppression, for boxes of any geometry (core/geometry.h).
+// Methods of suppression, for any geometry (core/geometry.h).
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace keepbox::reference {
 
-/// A candidate that is compared with many others: its shape is made once.
+/// Candidate for comparison with many others: its shape is computed once.
 template <class Geometry>
 class Formed {
  public:
@@ -30,21 +30,21 @@ class Formed {
     return same_class(rules_.contract, key_, with.key);
   }
 
-  /// What what(rules, better, its area, other, its area) gives for this one and a better one.
+  /// Returns what(rules, better, its area, this, its area).
   template <class What>
   auto under(const Candidate& better, What what) const {
     const auto shape = shape_of<Geometry>(rules_.contract, better);
     return what(rules_, shape, Geometry::area(shape, rules_.contract), shape_, area_);
   }
 
-  /// The same where this is the better one.
+  /// Returns what(rules, this, its area, other, its area), with this as the better one.
   template <class What>
   auto over(const Candidate& other, What what) const {
     const auto shape = shape_of<Geometry>(rules_.contract, other);
     return what(rules_, shape_, area_, shape, Geometry::area(shape, rules_.contract));
   }
 
-  /// Does this box suppress another one, if it is in a position to?
+  /// True if this box suppresses another one, provided that it is better and kept.
   bool suppresses(const Candidate& other) const {
     return is_comparable(other) && over(other, hits<Geometry>);
   }
@@ -59,12 +59,12 @@ class Formed {
   const float area_;
 };
 
-/// Counts a class's boxes where they have a limit.
+/// Counts boxes per class, if there is a class limit.
 class ClassLimit {
  public:
   explicit ClassLimit(const Plan& plan) : rules_(plan.rules) {}
 
-  /// May no more boxes of its class be kept?
+  /// True if the limit of the candidate's class is reached.
   bool is_full(const Candidate& candidate) const {
     return rules_.limits_classes() && counts_[key_class(candidate.key)] == rules_.class_limit;
   }
@@ -72,7 +72,7 @@ class ClassLimit {
   /// @pre !is_full(candidate)
   void count(const Candidate& candidate) { ++counts_[key_class(candidate.key)]; }
 
-  /// May one more box of its class be kept? Counts it if so.
+  /// Counts a box of the candidate's class; false if the limit is reached.
   bool admits(const Candidate& candidate) {
     if (is_full(candidate)) return false;
     count(candidate);
@@ -85,8 +85,8 @@ class ClassLimit {
 };
 
 /// Keeps the candidates that pass, up to all limits.
-/// @param passes of (index, kept so far); asked only where a class has room.
-/// @param when_kept of (index).
+/// @param passes called with (index, kept so far), unless the class is full.
+/// @param when_kept called with (index).
 template <class Passes, class WhenKept>
 uint32_t keep(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
               const Stop& stop, Passes passes, WhenKept when_kept) {
@@ -108,7 +108,7 @@ uint32_t keep(const Plan& plan, std::span<const Candidate> candidates, std::span
   return keep(plan, candidates, kept, stop, passes, [](uint32_t) {});
 }
 
-/// As it is written in every paper. @param struck of (candidate, better box that was kept).
+/// Greedy suppression as in the literature. @param struck called with (candidate, better kept box).
 template <class Geometry, class Struck>
 uint32_t greedy_by(const Plan& plan, std::span<const Candidate> candidates,
                    std::span<uint32_t> kept, const Stop& stop, Struck struck) {
@@ -126,7 +126,7 @@ uint32_t greedy(const Plan& plan, std::span<const Candidate> candidates,
       [](const auto& own, const Candidate& better) { return own.is_suppressed_by(better); });
 }
 
-/// In one pass, as in YOLACT: a suppressed box suppresses too, which loses boxes.
+/// Suppresses in one pass, as YOLACT: suppressed boxes suppress too, which loses boxes.
 template <class Geometry>
 uint32_t fast(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
               const Stop& stop) {
@@ -144,11 +144,12 @@ inline void set_bit(std::span<uint64_t> words, size_t i) {
   words[i / kWordBits] |= uint64_t{1} << (i % kWordBits);
 }
 
-/// Resolves the IoU mask of n boxes, best first, a word of its columns at a time: whole, it would be
-/// n * n bits, and what comes after the last box that is kept is never asked for.
-/// @param stays one bit a box, clear; set for boxes that are kept. Only their rows count.
-/// @param row of (i): a function of (j), does box i suppress box j?
-/// @param keeps of (i): is box i, which none suppressed, kept? @param full of (): is no other kept?
+/// Resolves the IoU mask of n boxes, best first, one word of its columns at a time: the whole mask
+/// would take n * n bits, and the columns after the last kept box are not needed.
+/// @param stays one cleared bit per box; set for kept boxes, whose rows alone count.
+/// @param row row(i) returns a function of j that is true if box i suppresses box j.
+/// @param keeps keeps(i) is true if the unsuppressed box i is kept. @param full full() is true if
+/// no more boxes are kept.
 template <class Row, class Keeps, class Full>
 void resolve_mask(size_t n, std::span<uint64_t> stays, Row row, Keeps keeps, Full full) {
   for (size_t first = 0; first < n && !full(); first += kWordBits) {
@@ -170,7 +171,8 @@ void resolve_mask(size_t n, std::span<uint64_t> stays, Row row, Keeps keeps, Ful
   }
 }
 
-/// By words of a mask, as in Faster R-CNN's code. @pre scratch.words.size() >= nms_words(plan)
+/// Suppresses by words of a bit mask, like Faster R-CNN's code. @pre scratch.words.size() >=
+/// nms_words(plan)
 template <class Geometry>
 uint32_t bitmask(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
                  const NmsScratch& scratch) {

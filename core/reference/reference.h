@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The scalar backend: the specification that every other backend is compared with.
+// The scalar backend, the specification for all other backends.
 #pragma once
 
 #include "core/backend.h"
@@ -15,19 +15,18 @@ uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
 uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
              const NmsScratch& scratch);
 
-/// The points of an anchor, in model pixels.
+/// Decodes the keypoints of an anchor to model pixels.
 void points(const Plan& plan, std::span<const TensorView> tensors, uint32_t image, uint32_t anchor,
             std::span<Keypoint> out);
 
-/// The mask coefficients of an anchor.
+/// Reads the mask coefficients of an anchor.
 void coefficients(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                   uint32_t anchor, std::span<float> out);
 
 void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
            std::span<const float> factors, std::span<const MaskPlace> places, const MaskRoom& out);
 
-/// Of candidates in key order, moves those that the limits let through to the front, and returns
-/// how many.
+/// Moves the candidates in key order that pass the limits to the front, and returns their number.
 uint32_t cut(const Rules& rules, std::span<Candidate> ordered);
 
 Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Suppression class by class: sort by class, resolve each class's segment, restore the order.
+// Suppression by class: sorts by class, resolves the segment of each class, restores the order.
 #pragma once
 
 #include "core/reference/nms.h"
 
 namespace keepbox::reference {
 
-/// Candidates by class: a class and a place in key order, in one word that sorts by both.
+/// Class and position in key order, in one word that sorts by both.
 struct Member {
   uint64_t word;
 
@@ -16,7 +16,7 @@ struct Member {
   uint32_t class_id() const { return static_cast<uint32_t>(word >> 32); }
 };
 
-/// Sets the bits of the places that a segment keeps.
+/// Sets the bits of the positions kept in a segment.
 template <class Geometry>
 void resolve_segment(const Plan& plan, std::span<const Candidate> candidates,
                      std::span<const uint64_t> segment, std::span<uint64_t> stays,
@@ -28,8 +28,8 @@ void resolve_segment(const Plan& plan, std::span<const Candidate> candidates,
   const auto row = [&](size_t i) {
     return [&, own = Formed<Geometry>(plan, at(i))](size_t j) { return own.suppresses(at(j)); };
   };
-  // A class's limit counts here: in a segment of all classes, what it drops must not suppress. What
-  // comes after as many as are kept of all segments is not wanted.
+  // The class limit is applied here because a dropped box must not suppress boxes of other classes
+  // in a shared segment. Boxes beyond kept_capacity are not needed.
   uint32_t count = 0;
   const auto keeps = [&](size_t i) {
     if (count == plan.rules.kept_capacity || !limit.admits(at(i))) return false;

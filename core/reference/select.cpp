@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Select: the total order, and the best of it.
+// Sorts candidates and applies the limits.
 #include "core/reference/reference.h"
 
 #include <algorithm>

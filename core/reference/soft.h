@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Soft suppression: a kept box lowers the scores of those that it overlaps (Bodla et al.).
+// Soft suppression: a kept box lowers the scores of boxes that it overlaps (Bodla et al.).
 #pragma once
 
 #include "core/reference/nms.h"
@@ -7,9 +7,9 @@
 
 namespace keepbox::reference {
 
-/// Lowers the scores of those that a kept box overlaps, and returns the best that is left;
-/// candidates.size() when none is. @param gone a bit for each that is kept or not wanted any more:
-/// then also for those below their threshold, and for the box's class where that is full.
+/// Lowers the scores of boxes that a kept box overlaps, and returns the best remaining one, or
+/// candidates.size(). @param gone one bit per candidate that is kept or dropped; set for those that
+/// fall below their threshold, and for those of the box's class if it is full.
 template <class Geometry>
 size_t soften(const Plan& plan, std::span<Candidate> candidates, size_t kept, bool full,
               std::span<uint64_t> gone) {
@@ -39,9 +39,9 @@ uint32_t soft(const Plan& plan, std::span<Candidate> candidates, std::span<uint3
   std::ranges::fill(words, 0);
   ClassLimit limit(plan);
   uint32_t count = 0;
-  size_t best = 0;  // as they came they are in order
+  size_t best = 0;  // candidates arrive in order
   while (count < plan.rules.kept_capacity && best < candidates.size() && !scratch.stop.asked() &&
-         limit.admits(candidates[best])) {  // always, but for a limit of 0
+         limit.admits(candidates[best])) {  // always, except for a limit of 0
     set_bit(words, best);
     kept[count++] = static_cast<uint32_t>(best);
     best = soften<Geometry>(plan, candidates, best, limit.is_full(candidates[best]), words);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The numbers of one image and one segment, of any type, for the templates of core/judge.h.
+// Reads values of one image and segment, of any type, for the templates of core/judge.h.
 #pragma once
 
 #include <algorithm>

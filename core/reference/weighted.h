@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Weighted suppression: a box becomes the mean of those that it suppresses and itself, as in
+// Weighted suppression: a box becomes the mean of itself and the boxes it suppresses, like in
 // MediaPipe. Its score stays.
 #pragma once
 
@@ -13,7 +13,7 @@ template <class Geometry>
 uint32_t weighted(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
                   const NmsScratch& scratch) {
   const std::span<uint64_t> words = scratch.words;
-  std::ranges::fill(words, 0);  // a bit for each that went into a box
+  std::ranges::fill(words, 0);  // one bit per candidate that was merged into a box
   std::ranges::fill(scratch.owners, UINT32_MAX);
   return keep(plan, candidates, kept, scratch.stop,
               [&](uint32_t i, auto) { return !bit(words, i); },

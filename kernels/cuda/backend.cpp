@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The CUDA backend's entry in the list.
+// Entry of the CUDA backend.
 #include "kernels/cuda/runner.h"
 
 namespace keepbox::cuda {
 namespace {
 
-/// Of a grid.
+/// Maximum second dimension of a grid.
 constexpr uint32_t kMostImages = 65535;
 
-/// Candidates that may be compared with all others: beyond it one frame holds the device for so
-/// long that those who share it notice.
+/// Maximum number of candidates for methods that compare all pairs: more would block the device
+/// noticeably for its other users.
 constexpr uint32_t kMostPaired = 1u << 16;
 
 bool compares_all(const Rules& rules) {
@@ -18,7 +18,7 @@ bool compares_all(const Rules& rules) {
          (rules.contract.class_agnostic && rules.limits_classes());
 }
 
-/// What a tally counts, see tally.cuh.
+/// Maximum count in a tally, see tally.cuh.
 constexpr uint64_t kMostJudged = (uint64_t{1} << 22) - 1;
 
 Status supports(const Plan& plan) {
@@ -36,15 +36,15 @@ Status supports(const Plan& plan) {
                 "set backend=auto");
   for (const TensorForm& form : plan.forms)
     if (const auto count = form.shape.count(); !count || *count / images > ~0u)
-      return fail(ErrorKind::kUnsupported, "tensors below 2^32 numbers in backend cuda",
+      return fail(ErrorKind::kUnsupported, "tensors below 2^32 elements in backend cuda",
                   form.shape.to_string(), "set backend=auto");
   if (plan.forms.size() > kMostTensors)
     return fail(ErrorKind::kUnsupported,
                 "at most " + std::to_string(kMostTensors) + " tensors in backend cuda",
                 std::to_string(plan.forms.size()), "set backend=auto");
   if (plan.gather.points.mean && plan.gather.points.count != 0)
-    return fail(ErrorKind::kUnsupported, "points of one box each in backend cuda",
-                "means of points, which nms-method=weighted makes",
+    return fail(ErrorKind::kUnsupported, "keypoints of single boxes in backend cuda",
+                "means of keypoints because of nms-method=weighted",
                 "set backend=auto, nms-method=greedy or keypoints=false");
   const uint64_t judged = uint64_t{plan.layout.anchors} * plan.layout.classes;
   if (plan.rules.multi_label && judged > kMostJudged)
@@ -55,7 +55,7 @@ Status supports(const Plan& plan) {
     return fail(ErrorKind::kUnsupported,
                 "at most " + std::to_string(kMostPaired) +
                     " candidates for this nms-method and these limits in backend cuda",
-                std::to_string(plan.rules.pre_nms_top_k), "set pre-nms-top-k");
+                std::to_string(plan.rules.pre_nms_top_k), "set pre-nms-top-k=");
   return {};
 }
 

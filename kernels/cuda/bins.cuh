@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Keys by bins of their score: to find the best of many, and to put some thousands in order by one
-// block.
+// Histogram of keys by score: finds the best of many keys, and sorts some thousands in one block.
 #pragma once
 
 #include "kernels/cuda/device.h"
@@ -8,26 +7,26 @@
 
 namespace keepbox::cuda {
 
-/// No candidate has this key: its score would be a NaN.
+/// Marks an absent candidate: a key whose score would be NaN.
 inline constexpr uint64_t kNoKey = ~uint64_t{0};
 
-/// Which bin a score falls into: over some octaves from 1 down they are spread evenly by their
-/// logarithm, others fall into the ends.
+/// Maps scores to bins: evenly by logarithm over some octaves below 1; other scores go to the first
+/// or last bin.
 template <uint32_t kBins>
 struct ByScore {
-  uint32_t best_high, octaves;  // of the upper half of a key
+  uint32_t best_high, octaves;  // upper half of the best key; number of octaves
 
   __device__ uint32_t operator()(uint64_t key) const {
     constexpr uint32_t kMantissa = 23;
     const auto high = static_cast<uint32_t>(key >> 32);
     if (high <= best_high) return 0;
-    // An octave's share of the bins, in whole powers of two.
+    // Bins per octave, rounded down to a power of two.
     const uint32_t shift = kMantissa - (31 - __clz(kBins / octaves));
     return min((high - best_high) >> shift, kBins - 1);
   }
 };
 
-/// Counts of keys by bin, the best first. A bin's keys still have an order among themselves.
+/// Number of keys per bin, the best bin first. Keys of a bin still need to be ordered.
 template <uint32_t kThreads, uint32_t kBins>
 struct Bins {
   static constexpr uint32_t kCount = kBins, kEach = kBins / kThreads, kWarps = kThreads / kWarp;
@@ -40,8 +39,9 @@ struct Bins {
     for (uint32_t i = 0; i < kEach; ++i) counts[i * kThreads + threadIdx.x] = 0;
   }
 
-  /// Turns counts into numbers of keys in earlier bins. Between barriers of its own.
-  /// @return the number of all.
+  /// Turns counts into the number of keys in earlier bins. Called by all threads; has its own
+  /// barriers.
+  /// @return the total.
   __device__ uint32_t accumulate(uint32_t (&sums)[kWarps]) const {
     uint32_t own[kEach], all = 0, sum = 0;
     __syncthreads();
@@ -58,10 +58,12 @@ struct Bins {
   }
 };
 
-/// Writes to `order` where keys stand, the least first. By a block, which all threads call.
-/// @tparam kKeys at most. @tparam Place of their number. @param bin_of ascends with the key.
-/// @param places room for as many. @pre the bins are clear, and all has been written behind a
-/// barrier. Ends with one.
+/// Writes the indices of keys in ascending order to `order`. Called by all threads of a block; ends
+/// with a barrier.
+/// @tparam kKeys maximum number of keys. @tparam Place type of an index. @param bin_of ascends with
+/// the key.
+/// @param places scratch space of that size. @pre the bins are cleared, and a barrier follows the
+/// last write.
 template <uint32_t kKeys, class Place, uint32_t kThreads, uint32_t kBins, class BinOf>
 __device__ void put_in_order(const uint64_t* keys, uint32_t count, BinOf bin_of,
                              const Bins<kThreads, kBins>& bins, Place* places, Place* order,
@@ -83,7 +85,7 @@ __device__ void put_in_order(const uint64_t* keys, uint32_t count, BinOf bin_of,
     const uint32_t place = places[at];
     const uint64_t key = keys[place];
     const uint32_t bin = bin_of(key);
-    const uint32_t begin = bin == 0 ? 0 : counts[bin - 1];  // each bin's end by now
+    const uint32_t begin = bin == 0 ? 0 : counts[bin - 1];  // by now the end of each bin
     uint32_t rank = begin;
     for (uint32_t j = begin; j < counts[bin]; ++j) rank += keys[places[j]] < key ? 1 : 0;
     order[rank] = static_cast<Place>(place);

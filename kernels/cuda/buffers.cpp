@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Carves the blobs and translates the plan.
+// Divides the memory and translates the plan.
 #include "kernels/cuda/buffers.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ BoxSpans take_boxes(Carver& carver, size_t count) {
 bool in_frame(const Rules& rules) {
   const NmsContract& contract = rules.contract;
   if (rules.method != NmsMethod::kGreedy && rules.method != NmsMethod::kNone) return false;
-  // It can leave out boxes of full classes when all are there, and they suppressed nothing else.
+  // Boxes of full classes can be dropped at the end if they suppress no other class.
   const bool ends_classes = contract.per_class_limit && !contract.class_agnostic;
   return rules.pre_nms_class_top_k == 0 && (ends_classes || !rules.limits_classes());
 }
@@ -37,7 +37,7 @@ Buckets buckets_of(const Plan& plan) {
   uint32_t count = std::min(std::max(classes, 1u), kMostBuckets), room = kBucketRoom;
   const auto too_large = [&] { return size_t{room} * count * plan.layout.images > kMostOfAll; };
   while (room > kLeast && too_large()) room /= 2;
-  while (count > 1 && too_large()) count = (count + 1) / 2;  // classes share them
+  while (count > 1 && too_large()) count = (count + 1) / 2;  // classes share buckets
   return {count, std::min(room, std::max(plan.rules.candidates, 1u))};
 }
 
@@ -79,7 +79,7 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan) {
 
 namespace {
 
-/// What only some families have.
+/// True if the plan uses features of few families.
 bool seldom(const Plan& plan) {
   const Layout& layout = plan.layout;
   return layout.segments.size() > 1 || plan.rules.multi_label || plan.rules.peaks ||
@@ -96,10 +96,10 @@ Scan scan_of(const Plan& plan) {
   return scores.anchor_stride < scores.channel_stride ? Scan::kPlanes : Scan::kRows;
 }
 
-/// The upper half of a key with that score.
+/// Returns the upper half of a key with that score.
 uint32_t high_of(float score) { return static_cast<uint32_t>(order_key(score, 0, 0) >> 32); }
 
-/// From a score of 1 down to the lowest that passes, but no more than matter.
+/// Returns the octaves from a score of 1 to the lowest that passes, up to a useful maximum.
 uint32_t octaves_of(float lowest) {
   constexpr uint32_t kMost = 16, kOctave = 1u << 23;
   if (!(lowest > 0)) return kMost;
@@ -133,7 +133,7 @@ Numbers numbers_of(const TensorView& view) {
   return half && plain ? Numbers::kHalf : Numbers::kAny;
 }
 
-/// A field without its tensor's data.
+/// Returns a field without its tensor's data.
 DeviceField field_in(const Field& field, const TensorView& view) {
   const size_t element = size_of(view.type);
   return {.image_stride = field.image_stride * element,
@@ -146,7 +146,7 @@ DeviceField field_in(const Field& field, const TensorView& view) {
           .numbers = numbers_of(view)};
 }
 
-/// A field of a tensor whose data is on the device at `data`.
+/// Returns a field of a tensor whose data is on the device at `data`.
 DeviceField device_field(const Field& field, std::span<const TensorView> tensors,
                          std::span<const std::byte* const> data) {
   if (!field.present()) return {};
@@ -157,7 +157,7 @@ DeviceField device_field(const Field& field, std::span<const TensorView> tensors
   return out;
 }
 
-/// What a plan knows of its tensors.
+/// Returns a view with the form of a plan's tensor.
 TensorView view_of(const TensorForm& form) {
   return {.type = form.type, .shape = form.shape, .scale = form.scale,
           .zero_point = form.zero_point};

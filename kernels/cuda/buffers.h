@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The memory of a runner: one blob on the device and one on the host that the device can write to,
-// and core's plan with pointers into them.
+// Memory of a runner: one block on the device, one on the host that the device can write to, and a
+// device copy of the plan with pointers into them.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace keepbox::cuda {
 
-/// Candidates in memory.
+/// Candidates in device memory.
 struct BoxSpans {
   std::span<uint64_t> keys;
   std::span<float4> boxes;
@@ -22,8 +22,8 @@ struct BoxSpans {
 };
 
 struct Buffers {
-  // On the device:
-  std::span<Control> control;  // an image each
+  // Device memory:
+  std::span<Control> control;  // one per image
   BoxSpans candidates;         // images x rules.candidates
   BoxSpans dealt, kept_of;     // images x buckets x room
   std::span<float> class_threshold;
@@ -31,36 +31,39 @@ struct Buffers {
   std::span<Prior> priors;
   std::span<Level> levels;
   std::span<AnchorSize> anchor_sizes;
-  std::span<SizeLimits> size_limits;  // room for these and regions, whether or not a plan has any
+  std::span<SizeLimits> size_limits;  // allocated whether or not the plan has size limits and
+                                      // regions
   std::span<Region> regions;
   std::span<DeviceSegment> segments;
-  std::span<float> angles;   // images x anchors of turned boxes
+  std::span<float> angles;   // images x anchors, for oriented boxes
   std::span<uint64_t> runs;  // candidates in whole runs; from here on for one image at a time
   std::span<uint32_t> run_index;
   BoxSpans ordered, kept;
   std::span<uint32_t> words;
-  // On the host:
-  std::span<Header> headers;  // an image each
+  // Host memory:
+  std::span<Header> headers;  // one per image
   std::span<Detection> out;   // images x kept_capacity
 
-  /// For a plan, which may have no limits and no regions.
+  /// Returns the tables of a plan; size limits and regions are null if the plan has none.
   Tables tables(const Plan& plan) const;
 };
 
-/// How the frame kernel deals a plan's candidates out; not at all where it does not suppress them.
+/// Returns how the frame kernel distributes candidates to buckets; none if it does not suppress
+/// them.
 Buckets buckets_of(const Plan& plan);
 
-/// Lists what a plan needs.
+/// Divides the memory into the buffers of a plan.
 Buffers carve(Carver& device, Carver& host, const Plan& plan);
 
-/// The plan for kernels, without tensors.
+/// Returns the plan for kernels, without tensors.
 DevicePlan device_plan(const Plan& plan, const Buffers& buffers);
 
-/// A plan's segments for blocks that take so many anchors at a time. @param pieces learns how many.
+/// Returns a plan's segments for blocks of `width` anchors at a time. @param pieces receives their
+/// number.
 std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, Pieces& pieces);
 
-/// Points a plan, or its pieces, at tensors whose data is on the device at `data`. @return how all
-/// can be read.
+/// Sets the pointers of a plan, or of its pieces, to tensors on the device at `data`. @return the
+/// fastest way to read all of them.
 Numbers bind_fields(DevicePlan& plan, Pieces& pieces, const Layout& layout,
                     std::span<const TensorView> tensors, std::span<const std::byte* const> data);
 

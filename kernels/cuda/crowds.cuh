@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The choice among the methods of suppression, for crowds of one geometry.
+// Dispatch to the methods of suppression for large numbers of candidates, for one geometry.
 #pragma once
 
 #include "kernels/cuda/greedy.cuh"
@@ -10,15 +10,15 @@
 
 namespace keepbox::cuda {
 
-/// May a box of a full class, which is not kept, have to leave those of other classes alone? What
-/// resolves many at once does not know which classes are full.
+/// True if a box dropped by class-top-k must not suppress boxes of other classes. Kernels that
+/// resolve many boxes at once cannot tell which classes are full.
 inline bool full_classes_matter(const Rules& rules) {
   const bool exact = rules.method == NmsMethod::kGreedy || rules.method == NmsMethod::kBitmask ||
                      rules.method == NmsMethod::kSegmented;
   return exact && rules.contract.class_agnostic && rules.limits_classes();
 }
 
-/// As Kernels::nms.
+/// Implements Kernels::nms.
 template <class Geometry>
 cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t blocks,
                        cudaStream_t stream) {
@@ -50,10 +50,10 @@ cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t bl
   }
 }
 
-/// As Kernels::load.
+/// Implements Kernels::load.
 template <class Geometry>
 cudaError_t load_crowds(uint32_t* blocks) {
-  int device = 0, processors = 0, each = 0, cooperates = 0;  // with itself
+  int device = 0, processors = 0, each = 0, cooperates = 0;  // cooperative launches
   const auto attribute = [&](int* value, cudaDeviceAttr which) {
     return cudaDeviceGetAttribute(value, which, device);
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What passes between the host and the kernels: plain data, and the launches.
+// Interface between host and kernels: plain data, and launches.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,7 +14,7 @@
 
 namespace keepbox::cuda {
 
-/// How numbers are read: those that are aligned and not quantised at full speed.
+/// How values are read; aligned, unquantised types have fast paths.
 enum class Numbers : uint8_t {
   kFloat,  // float32
   kHalf,   // float16 or bfloat16
@@ -23,9 +23,9 @@ enum class Numbers : uint8_t {
 };
 inline constexpr size_t kNumbers = 4;
 
-/// core's Field with its tensor's data.
+/// core's Field with a pointer to its data.
 struct DeviceField {
-  const std::byte* data = nullptr;  // of the first channel of the first anchor; null: there is none
+  const std::byte* data = nullptr;  // first channel of the first anchor; null: absent
   size_t image_stride = 0;          // bytes
   uint32_t anchor_stride = 0, channel_stride = 0;  // elements
   float scale = 1, zero_point = 0;
@@ -34,18 +34,19 @@ struct DeviceField {
   Numbers numbers = Numbers::kAny;
 };
 
-/// How a block goes through the anchors.
+/// Order in which a block processes anchors.
 enum class Scan : uint8_t {
-  kRows,    // half a warp an anchor: class scores lie side by side
-  kPlanes,  // a lane an anchor: anchors lie side by side
-  kReady,   // a thread an anchor: one score each
-  kPieces,  // as kPlanes, a segment after the other, with all rules that there are
+  kRows,    // half a warp per anchor: class scores are adjacent
+  kPlanes,  // one lane per anchor: anchors are adjacent
+  kReady,   // one thread per anchor: one score each
+  kPieces,  // as kPlanes, segment by segment, with all rules
 };
 
-/// A segment of core's layout for kPieces. Its fields' data are offsets, in bytes, into tensors.
+/// A segment of core's layout for kPieces. The data pointers of its fields are byte offsets into
+/// tensors.
 struct DeviceSegment {
   uint32_t first = 0, count = 0;  // anchors
-  uint32_t first_chunk = 0;       // of as many anchors as a block takes at a time
+  uint32_t first_chunk = 0;       // chunk index; a chunk is what a block processes at a time
   uint8_t tensors[kParts] = {};
   DeviceField fields[kParts];
 };
@@ -53,32 +54,32 @@ inline constexpr uint32_t kMostTensors = 24;
 
 inline constexpr uint32_t kWarp = 32;
 inline constexpr uint32_t kMostBuckets = 128;
-inline constexpr uint32_t kFrameThreads = 256;  // of a block: beside other kernels small ones run
-                                                // first
+inline constexpr uint32_t kFrameThreads = 256;  // per block: small blocks are scheduled earlier
+                                                // next to other kernels
 inline constexpr uint32_t kFrameWarps = kFrameThreads / kWarp;
-inline constexpr uint32_t kMostBlocks = 2047;  // of an image
-inline constexpr uint32_t kGroupBuckets = 4;  // of which a block takes care at once
+inline constexpr uint32_t kMostBlocks = 2047;  // per image
+inline constexpr uint32_t kGroupBuckets = 4;  // processed by a block at a time
 inline constexpr uint32_t kMostGroups = kMostBuckets / kGroupBuckets;
-inline constexpr uint32_t kBucketRoom = 256;  // candidates of a bucket, at most
+inline constexpr uint32_t kBucketRoom = 256;  // maximum candidates per bucket
 
-/// Candidates by class: as many lists as classes, or classes share them.
+/// Distribution of candidates by class: one list per class, or lists shared by classes.
 struct Buckets {
-  uint32_t count = 0;  // 0: candidates are not dealt out
-  uint32_t room = 0;   // candidates of each
+  uint32_t count = 0;  // 0: candidates are not distributed
+  uint32_t room = 0;   // candidates per bucket
 
-  /// Of buckets of which a block takes care at once, and the room of one.
+  /// Returns the number of groups of buckets.
   KB_HD uint32_t groups() const { return (count + kGroupBuckets - 1) / kGroupBuckets; }
   KB_HD size_t group_room() const { return size_t{kGroupBuckets} * room; }
 };
 
-/// What only kPieces has, in memory of its own kernels.
+/// Data for kPieces only, kept out of the parameters of other kernels.
 struct Pieces {
   const DeviceSegment* segments = nullptr;
   uint32_t count = 0, chunks = 0;
   const std::byte* data[kMostTensors] = {};  // of the tensors
 };
 
-/// core's Plan for the device. A kernel's parameters arrive a cache line at a time.
+/// core's Plan for the device. Kernel parameters are fetched one cache line at a time.
 struct DevicePlan {
   Scan scan = Scan::kReady;
   Buckets buckets;
@@ -86,45 +87,47 @@ struct DevicePlan {
   DeviceField fields[kPartsOfMost];
   Tables tables;
   Letterbox letterbox;
-  uint32_t best_high = 0;  // of ByScore in bins.cuh: upper half of a key with the best score
-  uint32_t octaves = 1;    // below it that matter
-  float per_pixel_x = 0, per_pixel_y = 0;  // of the model's input: for crowds only
-  float* angles = nullptr;  // of turned boxes: by anchor, image after image. Kernels that have one
-                            // image only are given its own
+  uint32_t best_high = 0;  // for ByScore in bins.cuh: upper half of a key with the best score
+  uint32_t octaves = 1;    // relevant octaves below it
+  float per_pixel_x = 0, per_pixel_y = 0;  // reciprocals of the model input's sides; for large
+                                           // numbers of candidates only
+  float* angles = nullptr;  // of oriented boxes: by anchor, image after image; single-image kernels
+                            // get a pointer to their image
 
-  /// Most boxes that suppression keeps of one image.
+  /// Returns the maximum number of boxes kept per image.
   KB_HD uint32_t limit() const { return rules.kept_capacity; }
 };
 
 enum class State : uint32_t {
-  kDone,  // boxes are there
-  kMore,  // candidates are too many or too alike for the frame kernel
+  kDone,  // boxes are written
+  kMore,  // candidates are too many or too similar for the frame kernel
 };
 
-/// What the host learns of an image; it holds once `sequence` is the run's.
+/// Results of an image, valid once `sequence` is that of the run.
 struct Header {
   uint32_t sequence = 0;
   State state = State::kDone;
   uint32_t anchors = 0, above_threshold = 0, not_finite = 0;
   uint32_t candidates = 0;
-  uint32_t kept = 0;   // boxes written, those without area among them
-  uint32_t empty = 0;  // of those, outside the frame or not wanted there
-  uint32_t chosen = 0;   // by launch_select(), where classes have a limit before suppression
+  uint32_t kept = 0;   // boxes written, including empty ones
+  uint32_t empty = 0;  // of those, outside the frame or filtered out
+  uint32_t chosen = 0;   // by launch_select(), if there is a class limit before suppression
 };
 
-/// Counters of an image that blocks share. Between frames they are 0, but for what the last one
-/// left in its tally and numbers of kept boxes.
+/// Counters of an image, shared by blocks. They are 0 between frames, except for the tally and the
+/// numbers of kept boxes of the last frame.
 struct Control {
-  uint64_t tally[2] = {};  // packed: see tally.cuh; of every other frame, for blocks may look late
-  uint32_t taken = 0;     // places in the image's list
+  uint64_t tally[2] = {};  // packed, see tally.cuh; alternates between frames because blocks may
+                           // read it late
+  uint32_t taken = 0;     // used entries of the image's list
   uint32_t not_finite = 0;
-  uint32_t finished = 0;  // groups of buckets that are suppressed
-  uint32_t crowded = 0;   // is some bucket too small?
-  uint32_t kept[kMostGroups] = {};  // of each group
+  uint32_t finished = 0;  // groups of buckets with finished suppression
+  uint32_t crowded = 0;   // non-zero if a bucket overflowed
+  uint32_t kept[kMostGroups] = {};  // per group
   uint32_t counts[kMostBuckets] = {};
 };
 
-/// Candidates of one image, or kept ones: two arrays.
+/// Candidates or kept boxes of one image: two arrays.
 struct Boxes {
   uint64_t* keys = nullptr;
   float4* boxes = nullptr;
@@ -132,46 +135,46 @@ struct Boxes {
   KB_HD Boxes from(size_t first) const { return {keys + first, boxes + first}; }
 };
 
-/// The frame kernel's memory.
+/// Memory of the frame kernel.
 struct FrameArgs {
-  Control* control = nullptr;  // an image each
-  Boxes candidates;            // rules.candidates an image
-  Boxes dealt;                 // buckets.count * buckets.room an image
-  Boxes kept;                  // the same: of each group of buckets
-  Header* headers = nullptr;   // host memory, an image each
-  Detection* out = nullptr;    // host memory, `out_stride` an image
+  Control* control = nullptr;  // one per image
+  Boxes candidates;            // rules.candidates per image
+  Boxes dealt;                 // buckets.count * buckets.room per image
+  Boxes kept;                  // likewise, per group of buckets
+  Header* headers = nullptr;   // host memory, one per image
+  Detection* out = nullptr;    // host memory, `out_stride` per image
   uint32_t out_stride = 0;
   uint32_t sequence = 0;
-  uint32_t turn = 0;    // 0 and 1 from frame to frame
+  uint32_t turn = 0;    // alternates between 0 and 1 from frame to frame
   uint32_t slices = 1;  // kPlanes: warps that share the classes of 32 anchors, a power of 2
-  bool decode_only = false;  // what comes after is for other launches
+  bool decode_only = false;  // other launches do the rest
   long long patience = 0;  // cycles that a block waits for the others of its image
 };
 
 /// Buffers of the slow path, for one image at a time.
 struct SlowArgs {
   Boxes candidates;
-  uint32_t count = 0;             // of candidates
+  uint32_t count = 0;             // number of candidates
   Boxes ordered;                  // the best pre_nms_top_k in order
-  uint64_t* runs = nullptr;       // sorted chunks of keys, padded to whole ones
-  uint32_t* run_index = nullptr;  // where they stand in `candidates`
+  uint64_t* runs = nullptr;       // sorted chunks of keys, padded to full ones
+  uint32_t* run_index = nullptr;  // their indices in `candidates`
   Boxes kept;
-  uint32_t* words = nullptr;  // slow_words() of scratch
+  uint32_t* words = nullptr;  // slow_words() of scratch space
   Header* header = nullptr;
   Detection* out = nullptr;
   uint32_t sequence = 0;
 };
 
-/// Keys that a block sorts at once.
+/// Number of keys that a block sorts at once.
 inline constexpr uint32_t kRun = 2048;
 
 struct SortArgs {
-  uint32_t best_high = 0, octaves = 1;  // the plan's
+  uint32_t best_high = 0, octaves = 1;  // of the plan
   Boxes from;
   uint32_t count = 0;
   Boxes to;
-  uint32_t most = 0;           // of the first are written
-  uint32_t* origin = nullptr;  // where each came from, if wanted
+  uint32_t most = 0;           // maximum number written
+  uint32_t* origin = nullptr;  // index of each before sorting, if requested
   uint64_t* runs = nullptr;
   uint32_t* run_index = nullptr;
   bool by_class = false;  // class before score
@@ -179,38 +182,38 @@ struct SortArgs {
 
 cudaError_t launch_sort(const SortArgs& args, cudaStream_t stream);
 
-/// Sorts candidates into `ordered`. Where classes have a limit before suppression, the header says
-/// how many are left, once `sequence` is there.
+/// Sorts candidates into `ordered`. If there is a class limit before suppression, the header has
+/// the remaining number once `sequence` is set.
 cudaError_t launch_select(const DevicePlan& plan, const SlowArgs& args, cudaStream_t stream);
 
-/// The kernels that compare boxes, of one geometry (core/geometry.h).
+/// Kernels that compare boxes of one geometry (core/geometry.h).
 struct Kernels {
-  /// Decodes all images, and suppresses and writes out those that are no crowd.
-  /// @param numbers of all fields.
+  /// Decodes all images, and suppresses and writes out those without too many candidates.
+  /// @param numbers how to read all fields.
   /// @param pieces for Scan::kPieces only.
   cudaError_t (*frame)(const DevicePlan& plan, const FrameArgs& args, const Pieces& pieces,
                        Numbers numbers, dim3 grid, cudaStream_t stream);
-  /// Suppresses `ordered` and writes out what stays. @param blocks that run at the same time.
+  /// Suppresses `ordered` and writes out the kept boxes. @param blocks that run at the same time.
   cudaError_t (*nms)(const DevicePlan& plan, const SlowArgs& args, uint32_t blocks,
                      cudaStream_t stream);
-  /// Loads all that nms() and launch_select() may need, which would else happen at the first crowd,
-  /// and takes milliseconds and memory. @param blocks of nms() that the device runs at a time; 0:
-  /// its grids cannot wait for themselves.
+  /// Loads all kernels of nms() and launch_select(), which would otherwise take milliseconds and
+  /// memory on first use. @param blocks of nms() that run at the same time; 0: no cooperative
+  /// launches.
   cudaError_t (*load)(uint32_t* blocks);
 };
 
-/// Of upright boxes, and of turned ones by both ways to overlap.
+/// Return the kernels of upright boxes, and of oriented boxes by polygon and by Gaussian overlap.
 const Kernels& upright_kernels();
 const Kernels& turned_polygon_kernels();
 const Kernels& turned_gaussian_kernels();
 
-/// Those for a plan's boxes.
+/// Returns the kernels for a plan's geometry.
 const Kernels& kernels_for(const Rules& rules);
 
-/// Words of scratch that nms() wants for `count` ordered candidates.
+/// Returns the words of scratch space of nms() for `count` ordered candidates.
 size_t slow_words(NmsMethod method, uint32_t count);
 
-/// Does the frame kernel suppress by these rules itself?
+/// True if the frame kernel performs suppression by these rules itself.
 bool in_frame(const Rules& rules);
 
 }  // namespace keepbox::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The way of kept boxes to the host.
+// Output of kept boxes to the host.
 #pragma once
 
 #include "core/emit.h"
@@ -17,16 +17,16 @@ __device__ inline void write(Detection* to, const Detection& box) {
   reinterpret_cast<uint4*>(to)[1] = halves[1];
 }
 
-/// Boxes on their way to the host, whose memory is written in whole lines.
+/// Staging for boxes, so that host memory is written in full lines.
 template <uint32_t kThreads>
 struct EmitShared {
-  uint4 staged[2 * kThreads];  // two to a box
+  uint4 staged[2 * kThreads];  // two per box
   uint32_t sums[kThreads / kWarp];
 };
 
-/// Maps a block's boxes to the frame and writes them to `out`, side by side. All threads call it,
-/// between barriers of their own. @param key,box of a thread that has one. @return how many, and
-/// adds to `empty` those outside the frame or not wanted there.
+/// Maps a block's boxes to the frame and writes them to `out`, adjacently. Called by all threads;
+/// has its own barriers. @param key,box of a thread that has a box. @return their number; adds to
+/// `empty` those outside of the frame or filtered out.
 template <uint32_t kThreads>
 __device__ uint32_t emit(const DevicePlan& plan, EmitShared<kThreads>& shared, bool there,
                          uint64_t key, const float4& box, Detection* out, uint32_t& empty) {
@@ -46,13 +46,14 @@ __device__ uint32_t emit(const DevicePlan& plan, EmitShared<kThreads>& shared, b
   return count;
 }
 
-/// Lets the host see what this thread wrote, and others before the last barrier.
+/// Makes the writes of this thread, and those of others before the last barrier, visible to the
+/// host.
 __device__ inline void announce(Header& header, uint32_t sequence) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(&header.sequence), "r"(sequence)
                : "memory");
 }
 
-/// Writes an image's header. By one thread.
+/// Writes an image's header. Called by one thread.
 __device__ inline void publish(Header& header, const Header& found, uint32_t sequence) {
   header.state = found.state;
   header.anchors = found.anchors;

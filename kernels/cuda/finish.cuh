@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The end of a frame: what is kept is put in order, mapped to the frame and written to the host.
+// End of a frame: sorts kept boxes, maps them to the frame and writes them to the host.
 #pragma once
 
 #include "kernels/cuda/emit.cuh"
 
 namespace keepbox::cuda {
 
-/// A number of boxes that says that there are others.
+/// Number of boxes that means "too many for this kernel".
 inline constexpr uint32_t kDeclined = ~0u;
 
-/// Boxes that are put in order at once.
+/// Maximum number of boxes sorted at once.
 inline constexpr uint32_t kFinished = 512;
 inline constexpr uint32_t kFrameBins = 2 * kFrameThreads;
 
@@ -25,24 +25,24 @@ struct FinishShared {
   uint16_t places[kFinished], order[kFinished];
   union {
     uint32_t bins[kFrameBins];
-    struct {  // of few boxes: the upper halves of keys, and how many have a rank
+    struct {  // few boxes: upper halves of keys, and the number of equal ranks
       alignas(16) uint32_t highs[kFrameThreads];
       uint32_t takers[kFrameThreads];
     };
   };
   uint32_t chosen, last_bin;
-  uint32_t ends[kMostGroups];  // of each group, in all of them
+  uint32_t ends[kMostGroups];  // end of each group in the whole
   EmitShared<kFrameThreads> emit;
 };
 
 /// Boxes of an image in one list or in groups.
 struct Pile {
   Boxes boxes;
-  uint32_t count;   // of all
+  uint32_t count;   // total
   uint32_t groups;  // 0: one list
-  size_t room;      // of each group
+  size_t room;      // entries per group
 
-  /// Where the box of that number stands.
+  /// Returns the index of a box in memory.
   __device__ size_t place(const FinishShared& shared, uint32_t number) const {
     uint32_t group = 0, begin = 0;
 #pragma unroll 8
@@ -55,7 +55,7 @@ struct Pile {
   }
 };
 
-/// All that was kept of the groups that have something.
+/// Collects the kept boxes of all non-empty groups.
 __device__ inline Pile pile_up(const Control& control, const Boxes& kept, const Buckets& buckets,
                                uint32_t filled, FinishShared& shared) {
   const uint32_t groups = buckets.groups();
@@ -68,7 +68,7 @@ __device__ inline Pile pile_up(const Control& control, const Boxes& kept, const 
   return {kept, shared.ends[groups - 1], groups, buckets.group_room()};
 }
 
-/// Of more boxes than fit: the first bin that no longer does.
+/// Finds the first bin that no longer fits, if there are too many boxes.
 __device__ inline void find_last_bin(const DevicePlan& plan, const Pile& pile,
                                      FinishShared& shared) {
   const auto bin_of = frame_bins_of(plan);
@@ -85,7 +85,7 @@ __device__ inline void find_last_bin(const DevicePlan& plan, const Pile& pile,
   __syncthreads();
 }
 
-/// Copies the boxes, or of too many the best whole bins. @return how many.
+/// Copies the boxes, or the best whole bins if there are too many. @return their number.
 __device__ inline uint32_t gather(const DevicePlan& plan, const Pile& pile, FinishShared& shared) {
   const auto bin_of = frame_bins_of(plan);
   const bool all = pile.count <= kFinished;
@@ -109,7 +109,7 @@ __device__ inline uint32_t gather(const DevicePlan& plan, const Pile& pile, Fini
   return all ? pile.count : shared.chosen;
 }
 
-/// May the box of that rank be kept, where each class has a limit of its own?
+/// True if the box of that rank is within the limit of its class.
 __device__ inline bool within_class_limit(const DevicePlan& plan, const FinishShared& shared,
                                           uint32_t rank) {
   const uint32_t own = key_class(shared.keys[shared.order[rank]]);
@@ -119,11 +119,11 @@ __device__ inline bool within_class_limit(const DevicePlan& plan, const FinishSh
   return before < plan.rules.class_limit;
 }
 
-/// How many keys are less, by their upper halves; where two are equal, by all of them. By the
-/// block.
+/// Returns the number of smaller keys, compared by upper halves and only if equal by whole keys.
+/// Called by all threads.
 __device__ inline uint32_t rank_of(FinishShared& shared, bool there, uint64_t key, uint32_t count) {
   const auto high = static_cast<uint32_t>(key >> 32);
-  shared.highs[threadIdx.x] = high;  // kNoKey's is the greatest
+  shared.highs[threadIdx.x] = high;  // that of kNoKey is the maximum
   shared.keys[threadIdx.x] = key;
   shared.takers[threadIdx.x] = 0;
   __syncthreads();
@@ -147,8 +147,8 @@ __device__ inline uint32_t rank_of(FinishShared& shared, bool there, uint64_t ke
   return rank;
 }
 
-/// A pile of no more boxes than threads, and no limits for classes: each finds its rank and goes
-/// there.
+/// Handles at most one box per thread, without class limits: each thread finds its box's rank and
+/// moves it there.
 __device__ inline uint32_t finish_few(const DevicePlan& plan, const Pile& pile,
                                       FinishShared& shared, Detection* out, uint32_t& empty) {
   const bool there = threadIdx.x < pile.count;
@@ -166,7 +166,7 @@ __device__ inline uint32_t finish_few(const DevicePlan& plan, const Pile& pile,
   return min(pile.count, plan.limit());
 }
 
-/// Any other pile that is not too large, by bins.
+/// Handles all other piles that fit, by bins.
 __device__ inline uint32_t finish_many(const DevicePlan& plan, const Pile& pile,
                                        FinishShared& shared, Detection* out, uint32_t& empty) {
   const uint32_t limit = plan.limit();
@@ -189,8 +189,8 @@ __device__ inline uint32_t finish_many(const DevicePlan& plan, const Pile& pile,
   return written;
 }
 
-/// Puts a pile in order and writes out its best, as many as are wanted. By a block.
-/// @return how many; or kDeclined, when that is too much to do here.
+/// Sorts a pile and writes out the best boxes up to the limit. Called by all threads.
+/// @return their number, or kDeclined if there are too many.
 __device__ inline uint32_t finish(const DevicePlan& plan, const Pile& pile, FinishShared& shared,
                                   Detection* out, uint32_t& empty) {
   return pile.count <= kFrameThreads && !plan.rules.limits_classes()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The frame kernel: all blocks decode, the last ones to finish an image suppress its candidates,
-// and the last of those writes out what is left, if that is not too much for so few. Each loader of
-// numbers has a file of its own, for compilers that work side by side.
+// and the last of those writes out the kept boxes, unless there are too many for so few blocks.
+// Each loader has its own file so that they compile in parallel.
 #pragma once
 
 #include "kernels/cuda/finish.cuh"
@@ -10,7 +10,7 @@
 
 namespace keepbox::cuda {
 
-/// What a block holds: its scan, its groups and its boxes follow each other.
+/// Shared memory of a block: scan, suppression and output use it in turn.
 template <class Geometry>
 struct FrameShared {
   union {
@@ -25,7 +25,7 @@ struct FrameShared {
   uint32_t worker;
 };
 
-/// Fetches all lines of the parameters at once, which would else be waited for one by one.
+/// Prefetches the parameters' cache lines, which would otherwise be fetched one after the other.
 __device__ inline void fetch_parameters(const DevicePlan& plan) {
   constexpr uint32_t kLine = 64 / sizeof(uint32_t), kLines = sizeof(DevicePlan) / 64;
   if (threadIdx.x >= kLines) return;
@@ -33,7 +33,7 @@ __device__ inline void fetch_parameters(const DevicePlan& plan) {
   asm volatile("" ::"r"(word));
 }
 
-/// A frame of an image, as one block sees it.
+/// Context of one block in an image's frame.
 template <class Geometry>
 struct Frame {
   const DevicePlan& plan;
@@ -48,7 +48,8 @@ struct Frame {
   __device__ Boxes kept() const { return args.kept.from(image * plan.buckets.groups() * plan.buckets.group_room()); }
   __device__ Boxes all() const { return args.candidates.from(size_t{image} * plan.rules.candidates); }
 
-  /// Reports what the block found. @return whether it has more to do: it then knows what all found.
+  /// Reports the block's counts. @return true if the block has more work; it then has the total
+  /// counts.
   __device__ bool arrive(Worker& worker) const {
     const Stage& stage = shared.decode.stage;
     const uint32_t blocks = gridDim.x;
@@ -71,7 +72,7 @@ struct Frame {
     return worker.number < worker.count;
   }
 
-  /// Suppresses. @return whether this block is to write the boxes out; their pile.
+  /// Runs suppression. @return true if this block has to write the boxes out, which are in `pile`.
   __device__ bool thin_out(const Worker& worker, Pile& pile) const {
     if (plan.buckets.count == 0) {
       pile = {all(), shared.total.candidates(), 0, 0};
@@ -85,7 +86,8 @@ struct Frame {
     return true;
   }
 
-  /// To the host, and the counters back to 0. @param written boxes, or kDeclined. By one thread.
+  /// Reports to the host and clears the counters. @param written boxes, or kDeclined. Called by one
+  /// thread.
   __device__ void report(uint32_t anchors, uint32_t written, uint32_t empty) const {
     const bool done = written != kDeclined;
     const bool all = shared.total.above() == shared.total.candidates();
@@ -108,7 +110,7 @@ __global__ void __launch_bounds__(kFrameThreads, 4)
     frame(const __grid_constant__ DevicePlan plan, const __grid_constant__ FrameArgs args,
           const __grid_constant__ PiecesOf<Load> pieces) {
   __shared__ FrameShared<Geometry> shared;
-  static_assert(sizeof shared <= 48 << 10, "what every device has");
+  static_assert(sizeof shared <= 48 << 10, "more than every device has");
   fetch_parameters(plan);
   const uint32_t image = blockIdx.y;
   const Frame<Geometry> self{plan, args, args.control[image], shared, image};
@@ -136,7 +138,7 @@ __global__ void __launch_bounds__(kFrameThreads, 4)
   } else {
     if (worker.number != 0) return;
   }
-  // Not before: others count by them what there is to do.
+  // Cleared late because other blocks determine their work from it.
   if (threadIdx.x < plan.buckets.count) self.control.counts[threadIdx.x] = 0;
   uint32_t rows;
   if constexpr (Load::kPieces)
@@ -153,16 +155,16 @@ const void* frame_kernel() {
 inline cudaError_t launch_frame(const void* kernel, const DevicePlan& plan, const FrameArgs& args,
                                 const Pieces& pieces, dim3 grid, cudaStream_t stream) {
   void* arguments[] = {const_cast<DevicePlan*>(&plan), const_cast<FrameArgs*>(&args),
-                       const_cast<Pieces*>(&pieces)};  // of which most kernels take none
+                       const_cast<Pieces*>(&pieces)};  // ignored by most kernels
   return cudaLaunchKernel(kernel, grid, dim3(kFrameThreads), arguments, 0, stream);
 }
 
-/// Those of upright boxes: each where it is compiled.
+/// Return the kernels of upright boxes, each from its own file.
 const void* frame_of_floats();
 const void* frame_of_halves();
 const void* frame_of_bytes();
 const void* frame_of_any();
-/// For Scan::kPieces.
+/// Return the kernels for Scan::kPieces.
 const void* frame_of_float_pieces();
 const void* frame_of_any_pieces();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The frame kernel for all other numbers.
+// The frame kernel for all other types.
 #include "kernels/cuda/frame.cuh"
 
 namespace keepbox::cuda {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The frame kernel for bytes.
+// The frame kernel for quantised bytes.
 #include "kernels/cuda/frame.cuh"
 
 namespace keepbox::cuda {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The frame kernel for floats in pieces.
+// The frame kernel for float32 in segments.
 #include "kernels/cuda/frame.cuh"
 
 namespace keepbox::cuda {

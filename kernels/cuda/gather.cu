@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Points a thread each; masks a pixel a thread, which keeps its prototypes for all boxes.
+// Keypoints with one thread each; masks with one thread per pixel, which keeps its prototype values
+// for all boxes.
 #include "kernels/cuda/gather.h"
 #include "kernels/cuda/source.cuh"
 
@@ -8,7 +9,7 @@ namespace {
 
 constexpr uint32_t kGatherThreads = 128;
 
-/// Numbers of any type, wherever they are, for the templates of core/judge.h.
+/// Reads values of any type, from segments, for the templates of core/judge.h.
 struct GatherSource {
   const Rules& rules;
   const Tables& tables;
@@ -65,9 +66,9 @@ __global__ void __launch_bounds__(kGatherThreads)
   args.factors[number] = from.get(Part::kPayload, anchor, number % each);
 }
 
-/// A block's pixels, and how many boxes it takes care of.
+/// Pixels of a block, and boxes per block.
 constexpr uint32_t kTileWidth = 32, kTileHeight = kGatherThreads / kTileWidth, kBoxesEach = 32;
-/// Prototypes that a thread keeps.
+/// Maximum number of prototype values kept by a thread.
 constexpr uint32_t kMostKept = 32;
 
 __device__ void put(const GatherArgs& args, const MaskPlace& place, uint32_t x, uint32_t y,
@@ -77,14 +78,14 @@ __device__ void put(const GatherArgs& args, const MaskPlace& place, uint32_t x, 
   else args.inside[at] = sum > 0 ? 1 : 0;
 }
 
-/// Does some pixel of the block's tile lie in the place?
+/// True if the block's tile overlaps the rectangle.
 __device__ bool meets(const MaskPlace& place, uint32_t left, uint32_t top) {
   return left < place.x + place.width && left + kTileWidth > place.x &&
          top < place.y + place.height && top + kTileHeight > place.y;
 }
 
-/// @tparam kKept prototypes are kept in registers; else each box reads them again.
-/// @tparam Load of the prototypes.
+/// @tparam kKept true to keep prototype values in registers, false to read them again for each box.
+/// @tparam Load for the prototypes.
 template <bool kKept, class Load>
 __global__ void __launch_bounds__(kGatherThreads)
     make_masks(const __grid_constant__ DevicePlan plan, const __grid_constant__ GatherArgs args) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Launches that read what kept boxes bring beside their corners.
+// Launches that compute keypoints and masks of kept boxes.
 #pragma once
 
 #include "core/gather.h"
@@ -7,25 +7,25 @@
 
 namespace keepbox::cuda {
 
-/// Of one image's kept boxes. Offsets and data of fields are those of `pieces`.
+/// Kept boxes of one image. Offsets and data of fields are those of `pieces`.
 struct GatherArgs {
   Pieces pieces;
-  const Detection* boxes = nullptr;  // may be the host's memory
+  const Detection* boxes = nullptr;  // may be in host memory
   uint32_t count = 0, image = 0;
   PointRules points;
-  Keypoint* points_out = nullptr;    // host memory: points.count for each
+  Keypoint* points_out = nullptr;    // host memory: points.count per box
   MaskRules masks;
   Numbers prototypes = Numbers::kAny;
-  float* factors = nullptr;          // masks.coefficients for each
+  float* factors = nullptr;          // masks.coefficients per box
   const MaskPlace* places = nullptr;
-  uint8_t* inside = nullptr;         // at the places' offsets, or
+  uint8_t* inside = nullptr;         // at the rectangles' offsets; alternatively:
   float* numbers = nullptr;
 };
 
-/// Points of boxes, on the frame.
+/// Computes the keypoints of boxes on the frame.
 cudaError_t launch_points(const DevicePlan& plan, const GatherArgs& args, cudaStream_t stream);
 
-/// Mask coefficients, and the masks.
+/// Reads mask coefficients and computes the masks.
 cudaError_t launch_masks(const DevicePlan& plan, const GatherArgs& args, cudaStream_t stream);
 
 }  // namespace keepbox::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Launches for each image, and one wait.
+// Launches kernels for each image, and waits once.
 #include "kernels/cuda/gatherer.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ void CudaGatherer::abandon() {
   for (DeviceBlob* blob : {&places_, &factors_, &masks_}) (void)blob->release();
 }
 
-/// @return pixels of all images' masks.
+/// @return the number of pixels of all images' masks.
 size_t CudaGatherer::place(const Plan& plan, std::span<const std::span<const Detection>> boxes) {
   size_t pixels = 0, count = 0;
   for (size_t i = 0; i < images_.size(); ++i) {
@@ -71,7 +71,7 @@ Status CudaGatherer::grow(const Plan& plan, size_t boxes, size_t bytes) {
 
 namespace {
 
-/// Are the prototypes float32 that is aligned and not quantised?
+/// True if the prototypes are aligned, unquantised float32.
 bool is_plain(const Plan& plan, const Pieces& pieces) {
   const auto tensor = static_cast<size_t>(plan.layout[Part::kPrototypes].tensor);
   const TensorForm& form = plan.forms[tensor];

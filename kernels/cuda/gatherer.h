@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Points and masks of kept boxes on the device, and the memory for them, which grows with the masks.
+// Keypoints and masks of kept boxes on the device, and their memory, which grows with the masks.
 #pragma once
 
 #include <vector>
@@ -15,14 +15,14 @@ class CudaGatherer {
  public:
   Status prepare(const Plan& plan);
 
-  /// Gathers for all images, behind what the stream does, and waits. @param boxes of an image each,
-  /// in memory that the device can read.
+  /// Computes keypoints and masks of all images, after the work already on the stream, and waits.
+  /// @param boxes per image, in memory that the device can read.
   Status run(const Plan& plan, const DevicePlan& device_plan, const Pieces& pieces,
              std::span<const std::span<const Detection>> boxes, cudaStream_t stream);
 
   Gathered of(uint32_t image) const;
 
-  /// Of a context that is gone, the memory went with it.
+  /// Releases ownership of memory that was lost with its context.
   void abandon();
 
  private:
@@ -36,7 +36,7 @@ class CudaGatherer {
   };
   std::vector<Image> images_;
   HostBlob points_;
-  size_t point_count_ = 0, kept_capacity_ = 0;  // of a box; of an image
+  size_t point_count_ = 0, kept_capacity_ = 0;  // per box; per image
   HostBlob host_places_, host_masks_;
   DeviceBlob places_, factors_, masks_;
   size_t box_room_ = 0, byte_room_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Greedy suppression of many candidates by all blocks at once. The best 1,024 that are alive are
-// compared with each other, one block resolves them, and what they keep strikes at all that are
-// near it (near.cuh).
+// Greedy suppression of many candidates by all blocks. The best 1,024 alive candidates are compared
+// with each other, one block resolves them, and the kept ones suppress all candidates near them
+// (near.cuh).
 #pragma once
 
 #include <cooperative_groups.h>
@@ -14,19 +14,19 @@ namespace keepbox::cuda {
 
 namespace cg = cooperative_groups;
 
-inline constexpr uint32_t kChunk = kNmsThreads;  // candidates that are resolved together
+inline constexpr uint32_t kChunk = kNmsThreads;  // candidates resolved together
 inline constexpr uint32_t kChunkWords = kChunk / kWarp;
 inline constexpr uint32_t kRowsAtOnce = 8;
 
-/// Scratch behind the marks: the numbers of boxes kept and of those outside the frame, counts of
-/// near.cuh, cleared up to here; bounds of near.cuh and the chunk's overlaps.
+/// Scratch space after the marks: numbers of kept and of empty boxes and counts of near.cuh,
+/// cleared up to here; bounds of near.cuh and the chunk's overlaps.
 struct GreedyWords {
   Marks marks;
   uint32_t* kept;
   uint32_t* clipped;
   uint32_t* counts;
   uint32_t* bounds;
-  uint32_t* mask;  // [word][candidate]: which candidates of the word overlap it
+  uint32_t* mask;  // [word][candidate]: bits of the candidates of a word that overlap it
 
   __host__ __device__ GreedyWords(uint32_t* words, uint32_t count)
       : marks(words, count),
@@ -36,7 +36,7 @@ struct GreedyWords {
         bounds(words + cleared(count)),
         mask(bounds + warp_words(count) * 4) {}
 
-  /// Whole float4.
+  /// Returns a size in whole float4.
   __host__ __device__ static constexpr size_t cleared(uint32_t count) {
     return (Marks::words(count) + 2 + kNearBins + 3) / 4 * 4;
   }
@@ -46,7 +46,7 @@ struct GreedyWords {
 };
 
 struct ChunkShared {
-  uint32_t chunk[kChunk];  // places in `ordered`
+  uint32_t chunk[kChunk];  // indices in `ordered`
   uint64_t keys[kChunk];
   float4 boxes[kChunk];
   float areas[kChunk];
@@ -64,8 +64,8 @@ struct GreedyShared {
   };
 };
 
-/// Lists the next candidates that are alive, from word `cursor` on. Every block finds the same.
-/// @return how many; `cursor` moves on.
+/// Lists the next alive candidates, from word `cursor`. Every block gets the same result.
+/// @return their number; `cursor` is advanced.
 __device__ inline uint32_t next_chunk(const uint32_t* dead, uint32_t count, uint32_t& cursor,
                                GreedyShared& shared) {
   uint32_t found = 0;
@@ -83,7 +83,7 @@ __device__ inline uint32_t next_chunk(const uint32_t* dead, uint32_t count, uint
     if (fits)
       for (uint32_t rest = alive; rest != 0; rest &= rest - 1)
         shared.work.chunk[at++] = word * kWarp + __ffs(rest) - 1;
-    // Words are taken whole: those that no longer fit wait for the next chunk.
+    // Words are taken as a whole; one that does not fit starts the next chunk.
     const uint32_t taken = __syncthreads_count(fits);
     if (found + all <= kChunk) {
       found += all;
@@ -97,7 +97,8 @@ __device__ inline uint32_t next_chunk(const uint32_t* dead, uint32_t count, uint
   return found;
 }
 
-/// Which of a chunk's candidates overlap which later ones. Every block reads the whole chunk.
+/// Computes the overlaps of a chunk's candidates with later ones. Every block reads the whole
+/// chunk.
 template <class Geometry>
 __device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args,
                               const GreedyWords& words, ChunkShared& shared, uint32_t count) {
@@ -133,7 +134,7 @@ __device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args,
   }
 }
 
-/// By one block; @return whether this thread's candidate is kept.
+/// Resolves a chunk in one block; @return true if this thread's candidate is kept.
 __device__ inline bool resolve_chunk(const GreedyWords& words, ChunkShared& shared,
                                      uint32_t count) {
   const uint32_t i = threadIdx.x, warp = warp_id();
@@ -145,7 +146,7 @@ __device__ inline bool resolve_chunk(const GreedyWords& words, ChunkShared& shar
   return resolve(mask, own, i < count, shared.verdicts);
 }
 
-/// Adds what a chunk keeps to the list, up to the limits.
+/// Appends the kept candidates of a chunk, up to the limits.
 __device__ inline void append(const DevicePlan& plan, const SlowArgs& args,
                               const GreedyWords& words, GreedyShared& shared, bool kept,
                               uint32_t before) {
@@ -162,7 +163,7 @@ __device__ inline void append(const DevicePlan& plan, const SlowArgs& args,
   if (threadIdx.x == 0) *words.kept = min(before + all, plan.limit());
 }
 
-/// Candidates of classes that may keep no more are dead. By all warps, a word each.
+/// Marks candidates of full classes as dead. All warps process one word at a time.
 __device__ inline void close_classes(const DevicePlan& plan, const SlowArgs& args,
                                      const GreedyWords& words, uint32_t count) {
   if (!plan.rules.limits_classes()) return;
@@ -177,7 +178,7 @@ __device__ inline void close_classes(const DevicePlan& plan, const SlowArgs& arg
   }
 }
 
-/// Writes out what is kept, a block some boxes each.
+/// Writes out the kept boxes; each block handles some of them.
 __device__ inline void emit_kept(const DevicePlan& plan, const SlowArgs& args,
                                  const GreedyWords& words, GreedyShared& shared,
                                  uint32_t total) {
@@ -197,7 +198,7 @@ template <class Geometry>
 __global__ void __launch_bounds__(kNmsThreads, 1)
     greedy(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args) {
   __shared__ GreedyShared shared;
-  static_assert(sizeof shared <= 48 << 10, "what every device has");
+  static_assert(sizeof shared <= 48 << 10, "more than every device has");
   const auto grid = cg::this_grid();
   const uint32_t count = min(args.count, plan.rules.pre_nms_top_k);
   const GreedyWords words(args.words, count);
@@ -213,7 +214,7 @@ __global__ void __launch_bounds__(kNmsThreads, 1)
     grid.sync();
     if (blockIdx.x == 0)
       append(plan, args, words, shared, resolve_chunk(words, shared.work, in_chunk), total);
-    // Meanwhile by those that have nothing to do.
+    // Runs in blocks that are idle.
     const uint32_t idle = max(gridDim.x - 1, 1u);
     if (!dealt && blockIdx.x >= gridDim.x - idle)
       deal_near(plan, args, near, count, blockIdx.x - (gridDim.x - idle), idle,
@@ -236,8 +237,8 @@ __global__ void __launch_bounds__(kNmsThreads, 1)
   emit_kept(plan, args, words, shared, total);
 }
 
-/// With fewer blocks where others hold the device, or only a part of it may be used; where no grid
-/// can wait for itself, the same boxes by a mask.
+/// Launches with fewer blocks if the device is shared or only partly available; uses a mask, with
+/// the same result, if cooperative launches are not supported.
 template <class Geometry>
 cudaError_t launch_greedy(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                           uint32_t blocks, cudaStream_t stream) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Inputs: a thread a pixel, by the reference's arithmetic.
+// Model inputs: one thread per pixel, with the arithmetic of the reference.
 #include "kernels/cuda/input.h"
 
 namespace keepbox::cuda {
 namespace {
 
-constexpr uint32_t kAcross = 64, kDown = 4;  // threads of a block
+constexpr uint32_t kAcross = 64, kDown = 4;  // threads per block
 
 __device__ Tap tap(const Tap* taps, uint32_t at) {
   return {__ldg(&taps[at].first), __ldg(&taps[at].next), __ldg(&taps[at].part)};
@@ -24,7 +24,8 @@ __global__ void make_input(const __grid_constant__ InputArgs args, T* input) {
   if (x >= args.width || y >= args.height) return;
   const PixelRules& rules = args.rules;
   float numbers[3] = {rules.padding[0], rules.padding[1], rules.padding[2]};
-  const uint32_t column = x - args.left, row = y - args.top;  // wrap around before the place
+  const uint32_t column = x - args.left, row = y - args.top;  // wrap around left of and above the
+                                                              // rectangle
   if (column < args.across && row < args.down)
     to_channels(rules, value_of(args.components[0], column, row),
                 value_of(args.components[1], column, row),

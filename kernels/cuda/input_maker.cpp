@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A maker of inputs on the device: its tables, and the launch.
+// Input maker on the device: its tables and the launch.
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/input.h"
 #include "kernels/cuda/memory.h"
@@ -35,7 +35,7 @@ Status Maker::prepare(const InputPlan& plan) {
   auto tables = allocate_device(taps.size() * sizeof(Tap));
   if (!tables) return std::unexpected(tables.error());
   tables_ = std::move(*tables);
-  // The default stream's copy is done on return, for streams that do not wait for it too.
+  // A copy on the default stream, complete on return, for streams that do not wait for that stream.
   KB_TRY_CUDA(cudaMemcpy(tables_.get(), taps.data(), taps.size() * sizeof(Tap),
                          cudaMemcpyHostToDevice));
   KB_TRY_CUDA(cudaStreamSynchronize(nullptr));

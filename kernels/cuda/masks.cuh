@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Exact suppression of some hundred candidates by a block: a word for each 32 of them says which
-// overlap one of them and are better, and rounds over those words say which are kept.
+// Exact suppression of some hundred candidates by a block: bit masks hold the better candidates
+// that overlap each one, and rounds over their words determine the kept ones.
 #pragma once
 
 #include "kernels/cuda/bins.cuh"
@@ -9,22 +9,22 @@
 
 namespace keepbox::cuda {
 
-/// Rows of candidates that a block settles at once, a lane each, and words of their masks; a list
-/// of kBucketRoom fits.
+/// Rows of candidates that a block handles at once, with one lane each, and the words of their
+/// masks; a list of kBucketRoom fits.
 inline constexpr uint32_t kMostRows = 16, kMostMasks = 96;
 static_assert(warp_words(kBucketRoom) <= kMostRows &&
               warp_words(kBucketRoom) * warp_words(kBucketRoom) <= kMostMasks);
 inline constexpr uint32_t kSlots = kMostRows * kWarp;
-inline constexpr uint32_t kRowsEach = kMostRows / kFrameWarps;  // of a warp
+inline constexpr uint32_t kRowsEach = kMostRows / kFrameWarps;  // per warp
 
-/// A row: part of a list, which begins with a row of its own.
+/// Row of a list; each list begins with a new row.
 struct Row {
-  uint16_t list, first, size;  // which list, its first row and its rows
-  uint16_t mask;               // this row's first
-  uint32_t count;              // candidates
+  uint16_t list, first, size;  // index of the list, its first row and its number of rows
+  uint16_t mask;               // first mask of this row
+  uint32_t count;              // number of candidates
 };
 
-/// A shape in shared memory, which holds bytes alone.
+/// Shape in shared memory, which holds plain bytes.
 template <class Geometry>
 struct alignas(16) Slot {
   using Shape = typename Geometry::Shape;
@@ -40,18 +40,18 @@ struct alignas(16) Slot {
 
 template <class Geometry>
 struct MaskShared {
-  uint64_t keys[kSlots];  // kNoKey where there is none
+  uint64_t keys[kSlots];  // kNoKey if there is none
   float areas[kSlots];
   Slot<Geometry> slots[kSlots];
   Row rows[kMostRows];
-  uint8_t task_row[kMostMasks], task_column[kMostMasks];  // rows that a mask compares
+  uint8_t task_row[kMostMasks], task_column[kMostMasks];  // rows compared by each mask
   uint32_t row_count, task_count, next;
-  uint32_t masks[kMostMasks][kWarp];  // of each row: a word for each row of its list
+  uint32_t masks[kMostMasks][kWarp];  // per row: one word for each row of its list
   uint32_t kept[kMostRows], open[kMostRows];
 };
 
-/// Plans rows for as many lists from `first` on as fit. By the block, behind a barrier; ends with
-/// one. @param counts of candidates in each list; `room` is the most that is looked at.
+/// Plans rows for as many lists from `first` as fit. Called by all threads after a barrier; ends
+/// with a barrier. @param counts of candidates per list, limited to `room`.
 template <class Geometry>
 __device__ void plan_rows(const uint32_t* counts, uint32_t room, uint32_t first,
                           MaskShared<Geometry>& shared) {
@@ -86,10 +86,10 @@ __device__ void plan_rows(const uint32_t* counts, uint32_t room, uint32_t first,
   }
 }
 
-/// Columns that are compared at once.
+/// Columns compared at once.
 inline constexpr uint32_t kOctet = 8, kOctets = kWarp / kOctet;
 
-/// Which of eight candidates from `first` on are better than one and overlap it.
+/// Returns the bits of those of eight candidates from `first` that are better and overlap.
 template <class Geometry>
 __device__ uint32_t compare_octet(const DevicePlan& plan, const MaskShared<Geometry>& shared,
                                   uint32_t own, uint32_t first) {
@@ -118,7 +118,7 @@ __device__ uint32_t compare_octet(const DevicePlan& plan, const MaskShared<Geome
   return over;
 }
 
-/// All masks, which are clear: a warp takes an octet of one at a time.
+/// Computes all masks, which are cleared: a warp handles one octet of columns at a time.
 template <class Geometry>
 __device__ void compare_rows(const DevicePlan& plan, MaskShared<Geometry>& shared) {
   const uint32_t tasks = shared.task_count;
@@ -134,7 +134,7 @@ __device__ void compare_rows(const DevicePlan& plan, MaskShared<Geometry>& share
   }
 }
 
-/// Settles what can be of a row, by what is known of the other rows of its list.
+/// Settles candidates of a row as far as the results of the list's other rows allow.
 template <class Geometry>
 __device__ void settle_row(const MaskShared<Geometry>& shared, uint32_t number, bool& open,
                            bool& kept) {
@@ -154,8 +154,8 @@ __device__ void settle_row(const MaskShared<Geometry>& shared, uint32_t number, 
   settle_word(own, struck, waits, open, kept);
 }
 
-/// Which of a warp's candidates are kept: a bit for each of its rows. Begins behind a barrier and
-/// ends with one.
+/// Returns the kept candidates of a warp, one bit per row. Starts after a barrier and ends with a
+/// barrier.
 template <class Geometry>
 __device__ uint32_t resolve_rows(MaskShared<Geometry>& shared) {
   bool open[kRowsEach] = {}, kept[kRowsEach] = {};
@@ -174,7 +174,7 @@ __device__ uint32_t resolve_rows(MaskShared<Geometry>& shared) {
     for (uint32_t e = 0; e < kRowsEach; ++e) {
       const uint32_t open_bits = __ballot_sync(kFull, open[e]);
       shared.kept[warp_id() + e * kFrameWarps] = __ballot_sync(kFull, kept[e]);
-      shared.open[warp_id() + e * kFrameWarps] = open_bits;  // the same of all lanes
+      shared.open[warp_id() + e * kFrameWarps] = open_bits;  // equal in all lanes
       waits |= open_bits;
     }
     if (__syncthreads_or(waits != 0) == 0) break;

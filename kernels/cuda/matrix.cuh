@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Matrix suppression, without the matrix: a thread goes through what is better than its candidate,
-// twice.
+// Matrix suppression without storing the matrix: a thread iterates twice over the candidates better
+// than its own.
 #pragma once
 
 #include "core/rescore.h"
@@ -10,7 +10,7 @@ namespace keepbox::cuda {
 
 inline constexpr uint32_t kMatrixThreads = 128;
 
-/// Scratch: marks, and how far each candidate overlaps a better one at most.
+/// Scratch space: marks, and each candidate's maximum overlap with a better one.
 struct MatrixWords {
   float* most;
 
@@ -20,7 +20,7 @@ struct MatrixWords {
   static constexpr size_t words(uint32_t count) { return Marks::words(count) + count; }
 };
 
-/// Calls what(i, overlap) for the candidates before j that are of its class.
+/// Calls what(i, overlap) for the candidates before j of the same class.
 template <class Geometry, class What>
 __device__ void each_better(const DevicePlan& plan, const SlowArgs& args, uint32_t j, What what) {
   const uint64_t key = args.ordered.keys[j];
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kMatrixThreads)
   MatrixWords(args.words, count).most[j] = most;
 }
 
-/// Writes the candidates with their new scores to where they were before they were in order.
+/// Writes the candidates with their new scores to their positions before sorting.
 template <class Geometry>
 __global__ void __launch_bounds__(kMatrixThreads)
     decay(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,

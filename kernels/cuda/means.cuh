@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Boxes that become means of others: summed by one thread in the order of candidates, as the
-// reference does.
+// Boxes that become means of others: summed by one thread in the order of candidates, as in the
+// reference.
 #pragma once
 
 #include "core/rescore.h"
@@ -8,7 +8,7 @@
 
 namespace keepbox::cuda {
 
-/// Scratch: marks, cleared, and the number of boxes kept.
+/// Scratch space: marks, cleared, and the number of kept boxes.
 struct WalkWords {
   Marks marks;
   uint32_t* kept;
@@ -26,9 +26,9 @@ struct MeanShared {
   float4 mean;
 };
 
-/// The mean of a candidate and those from `first` on that it overlaps. By the block; ends with a
-/// barrier. @param dead where those that are dead do not count and those that count die, or
-/// nullptr.
+/// Returns the mean of a candidate and those from `first` that it overlaps. Called by all threads;
+/// ends with a barrier. @param dead if not nullptr, dead candidates are skipped and used ones
+/// marked as dead.
 template <class Geometry>
 __device__ float4 weigh(const DevicePlan& plan, const SlowArgs& args, MeanShared& shared,
                         uint32_t count, uint32_t first, const Candidate& own, uint32_t* dead) {
@@ -64,8 +64,8 @@ __device__ float4 weigh(const DevicePlan& plan, const SlowArgs& args, MeanShared
 
 inline constexpr uint32_t kMergeBlocks = 64;
 
-/// Each kept box becomes the mean of all candidates that it overlaps, which are as they came. A
-/// block takes every so many boxes.
+/// Replaces each kept box by the mean of all candidates that it overlaps, in their original form.
+/// Boxes are distributed over blocks.
 template <class Geometry>
 __global__ void __launch_bounds__(kNmsThreads)
     merge_kept(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,

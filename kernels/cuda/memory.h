@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Owners of what the CUDA runtime hands out, and its errors as values.
+// Owners of CUDA resources, and CUDA errors as values.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,7 +14,7 @@
 
 namespace keepbox::cuda {
 
-/// kNoResource, with CUDA's own words and what to set.
+/// Returns kNoResource with CUDA's error text, and a hint.
 Status check(cudaError_t error, const char* call);
 
 struct FreeDevice {
@@ -31,17 +31,17 @@ struct DestroyEvent {
 };
 
 using DeviceBlob = std::unique_ptr<std::byte, FreeDevice>;
-using HostBlob = std::unique_ptr<std::byte, FreeHost>;  // pinned, the device can write to it
+using HostBlob = std::unique_ptr<std::byte, FreeHost>;  // pinned and writable by the device
 using Stream = std::unique_ptr<CUstream_st, DestroyStream>;
 using Event = std::unique_ptr<CUevent_st, DestroyEvent>;
 
 Result<DeviceBlob> allocate_device(size_t bytes);
 Result<HostBlob> allocate_host(size_t bytes);
 
-/// One that does not wait for the default stream, and goes before others.
+/// Creates a high-priority stream that does not synchronise with the default stream.
 Result<Stream> make_stream();
 
-/// One without a time: for ordering, and for the host to sleep until it comes.
+/// Creates an event without timing, which the host can wait for without spinning.
 Result<Event> make_event();
 
 }  // namespace keepbox::cuda

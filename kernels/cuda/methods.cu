@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The parts of the methods that compare no boxes.
+// Parts of the methods that are independent of the geometry.
 #include "kernels/cuda/methods.cuh"
 #include "kernels/cuda/segmented.cuh"
 
 namespace keepbox::cuda {
 namespace {
 
-/// Alive candidates in order, to the host. By one block.
+/// Writes alive candidates in order to the host. Runs in one block.
 __global__ void __launch_bounds__(kNmsThreads)
     collect(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
             uint32_t count) {
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kNmsThreads)
   if (threadIdx.x == 0) publish(args, kept, clipped);
 }
 
-/// By one block.
+/// Reduces masks of one stripe. Runs in one block.
 __global__ void __launch_bounds__(kNmsThreads)
     reduce_mask(const __grid_constant__ SlowArgs args, uint32_t count, uint32_t first_tile,
                 uint32_t limit) {
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kNmsThreads)
   for (uint32_t tile = first_tile; tile < min(first_tile + kStripe, tiles); ++tile) {
     const uint32_t first = tile * kTile, in_tile = min(kTile, count - first);
     const unsigned long long* rows = words.rows + size_t{tile - first_tile} * kTile * tiles;
-    const bool full = total >= limit;  // what follows is not wanted any more
+    const bool full = total >= limit;  // no further boxes are needed
     if (threadIdx.x < in_tile) diagonal[threadIdx.x] = rows[size_t{threadIdx.x} * tiles + tile];
     __syncthreads();
     if (threadIdx.x == 0)

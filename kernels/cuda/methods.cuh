@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Suppression in one pass and by the words of a mask. As in segmented.cuh, what is dead is marked,
-// a bit a candidate, and what is alive is collected in order.
+// Suppression in one pass and by bit masks. As in segmented.cuh, dead candidates are marked with
+// one bit each, and alive ones are collected in order.
 #pragma once
 
 #include "kernels/cuda/nms.cuh"
@@ -9,7 +9,8 @@ namespace keepbox::cuda {
 
 inline constexpr uint32_t kStrikeThreads = 256;
 
-/// Any earlier candidate suppresses, dead or not. A warp for 32 candidates and 32 earlier ones.
+/// Suppresses by any earlier candidate, dead or not. A warp compares 32 candidates with 32 earlier
+/// ones.
 template <class Geometry>
 __global__ void __launch_bounds__(kStrikeThreads)
     strike_once(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
@@ -46,11 +47,11 @@ __host__ __device__ constexpr uint32_t tiles_of(uint32_t count) {
   return (count + kTile - 1) / kTile;
 }
 
-/// Rows of the mask that are there at a time, in tiles.
+/// Number of tiles of mask rows in memory at a time.
 inline constexpr uint32_t kStripe = 16;
 
-/// Scratch behind the marks: boxes kept so far; a bit for each box that is removed; and some rows
-/// of the mask: a row a box, a word for 64 boxes, a bit where a later box overlaps it.
+/// Scratch space after the marks: number of kept boxes; one bit per removed box; and some rows of
+/// the mask, each with one word per 64 boxes, in which bits stand for overlaps with later boxes.
 struct MaskWords {
   Marks marks;
   uint32_t* kept;
@@ -63,7 +64,7 @@ struct MaskWords {
         removed(reinterpret_cast<unsigned long long*>(kept + 2)),
         rows(removed + tiles_of(count)) {}
 
-  /// Up to the rows.
+  /// Returns the size up to the rows.
   static constexpr size_t cleared(uint32_t count) {
     return Marks::words_aligned(count) + 2 + size_t{2} * tiles_of(count);
   }
@@ -101,7 +102,8 @@ __global__ void __launch_bounds__(kTile)
   MaskWords(args.words, count).rows[at * tiles_of(count) + blockIdx.x] = bits;
 }
 
-/// From the first box of some rows on: what is not removed removes what its row says.
+/// Reduces some rows, starting with their first box: a box that is not removed removes those in its
+/// row.
 cudaError_t launch_reduce(const SlowArgs& args, uint32_t count, uint32_t first_tile,
                           uint32_t limit, cudaStream_t stream);
 
@@ -111,7 +113,7 @@ cudaError_t launch_bitmask(const DevicePlan& plan, const SlowArgs& args, uint32_
   const uint32_t tiles = tiles_of(count);
   cudaError_t error = cudaMemsetAsync(args.words, 0,
                                       MaskWords::cleared(count) * sizeof(uint32_t), stream);
-  // Where classes end earlier, only the last step knows how many are kept.
+  // With class limits only the last step determines the number of kept boxes.
   const uint32_t limit = plan.rules.limits_classes() ? count : plan.limit();
   for (uint32_t first = 0; first < tiles && error == cudaSuccess; first += kStripe) {
     const uint32_t rows = tiles - first < kStripe ? tiles - first : kStripe;

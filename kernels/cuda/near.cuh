@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Candidates once more, those of a place side by side, in groups of a warp's size whose bounds are
-// known: a box is compared with the groups that it may overlap and no others.
+// Copy of the candidates ordered by location, in groups of the size of a warp with known bounds: a
+// box is compared only with groups that it may overlap.
 #pragma once
 
 #include "kernels/cuda/nms.cuh"
 
 namespace keepbox::cuda {
 
-/// Bins that candidates are dealt out by: cells of a grid over the model's input.
+/// Bins of candidates: cells of a grid over the model input.
 inline constexpr uint32_t kNearSide = 32, kNearBins = kNearSide * kNearSide;
-static_assert(kNearBins == kNmsThreads, "a thread sums a bin up");
+static_assert(kNearBins == kNmsThreads, "one thread per bin");
 
-/// The copy, in memory that nothing else needs after the sort.
+/// The copy, in memory that is free after the sort.
 struct Near {
   uint32_t* counts;   // by bin
-  uint32_t* offsets;  // by rank: in its bin
-  uint64_t* who;      // by place: rank and the key's lower half, packed
-  float4* boxes;      // by place
-  float4* bounds;     // by group: corners that hold all of its boxes
+  uint32_t* offsets;  // by rank: position in its bin
+  uint64_t* who;      // by position: rank and the lower half of the key, packed
+  float4* boxes;      // by position
+  float4* bounds;     // by group: bounding box of its boxes
 };
 
 __device__ inline Near near_in(const SlowArgs& args, uint32_t* words, uint32_t* bounds) {
@@ -25,7 +25,7 @@ __device__ inline Near near_in(const SlowArgs& args, uint32_t* words, uint32_t* 
           reinterpret_cast<float4*>(bounds)};
 }
 
-/// Where the box's centre is does for its place.
+/// Returns the bin of a box's centre.
 __device__ inline uint32_t near_bin(const DevicePlan& plan, const float4& box) {
   const auto cell = [](float at, float per_pixel) {
     constexpr auto kCells = static_cast<float>(kNearSide);
@@ -33,11 +33,11 @@ __device__ inline uint32_t near_bin(const DevicePlan& plan, const float4& box) {
   };
   const uint32_t x = cell((box.x + box.z) * 0.5f, plan.per_pixel_x);
   const uint32_t y = cell((box.y + box.w) * 0.5f, plan.per_pixel_y);
-  // Rows to and fro, so that neighbours in memory are neighbours.
+  // Rows run in alternating directions, so that adjacent bins in memory are adjacent cells.
   return y * kNearSide + (y % 2 == 0 ? x : kNearSide - 1 - x);
 }
 
-/// First step, by all threads: how many there are in each bin. @pre counts are 0.
+/// Step 1, by all threads: counts candidates per bin. @pre counts are 0.
 __device__ inline void count_near(const DevicePlan& plan, const SlowArgs& args, const Near& near,
                                   uint32_t count) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
@@ -45,7 +45,7 @@ __device__ inline void count_near(const DevicePlan& plan, const SlowArgs& args, 
         atomicAdd(near.counts + near_bin(plan, args.ordered.boxes[i]), 1);
 }
 
-/// Second, after a barrier, by some blocks: `block` of `blocks`. @param starts a block's own.
+/// Step 2, after a barrier, by `blocks` blocks: copies the candidates. @param starts shared memory.
 __device__ inline void deal_near(const DevicePlan& plan, const SlowArgs& args, const Near& near,
                                  uint32_t count, uint32_t block, uint32_t blocks,
                                  uint32_t (&starts)[kNearBins], uint32_t (&sums)[kNmsWarps]) {
@@ -60,7 +60,7 @@ __device__ inline void deal_near(const DevicePlan& plan, const SlowArgs& args, c
   }
 }
 
-/// Third, after a barrier, by all warps: what the groups extend to.
+/// Step 3, after a barrier, by all warps: computes the bounds of groups.
 template <class Geometry>
 __device__ void bound_near(const DevicePlan& plan, const Near& near, uint32_t count) {
   const uint32_t warps = gridDim.x * blockDim.x / kWarp;

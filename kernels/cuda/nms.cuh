@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the kernels of suppression of crowds have in common.
+// Common parts of the suppression kernels for large numbers of candidates.
 #pragma once
 
 #include "kernels/cuda/emit.cuh"
 
 namespace keepbox::cuda {
 
-inline constexpr uint32_t kNmsThreads = 1024;  // a warp reads a number of each warp
+inline constexpr uint32_t kNmsThreads = 1024;  // a warp reads one value per warp
 inline constexpr uint32_t kNmsWarps = kNmsThreads / kWarp;
 
-/// Scratch that begins with a bit for each candidate that is dead, and goes on with the boxes kept
-/// of each class, where each has a limit. Both are cleared first.
+/// Scratch space that begins with one bit per dead candidate, followed by the number of kept boxes
+/// per class if there are class limits. Both are cleared first.
 struct Marks {
   uint32_t* dead;
   uint32_t* of_class;
@@ -21,7 +21,7 @@ struct Marks {
   __host__ __device__ static constexpr size_t words(uint32_t count) {
     return warp_words(count) + kMaxClasses;
   }
-  /// What comes after them, where eight bytes may stand.
+  /// Returns the offset of the space after them, aligned to eight bytes.
   __host__ __device__ static constexpr size_t words_aligned(uint32_t count) {
     return (words(count) + 1) / 2 * 2;
   }
@@ -31,8 +31,8 @@ __device__ inline bool is_dead(const uint32_t* dead, uint32_t i) {
   return (__ldcg(dead + i / kWarp) >> i % kWarp & 1) != 0;
 }
 
-/// Of boxes in order, a thread each, those that stay and are within the limit of their class. By a
-/// block of kNmsThreads, between barriers of its own. @param classes room for a class each.
+/// Returns whether this thread's box, of boxes in order, stays and is within its class limit.
+/// Called by a block of kNmsThreads; has its own barriers. @param classes one entry per class.
 __device__ inline bool admit(uint32_t limit, bool stays, uint64_t key,
                              uint16_t (&classes)[kNmsThreads], uint32_t* of_class) {
   constexpr uint16_t kNone = 0xffff;
@@ -48,14 +48,15 @@ __device__ inline bool admit(uint32_t limit, bool stays, uint64_t key,
   return admitted;
 }
 
-/// Does a key stand for no candidate any more? Its score would be a NaN.
+/// True if the key marks a dropped candidate: its score would be NaN.
 __device__ inline bool is_none(uint64_t key) {
   return static_cast<uint32_t>(key >> 32) == static_cast<uint32_t>(kNoKey >> 32);
 }
-/// Of a candidate that is none any more: the last ones in order, and still different.
+/// Returns the key of a dropped candidate, which sorts last and stays unique.
 __device__ inline uint64_t none_of(uint64_t key) { return key | kNoKey >> 32 << 32; }
 
-/// Says that `count` boxes are there. By one thread, behind the barrier after the last was written.
+/// Reports that `count` boxes are written. Called by one thread, after a barrier that follows the
+/// last write.
 __device__ inline void publish(const SlowArgs& args, uint32_t count, uint32_t empty) {
   args.header->state = State::kDone;
   args.header->kept = count;
@@ -63,10 +64,10 @@ __device__ inline void publish(const SlowArgs& args, uint32_t count, uint32_t em
   announce(*args.header, args.sequence);
 }
 
-/// Boxes whose overlaps with one of them fit in a word.
+/// Number of boxes whose overlaps with one box fit into a word.
 inline constexpr uint32_t kTile = 64;
 
-/// Of up to 64 boxes with the words of their mask among themselves, the ones that stay.
+/// Returns the kept ones of up to 64 boxes, by the words of the mask among themselves.
 __device__ inline unsigned long long resolve_tile(const unsigned long long* diagonal,
                                                   unsigned long long removed, uint32_t count) {
   unsigned long long kept = 0;
@@ -78,10 +79,10 @@ __device__ inline unsigned long long resolve_tile(const unsigned long long* diag
   return kept;
 }
 
-/// Marks nothing as dead, and no class as begun.
+/// Clears the marks and the class counts.
 cudaError_t clear_marks(const SlowArgs& args, uint32_t count, cudaStream_t stream);
 
-/// Writes what is not dead to the host, in order.
+/// Writes alive candidates to the host, in order.
 cudaError_t launch_collect(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                            cudaStream_t stream);
 
@@ -93,7 +94,7 @@ cudaError_t load_kernels(Kernels... kernels) {
   return error;
 }
 
-/// Loads the kernels that are of no geometry.
+/// Loads the kernels that are independent of the geometry.
 cudaError_t load_select();
 cudaError_t load_methods();
 cudaError_t load_walk();

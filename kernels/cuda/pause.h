@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a processor is told in a loop that waits for memory.
+// Hint to the processor in a loop that waits for memory.
 #pragma once
 
 namespace keepbox::cuda {

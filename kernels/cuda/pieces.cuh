@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The way through anchors that lie in several pieces, and through all that only some families have:
-// bins, labels, peaks, indices.
+// Scan of anchors in several segments, and of features that few families have: bins, multiple
+// labels, peaks, indices.
 #pragma once
 
 #include "kernels/cuda/stage.cuh"
@@ -10,19 +10,19 @@ namespace keepbox::cuda {
 inline constexpr uint32_t kSegmentWords = sizeof(DeviceSegment) / sizeof(uint32_t);
 static_assert(sizeof(DeviceSegment) % sizeof(uint32_t) == 0 && kSegmentWords <= kFrameThreads);
 
-/// Beside the stage.
+/// Shared memory of a scan, next to that of the stage.
 union ScanShared {
-  struct {  // kRows: anchors that pass by their objectness
+  struct {  // kRows: anchors whose objectness passes
     float objectness[kFrameThreads];
     uint32_t anchor[kFrameThreads];
     uint32_t count;
   } listed;
-  uint64_t verdict[kFrameThreads];  // kPlanes: of each thread's slice
-  struct {                          // kPieces: the same, and the segment that the block is in
+  uint64_t verdict[kFrameThreads];  // kPlanes: one per thread's slice
+  struct {                          // kPieces: likewise, and the block's segment
     uint64_t verdict[kFrameThreads];
     alignas(16) uint32_t words[kSegmentWords];
-    uint32_t open, anchor[kFrameThreads];  // anchors of which some class may pass, and what their
-    float objectness[kFrameThreads];       // classes share
+    uint32_t open, anchor[kFrameThreads];  // anchors with a class that may pass, and values
+    float objectness[kFrameThreads];       // shared by their classes
     float largest[kFrameThreads], sum[kFrameThreads];
     __device__ DeviceSegment& segment() { return reinterpret_cast<DeviceSegment&>(words); }
   } piece;
@@ -33,14 +33,14 @@ __device__ bool has_softmax(const Source<Load>& from) {
   return from.rules.scores.activation == Activation::kSoftmax;
 }
 
-/// Can softmax of such a logit pass? Most anchors are background, whose sum nobody needs.
+/// True if the softmax of such a logit may pass; skips the sum for most of the background.
 template <class Load>
 __device__ bool may_pass(const Source<Load>& from, float logit, float largest) {
   return from.has(Part::kObjectness) || passes(exp_f32(logit - largest),
                                                least_best(from.rules), from.rules.contract);
 }
 
-/// The best over all slices, for the anchors of a group; what slice 0 returns counts.
+/// Returns the best of all slices for the anchors of a group; valid in slice 0.
 __device__ inline Verdict over_slices(Verdict best, uint64_t (&verdict)[kFrameThreads],
                                       uint32_t slices) {
   if (slices == 1) return best;
@@ -55,10 +55,10 @@ __device__ inline Verdict over_slices(Verdict best, uint64_t (&verdict)[kFrameTh
   return key == none ? Verdict{} : Verdict{key_score(key), key_class(key)};
 }
 
-/// Brings the segment of a chunk into shared memory, its fields pointing at tensors. All threads call
-/// it, between barriers of their own.
+/// Copies the segment of a chunk to shared memory, with pointers to tensors. Called by all threads;
+/// has its own barriers.
 __device__ inline void enter(const Pieces& pieces, uint32_t chunk, DeviceSegment& segment) {
-  uint32_t number = 0;  // all that begin before
+  uint32_t number = 0;  // segments that begin before the chunk
   for (uint32_t first = 0; first < pieces.count; first += kFrameThreads) {
     const uint32_t i = first + threadIdx.x;
     number += __syncthreads_count(i < pieces.count && chunk >= pieces.segments[i].first_chunk);
@@ -75,8 +75,9 @@ __device__ inline void enter(const Pieces& pieces, uint32_t chunk, DeviceSegment
   __syncthreads();
 }
 
-/// All classes of the anchors that have one that may pass, a thread each. All threads call it.
-/// @param open has this thread's anchor one?
+/// Visits all classes of anchors with one that may pass, one thread per class. Called by all
+/// threads.
+/// @param open true if this thread's anchor has such a class.
 template <class Load>
 __device__ void take_labels(const Source<Load>& from, Stage& stage, ScanShared& scan,
                             Control& control, const Lists& lists, bool open, uint32_t anchor,
@@ -107,7 +108,7 @@ __device__ void take_labels(const Source<Load>& from, Stage& stage, ScanShared& 
   }
 }
 
-/// The anchors of a chunk. @param inside has this thread one?
+/// Processes the anchors of a chunk. @param inside true if this thread has an anchor.
 template <class Load>
 __device__ void judge_piece(const Source<Load>& from, Stage& stage, ScanShared& shared,
                             Control& control, const Lists& lists, uint32_t slices, bool inside,
@@ -156,8 +157,8 @@ __device__ void scan_pieces(const DevicePlan& plan, const Pieces& pieces, uint32
   }
 }
 
-/// Rows that count, of one segment, or all anchors. All threads call it, between barriers of their
-/// own.
+/// Returns the number of valid rows of one segment, or of all anchors. Called by all threads; has
+/// its own barriers.
 template <class Load>
 __device__ uint32_t rows_of(const DevicePlan& plan, const Pieces& pieces, uint32_t image,
                             DeviceSegment& segment) {

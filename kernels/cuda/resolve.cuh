@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which of some candidates in order are kept, when it is known which of them overlap.
+// Determines the kept ones of ordered candidates from their overlaps.
 #pragma once
 
 #include "kernels/cuda/warp.cuh"
 
 namespace keepbox::cuda {
 
-/// Settles candidates of one word among themselves as far as they can be.
+/// Settles candidates of one word among themselves as far as possible.
 __device__ inline void settle_word(uint32_t own, bool struck, bool waits, bool& open, bool& kept) {
   for (;;) {
     const uint32_t kept_bits = __ballot_sync(kFull, kept), open_bits = __ballot_sync(kFull, open);
@@ -19,16 +19,17 @@ __device__ inline void settle_word(uint32_t own, bool struck, bool waits, bool& 
   }
 }
 
-/// A bit for each candidate.
+/// One bit per candidate.
 template <uint32_t kWords>
 struct Verdicts {
   uint32_t kept[kWords], open[kWords];
 };
 
-/// A candidate is kept when all that overlap it from before are out, and out when one is kept. By a
-/// block, a thread a candidate. @param mask of the candidates in earlier words, those that overlap
-/// it. @param own of those before it in its own word. @param open is there one?
-/// @return whether it is kept. Ends with a barrier.
+/// Resolves candidates: one is kept if all earlier ones that overlap it are dropped, and dropped if
+/// one of them is kept. Called by all threads, one per candidate. @param mask bits of overlapping
+/// candidates in earlier words. @param own bits of earlier ones in its own word. @param open true
+/// if there is a candidate.
+/// @return true if it is kept. Ends with a barrier.
 template <uint32_t kWords>
 __device__ bool resolve(const uint32_t (&mask)[kWords], uint32_t own, bool open,
                         Verdicts<kWords>& shared) {

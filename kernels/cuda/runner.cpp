@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Launches and waits.
+// Launches kernels and waits for results.
 #include "kernels/cuda/runner.h"
 
 #include <algorithm>
@@ -17,19 +17,18 @@ namespace {
 
 using Microseconds = std::chrono::microseconds;
 
-/// As long as most frames take: spinning sees the end some microseconds before a blocking wait
-/// does.
+/// Duration of most frames: spinning reacts some microseconds faster than a blocking wait.
 constexpr Microseconds kSpin{40};
-/// As long as another thread may have the processor in the meantime.
+/// Duration of yielding to other threads between polls.
 constexpr Microseconds kYield{200};
-/// Of a block for the others of its image, in cycles: by then the device is full of something else.
+/// Cycles that a block waits for the others of its image; later, other work occupies the device.
 constexpr long long kWaitCycles = 400'000;
 
 bool has_arrived(Header& header, uint32_t sequence) {
   return std::atomic_ref(header.sequence).load(std::memory_order_acquire) == sequence;
 }
 
-/// Calls `done` until it is true, or the time is over; others may run meanwhile from some time on.
+/// Polls `done` until it is true or the time is over; yields to other threads after a while.
 template <class Done>
 bool spin(Microseconds most, Microseconds alone, Done done) {
   const auto start = std::chrono::steady_clock::now();
@@ -51,7 +50,7 @@ CudaRunner::~CudaRunner() {
   else if (stream_ != nullptr) cudaStreamSynchronize(stream_.get());
 }
 
-/// What belonged to a lost context went with it.
+/// Releases ownership of resources that were lost with their context.
 void CudaRunner::abandon() {
   (void)stream_.release();
   (void)event_.release();
@@ -153,7 +152,7 @@ Status CudaRunner::retune(const Plan& plan) {
   return {};
 }
 
-/// Few blocks a multiprocessor for one image, more for many, and no more than have work to do.
+/// Chooses few blocks per multiprocessor for one image, more for several, but none without work.
 Status CudaRunner::choose_grid() {
   int device = 0, processors = 0;
   KB_TRY_CUDA(cudaGetDevice(&device));
@@ -163,10 +162,10 @@ Status CudaRunner::choose_grid() {
   if (plan_.scan == Scan::kReady) each = kFrameThreads;
   if (plan_.scan == Scan::kPlanes || plan_.scan == Scan::kPieces) each = kWarp;
   const uint32_t most = std::max((plan_.rules.anchors + each - 1) / each, 1u);
-  const uint32_t alone = plan_.scan == Scan::kRows ? 4 : 2;  // blocks a multiprocessor
+  const uint32_t alone = plan_.scan == Scan::kRows ? 4 : 2;  // blocks per multiprocessor
   const uint32_t share = static_cast<uint32_t>(processors) * (images == 1 ? alone : 8) / images;
   grid_ = dim3(std::clamp(share, 1u, std::min(most, kMostBlocks)), images);
-  // As many warps share the classes of an anchor as leave no block a second round.
+  // As many warps share the classes of an anchor as possible without a second round of blocks.
   const uint32_t spare = grid_.x * kFrameThreads / std::max(1u, plan_.rules.anchors);
   args_.slices = std::bit_floor(std::clamp(spare, 1u, kFrameWarps));
   return {};
@@ -176,7 +175,7 @@ Status CudaRunner::upload_segments(const Plan& plan) {
   if (plan_.scan != Scan::kPieces && !plan.gather.any()) return {};
   const auto segments = device_segments(plan, kFrameThreads / args_.slices, pieces_);
   pieces_.segments = buffers_.segments.data();
-  // Not cudaMemcpy(): what that copies of pageable memory may still be on its way when it returns.
+  // Not cudaMemcpy(), which may return before a copy from pageable memory is complete.
   KB_TRY_CUDA(cudaMemcpyAsync(buffers_.segments.data(), segments.data(),
                               segments.size() * sizeof(DeviceSegment), cudaMemcpyHostToDevice,
                               stream_.get()));
@@ -212,8 +211,9 @@ Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
   const auto planned = [](const TensorForm& form, const TensorView& view) {
     return form.type == view.type && form.shape == view.shape;
   };
-  if (!std::ranges::equal(plan.forms, tensors, planned))  // the staging memory is made for those
-    return fail(ErrorKind::kMismatch, "the tensors that the plan was made for", to_string(tensors));
+  if (!std::ranges::equal(plan.forms, tensors, planned))  // the staging memory was allocated for
+                                                          // those
+    return fail(ErrorKind::kMismatch, "tensors as planned", to_string(tensors));
   for (size_t i = 0; i < tensors.size(); ++i) {
     data_[i] = static_cast<const std::byte*>(tensors[i].data);
     if (tensors[i].space == MemorySpace::kSystem)
@@ -227,8 +227,8 @@ Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
 
 Status CudaRunner::run(const Plan& plan, std::span<const TensorView> tensors) {
   if (lost_)
-    return fail(ErrorKind::kNoResource, "a CUDA context", "one that an error has ended",
-                "set backend=auto to go on without CUDA");
+    return fail(ErrorKind::kNoResource, "a CUDA context", "one lost to an earlier error",
+                "set backend=auto to continue without CUDA");
   const Status status = run_frame(plan, tensors);
   if (status) return status;
   const cudaError_t error = cudaStreamQuery(stream_.get());
@@ -284,7 +284,7 @@ Status CudaRunner::run_slowly(uint32_t image) {
   return wait({&header, 1});
 }
 
-/// Spins, for the end is near, but sleeps until the tensors are there.
+/// Spins because the end is near, but sleeps until the tensors are ready.
 Status CudaRunner::wait(std::span<Header> headers) {
   const auto arrived = [&] {
     return std::ranges::all_of(headers, [&](Header& each) { return has_arrived(each, sequence_); });
@@ -301,7 +301,7 @@ Status CudaRunner::wait(std::span<Header> headers) {
   return fail(ErrorKind::kNoResource, "boxes from the device", "none", "report this as a bug");
 }
 
-/// Boxes outside the frame and those not wanted are there, empty.
+/// Updates the counters; empty boxes outside of the frame or filtered out are included in `kept`.
 void CudaRunner::take_counts(uint32_t image) {
   Header& header = buffers_.headers[image];
   funnels_[image] = {.anchors = header.anchors,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Runs frames on a stream of its own: one launch and one wait, and more for crowds.
+// Runs frames on its own stream: one launch and one wait, and more launches for many candidates.
 #pragma once
 
 #include <vector>
@@ -42,8 +42,8 @@ class CudaRunner final : public Runner {
   Event event_, begun_;
   DeviceBlob device_, staging_device_;
   HostBlob host_, staging_host_;
-  std::vector<size_t> staging_at_;      // of each tensor in the staging blobs
-  std::vector<const std::byte*> data_;  // of each tensor on the device
+  std::vector<size_t> staging_at_;      // per tensor, in the staging memory
+  std::vector<const std::byte*> data_;  // per tensor, on the device
   Buffers buffers_;
   DevicePlan plan_;
   Numbers numbers_ = Numbers::kAny;
@@ -54,13 +54,13 @@ class CudaRunner final : public Runner {
   uint32_t nms_blocks_ = 0;
   uint32_t sequence_ = 0;
   uint32_t kept_capacity_ = 0;
-  bool clean_ = false;   // the control blocks are as a frame leaves them
-  bool behind_ = false;  // this frame waits for its tensors
+  bool clean_ = false;   // the control blocks are in the state that a frame leaves
+  bool behind_ = false;  // the stream still waits for the tensors
   bool lost_ = false;    // the context is gone
   std::vector<Funnel> funnels_;
   bool gathers_ = false;
   CudaGatherer gatherer_;
-  std::vector<std::span<const Detection>> kept_;  // of images, for it
+  std::vector<std::span<const Detection>> kept_;  // per image, for gatherer_
 };
 
 }  // namespace keepbox::cuda

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The ways through the anchors of an image. Each calls Stage::take() once for an anchor that
-// may pass.
+// Scans over the anchors of an image. Each calls Stage::take() once for an anchor that may pass.
 #pragma once
 
 #include "kernels/cuda/pieces.cuh"
@@ -15,10 +14,10 @@ __device__ RawBox load_box(const Source<Load>& from, uint32_t anchor) {
   return raw;
 }
 
-/// A row is half a warp's: the other half reads another one meanwhile.
+/// Half a warp processes a row; the other half processes another one.
 inline constexpr uint32_t kRowLanes = kWarp / 2, kWarpRows = kWarp / kRowLanes;
 
-/// largest_logit() by a row's lanes, which all return.
+/// largest_logit() by the lanes of a row, with the result in all of them.
 template <class Load>
 __device__ float row_largest_logit(const Source<Load>& from, uint32_t anchor, float best) {
   float largest = largest_logit(from, anchor, best, lane_id() % kRowLanes, kRowLanes);
@@ -29,7 +28,7 @@ __device__ float row_largest_logit(const Source<Load>& from, uint32_t anchor, fl
   return largest;
 }
 
-/// An anchor for each half of a warp, or none.
+/// Processes one anchor per half warp.
 template <class Load>
 __device__ void judge_rows(const Source<Load>& from, Stage& stage, bool there, uint32_t anchor,
                            float objectness) {
@@ -51,7 +50,8 @@ __device__ void judge_rows(const Source<Load>& from, Stage& stage, bool there, u
   stage.take(from, anchor, finished(from, anchor, best, objectness, largest), [&] { return raw; });
 }
 
-/// Neighbouring anchors see the same object: they go to different blocks, to share its work.
+/// Distributes adjacent anchors, which often belong to one object, to different blocks, to balance
+/// the load.
 template <class Load>
 __device__ void scan_rows(const Source<Load>& from, Stage& stage, ScanShared& shared,
                           Control& control, const Lists& lists) {
@@ -88,7 +88,7 @@ __device__ void scan_planes(const Source<Load>& from, Stage& stage, ScanShared& 
                             Control& control, const Lists& lists, uint32_t slices) {
   const uint32_t anchors = anchors_of(from);
   const uint32_t slice = warp_id() % slices, group = warp_id() / slices;
-  const uint32_t width = kFrameThreads / slices;  // anchors of a block at a time
+  const uint32_t width = kFrameThreads / slices;  // anchors per block at a time
   for (uint32_t base = blockIdx.x * width; base < anchors; base += gridDim.x * width) {
     const uint32_t anchor = base + group * kWarp + lane_id();
     const bool inside = anchor < anchors;

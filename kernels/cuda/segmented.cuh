@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Suppression class by class: sort by class, find each class's segment, resolve the segments side
-// by side.
+// Suppression by class: sorts by class, finds the segment of each class, resolves segments in
+// parallel.
 #pragma once
 
 #include "kernels/cuda/nms.cuh"
@@ -10,10 +10,10 @@ namespace keepbox::cuda {
 inline constexpr uint32_t kSegmentThreads = 256;
 inline constexpr uint32_t kNoSegment = ~0u;
 
-/// Scratch of the segmented method, behind the marks.
+/// Scratch space of the segmented method, after the marks.
 struct Segments {
-  uint32_t* start;   // of each class in the candidates by class; ~0: it has none
-  uint32_t* origin;  // where they stand in `ordered`
+  uint32_t* start;   // per class, in the candidates by class; ~0: none
+  uint32_t* origin;  // indices in `ordered`
 
   __device__ __host__ Segments(uint32_t* words, uint32_t count)
       : start(words + Marks::words(count)), origin(start + kMaxClasses) {}
@@ -31,13 +31,13 @@ __device__ inline uint32_t segment_of(const DevicePlan& plan, uint64_t key) {
 cudaError_t launch_segments(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                             cudaStream_t stream);
 
-/// The segment of a block's class.
+/// Segment of a block's class.
 template <class Geometry>
 struct Segment {
   const DevicePlan& plan;
   const SlowArgs& args;
   Segments scratch;
-  uint32_t count;  // of all candidates
+  uint32_t count;  // number of all candidates
 
   __device__ bool holds(uint32_t i) const {
     return i < count && segment_of(plan, args.candidates.keys[i]) == blockIdx.x;
@@ -54,12 +54,12 @@ struct Segment {
 };
 
 struct TileWords {
-  unsigned long long overlaps[kTile];  // of each box: the later ones of the tile
+  unsigned long long overlaps[kTile];  // per box: the later boxes of the tile that overlap it
   uint32_t removed[kTile / kWarp];
   unsigned long long kept;
 };
 
-/// Resolves the 64 boxes from `first` on among themselves. @return those that stay, a bit each.
+/// Resolves the 64 boxes from `first` among themselves. @return the kept ones, one bit each.
 template <class Geometry>
 __device__ unsigned long long resolve(const Segment<Geometry>& segment, TileWords& tile,
                                       uint32_t first) {
@@ -84,8 +84,8 @@ __device__ unsigned long long resolve(const Segment<Geometry>& segment, TileWord
   return tile.kept;
 }
 
-/// A block thins out one class's segment: tile by tile, the mask of a tile among itself, then what
-/// stays strikes at the rest of the segment.
+/// Suppresses one class's segment in a block: tile by tile, first within the tile, then the rest of
+/// the segment by the tile's kept boxes.
 template <class Geometry>
 __global__ void __launch_bounds__(kSegmentThreads)
     thin_segment(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Select for many candidates: blocks sort runs of them, then each key finds its rank by searching
+// Select for many candidates: blocks sort runs of them, then each key finds its rank by a search in
 // the other runs.
 #include "kernels/cuda/bins.cuh"
 #include "kernels/cuda/nms.cuh"
@@ -10,7 +10,7 @@ namespace {
 constexpr uint32_t kNoPlace = ~0u;
 using RunBins = Bins<kNmsThreads, kRun>;
 
-/// The key with the class before the score, and back.
+/// Moves the class in front of the score; the inverse is score_first().
 __device__ uint64_t class_first(uint64_t key) {
   return key << (64 - kClassBits) | key >> kClassBits;
 }
@@ -18,7 +18,7 @@ __device__ uint64_t score_first(uint64_t key) {
   return key << kClassBits | key >> (64 - kClassBits);
 }
 
-/// Bins of keys with the class first: a bin a class.
+/// Bins of keys with the class first: one bin per class.
 struct ByClass {
   __device__ uint32_t operator()(uint64_t key) const {
     return static_cast<uint32_t>(key >> (64 - kClassBits));
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kNmsThreads) sort_runs(const __grid_constant__
   }
 }
 
-/// How many keys of a run are less.
+/// Returns the number of smaller keys in a run.
 __device__ uint32_t less_in_run(const uint64_t* run, uint64_t key) {
   uint32_t at = 0;
   for (uint32_t step = kRun / 2; step > 0; step /= 2)
@@ -81,7 +81,7 @@ cudaError_t launch_sort(const SortArgs& args, cudaStream_t stream) {
   constexpr uint32_t kPlaceThreads = 256;
   constexpr size_t kShared =
       kRun * (sizeof(uint64_t) + 2 * sizeof(uint32_t)) + RunBins::kCount * sizeof(uint32_t);
-  static_assert(kShared <= 48 << 10, "what every device has");
+  static_assert(kShared <= 48 << 10, "more than every device has");
   sort_runs<<<runs, kNmsThreads, kShared, stream>>>(args);
   place<<<runs*(kRun / kPlaceThreads), kPlaceThreads, 0, stream>>>(args, runs);
   return cudaGetLastError();
@@ -89,8 +89,8 @@ cudaError_t launch_sort(const SortArgs& args, cudaStream_t stream) {
 
 namespace {
 
-/// Moves those that are within the limits of their classes to the front, up to the limit of all. By
-/// one block.
+/// Moves candidates within the class limits to the front, up to the overall limit. Runs in one
+/// block.
 __global__ void __launch_bounds__(kNmsThreads)
     cut(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args) {
   __shared__ uint16_t classes[kNmsThreads];
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(kNmsThreads)
                              classes, args.words);
     uint32_t all = 0;
     const uint32_t at = chosen + sum_before(stays ? 1 : 0, sums, all);
-    if (stays && at < most) {  // at is no further than what all have read by now
+    if (stays && at < most) {  // `at` is no further than what all threads have read by now
       args.ordered.keys[at] = key;
       args.ordered.boxes[at] = box;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Boxes of device memory as shapes of a geometry.
+// Converts boxes in device memory to shapes of a geometry.
 #pragma once
 
 #include "core/geometry.h"
@@ -9,8 +9,8 @@ namespace keepbox::cuda {
 
 __device__ inline Box to_box(const float4& b) { return {b.x, b.y, b.z, b.w}; }
 
-/// The angle of a candidate, which stands with its anchor; 0 for upright boxes and for no anchor.
-/// The image is a grid's second dimension, which is 1 where there is one only.
+/// Returns the angle of a candidate, stored by anchor; 0 for upright boxes and absent candidates.
+/// The image is the second dimension of the grid, which is 1 for single-image kernels.
 /// @param key its key, or the lower half.
 __device__ inline float angle_of(const DevicePlan& plan, uint64_t key) {
   const uint32_t anchor = anchor_in_key(plan.rules.contract, key_anchor(key));
@@ -18,7 +18,7 @@ __device__ inline float angle_of(const DevicePlan& plan, uint64_t key) {
   return __ldcg(plan.angles + size_t{blockIdx.y} * plan.rules.anchors + anchor);
 }
 
-/// The box in its geometry's canonical form. @param key its key, or the lower half.
+/// Returns the box as the canonical shape of its geometry. @param key its key, or the lower half.
 template <class Geometry>
 __device__ typename Geometry::Shape shape_of(const DevicePlan& plan, const float4& box,
                                              uint64_t key) {
@@ -32,7 +32,7 @@ __device__ float area_of(const DevicePlan& plan, const typename Geometry::Shape&
   return Geometry::area(shape, plan.rules.contract);
 }
 
-/// A candidate as core has it.
+/// Returns a core Candidate.
 __device__ inline Candidate candidate(const DevicePlan& plan, uint64_t key, const float4& box) {
   return {key, to_box(box), angle_of(plan, key)};
 }
@@ -40,7 +40,7 @@ __device__ inline Candidate candidate_at(const DevicePlan& plan, const Boxes& fr
   return candidate(plan, from.keys[i], from.boxes[i]);
 }
 
-/// Two of some candidates, whose areas nobody keeps.
+/// Compares two candidates without stored areas.
 template <class Geometry>
 __device__ bool overlap(const DevicePlan& plan, const Boxes& of, uint32_t a, uint32_t b) {
   return keepbox::overlap<Geometry>(plan.rules, candidate_at(plan, of, a),

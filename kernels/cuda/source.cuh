@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reading tensors on the device: one image's numbers by field, as core/reference/decode.cpp does.
+// Reads tensors on the device: values of one image by field, like core/reference/decode.cpp.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -12,7 +12,7 @@
 
 namespace keepbox::cuda {
 
-/// float32 that is aligned and not quantised.
+/// Loads aligned, unquantised float32.
 struct PlainLoad {
   static constexpr bool kPieces = false;
   static __device__ uint32_t element_of(const DeviceField&) { return sizeof(float); }
@@ -21,7 +21,7 @@ struct PlainLoad {
   }
 };
 
-/// float16 or bfloat16, aligned and not quantised.
+/// Loads aligned, unquantised float16 or bfloat16.
 struct HalfLoad {
   static constexpr bool kPieces = false;
   static __device__ uint32_t element_of(const DeviceField&) { return sizeof(uint16_t); }
@@ -32,7 +32,7 @@ struct HalfLoad {
   }
 };
 
-/// int8 or uint8, quantised.
+/// Loads quantised int8 or uint8.
 struct ByteLoad {
   static constexpr bool kPieces = false;
   static __device__ uint32_t element_of(const DeviceField&) { return 1; }
@@ -43,7 +43,7 @@ struct ByteLoad {
   }
 };
 
-/// Anything else.
+/// Loads any other type.
 struct AnyLoad {
   static constexpr bool kPieces = false;
   static __device__ uint32_t element_of(const DeviceField& field) { return field.element; }
@@ -51,24 +51,24 @@ struct AnyLoad {
     return (element(field.type, data + size_t{index} * field.element) - field.zero_point) *
            field.scale;
   }
-  /// All types, out of the loops.
+  /// Converts all types; not inlined into loops.
   static __device__ __noinline__ float element(DataType type, const std::byte* data) {
     return load_element(type, data);
   }
 };
 
-/// The same of segments, with all rules that there are.
+/// Reads values of segments, with all rules.
 template <class Load>
 struct InPieces : Load {
   static constexpr bool kPieces = true;
 };
 
-/// What a kernel of most families has in place of pieces.
+/// Placeholder for pieces in the kernels of most families.
 struct Whole {};
 template <class Load>
 using PiecesOf = std::conditional_t<Load::kPieces, Pieces, Whole>;
 
-/// The channels of one anchor in a field.
+/// Channels of one anchor in a field.
 template <class Load>
 struct Channels {
   const DeviceField& field;
@@ -79,7 +79,7 @@ struct Channels {
   }
 };
 
-/// One image's numbers, as core/judge.h reads them.
+/// Values of one image, for the templates of core/judge.h.
 template <class Load>
 struct Source {
   const DevicePlan& plan;
@@ -87,7 +87,7 @@ struct Source {
   const Tables& tables;
   uint32_t image;
   const DeviceField* fields;
-  uint32_t first = 0;  // anchor of the segment that the fields are of
+  uint32_t first = 0;  // first anchor of the segment with these fields
 
   __device__ Source(const DevicePlan& of, uint32_t index)
       : plan(of), rules(of.rules), tables(of.tables), image(index), fields(of.fields) {}
@@ -114,7 +114,7 @@ struct Source {
   }
 };
 
-/// Is `a` the one that a pass over the classes in ascending order would have ended with?
+/// True if a pass over the classes in ascending order would end with `a`.
 __device__ inline bool better(const Verdict& a, const Verdict& b) {
   if (a.class_id == kMaxClasses || b.class_id == kMaxClasses) return a.class_id < b.class_id;
   return a.score > b.score || (a.score == b.score && a.class_id < b.class_id);
@@ -124,7 +124,7 @@ __device__ inline Verdict exchange(const Verdict& v, uint32_t lane_xor) {
   return {__shfl_xor_sync(kFull, v.score, lane_xor), __shfl_xor_sync(kFull, v.class_id, lane_xor)};
 }
 
-/// best_class(), quicker. @tparam kAhead loads on their way at a time.
+/// Faster best_class(). @tparam kAhead number of loads in flight.
 template <uint32_t kAhead, class Load>
 __device__ Verdict quick_best_class(const Source<Load>& from, uint32_t anchor, float objectness,
                                     uint32_t first, uint32_t step) {
@@ -134,7 +134,8 @@ __device__ Verdict quick_best_class(const Source<Load>& from, uint32_t anchor, f
   const bool product = rules.scores.rule == ScoreRule::kProduct;
   const bool activated = product && rules.scores.activation != Activation::kNone;
   if (!Load::kPieces && activated) return best_class(from, anchor, objectness, first, step);
-  const float factor = product && !activated ? objectness : 1.0f;  // times 1 changes nothing
+  const float factor = product && !activated ? objectness : 1.0f;  // multiplying by 1 changes
+                                                                   // nothing
   const Channels<Load> scores = from.at(Part::kScores, anchor);
   Verdict best;
   for (uint32_t base = rules.first_class + first; base < rules.end_class; base += kAhead * step) {
@@ -155,7 +156,7 @@ __device__ Verdict quick_best_class(const Source<Load>& from, uint32_t anchor, f
       best.class_id = wins ? base + i * step : best.class_id;
     }
   }
-  // Nothing above minus infinity: rare, and for the full rules.
+  // No score above minus infinity: rare, handled by the general code.
   if (best.class_id == kMaxClasses) return best_class(from, anchor, objectness, first, step);
   return best;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A block's candidates on their way to the image's lists: gathered in shared memory, so that all of
-// them wait for the shared counters at once.
+// Stages a block's candidates in shared memory on their way to the image's lists, so that the
+// shared counters are updated once for all of them.
 #pragma once
 
 #include "kernels/cuda/source.cuh"
@@ -24,9 +24,9 @@ struct Stage {
 
   uint64_t keys[kStaged];
   float4 boxes[kStaged];
-  uint32_t both;  // anchors above the threshold, and candidates: one addition counts both
+  uint32_t both;  // anchors above the threshold, and candidates: one atomic addition counts both
   uint32_t not_finite, base;
-  uint32_t flushed, all_above;  // of earlier passes, too
+  uint32_t flushed, all_above;  // includes earlier passes
 
   __device__ void begin() {
     reset();
@@ -37,7 +37,7 @@ struct Stage {
     if (threadIdx.x == 0) both = not_finite = 0;
   }
 
-  /// One anchor, by one thread. @param raw gives the numbers of its box.
+  /// Adds one anchor, by one thread. @param raw returns the raw values of its box.
   template <class Load, class Raw>
   __device__ void take(const Source<Load>& from, uint32_t anchor, Verdict verdict, Raw raw) {
     Candidate candidate;
@@ -54,7 +54,7 @@ struct Stage {
     boxes[at] = {candidate.box.x1, candidate.box.y1, candidate.box.x2, candidate.box.y2};
   }
 
-  /// Moves all to the image's lists. All threads call it, between barriers of their own.
+  /// Moves all candidates to the image's lists. Called by all threads; has its own barriers.
   __device__ void flush(const DevicePlan& plan, Control& control, const Lists& lists) {
     constexpr uint32_t kEach = kStaged / kFrameThreads;
     const uint32_t count = both % kAbove;
@@ -88,7 +88,7 @@ struct Stage {
     __syncthreads();
   }
 
-  /// Between two passes over as many anchors as there are threads.
+  /// Makes room between two passes over as many anchors as there are threads.
   __device__ void make_room(const DevicePlan& plan, Control& control, const Lists& lists) {
     __syncthreads();
     const bool full = both % kAbove > kStaged - kFrameThreads || both / kAbove > kAbove / 2;

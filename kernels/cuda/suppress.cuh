@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Suppression of an image's buckets by the blocks that finish their scan last: a warp takes a
-// bucket, a block a group of them, and together those that keep one warp busy for too long.
+// Suppression of an image's buckets by the blocks that finish their scan last: a warp handles a
+// bucket, a block a group of buckets, and all warps together the buckets that keep one warp busy
+// for too long.
 //
-// The last block to finish its scan never waits for another. Those that wait for it go after some
-// time, and then it does everything: frames go on however few of their blocks run at a time.
+// The last block to finish its scan never waits for another one. Blocks that wait for it give up
+// after some time, and then it does everything: frames complete however few of their blocks run at
+// a time.
 #pragma once
 
 #include "kernels/cuda/masks.cuh"
@@ -19,18 +21,18 @@ struct SuppressShared {
     MaskShared<Geometry> masks;
   };
   alignas(16) uint32_t counts[kMostBuckets];
-  uint32_t kept;    // of the group
-  uint32_t filled;  // groups that have candidates, a bit each
-  uint32_t crowds[kGroupBuckets];  // candidates of buckets that are too much for a warp
+  uint32_t kept;    // in the group
+  uint32_t filled;  // bits of groups with candidates
+  uint32_t crowds[kGroupBuckets];  // candidates of buckets that are too large for a warp
   bool finished;
 };
 
-/// Who this block is among those of its image that are not done yet.
+/// Position of this block among the unfinished blocks of its image.
 struct Worker {
   uint32_t number, count;  // 0 is the last one to finish its scan
 };
 
-/// Reads how many candidates each bucket has. By the block. @return groups that have any.
+/// Reads the number of candidates per bucket. Called by all threads. @return the non-empty groups.
 template <class Geometry>
 __device__ uint32_t read_counts(const DevicePlan& plan, const Control& control,
                                 SuppressShared<Geometry>& shared) {
@@ -51,11 +53,11 @@ struct Group {
   const DevicePlan& plan;
   Control& control;
   const Boxes& dealt;
-  const Boxes& out;  // where what is kept of the group goes
+  const Boxes& out;  // output of the group's kept boxes
   SuppressShared<Geometry>& shared;
   uint32_t number;
 
-  /// A warp's candidates of the planned rows: in registers as they came, for all to see as shapes.
+  /// Loads a warp's candidates of the planned rows: to registers, and as shapes to shared memory.
   __device__ void load(uint64_t (&keys)[kRowsEach], float4 (&boxes)[kRowsEach]) const {
 #pragma unroll
     for (uint32_t e = 0; e < kRowsEach; ++e) {
@@ -79,13 +81,13 @@ struct Group {
     }
   }
 
-  /// The image's bucket of one of the group.
+  /// Returns the image's bucket for a list of the group.
   __device__ uint32_t number_of(uint32_t list) const { return number * kGroupBuckets + list; }
   __device__ Boxes bucket(uint32_t list) const {
     return dealt.from(size_t{number_of(list)} * plan.buckets.room);
   }
 
-  /// Writes out what a warp keeps of a row.
+  /// Writes out the candidates of a row that a warp keeps.
   __device__ void keep(bool kept, uint64_t key, const float4& box) const {
     const uint32_t all = __ballot_sync(kFull, kept);
     if (all == 0) return;
@@ -98,7 +100,7 @@ struct Group {
     out.boxes[at] = box;
   }
 
-  /// All of it, by the block. @return whether no group is left, of `groups`.
+  /// Processes the whole group. Called by all threads. @return true if it is the last of `groups`.
   __device__ bool run(uint32_t groups) const {
     if (threadIdx.x == 0) shared.kept = 0;
     const bool has_one = warp_id() < kGroupBuckets;
@@ -119,7 +121,7 @@ struct Group {
     return finish(groups);
   }
 
-  /// The lists that are left, by the block.
+  /// Settles the remaining lists. Called by all threads.
   __device__ void settle() const {
 #pragma unroll 1
     for (uint32_t first = 0; first < kGroupBuckets; first = shared.masks.next) {
@@ -150,14 +152,13 @@ struct Group {
   }
 };
 
-/// The groups that are this block's to do. @return whether it was the one to finish the last of
-/// all.
+/// Processes the groups of this block. @return true if it finished the last one of all.
 template <class Geometry>
 __device__ bool suppress(const DevicePlan& plan, Control& control, const Boxes& dealt,
                          const Boxes& kept, SuppressShared<Geometry>& shared,
                          const Worker& worker) {
   const uint32_t filled = read_counts(plan, control, shared), groups = __popc(filled);
-  // Each takes every so many of those that have candidates.
+  // Groups with candidates are distributed in turn.
   const bool turn = (filled >> lane_id() & 1) != 0 &&
                     __popc(filled & lanes_before()) % worker.count == worker.number;
 #pragma unroll 1

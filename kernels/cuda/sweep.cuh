@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kept boxes strike at the candidates near them.
+// Suppression of candidates by kept boxes near them.
 #pragma once
 
 #include "kernels/cuda/near.cuh"
 
 namespace keepbox::cuda {
 
-inline constexpr uint32_t kSlice = 256;  // kept boxes of one task, at most
+inline constexpr uint32_t kSlice = 256;  // maximum kept boxes per task
 
 struct SliceShared {
   uint64_t keys[kSlice];
@@ -14,7 +14,7 @@ struct SliceShared {
   float areas[kSlice];
 };
 
-/// Which of up to 64 boxes of a slice, from `first` on, may overlap one of a group: a bit each.
+/// Returns the bits of up to 64 boxes of a slice, from `first`, that may overlap one of a group.
 template <class Geometry>
 __device__ uint64_t boxes_near(const DevicePlan& plan, const SliceShared& shared,
                                const Box& group, uint32_t first, uint32_t end) {
@@ -32,7 +32,7 @@ __device__ uint64_t boxes_near(const DevicePlan& plan, const SliceShared& shared
   return out;
 }
 
-/// Strikes at a group of candidates, a lane each, with a slice of kept boxes.
+/// Suppresses a group of candidates, one per lane, by a slice of kept boxes.
 template <class Geometry>
 __device__ void strike_group(const DevicePlan& plan, const Near& near, const SliceShared& shared,
                              uint32_t* dead, uint32_t count, uint32_t group, uint32_t boxes) {
@@ -55,14 +55,14 @@ __device__ void strike_group(const DevicePlan& plan, const Near& near, const Sli
   if (struck) atomicOr(dead + rank / kWarp, 1u << rank % kWarp);
 }
 
-/// Strikes with the boxes kept from `first` to `end`: a block takes a group for each of its warps
-/// and a slice of the boxes at a time. @param dead a bit for each candidate, by rank.
+/// Suppresses by the kept boxes from `first` to `end`: a block handles one group per warp and one
+/// slice of boxes at a time. @param dead one bit per candidate, by rank.
 template <class Geometry>
 __device__ void sweep(const DevicePlan& plan, const Boxes& kept, const Near& near,
                       SliceShared& shared, uint32_t* dead, uint32_t count, uint32_t first,
                       uint32_t end) {
   const uint32_t groups = warp_words(count), rounds = (groups + kNmsWarps - 1) / kNmsWarps;
-  // Small enough for two tasks a block.
+  // Small enough for two tasks per block.
   const uint32_t fair = rounds * (end - first) / (2 * gridDim.x);
   const uint32_t slice = min((fair / kWarp + 1) * kWarp, kSlice);
   const uint32_t slices = (end - first + slice - 1) / slice;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Counters by which blocks learn of each other.
+// Counters by which blocks synchronise.
 #pragma once
 
 #include <cstdint>
 
 namespace keepbox::cuda {
 
-/// Adds, so that who sees the sum also sees what the adding block wrote before its last barrier,
-/// and this thread what those before it wrote. @return what was there.
+/// Adds with acquire-release order: a thread that reads the sum also sees what the adding block
+/// wrote before its last barrier, and this thread sees what earlier adders wrote. @return the
+/// previous value.
 __device__ inline uint32_t add_and_see(uint32_t* to, uint32_t value) {
   uint32_t before;
   asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], %2;"
@@ -26,9 +27,9 @@ __device__ inline uint64_t see(const uint64_t* from) {
   return value;
 }
 
-/// In one word: blocks that no longer wait for the others, blocks that have scanned, anchors above
-/// the threshold and candidates, of 9, 11, 22 and 22 bits. Anchors are at most 2^21, blocks of an
-/// image kMostBlocks.
+/// Counters packed into one word: blocks that stopped waiting, blocks that have scanned, anchors
+/// above the threshold and candidates, with 9, 11, 22 and 22 bits. There are at most 2^21 anchors,
+/// and kMostBlocks blocks per image.
 struct Tally {
   uint64_t word;
 
@@ -43,8 +44,9 @@ struct Tally {
   __device__ uint32_t candidates() const { return static_cast<uint32_t>(word) & 0x3fffffu; }
 };
 
-/// Waits until all blocks have scanned. By one thread. A block that has no more patience is gone,
-/// which the last one to scan sees. @param total what they found. @return whether they have.
+/// Waits until all blocks have scanned. Called by one thread. A block that runs out of patience is
+/// counted as gone, which the last one to scan sees. @param total the sum of counts. @return true
+/// if all have scanned.
 __device__ inline bool wait_for_scan(uint64_t* tally, uint32_t blocks, long long patience,
                                      Tally& total) {
   const long long start = clock64();

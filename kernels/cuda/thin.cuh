@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Greedy suppression of a few candidates by a warp, without a sort: the best box is kept and
-// strikes out what it overlaps, until none is left. For those of which few are kept.
+// Greedy suppression of few candidates by a warp, without a sort: keeps the best box and drops
+// those it overlaps until none is left. Efficient if few boxes are kept.
 #pragma once
 
 #include "kernels/cuda/bins.cuh"
@@ -8,10 +8,10 @@
 
 namespace keepbox::cuda {
 
-/// Candidates that one warp takes on.
+/// Maximum number of candidates per warp.
 inline constexpr uint32_t kHandful = 4 * kWarp;
 
-/// The lane with the least key; kWarp when all are kNoKey.
+/// Returns the lane with the smallest key; kWarp if all are kNoKey.
 __device__ inline uint32_t least_lane(uint64_t key) {
   const auto high = static_cast<uint32_t>(key >> 32), low = static_cast<uint32_t>(key);
   const uint32_t least = warp_min(high);
@@ -24,20 +24,20 @@ __device__ inline uint32_t least_lane(uint64_t key) {
   return __ffs(lanes) - 1;
 }
 
-/// Boxes that a warp keeps before it asks whether a block would be quicker, and the candidates that
-/// must then be left for that.
+/// Number of kept boxes after which a warp leaves the list to the block, and the minimum number of
+/// remaining candidates for that.
 inline constexpr uint32_t kPatience = 8, kWorthBlock = 16;
 
-/// A warp's candidates, for all lanes to see.
+/// A warp's candidates, visible to all lanes.
 struct HandShared {
   uint64_t keys[kHandful];
   float4 boxes[kHandful];
 };
 
-/// The same, each lane's in registers.
+/// A warp's candidates in registers of their lanes.
 template <class Geometry, uint32_t kEach>
 struct Hand {
-  uint64_t keys[kEach];  // kNoKey where there is none, or no more
+  uint64_t keys[kEach];  // kNoKey if absent or dropped
   typename Geometry::Shape shapes[kEach];
   float areas[kEach];
 
@@ -66,7 +66,7 @@ struct Hand {
     return alive;
   }
 
-  /// This lane's best.
+  /// Returns the slot of this lane's best candidate.
   __device__ uint32_t best_slot() const {
     uint32_t slot = 0;
     uint64_t least = keys[0];
@@ -85,13 +85,13 @@ struct Hand {
     return key;
   }
 
-  /// What the box at a place strikes is none any more, itself among it.
+  /// Drops the candidates that the box at an index overlaps, including itself.
   __device__ void strike(const DevicePlan& plan, const HandShared& shared, uint32_t at) {
     const auto best = shape_of<Geometry>(plan, shared.boxes[at], shared.keys[at]);
     const float area = area_of<Geometry>(plan, best);
     const uint32_t class_bits = plan.rules.contract.class_agnostic ? 0 : kMaxClasses - 1;
     const auto key = static_cast<uint32_t>(shared.keys[at]);
-    uint32_t over = 0, unsure = 0;  // a bit each
+    uint32_t over = 0, unsure = 0;  // one bit per slot
 #pragma unroll
     for (uint32_t i = 0; i < kEach; ++i) {
       const bool concerns = ((static_cast<uint32_t>(keys[i]) ^ key) & class_bits) == 0;
@@ -116,8 +116,8 @@ struct Hand {
     return over;
   }
 
-  /// Thins them out. @param kept a bit for each of this lane's. @return whether it is done: not
-  /// where many are kept.
+  /// Runs suppression. @param kept one bit per slot of this lane. @return false if it stopped
+  /// because many boxes are kept.
   __device__ bool thin(const DevicePlan& plan, const HandShared& shared, uint32_t& kept) {
 #pragma unroll 1
     for (uint32_t number = 0;; ++number) {
@@ -132,7 +132,7 @@ struct Hand {
   }
 };
 
-/// One list of candidates by a warp, as Hand::thin().
+/// Runs Hand::thin() for one list of candidates in a warp.
 template <class Geometry>
 __device__ bool thin(const DevicePlan& plan, const Boxes& from, uint32_t count,
                      HandShared& shared, uint32_t& kept) {

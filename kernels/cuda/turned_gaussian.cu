@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The kernels of turned boxes that overlap as normal distributions do.
+// Kernels for oriented boxes with overlap as normal distributions.
 #include "core/turned.h"
 #include "kernels/cuda/crowds.cuh"
 #include "kernels/cuda/frame.cuh"

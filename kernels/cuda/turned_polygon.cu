@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The kernels of turned boxes that overlap by area.
+// Kernels for oriented boxes with overlap by area.
 #include "core/turned.h"
 #include "kernels/cuda/crowds.cuh"
 #include "kernels/cuda/frame.cuh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The kernels of upright boxes.
+// Kernels for upright boxes.
 #include <algorithm>
 
 #include "kernels/cuda/crowds.cuh"
@@ -43,7 +43,7 @@ size_t slow_words(NmsMethod method, uint32_t count) {
     case NmsMethod::kMatrix:
     case NmsMethod::kMatrixLinear:
       return MatrixWords::words(count);
-    default:  // or by a mask
+    default:  // others use a mask
       return std::max(GreedyWords::words(count), MaskWords::words(count));
   }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The end of a walk.
+// Output of boxes kept by walk.cuh.
 #include "kernels/cuda/walk.cuh"
 
 namespace keepbox::cuda {
 namespace {
 
-/// By one block.
+/// Writes the kept boxes. Runs in one block.
 __global__ void __launch_bounds__(kNmsThreads)
     write_kept(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
                uint32_t count) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Suppression by one block, a kept box after the other: of the methods for which speed is not what
-// they are chosen for, and where classes have limits but suppress each other.
+// Suppression by one block, one kept box after the other: for methods that are not chosen for
+// speed, and for class limits if classes suppress each other.
 #pragma once
 
 #include "kernels/cuda/means.cuh"
 
 namespace keepbox::cuda {
 
-/// Counts a box of its class. By the block. @return whether one more may be kept.
+/// Counts a box of its class. Called by all threads. @return true if it is within the limit.
 __device__ inline bool admit_one(const DevicePlan& plan, const WalkWords& words, uint64_t key) {
   if (!plan.rules.limits_classes()) return true;
   uint32_t* const own = words.marks.of_class + key_class(key);
@@ -18,14 +18,14 @@ __device__ inline bool admit_one(const DevicePlan& plan, const WalkWords& words,
   return before < plan.rules.class_limit;
 }
 
-/// Adds a box to those that are kept. By one thread.
+/// Appends a kept box. Called by one thread.
 __device__ inline void append_one(const SlowArgs& args, uint32_t at, uint64_t key,
                                   const float4& box) {
   args.kept.keys[at] = key;
   args.kept.boxes[at] = box;
 }
 
-/// The first candidate from `from` on that is alive; `count` when there is none.
+/// Returns the first alive candidate from `from`, or `count`.
 __device__ inline uint32_t next_alive(const uint32_t* dead, uint32_t from, uint32_t count) {
   for (uint32_t word = from / kWarp; word < warp_words(count); ++word) {
     uint32_t alive = ~__ldcg(dead + word);
@@ -35,7 +35,7 @@ __device__ inline uint32_t next_alive(const uint32_t* dead, uint32_t from, uint3
   return count;
 }
 
-/// Marks all behind a kept candidate that it suppresses. By the block.
+/// Marks all candidates after a kept one that it suppresses. Called by all threads.
 template <class Geometry>
 __device__ void strike_all(const DevicePlan& plan, const SlowArgs& args, uint32_t* dead,
                            uint32_t count, uint32_t kept) {
@@ -50,7 +50,7 @@ __device__ void strike_all(const DevicePlan& plan, const SlowArgs& args, uint32_
   }
 }
 
-/// Greedy by any measure, and weighted.
+/// Greedy suppression by any measure, and weighted suppression.
 template <class Geometry>
 __global__ void __launch_bounds__(kNmsThreads)
     walk(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kNmsThreads)
   if (threadIdx.x == 0) *words.kept = total;
 }
 
-/// A block's least key. @param of_warps room. Ends with a barrier.
+/// Returns a block's smallest key. @param of_warps scratch space. Ends with a barrier.
 __device__ inline uint64_t least_of_block(uint64_t key, uint64_t (&of_warps)[kNmsWarps]) {
 #pragma unroll
   for (uint32_t step = 1; step < kWarp; step *= 2)
@@ -91,7 +91,7 @@ __device__ inline uint64_t least_of_block(uint64_t key, uint64_t (&of_warps)[kNm
   return least;
 }
 
-/// A candidate's key after a better box was kept; none_of() when it does not pass any more.
+/// Returns a candidate's key after a better box was kept; none_of() if it no longer passes.
 template <class Geometry>
 __device__ uint64_t soften_key(const DevicePlan& plan, const Candidate& kept,
                                const Candidate& other) {
@@ -102,7 +102,7 @@ __device__ uint64_t soften_key(const DevicePlan& plan, const Candidate& kept,
   return still_passes(rules, plan.tables, key) ? key : none_of(key);
 }
 
-/// Soft suppression. A thread looks after every 1,024th candidate and knows its best.
+/// Soft suppression. Each thread handles every 1,024th candidate and tracks its best one.
 template <class Geometry>
 __global__ void __launch_bounds__(kNmsThreads)
     soften(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(kNmsThreads)
     total += admitted ? 1 : 0;
     own = kNoKey;
     for (uint32_t i = threadIdx.x; i < count; i += kNmsThreads) {
-      const Candidate each = candidate_at(plan, args.ordered, i);  // this thread's alone
+      const Candidate each = candidate_at(plan, args.ordered, i);  // accessed by this thread only
       if (is_none(each.key)) continue;
       uint64_t key = each.key;
       if (i == at) key = none_of(key);
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(kNmsThreads)
   if (threadIdx.x == 0) *words.kept = total;
 }
 
-/// Writes out what a walk kept.
+/// Writes out the kept boxes.
 cudaError_t launch_write_kept(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                               cudaStream_t stream);
 

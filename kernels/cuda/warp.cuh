@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Warps, and sums over the threads of a block.
+// Warp helpers, and sums over the threads of a block.
 #pragma once
 
 #include "kernels/cuda/device.h"
@@ -8,7 +8,7 @@ namespace keepbox::cuda {
 
 inline constexpr uint32_t kFull = 0xffffffffu;
 
-/// Words of a bit for each lane, for that many candidates.
+/// Returns the words for one bit per candidate.
 __host__ __device__ constexpr uint32_t warp_words(uint32_t count) {
   return (count + kWarp - 1) / kWarp;
 }
@@ -17,7 +17,7 @@ __device__ inline uint32_t lane_id() { return threadIdx.x % kWarp; }
 __device__ inline uint32_t warp_id() { return threadIdx.x / kWarp; }
 __device__ inline uint32_t lanes_before() { return (1u << lane_id()) - 1; }
 
-/// The sum over the lanes up to this one.
+/// Returns the inclusive prefix sum over lanes.
 __device__ inline uint32_t sum_upto(uint32_t value) {
 #pragma unroll
   for (uint32_t step = 1; step < kWarp; step *= 2) {
@@ -27,8 +27,9 @@ __device__ inline uint32_t sum_upto(uint32_t value) {
   return value;
 }
 
-/// The sum of `value` over the threads before this one, and over all. Begins with a barrier.
-/// @tparam kWarps of the block, at most 32.
+/// Returns the sum of `value` over the threads before this one, and over all. Begins with a
+/// barrier.
+/// @tparam kWarps per block, at most 32.
 template <uint32_t kWarps>
 __device__ uint32_t sum_before(uint32_t value, uint32_t (&sums)[kWarps], uint32_t& all) {
   static_assert(kWarps <= kWarp, "a lane reads the sum of each warp");

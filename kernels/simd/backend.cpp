@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The vector backend's entry in the list: it runs every plan.
+// Entry of the vector backend, which runs every plan.
 #include "kernels/simd/simd.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -22,7 +22,7 @@ HWY_EXPORT(Running);
 
 Backend backend() {
   return {.name = "simd",
-          .summary = "Vector code on the CPU, for whichever instruction set it has",
+          .summary = "SIMD code on the CPU, for the best instruction set available",
           .memory = MemorySpace::kSystem,
           .supports = [](const Plan&) -> Status { return {}; },
           .decode = decode,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Candidates dealt out by class and place, so that a kept box is compared with those that it may
-// overlap and few others.
+// Bins candidates by class and location, so that a kept box is compared with few boxes other than
+// those it may overlap.
 //
-// Each class has grids over the model's input, the more cells the more candidates it has; from grid
-// to grid cells are twice as wide. A candidate is in the cell of its upper left corner, in the
-// finest grid in which it reaches no further than the next cell. So all that a box may overlap is in
-// the cells that it touches and in those one before them. Cells of a row are neighbours in memory.
-// Built once for each instruction set.
+// Each class has a pyramid of grids over the model input, with more cells for more candidates; the
+// cell size doubles from grid to grid. A candidate is in the cell of its upper left corner, in the
+// finest grid in which it extends no further than the next cell. Therefore all candidates that a
+// box may overlap are in the cells it touches and in the cells one before them. Cells of a row are
+// adjacent in memory. Compiled once per instruction set.
 #if defined(KEEPBOX_SIMD_CROWD) == defined(HWY_TARGET_TOGGLE)
 #ifdef KEEPBOX_SIMD_CROWD
 #undef KEEPBOX_SIMD_CROWD
@@ -29,7 +29,7 @@ HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The numbers of boxes in vectors: arrays of one length.
+/// Vectors over the lanes of boxes, which are arrays of equal length.
 using Floats = hn::CappedTag<float, kLanePadding>;
 struct Lanes {
   float* first;
@@ -37,22 +37,21 @@ struct Lanes {
   float* operator[](size_t number) const { return first + number * stride; }
 };
 
-/// Cells that a box touches in the finest grid of its class.
+/// Cells touched by a box in the finest grid of its class.
 struct Reach {
   uint32_t left, top, right, bottom;
-  /// Is the box inverted, so far that it overlaps nothing?
+  /// True if the box is inverted so far that it overlaps nothing.
   bool empty() const { return right < left || bottom < top; }
 };
 
-/// @tparam Vectors a geometry's form for vectors, such as Upright's (upright-inl.h): its `Geometry`,
-/// kArrays of numbers a box, the last one for whether it lives, put() of a shape's numbers, and
-/// strike().
+/// @tparam Vectors the vector form of a geometry, such as Upright's (upright-inl.h): its
+/// `Geometry`, kArrays values per box with the validity last, put() to store a shape, and strike().
 template <class Vectors>
 class Crowd {
  public:
   using Geometry = typename Vectors::Geometry;
 
-  /// @param scratch of nms_lanes() and nms_words() for that many candidates.
+  /// @param scratch has nms_lanes() and nms_words() for that many candidates.
   Crowd(const Plan& plan, const NmsScratch& scratch)
       : rules_(plan.rules),
         apart_is_free_(apart_is_free(plan.rules)),
@@ -64,7 +63,7 @@ class Crowd {
         grids_(place_ + lanes_.stride),
         starts_(grids_ + kMaxClasses) {}
 
-  /// Deals them out, all alive.
+  /// Bins the candidates, all of them alive.
   void gather(std::span<const Candidate> candidates) {
     lay_out_grids(candidates);
     for (size_t i = 0; i < candidates.size(); ++i) {
@@ -75,7 +74,7 @@ class Crowd {
     uint64_t end = 0;
     for (uint32_t b = 0; b < bins_; ++b) starts_[b] = end += starts_[b];
     starts_[bins_] = end;
-    // Filled from its end, each bin's start comes to be where it should.
+    // Filled from the end, so that each bin's start ends up at its first candidate.
     for (size_t i = 0; i < candidates.size(); ++i) {
       const uint64_t at = --starts_[place_[i]];
       place_[i] = at;
@@ -84,10 +83,10 @@ class Crowd {
     }
   }
 
-  /// Has no kept box struck the candidate of that number?
+  /// True if no kept box has suppressed candidate i.
   bool alive(size_t i) const { return alive_[place_[i]] != 0; }
 
-  /// Strikes the candidates that a kept box overlaps, itself among them.
+  /// Suppresses the candidates that a kept box overlaps, including itself.
   void strike(const Candidate& kept) {
     const uint32_t id = class_of(kept);
     if (id >= classes_ || grids_[id] == kNoGrid) return;
@@ -111,13 +110,13 @@ class Crowd {
  private:
   static constexpr uint64_t kNoGrid = 0;
   static constexpr uint32_t kMostLevels = 7;
-  static constexpr size_t kPerCell = 4;  // candidates of a class for each cell of its finest grid
+  static constexpr size_t kPerCell = 4;  // candidates per cell of a class's finest grid
 
-  /// A class's grids, packed into a word.
+  /// Grids of a class, packed into a word.
   struct Grid {
     uint32_t first;      // bin
-    uint32_t levels;     // the finest has 2^(levels - 1) cells a side
-    uint32_t populated;  // a bit a level
+    uint32_t levels;     // the finest has 2^(levels - 1) cells per side
+    uint32_t populated;  // one bit per level
 
     Grid(uint32_t first_bin, uint32_t level_count)
         : first(first_bin), levels(level_count), populated(level_count == 1) {}
@@ -127,7 +126,7 @@ class Crowd {
           populated(static_cast<uint32_t>(word >> 8 & 0xffffff)) {}
     uint64_t word() const { return uint64_t{first} << 32 | populated << 8 | levels; }
 
-    /// Bins of the grids finer than a level, of all when it is `levels`.
+    /// Returns the number of bins in grids finer than a level, or in all grids for `levels`.
     uint32_t before(uint32_t level) const {
       return ((1u << 2 * levels) - (1u << 2 * (levels - level))) / 3;
     }
@@ -177,7 +176,7 @@ class Crowd {
     return grid.bin(level, reach.left >> level, reach.top >> level);
   }
 
-  /// Never falls as `at` rises; what is outside the input is in its outermost cells.
+  /// Monotonic in `at`; coordinates outside of the input are in its outermost cells.
   static uint32_t cell(float at, float per_pixel, uint32_t cells) {
     const auto side = static_cast<float>(cells);
     return static_cast<uint32_t>(std::min(std::max(at * (per_pixel * side), 0.0f), side - 1));
@@ -190,7 +189,7 @@ class Crowd {
             cell(box.x2, per_pixel_x_, cells), cell(box.y2, per_pixel_y_, cells)};
   }
 
-  /// Candidates from `first` to `end`, and perhaps some beside them between `low` and `high`.
+  /// Checks candidates from `first` to `end`; may also check others between `low` and `high`.
   HWY_INLINE void strike(const typename Geometry::Shape& shape, size_t first, size_t end,
                          size_t low, size_t high) {
     const Floats d;
@@ -203,13 +202,13 @@ class Crowd {
   }
 
   const Rules& rules_;
-  bool apart_is_free_;  // else there is one cell
-  float per_pixel_x_, per_pixel_y_;  // of the input's sides
-  Lanes lanes_;       // by place
-  float* alive_;      // the same
-  uint64_t* place_;   // by number; its bin, until all are counted
-  uint64_t* grids_;   // by class; how many it has, until all are counted
-  uint64_t* starts_;  // by bin, and the last one's end
+  bool apart_is_free_;  // otherwise there is a single cell
+  float per_pixel_x_, per_pixel_y_;  // reciprocals of the input's sides
+  Lanes lanes_;       // by position
+  float* alive_;      // by position
+  uint64_t* place_;   // by candidate; the bin until all are counted
+  uint64_t* grids_;   // by class; the number of candidates until all are counted
+  uint64_t* starts_;  // by bin, plus the end of the last
   uint32_t classes_ = 0, bins_ = 0;
 };
 

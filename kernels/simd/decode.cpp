@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Decode: finds the anchors that pass and their classes with vectors, and lets core/judge.h decode
-// those.
+// Decode: finds anchors above the threshold and their classes with vectors; core/judge.h decodes
+// them.
 #include "kernels/simd/simd.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -24,11 +24,11 @@
 #define KEEPBOX_SIMD_DECODE_ONCE
 namespace keepbox::simd {
 
-/// Rows ahead of the one that is read: objectness stands in a cache line of its own in each,
-/// further apart than hardware fetches by itself. Fetching past the end does no harm.
+/// Prefetch distance in rows: the objectness of each row is in a different cache line, further
+/// apart than hardware prefetches. Prefetching past the end is harmless.
 inline constexpr size_t kAhead = 32;
 
-/// Candidates ahead of the one whose box is read.
+/// Prefetch distance in candidates, for their boxes.
 inline constexpr size_t kBoxesAhead = 16;
 
 }  // namespace keepbox::simd
@@ -37,14 +37,14 @@ inline constexpr size_t kBoxesAhead = 16;
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
 
-/// activate() of core/coding.h. Of softmax the most that it can be: e^(best - largest) is divided
-/// by a sum of at least 1.
+/// activate() of core/coding.h. For softmax an upper bound: e^(best - largest) is divided by a sum
+/// of at least 1.
 HWY_INLINE hn::Vec<Floats> Activated(const ScoreRules& rules, hn::Vec<Floats> logit) {
   const Floats d;
   if (rules.activation == Activation::kNone) return logit;
   if (rules.activation == Activation::kSoftmax) return Exp(d, logit);
   const auto limit = hn::Set(d, rules.logit_limit), least = hn::Neg(limit);
-  if (rules.logit_limit > 0) {  // a NaN stays one
+  if (rules.logit_limit > 0) {  // NaN stays NaN
     logit = hn::IfThenElse(hn::Gt(logit, limit), limit, logit);
     logit = hn::IfThenElse(hn::Lt(logit, least), least, logit);
   }
@@ -64,8 +64,8 @@ HWY_INLINE hn::Vec<Floats> Combined(const ScoreRules& rules, hn::Vec<Floats> obj
   return hn::Sqrt(hn::Mul(clamp(objectness), clamp(score)));
 }
 
-/// Some scores of a row, as they are compared: as they are, or (for products, whose best class is
-/// that of the product) times the objectness.
+/// Loads scores of a row for comparison: unchanged, or times the objectness if the best class is
+/// that of the product.
 template <bool kMultiply, class T>
 HWY_INLINE hn::Vec<Floats> LoadScores(const Scores& scores, const T* at, size_t left,
                                       hn::Vec<Floats> factor) {
@@ -75,7 +75,7 @@ HWY_INLINE hn::Vec<Floats> LoadScores(const Scores& scores, const T* at, size_t 
                                    std::is_integral_v<T> ? Real(scores.classes, raw) : raw));
 }
 
-/// Best of some classes of a row, each score times `factor` first where that is wanted.
+/// Returns the best of a range of classes of a row, with each score multiplied if required.
 template <bool kMultiply, class T>
 HWY_INLINE Verdict BestOfRow(const Scores& scores, const T* row, size_t first, size_t end,
                              float factor) {
@@ -97,7 +97,7 @@ HWY_INLINE Verdict BestOfRow(const Scores& scores, const T* row, size_t first, s
   return {top, static_cast<uint32_t>(class_id)};
 }
 
-/// What a number of a column means.
+/// Converts a stored value of a column to float.
 template <class T>
 HWY_INLINE float RealOf(const Column& column, T stored) {
   const float number = ToFloat(stored);
@@ -107,7 +107,7 @@ HWY_INLINE float RealOf(const Column& column, bool whole, float stored) {
   return whole ? (stored - column.zero_point) * column.scale : stored;
 }
 
-/// Best scores and classes of rows; for softmax, how far the best is below the largest of all.
+/// Computes best scores and classes of rows; for softmax, the difference to the largest logit.
 template <class T>
 void BestOfRows(const Scores& scores, size_t first, size_t count, Block& block) {
   const T* row = static_cast<const T*>(scores.classes.numbers) + first * scores.classes.stride;
@@ -141,7 +141,7 @@ size_t List(const Scores& scores, size_t count, Block& block) {
   return passing;
 }
 
-/// Turns the best of a block into scores and lists the anchors that pass.
+/// Activates the best scores of a block and lists the anchors that pass.
 size_t Pass(const Scores& scores, size_t count, Block& block) {
   const Floats d;
   for (size_t i = 0; i < count; i += hn::Lanes(d))
@@ -149,7 +149,7 @@ size_t Pass(const Scores& scores, size_t count, Block& block) {
   return List(scores, count, block);
 }
 
-/// The activated objectness of a block's anchors.
+/// Activates the objectness of a block's anchors.
 template <class O>
 void FillObjectness(const Scores& scores, size_t first, size_t count, Block& block) {
   const Floats d;
@@ -169,7 +169,7 @@ void FillObjectness(const Scores& scores, size_t first, size_t count, Block& blo
               block.objectness + i);
 }
 
-/// Best of the classes of a vector of anchors in planes, with their objectness.
+/// Returns the best class for a vector of anchors in planes, with their objectness.
 template <bool kMultiply, class T>
 HWY_INLINE void BestWeighted(const Scores& scores, const T* plane, size_t left,
                              hn::Vec<Floats> objectness, float* best_at, int32_t* class_at) {
@@ -188,7 +188,7 @@ HWY_INLINE void BestWeighted(const Scores& scores, const T* plane, size_t left,
   hn::Store(best_class, di, class_at);
 }
 
-/// Objectness first, then the classes of those that have enough of it.
+/// Checks the objectness first, then the classes of anchors with enough objectness.
 template <bool kMultiply, class T>
 size_t PassWeighted(const Scores& scores, size_t first, size_t count, Block& block) {
   const Floats d;
@@ -225,7 +225,7 @@ size_t PassWeighted(const Scores& scores, size_t first, size_t count, Block& blo
   return List(scores, count, block);
 }
 
-/// Objectness beside the class scores of a row: rows without enough of it are not read any further.
+/// Checks objectness and class scores in rows: rows without enough objectness are not read further.
 template <bool kMultiply, class T>
 size_t PassRows(const Scores& scores, size_t first, size_t count, Block& block) {
   const size_t stride = scores.classes.stride;
@@ -305,7 +305,7 @@ namespace {
 
 HWY_EXPORT(Judge);
 
-/// Numbers that vectors can read, or none. @param stride of the neighbours that they step over.
+/// Returns values that vectors can read, or none. @param stride of the neighbouring values.
 std::optional<Column> column_of(const Field& field, std::span<const TensorView> tensors,
                                 uint32_t image, size_t stride) {
   const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
@@ -318,8 +318,8 @@ std::optional<Column> column_of(const Field& field, std::span<const TensorView> 
                 .zero_point = view.zero_point};
 }
 
-/// A logit that is surely below those whose sigmoid passes: further below than its error carries,
-/// where the curve is steep enough to tell.
+/// Returns a logit certainly below those whose sigmoid passes: the margin exceeds the error of the
+/// sigmoid where the curve is steep enough.
 float least_logit_of(const ScoreRules& rules, float threshold) {
   constexpr float kFlat = 1e-4f, kMargin = 1e-2f;
   const bool steep = threshold > kFlat && threshold < 1 - 10 * kFlat;
@@ -328,11 +328,11 @@ float least_logit_of(const ScoreRules& rules, float threshold) {
   return std::log(threshold / (1 - threshold)) - kMargin;
 }
 
-/// Scores of a segment that vectors can read, or nothing.
+/// Returns the scores of a segment that vectors can read, or nothing.
 std::optional<Scores> scores_of(const Plan& plan, const Segment& segment,
                                 std::span<const TensorView> tensors, uint32_t image) {
   const Field &classes = segment[Part::kScores], &objectness = segment[Part::kObjectness];
-  if (plan.rules.first_class >= plan.rules.end_class) return {};  // nothing but background
+  if (plan.rules.first_class >= plan.rules.end_class) return {};  // only background
   if (!classes.present() || segment[Part::kIndices].present()) return {};
   const ScoreRules& rules = plan.rules.scores;
   if (plan.rules.multi_label && !best_decides(plan.rules)) return {};
@@ -357,7 +357,7 @@ std::optional<Scores> scores_of(const Plan& plan, const Segment& segment,
                 .contract = plan.rules.contract};
 }
 
-/// Some anchors of a segment. Blocks count from its first anchor.
+/// Decodes a range of anchors of a segment. Blocks count from its first anchor.
 class SegmentDecoder {
  public:
   SegmentDecoder(const Source& from, const Scores& scores, std::span<Candidate> out,
@@ -375,25 +375,26 @@ class SegmentDecoder {
   }
 
  private:
-  /// Are the classes of anchors planes of floats that stand for themselves, or logits?
+  /// True if class scores are planes of float32 without objectness.
   bool plain_planes() const {
     return !scores_.rows && scores_.objectness.numbers == nullptr &&
            scores_.classes.type == DataType::kFloat32;
   }
 
-  /// What a class's number of plain planes has to reach.
+  /// Returns the minimum raw value of a class in plain planes.
   float least_label() const {
     return scores_.rules.activation == Activation::kNone ? from_.rules.lowest_threshold
                                                          : scores_.least_logit;
   }
 
-  /// @return the first class's number of a block's first anchor
+  /// @return the value of the first class for a block's first anchor
   const float* first_plane(uint32_t first) const {
     return static_cast<const float*>(scores_.classes.numbers) +
            scores_.first_class * scores_.classes.stride + (first - from_.segment().first);
   }
 
-  /// All classes of the anchors that may pass: a plane after the other, for each is in other pages.
+  /// Visits all classes of the anchors that may pass, plane by plane because each has its own
+  /// pages.
   void take_labels(uint32_t first, const Block& block, size_t passing) {
     const float least = least_label();
     const float* plane = first_plane(first);
@@ -407,7 +408,7 @@ class SegmentDecoder {
     }
   }
 
-  /// The same, an anchor after the other: the means of its bins take longer than other pages.
+  /// Visits them anchor by anchor, because the means of bins cost more than page misses.
   void take_binned_labels(uint32_t first, const Block& block, size_t passing) {
     const float least = least_label();
     for (size_t i = 0; i < passing; ++i) {

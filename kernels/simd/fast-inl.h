@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Fast suppression: a candidate goes where any better one overlaps it. They are looked at from the
-// best one on and no further than the first that does, as the reference does: in a crowd that is
-// near. Built once for each instruction set.
+// Fast suppression: a candidate is dropped if any better one overlaps it. Comparisons start at the
+// best candidate and stop at the first overlap, as in the reference, which is early in a crowd.
+// Compiled once per instruction set.
 #if defined(KEEPBOX_SIMD_FAST) == defined(HWY_TARGET_TOGGLE)
 #ifdef KEEPBOX_SIMD_FAST
 #undef KEEPBOX_SIMD_FAST
@@ -21,13 +21,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
 
-/// Boxes by class, best first, each class in a row of its own.
+/// Boxes by class, best first, with one row per class.
 template <class Vectors>
 class Rows {
  public:
   using Geometry = typename Vectors::Geometry;
 
-  /// Makes room for the candidates. @param scratch of nms_lanes() and nms_words() for that many.
+  /// Reserves space for the candidates. @param scratch has nms_lanes() and nms_words() for that
+  /// many.
   Rows(const Plan& plan, std::span<const Candidate> candidates, const NmsScratch& scratch)
       : rules_(plan.rules),
         lanes_{scratch.lanes.data(), scratch.lanes.size() / Vectors::kArrays},
@@ -45,14 +46,14 @@ class Rows {
     }
   }
 
-  /// Does any box of its row overlap the candidate?
+  /// True if any box in the candidate's row overlaps it.
   bool overlaps(const Candidate& candidate) const {
     const uint32_t id = class_of(candidate);
     const auto shape = shape_of<Geometry>(rules_.contract, candidate);
     return overlaps(shape, starts_[id], ends_[id]);
   }
 
-  /// Puts the candidate at its row's end.
+  /// Appends the candidate to its row.
   void add(const Candidate& candidate) {
     const uint64_t at = ends_[class_of(candidate)]++;
     Vectors::put(rules_, shape_of<Geometry>(rules_.contract, candidate), lanes_, at);
@@ -60,13 +61,13 @@ class Rows {
   }
 
  private:
-  static constexpr size_t kMostAtOnce = 16;  // vectors: a look at more is a look too far
+  static constexpr size_t kMostAtOnce = 16;  // vectors: more would look beyond the first overlap
 
   uint32_t class_of(const Candidate& candidate) const {
     return rules_.contract.class_agnostic ? 0 : key_class(candidate.key);
   }
 
-  /// Looks at one vector, then at twice as many each time.
+  /// Checks one vector, then twice as many each time.
   bool overlaps(const typename Geometry::Shape& shape, size_t first, size_t end) const {
     const Floats d;
     bool found = false;
@@ -89,7 +90,7 @@ class Rows {
   uint64_t *starts_, *ends_;  // of rows, by class
 };
 
-/// A box that a limit leaves out still counts as a better one.
+/// Suppresses by class; a box dropped by a limit still suppresses others.
 template <class Vectors>
 uint32_t suppress_by_all(const Plan& plan, std::span<const Candidate> candidates,
                          std::span<uint32_t> kept, const NmsScratch& scratch) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Greedy suppression: each kept box strikes the candidates that it overlaps. Built once for each
+// Greedy suppression: each kept box suppresses the candidates that it overlaps. Compiled once per
 // instruction set.
 #if defined(KEEPBOX_SIMD_GREEDY) == defined(HWY_TARGET_TOGGLE)
 #ifdef KEEPBOX_SIMD_GREEDY
@@ -19,8 +19,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
 
-/// The best are looked at first, as many as are likely to fill the limit, then all others. What comes
-/// later strikes too late to matter; a box of a class that is full strikes nothing.
+/// Processes the best candidates first, as many as are likely to fill the limit, then all others.
+/// Boxes of a full class suppress nothing.
 template <class Vectors>
 uint32_t suppress_greedily(const Plan& plan, std::span<const Candidate> candidates,
                            std::span<uint32_t> kept, const NmsScratch& scratch) {

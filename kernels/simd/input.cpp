@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Inputs: source rows are resampled once, to floats; then rows of the input are made of two of them
-// for each component.
+// Model inputs: each source row is resampled once, to floats; an input row blends two of them per
+// component.
 #include "kernels/simd/simd.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -25,13 +25,13 @@ HWY_INLINE V FromBytes(hn::Vec<Bytes> bytes) {
   return hn::ConvertTo(Floats(), hn::PromoteTo(Words(), bytes));
 }
 
-/// The byte at bit `shift` of each word.
+/// Returns the byte at bit `shift` of each word.
 HWY_INLINE V FromWords(hn::Vec<Words> words, int shift) {
   const Words d;
   return hn::ConvertTo(Floats(), hn::And(hn::ShiftRightSame(words, shift), hn::Set(d, 255)));
 }
 
-/// Samples side by side, as they are.
+/// Copies adjacent samples.
 size_t CopyRow(const Strand& strand, const uint8_t* row, const Lines& lines) {
   const Bytes d;
   const size_t lanes = hn::Lanes(d), step = strand.step;
@@ -52,13 +52,13 @@ size_t CopyRow(const Strand& strand, const uint8_t* row, const Lines& lines) {
   return x;
 }
 
-/// Words of four bytes hold the samples of all components, and with `kOne` the next ones too.
+/// Reads words of four bytes with the samples of all components, and with `kOne` the next ones too.
 template <bool kOne, bool kBlend>
 size_t GatherRow(const Strand& strand, const uint8_t* row, const Lines& lines) {
   const Floats d;
   const Words di;
   const size_t lanes = hn::Lanes(d);
-  const auto* base = reinterpret_cast<const int32_t*>(row);  // of no alignment
+  const auto* base = reinterpret_cast<const int32_t*>(row);  // unaligned
   size_t x = 0;
   for (; x + lanes <= strand.safe; x += lanes) {
     const auto first = hn::GatherOffset(di, base, hn::LoadU(di, strand.first.data() + x));
@@ -78,7 +78,7 @@ size_t GatherRow(const Strand& strand, const uint8_t* row, const Lines& lines) {
   return x;
 }
 
-/// A row of samples, at the columns of the place.
+/// Resamples a row to the columns of the picture's rectangle.
 void ResampleRow(const Strand& strand, const uint8_t* row, const Lines& lines) {
   size_t x = 0;
   if (strand.plain) x = CopyRow(strand, row, lines);
@@ -98,7 +98,7 @@ HWY_INLINE V Clamped(V value) {
   return hn::Min(hn::Max(value, hn::Zero(d)), hn::Set(d, 255.0f));
 }
 
-/// store_number(), for vectors.
+/// store_number() for vectors.
 HWY_INLINE hn::Vec<Floats> InType(V numbers, float) { return numbers; }
 HWY_INLINE hn::Vec<hn::Rebind<uint16_t, Floats>> InType(V numbers, uint16_t) {
   const hn::Rebind<hwy::float16_t, Floats> half;
@@ -109,16 +109,16 @@ HWY_INLINE hn::Vec<Bytes> InType(V numbers, uint8_t) {
   return hn::DemoteTo(Bytes(), hn::ConvertTo(Words(), rounded));
 }
 
-/// sample()'s last step.
+/// Last step of sample().
 HWY_INLINE V Blended(const Mix& mix, size_t component, size_t x) {
   const Floats d;
   const auto top = hn::LoadU(d, mix.top[component] + x);
-  if (mix.part[component] == 0) return top;  // the other row would change nothing
+  if (mix.part[component] == 0) return top;  // the other row has no weight
   const auto bottom = hn::LoadU(d, mix.bottom[component] + x);
   return hn::Add(top, hn::Mul(hn::Sub(bottom, top), hn::Set(d, mix.part[component])));
 }
 
-/// colour().
+/// colour() for vectors.
 HWY_INLINE V Coloured(const float (&row)[4], V c0, V c1, V c2) {
   const Floats d;
   const auto two = hn::Add(hn::Mul(hn::Set(d, row[0]), c0), hn::Mul(hn::Set(d, row[1]), c1));
@@ -126,14 +126,14 @@ HWY_INLINE V Coloured(const float (&row)[4], V c0, V c1, V c2) {
   return Clamped(hn::Add(three, hn::Set(d, row[3])));
 }
 
-/// luma().
+/// luma() for vectors.
 HWY_INLINE V Luma(V r, V g, V b) {
   const Floats d;
   const auto two = hn::Add(hn::Mul(hn::Set(d, 0.299f), r), hn::Mul(hn::Set(d, 0.587f), g));
   return hn::Add(two, hn::Mul(hn::Set(d, 0.114f), b));
 }
 
-/// A vector of pixels from column x on.
+/// Computes a vector of pixels from column x.
 template <class T>
 HWY_INLINE void MixPixels(const PixelRules& rules, const Mix& mix, size_t x, T* to) {
   const Floats d;
@@ -169,7 +169,7 @@ void MixAs(const PixelRules& rules, const Mix& mix, T* to) {
   size_t x = 0;
   for (; x + lanes <= mix.width; x += lanes) MixPixels(rules, mix, x, to);
   if (x == mix.width) return;
-  // The last vector again over what is there already.
+  // The last vector overlaps the previous one.
   if (lanes <= mix.width) return MixPixels(rules, mix, mix.width - lanes, to);
   for (; x < mix.width; ++x) {
     float component[3], numbers[3];
@@ -183,7 +183,7 @@ void MixAs(const PixelRules& rules, const Mix& mix, T* to) {
   }
 }
 
-/// A row of the place. @param to its first pixel.
+/// Computes a row of the rectangle. @param to its first pixel.
 void MixRow(const PixelRules& rules, const Mix& mix, void* to) {
   switch (rules.type) {
     case DataType::kFloat16: return MixAs(rules, mix, static_cast<uint16_t*>(to));
@@ -213,7 +213,7 @@ void FillAs(const PixelRules& rules, size_t count, T* to) {
   for (x *= 3; x < 3 * count; ++x) to[x] = number[x % 3];
 }
 
-/// Padding of `count` pixels that follow each other.
+/// Fills `count` consecutive pixels with padding.
 void FillPixels(const PixelRules& rules, size_t count, void* to) {
   switch (rules.type) {
     case DataType::kFloat16: return FillAs(rules, count, static_cast<uint16_t*>(to));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The vector backend's maker of inputs: which rows are needed when, and what lies beside the place.
+// Input maker of the vector backend: schedules source rows and fills the padding.
 #include <algorithm>
 #include <optional>
 
@@ -18,7 +18,7 @@ bool together(const FrameComponent& a, const FrameComponent& b) {
          std::max(a.offset, b.offset) - std::min(a.offset, b.offset) < int{kWord};
 }
 
-/// What follows from the strand's components.
+/// Derives the remaining fields of a strand from its components.
 void settle(Strand& strand, const InputPlan& plan) {
   const FrameComponent& any = plan.frame.components[strand.component[0]];
   strand.offset = 255;
@@ -47,11 +47,11 @@ void settle(Strand& strand, const InputPlan& plan) {
     if (strand.next.back() + kWord <= strand.bytes) strand.safe = strand.part.size();
   }
   strand.one_word = last + any.step < kWord;
-  // A group of interleaved samples is no longer than four bytes.
+  // Interleaved samples take at most four bytes.
   strand.plain &= any.step <= kWord && last < any.step;
 }
 
-/// Which components the colours are, by channel: then the sums change nothing. Else nothing.
+/// Returns the component of each channel if no colour conversion is needed, or nothing.
 std::optional<std::array<uint8_t, 3>> straight(const PixelRules& rules) {
   std::array<uint8_t, 3> source{};
   for (size_t channel = 0; channel < 3; ++channel) {
@@ -73,7 +73,7 @@ class Maker final : public InputMaker {
   Status make(const FramePlanes& frame, void* input, void* stream) override;
 
  private:
-  /// Rows of samples by their number's last bit: the two of a tap are neighbours.
+  /// Resampled rows, by the last bit of their index: the two rows of a tap are adjacent.
   struct Cache {
     std::vector<float> floats;
     Lines lines[2];

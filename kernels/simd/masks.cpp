@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Masks: sums of prototypes, of all boxes for a row before the next one, which stays in the cache.
+// Masks: sums of prototypes, for all boxes of a row before the next row, which stays in the cache.
 #include "kernels/simd/simd.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -20,33 +20,34 @@ using Floats = hn::ScalableTag<float>;
 using Bytes = hn::Rebind<uint8_t, Floats>;
 using Vector = hn::Vec<Floats>;
 
-/// Prototypes of some columns of a row, side by side: where they lie as many bytes apart as they are
-/// large, they push each other out of the cache.
+/// Number of values in a tile: some columns of a row of all prototypes, copied together because
+/// prototypes at a power-of-two distance evict each other from the cache.
 constexpr size_t kTileNumbers = 5120;
 struct alignas(64) Tile {
   float numbers[kTileNumbers];
-  size_t width = 0;  // columns of each prototype
+  size_t width = 0;  // columns per prototype
 
-  /// @param from the first prototype's number at the first column. @param stride to the next one's.
+  /// @param from the first prototype's value in the first column. @param stride to the next
+  /// prototype.
   void fill(const float* from, size_t stride, size_t count) {
     for (size_t c = 0; c < count; ++c) std::copy_n(from + c * stride, width, numbers + c * width);
   }
 };
 
-/// A box's columns of a tile, and its factors.
+/// Columns of a tile that belong to a box, and its coefficients.
 struct Row {
   const float* first;  // of the first prototype
-  size_t stride;       // to the next one
+  size_t stride;       // to the next prototype
   std::span<const float> factors;
 };
 
-/// Where sums go.
+/// Output of the sums.
 struct Out {
   uint8_t* inside;
   float* numbers;
 };
 
-/// @tparam kPart only the first `count` are written.
+/// @tparam kPart true to write only the first `count` values.
 template <bool kPart>
 HWY_INLINE void Store(const Out& out, Vector sum, size_t at, size_t count) {
   const Floats d;
@@ -63,8 +64,8 @@ HWY_INLINE void Store(const Out& out, Vector sum, size_t at, size_t count) {
   else hn::StoreU(narrow, bytes, out.inside + at);
 }
 
-/// The sums stay in registers, if the loops over them are unrolled, which compilers have to be told.
-/// Columns from `x` on, in `kVectors` vectors; in a part of one, `count`.
+/// Sums columns from `x` in `kVectors` vectors, or `count` columns of one vector. The sums stay in
+/// registers only if the loops are unrolled, which compilers need to be told.
 template <size_t kVectors, bool kPart = false>
 HWY_INLINE void SumColumns(const Row& row, size_t x, const Out& out, size_t count = 0) {
   const Floats d;
@@ -98,7 +99,7 @@ void SumRow(const Row& row, size_t width, const Out& out) {
   if (x < width) SumColumns<1, true>(row, x, out, width - x);
 }
 
-/// The part of a place that lies in a tile's columns of one row.
+/// Sums the part of a rectangle in a tile's columns of one row.
 void SumPart(const Tile& tile, uint32_t left, uint32_t y, const MaskPlace& place,
              std::span<const float> factors, const MaskRoom& out) {
   const uint32_t first = std::max(left, place.x);
@@ -110,7 +111,7 @@ void SumPart(const Tile& tile, uint32_t left, uint32_t y, const MaskPlace& place
           out.numbers == nullptr ? nullptr : out.numbers + at});
 }
 
-/// @param maps the image's prototypes. @pre no more than kMostFactors.
+/// @param maps the image's prototypes. @pre at most kMostFactors.
 void Masks(const float* maps, Size size, std::span<const float> factors,
            std::span<const MaskPlace> places, const MaskRoom& out) {
   if (places.empty()) return;
@@ -137,7 +138,7 @@ HWY_AFTER_NAMESPACE();
 namespace keepbox::simd {
 namespace {
 
-constexpr uint32_t kMostFactors = 128;  // of which a tile has room for some columns
+constexpr uint32_t kMostFactors = 128;  // a tile has space for a few columns of that many
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Suppression of upright and of turned boxes.
+// Suppression of upright and oriented boxes.
 #include "kernels/simd/simd.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -42,7 +42,7 @@ namespace keepbox::simd {
 
 namespace {
 
-/// All exact methods keep the same boxes, and so are one here.
+/// True for methods with vector code; all exact methods keep the same boxes and share one.
 bool is_known(NmsMethod method) {
   return method == NmsMethod::kGreedy || method == NmsMethod::kBitmask ||
          method == NmsMethod::kSegmented || method == NmsMethod::kFast;

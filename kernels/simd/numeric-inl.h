@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// core/numeric.h for vectors: the same operations in the same order, hence the same bits. Built
-// once for each instruction set.
+// core/numeric.h for vectors: the same operations in the same order, therefore the same bits.
+// Compiled once per instruction set.
 #if defined(KEEPBOX_SIMD_NUMERIC) == defined(HWY_TARGET_TOGGLE)
 #ifdef KEEPBOX_SIMD_NUMERIC
 #undef KEEPBOX_SIMD_NUMERIC
@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// exp_f32().
+/// exp_f32() for vectors.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Exp(D d, V x) {
   const hn::RebindToSigned<D> di;
@@ -36,7 +36,7 @@ HWY_INLINE V Exp(D d, V x) {
   p = hn::Add(hn::Mul(p, r), hn::Set(d, 0.49999994f));
   const auto t = hn::Add(hn::Add(hn::Mul(p, hn::Mul(r, r)), r), hn::Set(d, 1.0f));
   const auto exponent = hn::ConvertTo(di, n);
-  // Halved towards zero.
+  // Halves, rounding towards zero.
   const auto half = hn::ShiftRight<1>(hn::Sub(exponent, hn::ShiftRight<31>(exponent)));
   const auto power = [&](auto e) HWY_ATTR {
     return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(e, hn::Set(di, 127))));
@@ -48,14 +48,14 @@ HWY_INLINE V Exp(D d, V x) {
   return hn::IfThenElse(hn::IsNaN(x), x, out);
 }
 
-/// sigmoid().
+/// sigmoid() for vectors.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Sigmoid(D d, V x) {
   const auto one = hn::Set(d, 1.0f);
   return hn::Div(one, hn::Add(one, Exp(d, hn::Neg(x))));
 }
 
-/// 16-bit numbers as tensors hold them.
+/// 16-bit floating-point values as stored in tensors.
 struct Half {
   static constexpr int32_t kInfinity = 0x7c00;
   uint16_t bits;
@@ -71,7 +71,7 @@ HWY_INLINE float ToFloat(BFloat value) { return bfloat16_to_float(value.bits); }
 template <class T>
 HWY_INLINE float ToFloat(T whole) { return static_cast<float>(whole); }
 
-/// The first `count` numbers at `at`, of which vectors hold as many as fit; 0 beyond.
+/// Loads the first `count` values at `at`, up to a vector; 0 beyond.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadFloats(D d, const float* at, size_t count) {
   return count >= hn::Lanes(d) ? hn::LoadU(d, at) : hn::LoadN(d, at, count);
@@ -90,8 +90,8 @@ HWY_INLINE hn::Vec<D> LoadFloats(D d, const BFloat* at, size_t count) {
   return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, LoadBits(d, at, count))));
 }
 
-/// half_to_float(). Highway's own conversion takes infinities for numbers where there is no
-/// instruction for it; on x86 there is one beside AVX2.
+/// half_to_float() for vectors. Highway's own conversion treats infinities as numbers if there is
+/// no instruction for it; x86 has one besides AVX2.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadFloats(D d, const Half* at, size_t count) {
   const hn::Rebind<uint16_t, D> bits;
@@ -108,7 +108,7 @@ HWY_INLINE hn::Vec<D> LoadFloats(D d, const Half* at, size_t count) {
   return hn::PromoteTo(d, hn::BitCast(halves, all));
 }
 
-/// Whole numbers of 8 or 16 bits.
+/// Loads integers of 8 or 16 bits.
 template <class D, class T>
   requires std::is_integral_v<T>
 HWY_INLINE hn::Vec<D> LoadFloats(D d, const T* at, size_t count) {

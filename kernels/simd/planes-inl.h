@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Best scores and classes of anchors whose scores stand in planes, one for each class: as quick as
-// the planes can be read. Built once for each instruction set.
+// Best scores and classes of anchors with one plane of scores per class, at memory speed. Compiled
+// once per instruction set.
 #if defined(KEEPBOX_SIMD_PLANES) == defined(HWY_TARGET_TOGGLE)
 #ifdef KEEPBOX_SIMD_PLANES
 #undef KEEPBOX_SIMD_PLANES
@@ -32,7 +32,7 @@ HWY_INLINE hn::Vec<Floats> Lowest() {
 }
 HWY_INLINE hn::Vec<Ints> NoClass() { return hn::Set(Ints(), static_cast<int32_t>(kMaxClasses)); }
 
-/// Replaces best and class where the score is greater: the first of equals stays, NaN never wins.
+/// Updates best and class if the score is greater: the first of equal scores stays, NaN never wins.
 template <class V, class I>
 HWY_INLINE void challenge(V score, I class_id, V& best, I& best_class) {
   const auto wins = hn::Gt(score, best);
@@ -40,7 +40,7 @@ HWY_INLINE void challenge(V score, I class_id, V& best, I& best_class) {
   best_class = hn::IfThenElse(hn::RebindMask(hn::DFromV<I>(), wins), class_id, best_class);
 }
 
-/// Numbers as they are compared: as floats, or 16 bits as an integer.
+/// Loads values for comparison: as floats, or 16 bits as an integer.
 template <class T>
 HWY_INLINE hn::Vec<Floats> LoadCompared(Floats d, const T* at, size_t count) {
   return LoadFloats(d, at, count);
@@ -48,7 +48,7 @@ HWY_INLINE hn::Vec<Floats> LoadCompared(Floats d, const T* at, size_t count) {
 HWY_INLINE hn::Vec<Shorts> LoadCompared(Shorts d, const int16_t* at, size_t count) {
   return count >= hn::Lanes(d) ? hn::LoadU(d, at) : hn::LoadN(d, at, count);
 }
-/// A float16 or bfloat16 as the integer that its bits are.
+/// The bits of a float16 or bfloat16 as an integer.
 struct Bits16 {
   int16_t bits;
 };
@@ -56,7 +56,7 @@ HWY_INLINE hn::Vec<Shorts> LoadCompared(Shorts d, const Bits16* at, size_t count
   return LoadCompared(d, reinterpret_cast<const int16_t*>(at), count);
 }
 
-/// 8 bits as 16, for classes that a byte cannot count.
+/// Widens 8 bits to 16, for more classes than a byte can count.
 template <class T>
   requires(sizeof(T) == 1)
 HWY_INLINE hn::Vec<Shorts> LoadCompared(Shorts d, const T* at, size_t count) {
@@ -70,14 +70,14 @@ HWY_INLINE hn::Vec<D> LoadCompared(D d, const T* at, size_t count) {
   return count >= hn::Lanes(d) ? hn::LoadU(d, at) : hn::LoadN(d, at, count);
 }
 
-/// The running bests of a block's anchors. Number and Class are of one size.
+/// Running maxima of a block's anchors. Number and Class have the same size.
 template <class Number, class Class>
 struct Running {
   Number* best;
   Class* class_id;
 };
 
-/// The next vector of anchors, of which `left` are left, and their scores of kPlanes classes.
+/// Loads the next vector of anchors, of which `left` remain, with their scores of kPlanes classes.
 template <size_t kPlanes, class D, class T, class Number, class Class>
 HWY_INLINE void ChallengeWith(D d, const T* plane, size_t stride, uint32_t class_id, size_t left,
                               const Running<Number, Class>& running) {
@@ -92,8 +92,8 @@ HWY_INLINE void ChallengeWith(D d, const T* plane, size_t stride, uint32_t class
   hn::Store(best_class, di, running.class_id);
 }
 
-/// All of a block's anchors and kPlanes classes from `class_id` on. Fetches what is some lines
-/// ahead in each plane, and at last what the next planes begin with.
+/// Processes all anchors of a block for kPlanes classes from `class_id`. Prefetches some lines
+/// ahead in each plane, and finally the beginning of the next planes.
 template <size_t kPlanes, class D, class T, class Number, class Class>
 void SweepPlanes(D d, const T* plane, size_t stride, uint32_t class_id, size_t count,
                  const Running<Number, Class>& running) {
@@ -115,9 +115,9 @@ void SweepPlanes(D d, const T* plane, size_t stride, uint32_t class_id, size_t c
   }
 }
 
-/// Best of `count` anchors from `first` on. Several planes at a time, so that the running bests are
-/// loaded and stored less often. @param from what classes are counted from: those of whole numbers
-/// from the first one, which wins unless another is greater.
+/// Finds the best of `count` anchors from `first`. Processes several planes at a time, so that the
+/// running maxima are loaded and stored less often. @param from first class: integers start with
+/// the score of this class, which stays unless another one is greater.
 template <class D, class T, class Number, class Class>
 void ScanPlanes(D d, const T* numbers, const Scores& scores, size_t first, size_t count,
                 const Running<Number, Class>& running, uint32_t from = 0) {
@@ -137,17 +137,17 @@ void ScanPlanes(D d, const T* numbers, const Scores& scores, size_t first, size_
     SweepPlanes<1>(d, plane, stride, c - from, count, running);
 }
 
-/// Best scores, before their activation, and classes of up to kBlock anchors.
+/// Finds best scores, before activation, and classes of up to kBlock anchors.
 template <class T>
 void BestOfPlanes(const Scores& scores, size_t first, size_t count, Block& block) {
   ScanPlanes(Floats(), static_cast<const T*>(scores.classes.numbers), scores, first, count,
              Running{block.best, block.class_id});
 }
 
-/// The same for 16-bit numbers that are not activated, with twice as many in a vector and no
-/// conversion. As integers, the bits of numbers above 0 are ordered like these and greater than the
-/// bits of all others but of some NaN. So a best that is a number above 0 is the right one; anchors
-/// with another one get no class, and the most that their score can be.
+/// Finds the best of 16-bit values without activation, with twice as many in a vector and no
+/// conversion. As integers, the bits of positive values have the same order as the values, and
+/// exceed the bits of all others except some NaN. Therefore a positive best is correct; other
+/// anchors get no class, and the upper bound of their score.
 template <class H>
 void BestOfBits(const Scores& scores, size_t first, size_t count, Block& block) {
   const Floats d;
@@ -168,13 +168,13 @@ void BestOfBits(const Scores& scores, size_t first, size_t count, Block& block) 
   }
 }
 
-/// (stored - zero_point) * scale.
+/// Dequantises: (stored - zero_point) * scale.
 HWY_INLINE hn::Vec<Floats> Real(const Column& column, hn::Vec<Floats> stored) {
   const Floats d;
   return hn::Mul(hn::Sub(stored, hn::Set(d, column.zero_point)), hn::Set(d, column.scale));
 }
 
-/// Whole numbers as they were compared become the scores that they mean, classes count from 0.
+/// Converts the compared integers to scores, and classes to ids from 0.
 template <class T, class Class>
 void RealBests(const Scores& scores, size_t count, const T* bests, const Class* classes,
                Block& block) {
@@ -190,8 +190,8 @@ void RealBests(const Scores& scores, size_t count, const T* bests, const Class* 
   }
 }
 
-/// The same for whole numbers, whose order is that of what they mean: as many in a vector as fit,
-/// if a number of their size can count the classes.
+/// Finds the best of integers, whose order is that of the scores, in full vectors if an integer of
+/// their size can count the classes.
 template <class T>
 void BestOfWhole(const Scores& scores, size_t first, size_t count, Block& block) {
   const T* numbers = static_cast<const T*>(scores.classes.numbers);

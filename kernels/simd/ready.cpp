@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Decode of rows that a model sorted out: most are below the threshold, and of those the score
-// alone is read.
+// Decode of end-to-end rows: most are below the threshold, and only their score is read.
 #include <algorithm>
 
 #include "kernels/simd/simd.h"

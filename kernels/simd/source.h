@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The numbers of one image, read where they stand, for the templates of core/judge.h.
+// Reads the values of one image in place, for the templates of core/judge.h.
 #pragma once
 
 #include <hwy/cache_control.h>
@@ -13,8 +13,7 @@
 
 namespace keepbox::simd {
 
-/// Are the numbers float32, float16 or bfloat16, aligned and not quantised? All others are for
-/// load().
+/// True for aligned, unquantised float32, float16 or bfloat16; load() reads all others.
 inline bool plain(const TensorView& view) {
   const bool known = view.type == DataType::kFloat32 || view.type == DataType::kFloat16 ||
                      view.type == DataType::kBFloat16;
@@ -22,9 +21,10 @@ inline bool plain(const TensorView& view) {
          reinterpret_cast<uintptr_t>(view.data) % size_of(view.type) == 0;
 }
 
-/// Are they whole numbers of 8 or 16 bits, aligned, that mean more the greater they are?
+/// True for aligned integers of 8 or 16 bits whose order is that of their values.
 inline bool whole(const TensorView& view) {
-  constexpr float kLeastScale = 1e-20f, kMostZero = 65536;  // beyond, two may mean the same
+  constexpr float kLeastScale = 1e-20f, kMostZero = 65536;  // beyond, two integers may have the
+                                                            // same value
   const bool known = view.type == DataType::kInt8 || view.type == DataType::kUInt8 ||
                      view.type == DataType::kInt16;
   return known && view.scale > kLeastScale && view.zero_point <= kMostZero &&
@@ -66,7 +66,7 @@ class Source {
     }
   }
 
-  /// Fetches a box into the cache: in planes each of its numbers stands in a line of its own.
+  /// Prefetches a box: in planes each of its values is in a different cache line.
   void fetch_box(uint32_t anchor) const {
     const Place& from = place(Part::kBox);
     const auto* box = static_cast<const std::byte*>(from.view->data) +
@@ -80,8 +80,8 @@ class Source {
   struct Place {
     const TensorView* view = nullptr;
     bool plain = false;
-    size_t size = 0;  // bytes of a number
-    size_t first = 0, anchor_stride = 0, channel_stride = 0;  // numbers
+    size_t size = 0;  // bytes per value
+    size_t first = 0, anchor_stride = 0, channel_stride = 0;  // in values
   };
 
   const Place& place(Part part) const { return places_[static_cast<size_t>(part)]; }

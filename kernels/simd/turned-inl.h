@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Turned boxes of core/turned.h for vectors: their bounds say which may be struck, and of those
-// each is decided by itself. Built once for each instruction set.
+// Oriented boxes of core/turned.h for vectors: their bounds select candidates, each of which is
+// then decided by scalar code. Compiled once per instruction set.
 #if defined(KEEPBOX_SIMD_TURNED) == defined(HWY_TARGET_TOGGLE)
 #ifdef KEEPBOX_SIMD_TURNED
 #undef KEEPBOX_SIMD_TURNED
@@ -31,7 +31,7 @@ struct TurnedVectors {
     for (size_t i = 0; i < std::size(numbers); ++i) lanes[i][at] = numbers[i];
   }
 
-  /// Calls mark(k, mask) for the vectors from `first` to `end` in which a box is struck.
+  /// Calls mark(k, mask) for the vectors from `first` to `end` in which a box is suppressed.
   template <class Mark>
   static HWY_INLINE void strike(const Rules& rules, const TurnedShape& shape, const Lanes& lanes,
                                 size_t first, size_t end, Mark mark) {

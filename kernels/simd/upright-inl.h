@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Upright of core/geometry.h for vectors: the same operations in the same order, hence the same
-// answers. Built once for each instruction set.
+// Upright of core/geometry.h for vectors: the same operations in the same order, therefore the same
+// results. Compiled once per instruction set.
 #if defined(KEEPBOX_SIMD_UPRIGHT) == defined(HWY_TARGET_TOGGLE)
 #ifdef KEEPBOX_SIMD_UPRIGHT
 #undef KEEPBOX_SIMD_UPRIGHT
@@ -17,7 +17,7 @@ namespace keepbox::simd::HWY_NAMESPACE {
 
 struct UprightVectors {
   using Geometry = Upright;
-  static constexpr size_t kArrays = kBoxLanes;  // corners, area, whether it lives
+  static constexpr size_t kArrays = kBoxLanes;  // corners, area, validity
 
   static void put(const Rules& rules, const Box& shape, const Lanes& lanes, size_t at) {
     lanes[0][at] = shape.x1;
@@ -27,7 +27,7 @@ struct UprightVectors {
     lanes[4][at] = Upright::area(shape, rules.contract);
   }
 
-  /// Calls mark(k, mask) for the vectors from `first` to `end` in which a box may be struck.
+  /// Calls mark(k, mask) for the vectors from `first` to `end` in which a box may be suppressed.
   template <class Mark>
   static HWY_INLINE void strike(const Rules& rules, const Box& box, const Lanes& lanes,
                                 size_t first, size_t end, Mark mark) {
@@ -44,7 +44,7 @@ struct UprightVectors {
                                  hn::Min(hn::Load(d, lanes[3] + k), y2), contract.plus_one);
       const auto common = hn::Mul(width, height);
       const auto both = hn::Sub(hn::Add(hn::Load(d, lanes[4] + k), area), common);
-      // Divided only where it may be beyond the threshold.
+      // Divides only if the overlap may exceed the threshold.
       const auto less = hn::Lt(hn::Max(common, least), hn::Mul(both, guarded));
       if (!contract.empty_overlap && hn::AllTrue(d, less)) continue;
       const auto iou = hn::Div(common, both);
@@ -54,7 +54,7 @@ struct UprightVectors {
   }
 
  private:
-  /// Where two boxes have no area between them.
+  /// True if two boxes have no area between them.
   static HWY_INLINE auto empty(const Lanes& lanes, size_t k, const Box& box) {
     const Floats d;
     const auto width = hn::Sub(hn::Load(d, lanes[2] + k), hn::Load(d, lanes[0] + k));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Times whole frames on the CPU: every backend, OpenCV behind a plain decoding loop, the memory
-// floor, and in a harness boxdecode beside GStreamer's own decoder where there is one. Prints
-// tables and, with --json FILE, writes them.
+// Times whole frames on the CPU: every backend, OpenCV after a plain decoding loop, memory reads,
+// and in a harness boxdecode and GStreamer's own decoder if available. Prints tables and, with
+// --json FILE, writes them.
 #include <gst/gst.h>
 
 #include <algorithm>

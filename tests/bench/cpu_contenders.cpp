@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Times backends, OpenCV behind a decoding loop, and elements.
+// Times backends, OpenCV after a decoding loop, and elements.
 #include <gst/check/gstharness.h>
 #include <gst/gst.h>
 
@@ -22,8 +22,8 @@ namespace keepbox::test {
 namespace {
 
 constexpr size_t kRepeats = 64;
-constexpr double kEnough = 2e6;  // microseconds after which fewer repeats do
-constexpr double kSlow = 1e5;    // one run of so many is warm enough
+constexpr double kEnough = 2e6;  // microseconds after which fewer repeats suffice
+constexpr double kSlow = 1e5;    // one run of that length is enough to warm up
 
 void flush(const std::vector<Tensor>& tensors) {
   constexpr size_t kLine = 64;
@@ -35,7 +35,7 @@ void flush(const std::vector<Tensor>& tensors) {
   }
 }
 
-/// Times work(i), which returns how many boxes it found, for the frames in turn.
+/// Times work(i), which returns the number of boxes, for the frames in turn.
 template <class Work>
 Timing timed(const Input& input, std::string contender, Work work) {
   using Clock = std::chrono::steady_clock;
@@ -71,7 +71,7 @@ Timing time_processor(const Input& input, const Backend& backend, std::string na
   });
 }
 
-/// What a loop finds for OpenCV.
+/// Results of a loop, as input for OpenCV.
 struct Found {
   std::vector<cv::Rect2d> boxes;
   std::vector<float> scores;
@@ -84,7 +84,7 @@ struct Found {
   }
 };
 
-/// One anchor after the other, all of its classes.
+/// Decodes one anchor after the other, with all of its classes.
 void loop_dense(const Input& input, const Tensor& tensor, bool objectness_first, Found& found) {
   const bool planes = input.kind == Kind::kPlanes;
   const size_t anchors = tensor.shape[planes ? 2 : 1], channels = tensor.shape[planes ? 1 : 2];
@@ -156,7 +156,7 @@ size_t suppressed(const Input& input, const Found& found, bool batched) {
   return std::min<size_t>(kept.size(), input.settings.max_detections);
 }
 
-/// NMS alone: the loop is not timed.
+/// Times NMS only, without the loop.
 Timing time_opencv_boxes(const Input& input) {
   std::vector<Found> found;
   for (size_t i = 0; i < kTurns; ++i) found.push_back(found_by_loop(input, i, Loop::kPlain));

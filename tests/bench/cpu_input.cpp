@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Makes the frames that are timed.
+// Generates the frames.
 #include <format>
 #include <functional>
 #include <random>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A benchmark that a CUDA call fails in has nothing to say.
+// Error checks: a failed CUDA call ends the benchmark.
 #pragma once
 
 #include <cuda_runtime_api.h>

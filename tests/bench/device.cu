@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernels that do nothing, say so, or read everything.
+// Kernels that do nothing, set a flag, or read memory.
 #include "tests/bench/device.h"
 
 #include <cuda_runtime.h>
@@ -26,7 +26,7 @@ __global__ void read(const float4* data, size_t count, float* sink) {
     const float4 four = data[i];
     sum += (four.x + four.y) + (four.z + four.w);
   }
-  // no sum of scores and pixels is that
+  // no sum of scores and pixels has this value
   if (sum == -1.5e30f) *sink = sum;
 }
 

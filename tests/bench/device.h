@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the GPU benchmark does on the device besides what it measures.
+// Device helpers of the GPU benchmark.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,7 +18,7 @@ class DeviceBuffer {
   explicit DeviceBuffer(size_t bytes) : bytes_(bytes) { KB_CUDA(cudaMalloc(&data_, bytes)); }
   DeviceBuffer(const void* from, size_t bytes) : DeviceBuffer(bytes) {
     KB_CUDA(cudaMemcpy(data_, from, bytes, cudaMemcpyHostToDevice));
-    // returns when the host's memory is free again, which is sooner than the data is there
+    // returns once the host memory may be reused, before the copy is complete
     KB_CUDA(cudaDeviceSynchronize());
   }
   DeviceBuffer(DeviceBuffer&& from) noexcept
@@ -34,7 +34,7 @@ class DeviceBuffer {
   size_t bytes_;
 };
 
-/// A word that the device writes and the host reads without a copy.
+/// A word written by the device and read by the host without a copy.
 class MappedFlag {
  public:
   MappedFlag();
@@ -43,7 +43,7 @@ class MappedFlag {
   ~MappedFlag() { KB_CUDA(cudaFreeHost(host_)); }
 
   uint32_t* on_device() const { return device_; }
-  /// Spins until the device has written the value; ends the program after ten seconds.
+  /// Spins until the device has written the value; aborts after ten seconds.
   void wait_for(uint32_t value) const;
 
  private:
@@ -53,8 +53,8 @@ class MappedFlag {
 
 void launch_empty(cudaStream_t stream);
 void launch_flag(uint32_t* flag, uint32_t value, cudaStream_t stream);
-/// Reads all of a buffer, which is then in the L2 cache as far as it fits.
-/// @param sink four bytes that are never written, so that the reads stay.
+/// Reads a whole buffer, which is then in the L2 cache as far as it fits.
+/// @param sink four bytes that are never written, so that the reads are not optimised away.
 void launch_read(const DeviceBuffer& buffer, const DeviceBuffer& sink, cudaStream_t stream);
 
 }  // namespace keepbox::test

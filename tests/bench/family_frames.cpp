@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Makes heads, heat maps and quantised planes.
+// Generates raw heads, heat maps and quantised planes.
 #include "tests/bench/family_frames.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ float uniform(Random& random, float low, float high) {
 
 constexpr size_t kObjects = 40;
 
-/// Maps 1 x channels x side x side of noise.
+/// Noise in maps 1 x channels x side x side.
 Tensor noise(Random& random, size_t channels, size_t side, float low, float high) {
   Tensor out{.shape = {1, channels, side, side}};
   out.values.resize(channels * side * side);
@@ -28,7 +28,8 @@ Tensor noise(Random& random, size_t channels, size_t side, float low, float high
   return out;
 }
 
-/// Raises some channels at cells about so many objects. @param raise of (tensor, channel, cell).
+/// Raises some channels at cells of that many objects. @param raise called with (tensor, channel,
+/// cell).
 template <class Raise>
 void place(Random& random, size_t side, size_t objects, Raise raise) {
   for (size_t i = 0; i < objects; ++i) {
@@ -81,7 +82,7 @@ std::vector<Tensor> heat(Random& random) {
 
 constexpr size_t kMasked = 100, kCoefficients = 32, kMaskedAnchors = 8400;
 
-/// A hundred boxes of that side, which nothing suppresses, and prototypes of 160 x 160 if wanted.
+/// A hundred boxes with that side, without suppression, and optionally prototypes of 160x160.
 std::vector<Tensor> masked(Random& random, float side, bool maps) {
   Tensor planes{.shape = {1, 84 + kCoefficients, kMaskedAnchors}};
   planes.values.assign((84 + kCoefficients) * kMaskedAnchors, 0);
@@ -112,7 +113,7 @@ std::vector<Tensor> poses(Random& random) {
   return {std::move(out)};
 }
 
-/// Coordinates and scores in 0..1, in steps of 1/255.
+/// Converts coordinates and scores in 0..1 to steps of 1/255.
 Tensor in_bytes(Tensor tensor) {
   constexpr float kSpan = 640;
   constexpr size_t kAnchors = 8400;
@@ -129,7 +130,7 @@ Tensor in_bytes(Tensor tensor) {
   return tensor;
 }
 
-/// Planes of 15 classes and an angle: 100 things with 12 anchors each.
+/// Planes of 15 classes and an angle: 100 objects with 12 anchors each.
 std::vector<Tensor> turned(Random& random) {
   constexpr size_t kAnchors = 21504, kClasses = 15;
   Tensor out{.shape = {1, 4 + kClasses + 1, kAnchors}};
@@ -169,8 +170,8 @@ FamilyFrames frames(std::string name, Settings settings, size_t count, Make make
   return out;
 }
 
-/// The same boxes without masks, with masks of a quarter of the input's side and of all of it, and in
-/// the frame's resolution.
+/// Adds the same boxes without masks, with masks of a quarter of the input's side and of the whole
+/// side, and in frame resolution.
 void add_masked(std::vector<FamilyFrames>& out, size_t count) {
   Settings settings = settings_of("yolov8-seg");
   settings.units = Units::kPixels;

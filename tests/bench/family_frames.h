@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames of families beyond decoded planes and rows, for timing.
+// Frames of families other than decoded planes and rows, for timing.
 #pragma once
 
 #include <string>
@@ -16,9 +16,10 @@ struct FamilyFrames {
   std::vector<std::vector<Tensor>> frames;
 };
 
-/// Raw heads with anchors and with bins, a heat map, planes of int8, a box for each class, poses, 100
-/// boxes with and without their masks, and turned boxes by both ways to overlap; of inputs of 640 x 640
-/// (the heat map: 512 x 512; turned boxes: 1024 x 1024), at score > 0.25. @param count of frames each.
+/// Returns raw heads with anchors and with bins, a heat map, int8 planes, several classes per
+/// anchor, poses, 100 boxes with and without masks, and oriented boxes with both overlap measures,
+/// for 640x640 inputs (heat map: 512x512; oriented boxes: 1024x1024), at score > 0.25. @param count
+/// number of frames of each.
 std::vector<FamilyFrames> family_frames(size_t count);
 
 }  // namespace keepbox::test

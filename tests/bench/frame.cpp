@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Decodes one frame twice; the second time, when all memory is there, in a function of its own name
-// for an instruction counter to watch.
+// Decodes one frame twice; the second time, after all allocations, in a function with its own name
+// for an instruction counter.
 // usage: frame BACKEND CASE
 #include <algorithm>
 #include <cstdio>
@@ -17,7 +17,7 @@ namespace {
 
 using test::Tensor;
 
-/// What a frame is made of, and how it is decoded.
+/// Tensors of a frame, and their settings.
 struct Scene {
   std::string_view name;
   const char* detector;
@@ -25,7 +25,7 @@ struct Scene {
   void (*set)(Settings& settings) = [](Settings&) {};
 };
 
-/// Numbers of low .. high, of which one in `often` is of high .. top.
+/// Values in low .. high, of which one in `often` is in high .. top.
 Tensor numbers(std::mt19937& random, Shape shape, float low, float high, float top,
                unsigned often = 200) {
   Tensor out{.shape = shape};
@@ -39,7 +39,7 @@ std::vector<Tensor> planes(std::mt19937& random) { return {test::scene(random, t
 
 std::vector<Tensor> rows(std::mt19937& random) { return {test::scene(random, false, 25200, {})}; }
 
-/// Three maps of an input of 640, channels of an anchor by level.
+/// Three maps of a 640x640 input, with the channels of an anchor by level.
 std::vector<Tensor> maps(std::mt19937& random, size_t channels, unsigned often) {
   std::vector<Tensor> out;
   for (const size_t side : {80, 40, 20})
@@ -49,7 +49,7 @@ std::vector<Tensor> maps(std::mt19937& random, size_t channels, unsigned often) 
 
 std::vector<Tensor> anchored(std::mt19937& random) { return maps(random, 255, 30); }
 std::vector<Tensor> binned(std::mt19937& random) { return maps(random, 144, 400); }
-/// The same where anchors that pass do so with two classes, on average.
+/// Likewise, with two passing classes per passing anchor on average.
 std::vector<Tensor> binned_often(std::mt19937& random) { return maps(random, 144, 40); }
 
 std::vector<Tensor> heat(std::mt19937& random) {
@@ -57,7 +57,7 @@ std::vector<Tensor> heat(std::mt19937& random) {
           numbers(random, {1, 2, 128, 128}, 0, 1, 1)};
 }
 
-/// Many more boxes than are kept, of one class.
+/// Many more boxes of one class than are kept.
 std::vector<Tensor> crowd(std::mt19937& random) {
   return {test::scene(random, true, 8400, {.objects = 2000, .boxes_each = 2})};
 }
@@ -92,8 +92,8 @@ const Scene kScenes[] = {
     {"segments", "yolov8", crowd, few_by_segments},
 };
 
-/// What instructions.py counts: nothing of the program around it, nor of libraries that measure
-/// the machine when they are loaded.
+/// Function counted by instructions.py, without the rest of the program and without libraries that
+/// probe the machine when loaded.
 [[gnu::noinline]] bool counted_frame(Processor& processor, std::span<const TensorView> tensors) {
   return processor.run(tensors).has_value();
 }

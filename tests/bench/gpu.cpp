@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Times the CUDA backend beside the vector backend, published methods and the machine's floors, all
-// in one run, and checks everyone's boxes against the reference's.
+// Times the CUDA backend, the vector backend, published methods and the limits of the machine in
+// one run, and compares all boxes with the reference.
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -23,7 +23,7 @@ struct Options {
   std::string json, dump, only;
 };
 
-/// Nothing for arguments that are not known.
+/// Returns nothing for unknown arguments.
 std::optional<Options> parse(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; i += 2) {
@@ -50,7 +50,7 @@ constexpr Section kSections[] = {
     {"families", measure_families},
 };
 
-/// Why there is nothing to measure here, or nullptr.
+/// Returns the reason why nothing can be measured, or nullptr.
 const char* missing() {
   if (find_backend("cuda") == nullptr) return "no CUDA backend in this build";
   int devices = 0;

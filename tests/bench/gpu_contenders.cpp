@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Those who compete: backends of keepbox, and the published methods.
+// Contenders: backends of keepbox, and the published methods.
 #include <algorithm>
 #include <cstdio>
 #include <format>
@@ -11,7 +11,7 @@
 namespace keepbox::test::gpu {
 namespace {
 
-/// YOLOv8's planes as rows, which is how tensorRT_Pro exports its models.
+/// Transposes YOLOv8's planes to rows, like exports for tensorRT_Pro.
 std::vector<float> transposed(const Tensor& tensor) {
   const size_t channels = tensor.shape[1], anchors = tensor.shape[2];
   std::vector<float> rows(tensor.values.size());
@@ -20,8 +20,7 @@ std::vector<float> transposed(const Tensor& tensor) {
   return rows;
 }
 
-/// How many of the reference's candidates no better one of their class overlaps, be that
-/// suppressed or not.
+/// Counts the reference's candidates that no better one of their class overlaps, suppressed or not.
 size_t fast_survivors(const Input& input, size_t index) {
   std::vector<Candidate> boxes = input.candidates[index];
   std::ranges::sort(boxes, {}, [](const Candidate& box) {
@@ -38,9 +37,9 @@ size_t fast_survivors(const Input& input, size_t index) {
   return survivors;
 }
 
-/// Rows for the decoders in both memories, and how many boxes they should find.
+/// Rows for the decoders in both memories, and the expected number of boxes.
 struct Fast {
-  std::vector<std::vector<float>> transposed;  // of planes only
+  std::vector<std::vector<float>> transposed;  // only for planes
   std::vector<DeviceBuffer> transposed_on_device;
   std::vector<size_t> survivors;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames of several tensors: heads, heat maps, integers, labels.
+// Frames with several tensors: raw heads, heat maps, integers, multiple labels.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What no decoder can be faster than: launches, waits, and reading or copying memory.
+// Lower bounds for any decoder: launches, waits, and reading or copying memory.
 #include <chrono>
 #include <format>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kCopied = size_t{512} << 20;
 
-/// An event that times.
+/// An event with a time stamp.
 class Event {
  public:
   Event() { KB_CUDA(cudaEventCreate(&event_)); }
@@ -30,7 +30,7 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-/// Times work by the device's own clock.
+/// Times work with the device's clock.
 Times timed_on_device(size_t calls, const std::function<void(size_t)>& before,
                       const std::function<void(size_t)>& work) {
   const Event start, end;
@@ -71,7 +71,7 @@ void measure_launches(Session& session) {
       timed_on_device(300, {}, [](size_t) { launch_empty(nullptr); }));
 }
 
-/// A dense read of tensors of that many bytes.
+/// Measures a dense read of that many bytes.
 void measure_reads(Session& session, const char* name, size_t bytes) {
   std::vector<DeviceBuffer> buffers;
   for (size_t i = 0; i < kTensors; ++i) {
@@ -100,7 +100,8 @@ void measure_reads(Session& session, const char* name, size_t bytes) {
   }
 }
 
-/// From system memory, as a backend must for a tensor that is not on the device.
+/// Measures a copy from system memory, which a backend needs for tensors that are not on the
+/// device.
 void measure_upload(Session& session, const char* name, size_t bytes, bool pinned) {
   const DeviceBuffer to(bytes);
   std::vector<std::byte> pageable(pinned ? 0 : bytes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One frame at a time: two shapes in two kinds of scenes, ever more candidates, and NMS alone.
+// One frame at a time: two shapes in two kinds of scenes, increasing numbers of candidates, and NMS
+// only.
 #include <format>
 #include <random>
 
@@ -8,14 +9,14 @@
 namespace keepbox::test::gpu {
 namespace {
 
-constexpr size_t kFewTensors = 2;  // where the host's own time to check them counts
+constexpr size_t kFewTensors = 2;  // if checking them on the host takes long
 constexpr size_t kManyBoxes = 10000;
 
 std::string shape_name(bool planes, size_t anchors) {
   return planes ? std::format("84x{}", anchors) : std::format("{}x85", anchors);
 }
 
-/// What YOLOv10 gives: 300 rows, best first, of which most are noise.
+/// Rows as written by YOLOv10: 300, best first, mostly noise.
 std::vector<Tensor> ready_rows() {
   constexpr size_t kRows = 300;
   std::mt19937 random(3);
@@ -61,7 +62,7 @@ std::vector<Tensor> boxes_of_one_class(size_t boxes) {
   return out;
 }
 
-/// Which the published methods do not read.
+/// Measures float16, which the published methods do not support.
 void measure_halves(Session& session, bool planes) {
   const size_t anchors = planes ? 8400 : 25200;
   std::vector<Tensor> tensors;
@@ -74,7 +75,7 @@ void measure_halves(Session& session, bool planes) {
   measure_backends(session, input, true);
 }
 
-/// Rows that nothing has to be suppressed of.
+/// Measures rows that need no NMS.
 void measure_ready(Session& session) {
   Settings settings = pixel_settings();
   settings.detector = "yolov10";

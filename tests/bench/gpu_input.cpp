@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Inputs with the boxes that are right, on the device, and in files for other programs.
+// Inputs with the expected boxes, on the device, and in files for other programs.
 #include <cstdio>
 #include <cstdlib>
 #include <format>
@@ -11,7 +11,7 @@
 namespace keepbox::test::gpu {
 namespace {
 
-/// The reference's candidates in key order and its boxes.
+/// Adds the reference's candidates in key order and its boxes.
 void add_expected(Input& input, const Tensor& tensor) {
   const TensorView view = tensor.view();
   const auto views = std::span(&view, 1);

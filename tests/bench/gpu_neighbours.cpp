@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames beside a model of the same process, which leaves the device no pause.
+// Frames next to a model of the same process that leaves no idle time on the device.
 #include <atomic>
 #include <format>
 #include <thread>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kCopiedBeside = size_t{64} << 20;  // some 38 us of an H200
 
-/// Keeps a stream of the lowest priority full of one kernel, from a thread of its own.
+/// Thread that keeps a stream of the lowest priority full of one kernel.
 class Neighbour {
  public:
   explicit Neighbour(Launch launch)
@@ -31,17 +31,17 @@ class Neighbour {
     for (const cudaEvent_t event : events_) KB_CUDA(cudaEventDestroy(event));
   }
 
-  /// Of one of its kernels while there is nobody else.
+  /// Returns the time of one of its kernels on an idle device.
   double microseconds() const { return microseconds_; }
 
  private:
-  static constexpr size_t kAhead = 4;        // groups that are launched and have not ended
+  static constexpr size_t kAhead = 4;        // groups in flight
   static constexpr unsigned kEachGroup = 8;  // kernels
 
   void work(const std::stop_token& stop) {
     for (size_t group = 0; !stop.stop_requested(); ++group) {
       const cudaEvent_t event = events_[group % kAhead];
-      // of the group that had it before; at first of none
+      // of the previous group in this slot; none at first
       KB_CUDA(cudaEventSynchronize(event));
       for (unsigned i = 0; i < kEachGroup; ++i) launch_(stream_.get());
       KB_CUDA(cudaEventRecord(event, stream_.get()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Many frames at once: in one tensor, and of many instances on one GPU.
+// Many frames at once: in one tensor, and in many instances on one GPU.
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -23,7 +23,7 @@ Input make_scenes(Session& session, const char* section) {
                     frame_settings(true, 0.25f), scenes(true, kAnchors, kStreet, kScenes));
 }
 
-/// Scene that stands at a place of a batch.
+/// Returns the scene at a position of a batch.
 size_t scene_at(size_t batch, size_t images, size_t image) {
   return (batch * images + image) % kScenes;
 }
@@ -83,7 +83,7 @@ void measure_batch(Session& session, const Input& input, size_t images) {
   session.add(std::move(row));
 }
 
-/// One of the instances: its times and whether its boxes were right.
+/// Times of one instance, and whether its boxes were correct.
 struct Instance {
   std::vector<double> times;
   std::string check = "exact";
@@ -97,16 +97,16 @@ void check_all(Processor& processor, const Input& input, Instance& instance) {
   }
 }
 
-/// What instances have in common.
+/// State shared by instances.
 struct Together {
   const Input& input;
-  Launch producer;      // of each frame before it; empty: the tensors are there
+  Launch producer;      // runs before each frame; empty: the tensors are ready
   std::barrier<> gate;  // passed twice: before the first frame and after the last
   std::atomic<bool> stop = false;
 };
 
-/// Runs frames until told to stop. Checks the number of boxes as it goes.
-/// @param stream the producer's, if there is one
+/// Runs frames until stopped, and checks the number of boxes.
+/// @param stream the producer's, or null
 void run_frames(Together& together, Processor& processor, size_t first, cudaStream_t stream,
                 Instance& instance) {
   using Clock = std::chrono::steady_clock;
@@ -138,14 +138,14 @@ void run_instance(Together& together, size_t first, Instance& instance) {
   if (processor) check_all(*processor, together.input, instance);
 }
 
-/// Of all threads of the process.
+/// Returns the processor time of all threads.
 double cpu_seconds() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// How long a run took, by the clock and of processors.
+/// Wall-clock and processor time of a run.
 struct Spent {
   double seconds, cpu_seconds;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Times calls, and keeps the rows of the table.
+// Times calls, and stores the rows of the table.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

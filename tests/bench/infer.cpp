@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Times whole pipelines from frames to boxes, in rounds that take the ways in turn.
+// Times whole pipelines from frames to boxes, in rounds that alternate between the variants.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -59,7 +59,7 @@ std::vector<std::string> parts(const std::string& list) {
   return out;
 }
 
-/// Exits with the usage for what is no number of 1 or more.
+/// Exits with the usage unless the text is an integer of at least 1.
 int positive(std::string_view text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -111,12 +111,12 @@ Options parsed(int argc, char** argv) {
     }
     take(options, name, argv[i + 1]);
   }
-  // onnxinference does not hand on the names that are in a model: rows are compared by them.
+  // onnxinference does not forward the tensor names of a model; rows are compared by them.
   if (options.labels.empty() && options.model == own + ".onnx") options.labels = own + ".labels";
   return options;
 }
 
-/// Which libraries of ONNX Runtime this process has mapped: with one, all ways run the same code.
+/// Returns the ONNX Runtime libraries of this process: with one, all variants run the same code.
 std::set<std::string> runtimes() {
   std::set<std::string> out;
   std::ifstream maps("/proc/self/maps");
@@ -239,7 +239,7 @@ void Bench::print_comparison() {
   std::printf("\nstock and tensorinfer: %s\n", found.dump().c_str());
 }
 
-/// Rows that may be absent are those of what is not there.
+/// Returns whether a row failed; rows with missing elements may be absent.
 bool Bench::failed(const Case& each) const {
   if (each.why_not.empty() || each.why_not.starts_with("no element")) return false;
   return !each.way.cuda || options_.provider == "cuda";

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the benchmark of whole pipelines on a few small frames and looks at what it writes.
+"""Runs the benchmark of whole pipelines on a few small frames and checks its output.
 
 usage: infer_check.py INFER_BENCH
 """
@@ -16,7 +16,7 @@ STREAMS = (1, 2)
 
 
 def measured(program, folder):
-    """What it wrote, or why nothing can run."""
+    """Returns its output, or the reason why nothing can run."""
     path = pathlib.Path(folder) / 'bench.json'
     run = subprocess.run([program, '--size', '640x360', '--frames', str(FRAMES), '--rounds',
                           str(ROUNDS), '--warmup', '3', '--seconds', str(SECONDS), '--json', path,

@@ -21,7 +21,7 @@ struct Box {
   int x, y, width, height;
 };
 
-/// What came out, of all frames.
+/// Results of all frames.
 struct Results {
   int width = 0, height = 0;  // of the inference element's frames
   std::vector<std::vector<std::byte>> tensors;
@@ -83,7 +83,7 @@ GstPadProbeReturn at_boxes(GstPad*, GstPadProbeInfo* info, gpointer user_data) {
   return GST_PAD_PROBE_OK;
 }
 
-/// @param chain with elements "infer", whose tensors are kept, and "last", whose boxes are.
+/// @param chain with elements "infer", whose tensors are recorded, and "last", whose boxes are.
 Results results_of(const std::string& chain, const Frames& frames, int count) {
   Results out;
   GError* error = nullptr;
@@ -151,8 +151,8 @@ std::string decoder(const Options& options) {
          (options.labels.empty() ? "" : " label-file=" + quoted(options.labels));
 }
 
-/// tensorinfer with what the stock way does: black borders where videoconvertscale puts them, R, G,
-/// B.
+/// Returns tensorinfer configured like the stock variant: black borders positioned as by
+/// videoconvertscale, R, G, B.
 std::string ours(const Options& options) {
   return "tensorinfer name=infer provider=cpu channel-order=rgb resize-mode=letterbox-scaler "
          "pad-value=0 model-file=" +

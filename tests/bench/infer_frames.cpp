@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Makes frames once, so that neither their drawing nor their decoding is measured.
+// Generates frames once, so that neither drawing nor decoding is measured.
 #include <gst/video/video.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr Colour kColours[] = {{220, 40, 40},  {40, 190, 60},  {40, 70, 220},
                                {230, 200, 40}, {200, 60, 200}, {60, 200, 210}};
 constexpr size_t kShapes = 8;
 
-/// A circle or a square in each cell of a grid of 4 x 2, which circles in its cell.
+/// A circle or a square per cell of a 4x2 grid, moving in a circle in its cell.
 struct Scene {
   double width, height, cell;
   std::array<std::array<double, 2>, kShapes> centres;
@@ -41,7 +41,7 @@ struct Scene {
   }
 };
 
-/// BT.601, studio range.
+/// Converts to BT.601, limited range.
 Colour yuv_of(const Colour& c) {
   return {16 + (66 * c[0] + 129 * c[1] + 25 * c[2]) / 256,
           128 + (-38 * c[0] - 74 * c[1] + 112 * c[2]) / 256,
@@ -107,7 +107,7 @@ GstPadProbeReturn keep_buffer(GstPad* pad, GstPadProbeInfo* info, gpointer user_
   return GST_PAD_PROBE_OK;
 }
 
-/// What comes to the sink pad of the element "last" until the end.
+/// Collects the buffers at the sink pad of the element "last" until EOS.
 std::expected<Frames, std::string> caught(const std::string& text, const Frames* source,
                                           int count) {
   GError* error = nullptr;
@@ -187,7 +187,7 @@ std::expected<Frames, std::string> Frames::of_clip(const Options& options, int c
 }
 
 std::expected<Frames, std::string> Frames::on_gpu(const Options& options, const Frames& frames) {
-  // the model's element is there to bring its context
+  // the inference element provides the CUDA context
   auto out = caught(
       "appsrc name=first ! cudaupload ! video/x-raw(memory:CUDAMemory) ! tensorinfer "
       "name=last provider=cuda model-file=" +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How busy the process and the GPU are.
+// Load of the process and of the GPU.
 #include <dlfcn.h>
 #include <sys/resource.h>
 
@@ -12,12 +12,12 @@
 namespace keepbox::test {
 namespace {
 
-/// Percent of the time, as NVML has them.
+/// Percent of the time, as defined by NVML.
 struct Rates {
   unsigned gpu, memory;
 };
 
-/// NVML, where the driver brings it.
+/// NVML, if the driver has it.
 struct Nvml {
   int (*start)() = nullptr;
   int (*device)(unsigned, void**) = nullptr;

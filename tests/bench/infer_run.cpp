@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Runs pipelines and watches their pads.
+// Runs pipelines and observes their pads.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -34,11 +34,11 @@ struct Stream {
   int number = 0;
   int arrived = 0;  // at the gate
   Owned<GstElement> infer, boxes;
-  std::mutex lock;  // of what follows
+  std::mutex lock;  // protects the following members
   std::map<GstClockTime, Clock::time_point> entered;
   std::vector<double> times;
   Clock::time_point to_model, last;
-  std::vector<double> before, in_infer;  // from entry to the model's element; between its pads
+  std::vector<double> before, in_infer;  // from entry to the inference element; between its pads
   Samples samples;
 };
 
@@ -49,7 +49,7 @@ class Run {
   ~Run();
 
   std::string build(const Frames& frames);
-  /// The error, or nothing at the end of the streams.
+  /// Plays. @return an error, or nothing at EOS.
   std::string play();
   Figures figures() const;
 
@@ -150,7 +150,7 @@ std::string Run::build(const Frames& frames) {
   return {};
 }
 
-/// The last stream that is warm starts the measurement of all.
+/// Starts the measurement for all streams once the last one is warm.
 void Run::meet() {
   std::unique_lock guard(lock_);
   if (++waiting_ == streams_.size()) {
@@ -188,7 +188,7 @@ void Run::leave(Stream& stream, GstBuffer* buffer) {
   stream.times.push_back(Micro(now - entered->second).count());
   stream.entered.erase(entered);
   stream.last = now;
-  // after the time was taken; it takes microseconds, which fast ways would show
+  // after taking the time, because this takes microseconds, which would be visible in fast variants
   if (stream.times.size() % (way_.cuda ? kSampledOnGpu : 1) == 0)
     stream.samples.take(stream.infer.get(), stream.boxes.get());
 }

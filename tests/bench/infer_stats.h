@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What tensorinfer and boxdecode say of themselves.
+// Statistics of tensorinfer and boxdecode.
 #pragma once
 
 #include <gst/gst.h>
@@ -9,7 +9,7 @@
 
 namespace keepbox::test {
 
-/// Counts since the start, over all streams.
+/// Counters since the start, over all streams.
 struct Sums {
   double inferred = 0, decoded = 0, boxes = 0, zero_copy = 0, uploaded = 0, downloaded = 0;
   std::string provider, runtime;
@@ -22,12 +22,12 @@ struct Sums {
 struct Samples {
   std::vector<double> input, model, boxes;
 
-  /// Of the frame that was last, on a GPU of one shortly before it. The stock element says nothing.
+  /// Adds the last frame, or on a GPU a recent one. The stock element reports nothing.
   void take(GstElement* infer, GstElement* boxes_element);
   void join(const Samples& other);
 };
 
-/// @param part 0.5 for the median. Of no times it is 0.
+/// @param part 0.5 for the median. Returns 0 without times.
 double quantile(std::vector<double> times, double part);
 
 }  // namespace keepbox::test

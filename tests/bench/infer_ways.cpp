@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The ways from frames to boxes, as text for gst_parse_launch().
+// Variants from frames to boxes, as text for gst_parse_launch().
 #include <algorithm>
 
 #include "tests/bench/infer.h"
@@ -24,7 +24,7 @@ Way inferred(const Options& options, const char* name, const char* provider) {
           .cuda = std::string_view(provider) == "cuda"};
 }
 
-/// Frames in CUDA memory: from the decoder where there is a clip.
+/// Returns a variant with frames in CUDA memory, from the decoder if there is a clip.
 Way on_gpu(const Options& options, const char* name) {
   Way way = inferred(options, name, "cuda");
   way.resident = options.clip.empty();
@@ -103,7 +103,7 @@ std::string stock_element(const Options& options, bool optimized) {
   const auto has = [&](const char* property) {
     return g_object_class_find_property(G_OBJECT_GET_CLASS(element), property) != nullptr;
   };
-  // GStreamer 1.26 has to be told, later ones read the .modelinfo
+  // GStreamer 1.26 needs the property, later versions read the .modelinfo
   if (has("input-image-format")) text += " input-image-format=chw";
   if (optimized && has("optimization-level")) text += " optimization-level=enable-all";
   gst_object_unref(element);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Times inputs from frames, beside videoconvertscale and a plain loop from its bytes to floats.
+// Times input makers, compared with videoconvertscale followed by a plain loop from bytes to
+// floats.
 #include <gst/video/video.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ double median_us(const std::function<void()>& work) {
   return times[20];
 }
 
-/// A frame of smooth noise that GStreamer mapped.
+/// A frame of smooth noise, mapped by GStreamer.
 struct Mapped {
   GstVideoInfo info;
   GstVideoFrame frame{};
@@ -63,7 +64,8 @@ double by_backend(const char* name, Mapped& from, uint32_t side) {
   return median_us([&] { (void)(*maker)->make(planes, out.data(), nullptr); });
 }
 
-/// videoconvertscale's converter with borders, by one thread, then bytes to planes of floats.
+/// Runs videoconvertscale's converter with borders on one thread, then converts bytes to float
+/// planes.
 double by_gstreamer(Mapped& from, uint32_t side, bool floats) {
   Mapped to(GST_VIDEO_FORMAT_RGB, {side, side});
   const auto place = planned(from, side).place;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Counts the instructions of a frame, a figure that noise cannot move, and compares it with the
-recorded one: more than 5 % more is a failure, and so is less than half, which wants to be recorded.
-With --record the counts are written down anew.
+"""Counts the instructions of a frame, which has no noise, and compares the count with the recorded
+one: more than 5 % more is a failure, and so is less than half, which should be recorded.
+Writes new counts with --record.
 
 usage: instructions.py FRAME_PROGRAM COUNTS.json COMPILER [--record]
 Counts hold for one compiler; with another, or without valgrind, the test is skipped. Valgrind has
@@ -23,7 +23,7 @@ LEAST, MOST = 0.5, 1.05
 
 
 def per_frame(program, backend, frame):
-    """Instructions of counted_frame() and of what it calls."""
+    """Returns the instructions of counted_frame() and its callees."""
     with tempfile.NamedTemporaryFile() as out:
         run = subprocess.run(['valgrind', '--tool=callgrind', f'--callgrind-out-file={out.name}',
                               '--toggle-collect=*counted_frame*', program, backend, frame],

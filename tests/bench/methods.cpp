@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Decodes frames by every method of suppression, each in a function of its own name for callgrind to
-// watch, which dumps its count after each; and prints what each is.
+// Decodes frames with every method of suppression, each in a function with its own name for
+// callgrind, which dumps its count after each; prints the name of each.
 // usage: methods BACKEND
 #include <valgrind/callgrind.h>
 
@@ -49,7 +49,7 @@ std::vector<Row> crowd(std::mt19937& random) {
   return out;
 }
 
-/// Each overlaps its neighbours only.
+/// Boxes that overlap only their neighbours.
 std::vector<Row> chain(std::mt19937&) {
   std::vector<Row> out;
   for (int i = 0; i < kBoxes; ++i) {
@@ -84,7 +84,7 @@ constexpr Method kMethods[] = {{"greedy", NmsMethod::kGreedy},
                                {"matrix-linear", NmsMethod::kMatrixLinear},
                                {"merge", NmsMethod::kMerge}};
 
-/// What methods.py counts.
+/// Function counted by methods.py.
 [[gnu::noinline]] bool counted_frame(Processor& processor, std::span<const TensorView> tensors) {
   return processor.run(tensors).has_value();
 }

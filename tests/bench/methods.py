@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Counts the instructions of frames by every method of suppression: the vector backend never takes
-more than the reference but for laying boxes out, and where a class is full after one box no method
-that is linear then compares the rest with each other.
+"""Counts the instructions of frames for every method of suppression. Checks that the vector backend
+never takes more than the reference, except for the layout of boxes, and that linear methods compare
+no other boxes once the only class is full.
 """
 import argparse
 import pathlib
@@ -11,15 +11,15 @@ import shutil
 import subprocess
 import tempfile
 
-# What vectors may take to lay 1,500 boxes out, where the reference has next to nothing to compare.
+# Budget of the vector backend for the layout of 1,500 boxes if the reference hardly compares any.
 LAYOUT = 1500 * 100
-# By so much more than without suppression, at most, where the only class is full: a row of pairs or two.
+# Maximum factor relative to no suppression if the only class is full: a row of pairs or two.
 FULL = 3
 ALL_PAIRS = ('matrix', 'matrix-linear')
 
 
 def counts(program, backend):
-    """Instructions of each frame, by its name."""
+    """Returns the instructions of each frame, by name."""
     with tempfile.TemporaryDirectory() as folder:
         run = subprocess.run(
             ['valgrind', '--tool=callgrind', f'--callgrind-out-file={folder}/out',

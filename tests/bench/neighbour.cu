@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernels that compute for as long as they are told, or copy.
+// Kernels that compute for a given time, or copy.
 #include "tests/bench/neighbour.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ constexpr unsigned kThreads = 256;
 __global__ void __launch_bounds__(kThreads) work(unsigned steps, float* sink) {
   float value = static_cast<float>(threadIdx.x);
   for (unsigned i = 0; i < steps; ++i) value = __fmaf_rn(value, 0.999f, 0.5f);
-  // nothing that begins positive gets there: nothing is written
+  // never negative for positive start values: nothing is written
   if (value < 0) *sink = value;
 }
 
@@ -68,7 +68,7 @@ unsigned blocks_of_multiprocessor() {
 unsigned multiprocessors() { return attribute(cudaDevAttrMultiProcessorCount); }
 
 Launch make_work(unsigned blocks, unsigned waves, double microseconds) {
-  constexpr unsigned kLaunches = 50, kRounds = 5;  // by the last one the clocks have gone up
+  constexpr unsigned kLaunches = 50, kRounds = 5;  // clocks have ramped up by the last round
   const Stream stream;
   double steps = 1000;
   const auto made = [&] { return work_of(blocks * waves, static_cast<unsigned>(steps)); };

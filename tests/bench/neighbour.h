@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernels that keep the device busy while something else is measured.
+// Kernels that keep the device busy during measurements.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,7 +12,7 @@ namespace keepbox::test {
 
 enum class Priority { kUsual, kLowest };
 
-/// Owns a stream that waits for no other.
+/// Owns a stream that does not synchronise with others.
 class Stream {
  public:
   explicit Stream(Priority priority = Priority::kUsual);
@@ -30,20 +30,21 @@ class Stream {
 /// Launches one kernel.
 using Launch = std::function<void(cudaStream_t)>;
 
-/// Microseconds from one end to the next of so many kernels back to back.
+/// Returns the microseconds per kernel of `launches` kernels back to back.
 double microseconds_each(unsigned launches, const Stream& stream, const Launch& launch);
 
-/// Blocks of 256 threads that one multiprocessor runs at once: 8 of most GPUs.
+/// Returns the number of blocks of 256 threads that run on a multiprocessor at once: 8 on most
+/// GPUs.
 unsigned blocks_of_multiprocessor();
 unsigned multiprocessors();
 
-/// A kernel of multiply-adds, each of which waits for the one before. Measures how many it needs.
+/// Returns a kernel of dependent multiply-adds, calibrated to the requested time.
 /// @param blocks of 256 threads that run at once
-/// @param waves of so many blocks, one after the other
-/// @param microseconds of each wave
+/// @param waves sequential waves of that many blocks
+/// @param microseconds per wave
 Launch make_work(unsigned blocks, unsigned waves, double microseconds);
 
-/// A kernel that copies from one buffer to another of the same size; both have to stay.
+/// Returns a kernel that copies between two buffers of the same size, which must stay alive.
 Launch make_copy(const DeviceBuffer& to, const DeviceBuffer& from);
 
 }  // namespace keepbox::test

@@ -12,7 +12,7 @@
 namespace keepbox::peers {
 namespace {
 
-constexpr int kTile = 64;  // boxes, as many as a mask word has bits
+constexpr int kTile = 64;  // boxes, one per bit of a mask word
 using Mask = unsigned long long;
 
 template <Pixels kPixels>
@@ -26,7 +26,8 @@ __device__ bool overlaps(const ScoredBox& a, const ScoredBox& b, float threshold
   return common / (area_a + area_b - common) > threshold;
 }
 
-/// A block a pair of tiles, both triangles of the square as published; a thread a box of the row.
+/// One block per pair of tiles, in both triangles of the matrix as published; one thread per box of
+/// the row.
 template <Pixels kPixels>
 __global__ void compare_tiles(int count, float threshold, const ScoredBox* boxes, Mask* masks) {
   __shared__ ScoredBox others[kTile];
@@ -44,7 +45,7 @@ __global__ void compare_tiles(int count, float threshold, const ScoredBox* boxes
   masks[static_cast<size_t>(row * kTile + thread) * gridDim.x + column] = mask;
 }
 
-/// What the host does with the masks: a box that stays removes those that it overlaps.
+/// Reduces the masks on the host: a kept box removes the boxes that it overlaps.
 void reduce(const std::vector<Mask>& masks, size_t boxes, size_t tiles, std::vector<int>& kept) {
   std::vector<Mask> removed(tiles);
   kept.clear();
@@ -59,7 +60,7 @@ constexpr unsigned kThreads = 512;
 
 unsigned blocks_for(size_t jobs) { return static_cast<unsigned>((jobs + kThreads - 1) / kThreads); }
 
-/// As the kernels leave it: a count of arrivals, as a float, before the boxes.
+/// Output of the kernels: a count of arrivals, as a float, before the boxes.
 struct FastResult {
   float arrived;
   FastBox boxes[1];
@@ -113,7 +114,7 @@ __global__ void suppress(size_t most, float threshold, FastResult* result) {
   for (size_t i = 0; i < count; ++i) {
     const FastBox& other = result->boxes[i];
     if (i == mine || other.label != box.label || other.score < box.score) continue;
-    // of equals the one that arrived last stays
+    // of equal scores the last arrival stays
     if (other.score == box.score && i < mine) continue;
     if (iou(box, other) > threshold) {
       result->boxes[mine].keep = 0.0f;
@@ -155,7 +156,7 @@ void faster_rcnn_nms(std::span<const ScoredBox> boxes, float threshold, Pixels p
   KB_CUDA(cudaFree(masks_on_device));
 }
 
-/// A call's memory and stream.
+/// Memory and stream of a call.
 struct FastDecoder::Memory {
   cudaStream_t stream = nullptr;
   float* rows = nullptr;
@@ -182,7 +183,7 @@ struct FastDecoder::Memory {
     KB_CUDA(cudaFreeHost(downloaded));
   }
 
-  /// Runs both kernels to the end and brings the whole array of results to the host.
+  /// Runs both kernels to the end and copies the whole array of results to the host.
   void run(const FastSetup& setup, const float* from) {
     if (rows != nullptr)
       KB_CUDA(cudaMemcpyAsync(rows, from, row_bytes, cudaMemcpyHostToDevice, stream));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Makes noise, objects and false alarms.
+// Generates noise, objects and false alarms.
 #include "tests/bench/scenes.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Writer {
     return tensor.values[planes ? channel * anchors + anchor : anchor * channels + channel];
   }
 
-  /// A box and the score of one class; in rows the objectness is the score and the class is 1.
+  /// Sets a box and the score of one class; in rows the objectness is the score and the class is 1.
   void put(size_t anchor, const float (&box)[4], size_t class_id, float score) const {
     for (size_t i = 0; i < 4; ++i) at(anchor, i) = box[i];
     if (!planes) at(anchor, 4) = score;
@@ -36,12 +36,12 @@ struct Writer {
   }
 };
 
-/// Scores of noise: of planes a class's, of rows the objectness and what it is multiplied by.
+/// Scores of noise: of a class in planes; of objectness and its factor in rows.
 struct Noise {
   float score, factor;
 };
 
-/// Of one anchor. Noise that is not quiet falls off over decades, as detectors' does.
+/// Draws the noise of one anchor. Unless quiet, it falls off over decades, like that of detectors.
 Noise noise(std::mt19937& random, bool planes, bool quiet) {
   if (quiet) return {9e-4f, 0.02f};
   if (planes) return {std::pow(10.0f, drawn(random, -5, -2.85f)), 0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames as detectors make them, for timing.
+// Realistic frames, for timing.
 #pragma once
 
 #include <cstddef>
@@ -13,25 +13,26 @@ struct Range {
   float low, high;
 };
 
-/// What a frame holds besides noise.
+/// Contents of a frame besides noise.
 struct SceneSize {
   size_t objects = 40;
-  size_t boxes_each = 25;  // overlapping candidates of one object
-  size_t alarms = 200;     // single wrong ones
+  size_t boxes_each = 25;  // overlapping candidates per object
+  size_t alarms = 200;     // single false detections
   Range object_scores{0.05f, 0.95f};
   Range alarm_scores{0.01f, 0.3f};
-  bool quiet = true;  // noise stays below 0.001; else 7 % of it is above, up to 0.0015
+  bool quiet = true;  // noise stays below 0.001; otherwise 7 % of it is above, up to 0.0015
 };
 
 /// A frame of a crowded street: nearly all boxes of its 40 objects are above 0.25, and noise is not
-/// quiet. At 0.25 some 1,100 candidates of which some 160 stay, at 0.001 some 2,900.
+/// quiet. About 1,100 candidates at 0.25, of which 160 are kept, and 2,900 at 0.001.
 inline constexpr SceneSize kStreet{
     .object_scores = {0.3f, 0.97f}, .alarm_scores = {0.01f, 0.6f}, .quiet = false};
 
-/// YOLOv8 planes 1 x 84 x anchors or YOLOv5 rows 1 x anchors x 85, pixels of a 640 x 640 input.
+/// Returns YOLOv8 planes 1 x 84 x anchors or YOLOv5 rows 1 x anchors x 85, in pixels of a 640x640
+/// input.
 Tensor scene(std::mt19937& random, bool planes, size_t anchors, const SceneSize& size);
 
-/// The same in float16.
+/// Converts to float16.
 Tensor halved(Tensor tensor);
 
 }  // namespace keepbox::test

@@ -4,8 +4,8 @@
 
 usage: torch_peer.py DIR [--json FILE] [--device DEVICE]   after gpu-bench --dump DIR
 
-Boxes are decoded on the device, thinned out there by torchvision and brought to the host, as
-Ultralytics' non_max_suppression does it with one class a box. Rows are gpu-bench's own.
+Boxes are decoded on the device, suppressed there by torchvision and copied to the host, like in
+Ultralytics' non_max_suppression with one class per box. Rows have the form of gpu-bench.
 """
 import argparse
 import json
@@ -57,7 +57,7 @@ def from_planes(tensor, entry):
 
 
 def from_boxes(tensor, entry):
-    """Boxes of one class that nothing is to be decoded of: x1 y1 x2 y2, score, class."""
+    """Decoded boxes of one class: x1 y1 x2 y2, score, class."""
     boxes, scores = tensor[0, :, :4], tensor[0, :, 4]
     kept = torchvision.ops.nms(boxes, scores, entry['iou_threshold'])
     return kept[:entry['max_detections']].cpu()
@@ -75,7 +75,7 @@ def load(folder, entry, device):
 
 
 def timed(before, work, synchronise):
-    """Microseconds of work(0), work(1), ... after a warm-up."""
+    """Returns the microseconds of work(0), work(1), ... after a warm-up."""
     started = time.perf_counter()
     for i in range(WARM_UP):
         work(i)
@@ -108,13 +108,13 @@ def measure(folder, entry, device, scratch):
     for state, before in befores.items():
         times = timed(before, lambda i: work(tensors[i % count], entry), synchronise)
         yield {'section': entry['section'], 'input': entry['input'], 'contender': name,
-               'state': state, 'check': f'as many boxes in {same} of {count} tensors', **times,
+               'state': state, 'check': f'equal numbers of boxes in {same} of {count} tensors', **times,
                'candidates': entry['candidates'][0], 'boxes': found[0]}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('folder', type=pathlib.Path, help='what gpu-bench --dump wrote')
+    parser.add_argument('folder', type=pathlib.Path, help='folder written by gpu-bench --dump')
     parser.add_argument('--json', type=pathlib.Path, help='write the rows')
     parser.add_argument('--device', default='cuda')
     arguments = parser.parse_args()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Disks that are full, and files that go while somebody works with them: one error, no half a file.
+// Full disks, and files that disappear while in use: one error, and no partial file.
 #include <sys/resource.h>
 
 #include <csignal>
@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::Line;
 
-/// A disk that takes this many bytes of a file.
+/// Limits the size of files that this process writes.
 class SmallDisk {
  public:
   explicit SmallDisk(rlim_t bytes) : before_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -34,8 +34,8 @@ class SmallDisk {
   void (*before_)(int);
 };
 
-/// Errors of elements of ours, in the order in which they came. What GStreamer's base class of
-/// sources adds when those behind one have failed is not theirs.
+/// Errors of our elements, in order. Errors that GStreamer's base class of sources adds after a
+/// failure downstream are ignored.
 struct Errors {
   std::vector<std::string> texts;
 
@@ -51,7 +51,7 @@ struct Errors {
     return GST_BUS_PASS;
   }
 
-  /// Of one run of a line. @param before it plays, in READY.
+  /// Runs a pipeline once. @param before called in READY, before it plays.
   static std::vector<std::string> of(const std::string& line, auto before) {
     Errors out;
     GstElement* pipeline = gst_parse_launch(line.c_str(), nullptr);
@@ -62,7 +62,7 @@ struct Errors {
     if (gst_element_set_state(pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE) {
       GstMessage* end = gst_bus_timed_pop_filtered(
           bus, 20 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
-      EXPECT_NE(end, nullptr) << "no end in 20 s";
+      EXPECT_NE(end, nullptr) << "no EOS or error in 20 s";
       if (end != nullptr) gst_message_unref(end);
     }
     gst_element_set_state(pipeline, GST_STATE_NULL);
@@ -83,7 +83,7 @@ std::string boxes_of(int frames, const test::TempDir& dir) {
   return "tensorreplay location=" + (dir / "rec") + " ! boxdecode";
 }
 
-TEST(FullDisk, OfBoxesIsOneErrorAndNoFile) {
+TEST(FullDisk, BoxesCauseOneErrorAndNoFile) {
   const test::TempDir dir;
   const std::string line = boxes_of(40, dir) + " ! boxsink location=" + (dir / "out.jsonl");
   const SmallDisk disk(2000);
@@ -92,7 +92,7 @@ TEST(FullDisk, OfBoxesIsOneErrorAndNoFile) {
   EXPECT_TRUE(fs::exists(dir / "out.jsonl.part"));
 }
 
-TEST(FullDisk, OfTheEndOfTheBoxesToo) {
+TEST(FullDisk, EndOfBoxesCausesOneErrorAndNoFile) {
   const test::TempDir dir;
   const std::string line = boxes_of(1, dir) + " ! boxsink format=coco location=";
   ASSERT_TRUE(Errors::of(line + (dir / "whole.json"), [] {}).empty());
@@ -101,12 +101,12 @@ TEST(FullDisk, OfTheEndOfTheBoxesToo) {
   EXPECT_FALSE(fs::exists(dir / "out.json"));
 }
 
-TEST(FullDisk, OfTensorsIsOneErrorAndNoRecording) {
+TEST(FullDisk, TensorsCauseOneErrorAndNoRecording) {
   const test::TempDir dir;
   const std::string line = boxes_of(40, dir) + " ! tensorrecord location=" + (dir / "copy") +
                            " ! fakesink";
   {
-    const SmallDisk disk(1000);  // a frame's tensor goes in, the index of all does not
+    const SmallDisk disk(1000);  // space for the tensor of a frame, not for the index
     expect_one(Errors::of(line, [] {}), {"copy", "File too large"});
   }
   EXPECT_FALSE(fs::exists(dir / "copy/frames.jsonl"));
@@ -115,25 +115,25 @@ TEST(FullDisk, OfTensorsIsOneErrorAndNoRecording) {
 
 using Lost = test::Inference;
 
-TEST_F(Lost, ModelBeforeItPlays) {
+TEST_F(Lost, ModelBeforePlaying) {
   const std::string line =
       "videotestsrc num-buffers=3 ! video/x-raw,format=RGB,width=64,height=48 ! " +
       infer(test::identity_model({1, 3, 32, 32})) + " ! fakesink";
   const auto errors = Errors::of(line, [&] { fs::remove(dir_ / "model.onnx"); });
-  // It was read on the way to READY, or is missed on the way to PLAYING, but not both.
+  // It is either read on the way to READY or missed on the way to PLAYING.
   if (!errors.empty()) expect_one(errors, {"model.onnx", "model-file"});
   expect_one(Errors::of("videotestsrc num-buffers=3 ! tensorinfer model-file=" +
                             (dir_ / "model.onnx") + " ! fakesink", [] {}),
              {"model.onnx", "model-file"});
 }
 
-TEST(LostFiles, RecordingBeforeItPlays) {
+TEST(LostFiles, RecordingBeforePlaying) {
   const test::TempDir dir;
   const std::string line = boxes_of(5, dir) + " ! fakesink";
   expect_one(Errors::of(line, [&] { fs::remove_all(dir / "rec"); }), {"rec", "location="});
 }
 
-TEST(LostFiles, TensorsWhileTheyArePlayed) {
+TEST(LostFiles, TensorsWhilePlaying) {
   const test::TempDir dir;
   const std::string from = boxes_of(200, dir);
   Line line(from + " ! identity name=out ! boxsink location=" + (dir / "out.jsonl"));
@@ -147,7 +147,7 @@ TEST(LostFiles, TensorsWhileTheyArePlayed) {
   EXPECT_FALSE(fs::exists(dir / "out.jsonl"));
 }
 
-TEST(LostFiles, TensorThatShrinksWhileItIsPlayed) {
+TEST(LostFiles, TensorThatShrinksWhilePlaying) {
   const test::TempDir dir;
   const std::string from = boxes_of(200, dir);
   Line line(from + " ! identity name=out ! fakesink");

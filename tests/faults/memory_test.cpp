@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames and tensors for which there is no memory: an element's error, and the process lives.
+// Frames and tensors that exceed memory: an element error, and the process survives.
 #include <sys/resource.h>
 
 #include <cstdio>
@@ -14,9 +14,9 @@
 namespace keepbox {
 namespace {
 
-constexpr size_t kAnchors = 84, kRows = 4 + 2 + 8, kMap = 16;  // of an input of 64 x 64
+constexpr size_t kAnchors = 84, kRows = 4 + 2 + 8, kMap = 16;  // of a 64x64 input
 
-/// One box over all of the input, and the mask of its half.
+/// One box over the whole input, with a mask of its half.
 GstBuffer* one_mask() {
   test::Tensor boxes{std::vector<float>(kRows * kAnchors), {1, kRows, kAnchors}, "boxes"};
   const float numbers[kRows] = {32, 32, 64, 64, 0.9f, 0, 1};
@@ -29,7 +29,7 @@ GstBuffer* one_mask() {
   return frame;
 }
 
-/// Lets this process have so many bytes more than it has.
+/// Limits this process to `more` additional bytes.
 void allow(size_t more) {
   size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -38,7 +38,7 @@ void allow(size_t more) {
   setrlimit(RLIMIT_AS, &limit);
 }
 
-/// In a process of its own, which ends with 0 where the error says what is missing.
+/// Runs in a separate process, which exits with 0 if the error names the missing memory.
 [[noreturn]] void decode_masks(const char* side, size_t more, const char* word) {
   test::Harness h("boxdecode detector=yolov8-seg mask-size=frame",
                   "video/x-raw,format=GRAY8,width=" + std::string(side) + ",height=" + side);
@@ -51,7 +51,7 @@ void allow(size_t more) {
   std::_Exit(right ? 0 : 1);
 }
 
-/// The same for a model whose input has so many pixels a side.
+/// Likewise, for a model with an input of `side` pixels per side.
 [[noreturn]] void infer(int64_t side, size_t more, const char* word) {
   const test::TempDir dir;
   const std::string model =
@@ -62,7 +62,7 @@ void allow(size_t more) {
       "videotestsrc num-buffers=1 ! video/x-raw,format=RGB,width=64,height=64 ! tensorinfer "
       "provider=cpu threads=1 model-file=" + model + " ! fakesink");
   std::fprintf(stderr, "error: %s\n", error.c_str());
-  std::filesystem::remove_all(dir.path());  // nothing is destroyed
+  std::filesystem::remove_all(dir.path());  // skips destructors
   std::_Exit(*word == '\0' ? !error.empty() : !error.contains(word));
 }
 
@@ -73,22 +73,22 @@ class NoMemory : public testing::Test {
 
 constexpr size_t kMega = size_t{1} << 20;
 
-TEST_F(NoMemory, ThereIsEnoughForASmallFrame) {
+TEST_F(NoMemory, SmallFrameSucceeds) {
   EXPECT_EXIT(decode_masks("640", 64 * kMega, ""), testing::ExitedWithCode(0), "flow 0");
 }
 
-TEST_F(NoMemory, ForTheMaskOfAHugeFrame) {
+TEST_F(NoMemory, MaskOfAHugeFrameIsAnError) {
   EXPECT_EXIT(decode_masks("16384", 64 * kMega, "bytes of memory"), testing::ExitedWithCode(0),
               "max-detections");
 }
 
-/// The pixels of the mask fit, their copy for the frame's meta does not.
-TEST_F(NoMemory, ForTheMasksThatGoWithAHugeFrame) {
+/// Memory suffices for the pixels of the mask, but not for their copy in the frame's meta.
+TEST_F(NoMemory, MasksAttachedToAHugeFrameAreAnError) {
   EXPECT_EXIT(decode_masks("16384", 320 * kMega, "memory for the masks"),
               testing::ExitedWithCode(0), "max-detections");
 }
 
-TEST_F(NoMemory, ForTheInputOfAHugeModel) {
+TEST_F(NoMemory, InputOfAHugeModelIsAnError) {
   if (!OnnxRuntime::load("")) GTEST_SKIP() << "no ONNX Runtime";
   EXPECT_EXIT(infer(64, 700 * kMega, ""), testing::ExitedWithCode(0), "error: ");
   EXPECT_EXIT(infer(8192, 700 * kMega, "805306368 bytes of memory"), testing::ExitedWithCode(0),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What parity tests compare with the reference.
+// Backends compared with the reference.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace keepbox::test {
 
-extern unsigned seeds;  // of every family; --seeds=N
+extern unsigned seeds;  // per family; --seeds=N
 
-/// "second", which is the tests' own, and the backends, each instruction set of the vector backend
-/// on its own ("simd AVX2").
+/// Returns "second", the tests' own implementation, and the backends, with one entry per
+/// instruction set of the vector backend ("simd AVX2").
 std::vector<std::string> candidates();
 
-/// That one, from now on until the next call.
+/// Returns that backend and selects its instruction set until the next call.
 Backend candidate(const std::string& name);
 
 }  // namespace keepbox::test

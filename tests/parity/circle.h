@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A second geometry, which no model has: circles in boxes. It shows that suppression asks nothing of
-// boxes but what core/geometry.h says.
+// A geometry that no model has: circles in boxes. Shows that suppression uses only the interface of
+// core/geometry.h.
 #pragma once
 
 #include "core/geometry.h"
 
 namespace keepbox::test {
 
-/// The circle around a box's centre that touches its left and right side. Two overlap as far as their
-/// centres are near each other: by 1 - distance^2 / (sum of radii)^2, and not at all beyond that.
+/// Circle around a box's centre that touches its left and right side. The overlap is 1 - distance^2
+/// / (sum of radii)^2, or 0 beyond that distance.
 struct Circle {
   struct Shape {
     float x, y, radius;
@@ -25,7 +25,7 @@ struct Circle {
   KB_HD static float area(const Shape& s, const NmsContract&) { return s.radius * s.radius; }
 
   KB_HD static Box bounds(const Shape& s, const Rules&) {
-    // A little more than all of it, for rounding.
+    // Slightly larger, because of rounding.
     const float reach = s.radius * 1.001f + 0.01f;
     return {s.x - reach, s.y - reach, s.x + reach, s.y + reach};
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The CUDA backend's kernels for circles, of float32 tensors.
+// Kernels of the CUDA backend for circles, for float32 tensors.
 #include "tests/parity/circle_cuda.h"
 
 #include "kernels/cuda/crowds.cuh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The CUDA backend's kernels for circles.
+// Kernels of the CUDA backend for circles.
 #pragma once
 
 namespace keepbox::cuda {

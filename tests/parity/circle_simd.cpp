@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Circles in vectors.
+// Vector code for circles.
 #include "tests/parity/circles.h"
 
 #undef HWY_TARGET_INCLUDE

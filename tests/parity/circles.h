@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Suppression of circles by vectors.
+// Suppression of circles with vectors.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace keepbox::simd {
 
-/// As Backend::nms, greedily.
+/// Implements Backend::nms, greedy only.
 uint32_t circles(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
                  const NmsScratch& scratch);
 

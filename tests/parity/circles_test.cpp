@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Circles through every backend: suppression takes any geometry.
+// Suppression of circles on every backend, for any geometry.
 #include "tests/parity/circles.h"
 
 #include <gtest/gtest.h>
@@ -21,11 +21,11 @@
 namespace keepbox::test {
 namespace {
 
-/// A frame's plan, its candidates in order, and those of them that are kept as circles.
+/// A frame's plan, its candidates in order, and the indices kept as circles.
 struct Circles {
   std::vector<TensorView> views;
   Plan plan;
-  std::vector<Candidate> ordered, boxed;  // as they came; after suppression
+  std::vector<Candidate> ordered, boxed;  // before and after suppression
   std::vector<uint32_t> kept;
 
   explicit Circles(const Input& input) {
@@ -67,10 +67,10 @@ struct Circles {
   }
 
  private:
-  std::vector<Candidate> after;  // the last by()
+  std::vector<Candidate> after;  // of the last by()
 };
 
-/// Calls what(circles, name) for frames of one image, of every family and some seeds.
+/// Calls what(circles, name) for single-image frames of every family and some seeds.
 template <class What>
 void each_circles(What what) {
   for (const Family& family : families())
@@ -84,16 +84,16 @@ void each_circles(What what) {
     }
 }
 
-TEST(CirclesTest, AreNoBoxes) {
+TEST(CirclesTest, DifferFromBoxes) {
   size_t differ = 0;
   each_circles([&](Circles& circles, const std::string&) {
     const Backend& reference = *find_backend("reference");
     differ += circles.by(reference.nms) != circles.kept ? 1 : 0;
   });
-  EXPECT_GT(differ, 50u) << "a geometry that is not asked";
+  EXPECT_GT(differ, 50u) << "the geometry is not used";
 }
 
-TEST(CirclesTest, AreKeptByVectors) {
+TEST(CirclesTest, MatchOnVectors) {
 #ifdef KEEPBOX_SIMD
   for (const std::string_view target : simd::targets()) {
     simd::force_target(target);
@@ -111,7 +111,7 @@ TEST(CirclesTest, AreKeptByVectors) {
 
 class OnGpu : public testing::TestWithParam<const char*> {};
 
-TEST_P(OnGpu, CirclesAreKept) {
+TEST_P(OnGpu, CirclesMatch) {
   if (cuda_subjects().empty()) GTEST_SKIP() << "no CUDA device";
   const Backend backend = circle_subject(GetParam());
   each_circles([&](const Circles& circles, const std::string& name) {

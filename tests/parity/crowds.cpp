@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Families of inputs that are too much for one block of a GPU, and of numbers that are not float32.
+// Input families with too many candidates for one block of a GPU, and with types other than
+// float32.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -9,7 +10,7 @@
 namespace keepbox::test {
 namespace {
 
-/// Scores spread, in few steps, or all the same.
+/// Draws scores: spread, in few steps, or all equal.
 float score(Random& random, int kind) {
   if (kind == 0) return uniform(random, 0.26f, 1);
   return kind == 1 ? 0.3f + 0.01f * float(pick(random, 0, 40)) : 0.5f;
@@ -26,8 +27,7 @@ std::vector<Row> crowded(Random& random, int count, int classes, float span) {
   return out;
 }
 
-/// More candidates than are looked at in one go, with limits at which the best of them are enough
-/// and at which they are not.
+/// More candidates than are processed at once, with limits that the best of them fill or not.
 Input many(Random& random) {
   constexpr int kClasses[] = {1, 3, 80}, kLimits[] = {50, 300, 600, 6000}, kTops[] = {0, 100, 3000};
   Input input = ready(crowded(random, pick(random, 1900, 5000), kClasses[pick(random, 0, 2)],
@@ -41,7 +41,7 @@ Input many(Random& random) {
   return input;
 }
 
-/// One class among small ones that is larger than a warp, and than a block takes with a high limit.
+/// One class among small ones that exceeds a warp and, with a high limit, a block.
 Input large_class(Random& random) {
   auto list = crowded(random, pick(random, 60, 1200), 1, uniform(random, 60, 500));
   for (const Row& row : crowded(random, 100, 20, 500)) list.push_back(row);
@@ -53,8 +53,7 @@ Input large_class(Random& random) {
   return input;
 }
 
-/// More candidates than a block has threads, by methods that go from one kept box to the next, and
-/// with limits of classes.
+/// More candidates than threads per block, for sequential methods and class limits.
 Input large_methods(Random& random) {
   Input input = ready(crowded(random, pick(random, 900, 2500), pick(random, 1, 4),
                               uniform(random, 100, 400)), uniform(random, 0.2f, 0.7f));
@@ -70,9 +69,10 @@ Input large_methods(Random& random) {
   return input;
 }
 
-/// A box and a few near it, one of which may be inverted.
+/// Adds a box and a few near it, one of which may be inverted.
 void put_group(Random& random, std::vector<Row>& out, int classes, float longest) {
-  const float w = std::exp2(uniform(random, -1, std::log2(longest)));  // short as likely as long
+  const float w = std::exp2(uniform(random, -1, std::log2(longest)));  // short and long equally
+                                                                       // likely
   const float h = w * uniform(random, 0.5f, 2);
   const float x = uniform(random, -200, 840), y = uniform(random, -200, 840);
   const auto class_id = float(pick(random, 0, classes - 1));
@@ -85,7 +85,7 @@ void put_group(Random& random, std::vector<Row>& out, int classes, float longest
   if (pick(random, 0, 30) == 0) std::swap(out.back().x1, out.back().x2);
 }
 
-/// Kept boxes by the thousand, of all sizes, inside the input, across its borders and outside it.
+/// Thousands of kept boxes of all sizes, inside of the input, across its borders and outside.
 Input sparse(Random& random) {
   constexpr const char* kContracts[] = {"exact", "onnx", "plus-one", "inclusive"};
   constexpr int kClasses[] = {1, 3, 80};
@@ -102,7 +102,7 @@ Input sparse(Random& random) {
   return input;
 }
 
-/// Anchors by the thousand that nearly all pass, in several images.
+/// Thousands of anchors that nearly all pass, in several images.
 Input full_planes(Random& random) {
   const auto anchors = static_cast<size_t>(pick(random, 1500, 4000));
   Tensor tensor = dense(random, anchors, 9, 4, true, 640);
@@ -124,7 +124,7 @@ void put(std::vector<std::byte>& to, T value) {
   std::memcpy(to.data() + at, &value, sizeof value);
 }
 
-/// The upper half of a float, and a half of the nearest that is exact enough: any bits will do.
+/// Returns the upper half of a float; float16 bits are approximate, because any bits will do.
 uint16_t bfloat16_of(float value) { return static_cast<uint16_t>(float_bits(value) >> 16); }
 uint16_t half_of(float value) {
   const uint32_t bits = float_bits(value), exponent = (bits >> 23) & 0xff;
@@ -142,7 +142,7 @@ void put_as(Tensor& tensor, float value) {
   }
 }
 
-/// Every type that a model's numbers may have, in planes and in rows, off its alignment or on it.
+/// Every type of values, in planes and rows, aligned or not.
 Input types(Random& random) {
   constexpr DataType kTypes[] = {DataType::kFloat16, DataType::kBFloat16, DataType::kFloat64};
   const bool planes = pick(random, 0, 1);
@@ -155,7 +155,7 @@ Input types(Random& random) {
   return input;
 }
 
-/// Another float in one of twenty places: any bits, NaN, or an infinity.
+/// Replaces one in twenty values by any bits, NaN, or an infinity.
 void spoil(Random& random, std::vector<float>& values) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (float& value : values) {
@@ -166,7 +166,7 @@ void spoil(Random& random, std::vector<float>& values) {
   }
 }
 
-/// Whole anchors without a number, too.
+/// Also replaces all values of some anchors by NaN.
 void blank_rows(Random& random, Tensor& tensor) {
   const size_t rows = tensor.shape[1], columns = tensor.shape[2];
   for (size_t r = 0; r < rows; ++r)
@@ -186,7 +186,7 @@ Input any_model(Random& random) {
   return split(random, kModels[model], pick(random, 0, 1) ? 120 : 4);
 }
 
-/// Turns the numbers into another type's, some of them into any bits of it.
+/// Converts the values to another type, some of them to arbitrary bits.
 void convert(Random& random, Tensor& tensor, DataType type) {
   tensor.type = type;
   if (type == DataType::kFloat32) return;
@@ -196,7 +196,7 @@ void convert(Random& random, Tensor& tensor, DataType type) {
         : put(tensor.raw, static_cast<uint16_t>(random()));
 }
 
-/// Boxes, scores, classes and a count in a tensor each, the last two of which may be missing.
+/// Boxes, scores, classes and a count in separate tensors, the last two of which are optional.
 std::vector<Tensor> outputs(Random& random, const std::vector<Row>& list) {
   Tensor boxes{.shape = {1, list.size(), 4}, .id = "Gst.Model.ObjectDetector.Boxes"};
   Tensor scores{.shape = {1, list.size()}, .id = "Gst.Model.ObjectDetector.Scores"};
@@ -214,8 +214,7 @@ std::vector<Tensor> outputs(Random& random, const std::vector<Row>& list) {
   return out;
 }
 
-/// What models sorted out, of every type, off its alignment or on it, and with numbers that are
-/// none.
+/// End-to-end rows of every type, aligned or not, with values that are not finite.
 Input sorted_out(Random& random) {
   constexpr DataType kTypes[] = {DataType::kFloat16, DataType::kBFloat16, DataType::kFloat32,
                                  DataType::kFloat64};
@@ -239,7 +238,7 @@ Input sorted_out(Random& random) {
   return input;
 }
 
-/// Class scores in planes of every type, nearly all of them 0 or below, of either sign.
+/// Planes of class scores of every type, nearly all of them negative or zero with either sign.
 Input below_zero(Random& random) {
   constexpr DataType kTypes[] = {DataType::kFloat16, DataType::kBFloat16, DataType::kFloat32};
   constexpr float kThresholds[] = {0, -0.1f, -1};
@@ -254,7 +253,7 @@ Input below_zero(Random& random) {
   return input;
 }
 
-/// Numbers that are none, of every type, in every model that has class scores.
+/// Values that are not finite, of every type, in every model with class scores.
 Input any_bits(Random& random) {
   constexpr DataType kTypes[] = {DataType::kFloat16, DataType::kBFloat16, DataType::kFloat32};
   constexpr float kThresholds[] = {0.25f, 0, -1, -1e30f, 7e4f};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Makers of inputs in CUDA memory: copies there, runs on a stream, copies back.
+// Input makers in CUDA memory: copies to the device, runs on a stream, copies back.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -14,14 +14,14 @@ struct Freed {
 };
 using Blob = std::unique_ptr<void, Freed>;
 
-/// @param shift bytes by which it begins off its alignment.
+/// @param shift bytes of misalignment.
 Blob on_device(std::span<const uint8_t> from, size_t shift) {
   void* memory = nullptr;
   if (cudaMalloc(&memory, from.size() + shift + 1) != cudaSuccess) return nullptr;
   Blob blob(memory);
   auto error = cudaMemcpy(static_cast<uint8_t*>(memory) + shift, from.data(), from.size(),
                                 cudaMemcpyHostToDevice);
-  // what is copied of pageable memory may be on its way
+  // a copy from pageable memory may not be complete yet
   if (error == cudaSuccess) error = cudaStreamSynchronize(nullptr);
   return error == cudaSuccess ? std::move(blob) : nullptr;
 }
@@ -46,7 +46,7 @@ Made make_on_device(const Backend& backend, const InputCase& each) {
   cudaStream_t stream = nullptr;
   if (!input || cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess)
     return std::unexpected("no device memory for the input, or no stream");
-  cudaDeviceSynchronize();  // copies from pageable memory may be under way when they return
+  cudaDeviceSynchronize();  // copies from pageable memory may return early
   const Status status =
       (*maker)->make(frame, static_cast<uint8_t*>(input.get()) + kGuard, stream);
   const cudaError_t error = cudaStreamSynchronize(stream);

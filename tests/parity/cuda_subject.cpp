@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Copies to the device, launches one kernel, copies back. Outputs are poisoned first.
+// Copies to the device, launches one kernel, copies back. Outputs are poisoned before.
 #include "tests/parity/cuda_subject.h"
 
 #include <cuda_runtime_api.h>
@@ -26,10 +26,10 @@ void must(cudaError_t error, int line) {
 }
 #define MUST(call) must((call), __LINE__)
 
-/// Warps that share the classes of an anchor, wherever that is possible.
+/// Warps that share the classes of an anchor, if possible.
 constexpr uint32_t kSlices = 4;
 
-/// The backend's buffers, poisoned, and its plan.
+/// Poisoned buffers of the backend, and its plan.
 struct Bench {
   std::byte *device = nullptr, *host = nullptr;
   Buffers buffers;
@@ -172,7 +172,7 @@ uint32_t device_nms(const Plan& plan, std::span<Candidate> candidates, std::span
   MUST(kernels_for(plan.rules).load(&blocks));
   MUST(kernels_for(plan.rules).nms(bench.plan, args, blocks, nullptr));
   MUST(cudaDeviceSynchronize());
-  // As places in `candidates`: scores may have changed.
+  // As indices in `candidates`, because scores may have changed.
   std::unordered_map<uint32_t, uint32_t> places;
   for (uint32_t i = 0; i < candidates.size(); ++i)
     places.emplace(static_cast<uint32_t>(candidates[i].key), i);
@@ -238,7 +238,7 @@ OnDevice::OnDevice(std::span<const TensorView> views) : views_(views.begin(), vi
     view.space = MemorySpace::kCuda;
     blobs_.push_back(blob);
   }
-  MUST(cudaStreamSynchronize(nullptr));  // copies of pageable memory may be on their way
+  MUST(cudaStreamSynchronize(nullptr));  // copies from pageable memory may return early
 }
 
 OnDevice::~OnDevice() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The CUDA backend as the harness sees it: kernels that take the host's memory, and ways to run
-// whole frames.
+// Adapter of the CUDA backend for the harness: kernels on host memory, and variants of running
+// frames.
 #pragma once
 
 #include <memory>
@@ -13,18 +13,18 @@
 
 namespace keepbox::test {
 
-/// Names of what can be tested here: none without a device.
+/// Returns the testable variants: none without a device.
 std::vector<std::string> cuda_subjects();
 
-/// "cuda": single kernels, and frames in CUDA memory. "cuda slow": frames whose frame kernel only
-/// decodes. "cuda masked": the same without a grid that waits for itself. "cuda alone": frames whose
-/// blocks wait for none. "cuda staged": frames in system memory.
+/// Variants: "cuda": single kernels, and frames in CUDA memory. "cuda slow": the frame kernel only
+/// decodes. "cuda masked": likewise, without cooperative launches. "cuda alone": blocks do not wait
+/// for others. "cuda staged": frames in system memory.
 Backend cuda_subject(const std::string& name);
 
-/// The same names but the last, for circles: frames alone.
+/// Returns the same variants except the last, for circles; frames only.
 Backend circle_subject(const std::string& name);
 
-/// Copies of tensors in CUDA memory, as far off their alignment as the originals.
+/// Copies of tensors in CUDA memory, with the alignment of the originals.
 class OnDevice {
  public:
   explicit OnDevice(std::span<const TensorView> views);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Makes the inputs of the parity tests.
+// Generates the inputs of the parity tests.
 #include "tests/parity/makers.h"
 
 #include <cmath>
@@ -98,7 +98,7 @@ Input negative_zero(Random& random) {
   return input;
 }
 
-/// A row of boxes each of which overlaps only its neighbours.
+/// A row of boxes that each overlap only their neighbours.
 Input chains(Random& random) {
   std::vector<Row> out;
   for (int chain = 0; chain < 6; ++chain)
@@ -109,7 +109,7 @@ Input chains(Random& random) {
   return ready(std::move(out), 0.45f);
 }
 
-/// Limits one below, at and one above what there is.
+/// Limits one below, at and one above the number of boxes.
 Input capacity(Random& random) {
   std::vector<Row> out;
   for (int i = 0; i < 20; ++i)
@@ -135,7 +135,7 @@ Input objectness(Random& random) {
   return forced("yolov5", std::move(tensor), 160);
 }
 
-/// Equal class scores: which class wins?
+/// Equal class scores, to test which class wins.
 Input class_ties(Random& random) {
   Input input = planes(random);
   for (size_t i = 525 * 4; i < input.tensors[0].values.size(); ++i)
@@ -143,7 +143,7 @@ Input class_ties(Random& random) {
   return input;
 }
 
-/// Class scores an ulp apart that a product with the objectness makes equal.
+/// Class scores one ulp apart whose products with the objectness are equal.
 Input product_ties(Random& random) {
   Tensor tensor = dense(random, 1575, 15, 5, false, 160);
   for (size_t a = 0; a < 1575; ++a) {
@@ -162,7 +162,7 @@ Input class_filter(Random& random) {
   return input;
 }
 
-/// Every number of anchors beside the vectors of any machine, in both memory orders.
+/// Numbers of anchors around the vector size of any machine, in both memory orders.
 Input sizes(Random& random) {
   const auto anchors = static_cast<size_t>(pick(random, 9, 80));
   Input input = forced("yolov8", dense(random, anchors, 9, 4, pick(random, 0, 1), 160), 160);
@@ -204,14 +204,14 @@ Input batch(Random& random) {
 
 Input empty(Random&) { return ready({}); }
 
-/// Every box above the threshold is kept, as end-to-end models want it.
+/// Every box above the threshold is kept, as for end-to-end models.
 Input unsuppressed(Random& random) {
   Input input = capacity(random);
   input.settings.method = NmsMethod::kNone;
   return input;
 }
 
-/// A tensor of that type with whole numbers.
+/// A tensor of integers of that type.
 template <class T>
 Tensor whole(DataType type, Shape shape, std::span<const float> values) {
   Tensor out{.shape = shape, .type = type, .raw = std::vector<std::byte>(values.size() * sizeof(T))};
@@ -222,7 +222,7 @@ Tensor whole(DataType type, Shape shape, std::span<const float> values) {
   return out;
 }
 
-/// Boxes, scores and labels as integers, in a tensor each.
+/// Boxes, scores and labels as integers, in separate tensors.
 Input detr(Random& random) {
   const auto list = clusters(random, pick(random, 0, 30), 10, 80);
   Tensor boxes{.shape = {1, list.size(), 4}}, scores{.shape = {1, list.size()}};
@@ -242,7 +242,7 @@ Input detr(Random& random) {
   return input;
 }
 
-/// Class and score before the box, rows without a class, and sometimes a count.
+/// Class and score before the box, rows without a class, and an optional count.
 Input paddle(Random& random) {
   const auto list = clusters(random, pick(random, 0, 30), 10, 80);
   Tensor rows{.shape = {list.size(), 6}, .id = "paddle-rows"};
@@ -262,7 +262,7 @@ Input paddle(Random& random) {
 
 constexpr Family kFamilies[] = {
     {"scene", "anything that goes wrong on ordinary frames", scene},
-    {"agnostic", "classes compared although they should not be", agnostic},
+    {"agnostic", "classes compared although they must not be", agnostic},
     {"grid", "an IoU on the threshold decided the other way", grid},
     {"at-threshold", "fused multiply-add, and products in place of the division", at_threshold},
     {"ties", "order among equal scores", ties},
@@ -279,14 +279,14 @@ constexpr Family kFamilies[] = {
     {"product-ties", "the class chosen before or after the product", product_ties},
     {"class-filter", "filters before the best class is known, thresholds of classes", class_filter},
     {"sizes", "tails shorter than a vector", sizes},
-    {"unaligned", "loads that want alignment", unaligned},
+    {"unaligned", "loads that need alignment", unaligned},
     {"yolox-grid", "cells, rows and strides of a grid that is not square", yolox_grid},
     {"ssd", "order of deltas and priors", ssd},
     {"softmax", "exponentials that overflow, sums in another order", softmax},
     {"batch", "images that leak into each other", batch},
-    {"unsuppressed", "limits where nothing is suppressed", unsuppressed},
-    {"detr", "integers beside floats, labels below zero", detr},
-    {"paddle", "columns in another order, rows that are none, a count", paddle},
+    {"unsuppressed", "limits without suppression", unsuppressed},
+    {"detr", "integers next to floats, negative labels", detr},
+    {"paddle", "columns in another order, empty rows, a count", paddle},
     {"empty", "nothing at all", empty},
 };
 
@@ -307,7 +307,7 @@ Tensor dense(Random& random, size_t anchors, size_t channels, size_t scores_at, 
 
 Input split(Random& random, const char* detector, float span) {
   constexpr size_t kAnchors = 300;
-  const size_t classes = pick(random, 0, 9) == 0 ? 1 : 7;  // one is the background alone
+  const size_t classes = pick(random, 0, 9) == 0 ? 1 : 7;  // one is the background only
   Tensor boxes{.values = {}, .shape = {1, kAnchors, 4}};
   Tensor scores{.values = {}, .shape = {1, kAnchors, classes}};
   if (classes == 1 && pick(random, 0, 1)) scores.shape = {1, kAnchors};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Families of inputs, each named by the bug that it hunts.
+// Input families, each named after the bug that it detects.
 #pragma once
 
 #include <random>
@@ -16,19 +16,19 @@ using Random = std::mt19937;
 struct Input {
   Settings settings = pixel_settings();
   std::vector<Tensor> tensors;
-  size_t shift = 0;  // bytes by which tensor data is put off its alignment
+  size_t shift = 0;  // bytes of misalignment of tensor data
 };
 
 struct Family {
   const char* name;
   const char* hunts;
   Input (*make)(Random& random);
-  unsigned share = 1;  // of the seeds one in so many is enough: its inputs are large
+  unsigned share = 1;  // one in `share` seeds is used, for large inputs
 };
 
 std::span<const Family> families();
 
-/// A crowded frame of that many anchors for timing: 84 planes as YOLOv8's, or 85 columns.
+/// A crowded frame with that many anchors for benchmarks: 84 planes as YOLOv8's, or 85 columns.
 Input crowd(Random& random, bool planes, size_t anchors);
 
 }  // namespace keepbox::test

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Sizes and regions on the grid that boxes stand on, so that these lie exactly on the limits.
+// Size and region filters on the grid of the boxes, so that boxes are exactly at the limits.
 #include "tests/parity/makers.h"
 
 namespace keepbox::test {
 namespace {
 
-constexpr int kCells = 32, kCell = 20;  // of the model's input
+constexpr int kCells = 32, kCell = 20;  // of the model input
 
 float on_grid(Random& random, int low, int high) { return float(pick(random, low, high) * kCell); }
 
-/// Boxes on the grid, some over the border of the picture.
+/// Boxes on the grid, some across the border of the picture.
 std::vector<Row> tiles(Random& random, int count, int classes) {
   std::vector<Row> out;
   for (int i = 0; i < count; ++i) {
@@ -20,7 +20,7 @@ std::vector<Row> tiles(Random& random, int count, int classes) {
   return out;
 }
 
-/// A size of so many cells at most; of some no limit.
+/// A maximum size in cells; sometimes no limit.
 BoxSize size_on(Random& random, float scale, int most) {
   return {on_grid(random, 0, most) * scale, on_grid(random, 0, most) * scale};
 }
@@ -31,7 +31,7 @@ std::vector<Region> regions_on(Random& random, float scale, int most) {
     const float x = on_grid(random, 0, 20), y = on_grid(random, 0, 20);
     const Box box{x * scale, y * scale, (x + on_grid(random, 1, 12)) * scale,
                   (y + on_grid(random, 1, 12)) * scale};
-    const float whole = float(kCells * kCell) * scale;  // a cell is 1/32 of it, which floats have
+    const float whole = float(kCells * kCell) * scale;  // a cell is 1/32 of it, exact in float
     const bool fractions = pick(random, 0, 1) != 0;
     out.push_back(fractions ? Region{{box.x1 / whole, box.y1 / whole, box.x2 / whole, box.y2 / whole}, 1}
                             : Region{box});
@@ -39,7 +39,7 @@ std::vector<Region> regions_on(Random& random, float scale, int most) {
   return out;
 }
 
-/// @param scale frame pixels for one of the model.
+/// @param scale frame pixels per model pixel.
 void filter(Random& random, FilterSettings& filters, float scale) {
   constexpr RegionRule kRules[] = {RegionRule::kCenter, RegionRule::kInside, RegionRule::kTouch};
   if (pick(random, 0, 2) == 0) filters.least.all = size_on(random, scale, 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Inputs with points and masks beside their boxes.
+// Inputs with keypoints and masks.
 #include <cmath>
 
 #include "core/element.h"
@@ -20,7 +20,7 @@ Tensor numbers(Random& random, Shape shape, float low, float high) {
   return out;
 }
 
-/// In half the bytes.
+/// Converts to float16.
 Tensor halved(const Tensor& from) {
   Tensor out{.shape = from.shape, .id = from.id, .type = DataType::kFloat16};
   for (const float value : from.values) {
@@ -31,7 +31,7 @@ Tensor halved(const Tensor& from) {
   return out;
 }
 
-/// A frame of another shape than the model's input, and now and then a letterbox.
+/// A frame with another aspect ratio than the model input, sometimes with a letterbox.
 Input input_of(Random& random, const char* detector) {
   Input input;
   input.settings.frame.size = {uint32_t(pick(random, 40, 200)), uint32_t(pick(random, 40, 200))};
@@ -43,7 +43,7 @@ Input input_of(Random& random, const char* detector) {
   return input;
 }
 
-/// Boxes, some of them beyond the input, and scores that seldom pass, in front of other numbers.
+/// Boxes, some outside of the input, and scores that rarely pass, before other values.
 Tensor with_boxes(Random& random, size_t images, size_t anchors, size_t channels, size_t classes,
                   bool planes, float low, float high) {
   Tensor out = numbers(random, planes ? Shape{images, channels, anchors} : Shape{images, anchors, channels},
@@ -61,7 +61,7 @@ Tensor with_boxes(Random& random, size_t images, size_t anchors, size_t channels
   return out;
 }
 
-/// Poses of any number of points, of two and three numbers; end-to-end rows too.
+/// Poses with any number of keypoints of two or three values, also in end-to-end rows.
 Input points(Random& random) {
   const size_t each = size_t(pick(random, 2, 3)), count = size_t(pick(random, 1, 21));
   const bool ready = pick(random, 0, 3) == 0;
@@ -82,7 +82,7 @@ Input points(Random& random) {
   return input;
 }
 
-/// Points in tensors of their own, by cells, priors and boxes.
+/// Keypoints in separate tensors, relative to cells, priors and boxes.
 Input landmarks(Random& random) {
   const char* names[] = {"scrfd", "yunet", "retinaface", "centerface", "blazeface"};
   const int which = pick(random, 0, 4);
@@ -124,7 +124,7 @@ Input landmarks(Random& random) {
   return input;
 }
 
-/// @param coefficients of a box. @param maps of the prototypes.
+/// @param coefficients per box. @param maps size of the prototypes.
 Input masked(Random& random, size_t coefficients, Size maps, size_t anchors) {
   const size_t classes = size_t(pick(random, 1, 4)), images = size_t(pick(random, 1, 2));
   const bool planes = pick(random, 0, 1) != 0;
@@ -143,7 +143,7 @@ Input masked(Random& random, size_t coefficients, Size maps, size_t anchors) {
   return input;
 }
 
-/// Prototypes of few and many maps, broad and narrow.
+/// Prototypes of few and many maps, wide and narrow.
 Input masks(Random& random) {
   const size_t coefficients[] = {1, 5, 31, 32, 33, 64};
   const Size sizes[] = {{24, 16}, {48, 32}, {33, 7}, {160, 160}, {96, 64}};
@@ -151,7 +151,7 @@ Input masks(Random& random) {
   return masked(random, maps, sizes[pick(random, 0, 4)], 126);
 }
 
-/// Sums about 0, where rounding decides.
+/// Sums close to 0, where rounding decides.
 Input mask_edges(Random& random) {
   Input input = masked(random, 32, {48, 32}, 60);
   for (Tensor& tensor : input.tensors) {
@@ -161,7 +161,7 @@ Input mask_edges(Random& random) {
       if (prototypes) value = std::round(value * 4) * 0.1f;
   }
   if (input.tensors[0].type != DataType::kFloat32) return input;
-  // Coefficients in pairs that cancel but for rounding.
+  // Pairs of coefficients that cancel except for rounding.
   const auto dims = input.tensors[0].shape.dims();
   const bool planes = dims[2] == 60;
   const size_t anchors = 60, channels = planes ? dims[1] : dims[2], first = channels - 32;
@@ -176,10 +176,10 @@ Input mask_edges(Random& random) {
 }
 
 constexpr Family kGatheredFamilies[] = {
-    {"points", "other anchors' points, points in units, order and number of their own", points},
-    {"landmarks", "points from cells, priors and boxes, in tensors of their own", landmarks},
+    {"points", "points of other anchors, their units, order and number", points},
+    {"landmarks", "points from cells, priors and boxes, in separate tensors", landmarks},
     {"masks", "places, sizes, types and numbers of prototypes", masks, 2},
-    {"mask-edges", "sums about 0", mask_edges, 2},
+    {"mask-edges", "sums close to 0", mask_edges, 2},
 };
 
 }  // namespace

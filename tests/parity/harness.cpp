@@ -14,7 +14,7 @@
 namespace keepbox::test {
 namespace {
 
-constexpr size_t kMargin = 16;  // whole cache lines of any type
+constexpr size_t kMargin = 16;  // whole cache lines for any type
 
 /// An array with poisoned guard zones at both ends.
 template <class T>
@@ -44,7 +44,7 @@ class Fenced {
   std::vector<Line> lines_;
 };
 
-/// Copies of tensors, put off their alignment where the input asks for it.
+/// Copies of tensors, misaligned if the input requires it.
 struct Placed {
   std::vector<std::vector<std::byte>> blobs;
   std::vector<TensorView> views;
@@ -108,7 +108,7 @@ std::vector<Candidate> decoded(const Backend& backend, const Image& image, Funne
   return decoded(backend, image, {0, image.plan.layout.anchors}, funnel, intact);
 }
 
-/// In three parts, of which the middle one begins and ends anywhere.
+/// Decodes in three parts; the middle one begins and ends anywhere.
 std::vector<Candidate> decoded_in_parts(const Backend& backend, const Image& image, Funnel& funnel,
                                         bool& intact) {
   const uint32_t anchors = image.plan.layout.anchors, first = anchors / 3, end = anchors / 7 * 5;
@@ -122,7 +122,7 @@ std::vector<Candidate> decoded_in_parts(const Backend& backend, const Image& ima
   return out;
 }
 
-/// Of candidates in the order of their anchors, or in the opposite one.
+/// Orders candidates that are given in the order of their anchors, or in the reverse one.
 std::vector<Candidate> ordered(const Backend& backend, const Image& image, bool reversed = true) {
   Funnel funnel;
   bool intact = true;
@@ -152,13 +152,13 @@ std::optional<std::string> differ_decode(const Backend& candidate, const Image& 
   return compare(want, got);
 }
 
-/// What suppression keeps: indices, and what became of those candidates.
+/// Result of suppression: indices, and the candidates after it.
 struct Keeps {
   std::vector<uint32_t> indices;
   std::vector<Candidate> boxes;
 };
 
-/// Or nothing when anything was written past an end.
+/// Returns nothing if anything was written out of bounds.
 std::optional<Keeps> kept_of(const Backend& backend, const Image& image) {
   auto candidates = ordered(*find_backend("reference"), image);
   Fenced<uint32_t> out(image.plan.rules.kept_capacity);
@@ -182,7 +182,7 @@ std::optional<std::string> differ_nms(const Backend& candidate, const Image& ima
                        wanted.size(), std::ranges::mismatch(wanted, found).in1 - wanted.begin());
   auto boxes = got->boxes;
   for (size_t i = 0; candidate.memory == MemorySpace::kCuda && i < boxes.size(); ++i)
-    boxes[i].box = want->boxes[i].box;  // a device's are compared on the frame
+    boxes[i].box = want->boxes[i].box;  // a device's boxes are compared on the frame
   return compare(want->boxes, boxes);
 }
 
@@ -221,7 +221,7 @@ std::optional<std::string> differ_frame(const Backend& candidate, const Plan& pl
   if (!want || !got || !want->run(tensors)) return "a run failed";
   std::optional<OnDevice> on_device;
   if (candidate.memory == MemorySpace::kCuda) on_device.emplace(tensors);
-  for (int repeat = 0; repeat < 2; ++repeat)  // the second one after what the first one left
+  for (int repeat = 0; repeat < 2; ++repeat)  // the second run sees the state left by the first
     if (const Status status = got->run(on_device ? on_device->views() : tensors); !status)
       return status.error().message();
   for (uint32_t image = 0; image < plan.layout.images; ++image) {

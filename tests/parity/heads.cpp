@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Inputs of feature maps, levels, anchors, indices, labels and quantised numbers.
+// Inputs with feature maps, levels, anchors, indices, multiple labels and quantised values.
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -9,7 +9,7 @@
 namespace keepbox::test {
 namespace {
 
-/// What random numbers of a tensor lie between.
+/// Range of random values of a tensor.
 struct Span {
   float low, high;
 };
@@ -41,7 +41,7 @@ Size cells(uint32_t stride) { return level_cells({kWidth, kHeight}, stride); }
 
 enum class Form { kMaps, kPixels, kStacked, kRows };
 
-/// The shape of a level's tensor of `channels` an anchor, `anchors` a cell.
+/// Returns the shape of a level's tensor with `channels` per anchor and `anchors` per cell.
 Shape level_shape(uint32_t stride, size_t anchors, size_t channels, Form form) {
   const Size size = cells(stride);
   const size_t w = size.width, h = size.height;
@@ -53,7 +53,7 @@ Shape level_shape(uint32_t stride, size_t anchors, size_t channels, Form form) {
   }
 }
 
-/// YOLOv3, v4, v5, v7 without their decoding layer; of one class now and then.
+/// Raw heads of YOLOv3, v4, v5 and v7; sometimes with one class.
 Input raw_heads(Random& random) {
   const char* names[] = {"yolov5-heads", "yolov3-heads", "yolov4-heads", "yolov7-heads"};
   Input input = input_of(names[pick(random, 0, 3)], 0.2f);
@@ -65,7 +65,7 @@ Input raw_heads(Random& random) {
   return input;
 }
 
-/// Bins, in one tensor a level or in two.
+/// Bins, in one or two tensors per level.
 Input bins(Random& random) {
   const char* names[] = {"yolov8-heads", "yolov8-heads-split", "yolov8-rknn", "picodet"};
   const int which = pick(random, 0, 3);
@@ -90,7 +90,7 @@ size_t all_cells(std::initializer_list<uint32_t> strides) {
   return out;
 }
 
-/// The box behind the scores.
+/// Boxes after the scores.
 Input box_last(Random& random) {
   Input input = input_of("nanodet-plus");
   input.tensors.push_back(
@@ -98,7 +98,7 @@ Input box_last(Random& random) {
   return input;
 }
 
-/// Distances and scores of two anchors a cell; the mean of two scores.
+/// Distances and scores of two anchors per cell; the mean of two scores.
 Input faces(Random& random) {
   const int which = pick(random, 0, 3);
   const char* names[] = {"scrfd", "yunet", "retinaface", "retinaface-logits"};
@@ -123,10 +123,10 @@ Input faces(Random& random) {
   return input;
 }
 
-/// Boxes around cells in pixels; logits far beyond where they are clamped.
+/// Boxes in pixels relative to cells; logits far beyond the clamp.
 Input clamped(Random& random) {
   Input input = input_of("blazeface");
-  input.settings.points = false;  // their means are the host's alone
+  input.settings.points = false;  // the device does not compute their means
   auto family = std::make_shared<DetectorSpec>(*find_detector("blazeface"));
   family->logit_limit = 2;
   input.settings.family = std::move(family);
@@ -136,7 +136,8 @@ Input clamped(Random& random) {
   return input;
 }
 
-/// Anchors of scales and ratios, in one tensor each or one a level, deltas that are too large.
+/// Anchors by scales and ratios, in one tensor each or one per level, with deltas that are too
+/// large.
 Input anchors(Random& random) {
   const int which = pick(random, 0, 2);
   const char* names[] = {"retinanet", "efficientdet", "fcos"};
@@ -158,7 +159,7 @@ Input anchors(Random& random) {
   return input;
 }
 
-/// Peaks with equals beside them, at borders and in corners.
+/// Peaks with equal neighbours, at borders and in corners.
 Input peaks(Random& random) {
   Input input = input_of("centernet");
   const size_t classes = size_t(pick(random, 1, 3));
@@ -171,7 +172,7 @@ Input peaks(Random& random) {
   return input;
 }
 
-/// Rows before columns, sizes in a tensor of their own.
+/// y before x, and sizes in a separate tensor.
 Input row_first(Random& random) {
   Input input = input_of("centerface");
   input.tensors = {numbers(random, level_shape(4, 1, 1, Form::kMaps), kScores),
@@ -180,7 +181,7 @@ Input row_first(Random& random) {
   return input;
 }
 
-/// Boxes and scores of queries, best classes or all.
+/// Boxes and scores of queries, with the best class or all.
 Input queries(Random& random) {
   const char* names[] = {"detr", "rt-detr", "yolo-nas", "rtdetr-ultralytics"};
   const int which = pick(random, 0, 3);
@@ -197,7 +198,7 @@ Input queries(Random& random) {
   return input;
 }
 
-/// Rows that point to boxes, some of them to none, and of other images.
+/// Rows that index boxes, some of them invalid or of other images.
 Input pointers(Random& random) {
   Input input = input_of(pick(random, 0, 1) ? "onnx-nms" : "onnx-nms-xy", 0.1f);
   const size_t boxes = size_t(pick(random, 1, 60)), classes = 4, rows = size_t(pick(random, 0, 90));
@@ -216,7 +217,7 @@ Input pointers(Random& random) {
   return input;
 }
 
-/// Rows of several images; one that is none ends them.
+/// Rows of several images, ended by an invalid one.
 Input images(Random& random) {
   const bool ended = pick(random, 0, 1) != 0;
   Input input = input_of(ended ? "detection-output" : "yolov7-end2end");
@@ -249,7 +250,7 @@ Tensor quantised(const Tensor& from, DataType type, float scale, float zero_poin
   return out;
 }
 
-/// The same input in integers of 8 or 16 bits.
+/// Converts an input to integers of 8 or 16 bits.
 Input in_integers(Random& random, Input input) {
   for (Tensor& tensor : input.tensors) {
     if (tensor.values.empty()) continue;
@@ -269,7 +270,7 @@ Input in_integers(Random& random, Input input) {
   return input;
 }
 
-/// All kinds of tensors in few levels, where many scores are equal.
+/// All kinds of tensors with few quantisation levels, so that many scores are equal.
 Input integers(Random& random) {
   switch (pick(random, 0, 6)) {
     case 0: return in_integers(random, raw_heads(random));
@@ -288,7 +289,7 @@ Input integers(Random& random) {
   return in_integers(random, std::move(input));
 }
 
-/// A box for each class that passes, by every rule of scores.
+/// One box per class that passes, by every score rule.
 Input labels(Random& random) {
   Input input;
   switch (pick(random, 0, 5)) {
@@ -311,7 +312,7 @@ Input labels(Random& random) {
   return input;
 }
 
-/// The same for means over bins; some scores are the threshold, some models have a background.
+/// Likewise for means over bins; some scores equal the threshold, some models have a background.
 Input binned_labels(Random& random) {
   Input input = bins(random);
   input.settings.multi_label = true;
@@ -327,19 +328,19 @@ Input binned_labels(Random& random) {
 
 constexpr Family kHeadFamilies[] = {
     {"raw-heads", "maps of anchors, cells and strides, products of activated scores", raw_heads},
-    {"bins", "means over bins, levels in a tensor each", bins},
-    {"box-last", "columns behind the scores", box_last},
-    {"faces", "anchors of a cell that follow each other, roots of products", faces},
+    {"bins", "means over bins, levels in separate tensors", bins},
+    {"box-last", "columns after the scores", box_last},
+    {"faces", "consecutive anchors of a cell, roots of products", faces},
     {"clamped", "logits that are not clamped", clamped},
     {"anchors", "anchors of scales and ratios, deltas without a limit", anchors},
     {"peaks", "peaks among equals and at borders", peaks},
     {"row-first", "y before x", row_first},
-    {"queries", "best classes and all of them, nothing suppressed", queries},
-    {"pointers", "indices that point nowhere", pointers},
+    {"queries", "best classes and all of them, no suppression", queries},
+    {"pointers", "invalid indices", pointers},
     {"images", "rows of other images", images},
     {"integers", "zero points, scales and equal numbers", integers},
-    {"labels", "classes beside the best", labels},
-    {"binned-labels", "classes beside the best, of one mean", binned_labels},
+    {"labels", "classes other than the best", labels},
+    {"binned-labels", "classes other than the best, with one mean", binned_labels},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Makers of inputs against the reference: layouts of frames, sizes, types, modes.
+// Input makers compared with the reference: frame layouts, sizes, types, modes.
 #include "tests/parity/inputs.h"
 
 #include <sys/mman.h>
@@ -42,7 +42,7 @@ int pick(Random& random, int low, int high) {
   return std::uniform_int_distribution<int>(low, high)(random);
 }
 
-/// Sides of every kind: tiny, around vectors' widths, and now and then large.
+/// Draws a side: tiny, around vector sizes, and sometimes large.
 uint32_t side(Random& random) {
   const int kind = pick(random, 0, 9);
   const int most = kind < 7 ? 33 : kind < 9 ? 99 : 400;
@@ -77,7 +77,7 @@ InputForm input_of(Random& random, Size size) {
     input.mean = {123.675f, 116.28f, 103.53f};
     input.deviation = {58.395f, 57.12f, 57.375f};
   }
-  if (scaling == 3) {  // beyond what halves and bytes hold
+  if (scaling == 3) {  // beyond the range of float16 and bytes
     input.mean = {0, 300, -7};
     input.deviation = {0.001f, -2, 1e6f};
   }
@@ -153,7 +153,7 @@ Made make_on_host(const Backend& backend, const InputCase& each) {
   std::vector<uint8_t> memory(bytes + 2 * kGuard + 16, kPoison);
   const size_t aligned = 16 - reinterpret_cast<uintptr_t>(memory.data()) % 16;
   uint8_t* const input = memory.data() + aligned + kGuard;
-  for (int run = 0; run < 2; ++run)  // a second frame finds nothing of the first
+  for (int run = 0; run < 2; ++run)  // the second frame must not see the first
     if (const Status status = (*maker)->make(each.frame(), input, nullptr); !status)
       return std::unexpected(status.error().message());
   const auto poisoned = [](uint8_t byte) { return byte == kPoison; };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames and inputs by chance, and makers run on them.
+// Random frames and inputs, and input makers run on them.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace keepbox::test {
 
-/// Where a format's components lie.
+/// Location of a format's components.
 struct FrameLayout {
   const char* name;
   std::array<FrameComponent, 3> components;
@@ -25,7 +25,8 @@ struct FrameLayout {
 
 std::span<const FrameLayout> layouts();
 
-/// Memory that ends where reading on is a fault: sanitizers do not see what vectors gather.
+/// Memory whose end is followed by an inaccessible page, because sanitizers do not check vector
+/// gathers.
 class FencedBytes {
  public:
   FencedBytes() = default;
@@ -41,7 +42,7 @@ class FencedBytes {
   std::span<uint8_t> bytes_;
 };
 
-/// A frame and what is to be made of it.
+/// A frame and its conversion.
 struct InputCase {
   InputPlan plan;
   std::array<FencedBytes, 3> planes;  // of any alignment
@@ -55,13 +56,13 @@ InputCase input_case(const FrameLayout& layout, unsigned seed);
 
 inline constexpr size_t kGuard = 64;  // bytes on both sides of an output, a multiple of 16
 
-/// An input's bytes, or what went wrong.
+/// The bytes of an input, or an error text.
 using Made = std::expected<std::vector<uint8_t>, std::string>;
 
 /// Runs a maker twice on poisoned memory between guard zones.
 Made make_on_host(const Backend& backend, const InputCase& each);
 
-/// The same in CUDA memory, by whole arrays of the frame's bytes.
+/// Runs a maker in CUDA memory, on copies of the frame's bytes.
 Made make_on_device(const Backend& backend, const InputCase& each);
 
 std::optional<std::string> input_difference(const Made& got, const Made& want, DataType type);

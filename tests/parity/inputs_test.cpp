@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Every maker of inputs on every layout, each number of every input.
+// Every input maker on every frame layout, compared value by value.
 #include <gtest/gtest.h>
 
 #include <format>
@@ -11,7 +11,7 @@
 namespace keepbox::test {
 namespace {
 
-TEST(Inputs, AreTheReferences) {
+TEST(Inputs, MatchTheReference) {
   size_t makers = 0;
   for (const std::string& name : candidates()) {
     const Backend backend = candidate(name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What families are made of: random numbers, rows of boxes.
+// Building blocks of input families: random values, rows of boxes.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace keepbox::test {
 
-inline constexpr uint32_t kWidth = 96, kHeight = 64;  // of models that are made of levels
+inline constexpr uint32_t kWidth = 96, kHeight = 64;  // of models with levels
 
 inline float uniform(Random& random, float low, float high) {
   return std::uniform_real_distribution<float>(low, high)(random);
@@ -24,7 +24,7 @@ inline Input ready(std::vector<Row> list, float iou = 0.45f) {
   return input;
 }
 
-/// Clusters of overlapping boxes, as detectors make them.
+/// Clusters of overlapping boxes, as written by detectors.
 inline std::vector<Row> clusters(Random& random, int objects, int each, int classes) {
   std::vector<Row> out;
   for (int o = 0; o < objects; ++o) {
@@ -47,21 +47,20 @@ inline float iou_of(const Row& a, const Row& b) {
   return common / ((((a.x2 - a.x1) * (a.y2 - a.y1)) + (b.x2 - b.x1) * (b.y2 - b.y1)) - common);
 }
 
-/// One of the methods that change scores or boxes, or measure otherwise.
+/// Draws a method that changes scores or boxes, or uses another measure.
 NmsMethod other_method(Random& random);
 
 Input forced(const char* detector, Tensor tensor, uint32_t side);
 
-/// Random planes or rows of `channels` numbers, boxes first; mostly below the threshold.
+/// Random planes or rows of `channels` values, boxes first; mostly below the threshold.
 Tensor dense(Random& random, size_t anchors, size_t channels, size_t scores_at, bool planes,
              float span);
 
-/// An SSD's deltas, logits up to +-span, and priors.
+/// Deltas of an SSD, logits up to +-span, and priors.
 Input split(Random& random, const char* detector, float span);
 
-/// The families of the methods of suppression, those of crowds and types, those of sizes and regions,
-/// those of all other readers, those of turned boxes, and those of points and masks: families() ends
-/// with them.
+/// Return the families for methods of suppression, for many candidates and types, for filters, for
+/// all other readers, for oriented boxes, and for keypoints and masks; families() ends with them.
 std::span<const Family> method_families();
 std::span<const Family> crowd_families();
 std::span<const Family> filter_families();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Inputs for the methods of suppression: each takes a method, a contract and limits at random.
+// Inputs for the methods of suppression, each with a random method, contract and limits.
 #include "tests/parity/makers.h"
 
 namespace keepbox::test {
@@ -13,7 +13,7 @@ constexpr NmsMethod kOthers[] = {NmsMethod::kSoftLinear, NmsMethod::kSoftGaussia
                                  NmsMethod::kMatrix,     NmsMethod::kMatrixLinear,
                                  NmsMethod::kMerge};
 
-/// Any of them.
+/// Draws one of them.
 NmsMethod one_of(Random& random, std::span<const NmsMethod> methods) {
   return methods[static_cast<size_t>(pick(random, 0, static_cast<int>(methods.size()) - 1))];
 }
@@ -29,7 +29,7 @@ Input any_method(Random& random, std::vector<Row> list) {
                                     NmsMethod::kGreedy};
   const int boxes = static_cast<int>(list.size());
   Input input = ready(std::move(list));
-  input.settings.score_threshold = 0;  // every box is a candidate, or their number means nothing
+  input.settings.score_threshold = 0;  // every box is a candidate, so that their number matters
   input.settings.method = kMethods[pick(random, 0, 6) % 4];
   if (pick(random, 0, 3) == 0) input.settings.method = other_method(random);
   input.settings.soft_sigma = uniform(random, 0.05f, 1);
@@ -45,7 +45,7 @@ Input any_method(Random& random, std::vector<Row> list) {
   return input;
 }
 
-/// One class of a box less or more than so many words of a mask, most in few places.
+/// One class with one box less or more than fills a number of mask words.
 Input mask_words(Random& random) {
   const int boxes = 64 * pick(random, 1, 4) + pick(random, -1, 2);
   auto list = clusters(random, 12, (boxes + 11) / 12, 1);
@@ -53,7 +53,7 @@ Input mask_words(Random& random) {
   return any_method(random, std::move(list));
 }
 
-/// Two crowded classes side by side and many of a box or two, with ids from end to end.
+/// Two crowded classes and many small ones, over the full range of ids.
 Input many_classes(Random& random) {
   auto list = clusters(random, 25, 9, 40);
   const int first = pick(random, 0, 1) ? 0 : static_cast<int>(kMaxClasses) - 40;
@@ -66,7 +66,7 @@ Input many_classes(Random& random) {
   return any_method(random, std::move(list));
 }
 
-/// Rows of more boxes than a word has bits, each of which overlaps only its neighbours.
+/// Rows of more boxes than bits per word, each overlapping only its neighbours.
 Input long_chains(Random& random) {
   std::vector<Row> out;
   for (int chain = 0; chain < 2; ++chain)
@@ -77,7 +77,7 @@ Input long_chains(Random& random) {
   return any_method(random, std::move(out));
 }
 
-/// Classes that are full before their boxes are through, some of them suppressing each other.
+/// Classes that are full before their last box, some of them suppressing each other.
 Input class_limit(Random& random) {
   Input input = any_method(random, clusters(random, 10, 10, 6));
   input.settings.contract = "onnx";
@@ -87,7 +87,7 @@ Input class_limit(Random& random) {
   return input;
 }
 
-/// A limit of each class, before suppression and behind it, and of all, by any method.
+/// Class limits before and after suppression, and overall limits, with any method.
 Input class_top_k(Random& random) {
   Input input = any_method(random, clusters(random, 10, 10, 6));
   Settings& settings = input.settings;
@@ -101,7 +101,7 @@ Input class_top_k(Random& random) {
   return input;
 }
 
-/// Small boxes of classes that lie side by side: numbers round, and some meet another class's.
+/// Small boxes with class offsets: values are rounded, and some overlap another class.
 Input class_offset(Random& random) {
   const int last = pick(random, 0, 1) ? static_cast<int>(kMaxClasses) - 1 : 90;
   std::vector<Row> out;
@@ -110,7 +110,7 @@ Input class_offset(Random& random) {
     const int id = pick(random, 0, last - 1);
     for (int i = 0; i < 6; ++i) {
       const float dx = x + uniform(random, -4, 4), dy = y + uniform(random, -4, 4);
-      const int further = pick(random, 0, 1);  // the class beside it
+      const int further = pick(random, 0, 1);  // an adjacent class
       const float by = -640.0f * float(further);
       out.push_back({dx + by, dy + by, dx + by + uniform(random, 4, 24),
                      dy + by + uniform(random, 4, 24), uniform(random, 0.3f, 1),
@@ -123,8 +123,8 @@ Input class_offset(Random& random) {
   return input;
 }
 
-/// Boxes apart, of which a few are inverted along one axis: by OpenCV's formula those have no area
-/// between them and smaller ones, and so overlap what they do not touch.
+/// Separate boxes, a few of them inverted along one axis: by OpenCV's formula the total area of
+/// such a box and a smaller one is not positive, and so it overlaps boxes that it does not touch.
 Input inverted(Random& random) {
   std::vector<Row> out;
   for (int i = 0; i < 200; ++i) {
@@ -139,7 +139,7 @@ Input inverted(Random& random) {
   return input;
 }
 
-/// Objects with boxes whose scores are near each other and the thresholds.
+/// Objects with boxes whose scores are close to each other and to the thresholds.
 Input rescored(Random& random, std::span<const NmsMethod> methods) {
   Input input = any_method(random, clusters(random, 12, pick(random, 4, 12), 4));
   for (size_t i = 4; pick(random, 0, 3) == 0 && i < input.tensors[0].values.size(); i += 6)
@@ -152,7 +152,7 @@ Input rescored(Random& random, std::span<const NmsMethod> methods) {
 }
 
 Input soft(Random& random) { return rescored(random, kSoft); }
-/// By the contract that has an exponent of its own, and by others.
+/// Contracts with and without their own exponent.
 Input soft_contract(Random& random) {
   Input input = rescored(random, kSoft);
   input.settings.method = NmsMethod::kSoftGaussian;
@@ -164,7 +164,7 @@ Input means(Random& random) { return rescored(random, kMeans); }
 Input matrix(Random& random) { return rescored(random, kMatrices); }
 Input diou(Random& random) { return rescored(random, std::span(kOthers).subspan(3, 1)); }
 
-/// Equal boxes and equal scores, boxes without area, inverted ones, an IoU on the threshold.
+/// Equal boxes and equal scores, boxes without area, inverted boxes, an IoU equal to the threshold.
 Input method_edges(Random& random) {
   std::vector<Row> out;
   for (int i = 0; i < 150; ++i) {
@@ -181,18 +181,18 @@ Input method_edges(Random& random) {
 
 constexpr Family kMethodFamilies[] = {
     {"mask-words", "bits of a mask in the wrong word or place", mask_words},
-    {"many-classes", "segments of classes that begin or end a box off", many_classes},
+    {"many-classes", "segments of classes that are off by one box", many_classes},
     {"long-chains", "which boxes suppress, from one word of a mask to the next", long_chains},
     {"class-limit", "boxes beyond a class's limit that suppress others", class_limit},
-    {"class-top-k", "limits of each class that end or begin in the wrong place", class_top_k},
-    {"class-offset", "numbers of boxes that do not round as their contract's", class_offset},
-    {"inverted", "boxes without area that are looked for where boxes touch", inverted},
-    {"soft", "boxes chosen, dropped or lowered otherwise than by their scores of now", soft},
-    {"soft-contract", "scores lowered as by another contract", soft_contract},
+    {"class-top-k", "class limits applied in the wrong place", class_top_k},
+    {"class-offset", "coordinates not rounded like those of the contract", class_offset},
+    {"inverted", "boxes without area that overlap without touching", inverted},
+    {"soft", "boxes chosen, dropped or lowered not by their current scores", soft},
+    {"soft-contract", "scores lowered by another contract", soft_contract},
     {"means", "boxes that are in the wrong mean, or in the wrong order", means},
-    {"matrix", "what better boxes do to scores, and the order afterwards", matrix},
+    {"matrix", "decay of scores by better boxes, and the order afterwards", matrix},
     {"diou", "distances left out", diou},
-    {"method-edges", "ties and thresholds decided otherwise by a method", method_edges},
+    {"method-edges", "ties and thresholds decided differently by a method", method_edges},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// For builds without CUDA.
+// Empty CUDA adapter for builds without CUDA.
 #include "tests/parity/cuda_subject.h"
 #include "tests/parity/inputs.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Every kernel of every backend on every family of inputs; and with --bench, how long they take.
+// Every kernel of every backend on every family of inputs; with --bench, their times.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ unsigned seeds = 50;
 
 namespace {
 
-std::string required;  // a backend that must be there
+std::string required;  // a backend that must be available
 
 Random random_for(const Family& family, unsigned seed) {
   std::seed_seq sequence{seed, static_cast<unsigned>(std::strlen(family.name)),
@@ -62,7 +62,7 @@ Backend candidate(const std::string& name) {
 
 namespace {
 
-/// The first seed that shows a difference.
+/// Returns the first difference over all seeds.
 std::optional<std::string> hunt(Kernel kernel, const Backend& backend, const Family& family) {
   for (unsigned seed = 0; seed < seeds; seed += family.share) {
     Random random = random_for(family, seed);
@@ -78,7 +78,7 @@ class Parity : public testing::TestWithParam<std::tuple<std::string, Kernel, siz
 TEST_P(Parity, Holds) {
   const auto& [name, kernel, index] = GetParam();
   const Backend backend = candidate(name);
-  if (kernel != Kernel::kFrame && backend.decode == nullptr) GTEST_SKIP() << "frames alone";
+  if (kernel != Kernel::kFrame && backend.decode == nullptr) GTEST_SKIP() << "frames only";
   const auto found = hunt(kernel, backend, families()[index]);
   EXPECT_FALSE(found) << *found << "\nhunts: " << families()[index].hunts;
 }
@@ -103,7 +103,7 @@ struct Trap {
   const char* family;
 };
 
-/// Which family catches which bug. A bug that its family misses makes that family worthless.
+/// The family that detects each bug. A family that misses its bug is worthless.
 constexpr Trap kTraps[] = {
     {Bug::kIouInclusive, Kernel::kNms, "grid"},
     {Bug::kFusedUnion, Kernel::kNms, "at-threshold"},
@@ -193,7 +193,8 @@ INSTANTIATE_TEST_SUITE_P(Each, Planted, testing::ValuesIn(kTraps), [](const auto
 
 class Methods : public testing::TestWithParam<size_t> {
  protected:
-  /// What a method keeps of each seed's input. @param limited by max-detections, or by nothing.
+  /// Returns the boxes that a method keeps of each seed's input. @param limited by max-detections,
+  /// or not.
   std::vector<Kept> kept(NmsMethod method, bool limited) const {
     std::vector<Kept> out;
     for (unsigned seed = 0; seed < seeds; seed += families()[GetParam()].share) {
@@ -232,13 +233,13 @@ INSTANTIATE_TEST_SUITE_P(Each, Methods, testing::Range(size_t{0}, families().siz
                            return text;
                          });
 
-TEST(Backends, RequiredOneIsThere) {
-  if (required.empty()) GTEST_SKIP() << "--require= names none";
+TEST(Backends, RequiredOneIsAvailable) {
+  if (required.empty()) GTEST_SKIP() << "--require= is not set";
   const auto names = candidates();
   EXPECT_NE(std::ranges::find(names, required), names.end()) << required << " cannot run here";
 }
 
-TEST(Runners, OfDifferentModelsLiveTogether) {
+TEST(Runners, OfDifferentModelsCoexist) {
   if (cuda_subjects().empty()) GTEST_SKIP() << "no CUDA device";
   struct Live {
     std::unique_ptr<OnDevice> tensors;
@@ -263,14 +264,14 @@ TEST(Runners, OfDifferentModelsLiveTogether) {
   }
 }
 
-TEST(Lies, AreRefusedBeforeAByteIsRead) {
+TEST(InvalidTensors, AreRejectedBeforeAnyRead) {
   for (const Family& family : families()) {
     Random random = random_for(family, 1);
     Input input = family.make(random);
     std::vector<TensorView> views;
     for (const Tensor& tensor : input.tensors) views.push_back(tensor.view());
     if (views[0].bytes == 0) continue;
-    views[0].data = reinterpret_cast<const void*>(0x10);  // a fault if anyone looks
+    views[0].data = reinterpret_cast<const void*>(0x10);  // reading it is a fault
     views[0].bytes -= 4;
     const auto plan = make_plan(input.settings, views);
     ASSERT_FALSE(plan) << family.name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A processor of a backend over several frames, with other settings and places between: what it keeps
-// from one frame to the next is not seen in the boxes.
+// Processors of a backend over several frames with changed settings and addresses: state kept
+// between frames must not affect the boxes.
 #include "core/processor.h"
 
 #include <gtest/gtest.h>
@@ -71,14 +71,14 @@ std::vector<TensorView> views_of(const Input& input) {
   return out;
 }
 
-/// Those that the plan reads, in its order.
+/// Returns the tensors that the plan reads, in its order.
 std::vector<TensorView> read_by(const Plan& plan, const std::vector<TensorView>& views) {
   std::vector<TensorView> out;
   for (const uint32_t number : plan.reads) out.push_back(views[number]);
   return out;
 }
 
-/// Calls what(way, plan, views, settings, name) for every family and way that knows it.
+/// Calls what(way, plan, views, settings, name) for every family and every way that supports it.
 template <class What>
 void each_way(What what) {
   for (const Family& family : families()) {
@@ -99,7 +99,7 @@ Processor reference_of(const Plan& plan) {
   return std::move(*Processor::create(plan, {find_backend("reference"), ""}));
 }
 
-TEST(Processors, FollowOtherSettings) {
+TEST(Processors, ApplyChangedSettings) {
   size_t changed = 0;
   each_way([&](const Way& way, const Plan& plan, const std::vector<TensorView>& views,
                 const Settings& settings, const std::string& name) {
@@ -120,10 +120,10 @@ TEST(Processors, FollowOtherSettings) {
       changed += expected.detections().size();
     }
   });
-  EXPECT_GT(changed, 100u) << "frames without boxes tell nothing";
+  EXPECT_GT(changed, 100u) << "too few frames with boxes";
 }
 
-TEST(Processors, FollowOtherPlaces) {
+TEST(Processors, AcceptChangedAddresses) {
   each_way([&](const Way& way, const Plan& plan, const std::vector<TensorView>& views,
                 const Settings&, const std::string& name) {
     auto expected = reference_of(plan);
@@ -142,7 +142,7 @@ TEST(Processors, FollowOtherPlaces) {
   });
 }
 
-TEST(Processors, RefuseOtherTensors) {
+TEST(Processors, RejectUnplannedTensors) {
   each_way([&](const Way& way, const Plan& plan, const std::vector<TensorView>& views,
                 const Settings&, const std::string& name) {
     auto processor = way.processor(plan);
@@ -153,7 +153,7 @@ TEST(Processors, RefuseOtherTensors) {
     auto longer = views;
     longer[0].shape = {longer[0].shape.dims()[0] + 1, 1};
     EXPECT_FALSE(way.run(*processor, longer)) << name;
-    EXPECT_TRUE(way.run(*processor, views)) << name << ": what was planned, afterwards";
+    EXPECT_TRUE(way.run(*processor, views)) << name << ": the planned tensors, afterwards";
   });
 }
 

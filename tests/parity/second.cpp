@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Decode by columns, selection by a stable sort of tuples, suppression by striking out.
+// Decoding by columns, selection by a stable sort of tuples, suppression by removal.
 #include "tests/parity/second_nms.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ bool has(Bug bug) { return planted == bug; }
 
 namespace {
 
-/// One channel of a part for all anchors of an image.
+/// Returns one channel of a part for all anchors of an image.
 std::vector<float> column(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                           Part part, uint32_t channel) {
   std::vector<float> out;
@@ -45,7 +45,7 @@ std::vector<float> column(const Plan& plan, std::span<const TensorView> tensors,
 
 bool there(const Plan& plan, Part part) { return plan.layout[part].present(); }
 
-/// A box with a score and a class, and the anchor that it is of.
+/// A box with its score, class and anchor.
 struct Found {
   uint32_t anchor;
   float score;
@@ -68,7 +68,7 @@ float logistic(const DetectorSpec& spec, float logit) {
   return sigmoid(logit);
 }
 
-/// Class scores, activated, and the objectness of all anchors.
+/// Activated class scores and the objectness of all anchors.
 struct Planes {
   std::vector<std::vector<float>> raw, active;  // by class
   std::vector<float> objectness;
@@ -115,7 +115,7 @@ float joined(const Plan& plan, float objectness, float score) {
   }
 }
 
-/// Does a better cell touch it? By the whole map at once.
+/// True if an adjacent cell is better, by the whole map at once.
 bool beaten(const Plan& plan, const Planes& planes, const Found& found) {
   const Level& level = plan.levels[0];
   const auto width = static_cast<int>(level.width);
@@ -131,7 +131,7 @@ bool beaten(const Plan& plan, const Planes& planes, const Found& found) {
   return false;
 }
 
-/// The best class of each anchor, or all classes.
+/// Returns the best class of each anchor, or all classes.
 std::vector<Found> dense_scores(const Plan& plan, std::span<const TensorView> tensors,
                                 uint32_t image) {
   const Planes planes = planes_of(plan, tensors, image);
@@ -184,7 +184,7 @@ std::vector<Found> ready_scores(const Plan& plan, std::span<const TensorView> te
   return out;
 }
 
-/// Rows that point into boxes and scores, but for the background's.
+/// Returns rows that index boxes and scores, without those of the background.
 std::vector<Found> indexed_scores(const Plan& plan, std::span<const TensorView> tensors,
                                   uint32_t image) {
   const Background background = plan.spec->background;
@@ -204,7 +204,7 @@ std::vector<Found> indexed_scores(const Plan& plan, std::span<const TensorView> 
   return out;
 }
 
-/// The four numbers of all boxes: as they are, or the means of bins.
+/// Returns the four values of all boxes: raw, or the means of bins.
 std::array<std::vector<float>, 4> sides_of(const Plan& plan, std::span<const TensorView> tensors,
                                            uint32_t image) {
   std::array<std::vector<float>, 4> out;
@@ -241,7 +241,7 @@ Box around(float cx, float cy, float w, float h) {
   return {cx - w * 0.5f, cy - h * 0.5f, cx + w * 0.5f, cy + h * 0.5f};
 }
 
-/// Boxes on grids: a level after the other, as its cells follow each other.
+/// Computes boxes on grids, level by level in cell order.
 void place(const Plan& plan, const std::array<std::vector<float>, 4>& v, std::vector<Box>& out) {
   const BoxRules& rules = plan.rules.boxes;
   for (uint32_t l = 0; l < rules.level_count; ++l) {
@@ -316,7 +316,7 @@ std::vector<Box> boxes_of(const Plan& plan, std::span<const TensorView> tensors,
   return out;
 }
 
-/// Anchors up to the model's own count, or to a row of no image.
+/// Returns the number of anchors: the model's own count, or those before an invalid row.
 uint32_t filled(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
   if (there(plan, Part::kImage)) {
     const auto images = column(plan, tensors, image, Part::kImage, 0);
@@ -331,7 +331,7 @@ uint32_t filled(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
   return static_cast<uint32_t>(std::clamp(count, 0.0f, float(plan.layout.anchors)));
 }
 
-/// The box of a row: its own, or the one that it points to.
+/// Returns the box of a row: its own, or the one it refers to.
 Box box_of(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
            const std::vector<Box>& boxes, uint32_t row) {
   if (plan.layout.indexed == 0) return boxes[row];
@@ -352,7 +352,7 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
   uint32_t count = 0, end = std::min(anchors.end, filled(plan, tensors, image));
   funnel.anchors = end - std::min(anchors.first, end);
   if (has(Bug::kTailDropped)) end -= end % 8;
-  for (size_t i = found.size(); i-- > 0;) {  // from the end: the order is free
+  for (size_t i = found.size(); i-- > 0;) {  // from the end, because the order is free
     const auto [a, score, id] = found[i];
     if (a < anchors.first || a >= end) continue;
     const bool senseless = id >= plan.class_threshold.size();
@@ -381,7 +381,7 @@ uint32_t select(const Plan& plan, std::span<const Candidate> given, std::span<So
   std::ranges::copy(given, candidates.begin());
   const auto rank = [](const Candidate& c) {
     float score = key_score(c.key);
-    // A key cannot hold -0: this bug shows as an order of the equal zeros by anything else.
+    // A key cannot hold -0: this bug appears as a wrong order of equal zeros.
     if (has(Bug::kNegativeZero) && score == 0 && key_anchor(c.key) % 2) score = -1e-30f;
     const uint32_t anchor = key_anchor(c.key);
     return std::tuple(-score, has(Bug::kTieHighAnchor) ? ~anchor : anchor, key_class(c.key));

@@ -12,9 +12,9 @@ enum class Bug {
   kFusedUnion,        // fused multiply-add in the union
   kProductTest,       // common > threshold * union instead of the division
   kPlusOne,           // a pixel added to every width
-  kNoReorder,         // corners in the wrong order stay so
+  kNoReorder,         // inverted corners stay inverted
   kClassIgnored,      // classes suppress each other
-  kClassCompared,     // classes do not, although they should
+  kClassCompared,     // classes do not suppress each other although they should
   kSuppressedToo,     // a suppressed box suppresses others
   kTieHighAnchor,     // equal scores: the later anchor first
   kNegativeZero,      // -0 after +0
@@ -22,71 +22,71 @@ enum class Bug {
   kLimitOffByOne,     // one box more than max-detections
   kScoreInclusive,    // >= at the score threshold
   kNanScore,          // !(score < threshold)
-  kInfinityKept,      // coordinates are not looked at
-  kLastClass,         // of equal classes the last
+  kInfinityKept,      // coordinates are not checked
+  kLastClass,         // the last of equal classes
   kArgmaxFirst,       // the class chosen before the product, always
   kProductFirst,      // the product before the class, always
-  kFilterFirst,       // unwanted classes left out of the argmax
-  kClassThreshold,    // thresholds of classes are forgotten
+  kFilterFirst,       // filtered classes are left out of the argmax
+  kClassThreshold,    // class thresholds are ignored
   kTailDropped,       // anchors beyond a multiple of 8
   kAlignedLoads,      // pointers rounded down to 16 bytes
-  kGridTransposed,    // columns taken for rows
+  kGridTransposed,    // columns used as rows
   kPriorSwapped,      // x and y of deltas exchanged
   kSoftmaxOverflow,   // the largest logit is not subtracted
   kFirstImageOnly,    // every image of a batch is the first
-  kMaskShifted,       // bitmask: rows a bit off beyond their own word
+  kMaskShifted,       // bitmask: rows are one bit off beyond their own word
   kSegmentShort,      // segmented: a class's last box is outside its segment
   kFastByKept,        // fast: only kept boxes suppress
   kLimitSuppresses,   // a box beyond its class's limit suppresses others
-  kZeroPoint,         // quantised numbers without their zero point
+  kZeroPoint,         // zero point of quantised values ignored
   kLogitUnlimited,    // logits are not clamped
-  kMeanByProduct,     // the product in place of its root
-  kLoneClassCounts,   // the score of the only class is multiplied
-  kPeaksOfRow,        // peaks are compared with their row alone
-  kNoPeaks,           // with nothing
-  kOneLabel,          // the best class alone where all count
+  kMeanByProduct,     // product instead of its square root
+  kLoneClassCounts,   // the score of a single class is multiplied
+  kPeaksOfRow,        // peaks are compared with their row only
+  kNoPeaks,           // peaks are not compared
+  kOneLabel,          // only the best class although all count
   kAnyImage,          // rows of other images count
   kBinsFromOne,       // bins count from 1
   kCellCentre,        // cells begin at their centre, Darknet's centres are not scaled
-  kDeltaUnlimited,    // logarithms of sizes are not limited
-  kRowForIndex,       // a row's own box in place of the one that it points to
-  kOffsetForgotten,   // classes compared by id where they lie side by side
-  kTieForgotten,      // of equal scores the first anchor first, always
-  kSoftInOrder,       // soft: chosen by the scores that they came with
+  kDeltaUnlimited,    // log sizes are not limited
+  kRowForIndex,       // a row's own box instead of the one it refers to
+  kOffsetForgotten,   // classes compared by id instead of by offset
+  kTieForgotten,      // always the first anchor of equal scores
+  kSoftInOrder,       // soft: chosen by the original scores
   kSoftPartForgotten,  // soft: the exponent of one contract for all
-  kSoftKeepsAll,      // soft, matrix: scores that fell below the threshold stay
-  kWeightedByAll,     // weighted: boxes go into several means
-  kMergedByRest,      // merge: only suppressed boxes go into means, and once
-  kDiouAsIou,         // diou: distances do not count
+  kSoftKeepsAll,      // soft, matrix: scores below the threshold stay
+  kWeightedByAll,     // weighted: boxes are part of several means
+  kMergedByRest,      // merge: only suppressed boxes are part of means, and only once
+  kDiouAsIou,         // diou: distances are ignored
   kMatrixUnweighed,   // matrix: suppressed boxes suppress as much as others
   kClassTopKOfAll,    // class-top-k counts all classes together
-  kClassCutLate,      // candidates of classes are cut after those of all
-  kSizeExclusive,     // a box of the least size is dropped
-  kSizeOfFirst,       // every class has the limits of the first
-  kRegionEdge,        // a centre on a region's right or lower edge lies in it
-  kRegionInside,      // a box up to a region's right or lower edge does not lie inside
-  kFilteredFirst,     // sizes and regions before suppression
+  kClassCutLate,      // class limits are applied after the overall limit
+  kSizeExclusive,     // a box of the minimum size is dropped
+  kSizeOfFirst,       // all classes have the limits of the first
+  kRegionEdge,        // a centre on a region's right or lower edge is inside
+  kRegionInside,      // a box that touches a region's right or lower edge is not inside
+  kFilteredFirst,     // filters before suppression
   kPointsInOrder,     // points are those of another anchor
-  kPointsPlain,       // points are not from cells, priors or boxes
-  kPointsClipped,     // points are moved into the frame
-  kMaskWider,         // masks begin a pixel early
+  kPointsPlain,       // keypoints are not relative to cells, priors or boxes
+  kPointsClipped,     // keypoints are clipped to the frame
+  kMaskWider,         // masks begin one pixel early
   kMaskFused,         // fused multiply-add in a mask's sums
   kMaskOfFirst,       // the prototypes of a batch's first image
-  kAngleForgotten,    // turned boxes are upright
-  kOtherOverlap,      // polygons in place of distributions, and the other way round
-  kTurnedClipped,     // turned boxes are clipped as upright ones
-  kAngleKept,         // of turned boxes where the axes are scaled differently
+  kAngleForgotten,    // oriented boxes are upright
+  kOtherOverlap,      // polygons instead of distributions, and vice versa
+  kTurnedClipped,     // oriented boxes are clipped like upright ones
+  kAngleKept,         // of oriented boxes if the axes have different scales
   kCount,
 };
 
-/// The kernels, with one bug. Not thread-safe: the bug is a global that this sets.
+/// Returns the kernels with one bug. Not thread-safe: the bug is global.
 Backend second_backend(Bug bug = Bug::kNone);
 
-/// The same with the bug that there is, and without whole frames.
+/// Returns the kernels with the current bug, without whole frames.
 Backend second_kernels();
 bool is_planted(Bug bug);
 
-/// Points and masks of boxes by code of its own.
+/// Keypoints and masks of boxes by independent code.
 struct SecondGathered {
   std::vector<Keypoint> points;
   std::vector<MaskPlace> places;
@@ -96,7 +96,7 @@ struct SecondGathered {
 SecondGathered second_gather(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                              std::span<const Detection> boxes);
 
-/// Frames by these kernels, mapped to the frame and filtered by code of its own. Allocates.
+/// Runs frames by these kernels, with an independent map to the frame and filters. Allocates.
 Result<std::unique_ptr<Runner>> second_runner(const Plan& plan, MemorySpace memory);
 
 }  // namespace keepbox::test

@@ -17,13 +17,13 @@ struct FoundImage {
   SecondGathered gathered;
 };
 
-/// Is a side, of which limits change nothing, within them?
+/// True if a side is within its limits, if any.
 bool fits(float size, float least, float most) {
   if (is_planted(Bug::kSizeExclusive) && size == least) return false;
   return std::clamp(size, least, std::max(least, most)) == size && !(size > most);
 }
 
-/// Is the centre, or what the rule asks of both ends, between two edges?
+/// True if the centre, or both ends, are between two edges, by the region rule.
 bool lies(float from, float to, float low, float high, RegionRule rule) {
   switch (rule) {
     case RegionRule::kInside:
@@ -49,7 +49,7 @@ bool lies_in_one(const Box& b, const std::vector<Region>& regions, uint32_t firs
   return false;
 }
 
-/// @param b on the frame; `around` it there may be more.
+/// @param b on the frame; `around` may extend beyond it.
 bool wanted(const Box& b, const Box& around, uint32_t id, const Plan& plan) {
   const auto& [in, out, rule] = plan.rules.regions;
   if (in != 0 && !lies_in_one(around, plan.regions, 0, in, plan)) return false;
@@ -73,7 +73,7 @@ Box on_frame(const Plan& plan, const Candidate& from) {
   return {x[0], y[0], x[1], y[1]};
 }
 
-/// A turned box on the frame; empty where it is not there. @param around the box around it.
+/// Maps an oriented box to the frame; empty if it is outside. @param around its bounding box.
 Detection turned_on_frame(const Plan& plan, const Candidate& from, Box& around) {
   Detection out{.angle = from.angle};
   out.box = turned_to_frame(plan.letterbox, from.box, out.angle);
@@ -91,7 +91,7 @@ Detection turned_on_frame(const Plan& plan, const Candidate& from, Box& around) 
   return out;
 }
 
-/// The image's boxes, in a vector that grows.
+/// Stores the boxes of an image in a growing vector.
 class SecondRunner final : public Runner {
  public:
   explicit SecondRunner(const Plan& plan)
@@ -129,7 +129,7 @@ class SecondRunner final : public Runner {
         const Box box = on_frame(plan, each);
         return !wanted(box, box, key_class(each.key), plan);
       });
-    std::vector<uint32_t> kept(plan.rules.kept_capacity + 1);  // one more with a bug
+    std::vector<uint32_t> kept(plan.rules.kept_capacity + 1);  // one more for a bug
     kept.resize(kernels.nms(plan, ordered, kept, {}));
     out.funnel.kept = static_cast<uint32_t>(kept.size());
     for (const uint32_t i : kept) emit(plan, ordered[i], out);

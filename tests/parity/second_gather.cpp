@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Points and masks of the second implementation: whole prototypes summed, and cut afterwards.
+// Keypoints and masks of the second implementation: whole prototypes summed, then cropped.
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +8,7 @@
 namespace keepbox::test {
 namespace {
 
-/// A number of an anchor, found segment by segment.
+/// Reads a value of an anchor, segment by segment.
 struct Numbers {
   const Plan& plan;
   std::span<const TensorView> tensors;
@@ -37,7 +37,7 @@ Place cell(const Plan& plan, uint32_t anchor) {
           level->stride};
 }
 
-/// CenterFace's box from its own numbers: y first, offsets beside sizes.
+/// Decodes CenterFace's box: y first, offsets and sizes.
 Box face(const Plan& plan, const Numbers& numbers, uint32_t anchor) {
   const Place at = cell(plan, anchor);
   const float cx = (numbers(Part::kBox, anchor, 1) + at.x) * at.stride;
@@ -89,7 +89,7 @@ void add_points(const Plan& plan, const Numbers& numbers, uint32_t anchor,
   }
 }
 
-/// Every pixel of the prototypes by a box's factors.
+/// Computes every pixel of the prototypes for a box's coefficients.
 std::vector<float> sums(const Plan& plan, const Numbers& numbers, uint32_t anchor) {
   const MaskRules& rules = plan.gather.masks;
   const Field& field = plan.layout[Part::kPrototypes];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Suppression by striking out, by lists that become shorter, and by whole matrices.
+// Suppression by removal, by shrinking lists, and by whole matrices.
 #include "tests/parity/second_nms.h"
 
 #include <algorithm>
@@ -20,12 +20,12 @@ using Candidates = std::span<const Candidate>;
 
 uint32_t id_of(const Candidate& c) { return key_class(c.key); }
 
-/// Do classes lie side by side, to be told by where boxes are?
+/// True if classes are separated by an offset.
 bool offset(const Plan& plan) {
   return plan.rules.contract.class_offset != 0 && !has(Bug::kOffsetForgotten);
 }
 
-/// The box that overlaps are computed of.
+/// Returns the box used for overlaps.
 Box placed(const Plan& plan, const Candidate& of) {
   Box box = of.box;
   const bool reorder = plan.rules.contract.reorder_corners && !has(Bug::kNoReorder);
@@ -37,7 +37,7 @@ Box placed(const Plan& plan, const Candidate& of) {
   return box;
 }
 
-/// Common area, and that of both.
+/// Returns the areas of intersection and union.
 std::pair<float, float> areas(const Plan& plan, const Box& a, const Box& b) {
   const float pixel = plan.rules.contract.plus_one || has(Bug::kPlusOne) ? 1.0f : 0.0f;
   const auto size = [&](float low, float high) { return std::max(high - low + pixel, 0.0f); };
@@ -58,7 +58,7 @@ TurnedShape turned(const Plan& plan, const Candidate& of) {
   return Turned::shape(of.box, of.angle, contract, id_of(of));
 }
 
-/// Of turned boxes, by all of them: nothing is left out for being far.
+/// Returns the overlap of oriented boxes, without shortcuts for distant ones.
 float turned_iou(const Plan& plan, const Candidate& x, const Candidate& y) {
   const TurnedShape a = turned(plan, x), b = turned(plan, y);
   const Rules& rules = plan.rules;
@@ -68,7 +68,7 @@ float turned_iou(const Plan& plan, const Candidate& x, const Candidate& y) {
   return TurnedPolygon::measure(rules, a, area_a, b, area_b);
 }
 
-/// IoU; NaN where there is none.
+/// Returns the IoU, or NaN.
 float iou(const Plan& plan, const Candidate& x, const Candidate& y) {
   if (plan.rules.turned) return turned_iou(plan, x, y);
   const Box a = placed(plan, x), b = placed(plan, y);
@@ -76,7 +76,7 @@ float iou(const Plan& plan, const Candidate& x, const Candidate& y) {
   return both_empty(plan, a, b) ? 1 : common / both;
 }
 
-/// The square of the centres' distance by that of the longest one.
+/// Returns the squared distance of centres, relative to the diagonal around both.
 float centres(const Plan& plan, const Candidate& x, const Candidate& y) {
   if (plan.rules.turned) return Turned::distance(turned(plan, x), turned(plan, y));
   const Box a = placed(plan, x), b = placed(plan, y);
@@ -93,7 +93,7 @@ bool reaches(const Plan& plan, float value) {
              : value > plan.rules.iou_threshold;
 }
 
-/// Of one class, or of classes that are one.
+/// True if both have the same class, or classes are merged.
 bool comparable(const Plan& plan, const Candidate& a, const Candidate& b) {
   if (has(Bug::kClassIgnored) || id_of(a) == id_of(b)) return true;
   if (has(Bug::kClassCompared)) return false;
@@ -113,7 +113,7 @@ bool hits(const Plan& plan, const Candidate& x, const Candidate& y) {
   return reaches(plan, common / both);
 }
 
-/// Boxes so far, of all classes and of each.
+/// Number of boxes so far, in total and per class.
 class Counts {
  public:
   explicit Counts(const Plan& plan) : rules_(plan.rules) {}
@@ -130,7 +130,7 @@ class Counts {
   std::vector<uint32_t> of_class_ = std::vector<uint32_t>(kMaxClasses);
 };
 
-/// Strikes out what box i hits.
+/// Removes the boxes that box i suppresses.
 void strike(const Plan& plan, Candidates candidates, size_t i, std::vector<bool>& struck) {
   const bool shifted = has(Bug::kMaskShifted) && plan.rules.method == NmsMethod::kBitmask;
   const bool cut = has(Bug::kSegmentShort) && plan.rules.method == NmsMethod::kSegmented;
@@ -143,7 +143,7 @@ void strike(const Plan& plan, Candidates candidates, size_t i, std::vector<bool>
   }
 }
 
-/// From the best box on: keep it, strike out what it hits.
+/// Keeps the best box, removes those it suppresses, and repeats.
 uint32_t one_by_one(const Plan& plan, Candidates candidates, std::span<uint32_t> kept) {
   std::vector<bool> struck(candidates.size());
   Counts counts(plan);
@@ -155,7 +155,7 @@ uint32_t one_by_one(const Plan& plan, Candidates candidates, std::span<uint32_t>
     const bool full = counts.full(candidates[i]);
     if (full && !has(Bug::kLimitSuppresses)) continue;
     if (!struck[i] && !full) {
-      kept.data()[counts.all] = i;  // past the end with a bug; the guard zone sees it
+      kept.data()[counts.all] = i;  // past the end with a bug; detected by the guard zone
       counts.add(candidates[i]);
     }
     if (!fast && plan.rules.method != NmsMethod::kNone) strike(plan, candidates, i, struck);
@@ -180,7 +180,7 @@ Box mean_of(const Plan& plan, const std::vector<Candidate>& boxes, const Box& ot
              : otherwise;
 }
 
-/// Takes the best of a list together with all that it hits, until nothing is left.
+/// Takes the best of a list with all boxes that it suppresses, until the list is empty.
 uint32_t in_piles(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept) {
   const std::vector<Candidate> before(candidates.begin(), candidates.end());
   std::list<uint32_t> left(before.size());
@@ -223,7 +223,7 @@ bool stays(const Plan& plan, const Candidate& of, float score) {
          (plan.rules.contract.score_inclusive && score == threshold);
 }
 
-/// A candidate whose score changes.
+/// A candidate with a changing score.
 struct Scored {
   uint32_t index;
   float score;
@@ -232,7 +232,7 @@ struct Scored {
   }
 };
 
-/// What soft-gaussian leaves of a score, of 1.
+/// Returns the factor of soft-gaussian.
 float gaussian_of(const Plan& plan, float over) {
   const bool half = plan.rules.contract.name == "tensorflow" && !has(Bug::kSoftPartForgotten);
   return exp_f32(-((half ? 0.5f : 1.0f) * (over * over) / plan.rules.soft_sigma));
@@ -270,7 +270,7 @@ uint32_t softened(const Plan& plan, std::span<Candidate> candidates, std::span<u
   return counts.all;
 }
 
-/// The worst that any row does to a column.
+/// Returns the strongest decay of a column by any row.
 float decayed(const Plan& plan, const std::vector<std::vector<float>>& over,
               const std::vector<float>& most, size_t column, float score) {
   float least = 1, worst = 0;

@@ -6,10 +6,10 @@
 
 namespace keepbox::test {
 
-/// Is that the bug that is planted?
+/// True if that bug is planted.
 bool has(Bug bug);
 
-/// As Backend::nms.
+/// Implements Backend::nms.
 uint32_t second_nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
                     const NmsScratch& scratch);
 

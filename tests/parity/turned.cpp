@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Inputs of turned boxes: side by side, in each other, across each other, thin, equal, turned by
-// more than once around.
+// Inputs with oriented boxes: side by side, nested, crossing, thin, equal, with angles beyond a
+// full turn.
 #include <cmath>
 #include <limits>
 
@@ -19,7 +19,7 @@ float any_angle(Random& random) {
   }
 }
 
-/// A box beside another one, or in it, or as it is.
+/// Returns a box next to another one, inside of it, or equal.
 TurnedRow beside(Random& random, const TurnedRow& first) {
   TurnedRow out = first;
   out.score = pick(random, 0, 9) ? uniform(random, 0.1f, 1) : first.score;
@@ -28,8 +28,9 @@ TurnedRow beside(Random& random, const TurnedRow& first) {
     case 0: break;
     case 1: out.angle += pick(random, 0, 1) ? kRight : 2 * kRight; break;
     case 2: out.w *= 0.5f, out.h *= uniform(random, 0.3f, 1); break;
-    case 3: out.cx += first.w * c, out.cy += first.w * s; break;  // a side in common
-    case 4: std::swap(out.w, out.h), out.angle += kRight; break;  // the same, said otherwise
+    case 3: out.cx += first.w * c, out.cy += first.w * s; break;  // a common side
+    case 4: std::swap(out.w, out.h), out.angle += kRight; break;  // the same box, described
+                                                                  // differently
     case 5:  // on its corner
       out.cx += 0.5f * (first.w * c - first.h * s);
       out.cy += 0.5f * (first.w * s + first.h * c);
@@ -67,7 +68,7 @@ std::vector<TurnedRow> objects(Random& random, int count, int each, int classes)
   return out;
 }
 
-/// Any method, contract and limits.
+/// Applies any method, contract and limits.
 Input suppressed(Random& random, const std::vector<TurnedRow>& list) {
   constexpr NmsMethod kMethods[] = {NmsMethod::kGreedy, NmsMethod::kGreedy, NmsMethod::kFast,
                                     NmsMethod::kBitmask, NmsMethod::kSegmented};
@@ -118,7 +119,7 @@ Input turned_planes(Random& random) {
   return input;
 }
 
-/// Over the border, and on frames whose axes are scaled differently.
+/// Boxes across the border, and frames with different scales of the axes.
 Input turned_frames(Random& random) {
   Input input = suppressed(random, objects(random, pick(random, 2, 30), 2, 4));
   Settings& settings = input.settings;
@@ -136,7 +137,7 @@ Input turned_frames(Random& random) {
   return input;
 }
 
-/// So many that they are dealt out by place.
+/// Enough boxes to be binned by location.
 Input turned_crowd(Random& random) {
   Input input = suppressed(random, objects(random, pick(random, 60, 300), 12, 3));
   if (pick(random, 0, 3)) input.settings.method = NmsMethod::kGreedy;
@@ -144,10 +145,10 @@ Input turned_crowd(Random& random) {
 }
 
 constexpr Family kTurnedFamilies[] = {
-    {"turned", "angles, overlaps and limits of turned boxes of every relation", turned},
-    {"turned-planes", "angles behind class scores", turned_planes},
-    {"turned-frames", "turned boxes over the border, or stretched", turned_frames},
-    {"turned-crowd", "turned boxes that are not compared", turned_crowd, 10},
+    {"turned", "angles, overlaps and limits of oriented boxes in every relation", turned},
+    {"turned-planes", "angles after class scores", turned_planes},
+    {"turned-frames", "oriented boxes across the border, or stretched", turned_frames},
+    {"turned-crowd", "oriented boxes that are not compared", turned_crowd, 10},
 };
 
 }  // namespace

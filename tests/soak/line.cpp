@@ -9,7 +9,7 @@
 namespace keepbox::soak {
 namespace {
 
-// Of an input of 64 x 64: three grids, and prototypes of a quarter of it.
+// Sizes for a 64x64 input: three grids, and prototypes of a quarter of its size.
 constexpr size_t kAnchors = 84, kClasses = 6, kPoints = 5, kPrototypes = 16, kMap = 16;
 constexpr size_t kPose = 4 + kClasses + 3 * kPoints, kSegments = 4 + kClasses + kPrototypes;
 constexpr size_t kFrames = 7;
@@ -22,7 +22,7 @@ std::string dims(std::initializer_list<size_t> sizes) {
   return out;
 }
 
-/// Frames of boxes, each with another number of them that pass, and what else a model says of each.
+/// Writes frames with varying numbers of passing boxes, with keypoints or mask coefficients.
 void write_boxes(const std::string& path, size_t rows, unsigned seed) {
   std::mt19937 random(seed);
   const auto number = [&](float low, float high) {
@@ -87,8 +87,8 @@ GstPadProbeReturn Line::on_frame(GstPad*, GstPadProbeInfo*, gpointer data) {
   return GST_PAD_PROBE_OK;
 }
 
-/// The text of an error, or "" when what is awaited came first. A million frames take their time, so
-/// that patience is for frames that do not come.
+/// Returns the text of an error, or "" if the expected message came first. The timeout applies to
+/// the progress of frames, because a million of them take long.
 std::string Line::await(GstMessageType what) {
   for (uint64_t before = count_;; before = count_) {
     GstMessage* message = gst_bus_timed_pop_filtered(

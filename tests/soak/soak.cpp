@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Runs frames by the hundred thousand, starts by the hundred and restarts of pipelines beside each
-// other: memory, descriptors and threads stay.
+// Runs hundreds of thousands of frames, hundreds of starts and restarts of parallel pipelines, and
+// checks that memory, descriptors and threads do not grow.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -30,24 +30,25 @@ struct Options {
 constexpr uint64_t kSamples = 250;
 constexpr uint64_t kCycleFrames = 12;
 
-/// How much a number may grow behind the warm-up, in all: frames on their way make some noise, and pages
-/// come and go. One forgotten chunk of malloc is 32 bytes at least.
+/// Limit for the total growth of a number after the warm-up: frames in flight cause some noise, and
+/// pages come and go. A leaked chunk of malloc has at least 32 bytes.
 struct Bound {
   const char* name;
   double Usage::*number;
   double frames, cycles, restarts;
-  bool steps;  // may something that is made once make it rise?
+  bool steps;  // may rise once, by a one-time allocation
 };
 
 constexpr double kKilo = 1024;
 constexpr Bound kBounds[] = {{"heap", &Usage::heap, 8 * kKilo, 1 * kKilo, 16 * kKilo, true},
-                             // what threads hold at once goes by how busy the machine is
+                             // the threads' working set depends on the load of the machine
                              {"rss", &Usage::rss, 1024 * kKilo, 1024 * kKilo, 8192 * kKilo, true},
                              {"files", &Usage::files, 0.9, 0.9, 0.9, false},
-                             // GLib's pool keeps one more when tasks overlap that never did
+                             // GLib's pool keeps one more thread when tasks overlap for the first
+                             // time
                              {"threads", &Usage::threads, 0.9, 0.9, 0.9, true}};
 
-/// Has nothing grown? Prints what there is.
+/// Prints the numbers. @return true if nothing grew.
 bool judge(const char* what, const std::vector<Usage>& samples, double Bound::*most) {
   bool fine = samples.size() >= 2 * kWarmPart;
   if (!fine) std::printf("expected at least %zu samples of %s, found %zu\n", 2 * kWarmPart, what,
@@ -71,7 +72,7 @@ bool said(const std::string& error) {
   return !error.empty();
 }
 
-/// One start, and so many frames into nowhere.
+/// Starts once and runs that many frames into a fakesink.
 bool soak_frames(const std::string& folder, uint64_t frames, std::vector<Usage>& samples) {
   samples.reserve(kSamples + 1);
   const uint64_t every = std::max<uint64_t>(frames / kSamples, 1);
@@ -85,8 +86,8 @@ bool soak_frames(const std::string& folder, uint64_t frames, std::vector<Usage>&
   return false;
 }
 
-/// A cycle makes the elements, plays a file to its end, starts the next one and goes in the middle
-/// of it. Two names take turns, so that files are replaced.
+/// Each cycle makes the elements, plays a file to its end, starts the next one and stops in the
+/// middle. Two names alternate, so that files are replaced.
 bool soak_cycles(const std::string& folder, uint64_t cycles, std::vector<Usage>& samples) {
   samples.reserve(cycles);
   for (uint64_t cycle = 1; cycle <= cycles; ++cycle) {
@@ -100,7 +101,7 @@ bool soak_cycles(const std::string& folder, uint64_t cycles, std::vector<Usage>&
   return true;
 }
 
-/// Pipelines that share a model start anew while others play. Samples are taken when all stand.
+/// Restarts pipelines that share a model while others play. Takes samples when all are stopped.
 bool soak_restarts(Streams& streams, uint64_t restarts, std::vector<Usage>& samples) {
   samples.reserve(restarts / Streams::kRestarts);
   for (uint64_t done = 0; done < restarts; done += Streams::kRestarts) {
@@ -145,7 +146,7 @@ bool run(const Options& options) {
   return fine;
 }
 
-/// @return could they be understood?
+/// @return true if the options are valid.
 bool parse(int argc, char** argv, Options& out) {
   for (int i = 1; i < argc; i += 2) {
     if (i + 1 == argc) return false;
@@ -161,8 +162,8 @@ bool parse(int argc, char** argv, Options& out) {
   return out.frames > 0 && out.cycles > 0 && out.restarts > 0;
 }
 
-/// Blocks that a thread keeps for its next ones count as allocated, and gather for a long time.
-/// Arenas keep what is free in them: with many, resident memory grows where nothing leaks.
+/// Disables malloc's per-thread caches, whose blocks count as allocated, and additional arenas,
+/// whose free memory makes the resident size grow without a leak.
 void with_plain_malloc(char** argv) {
   constexpr const char* kName = "GLIBC_TUNABLES";
   if (std::getenv(kName) != nullptr) return;

@@ -6,7 +6,7 @@ namespace keepbox::soak {
 namespace {
 
 constexpr GstClockTime kWait = 10 * GST_MSECOND, kLongest = 60 * GST_SECOND;
-/// Formats take other ways into the model.
+/// Formats with different code paths to the model.
 constexpr const char* kFormats[] = {"RGB", "NV12", "I420", "BGRx"};
 
 std::string description(const std::string& model, size_t number) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Pipelines that share a model and start anew, while the others go on.
+// Pipelines that share a model and are restarted while others continue.
 #pragma once
 
 #include <gst/gst.h>
@@ -12,7 +12,7 @@
 
 namespace keepbox::soak {
 
-/// One pipeline from frames through a model to boxes that nobody wants.
+/// One pipeline from frames through a model to boxes, which are dropped.
 class Stream {
  public:
   Stream(const std::string& model, size_t number);
@@ -30,10 +30,10 @@ class Stream {
 
   GstElement* pipeline_;
   GstBus* bus_;
-  std::atomic<uint64_t> frames_ = 0;  // of the streaming thread
+  std::atomic<uint64_t> frames_ = 0;  // written by the streaming thread
 };
 
-/// Several of them with one model, which a further one, paused, keeps loaded.
+/// Several streams with one model, which another, paused pipeline keeps loaded.
 class Streams {
  public:
   static constexpr size_t kStreams = 4, kRestarts = 2 * kStreams;
@@ -43,7 +43,8 @@ class Streams {
   /// Loads the model. @return the error's text, or "".
   std::string load();
 
-  /// Starts all, starts each anew while the others play, and stops all. @return the same.
+  /// Starts all, restarts each while the others play, and stops all. @return the error's text, or
+  /// "".
   std::string cycle();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What this process holds, sampled while it works, and whether that grows.
+// Resource usage of this process, sampled over time, and its growth.
 #pragma once
 
 #include <malloc.h>
@@ -17,9 +17,9 @@
 namespace keepbox::soak {
 
 struct Usage {
-  uint64_t at = 0;    // frames or cycles that were done
-  double heap = 0;    // bytes that are allocated, of all arenas
-  double rss = 0;     // bytes that are resident
+  uint64_t at = 0;    // completed frames or cycles
+  double heap = 0;    // allocated bytes, all arenas
+  double rss = 0;     // resident bytes
   double files = 0;   // open descriptors
   double threads = 0;
 };
@@ -39,11 +39,11 @@ inline Usage usage(uint64_t at) {
           entries("/proc/self/fd"), entries("/proc/self/task")};
 }
 
-/// Samples of the warm-up, when caches fill: this part of all.
+/// Divisor for the samples of the warm-up, when caches fill.
 inline constexpr size_t kWarmPart = 5;
 
-/// The median of the slopes between any two samples, which a few odd ones do not move. 0 of fewer
-/// than two.
+/// Returns the median of the slopes between all pairs of samples, which is robust to outliers. 0
+/// for fewer than two samples.
 inline double slope(std::span<const Usage> samples, double Usage::*number) {
   std::vector<double> slopes;
   for (size_t i = 0; i < samples.size(); ++i)
@@ -56,8 +56,8 @@ inline double slope(std::span<const Usage> samples, double Usage::*number) {
   return *middle;
 }
 
-/// How much a number grows with `at` behind the warm-up: the least of so many stretches. What leaks
-/// does in each; what is made once, as when threads meet that never did, is a step in one of three.
+/// Returns the growth of a number with `at` after the warm-up: the minimum over `stretches`
+/// stretches. A leak grows in each of them; a one-time allocation is a step in one.
 inline double growth(std::span<const Usage> samples, double Usage::*number, size_t stretches) {
   samples = samples.subspan(samples.size() / kWarmPart);
   const size_t each = samples.size() / stretches;

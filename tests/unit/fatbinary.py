@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every object of the CUDA kernels has machine code for each target, and PTX of the oldest and the
-newest. Reads the objects itself: CUDA's own tool is seldom where tests run.
+"""Checks that every object of the CUDA kernels has machine code for each target, and PTX for the
+oldest and the newest one. Parses the objects itself because CUDA's tools are rarely available.
 
-usage: fatbinary.py LIBRARY TARGET...   targets as 75 80 90, the oldest first, the newest last
+usage: fatbinary.py LIBRARY TARGET...   targets such as 75 80 90, in ascending order
 """
 import struct
 import subprocess
@@ -15,7 +15,7 @@ SECTIONS = (b'.nv_fatbin', b'__nv_relfatbin')
 
 
 def objects_of(library):
-    """Names and contents."""
+    """Yields names and contents."""
     names = subprocess.run(['ar', 't', library], check=True, capture_output=True, text=True)
     for name in names.stdout.split():
         yield name, subprocess.run(['ar', 'p', library, name], check=True,
@@ -23,7 +23,7 @@ def objects_of(library):
 
 
 def fat_sections(elf):
-    """The contents of the sections of a 64-bit little-endian ELF file that hold fat binaries."""
+    """Yields the sections of a 64-bit little-endian ELF file that contain fat binaries."""
     assert elf[:6] == b'\x7fELF\x02\x01', 'not a 64-bit little-endian ELF file'
     table, = struct.unpack_from('<Q', elf, 40)
     size, count, names = struct.unpack_from('<HHH', elf, 58)
@@ -35,8 +35,8 @@ def fat_sections(elf):
 
 
 def entries(section):
-    """Kind and architecture of all entries: after each header that many bytes of them, each with
-    a header and contents of its own."""
+    """Yields kind and architecture of all entries. Each binary header is followed by entries, each
+    with its own header and contents."""
     at = 0
     while at < len(section):
         magic, _, header, size = struct.unpack_from('<IHHQ', section, at)
@@ -51,7 +51,7 @@ def entries(section):
 
 
 def held(elf):
-    """Architectures with machine code, and those with PTX."""
+    """Returns the architectures with machine code, and those with PTX."""
     found = [entry for section in fat_sections(elf) for entry in entries(section)]
     return [sorted({arch for kind, arch in found if kind == wanted})
             for wanted in (MACHINE_CODE, PTX)]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Headers compile on their own, core's need nothing but the standard library, and includes go down
-only: from a room of gst/ to the floor that all stand on, from there to core, never back. Headers that
-their own source includes first are left to builds that compile file by file."""
+"""Checks that headers compile on their own, that core's headers need only the standard library, and
+that includes only go down: from a folder of gst/ to the common ones, then to core. Builds that
+compile file by file check headers that their own source includes first."""
 import concurrent.futures
 import json
 import os
@@ -13,7 +13,7 @@ import sys
 
 PACKAGES = ['gstreamer-1.0', 'gstreamer-base-1.0', 'gstreamer-video-1.0',
             'gstreamer-analytics-1.0', 'opencv4']
-# What a folder may include beside itself and core.
+# Folders that a folder may include in addition to itself and core.
 WANT_CUDA = ['gst/tensors/gstcuda.h', 'gst/tensors/cudadriver.h', 'gst/tensors/cudaobjects.h',
              'gst/infer/cudafeed.h', 'gst/infer/cudamodel.h']
 BELOW = {'core': [], 'kernels': [], 'gst/base': [], 'gst/tensors': ['gst/base'],
@@ -35,14 +35,14 @@ def included_above(source, path):
 
 
 def compiled(build):
-    """The sources that are compiled here; those without what they want are not."""
+    """Returns the sources in this build, without those whose dependencies are missing."""
     targets = json.loads((build / 'meson-info/intro-targets.json').read_text())
     return {pathlib.Path(path).resolve() for target in targets for group in target['target_sources']
             for path in [*group.get('sources', []), *group.get('unity_sources', [])]}
 
 
 def is_first_of_its_source(source, header, built):
-    """Does its own .cpp compile it on its own, where files are not compiled together?"""
+    """True if its own .cpp includes it first, which tests it in builds without unity."""
     own = header.with_suffix('.cpp')
     if own.resolve() not in built:
         return False

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The keepbox program: lists families, prints them as files that it takes, and says what is wrong.
+"""Checks the keepbox program: lists families, prints them as valid files, and reports errors.
 
 usage: tool.py PROGRAM
 """

@@ -127,7 +127,7 @@ TEST(Boxdecode, SaysWhatIsWrongWithTensors) {
   expect_words(error_of("yolo-v8-out", DataType::kFloat32, {1, 3, 4}, 48),
                {"C >= 5", "1x3x4"});
   expect_words(error_of("logits", DataType::kFloat32, {1, 1000}, 4000),
-               {"logits 1x1000 float32", "a classifier of 1000 classes", "a model that detects"});
+               {"logits 1x1000 float32", "a classifier with 1000 classes", "an object detection"});
   expect_words(error_of("x", DataType::kFloat32, {3, 4, 5, 6}, 1440),
                {"x 3x4x5x6 float32", "detector=", "tensor-ids="});
   expect_words(error_of("x", DataType::kFloat32, {1, 8400, 33}, 8400 * 33 * 4),

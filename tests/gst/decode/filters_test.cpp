@@ -83,7 +83,7 @@ TEST(Filters, ThatCannotBeMeantAreAWarning) {
   EXPECT_NE(h.warning().find("max-size"), std::string::npos);
   h.set("min-size", "", "max-size", "", "regions", "640,0,100,100");
   ASSERT_TRUE(h.run(frame_with(kPair)));
-  EXPECT_NE(h.warning().find("regions on the frame of 640x640"), std::string::npos);
+  EXPECT_NE(h.warning().find("regions that overlap the frame of 640x640"), std::string::npos);
 }
 
 TEST(Filters, AnswerWhyThereIsNoBox) {

@@ -125,7 +125,7 @@ TEST(Recognition, WarnsOnceOfEachSettingThatCannotBeMeant) {
   EXPECT_EQ(h.warning(), "") << "known";
   h.set("score-threshold", 0.5, "include-classes", "1,80");
   for (int i = 0; i < 3; ++i) EXPECT_GT(run(), 0u);
-  expect_words(h.warning(), {"include-classes of the model's classes, 0 to 5", "found 80"});
+  expect_words(h.warning(), {"include-classes among the model's classes, 0 to 5", "found 80"});
   EXPECT_EQ(h.warning(), "");
 }
 

@@ -99,7 +99,7 @@ TEST(Source, SaysAllThatPropertiesWould) {
   EXPECT_STREQ(g_quark_to_string(found[0].model), "rows");
   EXPECT_FALSE(found[0].unnamed);
   EXPECT_EQ(told(h.element(), "detector"), "yolov10");
-  EXPECT_NE(told(h.element(), "recognized").find("as the model says"), std::string::npos);
+  EXPECT_NE(told(h.element(), "recognized").find("declared by the model"), std::string::npos);
   EXPECT_EQ(h.warning(), "");
 }
 

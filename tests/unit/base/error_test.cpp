@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Errors as messages.
+// Error texts in messages.
 #include "gst/base/error.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace keepbox {
 namespace {
 
-TEST(ShownErrors, AreUtf8WhateverAFileSays) {
+TEST(ShownErrors, AreAlwaysUtf8) {
   g_autoptr(GError) error = nullptr;
   set_error(&error, {ErrorKind::kTruncated, "a type in \xff.npy", std::string("'<f\0'", 5),
                      "record it again"});
@@ -17,7 +17,7 @@ TEST(ShownErrors, AreUtf8WhateverAFileSays) {
                "expected a type in \uFFFD.npy, found '<f\uFFFD': record it again");
 }
 
-TEST(ShownErrors, DoNotCommandATerminal) {
+TEST(ShownErrors, HaveNoControlCharacters) {
   g_autoptr(GError) error = nullptr;
   set_error(&error, {ErrorKind::kMismatch, "a tensor",
                      "'out\x1b[2J\x7f\u009b', \"a\nb\tc\" \u00e9\u200b"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Metas of a name that another version of the code has registered first, of another size.
+// Metas whose name was registered first by another version of the code, with another size.
 #include "gst/tensors/metatype.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ gboolean refuse(GstBuffer*, GstMeta*, GstBuffer*, GQuark, gpointer) { return FAL
 
 constexpr MetaFunctions kFunctions = {init, nullptr, refuse};
 
-TEST(MetaType, IsOfTheSizeThatIsWanted) {
+TEST(MetaType, HasTheRequestedSize) {
   static const gchar* tags[] = {nullptr};
   constexpr gsize kOld = sizeof(GstMeta) + 8, kNew = sizeof(GstMeta) + 24;
   const GType plain = gst_meta_api_type_register("TrialMetaAPI", tags);

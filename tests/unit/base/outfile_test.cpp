@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is written directly, because its name is a process's own open file.
+// Files written directly because their name is an open file of the process.
 #include "gst/base/outfile.h"
 
 #include <fcntl.h>
@@ -30,19 +30,19 @@ TEST(OutFile, OfAnOpenFileIsWrittenDirectly) {
   ASSERT_TRUE(file) << file.error().message();
   EXPECT_EQ(file->part(), "");
   EXPECT_TRUE(file->write("one\n") && file->finish(""));
-  EXPECT_TRUE(file->resume()) << "lines go on";
+  EXPECT_TRUE(file->resume()) << "lines continue";
   EXPECT_TRUE(file->write("two\n") && file->finish("]\n"));
   const Status status = file->resume();
-  ASSERT_FALSE(status) << "what has been ended does not";
+  ASSERT_FALSE(status) << "an ended file does not";
   EXPECT_NE(status.error().message().find("lines instead of one array"), std::string::npos);
   std::ifstream written(path);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(written), {}), "before\none\ntwo\n]\n");
   ::close(log);
 }
 
-constexpr size_t kLong = 14'000;  // bytes of a line, more than a pipe takes at once
+constexpr size_t kLong = 14'000;  // bytes per line, more than the capacity of a pipe
 
-/// Writes lines of one letter from a thread of its own.
+/// Starts a thread that writes lines of one letter.
 std::thread writer_of(const std::string& path, char letter, int lines) {
   return std::thread([=] {
     const Interrupt interrupt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writers of one file, each of which comes at the worst moment of another; what they find there.
+// Several writers of one file, each interrupting another at a critical point.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -17,7 +17,7 @@
 
 namespace {
 
-std::function<void()> before_rename, before_flock;  // each called once
+std::function<void()> before_rename, before_flock;  // called once each
 
 void call_once(std::function<void()>& function) {
   if (const auto now = std::exchange(function, nullptr)) now();
@@ -25,7 +25,7 @@ void call_once(std::function<void()>& function) {
 
 }  // namespace
 
-// In place of the C library's, for the whole program.
+// Replaces the C library's functions in the whole program.
 extern "C" int rename(const char* from, const char* to) noexcept {
   call_once(before_rename);
   return static_cast<int>(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
@@ -64,7 +64,7 @@ class Writers : public testing::Test {
   std::string path_ = dir_ / "out", part_ = path_ + ".part";
 };
 
-TEST_F(Writers, AreRefusedUntilTheFileHasItsName) {
+TEST_F(Writers, AreExclusiveUntilTheFileHasItsName) {
   auto a = open_with("a");
   ASSERT_TRUE(a);
   before_rename = [&] { EXPECT_TRUE(is_refused()); };
@@ -72,7 +72,7 @@ TEST_F(Writers, AreRefusedUntilTheFileHasItsName) {
   EXPECT_EQ(text_of(path_), "a");
 }
 
-TEST_F(Writers, DoNotTakeAFileThatGotItsNameMeanwhile) {
+TEST_F(Writers, RejectAFileRenamedMeanwhile) {
   auto a = open_with("a");
   ASSERT_TRUE(a);
   before_flock = [&] { EXPECT_TRUE(a->finish("")); };
@@ -83,7 +83,7 @@ TEST_F(Writers, DoNotTakeAFileThatGotItsNameMeanwhile) {
   EXPECT_EQ(text_of(path_), "b");
 }
 
-TEST_F(Writers, GoOnWithTheirFile) {
+TEST_F(Writers, ContinueTheirFile) {
   auto a = open_with("a");
   ASSERT_TRUE(a && a->finish("]"));
   EXPECT_EQ(text_of(path_), "a]");
@@ -95,7 +95,7 @@ TEST_F(Writers, GoOnWithTheirFile) {
   EXPECT_FALSE(fs::exists(part_));
 }
 
-TEST_F(Writers, DoNotGoOnOverAnothersPart) {
+TEST_F(Writers, DoNotOverwriteAnothersPart) {
   auto a = open_with("a");
   ASSERT_TRUE(a && a->finish(""));
   auto b = open_with("b");
@@ -108,7 +108,7 @@ TEST_F(Writers, DoNotGoOnOverAnothersPart) {
   EXPECT_EQ(text_of(path_), "b");
 }
 
-TEST_F(Writers, DoNotGoOnWithAnothersFile) {
+TEST_F(Writers, DoNotContinueAnothersFile) {
   auto a = open_with("a");
   ASSERT_TRUE(a && a->finish("]"));
   auto b = open_with("another");
@@ -123,7 +123,7 @@ TEST_F(Writers, DoNotGoOnWithAnothersFile) {
   EXPECT_FALSE(fs::exists(part_));
 }
 
-TEST_F(Writers, KeepWhatAnEarlierOneDidNotFinish) {
+TEST_F(Writers, KeepUnfinishedFilesOfEarlierOnes) {
   EXPECT_FALSE(open_with("one")->older());
   auto file = open_with("two");
   ASSERT_TRUE(file && file->older());
@@ -133,7 +133,7 @@ TEST_F(Writers, KeepWhatAnEarlierOneDidNotFinish) {
   EXPECT_EQ(text_of(part_), "two");
   file = fail(ErrorKind::kInvalid, "", "");
   EXPECT_TRUE(open_with("")->older());
-  EXPECT_FALSE(open_with("three")->older()) << "nothing is nothing to keep";
+  EXPECT_FALSE(open_with("three")->older()) << "an empty file is not kept";
   EXPECT_EQ(text_of(part_ + ".1"), "one");
   EXPECT_EQ(text_of(part_ + ".2"), "two");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// run() takes no memory, and large memory that is refused is an error: malloc is replaced by one that
-// counts and refuses.
+// Checks that run() allocates nothing, and that a refused allocation is an error, with a malloc()
+// that counts and refuses.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,9 +14,9 @@
 namespace {
 std::atomic<long> allocations{0};
 
-/// What tensors and frames decide the size of is larger; what is smaller is never refused.
+/// Minimum size of allocations that may be refused; buffers sized by tensors and frames are larger.
 constexpr size_t kLarge = size_t{1} << 14;
-std::atomic<long> large_left{-1};  // that are given out before one is refused; -1: none is
+std::atomic<long> large_left{-1};  // large allocations before one is refused; -1: none is
 
 bool refused(size_t size) {
   ++allocations;
@@ -55,7 +55,7 @@ __attribute__((visibility("default"))) int posix_memalign(void** out, size_t ali
 namespace keepbox {
 namespace {
 
-TEST(Allocations, AreCounted) {
+TEST(Allocations, CounterWorks) {
   const long before = allocations;
   delete new int(3);
   std::free(std::malloc(10));
@@ -73,7 +73,7 @@ void expect_none(const Plan& plan, const Backend& backend, const TensorView& vie
   EXPECT_GT(processor->detections().size(), 100u);
 }
 
-TEST(Allocations, DoNotHappenInRun) {
+TEST(Allocations, RunAllocatesNothing) {
   std::mt19937 random(3);
   std::uniform_real_distribution<float> place(0, 300), score(0, 1);
   test::Tensor tensor{.values = std::vector<float>(2100 * 10), .shape = {1, 10, 2100},
@@ -94,7 +94,7 @@ TEST(Allocations, DoNotHappenInRun) {
   }
 }
 
-TEST(Allocations, DoNotHappenForInputs) {
+TEST(Allocations, InputMakerAllocatesNothing) {
   FrameForm frame{.size = {64, 48}, .matrix = {{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}}};
   const auto plan = plan_input(frame, 1, 1, {.size = {31, 33}}, ResizeMode::kLetterboxCenter);
   ASSERT_TRUE(plan) << plan.error().message();
@@ -109,7 +109,7 @@ TEST(Allocations, DoNotHappenForInputs) {
   }
 }
 
-TEST(Allocations, DoNotHappenWithACrew) {
+TEST(Allocations, RunWithThreadPoolAllocatesNothing) {
   std::mt19937 random(4);
   const test::Tensor tensor = test::scene(random, true, 8400, {});
   const TensorView view = tensor.view();
@@ -122,7 +122,7 @@ TEST(Allocations, DoNotHappenWithACrew) {
     if (backend.memory == MemorySpace::kSystem) expect_none(*plan, backend, view, crew.get());
 }
 
-/// Boxes that do not touch, with points or with the numbers of masks, and prototypes.
+/// Boxes that do not touch, with keypoints or with mask coefficients and prototypes.
 std::vector<test::Tensor> with_more(bool masks) {
   constexpr size_t kAnchors = 2100, kClasses = 6, kMore = 48;
   test::Tensor boxes{std::vector<float>((4 + kClasses + kMore) * kAnchors, 1),
@@ -137,7 +137,8 @@ std::vector<test::Tensor> with_more(bool masks) {
   return {boxes, {std::vector<float>(kMore * 80 * 80, 1), {1, kMore, 80, 80}, "prototypes"}};
 }
 
-/// One processor and one frame, of which a large piece of memory is refused. @return was there none?
+/// Runs one processor and one frame with one large allocation refused. @return true if none was
+/// refused.
 bool refuse(const Plan& plan, const Backend& backend, std::span<const TensorView> views, long number) {
   large_left = number;
   auto processor = Processor::create(plan, {&backend, ""});
@@ -153,7 +154,7 @@ bool refuse(const Plan& plan, const Backend& backend, std::span<const TensorView
   return done;
 }
 
-TEST(Allocations, ThatAreRefusedAreErrors) {
+TEST(Allocations, RefusedAllocationIsAnError) {
   for (const bool masks : {false, true}) {
     const auto tensors = with_more(masks);
     std::vector<TensorView> views;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The two decisions: overlap and order.
+// Overlap and order of boxes.
 #include "core/geometry.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ bool overlap_by(const Box& a, const Box& b, float threshold, const NmsContract& 
   return overlap<Upright>({.contract = by, .iou_threshold = threshold}, {.box = a}, {.box = b});
 }
 
-TEST(OrderKey, HoldsWhatItWasMadeOf) {
+TEST(OrderKey, RoundTripsItsParts) {
   for (const float score : {0.0f, 1.0f, 0.25f, -3.5f, 1e-40f, 3e38f}) {
     const uint64_t key = order_key(score, kMaxAnchors - 1, kMaxClasses - 1);
     EXPECT_EQ(key_score(key), score);
@@ -42,13 +42,13 @@ TEST(Overlaps, ComparesStrictlyByDefault) {
   EXPECT_TRUE(overlap_by(big, half, 0.5f, contract("inclusive")));
 }
 
-TEST(Overlaps, AddsAPixelOnlyWhenTold) {
+TEST(Overlaps, AddsAPixelOnlyIfSet) {
   const Box left{0, 0, 10, 10}, right{10, 0, 20, 10};
   EXPECT_FALSE(overlap_by(left, right, 0.04f, contract("exact")));
   EXPECT_TRUE(overlap_by(left, right, 0.04f, contract("plus-one")));
 }
 
-TEST(Overlaps, KnowsBoxesWithoutArea) {
+TEST(Overlaps, HandlesBoxesWithoutArea) {
   const Box point{5, 5, 5, 5};
   EXPECT_FALSE(overlap_by(point, point, 0.0f, contract("exact")));
   EXPECT_TRUE(overlap_by(point, point, 0.5f, contract("opencv")));
@@ -56,7 +56,7 @@ TEST(Overlaps, KnowsBoxesWithoutArea) {
   EXPECT_TRUE(overlap_by(upright, level, 0.5f, contract("opencv")));
 }
 
-TEST(Overlaps, ReordersCornersOnlyWhenTold) {
+TEST(Overlaps, ReordersCornersOnlyIfSet) {
   const Box straight{0, 0, 10, 10}, inverted{10, 0, 0, 10};
   EXPECT_FALSE(overlap_by(straight, inverted, 0.5f, contract("exact")));
   EXPECT_TRUE(overlap_by(straight, inverted, 0.5f, contract("onnx")));
@@ -71,10 +71,10 @@ TEST(Overlaps, IsSymmetric) {
 TEST(Overlaps, SurvivesHugeBoxes) {
   const float most = std::numeric_limits<float>::max();
   const Box huge{-most, -most, most, most};
-  EXPECT_FALSE(overlap_by(huge, huge, 0.5f, contract("exact")));  // inf / inf is no number
+  EXPECT_FALSE(overlap_by(huge, huge, 0.5f, contract("exact")));  // inf / inf is NaN
 }
 
-TEST(Passes, NeverANan) {
+TEST(Passes, NanNeverPasses) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_FALSE(passes(nan, 0, contract("exact")));
   EXPECT_FALSE(passes(nan, 0, contract("inclusive")));
@@ -82,13 +82,13 @@ TEST(Passes, NeverANan) {
   EXPECT_TRUE(passes(0.25f, 0.25f, contract("inclusive")));
 }
 
-TEST(Overlaps, ClassesLieSideBySideWhereTheContractSaysSo) {
+TEST(Overlaps, ClassOffsetSeparatesClasses) {
   const Rules rules{.contract = contract("ultralytics"), .iou_threshold = 0.45f};
   const Candidate wide{order_key(0.9f, 0, 1), {0, 0, 10, 10}};
   const Candidate far{order_key(0.8f, 1, 0), {7680, 7680, 7690, 7690}};
   EXPECT_TRUE(overlap<Upright>(rules, wide, far));
   EXPECT_FALSE(overlap<Upright>(rules, wide, {order_key(0.8f, 1, 0), wide.box}));
-  // A float of class 2047 is whole pixels: IoU .38 becomes 1.
+  // A float offset for class 2047 has a resolution of whole pixels: IoU 0.38 becomes 1.
   const Candidate small{order_key(0.9f, 0, 2047), {10, 10, 11.4f, 11.4f}};
   const Candidate beside{order_key(0.8f, 1, 2047), {10.4f, 10.4f, 11, 11}};
   EXPECT_TRUE(overlap<Upright>(rules, small, beside));
@@ -96,7 +96,7 @@ TEST(Overlaps, ClassesLieSideBySideWhereTheContractSaysSo) {
                                 beside));
 }
 
-TEST(Overlaps, DistanceOfCentresIsPartOfTheDiagonal) {
+TEST(Overlaps, DistanceIsAFractionOfTheDiagonal) {
   const NmsContract& exact = contract("exact");
   const Box a{0, 0, 10, 10}, b{5, 0, 15, 10};
   EXPECT_FLOAT_EQ(Upright::distance(a, b), 25.0f / (15 * 15 + 10 * 10));
@@ -107,7 +107,7 @@ TEST(Overlaps, DistanceOfCentresIsPartOfTheDiagonal) {
   EXPECT_FALSE(hits_nearby<Upright>(rules, point, 0, point, 0));
 }
 
-TEST(OrderKey, HoldsTheLastAnchorFirstWhereTheContractSaysSo) {
+TEST(OrderKey, PutsTheLastAnchorFirstIfSet) {
   for (const char* name : {"exact", "faster-rcnn"}) {
     const NmsContract& by = contract(name);
     const uint64_t first = order_key(0.5f, anchor_in_key(by, 3), 0);
@@ -117,7 +117,7 @@ TEST(OrderKey, HoldsTheLastAnchorFirstWhereTheContractSaysSo) {
   }
 }
 
-TEST(Contracts, HaveNamesThatFindThem) {
+TEST(Contracts, AreFoundByName) {
   for (const NmsContract& each : contracts()) {
     EXPECT_EQ(find_contract(each.name), &each);
     EXPECT_FALSE(each.summary.empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tensors of published models against the boxes that those models' own code made of them.
+// Tensors of published models, compared with the boxes of the models' own code.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ struct Recording {
 
 std::filesystem::path folder() { return test::data_folder() / "cases"; }
 
-/// @param wanted files' numbers; none: all.
+/// @param wanted indices of files; empty: all.
 Recording open(const std::string& name, const std::vector<size_t>& wanted = {}) {
   Recording out{.name = name, .about = test::read_json(folder() / name / "case.json")};
   const json& tensors = out.about["tensors"];
@@ -48,11 +48,11 @@ Recording open(const std::string& name, const std::vector<size_t>& wanted = {}) 
   return out;
 }
 
-/// What a model's own code is set to.
+/// Settings of a model's own code.
 struct Case {
   const char* name;
-  std::vector<size_t> tensors;  // of the case's; none: all
-  const char* family;           // that has to be recognised, or is set
+  std::vector<size_t> tensors;  // indices in the case; empty: all
+  const char* family;           // expected or set
   bool set;
   const char* boxes;            // of the reference
   float score, iou;
@@ -103,7 +103,7 @@ Settings settings_of(const Case& each, Size input) {
   return settings;
 }
 
-/// The reference's boxes, best first, clipped as ours are.
+/// Returns the reference's boxes, best first, clipped like ours.
 std::vector<json> expected(const Recording& recording, const Case& each) {
   std::vector<json> out;
   for (json box : recording.about["reference"][each.boxes]) {
@@ -116,7 +116,7 @@ std::vector<json> expected(const Recording& recording, const Case& each) {
   return out;
 }
 
-/// x and y of a reference's points: pairs, or one after the other.
+/// Returns x and y of a reference's keypoints, stored as pairs or flat.
 std::vector<double> points_of(const json& box) {
   if (box.contains("landmarks")) return box["landmarks"];
   std::vector<double> out;
@@ -128,7 +128,7 @@ std::vector<double> points_of(const json& box) {
   return out;
 }
 
-/// How many of the reference's boxes have points.
+/// Compares keypoints. @return the number of reference boxes with keypoints.
 size_t check_points(const Processor& processor, const std::vector<json>& want, double within) {
   size_t with_points = 0;
   const size_t each = processor.plan().gather.points.count;
@@ -157,7 +157,7 @@ void check(const Case& each) {
   ASSERT_TRUE(processor) << processor.error().message();
   EXPECT_EQ(processor->plan().spec->name, each.family) << processor->plan().remark;
   const bool suppressed = processor->plan().rules.method != NmsMethod::kNone;
-  EXPECT_LE(processor->plan().warnings.size(), suppressed ? 0u : 1u);  // of the iou-threshold
+  EXPECT_LE(processor->plan().warnings.size(), suppressed ? 0u : 1u);  // about iou-threshold
   std::vector<TensorView> read;
   for (const uint32_t i : processor->plan().reads) read.push_back(recording.views[i]);
   ASSERT_TRUE(processor->run(read));
@@ -177,7 +177,7 @@ void check(const Case& each) {
   EXPECT_TRUE(check_points(*processor, want, 2e-3) != 0 || !own);
 }
 
-TEST(Cases, AreDecodedAsTheModelsOwnCodeDoes) {
+TEST(Cases, MatchTheModelsOwnCode) {
   if (test::data_folder().empty() || !std::filesystem::exists(folder()))
     GTEST_SKIP() << "no recorded tensors on this machine";
   for (const Case& each : kCases) check(each);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How many candidates the methods take whose time grows with pairs, and what is said where a frame
-// has more.
+// Limits of candidates for methods that compare pairs, and the warning for frames with more.
 #include <gtest/gtest.h>
 
 #include "core/suppression.h"
@@ -38,7 +37,7 @@ Plan plan_by(const Settings& settings) {
 
 uint32_t taken(const Settings& settings) { return plan_by(settings).rules.pre_nms_top_k; }
 
-TEST(Ceilings, LeaveExactMethodsAlone) {
+TEST(Ceilings, ExactMethodsHaveNone) {
   for (const NmsMethod method : {NmsMethod::kGreedy, NmsMethod::kNone, NmsMethod::kBitmask,
                                  NmsMethod::kSegmented}) {
     EXPECT_EQ(taken(settings_by(method, kCrowded)), kCrowded);
@@ -46,14 +45,14 @@ TEST(Ceilings, LeaveExactMethodsAlone) {
   }
 }
 
-TEST(Ceilings, AreForMethodsThatCompareAllPairs) {
+TEST(Ceilings, LimitMethodsThatCompareAllPairs) {
   for (const NmsMethod method : {NmsMethod::kFast, NmsMethod::kMatrix, NmsMethod::kMatrixLinear}) {
     EXPECT_EQ(taken(settings_by(method, 1)), 16'384u);
     EXPECT_TRUE(plan_by(settings_by(method, 1)).has_ceiling);
   }
 }
 
-TEST(Ceilings, AreForMethodsThatCompareWithBoxesThatAreKept) {
+TEST(Ceilings, LimitMethodsThatCompareWithKeptBoxes) {
   using enum NmsMethod;
   constexpr std::pair<NmsMethod, uint32_t> kAll[] = {
       {kDiou, 16'384}, {kSoftLinear, 11'585}, {kSoftGaussian, 11'585}, {kWeighted, 11'585},
@@ -63,14 +62,14 @@ TEST(Ceilings, AreForMethodsThatCompareWithBoxesThatAreKept) {
     EXPECT_EQ(taken(settings_by(method, 0)), kCrowded);
     EXPECT_EQ(taken(settings_by(method)), kCrowded) << "300 are kept, which is nothing";
     Settings of_classes = settings_by(method, kCrowded);
-    of_classes.class_top_k = 1;  // of 2,048 classes that rows may name
+    of_classes.class_top_k = 1;  // of 2,048 possible classes of ready rows
     EXPECT_EQ(taken(of_classes), method == kMerge ? (1u << 25) / 2'048 + 1'024 : kCrowded);
   }
-  // 2^25 pairs: 2,000 boxes that are kept with each other and with all others.
+  // 2^25 pairs: 2,000 kept boxes with each other and with all others.
   EXPECT_EQ(taken(settings_by(kMerge, 2'000)), (1u << 25) / 2'000 + 1'000);
 }
 
-TEST(Ceilings, GiveWayToWhatIsSetAndToFewerByContract) {
+TEST(Ceilings, YieldToSettingsAndToLowerLimitsOfContracts) {
   Settings settings = settings_by(NmsMethod::kMatrix);
   for (const uint32_t set : {100u, 20'000u, 1'000'000u}) {
     settings.pre_nms_top_k = set;
@@ -83,7 +82,7 @@ TEST(Ceilings, GiveWayToWhatIsSetAndToFewerByContract) {
   EXPECT_FALSE(plan_by(settings).has_ceiling);
 }
 
-TEST(Ceilings, AreLowerForTurnedBoxes) {
+TEST(Ceilings, AreLowerForOrientedBoxes) {
   Settings settings = settings_by(NmsMethod::kFast);
   settings.detector = "yolov8-obb";
   const test::Tensor tensor{.values = std::vector<float>(size_t{kCrowded} * 7),
@@ -94,7 +93,7 @@ TEST(Ceilings, AreLowerForTurnedBoxes) {
   EXPECT_EQ(plan->rules.pre_nms_top_k, 8'192u);
 }
 
-/// What a frame with the boxes of boxes_apart() is warned of.
+/// Returns the warning for a frame with the boxes of boxes_apart().
 std::optional<Error> warning_of(const Settings& settings) {
   const Plan plan = plan_by(settings);
   const test::Tensor boxes = boxes_apart();
@@ -104,7 +103,7 @@ std::optional<Error> warning_of(const Settings& settings) {
   return ceiling_reached(plan, processor->funnel());
 }
 
-TEST(Ceilings, AreAWarningWhereAFrameHasMoreCandidates) {
+TEST(Ceilings, WarnAboutFramesWithMoreCandidates) {
   Settings settings = settings_by(NmsMethod::kFast, 10);
   const auto warning = warning_of(settings);
   ASSERT_TRUE(warning);
@@ -120,7 +119,7 @@ TEST(Ceilings, AreAWarningWhereAFrameHasMoreCandidates) {
   EXPECT_TRUE(warning_of(settings));
   settings.score_threshold = 0.25f;
   settings.pre_nms_top_k = 100;
-  EXPECT_FALSE(warning_of(settings)) << "what is set needs no word";
+  EXPECT_FALSE(warning_of(settings)) << "no warning about an explicit setting";
 }
 
 }  // namespace

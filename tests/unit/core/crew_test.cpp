@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames that several threads decode.
+// Decoding on several threads.
 #include "gst/decode/threadcrew.h"
 
 #include <gtest/gtest.h>
@@ -14,13 +14,13 @@
 namespace keepbox {
 namespace {
 
-TEST(ThreadCrew, OfOneIsNone) {
+TEST(ThreadCrew, OneThreadNeedsNoPool) {
   EXPECT_EQ(make_thread_crew(0), nullptr);
   EXPECT_EQ(make_thread_crew(1), nullptr);
   EXPECT_EQ(make_thread_crew(1000)->size(), kMaxCrew);
 }
 
-TEST(ThreadCrew, DoesEachPartOnce) {
+TEST(ThreadCrew, RunsEachPartOnce) {
   const auto crew = make_thread_crew(5);
   ASSERT_NE(crew, nullptr);
   for (uint32_t parts = 1; parts <= crew->size(); ++parts) {
@@ -31,8 +31,8 @@ TEST(ThreadCrew, DoesEachPartOnce) {
   }
 }
 
-/// Parts that wait for each other end only if threads work at once.
-TEST(ThreadCrew, WorksAtOnce) {
+/// Parts that wait for each other, which end only if threads run in parallel.
+TEST(ThreadCrew, RunsInParallel) {
   const auto crew = make_thread_crew(3);
   ASSERT_NE(crew, nullptr);
   std::atomic<uint32_t> there = 0;
@@ -47,7 +47,7 @@ TEST(ThreadCrew, WorksAtOnce) {
   EXPECT_EQ(there, 3u);
 }
 
-/// A crew that counts what it is asked for.
+/// A thread pool that counts its calls.
 class CountingCrew : public Crew {
  public:
   explicit CountingCrew(uint32_t size) : size_(size) {}
@@ -112,7 +112,7 @@ TEST(Crew, DecodesTheSameBoxesOnThreads) {
   for (int i = 0; i < 5; ++i) expect_same_boxes(true, 8401, *crew);
 }
 
-TEST(Crew, IsLeftAloneWithSmallTensors) {
+TEST(Crew, IsNotUsedForSmallTensors) {
   CountingCrew crew(8);
   expect_same_boxes(true, 1000, crew);
   EXPECT_EQ(crew.asked, 0u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The table of families, and the shapes that their models publish.
+// The table of families, and the published shapes of their models.
 #include "core/detector.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ TEST(Detectors, HaveUniqueNamesAndSummaries) {
   EXPECT_EQ(find_detector("auto"), nullptr);
 }
 
-TEST(Detectors, GiveNoIdToTwoFamiliesButYoloxs) {
+TEST(Detectors, ShareIdsOnlyForYolox) {
   std::set<std::string_view> ids;
   for (const DetectorSpec& spec : detectors())
     for (const TensorRule& rule : spec.rules())
@@ -33,7 +33,7 @@ TEST(Detectors, GiveNoIdToTwoFamiliesButYoloxs) {
         }
 }
 
-TEST(Detectors, KnowATensorByItsLevel) {
+TEST(Detectors, MatchATensorToItsLevel) {
   const TensorRule rule{.ids = {"cls_*", "class"}};
   EXPECT_TRUE(rule.has("cls_16", 16));
   EXPECT_FALSE(rule.has("cls_16", 8));
@@ -42,7 +42,7 @@ TEST(Detectors, KnowATensorByItsLevel) {
   EXPECT_FALSE(rule.has(""));
 }
 
-TEST(Detectors, KnowWhoseScaleATensorHas) {
+TEST(Detectors, FindTheRuleWithATensorsScale) {
   DetectorSpec spec{.name = "scaled", .reader = Reader::kSplit};
   spec.tensors = {
       TensorRule{.role = Role::kBoxes, .ids = {"box_*", "boxes"}, .plain = {"b"}, .scale = 0.5f},
@@ -55,15 +55,15 @@ TEST(Detectors, KnowWhoseScaleATensorHas) {
   };
   for (const char* id : {"boxes", "box_8", "box_16", "b"}) EXPECT_EQ(scale(id), 0.5f) << id;
   EXPECT_EQ(scale("scores"), 0.25f);
-  EXPECT_EQ(scale("box_32"), 0) << "no level of it";
-  // In a list by their places, of each level the same; names that are the family's count no more.
+  EXPECT_EQ(scale("box_32"), 0) << "not a level of the family";
+  // In a list, by position and level; the family's ids no longer match.
   EXPECT_EQ(scale("p", {"p", "q"}), 0.5f);
   EXPECT_EQ(scale("q", {"p", "q"}), 0.25f);
   EXPECT_EQ(scale("q", {"p", "q", "r", "s"}), 0.5f);
   EXPECT_EQ(scale("r", {"p", "q", "r", "s"}), 0.25f);
   EXPECT_EQ(scale("boxes", {"p", "q"}), 0);
-  EXPECT_EQ(scale("q", {"p"}), 0) << "less than the family has";
-  EXPECT_EQ(scale("r", {"p", "q", "r"}), 0) << "more than the family has";
+  EXPECT_EQ(scale("q", {"p"}), 0) << "fewer than the family's tensors";
+  EXPECT_EQ(scale("r", {"p", "q", "r"}), 0) << "more than the family's tensors";
 }
 
 struct Published {
@@ -155,8 +155,8 @@ TEST(Detectors, FitTheirPublishedShapes) {
   }
 }
 
-/// Sets of tensors that only one family has, as long as numbers are not to be seen.
-TEST(Detectors, AreKnownByTheirShapesWhereThoseAreTheirsAlone) {
+/// Sets of tensors that fit only one family as long as values are unknown.
+TEST(Detectors, AreRecognisedByUniqueShapes) {
   const auto known = [](const char* name) {
     for (const Published& model : kPublished) {
       if (model.name != std::string_view(name)) continue;
@@ -172,7 +172,7 @@ TEST(Detectors, AreKnownByTheirShapesWhereThoseAreTheirsAlone) {
     known(name);
 }
 
-TEST(Detectors, ThatShapesDoNotTellApartAreAllNamed) {
+TEST(Detectors, AreAllListedIfShapesAreAmbiguous) {
   std::vector<TensorView> tensors;
   for (const size_t side : {80, 40, 20}) tensors.push_back({.shape = {1, 255, side, side}});
   const auto seen = recognise(tensors, {.frame = {640, 640}});

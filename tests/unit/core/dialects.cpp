@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Runs YOLOX's recorded tensors by several contracts and explains what differs.
+// Compares contracts on YOLOX's recorded tensors and explains the differences.
 #include "tests/unit/core/dialects.h"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ std::vector<Photo> photos(float score, float iou) {
   return out;
 }
 
-/// In float64, of boxes that are `pixel` wider than their corners are apart.
+/// Returns the IoU in float64, with sides longer by `pixel`.
 double iou_of(const Box& a, const Box& b, double pixel) {
   const auto area = [&](const Box& box) {
     return (double{box.x2} - double{box.x1} + pixel) * (double{box.y2} - double{box.y1} + pixel);
@@ -63,8 +63,8 @@ double iou_of(const Box& a, const Box& b, double pixel) {
   return common / (area(a) + area(b) - common);
 }
 
-/// Why one side suppressed a box that the other keeps, or nothing.
-/// @param here what the side keeps that suppressed it, there what the other does.
+/// Explains why one side suppressed a box that the other keeps; empty if unexplained.
+/// @param here boxes kept by the side that suppressed it, there those of the other side.
 std::string reason(const Detection& box, const Kept& here, const Kept& there,
                    const NmsContract& by, const NmsContract& other, float iou) {
   for (const auto& [key, keeper] : here) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The same photos by several contracts of suppression: which boxes differ, and why.
+// Differences between NMS contracts on the same photos.
 #pragma once
 
 #include <string>
@@ -9,25 +9,25 @@
 
 namespace keepbox::test {
 
-/// A box that one contract keeps and another does not.
+/// Describes a box that one contract keeps and another does not.
 struct Difference {
   std::string photo, contract;
   Detection box;
-  bool lost = false;   // kept by "exact" alone; else by the contract alone
-  std::string reason;  // empty: nothing explains it
+  bool lost = false;   // true: kept only by "exact"; false: only by the contract
+  std::string reason;  // empty: unexplained
 };
 
-/// What contracts make of the recorded photos beside "exact".
+/// Results of contracts compared with "exact" on the recorded photos.
 struct Dialects {
-  size_t photos = 0, boxes = 0;  // by "exact", of all photos
+  size_t photos = 0, boxes = 0;  // for "exact", all photos
   std::vector<std::string> contracts;
   std::vector<Difference> differences;
 };
 
-/// @param score, iou thresholds of all contracts.
+/// @param score, iou thresholds for all contracts.
 Dialects compare_dialects(float score, float iou);
 
-/// "000000000139: anchor 3382, class 56, .412 goes: ..."
+/// Returns "000000000139: anchor 3382, class 56, .412 goes: ...".
 std::string to_string(const Difference& difference);
 
 }  // namespace keepbox::test

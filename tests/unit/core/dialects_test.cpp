@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Contracts keep different boxes of the same photos only for reasons that their rules give.
+// Checks that contracts differ on photos only for reasons found in their rules.
 #include "tests/unit/core/dialects.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace keepbox {
 namespace {
 
-TEST(Dialects, DifferOnPhotosOnlyWhereTheirRulesDo) {
+TEST(Dialects, DifferencesFollowFromTheirRules) {
   if (!test::have_data()) GTEST_SKIP() << "no recorded tensors on this machine";
   unsigned differences = 0;
   for (const float score : {0.3f, 0.01f}) {

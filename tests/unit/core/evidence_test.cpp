@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Numbers that confirm a family or deny it, and payloads of any size.
+// Values that confirm or contradict a family, and payloads of any size.
 #include "core/evidence.h"
 
 #include <gtest/gtest.h>
@@ -37,12 +37,12 @@ void expect_words(const std::string& text, std::initializer_list<const char*> pr
 const Dense kSegmentation{.payload = 32};
 const Dense kTurned{.classes = 15, .payload = 1, .number = test::angle};
 
-TEST(Numbers, DenyMaskCoefficientsAsScores) {
+TEST(Values, RejectMaskCoefficientsAsScores) {
   for (const bool rows : {false, true}) {
     Dense masks = kSegmentation;
     masks.rows = rows;
     Settings settings;
-    settings.label_count = rows ? 33 : 0;  // without, rows of 37 are not guessed at
+    settings.label_count = rows ? 33 : 0;  // without labels, rows of 37 are ambiguous
     expect_words(error_of(dense(masks), settings), {"scores in 0..1", "yolov8 (33 classes)"});
   }
   expect_words(error_of(dense(kSegmentation)),
@@ -50,7 +50,7 @@ TEST(Numbers, DenyMaskCoefficientsAsScores) {
                {"yolov5", "yolox", "pose", "angle"});
 }
 
-TEST(Numbers, DenyAnglesAsScores) {
+TEST(Values, RejectAnglesAsScores) {
   expect_words(error_of(dense(kTurned)),
                {"yolov8-obb (15 classes, an angle)"},
                {"yolov5", "yolox", "pose", "seg"});
@@ -60,7 +60,7 @@ TEST(Numbers, DenyAnglesAsScores) {
                {"yolov5", "yolox", "pose", "seg"});
 }
 
-TEST(Numbers, TellKeypointsFromTheRest) {
+TEST(Values, IdentifyKeypoints) {
   Dense pose{.payload = 51, .number = test::keypoint};
   expect_words(error_of(dense(pose)), {"which fits yolov8-pose (1 class, 17 keypoints):"},
                {"yolov5", "yolov8 (", "seg"});
@@ -70,27 +70,27 @@ TEST(Numbers, TellKeypointsFromTheRest) {
                {"yolov5", "seg", "angle"});
 }
 
-TEST(Numbers, DenyLogits) {
+TEST(Values, RejectLogits) {
   Tensor logits = dense({.classes = 80});
   for (size_t i = 4 * 8400; i < logits.values.size(); ++i) logits.values[i] = -9;
-  expect_words(error_of(logits), {"scores in 0..1 where yolov8 (80 classes) has them"},
+  expect_words(error_of(logits), {"scores in 0..1 for yolov8 (80 classes)"},
                {"which fits"});
 }
 
-TEST(Numbers, DenyIdsToo) {
+TEST(Values, RejectAFamilyKnownById) {
   Tensor tensor = dense(kSegmentation);
   tensor.id = "yolo-v8-out";
   expect_words(error_of(tensor), {"yolov8-seg (1 class, 32 mask coefficients)"});
 }
 
-TEST(Numbers, DenyEndToEndRowsWithoutWholeClasses) {
+TEST(Values, RejectEndToEndRowsWithFractionalClasses) {
   Tensor tensor = dense({.anchors = 300, .classes = 2, .rows = true});
-  expect_words(error_of(tensor), {"whole numbers of classes where yolov10 has them"});
+  expect_words(error_of(tensor), {"integer class ids for yolov10"});
 }
 
-TEST(Numbers, ConfirmAsFarAsTheirTypeKeepsThem) {
+TEST(Values, AllowRoundingOfTheirType) {
   Tensor tensor = dense({.classes = 80});
-  tensor.values[8400 * 50] = 1.0009766f;  // half precision's next above 1
+  tensor.values[8400 * 50] = 1.0009766f;  // successor of 1 in half precision
   tensor.values[8400 * 51] = -0.004f;
   EXPECT_TRUE(plan_of({tensor}));
   tensor.values[8400 * 50] = 1.12f;
@@ -99,7 +99,7 @@ TEST(Numbers, ConfirmAsFarAsTheirTypeKeepsThem) {
   EXPECT_TRUE(plan_of({tensor}));
 }
 
-TEST(Numbers, AreBelievedLessThanADetectorThatIsSet) {
+TEST(Values, OnlyWarnAboutAnExplicitDetector) {
   Settings settings;
   settings.detector = "yolov8";
   const auto plan = plan_of({dense(kSegmentation)}, settings);
@@ -109,14 +109,14 @@ TEST(Numbers, AreBelievedLessThanADetectorThatIsSet) {
   expect_words(plan->warnings[0].message(), {"scores in 0..1", "yolov8 (33 classes)", "detector="});
 }
 
-TEST(Numbers, AreLookedAtAgainBehindBlankFrames) {
+TEST(Values, AreCheckedAgainAfterBlankFrames) {
   Tensor blank = dense(kSegmentation);
   std::ranges::fill(blank.values, 0.0f);
   const auto plan = plan_of({blank});
   ASSERT_TRUE(plan) << plan.error().message();
   EXPECT_TRUE(plan->provisional);
   EXPECT_TRUE(plan->warnings.empty());
-  // A frame whose boxes are there and whose other numbers are not yet: the kept boxes tell.
+  // A frame with boxes but without other values yet: the kept boxes are checked.
   Tensor half = dense(kSegmentation);
   std::fill(half.values.begin() + 4 * 8400, half.values.end(), 0.0f);
   const auto settled = plan_of({half});
@@ -128,7 +128,7 @@ TEST(Numbers, AreLookedAtAgainBehindBlankFrames) {
   expect_words(later.error().message(), {"scores in 0..1", "yolov8 (33 classes)"});
 }
 
-TEST(Numbers, TellYoloxFromItsOthers) {
+TEST(Values, DistinguishTheFormsOfYolox) {
   Settings settings;
   settings.frame.size = {416, 416};
   Tensor raw = dense({.anchors = 3549, .classes = 81, .rows = true});
@@ -145,10 +145,10 @@ TEST(Numbers, TellYoloxFromItsOthers) {
   EXPECT_TRUE(plan->warnings.empty());
   plan = plan_of({dense({.anchors = 3549, .classes = 81, .rows = true})}, settings);
   ASSERT_TRUE(plan && plan->warnings.size() == 1);
-  expect_words(plan->warnings[0].message(), {"offsets and logarithms"});
+  expect_words(plan->warnings[0].message(), {"box offsets and log sizes"});
 }
 
-TEST(Numbers, TellNormalizedFamiliesFromPixels) {
+TEST(Values, DistinguishNormalizedFromPixelCoordinates) {
   Settings settings;
   settings.detector = "yolov8-normalized";
   const auto plan = plan_of({dense({.classes = 80})}, settings);
@@ -171,7 +171,7 @@ uint32_t classes_of(const std::vector<Tensor>& tensors, const char* detector, ui
   return plan->layout.classes;
 }
 
-TEST(Numbers, DenyCornersFarBeyondTheOthers) {
+TEST(Values, RejectCornersFarBeyondTheOthers) {
   for (const size_t corner : {0, 1}) {
     Tensor boxes{.values = std::vector<float>(2100 * 4), .shape = {1, 2100, 4}};
     for (size_t i = 0; i < boxes.values.size(); ++i) boxes.values[i] = i % 4 < 2 ? 10 : 100;
@@ -187,34 +187,34 @@ TEST(Numbers, DenyCornersFarBeyondTheOthers) {
   }
 }
 
-TEST(Payload, IsAsLongAsThePrototypesAreMany) {
+TEST(Payload, HasOneCoefficientPerPrototype) {
   const Tensor masks = dense({.classes = 3, .payload = 8});
   EXPECT_EQ(classes_of({test::prototypes(8, 160), masks}, "yolov8-seg"), 3u);
-  EXPECT_EQ(classes_of({test::prototypes(8, 160), masks}, "auto"), 3u) << "by both shapes";
+  EXPECT_EQ(classes_of({test::prototypes(8, 160), masks}, "auto"), 3u) << "from both shapes";
   EXPECT_EQ(classes_of({test::prototypes(8, 160), masks}, "yolov8-seg", 5), 3u)
-      << "a label file of another model";
+      << "label file of another model";
 }
 
-TEST(Payload, IsWhatTheClassesLeaveOver) {
+TEST(Payload, IsTheRestAfterTheClasses) {
   const Tensor masks = dense({.classes = 3, .payload = 16});
   EXPECT_EQ(classes_of({masks}, "yolov8-seg", 3), 3u);
-  EXPECT_EQ(classes_of({masks}, "yolov8-seg", 7, 3), 3u) << "set, whatever the labels say";
+  EXPECT_EQ(classes_of({masks}, "yolov8-seg", 7, 3), 3u) << "set, overrides the labels";
   const Tensor pose = dense({.classes = 2, .payload = 15, .number = test::keypoint});
   EXPECT_EQ(classes_of({pose}, "yolov8-pose", 2), 2u);
   EXPECT_EQ(classes_of({pose}, "yolov8-pose", 0, 2), 2u);
-  EXPECT_EQ(classes_of({dense(kTurned)}, "yolov8", 0, 15), 15u) << "an angle, which is not read";
+  EXPECT_EQ(classes_of({dense(kTurned)}, "yolov8", 0, 15), 15u) << "the angle is ignored";
   EXPECT_EQ(classes_of({dense(kTurned)}, "yolov8-obb"), 15u);
 }
 
-TEST(Payload, IsCocosWhenNothingSaysOtherwise) {
+TEST(Payload, DefaultsToThatOfCocoModels) {
   EXPECT_EQ(classes_of({dense(kSegmentation)}, "yolov8-seg"), 1u);
   EXPECT_EQ(classes_of({dense({.classes = 80, .payload = 32})}, "yolov8-seg"), 80u);
   const Dense pose{.classes = 2, .payload = 51, .number = test::keypoint};
   EXPECT_EQ(classes_of({dense(pose)}, "yolov8-pose"), 2u);
-  EXPECT_EQ(classes_of({dense(pose)}, "yolov8-pose", 80), 2u) << "labels that cannot be right";
+  EXPECT_EQ(classes_of({dense(pose)}, "yolov8-pose", 80), 2u) << "labels that do not fit";
 }
 
-TEST(Payload, NamesWhatToSetWhenNothingFits) {
+TEST(Payload, MismatchNamesThePropertyToSet) {
   Settings settings;
   settings.detector = "yolov8-pose";
   const Tensor pose = dense({.classes = 2, .payload = 15, .number = test::keypoint});
@@ -227,7 +227,7 @@ TEST(Payload, NamesWhatToSetWhenNothingFits) {
                {"yolov8-seg", "mask coefficients", "num-classes="});
 }
 
-TEST(Payload, IsNotReadForScores) {
+TEST(Payload, IsNotTakenForScores) {
   Settings settings = test::pixel_settings();
   settings.detector = "yolov8-seg";
   settings.class_count = 3;

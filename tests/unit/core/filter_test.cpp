@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Boxes that sizes and regions drop.
+// Size and region filters.
 #include "core/filter.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 using test::Row;
 using test::Tensor;
 
-/// The anchors of what is left, which are the rows' numbers.
+/// Returns the anchors of the remaining boxes, which are the indices of the rows.
 std::vector<uint32_t> left(const FilterSettings& filters, const std::vector<Row>& rows,
                            Funnel* funnel = nullptr, uint32_t side = 640) {
   Settings settings = test::pixel_settings(side);
@@ -41,7 +41,7 @@ Row sized(int number, float width, float height, int id = 0) {
   return {x, 0, x + width, height, 0.9f - float(number) * 0.01f, float(id)};
 }
 
-TEST(Sizes, AtALimitAreWithinIt) {
+TEST(Sizes, LimitsAreInclusive) {
   const float below = std::nextafter(32.0f, 0.0f), above = std::nextafter(32.0f, 99.0f);
   const std::vector<Row> rows{sized(0, 32, 32), {0, 100, below, 132, 0.8f, 0},
                               {200, 0, 232, below, 0.7f, 0}};
@@ -52,26 +52,26 @@ TEST(Sizes, AtALimitAreWithinIt) {
   EXPECT_EQ(left({.least = {{32, 32}, {}}, .most = {{32, 32}, {}}}, large), (Anchors{0}));
 }
 
-TEST(Sizes, OfOneSideAlone) {
+TEST(Sizes, MayLimitOneSideOnly) {
   const std::vector<Row> rows{sized(0, 20, 50), sized(1, 50, 20)};
   EXPECT_EQ(left({.least = {{30, 0}, {}}}, rows), (Anchors{1}));
   EXPECT_EQ(left({.most = {{0, 30}, {}}}, rows), (Anchors{1}));
   EXPECT_EQ(left({}, rows), (Anchors{0, 1}));
 }
 
-TEST(Sizes, OfAClassReplaceThoseOfAll) {
+TEST(Sizes, OfAClassReplaceTheGeneralOnes) {
   const std::vector<Row> rows{sized(0, 20, 20, 0), sized(1, 20, 20, 1), sized(2, 20, 20, 2),
                               sized(3, 60, 60, 3)};
   EXPECT_EQ(left({.least = {{30, 30}, {{1, {10, 10}}, {2, {}}}}}, rows), (Anchors{1, 2, 3}));
   EXPECT_EQ(left({.most = {{30, 30}, {{3, {60, 60}}, {0, {19, 60}}}}}, rows), (Anchors{1, 2, 3}));
 }
 
-TEST(Sizes, OfClassesThatTheModelDoesNotHaveAreNothing) {
+TEST(Sizes, OfUnknownClassesAreIgnored) {
   Settings settings = test::pixel_settings(640);
   settings.model = {640, 640};
   settings.detector = "yolov8";
   for (uint32_t id = 0; id < 6; ++id) settings.filters.least.of_class.emplace_back(id, BoxSize{30, 30});
-  // one box of 20x20 of three classes; a sanitizer sees what is written behind their limits
+  // one box of 20x20 with three classes; a sanitizer detects writes past their limits
   const Tensor tensor{.values = {50, 50, 20, 20, 0, 0, 0.9f}, .shape = {1, 7, 1}};
   const TensorView view = tensor.view();
   auto processor = test::make_processor(settings, std::span(&view, 1));
@@ -80,23 +80,23 @@ TEST(Sizes, OfClassesThatTheModelDoesNotHaveAreNothing) {
   EXPECT_TRUE(processor->detections().empty());
 }
 
-TEST(Sizes, AreOfTheFrameAndClipped) {
+TEST(Sizes, ApplyToClippedBoxesOnTheFrame) {
   const std::vector<Row> rows{sized(0, 20, 20), {-30, 100, 10, 140, 0.8f, 0}};
   EXPECT_EQ(left({.least = {{40, 40}, {}}}, rows, nullptr, 1280), (Anchors{0})) << "two to one";
-  EXPECT_EQ(left({.most = {{10, 40}, {}}}, rows), (Anchors{1})) << "of 40 pixels 10 are there";
+  EXPECT_EQ(left({.most = {{10, 40}, {}}}, rows), (Anchors{1})) << "10 of 40 pixels are visible";
 }
 
-TEST(Filters, CountApartAndAfterTheLimit) {
+TEST(Filters, CountSeparatelyAndAfterTheLimit) {
   Funnel funnel;
   const std::vector<Row> rows{sized(0, 20, 20), sized(1, 90, 90), {-50, 0, -20, 10, 0.7f, 0},
                               {101, 0, 190, 90, 0.6f, 0}};
   EXPECT_EQ(left({.most = {{50, 50}, {}}}, rows, &funnel), (Anchors{0}));
-  EXPECT_EQ(funnel.kept, 3u) << "a dropped box has suppressed another";
+  EXPECT_EQ(funnel.kept, 3u) << "a dropped box still suppresses";
   EXPECT_EQ(funnel.clipped_away, 1u);
   EXPECT_EQ(funnel.filtered_out, 1u);
 }
 
-/// One by one, as regions see them: in it, across its edge, beside it.
+/// Boxes inside of the region, across its edge, and outside.
 const std::vector<Row> kThree{{100, 100, 140, 140, 0.9f, 0}, {190, 100, 230, 140, 0.8f, 0},
                               {300, 100, 340, 140, 0.7f, 0}};
 
@@ -104,16 +104,16 @@ TEST(Regions, CountByTheirRule) {
   FilterSettings filters{.wanted = {{{100, 100, 211, 140}}}};
   EXPECT_EQ(left(filters, kThree), (Anchors{0, 1}));
   filters.rule = RegionRule::kInside;
-  EXPECT_EQ(left(filters, kThree), (Anchors{0})) << "up to the edge";
+  EXPECT_EQ(left(filters, kThree), (Anchors{0})) << "edges included";
   filters.rule = RegionRule::kTouch;
   EXPECT_EQ(left(filters, kThree), (Anchors{0, 1}));
   filters.wanted = {{{141, 0, 300, 600}}};
-  EXPECT_EQ(left(filters, kThree), (Anchors{1})) << "an edge alone is no area";
+  EXPECT_EQ(left(filters, kThree), (Anchors{1})) << "an edge has no area";
   std::swap(filters.wanted, filters.excluded);
   EXPECT_EQ(left(filters, kThree), (Anchors{0, 2}));
 }
 
-TEST(Regions, HaveInsideWhatReachesTheirEdges) {
+TEST(Regions, InsideIncludesTheEdges) {
   const FilterSettings filters{.wanted = {{{100, 200, 300, 400}}}, .rule = RegionRule::kInside};
   const float out = 0.5f;
   EXPECT_EQ(left(filters, {{100, 200, 300, 400, 0.9f, 0},
@@ -127,7 +127,7 @@ TEST(Regions, HaveInsideWhatReachesTheirEdges) {
             (Anchors{0, 1})) << "clipped to the frame";
 }
 
-TEST(Regions, ShareNoCentre) {
+TEST(Regions, NeverShareACentre) {
   const Region before{{0, 0, 210, 640}}, behind{{210, 0, 640, 640}};
   EXPECT_EQ(left({.wanted = {before}}, kThree), (Anchors{0}));
   EXPECT_EQ(left({.wanted = {behind}}, kThree), (Anchors{1, 2}));
@@ -142,7 +142,7 @@ TEST(Regions, InFractionsFollowTheFrame) {
   EXPECT_EQ(left({.wanted = {{{0, 0, 160, 640}}}}, kThree, nullptr, 1280), (Anchors{}));
 }
 
-TEST(Filters, AreTakenWithoutANewPlan) {
+TEST(Filters, ChangeWithoutANewPlan) {
   const Tensor tensor = test::rows(kThree);
   const TensorView view = tensor.view();
   for (const Backend& backend : backends()) {
@@ -161,7 +161,7 @@ TEST(Filters, AreTakenWithoutANewPlan) {
   }
 }
 
-TEST(Filters, OutOfRangeAreRefused) {
+TEST(Filters, OutOfRangeAreErrors) {
   const Tensor tensor = test::rows(kThree);
   const TensorView view = tensor.view();
   const auto refused = [&](const FilterSettings& filters, const char* property) {

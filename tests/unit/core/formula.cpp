@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Makes frames: anchors, numbers, tensors, and the boxes that a formula makes of them.
+// Generates frames: anchors, values, tensors, and the boxes by formula.
 #include "tests/unit/core/formula.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kBoxes = 20;
 
-/// A threshold that no score is near: amid the widest gap of the scores around 0.2.
+/// Returns a threshold in the widest gap between the scores around 0.2.
 double clear_threshold(std::vector<double> scores) {
   scores.push_back(0.15);
   scores.push_back(0.25);
@@ -31,7 +31,7 @@ std::vector<Numbers> draw(Chance& chance, const Model& model, const std::vector<
   for (size_t i = 0; i < kBoxes; ++i) {
     const size_t at = chance() % places.size();
     hot[at] = true;
-    if (model.peaks && i % 2 == 0 && at + 1 < places.size()) hot[at + 1] = true;  // side by side
+    if (model.peaks && i % 2 == 0 && at + 1 < places.size()) hot[at + 1] = true;  // adjacent cells
   }
   std::vector<Numbers> out(places.size());
   for (size_t i = 0; i < places.size(); ++i) {
@@ -48,7 +48,7 @@ std::vector<Numbers> draw(Chance& chance, const Model& model, const std::vector<
   return out;
 }
 
-/// Is no cell around better in that class?
+/// True if no adjacent cell has a higher score in that class.
 bool is_peak(const std::vector<Place>& places, const std::vector<std::vector<double>>& scores,
              size_t at, size_t class_id) {
   for (size_t i = 0; i < places.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Families of prior boxes, which are generated here as each model's code does.
+// Families with prior boxes, generated as in each model's code.
 #include <algorithm>
 #include <cmath>
 
@@ -18,13 +18,13 @@ std::vector<double> draw_deltas(Chance& chance, const Place&) {
           between(chance, -2, 3)};
 }
 
-/// Some of them beyond what torchvision lets sides grow.
+/// Draws deltas, some beyond torchvision's limit of sides.
 std::vector<double> draw_wild_deltas(Chance& chance, const Place&) {
   return {between(chance, -1, 1), between(chance, -1, 1), between(chance, -4, 6),
           between(chance, -4, 6)};
 }
 
-/// The first is background.
+/// Activates all but the background, which is first.
 Scores activated_but_first(const Numbers& n) {
   Scores out = activated(n);
   out[0] = -1;
@@ -51,14 +51,14 @@ Scores draw_background(Chance& chance, bool hot) {
 
 Scores draw_tensorflow(Chance& chance, bool hot) {
   Scores out = draw_logits(chance, 91, hot);
-  out[0] = between(chance, 1, 5);  // says nothing
+  out[0] = between(chance, 1, 5);  // ignored
   return out;
 }
 
 Scores draw_ninety(Chance& chance, bool hot) { return draw_logits(chance, 90, hot); }
 Scores draw_ninety_one(Chance& chance, bool hot) { return draw_logits(chance, 91, hot); }
 
-/// Centre moved by fractions of the prior's sides, sides times e^.
+/// Moves the centre by fractions of the prior's sides and scales the sides by e^.
 /// @param delta tx ty tw th.
 Corners by_deltas(const Prior64& prior, const std::array<double, 4>& delta,
                   double most = 1e9) {
@@ -67,14 +67,15 @@ Corners by_deltas(const Prior64& prior, const std::array<double, 4>& delta,
                   prior[3] * std::exp(std::min(delta[3], most)));
 }
 
-/// Variances 0.1 and 0.2; ty tx th tw for TensorFlow.
+/// Decodes with variances 0.1 and 0.2; ty tx th tw for TensorFlow.
 Corners by_ssd(const Numbers& n, const Prior64& prior, bool yx, double most = 1e9) {
   const auto& b = n[kBox];
   return yx ? by_deltas(prior, {b[1] / 10, b[0] / 10, b[3] / 5, b[2] / 5})
             : by_deltas(prior, {b[0] / 10, b[1] / 10, b[2] / 5, b[3] / 5}, most);
 }
 
-/// SSD anchors of TensorFlow: scales 0.2 .. 0.95 of an input of 300, of the first level three sizes.
+/// SSD anchors of TensorFlow: scales 0.2 .. 0.95 of a 300x300 input, three sizes in the first
+/// level.
 Prior64 tensorflow_prior(const Place& at) {
   const auto scale = [](size_t k) { return k > 5 ? 1.0 : 0.2 + (0.95 - 0.2) * double(k) / 5; };
   const double ratios[]{1, 2, 0.5, 3, 1.0 / 3, 1}, s = scale(at.level);
@@ -86,8 +87,8 @@ Prior64 tensorflow_prior(const Place& at) {
           side / root * at.height};
 }
 
-/// torchvision's default boxes: s, sqrt(s s'), then w x h and h x w of each ratio, none larger than
-/// the input.
+/// torchvision's default boxes: s, sqrt(s s'), then w x h and h x w of each ratio, limited to the
+/// input.
 Prior64 default_box(const Place& at, double s, double next, double step_x, double step_y) {
   const double root = std::sqrt(at.anchor < 4 ? 2.0 : 3.0);
   double w = s, h = s;
@@ -109,7 +110,8 @@ Prior64 ssdlite_prior(const Place& at) {
                      at.height / double(at.rows));
 }
 
-/// torchvision: whole scaled sides, half sides rounded to even, whole steps from cell to cell.
+/// torchvision: truncated scaled sides, half sides rounded to even, integer distances between
+/// cells.
 Prior64 retinanet_prior(const Place& at) {
   const double side = std::floor(at.stride * 4 * std::pow(2.0, double(at.anchor % 3) / 3) + 1e-9);
   const double root = std::sqrt(std::array{0.5, 1.0, 2.0}[at.anchor / 3]);
@@ -119,7 +121,7 @@ Prior64 retinanet_prior(const Place& at) {
           rounded(side * root)};
 }
 
-/// Three octaves, of each three shapes.
+/// Three octaves with three shapes each.
 Prior64 efficientdet_prior(const Place& at) {
   const double side = at.stride * 4 * std::pow(2.0, double(at.anchor / 3) / 3);
   constexpr double kShapes[3][2]{{1, 1}, {1.4, 0.7}, {0.7, 1.4}};
@@ -167,7 +169,7 @@ Model torchvision_ssd(const char* family, Prior64 (*prior)(const Place&),
   return out;
 }
 
-/// Its priors come from a file.
+/// SSD with priors from a file.
 Model listed() {
   Model out = torchvision_ssd("ssd-softmax", ssd300_prior, {8, 16, 32, 64, 100, 300},
                               {4, 6, 6, 6, 4, 4}, {300, 300});
@@ -216,7 +218,7 @@ Model efficientdet() {
           .forms = forms_of_five({{256, 128}, {512, 512}})};
 }
 
-/// Distances in strides from cells that are whole steps apart, sqrt(centerness * class).
+/// Distances in strides from cells with integer distances, sqrt(centerness * class).
 Model fcos() {
   return {.family = "fcos", .strides = {8, 16, 32, 64, 128}, .cell_major = true,
           .columns = {{kScore, 91, "cls_logits"}, {kBox, 4, "bbox_regression"},

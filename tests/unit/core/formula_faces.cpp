@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Families of faces, hands and bodies, and maps whose peaks are objects.
+// Families for faces, hands and bodies, and score maps with peaks.
 #include <algorithm>
 #include <cmath>
 
@@ -30,7 +30,7 @@ const std::vector<Form> kByLevel{{.levels = true}, {.order = kFlat, .levels = tr
                                  {.levels = true, .type = DataType::kFloat16},
                                  {.levels = true, .optional = false}};
 
-/// Strides beside their cell's corner.
+/// Adds strides to the corner of the cell.
 Point from_cell(const Numbers& n, const Place& at, const Corners&, size_t first) {
   const Point p = as_it_is(n, first, 2);
   return {(double(at.x) + p.x) * at.stride, (double(at.y) + p.y) * at.stride};
@@ -53,7 +53,7 @@ Model scrfd() {
           .point_numbers = 2, .point = from_cell, .scores = as_they_are, .forms = kByLevel};
 }
 
-/// sqrt(class * objectness), both clamped to 0..1.
+/// Model with sqrt(class * objectness), both clamped to 0..1.
 Model yunet() {
   return {.family = "yunet", .strides = {8, 16, 32},
           .columns = {{kScore, 1, "cls_*"}, {kObject, 1, "obj_*"}, {kBox, 4, "bbox_*"},
@@ -79,7 +79,7 @@ Model yunet() {
           .forms = kByLevel};
 }
 
-/// Anchors as large as the input, a number of pixels beside their cell's centre.
+/// Model with anchors of the size of the input, in pixels relative to the centre of the cell.
 Model mediapipe(const char* family, uint32_t side, size_t points, std::vector<size_t> strides,
                 std::vector<size_t> anchors) {
   const Size input{side, side};
@@ -117,7 +117,7 @@ std::vector<Form> maps() {
           {.order = kPixels, .input = {160, 96}, .type = DataType::kUInt8}};
 }
 
-/// Sizes and offsets are y first, sizes logarithms; the centre counts from the middle of a cell.
+/// Sizes and offsets are y first, sizes are logarithms; centres count from the middle of a cell.
 Model centerface() {
   Model out{.family = "centerface", .strides = {4},
             .columns = {{kScore, 1}, {kSide, 2}, {kBox, 2}, {kMore, 10, "", true}},
@@ -132,7 +132,7 @@ Model centerface() {
             },
             .point_numbers = 2,
             .point = [](const Numbers& n, const Place&, const Corners& box, size_t first) {
-              const Point p = as_it_is(n, first, 2);  // y first, in the box's sides
+              const Point p = as_it_is(n, first, 2);  // y first, in fractions of the box
               return Point{box[0] + p.y * (box[2] - box[0]), box[1] + p.x * (box[3] - box[1])};
             },
             .scores = as_they_are, .forms = maps()};

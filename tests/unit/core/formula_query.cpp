@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Boxes and class scores in a tensor each, decoded but for activations.
+// Boxes and class scores in separate tensors, decoded except for activations.
 #include <algorithm>
 #include <cmath>
 
@@ -44,7 +44,7 @@ Corners by_center_fractions(const Numbers& n, const Place& at) {
                   n[kBox][3] * at.height);
 }
 
-/// Softmax; the last is "no object".
+/// Softmax over all classes; the last is "no object".
 Scores softmax_but_last(const Numbers& n) {
   double sum = 0;
   for (const double logit : n[kScore]) sum += std::exp(logit);
@@ -101,7 +101,7 @@ Model corners(const char* family, bool multi_label) {
           .scores = as_they_are, .multi_label = multi_label, .forms = kForms};
 }
 
-/// pytorch-YOLOv4's boxes have a dimension for the class that they do not depend on.
+/// pytorch-YOLOv4's boxes have a dimension for the class, which they do not depend on.
 Model yolov4() {
   Model out = corners("yolov4", false);
   out.draw_box = draw_corner_fractions;

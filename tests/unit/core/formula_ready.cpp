@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rows that a model sorted out: in one tensor, in one for each number, or as indices.
+// End-to-end rows: in one tensor, in one per value, or as indices.
 #include <algorithm>
 #include <cstring>
 #include <format>
@@ -16,10 +16,10 @@ struct Found {
   Corners box;   // input pixels
   double score;
   uint32_t class_id;
-  double angle = 0;  // of turned ones
+  double angle = 0;  // of oriented boxes
 };
 
-/// The first rows are boxes, best first, the others far below any threshold.
+/// Draws rows: the first ones are boxes, best first, the others far below any threshold.
 std::vector<Found> draw(Chance& chance, size_t rows) {
   std::vector<Found> out;
   for (size_t i = 0; i < rows; ++i) {
@@ -43,7 +43,7 @@ Frame frame_of(const char* family, std::string form, const std::vector<Found>& r
   return out;
 }
 
-/// What a letter of a row's order stands for: x y X Y corners, s score, c class, i image.
+/// Returns the value for a letter of a row's order: x y X Y corners, s score, c class, i image.
 double number(const Found& row, char letter, bool fractions) {
   const double w = fractions ? kInput.width : 1, h = fractions ? kInput.height : 1;
   switch (letter) {
@@ -57,7 +57,7 @@ double number(const Found& row, char letter, bool fractions) {
   }
 }
 
-/// Of numbers that a type cut.
+/// Updates the row with a value rounded to its type.
 void take_back(Found& row, char letter, double value, bool fractions) {
   const double w = fractions ? kInput.width : 1, h = fractions ? kInput.height : 1;
   if (letter == 'x') row.box[0] = value * w;
@@ -67,7 +67,7 @@ void take_back(Found& row, char letter, double value, bool fractions) {
   if (letter == 's') row.score = value;
 }
 
-/// A tensor of some numbers of each row.
+/// Makes a tensor of some values of each row.
 Tensor table(std::vector<Found>& rows, const char* order, bool fractions, const Shape& shape,
              DataType type, const char* id = "") {
   std::vector<double> values;
@@ -113,7 +113,7 @@ void add_rows(std::vector<Frame>& out, const Rows& model) {
     }
 }
 
-/// YOLO26's turned boxes: cx cy w h, score, class, angle.
+/// YOLO26's oriented boxes: cx cy w h, score, class, angle.
 void add_turned(std::vector<Frame>& out) {
   for (const DataType type : {DataType::kFloat32, DataType::kFloat16}) {
     Chance chance(605);
@@ -140,7 +140,7 @@ void add_turned(std::vector<Frame>& out) {
   }
 }
 
-/// YOLO26's poses and masks: rows as YOLOv10's, then other numbers.
+/// YOLO26's poses and masks: rows like YOLOv10's, then other values.
 void add_longer(std::vector<Frame>& out, const char* family, const char* id, size_t more,
                 size_t each) {
   for (const DataType type : {DataType::kFloat32, DataType::kFloat16}) {
@@ -169,7 +169,7 @@ void add_longer(std::vector<Frame>& out, const char* family, const char* id, siz
   }
 }
 
-/// OpenVINO's end in a row of image -1; what follows means nothing.
+/// OpenVINO's rows end at a row of image -1; the values after it are undefined.
 void add_ended(std::vector<Frame>& out) {
   Chance chance(600);
   std::vector<Found> rows = draw(chance, 40);
@@ -180,7 +180,7 @@ void add_ended(std::vector<Frame>& out) {
   out.back().tensors.push_back(std::move(tensor));
 }
 
-/// RT-DETR's of Ultralytics: cx cy w h in fractions, score, class.
+/// Ultralytics' RT-DETR: cx cy w h in fractions, score, class.
 void add_queries(std::vector<Frame>& out) {
   for (const DataType type : {DataType::kFloat32, DataType::kFloat16}) {
     Chance chance(608);
@@ -206,7 +206,7 @@ void add_queries(std::vector<Frame>& out) {
   }
 }
 
-/// PaddleDetection's: empty rows are of class -1, a count says how many are an image's.
+/// PaddleDetection's: empty rows have class -1, a count gives the rows per image.
 void add_paddle(std::vector<Frame>& out) {
   for (const bool counted : {true, false}) {
     Chance chance(610);

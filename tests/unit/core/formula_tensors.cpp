@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Lays anchors out and writes their numbers in every form and type.
+// Writes anchors in every layout and type.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -42,7 +42,7 @@ void store_halves(Tensor& tensor, std::vector<double>& values) {
   }
 }
 
-/// Cut, not rounded.
+/// Stores as bfloat16, truncated instead of rounded.
 void store_brains(Tensor& tensor, std::vector<double>& values) {
   tensor.raw.resize(values.size() * 2);
   for (size_t i = 0; i < values.size(); ++i) {
@@ -57,7 +57,7 @@ void store_brains(Tensor& tensor, std::vector<double>& values) {
   }
 }
 
-/// Some anchors in a tensor: all, or a level's.
+/// Range of anchors in a tensor: all, or those of a level.
 struct Sheet {
   size_t first, count, anchors, columns, rows, channels;
   Order order;
@@ -93,7 +93,7 @@ std::string id_of(const Column& column, size_t stride) {
   return id;
 }
 
-/// The tensor of some columns for the anchors of a sheet.
+/// Writes the tensor of some columns for a range of anchors.
 Tensor write_one(Sheet sheet, const std::vector<Column>& columns, const std::vector<Place>& places,
                  std::vector<Numbers>& numbers, const Form& form) {
   sheet.channels = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Every family of the table against its published formula in float64, on every backend.
+// Every family of the table, compared with its published formula in float64, on every backend.
 #include "tests/unit/core/formula.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using test::Corners;
 using test::Frame;
 using test::Truth;
 
-/// Clipped to the input, as boxes on a frame are; nothing when there is none of it there.
+/// Clips to the input, like boxes on a frame; nothing if the box is outside.
 std::optional<Corners> on_frame(const Corners& box, Size size) {
   const double w = size.width, h = size.height;
   const Corners out{std::clamp(box[0], 0.0, w), std::clamp(box[1], 0.0, h),
@@ -37,7 +37,7 @@ struct Wanted {
   std::vector<test::Point> points;
 };
 
-/// A turned box is whole where the upright one around it reaches into the frame.
+/// Returns an oriented box unclipped if its upright bounding box overlaps the frame.
 std::optional<Corners> turned_on_frame(const Corners& box, double angle, Size size) {
   const double w = (box[2] - box[0]) / 2, h = (box[3] - box[1]) / 2;
   const double c = std::abs(std::cos(angle)), s = std::abs(std::sin(angle));
@@ -56,7 +56,7 @@ std::map<Key, Wanted> wanted(const Frame& frame) {
   return out;
 }
 
-/// Nothing where this machine cannot run the backend.
+/// Returns nothing if this machine cannot run the backend.
 std::optional<Processor> processor_on(const Backend& backend, const Frame& frame,
                                       const std::vector<TensorView>& views) {
   const auto plan = make_plan(frame.settings, views);
@@ -72,7 +72,7 @@ std::optional<Processor> processor_on(const Backend& backend, const Frame& frame
   return processor ? std::optional(std::move(*processor)) : std::nullopt;
 }
 
-/// Tensors of points may be left out; what is there has to be the formula's.
+/// Compares keypoints, which may be absent.
 void check_points(std::span<const Keypoint> found, const std::vector<test::Point>& want, double within) {
   ASSERT_EQ(found.size(), want.size());
   for (size_t i = 0; i < want.size(); ++i) {
@@ -82,7 +82,7 @@ void check_points(std::span<const Keypoint> found, const std::vector<test::Point
   }
 }
 
-/// @return whether it ran.
+/// @return true if it ran.
 bool check(const Backend& backend, const Frame& frame) {
   SCOPED_TRACE(frame.family + " " + frame.form + " on " + std::string(backend.name));
   std::vector<TensorView> views, read;
@@ -103,7 +103,7 @@ bool check(const Backend& backend, const Frame& frame) {
     const auto at = left.find({found.anchor, found.class_id});
     if (at == left.end()) {
       ADD_FAILURE() << "anchor " << found.anchor << " class " << found.class_id
-                    << " is no box by the formula";
+                    << "  is not a box of the formula";
       continue;
     }
     const Wanted& want = at->second;
@@ -121,7 +121,7 @@ bool check(const Backend& backend, const Frame& frame) {
   return true;
 }
 
-TEST(Formulas, OfEveryFamilyMakeTheBoxesThatEveryBackendFinds) {
+TEST(Formulas, MatchEveryFamilyOnEveryBackend) {
   std::set<std::string> families;
   std::map<std::string_view, unsigned> ran;
   unsigned frames = 0;
@@ -132,7 +132,7 @@ TEST(Formulas, OfEveryFamilyMakeTheBoxesThatEveryBackendFinds) {
   });
   for (const DetectorSpec& spec : detectors())
     EXPECT_TRUE(families.erase(std::string(spec.name)) == 1) << spec.name << " has no formula";
-  EXPECT_TRUE(families.empty()) << *families.begin() << " is no family";
+  EXPECT_TRUE(families.empty()) << *families.begin() << "  is not a family";
   EXPECT_EQ(ran["reference"], frames);
   for (const auto& [name, count] : ran) {
     EXPECT_TRUE(count == frames || count == 0) << name << " ran " << count << " of " << frames;
@@ -140,7 +140,7 @@ TEST(Formulas, OfEveryFamilyMakeTheBoxesThatEveryBackendFinds) {
   }
 }
 
-/// Priors of a plan and those of the model's code, fractions of the input.
+/// Compares the priors of a plan with those of the model's code, in fractions of the input.
 void expect_priors(const test::Model& model, Size input) {
   test::Form form = model.forms[0];
   form.input = input;
@@ -161,15 +161,15 @@ void expect_priors(const test::Model& model, Size input) {
   }
 }
 
-TEST(Formulas, StandOnTheAnchorsOfTheModelsCode) {
+TEST(Formulas, UseTheAnchorsOfTheModelsCode) {
   for (const test::Model& model : test::models())
     if (model.prior)
       for (const test::Form& form : {model.forms[0], model.forms[1], model.forms.back()})
         expect_priors(model, form.input);
 }
 
-/// Of SSD MobileNet v2: cy, cx, h, w of 1917 anchors, a line each.
-TEST(Formulas, StandOnTheAnchorsThatTensorFlowWrote) {
+/// SSD MobileNet v2: cy, cx, h, w of 1917 anchors, one per line.
+TEST(Formulas, UseTheAnchorsOfTensorFlow) {
   const auto path =
       test::data_folder() / "cases/openpibo-ssdmobilenetv2-0139/box_priors.txt";
   std::ifstream file(path);
@@ -189,7 +189,7 @@ TEST(Formulas, StandOnTheAnchorsThatTensorFlowWrote) {
   for (size_t i = 0; i < at.size(); ++i) {
     const auto prior = ssd->prior(at[i]);
     const double ours[4]{prior[1] / 300, prior[0] / 300, prior[3] / 300, prior[2] / 300};
-    const double share = at[i].anchor == 4 ? 6e-4 : 1e-6;  // that model says 0.333 for a third
+    const double share = at[i].anchor == 4 ? 6e-4 : 1e-6;  // that model has 0.333 for one third
     for (size_t k = 0; k < 4; ++k)
       ASSERT_NEAR(ours[k], lists[k][i], share * std::max(1.0, lists[k][i])) << i << ' ' << k;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The YOLO families: rows, planes, and heads without their decoding layer.
+// The YOLO families: rows, planes, and raw heads.
 #include <algorithm>
 #include <cmath>
 
@@ -22,7 +22,7 @@ std::vector<double> draw_fractions(Chance& chance, const Place&) {
           between(chance, 0.02, 0.5)};
 }
 
-/// Offsets, and logarithms or logits of sizes.
+/// Draws offsets, and logarithms or logits of sizes.
 std::vector<double> draw_raw(Chance& chance, const Place&) {
   return {between(chance, -2, 2), between(chance, -2, 2), between(chance, -1, 1.5),
           between(chance, -1, 1.5)};
@@ -55,7 +55,7 @@ Corners by_fractions(const Numbers& n, const Place& at) {
                   n[kBox][3] * at.height);
 }
 
-/// o * c of probabilities.
+/// Multiplies probabilities: o * c.
 Scores products(const Numbers& n) {
   Scores out;
   for (const double score : n[kScore]) out.push_back(n[kObject][0] * score);
@@ -68,7 +68,7 @@ Scores activated_products(const Numbers& n) {
   return out;
 }
 
-/// YOLOv7 multiplies where there are several classes.
+/// Multiplies only if there are several classes, like YOLOv7.
 Scores objectness_of_one(const Numbers& n) {
   return n[kScore].size() == 1 ? Scores{n[kObject][0]} : products(n);
 }
@@ -91,7 +91,7 @@ Model objects(const char* family, size_t anchors) {
           .box = by_center, .scores = products, .forms = kTables};
 }
 
-/// YOLOX's: its grid in cells, its sizes as logarithms, both in strides.
+/// YOLOX: offsets in cells, log sizes, both in strides.
 Model yolox() {
   Model out = objects<80>("yolox", 1);
   out.columns[0].id = "yolox-out";
@@ -120,7 +120,7 @@ Model classes(const char* family, const char* id = "", size_t payload = 0) {
   return out;
 }
 
-/// Points behind the classes, in pixels.
+/// Adds keypoints after the classes, in pixels.
 Model posed(Model model, size_t each) {
   model.point_numbers = each;
   model.point = [each](const Numbers& n, const Place&, const Corners&, size_t first) {
@@ -129,14 +129,14 @@ Model posed(Model model, size_t each) {
   return model;
 }
 
-/// YOLOv5 and YOLOv7 of faces: five landmarks before the class or behind it.
+/// YOLOv5 and YOLOv7 for faces: five landmarks before or after the class.
 Model face_rows(const char* family, size_t each, bool before) {
   Model out = objects<1>(family, 3);
   out.columns.insert(out.columns.end() - (before ? 1 : 0), {kMore, 5 * each});
   return posed(std::move(out), each);
 }
 
-/// The angle behind the classes is that of the box, about its centre.
+/// Adds an angle after the classes.
 Model turned(const char* family, const char* id = "") {
   Model out = classes<15>(family, id, 1);
   out.angle = [](const Numbers& n) { return n[kMore][0]; };
@@ -217,7 +217,7 @@ std::vector<double> draw_bins(Chance& chance, const Place&) {
   return out;
 }
 
-/// Distances from a cell's point to the sides: the mean of their bins, in strides.
+/// Model with distances from a point of the cell to the sides: the mean of their bins, in strides.
 template <size_t kBins>
 Corners by_bins(const Numbers& n, const Place& at, double offset) {
   double distance[4];
@@ -259,7 +259,7 @@ Model rockchip() {
   return out;
 }
 
-/// Class scores before the bins; cells count from their corner.
+/// Model with class scores before the bins; cells count from their corner.
 Model nanodet() {
   return {.family = "nanodet-plus", .strides = {8, 16, 32, 64},
           .columns = {{kScore, 80}, {kBox, 32}}, .together = true, .draw_box = draw_bins<8>,

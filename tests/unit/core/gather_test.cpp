@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Points and masks of kept boxes against plain arithmetic in double.
+// Keypoints and masks of kept boxes, compared with plain arithmetic in double.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using test::Tensor;
 
-/// Planes of one anchor: a box, one class, and what follows.
+/// Planes of one anchor: a box, one class and a payload.
 Tensor anchor(std::vector<float> box, float score, std::vector<float> payload) {
   Tensor out{.shape = {1, 5 + payload.size(), 1}};
   out.values = std::move(box);
@@ -49,7 +49,7 @@ TEST(Gather, PointsAreMappedAndNotClipped) {
   EXPECT_TRUE(made.masks().empty());
 }
 
-TEST(Gather, PointsHaveTwoNumbersWhereTheThirdIsNoScore) {
+TEST(Gather, PointsHaveTwoValuesIfTheThirdIsNotAScore) {
   const std::vector<float> pairs{1, 2, 30, 4, 50, 6}, triples{10, 20, 0, 40, 50, 1};
   const Tensor two = anchor({32, 32, 20, 20}, 0.9f, pairs);
   const Tensor three = anchor({32, 32, 20, 20}, 0.9f, triples);
@@ -62,14 +62,14 @@ TEST(Gather, PointsHaveTwoNumbersWhereTheThirdIsNoScore) {
   EXPECT_EQ(b.points()[1], (Keypoint{40, 50, 1}));
 }
 
-TEST(Gather, PointsThatAreNoNumbersHaveNoScore) {
+TEST(Gather, PointsThatAreNanHaveNoScore) {
   const Tensor tensor = anchor({32, 32, 20, 20}, 0.9f, {NAN, 2, 0.5f, 3, INFINITY, 0.5f, 4, 5, 0.5f});
   const Processor made = processor_of(settings_of("yolov8-pose"), {tensor.view()});
   const std::vector<Keypoint> want{{0, 0, 0}, {0, 0, 0}, {4, 5, 0.5f}};
   EXPECT_TRUE(std::ranges::equal(made.points(), want));
 }
 
-TEST(Gather, PointsMayStandBeforeTheClassesOfALevel) {
+TEST(Gather, PointsMayPrecedeTheClassesOfALevel) {
   auto family = std::make_shared<DetectorSpec>(*find_detector("yolov5-face"));
   family->strides = {8};
   family->cell_anchors = {1};
@@ -87,7 +87,7 @@ TEST(Gather, PointsMayStandBeforeTheClassesOfALevel) {
   EXPECT_EQ(made.points()[4], (Keypoint{8, 9, 1}));
 }
 
-TEST(Gather, NothingIsReadWhereNothingIsWanted) {
+TEST(Gather, NothingIsReadIfNotRequested) {
   Settings settings = settings_of("yolov8-pose");
   settings.points = false;
   const Tensor tensor = anchor({32, 32, 20, 20}, 0.9f, {1, 2, 0.5f});
@@ -96,7 +96,7 @@ TEST(Gather, NothingIsReadWhereNothingIsWanted) {
   EXPECT_TRUE(made.points().empty());
 }
 
-TEST(Gather, PointsOfAMeanAreMeans) {
+TEST(Gather, PointsOfMergedBoxesAreMeans) {
   Settings settings = settings_of("yolov8-pose");
   settings.method = NmsMethod::kWeighted;
   settings.max_detections = 1;
@@ -107,7 +107,7 @@ TEST(Gather, PointsOfAMeanAreMeans) {
   ASSERT_EQ(mean.points().size(), 1u);
   EXPECT_EQ(mean.points()[0].x, 15) << "three quarters of 10 and one of 30";
   EXPECT_EQ(mean.points()[0].y, 30);
-  // A frame later they are apart: the second one is too many, and nothing of it is in the first.
+  // Later they are apart: the second one exceeds the limit and does not influence the first.
   auto made = test::make_processor(settings, std::vector{both.view()});
   ASSERT_TRUE(made && made->run(std::vector{both.view()}));
   both.values[0] = 10;
@@ -118,7 +118,7 @@ TEST(Gather, PointsOfAMeanAreMeans) {
   EXPECT_EQ(made->points()[0].y, 20);
 }
 
-TEST(Gather, SetsAreKnownByTheirNumber) {
+TEST(Gather, PointSetFollowsFromTheNumberOfPoints) {
   const Tensor body = anchor({32, 32, 20, 20}, 0.9f, std::vector<float>(51, 0.5f));
   const Processor made = processor_of(settings_of("yolov8-pose"), {body.view()});
   EXPECT_EQ(made.plan().gather.point_set.name, "body-pose/coco-17");
@@ -129,7 +129,7 @@ TEST(Gather, SetsAreKnownByTheirNumber) {
   EXPECT_EQ(nine.plan().gather.point_set.count, 9u);
 }
 
-/// A ramp, and what is left of it beyond a line: the mask of a disc.
+/// Prototypes of a ramp and a constant, which make the mask of a disc.
 Tensor prototypes(Size maps, bool planes) {
   const size_t pixels = size_t{maps.width} * maps.height;
   Tensor out{.shape = planes ? Shape{1, 2, maps.height, maps.width}
@@ -147,10 +147,10 @@ Tensor prototypes(Size maps, bool planes) {
   return out;
 }
 
-/// A disc whose radius is a quarter of the input, in a box around it.
+/// A disc with a radius of a quarter of the input, and a box around it.
 Tensor disc() { return anchor({32, 32, 40, 40}, 0.9f, {0.0625f, 1}); }
 
-TEST(Gather, MasksAreCutToTheirBoxes) {
+TEST(Gather, MasksAreCroppedToTheirBoxes) {
   Settings settings = settings_of("yolov8-seg");
   const Tensor box = anchor({32, 32, 20, 12}, 0.9f, {0.0625f, 1});  // narrower than the disc
   for (const bool planes : {true, false}) {
@@ -158,7 +158,7 @@ TEST(Gather, MasksAreCutToTheirBoxes) {
     const Processor made = processor_of(settings, {box.view(), maps.view()});
     ASSERT_EQ(made.masks().size(), 1u);
     const Mask& mask = made.masks()[0];
-    // Columns from 5.5 to 10.5 and rows from 6.5 to 9.5 in prototype pixels: whole ones from there.
+    // Columns 5.5 to 10.5 and rows 6.5 to 9.5 in prototype pixels, extended to whole pixels.
     EXPECT_EQ(mask.width, 5u);
     EXPECT_EQ(mask.height, 3u);
     EXPECT_EQ(mask.place, (Box{24, 28, 44, 40}));
@@ -166,18 +166,18 @@ TEST(Gather, MasksAreCutToTheirBoxes) {
   }
 }
 
-TEST(Gather, MasksAreAsWideAndHighAsTheirMaps) {
+TEST(Gather, MasksScaleWithBothSidesOfTheirMaps) {
   const Tensor box = anchor({32, 32, 20, 12}, 0.9f, {0.0625f, 1});
   for (const bool planes : {true, false}) {
     const Tensor maps = prototypes({16, 8}, planes);
     const Processor made = processor_of(settings_of("yolov8-seg"), {box.view(), maps.view()});
     ASSERT_EQ(made.masks().size(), 1u);
-    // Rows from 3.25 to 4.75 in prototype pixels, twice as high as wide.
+    // Rows 3.25 to 4.75 in prototype pixels, twice as high as wide.
     EXPECT_EQ(made.masks()[0].place, (Box{24, 32, 44, 40}));
   }
 }
 
-/// Of the frame's pixels, those in a disc around a point.
+/// Returns the number of wrong pixels of a disc around a point.
 size_t wrong(const Mask& mask, double x, double y, double radius_x, double radius_y, double border) {
   size_t out = 0;
   for (uint32_t row = 0; row < mask.height; ++row)
@@ -191,7 +191,7 @@ size_t wrong(const Mask& mask, double x, double y, double radius_x, double radiu
   return out;
 }
 
-TEST(Gather, MasksOfTheFrameAreWithinAPixel) {
+TEST(Gather, FrameMasksAreAccurateToAPixel) {
   Settings settings = settings_of("yolov8-seg");
   settings.frame_masks = true;
   settings.model = {64, 64};
@@ -207,7 +207,8 @@ TEST(Gather, MasksOfTheFrameAreWithinAPixel) {
       const Mask& mask = made.masks()[0];
       const Letterbox& way = made.plan().letterbox;
       const Box centre = way.to_frame({32, 32, 32, 32});
-      // The disc is a paraboloid's zero: between pixels 4 apart a line is within 4 / 8 of a pixel.
+      // The disc is the zero of a paraboloid: linear interpolation over 4 pixels is off by up to 4
+      // / 8.
       EXPECT_EQ(wrong(mask, centre.x1, centre.y1, 16 * way.scale_x, 16 * way.scale_y,
                       std::max(1.0f, 0.25f * std::min(way.scale_x, way.scale_y))), 0u)
           << frame.width << 'x' << frame.height << ' ' << static_cast<int>(mode);
@@ -219,7 +220,7 @@ TEST(Gather, MasksOfTheFrameAreWithinAPixel) {
   }
 }
 
-TEST(Gather, MasksWantPrototypes) {
+TEST(Gather, MasksNeedPrototypes) {
   Settings settings = settings_of("yolov8-seg");
   const Tensor box = disc();
   const Processor made = processor_of(settings, {box.view()});
@@ -246,14 +247,14 @@ TEST(Gather, MasksOfBoxesAtTheEdgeStayInside) {
   }
 }
 
-TEST(Gather, FourPointsAreNoBodyUnlessTheFamilySaysSo) {
+TEST(Gather, FourPointsAreABodyOnlyIfTheFamilyDeclaresIt) {
   const Tensor plate = anchor({32, 32, 20, 20}, 0.9f, std::vector<float>(12, 0.5f));
   const Processor made = processor_of(settings_of("yolov8-pose"), {plate.view()});
   EXPECT_EQ(made.plan().gather.point_set.count, 4u);
   EXPECT_EQ(made.plan().gather.point_set.name, "");
 }
 
-TEST(Gather, PointsWantATensorInEveryLevel) {
+TEST(Gather, PointsNeedATensorInEveryLevel) {
   Settings settings = test::pixel_settings(64);
   settings.detector = "scrfd";
   std::vector<Tensor> tensors;
@@ -275,12 +276,12 @@ TEST(Gather, PointsWantATensorInEveryLevel) {
   EXPECT_EQ(plan->gather.points.count, 0u);
 }
 
-TEST(Gather, MasksHaveSoManyPixelsAndNoMore) {
+TEST(Gather, MasksHaveALimitOfPixels) {
   Plan plan;
   plan.letterbox.frame = plan.letterbox.model = {2048, 2048};
   plan.gather.masks = {.maps = {2048, 2048}, .coefficients = 1};
   std::vector<Detection> boxes(1100, Detection{.box = {0, 1, 2048, 2048}});
-  boxes.back().box = {0, 0, 10, 10};  // there is room again
+  boxes.back().box = {0, 0, 10, 10};  // fits again
   for (const bool enlarged : {false, true}) {
     plan.gather.masks.enlarged = enlarged;
     plan.letterbox.scale_x = enlarged ? 2 : 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where pictures go in inputs, between which samples pixels lie, and what is refused.
+// Position of pictures in inputs, taps of pixels, and invalid plans.
 #include "core/input.h"
 
 #include <gtest/gtest.h>
@@ -40,29 +40,29 @@ void expect_place(Size frame, ResizeMode mode, Place want, uint32_t par_n = 1, u
   EXPECT_EQ(got.height, want.height) << frame.width << "x" << frame.height;
 }
 
-TEST(InputPlace, StretchesOverAll) {
+TEST(InputPlace, StretchesToTheInput) {
   expect_place({1920, 1080}, ResizeMode::kStretch, {0, 0, 640, 640});
   expect_place({1920, 1080}, ResizeMode::kStretch, {0, 0, 640, 640}, 4, 3);
 }
 
-TEST(InputPlace, IsRoundedAndCentredAsUltralyticsDoes) {
+TEST(InputPlace, IsRoundedAndCentredLikeUltralytics) {
   const auto mode = ResizeMode::kLetterboxCenter;
   expect_place({1920, 1080}, mode, {0, 140, 640, 360});
   expect_place({1000, 667}, mode, {0, 106, 640, 427});  // of 426.88; round(106.5 - 0.1)
   expect_place({667, 1000}, mode, {106, 0, 427, 640});
-  expect_place({1280, 1275}, mode, {0, 1, 640, 638});   // of 637.5, the even one
-  expect_place({1280, 1277}, mode, {0, 1, 640, 638});   // of 638.5, the even one
+  expect_place({1280, 1275}, mode, {0, 1, 640, 638});   // of 637.5, rounded to even
+  expect_place({1280, 1277}, mode, {0, 1, 640, 638});   // of 638.5, rounded to even
   expect_place({320, 240}, mode, {0, 80, 640, 480});
 }
 
-TEST(InputPlace, IsCutOffAtTheTopLeftAsYoloxDoes) {
+TEST(InputPlace, IsAtTheTopLeftLikeYolox) {
   const auto mode = ResizeMode::kLetterboxTopLeft;
   expect_place({1920, 1080}, mode, {0, 0, 640, 360});
   expect_place({1000, 667}, mode, {0, 0, 640, 426});
   expect_place({667, 1000}, mode, {0, 0, 426, 640});
 }
 
-TEST(InputPlace, IsTheScalersToThePixel) {
+TEST(InputPlace, EqualsThatOfTheScaler) {
   for (const Size frame : {Size{640, 483}, Size{586, 640}, Size{1999, 3}, Size{7, 16000}}) {
     const InputPlan plan =
         planned(grey(frame.width, frame.height), square(416), ResizeMode::kLetterboxScaler, 5, 4);
@@ -81,13 +81,13 @@ TEST(InputPlace, KeepsTheDisplayedAspect) {
   expect_place({100, 100}, ResizeMode::kLetterboxCenter, {160, 0, 320, 640}, 1, 2);
 }
 
-TEST(InputPlace, HasAPixelAtLeast) {
+TEST(InputPlace, HasAtLeastOnePixel) {
   expect_place({16384, 1}, ResizeMode::kLetterboxTopLeft, {0, 0, 640, 1});
   expect_place({1, 16384}, ResizeMode::kLetterboxCenter, {319, 0, 1, 640});
   expect_place({1, 1}, ResizeMode::kLetterboxCenter, {0, 319, 640, 1}, 0x7fffffff, 1);
 }
 
-TEST(InputPlace, LeadsBackToTheFrame) {
+TEST(InputPlace, MapsBackToTheFrame) {
   const InputPlan plan = planned(grey(1000, 667), square(640), ResizeMode::kLetterboxCenter);
   const Box whole = plan.letterbox.to_frame({0, 106, 640, 106 + 427});
   EXPECT_FLOAT_EQ(whole.x1, 0);
@@ -102,7 +102,7 @@ void expect_tap(const Tap& tap, int first, int next, float part) {
   EXPECT_FLOAT_EQ(tap.part, part);
 }
 
-TEST(InputTaps, LieAtCentresOfPixels) {
+TEST(InputTaps, AreAtPixelCentres) {
   const auto up = planned(grey(2, 1), {.size = {4, 1}}, ResizeMode::kStretch).columns[0];
   expect_tap(up[0], 0, 0, 0);
   expect_tap(up[1], 0, 1, 0.25f);
@@ -114,7 +114,7 @@ TEST(InputTaps, LieAtCentresOfPixels) {
   expect_tap(down[2], 2, 3, 5.0f / 6);
 }
 
-TEST(InputTaps, OfEqualSizesAreTheSamples) {
+TEST(InputTaps, AreTheSamplesForEqualSizes) {
   for (const uint32_t side : {1u, 33u, 4097u, 16383u}) {
     const auto plan = planned(grey(side, 1), {.size = {side, 1}}, ResizeMode::kStretch);
     for (uint32_t i = 0; i < side; ++i) {
@@ -132,7 +132,7 @@ TEST(InputTaps, FollowTheSitingOfChroma) {
   expect_tap(plan.columns[1][0], 0, 1, 0);  // on the first of two pixels
   expect_tap(plan.columns[1][1], 0, 1, 0.5f);
   expect_tap(plan.columns[1][2], 1, 2, 0);
-  expect_tap(plan.columns[1][4], 2, 2, 0);  // the third sample stands for the odd column
+  expect_tap(plan.columns[1][4], 2, 2, 0);  // the third sample represents the odd column
   expect_tap(plan.rows[1][0], 0, 0, 0);     // between them
   expect_tap(plan.rows[1][1], 0, 1, 0.25f);
   expect_tap(plan.rows[1][2], 0, 1, 0.75f);
@@ -160,8 +160,8 @@ TEST(InputRules, FollowTheOrderOfChannels) {
   EXPECT_EQ(luma.pixel_step, 1);
 }
 
-TEST(InputMakers, MakeWhatIsWritten) {
-  // A row of red 10 and 200 under green 100 and blue 250, above a row of black.
+TEST(InputMakers, WriteTheExpectedValues) {
+  // A row of red 10 and 200 with green 100 and blue 250, and a black row below.
   const uint8_t pixels[] = {10, 100, 250, 200, 100, 250, 0, 0, 0, 0, 0, 0};
   FrameForm frame = grey(2, 2);
   for (uint8_t i = 0; i < 3; ++i) frame.components[i] = {.offset = i, .step = 3};
@@ -196,7 +196,7 @@ TEST(InputMakers, DivideAsFrameworksDo) {
   }
 }
 
-TEST(InputPlans, AreRefusedWithAReason) {
+TEST(InputPlans, InvalidOnesAreErrors) {
   struct Refusal {
     const char* name;
     ErrorKind kind;

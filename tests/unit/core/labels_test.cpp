@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Several classes of an anchor, and families whose anchors or columns lie otherwise than most.
+// Several classes per anchor, and unusual layouts of anchors or columns.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -15,7 +15,7 @@ test::Tensor all_pass(size_t anchors, size_t classes) {
   return out;
 }
 
-TEST(Labels, TakeNoMoreClassesThanThereIsRoomFor) {
+TEST(Labels, LimitClassesToTheirCapacity) {
   const test::Tensor tensor = all_pass(525, 20);
   const TensorView view = tensor.view();
   Settings settings = test::pixel_settings(160);
@@ -34,8 +34,9 @@ TEST(Labels, TakeNoMoreClassesThanThereIsRoomFor) {
   EXPECT_EQ(processor->funnel().after_class_filter, 525u);
 }
 
-TEST(Labels, AreThoseThatPassBesideABestOneThatDoesNot) {
-  // By an objectness below 0, which a threshold below 0 lets pass, the best class is the worst product.
+TEST(Labels, PassEvenIfTheBestClassDoesNot) {
+  // With a negative objectness, possible at a negative threshold, the best class has the lowest
+  // product.
   test::Tensor tensor{.shape = {1, 8, 336}};
   for (const float number : {20.0f, 20.0f, 10.0f, 10.0f, -1.0f, 2.0f, 0.5f, -0.5f})
     tensor.values.insert(tensor.values.end(), 336, number);
@@ -54,7 +55,7 @@ TEST(Labels, AreThoseThatPassBesideABestOneThatDoesNot) {
   }
 }
 
-TEST(Labels, OfAFamilyGiveWayWhereTheyAreTooMany) {
+TEST(Labels, DefaultIsDroppedIfThereAreTooMany) {
   const TensorView views[] = {{.shape = {1, 193374, 4}}, {.shape = {1, 193374, 91}}};
   Settings settings;
   settings.detector = "retinanet";
@@ -74,7 +75,7 @@ TEST(Labels, OfAFamilyGiveWayWhereTheyAreTooMany) {
   EXPECT_FALSE(plan->warnings.empty());
 }
 
-TEST(Anchors, OfTensorflowsSsdAreFractionsOfAnyInput) {
+TEST(Anchors, OfTensorFlowsSsdScaleWithTheInput) {
   const std::vector<float> boxes(2034 * 4), scores(2034 * 91, -9.0f);
   const TensorView views[] = {{.data = boxes.data(), .bytes = boxes.size() * 4, .shape = {1, 2034, 4}},
                               {.data = scores.data(), .bytes = scores.size() * 4,
@@ -86,7 +87,7 @@ TEST(Anchors, OfTensorflowsSsdAreFractionsOfAnyInput) {
   EXPECT_NEAR(plan->priors[0].width, 0.1, 1e-6);
 }
 
-TEST(Columns, OfABoxBehindScoresThatDoNotComeFirst) {
+TEST(Columns, MayHaveTheBoxAfterTheScores) {
   auto family = std::make_shared<DetectorSpec>(*find_detector("yolov5"));
   family->columns = {.objectness = 0, .classes = 1, .box_last = true};
   family->coding = BoxCoding::kCorners;
@@ -103,8 +104,8 @@ TEST(Columns, OfABoxBehindScoresThatDoNotComeFirst) {
   EXPECT_EQ((*found)[0].class_id, 1u);
 }
 
-/// Rows of a level whose three anchors each go through all cells: as in one tensor of all levels.
-TEST(Levels, OfRowsAreCountedAsTheFamilyCounts) {
+/// Rows of a level whose three anchors each run through all cells, as in one tensor of all levels.
+TEST(Levels, RowsFollowTheFamilysAnchorOrder) {
   std::vector<test::Tensor> levels;
   test::Tensor whole{.shape = {1, 6300, 6}};
   for (const size_t side : {40, 20, 10}) {

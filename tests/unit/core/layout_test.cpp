@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Recognition by id, by shape, and the refusals.
+// Recognition by id and by shape, and its errors.
 #include "core/layout.h"
 
 #include <gtest/gtest.h>
@@ -39,15 +39,15 @@ TEST(Recognise, ById) {
   expect_family(see({tensor({1, 56, 8400}, "yolo-v8-pose-out")}), "yolov8-pose", 8400, 1);
 }
 
-TEST(Recognise, CountsAsManyClassesAsKeysHold) {
-  // 84 anchors are the grid of a picture of 64x64; what cannot be channels is anchors.
+TEST(Recognise, LimitsClassesToTheSizeOfKeys) {
+  // 84 anchors match the grid of a 64x64 picture; a dimension that cannot be channels is anchors.
   const Request small{.detector = "yolov8", .frame = {64, 64}};
   expect_family(see({tensor({1, 4 + kMaxClasses, 84})}, small), "yolov8", 84, kMaxClasses);
   expect_family(see({tensor({1, 4 + kMaxClasses + 1, 84})}, small), "yolov8",
                 4 + kMaxClasses + 1, 80);
 }
 
-TEST(Recognise, RefusesBatchesBeyondCounting) {
+TEST(Recognise, RejectsHugeBatches) {
   for (const size_t images : {size_t{1} << 32, (size_t{1} << 32) + 1, size_t{1} << 20}) {
     EXPECT_FALSE(see({tensor({images, 0, 6}, "yolo-26-end2end-out")})) << images;
     EXPECT_FALSE(see({tensor({images, 5, 2}, "yolo-v8-out")})) << images;
@@ -80,7 +80,7 @@ TEST(Recognise, SsdByEitherSetOfIds) {
   }
 }
 
-TEST(Recognise, DetrByIdAndByPlainNames) {
+TEST(Recognise, DetrByIdAndByGenericNames) {
   const auto three = [](const char* boxes, const char* scores, const char* labels, size_t rows,
                         DataType type = DataType::kInt64) {
     return std::vector{tensor({1, rows}, labels, type), tensor({1, rows, 4}, boxes),
@@ -95,7 +95,7 @@ TEST(Recognise, DetrByIdAndByPlainNames) {
     EXPECT_EQ(seen->layout[Part::kClassId].tensor, 0);
     EXPECT_FALSE(seen->layout[Part::kCount].present());
   }
-  // Plain names may be another's: all three have to be there, with these shapes.
+  // Generic names may belong to other models: all three are required, with these shapes.
   auto two = three("boxes", "scores", "labels", 300);
   two.erase(two.begin());
   const auto open = see(two);
@@ -126,7 +126,7 @@ TEST(Recognise, PaddlesRowsAndTheirCount) {
   EXPECT_FALSE(see({tensor({2, 300, 6}, "paddle-rows"), tensor({1}, "paddle-count")}));
 }
 
-TEST(Recognise, WantsACountForEachImage) {
+TEST(Recognise, NeedsACountPerImage) {
   const auto ssd = [](size_t images, size_t counts) {
     return see({tensor({images, 100}, "Gst.Model.ObjectDetector.Scores"),
                 tensor({counts}, "Gst.Model.ObjectDetector.NumDetections", DataType::kUInt32),
@@ -137,11 +137,11 @@ TEST(Recognise, WantsACountForEachImage) {
   EXPECT_FALSE(ssd(2, 1));
 }
 
-TEST(Recognise, WhatTheProducerSays) {
+TEST(Recognise, ByTheProducersDeclaration) {
   const TensorView rows = tensor({1, 30, 777});
   const auto told = see({rows}, {.told = "yolov8"});
   expect_family(told, "yolov8", 777, 26);
-  EXPECT_EQ(told->basis, Basis::kNamed) << "numbers may deny it";
+  EXPECT_EQ(told->basis, Basis::kNamed) << "may be rejected by values";
   expect_family(see({tensor({1, 300, 6}, "yolo-26-end2end-out")}, {.told = "paddle"}), "paddle", 300,
                 0);
   expect_family(see({tensor({1, 300, 6})}, {.detector = "yolo26", .told = "paddle"}), "yolo26", 300,
@@ -166,14 +166,14 @@ TEST(Recognise, ByShape) {
   expect_family(see({tensor({1, 1917, 91}), tensor({1, 1917, 4})}), "ssd", 1917, 91);
 }
 
-TEST(Recognise, TakesNoBoxesForScoresOfFourClasses) {
+TEST(Recognise, DoesNotTakeBoxesForScores) {
   const auto seen = see({tensor({1, 1917, 4}), tensor({1, 1917, 4})}, {.detector = "ssd"});
   expect_family(seen, "ssd", 1917, 4);
   EXPECT_EQ(seen->layout[Part::kBox].tensor, 0);
   EXPECT_EQ(seen->layout[Part::kScores].tensor, 1);
 }
 
-TEST(Recognise, LevelsMayHaveTheirOwnNumbersOfAnchors) {
+TEST(Recognise, LevelsMayDifferInAnchorsPerCell) {
   std::vector<TensorView> maps;
   for (const auto& [side, anchors] : {std::pair{38u, 4u}, {19u, 6u}, {10u, 6u}, {5u, 6u}, {3u, 4u}, {1u, 4u}}) {
     maps.push_back(tensor({1, 4 * anchors, side, side}));
@@ -183,12 +183,12 @@ TEST(Recognise, LevelsMayHaveTheirOwnNumbersOfAnchors) {
   expect_family(seen, "ssd300", 8732, 91);
 }
 
-TEST(Recognise, FewReadyRowsOrNone) {
+TEST(Recognise, FewOrNoReadyRows) {
   for (const size_t count : {0, 1, 5, 6, 7, 20, 300})
     expect_family(see({tensor({1, count, 6})}), "yolov10", static_cast<uint32_t>(count), 0);
 }
 
-TEST(Recognise, TakesNoKeypointsForScores) {
+TEST(Recognise, DoesNotTakeKeypointsForScores) {
   for (const Shape& shape : {Shape{1, 56, 8400}, Shape{1, 116, 8400}, Shape{1, 85, 25200},
                              Shape{1, 30, 777}}) {
     const auto seen = see({tensor(shape)});
@@ -199,27 +199,27 @@ TEST(Recognise, TakesNoKeypointsForScores) {
   expect_family(see({tensor({1, 10, 2100})}), "yolov8", 2100, 6);
 }
 
-TEST(Recognise, TakesNoChannelsForAGrid) {
-  // 84 is also the number of cells of a 64 x 64 input.
+TEST(Recognise, DoesNotTakeChannelsForAGrid) {
+  // 84 is also the number of cells of a 64x64 input.
   expect_family(see({tensor({1, 84, 8400})}, {.frame = {64, 64}}), "yolov8", 8400, 80);
   EXPECT_EQ(likely_input({1, 84, 8400}), (Size{640, 640}));
 }
 
-TEST(Recognise, FitsTheTensorThatItRecognised) {
-  // The first one is of floats and two dimensions too, and says nothing by its shape.
+TEST(Recognise, FitsTheRecognisedTensor) {
+  // The first one is a float matrix, too, with an unknown shape.
   const auto seen = see({tensor({1, 33, 777}, "features"), tensor({1, 84, 8400})});
   expect_family(seen, "yolov8", 8400, 80);
   EXPECT_EQ(seen->layout[Part::kBox].tensor, 1);
   EXPECT_EQ(seen->layout[Part::kScores].tensor, 1);
 }
 
-TEST(Recognise, LabelsDecideBetweenObjectnessAndNot) {
+TEST(Recognise, LabelsDecideAboutObjectness) {
   expect_family(see({tensor({1, 8400, 15})}, {.label_count = 11}), "yolov8", 8400, 11);
   expect_family(see({tensor({1, 8400, 15})}, {.label_count = 10}), "yolox", 8400, 10);
 }
 
 TEST(Recognise, TheFrameDecidesBetweenOneAndThreeAnchors) {
-  // 25,200 anchors are three a cell of 640 x 640, or one a cell of 1280 x 960.
+  // 25,200 anchors are three per cell of 640x640, or one per cell of 1280x960.
   expect_family(see({tensor({1, 25200, 84})}, {.frame = {1280, 960}}), "yolov8", 25200, 80);
   expect_family(see({tensor({1, 25200, 85})}, {.frame = {640, 640}}), "yolov5", 25200, 80);
   const auto either = see({tensor({1, 25200, 85})}, {.frame = {1280, 960}});
@@ -240,14 +240,14 @@ TEST(Recognise, NamesThePropertyWhenShapesAreAmbiguous) {
   expect_family(see({tensor({1, 8400, 6})}, {.detector = "yolov10"}), "yolov10", 8400, 0);
 }
 
-TEST(Recognise, RefusesWithExpectedFoundAndHint) {
+TEST(Recognise, ErrorsHaveExpectedFoundAndHint) {
   const auto none = see({});
   ASSERT_FALSE(none);
   EXPECT_NE(none.error().message().find("GstTensorMeta"), std::string::npos);
   const auto wrong = see({tensor({1, 12}, "logits")});
   ASSERT_FALSE(wrong);
   EXPECT_NE(wrong.error().message().find("logits 1x12 float32"), std::string::npos);
-  EXPECT_NE(see({tensor({1, 3})}, {.detector = "yolov5-heads"}).error().expected.find("of 3 levels"),
+  EXPECT_NE(see({tensor({1, 3})}, {.detector = "yolov5-heads"}).error().expected.find("for 3 levels"),
             std::string::npos);
   EXPECT_EQ(see({tensor({1, 3})}, {.detector = "yolov8"}).error().expected.find("levels"),
             std::string::npos);
@@ -260,7 +260,7 @@ TEST(Recognise, RefusesWithExpectedFoundAndHint) {
   EXPECT_EQ(unknown.error().kind, ErrorKind::kInvalid);
 }
 
-TEST(Recognise, RefusesOtherClassesThanAreAskedFor) {
+TEST(Recognise, RejectsOtherNumbersOfClassesThanSet) {
   Request request;
   request.detector = "detr";  // which has a background
   request.class_count = 3;
@@ -272,13 +272,13 @@ TEST(Recognise, RefusesOtherClassesThanAreAskedFor) {
   EXPECT_TRUE(see({tensor({1, 6, 4}), tensor({1, 6, 5})}, request));
 }
 
-TEST(Recognise, RefusesMoreAnchorsOrClassesThanKeysHold) {
+TEST(Recognise, RejectsMoreAnchorsOrClassesThanKeysHold) {
   EXPECT_FALSE(see({tensor({1, 84, (1u << 21) + 1}, "yolo-v8-out")}));
   EXPECT_FALSE(see({tensor({1, 5000, 8400}, "yolo-v8-out")}));
   EXPECT_FALSE(see({tensor({1, 6, 4}), tensor({1, 6, 0})}, {.detector = "ssd"})) << "no scores";
 }
 
-TEST(Recognise, TakesOnlyNamedTensors) {
+TEST(Recognise, UsesOnlyNamedTensors) {
   const std::vector<std::string> ids{"second"};
   const auto seen = see({tensor({1, 25200, 85}, "first"), tensor({1, 84, 8400}, "second")},
                         {.tensor_ids = ids});
@@ -309,13 +309,13 @@ TEST(Recognise, ReadsABatch) {
   EXPECT_EQ(seen->layout[Part::kBox].image_stride, 84u * 8400u);
 }
 
-TEST(Recognise, TakesAnEmptyTensor) {
+TEST(Recognise, AcceptsAnEmptyTensor) {
   const auto seen = see({tensor({1, 0, 6}, "yolo-26-end2end-out")});
   ASSERT_TRUE(seen) << seen.error().message();
   EXPECT_EQ(seen->layout.anchors, 0u);
 }
 
-TEST(Recognise, RefusesMapsOfNoImages) {
+TEST(Recognise, RejectsMapsWithoutImages) {
   for (const size_t images : {1, 0}) {
     std::vector<TensorView> levels;
     for (const size_t side : {80, 40, 20}) levels.push_back(tensor({images, 144, side, side}));
@@ -323,12 +323,12 @@ TEST(Recognise, RefusesMapsOfNoImages) {
   }
 }
 
-/// A sanitizer sees whether their columns are counted in an int.
-TEST(Recognise, RefusesHugeNumbersOfClasses) {
+/// A sanitizer detects columns counted in an int.
+TEST(Recognise, RejectsHugeNumbersOfClasses) {
   DetectorSpec spec = *find_detector("yolov8");
   spec.strides = {};
   spec.columns = {.classes = 13, .box_last = true};
-  const size_t side = (size_t{1} << 31) + 16;  // of which 17 are no class
+  const size_t side = (size_t{1} << 31) + 16;  // including 17 that are not classes
   Request request;
   request.family = &spec;
   const auto seen = see({tensor({1, side, side})}, request);

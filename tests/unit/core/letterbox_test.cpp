@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames resized into models, and back.
+// Maps between frames and model inputs.
 #include "core/letterbox.h"
 
 #include <gst/gst.h>
@@ -22,7 +22,7 @@ void expect_near(const Box& a, const Box& b, float tolerance) {
   EXPECT_NEAR(a.y2, b.y2, tolerance);
 }
 
-TEST(Letterbox, OfEqualSizesIsTheIdentity) {
+TEST(Letterbox, EqualSizesAreTheIdentity) {
   const Box b{1.25f, 2.5f, 100.125f, 200.0625f};
   for (const auto mode :
        {ResizeMode::kStretch, ResizeMode::kLetterboxCenter, ResizeMode::kLetterboxTopLeft,
@@ -50,16 +50,16 @@ TEST(Letterbox, CentersATallFrame) {
   EXPECT_FLOAT_EQ(map.scale_y, 1 / 0.65f);
 }
 
-TEST(Letterbox, RoundsAsTheScalerDoes) {
-  // Seen on videoconvertscale's output: rows 51 to 363 and columns 18 to 397 are picture.
+TEST(Letterbox, RoundsLikeTheScaler) {
+  // From videoconvertscale's output: rows 51 to 363 and columns 18 to 397 are picture.
   Letterbox map = make_letterbox(picture(640, 483), picture(416, 416), ResizeMode::kLetterboxScaler);
   expect_near(map.to_frame({0, 51, 416, 364}), {0, 0, 640, 483}, 1e-3f);
   map = make_letterbox(picture(586, 640), picture(416, 416), ResizeMode::kLetterboxScaler);
   expect_near(map.to_frame({18, 0, 398, 416}), {0, 0, 586, 640}, 1e-3f);
 }
 
-/// The picture's columns (or rows) and the first of them, as videoconvertscale computes them, in
-/// GStreamer's own arithmetic; nothing where it gives up and stretches.
+/// Computes the picture's columns and rows like videoconvertscale, in GStreamer's own arithmetic;
+/// nothing if the scaler falls back to stretching.
 std::optional<Letterbox> by_the_scalers_rule(const Picture& frame, const Picture& model) {
   const auto i = [](uint32_t value) { return static_cast<gint>(value); };
   gint n = 0, d = 0;
@@ -78,7 +78,7 @@ std::optional<Letterbox> by_the_scalers_rule(const Picture& frame, const Picture
                    .pad_y = static_cast<float>((model.size.height - height) / 2)};
 }
 
-TEST(Letterbox, OfTheScalerIsItsOwnRule) {
+TEST(Letterbox, ScalerModeFollowsTheScaler) {
   constexpr uint32_t kSides[] = {1, 2, 3, 31, 97, 240, 320, 416, 417, 483, 586, 640, 719, 1080,
                                  1919, 4096, 65535};
   constexpr std::pair<uint32_t, uint32_t> kRatios[] = {{1, 1}, {16, 11}, {12, 11}, {1, 7}, {97, 89},
@@ -98,7 +98,8 @@ TEST(Letterbox, OfTheScalerIsItsOwnRule) {
         Letterbox{.scale_x = static_cast<float>(model.size.width),
                   .scale_y = static_cast<float>(model.size.height), .pad_x = 0, .pad_y = 0});
     (want ? whole : stretched) += 1;
-    if (place.scale_x < 1 || place.scale_y < 1) continue;  // no pixel is left of the picture
+    if (place.scale_x < 1 || place.scale_y < 1) continue;  // less than a pixel of the picture
+                                                           // remains
     ASSERT_EQ(map.pad_x, place.pad_x) << i;
     ASSERT_EQ(map.pad_y, place.pad_y) << i;
     ASSERT_FLOAT_EQ(map.scale_x, static_cast<float>(frame.size.width) / place.scale_x) << i;
@@ -108,7 +109,7 @@ TEST(Letterbox, OfTheScalerIsItsOwnRule) {
   EXPECT_GT(stretched, 10000u);
 }
 
-TEST(Letterbox, OfTheScalerBeginsAtAWholeChromaSample) {
+TEST(Letterbox, ScalerModeStartsAtAChromaSample) {
   Picture model = picture(416, 416);
   const Picture frame = picture(640, 483);  // 416 x 313 at row 51
   model.chroma = {2, 2};
@@ -129,8 +130,9 @@ TEST(Letterbox, StretchesEachAxis) {
   expect_near(map.to_frame({0, 0, 640, 640}), {0, 0, 1280, 720}, 1e-3f);
 }
 
-TEST(Letterbox, SeesThatOddPixelsFillTheModel) {
-  // A scaler that may change the pixel aspect ratio pads nothing: 16:9 in a square of 16:9 pixels.
+TEST(Letterbox, RespectsThePixelAspectRatio) {
+  // A scaler that may change the pixel aspect ratio adds no padding: 16:9 in a square of 16:9
+  // pixels.
   const Picture model{.size = {640, 640}, .par_n = 16, .par_d = 9};
   const Letterbox map = make_letterbox(picture(1920, 1080), model, ResizeMode::kLetterboxCenter);
   EXPECT_EQ(map.pad_x, 0);
@@ -149,10 +151,10 @@ TEST(Letterbox, InverseIsTheIdentity) {
       }
 }
 
-TEST(Letterbox, GoesOnToAFrameThatWasScaledOrMoved) {
+TEST(Letterbox, ContinuesToAScaledOrMovedFrame) {
   const Letterbox map =
       make_letterbox(picture(1920, 1080), picture(640, 640), ResizeMode::kLetterboxCenter);
-  EXPECT_EQ(scaled_to(map, {1920, 1080}), map) << "to the bit";
+  EXPECT_EQ(scaled_to(map, {1920, 1080}), map) << "bit-exact";
   const Letterbox half = scaled_to(map, {960, 270});
   EXPECT_EQ(half.frame, (Size{960, 270}));
   EXPECT_EQ(half.model, map.model);
@@ -162,7 +164,7 @@ TEST(Letterbox, GoesOnToAFrameThatWasScaledOrMoved) {
   expect_near(away.to_frame({100, 240, 300, 340}), {700, 110, 1900, 260}, 1e-2f);
 }
 
-TEST(Clip, KeepsWhatIsInside) {
+TEST(Clip, KeepsThePartInside) {
   EXPECT_EQ(clip({-5, -6, 20, 30}, {10, 12}), (Box{0, 0, 10, 12}));
   EXPECT_TRUE(is_empty(clip({-5, 0, -1, 5}, {10, 10})));
   EXPECT_TRUE(is_empty(clip({10, 0, 15, 5}, {10, 10})));

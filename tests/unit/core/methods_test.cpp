@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The methods of suppression: what each keeps, and how much the inexact one loses.
+// The methods of suppression: which boxes each keeps, and how many the inexact one loses.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using test::Row;
 
 constexpr NmsMethod kExact[] = {NmsMethod::kGreedy, NmsMethod::kBitmask, NmsMethod::kSegmented};
 
-/// Anchors that a method keeps.
+/// Returns the anchors that a method keeps.
 std::vector<uint32_t> kept(NmsMethod method, Settings settings, const test::Tensor& tensor) {
   settings.method = method;
   const auto found = test::detect(settings, {tensor.view()});
@@ -23,7 +23,7 @@ std::vector<uint32_t> kept(NmsMethod method, Settings settings, const test::Tens
   return test::anchors_of(found.value_or(std::vector<Detection>()));
 }
 
-/// One box of each class.
+/// Keeps one box per class.
 Settings one_a_class() {
   Settings settings = test::pixel_settings();
   settings.contract = "onnx";
@@ -31,13 +31,13 @@ Settings one_a_class() {
   return settings;
 }
 
-/// Each box overlaps the next one only; the third is of another class.
+/// Each box overlaps only the next one; the third has another class.
 const std::vector<Row> kChain{{0, 0, 10, 10, 0.9f, 0},
                               {3, 0, 13, 10, 0.8f, 0},
                               {6, 0, 16, 10, 0.7f, 0},
                               {6, 0, 16, 10, 0.6f, 2047}};
 
-TEST(Methods, FastLetsASuppressedBoxSuppress) {
+TEST(Methods, FastSuppressedBoxesSuppress) {
   const auto chain = test::rows(kChain);
   for (const NmsMethod method : kExact)
     EXPECT_EQ(kept(method, test::pixel_settings(), chain), (std::vector<uint32_t>{0, 2, 3}));
@@ -45,7 +45,7 @@ TEST(Methods, FastLetsASuppressedBoxSuppress) {
             (std::vector<uint32_t>{0, 3}));
 }
 
-TEST(Methods, ClassesSuppressEachOtherOnlyWhenAsked) {
+TEST(Methods, ClassesSuppressEachOtherOnlyIfSet) {
   Settings agnostic = test::pixel_settings();
   agnostic.class_agnostic = true;
   for (const NmsMethod method : kExact)
@@ -53,8 +53,8 @@ TEST(Methods, ClassesSuppressEachOtherOnlyWhenAsked) {
   EXPECT_EQ(kept(NmsMethod::kFast, agnostic, test::rows(kChain)), (std::vector<uint32_t>{0}));
 }
 
-TEST(Methods, ABoxBeyondItsClassesLimitSuppressesNothingWhereBoxesAreExact) {
-  // Class 0 is full after the first box; the second would have suppressed the third.
+TEST(Methods, ExactBoxBeyondTheClassLimitSuppressesNothing) {
+  // Class 0 is full after the first box; the second one would have suppressed the third.
   const auto boxes = test::rows({{0, 0, 10, 10, 0.9f, 0},
                                  {50, 0, 60, 10, 0.8f, 0},
                                  {50, 0, 60, 10, 0.7f, 1}});
@@ -65,7 +65,7 @@ TEST(Methods, ABoxBeyondItsClassesLimitSuppressesNothingWhereBoxesAreExact) {
   EXPECT_EQ(kept(NmsMethod::kFast, settings, boxes), (std::vector<uint32_t>{0}));
 }
 
-TEST(Methods, GoOnBehindAClassThatIsFull) {
+TEST(Methods, ContinueAfterAFullClass) {
   const auto boxes = test::rows({{0, 0, 10, 10, 0.9f, 0},
                                  {50, 0, 60, 10, 0.8f, 0},
                                  {100, 0, 110, 10, 0.7f, 1}});
@@ -76,7 +76,7 @@ TEST(Methods, GoOnBehindAClassThatIsFull) {
         << method;
 }
 
-TEST(Methods, NoBoxesAndNoRoomAreFine) {
+TEST(Methods, WorkWithoutBoxesOrCapacity) {
   Settings none = test::pixel_settings();
   none.max_detections = 0;
   for (const NmsMethod method : {NmsMethod::kGreedy, NmsMethod::kNone, NmsMethod::kBitmask,
@@ -88,7 +88,7 @@ TEST(Methods, NoBoxesAndNoRoomAreFine) {
   }
 }
 
-/// How many boxes of a crowd greedy keeps, and how many of those fast loses.
+/// Returns how many boxes of a crowd greedy keeps, and how many of those fast loses.
 std::pair<size_t, size_t> losses(size_t objects, bool class_agnostic) {
   std::mt19937 random(1);
   const auto crowd = test::scene(random, true, 8400, {.objects = objects});
@@ -106,7 +106,7 @@ std::pair<size_t, size_t> losses(size_t objects, bool class_agnostic) {
 
 TEST(Methods, FastLosesBoxesOfACrowd) {
   using Counts = std::pair<size_t, size_t>;
-  EXPECT_EQ(losses(100, false), Counts(130, 0));  // the README gives these numbers
+  EXPECT_EQ(losses(100, false), Counts(130, 0));  // quoted in README.md
   EXPECT_EQ(losses(100, true), Counts(123, 10));
   EXPECT_EQ(losses(400, true), Counts(415, 67));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Prints docs/models.md. It wants the recorded photos: see KEEPBOX_TEST_DATA.
+// Prints docs/models.md; needs the recorded photos, see KEEPBOX_TEST_DATA.
 #include <cstdio>
 
 #include "tests/recorded.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writes the page of all families from the table and from what the tests run.
+// Generates the page of all families from the table and from the results of tests.
 #include <algorithm>
 #include <format>
 #include <map>
@@ -32,7 +32,7 @@ const char* role_name(Role role) {
     case Role::kCount: return "count";
     case Role::kIndices: return "indices";
     case Role::kKeypoints: return "points";
-    default: return "not read";
+    default: return "ignored";
   }
 }
 
@@ -51,7 +51,7 @@ std::string tensors_text(const DetectorSpec& spec) {
     if (rule.role == Role::kAll)
       count = (spec.reader == Reader::kReady ? "" : ">= ") + std::to_string(least_channels(spec));
     out += std::format("{}{} {}{}", out.empty() ? "" : ", ", role_name(rule.role), count,
-                       rule.optional ? " (may be absent)" : "");
+                       rule.optional ? " (optional)" : "");
   }
   return out;
 }
@@ -65,8 +65,8 @@ std::string levels_text(const DetectorSpec& spec) {
 
 std::string family_lines() {
   std::string out =
-      "| family | reader | numbers an anchor, by tensor | stride x anchors of a cell | score, IoU above | "
-      "contract | labels |\n| --- | --- | --- | --- | --- | --- | --- |\n";
+      "| family | reader | values per anchor, by tensor | stride x anchors per cell | score, IoU "
+      "above | contract | labels |\n| --- | --- | --- | --- | --- | --- | --- |\n";
   for (const DetectorSpec& spec : detectors()) {
     const bool none = spec.nms == NmsMethod::kNone;
     out += std::format(
@@ -83,13 +83,13 @@ std::string family_lines() {
   return out;
 }
 
-/// What frames of a family were and how their tensors were recognised.
+/// Frames of a family, and how their tensors were recognised.
 struct Seen {
   unsigned frames = 0;
   std::set<std::string> forms, types, by_id, by_name, by_shape;
 };
 
-/// How "auto" takes the tensors: the family that it finds, or why none.
+/// Returns the family that "auto" recognises, or the kind of error.
 std::string recognised(const Frame& frame, bool with_ids, std::string& how) {
   std::vector<TensorView> views;
   for (const Tensor& tensor : frame.tensors) {
@@ -105,7 +105,7 @@ std::string recognised(const Frame& frame, bool with_ids, std::string& how) {
   settings.priors = {};
   const auto plan = make_plan(settings, views);
   how = {};
-  if (!plan) return plan.error().kind == ErrorKind::kAmbiguous ? "asks" : "no";
+  if (!plan) return plan.error().kind == ErrorKind::kAmbiguous ? "ambiguous" : "no";
   how = plan->remark;
   return plan->spec->name == frame.family ? "yes" : "as " + std::string(plan->spec->name);
 }
@@ -124,7 +124,7 @@ void look(const Frame& frame, Seen& seen) {
   if (named) {
     const std::string found = recognised(frame, true, how);
     const bool by_id = find_detector(frame.family)->tensors[0].ids[0] != "";
-    (by_id && !how.contains("(by tensors' names)") ? seen.by_id : seen.by_name).insert(found);
+    (by_id && !how.contains("(by tensor names)") ? seen.by_id : seen.by_name).insert(found);
   }
   seen.by_shape.insert(recognised(frame, false, how));
 }
@@ -141,8 +141,8 @@ std::set<std::string> parity_families() {
 
 std::string proof_lines(const std::map<std::string, Seen>& all) {
   std::string out =
-      "| family | frames by formula | types of tensors | the model's own code | an independent decoder | "
-      "parity inputs |\n| --- | ---: | --- | --- | --- | --- |\n";
+      "| family | frames by formula | tensor types | the model's own code | an independent decoder "
+      "| parity inputs |\n| --- | ---: | --- | --- | --- | --- |\n";
   const std::set<std::string> parity = parity_families();
   for (const DetectorSpec& spec : detectors()) {
     const Seen& seen = all.at(std::string(spec.name));
@@ -153,7 +153,7 @@ std::string proof_lines(const std::map<std::string, Seen>& all) {
       if (each.family == spec.name) peers.insert(std::string(each.tensors));
     out += std::format("| `{}` | {} | {} | {} | {} | {} |\n", spec.name, seen.frames,
                        joined(seen.types), joined(own, "-"), joined(peers, "-"),
-                       parity.contains(std::string(spec.name)) ? "yes" : "of its reader");
+                       parity.contains(std::string(spec.name)) ? "yes" : "by its reader");
   }
   return out;
 }
@@ -169,7 +169,7 @@ std::string recognition_lines(const std::map<std::string, Seen>& all) {
   return out;
 }
 
-/// At thresholds of which some contracts differ.
+/// Returns the lines for thresholds at which contracts differ.
 std::string photo_lines() {
   constexpr std::pair<float, float> kThresholds[]{{0.3f, 0.45f}, {0.3f, 0.65f}, {0.01f, 0.45f},
                                                   {0.01f, 0.65f}};
@@ -189,7 +189,7 @@ std::string photo_lines() {
   }
   std::string out = head + "\n" + rule + "\n" + boxes + "\n";
   for (const auto& [contract, cells] : lines) out += "| `" + contract + "` |" + cells + "\n";
-  return out + "\nBy the added pixel of `plus-one` at 0.3 and 0.65:\n\n" + list;
+  return out + "\nBoxes that differ because of the added pixel of `plus-one`, at 0.3 and 0.65:\n\n" + list;
 }
 
 }  // namespace
@@ -198,37 +198,41 @@ std::string models_page(bool photos) {
   std::map<std::string, Seen> all;
   each_frame([&](const Frame& frame) { look(frame, all[frame.family]); });
   std::string out =
-      "# Model families\n\nWritten by `models-page` of `tests/unit`, from the table of families and from what "
-      "the tests run; a test\ncompares.\n\n## What they are\n\n";
+      "# Model families\n\nGenerated by `models-page` of `tests/unit` from the table of families "
+      "and from the tests' results; a test\nchecks that it is up to date.\n\n## Families\n\n";
   for (const DetectorSpec& spec : detectors())
     out += std::format("- `{}`: {}\n", spec.name, spec.summary);
   out +=
-      "\n## What they expect\n\nC is the number of classes, background included. `dense`: boxes and scores of "
-      "an anchor side by side; `split`: a\ntensor for each; `rows`, `outputs`, `indices`: what a model sorted "
-      "out. Of strides there may be a tensor for each.\nThresholds, contract and labels are those where "
-      "nothing is set.\n\n" + family_lines();
+      "\n## Expected tensors\n\nC is the number of classes, background included. `dense`: boxes "
+      "and scores of an anchor in one tensor; `split`:\nin separate tensors; `rows`, `outputs`, "
+      "`indices`: end-to-end models. There may be one tensor per stride.\nThresholds, contract and "
+      "labels are the defaults.\n\n" +
+      family_lines();
   out +=
-      "\n## How they were proven\n\nEvery family is decoded on each backend of the build (`reference`, `simd`, "
-      "`cuda` where there is a device), and\nclass, anchor, score (within 1e-5) and box (within 0.001 pixels of "
-      "an input of 640) are compared with its\npublished formula in float64. Where a package ships the model "
-      "its own code's boxes are compared as well, and\nboxes that an independent decoder in float32 made of real "
-      "tensors. Parity: the reference beside the tests' second\nimplementation, and all other backends bit for "
-      "bit beside the reference, on random inputs of that family, or of\nothers with its reader.\n\n" +
+      "\n## Verification\n\nEvery family is decoded on each backend of the build (`reference`, "
+      "`simd`, `cuda` if there is a device), and\nclass, anchor, score (within 1e-5) and box "
+      "(within 0.001 pixels of a 640x640 input) are compared with its\npublished formula in "
+      "float64. If a package ships the model, they are also compared with the boxes of its own "
+      "code,\nand with those of an independent float32 decoder on real tensors. Parity: the "
+      "reference is compared with the\ntests' second implementation, and all other backends bit "
+      "for bit with the reference, on random inputs of that\nfamily, or of others with its "
+      "reader.\n\n" +
       proof_lines(all);
   out +=
-      "\n## How they are recognised\n\nFrames of float32 with as many labels as the model has classes, "
-      "without `detector=`. yes: as that family; as\nanother, which decodes the same boxes or has the same "
-      "shapes; asks: an error names those that fit; no: an error.\nSeveral words: one for some layouts, one "
-      "for others. By ids: names that producers give; by names: what models\ncall them.\n\n" +
+      "\n## Recognition\n\nResults for float32 frames with a label for each of the model's "
+      "classes, without `detector=`. yes: as that family;\nas X: as another one, which decodes the "
+      "same boxes or has the same shapes; ambiguous: an error lists those that\nfit; no: an error. "
+      "Several results: they depend on the layout. By ids: tensor ids given by producers; by "
+      "names:\ntensor names in the models.\n\n" +
       recognition_lines(all) + "\n";
   out += kPhotosTitle;
   if (photos)
     out +=
-        "\nYOLOX-Nano's tensors of four photos. How many boxes are kept by only one of `exact` and a "
-        "contract: none but for\nan IoU on another side of the threshold with the pixel that is added to "
-        "sides, classes that suppress each other\n(`tflite`), and boxes that fall or stay with these. "
-        "Scores equal to the threshold and ties, in which `numpy` and\n`efficientnms` differ, do not "
-        "occur.\n\n" + photo_lines();
+        "\nNumber of boxes kept by only one of `exact` and the contract, for YOLOX-Nano's tensors "
+        "of four photos. Reasons are\nan IoU that the added pixel moves across the threshold, "
+        "classes that suppress each other (`tflite`), and boxes\nthat these suppress or no longer "
+        "suppress. Scores equal to the threshold and ties, in which `numpy` and\n`efficientnms` "
+        "differ, do not occur.\n\n" + photo_lines();
   return out;
 }
 

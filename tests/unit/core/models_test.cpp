@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// docs/models.md says what the tests prove now.
+// Checks that docs/models.md is up to date.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -11,7 +11,7 @@
 namespace keepbox {
 namespace {
 
-TEST(Models, PageIsAsTheTestsWriteIt) {
+TEST(Models, PageIsUpToDate) {
   const char* source = std::getenv("KEEPBOX_SOURCE");
   if (source == nullptr) GTEST_SKIP() << "KEEPBOX_SOURCE names no checkout";
   const auto bytes = test::read_file(std::filesystem::path(source) / "docs/models.md");
@@ -27,7 +27,7 @@ TEST(Models, PageIsAsTheTestsWriteIt) {
                            << now.substr(at, 80);
 }
 
-TEST(Models, OfPeersAreThoseThatAreCompared) {
+TEST(Models, ListedPeersAreCompared) {
   if (!test::have_data()) GTEST_SKIP() << "no recorded tensors on this machine";
   std::set<std::string_view> listed, seen;
   for (const test::Peer& each : test::kPeers) listed.insert(each.family);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The shared arithmetic against the C library's, and conversions against their definitions.
+// Shared arithmetic compared with the C library, and conversions compared with their definitions.
 #include "core/numeric.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST(Sigmoid, IsMonotoneAndBounded) {
   EXPECT_TRUE(std::isnan(sigmoid(test::kNan)));
 }
 
-/// How many floats lie between the truth and what was found.
+/// Returns the distance from the exact value in floats.
 double ulps(float found, double truth) {
   const float nearest = std::abs(static_cast<float>(truth));
   return std::abs(found - truth) / (std::nextafter(nearest, test::kInfinity) - nearest);
@@ -59,7 +59,7 @@ TEST(Log, StaysWithinTwoUlpOfTheTruth) {
   EXPECT_TRUE(std::isnan(log_f32(-1.0f)) && std::isnan(log_f32(test::kNan)));
 }
 
-TEST(SinCos, AreNearTheTruth) {
+TEST(SinCos, AreAccurate) {
   for (float x = -7; x < 7; x += 0.00037f) {
     const SinCos found = sin_cos_f32(x);
     if (x > -3 && x < 3) {
@@ -109,13 +109,13 @@ TEST(Half, ConvertsEveryFiniteValueExactly) {
   EXPECT_TRUE(std::isnan(half_to_float(0x7e00)));
 }
 
-TEST(Half, TakesTheNearestAndOfTwoTheEvenOne) {
+TEST(Half, RoundsToNearestEven) {
   for (uint32_t bits = 0; bits < 0x7c00; ++bits) {
     const auto half = static_cast<uint16_t>(bits);
     const float value = half_to_float(half);
     ASSERT_EQ(float_to_half(value), half);
     ASSERT_EQ(float_to_half(-value), half | 0x8000);
-    // What follows the largest one would be 65536.
+    // The successor of the largest one would be 65536.
     const float next = bits == 0x7bff ? 65536.0f : half_to_float(static_cast<uint16_t>(bits + 1));
     const float middle = (value + next) / 2;  // exact
     ASSERT_EQ(float_to_half(middle), bits % 2 == 0 ? half : half + 1) << bits;
@@ -134,7 +134,7 @@ TEST(Bfloat16, IsTheUpperHalf) {
   EXPECT_EQ(bfloat16_to_float(0xc040), -3.0f);
 }
 
-TEST(IsFinite, KnowsWhatIsNot) {
+TEST(IsFinite, IsFalseForNanAndInfinity) {
   EXPECT_TRUE(is_finite(0.0f));
   EXPECT_TRUE(is_finite(std::numeric_limits<float>::max()));
   EXPECT_TRUE(is_finite(std::numeric_limits<float>::denorm_min()));

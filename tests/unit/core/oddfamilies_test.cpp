@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Families that no model has, but that a file may describe.
+// Families without a model, which a file may describe.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace {
 
 using test::Tensor;
 
-/// One anchor a cell of a 4x4 grid, deltas from prior boxes, peaks alone count.
+/// One anchor per cell of a 4x4 grid, with deltas from prior boxes and peaks.
 DetectorSpec peaks_of_deltas() {
   DetectorSpec spec{.name = "peaks", .reader = Reader::kSplit};
   spec.tensors = {TensorRule{.role = Role::kBoxes, .ids = {"boxes"}},
@@ -26,13 +26,13 @@ DetectorSpec peaks_of_deltas() {
   return spec;
 }
 
-TEST(OddFamily, CountsPeaksOfBoxesFromPriors) {
+TEST(OddFamily, MayCombinePeaksAndPriors) {
   constexpr AnchorSize kSide[] = {{16, 16}};
   Tensor boxes{.values = std::vector<float>(64), .shape = {1, 16, 4}, .id = "boxes"};
   Tensor scores{.values = std::vector<float>(16), .shape = {1, 16, 1}, .id = "scores"};
   scores.values[5] = 0.9f;
-  scores.values[10] = 0.8f;  // beside it
-  scores.values[15] = 0.7f;  // beside that
+  scores.values[10] = 0.8f;  // adjacent to the first
+  scores.values[15] = 0.7f;  // adjacent to that
   scores.values[3] = 0.6f;   // in a corner
   for (const bool table : {false, true}) {
     DetectorSpec spec = peaks_of_deltas();
@@ -50,7 +50,7 @@ TEST(OddFamily, CountsPeaksOfBoxesFromPriors) {
   }
 }
 
-TEST(OddFamily, HasNoColumnsBeyondItsRows) {
+TEST(OddFamily, ColumnsAreWithinRows) {
   test::Tensor rows{.values = std::vector<float>(300 * 6), .shape = {1, 300, 6}};
   const TensorView view = rows.view();
   const auto fits = [&](auto change) {
@@ -67,7 +67,7 @@ TEST(OddFamily, HasNoColumnsBeyondItsRows) {
   EXPECT_FALSE(fits([](DetectorSpec& spec) { spec.columns.class_id = 9; }));
 }
 
-TEST(OddFamily, HasAnOptionalTensorInAllLevelsOrNone) {
+TEST(OddFamily, OptionalTensorIsInAllLevelsOrNone) {
   DetectorSpec spec{.name = "levels", .reader = Reader::kSplit};
   spec.tensors = {TensorRule{.role = Role::kBoxes, .ids = {"boxes"}},
                   TensorRule{.role = Role::kScores, .ids = {"scores"}},
@@ -94,7 +94,7 @@ TEST(OddFamily, HasAnOptionalTensorInAllLevelsOrNone) {
   EXPECT_TRUE(fits(6));
 }
 
-TEST(OddFamily, HasNoManyLabelsWhereOneClassIsReal) {
+TEST(OddFamily, OneRealClassHasNoMultipleLabels) {
   const Tensor boxes{.values = std::vector<float>(64, 8), .shape = {1, 16, 4}, .id = "boxes"};
   const auto plan_of = [&](size_t scores) {
     auto spec = std::make_shared<DetectorSpec>(peaks_of_deltas());
@@ -134,8 +134,8 @@ TEST(OddFamily, ReadsScoresOfSelectedRows) {
   EXPECT_EQ((*found)[1].score, 0.8f);
 }
 
-/// What lies in the memory of tensors without anchors is neither boxes nor scores.
-TEST(OddFamily, PointsToNothingWhereThereAreNoAnchors) {
+/// The memory of tensors without anchors is neither boxes nor scores.
+TEST(OddFamily, IndicesWithoutAnchorsMakeNoBoxes) {
   const std::vector<float> fives(40, 5.0f);
   const Tensor rows{.values = {0, 1, 2, 0, 0, 1}, .shape = {2, 3}, .id = "selected_indices"};
   const Tensor boxes{.values = fives, .shape = {1, 0, 4}, .id = "boxes"};
@@ -147,7 +147,7 @@ TEST(OddFamily, PointsToNothingWhereThereAreNoAnchors) {
   EXPECT_TRUE(found->empty());
 }
 
-TEST(OddFamily, PointsToNoBackground) {
+TEST(OddFamily, IndicesOfTheBackgroundMakeNoBoxes) {
   const Tensor rows{.values = {0, 0, 0, 0, 1, 1, 0, 2, 2}, .shape = {3, 3}, .id = "selected_indices"};
   const Tensor boxes{.values = {0, 0, 9, 9, 20, 0, 29, 9, 40, 0, 49, 9}, .shape = {1, 3, 4}, .id = "boxes"};
   const Tensor scores{.values = std::vector<float>(9, 0.9f), .shape = {1, 3, 3}, .id = "scores"};

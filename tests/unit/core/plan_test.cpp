@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Plans: what is settled from settings, shapes and the data's own evidence.
+// Plans: decisions from settings, shapes and values.
 #include "core/plan.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 using test::Tensor;
 
-/// Anchors whose boxes are that number four times, and whose scores are a half.
+/// Anchors with all four box values equal and scores of 0.5.
 Tensor filled(Shape shape, float value, std::string id = {}) {
   Tensor out{std::vector<float>(*shape.count(), std::min(value, 0.5f)), shape, std::move(id)};
   const bool rows = shape[1] > shape[2];
@@ -36,7 +36,7 @@ Result<Plan> plan_for(const Settings& settings, const Tensor& tensor) {
   return make_plan(settings, std::span(&view, 1));
 }
 
-TEST(Plan, SeesNormalizedCoordinates) {
+TEST(Plan, DetectsNormalizedCoordinates) {
   const auto plan = plan_for(frame_of(320, 320), filled({1, 84, 2100}, 0.5f));
   ASSERT_TRUE(plan) << plan.error().message();
   EXPECT_EQ(plan->rules.boxes.unit_x, 320);
@@ -44,7 +44,7 @@ TEST(Plan, SeesNormalizedCoordinates) {
   EXPECT_NE(plan->remark.find("coordinates are in 0..1"), std::string::npos) << plan->remark;
 }
 
-TEST(Plan, SeesPixels) {
+TEST(Plan, DetectsPixels) {
   const auto plan = plan_for(frame_of(320, 320), filled({1, 84, 2100}, 100));
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->rules.boxes.unit_x, 1);
@@ -52,7 +52,7 @@ TEST(Plan, SeesPixels) {
   EXPECT_NE(plan->remark.find("coordinates are in pixels"), std::string::npos) << plan->remark;
 }
 
-TEST(Plan, SeesPixelsInAnyCoordinate) {
+TEST(Plan, DetectsPixelsInAnyCoordinate) {
   for (size_t channel = 0; channel < 4; ++channel) {
     Tensor tensor = filled({1, 84, 2100}, 0.5f);
     tensor.values[channel * 2100 + 7] = 200;
@@ -62,13 +62,13 @@ TEST(Plan, SeesPixelsInAnyCoordinate) {
   }
 }
 
-TEST(Plan, WaitsWhenTheFirstFrameShowsNothing) {
+TEST(Plan, IsProvisionalIfTheFirstFrameIsBlank) {
   const auto plan = plan_for(frame_of(320, 320), filled({1, 84, 2100}, 0));
   ASSERT_TRUE(plan);
   EXPECT_TRUE(plan->provisional);
 }
 
-TEST(Plan, TakesTheUsersWordForUnits) {
+TEST(Plan, UsesTheUnitsThatAreSet) {
   Settings settings = frame_of(320, 320);
   settings.units = Units::kPixels;
   const auto plan = plan_for(settings, filled({1, 84, 2100}, 0.5f));
@@ -76,7 +76,7 @@ TEST(Plan, TakesTheUsersWordForUnits) {
   EXPECT_EQ(plan->rules.boxes.unit_x, 1);
 }
 
-TEST(Plan, TellsDecodedYoloxFromRaw) {
+TEST(Plan, DistinguishesDecodedYoloxFromRaw) {
   Tensor raw = filled({1, 3549, 85}, 0.5f, "yolox-out");
   raw.values[2] = -1;  // a logarithm
   auto plan = plan_for(frame_of(416, 416), raw);
@@ -84,12 +84,12 @@ TEST(Plan, TellsDecodedYoloxFromRaw) {
   EXPECT_EQ(plan->spec->name, "yolox");
   ASSERT_EQ(plan->rules.boxes.level_count, 3u);
   EXPECT_EQ(plan->levels[1].first_anchor, 52u * 52u);
-  // logarithms of sizes, none of them below zero
+  // log sizes, none of them negative
   plan = plan_for(frame_of(416, 416), filled({1, 3549, 85}, 3.5f, "yolox-out"));
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->spec->name, "yolox");
   Tensor odd = filled({1, 3549, 85}, 50, "yolox-out");
-  odd.values[3] = -1;  // no size is
+  odd.values[3] = -1;  // not a size
   EXPECT_FALSE(plan_for(frame_of(416, 416), odd)) << "and no logarithm is 50";
   plan = plan_for(frame_of(416, 416), filled({1, 3549, 85}, 50, "yolox-out"));
   ASSERT_TRUE(plan);
@@ -128,14 +128,14 @@ TEST(Plan, FindsTheInputOfMaps) {
   EXPECT_EQ(plan->letterbox.model, (Size{640, 384}));
 }
 
-/// As a producer's that fitted 1920 x 1080 into 640 x 384.
+/// Settings of a producer that fitted 1920x1080 into 640x384.
 Settings told_settings(Size frame) {
   Settings settings = frame_of(frame.width, frame.height);
   settings.letterbox = Letterbox{{1920, 1080}, {640, 384}, 3, 3, 0, 12};
   return settings;
 }
 
-TEST(Plan, TakesTheProducersWordForTheGeometry) {
+TEST(Plan, UsesTheProducersGeometry) {
   Settings settings = told_settings({1920, 1080});
   settings.model = {320, 320};
   settings.resize = ResizeMode::kLetterboxTopLeft;
@@ -147,7 +147,7 @@ TEST(Plan, TakesTheProducersWordForTheGeometry) {
   EXPECT_EQ(plan->letterbox, (Letterbox{{960, 1080}, {640, 384}, 1.5f, 3, 0, 12}));
   refit(*plan, {{1920, 540}, {640, 384}, 3, 1, 0, 6}, {960, 1080});
   EXPECT_EQ(plan->letterbox, (Letterbox{{960, 1080}, {640, 384}, 1.5f, 2, 0, 6}));
-  // The grid is the model's: 1.6 times as many cells as the frame would have are no square's.
+  // The grid is that of the model: 1.6 times the frame's number of cells, which fits no square.
   settings = told_settings({320, 200});
   settings.told_detector = "yolox";
   EXPECT_TRUE(plan_for(settings, filled({1, 5040, 85}, 0.5f)));
@@ -156,7 +156,7 @@ TEST(Plan, TakesTheProducersWordForTheGeometry) {
   EXPECT_EQ(other.error().message().find("model-width="), std::string::npos);
 }
 
-TEST(Plan, NumbersDenyWhatTheProducerSays) {
+TEST(Plan, ValuesOverrideTheProducersFamily) {
   Settings settings = frame_of(320, 320);
   settings.told_detector = "yolov8";
   EXPECT_TRUE(plan_for(settings, filled({1, 84, 2100}, 100)));
@@ -167,7 +167,7 @@ TEST(Plan, NumbersDenyWhatTheProducerSays) {
   EXPECT_TRUE(plan_for(settings, wrong));
 }
 
-TEST(Plan, WithoutNumbersTakesTheProducersWord) {
+TEST(Plan, WithoutValuesUsesTheProducersFamily) {
   const auto unread = [](std::string_view detector, Units units, Shape shape) {
     Settings settings = frame_of(320, 320);
     settings.told_detector = detector;
@@ -188,7 +188,7 @@ TEST(Plan, WithoutNumbersTakesTheProducersWord) {
   EXPECT_FALSE(unread("paddle", Units::kAuto, {100, 6})->provisional);
 }
 
-TEST(Plan, RowsOfPaddleThatAreNoneSayNothing) {
+TEST(Plan, IgnoresEmptyRowsOfPaddle) {
   Tensor rows{{-1, -1, 0, 0, 0, 0, 3, 0.9f, 10, 20, 30, 40}, {2, 6}, "paddle-rows"};
   const auto plan = plan_for(frame_of(320, 320), rows);
   ASSERT_TRUE(plan) << plan.error().message();
@@ -199,11 +199,11 @@ TEST(Plan, RowsOfPaddleThatAreNoneSayNothing) {
   EXPECT_EQ((*found)[0].anchor, 1u);
   rows.values[1] = 0.9f;
   rows.values[0] = 2;
-  rows.values[7] = 5;  // no probability
+  rows.values[7] = 5;  // not a probability
   EXPECT_FALSE(plan_for(frame_of(320, 320), rows));
 }
 
-TEST(Plan, RefusesAGridThatDoesNotFit) {
+TEST(Plan, RejectsAGridThatDoesNotFit) {
   Settings settings = frame_of(640, 480);
   settings.model = {640, 480};
   settings.detector = "yolox";
@@ -212,7 +212,7 @@ TEST(Plan, RefusesAGridThatDoesNotFit) {
   EXPECT_NE(plan.error().message().find("model-width="), std::string::npos);
 }
 
-TEST(Plan, RefusesSettingsOutOfRange) {
+TEST(Plan, RejectsSettingsOutOfRange) {
   const Tensor tensor = filled({1, 84, 2100}, 100);
   const auto refused = [&](auto change) {
     Settings settings = frame_of(320, 320);
@@ -249,7 +249,7 @@ TEST(Plan, TakesTheModelsInputForAFrameWithoutASize) {
   EXPECT_NE(unknown.error().message().find("size of the frame"), std::string::npos);
 }
 
-TEST(Plan, RefusesShortTensors) {
+TEST(Plan, RejectsShortTensors) {
   Tensor tensor = filled({1, 84, 2100}, 100);
   tensor.values.resize(1000);
   const auto plan = plan_for(frame_of(320, 320), tensor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Whole frames through the reference backend: laws and edges.
+// Whole frames through the reference backend: invariants and corner cases.
 #include "core/processor.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ std::vector<Detection> run(const Settings& settings, const std::vector<Row>& row
   return found.value_or(std::vector<Detection>());
 }
 
-TEST(Laws, NmsOfWhatNmsKeptKeepsAll) {
+TEST(Laws, NmsIsIdempotent) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     const auto kept = run(greedy(), random_rows(seed, 300));
     std::vector<Row> again;
@@ -130,7 +130,7 @@ TEST(NotFinite, IsDroppedAndCounted) {
   ASSERT_EQ(processor->detections().size(), 1u);
   EXPECT_EQ(processor->detections()[0].class_id, 4u);
   EXPECT_EQ(processor->funnel().anchors, 8u);
-  EXPECT_EQ(processor->funnel().above_threshold, 7u);  // a NaN score is above nothing
+  EXPECT_EQ(processor->funnel().above_threshold, 7u);  // a NaN score is not above the threshold
   EXPECT_EQ(processor->funnel().not_finite, 6u);
 }
 
@@ -142,7 +142,7 @@ TEST(Funnel, CountsEachStep) {
                                     {1, 0, 11, 10, 0.8f, 0},       // suppressed
                                     {-50, 0, -20, 10, 0.7f, 0},    // kept, clipped away
                                     {100, 0, 110, 10, 0.6f, 0},    // beyond top-k
-                                    {200, 0, 210, 10, 0.9f, 2},    // class not wanted
+                                    {200, 0, 210, 10, 0.9f, 2},    // filtered class
                                     {300, 0, 310, 10, 0.1f, 0}});  // below the threshold
   const TensorView view = tensor.view();
   auto processor = test::make_processor(settings, std::span(&view, 1));
@@ -164,7 +164,7 @@ TEST(Clip, KeepsBoxesThatTouchTheBorder) {
   EXPECT_EQ(kept[1].box, (Box{600, 600, 640, 640}));
 }
 
-TEST(MaxDetections, CountsOverAllClassesOrEach) {
+TEST(MaxDetections, IsTotalOrPerClass) {
   std::vector<Row> rows;
   for (int i = 0; i < 12; ++i)
     rows.push_back({float(i) * 50, 0, float(i) * 50 + 10, 10, 0.9f - float(i) * 0.01f, float(i % 2)});
@@ -184,7 +184,7 @@ TEST(Method, NoneKeepsOverlappingBoxes) {
   EXPECT_EQ(run(settings, {{0, 0, 10, 10, 0.9f, 0}, {0, 0, 10, 10, 0.8f, 0}}).size(), 1u);
 }
 
-TEST(Planes, AndRowsGiveTheSameBoxes) {
+TEST(Planes, GiveTheSameBoxesAsRows) {
   std::mt19937 random(7);
   std::uniform_real_distribution<float> place(20, 300), score(0, 0.5f);
   constexpr size_t kAnchors = 2100, kChannels = 10;
@@ -206,7 +206,7 @@ TEST(Planes, AndRowsGiveTheSameBoxes) {
   }
 }
 
-TEST(Argmax, TakesTheFirstOfEqualsAndNoNan) {
+TEST(Argmax, ChoosesTheFirstOfEqualsAndNeverNan) {
   Settings settings = pixel_settings();
   settings.detector = "yolov8";
   Tensor planes{.values = std::vector<float>(80, 0), .shape = {1, 8, 10}, .id = "yolo-v8-out"};
@@ -220,8 +220,9 @@ TEST(Argmax, TakesTheFirstOfEqualsAndNoNan) {
   EXPECT_EQ((*found)[0].box, (Box{40, 40, 60, 60}));
 }
 
-TEST(Argmax, AfterAndBeforeObjectness) {
-  // One class score is an ulp above the other; times the objectness both round to one float.
+TEST(Argmax, BeforeAndAfterObjectness) {
+  // One class score is one ulp above the other; multiplied by the objectness both round to one
+  // float.
   const float objectness = 0.6444024443626404f;
   const float low = 0.8642294406890869f, high = 0.8642295002937317f;
   const auto best = [&](const char* detector) {
@@ -233,8 +234,8 @@ TEST(Argmax, AfterAndBeforeObjectness) {
     const auto found = detect(settings, {tensor.view()});
     return found && found->size() == 1 ? static_cast<int>((*found)[0].class_id) : -1;
   };
-  EXPECT_EQ(best("yolov5"), 0);         // the product first: a tie, the lower class
-  EXPECT_EQ(best("yolox-decoded"), 1);  // the class first
+  EXPECT_EQ(best("yolov5"), 0);         // product first: equal, the lower class
+  EXPECT_EQ(best("yolox-decoded"), 1);  // class first
 }
 
 TEST(Batch, KeepsImagesApart) {
@@ -250,7 +251,7 @@ TEST(Batch, KeepsImagesApart) {
   EXPECT_EQ(processor->detections(1)[0].class_id, 2u);
 }
 
-TEST(Run, RefusesATensorThatShrank) {
+TEST(Run, RejectsATensorThatShrank) {
   const Tensor tensor = test::rows(random_rows(1, 10));
   TensorView view = tensor.view();
   auto processor = test::make_processor(greedy(), std::span(&view, 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What real models prove, and the page of all families that the tests write.
+// Verification with real models, and the generated page of all families.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace keepbox::test {
 
-/// A recorded case of a model whose package decoded it, too.
+/// A recorded case that was also decoded by the model's own package.
 struct OwnCode {
   std::string_view name, family, package;
 };
@@ -25,7 +25,7 @@ inline constexpr OwnCode kOwnCode[] = {
     {"rapidlayout-picodet-page-a", "picodet", "rapid-layout 0.0.19"},
 };
 
-/// Families whose real tensors an independent float32 reference decoded, and whose tensors those are.
+/// Families with an independent float32 decoder for real tensors, and the source of those tensors.
 struct Peer {
   std::string_view family, tensors;
 };
@@ -34,10 +34,11 @@ inline constexpr Peer kPeers[] = {{"yolov5", "NNStreamer's tests"}, {"yolov8", "
                                   {"yolov10", "NNStreamer's tests"}, {"ssd", "NNStreamer's tests"},
                                   {"yolox", "YOLOX-Nano on photos"}};
 
-/// docs/models.md as it has to be now. @param photos with what needs the recorded photos.
+/// Returns the up-to-date text of docs/models.md. @param photos true to include the recorded
+/// photos.
 std::string models_page(bool photos);
 
-/// The first line of what needs them.
+/// First line of the part with photos.
 inline constexpr std::string_view kPhotosTitle = "## One photo, several contracts\n";
 
 }  // namespace keepbox::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The methods that change scores and boxes, by numbers that are worked out by hand; limits of
-// classes; what contracts say of methods and candidates.
+// Methods that change scores and boxes, compared with values computed by hand; class limits;
+// methods and limits of contracts.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@ namespace {
 
 using test::Row;
 
-/// IoU of the first two is 1/3; the third overlaps the second by as much; the fourth is another
+/// The IoU of the first two is 1/3; the third overlaps the second equally; the fourth has another
 /// class.
 const std::vector<Row> kBoxes{{0, 0, 20, 10, 0.9f, 0},
                               {10, 0, 30, 10, 0.6f, 0},
@@ -38,8 +38,8 @@ void expect_scores(const std::vector<Detection>& boxes, const std::vector<float>
   for (size_t i = 0; i < scores.size(); ++i) EXPECT_NEAR(boxes[i].score, scores[i], 1e-6f) << i;
 }
 
-TEST(Rescoring, SoftLowersByWhatIsKept) {
-  // The second falls to .4, below the third, which then lowers it once more.
+TEST(Rescoring, SoftLowersByKeptBoxes) {
+  // The second falls to 0.4, below the third, which then lowers it again.
   const auto linear = found(by(NmsMethod::kSoftLinear));
   EXPECT_EQ(test::anchors_of(linear), (std::vector<uint32_t>{0, 2, 3, 1}));
   expect_scores(linear, {0.9f, 0.5f, 0.3f, 0.6f * 4 / 9});
@@ -49,10 +49,10 @@ TEST(Rescoring, SoftLowersByWhatIsKept) {
   expect_scores(gaussian, {0.9f, 0.5f, 0.6f * once * once, 0.3f});
 }
 
-/// The boxes and results of TensorFlow's own test of NonMaxSuppressionV5,
-/// TestSelectFromThreeClustersWithSoftNMS of core/kernels/image/non_max_suppression_op_test.cc, a
-/// hundred times as large.
-TEST(Rescoring, SoftByTensorFlowsContractIsWhatTensorFlowDoes) {
+/// Boxes and results of TensorFlow's own test TestSelectFromThreeClustersWithSoftNMS for
+/// NonMaxSuppressionV5, in core/kernels/image/non_max_suppression_op_test.cc, multiplied by a
+/// hundred.
+TEST(Rescoring, SoftByTensorFlowsContractMatchesTensorFlow) {
   Settings settings = by(NmsMethod::kSoftGaussian, 0.5f);
   settings.contract = "tensorflow";
   settings.score_threshold = 0;
@@ -67,10 +67,10 @@ TEST(Rescoring, SoftByTensorFlowsContractIsWhatTensorFlowDoes) {
   for (size_t i = 0; i < found_boxes.size(); ++i)
     EXPECT_NEAR(found_boxes[i].score, kScores[i], 1e-2f) << i;
   settings.contract = "exact";
-  EXPECT_LT(found(settings, boxes)[3].score, 0.25f) << "the paper's has no 2";
+  EXPECT_LT(found(settings, boxes)[3].score, 0.25f) << "the paper has no factor of 2";
 }
 
-TEST(Rescoring, SoftDropsWhatFallsToTheThresholdOfItsClass) {
+TEST(Rescoring, SoftDropsBoxesBelowTheirClassThreshold) {
   Settings settings = by(NmsMethod::kSoftLinear);
   settings.score_threshold = 0.28f;
   EXPECT_EQ(test::anchors_of(found(settings)), (std::vector<uint32_t>{0, 2, 3}));
@@ -78,8 +78,8 @@ TEST(Rescoring, SoftDropsWhatFallsToTheThresholdOfItsClass) {
   EXPECT_EQ(test::anchors_of(found(settings)), (std::vector<uint32_t>{0, 2, 3, 1}));
 }
 
-TEST(Rescoring, MatrixCountsSuppressedBoxesLess) {
-  // The second is lowered by the first alone. The third by the second, by (1 - 1/3) / (1 - 1/3).
+TEST(Rescoring, MatrixCompensatesSuppressedBoxes) {
+  // The second is lowered only by the first. The third by the second, by (1 - 1/3) / (1 - 1/3).
   const auto linear = found(by(NmsMethod::kMatrixLinear));
   EXPECT_EQ(test::anchors_of(linear), (std::vector<uint32_t>{0, 2, 1, 3}));
   expect_scores(linear, {0.9f, 0.5f, 0.4f, 0.3f});
@@ -96,14 +96,14 @@ TEST(Rescoring, WeightedAndMergedAreMeans) {
   ASSERT_EQ(test::anchors_of(weighted), (std::vector<uint32_t>{0, 2, 3}));
   EXPECT_FLOAT_EQ(weighted[0].score, 0.9f);
   EXPECT_FLOAT_EQ(weighted[0].box.x1, 4);   // (.9 * 0 + .6 * 10) / 1.5
-  EXPECT_FLOAT_EQ(weighted[1].box.x1, 20);  // the second is in the first
+  EXPECT_FLOAT_EQ(weighted[1].box.x1, 20);  // the second is merged into the first
   const auto merged = found(by(NmsMethod::kMerge));
   ASSERT_EQ(test::anchors_of(merged), (std::vector<uint32_t>{0, 2, 3}));
   EXPECT_FLOAT_EQ(merged[0].box.x1, 4);
   EXPECT_FLOAT_EQ(merged[1].box.x1, (0.6f * 10 + 0.5f * 20) / 1.1f);
 }
 
-TEST(Rescoring, WantsASigmaThatDivides) {
+TEST(Rescoring, NeedsAPositiveSigma) {
   for (const float sigma : {0.0f, -1.0f, 1e-40f, std::nanf(""), INFINITY}) {
     Settings settings = by(NmsMethod::kMatrix);
     settings.soft_sigma = sigma;
@@ -113,7 +113,7 @@ TEST(Rescoring, WantsASigmaThatDivides) {
   }
 }
 
-TEST(Rescoring, AMeanWithoutWeightIsTheBoxItself) {
+TEST(Rescoring, MeanWithoutWeightIsTheBoxItself) {
   Settings settings = by(NmsMethod::kWeighted);
   settings.score_threshold = -1;
   const auto boxes = found(settings, {{0, 0, 20, 10, 0, 0}, {1, 0, 21, 10, 0, 0}});
@@ -121,7 +121,7 @@ TEST(Rescoring, AMeanWithoutWeightIsTheBoxItself) {
   EXPECT_EQ(boxes[0].box, (Box{0, 0, 20, 10}));
 }
 
-TEST(Rescoring, DiouKeepsBoxesWhoseCentresAreApart) {
+TEST(Rescoring, DiouKeepsBoxesWithDistantCentres) {
   EXPECT_EQ(test::anchors_of(found(by(NmsMethod::kGreedy))), (std::vector<uint32_t>{0, 2, 3}));
   EXPECT_EQ(test::anchors_of(found(by(NmsMethod::kDiou))), (std::vector<uint32_t>{0, 1, 2, 3}));
   EXPECT_EQ(test::anchors_of(found(by(NmsMethod::kDiou, 0.2f))), (std::vector<uint32_t>{0, 2, 3}));
@@ -131,7 +131,7 @@ const std::vector<Row> kApart{{0, 0, 9, 9, 0.9f, 0},   {20, 0, 29, 9, 0.8f, 0},
                               {40, 0, 49, 9, 0.7f, 0}, {60, 0, 69, 9, 0.6f, 1},
                               {80, 0, 89, 9, 0.5f, 1}};
 
-TEST(ClassTopK, CountsEachClassBehindSuppressionAndBeforeIt) {
+TEST(ClassTopK, LimitsClassesBeforeAndAfterSuppression) {
   Settings settings = by(NmsMethod::kAuto);
   settings.class_top_k = 2;
   EXPECT_EQ(test::anchors_of(found(settings, kApart)), (std::vector<uint32_t>{0, 1, 3, 4}));
@@ -141,11 +141,11 @@ TEST(ClassTopK, CountsEachClassBehindSuppressionAndBeforeIt) {
   settings.pre_nms_class_top_k = 1;
   EXPECT_EQ(test::anchors_of(found(settings, kApart)), (std::vector<uint32_t>{0, 3}));
   settings.pre_nms_class_top_k = 2;
-  settings.pre_nms_top_k = 3;  // of those that their classes' limit left over
+  settings.pre_nms_top_k = 3;  // of those left by the class limits
   EXPECT_EQ(test::anchors_of(found(settings, kApart)), (std::vector<uint32_t>{0, 1, 3}));
 }
 
-/// The plan for rows, of a family that suppresses nothing by default or of one that does.
+/// Returns the plan for rows of a family with or without NMS.
 Plan plan_for(const char* contract, NmsMethod method, bool end_to_end, size_t anchors = 8400) {
   Settings settings = test::pixel_settings();
   settings.contract = contract;
@@ -159,7 +159,7 @@ Plan plan_for(const char* contract, NmsMethod method, bool end_to_end, size_t an
   return plan.value_or(Plan());
 }
 
-TEST(Contracts, SayMethodsThatWhatIsSetReplaces) {
+TEST(Contracts, DefaultMethodsAreOverriddenBySettings) {
   using enum NmsMethod;
   EXPECT_EQ(plan_for("exact", kAuto, false).rules.method, kGreedy);
   EXPECT_EQ(plan_for("mediapipe", kAuto, false).rules.method, kWeighted);
@@ -168,13 +168,13 @@ TEST(Contracts, SayMethodsThatWhatIsSetReplaces) {
   EXPECT_EQ(plan_for("mediapipe", kAuto, true).rules.method, kNone);
 }
 
-TEST(Contracts, SayHowManyCandidatesThereAreAtMost) {
+TEST(Contracts, LimitCandidates) {
   EXPECT_EQ(plan_for("inclusive", NmsMethod::kAuto, false).rules.pre_nms_top_k, 8400u);
   EXPECT_EQ(plan_for("efficientnms", NmsMethod::kAuto, false).rules.pre_nms_top_k, 5000u);
   EXPECT_EQ(plan_for("ultralytics", NmsMethod::kAuto, false, 40000).rules.pre_nms_top_k, 30000u);
 }
 
-TEST(Contracts, PutClassesSideBySideUnlessTheyAreOne) {
+TEST(Contracts, OffsetClassesUnlessClassAgnostic) {
   const std::vector<Row> same{{0, 0, 9, 9, 0.9f, 0}, {0, 0, 9, 9, 0.8f, 1}};
   Settings settings = by(NmsMethod::kGreedy);
   settings.contract = "ultralytics";
@@ -183,7 +183,7 @@ TEST(Contracts, PutClassesSideBySideUnlessTheyAreOne) {
   EXPECT_EQ(found(settings, same).size(), 1u);
 }
 
-TEST(Contracts, GiveTheAnchorOfTheLastOfEquals) {
+TEST(Contracts, CanPreferTheLastAnchor) {
   const std::vector<Row> same{{0, 0, 9, 9, 0.5f, 0}, {0, 0, 9, 9, 0.5f, 0}};
   Settings settings = by(NmsMethod::kGreedy);
   EXPECT_EQ(test::anchors_of(found(settings, same)), (std::vector<uint32_t>{0}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Settings that are legal and cannot be meant.
+// Warnings about implausible settings.
 #include "core/sense.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace keepbox {
 namespace {
 
-/// The warnings of a plan, in lines.
+/// Returns the warnings of a plan, one per line.
 std::string warnings(const test::Tensor& tensor, const Settings& settings) {
   const TensorView view = tensor.view();
   const auto plan = make_plan(settings, std::span(&view, 1));
@@ -34,7 +34,7 @@ void expect_one(const std::string& text, const char* word) {
 const test::Tensor kPlanes = test::dense({.classes = 6});
 const test::Tensor kRows = test::rows({{10, 20, 110, 220, 0.9f, 2}, {300, 300, 340, 380, 0.6f, 7}});
 
-TEST(Sense, HasWhatCanBeMeant) {
+TEST(Sense, AcceptsPlausibleSettings) {
   for (const float threshold : {0.0f, 0.001f, 0.25f, 0.999f})
     for (const char* contract : {"exact", "onnx", "inclusive"})
       for (const auto* tensor : {&kPlanes, &kRows})
@@ -42,21 +42,21 @@ TEST(Sense, HasWhatCanBeMeant) {
                     s.score_threshold = threshold;
                     s.contract = contract;
                     s.include_classes = {2, 5};
-                    s.class_thresholds = {{1, 2.0f}};  // a class that is not wanted
+                    s.class_thresholds = {{1, 2.0f}};  // a filtered class
                   })), "");
   EXPECT_EQ(warnings(kPlanes, with([](Settings& s) {
-              s.class_thresholds = {{1, 1.0f}};  // one of several that is not to pass
+              s.class_thresholds = {{1, 1.0f}};  // one of several is switched off
               s.iou_threshold = 1;
             })), "");
 }
 
-TEST(Sense, HasNoThresholdThatNothingPasses) {
+TEST(Sense, WarnsAboutThresholdsThatNothingPasses) {
   for (const auto* tensor : {&kPlanes, &kRows}) {
     expect_one(warnings(*tensor, with([](Settings& s) { s.score_threshold = 25; })),
                "a score-threshold below 1");
     expect_one(warnings(*tensor, with([](Settings& s) { s.score_threshold = 1; })), "below 1");
     expect_one(warnings(*tensor, with([](Settings& s) { s.score_threshold = -0.5f; })),
-               "a score-threshold of 0 or above");
+               "a score-threshold of at least 0");
   }
   EXPECT_EQ(warnings(kPlanes, with([](Settings& s) {
               s.score_threshold = 1;
@@ -68,7 +68,7 @@ TEST(Sense, HasNoThresholdThatNothingPasses) {
             })), "");
 }
 
-TEST(Sense, OfLogitsIsThatOfTheirProbabilities) {
+TEST(Sense, TakesThresholdsOfLogitsAsProbabilities) {
   const test::Tensor boxes{std::vector<float>(20 * 4), {1, 20, 4}, ""};
   const test::Tensor scores{std::vector<float>(20 * 3, 8), {1, 20, 3}, ""};
   Settings settings = test::pixel_settings();
@@ -79,28 +79,28 @@ TEST(Sense, OfLogitsIsThatOfTheirProbabilities) {
   const auto plan = make_plan(settings, views);
   ASSERT_EQ(plan->warnings.size(), 1u);
   settings.score_threshold = 0.25f;
-  settings.include_classes = {0, 1};  // the background is none of the model's
+  settings.include_classes = {0, 1};  // the background is not a class
   ASSERT_EQ(make_plan(settings, views)->warnings.size(), 1u);
 }
 
-TEST(Sense, HasNoClassesThatTheModelLacks) {
+TEST(Sense, WarnsAboutUnknownClasses) {
   expect_one(warnings(kPlanes, with([](Settings& s) { s.include_classes = {2, 6}; })),
-             "include-classes of the model's classes, 0 to 5, found 6");
+             "include-classes among the model's classes, 0 to 5, found 6");
   expect_one(warnings(kPlanes, with([](Settings& s) { s.exclude_classes = {17}; })),
-             "exclude-classes of the model's classes");
+             "exclude-classes among the model's classes");
   expect_one(warnings(kPlanes, with([](Settings& s) { s.class_thresholds = {{9, 0.5f}}; })),
-             "class-thresholds of the model's classes");
+             "class-thresholds among the model's classes");
   expect_one(warnings(kPlanes, with([](Settings& s) {
                s.include_classes = {3};
                s.exclude_classes = {3};
-             })), "classes that are left over");
+             })), "none left by include-classes");
   EXPECT_EQ(warnings(kRows, with([](Settings& s) { s.include_classes = {900}; })), "")
-      << "rows name any class";
+      << "rows may have any class";
 }
 
-TEST(Sense, HasNoSuppressionWhereThereIsNone) {
+TEST(Sense, WarnsAboutNmsSettingsWithoutNms) {
   expect_one(warnings(kRows, with([](Settings& s) { s.iou_threshold = 0.7f; })),
-             "nothing is suppressed for yolo26");
+             "no iou-threshold because yolo26 needs no NMS, found 0.7: ");
   EXPECT_EQ(warnings(kRows, with([](Settings& s) {
               s.iou_threshold = 0.7f;
               s.method = NmsMethod::kGreedy;
@@ -112,20 +112,20 @@ TEST(Sense, HasNoSuppressionWhereThereIsNone) {
   expect_one(warnings(kPlanes, with([](Settings& s) {
                s.iou_threshold = 0.7f;
                s.method = NmsMethod::kMatrix;
-             })), "by all overlaps");
+             })), "by every overlap");
 }
 
-TEST(Sense, HasSizesAndRegionsThatABoxCanHave) {
+TEST(Sense, WarnsAboutImpossibleSizesAndRegions) {
   for (const auto* tensor : {&kPlanes, &kRows}) {
     expect_one(warnings(*tensor, with([](Settings& s) {
                  s.filters = {.least = {{9, 9}, {}}, .most = {{}, {{2, {20, 8}}}}};
                })), "class 2");
     expect_one(warnings(*tensor, with([](Settings& s) {
                  s.filters.wanted = {{{0, 0, 9, 9}}, {{640, 0, 700, 9}}};
-               })), "number 2 outside");
+               })), "region 2 outside");
     expect_one(warnings(*tensor, with([](Settings& s) {
                  s.filters.excluded = {{{0, 1, 1, 2}, 1}};
-               })), "exclude-regions on the frame");
+               })), "exclude-regions that overlap the frame");
     EXPECT_EQ(warnings(*tensor, with([](Settings& s) {
                 s.filters = {.least = {{9, 9}, {}}, .most = {{9, 0}, {{1, {1, 1}}}},
                              .wanted = {{{600, 0, 700, 9}}}, .excluded = {{{0, 0, 1, 1}, 1}}};
@@ -134,10 +134,10 @@ TEST(Sense, HasSizesAndRegionsThatABoxCanHave) {
   }
   expect_one(warnings(kPlanes, with([](Settings& s) {
                s.filters.least.of_class = {{9, {1, 1}}};
-             })), "min-size of the model's classes");
+             })), "min-size among the model's classes");
   expect_one(warnings(kPlanes, with([](Settings& s) {
                s.filters.most.of_class = {{99, {5, 5}}};
-             })), "max-size of the model's classes");
+             })), "max-size among the model's classes");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What numbers show by themselves where shapes stand for several families.
+// Value patterns that identify a family if shapes are ambiguous.
 #include "core/signs.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TensorView view_of(const char* id, const std::vector<T>& values, DataType type, 
           .shape = shape};
 }
 
-/// Rows of numbers by a formula of row and column.
+/// Rows with values by a formula of row and column.
 template <class Number>
 Tensor rows(size_t count, size_t columns, Number number) {
   Tensor out{.values = {}, .shape = {1, count, columns}};
@@ -55,7 +55,7 @@ Tensor rows(size_t count, size_t columns, Number number) {
   return out;
 }
 
-/// Offsets from cells, logarithms of sizes, an objectness and classes.
+/// Offsets from cells, log sizes, an objectness and classes.
 Tensor yolox(size_t anchors, size_t classes) {
   std::mt19937 random(3);
   return rows(anchors, 5 + classes, [&](size_t, size_t column) {
@@ -65,7 +65,7 @@ Tensor yolox(size_t anchors, size_t classes) {
   });
 }
 
-/// Corners inside of 320 x 320, a score, a class.
+/// Corners inside of 320x320, a score, a class.
 Tensor sorted(size_t count, uint32_t classes) {
   return rows(count, 6, [&](size_t row, size_t column) {
     const auto at = static_cast<float>(10 + row % 30 * 8);
@@ -86,12 +86,12 @@ Tensor queries(size_t count, size_t columns, bool sorted_out) {
   });
 }
 
-TEST(Signs, TellYoloxByItsOffsets) {
+TEST(Signs, IdentifyYoloxByItsOffsets) {
   for (const size_t classes : {1, 6, 18, 80}) expect_family({yolox(2100, classes)}, "yolox");
 }
 
-TEST(Signs, LeaveDecodedRowsToTheUser) {
-  // Rows of YOLOv8 with 18 classes: no 17 classes and an objectness.
+TEST(Signs, LeaveDecodedRowsAmbiguous) {
+  // Rows of YOLOv8 with 18 classes, not 17 classes and an objectness.
   const std::string said = said_of({dense({.anchors = 2100, .classes = 18, .rows = true})});
   expect_words(said, {"yolox-decoded (17 classes)", "yolov8 (18 classes)", "set detector=",
                       "yolox: channel-order=bgr input-mean=0 input-std=1 resize-mode=letterbox-topleft",
@@ -99,19 +99,19 @@ TEST(Signs, LeaveDecodedRowsToTheUser) {
                       "resize-mode=letterbox-center"});
 }
 
-TEST(Signs, TellYolov6ByItsObjectness) {
+TEST(Signs, IdentifyYolov6ByItsObjectness) {
   Tensor ones = dense({.anchors = 2100, .classes = 19, .rows = true});
   for (size_t i = 4; i < ones.values.size(); i += 23) ones.values[i] = 1;
   expect_family({ones}, "yolov6");
 }
 
-TEST(Signs, TellRowsThatTheModelSortedOut) {
-  // 21, 84, 189 cells are those of inputs of one anchor a cell, 63 and 252 of three.
+TEST(Signs, IdentifyEndToEndRows) {
+  // 21, 84 and 189 are numbers of cells of inputs with one anchor per cell, 63 and 252 with three.
   for (const size_t count : {1, 5, 21, 63, 84, 189, 252, 300})
     for (const uint32_t classes : {1u, 2u, 80u}) expect_family({sorted(count, classes)}, "yolov10");
 }
 
-TEST(Signs, TellQueriesFromCorners) {
+TEST(Signs, DistinguishQueriesFromCorners) {
   expect_family({queries(300, 6, true)}, "rtdetr-ultralytics-rows");
   expect_family({queries(300, 84, false)}, "rtdetr-ultralytics");
   expect_family({queries(300, 9, false)}, "rtdetr-ultralytics");
@@ -120,7 +120,7 @@ TEST(Signs, TellQueriesFromCorners) {
   EXPECT_EQ(plan->rules.boxes.unit_x, 320);
 }
 
-TEST(Signs, TellASoftmaxFromSigmoids) {
+TEST(Signs, DistinguishSoftmaxFromSigmoids) {
   const auto detr = [](float nothing) {
     std::mt19937 random(5);
     Tensor logits = rows(300, 6, [&](size_t, size_t column) {
@@ -135,7 +135,7 @@ TEST(Signs, TellASoftmaxFromSigmoids) {
   expect_family(detr(-7), "rt-detr", Basis::kNamed);
 }
 
-TEST(Signs, KnowConditionalDetrByItsClasses) {
+TEST(Signs, IdentifyConditionalDetrByItsClasses) {
   const auto of = [](size_t classes) {
     Tensor logits = rows(300, classes, [](size_t, size_t) { return -4.0f; });
     logits.id = "logits";
@@ -147,7 +147,7 @@ TEST(Signs, KnowConditionalDetrByItsClasses) {
   expect_family(of(80), "rt-detr", Basis::kNamed);
 }
 
-TEST(Signs, TakeBlankRowsForNothing) {
+TEST(Signs, IgnoreBlankRows) {
   const auto blank = [](size_t count, size_t columns) {
     return rows(count, columns, [](size_t, size_t) { return 0.0f; });
   };
@@ -161,12 +161,12 @@ TEST(Signs, TakeBlankRowsForNothing) {
   EXPECT_EQ(signs_of(odd.view(), 20, 6), RowSigns::kNone);
 }
 
-TEST(Signs, KnowDetectionOutputByItsShape) {
+TEST(Signs, IdentifyDetectionOutputByItsShape) {
   const Tensor seven{.values = {0, 1, 0.9f, 0.1f, 0.1f, 0.3f, 0.4f}, .shape = {1, 1, 1, 7}};
   expect_family({seven}, "detection-output");
 }
 
-TEST(Signs, TellAnSsdsOutputsApart) {
+TEST(Signs, IdentifyTheOutputsOfSsd) {
   const auto list = [](const char* name, std::vector<float> values, Shape shape) {
     return Tensor{.values = std::move(values), .shape = shape, .id = name};
   };
@@ -178,14 +178,14 @@ TEST(Signs, TellAnSsdsOutputsApart) {
   const std::vector<std::vector<Tensor>> orders{{boxes, scores, classes, count},
                                                 {count, classes, boxes, scores}};
   for (const auto& order : orders) expect_family(order, "ssd-postprocess");
-  // By their names with the number of the output behind it, whatever the numbers are.
+  // By names with the number of the output as a suffix, whatever the values.
   std::vector<Tensor> named{boxes, scores, classes, count};
   named[0].id = "detection_boxes:0", named[1].id = "detection_scores:0";
   named[2].id = "detection_classes:0", named[3].id = "num_detections:0";
   expect_family(named, "ssd-postprocess", Basis::kNamed);
 }
 
-TEST(Signs, TellTorchvisionsOutputsApart) {
+TEST(Signs, IdentifyTheOutputsOfTorchvision) {
   const std::vector<float> boxes{10, 20, 30, 40, 50, 50, 90, 80};
   const std::vector<float> scores{0.9f, 0.6f};
   const std::vector<int64_t> labels{18, 3};
@@ -210,20 +210,20 @@ TEST(Signs, TellTorchvisionsOutputsApart) {
   EXPECT_TRUE(find_torchvision_outputs(views).empty());
 }
 
-TEST(Signs, NameTasksThatHaveNoBoxes) {
+TEST(Signs, NameTasksWithoutBoxes) {
   const auto of = [](Shape shape) {
     Tensor out{.values = {}, .shape = shape};
     out.values.assign(shape.count().value_or(0), 0.0f);
     return out;
   };
-  expect_words(said_of({of({1, 1, 320, 320})}), {"a text detector", "a model that detects objects"});
-  expect_words(said_of({of({1, 1000})}), {"a classifier of 1000 classes"});
+  expect_words(said_of({of({1, 1, 320, 320})}), {"a text detector", "an object detection model"});
+  expect_words(said_of({of({1, 1000})}), {"a classifier with 1000 classes"});
   Tensor text = of({1, 40, 97});
   for (size_t i = 0; i < text.values.size(); i += 97) text.values[i] = 1;
   expect_words(said_of({text}), {"a text recogniser"});
 }
 
-TEST(Signs, TellBackCamerasFromFrontsByTheInput) {
+TEST(Signs, InputSizeDecidesBetweenFrontAndBackCameras) {
   const std::vector<Tensor> faces{rows(896, 16, [](size_t, size_t) { return 1.0f; }),
                                   rows(896, 1, [](size_t, size_t) { return -5.0f; })};
   Settings settings;
@@ -242,8 +242,8 @@ TEST(Signs, TellBackCamerasFromFrontsByTheInput) {
   expect_family(faces, "blazeface-back", Basis::kNumbers, settings);
 }
 
-TEST(Signs, SetSizesOfTheInputCount) {
-  // PicoDet of an input that is no square, on a photo of another size.
+TEST(Signs, UseTheInputSizeThatIsSet) {
+  // PicoDet with a rectangular input, on a photo of another size.
   std::vector<Tensor> levels;
   for (const uint32_t stride : {8u, 16u, 32u, 64u}) {
     const Size cells = level_cells({416, 256}, stride);

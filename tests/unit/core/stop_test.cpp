@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames that end early because nobody waits for them any more.
+// Frames that are cancelled.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Boxes that touch only their neighbours: all methods compare nearly all pairs of them, each in its
-/// way, which takes ten seconds and more.
+/// Boxes that touch only their neighbours: all methods compare nearly all pairs of them, which
+/// takes ten seconds and more.
 test::Tensor long_chain() {
   constexpr int kLinks = 100'000;
   std::vector<test::Row> rows;
@@ -40,7 +40,7 @@ struct LongRun {
 
 class Stops : public testing::TestWithParam<LongRun> {};
 
-TEST_P(Stops, AFrameThatTakesLong) {
+TEST_P(Stops, EndALongFrame) {
   const test::Tensor boxes = long_chain();
   const TensorView view = boxes.view();
   const auto plan = make_plan(without_ceiling(GetParam().method), {&view, 1});
@@ -56,7 +56,7 @@ TEST_P(Stops, AFrameThatTakesLong) {
     stop = true;
   });
   const Status done = processor->run({&view, 1});
-  ASSERT_FALSE(done) << "it was through before it was stopped";
+  ASSERT_FALSE(done) << "finished before it was stopped";
   EXPECT_EQ(done.error().kind, ErrorKind::kInterrupted);
 }
 
@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Each, Stops, testing::ValuesIn(long_runs()), [](const a
   return std::string(each.param.backend) + std::to_string(static_cast<int>(each.param.method));
 });
 
-TEST(Stop, LeavesLaterFramesAlone) {
+TEST(Stop, DoesNotAffectLaterFrames) {
   const test::Tensor boxes = test::rows({{0, 0, 9, 9, 0.9f, 0}});
   const TensorView view = boxes.view();
   const auto plan = make_plan(without_ceiling(NmsMethod::kGreedy), {&view, 1});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Types, shapes, bounds.
+// Types, shapes and bounds.
 #include "core/tensor.h"
 
 #include <gtest/gtest.h>
@@ -23,13 +23,13 @@ TEST(Shape, ParsesAndPrints) {
     EXPECT_FALSE(shape_from(text)) << text;
 }
 
-TEST(Shape, RefusesProductsThatOverflow) {
+TEST(Shape, RejectsProductsThatOverflow) {
   EXPECT_FALSE((Shape{SIZE_MAX, 2}.count()));
   EXPECT_FALSE((Shape{1u << 31, 1u << 31, 4}.count()));
   EXPECT_EQ((Shape{0, SIZE_MAX}.count()), 0u);
 }
 
-TEST(CheckBounds, SaysWhatIsMissing) {
+TEST(CheckBounds, ReportsMissingBytes) {
   const float data[6]{};
   TensorView view{.id = "out", .data = data, .bytes = sizeof data, .shape = {2, 3}};
   EXPECT_TRUE(check_bounds(view));
@@ -78,12 +78,12 @@ TEST(Load, ReadsEveryType) {
   EXPECT_EQ(load_one<double>(DataType::kFloat64, 0.5), 0.5f);
 }
 
-TEST(Load, NeedsNoAlignment) {
+TEST(Load, ReadsUnalignedMemory) {
   for (size_t shift = 0; shift < 8; ++shift)
     EXPECT_EQ(load_one<float>(DataType::kFloat32, 1.5f, shift), 1.5f);
 }
 
-TEST(Load, UndoesQuantisation) {
+TEST(Load, Dequantises) {
   const int8_t stored = 27;
   const TensorView view{.data = &stored, .bytes = 1, .type = DataType::kInt8, .shape = {1},
                         .scale = 0.5f, .zero_point = -3};

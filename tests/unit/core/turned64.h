@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Turned boxes in float64, by other ways than core's.
+// Oriented boxes in float64, computed in other ways than in core.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline Box upright(const Turned64& b) {
           static_cast<float>(b.x + b.w / 2), static_cast<float>(b.y + b.h / 2)};
 }
 
-/// What is left of it in floats.
+/// Rounds to floats.
 inline Turned64 rounded(const Turned64& b) {
   const Box box = upright(b);
   return {(double{box.x1} + box.x2) / 2, (double{box.y1} + box.y2) / 2, double{box.x2} - box.x1,
@@ -44,7 +44,7 @@ inline std::vector<Point64> corners(const Turned64& b) {
   return out;
 }
 
-/// Clips a polygon by each edge of the other in turn, then sums up triangles.
+/// Clips a polygon by each edge of the other in turn, then sums triangles.
 inline double common_area(const Turned64& a, const Turned64& b) {
   std::vector<Point64> polygon = corners(a);
   const std::vector<Point64> by = corners(b);
@@ -77,7 +77,7 @@ inline double polygon_iou(const Turned64& a, const Turned64& b) {
   return common / (a.w * a.h + b.w * b.h - common);
 }
 
-/// As published, by covariances, with the small numbers that Ultralytics adds.
+/// Computes ProbIoU as published, with covariances and Ultralytics' small constants.
 inline double prob_iou(const Turned64& a, const Turned64& b) {
   struct Covariance {
     double xx, yy, xy;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Suppression of turned boxes against brute force in float64, and what plans make of them.
+// Suppression of oriented boxes compared with brute force in float64, and their plans.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using test::TurnedRow;
 
 Turned64 of(const TurnedRow& row) { return {row.cx, row.cy, row.w, row.h, row.angle}; }
 
-/// Objects of some boxes each, scores all different.
+/// Objects of several boxes each, with distinct scores.
 std::vector<TurnedRow> crowd(unsigned seed, int classes) {
   std::mt19937 random(seed);
   const auto number = [&](float low, float high) {
@@ -38,8 +38,8 @@ std::vector<TurnedRow> crowd(unsigned seed, int classes) {
   return out;
 }
 
-/// Rows that stay. @param all do suppressed boxes suppress, too? @param clear becomes false where an
-/// overlap is too near the threshold to tell.
+/// Returns the kept rows. @param all true if suppressed boxes suppress, too. @param clear set to
+/// false if an overlap is too close to the threshold.
 std::vector<uint32_t> by_force(const std::vector<TurnedRow>& rows, double threshold,
                                double (*overlap)(const Turned64&, const Turned64&), bool all,
                                bool& clear) {
@@ -75,7 +75,7 @@ Settings settings_for(const char* contract, NmsMethod method, float threshold = 
   return settings;
 }
 
-TEST(TurnedNms, KeepsWhatBruteForceKeeps) {
+TEST(TurnedNms, MatchesBruteForce) {
   unsigned seen = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {
     const auto rows = crowd(seed, 3);
@@ -100,7 +100,7 @@ TEST(TurnedNms, KeepsWhatBruteForceKeeps) {
   EXPECT_GT(seen, 20u);
 }
 
-TEST(TurnedNms, TakesMeansOfBoxesAndTheAngleOfTheBest) {
+TEST(TurnedNms, MergesBoxesAndKeepsTheAngleOfTheBest) {
   const std::vector<TurnedRow> rows{{100, 100, 40, 20, 0.8f, 0, 0.5f}, {104, 100, 40, 20, 0.2f, 0, 0.6f}};
   for (const NmsMethod method : {NmsMethod::kWeighted, NmsMethod::kMerge}) {
     Settings settings = settings_for("exact", method, 0.3f);
@@ -113,7 +113,7 @@ TEST(TurnedNms, TakesMeansOfBoxesAndTheAngleOfTheBest) {
   }
 }
 
-TEST(TurnedNms, HasMethodsThatChangeScores) {
+TEST(TurnedNms, SupportsMethodsThatChangeScores) {
   const std::vector<TurnedRow> rows{{100, 100, 40, 20, 0.8f, 0, 0.5f}, {104, 100, 40, 20, 0.6f, 0, 0.6f}};
   const double over = test::polygon_iou(of(rows[0]), of(rows[1]));
   Settings settings = settings_for("exact", NmsMethod::kSoftGaussian, 0.9f);
@@ -125,13 +125,13 @@ TEST(TurnedNms, HasMethodsThatChangeScores) {
   EXPECT_NEAR(both[1].score, 0.6 * std::exp(-over * over / 0.5), 1e-5);
 }
 
-TEST(TurnedPlan, DropsAnglesThatAreNone) {
+TEST(TurnedPlan, DropsBoxesWithInvalidAngles) {
   const float nan = std::nanf("");
   const auto found = detected({{100, 100, 40, 20, 0.8f, 0, nan}, {300, 100, 40, 20, 0.8f, 1, 1e30f}},
                               settings_for("auto", NmsMethod::kAuto));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].anchor, 1u);
-  EXPECT_EQ(found[0].angle, 1e30f) << "as the model gave it";
+  EXPECT_EQ(found[0].angle, 1e30f) << "as given by the model";
 }
 
 Result<Plan> plan_for(const char* detector, const char* contract = "auto", float threshold = 0.45f) {
@@ -143,7 +143,7 @@ Result<Plan> plan_for(const char* detector, const char* contract = "auto", float
   return make_plan(settings, {&view, 1});
 }
 
-TEST(TurnedPlan, GoesByUltralyticsUnlessToldOtherwise) {
+TEST(TurnedPlan, DefaultsToUltralyticsContract) {
   const auto plan = plan_for("yolov8-obb");
   ASSERT_TRUE(plan) << plan.error().message();
   EXPECT_TRUE(plan->rules.turned);
@@ -155,7 +155,7 @@ TEST(TurnedPlan, GoesByUltralyticsUnlessToldOtherwise) {
   EXPECT_FALSE(plan_for("yolov8")->rules.turned);
 }
 
-TEST(TurnedPlan, LeavesOutWhatIsOfUprightBoxes) {
+TEST(TurnedPlan, IgnoresRulesOfUprightBoxes) {
   for (const char* name : {"faster-rcnn", "onnx", "opencv"}) {
     const auto plan = plan_for("yolov8-obb", name);
     ASSERT_TRUE(plan);
@@ -164,7 +164,7 @@ TEST(TurnedPlan, LeavesOutWhatIsOfUprightBoxes) {
   }
 }
 
-TEST(TurnedPlan, ReachesFurtherWhereTheThresholdIsLower) {
+TEST(TurnedPlan, ReachGrowsWithLowerThresholds) {
   auto plan = plan_for("yolov8-obb", "auto", 0.9f);
   ASSERT_TRUE(plan);
   const float near = plan->rules.reach;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How much turned boxes overlap, against float64, and where they are on the frame.
+// Overlap of oriented boxes compared with float64, and their map to the frame.
 #include "core/turned.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ double polygon(const Turned64& a, const Turned64& b) {
   return measured<TurnedPolygon>(rules_for(0.5f), shape(a), shape(b));
 }
 
-TEST(TurnedPolygon, KnowsWhatIsKnown) {
+TEST(TurnedPolygon, MatchesKnownValues) {
   const double diagonal = M_PI / 4, degree = M_PI / 180;
   const Turned64 unit{0.5, 0.5, 1, 1, 0};
   EXPECT_NEAR(polygon(unit, {0.5, 0.5, 1, 1, diagonal}), std::sqrt(0.5), 1e-6);
@@ -52,17 +52,17 @@ TEST(TurnedPolygon, KnowsWhatIsKnown) {
   EXPECT_EQ(polygon({160, 153, 230, 23, -37}, {-1.1e17, 1.4e18, 1000, 1000, 1612}), 0);
 }
 
-TEST(TurnedPolygon, IsExactWhereItCanBe) {
+TEST(TurnedPolygon, IsExactInSimpleCases) {
   EXPECT_EQ(polygon({5, 7, 4, 3, 2.1}, {5, 7, 4, 3, 2.1}), 1) << "equal";
   EXPECT_EQ(polygon({0, 0, 2, 2, 0}, {2, 0, 2, 2, 0}), 0) << "touching";
   EXPECT_EQ(polygon({0, 0, 4, 4, 0}, {1, 1, 2, 2, 0}), 0.25) << "nested, two sides in common";
   EXPECT_EQ(polygon({0, 0, 4, 4, 0}, {20, 0, 4, 4, 1}), 0) << "apart";
   EXPECT_EQ(polygon({0, 0, 4, 4, 0.3}, {0, 0, 0, 3, 1}), 0) << "without area";
-  EXPECT_EQ(polygon({0, 0, 4, 4, 0.3}, {0, 0, -2, 3, 1}), 0) << "of a negative side";
-  EXPECT_TRUE(std::isnan(polygon({0, 0, 0, 0, 0}, {0, 0, 0, 3, 1}))) << "neither has an area";
+  EXPECT_EQ(polygon({0, 0, 4, 4, 0.3}, {0, 0, -2, 3, 1}), 0) << "with a negative side";
+  EXPECT_TRUE(std::isnan(polygon({0, 0, 0, 0, 0}, {0, 0, 0, 3, 1}))) << "both without area";
 }
 
-/// Pairs of every kind.
+/// Pairs of all kinds.
 class Pairs {
  public:
   explicit Pairs(unsigned seed) : random_(seed) {}
@@ -94,7 +94,7 @@ class Pairs {
   std::mt19937 random_;
 };
 
-/// What rounding of sines and corners may do to thin boxes.
+/// Returns the effect of rounding sines and corners for thin boxes.
 double rounding(const Turned64& a, const Turned64& b) {
   const double thin = std::min({a.w, a.h, b.w, b.h}), far = std::max({a.w, a.h, b.w, b.h, 50.0});
   return 2e-6 + 1e-6 * far / thin;
@@ -126,7 +126,7 @@ TEST(TurnedGaussian, IsNearUltralyticsFormula) {
     const auto [a, b] = pairs.next();
     const double truth = test::prob_iou(a, b);
     const double found = measured<TurnedGaussian>(all, shape(a), shape(b));
-    // The root of a small difference makes its rounding larger.
+    // The square root of a small difference amplifies its rounding error.
     ASSERT_NEAR(found, truth, 2e-5 + 4e-7 / (1 - truth) + rounding(a, b))
         << i << test::text(a) << test::text(b);
     overlapping += truth > 0.01 ? 1 : 0;
@@ -173,8 +173,8 @@ TYPED_TEST(TurnedGeometry, GuessesNothingThatItDecidesOtherwise) {
     }
 }
 
-/// Bounds by the threshold lose nothing that the formula in float64 has beyond it.
-TEST(TurnedGaussian, ReachesAsFarAsTheThresholdLetsIt) {
+/// Bounds by the threshold lose no overlap beyond it by the formula in float64.
+TEST(TurnedGaussian, BoundsIncludeAllOverlapsBeyondTheThreshold) {
   size_t beyond = 0, refused = 0;
   for (const float threshold : {1e-6f, 0.01f, 0.2f, 0.45f, 0.8f, 0.99f}) {
     Pairs pairs(5);
@@ -209,7 +209,7 @@ Detection emit(const Letterbox& letterbox, const Box& box, float angle, Tables t
                  tables);
 }
 
-TEST(TurnedOnFrame, KeepsItsAngleWhereBothAxesAreScaledAlike) {
+TEST(TurnedOnFrame, KeepsItsAngleIfBothScalesAreEqual) {
   for (const float angle : {0.3f, -2.0f, 9.0f, 0.0f}) {
     const Detection found = emit(scaled(2, 2), {25, 37, 45, 47}, angle);
     EXPECT_EQ(found.angle, angle);
@@ -217,7 +217,7 @@ TEST(TurnedOnFrame, KeepsItsAngleWhereBothAxesAreScaledAlike) {
   }
 }
 
-TEST(TurnedOnFrame, KeepsItsLongerSideAndItsAreaWhereTheyAreNot) {
+TEST(TurnedOnFrame, KeepsItsLongerSideAndAreaOtherwise) {
   for (const double angle : {0.0, 0.4, 1.5, 3.0, -1.0, -4.0, 8.0})
     for (const bool wide : {true, false}) {
       const double w = wide ? 40 : 10, h = wide ? 10 : 40, turn = angle + (wide ? 0 : M_PI / 2);
@@ -237,9 +237,9 @@ TEST(TurnedOnFrame, KeepsItsLongerSideAndItsAreaWhereTheyAreNot) {
     }
 }
 
-TEST(TurnedOnFrame, IsWholeOrNotThere) {
+TEST(TurnedOnFrame, IsNeverClipped) {
   const Letterbox same{.frame = {100, 100}, .model = {100, 100}};
-  const Box beyond{-30, 40, -2, 60};  // of which a corner reaches in once it is turned
+  const Box beyond{-30, 40, -2, 60};  // a rotated corner reaches into the frame
   EXPECT_TRUE(is_empty(emit(same, beyond, 0).box));
   const Detection part = emit(same, beyond, 1.2f);
   EXPECT_TRUE(is_empty(part.box) && !is_filtered(part.box));
@@ -249,7 +249,7 @@ TEST(TurnedOnFrame, IsWholeOrNotThere) {
   EXPECT_TRUE(is_empty(emit(same, {3e38f, 0, 3.3e38f, 10}, 1).box)) << "beyond all floats";
 }
 
-TEST(TurnedOnFrame, HasTheSizeOfItsSidesAndThePlaceOfItsBounds) {
+TEST(TurnedOnFrame, IsFilteredBySidesAndBounds) {
   const Letterbox same{.frame = {100, 100}, .model = {100, 100}};
   const SizeLimits limits{.least_width = 40, .most_height = 5};
   const Box thin{30, 48, 70, 52};

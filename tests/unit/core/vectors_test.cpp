@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// NMS cases from the test suites of ONNX, ONNX Runtime and TensorFlow, and adversarial ones,
-// for every contract and method that exists here.
+// NMS cases from the tests of ONNX, ONNX Runtime and TensorFlow, and adversarial ones, for every
+// contract and method.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,8 @@ float number(const json& value) {
   return value.is_string() ? std::nanf("") : static_cast<float>(value.get<double>());
 }
 
-/// The case's boxes as rows with that many classes of scores: row index = class * boxes + box.
+/// Returns the case's boxes as rows with that many classes of scores: row index = class * boxes +
+/// box.
 std::vector<test::Row> rows_of(const json& boxes, const std::string& format,
                                const std::vector<std::vector<float>>& scores,
                                const json& classes) {
@@ -41,11 +42,11 @@ std::vector<test::Row> rows_of(const json& boxes, const std::string& format,
   return rows;
 }
 
-/// Anchors that a method keeps, best first. Runs the kernels alone: no frame clips the boxes.
+/// Returns the anchors that a method keeps, best first. Runs only the kernels: no clipping.
 std::vector<uint32_t> kept_by(NmsMethod method, const json& each,
                               const std::vector<test::Row>& rows, const char* contract) {
   Settings settings = test::pixel_settings();
-  settings.detector = "yolo26";  // set, for some scores are no probabilities
+  settings.detector = "yolo26";  // set because some scores are not probabilities
   settings.method = method;
   settings.contract = contract;
   settings.iou_threshold = number(each["iou_threshold"]);
@@ -75,7 +76,7 @@ std::vector<uint32_t> kept_by(NmsMethod method, const json& each,
   return out;
 }
 
-/// Anchors that every exact method keeps by a contract.
+/// Returns the anchors that every exact method keeps by a contract.
 std::vector<uint32_t> kept(const json& each, const std::vector<test::Row>& rows,
                            const char* contract) {
   const auto greedy = kept_by(NmsMethod::kGreedy, each, rows, contract);
@@ -95,13 +96,13 @@ std::vector<std::vector<float>> scores_of(const json& value) {
   return scores;
 }
 
-/// A contract, and where it is more than the exact ones the method.
+/// A contract, and a method if it is not an exact one.
 struct Dialect {
   const char* contract;
   NmsMethod method = NmsMethod::kGreedy;
 };
 
-/// Dialects here for the semantics that the file names.
+/// Contracts for the semantics named in the file.
 const std::multimap<std::string, Dialect> kSemantics = [] {
   constexpr NmsMethod kFast = NmsMethod::kFast;
   const std::pair<std::string, std::vector<Dialect>> all[] = {
@@ -130,13 +131,13 @@ const std::multimap<std::string, Dialect> kSemantics = [] {
   return out;
 }();
 
-/// Semantics that nothing here has, and why.
+/// Unsupported semantics, with reasons.
 const std::set<std::string> kNowhere{
-    "CV-CUDA (int16 xywh, any-better suppresses)",                       // whole numbers
-    "nnstreamer (int trunc, +1 in intersection only, class-agnostic)",   // whole numbers
+    "CV-CUDA (int16 xywh, any-better suppresses)",                       // integers
+    "nnstreamer (int trunc, +1 in intersection only, class-agnostic)",   // integers
     "torchvision batched_nms coordinate trick",          // an offset of each frame's largest number
-    "union contracted with FMA (nvcc default -fmad=true)",               // differs by the compiler
-    // Boxes without a number are dropped:
+    "union contracted with FMA (nvcc default -fmad=true)",               // depends on the compiler
+    // Boxes with NaN are dropped:
     "CUDA fmaxf/fminf ignore NaN in max/min but the area is NaN -> IoU NaN -> kept",
     "std::max/min depend on operand order",                              // the same
     "argmax(cls) then *obj (tensorRT_Pro, DeepStream-Yolo, YOLOX, nnstreamer)",  // of families:
@@ -152,7 +153,7 @@ unsigned check_semantics(const json& each) {
                                      each.value("classes", json()));
   for (const auto& [name, expected] : each["expected_by_semantics"].items()) {
     const auto [first, end] = kSemantics.equal_range(name);
-    EXPECT_TRUE(first != end || kNowhere.contains(name)) << name << ", which nothing is said of";
+    EXPECT_TRUE(first != end || kNowhere.contains(name)) << name << ", which is not listed";
     for (auto found = first; boxes && found != end; ++found, ++checked) {
       const auto [contract, method] = found->second;
       const auto want = expected.get<std::vector<uint32_t>>();
@@ -165,7 +166,7 @@ unsigned check_semantics(const json& each) {
   return checked;
 }
 
-/// The class that a family takes where a product makes two equal.
+/// Returns the class that a family chooses if a product makes two scores equal.
 unsigned check_argmax(const json& each) {
   if (!each.contains("raw")) return 0;
   const std::pair<const char*, const char*> kFamilies[] = {
@@ -185,7 +186,7 @@ unsigned check_argmax(const json& each) {
   return 1;
 }
 
-/// Thresholds that are refused.
+/// Checks that invalid thresholds are errors.
 unsigned check_refused(const json& each) {
   const json& expected = each.value("expected_indices", json());
   if (!expected.is_string() || !expected.get<std::string>().contains("iou_threshold")) return 0;
@@ -197,7 +198,7 @@ unsigned check_refused(const json& each) {
   return 1;
 }
 
-/// Cases of suites, whose result is per class (class-major) or plain.
+/// Checks cases of test suites, with results per class (class-major) or plain.
 unsigned check_suite(const json& each) {
   if (!each["expected_indices"].is_array()) return 0;
   const char* contract = each["name"].get<std::string>().starts_with("V1.") ? "tensorflow" : "onnx";
@@ -223,7 +224,7 @@ unsigned check_suite(const json& each) {
   return 1;
 }
 
-TEST(Vectors, OfEveryContractHere) {
+TEST(Vectors, MatchEveryContract) {
   if (!test::have_data()) GTEST_SKIP() << "no NMS vectors on this machine";
   const json vectors = test::read_json(test::data_folder() / "nms-vectors.json");
   unsigned suites = 0, semantics = 0, others = 0;

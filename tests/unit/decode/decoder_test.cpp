@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a decoder keeps of a stream that has ended.
+// State of a decoder after the end of a stream.
 #include "gst/decode/decoder.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace keepbox {
 namespace {
 
-TEST(Decoder, KeepsNoPlanWhereItIsStopped) {
+TEST(Decoder, StopDropsThePlan) {
   g_autoptr(GstElement) element = GST_ELEMENT(gst_object_ref_sink(gst_bin_new(nullptr)));
   const std::atomic<bool> stop = false;
   Decoder decoder(element, &stop);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Model families in files: every family there and back, every key, every error with its line.
+// Model families in files: round trips of every family, every key, and errors with their line.
 #include "gst/decode/detectorfile.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(text.find(from), from.size(), to);
 }
 
-/// The message; "" when there is none.
+/// Returns the message, or "".
 std::string said_of(const std::string& text) {
   const auto file = read_detector(text, "box.detector");
   return file ? "" : file.error().message();
@@ -64,7 +64,7 @@ auto numbers_of(const DetectorSpec& s) {
                     s.input.caveat);
 }
 
-/// All fields but by_shape, which is for the table alone.
+/// Compares all fields except by_shape, which files do not have.
 bool equal(const DetectorSpec& a, const DetectorSpec& b) {
   return numbers_of(a) == numbers_of(b) && std::ranges::equal(a.anchors.sizes, b.anchors.sizes) &&
          std::ranges::equal(a.anchors.scales, b.anchors.scales) &&
@@ -74,7 +74,7 @@ bool equal(const DetectorSpec& a, const DetectorSpec& b) {
              [](auto& r) { return numbers_of(r); });
 }
 
-TEST(DetectorFile, BringsEveryFamilyThereAndBack) {
+TEST(DetectorFile, RoundTripsEveryFamily) {
   for (const DetectorSpec& spec : detectors()) {
     const std::string text = print_detector(spec);
     const auto back = read_detector(text, "box.detector");
@@ -89,7 +89,7 @@ TEST(DetectorFile, BringsEveryFamilyThereAndBack) {
 }
 
 TEST(DetectorFile, ComparesEveryField) {
-  // A field that equal() does not look at would go unseen: all keys change something in its eyes.
+  // Checks that equal() compares every field: each key must make a difference.
   for (const auto& field : detector_fields()) {
     Kept kept;
     bool differs = false;
@@ -111,7 +111,7 @@ TEST(DetectorFile, ComparesEveryField) {
   }
 }
 
-TEST(DetectorFile, TakesEveryKeyOfATensor) {
+TEST(DetectorFile, ReadsEveryKeyOfATensor) {
   const auto file = read_detector(
       "[detector]\nreader=split\ncoding=corners\npayload=keypoints\n"
       "[tensor boxes]\nids=a_*,b\nnames=x,y\nchannels=5\nscale=0.25\nzero-point=-3\n"
@@ -130,7 +130,7 @@ TEST(DetectorFile, TakesEveryKeyOfATensor) {
   EXPECT_TRUE(file->family->tensors[2].optional);
 }
 
-TEST(DetectorFile, TakesWhatItSaysAndNoMore) {
+TEST(DetectorFile, ChangesOnlyWhatItContains) {
   const auto file =
       read_detector(replaced(kRowsFile, "reader=ready", "reader = ready\r\nlabel-file=l.txt"),
                     "some/where/box.detector");
@@ -267,7 +267,7 @@ std::vector<Wrong> wrong_texts() {
   };
 }
 
-TEST(DetectorFile, SaysWhereItIsWrong) {
+TEST(DetectorFile, ErrorsNameTheLine) {
   ASSERT_EQ(said_of(kRowsFile), "");
   for (const Wrong& wrong : wrong_texts()) {
     const std::string said = said_of(wrong.text);
@@ -284,7 +284,7 @@ TEST(DetectorFile, IsARegularFileOfLimitedSize) {
   EXPECT_FALSE(load_detector(dir.write("b", kRowsFile + "#" + std::string(65536, 'x') + "\n")));
 }
 
-TEST(DetectorFile, IsToldFromANameByItsName) {
+TEST(DetectorFile, IsDistinguishedFromAFamilyName) {
   const auto before = std::filesystem::current_path();
   const test::TempDir dir;
   EXPECT_TRUE(means_detector_file("./x"));
@@ -309,7 +309,7 @@ TEST(DetectorFile, ExplainsEveryKey) {
   for (const auto& field : tensor_fields()) EXPECT_TRUE(field.summary.ends_with('.')) << field.key;
 }
 
-TEST(DetectorFile, SaysByWhoseScaleATensorIsRead) {
+TEST(DetectorFile, AssignsScalesToTensors) {
   DetectorSpec spec = *find_detector("scrfd");
   const auto rule_of = [&](std::string_view id, std::vector<std::string> ids = {}) {
     const TensorRule* rule = quantization_of(spec, id, ids);

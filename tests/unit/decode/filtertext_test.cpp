@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Sizes and regions as users write them.
+// Sizes and regions as written by users.
 #include "gst/decode/filtertext.h"
 
 #include <gtest/gtest.h>
@@ -9,14 +9,14 @@ namespace {
 
 const Labels kLabels({"person", "traffic light", "box"});
 
-TEST(SizeText, IsOfAllClassesOrSome) {
+TEST(SizeText, ReadsGeneralAndPerClassSizes) {
   EXPECT_EQ(*sizes_of("", kLabels, "p"), BoxSizes{});
   EXPECT_EQ(*sizes_of("16x8", kLabels, "p"), (BoxSizes{{16, 8}, {}}));
   EXPECT_EQ(*sizes_of(" person: 32x64 ,7:0x8.5, 16 x 16,box:1x2", kLabels, "p"),
             (BoxSizes{{16, 16}, {{0, {32, 64}}, {7, {0, 8.5f}}, {2, {1, 2}}}}));
 }
 
-TEST(SizeText, ThatIsBadIsNamed) {
+TEST(SizeText, ErrorsQuoteTheText) {
   for (const char* text : {"16", "16x", "x16", "16x16x16", "16X16", "-1x5", "nanx5", "infx5", "16x16,",
                            "person:16", "0=16x16"}) {
     const auto sizes = sizes_of(text, kLabels, "min-size");
@@ -30,14 +30,14 @@ TEST(SizeText, ThatIsBadIsNamed) {
   }
 }
 
-TEST(RegionText, IsInPixelsOrFractions) {
+TEST(RegionText, ReadsPixelsAndFractions) {
   EXPECT_TRUE(regions_of(" ", "p")->empty());
   EXPECT_EQ(*regions_of("0,0.5,1,0.5; 100, 50,640,360", "p"),
             (std::vector<Region>{{{0, 0.5f, 1, 1}, 1}, {{100, 50, 740, 410}, 0}}));
   EXPECT_EQ(*regions_of("0,0,1,2", "p"), (std::vector<Region>{{{0, 0, 1, 2}, 0}}));
 }
 
-TEST(RegionText, ThatIsBadIsNamed) {
+TEST(RegionText, ErrorsQuoteTheText) {
   for (const char* text : {"1,2,3", "1,2,3,4,5", "a,2,3,4", "1,2,0,4", "1,2,3,0", "-1,2,3,4",
                            "1,2,3,4;", "1,2,nan,4", "1;2;3;4"}) {
     const auto regions = regions_of(text, "exclude-regions");

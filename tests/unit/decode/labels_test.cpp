@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Label files, good and bad, and lists of classes.
+// Valid and invalid label files, and lists of classes.
 #include "gst/decode/labels.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ std::string name(const Labels& labels, uint32_t class_id) {
   return g_quark_to_string(labels.quark(class_id));
 }
 
-TEST(Labels, NameClassesAndNeverBorrowAName) {
+TEST(Labels, NameClassesByIdOnly) {
   const test::TempDir dir;
   const auto labels = Labels::load(dir.write("l", "person\r\n\n  dog \ncat\n\n").c_str());
   ASSERT_TRUE(labels) << labels.error().message();
@@ -40,7 +40,7 @@ TEST(Labels, SkipAByteOrderMark) {
   EXPECT_EQ(name(*labels, 0), "person");
 }
 
-TEST(Labels, RefuseBadFilesByName) {
+TEST(Labels, ErrorsNameTheFile) {
   const test::TempDir dir;
   for (const std::string& path : {dir / "missing", dir.write("empty", ""), dir.write("blank", "\n \n"),
                                   dir.write("latin1", "caf\xe9\n"), dir.path().string()}) {
@@ -57,7 +57,7 @@ std::string lines(size_t count) {
   return out;
 }
 
-TEST(Labels, RefuseAbsurdFilesByName) {
+TEST(Labels, ErrorsNameAbsurdFiles) {
   const test::TempDir dir;
   for (const std::string& path :
        {dir.write("long", lines(70'000)), dir.write("large", std::string(17 << 20, 'a') + "\n"),
@@ -72,7 +72,7 @@ TEST(Labels, RefuseAbsurdFilesByName) {
   EXPECT_TRUE(Labels::load(dir.write("most", lines(65'536)).c_str()));
 }
 
-TEST(Labels, RefuseFifosAndDevices) {
+TEST(Labels, RejectFifosAndDevices) {
   const test::TempDir dir;
   ASSERT_EQ(mkfifo((dir / "fifo").c_str(), 0600), 0);
   for (const std::string& path : {dir / "fifo", std::string("/dev/zero")}) {
@@ -82,7 +82,7 @@ TEST(Labels, RefuseFifosAndDevices) {
   }
 }
 
-TEST(Lists, TakeNamesAndNumbers) {
+TEST(Lists, AcceptNamesAndNumbers) {
   const test::TempDir dir;
   const auto labels = Labels::load(dir.write("l", "person\ntraffic light\ncar\n").c_str());
   ASSERT_TRUE(labels);
@@ -95,7 +95,7 @@ TEST(Lists, TakeNamesAndNumbers) {
             std::string::npos);
 }
 
-TEST(Lists, NameWhatWasProbablyMeant) {
+TEST(Lists, SuggestSimilarNames) {
   const Labels labels({"person", "", "traffic light", "cat", "car"});
   const auto meant = [&](const char* text) {
     const std::string* name = labels.nearest(text);
@@ -113,7 +113,7 @@ TEST(Lists, NameWhatWasProbablyMeant) {
   EXPECT_EQ(labels.class_of("nosuch", "p").error().hint.find("did you mean"), std::string::npos);
 }
 
-TEST(Lists, TakeThresholds) {
+TEST(Lists, AcceptThresholds) {
   const Labels labels;
   using Limits = std::vector<std::pair<uint32_t, float>>;
   EXPECT_EQ(*labels.thresholds_of("3:0.5, 7:0.25", "p"), (Limits{{3, 0.5f}, {7, 0.25f}}));

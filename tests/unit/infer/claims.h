@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Models as they are claimed to be, for tests of what follows from that.
+// Models with arbitrary declarations, for tests of the conclusions.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 #include "gst/infer/modelfacts.h"
 
-/// A message that has to contain a part.
+/// Expects a message to contain a part.
 #define EXPECT_SAID(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
 namespace keepbox::test {
@@ -24,7 +24,7 @@ inline ModelPort port(const char* name, Dims dims,
   return {.name = name, .type = type, .dims = std::move(dims)};
 }
 
-/// A model of one picture and some outputs.
+/// Returns a model with one picture input and some outputs.
 inline ModelClaims model(Dims input, std::vector<ModelPort> outputs,
                          std::map<std::string, std::string> metadata = {}) {
   return {.file = "/models/some.v1.onnx",
@@ -46,7 +46,7 @@ inline ModelFacts facts_of(const ModelClaims& claims, const InputSettings& setti
   return facts ? *facts : ModelFacts{.outputs = {{}, {}, {}, {}}};
 }
 
-/// The error's message; "" when there is none.
+/// Returns the error's message, or "".
 inline std::string said_of(const ModelClaims& claims, const InputSettings& settings = {}) {
   const auto facts = settle_model(claims, settings);
   return facts ? "" : facts.error().message();
@@ -56,7 +56,7 @@ inline const ModelClaims kYolov8 = model({1, 3, 640, 640}, {port("output0", {1, 
                                          ultralytics("detect", "{0: 'cat', 1: 'dog'}"));
 inline const ModelClaims kUnknown = model({1, 3, 64, 64}, {port("out", {1, 7})});
 
-/// A model with a .modelinfo of these tensors.
+/// Returns a model with a .modelinfo of these tensors.
 inline ModelClaims described(std::vector<ModelInfoTensor> tensors, ModelClaims claims = kUnknown) {
   claims.info = ModelInfo{.path = "some.modelinfo", .tensors = std::move(tensors)};
   return claims;

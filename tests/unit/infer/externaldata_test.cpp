@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where an ONNX file may name files of weights, and what is refused because it could be read in two
-// ways.
+// Locations of external weights in ONNX files, and rejection of files that readers may interpret
+// differently.
 #include "gst/infer/externaldata.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class ExternalData : public ::testing::Test {
     return out + static_cast<char>(value);
   }
 
-  /// A field with a length.
+  /// Returns a length-delimited field.
   static string field(int number, const string& bytes) {
     return varint(static_cast<uint64_t>(number) << 3 | 2) + varint(bytes.size()) + bytes;
   }
@@ -30,7 +30,7 @@ class ExternalData : public ::testing::Test {
     return field(1, key) + field(2, value);
   }
 
-  /// A tensor of that location, between its other fields: dims, raw_data, data_location.
+  /// Returns a tensor with that location, between other fields: dims, raw_data, data_location.
   static string tensor(const string& location) {
     return string("\x08\x03") + field(9, string(100000, '\x7f')) +
            field(13, entry("location", location)) + field(13, entry("offset", "0")) + "\x70\x01";
@@ -52,7 +52,7 @@ class ExternalData : public ::testing::Test {
   test::TempDir dir_;
 };
 
-TEST_F(ExternalData, IsFoundWhereverAModelHasTensors) {
+TEST_F(ExternalData, IsFoundInAllTensorsOfAModel) {
   const string node = field(5, field(5, tensor("attribute")) + field(10, tensor("list")) +
                                    field(22, field(1, tensor("sparse value"))) +
                                    field(23, field(2, tensor("sparse index"))) +
@@ -72,15 +72,15 @@ TEST_F(ExternalData, IsFoundWhereverAModelHasTensors) {
                                "training", "graph's other half"}));
 }
 
-TEST_F(ExternalData, IsNotTakenForOneInOtherFields) {
+TEST_F(ExternalData, IsIgnoredInOtherFields) {
   const string other = field(13, entry("Location", "a")) + field(13, field(2, "b")) + field(13, "");
   const auto found = of(model(field(5, other) + field(6, tensor("no field of a graph"))));
   ASSERT_TRUE(found) << found.error().message();
   EXPECT_EQ(*found, Locations{});
 }
 
-TEST_F(ExternalData, IsReadInWhicheverWayItIsWritten) {
-  // The value before the key, and numbers in more bytes than they want.
+TEST_F(ExternalData, IsReadInEveryEncoding) {
+  // The value before the key, and varints with more bytes than needed.
   const string value = string("\x12\x88\x80\x00", 4) + "weights.";
   const string turned = string("\xea\x80\x00\x16", 4) + value + field(1, "location");
   const auto found = of(model(field(5, turned)));
@@ -88,7 +88,7 @@ TEST_F(ExternalData, IsReadInWhicheverWayItIsWritten) {
   EXPECT_EQ(*found, Locations{"weights."});
 }
 
-TEST_F(ExternalData, IsRefusedWhereReadersMayDiffer) {
+TEST_F(ExternalData, IsAnErrorIfReadersMayDiffer) {
   const auto in_tensor = [](const string& fields) { return model(field(5, fields)); };
   const string twice = field(13, entry("location", "a"));
   EXPECT_NE(why_not(in_tensor(twice + twice)).find("two locations"), string::npos);
@@ -101,7 +101,7 @@ TEST_F(ExternalData, IsRefusedWhereReadersMayDiffer) {
   EXPECT_NE(why_not(model(string("\x2b") + field(5, tensor("a")) + "\x2c")), "") << "a group";
 }
 
-TEST_F(ExternalData, OfFilesThatAreNoneIsAnError) {
+TEST_F(ExternalData, OfInvalidFilesIsAnError) {
   const string whole = model(field(5, tensor("a")));
   ASSERT_TRUE(of(whole));
   for (const size_t length : {size_t{3}, whole.size() / 2, whole.size() - 1})
@@ -109,13 +109,13 @@ TEST_F(ExternalData, OfFilesThatAreNoneIsAnError) {
   EXPECT_NE(why_not(string(20, '\xff')), "");
   EXPECT_NE(why_not(string(1, '\0') + whole), "") << "field 0";
   EXPECT_NE(why_not(varint(7 << 3 | 2) + string(9, '\xff') + "\x7f"), "")
-      << "a length beyond all files";
+      << "a length beyond any file";
   string deep;
   for (int i = 0; i < 100; ++i) deep = field(1, field(5, field(6, deep)));
   EXPECT_NE(why_not(model(deep)).find("in each other"), string::npos);
 }
 
-TEST_F(ExternalData, LiesBesideTheModelOrBelow) {
+TEST_F(ExternalData, IsNextToTheModelOrBelow) {
   namespace fs = std::filesystem;
   fs::create_directories(dir_.path() / "store/sub");
   fs::create_directories(dir_.path() / "names");
@@ -128,9 +128,9 @@ TEST_F(ExternalData, LiesBesideTheModelOrBelow) {
   };
   EXPECT_EQ(files("sub/weights"), "");
   fs::create_symlink("../store/m.onnx", dir_.path() / "names/m.onnx");
-  EXPECT_NE(files("", "names/m.onnx"), "") << "no weights beside the name";
+  EXPECT_NE(files("", "names/m.onnx"), "") << "no weights next to the link";
   fs::create_directory_symlink("../store/sub", dir_.path() / "names/sub");
-  EXPECT_EQ(files("", "names/m.onnx"), "") << "they are beside the model that the name leads to";
+  EXPECT_EQ(files("", "names/m.onnx"), "") << "they are next to the target of the link";
   EXPECT_NE(files(string("sub/weights\0.", 13), "store/nul.onnx"), "");
   EXPECT_NE(files("/dev/null", "store/device.onnx"), "");
   EXPECT_NE(files("..", "store/up.onnx"), "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Exports of known projects.
+// Models exported by known projects.
 #include "gst/infer/families.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using test::port;
 using test::said_of;
 using test::ultralytics;
 
-TEST(Families, KnowUltralyticsDetectors) {
+TEST(Families, IdentifyUltralyticsDetectors) {
   const ModelFacts facts = facts_of(kYolov8);
   EXPECT_EQ(facts.image_input, 0u);
   EXPECT_EQ(facts.input.size, (Size{640, 640}));
@@ -55,7 +55,7 @@ struct TaskCase {
   bool column_major;
 };
 
-/// The family that those ids of the registry are for.
+/// Returns the family of those ids of the registry.
 std::string detector_by(const std::string& id) {
   const std::map<std::string, std::string> known{{"yolo-v8-out", "yolov8"},
                                                  {"yolo-26-end2end-out", "yolo26"},
@@ -146,7 +146,7 @@ TEST(Families, NameTheOutputsOfUltralyticsTasks) {
   }
 }
 
-TEST(Families, KnowUltralyticsRtDetr) {
+TEST(Families, IdentifyUltralyticsRtDetr) {
   const auto facts_with = [](Dims dims, std::map<std::string, std::string> more) {
     return facts_of(
         model({1, 3, 640, 640}, {port("output0", dims)}, ultralytics("detect", "['a', 'b']", more)));
@@ -173,7 +173,7 @@ TEST(Families, KnowUltralyticsRtDetr) {
   }
 }
 
-TEST(Families, KnowYolov5AndItsKin) {
+TEST(Families, IdentifyYolov5AndRelatedModels) {
   const std::map<std::string, std::string> metadata{{"stride", "32"}, {"names", "['a', 'b']"}};
   const ModelFacts rows = facts_of(model({1, 3, 640, 640}, {port("o", {1, 25200, 7})}, metadata));
   EXPECT_EQ(rows.detector, "yolov5");
@@ -189,7 +189,7 @@ TEST(Families, KnowYolov5AndItsKin) {
   EXPECT_SAID(masks.remark, "none that is known for 2 classes");
 }
 
-TEST(Families, TakeNoShapeForKnowledge) {
+TEST(Families, DoNotRelyOnShapes) {
   for (const Dims& dims : {Dims{1, 3549, 85}, Dims{1, 3549, 23}, Dims{1, 85, 3549}})
     for (const char* name : {"output", "outputs"}) {
       const ModelFacts facts = facts_of(model({1, 3, 416, 416}, {port(name, dims)}));
@@ -200,7 +200,7 @@ TEST(Families, TakeNoShapeForKnowledge) {
     }
 }
 
-TEST(Families, TakeWhatATrialOrTheUserFound) {
+TEST(Families, UseTheFamilyOfATrialOrTheUser) {
   const ModelClaims plain = model({1, 3, 416, 416}, {port("output", {1, 3549, 85})});
   const DetectorSpec& yolox = *find_detector("yolox");
   const auto with = [&](FamilyOfModel family, const ModelClaims& claims) {
@@ -215,16 +215,16 @@ TEST(Families, TakeWhatATrialOrTheUserFound) {
   EXPECT_EQ(tried.resize, ResizeMode::kLetterboxTopLeft);
   EXPECT_EQ(tried.input.pad, 114);
   EXPECT_EQ(tried.detector, "yolox");
-  EXPECT_EQ(tried.outputs[0].id, "output") << "a family that was found is no id";
+  EXPECT_EQ(tried.outputs[0].id, "output") << "a detected family is not an id";
   EXPECT_EQ(tried.assumed, "");
   EXPECT_FALSE(tried.unknown);
-  // Files go before a trial, and the user before files.
+  // Files override a trial, and the user overrides files.
   EXPECT_EQ(with(family, kYolov8).detector, "yolov8");
   EXPECT_FALSE(with(family, kYolov8).input.bgr);
   family.set = true;
   EXPECT_TRUE(with(family, kYolov8).input.bgr);
   EXPECT_EQ(with(family, kYolov8).detector, "yolov8") << "the decoder has the user's";
-  // What is not sure is said, and told to nobody.
+  // An uncertain family is reported, but not declared.
   family.set = family.sure = false;
   const ModelFacts guessed = with(family, plain);
   EXPECT_TRUE(guessed.input.bgr);
@@ -232,7 +232,7 @@ TEST(Families, TakeWhatATrialOrTheUserFound) {
   EXPECT_SAID(guessed.assumed, "BGR, 0..255, letterbox-topleft, pad 114, as yolox wants it");
 }
 
-TEST(Families, KnowYoloxByItsId) {
+TEST(Families, IdentifyYoloxByItsId) {
   const ModelFacts by_id = facts_of(
       described({{.name = "images", .ranges = {{0, 255}, {0, 255}, {0, 255}}},
                  {.name = "out", .id = "yolox-out"}}));
@@ -242,7 +242,7 @@ TEST(Families, KnowYoloxByItsId) {
   EXPECT_EQ(by_id.outputs[0].id, "yolox-out");
 }
 
-TEST(Families, KnowDetrsByTheirSizeInput) {
+TEST(Families, IdentifyDetrsByTheirSizeInput) {
   ModelClaims claims =
       model({-1, 3, 640, 640}, {port("labels", {-1, 300}, DataType::kInt64),
                                 port("boxes", {-1, 300, 4}), port("scores", {-1, 300})});
@@ -258,7 +258,7 @@ TEST(Families, KnowDetrsByTheirSizeInput) {
   EXPECT_EQ(facts.outputs[0].id, "detr-labels");
   EXPECT_EQ(facts.outputs[1].id, "detr-boxes");
   EXPECT_EQ(facts.outputs[2].id, "detr-scores");
-  // By their shapes where exporters lost the names; the size first among the inputs.
+  // By shapes if exporters lost the names; the size is the first input.
   std::swap(claims.inputs[0], claims.inputs[1]);
   for (ModelPort& output : claims.outputs) output.name = "x" + output.name;
   const ModelFacts unnamed = facts_of(claims);
@@ -298,7 +298,7 @@ TEST(Families, FillAPixelMaskWithOnes) {
   EXPECT_EQ(open->bytes.size(), 416 * 320 * sizeof(int64_t));
 }
 
-TEST(Families, KnowPaddleByItsScale) {
+TEST(Families, IdentifyPaddleByItsScale) {
   ModelClaims claims = model({-1, 3, 640, 640}, {port("rows", {-1, 6}),
                                                  port("count", {-1}, DataType::kInt32)});
   claims.inputs[0].name = "image";
@@ -317,7 +317,7 @@ TEST(Families, KnowPaddleByItsScale) {
   EXPECT_EQ(facts.units, Units::kPixels);
   EXPECT_EQ(facts.outputs[0].id, "paddle-rows");
   EXPECT_EQ(facts.outputs[1].id, "paddle-count");
-  EXPECT_SAID(facts.assumed, "PP-YOLOE, PicoDet and PP-YOLO want input-mean=123.675");
+  EXPECT_SAID(facts.assumed, "PP-YOLOE, PicoDet and PP-YOLO need input-mean=123.675");
   claims.outputs = {port("a", {1, 8400, 4}), port("b", {1, 80, 8400})};
   EXPECT_EQ(facts_of(claims).detector, "");
   EXPECT_SAID(facts_of(claims).remark, "export the model with its suppression");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What follows from what models say of themselves.
+// Conclusions from the declarations of models.
 #include "gst/infer/modelfacts.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using test::port;
 using test::said_of;
 using test::ultralytics;
 
-TEST(ModelFacts, AssumeWhatNobodySays) {
+TEST(ModelFacts, HaveDefaultsForUnknowns) {
   const ModelFacts facts = facts_of(kUnknown);
   EXPECT_EQ(facts.remark, "RGB, 0..1, letterbox-center, pad 114: assumed");
   EXPECT_EQ(facts.assumed, "RGB, 0..1, letterbox-center, pad 114, as most models want it");
@@ -56,7 +56,7 @@ TEST(ModelFacts, FindThePicture) {
   }
 }
 
-TEST(ModelFacts, RefuseInputsThatNobodyCanFill) {
+TEST(ModelFacts, RejectUnknownInputs) {
   const auto with = [](std::vector<ModelPort> inputs) {
     ModelClaims claims = kUnknown;
     claims.inputs = std::move(inputs);
@@ -82,7 +82,7 @@ TEST(ModelFacts, RefuseInputsThatNobodyCanFill) {
   EXPECT_SAID(said_of(silent), "outputs");
 }
 
-TEST(ModelFacts, TakeDynamicSizesFromWhoeverKnows) {
+TEST(ModelFacts, FillDynamicSizesFromAnySource) {
   ModelClaims claims = kUnknown;
   claims.inputs[0].dims = {-1, 3, -1, -1};
   EXPECT_SAID(said_of(claims), "set input-width= and input-height=");
@@ -100,19 +100,19 @@ TEST(ModelFacts, TakeDynamicSizesFromWhoeverKnows) {
   EXPECT_SAID(said_of(claims, {.size = {650, 1u << 20}}), "input-height= of up to 16384");
 }
 
-TEST(ModelFacts, RefuseSizesThatContradictTheModel) {
+TEST(ModelFacts, RejectSizesThatContradictTheModel) {
   EXPECT_EQ(facts_of(kYolov8, {.size = {640, 640}}).input.size, (Size{640, 640}));
   EXPECT_SAID(said_of(kYolov8, {.size = {320, 640}}), "input-width=640");
   EXPECT_SAID(said_of(kYolov8, {.size = {0, 320}}), "input-height=640");
 }
 
-TEST(ModelFacts, WantOutputs) {
+TEST(ModelFacts, NeedOutputs) {
   const auto facts = settle_model(model({1, 3, 64, 64}, {}), {});
   ASSERT_FALSE(facts);
   EXPECT_EQ(facts.error().kind, ErrorKind::kUnsupported);
 }
 
-TEST(ModelFacts, LetAModelInfoSayWhichDimensionsAreChannels) {
+TEST(ModelFacts, UseTheChannelOrderOfAModelInfo) {
   ModelClaims claims = kUnknown;
   claims.inputs[0].dims = {-1, -1, -1, -1};
   const ModelFacts facts =
@@ -123,7 +123,7 @@ TEST(ModelFacts, LetAModelInfoSayWhichDimensionsAreChannels) {
               "batch of 1");
 }
 
-TEST(ModelFacts, TakeRangesOfAModelInfo) {
+TEST(ModelFacts, UseRangesOfAModelInfo) {
   const auto form = [](std::vector<std::array<double, 2>> ranges, const char* id) {
     return facts_of(described({{.name = "images", .ranges = std::move(ranges)},
                                {.name = "out", .id = id}})).input;
@@ -145,7 +145,7 @@ TEST(ModelFacts, TakeRangesOfAModelInfo) {
   EXPECT_SAID(said_of(described({{.name = "images", .ranges = {{-1e308, 1e308}}}})), "width");
 }
 
-TEST(ModelFacts, LetSettingsOverruleEverything) {
+TEST(ModelFacts, LetSettingsOverrideEverything) {
   const InputSettings settings{.order = ChannelOrder::kBgr,
                                .resize = ResizeMode::kStretch,
                                .mean = Three{1, 2, 3},
@@ -173,7 +173,7 @@ TEST(ModelFacts, PutTheModelInfosIdsFirstThenTheFilesOwn) {
   const ModelFacts own = facts_of(claims);
   EXPECT_EQ(own.outputs[0].id, "my-out/v1");
   EXPECT_FALSE(own.outputs[0].column_major);
-  EXPECT_EQ(own.units, Units::kPixels);  // an id that the table does not have says nothing of units
+  EXPECT_EQ(own.units, Units::kPixels);  // an id that is not in the table does not declare units
   const ModelFacts info = facts_of(described(
       {{.name = "output0", .id = "yolo-v8-out-normalized", .input = false, .column_major = true}},
       claims));
@@ -181,22 +181,22 @@ TEST(ModelFacts, PutTheModelInfosIdsFirstThenTheFilesOwn) {
   EXPECT_TRUE(info.outputs[0].column_major);
   EXPECT_EQ(info.units, Units::kNormalized);
   EXPECT_EQ(info.labels.size(), 2u);
-  // Planes by their id alone, and rows where the .modelinfo does not say otherwise.
+  // Planes by their id alone, and rows unless the .modelinfo says otherwise.
   ModelClaims plain = kUnknown;
   plain.metadata["out"] = "yolo-v8-out";
   EXPECT_TRUE(facts_of(plain).outputs[0].column_major);
   plain = described({{.name = "out", .id = "yolo-v8-out"}});
   EXPECT_FALSE(facts_of(plain).outputs[0].column_major);
-  // Metadata under an output's name that is no id, and a .modelinfo without ids.
+  // Metadata for an output whose name is not an id, and a .modelinfo without ids.
   claims.metadata["output0"] = "{0: 'a'}";
   EXPECT_EQ(facts_of(described({{.name = "output0"}}, claims)).outputs[0].id, "yolo-v8-out");
-  // An id of the table takes the family's place.
+  // An id of the table replaces the family's.
   const std::map<std::string, std::string> metadata{
       {"stride", "32"}, {"names", "['a', 'b']"}, {"o", "yolox-out"}};
   EXPECT_EQ(facts_of(model({1, 3, 640, 640}, {port("o", {1, 25200, 7})}, metadata)).detector, "");
 }
 
-TEST(ModelFacts, RefuseAModelInfoOfAnotherModel) {
+TEST(ModelFacts, RejectAModelInfoOfAnotherModel) {
   const std::string missing = said_of(described({{.name = "output9", .input = false}}));
   EXPECT_SAID(missing, "[output9] in some.modelinfo");
   EXPECT_SAID(missing, "inputs images 1x3x64x64 float32, outputs out 1x7 float32");
@@ -207,7 +207,7 @@ TEST(ModelFacts, RefuseAModelInfoOfAnotherModel) {
   EXPECT_EQ(said_of(described({{.name = "out", .type = DataType::kFloat32, .dims = {-1, 7}}})), "");
 }
 
-TEST(ModelFacts, SurviveWhateverIsClaimed) {
+TEST(ModelFacts, SurviveArbitraryDeclarations) {
   std::mt19937 random(8);
   const auto any = [&](auto... of) {
     const std::common_type_t<decltype(of)...> list[] = {of...};

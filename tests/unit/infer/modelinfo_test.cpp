@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// GStreamer's .modelinfo, good and broken.
+// GStreamer's .modelinfo files, valid and invalid.
 #include "gst/infer/modelinfo.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ Result<std::optional<ModelInfo>> info_of(const test::TempDir& dir, const std::st
   return find_model_info(dir / "m.onnx");
 }
 
-/// The error's message; "" when there is none.
+/// Returns the error's message, or "".
 std::string said_of(const test::TempDir& dir, const std::string& text) {
   const auto info = info_of(dir, text);
   return info ? "" : info.error().message();
@@ -37,7 +37,7 @@ std::string with(std::string text, const std::string& from, const std::string& t
   return text.replace(text.find(from), from.size(), to);
 }
 
-TEST(ModelInfo, SaysAllThatStandsInIt) {
+TEST(ModelInfo, ReadsEverything) {
   const test::TempDir dir;
   const auto found = info_of(dir, kGood);
   ASSERT_TRUE(found && *found) << found.error().message();
@@ -70,7 +70,7 @@ TEST(ModelInfo, SaysAllThatStandsInIt) {
   EXPECT_TRUE(bare->dims.empty());
 }
 
-TEST(ModelInfo, IsFoundByEitherNameAndNeedNotBeThere) {
+TEST(ModelInfo, IsOptionalAndFoundByEitherName) {
   const test::TempDir dir;
   const auto group = [&](const char* model) {
     const auto info = find_model_info(dir / model);
@@ -81,12 +81,12 @@ TEST(ModelInfo, IsFoundByEitherNameAndNeedNotBeThere) {
   EXPECT_EQ(group("m.onnx"), "short");
   dir.write("m.onnx.modelinfo", "[modelinfo]\nversion=1.0\ngroup-id=long\n");
   EXPECT_EQ(group("m.onnx"), "long");
-  EXPECT_EQ(group("m.modelinfo"), "none");  // a file that names itself describes no other
+  EXPECT_EQ(group("m.modelinfo"), "none");  // a file does not describe itself
   dir.write("m.onnx.modelinfo", "nonsense");
   EXPECT_NE(group("m.onnx").find("m.onnx.modelinfo"), std::string::npos);
 }
 
-TEST(ModelInfo, RefusesBrokenValuesByFileGroupAndKey) {
+TEST(ModelInfo, ErrorsNameFileGroupAndKey) {
   const test::TempDir dir;
   ASSERT_EQ(said_of(dir, kGood), "");
   const struct {
@@ -128,7 +128,7 @@ TEST(ModelInfo, RefusesBrokenValuesByFileGroupAndKey) {
   }
 }
 
-TEST(ModelInfo, RefusesWhatIsNoKeyFile) {
+TEST(ModelInfo, RejectsInvalidKeyFiles) {
   const test::TempDir dir;
   for (const std::string& text :
        {std::string("nonsense"), std::string("key=value\n"),
@@ -137,7 +137,7 @@ TEST(ModelInfo, RefusesWhatIsNoKeyFile) {
   EXPECT_NE(said_of(dir, "").find("no such group"), std::string::npos);
   std::filesystem::create_directory(dir / "folder.modelinfo");
   EXPECT_FALSE(find_model_info(dir / "folder"));
-  // a pipe that nobody writes to, which would wait for ever
+  // a pipe without a writer, which would block forever
   ASSERT_EQ(mkfifo((dir / "pipe.modelinfo").c_str(), 0600), 0);
   EXPECT_FALSE(find_model_info(dir / "pipe"));
   dir.write("long.modelinfo", std::string((1 << 20) + 1, '#'));
@@ -169,7 +169,7 @@ TEST(ModelInfo, SurvivesEveryMutation) {
   EXPECT_GT(bad, 100u);
 }
 
-TEST(ModelInfo, ReadsThoseOfRealModels) {
+TEST(ModelInfo, ReadsFilesOfRealModels) {
   const char* source = std::getenv("KEEPBOX_SOURCE");
   if (source == nullptr) GTEST_SKIP() << "KEEPBOX_SOURCE is not set";
   const auto info = find_model_info(std::string(source) + "/pipelines/models/shapes.onnx");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Places in ONNX Runtime's table, and its enumerations, against its own header. Built where that is.
+// Compares indices of ONNX Runtime's function table and its enumerations with its own header, if
+// that is installed.
 #include <gtest/gtest.h>
 #include <onnxruntime_c_api.h>
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr size_t kPlaces = sizeof(OrtApi) / sizeof(void*);
 
-/// A table whose functions are their own places, counted from 1.
+/// A table whose functions are their own indices, from 1.
 const ort::Api& numbered() {
   static std::array<void*, kPlaces> table;
   for (size_t i = 0; i < kPlaces; ++i) table[i] = reinterpret_cast<void*>(i + 1);
@@ -27,7 +28,7 @@ const ort::Api& numbered() {
             offsetof(OrtApi, name) / sizeof(void*) + 1)   \
       << #name
 
-TEST(OnnxApi, HasFunctionsWhereTheHeaderHasThem) {
+TEST(OnnxApi, HasTheFunctionIndicesOfTheHeader) {
   EXPECT_PLACE(GetErrorCode);
   EXPECT_PLACE(GetErrorMessage);
   EXPECT_PLACE(CreateEnvWithCustomLogger);
@@ -85,7 +86,7 @@ TEST(OnnxApi, HasFunctionsWhereTheHeaderHasThem) {
   EXPECT_PLACE(UpdateCUDAProviderOptionsWithValue);
 }
 
-TEST(OnnxApi, HasTheNumbersOfTheHeader) {
+TEST(OnnxApi, HasTheEnumerationsOfTheHeader) {
   EXPECT_EQ(static_cast<int>(ort::LogLevel::kFatal), ORT_LOGGING_LEVEL_FATAL);
   EXPECT_EQ(static_cast<int>(ort::Code::kProviderFail), ORT_EP_FAIL);
   EXPECT_EQ(static_cast<int>(ort::Type::kBFloat16), ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Python literals, and what models' metadata says in them.
+// Python literals, and their use in the metadata of models.
 #include "gst/infer/pydict.h"
 
 #include <glib.h>
@@ -14,7 +14,7 @@ namespace {
 
 using Kind = PyValue::Kind;
 
-/// A value in one form of writing.
+/// Returns a value in a canonical form.
 std::string shown(const PyValue& value) {
   std::string out;
   switch (value.kind) {
@@ -68,7 +68,7 @@ TEST(PyDict, ReadsStringsWithEscapes) {
   EXPECT_EQ(parsed("''"), "<>");
 }
 
-TEST(PyDict, RefusesEverythingElse) {
+TEST(PyDict, RejectsEverythingElse) {
   for (const char* text : {"",
                            " ",
                            "none",
@@ -151,7 +151,7 @@ const std::map<std::string, std::string> kUltralytics{
      "{'batch': 1, 'half': False, 'dynamic': False, 'simplify': True, 'opset': None, 'nms': "
      "True}"}};
 
-TEST(Metadata, IsReadAsUltralyticsWritesIt) {
+TEST(Metadata, IsReadAsWrittenByUltralytics) {
   const ModelMetadata read = read_metadata(kUltralytics);
   EXPECT_EQ(read.writer, ModelMetadata::Writer::kUltralytics);
   EXPECT_EQ(read.task, "pose");
@@ -163,7 +163,7 @@ TEST(Metadata, IsReadAsUltralyticsWritesIt) {
   EXPECT_TRUE(read.remarks.empty()) << read.remarks.front();
 }
 
-TEST(Metadata, TellsItsWriters) {
+TEST(Metadata, IdentifiesItsWriter) {
   using Writer = ModelMetadata::Writer;
   EXPECT_EQ(read_metadata({}).writer, Writer::kUnknown);
   EXPECT_EQ(read_metadata({{"names", "['a']"}}).writer, Writer::kUnknown);
@@ -178,7 +178,7 @@ TEST(Metadata, TellsItsWriters) {
   EXPECT_EQ(square.size, (Size{320, 320}));
 }
 
-TEST(Metadata, LeavesBrokenValuesOutWithOneRemarkEach) {
+TEST(Metadata, SkipsInvalidValuesWithOneRemarkEach) {
   const struct {
     const char *key, *value;
   } cases[] = {{"names", "{0: 'a'"},        {"names", "{-1: 'a'}"},      {"names", "{2048: 'a'}"},
@@ -202,7 +202,7 @@ TEST(Metadata, LeavesBrokenValuesOutWithOneRemarkEach) {
   }
 }
 
-TEST(Metadata, HasNamesOfAsManyClassesAsThereCanBe) {
+TEST(Metadata, HasNamesForTheMaximumOfClasses) {
   EXPECT_EQ(read_metadata({{"names", "{2047: 'last'}"}}).labels.size(), 2048u);
   std::string many = "[";
   for (int i = 0; i < 2049; ++i) many += "'a',";

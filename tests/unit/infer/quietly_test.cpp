@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is left out of std::cerr, and that other threads may write there meanwhile.
+// Filtering of std::cerr, while other threads write to it.
 #include "gst/infer/quietly.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace keepbox {
 namespace {
 
-/// Catches what is written to std::cerr.
+/// Captures the output to std::cerr.
 class Caught {
  public:
   Caught() : before_(std::cerr.rdbuf(text_.rdbuf())) {}
@@ -23,7 +23,7 @@ class Caught {
   std::streambuf* before_;
 };
 
-TEST(Quietly, DropsLinesAboutSchemasAndTheEmptyOnesBehindThem) {
+TEST(Quietly, DropsSchemaErrorsAndEmptyLinesAfterThem) {
   const Caught caught;
   {
     const WithoutSchemaErrors silence;
@@ -33,7 +33,7 @@ TEST(Quietly, DropsLinesAboutSchemasAndTheEmptyOnesBehindThem) {
   EXPECT_EQ(caught.text(), "one\nthree\n\nfivesix\nSchema error: seven\n");
 }
 
-TEST(Quietly, LosesNothingOfOtherThreads) {
+TEST(Quietly, KeepsOutputOfOtherThreads) {
   constexpr int kThreads = 4, kLines = 20000;
   const std::string line = "a line of another thread that is none of ours\n";
   const Caught caught;

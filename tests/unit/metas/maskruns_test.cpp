@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Masks enlarged over their places, beside plain bilinear interpolation of each pixel.
+// Masks enlarged over their rectangles, compared with bilinear interpolation per pixel.
 #include "gst/metas/maskruns.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 using test::TestMask;
 using Lines = MaskRuns::Lines;
 
-/// The frame as rows of text, # where the object is.
+/// Draws the frame as rows of text, with # inside the object.
 std::vector<std::string> drawn(const FrameMask& mask, Size frame, Lines lines) {
   std::vector<std::string> out(frame.height, std::string(frame.width, '.'));
   const MaskView pixels(mask.pixels);
@@ -39,7 +39,7 @@ std::vector<std::string> drawn(const FrameMask& mask, Size frame, Lines lines) {
   return out;
 }
 
-/// What the mask is at a point of the frame, from 0 to 1; nothing outside of its place.
+/// Returns the mask at a point of the frame, from 0 to 1; nothing outside of its rectangle.
 std::optional<double> level(const MaskView& mask, const Box& place, double x, double y) {
   if (x < place.x1 || x >= place.x2 || y < place.y1 || y >= place.y2) return {};
   const auto along = [](double at, double low, double high, int count) {
@@ -56,7 +56,7 @@ std::optional<double> level(const MaskView& mask, const Box& place, double x, do
   return sum;
 }
 
-TEST(MaskRuns, OfItsOwnSizeIsAsItIs) {
+TEST(MaskRuns, OfItsOwnSizeIsUnchanged) {
   const std::vector<std::string_view> rows{"#..#.", ".....", "##.##", "#####"};
   const TestMask mask(rows);
   for (const Lines lines : {Lines::kRows, Lines::kColumns})
@@ -64,7 +64,7 @@ TEST(MaskRuns, OfItsOwnSizeIsAsItIs) {
               (std::vector<std::string>{"#..#.", ".....", "##.##", "#####"}));
 }
 
-TEST(MaskRuns, EndsHalfWayBetweenCentres) {
+TEST(MaskRuns, EndsHalfwayBetweenCentres) {
   const TestMask mask({"..", "##"}), dot({"...", ".#.", "..."});
   EXPECT_EQ(drawn(mask.over({1, 0, 5, 8}), {6, 8}, Lines::kRows),
             (std::vector<std::string>{"......", "......", "......", "......", ".####.", ".####.",
@@ -94,7 +94,7 @@ TEST(MaskRuns, AreThoseOfBilinearInterpolation) {
     for (uint32_t y = 0; y < frame.height; ++y)
       for (uint32_t x = 0; x < frame.width; ++x) {
         const auto expected = level(map, place, x + 0.5, y + 0.5);
-        // On the edge itself rounding decides.
+        // Rounding decides on the edge itself.
         if (expected && std::abs(*expected - 0.5) < 1e-9) continue;
         const char pixel = expected && *expected > 0.5 ? '#' : '.';
         ASSERT_EQ(rows[y][x], pixel) << "round " << round << " at " << x << "," << y;
@@ -113,7 +113,7 @@ TEST(MaskRuns, ShrinkToSamples) {
       EXPECT_EQ(row.size(), 7u);
 }
 
-TEST(MaskRuns, PlacesWithoutAreaOrFarAwayCoverNothing) {
+TEST(MaskRuns, RectanglesWithoutAreaOrFarAwayCoverNothing) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const TestMask mask({"##", "##"});
@@ -132,7 +132,7 @@ TEST(MaskRuns, PlacesWithoutAreaOrFarAwayCoverNothing) {
   EXPECT_EQ(covered({-1e9f, -1e9f, 1e9f, 1e9f}), 2 * 48);
 }
 
-TEST(MaskRuns, AreOfGray8) {
+TEST(MaskRuns, NeedGray8) {
   const TestMask mask({"#"});
   EXPECT_TRUE(is_mask(MaskView(mask.buffer())));
   EXPECT_FALSE(is_mask(MaskView(nullptr)));

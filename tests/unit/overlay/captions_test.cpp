@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Captions stand in the frame, at their boxes, and not on each other.
+// Placement of captions: in the frame, at their boxes, and not on each other.
 #include "gst/overlay/captions.h"
 
 #include <gtest/gtest.h>
@@ -33,10 +33,10 @@ class Placer : public testing::Test {
   CaptionPlacer placer_;
 };
 
-TEST_F(Placer, AboveTheUpperLeftCornerWhereNothingIsInTheWay) {
+TEST_F(Placer, PrefersTheUpperLeftCorner) {
   EXPECT_EQ(place(boxed(100, 100, 200, 90)), cv::Rect({100, 84}, kCaption));
   EXPECT_EQ(place(boxed(400, 3, 200, 90)), cv::Rect({400, 3}, kCaption))
-      << "in, at the frame's top";
+      << "inside, at the frame's top";
   EXPECT_EQ(place(boxed(10, 3, 30, 20)), cv::Rect({10, 23}, kCaption)) << "it would fill the box";
   EXPECT_EQ(place(boxed(600, 200, 100, 90)), cv::Rect({560, 184}, kCaption)) << "in the frame";
 }
@@ -48,14 +48,14 @@ TEST_F(Placer, TwoBoxesAtOnePlace) {
   EXPECT_FALSE(meet(*first, *second));
 }
 
-TEST_F(Placer, KeepsOffACaptionWhereNoOutlineIs) {
+TEST_F(Placer, AvoidsOtherCaptions) {
   const auto first = place(boxed(300, 100, 200, 90));
-  const auto second = place(boxed(260, 95, 90, 4));  // above it is the first caption
+  const auto second = place(boxed(260, 95, 90, 4));  // the first caption is above it
   ASSERT_TRUE(first && second);
   EXPECT_FALSE(meet(*first, *second));
 }
 
-TEST_F(Placer, HidesNoSmallBoxAtTheFramesEdge) {
+TEST_F(Placer, DoesNotHideSmallBoxesAtTheFramesEdge) {
   const auto high = place(boxed(300, 12, 20, 14)), low = place(boxed(500, 460, 20, 10));
   EXPECT_EQ(high, cv::Rect({300, 0}, kCaption)) << "a little lower than above";
   EXPECT_EQ(low, cv::Rect({500, 444}, kCaption));
@@ -63,16 +63,16 @@ TEST_F(Placer, HidesNoSmallBoxAtTheFramesEdge) {
   EXPECT_EQ(place(boxed(300, 12, 20, 14)), cv::Rect({300, 0}, kCaption));
 }
 
-TEST_F(Placer, KeepsOffTheOutlinesOfBetterBoxes) {
+TEST_F(Placer, AvoidsOutlinesOfBetterBoxes) {
   place(boxed(100, 100, 200, 90));
-  const Outline second = boxed(90, 108, 200, 120);  // above it is the first one's upper edge
+  const Outline second = boxed(90, 108, 200, 120);  // the upper edge of the first one is above it
   const auto tab = place(second);
   ASSERT_TRUE(tab);
   for (const cv::Rect& edge : boxed(100, 100, 200, 90).edges(2)) EXPECT_FALSE(meet(*tab, edge));
 }
 
-TEST_F(Placer, KeepsOffTurnedOutlines) {
-  // Its upper corner is at 300,160, its lower one at 300,320.
+TEST_F(Placer, AvoidsOrientedOutlines) {
+  // Its upper corner is at 300,160, its lower corner at 300,320.
   const Outline diamond = boxed(300 - 56.57f, 240 - 56.57f, 113.14f, 113.14f, 0.785398f);
   const auto own = place(diamond);
   ASSERT_TRUE(own);
@@ -80,17 +80,17 @@ TEST_F(Placer, KeepsOffTurnedOutlines) {
   EXPECT_NEAR(own->y + kCaption.height, 160, 1);
   const auto tab = place(boxed(230, 216, 40, 200));  // its upper left corner is on the outline
   ASSERT_TRUE(tab);
-  for (int i = 0; i <= 80; ++i)  // the diamond's left upper side
+  for (int i = 0; i <= 80; ++i)  // the upper left side of the diamond
     EXPECT_FALSE(tab->contains({220 + i, 240 - i})) << i;
 }
 
-TEST_F(Placer, CoversAnOutlineWhereThereIsNoOtherRoom) {
+TEST_F(Placer, CoversAnOutlineIfNecessary) {
   start(LabelPlacement::kApart, {82, 40});
   place(boxed(0, 0, 82, 40), {});
   EXPECT_TRUE(place(boxed(1, 17, 80, 6)));
 }
 
-TEST_F(Placer, LeavesOutWhatHasNoPlace) {
+TEST_F(Placer, DropsCaptionsWithoutSpace) {
   std::vector<cv::Rect> tabs;
   int left_out = 0;
   for (int i = 0; i < 100; ++i) {
@@ -104,14 +104,14 @@ TEST_F(Placer, LeavesOutWhatHasNoPlace) {
     for (size_t k = 0; k < i; ++k) EXPECT_FALSE(meet(tabs[i], tabs[k]));
 }
 
-TEST_F(Placer, AboveMeansAbove) {
+TEST_F(Placer, AboveIsAlwaysAbove) {
   start(LabelPlacement::kAbove);
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(place(boxed(100, 100, 200, 90)), cv::Rect({100, 84}, kCaption));
   EXPECT_EQ(place(boxed(100, 3, 200, 90)), cv::Rect({100, 3}, kCaption));
 }
 
-TEST_F(Placer, EmptyCaptionsTakeNoPlace) {
+TEST_F(Placer, EmptyCaptionsTakeNoSpace) {
   EXPECT_EQ(place(boxed(100, 100, 200, 90), {}), std::nullopt);
   EXPECT_EQ(place(boxed(100, 100, 200, 90), {80, 0}), std::nullopt);
   EXPECT_TRUE(place(boxed(100, 100, 200, 90)));
@@ -126,7 +126,7 @@ TEST_F(Placer, CaptionsLargerThanTheFrame) {
   }
 }
 
-/// Boxes of any size and angle, some partly outside the frame.
+/// Boxes of any size and angle, some partly outside of the frame.
 std::vector<Outline> crowd(size_t count) {
   std::mt19937 random(4);
   std::uniform_real_distribution<float> unit(0, 1);
@@ -153,7 +153,7 @@ TEST_F(Placer, CrowdsStayReadable) {
     tabs.push_back(*tab);
   }
   EXPECT_GT(tabs.size(), 100u);
-  // The same boxes again: the same places.
+  // The same boxes again have the same placement.
   start(LabelPlacement::kApart);
   size_t i = 0;
   for (const Outline& outline : crowd(300))
@@ -162,7 +162,7 @@ TEST_F(Placer, CrowdsStayReadable) {
     }
 }
 
-TEST_F(Placer, ThousandsOfBoxesTakeNoSeconds) {
+TEST_F(Placer, ThousandsOfBoxesAreFast) {
   const auto outlines = crowd(10000);
   const auto started = std::chrono::steady_clock::now();
   for (const Outline& outline : outlines) place(outline);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Colours of boxes: apart for every kind of colour vision, the same in every run.
+// Colours of boxes: distinct for every kind of colour vision, the same in every run.
 #include "gst/overlay/colors.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ double linear(uint8_t v) {
   return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
 }
 
-/// The colour in OKLab, as that vision sees it.
+/// Returns the colour in OKLab, as seen with that vision.
 Triple seen(Rgb color, const Matrix& vision) {
   Triple light = times(vision, {linear(color.r), linear(color.g), linear(color.b)});
   for (double& v : light) v = std::clamp(v, 0.0, 1.0);
@@ -63,7 +63,7 @@ double distance(Rgb a, Rgb b, const Matrix& vision) {
   return std::hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]);
 }
 
-/// With the vision that sees the least difference. One that is just seen is about 0.02.
+/// Returns the smallest difference over all kinds of vision. About 0.02 is just noticeable.
 double least(Rgb a, Rgb b) {
   double out = 1;
   for (const Matrix& vision : {kNormal, kProtanopia, kDeuteranopia, kTritanopia})
@@ -76,19 +76,19 @@ FrameBox classed(uint32_t number, GQuark model = 0) {
 }
 FrameBox named(const char* label) { return {.label = g_quark_from_string(label)}; }
 
-TEST(Palette, NeighboursAreFarApartForEveryone) {
+TEST(Palette, AdjacentColoursDifferForEveryone) {
   const auto colors = palette();
   for (size_t i = 0; i < colors.size(); ++i)
     EXPECT_GT(least(colors[i], colors[(i + 1) % colors.size()]), 0.2) << i;
 }
 
-TEST(Palette, FirstEightAreApartForEveryone) {
+TEST(Palette, FirstEightDifferForEveryone) {
   const auto colors = palette();
   for (size_t i = 0; i < 8; ++i)
     for (size_t k = 0; k < i; ++k) EXPECT_GT(least(colors[i], colors[k]), 0.075) << i << "," << k;
 }
 
-TEST(Palette, AllAreApart) {
+TEST(Palette, AllDiffer) {
   const auto colors = palette();
   ASSERT_GE(colors.size(), 32u);
   for (size_t i = 0; i < colors.size(); ++i)
@@ -97,17 +97,17 @@ TEST(Palette, AllAreApart) {
   EXPECT_EQ(std::ranges::count(colors, kUntracked), 0);
 }
 
-TEST(Colors, FollowTheClassNumber) {
+TEST(Colors, FollowTheClassId) {
   Colors colors;
   for (uint32_t i = 0; i < 100; ++i)
     EXPECT_EQ(colors.of(classed(i), ColorBy::kClass), palette()[i % palette().size()]);
   FrameBox named_too = classed(3);
   named_too.label = g_quark_from_string("whatever");
-  EXPECT_EQ(colors.of(named_too, ColorBy::kClass), palette()[3]) << "the number decides";
+  EXPECT_EQ(colors.of(named_too, ColorBy::kClass), palette()[3]) << "the id takes precedence";
   colors.of(classed(G_MAXUINT32), ColorBy::kClass);
 }
 
-TEST(Colors, FollowTheNameWithoutANumber) {
+TEST(Colors, FollowTheNameWithoutAnId) {
   EXPECT_EQ(Colors().of(named("person"), ColorBy::kClass), palette()[27]);
   EXPECT_EQ(Colors().of(named("car"), ColorBy::kClass), palette()[31]);
   Colors colors;
@@ -120,7 +120,7 @@ TEST(Colors, FollowTheNameWithoutANumber) {
   }
 }
 
-TEST(Colors, OneClassNumberOfTwoModelsHasTwoColours) {
+TEST(Colors, DifferForTheSameIdOfTwoModels) {
   const std::array models{g_quark_from_string("colors-test-persons"),
                           g_quark_from_string("colors-test-faces"),
                           g_quark_from_string("colors-test-plates"),
@@ -133,17 +133,17 @@ TEST(Colors, OneClassNumberOfTwoModelsHasTwoColours) {
       all.back().push_back(colors.of(classed(i, model), ColorBy::kClass));
   }
   for (uint32_t i = 0; i < 40; ++i) {
-    EXPECT_EQ(all[0][i], palette()[i % palette().size()]) << "the first model's begin the palette";
+    EXPECT_EQ(all[0][i], palette()[i % palette().size()]) << "the first model starts the palette";
     EXPECT_GT(least(all[0][i], all[1][i]), 0.15) << i;
     for (size_t m = 0; m < models.size(); ++m) {
       EXPECT_EQ(colors.of(classed(i, models[m]), ColorBy::kClass), all[m][i]) << "stable";
       for (size_t n = 0; n < m; ++n) EXPECT_NE(all[m][i], all[n][i]) << i;
     }
   }
-  EXPECT_EQ(Colors().of(classed(2, models[3]), ColorBy::kClass), palette()[2]) << "an only model";
+  EXPECT_EQ(Colors().of(classed(2, models[3]), ColorBy::kClass), palette()[2]) << "a single model";
 }
 
-TEST(Colors, AsManyModelsAsColours) {
+TEST(Colors, SupportAsManyModelsAsColours) {
   Colors colors;
   std::set<std::array<uint8_t, 3>> different;
   for (size_t m = 0; m < palette().size(); ++m) {
@@ -153,7 +153,7 @@ TEST(Colors, AsManyModelsAsColours) {
   }
 }
 
-TEST(Colors, ByTrackingIdAndByModel) {
+TEST(Colors, FollowTrackingIdOrModel) {
   Colors colors;
   FrameBox box = classed(5, g_quark_from_string("colors-test-persons"));
   EXPECT_EQ(colors.of(box, ColorBy::kTrackingId), kUntracked);
@@ -167,7 +167,7 @@ TEST(Colors, ByTrackingIdAndByModel) {
   EXPECT_EQ(colors.of(classed(5), ColorBy::kModel), palette()[2]);
 }
 
-TEST(Colors, TextStandsOut) {
+TEST(Colors, TextHasContrast) {
   const auto luminance = [](Rgb c) {
     return 0.2126 * linear(c.r) + 0.7152 * linear(c.g) + 0.0722 * linear(c.b);
   };

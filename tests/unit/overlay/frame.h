@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames to paint on, and red marks.
+// Frames to paint on, and samples of red.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,9 +14,9 @@
 namespace keepbox::test {
 
 inline constexpr Rgb kRed{255, 0, 0};
-inline constexpr uint8_t kBackground = 7;  // a value that red has in no format
+inline constexpr uint8_t kBackground = 7;  // not a sample of red in any format
 
-/// A mapped frame of its own, every byte kBackground.
+/// A mapped frame with every byte set to kBackground.
 class Frame {
  public:
   Frame(GstVideoFormat format, guint width, guint height, const char* colorimetry = nullptr) {
@@ -59,7 +59,7 @@ inline void paint(Frame& frame, const Mark& mark, Pen pen = {}) {
   ASSERT_TRUE(Painter().paint(frame.frame, {&mark, 1}, pen));
 }
 
-/// Red in BT.601, of the range that the format has by default.
+/// Returns red in BT.601, in the default range of the format.
 inline std::array<int, 3> red_of(const Frame& frame) {
   if (GST_VIDEO_INFO_IS_RGB(&frame.frame.info)) return {255, 0, 0};
   if (frame.frame.info.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255) return {76, 85, 255};

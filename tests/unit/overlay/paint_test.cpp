@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is drawn, in every format: these pixels, in this colour, and no others.
+// Drawing in every format: exactly the expected pixels change, to the expected colour.
 #include "gst/overlay/paint.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using namespace test;
 
 using Covers = std::function<bool(int x, int y)>;
 
-/// The outline of a rectangle of whole pixels.
+/// Outline of a rectangle of whole pixels.
 Covers outline(int x1, int y1, int x2, int y2, int t) {
   return [=](int x, int y) {
     const bool in = x >= x1 && x < x2 && y >= y1 && y < y2;
@@ -34,7 +34,7 @@ Covers outline(int x1, int y1, int x2, int y2, int t) {
   };
 }
 
-/// Checks every sample: red where it stands for a pixel that is covered, else as it was.
+/// Checks every sample: red if its pixel is covered, otherwise unchanged.
 void expect_red(const Frame& f, const Covers& covers, std::array<int, 3> red) {
   const GstVideoFormatInfo* format = f.frame.info.finfo;
   std::ptrdiff_t changed = 0;
@@ -54,12 +54,12 @@ void expect_red(const Frame& f, const Covers& covers, std::array<int, 3> red) {
         if (covered && c == 0 && GST_VIDEO_FORMAT_INFO_IS_RGB(format) &&
             !GST_VIDEO_FORMAT_INFO_HAS_ALPHA(format) &&
             GST_VIDEO_FORMAT_INFO_PSTRIDE(format, 0) == 4)
-          ++changed;  // the padding byte of RGBx
+          ++changed;  // padding byte of RGBx
       }
   }
   const auto bytes = f.bytes();
   EXPECT_EQ(std::ranges::count_if(bytes, [](uint8_t v) { return v != kBackground; }), changed)
-      << "something between the rows or planes was written";
+      << "bytes between rows or planes were written";
 }
 
 class EveryFormat : public testing::TestWithParam<const char*> {
@@ -101,7 +101,7 @@ TEST_P(EveryFormat, CaptionHasBothColours) {
   Frame frame(format(), 97, 65);
   paint(frame, box(10, 40, 60, 60, 0, "HH"), {.thickness = 1, .font_scale = 0.5});
   const auto red = red_of(frame);
-  EXPECT_EQ(frame.at(0, 11, 39), red[0]) << "no gap between the tab and the box";
+  EXPECT_EQ(frame.at(0, 11, 39), red[0]) << "no gap between caption and box";
   EXPECT_EQ(frame.at(0, 9, 39), kBackground);
   int dark = 0, other = 0;
   for (int y = 25; y < 39; ++y)
@@ -114,7 +114,7 @@ TEST_P(EveryFormat, SlantedLinesStayNearTheBox) {
   Frame frame(format(), 65, 49);
   paint(frame, box(12, 23, 52, 25, std::numbers::pi_v<float> / 6), {.thickness = 2});
   const auto red = red_of(frame);
-  // Clockwise: the right end went down.
+  // Clockwise: the right end moved down.
   for (const int along : {-15, 0, 15}) {
     const int x = 32 + static_cast<int>(std::lround(along * 0.866));
     const int y = 24 + static_cast<int>(std::lround(along * 0.5));
@@ -123,7 +123,7 @@ TEST_P(EveryFormat, SlantedLinesStayNearTheBox) {
   const guint shift_x = GST_VIDEO_FORMAT_INFO_W_SUB(frame.frame.info.finfo, 1);
   const guint shift_y = GST_VIDEO_FORMAT_INFO_H_SUB(frame.frame.info.finfo, 1);
   if (GST_VIDEO_FRAME_N_COMPONENTS(&frame.frame) > 2) {
-    EXPECT_NEAR(frame.at(2, 32 >> shift_x, 24 >> shift_y), red[2], 2) << "colour was lost";
+    EXPECT_NEAR(frame.at(2, 32 >> shift_x, 24 >> shift_y), red[2], 2) << "chroma is missing";
   }
   for (const auto& [x, y] : {std::pair{14, 24}, {50, 24}, {32, 32}, {32, 16}})
     EXPECT_EQ(frame.at(0, x, y), kBackground);
@@ -131,7 +131,7 @@ TEST_P(EveryFormat, SlantedLinesStayNearTheBox) {
 
 TEST_P(EveryFormat, ThinSlantedLinesKeepTheirColour) {
   Frame frame(format(), 65, 49);
-  // A box of 40x20, a quarter turned: 20x40 about the same centre.
+  // A box of 40x20, rotated by 90 degrees: 20x40 about the same centre.
   paint(frame, box(12, 14, 52, 34, std::numbers::pi_v<float> / 2), {.thickness = 1});
   const auto red = red_of(frame);
   for (const auto& [x, y] : {std::pair{22, 24}, {41, 24}, {32, 4}, {32, 43}}) {
@@ -229,13 +229,13 @@ TEST(Paint, AnyTwoCornersAndEmptyBoxes) {
   expect_red(other, outline(9, 9, 10, 10, 1), {255, 0, 0});
 }
 
-TEST(Paint, TabStaysInTheFrame) {
+TEST(Paint, CaptionStaysInTheFrame) {
   const struct {
     Mark mark;
-    int x, y;  // a corner of its tab
+    int x, y;  // a corner of its caption
   } cases[] = {{box(-30, 20, 10, 40, 0, "W"), 0, 19},         // at the left border
                {box(150, 20, 170, 40, 0, "WWW 0.87"), 159, 19},  // at the right border
-               {box(50, 3, 90, 60, 0, "W"), 50, 3},           // no room above: inside
+               {box(50, 3, 90, 60, 0, "W"), 50, 3},           // no space above: inside
                {box(50, -50, 90, 60, 0, "W"), 50, 0}};        // begins above the frame
   for (const auto& [mark, x, y] : cases) {
     Frame frame(GST_VIDEO_FORMAT_RGB, 160, 120);
@@ -254,7 +254,7 @@ TEST(Paint, CaptionsDoNotCoverEachOther) {
     const Pen pen{.thickness = 1, .font_scale = 0.5, .placement = placement};
     ASSERT_TRUE(Painter().paint(frame.frame, marks, pen));
   };
-  /// Pixels of a colour, those of letters left out.
+  /// Counts pixels of a colour, without those of letters.
   const auto count = [](const Frame& frame, Rgb color) {
     int pixels = 0;
     for (int y = 0; y < 120; ++y)
@@ -275,7 +275,7 @@ TEST(Paint, CaptionsDoNotCoverEachOther) {
     Frame alone(GST_VIDEO_FORMAT_RGB, 200, 120);
     draw(alone, {&mark, 1}, LabelPlacement::kApart);
     const int whole = count(alone, mark.color);
-    // Outlines cross and are covered here and there; a caption is some hundred pixels.
+    // Outlines cross and are covered here and there; a caption has some hundred pixels.
     EXPECT_GT(count(apart, mark.color), whole - 300);
     if (&mark != marks.data()) {
       EXPECT_LT(count(above, mark.color), whole - 300);
@@ -283,7 +283,7 @@ TEST(Paint, CaptionsDoNotCoverEachOther) {
   }
 }
 
-TEST(Paint, CountsCaptionsWithoutAPlace) {
+TEST(Paint, CountsDroppedCaptions) {
   Frame frame(GST_VIDEO_FORMAT_RGB, 160, 120);
   Painter painter;
   const std::vector<Mark> marks(50, box(60, 40, 70, 50, 0, "WWWWW"));
@@ -302,7 +302,7 @@ TEST(Paint, FirstIsOnTop) {
   expect_red(frame, outline(4, 4, 20, 20, 1), {255, 0, 0});
 }
 
-TEST(Paint, NothingRemainsInThePainter) {
+TEST(Paint, PainterKeepsNoState) {
   Painter used;
   Frame large(GST_VIDEO_FORMAT_NV12, 640, 480), small(GST_VIDEO_FORMAT_NV12, 65, 49),
       fresh(GST_VIDEO_FORMAT_NV12, 65, 49);
@@ -323,7 +323,7 @@ TEST(Paint, AnyPen) {
     }
 }
 
-TEST(Letters, AreThoseOfOpenCV) {
+TEST(Letters, MatchOpenCV) {
   const std::string text = "Wig_gly, 0.87 ~ #3";
   for (const double scale : {0.3, 0.5, 0.84, 2.0}) {
     SCOPED_TRACE(scale);
@@ -341,7 +341,7 @@ TEST(Letters, AreThoseOfOpenCV) {
     cv::putText(expected, text, {30, 30 + size.height}, cv::FONT_HERSHEY_SIMPLEX, scale,
                 cv::Scalar(255), stroke, cv::LINE_AA);
     letters.write(ours, text, {30, 30 + size.height});
-    // A letter may stand a part of a pixel elsewhere: never a pixel away.
+    // A letter may be off by a fraction of a pixel, never by a pixel.
     cv::Mat wide, far;
     cv::dilate(expected, wide, cv::Mat::ones(3, 3, CV_8U));
     cv::subtract(ours, wide, far);

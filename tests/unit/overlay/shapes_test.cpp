@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Masks and keypoints as they are drawn, in every format.
+// Drawing of masks and keypoints in every format.
 #include <gtest/gtest.h>
 
 #include <cfloat>
@@ -33,7 +33,7 @@ Mark jointed(std::span<const Keypoint> points, std::span<const Edge> edges = kLi
 
 const Pen kNoOutlines{.thickness = 1, .outlines = false};
 
-/// A sample of the component that stands for that pixel of the frame.
+/// Returns the sample of a component for that pixel of the frame.
 int sample(const Frame& frame, guint c, int x, int y) {
   const GstVideoFormatInfo* format = frame.frame.info.finfo;
   return frame.at(c, x >> GST_VIDEO_FORMAT_INFO_W_SUB(format, c),
@@ -51,8 +51,8 @@ class ShapesInEveryFormat : public testing::TestWithParam<const char*> {
  protected:
   ShapesInEveryFormat() : frame(gst_video_format_from_string(GetParam()), 65, 49) {}
   guint components() const { return std::min(GST_VIDEO_FRAME_N_COMPONENTS(&frame.frame), 3u); }
-  /// Expects a share of red over the background in all components. A mean with what is beside is
-  /// allowed for chroma where `sharp` is not set.
+  /// Expects a share of red over the background in all components. Unless `sharp` is set, chroma
+  /// may be a mean with adjacent pixels.
   void expect_share(double share, int x, int y, int tolerance = 1) {
     const auto red = red_of(frame);
     for (guint c = 0; c < components(); ++c)
@@ -64,7 +64,7 @@ class ShapesInEveryFormat : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(ShapesInEveryFormat, MasksTintWithinAnEdge) {
-  // The right half of the place is the object's: from 24 to 40.
+  // The right half of the rectangle is the object: from 24 to 40.
   const TestMask mask({".#", ".#"});
   paint(frame, masked(mask.over({8, 8, 40, 40})), kNoOutlines);
   expect_share(0.4, 30, 20);
@@ -80,7 +80,7 @@ TEST_P(ShapesInEveryFormat, MasksTintWithinAnEdge) {
     EXPECT_EQ(frame.at(0, x, y), kBackground) << x << "," << y;
 }
 
-TEST_P(ShapesInEveryFormat, NoEdgeWhereTheFrameEnds) {
+TEST_P(ShapesInEveryFormat, NoEdgeAtTheFramesBorder) {
   const TestMask mask({"#"});
   paint(frame, masked(mask.over({-20, -20, 40, 40})), kNoOutlines);
   expect_share(0.4, 0, 0);
@@ -98,7 +98,7 @@ TEST_P(ShapesInEveryFormat, PointsAndTheLineBetweenThem) {
   EXPECT_EQ(frame.at(0, 30, 14), kBackground);
   for (const auto& [x, y] : {std::pair{10, 10}, {50, 10}, {30, 38}}) {
     EXPECT_LT(frame.at(0, x, y), red[0] / 2) << "black stands out from red";
-    EXPECT_GT(frame.at(0, x, y + 3), red[0] / 2) << "its rim";
+    EXPECT_GT(frame.at(0, x, y + 3), red[0] / 2) << "rim of the dot";
     EXPECT_EQ(frame.at(0, x, y > 20 ? y - 8 : y + 8), kBackground);
   }
 }
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ShapesInEveryFormat,
                                          "NV21", "Y42B", "Y444"),
                          [](const auto& test) { return std::string(test.param); });
 
-TEST(Silhouette, OneThatCannotBeReadIsNotDrawn) {
+TEST(Silhouette, UnreadableMaskIsNotDrawn) {
   Frame frame(GST_VIDEO_FORMAT_RGB, 64, 48);
   g_autoptr(GstBuffer) plain = gst_buffer_new_allocate(nullptr, 16, nullptr);
   paint(frame, masked({.pixels = plain, .place = {0, 0, 20, 20}}), kNoOutlines);
@@ -131,19 +131,19 @@ TEST(Silhouette, EdgesGrowWithThePen) {
   };
   EXPECT_EQ(solid(1), 1);
   EXPECT_GE(solid(12), 6);
-  EXPECT_LT(solid(256), 20) << "thin whatever the outlines are";
+  EXPECT_LT(solid(256), 20) << "limited whatever the outlines are";
 }
 
-TEST(Silhouette, OutlinesLieOverMasks) {
+TEST(Silhouette, OutlinesAreDrawnOverMasks) {
   const TestMask mask({"#"});
   Frame frame(GST_VIDEO_FORMAT_RGB, 64, 48);
   Mark marks[] = {masked(mask.over({4, 4, 60, 44})), box(20, 10, 40, 30)};
   marks[0].color = {0, 0, 255};
   ASSERT_TRUE(Painter().paint(frame.frame, marks, {}));
-  EXPECT_EQ(frame.at(0, 20, 20), 255) << "though the masked one is better";
+  EXPECT_EQ(frame.at(0, 20, 20), 255) << "even though the masked box is better";
 }
 
-TEST(Skeleton, PointsBelowTheThresholdAreNotDrawnNorTheirLines) {
+TEST(Skeleton, PointsBelowTheThresholdAndTheirLinesAreNotDrawn) {
   const Pen pen{.thickness = 1, .outlines = false, .keypoint_threshold = 0.5f};
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   for (const Keypoint& bad : {Keypoint{50, 10, 0.49f}, {50, 10, kNan}, {kNan, 10, 1},
@@ -163,7 +163,7 @@ TEST(Skeleton, PointsBelowTheThresholdAreNotDrawnNorTheirLines) {
   EXPECT_NE(frame.at(0, 30, 10), kBackground);
 }
 
-TEST(Skeleton, EdgesOfPointsThatAreNotThereAreLeftOut) {
+TEST(Skeleton, EdgesOfMissingPointsAreNotDrawn) {
   Frame frame(GST_VIDEO_FORMAT_RGB, 64, 48);
   const Keypoint points[] = {{10, 10}, {50, 10}};
   const Edge edges[] = {{0, 2}, {7, 9}};
@@ -172,7 +172,7 @@ TEST(Skeleton, EdgesOfPointsThatAreNotThereAreLeftOut) {
   EXPECT_NE(frame.at(0, 10, 10), kBackground);
 }
 
-TEST(Skeleton, DotsAreSmallerWherePointsAreClose) {
+TEST(Skeleton, DotsAreSmallerIfPointsAreClose) {
   std::vector<Keypoint> wide, close;
   for (int i = 0; i < 49; ++i) {
     const auto x = static_cast<float>(i % 7), y = static_cast<float>(i / 7);
@@ -188,10 +188,10 @@ TEST(Skeleton, DotsAreSmallerWherePointsAreClose) {
   EXPECT_GT(changed(large), 49 * 30);
 }
 
-TEST(Skeleton, DotsBeyondTheBordersReachIntoTheFrame) {
+TEST(Skeleton, DotsOutsideOfTheFrameExtendIntoIt) {
   const struct {
     Keypoint point;
-    int x, y;  // a pixel that it covers
+    int x, y;  // a covered pixel
   } cases[] = {{{-0.5f, 20}, 0, 20}, {{65, 20}, 63, 20}, {{30, -1}, 30, 0}, {{30, 49}, 30, 47}};
   for (const auto& [point, x, y] : cases) {
     Frame frame(GST_VIDEO_FORMAT_RGB, 64, 48);
@@ -205,7 +205,7 @@ TEST(Skeleton, DotsBeyondTheBordersReachIntoTheFrame) {
   EXPECT_NE(tall.at(0, 20, 90), kBackground);
 }
 
-TEST(Skeleton, AbsurdPointsDoNoHarm) {
+TEST(Skeleton, AbsurdPointsAreHarmless) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   std::vector<Keypoint> points;
   for (const float x : {-FLT_MAX, -1e9f, -1.0f, 5.0f, 1e9f, FLT_MAX, kInf, std::nanf("")})
@@ -224,7 +224,7 @@ TEST(Skeleton, AbsurdPointsDoNoHarm) {
   }
 }
 
-TEST(Shapes, NothingRemainsInThePainter) {
+TEST(Shapes, PainterKeepsNoState) {
   const TestMask mask({".#.", "###", ".#."});
   const Keypoint far[] = {{30, 30}, {600, 400}}, near[] = {{12, 12}, {50, 40}};
   Mark first = masked(mask.over({0, 0, 640, 480})), second = masked(mask.over({-30, -30, 99, 99}));

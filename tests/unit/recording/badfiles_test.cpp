@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Recordings that lie, change, or are no files at all.
+// Recordings that are inconsistent, change, or are not regular files.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -36,12 +36,12 @@ std::string refusal(const test::TempDir& dir, const std::string& index) {
   return said(dir.path().string());
 }
 
-TEST(Index, NamesTheFileAndTheLineThatIsBroken) {
+TEST(Index, ErrorsNameTheFileAndTheLine) {
   const test::TempDir dir;
   dir.write("a.npy", npy());
   const std::string good = line(entry("a.npy"));
   ASSERT_EQ(refusal(dir, good), "");
-  ASSERT_EQ(refusal(dir, "{\"tensors\":[]}"), "");  // without its last end of line, too
+  ASSERT_EQ(refusal(dir, "{\"tensors\":[]}"), "");  // also without the last line feed
   const std::string lines[] = {
       "not json\n",
       "[]\n",
@@ -70,13 +70,14 @@ TEST(Index, NamesTheFileAndTheLineThatIsBroken) {
     EXPECT_NE(text.find("line 3 of " + (dir / "frames.jsonl")), std::string::npos)
         << broken.substr(0, 80) << ": " << text;
   }
-  fs::resize_file(dir.write("frames.jsonl", good), size_t{1} << 33);  // more than there is memory
+  fs::resize_file(dir.write("frames.jsonl", good), size_t{1} << 33);  // more than the available
+                                                                      // memory
   EXPECT_NE(said(dir.path().string()).find("line 2"), std::string::npos);
   EXPECT_NE(refusal(dir, ""), "");
   EXPECT_NE(refusal(dir, "\n\n\n"), "");
 }
 
-TEST(Index, NamesWhatIsWrongWithASource) {
+TEST(Index, ErrorsDescribeInvalidSources) {
   const test::TempDir dir, other;
   dir.write("a.npy", npy());
   dir.write("good.labels", "a\n\nb\n");
@@ -139,7 +140,7 @@ TEST(Index, StaysInItsFolder) {
   other.write("frames.jsonl", "{\"tensors\":[]}\n");
   fs::create_symlink(other / "frames.jsonl", dir / "frames.jsonl");
   EXPECT_NE(said(dir.path().string()).find("symbolic link"), std::string::npos);
-  fs::create_directory_symlink(other.path(), dir / "folder");  // the user's own link is none of it
+  fs::create_directory_symlink(other.path(), dir / "folder");  // the folder itself may be a link
   EXPECT_EQ(said(dir / "folder"), "");
 }
 
@@ -171,7 +172,7 @@ TEST(Index, AgreesWithItsFiles) {
             std::string::npos);
 }
 
-TEST(Index, SaysWhichTimesAreOfNoUse) {
+TEST(Index, ReportsUnusableTimes) {
   const test::TempDir dir;
   const auto remark = [&](const std::string& index) {
     dir.write("frames.jsonl", index);
@@ -188,7 +189,7 @@ TEST(Index, SaysWhichTimesAreOfNoUse) {
     EXPECT_NE(remark(at("5") + second).find("line 2"), std::string::npos) << second;
 }
 
-/// Of the processor, for an index of a line with so many fields.
+/// Returns the processor time for an index of a line with that many fields.
 double seconds_for(int count) {
   const test::TempDir dir;
   std::string fields;
@@ -198,8 +199,8 @@ double seconds_for(int count) {
   return double(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
-/// Four times the fields take four times as long, not sixteen times.
-TEST(Index, TakesTimeByItsLength) {
+/// Checks that four times the fields take four times as long, not sixteen times.
+TEST(Index, TakesLinearTime) {
   EXPECT_LT(seconds_for(80'000), 9 * seconds_for(20'000) + 0.5);
 }
 
@@ -209,7 +210,7 @@ long most_memory() {
   return used.ru_maxrss;  // KiB
 }
 
-TEST(Index, TakesMemoryByItsLengthAndThatOfItsLabels) {
+TEST(Index, TakesLinearMemory) {
   const test::TempDir dir;
   std::string labels, index;
   for (int i = 0; i < 60'000; ++i) labels += std::to_string(i) + "-a-name-of-some-length\n";
@@ -223,7 +224,7 @@ TEST(Index, TakesMemoryByItsLengthAndThatOfItsLabels) {
   EXPECT_LT(most_memory() - before, 256 << 10);
 }
 
-TEST(Reader, OfAFileThatShrinksGivesAnError) {
+TEST(Reader, FileThatShrinksIsAnError) {
   const test::TempDir dir;
   const std::string raw = dir.write("t.raw", std::string(64 * 4096, 'x'));
   auto reader = TensorReader::open(raw, {"4096", "float32", ""});
@@ -234,12 +235,12 @@ TEST(Reader, OfAFileThatShrinksGivesAnError) {
   const auto after = reader->read(9);
   ASSERT_FALSE(after);
   EXPECT_NE(after.error().message().find(raw), std::string::npos);
-  char byte = 0;  // what was read stays
+  char byte = 0;  // the data already read stays
   EXPECT_EQ(gst_buffer_extract(held.get(), 16383, &byte, 1), 1u);
   EXPECT_EQ(byte, 'x');
 }
 
-TEST(Reader, RefusesWhatIsNoRegularFile) {
+TEST(Reader, RejectsFilesThatAreNotRegular) {
   const test::TempDir dir;
   ASSERT_EQ(mkfifo((dir / "fifo.npy").c_str(), 0600), 0);
   const RawForm form{"4", "float32", ""};

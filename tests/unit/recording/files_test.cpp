@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Recordings of tensors, NumPy and raw files, and tables of priors.
+// Recorded tensors, NumPy and raw files, and tables of priors.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,7 +21,7 @@ std::vector<float> floats_of(const StoredTensor& tensor) {
   return values;
 }
 
-TEST(Npy, HeaderComesBack) {
+TEST(Npy, RoundTripsItsHeader) {
   for (const Shape& shape : {Shape{3}, Shape{1, 84, 8400}, Shape{2, 3, 4, 5, 6, 7, 8, 9}}) {
     const std::string header = npy_header(DataType::kFloat32, shape);
     EXPECT_EQ(header.size() % 64, 0u);
@@ -33,7 +33,7 @@ TEST(Npy, HeaderComesBack) {
   }
 }
 
-TEST(Npy, RefusesOtherFiles) {
+TEST(Npy, RejectsOtherFiles) {
   const std::string good = npy_header(DataType::kFloat32, {2, 2});
   for (std::string text : {std::string(), std::string("hello world!!"), good.substr(0, 20)})
     EXPECT_FALSE(parse_npy(text));
@@ -82,7 +82,7 @@ TEST(Recording, KeepsIdsTypesDimsAndOrder) {
   EXPECT_TRUE(reader->read(0));
 }
 
-TEST(Recording, KeepsSourcesToTheBit) {
+TEST(Recording, KeepsSourcesExactly) {
   const test::TempDir dir;
   const TensorSource sources[] = {
       {.geometry = {{1919, 1081}, {641, 383}, 1919 / 640.3f, 1e-7f, -0.1f, 3.3333333f},
@@ -137,7 +137,7 @@ TEST(Raw, HoldsSeveralFrames) {
   EXPECT_EQ(reader->read(0)->front().id, "x");
 }
 
-TEST(Raw, SaysWhatDoesNotFit) {
+TEST(Raw, ReportsMismatches) {
   const test::TempDir dir;
   const std::string path = dir.write("t.raw", std::string(10, 'x'));
   const auto message = [&](const std::string& location, RawForm form) {
@@ -160,7 +160,7 @@ TEST(Raw, SaysWhatDoesNotFit) {
   EXPECT_NE(message("", {}), "");
 }
 
-TEST(Priors, InEitherOrientation) {
+TEST(Priors, MayHaveEitherOrientation) {
   const test::TempDir dir;
   const auto down = load_priors(dir.write("a", "1 2 3 4\n5 6 7 8\n9 10 11 12\n").c_str());
   const auto across = load_priors(dir.write("b", "  1 5 9\n2\t6 10\n3 7 11\n4 8 12 \n\n").c_str());
@@ -176,7 +176,7 @@ TEST(Priors, InEitherOrientation) {
   EXPECT_EQ((*down)[1].width, 8);
 }
 
-TEST(Priors, AreAsManyAsAnchors) {
+TEST(Priors, MustMatchTheNumberOfAnchors) {
   const test::TempDir dir;
   std::string text;
   for (uint32_t i = 0; i < kMaxAnchors; ++i) text += "1 1 1 1\n";
@@ -186,7 +186,7 @@ TEST(Priors, AreAsManyAsAnchors) {
   EXPECT_FALSE(load_priors(dir.write("p", text + "1 1 1 1\n").c_str()));
 }
 
-TEST(Priors, RefusesOtherTables) {
+TEST(Priors, RejectOtherTables) {
   const test::TempDir dir;
   for (const char* text : {"1 2 3\n", "a b c d\n", "1 2\n3 4\n5 6\n7\n"})
     EXPECT_FALSE(load_priors(dir.write("p", text).c_str())) << text;

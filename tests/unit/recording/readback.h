@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A tensor to record, and what becomes of recordings that are read.
+// A tensor to record, and the result of reading recordings.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace keepbox::test {
 
 inline constexpr std::array<float, 4> kValues{1, 2, 3, 4};
 
-/// What is said when a recording is opened and its first frame read; "" when it is good.
+/// Returns the error from opening a recording and reading its first frame, or "".
 inline std::string said(const std::string& location, const RawForm& form = {}) {
   auto reader = TensorReader::open(location, form);
   if (!reader) return reader.error().message();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Real tensors of real models against boxes from an independent float32 reference.
+// Recorded tensors of real models, compared with boxes of an independent float32 reference.
 #include "tests/recorded.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ Settings settings_for(const test::Recorded& entry) {
   return settings;
 }
 
-TEST(Recorded, BoxesAreTheExpectedOnes) {
+TEST(Recorded, BoxesMatchTheReference) {
   if (!test::have_data()) GTEST_SKIP() << "no recorded tensors on this machine";
   for (const test::Recorded& entry : test::recorded()) {
     SCOPED_TRACE(entry.name);

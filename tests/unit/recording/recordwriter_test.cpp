@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Recordings are replaced when they are whole, by one writer, and nothing else is written.
+// Recordings are replaced once they are complete, by one writer, and other files stay untouched.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -25,7 +25,7 @@ Status write_one(TensorWriter& writer, std::optional<int64_t> time = {}) {
   return writer.write({.tensors = std::span(&tensor, 1), .time = time, .size = {8, 8}});
 }
 
-TEST(Writer, RefusesWhatIsNoRegularFile) {
+TEST(Writer, RejectsFilesThatAreNotRegular) {
   for (const std::string name : {"frames.jsonl", "frames.jsonl.part", "000000.0.npy"}) {
     for (const bool link : {false, true}) {
       const test::TempDir dir, other;
@@ -41,7 +41,7 @@ TEST(Writer, RefusesWhatIsNoRegularFile) {
   }
 }
 
-TEST(Writer, TakesEmptyTensors) {
+TEST(Writer, AcceptsEmptyTensors) {
   const test::TempDir dir;
   {
     auto writer = TensorWriter::create(dir.path().string());
@@ -61,7 +61,7 @@ std::vector<std::string> names_in(const test::TempDir& dir) {
   return out;
 }
 
-TEST(Writer, ReplacesARecordingWhenItIsWhole) {
+TEST(Writer, ReplacesARecordingOnceComplete) {
   const test::TempDir dir;
   dir.write("notes.npy", "mine");
   for (int round = 0; round < 3; ++round) {
@@ -71,7 +71,7 @@ TEST(Writer, ReplacesARecordingWhenItIsWhole) {
       EXPECT_FALSE(cut->finished());
     }
     if (round > 0) {
-      EXPECT_EQ(said(dir.path().string()), "") << "the older one went";
+      EXPECT_EQ(said(dir.path().string()), "") << "the older one is gone";
     }
     auto writer = TensorWriter::create(dir.path().string());
     for (int i = 0; i <= 3 - round; ++i) ASSERT_TRUE(write_one(*writer, i));
@@ -84,13 +84,13 @@ TEST(Writer, ReplacesARecordingWhenItIsWhole) {
     ASSERT_TRUE(reader) << reader.error().message();
     EXPECT_EQ(reader->frames(), size_t(5 - round));
     for (size_t i = 0; i < reader->frames(); ++i) EXPECT_TRUE(reader->read(i));
-    const size_t cut_short = round + 1;  // runs, of which an index and a tensor are left
+    const size_t cut_short = round + 1;  // runs that leave an index and a tensor
     EXPECT_EQ(names_in(dir).size(), reader->frames() + 3 + 2 * cut_short)
         << "the older files stayed";
   }
 }
 
-TEST(Writer, LeavesRightsToTheUmask) {
+TEST(Writer, RespectsTheUmask) {
   const test::TempDir dir;
   const mode_t before = umask(0);
   {
@@ -102,7 +102,7 @@ TEST(Writer, LeavesRightsToTheUmask) {
     EXPECT_EQ(static_cast<unsigned>(fs::status(dir / name).permissions()), 0666u) << name;
 }
 
-TEST(Writer, KeepsWhatWasCutShort) {
+TEST(Writer, KeepsInterruptedRecordings) {
   const test::TempDir dir;
   for (int run = 0; run < 3; ++run) {
     auto writer = TensorWriter::create(dir.path().string());
@@ -131,7 +131,7 @@ Status write_labeled(TensorWriter& writer, const std::vector<std::string>& label
   return writer.write({.tensors = std::span(&tensor, 1), .size = {8, 8}});
 }
 
-TEST(Writer, WritesLabelsOnceAndRemovesThoseOfTheOlderRecording) {
+TEST(Writer, WritesLabelsOnceAndRemovesOldOnes) {
   const test::TempDir dir;
   dir.write("mine.labels", "mine\n");
   for (int round = 0; round < 3; ++round) {
@@ -149,7 +149,7 @@ TEST(Writer, WritesLabelsOnceAndRemovesThoseOfTheOlderRecording) {
   }
 }
 
-TEST(Writer, WithoutFramesLeavesARecording) {
+TEST(Writer, WithoutFramesWritesARecording) {
   const test::TempDir dir;
   {
     auto writer = TensorWriter::create(dir.path().string());
@@ -162,7 +162,7 @@ TEST(Writer, WithoutFramesLeavesARecording) {
   EXPECT_EQ(said(dir.path().string()), "");
 }
 
-TEST(Writer, IsAloneInItsFolder) {
+TEST(Writer, IsExclusiveInItsFolder) {
   const test::TempDir dir;
   {
     auto writer = TensorWriter::create(dir.path().string());
@@ -172,13 +172,13 @@ TEST(Writer, IsAloneInItsFolder) {
   }
   auto reader = TensorReader::open(dir.path().string(), {});
   ASSERT_TRUE(reader);
-  EXPECT_EQ(said(dir.path().string()), "") << "many may read";
+  EXPECT_EQ(said(dir.path().string()), "") << "several may read";
   const auto writer = TensorWriter::create(dir.path().string());
   ASSERT_FALSE(writer);
   EXPECT_NE(writer.error().message().find("replays"), std::string::npos);
 }
 
-TEST(Writer, OnAFullDiskLeavesTheOlderRecording) {
+TEST(Writer, KeepsTheOlderRecordingOnAFullDisk) {
   const test::TempDir dir;
   {
     auto writer = TensorWriter::create(dir.path().string());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which recorded frame belongs to a time: at the edges, repeated, and far away.
+// Lookup of the recorded frame for a time: at boundaries, when repeated, and far away.
 #include "gst/recording/timeline.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 
-TEST(Timeline, AFrameStandsUntilTheNext) {
+TEST(Timeline, FrameLastsUntilTheNext) {
   const Timeline times({0, 100 * kMs, 400 * kMs}, 50 * kMs);
   EXPECT_EQ(times.end(), 450 * kMs);
   EXPECT_EQ(times.frame_at(0), 0);
@@ -26,19 +26,19 @@ TEST(Timeline, AFrameStandsUntilTheNext) {
   EXPECT_EQ(times.frame_at(-450 * kMs * 7), -21);
 }
 
-TEST(Timeline, AFrameThatWasCutIsNotTheNext) {
+TEST(Timeline, ClippedFrameIsNotTheNext) {
   const Timeline times({0, 100 * kMs}, 100 * kMs);
   EXPECT_EQ(times.frame_at(99'500'000, 100 * kMs), 1);
   EXPECT_EQ(times.frame_at(99'500'000, 500'000), 0);
 }
 
-TEST(Timeline, BeginsAreFoundAgain) {
+TEST(Timeline, FindsStartTimes) {
   const Timeline times({-7, 0, 1, 1000, 5 * kMs}, 0);
   for (int64_t frame = -50; frame < 50; ++frame)
     EXPECT_EQ(times.frame_at(times.begin_of(frame)), frame);
 }
 
-TEST(Timeline, AtARateIsAsItsListOfTimes) {
+TEST(Timeline, RateMatchesItsListOfTimes) {
   for (const FrameRate rate : {FrameRate{30, 1}, {30000, 1001}, {1, 7}, {1'000'000'000, 1}}) {
     std::vector<int64_t> times;
     for (int64_t i = 0; i <= 90; ++i)
@@ -59,7 +59,7 @@ TEST(Timeline, AtARateIsAsItsListOfTimes) {
   }
 }
 
-TEST(Timeline, AtARateTakesNoMemory) {
+TEST(Timeline, RateTakesNoMemory) {
   const Timeline times(int64_t{1} << 60, {30, 1});
   EXPECT_EQ(times.frame_at(times.begin_of(int64_t{1} << 30)), int64_t{1} << 30);
   for (const FrameRate rate : {FrameRate{INT32_MAX, 1}, {1, 100'000'000}}) {
@@ -69,13 +69,13 @@ TEST(Timeline, AtARateTakesNoMemory) {
   }
 }
 
-TEST(Timeline, OfOneFrameHasALength) {
+TEST(Timeline, SingleFrameHasADuration) {
   const Timeline times({5}, 0);
   EXPECT_EQ(times.frame_at(5), 0);
   EXPECT_EQ(times.frame_at(5 + 33 * kMs), 1);
 }
 
-TEST(Timeline, HoldsAtTheEndsOfTime) {
+TEST(Timeline, WorksAtTheLimitsOfTime) {
   const Timeline times({-Timeline::kLatest, Timeline::kLongest - Timeline::kLatest},
                        Timeline::kLongest);
   for (const int64_t time : {INT64_MIN, INT64_MAX, Timeline::kLatest, -Timeline::kLatest})
@@ -84,7 +84,7 @@ TEST(Timeline, HoldsAtTheEndsOfTime) {
   EXPECT_EQ(times.frame_at(-Timeline::kLatest), 0);
 }
 
-TEST(FrameFinder, CountsOnWithoutTimes) {
+TEST(FrameFinder, CountsWithoutTimes) {
   FrameFinder finder(3, {}, SyncMode::kAuto, 0);
   for (size_t i = 0; i < 3; ++i) {
     const auto found = finder.next({.time = int64_t(i) * 500 * kMs}, false);
@@ -95,7 +95,7 @@ TEST(FrameFinder, CountsOnWithoutTimes) {
   EXPECT_EQ(finder.next({}, true).frame, 1u);
 }
 
-TEST(FrameFinder, AFrameCutByASeekIsFoundByTheRateToo) {
+TEST(FrameFinder, FindsAFrameClippedByASeekByRate) {
   FrameFinder finder(100, {}, SyncMode::kAuto, 0);
   finder.seek();
   const FrameRate rate{10, 1};
@@ -113,7 +113,7 @@ TEST(FrameFinder, AFrameCutByASeekIsFoundByTheRateToo) {
   EXPECT_TRUE(finder.lost());
 }
 
-TEST(FrameFinder, EndsWhereTheStreamGoes) {
+TEST(FrameFinder, EndsWithTheStream) {
   const Timeline times({0, 100 * kMs}, 100 * kMs);
   FrameFinder finder(2, times, SyncMode::kTimestamp, 0);
   EXPECT_EQ(finder.next({.time = -50 * kMs}, false).where, FrameFinder::Where::kOutside);

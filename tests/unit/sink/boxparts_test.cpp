@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What boxes have beside their corners, in each format of detections.
+// Angles, keypoints and masks of boxes in each format.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -35,7 +35,7 @@ TEST(Jsonl, HasTheMaskInItsOwnPixels) {
                              R"("rle":"132"}}]})" "\n"));
 }
 
-TEST(Coco, HasKeypointsThreeNumbersEach) {
+TEST(Coco, HasThreeValuesPerKeypoint) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const Keypoint points[] = {{1.5f, 2, 0.25f}, {kNan, 4, 1}};
   FrameBox box = foreign("dog");
@@ -50,12 +50,12 @@ TEST(Coco, HasTheMaskInPixelsOfTheFrame) {
   box.mask = mask.over({0, 0, 2, 1});
   BoxWriter writer(BoxFormat::kCoco, {});
   const std::vector boxes{box};
-  // Columns of two: on, off, on, off, off, off.
+  // Columns of two pixels: on, off, on, off, off, off.
   EXPECT_TRUE(text_of(writer, boxes, {.number = 1, .size = {3, 2}})
                   .ends_with(R"("score":0.1,"segmentation":{"size":[2,3],"counts":"01102"}})"));
 }
 
-/// A quarter turn makes 40x20 of 20x40, about 120,140.
+/// A box of 40x20 rotated by 90 degrees, about 120,140.
 FrameBox turned(const char* label) {
   FrameBox box = foreign(label);
   box.box = {110, 120, 130, 160};
@@ -63,7 +63,7 @@ FrameBox turned(const char* label) {
   return box;
 }
 
-TEST(Coco, HasWhatEnclosesATurnedBoxAndItsCorners) {
+TEST(Coco, HasBoundsAndCornersOfAnOrientedBox) {
   const FrameBox box = turned("ship");
   EXPECT_TRUE(text_of(BoxFormat::kCoco, {box})
                   .ends_with(R"("bbox":[100.0,130.0,40.0,20.0],"score":0.1,)"
@@ -71,7 +71,7 @@ TEST(Coco, HasWhatEnclosesATurnedBoxAndItsCorners) {
       << text_of(BoxFormat::kCoco, {box});
 }
 
-TEST(Rows, HaveWhatEnclosesATurnedBox) {
+TEST(Rows, HaveTheBoundsOfAnOrientedBox) {
   const FrameBox box = turned("ship");
   EXPECT_EQ(text_of(BoxFormat::kMot, {box}), "7,-1,100,130,40,20,0.1,-1,-1,-1\n");
   EXPECT_TRUE(text_of(BoxFormat::kKitti, {box}).starts_with("ship -1 -1 -10 100 130 140 150 -1"));
@@ -88,7 +88,7 @@ TEST(ClassFiles, StayInTheirFolder) {
   EXPECT_EQ(files->of("."), "out/_/boxes.txt");
 }
 
-TEST(ClassWords, AreOneANameAndTellOnce) {
+TEST(ClassWords, AreUniqueAndReportedOnce) {
   ClassWords words;
   EXPECT_EQ(words.of("car"), "car");
   EXPECT_TRUE(words.take_warnings().empty());
@@ -113,7 +113,7 @@ TEST(ClassWords, AreShortEnoughForFiles) {
   const std::string many(300, 'x'), wide = std::string(179, 'y') + "\u00e9", more = many + "z";
   EXPECT_EQ(words.of(std::string(180, 'x')), std::string(180, 'x'));
   EXPECT_TRUE(words.take_warnings().empty());
-  EXPECT_EQ(words.of(wide), std::string(179, 'y')) << "no half a character";
+  EXPECT_EQ(words.of(wide), std::string(179, 'y')) << "no partial character";
   const auto told = words.take_warnings();
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].message(), "expected names of at most 180 bytes for files, found one of 181: "
@@ -122,7 +122,7 @@ TEST(ClassWords, AreShortEnoughForFiles) {
   EXPECT_EQ(words.of(more), std::string(178, 'x') + "-3");
 }
 
-TEST(Dota, HasAFileForEachOfNamesThatAreAlike) {
+TEST(Dota, HasAFilePerNameIfNamesAreSimilar) {
   const std::vector boxes{foreign("a/b"), foreign("a b"), foreign("a/b")};
   BoxWriter writer(BoxFormat::kDota, {});
   std::map<std::string, std::string> text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Boxes, and what the formats of detections make of them.
+// Boxes, and their text in the formats.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ namespace keepbox::test {
 
 inline const FrameInfo kFrame{.number = 7, .timestamp = 40000000, .size = {640, 480}};
 
-/// Ours: class, anchor and fractions of a pixel.
+/// A box of our decoder: class, anchor and fractions of a pixel.
 inline FrameBox person() {
   return {.box = {64.5f, 48, 320.25f, 240},
           .score = 0.890163f,
@@ -23,7 +23,7 @@ inline FrameBox person() {
           .od_id = 3};
 }
 
-/// Another decoder's: whole pixels, no class.
+/// A box of another decoder: whole pixels, no class.
 inline FrameBox foreign(const char* label) {
   return {.box = {10, 20, 30, 60}, .score = 0.1f, .label = g_quark_from_string(label), .od_id = 4};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The exact text of each format of detections.
+// Exact text of each format.
 #include "gst/sink/boxwriter.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ TEST(Jsonl, OneLineInTheSchemaOfGvametaconvert) {
             "\n");
 }
 
-TEST(Jsonl, LeavesOutWhatIsNotKnown) {
+TEST(Jsonl, OmitsUnknownFields) {
   FrameBox box = foreign("");
   box.label = 0;
   BoxWriter writer(BoxFormat::kJsonl, {});
@@ -47,7 +47,7 @@ TEST(Jsonl, HasTrackAndRotation) {
   EXPECT_TRUE(text.ends_with("},\"rotation\":0.3}]}\n")) << text;
 }
 
-TEST(Jsonl, WritesEmptyFramesUnlessToldNotTo) {
+TEST(Jsonl, WritesEmptyFramesByDefault) {
   EXPECT_EQ(text_of(BoxFormat::kJsonl, {}),
             R"({"resolution":{"width":640,"height":480},"timestamp":40000000,"frame":7})"
             "\n");
@@ -98,7 +98,7 @@ TEST(Coco, IsOneArray) {
                       ",\n{\"image_id\":2," + rest + "\n]\n");
 }
 
-TEST(Coco, TakesIdsFromLists) {
+TEST(Coco, UsesIdsFromLists) {
   BoxWriter writer(BoxFormat::kCoco,
                    {.images = {{139, ""}}, .categories = {{1, "person"}, {18, "dog"}}});
   const std::vector boxes{person(), foreign("dog")};
@@ -110,7 +110,7 @@ TEST(Coco, TakesIdsFromLists) {
             "expected at most 1 frames, found one more: image-ids= needs a line for every frame");
 }
 
-TEST(Coco, RefusesWhatTheListsLack) {
+TEST(Coco, RejectsIdsMissingFromTheLists) {
   FrameBox beyond = person();
   beyond.class_id = 2;
   const WriterOptions options{.categories = {{1, ""}, {18, "dog"}}};
@@ -135,7 +135,7 @@ TEST(Jsonl, NamesTheModelAsGvametaconvertDoes) {
             std::string::npos);
 }
 
-TEST(Jsonl, SaysWhatIsHeldFromAnEarlierFrame) {
+TEST(Jsonl, MarksBoxesHeldFromAnEarlierFrame) {
   FrameBox box = person();
   EXPECT_EQ(text_of(BoxFormat::kJsonl, {box}).find("held"), std::string::npos);
   box.held = true;
@@ -143,7 +143,7 @@ TEST(Jsonl, SaysWhatIsHeldFromAnEarlierFrame) {
             std::string::npos);
 }
 
-TEST(Jsonl, HasTagsAndTimesAsTheyAreGiven) {
+TEST(Jsonl, HasTagsAndTimes) {
   BoxWriter writer(BoxFormat::kJsonl, {.tags = R"({"lat":52.5200066,"n":1})"});
   FrameInfo frame = kFrame;
   frame.wall_time = "2026-11-21T10:00:00.000Z";
@@ -177,7 +177,7 @@ TEST(Kitti, HasSixteenColumns) {
   EXPECT_TRUE(text_of(BoxFormat::kKitti, {unnamed}).starts_with("unknown -1"));
 }
 
-TEST(Kitti, HasNoBlanksInAWord) {
+TEST(Kitti, HasNoSpacesInAWord) {
   for (const char* blank : {" ", "\t", "\v", "\f", "\n", "\r", "\x1c", "\u0085", "\u00a0", "\u1680",
                             "\u2003", "\u200b", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"})
     EXPECT_TRUE(text_of(BoxFormat::kKitti, {foreign((std::string("a") + blank + "b").c_str())})

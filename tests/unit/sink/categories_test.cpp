@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The category ids of COCO results: its own, the user's, and those of several models.
+// Category ids of COCO results: the model's own, the user's, and those of several models.
 #include "gst/sink/categories.h"
 
 #include <gtest/gtest.h>
@@ -12,15 +12,15 @@
 namespace keepbox {
 namespace {
 
-/// The ids in a file of that text.
+/// Reads the ids from a file with that text.
 Result<std::vector<CocoId>> list_of(const std::string& text) {
   const test::TempDir folder;
   return load_coco_ids(folder.write("ids", text).c_str(), "image-ids");
 }
 
-TEST(CocoIds, AreANumberAndANameALine) {
+TEST(CocoIds, AreANumberAndANamePerLine) {
   const auto ids = list_of("000000000139\r\n1 person\n 13\n");
-  EXPECT_FALSE(ids);  // a number stands first
+  EXPECT_FALSE(ids);  // a number must be first
   const auto good = list_of("000000000139\r\n13  stop sign \n-2\n\n");
   ASSERT_TRUE(good) << good.error().message();
   ASSERT_EQ(good->size(), 3u);
@@ -60,7 +60,7 @@ std::vector<int64_t> ids_of(CategoryIds& ids, std::span<const FrameBox> boxes) {
 
 using Ids = std::vector<int64_t>;
 
-TEST(CategoryIds, AreCocosForItsNames) {
+TEST(CategoryIds, AreThoseOfCocoForItsNames) {
   const char* source = std::getenv("KEEPBOX_SOURCE");
   ASSERT_NE(source, nullptr);
   const std::string path = std::string(source) + "/gst/sink/data/coco80.ids";
@@ -78,10 +78,10 @@ TEST(CategoryIds, AreCocosForItsNames) {
   EXPECT_EQ(news.chosen, std::vector<std::string>{
       "category ids are COCO's own for its 80 classes, 1 to 90"});
   EXPECT_TRUE(news.odd.empty() && news.wrong.empty());
-  EXPECT_TRUE(numbered.take_news().chosen.empty());  // said once
+  EXPECT_TRUE(numbered.take_news().chosen.empty());  // reported once
 }
 
-TEST(CategoryIds, KnowDarknetsSpellings) {
+TEST(CategoryIds, AcceptDarknetsSpellings) {
   CategoryIds ids;
   const FrameBox boxes[] = {of("motorbike", 3), of("aeroplane", 4), of("sofa", 57),
                             of("pottedplant", 58), of("diningtable", 60), of("tvmonitor", 62),
@@ -98,12 +98,12 @@ TEST(CategoryIds, AreTheClassesOfOtherModels) {
   EXPECT_EQ(news.chosen,
             std::vector<std::string>{"category ids are the class numbers, from 0"});
   EXPECT_TRUE(news.odd.empty() && news.wrong.empty());
-  // The name of another row is no sign of COCO.
+  // The name of another row does not identify COCO.
   CategoryIds other;
   EXPECT_EQ(other.of(of("person", 14)), 14);
 }
 
-TEST(CategoryIds, StayWhatTheyWereWhenAModelTurnsOutNotToBeCocos) {
+TEST(CategoryIds, StayStableIfAModelTurnsOutNotToBeCoco) {
   CategoryIds ids;
   const FrameBox boxes[] = {of("person", 0), of("car", 1), of("person", 0), of("tree", 100),
                             of("bicycle", 2)};
@@ -119,7 +119,7 @@ TEST(CategoryIds, StayWhatTheyWereWhenAModelTurnsOutNotToBeCocos) {
                          "COCO's; set category-ids= for numbers of your own");
 }
 
-TEST(CategoryIds, TellModelsApart) {
+TEST(CategoryIds, DistinguishModels) {
   CategoryIds ids;
   const FrameBox boxes[] = {of("person", 0, "big"), of("face", 0, "faces"), of("nose", 1, "faces"),
                             of("person", 0, "small"), of("bus", 5, "big"), of("face", 0, "heads"),
@@ -127,9 +127,9 @@ TEST(CategoryIds, TellModelsApart) {
   EXPECT_EQ(ids_of(ids, boxes), (Ids{1, 0, 1001, 1, 6, 1000, 1001}));
   const CategoryNews news = ids.take_news();
   EXPECT_TRUE(news.wrong.empty());
-  EXPECT_EQ(news.chosen.size(), 4u);  // one a model
+  EXPECT_EQ(news.chosen.size(), 4u);  // one per model
   EXPECT_EQ(news.chosen[1], "category ids of the model \"faces\" are the class numbers, from 0");
-  // Whoever comes first.
+  // In any order.
   CategoryIds turned;
   const FrameBox again[] = {of("face", 0, "faces"), of("nose", 1, "faces"), of("person", 0, "big"),
                             of("chin", 2, "faces")};
@@ -148,7 +148,7 @@ TEST(CategoryIds, NumberLabelsWithoutClassByAppearance) {
             "set category-ids= for the data set's own");
 }
 
-TEST(CategoryIds, TakeTheUsersListBeforeAll) {
+TEST(CategoryIds, PreferTheUsersList) {
   CategoryIds ids({{5, "person"}, {6, "face"}, {7, ""}});
   const FrameBox boxes[] = {of("person", 0, "big"), of("face", 0, "faces"), of("face", {}, "faces"),
                             of("pedestrian", 0, "big"), of("bicycle", 2, "big"),

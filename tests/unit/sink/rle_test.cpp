@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Run lengths as text: what pycocotools writes, and back by a reader of its own.
+// Run lengths as text: as written by pycocotools, and read back by an independent reader.
 #include "gst/sink/rle.h"
 
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@ namespace {
 
 using test::TestMask;
 
-/// The lengths in a text: groups of six bits from '0' on, of which the highest says that another
-/// follows, and the last one's next is the sign.
+/// Returns the lengths in a text: groups of six bits from '0', whose highest bit marks a
+/// continuation, and the next bit of the last group the sign.
 std::vector<int64_t> lengths_in(const std::string& text) {
   std::vector<int64_t> out;
   for (size_t at = 0; at < text.size();) {
@@ -34,7 +34,7 @@ std::vector<int64_t> lengths_in(const std::string& text) {
   return out;
 }
 
-/// Pixels column by column.
+/// Draws pixels column by column.
 std::string pixels_in(const std::string& text) {
   std::string out;
   bool on = false;
@@ -48,7 +48,7 @@ std::string pixels_in(const std::string& text) {
 
 std::string text_of(const FrameMask& mask) { return rle_of(MaskView(mask.pixels)); }
 
-TEST(Rle, IsTheTextOfPycocotools) {
+TEST(Rle, MatchesPycocotools) {
   EXPECT_EQ(text_of(TestMask({".#.", "##."})), "132");
   EXPECT_EQ(text_of(TestMask({"..", ".."})), "4");
   EXPECT_EQ(text_of(TestMask({"##", "##"})), "04");
@@ -74,9 +74,9 @@ TEST(Rle, ReadsBackAsTheMask) {
   }
 }
 
-TEST(Rle, IsTheWholeFrames) {
+TEST(Rle, CoversTheWholeFrame) {
   const TestMask mask({"##", "#."});
-  // 4x4 at 1,-1 of a frame of 6x4: its first row is above.
+  // 4x4 at 1,-1 in a frame of 6x4: its first row is above the frame.
   const std::string expected = "...." "###." "###." "#..." "#..." "....";
   EXPECT_EQ(pixels_in(rle_of(MaskView(mask.buffer()), {1, -1, 5, 3}, {6, 4})), expected);
   EXPECT_EQ(rle_of(MaskView(mask.buffer()), {9, 9, 12, 12}, {6, 4}), "h0");
@@ -89,10 +89,10 @@ TEST(RunLengths, JoinRunsThatTouch) {
   lengths.add(7, 7);
   lengths.add(7, 9);
   EXPECT_EQ(lengths_in(lengths.text(12)), (std::vector<int64_t>{0, 5, 2, 2, 3}));
-  EXPECT_EQ(lengths_in(lengths.text(12)), (std::vector<int64_t>{12})) << "used up";
+  EXPECT_EQ(lengths_in(lengths.text(12)), (std::vector<int64_t>{12})) << "consumed";
 }
 
-TEST(RunLengths, AreLarge) {
+TEST(RunLengths, MayBeLarge) {
   RunLengths lengths;
   const uint64_t pixels = uint64_t{1} << 32;
   lengths.add(pixels - 5, pixels - 4);

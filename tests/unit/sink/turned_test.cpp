@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Corners of turned boxes.
+// Corners of oriented boxes.
 #include "gst/sink/turned.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace {
 
 FrameBox box(float angle) { return {.box = {10, 20, 50, 40}, .angle = angle}; }
 
-TEST(Turned, UprightBoxesAreAsTheyAre) {
+TEST(Turned, UprightBoxesAreUnchanged) {
   EXPECT_EQ(enclosing(box(0)), (Box{10, 20, 50, 40}));
   const auto corners = corners_of(box(0));
   EXPECT_EQ(corners[0].x, 10);
