@@ -20,6 +20,7 @@ class DecodeFiles {
  public:
   /// Returns core settings for frames of that size, from the properties and, where they are unset,
   /// from the source of the tensors (may be nullptr). Reads files whose names have changed.
+  Result<Settings> settings(const DecodeProps& props, const Picture& frame,
                             const SharedTensorSource& source);
 
   /// Checks files and properties before a source is known. Class names pass if a source may still

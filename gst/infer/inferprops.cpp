@@ -68,7 +68,8 @@ const Property<InferProps> kInferProperties[] = {
      &InferProps::input_height, nullptr, 0, kMostInputSide},
     {"channel-order", "Order of the colour channels that the model was trained with.",
      &InferProps::channel_order, channel_order_type},
-    {"How frames are fitted into the model input. Boxes are mapped back accordingly.",
+    {"resize-mode",
+     "How frames are fitted into the model input. Boxes are mapped back accordingly.",
      &InferProps::resize_mode, input_resize_type},
     {"input-mean",
      "Value subtracted from pixels (0 to 255) first: one number, or three comma-separated numbers "

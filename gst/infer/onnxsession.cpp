@@ -76,8 +76,7 @@ Result<std::unique_ptr<OnnxSession>> OnnxSession::open(const SessionSpec& spec, 
     return fail(ErrorKind::kInvalid, "a model to run", "none", "set model-file= to an ONNX file");
   if (!g_file_test(spec.file.c_str(), G_FILE_TEST_IS_REGULAR))
     return file_error("an ONNX file " + spec.file,
-                      g_file_test(spec.file.c_str(), G_FILE_TEST_EXISTS) ? "a folder or special file"
-                                                                         : "none",
+                      g_file_test(spec.file.c_str(), G_FILE_TEST_EXISTS) ? "no regular file" : "none",
                       "set model-file= to a model");
   if (const auto files = external_files(spec.file); !files) return std::unexpected(files.error());
   std::unique_ptr<OnnxSession> out(new OnnxSession(**runtime, spec));
