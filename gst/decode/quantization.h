@@ -37,8 +37,8 @@ class Quantization {
   std::vector<Entry> entries_;
 };
 
-/// Applies the family's quantization to listed integer tensors that have none yet. @param
-/// tensor_ids as the property of that name.
+/// Applies the family's quantization to listed integer tensors that have none yet.
+/// @param tensor_ids as the property of that name.
 void quantize_as(const DetectorSpec& family, FrameTensors& tensors,
                  std::span<const std::string> tensor_ids);
 

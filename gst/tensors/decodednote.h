@@ -13,8 +13,9 @@ namespace keepbox {
 /// Notes that a tensor's data was decoded, and holds it, so that no other can be taken for it.
 void note_decoded(GstBuffer* buffer, GstBuffer* data);
 
-/// Notes that an inference element left the frame out: no tensors of it are missing. @param buffer
-/// writable. @param source what its tensors would have said; nullptr: nobody knows.
+/// Notes that an inference element left the frame out: no tensors of it are missing.
+/// @param buffer writable.
+/// @param source what its tensors would have said; nullptr: nobody knows.
 void note_skipped(GstBuffer* buffer, SharedTensorSource source = nullptr);
 /// Did any leave it out?
 bool was_skipped(GstBuffer* buffer);
