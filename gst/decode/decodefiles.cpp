@@ -64,7 +64,7 @@ void DecodeFiles::take_labels(const SharedTensorSource& source) {
     told_names_ = names;
     told_labels_ = std::make_shared<Labels>(names);
   }
-  labels_from_ = !labels_path_.empty() ? labels_path_ : "the names in the model";
+  labels_from_ = !labels_path_.empty() ? labels_path_ : "the model";
 }
 
 Result<Settings> DecodeFiles::settings(const DecodeProps& props, const Picture& frame,

@@ -56,9 +56,9 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "one box for the best class.",
      &DecodeProps::multi_label, multi_label_type},
     {"max-detections",
-     "Maximum number of boxes per frame, best first over all classes, before min-size, max-size and "
-     "regions are applied. GStreamer allocates one byte for each pair of boxes on a frame: 100 MB "
-     "for 10,000 boxes.",
+     "Maximum number of boxes per frame, best first over all classes, before min-size, max-size "
+     "and regions are applied. GStreamer allocates one byte for each pair of boxes on a frame: 100 "
+     "MB for 10,000 boxes.",
      &DecodeProps::max_detections, nullptr, 0, kMostMtds},
     {"class-top-k",
      "Maximum number of boxes per class and frame, best first; 0 means no limit other than "
@@ -66,9 +66,9 @@ const Property<DecodeProps> kDecodeProperties[] = {
      &DecodeProps::class_top_k, nullptr, 0, kMaxAnchors},
     {"pre-nms-top-k",
      "Maximum number of candidates, best first, that enter suppression. 0 means the limit of the "
-     "contract, if any, or what the method can process in about a second: 16384 for fast and matrix; "
-     "with max-detections=300, 112000 for merge, 224000 for soft-linear, soft-gaussian and weighted, "
-     "448000 for diou; fewer for oriented boxes.",
+     "contract, if any, or what the method can process in about a second: 16384 for fast and "
+     "matrix; with max-detections=300, 112000 for merge, 224000 for soft-linear, soft-gaussian and "
+     "weighted, 448000 for diou; fewer for oriented boxes.",
      &DecodeProps::pre_nms_top_k, nullptr, 0, kMaxAnchors},
     {"pre-nms-class-top-k",
      "Maximum number of candidates per class, best first, that enter suppression; applied before "
@@ -86,12 +86,13 @@ const Property<DecodeProps> kDecodeProperties[] = {
      &DecodeProps::nms_method, nms_method_type},
     {"soft-nms-sigma",
      "Sigma of nms-method=soft-gaussian and matrix: the smaller, the more scores are lowered. For "
-     "code that multiplies by a sigma of 2 use 0.5; nms-contract=tensorflow takes TensorFlow's value.",
+     "code that multiplies by a sigma of 2 use 0.5; nms-contract=tensorflow takes TensorFlow's "
+     "value.",
      &DecodeProps::soft_nms_sigma, nullptr, FLT_MIN, FLT_MAX},
     {"num-classes",
-     "Number of classes of the model, not counting a background class. 0 derives it from the tensor "
-     "shapes; if keypoints or mask coefficients follow the class scores, from the prototypes, the "
-     "label file or the COCO models.",
+     "Number of classes of the model, not counting a background class. 0 derives it from the "
+     "tensor shapes; if keypoints or mask coefficients follow the class scores, from the "
+     "prototypes, the label file or the COCO models.",
      &DecodeProps::num_classes, nullptr, 0, kMaxClasses},
     {"label-file",
      "UTF-8 text file with one class name per line, starting with class 0, which is the background "
@@ -112,9 +113,9 @@ const Property<DecodeProps> kDecodeProperties[] = {
      &DecodeProps::class_thresholds},
     {"min-size",
      "Minimum width and height of a box in frame pixels, such as 16x16 for all classes or "
-     "16x16,person:32x64,2:0x8 for some; 0 means no limit. Size and region filters are applied last, "
-     "after suppression and max-detections, to boxes clipped to the frame; dropped boxes are not "
-     "replaced.",
+     "16x16,person:32x64,2:0x8 for some; 0 means no limit. Size and region filters are applied "
+     "last, after suppression and max-detections, to boxes clipped to the frame; dropped boxes are "
+     "not replaced.",
      &DecodeProps::min_size},
     {"max-size", "Maximum width and height of a box, in the form of min-size; 0 means no limit.",
      &DecodeProps::max_size},
@@ -133,18 +134,18 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "declares, or else derives them from the values.",
      &DecodeProps::box_units, units_type},
     {"resize-mode",
-     "How the frame was fitted into the model input. Used if boxes are mapped to a frame of another "
-     "size and the inference element does not declare it.",
+     "How the frame was fitted into the model input. Used if boxes are mapped to a frame of "
+     "another size and the inference element does not declare it.",
      &DecodeProps::resize_mode, resize_mode_type},
     {"model-width",
-     "Width of the model input in pixels, if the inference element does not declare it. 0 takes the "
-     "width of the frame, or of the square input that matches the number of anchors.",
+     "Width of the model input in pixels, if the inference element does not declare it. 0 takes "
+     "the width of the frame, or of the square input that matches the number of anchors.",
      &DecodeProps::model_width, nullptr, 0, kMostPixels},
     {"model-height", "Height of the model input in pixels; 0 as for model-width.",
      &DecodeProps::model_height, nullptr, 0, kMostPixels},
     {"source-width",
-     "Width of the frame that boxes are mapped to, if this element receives a resized copy of it; 0 "
-     "maps boxes to the frame itself.",
+     "Width of the frame that boxes are mapped to, if this element receives a resized copy of it; "
+     "0 maps boxes to the frame itself.",
      &DecodeProps::source_width, nullptr, 0, kMostPixels},
     {"source-height", "Height of the frame that boxes are mapped to; 0 as for source-width.",
      &DecodeProps::source_height, nullptr, 0, kMostPixels},
@@ -152,16 +153,17 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "Backend that decodes frames; the KEEPBOX_BACKEND environment variable overrides auto.",
      &DecodeProps::backend, backend_type},
     {"threads",
-     "Maximum number of CPU threads that decode one frame. Several threads pay off with tensors of a "
-     "megabyte or more; they lower the time per frame, not the work. 1 uses only the streaming thread.",
+     "Maximum number of CPU threads that decode one frame. Several threads pay off with tensors of "
+     "a megabyte or more; they lower the time per frame, not the work. 1 uses only the streaming "
+     "thread.",
      &DecodeProps::threads, nullptr, 1, kMaxCrew},
     {"cuda-device-id",
-     "GPU on which backend=cuda decodes tensors in system memory; -1 takes the GPU that the pipeline "
-     "already uses. Tensors in CUDA memory are decoded where they are.",
+     "GPU on which backend=cuda decodes tensors in system memory; -1 takes the GPU that the "
+     "pipeline already uses. Tensors in CUDA memory are decoded where they are.",
      &DecodeProps::cuda_device_id},
     {"on-mismatch",
-     "What to do if a frame's tensors are missing or do not fit: stop the stream, or pass the frame "
-     "without boxes. Unreadable files and invalid properties always stop the stream.",
+     "What to do if a frame's tensors are missing or do not fit: stop the stream, or pass the "
+     "frame without boxes. Unreadable files and invalid properties always stop the stream.",
      &DecodeProps::on_mismatch, on_mismatch_type},
     {"roi-meta",
      "Also attach a GstVideoRegionOfInterestMeta with each box's id, as DL Streamer reads it.",
@@ -169,8 +171,8 @@ const Property<DecodeProps> kDecodeProperties[] = {
     {"class-meta", "Also attach a GstAnalyticsClsMtd related to each box.",
      &DecodeProps::class_meta},
     {"keypoints",
-     "Read and attach the keypoints (body joints, facial landmarks) of kept boxes, if the family has "
-     "keypoints.",
+     "Read and attach the keypoints (body joints, facial landmarks) of kept boxes, if the family "
+     "has keypoints.",
      &DecodeProps::keypoints},
     {"masks",
      "Make and attach the masks of kept boxes, if the family has mask coefficients and prototypes.",

@@ -46,7 +46,7 @@ std::optional<Error> DecodeStats::why_no_box() const {
   const guint64 looked_at = frames_ - skipped_;
   if (looked_at == 0 || boxes_ != 0) return std::nullopt;
   const auto none = [&](std::string found, std::string hint) {
-    return Error{ErrorKind::kMismatch, "boxes on " + std::to_string(looked_at) + " frames",
+    return Error{ErrorKind::kMismatch, "a box on any of " + std::to_string(looked_at) + " frames",
                  "none: " + found, std::move(hint)};
   };
   if (mismatches_ == looked_at)

@@ -62,7 +62,7 @@ Status check_cuda(const InferProps& props) {
   const auto runtime = OnnxRuntime::load(props.runtime_library);
   if (!runtime) return std::unexpected(runtime.error());
   if ((*runtime)->has_provider("CUDAExecutionProvider")) return {};
-  return fail(ErrorKind::kNoResource, "a provider for CUDA in " + (*runtime)->name(),
+  return fail(ErrorKind::kNoResource, "provider cuda in " + (*runtime)->name(),
               "none",
               "set provider=cpu, or runtime-library= to a build of ONNX Runtime for CUDA");
 }

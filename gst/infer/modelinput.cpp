@@ -160,7 +160,7 @@ Result<Size> settle_size(const ModelClaims& claims, const ImageInput& image,
                     (by_set ? " by settings" : by_info ? " by .modelinfo" : " by metadata imgsz"));
   const uint32_t stride = std::max(metadata.stride, 1u);
   if (size.width % stride != 0 || size.height % stride != 0)
-    remarks.push_back("which is not a multiple of the model's stride  " + std::to_string(stride));
+    remarks.push_back("which is not a multiple of the model's stride " + std::to_string(stride));
   return size;
 }
 
