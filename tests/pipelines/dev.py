@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What ./dev makes of signals and of checkouts that were moved. Meson and ninja are stubs here."""
+"""Tests ./dev with signals and with moved checkouts. Meson and ninja are stubs here."""
 import os
 import pathlib
 import shutil
@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from tap import SOURCE, main
+"""Makes a checkout with only ./dev, and stubs in the folder that it searches first."""
 
 MESON = '#!/bin/sh\ntouch "$2/build.ninja"\n'
 NINJA = '#!/bin/sh\necho $$ >"$2/pid"\n'
