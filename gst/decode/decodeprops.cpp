@@ -42,8 +42,8 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "integer tensors that have no entry of their own; the zero point may be omitted.",
      &DecodeProps::quantization},
     {"score-threshold",
-     "Minimum score (exclusive) of a candidate box. Scores are probabilities, 0 to 1, even if the "
-     "model outputs logits. If unset, the family's own threshold applies, if it has one.",
+     "Score above which a box is a candidate. Scores are probabilities, 0 to 1, even if the model "
+     "outputs logits. If unset, the family's own threshold applies, if it has one.",
      &DecodeProps::score_threshold, nullptr, -FLT_MAX, FLT_MAX, true, false,
      &DecodeProps::score_threshold_set},
     {"iou-threshold",
@@ -125,7 +125,7 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "everywhere.",
      &DecodeProps::regions},
     {"exclude-regions",
-     "Regions of the frame inside of which boxes are dropped, in the form of regions.",
+     "Regions of the frame in which boxes are dropped, in the same form as regions.",
      &DecodeProps::exclude_regions},
     {"region-rule", "Rule that decides if a box belongs to a region.", &DecodeProps::region_rule,
      region_rule_type},
@@ -135,7 +135,7 @@ const Property<DecodeProps> kDecodeProperties[] = {
      &DecodeProps::box_units, units_type},
     {"resize-mode",
      "How the frame was fitted into the model input. Used if boxes are mapped to a frame of "
-     "another size and the inference element does not declare it.",
+     "another size and the inference element does not declare this.",
      &DecodeProps::resize_mode, resize_mode_type},
     {"model-width",
      "Width of the model input in pixels, if the inference element does not declare it. 0 takes "

@@ -325,7 +325,7 @@ static void keepbox_frame_restore_class_init(KeepboxFrameRestoreClass* klass) {
       object, kPropResizeMode,
       g_param_spec_enum(
           "resize-mode", nick_of("resize-mode"),
-          "How the frame was fitted into the model input, if GStreamer does not provide it (1.28 "
+          "How the frame was fitted into the model input, if GStreamer does not report it (1.28 "
           "and later do). letterbox-scaler is right for videoconvertscale, stretch for "
           "videoconvertscale add-borders=false.",
           resize_mode_type(), static_cast<int>(ResizeMode::kLetterboxScaler),

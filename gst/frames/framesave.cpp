@@ -284,9 +284,10 @@ static void keepbox_frame_save_class_init(KeepboxFrameSaveClass* klass) {
       object, kPropMaxSizeBytes,
       g_param_spec_uint64(
           "max-size-bytes", nick_of("max-size-bytes"),
-          "Maximum number of bytes of kept frames, which queues up to framerestore do not count. "
-          "Further frames wait until one reaches framerestore or is dropped; if none does in 10 s, "
-          "they pass with a warning. Four frames of any size always pass; 0 means no limit.",
+          "Maximum total size of kept frames in bytes; queues between framesave and framerestore "
+          "do not count them. Further frames wait until one reaches framerestore or is dropped; if "
+          "none does in 10 s, they pass with a warning. Four frames of any size always pass; 0 "
+          "means no limit.",
           0, G_MAXUINT64, KeptFrames::kUsual,
           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                    GST_PARAM_MUTABLE_PLAYING)));

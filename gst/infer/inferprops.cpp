@@ -37,7 +37,7 @@ GType input_resize_type() {
        {static_cast<int>(ResizeMode::kLetterboxTopLeft), "letterbox-topleft",
         "Keep the aspect ratio and pad on the right or at the bottom."},
        {static_cast<int>(ResizeMode::kLetterboxScaler), "letterbox-scaler",
-        "Keep the aspect ratio as videoconvertscale add-borders=true does."}});
+        "Keep the aspect ratio and pad as videoconvertscale add-borders=true does."}});
   return type;
 }
 
@@ -48,7 +48,7 @@ const Property<InferProps> kInferProperties[] = {
      &InferProps::model_file},
     {"runtime-library",
      "File or name of the ONNX Runtime library, 1.16 or newer. Empty takes the one named by the "
-     "KEEPBOX_ONNXRUNTIME environment variable, libonnxruntime.so.1, or the distribution's "
+     "KEEPBOX_ONNXRUNTIME environment variable, or else libonnxruntime.so.1 or the distribution's "
      "library.",
      &InferProps::runtime_library},
     {"provider",
@@ -86,10 +86,10 @@ const Property<InferProps> kInferProperties[] = {
      .blurb = "Run the model on every Nth frame; 1 runs it on every frame.",
      .member = &InferProps::interval, .lowest = 1, .highest = G_MAXINT, .live = true},
     {.name = "hold",
-     .blurb = "Attach the tensors of the last run to the frames in between, so that they get its "
-              "boxes: at most interval - 1 times, and not after a flush, a new segment or new "
-              "caps, when the model runs again at once. If false, frames in between have no "
-              "tensors, which is not a mismatch.",
+     .blurb = "Attach the tensors of the last run to skipped frames, too, so that they keep its "
+              "boxes: at most interval - 1 times, and never across a flush, a new segment or new "
+              "caps, after which the model runs at once. If false, skipped frames have no tensors, "
+              "which is not a mismatch.",
      .member = &InferProps::hold, .live = true},
     {"max-in-flight",
      "Maximum number of frames in flight on the GPU; the stream waits for the oldest of them.",

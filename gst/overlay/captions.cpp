@@ -111,7 +111,7 @@ GType label_placement_type() {
   static const GType type = register_enum(
       "KeepboxLabelPlacement",
       {{static_cast<int>(LabelPlacement::kApart), "apart",
-        "Above, in, below or beside the box, without covering labels of better boxes and covering "
+        "Above, in, below or next to the box, without covering labels of better boxes and covering "
         "little of their outlines; omitted if there is no such place"},
        {static_cast<int>(LabelPlacement::kAbove), "above",
         "Above the box if the frame has room there, even if it covers other boxes"}});
