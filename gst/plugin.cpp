@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The plugin's entry: registers its elements.
+// Entry of the plugin: registers its elements.
 #include <dlfcn.h>
 
 #include "gst/base/elements.h"
 
 namespace {
 
-/// Templates depend on GStreamer's version (see tensor_sink_caps()), and the registry caches them:
-/// it has to look again when GStreamer's library is another one.
+/// Adds GStreamer's library to the plugin's dependencies: the templates depend on its version (see
+/// tensor_sink_caps()), and the registry, which caches them, must be updated if it changes.
 void depend_on_gstreamer(GstPlugin* plugin) {
   Dl_info library{};
   if (dladdr(reinterpret_cast<void*>(gst_version), &library) == 0) return;
@@ -33,6 +33,7 @@ gboolean init(GstPlugin* plugin) {
 
 extern "C" {
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, keepbox,
-                  "Decodes the tensors of object detectors and keeps the right boxes", init,
+                  "Runs object detectors, decodes their tensors and applies non-maximum "
+                  "suppression", init,
                   PACKAGE_VERSION, "LGPL", "keepbox", "keepbox")
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Boxes as applications read them.
+// Implements the boxes of the C API.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -11,7 +11,7 @@
 #include "gst/metas/analytics.h"
 #include "gst/metas/masks.h"
 
-/// Its points, edges and mask lie behind it, in one piece of memory with it.
+/// A box; its points, edges and mask follow it in the same allocation.
 struct _KeepboxBox {
   keepbox::FrameBox box;  // with its own points and edges, and no buffer
   const guint8* mask;     // rows without gaps, or nullptr
@@ -21,14 +21,14 @@ struct _KeepboxBox {
 namespace keepbox {
 namespace {
 
-// g_free() frees them, and an array of pointers lies in front of them.
+// g_free() frees them, together with the array of pointers before them.
 static_assert(std::is_trivially_destructible_v<KeepboxBox>);
 static_assert(sizeof(KeepboxBox*) % alignof(KeepboxBox) == 0);
 static_assert(sizeof(KeepboxBox) % alignof(Keypoint) == 0);
-// Applications get them as arrays of numbers.
+// Applications get keypoints and edges as arrays of numbers.
 static_assert(sizeof(Keypoint) == 3 * sizeof(gfloat) && sizeof(Edge) == 2 * sizeof(guint8));
 
-/// A box to copy, with a mask that is mapped.
+/// A box to copy, with its mask mapped.
 struct Source {
   FrameBox box;
   const guint8* mask = nullptr;
@@ -36,7 +36,7 @@ struct Source {
   guint width = 0, height = 0;
 
   gsize mask_bytes() const { return gsize{width} * height; }
-  gsize bytes() const {  // up to where another box may lie
+  gsize bytes() const {  // up to where another box may start
     const gsize bytes = sizeof(KeepboxBox) + box.points.points.size_bytes() +
                         box.points.edges.size_bytes() + mask_bytes();
     return (bytes + alignof(KeepboxBox) - 1) / alignof(KeepboxBox) * alignof(KeepboxBox);
@@ -61,7 +61,7 @@ std::span<const T> copied(std::span<const T> from, guint8*& next) {
   return {to, from.size()};
 }
 
-/// @param place of source.bytes().
+/// @param place memory of source.bytes().
 KeepboxBox* place_box(guint8* place, const Source& source) {
   auto* out = std::construct_at(reinterpret_cast<KeepboxBox*>(place),
                                 KeepboxBox{source.box, nullptr, source.width, source.height});
@@ -80,7 +80,7 @@ KeepboxBox* new_box(const Source& source) {
   return place_box(static_cast<guint8*>(g_malloc(source.bytes())), source);
 }
 
-/// The boxes of a buffer with all that they carry, while it lives.
+/// The boxes of a buffer with all of their data, mapped for the lifetime of this object.
 class Boxes {
  public:
   explicit Boxes(GstBuffer* buffer) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The boxes of a buffer, whichever decoder wrote them.
+// The boxes of a buffer, from any decoder.
 #pragma once
 
 #include <gst/gst.h>
@@ -9,8 +9,8 @@ G_BEGIN_DECLS
 /**
  * KeepboxBox:
  *
- * A box on a video frame, and what it carries: points and a mask. It does not change, and outlives
- * the buffer that it was read from: it has copies of all.
+ * A box on a video frame, with its keypoints and mask. It is immutable and contains copies of all
+ * data, so that it may outlive the buffer that it was read from.
  *
  * Since: 0.2
  */
@@ -23,13 +23,13 @@ GType keepbox_box_get_type(void);
 /**
  * keepbox_buffer_get_boxes: (skip)
  * @buffer: a buffer
- * @n_boxes: (out): how many there are
+ * @n_boxes: (out): the number of boxes
  *
- * Reads the boxes of a buffer, whichever decoder wrote them, in the order of its analytics meta:
- * boxdecode's is by descending score.
+ * Reads the boxes of a buffer, from any decoder, in the order of its analytics meta; boxdecode
+ * writes them by descending score.
  *
- * Returns: (array length=n_boxes) (transfer container) (nullable): the boxes with their points and
- *   masks in one piece of memory, for g_free() alone; %NULL when there are none
+ * Returns: (array length=n_boxes) (transfer container) (nullable): the boxes with their keypoints
+ *   and masks in a single allocation, to be freed with g_free() only; %NULL if there are none
  *
  * Since: 0.2
  */
@@ -39,12 +39,13 @@ KeepboxBox** keepbox_buffer_get_boxes(GstBuffer* buffer, guint* n_boxes);
 /**
  * keepbox_buffer_dup_boxes: (rename-to keepbox_buffer_get_boxes)
  * @buffer: a buffer
- * @n_boxes: (out): how many there are
+ * @n_boxes: (out): the number of boxes
  *
- * The same for other languages, whose objects live as long as they like.
+ * Reads the boxes of a buffer like keepbox_buffer_get_boxes(), for language bindings, in which each
+ * box has a lifetime of its own.
  *
- * Returns: (array length=n_boxes) (transfer full): the boxes, each of them for keepbox_box_free(),
- *   and the array for g_free()
+ * Returns: (array length=n_boxes) (transfer full): the boxes; free each one with keepbox_box_free()
+ *   and the array with g_free()
  *
  * Since: 0.2
  */
@@ -55,7 +56,9 @@ KeepboxBox** keepbox_buffer_dup_boxes(GstBuffer* buffer, guint* n_boxes);
  * keepbox_box_copy:
  * @box: a box
  *
- * Returns: (transfer full): another one like it
+ * Copies a box.
+ *
+ * Returns: (transfer full): the copy
  *
  * Since: 0.2
  */
@@ -64,7 +67,9 @@ KeepboxBox* keepbox_box_copy(const KeepboxBox* box);
 
 /**
  * keepbox_box_free: (skip)
- * @box: (transfer full) (nullable): a box of keepbox_box_copy() or keepbox_buffer_dup_boxes()
+ * @box: (transfer full) (nullable): a box from keepbox_box_copy() or keepbox_buffer_dup_boxes()
+ *
+ * Frees a box. Boxes from keepbox_buffer_get_boxes() are freed with their array instead.
  *
  * Since: 0.2
  */
@@ -76,13 +81,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(KeepboxBox, keepbox_box_free)
 /**
  * keepbox_box_get_rect:
  * @box: a box
- * @x: (out) (optional): its left edge in pixels of the frame
- * @y: (out) (optional): its upper edge
- * @width: (out) (optional): in pixels
- * @height: (out) (optional): in pixels
+ * @x: (out) (optional): the left edge in frame pixels
+ * @y: (out) (optional): the upper edge in frame pixels
+ * @width: (out) (optional): the width in frame pixels
+ * @height: (out) (optional): the height in frame pixels
  *
- * The numbers are whole when another decoder than boxdecode wrote them. A box that is turned has
- * them from before it is turned around its centre.
+ * Gets the rectangle of a box; boxdecode clips upright boxes to the frame. The values are
+ * integers if another decoder than boxdecode wrote the box. For an oriented box, the rectangle is
+ * given before its rotation about the centre; see keepbox_box_get_angle().
  *
  * Since: 0.2
  */
@@ -94,7 +100,11 @@ void keepbox_box_get_rect(const KeepboxBox* box, gfloat* x, gfloat* y, gfloat* w
  * keepbox_box_get_angle:
  * @box: a box
  *
- * Returns: in radians, clockwise; 0 for upright boxes
+ * Gets the rotation of a box about its centre.
+ *
+ * Returns: the angle in radians, clockwise; 0 for upright boxes. It is finite but not normalised:
+ *   boxdecode keeps the model's angle (-pi/4 to 3/4 pi for YOLO models), and an angle that was
+ *   computed for another frame is from -pi to pi
  *
  * Since: 0.2
  */
@@ -105,8 +115,10 @@ gfloat keepbox_box_get_angle(const KeepboxBox* box);
  * keepbox_box_is_held:
  * @box: a box
  *
- * Returns: is it an earlier frame's, because the model did not run on this one (`tensorinfer interval=3
- * hold=true`)?
+ * Checks if a box is from an earlier frame, because the model did not run on this one
+ * (`tensorinfer interval=3 hold=true`).
+ *
+ * Returns: %TRUE if the box is from an earlier frame
  *
  * Since: 0.2
  */
@@ -117,7 +129,9 @@ gboolean keepbox_box_is_held(const KeepboxBox* box);
  * keepbox_box_get_score:
  * @box: a box
  *
- * Returns: its score
+ * Gets the score of a box.
+ *
+ * Returns: the score, from 0 to 1 unless the model's scores are not probabilities
  *
  * Since: 0.2
  */
@@ -128,7 +142,9 @@ gfloat keepbox_box_get_score(const KeepboxBox* box);
  * keepbox_box_get_label:
  * @box: a box
  *
- * Returns: (nullable): the name of its class, never freed; %NULL for none
+ * Gets the class name of a box.
+ *
+ * Returns: (nullable): the name, which is static; %NULL if there is none
  *
  * Since: 0.2
  */
@@ -139,7 +155,9 @@ const gchar* keepbox_box_get_label(const KeepboxBox* box);
  * keepbox_box_get_class_id:
  * @box: a box
  *
- * Returns: its class as the model numbers it; -1 when another decoder does not say
+ * Gets the class number of a box.
+ *
+ * Returns: the model's number of the class, from 0; -1 if unknown, as for boxes of other decoders
  *
  * Since: 0.2
  */
@@ -150,7 +168,10 @@ gint keepbox_box_get_class_id(const KeepboxBox* box);
  * keepbox_box_get_anchor:
  * @box: a box
  *
- * Returns: the row or cell of the tensor that it is from; -1 when another decoder does not say
+ * Gets the anchor of a box.
+ *
+ * Returns: the row or cell of the tensor that the box is from, from 0; -1 if unknown, as for boxes
+ *   of other decoders
  *
  * Since: 0.2
  */
@@ -161,7 +182,9 @@ gint keepbox_box_get_anchor(const KeepboxBox* box);
  * keepbox_box_get_model:
  * @box: a box
  *
- * Returns: (nullable): the name of the model that it is from, never freed; %NULL when nobody says
+ * Gets the name of the model that a box is from.
+ *
+ * Returns: (nullable): the name, which is static; %NULL if unknown
  *
  * Since: 0.2
  */
@@ -172,7 +195,9 @@ const gchar* keepbox_box_get_model(const KeepboxBox* box);
  * keepbox_box_get_od_id:
  * @box: a box
  *
- * Returns: the id of the GstAnalyticsODMtd with the same box
+ * Gets the id of a box in the buffer's analytics meta.
+ *
+ * Returns: the id of the GstAnalyticsODMtd of the same box
  *
  * Since: 0.2
  */
@@ -182,9 +207,11 @@ guint keepbox_box_get_od_id(const KeepboxBox* box);
 /**
  * keepbox_box_get_tracking_id:
  * @box: a box
- * @id: (out) (optional): the id of the object that a tracker has given to it, else 0
+ * @id: (out) (optional): the object id assigned by a tracker, or 0
  *
- * Returns: is it tracked, by a GstAnalyticsTrackingMtd related to it?
+ * Gets the tracking id of a box, from a GstAnalyticsTrackingMtd related to it.
+ *
+ * Returns: %TRUE if the box is tracked
  *
  * Since: 0.2
  */
@@ -194,14 +221,15 @@ gboolean keepbox_box_get_tracking_id(const KeepboxBox* box, guint64* id);
 /**
  * keepbox_box_get_points:
  * @box: a box
- * @n_values: (out): three for each point
+ * @n_values: (out): the number of values, three per keypoint
  *
- * The points of the box's object, joints of a body or landmarks of a face: x and y in pixels of the
- * frame, perhaps outside of it, and a score as the model gives it (1 where it gives none), of one
- * point after the other. Places are whole numbers when another decoder than boxdecode wrote them.
+ * Gets the keypoints of the box's object, such as body joints or facial landmarks. Each keypoint
+ * has x and y in frame pixels, possibly outside of the frame, and the model's score, usually from 0
+ * to 1 (1 if the model has no scores). Coordinates are integers if another decoder than boxdecode
+ * wrote them.
  *
- * Returns: (array length=n_values) (transfer none) (nullable): the numbers, as long as @box lives;
- *   %NULL when there are none
+ * Returns: (array length=n_values) (transfer none) (nullable): the values, valid as long as @box;
+ *   %NULL if there are none
  *
  * Since: 0.2
  */
@@ -212,8 +240,9 @@ const gfloat* keepbox_box_get_points(const KeepboxBox* box, gsize* n_values);
  * keepbox_box_get_points_name:
  * @box: a box
  *
- * Returns: (nullable): what the points are, such as "body-pose/coco-17", never freed; %NULL when
- *   nobody says
+ * Gets the name of the keypoint set of a box.
+ *
+ * Returns: (nullable): the name, such as "body-pose/coco-17", which is static; %NULL if unknown
  *
  * Since: 0.2
  */
@@ -223,13 +252,13 @@ const gchar* keepbox_box_get_points_name(const KeepboxBox* box);
 /**
  * keepbox_box_get_edges:
  * @box: a box
- * @n_values: (out): two for each line
+ * @n_values: (out): the number of values, two per line
  *
- * Which points lines join: their numbers from 0 on, the lower one first, of one line after the
- * other.
+ * Gets the lines between keypoints. Each line has the indices of its two keypoints, from 0, the
+ * lower one first.
  *
- * Returns: (array length=n_values) (transfer none) (nullable): the numbers, as long as @box lives;
- *   %NULL when there are none
+ * Returns: (array length=n_values) (transfer none) (nullable): the values, valid as long as @box;
+ *   %NULL if there are none
  *
  * Since: 0.2
  */
@@ -239,14 +268,14 @@ const guint8* keepbox_box_get_edges(const KeepboxBox* box, gsize* n_values);
 /**
  * keepbox_box_get_mask: (skip)
  * @box: a box
- * @width: (out) (optional): of the mask, in pixels of its own; 0 for none
- * @height: (out) (optional): the same
- * @stride: (out) (optional): bytes from a row to the next
+ * @width: (out) (optional): the width in mask pixels; 0 if there is no mask
+ * @height: (out) (optional): the height in mask pixels; 0 if there is no mask
+ * @stride: (out) (optional): the distance between rows in bytes
  *
- * The mask of the box's object: a byte for each pixel, not 0 where the object is. What its pixels
- * cover says keepbox_box_get_mask_rect().
+ * Gets the mask of the box's object, with one byte per pixel that is not 0 inside the object. See
+ * keepbox_box_get_mask_rect() for the area that the mask covers.
  *
- * Returns: (transfer none) (nullable): the rows, as long as @box lives; %NULL when there is none
+ * Returns: (transfer none) (nullable): the rows, valid as long as @box; %NULL if there is no mask
  *
  * Since: 0.2
  */
@@ -257,12 +286,12 @@ const guint8* keepbox_box_get_mask(const KeepboxBox* box, guint* width, guint* h
 /**
  * keepbox_box_dup_mask: (rename-to keepbox_box_get_mask)
  * @box: a box
- * @width: (out) (optional): of the mask, in pixels of its own; 0 for none
- * @height: (out) (optional): the same
+ * @width: (out) (optional): the width in mask pixels; 0 if there is no mask
+ * @height: (out) (optional): the height in mask pixels; 0 if there is no mask
  *
- * The same for other languages, without gaps between rows.
+ * Gets a copy of the mask, for language bindings, without gaps between rows.
  *
- * Returns: (transfer full) (nullable): the bytes; %NULL when there is no mask
+ * Returns: (transfer full) (nullable): the bytes; %NULL if there is no mask
  *
  * Since: 0.2
  */
@@ -272,15 +301,15 @@ GBytes* keepbox_box_dup_mask(const KeepboxBox* box, guint* width, guint* height)
 /**
  * keepbox_box_get_mask_rect:
  * @box: a box
- * @x: (out) (optional): left edge of what the mask covers, in pixels of the frame
- * @y: (out) (optional): its upper edge
- * @width: (out) (optional): in pixels of the frame
- * @height: (out) (optional): in pixels of the frame
+ * @x: (out) (optional): the left edge of the mask in frame pixels
+ * @y: (out) (optional): the upper edge in frame pixels
+ * @width: (out) (optional): the width in frame pixels
+ * @height: (out) (optional): the height in frame pixels
  *
- * Each pixel of the mask covers as much as any other. The numbers are whole when another decoder
- * than boxdecode wrote them, and 0 where there is no mask.
+ * Gets the area of the frame that the mask covers, evenly with each of its pixels. The values are
+ * integers if another decoder than boxdecode wrote them, and 0 if there is no mask.
  *
- * Returns: has the box a mask?
+ * Returns: %TRUE if the box has a mask
  *
  * Since: 0.2
  */

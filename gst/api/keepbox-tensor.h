@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a model puts out, onto buffers.
+// Attaches a model's output tensors to buffers.
 #pragma once
 
 #include <gst/analytics/analytics.h>
@@ -10,7 +10,7 @@ G_BEGIN_DECLS
 /**
  * KEEPBOX_MAX_DIMS:
  *
- * The most dimensions that a tensor may have.
+ * The maximum number of dimensions of a tensor.
  *
  * Since: 0.2
  */
@@ -18,10 +18,10 @@ G_BEGIN_DECLS
 
 /**
  * KeepboxMemory:
- * @KEEPBOX_MEMORY_SYSTEM: what malloc() and cudaMallocHost() give
- * @KEEPBOX_MEMORY_CUDA: what cudaMalloc(), cudaMallocAsync() and cuMemAlloc() give
+ * @KEEPBOX_MEMORY_SYSTEM: host memory, from malloc() or cudaMallocHost()
+ * @KEEPBOX_MEMORY_CUDA: device memory, from cudaMalloc(), cudaMallocAsync() or cuMemAlloc()
  *
- * Where a tensor's data lies.
+ * The memory of a tensor's data.
  *
  * Since: 0.2
  */
@@ -29,14 +29,14 @@ typedef enum { KEEPBOX_MEMORY_SYSTEM, KEEPBOX_MEMORY_CUDA } KeepboxMemory;
 
 /**
  * KeepboxReady:
- * @KEEPBOX_READY_NOW: it is there; the only one for system memory
- * @KEEPBOX_READY_STREAM: behind all work that a stream (a cudaStream_t, or %NULL for the default
- *   one) has when the tensor is added
- * @KEEPBOX_READY_EVENT: behind an event (a cudaEvent_t) that has been recorded. It stays yours, and
- *   alive until the tensor's data is given back
+ * @KEEPBOX_READY_NOW: the data is complete; the only value for system memory
+ * @KEEPBOX_READY_STREAM: after all work that is queued on a stream (a cudaStream_t, or %NULL for
+ *   the default stream) when the tensor is added
+ * @KEEPBOX_READY_EVENT: after a recorded event (a cudaEvent_t), which the caller owns and must keep
+ *   until the tensor's data is released
  *
- * When the content of CUDA memory is there. Nothing here makes the calling thread wait for it:
- * boxdecode's work is ordered behind it on the device.
+ * When data in CUDA memory is complete. The calling thread never waits for it: boxdecode's work is
+ * queued after it on the device.
  *
  * Since: 0.2
  */
@@ -45,8 +45,8 @@ typedef enum { KEEPBOX_READY_NOW, KEEPBOX_READY_STREAM, KEEPBOX_READY_EVENT } Ke
 /**
  * KeepboxTensorInfo:
  *
- * What a tensor is that a model puts out on each frame: dense, row-major, whole bytes. It is made
- * once, and tensors are added by it: nothing of it is held by buffers.
+ * Describes a tensor that a model outputs for each frame: dense, row-major, with elements of whole
+ * bytes. Create it once and use it for all frames; buffers do not keep references to it.
  *
  * Since: 0.2
  */
@@ -58,12 +58,14 @@ GType keepbox_tensor_info_get_type(void);
 
 /**
  * keepbox_tensor_info_new:
- * @id: (nullable): as boxdecode's tensor-ids= names it. Never freed, so keep to a few
- * @data_type: #GST_TENSOR_DATA_TYPE_FLOAT32 and all else but INT4 and UINT4
- * @dims: (array length=n_dims): slowest first, as 1, 84, 8400
- * @n_dims: from 1 to %KEEPBOX_MAX_DIMS
+ * @id: (nullable): the tensor id, as in boxdecode's tensor-ids=. Ids are never freed, so use only a
+ *   few
+ * @data_type: the type of the elements, such as #GST_TENSOR_DATA_TYPE_FLOAT32; INT4 and UINT4 are
+ *   not supported
+ * @dims: (array length=n_dims): the dimensions, slowest first, such as 1, 84, 8400
+ * @n_dims: the number of dimensions, from 1 to %KEEPBOX_MAX_DIMS
  *
- * Describes a tensor in system memory. What does not fit is said when a tensor is added.
+ * Describes a tensor in system memory. Invalid values are reported when a tensor is added.
  *
  * Returns: (transfer full): the description
  *
@@ -77,7 +79,9 @@ KeepboxTensorInfo* keepbox_tensor_info_new(const gchar* id, GstTensorDataType da
  * keepbox_tensor_info_copy:
  * @info: a description
  *
- * Returns: (transfer full): another one like it
+ * Copies a description.
+ *
+ * Returns: (transfer full): the copy
  *
  * Since: 0.2
  */
@@ -88,7 +92,7 @@ KeepboxTensorInfo* keepbox_tensor_info_copy(const KeepboxTensorInfo* info);
  * keepbox_tensor_info_free: (skip)
  * @info: (transfer full) (nullable): a description
  *
- * Tensors that were added by it stay as they are.
+ * Frees a description. Tensors that were added with it are not affected.
  *
  * Since: 0.2
  */
@@ -100,7 +104,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(KeepboxTensorInfo, keepbox_tensor_info_free)
 /**
  * keepbox_tensor_info_set_memory:
  * @info: a description
- * @memory: where the data of tensors lies that are added from now on
+ * @memory: the memory of the tensors' data
+ *
+ * Sets the memory of the data of tensors that are added from now on.
  *
  * Since: 0.2
  */
@@ -110,8 +116,10 @@ void keepbox_tensor_info_set_memory(KeepboxTensorInfo* info, KeepboxMemory memor
 /**
  * keepbox_tensor_info_set_ready:
  * @info: a description
- * @ready: when the data of tensors is there that are added from now on
+ * @ready: when the tensors' data is complete
  * @ready_on: (nullable): the stream or the event
+ *
+ * Sets when the data of tensors that are added from now on is complete.
  *
  * Since: 0.2
  */
@@ -121,25 +129,25 @@ void keepbox_tensor_info_set_ready(KeepboxTensorInfo* info, KeepboxReady ready, 
 /**
  * keepbox_buffer_add_tensor:
  * @buffer: a writable buffer. Copies of it share the data
- * @info: what the tensor is
- * @data: its numbers
- * @size: of @data in bytes: the product of the dimensions and the size of the data type
+ * @info: the description of the tensor
+ * @data: the tensor data
+ * @size: the size of @data in bytes: the product of the dimensions and the size of the data type
  * @notify: (nullable) (scope async) (closure user_data): called once with @user_data when no buffer
- *   holds the data any more, by whichever thread lets go of it last and, for CUDA memory, with its
- *   context current; it must not wait for the pipeline. %NULL: the data outlives all buffers
- * @user_data: of @notify
- * @error: place of an error of #GST_RESOURCE_ERROR: GST_RESOURCE_ERROR_SETTINGS for arguments that
- *   do not fit, GST_RESOURCE_ERROR_FAILED for a driver or device that does not work
+ *   holds the data any more, in the thread that releases it last and, for CUDA memory, with its
+ *   context current; it must not wait for the pipeline. %NULL if the data outlives all buffers
+ * @user_data: data for @notify
+ * @error: return location for an error of #GST_RESOURCE_ERROR: GST_RESOURCE_ERROR_SETTINGS for
+ *   invalid arguments, GST_RESOURCE_ERROR_FAILED if the driver or device fails
  *
- * Adds a tensor to a buffer, beside those that it has; boxdecode downstream reads all of a buffer's
- * tensors. Data is not copied: it stays as it is until it is given back.
+ * Adds a tensor to a buffer, in addition to existing ones; boxdecode downstream reads all tensors
+ * of a buffer. The data is not copied and must not change until it is released.
  *
- * CUDA memory is used in the context that it was allocated in, the runtime's primary one for
- * cudaMalloc(); memory of a pool has none, and takes the stream's or else the current one. The
- * context has to outlive the buffers and the pipeline.
+ * CUDA memory is used in the context that it was allocated in, which for cudaMalloc() is the
+ * runtime's primary context. Memory of a pool has no context: the stream's context is used, or else
+ * the current one. The context must outlive the buffers and the pipeline.
  *
- * Returns: %FALSE with @error set when nothing was added. The data is then still yours: @notify was
- *   not called and will not be
+ * Returns: %TRUE if the tensor was added; %FALSE with @error set otherwise. The caller then still
+ *   owns the data, and @notify is not called
  *
  * Since: 0.2
  */
@@ -150,14 +158,15 @@ gboolean keepbox_buffer_add_tensor(GstBuffer* buffer, const KeepboxTensorInfo* i
 
 /**
  * keepbox_buffer_add_tensor_bytes:
- * @buffer: as above
- * @info: what the tensor is
- * @bytes: its numbers, which the buffer holds a reference of
- * @error: as above
+ * @buffer: a writable buffer. Copies of it share the data
+ * @info: the description of the tensor
+ * @bytes: the tensor data, to which the buffer holds a reference
+ * @error: return location for an error, as for keepbox_buffer_add_tensor()
  *
- * The same for data in system memory that is counted.
+ * Adds a tensor to a buffer like keepbox_buffer_add_tensor(), with reference-counted data in system
+ * memory.
  *
- * Returns: %FALSE with @error set when nothing was added
+ * Returns: %TRUE if the tensor was added; %FALSE with @error set otherwise
  *
  * Since: 0.2
  */
@@ -167,12 +176,12 @@ gboolean keepbox_buffer_add_tensor_bytes(GstBuffer* buffer, const KeepboxTensorI
 
 /**
  * keepbox_cuda_available:
- * @error: as above, says what is missing
+ * @error: return location for an error that tells what is missing
  *
- * Can tensors in CUDA memory be added: is this build made for it, and are GStreamer's CUDA library
- * and a driver there?
+ * Checks if tensors in CUDA memory can be added: this requires a build with CUDA, GStreamer's CUDA
+ * library and a driver.
  *
- * Returns: %FALSE with @error set when they cannot
+ * Returns: %TRUE if tensors in CUDA memory can be added; %FALSE with @error set otherwise
  *
  * Since: 0.2
  */

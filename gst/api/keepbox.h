@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// keepbox for applications that run a model themselves: its tensors onto buffers, boxes off them.
+// API for applications that run a model themselves: attaches its tensors to buffers and reads
+// boxes.
 //
-// gst_init() comes before all of this. Every function may be called from any thread; a buffer, and
-// a KeepboxTensorInfo that is being changed, is used by one at a time.
+// Call gst_init() first. All functions may be called from any thread; a buffer, or a
+// KeepboxTensorInfo that is being changed, must be used by one thread at a time.
 //
 // Structs are opaque, so that they can grow. "Since" is the first version of the library with a
-// function, and the name of the version that ld.so asks for.
+// function, and its symbol version.
 #pragma once
 
 #include "keepbox-box.h"

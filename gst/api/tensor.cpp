@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Checks what applications hand over, and passes it on.
+// Validates the arguments of applications, and attaches their tensors.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -15,7 +15,7 @@ struct _KeepboxTensorInfo {
   GQuark id = 0;
   GstTensorDataType data_type{};
   std::array<gsize, KEEPBOX_MAX_DIMS> dims{};
-  gsize n_dims = 0;  // as it was given, which may be too many
+  gsize n_dims = 0;  // as given by the caller, possibly too many
   KeepboxMemory memory = KEEPBOX_MEMORY_SYSTEM;
   KeepboxReady ready = KEEPBOX_READY_NOW;
   gpointer ready_on = nullptr;
@@ -28,7 +28,7 @@ static_assert(KEEPBOX_MAX_DIMS == Shape::kMaxRank);
 static_assert(int{KEEPBOX_READY_EVENT} == static_cast<int>(DeviceData::Ready::kBehindEvent));
 static_assert(int{KEEPBOX_READY_STREAM} == static_cast<int>(DeviceData::Ready::kBehindStream));
 
-/// What a tensor's numbers are, and who gets them back.
+/// Data of a tensor, and the callback that releases it.
 struct Lent {
   gconstpointer data;
   gsize size;
@@ -43,14 +43,14 @@ std::unexpected<Error> bad(std::string expected, std::string found, std::string 
 Status check_buffer(GstBuffer* buffer) {
   if (!GST_IS_BUFFER(buffer))
     return bad("a GstBuffer", buffer == nullptr ? "NULL" : "something else",
-               "pass the frame that the tensor was made of");
+               "pass the frame that the tensor was inferred from");
   if (!gst_buffer_is_writable(buffer))
-    return bad("a buffer of the caller's alone", "one that others hold, too",
-               "call gst_buffer_make_writable() before");
+    return bad("a writable buffer", "a shared one",
+               "call gst_buffer_make_writable() first");
   return {};
 }
 
-/// C puts any number into an enumeration, which C++ may not even look at.
+/// Returns an enumeration's value, which from C may be outside of the enumeration.
 template <class Enum>
 int number_of(const Enum& value) {
   int number = 0;
@@ -63,7 +63,7 @@ bool is_known(const Enum& value, Enum last) {
   return number_of(value) >= 0 && number_of(value) <= static_cast<int>(last);
 }
 
-/// Type and shape, and that the data is as large as they say.
+/// Checks type and shape, and that the data has the matching size.
 Result<TensorView> check_form(const KeepboxTensorInfo& info, const Lent& lent) {
   const auto type = is_known(info.data_type, GST_TENSOR_DATA_TYPE_BFLOAT16)
                         ? to_data_type(info.data_type)
@@ -71,32 +71,32 @@ Result<TensorView> check_form(const KeepboxTensorInfo& info, const Lent& lent) {
   if (!type)
     return bad("a data_type of 8 bits or more",
                "GstTensorDataType " + std::to_string(number_of(info.data_type)),
-               "describe what the model puts out, as GST_TENSOR_DATA_TYPE_FLOAT32");
+               "set data_type to the model's type, such as GST_TENSOR_DATA_TYPE_FLOAT32");
   if (info.n_dims < 1 || info.n_dims > KEEPBOX_MAX_DIMS)
-    return bad("1 to 8 dimensions", std::to_string(info.n_dims), "give n_dims and dims");
+    return bad("1 to 8 dimensions", std::to_string(info.n_dims), "set n_dims and dims");
   TensorView view{.data = lent.data,
                   .bytes = lent.size,
                   .type = *type,
                   .shape = Shape(std::span(info.dims).first(info.n_dims))};
   const Result<size_t> count = view.shape.count();
-  if (!count) return bad(count.error().expected, count.error().found, "give n_dims and dims");
+  if (!count) return bad(count.error().expected, count.error().found, "set n_dims and dims");
   const size_t bytes = *count * size_of(*type);
   if (lent.size != bytes)
     return bad(std::to_string(bytes) + " bytes for " + view.to_string(),
                "a size of " + std::to_string(lent.size),
-               "describe what the model puts out: data_type and dims, and size");
+               "set data_type, dims and size to those of the model's output");
   if (lent.data == nullptr && bytes != 0)
-    return bad("data", "NULL", "give the place where the model put the tensor");
+    return bad("data", "NULL", "pass the address of the model's output");
   return view;
 }
 
 Status check_place(const KeepboxTensorInfo& info) {
   if (!is_known(info.memory, KEEPBOX_MEMORY_CUDA))
     return bad("a value of KeepboxMemory", std::to_string(number_of(info.memory)),
-               "call keepbox_tensor_info_set_memory() with one");
+               "call keepbox_tensor_info_set_memory() with such a value");
   if (!is_known(info.ready, KEEPBOX_READY_EVENT))
     return bad("a value of KeepboxReady", std::to_string(number_of(info.ready)),
-               "call keepbox_tensor_info_set_ready() with one");
+               "call keepbox_tensor_info_set_ready() with such a value");
   if (info.memory == KEEPBOX_MEMORY_SYSTEM && info.ready != KEEPBOX_READY_NOW)
     return bad("KEEPBOX_READY_NOW for system memory", "a stream or an event",
                "wait for the data, or set KEEPBOX_MEMORY_CUDA");
@@ -112,7 +112,7 @@ Result<GstMemory*> wrap(const KeepboxTensorInfo& info, const Lent& lent) {
                              .ready = static_cast<DeviceData::Ready>(info.ready),
                              .ready_on = info.ready_on},
                             lent.notify, lent.user_data);
-  static char nothing;  // an empty tensor may have no data, but its memory must have an address
+  static char nothing;  // an empty tensor may have no data, but memory needs an address
   gpointer data = lent.size != 0 ? const_cast<gpointer>(lent.data) : &nothing;
   return gst_memory_new_wrapped(GST_MEMORY_FLAG_READONLY, data, lent.size, 0, lent.size,
                                 lent.user_data, lent.notify);
@@ -121,7 +121,7 @@ Result<GstMemory*> wrap(const KeepboxTensorInfo& info, const Lent& lent) {
 Status add(GstBuffer* buffer, const KeepboxTensorInfo* info, const Lent& lent) {
   KB_TRY(check_buffer(buffer));
   if (info == nullptr)
-    return bad("a KeepboxTensorInfo", "NULL", "describe the tensor by keepbox_tensor_info_new()");
+    return bad("a KeepboxTensorInfo", "NULL", "create one with keepbox_tensor_info_new()");
   const Result<TensorView> view = check_form(*info, lent);
   if (!view) return std::unexpected(view.error());
   KB_TRY(check_place(*info));
@@ -135,10 +135,10 @@ Status add(GstBuffer* buffer, const KeepboxTensorInfo* info, const Lent& lent) {
 }
 
 Status add_bytes(GstBuffer* buffer, const KeepboxTensorInfo* info, GBytes* bytes) {
-  if (bytes == nullptr) return bad("GBytes", "NULL", "pass the tensor's numbers");
+  if (bytes == nullptr) return bad("GBytes", "NULL", "pass the tensor data");
   if (info != nullptr && number_of(info->memory) == KEEPBOX_MEMORY_CUDA)
     return bad("system memory for GBytes", "KEEPBOX_MEMORY_CUDA",
-               "call keepbox_buffer_add_tensor() for memory of a device");
+               "call keepbox_buffer_add_tensor() for device memory");
   gsize size = 0;
   gconstpointer data = g_bytes_get_data(bytes, &size);
   const auto unref = [](gpointer held) { g_bytes_unref(static_cast<GBytes*>(held)); };
@@ -147,7 +147,7 @@ Status add_bytes(GstBuffer* buffer, const KeepboxTensorInfo* info, GBytes* bytes
   return {};
 }
 
-/// TRUE, or FALSE with the error handed over.
+/// Returns TRUE, or FALSE and sets the error.
 gboolean report(const Status& status, GError** error) {
   if (!status) set_error(error, status.error());
   return status.has_value();

@@ -6,7 +6,8 @@
 
 namespace keepbox {
 
-/// GObject keeps pointers to the table and its strings: both live as long as the process.
+/// Registers a type. GObject keeps pointers to the table and its strings, which live as long as the
+/// process.
 GType register_enum(const char* name, const std::vector<EnumValue>& values) {
   auto* table = g_new0(GEnumValue, values.size() + 1);
   for (size_t i = 0; i < values.size(); ++i) {
@@ -21,14 +22,14 @@ GType register_enum(const char* name, const std::vector<EnumValue>& values) {
 GType resize_mode_type() {
   static const GType type = register_enum(
       "KeepboxResizeMode",
-      {{static_cast<int>(ResizeMode::kStretch), "stretch", "Each axis scaled on its own"},
+      {{static_cast<int>(ResizeMode::kStretch), "stretch", "Each axis is scaled independently"},
        {static_cast<int>(ResizeMode::kLetterboxCenter), "letterbox-center",
-        "Aspect ratio kept, padded on both sides"},
+        "Aspect ratio is kept, padded equally on both sides"},
        {static_cast<int>(ResizeMode::kLetterboxTopLeft), "letterbox-topleft",
-        "Aspect ratio kept, padded at the right or at the bottom"},
+        "Aspect ratio is kept, padded on the right or at the bottom"},
        {static_cast<int>(ResizeMode::kLetterboxScaler), "letterbox-scaler",
-        "As letterbox-center, with the picture rounded down to whole pixels of the model's input "
-        "as videoconvertscale does, which moves edges by less than one of them"}});
+        "As letterbox-center, but with the picture rounded down to whole pixels of the model "
+        "input, as videoconvertscale does; this shifts edges by less than one pixel"}});
   return type;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// GEnum types of properties: how they are made, and the one that several elements share.
+// GEnum types of properties: registration, and the type that several elements share.
 #pragma once
 
 #include <gst/gst.h>
@@ -13,13 +13,13 @@ namespace keepbox {
 struct EnumValue {
   int value;
   std::string_view nick;     // what users type
-  std::string_view summary;  // a sentence for the manual
+  std::string_view summary;  // description for gst-inspect-1.0
 };
 
-/// Registers a GEnum that is part of the plugin's interface. Once for each name.
+/// Registers a GEnum that is part of the plugin's interface. Once per name.
 GType register_enum(const char* name, const std::vector<EnumValue>& values);
 
-/// The nick of a value.
+/// Returns the nick of a value.
 std::string nick_of(GType type, int value);
 
 GType resize_mode_type();  // ResizeMode

@@ -23,7 +23,7 @@ Code code_of(ErrorKind kind) {
   return {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED};
 }
 
-/// As C writes it.
+/// Escapes a control character as in C.
 std::string escaped(gunichar control) {
   if (control == '\n') return "\\n";
   if (control == '\t') return "\\t";
@@ -31,8 +31,8 @@ std::string escaped(gunichar control) {
   return out;
 }
 
-/// An error quotes files and names, which may be any bytes; a NUL would end the text, and terminals
-/// obey controls.
+/// Makes an error printable: it may quote file names of arbitrary bytes; NUL would end the text,
+/// and terminals interpret control characters.
 std::string shown(const Error& error) {
   const std::string text = error.message();
   g_autofree gchar* valid = g_utf8_make_valid(text.data(), static_cast<gssize>(text.size()));
@@ -49,7 +49,7 @@ void post(GstElement* element, GstMessageType type, const Error& error,
           const std::source_location& where) {
   const Code code = code_of(error.kind);
   const std::string text = shown(error);
-  // gst-launch-1.0 -q shows no warnings: the log does.
+  // gst-launch-1.0 -q hides warnings; the log shows them.
   if (type == GST_MESSAGE_WARNING) GST_WARNING_OBJECT(element, "%s", text.c_str());
   gst_element_message_full(element, type, code.domain, code.code, g_strdup(text.c_str()), nullptr,
                            where.file_name(), where.function_name(),

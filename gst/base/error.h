@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The one place where a core Error becomes an element message or a GError.
+// Converts core's Error to an element message or a GError.
 #pragma once
 
 #include <gst/gst.h>
@@ -11,15 +11,15 @@
 
 namespace keepbox {
 
-/// Posts an element error (the stream is to stop) and logs it, with the place in the code.
+/// Posts an element error (the stream will stop) and logs it, with the location in the code.
 void post_error(GstElement* element, const Error& error,
                 std::source_location where = std::source_location::current());
 
-/// Posts an element warning (the stream goes on) and logs it.
+/// Posts an element warning (the stream continues) and logs it.
 void post_warning(GstElement* element, const Error& error,
                   std::source_location where = std::source_location::current());
 
-/// Fills in what GLib's functions report errors by. @param out may be nullptr, or is to be free.
+/// Fills in a GError. @param out nullptr, or points to nullptr.
 void set_error(GError** out, const Error& error);
 
 }  // namespace keepbox

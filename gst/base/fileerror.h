@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Errors of an element's surroundings: a file, a folder.
+// Errors of files, folders and other resources.
 #pragma once
 
 #include <glib.h>
@@ -10,10 +10,10 @@
 
 namespace keepbox {
 
-/// kNoResource.
+/// Returns a kNoResource error.
 std::unexpected<Error> file_error(std::string expected, std::string found, std::string hint);
 
-/// The same for what GLib says of a file that cannot be read.
+/// Returns a kNoResource error for a file that GLib could not read.
 std::unexpected<Error> unreadable(std::string expected, const GError& error, std::string hint);
 
 }  // namespace keepbox

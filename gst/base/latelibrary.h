@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Libraries that may not be there, loaded when they are first wanted.
+// Optional libraries, loaded on first use.
 #pragma once
 
 #include <string>
 
 namespace keepbox {
 
-/// A function by its address, of whatever type its declaration has.
+/// A function address that converts to any function type.
 struct LateFunction {
   void* address;
   template <class Type>
-  operator Type*() const {  // NOLINT: that is what it is for
+  operator Type*() const {  // NOLINT: implicit on purpose
     return reinterpret_cast<Type*>(address);
   }
 };
 
-/// A library that stays once it is loaded.
+/// A library that stays loaded.
 class LateLibrary {
  public:
   explicit LateLibrary(const char* name);
   LateFunction find(const char* name);
   bool loaded() const { return handle_ != nullptr; }
-  /// Is it there, with all that has been looked for?
+  /// True if it is loaded and has all functions that were looked up.
   bool complete() const { return complete_; }
-  /// Why it could not be loaded; empty when it was.
+  /// Reason for which it could not be loaded; empty if it was.
   const std::string& why_not() const { return why_not_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writes beside the final name, and renames.
+// Writes next to the final name, and renames.
 #include "gst/base/outfile.h"
 
 #include <fcntl.h>
@@ -18,11 +18,11 @@
 namespace keepbox {
 namespace {
 
-constexpr mode_t kMode = 0666;  // less the umask
+constexpr mode_t kMode = 0666;  // before the umask
 constexpr int kMostDigits = 18;
-constexpr const char* kOtherPath = "set location= to another path";
+constexpr const char* kOtherPath = "set location= to a different path";
 
-/// Devices and FIFOs, and the links of /dev that stand for a process's own open files.
+/// True for devices and FIFOs, and for links of /dev to a process's open files.
 bool written_directly(const std::string& path) {
   struct stat target, link;
   if (stat(path.c_str(), &target) != 0) return false;
@@ -36,7 +36,7 @@ std::string folder_of(const std::string& path) {
   return folder;
 }
 
-/// So that the file a link points to is replaced, and not the link.
+/// Resolves links, so that a link's target is replaced and not the link.
 std::string without_links(const std::string& path) {
   std::error_code missing;
   const auto target = std::filesystem::canonical(path, missing);
@@ -49,12 +49,12 @@ bool is_same(const struct stat& a, const struct stat& b) {
 
 std::unexpected<Error> unwritable(const std::string& name, int reason) {
   return file_error("a writable " + name, g_strerror(reason),
-                    "set location= to a file in a folder that can be written to");
+                    "set location= to a file in a writable folder");
 }
 
 }  // namespace
 
-/// What there is room for is written also while nobody waits.
+/// Writes what there is room for even if waits are interrupted.
 bool Interrupt::await_room(int file) const {
   pollfd now{.fd = file, .events = POLLOUT, .revents = 0};
   if (::poll(&now, 1, 0) > 0) return true;
@@ -75,13 +75,13 @@ void OutFile::Closer::operator()(FILE* file) const {
 
 Status OutFile::failed(const std::string& expected) const {
   const std::string reason = g_strerror(errno);
-  if (part_.empty()) return file_error(expected, reason, "what follows is not written");
+  if (part_.empty()) return file_error(expected, reason, "nothing more is written");
   return file_error(expected, reason,
-                    "what was written before stays in " + part_ + " and is not complete");
+                    "the incomplete output stays in " + part_);
 }
 
 Result<OutFile> OutFile::open(const std::string& path, const Interrupt* interrupt) {
-  if (path.empty()) return file_error("the path of a file", "none", "set location=");
+  if (path.empty()) return file_error("the path of a file", "none", "set location= to a file");
   OutFile out;
   out.path_ = path;
   out.interrupt_ = interrupt;
@@ -101,21 +101,21 @@ Result<OutFile> OutFile::open(const std::string& path, const Interrupt* interrup
   return out;
 }
 
-/// Appending, because /dev/stdout may be a log that others write to. O_NONBLOCK, because opening a
-/// FIFO waits for its other end.
+/// Opens for appending, because /dev/stdout may be a log shared with others, and with O_NONBLOCK,
+/// because opening a FIFO would wait for its other end.
 Status OutFile::open_directly() {
   Descriptor file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat status;
   if (!file && errno == ENXIO && stat(path_.c_str(), &status) == 0 && S_ISFIFO(status.st_mode))
-    return file_error("somebody who reads the FIFO " + path_, "nobody", "start the reader first");
+    return file_error("a reader of the FIFO " + path_, "none", "start the reader first");
   if (file) file_.reset(fdopen(file.number(), "a"));
   if (!file_) return file_error("a writable " + path_, g_strerror(errno), kOtherPath);
   shared_ = SharedOutput::of(file.release());
   return {};
 }
 
-/// Opens a file and locks it for its writer. Nothing where the name became another file's before
-/// the lock was there.
+/// Opens a file and locks it for writing. std::nullopt if the name was given to another file in the
+/// meantime.
 Result<std::optional<Descriptor>> OutFile::lock(const std::string& name, int flags) const {
   Descriptor file(::open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags,
                          kMode));
@@ -130,13 +130,14 @@ Result<std::optional<Descriptor>> OutFile::lock(const std::string& name, int fla
   }
   if (file) reason = errno;
   if (reason == EWOULDBLOCK)
-    return file_error("no other writer of " + path_, "one", "set another location= for each");
+    return file_error("no other writer of " + path_, "one", "set a different location= for each");
   if (reason == ENOENT && (flags & O_CREAT) != 0)
-    return file_error("the folder " + folder_of(name), "none", "make it, or set another location=");
+    return file_error("the folder " + folder_of(name), "none",
+                      "create it, or set another location=");
   return unwritable(name, reason);
 }
 
-/// What an earlier writer left in it is kept under another name.
+/// Locks the part; content of an earlier writer is kept under another name.
 Result<Descriptor> OutFile::lock_part() {
   for (;;) {
     auto file = lock(part_, O_CREAT);
@@ -148,7 +149,7 @@ Result<Descriptor> OutFile::lock_part() {
   }
 }
 
-/// @pre part_ is locked, so that nobody else does the same.
+/// @pre part_ is locked, so that no other writer does the same.
 Status OutFile::keep_older() {
   struct stat there;
   int number = 1;
@@ -165,7 +166,7 @@ Status OutFile::open_part() {
   return take(std::move(*file));
 }
 
-/// Writes to a file from its whole_ bytes on.
+/// Writes to a file from offset whole_ on.
 Status OutFile::take(Descriptor file) {
   struct stat status;
   if (ftruncate(file.number(), whole_) != 0 || lseek(file.number(), whole_, SEEK_SET) != whole_ ||
@@ -186,15 +187,15 @@ Status OutFile::write(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() &&
       std::fflush(file_.get()) == 0)
     return {};
-  return failed("room for " + std::to_string(text.size()) + " more bytes in " + path_);
+  return failed("space for " + std::to_string(text.size()) + " more bytes in " + path_);
 }
 
 Status OutFile::write_directly() {
-  std::fflush(file_.get());  // what others printed
+  std::fflush(file_.get());  // earlier output of other code
   const int file = fileno(file_.get());
   while (pending() && interrupt_->await_room(file)) {
     errno = shared_->write_piece(file, direct_);
-    if (errno != 0) return failed("room for more text in " + path_);
+    if (errno != 0) return failed("space for more text in " + path_);
   }
   return {};
 }
@@ -204,10 +205,10 @@ Status OutFile::finish(std::string_view tail) {
   tail_ = tail.size();
   KB_TRY(write(tail));
   if (part_.empty()) return {};
-  if (fsync(fileno(file_.get())) != 0) return failed(path_ + " stored");
-  // While it is locked: whoever opens it next finds that it has another name now.
+  if (fsync(fileno(file_.get())) != 0) return failed(path_ + " to be stored");
+  // Renamed under the lock, so that the next writer detects the new name.
   if (std::rename(part_.c_str(), path_.c_str()) != 0)
-    return failed(part_ + " renamed to " + path_);
+    return failed(part_ + " to be renamed to " + path_);
   file_.reset();
   return {};
 }
@@ -216,41 +217,41 @@ Status OutFile::resume() {
   if (part_.empty() && tail_ == 0) return {};
   if (part_.empty())
     return file_error("no frames after the end of " + path_, "one",
-                      "set location= to a regular file, or write lines instead of one array");
-  // The lock of the name that it is to have keeps other writers out until it has it.
+                      "set location= to a regular file, or use a format with lines instead of one "
+                      "array");
+  // Locking the future name keeps other writers out until the file has it.
   auto name = lock_part();
   if (!name) return std::unexpected(name.error());
   auto whole = lock_finished();
   if (whole && std::rename(path_.c_str(), part_.c_str()) == 0) return take(std::move(*whole));
   const std::string reason = whole ? g_strerror(errno) : whole.error().found;
   unlink(part_.c_str());
-  return file_error(path_ + ", to go on with it", reason,
-                    "leave the file where it is until the pipeline has stopped");
+  return file_error(path_ + " to be continued", reason,
+                    "do not move the file until the pipeline has stopped");
 }
 
-/// The file that finish() named, unless another has its name now.
+/// Locks the file that finish() renamed, unless its name belongs to another file now.
 Result<Descriptor> OutFile::lock_finished() const {
   auto file = lock(path_, 0);
   if (!file) return std::unexpected(file.error());
   struct stat status;
   if (!*file || fstat((*file)->number(), &status) != 0 || status.st_dev != device_ ||
       status.st_ino != inode_)
-    return file_error(path_, "another file", {});
+    return file_error(path_, "a different file", {});
   return std::move(**file);
 }
 
 std::optional<Error> OutFile::older() const {
   if (kept_.empty()) return std::nullopt;
-  return Error{ErrorKind::kMismatch, "no " + part_ + " that an earlier run did not finish",
-               "one, which is called " + kept_ + " now",
-               "use what it has under another name, or remove it"};
+  return Error{ErrorKind::kMismatch, "no unfinished " + part_ + " of an earlier run",
+               "one, which was renamed to " + kept_, "rename it to use its content, or remove it"};
 }
 
 Result<NumberedName> NumberedName::parse(std::string_view pattern) {
   const auto error = [&] {
-    return fail(ErrorKind::kInvalid, "one %d or %0Nd in the location, and no other %",
+    return fail(ErrorKind::kInvalid, "a location with one %d or %0Nd and no other %",
                 '"' + std::string(pattern) + '"',
-                "set location= to a name with the frame's number, as labels/%06d.txt");
+                "set location= to a pattern such as labels/%06d.txt");
   };
   const size_t percent = pattern.find('%');
   if (percent == pattern.npos) return error();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Files that get their name only when they are whole.
+// Files that get their final name only when complete.
 #pragma once
 
 #include <gst/gst.h>
@@ -17,7 +17,7 @@
 
 namespace keepbox {
 
-/// Ends the wait for whoever reads what is written directly, and does not read.
+/// Ends waits for a slow reader of directly written output.
 class Interrupt {
  public:
   Interrupt() : poll_(gst_poll_new(TRUE)) {}
@@ -25,42 +25,42 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
   ~Interrupt() { gst_poll_free(poll_); }
 
-  /// While it is set nobody waits. From any thread.
+  /// While set, waits return at once. From any thread.
   void set(bool on) { gst_poll_set_flushing(poll_, on); }
-  /// Waits until a file takes bytes. @return does it? For one thread at a time.
+  /// Waits until a file accepts bytes. @return true if it does. For one thread at a time.
   bool await_room(int file) const;
 
  private:
   GstPoll* poll_;
 };
 
-/// A file being written: under PATH.part until finish() gives it the name PATH, replacing what had
-/// it. "-" is stdout; stdout, devices and FIFOs are written directly. Without finish(), as after
-/// an error, PATH.part stays and PATH is as it was.
+/// A file being written: named PATH.part until finish() renames it to PATH, replacing an existing
+/// file. "-" is stdout; stdout, devices and FIFOs are written directly. Without finish(), as after
+/// an error, PATH.part stays and PATH is unchanged.
 class OutFile {
  public:
-  /// Fails when the folder is missing or not writable, another writer has PATH.part, that is no
-  /// regular file, or nobody reads a FIFO. A PATH.part that an earlier writer left becomes
-  /// PATH.part.1, or the next number that is free.
+  /// Fails if the folder is missing or not writable, if PATH.part has another writer or is not a
+  /// regular file, or if a FIFO has no reader. A PATH.part left by an earlier writer is renamed to
+  /// PATH.part.1, or the next free number.
   /// @param interrupt of waits for readers, outlives this; nullptr: only regular files.
   static Result<OutFile> open(const std::string& path, const Interrupt* interrupt = nullptr);
 
-  /// Hands text to the system at once: an error here is about this text. What an interrupt left is
-  /// pending() and goes first the next time. Written directly, text is not torn by that of other
-  /// writers in the process.
+  /// Writes text to the system at once, so that an error is about this text. After an interrupt the
+  /// rest is pending() and written first by the next call. Direct output is not interleaved with
+  /// that of other writers in the process.
   Status write(std::string_view text);
 
-  /// Its path until finish(); empty where it is written directly.
+  /// Path until finish(); empty if written directly.
   const std::string& part() const { return part_; }
-  /// A warning of an older part that nobody finished, which has another name now.
+  /// Returns a warning about an older unfinished part, which was renamed.
   std::optional<Error> older() const;
-  /// Has an interrupt left something?
+  /// True if an interrupt left text to write.
   bool pending() const { return shared_ != nullptr && !shared_->is_written(direct_); }
 
-  /// Ends the file with a tail, sees to it that all of it is stored, and names it.
+  /// Writes a tail, syncs the file to storage, and renames it.
   Status finish(std::string_view tail);
 
-  /// Goes on with a finished file, as if its tail had not been written.
+  /// Continues a finished file, as if its tail had not been written.
   Status resume();
 
  private:
@@ -79,10 +79,10 @@ class OutFile {
 
   std::string path_;  // links followed
   std::string part_;  // empty: written directly
-  std::string kept_;  // what an older part is called now
-  dev_t device_ = 0;  // with the inode: the file that this writes to
+  std::string kept_;  // new name of an older part
+  dev_t device_ = 0;  // device_ and inode_ identify the file
   ino_t inode_ = 0;
-  std::shared_ptr<SharedOutput> shared_;  // where it is written directly
+  std::shared_ptr<SharedOutput> shared_;  // if written directly
   DirectText direct_;
   const Interrupt* interrupt_ = nullptr;
   std::unique_ptr<FILE, Closer> file_;
@@ -90,7 +90,7 @@ class OutFile {
   size_t tail_ = 0;     // bytes of the tail
 };
 
-/// A file's name with a number in it, such as labels/%06d.txt.
+/// A file name with a number in it, such as labels/%06d.txt.
 class NumberedName {
  public:
   /// @param pattern has exactly one %d or %0Nd (N from 1 to 18) and no other %.

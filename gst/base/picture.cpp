@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads a few fields; GstVideoInfo would refuse formats that nobody maps here.
+// Reads only some fields of caps, because GstVideoInfo rejects unknown formats.
 #include "gst/base/picture.h"
 
 #include <gst/video/video.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Caps of elements that take any video, and the size of a picture from them.
+// Caps of elements that accept any video, and the picture size from caps.
 #pragma once
 
 #include <gst/gst.h>
@@ -11,8 +11,8 @@
 
 namespace keepbox {
 
-/// Size, pixel aspect ratio and chroma of fixed video caps of any format and memory; nothing when
-/// they lack a size.
+/// Returns size, pixel aspect ratio and chroma of fixed video caps of any format and memory;
+/// std::nullopt if they lack a size.
 std::optional<Picture> picture_of(const GstCaps* caps);
 
 Picture picture_of(const GstVideoInfo& info);

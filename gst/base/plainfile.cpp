@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Opens regular files without waiting for anybody, and reads them.
+// Opens regular files without waiting, and reads them.
 #include "gst/base/plainfile.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ const char* kind_of(mode_t mode) {
                           : "a device";
 }
 
-/// O_NONBLOCK, because opening a FIFO waits for its other end.
+/// Opens with O_NONBLOCK, because opening a FIFO would wait for its other end.
 Result<PlainFile> open_at(int folder, const std::string& name, int flags, std::string path,
                           std::string hint) {
   PlainFile out{.path = std::move(path)};
@@ -54,13 +54,13 @@ Status PlainFile::read(size_t offset, std::span<std::byte> out) const {
     const ssize_t got = pread(file.number(), out.data(), out.size(),
                               static_cast<off_t>(offset + wanted - out.size()));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return file_error("to read " + path, g_strerror(errno), "check the disk");
+    if (got < 0) return file_error("read access to " + path, g_strerror(errno), "check the disk");
     if (got == 0)
       return fail(
           ErrorKind::kTruncated,
-          std::to_string(wanted) + " bytes from " + std::to_string(offset) + " on in " + path,
+          std::to_string(wanted) + " bytes at offset " + std::to_string(offset) + " in " + path,
           "only " + std::to_string(wanted - out.size()),
-          "leave the file as it is while it is read");
+          "do not change the file while it is read");
     out = out.subspan(static_cast<size_t>(got));
   }
   return {};

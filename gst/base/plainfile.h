@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Regular files, and nothing that a name may stand for instead: FIFOs and devices are refused at
-// once.
+// Reads regular files only: FIFOs and devices are rejected at once.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +13,7 @@
 
 namespace keepbox {
 
-/// An open file of the system.
+/// Owns an open file descriptor.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -27,9 +26,9 @@ class Descriptor {
   ~Descriptor();
 
   int number() const { return number_; }
-  /// Some file systems say only here that they could not store it.
+  /// Closes the file; some file systems report write errors only here.
   bool close();
-  /// Gives it away, open.
+  /// Releases ownership of the open descriptor.
   int release() { return std::exchange(number_, -1); }
   explicit operator bool() const { return number_ >= 0; }
 
@@ -37,27 +36,27 @@ class Descriptor {
   int number_ = -1;
 };
 
-/// A regular file that is read.
+/// A regular file open for reading.
 struct PlainFile {
   Descriptor file;
   std::string path;  // for messages
-  size_t bytes = 0;  // when it was opened
+  size_t bytes = 0;  // at the time of opening
 
-  /// Fills `out` from an offset. kTruncated when the file ends before.
+  /// Fills `out` from an offset. kTruncated if the file is too short.
   Status read(size_t offset, std::span<std::byte> out) const;
 };
 
-/// Opens what a user named: links are followed. @param hint what to set
+/// Opens a file named by the user, following links. @param hint what to set
 Result<PlainFile> open_plain(const std::string& path, std::string hint);
 
-/// Opens what has a name in an open folder, unless it is a link. @param path for messages
+/// Opens a file in an open folder, unless it is a link. @param path for messages
 Result<PlainFile> open_plain_in(int folder, const std::string& name, std::string path,
                                 std::string hint);
 
-/// All of a text file that a user named. kNoResource when it is longer than `most` bytes.
+/// Reads a text file named by the user. kNoResource if it is longer than `most` bytes.
 Result<std::string> read_text(const std::string& path, size_t most, std::string hint);
 
-/// Says that a path is something else. @param mode of its file
+/// Reports that a path is not a regular file. @param mode of its file
 std::unexpected<Error> not_regular(const std::string& path, mode_t mode, std::string hint);
 
 }  // namespace keepbox

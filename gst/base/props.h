@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Properties of an element as a table: name, sentence for the manual, and where the value is kept.
+// Properties of an element as a table: name, blurb, and where the value is stored.
 #pragma once
 
 #include <gst/gst.h>
@@ -16,11 +16,11 @@ inline constexpr auto kChangeWhenReady = static_cast<GParamFlags>(
 inline constexpr auto kChangeWhilePlaying = static_cast<GParamFlags>(
     G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
 
-/// The words of a property's name, as "Max size bytes", for tools that show properties to people.
+/// Returns a property's name as words, such as "Max size bytes", for tools with a user interface.
 const gchar* nick_of(const gchar* name);
 
-/// A property whose value is a member of Props, plain data that is copied under the object lock. The
-/// default is that of a Props of its own. An empty string is NULL outside.
+/// A property stored in a member of Props, plain data that is copied under the object lock. The
+/// default is that of a default Props. An empty string is NULL to GObject.
 template <class Props>
 struct Property {
   const char* name;
@@ -29,10 +29,10 @@ struct Property {
                int Props::*>
       member;
   GType (*enum_type)() = nullptr;     // nullptr with an int member: a number from 0, or -1
-  gdouble lowest = 0, highest = 1;  // of floats and unsigned numbers; of an int the highest above 1
+  gdouble lowest = 0, highest = 1;  // for floats and unsigned; for int only `highest`, if above 1
   bool controllable = false;
-  bool live = false;  // may change while playing, whatever the others may
-  bool Props::*was_set = nullptr;  // becomes true with the first set()
+  bool live = false;  // may change while playing, unlike others
+  bool Props::*was_set = nullptr;  // set to true by the first set()
 };
 
 /// The properties with ids 1, 2, ...
@@ -42,7 +42,7 @@ class PropertyTable {
   constexpr PropertyTable(std::span<const Property<Props>> rows, GParamFlags flags)
       : rows_(rows), flags_(flags) {}
 
-  /// Installs them and returns the first free id.
+  /// Installs the properties and returns the first free id.
   guint install(GObjectClass* klass) const {
     guint id = 1;
     for (const Property<Props>& row : rows_)
@@ -50,7 +50,7 @@ class PropertyTable {
     return id;
   }
 
-  /// Stores or reads one. @return false for an id that is not among them.
+  /// Sets or gets a property. @return false for an unknown id.
   bool set(Props& props, guint id, const GValue* value) const;
   bool get(const Props& props, guint id, GValue* value) const;
 

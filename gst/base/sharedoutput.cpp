@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Keeps one text at a time for each device and inode.
+// Keeps one text at a time per device and inode.
 #include "gst/base/sharedoutput.h"
 
 #include <poll.h>
@@ -27,8 +27,8 @@ std::shared_ptr<SharedOutput> SharedOutput::of(int file) {
   return out;
 }
 
-/// A pipe that has room takes PIPE_BUF bytes without a wait, which O_NONBLOCK would see to only
-/// where it is ours to set. Regular files never wait.
+/// Returns the maximum piece: a pipe with room accepts PIPE_BUF bytes without waiting; O_NONBLOCK
+/// can only be set on files of our own. Regular files never wait.
 size_t SharedOutput::piece_of(int file) const {
   struct stat status;
   const bool regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
@@ -37,7 +37,7 @@ size_t SharedOutput::piece_of(int file) const {
 
 int SharedOutput::write_piece(int file, DirectText& text) {
   const std::lock_guard lock(mutex_);
-  // Another writer may have taken the room that there was.
+  // Another writer may have used the room in the meantime.
   pollfd now{.fd = file, .events = POLLOUT, .revents = 0};
   if (::poll(&now, 1, 0) <= 0) return 0;
   if (done_ == text_.size()) {

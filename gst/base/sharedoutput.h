@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Open files that several writers of a process write directly.
+// Open files that several writers of a process write to directly.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,33 @@
 
 namespace keepbox {
 
-/// What a writer has to write directly.
+/// The pending text of a writer.
 struct DirectText {
-  std::string waiting;     // nothing of it is written yet
-  uint64_t number = 0;     // of the text that was begun last, in its SharedOutput
+  std::string waiting;     // not started yet
+  uint64_t number = 0;     // of the text started last, in its SharedOutput
 };
 
-/// A device and inode that is written directly. Texts of several writers come one after the other,
-/// also where an interrupt leaves half of one: the next writer completes it first. From any thread.
+/// A device and inode that is written directly. Texts of several writers are written one after the
+/// other, even if an interrupt leaves half of one: the next writer completes it first. From any
+/// thread.
 class SharedOutput {
  public:
-  /// Of an open file; the same for all writers of a file as long as there is one.
+  /// Returns the output of an open file, shared by all its writers.
   static std::shared_ptr<SharedOutput> of(int file);
 
-  /// Writes a piece that there is room for: of the text that was begun last, else of the one that
-  /// waits, which is begun with it. Does not wait. @return 0, or what errno was.
+  /// Writes a piece without waiting, as far as there is room: of the text started last, else of the
+  /// pending one. @return 0, or errno.
   int write_piece(int file, DirectText& text);
 
-  /// True if nothing of a writer's text is left.
+  /// True if all of a writer's text is written.
   bool is_written(const DirectText& text) const;
 
  private:
   size_t piece_of(int file) const;
 
   mutable std::mutex mutex_;
-  std::string text_;    // begun last
-  size_t done_ = 0;     // bytes of it
+  std::string text_;    // text started last
+  size_t done_ = 0;     // bytes of it written
   uint64_t number_ = 0;
 };
 

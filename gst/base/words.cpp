@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Texts of others in our messages, and lists of them.
+// Quoted texts in messages, and lists of words.
 #include "gst/base/words.h"
 
 #include <glib.h>
@@ -7,7 +7,7 @@
 namespace keepbox {
 namespace {
 
-constexpr size_t kLongest = 60;  // bytes of others' text in a message
+constexpr size_t kLongest = 60;  // bytes of quoted text in a message
 
 }  // namespace
 

@@ -48,13 +48,13 @@ struct State {
 
   // Under the object lock:
   DecodeProps props;
-  bool changed = true;  // props since the streaming thread took them
+  bool changed = true;  // since the streaming thread took props
   DecodeStats stats;
-  // Set by any thread, for the frame that is decoded now to end:
+  // // Set by any thread to end the current frame:
   std::atomic<bool> stopping = false;
   // The streaming thread's own:
   Decoder decoder;
-  std::vector<std::string> told;  // the kinds of mismatch that were reported
+  std::vector<std::string> told;  // kinds of mismatch already reported
   bool failed = false;  // an error was posted and the stream is to stop
 };
 
@@ -81,7 +81,7 @@ guint prop_stats = 0;
 
 KeepboxBoxDecode* cast(gpointer object) { return reinterpret_cast<KeepboxBoxDecode*>(object); }
 
-/// Properties show lists that stayed as they were because those that were asked for are wrong.
+/// Makes the properties show the lists in force if the requested ones are invalid.
 void show_in_force(KeepboxBoxDecode* self, const DecodeProps& asked) {
   State& s = *self->state;
   GST_OBJECT_LOCK(self);
@@ -108,21 +108,21 @@ int device_of(KeepboxBoxDecode* self) {
   return device;
 }
 
-/// Is it a frame's tensors that are wrong? What the user has set is an error whatever the policy for
-/// tensors, and so is a device that is asked for.
+/// True if the error is about a frame's tensors. Invalid settings and failed devices are errors
+/// whatever on-mismatch is.
 bool is_mismatch(const State& s, const Error& error) {
   return error.kind != ErrorKind::kInvalid && error.kind != ErrorKind::kNoResource &&
          !s.decoder.device_failed();
 }
 
-/// What tells one kind of mismatch from another: numbers may be others with every frame.
+/// Returns the kind of a mismatch: numbers may differ in every frame.
 std::string without_numbers(std::string text) {
   std::erase_if(text, [](char c) { return g_ascii_isdigit(c); });
   return text;
 }
 
 GstFlowReturn report(KeepboxBoxDecode* self, const Error& error) {
-  constexpr size_t kMostTold = 16;  // of streams that find ever new ways to be wrong
+  constexpr size_t kMostTold = 16;  // bounds memory if every frame fails differently
   State& s = *self->state;
   const auto policy = static_cast<OnMismatch>(s.decoder.props().on_mismatch);
   if (policy == OnMismatch::kError || !is_mismatch(s, error)) {
@@ -160,7 +160,7 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   take_props(self);
   Status status = s.decoder.decode(buffer);
   if (!status && status.error().kind == ErrorKind::kInterrupted) return GST_FLOW_FLUSHING;
-  // Also without boxes: consumers take a frame without this meta for one that was not looked at.
+  // Also without boxes: without this meta consumers assume that the frame was not analysed.
   const DecodeProps& props = s.decoder.props();
   const Status attached = attach_boxes(
       buffer, s.decoder.boxes(),
@@ -170,7 +170,7 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   return status ? GST_FLOW_OK : report(self, status.error());
 }
 
-/// A stream without a box may be right, or one property away from it.
+/// Warns at the end of a stream without any box, which may be right or one wrong property away.
 void tell_why_no_box(KeepboxBoxDecode* self) {
   GST_OBJECT_LOCK(self);
   const auto why = self->state->stats.why_no_box();
@@ -183,7 +183,7 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) s.stopping = true;
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) s.stopping = s.failed = false;
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && s.failed) {
-    // What a source says after an error is no end of the stream: a file of boxes is not whole.
+    // An EOS after an error does not complete the stream: a file of boxes is truncated.
     gst_event_unref(event);
     return TRUE;
   }
@@ -216,7 +216,7 @@ gboolean start(GstBaseTransform* base) {
   s.stopping = s.failed = false;
   const Status status = s.decoder.start();
   if (status || report(self, status.error()) == GST_FLOW_OK) return TRUE;
-  s.decoder.stop();  // GStreamer does not stop what did not start
+  s.decoder.stop();  // GStreamer does not call stop() after a failed start()
   return FALSE;
 }
 
@@ -236,8 +236,8 @@ void set_context(GstElement* element, GstContext* context) {
   GST_ELEMENT_CLASS(keepbox_box_decode_parent_class)->set_context(element, context);
 }
 
-/// Without the tensors that the template names: those are for tensordecodebin alone. Upstream needs
-/// none to link here, and downstream gets those that there are with the caps themselves.
+/// Removes the tensors that the template lists for tensordecodebin: upstream needs none to link
+/// here, and downstream gets the actual ones with the caps.
 void leave_tensors_out(GstQuery* query) {
   GstCaps *result = nullptr, *filter = nullptr;
   gst_query_parse_caps_result(query, &result);
@@ -255,8 +255,8 @@ void leave_tensors_out(GstQuery* query) {
   gst_caps_unref(plain);
 }
 
-/// Answers with the family that is set, if one is. It may be another thread's question: a file is read
-/// for it alone.
+/// Answers with the family that is set, if any. May run in any thread, so a file is read just for
+/// the query.
 gboolean tell_family(KeepboxBoxDecode* self, GstQuery* query) {
   GST_OBJECT_LOCK(self);
   const std::string detector = self->state->props.detector;
@@ -265,7 +265,7 @@ gboolean tell_family(KeepboxBoxDecode* self, GstQuery* query) {
     answer_family(query, {detector, spec->input, std::string(spec->input.caveat)});
   } else if (means_detector_file(detector)) {
     const auto file = load_detector(detector);
-    if (!file) return TRUE;  // which is an error of the first frame
+    if (!file) return TRUE;  // reported with the first frame
     InputRule input = file->family->input;
     const std::string caveat(std::exchange(input.caveat, {}));
     answer_family(query, {detector, input, caveat});
@@ -319,9 +319,9 @@ void install_properties(GObjectClass* klass) {
   g_object_class_install_property(
       klass, prop_stats,
       g_param_spec_boxed("stats", "stats",
-                         "Counts since the start, among them zero-copy-frames, uploaded-frames, "
-                         "downloaded-frames and skipped-frames, which an inference element left "
-                         "out on purpose, and where the candidates of the last frame went: "
+                         "Counters since the start, including zero-copy-frames, uploaded-frames, "
+                         "downloaded-frames and skipped-frames (skipped by the inference element "
+                         "on purpose), and the candidates of the last frame after each step: "
                          "anchors, above-threshold, not-finite, after-class-filter, after-top-k, "
                          "kept, clipped-away, filtered-out, attached.",
                          GST_TYPE_STRUCTURE,
@@ -345,7 +345,7 @@ static void keepbox_box_decode_class_init(KeepboxBoxDecodeClass* klass) {
   auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
-  GST_DEBUG_CATEGORY_INIT(boxdecode_debug, "boxdecode", 0, "Decoding of detector tensors");
+  GST_DEBUG_CATEGORY_INIT(boxdecode_debug, "boxdecode", 0, "decoding of detector tensors");
 
   object->set_property = set_property;
   object->get_property = get_property;
@@ -356,8 +356,8 @@ static void keepbox_box_decode_class_init(KeepboxBoxDecodeClass* klass) {
 
   gst_element_class_set_static_metadata(
       element, "Detection box decoder", "Tensordecoder/Video",
-      "Decodes a detector's output tensors (GstTensorMeta) on a frame, suppresses overlapping "
-      "boxes and attaches the rest as GstAnalyticsODMtd",
+      "Decodes a detector's output tensors (GstTensorMeta) to boxes, applies non-maximum "
+      "suppression and attaches the boxes as GstAnalyticsODMtd",
       "The keepbox developers");
   g_autoptr(GstCaps) sink = tensor_sink_caps();
   g_autoptr(GstCaps) src = gst_caps_from_string("video/x-raw(ANY)");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Registers the GEnum types of boxdecode; those that list core's tables are made from them.
+// Registers the GEnum types of boxdecode. Those that list tables of core are generated from them.
 #include "gst/decode/decodeenums.h"
 
 #include <span>
@@ -36,14 +36,15 @@ std::vector<EnumValue> rows(const Nick<E> (&nicks)[N]) {
 
 GType contract_type() {
   static const GType type = register_enum(
-      "KeepboxNmsContract", rows(contracts(), &NmsContract::summary, "The family's, else exact"));
+      "KeepboxNmsContract",
+      rows(contracts(), &NmsContract::summary, "The contract of the family, or else exact"));
   return type;
 }
 
 GType backend_type() {
   static const GType type = register_enum(
       "KeepboxBackend",
-      rows(backends(), &Backend::summary, "The fastest that can read the tensors where they are"));
+      rows(backends(), &Backend::summary, "The fastest one that can read the tensors in place"));
   return type;
 }
 
@@ -55,18 +56,19 @@ GType nms_method_type() {
 GType multi_label_type() {
   static const GType type = register_enum(
       "KeepboxMultiLabel",
-      {{kMultiLabelAuto, "auto", "As the family's framework does"},
-       {kMultiLabelTrue, "true", "A box for each class whose score passes"},
-       {kMultiLabelFalse, "false", "One box, of the best class"}});
+      {{kMultiLabelAuto, "auto", "As in the family's framework"},
+       {kMultiLabelTrue, "true", "One box per class whose score passes"},
+       {kMultiLabelFalse, "false", "One box for the best class"}});
   return type;
 }
 
 GType mask_size_type() {
   static const GType type = register_enum(
       "KeepboxMaskSize",
-      {{kMaskSizePrototypes, "prototypes", "The prototypes': the model's own, a quarter of its input"},
+      {{kMaskSizePrototypes, "prototypes",
+        "Resolution of the prototypes, typically a quarter of the model input"},
        {kMaskSizeFrame, "frame",
-        "The frame's: bilinear between the model's pixels, as Ultralytics' retina_masks"}});
+        "Resolution of the frame, interpolated bilinearly as with Ultralytics' retina_masks"}});
   return type;
 }
 
@@ -79,19 +81,20 @@ GType region_rule_type() {
   static const GType type = register_enum(
       "KeepboxRegionRule",
       {{static_cast<int>(RegionRule::kCenter), "center",
-        "Its centre lies in the region, whose left and upper edges belong to it"},
-       {static_cast<int>(RegionRule::kInside), "inside", "All of it lies in the region"},
-       {static_cast<int>(RegionRule::kTouch), "touch", "Some of it lies in the region"}});
+        "The centre of the box is in the region, which includes its left and upper edges"},
+       {static_cast<int>(RegionRule::kInside), "inside", "The whole box is in the region"},
+       {static_cast<int>(RegionRule::kTouch), "touch", "Some part of the box is in the region"}});
   return type;
 }
 
 GType on_mismatch_type() {
   static const GType type = register_enum(
       "KeepboxOnMismatch",
-      {{static_cast<int>(OnMismatch::kError), "error", "An element error stops the stream"},
+      {{static_cast<int>(OnMismatch::kError), "error",
+        "Post an element error, which stops the stream"},
        {static_cast<int>(OnMismatch::kWarn), "warn",
-        "An element warning, once for each cause; the frame goes on without boxes"},
-       {static_cast<int>(OnMismatch::kPass), "pass", "The frame goes on without boxes"}});
+        "Post an element warning once per cause and pass the frame without boxes"},
+       {static_cast<int>(OnMismatch::kPass), "pass", "Pass the frame without boxes"}});
   return type;
 }
 

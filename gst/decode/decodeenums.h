@@ -11,8 +11,8 @@ enum class OnMismatch { kError, kWarn, kPass };
 enum MaskSize { kMaskSizePrototypes, kMaskSizeFrame };
 enum MultiLabel { kMultiLabelAuto, kMultiLabelTrue, kMultiLabelFalse };
 
-GType contract_type();     // 0: auto, else 1 + index into contracts()
-GType backend_type();      // 0: auto, else 1 + index into backends()
+GType contract_type();     // 0: auto, otherwise 1 + index into contracts()
+GType backend_type();      // 0: auto, otherwise 1 + index into backends()
 GType nms_method_type();   // NmsMethod
 GType multi_label_type();  // MultiLabel
 GType mask_size_type();    // MaskSize

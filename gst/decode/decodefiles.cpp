@@ -25,7 +25,7 @@ Status load_once(std::string& loaded, const std::string& path, Content& content,
 
 }  // namespace
 
-/// A name that is none has to be said before the first frame. Frame by frame this is a comparison.
+/// Rejects an unknown name before the first frame. Costs one comparison per frame.
 Status DecodeFiles::load_family(const std::string& detector) {
   if (detector == family_of_) return {};
   family_ = {};
@@ -37,8 +37,8 @@ Status DecodeFiles::load_family(const std::string& detector) {
   } else if (!detector.empty() && detector != Settings{}.detector &&
              find_detector(detector) == nullptr) {
     return fail(ErrorKind::kInvalid,
-                "auto, a family that keepbox detectors lists, or a file with a / in its name or "
-                ".detector at its end",
+                "auto, a family listed by keepbox detectors, or a file whose name contains a / or "
+                "ends in .detector",
                 in_quotes(detector), "set detector=");
   }
   family_of_ = detector;
@@ -57,14 +57,14 @@ Status DecodeFiles::load(const DecodeProps& props) {
   return load_once(priors_path_, props.priors_file, priors_, load_priors);
 }
 
-/// They stay as long as they are the same: quarks are made when first asked for.
+/// Labels are kept while they stay the same, because quarks are made on first use.
 void DecodeFiles::take_labels(const SharedTensorSource& source) {
   const auto& names = source != nullptr ? source->labels : std::vector<std::string>();
   if (names != told_names_) {
     told_names_ = names;
     told_labels_ = std::make_shared<Labels>(names);
   }
-  labels_from_ = !labels_path_.empty() ? labels_path_ : "the model's own names";
+  labels_from_ = !labels_path_.empty() ? labels_path_ : "the model";
 }
 
 Result<Settings> DecodeFiles::settings(const DecodeProps& props, const Picture& frame,

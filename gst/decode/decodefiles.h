@@ -14,26 +14,28 @@
 
 namespace keepbox {
 
-/// Files of families, labels and priors, and labels that come with tensors. A file that fails is tried, and fails, again.
+/// Reads the files of families, labels and priors, and keeps the labels that come with tensors. A
+/// file that fails is read again by the next call.
 class DecodeFiles {
  public:
-  /// Core settings for frames of that size, as far as properties leave them to it by the source of
-  /// the tensors, which may be nullptr; reads files whose names have changed.
+  /// Returns core settings for frames of that size, from the properties and, where they are unset,
+  /// from the source of the tensors (may be nullptr). Reads files whose names have changed.
   Result<Settings> settings(const DecodeProps& props, const Picture& frame,
                             const SharedTensorSource& source);
 
-  /// What is wrong with files and properties before a source is known. Names of classes are right if
-  /// they may come with one.
+  /// Checks files and properties before a source is known. Class names pass if a source may still
+  /// provide them.
   Status check(const DecodeProps& props);
 
-  /// Puts the values of `old` in place of lists that are wrong for the labels as they are now:
-  /// those of the file, or of the last source. @return what is wrong with each.
+  /// Replaces lists that do not match the current labels (of the file, or of the last source) by
+  /// the values of `old`. @return one error per list.
   std::vector<Error> keep_right(DecodeProps& props, const DecodeProps& old);
 
-  /// The family of the file that detector= names, read when that has changed; else nullptr.
+  /// Returns the family of the file that detector= names, reading it if the name changed; else
+  /// nullptr.
   Result<std::shared_ptr<const DetectorSpec>> family(const DecodeProps& props);
 
-  /// As the last settings() had them, and where from.
+  /// The labels that the last settings() used, and where they come from.
   std::shared_ptr<const Labels> labels() const {
     return labels_path_.empty() ? told_labels_ : labels_;
   }
@@ -45,10 +47,10 @@ class DecodeFiles {
   void take_labels(const SharedTensorSource& source);
 
   std::string family_of_, labels_path_, priors_path_, labels_from_;
-  DetectorFile family_;  // of detector= as family_of_ has it
+  DetectorFile family_;  // the file that family_of_ names
   using SharedLabels = std::shared_ptr<const Labels>;
-  SharedLabels labels_ = std::make_shared<Labels>();       // of the file
-  SharedLabels told_labels_ = std::make_shared<Labels>();  // of the source
+  SharedLabels labels_ = std::make_shared<Labels>();       // from label-file=
+  SharedLabels told_labels_ = std::make_shared<Labels>();  // from the tensors' source
   std::vector<std::string> told_names_;
   std::vector<Prior> priors_;
 };

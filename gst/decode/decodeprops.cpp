@@ -18,12 +18,12 @@ namespace {
 constexpr size_t kInspectIndent = 26;
 constexpr guint kMostPixels = 1u << 16;
 
-/// The sentence, and a row for each family as gst-inspect-1.0 has them for enums.
+/// Returns the sentence with a row per family, laid out as gst-inspect-1.0 prints enums.
 const char* detector_blurb() {
   std::string text =
-      "Family of the model whose tensors are decoded: auto takes the one that the inference element "
-      "says, else recognises it; the name of a file that describes a family as keepbox keys explains; "
-      "or one of";
+      "Family of the model whose tensors are decoded. auto takes the family that the inference "
+      "element declares, or else recognises it. Otherwise the path of a detector file (see keepbox "
+      "keys), or one of";
   for (const DetectorSpec& spec : detectors())
     text += "\n" + std::string(kInspectIndent, ' ') + std::string(spec.name) + ": " +
             std::string(spec.summary);
@@ -33,136 +33,137 @@ const char* detector_blurb() {
 const Property<DecodeProps> kDecodeProperties[] = {
     {"detector", detector_blurb(), &DecodeProps::detector},
     {"tensor-ids",
-     "Ids of the tensors to decode, with commas, in the order boxes, scores, classes, count; "
-     "empty takes those that the detector is known by.",
+     "Comma-separated ids of the tensors to decode, in the order boxes, scores, classes, count. "
+     "Empty takes the ids that the family is known by.",
      &DecodeProps::tensor_ids},
     {"quantization",
-     "Scale and zero point of quantised tensors, real value = (stored - zero point) * scale: "
-     "id:scale:zero-point, several with commas. Without an id it is for all tensors of whole "
-     "numbers that have none; the zero point may be left out.",
+     "Scale and zero point of quantised tensors, where real value = (stored - zero point) * scale, "
+     "as a comma-separated list of id:scale:zero-point. An entry without an id applies to all "
+     "integer tensors that have no entry of their own; the zero point may be omitted.",
      &DecodeProps::quantization},
     {"score-threshold",
-     "A box is a candidate when its score is above this; scores are probabilities, in 0 to 1, also "
-     "of models that give logits. Until it is set the family's own counts, where it has one.",
+     "Score above which a box is a candidate. Scores are probabilities, 0 to 1, even if the model "
+     "outputs logits. If unset, the family's own threshold applies, if it has one.",
      &DecodeProps::score_threshold, nullptr, -FLT_MAX, FLT_MAX, true, false,
      &DecodeProps::score_threshold_set},
     {"iou-threshold",
-     "A box is suppressed when a better one of its class overlaps it by an intersection over "
-     "union above this. Until it is set the family's own counts, where it has one, and 0.7 for "
-     "exports with Ultralytics' metadata, as its predict() has it.",
+     "Intersection over union above which a box is suppressed by a better box of its class. If "
+     "unset, the family's own threshold applies, if it has one; exports with Ultralytics metadata "
+     "use 0.7, as Ultralytics predict() does.",
      &DecodeProps::iou_threshold, nullptr, 0, 1, true, false, &DecodeProps::iou_threshold_set},
     {"multi-label",
-     "Whether an anchor whose scores of several classes pass makes a box for each, or one for the "
-     "best of them.",
+     "Whether an anchor with several classes above the score threshold gives one box per class, or "
+     "one box for the best class.",
      &DecodeProps::multi_label, multi_label_type},
     {"max-detections",
-     "Most boxes that a frame gets, the best ones over all classes, before min-size, max-size and "
-     "regions drop some of them. GStreamer keeps a byte for each pair of a frame's boxes: 100 MB for "
-     "10,000.",
+     "Maximum number of boxes per frame, best first over all classes, before min-size, max-size "
+     "and regions are applied. GStreamer allocates one byte for each pair of boxes on a frame: 100 "
+     "MB for 10,000 boxes.",
      &DecodeProps::max_detections, nullptr, 0, kMostMtds},
     {"class-top-k",
-     "Most boxes of each class that a frame gets, the best ones; 0 sets no limit but "
+     "Maximum number of boxes per class and frame, best first; 0 means no limit other than "
      "max-detections.",
      &DecodeProps::class_top_k, nullptr, 0, kMaxAnchors},
     {"pre-nms-top-k",
-     "Best candidates that enter suppression; 0 lets all enter, or as many as the contract says, or "
-     "as the method compares within about a second: 16384 by fast and matrix, at max-detections=300 "
-     "112000 by merge, 224000 by soft-linear, soft-gaussian and weighted, 448000 by diou, and of "
-     "turned boxes fewer.",
+     "Maximum number of candidates, best first, that enter suppression. 0 means the limit of the "
+     "contract, if any, or what the method can process in about a second: 16384 for fast and "
+     "matrix; with max-detections=300, 112000 for merge, 224000 for soft-linear, soft-gaussian and "
+     "weighted, 448000 for diou; fewer for oriented boxes.",
      &DecodeProps::pre_nms_top_k, nullptr, 0, kMaxAnchors},
     {"pre-nms-class-top-k",
-     "Best candidates of each class that enter suppression, of which pre-nms-top-k may leave out "
-     "more; 0 lets all enter.",
+     "Maximum number of candidates per class, best first, that enter suppression; applied before "
+     "pre-nms-top-k. 0 means no limit.",
      &DecodeProps::pre_nms_class_top_k, nullptr, 0, kMaxAnchors},
-    {"class-agnostic", "Boxes of different classes suppress each other too.",
+    {"class-agnostic", "Let boxes of different classes suppress each other.",
      &DecodeProps::class_agnostic},
     {"nms-contract",
-     "Conventions of suppression (comparisons at the thresholds, equal scores, pixel widths, "
-     "corner order, how classes are kept apart, most candidates, method) of the framework whose "
-     "boxes are to be reproduced; auto takes the family's, for exports with Ultralytics' metadata "
-     "ultralytics, else exact.",
+     "Framework whose suppression conventions are reproduced (comparisons at the thresholds, ties, "
+     "pixel widths, corner order, class separation, candidate limit, method). auto takes the "
+     "family's contract, ultralytics for exports with Ultralytics metadata, or else exact.",
      &DecodeProps::nms_contract, contract_type},
     {"nms-method",
-     "How overlapping boxes are thinned out; what is set counts before the contract's.",
+     "Algorithm that suppresses overlapping boxes; overrides the contract's method.",
      &DecodeProps::nms_method, nms_method_type},
     {"soft-nms-sigma",
-     "Width of the gaussian of nms-method=soft-gaussian and matrix: the less, the further scores "
-     "fall. Codes that multiply by a sigma of 2 mean 0.5, and nms-contract=tensorflow takes "
-     "TensorFlow's.",
+     "Sigma of nms-method=soft-gaussian and matrix: the smaller, the more scores are lowered. For "
+     "code that multiplies by a sigma of 2 use 0.5; nms-contract=tensorflow takes TensorFlow's "
+     "value.",
      &DecodeProps::soft_nms_sigma, nullptr, FLT_MIN, FLT_MAX},
     {"num-classes",
-     "Number of classes of the model without a background; 0 takes it from the tensors' shapes, and "
-     "where keypoints or mask coefficients follow the class scores, from the prototypes beside them, "
-     "the label file, or models of COCO.",
+     "Number of classes of the model, not counting a background class. 0 derives it from the "
+     "tensor shapes; if keypoints or mask coefficients follow the class scores, from the "
+     "prototypes, the label file or the COCO models.",
      &DecodeProps::num_classes, nullptr, 0, kMaxClasses},
     {"label-file",
-     "UTF-8 text file with one class name a line, the first for class 0, which is the background "
-     "where a family has it first; classes beyond it are called class-N. Empty takes the one that "
-     "detector=FILE says, else the names that the inference element says.",
+     "UTF-8 text file with one class name per line, starting with class 0, which is the background "
+     "if the family puts it first; classes without a line are named class-N. Empty takes the file "
+     "named by the detector file, or else the names that the inference element declares.",
      &DecodeProps::label_file},
     {"priors-file",
-     "Text file with the prior boxes of an SSD: N lines of cy cx h w, or four lines of N numbers, "
-     "in fractions of the input.",
+     "Text file with the prior boxes of an SSD model: N lines of cy cx h w, or four lines of N "
+     "numbers, as fractions of the model input.",
      &DecodeProps::priors_file},
-    {"include-classes", "Names or numbers, with commas, of the only classes to keep; empty keeps all.",
+    {"include-classes",
+     "Comma-separated names or numbers of the classes to keep; empty keeps all.",
      &DecodeProps::include_classes},
-    {"exclude-classes", "Names or numbers, with commas, of classes to drop.",
+    {"exclude-classes", "Comma-separated names or numbers of the classes to drop.",
      &DecodeProps::exclude_classes},
     {"class-thresholds",
-     "Score thresholds of single classes, as person:0.5,2:0.3; others take score-threshold.",
+     "Score thresholds per class, such as person:0.5,2:0.3; other classes use score-threshold.",
      &DecodeProps::class_thresholds},
     {"min-size",
-     "Least width and height of a box in pixels of the frame, as 16x16 for all classes or "
-     "16x16,person:32x64,2:0x8 for some; a box that is smaller in either is dropped, 0 is no limit. "
-     "Sizes and regions are asked after suppression and max-detections, of boxes that are clipped to "
-     "the frame: others do not move up.",
+     "Minimum width and height of a box in frame pixels, such as 16x16 for all classes or "
+     "16x16,person:32x64,2:0x8 for some; 0 means no limit. Size and region filters are applied "
+     "last, after suppression and max-detections, to boxes clipped to the frame; dropped boxes are "
+     "not replaced.",
      &DecodeProps::min_size},
-    {"max-size", "Largest width and height of a box, as min-size; 0 is no limit.",
+    {"max-size", "Maximum width and height of a box, in the form of min-size; 0 means no limit.",
      &DecodeProps::max_size},
     {"regions",
-     "Parts of the frame outside of which boxes are dropped, as x,y,w,h;x,y,w,h in pixels of the "
-     "frame, or in fractions of it where all four are at most 1; 16 at most. Empty keeps boxes "
+     "Regions of the frame outside of which boxes are dropped, as x,y,w,h;x,y,w,h in frame pixels, "
+     "or in fractions of the frame if all four values are at most 1. At most 16; empty keeps boxes "
      "everywhere.",
      &DecodeProps::regions},
-    {"exclude-regions", "Parts of the frame whose boxes are dropped, as regions.",
+    {"exclude-regions",
+     "Regions of the frame in which boxes are dropped, in the same form as regions.",
      &DecodeProps::exclude_regions},
-    {"region-rule", "When a box counts as one of a region.", &DecodeProps::region_rule,
+    {"region-rule", "Rule that decides if a box belongs to a region.", &DecodeProps::region_rule,
      region_rule_type},
     {"box-units",
-     "Units of the tensor's box coordinates; auto takes those that the inference element says, else "
-     "tells by the numbers.",
+     "Units of the box coordinates in the tensor. auto takes the units that the inference element "
+     "declares, or else derives them from the values.",
      &DecodeProps::box_units, units_type},
     {"resize-mode",
-     "How the picture was fitted into the model's input, for boxes on a picture of another size and "
-     "tensors whose inference element does not say.",
+     "How the frame was fitted into the model input. Used if boxes are mapped to a frame of "
+     "another size and the inference element does not declare this.",
      &DecodeProps::resize_mode, resize_mode_type},
     {"model-width",
-     "Width of the model's input in pixels, where the inference element does not say; 0 takes the "
-     "frame's, or that of the square input which the number of anchors belongs to.",
+     "Width of the model input in pixels, if the inference element does not declare it. 0 takes "
+     "the width of the frame, or of the square input that matches the number of anchors.",
      &DecodeProps::model_width, nullptr, 0, kMostPixels},
-    {"model-height", "Height of the model's input in pixels; 0 as for model-width.",
+    {"model-height", "Height of the model input in pixels; 0 as for model-width.",
      &DecodeProps::model_height, nullptr, 0, kMostPixels},
     {"source-width",
-     "Width of the picture that boxes are mapped to, when the frame here is a resized copy of it; "
-     "0 maps them to the frame.",
+     "Width of the frame that boxes are mapped to, if this element receives a resized copy of it; "
+     "0 maps boxes to the frame itself.",
      &DecodeProps::source_width, nullptr, 0, kMostPixels},
-    {"source-height", "Height of the picture that boxes are mapped to; 0 as for source-width.",
+    {"source-height", "Height of the frame that boxes are mapped to; 0 as for source-width.",
      &DecodeProps::source_height, nullptr, 0, kMostPixels},
     {"backend",
-     "Code that does the work; KEEPBOX_BACKEND in the environment replaces auto.",
+     "Backend that decodes frames; the KEEPBOX_BACKEND environment variable overrides auto.",
      &DecodeProps::backend, backend_type},
     {"threads",
-     "Most threads that decode a frame on the CPU. Tensors of a megabyte and more gain by several, in "
-     "time a frame rather than in work; 1 leaves it to the streaming thread.",
+     "Maximum number of CPU threads that decode one frame. Several threads pay off with tensors of "
+     "a megabyte or more; they lower the time per frame, not the work. 1 uses only the streaming "
+     "thread.",
      &DecodeProps::threads, nullptr, 1, kMaxCrew},
     {"cuda-device-id",
-     "GPU that tensors in system memory are decoded on with backend=cuda; -1 takes the one that the "
-     "pipeline uses already. Tensors in CUDA memory are decoded where they are.",
+     "GPU on which backend=cuda decodes tensors in system memory; -1 takes the GPU that the "
+     "pipeline already uses. Tensors in CUDA memory are decoded where they are.",
      &DecodeProps::cuda_device_id},
     {"on-mismatch",
-     "What happens when a frame's tensors are missing or do not fit: the stream stops, or the frame "
-     "goes on without boxes. Files that cannot be read and properties that make no sense always stop "
-     "it.",
+     "What to do if a frame's tensors are missing or do not fit: stop the stream, or pass the "
+     "frame without boxes. Unreadable files and invalid properties always stop the stream.",
      &DecodeProps::on_mismatch, on_mismatch_type},
     {"roi-meta",
      "Also attach a GstVideoRegionOfInterestMeta with each box's id, as DL Streamer reads it.",
@@ -170,18 +171,17 @@ const Property<DecodeProps> kDecodeProperties[] = {
     {"class-meta", "Also attach a GstAnalyticsClsMtd related to each box.",
      &DecodeProps::class_meta},
     {"keypoints",
-     "Read the points of kept boxes (joints of a body, landmarks of a face) of families that have "
-     "them, and attach them.",
+     "Read and attach the keypoints (body joints, facial landmarks) of kept boxes, if the family "
+     "has keypoints.",
      &DecodeProps::keypoints},
     {"masks",
-     "Make the masks of kept boxes of families that have coefficients and prototypes, and attach "
-     "them.",
+     "Make and attach the masks of kept boxes, if the family has mask coefficients and prototypes.",
      &DecodeProps::masks},
-    {"mask-size", "The resolution of masks.", &DecodeProps::mask_size, mask_size_type},
+    {"mask-size", "Resolution of masks.", &DecodeProps::mask_size, mask_size_type},
     {"model-name",
-     "Name of the model, which tells its boxes from those of other models on a frame. Empty takes the "
-     "one that the inference element says, else this element's, which boxsink shows only where a "
-     "stream has several models.",
+     "Name of the model, to distinguish its boxes from those of other models on the same frame. "
+     "Empty takes the name that the inference element declares, or else the name of this element, "
+     "which boxsink writes only if a stream has several models.",
      &DecodeProps::model_name},
 };
 
@@ -219,7 +219,7 @@ bool only_tuned(const DecodeProps& a, const DecodeProps& b) {
 
 namespace {
 
-/// Lists in words, which may be wrong in a way that no range of a property can tell.
+/// Properties that are lists in text form, whose errors a range cannot express.
 constexpr struct {
   const char* name;
   std::string DecodeProps::*list;
@@ -236,13 +236,13 @@ std::optional<bool> multi_label_of(const DecodeProps& props) {
   return props.multi_label == kMultiLabelTrue;
 }
 
-/// The one that boxes are mapped to.
+/// Returns the picture that boxes are mapped to.
 Picture wanted_picture(const DecodeProps& props, const Picture& frame) {
   if (props.source_width == 0 || props.source_height == 0) return frame;
   return {.size = {props.source_width, props.source_height}};
 }
 
-/// What properties left open.
+/// Fills in what properties leave open.
 void take_source(Settings& settings, const TensorSource& source) {
   settings.told_detector = source.detector;
   settings.told_contract = source.contract;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The properties of boxdecode: what the user typed, and what core makes of it.
+// The properties of boxdecode, and their translation to core settings.
 #pragma once
 
 #include <gst/gst.h>
@@ -58,28 +58,27 @@ struct DecodeProps {
   bool operator==(const DecodeProps&) const = default;
 };
 
-/// Do they differ by no more than what retune() takes, and what only the frame's metas show?
+/// True if they differ only in what retune() takes and in what affects the frame's metas alone.
 bool only_tuned(const DecodeProps& a, const DecodeProps& b);
 
 const PropertyTable<DecodeProps>& decode_properties();
 
-/// "a, b" as the list of its words.
+/// Splits "a, b" into its words.
 std::vector<std::string> ids_of(const std::string& text);
 
-/// Core settings for frames of that size, all but priors. What is set counts before what the
-/// tensors' source says, and that before any guess. Errors name the property.
+/// Returns core settings, without priors, for frames of that size. Properties that are set override
+/// the tensors' source, and the source overrides guesses. Errors name the property.
 /// @param source may be nullptr.
 Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame,
                          const TensorSource* source);
 
-/// Puts the values of `old` in place of lists of classes, sizes and regions that are wrong.
-/// @return what is wrong with each; the hint names what stays.
+/// Replaces invalid lists of classes, sizes and regions by the values of `old`.
+/// @return one error per invalid list; its hint names the value that is kept.
 std::vector<Error> keep_right_lists(DecodeProps& props, const DecodeProps& old,
                                     const Labels& labels);
 
-/// Puts lists that are in force in place of those that were asked for, unless they are others by
-/// now.
-/// @return the names of those that became others.
+/// Replaces lists that were asked for by those in force, unless they have changed since.
+/// @return the names of the lists that were replaced.
 std::vector<const char*> take_lists(DecodeProps& props, const DecodeProps& asked,
                                     const DecodeProps& in_force);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Decodes frames with the processor that there is, marks what was decoded, and falls back to the CPU.
+// Decodes frames with the current processor, marks what was decoded, and falls back to the CPU.
 #include "gst/decode/decoder.h"
 
 #include <algorithm>
@@ -20,22 +20,22 @@ bool have_cuda_backend() {
   return std::ranges::contains(backends(), MemorySpace::kCuda, &Backend::memory);
 }
 
-/// Is a tensor of that id, which no plan is for, meant for this decoder? One that tensor-ids asks for
-/// is; without such a list those that a later decoder could not ask for either.
+/// True if a tensor with that id, which no plan reads, is meant for this decoder: tensor-ids lists
+/// it or, without such a list, it has no id.
 bool is_own(const DecodeProps& props, std::string_view id) {
   const auto ids = ids_of(props.tensor_ids);
   return ids.empty() ? id.empty() : std::ranges::contains(ids, id);
 }
 
-/// Are there tensors of that source's element?
+/// True if there are tensors of that source's element.
 bool has_tensors_of(const FrameTensors& tensors, const SharedTensorSource& source) {
   for (size_t i = 0; i < tensors.listed().size(); ++i)
     if (same_element(tensors.source(i), source)) return true;
   return false;
 }
 
-/// Were no tensors made for this decoder, on purpose? Those that are there are another's then.
-/// @param own what it decoded last
+/// True if the inference element skipped this frame on purpose, so that any tensors on it belong to
+/// another decoder. @param own the source of the tensors that were decoded last
 bool is_skipped(GstBuffer* buffer, const FrameTensors& tensors, const std::string& tensor_ids,
                 const SharedTensorSource& own) {
   if (!was_skipped(buffer)) return false;
@@ -47,15 +47,15 @@ bool is_skipped(GstBuffer* buffer, const FrameTensors& tensors, const std::strin
           }));
 }
 
-/// Of a frame without tensors for this decoder, why.
+/// Reports why there are no tensors for this decoder.
 Status check_any(GstBuffer* buffer, const FrameTensors& tensors) {
   if (!tensors.listed().empty()) return {};
   FrameTensors all;
   KB_TRY(all.look(buffer));
   if (all.listed().empty()) return {};
-  return fail(ErrorKind::kMismatch, "tensors that came since the decoder before this one",
-              "only such as it has decoded: " + to_string(all.listed()),
-              "put an inference element between the two, or leave one of them out");
+  return fail(ErrorKind::kMismatch, "tensors that no decoder upstream has decoded",
+              "only decoded ones: " + to_string(all.listed()),
+              "put an inference element between the two decoders, or remove one of them");
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ void Decoder::set_props(DecodeProps props) {
   if (props == props_) return;
   const bool same_classes = props.include_classes == props_.include_classes &&
                             props.exclude_classes == props_.exclude_classes;
-  const bool labels = processor_ && processor_->plan().rules.multi_label;  // room for those wanted
+  const bool labels = processor_ && processor_->plan().rules.multi_label;  // sized for the classes
   if (only_tuned(props, props_) && (same_classes || !labels)) {
     tuned_ = true;
   } else {
@@ -96,12 +96,12 @@ void Decoder::set_picture(const Picture& picture) {
 
 Status Decoder::start() {
   device_failed_ = false;
-  backend_ = wanted_backend(chosen_backend());  // the environment may be another one
+  backend_ = wanted_backend(chosen_backend());  // the environment may have changed
   failed_.clear();
   announced_.clear();
   told_.clear();
   warned_.clear();
-  KB_TRY(files_.check(props_));  // files and lists, before a frame is spent on them
+  KB_TRY(files_.check(props_));
   if (!quantization_) return std::unexpected(quantization_.error());
   if (!takes_cuda(backend_)) return {};
   auto context = cuda_.ensure(element_, props_.cuda_device_id, kWithoutCuda);
@@ -119,7 +119,7 @@ void Decoder::stop() {
   files_ = {};
 }
 
-/// In the context that it was made in, which must outlast that: the last reference destroys it.
+/// Destroys the processor in its own CUDA context, which must outlive it.
 void Decoder::drop_processor() {
   {
     const CudaScope scope(home_);
@@ -140,7 +140,7 @@ Status Decoder::retune() {
   const CudaScope scope(home_);
   KB_TRY(scope.status());
   if (Status status = processor_->retune(*wanted); !status) {
-    tuned_ = true;  // the processor may have changed by half
+    tuned_ = true;  // the processor may be partly changed
     return status;
   }
   for (const Error& warning : processor_->plan().warnings) warn_once(warning);
@@ -160,7 +160,7 @@ bool Decoder::fits(const FrameTensors& tensors) const {
          });
 }
 
-/// From frame to frame the place of the picture in the model's input may be another. @pre fits().
+/// Follows the picture's place in the model input, which may change per frame. @pre fits().
 void Decoder::follow(const FrameTensors& tensors) {
   const Plan& plan = processor_->plan();
   SharedTensorSource now = tensors.source(plan.reads.front());
@@ -189,8 +189,7 @@ Status Decoder::fetch(FrameTensors& tensors, std::span<const uint32_t> which,
   return mapped;
 }
 
-/// Tensors that are where the processor was made to find them are decoded; for others it is made
-/// anew.
+/// Decodes the tensors; the processor is made again if they are not where it expects them.
 Status Decoder::run(FrameTensors& tensors) {
   KB_TRY(retune());
   bool ready = fits(tensors);
@@ -215,8 +214,7 @@ Status Decoder::quantize(FrameTensors& tensors) {
   return {};
 }
 
-/// Takes along what elements between inference and here did to the picture: boxes are those of the
-/// frame as it is now.
+/// Maps boxes through what elements after inference did to the picture, onto the current frame.
 Status Decoder::follow_picture(GstBuffer* buffer, FrameTensors& tensors) {
   const auto mode = static_cast<ResizeMode>(props_.resize_mode);
   for (size_t i = 0; i < tensors.listed().size(); ++i) {
@@ -227,20 +225,20 @@ Status Decoder::follow_picture(GstBuffer* buffer, FrameTensors& tensors) {
       const auto map = map_from_inferred(buffer, source->producer, picture_, mode);
       if (!map && seen != picture_.size)
         return fail(ErrorKind::kMismatch,
-                    "frames of the " + std::to_string(seen.width) + "x" +
-                        std::to_string(seen.height) + " pixels that the model saw",
+                    "frames of " + std::to_string(seen.width) + "x" +
+                        std::to_string(seen.height) + " pixels, as the model saw them",
                     std::to_string(picture_.size.width) + "x" +
                         std::to_string(picture_.size.height) +
-                        " behind an element that drops what is known of its change",
-                    "put boxdecode right behind the inference element");
+                        " pixels after an element that dropped the transform metadata",
+                    "put boxdecode directly after the inference element");
       if (map && map->rows() != PixelMap().rows()) {
         source = moved_source(source, seen, picture_.size, *map);
         tensors.set_source(i, source);
       }
     }
     if (source->lost_geometry)
-      return fail(ErrorKind::kMismatch, "tensors of the picture as it is",
-                  "one that was flipped or turned since the model saw it",
+      return fail(ErrorKind::kMismatch, "tensors for the picture as it is now",
+                  "a picture that was flipped or rotated after inference",
                   "put boxdecode before the element that flips it, or before framerestore");
   }
   return {};
@@ -290,7 +288,7 @@ Status Decoder::take_boxes() {
   return take_masks();
 }
 
-/// They lie in the processor until its next run.
+/// Points are owned by the processor until its next run.
 void Decoder::take_points() {
   const PointSet& set = processor_->plan().gather.point_set;
   const GQuark name = set.name.empty() ? 0 : g_quark_from_string(std::string(set.name).c_str());
@@ -307,14 +305,14 @@ Status Decoder::take_masks() {
   for (size_t i = 0; i < boxes_.size(); ++i) {
     boxes_[i].mask = masks_[i];
     if (masks[i].width != 0 && masks[i].height != 0 && masks_[i].pixels == nullptr)
-      return fail(ErrorKind::kNoResource, "memory for the masks of a frame", "none",
+      return fail(ErrorKind::kNoResource, "enough memory for the masks of a frame", "too little",
                   "set mask-size=prototypes, or lower max-detections");
   }
   if (processor_->plan().rules.contract.drop_empty_masks) drop_empty_masks();
   return {};
 }
 
-/// Boxes of which not a pixel is the object's.
+/// Drops boxes whose mask is empty.
 void Decoder::drop_empty_masks() {
   const std::span<const Mask> masks = processor_->masks();
   size_t kept = 0;
@@ -325,9 +323,8 @@ void Decoder::drop_empty_masks() {
   boxes_.resize(kept);
 }
 
-/// For decoders behind this one, which are for what comes after it: the tensors of this source, or
-/// where nobody says one those that the family is known by, or where only shapes spoke all that there
-/// are.
+/// Marks the tensors of this source for decoders downstream; without a source, those whose ids the
+/// family knows; if it was recognised by shape alone, all.
 void Decoder::mark(GstBuffer* buffer, const FrameTensors& tensors) const {
   const Plan& plan = processor_->plan();
   const auto known = [&](const TensorForm& form) {
@@ -346,7 +343,7 @@ void Decoder::mark(GstBuffer* buffer, const FrameTensors& tensors) const {
   tensors.mark_decoded(buffer, all);
 }
 
-/// Tensors that this decoder was for are not the next one's, whatever was wrong with them.
+/// Marks this decoder's tensors even if they could not be decoded, so that the next one skips them.
 void Decoder::mark_refused(GstBuffer* buffer) const {
   FrameTensors tensors;
   if (!tensors.look(buffer, Which::kUndecoded)) return;
@@ -361,7 +358,7 @@ void Decoder::mark_refused(GstBuffer* buffer) const {
   tensors.mark_decoded(buffer, own);
 }
 
-/// The same frame again. If it fails here too, the tensors are to blame rather than the device.
+/// Decodes the same frame again. If that fails too, the cause is the tensors, not the device.
 Status Decoder::decode_on_cpu(GstBuffer* buffer, const Error& device) {
   failed_ = device.message();
   const Status again = attempt(buffer);
@@ -381,7 +378,7 @@ void Decoder::leave_device(const Error& error) {
                           hint + "this and later frames are decoded on the CPU"});
 }
 
-/// A family that was set counts whatever the numbers say, but not without a word.
+/// Accepts a family that was set even if the values contradict it, with a warning.
 Status Decoder::believe(const Plan& plan, const Status& numbers) {
   if (numbers || plan.basis != Basis::kSet) return numbers;
   warn_once(numbers.error());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From a frame's tensors to its boxes, on whichever backend can: boxdecode's streaming thread.
+// Decodes a frame's tensors to boxes on the best available backend; runs in the streaming thread.
 #pragma once
 
 #include <gst/gst.h>
@@ -25,50 +25,50 @@
 
 namespace keepbox {
 
-/// What a producer's tensors were recognised as by their shapes and numbers.
+/// The family that a producer's tensors were recognised as by shape and values.
 struct Settled {
   SharedTensorSource source;
-  std::vector<TensorForm> forms;  // of those that were read
-  std::string family;             // of the table
+  std::vector<TensorForm> forms;  // of the tensors that were read
+  std::string family;             // a name of the table
   Units units;
 };
 
-/// Decodes frame by frame. For one thread at a time, but for cuda().
+/// Decodes frame by frame. Only cuda() may be called from other threads.
 class Decoder {
  public:
-  /// @param element posts the messages. @param stop another thread sets it to end a frame, see
-  /// Processor::stop_by(). Both outlive this.
+  /// @param element posts the messages. @param stop set by another thread to end a frame, see
+  /// Processor::stop_by(). Both outlive the decoder.
   Decoder(GstElement* element, const std::atomic<bool>* stop) : element_(element), stop_(stop) {}
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
   ~Decoder() { stop(); }
 
-  /// Takes properties. The next frame is planned anew unless only thresholds or classes are others.
-  /// Once a frame was decoded, lists of classes, sizes and regions that are wrong stay as they
-  /// were, with an element warning each.
+  /// Takes properties. The next frame is planned again unless only thresholds or classes differ.
+  /// After the first decoded frame, invalid lists of classes, sizes and regions keep their previous
+  /// value, with one element warning each.
   void set_props(DecodeProps props);
   const DecodeProps& props() const { return props_; }
   void set_picture(const Picture& picture);
 
-  /// What can be checked before a frame is spent on it: the label file, a device that is asked for.
+  /// Checks what can be checked before the first frame: label file, and the requested device.
   Status start();
   void stop();
 
-  /// Fills boxes(). A device that fails is left for the CPU with an element warning, from this
-  /// frame on, unless the backend was named.
+  /// Fills boxes(). If a device fails and the backend was not set, falls back to the CPU from this
+  /// frame on, with an element warning.
   Status decode(GstBuffer* buffer);
 
-  /// Did an inference element leave the last frame out? It has no boxes, and nothing is wrong.
+  /// True if the inference element skipped the last frame on purpose; it then has no boxes.
   bool skipped() const { return skipped_; }
   std::span<FrameBox> boxes() { return boxes_; }
   Route route() const { return route_; }
-  /// Was the last frame's plan made for it?
+  /// True if a plan was made for the last frame.
   bool planned() const { return planned_now_; }
-  /// What decoded the last frame, or nullptr.
+  /// Returns the processor of the last frame, or nullptr.
   const Processor* processor() const { return processor_ ? &*processor_ : nullptr; }
-  /// The frame that boxes are on.
+  /// Returns the size of the frame that boxes are on.
   Size frame() const { return processor_ ? processor_->plan().letterbox.frame : picture_.size; }
-  /// Was the last error a device's? No frame would fare better.
+  /// True if the last error was a device failure, which would repeat for every frame.
   bool device_failed() const { return device_failed_; }
 
   SharedCuda& cuda() { return cuda_; }
@@ -121,32 +121,32 @@ class Decoder {
   GstElement* element_;
   const std::atomic<bool>* stop_;
   DecodeProps props_;
-  std::string backend_ = "auto";  // the name that counts
+  std::string backend_ = "auto";  // the name in force
   Picture picture_;
   bool tuned_ = false;  // thresholds or classes differ from the processor's
-  Result<Quantization> quantization_;  // as props_ say it
+  Result<Quantization> quantization_;  // parsed from props_
   DecodeFiles files_;
   SharedCuda cuda_;
   std::unique_ptr<Crew> crew_;  // outlives the processor
   std::optional<Processor> processor_;
-  SharedTensorSource source_;  // of the tensors that it is for
-  std::optional<Settled> settled_;  // of the stream's tensors, whose number of rows may vary
-  SharedTensorSource decoded_;  // of the last frame that was decoded since the start
-  std::shared_ptr<const Labels> labels_;  // of their classes
-  CudaContext home_;                         // where its memory is, if on a device
-  MemorySpace reads_ = MemorySpace::kSystem;  // where it was made to find tensors
+  SharedTensorSource source_;  // of the tensors that it decodes
+  std::optional<Settled> settled_;  // for streams whose number of rows varies
+  SharedTensorSource decoded_;  // of the last decoded frame since the start
+  std::shared_ptr<const Labels> labels_;  // of the model's classes
+  CudaContext home_;                         // context of the processor, if on a device
+  MemorySpace reads_ = MemorySpace::kSystem;  // memory that the processor reads
   std::string unsupported_;  // why the device cannot run this plan
-  std::string failed_;       // why it is not tried any more in this stream
+  std::string failed_;       // why the device is not used again in this stream
   std::string announced_, told_;
-  std::set<std::string> warned_;  // what was expected, in warnings since the start
-  bool began_ = false;  // was a frame decoded since the start?
+  std::set<std::string> warned_;  // `expected` of each warning since the start
+  bool began_ = false;  // a frame was decoded since the start
   bool planned_now_ = false;
   bool downloaded_now_ = false;
   bool skipped_ = false;
   bool device_failed_ = false;
   Route route_ = Route::kHost;
   std::vector<FrameBox> boxes_;
-  MaskBuffers masks_;  // of those
+  MaskBuffers masks_;  // of boxes_
 };
 
 }  // namespace keepbox

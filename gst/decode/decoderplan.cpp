@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Plans frames for a decoder, and makes the processor for them where it can run.
+// Plans frames for a decoder, and makes the processor in the memory where it can run.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -13,13 +13,13 @@ GST_DEBUG_CATEGORY_EXTERN(boxdecode_debug);
 
 namespace keepbox {
 
-/// A plan, and the source of the tensors that it is for.
+/// A plan, and the source of the tensors that it reads.
 struct Decoder::Prepared {
   Plan plan;
   SharedTensorSource source;
 };
 
-/// Frames whose numbers say nothing of their units yet go on with the processor that there is.
+/// True if the values do not yet reveal the units, so that the current processor continues.
 bool Decoder::goes_on(FrameTensors& tensors, const Prepared& prepared) const {
   const Plan& plan = prepared.plan;
   const bool alike =
@@ -41,7 +41,7 @@ Status Decoder::prepare(FrameTensors& tensors) {
     return {};
   }
   drop_processor();
-  KB_TRY(fetch(tensors, reads, wanted_memory()));  // what kept the device from being used is gone
+  KB_TRY(fetch(tensors, reads, wanted_memory()));  // the device may be usable again
   if (tensors.context() && automatic()) {
     const Status made = make_processor(*prepared, tensors);
     if (made) return {};
@@ -54,27 +54,27 @@ Status Decoder::prepare(FrameTensors& tensors) {
   return made;
 }
 
-/// From shapes alone, where the producer told family and units and tensors lie on the device: not a
-/// byte of them comes to the host.
+/// Plans from shapes alone if the producer declares family and units and the tensors are in device
+/// memory, so that nothing is copied to the host.
 Result<Plan> Decoder::plan_unread(const FrameTensors& tensors, const Production& production,
                                   const Settings& wanted) const {
   const auto unread = [](std::string found) {
-    return fail(ErrorKind::kUnsupported, "a plan without numbers", std::move(found));
+    return fail(ErrorKind::kUnsupported, "a plan made from shapes alone", std::move(found));
   };
   if (production.source == nullptr || production.source->detector.empty() ||
       wanted_memory() != MemorySpace::kCuda)
-    return unread("numbers that may be read");
+    return unread("no declared family, or tensors in system memory");
   auto plan = make_plan(wanted, forms_of(tensors, production.tensors));
-  if (!plan || plan->provisional) return unread("what they decide");
+  if (!plan || plan->provisional) return unread("that the values are needed");
   std::vector<uint32_t> reads;
   for (const uint32_t i : plan->reads) reads.push_back(production.tensors[i]);
-  if (!tensors.common_context(reads)) return unread("none of one device");
+  if (!tensors.common_context(reads)) return unread("tensors of several devices");
   return plan;
 }
 
 namespace {
 
-/// True if the shapes differ in one dimension at most.
+/// True if the shapes differ in at most one dimension.
 bool alike(const Shape& a, const Shape& b) {
   if (a.rank() != b.rank()) return false;
   size_t others = 0;
@@ -88,7 +88,7 @@ bool alike(const TensorForm& form, const TensorView& view) {
 
 }  // namespace
 
-/// True if each tensor that was read is there again, but for the number of its rows.
+/// True if each tensor that was read is present again, apart from its number of rows.
 bool Decoder::is_settled(const FrameTensors& tensors, const Production& production) const {
   if (!settled_ || !same_producer(settled_->source, production.source)) return false;
   return std::ranges::all_of(settled_->forms, [&](const TensorForm& form) {
@@ -98,7 +98,7 @@ bool Decoder::is_settled(const FrameTensors& tensors, const Production& producti
   });
 }
 
-/// Units that the numbers have not shown yet stay open.
+/// Keeps the recognised family; units that the values do not reveal yet stay open.
 void Decoder::settle(const Prepared& prepared) {
   const Plan& plan = prepared.plan;
   const bool by_itself = plan.basis == Basis::kNumbers || plan.basis == Basis::kShape;
@@ -106,8 +106,8 @@ void Decoder::settle(const Prepared& prepared) {
     settled_ = {prepared.source, plan.forms, std::string(plan.spec->name), plan.units};
 }
 
-/// The numbers tell the units. From a device they are fetched for this once, or the plan would stay
-/// provisional and be made for every frame.
+/// Makes a plan with values, which reveal the units. Tensors in device memory are downloaded once,
+/// as a provisional plan would be made again for every frame.
 Result<Plan> Decoder::plan_with(FrameTensors& tensors, const Production& production,
                                 const Settings& wanted) {
   auto plan = plan_unread(tensors, production, wanted);
@@ -116,8 +116,8 @@ Result<Plan> Decoder::plan_with(FrameTensors& tensors, const Production& product
   return make_plan(wanted, tensors.views());
 }
 
-/// A stream's tensors stay what they were recognised as where only the number of rows is another: by
-/// shape alone each number could be another family's. They are recognised anew if that does not fit.
+/// Keeps a stream's recognised family if only the number of rows changes, because each number of
+/// rows alone could match another family. Recognises again if that does not fit.
 Result<Plan> Decoder::plan_of(FrameTensors& tensors, const Production& production) {
   auto wanted = files_.settings(props_, picture_, production.source);
   if (!wanted) return std::unexpected(wanted.error());
@@ -134,13 +134,13 @@ Result<Plan> Decoder::plan_of(FrameTensors& tensors, const Production& productio
     plan = plan_with(tensors, production, *wanted);
   if (!plan) return plan;
   if (plan->layout.images != 1)
-    return fail(ErrorKind::kUnsupported, "tensors of one frame (batch 1)",
-                "a batch of " + std::to_string(plan->layout.images), "infer one frame at a time");
+    return fail(ErrorKind::kUnsupported, "tensors of one frame (batch size 1)",
+                "batch size " + std::to_string(plan->layout.images), "infer one frame at a time");
   for (uint32_t& number : plan->reads) number = production.tensors[number];
   return plan;
 }
 
-/// Of several models' tensors the first that this decoder is for.
+/// Plans the first model whose tensors this decoder accepts.
 Result<Decoder::Prepared> Decoder::plan_for(FrameTensors& tensors) {
   planned_now_ = true;
   tuned_ = false;
@@ -150,8 +150,8 @@ Result<Decoder::Prepared> Decoder::plan_for(FrameTensors& tensors) {
     auto plan = plan_of(tensors, each);
     if (plan && all.size() > 1)
       GST_CAT_WARNING_OBJECT(boxdecode_debug, element_,
-                             "of %zu models' tensors those of %s are decoded; another boxdecode "
-                             "takes the next", all.size(),
+                             "frame has tensors of %zu models, decoding those of %s; add another "
+                             "boxdecode for the next model", all.size(),
                              to_string(each).c_str());
     if (plan) {
       Prepared prepared{std::move(*plan), each.source};
@@ -181,7 +181,7 @@ Status Decoder::make_processor(const Prepared& prepared, const FrameTensors& ten
   auto selection = select_backend(chosen_backend(), prepared.plan, tensors.space());
   if (!selection) return std::unexpected(selection.error());
   if (const std::string& why = failed_.empty() ? unsupported_ : failed_; !why.empty())
-    selection->reason += "; not on the device: " + why;
+    selection->reason += "; not on the GPU: " + why;
   auto processor = Processor::create(prepared.plan, std::move(*selection), tensors.space(),
                                      crew_.get());
   if (!processor) return std::unexpected(processor.error());
@@ -211,18 +211,19 @@ void Decoder::announce() {
                       processor_->backend_reason().c_str());
 }
 
-/// Names that do not fit the classes are wrong names, or the wrong family: both go unseen.
+/// Warns if the number of labels does not match the classes: labels or family are wrong.
 void Decoder::check_label_count(const Plan& plan) {
   const uint32_t first = plan.rules.first_class, end = plan.rules.end_class;
   const uint32_t labels = labels_->size(), classes = end - first;
-  // A background that comes first has number 0: without its label all names are those of others.
+  // A leading background has number 0: without its label all names would be off by one.
   if (labels == 0 || classes == 0 || labels == end) return;
   post_warning(element_, {ErrorKind::kMismatch,
-                          first == 0 ? "as many labels as classes"
-                                     : "a label of the background, then as many as classes",
-                          std::to_string(labels) + " in " + files_.labels_from() + " and " +
-                              std::to_string(classes) + " in " + plan.remark,
-                          "set label-file= or detector="});
+                          first == 0 ? "one label per class"
+                                     : "a label for the background, then one label per class",
+                          std::to_string(labels) + " labels in " + files_.labels_from() + " and " +
+                              std::to_string(classes) + " classes in " + plan.remark,
+                          "set label-file= to the labels of this model, or detector= to its "
+                          "family"});
 }
 
 }  // namespace keepbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Counts frames and makes the structure of it.
+// Counts frames and fills the stats structure.
 #include "gst/decode/decodestats.h"
 
 #include <algorithm>
@@ -52,31 +52,34 @@ std::optional<Error> DecodeStats::why_no_box() const {
   const guint64 looked_at = frames_ - skipped_;
   if (looked_at == 0 || boxes_ != 0) return std::nullopt;
   const auto none = [&](std::string found, std::string hint) {
-    return Error{ErrorKind::kMismatch, "a box on some of " + std::to_string(looked_at) + " frames",
+    return Error{ErrorKind::kMismatch, "a box on any of " + std::to_string(looked_at) + " frames",
                  "none: " + found, std::move(hint)};
   };
   if (mismatches_ == looked_at)
-    return none("their tensors were missing or did not fit", "see the warnings of on-mismatch=warn");
-  if (most_.anchors == 0) return none("their tensors had no rows", "the model found nothing");
+    return none("their tensors were missing or did not fit",
+                "see the warnings of on-mismatch=warn");
+  if (most_.anchors == 0) return none("the tensors had no rows", "the model found no objects");
   if (most_.above_threshold == 0 && most_.anchors < kFewAnchors && is_small(input_))
     return none("the model saw pictures of " + std::to_string(input_.width) + "x" +
                     std::to_string(input_.height) + ", which have " +
                     std::to_string(most_.anchors) + " anchors each",
                 "enlarge the picture, or the model's input by input-width= and input-height=");
   if (most_.above_threshold == 0)
-    return none("no score of " + std::to_string(most_.anchors) + " anchors a frame was high enough",
-                "if that is wrong, set score-threshold= lower, or see what the model was given: order of "
-                "channels, range (input-std= of tensorinfer)");
+    return none("no score of " + std::to_string(most_.anchors) +
+                    " anchors per frame exceeded the score threshold",
+                "lower score-threshold=, or check the model input: channel order and value range "
+                "(input-std= of tensorinfer)");
   if (most_.after_class_filter == 0)
-    return none("all were of classes that are not wanted",
-                "see include-classes= and exclude-classes=");
+    return none("all candidates were of excluded classes",
+                "check include-classes= and exclude-classes=");
   if (most_.filtered_out != 0)
-    return none("all boxes on the frame were of a size or in a place that is not wanted",
-                "see min-size=, max-size=, regions= and exclude-regions=");
+    return none("all boxes were dropped by size or region filters",
+                "check min-size=, max-size=, regions= and exclude-regions=");
   if (most_.clipped_away != 0)
-    return none("all lay outside the frame",
-                "set resize-mode=, model-width= and model-height= to how the picture was fitted in");
-  return none("max-detections is 0", "set max-detections=");
+    return none("all boxes were outside the frame",
+                "set resize-mode=, model-width= and model-height= to match how the frame was "
+                "resized");
+  return none("max-detections is 0", "set max-detections= to 1 or more");
 }
 
 GstStructure* DecodeStats::structure() const {

@@ -28,7 +28,7 @@ size_t count_of(const DetectorSpec& spec, Role role) {
   return static_cast<size_t>(std::ranges::count(spec.rules(), role, &TensorRule::role));
 }
 
-/// What a reader's tensors may be, and the first of them that are needed, in their order.
+/// The roles that a reader accepts: those it needs, in their order, and others.
 struct Roles {
   std::vector<Role> needed, others;
   bool in_order = true;
@@ -66,8 +66,8 @@ Found check_roles(const DetectorSpec& spec) {
     if (!there)
       return fault("reader",
                    "tensors " + text_of(roles.needed) +
-                       (roles.in_order ? " first, in this order" : ", one each"),
-                   std::string(role_nick(role)) + " missing, twice or in another place");
+                       (roles.in_order ? " first, in this order" : ", one of each"),
+                   std::string(role_nick(role)) + " missing, repeated or out of place");
   }
   for (size_t i = 0; i < spec.tensor_count; ++i) {
     const Role role = spec.tensors[i].role;
@@ -76,14 +76,14 @@ Found check_roles(const DetectorSpec& spec) {
       return fault_of(i, "role", "one of " + text_of(roles.needed) + ", " + text_of(roles.others),
                       std::string(role_nick(role)));
     if (role != Role::kUnread && count_of(spec, role) > 1)
-      return fault_of(i, "role", "it once", std::string(role_nick(role)) + " twice");
+      return fault_of(i, "role", "each role once", std::string(role_nick(role)) + " twice");
     if (spec.tensors[i].optional && (needed || role == Role::kSizes))
       return fault_of(i, "optional", "false for " + std::string(role_nick(role)), "true");
   }
   return {};
 }
 
-/// Numbers that follow a box's in their tensor and are read with it.
+/// Returns the count of values that follow a box in its tensor and are read with it.
 size_t behind_boxes(const DetectorSpec& spec) {
   const bool read =
       spec.payload == Payload::kKeypoints || spec.payload == Payload::kMaskCoefficients;
@@ -91,7 +91,7 @@ size_t behind_boxes(const DetectorSpec& spec) {
   return read && here ? spec.payload_count : 0;
 }
 
-/// Numbers that decoding reads of an anchor.
+/// Returns the number of values per anchor that decoding reads.
 size_t least_numbers(const DetectorSpec& spec, Role role) {
   switch (role) {
     case Role::kBoxes:
@@ -117,11 +117,11 @@ Found check_tensors(const DetectorSpec& spec) {
     if ((told || rule.channels != 0) && (rule.channels < least || rule.role == Role::kAll))
       return fault_of(i, "channels",
                       rule.role == Role::kAll
-                          ? "0, for columns say it"
+                          ? "0, because the columns define it"
                           : (told ? "at least " : "0, or at least ") + std::to_string(least),
                       std::to_string(rule.channels));
     if (rule.has_scale() && spec.tensor_count > 1 && nameless(rule))
-      return fault_of(i, "ids", "ids or names of the tensor, which has a scale or a zero point",
+      return fault_of(i, "ids", "ids or names for a tensor with a scale or zero point",
                       "none");
   }
   return {};
@@ -129,13 +129,13 @@ Found check_tensors(const DetectorSpec& spec) {
 
 std::string column_text(int8_t column) { return column < 0 ? "none" : std::to_string(column); }
 
-/// A column of one number: in a row of that many, and not one of the box's.
+/// Checks a column of one value: inside a row of that many, and not one of the box.
 Found check_column(const DetectorSpec& spec, std::string_view key, int8_t column, size_t end) {
   const int box = spec.columns.box, box_end = box + 4 * spec.bins;
   const bool boxed = !spec.columns.box_last && column >= box && column < box_end;
   if (column < static_cast<int>(end) && !boxed) return {};
   return fault(key,
-               "a column below " + std::to_string(end) + (boxed ? " that is not the box's" : ""),
+               "a column below " + std::to_string(end) + (boxed ? " outside of the box" : ""),
                column_text(column));
 }
 
@@ -150,11 +150,11 @@ Found check_dense(const DetectorSpec& spec) {
   if (c.classes < 0) return fault("classes-column", "the first column of class scores", "none");
   if (!c.box_last && box_end > c.classes)
     return fault("classes-column",
-                 "one behind those of the box, " + std::to_string(c.box) + " to " +
+                 "a column after those of the box, " + std::to_string(c.box) + " to " +
                      std::to_string(box_end - 1),
                  column_text(c.classes));
   if (c.box_last && spec.payload != Payload::kNone)
-    return fault("payload", "none with box-last=true", "another one");
+    return fault("payload", "none with box-last=true", "another payload");
   return check_column(spec, "objectness-column", c.objectness, static_cast<size_t>(c.classes));
 }
 
@@ -179,11 +179,12 @@ Found check_ready(const DetectorSpec& spec) {
   const bool twice =
       c.score == c.class_id || c.score == c.image || (c.class_id >= 0 && c.class_id == c.image);
   if (twice)
-    return fault("score-column", "columns of their own for score, class and image", "one for two");
+    return fault("score-column", "separate columns for score, class and image", "a shared column");
   if ((c.angle >= 0) != (spec.payload == Payload::kAngle))
-    return fault("angle-column", "one with payload=angle, none with others", column_text(c.angle));
+    return fault("angle-column", "a column if payload=angle, none otherwise",
+                 column_text(c.angle));
   if (c.angle >= 0 && (c.angle == c.score || c.angle == c.class_id || c.angle == c.image))
-    return fault("angle-column", "a column of its own", column_text(c.angle));
+    return fault("angle-column", "a separate column", column_text(c.angle));
   return {};
 }
 
@@ -197,7 +198,7 @@ Found check_columns(const DetectorSpec& spec) {
                     c.angle == none.angle && c.payload == none.payload &&
                     c.box_last == none.box_last;
   if (same) return {};
-  return fault("reader", "dense or ready, which have columns", "another one, and columns");
+  return fault("reader", "dense or ready if columns are set", "another reader");
 }
 
 bool has_planes(const DetectorSpec& spec) {
@@ -208,18 +209,18 @@ Found check_coding(const DetectorSpec& spec) {
   const bool cells = has_cells(spec.coding) || spec.peaks;
   if (!has_planes(spec) && (cells || spec.coding == BoxCoding::kPriorDelta))
     return fault("coding", "center-size, corners or top-left-size, and no peaks, with this reader",
-                 "another one");
+                 "another coding, or peaks");
   if ((spec.coding == BoxCoding::kDistanceBins) != (spec.bins > 1))
     return fault("bins", "2 or more with coding=distance-bins, 1 with others",
                  std::to_string(spec.bins));
   if (spec.bins > 1 && count_of(spec, Role::kSizes) != 0)
-    return fault("bins", "1 beside a tensor of sizes", std::to_string(spec.bins));
+    return fault("bins", "1 if a tensor has the sizes", std::to_string(spec.bins));
   if (spec.xy_scales[0] != 0 && spec.coding != BoxCoding::kGridDarknet)
-    return fault("xy-scales", "none but with coding=grid-darknet", "some");
+    return fault("xy-scales", "none unless coding=grid-darknet", "values");
   if (spec.delta_limit != 0 && spec.coding != BoxCoding::kPriorDelta)
-    return fault("delta-limit", "0 but with coding=prior-delta", "another number");
+    return fault("delta-limit", "0 unless coding=prior-delta", "another value");
   if (cells && spec.level_count() == 0)
-    return fault("strides", "strides, which this coding wants", "none");
+    return fault("strides", "strides, which this coding requires", "none");
   return {};
 }
 
@@ -229,13 +230,13 @@ Found check_scores(const DetectorSpec& spec) {
         return rule.role == Role::kObjectness && !rule.optional;
       });
   if (spec.score != ScoreRule::kClass && !has_objectness)
-    return fault("score-rule", "class, for there is no objectness", "another one");
+    return fault("score-rule", "class, because there is no objectness", "another rule");
   if (spec.activation == Activation::kSoftmax && spec.score != ScoreRule::kClass)
-    return fault("score-rule", "class with activation=softmax", "another one");
+    return fault("score-rule", "class with activation=softmax", "another rule");
   if (spec.peaks && (spec.score != ScoreRule::kClass || spec.activation == Activation::kSoftmax))
-    return fault("peaks", "false but with score-rule=class and no softmax", "true");
+    return fault("peaks", "false unless score-rule=class, without softmax", "true");
   if (!has_planes(spec) && spec.score != ScoreRule::kClass)
-    return fault("score-rule", "class with this reader", "another one");
+    return fault("score-rule", "class with this reader", "another rule");
   if (spec.payload == Payload::kNone && spec.payload_count != 0 && spec.reader == Reader::kDense)
     return fault("payload-count", "0 with payload=none", std::to_string(spec.payload_count));
   return {};
@@ -247,20 +248,20 @@ size_t all_anchors(const DetectorSpec& spec) {
   return count;
 }
 
-/// Of those that are made of scales and ratios.
+/// Checks anchors that are made of scales and ratios.
 Found check_made(const DetectorSpec& spec) {
   const AnchorRule& rule = spec.anchors;
   const size_t made = rule.scales.size() * rule.ratios.size();
   for (size_t level = 0; level < spec.level_count(); ++level)
     if (made != spec.anchors_of(level))
       return fault("cell-anchors",
-                   std::to_string(made) + ", as many as anchor-scales by anchor-ratios make",
+                   std::to_string(made) + " (anchor-scales times anchor-ratios)",
                    std::to_string(spec.anchors_of(level)));
   return {};
 }
 
 Fault few_sizes(size_t anchors, const AnchorRule& rule) {
-  return fault("anchor-sizes", std::to_string(anchors) + " sizes, one for each of cell-anchors",
+  return fault("anchor-sizes", std::to_string(anchors) + " sizes, one per anchor of cell-anchors",
                std::to_string(rule.sizes.size()));
 }
 
@@ -271,20 +272,20 @@ Found check_anchors(const DetectorSpec& spec) {
   const bool deltas = spec.coding == BoxCoding::kPriorDelta;
   const size_t anchors = all_anchors(spec);
   if (rule.given() && !boxes && !deltas)
-    return fault("coding", "one with anchors: grid-sigmoid, grid-darknet or prior-delta",
-                 "another one");
+    return fault("coding", "a coding with anchors: grid-sigmoid, grid-darknet or prior-delta",
+                 "another coding");
   if (boxes && rule.sizes.size() != anchors) return few_sizes(anchors, rule);
   if (!deltas) return {};
   if (!rule.given() && !spec.priors)
     return fault("anchor-sizes", "anchor-sizes, anchor-base or priors=true with coding=prior-delta",
                  "none");
   if (rule.given() && spec.level_count() == 0)
-    return fault("strides", "strides, which anchors want", "none");
+    return fault("strides", "strides, which anchors require", "none");
   if (!rule.sizes.empty() && rule.sizes.size() != anchors) return few_sizes(anchors, rule);
   return rule.given() && rule.sizes.empty() ? check_made(spec) : Found();
 }
 
-/// Rows end behind it, however short they are.
+/// Checks the payload's column; the rest of a row from there on is payload, however short.
 Found check_payload_column(const DetectorSpec& spec) {
   const int column = spec.columns.payload, least = static_cast<int>(least_channels(spec));
   if (spec.reader == Reader::kReady && column > least)
@@ -292,13 +293,13 @@ Found check_payload_column(const DetectorSpec& spec) {
   if (spec.reader == Reader::kDense && column >= 0 &&
       column + spec.payload_count > spec.columns.classes)
     return fault("payload-column",
-                 "none, or one whose " + std::to_string(spec.payload_count) +
-                     " numbers end before the class scores",
+                 "none, or a column whose " + std::to_string(spec.payload_count) +
+                     " values end before the class scores",
                  std::to_string(column));
   return {};
 }
 
-/// What boxes have beside their corners.
+/// Checks what boxes have in addition to their corners.
 Found check_payload(const DetectorSpec& spec) {
   const bool points = spec.payload == Payload::kKeypoints;
   const bool read = points || spec.payload == Payload::kMaskCoefficients;
@@ -310,16 +311,16 @@ Found check_payload(const DetectorSpec& spec) {
     return fault("payload-column", "the first column of the payload with reader=ready", "none");
   if (auto found = check_payload_column(spec)) return found;
   if (count_of(spec, Role::kKeypoints) != 0 && !points)
-    return fault("payload", "keypoints beside a tensor of them", "another one");
+    return fault("payload", "keypoints if a tensor has keypoints", "another payload");
   const PointRule& rule = spec.points;
   if (rule.numbers == 1) return fault("point-numbers", "2 or 3, or 0", "1");
   if (!points) return {};
   const bool from_cells =
       rule.coding == PointCoding::kCells || rule.coding == PointCoding::kCellPixels;
   if (from_cells && !has_cells(spec.coding))
-    return fault("point-coding", "box, but with a coding that has cells", "one from cells");
+    return fault("point-coding", "box unless the box coding has cells", "a coding from cells");
   if (rule.coding == PointCoding::kPriorDelta && spec.coding != BoxCoding::kPriorDelta)
-    return fault("point-coding", "prior-delta with coding=prior-delta only", "prior-delta");
+    return fault("point-coding", "prior-delta only with coding=prior-delta", "prior-delta");
   return {};
 }
 

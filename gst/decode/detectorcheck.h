@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which fields of a model family make no sense together.
+// Finds fields of a model family that contradict each other.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,15 @@
 
 namespace keepbox {
 
-/// Where a family makes no sense.
+/// A field that contradicts the others.
 struct Fault {
-  int tensor = -1;       // the number of a tensor, or the family itself
-  std::string_view key;  // as fields are called
+  int tensor = -1;       // index of a tensor; -1: the family itself
+  std::string_view key;  // name of the field
   std::string expected, found;
 };
 
-/// The first one: what a plan would have to read beyond the tensors for, or what says nothing.
-/// Nothing of families that can be decoded.
+/// Returns the first fault: fields that would make a plan read beyond the tensors, or that have no
+/// effect. std::nullopt if the family can be decoded.
 std::optional<Fault> find_fault(const DetectorSpec& spec);
 
 }  // namespace keepbox

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Texts of a family's fields and their values: each kind of field has what it may be, read and
-// print.
+// Text form of a family's field values: each kind of field has its accepted values, a reader and a
+// printer.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace keepbox::codec {
 
-/// The fewest digits that read back as the same number.
+/// Prints the fewest digits that read back as the same number.
 template <class T>
 std::string number_text(T value) {
   std::array<char, 32> text;
@@ -38,7 +38,7 @@ bool read_number(std::string_view text, T& out) {
   return true;
 }
 
-/// "a, b" as its words; none of an empty text.
+/// Splits "a, b" at commas; an empty text has no parts.
 inline std::vector<std::string_view> parts_of(std::string_view text) {
   return text.empty() ? std::vector<std::string_view>{} : split(text, ',');
 }
@@ -59,7 +59,7 @@ struct Text {
   std::string print(std::string_view value) const { return std::string(value); }
 };
 
-/// One of an enum's nicks.
+/// A nick of an enum.
 template <class E>
 struct OneOf {
   std::span<const Nick<E>> nicks;
@@ -102,7 +102,7 @@ struct Number {
 
   std::string expected() const {
     const bool real = std::is_floating_point_v<T>;
-    return std::string(real ? "a number" : "a whole number") + " in " + number_text(least) +
+    return std::string(real ? "a number" : "an integer") + " in " + number_text(least) +
            " to " + number_text(most);
   }
   bool read(std::string_view text, T& out, Kept&) const {
@@ -114,7 +114,7 @@ struct Number {
   std::string print(T value) const { return number_text(value); }
 };
 
-/// A channel, or none.
+/// A channel index, or none.
 struct Column {
   static constexpr int8_t kNone = -1;
   Number<int8_t> number{0, 127};
@@ -128,7 +128,7 @@ struct Column {
   std::string print(int8_t value) const { return value == kNone ? "none" : number_text(value); }
 };
 
-/// An array of numbers, of which the last ones may be left out: they are 0.
+/// An array of numbers; trailing zeros may be omitted.
 template <class T, size_t kMost>
 struct Numbers {
   T least, most;
@@ -137,7 +137,7 @@ struct Numbers {
   std::string expected() const {
     const std::string count =
         fewest == kMost ? std::to_string(kMost) : "up to " + std::to_string(kMost);
-    return count + (std::is_floating_point_v<T> ? " numbers" : " whole numbers") + " in " +
+    return count + (std::is_floating_point_v<T> ? " numbers" : " integers") + " in " +
            number_text(least) + " to " + number_text(most) + " with commas";
   }
   bool read(std::string_view text, std::array<T, kMost>& out, Kept& kept) const {
@@ -156,7 +156,7 @@ struct Numbers {
   }
 };
 
-/// Names, of which the last ones may be left out: they are empty.
+/// An array of names; trailing empty names may be omitted.
 template <size_t kMost>
 struct Names {
   std::string expected() const { return "up to " + std::to_string(kMost) + " names with commas"; }
@@ -174,7 +174,7 @@ struct Names {
   }
 };
 
-inline constexpr float kLargest = 1e6f;  // sizes, scales
+inline constexpr float kLargest = 1e6f;  // for sizes and scales
 
 struct Floats {
   std::string expected() const { return "numbers above 0 with commas"; }
@@ -193,7 +193,7 @@ struct Floats {
   }
 };
 
-/// Of anchors, or their ratios.
+/// Sizes of anchors, or their ratios.
 struct Sizes {
   std::string expected() const { return "sizes above 0 as 10x13,16x30"; }
   bool read(std::string_view text, std::span<const AnchorSize>& out, Kept& kept) const {

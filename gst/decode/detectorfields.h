@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The fields of a model family as text: one table for who reads files and for who writes them.
+// The fields of a model family as text: one table for reading and writing files.
 #pragma once
 
 #include <deque>
@@ -13,7 +13,7 @@
 
 namespace keepbox {
 
-/// What a family that is read only points to.
+/// Owns what a family read from a file points to.
 struct Kept {
   std::deque<std::string> texts;
   std::deque<std::vector<float>> numbers;
@@ -25,14 +25,14 @@ template <class Of>
 struct TextField {
   std::string_view key;
   std::string_view summary;  // a sentence for the manual
-  std::string expected;      // what it may be: "true or false"
-  /// Takes a text; false when it is none of those, and then nothing has changed.
+  std::string expected;      // accepted values: "true or false"
+  /// Parses a text; returns false and changes nothing if the text is not an accepted value.
   std::function<bool(std::string_view, Of&, Kept&)> read;
   std::function<std::string(const Of&)> print;
-  bool always = false;  // printed whatever it is; else where it differs from a new one
+  bool always = false;  // always printed; otherwise only if not the default
 };
 
-/// In the order in which they are printed.
+/// The fields in the order in which they are printed.
 std::span<const TextField<DetectorSpec>> detector_fields();
 std::span<const TextField<TensorRule>> tensor_fields();
 
@@ -43,7 +43,7 @@ const TextField<Of>* find_field(std::span<const TextField<Of>> fields, std::stri
   return nullptr;
 }
 
-/// Columns of readers that have none: what core's table says of them.
+/// Returns the columns that core's table gives readers without columns.
 Columns default_columns(Reader reader);
 
 std::string_view role_nick(Role role);

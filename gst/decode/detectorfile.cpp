@@ -21,22 +21,22 @@ namespace {
 constexpr size_t kMostBytes = 64 * 1024;
 constexpr std::string_view kFamilyGroup = "detector", kTensorGroup = "tensor ";
 
-/// Keys of [detector] that are no fields of a family.
+/// Keys of [detector] that are not fields of a family.
 struct FileKey {
   std::string_view key, expected, summary;
 };
-constexpr FileKey kBase{"base", "a family that keepbox detectors lists",
-                        "The family that this one is, but for the keys that follow."};
+constexpr FileKey kBase{"base", "a family listed by keepbox detectors",
+                        "The family that supplies all values that the other keys do not set."};
 constexpr FileKey kLabels{"label-file", "the name of a file",
-                          "Where the property is not set; beside this file."};
+                          "Label file if the property is unset, relative to this file."};
 
-/// What a family that was read lies in.
+/// Owns the data of a family that was read.
 struct Owned {
   DetectorSpec spec;
   Kept kept;
 };
 
-/// The role, with a number behind it where it occurs again.
+/// Returns the role, with a number after it if the role occurs again.
 std::string tensor_group(const DetectorSpec& spec, size_t number) {
   const Role role = spec.tensors[number].role;
   const auto before = std::ranges::count(spec.rules().first(number), role, &TensorRule::role);
@@ -97,7 +97,7 @@ class Reading {
     return wrong(line.line, line.key, field->expected, in_quotes(line.value));
   }
 
-  /// What other keys change: the base, and the reader with its columns.
+  /// Applies the keys that affect others: the base, and the reader with its columns.
   Status start(const KeyGroup& family) {
     const KeyLine* base = family.find(kBase.key);
     if (base != nullptr) {
@@ -108,7 +108,7 @@ class Reading {
       spec().name = {};
       for (size_t i = 0; i < spec().tensor_count; ++i) groups_.push_back(tensor_group(spec(), i));
     } else if (text_.groups.size() > 1) {
-      spec().tensor_count = 0;  // those that it names
+      spec().tensor_count = 0;  // the file's own groups count
     }
     const KeyLine* reader = family.find("reader");
     const Reader before = spec().reader;
@@ -131,7 +131,7 @@ class Reading {
     return {};
   }
 
-  /// One of the base, or a new one, which is of the role that the group is called by.
+  /// Reads a tensor of the base, or adds one whose role is in the name of the group.
   Status take_tensor(const KeyGroup& group) {
     const std::string_view name = group.name;
     if (!name.starts_with(kTensorGroup))
@@ -149,14 +149,15 @@ class Reading {
       const std::string_view called = name.substr(kTensorGroup.size());
       if (!group.find(role.key) && !role.read(called, spec().tensors[number], owned_->kept))
         return wrong(group.line, "[" + group.name + "]",
-                     "a key role, or a role after tensor, " + role.expected, in_quotes(called));
+                     "a role key, or a role in the name of the group, "
+                     "" + role.expected, in_quotes(called));
     }
     for (const KeyLine& line : group.keys)
       KB_TRY(take(group, line, tensor_fields(), spec().tensors[number]));
     return {};
   }
 
-  /// Where a fault's key stands, or else its group.
+  /// Reports a fault at its key's line, or else at its group's.
   Status check(const KeyGroup& family) {
     const auto fault = find_fault(spec());
     if (!fault) return {};
@@ -175,7 +176,7 @@ class Reading {
   std::string label_file_;
 };
 
-/// As a key file wants it.
+/// Returns a text escaped for a key file.
 std::string escaped(const std::string& text) {
   g_autoptr(GKeyFile) file = g_key_file_new();
   g_key_file_set_string(file, "group", "key", text.c_str());
@@ -210,7 +211,7 @@ Result<DetectorFile> read_detector(const std::string& text, const std::string& p
 
 Result<DetectorFile> load_detector(const std::string& path) {
   const auto text =
-      read_text(path, kMostBytes, "set detector= to a family, or to a file of [detector]");
+      read_text(path, kMostBytes, "set detector= to a family or to a detector file");
   if (!text) return std::unexpected(text.error());
   return read_detector(*text, path);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A model family in a file: the fields of core's table, as a key file.
+// Model families in key files, with the fields of core's table.
 #pragma once
 
 #include <memory>
@@ -13,26 +13,26 @@ namespace keepbox {
 
 struct DetectorFile {
   std::shared_ptr<const DetectorSpec>
-      family;              // with all that it points to; never recognised by shape
-  std::string label_file;  // as it is found from here; empty: none
+      family;              // owns what it points to; never recognised by shape
+  std::string label_file;  // resolved path; empty: none
 };
 
-/// Does a text that is to name a family mean a file? It is neither auto nor a name of the table, and
-/// has a / in it, ends in ".detector" or is the name of a file.
+/// True if a detector= value names a file: it is neither auto nor a name of the table, and has a /
+/// in it, ends in ".detector" or is the name of an existing file.
 bool means_detector_file(const std::string& text);
 
-/// Reads a file of at most 64 KiB. Errors: kNoResource as read_text(), else kInvalid, which name
-/// file, line and key: unknown groups and keys, wrong values, fields that make no sense together.
+/// Reads a file of at most 64 KiB. Errors are kNoResource as from read_text(), or kInvalid, naming
+/// file, line and key, for unknown groups and keys, wrong values and contradictory fields.
 Result<DetectorFile> load_detector(const std::string& path);
 
-/// The same of a text. @param path for messages, for the name where there is none, and for what the
-/// label file is beside.
+/// Parses the text of a detector file. @param path for messages, for the family's name if the text
+/// has none, and to resolve the label file.
 Result<DetectorFile> read_detector(const std::string& text, const std::string& path);
 
-/// The file of a family, which reads back as the same family.
+/// Prints a family as a file that reads back as the same family.
 std::string print_detector(const DetectorSpec& spec);
 
-/// All keys with a sentence and what they may be, for readers.
+/// Returns all keys, each with a sentence and its accepted values.
 std::string detector_keys_text();
 
 }  // namespace keepbox

@@ -16,10 +16,10 @@ namespace {
 std::unexpected<Error> bad(const char* expected, std::string_view found, const char* property,
                            const char* example) {
   return fail(ErrorKind::kInvalid, expected, '"' + std::string(found) + '"',
-              std::string("set ") + property + "= as in " + example);
+              std::string("set ") + property + "= to a value such as " + example);
 }
 
-/// A finite number from 0 on.
+/// Parses a finite number that is not negative.
 bool parse_pixels(std::string_view text, float& value) {
   return parse_finite(text, value) && value >= 0;
 }
@@ -72,7 +72,7 @@ Result<std::vector<Region>> regions_of(std::string_view text, const char* proper
   for (const std::string_view part : split(text, ';')) {
     const auto region = region_of_text(part);
     if (!region)
-      return bad("X,Y,WIDTH,HEIGHT from 0 on, with an area", part, property,
+      return bad("X,Y,WIDTH,HEIGHT, none negative and with an area", part, property,
                  "0,0.5,1,0.5;100,50,640,360");
     regions.push_back(*region);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Finds the lines of a key file, and has GLib read its values.
+// Finds the lines of a key file, and lets GLib read its values.
 #include "gst/decode/keytext.h"
 
 #include <glib.h>
@@ -23,7 +23,7 @@ bool is_key(std::string_view key) {
   });
 }
 
-/// Values are left empty.
+/// Collects groups and keys; values are left empty.
 class Scan {
  public:
   explicit Scan(const std::string& path) { out_.path = path; }
@@ -34,13 +34,13 @@ class Scan {
     const size_t equals = text.find('=');
     const std::string_view key = trimmed(text.substr(0, equals));
     if (equals == text.npos || !is_key(key))
-      return wrong_at(out_.path, line, "", "KEY=VALUE, [GROUP] or # and a remark", in_quotes(text));
+      return wrong_at(out_.path, line, "", "KEY=VALUE, [GROUP] or a # comment", in_quotes(text));
     if (out_.groups.empty())
-      return wrong_at(out_.path, line, key, "a group before it, as [detector]", "none");
+      return wrong_at(out_.path, line, key, "a group such as [detector] before the key", "none");
     KeyGroup& group = out_.groups.back();
     if (const KeyLine* before = group.find(key))
-      return wrong_at(out_.path, line, key, "the key once in [" + group.name + "]",
-                      "it in line " + std::to_string(before->line) + " too");
+      return wrong_at(out_.path, line, key, "the key only once in [" + group.name + "]",
+                      "it also in line " + std::to_string(before->line));
     group.keys.push_back({.line = line, .key = std::string(key)});
     return {};
   }
@@ -51,10 +51,10 @@ class Scan {
   Status open(size_t line, std::string_view text) {
     const std::string name(text.substr(1, text.size() - 2));
     if (!text.ends_with(']') || trimmed(name).empty() || name.find_first_of("[]") != name.npos)
-      return wrong_at(out_.path, line, "", "a group as [detector]", in_quotes(text));
+      return wrong_at(out_.path, line, "", "a group such as [detector]", in_quotes(text));
     if (const KeyGroup* before = out_.find(name))
-      return wrong_at(out_.path, line, text, "the group once",
-                      "it in line " + std::to_string(before->line) + " too");
+      return wrong_at(out_.path, line, text, "the group only once",
+                      "it also in line " + std::to_string(before->line));
     out_.groups.push_back({.line = line, .name = name});
     return {};
   }
@@ -96,7 +96,7 @@ Result<KeyText> key_text(const std::string& text, const std::string& path) {
   const gchar* end = nullptr;
   if (!g_utf8_validate_len(text.data(), text.size(), &end))
     return wrong_at(path, line_of(text, static_cast<size_t>(end - text.data())), "",
-                    "text in UTF-8", "other bytes");
+                    "UTF-8 text", "invalid bytes");
   auto out = scanned(text, path);
   if (!out) return out;
   g_autoptr(GKeyFile) file = g_key_file_new();

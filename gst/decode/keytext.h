@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Key files, with the lines that groups and keys stand in.
+// Key files with the line numbers of groups and keys.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace keepbox {
 
 struct KeyLine {
   size_t line = 0;         // from 1
-  std::string key, value;  // what escapes stand for put in, without blanks around
+  std::string key, value;  // unescaped and trimmed
 };
 
 struct KeyGroup {
@@ -24,7 +24,7 @@ struct KeyGroup {
   const KeyLine* find(std::string_view key) const;
 };
 
-/// Groups of a text, each once, and in each a key once.
+/// The groups of a text, each once, with each key once.
 struct KeyText {
   std::string path;  // for messages
   std::vector<KeyGroup> groups;
@@ -32,11 +32,11 @@ struct KeyText {
   const KeyGroup* find(std::string_view group) const;
 };
 
-/// An error in a text: "path:line: what: expected ..., found ...".
+/// Returns an error in a text: "path:line: what: expected ..., found ...".
 std::unexpected<Error> wrong_at(const std::string& path, size_t line, std::string_view what,
                                 std::string expected, std::string found);
 
-/// Takes a text apart. Errors name path and line: no UTF-8, no group, no key, a second one.
+/// Parses a text. Errors name path and line: invalid UTF-8, no group, no key, a duplicate.
 Result<KeyText> key_text(const std::string& text, const std::string& path);
 
 }  // namespace keepbox

@@ -17,10 +17,9 @@ namespace {
 
 constexpr size_t kMostLabelsBytes = size_t{1} << 24;
 constexpr const char* kLabelsHint =
-    "set label-file= to a UTF-8 text file with one class name a line";
+    "set label-file= to a UTF-8 text file with one class name per line";
 
-/// How many letters are to be changed, left out or put in to make one of the other, whatever their
-/// case; more than `most` where it is more.
+/// Returns the case-insensitive edit distance of two texts, or more than `most` if it exceeds that.
 size_t edits(std::string_view a, std::string_view b, size_t most) {
   if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > most) return most + 1;
   std::vector<size_t> row(b.size() + 1);
@@ -44,7 +43,8 @@ Result<Labels> Labels::load(const char* path) {
   std::string_view text(*file);
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr))
-    return file_error("label file " + std::string(path) + " in UTF-8", "other bytes", kLabelsHint);
+    return file_error("UTF-8 text in label file " + std::string(path), "invalid bytes",
+                      kLabelsHint);
   text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
   if (text.empty())
     return file_error("class names in label file " + std::string(path), "an empty file",
@@ -83,13 +83,15 @@ Result<uint32_t> Labels::class_of(std::string_view text, const char* property) c
   if (to_come_) return 0;
   const std::string number = "a class number below " + std::to_string(kMaxClasses);
   if (names_.empty())
-    return fail(ErrorKind::kInvalid, number + " (there is no label file, and the model names none)",
+    return fail(ErrorKind::kInvalid,
+                number + " (there is no label file, and the model has no names)",
                 '"' + std::string(text) + '"',
-                std::string("set ") + property + "= to numbers, or label-file= to use names");
+                std::string("set ") + property +
+                    "= to class numbers, or set label-file= to use names");
   const std::string* meant = nearest(text);
-  return fail(ErrorKind::kInvalid, number + " or a class's name", '"' + std::string(text) + '"',
+  return fail(ErrorKind::kInvalid, number + " or a class name", '"' + std::string(text) + '"',
               (meant != nullptr ? "did you mean " + *meant + "? " : std::string()) + "set " +
-                  property + "= by names or numbers of classes");
+                  property + "= to names or numbers of classes");
 }
 
 const std::string* Labels::nearest(std::string_view text) const {
@@ -126,7 +128,7 @@ Result<std::vector<std::pair<uint32_t, float>>> Labels::thresholds_of(
     const auto id = class_of(trimmed(part.substr(0, colon)), property);
     if (colon == part.npos || !parse_finite(trimmed(part.substr(colon + 1)), threshold))
       return fail(ErrorKind::kInvalid, "CLASS:THRESHOLD", '"' + std::string(part) + '"',
-                  std::string("set ") + property + "= as in person:0.5,2:0.3");
+                  std::string("set ") + property + "= to a value such as person:0.5,2:0.3");
     if (!id) return std::unexpected(id.error());
     thresholds.emplace_back(*id, threshold);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What users type for the values of core's enums, in properties and in files.
+// The words that users type for the values of core's enums, in properties and in files.
 #pragma once
 
 #include <string_view>
@@ -13,43 +13,41 @@ template <class E>
 struct Nick {
   E value;
   std::string_view nick;
-  std::string_view summary{};  // a sentence for the manual, of properties' values
+  std::string_view summary{};  // a sentence for gst-inspect-1.0; values of properties only
 };
 
 inline constexpr Nick<NmsMethod> kMethodNicks[]{
     {NmsMethod::kAuto, "auto",
-     "As the contract says, which is greedy for most; none for end-to-end models that did it "
-     "themselves"},
-    {NmsMethod::kGreedy, "greedy", "Exact greedy suppression by a better box that was kept"},
-    {NmsMethod::kNone, "none", "Every box above the threshold is kept"},
+     "The method of the contract: greedy for most, none for end-to-end models"},
+    {NmsMethod::kGreedy, "greedy", "Exact greedy suppression: kept boxes suppress worse ones"},
+    {NmsMethod::kNone, "none", "Keep every box above the score threshold"},
     {NmsMethod::kBitmask, "bitmask",
-     "The boxes of greedy, by words of an IoU mask as in Faster R-CNN's code"},
+     "Same boxes as greedy, computed with an IoU bit mask as in Faster R-CNN"},
     {NmsMethod::kSegmented, "segmented",
-     "The boxes of greedy, by sorting by class and resolving a mask for each class"},
+     "Same boxes as greedy, computed by sorting by class, with one mask per class"},
     {NmsMethod::kFast, "fast",
-     "One pass as in YOLACT: loses boxes that greedy keeps, for suppressed boxes suppress too"},
+     "One pass, as in YOLACT: suppressed boxes suppress too, so fewer boxes are kept"},
     {NmsMethod::kSoftLinear, "soft-linear",
-     "A kept box lowers the scores of those that it overlaps beyond the threshold, to 1 - IoU of "
-     "them"},
+     "Soft-NMS, linear: boxes that overlap a kept box beyond the IoU threshold have their scores "
+     "multiplied by 1 - IoU"},
     {NmsMethod::kSoftGaussian, "soft-gaussian",
-     "A kept box lowers the scores of all that it overlaps, to e^(-IoU^2 / sigma) of them"},
+     "Soft-NMS, Gaussian: scores of overlapping boxes are multiplied by e^(-IoU^2 / sigma)"},
     {NmsMethod::kWeighted, "weighted",
-     "A box becomes the mean, by scores, of those that it suppresses and itself, as in MediaPipe"},
+     "Score-weighted mean of a kept box and the boxes that it suppresses, as in MediaPipe"},
     {NmsMethod::kDiou, "diou",
-     "Greedy by the IoU less the squared distance of the centres, as a part of the squared "
-     "diagonal "
-     "around both"},
+     "Greedy with DIoU: IoU minus the squared centre distance divided by the squared diagonal of "
+     "the enclosing box"},
     {NmsMethod::kMatrix, "matrix",
-     "SOLOv2's Matrix NMS: each score falls once, as with soft-gaussian, less so by boxes that are "
-     "suppressed themselves"},
-    {NmsMethod::kMatrixLinear, "matrix-linear", "The same, to 1 - IoU of the scores"},
+     "Matrix NMS of SOLOv2, Gaussian: lowers each score once, less so by boxes that are suppressed "
+     "themselves"},
+    {NmsMethod::kMatrixLinear, "matrix-linear", "Matrix NMS of SOLOv2, linear (1 - IoU)"},
     {NmsMethod::kMerge, "merge",
-     "The boxes of greedy, each then the mean, by scores, of all that it overlaps, as in YOLOv5"}};
+     "Greedy, then each box becomes the score-weighted mean of all it overlaps, as in YOLOv5"}};
 
 inline constexpr Nick<Units> kUnitsNicks[]{
-    {Units::kAuto, "auto", "Seen from the first frame's numbers"},
-    {Units::kPixels, "pixels", "Pixels of the model's input"},
-    {Units::kNormalized, "normalized", "Fractions of the model's input, 0 to 1"}};
+    {Units::kAuto, "auto", "Derive the units from the values of the first frame"},
+    {Units::kPixels, "pixels", "Pixels of the model input"},
+    {Units::kNormalized, "normalized", "Fractions of the model input, 0 to 1"}};
 
 inline constexpr Nick<bool> kYesNo[]{{true, "true"}, {false, "false"}};
 

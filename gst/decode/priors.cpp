@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads tables of prior boxes in either orientation.
+// Reads tables of prior boxes, one prior per line or per column.
 #include "gst/decode/priors.h"
 
 #include <glib.h>
@@ -17,9 +17,9 @@ namespace {
 
 constexpr size_t kMostPriorsBytes = size_t{1} << 26;
 constexpr const char* kPriorsHint =
-    "set priors-file= to N lines of cy cx h w, or to 4 lines of N numbers";
+    "set priors-file= to a file of N lines of cy cx h w, or of 4 lines of N numbers";
 
-/// The numbers of one line; false when something else stands there.
+/// Reads the numbers of one line; false if it contains anything else.
 bool numbers_of(std::string_view line, std::vector<float>& out) {
   const char* at = line.data();
   const char* end = at + line.size();
@@ -40,8 +40,8 @@ Result<std::vector<Prior>> load_priors(const char* path) {
   const auto file = read_text(path, kMostPriorsBytes, kPriorsHint);
   if (!file) return std::unexpected(file.error());
 
-  std::vector<float> numbers;   // of all lines
-  std::vector<size_t> in_line;  // of each line that has any
+  std::vector<float> numbers;   // all lines together
+  std::vector<size_t> in_line;  // count per line that is not empty
   std::string_view rest(*file);
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));

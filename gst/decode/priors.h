@@ -9,8 +9,8 @@
 
 namespace keepbox {
 
-/// Reads numbers separated by white space: N lines of cy cx h w, or four lines with all cy, all
-/// cx, all h, all w, in fractions of the model's input.
+/// Reads numbers separated by white space: N lines of cy cx h w, or four lines with all cy, all cx,
+/// all h and all w, as fractions of the model input.
 Result<std::vector<Prior>> load_priors(const char* path);
 
 }  // namespace keepbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Deals tensors out by their sources.
+// Groups tensors by source.
 #include "gst/decode/producers.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace keepbox {
 namespace {
 
-/// The number of the first listed tensor that is named, or of the first one.
+/// Returns the index of the first listed tensor that is named, or 0.
 size_t first_named(std::span<const TensorView> listed, std::span<const std::string> ids) {
   for (const std::string& id : ids) {
     const auto found = std::ranges::find(listed, std::string_view(id), &TensorView::id);
@@ -45,7 +45,7 @@ std::vector<Production> productions(const FrameTensors& tensors, std::span<const
 }
 
 std::string to_string(const Production& production) {
-  if (production.source == nullptr) return "one without a name";
+  if (production.source == nullptr) return "an unnamed model";
   const auto& [model, path] = std::tie(production.source->model, production.source->file);
   const std::filesystem::path file(path);
   if (path.empty()) return model;

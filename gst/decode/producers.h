@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which of a frame's tensors came from one model.
+// Groups a frame's tensors by the model that produced them.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,23 @@
 
 namespace keepbox {
 
-/// Tensors of a frame that belong together, and their source.
+/// Tensors of a frame that have the same source.
 struct Production {
-  SharedTensorSource source;     // nullptr: nobody says
-  std::vector<uint32_t> tensors;  // numbers in listed()
+  SharedTensorSource source;     // nullptr if unknown
+  std::vector<uint32_t> tensors;  // indices in listed()
 };
 
-/// The listed tensors by their sources, in the order in which they came; those without one are
-/// together. At least one, if it is empty. With ids they are one: the source is that of the first
-/// that is named. Those that say the wanted detector come first.
+/// Groups the listed tensors by source, in order of appearance; those without a source form one
+/// group. Returns at least one group, which may be empty. With ids there is a single group, with
+/// the source of the first tensor that is named. Groups that declare the wanted detector come
+/// first.
 std::vector<Production> productions(const FrameTensors& tensors, std::span<const std::string> ids,
                                     std::string_view detector);
 
-/// Its model, for messages: "best (a/best.onnx)", of the file's path the end.
+/// Returns the model for messages, such as "best (a/best.onnx)" with the end of the file's path.
 std::string to_string(const Production& production);
 
-/// What is known of tensors without reading them, for plans. @param which numbers in listed().
+/// Returns what is known of tensors without reading them. @param which indices in listed().
 std::vector<TensorView> forms_of(const FrameTensors& tensors, std::span<const uint32_t> which);
 
 }  // namespace keepbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads scales and zero points, and gives them to tensors.
+// Parses scales and zero points, and applies them to tensors.
 #include "gst/decode/quantization.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kQuantizationHint =
     "set quantization= as in boxes:0.5:128,scores:0.00390625, or 0.05:3 for all tensors";
 
-/// Takes what is behind the last colon, or all that there is.
+/// Takes the text after the last colon, or the whole text.
 std::string_view take_last(std::string_view& text) {
   const size_t colon = text.rfind(':');
   const std::string_view last = trimmed(colon == text.npos ? text : text.substr(colon + 1));
@@ -32,8 +32,8 @@ Result<Quantization::Entry> Quantization::entry_from(std::string_view text) {
   Entry entry;
   std::string_view rest = text;
   if (!parse_finite(take_last(rest), entry.scale))
-    return wrong_entry("ID:SCALE:ZERO-POINT, or without ID or ZERO-POINT", text);
-  // A number before a number is the scale, and that was the zero point.
+    return wrong_entry("ID:SCALE:ZERO-POINT (ID and ZERO-POINT are optional)", text);
+  // If two numbers are last, they are scale and zero point.
   std::string_view before = rest;
   if (float scale = 0; parse_finite(take_last(before), scale)) {
     entry.zero_point = std::exchange(entry.scale, scale);
@@ -55,7 +55,7 @@ Result<Quantization> Quantization::from(const std::string& text) {
     auto entry = entry_from(part);
     if (!entry) return std::unexpected(entry.error());
     if (std::ranges::contains(out.entries_, entry->id, &Entry::id))
-      return wrong_entry("one quantization for each tensor", text);
+      return wrong_entry("one entry per tensor", text);
     out.entries_.push_back(std::move(*entry));
   }
   return out;

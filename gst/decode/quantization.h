@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the numbers of quantised tensors stand for, as the user says it.
+// Scale and zero point of quantised tensors, as set by the user.
 #pragma once
 
 #include <optional>
@@ -15,18 +15,20 @@ namespace keepbox {
 /// Scale and zero point of tensors: real value = (stored - zero point) * scale.
 class Quantization {
  public:
-  /// "scale", "scale:zero-point", "id:scale" or "id:scale:zero-point", several with ',' or ';'. An
-  /// id may have colons in it; one that is, or ends in, a number wants the zero point behind the
-  /// scale. Without an id it is for all tensors of whole numbers that have no entry. kInvalid for
-  /// anything else, scales that are not above 0, and a second entry for a tensor.
+  /// Parses "scale", "scale:zero-point", "id:scale" or "id:scale:zero-point"; several are separated
+  /// by ',' or ';'. An id may contain colons; if it is or ends in a number, the zero point is
+  /// required after the scale. Without an id, the entry applies to all integer tensors without an
+  /// entry. kInvalid for anything else, scales that are not above 0, and two entries for one
+  /// tensor.
   static Result<Quantization> from(const std::string& text);
 
-  /// Tells listed tensors, which are not mapped yet. @return a warning where ids are missing.
+  /// Applies the entries to listed tensors that are not mapped yet. @return a warning if ids are
+  /// missing.
   std::optional<Error> apply(FrameTensors& tensors) const;
 
  private:
   struct Entry {
-    std::string id;  // empty: all others
+    std::string id;  // empty: all other tensors
     float scale = 1, zero_point = 0;
   };
   static Result<Entry> entry_from(std::string_view text);
@@ -35,7 +37,7 @@ class Quantization {
   std::vector<Entry> entries_;
 };
 
-/// Gives what a family says to listed tensors of integers of which nobody else has spoken yet.
+/// Applies the family's quantization to listed integer tensors that have none yet.
 /// @param tensor_ids as the property of that name.
 void quantize_as(const DetectorSpec& family, FrameTensors& tensors,
                  std::span<const std::string> tensor_ids);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Threads that take parts off a counter, the caller's among them.
+// Threads that take parts from a counter; the caller takes part as well.
 #include "gst/decode/threadcrew.h"
 
 #include <glib.h>
@@ -25,7 +25,7 @@ class ThreadCrew : public Crew {
     for (uint32_t i = 1; i < size_; ++i) g_thread_join(threads_[i]);
   }
 
-  /// Adds a thread, if there is one to be had.
+  /// Adds a thread if one can be started.
   bool grow() {
     threads_[size_] = g_thread_try_new("keepbox-decode", work, this, nullptr);
     if (threads_[size_] == nullptr) return false;
@@ -57,7 +57,7 @@ class ThreadCrew : public Crew {
     return nullptr;
   }
 
-  /// Does parts until all are taken. @pre the lock is held; it is again afterwards.
+  /// Runs parts until all are taken. @pre the lock is held; it is held again on return.
   void take_parts(std::unique_lock<std::mutex>& lock) {
     while (next_ < parts_) {
       const uint32_t mine = next_++;
@@ -68,12 +68,12 @@ class ThreadCrew : public Crew {
     }
   }
 
-  GThread* threads_[kMaxCrew];  // the caller's is number 0
+  GThread* threads_[kMaxCrew];  // index 0 is the caller
   uint32_t size_ = 1;
   std::mutex mutex_;
   std::condition_variable begin_, end_;
   bool ended_ = false;
-  void (*part_)(void*, uint32_t) = nullptr;  // these four change only while no part is under way
+  void (*part_)(void*, uint32_t) = nullptr;  // these four change only while no part is running
   void* context_ = nullptr;
   uint32_t parts_ = 0, left_ = 0;
   uint32_t next_ = 0;

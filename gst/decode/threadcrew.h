@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A crew of threads of its own.
+// A thread pool with threads of its own.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace keepbox {
 
-/// A crew of that many threads, at most kMaxCrew, or of as many as are to be had; nullptr for one.
-/// They wait while there is nothing to do and end with the crew. Its run() takes no memory.
+/// Creates a pool of that many threads, at most kMaxCrew, or as many as can be started; nullptr for
+/// one. Threads wait while idle and end with the pool. Its run() allocates nothing.
 std::unique_ptr<Crew> make_thread_crew(uint32_t threads);
 
 }  // namespace keepbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Custom queries and events with what they carry and the number of pairs that they are inside of.
+// Custom queries and events with their content and the number of pairs that they are inside of.
 #include "gst/frames/across.h"
 
 namespace keepbox {
@@ -7,7 +7,7 @@ namespace {
 
 constexpr const char* kQuery = "keepbox-across-query";
 constexpr const char* kUpstream = "keepbox-across-upstream";
-// Sticky events are told apart by their names.
+// Sticky events are identified by name.
 constexpr const char* kSavedCaps = "keepbox-saved-caps";
 
 GstStructure* structure_of(GstQuery* query) {
@@ -32,8 +32,8 @@ gboolean relay(GstPad* pad, GstQuery* query, GstStructure* structure, gint chang
   return result;
 }
 
-/// Asks the neighbour. A serialized query would wait for another thread's buffer that is on its way
-/// there, which may in turn wait for this thread: then there is no answer.
+/// Queries the neighbour. A serialized query would wait for a buffer of another thread, which may
+/// in turn wait for this thread; it gets no answer.
 gboolean ask_neighbour(GstPad* outer, GstQuery* query) {
   if (!GST_QUERY_IS_SERIALIZED(query)) return gst_pad_peer_query(outer, query);
   g_autoptr(GstPad) neighbour = gst_pad_get_peer(outer);
@@ -43,7 +43,7 @@ gboolean ask_neighbour(GstPad* outer, GstQuery* query) {
   return answered;
 }
 
-/// Adds a further neighbour's answer to one that is there: what holds for both.
+/// Merges a further neighbour's answer into an existing one.
 void add_answer(GstQuery* sum, GstQuery* answer) {
   GstCaps *all = nullptr, *its = nullptr;
   gboolean before = FALSE, now = FALSE;
@@ -70,7 +70,7 @@ void add_answer(GstQuery* sum, GstQuery* answer) {
   }
 }
 
-/// The same question anew.
+/// Copies a query without its answer.
 GstQuery* again(GstQuery* query) {
   GstCaps* caps = nullptr;
   gboolean pool = FALSE;
@@ -92,7 +92,7 @@ bool is_across(GstEvent* event) {
          g_str_has_prefix(gst_structure_get_name(structure), kSavedCaps);
 }
 
-/// The same event at another depth, transfer full of both.
+/// Returns the event at another depth, transfer full of both.
 GstEvent* at_depth(GstEvent* event, gint depth) {
   GstEvent* out = gst_event_make_writable(event);
   GstStructure* structure = gst_event_writable_structure(out);
@@ -108,8 +108,8 @@ GstEvent* at_depth(GstEvent* event, gint depth) {
 }  // namespace
 
 bool ask_across(GstPad* inner, GstQuery* query) {
-  // The query itself would not be writable any more inside another one: the pointer is, and both
-  // are gone when this returns.
+  // The query itself would become read-only inside another one, so a pointer is passed; both are
+  // gone when this returns.
   GstQuery* carrier = gst_query_new_custom(
       GST_QUERY_CUSTOM, gst_structure_new(kQuery, "query", G_TYPE_POINTER, query, "depth",
                                           G_TYPE_INT, 0, "answered", G_TYPE_BOOLEAN, FALSE, nullptr));
@@ -139,7 +139,7 @@ bool answer_across(GstPad* outer, GstQuery* query, gboolean& result) {
     if (ask_neighbour(outer, further)) add_answer(query_here, further);
     gst_query_unref(further);
   }
-  // Not TRUE, which would keep a tee between from asking in its other branches, too.
+  // TRUE would keep a tee in between from querying its other branches.
   result = FALSE;
   return true;
 }

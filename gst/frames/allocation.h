@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The memory of frames that two neighbours get.
+// Memory for frames that two neighbours get.
 #pragma once
 
 #include <gst/gst.h>
@@ -8,7 +8,7 @@
 
 namespace keepbox {
 
-/// One neighbour's answer to an allocation query.
+/// The answer of one neighbour to an allocation query.
 struct Allocation {
   explicit Allocation(GstCaps* caps) : query(gst_query_new_allocation(caps, FALSE)) {}
   ~Allocation() { gst_query_unref(query); }
@@ -31,9 +31,9 @@ struct Allocation {
   GstQuery* query;
 };
 
-/// Answers a query by what holds for both neighbours: metas that both know, the stricter alignment,
-/// and buffers for both, since the full frame is kept while its copy is scaled. Neither's own pool:
-/// its memory goes to the other.
+/// Answers a query with what both neighbours support: common metas, the stricter alignment, and
+/// buffers for both, since the full frame is kept while its copy is scaled. Neither pool is used,
+/// because its memory also goes to the other neighbour.
 void combine(GstQuery* query, const Allocation& a, const Allocation& b);
 
 }  // namespace keepbox

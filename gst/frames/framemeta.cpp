@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Two metas: one without tags, which nothing drops, holds the frame; one with those of size and
-// orientation takes part in every transform, or is dropped by elements that know of none.
+// Two metas: one without tags, which nothing drops, holds the frame; one tagged with size and
+// orientation takes part in every transform, or is dropped by elements that do not support it.
 #include "gst/frames/framemeta.h"
 
 #include <memory>
@@ -81,7 +81,7 @@ WayMeta* get_way(GstBuffer* buffer) {
 
 gboolean copy_frame(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer) {
   if (!GST_META_TRANSFORM_IS_COPY(type)) return FALSE;
-  // The source may lie in the same list of metas, which adding to does not move.
+  // The source may be in the same list of metas, which adding does not move.
   FrameMeta& added = add_frame(to);
   const auto* from = reinterpret_cast<FrameMeta*>(meta);
   added.saved = {gst_buffer_ref(from->saved.frame), gst_caps_ref(from->saved.caps)};
@@ -93,7 +93,7 @@ gboolean extend_way(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpoin
   const bool copy = GST_META_TRANSFORM_IS_COPY(type);
   auto step = copy ? std::nullopt : step_of(type, data);
   if (!copy && !step) return FALSE;
-  // The source may lie in the same list of metas, which adding to does not move.
+  // The source may be in the same list of metas, which adding does not move.
   WayMeta& added = add_way(to);
   added.steps = reinterpret_cast<WayMeta*>(meta)->steps;
   if (step) added.steps.push_back(std::move(*step));

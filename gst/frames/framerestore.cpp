@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// framerestore: brings the frame back that framesave kept, with the boxes mapped to it.
+// framerestore: restores the frame that framesave kept, with the boxes mapped to it.
 #include <gst/video/video.h>
 
 #include <optional>
@@ -42,13 +42,13 @@ struct Restorer {
   GstPad *sink = nullptr, *src = nullptr;
   ResizeMode mode = ResizeMode::kLetterboxScaler;  // under the object lock
   // The streaming thread's own:
-  Showing scaled;               // the frames that come in
-  Showing full;                 // the frames that go out
-  GstCaps* caps = nullptr;      // of the frames that go out; null before the first
-  std::vector<GstEvent*> held;  // sticky events that have to wait for those caps
-  bool planes = false;          // downstream takes planes at places of their own (GstVideoMeta)
+  Showing scaled;               // input frames
+  Showing full;                 // output frames
+  GstCaps* caps = nullptr;      // of output frames; null before the first one
+  std::vector<GstEvent*> held;  // sticky events that must follow those caps
+  bool planes = false;          // downstream supports GstVideoMeta
   bool failed = false;
-  bool warned = false;  // that the way of the pixels is not known
+  bool warned = false;  // about missing transform metadata
 };
 
 }  // namespace
@@ -83,7 +83,7 @@ void release_held(Restorer& r, bool push) {
   r.held.clear();
 }
 
-/// A flush forgets segments and keeps the other sticky events, as pads do.
+/// Drops segments on a flush and keeps the other sticky events, as pads do.
 void drop_held_segments(Restorer& r) {
   std::erase_if(r.held, [](GstEvent* event) {
     if (GST_EVENT_TYPE(event) != GST_EVENT_SEGMENT) return false;
@@ -92,7 +92,7 @@ void drop_held_segments(Restorer& r) {
   });
 }
 
-/// Asks anew what downstream takes: whenever caps are, or downstream says that it has changed.
+/// Queries downstream's allocation, after caps and whenever downstream asks for reconfiguration.
 void settle_allocation(Restorer& r) {
   GstQuery* query = gst_query_new_allocation(r.caps, FALSE);
   r.planes = gst_pad_peer_query(r.src, query) &&
@@ -100,7 +100,7 @@ void settle_allocation(Restorer& r) {
   gst_query_unref(query);
 }
 
-/// Announces the restored frames' caps, and then what had to wait for them.
+/// Sends the caps of the restored frames, and then the events that must follow them.
 void announce(Restorer& r, GstCaps* caps) {
   if (r.caps != nullptr && (r.caps == caps || gst_caps_is_equal(r.caps, caps))) {
     if (gst_pad_check_reconfigure(r.src)) settle_allocation(r);
@@ -117,14 +117,14 @@ void announce(Restorer& r, GstCaps* caps) {
 void refuse_caps(KeepboxFrameRestore* self, const Restorer& r) {
   g_autofree gchar* caps = gst_caps_to_string(r.caps);
   post_error(GST_ELEMENT(self),
-             {ErrorKind::kMismatch, "an element after framerestore that takes the saved frames",
-              std::string("one that refuses ") + caps, "put videoconvert between them"});
+             {ErrorKind::kMismatch, "an element after framerestore that accepts the saved frames",
+              std::string("one that rejects ") + caps, "put videoconvert between them"});
 }
 
 GstFlowReturn refuse_frame(KeepboxFrameRestore* self) {
   post_error(GST_ELEMENT(self),
              {ErrorKind::kMismatch, "a frame that framesave kept", "none on this buffer",
-              "put framesave before the scaler, and no element between that drops metas"});
+              "put framesave before the scaler, and remove elements in between that drop metas"});
   self->restorer->failed = true;
   return GST_FLOW_ERROR;
 }
@@ -136,8 +136,8 @@ ResizeMode mode_of(KeepboxFrameRestore* self) {
   return mode;
 }
 
-/// The map to the full frame; by resize-mode alone, and said once, where an element between dropped
-/// what is known of it.
+/// Returns the map to the full frame; falls back to resize-mode, with one warning, if an element in
+/// between dropped the transform metadata.
 PixelMap map_to_full(KeepboxFrameRestore* self, GstBuffer* scaled) {
   Restorer& r = *self->restorer;
   const ResizeMode mode = mode_of(self);
@@ -146,10 +146,10 @@ PixelMap map_to_full(KeepboxFrameRestore* self, GstBuffer* scaled) {
     map = PixelMap::of(make_letterbox(r.full.picture, r.scaled.picture, mode));
     if (!r.warned)
       post_warning(GST_ELEMENT(self),
-                   {ErrorKind::kMismatch, "to know how the frame was changed since framesave",
-                    "an element between that drops that (a crop or flip before GStreamer 1.28, or "
+                   {ErrorKind::kMismatch, "frames with the transform metadata of framesave",
+                    "an element in between that drops it (a crop or flip before GStreamer 1.28, or "
                     "one on another device)",
-                    "boxes are mapped as by a scaler alone, by resize-mode="});
+                    "falling back to resize-mode=, which is right for a scaler alone"});
     r.warned = true;
   }
   if (auto back = map->inverse()) return *back;
@@ -166,7 +166,7 @@ GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* input) {
   const PixelMap map = map_to_full(self, scaled);
   GstBuffer* output = take_frame(&scaled);
   bring_along(scaled, r.scaled, output, r.full, map, mode_of(self));
-  // Nobody holds the frame any more when it goes on: who draws on it does not have to copy it.
+  // Release the last other reference, so that downstream can draw on the frame without a copy.
   gst_clear_buffer(&scaled);
   if (!r.planes) output = with_plain_planes(output, r.full);
   const GstFlowReturn flow = gst_pad_push(r.src, output);
@@ -183,13 +183,13 @@ gboolean take_caps(KeepboxFrameRestore* self, GstEvent* event) {
   } else {
     g_autofree gchar* found = gst_caps_to_string(caps);
     post_error(GST_ELEMENT(self), {ErrorKind::kMismatch, "video caps with width and height", found,
-                                   "put framerestore behind elements that know the size"});
+                                   "put framerestore after an element that sets the size"});
   }
   gst_event_unref(event);
   return scaled.has_value();
 }
 
-/// May it not go on before the caps of the full frames are known?
+/// True if the event must follow the caps of the full frames.
 bool has_to_wait(const Restorer& r, GstEvent* event) {
   return r.caps == nullptr && GST_EVENT_IS_SERIALIZED(event) && GST_EVENT_IS_STICKY(event) &&
          GST_EVENT_TYPE(event) > GST_EVENT_CAPS;
@@ -202,7 +202,7 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
     gst_event_unref(event);
     return TRUE;
   }
-  event = unwrap_across(event);  // of a pair around this one
+  event = unwrap_across(event);  // from an enclosing pair
   switch (GST_EVENT_TYPE(event)) {
     case GST_EVENT_CAPS: return take_caps(cast(parent), event);
     case GST_EVENT_FLUSH_STOP:
@@ -210,7 +210,7 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
       r.failed = false;
       break;
     case GST_EVENT_EOS:
-      if (r.failed) {  // what a source says after an error is no end of the stream
+      if (r.failed) {  // an EOS after an error does not complete the stream
         gst_event_unref(event);
         return TRUE;
       }
@@ -225,7 +225,7 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
   return gst_pad_event_default(pad, parent, event);
 }
 
-/// Downstream's wishes concern the restored frames, not those that come in here.
+/// Forwards queries past the pair: downstream's answers apply to the restored frames.
 gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   switch (GST_QUERY_TYPE(query)) {
     case GST_QUERY_ALLOCATION: return FALSE;
@@ -249,7 +249,7 @@ gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   }
 }
 
-/// What can come out here is what can go into framesave.
+/// Answers caps queries with what framesave accepts, as only that can come out.
 gboolean src_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   const Restorer& r = *cast(parent)->restorer;
   gboolean result = FALSE;
@@ -257,7 +257,7 @@ gboolean src_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   return pass_across(r.sink, query, result) ? result : gst_pad_query_default(pad, parent, query);
 }
 
-/// The wish for other caps concerns framesave's neighbour, not the scaler.
+/// Forwards requests for new caps to framesave's neighbour, not to the scaler.
 gboolean src_event(GstPad* pad, GstObject* parent, GstEvent* event) {
   event = GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE ? wrap_across(event) : deepen_across(event);
   return gst_pad_event_default(pad, parent, event);
@@ -323,7 +323,7 @@ static void keepbox_frame_restore_class_init(KeepboxFrameRestoreClass* klass) {
   name_by_factory(klass);
   auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
-  GST_DEBUG_CATEGORY_INIT(framerestore_debug, "framerestore", 0, "Restoring of frames");
+  GST_DEBUG_CATEGORY_INIT(framerestore_debug, "framerestore", 0, "restoring of frames");
   object->set_property = set_property;
   object->get_property = get_property;
   object->finalize = finalize;
@@ -332,16 +332,16 @@ static void keepbox_frame_restore_class_init(KeepboxFrameRestoreClass* klass) {
       object, kPropResizeMode,
       g_param_spec_enum(
           "resize-mode", nick_of("resize-mode"),
-          "How the frame was fitted into the model's input, where GStreamer does not tell (it does "
-          "from 1.28 on). letterbox-scaler is right for videoconvertscale, stretch with its "
-          "add-borders=false.",
+          "How the frame was fitted into the model input, if GStreamer does not report it (1.28 "
+          "and later do). letterbox-scaler is right for videoconvertscale, stretch for "
+          "videoconvertscale add-borders=false.",
           resize_mode_type(), static_cast<int>(ResizeMode::kLetterboxScaler),
           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                    GST_PARAM_MUTABLE_PLAYING)));
   gst_element_class_set_static_metadata(
       element, "Frame restorer", "Filter/Video",
-      "Replaces a scaled frame by the one that framesave kept, and maps its boxes through the "
-      "resize",
+      "Replaces a scaled frame with the full frame that framesave kept, and maps its boxes through "
+      "the resize",
       "The keepbox developers");
   add_video_templates(element);
 }

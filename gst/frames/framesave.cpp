@@ -42,9 +42,9 @@ GST_DEBUG_CATEGORY_STATIC(framesave_debug);
 struct KeepboxFrameSave {
   GstElement parent;
   GstPad *sink, *src;
-  GstCaps* caps;            // of the frames, owned; the streaming thread's own
+  GstCaps* caps;            // of the frames, owned; streaming thread only
   keepbox::Picture picture;  // of those caps
-  gboolean announce;         // the caps are still to be told to framerestore
+  gboolean announce;         // the caps must still be announced to framerestore
   std::shared_ptr<keepbox::KeptFrames>* kept;  // owned
 };
 struct KeepboxFrameSaveClass {
@@ -63,9 +63,8 @@ enum { kPropMaxSizeBytes = 1 };
 
 KeepboxFrameSave* cast(gpointer object) { return reinterpret_cast<KeepboxFrameSave*>(object); }
 
-/// Leaves behind what belongs to the frame as it is: boxes would be scaled without regard to a
-/// letterbox and come back beside themselves, tensors are decoded before or behind the pair, and an
-/// earlier saved frame is found on this one.
+/// Drops metas that belong to the full frame only: boxes would be scaled without the letterbox,
+/// tensors are decoded before or after the pair, and an earlier saved frame is already on this one.
 gboolean keep_meta(GstBuffer*, GstMeta** meta, gpointer) {
   const GType api = (*meta)->info->api;
   if (is_analytics(api) || is_saved_frame(api) || holds_tensors(api)) *meta = nullptr;
@@ -74,8 +73,8 @@ gboolean keep_meta(GstBuffer*, GstMeta** meta, gpointer) {
 
 KeptFrames& kept(KeepboxFrameSave* self) { return **self->kept; }
 
-/// True unless somebody has paused it: then frames stay where they are. While it prerolls, elements
-/// behind may want more frames than are let through before they give any back.
+/// True unless the pipeline was paused, when frames stay. In preroll, downstream may need more
+/// frames than the limit before it returns any.
 bool is_to_go_on(KeepboxFrameSave* self) {
   if (GST_STATE(self) == GST_STATE_PLAYING) return true;
   g_autoptr(GstObject) top = GST_OBJECT(gst_object_ref(self));
@@ -86,21 +85,21 @@ bool is_to_go_on(KeepboxFrameSave* self) {
   return gst_element_get_state(GST_ELEMENT(top), nullptr, nullptr, 0) == GST_STATE_CHANGE_ASYNC;
 }
 
-/// @return are more frames to pass?
+/// @return true to let more frames pass.
 bool tell_late(KeepboxFrameSave* self, bool first) {
   if (!is_to_go_on(self)) return false;
   if (!first) return true;
   const std::string limit = std::to_string(kept(self).limit());
   post_warning(GST_ELEMENT(self),
-               {ErrorKind::kMismatch, "a saved frame that comes to framerestore or is dropped",
-                "none in 10 s, with " + limit + " bytes of them on their way",
-                "more frames pass now than that; set max-size-bytes= higher where an element "
-                "behind framesave collects frames"});
+               {ErrorKind::kMismatch, "saved frames to reach framerestore or to be dropped",
+                "none in 10 s, with " + limit + " bytes in flight",
+                "more frames pass from now on; raise max-size-bytes= if an element after framesave "
+                "collects frames"});
   return true;
 }
 
-/// Sends a shallow copy on, which holds the frame itself: memory that is shared is copied by
-/// GStreamer before anyone writes to it, so the saved frame stays as it was.
+/// Sends on a shallow copy that holds the frame itself. GStreamer copies shared memory before it is
+/// written to, so the saved frame does not change.
 GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* frame) {
   KeepboxFrameSave* self = cast(parent);
   if (self->caps == nullptr) {
@@ -125,7 +124,7 @@ gboolean take_caps(KeepboxFrameSave* self, GstCaps* caps) {
   if (!picture) {
     g_autofree gchar* found = gst_caps_to_string(caps);
     post_error(GST_ELEMENT(self), {ErrorKind::kMismatch, "video caps with width and height", found,
-                                   "put an element before framesave that knows the size"});
+                                   "put framesave after an element that sets the size"});
     return FALSE;
   }
   gst_caps_replace(&self->caps, caps);
@@ -134,7 +133,7 @@ gboolean take_caps(KeepboxFrameSave* self, GstCaps* caps) {
   return TRUE;
 }
 
-/// Behind the segment: sticky events have their order.
+/// Sends the caps event, after the segment: sticky events have an order.
 void announce_caps(KeepboxFrameSave* self) {
   if (!self->announce || self->caps == nullptr) return;
   self->announce = FALSE;
@@ -162,8 +161,8 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
   return done;
 }
 
-/// What the scaler takes, as far as framerestore's neighbour takes it too, in the neighbour's order:
-/// a scaler puts first what it would not have to scale.
+/// Returns the scaler's caps that framerestore's neighbour accepts too, in the neighbour's order,
+/// because scalers list first what they would not have to scale.
 GstCaps* accepted_caps(KeepboxFrameSave* self, GstCaps* filter) {
   GstCaps* scaled = gst_caps_simplify(gst_pad_peer_query_caps(self->src, filter));
   GstQuery* query = gst_query_new_caps(filter);
@@ -278,7 +277,7 @@ static void keepbox_frame_save_class_init(KeepboxFrameSaveClass* klass) {
   name_by_factory(klass);
   auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
-  GST_DEBUG_CATEGORY_INIT(framesave_debug, "framesave", 0, "Saving of frames");
+  GST_DEBUG_CATEGORY_INIT(framesave_debug, "framesave", 0, "saving of frames");
   object->set_property = set_property;
   object->get_property = get_property;
   object->finalize = finalize;
@@ -287,16 +286,17 @@ static void keepbox_frame_save_class_init(KeepboxFrameSaveClass* klass) {
       object, kPropMaxSizeBytes,
       g_param_spec_uint64(
           "max-size-bytes", nick_of("max-size-bytes"),
-          "Most bytes of frames that are kept, which queues between here and framerestore do not "
-          "count: a further frame waits until one has come there or was dropped, and passes with a "
-          "warning where none does in 10 s. Four are kept whatever their size; 0 is no limit.",
+          "Maximum total size of kept frames in bytes; queues between framesave and framerestore "
+          "do not count them. Further frames wait until one reaches framerestore or is dropped; if "
+          "none does in 10 s, they pass with a warning. Four frames of any size always pass; 0 "
+          "means no limit.",
           0, G_MAXUINT64, KeptFrames::kUsual,
           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                    GST_PARAM_MUTABLE_PLAYING)));
   gst_element_class_set_static_metadata(
       element, "Frame saver", "Filter/Video",
-      "Keeps each frame with its boxes as it is, and sends a copy without boxes on, so that "
-      "framerestore can bring the frame back after detection on the scaled copy",
+      "Keeps each frame with its boxes and sends a copy without boxes downstream, so that "
+      "framerestore can restore the frame after detection on the scaled copy",
       "The keepbox developers");
   add_video_templates(element);
 }

@@ -7,7 +7,7 @@
 
 namespace keepbox {
 
-/// May outlive the element: buffers do.
+/// A kept frame's bytes. May outlive the element, because buffers do.
 struct KeptFrames::Place {
   Place(std::shared_ptr<KeptFrames> in, uint64_t bytes) : all(std::move(in)), size(bytes) {}
   Place(const Place&) = delete;

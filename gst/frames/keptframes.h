@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How many bytes of saved frames are on their way, and the wait until fewer are.
+// Counts the bytes of saved frames in flight, and waits until there are fewer.
 #pragma once
 
 #include <algorithm>
@@ -13,28 +13,27 @@
 
 namespace keepbox {
 
-/// Frames that are kept wherever their buffers go. May be used from any thread.
+/// Frames that are kept wherever their buffers go. Thread-safe.
 class KeptFrames : public std::enable_shared_from_this<KeptFrames> {
  public:
-  static constexpr size_t kLeast = 4;  // frames of any size: elements between hold some back
+  static constexpr size_t kLeast = 4;  // frames of any size: elements hold some back
   static constexpr uint64_t kUsual = uint64_t{1} << 28;  // bytes
 
-  /// @param late how long none may come back before that is said
+  /// @param late time without a returned frame after which keep() calls its callback.
   explicit KeptFrames(std::chrono::milliseconds late = std::chrono::seconds(10)) : late_(late) {}
 
-  /// Counts a frame for as long as what is returned is there. Waits while others leave it no room.
-  /// @param late called when none of those comes back. Where it returns true, as many bytes as the
-  ///        limit again are let through, and stay so until start() or set_limit(). Its argument is
-  ///        true before the first such time.
+  /// Counts a frame for the lifetime of the returned object. Waits while other frames leave no
+  /// room. @param late called if no frame comes back. If it returns true, the limit is raised by
+  /// its own value until start() or set_limit(). Its argument is true before the first such time.
   /// @return nullptr while set_stopped(true).
   std::shared_ptr<const void> keep(uint64_t bytes, const std::function<bool(bool first)>& late);
 
-  /// Begins with the limit as it was set, and not stopped.
+  /// Resets the limit to the one that was set, and clears stopped.
   void start();
-  /// The most bytes; 0 is no limit.
+  /// Sets the maximum number of bytes; 0 means no limit.
   void set_limit(uint64_t bytes);
   uint64_t limit() const;
-  /// Does nobody wait, and is nothing kept?
+  /// While stopped, keep() neither waits nor keeps anything.
   void set_stopped(bool stopped);
 
  private:

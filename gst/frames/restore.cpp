@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Takes the full frame, gives it what the scaled one has, and lays its planes out.
+// Takes the full frame, moves the scaled frame's metas to it, and lays out its planes.
 #include "gst/frames/restore.h"
 
 #include <algorithm>
@@ -17,19 +17,19 @@
 namespace keepbox {
 namespace {
 
-/// Flags of where a buffer stands in its stream, against those of how its pixels lie.
+/// Flags of a buffer's position in its stream, as opposed to flags of pixel storage.
 constexpr guint kStreamFlags =
     GST_BUFFER_FLAG_LIVE | GST_BUFFER_FLAG_DECODE_ONLY | GST_BUFFER_FLAG_DISCONT |
     GST_BUFFER_FLAG_RESYNC | GST_BUFFER_FLAG_CORRUPTED | GST_BUFFER_FLAG_MARKER |
     GST_BUFFER_FLAG_HEADER | GST_BUFFER_FLAG_GAP | GST_BUFFER_FLAG_DROPPABLE |
     GST_BUFFER_FLAG_DELTA_UNIT;
 
-/// The metas of the scaled frame on their way to the full one.
+/// The transfer of the scaled frame's metas to the full one.
 struct Bringing {
   GstBuffer* full;
   GstVideoInfo from, to;
   const PixelMap& map;
-  std::vector<GType> there;  // APIs of the metas that the full frame came with
+  std::vector<GType> there;  // APIs of metas that the full frame already has
 };
 
 gboolean note_api(GstBuffer*, GstMeta** meta, gpointer apis) {
@@ -59,8 +59,8 @@ gboolean bring_meta(GstBuffer* scaled, GstMeta** meta, gpointer data) {
   return TRUE;
 }
 
-/// Where on the full frame a model's input is: those of a frame's tensors that share a source share it
-/// again. The pixels' way since the inference ends on the full frame, and begins anew there.
+/// Sources mapped to the full frame; tensors that shared a source share one again.
+/// The way of the pixels since inference ends on the full frame, and begins again there.
 struct MovedSources {
   GstBuffer *scaled, *full;
   Picture from, to;
@@ -80,7 +80,8 @@ struct MovedSources {
   }
 };
 
-/// What a scaler that does nothing passes on is framesave's copy, which shares the frame's memory.
+/// Drops metas of the frame itself: a scaler in passthrough returns framesave's copy, which shares
+/// the frame's memory.
 gboolean let_go(GstBuffer*, GstMeta** meta, gpointer frame) {
   if ((*meta)->info->api == GST_PARENT_BUFFER_META_API_TYPE &&
       reinterpret_cast<GstParentBufferMeta*>(*meta)->buffer == frame)
@@ -114,7 +115,7 @@ std::optional<Showing> showing(const GstCaps* caps) {
 }
 
 GstBuffer* take_frame(GstBuffer** scaled) {
-  if (!gst_buffer_is_writable(*scaled)) {  // others hold it, and with it the saved frame
+  if (!gst_buffer_is_writable(*scaled)) {  // it is shared, and so is the saved frame
     GstBuffer* copy = copy_with_tensors(*scaled);
     gst_buffer_unref(*scaled);
     *scaled = copy;
@@ -146,7 +147,7 @@ GstBuffer* with_plain_planes(GstBuffer* frame, const Showing& as) {
   if (!as.plain || lies_as_caps_say(frame, as.info)) return frame;
   GstVideoInfo info = as.info;
   GstVideoFrame in, out;
-  // Metas of a copy, on memory of its own.
+  // A copy of the metas, with new memory.
   GstBuffer* plain = copy_with_tensors(frame);
   gst_buffer_remove_all_memory(plain);
   gst_buffer_append_memory(plain, gst_allocator_alloc(nullptr, info.size, nullptr));

@@ -25,12 +25,12 @@ CUstream stream_of(GstBuffer* frame) {
 Result<const Backend*> device_backend() {
   for (const Backend& backend : backends())
     if (backend.memory == MemorySpace::kCuda && backend.input_maker != nullptr) return &backend;
-  return fail(ErrorKind::kNoResource, "keepbox built with CUDA", "a build without (./dev build --cuda)",
-              "set provider=cpu");
+  return fail(ErrorKind::kNoResource, "keepbox built with CUDA", "a build without CUDA",
+              "set provider=cpu, or build with ./dev build --cuda");
 }
 
-/// From the first byte to that of the last sample. With an odd width rows of Y U Y V are longer than
-/// their Ys tell.
+/// Returns the bytes of a plane up to its last sample. With an odd width, rows of Y U Y V are
+/// longer than their number of Ys suggests.
 size_t bytes_of(const GstVideoFrame& frame, guint plane) {
   gint components[GST_VIDEO_MAX_COMPONENTS];
   gst_video_format_info_component(frame.info.finfo, plane, components);
@@ -103,14 +103,14 @@ Status CudaFeed::from_device(GstBuffer* buffer, size_t slot, CUdeviceptr input) 
   if (producer != nullptr) {
     KB_TRY(cuda_status(cuda.event_record(side_->order.get(), producer), "the frame's stream"));
     KB_TRY(cuda_status(cuda.stream_wait(side_->stream.get(), side_->order.get(), 0),
-                       "an order of streams"));
+                       "ordered streams"));
   }
   KB_TRY(make(planes_of(frame.get()), slot, input));
-  // Whoever writes to the frame next does so on its stream; without one there is nothing to order by.
+  // Later writers use the frame's stream; without a stream nothing has to be ordered.
   const CUevent ready = side_->events[slot].ready.get();
   return cuda_status(producer != nullptr ? cuda.stream_wait(producer, ready, 0)
                                          : cuda.event_synchronize(ready),
-                     "an order of streams");
+                     "ordered streams");
 }
 
 Status CudaFeed::from_host(GstBuffer* buffer, size_t slot, CUdeviceptr input) {
@@ -121,7 +121,7 @@ Status CudaFeed::from_host(GstBuffer* buffer, size_t slot, CUdeviceptr input) {
   return make(*planes, slot, input);
 }
 
-/// From pageable memory: the source has been read when a copy returns.
+/// Uploads from pageable memory: the source has been read when a copy returns.
 Result<FramePlanes> CudaFeed::upload(const GstVideoFrame& frame, size_t slot) {
   FramePlanes planes = planes_of(frame);
   size_t total = 0;
@@ -137,7 +137,7 @@ Result<FramePlanes> CudaFeed::upload(const GstVideoFrame& frame, size_t slot) {
     const size_t bytes = bytes_of(frame, i);
     KB_TRY(cuda_status(cuda_driver().copy_in(memory.get() + at, planes.data[i], bytes,
                                              side_->stream.get()),
-                       "a frame on the device"));
+                       "an uploaded frame"));
     planes.data[i] = reinterpret_cast<const uint8_t*>(memory.get() + at);
     at += aligned(bytes);
   }
@@ -162,7 +162,7 @@ Status CudaFeed::make(const FramePlanes& planes, size_t slot, CUdeviceptr input)
   if (!home)
     KB_TRY(cuda_status(cuda.copy_across(input, handle_of(home_), target, handle_of(side_->context),
                                         bytes, stream),
-                       "an input in the model's context"));
+                       "an input copied to the model's context"));
   events.used = true;
   return cuda_status(cuda.event_record(events.ready.get(), stream), "an event");
 }

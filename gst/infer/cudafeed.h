@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames to a model's input in a GPU's memory, without waiting for either.
+// Turns frames into a model's input in GPU memory, without waiting for either.
 #pragma once
 
 #include <gst/gst.h>
@@ -13,23 +13,23 @@
 
 namespace keepbox {
 
-/// Makes the inputs of one element's frames. Frames in CUDA memory are read where they are, also in
+/// Makes the inputs of one element's frames. Frames in CUDA memory are read in place, even in
 /// another context of the device; others are uploaded. For one thread at a time.
 class CudaFeed {
  public:
-  /// @param home the context of the inputs. @param slots how many inputs may be under way.
+  /// @param home the context of the inputs. @param slots maximum number of inputs in flight.
   CudaFeed(InputPlan plan, const GstVideoInfo& info, CudaContext home, size_t slots)
       : plan_(std::move(plan)), info_(info), home_(std::move(home)), slots_(slots) {}
   ~CudaFeed();
 
-  /// Enqueues the making of a frame's input. The frame may be written to by whoever comes later on its
-  /// stream. @param slot below slots, whose last input nobody reads any more.
+  /// Enqueues the conversion of a frame. Later work on the frame's own stream may write to the
+  /// frame. @param slot less than slots; the previous input of the slot must no longer be in use.
   /// @param input plan.input.bytes() in the home context.
   Status feed(GstBuffer* frame, size_t slot, CUdeviceptr input);
 
-  /// After it the input of a slot is there.
+  /// Event after which the input of a slot is complete.
   CUevent ready(size_t slot) const { return side_->events[slot].ready.get(); }
-  /// Time that a slot's last input took. @pre it is there.
+  /// Returns the time that a slot's last input took. @pre the input is complete.
   double microseconds(size_t slot) const;
 
  private:
@@ -37,15 +37,15 @@ class CudaFeed {
     CudaEvent begun, ready;
     bool used = false;
   };
-  /// All that lives in the context that frames come in.
+  /// Everything that lives in the context of the frames.
   struct Side {
     CudaContext context;
     CudaStream stream;
-    CudaEvent order;  // behind the frame's producer
+    CudaEvent order;  // recorded after the frame's producer
     std::unique_ptr<InputMaker> maker;
     std::vector<Events> events;          // by slot
     std::vector<DeviceMemory> uploaded;  // planes of frames from the host, by slot
-    std::vector<DeviceMemory> abroad;    // inputs in another context than home's, by slot
+    std::vector<DeviceMemory> abroad;    // inputs outside of the home context, by slot
     ~Side();
   };
   Result<std::unique_ptr<Side>> make_side(const CudaContext& context) const;

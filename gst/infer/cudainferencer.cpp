@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Runs models on a GPU: frames, input and tensors stay there.
+// Runs models on a GPU, with frames, input and tensors in its memory.
 #include "gst/infer/cudafeed.h"
 #include "gst/infer/cudamodel.h"
 #include "gst/infer/inferencer.h"
@@ -23,13 +23,13 @@ class CudaInferencer : public Inferencer {
     runtime_ = &model_->runtime();
     return {};
   }
-  /// What was launched already goes on, as does a graph.
+  /// Work that was already launched goes on, as does a graph.
   void interrupt(bool on) override { runtime_->terminate(options_.get(), on); }
   bool graph() const override { return model_->graph(); }
   InferTimes times() const override { return times_; }
 
-  /// The feed before it is done first: the model may be reading what it made. In turn, since another's
-  /// prepare() may be making the stream anew.
+  /// Drains the feed first, because the model may be reading its output. Takes the lock because
+  /// another element's prepare() may be replacing the stream.
   void drain() override {
     const std::lock_guard guard(model_->turn());
     model_->drain();

@@ -13,7 +13,7 @@ Result<std::shared_ptr<CudaModel>> CudaModel::open(const SessionSpec& spec, Cuda
   std::shared_ptr<CudaModel> out(new CudaModel(spec, std::move(context)));
   Status loaded = out->load(spec.graph);
   if (!loaded && spec.graph) {
-    GST_CAT_INFO(tensorinfer_debug, "no graph: %s", loaded.error().message().c_str());
+    GST_CAT_INFO(tensorinfer_debug, "no CUDA graph: %s", loaded.error().message().c_str());
     loaded = out->load(false);
   }
   if (!loaded) return std::unexpected(loaded.error());
@@ -40,13 +40,13 @@ Status CudaModel::load(bool graph) {
   ort::MemoryInfo* memory = nullptr;
   KB_TRY(session_->check(api.CreateMemoryInfo("Cuda", ort::kDeviceAllocator, spec_.device,
                                               ort::kDefaultMemory, &memory),
-                         "device memory for"));
+                         "memory for"));
   memory_ = OnnxOwned<ort::MemoryInfo>(memory, api.ReleaseMemoryInfo);
   graph_ = graph;
   return {};
 }
 
-/// The session goes when the device has done all of its work, and before its stream.
+/// Destroys the session after all of its work on the device, and before its stream.
 void CudaModel::unload() {
   const CudaScope scope(context_);
   drain();
@@ -70,8 +70,9 @@ Status CudaModel::prepare(const ModelFacts& facts) {
   const std::lock_guard guard(turn_);
   if (prepared_) {
     if (facts.input.bytes() == input_.bytes() && facts.input.type == input_.type) return {};
-    return fail(ErrorKind::kInvalid, "elements that share a model to give it the same input",
-                "another size or type", "set max-in-flight= to another number, which parts them");
+    return fail(ErrorKind::kInvalid, "the same input from all elements that share a model",
+                "another size or type",
+                "set max-in-flight= to a different value, so that the model is not shared");
   }
   const CudaScope scope(context_);
   KB_TRY(scope.status());
@@ -80,7 +81,7 @@ Status CudaModel::prepare(const ModelFacts& facts) {
   if (graph_) {
     const Status captured = capture();
     if (!captured) {
-      GST_CAT_INFO(tensorinfer_debug, "no graph: %s", captured.error().message().c_str());
+      GST_CAT_INFO(tensorinfer_debug, "no CUDA graph: %s", captured.error().message().c_str());
       KB_TRY(load(false));
       KB_TRY(make_slots(facts));
     }
@@ -90,7 +91,7 @@ Status CudaModel::prepare(const ModelFacts& facts) {
 }
 
 Status CudaModel::make_slots(const ModelFacts& facts) {
-  slots_.clear();  // of one who failed
+  slots_.clear();  // left by a failed attempt
   for (size_t i = 0; i < spec_.in_flight; ++i) {
     auto slot = make_slot(facts);
     if (!slot) return std::unexpected(slot.error());
@@ -132,7 +133,7 @@ Status CudaModel::bind_extras(Slot& slot, const ModelFacts& facts) {
     if (!memory) return std::unexpected(memory.error());
     KB_TRY(cuda_status(cuda_driver().copy_in(memory->get(), made->bytes.data(),
                                              made->bytes.size(), stream_.get()),
-                       "an input on the device"));
+                       "a model input on the GPU"));
     drain();
     auto value = session_->tensor(reinterpret_cast<void*>(memory->get()), made->bytes.size(),
                                   *port.type, made->dims, memory_.get());
@@ -145,8 +146,8 @@ Status CudaModel::bind_extras(Slot& slot, const ModelFacts& facts) {
   return {};
 }
 
-/// Without waiting for the device, and without the runtime's own graphs: those are made a thread, and
-/// while one is captured no other thread may allocate.
+/// Does not wait for the device and disables the runtime's own graphs, which are made per thread
+/// and forbid allocations in all other threads during capture.
 Result<OnnxRunOptions> CudaModel::run_options() const {
   const ort::Api& api = session_->runtime().api();
   auto out = session_->run_options();
@@ -157,7 +158,7 @@ Result<OnnxRunOptions> CudaModel::run_options() const {
   return out;
 }
 
-/// What a run bound as output stays bound, and the next one would write into it.
+/// Binds outputs again: an output bound by a run stays bound, and the next run would write to it.
 Status CudaModel::bind_outputs_anew(Slot& slot) {
   const ort::Api& api = session_->runtime().api();
   for (const ModelPort& port : claims().outputs)
@@ -194,7 +195,8 @@ Status CudaModel::run_bound(Slot& slot, const ort::RunOptions* options) {
                          "a run of");
 }
 
-/// A plain run tells the shapes of the outputs, whose memory a graph fixes.
+/// Captures a graph after a plain run, which reveals the shapes of the outputs whose memory is
+/// fixed.
 Status CudaModel::capture() {
   const auto options = run_options();
   if (!options) return std::unexpected(options.error());
@@ -218,7 +220,7 @@ Status CudaModel::capture(Slot& slot, const std::vector<OnnxOutput>& like,
         "an output of"));
     slot.outputs.push_back(std::move(*output));
   }
-  // What a first run allocates and tries out must not be captured.
+  // Allocations and tuning of the first run must not be captured.
   KB_TRY(run_bound(slot, options));
   drain();
   auto graph = keepbox::capture(context_, stream_.get(), [&] { return run_bound(slot, options); });
@@ -229,7 +231,7 @@ Status CudaModel::capture(Slot& slot, const std::vector<OnnxOutput>& like,
 
 Result<CudaModel::Fixed> CudaModel::fixed(const OnnxOutput& like) const {
   if (like.bytes == 0)
-    return fail(ErrorKind::kUnsupported, "outputs of fixed sizes", "an empty one");
+    return fail(ErrorKind::kUnsupported, "outputs of fixed size", "an empty output");
   auto memory = allocate(context_, like.bytes);
   if (!memory) return std::unexpected(memory.error());
   const auto sizes = like.shape.dims();
@@ -265,7 +267,7 @@ Result<std::vector<InferredTensor>> CudaModel::run(size_t number, CUevent input_
   const CUstream stream = stream_.get();
   const CudaScope scope(context_);
   KB_TRY(scope.status());
-  KB_TRY(cuda_status(cuda.stream_wait(stream, input_ready, 0), "an order of streams"));
+  KB_TRY(cuda_status(cuda.stream_wait(stream, input_ready, 0), "ordered streams"));
   KB_TRY(cuda_status(cuda.event_record(slot.begun.get(), stream), "an event"));
   if (graph_) {
     KB_TRY(cuda_status(cuda.graph_launch(slot.graph.get(), stream), "a run of the model's graph"));
@@ -278,7 +280,7 @@ Result<std::vector<InferredTensor>> CudaModel::run(size_t number, CUevent input_
   KB_TRY(cuda_status(cuda.event_record(slot.done.get(), stream), "an event"));
   slot.used = true;
   KB_TRY(cuda_status(cuda.stream_wait(gst_stream_handle(tensors_ready_), slot.done.get(), 0),
-                     "an order of streams"));
+                     "ordered streams"));
   return out;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A model on a GPU, for all elements that share it: one stream, and a few inputs that take turns.
+// A model on a GPU, shared by elements: one stream, and a few inputs used in turn.
 #pragma once
 
 #include <memory>
@@ -14,43 +14,43 @@ namespace keepbox {
 
 class CudaModel : public std::enable_shared_from_this<CudaModel> {
  public:
-  /// @param context wraps the device's primary context, which ONNX Runtime works in.
+  /// @param context wraps the device's primary context, in which ONNX Runtime works.
   static Result<std::shared_ptr<CudaModel>> open(const SessionSpec& spec, CudaContext context);
   ~CudaModel();
 
   const ModelClaims& claims() const { return claims_; }
   const CudaContext& context() const { return context_; }
 
-  /// Makes the inputs, and the graphs where the model allows them. By the first who comes; those after
-  /// share what was made. kInvalid when their input is another one.
+  /// Makes the inputs, and the graphs if the model allows them. The first caller makes them, later
+  /// callers share them; kInvalid if their input differs.
   Status prepare(const ModelFacts& facts);
   bool graph() const { return graph_; }
   size_t slots() const { return spec_.in_flight; }
 
-  /// To be held from next() to run(), and for drain(), run_options() and runtime().
+  /// Must be held from next() to run(), and for drain(), run_options() and runtime().
   std::mutex& turn() { return turn_; }
 
-  /// An input that nobody uses, waited for.
+  /// An input that is not in use any more.
   struct Turn {
     size_t slot;
     CUdeviceptr input;
-    double model_us;  // of the run that had it before; 0: none
+    double model_us;  // of the previous run of this slot; 0 if none
   };
   Result<Turn> next();
 
-  /// Options of an element's runs. @pre turn() is held.
+  /// Returns options for an element's runs. @pre turn() is held.
   Result<OnnxRunOptions> run_options() const;
   const OnnxRuntime& runtime() const { return session_->runtime(); }
 
-  /// Enqueues a run behind an event, and what tells when its outputs are there.
+  /// Enqueues a run after an event, and an event that is reached when its outputs are complete.
   Result<std::vector<InferredTensor>> run(size_t slot, CUevent input_ready,
                                           const ort::RunOptions* options);
 
-  /// Waits for all runs.
+  /// Waits until all runs are complete.
   void drain();
 
  private:
-  struct Piece {  // of memory that outputs are handed out in
+  struct Piece {  // memory of an output that was handed out
     DeviceMemory memory;
     CudaEvent ready;
   };
@@ -96,14 +96,14 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   CudaContext context_;
   std::mutex turn_, pieces_lock_;
   CudaStream stream_;
-  GstMiniObject* tensors_ready_ = nullptr;  // a GstCudaStream behind the last run: that of tensors
-  ModelClaims claims_;  // a copy: another element's prepare() may open the session anew
+  GstMiniObject* tensors_ready_ = nullptr;  // a GstCudaStream after the last run, for tensors
+  ModelClaims claims_;  // a copy: another element's prepare() may reopen the session
   std::unique_ptr<OnnxSession> session_;
   OnnxOwned<ort::MemoryInfo> memory_;
-  std::vector<DeviceMemory> extras_;  // small inputs beside the picture
+  std::vector<DeviceMemory> extras_;  // small inputs other than the picture
   std::vector<OnnxValue> extra_values_;
   std::vector<Slot> slots_;
-  std::vector<Piece> pieces_;  // that are free
+  std::vector<Piece> pieces_;  // free ones
   InputForm input_;
   size_t next_ = 0;
   bool graph_ = false, prepared_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Hands a model's outputs out, each with what tells when it is there, and takes their memory back.
+// Hands out a model's outputs with their ready events, and takes their memory back.
 #include <algorithm>
 #include <utility>
 
@@ -7,11 +7,11 @@
 
 namespace keepbox {
 
-/// What goes back when a tensor's memory is let go of.
+/// What is returned when a tensor's memory is freed.
 struct CudaModel::Lent {
   std::shared_ptr<CudaModel> model;
-  Piece piece;      // of our own, with an event of each
-  OnnxValue value;  // or the runtime's
+  Piece piece;      // our own memory, with its event
+  OnnxValue value;  // or the runtime's memory
 };
 
 Result<std::vector<InferredTensor>> CudaModel::taken_outputs(Slot& slot) {
@@ -31,7 +31,8 @@ Result<std::vector<InferredTensor>> CudaModel::taken_outputs(Slot& slot) {
   return out;
 }
 
-/// The graph writes to one place; what is handed out may be kept for long.
+/// Copies an output of the graph, which writes to a fixed place, while tensors may be kept for
+/// long.
 Result<InferredTensor> CudaModel::copied(const Fixed& output) {
   auto piece = piece_of(output.bytes);
   if (!piece) return std::unexpected(piece.error());
@@ -69,7 +70,7 @@ Result<InferredTensor> CudaModel::wrapped(std::unique_ptr<Lent> lent, CUdevicept
                 "export the model with smaller outputs");
   const CUevent ready = lent->piece.ready.get();
   KB_TRY(cuda_status(cuda_driver().event_record(ready, stream_.get()), "an event"));
-  // Those who do not know of the event have the stream. Not NEED_SYNC: freeing would wait for later runs.
+  // Consumers that ignore the event have the stream. NEED_SYNC would wait for later runs.
   GstMemory* memory = wrap_cuda(context_, reinterpret_cast<gpointer>(data), bytes, tensors_ready_,
                                 give_back, lent.release());
   GST_MINI_OBJECT_FLAG_SET(memory, GST_MEMORY_FLAG_READONLY);
@@ -79,7 +80,7 @@ Result<InferredTensor> CudaModel::wrapped(std::unique_ptr<Lent> lent, CUdevicept
   return out;
 }
 
-/// A free one of that size, or a new one. Without bytes it is an event alone.
+/// Returns a free piece of that size, or a new one; with 0 bytes it has only an event.
 Result<CudaModel::Piece> CudaModel::piece_of(size_t bytes) {
   {
     const std::lock_guard guard(pieces_lock_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Walks the messages of an ONNX file without reading its weights. ONNX is protobuf: a message is a
-// row of fields, a field is a key and a varint, four or eight bytes, or a length and as many bytes.
+// sequence of fields; a field is a key and a varint, four or eight bytes, or a length and that many
+// bytes.
 #include "gst/infer/externaldata.h"
 
 #include <sys/stat.h>
@@ -21,13 +22,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNoModel = "that is no whole ONNX file: set model-file= to one";
-constexpr int kDeepestMessage = 100;  // messages in each other; protobuf reads no more either
+constexpr const char* kNoModel =
+    "the file is truncated or not ONNX; set model-file= to an ONNX file";
+constexpr int kDeepestMessage = 100;  // nested messages; protobuf has the same limit
 constexpr size_t kLongestLocation = 4096;
-/// What ONNX Runtime takes for an address in the memory of the process.
+/// The name by which ONNX Runtime refers to addresses in process memory.
 constexpr std::string_view kMemoryAddress = "_ORT_MEM_ADDR_";
 
-/// The messages on the way to a tensor's external data.
+/// The messages on the path to a tensor's external data.
 enum class OnnxMessage : uint8_t {
   kModel,
   kGraph,
@@ -40,8 +42,8 @@ enum class OnnxMessage : uint8_t {
   kEntry,
 };
 
-/// What a field of a message is, by the numbers of onnx.proto; nothing for those that lead to no
-/// tensor.
+/// Returns the type of a message's field, by the numbers of onnx.proto; std::nullopt for fields
+/// that lead to no tensor.
 std::optional<OnnxMessage> child_of(OnnxMessage of, uint64_t field) {
   using enum OnnxMessage;
   struct Child {
@@ -63,12 +65,12 @@ std::optional<OnnxMessage> child_of(OnnxMessage of, uint64_t field) {
   return found == std::end(kChildren) ? std::nullopt : std::optional(found->is);
 }
 
-/// A part of the file.
+/// A range of bytes in the file.
 struct FileSpan {
   uint64_t begin = 0, end = 0;
 };
 
-/// One pass over a file. Functions are false where it is no ONNX file, why_not() says more.
+/// One pass over a file. Functions return false if it is not an ONNX file; why_not() has the cause.
 class OnnxWalk {
  public:
   explicit OnnxWalk(const PlainFile& file) : file_(file) {}
@@ -92,13 +94,13 @@ class OnnxWalk {
   }
 
   bool byte(uint64_t end, uint8_t& out) {
-    if (at_ >= end) return refuse("the end amid a number");
+    if (at_ >= end) return refuse("the end of the file inside a number");
     if ((at_ < begin_ || at_ - begin_ >= count_) && !fill()) return false;
     out = buffer_[at_++ - begin_];
     return true;
   }
 
-  /// Seven bits a byte, the lowest first.
+  /// Reads seven bits per byte, lowest first.
   bool varint(uint64_t end, uint64_t& out) {
     out = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
@@ -110,15 +112,14 @@ class OnnxWalk {
     return refuse("a number of more than 64 bits");
   }
 
-  /// Takes one field. @param bytes of a field with a length: where they lie, and at_ is behind
-  /// them.
+  /// Takes one field. @param bytes the position of a field with a length; at_ is then after it.
   bool next(uint64_t end, uint64_t& field, std::optional<FileSpan>& bytes) {
     uint64_t key = 0, skipped = 0;
     bytes.reset();
     if (!varint(end, key)) return false;
     field = key >> 3;
     if (field == 0 || key > std::numeric_limits<uint32_t>::max())
-      return refuse("a field of no number");
+      return refuse("a field without a number");
     switch (key & 7) {
       case 0:
         return varint(end, skipped);
@@ -133,15 +134,15 @@ class OnnxWalk {
         bytes = FileSpan{at_, at_ + skipped};
         break;
       default:
-        return refuse("a field of another kind than ONNX has");
+        return refuse("a field type that ONNX does not have");
     }
-    if (skipped > end - at_) return refuse("a field that is longer than what it is in");
+    if (skipped > end - at_) return refuse("a field longer than its message");
     at_ += skipped;
     return true;
   }
 
   bool message(OnnxMessage kind, FileSpan part, int depth) {
-    if (depth > kDeepestMessage) return refuse("more than 100 messages in each other");
+    if (depth > kDeepestMessage) return refuse("more than 100 nested messages");
     if (kind == OnnxMessage::kEntry) return entry(part);
     if (kind == OnnxMessage::kTensor) located_ = false;
     at_ = part.begin;
@@ -166,7 +167,7 @@ class OnnxWalk {
     return out;
   }
 
-  /// A key and a value, in either order and once: of two of them readers could take either.
+  /// Reads a key and a value, in either order and once: readers could disagree about duplicates.
   bool entry(FileSpan part) {
     std::array<std::optional<FileSpan>, 2> both;
     at_ = part.begin;
@@ -176,7 +177,7 @@ class OnnxWalk {
       if (!next(part.end, field, bytes)) return false;
       if (!bytes || field > both.size()) continue;
       if (std::exchange(both[field - 1], bytes))
-        return refuse("external data with a key or a value twice");
+        return refuse("external data with a duplicate key or value");
     }
     const auto key = both[0] ? text(*both[0], kMemoryAddress.size()) : std::string();
     if (!key) return false;
@@ -188,29 +189,30 @@ class OnnxWalk {
   bool location(FileSpan part) {
     const auto found = text(part, kLongestLocation);
     if (!found) return false;
-    if (std::exchange(located_, true)) return refuse("a tensor with two locations of its data");
+    if (std::exchange(located_, true)) return refuse("a tensor with two data locations");
     if (found->empty())
-      return refuse("a tensor whose data is in a file without a name, or with a long one");
+      return refuse("a tensor whose data file has an empty or overlong name");
     locations_.insert(*found);
     return true;
   }
 
   const PlainFile& file_;
   uint64_t at_ = 0;
-  std::array<uint8_t, 1 << 14> buffer_;  // the file's bytes from begin_ on
+  std::array<uint8_t, 1 << 14> buffer_;  // bytes of the file, starting at begin_
   uint64_t begin_ = 0, count_ = 0;
-  bool located_ = false;  // has the tensor a location?
+  bool located_ = false;  // the tensor has a location
   std::set<std::string> locations_;
   std::string why_not_;
 };
 
 std::unexpected<Error> elsewhere(const std::string& model, std::string found) {
   return fail(ErrorKind::kInvalid,
-              "weights of " + model + " in files beside it or below its folder", std::move(found),
-              "put the file of weights into the model's folder, and its plain name into the model");
+              "weights of " + model + " in files in its folder or below", std::move(found),
+              "put the weights file into the model's folder, and store its plain name in the "
+              "model");
 }
 
-/// Does the text name something below a folder, whatever links there are?
+/// True if the text names a file below a folder, ignoring links.
 bool stays_below(const std::string& location) {
   const fs::path path(location);
   return location.find('\0') == location.npos && location.find(kMemoryAddress) == location.npos &&
@@ -223,7 +225,7 @@ bool is_below(const fs::path& file, const fs::path& folder) {
   return !folder.empty() && !way.empty() && *way.begin() != "..";
 }
 
-/// The folder may be that of the model's name, or of the file that this leads to by a link.
+/// Finds a weights file, below the folder of the model's name or of the file that name links to.
 Result<std::string> weights_file(const std::string& model, const std::string& location) {
   if (!stays_below(location)) return elsewhere(model, in_quotes(location));
   std::error_code failed;
@@ -231,13 +233,13 @@ Result<std::string> weights_file(const std::string& model, const std::string& lo
   const fs::path real = fs::canonical(named / location, failed);
   if (failed)
     return file_error("weights of " + model + " in " + in_quotes(location), failed.message(),
-                      "put the file beside the model");
+                      "put the file next to the model");
   const fs::path folder = fs::canonical(named.empty() ? "." : named, failed);
   const fs::path home = fs::canonical(model, failed).parent_path();
   if (!is_below(real, folder) && !is_below(real, home))
     return elsewhere(model, in_quotes(location) + ", a link to " + in_quotes(real.string()));
   if (!fs::is_regular_file(real, failed))
-    return elsewhere(model, in_quotes(location) + ", which is no regular file");
+    return elsewhere(model, in_quotes(location) + ", which is not a regular file");
   return real.string();
 }
 

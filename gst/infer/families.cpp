@@ -13,15 +13,15 @@ namespace {
 
 using Writer = ModelMetadata::Writer;
 
-constexpr float kUltralyticsIou = 0.7f;  // of its predict()
+constexpr float kUltralyticsIou = 0.7f;  // as in its predict()
 constexpr int64_t kLeastGrid = 21;  // cells of the smallest input
 constexpr int64_t kReadyColumns = 6;
 constexpr int64_t kUnknown = -1;
 
 enum class Lie { kPlanes, kRows, kOther };
 
-/// How the numbers of boxes lie in an output 1xAxB: planes of 4 + classes + more by anchors, or
-/// sorted rows of 6 + more. @param classes 0: unknown. @param more may be kUnknown.
+/// Returns the layout of boxes in an output 1xAxB: planes of 4 + classes + more by anchors, or
+/// end-to-end rows of 6 + more. @param classes 0: unknown. @param more may be kUnknown.
 Lie lie_of(const ModelPort& port, int64_t classes, int64_t more, bool sorted) {
   const int64_t a = port.dims[1], b = port.dims[2];
   const bool six = more != kUnknown && b == kReadyColumns + more;
@@ -33,7 +33,7 @@ Lie lie_of(const ModelPort& port, int64_t classes, int64_t more, bool sorted) {
   return a < 0 || b < 0 || a < b ? Lie::kPlanes : Lie::kOther;
 }
 
-/// The first output of that rank, or nothing.
+/// Returns the first output of that rank.
 std::optional<size_t> output_of_rank(const ModelClaims& claims, size_t rank) {
   const auto found = std::ranges::find(claims.outputs, rank,
                                        [](const ModelPort& port) { return port.dims.size(); });
@@ -41,7 +41,7 @@ std::optional<size_t> output_of_rank(const ModelClaims& claims, size_t rank) {
   return static_cast<size_t>(found - claims.outputs.begin());
 }
 
-/// An output's id, and the family that reads it; empty: none does.
+/// The id of an output, and the family that reads it; empty if there is none.
 struct Known {
   std::string_view id, detector;
 };
@@ -58,7 +58,7 @@ constexpr TaskIds kTasks[] = {
     {"obb", {"yolo-v8-obb-out", "yolov8-obb"}, {"yolo-26-obb-end2end-out", "yolo26-obb"}},
 };
 
-/// Numbers of an anchor behind its class scores.
+/// Returns the number of values per anchor after its class scores.
 int64_t more_of(const std::string& task, const ModelMetadata& metadata, const ModelPort* maps) {
   if (task == "pose") return metadata.keypoint_numbers == 0 ? kUnknown : metadata.keypoint_numbers;
   if (task == "segment") return maps != nullptr && maps->dims[1] > 0 ? maps->dims[1] : kUnknown;
@@ -78,8 +78,8 @@ void take_family(std::string_view name, KnownExport& out) {
   out.units = spec.units == Units::kAuto ? Units::kPixels : spec.units;
 }
 
-/// RT-DETR as Ultralytics exports it: cx cy w h in 0..1, then class scores, or from 8.4 on the best
-/// score and its class.
+/// Recognises RT-DETR as Ultralytics exports it: cx cy w h in 0..1, then class scores or, from 8.4
+/// on, the best score and its class.
 void take_rtdetr(const ModelPort& port, const ModelMetadata& metadata, KnownExport& out) {
   const auto classes = static_cast<int64_t>(metadata.labels.size());
   const bool rows = !metadata.head.empty() || metadata.sorted || port.dims[2] != 4 + classes;
@@ -90,15 +90,14 @@ void take_rtdetr(const ModelPort& port, const ModelMetadata& metadata, KnownExpo
 }
 
 void take_ultralytics(const ModelClaims& claims, const ModelMetadata& metadata, KnownExport& out) {
-  out.why = "Ultralytics' metadata";
+  out.why = "Ultralytics metadata";
   out.contract = "ultralytics";
   out.iou_threshold = kUltralyticsIou;
   const auto boxes = output_of_rank(claims, 3), maps = output_of_rank(claims, 4);
   const auto* task = std::ranges::find(kTasks, metadata.task, &TaskIds::task);
   if (task == std::end(kTasks) || !boxes) {
-    out.remarks.push_back("no boxes are known for the task " + metadata.task);
-    out.warnings.push_back("its metadata has the task " + metadata.task +
-                           ", whose tensors hold no boxes");
+    out.remarks.push_back("task " + metadata.task + " has no boxes");
+    out.warnings.push_back("task " + metadata.task + ", whose tensors hold no boxes");
     return;
   }
   out.units = Units::kPixels;
@@ -110,7 +109,7 @@ void take_ultralytics(const ModelClaims& claims, const ModelMetadata& metadata, 
   const Known known = lie == Lie::kPlanes ? task->planes : lie == Lie::kRows ? task->rows : Known{};
   if (known.id.empty()) {
     out.remarks.push_back("output " + claims.outputs[*boxes].to_string() +
-                          " is none that is known for the task " + metadata.task);
+                          " is not a known output of task " + metadata.task);
     return;
   }
   out.outputs[*boxes] = {.id = std::string(known.id), .column_major = lie == Lie::kPlanes};
@@ -119,9 +118,10 @@ void take_ultralytics(const ModelClaims& claims, const ModelMetadata& metadata, 
     out.outputs[*maps].id = "yolo-v8-segmentation-out-protos";
 }
 
-/// YOLOv5's repository and its kin: rows with objectness, or planes as YOLOv8's.
+/// Recognises exports of YOLOv5's repository and its derivatives: rows with objectness, or planes
+/// as in YOLOv8.
 void take_yolov5(const ModelClaims& claims, const ModelMetadata& metadata, KnownExport& out) {
-  out.why = "metadata as YOLOv5 writes it";
+  out.why = "YOLOv5 metadata";
   const auto boxes = output_of_rank(claims, 3);
   const auto classes = static_cast<int64_t>(metadata.labels.size());
   if (!boxes || classes == 0) return;
@@ -133,7 +133,7 @@ void take_yolov5(const ModelClaims& claims, const ModelMetadata& metadata, Known
     out.outputs[*boxes] = {.id = "yolo-v8-out", .column_major = true};
     out.units = Units::kPixels;
   } else {
-    out.remarks.push_back("output " + port.to_string() + " is none that is known for " +
+    out.remarks.push_back("output " + port.to_string() + " is not a known output for " +
                           counted(metadata.labels.size(), "class"));
   }
 }
@@ -142,9 +142,9 @@ bool is_whole(const ModelPort& port) {
   return port.type == DataType::kInt64 || port.type == DataType::kInt32;
 }
 
-/// D-FINE, RT-DETR and their kin: boxes in the pixels of the size that they are told.
+/// Recognises D-FINE, RT-DETR and related models: boxes in pixels of the size given as an input.
 void take_detr(const ModelClaims& claims, KnownExport& out) {
-  out.why = "the input orig_target_sizes, as D-FINE and RT-DETR have it";
+  out.why = "its input orig_target_sizes, as in D-FINE and RT-DETR";
   out.input = find_detector("rt-detr")->input;
   size_t roles = 0;
   for (size_t i = 0; i < claims.outputs.size(); ++i) {
@@ -168,9 +168,9 @@ void take_detr(const ModelClaims& claims, KnownExport& out) {
   out.units = Units::kPixels;
 }
 
-/// PaddleDetection with its suppression: rows of class, score, x1 y1 x2 y2, and their number.
+/// Recognises PaddleDetection with its NMS: rows of class, score, x1 y1 x2 y2, and their number.
 void take_paddle(const ModelClaims& claims, KnownExport& out) {
-  out.why = "the input scale_factor, as PaddleDetection has it";
+  out.why = "its input scale_factor, as in PaddleDetection";
   out.input = find_detector("paddle")->input;
   std::optional<size_t> rows, count;
   for (size_t i = 0; i < claims.outputs.size(); ++i) {
@@ -179,7 +179,7 @@ void take_paddle(const ModelClaims& claims, KnownExport& out) {
     else if (!count && port.dims.size() <= 1 && is_whole(port)) count = i;
   }
   if (!rows) {
-    out.remarks.push_back("no output of rows of 6: export the model with its suppression");
+    out.remarks.push_back("no output with rows of 6 values: export the model with its NMS");
     return;
   }
   out.outputs[*rows].id = "paddle-rows";
@@ -188,7 +188,7 @@ void take_paddle(const ModelClaims& claims, KnownExport& out) {
   out.units = Units::kPixels;
 }
 
-/// The family of the table that has one of the ids.
+/// Returns the family of the table that has one of the ids.
 const DetectorSpec* family_of_id(const std::vector<std::string>& given) {
   for (const DetectorSpec& spec : detectors())
     for (const TensorRule& rule : spec.rules())
@@ -203,7 +203,7 @@ void take_ids(const std::vector<std::string>& given, KnownExport& out) {
   out.why = "the id of " + std::string(spec->name);
   out.input = spec->input;
   out.input.caveat = {};
-  // GStreamer's scaler pads so, before the element that its ids are for.
+  // GStreamer's scaler, used before the element with these ids, pads this way.
   const auto registered = [](const std::string& id) { return id.starts_with("yolo-"); };
   if (std::ranges::any_of(given, registered)) out.input.pad = 0;
 }

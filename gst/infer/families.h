@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is known of models as their own projects export them.
+// Knowledge of models as their own projects export them.
 #pragma once
 
 #include <optional>
@@ -13,27 +13,27 @@
 
 namespace keepbox {
 
-/// The input of most models, assumed where nothing is known.
+/// The input of most models, assumed if nothing else is known.
 inline constexpr InputRule kAssumedInput{.deviation = {255, 255, 255}};
 
-/// What an export wants to see and what it gives.
+/// The input that an export requires, and what its outputs are.
 struct KnownExport {
-  std::string why;  // by what it is known; empty: it is not
+  std::string why;  // how it was recognised; empty: it was not
   InputRule input = kAssumedInput;
   std::string_view detector, contract;
   float iou_threshold = 0;
   Units units = Units::kAuto;
   std::vector<ModelFacts::Output> outputs;  // in the model's order; ids may be empty
   std::vector<std::string> remarks;
-  std::vector<std::string> warnings;  // what users have to know
+  std::vector<std::string> warnings;  // shown to the user
 };
 
-/// Recognises an export by its inputs, its metadata, or ids that others gave its outputs.
-/// @param given ids by output, empty where there is none.
+/// Recognises an export by its inputs, its metadata, or ids given to its outputs. @param given ids
+/// by output, empty if there is none.
 KnownExport know_export(const ModelClaims& claims, const ModelMetadata& metadata,
                         const ModelInputs& inputs, const std::vector<std::string>& given);
 
-/// Is it an id of the table of detectors, or one of GStreamer's registry with its units?
+/// True if the id is in the table of detectors, or in GStreamer's registry together with its units.
 bool tells_family(std::string_view id);
 
 }  // namespace keepbox

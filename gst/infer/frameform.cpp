@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Formats, colour matrices and siting of chroma.
+// Pixel formats, colour matrices and chroma siting.
 #include "gst/infer/frameform.h"
 
 #include <algorithm>
@@ -34,7 +34,8 @@ FrameComponent component_of(const GstVideoInfo& info, size_t index) {
           .shift_y = shift(GST_VIDEO_CHROMA_SITE_V_COSITED, sub_y)};
 }
 
-/// Colours of 0..1 from components of 0..1, the second and third of YUV -0.5..0.5.
+/// Returns the matrix from components of 0..1 (second and third of YUV -0.5..0.5) to colours of
+/// 0..1.
 std::array<std::array<double, 3>, 3> colours_of(const GstVideoInfo& info) {
   if (!GST_VIDEO_FORMAT_INFO_IS_YUV(info.finfo)) return {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
   double kr = 0, kb = 0;
@@ -54,11 +55,11 @@ Result<FrameForm> frame_form_of(const GstVideoInfo& info) {
   const bool coloured =
       GST_VIDEO_FORMAT_INFO_IS_RGB(&format) || GST_VIDEO_FORMAT_INFO_IS_YUV(&format);
   if ((!grey && !coloured) || !of_plain_bytes(format, grey ? 1 : 3))
-    return fail(ErrorKind::kUnsupported, "video of 8 bits a sample", format.name,
-                "put videoconvert before it");
+    return fail(ErrorKind::kUnsupported, "video with 8 bits per sample", format.name,
+                "put videoconvert before tensorinfer");
   FrameForm form{.size = {static_cast<uint32_t>(info.width), static_cast<uint32_t>(info.height)},
                  .planes = static_cast<uint8_t>(format.n_planes)};
-  // Without a range in the caps this takes the full one.
+  // Uses full range if the caps have no range.
   gint offset[GST_VIDEO_MAX_COMPONENTS], scale[GST_VIDEO_MAX_COMPONENTS];
   gst_video_color_range_offsets(info.colorimetry.range, &format, offset, scale);
   const auto colours = colours_of(info);
@@ -77,8 +78,8 @@ Result<FrameForm> frame_form_of(const GstVideoInfo& info) {
 Status MappedFrame::map(GstBuffer* buffer, const GstVideoInfo& info, GstMapFlags flags) {
   mapped_ = gst_video_frame_map(&frame_, &info, buffer, flags);
   if (mapped_) return {};
-  return fail(ErrorKind::kTruncated, "a frame that can be read", "one that cannot be mapped",
-              "see the log of the element before");
+  return fail(ErrorKind::kTruncated, "a readable frame", "a frame that cannot be mapped",
+              "see the log of the upstream element");
 }
 
 FramePlanes planes_of(const GstVideoFrame& frame) {

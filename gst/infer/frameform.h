@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// GStreamer's description of raw video in core's words.
+// GStreamer's description of raw video, translated for core.
 #pragma once
 
 #include <gst/video/video.h>
@@ -9,12 +9,12 @@
 
 namespace keepbox {
 
-/// How frames of these caps lie in memory and what their samples mean, by the caps' own colour
-/// matrix, range and chroma siting; of alpha nothing is seen. kUnsupported for formats whose
-/// samples are not bytes at even distances: other depths, tiles, palettes.
+/// Returns the memory layout and meaning of frames with these caps, including colour matrix, range
+/// and chroma siting; alpha is ignored. kUnsupported for formats other than 8 bits per sample in
+/// regular positions: other depths, tiles, palettes.
 Result<FrameForm> frame_form_of(const GstVideoInfo& info);
 
-/// A frame that is mapped while this lives.
+/// A frame that is mapped for the lifetime of this object.
 class MappedFrame {
  public:
   MappedFrame() = default;
@@ -24,7 +24,7 @@ class MappedFrame {
     if (mapped_) gst_video_frame_unmap(&frame_);
   }
 
-  /// Once. kTruncated for what cannot be mapped so.
+  /// Maps a frame, once. kTruncated if it cannot be mapped.
   Status map(GstBuffer* buffer, const GstVideoInfo& info, GstMapFlags flags);
   const GstVideoFrame& get() const { return frame_; }
 
@@ -33,7 +33,7 @@ class MappedFrame {
   bool mapped_ = false;
 };
 
-/// Where a mapped frame's planes are: in the memory that it was mapped in.
+/// Returns the planes of a mapped frame, in the memory that it was mapped in.
 FramePlanes planes_of(const GstVideoFrame& frame);
 
 }  // namespace keepbox

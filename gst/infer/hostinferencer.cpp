@@ -13,10 +13,10 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-/// A tensor's data, and what it lies in.
+/// A tensor's data, and the memory it is in.
 struct Lent {
   std::shared_ptr<const OnnxSession> session;
-  OnnxValue value;  // goes first
+  OnnxValue value;  // destroyed first
 };
 
 void give_back(gpointer lent) { delete static_cast<Lent*>(lent); }
@@ -65,8 +65,8 @@ class HostInferencer : public Inferencer {
     input_.reset(static_cast<std::byte*>(
         ::operator new(input_bytes_, std::align_val_t{kAlignment}, std::nothrow)));
     if (input_ == nullptr)
-      return fail(ErrorKind::kNoResource, std::to_string(input_bytes_) + " bytes of memory", "none",
-                  "lower input-width= and input-height=, or take a smaller model");
+      return fail(ErrorKind::kNoResource, std::to_string(input_bytes_) + " bytes of memory", "less",
+                  "lower input-width= and input-height=, or use a smaller model");
     for (size_t i = 0; i < ports.size(); ++i)
       values_.emplace_back(nullptr, session_->runtime().api().ReleaseValue);
     extras_.resize(ports.size());

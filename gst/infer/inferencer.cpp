@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What inputs of a model are bound with, wherever it runs.
+// Values that extra inputs of a model are bound with, on any device.
 #include "gst/infer/inferencer.h"
 
 #include <array>
@@ -59,7 +59,7 @@ std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input) {
       if (dims[i] < 1) dims[i] = 1;
       continue;
     }
-    const size_t place = i - picture;  // of C H W, or H W C
+    const size_t place = i - picture;  // index in C H W or H W C
     const size_t height = input.channels_last ? 0 : 1;
     dims[i] = place == height       ? input.size.height
               : place == height + 1 ? input.size.width

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From a frame to a model's tensors, on the host or on a GPU.
+// The interface from a frame to a model's tensors, on the host or on a GPU.
 #pragma once
 
 #include <gst/gst.h>
@@ -15,60 +15,62 @@
 
 namespace keepbox {
 
-/// A buffer, owned.
+/// Owns a buffer reference.
 struct BufferUnref {
   void operator()(GstBuffer* buffer) const { gst_buffer_unref(buffer); }
 };
 using OwnedBuffer = std::unique_ptr<GstBuffer, BufferUnref>;
 
-/// One of a model's outputs for a frame. Where it is in CUDA memory it has kReadyEvent.
+/// One output of a model for a frame. In CUDA memory it has kReadyEvent.
 struct InferredTensor {
   DataType type = DataType::kFloat32;
   Shape shape;
   OwnedBuffer data;
 };
 
-/// Where a frame's time went. On a GPU of an earlier frame, since nobody waits for this one.
+/// The time spent per step of a frame. On a GPU these are times of an earlier frame, to avoid
+/// waiting.
 struct InferTimes {
   double input_us = 0;   // making the input, uploads included
   double model_us = 0;
   double queued_us = 0;  // waiting for frames before it
 };
 
-/// Runs a model frame by frame, in the order frames() -> infer() ... For one thread at a time, but
-/// for interrupt(); the model itself may be shared with others.
+/// Runs a model frame by frame, in the order set_model(), set_frames(), infer() ... Only
+/// interrupt() may be called from other threads; the model itself may be shared with others.
 class Inferencer {
  public:
   virtual ~Inferencer() = default;
 
   virtual const ModelClaims& claims() const = 0;
 
-  /// Takes what was settled about the model. Called once, first.
+  /// Takes the settled facts about the model. Called once, first.
   virtual Status set_model(const ModelFacts& facts) = 0;
 
-  /// Takes how frames come from now on, and where: CUDA memory is read in place by those that can.
+  /// Takes the format and memory of the coming frames. CUDA memory is read in place if supported.
   virtual Status set_frames(const InputPlan& plan, const GstVideoInfo& info) = 0;
 
-  /// One tensor an output, in the model's order. The frame may be written to when this returns, by
-  /// whoever comes in the order of its stream.
+  /// Returns one tensor per output, in the model's order. When this returns, the frame may be
+  /// written to in the order of its stream.
   virtual Result<std::vector<InferredTensor>> infer(GstBuffer* frame) = 0;
 
-  /// Ends the run that is under way, if any, and lets those to come fail as long as `on`: not those
-  /// of others who share the model. From any thread. @pre set_model().
+  /// Ends the current run, if any, and makes later ones fail while `on`; other users of a shared
+  /// model are not affected. From any thread. @pre set_model().
   virtual void interrupt(bool on) = 0;
 
-  /// Waits until all that was started is done.
+  /// Waits until all started work is complete.
   virtual void drain() {}
 
   virtual InferTimes times() const = 0;
-  /// Are the model's launches replayed from a graph?
+  /// True if the model's launches are replayed from a graph.
   virtual bool graph() const { return false; }
 };
 
-/// On the host, by whatever provider takes the host's tensors.
+/// Makes an inferencer on the host, with any provider that takes tensors in system memory.
 Result<std::unique_ptr<Inferencer>> make_host_inferencer(const SessionSpec& spec);
 
-/// On a GPU. @param context of the device's primary context (see primary_context()).
+/// Makes an inferencer on a GPU. @param context of the device's primary context (see
+/// primary_context()).
 Result<std::unique_ptr<Inferencer>> make_cuda_inferencer(const SessionSpec& spec,
                                                          const CudaContext& context);
 
@@ -81,8 +83,8 @@ struct ExtraInput {
 /// Makes an extra input for a picture. kUnsupported for a port of a type that such inputs lack.
 Result<ExtraInput> make_extra(const ModelPort& port, SizeInput::Kind kind, Size input);
 
-/// The dimensions that the picture's port is bound with: dynamic ones are a batch of 1, or the
-/// picture's.
+/// Returns the dimensions that the picture's port is bound with: dynamic ones become batch 1, or the
+/// picture's size.
 std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input);
 
 }  // namespace keepbox

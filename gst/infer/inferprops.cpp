@@ -16,11 +16,11 @@ GType channel_order_type() {
   static const GType type = register_enum(
       "KeepboxChannelOrder",
       {{static_cast<int>(ChannelOrder::kAuto), "auto",
-        "B, G, R for the heads of YOLOX, which was trained so and whose files do not say it; R, G, B "
-        "for all others."},
-       {static_cast<int>(ChannelOrder::kRgb), "rgb", "The model's first channel is red."},
+        "B, G, R for YOLOX models, which are trained that way although their files do not declare "
+        "it; R, G, B for all others."},
+       {static_cast<int>(ChannelOrder::kRgb), "rgb", "The first channel of the input is red."},
        {static_cast<int>(ChannelOrder::kBgr), "bgr",
-        "The model's first channel is blue, as OpenCV reads pictures."}});
+        "The first channel of the input is blue, as in OpenCV."}});
   return type;
 }
 
@@ -28,72 +28,75 @@ GType input_resize_type() {
   static const GType type = register_enum(
       "KeepboxInputResizeMode",
       {{kModelsOwn, "auto",
-        "As the model's family was trained: Ultralytics centred, YOLOX top left, D-FINE, RT-DETR and "
-        "PaddleDetection stretched; centred where nothing is known."},
+        "As the model's family was trained: centred for Ultralytics, top left for YOLOX, stretched "
+        "for D-FINE, RT-DETR and PaddleDetection; centred for unknown models."},
        {static_cast<int>(ResizeMode::kStretch), "stretch",
-        "Each axis scaled on its own to the whole input."},
+        "Scale each axis independently to fill the input."},
        {static_cast<int>(ResizeMode::kLetterboxCenter), "letterbox-center",
-        "The aspect ratio kept, padded equally on both sides."},
+        "Keep the aspect ratio and pad equally on both sides."},
        {static_cast<int>(ResizeMode::kLetterboxTopLeft), "letterbox-topleft",
-        "The aspect ratio kept, padded at the right or the bottom."},
+        "Keep the aspect ratio and pad on the right or at the bottom."},
        {static_cast<int>(ResizeMode::kLetterboxScaler), "letterbox-scaler",
-        "As videoconvertscale with add-borders=true places the picture."}});
+        "Keep the aspect ratio and pad as videoconvertscale add-borders=true does."}});
   return type;
 }
 
 const Property<InferProps> kInferProperties[] = {
     {"model-file",
-     "ONNX file of the model. Class names, family and input size come from Ultralytics' metadata "
-     "in it, from GStreamer's tensor ids in it, or from a .modelinfo beside it.",
+     "ONNX file of the model. Class names, family and input size are taken from Ultralytics "
+     "metadata or GStreamer tensor ids in it, or from a .modelinfo file next to it.",
      &InferProps::model_file},
     {"runtime-library",
-     "File or name of ONNX Runtime's library, 1.16 or newer; empty takes that of KEEPBOX_ONNXRUNTIME in "
-     "the environment, else libonnxruntime.so.1 or the distribution's.",
+     "File or name of the ONNX Runtime library, 1.16 or newer. Empty takes the one named by the "
+     "KEEPBOX_ONNXRUNTIME environment variable, or else libonnxruntime.so.1 or the distribution's "
+     "library.",
      &InferProps::runtime_library},
     {"provider",
-     "Where the model runs: cpu; cuda, with frames, input and tensors in the GPU's memory; auto, which "
-     "is cuda where the library and a device offer it and cpu elsewhere; or another provider of the "
-     "library by its name, with frames and tensors in system memory (not tried).",
+     "Where the model runs: cpu; cuda, with frames, input and tensors in GPU memory; auto, which "
+     "is cuda if the library and a device support it, and cpu otherwise; or the name of another "
+     "provider of the library (untested), with frames and tensors in system memory.",
      &InferProps::provider},
-    {"device-id", "GPU that the model runs on; -1 takes that of the pipeline, or the first.",
+    {"device-id", "GPU that the model runs on; -1 takes the pipeline's GPU, or the first one.",
      &InferProps::device_id},
-    {"threads", "Threads that run the model on the CPU; 0 leaves it to ONNX Runtime.",
+    {"threads", "Number of CPU threads that run the model; 0 lets ONNX Runtime choose.",
      &InferProps::threads, nullptr, 0, 1024},
     {"input-width",
-     "Width of the model's input in pixels, where the model leaves it open; 0 takes what the model or "
-     "its metadata say.",
+     "Width of the model input in pixels, if it is dynamic in the model; 0 takes the width given "
+     "by the model or its metadata.",
      &InferProps::input_width, nullptr, 0, kMostInputSide},
-    {"input-height", "Height of the model's input in pixels; 0 as for input-width.",
+    {"input-height", "Height of the model input in pixels; 0 as for input-width.",
      &InferProps::input_height, nullptr, 0, kMostInputSide},
-    {"channel-order", "Order of the colours that the model was trained with.",
+    {"channel-order", "Order of the colour channels that the model was trained with.",
      &InferProps::channel_order, channel_order_type},
-    {"resize-mode", "How frames are fitted into the model's input. Boxes come back by the same way.",
+    {"resize-mode",
+     "How frames are fitted into the model input. Boxes are mapped back accordingly.",
      &InferProps::resize_mode, input_resize_type},
     {"input-mean",
-     "What is subtracted from pixels of 0 to 255 first: a number, or three with commas, of R, G, B; empty "
-     "takes what is known of the model, else 0.",
+     "Value subtracted from pixels (0 to 255) first: one number, or three comma-separated numbers "
+     "for R, G, B. Empty takes the value known for the model, or else 0.",
      &InferProps::input_mean},
     {"input-std",
-     "What they are divided by then, as input-mean: 1 leaves 0 to 255, 255 makes 0 to 1; empty takes what "
-     "is known of the model, else 255 for floats and 1 for integers.",
+     "Divisor applied after input-mean, in the same form: 1 keeps 0 to 255, 255 gives 0 to 1. "
+     "Empty takes the value known for the model, or else 255 for floats and 1 for integers.",
      &InferProps::input_std},
     {"pad-value",
-     "Grey of 0 to 255 of what the picture leaves free of the input; -1 takes what is known of the "
-     "model, else 114.",
+     "Grey level (0 to 255) of the padding; -1 takes the value known for the model, or else 114.",
      &InferProps::pad_value, nullptr, kModelsOwn, 255},
     {.name = "interval",
-     .blurb = "Every how many frames the model runs: 1 for each, 3 for each third.",
+     .blurb = "Run the model on every Nth frame; 1 runs it on every frame.",
      .member = &InferProps::interval, .lowest = 1, .highest = G_MAXINT, .live = true},
     {.name = "hold",
-     .blurb = "Frames between get the tensors of the last run again, so that they have its boxes: at most "
-              "interval - 1 of them, and none behind a flush, a new segment or new caps, where the model "
-              "runs at once. Else they have none, which is no mismatch.",
+     .blurb = "Attach the tensors of the last run to skipped frames, too, so that they keep its "
+              "boxes: at most interval - 1 times, and never across a flush, a new segment or new "
+              "caps, after which the model runs at once. If false, skipped frames have no tensors, "
+              "which is not a mismatch.",
      .member = &InferProps::hold, .live = true},
     {"max-in-flight",
-     "Most frames that the GPU works on at once; the stream waits for the oldest of them.",
+     "Maximum number of frames in flight on the GPU; the stream waits for the oldest of them.",
      &InferProps::max_in_flight, nullptr, 1, 16},
     {"cuda-graph",
-     "Captures the model's launches once and replays them with each frame, where the model allows that.",
+     "Capture the model's kernel launches once and replay them for each frame, if the model allows "
+     "it.",
      &InferProps::cuda_graph},
 };
 
@@ -110,8 +113,10 @@ Result<std::optional<std::array<float, 3>>> three_numbers(const std::string& tex
     good = error == std::errc{} && end == part.data() + part.size() && is_finite(out[i]);
   }
   if (!good)
-    return fail(ErrorKind::kInvalid, "a number, or three with commas, in " + std::string(property),
-                '"' + text + '"', "set " + std::string(property) + "= as in 123.675,116.28,103.53");
+    return fail(ErrorKind::kInvalid,
+                "one number, or three comma-separated ones, in " + std::string(property),
+                '"' + text + '"',
+                "set " + std::string(property) + "= to a value such as 123.675,116.28,103.53");
   if (count == 1) out = {out[0], out[0], out[0]};
   return out;
 }

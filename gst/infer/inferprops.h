@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The properties of tensorinfer: what the user typed, and what the model's settings are of it.
+// The properties of tensorinfer, and their translation to settings of the model.
 #pragma once
 
 #include <gst/gst.h>
@@ -31,7 +31,7 @@ struct InferProps {
 
 const PropertyTable<InferProps>& infer_properties();
 
-/// Errors name the property.
+/// Translates the properties of the input. Errors name the property.
 Result<InputSettings> input_settings(const InferProps& props);
 
 }  // namespace keepbox

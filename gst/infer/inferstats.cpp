@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Counts frames and makes the structure of it.
+// Counts frames and fills the stats structure.
 #include "gst/infer/inferstats.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What tensorinfer's `stats` property shows.
+// The counters behind tensorinfer's `stats` property.
 #pragma once
 
 #include <gst/gst.h>
@@ -13,7 +13,7 @@ namespace keepbox {
 /// How the model runs, settled at the start.
 struct InferSetup {
   std::string provider;  // "cpu", "cuda", or another
-  std::string reason;    // why that one
+  std::string reason;    // why it was chosen
   std::string runtime;   // "ONNX Runtime 1.21.0"
   std::string recognized;
   bool graph = false;
@@ -24,16 +24,16 @@ class InferStats {
  public:
   void set(InferSetup setup) { setup_ = std::move(setup); }
   void add_inferred(const InferTimes& times, GstClockTime time);
-  /// @param held got the tensors of the last run.
+  /// @param held the frame got the tensors of the last run.
   void add_between(bool held);
 
-  /// The structure "tensorinfer-stats". Transfer full.
+  /// Returns the structure "tensorinfer-stats". Transfer full.
   GstStructure* structure() const;
 
  private:
   InferSetup setup_;
   guint64 inferred_ = 0, skipped_ = 0, held_ = 0;
-  guint64 timed_ = 0;  // frames whose times are known: on a GPU those of a frame come with later ones
+  guint64 timed_ = 0;  // frames with known times; on a GPU they arrive with later frames
   GstClockTime time_ = 0;
   InferTimes sum_, last_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads the metadata that Ultralytics and those before it write.
+// Reads the metadata written by Ultralytics and its predecessors.
 #include "gst/infer/metadata.h"
 
 #include <glib.h>
@@ -17,28 +17,28 @@ namespace {
 using Kind = PyValue::Kind;
 using Map = std::map<std::string, std::string>;
 
-constexpr int64_t kLargest = 65535;  // of a side, a stride, a number of keypoints
+constexpr int64_t kLargest = 65535;  // limit of sides, strides and keypoint counts
 
 bool is_size(const PyValue& value) {
   return value.kind == Kind::kInt && value.whole > 0 && value.whole <= kLargest;
 }
 
-/// The literal of a key; nothing when it is not there, or is none, which is remarked.
+/// Returns the literal of a key; std::nullopt if it is missing, or malformed, which adds a remark.
 std::optional<PyValue> literal(const Map& map, const char* key, ModelMetadata& out) {
   const auto found = map.find(key);
   if (found == map.end()) return std::nullopt;
   auto value = parse_python(found->second);
   if (value) return std::move(*value);
-  out.remarks.push_back(std::string("metadata ") + key + " left out: " + value.error().message());
+  out.remarks.push_back(std::string("metadata ") + key + " ignored: " + value.error().message());
   return std::nullopt;
 }
 
 void leave_out(const Map& map, const char* key, const std::string& expected, ModelMetadata& out) {
-  out.remarks.push_back(std::string("metadata ") + key + " left out: expected " + expected +
+  out.remarks.push_back(std::string("metadata ") + key + " ignored: expected " + expected +
                         ", found " + in_quotes(map.at(key)));
 }
 
-/// The text of a label; nothing for what GLib cannot take as one.
+/// Returns the text of a label; nullptr if GLib cannot represent it.
 const std::string* label(const PyValue& value) {
   const std::string& text = value.text;
   const bool good = value.kind == Kind::kString &&
@@ -46,7 +46,8 @@ const std::string* label(const PyValue& value) {
   return good ? &text : nullptr;
 }
 
-/// Names by class of a list, or of a dict of whole numbers; nothing when it is no such thing.
+/// Returns names by class from a list, or from a dict with integer keys; std::nullopt for anything
+/// else.
 std::optional<std::vector<std::string>> names_of(const PyValue& value) {
   if (value.kind != Kind::kList && value.kind != Kind::kDict) return std::nullopt;
   const size_t step = value.kind == Kind::kDict ? 2 : 1;
@@ -113,14 +114,14 @@ void read_keypoints(const Map& map, ModelMetadata& out) {
     leave_out(map, "kpt_shape", "[keypoints, 2 or 3]", out);
 }
 
-/// Names a line each, as PaddleOCR's tools and their kin write them.
+/// Reads names, one per line, as written by PaddleOCR's tools and derivatives.
 void read_characters(const Map& map, ModelMetadata& out) {
   const auto found = map.find("character");
   if (found == map.end() || !out.labels.empty()) return;
   const auto lines = split(found->second, '\n');
   const bool good = lines.size() > 1 && lines.size() <= kMaxClasses &&
                     g_utf8_validate(found->second.c_str(), -1, nullptr);
-  if (!good) return leave_out(map, "character", "a name a line", out);
+  if (!good) return leave_out(map, "character", "one name per line", out);
   for (const std::string_view line : lines) out.labels.emplace_back(line);
   while (!out.labels.empty() && out.labels.back().empty()) out.labels.pop_back();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Chooses where a model runs, and puts its tensors on frames.
+// Chooses the provider of a model, and attaches its tensors to frames.
 #include "gst/infer/model.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 constexpr const char* kCuda = "cuda";
 constexpr const char* kWithoutCuda = "set provider=cpu";
 
-/// True if a dimension of an output other than the batch's is dynamic.
+/// True if an output has a dynamic dimension other than the batch.
 bool has_open_rows(const ModelClaims& claims) {
   return std::ranges::any_of(claims.outputs, [](const ModelPort& port) {
     const size_t first = port.dims.size() > 2 ? 1 : 0;
@@ -50,26 +50,26 @@ SessionSpec spec_of(const InferProps& props, const std::string& provider) {
           .files = file_stamps(props.model_file)};
 }
 
-/// "CUDA" of "CUDAExecutionProvider", as the runtime's users write it.
+/// Returns "CUDA" for "CUDAExecutionProvider", the short name that users know.
 std::string without_suffix(std::string name) {
   constexpr std::string_view kSuffix = "ExecutionProvider";
   if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
   return name;
 }
 
-/// Both that a model on a GPU wants: the library's provider, and a device that keepbox can reach.
+/// Checks what a model on a GPU needs: the library's provider, and a device that keepbox can use.
 Status check_cuda(const InferProps& props) {
   const auto runtime = OnnxRuntime::load(props.runtime_library);
   if (!runtime) return std::unexpected(runtime.error());
   if ((*runtime)->has_provider("CUDAExecutionProvider")) return {};
-  return fail(ErrorKind::kNoResource, "provider cuda of " + (*runtime)->name(),
-              "a library without it",
+  return fail(ErrorKind::kNoResource, "provider cuda in " + (*runtime)->name(),
+              "none",
               "set provider=cpu, or runtime-library= to a build of ONNX Runtime for CUDA");
 }
 
 }  // namespace
 
-/// Automatic is the GPU where both have it: frames of either memory gain by it.
+/// Chooses the GPU automatically if both have it: frames in either memory gain from it.
 Result<Model::Place> Model::choose(const InferProps& props) const {
   if (props.provider.empty() || !is(props.provider, "auto"))
     return Place{without_suffix(props.provider), "as set"};
@@ -77,7 +77,7 @@ Result<Model::Place> Model::choose(const InferProps& props) const {
   if (!runtime) return std::unexpected(runtime.error());
   const std::string name = (*runtime)->name();
   if (!(*runtime)->has_provider("CUDAExecutionProvider"))
-    return Place{"cpu", name + " has no provider for CUDA"};
+    return Place{"cpu", name + " has no CUDA provider"};
   if (!cuda_available()) return Place{"cpu", "no CUDA driver, or a build without CUDA"};
   return Place{kCuda, name + " and a CUDA device"};
 }
@@ -99,7 +99,7 @@ Status Model::start(const InferProps& props) {
   return open(props, std::move(*place));
 }
 
-/// Where the choice was ours, a GPU that fails is left for the CPU.
+/// Falls back to the CPU if a GPU that was chosen automatically fails.
 Status Model::open(const InferProps& props, Place place) {
   const bool automatic = is(props.provider, "auto");
   props_ = props;
@@ -114,7 +114,7 @@ Status Model::leave_device(const Error& why) {
   const Place place{"cpu", why.message()};
   KB_TRY(open_on(props_, place));
   post_warning(element_, {why.kind, why.expected, why.found,
-                          "the model runs on the CPU; to have it on the GPU " + why.hint});
+                          "the model runs on the CPU; to run it on the GPU, " + why.hint});
   return opened_on(place);
 }
 
@@ -155,7 +155,7 @@ Status Model::open_on(const InferProps& props, const Place& place) {
   return {};
 }
 
-/// The one before goes outside of the lock: it waits for what is under way.
+/// Destroys the previous inferencer outside of the lock, because it waits for its pending work.
 void Model::take(std::unique_ptr<Inferencer> inferencer) {
   const std::lock_guard guard(lock_);
   if (inferencer && interrupted_) inferencer->interrupt(true);
@@ -178,24 +178,24 @@ Status Model::settle(const FamilyOfModel* family) {
   }
   facts_ = std::move(*facts);
   if (claims_.metadata_left_out > 0)
-    facts_.warnings.push_back("metadata left out: " + std::to_string(claims_.metadata_left_out) +
-                              " keys, of which nobody reads so many");
+    facts_.warnings.push_back("too much metadata: " + std::to_string(claims_.metadata_left_out) +
+                              " keys were ignored");
   if (!claims_.left_out.empty())
-    facts_.remark += "; left out, no tensors of numbers with up to 8 dimensions: " +
+    facts_.remark += "; ignored outputs, not numeric tensors of up to 8 dimensions: " +
                      ports_text(claims_.left_out);
   setup_.recognized = facts_.remark;
   return {};
 }
 
-/// By the decoder behind, which is linked by now, else by the model's files, else by a trial run. The
-/// input's size and type stay what they are.
+/// Takes the family from the downstream decoder, which is linked by now, else from the model's
+/// files, else from a trial run. The input's size and type do not change.
 Status Model::settle_family() {
   const auto wanted = ask_family(element_);
   if (wanted && wanted->input.known())
     wanted_ = FamilyOfModel{.name = wanted->name,
                             .input = wanted->input,
                             .caveat = wanted->caveat,
-                            .why = "detector=" + wanted->name + " of the decoder behind",
+                            .why = "detector=" + wanted->name + " of the decoder downstream",
                             .set = true};
   else wanted_.reset();
   if (wanted_) return settle(&*wanted_);
@@ -203,14 +203,14 @@ Status Model::settle_family() {
   if (!facts_.unknown) return {};
   if (!tried_) tried_ = try_model(spec_of(props_, "cpu"), claims_, facts_);
   if (!*tried_) {
-    GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "a trial run shows no family: %s",
+    GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "trial run did not reveal the family: %s",
                         tried_->error().message().c_str());
     return {};
   }
   return settle(&**tried_);
 }
 
-/// Once for each text: caps may come again and again.
+/// Warns once per text, because caps may be set repeatedly.
 void Model::warn_of_guesses() {
   const auto warn = [&](ErrorKind kind, const std::string& expected, const std::string& found,
                         const char* hint) {
@@ -218,15 +218,15 @@ void Model::warn_of_guesses() {
   };
   if (!facts_.assumed.empty())
     warn(ErrorKind::kAmbiguous,
-         "a model whose metadata, .modelinfo or tensors show how its input is made",
-         props_.model_file + ", for which is assumed: " + facts_.assumed,
-         "if that is wrong set detector= of boxdecode to the model's family, or channel-order=, "
-         "input-mean=, input-std= and resize-mode=");
+         "metadata, a .modelinfo or known tensors that define the model input",
+         "none of these for " + props_.model_file + "; assuming " + facts_.assumed,
+         "if that is wrong, set detector= of boxdecode to the model's family, or set "
+         "channel-order=, input-mean=, input-std= and resize-mode=");
   for (const std::string& text : facts_.warnings)
     warn(ErrorKind::kUnsupported,
-         "metadata of " + props_.model_file + " as exporters of detectors write it", text,
-         "export the model anew, or set what is missing: at boxdecode label-file= for names of "
-         "classes");
+         "metadata of a detector in " + props_.model_file, text,
+         "export the model again, or set what is missing, such as label-file= of boxdecode for "
+         "class names");
 }
 
 void Model::stop() {
@@ -268,7 +268,7 @@ Status Model::set_frames(const GstVideoInfo& info) {
   return inferencer_->set_frames(*plan, info);
 }
 
-/// Where the choice was ours, a GPU that fails in mid-stream is left for the CPU, with this frame.
+/// Falls back to the CPU, with this frame, if an automatically chosen GPU fails in mid-stream.
 Status Model::infer(GstBuffer* frame) {
   forget();
   auto tensors = inferencer_->infer(frame);

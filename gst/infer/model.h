@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The model of one tensorinfer: opened where it is to run, settled, and run on frames.
+// The model of one tensorinfer: opened on its device, settled, and run on frames.
 #pragma once
 
 #include <gst/gst.h>
@@ -21,43 +21,44 @@
 
 namespace keepbox {
 
-/// For one thread at a time, but for cuda() and interrupt().
+/// Only cuda() and interrupt() may be called from other threads.
 class Model {
  public:
-  /// @param element posts the messages, and outlives this.
+  /// @param element posts the messages and must outlive the model.
   explicit Model(GstElement* element) : element_(element) {}
 
-  /// What the pipeline shares of CUDA. Before the others ask for a context, offer one.
+  /// CUDA objects shared in the pipeline. Call offer_context() before other elements ask for a
+  /// context.
   SharedCuda& cuda() { return cuda_; }
-  /// Makes the device's primary context the pipeline's, if the model is to run on a GPU and nobody has
-  /// brought another: ONNX Runtime works in no other.
+  /// Makes the device's primary context the pipeline's if the model is to run on a GPU and no other
+  /// context is set, because ONNX Runtime works only in the primary one.
   void offer_context(const InferProps& props);
 
-  /// Opens the model. A warning goes with an automatic provider that fails.
+  /// Opens the model, with a warning if an automatically chosen provider fails.
   Status start(const InferProps& props);
   void stop();
 
-  /// Takes how frames come. @pre started.
+  /// Takes the format of the coming frames. @pre started.
   Status set_frames(const GstVideoInfo& info);
 
   /// Runs the model on a frame and attaches its tensors. @pre set_frames().
   Status infer(GstBuffer* frame);
-  /// Lets infer() fail as long as `on`, also where it is under way, or until the next start(). From
+  /// Makes infer() fail while `on`, even if it is already running, or until the next start(). From
   /// any thread.
   void interrupt(bool on);
   bool interrupted() const { return interrupted_; }
-  /// Attaches the tensors of the last run again, as held; false without one.
+  /// Attaches the tensors of the last run again, marked as held; false if there are none.
   bool hold(GstBuffer* frame);
   /// Forgets the last run.
   void forget() {
     last_.clear();
     last_held_ = false;
   }
-  /// Waits for what is under way.
+  /// Waits until all started work is complete.
   void drain();
 
   const InferSetup& setup() const { return setup_; }
-  /// What tensors of frames say of themselves; nullptr before set_frames().
+  /// Returns what the tensors of frames declare about themselves; nullptr before set_frames().
   const SharedTensorSource& source() const { return source_; }
   InferTimes times() const { return inferencer_->times(); }
 
@@ -79,20 +80,20 @@ class Model {
   GstElement* element_;
   const uint64_t number_ = new_producer();
   SharedCuda cuda_;
-  std::mutex lock_;  // of inferencer_, where it changes and for those who interrupt
+  std::mutex lock_;  // guards inferencer_ between changes and interrupt()
   std::unique_ptr<Inferencer> inferencer_;
   std::atomic<bool> interrupted_ = false;
-  InferProps props_;   // of the start
+  InferProps props_;   // as of start()
   GstVideoInfo info_{};  // of frames
   ModelClaims claims_;
   ModelFacts facts_;
-  std::optional<FamilyOfModel> wanted_;  // by the decoder behind
-  std::optional<Result<FamilyOfModel>> tried_;  // by a trial run
-  std::set<std::string> warned_;  // since the start
+  std::optional<FamilyOfModel> wanted_;  // declared by the downstream decoder
+  std::optional<Result<FamilyOfModel>> tried_;  // from a trial run
+  std::set<std::string> warned_;  // warnings since the start
   InferSetup setup_;
   SharedTensorSource source_, held_source_;
   std::vector<InferredTensor> last_;
-  bool last_held_ = false;  // does their data say so?
+  bool last_held_ = false;  // the source of last_ is marked as held
 };
 
 }  // namespace keepbox

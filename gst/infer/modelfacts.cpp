@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Settles what a model wants and gives from all that is said of it.
+// Settles a model's input and outputs from everything that is declared about it.
 #include "gst/infer/modelfacts.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ bool agree(const std::vector<int64_t>& model, const std::vector<int64_t>& said) 
          });
 }
 
-/// Does the .modelinfo describe this model?
+/// Checks that the .modelinfo describes this model.
 Status check_info(const ModelClaims& claims) {
   if (!claims.info) return {};
   const ModelInfo& info = *claims.info;
@@ -35,9 +35,9 @@ Status check_info(const ModelClaims& claims) {
           port = &each;
     const std::string group = "[" + tensor.name + "] in " + info.path;
     if (port == nullptr)
-      return fail(ErrorKind::kMismatch, group + " to name an input or output of the model",
+      return fail(ErrorKind::kMismatch, group + " to be an input or output of the model",
                   "inputs " + ports_text(claims.inputs) + ", outputs " + ports_text(claims.outputs),
-                  "name the group as the model does, dir= as it is");
+                  "name the group like the model's tensor, and set dir= accordingly");
     if (tensor.type && port->type && tensor.type != port->type)
       return fail(ErrorKind::kMismatch,
                   "type= of " + group + " as in the model's " + port->to_string(),
@@ -50,7 +50,7 @@ Status check_info(const ModelClaims& claims) {
   return {};
 }
 
-/// May the value of a metadata key be a tensor's id, or is it other data under an output's name?
+/// True if a metadata value may be a tensor's id, rather than other data under an output's name.
 bool looks_like_id(const std::string& value) {
   constexpr size_t kLongest = 128;
   return !value.empty() && value.size() <= kLongest &&
@@ -60,7 +60,8 @@ bool looks_like_id(const std::string& value) {
          });
 }
 
-/// Ids that the .modelinfo or the file's metadata give the outputs; empty where neither does.
+/// Returns ids that the .modelinfo or the file's metadata give the outputs; empty if there are
+/// none.
 std::vector<std::string> given_ids(const ModelClaims& claims) {
   std::vector<std::string> ids;
   for (const ModelPort& port : claims.outputs) {
@@ -73,7 +74,7 @@ std::vector<std::string> given_ids(const ModelClaims& claims) {
   return ids;
 }
 
-/// Does GStreamer's registry have planes under that id?
+/// True if GStreamer's registry has planes under that id.
 bool is_planes(const std::string& id) {
   return id.starts_with("yolo-v8-") && !id.ends_with("-protos");
 }
@@ -101,7 +102,7 @@ void settle_outputs(const ModelClaims& claims, const std::vector<std::string>& g
   facts.units = known.units;
 }
 
-/// Mean and deviation of what a .modelinfo says that 0 and 255 become.
+/// Derives mean and deviation from the values that a .modelinfo maps 0 and 255 to.
 Status take_ranges(const ModelInfo& info, const ModelInfoTensor& tensor, InputForm& form) {
   const auto& ranges = tensor.ranges;
   if (ranges.size() != 1 && ranges.size() != form.channels)
@@ -110,7 +111,7 @@ Status take_ranges(const ModelInfo& info, const ModelInfoTensor& tensor, InputFo
                     std::to_string(form.channels) + " channels",
                 std::to_string(ranges.size()));
   for (size_t channel = 0; channel < 3; ++channel) {
-    // They stand in the model's order, mean and deviation in that of R, G, B.
+    // Ranges are in the model's order, mean and deviation in the order R, G, B.
     const size_t colour = form.bgr ? 2 - channel : channel;
     const auto [low, high] = ranges[std::min(channel, ranges.size() - 1)];
     const double deviation = 255 / (high - low);
@@ -118,7 +119,7 @@ Status take_ranges(const ModelInfo& info, const ModelInfoTensor& tensor, InputFo
     form.mean[colour] = static_cast<float>(-low * deviation);
     if (!std::isnormal(form.deviation[colour]) || !std::isfinite(form.mean[colour]))
       return fail(ErrorKind::kInvalid, "ranges= of [" + tensor.name + "] in " + info.path +
-                      " with a width that numbers of 32 bits can hold",
+                      " with a width that 32-bit floats can represent",
                   std::to_string(low) + "," + std::to_string(high));
   }
   return {};
@@ -131,7 +132,7 @@ std::string number(float value) {
   return text;
 }
 
-/// "123.675,116.28,103.53"
+/// Formats "123.675,116.28,103.53".
 std::string three(const std::array<float, 3>& of) {
   return number(of[0]) + "," + number(of[1]) + "," + number(of[2]);
 }
@@ -148,7 +149,7 @@ Status take_settings(const InputSettings& settings, InputForm& form) {
   return {};
 }
 
-/// "RGB, 0..1, letterbox-center, pad 114"
+/// Formats "RGB, 0..1, letterbox-center, pad 114".
 std::string form_text(const InputForm& form, ResizeMode resize) {
   constexpr const char* kModes[] = {"stretch", "letterbox-center", "letterbox-topleft",
                                     "letterbox-scaler"};
@@ -166,14 +167,14 @@ bool is_set(const InputSettings& settings) {
          settings.deviation || settings.pad;
 }
 
-/// What of the input is a guess that settings do not replace.
+/// Describes assumptions on the input that settings do not replace.
 std::string assumed_text(const KnownExport& known, const FamilyOfModel* family,
                          const InputSettings& settings, const InputForm& form,
                          ResizeMode resize) {
   if (is_set(settings)) return {};
   const std::string text = form_text(form, resize);
-  if (known.why.empty()) return text + ", as most models want it";
-  if (family != nullptr && !family->sure) return text + ", as " + family->name + " wants it";
+  if (known.why.empty()) return text + ", as for most models";
+  if (family != nullptr && !family->sure) return text + ", as for " + family->name;
   const bool bytes = form.type == DataType::kUInt8;
   return known.input.caveat.empty() || bytes ? std::string()
                                              : text + "; " + std::string(known.input.caveat);
@@ -199,13 +200,13 @@ Status settle_form(const ModelClaims& claims, const InputSettings& settings,
                  (known.why.empty() ? "assumed" : "by " + known.why);
   facts.unknown = known.why.empty() && !ranges;
   if (!ranges) facts.assumed = assumed_text(known, family, settings, form, facts.resize);
-  if (ranges) facts.remark += ", ranges by .modelinfo";
+  if (ranges) facts.remark += ", ranges from .modelinfo";
   else if (form.type == DataType::kUInt8) facts.remark += ", uint8";
   if (is_set(settings)) facts.remark += ", and settings";
   return {};
 }
 
-/// A family that the user set goes before what files say, one that a trial found behind it.
+/// Applies a family: one set by the user overrides files, one found by a trial run does not.
 void take_family(const FamilyOfModel& family, KnownExport& known) {
   if (!family.input.known() || (!family.set && !known.why.empty())) return;
   known.why = family.why;
@@ -219,7 +220,7 @@ void take_family(const FamilyOfModel& family, KnownExport& known) {
 
 std::string ModelPort::to_string() const {
   return name + " " + dims_text(dims) + " " +
-         (type ? std::string(keepbox::to_string(*type)) : "of another type");
+         (type ? std::string(keepbox::to_string(*type)) : "of unknown type");
 }
 
 Result<ModelFacts> settle_model(const ModelClaims& claims, const InputSettings& settings,
@@ -250,7 +251,7 @@ Result<ModelFacts> settle_model(const ModelClaims& claims, const InputSettings& 
   facts.warnings = std::move(warnings);
   settle_outputs(claims, given, known, facts);
   if (!facts.labels.empty())
-    facts.remark += "; " + std::to_string(facts.labels.size()) + " names of classes by metadata";
+    facts.remark += "; " + std::to_string(facts.labels.size()) + " class names from metadata";
   for (const auto* remarks : {&metadata.remarks, &known.remarks})
     for (const std::string& remark : *remarks) facts.remark += "; " + remark;
   return facts;

@@ -14,11 +14,11 @@ namespace keepbox {
 namespace {
 
 constexpr const char* kOwnGroup = "modelinfo";
-constexpr const char* kHint = "correct the file, or take it away";
+constexpr const char* kHint = "correct the file or remove it";
 constexpr size_t kMostBytes = 1 << 20;
 constexpr int64_t kLargestDim = INT32_MAX;  // GStreamer reads them as int
 
-/// One group of one file: values and the errors that name them.
+/// One group of a file: its values, and errors that name them.
 struct Group {
   GKeyFile* file;
   std::string path, name;
@@ -31,17 +31,17 @@ struct Group {
                 std::move(found), kHint);
   }
 
-  /// Nothing when the key is not there.
+  /// Returns std::nullopt if the key is missing.
   Result<std::optional<std::string>> text(const char* key) const {
     g_autoptr(GError) error = nullptr;
     g_autofree gchar* value = g_key_file_get_string(file, name.c_str(), key, &error);
     if (value != nullptr) return std::string(trimmed(value));
     if (g_error_matches(error, G_KEY_FILE_ERROR, G_KEY_FILE_ERROR_KEY_NOT_FOUND))
       return std::nullopt;
-    return wrong(key, "text in UTF-8", "an error (" + in_quotes(error->message) + ")");
+    return wrong(key, "UTF-8 text", "an error (" + in_quotes(error->message) + ")");
   }
 
-  /// A key that is one of two words: is it the first? Nothing when it is not there.
+  /// True if the key is the first of two words; std::nullopt if it is missing.
   Result<std::optional<bool>> first_of(const char* key, std::string_view one,
                                        std::string_view other) const {
     const auto value = text(key);
@@ -51,18 +51,18 @@ struct Group {
     return wrong(key, std::string(one) + " or " + std::string(other), in_quotes(**value));
   }
 
-  /// An id that somebody has filled in, or nothing.
+  /// Returns an id that is filled in, or an empty text.
   Result<std::string> id(const char* key) const {
     auto value = text(key);
     if (!value) return std::unexpected(value.error());
     if (*value && (*value)->starts_with("PLACEHOLDER"))
-      return wrong(key, "filled in", in_quotes(**value));
+      return wrong(key, "filled in by hand", in_quotes(**value));
     return value->value_or("");
   }
 };
 
 Result<std::vector<int64_t>> dims_of(const Group& group) {
-  constexpr const char* kExpected = "up to 8 sizes with commas, -1 for a dynamic one";
+  constexpr const char* kExpected = "up to 8 comma-separated sizes, -1 for dynamic ones";
   const auto text = group.text("dims");
   if (!text) return std::unexpected(text.error());
   std::vector<int64_t> dims;
@@ -90,7 +90,7 @@ Result<std::vector<std::array<double, 2>>> ranges_of(const Group& group) {
     if (ends.size() != 2 || !parse_finite(ends[0], range[0]) || !parse_finite(ends[1], range[1]))
       return group.wrong("ranges", "MIN,MAX;MIN,MAX;...", in_quotes(**text));
     if (range[0] == range[1])
-      return group.wrong("ranges", "ranges with a width", in_quotes(part));
+      return group.wrong("ranges", "a range that is not empty", in_quotes(part));
     ranges.push_back(range);
   }
   return ranges;

@@ -16,12 +16,13 @@ namespace keepbox {
 /// One tensor of a .modelinfo.
 struct ModelInfoTensor {
   std::string name;  // in the model
-  std::string id;    // for decoders; empty: none
+  std::string id;    // for decoders; empty if none
   std::optional<DataType> type;
-  std::vector<int64_t> dims;  // -1 dynamic; empty: nobody says
-  std::optional<bool> input;  // or an output; empty: nobody says
+  std::vector<int64_t> dims;  // -1 dynamic; empty if unknown
+  std::optional<bool> input;  // or an output; std::nullopt if unknown
   bool column_major = false;
-  /// What 0 and 255 become, a pair a channel, or one for all; empty: nobody says.
+  /// The values that 0 and 255 are mapped to, one pair per channel or one for all; empty if
+  /// unknown.
   std::vector<std::array<double, 2>> ranges;
 };
 
@@ -30,15 +31,15 @@ struct ModelInfo {
   std::string group_id;
   std::vector<ModelInfoTensor> tensors;
 
-  /// What is said of an input or output of the model, or nullptr.
+  /// Returns the entry of an input or output of the model, or nullptr.
   const ModelInfoTensor* find(const std::string& name, bool input) const;
 };
 
-/// "1x3x320x320"
+/// Formats "1x3x320x320".
 std::string dims_text(const std::vector<int64_t>& dims);
 
-/// The .modelinfo of a model: MODEL.modelinfo, else the model's name with its extension replaced.
-/// Nothing when neither is there; an error names file, group and key, what was expected and found.
+/// Loads the .modelinfo of a model: MODEL.modelinfo, or else the model's name with its extension
+/// replaced. std::nullopt if neither exists; errors name file, group and key.
 Result<std::optional<ModelInfo>> find_model_info(const std::string& model_file);
 
 }  // namespace keepbox

@@ -11,9 +11,9 @@ namespace keepbox {
 namespace {
 
 constexpr int64_t kLargestSide = 16384;
-constexpr const char* kOwnHint = "a .modelinfo can say dims of inputs that are dynamic";
+constexpr const char* kOwnHint = "if dimensions are dynamic, a .modelinfo can define them";
 
-/// The dimensions of an input, dynamic ones as the .modelinfo has them.
+/// Returns the dimensions of an input, with dynamic ones taken from the .modelinfo.
 std::vector<int64_t> known_dims(const ModelClaims& claims, const ModelPort& port) {
   std::vector<int64_t> dims = port.dims;
   const ModelInfoTensor* said = claims.info ? claims.info->find(port.name, true) : nullptr;
@@ -25,7 +25,7 @@ std::vector<int64_t> known_dims(const ModelClaims& claims, const ModelPort& port
 
 bool is_channels(int64_t dim) { return dim == 1 || dim == 3; }
 
-/// Where the channels stand: 0, 1 and so on; nothing for what is no picture.
+/// Returns the index of the channel dimension; std::nullopt if the input is not a picture.
 std::optional<size_t> channels_at(const std::vector<int64_t>& dims) {
   const size_t batch = dims.size() == 4 ? 1 : 0;
   if (dims.size() != batch + 3) return std::nullopt;
@@ -59,10 +59,10 @@ Result<ImageInput> image_of(const ModelClaims& claims, size_t index, size_t chan
   const std::vector<int64_t> dims = known_dims(claims, port);
   if (dims.size() == 4 && dims[0] != 1 && dims[0] >= 0)
     return fail(ErrorKind::kUnsupported, "an input for one picture", port.to_string(),
-                "export the model with a batch of 1 or a dynamic one");
+                "export the model with batch size 1 or a dynamic batch");
   if (port.type != DataType::kFloat32 && port.type != DataType::kFloat16 &&
       port.type != DataType::kUInt8)
-    return fail(ErrorKind::kUnsupported, "a picture of float32, float16 or uint8",
+    return fail(ErrorKind::kUnsupported, "a picture input of float32, float16 or uint8",
                 port.to_string(), "export the model with such an input");
   ImageInput image{.index = index, .type = *port.type};
   const size_t first = dims.size() - 3;
@@ -80,20 +80,20 @@ Result<ImageInput> image_of(const ModelClaims& claims, size_t index, size_t chan
   return image;
 }
 
-/// One side. @param fixed by the model, 0: it leaves it open.
+/// Settles one side. @param fixed size in the model, 0 if dynamic.
 Result<uint32_t> settle_side(const char* property, uint32_t fixed, uint32_t set,
                              std::array<uint32_t, 2> said) {
   const std::string name(property);
   if (fixed != 0 && set != 0 && set != fixed)
     return fail(ErrorKind::kInvalid,
-                name + "=" + std::to_string(fixed) + " as the model has it, or 0",
+                name + "=" + std::to_string(fixed) + " as in the model, or 0",
                 std::to_string(set));
   if (set > kLargestSide)
-    return fail(ErrorKind::kInvalid, name + "= of up to " + std::to_string(kLargestSide),
+    return fail(ErrorKind::kInvalid, name + "= of at most " + std::to_string(kLargestSide),
                 std::to_string(set));
   for (const uint32_t side : {fixed, set, said[0], said[1]})
     if (side != 0 && side <= kLargestSide) return side;
-  return fail(ErrorKind::kInvalid, "a size of the model's input", "one that is dynamic",
+  return fail(ErrorKind::kInvalid, "the size of the model input", "a dynamic one",
               "set input-width= and input-height=");
 }
 
@@ -121,22 +121,22 @@ Result<ModelInputs> find_inputs(const ModelClaims& claims) {
     }
     const auto at = channels_at(known_dims(claims, port));
     if (at && image)
-      return fail(ErrorKind::kUnsupported, "a model with one picture", "inputs " + all);
+      return fail(ErrorKind::kUnsupported, "a model with one picture input", "inputs " + all);
     if (!at) continue;
     image = i;
     channels = at;
   }
   if (!image)
     return fail(ErrorKind::kUnsupported,
-                "a picture among the model's inputs: 1x3xHxW or 1xHxWx3, or with 1 channel",
+                "a picture input of 1x3xHxW or 1xHxWx3, or with 1 channel",
                 "inputs " + all, kOwnHint);
   for (size_t i = 0; i < claims.inputs.size(); ++i)
     if (i != image && std::ranges::find(found.sizes, i, &SizeInput::index) == found.sizes.end())
       return fail(ErrorKind::kUnsupported,
-                  "in addition to the picture only orig_target_sizes, im_shape and scale_factor of "
-                  "1x2, and pixel_mask of 1xHxW",
+                  "only orig_target_sizes, im_shape and scale_factor of 1x2, and pixel_mask of 1xHxW "
+                  "as other inputs",
                   "input " + claims.inputs[i].to_string() + " among " + all,
-                  "export the model without it");
+                  "export the model without that input");
   auto picture = image_of(claims, *image, *channels);
   if (!picture) return std::unexpected(picture.error());
   found.image = *picture;
@@ -166,7 +166,7 @@ Result<Size> settle_size(const ModelClaims& claims, const ImageInput& image,
                     (by_set ? " by settings" : by_info ? " by .modelinfo" : " by metadata imgsz"));
   const uint32_t stride = std::max(metadata.stride, 1u);
   if (size.width % stride != 0 || size.height % stride != 0)
-    remarks.push_back("which are no multiples of the model's stride " + std::to_string(stride));
+    remarks.push_back("which is not a multiple of the model's stride " + std::to_string(stride));
   return size;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which of a model's inputs is the picture, how large it is, and what the others want.
+// Finds the picture among a model's inputs, its size, and the values of other inputs.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace keepbox {
 
-/// The picture among the inputs.
+/// The input that takes the picture.
 struct ImageInput {
   size_t index = 0;
   DataType type = DataType::kFloat32;
   bool channels_last = false;
   uint8_t channels = 3;
-  Size size;  // 0 for sides that are dynamic
+  Size size;  // 0 for dynamic sides
 };
 
 struct ModelInputs {
@@ -26,15 +26,15 @@ struct ModelInputs {
   bool wants(SizeInput::Kind kind) const;
 };
 
-/// "images 1x3x640x640 float32; orig_target_sizes 1x2 int64", or "none"
+/// Formats "images 1x3x640x640 float32; orig_target_sizes 1x2 int64", or "none".
 std::string ports_text(const std::vector<ModelPort>& ports);
 
-/// Finds them. kUnsupported for models without a picture, with several, with batches, and with
-/// inputs that nobody can fill; the error lists them.
+/// Finds the inputs. kUnsupported for models without a picture, with several, with batches, or with
+/// inputs that cannot be filled; the error lists them.
 Result<ModelInputs> find_inputs(const ModelClaims& claims);
 
-/// The size that frames are made to. kInvalid where settings contradict the model, or where nobody
-/// knows. @param remarks gets where it comes from when the model leaves it open.
+/// Settles the size of the input. kInvalid if settings contradict the model, or if the size is
+/// unknown. @param remarks gets the origin of a size that the model leaves dynamic.
 Result<Size> settle_size(const ModelClaims& claims, const ImageInput& image,
                          const ModelMetadata& metadata, Size set,
                          std::vector<std::string>& remarks);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The part of ONNX Runtime's C API that is called here, by its place in the table that the library
-// hands out. Places never change: the API only grows at its end. tests/unit/infer/onnxapi_test.cpp
-// compares them with the runtime's own header where that is installed.
+// The part of ONNX Runtime's C API that is used here, by index in the table that the library
+// returns. Indices never change: the API only grows at its end. tests/unit/infer/onnxapi_test.cpp
+// compares them with the runtime's own header if it is installed.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace keepbox::ort {
 
-// The runtime's own objects.
+// The runtime's objects.
 struct Status;
 struct Env;
 struct Session;
@@ -31,7 +31,7 @@ enum class Code : int {
   kOk, kFail, kInvalidArgument, kNoSuchFile, kNoModel, kEngineError, kRuntimeException,
   kInvalidProtobuf, kModelLoaded, kNotImplemented, kInvalidGraph, kProviderFail,
 };
-/// Of tensor elements.
+/// Types of tensor elements.
 enum class Type : int {
   kUndefined, kFloat, kUInt8, kInt8, kUInt16, kInt16, kInt32, kInt64, kString, kBool, kFloat16,
   kDouble, kUInt32, kUInt64, kComplex64, kComplex128, kBFloat16,
@@ -43,16 +43,16 @@ constexpr int kAllOptimizations = 99;
 using LogFunction = void (*)(void* param, LogLevel level, const char* category, const char* id,
                              const char* where, const char* message);
 
-/// The version of the API that has all of these.
+/// The API version that has all of these functions.
 constexpr uint32_t kApiVersion = 16;
 
-/// What the library's only exported function returns.
+/// Returned by the library's only exported function.
 struct ApiBase {
   void* const* (*GetApi)(uint32_t version);
   const char* (*GetVersionString)();
 };
 
-/// Functions return nullptr or a Status that is the caller's, but for those that return void.
+/// Functions return nullptr or a Status owned by the caller, except those that return void.
 struct Api {
   void* const* table;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Looks for the library, and takes what it logs to GStreamer's log.
+// Finds the library, and routes its log to GStreamer's.
 #include "gst/infer/onnxruntime.h"
 
 #include <gst/gst.h>
@@ -17,9 +17,9 @@ namespace {
 
 constexpr const char* kVariable = "KEEPBOX_ONNXRUNTIME";
 constexpr const char* kInstall =
-    "install ONNX Runtime (Debian: libonnxruntime1.21 or the like; with CUDA: the vendor's build), or "
-    "set runtime-library= to its libonnxruntime.so";
-// What distributions call it: the whole version is the name of some.
+    "install ONNX Runtime (Debian: libonnxruntime1.21 or similar; for CUDA: the vendor's build), "
+    "or set runtime-library= to its libonnxruntime.so";
+// Some distributions name the library by its full version.
 constexpr int kOldestName = 16, kNewestName = 60;
 
 void log(void*, ort::LogLevel level, const char* category, const char*, const char* where,
@@ -45,8 +45,8 @@ std::string one_line(std::string text) {
   return text;
 }
 
-/// The first reason that is another than the first name's, as of a library that is there, but does
-/// not load. Most begin with the name that they are of.
+/// Returns the first reason that differs from the first name's, such as of a library that exists
+/// but cannot be loaded. Most reasons begin with the name of the library.
 const std::string& telling(const std::vector<std::string>& names,
                            const std::vector<std::string>& reasons) {
   const auto rest = [&](size_t i) {
@@ -64,8 +64,8 @@ Result<const OnnxRuntime*> OnnxRuntime::load(const std::string& library) {
   static std::mutex lock;
   static auto& loaded = *new std::map<std::string, const OnnxRuntime*>;
   const std::lock_guard guard(lock);
-  if (tensorinfer_debug == nullptr)  // no element has been made yet
-    GST_DEBUG_CATEGORY_INIT(tensorinfer_debug, "tensorinfer", 0, "Inference by ONNX Runtime");
+  if (tensorinfer_debug == nullptr)  // no element was created yet
+    GST_DEBUG_CATEGORY_INIT(tensorinfer_debug, "tensorinfer", 0, "inference with ONNX Runtime");
   const auto names = names_to_try(library);
   if (const auto found = loaded.find(names.front()); found != loaded.end()) return found->second;
   std::vector<std::string> reasons;
@@ -89,7 +89,7 @@ Result<const OnnxRuntime*> OnnxRuntime::load(const std::string& library) {
 
 Result<const OnnxRuntime*> OnnxRuntime::open(LateLibrary& library) {
   const ort::ApiBase* (*base)() = library.find("OrtGetApiBase");
-  if (base == nullptr) return file_error("ONNX Runtime", "another library", kInstall);
+  if (base == nullptr) return file_error("ONNX Runtime", "a different library", kInstall);
   void* const* table = base()->GetApi(ort::kApiVersion);
   if (table == nullptr)
     return file_error("ONNX Runtime 1." + std::to_string(ort::kApiVersion) + " or newer",
@@ -103,8 +103,8 @@ Result<const OnnxRuntime*> OnnxRuntime::open(LateLibrary& library) {
 Status OnnxRuntime::start() {
   KB_TRY(check(api_.CreateEnvWithCustomLogger(log, nullptr, ort::LogLevel::kWarning, "keepbox",
                                               &env_),
-               name_ + " that starts", kInstall));
-  KB_TRY(check(api_.GetAllocatorWithDefaultOptions(&allocator_), "its allocator", kInstall));
+               name_ + " to start", kInstall));
+  KB_TRY(check(api_.GetAllocatorWithDefaultOptions(&allocator_), "an allocator", kInstall));
   char** names = nullptr;
   int count = 0;
   KB_TRY(check(api_.GetAvailableProviders(&names, &count), "a list of providers", kInstall));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// ONNX Runtime, found when it is first wanted: nothing links it.
+// ONNX Runtime, loaded on first use; nothing links it.
 #pragma once
 
 #include <memory>
@@ -15,30 +15,31 @@ namespace keepbox {
 template <class T>
 using OnnxOwned = std::unique_ptr<T, void (*)(T*)>;
 
-/// The library, once it is loaded: for good, since its threads and its devices' memory are not to be
+/// A library that is loaded and stays loaded, because its threads and device memory cannot be
 /// unloaded. Thread-safe.
 class OnnxRuntime {
  public:
   /// @param library a file or a name that ld.so knows; empty: that of KEEPBOX_ONNXRUNTIME in the
-  /// environment, else libonnxruntime.so.1 or of a version that a distribution numbers.
-  /// kNoResource when it is missing, is no ONNX Runtime, or an older one than 1.16.
+  /// environment, or else libonnxruntime.so.1 or a name with a distribution's version number.
+  /// kNoResource if it is missing, is not ONNX Runtime, or is older than 1.16.
   static Result<const OnnxRuntime*> load(const std::string& library);
 
   const ort::Api& api() const { return api_; }
   ort::Env* env() const { return env_; }
   /// "ONNX Runtime 1.21.0"
   const std::string& name() const { return name_; }
-  /// Providers that it was built with, as "CPUExecutionProvider".
+  /// Providers that it was built with, such as "CPUExecutionProvider".
   const std::vector<std::string>& providers() const { return providers_; }
   bool has_provider(const std::string& name) const;
 
-  /// nullptr: none. Takes what a call returned, and gives what it says as one line.
+  /// Turns a Status into an error with its message on one line; nullptr is success. Takes
+  /// ownership.
   Status check(ort::Status* status, std::string expected, std::string hint) const;
 
-  /// Ends a run with these options, and those to come as long as `on`. From any thread.
+  /// Ends runs with these options, and makes later ones fail while `on`. From any thread.
   void terminate(ort::RunOptions* options, bool on) const;
 
-  /// Of the runtime's default allocator; frees what it gave.
+  /// Copies a text of the default allocator and frees it.
   std::string taken_text(char* text) const;
   ort::Allocator* allocator() const { return allocator_; }
 

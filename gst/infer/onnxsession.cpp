@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Loads models and runs them by ONNX Runtime.
+// Loads models and runs them with ONNX Runtime.
 #include "gst/infer/onnxsession.h"
 
 #include <glib.h>
@@ -36,11 +36,11 @@ std::optional<DataType> core_type(ort::Type type) {
   return pair == std::end(kTypes) ? std::nullopt : std::optional(pair->core);
 }
 
-const std::string kNumbers = "a tensor of numbers with up to 8 dimensions";
-constexpr int64_t kMostMetadata = 512;  // keys: the runtime copies all of them for each value
+const std::string kNumbers = "a numeric tensor with up to 8 dimensions";
+constexpr int64_t kMostMetadata = 512;  // keys; the runtime copies all of them per value
 constexpr const char* kProviderSuffix = "ExecutionProvider";
 
-/// "openvino" as the runtime calls it, "OpenVINO"; empty when it has no such provider.
+/// Returns the runtime's spelling of a provider, "OpenVINO" for "openvino"; empty if it has none.
 std::string provider_stem(const OnnxRuntime& runtime, const std::string& name) {
   for (const std::string& full : runtime.providers()) {
     const std::string stem = full.substr(0, full.find(kProviderSuffix));
@@ -109,21 +109,22 @@ Status OnnxSession::load(void* stream) {
   const auto code = status != nullptr ? api.GetErrorCode(status) : ort::Code::kOk;
   const bool no_model = code == ort::Code::kInvalidProtobuf || code == ort::Code::kNoModel;
   return runtime_->check(
-      status, "a model that " + runtime_->name() + " runs in " + spec_.file,
-      no_model ? "that is no whole ONNX file: set model-file= to one"
-               : "set model-file= to another, or export it anew: weights in a file of their own go with "
-                 "it, and an opset too new wants a newer ONNX Runtime");
+      status, "a model that " + runtime_->name() + " can run in " + spec_.file,
+      no_model ? "the file is truncated or not ONNX; set model-file= to an ONNX file"
+               : "set model-file= to another model, or export it again: external weights must be "
+                 "next to it, and a newer opset requires a newer ONNX Runtime");
 }
 
 Status OnnxSession::append_provider(ort::SessionOptions* options, void* stream) const {
   const std::string stem = provider_stem(*runtime_, spec_.provider);
   if (stem.empty())
     return file_error("provider " + spec_.provider + " of " + runtime_->name(),
-                      "a library that has " + list_of(*runtime_),
-                      "set provider= to one of them, or runtime-library= to a build that has it");
+                      "only " + list_of(*runtime_),
+                      "set provider= to one of these, or runtime-library= to a build with that "
+                      "provider");
   if (stem == "CPU") return {};
   if (stem == "CUDA") return append_cuda(options, stream);
-  // Some are registered in capitals, whatever the list says.
+  // Some are registered in capitals, unlike in the list.
   g_autofree gchar* capitals = g_ascii_strup(stem.c_str(), -1);
   const auto append = [&](const char* name) {
     return runtime_->api().SessionOptionsAppendExecutionProvider(options, name, nullptr, nullptr, 0);
@@ -135,13 +136,13 @@ Status OnnxSession::append_provider(ort::SessionOptions* options, void* stream) 
   }
   return runtime_->check(refused,
                          "provider " + stem + " of " + runtime_->name(),
-                         "set provider= to cpu, or install what that provider wants");
+                         "set provider=cpu, or install what that provider requires");
 }
 
-/// Without TF32, which rounds to ten bits, tensors are those of the CPU to rounding.
+/// Disables TF32, which rounds to ten bits, so that tensors equal those of the CPU up to rounding.
 Status OnnxSession::append_cuda(ort::SessionOptions* options, void* stream) const {
   const ort::Api& api = runtime_->api();
-  const std::string hint = "install CUDA's libraries and cuDNN as that build wants them (see "
+  const std::string hint = "install the CUDA libraries and cuDNN that this build requires (see "
                            "GST_DEBUG=tensorinfer:4), or set provider=cpu";
   const std::string wanted = "provider cuda of " + runtime_->name();
   ort::CudaOptions* made = nullptr;
@@ -173,7 +174,7 @@ Result<ModelPort> OnnxSession::port(bool input, size_t index) const {
   const auto holder = owned(type, api.ReleaseTypeInfo);
   const ort::TensorInfo* tensor = nullptr;
   KB_TRY(check(api.CastTypeInfoToTensorInfo(type, &tensor), "types in"));
-  if (tensor == nullptr) return out;  // a sequence or a map
+  if (tensor == nullptr) return out;  // not a tensor but a sequence or a map
   ort::Type element{};
   size_t rank = 0;
   KB_TRY(check(api.GetTensorElementType(tensor, &element), "types in"));
@@ -184,7 +185,7 @@ Result<ModelPort> OnnxSession::port(bool input, size_t index) const {
   return out;
 }
 
-/// What can be no tensor of ours is not asked for, and the others are whole without it.
+/// Outputs that cannot become tensors are not requested; the model runs without them.
 void OnnxSession::add_output(ModelPort port) {
   const bool taken = port.type && port.dims.size() <= Shape::kMaxRank;
   (taken ? claims_.outputs : claims_.left_out).push_back(std::move(port));
@@ -209,7 +210,7 @@ Status OnnxSession::describe() {
   }
   if (claims_.outputs.empty())
     return fail(ErrorKind::kUnsupported, kNumbers + (" in an output of " + spec_.file),
-                ports_text(claims_.left_out), "export the model with one");
+                ports_text(claims_.left_out), "export the model with such an output");
   for (const ModelPort& each : claims_.inputs) input_names_.push_back(each.name.c_str());
   for (const ModelPort& each : claims_.outputs) output_names_.push_back(each.name.c_str());
   return read_metadata();
@@ -266,8 +267,8 @@ Result<OnnxOutput> OnnxSession::output(OnnxValue value, const ModelPort& port) c
   if (!type || rank > dims.size())
     return fail(ErrorKind::kUnsupported,
                 kNumbers + (" from output " + port.name) + " of " + spec_.file,
-                "another type, or " + std::to_string(rank) + " dimensions",
-                "export the model without it");
+                "a different type, or " + std::to_string(rank) + " dimensions",
+                "export the model without that output");
   KB_TRY(check(api.GetDimensions(info, dims.data(), rank), "shapes of"));
   std::array<size_t, Shape::kMaxRank> sizes{};
   std::ranges::transform(std::span(dims).first(rank), sizes.begin(),

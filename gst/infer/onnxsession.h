@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A model that is loaded: its inputs and outputs, and one run.
+// A loaded model: its inputs and outputs, and single runs.
 #pragma once
 
 #include <map>
@@ -15,17 +15,17 @@
 
 namespace keepbox {
 
-/// What a session is made of; equal ones are the same session.
+/// What a session is made from; equal specs are the same session.
 struct SessionSpec {
   std::string file;
   std::string runtime_library;
-  std::string provider = "cpu";  // "cpu", "cuda", or another as the runtime calls it
-  int device = 0;                // of cuda
-  unsigned threads = 0;          // of cpu; 0: the runtime's choice
-  unsigned width = 0, height = 0;  // of dynamic inputs: what is bound is of one size
-  bool graph = false;            // cuda: the model's launches are captured once and replayed
-  unsigned in_flight = 1;        // cuda: frames that may be under way
-  std::vector<FileStamp> files;  // what it is read from: another content is another model
+  std::string provider = "cpu";  // "cpu", "cuda", or another name of the runtime's
+  int device = 0;                // for cuda
+  unsigned threads = 0;          // for cpu; 0: chosen by the runtime
+  unsigned width = 0, height = 0;  // of dynamic inputs, which are bound with one size
+  bool graph = false;            // cuda: launches are captured once and replayed
+  unsigned in_flight = 1;        // cuda: maximum number of frames in flight
+  std::vector<FileStamp> files;  // identify the model's content
 
   auto operator<=>(const SessionSpec&) const = default;
 };
@@ -44,30 +44,30 @@ struct OnnxOutput {
 
 class OnnxSession {
  public:
-  /// @param stream the cudaStream_t of provider cuda. Errors name the file.
+  /// @param stream the cudaStream_t for provider cuda. Errors name the file.
   static Result<std::unique_ptr<OnnxSession>> open(const SessionSpec& spec, void* stream = nullptr);
 
   const OnnxRuntime& runtime() const { return *runtime_; }
   ort::Session* get() const { return session_.get(); }
   const SessionSpec& spec() const { return spec_; }
-  /// Inputs, outputs and metadata. There is an output at least.
+  /// Returns inputs, outputs and metadata. There is at least one output.
   const ModelClaims& claims() const { return claims_; }
 
-  /// A tensor over memory that somebody else owns. @param memory nullptr: the host's.
+  /// Wraps memory in a tensor without owning it. @param memory nullptr: system memory.
   Result<OnnxValue> tensor(void* data, size_t bytes, DataType type, std::span<const int64_t> dims,
                            const ort::MemoryInfo* memory = nullptr) const;
-  /// What the runtime made for an output. Fails for what is no tensor of numbers.
+  /// Returns the tensor that the runtime made for an output. Fails if it is not a numeric tensor.
   Result<OnnxOutput> output(OnnxValue value, const ModelPort& port) const;
 
-  /// Options of runs.
+  /// Makes options for runs.
   Result<OnnxRunOptions> run_options() const;
 
-  /// Runs the model on the host's tensors. Thread-safe.
+  /// Runs the model on tensors in system memory. Thread-safe.
   /// @param inputs all of claims().inputs in their order.
   Result<std::vector<OnnxOutput>> run(std::span<const ort::Value* const> inputs,
                                       const ort::RunOptions* options) const;
 
-  /// An error of the runtime about this model.
+  /// Converts an error of the runtime about this model.
   Status check(ort::Status* status, std::string expected) const;
 
  private:
@@ -85,7 +85,7 @@ class OnnxSession {
   OnnxOwned<ort::Session> session_;
   OnnxOwned<ort::MemoryInfo> host_;
   ModelClaims claims_;
-  std::vector<const char*> input_names_, output_names_;  // of claims_
+  std::vector<const char*> input_names_, output_names_;  // point into claims_
 };
 
 }  // namespace keepbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads Python literals by descent.
+// Recursive descent parser for Python literals.
 #include "gst/infer/pydict.h"
 
 #include <glib.h>
@@ -97,7 +97,7 @@ class Parser {
       skip();
       comma = take(',');
     }
-    // Brackets around one value without a comma make no tuple.
+    // Brackets around one value without a comma are not a tuple.
     if (close == ')' && out.items.size() == 1 && !comma) {
       PyValue only = std::move(out.items.front());
       out = std::move(only);
@@ -122,7 +122,7 @@ class Parser {
     return true;
   }
 
-  /// A string, or several that follow each other, which Python joins.
+  /// Reads a string, or several adjacent strings, which Python concatenates.
   bool read_strings(PyValue& out) {
     out.kind = PyValue::Kind::kString;
     while (peek() == '\'' || peek() == '"') {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Debian's ONNX Runtime writes hundreds of harmless lines about schemas to std::cerr.
+// Suppresses the harmless schema lines that Debian's ONNX Runtime writes to std::cerr by the
+// hundred.
 #pragma once
 
 #include <iostream>
@@ -10,8 +11,8 @@
 
 namespace keepbox {
 
-/// While it lives, lines on std::cerr that begin so are dropped, with the empty ones behind them, and
-/// others pass, of other threads too. One at a time.
+/// Drops lines on std::cerr that begin with this text, and empty lines after them, during its
+/// lifetime; other lines pass, including those of other threads. One at a time.
 class WithoutSchemaErrors {
  public:
   WithoutSchemaErrors() {
@@ -49,7 +50,7 @@ class WithoutSchemaErrors {
 
     std::streamsize xsputn(const char* text, std::streamsize count) override {
       const std::lock_guard guard(lock_);
-      if (!on_) return to_->sputn(text, count);  // of who was about to write when it ended
+      if (!on_) return to_->sputn(text, count);  // from a writer that started before the end
       for (std::streamsize i = 0; i < count; ++i) {
         line_ += text[i];
         if (text[i] == '\n') end_line();
@@ -71,7 +72,7 @@ class WithoutSchemaErrors {
     bool on_ = false, dropping_ = false;
   };
 
-  /// For good: nobody knows when another thread has done with it.
+  /// Never destroyed, because other threads may still be using it.
   static Filter& filter() {
     static auto& only = *new Filter;
     return only;

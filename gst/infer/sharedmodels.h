@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Models that several elements of a process share.
+// Models that are shared by several elements of a process.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 
 namespace keepbox {
 
-/// One object for each spec while somebody holds it. Loading takes seconds: who comes while another
-/// loads waits for that one.
+/// Keeps one object per spec while it is in use. Loading takes seconds, so concurrent callers wait
+/// for the first load.
 template <class Model>
 class SharedModels {
  public:

@@ -47,9 +47,9 @@ struct State {
   InferStats stats;
   // The streaming thread's own:
   Model model;
-  guint64 since = 0;    // frames since the model ran, that one among them; 0 before it did
+  guint64 since = 0;    // frames since the model ran, including that frame; 0 before
   bool failed = false;  // an error was posted and the stream is to stop
-  bool turned = false;  // a warning was posted of a stream whose pictures are turned
+  bool turned = false;  // a warning was posted about rotated pictures
 };
 
 }  // namespace
@@ -90,13 +90,14 @@ bool report(GstBaseTransform* base, const Status& status) {
   return false;
 }
 
-/// What comes next has nothing to do with what was before.
+/// Starts a new stream, independent of the one before.
 void start_anew(State& state) {
   state.since = 0;
   state.model.forget();
 }
 
-/// A frame on which the model does not run: with the last tensors, or with a note that none were meant.
+/// Passes a frame on which the model does not run: with the last tensors, or with a note that there
+/// are none on purpose.
 void pass_by(GstBaseTransform* base, GstBuffer* buffer, bool hold) {
   State& s = *cast(base)->state;
   const bool held = hold && s.model.hold(buffer);
@@ -114,7 +115,7 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   const bool hold = s.props.hold;
   GST_OBJECT_UNLOCK(base);
   if (s.failed) return GST_FLOW_ERROR;
-  // A gap's buffer may lack a picture. One that has it is inferred: videorate marks what it repeats so.
+  // A GAP buffer may lack a picture. If it has one, it is inferred: videorate sets GAP on repeats.
   const bool early = s.since > 0 && s.since < interval;
   const bool picture = gst_buffer_n_memory(buffer) != 0;
   if (early || !picture) {
@@ -132,7 +133,7 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   return GST_FLOW_OK;
 }
 
-/// Whoever shows such pictures turns them; the model sees them as they lie.
+/// Warns about rotated pictures: the display rotates them, but the model sees them as stored.
 void check_orientation(GstBaseTransform* base, const GstTagList* tags) {
   State& s = *cast(base)->state;
   g_autofree gchar* orientation = nullptr;
@@ -140,7 +141,7 @@ void check_orientation(GstBaseTransform* base, const GstTagList* tags) {
       g_str_equal(orientation, "rotate-0") || std::exchange(s.turned, true))
     return;
   post_warning(GST_ELEMENT(base),
-               {ErrorKind::kMismatch, "pictures that stand as they are shown",
+               {ErrorKind::kMismatch, "upright pictures",
                 std::string("the tag image-orientation ") + orientation,
                 "put videoflip video-direction=auto before tensorinfer"});
 }
@@ -164,7 +165,7 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP || GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT)
     start_anew(s);
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && s.failed) {
-    gst_event_unref(event);  // what a source says after an error is no end of the stream
+    gst_event_unref(event);  // an EOS after an error does not complete the stream
     return TRUE;
   }
   return GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class)->sink_event(base, event);
@@ -188,7 +189,7 @@ gboolean start(GstBaseTransform* base) {
   s.since = 0;
   s.failed = s.turned = false;
   const bool started = report(base, s.model.start(props));
-  if (!started) s.model.stop();  // GStreamer does not stop what did not start
+  if (!started) s.model.stop();  // GStreamer does not call stop() after a failed start()
   GST_OBJECT_LOCK(base);
   s.stats = {};
   if (started) s.stats.set(s.model.setup());
@@ -201,11 +202,11 @@ gboolean stop(GstBaseTransform* base) {
   return TRUE;
 }
 
-/// Sinks change state first: sources and decoders, which come after, find the context that fits.
+/// Runs before sources and decoders change state, so that they find a suitable context.
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
   if (change == GST_STATE_CHANGE_NULL_TO_READY)
     cast(element)->state->model.offer_context(props_of(element));
-  // Pads wait for the frame that is under way until they are inactive.
+  // Deactivating pads waits for the current frame.
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY) cast(element)->state->model.interrupt(true);
   const auto done =
       GST_ELEMENT_CLASS(keepbox_tensor_infer_parent_class)->change_state(element, change);
@@ -225,7 +226,7 @@ gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* quer
          GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class)->query(base, direction, query);
 }
 
-/// What those after it offer, but for cutting out by a meta: the whole frame is seen here.
+/// Forwards downstream's proposal except crop metas, because the whole frame is used here.
 gboolean propose_allocation(GstBaseTransform* base, GstQuery* decided, GstQuery* query) {
   guint crop = 0;
   if (!GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class)
@@ -258,15 +259,17 @@ void install_properties(GObjectClass* klass) {
   g_object_class_install_property(
       klass, prop_stats,
       g_param_spec_boxed("stats", "stats",
-                         "Counts since the start: frames, which are inferred or skipped, and held, those of the skipped "
-                         "that got the last tensors; microseconds an inferred frame: preprocess-us, "
-                         "inference-us, queue-us, and time-per-frame-us of the streaming thread; and how the model runs: provider, provider-reason, runtime, cuda-graph, "
+                         "Counters since the start: frames (inferred or skipped) and held (skipped "
+                         "frames that got the last tensors); microseconds per inferred frame: "
+                         "preprocess-us, inference-us, queue-us, and time-per-frame-us of the "
+                         "streaming thread; and how the model runs: provider, provider-reason, "
+                         "runtime, cuda-graph, "
                          "recognized.",
                          GST_TYPE_STRUCTURE,
                          static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
 }
 
-/// All that frame_form_of() knows.
+/// Returns caps of everything that frame_form_of() supports.
 GstCaps* frame_caps() {
   constexpr const char* kFormats =
       "{ RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, ARGB, ABGR, NV12, I420, NV21, YV12, Y42B, Y444, "
@@ -295,7 +298,7 @@ static void keepbox_tensor_infer_class_init(KeepboxTensorInferClass* klass) {
   auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
-  GST_DEBUG_CATEGORY_INIT(tensorinfer_debug, "tensorinfer", 0, "Inference by ONNX Runtime");
+  GST_DEBUG_CATEGORY_INIT(tensorinfer_debug, "tensorinfer", 0, "inference with ONNX Runtime");
 
   object->set_property = set_property;
   object->get_property = get_property;
@@ -306,8 +309,8 @@ static void keepbox_tensor_infer_class_init(KeepboxTensorInferClass* klass) {
 
   gst_element_class_set_static_metadata(
       element, "ONNX model", "Filter/Video",
-      "Runs an ONNX model on frames of any size, on the CPU or a GPU, and attaches its tensors "
-      "(GstTensorMeta) with what boxdecode wants to know of them",
+      "Runs an ONNX model on video frames of any size, on the CPU or a GPU, and attaches its "
+      "output tensors (GstTensorMeta) with the metadata that boxdecode needs",
       "The keepbox developers");
   g_autoptr(GstCaps) caps = frame_caps();
   gst_element_class_add_pad_template(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One inference of squares, and core's recognition of what comes out.
+// Runs one inference on squares, and lets core recognise the outputs.
 #include "gst/infer/trial.h"
 
 #include <array>
@@ -12,8 +12,8 @@
 namespace keepbox {
 namespace {
 
-/// A pixel of squares of two greys with a small red and a small blue one among them, which give
-/// detectors edges and colours to answer to.
+/// Returns a pixel of squares in two greys with a small red and a small blue one, whose edges and
+/// colours make detectors respond.
 std::array<guint8, 3> colour_at(gint x, gint y) {
   constexpr gint kSide = 32, kSmall = 12;
   const auto in = [&](gint left, gint top) {
@@ -51,11 +51,12 @@ Result<std::vector<InferredTensor>> run_once(const SessionSpec& spec, const Mode
   KB_TRY((*inferencer)->set_frames(*plan, info));
   const OwnedBuffer picture = drawn(info);
   if (picture == nullptr)
-    return fail(ErrorKind::kNoResource, "memory for a picture of the model's size", "none");
+    return fail(ErrorKind::kNoResource, "enough memory for a picture of the model's size",
+                "too little");
   return (*inferencer)->infer(picture.get());
 }
 
-/// The tensors' memory while it is mapped.
+/// Keeps the tensors' memory mapped.
 class Mapped {
  public:
   explicit Mapped(const std::vector<InferredTensor>& tensors) : tensors_(tensors) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A trial run of a model of which no file says what it is: its tensors' names, shapes and numbers are
-// recognised as those of frames are.
+// A trial run of a model whose files do not identify it: its tensors are recognised by names,
+// shapes and values, like those of frames.
 #pragma once
 
 #include "gst/infer/modelfacts.h"
@@ -8,8 +8,8 @@
 
 namespace keepbox {
 
-/// Runs the model once on a drawn picture, on the CPU. @return the family, and whether it is sure;
-/// an error where the model does not run there or its tensors fit no family, or several.
+/// Runs the model once on a generated picture, on the CPU. @return the family, and whether it is
+/// certain; an error if the model does not run, or if its tensors fit no family or several.
 Result<FamilyOfModel> try_model(SessionSpec spec, const ModelClaims& claims,
                                 const ModelFacts& facts);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writes boxes, and what they carry, as GstAnalyticsRelationMeta and regions of interest.
+// Writes boxes with their masks and keypoints as GstAnalyticsRelationMeta and regions of interest.
 #include "gst/metas/analytics.h"
 
 #include <gst/video/video.h>
@@ -18,14 +18,14 @@
 namespace keepbox {
 namespace {
 
-constexpr gsize kBytesPerMtd = 96;  // a little more than one takes
+constexpr gsize kBytesPerMtd = 96;  // slightly more than one needs
 constexpr gsize kMoreBytesPerMask = 32;
-constexpr gsize kSlack = 16;        // mtds that others may add before the meta grows
+constexpr gsize kSlack = 16;        // mtds that other elements may add before the meta grows
 
-/// One axis: edges rounded, a pixel apart at least, inside the frame where its size is known.
+/// Rounds one axis: edges at least a pixel apart, and inside the frame if its size is known.
 void round_axis(float low, float high, uint32_t limit, gint& at, gint& extent) {
-  constexpr float kFar = 1 << 24;  // every whole number up to here is a float
-  // A comparison that is no number's leaves -kFar, as std::clamp() would not.
+  constexpr float kFar = 1 << 24;  // all integers up to here are exact floats
+  // Written so that NaN yields -kFar, unlike std::clamp().
   const auto whole = [&](float v) {
     return static_cast<gint>(v > -kFar ? std::min(v, kFar) : -kFar);
   };
@@ -56,7 +56,7 @@ void add_class(GstAnalyticsRelationMeta* meta, const FrameBox& box) {
                                            cls.id);
 }
 
-/// A region as DL Streamer reads it: the id of the box, and normalised coordinates.
+/// Adds a region in DL Streamer's form: with the box's id and normalised coordinates.
 void add_region(GstBuffer* buffer, const FrameBox& box, const Pixels& at, Size frame) {
   auto* roi = gst_buffer_add_video_region_of_interest_meta_id(
       buffer, box.label, static_cast<guint>(std::max(at.x, 0)),
@@ -74,7 +74,7 @@ void add_region(GstBuffer* buffer, const FrameBox& box, const Pixels& at, Size f
   gst_video_region_of_interest_meta_add_param(roi, detection);
 }
 
-/// Of boxes with class and anchor: those of one model after the other.
+/// Adds records of boxes with class and anchor, model by model.
 void add_precise(GstAnalyticsRelationMeta* meta, std::span<const FrameBox> boxes) {
   const auto precise = [](const FrameBox& box) { return box.class_id && box.anchor; };
   const auto same_model = [](const FrameBox& a, const FrameBox& b) { return a.model == b.model; };
@@ -88,11 +88,11 @@ void add_precise(GstAnalyticsRelationMeta* meta, std::span<const FrameBox> boxes
   }
 }
 
-/// What boxes take of a relation meta.
+/// Space that boxes need in a relation meta.
 struct Need {
-  gsize mtds = 0;        // that have to be
-  gsize group_mtds = 0;  // of keypoints
-  gsize bytes = 0;       // of records, and of masks beyond what another mtd takes
+  gsize mtds = 0;        // required ones
+  gsize group_mtds = 0;  // of optional keypoint groups
+  gsize bytes = 0;       // of records, and of masks beyond the size of other mtds
 };
 
 Need need_of(std::span<const FrameBox> boxes, const AttachOptions& options) {
@@ -116,16 +116,16 @@ gsize length_of(GstBuffer* buffer) {
 Status check_room(gsize there, gsize boxes, gsize mtds) {
   if (mtds == 0 || there + mtds <= kMostMtds) return {};
   const std::string beside =
-      there == 0 ? "" : " beside " + std::to_string(there) + " mtds of others";
+      there == 0 ? "" : " in addition to " + std::to_string(there) + " existing mtds";
   return fail(ErrorKind::kInvalid,
               "at most " + std::to_string(kMostMtds) +
-                  " boxes on a frame, or half as many with masks or class-meta=true: GStreamer keeps "
-                  "a byte for each pair of them",
+                  " boxes on a frame, or half as many with masks or class-meta=true, because "
+                  "GStreamer keeps a byte for each pair of them",
               std::to_string(boxes) + " boxes" + beside,
-              "set max-detections= lower or score-threshold= higher");
+              "lower max-detections= or raise score-threshold=");
 }
 
-/// Its floats count for boxes with class and anchor.
+/// Adds a mask; floats are written for boxes with class and anchor.
 MaskRecord add_mask(GstAnalyticsRelationMeta* meta, const FrameBox& box, size_t index,
                     Size frame) {
   guint regions[] = {0, mask_region(index)};

@@ -12,28 +12,28 @@ namespace {
 
 constexpr const char* kName = "keepbox-boxes";
 
-/// What an mtd of records begins with. New members go to the end: `header_size` says how many the
-/// writer knew; the others are as they stand here.
+/// The header of an mtd of records. New members are appended: `header_size` tells how many were
+/// written, the others keep their defaults.
 struct Header {
   guint32 header_size = sizeof(Header);
   guint32 record_size = sizeof(BoxRecord);
   guint32 count = 0;
   GQuark model = 0;
-  gfloat slack = 1;  // pixels by which a detection may differ; at first rounding's, and that each
-                     // is a pixel wide at least
-  guint32 unnamed = 0;  // is the model's name the decoder's own?
-  guint32 held = 0;     // are the boxes an earlier frame's?
+  gfloat slack = 1;  // tolerance in pixels for a detection; initially that of rounding and of the
+                     // minimum width of a pixel
+  guint32 unnamed = 0;  // true: the model's name is the decoder's own
+  guint32 held = 0;     // true: the boxes are from an earlier frame
 
   Model of_model() const { return {model, unnamed != 0, held != 0}; }
 };
 
-// Mtds lie one behind the other: nothing in ours may want more than four bytes' alignment.
+// Mtds are packed, so our structs must not need more than four bytes of alignment.
 static_assert(alignof(Header) <= 4 && alignof(BoxRecord) <= 4);
 
-/// What the first version wrote.
+/// The size written by the first version.
 constexpr gsize kLeastHeader = offsetof(Header, held);
 
-/// The bytes of an mtd of records, if they are as long as they say.
+/// Opens an mtd of records, if it has the declared length.
 std::optional<RecordBlock> open_block(const GstAnalyticsMtd& mtd) {
   return open_records(mtd, kLeastHeader, sizeof(BoxRecord));
 }
@@ -57,7 +57,8 @@ void map_record(BoxRecord& record, const PixelMap& map) {
   record.angle = to.angle;
 }
 
-/// Detections' places and sizes are each cut to whole pixels, which add up at the far edges.
+/// Returns the tolerance after a transform: positions and sizes are each truncated to integers,
+/// which adds up at the far edges.
 gfloat slack_after(gfloat slack, const PixelMap& map) {
   return slack * static_cast<gfloat>(map.growth()) + 2;
 }
@@ -77,10 +78,10 @@ void map_block(const GstAnalyticsMtd& mtd, const PixelMap& map) {
 
 const GstAnalyticsMtdImpl kImpl = {kName, transform_records<map_block>, nullptr, {}};
 
-/// Do a detection and a record mean the same, after roundings of that many pixels?
+/// True if a detection and a record are the same box within that many pixels.
 bool agree(const Detected& od, const BoxRecord& record, gfloat slack) {
   if (od.label != record.label || od.score != record.score) return false;
-  // Others' numbers may be any: sums of two do not fit 32 bits.
+  // Values from others may be anything, and sums may exceed 32 bits.
   const auto near = [slack](gint64 a, gfloat b) {
     return std::abs(static_cast<gfloat>(a) - b) <= slack;
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The floats of boxes, beside the integers of their GstAnalyticsODMtd and in the same meta.
-// A decoder's boxes are one mtd.
+// Boxes as floats, in the same meta as their GstAnalyticsODMtd with integers. The boxes of a
+// decoder are one mtd.
 #pragma once
 
 #include <gst/analytics/analytics.h>
@@ -15,11 +15,11 @@
 
 namespace keepbox {
 
-/// One box as it was decoded. Coordinates are pixels of the video frame, edges exclusive at the
-/// right and the bottom. New members go to the end.
+/// A box as it was decoded, in pixels of the video frame; the right and bottom edges are exclusive.
+/// New members are appended.
 struct BoxRecord {
-  guint od_id = 0;     // of the GstAnalyticsODMtd with the same box, rounded
-  guint class_id = 0;  // as the model numbers it
+  guint od_id = 0;     // the GstAnalyticsODMtd with the rounded box
+  guint class_id = 0;  // the model's class number
   guint anchor = 0;    // row or cell of the tensor
   GQuark label = 0;
   gfloat score = 0;
@@ -27,31 +27,32 @@ struct BoxRecord {
   gfloat angle = 0;  // radians, clockwise; 0 for upright boxes
 };
 
-/// Bytes that the records of so many boxes take of a relation meta.
+/// Returns the bytes that records of that many boxes need in a relation meta.
 gsize bytes_of_records(gsize count);
 
-/// The model that a decoder's boxes are from.
+/// The model of a decoder's boxes.
 struct Model {
-  GQuark name = 0;       // 0 where nobody says
-  bool unnamed = false;  // the name is the decoder's own, and only tells models apart
-  bool held = false;     // the boxes are an earlier frame's
+  GQuark name = 0;       // 0 if unknown
+  bool unnamed = false;  // the decoder's own name, only for telling models apart
+  bool held = false;     // the boxes are from an earlier frame
   friend bool operator==(const Model&, const Model&) = default;
 };
 
-/// Adds the records of a decoder's boxes. Nothing else is added to the meta while this lives.
+/// Adds the records of a decoder's boxes. Nothing else may be added to the meta during its
+/// lifetime.
 class RecordWriter {
  public:
-  /// 0 records add nothing.
+  /// Creates no mtd for 0 records.
   RecordWriter(GstAnalyticsRelationMeta* meta, gsize count, const Model& model);
 
-  /// @pre in ascending order of od_id, as many as announced.
+  /// @pre in ascending order of od_id, exactly `count` records.
   void add(const BoxRecord& record);
 
  private:
   guint8* next_ = nullptr;
 };
 
-/// A detection as its GstAnalyticsODMtd has it.
+/// A detection as in its GstAnalyticsODMtd.
 struct Detected {
   gint x = 0, y = 0, width = 0, height = 0;
   gfloat angle = 0, score = 0;
@@ -69,12 +70,12 @@ class BoxRecords {
     BoxRecord record;
     Model model;
   };
-  /// The record of a detection, if there is one that agrees with it: the label and the score the
-  /// same, and the box within what rounding can have done on its way.
+  /// Returns the record of a detection, if there is one that agrees with it: same label and score,
+  /// and the box within the rounding that may have occurred since.
   std::optional<Found> find(guint od_id, const Detected& detection) const;
 
  private:
-  struct Block {  // of one decoder
+  struct Block {  // records of one decoder
     RecordBlock records;
     Model model;
     gfloat slack;
@@ -82,19 +83,20 @@ class BoxRecords {
   std::vector<Block> blocks_;
 };
 
-/// Is it the type of our mtd? By name: the plugin's and libkeepbox's differ in address.
+/// True if it is the type of our mtd. Compared by name, because plugin and libkeepbox have
+/// different addresses.
 bool is_records(GstAnalyticsMtdType type);
 
-/// Where a detection came to in another meta.
+/// The position of a detection in another meta.
 struct Placed {
-  guint od_id = G_MAXUINT;  // its id there; G_MAXUINT: it stayed behind
+  guint od_id = G_MAXUINT;  // its id there; G_MAXUINT: not carried
   Box box;
   float angle = 0;
-  bool precise = false;  // it has a record that agrees with it
+  bool precise = false;  // has a record that agrees with it
 };
 
-/// Copies the records of precise detections to where those came. @param mtd of records.
-/// @param placed by the ids in mtd.meta.
+/// Copies the records of precise detections to their new positions. @param mtd of records.
+/// @param placed indexed by the ids in mtd.meta.
 void carry_records(const GstAnalyticsMtd& mtd, GstAnalyticsRelationMeta* to,
                    std::span<const Placed> placed);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What carry_analytics() is made of: mtds (carry.cpp), those that are parts of objects
-// (carryparts.cpp) and regions (carryregions.cpp).
+// Implementation of carry_analytics(): mtds (carry.cpp), mtds that are parts of objects
+// (carryparts.cpp), and regions (carryregions.cpp).
 #pragma once
 
 #include <gst/analytics/analytics.h>
@@ -15,7 +15,7 @@
 
 namespace keepbox {
 
-/// One frame's relation meta on its way into another's.
+/// Carries one frame's relation meta over to another's.
 class Carrier {
  public:
   Carrier(GstBuffer* from, const GstVideoInfo& from_info, GstBuffer* to, const GstVideoInfo& to_info,
@@ -48,18 +48,18 @@ class Carrier {
   gint renamed(const GstVideoRegionOfInterestMeta& region, gint id) const;
 
   GstBuffer *from_, *to_;
-  GstVideoInfo from_info_, to_info_;  // copies: GStreamer's transforms take pointers to them
+  GstVideoInfo from_info_, to_info_;  // copies, because transforms take non-const pointers
   const PixelMap& map_;
   const MovedSource& moved_;
   Size frame_;
   GstAnalyticsRelationMeta *source_ = nullptr, *target_ = nullptr;
-  std::vector<Placed> placed_;            // by the source's ids
-  std::set<GstAnalyticsMtdType> types_;   // of the source's mtds
-  std::set<guint> grouped_;               // keypoints of the source's groups
-  std::vector<MaskRecord> mask_records_;  // of the target
+  std::vector<Placed> placed_;            // indexed by the source's ids
+  std::set<GstAnalyticsMtdType> types_;   // types of the source's mtds
+  std::set<guint> grouped_;               // keypoints in groups of the source
+  std::vector<MaskRecord> mask_records_;  // records of the target
 };
 
-/// Does it go where its object goes: tensors, masks, keypoints and their groups?
+/// True if an mtd goes with its object: tensors, masks, keypoints and their groups.
 bool is_part(GstAnalyticsMtdType type);
 
 }  // namespace keepbox

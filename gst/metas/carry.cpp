@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Carries the analytics of a frame over to another one that shows the same picture.
+// Carries the analytics of a frame to another frame that shows the same picture.
 #include <gst/analytics/analytics.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ gpointer Carrier::add_bytes(const GstAnalyticsMtd& mtd, GstAnalyticsMtd& added) 
   return data;
 }
 
-/// Bytes as they are, and then what the type itself does for a copy and for another picture.
+/// Copies the bytes, then lets the type itself handle a copy and a transform to another picture.
 guint Carrier::add_other(const GstAnalyticsMtd& mtd) {
   const auto* impl = impl_of(mtd);
   GstAnalyticsMtd added;
@@ -76,8 +76,8 @@ guint Carrier::add_other(const GstAnalyticsMtd& mtd) {
   return added.id;
 }
 
-/// Found by GStreamer's search, type by type: a call for every pair would take longer, and one for any
-/// type is a critical where that is traced.
+/// Uses GStreamer's search per type: testing all pairs would be slower, and a search for any type
+/// causes criticals if traced.
 void Carrier::carry_relations(guint a) {
   for (const GstAnalyticsMtdType type : types_) {
     gpointer state = nullptr;
@@ -98,7 +98,7 @@ void Carrier::carry_mtds() {
   target_ = relation_meta_for(to_, count, bytes_of_records(count));
   placed_.resize(count);
   const BoxRecords records(source_);
-  std::vector<GstAnalyticsMtd> ours, parts;  // behind the rest: they want its ids
+  std::vector<GstAnalyticsMtd> ours, parts;  // added last, because they refer to ids
   gpointer state = nullptr;
   GstAnalyticsMtd mtd;
   while (gst_analytics_relation_meta_iterate(source_, &state, GST_ANALYTICS_MTD_TYPE_ANY, &mtd)) {

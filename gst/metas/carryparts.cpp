@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Carries what goes where its object goes: tensors, masks, keypoints and their groups.
+// Carries mtds that go with their object: tensors, masks, keypoints and their groups.
 #include <gst/analytics/analytics.h>
 
 #include "gst/metas/carrier.h"
@@ -20,7 +20,7 @@ bool is_part(GstAnalyticsMtdType type) {
   return is_tensor_mtd(type) || is_segmentation(type) || is_group(type) || is_keypoint(type);
 }
 
-/// A part whose object stayed behind would pass for one of the frame.
+/// True if a part's object was dropped; the part would look like one of the whole frame.
 bool Carrier::lost_its_object(const GstAnalyticsMtd& part) const {
   bool lost = false;
   gpointer state = nullptr;
@@ -34,7 +34,8 @@ bool Carrier::lost_its_object(const GstAnalyticsMtd& part) const {
   return lost;
 }
 
-/// Not by its type's transform, which takes a reference for every transform that it is offered.
+/// Bypasses the type's own transform, which takes a reference for every transform that it is
+/// offered.
 void Carrier::carry_tensor(const GstAnalyticsMtd& mtd) {
   GstAnalyticsMtd added;
   auto* tensor = static_cast<GstTensor*>(add_bytes(mtd, added));
@@ -45,7 +46,7 @@ void Carrier::carry_tensor(const GstAnalyticsMtd& mtd) {
   placed_[mtd.id].od_id = added.id;
 }
 
-/// The mask keeps its resolution. One without a size keeps none.
+/// Carries a mask at its resolution. A mask without a size is dropped.
 void Carrier::carry_mask(const GstAnalyticsMtd& mtd, const MaskRecords& records) {
   const auto& mask = reinterpret_cast<const GstAnalyticsSegmentationMtd&>(mtd);
   gint x = 0, y = 0;
@@ -75,7 +76,7 @@ void Carrier::carry_mask(const GstAnalyticsMtd& mtd, const MaskRecords& records)
                              moved.place.y1, moved.place.x2, moved.place.y2});
 }
 
-/// Made anew, with its keypoints: it names them by their ids.
+/// Makes a new group with its keypoints, because a group refers to them by id.
 void Carrier::carry_group(const GstAnalyticsMtd& mtd) {
   const KeypointApi& api = *keypoint_api();
   const bool lost = lost_its_object(mtd);
@@ -98,7 +99,7 @@ void Carrier::carry_group(const GstAnalyticsMtd& mtd) {
   }
 }
 
-/// Groups come first: they take their keypoints along, or leave them.
+/// Carries groups first, because they take their keypoints along or drop them.
 void Carrier::carry_parts(std::span<const GstAnalyticsMtd> parts) {
   const MaskRecords masks(source_);
   const auto type_of = [](const GstAnalyticsMtd& mtd) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Carries regions of interest, and what they say of detections.
+// Carries regions of interest, including their data about detections.
 #include <gst/video/video.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace keepbox {
 namespace {
 
-/// DL Streamer's normalised coordinates, which a letterbox changes.
+/// Maps DL Streamer's normalised coordinates, which a letterbox changes.
 void map_detection(GstStructure* param, const PixelMap& map, const GstVideoInfo& from,
                    const GstVideoInfo& to) {
   double x1, y1, x2, y2;
@@ -27,8 +27,8 @@ void map_detection(GstStructure* param, const PixelMap& map, const GstVideoInfo&
 
 }  // namespace
 
-/// A region of a detection has its id and is called as it is: then it keeps naming it. Others have
-/// ids of their own.
+/// Returns a region's id: regions of a detection have its id and follow it to its new id. Others
+/// keep their own.
 gint Carrier::renamed(const GstVideoRegionOfInterestMeta& region, gint id) const {
   GstAnalyticsODMtd od;
   const auto number = static_cast<guint>(id);

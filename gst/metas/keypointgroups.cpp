@@ -12,7 +12,7 @@
 namespace keepbox {
 namespace {
 
-constexpr int kFlat = 2;  // of two dimensions
+constexpr int kFlat = 2;  // two dimensions
 
 const KeypointApi* for_tests = nullptr;
 
@@ -46,7 +46,8 @@ gint whole(double v) {
   return static_cast<gint>(v > -kFar ? std::floor(std::min(v, kFar) + 0.5) : -kFar);
 }
 
-/// Lines are relations between keypoints; whoever draws them wants the lower number first.
+/// Returns the lines, which are relations between keypoints; drawing code expects the lower index
+/// first.
 std::vector<Edge> edges_among(const std::vector<GstAnalyticsMtd>& points) {
   std::vector<Edge> out;
   if (points.size() > std::numeric_limits<uint8_t>::max()) return out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Groups of keypoints as GStreamer has them from 1.30 on, and some distributors earlier: found by
-// name, so that what is built with 1.26 writes and reads them.
+// Keypoint groups of GStreamer 1.30, also available earlier in some distributions. Found by name,
+// so that builds with 1.26 can read and write them.
 #pragma once
 
 #include <gst/analytics/analytics.h>
@@ -11,7 +11,7 @@
 
 namespace keepbox {
 
-/// The functions, as GStreamer's headers declare them. `int` stands for their enumeration of
+/// The functions as declared in GStreamer's headers. `int` replaces their enumeration of
 /// dimensions.
 struct KeypointApi {
   GstAnalyticsMtdType (*keypoint_type)();
@@ -33,27 +33,28 @@ struct KeypointApi {
   gchar* (*tag)(const GstAnalyticsMtd*);  // transfer full
 };
 
-/// What the running GStreamer has: all of it, or nullptr.
+/// Returns the functions of the running GStreamer if it has all of them, or nullptr.
 const KeypointApi* keypoint_api();
 
-/// For tests: that in its place, and back with nullptr. @pre nobody else is using keypoints.
+/// For tests: replaces the functions, nullptr restores them. @pre keypoints are not in use.
 void use_keypoint_api(const KeypointApi* api);
 
-/// Mtds that a group of these points takes: 0 where there are none, or no groups.
+/// Returns the number of mtds for a group of these keypoints: 0 if there are none, or no group
+/// support.
 gsize mtds_of_group(const FramePoints& points);
 
-/// Adds a group of points, rounded, in both of the relations to its detection that others look for.
+/// Adds a group of rounded keypoints, with both relations to its detection that readers look for.
 /// @pre mtds_of_group() is not 0.
 void add_group(GstAnalyticsRelationMeta* meta, guint od_id, const FramePoints& points);
 
-/// The points of the first group with any that is related to a detection: whole pixels.
-/// @param store has them from then on.
+/// Reads the first non-empty group that is related to a detection; coordinates are integers.
+/// @param store owns the keypoints.
 FramePoints read_group(GstAnalyticsRelationMeta* meta, guint od_id, PointStore& store);
 
 bool is_group(GstAnalyticsMtdType type);
 bool is_keypoint(GstAnalyticsMtdType type);
 
-/// A keypoint in another meta, mapped and not clipped. @return its id.
+/// Adds a keypoint to another meta, mapped but not clipped. @return its id.
 guint carry_keypoint(const GstAnalyticsMtd& keypoint, GstAnalyticsRelationMeta* to,
                      const PixelMap& map);
 

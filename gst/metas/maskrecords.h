@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where masks lie as floats, beside the integers of their GstAnalyticsSegmentationMtd and in the
-// same meta.
+// The areas of masks as floats, in the same meta as their GstAnalyticsSegmentationMtd with
+// integers.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,19 @@
 
 namespace keepbox {
 
-/// Of one box. New members go to the end.
+/// The area of one box's mask. New members are appended.
 struct MaskRecord {
-  guint od_id = 0;   // of the box
-  guint seg_id = 0;  // of the GstAnalyticsSegmentationMtd with its mask
-  gfloat x1 = 0, y1 = 0, x2 = 0, y2 = 0;  // what the mask covers: pixels of the frame
+  guint od_id = 0;   // the box
+  guint seg_id = 0;  // the GstAnalyticsSegmentationMtd with its mask
+  gfloat x1 = 0, y1 = 0, x2 = 0, y2 = 0;  // the area of the mask in frame pixels
 
   Box place() const { return {x1, y1, x2, y2}; }
 };
 
-/// Bytes that the records of so many masks take of a relation meta.
+/// Returns the bytes that records of that many masks need in a relation meta.
 gsize bytes_of_masks(gsize count);
 
-/// @pre in ascending order of od_id. None add nothing.
+/// Adds records. @pre in ascending order of od_id. An empty list adds nothing.
 void add_masks(GstAnalyticsRelationMeta* meta, std::span<const MaskRecord> records);
 
 /// The records of a relation meta. Valid until mtds are added to it.
@@ -31,10 +31,10 @@ class MaskRecords {
  public:
   explicit MaskRecords(GstAnalyticsRelationMeta* meta);
 
-  /// The place of a detection's mask, if a decoder of ours wrote both. It is true where the
-  /// detection's own record agrees.
+  /// Returns the area of a detection's mask, if our decoder wrote both. Valid if the detection's
+  /// own record agrees.
   std::optional<Box> find(guint od_id, guint seg_id) const;
-  /// The same for whoever knows the mask alone.
+  /// Returns the same if only the mask is known.
   std::optional<MaskRecord> of_mask(guint seg_id) const;
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Finds where a line of the frame enters and leaves a mask, in time that goes by the mask's pixels.
+// Finds where a line of the frame enters and leaves a mask, in time proportional to the mask's
+// pixels.
 #include "gst/metas/maskruns.h"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ MaskRuns::MaskRuns(const MaskView& mask, const Box& place, Size frame, Lines lin
   if (along_.span.first >= along_.span.last) down_.span = {};
 }
 
-/// The first pixel of the frame behind the edge between a pixel of the mask's line and the next.
+/// Returns the first frame pixel after the edge between two neighbouring pixels of the mask's line.
 int MaskRuns::crossing(int pixel, double here, double next) const {
   const double edge = along_.at(pixel + (here - 0.5) / (here - next));
   const double first = std::ceil(edge - 0.5);
@@ -38,7 +39,7 @@ int MaskRuns::crossing(int pixel, double here, double next) const {
       std::clamp(first, double(along_.span.first), double(along_.span.last)));
 }
 
-/// What is of the mask between two runs may be too little for a pixel of the frame.
+/// Adds a run. The part of the mask between two runs may be too small for a frame pixel.
 void MaskRuns::add(PixelRun run) {
   if (run.first >= run.last) return;
   if (!runs_.empty() && runs_.back().last >= run.first) runs_.back().last = run.last;
@@ -51,7 +52,7 @@ std::span<const PixelRun> MaskRuns::of(int line) {
   const int above = static_cast<int>(at), below = std::min(above + 1, down_.count - 1);
   const double share = at - above;
   const uint8_t *first = data_ + above * down_.stride, *second = data_ + below * down_.stride;
-  const std::array<double, 4> level{0, share, 1 - share, 1};  // by which of the two are not 0
+  const std::array<double, 4> level{0, share, 1 - share, 1};  // index: which of the two are not 0
   const auto both = [&](int i) {
     const std::ptrdiff_t offset = i * along_.stride;
     return 2 * (first[offset] != 0) + (second[offset] != 0);

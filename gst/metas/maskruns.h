@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which pixels of a frame a mask covers.
+// Finds the pixels of a frame that a mask covers.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace keepbox {
 
-/// Can its pixels be read, and is it a FrameMask's?
+/// True if the mask's pixels are readable, and in the format of a FrameMask.
 inline bool is_mask(const MaskView& mask) {
   return mask && mask.format() == GST_VIDEO_FORMAT_GRAY8;
 }
@@ -24,14 +24,13 @@ struct PixelRun {
   friend constexpr bool operator==(const PixelRun&, const PixelRun&) = default;
 };
 
-/// A mask enlarged over its place, line by line: between the centres of its pixels the object ends
-/// half way, by bilinear interpolation; a pixel of the frame is the object's when its centre is.
+/// A mask enlarged to its area, line by line. Between the centres of its pixels the object ends
+/// half way, by bilinear interpolation; a frame pixel belongs to the object if its centre does.
 class MaskRuns {
  public:
   enum class Lines { kRows, kColumns };
 
-  /// @param mask outlives this. @param place in pixels of the frame; one without an area covers
-  ///        nothing.
+  /// @param mask outlives this. @param place in frame pixels; without an area, nothing is covered.
   /// @pre is_mask(mask)
   MaskRuns(const MaskView& mask, const Box& place, Size frame, Lines lines);
 
@@ -39,16 +38,17 @@ class MaskRuns {
   PixelRun lines() const { return down_.span; }
   PixelRun reach() const { return along_.span; }
 
-  /// The object's pixels in one of lines(), ascending and apart; valid until the next call.
+  /// Returns the object's pixels in one of lines(), ascending and separate; valid until the next
+  /// call.
   std::span<const PixelRun> of(int line);
 
  private:
-  /// One way through frame and mask.
+  /// One axis of frame and mask.
   struct Axis {
-    double low = 0, step = 1;  // of the place; pixels of the frame for one of the mask
-    int count = 0;             // pixels of the mask
+    double low = 0, step = 1;  // start of the area; frame pixels per mask pixel
+    int count = 0;             // mask pixels
     std::ptrdiff_t stride = 0;
-    PixelRun span;             // pixels of the frame whose centres lie in the place
+    PixelRun span;             // frame pixels whose centres are in the area
 
     double at(double center) const { return low + (center + 0.5) * step; }
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Makes, maps and turns buffers of masks.
+// Makes, maps and rotates buffers of masks.
 #include "gst/metas/masks.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace {
 
 gsize bytes_of(const MaskPixels& mask) { return gsize{mask.width} * mask.height; }
 
-/// Without gaps between rows: gst_buffer_add_video_meta() would fill them up to four bytes, and
-/// segmentationoverlay takes the width for the stride.
+/// Makes a buffer without gaps between rows: gst_buffer_add_video_meta() would pad rows to four
+/// bytes, and segmentationoverlay uses the width as the stride.
 GstBuffer* mask_buffer(GstMemory* memory, GstVideoFormat format, guint width, guint height,
                        gint stride) {
   GstBuffer* out = gst_buffer_new();
@@ -24,7 +24,7 @@ GstBuffer* mask_buffer(GstMemory* memory, GstVideoFormat format, guint width, gu
   return out;
 }
 
-/// nullptr where there is no memory, for which GStreamer's own allocator ends the process.
+/// Returns nullptr if memory is exhausted, when GStreamer's own allocator would abort the process.
 GstMemory* written(gsize bytes, auto write) {
   auto* data = static_cast<guint8*>(g_try_malloc(bytes));
   if (data == nullptr) return nullptr;
@@ -56,7 +56,7 @@ bool swaps_axes(const PixelMap& map) {
 
 double side(float low, float high) { return double{high} - low; }
 
-/// Each pixel is what lies at its centre in the picture before; 0 outside.
+/// Resamples: each pixel is the one at its centre in the previous picture; 0 outside.
 void turn(const MaskView& from, const Box& place, const PixelMap& back, const Box& to, guint width,
           guint height, guint8* out) {
   const guint bytes = from.pixel_bytes();

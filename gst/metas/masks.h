@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Masks of objects as GStreamer has them: buffers of GRAY8 with a GstVideoMeta.
+// Masks of objects in GStreamer's form: GRAY8 buffers with a GstVideoMeta.
 #pragma once
 
 #include <gst/gst.h>
@@ -16,18 +16,18 @@
 
 namespace keepbox {
 
-/// What the pixels of a frame's masks are where the objects are: 1 to 10 in turn, for
-/// segmentationoverlay tells no more apart as it comes. @param index of the mask among them.
+/// Returns the pixel value for the objects of a mask: 1 to 10 in turn, because segmentationoverlay
+/// distinguishes no more by default. @param index of the mask in the frame.
 constexpr uint8_t mask_region(size_t index) { return static_cast<uint8_t>(index % 10 + 1); }
 
 /// A mask as it was decoded.
 struct MaskPixels {
-  const uint8_t* pixels = nullptr;  // 0 where the object is not; rows without gaps; borrowed
+  const uint8_t* pixels = nullptr;  // 0 outside of the object; rows without gaps; borrowed
   uint32_t width = 0, height = 0;   // pixels of the mask
-  Box place;  // what they cover: pixels of the frame; beside padding the last ones go over its edge
+  Box place;  // area in frame pixels; may exceed the frame at padding
 };
 
-/// Owns the buffers of a frame's masks. Whoever keeps one longer takes a reference.
+/// Owns the buffers of a frame's masks. Take a reference to keep one longer.
 class MaskBuffers {
  public:
   MaskBuffers() = default;
@@ -40,29 +40,28 @@ class MaskBuffers {
   ~MaskBuffers();
 
   size_t size() const { return masks_.size(); }
-  /// Its pixels are borrowed from here.
+  /// Returns a mask; its pixels are borrowed.
   const FrameMask& operator[](size_t i) const { return masks_[i]; }
 
  private:
   std::vector<FrameMask> masks_;
 };
 
-/// Buffers for the masks of a frame's boxes in their order, without gaps between rows, in one
-/// allocation that lives as long as one of them. The pixels of objects are mask_region() of the
-/// place among those that are not empty; an empty one is a FrameMask without pixels. So are all where
-/// there is no memory for them.
+/// Makes buffers for the masks of a frame's boxes in their order, without gaps between rows, in one
+/// allocation that lives as long as any of them. Object pixels have the mask_region() of the index
+/// among non-empty masks. Empty masks have no pixels, nor has any mask if memory is exhausted.
 MaskBuffers make_mask_buffers(std::span<const MaskPixels> masks);
 
-/// The pixels of a mask, mapped while this lives.
+/// Maps the pixels of a mask for its lifetime.
 class MaskView {
  public:
-  /// @param mask borrowed; nullptr is none. Of GRAY8 or 16 bits, with a GstVideoMeta.
+  /// @param mask borrowed; may be nullptr. GRAY8 or 16 bits, with a GstVideoMeta.
   explicit MaskView(GstBuffer* mask);
   MaskView(const MaskView&) = delete;
   MaskView& operator=(const MaskView&) = delete;
   ~MaskView();
 
-  /// Is it a mask, as long as its meta says?
+  /// True if it is a mask, and as large as its meta declares.
   explicit operator bool() const { return data_ != nullptr; }
   const guint8* row(guint y) const { return data_ + gsize{y} * stride_; }
   guint width() const { return width_; }
@@ -79,12 +78,12 @@ class MaskView {
   GstVideoFormat format_ = GST_VIDEO_FORMAT_UNKNOWN;
 };
 
-/// Is it a FrameMask's: GRAY8 with a GstVideoMeta?
+/// True if it is the format of a FrameMask: GRAY8 with a GstVideoMeta.
 bool is_mask(GstBuffer* pixels);
 
-/// A mask where a map moves it: the same pixels where neither axis turns around; else others, whose
-/// rows are the new picture's. Exact for flips and quarter turns.
-/// @param pixels borrowed. @return transfer full in `pixels`, nullptr where it cannot be read.
+/// Maps a mask: the pixels stay the same if neither axis is reversed; otherwise new ones are made
+/// in the rows of the new picture. Exact for flips and quarter turns.
+/// @param pixels borrowed. @return transfer full in `pixels`, nullptr if unreadable.
 FrameMask moved_mask(GstBuffer* pixels, const Box& place, const PixelMap& map);
 
 }  // namespace keepbox

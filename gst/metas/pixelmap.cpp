@@ -14,8 +14,8 @@ namespace {
 
 PixelMap moved(double x, double y) { return PixelMap::scale(1, 1, x, y); }
 
-/// How much further an edge lies than GStreamer's matrix takes it, which maps the first pixel to
-/// the last one's number.
+/// Returns how much further an edge is than in GStreamer's matrix, which maps the index of the
+/// first pixel to that of the last.
 double further(const std::array<double, 9>& rows, size_t row) {
   return -std::min(rows[row * 3], 0.0) - std::min(rows[row * 3 + 1], 0.0);
 }
@@ -52,7 +52,7 @@ PixelMap PixelMap::then(const PixelMap& next) const {
   return out;
 }
 
-/// By cofactors.
+/// Inverts by cofactors.
 std::optional<PixelMap> PixelMap::inverse() const {
   const auto minor = [this](size_t row, size_t column) {
     const size_t r1 = (row + 1) % 3, r2 = (row + 2) % 3, c1 = (column + 1) % 3, c2 = (column + 2) % 3;

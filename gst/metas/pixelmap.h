@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where a video element moved the pixels of a picture, as GStreamer tells its metas.
+// Maps pixels between pictures, as GStreamer reports transforms to metas.
 #pragma once
 
 #include <gst/gst.h>
@@ -13,30 +13,30 @@
 
 namespace keepbox {
 
-/// A turned rectangle by its centre, sides and angle: what a box with an angle is.
+/// An oriented rectangle with centre, sides and angle.
 struct TurnedBox {
-  Box box;          // as if upright about the same centre
+  Box box;          // the upright box with the same centre and sides
   float angle = 0;  // radians, clockwise
 };
 
-/// The smallest upright box around it.
+/// Returns the smallest upright box around it.
 Box around(const TurnedBox& box);
 
-/// A map from the coordinates of one picture to those of another: (x', y', w') = m (x, y, 1), the
-/// rows of m one after the other. Of pictures that are seen from another side, w' is not 1.
+/// A map between the coordinates of two pictures: (x', y', w') = m (x, y, 1), with the rows of m in
+/// sequence. With perspective, w' is not 1.
 class PixelMap {
  public:
   PixelMap() = default;
   explicit PixelMap(const std::array<double, 9>& rows) : m_(rows) {}
 
-  /// Both axes scaled by those factors and then moved.
+  /// Returns a map that scales both axes by these factors and then translates.
   static PixelMap scale(double x, double y, double dx = 0, double dy = 0);
-  /// From the frame to the model's picture.
+  /// Returns the map from the frame to the model's picture.
   static PixelMap of(const Letterbox& letterbox);
 
-  /// First this, then `next`.
+  /// Returns the map that applies this one first and then `next`.
   PixelMap then(const PixelMap& next) const;
-  /// The way back; nothing for a map that is singular.
+  /// Returns the inverse; std::nullopt for a singular map.
   std::optional<PixelMap> inverse() const;
 
   struct Point {
@@ -44,13 +44,14 @@ class PixelMap {
   };
   Point point(double x, double y) const;
 
-  /// The smallest upright box around the mapped corners.
+  /// Returns the smallest upright box around the mapped corners.
   Box operator()(Box box) const;
-  /// The mapped centre, and sides and angle as sides_of() in core/turned.h has them: exact where
-  /// both axes are scaled alike, and for upright boxes where axes stay axes.
+  /// Returns the mapped centre, with sides and angle as in sides_of() of core/turned.h: exact if
+  /// both axes are scaled equally, and for upright boxes if axes stay axes.
   TurnedBox operator()(const TurnedBox& box) const;
 
-  /// The most that a distance of one pixel becomes. For maps without perspective.
+  /// Returns the maximum length that a distance of one pixel is mapped to. For maps without
+  /// perspective.
   double growth() const;
   const std::array<double, 9>& rows() const { return m_; }
 
@@ -58,17 +59,17 @@ class PixelMap {
   std::array<double, 9> m_{1, 0, 0, 0, 1, 0, 0, 0, 1};
 };
 
-/// The transform that GStreamer 1.28 passes to metas, or nothing for another one. Found by name, so
-/// that what is built with 1.26 knows it. GStreamer maps the numbers of pixels: where it mirrors an
-/// axis, edges lie one further. @param type, data as GstMetaTransformFunction gets them.
+/// Returns the transform that GStreamer 1.28 passes to metas, or std::nullopt for other transforms.
+/// Found by name, so that builds with 1.26 support it. GStreamer maps pixel indices: if it mirrors
+/// an axis, edges are one further. @param type, data as passed to GstMetaTransformFunction.
 std::optional<PixelMap> matrix_of(GQuark type, gpointer data);
 
 /// Offers a map to a function that takes GStreamer's transforms, as `f(GQuark, gpointer)`: first as
-/// a matrix where this GStreamer has that, and if it returns false as a plain scale.
+/// a matrix, if this GStreamer supports it, and if that returns false as a plain scale.
 template <class Function>
 bool offer(const PixelMap& map, GstVideoInfo& from, GstVideoInfo& to, Function f);
 
-/// What offer() passes on: the same layout as GstVideoMetaTransformMatrix of GStreamer 1.28.
+/// The layout of GstVideoMetaTransformMatrix of GStreamer 1.28, as passed by offer().
 struct MatrixTransform {
   const GstVideoInfo* in_info;
   GstVideoRectangle in_rectangle;
@@ -76,7 +77,7 @@ struct MatrixTransform {
   GstVideoRectangle out_rectangle;
   gfloat matrix[3][3];
 };
-/// 0 before GStreamer 1.28.
+/// Returns 0 before GStreamer 1.28.
 GQuark matrix_quark();
 MatrixTransform matrix_transform(const PixelMap& map, const GstVideoInfo& from,
                                  const GstVideoInfo& to);

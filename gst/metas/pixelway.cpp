@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A meta with the tags of size and orientation, which takes part in every transform or is dropped by
-// elements that know of none.
+// A meta tagged with size and orientation, which takes part in every transform, or is dropped by
+// elements that do not support it.
 #include "gst/metas/pixelway.h"
 
 #include <memory>
@@ -55,7 +55,7 @@ gboolean extend_inferred(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, 
   const bool copy = GST_META_TRANSFORM_IS_COPY(type);
   auto step = copy ? std::nullopt : step_of(type, data);
   if (!copy && !step) return FALSE;
-  // The source may lie in the same list of metas, which adding to does not move.
+  // The source may be in the same list of metas, which adding does not move.
   InferredMeta& added = add_inferred(to);
   added.producer = cast(meta)->producer;
   added.way = cast(meta)->way;
@@ -85,7 +85,7 @@ std::optional<PixelStep> step_of(GQuark type, gpointer data) {
 }
 
 PixelMap map_of(PixelWay way, const Picture& now, ResizeMode mode) {
-  // An element that scales and only copies metas.
+  // The last element scaled but only copied metas.
   if (const Picture last = way.back().to; last.size != now.size)
     way.push_back({last, now, std::nullopt});
   PixelMap map;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writes, reads and transforms the mtd of points.
+// Writes, reads and transforms the mtd of keypoints.
 #include "gst/metas/pointrecords.h"
 
 #include <algorithm>
@@ -10,12 +10,12 @@ namespace {
 
 constexpr const char* kPointsName = "keepbox-points";
 
-/// Then the edges, filled up to four bytes; then for each box its od_id and its points.
+/// Followed by the edges, padded to four bytes, and then per box its od_id and keypoints.
 struct PointsHeader : BlockHead {
   GQuark name = 0;
-  guint32 points = 0;  // of a box
+  guint32 points = 0;  // per box
   guint32 edges = 0;
-  guint32 edges_at = sizeof(PointsHeader);  // bytes from the header's beginning
+  guint32 edges_at = sizeof(PointsHeader);  // offset from the start of the header
 };
 
 static_assert(alignof(PointsHeader) <= 4 && alignof(Keypoint) <= 4 && sizeof(Keypoint) == 12);
@@ -24,13 +24,13 @@ static_assert(sizeof(Edge) == 2);
 gsize bytes_of_edges(gsize count) { return (count * sizeof(Edge) + 3) / 4 * 4; }
 gsize bytes_of_record(gsize points) { return sizeof(guint) + points * sizeof(Keypoint); }
 
-/// Ours of one version or another, whose parts are where they say; else nothing.
+/// Opens an mtd of any version of ours if its parts are within bounds; else std::nullopt.
 std::optional<RecordBlock> open_points(const GstAnalyticsMtd& mtd) {
   const auto block = open_records(mtd, sizeof(PointsHeader), sizeof(guint));
   if (!block) return block;
   const auto header = read_as<PointsHeader>(block->header);
   const guint64 edges_end = header.edges_at + guint64{header.edges} * sizeof(Edge);
-  // Spans of them are handed out. GStreamer 1.26 aligns mtds to eight bytes, and says so nowhere.
+  // Spans into it are returned. GStreamer 1.26 aligns mtds to eight bytes, undocumented.
   const bool aligned = reinterpret_cast<guintptr>(block->first) % alignof(Keypoint) == 0;
   const bool whole = edges_end <= header.header_size && block->size % alignof(Keypoint) == 0 &&
                      bytes_of_record(header.points) <= block->size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads boxes, and what they carry, of GstAnalyticsRelationMeta.
+// Reads boxes with their masks and keypoints from GstAnalyticsRelationMeta.
 #include "gst/metas/analytics.h"
 #include "gst/metas/boxrecords.h"
 #include "gst/metas/keypointgroups.h"
@@ -21,7 +21,7 @@ void read_class(GstAnalyticsRelationMeta* meta, FrameBox& box) {
   if (gst_analytics_cls_mtd_get_length(as_class) == 0) return;
   box.classified = gst_analytics_cls_mtd_get_quark(as_class, 0);
   box.class_level = gst_analytics_cls_mtd_get_level(as_class, 0);
-  if (box.label == 0) box.label = box.classified;  // decoders that leave the box itself unnamed
+  if (box.label == 0) box.label = box.classified;  // some decoders leave the box itself unlabelled
 }
 
 void read_tracking(GstAnalyticsRelationMeta* meta, FrameBox& box) {
@@ -40,7 +40,7 @@ void read_tracking(GstAnalyticsRelationMeta* meta, FrameBox& box) {
   box.tracked_since = first;
 }
 
-/// What our own mtds say of the boxes of a frame.
+/// Our own mtds about the boxes of a frame.
 struct Records {
   BoxRecords boxes;
   PointRecords points;
@@ -70,8 +70,8 @@ FrameBox read_od(const GstAnalyticsODMtd& od, const Records& records) {
   return box;
 }
 
-/// A picture of several objects does not say which of them is the box's. Some write the region of
-/// what is around objects and some do not.
+/// True if the mask has a single object: with several it is unclear which is the box's. Some
+/// elements also write the region around objects.
 bool is_of_one(const GstAnalyticsSegmentationMtd& mask) {
   gsize objects = 0;
   for (gsize i = 0; i < gst_analytics_segmentation_mtd_get_region_count(&mask); ++i)
@@ -95,10 +95,10 @@ void read_mask(GstAnalyticsRelationMeta* meta, const MaskRecords& records, Frame
     const auto left = static_cast<float>(x), top = static_cast<float>(y);
     box.mask = {pixels, {left, top, left + static_cast<float>(width),
                          top + static_cast<float>(height)}};
-    // Without a class its record does not agree, and nothing else of ours does.
+    // Without a class the record does not agree, so none of our data applies.
     if (box.class_id) box.mask.place = records.find(box.od_id, mask.id).value_or(box.mask.place);
   }
-  if (pixels != nullptr) gst_buffer_unref(pixels);  // the meta has it
+  if (pixels != nullptr) gst_buffer_unref(pixels);  // the meta holds a reference
 }
 
 bool has_any(GstAnalyticsRelationMeta* meta, GstAnalyticsMtdType type) {
@@ -112,7 +112,7 @@ Size size_of_frame(GstBuffer* frame) {
   return meta != nullptr ? Size{meta->width, meta->height} : Size{};
 }
 
-/// @param side 0: nobody knows it.
+/// @param side 0 if unknown.
 bool is_beside(float low, float high, uint32_t side) {
   return high <= 0 ? low < 0 : side != 0 && low >= static_cast<float>(side);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Finds and opens mtds of our own.
+// Finds and opens mtds of our own types.
 #include "gst/metas/recordblock.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Mtds of types of our own: a header, then a record for each box that they describe.
+// Mtds of our own types: a header, followed by one record per box.
 //
-// Being in the relation meta they are copied, transformed and dropped with the detections. Their
-// bytes say how they are laid out, so that the plugin and an application's libkeepbox may be of
+// As part of the relation meta they are copied, transformed and dropped with the detections. Their
+// layout is in the data itself, so that the plugin and an application's libkeepbox may have
 // different versions.
 #pragma once
 
@@ -18,39 +18,40 @@
 
 namespace keepbox {
 
-/// What a header begins with. New members of headers and records go to the end.
+/// The start of every header. New members of headers and records are appended.
 struct BlockHead {
-  guint32 header_size = 0;  // bytes in front of the records
+  guint32 header_size = 0;  // bytes before the records
   guint32 record_size = 0;  // bytes
   guint32 count = 0;        // records
 };
 
-/// The bytes of such an mtd: valid until mtds are added to its meta.
+/// The bytes of such an mtd; valid until mtds are added to its meta.
 struct RecordBlock {
   guint8* header = nullptr;
   guint8* first = nullptr;
-  guint size = 0, count = 0;  // of a record in bytes; of records
+  guint size = 0, count = 0;  // size of a record in bytes; number of records
 
   guint8* record(guint i) const { return first + gsize{i} * size; }
-  /// The record of a detection, or nullptr. @pre their first members are ids, and ascend.
+  /// Returns the record of a detection, or nullptr. @pre records start with their ids, ascending.
   const guint8* find(guint od_id) const;
 };
 
-/// @param header_size, record_size the least that whoever reads understands, in bytes.
-/// @return nothing where the mtd has less, or is shorter than it says.
+/// @param header_size, record_size minimum sizes in bytes that the reader requires. @return
+/// std::nullopt if the mtd has less, or is shorter than it declares.
 std::optional<RecordBlock> open_records(const GstAnalyticsMtd& mtd, gsize header_size,
                                         gsize record_size);
 
-/// Is it the type of that name? The plugin's and libkeepbox's differ in address.
+/// True if it is the type of that name. Plugin and libkeepbox have different addresses.
 bool is_named(GstAnalyticsMtdType type, std::string_view name);
 
-/// All mtds of the type of that name.
+/// Returns all mtds of the type of that name.
 std::vector<GstAnalyticsMtd> mtds_named(GstAnalyticsRelationMeta* meta, std::string_view name);
 
-/// Where a transform of GStreamer's moves pixels: a matrix or a scale; nothing for others.
+/// Returns the map of a GStreamer transform: a matrix or a scale; std::nullopt for others.
 std::optional<PixelMap> map_of(GQuark type, gpointer data);
 
-/// A GstAnalyticsMtdImpl's transform. @param kMap maps an mtd in place: it has a copy of the bytes.
+/// Implements the transform of a GstAnalyticsMtdImpl. @param kMap maps an mtd in place, on its own
+/// copy.
 template <void (*kMap)(const GstAnalyticsMtd&, const PixelMap&)>
 gboolean transform_records(GstBuffer*, GstAnalyticsMtd* mtd, GstBuffer*, GQuark type,
                            gpointer data) {
@@ -60,7 +61,7 @@ gboolean transform_records(GstBuffer*, GstAnalyticsMtd* mtd, GstBuffer*, GQuark 
   return map.has_value();
 }
 
-/// A header or record out of bytes that may be longer.
+/// Reads a header or record from bytes that may be longer.
 template <class T>
 T read_as(const guint8* at) {
   T out;

@@ -54,7 +54,7 @@ namespace {
 struct Overlay {
   OverlayProps props;  // under the object lock
   // The streaming thread's own:
-  std::vector<FrameBox> boxes;  // of the input, which lasts until its frame is drawn on
+  std::vector<FrameBox> boxes;  // of the input buffer, which outlives the drawing
   PointStore points;
   std::vector<Mark> marks;
   Colors colors;
@@ -83,7 +83,7 @@ namespace {
 
 KeepboxBoxOverlay* cast(gpointer object) { return reinterpret_cast<KeepboxBoxOverlay*>(object); }
 
-/// The text in ASCII, all that the font has.
+/// Converts a text to ASCII, the only characters of the font.
 std::string ascii(const char* text) {
   g_autofree gchar* valid = g_utf8_make_valid(text, -1);
   g_autofree gchar* plain = g_str_to_ascii(valid, "C");
@@ -142,7 +142,7 @@ GstFlowReturn transform_frame_ip(GstVideoFilter* filter, GstVideoFrame* frame) {
   return GST_FLOW_OK;
 }
 
-/// Only a frame with boxes has to be writable. A gap may have boxes and nothing to draw on.
+/// Copies a frame only if it has boxes. A GAP buffer may have boxes but no picture.
 GstFlowReturn prepare_output_buffer(GstBaseTransform* base, GstBuffer* input, GstBuffer** output) {
   Overlay& o = *cast(base)->overlay;
   const GstVideoInfo& info = GST_VIDEO_FILTER(base)->in_info;
@@ -201,7 +201,7 @@ static void keepbox_box_overlay_class_init(KeepboxBoxOverlayClass* klass) {
   auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
-  GST_DEBUG_CATEGORY_INIT(boxoverlay_debug, "boxoverlay", 0, "Boxes drawn on frames");
+  GST_DEBUG_CATEGORY_INIT(boxoverlay_debug, "boxoverlay", 0, "drawing of boxes on frames");
 
   object->set_property = set_property;
   object->get_property = get_property;
@@ -209,8 +209,8 @@ static void keepbox_box_overlay_class_init(KeepboxBoxOverlayClass* klass) {
   overlay_properties().install(object);
   gst_element_class_set_static_metadata(
       element, "Detection box overlay", "Analyzer/Visualization/Video",
-      "Draws the boxes on a frame (GstAnalyticsODMtd of any decoder) in the colour of their class, "
-      "with their masks and keypoints, labelled with class, score and tracking id",
+      "Draws the boxes on a frame (GstAnalyticsODMtd of any decoder) in one colour per class, with "
+      "masks and keypoints, labelled with class, score and tracking id",
       "The keepbox developers");
   g_autoptr(GstCaps) caps = gst_caps_from_string(GST_VIDEO_CAPS_MAKE(KEEPBOX_PAINT_FORMATS));
   for (const auto& [name, direction] : {std::pair{"sink", GST_PAD_SINK}, {"src", GST_PAD_SRC}})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Paints each plane at its own subsampling and in its own colours.
+// Draws on each plane with its own subsampling and colours.
 #include "gst/overlay/canvas.h"
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 namespace keepbox {
 namespace {
 
-constexpr int kChunk = 32;  // pixels that are passed over together where nothing is covered
+constexpr int kChunk = 32;  // pixels that are skipped at once if none is covered
 
-/// The pixels of a subsampled plane under a rectangle of the frame, those shared included.
+/// Returns the pixels of a subsampled plane under a rectangle of the frame, including shared ones.
 cv::Rect under(const cv::Rect& r, const Plane& plane) {
   const auto up = [](int v, int shift) { return (v + (1 << shift) - 1) >> shift; };
   const cv::Point first(r.x >> plane.shift_x, r.y >> plane.shift_y);
@@ -19,8 +19,8 @@ cv::Rect under(const cv::Rect& r, const Plane& plane) {
   return cv::Rect(first, last) & cv::Rect({0, 0}, plane.pixels.size());
 }
 
-/// Some pixels. Compilers make vectors of arithmetic of 16 bits in a loop of a known length, on
-/// memory that nothing else can be in.
+/// Blends a fixed number of pixels. Compilers vectorise 16-bit arithmetic only in loops of known
+/// length on memory without aliases.
 template <int channels, int count>
 void blend_pixels(uint8_t* pixel, const uint8_t* cover, const uint8_t* paint) {
   constexpr size_t bytes = size_t{channels} * count;
@@ -95,7 +95,7 @@ Canvas::Canvas(GstVideoFrame& frame)
   }
 }
 
-/// The colour as that plane's channels hold it; opaque in alpha and padding.
+/// Returns the colour in the plane's channels, with opaque alpha and padding.
 cv::Vec4b Canvas::paint_for(const Plane& plane, Rgb color) const {
   std::array<double, 3> value{color.r / 255.0, color.g / 255.0, color.b / 255.0};
   if (yuv_) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A caption tries some places about its box and takes the first good one.
+// Tries several places around a box for its caption and takes the first good one.
 #include "gst/overlay/captions.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Span {
   int first, last;
 };
 
-/// Where a box holds captions at its sides.
+/// The sides of a box at which captions attach.
 struct Holds {
   Span top, bottom, left, right;
 };
@@ -27,7 +27,7 @@ struct Holds {
 Holds holds_of(const Outline& box, const cv::Rect& seen) {
   const Span across{seen.x, seen.x + seen.width}, down{seen.y, seen.y + seen.height};
   if (box.upright()) return {across, across, down, down};
-  // A corner is all that touches a side of its extent.
+  // Of an oriented box, only a corner touches a side of its extent.
   const auto corners = box.corners(0);
   const auto [west, east] = std::ranges::minmax_element(corners, {}, &cv::Point2d::x);
   const auto [north, south] = std::ranges::minmax_element(corners, {}, &cv::Point2d::y);
@@ -35,7 +35,7 @@ Holds holds_of(const Outline& box, const cv::Rect& seen) {
   return {point(north->x), point(south->x), point(west->y), point(east->y)};
 }
 
-/// The places about a box, the best first.
+/// The places around a box, best first.
 class Places {
  public:
   Places(const Outline& box, const cv::Rect& frame, cv::Size caption)
@@ -43,9 +43,9 @@ class Places {
     const cv::Rect seen = box.extent & frame;
     const int high = seen.y, low = seen.y + seen.height;
     const auto [top, bottom, left, right] = holds_of(box, seen);
-    // A caption in a box that it would fill hides what was found.
+    // A caption that fills its box would hide the object.
     const bool roomy = !turned_ && size_.width <= seen.width && 2 * size_.height <= seen.height;
-    // Short of a little room, it goes a little into the box rather than elsewhere.
+    // If a few pixels are missing, it overlaps the box slightly instead of moving elsewhere.
     const auto nudged = [&](int y) {
       const int inside = std::clamp(y, 0, frame_.height - size_.height);
       return !roomy && 2 * std::abs(inside - y) <= size_.height ? inside : y;
@@ -65,7 +65,7 @@ class Places {
   const cv::Rect* end() const { return at_.data() + count_; }
 
  private:
-  /// At a side's beginning, at its end and in its middle, moved into the frame.
+  /// Returns positions at a side's start, end and middle, moved into the frame.
   std::array<int, 3> along(Span side, int length, int limit) const {
     std::array at{side.first, side.last - length, (side.first + side.last - length) / 2};
     if (turned_) std::ranges::rotate(at, at.begin() + 2);
@@ -90,7 +90,7 @@ class Places {
   size_t count_ = 0;
 };
 
-/// Pixels of an outline under a tab, about.
+/// Returns the approximate number of pixels of an outline under a tab.
 double overlap(const Outline& outline, int thickness, const cv::Rect& tab) {
   double pixels = 0;
   if (outline.upright()) {
@@ -111,10 +111,10 @@ GType label_placement_type() {
   static const GType type = register_enum(
       "KeepboxLabelPlacement",
       {{static_cast<int>(LabelPlacement::kApart), "apart",
-        "Above, in, below or beside the box, where it covers no label of a better box and little "
-        "of their outlines; left out where there is no such place"},
+        "Above, in, below or next to the box, without covering labels of better boxes and covering "
+        "little of their outlines; omitted if there is no such place"},
        {static_cast<int>(LabelPlacement::kAbove), "above",
-        "Above the box if the frame has room there, whatever that covers"}});
+        "Above the box if the frame has room there, even if it covers other boxes"}});
   return type;
 }
 
@@ -126,14 +126,15 @@ void CaptionPlacer::start(cv::Size frame, int thickness, LabelPlacement placemen
   outlines_.clear();
 }
 
-/// Is a caption there, or so near that two of one colour would look like one?
+/// True if a caption is there, or so near that two of one colour would look like one.
 bool CaptionPlacer::taken(const cv::Rect& tab) const {
   const cv::Point gap(1, 1);
   const cv::Rect near(tab.tl() - gap, tab.br() + gap);
   return std::ranges::any_of(tabs_, [&](const cv::Rect& t) { return !(t & near).empty(); });
 }
 
-/// The pixels of outlines that a tab covers; some number from the limit on, if it is reached.
+/// Returns the pixels of outlines that a tab covers; any value of at least the limit once it is
+/// reached.
 double CaptionPlacer::covered(const cv::Rect& tab, double limit) const {
   double pixels = 0;
   for (const Outline& outline : outlines_) {
@@ -154,7 +155,7 @@ std::optional<cv::Rect> CaptionPlacer::place(const Outline& box, cv::Size captio
     if (pixels < least) best = tab, least = pixels;
     if (least == 0) break;
   }
-  if (placement_ == LabelPlacement::kAbove) return best;  // nobody is in the way of the next
+  if (placement_ == LabelPlacement::kAbove) return best;  // captions may overlap
   if (best) tabs_.push_back(*best);
   outlines_.push_back(box);
   return best;

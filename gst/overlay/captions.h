@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where captions stand.
+// Placement of captions.
 #pragma once
 
 #include <gst/gst.h>
@@ -15,17 +15,16 @@ namespace keepbox {
 enum class LabelPlacement { kApart, kAbove };
 GType label_placement_type();
 
-/// Finds places for the captions of a frame, one box after the other, the best box first.
+/// Finds places for the captions of a frame, box by box, best box first.
 class CaptionPlacer {
  public:
-  /// Forgets the frame before.
+  /// Starts a new frame.
   void start(cv::Size frame, int thickness, LabelPlacement placement);
 
-  /// A place inside the frame for the next box's caption: above the box, in it, below it or at its
-  /// sides. Apart, it covers no caption of a box before, and as little as it can of their outlines;
-  /// nothing when every place covers one. A caption larger than the frame is cut, an empty one
-  /// takes no place.
-  /// @pre the box is seen in the frame
+  /// Returns a place inside the frame for the next box's caption: above the box, in it, below it or
+  /// next to it. With kApart, it covers no caption placed earlier and as little as possible of
+  /// their outlines; std::nullopt if there is no such place. A caption larger than the frame is
+  /// cropped, an empty one takes no place. @pre the box is visible in the frame
   std::optional<cv::Rect> place(const Outline& box, cv::Size caption);
 
  private:
@@ -35,7 +34,7 @@ class CaptionPlacer {
   cv::Rect frame_;
   int thickness_ = 1;
   LabelPlacement placement_ = LabelPlacement::kApart;
-  std::vector<cv::Rect> tabs_;  // of the boxes before
+  std::vector<cv::Rect> tabs_;  // of earlier boxes
   std::vector<Outline> outlines_;
 };
 

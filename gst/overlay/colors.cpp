@@ -11,10 +11,10 @@
 namespace keepbox {
 namespace {
 
-// First the set of Okabe and Ito ("Color Universal Design", 2008), ordered so that neighbours are
-// far apart, and with white for black, which dark scenes swallow. The others were searched for:
-// neighbours, and colours eight apart, are far from each other in OKLab under normal vision,
-// protanopia, deuteranopia and tritanopia; all are apart under normal vision.
+// First the colours of Okabe and Ito ("Color Universal Design", 2008), ordered so that neighbours
+// are far apart, with white in place of black, which is invisible in dark scenes. The others come
+// from a search: neighbours, and colours eight apart, are far from each other in OKLab under normal
+// vision, protanopia, deuteranopia and tritanopia; all differ under normal vision.
 constexpr std::array kPalette{
     rgb(0xe69f00), rgb(0x56b4e9), rgb(0xd55e00), rgb(0x0072b2), rgb(0xf0e442), rgb(0x009e73),
     rgb(0xffffff), rgb(0xcc79a7), rgb(0xc8ff28), rgb(0x007878), rgb(0xffa0a0), rgb(0xa02800),
@@ -23,11 +23,11 @@ constexpr std::array kPalette{
     rgb(0x28c8c8), rgb(0x007828), rgb(0xf078f0), rgb(0x50ffa0), rgb(0xa050a0), rgb(0x50f0f0),
     rgb(0xff00ff), rgb(0xa00078)};
 
-// A model's first colour lies this far from that of the model before.
+// Distance in the palette between the first colours of successive models.
 constexpr uint32_t kModelStep = 8;
 constexpr uint32_t kModelsARound = kPalette.size() / kModelStep;
 
-// FNV's basis, moved on to where common labels (person, car, dog, ...) get colours far apart.
+// FNV's basis, shifted so that common labels (person, car, dog, ...) get colours far apart.
 constexpr uint32_t kHashBasis = 2168873293u;
 
 }  // namespace
@@ -37,7 +37,7 @@ std::span<const Rgb> palette() { return kPalette; }
 uint32_t number_of(std::string_view label) {
   uint32_t hash = kHashBasis;
   for (const char c : label) hash = (hash ^ static_cast<uint8_t>(c)) * 0x01000193u;
-  hash = (hash ^ (hash >> 16)) * 0x85ebca6bu;  // FNV's low bits alone are poor
+  hash = (hash ^ (hash >> 16)) * 0x85ebca6bu;  // FNV's low bits are not well mixed
   return hash ^ (hash >> 13);
 }
 
@@ -45,18 +45,18 @@ Rgb text_color(Rgb background) {
   const auto linear = [](uint8_t v) { return std::pow(v / 255.0, 2.2); };
   const auto [r, g, b] = background;
   const double luminance = 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
-  return luminance > 0.179 ? Rgb{0, 0, 0} : Rgb{255, 255, 255};  // where both contrast alike
+  return luminance > 0.179 ? Rgb{0, 0, 0} : Rgb{255, 255, 255};  // equal contrast with both
 }
 
 GType color_by_type() {
   static const GType type = register_enum(
       "KeepboxColorBy",
       {{static_cast<int>(ColorBy::kClass), "class",
-        "A colour for each class, by its number or else by its name; other colours for the classes "
-        "of a second model"},
+        "One colour per class, by its number or else by its name; classes of a second model get "
+        "different colours"},
        {static_cast<int>(ColorBy::kTrackingId), "tracking-id",
-        "A colour for each tracked object; grey for those without an id"},
-       {static_cast<int>(ColorBy::kModel), "model", "A colour for each model on the frame"}});
+        "One colour per tracked object; grey for boxes without a tracking id"},
+       {static_cast<int>(ColorBy::kModel), "model", "One colour per model on the frame"}});
   return type;
 }
 
@@ -69,7 +69,7 @@ uint32_t Colors::number_of_model(GQuark model) {
 
 Rgb Colors::of(const FrameBox& box, ColorBy by) {
   const auto color = [](uint64_t number) { return kPalette[number % kPalette.size()]; };
-  // Also where it is not asked for, so that a change of `by` changes no number.
+  // Always computed, so that a change of `by` does not renumber models.
   const uint32_t model = number_of_model(box.model);
   if (by == ColorBy::kModel) return color(model);
   if (by == ColorBy::kTrackingId) return box.tracking_id ? color(*box.tracking_id) : kUntracked;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which colour a box has.
+// The colours of boxes.
 #pragma once
 
 #include <gst/gst.h>
@@ -18,38 +18,39 @@ struct Rgb {
   friend constexpr bool operator==(Rgb, Rgb) = default;
 };
 
-/// 0xRRGGBB; what stands above is ignored.
+/// Returns the colour 0xRRGGBB; higher bits are ignored.
 constexpr Rgb rgb(uint32_t code) {
   return {uint8_t(code >> 16), uint8_t(code >> 8), uint8_t(code)};
 }
 
-/// The colours by number. Any two that follow each other, the last and the first included, and any
-/// two of the first eight can be told apart with every kind of colour vision.
+/// The colours by number. Any two neighbours, last and first included, and any two of the first
+/// eight can be told apart with every kind of colour vision.
 std::span<const Rgb> palette();
 
-/// Of boxes without a tracking id among those coloured by it; not in the palette.
+/// The colour of boxes without a tracking id if colours are by tracking id; not in the palette.
 constexpr Rgb kUntracked{160, 160, 160};
 
-/// A number for a class that has a name only: a function of its bytes, in every run and build.
+/// Returns a number for a class that has only a name: a hash that is the same in every run and
+/// build.
 uint32_t number_of(std::string_view label);
 
-/// Black or white, whichever stands out more on the background (contrast of WCAG 2).
+/// Returns black or white, whichever has more contrast with the background (WCAG 2).
 Rgb text_color(Rgb background);
 
 enum class ColorBy { kClass, kTrackingId, kModel };
 GType color_by_type();
 
-/// Colours of boxes. Remembers which models there are.
+/// Chooses the colours of boxes, and remembers the models.
 class Colors {
  public:
-  /// By class, a model's colours begin elsewhere in the palette than those of the models seen
-  /// before it, and the first one's at the palette's beginning.
+  /// Returns a box's colour. By class, each model starts at a different position of the palette,
+  /// the first one at its beginning.
   Rgb of(const FrameBox& box, ColorBy by);
 
  private:
   uint32_t number_of_model(GQuark model);
 
-  std::vector<GQuark> models_;  // as they were seen first
+  std::vector<GQuark> models_;  // in order of appearance
 };
 
 }  // namespace keepbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Letters are drawn by OpenCV, and put side by side here.
+// Letters are drawn by OpenCV, and placed next to each other here.
 #include "gst/overlay/letters.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace keepbox {
 namespace {
 
 constexpr int kFont = cv::FONT_HERSHEY_SIMPLEX;
-constexpr int kRun = 64;  // letters side by side, to know how wide one is in parts of a pixel
+constexpr int kRun = 64;  // letters in a row, to measure one with subpixel precision
 
 }  // namespace
 

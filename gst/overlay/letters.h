@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Text by letters that are drawn once: OpenCV takes longer for a label than for its whole box.
+// Text made of letters that are drawn once, because OpenCV takes longer for a label than for a box.
 #pragma once
 
 #include <array>
@@ -8,25 +8,26 @@
 
 namespace keepbox {
 
-/// OpenCV's plain Hershey font in one size. What is not printable ASCII is a question mark.
+/// OpenCV's plain Hershey font in one size. Characters other than printable ASCII become question
+/// marks.
 class Letters {
  public:
-  /// A scale of 1 makes capitals 21 pixels high. Forgets the letters of another scale.
+  /// Sets the scale; 1 makes capitals 21 pixels high. Drops the letters of another scale.
   void resize(double scale);
 
-  /// The width of a text, and its height above the base line, in pixels.
+  /// Returns the width of a text, and its height above the base line, in pixels.
   cv::Size size(std::string_view text) const;
-  /// Pixels below the base line.
+  /// Returns the pixels below the base line.
   int below() const { return below_; }
 
-  /// Writes on a mask (8 bits, 255 where a letter covers a pixel), from that point of the base line
-  /// on. What lies beyond the mask is cut.
+  /// Writes on a mask (8 bits, 255 where a letter covers a pixel), starting at that point of the
+  /// base line; clipped to the mask.
   void write(cv::Mat& mask, std::string_view text, cv::Point at);
 
  private:
   static constexpr char kFirst = ' ', kLast = '~';
   struct Letter {
-    cv::Mat mask;  // drawn when it is first needed, with a margin
+    cv::Mat mask;  // drawn on first use, with a margin
     double advance = 0;
   };
   static size_t index(char c) { return size_t((c >= kFirst && c <= kLast ? c : '?') - kFirst); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From float boxes to whole pixels.
+// Converts float boxes to integer pixels.
 #include "gst/overlay/outline.h"
 
 #include <algorithm>
@@ -10,7 +10,8 @@ namespace {
 
 constexpr float kFar = 1 << 20;  // pixels; beyond every frame, and safe in fixed point
 
-/// Whole pixels of an upright box, at least one; edges round as GstAnalyticsODMtd's do.
+/// Returns the integer pixels of an upright box, at least one; edges are rounded as in
+/// GstAnalyticsODMtd.
 cv::Rect pixels_of(const Box& b) {
   const auto edge = [](float v) { return cvFloor(v + 0.5f); };
   const int x = edge(b.x1), y = edge(b.y1);

@@ -9,33 +9,33 @@ constexpr guint kThickest = 256;
 constexpr gdouble kLargestFont = 32;
 
 constexpr Property<OverlayProps> kOverlayProperties[] = {
-    {"color-by", "What has a colour of its own.", &OverlayProps::color_by, color_by_type},
+    {"color-by", "What determines the colour of a box.", &OverlayProps::color_by, color_by_type},
     {"color",
-     "One colour for all boxes, 0xAARRGGBB (0xffff0000 is red), drawn opaque; 0 leaves it to "
+     "Single colour for all boxes as 0xAARRGGBB (0xffff0000 is red), drawn opaque; 0 uses "
      "color-by.",
      &OverlayProps::color, nullptr, 0, G_MAXUINT32},
-    {"draw-boxes", "Boxes are drawn as outlines.", &OverlayProps::draw_boxes},
+    {"draw-boxes", "Draw the outlines of boxes.", &OverlayProps::draw_boxes},
     {"draw-masks",
-     "Objects that have a mask are tinted in the colour of their box, within an edge.",
+     "Tint objects that have a mask in the colour of their box, with an opaque edge.",
      &OverlayProps::draw_masks},
-    {"draw-keypoints", "Keypoints of boxes are drawn as dots, and what joins them as lines.",
+    {"draw-keypoints", "Draw keypoints as dots, joined by lines.",
      &OverlayProps::draw_keypoints},
     {"keypoint-threshold",
-     "Least score of the keypoints that are drawn; a line is drawn with both of its ends.",
+     "Minimum score of keypoints that are drawn; a line is drawn only if both of its ends are.",
      &OverlayProps::keypoint_threshold},
-    {"draw-labels", "The label at each box names its class.", &OverlayProps::draw_labels},
-    {"draw-scores", "The label at each box shows its score.", &OverlayProps::draw_scores},
-    {"draw-tracking-ids", "The label at each box shows its tracking id as #id, where it has one.",
+    {"draw-labels", "Show the class in the label of a box.", &OverlayProps::draw_labels},
+    {"draw-scores", "Show the score in the label of a box.", &OverlayProps::draw_scores},
+    {"draw-tracking-ids", "Show the tracking id, if any, as #id in the label of a box.",
      &OverlayProps::draw_tracking_ids},
     {"label-placement",
-     "Where the label of a box is put; boxes with higher scores choose first.",
+     "Where labels are placed; boxes with higher scores are placed first.",
      &OverlayProps::placement, label_placement_type},
     {"thickness",
-     "Width of outlines in pixels, which dots and edges of masks go by; 0 goes by the size of the "
-     "frame.",
+     "Width of outlines in pixels; dots and mask edges scale with it. 0 derives it from the frame "
+     "size.",
      &OverlayProps::thickness, nullptr, 0, kThickest},
     {"font-scale",
-     "Size of labels, 1 for capitals of 21 pixels; 0 goes by the size of the frame.",
+     "Size of labels; 1 makes capitals 21 pixels high. 0 derives it from the frame size.",
      &OverlayProps::font_scale, nullptr, 0, kLargestFont},
 };
 

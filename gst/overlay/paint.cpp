@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is drawn of boxes, and in which order.
+// Selects what is drawn of boxes, and its order.
 #include "gst/overlay/paint.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ void draw_outline(Canvas& canvas, const Outline& outline, Rgb color, int thickne
   strokes.draw(canvas, color, scratch);
 }
 
-/// The room that a text leaves about itself on its tab.
+/// Returns the padding between a text and its tab.
 int padding(int height) { return std::max(1, cvRound(height * 0.25)); }
 
 cv::Size tab_size(const Letters& letters, const std::string& text) {
@@ -49,7 +49,7 @@ void draw_caption(Canvas& canvas, const Mark& mark, const cv::Rect& tab, Letters
 
 Pen pen_for(Size frame) {
   const double side = std::min(frame.width, frame.height);
-  // Small frames need letters that are large for them, or none could be read.
+  // Small frames need relatively large letters to stay readable.
   return {.thickness = std::max(1, cvRound(side / 300)), .font_scale = 0.27 + side / 1900};
 }
 

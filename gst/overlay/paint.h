@@ -25,9 +25,9 @@ namespace keepbox {
 
 /// One box to draw.
 struct Mark {
-  Box box;          // pixels of the frame; the outline lies inside it
+  Box box;          // pixels of the frame; the outline is drawn inside
   float angle = 0;  // radians, clockwise about the centre
-  float score = 0;  // a number; marks with high ones come first
+  float score = 0;  // marks with higher scores come first
   Rgb color;
   std::string text;  // ASCII; shown on a tab at the box
   FramePoints points{};
@@ -39,28 +39,27 @@ struct Pen {
   double font_scale = 0.5;  // 1 makes capitals 21 pixels high
   LabelPlacement placement = LabelPlacement::kApart;
   bool outlines = true;            // of boxes
-  float keypoint_threshold = 0.5;  // the least score of points that are drawn
+  float keypoint_threshold = 0.5;  // minimum score of drawn keypoints
 };
 
-/// A pen that reads well on frames of this size.
+/// Returns a pen that is readable on frames of this size.
 Pen pen_for(Size frame);
 
-/// The formats that can be drawn on, as a list in caps syntax.
+/// The supported formats, as a list in caps syntax.
 #define KEEPBOX_PAINT_FORMATS                                                                \
   "{ RGB, BGR, RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, GRAY8, I420, YV12, NV12, "    \
   "NV21, Y42B, Y444 }"
 
-/// Draws marks; keeps its scratch memory and its letters from frame to frame.
+/// Draws marks; keeps scratch memory and letters between frames.
 class Painter {
  public:
-  /// Draws the marks, the best first: it is on top, and its caption chooses its place first.
-  /// Masks lie under all outlines, those under all points, and captions over everything. What lies
-  /// outside the frame is not drawn, nor is a mark whose box is not all finite. Alpha becomes
-  /// opaque.
+  /// Draws the marks, best first: the best is on top, and its caption is placed first. Masks are
+  /// below all outlines, outlines below all keypoints, captions on top. Drawing is clipped to the
+  /// frame; marks whose box is not finite are skipped. Alpha becomes opaque.
   /// @pre the frame is mapped for reading and writing, in one of the formats above.
   Status paint(GstVideoFrame& frame, std::span<const Mark> marks, Pen pen);
 
-  /// Captions of the last frame that found no place.
+  /// Number of captions of the last frame without a place.
   size_t left_out() const { return left_out_; }
 
  private:

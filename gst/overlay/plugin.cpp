@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The entry of the plugin that draws, apart from the other for OpenCV's sake.
+// Entry of the overlay plugin, separate from the main one because of OpenCV.
 #include "gst/base/elements.h"
 
 namespace {

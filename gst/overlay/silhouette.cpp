@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A mask becomes the coverage of each pixel: full at the object's edge, less within.
+// Converts a mask to pixel coverage: full at the object's edge, less inside.
 #include "gst/overlay/silhouette.h"
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 namespace keepbox {
 namespace {
 
-constexpr uint8_t kThrough = 255 * 6 / 10;  // of what is under the tint
-constexpr int kSoft = 1;                    // pixels that smoothing goes beyond the object
-constexpr int kWidest = 16;                 // pixels of an edge, for the time that it takes
+constexpr uint8_t kThrough = 255 * 6 / 10;  // opacity of the tint
+constexpr int kSoft = 1;                    // pixels by which smoothing exceeds the object
+constexpr int kWidest = 16;                 // maximum edge in pixels, to limit the time
 
-/// What is left of an object when its outer pixels are taken away: crosses and squares in turn are
-/// nearly a disc, and faster than one.
+/// Removes the outer pixels of an object; alternating crosses and squares are nearly a disc, and
+/// faster.
 void erode(const cv::Mat& object, cv::Mat& inner, int pixels) {
-  // Isolated, or what was drawn before beside this part of the memory counted.
+  // ISOLATED keeps older drawings next to this part of the memory out.
   constexpr int kBorder = cv::BORDER_CONSTANT | cv::BORDER_ISOLATED;
   static const cv::Mat cross = cv::getStructuringElement(cv::MORPH_CROSS, {3, 3});
   cv::erode(object, inner, cross, {-1, -1}, 1, kBorder);
@@ -26,7 +26,7 @@ void erode(const cv::Mat& object, cv::Mat& inner, int pixels) {
     cv::erode(inner, inner, i % 2 == 1 ? cv::Mat() : cross, {-1, -1}, 1, kBorder);
 }
 
-/// All runs of a mask, each row's ended by an empty one.
+/// Collects all runs of a mask; each row is terminated by an empty run.
 cv::Rect runs_of(MaskRuns& mask, std::vector<PixelRun>& out) {
   out.clear();
   int left = mask.reach().last, right = mask.reach().first;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Objects by their masks.
+// Draws objects by their masks.
 #pragma once
 
 #include "gst/metas/analytics.h"
@@ -7,10 +7,9 @@
 
 namespace keepbox {
 
-/// Tints the object's pixels, so that they can be seen through the colour, within an edge that
-/// covers. The edge lies inside the object, and not where the frame ends. A mask that cannot be
-/// read is not drawn.
-/// @param edge its width in pixels, at least 1.
+/// Tints the object's pixels translucently, with an opaque edge. The edge is inside the object, and
+/// omitted where the frame ends. Unreadable masks are skipped.
+/// @param edge width in pixels, at least 1.
 void draw_silhouette(Canvas& canvas, const FrameMask& mask, Rgb color, int edge,
                      PaintScratch& scratch);
 

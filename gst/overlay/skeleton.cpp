@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Lines have the object's colour, and dots one that stands out from it.
+// Draws lines in the object's colour, and dots in one that contrasts with it.
 #include "gst/overlay/skeleton.h"
 
 #include <algorithm>
@@ -9,15 +9,15 @@
 namespace keepbox {
 namespace {
 
-constexpr double kShare = 0.3;  // of the room between points, for a dot's radius
-constexpr double kCore = 0.55;  // of the radius, in the colour that stands out
-constexpr double kRimmed = 3;   // pixels from which on a dot has two colours
+constexpr double kShare = 0.3;  // radius of a dot, relative to the space between keypoints
+constexpr double kCore = 0.55;  // part of the radius in the contrasting colour
+constexpr double kRimmed = 3;   // minimum radius in pixels of a dot with two colours
 
 bool is_shown(const Keypoint& p, float threshold) {
   return p.score >= threshold && std::isfinite(p.x) && std::isfinite(p.y);
 }
 
-/// About half of the way between neighbours, if they were spread evenly.
+/// Returns about half of the distance between neighbours if they were spread evenly.
 double room_of(const FramePoints& points, float threshold) {
   double left = std::numeric_limits<double>::infinity(), top = left, right = -left, bottom = -left;
   int count = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Keypoints of an object as dots, joined by lines.
+// Draws keypoints of an object as dots, joined by lines.
 #pragma once
 
 #include "gst/metas/analytics.h"
@@ -9,12 +9,12 @@
 namespace keepbox {
 
 struct SkeletonPen {
-  int thickness = 1;      // of lines, in pixels; less where points lie close to each other
-  float threshold = 0.5;  // the least score of points that are drawn
+  int thickness = 1;      // of lines, in pixels; less if keypoints are close to each other
+  float threshold = 0.5;  // minimum score of drawn keypoints
 };
 
-/// Draws points and lines between them. A line is drawn with both of its ends; points that are not
-/// finite are not.
+/// Draws keypoints and the lines between them. A line needs both of its ends; keypoints that are
+/// not finite are skipped.
 void draw_skeleton(Canvas& canvas, const FramePoints& points, Rgb color, SkeletonPen pen,
                    Strokes& strokes, PaintScratch& scratch);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// OpenCV draws on a mask, which is blended into the planes.
+// OpenCV draws on a mask, which is then blended into the planes.
 #include "gst/overlay/strokes.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ void Strokes::touch(cv::Point2l at, int margin) {
 }
 
 void Strokes::line(cv::Point2d from, cv::Point2d to, int thickness) {
-  // Only what is near the frame is in reach of fixed point.
+  // Fixed point covers only the vicinity of the frame.
   const int margin = thickness + 2;
   const cv::Point2d corner(margin, margin);
   cv::Point2l a = fixed(from + corner), b = fixed(to + corner);
@@ -59,7 +59,7 @@ void Strokes::draw(Canvas& canvas, Rgb color, PaintScratch& scratch) const {
   const cv::Rect at = canvas.aligned(touched_ & canvas.bounds());
   if (at.empty()) return;
   cv::Mat mask = cleared(scratch.cover, at.size());
-  // A whole number is a pixel's centre to OpenCV, and its edge to a box.
+  // Integers are pixel centres in OpenCV, but pixel edges in boxes.
   const cv::Point2l origin(int64_t{at.x} * kOne + kOne / 2, int64_t{at.y} * kOne + kOne / 2);
   const cv::Scalar full(255);
   for (const Line& line : lines_)
@@ -68,7 +68,7 @@ void Strokes::draw(Canvas& canvas, Rgb color, PaintScratch& scratch) const {
   for (const Dot& dot : dots_)
     cv::circle(mask, cv::Point(dot.center - origin), dot.radius, full, cv::FILLED, cv::LINE_AA,
                kShift);
-  canvas.blend(at, mask, scratch.coarse, color, 2);  // by the mean alone, thin lines look grey
+  canvas.blend(at, mask, scratch.coarse, color, 2);  // the gain keeps thin lines from looking grey
 }
 
 }  // namespace keepbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Slanted lines and dots, with smooth edges.
+// Slanted lines and dots with smooth edges.
 #pragma once
 
 #include <array>
@@ -10,14 +10,15 @@
 
 namespace keepbox {
 
-/// Lines and dots in one colour, which are drawn at once, so that no pixel is blended twice where
-/// they meet. Points are given as boxes are: a whole number is a pixel's edge.
+/// Lines and dots in one colour, drawn together so that no pixel is blended twice. Coordinates are
+/// as in boxes: integers are the edges of pixels.
 class Strokes {
  public:
-  /// Forgets those of the drawing before. @param frame bounds what will be seen.
+  /// Starts a new drawing. @param frame bounds the visible part.
   void start(cv::Size frame);
 
-  /// What lies outside the frame is left out. @pre finite numbers, thickness and radius from 1.
+  /// Adds a line, clipped to the frame. @pre finite coordinates, thickness and radius of at least
+  /// 1.
   void line(cv::Point2d from, cv::Point2d to, int thickness);
   void dot(cv::Point2d center, double radius);
 

@@ -16,9 +16,9 @@ namespace keepbox {
 namespace {
 
 constexpr Size kUsualSize{320, 320};
-constexpr size_t kMostPixels = size_t{1} << 28;  // what an index may ask memory for
+constexpr size_t kMostPixels = size_t{1} << 28;  // limit of the size in an index
 constexpr FrameRate kUsualRate{30, 1};
-constexpr int64_t kJitter = 1'000'000;  // of frames at an even rate
+constexpr int64_t kJitter = 1'000'000;  // tolerance for frames at an even rate
 
 struct BlackFrames {
   Timeline recorded;
@@ -26,9 +26,9 @@ struct BlackFrames {
   Size size;  // 0x0: not recorded
   std::atomic<bool> loop = false;
   Timeline played;  // the recorded one, or at the rate of the caps
-  std::atomic<int64_t> end = 0;  // its own, for queries; 0 unknown
+  std::atomic<int64_t> end = 0;  // end of one round, for queries; 0 unknown
   int64_t next = 0;
-  bool placed = false;  // does `next` follow from the segment?
+  bool placed = false;  // `next` was set from the segment
   GstBuffer* black = nullptr;
 };
 
@@ -53,13 +53,13 @@ BlackFrames& frames_of(gpointer object) {
   return *reinterpret_cast<KeepboxBlackSource*>(object)->frames;
 }
 
-/// A size that there is memory for, or 0x0.
+/// Returns the size, or 0x0 if it is too large to allocate.
 Size checked(Size size) {
   const size_t pixels = size_t{size.width} * size.height;
   return pixels == 0 || pixels > kMostPixels ? Size{} : size;
 }
 
-/// 0/1 where frames do not come at a rate.
+/// Returns 0/1 if the frames have no constant rate.
 FrameRate rate_of(const Timeline& timeline) {
   if (timeline.empty()) return kUsualRate;
   for (int64_t i = 0; i < timeline.frames(); ++i) {
@@ -72,11 +72,11 @@ FrameRate rate_of(const Timeline& timeline) {
   return rate;
 }
 
-/// Any format there is: a black pixel, converted and scaled.
+/// Makes a black frame of any format: a black pixel, converted and scaled.
 GstBuffer* black_frame(GstVideoInfo* info) {
   GstVideoInfo pixel;
   gst_video_info_set_format(&pixel, GST_VIDEO_FORMAT_xRGB, 1, 1);
-  pixel.fps_n = info->fps_n;  // the converter wants that these agree
+  pixel.fps_n = info->fps_n;  // the converter requires equal rates
   pixel.fps_d = info->fps_d;
   pixel.interlace_mode = info->interlace_mode;
   gpointer room = g_try_malloc0(info->size);
@@ -149,7 +149,8 @@ gboolean do_seek(GstBaseSrc* base, GstSegment* segment) {
   return TRUE;
 }
 
-/// The frame to begin with. A stream begins with its first frame, however late that was recorded.
+/// Finds the first frame to play. A stream begins with its first frame, however late that was
+/// recorded.
 void place(GstBaseSrc* base, BlackFrames& f) {
   GstSegment segment = base->segment;
   const int64_t first = f.played.first();
@@ -233,9 +234,9 @@ static void keepbox_black_source_class_init(KeepboxBlackSourceClass* klass) {
   auto* base = GST_BASE_SRC_CLASS(klass);
   G_OBJECT_CLASS(klass)->finalize = finalize;
   gst_element_class_set_static_metadata(element, "Black frames", "Source/Video",
-                                        "Makes a black frame for each recorded one",
+                                        "Produces a black frame for each recorded frame",
                                         "The keepbox developers");
-  // Those of the GStreamer that runs, which may know more than the one that built this.
+  // Formats of the running GStreamer, which may have more than the one at build time.
   g_autoptr(GstCaps) caps = gst_video_make_raw_caps(nullptr, 0);
   gst_element_class_add_pad_template(
       element, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));

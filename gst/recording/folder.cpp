@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Locks a recording's folder, and reads and writes its files whole.
+// Locks a recording's folder, and reads and writes whole files in it.
 #include "gst/recording/folder.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ constexpr const char* kWriteHint = "set location= to a folder on a disk with roo
 constexpr const char* kOtherHint = "set location= to another path";
 
 std::unexpected<Error> write_failed(const std::string& path) {
-  return file_error("to write " + path, g_strerror(errno), kWriteHint);
+  return file_error("write access to " + path, g_strerror(errno), kWriteHint);
 }
 
 Status write_all(int file, std::span<const std::byte> bytes, const std::string& path) {
@@ -45,7 +45,7 @@ Status each_line(const PlainFile& file,
   size_t number = 0;
   const auto broken = [&](const char* found) {
     return fail(ErrorKind::kTruncated,
-                "text in line " + std::to_string(number + 1) + " of " + file.path, found,
+                "text on line " + std::to_string(number + 1) + " of " + file.path, found,
                 "record it again");
   };
   for (size_t at = 0; at < file.bytes || !rest.empty();) {
@@ -76,11 +76,11 @@ Result<Folder> Folder::open(const std::string& path, Use use) {
     return file_error("a folder " + path, g_strerror(errno),
                       use == Use::kRead ? kReadHint : kWriteHint);
   const int lock = use == Use::kRead ? LOCK_SH : LOCK_EX;
-  // Other failures are file systems without locks.
+  // Other errors mean that the file system has no locks.
   if (flock(out.folder_.number(), lock | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    return file_error(use == Use::kRead ? "nobody who records to " + path
-                                        : "nobody else who replays or records " + path,
-                      "somebody", "set another location= for each");
+    return file_error(use == Use::kRead ? "no other process recording to " + path
+                                        : "no other process replaying or recording " + path,
+                      "one", "set a different location= for each");
   return out;
 }
 
@@ -119,7 +119,7 @@ std::vector<std::string> Folder::names() const {
 Status Folder::write(const std::string& name,
                      std::span<const std::span<const std::byte>> parts) const {
   KB_TRY(check(name));
-  remove(name);  // O_EXCL: a file of its own, whatever shares the old one's data
+  remove(name);  // O_EXCL creates a new file, even if the old one's data is shared
   Descriptor file(openat(folder_.number(), name.c_str(),
                          O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
   if (!file) return write_failed(path_of(name));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The folder of a recording, in which symbolic links are refused as FIFOs and devices are.
+// The folder of a recording. Symbolic links, FIFOs and devices in it are rejected.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,17 @@
 
 namespace keepbox {
 
-/// Calls for each line that is not empty, numbered from 1, until one fails.
+/// Calls the function for each line that is not empty, numbered from 1, until it fails.
 /// kTruncated for lines of more than 1 MiB, or with a NUL.
 Status each_line(const PlainFile& file,
                  const std::function<Status(size_t, std::string_view)>& function);
 
-/// A recording's folder while somebody reads it (many may) or writes it (one, and nobody reads).
+/// A recording's folder, locked shared for reading or exclusively for writing.
 class Folder {
  public:
   enum class Use { kRead, kWrite };
 
-  /// kNoResource when it is missing or in use.
+  /// Opens and locks the folder. kNoResource if it is missing or in use.
   static Result<Folder> open(const std::string& path, Use use);
 
   const std::string& path() const { return path_; }
@@ -32,13 +32,13 @@ class Folder {
 
   /// @param name must be is_plain_name().
   Result<PlainFile> read(const std::string& name) const;
-  /// Writes a new file in place of one that has the name.
+  /// Writes a new file, replacing any file of that name.
   Status write(const std::string& name, std::span<const std::span<const std::byte>> parts) const;
-  /// kNoResource when something has the name that is not a regular file.
+  /// kNoResource if something other than a regular file has the name.
   Status check(const std::string& name) const;
   bool has(const std::string& name) const;
   void remove(const std::string& name) const;
-  /// Of the regular files.
+  /// Returns the names of the regular files.
   std::vector<std::string> names() const;
 
  private:
@@ -46,7 +46,7 @@ class Folder {
   Descriptor folder_;
 };
 
-/// Does a name stay in its folder?
+/// True if the name stays in its folder.
 bool is_plain_name(std::string_view name);
 
 }  // namespace keepbox

@@ -9,7 +9,7 @@ namespace keepbox {
 std::expected<std::string, std::string> text_at(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end()) return "";
-  if (!found->is_string()) return wrong(std::string(key) + " that is no text");
+  if (!found->is_string()) return wrong(std::string(key) + " that is not text");
   auto text = found->get<std::string>();
   if (text.contains('\0')) return wrong("a NUL in " + std::string(key));
   return text;
@@ -22,7 +22,7 @@ std::expected<std::optional<int64_t>, std::string> number_at(const Json& object,
   const bool large = found->is_number_unsigned() && found->get<uint64_t>() > INT64_MAX;
   if (!found->is_number_integer() || large || found->get<int64_t>() < low ||
       found->get<int64_t>() > high)
-    return wrong(std::string(key) + " that is no number of its range");
+    return wrong(std::string(key) + " that is out of range or not a number");
   return found->get<int64_t>();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Fields of an index's objects. What is wrong with one is said without its place.
+// Fields of an index's JSON objects. Errors do not include the position.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace keepbox {
 
-using Json = nlohmann::json;                 // as it is read
-using WrittenJson = nlohmann::ordered_json;  // whose fields are found one after the other: not
-                                             // for lines that may have many
+using Json = nlohmann::json;                 // for reading
+using WrittenJson = nlohmann::ordered_json;  // for writing; lookup is linear, so not for lines with
+                                             // many fields
 
-/// What is wrong with a line.
+/// Returns the error of a line.
 inline std::unexpected<std::string> wrong(std::string found) {
   return std::unexpected(std::move(found));
 }
 
-/// A text, "" when it is left out. GStreamer's strings end at a NUL: one within is wrong.
+/// Returns a text, "" if it is missing. A NUL is an error, because GStreamer's strings end there.
 std::expected<std::string, std::string> text_at(const Json& object, const char* key);
 
-/// A whole number within bounds, or nothing when it is left out.
+/// Returns an integer within bounds, or std::nullopt if it is missing.
 std::expected<std::optional<int64_t>, std::string> number_at(const Json& object, const char* key,
                                                              int64_t low, int64_t high);
 

@@ -29,7 +29,7 @@ std::unexpected<Error> broken(std::string found) {
   return fail(ErrorKind::kTruncated, "a NumPy array in C order", std::move(found));
 }
 
-/// The text after "'key':" up to the end of the header.
+/// Returns the text after "'key':" up to the end of the header.
 std::string_view value_of(std::string_view header, std::string_view key) {
   const size_t at = header.find(key);
   if (at == header.npos) return {};
@@ -59,7 +59,7 @@ std::string npy_header(DataType type, const Shape& shape) {
 }
 
 Result<NpyArray> parse_npy(std::string_view file) {
-  if (!file.starts_with(kMagic) || file.size() < 12) return broken("no NumPy header");
+  if (!file.starts_with(kMagic) || file.size() < 12) return broken("a file without a NumPy header");
   const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<uint8_t>(file[i])); };
   if (byte(6) < 1 || byte(6) > kLastVersion)
     return fail(ErrorKind::kUnsupported,

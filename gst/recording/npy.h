@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// NumPy's array files, format versions 1 to 3 (numpy.lib.format), C order, little endian.
+// NumPy array files, format versions 1 to 3 (numpy.lib.format), C order, little endian.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace keepbox {
 
-/// The header of a file that holds such an array, padded so that data is aligned to 64 bytes.
+/// Returns the header of a file with such an array, padded so that the data is aligned to 64 bytes.
 /// bfloat16, which NumPy lacks, is written as uint16.
 std::string npy_header(DataType type, const Shape& shape);
 
@@ -21,7 +21,7 @@ struct NpyArray {
   size_t offset = 0;  // of the data in the file
 };
 
-/// Parses a header. kTruncated or kUnsupported name what is wrong.
+/// Parses a header. Errors are kTruncated or kUnsupported, and name the cause.
 Result<NpyArray> parse_npy(std::string_view file);
 
 }  // namespace keepbox

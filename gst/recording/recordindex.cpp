@@ -18,18 +18,18 @@ std::expected<Shape, std::string> shape_at(const Json& object) {
   if (found == object.end()) return Shape();
   const auto is_dim = [](const Json& dim) { return dim.is_number_unsigned(); };
   if (!found->is_array() || found->size() > Shape::kMaxRank || !std::ranges::all_of(*found, is_dim))
-    return wrong("dims that are no shape");
+    return wrong("dims that are not a shape");
   const auto dims = found->get<std::vector<size_t>>();
   return Shape(std::span<const size_t>(dims));
 }
 
 std::expected<IndexedTensor, std::string> parse_tensor(const Json& entry) {
-  if (!entry.is_object()) return wrong("a tensor that is no object");
+  if (!entry.is_object()) return wrong("a tensor that is not an object");
   const auto file = text_at(entry, "file"), id = text_at(entry, "id"),
              type = text_at(entry, "type"), order = text_at(entry, "dims-order");
   for (const auto& text : {file, id, type, order})
     if (!text) return wrong(text.error());
-  if (!is_plain_name(*file)) return wrong("the file '" + *file + "', no name in that folder");
+  if (!is_plain_name(*file)) return wrong("the file '" + *file + "', not a plain file name");
   const auto known = data_type_from(*type);
   if (!known) return wrong("type '" + *type + "'");
   if (!order->empty() && *order != kColumnMajor && *order != "row-major")
@@ -46,9 +46,9 @@ std::expected<IndexedTensor, std::string> parse_tensor(const Json& entry) {
 
 std::expected<IndexedFrame, std::string> parse_line(std::string_view text) {
   const Json line = Json::parse(text, nullptr, false);
-  if (!line.is_object()) return wrong("no JSON object");
+  if (!line.is_object()) return wrong("something other than a JSON object");
   const auto tensors = line.find("tensors");
-  if (tensors == line.end() || !tensors->is_array()) return wrong("no list of tensors");
+  if (tensors == line.end() || !tensors->is_array()) return wrong("a missing list of tensors");
   const auto pts = number_at(line, "pts", INT64_MIN, INT64_MAX);
   const auto duration = number_at(line, "duration", 0, INT64_MAX);
   const auto width = number_at(line, "width", 0, INT32_MAX);
@@ -60,7 +60,7 @@ std::expected<IndexedFrame, std::string> parse_line(std::string_view text) {
                    .size = {static_cast<uint32_t>(width->value_or(0)),
                             static_cast<uint32_t>(height->value_or(0))}};
   if (const auto skipped = line.find("skipped"); skipped != line.end()) {
-    if (!skipped->is_boolean()) return wrong("skipped that is neither true nor false");
+    if (!skipped->is_boolean()) return wrong("skipped that is not true or false");
     out.skipped = skipped->get<bool>();
   }
   for (const Json& entry : *tensors) {
@@ -105,7 +105,7 @@ Result<RecordIndex> read_index(const Folder& folder) {
     auto frame = parse_line(text);
     if (!frame)
       return fail(ErrorKind::kTruncated,
-                  "a frame in line " + std::to_string(number) + " of " + file->path, frame.error(),
+                  "a frame on line " + std::to_string(number) + " of " + file->path, frame.error(),
                   "record it again");
     frame->line = number;
     for (const IndexedTensor& tensor : frame->tensors)
@@ -122,14 +122,14 @@ FrameTimes times_of(const std::vector<IndexedFrame>& frames) {
   if (std::ranges::none_of(frames, has_time)) return {};
   std::vector<int64_t> times;
   for (const IndexedFrame& frame : frames) {
-    const std::string where = "in line " + std::to_string(frame.line);
+    const std::string where = "on line " + std::to_string(frame.line);
     if (!frame.time) return {.remark = "none " + where};
     if (*frame.time < -Timeline::kLatest || *frame.time > Timeline::kLatest)
-      return {.remark = "an absurd one " + where};
+      return {.remark = "one out of range " + where};
     if (!times.empty() && *frame.time <= times.back())
-      return {.remark = "one that is not later than the last " + where};
+      return {.remark = "one that is not later than the previous " + where};
     if (!times.empty() && *frame.time - times.front() > Timeline::kLongest)
-      return {.remark = "one that is months after the first " + where};
+      return {.remark = "one more than 104 days after the first " + where};
     times.push_back(*frame.time);
   }
   return {.timeline = Timeline(std::move(times), frames.back().duration)};

@@ -17,7 +17,7 @@ namespace keepbox {
 namespace {
 
 constexpr size_t kMostLabelBytes = size_t{1} << 24;
-constexpr size_t kLately = 16;  // sources that tensors of this frame or the last ones may share
+constexpr size_t kLately = 16;  // sources shared by tensors of recent frames
 constexpr int64_t kMostSide = INT32_MAX;
 
 constexpr std::pair<Units, std::string_view> kUnits[] = {{Units::kPixels, "pixels"},
@@ -46,12 +46,12 @@ std::expected<Letterbox, std::string> geometry_at(const Json& object) {
   constexpr const char* kKeys[] = {"frame", "input", "scale", "pad"};
   const auto there = std::ranges::count_if(kKeys, [&](auto key) { return object.contains(key); });
   if (there == 0) return Letterbox{};
-  if (there != std::ssize(kKeys)) return wrong("a source with some of frame, input, scale and pad");
+  if (there != std::ssize(kKeys)) return wrong("a source without all of frame, input, scale, pad");
   for (const char* key : {"frame", "input"})
-    if (!is_size(object[key])) return wrong(std::string(key) + " of a source that is no size");
+    if (!is_size(object[key])) return wrong(std::string(key) + " of a source that is not a size");
   for (const char* key : {"scale", "pad"})
     if (!are_floats(object[key], key == kKeys[2]))
-      return wrong(std::string(key) + " of a source that is no pair of numbers of its range");
+      return wrong(std::string(key) + " of a source that is not a pair of numbers in range");
   const Json &scale = object["scale"], &pad = object["pad"];
   return Letterbox{.frame = size_of(object["frame"]),
                    .model = size_of(object["input"]),
@@ -72,15 +72,15 @@ Result<std::vector<std::string>> labels_in(const Folder& folder, const std::stri
   auto file = folder.read(name);
   if (!file) return std::unexpected(file.error());
   const auto broken = [&](std::string found) {
-    return fail(ErrorKind::kTruncated, "names in UTF-8, one a line, in " + file->path,
+    return fail(ErrorKind::kTruncated, "UTF-8 names, one per line, in " + file->path,
                 std::move(found), "record it again");
   };
   if (file->bytes > kMostLabelBytes) return broken("more than 16 MiB");
   std::string text(file->bytes, '\0');
   KB_TRY(file->read(0, std::as_writable_bytes(std::span(text))));
-  if (!text.ends_with('\n')) return broken("an end within a line");
+  if (!text.ends_with('\n')) return broken("an incomplete last line");
   if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr))
-    return broken("other bytes");  // a NUL among them
+    return broken("invalid bytes");  // a NUL among them
   if (std::ranges::count(text, '\n') > static_cast<ptrdiff_t>(kMostLabels))
     return broken("too many names");
   std::vector<std::string> labels;
@@ -113,19 +113,19 @@ WrittenJson to_json(const IndexedSource& source) {
 std::expected<IndexedSource, std::string> source_at(const Json& entry) {
   const auto found = entry.find("source");
   if (found == entry.end()) return IndexedSource{};
-  if (!found->is_object()) return wrong("a source that is no object");
+  if (!found->is_object()) return wrong("a source that is not an object");
   const auto model = text_at(*found, "model"), detector = text_at(*found, "detector"),
              units = text_at(*found, "units"), labels = text_at(*found, "labels");
   for (const auto& text : {model, detector, units, labels})
     if (!text) return wrong(text.error());
   if (found->contains("labels") && !is_plain_name(*labels))
-    return wrong("the file '" + *labels + "', no name in that folder");
+    return wrong("the file '" + *labels + "', not a plain file name");
   const auto known = units_from(*units);
   if (!known) return wrong(known.error());
   const auto geometry = geometry_at(*found);
   if (!geometry) return wrong(geometry.error());
   const auto held = found->find("held");
-  if (held != found->end() && !held->is_boolean()) return wrong("held that is neither true nor false");
+  if (held != found->end() && !held->is_boolean()) return wrong("held that is not true or false");
   return IndexedSource{std::make_shared<const TensorSource>(
                            TensorSource{.geometry = *geometry,
                                         .model = *model,
@@ -140,7 +140,7 @@ Status SourceLabels::read(const Folder& folder, const IndexedSource& source, siz
   auto labels = labels_in(folder, source.labels);
   if (!labels) {
     labels.error().expected +=
-        ", which line " + std::to_string(line) + " of " + kIndexName + " names";
+        " (named on line " + std::to_string(line) + " of " + kIndexName + ")";
     return std::unexpected(labels.error());
   }
   files_.emplace(source.labels, std::move(*labels));

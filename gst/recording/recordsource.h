@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Sources of tensors in a recording: an object beside the tensor, and its labels in a file of the
-// folder, where one serves all tensors that have the same.
-//   frame, input: width and height in pixels; scale, pad: frame = (input - pad) * scale, x and y, the
-//   floats to the bit. All four are there or none. model, detector: texts; units: pixels or normalized;
-//   labels: the file, a name a line, empty ones too.
+// Sources of tensors in a recording: an object in the tensor's entry, and its labels in a file of
+// the folder, shared by all tensors with the same labels.
+//   frame, input: width and height in pixels; scale, pad: frame = (input - pad) * scale, x and y,
+//   exact floats. Either all four are present or none. model, detector: texts; units: pixels or
+//   normalized; labels: the file, with one name per line, including empty ones.
 #pragma once
 
 #include <expected>
@@ -20,28 +20,28 @@
 
 namespace keepbox {
 
-/// A tensor's source as an index has it.
+/// A tensor's source in an index.
 struct IndexedSource {
-  SharedTensorSource said;  // but for its labels; nullptr: nothing
-  std::string labels;       // the file of its labels, or empty
+  SharedTensorSource said;  // without labels; nullptr if there is no source
+  std::string labels;       // file of its labels, or empty
 };
 
 /// @pre source.said.
 WrittenJson to_json(const IndexedSource& source);
 
-/// The source of a tensor's entry without its labels; says what is wrong.
+/// Returns the source of a tensor's entry without its labels, or the error.
 std::expected<IndexedSource, std::string> source_at(const Json& entry);
 
-/// The labels of a recording's sources, each file's once: a short index may have many sources that
-/// share many labels.
+/// The labels of a recording's sources, each file read once: a short index may have many sources
+/// that share many labels.
 class SourceLabels {
  public:
   /// Reads the file that a source names, while an index is read. kTruncated and kNoResource name
   /// the line of the index and the file.
   Status read(const Folder& folder, const IndexedSource& source, size_t line);
 
-  /// The source with its labels; equal ones that were asked for of late are one object.
-  /// @pre read() has it.
+  /// Returns the source with its labels; equal sources that were requested recently share one
+  /// object. @pre read() has read its labels.
   SharedTensorSource whole(const IndexedSource& source);
 
  private:
@@ -49,7 +49,7 @@ class SourceLabels {
   std::vector<std::pair<IndexedSource, SharedTensorSource>> lately_;
 };
 
-/// The text of a file of labels. A line's end within a name becomes a space.
+/// Returns the text of a label file. Line ends within a name become spaces.
 std::string labels_text(const std::vector<std::string>& labels);
 
 }  // namespace keepbox

@@ -23,7 +23,7 @@ GType memory_type() {
       "KeepboxReplayMemory",
       {{static_cast<int>(ReplayMemory::kSystem), "system", "System memory"},
        {static_cast<int>(ReplayMemory::kCuda), "cuda",
-        "CUDA memory (GstCudaMemory), copied there on a stream of its own"}});
+        "CUDA memory (GstCudaMemory), uploaded on a separate stream"}});
   return type;
 }
 
@@ -31,12 +31,12 @@ GType sync_mode_type() {
   static const GType type = register_enum(
       "KeepboxSyncMode",
       {{static_cast<int>(SyncMode::kAuto), "auto",
-        "By timestamp where the recording and the frames have them, else by count; a recording "
-        "whose times do not hold the stream's first is moved so that both begin together, with a "
-        "warning"},
+        "By timestamp if the recording and the frames have timestamps, else by count. If the "
+        "recording does not cover the stream's first frame, it is shifted so that both begin "
+        "together, with a warning"},
        {static_cast<int>(SyncMode::kTimestamp), "timestamp",
-        "By timestamp: the recorded frame that stands at a frame's stream time. Frames before the "
-        "first get no tensors; a recording or frames without times are an error"},
+        "By timestamp: the recorded frame that is current at a frame's stream time. Frames before "
+        "the first one get no tensors; a recording or frames without timestamps are an error"},
        {static_cast<int>(SyncMode::kCount), "count",
         "By count: the first recorded frame for the first frame, and so on"}});
   return type;
@@ -50,18 +50,18 @@ void install_text(GObjectClass* klass, guint id, const char* name, const char* v
 
 void install_texts(GObjectClass* klass) {
   install_text(klass, kPropLocation, "location", nullptr,
-               "Folder of a recording by tensorrecord, a NumPy file (.npy), or a file of raw "
-               "numbers. A NumPy file is one frame; a raw file needs dims, and type where its "
-               "numbers are not float32.");
+               "Folder of a tensorrecord recording, a NumPy file (.npy), or a file of raw numbers. "
+               "A NumPy file is one frame; a raw file requires dims, and type if its numbers are "
+               "not float32.");
   install_text(klass, kPropDims, "dims", nullptr,
-               "Dimensions of the tensor of one frame in a raw file, slowest first, as 1,84,8400 "
-               "or 1x84x8400. The file may hold several frames, one behind the other.");
+               "Dimensions of one frame's tensor in a raw file, slowest first, such as 1,84,8400 "
+               "or 1x84x8400. The file may contain several consecutive frames.");
   install_text(klass, kPropType, "type", "float32",
-               "Type of the numbers in a raw file: float32, float16, bfloat16, float64, or int or "
-               "uint with 8, 16, 32 or 64.");
+               "Type of the numbers in a raw file: float16, float32, float64, bfloat16, or int or "
+               "uint followed by 8, 16, 32 or 64.");
   install_text(klass, kPropTensorId, "tensor-id", nullptr,
-               "Id that the tensor of a raw or NumPy file gets; may be empty. Recordings know "
-               "theirs.");
+               "Tensor id for a raw or NumPy file; may be empty. Recordings contain their own "
+               "ids.");
 }
 
 }  // namespace
@@ -72,24 +72,25 @@ void install_replay_properties(GObjectClass* klass) {
       klass, kPropLoop,
       g_param_spec_boolean(
           "loop", nick_of("loop"),
-          "Begin again after the last recorded frame instead of ending the stream.", FALSE,
+          "Restart after the last recorded frame instead of ending the stream.", FALSE,
           kPlaying));
   g_object_class_install_property(
       klass, kPropMemory,
-      g_param_spec_enum("memory", nick_of("memory"), "Where the tensors of the frames are.",
+      g_param_spec_enum("memory", nick_of("memory"), "Memory of the attached tensors.",
                         memory_type(), static_cast<int>(ReplayMemory::kSystem), kReady));
   g_object_class_install_property(
       klass, kPropSyncMode,
       g_param_spec_enum("sync-mode", nick_of("sync-mode"),
-                        "How recorded frames are found for those of the stream. Only folders by "
-                        "tensorrecord have timestamps; by count, a seek goes by the frame rate. "
-                        "Without a sink pad each recorded frame comes once, whatever this says.",
+                        "How recorded frames are matched to frames of the stream. Only "
+                        "tensorrecord folders have timestamps; with count, seeks are followed by "
+                        "the frame rate. Without a sink pad each recorded frame is played once, "
+                        "whatever the mode.",
                         sync_mode_type(), static_cast<int>(SyncMode::kAuto), kReady));
   g_object_class_install_property(
       klass, kPropTimestampOffset,
       g_param_spec_int64("timestamp-offset", nick_of("timestamp-offset"),
-                         "Nanoseconds that are added to recorded timestamps before they are "
-                         "compared with the stream's.",
+                         "Offset in nanoseconds that is added to recorded timestamps before they "
+                         "are compared with the stream's.",
                          -Timeline::kLatest, Timeline::kLatest, 0, kReady));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What tensorreplay can be told.
+// The properties of tensorreplay.
 #pragma once
 
 #include <gst/gst.h>
@@ -22,10 +22,10 @@ struct ReplayProps {
   bool loop = false;
 };
 
-/// Installs them, for the attacher and the bin around it.
+/// Installs the properties, for the attacher and the bin around it.
 void install_replay_properties(GObjectClass* klass);
 
-/// What GObject's set_property and get_property do. @pre the object's lock is held
+/// Sets or gets a property for GObject. @pre the object lock is held
 void set_replay_property(ReplayProps& props, guint id, const GValue* value);
 void get_replay_property(const ReplayProps& props, guint id, GValue* value);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The time by which recordings know their frames, which seeks and containers do not change.
+// Stream time, by which recordings identify frames; seeks and containers do not change it.
 #pragma once
 
 #include <gst/gst.h>
@@ -11,7 +11,7 @@
 
 namespace keepbox {
 
-/// The stream time of a timestamp; nothing where it has none or an absurd one.
+/// Returns the stream time of a timestamp; std::nullopt if it is missing or out of range.
 inline std::optional<int64_t> stream_time_of(const GstSegment& segment, GstClockTime time) {
   guint64 out = 0;
   if (segment.format != GST_FORMAT_TIME || !GST_CLOCK_TIME_IS_VALID(time)) return {};
@@ -20,7 +20,7 @@ inline std::optional<int64_t> stream_time_of(const GstSegment& segment, GstClock
   return sign < 0 ? -static_cast<int64_t>(out) : static_cast<int64_t>(out);
 }
 
-/// A duration, 0 where there is none or an absurd one.
+/// Returns a duration; 0 if it is missing or out of range.
 inline int64_t known_duration(GstClockTime duration) {
   return duration <= static_cast<GstClockTime>(Timeline::kLongest) ? static_cast<int64_t>(duration)
                                                                    : 0;

@@ -31,8 +31,8 @@ struct Replayer {
   std::optional<TensorReader> reader;
   FrameFinder finder;
   SyncMode mode = SyncMode::kAuto;
-  bool numbered = false;  // offsets of buffers say which frame they are
-  bool prepared = false;  // by open_recording(), for the next start
+  bool numbered = false;  // buffer offsets are frame numbers
+  bool prepared = false;  // open_recording() was called for the next start
   SharedCuda cuda;
   std::optional<CudaUploader> uploader;  // for tensors in CUDA memory
   FrameRate rate;
@@ -74,7 +74,7 @@ Status open(GstElement* element, Replayer& r) {
   auto reader = TensorReader::open(props.location, props.form);
   if (!reader) return std::unexpected(reader.error());
   const auto& [timeline, remark] = reader->times();
-  Error times{ErrorKind::kMismatch, "increasing timestamps in " + props.location,
+  Error times{ErrorKind::kMismatch, "increasing timestamps for all frames in " + props.location,
               remark.empty() ? "none" : remark, "set sync-mode=count"};
   if (props.mode == SyncMode::kTimestamp && timeline.empty()) return std::unexpected(times);
   if (props.mode == SyncMode::kAuto && !remark.empty()) post_warning(element, times);
@@ -86,7 +86,7 @@ Status open(GstElement* element, Replayer& r) {
   return {};
 }
 
-/// A way into CUDA memory, if that is what is asked for.
+/// Prepares uploads to CUDA memory, if requested.
 Status prepare_memory(GstElement* element, Replayer& r) {
   if (props_of(element).memory != ReplayMemory::kCuda) return {};
   auto context = r.cuda.ensure(element, -1, "set memory=system");
@@ -139,7 +139,7 @@ Moment moment_of(const GstSegment& segment, FrameRate rate, GstBuffer* buffer) {
           .backward = backward};
 }
 
-/// What frames go without, or where they may be wrong: once.
+/// Warns once about frames without tensors, or with tensors that may be wrong.
 void tell(GstElement* element, Replayer& r, FrameFinder::Where where, const Moment& moment) {
   const auto warn = [&](bool& told, std::string expected, std::string found, std::string hint) {
     if (!std::exchange(told, true))
@@ -150,15 +150,15 @@ void tell(GstElement* element, Replayer& r, FrameFinder::Where where, const Mome
     return std::to_string(double(time) / GST_SECOND) + " s";
   };
   if (const auto moved = r.finder.moved())
-    warn(r.told_moved, "a stream that begins while the recording lasts",
+    warn(r.told_moved, "a stream that begins within the recording",
          "one that begins " + seconds(std::abs(*moved)) + (*moved < 0 ? " before" : " after") +
              " the first recorded frame",
-         "both now begin together; set sync-mode=timestamp to take recorded times as they are, or "
-         "timestamp-offset=");
+         "the recording was shifted so that both begin together; set sync-mode=timestamp to use "
+         "recorded times unchanged, or set timestamp-offset=");
   if (r.finder.lost())
     warn(r.told_lost, "a frame rate in the caps, to find the recorded frame after a seek", "none",
-         "recorded frames are counted on as if there was no seek; record with tensorrecord, which "
-         "keeps timestamps");
+         "recorded frames are counted on as if there was no seek; use a recording by tensorrecord, "
+         "which has timestamps");
   if (where == FrameFinder::Where::kOutside)
     warn(r.told_outside, "a recorded frame for each frame",
          moment.time ? "none at " + seconds(*moment.time) : "none",
@@ -193,7 +193,7 @@ Status attach(Replayer& r, size_t frame, GstBuffer* buffer) {
                                          : gst_buffer_ref(tensor.data.get());
     if (!data) return std::unexpected(data.error());
     if (auto source = tensor_source(tensor.data.get()); source != tensor_source(*data))
-      set_tensor_source(*data, std::move(source));  // of an upload
+      set_tensor_source(*data, std::move(source));  // source for the upload
     add_tensor(buffer, tensor.id.c_str(), tensor.type, tensor.shape, tensor.order, *data);
   }
   if (r.reader->skipped(frame)) note_skipped(buffer);
@@ -223,7 +223,7 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
     r.failed = false;
   }
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && r.failed) {
-    gst_event_unref(event);  // what a source says after an error is no end of the stream
+    gst_event_unref(event);  // an EOS after an error does not complete the stream
     return TRUE;
   }
   return GST_BASE_TRANSFORM_CLASS(keepbox_tensor_attach_parent_class)->sink_event(base, event);

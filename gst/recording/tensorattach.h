@@ -13,18 +13,18 @@ GType keepbox_tensor_attach_get_type();
 
 namespace keepbox {
 
-/// What a source of frames for a recording has to know.
+/// The properties of a recording that a source of frames needs.
 struct RecordedFrames {
   Timeline timeline;
   size_t frames = 0;
   Size size;
 };
 
-/// Opens the recording for the next start, whose buffers have its frames' numbers as offsets (see
-/// blacksource.h). Posts an error and returns nothing when it cannot.
+/// Opens the recording for the next start, whose buffers have its frame numbers as offsets (see
+/// blacksource.h). Posts an error and returns std::nullopt if it fails.
 std::optional<RecordedFrames> open_recording(GstElement* attach);
 
-/// Forgets what open_recording() opened, if it did not start.
+/// Drops what open_recording() opened, if it was not started.
 void close_recording(GstElement* attach);
 
 }  // namespace keepbox

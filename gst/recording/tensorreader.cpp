@@ -17,17 +17,17 @@ constexpr const char* kLocationHint = "set location= to a recording or a file of
 constexpr size_t kLargestTensor = PTRDIFF_MAX;
 constexpr const char* kRawHint = "set dims= and type= to what the file holds";
 constexpr size_t kLongestHeader = 16384;  // NumPy's own limit is 10,000
-constexpr size_t kDataAlign = 64;         // as the data in .npy files
+constexpr size_t kDataAlign = 64;         // same as data in .npy files
 
 Result<std::shared_ptr<GstBuffer>> read_data(const PlainFile& file, size_t offset, size_t bytes) {
   if (bytes == 0) return std::shared_ptr<GstBuffer>(gst_buffer_new(), gst_buffer_unref);
-  // Not GStreamer's allocator: it ends the process when there is no memory.
+  // GStreamer's allocator would abort the process if memory is exhausted.
   std::unique_ptr<void, void (*)(void*)> data(
       std::aligned_alloc(kDataAlign, (bytes + kDataAlign - 1) / kDataAlign * kDataAlign),
       std::free);
   if (data == nullptr)
-    return file_error("memory for " + std::to_string(bytes) + " bytes of " + file.path, "none",
-                      "replay smaller tensors");
+    return file_error("memory for " + std::to_string(bytes) + " bytes of " + file.path,
+                      "too little", "replay smaller tensors");
   KB_TRY(file.read(offset, {static_cast<std::byte*>(data.get()), bytes}));
   GstBuffer* buffer = gst_buffer_new_wrapped_full(GST_MEMORY_FLAG_READONLY, data.get(), bytes, 0,
                                                   bytes, data.get(), std::free);
@@ -35,7 +35,7 @@ Result<std::shared_ptr<GstBuffer>> read_data(const PlainFile& file, size_t offse
   return std::shared_ptr<GstBuffer>(buffer, gst_buffer_unref);
 }
 
-/// The header of a .npy file; its data must be as long as that says.
+/// Reads the header of a .npy file; the data must have the declared length.
 Result<NpyArray> read_header(const PlainFile& file) {
   if (file.bytes == 0)
     return file_error("a tensor in " + file.path, "an empty file", "record it again");
@@ -57,7 +57,7 @@ Result<NpyArray> read_header(const PlainFile& file) {
   return array;
 }
 
-/// The tensor of an index's entry, which has to be what the entry says.
+/// Reads the tensor of an index entry and checks it against the entry.
 Result<StoredTensor> read_entry(const Folder& folder, const IndexedTensor& entry,
                                 SourceLabels& labels) {
   auto file = folder.read(entry.file);
@@ -79,21 +79,21 @@ Result<StoredTensor> read_entry(const Folder& folder, const IndexedTensor& entry
   return StoredTensor{entry.id, entry.type, array->shape, entry.order, std::move(*data)};
 }
 
-/// What a frame of a raw file is, without data.
+/// Returns the tensor of a raw file's frames, without data.
 Result<StoredTensor> raw_form(const std::string& path, const RawForm& form) {
   if (form.dims.empty())
-    return fail(ErrorKind::kInvalid, "dims for the raw file " + path, "none", kRawHint);
+    return fail(ErrorKind::kInvalid, "dims= for the raw file " + path, "none", kRawHint);
   const auto shape = shape_from(form.dims);
   if (!shape) return std::unexpected(shape.error());
   auto type = data_type_from(form.type);
   if (!type) {
-    type.error().hint = "set type=";
+    type.error().hint = "set type= to the type of the numbers";
     return std::unexpected(type.error());
   }
   return StoredTensor{.id = form.id, .type = *type, .shape = *shape};
 }
 
-/// Bytes of a frame in a raw file of whole frames.
+/// Returns the bytes per frame of a raw file, which must contain whole frames.
 Result<size_t> frame_bytes(const PlainFile& file, const StoredTensor& form) {
   const auto count = form.shape.count();
   if (!count || *count > kLargestTensor / size_of(form.type))
@@ -114,7 +114,8 @@ Result<size_t> frame_bytes(const PlainFile& file, const StoredTensor& form) {
 
 Result<TensorReader> TensorReader::open(const std::string& location, const RawForm& form) {
   if (location.empty())
-    return fail(ErrorKind::kInvalid, "a recording to replay", "none", "set location=");
+    return fail(ErrorKind::kInvalid, "a recording to replay", "none",
+                "set location= to its folder or file");
   return g_file_test(location.c_str(), G_FILE_TEST_IS_DIR) ? open_folder(location)
                                                            : open_file(location, form);
 }
@@ -136,7 +137,7 @@ Result<TensorReader> TensorReader::open_folder(const std::string& path) {
 Result<TensorReader> TensorReader::open_file(const std::string& path, const RawForm& form) {
   TensorReader out;
   const bool is_npy = path.ends_with(".npy");
-  auto file = open_plain(path, kLocationHint);  // a recording that is gone is no raw file
+  auto file = open_plain(path, kLocationHint);  // a deleted recording is not a raw file
   if (!file) return std::unexpected(file.error());
   out.file_ = std::move(*file);
   if (!is_npy) {
@@ -144,7 +145,7 @@ Result<TensorReader> TensorReader::open_file(const std::string& path, const RawF
     if (!raw) return std::unexpected(raw.error());
     out.form_ = std::move(*raw);
   }
-  if (is_npy) {  // one frame, and may be an empty one
+  if (is_npy) {  // one frame, which may be empty
     const auto array = read_header(out.file_);
     if (!array) return std::unexpected(array.error());
     out.form_ = {.id = form.id, .type = array->type, .shape = array->shape};
@@ -175,8 +176,8 @@ Status TensorReader::read_folder(size_t frame) {
   for (const IndexedTensor& entry : whole.tensors) {
     auto tensor = read_entry(*folder_, entry, index_.labels);
     if (!tensor) {
-      tensor.error().expected += ", which line " + std::to_string(whole.line) + " of " +
-                                 kIndexName + " names";
+      tensor.error().expected += " (named on line " + std::to_string(whole.line) + " of " +
+                                 kIndexName + ")";
       return std::unexpected(tensor.error());
     }
     tensors_.push_back(std::move(*tensor));

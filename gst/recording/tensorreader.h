@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Recorded tensors, frame by frame: a folder by TensorWriter, a .npy file, or a file of raw
-// numbers.
+// Reads recorded tensors frame by frame: a folder written by TensorWriter, a .npy file, or a file
+// of raw numbers.
 #pragma once
 
 #include <gst/analytics/analytics.h>
@@ -20,43 +20,42 @@
 
 namespace keepbox {
 
-/// One tensor read from a file. Holds a reference to its data.
+/// A tensor read from a file. Holds a reference to its data.
 struct StoredTensor {
   std::string id;
   DataType type = DataType::kFloat32;
   Shape shape;
   GstTensorDimOrder order = GST_TENSOR_DIM_ORDER_ROW_MAJOR;
-  std::shared_ptr<GstBuffer> data;  // says its source
+  std::shared_ptr<GstBuffer> data;  // with its source attached
 };
 
-/// What a raw file does not say about itself.
+/// The properties of a raw file, which it does not contain.
 struct RawForm {
   std::string dims;  // "1,84,8400"
   std::string type;  // "float32"
-  std::string id;    // may be empty; of a .npy file too
+  std::string id;    // may be empty; also for a .npy file
 };
 
-/// Reads recordings. Data is copied into memory, so that files may change while others hold it.
+/// Reads recordings. Data is copied into memory, so that files may change while tensors are in use.
 class TensorReader {
  public:
-  /// @param location a folder of TensorWriter's, a .npy file, or a file of raw numbers, which
-  /// holds one or more frames of the tensor that `form` describes.
-  /// Errors: missing, not a regular file, empty, a size that does not fit the dimensions, a broken
-  /// line in the index.
+  /// @param location a folder written by TensorWriter, a .npy file, or a file of raw numbers with
+  /// one or more frames of the tensor that `form` describes. Errors: missing, not a regular file,
+  /// empty, a size that does not match the dimensions, a broken line in the index.
   static Result<TensorReader> open(const std::string& location, const RawForm& form);
 
   size_t frames() const { return frames_; }
 
-  /// The tensors of a frame, until the next call. @pre frame < frames(). The frame that was read
-  /// last is not read again.
+  /// Returns the tensors of a frame, valid until the next call. @pre frame < frames(). The frame
+  /// that was read last is not read again.
   Result<std::span<const StoredTensor>> read(size_t frame);
 
-  /// Did an inference element leave the frame out on purpose? @pre frame < frames()
+  /// True if the inference element skipped the frame on purpose. @pre frame < frames()
   bool skipped(size_t frame) const {
     return frame < index_.frames.size() && index_.frames[frame].skipped;
   }
 
-  /// When the frames begin; see FrameTimes.
+  /// Start times of the frames; see FrameTimes.
   const FrameTimes& times() const { return times_; }
 
   /// Size of the recorded frames; 0x0 if it was not recorded.
@@ -72,14 +71,14 @@ class TensorReader {
 
   std::optional<Folder> folder_;
   RecordIndex index_;
-  PlainFile file_;      // a raw or .npy file:
-  StoredTensor form_;   // what a frame of it is, without data
+  PlainFile file_;      // a raw or .npy file
+  StoredTensor form_;   // the tensor of one frame, without data
   size_t offset_ = 0, frame_bytes_ = 0;
   size_t frames_ = 0;
   FrameTimes times_;
   Size frame_size_;
   std::vector<StoredTensor> tensors_;
-  std::optional<size_t> held_;  // the frame that they are
+  std::optional<size_t> held_;  // the frame of tensors_
 };
 
 }  // namespace keepbox

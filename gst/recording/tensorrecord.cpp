@@ -55,9 +55,9 @@ struct Recorder {
   // The streaming thread's own:
   std::vector<std::string> ids;  // empty: all
   std::optional<TensorWriter> writer;
-  bool warned = false;  // of frames without tensors
-  bool any = false;     // tensors, on some frame
-  bool failed = false;  // an error was posted: what comes is no whole recording
+  bool warned = false;  // about frames without tensors
+  bool any = false;     // some frame had tensors
+  bool failed = false;  // an error was posted; the recording is incomplete
   Size frame;
 };
 
@@ -114,7 +114,7 @@ gboolean start(GstBaseTransform* base) {
   return TRUE;
 }
 
-/// Without EOS nobody said that these are all frames.
+/// Without EOS the recording may be incomplete.
 gboolean stop(GstBaseTransform* base) {
   std::optional<TensorWriter>& writer = cast(base)->recorder->writer;
   if (writer && !writer->finished() && writer->frames() != 0)
@@ -131,8 +131,8 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
   return TRUE;
 }
 
-/// FrameTensors leaves out tensors that it cannot read: a recording without them would not be what
-/// the model said.
+/// Rejects tensors that FrameTensors would skip as unreadable, because the recording would be
+/// incomplete.
 Status check_readable(GstBuffer* buffer, const std::vector<std::string>& ids) {
   TensorWalk walk(buffer);
   while (const GstTensor* tensor = walk.next()) {
@@ -140,12 +140,12 @@ Status check_readable(GstBuffer* buffer, const std::vector<std::string>& ids) {
       continue;
     return fail(ErrorKind::kUnsupported,
                 "tensors of 1 to " + std::to_string(Shape::kMaxRank) +
-                    " dimensions, of float16 to float64, bfloat16, or whole numbers of 8 to 64 "
+                    " dimensions, of float16 to float64, bfloat16, or integers of 8 to 64 "
                     "bits",
                 "tensor '" + std::string(id_of(*tensor)) + "' of " +
                     std::to_string(tensor->num_dims) + " dimensions and GstTensorDataType " +
                     std::to_string(tensor->data_type),
-                "set tensor-ids= to those that are to be recorded");
+                "set tensor-ids= to the tensors to record");
   }
   return {};
 }
@@ -167,8 +167,8 @@ Status record(GstBaseTransform* base, GstBuffer* buffer) {
   if (chosen.empty() && !skipped && !std::exchange(r.warned, true))
     post_warning(GST_ELEMENT(base),
                  {ErrorKind::kMismatch, "tensors on the frame (GstTensorMeta)", "none",
-                  r.ids.empty() ? "put an inference element before"
-                                : "set tensor-ids= to ids that the model has"});
+                  r.ids.empty() ? "put an inference element before tensorrecord"
+                                : "set tensor-ids= to ids of the model's tensors"});
   return r.writer->write({.tensors = chosen,
                           .time = stream_time_of(base->segment, GST_BUFFER_PTS(buffer)),
                           .duration = known_duration(GST_BUFFER_DURATION(buffer)),
@@ -182,10 +182,10 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   return r.failed ? GST_FLOW_ERROR : GST_FLOW_OK;
 }
 
-/// Frames without a single tensor are no recording, and replace none.
+/// Completes the recording. Frames without any tensor are an error, and replace no recording.
 Status finish(Recorder& r) {
   if (r.writer->frames() == 0 || r.any) return r.writer->finish();
-  return fail(ErrorKind::kMismatch, "tensors on some of the frames (GstTensorMeta)", "none",
+  return fail(ErrorKind::kMismatch, "tensors on the frames (GstTensorMeta)", "none",
               "put an inference element before tensorrecord");
 }
 
@@ -194,7 +194,7 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && r.writer) {
     if (!r.failed) r.failed = !check(base, finish(r));
     if (r.failed) {
-      gst_event_unref(event);  // EOS would say that there is a recording
+      gst_event_unref(event);  // EOS would declare the recording complete
       return FALSE;
     }
   }
@@ -237,7 +237,7 @@ void install_text(GObjectClass* object, guint id, const char* name, const char* 
 
 static void keepbox_tensor_record_init(KeepboxTensorRecord* self) {
   self->recorder = new Recorder;
-  // The frame is only looked at: also one that others hold goes on without a copy.
+  // Frames are only read, so shared ones pass without a copy.
   gst_base_transform_set_passthrough(GST_BASE_TRANSFORM(self), TRUE);
 }
 
@@ -246,21 +246,20 @@ static void keepbox_tensor_record_class_init(KeepboxTensorRecordClass* klass) {
   auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
-  GST_DEBUG_CATEGORY_INIT(tensorrecord_debug, "tensorrecord", 0, "Records tensors");
+  GST_DEBUG_CATEGORY_INIT(tensorrecord_debug, "tensorrecord", 0, "recording of tensors");
   object->set_property = set_property;
   object->get_property = get_property;
   object->finalize = finalize;
   install_text(object, kPropLocation, "location",
-               "Folder to record to; it is made when it is missing. A recording in it is replaced "
-               "at EOS (gst-launch-1.0 -e sends it when interrupted), and must not be replayed "
-               "meanwhile; until then the index is called frames.jsonl.part. What an earlier run "
-               "left as frames.jsonl.part becomes frames.jsonl.part.1, or the next number that is "
-               "free.");
+               "Folder to record to, created if missing. An existing recording in it is replaced "
+               "at EOS (gst-launch-1.0 -e sends EOS when interrupted) and must not be replayed "
+               "meanwhile. Until EOS the index is named frames.jsonl.part; one left by an earlier "
+               "run is renamed to frames.jsonl.part.1 or the next free number.");
   install_text(object, kPropTensorIds, "tensor-ids",
-               "Ids of the tensors to record, separated by commas; all of them when empty.");
+               "Comma-separated ids of the tensors to record; empty records all.");
   gst_element_class_set_static_metadata(
       element, "Tensor recorder", "Filter/Analyzer/Video",
-      "Writes the tensors of each frame to NumPy files with an index, for tensorreplay",
+      "Records the tensors of each frame as NumPy files with an index, for tensorreplay",
       "The keepbox developers");
   add_video_templates(element);
   transform->start = start;

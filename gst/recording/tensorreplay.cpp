@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// tensorreplay: a bin around the attacher, which puts a source of black frames before it when
-// nobody asked for a sink pad.
+// tensorreplay: a bin around the attacher, with a source of black frames before it unless a sink
+// pad is requested.
 
 /**
  * element-tensorreplay:
@@ -37,7 +37,7 @@ GST_DEBUG_CATEGORY(tensorreplay_debug);
 
 struct KeepboxTensorReplay {
   GstBin parent;
-  GstElement *attach, *source;  // owned by the bin; the latter only without a sink pad
+  GstElement *attach, *source;  // owned by the bin; source only without a sink pad
 };
 struct KeepboxTensorReplayClass {
   GstBinClass parent_class;
@@ -82,7 +82,7 @@ void remove_source(KeepboxTensorReplay* self) {
   gst_bin_remove(GST_BIN(self), source);
 }
 
-/// Opens the recording, and puts a source of its frames before the attacher.
+/// Opens the recording, and adds a source of its frames before the attacher.
 bool add_source(KeepboxTensorReplay* self) {
   remove_source(self);
   auto recorded = open_recording(self->attach);
@@ -105,7 +105,7 @@ GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
   if (!starts || !GST_OBJECT_FLAG_IS_SET(self, GST_ELEMENT_FLAG_SOURCE) || add_source(self))
     result = GST_ELEMENT_CLASS(keepbox_tensor_replay_parent_class)->change_state(element, change);
   if (starts && result == GST_STATE_CHANGE_FAILURE)
-    gst_element_set_state(self->attach, GST_STATE_READY);  // or it waits for the next start
+    gst_element_set_state(self->attach, GST_STATE_READY);  // or it would wait for the next start
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY ||
       (starts && result == GST_STATE_CHANGE_FAILURE)) {
     remove_source(self);
@@ -136,8 +136,8 @@ void release_pad(GstElement* element, GstPad* pad) {
 }  // namespace
 
 static void keepbox_tensor_replay_init(KeepboxTensorReplay* self) {
-  // A bin around this one looks when this is added, and sends EOS to sources only. What is inside
-  // comes and goes later.
+  // A parent bin checks this flag when the bin is added, and sends EOS only to sources. The
+  // children come and go later.
   gst_bin_set_suppressed_flags(GST_BIN(self), GST_ELEMENT_FLAG_SOURCE);
   GST_OBJECT_FLAG_SET(self, GST_ELEMENT_FLAG_SOURCE);
   self->attach =
@@ -150,15 +150,15 @@ static void keepbox_tensor_replay_init(KeepboxTensorReplay* self) {
 static void keepbox_tensor_replay_class_init(KeepboxTensorReplayClass* klass) {
   name_by_factory(klass);
   auto* object = G_OBJECT_CLASS(klass);
-  GST_DEBUG_CATEGORY_INIT(tensorreplay_debug, "tensorreplay", 0, "Attaches recorded tensors");
+  GST_DEBUG_CATEGORY_INIT(tensorreplay_debug, "tensorreplay", 0, "replay of recorded tensors");
   auto* element = GST_ELEMENT_CLASS(klass);
   object->set_property = set_bin_property;
   object->get_property = get_bin_property;
   install_replay_properties(object);
   gst_element_class_set_static_metadata(
       element, "Tensor replayer", "Source/Filter/Video",
-      "Attaches recorded tensors to frames, by timestamp where the recording has them; without an "
-      "element before it, is a source of black frames of the recorded size and times",
+      "Attaches recorded tensors to frames, by timestamp if the recording has timestamps. Without "
+      "an upstream element it produces black frames of the recorded size and times",
       "The keepbox developers");
   add_video_templates(element, GST_PAD_REQUEST);
   element->change_state = change_state;

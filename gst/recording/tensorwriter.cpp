@@ -14,13 +14,13 @@
 namespace keepbox {
 namespace {
 
-constexpr char kPrefix = 'b';  // of files in a recording beside one without it
+constexpr char kPrefix = 'b';  // of files next to an older recording without it
 
 std::string_view prefix_of(std::string_view name) {
   return name.substr(0, std::min(name.find_first_not_of(kPrefix), name.size()));
 }
 
-/// Is it a name that a writer gives? A hand-made index may name other files, which stay.
+/// True if a writer uses such names. A hand-made index may name other files, which are kept.
 bool is_given(std::string_view name) {
   if (!name.ends_with(".npy") && !name.ends_with(".labels")) return false;
   name = name.substr(0, name.rfind('.'));
@@ -28,7 +28,7 @@ bool is_given(std::string_view name) {
   return !name.empty() && name.find_first_not_of("0123456789.") == name.npos;
 }
 
-/// The files of the recording that is there; none of one that nobody can replay.
+/// Returns the files of the existing recording; none if it cannot be replayed.
 std::vector<std::string> files_in(const Folder& folder) {
   std::vector<std::string> out;
   const auto index = read_index(folder);
@@ -48,10 +48,10 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 
 Result<TensorWriter> TensorWriter::create(const std::string& path) {
   if (path.empty())
-    return fail(ErrorKind::kInvalid, "a folder to record to", "none", "set location=");
+    return fail(ErrorKind::kInvalid, "a folder to record to", "none", "set location= to a folder");
   if (g_mkdir_with_parents(path.c_str(), 0777) != 0)
     return file_error("a folder " + path, g_strerror(errno),
-                      "set location= to a folder that exists or can be made");
+                      "set location= to a folder that exists or can be created");
   auto folder = Folder::open(path, Folder::Use::kWrite);
   if (!folder) return std::unexpected(folder.error());
   KB_TRY(folder->check(kIndexName));
@@ -60,7 +60,7 @@ Result<TensorWriter> TensorWriter::create(const std::string& path) {
   if (!index) return std::unexpected(index.error());
   TensorWriter out(std::move(*folder), std::move(*index));
   out.old_ = files_in(out.folder_);
-  // Nor are those of a run that was cut short overwritten: an index that is kept names them.
+  // Files of an interrupted run are not overwritten either, because a kept index names them.
   std::vector<std::string> taken = out.folder_.names();
   std::erase_if(taken, [](const std::string& name) { return !is_given(name); });
   while (std::ranges::contains(taken, out.prefix_, prefix_of)) out.prefix_ += kPrefix;
@@ -72,7 +72,7 @@ std::string TensorWriter::name_of(size_t tensor) const {
   return name;
 }
 
-/// The file of these labels, which is written when they are new.
+/// Returns the file of these labels, writing it if they are new.
 Result<std::string> TensorWriter::write_labels(const std::vector<std::string>& labels) {
   if (labels.empty()) return "";
   const auto known = std::ranges::find(labels_, labels);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writes recordings: a folder with an index (recordindex.h) and the .npy and .labels
-// files that it names.
+// Writes recordings: a folder with an index (recordindex.h) and the .npy and .labels files that it
+// names.
 #pragma once
 
 #include <gst/analytics/analytics.h>
@@ -20,11 +20,11 @@
 
 namespace keepbox {
 
-/// One tensor to record.
+/// A tensor to record.
 struct RecordedTensor {
   TensorView view;
   GstTensorDimOrder order = GST_TENSOR_DIM_ORDER_ROW_MAJOR;
-  SharedTensorSource source = nullptr;  // what it says of itself
+  SharedTensorSource source = nullptr;  // what it declares about itself
 };
 
 struct RecordedFrame {
@@ -32,30 +32,30 @@ struct RecordedFrame {
   std::optional<int64_t> time;  // stream time
   int64_t duration = 0;         // 0 unknown
   Size size;
-  bool skipped = false;  // an inference element left it out on purpose
+  bool skipped = false;  // skipped by the inference element on purpose
 };
 
 /// Writes a recording. Until finish() its index is frames.jsonl.part, and an older recording in the
-/// folder stays whole: its files have other names, and go when the new index takes the old one's
-/// place. Those that an unfinished one left stay, and its index is frames.jsonl.part.1 or so.
+/// folder stays intact: its files have other names, and are removed when the new index replaces the
+/// old one. Files of an unfinished recording stay, with the index frames.jsonl.part.1 or so.
 class TensorWriter {
  public:
-  /// Makes the folder if needed. Fails when somebody replays or records there.
+  /// Creates the folder if needed. Fails if it is in use for replay or recording.
   static Result<TensorWriter> create(const std::string& folder);
 
-  /// Adds a frame; it is in the index only when its files are whole. After an error there is no
-  /// finish().
+  /// Adds a frame; it enters the index only after its files are complete. After an error finish()
+  /// must not be called.
   Status write(const RecordedFrame& frame);
 
-  /// Makes what was written the folder's recording. Frames may follow, and another finish().
+  /// Makes the written frames the folder's recording. More frames and another finish() may follow.
   /// Without frames an older recording stays.
   Status finish();
 
-  /// A warning of what an earlier run left, which is kept.
+  /// Returns a warning about a kept unfinished recording of an earlier run.
   std::optional<Error> older() const { return index_.older(); }
 
   size_t frames() const { return frames_; }
-  /// Are all frames in a recording that has its name?
+  /// True if all frames are in a finished recording.
   bool finished() const { return finished_; }
 
  private:
@@ -67,9 +67,9 @@ class TensorWriter {
 
   Folder folder_;
   OutFile index_;
-  std::string prefix_;             // of files' names
-  std::vector<std::string> old_;   // names of the files that finish() removes
-  std::vector<std::vector<std::string>> labels_;  // that have their file, by its number
+  std::string prefix_;             // of file names
+  std::vector<std::string> old_;   // files that finish() removes
+  std::vector<std::vector<std::string>> labels_;  // already written, by file number
   size_t frames_ = 0;
   bool finished_ = false, failed_ = false;
 };

@@ -20,13 +20,13 @@ struct Round {
   int64_t number, rest;
 };
 
-/// Division that rounds down: what is left is never negative.
+/// Divides rounding down, so that the remainder is never negative.
 Round round_of(int64_t value, int64_t length) {
   const int64_t rest = value % length;
   return rest < 0 ? Round{value / length - 1, rest + length} : Round{value / length, rest};
 }
 
-/// How much earlier than its frame a buffer may be.
+/// Returns by how much a buffer may be earlier than its frame.
 int64_t rounding(int64_t interval, int64_t duration) {
   const int64_t limit = std::min(kRounding, interval / 4);
   return duration > 0 ? std::min(limit, duration / 4) : limit;
@@ -52,12 +52,12 @@ Timeline::Timeline(std::vector<int64_t> times, int64_t last)
 }
 
 Timeline::Timeline(int64_t frames, FrameRate rate) : rate_(rate), frames_(frames) {
-  // times are whole nanoseconds, and no two frames' the same
+  // times are integer nanoseconds and must differ
   if (rate.numerator / rate.denominator >= kSecond) rate_ = {kSecond, 1};
   length_ = time(frames);
 }
 
-/// Of the recording's own frames, and where its last one ends.
+/// Returns the start of one of the recording's own frames, or its end.
 int64_t Timeline::time(int64_t frame) const {
   if (!times_.empty()) return times_[static_cast<size_t>(frame)];
   const guint64 time = gst_util_uint64_scale(static_cast<guint64>(frame),
@@ -66,7 +66,7 @@ int64_t Timeline::time(int64_t frame) const {
   return static_cast<int64_t>(std::min(time, static_cast<guint64>(kLatest)));
 }
 
-/// The last of the recording's own frames that begins by then. @pre time >= first()
+/// Returns the last of the recording's own frames that begins by then. @pre time >= first()
 int64_t Timeline::last_until(int64_t time) const {
   if (!times_.empty()) return std::ranges::upper_bound(times_, time) - times_.begin() - 1;
   const guint64 next = gst_util_uint64_scale_ceil(
@@ -108,7 +108,7 @@ bool FrameFinder::by_time(const Moment& moment) const {
   return mode_ != SyncMode::kCount && !timeline_.empty() && moment.time;
 }
 
-/// A live recording's times begin anywhere, those of the same frames in a file at 0.
+/// Aligns the recording: live recordings begin at any time, the same frames in a file at 0.
 void FrameFinder::align(const Moment& moment) {
   if (begun_ || mode_ != SyncMode::kAuto || offset_ != 0 || moment.backward) return;
   const int64_t frame = timeline_.frame_at(*moment.time, moment.duration);
@@ -117,8 +117,8 @@ void FrameFinder::align(const Moment& moment) {
   moved_ = offset_;
 }
 
-/// Repeated recordings are as long as their frames, which rounding of times does not let add up:
-/// each round is aligned anew with the frame that begins it.
+/// Advances in repeated recordings. Each round is aligned again with its first frame, so that
+/// rounding of times does not add up.
 int64_t FrameFinder::at(const Moment& moment, bool loop) {
   const int64_t time = *moment.time;
   const int64_t frame = timeline_.frame_at(time - shift_, moment.duration);

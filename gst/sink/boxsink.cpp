@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// boxsink: the boxes on frames become a file.
+// boxsink: writes the boxes on frames to a file.
 /**
  * SECTION:element-boxsink
  * @title: boxsink
@@ -45,7 +45,7 @@ namespace {
 
 struct Sink {
   SinkProps props;  // under the object lock
-  Interrupt interrupt;  // when GStreamer wants the streaming thread back
+  Interrupt interrupt;  // set when GStreamer needs the streaming thread back
   // The streaming thread's own:
   Size frame;
   std::optional<Session> session;
@@ -117,7 +117,7 @@ bool check(KeepboxBoxSink* self, const Status& status) {
   return false;
 }
 
-/// Gives the file its name, unless that is done or an error forbids it.
+/// Gives the file its final name, unless that is done or an error occurred.
 bool finish(KeepboxBoxSink* self) {
   Session& session = *self->sink->session;
   if (session.ended || session.failed) return !session.failed;
@@ -126,13 +126,13 @@ bool finish(KeepboxBoxSink* self) {
     post_warning(GST_ELEMENT(self),
                  {.kind = ErrorKind::kMismatch,
                   .expected = "frames with GstAnalyticsRelationMeta",
-                  .found = "none among " + std::to_string(session.frames),
+                  .found = "none on " + std::to_string(session.frames) + " frames",
                   .hint = "put a decoder such as boxdecode before boxsink"});
   return check(self, session.finish());
 }
 
-/// A pause interrupts a write to somebody who does not read; it goes on when the stream does.
-/// @pre the preroll lock is held.
+/// Writes what is pending. A pause interrupts a write to a reader that does not read; the rest is
+/// written when playing resumes. @pre the preroll lock is held.
 GstFlowReturn write_rest(KeepboxBoxSink* self) {
   Session& session = *self->sink->session;
   while (session.file && session.file->pending()) {
@@ -158,7 +158,7 @@ gboolean start(GstBaseSink* base) {
   GST_OBJECT_LOCK(self);
   const SinkProps props = self->sink->props;
   GST_OBJECT_UNLOCK(self);
-  self->sink->interrupt.set(true);  // nobody waits for a reader at the start
+  self->sink->interrupt.set(true);  // do not wait for a reader while starting
   auto session = Session::open(props, self->sink->interrupt);
   self->sink->interrupt.set(false);
   if (!session) return check(self, std::unexpected(session.error()));
@@ -171,15 +171,15 @@ gboolean stop(GstBaseSink* base) {
   if (!self->sink->session) return TRUE;
   const Session& session = *self->sink->session;
   bool done = true;
-  self->sink->interrupt.set(true);  // nobody waits for a reader any more
-  // Without EOS nobody said that these are all boxes: the file keeps the name of a part.
+  self->sink->interrupt.set(true);  // do not wait for a reader any longer
+  // Without EOS the file may be incomplete, so it keeps its .part name.
   if (const std::string part = session.unnamed();
       !session.ended && !session.failed && !part.empty())
-    GST_WARNING_OBJECT(self, "stopped before EOS: %s has the boxes so far", part.c_str());
+    GST_WARNING_OBJECT(self, "stopped before EOS: the boxes so far are in %s", part.c_str());
   else
     done = finish(self);
   GST_INFO_OBJECT(self, "%" G_GUINT64_FORMAT " frames written%s", session.frames,
-                  done ? "" : ", not complete");
+                  done ? "" : ", incomplete");
   self->sink->session.reset();
   self->sink->interrupt.set(false);
   return done;
@@ -199,12 +199,12 @@ GstFlowReturn render(GstBaseSink* base, GstBuffer* buffer) {
   return done ? write_rest(self) : GST_FLOW_ERROR;
 }
 
-/// Ends the file, also where that takes a reader's time. GStreamer holds the preroll lock.
+/// Completes the file, even if a slow reader delays it. GStreamer holds the preroll lock.
 bool end(KeepboxBoxSink* self) { return finish(self) && write_rest(self) == GST_FLOW_OK; }
 
 gboolean handle_event(GstBaseSink* base, GstEvent* event) {
   KeepboxBoxSink* self = cast(base);
-  // Without its end the file is no result, and EOS would say that it is.
+  // An incomplete file must not be reported as complete by EOS.
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && self->sink->session && !end(self)) {
     gst_event_unref(event);
     return FALSE;
@@ -238,7 +238,7 @@ static void keepbox_box_sink_init(KeepboxBoxSink* self) {
   auto* base = GST_BASE_SINK(self);
   gst_base_sink_set_sync(base, FALSE);
   gst_base_sink_set_qos_enabled(base, FALSE);
-  gst_base_sink_set_last_sample_enabled(base, FALSE);  // it would keep a frame from its pool
+  gst_base_sink_set_last_sample_enabled(base, FALSE);  // the last sample would hold a pool's frame
 }
 
 static void keepbox_box_sink_class_init(KeepboxBoxSinkClass* klass) {
@@ -246,7 +246,7 @@ static void keepbox_box_sink_class_init(KeepboxBoxSinkClass* klass) {
   auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* sink = GST_BASE_SINK_CLASS(klass);
-  GST_DEBUG_CATEGORY_INIT(boxsink_debug, "boxsink", 0, "Writing of detections");
+  GST_DEBUG_CATEGORY_INIT(boxsink_debug, "boxsink", 0, "writing of detections");
 
   object->set_property = set_property;
   object->get_property = get_property;
@@ -255,8 +255,8 @@ static void keepbox_box_sink_class_init(KeepboxBoxSinkClass* klass) {
 
   gst_element_class_set_static_metadata(
       element, "Detection box sink", "Sink/Analyzer/Video",
-      "Writes the boxes on frames (GstAnalyticsODMtd of any decoder) as JSON lines, COCO results, "
-      "MOT, KITTI, DOTA or CSV",
+      "Writes the boxes on frames (GstAnalyticsODMtd of any decoder) to a file as JSON Lines, COCO "
+      "results, MOT, KITTI, DOTA or CSV",
       "The keepbox developers");
   g_autoptr(GstCaps) caps = gst_caps_from_string("video/x-raw(ANY)");
   gst_element_class_add_pad_template(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the formats of detections keep from frame to frame.
+// State that the formats of detections keep between frames.
 #include "gst/sink/boxwriter.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace keepbox {
 namespace {
 
 std::unexpected<Error> too_few(size_t images) {
-  return file_error("at most " + std::to_string(images) + " frames", "one more",
-                    "image-ids= needs a line for every frame");
+  return file_error("at most " + std::to_string(images) + " frames", "more",
+                    "add a line per frame to the file of image-ids=");
 }
 
 }  // namespace

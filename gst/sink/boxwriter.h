@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The text of detections in the formats that evaluation and analysis tools read.
+// Writes detections in formats that evaluation and analysis tools read.
 #pragma once
 
 #include <cstdint>
@@ -18,52 +18,52 @@
 namespace keepbox {
 
 enum class BoxFormat {
-  kJsonl,  // one object a frame, as DL Streamer's gvametaconvert writes it, with frame and anchor
-  kCoco,   // one array of results, for pycocotools loadRes(): turned boxes as what encloses them
-  kMot,    // MOTChallenge, as kCoco of turned boxes; pixels count from 0 as in every format
-  kKitti,  // 16 columns of the object benchmark's results, as kCoco of turned boxes; a file a frame
-  kCsv,    // a header and one line a box; empty where unknown
-  kDota,   // results of DOTA's task 1, four corners a box; one file a class
+  kJsonl,  // one object per frame, as DL Streamer's gvametaconvert, plus frame and anchor
+  kCoco,   // one array of results, for pycocotools loadRes(); enclosing boxes of oriented ones
+  kMot,    // MOTChallenge; enclosing boxes of oriented ones; pixels are counted from 0
+  kKitti,  // 16 columns of object results, one file per frame; enclosing boxes of oriented ones
+  kCsv,    // a header and one line per box; unknown values are empty
+  kDota,   // results of DOTA's task 1, four corners per box; one file per class
 };
 
 struct WriterOptions {
-  std::string source;              // of each JSON line; empty: left out
-  std::string tags;                // a JSON object on one line, of each JSON line; empty: left out
-  bool write_empty = true;         // a JSON line for a frame without boxes too
-  std::vector<CocoId> images;      // image_id of the 1st, 2nd ... frame; empty: its number
-  std::vector<std::string> names;  // the same for kDota: image names
-  std::vector<CocoId> categories;  // of the user, for CategoryIds
+  std::string source;              // in each JSON line; empty: omitted
+  std::string tags;                // a JSON object, in each JSON line; empty: omitted
+  bool write_empty = true;         // also a JSON line for frames without boxes
+  std::vector<CocoId> images;      // image_id per frame; empty: its number
+  std::vector<std::string> names;  // image names per frame, for kDota
+  std::vector<CocoId> categories;  // set by the user, for CategoryIds
 };
 
-/// A frame, with what kJsonl alone writes of it behind its size.
+/// A frame; only kJsonl writes more of it than number and size.
 struct FrameInfo {
   int64_t number = 0;                   // as it is written
   std::optional<uint64_t> timestamp;    // stream time, ns
   Size size;                            // at least 1x1
-  std::string wall_time;                // ISO 8601; empty: left out
-  std::optional<uint64_t> sender_time;  // of an RTP sender, ns since 1970
+  std::string wall_time;                // ISO 8601; empty: omitted
+  std::optional<uint64_t> sender_time;  // clock of an RTP sender, ns since 1970
 };
 
-/// Writes floats as the shortest decimals that read back as the same float, labels as UTF-8.
+/// Writes floats as the shortest decimals that read back as the same float, and labels as UTF-8.
 class BoxWriter {
  public:
   BoxWriter(BoxFormat format, WriterOptions options);
 
-  /// What a file begins with, and what it ends with after the frames so far.
+  /// Text at the start of a file, and at its end after the frames so far.
   std::string_view head() const;
   std::string_view tail() const;
 
-  /// Appends the text of the next frame; nothing where the format has none for it.
-  /// Fails for kCoco alone: an image or a class that the lists of ids lack.
+  /// Appends the text of the next frame, which may be empty. Fails only for kCoco, if the lists of
+  /// ids have no entry for an image or a class.
   /// @pre the format is not kDota.
   Status write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
 
-  /// Of kDota: appends the text of the next frame to that of each class, by its word. Fails where
-  /// the list of names has none for the frame.
+  /// For kDota: appends the text of the next frame to that of each class, by its word. Fails if the
+  /// list of image names has no entry for the frame.
   Status write(const FrameInfo& frame, std::span<const FrameBox> boxes,
                std::map<std::string, std::string>& by_class);
 
-  /// What is new about the category ids of kCoco, and the words of kDota.
+  /// Returns news about the category ids of kCoco and the words of kDota.
   CategoryNews take_news();
 
  private:
@@ -75,7 +75,7 @@ class BoxWriter {
   CategoryIds categories_;
   ClassWords words_;
   size_t frames_ = 0;   // written so far
-  size_t results_ = 0;  // of kCoco
+  size_t results_ = 0;  // for kCoco
 };
 
 }  // namespace keepbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// COCO's table, the user's list, and what is done without either.
+// COCO's table, the user's list, and the numbering without either.
 #include "gst/sink/categories.h"
 
 #include <algorithm>
@@ -14,22 +14,22 @@
 namespace keepbox {
 namespace {
 
-constexpr int64_t kStep = 1000;  // to a number that is free
+constexpr int64_t kStep = 1000;  // between attempts to find a free number
 constexpr int64_t kLastOfCoco = 90;
-constexpr size_t kMostListBytes = size_t{1} << 26;  // of a list of ids
+constexpr size_t kMostListBytes = size_t{1} << 26;  // limit of a list of ids
 
 Result<CocoId> parse_id(std::string_view line) {
   CocoId out;
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), out.id);
   std::string_view name(end, line.data() + line.size());
   if (error != std::errc{} || (!name.empty() && !g_ascii_isspace(name.front())))
-    return file_error("a whole number first", '"' + utf8(line) + '"', {});
+    return file_error("an integer first", '"' + utf8(line) + '"', {});
   const size_t first = name.find_first_not_of(" \t\r");
   if (first != name.npos) out.name = name.substr(first, name.find_last_not_of(" \t\r") - first + 1);
   return out;
 }
 
-/// But for empty ones at the end.
+/// Splits a text into lines, without empty ones at the end.
 std::vector<std::string_view> lines_of(std::string_view text) {
   text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
   std::vector<std::string_view> lines;
@@ -41,7 +41,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-/// @param path for the error
+/// @param path for errors
 Result<std::vector<CocoId>> parse_ids(std::string_view text, const std::string& path,
                                       const std::string& hint) {
   std::vector<CocoId> ids;
@@ -56,7 +56,7 @@ Result<std::vector<CocoId>> parse_ids(std::string_view text, const std::string& 
   return ids;
 }
 
-/// Names that differ by case, blanks, hyphens or underscores are one.
+/// Normalises names: case, blanks, hyphens and underscores are ignored.
 std::string plain(std::string_view name) {
   std::string out;
   for (const char c : name)
@@ -64,7 +64,7 @@ std::string plain(std::string_view name) {
   return out;
 }
 
-/// The name by which COCO knows what darknet, and those who took its list, call otherwise.
+/// Returns COCO's name for classes that darknet, and projects that use its list, call differently.
 std::string coco_name(const std::string& label) {
   using Names = std::pair<std::string_view, std::string_view>;
   static constexpr Names kOthers[] = {{"motorbike", "motorcycle"}, {"aeroplane", "airplane"},
@@ -75,7 +75,7 @@ std::string coco_name(const std::string& label) {
   return found == std::end(kOthers) ? name : std::string(found->second);
 }
 
-/// The row of COCO's table that a box is of; nothing where its label is not the row's.
+/// Returns a box's row in COCO's table, or std::nullopt if its label differs from the row's.
 std::optional<size_t> coco_row(const std::vector<CocoId>& table, const FrameBox& box) {
   if (box.label == 0) return {};
   const std::string name = coco_name(name_of(box.label));
@@ -86,13 +86,13 @@ std::optional<size_t> coco_row(const std::vector<CocoId>& table, const FrameBox&
   return row;
 }
 
-/// ` of the model "face"`, where a box says which.
+/// Formats ` of the model "face"`, if the model is known.
 std::string model_of(const FrameBox& box) {
   const std::string model = name_of(box.model);
   return model.empty() ? model : " of the model \"" + model + '"';
 }
 
-/// `class 3 "nose" of the model "face"`, as far as it is known.
+/// Formats `class 3 "nose" of the model "face"`, as far as known.
 std::string text_of(const FrameBox& box) {
   const std::string label = name_of(box.label);
   return (box.class_id ? "class " + std::to_string(*box.class_id) : "the label") +
@@ -103,13 +103,15 @@ std::string text_of(const FrameBox& box) {
 
 Result<std::vector<CocoId>> load_coco_ids(const char* path, const char* property) {
   const std::string hint = std::string("set ") + property +
-                           "= to a text file with one number a line, and a name after it if needed";
+                           "= to a text file with one number per line, optionally followed by a "
+                           "name";
   const auto text = read_text(path, kMostListBytes, hint);
   return text ? parse_ids(*text, path, hint) : std::unexpected(text.error());
 }
 
 Result<std::vector<std::string>> load_names(const char* path, const char* property) {
-  const std::string hint = std::string("set ") + property + "= to a text file with a name a line";
+  const std::string hint =
+      std::string("set ") + property + "= to a text file with one name per line";
   const auto text = read_text(path, kMostListBytes, hint);
   if (!text) return std::unexpected(text.error());
   std::vector<std::string> names;
@@ -135,7 +137,7 @@ Result<int64_t> CategoryIds::of(const FrameBox& box) {
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
   std::optional<size_t> row = coco_row(coco_, box);
   const Numbering was = models_[box.model];
-  // Of a model that is COCO's a class without a name is what its number says.
+  // In a COCO model, a class without a name is identified by its number.
   if (was == Numbering::kCoco && box.label == 0 && box.class_id && *box.class_id < coco_.size())
     row = *box.class_id;
   if (settle(box, row.has_value()) == Numbering::kOwn) row.reset();
@@ -144,7 +146,7 @@ Result<int64_t> CategoryIds::of(const FrameBox& box) {
   return id;
 }
 
-/// Decides by the first box of a model, and again when a later one is not of COCO.
+/// Decides by the first box of a model, and again if a later box is not one of COCO's.
 CategoryIds::Numbering& CategoryIds::settle(const FrameBox& box, bool fits) {
   Numbering& numbering = models_[box.model];
   const std::string of_model = model_of(box);
@@ -153,16 +155,16 @@ CategoryIds::Numbering& CategoryIds::settle(const FrameBox& box, bool fits) {
     coco_chosen_ |= fits;
     const char* ids = fits           ? "COCO's own for its 80 classes, 1 to 90"
                       : box.class_id ? "the class numbers, from 0"
-                                     : "1, 2 ... for labels in the order of their appearance";
+                                     : "1, 2 ... for labels in order of appearance";
     news_.chosen.push_back("category ids" + of_model + " are " + ids);
   } else if (numbering == Numbering::kCoco && !fits) {
     numbering = Numbering::kOwn;
-    const char* further = of_model.empty() ? ", or model-name= of each decoder of several" : "";
+    const char* further = of_model.empty() ? ", or model-name= of each of several decoders" : "";
     news_.wrong.push_back(
-        {ErrorKind::kMismatch, "the 80 classes of COCO, as before", text_of(box),
-         "this and other new classes" + of_model + " get category ids that are not COCO's; set "
+        {ErrorKind::kMismatch, "only the 80 classes of COCO, as in earlier frames", text_of(box),
+         "this and other new classes" + of_model + " get category ids outside of COCO's; set "
          "category-ids=" + further});
-    news_.chosen.push_back("category ids of new classes" + of_model + " are not COCO's");
+    news_.chosen.push_back("category ids of new classes" + of_model + " are outside of COCO's");
   }
   return numbering;
 }
@@ -172,20 +174,20 @@ int64_t CategoryIds::number_of(const FrameBox& box, std::optional<size_t> row) {
   int64_t id = wanted;
   while (!is_free(id, row)) id += kStep;
   taken_.emplace(id, row);
-  const std::string stands = "category_id " + std::to_string(id) + " stands for " + text_of(box);
+  const std::string stands = "category_id " + std::to_string(id) + " is used for " + text_of(box);
   if (id != wanted)
     news_.odd.push_back(stands + ", because " + std::to_string(wanted) +
-                        " is another's or COCO's; set category-ids= for numbers of your own");
+                        " is taken or reserved for COCO; set category-ids= to choose the numbers");
   else if (!row && !box.class_id)
-    news_.odd.push_back(stands + ", whose class its decoder does not give; set category-ids= for "
-                        "the data set's own");
+    news_.odd.push_back(stands + ", whose decoder gives no class number; set category-ids= to "
+                        "choose the numbers of the data set");
   return id;
 }
 
 bool CategoryIds::is_free(int64_t id, std::optional<size_t> row) const {
   if (!row && coco_chosen_ && id >= 1 && id <= kLastOfCoco) return false;
   const auto taken = taken_.find(id);
-  // Two models of COCO's classes share its numbers.
+  // Two models with COCO's classes share its numbers.
   return taken == taken_.end() || (row && taken->second == row);
 }
 
@@ -199,15 +201,15 @@ Result<int64_t> CategoryIds::given_id(const FrameBox& box) {
   if (by_class != nullptr && (by_class->name.empty() || by_class->name == label))
     return by_class->id;
   if (!label.empty() && by_name != given_.end()) return by_name->id;
-  if (by_class != nullptr) return by_class->id;  // whose name is spelt otherwise
+  if (by_class != nullptr) return by_class->id;  // the name is spelt differently
   if (first && box.class_id)
     return file_error("a class below " + std::to_string(given_.size()),
                       "class " + std::to_string(*box.class_id),
-                      "category-ids= needs a line for every class");
+                      "add a line per class to the file of category-ids=");
   const char* hint = first ? "write the label after its number: this decoder gives no class numbers"
-                           : "write the label after its number: class numbers count for the model "
-                             "of the first box alone";
-  return file_error("a label that category-ids= names", '"' + label + '"', hint);
+                           : "write the label after its number: class numbers apply only to the "
+                             "model of the first box";
+  return file_error("a label listed in category-ids=", '"' + label + '"', hint);
 }
 
 }  // namespace keepbox

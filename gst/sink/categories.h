@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which number of COCO stands for a box's class.
+// Maps a box's class to a COCO category id.
 #pragma once
 
 #include <cstdint>
@@ -16,40 +16,40 @@
 
 namespace keepbox {
 
-/// One line of a file of COCO ids: a number, and the name after it if there is one.
+/// A line of a file of COCO ids: a number, and an optional name.
 struct CocoId {
   int64_t id = 0;
   std::string name;
 };
 
-/// Reads one id a line. @param property that named the file, for the error.
+/// Reads one id per line. @param property that named the file, for errors.
 Result<std::vector<CocoId>> load_coco_ids(const char* path, const char* property);
 
-/// Reads one word a line. @param property that named the file, for the error.
+/// Reads one word per line. @param property that named the file, for errors.
 Result<std::vector<std::string>> load_names(const char* path, const char* property);
 
-/// What users want to know about the numbers, each once.
+/// Messages about the numbers, each reported once.
 struct CategoryNews {
-  std::vector<std::string> chosen;  // the numbering of a model
-  std::vector<std::string> odd;     // numbers that nobody would guess
-  std::vector<Error> wrong;         // numbers that are no good for an evaluation
+  std::vector<std::string> chosen;  // the numbering chosen for a model
+  std::vector<std::string> odd;     // unexpected numbers
+  std::vector<Error> wrong;         // numbers that are useless for an evaluation
 };
 
-/// Gives each class of each model a number that stays the same to the end and that no other class
-/// has. Without a list of the user's, a model is COCO's when its first box has a name of the 80
-/// (and its row, where the class is known); darknet's spellings count. Its classes then have
-/// COCO's own numbers, 1 to 90. Others have the class, or 1, 2 ... where only labels are known. A
-/// number that is another's, or may become COCO's, is raised by thousands.
+/// Gives each class of each model a unique number that stays the same. Without a list from the
+/// user, a model is taken for a COCO model if its first box has one of the 80 names (darknet's
+/// spellings included) and, if the class is known, the matching row. Its classes then have COCO's
+/// own numbers, 1 to 90. Other models use the class number, or 1, 2 ... if only labels are known. A
+/// number that is already used, or that COCO may need, is raised by thousands.
 class CategoryIds {
  public:
-  /// @param given is the user's list, which then is all that counts: line N for class N, or the
-  ///        line that has the label; empty for none.
+  /// @param given the user's list, which then is the only source: line N for class N, or the line
+  ///        with the label; empty for none.
   explicit CategoryIds(std::vector<CocoId> given = {});
 
-  /// Fails for what the given list lacks.
+  /// Fails if the given list has no entry for the box.
   Result<int64_t> of(const FrameBox& box);
 
-  /// What is new since the last call.
+  /// Returns the news since the last call.
   CategoryNews take_news() { return std::exchange(news_, {}); }
 
  private:
@@ -65,7 +65,7 @@ class CategoryIds {
   std::map<GQuark, Numbering> models_;
   std::optional<GQuark> first_model_;
   std::map<Class, int64_t> known_;
-  std::map<int64_t, std::optional<size_t>> taken_;  // with the row of COCO that it stands for
+  std::map<int64_t, std::optional<size_t>> taken_;  // with the row of COCO that it is for
   bool coco_chosen_ = false;
   int64_t labels_ = 0;  // numbered so far
   CategoryNews news_;

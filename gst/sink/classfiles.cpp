@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A class's name becomes a file's.
+// Makes file names from class names.
 #include "gst/sink/classfiles.h"
 
 #include <algorithm>
@@ -10,9 +10,9 @@ namespace keepbox {
 Result<ClassFiles> ClassFiles::parse(std::string_view pattern) {
   const size_t at = pattern.find("%s");
   if (at == pattern.npos || std::ranges::count(pattern, '%') != 1)
-    return fail(ErrorKind::kInvalid, "one %s in the location, and no other %",
+    return fail(ErrorKind::kInvalid, "a location with one %s and no other %",
                 '"' + std::string(pattern) + '"',
-                "set location= to a name with the class, as Task1_%s.txt");
+                "set location= to a pattern such as Task1_%s.txt");
   ClassFiles out;
   out.before_ = pattern.substr(0, at);
   out.after_ = pattern.substr(at + 2);
@@ -22,7 +22,7 @@ Result<ClassFiles> ClassFiles::parse(std::string_view pattern) {
 std::string as_file_name(std::string_view name) {
   std::string out(name);
   std::ranges::replace(out, '/', '_');
-  // "." and ".." are folders, of which the second leads out of the location's
+  // "." and ".." would be folders; the latter outside of the location
   if (out.find_first_not_of('.') == out.npos) std::ranges::replace(out, '.', '_');
   return out;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The files of a format that has one for each class.
+// Files of a format that has one file per class.
 #pragma once
 
 #include <map>
@@ -11,23 +11,23 @@
 
 namespace keepbox {
 
-/// A name that stays in its folder: a slash becomes an underscore, and so do the dots of a name of
-/// dots alone.
+/// Returns a file name without folders: slashes become underscores, as do the dots of a name that
+/// consists of dots.
 std::string as_file_name(std::string_view name);
 
-/// Files that are opened when there is something for them, and get their names with finish().
+/// Files that are opened on first use, and get their final names in finish().
 class ClassFiles {
  public:
   /// @param pattern has exactly one %s and no other %, such as Task1_%s.txt.
   static Result<ClassFiles> parse(std::string_view pattern);
 
-  /// The path of a class's file.
+  /// Returns the path of a class's file.
   std::string of(std::string_view name) const;
 
   /// @return the file that it wrote to.
   Result<const OutFile*> write(const std::string& name, std::string_view text);
   Status finish();
-  /// Goes on with all files after finish().
+  /// Continues with all files after finish().
   Status resume();
   bool any() const { return !files_.empty(); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Shortens words, and tells them apart.
+// Shortens words and makes them unique.
 #include "gst/sink/classwords.h"
 
 #include <glib.h>
@@ -12,7 +12,7 @@
 namespace keepbox {
 namespace {
 
-/// Without half a character at the end.
+/// Shortens a word without cutting a character in half.
 std::string shortened(const std::string& word, size_t most) {
   if (word.size() <= most) return word;
   const gchar* end = word.c_str() + most;
@@ -29,9 +29,9 @@ const std::string& ClassWords::of(const std::string& name) {
   const std::string word = unlike_others(name, shortened(whole, kMostBytes));
   if (whole.size() > kMostBytes && !std::exchange(told_shortened_, true))
     warnings_.push_back({ErrorKind::kMismatch,
-                         "names of at most " + std::to_string(kMostBytes) + " bytes for files",
-                         "one of " + std::to_string(whole.size()),
-                         "its file has its beginning: " + word});
+                         "class names of at most " + std::to_string(kMostBytes) + " bytes",
+                         "a name of " + std::to_string(whole.size()) + " bytes",
+                         "its file is named by its beginning: " + word});
   taken_.insert(word);
   return words_.emplace(name, word).first->second;
 }
@@ -45,9 +45,9 @@ std::string ClassWords::unlike_others(const std::string& name, const std::string
   }
   if (!std::exchange(told_alike_, true))
     warnings_.push_back({ErrorKind::kMismatch,
-                         "names of classes that are different names of files",
-                         "'" + shortened(name, kMostBytes) + "', which is " + word +
-                             " as another one is",
+                         "class names that give different file names",
+                         "'" + shortened(name, kMostBytes) + "', which gives " + word +
+                             " like another class",
                          "its file has " + out + " in its name"});
   return out;
 }

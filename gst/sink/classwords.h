@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Names of classes as names of files.
+// Class names as parts of file names.
 #pragma once
 
 #include <map>
@@ -12,16 +12,16 @@
 
 namespace keepbox {
 
-/// Gives each name a word of its own that may be part of a file's name, the same to the end. Names
-/// that come to the same word have -2, -3 ... behind it, in the order of their appearance.
+/// Gives each name a unique word that may be part of a file name. Names with the same word get -2,
+/// -3 ... appended in order of appearance.
 class ClassWords {
  public:
-  static constexpr size_t kMostBytes = 180;  // of a word: file systems take names of 255
+  static constexpr size_t kMostBytes = 180;  // per word; file systems allow names of 255
 
   /// @param name valid UTF-8
   const std::string& of(const std::string& name);
 
-  /// Warnings of words that are not as their names are, one of a kind.
+  /// Returns warnings about words that differ from their names, one per kind.
   std::vector<Error> take_warnings() { return std::exchange(warnings_, {}); }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The formats of BoxWriter, each of which appends a frame's text. What they write is said there.
+// The formats of BoxWriter; each function appends a frame's text as documented there.
 #pragma once
 
 #include <map>
@@ -13,12 +13,12 @@ namespace keepbox {
 void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
                  const WriterOptions& options, std::string& out);
 
-/// What a result of COCO is about.
+/// The image and category that a COCO result refers to.
 struct CocoSubject {
   int64_t image = 0, category = 0;
-  Size frame;  // of the picture, for run lengths
+  Size frame;  // size of the picture, for run lengths
 };
-/// One result of COCO, without what stands between two.
+/// Writes a single COCO result, without separators.
 void write_coco_result(const CocoSubject& of, const FrameBox& box, std::string& out);
 
 void write_mot(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
@@ -28,7 +28,7 @@ inline constexpr std::string_view kCsvHeader =
     "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id,model,angle\n";
 void write_csv(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
 
-/// Appends lines of an image to the text of each class, by its word.
+/// Appends the lines of an image to the text of each class, by its word.
 void write_dota(const std::string& image, std::span<const FrameBox> boxes, ClassWords& words,
                 std::map<std::string, std::string>& by_class);
 

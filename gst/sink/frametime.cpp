@@ -9,7 +9,7 @@ namespace keepbox {
 std::optional<uint64_t> stream_time(const GstSegment& segment, GstBuffer* buffer) {
   const GstClockTime pts = GST_BUFFER_PTS(buffer);
   if (segment.format != GST_FORMAT_TIME || !GST_CLOCK_TIME_IS_VALID(pts)) return {};
-  // Not by gst_segment_to_stream_time(): a frame may begin before the segment does.
+  // gst_segment_to_stream_time() rejects frames that begin before the segment.
   guint64 time = 0;
   if (gst_segment_to_stream_time_full(&segment, GST_FORMAT_TIME, pts, &time) != 1) return {};
   return time;

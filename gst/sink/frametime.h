@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The times that a frame has: in its stream, of day, and of the clock that sent it.
+// The times of a frame: in its stream, of day, and of the sender's clock.
 #pragma once
 
 #include <gst/gst.h>
@@ -10,21 +10,22 @@
 
 namespace keepbox {
 
-/// Stream time of a buffer, ns; nothing without a timestamp, or before the stream's beginning.
+/// Returns the stream time of a buffer in ns; std::nullopt without a timestamp, or before the start
+/// of the stream.
 std::optional<uint64_t> stream_time(const GstSegment& segment, GstBuffer* buffer);
 
 struct WallTimeFormat {
-  bool utc = false;           // else local time with its offset
-  bool microseconds = false;  // else milliseconds
+  bool utc = false;           // otherwise local time with its offset
+  bool microseconds = false;  // otherwise milliseconds
 };
 
-/// ISO 8601. @param time is consumed.
+/// Formats ISO 8601. @param time is consumed.
 std::string iso_time(GDateTime* time, WallTimeFormat format);
 
-/// The time of day of a buffer's time code; nullptr without one that has a date.
+/// Returns the time of day of a buffer's time code; nullptr without one that has a date.
 GDateTime* time_of_day(GstBuffer* buffer);
 
-/// An RTP sender's time, ns since 1970; nothing where the source does not tell.
+/// Returns the RTP sender's time in ns since 1970; std::nullopt if the source does not provide it.
 std::optional<uint64_t> sender_time(GstBuffer* buffer);
 
 }  // namespace keepbox

@@ -11,11 +11,11 @@
 namespace keepbox {
 namespace {
 
-// Numbers of this type are floats, so that they print with a float's digits and not a double's.
+// Numbers of this type are floats, so that they print with the digits of a float, not a double.
 using BoxJson = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, int64_t,
                                      uint64_t, float>;
 
-/// A string that throws nothing on bytes that are not UTF-8.
+/// Serialises JSON without throwing on bytes that are not UTF-8.
 std::string dump(const BoxJson& json) {
   return json.dump(-1, ' ', false, BoxJson::error_handler_t::replace);
 }
@@ -30,7 +30,7 @@ BoxJson detection_of(const FrameBox& box, const std::string& label, Size frame) 
   out["confidence"] = box.score;
   if (box.class_id) out["label_id"] = *box.class_id;
   if (!label.empty()) out["label"] = label;
-  // Where gvametaconvert names the model of an attribute.
+  // Same place as gvametaconvert uses for the model of an attribute.
   if (std::string model = shown_model(box); !model.empty()) out["model"]["name"] = model;
   return out;
 }
@@ -42,7 +42,7 @@ BoxJson keypoints_of(const FramePoints& points) {
   return out;
 }
 
-/// The mask in its own pixels, and the box that they cover.
+/// Returns the mask in its own pixels, and the box that it covers.
 BoxJson mask_of(const MaskView& mask, const Box& place) {
   return {{"x", place.x1},           {"y", place.y1},
           {"w", width_of(place)},    {"h", height_of(place)},
@@ -50,7 +50,7 @@ BoxJson mask_of(const MaskView& mask, const Box& place) {
           {"rle", rle_of(mask)}};
 }
 
-/// The numbers of COCO's points, three a point; what is not a number counts as not labelled there.
+/// Returns COCO's three numbers per keypoint; values that are not numbers count as not labelled.
 BoxJson coco_points(std::span<const Keypoint> points) {
   BoxJson out = BoxJson::array();
   for (const Keypoint& p : points) {
@@ -60,7 +60,7 @@ BoxJson coco_points(std::span<const Keypoint> points) {
   return out;
 }
 
-/// The pixels of the object, or the corners of a turned box; null for others.
+/// Returns the pixels of the object, or the corners of an oriented box; null for other boxes.
 BoxJson coco_segmentation(const FrameBox& box, Size frame) {
   if (const MaskView mask(box.mask.pixels); is_mask(mask))
     return {{"size", {frame.height, frame.width}}, {"counts", rle_of(mask, box.mask.place, frame)}};
@@ -105,7 +105,7 @@ void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
   line["frame"] = frame.number;
   for (const FrameBox& box : boxes) line["objects"].push_back(object_of(box, frame.size));
   std::string text = dump(line);
-  // As text: the user's numbers may have more digits than BoxJson keeps.
+  // Inserted as text, because the user's numbers may have more digits than BoxJson keeps.
   if (!options.tags.empty()) text.insert(1, "\"tags\":" + options.tags + ',');
   out += text + '\n';
 }

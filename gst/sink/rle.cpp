@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Runs of a mask's columns, counted through all of them.
+// Runs of a mask's columns, counted across columns.
 #include "gst/sink/rle.h"
 
 #include <utility>
@@ -7,8 +7,8 @@
 namespace keepbox {
 namespace {
 
-constexpr int kBits = 5;               // of a digit
-constexpr int64_t kMore = 1 << kBits;  // set in each digit but the last
+constexpr int kBits = 5;               // per digit
+constexpr int64_t kMore = 1 << kBits;  // set in each digit except the last
 constexpr char kZero = '0';
 
 /// Appends a number; the highest bit of its last digit is its sign.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A row a box: MOTChallenge, KITTI, CSV and DOTA.
+// One row per box: MOTChallenge, KITTI, CSV and DOTA.
 #include <algorithm>
 #include <charconv>
 #include <concepts>
@@ -36,7 +36,7 @@ void append_row(std::string& out, char separator, const First& first, const Rest
   out += '\n';
 }
 
-/// Its label, or what stands for it.
+/// Returns a box's label, or a placeholder.
 std::string class_name(const FrameBox& box) {
   if (std::string type = name_of(box.label); !type.empty()) return type;
   if (!box.class_id) return "unknown";
@@ -45,7 +45,7 @@ std::string class_name(const FrameBox& box) {
   return model.empty() ? type : model + '-' + type;
 }
 
-/// RFC 4180: quoted where it holds a quote, a comma or a line break.
+/// Quotes a field as in RFC 4180 if it contains a quote, a comma or a line break.
 std::string quoted(std::string text) {
   if (text.find_first_of("\",\r\n") == text.npos) return text;
   for (size_t at = 0; (at = text.find('"', at)) != text.npos; at += 2) text.insert(at, 1, '"');

@@ -12,11 +12,11 @@
 namespace keepbox {
 namespace {
 
-/// Made now, so that a path that cannot be is found before any frame is spent on it.
+/// Creates the folder now, so that an invalid path is reported before the first frame.
 Status make_folder_of(const std::string& path) {
   g_autofree gchar* folder = g_path_get_dirname(path.c_str());
   if (g_mkdir_with_parents(folder, 0777) == 0 && g_access(folder, W_OK | X_OK) == 0) return {};
-  return file_error("a folder " + std::string(folder) + " that can be written to",
+  return file_error("a writable folder " + std::string(folder),
                     g_strerror(errno), "set location= to another path");
 }
 
@@ -84,7 +84,7 @@ std::string Session::unnamed() const {
   return file ? file->part() : std::string();
 }
 
-/// The file of the next frame, whole.
+/// Writes the complete file of the next frame.
 Status Session::write_file_of_frame(const std::string& text) {
   const std::string path = names->of(number);
   KB_TRY(make_folder_of(path));

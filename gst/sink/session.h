@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What boxsink has from start to stop: the file, and what it counts.
+// State of boxsink between start and stop: the files and counters.
 #pragma once
 
 #include <gst/gst.h>
@@ -23,35 +23,36 @@ namespace keepbox {
 struct Session {
   SinkProps props;
   BoxWriter writer;
-  std::optional<OutFile> file;        // but for kKitti and kDota
-  std::optional<NumberedName> names;  // of kKitti
-  std::optional<ClassFiles> classes;  // of kDota
+  std::optional<OutFile> file;        // for formats other than kKitti and kDota
+  std::optional<NumberedName> names;  // for kKitti
+  std::optional<ClassFiles> classes;  // for kDota
   gint64 number = 0;                  // of the next frame
   guint64 frames = 0;
-  std::set<GQuark> models;            // that boxes came from
-  bool analysed = false;  // some frame had analytics, if without boxes
+  std::set<GQuark> models;            // models of the boxes so far
+  bool analysed = false;  // a frame had analytics, even if without boxes
   bool ended = false;     // by EOS, after which a seek may bring more frames
   bool failed = false;
-  std::vector<Error> warnings;  // for take_warnings()
-  bool noted_older = false;     // files of earlier runs
+  std::vector<Error> warnings;  // returned by take_warnings()
+  bool noted_older = false;     // a file of an earlier run was reported
 
-  /// Opens the files that properties name. @param interrupt of waits for readers, outlives this.
+  /// Opens the files that properties name. @param interrupt of waits for readers; outlives the
+  /// session.
   static Result<Session> open(const SinkProps& props, const Interrupt& interrupt);
 
   /// Writes the next frame. @param text is scratch memory.
   Status write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& text);
 
-  /// Names the files, and goes on with them after that.
+  /// Gives the files their final names; resume() continues with them.
   Status finish();
   Status resume();
 
-  /// The files that have no name yet, in words; empty where there are none.
+  /// Returns the files that have no final name yet, as text; empty if there are none.
   std::string unnamed() const;
 
-  /// What users want to know about the files, each once.
+  /// Returns messages about the files, each once.
   std::vector<Error> take_warnings() { return std::exchange(warnings, {}); }
 
-  /// From the frame on that shows a second model, each has the name that its decoder gave it.
+  /// From the first frame with a second model on, each box has the model name set by its decoder.
   void tell_models_apart(std::span<FrameBox> boxes);
 
  private:

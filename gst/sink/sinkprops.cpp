@@ -14,74 +14,75 @@ GType format_type() {
   static const GType type = register_enum(
       "KeepboxBoxFormat",
       {{static_cast<int>(BoxFormat::kJsonl), "jsonl",
-        "A JSON object a frame and line, as DL Streamer's gvametaconvert writes it"},
+        "JSON Lines, one object per frame, in the schema of DL Streamer's gvametaconvert"},
        {static_cast<int>(BoxFormat::kCoco), "coco",
-        "An array of COCO results, as pycocotools loads it"},
+        "JSON array of COCO results, for pycocotools"},
        {static_cast<int>(BoxFormat::kMot), "mot",
-        "Lines of MOTChallenge; frames count from 1, the pixels of boxes from 0"},
+        "MOTChallenge lines; frames are counted from 1, box pixels from 0"},
        {static_cast<int>(BoxFormat::kKitti), "kitti",
-        "Lines of KITTI object results, a file a frame"},
+        "KITTI object results, one file per frame"},
        {static_cast<int>(BoxFormat::kCsv), "csv",
-        "A header and a line a box; names are as the model has them, and a spreadsheet may run "
-        "those that begin with =, +, - or @"},
+        "CSV with a header and one line per box. Names are written as in the model: spreadsheets "
+        "may execute those that begin with =, +, - or @"},
        {static_cast<int>(BoxFormat::kDota), "dota",
-        "Lines of DOTA's task 1, the four corners of each box, a file a class"}});
+        "DOTA task 1 results with the four corners of each box, one file per class"}});
   return type;
 }
 
 const Property<SinkProps> kSinkProperties[] = {
-    {"format", "Format of the file.", &SinkProps::format, format_type},
+    {"format", "Output format.", &SinkProps::format, format_type},
     {"location",
-     "Path of the file, - for stdout (run gst-launch-1.0 with -q); for kitti a pattern with one %d "
-     "or %0Nd, such as labels/%06d.txt, for dota with one %s, such as results/Task1_%s.txt, whose "
-     "folder is made when it is missing. The file is called PATH.part until EOS (gst-launch-1.0 -e "
-     "sends it when interrupted), and then replaces one that exists. A PATH.part that an earlier "
-     "run left becomes PATH.part.1, or the next number that is free.",
+     "Path of the output file, or - for stdout (run gst-launch-1.0 with -q). For kitti a pattern "
+     "with one %d or %0Nd, such as labels/%06d.txt; for dota one with %s, such as "
+     "results/Task1_%s.txt. The folder is created if missing. Until EOS the file is named "
+     "PATH.part (gst-launch-1.0 -e sends EOS when interrupted); then it replaces any existing "
+     "file. A PATH.part left by an earlier run is renamed to PATH.part.1 or the next free number.",
      &SinkProps::location},
     {"first-frame",
-     "Number of the first frame; -1 is 1 for mot and 0 for the others. Every buffer counts.",
+     "Number of the first frame; -1 means 1 for mot and 0 for other formats. Every buffer is "
+     "counted.",
      &SinkProps::first_frame},
     {"image-ids",
-     "Text file with the image_id (for dota the name) of one frame a line, for coco and dota; "
-     "without it the frame's number is used.",
+     "Text file for coco and dota with one image_id (coco) or image name (dota) per line, one line "
+     "per frame. If empty, the frame number is used.",
      &SinkProps::image_ids},
     {"category-ids",
-     "Text file for coco: line N has the category_id of class N, and after it the label, which "
-     "decoders that give no class number and further models on a frame are known by. Without it, "
-     "models with the names of COCO's 80 classes get its own ids (1 to 90), others their class "
-     "numbers from 0, or 1, 2 ... for labels in the order of their appearance; GST_DEBUG=boxsink:4 "
-     "says which.",
+     "Text file for coco: line N has the category_id of class N, optionally followed by the label, "
+     "which is used for decoders without class numbers and for further models on a frame. If "
+     "empty, models with the names of the 80 COCO classes get COCO's ids (1 to 90); others get "
+     "their class numbers from 0, or 1, 2 ... for labels in order of appearance. "
+     "GST_DEBUG=boxsink:4 logs the choice.",
      &SinkProps::category_ids},
-    {"source", "Name of the stream in each line of jsonl; empty leaves the field out.",
+    {"source", "Name of the stream in each jsonl line; empty omits the field.",
      &SinkProps::source},
     {"tags",
-     "JSON object with values of your own, such as {\"camera\":3}, that each line of jsonl has as "
-     "its tags; empty leaves the field out.",
+     "JSON object with user-defined values, such as {\"camera\":3}, written as tags in each jsonl "
+     "line; empty omits the field.",
      &SinkProps::tags},
-    {"write-empty", "Frames without boxes get a line of jsonl or a file of kitti too.",
+    {"write-empty", "Write a jsonl line or a kitti file for frames without boxes, too.",
      &SinkProps::write_empty},
     {"add-system-timestamp",
-     "Each line of jsonl has the time of day as system_timestamp: the computer's, when the frame "
-     "comes here. A frame's own time code (GstVideoTimeCodeMeta, which timecodestamper makes) is "
-     "written in any case, and instead, if it has a date.",
+     "Write the time of day as system_timestamp in each jsonl line: the system time at which the "
+     "frame arrives here. A frame's own time code (GstVideoTimeCodeMeta, as set by "
+     "timecodestamper) is always written, and replaces the system time if it has a date.",
      &SinkProps::add_system_timestamp},
-    {"timestamp-utc", "The system_timestamp is in UTC instead of local time.",
+    {"timestamp-utc", "Write system_timestamp in UTC instead of local time.",
      &SinkProps::timestamp_utc},
-    {"timestamp-microseconds", "The system_timestamp has microseconds instead of milliseconds.",
+    {"timestamp-microseconds", "Write system_timestamp with microseconds instead of milliseconds.",
      &SinkProps::timestamp_microseconds},
     {"add-rtp-timestamp",
-     "Lines of jsonl have the sender's clock as rtp.sender_ntp_unix_timestamp_ns where the frame "
+     "Write the sender's clock as rtp.sender_ntp_unix_timestamp_ns in jsonl lines, if the frame "
      "has it (rtspsrc add-reference-timestamp-meta=true).",
      &SinkProps::add_rtp_timestamp},
 };
 
-/// The user's JSON object on one line.
+/// Returns the user's JSON object on one line.
 Result<std::string> parse_tags(const std::string& text) {
   if (text.empty()) return text;
   const auto tags = nlohmann::ordered_json::parse(text, nullptr, false);
   if (tags.is_object()) return tags.dump();
   return fail(ErrorKind::kInvalid, "a JSON object in tags=", '"' + text + '"',
-              R"(set it as tags='{"camera":3}', in quotes for the shell)");
+              R"(use tags='{"camera":3}', with quotes for the shell)");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The properties of boxsink: what the user typed, and the writer that it asks for.
+// The properties of boxsink, and the writer that they define.
 #pragma once
 
 #include <gst/gst.h>
@@ -29,7 +29,7 @@ struct SinkProps {
 
 const PropertyTable<SinkProps>& sink_properties();
 
-/// Reads the lists of ids. Errors name the property.
+/// Makes the writer and reads its lists of ids. Errors name the property.
 Result<BoxWriter> make_writer(const SinkProps& props);
 
 }  // namespace keepbox

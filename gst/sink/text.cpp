@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Text that every reader takes.
+// Sanitises text for all readers.
 #include "gst/sink/text.h"
 
 namespace keepbox {
 namespace {
 
-/// Is it blank to any reader, or to the eye? Some split at controls, too.
+/// True if it is blank to any reader or to the eye; some readers also split at control characters.
 bool is_blank(gunichar c) {
   return g_unichar_isspace(c) || g_unichar_iscntrl(c) ||
          g_unichar_break_type(c) == G_UNICODE_BREAK_ZERO_WIDTH_SPACE;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Names and numbers as all formats of detections write them.
+// Names and numbers as all formats write them.
 #pragma once
 
 #include <glib.h>
@@ -12,16 +12,17 @@
 
 namespace keepbox {
 
-/// Valid UTF-8; bytes that are not become U+FFFD.
+/// Returns valid UTF-8; invalid bytes become U+FFFD.
 std::string utf8(std::string_view text);
 
-/// Valid UTF-8; empty for 0.
+/// Returns a quark's name as valid UTF-8; empty for 0.
 std::string name_of(GQuark name);
 
-/// One word: columns are told apart by blanks. @param text is valid UTF-8.
+/// Returns a single word, because columns are separated by blanks. @param text is valid UTF-8.
 std::string as_word(const std::string& text);
 
-/// The name of a box's model where it says something: a decoder's own does where there are several.
+/// Returns the name of a box's model if it was set; a decoder's own name counts only with several
+/// models.
 inline std::string shown_model(const FrameBox& box) { return box.unnamed ? "" : name_of(box.model); }
 
 inline float width_of(const Box& b) { return b.x2 - b.x1; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Corners turn about the centre.
+// Rotates corners about the centre.
 #include "gst/sink/turned.h"
 
 #include <algorithm>

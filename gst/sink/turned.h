@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Turned boxes for formats that know corners, or upright boxes alone.
+// Oriented boxes for formats that have only corners or upright boxes.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@ struct Corner {
   float x = 0, y = 0;  // pixels of the frame
 };
 
-/// The corners of a box, clockwise; the first is the upper left one at angle 0.
+/// Returns the corners of a box, clockwise; the first is the upper left one at angle 0.
 std::array<Corner, 4> corners_of(const FrameBox& box);
 
-/// The smallest upright box around it: at angle 0 the box itself.
+/// Returns the smallest upright box around a box; at angle 0 the box itself.
 Box enclosing(const FrameBox& box);
 
 }  // namespace keepbox

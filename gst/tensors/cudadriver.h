@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What libgstcuda does not wrap of the driver that it has loaded.
+// Functions of the CUDA driver that libgstcuda does not wrap.
 #pragma once
 
 #include <gst/cuda/gstcuda.h>
@@ -9,7 +9,7 @@
 
 namespace keepbox {
 
-/// The driver's API by the names of CUDA 11.4, which stay.
+/// The driver's API, with the stable names of CUDA 11.4.
 struct CudaDriver {
   LateLibrary library;
   bool complete() const { return library.complete(); }
@@ -49,10 +49,10 @@ struct CudaDriver {
                           CUstream) = library.find("cuMemcpyPeerAsync");
 };
 
-/// Loaded by the first call, and for good. Its functions are called if the library is complete.
+/// Loads the library on the first call, permanently. Call its functions only if it is complete.
 const CudaDriver& cuda_driver();
 
-/// kNoResource with the driver's name of the error; nothing for success.
+/// Returns success, or kNoResource with the driver's name of the error.
 Status cuda_status(CUresult result, const char* expected);
 
 }  // namespace keepbox

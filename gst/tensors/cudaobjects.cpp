@@ -26,7 +26,7 @@ const CudaDriver& cuda_driver() {
 Status cuda_status(CUresult result, const char* expected) {
   if (result == CUDA_SUCCESS) return {};
   return fail(ErrorKind::kNoResource, expected, cuda_error_name(result),
-              "see nvidia-smi and the kernel's log");
+              "see nvidia-smi and the kernel log");
 }
 
 Result<CudaStream> make_stream(const CudaContext& context) {
@@ -39,8 +39,8 @@ Result<GstMiniObject*> gst_stream(const CudaContext& context) {
   GstCudaStream* stream =
       gst_cuda().stream_new(reinterpret_cast<GstCudaContext*>(context.get()));
   if (stream != nullptr) return GST_MINI_OBJECT_CAST(stream);
-  return fail(ErrorKind::kNoResource, "a CUDA stream", "a context that makes none",
-              "see the log of cudastream");
+  return fail(ErrorKind::kNoResource, "a CUDA stream", "a context that cannot make one",
+              "see GST_DEBUG=cudastream:6");
 }
 
 CUstream gst_stream_handle(GstMiniObject* stream) {
@@ -73,7 +73,7 @@ Result<DeviceMemory> allocate(const CudaContext& context, size_t bytes) {
   const CudaScope scope(context);
   if (!scope.status()) return std::unexpected(scope.status().error());
   CUdeviceptr data = 0;
-  const std::string expected = std::to_string(bytes) + " bytes of the device's memory";
+  const std::string expected = std::to_string(bytes) + " bytes of device memory";
   KB_TRY(cuda_status(cuda_driver().alloc(&data, bytes), expected.c_str()));
   return DeviceMemory(context, data, bytes);
 }

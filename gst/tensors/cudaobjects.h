@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Streams, events and memory of a device, owned. Each goes in the context that it was made in.
+// Owners of a device's streams, events and memory. Each is destroyed in its own context.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace keepbox {
 
-/// A handle of the driver's API with its context. Empty after a move, and by default.
+/// A handle of the driver's API with its context. Empty by default and after a move.
 template <class Handle, auto Destroy>
 class CudaObject {
  public:
@@ -40,9 +40,9 @@ class CudaObject {
 
 using CudaStream = CudaObject<CUstream, &CudaDriver::stream_destroy>;
 using CudaEvent = CudaObject<CUevent, &CudaDriver::event_destroy>;
-using CudaGraph = CudaObject<CUgraphExec, &CudaDriver::graph_exec_destroy>;  // to be launched
+using CudaGraph = CudaObject<CUgraphExec, &CudaDriver::graph_exec_destroy>;  // executable
 
-/// Memory of a device, with its size in bytes.
+/// Device memory with its size in bytes.
 class DeviceMemory : public CudaObject<CUdeviceptr, &CudaDriver::free> {
  public:
   DeviceMemory() = default;
@@ -54,16 +54,16 @@ class DeviceMemory : public CudaObject<CUdeviceptr, &CudaDriver::free> {
   size_t bytes_ = 0;
 };
 
-/// A GstCudaStream, for memory that others read. Transfer full.
+/// Makes a GstCudaStream, for memory that other elements read. Transfer full.
 Result<GstMiniObject*> gst_stream(const CudaContext& context);
 CUstream gst_stream_handle(GstMiniObject* stream);
 
-/// They make the context current while they work. kNoResource when the driver refuses.
+/// Makes a stream with the context current. kNoResource if the driver fails.
 Result<CudaStream> make_stream(const CudaContext& context);
-/// @param timed for measuring: those that are not cost less.
+/// Makes an event. @param timed for measuring; untimed events cost less.
 Result<CudaEvent> make_event(const CudaContext& context, bool timed = false);
-/// What `enqueue` puts on the stream, to be launched again and again. It is not done now. Others may use
-/// the device meanwhile.
+/// Captures what `enqueue` puts on the stream into a graph, without executing it. Other threads may
+/// use the device meanwhile.
 Result<CudaGraph> capture(const CudaContext& context, CUstream stream,
                           const std::function<Status()>& enqueue);
 Result<DeviceMemory> allocate(const CudaContext& context, size_t bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Contexts and memory by libgstcuda. Its calls abort without a driver: each path that leads to one
+// Contexts and memory with libgstcuda. Its functions abort without a driver, so each path to one
 // begins with cuda_available(), or with memory or a context that only a driver can have made.
 #include "gst/tensors/cudascope.h"
 
@@ -26,11 +26,11 @@ CUevent ready_event(GstCudaMemory* memory) {
   return static_cast<CUevent>(gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(memory), quark));
 }
 
-/// In the context that the memory belongs to, as its allocator promises.
+/// Frees memory in its own context, which the allocator makes current.
 void free_device(gpointer data) { gst_cuda().CuMemFree(reinterpret_cast<CUdeviceptr>(data)); }
 
-/// Dense bytes as a picture of one line: the only shape of memory that libgstcuda wraps. Lines of
-/// video would be padded, and the tensor would seem larger than its dimensions.
+/// Returns a description of the bytes as a picture of one line, the only memory without padding
+/// that libgstcuda wraps. Padded lines would make the tensor larger than its dimensions.
 GstVideoInfo one_line(gsize bytes) {
   GstVideoInfo info;
   gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY8, static_cast<guint>(bytes), 1);
@@ -48,10 +48,11 @@ bool cuda_available() {
 Status require_cuda(const std::string& hint) {
   if (!gst_cuda().complete())
     return fail(ErrorKind::kNoResource, "GStreamer's CUDA library (libgstcuda-1.0.so.0)",
-                "none that can be loaded", "install GStreamer's plugins-bad libraries, or " + hint);
+                "none that can be loaded",
+                "install the libraries of GStreamer's plugins-bad, or " + hint);
   if (cuda_available()) return {};
   return fail(ErrorKind::kNoResource, "a CUDA driver (libcuda.so.1)", "none that can be loaded",
-              "install NVIDIA's driver, or " + hint);
+              "install the NVIDIA driver, or " + hint);
 }
 
 CudaContext CudaContext::of(GstBuffer* data) {
@@ -63,8 +64,8 @@ CudaContext CudaContext::of(GstBuffer* data) {
 CudaScope::CudaScope(const CudaContext& context)
     : pushed_(context && gst_cuda().context_push(cast(context))) {
   if (context && !pushed_)
-    status_ = fail(ErrorKind::kNoResource, "a CUDA context that works", "one that is lost",
-                   "see nvidia-smi and the kernel's log");
+    status_ = fail(ErrorKind::kNoResource, "a working CUDA context", "a lost one",
+                   "see nvidia-smi and the kernel log");
 }
 
 CudaScope::~CudaScope() {
@@ -80,7 +81,7 @@ Result<CudaContext> SharedCuda::ensure(GstElement* element, int device, const st
     asking_ = &found;
     asker_ = std::this_thread::get_id();
   }
-  // Not under the lock: neighbours are asked, who may be asking here.
+  // Without the lock, because queried neighbours may query this element.
   gst_cuda().ensure_element_context(element, device, reinterpret_cast<GstCudaContext**>(&found));
   const std::lock_guard lock(mutex_);
   asking_ = nullptr;
@@ -89,8 +90,8 @@ Result<CudaContext> SharedCuda::ensure(GstElement* element, int device, const st
   if (context_) return context_;
   return fail(ErrorKind::kNoResource,
               device < 0 ? "a CUDA device" : "CUDA device " + std::to_string(device),
-              "none that a context can be made on",
-              (device < 0 ? "see nvidia-smi, or " : "set another cuda-device-id=, or ") + hint);
+              "none that can make a context",
+              (device < 0 ? "see nvidia-smi, or " : "set a different cuda-device-id=, or ") + hint);
 }
 
 Result<CudaContext> SharedCuda::offer_primary(GstElement* element, int device) {
@@ -107,7 +108,7 @@ Result<CudaContext> SharedCuda::offer_primary(GstElement* element, int device) {
 }
 
 void SharedCuda::adopt(const CudaContext& context) {
-  CudaContext before = context;  // let go of after the lock: the last one to go frees the device
+  CudaContext before = context;  // released after the lock, as the last reference frees the device
   const std::lock_guard lock(mutex_);
   std::swap(context_, before);
 }
@@ -146,8 +147,8 @@ bool map_cuda(GstBuffer* data, GstMapInfo* info, TensorView& view) {
   if (!gst_buffer_map(data, info, kReadCuda)) return false;
   view.space = MemorySpace::kCuda;
   view.ready_event = ready_event(memory);
-  // Whatever the memory's flags say: producers that only wrap a pointer leave them alone. Without a
-  // stream the content is there, as gst_cuda_memory_sync() has it.
+  // Set whatever the memory's flags are: producers that only wrap a pointer leave them alone.
+  // Without a stream the content is ready, as in gst_cuda_memory_sync().
   if (GstCudaStream* stream = gst_cuda().memory_get_stream(memory))
     view.ready_stream = gst_cuda().stream_get_handle(stream);
   return true;
@@ -192,12 +193,12 @@ Result<GstBuffer*> CudaUploader::upload(GstBuffer* data) const {
   const CudaScope scope(context_);
   if (!scope.status()) return std::unexpected(scope.status().error());
   if (bytes > kMostCudaBytes || !gst_buffer_map(data, &map, GST_MAP_READ))
-    return fail(ErrorKind::kTruncated, "a tensor of up to 2 GiB that can be mapped",
+    return fail(ErrorKind::kTruncated, "a mappable tensor of up to 2 GiB",
                 std::to_string(bytes) + " bytes", "set memory=system");
   auto* stream = reinterpret_cast<GstCudaStream*>(stream_);
   CUdeviceptr device = 0;
   CUresult result = gst_cuda().CuMemAlloc(&device, static_cast<unsigned>(bytes));
-  // From pageable memory this returns when the source has been read.
+  // A copy from pageable memory returns after the source has been read.
   if (result == CUDA_SUCCESS)
     result =
         gst_cuda().CuMemcpyHtoDAsync(device, map.data, bytes, gst_cuda().stream_get_handle(stream));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// CUDA contexts and memory as GStreamer shares them; nocuda.cpp is the same without libgstcuda.
+// CUDA contexts and memory as shared by GStreamer; nocuda.cpp implements builds without libgstcuda.
 #pragma once
 
 #include <gst/gst.h>
@@ -13,17 +13,17 @@
 
 namespace keepbox {
 
-/// Is there a driver? Without one everything below finds nothing and does nothing.
+/// True if there is a CUDA driver. Without one, everything below finds and does nothing.
 bool cuda_available();
 
-/// kNoResource without a driver. @param hint what the user can do without CUDA.
+/// kNoResource without a driver. @param hint alternative for the user without CUDA.
 Status require_cuda(const std::string& hint);
 
-/// The name of a GstMemory's qdata that holds a cudaEvent_t after which its content is there. The
-/// producer keeps the event alive for as long as the memory.
+/// Name of a GstMemory's qdata with a cudaEvent_t after which its content is complete. The producer
+/// keeps the event alive as long as the memory.
 inline constexpr const char* kReadyEvent = "keepbox-ready-event";
 
-/// A GstCudaContext, held. Empty: no context.
+/// Owns a reference to a GstCudaContext. Empty: no context.
 class CudaContext {
  public:
   CudaContext() = default;
@@ -35,7 +35,7 @@ class CudaContext {
   }
   ~CudaContext() { gst_clear_object(&object_); }
 
-  /// @param object takes the reference.
+  /// @param object transfer full.
   static CudaContext taken(gpointer object) {
     CudaContext out;
     out.object_ = static_cast<GstObject*>(object);
@@ -45,7 +45,8 @@ class CudaContext {
     return taken(object != nullptr ? gst_object_ref(object) : nullptr);
   }
 
-  /// That of data which lies in one piece of CUDA memory; empty for any other, and for nullptr.
+  /// Returns the context of data in a single CUDA memory; empty for any other data, and for
+  /// nullptr.
   static CudaContext of(GstBuffer* data);
 
   GstObject* get() const { return object_; }
@@ -56,7 +57,7 @@ class CudaContext {
   GstObject* object_ = nullptr;
 };
 
-/// Makes a context current on this thread while it lives; an empty one changes nothing.
+/// Makes a context current on this thread for its lifetime; an empty one changes nothing.
 class CudaScope {
  public:
   explicit CudaScope(const CudaContext& context);
@@ -64,7 +65,7 @@ class CudaScope {
   CudaScope& operator=(const CudaScope&) = delete;
   ~CudaScope();
 
-  /// kNoResource when the context cannot be made current.
+  /// kNoResource if the context cannot be made current.
   const Status& status() const { return status_; }
 
  private:
@@ -72,24 +73,25 @@ class CudaScope {
   Status status_;
 };
 
-/// The context that an element shares with the others of its pipeline. Thread-safe.
+/// The context that an element shares with others in its pipeline. Thread-safe.
 class SharedCuda {
  public:
-  /// The one that is held, else one from neighbours or the application, else a new one.
-  /// @param device an index or -1 for any. @param hint what the user can do without CUDA.
+  /// Returns the current context, or else one from neighbours or the application, or else a new
+  /// one.
+  /// @param device an index or -1 for any. @param hint alternative for the user without CUDA.
   Result<CudaContext> ensure(GstElement* element, int device, const std::string& hint);
 
-  /// The primary context of the device, made known to the pipeline if nobody has brought a context.
-  /// Where somebody has, it is that one's device unless another is asked for.
+  /// Returns the primary context of the device, published to the pipeline if no other context is
+  /// set. If one is set, its device is used unless another one is requested.
   Result<CudaContext> offer_primary(GstElement* element, int device);
 
-  /// Holds a frame's context from now on.
+  /// Uses a frame's context from now on.
   void adopt(const CudaContext& context);
   void clear() { adopt({}); }
 
-  /// For set_context(): takes what the pipeline offers, if it holds none and the device fits.
+  /// For set_context(): takes the pipeline's context if none is held and the device matches.
   void offer(GstElement* element, GstContext* context, int device);
-  /// For CONTEXT queries: true when answered.
+  /// For CONTEXT queries: true if answered.
   bool answer(GstElement* element, GstQuery* query);
 
  private:
@@ -97,34 +99,34 @@ class SharedCuda {
 
   std::mutex mutex_;
   CudaContext context_;
-  gpointer* asking_ = nullptr;  // where the thread in ensure() waits for an offer
+  gpointer* asking_ = nullptr;  // result for the thread waiting in ensure()
   std::thread::id asker_;
 };
 
-/// The index of a context's device.
+/// Returns the index of a context's device.
 int cuda_device_of(const CudaContext& context);
 
 /// Maps a tensor's data for reading on the device, without waiting for it, and fills in where it is
-/// and when it will be there. @pre CudaContext::of(data).
+/// and when it is ready. @pre CudaContext::of(data).
 bool map_cuda(GstBuffer* data, GstMapInfo* info, TensorView& view);
 
-/// Waits for kReadyEvent, which maps for the CPU do not know of.
+/// Waits for kReadyEvent, which CPU mappings do not do.
 void await_producer(GstBuffer* data);
 
-/// The most that libgstcuda wraps in one piece: 2 GiB, less what it rounds up.
+/// The maximum that libgstcuda wraps at once: 2 GiB, minus its rounding.
 inline constexpr gsize kMostCudaBytes = G_MAXINT32 - 3;
 
-/// Device memory as a GstCudaMemory of exactly that size. Transfer full.
+/// Wraps device memory as a GstCudaMemory of exactly that size. Transfer full.
 /// @param device a CUdeviceptr. @param bytes from 1 to kMostCudaBytes.
-/// @param stream a GstCudaStream that writes to it, or nullptr. @param notify gets user_data when the memory is freed, with the
-/// context current. @pre cuda_available().
+/// @param stream a GstCudaStream that writes to it, or nullptr. @param notify gets user_data when
+/// the memory is freed, with the context current. @pre cuda_available().
 GstMemory* wrap_cuda(const CudaContext& context, gpointer device, gsize bytes,
                      GstMiniObject* stream, GDestroyNotify notify, gpointer user_data);
 
-/// "CUDA_ERROR_OUT_OF_MEMORY" for a CUresult. @pre cuda_available().
+/// Returns the name of a CUresult, such as "CUDA_ERROR_OUT_OF_MEMORY". @pre cuda_available().
 std::string cuda_error_name(int result);
 
-/// Copies tensors into CUDA memory, on a stream of its own.
+/// Copies tensors to CUDA memory, on its own stream.
 class CudaUploader {
  public:
   static Result<CudaUploader> create(CudaContext context);
@@ -137,8 +139,8 @@ class CudaUploader {
   }
   ~CudaUploader() { g_clear_pointer(&stream_, gst_mini_object_unref); }
 
-  /// Transfer full: memory whose stream the content is under way on; nothing is waited for. An
-  /// empty buffer stays as it is.
+  /// Returns memory that is being filled on its stream, without waiting. Transfer full. An empty
+  /// buffer is returned unchanged.
   Result<GstBuffer*> upload(GstBuffer* data) const;
 
  private:

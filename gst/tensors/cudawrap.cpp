@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Finds the context of a pointer, and hands on when its content is there.
+// Finds the context of a pointer, and records when its content is ready.
 #include "gst/tensors/cudawrap.h"
 
 #include <map>
@@ -13,7 +13,7 @@ namespace keepbox {
 namespace {
 
 Status require_driver() {
-  KB_TRY(require_cuda("stay in system memory"));
+  KB_TRY(require_cuda("use system memory"));
   if (cuda_driver().complete()) return {};
   return fail(ErrorKind::kNoResource, "a driver of CUDA 11.4 or newer", "an older one",
               "install a newer driver");
@@ -38,7 +38,7 @@ bool is_on(CUcontext context, int device) {
   return result == CUDA_SUCCESS && its == device;
 }
 
-/// For memory of pools and of virtual addresses, which belongs to a device alone.
+/// Returns the context for memory of pools and virtual addresses, which belongs only to a device.
 Result<CUcontext> working_context(const DeviceData& lent, int device) {
   CUcontext context = nullptr;
   if (lent.ready == DeviceData::Ready::kBehindStream)
@@ -65,9 +65,9 @@ Result<Place> place_of(const DeviceData& lent) {
   ask(CU_POINTER_ATTRIBUTE_IS_MANAGED, &managed);
   if (known != CUDA_SUCCESS || (type == CU_MEMORYTYPE_HOST && managed == 0))
     return fail(ErrorKind::kInvalid, "data in CUDA memory",
-                known == CUDA_SUCCESS ? "memory of the host that CUDA has pinned"
+                known == CUDA_SUCCESS ? "pinned host memory"
                                       : "a pointer of no device (" + cuda_error_name(known) + ")",
-                "set memory to KEEPBOX_MEMORY_SYSTEM for data on the host");
+                "set memory to KEEPBOX_MEMORY_SYSTEM for host data");
   if (const CUresult result = ask(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, &place.device);
       result != CUDA_SUCCESS)
     return refused("the device of the data", result, "see nvidia-smi");
@@ -79,8 +79,9 @@ Result<Place> place_of(const DeviceData& lent) {
   return place;
 }
 
-/// One GstCudaContext a place while anyone holds it: elements compare contexts by their address.
-/// Not for longer, for applications destroy theirs, and libgstcuda visits all that there are.
+/// Shares one GstCudaContext per place while it is in use, because elements compare contexts by
+/// address. Not longer, because applications destroy theirs, and libgstcuda visits all existing
+/// ones.
 Result<CudaContext> shared_context(const Place& place) {
   static std::mutex lock;
   static auto& known = *new std::map<Place, GWeakRef>;  // GObjects may outlive static objects
@@ -92,19 +93,19 @@ Result<CudaContext> shared_context(const Place& place) {
   context = CudaContext::taken(gst_cuda().context_new_wrapped(place.context, place.device));
   if (!context)
     return fail(ErrorKind::kNoResource, "a CUDA context that GStreamer can share",
-                "one that it does not take", "see the log of cudacontext");
+                "one that it rejects", "see GST_DEBUG=cudacontext:6");
   g_weak_ref_set(&entry->second, context.get());
   return context;
 }
 
-/// What goes when the memory goes.
+/// Objects that are released together with the memory.
 struct Loan {
   GDestroyNotify notify;
   gpointer user_data;
-  CUevent event = nullptr;  // of our own
+  CUevent event = nullptr;  // our own event
 };
 
-/// In the memory's context, as its allocator promises.
+/// Releases the loan in the memory's context, which the allocator makes current.
 void give_back(gpointer data) {
   auto* loan = static_cast<Loan*>(data);
   if (loan->event != nullptr) gst_cuda().CuEventDestroy(loan->event);
@@ -112,7 +113,7 @@ void give_back(gpointer data) {
   delete loan;
 }
 
-/// An event behind the present work of a stream.
+/// Records an event after the current work of a stream.
 Result<CUevent> record(CUstream stream) {
   CUevent event = nullptr;
   CUresult result = gst_cuda().CuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
@@ -123,7 +124,8 @@ Result<CUevent> record(CUstream stream) {
                  "set ready_on to the stream that writes the tensor");
 }
 
-/// Retained once a device and for good: whoever wraps it again gets the same.
+/// Retains a device's primary context once and permanently, so that later calls return the same
+/// one.
 Result<CUcontext> retained(int device) {
   static std::mutex lock;
   static std::map<int, CUcontext> known;
@@ -136,7 +138,7 @@ Result<CUcontext> retained(int device) {
   if (result == CUDA_SUCCESS) result = cuda_driver().primary_retain(&context, handle);
   if (result != CUDA_SUCCESS)
     return refused("the primary context of CUDA device " + std::to_string(device), result,
-                   "set another device-id=, or see nvidia-smi");
+                   "set a different device-id=, or see nvidia-smi");
   return known[device] = context;
 }
 

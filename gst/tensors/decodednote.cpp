@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The meta of the note: a list of tensors' data, and the sources that left the frame out.
+// The meta of the note: a list of tensors' data, and the sources that skipped the frame.
 #include "gst/tensors/decodednote.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ NoteMeta* find_note(GstBuffer* buffer) {
   return reinterpret_cast<NoteMeta*>(gst_buffer_get_meta(buffer, note_api()));
 }
 
-/// That of the buffer, or a new one.
+/// Returns the note of the buffer, or a new one.
 NoteMeta& note_of(GstBuffer* buffer) {
   if (NoteMeta* there = find_note(buffer)) return *there;
   static const GstMetaInfo* info =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The note on a buffer that says which of its tensors have been decoded: in a chain of models each
-// decoder takes what came since the last one. And which models left the frame out on purpose. It
-// goes with the buffer, so that of two branches behind a tee each decodes for itself.
+// A note on a buffer about tensors that have been decoded, so that in a chain of models each
+// decoder takes those attached since the previous one, and about models that skipped the frame on
+// purpose. It travels with the buffer, so that two branches of a tee decode independently.
 #pragma once
 
 #include <gst/gst.h>
@@ -10,21 +10,23 @@
 
 namespace keepbox {
 
-/// Notes that a tensor's data was decoded, and holds it, so that no other can be taken for it.
+/// Notes that a tensor's data was decoded, and holds a reference, so that its address is not
+/// reused.
 void note_decoded(GstBuffer* buffer, GstBuffer* data);
 
-/// Notes that an inference element left the frame out: no tensors of it are missing. @param buffer
-/// writable. @param source what its tensors would have said; nullptr: nobody knows.
+/// Notes that the inference element skipped the frame: none of its tensors are missing.
+/// @param buffer writable.
+/// @param source of its tensors; nullptr if unknown.
 void note_skipped(GstBuffer* buffer, SharedTensorSource source = nullptr);
-/// Did any leave it out?
+/// True if any inference element skipped the frame.
 bool was_skipped(GstBuffer* buffer);
-/// Did the element of that source?
+/// True if the element of that source skipped the frame.
 bool was_skipped_by(GstBuffer* buffer, const SharedTensorSource& source);
 
-/// The note of a buffer, for asking. Valid while it is not added to.
+/// The note of a buffer, for queries. Valid until the note changes.
 class DecodedNote {
  public:
-  /// @param buffer nullptr: of none.
+  /// @param buffer may be nullptr, for an empty note.
   explicit DecodedNote(GstBuffer* buffer);
   bool has(GstBuffer* data) const;
 
@@ -32,10 +34,10 @@ class DecodedNote {
   const void* meta_ = nullptr;
 };
 
-/// Adds what is noted on one buffer to another's note.
+/// Adds the note of one buffer to another's.
 void copy_note(GstBuffer* from, GstBuffer* to);
 
-/// Is it the API of the note's meta?
+/// True if it is the API of the note's meta.
 bool is_decoded_note(GType api);
 
 }  // namespace keepbox

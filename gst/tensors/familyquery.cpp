@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Custom queries, answered while the asker waits: they carry where the answer goes.
+// Custom queries, answered synchronously: they carry a pointer to the answer.
 #include "gst/tensors/familyquery.h"
 
 #include <utility>

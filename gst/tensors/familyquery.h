@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Queries that elements send to a decoder downstream: which family it decodes tensors as, which sets
-// the input of tensorinfer, and which size the model's input has, which sets the frames of a replay.
+// Queries from an element to a decoder downstream: the family as which it decodes tensors, which sets
+// the input of tensorinfer, and the size of the model input, which sets the frames of a replay.
 #pragma once
 
 #include <gst/gst.h>
@@ -16,25 +16,25 @@ namespace keepbox {
 
 /// A family that is set on a decoder.
 struct WantedFamily {
-  std::string name;    // as its property has it
+  std::string name;    // value of its property
   InputRule input;     // without a caveat
-  std::string caveat;  // its text
+  std::string caveat;  // the caveat's text
 };
 
-/// Asks downstream of an inference element. Nothing if no decoder answers, if its detector is auto, or if
-/// another inference element stands between this one and a decoder, on either side: then decoders
-/// cannot be told apart.
+/// Queries downstream of an inference element. std::nullopt if no decoder answers, if its detector
+/// is auto, or if several inference elements share a decoder on either side, so that decoders are
+/// ambiguous.
 std::optional<WantedFamily> ask_family(GstElement* inference);
 
-/// True if it is ask_family()'s question to a decoder.
+/// True if it is ask_family()'s query to a decoder.
 bool asks_family(GstQuery* query);
-/// Answers it. @pre asks_family().
+/// Answers the query. @pre asks_family().
 void answer_family(GstQuery* query, WantedFamily family);
 
-/// Takes part in ask_family() of other elements: what an inference element does with a query.
-/// @return true if the query was one of them; then `answered` is what to return.
+/// Handles ask_family() of other elements in an inference element. @return true if the query was
+/// one of them; `answered` is then the return value.
 bool meets_family_query(GstQuery* query, gboolean& answered);
-/// The same for a decoder that has nothing to answer.
+/// Handles it in a decoder that has nothing to answer.
 bool ends_producer_query(GstQuery* query);
 
 /// Tensors of a frame that has no picture, and the size of the input that they were made from.

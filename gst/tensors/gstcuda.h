@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// libgstcuda, loaded when CUDA is first wanted: without it everything runs on the CPU.
+// libgstcuda, loaded on first use: without it everything runs on the CPU.
 #pragma once
 
 #include <gst/cuda/gstcuda.h>
@@ -10,11 +10,12 @@
 
 namespace keepbox {
 
-/// For reading where it is. Beyond the enumeration's own values, so no cast of C++ may make it.
+/// Flags for reading in device memory. Beyond the enumeration's range, so a static_cast is
+/// undefined.
 inline constexpr GstMapFlags kReadCuda =
     std::bit_cast<GstMapFlags>(int{GST_MAP_READ} | GST_MAP_CUDA);
 
-/// All of libgstcuda that is used here.
+/// All functions of libgstcuda that are used here.
 struct GstCuda {
   LateLibrary library;
   bool complete() const { return library.complete(); }
@@ -53,7 +54,7 @@ struct GstCuda {
   decltype(&::CuMemcpyHtoDAsync) CuMemcpyHtoDAsync = library.find("CuMemcpyHtoDAsync");
 };
 
-/// Loaded by the first call, and for good. Its other functions are called if this is complete.
+/// Loads the library on the first call, permanently. Call its functions only if it is complete.
 const GstCuda& gst_cuda();
 
 }  // namespace keepbox

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Types of metas in a process that may have two copies of this code: the plugin's, and that of a
-// program which links it. Both see one type, by its name and size: copies of two versions may have
-// another layout each, and then do not see each other's.
+// program that links it. Both share a type if name and size match; copies of different versions may
+// have different layouts, and then do not see each other's.
 #pragma once
 
 #include <gst/gst.h>
 
 namespace keepbox {
 
-/// The API type of that name and of metas of so many bytes, without tags.
+/// Returns the API type with that name for metas of that many bytes, without tags.
 GType meta_api(const char* name, gsize bytes);
 
-/// The meta of that name and size, with the functions of whoever came first.
+/// Functions of a meta. meta_info() returns the meta of that name and size, with the functions of
+/// the first caller.
 struct MetaFunctions {
   GstMetaInitFunction init;
   GstMetaFreeFunction release;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is left of cudascope.h and cudawrap.h in a build without libgstcuda.
+// Stubs of cudascope.h and cudawrap.h for builds without libgstcuda.
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/cudawrap.h"
 
@@ -7,7 +7,8 @@ namespace keepbox {
 namespace {
 
 std::unexpected<Error> not_built(const std::string& hint) {
-  return fail(ErrorKind::kNoResource, "keepbox built with CUDA", "a build without (./dev build --cuda)", hint);
+  return fail(ErrorKind::kNoResource, "keepbox built with CUDA", "a build without CUDA",
+              hint + ", or build with ./dev build --cuda");
 }
 
 }  // namespace

@@ -25,14 +25,14 @@ void add(std::vector<Group>& groups, std::string_view id) {
   if (!std::ranges::contains(groups, name, &Group::name)) groups.push_back({name, {}, name != id});
 }
 
-/// Is it an id of the registry's grammar? Ids with a level's stride are what a model calls its outputs:
-/// no group is called by them, and caps cannot hold the *.
+/// True if the id follows the registry's grammar. Ids with a level's stride are names of a model's
+/// outputs: they do not name a group, and caps cannot contain the *.
 bool has_group(std::string_view id) {
   return !id.empty() && !id.starts_with(kOld) && !id.contains('*');
 }
 
-/// The groups that a family's ids of one column are of: models mix those of several (a face
-/// detector gives SSD's boxes), and any of them may be the model's group.
+/// Returns the groups of a family's ids in one column. Models mix ids of several groups (a face
+/// detector outputs SSD's boxes), and any of them may be the model's group.
 std::vector<Group> groups_of(const DetectorSpec& spec, size_t column) {
   std::vector<Group> groups;
   std::string tensors;
@@ -47,14 +47,14 @@ std::vector<Group> groups_of(const DetectorSpec& spec, size_t column) {
   return groups;
 }
 
-/// A list of tensors is a subset of one that is as long and has a place for each: the last place is
-/// for what the model gives besides.
+/// Returns caps with a place for each tensor and a last one for further outputs of the model,
+/// because a list is only a subset of one of the same length.
 std::string caps_of(const Group& group) {
   return "video/x-raw(ANY), tensors=(structure)[tensorgroups, " + group.name + "=(/uniquelist){ " +
          group.tensors + (group.more ? ", (GstCaps)[tensor/strided]" : "") + " };]";
 }
 
-/// As GStreamer has them from 1.28 on.
+/// Functions of GStreamer 1.28 for unique lists.
 struct UniqueLists {
   guint (*size)(const GValue* list);
   const GValue* (*value)(const GValue* list, guint index);
@@ -69,8 +69,8 @@ UniqueLists unique_lists() {
   return out;
 }
 
-/// The caps in a template's live as long as the element's class: GStreamer marks the template's own
-/// as no leak, and not these.
+/// Marks the caps inside a template as permanent: GStreamer exempts only the template's own caps
+/// from leak detection.
 void mark_lasting(const GstStructure& groups) {
   const UniqueLists lists = unique_lists();
   if (lists.size == nullptr || lists.value == nullptr) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The tensors of the known detectors as GStreamer 1.28 writes them in caps.
+// The tensors of the known detectors in the caps format of GStreamer 1.28.
 #pragma once
 
 #include <gst/gst.h>
@@ -9,13 +9,13 @@
 
 namespace keepbox {
 
-/// The group that GStreamer's registry of tensor ids puts a tensor in: "yolo-v8-out" is one by
-/// itself, "a-out-boxes" is of "a-out", and "a-out-boxes-normalized" of "a-out-normalized".
+/// Returns the group of a tensor id in GStreamer's registry: "yolo-v8-out" is its own group,
+/// "a-out-boxes" is in "a-out", and "a-out-boxes-normalized" in "a-out-normalized".
 std::string group_of(std::string_view tensor_id);
 
-/// Sink caps of an element that reads tensors: any video, and from GStreamer 1.28 on the groups of
-/// the ids in the table of detectors, by which tensordecodebin finds it; ids that name a level's output
-/// ("bbox_8") are of no group. A group may have more tensors than are read. Transfer full.
+/// Returns sink caps of an element that reads tensors: any video and, from GStreamer 1.28 on, the
+/// groups of the ids in the table of detectors, by which tensordecodebin finds it. Ids of a level's
+/// output ("bbox_8") are in no group. A group may have more tensors than are read. Transfer full.
 GstCaps* tensor_sink_caps();
 
 }  // namespace keepbox

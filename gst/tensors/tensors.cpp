@@ -33,8 +33,8 @@ constexpr TypePair kTypes[] = {
     {GST_TENSOR_DATA_TYPE_FLOAT64, DataType::kFloat64},
 };
 
-/// gst_buffer_add_tensor_meta() returns the meta that is there already before 1.26.6, and a
-/// second producer would overwrite the first: this always adds one.
+/// Always adds a new meta: before 1.26.6, gst_buffer_add_tensor_meta() returns an existing one,
+/// which a second producer would overwrite.
 GstTensorMeta* add_meta(GstBuffer* buffer) {
   return reinterpret_cast<GstTensorMeta*>(
       gst_buffer_add_meta(buffer, gst_tensor_meta_get_info(), nullptr));
@@ -78,8 +78,9 @@ Status FrameTensors::look(GstBuffer* buffer, Which which) {
   while (const GstTensor* tensor = walk.next()) {
     if (!is_readable(*tensor) || note.has(tensor->data)) continue;
     if (listed_count_ == kMost)
-      return fail(ErrorKind::kUnsupported, "at most " + std::to_string(kMost) + " tensors a frame",
-                  "more", "name those that matter by tensor-ids at the inference element");
+      return fail(ErrorKind::kUnsupported,
+                  "at most " + std::to_string(kMost) + " tensors per frame",
+                  "more", "select the needed ones with tensor-ids at the inference element");
     sources_[listed_count_] = nullptr;
     TensorView& view = listed_[listed_count_];
     view = {.type = *to_data_type(tensor->data_type),
@@ -116,9 +117,10 @@ Status FrameTensors::map_one(uint32_t number) {
   if (!map_data(data, &mapping.info, view)) {
     if (CudaContext::of(data))
       return fail(ErrorKind::kNoResource, "data of tensor " + view.to_string(),
-                  "CUDA memory that cannot be read", "see nvidia-smi and the log of cudaallocator");
+                  "unreadable CUDA memory", "see nvidia-smi and GST_DEBUG=cudaallocator:6");
     return fail(ErrorKind::kTruncated, "data of tensor " + view.to_string(),
-                "none that can be mapped", "the producer attached no readable buffer");
+                "none that can be mapped",
+                "attach a readable buffer to the tensor in the producer");
   }
   view.data = mapping.info.data;
   view.bytes = mapping.info.size;
@@ -170,7 +172,7 @@ void add_tensors(GstBuffer* buffer, std::span<const NewTensor> tensors) {
   auto** out = g_new(GstTensor*, tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
     const NewTensor& tensor = tensors[i];
-    // Not gst_tensor_new_simple(): it refuses data of a wrong size, which replay must reproduce.
+    // gst_tensor_new_simple() rejects data of a wrong size, which replay must reproduce.
     out[i] = gst_tensor_alloc(tensor.shape.rank());
     out[i]->id = tensor.id.empty() ? 0 : g_quark_from_string(tensor.id.c_str());
     out[i]->layout = GST_TENSOR_LAYOUT_CONTIGUOUS;
@@ -191,9 +193,9 @@ void add_tensor(GstBuffer* buffer, const char* id, DataType type, const Shape& s
 GstBuffer* shared_data(GstBuffer* data, SharedTensorSource source) {
   GstBuffer* out = gst_buffer_new();
   gst_buffer_copy_into(out, data, GST_BUFFER_COPY_METADATA, 0, static_cast<gsize>(-1));
-  for (guint i = 0; i < gst_buffer_n_memory(data); ++i)  // not by a copy: some memory is copied then
+  for (guint i = 0; i < gst_buffer_n_memory(data); ++i)  // gst_buffer_copy() may copy memory
     gst_buffer_append_memory(out, gst_buffer_get_memory(data, i));
-  gst_buffer_add_parent_buffer_meta(out, data);  // its pool may want the memory back
+  gst_buffer_add_parent_buffer_meta(out, data);  // keeps the memory from returning to its pool
   set_tensor_source(out, std::move(source));
   return out;
 }

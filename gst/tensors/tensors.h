@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Between GStreamer's tensors and TensorView.
+// Converts between GStreamer's tensors and TensorView.
 #pragma once
 
 #include <gst/analytics/analytics.h>
@@ -18,14 +18,14 @@
 
 namespace keepbox {
 
-/// Which of a buffer's tensors.
+/// Selects tensors of a buffer.
 enum class Which {
   kAll,
-  kUndecoded,  // those that no decoder upstream has taken its boxes from
+  kUndecoded,  // tensors that no decoder upstream has decoded
 };
 
-/// Tensors of a frame, mapped for reading while this lives: those of a TensorWalk but for types
-/// that core does not know.
+/// Tensors of a frame, mapped for reading during its lifetime: those of a TensorWalk except types
+/// that core does not support.
 class FrameTensors {
  public:
   static constexpr size_t kMost = 32;
@@ -35,53 +35,52 @@ class FrameTensors {
   FrameTensors& operator=(const FrameTensors&) = delete;
   ~FrameTensors() { unmap(); }
 
-  /// Lists tensors without touching their data, in place of those listed before.
-  /// @param buffer must outlive this, and gets no meta and no mtd while it is in use. kUnsupported
-  /// when there are more than kMost.
+  /// Lists tensors without touching their data, replacing the previous list. @param buffer must
+  /// outlive this, and must not get metas or mtds while in use. kUnsupported if it has more than
+  /// kMost tensors.
   Status look(GstBuffer* buffer, Which which = Which::kAll);
-  /// Id, type and shape of the listed ones. No data.
+  /// Id, type and shape of the listed tensors, without data.
   std::span<const TensorView> listed() const { return {listed_.data(), listed_count_}; }
 
-  /// A listed tensor is quantised: see TensorView. Until the next look().
-  /// @param number in listed().
+  /// Sets the quantization of a listed tensor (see TensorView) until the next look().
+  /// @param number index in listed().
   void set_quantization(size_t number, float scale, float zero_point) {
     listed_[number].scale = scale;
     listed_[number].zero_point = zero_point;
   }
 
-  /// Maps some of the listed tensors in place of what was mapped before. With kCuda preferred, they
-  /// stay in CUDA memory if all of them lie there, each in one piece and all in one context; others
-  /// come to the host. @param which numbers in listed().
-  /// kTruncated when a tensor has no data that can be mapped, kNoResource when a device does not give
-  /// it back.
+  /// Maps some of the listed tensors, replacing previous mappings. With kCuda preferred, they stay
+  /// in CUDA memory if all are there, each in one piece and all in one context; otherwise they are
+  /// downloaded. @param which indices in listed(). kTruncated if a tensor has no mappable data,
+  /// kNoResource if a device cannot read it back.
   Status map(std::span<const uint32_t> which, MemorySpace preferred = MemorySpace::kSystem);
   Status map_all(MemorySpace preferred = MemorySpace::kSystem);
 
-  /// The mapped ones, in the order that they were named in.
+  /// The mapped tensors, in the requested order.
   std::span<const TensorView> views() const { return {views_.data(), count_}; }
 
   MemorySpace space() const { return context_ ? MemorySpace::kCuda : MemorySpace::kSystem; }
-  /// Of tensors in CUDA memory; else empty.
+  /// Context of tensors in CUDA memory; otherwise empty.
   const CudaContext& context() const { return context_; }
-  /// Was data copied from a device to the host?
+  /// True if data was copied from a device to the host.
   bool downloaded() const { return downloaded_; }
 
-  /// The CUDA context that all of some listed tensors lie in, each in one piece, or none: backends take
-  /// a frame from one memory. @param which numbers in listed().
+  /// Returns the CUDA context that contains all of some listed tensors, each in one piece, or an
+  /// empty one: backends take a frame from a single memory. @param which indices in listed().
   CudaContext common_context(std::span<const uint32_t> which) const;
 
-  /// Notes on the buffer that boxes were made of tensors: those named, with all that were attached
-  /// in one piece with them. @param which numbers in listed().
+  /// Notes on the buffer that these tensors were decoded, together with all tensors attached at
+  /// once with them. @param which indices in listed().
   void mark_decoded(GstBuffer* buffer, std::span<const uint32_t> which) const;
 
-  /// What a producer said of the order of dimensions. @param number in listed().
+  /// Returns the order of dimensions set by the producer. @param number index in listed().
   GstTensorDimOrder order(size_t number) const { return tensors_[number].tensor->dims_order; }
-  /// What it said of itself, or nullptr. @param number in listed().
+  /// Returns the source of a listed tensor, or nullptr. @param number index in listed().
   SharedTensorSource source(size_t number) const {
     return sources_[number] != nullptr ? sources_[number]
                                        : tensor_source(tensors_[number].tensor->data);
   }
-  /// Puts another source in place of a listed tensor's, until the next look().
+  /// Replaces the source of a listed tensor until the next look().
   void set_source(size_t number, SharedTensorSource source) {
     sources_[number] = std::move(source);
   }
@@ -89,14 +88,14 @@ class FrameTensors {
  private:
   struct Listed {
     const GstTensor* tensor;
-    const void* parcel;  // as TensorWalk says it
+    const void* parcel;  // as in TensorWalk
   };
   Status map_one(uint32_t number);
   bool map_data(GstBuffer* data, GstMapInfo* info, TensorView& view);
   void unmap();
 
   std::array<Listed, kMost> tensors_;
-  std::array<SharedTensorSource, kMost> sources_;  // in place of what the tensors' data has
+  std::array<SharedTensorSource, kMost> sources_;  // override the sources on the tensors' data
   std::array<TensorView, kMost> listed_, views_;
   struct Mapping {
     GstBuffer* buffer;
@@ -108,16 +107,16 @@ class FrameTensors {
   bool downloaded_ = false;
 };
 
-/// The name that the producer gave it; empty for none, and for a number that is no quark.
+/// Returns the id given by the producer; empty for none, and for an invalid quark.
 std::string_view id_of(const GstTensor& tensor);
 
-/// Is it of a type and rank that core knows?
+/// True if core supports its type and rank.
 bool is_readable(const GstTensor& tensor);
 
 std::optional<DataType> to_data_type(GstTensorDataType type);
 GstTensorDataType to_gst(DataType type);
 
-/// A tensor for a buffer.
+/// A tensor to attach to a buffer.
 struct NewTensor {
   std::string id;  // may be empty
   DataType type = DataType::kFloat32;
@@ -126,35 +125,35 @@ struct NewTensor {
   GstBuffer* data = nullptr;  // transfer full; its size is that of the shape
 };
 
-/// Adds one GstTensorMeta of a producer's tensors, beside any that the buffer has.
+/// Adds one GstTensorMeta with a producer's tensors, in addition to existing ones.
 void add_tensors(GstBuffer* buffer, std::span<const NewTensor> tensors);
 
-/// The same of one tensor. @param id may be nullptr. @param data transfer full.
+/// Adds a single tensor. @param id may be nullptr. @param data transfer full.
 void add_tensor(GstBuffer* buffer, const char* id, DataType type, const Shape& shape,
                 GstTensorDimOrder order, GstBuffer* data);
 
-/// A shallow copy with the tensor metas that gst_buffer_copy() leaves behind before GStreamer 1.27.
+/// Makes a shallow copy with the tensor metas, which gst_buffer_copy() drops before GStreamer 1.27.
 GstBuffer* copy_with_tensors(GstBuffer* buffer);
 
-/// A tensor's data, the same memory, under another source. Transfer full.
+/// Returns a tensor's data, sharing memory, with another source. Transfer full.
 GstBuffer* shared_data(GstBuffer* data, SharedTensorSource source);
 
-/// What a tensor's source is on another frame.
+/// Maps a tensor's source to another frame.
 using MovedSource = std::function<SharedTensorSource(const SharedTensorSource&)>;
 
-/// Adds the tensors of one buffer to another, and what is noted of their decoding. Their data is
-/// shared; where they say a source, `moved` says what becomes of it.
+/// Adds the tensors of one buffer to another, with their decoding notes. Their data is shared;
+/// `moved` maps their sources.
 void carry_tensors(GstBuffer* from, GstBuffer* to, const MovedSource& moved);
 
-/// Gives a tensor on its way to a buffer, which has the note already, data that says the moved
-/// source, where it said one. @param tensor holds its data.
+/// Replaces the data of a tensor that is moved to a buffer, which already has the note, by data
+/// with the moved source, if it has a source. @param tensor holds its data.
 void move_source(GstTensor* tensor, GstBuffer* to, const MovedSource& moved);
 
-/// Is it the API of GstTensorMeta, or of that note?
+/// True if it is the API of GstTensorMeta, or of the note.
 bool holds_tensors(GType api);
 
-/// For GstBaseTransform's prepare_output_buffer of elements that write in place: the input, or a
-/// copy with its tensors where others hold it.
+/// For prepare_output_buffer of GstBaseTransforms that write in place: returns the input, or a copy
+/// with its tensors if it is shared.
 GstFlowReturn writable_with_tensors(GstBaseTransform*, GstBuffer* input, GstBuffer** output);
 
 }  // namespace keepbox

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the producer of a tensor knows of it: the model, and where in its input the frame was. It is a
-// meta on the tensor's data, so that it goes wherever the tensor goes.
+// Facts about a tensor from its producer: the model, and the position of the frame in its
+// input. A meta on the tensor's data, so that it goes wherever the tensor goes.
 #pragma once
 
 #include <gst/gst.h>
@@ -14,21 +14,21 @@
 
 namespace keepbox {
 
-inline constexpr size_t kMostLabels = size_t{1} << 16;  // that a file may have
+inline constexpr size_t kMostLabels = size_t{1} << 16;  // limit per file
 
 struct TensorSource {
-  uint64_t producer = 0;  // the element, by its number in this process; 0: nobody says
-  Letterbox geometry;    // from the frame that went in to the model's input; sizes of 0: nobody says
-  std::string model;     // its name; empty: nobody says
-  std::string file;      // the model's, for messages; empty: nobody says
-  std::string detector;  // a family of the table, or empty: to be recognised
-  std::string contract;  // the framework whose boxes are expected, as nms-contract; empty: none
-  float iou_threshold = 0;  // that framework's default; 0: none
-  Units units = Units::kAuto;  // of box coordinates
-  std::vector<std::string> labels;  // by class; empty: nobody says
-  bool lost_geometry = false;  // the frame was flipped or turned since: boxes cannot be placed
-  bool open_rows = false;  // the model leaves the number of rows open: it is no evidence
-  bool held = false;  // the tensor is an earlier frame's, held for this one
+  uint64_t producer = 0;  // number of the element in this process; 0 if unknown
+  Letterbox geometry;    // from the input frame to the model's input; sizes are 0 if unknown
+  std::string model;     // its name; empty if unknown
+  std::string file;      // the model's, for messages; empty if unknown
+  std::string detector;  // a family of the table; empty: to be recognised
+  std::string contract;  // the framework to reproduce, as nms-contract; empty if none
+  float iou_threshold = 0;  // default of that framework; 0 if none
+  Units units = Units::kAuto;  // units of box coordinates
+  std::vector<std::string> labels;  // by class; empty if unknown
+  bool lost_geometry = false;  // the frame was flipped or rotated since; boxes cannot be placed
+  bool open_rows = false;  // the number of rows is dynamic, and thus no evidence
+  bool held = false;  // the tensor is held from an earlier frame
 
   bool has_geometry() const {
     return geometry.frame.width != 0 && geometry.frame.height != 0 && geometry.model.width != 0 &&
@@ -39,23 +39,23 @@ struct TensorSource {
 
 using SharedTensorSource = std::shared_ptr<const TensorSource>;
 
-/// Are they equal, or both nullptr?
+/// True if they are equal or both nullptr.
 bool same_source(const SharedTensorSource& a, const SharedTensorSource& b);
 
-/// Can what decodes the one decode the other? They are the same but for the element, where in the
-/// model's input the frame was, and which frame's it is.
+/// True if what decodes one can decode the other: they differ at most in element, frame, and
+/// position of the frame in the input.
 bool same_producer(const SharedTensorSource& a, const SharedTensorSource& b);
 
-/// Are they of one element? Where nobody says the element, as same_producer().
+/// True if they are of one element. If the element is unknown, same as same_producer().
 bool same_element(const SharedTensorSource& a, const SharedTensorSource& b);
 
-/// A number that no other producer of this process has.
+/// Returns a number that no other producer of this process has.
 uint64_t new_producer();
 
-/// Says where a tensor is from, in place of what was said. @param data writable metas.
+/// Sets where a tensor is from. @param data writable metas.
 void set_tensor_source(GstBuffer* data, SharedTensorSource source);
 
-/// What was said, or nullptr. @param data may be nullptr.
+/// Returns the source, or nullptr. @param data may be nullptr.
 SharedTensorSource tensor_source(GstBuffer* data);
 
 }  // namespace keepbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Finds GStreamer 1.28's tensor mtd by name, and goes over both kinds.
+// Finds GStreamer 1.28's tensor mtd by name, and iterates over both kinds.
 #include "gst/tensors/tensorwalk.h"
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@ struct TensorMtd {
   GstTensor* (*tensor)(const GstAnalyticsMtd*) = nullptr;
 };
 
-/// Without functions before GStreamer 1.28.
+/// Returns the functions, which are null before GStreamer 1.28.
 const TensorMtd& tensor_mtd() {
   static const TensorMtd mtd = [] {
     TensorMtd out;

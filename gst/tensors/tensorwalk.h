@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The tensors of a buffer, whichever of GStreamer's two metas they came in.
+// The tensors of a buffer, from either of GStreamer's two metas.
 #pragma once
 
 #include <gst/analytics/analytics.h>
@@ -7,21 +7,21 @@
 
 namespace keepbox {
 
-/// Goes over the tensors of a frame: those of each GstTensorMeta, then those of
-/// GstAnalyticsTensorMtd, which is in GStreamer from 1.28 on and found by name, so that what is
-/// built with 1.26 reads it. An mtd that is related to a detection (a mask, an embedding) is left
-/// out, because it is that object's and not the frame's, and so is one on data that came in a
-/// GstTensorMeta.
+/// Iterates over the tensors of a frame: those of each GstTensorMeta, then those of
+/// GstAnalyticsTensorMtd, which exists from GStreamer 1.28 on and is found by name, so that builds
+/// with 1.26 can read it. An mtd that is related to a detection (a mask, an embedding) is skipped,
+/// because it belongs to that object, as is an mtd on data that came in a GstTensorMeta.
 class TensorWalk {
  public:
-  /// @param buffer must outlive this, and gets no meta and no mtd meanwhile; nullptr has no
+  /// @param buffer must outlive this, and must not get metas or mtds meanwhile; nullptr has no
   /// tensors.
   explicit TensorWalk(GstBuffer* buffer);
 
-  /// The next one, or nullptr at the end. Both kinds have one struct, owned by the buffer.
+  /// Returns the next tensor, or nullptr at the end. Both kinds use one struct, owned by the
+  /// buffer.
   const GstTensor* next();
 
-  /// Equal for tensors that a producer attached in one piece: a GstTensorMeta, or an mtd by itself.
+  /// Equal for tensors that a producer attached at once: one GstTensorMeta, or a single mtd.
   const void* parcel() const { return parcel_; }
 
  private:
@@ -31,15 +31,15 @@ class TensorWalk {
   GstBuffer* buffer_;
   gpointer meta_state_ = nullptr, mtd_state_ = nullptr;
   GstTensorMeta* meta_ = nullptr;
-  size_t index_ = 0;  // of the next one in meta_
+  size_t index_ = 0;  // next index in meta_
   bool metas_done_ = false;
   const void* parcel_ = nullptr;
 };
 
-/// Is it that type of mtd? Never before GStreamer 1.28.
+/// True if it is that type of mtd. Always false before GStreamer 1.28.
 bool is_tensor_mtd(GstAnalyticsMtdType type);
 
-/// Are two mtds of one meta related, in either direction?
+/// True if two mtds of one meta are related in either direction.
 bool are_related(const GstAnalyticsMtd& a, const GstAnalyticsMtd& b);
 
 }  // namespace keepbox

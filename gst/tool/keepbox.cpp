@@ -14,10 +14,10 @@ constexpr int kWrong = 1, kUsage = 2;
 constexpr size_t kMostLabelBytes = size_t{1} << 24;
 
 constexpr const char* kUsageText =
-    "usage: keepbox detectors        the families that boxdecode knows\n"
-    "       keepbox detector NAME    one of them as a file for boxdecode detector=FILE\n"
-    "       keepbox detector FILE    is it such a file? Says where it is wrong\n"
-    "       keepbox keys             what such a file may say\n"
+    "usage: keepbox detectors        list the families that boxdecode supports\n"
+    "       keepbox detector NAME    print a family as a file for boxdecode detector=FILE\n"
+    "       keepbox detector FILE    check such a file and report errors\n"
+    "       keepbox keys             list the keys of such a file\n"
     "       keepbox --help           this text\n"
     "       keepbox --version        the version of this program\n";
 
@@ -48,13 +48,13 @@ int print_or_check(const std::string& what) {
   if (const DetectorSpec* found = find_detector(what)) return put(print_detector(*found));
   if (!means_detector_file(what))
     return fail_with(
-        "keepbox: expected a family that keepbox detectors lists, or a file, found \"" + what + "\"");
+        "keepbox: expected a family listed by keepbox detectors or a file, found \"" + what + "\"");
   const auto file = load_detector(what);
   if (!file) return fail_with(file.error().message());
   if (!file->label_file.empty())
     if (const auto labels = read_text(file->label_file, kMostLabelBytes, ""); !labels)
       return fail_with(what + ": label-file: " + labels.error().message());
-  return put(what + ": " + std::string(file->family->name) + " is a family\n");
+  return put(what + ": " + std::string(file->family->name) + " is a valid family\n");
 }
 
 int run(std::span<char* const> words) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// keepbox.h by calls in any order: what is taken is given back once, what is refused stays the
+// Calls keepbox.h in any order: accepted memory is released once, rejected memory stays the
 // caller's, and boxes outlive the buffers that they were read from.
 #include <gst/gst.h>
 
@@ -20,7 +20,7 @@
 namespace keepbox::fuzz {
 namespace {
 
-/// Memory that counts how often it was given back.
+/// Memory that counts its releases.
 struct Lent {
   std::unique_ptr<uint8_t[]> bytes;
   int returned = 0;
@@ -35,9 +35,9 @@ using Info = std::unique_ptr<KeepboxTensorInfo, InfoFree>;
 
 struct Described {
   Info info;
-  gsize bytes = 0;  // of the tensor, where the description is a good one
+  gsize bytes = 0;  // of the tensor, if the description is valid
   bool good = true;
-  bool wrong = false;  // whatever else it says
+  bool wrong = false;  // whatever else it describes
 };
 
 Described any_info(Input& input) {
@@ -76,12 +76,12 @@ void check_refusal(bool taken, const GError* error) {
   count(taken ? "tensors taken" : "tensors refused");
 }
 
-/// Adds a tensor of lent memory. @return was it taken?
+/// Adds a tensor of lent memory. @return true if it was accepted.
 bool add_lent(Input& input, GstBuffer* buffer, Lent& lent) {
   const Described described = any_info(input);
   const gsize bytes = std::min<gsize>(described.bytes, 1 << 16);
   lent.bytes.reset(new uint8_t[bytes]());
-  const bool told = !input.chance(5);  // its true size
+  const bool told = !input.chance(5);  // the right size is given
   const gsize size = told ? bytes : bytes + 1 + input.below(100);
   const bool shared = input.chance(5);
   if (shared) gst_buffer_ref(buffer);
@@ -106,7 +106,7 @@ void add_bytes(Input& input, GstBuffer* buffer) {
   check_refusal(taken, error);
 }
 
-/// Tensors on buffers and on copies of them, which go in any order.
+/// Attaches tensors to buffers and copies of them, which are released in any order.
 void tensors(Input& input) {
   std::vector<std::unique_ptr<Lent>> lent;
   std::map<Lent*, bool> taken;
@@ -184,13 +184,13 @@ void check_box(const KeepboxBox* box, const FrameBox& from) {
   count("boxes");
 }
 
-/// True if a box, in whole pixels too, has a part right of and below the frame's first corner.
+/// True if a box, also in integer pixels, is partly right of and below the frame's first corner.
 bool is_inside(const FrameBox& box) {
   const Box b = around({box.box, box.angle});
   return box.box.x1 < box.box.x2 && box.box.y1 < box.box.y2 && b.x2 >= 1 && b.y2 >= 1;
 }
 
-/// Boxes as a decoder leaves them, read by both functions.
+/// Boxes as a decoder attaches them, read by both functions.
 void boxes(Input& input) {
   GstBuffer* buffer = gst_buffer_new();
   DrawnBoxes drawn(input, 5, {64, 48});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Changes families as a file could.
+// Changes families like files could.
 #include <algorithm>
 
 #include "gst/decode/detectorfile.h"
@@ -20,7 +20,7 @@ Enum any(Input& input, uint32_t values) {
 
 int8_t column(Input& input) { return static_cast<int8_t>(static_cast<int>(input.below(14)) - 1); }
 
-/// The payload before the class scores, which then begin behind it.
+/// Puts the payload before the class scores, which then begin after it.
 void put_payload_first(Input& input, DetectorSpec& spec) {
   if (spec.payload == Payload::kNone || spec.payload == Payload::kAngle)
     spec.payload = input.chance(50) ? Payload::kKeypoints : Payload::kMaskCoefficients;
@@ -137,7 +137,7 @@ std::shared_ptr<const DetectorSpec> changed_family(Input& input, const DetectorS
   std::shared_ptr<const DetectorSpec> family = std::make_shared<DetectorSpec>(from);
   for (uint32_t left = input.between(1, 6); left > 0; --left) {
     DetectorSpec next = *family;
-    // Some changes make sense together alone.
+    // Some changes are only valid together.
     for (uint32_t more = input.between(1, 2); more > 0; --more) change(input, next);
     if (auto file = read_detector(print_detector(next), "")) family = std::move(file->family);
   }

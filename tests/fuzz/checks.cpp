@@ -135,7 +135,7 @@ bool same(std::span<const T> a, std::span<const T> b) {
   return std::ranges::equal(a, b, [](const T& x, const T& y) { return same_bits(x, y); });
 }
 
-/// Of a processor for messages.
+/// Returns a processor's name for messages.
 std::string name(const Processor& of) {
   return std::format("{} ({})", of.plan().spec->name, of.backend().name);
 }

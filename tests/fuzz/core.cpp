@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Plans and runs: any family, any tensors, any settings. All backends give the same boxes, which
-// are within what was asked for.
+// are within the settings.
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/runs.h"
 #include "tests/fuzz/settings.h"

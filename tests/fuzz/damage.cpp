@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Spoils texts by the numbers of an input.
+// Damages texts by the bytes of an input.
 #include "tests/fuzz/damage.h"
 
 #include <glib.h>
@@ -9,7 +9,7 @@
 namespace keepbox::fuzz {
 namespace {
 
-constexpr size_t kLongest = 1 << 16;  // bytes that repeating makes at most
+constexpr size_t kLongest = 1 << 16;  // maximum bytes after repeating
 
 void spoil(Input& input, std::string& text, std::span<const std::string_view> words) {
   const size_t at = input.below(static_cast<uint32_t>(text.size() + 1));

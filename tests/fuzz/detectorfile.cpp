@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Files of model families: whatever stands in one, it is refused with its place, or it is a family
-// that can be printed and read again, and that decodes tensors.
+// Files of model families: any content is either rejected with its position, or is a family that
+// can be printed, read again and used to decode tensors.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -44,7 +44,7 @@ std::string any_value(Input& input) {
   return input.chance(50) ? std::to_string(input.number()) : input.text(40);
 }
 
-/// A key of the table, so that they are all reached.
+/// Returns a line with any key of the table.
 std::string any_line(Input& input) {
   const auto families = detector_fields();
   const auto tensors = tensor_fields();
@@ -84,7 +84,7 @@ void change(Input& input, std::vector<std::string>& lines) {
   }
 }
 
-/// A family's file with some changes, one of a base, or nothing but bytes.
+/// Returns a family's file with some changes, one with a base, or random bytes.
 std::string any_text(Input& input) {
   if (input.chance(10)) {
     const auto bytes = input.bytes(1024);
@@ -99,7 +99,7 @@ std::string any_text(Input& input) {
   return out;
 }
 
-/// An error names file and line, and says what is expected and found.
+/// Checks that an error names file and line, with expected and found texts.
 void check_error(const Error& error, const std::string& text) {
   const std::string message = error.message(), start = std::string(kPath) + ":";
   const bool placed = message.starts_with(start) && message.size() > start.size() &&
@@ -126,7 +126,7 @@ void run_one(Input& input) {
   if (!again) violated("its own print is refused: " + again.error().message() + "\n" + printed);
   const std::string twice = print_detector(*again->family);
   if (twice != printed) violated("read again it is another one\n" + printed + "\n" + twice);
-  // It takes many times as long.
+  // Running takes many times as long.
   if (!input.chance(30)) return;
   Frame frame = draw_frame(input, *file->family);
   fill(input, frame);

@@ -12,7 +12,7 @@ Box any_box(Input& input, Size frame) {
           any_place(input, frame.width), any_place(input, frame.height)};
 }
 
-/// What pixels of a mask of that size are one to one, or any other place.
+/// Returns the area that shows a mask's pixels one to one, or any other area.
 Box any_mask_place(Input& input, uint32_t width, uint32_t height, const Box& box) {
   if (input.chance(40)) return box;
   const auto x = static_cast<float>(input.below(64)) - 16,
@@ -73,7 +73,7 @@ void DrawnBoxes::draw_mask(Input& input, const Box& box, FrameMask& out) {
       input.below(4));
   out = mask.over(any_mask_place(input, width, height, box));
   if (!input.chance(3)) return;
-  gst_buffer_get_video_meta(mask.buffer())->height += 1;  // more than there is
+  gst_buffer_get_video_meta(mask.buffer())->height += 1;  // more rows than there are
 }
 
 }  // namespace keepbox::fuzz

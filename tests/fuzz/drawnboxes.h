@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Boxes with everything that a box may have.
+// Boxes with everything that a box may contain.
 #pragma once
 
 #include <deque>
@@ -11,10 +11,10 @@
 
 namespace keepbox::fuzz {
 
-/// Boxes of a frame, and what they point to.
+/// Boxes of a frame, and the data that they refer to.
 class DrawnBoxes {
  public:
-  /// @param most boxes. @param frame in pixels, about which most of them lie.
+  /// @param most maximum number of boxes. @param frame in pixels, around which most of them are.
   DrawnBoxes(Input& input, uint32_t most, Size frame);
 
   std::vector<FrameBox> boxes;
@@ -29,10 +29,10 @@ class DrawnBoxes {
   std::deque<test::TestMask> masks_;
 };
 
-/// A coordinate: mostly in the frame or near it, now and then any number.
+/// Returns a coordinate: mostly in the frame or near it, sometimes any number.
 float any_place(Input& input, uint32_t side);
 
-/// A name as labels have it, 0 for none.
+/// Returns a name like those of labels, 0 for none.
 GQuark any_quark(Input& input);
 
 }  // namespace keepbox::fuzz

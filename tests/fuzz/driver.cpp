@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Runs a surface on inputs of a folder, on new ones and on changed ones, as a plain loop.
+// Runs a surface on inputs of a folder, on new ones and on changed ones, in a plain loop.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -27,14 +27,14 @@ constexpr const char* kUsage =
     "                [--want=NAME,...]\n"
     "       fuzz-%s INPUT...\n"
     "\n"
-    "  --seconds=N   how long (10)\n"
-    "  --seed=N      of the inputs: the same seed makes the same ones (1)\n"
-    "  --runs=N      at most so many, those of the corpus among them\n"
-    "  --corpus=DIR  inputs to begin with and to change\n"
-    "  --keep=DIR    writes inputs there that count something for the first time, cut short\n"
-    "  --want=NAMES  fails where one of them was never counted\n"
-    "  --json=FILE   writes what is printed at the end there, and all that was counted\n"
-    "  INPUT...      runs these files alone\n";
+    "  --seconds=N   CPU time to run for (10)\n"
+    "  --seed=N      seed of the inputs; the same seed makes the same inputs (1)\n"
+    "  --runs=N      maximum number of runs, including the corpus\n"
+    "  --corpus=DIR  inputs to run first and to change\n"
+    "  --keep=DIR    write inputs there that count something for the first time, shortened\n"
+    "  --want=NAMES  fail if one of these was never counted\n"
+    "  --json=FILE   write the summary and all counts there\n"
+    "  INPUT...      run only these files\n";
 
 struct Options {
   uint64_t seconds = 10, seed = 1, runs = std::numeric_limits<uint64_t>::max();
@@ -47,7 +47,7 @@ bool read_number(std::string_view text, uint64_t& out) {
   return error == std::errc() && end == text.end();
 }
 
-/// @return was it an option, and right?
+/// @return true if it was a valid option.
 bool read_option(std::string_view word, Options& out) {
   const size_t equals = word.find('=');
   if (equals == std::string_view::npos) return false;
@@ -78,7 +78,7 @@ class Loop {
  public:
   explicit Loop(const Options& options) : options_(options), random_(options.seed) {}
 
-  /// @return was all of it readable?
+  /// @return true if all files were readable.
   bool run_files() {
     for (const std::string& path : options_.inputs) {
       Bytes bytes;
@@ -89,7 +89,7 @@ class Loop {
     return true;
   }
 
-  /// All of it, whatever the limits are. @return was it readable, where there is one?
+  /// Runs the whole corpus, whatever the limits are. @return true if it was readable, or unset.
   bool run_corpus() {
     if (!std::filesystem::exists(options_.corpus)) return true;
     std::error_code error;
@@ -99,7 +99,7 @@ class Loop {
     if (error)
       return std::fprintf(stderr, "fuzz-%s: cannot read %s\n", kSurface, options_.corpus.c_str()),
              false;
-    std::ranges::sort(paths);  // folders have no order of their own
+    std::ranges::sort(paths);  // directory order is undefined
     for (const std::string& path : paths) {
       Bytes bytes;
       if (!read_file(path, bytes))
@@ -118,7 +118,7 @@ class Loop {
     }
   }
 
-  /// @return was all counted that is wanted?
+  /// @return true if everything wanted was counted.
   bool has_counted_enough() const {
     bool enough = true;
     for (const auto part : std::views::split(options_.want, ',')) {
@@ -153,7 +153,7 @@ class Loop {
 
   void run(const Bytes& bytes, const std::string& path = {}) {
     tallies().latest.clear();
-    // of that length to the byte, so that an address sanitizer sees the end
+    // of exactly that length, so that AddressSanitizer detects reads beyond the end
     const auto copy = std::make_unique<uint8_t[]>(bytes.size());
     std::ranges::copy(bytes, copy.get());
     Input input({copy.get(), bytes.size()});
@@ -163,7 +163,7 @@ class Loop {
     ++runs_;
   }
 
-  /// @return did it count something for the first time?
+  /// @return true if it counted something for the first time.
   bool try_input(Bytes& bytes) {
     run(bytes);
     std::set<std::string, std::less<>> news;
@@ -174,7 +174,7 @@ class Loop {
     return true;
   }
 
-  /// Writes the shortest beginning that still counts the same.
+  /// Writes the shortest prefix that still counts the same.
   void keep(Bytes& bytes, const std::set<std::string, std::less<>>& news) {
     for (size_t cut = bytes.size(); cut > 0; cut /= 2) {
       if (cut > bytes.size()) continue;

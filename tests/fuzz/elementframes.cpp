@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kIds[]{"yolo-26-end2end-out", "yolo-v8-out", "yolox-out", "a", ""};
 
-/// A tensor's data: whole, of two memories, short, or none.
+/// Returns a tensor's data: complete, in two memories, too short, or none.
 GstBuffer* any_data(Input& input, std::span<const float> values) {
   if (values.empty()) return gst_buffer_new();
   GstBuffer* data = gst_buffer_new_memdup(values.data(), values.size_bytes());
@@ -42,7 +42,7 @@ void add(Input& input, GstBuffer* frame, const char* id, const Shape& shape,
   add_tensor(frame, id, type, shape, order, any_data(input, values));
 }
 
-/// A frame takes few bytes of an input, so that many follow each other.
+/// Draws a frame from few bytes of an input, so that many frames follow each other.
 class Values {
  public:
   explicit Values(Input& input) : random_(1 + input.below(1 << 16)) {}
@@ -58,7 +58,7 @@ void spoil(Input& input, std::vector<float>& values) {
     values[input.below(static_cast<uint32_t>(values.size()))] = input.number();
 }
 
-/// Rows of x1 y1 x2 y2 score class.
+/// Adds rows of x1 y1 x2 y2 score class.
 void add_rows(Input& input, GstBuffer* frame) {
   const size_t rows = input.below(9);
   Values random(input);
@@ -91,10 +91,10 @@ void add_other(Input& input, GstBuffer* frame) {
   add(input, frame, input.pick(kIds), Shape(std::span(dims).first(rank)), values);
 }
 
-/// Boxes as a decoder leaves them, and what trackers and others add.
+/// Adds boxes as a decoder attaches them, and data of trackers and other elements.
 void add_metas(Input& input, GstBuffer* frame, Size size) {
   DrawnBoxes drawn(input, 4, size);
-  std::erase_if(drawn.boxes, [](const FrameBox& box) {  // what decoders do not attach
+  std::erase_if(drawn.boxes, [](const FrameBox& box) {  // decoders do not attach these
     const char* label = g_quark_to_string(box.label);
     return (label != nullptr && !is_utf8(label)) ||
            !std::isfinite(box.box.x1 + box.box.y1 + box.box.x2 + box.box.y2) ||

@@ -11,11 +11,11 @@
 
 namespace keepbox::fuzz {
 
-/// Small pictures of some format.
+/// Returns small video in some format.
 GstVideoInfo any_info(Input& input);
 
-/// A frame of them with tensors that decoders know, or others, and now and then with metas of
-/// others.
+/// Returns a frame with tensors, known to decoders or not, and sometimes with metas of other
+/// elements.
 GstBuffer* any_frame(Input& input, const GstVideoInfo& info);
 
 }  // namespace keepbox::fuzz

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Draws values by the kinds of properties.
+// Draws values by the type of a property.
 #include "tests/fuzz/elementprops.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ constexpr std::string_view kKept[]{"location",       "backend",    "memory",
                                    "cuda-device-id", "image-ids",  "category-ids",
                                    "priors-file",    "label-file", "format"};
 
-/// Is it ours? Those of GStreamer's classes can make a sink wait for a clock.
+/// True if the property is ours. Those of GStreamer's classes could make a sink wait for a clock.
 bool is_own(const GParamSpec* spec) {
   return std::string_view(g_type_name(spec->owner_type)).starts_with("Keepbox");
 }
@@ -55,7 +55,7 @@ void set_number(Input& input, GstElement* element, GParamSpec* spec) {
     g_value_set_float(&value, static_cast<float>(input.below(101)) / 100);
   else if (G_IS_PARAM_SPEC_DOUBLE(spec))
     g_value_set_double(&value, input.below(33));
-  g_param_value_validate(spec, &value);  // into its range
+  g_param_value_validate(spec, &value);  // clamp to its range
   g_object_set_property(G_OBJECT(element), spec->name, &value);
   g_value_unset(&value);
 }

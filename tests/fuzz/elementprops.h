@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Properties of elements, set to anything that they take.
+// Sets properties of elements to any value that they accept.
 #pragma once
 
 #include <gst/gst.h>
@@ -8,8 +8,8 @@
 
 namespace keepbox::fuzz {
 
-/// Sets one property of an element, or reads its statistics. What says where files lie, and what
-/// wants a GPU, stays as it is. @return was one set?
+/// Sets one property of an element, or reads its statistics. Properties with file locations and
+/// properties that require a GPU are not changed. @return true if one was set.
 bool change_property(Input& input, GstElement* element);
 
 }  // namespace keepbox::fuzz

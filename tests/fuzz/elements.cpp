@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Lines of elements between the pads of a harness: a frame that goes in comes out, or the flow ends
-// with an error on the bus; boxes are of finite numbers, and everything stops, whatever frames,
-// events, states and properties come.
+// Lines of elements between the pads of a harness: each input frame gives an output frame, or the
+// flow ends with an error on the bus; boxes are finite, and everything stops, for any frames,
+// events, states and properties.
 #include <gst/check/gstharness.h>
 #include <gst/gst.h>
 #include <unistd.h>
@@ -25,8 +25,8 @@ namespace keepbox::fuzz {
 namespace {
 
 struct Line {
-  const char* text;  // LOCATION is a path of its own, REPLAYED a recording
-  bool passes;       // frames, each at once
+  const char* text;  // LOCATION is a separate path, REPLAYED a recording
+  bool passes;       // each frame passes at once
 };
 
 constexpr Line kLines[]{
@@ -67,7 +67,7 @@ void write_recording() {
   if (!writer->finish()) violated("no recording");
 }
 
-/// A line, its bus, and what has come of what was pushed.
+/// A line, its bus, and the results of pushed frames.
 class Rig {
  public:
   Rig(Input& input, const Line& line)
@@ -151,7 +151,7 @@ void Rig::look_at_bus() {
   }
 }
 
-/// @return how many frames came out.
+/// @return the number of output frames.
 size_t Rig::drain() {
   size_t frames = 0;
   while (GstBuffer* buffer = gst_harness_try_pull(harness_)) {
@@ -215,7 +215,7 @@ void Rig::step(Input& input) {
         change_property(input, elements[input.below(static_cast<uint32_t>(elements.size()))]));
 }
 
-/// Properties while frames run.
+/// Changes properties from another thread while frames run.
 void change_from_aside(std::span<const uint8_t> bytes, const std::vector<GstElement*>& elements,
                        const std::atomic<bool>& stop) {
   Input input(bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Files that the plugin reads: good ones, spoilt ones and wild ones are read or refused, in time
-// and memory that go by their size, and an error names the file.
+// Files that the plugin reads: valid, damaged and random ones are read or rejected, in time and
+// memory proportional to their size, and errors name the file.
 #include "tests/fuzz/files.h"
 
 #include <gst/gst.h>
@@ -17,7 +17,7 @@
 namespace keepbox::fuzz {
 namespace {
 
-constexpr long kMostMemory = 3 << 20;  // KiB, with what a sanitizer keeps
+constexpr long kMostMemory = 3 << 20;  // KiB, including a sanitizer's overhead
 
 std::optional<test::TempDir> files;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is read from disk, each kind by a function that writes files in the folder and reads them.
+// Readers of files; each function writes one kind of file to the folder and reads it.
 #pragma once
 
 #include <string>
@@ -11,23 +11,23 @@
 
 namespace keepbox::fuzz {
 
-/// Where they lie, in memory where the system has such a folder.
+/// Folder of the files, in memory if the system has such a file system.
 const test::TempDir& folder();
 
-/// An error says where it is, in a text that can be shown.
+/// Checks that an error has its location, in printable text.
 void check_error(const Error& error, const std::string& where);
 
-/// Any that a tensor may have.
+/// Returns any type of a tensor.
 inline DataType any_type(Input& input) {
   return static_cast<DataType>(input.below(static_cast<uint32_t>(DataType::kFloat64) + 1));
 }
 
-void headers(Input& input);  // of NumPy
+void headers(Input& input);  // NumPy headers
 void raw_files(Input& input);
-void recordings(Input& input);   // with a broken index, or files that are not what it says
-void round_trips(Input& input);  // what was recorded is replayed
+void recordings(Input& input);   // with a broken index, or files that contradict it
+void round_trips(Input& input);  // recordings are replayed
 void lists(Input& input);        // labels, priors, ids and names
-void model_texts(Input& input);  // .modelinfo, and literals of Python
+void model_texts(Input& input);  // .modelinfo, and Python literals
 void patterns(Input& input);     // names with a number or a class
 
 }  // namespace keepbox::fuzz

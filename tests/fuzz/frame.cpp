@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The shapes, types and names of a frame's tensors.
+// Shapes, types and names of a frame's tensors.
 #include "tests/fuzz/frame.h"
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 namespace keepbox::fuzz {
 namespace {
 
-constexpr size_t kMostBytes = size_t{4} << 20;  // of a tensor
+constexpr size_t kMostBytes = size_t{4} << 20;  // per tensor
 
 constexpr Size kModels[] = {{64, 64}, {64, 64}, {96, 64}, {32, 32}, {64, 96},
                             {50, 70}, {16, 8},  {128, 128}};
-constexpr Size kLarge{640, 640};  // worth several threads
+constexpr Size kLarge{640, 640};  // large enough for several threads
 
 constexpr DataType kTypes[] = {
     DataType::kFloat32, DataType::kFloat32, DataType::kFloat32, DataType::kFloat32,
@@ -21,18 +21,18 @@ constexpr DataType kTypes[] = {
     DataType::kFloat64, DataType::kInt16,   DataType::kUInt16,  DataType::kInt32,
     DataType::kInt64,   DataType::kUInt32,  DataType::kUInt64};
 
-/// How the tensors of a frame lie, as far as they are alike.
+/// The common layout of a frame's tensors.
 struct Form {
   enum Order { kRows, kPlanes, kMaps, kPixels, kStacked };
 
   Order order = kRows;
-  size_t images = 1, count = 1;  // anchors of all
+  size_t images = 1, count = 1;  // anchors in all
   uint32_t classes = 1;
   size_t payload = 0;            // numbers
   DataType type = DataType::kFloat32;
 };
 
-/// With the level's stride in place of a *.
+/// Replaces a * by the level's stride.
 std::string with_stride(std::string_view id, uint32_t stride) {
   std::string out(id);
   if (const size_t star = out.find('*'); star != std::string::npos)
@@ -46,7 +46,7 @@ std::string draw_id(Input& input, const TensorRule& rule, uint32_t stride, bool 
   return with_stride(id.empty() ? rule.plain[0] : id, stride);
 }
 
-/// Scale and zero point such as a converter writes, or none at all.
+/// Sets scale and zero point like a converter, or none at all.
 void draw_scale(Input& input, Tensor& tensor, const Plane& plane, Size model) {
   const bool counts = plane.role == Role::kIndices || plane.role == Role::kCount;
   if (counts || is_floating(tensor.type)) return;
@@ -118,7 +118,7 @@ class Drawing {
            (spec_.background != Background::kNone ? 1 : 0) + (behind ? form_.payload : 0);
   }
 
-  /// A tensor of all anchors.
+  /// Returns the shape of a tensor of all anchors.
   std::pair<Shape, Plane> shape_of(const TensorRule& rule) {
     const size_t n = form_.images, count = form_.count, channels = channels_for(rule);
     Plane plane{&spec_, rule.role, channels, 1, form_.classes};
@@ -138,12 +138,12 @@ class Drawing {
       plane.inner = count;
       return {Shape{n, channels, count}, plane};
     }
-    // rows of several images lie one behind the other
+    // rows of several images are consecutive
     if (spec_.columns.image >= 0) return {Shape{n * count, channels}, plane};
     return {Shape{n, count, channels}, plane};
   }
 
-  /// The tensor of one level.
+  /// Returns the shape of the tensor of one level.
   std::pair<Shape, Plane> level_shape(const TensorRule& rule, size_t level, Form::Order order) {
     const Size cells = level_cells(frame_.model, spec_.strides[level]);
     const size_t n = form_.images, a = spec_.anchors_of(level), w = cells.width, h = cells.height;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tensors as a family has them, and as no family does.
+// Tensors that match a family, and tensors that match none.
 #pragma once
 
 #include <memory>
@@ -14,61 +14,61 @@
 
 namespace keepbox::fuzz {
 
-/// A tensor whose memory ends with its last byte, so that an address sanitizer sees what reads on.
+/// A tensor whose memory ends with its last byte, so that AddressSanitizer detects reads beyond it.
 struct Tensor {
   std::string id;
   DataType type = DataType::kFloat32;
   Shape shape;
   float scale = 1, zero_point = 0;
   std::unique_ptr<std::byte[]> memory;
-  size_t bytes = 0, shift = 0;  // where the data begins
+  size_t bytes = 0, shift = 0;  // shift: offset of the data
 
   TensorView view() const;
 };
 
-/// How a tensor's numbers lie, and what they are of.
+/// The layout and meaning of a tensor's values.
 struct Plane {
   const DetectorSpec* spec = nullptr;
   Role role = Role::kAll;
-  size_t channels = 1;      // of an anchor
-  size_t inner = 1;         // numbers from a channel to the next
+  size_t channels = 1;      // per anchor
+  size_t inner = 1;         // values between channels
   uint32_t classes = 1;
-  uint32_t stride = 0;      // of the level; 0: all of them
+  uint32_t stride = 0;      // of the level; 0: all levels
   bool prototypes = false;
 
   size_t channel(size_t index) const { return index / inner % channels; }
   size_t anchor(size_t index) const { return index / (inner * channels) * inner + index % inner; }
 };
 
-/// What the tensors of a frame were drawn as.
+/// The tensors of a frame, and what they were drawn as.
 struct Frame {
   std::vector<Tensor> tensors;
-  std::vector<Plane> planes;   // of each
+  std::vector<Plane> planes;   // one per tensor
   Size model;
-  uint32_t classes = 1;        // without a background
+  uint32_t classes = 1;        // not counting a background
   size_t anchors = 0;
-  std::vector<Prior> priors;   // where the family wants some
-  bool spoiled = false;        // made to fit no more
+  std::vector<Prior> priors;   // if the family requires them
+  bool spoiled = false;        // modified so that they do not fit
 };
 
-/// Tensors that a model of a family could write. @param spec outlives the frame's use.
+/// Draws tensors that a model of a family could output. @param spec outlives the frame.
 Frame draw_frame(Input& input, const DetectorSpec& spec);
 
 /// Tensors of any shape, type and size.
 Frame draw_absurd(Input& input, const DetectorSpec& spec);
 
-/// Memory for what the shape says or, where that is too much, for something.
+/// Allocates memory for the shape or, if that is too much, for some of it.
 void allocate(Input& input, Tensor& tensor);
-/// For its bytes.
+/// Backs a tensor's bytes with memory.
 void back_with_memory(Tensor& tensor);
 
-/// A dimension such as models have, or one that none has.
+/// Returns a dimension, typical of models or not.
 size_t draw_dim(Input& input);
 
-/// Makes shapes or sizes a little wrong.
+/// Changes shapes or sizes slightly.
 void spoil(Input& input, Frame& frame);
 
-/// Gives tensors other numbers: boxes and scores such as models write, with odd ones among them.
+/// Fills tensors with new values: typical boxes and scores, with odd ones among them.
 void fill(Input& input, Frame& frame);
 
 std::vector<TensorView> views_of(const Frame& frame);

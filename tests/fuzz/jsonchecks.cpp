@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// JSON Lines and COCO results say the boxes, to a parser of JSON and a reader of run lengths.
+// Checks JSON Lines and COCO results against the boxes, with a JSON parser and a reader of run
+// lengths.
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -19,7 +20,7 @@ Json parsed(const std::string& text) {
   return out;
 }
 
-/// The float to the bit; null for what JSON has no number for.
+/// Checks a float to the bit; null if JSON has no such number.
 void check_number(const Json& json, float value) {
   const bool same =
       std::isfinite(value) ? json.is_number() && json.get<float>() == value : json.is_null();
@@ -44,7 +45,7 @@ std::vector<bool> pixels_of(const Json& counts, size_t width, size_t height) {
   return *pixels;
 }
 
-/// The mask in its own pixels.
+/// Checks the mask in its own pixels.
 void check_own_mask(const Json& json, const MaskView& mask, const Box& place) {
   check_number(json["x"], place.x1);
   check_number(json["y"], place.y1);
@@ -60,7 +61,7 @@ void check_own_mask(const Json& json, const MaskView& mask, const Box& place) {
 
 bool is_whole(float value) { return std::abs(value) < 1e6f && value == std::round(value); }
 
-/// The mask in the frame's pixels; those of a mask that lies one to one are told exactly.
+/// Checks the mask in the frame's pixels; exactly if it is shown one to one.
 void check_frame_mask(const Json& json, const MaskView& mask, const Box& place, Size frame) {
   if (json["size"] != Json::array({frame.height, frame.width})) violated("a mask of another frame");
   const auto pixels = pixels_of(json["counts"], frame.width, frame.height);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A surface as libFuzzer wants it, which brings a loop of its own.
+// Adapts a surface to libFuzzer, which has its own loop.
 #include "tests/fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerInitialize(int* count, char*** words);

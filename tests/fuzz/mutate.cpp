@@ -7,10 +7,10 @@
 namespace keepbox::fuzz {
 namespace {
 
-/// 0 .. n - 1, and 0 of none. Distributions of the standard library differ from one to another.
+/// Returns 0 .. n - 1, and 0 if n is 0. Distributions of standard libraries differ.
 size_t below(Random& random, size_t n) { return n == 0 ? 0 : random() % n; }
 
-/// A piece of at most 32 bytes.
+/// Returns a piece of at most 32 bytes.
 std::span<const uint8_t> piece(Random& random, const Bytes& of) {
   const size_t first = below(random, of.size());
   const size_t most = std::min<size_t>(of.size() - first, 32);
@@ -18,7 +18,7 @@ std::span<const uint8_t> piece(Random& random, const Bytes& of) {
 }
 
 void put(Random& random, Bytes& bytes, std::span<const uint8_t> what) {
-  const Bytes copy(what.begin(), what.end());  // it may be of the same
+  const Bytes copy(what.begin(), what.end());  // it may overlap
   const auto at = static_cast<ptrdiff_t>(below(random, bytes.size() + 1));
   bytes.insert(bytes.begin() + at, copy.begin(), copy.end());
 }

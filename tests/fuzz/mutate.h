@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Inputs made by chance, and of others.
+// Random inputs, and changed ones.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ inline constexpr size_t kMostBytes = 4096;
 
 Bytes fresh_input(Random& random);
 
-/// One of some with a few changes: bits and bytes, pieces taken out, written twice or taken from
-/// another one, an end cut off. @pre there is one
+/// Returns one of the inputs with a few changes: bits and bytes, pieces removed, repeated or taken
+/// from another one, an end cut off. @pre there is one
 Bytes changed_input(Random& random, std::span<const Bytes> of);
 
 }  // namespace keepbox::fuzz

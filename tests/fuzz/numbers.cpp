@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The numbers of a frame's tensors.
+// Values of a frame's tensors.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -11,11 +11,11 @@
 namespace keepbox::fuzz {
 namespace {
 
-/// Numbers that hang on nothing but a seed and two places.
+/// Numbers that depend only on a seed and two indices.
 struct Dice {
   uint64_t seed;
 
-  /// 0..1
+  /// Returns a number in 0..1.
   float at(uint64_t a, uint64_t b) const {
     uint64_t x = seed * 0x9e3779b97f4a7c15u + a * 0xbf58476d1ce4e5b9u + b * 0x94d049bb133111ebu;
     x = (x ^ (x >> 31)) * 0xd6e8feb86659fd93u;
@@ -23,18 +23,18 @@ struct Dice {
   }
 };
 
-/// How one tensor is filled.
+/// The style of a tensor's values.
 struct Style {
   Dice dice{};
-  float side = 64;         // of the picture, in the numbers' units
-  uint32_t odd = 0;        // of 1000 numbers
-  uint32_t steps = 0;      // numbers are multiples of one by this; 0: any
+  float side = 64;         // of the picture, in the units of the values
+  uint32_t odd = 0;        // per 1000 values
+  uint32_t steps = 0;      // values are multiples of 1 / steps; 0: any
   float least_logit = -8;
-  uint32_t crowd = 3;      // anchors around each thing
+  uint32_t crowd = 3;      // anchors around each object
   size_t anchors = 0, images = 1;
 };
 
-/// One of a box's four: some anchors share a thing and lie around it.
+/// Returns one of a box's four values: some anchors share an object and are around it.
 float box_number(const Style& style, BoxCoding coding, size_t anchor, size_t which) {
   const size_t thing = anchor / style.crowd;
   const auto center = [&](size_t axis) {
@@ -65,7 +65,7 @@ float score_number(const Style& style, const DetectorSpec& spec, size_t anchor, 
 
 enum class What { kBox, kScore, kId, kImage, kAngle, kMore };
 
-/// What a column of a tensor with all numbers is.
+/// Returns the meaning of a column in a tensor with all values.
 What column_of(const DetectorSpec& spec, size_t channel, uint32_t classes, size_t& of_box) {
   const Columns& c = spec.columns;
   const auto column = static_cast<ptrdiff_t>(channel);
@@ -98,7 +98,7 @@ float column_number(const Style& style, const Plane& plane, size_t anchor, size_
   }
 }
 
-/// Image, class and anchor of a row of indices.
+/// Returns image, class or anchor in a row of indices.
 float index_number(const Style& style, const Plane& plane, size_t row, size_t channel) {
   const size_t most[] = {style.images, plane.classes, style.anchors};
   const float chance = style.dice.at(row, channel);
@@ -130,18 +130,18 @@ void put_as(std::byte* to, T value) {
   std::memcpy(to, &value, sizeof value);
 }
 
-/// The nearest integer of a type.
+/// Stores the nearest integer of a type.
 template <class T>
 void put_whole(std::byte* to, float value) {
   const double least = static_cast<double>(std::numeric_limits<T>::min());
-  // somewhat less at the upper end where the type holds more than a double does
+  // slightly less at the upper end if the type has more bits than a double
   constexpr T kMore = sizeof(T) > 4 ? 4096 : 0;
   const double most = static_cast<double>(std::numeric_limits<T>::max() - kMore);
   const double whole = std::isnan(value) ? 0 : std::round(double{value});
   put_as(to, static_cast<T>(std::clamp(whole, least, most)));
 }
 
-/// @param value in the tensor's own numbers.
+/// @param value in the tensor's own units.
 void put(DataType type, std::byte* to, float value) {
   switch (type) {
     case DataType::kInt8: return put_whole<int8_t>(to, value);
@@ -177,7 +177,7 @@ void fill(Tensor& tensor, const Plane& plane, const Style& style) {
   }
 }
 
-/// Some single numbers, which an input can change one by one.
+/// Changes some single values, which an input can control one by one.
 void patch(Input& input, Tensor& tensor) {
   const size_t each = size_of(tensor.type), count = tensor.bytes / each;
   if (count == 0) return;

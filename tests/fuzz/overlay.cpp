@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The painter: whatever marks it gets, it writes pixels of the frame and nothing between or beside
-// its planes, and boxes change no pixels outside of themselves.
+// The painter: for any marks, it writes only pixels of the frame and nothing between or outside of
+// its planes, and boxes change only pixels near them.
 #include <gst/gst.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr const char* kFormats[]{"RGB",  "BGR",  "RGBA", "BGRA", "ARGB",  "ABGR"
                                  "YV12", "NV12", "NV21", "Y42B", "Y444"};
 constexpr uint8_t kBackground = 7, kGap = 0xa5;
 
-/// A frame in memory of its own, whose rows and planes have gaps between them.
+/// A frame in its own memory, with gaps between rows and planes.
 class Picture {
  public:
   explicit Picture(Input& input) {
@@ -41,7 +41,7 @@ class Picture {
     for_pixels([&](gsize at) { bytes[at] = kBackground; });
   }
 
-  /// Calls with the place of each byte that is a plane's.
+  /// Calls the function with the index of each byte that belongs to a plane.
   template <class Function>
   void for_pixels(Function function) const {
     for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES(&info_); ++p)
@@ -68,7 +68,7 @@ class Picture {
       if (!pixels[i] && bytes[i] != kGap) violated("something between rows or planes was written");
   }
 
-  /// Pixels of the first plane that no box is near are as they were.
+  /// Checks that pixels of the first plane far from all boxes are unchanged.
   void check_outside(std::span<const Mark> marks) const {
     const gsize pixel = static_cast<gsize>(GST_VIDEO_INFO_COMP_PSTRIDE(&info_, 0));
     for (gsize y = 0; y < plane_rows(0); ++y)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Recordings: indexes and arrays that lie, and raw files.
+// Recordings: inconsistent indexes and arrays, and raw files.
 #include <fcntl.h>
 #include <gst/gst.h>
 #include <sys/stat.h>
@@ -18,7 +18,7 @@
 namespace keepbox::fuzz {
 namespace {
 
-constexpr size_t kMostRead = size_t{1} << 24;  // bytes of a tensor
+constexpr size_t kMostRead = size_t{1} << 24;  // bytes per tensor
 constexpr std::string_view kWords[]{
     "'", "\"", "(", ")", ",", "{", "}", "[", "]", ":", "\n", std::string_view("\0", 1), "-1", "0",
     "18446744073709551616", "99999999999", "1e999", "None", "True", "'descr'", "'shape'", "nan",
@@ -33,12 +33,12 @@ Shape any_shape(Input& input) {
   return Shape(std::span(dims).first(rank));
 }
 
-/// A tensor's file, whose data are as long as its header says, or as any other number of bytes.
+/// Returns a tensor's file, whose data has the declared length or any other.
 std::string array_file(Input& input) {
   const Shape shape = any_shape(input);
   const DataType type = any_type(input);
   std::string header = npy_header(type, shape);
-  if (input.chance(20)) {  // as version 2 has it, with four bytes of length
+  if (input.chance(20)) {  // version 2, with four bytes for the length
     header[6] = 2;
     header.insert(10, 2, '\0');
   }
@@ -102,17 +102,17 @@ std::string any_index(Input& input) {
   return input.chance(30) ? damaged(input, out, kWords) : out;
 }
 
-/// An index that is long, and of which a reader could make far more than it is.
+/// Returns a long index, from which a reader could make far more data.
 std::string long_index(Input& input) {
   std::string out;
   const uint32_t size = input.below(60000);
   if (input.chance(30)) return std::string(size, '[');
-  if (input.chance(50)) {  // a line of many fields
+  if (input.chance(50)) {  // a line with many fields
     out = "{\"tensors\":[]";
     for (uint32_t i = 0; i < size; ++i) out += ",\"" + std::to_string(i) + "\":0";
     return out + "}";
   }
-  for (uint32_t i = 0; i < size / 20; ++i) {  // labels that many sources have
+  for (uint32_t i = 0; i < size / 20; ++i) {  // labels shared by many sources
     const Json source{{"labels", "many.labels"}, {"model", std::to_string(i)}};
     const Json entry{{"file", "a.npy"}, {"type", "float32"}, {"source", source}};
     out += Json{{"tensors", Json::array({entry})}}.dump() + '\n';
@@ -178,13 +178,13 @@ void open_and_read(Input& input, const std::string& location, const RawForm& for
     check_error(reader.error(), location);
 }
 
-/// A file that takes no room, however long it is.
+/// Makes a sparse file of any length.
 void make_long(const std::string& path, uint64_t bytes) {
   std::error_code ignored;
   std::filesystem::resize_file(path, bytes, ignored);
 }
 
-/// Files that an index could name: those that a reader must not open, and labels that are many.
+/// Makes files that an index could name: ones that must not be opened, and many labels.
 void make_files(const std::string& path) {
   std::error_code ignored;
   std::filesystem::create_directories(path + "/sub", ignored);
@@ -200,7 +200,7 @@ void make_files(const std::string& path) {
 void headers(Input& input) {
   std::string text = array_file(input);
   if (input.chance(70)) text = damaged(input, text, kWords);
-  // Memory of its own length, so that AddressSanitizer sees what is read behind it.
+  // Memory of the exact length, so that AddressSanitizer detects reads beyond it.
   const std::unique_ptr<char[]> exact(new char[text.size()]);
   text.copy(exact.get(), text.size());
   const auto array = parse_npy({exact.get(), text.size()});

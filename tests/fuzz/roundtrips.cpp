@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What was recorded is replayed.
+// Recordings are replayed unchanged.
 #include <gst/gst.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ struct Recorded {
   std::string id;
 };
 
-/// A letterbox's: finite, above 0.
+/// Returns a scale of a letterbox: finite and above 0.
 float any_scale(Input& input) {
   const float scale = std::abs(input.number());
   return std::isfinite(scale) && scale > 0 ? scale : 1;

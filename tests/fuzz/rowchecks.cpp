@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rows of MOTChallenge, KITTI, CSV and DOTA are what their readers expect, and say the boxes.
+// Checks that rows of MOTChallenge, KITTI, CSV and DOTA have the format that readers expect, and
+// match the boxes.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,7 +12,7 @@
 namespace keepbox::fuzz {
 namespace {
 
-/// The corners of a box and its upright hull, by complex numbers.
+/// The corners of a box and its upright hull, computed with complex numbers.
 struct Turned {
   std::array<double, 4> x{}, y{};
 
@@ -29,7 +30,7 @@ struct Turned {
   }
 };
 
-/// Is it about that number? Any is where the box is not of finite numbers.
+/// True if it is approximately that number. Any number is accepted if the box is not finite.
 bool near(const std::string& cell, double value, double scale) {
   if (!std::isfinite(value) || std::abs(value) > 1e30 || scale > 1e30)
     return reads_as(cell, NAN) || !cell.empty();
@@ -45,7 +46,7 @@ double scale_of(const FrameBox& box) {
   return std::isfinite(most) ? most * (1 + std::abs(double{box.angle}) * 1e-9) : most;
 }
 
-/// x1, y1 and x2, y2 or width, height.
+/// Checks x1, y1 and x2, y2 or width, height.
 void check_hull(const FrameBox& box, std::span<const std::string> cells, bool sizes) {
   const Turned turned(box);
   const auto [left, right] = std::ranges::minmax(turned.x);
@@ -63,7 +64,7 @@ void check_hull(const FrameBox& box, std::span<const std::string> cells, bool si
     if (!near(cells[i], hull[i], scale)) violated("a hull that is not the box's: " + cells[i]);
 }
 
-/// A label of letters and digits is a word as it is; others become words of the formats' own.
+/// True if the word matches the label: letters and digits are unchanged, others are replaced.
 bool is_word_of(const std::string& word, GQuark name) {
   const std::string label = written_name(name);
   const bool plain = !label.empty() && std::ranges::all_of(label, [](char c) { return g_ascii_isalnum(c); });
@@ -76,7 +77,7 @@ void check_word(const std::string& word) {
   if (!is_utf8(word)) violated("a class that is not UTF-8");
 }
 
-/// Rows of so many columns, for whoever splits at single separators and for Python.
+/// Returns rows of that many columns, for readers that split at single separators and for Python.
 std::vector<Cells> rows_of(const std::string& text, size_t rows, size_t columns, char separator) {
   const auto read = read_rows(text, separator);
   if (!read || read->size() != rows) violated("not a row a box: " + text);

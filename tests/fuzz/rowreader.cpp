@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads letter by letter, and takes nothing that is not allowed.
+// Reads character by character, and rejects everything that is not allowed.
 #include "tests/fuzz/rowreader.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace keepbox::fuzz {
 namespace {
 
-/// What Python's str.isspace() is true of.
+/// Characters for which Python's str.isspace() is true.
 constexpr std::array<std::string_view, 29> kPythonBlanks{
     "\t",     "\n",     "\v",     "\f",     "\r",     "\x1c",   "\x1d",   "\x1e",
     "\x1f",   " ",      "\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002",

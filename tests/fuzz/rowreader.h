@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Readers of rows and run lengths as those who use the formats have them, written anew.
+// Readers of rows and run lengths like those of the formats' users, reimplemented.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@ namespace keepbox::fuzz {
 
 using Cells = std::vector<std::string>;
 
-/// The records of a CSV file (RFC 4180) with ends of lines of one byte; nothing where a quote
-/// stands where none may.
+/// Reads the records of a CSV file (RFC 4180) with single-byte line ends; std::nullopt if a quote
+/// is misplaced.
 std::optional<std::vector<Cells>> read_csv(std::string_view text);
 
-/// Lines of words with one separator between two, each line ended; nothing where the last one is
-/// not.
+/// Reads lines of words with single separators, each line terminated; std::nullopt if the last one
+/// is not.
 std::optional<std::vector<Cells>> read_rows(std::string_view text, char separator);
 
-/// As Python's str.split() has it, whose blanks are more than those of ASCII.
+/// Splits like Python's str.split(), whose blanks include more than those of ASCII.
 Cells split_as_python(std::string_view line);
 
-/// Is it a decimal of a float: the same float, whichever of the NaNs?
+/// True if it is a decimal of the same float, or of any NaN for a NaN.
 bool reads_as(const std::string& cell, float value);
 
-/// The pixels of COCO's compressed run lengths, column by column; nothing where the text is none or
-/// tells of another number of pixels.
+/// Returns the pixels of COCO's compressed run lengths, column by column; std::nullopt if the text
+/// is invalid or has another number of pixels.
 std::optional<std::vector<bool>> read_run_lengths(std::string_view text, size_t pixels);
 
 }  // namespace keepbox::fuzz

@@ -17,14 +17,14 @@ std::unique_ptr<Crew> crew;
 constexpr std::string_view kKinds[] = {"mismatch", "ambiguous", "unsupported",
                                        "invalid",  "truncated", "no-resource"};
 
-/// Would it take longer than an input is worth? Under a sanitizer a pair or a number takes up to a
+/// True if it would take too long for one input. Under a sanitizer a pair or a value takes up to a
 /// microsecond, and each input is decoded some twenty times.
 bool is_too_large(const Plan& plan) {
   const Rules& rules = plan.rules;
   const Layout& layout = plan.layout;
   const double images = layout.images, kept = rules.kept_capacity;
   const double boxes = std::min(rules.candidates, rules.pre_nms_top_k);
-  // matrix suppression looks at all pairs twice, where others leave off
+  // matrix NMS visits all pairs twice, while others stop early
   const bool matrix = rules.method == NmsMethod::kMatrix || rules.method == NmsMethod::kMatrixLinear;
   const double pairs = boxes * boxes * (rules.turned ? 200 : 1) * (matrix ? 4 : 1);
   const MaskRules& masks = plan.gather.masks;
@@ -52,7 +52,7 @@ void count_boxes(const Processor& processor) {
   }
 }
 
-/// Processors of a plan, the reference's first, as many as there are with threads.
+/// Returns processors of a plan, the reference's first, with and without threads.
 std::vector<Processor> processors_of(const Plan& plan) {
   std::vector<Processor> out;
   for (const char* name : {"reference", "simd"})
@@ -69,7 +69,7 @@ std::vector<Processor> processors_of(const Plan& plan) {
   return out;
 }
 
-/// What one refuses all have to. @return did they do it?
+/// Checks that either all backends reject something or none does. @return true if none did.
 template <class Do>
 bool agree(std::vector<Processor>& processors, const char* where, Do act) {
   size_t done = 0;
@@ -85,7 +85,7 @@ bool agree(std::vector<Processor>& processors, const char* where, Do act) {
 
 void run_all(std::vector<Processor>& processors, std::span<const TensorView> tensors,
              const char* where) {
-  // a plan does not look at prototypes
+  // a plan does not check prototypes
   if (!agree(processors, where, [&](Processor& processor) { return processor.run(tensors); }))
     return count("frames refused");
   for (Processor& processor : processors) {
@@ -95,7 +95,7 @@ void run_all(std::vector<Processor>& processors, std::span<const TensorView> ten
   count_boxes(processors.front());
 }
 
-/// A tensor that is too short is an error, whichever it is.
+/// Checks that a truncated tensor is an error, whichever it is.
 void run_truncated(Input& input, std::vector<Processor>& processors,
                    std::vector<TensorView> tensors) {
   if (tensors.empty()) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A plan run on every backend of the host.
+// Runs a plan on every backend of the host.
 #pragma once
 
 #include "core/plan.h"
@@ -7,13 +7,13 @@
 
 namespace keepbox::fuzz {
 
-/// Threads for runs; made once.
+/// Makes the threads for runs, once.
 void make_crew();
 
-/// Makes a plan for a frame and runs it everywhere: on these numbers, on them again, on others,
-/// with less data than there should be, and with other thresholds. Counts what came of it.
-/// @param as what plans are counted as: a family's name
-/// @return was there a plan?
+/// Makes a plan for a frame and runs it everywhere: on its values, on these again, on other values,
+/// with truncated data, and with other thresholds. Counts the outcomes.
+/// @param as name for counting plans: a family's name
+/// @return true if there was a plan.
 bool run_everywhere(Input& input, const Settings& settings, Frame& frame, std::string_view as);
 
 }  // namespace keepbox::fuzz

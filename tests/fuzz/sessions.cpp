@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// boxsink's files have all that was written, under the names that they were to get.
+// Checks that boxsink's files have everything that was written, under the right names.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -19,7 +19,7 @@ std::string text_in(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// What the files are to have, by a writer of its own.
+/// The expected content of the files, from a separate writer.
 class Expected {
  public:
   Expected(BoxFormat format, const std::string& location)
@@ -58,7 +58,7 @@ class Expected {
   std::map<std::string, std::string> files_;
 };
 
-/// Does a file want a name that file systems refuse?
+/// True if a file would have a name that file systems reject.
 bool has_long_name(std::span<const FrameBox> boxes) {
   return std::ranges::any_of(boxes, [](const FrameBox& box) {
     const std::string label = written_name(box.label);

@@ -25,7 +25,7 @@ float draw_threshold(Input& input) {
                           : input.chance(70) ? input.pick(kOdd) : input.number();
 }
 
-/// In frame pixels or, of regions, in fractions.
+/// Returns a length in frame pixels or, for regions, in fractions.
 float draw_length(Input& input, float most) {
   return input.chance(3) ? input.number() : most * static_cast<float>(input.below(101)) / 100.0f;
 }
@@ -67,7 +67,7 @@ Size draw_size(Input& input) {
   return {width, input.pick(kSides)};
 }
 
-/// The frame, the model's input and how one fits into the other.
+/// Draws the frame, the model's input and how one fits into the other.
 void draw_geometry(Input& input, Settings& s, const Frame& frame) {
   s.model = input.chance(90) ? frame.model : Size{};
   s.frame.size = frame.model;
@@ -99,7 +99,7 @@ void draw_limits(Input& input, Settings& s) {
   if (input.chance(40)) s.multi_label = input.chance(60);
 }
 
-/// The family by its name, by nothing, by the producer's word or in a file.
+/// Sets the family by name, not at all, by the producer or by a file.
 void draw_detector(Input& input, Settings& s, const DetectorSpec& spec, const Frame& frame) {
   const uint32_t how = input.below(10);
   if (how == 7) s.told_detector = spec.name;

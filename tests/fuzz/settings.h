@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Settings and families as users and files make them.
+// Settings and families like those of users and files.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,14 @@
 
 namespace keepbox::fuzz {
 
-/// A family of the table with fields changed, each so that files of it are taken.
+/// Returns a family of the table with fields changed such that files of it are accepted.
 std::shared_ptr<const DetectorSpec> changed_family(Input& input, const DetectorSpec& from);
 
-/// Settings for a frame, mostly such as fit it. @param changed a family that is not in the table.
+/// Returns settings for a frame that mostly fit it. @param changed a family outside of the table.
 Settings draw_settings(Input& input, const DetectorSpec& spec, const Frame& frame,
                        std::shared_ptr<const DetectorSpec> changed);
 
-/// Others of those that a plan need not be made anew for.
+/// Draws new values for settings that do not require a new plan.
 void draw_tunables(Input& input, Settings& settings);
 
 }  // namespace keepbox::fuzz

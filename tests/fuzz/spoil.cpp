@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Shapes and sizes that fit no more.
+// Modifies shapes and sizes so that they do not fit.
 #include <algorithm>
 
 #include "tests/fuzz/frame.h"
@@ -15,7 +15,7 @@ void spoil_shape(Input& input, Shape& shape) {
   if (dims.empty() || how == 0) dims.insert(place, input.chance(60) ? 1 : draw_dim(input));
   else if (how == 1) dims.erase(place);
   else if (how == 2) dims[at] += 1;
-  else if (how == 3) dims[at] -= 1;  // of 0 the largest number
+  else if (how == 3) dims[at] -= 1;  // 0 becomes the largest number
   else if (how == 4) std::swap(dims[at], dims[input.below(static_cast<uint32_t>(dims.size()))]);
   else if (how == 5) dims.front() *= input.between(2, 4);
   else if (how == 6) dims[at] *= input.between(2, 4);
@@ -24,7 +24,7 @@ void spoil_shape(Input& input, Shape& shape) {
   shape = Shape(dims);
 }
 
-/// A number that tensors share is 0 in all of them: there are no images, no anchors or no classes.
+/// Sets a dimension that tensors share to 0 in all of them: no images, no anchors or no classes.
 void empty_all(Input& input, Frame& frame, const Shape& like) {
   const auto dims = like.dims();
   if (dims.empty()) return;

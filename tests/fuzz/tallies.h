@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What surfaces have counted.
+// Counts of surfaces.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 namespace keepbox::fuzz {
 
 struct Tallies {
-  std::map<std::string, uint64_t, std::less<>> all;  // since the program began
-  std::set<std::string, std::less<>> latest;         // what the latest input counted
+  std::map<std::string, uint64_t, std::less<>> all;  // since the program started
+  std::set<std::string, std::less<>> latest;         // counted by the latest input
 };
 
-/// Those that count() writes to.
+/// The tallies that count() writes to.
 Tallies& tallies();
 
-/// "boxes 12, plans 3 (2 kinds)"
+/// Formats "boxes 12, plans 3 (2 kinds)".
 std::string tallies_text(const Tallies& tallies);
 
-/// {"boxes": 12, "plans:yolov8": 3}
+/// Formats {"boxes": 12, "plans:yolov8": 3}.
 std::string tallies_json(const Tallies& tallies);
 
 }  // namespace keepbox::fuzz

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Texts that users or exporters of models write.
+// Texts written by users or by exporters of models.
 #include <glib.h>
 
 #include "core/box.h"
@@ -70,7 +70,7 @@ void lists(Input& input) {
   check("names read", "names refused", load_names(path.c_str(), "image-ids"), path);
 }
 
-/// A model with weights in two files, a node and a subgraph, and what chance makes of it.
+/// Tests a model with weights in two files, a node and a subgraph, with random damage.
 void model_files(Input& input) {
   static constexpr std::string_view kEntry("j\x13\n\x08location\x12\x07" "w/a.bin", 21);
   const auto message = [](char key, const std::string& of) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Catches what ends a run. Handlers call nothing but what signals allow.
+// Catches signals that end a run. Handlers call only async-signal-safe functions.
 #include "tests/fuzz/watch.h"
 
 #include <fcntl.h>
@@ -12,10 +12,10 @@
 
 #include "tests/fuzz/fuzz.h"
 
-/// Of the address sanitizer, where the program is built with it.
+/// From AddressSanitizer, if the program is built with it.
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*call)());
 
-/// Asked by the sanitizers; what the environment says counts more. A finding ends in SIGABRT.
+/// Called by the sanitizers; the environment overrides it. A finding ends in SIGABRT.
 extern "C" __attribute__((visibility("default"))) const char* __asan_default_options();
 extern "C" __attribute__((visibility("default"))) const char* __ubsan_default_options();
 const char* __asan_default_options() {
@@ -31,14 +31,14 @@ namespace {
 struct {
   std::span<const uint8_t> bytes;
   char path[4096] = {};
-  char words[512] = {};  // what is said before the path
+  char words[512] = {};  // text before the path
   bool files = false;
   volatile std::sig_atomic_t running = 0;
 } watched;
 
 void say(const char* text) { (void)!write(STDERR_FILENO, text, std::strlen(text)); }
 
-/// Writes the input and says where, once.
+/// Writes the input and prints its path, once.
 void keep_input() {
   if (watched.running == 0) return;
   watched.running = 0;
@@ -53,7 +53,7 @@ void keep_input() {
   say("\n");
 }
 
-/// 0 stops a clock.
+/// Sets the timers; 0 stops one.
 void set_clocks(unsigned seconds, unsigned wait) {
   const itimerval time{.it_interval = {}, .it_value = {.tv_sec = seconds, .tv_usec = 0}};
   setitimer(ITIMER_PROF, &time, nullptr);
@@ -64,7 +64,7 @@ void on_signal(int number) {
   const bool late = number == SIGALRM || number == SIGPROF;
   if (late) say("the run took too long\n");
   keep_input();
-  // as it would have ended, a core file where they are kept
+  // ends with the same signal, for a core file if enabled
   std::signal(late ? SIGABRT : number, SIG_DFL);
   std::raise(late ? SIGABRT : number);
 }

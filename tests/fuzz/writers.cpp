@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// boxsink's formats: whatever boxes, labels and times go in come back to a reader of its own.
+// boxsink's formats: all boxes, labels and times are read back by a separate reader.
 #include "tests/fuzz/writers.h"
 
 #include <gst/gst.h>
@@ -40,7 +40,7 @@ WriterOptions any_options(Input& input) {
   return out;
 }
 
-/// What a list lacks, which alone may be refused.
+/// Accepts only errors about entries that a list lacks.
 void refused(const WriterOptions& options, const Error& error) {
   if (options.images.empty() && options.categories.empty()) violated("refused: " + error.message());
   count("frames refused for a list");

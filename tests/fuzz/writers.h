@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Checks of what boxsink's formats wrote, against the boxes that it was written of.
+// Checks the output of boxsink's formats against the boxes.
 #pragma once
 
 #include <map>
@@ -11,15 +11,15 @@
 
 namespace keepbox::fuzz {
 
-/// A label or model as the formats have it: each byte that is not UTF-8 is U+FFFD.
+/// Returns a label or model as written: each invalid UTF-8 byte is U+FFFD.
 std::string written_name(GQuark name);
 
-/// A box's model where it is written.
+/// Returns a box's model if it is written.
 std::string written_model(const FrameBox& box);
 
 void check_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
                  const WriterOptions& options, const std::string& text);
-/// @param text of the whole file. @param frames as they were written.
+/// @param text of the complete file. @param frames as they were written.
 struct CocoFrame {
   FrameInfo info;
   std::span<const FrameBox> boxes;
@@ -33,7 +33,7 @@ void check_csv(const FrameInfo& frame, std::span<const FrameBox> boxes, const st
 void check_dota(const FrameInfo& frame, std::span<const FrameBox> boxes,
                 const std::map<std::string, std::string>& by_class);
 
-/// Whole files, written as boxsink does it.
+/// Writes complete files like boxsink.
 void check_sessions(Input& input);
 
 }  // namespace keepbox::fuzz

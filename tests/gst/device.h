@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A GPU for tests: a context, frames with tensors on it, and producers that are late.
+// A GPU for tests: a context, frames with tensors on it, and late producers.
 #pragma once
 
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 
 namespace keepbox::test {
 
-/// A function of the driver that libgstcuda does not wrap.
+/// Returns a function of the driver that libgstcuda does not wrap.
 template <class Function>
 Function* driver(const char* name) {
   static void* library = dlopen("libcuda.so.1", RTLD_LAZY);
@@ -25,7 +25,7 @@ inline GstCudaContext* cast(const CudaContext& context) {
   return reinterpret_cast<GstCudaContext*>(context.get());
 }
 
-/// Tests that want a GPU: skipped without, failed without where KEEPBOX_REQUIRE names cuda.
+/// Tests that need a GPU: skipped without one, or failed if KEEPBOX_REQUIRE names cuda.
 class Gpu : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -73,10 +73,10 @@ inline GstBuffer* frame_on(const CudaContext& context, const Tensor& tensor) {
   return frame_of(tensor, *data);
 }
 
-/// Writes tensors long after it handed them out, over numbers that would be other boxes.
+/// Writes tensors long after passing them on, replacing values that give other boxes.
 class LateProducer {
  public:
-  /// @param with_event tells by kReadyEvent on memory without a stream, else by the stream.
+  /// @param with_event signals by kReadyEvent on memory without a stream, otherwise by the stream.
   LateProducer(CudaContext context, Tensor tensor, bool with_event)
       : context_(std::move(context)), tensor_(std::move(tensor)), with_event_(with_event) {
     const CudaScope scope(context_);
@@ -98,7 +98,7 @@ class LateProducer {
     gst_cuda_stream_unref(stream_);
   }
 
-  /// Memory that is written by work on the stream, and the event behind that.
+  /// Memory that is written by work on the stream, and the event after it.
   struct Work {
     CUdeviceptr data;
     CUstream stream;
@@ -147,7 +147,7 @@ class LateProducer {
   CUdeviceptr source_ = 0;
 };
 
-/// The CUcontext that an element answers CONTEXT queries with, or nullptr.
+/// Returns the CUcontext with which an element answers CONTEXT queries, or nullptr.
 inline gpointer shared_context(GstElement* element) {
   GstQuery* query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
   g_autoptr(GstPad) pad = gst_element_get_static_pad(element, "sink");

@@ -27,10 +27,10 @@ inline void attach(GstBuffer* frame, const Tensor& tensor) {
              data_buffer(tensor.values.data(), tensor.values.size() * sizeof(float)));
 }
 
-/// Frames of the size of the crowd's input.
+/// Caps of frames with the size of the crowd's input.
 inline constexpr const char* kSmall = "video/x-raw,format=RGB,width=320,height=320";
 
-/// A crowd of boxes as YOLOv8 writes them for an input of 320 x 320.
+/// Makes a crowd of boxes in YOLOv8 layout for an input of 320 x 320.
 inline Tensor crowd(unsigned seed) {
   constexpr size_t kAnchors = 2100, kClasses = 6;
   std::mt19937 random(seed);
@@ -50,7 +50,7 @@ inline Tensor crowd(unsigned seed) {
 
 inline size_t bytes_of(const Tensor& tensor) { return tensor.values.size() * sizeof(float); }
 
-/// A grey frame of a harness' default size with that tensor.
+/// Makes a grey frame of a harness' default size with that tensor.
 inline GstBuffer* frame_with(const std::vector<Row>& list) {
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
   attach(frame, rows(list));
@@ -64,7 +64,7 @@ using Buffer = std::unique_ptr<GstBuffer, UnrefBuffer>;
 
 inline Buffer empty_frame() { return Buffer(gst_buffer_new_allocate(nullptr, 64, nullptr)); }
 
-/// An element (or line of elements) between pads of the test, with a bus to look at.
+/// An element (or line of elements) between pads of the test, with a bus.
 class Harness {
  public:
   explicit Harness(const std::string& line,
@@ -88,13 +88,13 @@ class Harness {
     g_object_set(element(), name, args..., nullptr);
   }
 
-  /// Pushes a frame (transfer full) and pulls what comes of it; null when nothing did.
+  /// Pushes a frame (transfer full) and pulls the result; null if there is none.
   Buffer run(GstBuffer* frame) {
     flow = gst_harness_push(harness_, frame);
     return Buffer(gst_harness_try_pull(harness_));
   }
 
-  /// The text of the next message of a type, or "".
+  /// Returns the text of the next message of a type, or "".
   std::string message(GstMessageType type) {
     GstMessage* message = gst_bus_pop_filtered(bus_, type);
     if (message == nullptr) return {};
@@ -108,7 +108,7 @@ class Harness {
   std::string warning() { return message(GST_MESSAGE_WARNING); }
 
   GstHarness* get() { return harness_; }
-  /// The line's only element.
+  /// Returns the line's only element.
   GstElement* element() { return GST_ELEMENT(GST_BIN_CHILDREN(bin())->data); }
   GstBin* bin() { return GST_BIN(harness_->element); }
 
@@ -119,7 +119,7 @@ class Harness {
   GstBus* bus_;
 };
 
-/// Plays a line to its end; the error's text, or "".
+/// Plays a line to its end. @return the error's text, or "".
 inline std::string play(const std::string& line) {
   GError* parse = nullptr;
   GstElement* pipeline = gst_parse_launch(line.c_str(), &parse);
@@ -145,7 +145,7 @@ inline void expect_words(const std::string& text, std::initializer_list<const ch
   for (const char* word : words) EXPECT_NE(text.find(word), std::string::npos) << text;
 }
 
-/// A number of a boxdecode's stats.
+/// Returns a counter of a boxdecode's stats.
 inline guint64 counted(GstElement* element, const char* field) {
   g_autoptr(GstStructure) stats = nullptr;
   g_object_get(element, "stats", &stats, nullptr);
@@ -154,14 +154,14 @@ inline guint64 counted(GstElement* element, const char* field) {
   return count;
 }
 
-/// A text of a boxdecode's stats.
+/// Returns a text of a boxdecode's stats.
 inline std::string told(GstElement* element, const char* field) {
   g_autoptr(GstStructure) stats = nullptr;
   g_object_get(element, "stats", &stats, nullptr);
   return gst_structure_get_string(stats, field);
 }
 
-/// The boxes on a buffer as GStreamer's own meta has them.
+/// The boxes on a buffer, from GStreamer's own meta.
 struct Od {
   std::string label;
   gint x, y, w, h;
@@ -187,14 +187,14 @@ inline std::vector<Od> ods(const Buffer& buffer) {
   return out;
 }
 
-/// Our boxes with their float coordinates.
+/// Reads our boxes with their float coordinates.
 inline std::vector<FrameBox> boxes(const Buffer& buffer) {
   std::vector<FrameBox> out;
   EXPECT_TRUE(read_boxes(buffer.get(), out));
   return out;
 }
 
-/// Does GStreamer tell metas where pixels go?
+/// True if GStreamer passes transforms to metas as a matrix.
 inline bool has_matrix() {
   guint major = 0, minor = 0, micro = 0, nano = 0;
   gst_version(&major, &minor, &micro, &nano);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tensors in GStreamer 1.28's GstAnalyticsTensorMtd, for tests that are built with an older one.
+// Tensors in GStreamer 1.28's GstAnalyticsTensorMtd, for tests that are built with an older
+// version.
 #pragma once
 
 #include <dlfcn.h>
@@ -11,13 +12,13 @@ namespace keepbox::test {
 using AddTensorMtd = gboolean (*)(GstAnalyticsRelationMeta*, GQuark, GstTensorDataType, GstBuffer*,
                                   GstTensorDimOrder, gsize, gsize*, GstAnalyticsMtd*);
 
-/// GStreamer's function that adds one, or nullptr before 1.28.
+/// Returns GStreamer's function that adds one, or nullptr before 1.28.
 inline AddTensorMtd add_tensor_mtd() {
   return reinterpret_cast<AddTensorMtd>(
       dlsym(RTLD_DEFAULT, "gst_analytics_relation_meta_add_tensor_mtd_simple"));
 }
 
-/// Attaches it as DL Streamer does: row-major, under its id or none. @param data transfer full.
+/// Attaches a tensor like DL Streamer: row-major, with or without an id. @param data transfer full.
 /// @pre add_tensor_mtd().
 inline GstAnalyticsMtd attach_mtd(GstBuffer* frame, const Tensor& tensor, GstBuffer* data) {
   std::vector<gsize> dims(tensor.shape.dims().begin(), tensor.shape.dims().end());
@@ -33,7 +34,7 @@ inline GstAnalyticsMtd attach_mtd(GstBuffer* frame, const Tensor& tensor) {
   return attach_mtd(frame, tensor, data_buffer(tensor.values.data(), bytes_of(tensor)));
 }
 
-/// Skips before GStreamer 1.28.
+/// Tests that are skipped before GStreamer 1.28.
 class WithTensorMtds : public ::testing::Test {
  protected:
   void SetUp() override {

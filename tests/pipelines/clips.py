@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What pipelines/ does with whole clips: boxes held between, counted, of many streams, in pictures."""
+"""Tests the scripts of pipelines/ with whole clips: held boxes, counts, many streams, pictures."""
 import csv
 import io
 import json
@@ -16,7 +16,7 @@ QUOTED = shlex.quote(str(PIPELINES))
 
 
 def places(path):
-    """The class and the corner of each box, of each frame."""
+    """Returns class and corner of each box, for each frame."""
     return [[(box['detection']['label'], box['x'], box['y']) for box in frame.get('objects', [])]
             for frame in map(json.loads, path.read_text().splitlines())]
 

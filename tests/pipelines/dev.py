@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What ./dev makes of signals and of checkouts that were moved. Meson and ninja are stubs here."""
+"""Tests ./dev with signals and with moved checkouts. Meson and ninja are stubs here."""
 import os
 import pathlib
 import shutil
@@ -15,7 +15,7 @@ NINJA = '#!/bin/sh\necho $$ >"$2/pid"\n'
 
 
 def lay_out(folder, ninja=NINJA):
-    """A checkout that has nothing but ./dev, and stubs where it looks first."""
+    """Makes a checkout with only ./dev, and stubs in the folder that it searches first."""
     checkout = folder / 'checkout'
     tools = checkout / 'build/gst/tool'
     tools.mkdir(parents=True)
@@ -44,7 +44,7 @@ def told(checkout, *words, status=0, **options):
 
 
 def runs(pid):
-    """A process that has ended may be left for another one to wait for."""
+    """True while a process runs; a zombie has ended."""
     try:
         return pathlib.Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0] not in 'ZX'
     except OSError:
@@ -89,7 +89,7 @@ def test_a_checkout_that_was_moved(folder):
 
 def test_a_build_folder_knows_its_name(folder):
     checkout = lay_out(folder)
-    # made anew, so that stubs which lie there would be gone
+    # made again, so that stubs in it would be gone
     (checkout / 'build/environment').write_text('another\n')
     tools = folder / 'tools'
     (checkout / 'build/gst/tool').rename(tools)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every program in Python and shell that people call shows by --help what it does, and does nothing,
-whatever is missing here."""
+"""Tests that --help of every user-facing Python and shell program shows its purpose and does
+nothing else, whatever is missing on this machine."""
 import subprocess
 import sys
 
@@ -13,7 +13,7 @@ PYTHON, SHELL = '#!/usr/bin/env python3\n', '#!/usr/bin/env bash\n'
 
 
 def programs(first_line):
-    """Files that begin with that line, but for those that ./dev calls, and sourced ones."""
+    """Returns files that begin with that line, except those that ./dev calls, and sourced ones."""
     for folder in FOLDERS:
         for path in sorted((SOURCE / folder).iterdir()):
             if path.is_file() and path.name not in ELSEWHERE and \
@@ -45,7 +45,7 @@ def test_help_of_shell(folder):
 
 
 def test_what_python_lacks_is_named(folder):
-    """Of modules that nobody has, so that the test is the same everywhere."""
+    """Modules that do not exist anywhere, so that the test is the same on all machines."""
     program = folder / 'program.py'
     program.write_text('"""Does this and that."""\nimport needed\n'
                        'needed.modules(__doc__, "sys", "nosuchmodule")\nprint("it runs")\n')

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Boxes of tensorinfer and boxdecode on photos, against a resize, ONNX Runtime, decoding and
-suppression that share nothing with them."""
+"""Compares boxes of tensorinfer and boxdecode on photos with an independent resize, ONNX Runtime,
+decoding and suppression."""
 import csv
 import io
 
@@ -31,7 +31,7 @@ def caught(photo, encoder, folder):
 
 
 def rgb_of(photo, folder):
-    """Planes R, G, B."""
+    """Returns planes R, G, B."""
     picture = caught(photo, 'videoconvert ! video/x-raw,format=RGB ! pnmenc', folder)
     _, size, _, data = picture.split(b'\n', 3)
     width, height = map(int, size.split())
@@ -39,7 +39,7 @@ def rgb_of(photo, folder):
 
 
 def yuv_of(photo, folder):
-    """Planes Y, U, V, the latter with half as many samples an axis."""
+    """Returns planes Y, U, V; chroma is subsampled by two in both axes."""
     head, _, data = caught(photo, 'video/x-raw,format=I420 ! y4menc', folder).split(b'\n', 2)
     width, height = (int(word[1:]) for word in head.split() if word[:1] in (b'W', b'H'))
     half = (height + 1) // 2, (width + 1) // 2
@@ -51,7 +51,7 @@ def yuv_of(photo, folder):
 
 
 def resized(plane, frame, size):
-    """Bilinear, two samples an axis, centres at a half; samples may be shared by pixels."""
+    """Interpolates between two samples per axis, with half-pixel centres; samples may be shared."""
     def taps(many, whole, few):
         shared = round(whole / many)
         at = np.clip((np.arange(few) + 0.5) * whole / few / shared - 0.5, 0, many - 1)
@@ -64,18 +64,18 @@ def resized(plane, frame, size):
 
 
 def converted(y, cb, cr):
-    """R, G, B of JPEG's Y, Cb, Cr."""
+    """Converts JPEG's Y, Cb, Cr to R, G, B."""
     rgb = (y + 1.402 * (cr - 128), y - 0.344136 * (cb - 128) - 0.714136 * (cr - 128),
            y + 1.772 * (cb - 128))
     return [np.clip(plane, 0, 255) for plane in rgb]
 
 
 def expected(planes, order, mode, folder, yuv=False):
-    """What boxes_in() returns, of the photo fitted in that way."""
+    """Returns the same as boxes_in(), for the photo fitted in that way."""
     frame = np.array(planes[0].shape[::-1])
     scaled = frame * yolox.SIDE / frame.max()
     centred = mode == 'letterbox-center'
-    # YOLOX cuts the picture's sides to whole pixels, Ultralytics rounds them.
+    # YOLOX truncates the picture's sides to integers, Ultralytics rounds them.
     picture = (np.round(scaled) if centred else scaled).astype(int)
     border = (yolox.SIDE - picture) // 2 if centred else np.zeros(2, int)
     small = [resized(plane.astype(float), frame, picture) for plane in planes]
@@ -102,7 +102,7 @@ def partner(box, others):
 
 
 def compare(mine, theirs, what):
-    """Every box has its like on the other side, but for those that may be below the threshold."""
+    """Checks that every box has a counterpart, except those near the threshold."""
     assert theirs, f'{what}: a photo without boxes tests nothing'
     for one, other, whose in ((mine, theirs, 'too much'), (theirs, mine, 'missing')):
         for box in one:

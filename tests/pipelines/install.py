@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Installs, and does with keepbox.h, its library and the plugins what README says: in the build folder,
-and in a file system where what was installed lies in its place, without a word in the environment.
+"""Installs keepbox and uses keepbox.h, its library and the plugins as README describes: in the build
+folder, and in a file system with the installed files in place, without any environment variables.
 
 usage: install.py BUILD
 """
@@ -57,7 +57,7 @@ def need_tools():
 
 
 def bare_environment(folder):
-    """Nothing that tells GStreamer, ld.so or pkg-config where to look."""
+    """Returns an environment without hints for GStreamer, ld.so or pkg-config."""
     return {'PATH': os.environ['PATH'], 'HOME': str(folder), 'LANG': 'C.UTF-8',
             'GST_REGISTRY': str(folder / 'registry.bin')}
 
@@ -68,7 +68,7 @@ def lines_of_readme(text):
 
 
 def line_installed():
-    """What README does where all is installed."""
+    """Runs README's commands with everything installed."""
     line, = (block for block in blocks_of_readme('sh') if block.startswith('cc app.c'))
     return line.strip()
 
@@ -80,7 +80,7 @@ def lay_out(folder):
 
 
 def install(folder):
-    """Returns the folder that stands for the root of the file system."""
+    """Returns the folder that serves as the root of the file system."""
     need_tools()
     run('meson', 'install', '-C', BUILD, '--destdir', folder / 'root', '--no-rebuild', '--quiet')
     return folder / 'root'
@@ -93,7 +93,7 @@ def has_cuda():
 
 
 def run_without_libgstcuda(script):
-    """Runs it where that library is no library."""
+    """Runs it with an invalid library in place of that one."""
     hide = f'for f in {variable("gstreamer-1.0", "libdir")}/libgstcuda-1.0.so.*; do' \
            ' mount --bind /dev/null "$f"; done'
     for namespace in (['unshare', '-m'], ['unshare', '-rm']):
@@ -106,7 +106,7 @@ def run_without_libgstcuda(script):
 
 
 def run_installed(folder, script):
-    """Runs it where what was installed lies over the file system's own /usr."""
+    """Runs it with the installed files mounted over /usr."""
     mount = f'mount -t overlay overlay -o lowerdir={folder}/root/usr:/usr /usr'
     for namespace in (['unshare', '-m'], ['unshare', '-rm']):
         if subprocess.run([*namespace, 'sh', '-c', mount], capture_output=True,
@@ -117,7 +117,7 @@ def run_installed(folder, script):
 
 
 def configure(folder, *options):
-    """Where things would be installed, by their name; dpkg-architecture, whom meson asks, is missing."""
+    """Returns install paths by name; dpkg-architecture, which meson calls, is hidden."""
     need_tools()
     helper = folder / 'dpkg-architecture'
     helper.write_text('#!/bin/sh\nexit 1\n')
@@ -154,7 +154,7 @@ def test_python_finds_what_is_installed(folder):
         raise Skip('built without introspection')
     assert len(typelibs) == 1 and len(list(root.glob('**/share/gir-1.0/Keepbox-1.0.gir'))) == 1
     library, = root.glob('**/libkeepbox.so.0')
-    # In the place of ldconfig, which would write to the system.
+    # Replaces ldconfig, which would write to the system.
     known = f'LD_LIBRARY_PATH=/{library.parent.relative_to(root)}'
     out, _ = run_installed(folder, f"{known} {sys.executable} -c '{PYTHON}'")
     assert out.strip() == VERSION, out

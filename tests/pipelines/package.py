@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What Debian's packages of keepbox give a machine where they are installed: tools/try_packages."""
+"""Tests what Debian's packages of keepbox provide once installed; run by tools/try_packages."""
 import pathlib
 import re
 import shutil

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""gi.repository.Keepbox, as an application in Python has it."""
+"""Tests gi.repository.Keepbox as used by a Python application."""
 import contextlib
 import gc
 import io
@@ -47,8 +47,8 @@ def refused(word, function, *args):
 
 
 def decode(frame):
-    """The boxes of a frame that boxdecode has had, after the frame is gone. Not by appsrc, which
-    before GStreamer 1.27 loses the tensors of a frame that Python holds, too."""
+    """Returns the boxes of a frame after boxdecode, read after the frame is gone. Not with appsrc,
+    which before GStreamer 1.27 loses the tensors of frames that Python also holds."""
     line = Gst.parse_bin_from_description(
         'boxdecode model-name=rows ! appsink name=boxes async=false sync=false', True)
     pad, segment = Gst.Pad.new('src', Gst.PadDirection.SRC), Gst.Segment()
@@ -148,14 +148,14 @@ def test_errors(folder):
 
 
 class Output(np.ndarray):
-    """As PyTorch has it."""
+    """Exposes an array like PyTorch does."""
 
     def data_ptr(self):
         return self.ctypes.data
 
 
 def masks_sample():
-    """A frame with boxes that have masks, from recorded tensors."""
+    """Returns a frame with boxes that have masks, from recorded tensors."""
     media = PIPELINES / 'media'
     line = Gst.parse_launch(
         f'tensorreplay location={media}/shapes-seg.f16.raw dims=1,26,2100 type=float16'
@@ -194,7 +194,7 @@ def test_boxes_of_arrays(folder):
     model, found = PIPELINES / 'models/shapes.onnx', {}
     for form, turned in (('RGB', picture), ('BGR', picture[:, :, ::-1])):
         with contextlib.closing(detect.Detector(model, form, 'score-threshold=0.5')) as detector:
-            # Sizes in turn, one of them with lines that are no multiple of four bytes.
+            # Alternating sizes, one with a stride that is not a multiple of four bytes.
             each = [detector(turned), detector(turned[:, 1:1278]), detector(turned)]
         found[form] = [[(box.get_label(), *box.get_rect()) for box in boxes] for boxes in each]
     assert found['RGB'] == found['BGR'] and found['RGB'][0] == found['RGB'][2], found

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs what README.md and docs/ print, as printed, in a folder that looks like a fresh clone beside the
-reader's own photo and model. install.py does what it says about embedding."""
+"""Runs the commands of README.md and docs/ as printed, in a folder like a fresh clone, next to the
+user's own photo and model. install.py covers embedding."""
 import csv
 import io
 import json
@@ -24,7 +24,7 @@ def is_gpu_line(block):
 
 
 def is_tried_elsewhere(block):
-    """./dev is what runs these tests; install.py installs and compiles."""
+    """./dev runs these tests itself; install.py installs and compiles."""
     return any(words in block for words in ('./dev ', 'meson install', 'cc app.c', 'model-name=turned'))
 
 
@@ -54,8 +54,8 @@ def need_photos(inference='tensorinfer'):
 
 
 def launch(line, folder, status=0):
-    """Runs a line; from GStreamer 1.28 on without the property that README says to leave out. Returns
-    its boxes, of a file that it names or of stdout, and what it printed to stderr."""
+    """Runs a line; from GStreamer 1.28 on without the property that README says to omit. Returns
+    its boxes, from the file that it names or from stdout, and its stderr."""
     inspected = subprocess.run(['gst-inspect-1.0', 'onnxinference'], capture_output=True, text=True,
                                check=False).stdout
     if 'input-image-format' not in inspected:

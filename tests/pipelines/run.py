@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the scripts of pipelines/ as a user would, and real photos through a real model. Those for whole
-clips are in clips.py."""
+"""Runs the scripts of pipelines/ like a user, and real photos through a real model. Tests with
+whole clips are in clips.py."""
 import csv
 import io
 import json
@@ -56,7 +56,7 @@ def test_camera(folder):
     _, noise = run(PIPELINES / 'camera', 'videotestsrc num-buffers=3 pattern=ball', 'fakesink')
     assert 'gst-launch-1.0 -e videotestsrc' in noise
     _, noise = run(PIPELINES / 'camera', '--size', status=2)
-    assert 'expected a value behind --size' in noise
+    assert 'expected a value after --size' in noise
 
 
 def test_file(folder):
@@ -70,7 +70,7 @@ def test_file(folder):
 
 
 def pixels(picture, folder):
-    """The red, green and blue of each."""
+    """Returns red, green and blue of each."""
     run('gst-launch-1.0', '-q', 'filesrc', f'location={picture}', '!', 'pngdec', '!', 'videoconvert',
         '!', 'video/x-raw,format=RGBx', '!', 'filesink', f'location={folder}/pixels.raw')
     return np.fromfile(folder / 'pixels.raw', np.uint8).reshape(-1, 4)[:, :3].astype(int)
@@ -100,7 +100,7 @@ def test_cascade(folder):
     drawn, shown = (pixels(path, folder) for path in (folder / 'both.png', PIPELINES / 'cascade.png'))
     apart = np.abs(drawn - shown).max(1) > 40
     assert apart.mean() < .01, f"README's picture differs in {apart.mean():.0%} of its pixels"
-    # The boxes of both on the full frame, each once: those of one model that keeps all classes.
+    # The boxes of both on the full frame, each once: same as one model with all classes.
     line = told.splitlines()[0].split(' ! boxoverlay')[0].replace(' -e ', ' -q -e ')
     both = folder / 'both.jsonl'
     run('bash', '-c', line.replace('decodebin', 'decodebin ! identity eos-after=2') +
@@ -122,7 +122,7 @@ def test_gpu_falls_back(folder):
     assert 'gst-launch-1.0' in told
     found, others = (labels_in(folder / name)[0] for name in ('gpu.jsonl', 'file.jsonl'))
     assert len(found) == len(others) == 250
-    # Elsewhere than on the CPU numbers differ in their last digits.
+    # Except on the CPU, numbers differ in their last digits.
     for frame, other in zip(found[::50], others[::50]):
         boxes, expected = ([(box['detection']['label'], box['x'], box['y'])
                             for box in each['objects']] for each in (frame, other))
@@ -160,7 +160,7 @@ def test_file_that_is_missing(folder):
 
 
 def tensor_file(folder):
-    """One frame of the demo's recorded tensors, as float32."""
+    """Returns one frame of the demo's recorded tensors as float32."""
     import numpy as np
     raw = np.fromfile(PIPELINES / 'media/shapes-tensors.f16.raw', np.float16, 10 * 2100)
     path = folder / 'tensor.raw'

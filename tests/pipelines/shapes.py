@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Points, masks and turned boxes of the demo's models, against what was drawn and against decoding,
-suppression and run lengths that share nothing with them."""
+"""Compares keypoints, masks and oriented boxes of the demo's models with the drawn shapes and with
+independent decoding, suppression and run lengths."""
 import json
 import math
 
@@ -10,7 +10,7 @@ import numpy as np
 from tap import PIPELINES, main, need, need_inference, run
 
 SIDE = 320                     # of the models' input
-SCALE, BORDER = 4, 70          # clip's pixels for one of the input; lines above its picture
+SCALE, BORDER = 4, 70          # clip pixels per input pixel; lines above the picture
 SCORE, OVERLAP = 0.55, 0.3
 CLASSES = (PIPELINES / 'models/shapes.labels').read_text().split()
 WANTED = f'score-threshold={SCORE} iou-threshold={OVERLAP} class-agnostic=true'
@@ -38,7 +38,7 @@ def tensor(name, *shape):
 
 
 def replay(*tensors):
-    """Elements that attach recorded tensors: pairs of a name and the dimensions."""
+    """Returns elements that attach recorded tensors: pairs of name and dimensions."""
     return ' ! '.join(f'tensorreplay location={PIPELINES}/media/shapes-{name}.f16.raw dims={dims} '
                       f'type=float16 tensor-id={name_of}' for name, dims, name_of in tensors)
 
@@ -59,7 +59,7 @@ def objects(line):
 
 
 def overlap(a, b):
-    """Of boxes x1 y1 x2 y2."""
+    """Returns the IoU of boxes x1 y1 x2 y2."""
     width, height = (min(a[i + 2], b[i + 2]) - max(a[i], b[i]) for i in (0, 1))
     both = max(width, 0) * max(height, 0)
     return both / sum((c[2] - c[0]) * (c[3] - c[1]) for c in (a, b)) / (
@@ -67,7 +67,7 @@ def overlap(a, b):
 
 
 def kept(output):
-    """Anchors of the upright boxes that are left, best first, each with its corners."""
+    """Returns the anchors of the kept upright boxes, best first, each with its corners."""
     scores, found = output[4:10].max(0), []
     for anchor in sorted(np.flatnonzero(scores > SCORE), key=lambda at: (-scores[at], at)):
         x, y, width, height = output[:4, anchor]
@@ -82,7 +82,7 @@ def box_of(thing):
 
 
 def paired(found, to_input=lambda x, y: (x, y)):
-    """Pairs of a detection and what was drawn there; all of both are in one."""
+    """Returns pairs of detections and drawn shapes; each is in exactly one."""
     assert len(found) == len(DRAWN), [thing['roi_type'] for thing in found]
     pairs = []
     for shape in DRAWN:
@@ -90,7 +90,7 @@ def paired(found, to_input=lambda x, y: (x, y)):
             x1, y1, x2, y2 = box_of(thing)
             return math.dist(to_input((x1 + x2) / 2, (y1 + y2) / 2), shape[1:3])
         best = min(found, key=apart)
-        # The border cuts one of them, and another hides a third.
+        # The border crops one of them, and one hides a third.
         assert best['roi_type'] == shape[0] and apart(best) < 6, (shape, best)
         pairs.append((best, shape))
     return pairs
@@ -111,7 +111,8 @@ def check_turns(found, to_input=lambda x, y: (x, y)):
 
 
 def unpacked(text, height, width):
-    """COCO's run lengths: five bits a letter, differences to the run before the last one."""
+    """Decodes COCO's run lengths: five bits per letter, differences to the run before the last
+    one."""
     runs, at = [], 0
     while at < len(text):
         value, shift, more = 0, 0, True
@@ -132,7 +133,7 @@ def iou(a, b):
 
 
 def bilinear(plane, side):
-    """Enlarged; pixels' centres lie at a half."""
+    """Enlarges a mask with half-pixel centres."""
     at = np.clip((np.arange(side) + .5) * len(plane) / side - .5, 0, len(plane) - 1)
     low = np.floor(at).astype(int)
     high, part = np.minimum(low + 1, len(plane) - 1), at - low
@@ -141,7 +142,8 @@ def bilinear(plane, side):
 
 
 def masks():
-    """Of the recorded tensors, with their boxes: at the input's resolution, cut to them."""
+    """Computes masks from the recorded tensors: at the input's resolution, cropped to their
+    boxes."""
     output, prototypes = tensor('seg', 26, 2100), tensor('seg-protos', 16, 80, 80)
     across, down = np.meshgrid(np.arange(SIDE), np.arange(SIDE))
     for anchor, (x1, y1, x2, y2) in kept(output):
@@ -156,14 +158,14 @@ def coco_masks(line):
 
 
 def beside(mask):
-    """A mask, and what is beside it by a pixel."""
+    """Returns a mask and its neighbourhood of one pixel."""
     wide = np.pad(mask, 1)
     height, width = mask.shape
     return np.any([wide[y:y + height, x:x + width] for y in range(3) for x in range(3)], 0)
 
 
 def drawn_disc(mask):
-    """The circle that nothing hides and no border cuts: its mask is near what was drawn."""
+    """Returns the circle that is neither hidden nor cropped; its mask is near the drawn one."""
     _, x, y, radius, _ = DRAWN[-1]
     lines, columns = np.mgrid[:SIDE, :SIDE] + .5
     return iou(mask, np.hypot(columns - x, lines - y) < radius)
@@ -193,7 +195,7 @@ def test_recorded_turned_boxes(folder):
 def test_recorded_masks(folder):
     del folder
     plain = list(masks())
-    # Those at the prototypes' resolution are cut to their boxes by whole pixels of that.
+    # Masks at the prototypes' resolution are cropped to their boxes in its pixels.
     for size, least in ('frame', 0.99), ('prototypes', 0.75):
         found = coco_masks(f'{SEG} ! {DECODE} mask-size={size}')
         for mask, expected in zip(found, plain, strict=True):
@@ -223,7 +225,7 @@ def test_recorded_masks_come_back_to_the_full_frame(folder):
 
 
 def clip_of(task, folder, more=''):
-    """Frames of the clip through a model, as boxsink writes them."""
+    """Returns frames of the clip through a model, as written by boxsink."""
     need_inference()
     out = folder / f'{task}.jsonl'
     launch(f'filesrc location={PIPELINES}/media/shapes.webm ! decodebin ! videoconvert '

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Stops the scripts of pipelines/ and the service's line by signals while they run: their files are
-finished, and no process is left."""
+"""Stops the scripts of pipelines/ and the service's line with signals while they run: their files
+are completed, and no process remains."""
 import json
 import os
 import pathlib
@@ -13,11 +13,11 @@ import time
 
 from tap import PIPELINES, SOURCE, main, need_inference, run
 
-FRAMES = 20000  # more than anything gets done in the time of a test
+FRAMES = 20000  # more than can be processed during a test
 
 
 def long_clip(folder):
-    """A file whose frames are too many to come to an end."""
+    """Returns a file with too many frames to reach its end."""
     path = folder / 'long.avi'
     run('gst-launch-1.0', '-q', 'videotestsrc', f'num-buffers={FRAMES}', '!',
         'video/x-raw,format=I420,width=16,height=16,framerate=30/1', '!', 'avimux', '!', 'filesink',
@@ -33,19 +33,19 @@ def wait_for(what, done, seconds=60):
 
 
 def processes(word):
-    """Those that have a word in their command line."""
+    """Returns processes that have a word in their command line."""
     found = []
     for path in pathlib.Path('/proc').glob('[0-9]*/cmdline'):
         try:
             if word in path.read_text(errors='replace'):
                 found.append(int(path.parent.name))
-        except OSError:  # it has ended meanwhile
+        except OSError:  # it ended in the meantime
             pass
     return found
 
 
 def stop(command, outputs, folder, send=signal.SIGTERM, to_all=False):
-    """Sends a signal to a command when all of its files have boxes, or to its process group."""
+    """Signals a command, or its process group, once all of its files have boxes."""
     parts = [path.with_name(f'{path.name}.part') for path in outputs]
     with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
@@ -91,7 +91,7 @@ def test_containers_and_services_are_stopped_by_sigint(folder):
     assert re.search('^STOPSIGNAL SIGINT$', (SOURCE / 'tools/Containerfile').read_text(), re.M)
     unit = (SOURCE / 'tools/debian/examples/keepbox@.service').read_text()
     assert 'KillSignal=SIGINT\nKillMode=mixed\n' in unit, unit
-    # As systemd reads it: lines that go on, $$ for $, %i for the instance, quotes as in a shell.
+    # Parsed like systemd: continued lines, $$ for $, %i for the instance, shell quotes.
     command = re.search(r'^ExecStart=((?:.*\\\n)*.*)$', unit, re.M)[1]
     command = shlex.split(command.replace('\\\n', ' ').replace('$$', '$').replace('%i', 'front'))
     assert '-e' in command[-1].split(), command

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the test programs of this folder share: commands that have to succeed, and their report."""
+"""Helpers of the test programs in this folder: commands that must succeed, and TAP reports."""
 import os
 import pathlib
 import re
@@ -13,11 +13,11 @@ SCHEMA_LINE = re.compile('Schema error: |$')  # ONNX Runtime of Debian prints th
 
 
 class Skip(Exception):
-    """Says why a test cannot run here."""
+    """Tells why a test cannot run here."""
 
 
 def run(*command, status=0, **options):
-    """Returns what the command printed to stdout, and to stderr less the lines about schemas."""
+    """Returns the command's stdout, and its stderr without the lines about schemas."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
                           errors='replace', timeout=400, **options)
     told = '\n'.join(line for line in done.stderr.splitlines() if not SCHEMA_LINE.match(line))
@@ -31,7 +31,7 @@ def need(element):
 
 
 def need_inference():
-    """tensorinfer, and an ONNX Runtime for it."""
+    """Requires tensorinfer, and an ONNX Runtime for it."""
     need('tensorinfer')
     done = subprocess.run(['gst-launch-1.0', '-q', 'videotestsrc', 'num-buffers=1', '!', 'tensorinfer',
                            f'model-file={PIPELINES / "models/shapes.onnx"}', '!', 'fakesink'],
@@ -42,14 +42,14 @@ def need_inference():
 
 
 def blocks_of_readme(language, document='README.md'):
-    """The code blocks of that language in README.md or another document, as printed."""
+    """Returns the code blocks of that language in README.md or another document, as printed."""
     text = (SOURCE / document).read_text()
     return [block for of, block in re.findall(r'^```(\w*)\n(.*?)^```$', text, re.M | re.S)
             if of == language]
 
 
 def main(tests):
-    """Runs every function named test_*, each with a folder of its own."""
+    """Runs every function named test_*, each with its own folder."""
     tests = {name: value for name, value in tests.items() if name.startswith('test_')}
     print(f'1..{len(tests)}', flush=True)
     for number, (name, test) in enumerate(tests.items(), 1):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Boxes of YOLOX-Nano on a photo without GStreamer's inference and without keepbox: the letterboxed
-pixels as GStreamer makes them, ONNX Runtime on them in the order B, G, R that the model was trained
-with, decoding and suppression by numpy."""
+"""Computes boxes of YOLOX-Nano on a photo without GStreamer's inference and without keepbox: pixels
+letterboxed by GStreamer, ONNX Runtime on B, G, R as in training, decoding and suppression with
+numpy."""
 import importlib.util
 import sys
 
@@ -22,7 +22,7 @@ numpy.save(made, session.run(None, {session.get_inputs()[0].name: numpy.load(giv
 
 
 def letterboxed(photo, folder):
-    """Height x width x (B, G, R)."""
+    """Returns height x width x (B, G, R)."""
     path = folder / 'pixels.raw'
     run('gst-launch-1.0', '-q', 'filesrc', f'location={photo}', '!', 'jpegdec', '!',
         'videoconvertscale', '!',
@@ -40,7 +40,7 @@ def infer(model, pixels, folder):
 
 
 def decode(rows):
-    """Corners in the model's picture, and a score for each class."""
+    """Returns corners in the model's picture, and a score for each class."""
     sides = [SIDE // stride for stride in STRIDES]
     grid = np.concatenate([np.stack(np.meshgrid(np.arange(n), np.arange(n)), -1).reshape(-1, 2)
                            for n in sides])
@@ -56,7 +56,7 @@ def overlap(box, others):
 
 
 def suppress(corners, classes, scores, limit):
-    """Indices of what is kept, the best first."""
+    """Returns the indices of kept boxes, best first."""
     left, kept = np.argsort(-scores, kind='stable'), []
     while left.size:
         best, left = left[0], left[1:]
@@ -67,8 +67,8 @@ def suppress(corners, classes, scores, limit):
 
 
 def boxes_in(rows, picture, border, frame, threshold, limit):
-    """A list of (class, score, (x1, y1, x2, y2) on the frame), the best first.
-    @param rows what the model gave for an input with the frame at `border`, of size `picture`."""
+    """Returns a list of (class, score, (x1, y1, x2, y2) on the frame), best first.
+    @param rows the model's output for an input with the frame at `border`, of size `picture`."""
     corners, scores = decode(rows)
     classes, best = scores.argmax(1), scores.max(1)
     above = best > threshold
@@ -80,8 +80,8 @@ def boxes_in(rows, picture, border, frame, threshold, limit):
 
 
 def expected_boxes(photo, frame, model, folder, threshold=0.25, limit=0.45):
-    """The boxes on a photo of size `frame` that GStreamer fitted in."""
-    # videoconvertscale rounds the picture and its place down to whole pixels.
+    """Returns the boxes on a photo of size `frame` that GStreamer letterboxed."""
+    # videoconvertscale rounds the picture's size and position down to integers.
     picture = np.array(frame) * SIDE // max(frame)
     rows = infer(model, letterboxed(photo, folder), folder)
     return boxes_in(rows, picture, (SIDE - picture) // 2, frame, threshold, limit)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The objects of two detectors, matched and compared."""
+"""Matches and compares the objects of two detectors."""
 import math
 
 import numpy as np
 
 from line import covers
 
-# What may differ where the model sees the same pixels, and where two scalers made them: pixels of
-# boxes and points, scores, and the least overlap of masks. A box whose score is within `edge` of
-# the threshold may be missing on either side; `share` is the least part that has to be the same.
+# Tolerances if the model sees the same pixels, and if two scalers made them: pixels of boxes and
+# points, scores, and the minimum overlap of masks. A box whose score is within `edge` of the
+# threshold may be missing on either side; `share` is the minimum part that must match.
 SAME = {'pixels': 0.1, 'score': 1e-3, 'mask': 0.5, 'edge': 1e-3, 'share': 0.97}
 HALF = {'pixels': 1.0, 'score': 0.01, 'mask': 0.5, 'edge': 0.01, 'share': 0.9}  # 16 bits inside
 SCALED = {'pixels': 6.0, 'score': 0.1, 'mask': 0.4, 'edge': 0.1, 'share': 0.7}
@@ -20,7 +20,7 @@ LEAST_COVERED = 100
 
 
 def corners(each):
-    """Corners of a box that stands upright or is turned, 4x2."""
+    """Returns the corners of an upright or oriented box, 4x2."""
     if 'box' in each:
         x1, y1, x2, y2 = each['box']
         return np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]])
@@ -33,7 +33,7 @@ def corners(each):
 
 
 def distance(a, b):
-    """The farthest that a corner lies from its own in the other box, whichever is the first."""
+    """Returns the largest distance between corresponding corners, starting at any corner."""
     if 'box' in a:
         return float(np.abs(corners(a) - corners(b)).max())
     b = corners(b)
@@ -41,8 +41,8 @@ def distance(a, b):
 
 
 def clipped(each, width, height):
-    """The object with its upright box and its points clipped to the frame: keepbox clips boxes and
-    no points, frameworks clip either or not."""
+    """Returns the object with its upright box and its points clipped to the frame: keepbox clips
+    boxes but not points; frameworks differ."""
     out = dict(each)
     if 'box' in each:
         x1, y1, x2, y2 = each['box']
@@ -54,7 +54,7 @@ def clipped(each, width, height):
 
 
 def has_area(each):
-    """Is its box more than a line? Keepbox drops others."""
+    """True if the box is more than a line; keepbox drops lines."""
     if 'turned' in each:
         return True
     x1, y1, x2, y2 = each['box']
@@ -62,7 +62,7 @@ def has_area(each):
 
 
 def from_line(each):
-    """An object of boxsink in the words of the expected ones."""
+    """Converts an object of boxsink to the form of the expected ones."""
     box = {'score': each['detection']['confidence'], 'class': each['detection'].get('label_id'),
            'label': each['detection'].get('label')}
     x, y, w, h = (each[key] for key in 'xywh')
@@ -79,7 +79,7 @@ def from_line(each):
 
 
 def match(wanted, found, limits):
-    """Pairs of places in both lists, the nearest of the same class and score first."""
+    """Returns pairs of indices in both lists, nearest first, with equal class and score."""
     pairs, free = [], set(range(len(found)))
     for i, each in enumerate(wanted):
         near = [(distance(each, found[j]), j) for j in free if found[j]['class'] == each['class']
@@ -93,7 +93,7 @@ def match(wanted, found, limits):
 
 
 def points_differ(a, b, limits):
-    """The largest difference of points that both sides see well, in units of what is allowed."""
+    """Returns the largest difference of points visible to both, relative to the tolerance."""
     if len(a) != len(b):
         return math.inf
     a, b = np.array(a, float), np.array(b, float)
@@ -104,7 +104,7 @@ def points_differ(a, b, limits):
 
 
 def only(objects, taken, threshold, limits):
-    """Those that have no counterpart and should have one."""
+    """Returns objects that lack a required counterpart."""
     return [each for i, each in enumerate(objects)
             if i not in taken and each['score'] > threshold + limits['edge']
             and each.get('covers', LEAST_COVERED) >= LEAST_COVERED]
@@ -116,7 +116,7 @@ def show(each):
 
 
 def compare(wanted, found, threshold, limits):
-    """A list of differences; empty: the same."""
+    """Returns a list of differences; empty if equal."""
     pairs = match(wanted, found, limits)
     missing = only(wanted, {i for i, _ in pairs}, threshold, limits)
     extra = only(found, {j for _, j in pairs}, threshold, limits)

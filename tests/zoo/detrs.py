@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Detectors of transformers as optimum exports them, and the boxes of their image processors."""
+"""Detectors of transformers as exported by optimum, and the boxes of their image processors."""
 import pathlib
 import zlib
 
@@ -77,13 +77,13 @@ def processor(name):
 
 
 def prepared(name, path):
-    """The picture as the processor prepares it, but for the smoothing when it scales."""
+    """Returns the picture as prepared by the processor, except its smoothing when scaling."""
     picture = pictures.scale(pictures.read(path), size_of(name))
     return processor(name)(images=[picture], do_resize=False, return_tensors='pt')['pixel_values']
 
 
 class Export(torch.nn.Module):
-    """The model with the inputs and outputs that optimum's exports have."""
+    """Wraps the model with the inputs and outputs of optimum's exports."""
 
     def __init__(self, model, mask):
         super().__init__()
@@ -96,7 +96,7 @@ class Export(torch.nn.Module):
 
 
 def linears(model, *words):
-    """The linear layers that have one of the words in their names."""
+    """Returns the linear layers with one of the words in their names."""
     return [layer for key, layer in model.named_modules()
             if isinstance(layer, torch.nn.Linear) and any(word in key for word in words)]
 
@@ -136,8 +136,8 @@ def build(name, paths):
 
 
 def export(name, path, paths):
-    """Writes the ONNX file, and in a folder of its name what optimum lays beside one: the
-    configurations of the model and of its preparation."""
+    """Writes the ONNX file, and the configurations of model and preprocessing into a folder of its
+    name, like optimum."""
     model = build(name, paths)
     height, width = MODELS[name][3]
     mask = MODELS[name][4]
@@ -153,7 +153,7 @@ def export(name, path, paths):
 
 
 def expect(name, path, picture):
-    """Objects as post_process_object_detection() has them for the ONNX model's outputs."""
+    """Returns the objects of post_process_object_detection() for the ONNX model's outputs."""
     from types import SimpleNamespace
     session = onnxruntime.InferenceSession(str(path), providers=['CPUExecutionProvider'])
     given = {'pixel_values': prepared(name, picture).numpy()}

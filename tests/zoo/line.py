@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""One line of keepbox: a picture through a model, and the boxes that it writes."""
+"""Runs one line of keepbox: a picture through a model, and the boxes that it writes."""
 import json
 import pathlib
 import re
@@ -14,12 +14,12 @@ ASIDE = ("pipeline doesn't want to preroll", 'Internal data stream error')  # wh
 
 
 class Failed(Exception):
-    """What gst-launch-1.0 says of a line that does not run."""
+    """The error of gst-launch-1.0 for a line that does not run."""
 
 
 def launch(dev, folder, *line):
-    """Runs the line in the folder. Returns its status, what it logged of the model and the family,
-    and its warnings and errors, each once."""
+    """Runs the line in the folder. Returns its status, its log about model and family, and its
+    warnings and errors, each once."""
     command = [str(dev), 'run', 'gst-launch-1.0', '--gst-debug=tensorinfer:4,boxdecode:4',
                '--gst-debug-no-color', *(str(word) for word in line)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors='replace',
@@ -33,7 +33,7 @@ def launch(dev, folder, *line):
 
 
 def boxes_of(dev, folder, model, picture, threshold, more=()):
-    """The line's objects as boxsink writes them, what was logged, and what was warned of."""
+    """Returns the line's objects as written by boxsink, its log, and its warnings."""
     with tempfile.TemporaryDirectory(dir=folder) as made:
         out = pathlib.Path(made) / 'boxes.jsonl'
         status, logged, spoken = launch(
@@ -46,7 +46,7 @@ def boxes_of(dev, folder, model, picture, threshold, more=()):
 
 
 def runs_of(text):
-    """Lengths of runs from COCO's text."""
+    """Returns run lengths from COCO's text."""
     lengths, at = [], 0
     while at < len(text):
         value, shift, more = 0, 0, True
@@ -61,19 +61,19 @@ def runs_of(text):
 
 
 def mask_of(mask):
-    """Height x width of the mask's own pixels."""
+    """Returns a mask in its own pixels, height x width."""
     lengths = runs_of(mask['rle'])
     pixels = np.repeat(np.arange(len(lengths)) % 2 == 1, lengths)
     return pixels.reshape(mask['width'], mask['height']).T
 
 
 def covers(mask):
-    """How many of the frame's pixels the mask covers."""
+    """Returns the number of frame pixels that the mask covers."""
     return int(mask_of(mask).sum()) * mask['w'] * mask['h'] / (mask['width'] * mask['height'])
 
 
 def place(mask, width, height):
-    """The mask at the pixels of a frame of that size, each from the nearest of its own."""
+    """Returns the mask at the pixels of a frame of that size, by nearest neighbour."""
     own = mask_of(mask)
     x = (np.arange(width) + 0.5 - mask['x']) / mask['w'] * own.shape[1]
     y = (np.arange(height) + 0.5 - mask['y']) / mask['h'] * own.shape[0]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Drawn pictures for models to look at: noise, rectangles, discs and lines."""
+"""Draws test pictures: noise, rectangles, discs and lines."""
 import cv2
 import numpy as np
 import torch
 
 
 def draw(width, height, seed):
-    """Height x width x (B, G, R)."""
+    """Returns height x width x (B, G, R)."""
     rng = np.random.default_rng(seed)
     coarse = rng.integers(40, 216, (height // 40 + 2, width // 40 + 2, 3), np.uint8)
     picture = cv2.resize(coarse, (width, height), interpolation=cv2.INTER_CUBIC)
@@ -37,13 +37,13 @@ def write(folder, width, height):
 
 
 def read(path):
-    """Height x width x (R, G, B)."""
+    """Returns height x width x (R, G, B)."""
     return cv2.imread(str(path))[:, :, ::-1].copy()
 
 
 def scale(picture, size, **_):
-    """The picture in another width and height: linear between four pixels, rounded to the nearest.
-    OpenCV rounds down here and there, by a tenth of a level in the mean; others smooth before."""
+    """Scales the picture, linearly between four pixels and rounded to nearest. OpenCV sometimes
+    rounds down, by a tenth of a level on average; others smooth first."""
     given = torch.from_numpy(np.ascontiguousarray(picture)).permute(2, 0, 1)[None].double()
     made = torch.nn.functional.interpolate(given, (size[1], size[0]), mode='bilinear')
     return made[0].permute(1, 2, 0).round().byte().numpy()

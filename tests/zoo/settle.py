@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Random weights whose outputs look like those of a trained model: batch norms that know their
-inputs, and heads whose scores and boxes spread."""
+"""Random weights whose outputs resemble those of a trained model: batch norms fitted to their
+inputs, and heads with spread scores and boxes."""
 import math
 
 import torch
@@ -9,8 +9,8 @@ FLOOR = 0.1  # of the mean variance, so that channels that hardly vary are not b
 
 
 def smooth(model, rest=0.2):
-    """Makes filters look at areas rather than at single pixels: rounding by another scaler is lost
-    in them, as it is in those of a trained model."""
+    """Makes filters respond to areas instead of single pixels, so that rounding differences of
+    scalers vanish as in a trained model."""
     with torch.no_grad():
         for layer in model.modules():
             convolves = isinstance(layer, (torch.nn.Conv2d, torch.nn.ConvTranspose2d))
@@ -20,7 +20,8 @@ def smooth(model, rest=0.2):
 
 
 def settle_norms(model, run):
-    """Gives each batch norm the mean and variance of what it sees during run(), frozen ones too."""
+    """Sets each batch norm, even frozen ones, to the mean and variance of its input during
+    run()."""
     def take(norm, inputs):
         seen = inputs[0].detach().float()
         axes = [axis for axis in range(seen.dim()) if axis != 1]
@@ -37,7 +38,7 @@ def settle_norms(model, run):
 
 
 class Watch:
-    """Keeps what some layers give during run()."""
+    """Records the outputs of some layers during run()."""
 
     def __init__(self, layers, run):
         self.seen = {}
@@ -51,7 +52,7 @@ class Watch:
         self.seen.setdefault(layer, []).append(output.detach().clone())
 
     def of(self, layer):
-        """All numbers that the layer gave, a row a channel."""
+        """Returns all outputs of the layer, one row per channel."""
         rows = [(x.movedim(1, 0) if x.dim() == 4 else x.movedim(-1, 0)).flatten(1)
                 for x in self.seen[layer]]
         return torch.cat(rows, 1)
@@ -61,8 +62,8 @@ class Watch:
 
 
 def spread(layer, numbers, deviation, mean=None, least=None):
-    """Makes the numbers of a last layer deviate so much, around that mean or their own, and less if
-    one would be below the least. Returns them as they will be."""
+    """Scales the values of a last layer to that deviation, around that mean or their own, and less
+    if one would be below the minimum. Returns the new values."""
     gain = deviation / max(float(numbers.std(1).mean()), 1e-6)
     centre = numbers.mean(1)
     aim = centre if mean is None else torch.as_tensor(mean).expand(len(centre))
@@ -77,8 +78,8 @@ def spread(layer, numbers, deviation, mean=None, least=None):
 
 
 def raise_scores(layers, watch, wanted, threshold=0.3, top=4.0):
-    """Spreads and moves class logits until so many places have a class above the threshold, and the
-    best of them a logit that is so much higher."""
+    """Spreads and shifts class logits until that many anchors have a class above the threshold, and
+    the best one a logit that is higher by that much."""
     layers = [layer for layer in layers if watch.saw(layer)]
     best = torch.cat([spread(layer, watch.of(layer), 1.0, 0.0).amax(0) for layer in layers])
     best = best.sort(descending=True).values
@@ -92,7 +93,7 @@ def raise_scores(layers, watch, wanted, threshold=0.3, top=4.0):
 
 
 def raise_softmax(layer, watch, wanted, background, threshold=0.3, deviation=3.0):
-    """The same for logits of which softmax makes scores, by the logit of the background."""
+    """Does the same for logits with softmax, by the logit of the background."""
     made = spread(layer, watch.of(layer), deviation, 0.0)
     low, high = -50.0, 50.0
     for _ in range(40):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Detectors of torchvision as torch.onnx.export() writes them, and the boxes that they give."""
+"""Detectors of torchvision as written by torch.onnx.export(), and their boxes."""
 import zlib
 
 import torch
@@ -30,7 +30,7 @@ MORE_OUTPUTS = {'maskrcnn_resnet50_fpn': ['masks'],
 
 
 def outputs_of(name):
-    """Names in the order in which the model gives its outputs; one model keeps the exporter's."""
+    """Names in the order of the model's outputs; one model keeps the exporter's."""
     if name.startswith('ssdlite'):
         return None
     outputs = TWO_STAGE_OUTPUTS if 'rcnn' in name else ONE_STAGE_OUTPUTS
@@ -51,7 +51,7 @@ def tensor_of(path):
 
 
 def last_layers(model):
-    """The layers that give scores, and those that give boxes."""
+    """Returns the layers for scores and those for boxes."""
     scores, boxes = [], []
     for key, layer in model.named_modules():
         if not isinstance(layer, (nn.Conv2d, nn.Linear)) or layer.bias is None:
@@ -105,8 +105,8 @@ def export(name, path, paths):
 
 
 def expect(name, path, picture):
-    """Objects as the model gives them in PyTorch; masks and points of such models keepbox does not
-    read."""
+    """Returns objects of the model in PyTorch; keepbox does not read masks and points of such
+    models."""
     from torchvision.models import detection
     model = getattr(detection, name)(weights=None, weights_backbone=None, **MODELS[name][1]).eval()
     model.load_state_dict(torch.load(path.with_suffix('.pth')))

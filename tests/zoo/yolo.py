@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Exports of Ultralytics' models, and the boxes of its own predict() with them."""
+"""Exports of Ultralytics' models, and the boxes of its own predict()."""
 import os
 import pathlib
 import shutil
@@ -60,7 +60,7 @@ def size_of(name):
 
 
 def unscaled(name):
-    """Sizes of frames whose pixels the model sees as they are, with or without bars."""
+    """Returns sizes of frames whose pixels reach the model unscaled, with or without bars."""
     width, height = size_of(name)
     return [(width, height)] + ([] if is_rtdetr(name) else [(width, height * 3 // 4)])
 
@@ -70,7 +70,7 @@ def is_rtdetr(name):
 
 
 def picture_batch(paths, width, height):
-    """Pictures as predict() fits them into the model's size, 0..1."""
+    """Returns pictures fitted like in predict(), 0..1."""
     from ultralytics.data.augment import LetterBox
     fit = LetterBox((height, width))
     seen = [fit(image=pictures.read(path)) for path in paths]
@@ -82,7 +82,7 @@ def last(branch):
 
 
 def settle_yolo(head, run):
-    """Makes boxes of the head's both branches, if it has two."""
+    """Tunes the boxes of both branches of the head, if there are two."""
     for prefix in ('', 'one2one_'):
         if getattr(head, prefix + 'cv3', None) is None:
             continue
@@ -98,7 +98,8 @@ def settle_yolo(head, run):
 
 
 def settle_rtdetr(head, run):
-    """The scores of its queries, 300 a picture, and boxes beside where they were looked for."""
+    """Tunes the scores of the 300 queries per picture, and moves boxes off their reference
+    points."""
     scores = [head.dec_score_head[-1]]
     raise_scores(scores, Watch(scores, run), WANTED // 4)
     for layer in (mlp.layers[-1] for mlp in head.dec_bbox_head):
@@ -106,7 +107,7 @@ def settle_rtdetr(head, run):
 
 
 def build(name, paths):
-    """A model with weights by chance."""
+    """Returns a model with random weights."""
     from ultralytics import RTDETR, YOLO
     torch.manual_seed(zlib.crc32(name.encode()))
     yaml = MODELS[name][0]
@@ -150,8 +151,8 @@ def masks_of(result):
 
 
 def expect(name, path, picture):
-    """Objects as predict() has them, and their masks as a bool array, or None. Pictures are scaled
-    as pictures.scale() does it, and not OpenCV."""
+    """Returns the objects of predict(), and their masks as a bool array, or None. Pictures are
+    scaled by pictures.scale(), not by OpenCV."""
     from ultralytics import RTDETR, YOLO
     task = {'seg': 'segment', 'pose': 'pose', 'obb': 'obb'}
     task = next((word for key, word in task.items() if f'-{key}' in name), 'detect')

@@ -7,11 +7,11 @@ and run on drawn pictures: by the framework's own prediction, and by
     filesrc ! pngdec ! videoconvert ! tensorinfer model-file=X ! boxdecode score-threshold=C !
       boxsink
 
-with no other property. Some pictures have the size of the model's input, or want nothing but bars,
-so that the numbers have to be the same; others are scaled. compare.py has what may differ.
+with no other property. Some pictures have the size of the model's input, or need only bars, so that
+the values must be equal; others are scaled. compare.py has the tolerances.
 
-No test of the build runs this program, for it wants some gigabytes of Python packages, in an
-environment of their own:
+This program is not part of the build's tests, because it requires some gigabytes of Python packages
+in a separate environment:
 
     python3 -m venv ~/zoo-venv
     ~/zoo-venv/bin/pip install torch torchvision 'ultralytics==8.4.*' transformers timm onnx \\
@@ -19,7 +19,8 @@ environment of their own:
     ~/zoo-venv/bin/python tests/zoo/zoo.py --work ~/zoo
 
 A first run takes a quarter of an hour. Exports and expected boxes stay in the folder; --again makes
-them anew. Parts of models' names choose some. The end is a table, and 1 where one differs.
+them again. Parts of models' names select some. The output is a table; the exit status is 1 if a
+model differs.
 """
 import argparse
 import contextlib
@@ -37,7 +38,7 @@ import traceback
 MISSING = [name for name in ('numpy', 'cv2', 'torch', 'onnx', 'onnxruntime')
            if importlib.util.find_spec(name) is None]
 if MISSING:
-    sys.exit(f'SKIP: no {", ".join(MISSING)} for Python; {sys.argv[0]} begins with what it wants')
+    sys.exit(f'SKIP: no {", ".join(MISSING)} for Python; {sys.argv[0]} lists what it requires')
 
 import numpy as np
 
@@ -55,7 +56,7 @@ WIDEST = 38  # column of names
 
 
 class Zoo:
-    """The folder of pictures, exports and expectations."""
+    """Returns the folder of pictures, exports and expectations."""
 
     def __init__(self, folder, again, more):
         self.folder, self.again, self.more = folder, again, more
@@ -66,7 +67,7 @@ class Zoo:
         return pictures.write(self.folder / 'pictures', *size)
 
     def model(self, module, name):
-        """The path of the export, which is made when it is not there."""
+        """Returns the path of the export, which is made if missing."""
         path = self.folder / 'models' / f'{name}.onnx'
         if self.again or not path.exists():
             seen = [self.picture(size) for size, _ in frames_of(module, name)]
@@ -77,7 +78,7 @@ class Zoo:
         return path
 
     def expected(self, module, name, size):
-        """Objects, masks or None, of the framework."""
+        """Returns objects, and masks or None, of the framework."""
         path = self.folder / 'expected' / f'{name}.{size[0]}x{size[1]}.json'
         masks = path.with_suffix('.npz')
         if self.again or not path.exists():
@@ -92,7 +93,7 @@ class Zoo:
 
 
 def frames_of(module, name):
-    """Sizes of frames, and what may differ with them."""
+    """Returns sizes of frames, and the tolerances for them."""
     own = module.unscaled(name)
     scaled = [] if module.ANY_SIZE else [size for size in SCALED_FRAMES if size not in own]
     if any(part in name for part in TOUCHY):
@@ -102,15 +103,15 @@ def frames_of(module, name):
 
 
 def quietly(log, function, *arguments):
-    """What frameworks print goes to a file."""
+    """Redirects output of frameworks to a file."""
     with open(log, 'a', encoding='utf-8') as out, contextlib.redirect_stdout(out), \
             contextlib.redirect_stderr(out):
         return function(*arguments)
 
 
 def masks_differ(pairs, found, masks, size, limits):
-    """Says how many masks of matched boxes overlap less than they should. A mask of keepbox has the
-    pixels of the prototypes, four of the model's input: those in their middles are compared."""
+    """Counts masks of matched boxes that overlap too little. A mask of keepbox has the pixels of
+    the prototypes, four of the model's input each: their centres are compared."""
     bad, worst = 0, 1.0
     if masks.shape[1:] != (size[1], size[0]):
         at_y, at_x = from_letterbox(size, *masks.shape[:0:-1])
@@ -130,7 +131,7 @@ def masks_differ(pairs, found, masks, size, limits):
 
 
 def from_letterbox(size, width, height):
-    """The row and column of a centred letterbox that each of the frame's pixels lies in."""
+    """Returns the row and column of a centred letterbox for each of the frame's pixels."""
     gain = min(width / size[0], height / size[1])
     pad_x, pad_y = (width - size[0] * gain) / 2, (height - size[1] * gain) / 2
     at_x = ((np.arange(size[0]) + 0.5) * gain + pad_x).astype(int)
@@ -139,7 +140,7 @@ def from_letterbox(size, width, height):
 
 
 def check(zoo, dev, module, name, size, limits):
-    """Differences, what was logged, and what was warned of, for one picture."""
+    """Returns differences, log, and warnings for one picture."""
     wanted, masks = zoo.expected(module, name, size)
     found, logged, spoken = boxes_of(dev, zoo.folder, zoo.folder / 'models' / f'{name}.onnx',
                                      zoo.picture(size), module.THRESHOLD, zoo.more)
@@ -159,14 +160,14 @@ def check(zoo, dev, module, name, size, limits):
 
 
 def recognised(logged):
-    """The family that boxdecode took, and how the input was made."""
+    """Returns the family chosen by boxdecode, and the preparation of the input."""
     texts = [re.search(r' as (.+?): \d+ anchor', ' '.join(logged)),
              re.search(r'\): ((?:RGB|BGR|luma).*?): ', ' '.join(logged))]
     return '; '.join(found.group(1) for found in texts if found) or 'not recognised'
 
 
 def report(name, size, result, logged, spoken):
-    """Prints a row of the table, and below it what gst-launch-1.0 warned of."""
+    """Prints a row of the table, followed by the warnings of gst-launch-1.0."""
     print(f'{name:<{WIDEST}} {size[0]}x{size[1]:<5} {recognised(logged)} | {result}')
     for text in spoken:
         print(f'    {text}')
@@ -174,7 +175,7 @@ def report(name, size, result, logged, spoken):
 
 
 def run(zoo, dev, module, name):
-    """Checks one model with all its pictures. Returns whether all is the same."""
+    """Checks one model with all its pictures. Returns true if all are equal."""
     good, boxes = True, 0
     for size, limits in frames_of(module, name):
         logged, spoken, count = [], [], 1
@@ -195,7 +196,7 @@ def run(zoo, dev, module, name):
 
 
 def frameworks():
-    """The modules of those that are installed."""
+    """Returns the modules that are installed."""
     for name, package in FRAMEWORKS.items():
         if importlib.util.find_spec(package):
             yield importlib.import_module(name)
@@ -208,11 +209,11 @@ def main():
     parser.add_argument('--dev', type=pathlib.Path, default=HERE.parent.parent / 'dev',
                         help="a checkout's ./dev, whose build is run (default: this one's)")
     parser.add_argument('--work', type=pathlib.Path, default=pathlib.Path('zoo'),
-                        help='the folder of models and results')
-    parser.add_argument('--again', action='store_true', help='make exports and expectations anew')
+                        help='folder for models and results')
+    parser.add_argument('--again', action='store_true', help='make exports and expectations again')
     parser.add_argument('--boxdecode', default='', metavar='PROPERTIES',
-                        help='properties that boxdecode has besides, to find out why boxes differ')
-    parser.add_argument('names', nargs='*', help='parts of the names of models; none: all')
+                        help='further properties of boxdecode, to find out why boxes differ')
+    parser.add_argument('names', nargs='*', help='parts of model names (default: all models)')
     given = parser.parse_args()
     zoo = Zoo(given.work.resolve(), given.again, given.boxdecode.split())
     os.environ.setdefault('YOLO_CONFIG_DIR', str(zoo.folder / 'settings'))

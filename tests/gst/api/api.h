@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tensors as applications hand them over, and the boxes that they get back.
+// Tensors as applications pass them in, and the boxes that they get back.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ struct FreeBoxes {
   void operator()(KeepboxBox** boxes) const { g_free(boxes); }
 };
 
-/// A tensor with its description, as an application has them.
+/// A tensor with its description, as in an application.
 struct Lent {
   std::unique_ptr<KeepboxTensorInfo, FreeInfo> info;
   const void* data = nullptr;
@@ -35,7 +35,7 @@ inline Lent describe(const char* id, GstTensorDataType type, const std::vector<g
           data, size};
 }
 
-/// Of a float32 tensor whose numbers lie at `data`, in system memory.
+/// Describes a float32 tensor in system memory at `data`.
 inline Lent describe(const Tensor& tensor, const void* data) {
   const auto dims = tensor.shape.dims();
   return describe(tensor.id.c_str(), GST_TENSOR_DATA_TYPE_FLOAT32, {dims.begin(), dims.end()}, data,
@@ -43,7 +43,7 @@ inline Lent describe(const Tensor& tensor, const void* data) {
 }
 inline Lent describe(const Tensor& tensor) { return describe(tensor, tensor.values.data()); }
 
-/// Why a tensor is not taken; "" when it is.
+/// Returns the error for a tensor that is rejected; "" if it is accepted.
 inline std::string refusal(GstBuffer* buffer, const Lent& lent, GDestroyNotify notify = nullptr,
                            gpointer user_data = nullptr) {
   g_autoptr(GError) error = nullptr;
@@ -55,8 +55,8 @@ inline std::string refusal(GstBuffer* buffer, const Lent& lent, GDestroyNotify n
   return error->message;
 }
 
-/// A frame that borrows the tensor. @param notify as the API has it. Null, with a failure, when the
-/// tensor is not taken.
+/// Returns a frame that borrows the tensor. @param notify as in the API. Null, with a test failure,
+/// if the tensor is rejected.
 inline Buffer lend(const Lent& lent, GDestroyNotify notify = nullptr,
                    gpointer user_data = nullptr) {
   Buffer frame = empty_frame();
@@ -65,7 +65,7 @@ inline Buffer lend(const Lent& lent, GDestroyNotify notify = nullptr,
   return why.empty() ? std::move(frame) : nullptr;
 }
 
-/// A notify that counts its calls.
+/// Counts its calls; a notify.
 inline void count_call(gpointer counter) { ++*static_cast<int*>(counter); }
 
 /// The boxes of a buffer.
@@ -81,7 +81,7 @@ class ApiBoxes {
 };
 inline ApiBoxes api_boxes(const Buffer& frame) { return ApiBoxes(frame.get()); }
 
-/// Is it the box that the project's own reading of the frame gives?
+/// Checks that a box equals the project's own reading of the frame.
 inline void expect_same(const KeepboxBox* got, const FrameBox& want) {
   gfloat x = 0, y = 0, width = 0, height = 0;
   keepbox_box_get_rect(got, &x, &y, &width, &height);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Every function and macro of keepbox.h, used from C.
+// Uses every function and macro of keepbox.h from C.
 #include "tests/gst/api/api_c.h"
 
 #include <keepbox.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// keepbox.h as C sees it, called from the tests in C++.
+// C functions that use keepbox.h, called from tests in C++.
 #pragma once
 
 #include <gst/gst.h>
@@ -8,13 +8,13 @@
 
 G_BEGIN_DECLS
 
-/// Adds a tensor of 1x1x6 float32 that lives for ever: class 7 at 10, 20 to 50, 80.
+/// Adds a static tensor of 1x1x6 float32: class 7 at 10, 20 to 50, 80.
 gboolean api_c_add(GstBuffer* buffer, GError** error);
 
-/// Has the buffer one box of that tensor, whatever is asked of it?
+/// Checks with all functions that the buffer has one box, that of the tensor.
 gboolean api_c_check(GstBuffer* buffer);
 
-/// Says where data lies by any numbers: C++ may not even hold one that its enumeration lacks.
+/// Sets the memory by any numbers: in C++ values outside of an enumeration are undefined.
 void api_c_set_place(KeepboxTensorInfo* info, gint memory, gint ready);
 
 G_END_DECLS

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// keepbox.h with CUDA memory: nothing copied, nothing read too early, and the application's
-// context.
+// keepbox.h with CUDA memory: no copies, no early reads, and the application's context.
 #include <cuda_runtime_api.h>
 
 #include <thread>
@@ -26,7 +25,7 @@ using test::refusal;
 using test::Tensor;
 using CudaApi = test::Gpu;
 
-/// What the specification says of a tensor.
+/// Returns the boxes of the reference backend.
 std::vector<FrameBox> expected(const Tensor& tensor) {
   Harness h("boxdecode backend=reference", kSmall);
   const Buffer out = h.run(test::frame_on_host(tensor));
@@ -43,12 +42,12 @@ Lent describe_cuda(const Tensor& tensor, const void* data, KeepboxReady ready, v
 
 const void* pointer(CUdeviceptr data) { return reinterpret_cast<const void*>(data); }
 
-/// Gives back memory of the driver: the context is current.
+/// Frees memory of the driver; the context is current.
 void free_driver(gpointer data) {
   EXPECT_EQ(CuMemFree(reinterpret_cast<CUdeviceptr>(data)), CUDA_SUCCESS);
 }
 
-TEST_F(CudaApi, OrdersBehindWhatTheModelStillDoes) {
+TEST_F(CudaApi, OrdersAfterPendingWork) {
   const Tensor tensor = crowd(1);
   const auto want = expected(tensor);
   for (const KeepboxReady ready : {KEEPBOX_READY_STREAM, KEEPBOX_READY_EVENT}) {
@@ -102,7 +101,7 @@ TEST_F(CudaApi, SharesOneContextAmongTensors) {
   g_weak_ref_clear(&held);
 }
 
-TEST_F(CudaApi, GivesDataBackOnce) {
+TEST_F(CudaApi, ReleasesDataOnce) {
   const CudaScope scope(context);
   const Tensor tensor = crowd(3);
   const size_t bytes = test::bytes_of(tensor);
@@ -124,7 +123,7 @@ TEST_F(CudaApi, GivesDataBackOnce) {
   CuMemFree(data);
 }
 
-TEST_F(CudaApi, RefusesWhatIsNotOnADevice) {
+TEST_F(CudaApi, RejectsHostMemory) {
   const CudaScope scope(context);
   const Tensor tensor = crowd(4);
   int given_back = 0;
@@ -146,7 +145,7 @@ TEST_F(CudaApi, RefusesWhatIsNotOnADevice) {
   EXPECT_EQ(gst_buffer_get_meta(frame.get(), gst_tensor_meta_api_get_type()), nullptr);
 }
 
-/// An application of the runtime, as most are: it has not heard of GstCudaContext.
+/// An application of the CUDA runtime, like most: it does not use GstCudaContext.
 class Runtime {
  public:
   Runtime(const Tensor& tensor, bool pool) : tensor_(tensor), pool_(pool) {
@@ -164,7 +163,8 @@ class Runtime {
     EXPECT_EQ(cudaStreamDestroy(stream_), cudaSuccess);
   }
 
-  /// A frame whose tensor is written 3 ms later, on a stream that nothing waits for by itself.
+  /// Makes a frame whose tensor is written 3 ms later, on a stream that is not synchronised
+  /// implicitly.
   Buffer frame() const {
     const size_t bytes = test::bytes_of(tensor_);
     void* data = nullptr;
@@ -186,7 +186,7 @@ class Runtime {
   void* source_ = nullptr;
 };
 
-TEST_F(CudaApi, TakesMemoryOfTheRuntimesPrimaryContext) {
+TEST_F(CudaApi, AcceptsMemoryOfThePrimaryContext) {
   context = {};
   const Tensor tensor = crowd(5);
   const auto want = expected(tensor);

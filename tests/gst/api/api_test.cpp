@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// keepbox.h beside the plugin in one process: each has its own copy of the code that they share.
+// keepbox.h next to the plugin in one process: each has its own copy of shared code.
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -26,7 +26,7 @@ using test::Lent;
 using test::refusal;
 using test::Tensor;
 
-// The first test, so that nothing has registered the type of records when it begins.
+// Runs first, so that the type of records is not registered yet.
 TEST(Api, ReadsWhatThePluginWrites) {
   const Tensor tensor = crowd(1);
   const Buffer before = test::empty_frame();
@@ -49,7 +49,7 @@ TEST(Api, ReadsWhatThePluginWrites) {
   EXPECT_TRUE(floats) << "boxes are those of the tensor, not rounded ones";
 }
 
-TEST(Api, GivesTheBoxesOfReplay) {
+TEST(Api, MatchesReplay) {
   const test::TempDir dir;
   const Tensor tensor = crowd(2);
   const std::string path = dir.write(
@@ -115,11 +115,11 @@ TEST(Api, TakesTensorsWithoutElements) {
   }
 }
 
-TEST(Api, GivesDataBackOnceAfterTheLastBuffer) {
+TEST(Api, ReleasesDataOnceAfterTheLastBuffer) {
   int given_back = 0;
   const Tensor tensor = crowd(4);
   Buffer frame = lend(describe(tensor), count_call, &given_back);
-  const Buffer other(gst_buffer_ref(frame.get()));  // so that the element has to make a copy
+  const Buffer other(gst_buffer_ref(frame.get()));  // forces the element to make a copy
   Harness h("boxdecode", kSmall);
   Buffer out = h.run(frame.release());
   ASSERT_TRUE(out) << h.error();
@@ -131,7 +131,7 @@ TEST(Api, GivesDataBackOnceAfterTheLastBuffer) {
   EXPECT_EQ(given_back, 1);
 }
 
-TEST(Api, GivesDataBackWhenThePipelineIsThrownAway) {
+TEST(Api, ReleasesDataWhenThePipelineIsDestroyed) {
   int given_back = 0;
   const Tensor tensor = crowd(4);
   {
@@ -158,7 +158,7 @@ TEST(Api, TakesBuffersFromManyThreads) {
   EXPECT_EQ(given_back, 40);
 }
 
-/// As C may: C++ has no way to say it.
+/// Returns an enumeration value out of range, which C allows and C++ cannot express.
 template <class Enum>
 Enum numbered(int number) {
   Enum value{};
@@ -180,7 +180,7 @@ void expect_refused(const char* word, const Lent& lent) {
   EXPECT_EQ(given_back, 0) << "what is not taken stays the caller's";
 }
 
-TEST(Api, SaysWhatDoesNotFitAndTakesNothing) {
+TEST(Api, ReportsInvalidArgumentsAndAddsNothing) {
   constexpr auto kFloat = GST_TENSOR_DATA_TYPE_FLOAT32;
   constexpr gsize kHuge = gsize{1} << 40;
   const float row[6] = {10, 10, 50, 50, 0.9f, 3};
@@ -198,7 +198,7 @@ TEST(Api, SaysWhatDoesNotFitAndTakesNothing) {
   for (const auto& [word, lent] : mistakes) expect_refused(word, lent);
 }
 
-TEST(Api, SaysWhichPlaceIsWrong) {
+TEST(Api, ReportsInvalidMemory) {
   struct Mistake {
     const char* word;
     gint memory, ready;
@@ -217,7 +217,7 @@ TEST(Api, SaysWhichPlaceIsWrong) {
   }
 }
 
-TEST(Api, SaysWhichBufferIsWrong) {
+TEST(Api, ReportsInvalidBuffers) {
   const Tensor rows = test::rows({{10, 10, 50, 50, 0.9f, 3}});
   const Lent lent = describe(rows);
   const Buffer frame = test::empty_frame();
@@ -247,7 +247,7 @@ TEST(Api, HoldsBytesWhileABufferDoes) {
   EXPECT_EQ(given_back, 1);
 }
 
-TEST(Api, DescribesWithoutHolding) {
+TEST(Api, BuffersDoNotHoldDescriptions) {
   const Tensor rows = test::rows({{10, 10, 50, 50, 0.9f, 3}});
   Lent lent = describe(rows);
   std::vector<Buffer> frames;
@@ -274,7 +274,7 @@ TEST(Api, ReadsBoxesOfOtherDecodersAndTrackers) {
   gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, od.id, track.id);
   const auto want = test::boxes(frame);
   const auto boxes = api_boxes(frame);
-  frame.reset();  // boxes are held by themselves
+  frame.reset();  // boxes do not depend on the buffer
   test::expect_same(boxes, want);
   EXPECT_EQ(keepbox_box_get_class_id(boxes[0]), -1);
   EXPECT_EQ(keepbox_box_get_label(boxes[0]), nullptr);
@@ -285,7 +285,7 @@ TEST(Api, ReadsBoxesOfOtherDecodersAndTrackers) {
   EXPECT_EQ(keepbox_box_get_od_id(boxes[1]), od.id);
 }
 
-/// Two boxes: one with points and a mask of 3 x 2, and one with nothing.
+/// Makes two boxes: one with keypoints and a mask of 3 x 2, and one without.
 Buffer with_parts() {
   static constexpr Keypoint kPoints[] = {{1.5f, 2, 0.25f}, {-3, 4, 1}};
   static constexpr Edge kEdges[] = {{0, 1}};
@@ -320,7 +320,7 @@ void expect_parts(const KeepboxBox* box) {
   EXPECT_EQ(std::tuple(x, y, w, h), std::tuple(10.5f, 20.0f, 29.5f, 20.25f));
 }
 
-TEST(Api, GivesPointsAndMasksThatOutliveTheBuffer) {
+TEST(Api, PointsAndMasksOutliveTheBuffer) {
   Buffer frame = with_parts();
   const auto boxes = api_boxes(frame);
   guint count = 0;
@@ -339,7 +339,7 @@ TEST(Api, GivesPointsAndMasksThatOutliveTheBuffer) {
   for (guint i = 0; i < count; ++i) keepbox_box_free(own[i]);
 }
 
-/// Rows with gaps between them.
+/// Rows with padding between them.
 TEST(Api, PacksTheRowsOfForeignMasks) {
   const Buffer frame = test::empty_frame();
   auto* meta = gst_buffer_add_analytics_relation_meta(frame.get());
@@ -362,7 +362,7 @@ TEST(Api, PacksTheRowsOfForeignMasks) {
   EXPECT_EQ(std::vector<int>(packed, packed + 4), (std::vector{1, 0, 0, 1}));
 }
 
-TEST(Api, HasNoBoxesOfNothing) {
+TEST(Api, BufferWithoutMetaHasNoBoxes) {
   guint count = 1;
   EXPECT_EQ(keepbox_buffer_get_boxes(nullptr, &count), nullptr);
   EXPECT_EQ(count, 0u);
@@ -381,7 +381,7 @@ TEST(Api, IsUsableFromC) {
   EXPECT_TRUE(api_c_check(out.get()));
 }
 
-TEST(Api, HeadersAndLibraryAreOfOneVersion) {
+TEST(Api, HeaderAndLibraryVersionsMatch) {
   EXPECT_STREQ(keepbox_version(), PACKAGE_VERSION);
   EXPECT_EQ(std::to_string(KEEPBOX_VERSION_MAJOR) + "." + std::to_string(KEEPBOX_VERSION_MINOR) +
                 "." + std::to_string(KEEPBOX_VERSION_MICRO),
@@ -399,7 +399,7 @@ TEST(Api, WithoutADriverCudaIsAnError) {
   int given_back = 0;
   const Buffer frame = test::empty_frame();
   const std::string said = refusal(frame.get(), lent, count_call, &given_back);
-  // what to do instead is another thing there
+  // the hint differs there
   EXPECT_TRUE(said.starts_with(std::string(error->message).substr(0, said.find(':') + 1))) << said;
   EXPECT_EQ(given_back, 0);
 }

@@ -46,7 +46,7 @@ TEST(Boxdecode, AttachesAnEmptyMetaToo) {
   EXPECT_TRUE(ods(out).empty());
 }
 
-TEST(Boxdecode, LearnsTheUnitsBehindBlankFrames) {
+TEST(Boxdecode, DetectsTheUnitsAfterBlankFrames) {
   Harness h("boxdecode");
   for (int i = 0; i < 3; ++i) {
     const Buffer blank = h.run(frame_with({{}, {}}));
@@ -81,7 +81,7 @@ TEST(Boxdecode, StopsWithOneClearErrorWithoutTensors) {
   EXPECT_NE(h.error().find("expected tensors on the frame"), std::string::npos);
 }
 
-TEST(Boxdecode, WarnsOnceForEachCauseAndLetsFramesGoOn) {
+TEST(Boxdecode, WarnsOncePerCauseAndPassesFrames) {
   Harness h("boxdecode on-mismatch=warn");
   for (int i = 0; i < 3; ++i) {
     const Buffer out = h.run(gst_buffer_new_allocate(nullptr, 64, nullptr));
@@ -96,7 +96,7 @@ TEST(Boxdecode, WarnsOnceForEachCauseAndLetsFramesGoOn) {
   EXPECT_EQ(h.error(), "");
 }
 
-TEST(Boxdecode, PassesSilentlyWhenTold) {
+TEST(Boxdecode, PassesSilentlyOnRequest) {
   Harness h("boxdecode on-mismatch=pass");
   const Buffer first = h.run(frame_with(kTwo));
   EXPECT_EQ(ods(first).size(), 2u);
@@ -106,7 +106,7 @@ TEST(Boxdecode, PassesSilentlyWhenTold) {
   EXPECT_EQ(h.warning(), "");
 }
 
-/// The error that one tensor causes.
+/// Returns the error caused by one tensor.
 std::string error_of(const char* id, DataType type, const Shape& shape, size_t bytes,
                      const char* line = "boxdecode") {
   Harness h(line);
@@ -119,7 +119,7 @@ std::string error_of(const char* id, DataType type, const Shape& shape, size_t b
   return h.error();
 }
 
-TEST(Boxdecode, SaysWhatIsWrongWithTensors) {
+TEST(Boxdecode, ReportsWrongTensors) {
   expect_words(error_of("yolo-v8-out", DataType::kFloat32, {1, 84, 8400}, 1000),
                {"2822400 bytes", "yolo-v8-out 1x84x8400", "1000 bytes"});
   expect_words(error_of("yolo-v8-out", DataType::kInt8, {1, 84, 8400}, 84 * 8400),
@@ -135,7 +135,7 @@ TEST(Boxdecode, SaysWhatIsWrongWithTensors) {
   expect_words(error_of("a", DataType::kFloat32, {1, 300, 6}, 7200, "boxdecode tensor-ids=b"),
                {"id b", "a 1x300x6", "tensor-ids="});
   expect_words(error_of("yolo-v8-out", DataType::kFloat32, {2, 84, 525}, 2 * 84 * 525 * 4),
-               {"batch of 2"});
+               {"batch size 2"});
   expect_words(error_of("yolo-v8-out", DataType::kFloat32, {1, 84, SIZE_MAX / 100}, 1000),
                {"anchors"});
 }
@@ -151,7 +151,7 @@ TEST(Boxdecode, TakesTensorsOfAnyMeta) {
   EXPECT_EQ(ods(out).size(), 2u);
 }
 
-TEST(Boxdecode, SurvivesNotANumber) {
+TEST(Boxdecode, SurvivesNan) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   Harness h("boxdecode");
   const Buffer out = h.run(frame_with({{nan, 0, 1, 1, 0.9f, 0}, {0, 0, 9, 9, nan, 0},
@@ -268,7 +268,7 @@ TEST(Boxdecode, FollowsDynamicDimensions) {
   }
 }
 
-TEST(Boxdecode, KeepsTensorsOfAFrameThatOthersHold) {
+TEST(Boxdecode, KeepsTensorsOfASharedFrame) {
   Harness h("boxdecode");
   GstBuffer* frame = frame_with(kTwo);
   const Buffer held(gst_buffer_ref(frame));
@@ -289,7 +289,7 @@ TEST(Boxdecode, NeverMapsTheFrame) {
   EXPECT_EQ(ods(out).size(), 2u);
 }
 
-TEST(Boxdecode, WritesClassesAndRegionsWhenAsked) {
+TEST(Boxdecode, WritesClassesAndRegionsOnRequest) {
   Harness h("boxdecode class-meta=true roi-meta=true");
   const Buffer out = h.run(frame_with(kTwo));
   ASSERT_TRUE(out);
@@ -348,7 +348,7 @@ TEST(Boxdecode, CountsInStats) {
   EXPECT_STREQ(gst_structure_get_string(stats, "detector"), "yolo26");
 }
 
-TEST(Boxdecode, CountsAnewAfterARestart) {
+TEST(Boxdecode, ResetsCountersAfterARestart) {
   Harness h("boxdecode");
   ASSERT_TRUE(h.run(frame_with(kTwo))) << h.error();
   const auto frames = [&] {
@@ -365,7 +365,7 @@ TEST(Boxdecode, CountsAnewAfterARestart) {
   EXPECT_EQ(frames(), 0u);
 }
 
-TEST(Boxdecode, RunsTheBackendThatIsForced) {
+TEST(Boxdecode, RunsTheForcedBackend) {
   for (const Backend& backend : backends()) {
     if (backend.memory != MemorySpace::kSystem) continue;
     Harness h("boxdecode backend=" + std::string(backend.name));

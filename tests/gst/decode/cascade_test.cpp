@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Several models on a frame: each decoder takes the tensors that came since the one before it.
+// Several models on a frame: each decoder decodes the tensors attached since the previous one.
 #include <cstring>
 
 #include "tests/gst/frames.h"
@@ -17,7 +17,7 @@ constexpr const char* kCaps =
 
 GstBuffer* frame() { return gst_buffer_new_allocate(nullptr, 192 * 108 * 3, nullptr); }
 
-/// A model: a replay of one row, under an id or none.
+/// A model: a replay of one row, with or without an id.
 std::string model(const test::TempDir& dir, const char* name, const test::Row& row,
                   const std::string& id) {
   const auto tensor = test::rows({row});
@@ -34,7 +34,7 @@ std::string decoder(const std::string& more = "") {
   return " ! boxdecode detector=yolov10 box-units=pixels " + more;
 }
 
-/// Class ids of the boxes that a line gives.
+/// Returns the class ids of the boxes of a line.
 std::vector<uint32_t> classes(Harness& h) {
   std::vector<uint32_t> out;
   const Buffer frame_out = h.run(frame());
@@ -61,7 +61,7 @@ TEST_P(Cascade, GivesTheBoxesOfEachModelOnce) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(classes(three), (std::vector<uint32_t>{0, 1, 2}));
 }
 
-TEST_P(Cascade, AlsoWithTheSecondOnAScaledCopy) {
+TEST_P(Cascade, SecondModelMayUseAScaledCopy) {
   const test::TempDir dir;
   const auto& [person, face, eye] = GetParam();
   Harness h("identity ! " + model(dir, "p", kPerson, person) + decoder() +
@@ -74,7 +74,7 @@ TEST_P(Cascade, AlsoWithTheSecondOnAScaledCopy) {
   EXPECT_EQ(boxes(out).at(1).box, (Box{36, 24, 48, 36}));
 }
 
-TEST_P(Cascade, AlsoWhereOthersHoldTheFrame) {
+TEST_P(Cascade, FrameMayBeShared) {
   const test::TempDir dir;
   const auto& [person, face, eye] = GetParam();
   Harness h("identity ! " + model(dir, "p", kPerson, person) + decoder() +
@@ -94,12 +94,12 @@ TEST(Cascades, TakeTensorsByNameInAnyOrder) {
   EXPECT_EQ(classes(h), (std::vector<uint32_t>{1, 0}));
 }
 
-TEST(Cascades, SayWhatIsMissingWhenNothingCameSince) {
+TEST(Cascades, ReportMissingTensorsAfterADecoder) {
   const test::TempDir dir;
   Harness h("identity ! " + model(dir, "p", kPerson, "") + decoder() + decoder(), kCaps);
   EXPECT_FALSE(h.run(frame()));
   const std::string error = h.error();
-  EXPECT_NE(error.find("since the decoder before"), std::string::npos) << error;
+  EXPECT_NE(error.find("no decoder upstream"), std::string::npos) << error;
   EXPECT_NE(error.find("1x1x6"), std::string::npos) << error;
 }
 
@@ -122,20 +122,20 @@ std::string written(const std::string& line, const test::TempDir& dir) {
   return text;
 }
 
-TEST(Cascades, ShowADecodersOwnNameWhereThereAreSeveral) {
+TEST(Cascades, ShowDecoderNamesIfThereAreSeveral) {
   const test::TempDir dir;
   const std::string one = model(dir, "p", kPerson, "") + decoder("name=first");
   EXPECT_EQ(written(one, dir).find("first"), std::string::npos);
   EXPECT_NE(written(model(dir, "p", kPerson, "") + decoder("name=first model-name=people"), dir)
                 .find("people"), std::string::npos);
-  // Also where the second one sees a copy without the first one's boxes.
+  // Also if the second one gets a copy without the boxes of the first.
   const std::string both = written(one + " ! framesave ! " + model(dir, "f", kFace, "") +
                                    decoder("name=second") + " ! framerestore", dir);
   EXPECT_NE(both.find("first"), std::string::npos) << both;
   EXPECT_NE(both.find("second"), std::string::npos) << both;
 }
 
-TEST(Cascades, DoNotHandRefusedTensorsOn) {
+TEST(Cascades, DoNotPassRejectedTensorsOn) {
   const test::TempDir dir;
   const auto bad = test::rows({{10, 20, 30, 40, 5, 0}});
   const std::string path =
@@ -157,7 +157,7 @@ TEST(Cascades, BranchesOfATeeDecodeForThemselves) {
       " ! fakesink async=false t. ! queue" + decoder() + " ! fakesink async=false");
   guint major = 0, minor = 0, micro = 0, nano = 0;
   gst_version(&major, &minor, &micro, &nano);
-  // Before 1.27 a queue behind a tee leads to copies without tensors.
+  // Before 1.27 a queue after a tee makes copies without tensors.
   if (minor >= 27) {
     EXPECT_EQ(error, "");
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Elements and tensors in CUDA memory: nothing copied, nothing read too early, one context for all.
+// Elements and tensors in CUDA memory: no copies, no early reads, one context for all.
 #include <thread>
 
 #include "tests/gst/device.h"
@@ -19,7 +19,7 @@ using test::Tensor;
 using test::told;
 using Cuda = test::Gpu;
 
-/// Boxes with all their bits; decoders that share a process share labels too.
+/// Boxes with all their bits; decoders of one process share labels.
 std::vector<std::tuple<Box, float, GQuark, std::optional<uint32_t>, std::optional<uint32_t>>> bits(
     const Buffer& frame) {
   std::vector<std::tuple<Box, float, GQuark, std::optional<uint32_t>, std::optional<uint32_t>>> out;
@@ -28,7 +28,7 @@ std::vector<std::tuple<Box, float, GQuark, std::optional<uint32_t>, std::optiona
   return out;
 }
 
-/// What the specification says of a tensor.
+/// Returns the boxes of the reference backend.
 auto expected(const Tensor& tensor, const char* caps = kSmall) {
   Harness h("boxdecode backend=reference", caps);
   const Buffer out = h.run(frame_on_host(tensor));
@@ -60,7 +60,7 @@ std::string replay_raw(const std::string& path) {
 
 GstElement* named(Harness& h, const char* name) {
   GstElement* element = gst_bin_get_by_name(h.bin(), name);
-  gst_object_unref(element);  // the bin keeps it
+  gst_object_unref(element);  // the bin holds it
   return element;
 }
 
@@ -77,7 +77,7 @@ TEST_F(Cuda, GivesTheSameBoxesWithoutCopies) {
   EXPECT_EQ(h.warning(), "");
 }
 
-TEST_F(Cuda, BringsNoByteToTheHostWhereTheProducerTells) {
+TEST_F(Cuda, KeepsDeclaredTensorsOnTheDevice) {
   TensorSource source{.geometry = {{320, 320}, {320, 320}}, .detector = "yolov8"};
   for (const Units units : {Units::kPixels, Units::kAuto}) {
     source.units = units;
@@ -93,7 +93,7 @@ TEST_F(Cuda, BringsNoByteToTheHostWhereTheProducerTells) {
   }
 }
 
-TEST_F(Cuda, WaitsForProducersThatAreLate) {
+TEST_F(Cuda, WaitsForLateProducers) {
   const auto want = expected(crowd(2));
   for (const bool with_event : {false, true}) {
     for (const char* line : {"boxdecode", "boxdecode backend=reference"}) {
@@ -109,7 +109,7 @@ TEST_F(Cuda, WaitsForProducersThatAreLate) {
   }
 }
 
-TEST_F(Cuda, CopiesForTheBackendThatIsNamed) {
+TEST_F(Cuda, CopiesForAForcedBackend) {
   const auto want = expected(crowd(3));
   Harness up("boxdecode backend=cuda", kSmall);
   Harness down("boxdecode backend=reference", kSmall);
@@ -122,7 +122,7 @@ TEST_F(Cuda, CopiesForTheBackendThatIsNamed) {
 }
 
 TEST_F(Cuda, TakesFramesWithTensorsInBothMemories) {
-  // What the model says beside its boxes stays where it is, and so do the boxes.
+  // Further outputs of the model stay in their memory, and so do the boxes.
   for (const char* line : {"boxdecode", "boxdecode tensor-ids=yolo-v8-out"}) {
     SCOPED_TRACE(line);
     Harness h(line, kSmall);
@@ -210,7 +210,7 @@ TEST_F(Cuda, FollowsCapsAndProperties) {
   EXPECT_EQ(told(h.element(), "backend"), "cuda");
 }
 
-TEST_F(Cuda, GivesBackAllDeviceMemory) {
+TEST_F(Cuda, ReleasesAllDeviceMemory) {
   const test::TempDir dir;
   GstElement* pipeline = gst_parse_launch(
       (replay_raw(write_crowd(dir, 9)) + " loop=false ! boxdecode ! fakesink sync=false").c_str(),
@@ -265,14 +265,14 @@ TEST_F(Cuda, DecodesOnEveryDeviceOfAProcess) {
   }
 }
 
-TEST_F(Cuda, RefusesADeviceThatIsNotThere) {
+TEST_F(Cuda, RejectsAMissingDevice) {
   const std::string error = test::play(
       "videotestsrc num-buffers=1 ! boxdecode backend=cuda cuda-device-id=99 ! fakesink");
   for (const char* word : {"CUDA device 99", "cuda-device-id=", "backend=auto"})
     EXPECT_NE(error.find(word), std::string::npos) << error;
 }
 
-/// Takes what is left of the device, to the last few kilobytes.
+/// Allocates the rest of the device, to the last few kilobytes.
 std::vector<CUdeviceptr> fill_device(const CudaContext& context) {
   const CudaScope scope(context);
   std::vector<CUdeviceptr> taken;
@@ -302,7 +302,7 @@ TEST_F(Cuda, DecodesOnTheCpuWhenTheDeviceIsFull) {
   EXPECT_EQ(routes(automatic.element()), (Routes{0, 0, 2}));
 }
 
-/// A kernel that traps: from here on every call in the context fails.
+/// Launches a kernel that traps: from then on every call in the context fails.
 void lose_device(const CudaContext& context) {
   const CudaScope scope(context);
   CUmodule module = nullptr;
@@ -314,7 +314,7 @@ void lose_device(const CudaContext& context) {
   CuCtxSynchronize();
 }
 
-/// In a process of its own, which is of no use to CUDA afterwards. @return its exit status.
+/// Runs in a separate process, in which CUDA is unusable afterwards. @return its exit status.
 int run_beyond_the_device(const CudaContext& context, const char* line) {
   std::string error;
   {
@@ -329,7 +329,7 @@ int run_beyond_the_device(const CudaContext& context, const char* line) {
   return error.empty() ? 4 : 0;
 }
 
-TEST_F(Cuda, SaysSoWhenTheDeviceIsLost) {
+TEST_F(Cuda, ReportsALostDevice) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   for (const char* line : {"boxdecode", "boxdecode on-mismatch=pass", "boxdecode backend=cuda"})
     EXPECT_EXIT(_exit(run_beyond_the_device(context, line)), ::testing::ExitedWithCode(0),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Model families in files, and what the properties leave to a family.
+// Model families in files, and properties that default to the family's values.
 #include <cstdint>
 
 #include "core/detector.h"
@@ -41,7 +41,7 @@ size_t count(Harness& h, GstBuffer* frame = frame_of_rows()) {
   return out ? boxes(out).size() : 0;
 }
 
-/// The error of an element that is to start with that family.
+/// Returns the error of an element that starts with that family.
 std::string said_at_start(const std::string& detector) {
   GstElement* element = gst_element_factory_make("boxdecode", nullptr);
   GstBus* bus = gst_bus_new();
@@ -58,7 +58,7 @@ std::string said_at_start(const std::string& detector) {
   return error != nullptr ? error->message : "";
 }
 
-TEST(DetectorFileOf, DecodesAndNamesClasses) {
+TEST(DetectorFileProperty, DecodesAndNamesClasses) {
   const TempDir dir;
   dir.write("names", "a\nb\nc\n");
   const std::string path = dir.write("box.detector", kRowsFile + "label-file=names\n");
@@ -78,7 +78,7 @@ TEST(DetectorFileOf, DecodesAndNamesClasses) {
   EXPECT_EQ(test::ods(out)[0].label, "z");
 }
 
-TEST(DetectorFileOf, IsWrongAtTheStart) {
+TEST(DetectorFileProperty, ErrorPreventsTheStart) {
   const TempDir dir;
   const std::string path = dir.write("box.detector", kRowsFile + "codin=corners\n");
   const std::string said = said_at_start(path);
@@ -88,10 +88,10 @@ TEST(DetectorFileOf, IsWrongAtTheStart) {
   EXPECT_TRUE(said_at_start(dir / "good.detector").contains(dir / "none"));
   EXPECT_TRUE(said_at_start("./none.detector").contains("none.detector"));
   EXPECT_TRUE(said_at_start("yolov99").contains("\"yolov99\""));
-  EXPECT_TRUE(said_at_start("box.detctor").contains(".detector at its end"));
+  EXPECT_TRUE(said_at_start("box.detctor").contains("ends in .detector"));
 }
 
-TEST(DetectorFileOf, ChangesWhileStreaming) {
+TEST(DetectorFileProperty, ChangesWhileStreaming) {
   const TempDir dir;
   Harness h("boxdecode detector=" + dir.write("a.detector", kRowsFile) + " iou-threshold=1");
   EXPECT_EQ(count(h), 2u);
@@ -107,7 +107,7 @@ TEST(DetectorFileOf, ChangesWhileStreaming) {
   EXPECT_TRUE(h.error().contains("c.detector:2: reader: "));
 }
 
-TEST(DetectorFileOf, ThresholdsCountUntilTheyAreSet) {
+TEST(DetectorFileProperty, ThresholdsApplyUntilSet) {
   const TempDir dir;
   const std::string path =
       dir.write("box.detector", kRowsFile + "score-threshold=0.2\niou-threshold=0.9\n");
@@ -115,22 +115,22 @@ TEST(DetectorFileOf, ThresholdsCountUntilTheyAreSet) {
   EXPECT_EQ(count(h), 3u);
   h.set("iou-threshold", 0.45);
   EXPECT_EQ(count(h), 2u);
-  h.set("score-threshold", 0.25);  // the default, but set
+  h.set("score-threshold", 0.25);  // the default value, but set explicitly
   EXPECT_EQ(count(h), 1u);
   Harness both("boxdecode score-threshold=0.25 iou-threshold=0.45 detector=" + path);
   EXPECT_EQ(count(both), 1u);
 }
 
-TEST(DetectorFileOf, ContractCountsUntilItIsSet) {
+TEST(DetectorFileProperty, ContractAppliesUntilSet) {
   const TempDir dir;
   const std::string path = dir.write("box.detector", kRowsFile + "nms-contract=deepstream\n");
-  Harness h("boxdecode detector=" + path);  // by which a score at the threshold counts
+  Harness h("boxdecode detector=" + path);  // accepts a score at the threshold
   EXPECT_EQ(count(h), 2u);
   h.set("nms-contract", 1);  // exact
   EXPECT_EQ(count(h), 1u);
 }
 
-/// YOLOv8's planes of one anchor of two classes that pass, at one place of a grid of 84.
+/// Makes YOLOv8 planes with one anchor of two classes that pass, in a grid of 84.
 GstBuffer* frame_of_labels() {
   constexpr size_t kAnchors = 84;
   Tensor planes{std::vector<float>(6 * kAnchors), {1, 6, kAnchors}};
@@ -140,7 +140,7 @@ GstBuffer* frame_of_labels() {
   return frame_of(planes);
 }
 
-TEST(DetectorFileOf, MultiLabelCountsUntilItIsSet) {
+TEST(DetectorFileProperty, MultiLabelAppliesUntilSet) {
   constexpr const char* kRgb = "video/x-raw,format=RGB,width=64,height=64";
   const TempDir dir;
   const std::string path =
@@ -154,7 +154,7 @@ TEST(DetectorFileOf, MultiLabelCountsUntilItIsSet) {
   }
 }
 
-TEST(DetectorFileOf, SaysWhatIntegersStandFor) {
+TEST(DetectorFileProperty, QuantizesIntegers) {
   const TempDir dir;
   const std::string path =
       dir.write("box.detector", kRowsFile + "[tensor all]\nids=rows\nscale=0.5\nzero-point=-10\n");
@@ -170,7 +170,7 @@ TEST(DetectorFileOf, SaysWhatIntegersStandFor) {
   ASSERT_TRUE(out) << h.error();
   ASSERT_EQ(test::ods(out).size(), 1u);
   EXPECT_EQ(test::ods(out)[0], (test::Od{"class-2", 10, 20, 30, 40, 1}));
-  h.set("quantization", "rows:0.25:-10");  // the user's word counts before the file's
+  h.set("quantization", "rows:0.25:-10");  // the property overrides the file
   const Buffer smaller = h.run(frame("rows"));
   ASSERT_TRUE(smaller) << h.error();
   EXPECT_EQ(test::ods(smaller).at(0).w, 15);
@@ -179,7 +179,7 @@ TEST(DetectorFileOf, SaysWhatIntegersStandFor) {
   EXPECT_TRUE(other.error().contains("quantization="));
 }
 
-TEST(DetectorFileOf, WarnsOfLabelsWithoutTheBackgroundThatComesFirst) {
+TEST(DetectorFileProperty, WarnsOfLabelsWithoutALeadingBackground) {
   const TempDir dir;
   const std::string path = dir.write(
       "box.detector", "[detector]\nreader=split\nbox-units=normalized\nbackground=first\n"
@@ -194,12 +194,12 @@ TEST(DetectorFileOf, WarnsOfLabelsWithoutTheBackgroundThatComesFirst) {
     ASSERT_TRUE(out) << h.error();
     ASSERT_EQ(test::ods(out).size(), 1u);
     EXPECT_EQ(test::ods(out)[0].label, label);
-    EXPECT_EQ(h.warning().contains("a label of the background, then as many as classes"),
+    EXPECT_EQ(h.warning().contains("a label for the background, then one label per class"),
               label != "dog");
   }
 }
 
-TEST(DetectorFileOf, ManualListsEveryFamily) {
+TEST(DetectorFileProperty, ManualListsEveryFamily) {
   GstElement* element = gst_element_factory_make("boxdecode", nullptr);
   const std::string blurb =
       g_param_spec_get_blurb(g_object_class_find_property(G_OBJECT_GET_CLASS(element), "detector"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// boxdecode's sizes and regions: live, counted, and what is said of bad ones.
+// boxdecode's size and region filters: changed live, counted, and rejected if invalid.
 #include "gst/decode/decodeprops.h"
 #include "tests/gst/frames.h"
 #include "tests/tempdir.h"
@@ -61,7 +61,7 @@ TEST(Filters, NeedNoNewPlan) {
   EXPECT_FALSE(only_tuned(resized, before));
 }
 
-TEST(Filters, ThatAreBadLetNoStreamBegin) {
+TEST(Filters, InvalidOnesPreventTheStart) {
   for (const auto& [name, text] : {std::pair{"min-size", "16"}, {"max-size", "dog:8x8"},
                                    {"regions", "1,2,3"}, {"exclude-regions", "a"}}) {
     Harness h("boxdecode on-mismatch=pass");
@@ -75,7 +75,7 @@ TEST(Filters, ThatAreBadLetNoStreamBegin) {
   }
 }
 
-TEST(Filters, ThatCannotBeMeantAreAWarning) {
+TEST(Filters, ImplausibleOnesAreAWarning) {
   Harness h("boxdecode");
   ASSERT_TRUE(h.run(frame_with(kPair)));
   h.set("min-size", "50x50", "max-size", "40x90");
@@ -86,12 +86,12 @@ TEST(Filters, ThatCannotBeMeantAreAWarning) {
   EXPECT_NE(h.warning().find("regions that overlap the frame of 640x640"), std::string::npos);
 }
 
-TEST(Filters, AnswerWhyThereIsNoBox) {
+TEST(Filters, ExplainMissingBoxes) {
   Harness h("boxdecode regions=0,0,0.01,0.01");
   ASSERT_TRUE(h.run(frame_with(kPair)));
   gst_harness_push_event(h.get(), gst_event_new_eos());
   const std::string warning = h.warning();
-  EXPECT_NE(warning.find("not wanted"), std::string::npos) << warning;
+  EXPECT_NE(warning.find("dropped by size or region filters"), std::string::npos) << warning;
   EXPECT_NE(warning.find("regions="), std::string::npos) << warning;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// boxdecode's limits: how many boxes a frame takes, and how many warnings a stream.
+// boxdecode's limits: boxes per frame, and warnings per stream.
 #include <functional>
 #include <thread>
 
@@ -13,7 +13,7 @@ using test::Buffer;
 using test::frame_with;
 using test::Harness;
 
-/// Boxes that do not touch each other.
+/// Makes boxes that do not touch each other.
 std::vector<test::Row> apart(int count) {
   std::vector<test::Row> out;
   for (int i = 0; i < count; ++i) {
@@ -23,7 +23,7 @@ std::vector<test::Row> apart(int count) {
   return out;
 }
 
-TEST(Limits, OfBoxesOnAFrame) {
+TEST(Limits, BoxesPerFrame) {
   Harness h("boxdecode");
   const auto* property = reinterpret_cast<const GParamSpecUInt*>(
       g_object_class_find_property(G_OBJECT_GET_CLASS(h.element()), "max-detections"));
@@ -33,7 +33,7 @@ TEST(Limits, OfBoxesOnAFrame) {
   EXPECT_EQ(boxes(out).size(), kMostMtds);
 }
 
-TEST(Limits, OfBoxesOfAClass) {
+TEST(Limits, BoxesPerClass) {
   const auto count = [](const char* properties) {
     Harness h((std::string("boxdecode nms-method=greedy ") + properties).c_str());
     const Buffer out = h.run(frame_with(apart(10)));
@@ -45,7 +45,7 @@ TEST(Limits, OfBoxesOfAClass) {
   EXPECT_EQ(count("pre-nms-class-top-k=2 class-top-k=3"), 2u);
 }
 
-TEST(Limits, OfScoresThatFall) {
+TEST(Limits, ScoresOfSoftNms) {
   const std::vector<test::Row> same{{0, 0, 9, 9, 0.9f, 0}, {0, 0, 9, 9, 0.8f, 0}};
   for (const auto& [sigma, stay] : {std::pair{"0.5", size_t{1}}, {"2", size_t{2}}}) {
     Harness h((std::string("boxdecode nms-method=soft-gaussian soft-nms-sigma=") + sigma).c_str());
@@ -55,7 +55,7 @@ TEST(Limits, OfScoresThatFall) {
   }
 }
 
-TEST(Limits, OfCandidatesThatAMethodTakesAreOneWarning) {
+TEST(Limits, CandidatesOfAMethodAreOneWarning) {
   Harness h("boxdecode nms-method=fast score-threshold=0.2");
   std::vector<test::Row> rows(16'385, {0, 0, 9, 9, 0.9f, 0});
   for (int frame = 0; frame < 2; ++frame) {
@@ -70,7 +70,7 @@ TEST(Limits, OfCandidatesThatAMethodTakesAreOneWarning) {
   EXPECT_EQ(h.warning(), "");
 }
 
-/// A frame that takes a minute to decode by long_line().
+/// Makes a frame that long_line() would decode for a minute.
 GstBuffer* long_frame() {
   std::vector<test::Row> rows;
   for (int i = 0; i < 100'000; ++i) {
@@ -84,7 +84,7 @@ std::string long_line() {
   return "boxdecode backend=reference nms-method=fast pre-nms-top-k=100000 max-detections=8000";
 }
 
-/// Pushes such a frame and has it end by what another thread does meanwhile.
+/// Pushes such a frame, which another thread's action must end.
 void expect_end(Harness& h, const std::function<void()>& end) {
   std::jthread ender([&] {
     g_usleep(G_USEC_PER_SEC / 2);
@@ -97,7 +97,7 @@ void expect_end(Harness& h, const std::function<void()>& end) {
   EXPECT_EQ(h.error(), "");
 }
 
-TEST(Limits, OfWhatAFlushWaitsFor) {
+TEST(Limits, FlushInterruptsALongFrame) {
   Harness h(long_line());
   expect_end(h, [&] { gst_harness_push_event(h.get(), gst_event_new_flush_start()); });
   gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE));
@@ -109,12 +109,12 @@ TEST(Limits, OfWhatAFlushWaitsFor) {
   EXPECT_EQ(boxes(out).size(), 10u);
 }
 
-TEST(Limits, OfWhatAStopWaitsFor) {
+TEST(Limits, StopInterruptsALongFrame) {
   Harness h(long_line());
   expect_end(h, [&] { gst_element_set_state(h.element(), GST_STATE_READY); });
 }
 
-TEST(Limits, OfBoxesWithClasses) {
+TEST(Limits, BoxesWithClasses) {
   Harness h("boxdecode class-meta=true max-detections=6000 on-mismatch=pass");
   EXPECT_FALSE(h.run(frame_with(apart(5'001))));
   EXPECT_NE(h.error().find("max-detections="), std::string::npos);
@@ -124,7 +124,7 @@ TEST(Limits, OfBoxesWithClasses) {
   EXPECT_EQ(boxes(out).size(), 5'000u);
 }
 
-TEST(Limits, OfBoxesBesideThoseOfOthers) {
+TEST(Limits, BoxesInAdditionToExistingOnes) {
   Buffer frame(frame_with(apart(10)));
   GstAnalyticsRelationMetaInitParams params{kMostMtds, 1 << 20};
   auto* meta = gst_buffer_add_analytics_relation_meta_full(frame.get(), &params);
@@ -133,10 +133,10 @@ TEST(Limits, OfBoxesBesideThoseOfOthers) {
   Harness h("boxdecode");
   EXPECT_FALSE(h.run(frame.release()));
   const std::string error = h.error();
-  EXPECT_NE(error.find("10 boxes beside 9991"), std::string::npos) << error;
+  EXPECT_NE(error.find("10 boxes in addition to 9991"), std::string::npos) << error;
 }
 
-TEST(Limits, OfWarningsWhoseNumbersChange) {
+TEST(Limits, WarningsWithChangingNumbers) {
   Harness h("boxdecode detector=yolov8 on-mismatch=warn");
   const auto push = [&](size_t anchors) {
     GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);

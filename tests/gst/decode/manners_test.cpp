@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How boxdecode behaves in its pipeline: policies, properties that change, queries, the end.
+// boxdecode in its pipeline: policies, changed properties, queries, the end of a stream.
 
 #include <glib/gstdio.h>
 
@@ -17,7 +17,7 @@ using test::Harness;
 const std::vector<test::Row> kTwoRows = {{100, 100, 200, 200, 0.9f, 0},
                                          {300, 300, 400, 400, 0.4f, 1}};
 
-/// The error of an element that does not start, or "".
+/// Returns the error of an element that does not start, or "".
 std::string start_error(const std::string& line) {
   GstElement* element = gst_parse_launch(line.c_str(), nullptr);
   GstBus* bus = gst_bus_new();
@@ -38,14 +38,14 @@ std::string start_error(const std::string& line) {
   return out;
 }
 
-TEST(Policy, IsForTensorsAndNotForProperties) {
+TEST(Policy, AppliesToTensorsNotProperties) {
   for (const char* policy : {"pass", "warn"}) {
     const std::string line = std::string("boxdecode on-mismatch=") + policy;
     {
       Harness h(line);
       EXPECT_TRUE(h.run(gst_buffer_new())) << "no tensors";
     }
-    Harness names(line + " include-classes=dgo");  // which might have come with the tensors
+    Harness names(line + " include-classes=dgo");  // the names could have come with the tensors
     EXPECT_FALSE(names.run(frame_with(kTwoRows)));
     EXPECT_NE(names.error().find("dgo"), std::string::npos);
     for (const char* wrong : {"class-thresholds=dog", "label-file=/none",
@@ -60,7 +60,7 @@ TEST(Policy, IsForTensorsAndNotForProperties) {
   }
 }
 
-TEST(Starts, AnewAfterOneThatFailed) {
+TEST(Starts, SucceedAfterAFailedOne) {
   const test::TempDir dir;
   const std::string labels = dir.write("l", "person\n");
   GstElement* element = gst_element_factory_make("boxdecode", nullptr);
@@ -73,7 +73,7 @@ TEST(Starts, AnewAfterOneThatFailed) {
   gst_object_unref(element);
 }
 
-TEST(Policy, WarnsOnceOfEachKind) {
+TEST(Policy, WarnsOncePerKind) {
   Harness h("boxdecode on-mismatch=warn");
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(h.run(gst_buffer_new()));
@@ -87,7 +87,7 @@ TEST(Policy, WarnsOnceOfEachKind) {
   EXPECT_EQ(h.warning(), "");
 }
 
-/// Two anchors as SSD has them, at the priors: logits of a background and two classes.
+/// Makes two SSD anchors at the priors: logits of a background and two classes.
 GstBuffer* ssd_frame() {
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
   test::attach(frame, {std::vector<float>(8, 0.0f), {1, 2, 4}, "b"});
@@ -101,7 +101,7 @@ TEST(Tuning, TakesThresholdsWithoutANewPlan) {
   const std::string priors = dir.write("p", ".2 .2 .1 .1\n.7 .7 .1 .1\n");
   Harness h("boxdecode detector=ssd tensor-ids=b,s label-file=" + labels + " priors-file=" + priors);
   EXPECT_EQ(boxes(h.run(ssd_frame())).size(), 2u) << h.error();
-  // What a plan is made from is gone; thresholds and classes change all the same.
+  // The plan's files are gone; thresholds and classes still change.
   ASSERT_EQ(g_remove(labels.c_str()), 0);
   ASSERT_EQ(g_remove(priors.c_str()), 0);
   h.set("score-threshold", 0.6f);
@@ -125,8 +125,8 @@ TEST(Tuning, SuppressesByTheNewThreshold) {
   EXPECT_EQ(boxes(h.run(frame_with(twins))).size(), 1u);
 }
 
-/// What is in force stays, since nobody who plays a stream wants it to end for a typing error.
-TEST(Tuning, KeepsListsInPlaceOfWrongOnes) {
+/// Lists in force stay, because a typing error should not end a running stream.
+TEST(Tuning, KeepsListsOnInvalidChanges) {
   const test::TempDir dir;
   const std::string labels = dir.write("l", "person\ndog\n");
   for (const auto& [property, right, wrong] :
@@ -161,7 +161,7 @@ TEST(Tuning, KeepsListsInPlaceOfWrongOnes) {
   }
 }
 
-TEST(Tuning, RefusesWrongListsAtTheStart) {
+TEST(Tuning, RejectsInvalidListsAtTheStart) {
   Harness h("boxdecode include-classes=nonsense");
   EXPECT_FALSE(h.run(frame_with(kTwoRows)));
   EXPECT_NE(h.error().find("nonsense"), std::string::npos);
@@ -171,7 +171,7 @@ TEST(Tuning, RefusesWrongListsAtTheStart) {
   test::expect_words(start_error(line), {"include-classes", "did you mean person?"});
 }
 
-TEST(Queries, NameNoTensorsThatNobodyMade) {
+TEST(Queries, DoNotInventTensors) {
   Harness h("boxdecode");
   for (const char* name : {"sink", "src"}) {
     g_autoptr(GstPad) pad = gst_element_get_static_pad(h.element(), name);
@@ -181,7 +181,7 @@ TEST(Queries, NameNoTensorsThatNobodyMade) {
   }
 }
 
-TEST(Segments, InBytesAreNoTime) {
+TEST(Segments, InBytesAreNotTimes) {
   Harness h("boxdecode");
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_BYTES);
@@ -191,7 +191,7 @@ TEST(Segments, InBytesAreNoTime) {
   EXPECT_EQ(boxes(h.run(frame)).size(), 2u);  // criticals are fatal here
 }
 
-TEST(TheEnd, SaysWhereBoxesWent) {
+TEST(TheEnd, ExplainsMissingBoxes) {
   const auto after = [](const std::string& line, GstBuffer* frame) {
     Harness h(line);
     h.run(frame);
@@ -211,7 +211,7 @@ TEST(TheEnd, SaysWhereBoxesWent) {
             std::string::npos);
 }
 
-TEST(Errors, NameTheirPlaceInTheCode) {
+TEST(Errors, HaveASourceLocation) {
   Harness h("boxdecode");
   h.run(gst_buffer_new());
   GstBus* bus = gst_element_get_bus(GST_ELEMENT(h.bin()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What asks for CUDA on a machine without it: clear errors, and nothing else is touched.
+// CUDA requested on a machine without it: clear errors, and nothing else is affected.
 #include <cstdlib>
 
 #include "gst/tensors/cudascope.h"
@@ -17,7 +17,7 @@ using test::play;
 
 constexpr const char* kHost = "backend=auto";
 
-TEST(WithoutCuda, NamedBackendIsAnErrorAtTheStart) {
+TEST(WithoutCuda, ForcedBackendIsAnErrorAtTheStart) {
   if (cuda_available()) GTEST_SKIP() << "this machine has CUDA";
   if (find_backend("cuda") == nullptr) GTEST_SKIP() << "this build has no cuda backend";
   for (const char* policy : {"error", "pass"}) {
@@ -30,7 +30,7 @@ TEST(WithoutCuda, NamedBackendIsAnErrorAtTheStart) {
   }
 }
 
-TEST(WithoutCuda, ReplayIntoItsMemoryIsAnError) {
+TEST(WithoutCuda, ReplayToCudaMemoryIsAnError) {
   if (cuda_available()) GTEST_SKIP() << "this machine has CUDA";
   const test::TempDir dir;
   const std::string path = dir.write("t.raw", std::string(24, '\0'));
@@ -39,7 +39,7 @@ TEST(WithoutCuda, ReplayIntoItsMemoryIsAnError) {
                {"expected", "found", "memory=system"});
 }
 
-TEST(WithoutCuda, AutomaticChoiceIsWhatItWas) {
+TEST(WithoutCuda, AutomaticChoiceIsUnchanged) {
   Harness h("boxdecode cuda-device-id=3");
   for (int i = 0; i < 3; ++i) {
     const Buffer out = h.run(test::frame_with({{10, 10, 50, 50, 0.9f, 3}}));
@@ -52,7 +52,7 @@ TEST(WithoutCuda, AutomaticChoiceIsWhatItWas) {
   EXPECT_EQ(h.warning(), "");
 }
 
-TEST(WithoutCuda, ContextsAreForOthersToGive) {
+TEST(WithoutCuda, ContextsAreNotProvided) {
   Harness h("boxdecode");
   GstQuery* query = gst_query_new_context("gst.cuda.context");
   EXPECT_FALSE(gst_element_query(h.element(), query));
@@ -63,7 +63,7 @@ TEST(WithoutCuda, ContextsAreForOthersToGive) {
   EXPECT_EQ(h.error(), "");
 }
 
-TEST(WithoutCuda, IsAFailureWhereItIsRequired) {
+TEST(WithoutCuda, IsAFailureIfRequired) {
   const char* required = std::getenv("KEEPBOX_REQUIRE");
   if (required == nullptr || std::string(required).find("cuda") == std::string::npos)
     GTEST_SKIP() << "KEEPBOX_REQUIRE does not ask for cuda";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Quantised tensors: the property that says what their numbers stand for.
+// Quantised tensors: the property with the scale and zero point of their values.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -22,7 +22,7 @@ constexpr const char* kScale = "0.0078125";
 constexpr float kScaleValue = 0.0078125f, kZeroPoint = -120;
 constexpr const char* kLine = "boxdecode score-threshold=0.5 detector=yolov8 ";
 
-/// Planes of YOLOv8 in 0..1 as numbers of 8 bits, and what these stand for.
+/// YOLOv8 planes in 0..1 as 8-bit values, and the real values that they represent.
 struct Quantised {
   std::vector<float> stored;
   Tensor real;
@@ -47,7 +47,7 @@ GstBuffer* real_frame(const Quantised& q) {
   return frame;
 }
 
-/// As whole numbers, or as a runtime gives them that has only floats.
+/// Makes a frame with integers, or with floats as from a runtime that has no integers.
 GstBuffer* stored_frame(const Quantised& q, DataType type = DataType::kInt8) {
   Tensor stored = q.real;
   stored.values = q.stored;
@@ -60,7 +60,7 @@ GstBuffer* stored_frame(const Quantised& q, DataType type = DataType::kInt8) {
   return frame;
 }
 
-/// A frame's boxes, all their bits.
+/// Prints a frame's boxes with all their bits.
 std::string printed(const Buffer& frame) {
   std::string out;
   for (const FrameBox& box : boxes(frame)) {
@@ -73,7 +73,7 @@ std::string printed(const Buffer& frame) {
   return out;
 }
 
-TEST(Quantization, GivesTheBoxesOfWhatNumbersStandFor) {
+TEST(Quantization, GivesTheBoxesOfRealValues) {
   for (const char* backend : {"reference", "simd"})
     for (const std::string entry : {"", ":", "out:", "a:7:8, out : ", "5;out:"})
       for (unsigned seed = 1; seed <= 3; ++seed) {
@@ -90,7 +90,7 @@ TEST(Quantization, GivesTheBoxesOfWhatNumbersStandFor) {
       }
 }
 
-TEST(Quantization, WithoutAnIdIsForWholeNumbersAlone) {
+TEST(Quantization, WithoutAnIdAppliesToIntegers) {
   const Quantised q = quantised(1);
   Harness plain(kLine), all(std::string(kLine) + "quantization=3:5"),
       own(std::string(kLine) + "quantization=out:0.9");
@@ -115,7 +115,7 @@ TEST(Quantization, ChangesWhileStreaming) {
   EXPECT_NE(h.error().find("\"x\""), std::string::npos);
 }
 
-TEST(Quantization, OfUnknownTensorsIsOneWarning) {
+TEST(Quantization, UnknownTensorsAreOneWarning) {
   const Quantised q = quantised(1);
   Harness h(std::string(kLine) + "quantization=boxes:2,,scores:3,out:" + kScale + ":-120");
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(h.run(stored_frame(q))) << h.error();
@@ -136,7 +136,7 @@ TEST(Quantization, IdsMayHaveColons) {
   EXPECT_FLOAT_EQ(boxes(out)[0].score, 0.9f);
 }
 
-TEST(Quantization, SaysWhatIsWrongBeforeTheFirstFrame) {
+TEST(Quantization, ReportsErrorsBeforeTheFirstFrame) {
   for (const char* wrong : {"x", "out:", "out:x", "out:1:x", "0", "-1", "out:0:3", "nan", "inf",
                             "1:inf", "1,2", "out:1,out:2", "1e99", "out:1:2:"}) {
     GstElement* element = gst_element_factory_make("boxdecode", nullptr);

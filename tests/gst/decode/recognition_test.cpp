@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What boxdecode says of tensors and settings that do not fit, and the scaler that it undoes.
+// boxdecode's reports on tensors and settings that do not fit, and the scaler's letterbox.
 #include <gst/video/video.h>
 
 #include <algorithm>
@@ -33,9 +33,9 @@ Tensor blank(Tensor tensor, size_t from = 0) {
   return tensor;
 }
 
-constexpr size_t kBoxes = size_t{4} * 8400;  // numbers of planes
+constexpr size_t kBoxes = size_t{4} * 8400;  // values of the box planes
 
-TEST(Recognition, RefusesWhatTheNumbersDeny) {
+TEST(Recognition, RejectsWhatTheValuesContradict) {
   Harness h("boxdecode");
   EXPECT_FALSE(h.run(carrying({masks()})));
   EXPECT_EQ(h.flow, GST_FLOW_ERROR);
@@ -54,7 +54,7 @@ TEST(Recognition, SmallPicturesAreWhyThereIsNoBox) {
   expect_words(h.warning(), {"32x32", "21 anchors", "input-width="});
 }
 
-TEST(Recognition, RefusesItBehindBlankFramesToo) {
+TEST(Recognition, RejectsItAfterBlankFrames) {
   for (const size_t from : {size_t{0}, kBoxes}) {
     Harness h("boxdecode");
     for (int i = 0; i < 3; ++i) {
@@ -80,7 +80,7 @@ TEST(Recognition, ReadsBlankFramesAsTheyAre) {
   }
 }
 
-TEST(Recognition, GoesOnWithoutBoxesWhenToldToWarn) {
+TEST(Recognition, PassesFramesWithoutBoxesWithAWarning) {
   Harness h("boxdecode on-mismatch=warn");
   ASSERT_TRUE(h.run(carrying({blank(masks(), kBoxes)})));
   for (unsigned seed = 1; seed < 4; ++seed) {
@@ -92,7 +92,7 @@ TEST(Recognition, GoesOnWithoutBoxesWhenToldToWarn) {
   EXPECT_EQ(h.warning(), "") << "one cause";
 }
 
-TEST(Recognition, BelievesADetectorThatIsSetAndWarnsOnce) {
+TEST(Recognition, AcceptsASetDetectorWithOneWarning) {
   for (const size_t blank_from : {size_t{0}, kBoxes, masks().values.size()}) {
     Harness h("boxdecode detector=yolov8");
     ASSERT_TRUE(h.run(carrying({blank(masks(), blank_from)}))) << h.error();
@@ -113,7 +113,7 @@ TEST(Recognition, WarnsOfYoloxReadAsYolov8) {
   EXPECT_EQ(h.warning(), "");
 }
 
-TEST(Recognition, WarnsOnceOfEachSettingThatCannotBeMeant) {
+TEST(Recognition, WarnsOncePerImplausibleSetting) {
   Harness h("boxdecode score-threshold=25");
   const Tensor tensor = dense({.classes = 6});
   const auto run = [&] { return boxes(h.run(carrying({tensor}))).size(); };
@@ -151,7 +151,7 @@ TEST(Recognition, ReadsAnyNumberOfKeypointsAndCoefficients) {
   expect_words(h.error(), {"num-classes="});
 }
 
-/// Columns and rows first to one beyond the last.
+/// An area from the first column and row to one beyond the last.
 struct Area {
   int x1 = 0, y1 = 0, x2 = 0, y2 = 0;
   friend bool operator==(const Area&, const Area&) = default;
@@ -167,7 +167,7 @@ std::string caps_of(const char* format, Size size, const char* par) {
          ",pixel-aspect-ratio=" + par;
 }
 
-/// Of the light pixels.
+/// Returns the area of the light pixels.
 Area lit(GstBuffer* buffer, const GstCaps* caps) {
   GstVideoInfo info;
   GstVideoFrame frame;
@@ -208,7 +208,7 @@ void expect_the_scalers_place(const std::string& from, const std::string& to) {
                   y + static_cast<int>(std::lround(h2 / map.scale_y))}));
 }
 
-TEST(ScalersLetterbox, IsWhatVideoconvertscaleDoes) {
+TEST(ScalersLetterbox, MatchesVideoconvertscale) {
   constexpr Size kFrames[] = {{640, 480}, {641, 483}, {586, 640}, {319, 41},
                               {60, 901}, {901, 60}, {719, 405}, {33, 65}};
   constexpr Size kModels[] = {{416, 416}, {415, 417}, {320, 180}, {64, 64}, {97, 31}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Streams whose number of rows is another with each frame.
+// Streams whose number of rows differs with each frame.
 #include <gst/gst.h>
 
 #include "tests/gst/frames.h"
@@ -19,7 +19,7 @@ Tensor nameless(const std::vector<Row>& list) {
   return out;
 }
 
-/// Rows side by side, of classes 0 to 2.
+/// Makes rows next to each other, of classes 0 to 2.
 std::vector<Row> found(size_t count) {
   std::vector<Row> out;
   for (size_t i = 0; i < count; ++i) {
@@ -35,9 +35,9 @@ GstBuffer* carrying(const Tensor& tensor) {
   return frame;
 }
 
-TEST(Rows, OfAnyNumberAreTheSameFamily) {
+TEST(Rows, AnyNumberIsTheSameFamily) {
   Harness h("boxdecode max-detections=1000");
-  // Numbers of cells of square inputs, and of three anchors a cell.
+  // Numbers of cells of square inputs, and of three anchors per cell.
   for (const size_t count : {20, 63, 252, 21, 84, 189, 336, 0, 1, 525, 20}) {
     const Buffer out = h.run(carrying(nameless(found(count))));
     ASSERT_TRUE(out) << count << ": " << h.error();
@@ -46,10 +46,10 @@ TEST(Rows, OfAnyNumberAreTheSameFamily) {
   EXPECT_EQ(h.warning(), "");
 }
 
-TEST(Rows, KeepTheirFamilyWhereNumbersAloneWouldNotTell) {
+TEST(Rows, KeepTheirFamilyOnBlankFrames) {
   Harness h("boxdecode");
   ASSERT_TRUE(h.run(carrying(nameless(found(20))))) << h.error();
-  // Blank rows of a number that yolov5 has.
+  // Blank rows; yolov5 has the same number.
   const Buffer out = h.run(carrying(nameless(std::vector<Row>(63))));
   ASSERT_TRUE(out) << h.error();
   EXPECT_EQ(test::told(h.element(), "detector"), "yolov10");
@@ -67,7 +67,7 @@ TEST(Rows, KeepTheirUnits) {
   EXPECT_EQ(boxes(after).size(), 6u);
 }
 
-TEST(Rows, OfAnotherModelAreRecognisedAnew) {
+TEST(Rows, OtherModelsAreRecognisedAgain) {
   Harness h("boxdecode");
   ASSERT_TRUE(h.run(carrying(nameless(found(20))))) << h.error();
   const Buffer out = h.run(carrying(test::crowd(1)));

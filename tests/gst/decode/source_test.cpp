@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the producer of tensors says of them takes the place of properties and guesses.
+// Tensor sources replace properties and guesses.
 #include <functional>
 
 #include "gst/tensors/decodednote.h"
@@ -19,7 +19,7 @@ using test::told;
 
 constexpr const char* kHd = "video/x-raw,format=RGB,width=1920,height=1080";
 
-/// A model of rows: 1920 x 1080 into 640 x 360 in the middle of 640 x 640.
+/// A model of rows: 1920 x 1080 fitted as 640 x 360 into the middle of 640 x 640.
 TensorSource rows_model() {
   return {.geometry = {{1920, 1080}, {640, 640}, 3, 3, 0, 140},
           .model = "rows",
@@ -28,7 +28,7 @@ TensorSource rows_model() {
           .labels = {"cat", "dog", "", "bird"}};
 }
 
-/// Attaches a tensor that says where it is from.
+/// Attaches a tensor with a source.
 void attach(GstBuffer* to, const Tensor& tensor, SharedTensorSource source) {
   GstBuffer* data = test::data_buffer(tensor.values.data(), test::bytes_of(tensor));
   if (source != nullptr) set_tensor_source(data, std::move(source));
@@ -50,7 +50,7 @@ GstBuffer* said(const TensorSource& source, const std::vector<test::Row>& list =
   return out;
 }
 
-TEST(Source, OfDataGoesWithIt) {
+TEST(Source, TravelsWithTheData) {
   const auto first = std::make_shared<const TensorSource>(rows_model());
   std::weak_ptr<const TensorSource> watch;
   {
@@ -70,7 +70,7 @@ TEST(Source, OfDataGoesWithIt) {
   EXPECT_EQ(first.use_count(), 1);
 }
 
-TEST(Source, IsEqualByAllThatItSays) {
+TEST(Source, ComparesAllFields) {
   using Change = std::function<void(TensorSource&)>;
   const TensorSource one = rows_model();
   EXPECT_EQ(one, rows_model());
@@ -86,7 +86,7 @@ TEST(Source, IsEqualByAllThatItSays) {
   }
 }
 
-TEST(Source, SaysAllThatPropertiesWould) {
+TEST(Source, ReplacesProperties) {
   Harness h("boxdecode include-classes=dog,bird", kHd);
   const Buffer out = h.run(said(rows_model(), {kOne[0], {0, 140, 30, 150, 0.8f, 0},
                                                {0, 140, 30, 150, 0.7f, 3}}));
@@ -103,7 +103,7 @@ TEST(Source, SaysAllThatPropertiesWould) {
   EXPECT_EQ(h.warning(), "");
 }
 
-TEST(Source, CountsOnBlankFramesToo) {
+TEST(Source, AppliesToBlankFrames) {
   Harness h("boxdecode", kHd);
   TensorSource source = rows_model();
   source.units = Units::kAuto;
@@ -114,7 +114,7 @@ TEST(Source, CountsOnBlankFramesToo) {
   }
 }
 
-TEST(Source, GivesWayToProperties) {
+TEST(Source, IsOverriddenByProperties) {
   const test::TempDir dir;
   const std::string labels = dir.write("l", "zero\none\n");
   Harness h("boxdecode detector=paddle box-units=normalized model-name=mine source-width=640 "
@@ -126,23 +126,23 @@ TEST(Source, GivesWayToProperties) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_STREQ(g_quark_to_string(found[0].label), "one");
   EXPECT_STREQ(g_quark_to_string(found[0].model), "mine");
-  // 160 to 320 of the input, without 140 above: in the frame 480, 60 to 960, 540; a third of that.
+  // 160 to 320 in the input, minus 140 above: 480, 60 to 960, 540 in the frame; a third of that.
   EXPECT_EQ(found[0].box, (Box{160, 20, 320, 180}));
 }
 
-TEST(Source, GeometryWinsOverWhatIsSetOfIt) {
+TEST(Source, GeometryOverridesProperties) {
   Harness h("boxdecode resize-mode=stretch model-width=64 model-height=64", kHd);
   EXPECT_EQ(boxes(h.run(said(rows_model()))).at(0).box, (Box{300, 300, 900, 600}));
 }
 
-TEST(Source, WithoutGeometryLeavesItToTheRest) {
+TEST(Source, WithoutGeometryUsesProperties) {
   Harness h("boxdecode model-width=640 model-height=640 resize-mode=letterbox-topleft", kHd);
   TensorSource source = rows_model();
   source.geometry = {};
   EXPECT_EQ(boxes(h.run(said(source))).at(0).box, (Box{300, 720, 900, 1020}));
 }
 
-TEST(Source, MayChangeFromFrameToFrame) {
+TEST(Source, MayChangeWithEachFrame) {
   Harness h("boxdecode", kHd);
   TensorSource source = rows_model();
   EXPECT_EQ(boxes(h.run(said(source))).at(0).box, (Box{300, 300, 900, 600}));
@@ -152,7 +152,7 @@ TEST(Source, MayChangeFromFrameToFrame) {
   source.geometry = {{960, 540}, {640, 640}, 1.5f, 1.5f, 0, 140};  // scaled up since
   EXPECT_EQ(boxes(h.run(said(source))).at(0).box, (Box{300, 300, 900, 600}));
   EXPECT_EQ(counted(h.element(), "frames"), frames + 2);
-  source.geometry = {{1920, 1080}, {1280, 640}, 1.5f, 1.6875f, 0, 0};  // another input
+  source.geometry = {{1920, 1080}, {1280, 640}, 1.5f, 1.6875f, 0, 0};  // a different input
   source.units = Units::kNormalized;
   EXPECT_EQ(boxes(h.run(said(source, {{0.25f, 0.5f, 0.5f, 0.75f, 0.9f, 1}}))).at(0).box,
             (Box{480, 540, 960, 810}));
@@ -166,7 +166,7 @@ TEST(Source, MayChangeFromFrameToFrame) {
   EXPECT_EQ(h.warning() + h.error(), "");
 }
 
-TEST(Source, OfARefusedFrameLeavesNothingBehind) {
+TEST(Source, RejectedFrameLeavesNoState) {
   Harness h("boxdecode on-mismatch=pass", kHd);
   EXPECT_EQ(boxes(h.run(said(rows_model()))).size(), 1u);
   TensorSource other = rows_model();
@@ -177,7 +177,7 @@ TEST(Source, OfARefusedFrameLeavesNothingBehind) {
   EXPECT_STREQ(g_quark_to_string(found.at(0).label), "dog");
 }
 
-TEST(Source, WarnsOfLabelsOfAnotherNumber) {
+TEST(Source, WarnsOfTheWrongNumberOfLabels) {
   Harness h("boxdecode", test::kSmall);
   TensorSource source;
   source.labels = {"one", "two"};
@@ -185,16 +185,16 @@ TEST(Source, WarnsOfLabelsOfAnotherNumber) {
   attach(out, test::crowd(1), std::make_shared<const TensorSource>(source));
   EXPECT_TRUE(h.run(out));
   const std::string warning = h.warning();
-  EXPECT_NE(warning.find("2 in the model's own names and 6"), std::string::npos) << warning;
+  EXPECT_NE(warning.find("2 labels in the model and 6 classes"), std::string::npos) << warning;
 }
 
-TEST(Source, RefusesNamesThatTheModelLacks) {
+TEST(Source, RejectsNamesThatTheModelLacks) {
   Harness h("boxdecode exclude-classes=wolf", kHd);
   EXPECT_FALSE(h.run(said(rows_model())));
   EXPECT_NE(h.error().find("wolf"), std::string::npos);
 }
 
-TEST(Source, OfTwoModelsOnAFrameIsEachOnesOwn) {
+TEST(Source, TwoModelsKeepTheirOwn) {
   TensorSource second = rows_model();
   second.model = "second";
   second.geometry = {{1920, 1080}, {640, 640}, 3, 1.6875f, 0, 0};
@@ -226,7 +226,7 @@ TEST(Source, OfTwoModelsOnAFrameIsEachOnesOwn) {
   }
 }
 
-TEST(Source, PassesAModelByThatADecoderIsNotFor) {
+TEST(Source, SkipsModelsOfOtherDecoders) {
   TensorSource second = rows_model();
   second.detector = "yolov8";
   Harness h("boxdecode detector=yolov8 ! boxdecode", kHd);
@@ -243,7 +243,7 @@ TEST(Source, PassesAModelByThatADecoderIsNotFor) {
   EXPECT_GT(boxes(out).size(), 10u);
 }
 
-TEST(Families, OfDetrTakeIntegers) {
+TEST(Families, DetrAcceptsIntegers) {
   Harness h("boxdecode", kHd);
   GstBuffer* out = empty_frame().release();
   const float corners[] = {10, 20, 30, 40, 100, 100, 200, 300}, scores[] = {0.5f, 0.9f};
@@ -262,7 +262,7 @@ TEST(Families, OfDetrTakeIntegers) {
   EXPECT_EQ(found[1].class_id, 3u);
 }
 
-TEST(Families, OfPaddleTakeAnyNumberOfRows) {
+TEST(Families, PaddleAcceptsAnyNumberOfRows) {
   Harness h("boxdecode", kHd);
   TensorSource source = rows_model();
   source.detector = "paddle";
@@ -281,7 +281,7 @@ TEST(Families, OfPaddleTakeAnyNumberOfRows) {
   EXPECT_EQ(h.warning(), "");
 }
 
-TEST(Skipped, FramesHaveNoBoxesAndAreNoMismatch) {
+TEST(Skipped, FramesHaveNoBoxesAndNoMismatch) {
   Harness h("boxdecode", kHd);
   const auto skipped = [] {
     GstBuffer* out = empty_frame().release();
@@ -301,8 +301,8 @@ TEST(Skipped, FramesHaveNoBoxesAndAreNoMismatch) {
   EXPECT_FALSE(h.run(empty_frame().release())) << "nobody left that one out";
 }
 
-/// Both decoders are behind both models; a decoder goes with the element that it decoded before.
-TEST(Skipped, ByOneModelLeavesItsDecoderNothing) {
+/// Both decoders are after both models; each decoder follows the element that it decoded before.
+TEST(Skipped, FrameOfOneModelLeavesItsDecoderNothing) {
   Harness h("boxdecode model-name=first ! boxdecode model-name=second", kHd);
   TensorSource one = rows_model(), two = rows_model();
   one.producer = new_producer();
@@ -326,13 +326,13 @@ TEST(Skipped, ByOneModelLeavesItsDecoderNothing) {
     EXPECT_EQ(models_on(false, true), "second ");
     EXPECT_EQ(models_on(true, false), "first ");
     EXPECT_EQ(models_on(false, false), "");
-    one.geometry.pad_y += 1;  // framesave and framerestore move sources, and not the note
+    one.geometry.pad_y += 1;  // framesave and framerestore map sources, but not the note
   }
   EXPECT_EQ(counted(h.element(), "mismatches"), 0u);
   EXPECT_EQ(h.warning(), "");
 }
 
-TEST(Skipped, ByOneModelIsDecodedOfTheOther) {
+TEST(Skipped, FrameOfOneModelIsDecodedForTheOther) {
   Harness h("boxdecode ! boxdecode", kHd);
   GstBuffer* one = said(rows_model());
   note_skipped(one);

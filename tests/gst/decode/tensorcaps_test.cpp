@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The tensor caps of boxdecode's sink: the ids that the table of detectors knows, in the groups of
-// GStreamer's registry of tensor ids.
+// Tensor caps of boxdecode's sink: the ids in the table of detectors, in the groups of GStreamer's
+// registry of tensor ids.
 #include <algorithm>
 
 #include "gst/tensors/tensorcaps.h"
@@ -9,7 +9,7 @@
 namespace keepbox {
 namespace {
 
-/// Groups of the registry, and of models that follow its grammar, with the tensors that they have.
+/// Groups of the registry, and of models that follow its grammar, with their tensors.
 struct Registered {
   const char* group;
   std::vector<const char*> ids;
@@ -35,7 +35,7 @@ const std::vector<Registered> kRegistry{
       "ultra-lightweight-face-detection-rfb-320-v1-variant-1-out-scores"}},
 };
 
-/// Does a family know one of them by its own?
+/// True if a family has one of the ids.
 bool is_known(const Registered& group) {
   return std::ranges::any_of(detectors(), [&](const DetectorSpec& spec) {
     return std::ranges::any_of(spec.rules(), [&](const TensorRule& rule) {
@@ -46,7 +46,7 @@ bool is_known(const Registered& group) {
   });
 }
 
-/// Caps as an inference element fixes them.
+/// Returns caps as an inference element sets them.
 GstCaps* caps_of(const Registered& group) {
   std::string tensors;
   for (const char* id : group.ids)
@@ -63,7 +63,7 @@ bool has_tensor_caps() {
   return major > 1 || minor >= 28;
 }
 
-TEST(TensorGroup, IsWhatTheRegistryCallsIt) {
+TEST(TensorGroup, MatchesTheRegistry) {
   for (const Registered& group : kRegistry)
     for (const char* id : group.ids)
       // Groups borrow tensors: those of SSD, and prototypes, which are never normalised.
@@ -77,7 +77,7 @@ TEST(TensorGroup, IsWhatTheRegistryCallsIt) {
   EXPECT_EQ(group_of(""), "");
 }
 
-TEST(TensorCaps, OfEveryGroupThatIsDecoded) {
+TEST(TensorCaps, HaveEveryDecodedGroup) {
   if (!has_tensor_caps()) GTEST_SKIP() << "tensor caps came with GStreamer 1.28";
   g_autoptr(GstCaps) sink = tensor_sink_caps();
   size_t known = 0;
@@ -94,7 +94,7 @@ TEST(TensorCaps, OfEveryGroupThatIsDecoded) {
   EXPECT_FALSE(gst_caps_is_subset(other, sink));
 }
 
-TEST(TensorCaps, OfEveryIdInTheTableButThoseOfLevels) {
+TEST(TensorCaps, HaveEveryIdExceptThoseOfLevels) {
   if (!has_tensor_caps()) GTEST_SKIP() << "tensor caps came with GStreamer 1.28";
   g_autoptr(GstCaps) sink = tensor_sink_caps();
   g_autofree gchar* text = gst_caps_to_string(sink);
@@ -112,7 +112,7 @@ void note_warning(GstDebugCategory*, GstDebugLevel level, const gchar*, const gc
     static_cast<std::vector<std::string>*>(warnings)->push_back(gst_debug_message_get(message));
 }
 
-// The plugin makes them whenever it is loaded, and GST_DEBUG=2 shows what GStreamer cannot parse.
+// The plugin makes them when loaded, and GST_DEBUG=2 shows what GStreamer cannot parse.
 TEST(TensorCaps, AreParsedWithoutAWarning) {
   const GstDebugLevel before = gst_debug_get_default_threshold();
   std::vector<std::string> warnings;
@@ -127,7 +127,7 @@ TEST(TensorCaps, AreParsedWithoutAWarning) {
   EXPECT_TRUE(warnings.empty()) << warnings.front();
 }
 
-TEST(TensorCaps, AreNotThereBefore) {
+TEST(TensorCaps, AreMissingInOlderVersions) {
   if (has_tensor_caps()) GTEST_SKIP() << "GStreamer 1.28 and later have tensor caps";
   g_autoptr(GstCaps) sink = tensor_sink_caps();
   g_autoptr(GstCaps) any = gst_caps_from_string("video/x-raw(ANY)");

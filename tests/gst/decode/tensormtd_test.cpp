@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tensors in analytics metas (GstAnalyticsTensorMtd), which are decoded as those of GstTensorMeta.
+// Tensors in analytics metas (GstAnalyticsTensorMtd), decoded like those in GstTensorMeta.
 #include "tests/gst/recording/numbered.h"
 #include "tests/gst/tensormtds.h"
 
@@ -48,7 +48,7 @@ TEST_F(TensorMtd, IsDecoded) {
   }
 }
 
-TEST_F(TensorMtd, IsTakenByItsIdBesideATensorMeta) {
+TEST_F(TensorMtd, IsFoundByIdNextToATensorMeta) {
   for (const bool meta_first : {true, false}) {
     Buffer frame = empty_frame();
     attach_mtd(frame.get(), rows_of(meta_first ? "b" : "a", meta_first ? kDog : kCat));
@@ -78,11 +78,11 @@ TEST_F(TensorMtd, IsDecodedOnce) {
     attach_mtd(frame.get(), rows_of(id, kCat));
     Harness h("boxdecode box-units=pixels ! boxdecode box-units=pixels");
     EXPECT_FALSE(h.run(frame.release())) << id;
-    EXPECT_NE(h.error().find("since the decoder before"), std::string::npos) << id;
+    EXPECT_NE(h.error().find("no decoder upstream"), std::string::npos) << id;
   }
 }
 
-TEST_F(TensorMtd, IsDecodedOnceWhereBothMetasHaveItsData) {
+TEST_F(TensorMtd, IsDecodedOnceIfBothMetasHaveItsData) {
   Buffer frame = empty_frame();
   const Tensor tensor = rows_of("", kCat);
   GstBuffer* data = test::data_buffer(tensor.values.data(), test::bytes_of(tensor));
@@ -94,7 +94,7 @@ TEST_F(TensorMtd, IsDecodedOnceWhereBothMetasHaveItsData) {
   EXPECT_EQ(tensors.listed().size(), 1u);
 }
 
-TEST_F(TensorMtd, OfAnObjectIsNotTheFrames) {
+TEST_F(TensorMtd, OfAnObjectIsSkipped) {
   for (const bool to_object : {true, false}) {
     Buffer frame = empty_frame();
     const GstAnalyticsODMtd od = add_object(frame.get());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Small tensors as YOLO models write them, and what boxdecode makes of them.
+// Small tensors in the layout of YOLO models, and their boxes from boxdecode.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace keepbox::test {
 
 inline constexpr const char* kVga = "video/x-raw,format=RGBA,width=640,height=480,framerate=30/1";
 
-/// A candidate: its box by the centre, and what follows it.
+/// A candidate: its box by centre and size, and the values after it.
 struct Candidate {
   float x, y, w, h;
   std::vector<float> rest;  // class scores, mask coefficients
 };
 
-/// [1, 4 + rest, candidates]: a number's values of all candidates side by side.
+/// [1, 4 + rest, candidates]: the values of all candidates are adjacent.
 inline Tensor planes(const std::vector<Candidate>& list, const std::string& id = "yolo-v8-out") {
   const size_t fields = 4 + list[0].rest.size(), count = list.size();
   Tensor out{std::vector<float>(fields * count), {1, fields, count}, id};
@@ -50,7 +50,7 @@ inline GstBuffer* frame_of(const std::vector<Tensor>& tensors) {
   return frame;
 }
 
-/// The detections that a boxdecode with those properties gives.
+/// Returns the detections of a boxdecode with these properties.
 inline std::vector<Od> detect(const std::vector<Tensor>& tensors,
                               const std::string& properties = "", const char* caps = kVga) {
   Harness h("boxdecode " + properties, caps);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What GStreamer's own YOLO decoders promise (yolov8tensordec, yolosegv8tensordec, yoloxtensordec),
-// of boxdecode. Tests whose names begin with Differs are where it does something else on purpose.
+// Checks boxdecode against GStreamer's own YOLO decoders (yolov8tensordec, yolosegv8tensordec,
+// yoloxtensordec). Tests named Differs... cover intentional differences.
 #include "tests/gst/decode/upstream.h"
 #include "tests/tempdir.h"
 
@@ -31,12 +31,12 @@ TEST(Upstream, OneCandidateIsOneBox) {
     attach_as(frame.get(), planes({kPlain}), order);
     const Buffer out = h.run(frame.release());
     ASSERT_TRUE(out) << h.error();
-    // Without names theirs call every class alike; here a tracker can tell them apart.
+    // Without names, GStreamer's decoders use one name for all classes; these differ.
     EXPECT_EQ(ods(out), (std::vector<Od>{{"class-0", 270, 215, 100, 50, 0.9f}}));
   }
 }
 
-TEST(Upstream, ScoresBelowTheThresholdAreNone) {
+TEST(Upstream, ScoresBelowTheThresholdAreDropped) {
   Harness h("boxdecode score-threshold=0.8", kVga);
   const Buffer out = h.run(frame_of({planes({{200, 100, 40, 20, {0.6f}}})}));
   ASSERT_TRUE(out) << h.error();
@@ -45,7 +45,7 @@ TEST(Upstream, ScoresBelowTheThresholdAreNone) {
   EXPECT_EQ(gst_analytics_relation_get_length(meta), 0u);
 }
 
-TEST(Upstream, AScoreAtTheThresholdIsNone) {
+TEST(Upstream, ScoreAtTheThresholdIsDropped) {
   EXPECT_TRUE(detect({planes({{200, 100, 40, 20, {0.5f}}})}, "score-threshold=0.5").empty());
 }
 
@@ -59,7 +59,7 @@ TEST(Upstream, TheBestClassGivesTheLabel) {
             (std::vector<std::string>{"person", "dog"}));
 }
 
-TEST(Upstream, AClassBehindTheNamesIsCalledByItsNumber) {
+TEST(Upstream, ClassWithoutANameIsCalledByItsNumber) {
   const test::TempDir dir;
   const std::string file = "label-file=" + dir.write("names", "person\n");
   EXPECT_EQ(labels(detect({planes({{80, 80, 20, 20, {0.9f, 0}},
@@ -67,13 +67,13 @@ TEST(Upstream, AClassBehindTheNamesIsCalledByItsNumber) {
             (std::vector<std::string>{"person", "class-1"}));
 }
 
-TEST(Upstream, TheWorseOfTwoThatOverlapIsDropped) {
+TEST(Upstream, WorseOfTwoOverlappingBoxesIsDropped) {
   EXPECT_EQ(detect({planes({{100, 100, 40, 40, {0.95f}}, {105, 105, 40, 40, {0.8f}}})},
                    "iou-threshold=0.3"),
             (std::vector<Od>{{"class-0", 80, 80, 40, 40, 0.95f}}));
 }
 
-TEST(Upstream, DistantOnesAreKept) {
+TEST(Upstream, DistantBoxesAreKept) {
   EXPECT_EQ(detect({planes({{100, 100, 30, 30, {0.9f}}, {240, 240, 30, 30, {0.88f}}})},
                    "iou-threshold=0.3"),
             (std::vector<Od>{{"class-0", 85, 85, 30, 30, 0.9f},
@@ -88,22 +88,23 @@ TEST(Upstream, MaxDetectionsKeepsTheBest) {
                              {"class-0", 185, 185, 30, 30, 0.85f}}));
 }
 
-TEST(Upstream, ABoxWithoutAreaOrOutsideIsNone) {
+TEST(Upstream, BoxWithoutAreaOrOutsideIsDropped) {
   EXPECT_EQ(detect({planes({{120, 120, 0, 40, {0.95f}},
                             {1200, 120, 30, 30, {0.9f}},
                             {320, 200, 50, 60, {0.92f}}})}),
             (std::vector<Od>{{"class-0", 295, 170, 50, 60, 0.92f}}));
 }
 
-/// Theirs drop what is wider than the frame and write negative corners; ours are what is seen.
+/// GStreamer's decoders drop boxes wider than the frame and write negative corners; boxdecode
+/// clips.
 TEST(Upstream, DiffersAtTheBorderByClipping) {
   EXPECT_EQ(detect({planes({{320, 240, 900, 100, {0.9f}}, {0, 0, 60, 40, {0.8f}}})}),
             (std::vector<Od>{{"class-0", 0, 190, 640, 100, 0.9f},
                              {"class-0", 0, 0, 30, 20, 0.8f}}));
 }
 
-/// Theirs are silent, frame after frame; here the stream stops, unless it is told not to, and then
-/// the frame gets the empty meta by which consumers know that it was looked at.
+/// GStreamer's decoders are silent for every frame; boxdecode stops the stream, unless on-mismatch
+/// is set; then the frame gets the empty meta that marks it as analysed.
 TEST(Upstream, DiffersWithoutTensorsByAnError) {
   Harness strict("boxdecode", kVga);
   EXPECT_FALSE(strict.run(empty_frame().release()));
@@ -114,7 +115,7 @@ TEST(Upstream, DiffersWithoutTensorsByAnError) {
   EXPECT_TRUE(ods(out).empty());
 }
 
-/// Theirs pass over a tensor with a box and nothing else; here it says so.
+/// GStreamer's decoders skip a tensor that has only a box; boxdecode reports it.
 TEST(Upstream, DiffersWithTooFewFieldsByAnError) {
   for (const char* id : {"yolo-v8-out", "yolo-v8-segmentation-out-detections"}) {
     Harness h("boxdecode", kVga);
@@ -123,8 +124,8 @@ TEST(Upstream, DiffersWithTooFewFieldsByAnError) {
   }
 }
 
-/// Theirs take float32 alone, and one image with three dimensions.
-TEST(Upstream, DiffersInTypesAndRanksThatItTakes) {
+/// GStreamer's decoders accept only float32, and one image with three dimensions.
+TEST(Upstream, DiffersInAcceptedTypesAndRanks) {
   const Tensor plain = planes({kPlain});
   const std::vector<double> wide(plain.values.begin(), plain.values.end());
   for (const Shape& shape : {Shape{1, 5, 1}, Shape{5, 1}}) {
@@ -146,7 +147,7 @@ TEST(Upstream, RefusesABatchAndDataThatIsTooShort) {
   two.shape = {2, 5, 2};
   EXPECT_FALSE(batch.run(frame_of({two})));
   const std::string error = batch.error();
-  EXPECT_NE(error.find("batch of 2"), std::string::npos) << error;
+  EXPECT_NE(error.find("batch size 2"), std::string::npos) << error;
   Harness cut("boxdecode", kVga);
   Tensor less = planes({kPlain});
   less.values.pop_back();
@@ -192,7 +193,7 @@ TEST(Upstream, NormalizedCoordinatesAreScaledToTheFrame) {
             (std::vector<Od>{{"class-0", 240, 180, 160, 120, 0.9f}}));
 }
 
-TEST(Upstream, NormalizedOnesWithoutAreaOrOutsideAreNone) {
+TEST(Upstream, NormalizedBoxesWithoutAreaOrOutsideAreDropped) {
   EXPECT_EQ(detect({planes({{0.5f, 0.5f, 0, 0.2f, {0.95f}},
                             {1.2f, 0.5f, 0.1f, 0.1f, {0.9f}},
                             {0.5f, 0.5f, 0.2f, 0.2f, {0.93f}}}, "yolo-v8-out-normalized")}),
@@ -204,15 +205,15 @@ TEST(Upstream, DiffersAtTheBorderOfNormalizedFramesByClipping) {
             (std::vector<Od>{{"class-0", 0, 216, 640, 48, 0.92f}}));
 }
 
-TEST(Upstream, NormalizedOnesSuppressEachOther) {
+TEST(Upstream, NormalizedBoxesSuppressEachOther) {
   EXPECT_EQ(detect({planes({{0.25f, 0.25f, 0.1f, 0.1f, {0.95f}},
                             {0.2625f, 0.2625f, 0.1f, 0.1f, {0.8f}}}, "yolo-v8-out-normalized")},
                    "iou-threshold=0.3", "video/x-raw,format=RGBA,width=400,height=400"),
             (std::vector<Od>{{"class-0", 80, 80, 40, 40, 0.95f}}));
 }
 
-/// The one in C compares boxes whatever their classes, those in Rust within a class.
-TEST(Upstream, ClassesSuppressEachOtherIfToldSo) {
+/// The decoder in C compares boxes of all classes, those in Rust only within a class.
+TEST(Upstream, ClassesSuppressEachOtherOnRequest) {
   const Tensor same = planes({{100, 100, 40, 40, {0.9f, 0}}, {100, 100, 40, 40, {0, 0.8f}}});
   EXPECT_EQ(detect({same}).size(), 2u);
   EXPECT_EQ(detect({same}, "class-agnostic=true").size(), 1u);
@@ -227,9 +228,9 @@ TEST(Upstream, YoloxScoresAreProducts) {
   EXPECT_EQ(found[0].x, 270);
 }
 
-/// Theirs want objectness and class each above a threshold; here it is their product, as where the
-/// models come from: 0.3 x 0.9 is none of theirs.
-TEST(Upstream, DiffersInWhatYoloxThresholdsAreFor) {
+/// GStreamer's decoders require objectness and class score each above a threshold; boxdecode their
+/// product, like the models' own code: 0.3 x 0.9 is dropped by the former.
+TEST(Upstream, DiffersInYoloxThresholds) {
   const auto tensor = objectness_rows({{320, 240, 100, 50, {0.3f, 0.9f}}});
   EXPECT_EQ(detect({tensor}, "detector=yolox-decoded score-threshold=0.25").size(), 1u);
   EXPECT_TRUE(detect({tensor}, "detector=yolox-decoded score-threshold=0.28").empty());
@@ -255,7 +256,7 @@ TEST(Upstream, TheRightOneOfSeveralTensorsIsTaken) {
   EXPECT_EQ(ods(out), expected);
 }
 
-/// Theirs give no box without the prototypes of masks; boxes do not need them.
+/// GStreamer's decoders give no box without mask prototypes, which boxes do not need.
 TEST(Upstream, DiffersWithSegmentationByBoxesWithoutPrototypes) {
   const Tensor detections =
       planes({{2, 2, 2, 2, {0.95f, 2, -1}}}, "yolo-v8-segmentation-out-detections");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How many frames framesave keeps, and what waits for room.
+// The number of frames that framesave keeps, and waits for room.
 #include "gst/frames/keptframes.h"
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace {
 using test::Line;
 
 constexpr int kKept = 40;
-constexpr int kBytes = 192 * 108 * 3;  // of a frame
+constexpr int kBytes = 192 * 108 * 3;  // per frame
 
 /// A line whose sink waits for the first frame, with a queue for all others between the pair.
 class Waiting {
@@ -30,7 +30,7 @@ class Waiting {
     line_.pause();
   }
 
-  /// Of the frames that were saved all but the one that the sink has.
+  /// Returns the number of saved frames, except the one that the sink has.
   int kept() {
     for (int last = -1; last != saved_;) {
       last = saved_;
@@ -46,7 +46,7 @@ class Waiting {
   Line line_;
 };
 
-TEST(FrameSave, KeepsNoMoreBytesThanTold) {
+TEST(FrameSave, KeepsAtMostTheLimit) {
   Waiting some(std::to_string(6 * kBytes + 100).c_str());
   EXPECT_EQ(some.kept(), 6);
   EXPECT_EQ(some.line().play(), "");
@@ -67,7 +67,7 @@ TEST(FrameSave, SeeksAndTakesANewLimitWhileItWaits) {
   EXPECT_EQ(waiting.line().seen()[0].time, gint64(GST_SECOND / 2));
 }
 
-TEST(KeptFrames, CountsAFrameUntilNobodyHasIt) {
+TEST(KeptFrames, CountsAFrameUntilReleased) {
   auto frames = std::make_shared<KeptFrames>(std::chrono::milliseconds(1));
   frames->set_limit(100);
   std::atomic<int> late = 0;
@@ -95,7 +95,7 @@ TEST(KeptFrames, CountsAFrameUntilNobodyHasIt) {
   EXPECT_FALSE(alive.expired()) << "a place is left";
 }
 
-TEST(KeptFrames, LetsMoreThroughWhereNoneComesBack) {
+TEST(KeptFrames, RaisesTheLimitIfNoneComesBack) {
   auto frames = std::make_shared<KeptFrames>(std::chrono::milliseconds(1));
   frames->set_limit(180);
   int late = 0, first_times = 0;
@@ -121,8 +121,8 @@ TEST(KeptFrames, LetsMoreThroughWhereNoneComesBack) {
   EXPECT_EQ(first_times, 2);
 }
 
-/// A branch that gives nothing before it has more frames than are let through.
-TEST(FrameSave, WarnsAndGoesOnWhereItKeepsAPipelineFromPlaying) {
+/// A branch that needs more frames than are let through before it returns any.
+TEST(FrameSave, WarnsAndContinuesIfItBlocksPreroll) {
   const std::string queue = "queue max-size-buffers=0 max-size-bytes=0 max-size-time=0";
   Line line("videotestsrc num-buffers=20 ! video/x-raw,format=RGB,width=192,height=108,"
             "framerate=30/1 ! framesave max-size-bytes=" + std::to_string(6 * kBytes) +
@@ -132,10 +132,10 @@ TEST(FrameSave, WarnsAndGoesOnWhereItKeepsAPipelineFromPlaying) {
   EXPECT_EQ(line.play(), "");
   EXPECT_EQ(line.seen().size(), 20u);
   ASSERT_EQ(line.warnings().size(), 1u);
-  test::expect_words(line.warnings()[0], {"framerestore", "set max-size-bytes= higher"});
+  test::expect_words(line.warnings()[0], {"framerestore", "raise max-size-bytes="});
 }
 
-TEST(FrameSave, StopsWhileItWaitsForWhatSomebodyElseHas) {
+TEST(FrameSave, StopsWhileWaitingForAHeldFrame) {
   std::vector<test::Buffer> held;
   Line line("videotestsrc ! video/x-raw,format=RGB,width=192,height=108,framerate=30/1"
             " ! framesave name=save max-size-bytes=1 ! videoconvertscale"

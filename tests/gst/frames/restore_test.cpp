@@ -20,7 +20,7 @@ using test::has_matrix;
 using test::kFull;
 using test::ods;
 
-/// A replay of one row of pixels of a 64 x 64 input.
+/// Replays one row in pixels of a 64 x 64 input.
 std::string replay_row(const test::TempDir& dir, const test::Row& row) {
   const auto tensor = test::rows({row});
   const std::string path =
@@ -29,7 +29,7 @@ std::string replay_row(const test::TempDir& dir, const test::Row& row) {
          " ! boxdecode detector=yolov10 box-units=pixels";
 }
 
-TEST(Restore, BringsTheFrameBackAndMapsALetterbox) {
+TEST(Restore, RestoresTheFrameAndMapsALetterbox) {
   const test::TempDir dir;
   // 192 x 108 in 64 x 64: 64 x 36 pixels with 14 above; frame = (model - 14) * 3.
   Harness h("framesave ! videoconvertscale ! video/x-raw,format=BGR,width=64,height=64,"
@@ -67,7 +67,7 @@ TEST(Restore, MapsTopLeftAndStretch) {
   }
 }
 
-TEST(Restore, SeesThatAScalerChangedThePixelAspectRatio) {
+TEST(Restore, DetectsAChangedPixelAspectRatio) {
   const test::TempDir dir;
   Harness h("framesave ! videoconvertscale ! video/x-raw,width=64,height=64 ! " +
             replay_row(dir, {8, 16, 16, 32, 0.9f, 0}) + " ! framerestore", kFull);
@@ -89,7 +89,7 @@ TEST(Restore, ClipsAtTheBorderAndDropsOnlyWhatIsOutside) {
 
 TEST(Restore, KeepsPixelsThatWereDrawnOnTheCopy) {
   const test::TempDir dir;
-  // The same size: nothing is scaled, so the copy shares memory until somebody writes.
+  // Same size: nothing is scaled, so the copy shares memory until it is written to.
   Harness h("framesave ! tensorreplay loop=true dims=1,1,6 location=" +
             dir.write("t.raw", std::string(24, '\0')) +
             " ! boxdecode detector=yolov10 ! videobalance brightness=1 ! framerestore",
@@ -103,10 +103,10 @@ TEST(Restore, KeepsPixelsThatWereDrawnOnTheCopy) {
   EXPECT_EQ(pixel, 50);
 }
 
-TEST(Restore, UndoesALetterboxOfSubsampledColoursToThePixel) {
+TEST(Restore, UndoesALetterboxOfSubsampledFormatsExactly) {
   if (has_matrix()) GTEST_SKIP() << "GStreamer's own matrix counts";
   const test::TempDir dir;
-  // 1280 x 714 in 640 x 640 is 357 rows behind 141, and 140 where rows share their colours.
+  // 1280 x 714 in 640 x 640 is 357 rows after 141, or after 140 if rows share chroma.
   const auto top = [&](const char* format) {
     Harness h(std::string("framesave ! videoconvertscale ! video/x-raw,width=640,height=640,"
                           "pixel-aspect-ratio=1/1 ! ") +
@@ -119,7 +119,7 @@ TEST(Restore, UndoesALetterboxOfSubsampledColoursToThePixel) {
   EXPECT_EQ(top("GRAY8"), 100);
 }
 
-/// While a buffer is pushed on: the first memory of one that can be written to, else nullptr.
+/// Notes the first memory of a writable buffer that is pushed, else nullptr.
 GstPadProbeReturn note_writable(GstPad*, GstPadProbeInfo* info, gpointer memory) {
   GstBuffer* buffer = GST_PAD_PROBE_INFO_BUFFER(info);
   if (gst_buffer_is_writable(buffer) && gst_buffer_is_all_memory_writable(buffer))
@@ -127,7 +127,7 @@ GstPadProbeReturn note_writable(GstPad*, GstPadProbeInfo* info, gpointer memory)
   return GST_PAD_PROBE_OK;
 }
 
-TEST(Restore, HandsTheFrameOnForWriting) {
+TEST(Restore, PassesAWritableFrame) {
   for (const char* between : {"identity", "videoconvertscale ! video/x-raw,width=64,height=64"}) {
     Harness h(std::string("framesave ! ") + between + " ! framerestore", kFull);
     GstMemory* writable = nullptr;
@@ -139,7 +139,7 @@ TEST(Restore, HandsTheFrameOnForWriting) {
   }
 }
 
-TEST(Restore, HandsAPoolsFrameOnForWriting) {
+TEST(Restore, PassesAWritableFrameOfAPool) {
   for (const char* scaled : {"width=320", "width=160"}) {
     g_autoptr(GError) error = nullptr;
     GstElement* pipeline = gst_parse_launch(
@@ -162,7 +162,7 @@ TEST(Restore, HandsAPoolsFrameOnForWriting) {
   }
 }
 
-TEST(Restore, LeavesAFrameThatOthersHoldAsItIs) {
+TEST(Restore, DoesNotChangeASharedFrame) {
   Harness h("framesave ! identity ! framerestore", kFull);
   const Buffer held(full_frame());
   const Buffer out = h.run(gst_buffer_ref(held.get()));
@@ -190,7 +190,7 @@ TEST(Restore, FollowsCropsAndFlips) {
   EXPECT_EQ(h.warning(), "");
 }
 
-TEST(Restore, WarnsWhereTheWayIsNotKnown) {
+TEST(Restore, WarnsIfTheTransformIsUnknown) {
   if (has_matrix()) GTEST_SKIP() << "GStreamer tells where pixels went";
   const test::TempDir dir;
   Harness h("framesave ! videocrop left=20 ! videoconvertscale ! video/x-raw,width=64,height=64,"
@@ -202,7 +202,7 @@ TEST(Restore, WarnsWhereTheWayIsNotKnown) {
   EXPECT_EQ(h.warning(), "") << "once";
 }
 
-TEST(Restore, BelievesTheScalerRatherThanTheProperty) {
+TEST(Restore, PrefersTheScalerToTheProperty) {
   const test::TempDir dir;
   Harness h("framesave ! videoconvertscale add-borders=false ! video/x-raw,width=64,height=64,"
             "pixel-aspect-ratio=1/1 ! " + replay_row(dir, {8, 16, 16, 32, 0.9f, 0}) +
@@ -211,7 +211,7 @@ TEST(Restore, BelievesTheScalerRatherThanTheProperty) {
   EXPECT_EQ(box, has_matrix() ? (Box{24, 27, 48, 54}) : (Box{24, 6, 48, 54}));
 }
 
-TEST(Restore, GivesEarlierBoxesBackOnce) {
+TEST(Restore, RestoresEarlierBoxesOnce) {
   const test::TempDir dir;
   Harness h(std::string("framesave ! videoconvertscale ! video/x-raw,width=64,height=64,") +
             "pixel-aspect-ratio=1/1 ! " + replay_row(dir, {10, 24, 30, 44, 0.9f, 5}) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What framesave and framerestore settle with their neighbours: caps, gaps, allocation, planes.
+// What framesave and framerestore negotiate with their neighbours: caps, gaps, allocation, planes.
 #include <gst/video/video.h>
 
 #include <optional>
@@ -31,7 +31,7 @@ TEST(Restore, PassesAGapOnBeforeTheFirstFrame) {
   EXPECT_EQ(width, 192);
 }
 
-/// Caps that the sink behind a line gets, as "WIDTHxHEIGHT", or the error.
+/// Returns the caps that the sink of a line gets, as "WIDTHxHEIGHT", or the error.
 std::string negotiated(const std::string& line) {
   g_autoptr(GError) error = nullptr;
   GstElement* pipeline = gst_parse_launch((line + " ! fakesink name=k").c_str(), &error);
@@ -86,7 +86,7 @@ TEST(Restore, NegotiatesWithEachBranchOfATee) {
             "320x240 RGB");
 }
 
-TEST(Restore, NegotiatesThroughAPairInside) {
+TEST(Restore, NegotiatesThroughANestedPair) {
   EXPECT_EQ(negotiated("videotestsrc num-buffers=2 ! framesave ! videoconvertscale "
                        "! video/x-raw,width=160,height=160 ! framesave ! videoconvertscale "
                        "! video/x-raw,width=80,height=80 ! framerestore ! framerestore "
@@ -94,7 +94,7 @@ TEST(Restore, NegotiatesThroughAPairInside) {
             "640x480 I420");
 }
 
-TEST(Restore, HandsTheWishForNewCapsToTheSource) {
+TEST(Restore, ForwardsReconfigurationToTheSource) {
   g_autoptr(GError) error = nullptr;
   GstElement* pipeline = gst_parse_launch(
       "videotestsrc is-live=true ! video/x-raw,framerate=100/1 ! framesave ! videoconvertscale "
@@ -125,7 +125,8 @@ TEST(Restore, HandsTheWishForNewCapsToTheSource) {
   gst_object_unref(pipeline);
 }
 
-/// An allocation query from upstream of a line; the meta's presence, or nothing when it failed.
+/// Sends an allocation query from upstream of a line. @return if it offers the meta; std::nullopt
+/// if it failed.
 std::optional<bool> offers_planes(const char* line) {
   Harness h(line, kFull);
   h.run(full_frame());
@@ -138,7 +139,7 @@ std::optional<bool> offers_planes(const char* line) {
   return out;
 }
 
-TEST(Restore, OffersOnlyWhatBothNeighboursTake) {
+TEST(Restore, OffersOnlyWhatBothNeighboursSupport) {
   EXPECT_EQ(offers_planes("framesave ! videoconvertscale ! video/x-raw,width=64,height=64 "
                           "! framerestore ! videoconvertscale ! video/x-raw,width=50,height=50 ! identity"),
             true);
@@ -146,7 +147,7 @@ TEST(Restore, OffersOnlyWhatBothNeighboursTake) {
                           "! framerestore"), true) << "the harness takes no GstVideoMeta";
 }
 
-TEST(Restore, LaysPlanesOutForThoseWhoDoNotLook) {
+TEST(Restore, LaysOutPlanesForElementsWithoutVideoMeta) {
   constexpr guint kStride = 256, kRows = 40;
   Harness h("framesave ! videoconvertscale ! video/x-raw,width=64,height=64 ! framerestore",
             "video/x-raw,format=GRAY8,width=100,height=40,framerate=30/1");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What elements between framesave and framerestore add to a frame: mapped, and all of it.
+// Everything that elements between framesave and framerestore add to a frame is mapped.
 #include <gst/video/video.h>
 
 #include <tuple>
@@ -20,10 +20,10 @@ using test::kFull;
 using test::ods;
 using test::related;
 
-/// What elements between the two may do to a frame.
+/// A function that modifies a frame between the two.
 using Between = void (*)(GstElement*, GstBuffer*, gpointer);
 
-/// A frame through the line with `between` called on it at the element "mid".
+/// Returns a frame from the line with `between` called on it at the element "mid".
 Buffer run_with(Harness& h, Between between, GstBuffer* frame = full_frame()) {
   GstElement* mid = gst_bin_get_by_name(h.bin(), "mid");
   g_object_set(mid, "signal-handoffs", TRUE, nullptr);
@@ -41,7 +41,7 @@ constexpr const char* kLetterboxed =
 
 GQuark quark(const char* name) { return g_quark_from_string(name); }
 
-/// A person with a face, two classes of the face, a mask and a track of the person.
+/// Adds a person with a face, two classes of the face, a mask and a track of the person.
 void add_rich(GstElement*, GstBuffer* buffer, gpointer) {
   auto* meta = gst_buffer_add_analytics_relation_meta(buffer);
   GstAnalyticsODMtd person, face, padding;
@@ -73,7 +73,7 @@ void add_rich(GstElement*, GstBuffer* buffer, gpointer) {
   gst_analytics_tracking_mtd_set_lost(&track);
 }
 
-TEST(Restore, CarriesWhateverElementsAdded) {
+TEST(Restore, CarriesEverythingThatElementsAdded) {
   Harness h(kLetterboxed, kFull);
   const Buffer out = run_with(h, add_rich);
   const auto found = ods(out);
@@ -118,7 +118,7 @@ TEST(Restore, CarriesWhateverElementsAdded) {
   EXPECT_EQ(gst_analytics_segmentation_mtd_get_region_id(&masks[0], 0), 1u);
 }
 
-TEST(Restore, DoesNotClipWhatIsTurned) {
+TEST(Restore, DoesNotClipOrientedBoxes) {
   Harness h("framesave ! identity name=mid ! framerestore", kFull);
   const Buffer out = run_with(h, +[](GstElement*, GstBuffer* buffer, gpointer) {
     auto* meta = gst_buffer_add_analytics_relation_meta(buffer);
@@ -134,7 +134,7 @@ TEST(Restore, DoesNotClipWhatIsTurned) {
   EXPECT_FLOAT_EQ(found[0].angle, static_cast<float>(G_PI / 4));
 }
 
-/// A user's zone, and a region of a detection.
+/// Adds a user's zone, and a region of a detection.
 void add_regions(GstElement*, GstBuffer* buffer, gpointer) {
   auto* zone = gst_buffer_add_video_region_of_interest_meta(buffer, "zone", 0, 14, 32, 18);
   zone->id = 77;
@@ -143,7 +143,7 @@ void add_regions(GstElement*, GstBuffer* buffer, gpointer) {
   attach_boxes(buffer, std::span(&box, 1), {.classes = true, .regions = true, .frame = {64, 64}});
 }
 
-TEST(Restore, KeepsRegionsWhosever) {
+TEST(Restore, KeepsRegionsOfAnyOrigin) {
   Harness h(kLetterboxed, kFull);
   const Buffer out = run_with(h, add_regions);
   auto* zone = gst_buffer_get_video_region_of_interest_meta_id(out.get(), 77);
@@ -168,7 +168,7 @@ TEST(Restore, KeepsRegionsWhosever) {
   EXPECT_NEAR(y_max, 78 / 108.0, 1e-6);
 }
 
-TEST(Restore, RegionsKeepNamingTheirBoxes) {
+TEST(Restore, RegionsKeepReferringToTheirBoxes) {
   Harness h("framesave ! identity name=mid ! framerestore", kFull);
   const Buffer out = run_with(h, +[](GstElement*, GstBuffer* buffer, gpointer) {
     FrameBox pair[] = {{.box = {10, 20, 30, 40}, .score = 0.5f, .label = quark("cat")},
@@ -207,7 +207,7 @@ TEST(Restore, WritesWholePixelsUpToTheFrameEdge) {
   }
 }
 
-TEST(Restore, SaysNoClassWhereNoneIsKnown) {
+TEST(Restore, HasNoClassIfUnknown) {
   FrameBox box{.box = {1, 2, 30, 40}, .score = 0.5f, .label = quark("cat")};
   const Buffer frame(full_frame());
   attach_boxes(frame.get(), std::span(&box, 1), {.regions = true, .frame = {192, 108}});
@@ -233,7 +233,7 @@ TEST(Restore, TakesFlagsFromTheStreamAndNotFromTheFrame) {
   EXPECT_EQ(GST_BUFFER_PTS(out.get()), 99u);
 }
 
-TEST(Restore, BringsAllMetasOfAKindAlong) {
+TEST(Restore, CarriesAllMetasOfAKind) {
   Harness h("framesave ! identity name=mid ! framerestore", kFull);
   const Buffer out = run_with(h, +[](GstElement*, GstBuffer* buffer, gpointer) {
     for (const char* name : {"timestamp/x-one", "timestamp/x-two"}) {
@@ -254,8 +254,8 @@ void add_cat(GstBuffer* buffer) {
   attach_boxes(buffer, std::span(&box, 1), {.frame = {192, 108}});
 }
 
-TEST(Restore, BringsMetasBesideThoseThatStay) {
-  // Detections are carried box by box, and say nothing of what stands before or behind them.
+TEST(Restore, CarriesMetasNextToOnesThatStay) {
+  // Detections are carried box by box, independently of metas before or after them.
   for (const auto add : {+[](GstElement*, GstBuffer* to, gpointer) { add_time(to), add_cat(to); },
                          +[](GstElement*, GstBuffer* to, gpointer) { add_cat(to), add_time(to); }}) {
     Harness h("framesave ! identity name=mid ! framerestore", kFull);
@@ -265,7 +265,7 @@ TEST(Restore, BringsMetasBesideThoseThatStay) {
   }
 }
 
-TEST(Restore, BringsNothingThatTheFrameCameWith) {
+TEST(Restore, CarriesNothingThatTheFrameAlreadyHas) {
   Harness h("framesave ! identity name=mid ! framerestore", kFull);
   GstBuffer* frame = full_frame();
   add_time(frame);
@@ -276,7 +276,7 @@ TEST(Restore, BringsNothingThatTheFrameCameWith) {
   EXPECT_EQ(gst_buffer_get_n_meta(out.get(), GST_VIDEO_TIME_CODE_META_API_TYPE), 1u);
 }
 
-TEST(Restore, LeavesAZoneItsId) {
+TEST(Restore, KeepsTheIdOfAZone) {
   Harness h("framesave ! identity name=mid ! framerestore", kFull);
   GstBuffer* frame = full_frame();
   FrameBox earlier[] = {{.box = {3, 4, 50, 60}, .score = 0.5f, .label = quark("cat")},

@@ -19,10 +19,10 @@ class RestoreMtd : public test::WithTensorMtds {};
 constexpr const char* kSmaller = "framesave ! videoconvertscale ! video/x-raw,width=64,height=64,"
                                "pixel-aspect-ratio=1/1 ! identity name=mid";
 
-/// What happens to the scaled frame, and the data of the tensors that were attached to it.
+/// The changes to the scaled frame, and the data of its tensors.
 struct Inferred {
-  bool source = false;     // the data says where it is from
-  bool of_object = false;  // the tensor is of an object
+  bool source = false;     // the data has a source
+  bool of_object = false;  // the tensor belongs to an object
   gint object_y = 0;
   std::vector<Buffer> data;
 };
@@ -47,7 +47,7 @@ void infer_mtd(GstElement*, GstBuffer* frame, gpointer user) {
                                              od.id);
 }
 
-/// What comes out of a line with that model at its element "mid".
+/// Returns the output of a line with that model at its element "mid".
 Buffer inferred(Harness& h, Inferred& model) {
   GstElement* mid = gst_bin_get_by_name(h.bin(), "mid");
   g_object_set(mid, "signal-handoffs", TRUE, nullptr);
@@ -64,7 +64,7 @@ size_t listed(const Buffer& frame) {
   return tensors.listed().size();
 }
 
-TEST_F(RestoreMtd, GoesAlongForADecoderBehindIt) {
+TEST_F(RestoreMtd, IsCarriedForADecoderDownstream) {
   // 192 x 108 in 64 x 64: full = 3 * (scaled - (0, 14)).
   Inferred before{.source = true}, behind{.source = true};
   Harness first(std::string(kSmaller) + " ! boxdecode ! framerestore", kFull);
@@ -76,17 +76,17 @@ TEST_F(RestoreMtd, GoesAlongForADecoderBehindIt) {
   EXPECT_EQ(boxes(other)[0].box, boxes(one)[0].box);
 }
 
-TEST_F(RestoreMtd, ThatWasDecodedIsNotDecodedAgain) {
+TEST_F(RestoreMtd, IsNotDecodedTwice) {
   for (const bool source : {false, true}) {
     Inferred model{.source = source};
     Harness h(std::string(kSmaller) + " ! boxdecode box-units=pixels ! framerestore "
                                     "! boxdecode on-mismatch=warn", kFull);
     EXPECT_EQ(boxes(inferred(h, model)).size(), 1u);
-    EXPECT_NE(h.warning().find("since the decoder before"), std::string::npos);
+    EXPECT_NE(h.warning().find("no decoder upstream"), std::string::npos);
   }
 }
 
-TEST_F(RestoreMtd, LetsItsDataGoWithTheFrame) {
+TEST_F(RestoreMtd, ReleasesItsDataWithTheFrame) {
   for (const bool source : {false, true}) {
     Inferred model{.source = source};
     {
@@ -99,8 +99,8 @@ TEST_F(RestoreMtd, LetsItsDataGoWithTheFrame) {
   }
 }
 
-TEST_F(RestoreMtd, OfAnObjectStaysWithIt) {
-  // Rows 0 to 13 of the scaled frame are border: what lies in it is outside the full one.
+TEST_F(RestoreMtd, OfAnObjectStaysWithTheObject) {
+  // Rows 0 to 13 of the scaled frame are border, outside of the full frame.
   for (const gint y : {20, 1}) {
     Inferred model{.of_object = true, .object_y = y};
     Harness h(std::string(kSmaller) + " ! framerestore", kFull);

@@ -19,7 +19,7 @@ using test::plain_box;
 constexpr uint8_t kCornerMask[] = {1, 0, 0, 1, 1, 0};  // three pixels wide
 const std::vector<Keypoint> kFour = {{10.25f, 20.5f, 1}, {12, 22, 0.5f}, {-4, 1, 0}, {30, 40, 1}};
 
-/// A box with points, a mask and an angle, and the same in the border of a letterbox.
+/// Attaches a box with keypoints, a mask and an angle, and the same one in a letterbox's border.
 void attach_both(GstBuffer* frame, float angle) {
   const MaskPixels pixels[] = {{kCornerMask, 3, 2, {0.5f, 1, 6, 5}},
                                {kCornerMask, 3, 2, {10.5f, 20, 26, 35.5f}}};
@@ -34,7 +34,7 @@ void attach_both(GstBuffer* frame, float angle) {
   test::attach(frame, list, {.frame = {64, 64}});
 }
 
-/// The frame with those attached between the two, at 64 x 64 with borders above and below.
+/// Returns the frame with those attached between the two, at 64 x 64 with borders above and below.
 Buffer restored(float angle) {
   // 192 x 108 in 64 x 64 is 64 x 36 with 14 above: full = 3 * (scaled - (0, 14)).
   Harness h("framesave ! videoconvertscale ! video/x-raw,width=64,height=64,pixel-aspect-ratio=1/1 "
@@ -77,7 +77,7 @@ TEST(RestoreParts, ComeWithTheirBoxes) {
   EXPECT_EQ(count_masks(out), 1u) << "the other stayed with its box";
 }
 
-TEST(RestoreParts, OfTurnedBoxesToo) {
+TEST(RestoreParts, ComeWithOrientedBoxes) {
   const Buffer out = restored(0.5f);
   const auto found = boxes(out);
   ASSERT_EQ(found.size(), 1u);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tensors between framesave and framerestore: they come back with the frame, and say where it was.
+// Tensors between framesave and framerestore are restored with the frame, and their source is
+// mapped.
 #include <memory>
 
 #include "tests/gst/frames/restore.h"
@@ -13,7 +14,7 @@ using test::full_frame;
 using test::Harness;
 using test::kFull;
 
-/// A model on the scaled frame that says where its rows come from: 64 x 64 into 32 x 32 with 8 above.
+/// Attaches rows with their source on the scaled frame: 64 x 64 into 32 x 32 with 8 above.
 void infer(GstElement*, GstBuffer* buffer, gpointer) {
   const auto tensor = test::rows({{5, 18, 15, 20, 0.9f, 1}});
   GstBuffer* data = test::data_buffer(tensor.values.data(), test::bytes_of(tensor));
@@ -26,7 +27,7 @@ void infer(GstElement*, GstBuffer* buffer, gpointer) {
   add_tensor(buffer, "", DataType::kFloat32, tensor.shape, GST_TENSOR_DIM_ORDER_ROW_MAJOR, data);
 }
 
-/// The boxes of a line with a model at its element "mid".
+/// Returns the boxes of a line with a model at its element "mid".
 std::vector<FrameBox> inferred(const std::string& line) {
   Harness h(line, kFull);
   GstElement* mid = gst_bin_get_by_name(h.bin(), "mid");
@@ -43,7 +44,7 @@ std::vector<FrameBox> inferred(const std::string& line) {
   return out;
 }
 
-TEST(Restore, TakesTensorsAlongForADecoderBehindIt) {
+TEST(Restore, CarriesTensorsForADecoderDownstream) {
   // 192 x 108 in 64 x 64: full = 3 * (scaled - (0, 14)).
   const std::string scale = "framesave ! videoconvertscale ! video/x-raw,width=64,height=64,"
                             "pixel-aspect-ratio=1/1 ! identity name=mid";
@@ -57,7 +58,7 @@ TEST(Restore, TakesTensorsAlongForADecoderBehindIt) {
   EXPECT_EQ(behind[0].model, g_quark_from_string("small"));
 }
 
-TEST(Restore, LeavesNoTensorForTwoDecoders) {
+TEST(Restore, DecodesNoTensorTwice) {
   Harness h("framesave ! videoconvertscale ! video/x-raw,width=64,height=64 ! identity name=mid "
             "! boxdecode ! framerestore ! boxdecode on-mismatch=warn", kFull);
   GstElement* mid = gst_bin_get_by_name(h.bin(), "mid");
@@ -65,10 +66,10 @@ TEST(Restore, LeavesNoTensorForTwoDecoders) {
   g_signal_connect(mid, "handoff", G_CALLBACK(infer), nullptr);
   gst_object_unref(mid);
   EXPECT_EQ(boxes(h.run(full_frame())).size(), 1u);
-  EXPECT_NE(h.warning().find("since the decoder before"), std::string::npos);
+  EXPECT_NE(h.warning().find("no decoder upstream"), std::string::npos);
 }
 
-TEST(Restore, SharesTheNumbersOfTensors) {
+TEST(Restore, SharesTheDataOfTensors) {
   const Buffer from(gst_buffer_new()), to(gst_buffer_new());
   infer(nullptr, from.get(), nullptr);
   const auto data_of = [](const Buffer& of) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What tensorinfer cannot do ends in one error that says what to set, and in a pipeline that stops.
+// Every failure of tensorinfer ends in one error with a hint, and in a pipeline that stops.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -14,12 +14,12 @@ namespace {
 
 using test::identity_model;
 
-/// Errors or warnings of the element named "infer".
+/// The errors or warnings of the element named "infer".
 struct Errors {
   GstMessageType wanted;
   std::mutex mutex;
   std::vector<std::string> texts;
-  bool ended = false;  // by an error of anybody, or by the stream's end
+  bool ended = false;  // by an error of any element, or by EOS
 };
 
 GstBusSyncReply note(GstBus*, GstMessage* message, gpointer data) {
@@ -38,7 +38,7 @@ GstBusSyncReply note(GstBus*, GstMessage* message, gpointer data) {
   return GST_BUS_PASS;
 }
 
-/// All that the element says of it while frames come, until the pipeline is back in NULL.
+/// Returns all messages of the element while frames arrive, until the pipeline is back in NULL.
 std::vector<std::string> messages_of(const std::string& props, GstMessageType wanted) {
   const std::string text =
       "videotestsrc num-buffers=3 ! video/x-raw,format=RGB,width=64,height=48 ! "
@@ -66,7 +66,7 @@ std::vector<std::string> errors_of(const std::string& props) {
   return messages_of(props, GST_MESSAGE_ERROR);
 }
 
-/// Is there one error (or warning), with all these words?
+/// Checks that there is one error (or warning), with all these words.
 void expect_error(const std::string& props, const std::vector<std::string>& words,
                   GstMessageType wanted = GST_MESSAGE_ERROR) {
   const auto errors = messages_of(props, wanted);
@@ -84,13 +84,13 @@ class InferErrors : public test::Inference {
   }
 };
 
-TEST_F(InferErrors, NoneOfAModelThatWorks) {
+TEST_F(InferErrors, NoneForAWorkingModel) {
   EXPECT_TRUE(errors_of(with(identity_model({1, 3, 32, 32}))).empty());
 }
 
-TEST_F(InferErrors, OfNoModel) { expect_error("", {"model-file"}); }
+TEST_F(InferErrors, NoModel) { expect_error("", {"model-file"}); }
 
-TEST_F(InferErrors, OfFilesThatAreNoModel) {
+TEST_F(InferErrors, FilesThatAreNotModels) {
   expect_error("model-file=" + (dir_ / "none.onnx"), {"none.onnx", "model-file"});
   expect_error("model-file=" + dir_.path().string(), {dir_.path().string(), "model-file"});
   expect_error("model-file=" + dir_.write("empty.onnx", ""), {"empty.onnx", "model-file"});
@@ -101,13 +101,13 @@ TEST_F(InferErrors, OfFilesThatAreNoModel) {
                {"cut.onnx", "model-file"});
 }
 
-TEST_F(InferErrors, OfModelsThatTheRuntimeRefuses) {
+TEST_F(InferErrors, ModelsThatTheRuntimeRejects) {
   expect_error(with(test::too_new_model()), {"model.onnx", "opset"});
   expect_error(with(test::external_data_model()), {"model.onnx", "weights.bin"});
 }
 
-/// Models whose weights another file of ours would make run, were it read.
-TEST_F(InferErrors, OfWeightsThatAreNotBesideTheModel) {
+/// Models whose weights would run if another file were read.
+TEST_F(InferErrors, WeightsOutsideOfTheModelsFolder) {
   std::filesystem::create_directories(dir_.path() / "model/sub");
   const std::string weights(size_t{3} * 32 * 32 * 4, '\0');
   const std::string outside = dir_.write("outside.bin", weights);
@@ -126,40 +126,40 @@ TEST_F(InferErrors, OfWeightsThatAreNotBesideTheModel) {
        {outside, dir_ / "model/weights.bin", std::string("../outside.bin"), std::string("link.bin"),
         std::string("sub/../weights.bin"), std::string("sub"), std::string("none.bin")})
     expect_error(from(bad), {"model.onnx", "weights", bad.substr(0, 50)});
-  expect_error(from("*/_ORT_MEM_ADDR_/*"), {"_ORT_MEM_ADDR_", "beside"});
-  expect_error(from(outside, "model/model.ort"), {"model.ort"});  // is no ONNX to the runtime
+  expect_error(from("*/_ORT_MEM_ADDR_/*"), {"_ORT_MEM_ADDR_", "in its folder"});
+  expect_error(from(outside, "model/model.ort"), {"model.ort"});  // not ONNX for the runtime
 }
 
-TEST_F(InferErrors, OfModelsThatTakeNoPicture) {
+TEST_F(InferErrors, ModelsWithoutAPictureInput) {
   expect_error(with(test::text_model()), {"model.onnx", "input_ids", "1x16"});
   expect_error(with(identity_model({1, 3, 32, 32}, test::onnx::Type::kDouble)),
                {"model.onnx", "images"});
   expect_error(with(identity_model({4, 3, 32, 32})), {"model.onnx", "4x3x32x32"});
 }
 
-TEST_F(InferErrors, OfModelsWhoseOutputsAreNoTensorsOfNumbers) {
+TEST_F(InferErrors, ModelsWithoutNumericOutputs) {
   test::onnx::Model model = identity_model({1, 3, 32, 32});
   model.outputs.clear();
   test::add_odd_outputs(model);
   expect_error(with(model), {"model.onnx", "words", "list", "nine"});
 }
 
-TEST_F(InferErrors, OfSizesThatNobodySays) {
+TEST_F(InferErrors, UnknownSizes) {
   expect_error(with(identity_model({1, 3, "height", "width"})),
                {"model.onnx", "input-width", "input-height"});
   expect_error(with(identity_model({1, 3, "height", "width"}), "input-width=64"), {"input-height"});
 }
 
-TEST_F(InferErrors, OfSizesThatTheModelDoesNotTake) {
+TEST_F(InferErrors, SizesThatTheModelRejects) {
   expect_error(with(identity_model({1, 3, 32, 32}), "input-width=64 input-height=64"),
                {"model.onnx", "32", "64", "input-width"});
 }
 
-TEST_F(InferErrors, OfAnOutputThatNoMachineHolds) {
+TEST_F(InferErrors, OutputsThatExceedMemory) {
   expect_error(with(test::huge_model()), {"model.onnx"});
 }
 
-TEST_F(InferErrors, ComeOnceHoweverManyFramesFollow) {
+TEST_F(InferErrors, ComeOncePerStream) {
   const std::string caps = test::raw("RGB", 64, 48);
   test::Harness h(infer(test::huge_model()), caps);
   for (int i = 0; i < 3; ++i) {
@@ -170,22 +170,22 @@ TEST_F(InferErrors, ComeOnceHoweverManyFramesFollow) {
   EXPECT_EQ(h.error(), "");
 }
 
-/// No errors: the boxes are right all the same. The start takes no minutes.
-TEST_F(InferErrors, OfMetadataThatNobodyReadsAreWarnings) {
+/// These are no errors: the boxes are still right. The start does not take minutes.
+TEST_F(InferErrors, UnreadableMetadataIsAWarning) {
   test::onnx::Model model = test::ultralytics_like({96, 96});
   const std::string names = model.metadata["names"];
   model.metadata["names"] = "{0: 'disc', 1: 'ba";
-  expect_error(with(model), {"model.onnx", "metadata names left out", "label-file="},
+  expect_error(with(model), {"model.onnx", "metadata names ignored", "label-file="},
                GST_MESSAGE_WARNING);
   model.metadata["names"] = names;
   EXPECT_TRUE(messages_of(with(model), GST_MESSAGE_WARNING).empty());
   for (int i = 0; i < 100000; ++i) model.metadata["key " + std::to_string(i)] = "value";
   const std::string set = with(model, "channel-order=rgb");
-  expect_error(set, {"model.onnx", "metadata left out", "100007 keys"}, GST_MESSAGE_WARNING);
+  expect_error(set, {"model.onnx", "too much metadata", "100007 keys"}, GST_MESSAGE_WARNING);
   EXPECT_TRUE(errors_of(set).empty());
 }
 
-TEST_F(InferErrors, OfSettingsThatSayNothing) {
+TEST_F(InferErrors, InvalidSettings) {
   for (const char* wrong :
        {"input-mean=a", "input-mean=1,2", "input-mean=1,2,3,4", "input-mean=nan", "input-std=0",
         "input-std=1,0,1", "input-std=,", "input-std=inf"}) {
@@ -194,13 +194,13 @@ TEST_F(InferErrors, OfSettingsThatSayNothing) {
   }
 }
 
-TEST_F(InferErrors, OfProvidersThatAreNotThere) {
+TEST_F(InferErrors, MissingProviders) {
   expect_error(with(identity_model({1, 3, 32, 32}), "provider=warp"), {"warp", "provider"});
   if (access("/dev/nvidiactl", F_OK) == 0) GTEST_SKIP() << "there is a GPU";
   expect_error(with(identity_model({1, 3, 32, 32}), "provider=cuda"), {"cuda", "provider"});
 }
 
-TEST_F(InferErrors, OfRuntimesThatAreNone) {
+TEST_F(InferErrors, InvalidRuntimes) {
   const std::string model = with(identity_model({1, 3, 32, 32}));
   expect_error(model + "runtime-library=" + (dir_ / "libnone.so"),
                {"libnone.so", "runtime-library"});
@@ -210,8 +210,8 @@ TEST_F(InferErrors, OfRuntimesThatAreNone) {
   EXPECT_TRUE(errors_of(model).empty()) << "the right one still works";
 }
 
-/// In a process of its own, which has loaded nothing yet.
-TEST(InferRuntime, ThatCannotBeOpenedIsAnErrorThatSaysWhy) {
+/// Runs in a separate process, which has not loaded a library yet.
+TEST(InferRuntime, OpenErrorHasTheCause) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto load_with = [](rlim_t files) {
     const rlimit limit{files, files};
@@ -223,7 +223,7 @@ TEST(InferRuntime, ThatCannotBeOpenedIsAnErrorThatSaysWhy) {
   EXPECT_EXIT(load_with(3), ::testing::ExitedWithCode(0), "found .*Too many open files");
 }
 
-TEST_F(InferErrors, AreGoneWhenTheirCauseIs) {
+TEST_F(InferErrors, DisappearWithTheirCause) {
   const std::string path = dir_ / "late.onnx";
   GstElement* pipeline = gst_parse_launch(
       ("videotestsrc num-buffers=3 ! tensorinfer model-file=" + path + " ! fakesink").c_str(),

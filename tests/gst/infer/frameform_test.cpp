@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Inputs of frames in every format, beside GStreamer's own conversion and scaling of them.
+// Inputs of frames in every format, compared with GStreamer's own conversion and scaling.
 #include "gst/infer/frameform.h"
 
 #include <algorithm>
@@ -47,13 +47,13 @@ struct Shot {
 
 using Pixels = std::vector<uint8_t>;
 
-/// As videoconvertscale makes R, G, B of it: the element is a shell around this converter.
+/// Converts to R, G, B like videoconvertscale, an element around this converter.
 Pixels converted(Shot& shot, Size size) {
   GstVideoInfo info;
   gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, size.width, size.height);
   info.fps_n = shot.info.fps_n;
   info.fps_d = shot.info.fps_d;
-  // Colours by the caps' matrix and range, primaries and transfer left as they are.
+  // Colours by the caps' matrix and range; primaries and transfer are kept.
   info.colorimetry.primaries = shot.info.colorimetry.primaries;
   info.colorimetry.transfer = shot.info.colorimetry.transfer;
   const Buffer buffer(gst_buffer_new_allocate(nullptr, info.size, nullptr));
@@ -111,7 +111,7 @@ std::string caps_of(const std::string& format, const std::string& more, Size siz
                      more);
 }
 
-/// Every format, in all colours that it may have.
+/// Visits every format, with all colours that it may have.
 void for_all(Size size, const std::function<void(const std::string& format, const char* colours,
                                                  const std::string& caps)>& visit) {
   for (const char* format : kFormats) {
@@ -122,9 +122,9 @@ void for_all(Size size, const std::function<void(const std::string& format, cons
   }
 }
 
-/// How far videoconvertscale itself is off, in mean and at worst. Its coefficients have 8 bits:
-/// full ranges come out within 2 steps, limited ones up to 5 too dark. Chroma that it interpolates it
-/// rounds first, which makes 3 and 7.
+/// Returns the errors of videoconvertscale itself, mean and maximum. Its coefficients have 8 bits:
+/// full ranges are within 2 steps, limited ones up to 5 too dark. Interpolated chroma is rounded
+/// first, which makes 3 and 7.
 Difference inexact(const char* colours) {
   if (*colours == 0) return {0, 0};
   return std::string(colours).ends_with(":0:0") ? Difference{0.7, 3} : Difference{2.7, 7};
@@ -133,7 +133,7 @@ Difference inexact(const char* colours) {
 constexpr const char* kSmooth[] = {"pattern=gradient", "pattern=zone-plate kx2=6 ky2=4 kt=30",
                                    "pattern=chroma-zone-plate kx2=6 ky2=4"};
 
-TEST(FrameForms, GiveTheColoursThatVideoconvertGives) {
+TEST(FrameForms, MatchTheColoursOfVideoconvert) {
   constexpr Size kSize{64, 48};
   for_all(kSize, [&](const std::string& format, const char* colours, const std::string& caps) {
     if (format == "I420" || format == "YV12") return;  // it repeats their chroma: compared below
@@ -150,7 +150,7 @@ TEST(FrameForms, ScaleAsVideoscaleDoes) {
   for_all({96, 80}, [](const std::string&, const char* colours, const std::string& caps) {
     for (const char* pattern : kSmooth) {
       Shot shot(pattern, caps);
-      // Scaling down it takes three samples an axis where this takes two.
+      // Scaling down, it uses three samples per axis, and tensorinfer two.
       const Difference found = difference(made(shot, {64, 48}), converted(shot, {64, 48}));
       EXPECT_LE(found.mean, inexact(colours).mean + 0.7) << caps << " " << pattern;
       EXPECT_LE(found.worst, inexact(colours).worst + 10) << caps << " " << pattern;
@@ -158,7 +158,7 @@ TEST(FrameForms, ScaleAsVideoscaleDoes) {
   });
 }
 
-TEST(FrameForms, SeeTheSamePictureInFormatsOfTheSameSamples) {
+TEST(FrameForms, AreEqualForFormatsOfTheSameSamples) {
   for (const std::vector<const char*>& same :
        {std::vector{"NV12", "NV21", "I420", "YV12"}, {"Y42B", "NV16", "YUY2", "UYVY", "YVYU"},
         {"AYUV", "Y444"}, {"RGB", "BGR", "RGBx", "xRGB", "BGRx", "RGBA", "GBR"}})
@@ -171,8 +171,8 @@ TEST(FrameForms, SeeTheSamePictureInFormatsOfTheSameSamples) {
     }
 }
 
-/// A frame of one pixel and what ITU-R BT.601 and BT.709 say of it.
-TEST(FrameForms, GiveTheColoursThatAreMeant) {
+/// Compares a frame of one pixel with ITU-R BT.601 and BT.709.
+TEST(FrameForms, MatchTheColourStandards) {
   std::mt19937 random(1);
   for (const char* colours : kYuvColours) {
     GstVideoInfo info;
@@ -213,7 +213,7 @@ TEST(FrameForms, FollowTheSitingOfChroma) {
   EXPECT_EQ(shifts(GST_VIDEO_CHROMA_SITE_V_COSITED), std::pair(0.5f, 0.25f));
 }
 
-TEST(FrameForms, AreRefusedForOtherThanBytes) {
+TEST(FrameForms, AreRejectedForOtherThanBytes) {
   for (const char* format : {"P010_10LE", "RGB16", "v210", "RGB8P", "GRAY16_LE", "NV12_64Z32",
                              "ARGB64", "IYU1", "UYVP", "I420_10LE"}) {
     GstVideoInfo info;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames that go through tensorinfer: untouched, some without a model's work, changed in
-// mid-stream.
+// Frames that pass tensorinfer: unchanged, skipped, or with caps changed in mid-stream.
 #include <cstring>
 
 #include "tests/gst/infer/infer.h"
@@ -30,7 +29,7 @@ class InferFrames : public test::Inference {
   }
 };
 
-/// A frame of one grey, which the identity's numbers tell again.
+/// Makes a frame of one grey level, which the identity model returns.
 GstBuffer* shaded(int shade) {
   const auto value = static_cast<uint8_t>(shade);
   return painted(kSmallFrame, [=](int, int) { return test::Pixel{value, value, value}; });
@@ -41,7 +40,7 @@ float shade_of(const Buffer& out) {
   return tensors.empty() ? -1 : tensors[0].values.at(0);
 }
 
-/// Everything that a frame should keep.
+/// Adds everything that a frame should keep.
 void adorn(GstBuffer* frame) {
   GST_BUFFER_PTS(frame) = 40 * GST_MSECOND;
   GST_BUFFER_DTS(frame) = 30 * GST_MSECOND;
@@ -90,7 +89,7 @@ TEST_F(InferFrames, PassUntouchedInTheirOwnMemory) {
   EXPECT_TRUE(gst_caps_is_subset(caps, expected)) << gst_caps_to_string(caps);
 }
 
-TEST_F(InferFrames, ThatOthersHoldStayAsTheyAre) {
+TEST_F(InferFrames, SharedFramesAreNotChanged) {
   Harness h(identity(), kSmallFrame);
   GstBuffer* frame = painted(kSmallFrame, test::noise);
   adorn(frame);
@@ -104,7 +103,7 @@ TEST_F(InferFrames, ThatOthersHoldStayAsTheyAre) {
   expect_adorned(out.get());
 }
 
-TEST_F(InferFrames, KeepTensorsThatTheyCameWith) {
+TEST_F(InferFrames, KeepEarlierTensors) {
   Harness h(identity(), kSmallFrame);
   GstBuffer* frame = shaded(9);
   test::attach(frame, test::rows({{1, 2, 3, 4, 0.5f, 0}}));
@@ -125,7 +124,7 @@ TEST_F(InferFrames, HaveTensorsAtTheInterval) {
   EXPECT_EQ(counted(h.element(), "skipped"), 4u);
 }
 
-TEST_F(InferFrames, HoldTheLastTensorsWhereWanted) {
+TEST_F(InferFrames, HoldTheLastTensorsOnRequest) {
   Harness h(identity("interval=3 hold=true"), kSmallFrame);
   for (int i = 0; i < 7; ++i) {
     const Buffer out = h.run(shaded(10 * i));
@@ -135,7 +134,7 @@ TEST_F(InferFrames, HoldTheLastTensorsWhereWanted) {
   EXPECT_EQ(counted(h.element(), "inferred"), 3u);
 }
 
-TEST_F(InferFrames, BetweenHaveTheLastBoxesWhereHeld) {
+TEST_F(InferFrames, HeldFramesHaveTheLastBoxes) {
   const std::string caps = raw("RGB", 640, 360);
   Harness h(infer(test::ultralytics_like({320, 320}), "interval=2 hold=true") + " ! boxdecode",
             caps);
@@ -159,7 +158,7 @@ TEST_F(InferFrames, BetweenHaveTheLastBoxesWhereHeld) {
   EXPECT_EQ(h.error(), "");
 }
 
-TEST_F(InferFrames, BetweenHaveNoBoxesAndNoErrorElse) {
+TEST_F(InferFrames, SkippedFramesHaveNoBoxesAndNoError) {
   const std::string caps = raw("RGB", 640, 360);
   Harness h(infer(test::ultralytics_like({320, 320}), "interval=2") + " ! boxdecode", caps);
   for (int i = 0; i < 4; ++i) {
@@ -173,7 +172,7 @@ TEST_F(InferFrames, BetweenHaveNoBoxesAndNoErrorElse) {
   EXPECT_EQ(h.warning(), "");
 }
 
-TEST_F(InferFrames, LeftOutByOneModelAreTheOthers) {
+TEST_F(InferFrames, SkippedByOneModelAreDecodedForTheOther) {
   const std::string caps = raw("RGB", 640, 360);
   const std::string second = file(test::ultralytics_like({192, 320}), "second.onnx");
   Harness h(infer(test::ultralytics_like({320, 320}), "interval=2") + " ! tensorinfer model-file=" +
@@ -222,7 +221,7 @@ TEST_F(InferFrames, ForgetHeldTensorsWhenTheCapsChange) {
   EXPECT_TRUE(has_box(out, "disc", red)) << "the place of what is held is another picture's";
 }
 
-TEST_F(InferFrames, GoOnBehindAFlush) {
+TEST_F(InferFrames, ContinueAfterAFlush) {
   Harness h(identity("interval=2 hold=true"), kSmallFrame);
   for (int round = 0; round < 3; ++round) {
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(h.run(shaded(100 + i))) << h.error();
@@ -238,7 +237,7 @@ TEST_F(InferFrames, GoOnBehindAFlush) {
   }
 }
 
-TEST_F(InferFrames, StartAnewWithASegment) {
+TEST_F(InferFrames, RestartWithASegment) {
   Harness h(identity("interval=3 hold=true"), kSmallFrame);
   for (int round = 0; round < 3; ++round) {
     const Buffer first = h.run(shaded(30 + round));
@@ -252,8 +251,8 @@ TEST_F(InferFrames, StartAnewWithASegment) {
   }
 }
 
-/// Buffers without a picture count too: what is held is never older than the interval. They get none
-/// of it, since nothing could be drawn on them.
+/// Buffers without a picture are counted too, so that held tensors are never older than the
+/// interval. They get none, because nothing could be drawn on them.
 TEST_F(InferFrames, HoldNothingLongerThanTheInterval) {
   Harness h(identity("interval=3 hold=true"), kSmallFrame);
   ASSERT_TRUE(h.run(shaded(10))) << h.error();
@@ -265,7 +264,7 @@ TEST_F(InferFrames, HoldNothingLongerThanTheInterval) {
   EXPECT_EQ(h.error(), "");
 }
 
-TEST_F(InferFrames, LetGapsAndTheEndPass) {
+TEST_F(InferFrames, PassGapsAndEos) {
   Harness h(identity(), kSmallFrame);
   ASSERT_TRUE(h.run(shaded(1)));
   EXPECT_TRUE(gst_harness_push_event(h.get(), gst_event_new_gap(GST_SECOND, GST_SECOND)));
@@ -282,9 +281,9 @@ TEST_F(InferFrames, LetGapsAndTheEndPass) {
   EXPECT_EQ(h.error(), "");
 }
 
-/// Cameras store photos as their sensors lie; who shows them turns them by a tag, which models do
-/// not see.
-TEST_F(InferFrames, ThatATagTurnsAreAWarning) {
+/// Cameras store photos in sensor orientation; displays rotate them by a tag, which models do not
+/// see.
+TEST_F(InferFrames, OrientationTagIsAWarning) {
   const auto warning_of = [&](Harness& h, const char* orientation) {
     g_autofree gchar* id = g_strdup_printf("stream of %s", orientation);
     gst_harness_push_event(h.get(), gst_event_new_stream_start(id));
@@ -308,8 +307,8 @@ TEST_F(InferFrames, ThatATagTurnsAreAWarning) {
   EXPECT_EQ(warning_of(turned, "rotate-180"), "");
 }
 
-/// A picture that fills a gap is a picture; a buffer without one passes.
-TEST_F(InferFrames, InferWhatFillsAGap) {
+/// A picture in a GAP buffer is inferred; a buffer without one passes.
+TEST_F(InferFrames, GapsWithAPictureAreInferred) {
   Harness h(identity() + " ! boxdecode on-mismatch=error", kSmallFrame);
   GstBuffer* filled = shaded(3);
   GST_BUFFER_FLAG_SET(filled, GST_BUFFER_FLAG_GAP);

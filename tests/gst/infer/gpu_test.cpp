@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Models on a GPU: the CPU's tensors, without a byte of them on the host.
+// Models on a GPU: the same tensors as on the CPU, without copies to the host.
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -42,7 +42,7 @@ class InferOnGpu : public test::Gpu {
   test::TempDir dir_;
 };
 
-/// A frame like another one, in CUDA memory. @param stream may be nullptr.
+/// Copies a frame to CUDA memory. @param stream may be nullptr.
 Buffer on_device(const CudaContext& context, const std::string& caps_text, const Buffer& host,
                  GstCudaStream* stream) {
   g_autoptr(GstCaps) caps = gst_caps_from_string(caps_text.c_str());
@@ -83,7 +83,7 @@ bool runs_on(Harness& h, const char* provider) {
   return g_strcmp0(gst_structure_get_string(stats, "provider"), provider) == 0;
 }
 
-TEST_F(InferOnGpu, MakesTheInputsOfTheHost) {
+TEST_F(InferOnGpu, InputsMatchTheHosts) {
   for (const auto type : {test::onnx::Type::kFloat, test::onnx::Type::kUInt8}) {
     const auto model = identity_model({1, 3, 96, 160}, type);
     for (const char* format : {"RGB", "BGRx", "NV12", "I420", "GRAY8", "RGBP", "YUY2", "UYVY", "Y444"}) {
@@ -112,7 +112,7 @@ TEST_F(InferOnGpu, LeavesNothingOnTheHost) {
   EXPECT_EQ(count(h, "decode", "downloaded-frames"), 0u);
 }
 
-/// Frames of the pipeline's context and of a strange one, with a stream and without.
+/// Frames of the pipeline's context and of a different one, with a stream and without.
 TEST_F(InferOnGpu, ReadsFramesWhereTheyAre) {
   const std::string caps = raw("NV12", 640, 360), on_gpu = "video/x-raw(memory:CUDAMemory)" +
                                                            caps.substr(strlen("video/x-raw"));
@@ -137,7 +137,7 @@ TEST_F(InferOnGpu, ReadsFramesWhereTheyAre) {
     }
 }
 
-/// Each keeps its own, whoever comes later: with graphs, and without.
+/// Each tensor keeps its values when later ones are made, with graphs and without.
 TEST_F(InferOnGpu, KeepsTensorsThatAreHeld) {
   const std::string caps = raw("RGB", 160, 96);
   for (const char* graph : {"cuda-graph=true", "cuda-graph=false"}) {
@@ -182,7 +182,7 @@ TEST_F(InferOnGpu, TakesExportsOfOtherFamilies) {
   }
 }
 
-TEST_F(InferOnGpu, GivesItsMemoryBack) {
+TEST_F(InferOnGpu, ReleasesItsMemory) {
   const std::string caps = raw("RGB", 640, 360);
   const std::string line = infer(test::ultralytics_like({320, 320}), "") + " ! boxdecode";
   const auto once = [&] {

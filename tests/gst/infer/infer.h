@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Pictures, models and a runtime for tests of tensorinfer.
+// Frames, models and a runtime for tests of tensorinfer.
 #pragma once
 
 #include <gst/video/video.h>
@@ -17,10 +17,10 @@
 
 namespace keepbox::test {
 
-/// Can a library of ONNX Runtime be loaded here?
+/// True if a library of ONNX Runtime can be loaded.
 inline bool have_runtime() { return OnnxRuntime::load("").has_value(); }
 
-/// Tests that run models; they skip where nothing can.
+/// Tests that run models; they are skipped without ONNX Runtime.
 class Inference : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -30,7 +30,7 @@ class Inference : public ::testing::Test {
   std::string file(const onnx::Model& model, const std::string& name = "model.onnx") {
     return dir_.write(name, model.file());
   }
-  /// The element with that model, for gst_parse_launch().
+  /// Returns the element with that model, for gst_parse_launch().
   std::string infer(const onnx::Model& model, const std::string& more = "") {
     return "tensorinfer model-file=" + file(model) + " " + more;
   }
@@ -38,11 +38,11 @@ class Inference : public ::testing::Test {
   TempDir dir_;
 };
 
-/// A pixel's three components: R, G, B, or Y, U, V where the format has those.
+/// The three components of a pixel: R, G, B, or Y, U, V for YUV formats.
 using Pixel = std::array<uint8_t, 3>;
 using Paint = std::function<Pixel(int x, int y)>;
 
-/// Every place and channel another number.
+/// Returns a different value for each position and channel.
 inline Pixel noise(int x, int y) {
   return {static_cast<uint8_t>(x * 7 + y * 13), static_cast<uint8_t>(x * 31 ^ y * 17),
           static_cast<uint8_t>(x * y * 3 + x + 40)};
@@ -55,7 +55,7 @@ struct Rect {
   bool has(int x, int y) const { return x >= x1 && x < x2 && y >= y1 && y < y2; }
 };
 
-/// Grey with a red and a blue rectangle.
+/// Paints grey with a red and a blue rectangle.
 inline Paint patches(Rect red, Rect blue = {}) {
   return [=](int x, int y) -> Pixel {
     if (red.has(x, y)) return {255, 0, 0};
@@ -69,8 +69,8 @@ inline std::string raw(const std::string& format, int width, int height,
          ",height=" + std::to_string(height) + ",framerate=30/1" + more;
 }
 
-/// A frame of those caps. Bytes and components that are no colour hold 0x5a.
-/// @param extra bytes before the first plane and behind each row, told by a GstVideoMeta.
+/// Makes a frame with these caps. Bytes and components that are not colours are 0x5a.
+/// @param extra bytes before the first plane and after each row, as described by a GstVideoMeta.
 inline GstBuffer* painted(const std::string& caps_text, const Paint& paint, gsize extra = 0) {
   g_autoptr(GstCaps) caps = gst_caps_from_string(caps_text.c_str());
   GstVideoInfo info;
@@ -105,7 +105,7 @@ inline GstBuffer* painted(const std::string& caps_text, const Paint& paint, gsiz
   return buffer;
 }
 
-/// A tensor of a frame, its numbers as floats.
+/// A tensor of a frame, converted to floats.
 struct Numbers {
   std::string id;
   DataType type;
@@ -128,20 +128,20 @@ inline std::vector<Numbers> tensors_of(GstBuffer* buffer) {
   return out;
 }
 
-/// The one tensor of a frame.
+/// Returns the only tensor of a frame.
 inline Numbers tensor_of(const Buffer& buffer) {
   const auto all = buffer ? tensors_of(buffer.get()) : std::vector<Numbers>{};
   EXPECT_EQ(all.size(), 1u);
   return all.empty() ? Numbers{} : all[0];
 }
 
-/// Where a picture goes in a model's input.
+/// The position of a frame in a model's input.
 struct Fit {
-  int width, height;  // of the input
+  int width, height;  // size of the input
   Rect place;
 };
 
-/// A colour of a frame at a place between its pixels' centres.
+/// Returns an interpolated colour of a frame between pixel centres.
 inline float blended(const Paint& paint, int width, int height, double x, double y,
                      size_t channel) {
   const auto at = [&](double px, double py) {
@@ -153,7 +153,7 @@ inline float blended(const Paint& paint, int width, int height, double x, double
                             (at(left, top + 1) * (1 - dx) + at(left + 1, top + 1) * dx) * dy);
 }
 
-/// The input's planes R, G, B in 0..255, computed the plain way.
+/// Computes the input's planes R, G, B in 0..255 without optimisation.
 inline std::vector<float> planes(const Paint& paint, int width, int height, const Fit& fit,
                                  float pad = 114) {
   std::vector<float> out;
@@ -168,7 +168,7 @@ inline std::vector<float> planes(const Paint& paint, int width, int height, cons
   return out;
 }
 
-/// The largest difference between a tensor's numbers times `scale` and what they should be.
+/// Returns the maximum difference between a tensor's values times `scale` and the expected ones.
 inline float apart(const Numbers& tensor, const std::vector<float>& expected, float scale = 255) {
   if (tensor.values.size() != expected.size()) return INFINITY;
   float most = 0;
@@ -179,7 +179,7 @@ inline float apart(const Numbers& tensor, const std::vector<float>& expected, fl
   return most;
 }
 
-/// Is there a box of that label within `most` pixels of the rectangle?
+/// True if there is a box of that label within `most` pixels of the rectangle.
 inline bool has_box(const Buffer& buffer, const char* label, const Rect& at, float most = 1.6f) {
   for (const FrameBox& each : boxes(buffer)) {
     const Box& b = each.box;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How tensorinfer behaves in its pipeline: states, seeks, other models, several of its kind.
+// tensorinfer in its pipeline: states, seeks, changed models, several instances.
 #include <cstring>
 
 #include "tests/gst/infer/infer.h"
@@ -18,7 +18,7 @@ using test::Rect;
 using test::tensors_of;
 using test::told;
 
-/// A pipeline, and what its sinks got.
+/// A pipeline, and the output of its sinks.
 class Player {
  public:
   explicit Player(const std::string& text) {
@@ -36,7 +36,7 @@ class Player {
   GstElement* pipeline() { return pipeline_; }
   GstElement* get(const char* name) { return gst_bin_get_by_name(GST_BIN(pipeline_), name); }
 
-  /// Waits until the state is reached; false when it never is.
+  /// Waits until the state is reached; false if it is not.
   bool to(GstState state) {
     return gst_element_set_state(pipeline_, state) != GST_STATE_CHANGE_FAILURE && settled();
   }
@@ -44,7 +44,7 @@ class Player {
     return gst_element_get_state(pipeline_, nullptr, nullptr, 20 * GST_SECOND) ==
            GST_STATE_CHANGE_SUCCESS;
   }
-  /// Waits for the end; the error's text, or "".
+  /// Waits for the end. @return the error's text, or "".
   std::string end() {
     g_autoptr(GstBus) bus = gst_element_get_bus(pipeline_);
     GstMessage* message = gst_bus_timed_pop_filtered(
@@ -60,7 +60,7 @@ class Player {
     return text;
   }
 
-  /// Those of until now.
+  /// Returns the errors so far.
   std::string errors() {
     g_autoptr(GstBus) bus = gst_element_get_bus(pipeline_);
     std::string text;
@@ -73,7 +73,7 @@ class Player {
     return text;
   }
 
-  /// The frame that a sink got last since it started.
+  /// Returns the last frame of a sink since its start.
   Buffer last(const char* sink) {
     g_autoptr(GstElement) element = get(sink);
     g_autoptr(GstSample) sample = nullptr;
@@ -121,7 +121,7 @@ TEST_F(InferManners, SurvivesManyStarts) {
   }
 }
 
-TEST_F(InferManners, StopsAmidItsWork) {
+TEST_F(InferManners, StopsDuringInference) {
   for (int i = 0; i < 10; ++i) {
     Player line(kRedSrc + infer(identity_model({1, 3, 512, 512})) + " ! fakesink");
     EXPECT_NE(gst_element_set_state(line.pipeline(), GST_STATE_PLAYING), GST_STATE_CHANGE_FAILURE);
@@ -131,8 +131,8 @@ TEST_F(InferManners, StopsAmidItsWork) {
 }
 
 /// A frame takes seconds, and neither a flush nor a stop waits for it. Another element's run of the
-/// same model goes on.
-TEST_F(InferManners, LeavesAFrameThatNobodyWantsAnyMore) {
+/// same model continues.
+TEST_F(InferManners, FlushAndStopInterruptALongFrame) {
   const std::string line = kRedSrc + infer(test::slow_model(300)) + " ! fakesink name=out";
   Player whole(line), left(line);
   const auto microseconds = [](auto act) {
@@ -142,7 +142,7 @@ TEST_F(InferManners, LeavesAFrameThatNobodyWantsAnyMore) {
   };
   const gint64 frame = microseconds([&] { ASSERT_TRUE(whole.to(GST_STATE_PAUSED)); });
   const auto soon = [&](auto act) {
-    g_usleep(static_cast<gulong>(frame / 5));  // amid the run
+    g_usleep(static_cast<gulong>(frame / 5));  // during the run
     EXPECT_LT(microseconds(act), frame / 3) << "of " << frame;
   };
   const auto flush = [&] {
@@ -158,7 +158,7 @@ TEST_F(InferManners, LeavesAFrameThatNobodyWantsAnyMore) {
   EXPECT_EQ(whole.errors(), "");
 }
 
-TEST_F(InferManners, TakesAnotherModelWhenItStartsAgain) {
+TEST_F(InferManners, LoadsAnotherModelAfterARestart) {
   const std::string other = file(identity_model({1, 3, 16, 24}), "other.onnx");
   Player line(kRedSrc + infer(identity_model({1, 3, 32, 32}), "name=infer") +
               " ! fakesink name=out");
@@ -171,7 +171,7 @@ TEST_F(InferManners, TakesAnotherModelWhenItStartsAgain) {
   EXPECT_EQ(tensor_of(line.last("out")).dims, (std::vector<size_t>{1, 3, 16, 24}));
 }
 
-TEST_F(InferManners, ReadsAFileAnewThatWasReplaced) {
+TEST_F(InferManners, ReloadsAReplacedFile) {
   Player line(kRedSrc + infer(identity_model({1, 3, 32, 32})) + " ! fakesink name=out");
   ASSERT_TRUE(line.to(GST_STATE_PLAYING));
   ASSERT_TRUE(line.to(GST_STATE_NULL));
@@ -180,8 +180,8 @@ TEST_F(InferManners, ReadsAFileAnewThatWasReplaced) {
   EXPECT_EQ(tensor_of(line.last("out")).dims, (std::vector<size_t>{1, 3, 16, 24}));
 }
 
-/// Retraining leaves as many bytes, and containers, copies and archives keep or cut times.
-TEST_F(InferManners, ReadsAFileAnewThatWasReplacedWhileItRuns) {
+/// Retraining may keep the size, and containers, copies and archives keep or truncate times.
+TEST_F(InferManners, ReloadsAFileReplacedWhileRunning) {
   const auto write = [&](const test::onnx::Model& model, const std::string& name) {
     const std::string path = file(model, name);
     std::filesystem::last_write_time(path, {});
@@ -204,7 +204,7 @@ TEST_F(InferManners, ReadsAFileAnewThatWasReplacedWhileItRuns) {
   EXPECT_EQ(std::filesystem::file_size(path), bytes);
 }
 
-TEST_F(InferManners, ReadsWeightsAnewThatWereReplacedWhileItRuns) {
+TEST_F(InferManners, ReloadsWeightsReplacedWhileRunning) {
   const auto write = [&](float weight) {
     std::string bytes(size_t{3} * 32 * 32 * 4, '\0');
     for (size_t at = 0; at < bytes.size(); at += 4) std::memcpy(&bytes[at], &weight, 4);
@@ -261,7 +261,7 @@ TEST_F(InferManners, WorksTwiceInALine) {
   }
 }
 
-/// As two trainings leave them: best.onnx in folders of their own, with the same classes.
+/// Two trainings with best.onnx in different folders and the same classes.
 TEST_F(InferManners, WorksTwiceInALineWithFilesOfOneName) {
   const std::string caps = raw("RGB", 640, 360);
   for (const char* folder : {"a", "b"}) std::filesystem::create_directory(dir_.path() / folder);
@@ -295,7 +295,7 @@ TEST_F(InferManners, WorksInTwoBranchesWithOneFile) {
   }
 }
 
-TEST_F(InferManners, ReplaysWhatWasLeftOut) {
+TEST_F(InferManners, ReplaysSkippedFrames) {
   const std::string video =
       "videotestsrc num-buffers=7 pattern=red ! video/x-raw,format=RGB,width=64,height=48 ! ";
   const std::string location = " location=" + (dir_.path() / "recording").string();
@@ -313,9 +313,9 @@ TEST_F(InferManners, ReplaysWhatWasLeftOut) {
   EXPECT_EQ(test::counted(decode, "boxes"), 3u);
 }
 
-/// Without the one decoders copy each frame to where its rows follow each other; by the other videocrop
-/// would leave the frame whole.
-TEST_F(InferManners, OffersWhatComesAfterButForCuttingOut) {
+/// Without the former, decoders copy each frame to remove row padding; with the latter, videocrop
+/// would leave the frame uncropped.
+TEST_F(InferManners, ForwardsAllocationWithoutCropMeta) {
   const std::string caps = raw("I420", 64, 48);
   Harness h(infer(test::ultralytics_like({96, 96})) + " ! boxdecode", caps);
   gst_harness_add_propose_allocation_meta(h.get(), GST_VIDEO_META_API_TYPE, nullptr);
@@ -328,7 +328,7 @@ TEST_F(InferManners, OffersWhatComesAfterButForCuttingOut) {
   EXPECT_FALSE(gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr));
 }
 
-TEST(InferProperties, TakeNoMoreThanThereIs) {
+TEST(InferProperties, HaveRanges) {
   g_autoptr(GstElement) element = gst_element_factory_make("tensorinfer", nullptr);
   const auto range = [&](const char* name) {
     const auto* spec =
@@ -339,7 +339,7 @@ TEST(InferProperties, TakeNoMoreThanThereIs) {
   EXPECT_EQ(range("device-id"), std::pair(-1, G_MAXINT));
 }
 
-TEST_F(InferManners, CountsAnewAfterAStop) {
+TEST_F(InferManners, ResetsCountersAfterAStop) {
   const std::string caps = raw("RGB", 64, 48);
   Harness h(infer(test::ultralytics_like({96, 96}), "provider=cpu threads=1"), caps);
   ASSERT_TRUE(h.run(painted(caps, test::grey))) << h.error();
@@ -350,7 +350,7 @@ TEST_F(InferManners, CountsAnewAfterAStop) {
   EXPECT_EQ(told(h.element(), "provider"), "cpu");
 }
 
-TEST_F(InferManners, SaysWhatRuns) {
+TEST_F(InferManners, ReportsTheSetup) {
   const std::string caps = raw("RGB", 64, 48);
   Harness h(infer(test::ultralytics_like({96, 96}), "provider=cpu threads=1"), caps);
   ASSERT_TRUE(h.run(painted(caps, test::grey))) << h.error();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Models in the manner of several families: their boxes come out right with no property set.
+// Models in the style of several families: their boxes are right without any property.
 #include "tests/gst/infer/infer.h"
 
 namespace keepbox {
@@ -19,7 +19,7 @@ using test::tensors_of;
 
 class InferModels : public test::Inference {
  protected:
-  /// Are boxes found on the red and on the blue patch of frames of that size?
+  /// Checks for boxes on the red and on the blue patch of frames of that size.
   void expect_boxes(const std::string& line, const std::string& format, int width, int height) {
     const std::string caps = raw(format, width, height);
     const Rect red{width / 8, height / 5, width / 2, height / 2};
@@ -33,7 +33,7 @@ class InferModels : public test::Inference {
   }
 };
 
-TEST_F(InferModels, OfUltralyticsNeedNoProperty) {
+TEST_F(InferModels, UltralyticsNeedsNoProperty) {
   const std::string line = infer(test::ultralytics_like({320, 320})) + " ! boxdecode";
   for (const char* format : {"RGB", "BGR", "BGRx"}) {
     expect_boxes(line, format, 640, 360);
@@ -53,7 +53,7 @@ TEST_F(InferModels, GiveTensorsTheirIdTypeAndShape) {
   EXPECT_EQ(tensor.dims, (std::vector<size_t>{1, 6, 2100}));
 }
 
-TEST_F(InferModels, OfDynamicSizesTakeThatOfTheirMetadata) {
+TEST_F(InferModels, DynamicSizeFromMetadata) {
   const auto model = test::ultralytics_like({192, 320}, true);
   expect_boxes(infer(model) + " ! boxdecode", "RGB", 640, 360);
   const std::string caps = raw("RGB", 640, 360);
@@ -61,7 +61,7 @@ TEST_F(InferModels, OfDynamicSizesTakeThatOfTheirMetadata) {
   EXPECT_EQ(tensor_of(h.run(painted(caps, test::grey))).dims, (std::vector<size_t>{1, 6, 1260}));
 }
 
-TEST_F(InferModels, OfDynamicSizesTakeThatOfProperties) {
+TEST_F(InferModels, DynamicSizeFromProperties) {
   const std::string props = "input-width=256 input-height=128";
   const auto model = test::ultralytics_like({192, 320}, true);
   expect_boxes(infer(model, props) + " ! boxdecode", "RGB", 640, 360);
@@ -72,7 +72,7 @@ TEST_F(InferModels, OfDynamicSizesTakeThatOfProperties) {
   EXPECT_EQ(tensor_of(out).dims, (std::vector<size_t>{1, 3, 128, 256}));
 }
 
-TEST_F(InferModels, OfYoloxTakeWhatIsSet) {
+TEST_F(InferModels, YoloxUsesProperties) {
   const std::string labels = dir_.write("labels", "disc\nbar\n");
   const std::string props =
       "channel-order=bgr input-mean=0 input-std=1 resize-mode=letterbox-topleft";
@@ -81,7 +81,7 @@ TEST_F(InferModels, OfYoloxTakeWhatIsSet) {
                "RGB", 640, 360);
 }
 
-TEST_F(InferModels, AreFedAsTheDecoderBehindThemIsSet) {
+TEST_F(InferModels, InputFollowsTheDecodersFamily) {
   const std::string labels = dir_.write("labels", "disc\nbar\n");
   for (const char* between : {"", "identity ! "})
     expect_boxes(infer(test::yolox_like({320, 320})) + " ! " + between +
@@ -89,11 +89,11 @@ TEST_F(InferModels, AreFedAsTheDecoderBehindThemIsSet) {
                  "RGB", 333, 517);
 }
 
-TEST_F(InferModels, ThatNoFileDescribesAreAWarning) {
+TEST_F(InferModels, UndescribedModelIsAWarning) {
   const std::string caps = raw("RGB", 64, 48);
   Harness h(infer(identity_model({1, 3, 48, 64})), caps);
   ASSERT_TRUE(h.run(painted(caps, test::grey))) << h.error();
-  test::expect_words(h.warning(), {"for which is assumed: RGB, 0..1, letterbox-center",
+  test::expect_words(h.warning(), {"assuming RGB, 0..1, letterbox-center",
                                    "set detector= of boxdecode"});
   EXPECT_EQ(h.warning(), "");
   Harness set(infer(identity_model({1, 3, 48, 64}), "channel-order=rgb"), caps);
@@ -101,7 +101,7 @@ TEST_F(InferModels, ThatNoFileDescribesAreAWarning) {
   EXPECT_EQ(set.warning(), "");
 }
 
-TEST_F(InferModels, OfDFineGetTheSizeOfTheirInput) {
+TEST_F(InferModels, DFineGetsTheSizeOfItsInput) {
   const std::string caps = raw("RGB", 640, 320);
   Harness h(infer(test::dfine_like({160, 320}), "resize-mode=stretch"), caps);
   const Buffer out = h.run(painted(caps, patches({64, 64, 256, 192}, {384, 128, 512, 256})));
@@ -118,7 +118,7 @@ TEST_F(InferModels, OfDFineGetTheSizeOfTheirInput) {
   EXPECT_EQ(tensors[0].values[1], 1);
 }
 
-TEST_F(InferModels, OfDFineAndPaddleNeedOnlyNames) {
+TEST_F(InferModels, DFineAndPaddleNeedOnlyLabels) {
   const std::string decode = " ! boxdecode label-file=" + dir_.write("labels", "disc\nbar\n");
   for (const auto& model : {test::dfine_like({160, 320}), test::paddle_like({320, 320})}) {
     expect_boxes(infer(model) + decode, "RGB", 640, 360);
@@ -126,7 +126,7 @@ TEST_F(InferModels, OfDFineAndPaddleNeedOnlyNames) {
   }
 }
 
-TEST_F(InferModels, OfPaddleGiveAsManyRowsAsTheyFind) {
+TEST_F(InferModels, PaddleOutputsAnyNumberOfRows) {
   const std::string caps = raw("RGB", 640, 320);
   Harness h(infer(test::paddle_like({160, 320}), "resize-mode=stretch input-mean=0 input-std=255"),
             caps);
@@ -147,7 +147,7 @@ TEST_F(InferModels, OfPaddleGiveAsManyRowsAsTheyFind) {
   }
 }
 
-TEST_F(InferModels, WithSeveralOutputsKeepTheirOrder) {
+TEST_F(InferModels, SeveralOutputsKeepTheirOrder) {
   const std::string caps = raw("RGB", 48, 32);
   Harness h(infer(test::two_outputs_model({32, 48}), "input-mean=0 input-std=1 channel-order=rgb"),
             caps);
@@ -161,7 +161,7 @@ TEST_F(InferModels, WithSeveralOutputsKeepTheirOrder) {
     EXPECT_NEAR(tensors[1].values[i], 10 * (static_cast<float>(i) + 1), 0.01);
 }
 
-TEST_F(InferModels, WithIntegersForOutputKeepThem) {
+TEST_F(InferModels, IntegerOutputsAreKept) {
   const std::string caps = raw("RGB", 48, 32);
   Harness h(infer(test::int64_output_model({32, 48}), "input-mean=0 input-std=1 channel-order=rgb"),
             caps);
@@ -173,7 +173,7 @@ TEST_F(InferModels, WithIntegersForOutputKeepThem) {
   EXPECT_LT(apart(tensor, test::planes(test::noise, 48, 32, {48, 32, {0, 0, 48, 32}}), 1), 0.01f);
 }
 
-TEST_F(InferModels, GoWithoutOutputsThatAreNoTensorsOfNumbers) {
+TEST_F(InferModels, NonNumericOutputsAreIgnored) {
   const std::string caps = raw("RGB", 64, 48);
   test::onnx::Model model = test::ultralytics_like({96, 96});
   test::add_odd_outputs(model);
@@ -187,11 +187,11 @@ TEST_F(InferModels, GoWithoutOutputsThatAreNoTensorsOfNumbers) {
   EXPECT_EQ(h.warning(), "");
   g_autoptr(GstElement) element = gst_bin_get_by_name(h.bin(), "infer");
   const std::string recognized = test::told(element, "recognized");
-  for (const char* output : {"left out", "words", "list", "nine 1x1x1x1x1x1x1x1x1 float32"})
+  for (const char* output : {"ignored outputs", "words", "list", "nine 1x1x1x1x1x1x1x1x1 float32"})
     EXPECT_NE(recognized.find(output), std::string::npos) << output << ": " << recognized;
 }
 
-TEST_F(InferModels, TakeIdAndRangesOfTheFileBesideThem) {
+TEST_F(InferModels, UseIdAndRangesOfTheModelinfo) {
   const std::string caps = raw("RGB", 48, 32);
   dir_.write(
       "model.onnx.modelinfo",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What tensorinfer makes of a picture: a model that gives its input back shows it.
+// The input that tensorinfer makes of a frame, shown by an identity model.
 #include <cstring>
 
 #include "tests/gst/infer/infer.h"
@@ -23,12 +23,12 @@ using test::tensor_of;
 
 constexpr int kWidth = 48, kHeight = 32;
 constexpr Fit kWhole{kWidth, kHeight, {0, 0, kWidth, kHeight}};
-/// An input of R, G, B in 0..1, whatever a model without metadata is taken for.
+/// Sets R, G, B in 0..1, whatever is assumed for models without metadata.
 const std::string kAsIs = "channel-order=rgb input-mean=0 input-std=255 ";
 
 class InferPictures : public test::Inference {
  protected:
-  /// The input that is made of a frame by a model of the size kWidth x kHeight.
+  /// Returns the input made from a frame by a model of size kWidth x kHeight.
   Numbers input_of(const std::string& caps, GstBuffer* frame, const std::string& props = kAsIs,
                    onnx_type type = onnx_type::kFloat) {
     Harness h(infer(identity_model({1, 3, kHeight, kWidth}, type), props), caps);
@@ -50,7 +50,7 @@ TEST_F(InferPictures, AreThePixelsOfEachRgbFormat) {
   }
 }
 
-TEST_F(InferPictures, AreThreeTimesTheGrey) {
+TEST_F(InferPictures, RepeatGreyThreeTimes) {
   const auto light = [](int x, int y) -> Pixel {
     const auto value = static_cast<uint8_t>(x * 5 + y);
     return {value, value, value};
@@ -60,14 +60,14 @@ TEST_F(InferPictures, AreThreeTimesTheGrey) {
             0.01f);
 }
 
-/// How Y, U, V are meant.
+/// A coding of Y, U, V.
 struct Coding {
-  const char* colorimetry;    // of the caps
-  double red, blue;           // their parts of the luma
+  const char* colorimetry;    // in caps
+  double red, blue;           // weights in the luma
   double dark, luma, chroma;  // black, and the spans of luma and chroma
 };
 
-/// Any luma, and chroma that hardly changes from a pixel to the next, so that its place is no
+/// Returns any luma, and chroma that hardly changes between pixels, so that its siting does not
 /// matter.
 Pixel smooth(int x, int y) {
   return {static_cast<uint8_t>(70 + (x * 37 + y * 11) % 90), static_cast<uint8_t>(112 + x / 2),
@@ -92,10 +92,10 @@ std::vector<float> rgb_of(const test::Paint& yuv, const Coding& coding) {
   return out;
 }
 
-TEST_F(InferPictures, AreConvertedFromYuvAsTheCapsSay) {
+TEST_F(InferPictures, AreConvertedFromYuvByTheCaps) {
   const Coding codings[] = {{"bt601", 0.299, 0.114, 16, 219, 224},
                             {"bt709", 0.2126, 0.0722, 16, 219, 224},
-                            {"1:4:0:0", 0.299, 0.114, 0, 255, 255}};  // of JPEG
+                            {"1:4:0:0", 0.299, 0.114, 0, 255, 255}};  // JPEG
   for (const char* format : {"NV12", "I420", "YV12", "NV21", "Y42B", "Y444", "YUY2", "UYVY"})
     for (const Coding& coding : codings) {
       const std::string caps =
@@ -120,7 +120,7 @@ TEST_F(InferPictures, AreReadByTheirStridesAndOffsets) {
   }
 }
 
-TEST_F(InferPictures, AreFittedInByTheMode) {
+TEST_F(InferPictures, FollowTheResizeMode) {
   struct Case {
     const char* mode;
     int width, height;
@@ -143,7 +143,7 @@ TEST_F(InferPictures, AreFittedInByTheMode) {
   }
 }
 
-TEST_F(InferPictures, ArePaddedWithGreyUnlessToldOtherwise) {
+TEST_F(InferPictures, ArePaddedWithGreyByDefault) {
   const std::string caps = raw("RGB", 96, 32);
   const Fit fit{kWidth, kHeight, {0, 8, kWidth, 24}};
   const std::string props = kAsIs + "resize-mode=letterbox-center ";
@@ -154,7 +154,7 @@ TEST_F(InferPictures, ArePaddedWithGreyUnlessToldOtherwise) {
             0.6f);
 }
 
-TEST_F(InferPictures, OfOnePixelAndOfOddSizesWork) {
+TEST_F(InferPictures, OnePixelAndOddSizesWork) {
   for (const auto& [width, height] : {std::pair{1, 1}, {1, 7}, {3, 1}, {47, 31}, {49, 33}})
     for (const char* format : {"RGB", "I420", "NV12", "GRAY8"}) {
       const std::string caps = raw(format, width, height);
@@ -191,14 +191,14 @@ TEST_F(InferPictures, AreOrderedAndScaledAsSet) {
             1e-3f);
 }
 
-TEST_F(InferPictures, AreHalfFloatsWhereTheModelWantsThem) {
+TEST_F(InferPictures, AreHalfFloatsIfTheModelRequiresThem) {
   const std::string caps = raw("RGB", kWidth, kHeight);
   const Numbers input = input_of(caps, painted(caps, noise), kAsIs, onnx_type::kFloat16);
   EXPECT_EQ(input.type, DataType::kFloat16);
   EXPECT_LT(apart(input, planes(noise, kWidth, kHeight, kWhole)), 0.2f) << "eleven bits";
 }
 
-TEST_F(InferPictures, AreBytesWithChannelsLastWhereTheModelWantsThem) {
+TEST_F(InferPictures, AreBytesWithChannelsLastIfTheModelRequiresThem) {
   for (const char* format : {"RGB", "BGRx"}) {
     const std::string caps = raw(format, kWidth, kHeight);
     Harness h(
@@ -219,7 +219,7 @@ TEST_F(InferPictures, AreBytesWithChannelsLastWhereTheModelWantsThem) {
   }
 }
 
-TEST_F(InferPictures, AreOneLumaWhereTheModelHasOneChannel) {
+TEST_F(InferPictures, AreLumaIfTheModelHasOneChannel) {
   const std::string caps = raw("RGB", kWidth, kHeight);
   Harness h(infer(identity_model({1, 1, kHeight, kWidth}), "input-mean=0 input-std=255"), caps);
   const Buffer out = h.run(painted(caps, noise));

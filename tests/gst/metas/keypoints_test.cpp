@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Groups of keypoints as GStreamer 1.30 has them, by functions of the test in place of its own:
-// what is called, and what is made of the answers.
+// Groups of keypoints of GStreamer 1.30, with functions of the test in place of its own: checks the
+// calls, and the use of their results.
 #include <algorithm>
 #include <cstring>
 
@@ -138,8 +138,8 @@ Buffer with_body(gsize beside = 0) {
   return frame;
 }
 
-/// What is read with a place for others' points; ours left out, as an application's library before
-/// this version has it.
+/// Reads boxes with space for other decoders' keypoints; ours are removed, as in an application
+/// with an older library.
 std::vector<FrameBox> read_groups(const Buffer& frame, PointStore& store) {
   std::vector<FrameBox> out = boxes(frame);
   auto* meta = gst_buffer_get_analytics_relation_meta(frame.get());
@@ -168,7 +168,7 @@ TEST_F(Keypoints, AreWrittenAsGroups) {
             GST_ANALYTICS_REL_TYPE_IS_PART_OF);
 }
 
-TEST_F(Keypoints, AreLeftOutWhereTheyDoNotFit) {
+TEST_F(Keypoints, AreOmittedIfTheyDoNotFit) {
   const Buffer frame = with_body(kMostMtds - 5);
   EXPECT_EQ(test::related<GstAnalyticsMtd>(gst_buffer_get_analytics_relation_meta(frame.get()),
                                            kMostMtds - 5, type_of<kGroup>())
@@ -181,7 +181,7 @@ TEST_F(Keypoints, OfOtherDecodersAreRead) {
   FrameBox box = plain_box({10, 20, 50, 60});
   test::attach(frame.get(), std::span(&box, 1));
   const FramePoints points{kPose, {}, 0};
-  GstAnalyticsMtd other;  // of something else
+  GstAnalyticsMtd other;  // of a different type
   add_empty(gst_buffer_get_analytics_relation_meta(frame.get()), 0, &other);
   gst_analytics_relation_meta_set_relation(other.meta, GST_ANALYTICS_REL_TYPE_CONTAIN, 0, other.id);
   add_group(gst_buffer_get_analytics_relation_meta(frame.get()), 0, points);
@@ -195,13 +195,13 @@ TEST_F(Keypoints, OfOtherDecodersAreRead) {
   EXPECT_EQ(found.at(0).points.points[0], kPose[0]) << "floats come first";
 }
 
-TEST_F(Keypoints, GoWhereTheirObjectGoes) {
+TEST_F(Keypoints, GoWithTheirObject) {
   GstVideoInfo info;
   gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 64, 64);
   for (const bool inside : {true, false}) {
     const Buffer from = with_body(), to = test::empty_frame();
     FrameBox there = plain_box({1, 2, 30, 40});
-    test::attach(to.get(), std::span(&there, 1));  // so that ids are others than they were
+    test::attach(to.get(), std::span(&there, 1));  // so that ids change
     carry_analytics(from.get(), info, to.get(), info,
                     PixelMap::scale(2, 1, inside ? 0 : 1000), MovedSource{});
     auto* meta = gst_buffer_get_analytics_relation_meta(to.get());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Masks of boxes in metas: made, written, read, scaled and turned.
+// Masks of boxes in metas: made, written, read, scaled and rotated.
 #include "gst/metas/masks.h"
 
 #include <cmath>
@@ -41,7 +41,7 @@ TEST(Masks, AreMadeInOneAllocation) {
   EXPECT_EQ(make_mask_buffers({}).size(), 0u);
 }
 
-TEST(Masks, HaveRegionsThatOverlaysTellApart) {
+TEST(Masks, HaveDistinctRegions) {
   const std::vector<MaskPixels> many(25, {kDot, 1, 2, {0, 0, 9, 9}});
   const MaskBuffers masks = make_mask_buffers(many);
   EXPECT_EQ(pixels_of(masks[9].pixels), (std::vector{0, 10}));
@@ -72,7 +72,7 @@ TEST(Masks, AreReadAsTheyWereAttached) {
   EXPECT_EQ(pixels_of(found[2].mask.pixels), (std::vector{0, 2}));
 }
 
-TEST(Masks, AreWhatGStreamerSaysOfThem) {
+TEST(Masks, MatchGStreamersOwnFunctions) {
   const Buffer frame = masked({.frame = {640, 640}});
   auto* meta = gst_buffer_get_analytics_relation_meta(frame.get());
   const guint id = boxes(frame).at(2).od_id;
@@ -109,7 +109,7 @@ TEST(Masks, FollowAMatrix) {
   EXPECT_EQ(boxes(frame).at(0).mask.place, (Box{-29.5f, 25.5f, 30, 45}));
 }
 
-/// A detection of another decoder with a mask from 5, 6 on. @param mask transfer full.
+/// Makes a detection of another decoder with a mask from 5, 6 on. @param mask transfer full.
 FrameBox of_another(GstBuffer* mask, std::vector<guint> regions) {
   const Buffer frame = test::empty_frame();
   auto* meta = gst_buffer_add_analytics_relation_meta(frame.get());
@@ -124,7 +124,7 @@ FrameBox of_another(GstBuffer* mask, std::vector<guint> regions) {
   return boxes(frame).at(0);
 }
 
-TEST(Masks, OfOtherDecodersCountWhereTheyAreOfOneObject) {
+TEST(Masks, OfOtherDecodersAreReadIfOfOneObject) {
   const auto mask = [](GstVideoFormat format) { return test::foreign_mask(format, 4, 3); };
   EXPECT_EQ(of_another(mask(GST_VIDEO_FORMAT_GRAY8), {0, 3}).mask.place, (Box{5, 6, 12, 14}));
   EXPECT_NE(of_another(mask(GST_VIDEO_FORMAT_GRAY8), {0}).mask.pixels, nullptr);
@@ -157,7 +157,7 @@ TEST(Masks, TurnWithThePicture) {
   gst_buffer_unref(scaled.pixels);
 }
 
-TEST(Masks, ThatAreShorterThanTheySayAreNone) {
+TEST(Masks, TruncatedMasksAreIgnored) {
   const Buffer mask(gst_buffer_new_allocate(nullptr, 15, nullptr));
   gst_buffer_add_video_meta(mask.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 4, 4);
   EXPECT_FALSE(MaskView(mask.get()));
@@ -178,7 +178,7 @@ TEST(Masks, CountAmongTheMtdsOfAFrame) {
   EXPECT_EQ(gst_buffer_get_analytics_relation_meta(frame.get()), nullptr);
 }
 
-TEST(Turned, AreWrittenAsIfUpright) {
+TEST(Turned, BoxesAreWrittenAsUprightOnes) {
   const Buffer frame = test::empty_frame();
   FrameBox box = plain_box({100.25f, 50, 160, 69.5f});
   box.angle = static_cast<float>(M_PI / 2);

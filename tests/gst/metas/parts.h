@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Boxes with points and masks, as decoders attach them.
+// Boxes with keypoints and masks, as attached by decoders.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,13 @@
 
 namespace keepbox::test {
 
-/// A box whose record agrees with its detection.
+/// Makes a box whose record agrees with its detection.
 inline FrameBox plain_box(const Box& box, float score = 0.5f) {
   return {.box = box, .score = score, .label = g_quark_from_string("thing"), .class_id = 3,
           .anchor = 9};
 }
 
-/// A box with points of a named set.
+/// Makes a box with keypoints of a named set.
 inline FrameBox with_points(const Box& box, std::span<const Keypoint> points,
                             const PointSet& set) {
   FrameBox out = plain_box(box);
@@ -24,13 +24,13 @@ inline FrameBox with_points(const Box& box, std::span<const Keypoint> points,
   return out;
 }
 
-/// Attaches them, which has to work.
+/// Attaches boxes and checks that it succeeds.
 inline void attach(GstBuffer* frame, std::span<FrameBox> boxes,
                    const AttachOptions& options = {}) {
   EXPECT_TRUE(attach_boxes(frame, boxes, options));
 }
 
-/// The rows of a mask one after the other; empty for what is none.
+/// Returns the rows of a mask one after the other; empty if it is not a mask.
 inline std::vector<int> pixels_of(GstBuffer* mask) {
   std::vector<int> out;
   const MaskView view(mask);
@@ -40,7 +40,7 @@ inline std::vector<int> pixels_of(GstBuffer* mask) {
   return out;
 }
 
-/// A mask as another decoder's. @return transfer full.
+/// Makes a mask like another decoder's. @return transfer full.
 inline GstBuffer* foreign_mask(GstVideoFormat format, guint side, guint8 value) {
   GstVideoInfo info;
   gst_video_info_set_format(&info, format, side, side);
@@ -50,7 +50,7 @@ inline GstBuffer* foreign_mask(GstVideoFormat format, guint side, guint8 value) 
   return out;
 }
 
-/// The mtds of a type related to one.
+/// Returns the mtds of a type that are related to one.
 template <class Mtd>
 std::vector<Mtd> related(GstAnalyticsRelationMeta* meta, guint id, GstAnalyticsMtdType type) {
   std::vector<Mtd> out;
@@ -63,8 +63,7 @@ std::vector<Mtd> related(GstAnalyticsRelationMeta* meta, guint id, GstAnalyticsM
   return out;
 }
 
-/// What GStreamer 1.28 does to a frame's mtds of ours where a video element moved pixels: those of
-/// that name are mapped in place.
+/// Maps our mtds of that name in place, as GStreamer 1.28 does if a video element moves pixels.
 inline void move_pixels(const Buffer& frame, const char* name, const PixelMap& map) {
   auto* meta = gst_buffer_get_analytics_relation_meta(frame.get());
   GstVideoInfo info;

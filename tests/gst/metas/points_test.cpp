@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Points of boxes in metas: written, read, and through scalers, crops and flips.
+// Keypoints of boxes in metas: written, read, and passed through scalers, crops and flips.
 #include <cstring>
 
 #include "gst/metas/pointrecords.h"
@@ -50,7 +50,7 @@ TEST(Points, AreReadAsTheyWereAttached) {
   EXPECT_EQ(found[3].points.edges.size(), 2u);
 }
 
-TEST(Points, OfACrowdFit) {
+TEST(Points, OfManyBoxesFit) {
   const Buffer frame = test::empty_frame();
   const PointSet& body = set("body-pose/coco-17");
   const std::vector<Keypoint> seventeen(17, {7, 8, 1});
@@ -75,7 +75,7 @@ TEST(Points, KeepTheNameOfTheirSet) {
   EXPECT_STREQ(g_quark_to_string(found[1].points.name), "others");
 }
 
-/// The first of people() on a frame of 640 x 640 through a line.
+/// Returns the first of people() on a frame of 640 x 640 after a line.
 FrameBox through(const std::string& line, Buffer& out) {
   Harness h("identity ! " + line + " ! identity",
             "video/x-raw,format=RGB,width=640,height=640,framerate=30/1,pixel-aspect-ratio=1/1");
@@ -97,7 +97,7 @@ TEST(Points, AreScaledWithTheVideo) {
   EXPECT_EQ(points[4], (Keypoint{-3.75f, 175, 0})) << "not clipped";
 }
 
-TEST(Points, FollowCropsAndFlipsWhereDetectionsDo) {
+TEST(Points, FollowCropsAndFlipsIfDetectionsDo) {
   if (matrix_quark() == 0) GTEST_SKIP() << "GStreamer's detections do from 1.28 on";
   Buffer out;
   const auto cropped = points_of(through("videocrop left=50 top=30", out));
@@ -123,7 +123,7 @@ TEST(Points, FollowAMatrix) {
   EXPECT_EQ(points[4], (Keypoint{-60, -7.5f, 0})) << "not clipped";
 }
 
-TEST(Points, AreThoseOfBoxesWhoseRecordAgrees) {
+TEST(Points, RequireAnAgreeingRecord) {
   const Buffer frame = test::empty_frame();
   auto list = people();
   list.resize(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which boxes of a frame are read.
+// Selects the boxes of a frame that are read.
 #include <string>
 #include <vector>
 
@@ -10,8 +10,8 @@ namespace {
 
 using test::Buffer;
 
-/// A crop of GStreamer 1.28 leaves them there.
-TEST(ReadBoxes, LeavesOutWhatLiesOutsideTheFrame) {
+/// A crop of GStreamer 1.28 leaves boxes outside of the frame.
+TEST(ReadBoxes, SkipsBoxesOutsideTheFrame) {
   const Buffer frame = test::empty_frame();
   auto* meta = gst_buffer_add_analytics_relation_meta(frame.get());
   const auto add = [meta](const char* label, gint x, gint y, gint w, gint h, gfloat angle = 0) {

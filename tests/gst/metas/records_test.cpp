@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What describes a box travels with the box: floats through scalers, crops, flips and filters.
+// Records travel with their boxes: floats through scalers, crops, flips and filters.
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -19,7 +19,7 @@ using test::ods;
 
 const std::vector<test::Row> kOneBox = {{100, 160, 300, 320, 0.9f, 5}};
 
-/// A decoded frame of 640 x 640 through a line.
+/// Returns a decoded frame of 640 x 640 after a line.
 Buffer through(const std::string& line, const std::vector<test::Row>& list = kOneBox) {
   Harness h("boxdecode ! " + line + " ! identity",
             "video/x-raw,format=RGB,width=640,height=640,framerate=30/1,"
@@ -31,7 +31,7 @@ Buffer through(const std::string& line, const std::vector<test::Row>& list = kOn
   return out;
 }
 
-/// Each detection has its floats, and they say what its integers say.
+/// Checks that each detection has floats that match its integers.
 void expect_agreement(const Buffer& frame) {
   const auto found = boxes(frame);
   const auto whole = ods(frame);
@@ -69,8 +69,8 @@ TEST(Records, GoThroughScalersInTurn) {
                            "! video/x-raw,width=50,height=50"));
 }
 
-/// A scaler cuts both the place and the size of a detection to whole pixels.
-TEST(Records, GoWithDetectionsWhoseFarEdgesFallBehind) {
+/// A scaler truncates both position and size of a detection to integers.
+TEST(Records, GoWithDetectionsWithRoundedFarEdges) {
   std::vector<test::Row> list;
   for (int i = 0; i < 100; ++i) {
     const auto at = [](int place, float part) { return 60.0f * static_cast<float>(place) + part; };
@@ -82,7 +82,7 @@ TEST(Records, GoWithDetectionsWhoseFarEdgesFallBehind) {
       through("videoscale add-borders=false ! video/x-raw,width=240,height=270", list));
 }
 
-TEST(Records, FollowCropsAndFlipsWhereDetectionsDo) {
+TEST(Records, FollowCropsAndFlipsIfDetectionsDo) {
   if (!has_matrix()) GTEST_SKIP() << "GStreamer's detections do from 1.28 on";
   for (const char* line : {"videocrop left=50 top=30", "videocrop left=150 top=200 right=400",
                            "videoflip method=clockwise", "videoflip method=horizontal-flip",
@@ -96,7 +96,7 @@ TEST(Records, FollowCropsAndFlipsWhereDetectionsDo) {
   }
 }
 
-/// Rebuilds the relation meta, as elements do that filter detections: there is no removing one.
+/// Rebuilds the relation meta, like elements that filter detections, which cannot be removed.
 void replace(GstBuffer* buffer, const std::function<void(GstAnalyticsRelationMeta*)>& fill) {
   auto* meta = gst_buffer_get_analytics_relation_meta(buffer);
   gst_buffer_remove_meta(buffer, reinterpret_cast<GstMeta*>(meta));
@@ -117,7 +117,7 @@ TEST(Records, GoWithTheDetectionsThatTheyDescribe) {
   EXPECT_STREQ(g_quark_to_string(found[0].label), "other");
 }
 
-TEST(Records, CountOnlyWhereTheyAgree) {
+TEST(Records, ApplyOnlyIfTheyAgree) {
   const BoxRecord right{.od_id = 0, .class_id = 5, .anchor = 1, .label = g_quark_from_string("a"),
                         .score = 0.5f, .x1 = 10.4f, .y1 = 20.25f, .x2 = 30, .y2 = 40};
   const auto agrees = [](const BoxRecord& record) {
@@ -197,7 +197,7 @@ TEST(Records, OfAnEarlierVersionAreRead) {
   EXPECT_FALSE(box.held);
 }
 
-TEST(Pixels, AreFewWhateverTheBox) {
+TEST(Pixels, AreLimitedForAnyBox) {
   using Limits = std::numeric_limits<float>;
   constexpr int kFar = 1 << 24;
   for (const float v : {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), 3e9f, -3e9f,
@@ -221,8 +221,8 @@ TEST(PixelMap, InvertsAndComposes) {
   EXPECT_FALSE(PixelMap::scale(NAN, 1).inverse());
 }
 
-/// Of a picture of 40 x 30, as videoflip has them.
-TEST(PixelMap, TakesEdgesWhereGStreamersMatrixTakesPixels) {
+/// Edges in a picture of 40 x 30, as with videoflip.
+TEST(PixelMap, MapsEdgesUnlikeGStreamersMatrix) {
   struct Case {
     const char* method;
     gfloat matrix[3][3];
@@ -250,14 +250,14 @@ TEST(PixelMap, TakesEdgesWhereGStreamersMatrixTakesPixels) {
   }
 }
 
-TEST(PixelMap, GrowsAsItsLongerSide) {
+TEST(PixelMap, GrowthIsThatOfTheLongerSide) {
   EXPECT_EQ(PixelMap::scale(2, 3).growth(), 3);
   EXPECT_EQ(PixelMap::scale(4, 3).growth(), 4);
   EXPECT_EQ(PixelMap({0, -2, 100, 5, 0, 0, 0, 0, 1}).growth(), 5);
 }
 
-TEST(PixelMap, TurnsBoxesWithThePicture) {
-  // A square turned by 45 degrees, in a picture turned by 90: turned by 135.
+TEST(PixelMap, RotatesBoxesWithThePicture) {
+  // A square rotated by 45 degrees, in a picture rotated by 90: rotated by 135.
   const PixelMap quarter({0, -1, 100, 1, 0, 0, 0, 0, 1});
   const TurnedBox out = quarter(TurnedBox{{10, 20, 20, 30}, static_cast<float>(M_PI / 4)});
   EXPECT_NEAR(out.angle, 3 * M_PI / 4, 1e-6);

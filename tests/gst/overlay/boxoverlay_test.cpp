@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// boxoverlay as an element: whose boxes it draws, what it leaves alone, changes while it runs.
+// boxoverlay as an element: boxes of all decoders, unchanged frames, changes while running.
 #include <gst/analytics/analytics.h>
 #include <gst/check/gstharness.h>
 #include <gst/video/video.h>
@@ -53,7 +53,7 @@ class BoxOverlay : public testing::Test {
     gst_buffer_memset(buffer, 0, kBackground, info_.size);
     return buffer;
   }
-  /// A frame with a box as any decoder leaves it.
+  /// Makes a frame with a box like any decoder's.
   GstBuffer* boxed(int x = 10, int y = 20, int width = 30, int height = 20, float angle = 0) const {
     GstBuffer* buffer = frame();
     auto* meta = gst_buffer_add_analytics_relation_meta(buffer);
@@ -61,7 +61,7 @@ class BoxOverlay : public testing::Test {
                                                     width, height, angle, 0.87f, nullptr);
     return buffer;
   }
-  /// A frame with boxes as boxdecode leaves them.
+  /// Makes a frame with boxes like boxdecode's.
   GstBuffer* decoded(std::span<const FrameBox> list) const {
     GstBuffer* buffer = frame();
     std::vector<FrameBox> boxes(list.begin(), list.end());
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(BoxOverlay, OverlayFormats,
                                          "NV21", "Y42B", "Y444"),
                          [](const auto& test) { return std::string(test.param); });
 
-/// As a source sends it where it has no picture; boxes may be an earlier frame's.
+/// Sources send such GAP buffers if they have no picture; boxes may be from an earlier frame.
 TEST_F(BoxOverlay, LetsAGapWithoutMemoryPass) {
   GstBuffer* gap = gst_buffer_new();
   GST_BUFFER_FLAG_SET(gap, GST_BUFFER_FLAG_GAP);
@@ -129,7 +129,7 @@ TEST_F(BoxOverlay, LetsAGapWithoutMemoryPass) {
   EXPECT_NE(out, nullptr);
 }
 
-/// Boxes side by side on frames of 64x48, and the colours of their outlines.
+/// Boxes next to each other on frames of 64x48, and the colours of their outlines.
 class OverlayColors : public BoxOverlay {
  protected:
   OverlayColors() {
@@ -163,7 +163,7 @@ TEST_F(OverlayColors, ClassNumbersChooseColours) {
   EXPECT_EQ(pixel(pixels, 26), palette()[5]);
 }
 
-TEST_F(OverlayColors, AllByOne) {
+TEST_F(OverlayColors, OneColourForAll) {
   set("color", 0xff123456u);
   const std::array boxes{at(2, "triangle", 2), at(14, "cross", 4)};
   for (const char* by : {"class", "tracking-id", "model"}) {
@@ -201,18 +201,18 @@ TEST_F(OverlayColors, OneClassNumberOfTwoModelsHasTwoColours) {
   EXPECT_NE(pixel(pixels, 14), palette()[1]);
 }
 
-TEST_F(OverlayColors, BetterBoxesAreOnTopWhateverTheirOrder) {
+TEST_F(OverlayColors, BetterBoxesAreOnTopInAnyOrder) {
   std::array boxes{at(2, "star", 3), at(2, "ring", 5), at(2, "cross", 4)};
   boxes[0].score = std::numeric_limits<float>::quiet_NaN();
   boxes[1].score = 0.9f;
   EXPECT_EQ(pixel(drawn(decoded(boxes)), 2), palette()[5]);
 }
 
-TEST_F(BoxOverlay, FramesWithoutBoxesPassAsTheyAre) {
+TEST_F(BoxOverlay, FramesWithoutBoxesAreUnchanged) {
   GstBuffer* empty = frame();
   gst_buffer_add_analytics_relation_meta(empty);
   for (GstBuffer* buffer : {frame(), empty}) {
-    // Someone else holds it too: it cannot be written to, and need not be.
+    // It is shared: it cannot be written to, and need not be.
     gst_buffer_ref(buffer);
     g_autoptr(GstBuffer) out = gst_harness_push_and_pull(harness_, buffer);
     EXPECT_EQ(out, buffer);
@@ -221,7 +221,7 @@ TEST_F(BoxOverlay, FramesWithoutBoxesPassAsTheyAre) {
   }
 }
 
-TEST_F(BoxOverlay, FramesThatOthersHoldAreNotWrittenTo) {
+TEST_F(BoxOverlay, SharedFramesAreNotWrittenTo) {
   g_autoptr(GstBuffer) shared = boxed();
   g_autoptr(GstBuffer) out = gst_harness_push_and_pull(harness_, gst_buffer_ref(shared));
   EXPECT_EQ(bytes(shared), blank());
@@ -261,7 +261,7 @@ TEST_F(BoxOverlay, LabelsDoNotCoverEachOther) {
     return FrameBox{.box = {at, at, at + 160, at + 80}, .score = score,
                     .label = g_quark_from_string("star"), .class_id = number, .anchor = 0};
   };
-  /// Pixels in the colour of the worse of two boxes.
+  /// Counts pixels in the colour of the worse of two boxes.
   const auto shown = [&](std::span<const FrameBox> boxes) {
     const auto pixels = drawn(decoded(boxes));
     const Rgb color = palette()[3];
@@ -295,7 +295,7 @@ TEST_F(BoxOverlay, TrackingIds) {
   EXPECT_EQ(drawn(tracked(1)), without);
 }
 
-TEST_F(BoxOverlay, MasksAndKeypointsCanBeTurnedOff) {
+TEST_F(BoxOverlay, MasksAndKeypointsCanBeDisabled) {
   const test::TestMask mask({"##", "##"});
   const Keypoint points[] = {{40, 10, 0.9f}, {60, 40, 0.9f}, {52, 10, 0.3f}};
   const Edge edges[] = {{0, 1}};
@@ -322,7 +322,7 @@ TEST_F(BoxOverlay, MasksAndKeypointsCanBeTurnedOff) {
   EXPECT_EQ(drawn(decoded(boxes)), blank());
 }
 
-TEST_F(BoxOverlay, MasksAndKeypointsOfFramesThatOthersHold) {
+TEST_F(BoxOverlay, MasksAndKeypointsOfSharedFrames) {
   const test::TestMask mask({"#"});
   const Keypoint points[] = {{40, 10, 0.9f}};
   std::array boxes{FrameBox{.box = {2, 2, 62, 46}, .score = 0.5f, .class_id = 0, .anchor = 0}};
@@ -388,7 +388,7 @@ TEST_F(BoxOverlay, AnyStrides) {
   EXPECT_NE(pixels[5 + 20 * 51 + 32], kBackground);
 }
 
-TEST_F(BoxOverlay, OtherFormatsAndSizesOnTheWay) {
+TEST_F(BoxOverlay, FormatsAndSizesMayChange) {
   for (const auto& [name, width, height] :
        {std::tuple{"RGB", 64, 48}, {"NV12", 160, 120}, {"I420", 33, 21}, {"BGRx", 1, 1},
         {"GRAY8", 640, 480}}) {

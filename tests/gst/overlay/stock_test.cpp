@@ -19,7 +19,7 @@ bool exists(const char* name) {
   return factory != nullptr;
 }
 
-/// What an overlay makes of a black frame. @return BGRx, rows without gaps; empty after a failure.
+/// Returns a black frame with an overlay. @return BGRx, rows without gaps; empty after a failure.
 std::vector<guint8> drawn(const std::string& overlay, std::span<FrameBox> boxes) {
   test::Harness h(overlay, "video/x-raw,format=BGRx,width=64,height=64,framerate=30/1");
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, kSide * kSide * 4, nullptr);
@@ -48,7 +48,7 @@ TEST(StockOverlay, DrawsBoxes) {
 
 TEST(StockOverlay, DrawsMasks) {
   if (!exists("segmentationoverlay")) GTEST_SKIP() << "there is no segmentationoverlay";
-  // Eleven, so that regions come around; the left halves of squares of four.
+  // Eleven, so that regions wrap around; the left halves of squares of four.
   constexpr uint8_t kHalf[] = {1, 0, 1, 0};
   std::vector<MaskPixels> pixels;
   std::vector<FrameBox> list;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Recordings whose tensors say which frame they are of, and lines that tell what came of them.
+// Recordings whose tensors have their frame's number, and lines that report what they output.
 #pragma once
 
 #include <cmath>
@@ -13,10 +13,10 @@
 
 namespace keepbox::test {
 
-/// A frame that came out of a line.
+/// A frame in the output of a line.
 struct Seen {
   gint64 time;  // its PTS, -1 without
-  int number;   // of the recorded frame whose tensors it has, -1 without tensors
+  int number;   // number in its tensors, -1 without tensors
   friend bool operator==(const Seen&, const Seen&) = default;
 };
 
@@ -24,7 +24,7 @@ inline void PrintTo(const Seen& seen, std::ostream* out) {
   *out << seen.number << " at " << seen.time;
 }
 
-/// A pipeline whose element "out" is looked at.
+/// A pipeline whose element "out" is observed.
 class Line {
  public:
   explicit Line(const std::string& line) : pipeline_(gst_parse_launch(line.c_str(), nullptr)) {
@@ -47,7 +47,7 @@ class Line {
 
   using Change = std::function<bool(GstBuffer*&)>;  // false: the buffer is dropped
 
-  /// Lets a function change the buffers that pass a pad.
+  /// Lets a function change the buffers on a pad.
   void probe(const char* element, const char* pad, Change change) {
     g_autoptr(GstElement) found = gst_bin_get_by_name(GST_BIN(pipeline_), element);
     g_autoptr(GstPad) where = gst_element_get_static_pad(found, pad);
@@ -61,7 +61,7 @@ class Line {
               GST_STATE_CHANGE_FAILURE);
   }
 
-  /// Goes elsewhere, and forgets what was seen before.
+  /// Seeks, and forgets the frames seen so far.
   void seek(double rate, GstSeekFlags how, gint64 start, gint64 stop = -1) {
     {
       const std::lock_guard lock(mutex_);
@@ -74,7 +74,7 @@ class Line {
     gst_element_get_state(pipeline_, nullptr, nullptr, 20 * GST_SECOND);
   }
 
-  /// Plays to the end; the error's text, or "".
+  /// Plays to the end. @return the error's text, or "".
   std::string play() {
     gst_element_set_state(pipeline_, GST_STATE_PLAYING);
     constexpr auto kTypes = static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR |
@@ -97,7 +97,7 @@ class Line {
     return seen_;
   }
 
-  /// The texts of the warnings of play().
+  /// Returns the texts of the warnings of play().
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   GstElement* pipeline() { return pipeline_; }
@@ -124,7 +124,7 @@ class Line {
   std::vector<std::string> warnings_;
 };
 
-/// Frames get tensors with their number, counted from 0.
+/// Attaches tensors with the frame's number, from 0.
 inline Line::Change number_frames() {
   return [next = 0](GstBuffer*& buffer) mutable {
     buffer = gst_buffer_make_writable(buffer);
@@ -145,13 +145,13 @@ inline Line::Change retime(std::function<GstClockTime(GstClockTime)> change) {
   };
 }
 
-/// A source of frames that are few bytes, 30 a second.
+/// A source of small frames, 30 per second.
 inline std::string source(int frames, const std::string& rate = "30/1") {
   return "videotestsrc num-buffers=" + std::to_string(frames) +
          " ! video/x-raw,format=GRAY8,width=16,height=16,framerate=" + rate + " ! ";
 }
 
-/// Records the frames of a source with their numbers; what was recorded.
+/// Records the frames of a source with their numbers. @return the recorded frames.
 inline std::vector<Seen> record(const std::string& from, const std::string& folder,
                                 Line::Change change = nullptr) {
   Line line(from + "identity name=mark ! tensorrecord name=rec location=" + folder +
@@ -171,7 +171,7 @@ inline std::string replay(const std::string& folder, const std::string& settings
          " ! fakesink name=out";
 }
 
-/// Each frame has the tensors of its time, at 30 a second.
+/// Checks that each frame has the tensors of its time, at 30 per second.
 inline void expect_own(const std::vector<Seen>& seen, size_t count) {
   EXPECT_EQ(seen.size(), count);
   for (const Seen& each : seen) EXPECT_EQ(each.number, frame_at(each.time)) << "at " << each.time;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// tensorrecord and tensorreplay among other elements: what they refuse, and how they start and end.
+// tensorrecord and tensorreplay with other elements: rejected files, starts and ends.
 #include <gst/video/video.h>
 #include <sys/stat.h>
 
@@ -28,7 +28,7 @@ std::string write_rows(const test::TempDir& dir, const std::string& name, int ro
   return dir.write(name, bytes);
 }
 
-/// The attacher itself fails, when its recording is open already.
+/// The attacher itself fails after its recording was opened.
 TEST(RecordFiles, AFailedStartLeavesNothingOpen) {
   const test::TempDir dir;
   const std::string one = write_rows(dir, "one", 1), ten = write_rows(dir, "ten", 10);
@@ -69,7 +69,7 @@ TEST(RecordFiles, IsASourceOnlyWithoutASinkPad) {
   gst_object_unref(element);
 }
 
-TEST(RecordFiles, TheRecordingThatIsReplayedIsNotRecordedOver) {
+TEST(RecordFiles, ReplayedRecordingIsNotOverwritten) {
   const test::TempDir dir;
   const std::string folder = dir / "rec";
   record(source(10), folder);
@@ -87,7 +87,7 @@ TEST(RecordFiles, TheRecordingThatIsReplayedIsNotRecordedOver) {
                  " ! fakesink"), "");
 }
 
-TEST(RecordFiles, GoRoundWithoutVideo) {
+TEST(RecordFiles, LoopWithoutVideo) {
   const test::TempDir dir;
   record(source(10), dir / "rec");
   Line line("tensorreplay loop=true location=" + (dir / "rec") +
@@ -98,7 +98,7 @@ TEST(RecordFiles, GoRoundWithoutVideo) {
   for (size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i].number, int(i % 10)) << i;
 }
 
-TEST(RecordFiles, GiveBlackFramesTheRateOfTheRecording) {
+TEST(RecordFiles, BlackFramesHaveTheRecordedRate) {
   const test::TempDir dir;
   record(source(10, "25/1"), dir / "rec");
   Line line("tensorreplay location=" + (dir / "rec") + " ! fakesink name=out");
@@ -114,7 +114,7 @@ TEST(RecordFiles, GiveBlackFramesTheRateOfTheRecording) {
   EXPECT_EQ(denominator, 1);
 }
 
-TEST(RecordFiles, WithoutEosTheOlderRecordingStays) {
+TEST(RecordFiles, OlderRecordingStaysWithoutEos) {
   const test::TempDir dir;
   record(source(10), dir / "rec");
   {
@@ -133,10 +133,10 @@ TEST(RecordFiles, WithoutEosTheOlderRecordingStays) {
   dir.write("copy/frames.jsonl.part", "{}\n");
   EXPECT_EQ(again.play(), "");
   ASSERT_EQ(again.warnings().size(), 1u);
-  test::expect_words(again.warnings()[0], {"an earlier run did not finish", "frames.jsonl.part.1"});
+  test::expect_words(again.warnings()[0], {"of an earlier run", "frames.jsonl.part.1"});
 }
 
-/// A frame with a tensor that core does not read.
+/// Makes a frame with a tensor that core does not support.
 GstBuffer* frame_with_other(const char* id, GstTensorDataType type, gsize rank) {
   GstBuffer* frame = frame_with({{10, 10, 50, 50, 0.9f, 3}});
   auto** tensors = g_new(GstTensor*, 1);
@@ -151,7 +151,7 @@ GstBuffer* frame_with_other(const char* id, GstTensorDataType type, gsize rank) 
   return frame;
 }
 
-TEST(RecordFiles, TensorsThatCannotBeRecordedAreAnError) {
+TEST(RecordFiles, UnsupportedTensorsAreAnError) {
   struct Case {
     GstTensorDataType type;
     gsize rank;
@@ -171,7 +171,7 @@ TEST(RecordFiles, TensorsThatCannotBeRecordedAreAnError) {
   }
 }
 
-/// Is an EOS among the events that came out?
+/// True if EOS is among the output events.
 bool saw_end(Harness& h) {
   bool seen = false;
   while (GstEvent* event = gst_harness_try_pull_event(h.get())) {
@@ -203,7 +203,7 @@ TEST(RecordFiles, AnErrorIsNotTheEndOfARecording) {
   EXPECT_EQ(again.seen().size(), 3u);
 }
 
-TEST(RecordFiles, AnIdThatIsNoQuarkIsNone) {
+TEST(RecordFiles, InvalidQuarkIsNoId) {
   const test::TempDir dir;
   Harness h("tensorrecord location=" + (dir / "rec"));
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
@@ -213,7 +213,7 @@ TEST(RecordFiles, AnIdThatIsNoQuarkIsNone) {
   EXPECT_EQ(h.flow, GST_FLOW_OK);
 }
 
-TEST(RecordFiles, RecordsTheTensorsThatAreNamed) {
+TEST(RecordFiles, RecordsTheNamedTensors) {
   const test::TempDir dir;
   const std::string id = test::rows({}).id;
   {
@@ -228,7 +228,7 @@ TEST(RecordFiles, RecordsTheTensorsThatAreNamed) {
   EXPECT_EQ(line.seen()[1].number, 3);
 }
 
-TEST(RecordFiles, FifosAndDevicesAreRefusedAtOnce) {
+TEST(RecordFiles, FifosAndDevicesAreRejectedAtOnce) {
   const test::TempDir dir;
   ASSERT_EQ(mkfifo((dir / "fifo").c_str(), 0600), 0);
   for (const std::string& path : {dir / "fifo", std::string("/dev/zero")}) {

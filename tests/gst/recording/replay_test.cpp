@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// tensorrecord and tensorreplay: there and back, loops and ends, bad files.
+// tensorrecord and tensorreplay: round trips, loops and ends, invalid files.
 #include "gst/recording/npy.h"
 #include "tests/gst/frames.h"
 #include "tests/recorded.h"
@@ -19,7 +19,7 @@ std::string text_of(const std::string& path) {
   return {bytes.begin(), bytes.end()};
 }
 
-TEST(Replay, GivesBackWhatWasRecorded) {
+TEST(Replay, ReproducesTheRecording) {
   const test::TempDir dir;
   const std::string folder = dir / "rec";
   {
@@ -41,7 +41,7 @@ TEST(Replay, GivesBackWhatWasRecorded) {
   EXPECT_EQ(h.flow, GST_FLOW_EOS);
 }
 
-TEST(Replay, KnowsWhatTheProducerSaid) {
+TEST(Replay, KeepsTheSourceOfTensors) {
   const test::TempDir dir;
   const std::string folder = dir / "rec";
   const char* caps = "video/x-raw,format=RGB,width=1919,height=1079";
@@ -75,7 +75,7 @@ TEST(Replay, KnowsWhatTheProducerSaid) {
     EXPECT_EQ(decoded(again.run(gst_buffer_new_allocate(nullptr, 8, nullptr))), want) << again.error();
 }
 
-TEST(Replay, LoopsWhenTold) {
+TEST(Replay, LoopsOnRequest) {
   const test::TempDir dir;
   const auto tensor = test::rows({{10, 10, 50, 50, 0.9f, 3}});
   const std::string path =
@@ -98,7 +98,7 @@ TEST(Replay, MakesItsOwnFramesWithoutASource) {
   EXPECT_NE(text_of(dir / "o").find("10,10,50,50"), std::string::npos);
 }
 
-TEST(Replay, ReportsShortAndLyingFiles) {
+TEST(Replay, ReportsTruncatedAndInvalidFiles) {
   const test::TempDir dir;
   const std::string path = dir.write("t.raw", std::string(100, 'x'));
   const auto error = [&](const std::string& settings) {
@@ -125,7 +125,7 @@ TEST(Replay, WorksTwiceInALineForTwoTensors) {
             " ! tensorreplay tensor-id=s dims=1,10,4 location=" + path +
             " ! boxdecode detector=ssd tensor-ids=b,s priors-file=" + priors);
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, 8, nullptr);
-  const Buffer held(gst_buffer_ref(frame));  // so that copies have to keep the first tensor
+  const Buffer held(gst_buffer_ref(frame));  // so that copies must keep the first tensor
   const Buffer out = h.run(frame);
   ASSERT_TRUE(out) << h.error();
   EXPECT_EQ(ods(out).size(), 1u);  // ten equal boxes, sigmoid(0) = 0.5
@@ -188,13 +188,13 @@ TEST(Replay, GoesBackToTheFrameAfterASeek) {
   EXPECT_EQ(label(), "class-2");
 }
 
-TEST(Replay, TakesAnEmptyArray) {
+TEST(Replay, AcceptsAnEmptyArray) {
   const test::TempDir dir;
   const std::string path = dir.write("zero.npy", npy_header(DataType::kFloat32, {1, 0, 6}));
   EXPECT_EQ(play("tensorreplay location=" + path + " ! boxdecode detector=yolov10 ! fakesink"), "");
 }
 
-TEST(Replay, TakesALocationThatIsSetWhenReady) {
+TEST(Replay, AcceptsALocationSetInReady) {
   const test::TempDir dir;
   const std::string path = dir.write("t.raw", std::string(24, '\0'));
   GstElement* element = gst_element_factory_make("tensorreplay", nullptr);
@@ -206,7 +206,7 @@ TEST(Replay, TakesALocationThatIsSetWhenReady) {
   gst_object_unref(element);
 }
 
-/// A recording whose second frame's file is missing.
+/// Makes a recording whose second frame's file is missing.
 std::string write_broken(const test::TempDir& dir) {
   dir.write("frames.jsonl",
             "{\"tensors\":[{\"file\":\"a.npy\",\"id\":\"yolo-26-end2end-out\",\"type\":\"float32\"}]}\n"
@@ -217,7 +217,7 @@ std::string write_broken(const test::TempDir& dir) {
   return dir.path().string();
 }
 
-TEST(Failure, KeepsNoEndOfTheStream) {
+TEST(Failure, SuppressesEos) {
   const test::TempDir dir;
   GstEvent* eos = gst_event_new_eos();
   {
@@ -231,10 +231,10 @@ TEST(Failure, KeepsNoEndOfTheStream) {
   gst_event_unref(eos);
 }
 
-TEST(Failure, LeavesNoFileThatLooksWhole) {
+TEST(Failure, LeavesNoCompleteFile) {
   const test::TempDir dir;
   dir.write("out.json", "earlier");
-  // An error, after which the source says EOS.
+  // An error, after which the source sends EOS.
   const std::string error = play("tensorreplay location=" + write_broken(dir) +
                                  " ! boxdecode ! boxsink format=coco location=" + (dir / "out.json"));
   EXPECT_NE(error.find("missing.npy"), std::string::npos) << error;
@@ -242,7 +242,7 @@ TEST(Failure, LeavesNoFileThatLooksWhole) {
   EXPECT_NE(text_of(dir / "out.json.part"), "");
 }
 
-TEST(Record, SaysWhereItCannotWrite) {
+TEST(Record, ReportsUnwritableLocations) {
   const test::TempDir dir;
   const std::string file = dir.write("file", "x");
   EXPECT_NE(play("videotestsrc num-buffers=1 ! tensorrecord location=" + file + "/sub ! fakesink")
@@ -275,7 +275,7 @@ TEST(Recorded, PipelinesGiveTheExpectedBoxes) {
       line.back() = ' ';
       line += "! ";
     }
-    // Only where the tensor does not tell its input's size do the caps have to.
+    // The caps need the size only if the tensor does not reveal that of its input.
     if (entry.detector == "ssd")
       line += "video/x-raw,width=" + std::to_string(entry.width) +
               ",height=" + std::to_string(entry.height) + " ! ";

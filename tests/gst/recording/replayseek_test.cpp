@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// tensorreplay after seeks and in reverse playback: of recordings, raw files and a clip.
+// tensorreplay after seeks and in reverse playback: recordings, raw files and a clip.
 #include <algorithm>
 #include <cstdlib>
 #include <random>
@@ -88,7 +88,7 @@ TEST(ReplaySeek, RawFilesSeekByTheFrameRate) {
   EXPECT_TRUE(line.warnings().empty());
 }
 
-TEST(ReplaySeek, RawFilesSayThatTheyCannotSeekWithoutARate) {
+TEST(ReplaySeek, RawFilesWithoutARateWarnAboutSeeks) {
   const test::TempDir dir;
   Line line("videotestsrc ! video/x-raw,format=GRAY8,width=16,height=16,framerate=30/1 ! "
             "capssetter replace=true caps=video/x-raw,format=GRAY8,width=16,height=16 ! " +
@@ -103,7 +103,7 @@ TEST(ReplaySeek, RawFilesSayThatTheyCannotSeekWithoutARate) {
   EXPECT_NE(warnings[0].find("frame rate"), std::string::npos) << warnings[0];
 }
 
-/// A clip of this project, by its own demuxer and decoder.
+/// A clip of this project, with its demuxer and decoder.
 TEST(ReplaySeek, SeeksInAClip) {
   const char* top = std::getenv("KEEPBOX_SOURCE");
   if (top == nullptr) GTEST_SKIP() << "KEEPBOX_SOURCE is not set";
@@ -112,7 +112,7 @@ TEST(ReplaySeek, SeeksInAClip) {
                            "/pipelines/media/shapes.webm ! decodebin ! ";
   const std::vector<Seen> all = record(clip, dir / "rec");
   ASSERT_GT(all.size(), 30u);
-  // Decoders cut the frame that a seek goes into: also then it is that one.
+  // Decoders shorten the frame that is the target of a seek; it is found nevertheless.
   const auto number_at = [&](gint64 time) {
     const auto later = std::ranges::upper_bound(all, time, {}, &Seen::time);
     return later == all.begin() ? -1 : std::prev(later)->number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// tensorreplay gives each frame its own tensors: dropped and duplicated, at other rates and times.
+// tensorreplay attaches each frame's own tensors, even if frames are dropped, repeated or retimed.
 #include "tests/gst/recording/numbered.h"
 
 namespace keepbox {
@@ -75,7 +75,7 @@ TEST(ReplaySync, RecordedWithRoundedTimes) {
   expect_own(line.seen(), 60);
 }
 
-TEST(ReplaySync, ALiveRecordingBeginsAnywhere) {
+TEST(ReplaySync, LiveRecordingMayBeginAnywhere) {
   const test::TempDir dir;
   const auto later = [](GstClockTime t) { return t + 100 * GST_SECOND; };
   record(source(30), dir / "rec", retime(later));
@@ -114,7 +114,7 @@ TEST(ReplaySync, LoopsInStepWithTheFrames) {
   for (size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i].number, int(i % 10)) << i;
 }
 
-TEST(ReplaySync, ByCountWhenToldOrWithoutTimes) {
+TEST(ReplaySync, ByCountOnRequestOrWithoutTimes) {
   const test::TempDir dir;
   record(source(30), dir / "times");
   record(source(30), dir / "none", retime([](GstClockTime) { return GST_CLOCK_TIME_NONE; }));
@@ -141,7 +141,7 @@ TEST(ReplaySync, TimesThatRepeatAreCountedWithAWarning) {
   EXPECT_NE(warnings[0].find("line 16"), std::string::npos) << warnings[0];
 }
 
-TEST(ReplaySync, AloneItGivesBackTheTimes) {
+TEST(ReplaySync, WithoutInputItReproducesTheTimes) {
   const test::TempDir dir;
   const auto uneven = [](GstClockTime t) { return 5 * GST_SECOND + t + t * t / GST_SECOND; };
   const auto want = record(source(20), dir / "rec", retime(uneven));
@@ -152,7 +152,7 @@ TEST(ReplaySync, AloneItGivesBackTheTimes) {
   EXPECT_LT(g_get_monotonic_time() - before, 4 * G_USEC_PER_SEC) << "waited for the first frame";
 }
 
-TEST(ReplaySync, AloneItTakesTheRateOfTheCaps) {
+TEST(ReplaySync, WithoutInputItFollowsTheRateOfTheCaps) {
   const test::TempDir dir;
   record(source(20), dir / "rec");
   Line line("tensorreplay location=" + (dir / "rec") +

@@ -28,7 +28,7 @@ inline size_t files_in(const test::TempDir& folder) {
   return static_cast<size_t>(std::distance(fs::directory_iterator(folder.path()), {}));
 }
 
-/// A frame whose memory is never to be mapped.
+/// Makes a frame whose memory must not be mapped.
 inline GstBuffer* frame(guint index) {
   GstBuffer* buffer = gst_buffer_new();
   GST_BUFFER_PTS(buffer) = index * 40 * GST_MSECOND;
@@ -46,7 +46,7 @@ inline GstBuffer* with_ours(guint index) {
   return buffer;
 }
 
-/// As a decoder that knows nothing of keepbox leaves it.
+/// Makes a frame with a box of another decoder.
 inline GstBuffer* with_foreign(guint index, const char* label = "dog") {
   GstBuffer* buffer = frame(index);
   auto* meta = gst_buffer_add_analytics_relation_meta(buffer);
@@ -75,7 +75,7 @@ class BoxSink : public testing::Test {
   }
   std::string path(const std::string& name) const { return folder_ / name; }
   bool can_start() {
-    while (!message().empty()) {}  // GStreamer adds one of its own to each failed start
+    while (!message().empty()) {}  // GStreamer posts an error of its own for each failed start
     const auto change = gst_element_set_state(element_, GST_STATE_PAUSED);
     gst_element_set_state(element_, GST_STATE_NULL);
     return change != GST_STATE_CHANGE_FAILURE;
@@ -91,7 +91,7 @@ class BoxSink : public testing::Test {
     harness_ = nullptr;
     gst_element_set_state(element_, GST_STATE_NULL);
   }
-  /// The text of the first message of that type, empty if there is none.
+  /// Returns the text of the first message of that type, empty if there is none.
   std::string message(GstMessageType type = GST_MESSAGE_ERROR) {
     g_autoptr(GstMessage) found = gst_bus_pop_filtered(bus_, type);
     if (found == nullptr) return {};
@@ -100,7 +100,7 @@ class BoxSink : public testing::Test {
     else gst_message_parse_warning(found, &error, nullptr);
     return error->message;
   }
-  /// One frame of ours, one foreign, one without boxes, then EOS.
+  /// Pushes a frame with our boxes, one with another decoder's and one without, then EOS.
   void run_three() {
     start();
     EXPECT_EQ(push(with_ours(0)), GST_FLOW_OK);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// boxsink: when a file gets its name, and what happens when it cannot be written.
+// boxsink: when files get their names, and failed writes.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ TEST_F(BoxSink, DefaultsSuitFiles) {
   EXPECT_FALSE(sync || qos || last);
 }
 
-TEST_F(BoxSink, LeavesOutEmptyFramesOnRequest) {
+TEST_F(BoxSink, OmitsEmptyFramesOnRequest) {
   set("location", path("%d.txt"));
   set("format", "kitti");
   set("write-empty", "false");
@@ -68,7 +68,7 @@ TEST_F(BoxSink, WritesAWholeFileForNoFrames) {
   EXPECT_EQ(read(path("out.json")), "[]\n");
 }
 
-TEST_F(BoxSink, BeginsAnewAfterAStop) {
+TEST_F(BoxSink, StartsANewFileAfterAStop) {
   set("location", path("out.csv"));
   set("format", "csv");
   run_three();
@@ -81,7 +81,7 @@ TEST_F(BoxSink, BeginsAnewAfterAStop) {
             "0,0,dog,,0.5,4,5,10,12,,,0\n");
 }
 
-TEST_F(BoxSink, GoesOnAfterFlushAndAfterEos) {
+TEST_F(BoxSink, ContinuesAfterFlushAndAfterEos) {
   set("location", path("out.json"));
   set("format", "coco");
   start();
@@ -119,11 +119,11 @@ TEST_F(BoxSink, WarnsOnceWhenNoFrameWasAnalysed) {
   push(frame(1));
   EXPECT_TRUE(end());
   stop();
-  EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING), "none among 2"));
+  EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING), "none on 2 frames"));
   EXPECT_EQ(message(GST_MESSAGE_WARNING), "");
 }
 
-TEST_F(BoxSink, TakesLabelsThatAreNotUtf8) {
+TEST_F(BoxSink, AcceptsLabelsThatAreNotUtf8) {
   set("location", path("out.jsonl"));
   start();
   EXPECT_EQ(push(with_foreign(0, "caf\xe9")), GST_FLOW_OK);
@@ -136,7 +136,7 @@ TEST_F(BoxSink, NeedsAFolder) {
   set("location", path("missing/out.jsonl"));
   EXPECT_FALSE(can_start());
   EXPECT_EQ(message(), "expected the folder " + path("missing") +
-                           ", found none: make it, or set another location=");
+                           ", found none: create it, or set another location=");
   EXPECT_EQ(files_in(folder_), 0u);
 }
 
@@ -151,9 +151,8 @@ TEST_F(BoxSink, MakesTheFoldersOfKitti) {
   folder_.write("file", "");
   set("location", path("file/%d.txt"));
   EXPECT_FALSE(can_start());
-  EXPECT_EQ(message(), "expected a folder " + path("file") +
-                           " that can be written to, found Not a directory: set location= to "
-                           "another path");
+  EXPECT_EQ(message(), "expected a writable folder " + path("file") +
+                           ", found Not a directory: set location= to another path");
 }
 
 TEST_F(BoxSink, RefusesAFolderAsFile) {
@@ -170,9 +169,9 @@ TEST_F(BoxSink, RefusesBadPatterns) {
   for (const char* bad : {"-", "labels.txt", "%s", "%d%d", "%6d"}) {
     set("location", bad);
     EXPECT_FALSE(can_start()) << bad;
-    EXPECT_EQ(message(), "expected one %d or %0Nd in the location, and no other %, found \"" +
+    EXPECT_EQ(message(), "expected a location with one %d or %0Nd and no other %, found \"" +
                              std::string(bad) +
-                             "\": set location= to a name with the frame's number, as "
+                             "\": set location= to a pattern such as "
                              "labels/%06d.txt");
   }
 }
@@ -215,7 +214,7 @@ TEST_F(BoxSink, LeavesThePartAfterAnError) {
   EXPECT_TRUE(read(path("out.json.part")).starts_with("[\n{\"image_id\":139"));
 }
 
-TEST_F(BoxSink, SaysSoWhenTheFileCannotBeNamed) {
+TEST_F(BoxSink, ReportsFailedRenames) {
   set("location", path("out.jsonl"));
   start();
   push(with_ours(0));
@@ -228,7 +227,7 @@ TEST_F(BoxSink, SaysSoWhenTheFileCannotBeNamed) {
   EXPECT_TRUE(fs::exists(path("out.jsonl.part")));
 }
 
-TEST_F(BoxSink, LeavesOutBoxesBesideTheFrame) {
+TEST_F(BoxSink, OmitsBoxesOutsideTheFrame) {
   set("location", path("out.jsonl"));
   start();
   GstBuffer* buffer = with_foreign(0);
@@ -240,7 +239,7 @@ TEST_F(BoxSink, LeavesOutBoxesBesideTheFrame) {
   EXPECT_FALSE(mentions(read(path("out.jsonl")), "away"));
 }
 
-TEST_F(BoxSink, WarnsOnceOfWhatAnEarlierRunLeft) {
+TEST_F(BoxSink, WarnsOnceOfAnUnfinishedFile) {
   const auto expect_kept = [this](const char* format, const char* location, const char* part) {
     set("location", path(location));
     set("format", format);
@@ -248,7 +247,7 @@ TEST_F(BoxSink, WarnsOnceOfWhatAnEarlierRunLeft) {
     EXPECT_EQ(push(with_foreign(0)), GST_FLOW_OK);
     EXPECT_EQ(push(with_foreign(1)), GST_FLOW_OK);
     EXPECT_TRUE(end());
-    EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING), "is called " + path(part) + ".1 now"));
+    EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING), "was renamed to " + path(part) + ".1"));
     EXPECT_EQ(message(GST_MESSAGE_WARNING), "");
     EXPECT_EQ(read(path(part) + ".1"), "precious");
     stop();
@@ -260,7 +259,7 @@ TEST_F(BoxSink, WarnsOnceOfWhatAnEarlierRunLeft) {
   expect_kept("dota", "%s.txt", "dog.txt.part");
 }
 
-TEST_F(BoxSink, RefusesAFileThatAnotherWrites) {
+TEST_F(BoxSink, RejectsAFileWithAnotherWriter) {
   const int other = open(path("out.csv.part").c_str(), O_CREAT | O_RDWR, 0600);
   ASSERT_EQ(flock(other, LOCK_EX), 0);
   ASSERT_EQ(write(other, "precious", 8), 8);
@@ -271,7 +270,7 @@ TEST_F(BoxSink, RefusesAFileThatAnotherWrites) {
   close(other);
 }
 
-TEST_F(BoxSink, ReplacesWhatALinkPointsTo) {
+TEST_F(BoxSink, ReplacesTheTargetOfALink) {
   folder_.write("real", "old");
   fs::create_symlink("real", path("link"));
   set("location", path("link"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// boxsink and what is no regular file: FIFOs whose readers come late, sleep or stay away, links;
-// and classes whose names no file can have.
+// boxsink with other than regular files: FIFOs with late, slow or missing readers, links; and
+// classes with invalid file names.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A FIFO that has a reader, who reads when told.
+/// A FIFO with a reader that reads on request.
 class Fifo {
  public:
   explicit Fifo(const std::string& path) {
@@ -37,7 +37,7 @@ class Fifo {
     return count;
   }
 
-  /// Waits until it takes no more.
+  /// Waits until the FIFO is full.
   void await_full() const {
     for (int last = -1, tries = 0; tries < 200 && (bytes() == 0 || bytes() != last); ++tries) {
       last = bytes();
@@ -45,7 +45,7 @@ class Fifo {
     }
   }
 
-  /// What is there now.
+  /// Reads what is available now.
   std::string take() {
     std::string out;
     char block[4096];
@@ -54,7 +54,7 @@ class Fifo {
     return out;
   }
 
-  /// Does a function return while nobody reads? If not, it is helped.
+  /// True if a function returns although there is no reader; otherwise unblocks it.
   bool ends_alone(const std::function<void()>& function) {
     auto done = std::async(std::launch::async, function);
     if (done.wait_for(std::chrono::seconds(5)) == std::future_status::ready) return true;
@@ -76,12 +76,12 @@ TEST_F(BoxSink, WritesIntoAFifo) {
   EXPECT_EQ(files_in(folder_), 1u);
 }
 
-TEST_F(BoxSink, RefusesAFifoThatNobodyReads) {
+TEST_F(BoxSink, RejectsAFifoWithoutAReader) {
   ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
   set("location", path("fifo"));
   EXPECT_FALSE(can_start());
-  EXPECT_TRUE(mentions(message(), "somebody who reads the FIFO " + path("fifo")));
-  while (!message().empty()) {}  // GStreamer's own of that start
+  EXPECT_TRUE(mentions(message(), "a reader of the FIFO " + path("fifo")));
+  while (!message().empty()) {}  // GStreamer's own error of that start
   ASSERT_EQ(mkfifo(path("0").c_str(), 0600), 0);
   set("location", path("%d"));
   set("format", "kitti");
@@ -90,7 +90,7 @@ TEST_F(BoxSink, RefusesAFifoThatNobodyReads) {
   EXPECT_TRUE(mentions(message(), "a regular file " + path("0")));
 }
 
-TEST_F(BoxSink, RefusesAPartThatIsNoFile) {
+TEST_F(BoxSink, RejectsAPartThatIsNotAFile) {
   folder_.write("precious", "old");
   fs::create_symlink("precious", path("out.csv.part"));
   set("location", path("out.csv"));
@@ -103,7 +103,7 @@ TEST_F(BoxSink, RefusesAPartThatIsNoFile) {
   EXPECT_TRUE(mentions(message(), "found a FIFO"));
 }
 
-TEST_F(BoxSink, WritesClassesWithNamesThatNoFileCanHave) {
+TEST_F(BoxSink, WritesClassesWithInvalidFileNames) {
   set("location", path("Task1_%s.txt"));
   set("format", "dota");
   start();
@@ -111,16 +111,16 @@ TEST_F(BoxSink, WritesClassesWithNamesThatNoFileCanHave) {
   EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING), "names of at most 180 bytes"));
   EXPECT_EQ(push(with_foreign(1, "a/b")), GST_FLOW_OK);
   EXPECT_EQ(push(with_foreign(2, "a_b")), GST_FLOW_OK);
-  EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING), "'a_b', which is a_b as another one is"));
+  EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING), "'a_b', which gives a_b like another class"));
   EXPECT_TRUE(end());
   stop();
   EXPECT_EQ(files_in(folder_), 3u);
   EXPECT_TRUE(read(path("Task1_a_b-2.txt")).starts_with("2 0.5 "));
 }
 
-constexpr int kFrames = 3000;  // whose lines are more than a FIFO takes
+constexpr int kFrames = 3000;  // more lines than a FIFO holds
 
-/// A line of frames into a FIFO.
+/// A line of frames to a FIFO.
 class ToFifo : public BoxSink {
  protected:
   ToFifo() : fifo_(path("fifo")) {

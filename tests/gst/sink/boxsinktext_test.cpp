@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// boxsink: what is in the files, by the project's own tests and by parsers of others.
+// boxsink: contents of the files, checked here and with parsers of other projects.
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <vector>
@@ -68,7 +68,7 @@ TEST_F(BoxSink, WritesCsv) {
             "101,40000000,dog,,0.5,4,5,10,12,,,0\n");
 }
 
-TEST_F(BoxSink, WritesOneFileAFrameOfKitti) {
+TEST_F(BoxSink, WritesOneKittiFilePerFrame) {
   set("location", path("%06d.txt"));
   set("format", "kitti");
   run_three();
@@ -78,7 +78,7 @@ TEST_F(BoxSink, WritesOneFileAFrameOfKitti) {
   EXPECT_EQ(read(path("000002.txt")), "");
 }
 
-TEST_F(BoxSink, WritesOneFileAClassOfDota) {
+TEST_F(BoxSink, WritesOneDotaFilePerClass) {
   folder_.write("images", "P0003\nP0004 \nP0007\n");
   set("location", path("results/Task1_%s.txt"));
   set("format", "dota");
@@ -90,7 +90,7 @@ TEST_F(BoxSink, WritesOneFileAClassOfDota) {
   EXPECT_FALSE(fs::exists(path("results/Task1_dog.txt.part")));
 }
 
-TEST_F(BoxSink, FilesOfClassesAreWholeAtEosAndGoOnAfterIt) {
+TEST_F(BoxSink, FilesOfClassesAreCompleteAtEosAndContinueAfterIt) {
   set("location", path("%s.txt"));
   set("format", "dota");
   start();
@@ -115,24 +115,24 @@ TEST_F(BoxSink, FilesOfClassesAreWholeAtEosAndGoOnAfterIt) {
   EXPECT_EQ(read(path("c.txt.part")), "2 0.5 4 5 10 5 10 12 4 12\n3 0.5 4 5 10 5 10 12 4 12\n");
 }
 
-TEST_F(BoxSink, RefusesWhatIsNoPatternOfClassesAndNoListOfNames) {
+TEST_F(BoxSink, RejectsInvalidPatternsAndListsOfNames) {
   set("format", "dota");
   for (const char* bad : {"-", "out.txt", "%d.txt", "%s%s", "%", "%s%d"}) {
     set("location", bad);
     EXPECT_FALSE(can_start()) << bad;
-    EXPECT_EQ(message(), std::string("expected one %s in the location, and no other %, found \"") +
-                             bad + "\": set location= to a name with the class, as Task1_%s.txt");
+    EXPECT_EQ(message(), std::string("expected a location with one %s and no other %, found \"") +
+                             bad + "\": set location= to a pattern such as Task1_%s.txt");
   }
   set("location", path("%s.txt"));
   set("image-ids", path("images"));
   for (const char* bad : {"", "two words\n", "P1\n\nP2\n"}) {
     folder_.write("images", bad);
     EXPECT_FALSE(can_start()) << bad;
-    EXPECT_TRUE(mentions(message(), "image-ids= to a text file with a name a line")) << bad;
+    EXPECT_TRUE(mentions(message(), "image-ids= to a text file with one name per line")) << bad;
   }
 }
 
-TEST_F(BoxSink, PutsTheUsersTagsOnEachLine) {
+TEST_F(BoxSink, WritesTheUsersTagsOnEachLine) {
   set("location", path("out.jsonl"));
   g_object_set(element_, "tags", "{ \"lat\": 52.5200066,\n \"place\": {\"floor\": 3} }", nullptr);
   start();
@@ -147,7 +147,7 @@ TEST_F(BoxSink, PutsTheUsersTagsOnEachLine) {
   EXPECT_EQ(count, 2);
 }
 
-TEST_F(BoxSink, RefusesTagsThatAreNoObject) {
+TEST_F(BoxSink, RejectsTagsThatAreNotAnObject) {
   set("location", path("out.jsonl"));
   for (const char* bad : {"camera=3", "[1]", "3", "{\"a\":}", "\xff"}) {
     g_object_set(element_, "tags", bad, nullptr);
@@ -157,7 +157,7 @@ TEST_F(BoxSink, RefusesTagsThatAreNoObject) {
   EXPECT_EQ(files_in(folder_), 0u);
 }
 
-TEST_F(BoxSink, WarnsOnceWhenAModelIsNotCocosAfterAll) {
+TEST_F(BoxSink, WarnsOnceIfAModelIsNotCocoAfterAll) {
   set("location", path("out.json"));
   set("format", "coco");
   start();
@@ -166,14 +166,15 @@ TEST_F(BoxSink, WarnsOnceWhenAModelIsNotCocosAfterAll) {
   EXPECT_TRUE(end());
   stop();
   EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING),
-                       "expected the 80 classes of COCO, as before, found the label \"hamster\""));
+                       "expected only the 80 classes of COCO, as in earlier frames, found the label "
+                       "\"hamster\""));
   EXPECT_EQ(message(GST_MESSAGE_WARNING), "");
   std::vector<int> ids;
   for (const json& each : json::parse(read(path("out.json")))) ids.push_back(each["category_id"]);
   EXPECT_EQ(ids, (std::vector{1, 17, 1001, 1, 1002}));
 }
 
-/// What another program's parser reads in files of that format.
+/// Returns what another project's parser reads from files of that format.
 json read_back(const std::string& format, const std::vector<std::string>& paths) {
   const std::string script = std::string(g_getenv("KEEPBOX_SOURCE")) + "/tests/gst/sink/read_boxes.py";
   std::vector<const char*> argv{"python3", script.c_str(), format.c_str()};
@@ -190,7 +191,7 @@ json read_back(const std::string& format, const std::vector<std::string>& paths)
 
 class BoxSinkReaders : public BoxSink, public testing::WithParamInterface<const char*> {
  protected:
-  /// Names that formats without quotes cannot hold as they are.
+  /// Names that formats without quoting cannot contain unchanged.
   static constexpr const char* kAwkward = "a \"b\",\u00a0c\n\u2028\u00df";
 
   bool format_is(const char* name) const { return std::string(GetParam()) == name; }
@@ -216,7 +217,7 @@ class BoxSinkReaders : public BoxSink, public testing::WithParamInterface<const 
   }
 };
 
-/// A frame of 64x48 with a pose, a mask and a turned box.
+/// Makes a frame of 64x48 with a pose, a mask and an oriented box.
 GstBuffer* with_parts(const TestMask& mask) {
   static constexpr Keypoint kPoints[] = {{10.5f, 20, 0.75f}, {-3, 40.25f, 0.5f}};
   FrameBox boxes[3];
@@ -235,7 +236,7 @@ bool can_read_back() {
   return fs::exists(fs::path(g_getenv("KEEPBOX_SOURCE")) / "tests/gst/sink/read_boxes.py");
 }
 
-TEST_F(BoxSink, ReadersFindPointsMasksAndCorners) {
+TEST_F(BoxSink, ParsersFindPointsMasksAndCorners) {
   if (!can_read_back()) GTEST_SKIP() << "no scripts on this machine";
   const TestMask mask(3, 2, [](guint x, guint y) { return x == 1 || (x == 0 && y == 1); });
   for (const std::string format : {"coco", "jsonl", "dota"}) {

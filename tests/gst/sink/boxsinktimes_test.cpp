@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// boxsink: stream time, the time of day, and the clock of a sender.
+// boxsink: stream time, time of day, and the clock of a sender.
 #include <gst/video/video.h>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The timestamps that a frame with that PTS gets in a stream of that segment.
+/// The timestamps of a frame with that PTS in a stream of that segment.
 class BoxSinkTimes : public BoxSink {
  protected:
   void begin() {
@@ -29,7 +29,7 @@ class BoxSinkTimes : public BoxSink {
     GST_BUFFER_DURATION(buffer) = 40 * GST_MSECOND;
     EXPECT_EQ(push(buffer), GST_FLOW_OK);
   }
-  /// Of all frames, in ms; -1 where there is none.
+  /// Returns the timestamps of all frames in ms; -1 if there is none.
   std::vector<int64_t> times() {
     EXPECT_TRUE(end());
     stop();
@@ -52,7 +52,7 @@ class BoxSinkTimes : public BoxSink {
 
 TEST_F(BoxSinkTimes, AreStreamTime) {
   begin();
-  segment(from(GST_SECOND * 3600, 0));  // as sources of RTP and MPEG-TS count
+  segment(from(GST_SECOND * 3600, 0));  // as with RTP and MPEG-TS sources
   push_at(GST_SECOND * 3600);
   push_at(GST_SECOND * 3600 + 40 * GST_MSECOND);
   segment(from(GST_SECOND * 5, GST_SECOND * 90));  // after a seek to 90 s
@@ -60,21 +60,21 @@ TEST_F(BoxSinkTimes, AreStreamTime) {
   EXPECT_EQ(times(), (std::vector<int64_t>{0, 40, 91000}));
 }
 
-TEST_F(BoxSinkTimes, CountAlsoBeforeTheSegment) {
+TEST_F(BoxSinkTimes, IncludeFramesBeforeTheSegment) {
   begin();
   segment(from(GST_SECOND, GST_SECOND));
-  push_at(980 * GST_MSECOND);  // shown from 1 s on
+  push_at(980 * GST_MSECOND);  // visible from 1 s on
   EXPECT_EQ(times(), std::vector<int64_t>{980});
 }
 
 TEST_F(BoxSinkTimes, FollowRates) {
   begin();
   GstSegment fast = from(GST_SECOND * 10, GST_SECOND * 10);
-  fast.rate = 2;  // shown faster: no other time in the stream
+  fast.rate = 2;  // played faster: stream times are the same
   segment(fast);
   push_at(GST_SECOND * 11);
   fast.rate = 1;
-  fast.applied_rate = 2;  // by the source, which left frames out
+  fast.applied_rate = 2;  // applied by the source, which drops frames
   segment(fast);
   push_at(GST_SECOND * 11);
   GstSegment back = from(0, 0);
@@ -86,7 +86,7 @@ TEST_F(BoxSinkTimes, FollowRates) {
   EXPECT_EQ(times(), (std::vector<int64_t>{11000, 12000, 15000, 14000}));
 }
 
-TEST_F(BoxSinkTimes, AreLeftOutWhereThereAreNone) {
+TEST_F(BoxSinkTimes, AreOmittedIfUnknown) {
   begin();
   push_at(GST_CLOCK_TIME_NONE);
   GstSegment bytes;

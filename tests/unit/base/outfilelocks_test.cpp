@@ -115,7 +115,8 @@ TEST_F(Writers, DoNotContinueAnothersFile) {
   ASSERT_TRUE(b && b->finish("]"));
   const Status status = a->resume();
   ASSERT_FALSE(status);
-  EXPECT_TRUE(status.error().message().contains("found another file")) << status.error().message();
+  EXPECT_TRUE(status.error().message().contains("found a different file"))
+      << status.error().message();
   EXPECT_EQ(text_of(path_), "another]");
   EXPECT_FALSE(fs::exists(part_));
   fs::remove(path_);
@@ -128,8 +129,8 @@ TEST_F(Writers, KeepUnfinishedFilesOfEarlierOnes) {
   auto file = open_with("two");
   ASSERT_TRUE(file && file->older());
   EXPECT_EQ(file->older()->message(),
-            "expected no " + part_ + " that an earlier run did not finish, found one, which is "
-            "called " + part_ + ".1 now: use what it has under another name, or remove it");
+            "expected no unfinished " + part_ + " of an earlier run, found one, which was "
+            "renamed to " + part_ + ".1: rename it to use its content, or remove it");
   EXPECT_EQ(text_of(part_), "two");
   file = fail(ErrorKind::kInvalid, "", "");
   EXPECT_TRUE(open_with("")->older());

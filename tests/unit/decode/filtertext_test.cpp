@@ -21,7 +21,9 @@ TEST(SizeText, ErrorsQuoteTheText) {
                            "person:16", "0=16x16"}) {
     const auto sizes = sizes_of(text, kLabels, "min-size");
     ASSERT_FALSE(sizes) << text;
-    EXPECT_NE(sizes.error().message().find("set min-size= as in 16x16"), std::string::npos) << text;
+    EXPECT_NE(sizes.error().message().find("set min-size= to a value such as 16x16"),
+              std::string::npos)
+        << text;
   }
   for (const char* text : {"dog:16x16", ":16x16", "5000:16x16"}) {
     const auto sizes = sizes_of(text, kLabels, "min-size");
@@ -42,7 +44,8 @@ TEST(RegionText, ErrorsQuoteTheText) {
                            "1,2,3,4;", "1,2,nan,4", "1;2;3;4"}) {
     const auto regions = regions_of(text, "exclude-regions");
     ASSERT_FALSE(regions) << text;
-    EXPECT_NE(regions.error().message().find("set exclude-regions= as in "), std::string::npos);
+    EXPECT_NE(regions.error().message().find("set exclude-regions= to a value such as "),
+              std::string::npos);
   }
   std::string many = "1,2,3,4";
   for (uint32_t i = 1; i < kMostRegions; ++i) many += ";1,2,3,4";

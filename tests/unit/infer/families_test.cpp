@@ -43,8 +43,8 @@ TEST(Families, IdentifyUltralyticsDetectors) {
   EXPECT_EQ(facts.units, Units::kPixels);
   EXPECT_EQ(facts.labels, (std::vector<std::string>{"cat", "dog"}));
   EXPECT_EQ(facts.remark,
-            "RGB, 0..1, letterbox-center, pad 114: by Ultralytics' metadata; "
-            "2 names of classes by metadata");
+            "RGB, 0..1, letterbox-center, pad 114: by Ultralytics metadata; "
+            "2 class names from metadata");
 }
 
 struct TaskCase {
@@ -141,7 +141,7 @@ TEST(Families, NameTheOutputsOfUltralyticsTasks) {
     const bool boxes = each.task != std::string("classify") && each.task != std::string("depth");
     EXPECT_EQ(facts.warnings.empty(), boxes && each.names != std::string(broken)) << name;
     if (facts.outputs[0].id == each.outputs[0].name) {
-      EXPECT_SAID(facts.remark, "known for the task");
+      EXPECT_SAID(facts.remark, boxes ? "not a known output of task" : " has no boxes");
     }
   }
 }
@@ -186,7 +186,7 @@ TEST(Families, IdentifyYolov5AndRelatedModels) {
   EXPECT_EQ(planes.outputs[0].id, "yolo-v8-out");
   const ModelFacts masks = facts_of(model({1, 3, 640, 640}, {port("o", {1, 25200, 39})}, metadata));
   EXPECT_EQ(masks.detector, "");
-  EXPECT_SAID(masks.remark, "none that is known for 2 classes");
+  EXPECT_SAID(masks.remark, "not a known output for 2 classes");
 }
 
 TEST(Families, DoNotRelyOnShapes) {
@@ -194,7 +194,7 @@ TEST(Families, DoNotRelyOnShapes) {
     for (const char* name : {"output", "outputs"}) {
       const ModelFacts facts = facts_of(model({1, 3, 416, 416}, {port(name, dims)}));
       EXPECT_TRUE(facts.unknown);
-      EXPECT_SAID(facts.assumed, "RGB, 0..1, letterbox-center, pad 114, as most models want it");
+      EXPECT_SAID(facts.assumed, "RGB, 0..1, letterbox-center, pad 114, as for most models");
       EXPECT_EQ(facts.detector, "");
       EXPECT_EQ(facts.outputs[0].id, name);
     }
@@ -229,7 +229,7 @@ TEST(Families, UseTheFamilyOfATrialOrTheUser) {
   const ModelFacts guessed = with(family, plain);
   EXPECT_TRUE(guessed.input.bgr);
   EXPECT_EQ(guessed.detector, "");
-  EXPECT_SAID(guessed.assumed, "BGR, 0..255, letterbox-topleft, pad 114, as yolox wants it");
+  EXPECT_SAID(guessed.assumed, "BGR, 0..255, letterbox-topleft, pad 114, as for yolox");
 }
 
 TEST(Families, IdentifyYoloxByItsId) {
@@ -320,7 +320,7 @@ TEST(Families, IdentifyPaddleByItsScale) {
   EXPECT_SAID(facts.assumed, "PP-YOLOE, PicoDet and PP-YOLO need input-mean=123.675");
   claims.outputs = {port("a", {1, 8400, 4}), port("b", {1, 80, 8400})};
   EXPECT_EQ(facts_of(claims).detector, "");
-  EXPECT_SAID(facts_of(claims).remark, "export the model with its suppression");
+  EXPECT_SAID(facts_of(claims).remark, "export the model with its NMS");
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ using test::ultralytics;
 TEST(ModelFacts, HaveDefaultsForUnknowns) {
   const ModelFacts facts = facts_of(kUnknown);
   EXPECT_EQ(facts.remark, "RGB, 0..1, letterbox-center, pad 114: assumed");
-  EXPECT_EQ(facts.assumed, "RGB, 0..1, letterbox-center, pad 114, as most models want it");
+  EXPECT_EQ(facts.assumed, "RGB, 0..1, letterbox-center, pad 114, as for most models");
   EXPECT_EQ(facts.outputs[0].id, "out");
   EXPECT_EQ(facts.units, Units::kAuto);
   ModelClaims bytes = kUnknown;
@@ -67,12 +67,12 @@ TEST(ModelFacts, RejectUnknownInputs) {
   EXPECT_SAID(with({port("input_ids", {-1, -1}, DataType::kInt64)}), "input_ids -1x-1 int64");
   EXPECT_SAID(with({port("images", {1, 4, 64, 64})}), "images 1x4x64x64 float32");
   EXPECT_SAID(with({port("images", {-1, -1, -1, -1})}), ".modelinfo");
-  EXPECT_SAID(with({port("images", {2, 3, 64, 64})}), "batch of 1");
-  EXPECT_SAID(with({port("images", {0, 3, 64, 64})}), "batch of 1");
+  EXPECT_SAID(with({port("images", {2, 3, 64, 64})}), "batch size 1");
+  EXPECT_SAID(with({port("images", {0, 3, 64, 64})}), "batch size 1");
   EXPECT_SAID(with({port("images", {1, 3, 64, 0})}), "sides of 1 to");
   EXPECT_SAID(with({port("images", {1, 3, 64, int64_t{1} << 40})}), "sides of 1 to");
   EXPECT_SAID(with({port("images", {1, 3, 64, 64}, DataType::kInt8)}), "float32, float16 or uint8");
-  EXPECT_SAID(with({port("images", {1, 3, 64, 64}, std::nullopt)}), "of another type");
+  EXPECT_SAID(with({port("images", {1, 3, 64, 64}, std::nullopt)}), "of unknown type");
   EXPECT_SAID(with({image, port("again", {1, 3, 64, 64})}), "one picture");
   const std::string extra = with({image, port("threshold", {1})});
   EXPECT_SAID(extra, "input threshold 1 float32");
@@ -96,8 +96,8 @@ TEST(ModelFacts, FillDynamicSizesFromAnySource) {
   EXPECT_SAID(facts_of(claims).remark, "160x96 by .modelinfo");
   EXPECT_EQ(facts_of(claims, {.size = {650, 480}}).input.size, (Size{650, 480}));
   EXPECT_SAID(facts_of(claims, {.size = {650, 480}}).remark,
-              "no multiples of the model's stride 32");
-  EXPECT_SAID(said_of(claims, {.size = {650, 1u << 20}}), "input-height= of up to 16384");
+              "not a multiple of the model's stride 32");
+  EXPECT_SAID(said_of(claims, {.size = {650, 1u << 20}}), "input-height= of at most 16384");
 }
 
 TEST(ModelFacts, RejectSizesThatContradictTheModel) {
@@ -120,7 +120,7 @@ TEST(ModelFacts, UseTheChannelOrderOfAModelInfo) {
   EXPECT_TRUE(facts.input.channels_last);
   EXPECT_EQ(facts.input.size, (Size{96, 64}));
   EXPECT_SAID(said_of(described({{.name = "images", .dims = {4, 64, 96, 3}}}, claims)),
-              "batch of 1");
+              "batch size 1");
 }
 
 TEST(ModelFacts, UseRangesOfAModelInfo) {

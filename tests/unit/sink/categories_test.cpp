@@ -33,7 +33,7 @@ TEST(CocoIds, AreANumberAndANamePerLine) {
 TEST(CocoIds, ErrorsNameTheLine) {
   const auto ids = list_of("1\n2.jpg\n");
   ASSERT_FALSE(ids);
-  EXPECT_TRUE(ids.error().expected.starts_with("a whole number first in line 2 of /"));
+  EXPECT_TRUE(ids.error().expected.starts_with("an integer first in line 2 of /"));
   EXPECT_EQ(ids.error().found, "\"2.jpg\"");
   EXPECT_TRUE(ids.error().hint.starts_with("set image-ids="));
   EXPECT_FALSE(list_of("\n"));
@@ -111,12 +111,12 @@ TEST(CategoryIds, StayStableIfAModelTurnsOutNotToBeCoco) {
   const CategoryNews news = ids.take_news();
   ASSERT_EQ(news.wrong.size(), 1u);
   EXPECT_EQ(news.wrong[0].message(),
-            "expected the 80 classes of COCO, as before, found class 1 \"car\": this and other new "
-            "classes get category ids that are not COCO's; set category-ids=, or model-name= of "
-            "each decoder of several");
+            "expected only the 80 classes of COCO, as in earlier frames, found class 1 \"car\": "
+            "this and other new classes get category ids outside of COCO's; set category-ids=, or "
+            "model-name= of each of several decoders");
   ASSERT_EQ(news.odd.size(), 2u);
-  EXPECT_EQ(news.odd[0], "category_id 1001 stands for class 1 \"car\", because 1 is another's or "
-                         "COCO's; set category-ids= for numbers of your own");
+  EXPECT_EQ(news.odd[0], "category_id 1001 is used for class 1 \"car\", because 1 is taken or "
+                         "reserved for COCO; set category-ids= to choose the numbers");
 }
 
 TEST(CategoryIds, DistinguishModels) {
@@ -144,8 +144,8 @@ TEST(CategoryIds, NumberLabelsWithoutClassByAppearance) {
   const CategoryNews news = ids.take_news();
   ASSERT_EQ(news.odd.size(), 3u);
   EXPECT_EQ(news.odd[1],
-            "category_id 2 stands for the label \"ferret\", whose class its decoder does not give; "
-            "set category-ids= for the data set's own");
+            "category_id 2 is used for the label \"ferret\", whose decoder gives no class number; "
+            "set category-ids= to choose the numbers of the data set");
 }
 
 TEST(CategoryIds, PreferTheUsersList) {
@@ -158,8 +158,8 @@ TEST(CategoryIds, PreferTheUsersList) {
   const auto unknown = ids.of(of("nose", 1, "faces"));
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().message(),
-            "expected a label that category-ids= names, found \"nose\": write the label after its "
-            "number: class numbers count for the model of the first box alone");
+            "expected a label listed in category-ids=, found \"nose\": write the label after its "
+            "number: class numbers apply only to the model of the first box");
 }
 
 }  // namespace
