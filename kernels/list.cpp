@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// List of the backends in this build, declared in core/backend.h.
-#include "core/backend.h"
+// List of the backends in this build, declared in core/run/backend.h.
 #include "core/reference/reference.h"
+#include "core/run/backend.h"
 #ifdef KEEPBOX_CUDA
 #include "kernels/cuda/cuda.h"
 #endif

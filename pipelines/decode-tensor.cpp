@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/processor.h"
+#include "core/run/processor.h"
 
 namespace {
 

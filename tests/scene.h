@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/plan.h"
-#include "core/processor.h"
-#include "core/tensor.h"
+#include "core/base/tensor.h"
+#include "core/plan/plan.h"
+#include "core/run/processor.h"
 
 namespace keepbox::test {
 

@@ -12,6 +12,8 @@ Backend backend() {
           .decode = decode,
           .select = select,
           .nms = nms,
+          .points = points,
+          .coefficients = coefficients,
           .masks = masks,
           .input_maker = input_maker};
 }

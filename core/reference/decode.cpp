@@ -2,8 +2,8 @@
 // Decodes anchors to candidates, one after the other.
 #include <algorithm>
 
-#include "core/collect.h"
 #include "core/reference/source.h"
+#include "core/run/collect.h"
 
 namespace keepbox::reference {
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Keypoints and masks of kept boxes, value by value.
+#include "core/formula/mask.h"
+#include "core/formula/model_point.h"
 #include "core/reference/source.h"
 
 namespace keepbox::reference {

@@ -3,8 +3,8 @@
 // which is weaker the more that box is suppressed itself (SOLOv2).
 #pragma once
 
+#include "core/formula/rescore.h"
 #include "core/reference/nms.h"
-#include "core/rescore.h"
 
 namespace keepbox::reference {
 

@@ -3,8 +3,8 @@
 // like in YOLOv5.
 #pragma once
 
+#include "core/formula/rescore.h"
 #include "core/reference/nms.h"
-#include "core/rescore.h"
 
 namespace keepbox::reference {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Suppression of upright and oriented boxes.
+#include "core/formula/oriented.h"
 #include "core/reference/methods.h"
 #include "core/reference/reference.h"
-#include "core/turned.h"
 
 namespace keepbox::reference {
 

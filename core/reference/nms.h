@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Methods of suppression, for any geometry (core/geometry.h).
+// Methods of suppression, for any geometry (core/formula/geometry.h).
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <span>
 
-#include "core/box.h"
-#include "core/geometry.h"
-#include "core/plan.h"
-#include "core/workspace.h"
+#include "core/formula/box.h"
+#include "core/formula/geometry.h"
+#include "core/plan/plan.h"
+#include "core/run/workspace.h"
 
 namespace keepbox::reference {
 

@@ -2,7 +2,8 @@
 // The scalar backend, the specification for all other backends.
 #pragma once
 
-#include "core/backend.h"
+#include "core/formula/mask.h"
+#include "core/run/backend.h"
 
 namespace keepbox::reference {
 

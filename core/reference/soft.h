@@ -2,8 +2,8 @@
 // Soft suppression: a kept box lowers the scores of boxes that it overlaps (Bodla et al.).
 #pragma once
 
+#include "core/formula/rescore.h"
 #include "core/reference/nms.h"
-#include "core/rescore.h"
 
 namespace keepbox::reference {
 

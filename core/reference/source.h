@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads values of one image and segment, of any type, for the templates of core/judge.h.
+// Reads values of one image and segment, of any type, for the templates of core/formula/score.h.
 #pragma once
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 // MediaPipe. Its score stays.
 #pragma once
 
+#include "core/formula/rescore.h"
 #include "core/reference/nms.h"
-#include "core/rescore.h"
 
 namespace keepbox::reference {
 

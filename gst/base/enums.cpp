@@ -2,7 +2,7 @@
 // Registers GEnum types.
 #include "gst/base/enums.h"
 
-#include "core/letterbox.h"
+#include "core/formula/letterbox.h"
 
 namespace keepbox {
 

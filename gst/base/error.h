@@ -6,7 +6,7 @@
 
 #include <source_location>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "gst/base/fileerror.h"
 
 namespace keepbox {

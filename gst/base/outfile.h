@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "gst/base/plainfile.h"
 #include "gst/base/sharedoutput.h"
 

@@ -7,7 +7,7 @@
 
 #include <optional>
 
-#include "core/letterbox.h"
+#include "core/formula/letterbox.h"
 
 namespace keepbox {
 

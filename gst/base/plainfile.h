@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "core/result.h"
+#include "core/base/result.h"
 
 namespace keepbox {
 

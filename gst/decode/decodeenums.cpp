@@ -6,8 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/backend.h"
-#include "core/contract.h"
+#include "core/formula/contract.h"
+#include "core/model/contracts.h"
+#include "core/run/backend.h"
 #include "gst/base/enums.h"
 #include "gst/decode/nicks.h"
 

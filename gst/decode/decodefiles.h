@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plan.h"
+#include "core/plan/plan.h"
 #include "gst/decode/decodeprops.h"
 #include "gst/decode/detectorfile.h"
 #include "gst/decode/labels.h"

@@ -4,8 +4,8 @@
 
 #include <cfloat>
 
-#include "core/box.h"
-#include "core/crew.h"
+#include "core/base/parallel.h"
+#include "core/formula/box.h"
 #include "gst/base/enums.h"
 #include "gst/base/words.h"
 #include "gst/decode/decodeenums.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plan.h"
+#include "core/plan/plan.h"
 #include "gst/base/props.h"
 #include "gst/decode/labels.h"
 #include "gst/tensors/tensorsource.h"

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/evidence.h"
-#include "core/suppression.h"
+#include "core/plan/nms_limits.h"
+#include "core/recognition/recognise.h"
+#include "core/recognition/value_checks.h"
+#include "core/run/masks.h"
 #include "gst/base/enums.h"
 #include "gst/base/error.h"
 #include "gst/decode/decodeenums.h"
@@ -258,7 +260,9 @@ Status Decoder::attempt(GstBuffer* buffer) {
   KB_TRY(run(tensors));
   if (const Plan& plan = processor_->plan(); !processor_->detections().empty())
     KB_TRY(believe(plan, check_best_score(plan.layout, processor_->detections()[0].score)));
-  if (const auto warning = ceiling_reached(processor_->plan(), processor_->funnel()))
+  const Funnel& funnel = processor_->funnel();
+  if (const auto warning = ceiling_reached(processor_->plan(), funnel.after_class_filter,
+                                           funnel.after_top_k))
     warn_once(*warning);
   if (downloaded_now_) route_ = Route::kDownloaded;
   else if (on_device()) route_ = tensors.context() ? Route::kZeroCopy : Route::kUploaded;

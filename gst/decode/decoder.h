@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/processor.h"
+#include "core/run/processor.h"
 #include "gst/decode/decodefiles.h"
 #include "gst/decode/decodeprops.h"
 #include "gst/decode/decodestats.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "core/processor.h"
+#include "core/run/processor.h"
 
 namespace keepbox {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/anchors.h"
-#include "core/layout.h"
+#include "core/plan/anchors.h"
+#include "core/recognition/fit.h"
 #include "gst/decode/detectorfields.h"
 
 namespace keepbox {

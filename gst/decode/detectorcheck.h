@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/detector.h"
+#include "core/model/detector.h"
 
 namespace keepbox {
 

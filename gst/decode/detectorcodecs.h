@@ -14,8 +14,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/contract.h"
-#include "core/detector.h"
+#include "core/formula/contract.h"
+#include "core/model/contracts.h"
+#include "core/model/detector.h"
 #include "gst/base/words.h"
 #include "gst/decode/detectorfields.h"
 #include "gst/decode/nicks.h"

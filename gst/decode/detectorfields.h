@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/detector.h"
+#include "core/model/detector.h"
 
 namespace keepbox {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/detector.h"
-#include "core/result.h"
+#include "core/base/result.h"
+#include "core/model/detector.h"
 
 namespace keepbox {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/filter_settings.h"
-#include "core/result.h"
+#include "core/base/result.h"
+#include "core/plan/filters.h"
 #include "gst/decode/labels.h"
 
 namespace keepbox {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/box.h"
+#include "core/formula/box.h"
 #include "gst/base/error.h"
 #include "gst/base/plainfile.h"
 #include "gst/base/words.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "gst/tensors/tensorsource.h"
 
 namespace keepbox {

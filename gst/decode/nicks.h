@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-#include "core/contract.h"
-#include "core/detector.h"
+#include "core/formula/contract.h"
+#include "core/model/detector.h"
 
 namespace keepbox {
 

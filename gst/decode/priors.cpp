@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string>
 
-#include "core/box.h"
+#include "core/formula/box.h"
 #include "gst/base/error.h"
 #include "gst/base/plainfile.h"
 

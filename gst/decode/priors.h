@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "core/plan.h"
-#include "core/result.h"
+#include "core/base/result.h"
+#include "core/plan/plan.h"
 
 namespace keepbox {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/detector.h"
+#include "core/model/detector.h"
 #include "gst/tensors/tensors.h"
 
 namespace keepbox {

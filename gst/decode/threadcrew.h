@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "core/crew.h"
+#include "core/base/parallel.h"
 
 namespace keepbox {
 

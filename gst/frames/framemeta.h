@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/letterbox.h"
+#include "core/formula/letterbox.h"
 #include "gst/metas/pixelmap.h"
 
 namespace keepbox {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/letterbox.h"
+#include "core/formula/letterbox.h"
 #include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/enums.h"

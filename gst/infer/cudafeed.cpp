@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/backend.h"
+#include "core/run/backend.h"
 #include "gst/infer/frameform.h"
 #include "gst/tensors/gstcuda.h"
 

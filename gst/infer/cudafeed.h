@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/input.h"
+#include "core/plan/input.h"
 #include "gst/tensors/cudaobjects.h"
 
 namespace keepbox {

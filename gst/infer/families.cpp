@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "core/layout.h"
+#include "core/recognition/fit.h"
 
 namespace keepbox {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <gst/video/video.h>
 
-#include "core/input.h"
-#include "core/result.h"
+#include "core/base/result.h"
+#include "core/plan/input.h"
 
 namespace keepbox {
 

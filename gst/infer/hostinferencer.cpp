@@ -3,7 +3,7 @@
 #include <new>
 #include <string>
 
-#include "core/backend.h"
+#include "core/run/backend.h"
 #include "gst/infer/frameform.h"
 #include "gst/infer/inferencer.h"
 #include "gst/infer/sharedmodels.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/input.h"
+#include "core/plan/input.h"
 #include "gst/infer/onnxsession.h"
 #include "gst/tensors/cudascope.h"
 

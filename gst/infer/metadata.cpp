@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/box.h"
-#include "gst/infer/pydict.h"
+#include "core/formula/box.h"
 #include "gst/base/words.h"
+#include "gst/infer/pydict.h"
 
 namespace keepbox {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/letterbox.h"
+#include "core/formula/letterbox.h"
 
 namespace keepbox {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/detector.h"
-#include "core/input.h"
-#include "core/result.h"
+#include "core/base/result.h"
+#include "core/model/detector.h"
+#include "core/plan/input.h"
 #include "gst/infer/modelinfo.h"
 
 namespace keepbox {

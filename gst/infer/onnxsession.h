@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/tensor.h"
+#include "core/base/tensor.h"
 #include "gst/infer/externaldata.h"
 #include "gst/infer/modelfacts.h"
 #include "gst/infer/onnxruntime.h"

@@ -5,7 +5,8 @@
 #include <array>
 #include <vector>
 
-#include "core/plan.h"
+#include "core/plan/plan.h"
+#include "core/recognition/recognise.h"
 #include "gst/infer/frameform.h"
 #include "gst/infer/inferencer.h"
 

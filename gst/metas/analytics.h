@@ -10,10 +10,11 @@
 #include <span>
 #include <vector>
 
-#include "core/box.h"
-#include "core/letterbox.h"
-#include "core/points.h"
-#include "core/result.h"
+#include "core/base/result.h"
+#include "core/formula/box.h"
+#include "core/formula/keypoint.h"
+#include "core/formula/letterbox.h"
+#include "core/model/keypoint_sets.h"
 #include "gst/metas/pixelmap.h"
 #include "gst/tensors/tensors.h"
 

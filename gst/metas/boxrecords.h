@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "core/box.h"
+#include "core/formula/box.h"
 #include "gst/metas/recordblock.h"
 
 namespace keepbox {

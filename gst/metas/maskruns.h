@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "core/box.h"
-#include "core/letterbox.h"
+#include "core/formula/box.h"
+#include "core/formula/letterbox.h"
 #include "gst/metas/masks.h"
 
 namespace keepbox {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/box.h"
+#include "core/formula/box.h"
 #include "gst/metas/analytics.h"
 #include "gst/metas/pixelmap.h"
 

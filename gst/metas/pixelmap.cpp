@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/turned.h"
+#include "core/formula/oriented.h"
 
 namespace keepbox {
 namespace {

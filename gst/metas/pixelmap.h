@@ -8,8 +8,8 @@
 #include <array>
 #include <optional>
 
-#include "core/box.h"
-#include "core/letterbox.h"
+#include "core/formula/box.h"
+#include "core/formula/letterbox.h"
 
 namespace keepbox {
 
@@ -46,7 +46,7 @@ class PixelMap {
 
   /// Returns the smallest upright box around the mapped corners.
   Box operator()(Box box) const;
-  /// Returns the mapped centre, with sides and angle as in sides_of() of core/turned.h: exact if
+  /// Returns the mapped centre, with sides and angle as in sides_of() of core/formula/oriented.h: exact if
   /// both axes are scaled equally, and for upright boxes if axes stay axes.
   TurnedBox operator()(const TurnedBox& box) const;
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/letterbox.h"
+#include "core/formula/letterbox.h"
 #include "gst/metas/pixelmap.h"
 #include "gst/tensors/tensorsource.h"
 

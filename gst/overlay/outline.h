@@ -6,7 +6,7 @@
 #include <opencv2/core.hpp>
 #include <optional>
 
-#include "core/box.h"
+#include "core/formula/box.h"
 
 namespace keepbox {
 

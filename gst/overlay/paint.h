@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "core/box.h"
-#include "core/letterbox.h"
-#include "core/result.h"
+#include "core/base/result.h"
+#include "core/formula/box.h"
+#include "core/formula/letterbox.h"
 #include "gst/metas/analytics.h"
 #include "gst/overlay/canvas.h"
 #include "gst/overlay/captions.h"

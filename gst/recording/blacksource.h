@@ -4,7 +4,7 @@
 
 #include <gst/gst.h>
 
-#include "core/letterbox.h"
+#include "core/formula/letterbox.h"
 #include "gst/recording/timeline.h"
 
 GType keepbox_black_source_get_type();

@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "core/letterbox.h"
-#include "core/result.h"
-#include "core/tensor.h"
+#include "core/base/result.h"
+#include "core/base/tensor.h"
+#include "core/formula/letterbox.h"
 #include "gst/recording/folder.h"
 #include "gst/recording/recordsource.h"
 #include "gst/recording/timeline.h"

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/result.h"
-#include "gst/recording/indexfields.h"
+#include "core/base/result.h"
 #include "gst/recording/folder.h"
+#include "gst/recording/indexfields.h"
 #include "gst/tensors/tensorsource.h"
 
 namespace keepbox {

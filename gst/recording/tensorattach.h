@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "core/letterbox.h"
+#include "core/formula/letterbox.h"
 #include "gst/recording/timeline.h"
 
 GType keepbox_tensor_attach_get_type();

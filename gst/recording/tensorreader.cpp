@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "core/layout.h"
+#include "core/recognition/layout.h"
 #include "gst/base/error.h"
 #include "gst/recording/npy.h"
 

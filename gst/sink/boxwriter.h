@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "gst/metas/analytics.h"
 #include "gst/sink/categories.h"
 #include "gst/sink/classwords.h"

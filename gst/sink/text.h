@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/box.h"
+#include "core/formula/box.h"
 #include "gst/metas/analytics.h"
 
 namespace keepbox {

@@ -4,7 +4,7 @@
 
 #include <gst/cuda/gstcuda.h>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "gst/base/latelibrary.h"
 
 namespace keepbox {

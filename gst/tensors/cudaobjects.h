@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "gst/tensors/cudadriver.h"
 #include "gst/tensors/cudascope.h"
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/tensor.h"
+#include "core/base/tensor.h"
 
 namespace keepbox {
 

@@ -4,7 +4,7 @@
 
 #include <gst/gst.h>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "gst/tensors/cudascope.h"
 
 namespace keepbox {

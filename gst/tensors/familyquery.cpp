@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "core/layout.h"
+#include "core/recognition/grid.h"
 
 namespace keepbox {
 namespace {

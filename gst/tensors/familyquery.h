@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/detector.h"
-#include "core/tensor.h"
+#include "core/base/tensor.h"
+#include "core/model/detector.h"
 
 namespace keepbox {
 

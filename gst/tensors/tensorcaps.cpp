@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/detector.h"
+#include "core/model/detector.h"
 
 namespace keepbox {
 namespace {

@@ -12,7 +12,7 @@
 #include <span>
 #include <string>
 
-#include "core/tensor.h"
+#include "core/base/tensor.h"
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/tensorsource.h"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/detector.h"
-#include "core/letterbox.h"
+#include "core/formula/letterbox.h"
+#include "core/model/detector.h"
 
 namespace keepbox {
 

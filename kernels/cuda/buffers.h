@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "core/plan.h"
-#include "core/tensor.h"
-#include "core/workspace.h"
+#include "core/base/tensor.h"
+#include "core/plan/plan.h"
+#include "core/run/workspace.h"
 #include "kernels/cuda/device.h"
 
 namespace keepbox::cuda {

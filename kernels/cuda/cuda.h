@@ -3,7 +3,7 @@
 // same for all calls of a Runner, including its destructor.
 #pragma once
 
-#include "core/backend.h"
+#include "core/run/backend.h"
 
 namespace keepbox::cuda {
 

@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/box.h"
-#include "core/element.h"
-#include "core/letterbox.h"
-#include "core/rules.h"
+#include "core/formula/box.h"
+#include "core/formula/data_type.h"
+#include "core/formula/letterbox.h"
+#include "core/formula/rules.h"
 
 namespace keepbox::cuda {
 
@@ -186,7 +186,7 @@ cudaError_t launch_sort(const SortArgs& args, cudaStream_t stream);
 /// the remaining number once `sequence` is set.
 cudaError_t launch_select(const DevicePlan& plan, const SlowArgs& args, cudaStream_t stream);
 
-/// Kernels that compare boxes of one geometry (core/geometry.h).
+/// Kernels that compare boxes of one geometry (core/formula/geometry.h).
 struct Kernels {
   /// Decodes all images, and suppresses and writes out those without too many candidates.
   /// @param numbers how to read all fields.

@@ -2,7 +2,7 @@
 // Output of kept boxes to the host.
 #pragma once
 
-#include "core/emit.h"
+#include "core/formula/emit.h"
 #include "kernels/cuda/bins.cuh"
 #include "kernels/cuda/shape.cuh"
 

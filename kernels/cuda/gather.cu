@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t kGatherThreads = 128;
 
-/// Reads values of any type, from segments, for the templates of core/judge.h.
+/// Reads values of any type, from segments, for the templates of core/formula/score.h.
 struct GatherSource {
   const Rules& rules;
   const Tables& tables;

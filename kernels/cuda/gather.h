@@ -2,7 +2,8 @@
 // Launches that compute keypoints and masks of kept boxes.
 #pragma once
 
-#include "core/gather.h"
+#include "core/formula/keypoint.h"
+#include "core/formula/mask.h"
 #include "kernels/cuda/device.h"
 
 namespace keepbox::cuda {

@@ -4,8 +4,9 @@
 
 #include <vector>
 
-#include "core/plan.h"
-#include "core/backend.h"
+#include "core/formula/mask.h"
+#include "core/plan/plan.h"
+#include "core/run/backend.h"
 #include "kernels/cuda/gather.h"
 #include "kernels/cuda/memory.h"
 

@@ -3,7 +3,7 @@
 // than its own.
 #pragma once
 
-#include "core/rescore.h"
+#include "core/formula/rescore.h"
 #include "kernels/cuda/nms.cuh"
 
 namespace keepbox::cuda {

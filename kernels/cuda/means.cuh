@@ -3,7 +3,7 @@
 // reference.
 #pragma once
 
-#include "core/rescore.h"
+#include "core/formula/rescore.h"
 #include "kernels/cuda/nms.cuh"
 
 namespace keepbox::cuda {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "core/result.h"
+#include "core/base/result.h"
 
 /// Returns the error of a CUDA call from the calling function.
 #define KB_TRY_CUDA(call) KB_TRY(::keepbox::cuda::check((call), #call))

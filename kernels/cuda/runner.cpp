@@ -9,7 +9,7 @@
 #include <cstring>
 #include <thread>
 
-#include "core/emit.h"
+#include "core/formula/emit.h"
 #include "kernels/cuda/pause.h"
 
 namespace keepbox::cuda {

@@ -2,7 +2,7 @@
 // Converts boxes in device memory to shapes of a geometry.
 #pragma once
 
-#include "core/geometry.h"
+#include "core/formula/geometry.h"
 #include "kernels/cuda/device.h"
 
 namespace keepbox::cuda {

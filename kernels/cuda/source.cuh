@@ -6,7 +6,7 @@
 
 #include <type_traits>
 
-#include "core/judge.h"
+#include "core/formula/score.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/warp.cuh"
 
@@ -79,7 +79,7 @@ struct Channels {
   }
 };
 
-/// Values of one image, for the templates of core/judge.h.
+/// Values of one image, for the templates of core/formula/score.h.
 template <class Load>
 struct Source {
   const DevicePlan& plan;

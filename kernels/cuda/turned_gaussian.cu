@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Kernels for oriented boxes with overlap as normal distributions.
-#include "core/turned.h"
+#include "core/formula/oriented.h"
 #include "kernels/cuda/crowds.cuh"
 #include "kernels/cuda/frame.cuh"
 

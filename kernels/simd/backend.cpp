@@ -2,6 +2,8 @@
 // Entry of the vector backend, which runs every plan.
 #include "kernels/simd/simd.h"
 
+#include "core/reference/reference.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd/backend.cpp"
 #include <hwy/foreach_target.h>
@@ -28,6 +30,8 @@ Backend backend() {
           .decode = decode,
           .select = select,
           .nms = nms,
+          .points = reference::points,
+          .coefficients = reference::coefficients,
           .masks = masks,
           .variant = target,
           .input_maker = input_maker};

@@ -21,9 +21,9 @@
 #include <cstdint>
 #include <span>
 
-#include "core/geometry.h"
-#include "core/plan.h"
-#include "core/workspace.h"
+#include "core/formula/geometry.h"
+#include "core/plan/plan.h"
+#include "core/run/workspace.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {

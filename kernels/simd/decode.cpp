@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Decode: finds anchors above the threshold and their classes with vectors; core/judge.h decodes
+// Decode: finds anchors above the threshold and their classes with vectors; core/formula/score.h decodes
 // them.
 #include "kernels/simd/simd.h"
 
@@ -37,7 +37,7 @@ inline constexpr size_t kBoxesAhead = 16;
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
 
-/// activate() of core/coding.h. For softmax an upper bound: e^(best - largest) is divided by a sum
+/// activate() of core/formula/coding.h. For softmax an upper bound: e^(best - largest) is divided by a sum
 /// of at least 1.
 HWY_INLINE hn::Vec<Floats> Activated(const ScoreRules& rules, hn::Vec<Floats> logit) {
   const Floats d;
@@ -51,7 +51,7 @@ HWY_INLINE hn::Vec<Floats> Activated(const ScoreRules& rules, hn::Vec<Floats> lo
   return Sigmoid(d, logit);
 }
 
-/// combined() of core/judge.h.
+/// combined() of core/formula/score.h.
 HWY_INLINE hn::Vec<Floats> Combined(const ScoreRules& rules, hn::Vec<Floats> objectness,
                                     hn::Vec<Floats> score) {
   const Floats d;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/tensor.h"
+#include "core/base/tensor.h"
 #include "kernels/simd/input_rows.h"
 #include "kernels/simd/simd.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/input.h"
+#include "core/plan/input.h"
 
 namespace keepbox::simd {
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "core/formula/mask.h"
 #include "core/reference/reference.h"
 #include "kernels/simd/source.h"
 

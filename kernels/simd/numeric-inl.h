@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// core/numeric.h for vectors: the same operations in the same order, therefore the same bits.
+// core/formula/numeric.h for vectors: the same operations in the same order, therefore the same bits.
 // Compiled once per instruction set.
 #if defined(KEEPBOX_SIMD_NUMERIC) == defined(HWY_TARGET_TOGGLE)
 #ifdef KEEPBOX_SIMD_NUMERIC
@@ -15,7 +15,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/numeric.h"
+#include "core/formula/numeric.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/coding.h"
-#include "core/contract.h"
-#include "core/element.h"
+#include "core/formula/coding.h"
+#include "core/formula/contract.h"
+#include "core/formula/data_type.h"
 
 namespace keepbox::simd {
 

@@ -5,7 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/backend.h"
+#include "core/formula/mask.h"
+#include "core/run/backend.h"
 
 namespace keepbox::simd {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads the values of one image in place, for the templates of core/judge.h.
+// Reads the values of one image in place, for the templates of core/formula/score.h.
 #pragma once
 
 #include <hwy/cache_control.h>
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/collect.h"
+#include "core/run/collect.h"
 
 namespace keepbox::simd {
 

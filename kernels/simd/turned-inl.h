@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Oriented boxes of core/turned.h for vectors: their bounds select candidates, each of which is
+// Oriented boxes of core/formula/oriented.h for vectors: their bounds select candidates, each of which is
 // then decided by scalar code. Compiled once per instruction set.
 #if defined(KEEPBOX_SIMD_TURNED) == defined(HWY_TARGET_TOGGLE)
 #ifdef KEEPBOX_SIMD_TURNED
@@ -10,7 +10,7 @@
 
 #include <hwy/highway.h>
 
-#include "core/turned.h"
+#include "core/formula/oriented.h"
 #include "kernels/simd/crowd-inl.h"
 
 HWY_BEFORE_NAMESPACE();

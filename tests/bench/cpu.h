@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plan.h"
+#include "core/plan/plan.h"
 #include "tests/scene.h"
 
 namespace keepbox::test {

@@ -11,7 +11,7 @@
 #include <hwy/cache_control.h>
 #include <opencv2/dnn.hpp>
 
-#include "core/processor.h"
+#include "core/run/processor.h"
 #include "gst/tensors/tensors.h"
 #ifdef KEEPBOX_SIMD
 #include "kernels/simd/simd.h"

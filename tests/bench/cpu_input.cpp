@@ -4,7 +4,7 @@
 #include <functional>
 #include <random>
 
-#include "core/processor.h"
+#include "core/run/processor.h"
 #include "tests/bench/cpu.h"
 #include "tests/bench/family_frames.h"
 #include "tests/bench/scenes.h"

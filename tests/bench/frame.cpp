@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/processor.h"
+#include "core/run/processor.h"
 #include "tests/bench/scenes.h"
 
 namespace keepbox {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/processor.h"
+#include "core/run/processor.h"
 #include "tests/bench/device.h"
 #include "tests/bench/scenes.h"
 #include "tests/scene.h"

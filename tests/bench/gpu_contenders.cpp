@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <format>
 
-#include "core/geometry.h"
+#include "core/formula/geometry.h"
 #include "tests/bench/gpu.h"
 #include "tests/bench/peers.h"
 

@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "core/backend.h"
+#include "core/run/backend.h"
 #include "gst/infer/frameform.h"
 
 namespace keepbox::test {

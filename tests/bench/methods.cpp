@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "core/processor.h"
+#include "core/run/processor.h"
 #include "tests/scene.h"
 
 namespace keepbox {

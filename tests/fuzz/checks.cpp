@@ -7,7 +7,9 @@
 #include <format>
 #include <vector>
 
-#include "core/emit.h"
+#include "core/formula/emit.h"
+#include "core/formula/mask.h"
+#include "core/run/masks.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace keepbox::fuzz {

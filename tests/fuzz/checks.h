@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "core/processor.h"
+#include "core/run/processor.h"
 
 namespace keepbox::fuzz {
 

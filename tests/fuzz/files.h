@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "core/result.h"
-#include "core/tensor.h"
+#include "core/base/result.h"
+#include "core/base/tensor.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/tempdir.h"
 

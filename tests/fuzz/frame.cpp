@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "core/layout.h"
+#include "core/recognition/fit.h"
+#include "core/recognition/grid.h"
 
 namespace keepbox::fuzz {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "core/coding.h"
-#include "core/detector.h"
-#include "core/letterbox.h"
-#include "core/tensor.h"
+#include "core/base/tensor.h"
+#include "core/formula/coding.h"
+#include "core/formula/letterbox.h"
+#include "core/model/detector.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace keepbox::fuzz {

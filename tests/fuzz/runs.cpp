@@ -4,7 +4,8 @@
 
 #include <vector>
 
-#include "core/processor.h"
+#include "core/formula/mask.h"
+#include "core/run/processor.h"
 #include "gst/decode/threadcrew.h"
 #include "tests/fuzz/checks.h"
 #include "tests/fuzz/settings.h"

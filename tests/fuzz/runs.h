@@ -2,7 +2,7 @@
 // Runs a plan on every backend of the host.
 #pragma once
 
-#include "core/plan.h"
+#include "core/plan/plan.h"
 #include "tests/fuzz/frame.h"
 
 namespace keepbox::fuzz {

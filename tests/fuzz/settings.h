@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "core/plan.h"
+#include "core/plan/plan.h"
 #include "tests/fuzz/frame.h"
 
 namespace keepbox::fuzz {

@@ -2,7 +2,7 @@
 // Texts written by users or by exporters of models.
 #include <glib.h>
 
-#include "core/box.h"
+#include "core/formula/box.h"
 #include "gst/base/outfile.h"
 #include "gst/decode/labels.h"
 #include "gst/decode/priors.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/backend.h"
+#include "core/run/backend.h"
 
 namespace keepbox::test {
 

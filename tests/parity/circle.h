@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A geometry that no model has: circles in boxes. Shows that suppression uses only the interface of
-// core/geometry.h.
+// core/formula/geometry.h.
 #pragma once
 
-#include "core/geometry.h"
+#include "core/formula/geometry.h"
 
 namespace keepbox::test {
 

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "core/backend.h"
+#include "core/run/backend.h"
 
 namespace keepbox::simd {
 

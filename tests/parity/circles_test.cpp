@@ -8,7 +8,7 @@
 #include <format>
 #include <string_view>
 
-#include "core/emit.h"
+#include "core/formula/emit.h"
 #include "core/reference/methods.h"
 #ifdef KEEPBOX_SIMD
 #include "kernels/simd/simd.h"

@@ -2,7 +2,7 @@
 // Inputs with keypoints and masks.
 #include <cmath>
 
-#include "core/element.h"
+#include "core/formula/data_type.h"
 #include "tests/parity/makers.h"
 
 namespace keepbox::test {

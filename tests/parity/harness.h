@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/backend.h"
+#include "core/run/backend.h"
 #include "tests/parity/families.h"
 
 namespace keepbox::test {

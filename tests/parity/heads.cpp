@@ -6,6 +6,8 @@
 
 #include "tests/parity/makers.h"
 
+#include "core/recognition/grid.h"
+
 namespace keepbox::test {
 namespace {
 

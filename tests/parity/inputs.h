@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/backend.h"
+#include "core/run/backend.h"
 #include "tests/parity/families.h"
 #include "tests/parity/harness.h"
 

@@ -2,6 +2,8 @@
 // Inputs for the methods of suppression, each with a random method, contract and limits.
 #include "tests/parity/makers.h"
 
+#include "core/model/contracts.h"
+
 namespace keepbox::test {
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Processors of a backend over several frames with changed settings and addresses: state kept
 // between frames must not affect the boxes.
-#include "core/processor.h"
+#include "core/run/processor.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@
 #include <format>
 #include <utility>
 
+#include "core/run/masks.h"
 #include "tests/parity/candidates.h"
 #include "tests/parity/cuda_subject.h"
 #include "tests/parity/families.h"

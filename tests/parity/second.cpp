@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/numeric.h"
+#include "core/formula/numeric.h"
 
 namespace keepbox::test {
 

@@ -2,7 +2,8 @@
 // A second, deliberately different implementation of the kernels, with bugs that can be planted.
 #pragma once
 
-#include "core/backend.h"
+#include "core/formula/mask.h"
+#include "core/run/backend.h"
 
 namespace keepbox::test {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/emit.h"
+#include "core/formula/emit.h"
 #include "tests/parity/second.h"
 
 namespace keepbox::test {

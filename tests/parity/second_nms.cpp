@@ -10,8 +10,8 @@
 #include <tuple>
 #include <vector>
 
-#include "core/numeric.h"
-#include "core/turned.h"
+#include "core/formula/numeric.h"
+#include "core/formula/oriented.h"
 
 namespace keepbox::test {
 namespace {

@@ -6,6 +6,8 @@
 
 #include "tests/parity/makers.h"
 
+#include "core/model/contracts.h"
+
 namespace keepbox::test {
 namespace {
 

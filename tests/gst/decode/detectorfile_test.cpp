@@ -2,7 +2,7 @@
 // Model families in files, and properties that default to the family's values.
 #include <cstdint>
 
-#include "core/detector.h"
+#include "core/model/detector.h"
 #include "tests/gst/frames.h"
 #include "tests/tempdir.h"
 

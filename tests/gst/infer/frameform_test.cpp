@@ -8,7 +8,7 @@
 #include <functional>
 #include <random>
 
-#include "core/backend.h"
+#include "core/run/backend.h"
 #include "tests/gst/frames.h"
 
 namespace keepbox::test {

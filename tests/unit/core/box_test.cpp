@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Overlap and order of boxes.
-#include "core/geometry.h"
+#include "core/formula/geometry.h"
+#include "core/model/contracts.h"
 
 #include <gtest/gtest.h>
 

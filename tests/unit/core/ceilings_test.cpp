@@ -2,7 +2,7 @@
 // Limits of candidates for methods that compare pairs, and the warning for frames with more.
 #include <gtest/gtest.h>
 
-#include "core/suppression.h"
+#include "core/plan/nms_limits.h"
 #include "tests/scene.h"
 
 namespace keepbox {
@@ -100,7 +100,8 @@ std::optional<Error> warning_of(const Settings& settings) {
   const TensorView view = boxes.view();
   auto processor = Processor::create(plan, {find_backend("reference"), ""});
   EXPECT_TRUE(processor && processor->run({&view, 1}));
-  return ceiling_reached(plan, processor->funnel());
+  const Funnel& funnel = processor->funnel();
+  return ceiling_reached(plan, funnel.after_class_filter, funnel.after_top_k);
 }
 
 TEST(Ceilings, WarnAboutFramesWithMoreCandidates) {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <thread>
 
-#include "core/processor.h"
+#include "core/run/processor.h"
 #include "tests/bench/scenes.h"
 
 namespace keepbox {

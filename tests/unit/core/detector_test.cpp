@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The table of families, and the published shapes of their models.
-#include "core/detector.h"
+#include "core/model/detector.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
-#include "core/layout.h"
+#include "core/recognition/fit.h"
+#include "core/recognition/layout.h"
+#include "core/recognition/recognise.h"
 
 namespace keepbox {
 namespace {

@@ -6,6 +6,7 @@
 #include <format>
 #include <map>
 
+#include "core/model/contracts.h"
 #include "tests/recorded.h"
 #include "tests/scene.h"
 

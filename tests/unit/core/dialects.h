@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/box.h"
+#include "core/formula/box.h"
 
 namespace keepbox::test {
 

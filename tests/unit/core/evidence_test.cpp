@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Values that confirm or contradict a family, and payloads of any size.
-#include "core/evidence.h"
+#include "core/recognition/value_checks.h"
 
 #include <gtest/gtest.h>
 

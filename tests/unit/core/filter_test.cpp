@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Size and region filters.
-#include "core/filter.h"
+#include "core/formula/filter.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "core/emit.h"
+#include "core/formula/emit.h"
 #include "tests/scene.h"
 
 namespace keepbox {

@@ -11,7 +11,7 @@
 #include <set>
 #include <sstream>
 
-#include "core/detector.h"
+#include "core/model/detector.h"
 #include "tests/recorded.h"
 
 namespace keepbox {

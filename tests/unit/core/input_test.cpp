@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Position of pictures in inputs, taps of pixels, and invalid plans.
-#include "core/input.h"
+#include "core/plan/input.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <limits>
 #include <numeric>
 
-#include "core/backend.h"
+#include "core/run/backend.h"
 
 namespace keepbox {
 namespace {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Recognition by id and by shape, and its errors.
-#include "core/layout.h"
+#include "core/recognition/grid.h"
+#include "core/recognition/layout.h"
+#include "core/recognition/recognise.h"
 
 #include <gtest/gtest.h>
 

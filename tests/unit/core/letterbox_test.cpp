@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Maps between frames and model inputs.
-#include "core/letterbox.h"
+#include "core/formula/letterbox.h"
 
 #include <gst/gst.h>
 #include <gtest/gtest.h>

@@ -5,8 +5,9 @@
 #include <map>
 #include <set>
 
-#include "core/detector.h"
-#include "core/layout.h"
+#include "core/model/detector.h"
+#include "core/recognition/fit.h"
+#include "core/recognition/recognise.h"
 #include "tests/parity/families.h"
 #include "tests/unit/core/dialects.h"
 #include "tests/unit/core/formula.h"

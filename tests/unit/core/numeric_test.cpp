@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Shared arithmetic compared with the C library, and conversions compared with their definitions.
-#include "core/numeric.h"
+#include "core/formula/numeric.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Whole frames through the reference backend: invariants and corner cases.
-#include "core/processor.h"
+#include "core/run/processor.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "core/model/contracts.h"
 #include "tests/scene.h"
 
 namespace keepbox {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Warnings about implausible settings.
-#include "core/sense.h"
+#include "core/plan/lint.h"
 
 #include <gtest/gtest.h>
 

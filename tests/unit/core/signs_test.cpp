@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Value patterns that identify a family if shapes are ambiguous.
-#include "core/signs.h"
+#include "core/recognition/signs.h"
 
 #include <gtest/gtest.h>
 
-#include "core/plan.h"
+#include "core/plan/plan.h"
+#include "core/recognition/grid.h"
+#include "core/recognition/recognise.h"
 #include "tests/dense.h"
 
 namespace keepbox {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Types, shapes and bounds.
-#include "core/tensor.h"
+#include "core/base/tensor.h"
 
 #include <gtest/gtest.h>
 

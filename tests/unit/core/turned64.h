@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/emit.h"
+#include "core/formula/emit.h"
 
 namespace keepbox::test {
 

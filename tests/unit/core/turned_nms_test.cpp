@@ -7,8 +7,8 @@
 #include <numeric>
 #include <random>
 
-#include "tests/unit/core/turned64.h"
 #include "tests/scene.h"
+#include "tests/unit/core/turned64.h"
 
 namespace keepbox {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Overlap of oriented boxes compared with float64, and their map to the frame.
-#include "core/turned.h"
+#include "core/formula/oriented.h"
 
 #include <gtest/gtest.h>
 

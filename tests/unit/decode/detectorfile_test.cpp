@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/layout.h"
+#include "core/recognition/layout.h"
 #include "gst/decode/detectorfields.h"
 #include "tests/tempdir.h"
 

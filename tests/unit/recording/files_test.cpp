@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "core/box.h"
+#include "core/formula/box.h"
 #include "gst/decode/priors.h"
 #include "gst/recording/npy.h"
 #include "gst/recording/tensorreader.h"

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Computes the position of the resized picture in the model input.
+#include "core/formula/letterbox.h"
+
+#include <limits>
+#include <numeric>
+#include <optional>
+
+namespace keepbox {
+namespace {
+
+/// Position of the picture in model pixels.
+struct FittedPlace {
+  double x = 0, y = 0, width = 0, height = 0;
+};
+
+FittedPlace stretched(const Picture& model) {
+  return {.width = static_cast<double>(model.size.width),
+          .height = static_cast<double>(model.size.height)};
+}
+
+FittedPlace fitted(const Picture& frame, const Picture& model) {
+  const double mw = model.size.width, mh = model.size.height;
+  // Display aspect ratio of the picture in model pixels; products of integers are exact.
+  const double across = double{1} * frame.size.width * frame.par_n * model.par_d;
+  const double down = double{1} * frame.size.height * frame.par_d * model.par_n;
+  FittedPlace place{.width = mw, .height = mh};
+  if (mw * down <= mh * across) place.height = mw * down / across;
+  else place.width = mh * across / down;
+  return place;
+}
+
+/// A ratio in lowest terms.
+struct Ratio {
+  uint64_t n, d;
+};
+
+/// Multiplies as gst_util_fraction_multiply() does; nothing if a term overflows.
+std::optional<Ratio> product(Ratio a, Ratio b) {
+  const auto reduce = [](uint64_t& n, uint64_t& d) {
+    const uint64_t common = std::gcd(n, d);
+    n /= common;
+    d /= common;
+  };
+  reduce(a.n, a.d);
+  reduce(b.n, b.d);
+  reduce(a.n, b.d);
+  reduce(b.n, a.d);
+  const Ratio out{a.n * b.n, a.d * b.d};
+  constexpr uint64_t kMost = std::numeric_limits<int32_t>::max();
+  return out.n <= kMost && out.d <= kMost ? std::optional(out) : std::nullopt;
+}
+
+/// Rounds down to whole pixels. Does not keep aspect ratios that the scaler cannot compute.
+FittedPlace scaled(const Picture& frame, const Picture& model) {
+  const auto display =
+      product({frame.size.width, frame.size.height}, {frame.par_n, frame.par_d});
+  const auto ratio = display ? product(*display, {model.par_d, model.par_n}) : std::nullopt;
+  if (!ratio) return stretched(model);
+  uint64_t width = model.size.width, height = width * ratio->d / ratio->n;
+  if (height > model.size.height) {
+    height = model.size.height;
+    width = height * ratio->n / ratio->d;
+  }
+  const auto begin = [](uint64_t whole, uint64_t part, uint32_t step) {
+    return static_cast<double>((whole - part) / 2 / step * step);
+  };
+  return {.x = begin(model.size.width, width, model.chroma.width),
+          .y = begin(model.size.height, height, model.chroma.height),
+          .width = static_cast<double>(std::max<uint64_t>(width, 1)),
+          .height = static_cast<double>(std::max<uint64_t>(height, 1))};
+}
+
+FittedPlace place_of(const Picture& frame, const Picture& model, ResizeMode mode) {
+  switch (mode) {
+    case ResizeMode::kLetterboxTopLeft: return fitted(frame, model);
+    case ResizeMode::kLetterboxScaler: return scaled(frame, model);
+    case ResizeMode::kLetterboxCenter: {
+      FittedPlace place = fitted(frame, model);
+      place.x = (model.size.width - place.width) / 2;
+      place.y = (model.size.height - place.height) / 2;
+      return place;
+    }
+    default: return stretched(model);
+  }
+}
+
+}  // namespace
+
+Letterbox make_letterbox(Picture frame, Picture model, ResizeMode mode) {
+  const FittedPlace place = place_of(frame, model, mode);
+  return {.frame = frame.size,
+          .model = model.size,
+          .scale_x = static_cast<float>(frame.size.width / place.width),
+          .scale_y = static_cast<float>(frame.size.height / place.height),
+          .pad_x = static_cast<float>(place.x),
+          .pad_y = static_cast<float>(place.y)};
+}
+
+Letterbox moved(const Letterbox& from, Size to, double scale_x, double scale_y, double dx,
+                double dy) {
+  const double x = from.scale_x * scale_x, y = from.scale_y * scale_y;
+  return {.frame = to,
+          .model = from.model,
+          .scale_x = static_cast<float>(x),
+          .scale_y = static_cast<float>(y),
+          .pad_x = static_cast<float>(from.pad_x - dx / x),
+          .pad_y = static_cast<float>(from.pad_y - dy / y)};
+}
+
+Letterbox scaled_to(const Letterbox& from, Size to) {
+  if (from.frame == to) return from;  // bit-exact
+  const auto ratio = [](uint32_t a, uint32_t b) { return static_cast<double>(a) / b; };
+  return moved(from, to, ratio(to.width, from.frame.width), ratio(to.height, from.frame.height));
+}
+
+}  // namespace keepbox

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Decodes a keypoint of an anchor. For Source see core/formula/score.h.
+#pragma once
+
+#include "core/formula/keypoint.h"
+#include "core/formula/score.h"
+
+namespace keepbox {
+
+/// Decodes a keypoint to model pixels.
+template <class Source>
+KB_HD Keypoint model_point(const Source& from, const PointRules& rules, uint32_t anchor,
+                           uint32_t number) {
+  const uint32_t first = number * rules.numbers;
+  const float a = from.get(Part::kPayload, anchor, first);
+  const float b = from.get(Part::kPayload, anchor, first + 1);
+  Keypoint out{rules.yx ? b : a, rules.yx ? a : b, 1};
+  if (rules.numbers > 2) out.score = from.get(Part::kPayload, anchor, first + 2);
+  const BoxRules& boxes = from.rules.boxes;
+  const BoxTables& tables = from.tables.boxes;
+  switch (rules.coding) {
+    case PointCoding::kBox:
+      return {out.x * boxes.unit_x, out.y * boxes.unit_y, out.score};
+    case PointCoding::kPriorDelta: {
+      const Prior& prior = tables.priors[anchor];
+      return {(out.x * boxes.scale[0] * prior.width + prior.cx) * boxes.unit_x,
+              (out.y * boxes.scale[1] * prior.height + prior.cy) * boxes.unit_y, out.score};
+    }
+    case PointCoding::kInBox: {
+      const RawBox raw = raw_box(from, anchor);
+      const Box box = decode_box(boxes, tables, anchor, raw.v[0], raw.v[1], raw.v[2], raw.v[3]);
+      return {out.x * (box.x2 - box.x1) + box.x1, out.y * (box.y2 - box.y1) + box.y1, out.score};
+    }
+    default: break;
+  }
+  const Cell cell = cell_of(boxes, tables.levels, anchor);
+  const float stride = tables.levels[cell.level].stride;
+  if (rules.coding == PointCoding::kCellPixels)
+    return {out.x + cell.x * stride, out.y + cell.y * stride, out.score};
+  return {(out.x + cell.x) * stride, (out.y + cell.y) * stride, out.score};
+}
+
+/// Maps a keypoint to frame pixels; a NaN or an infinity becomes 0 0 with a score of 0.
+KB_HD inline Keypoint on_frame(const Letterbox& letterbox, const Keypoint& point, bool clipped) {
+  Box at = letterbox.to_frame(Box{point.x, point.y, point.x, point.y});
+  const bool fine = is_finite(at.x1) && is_finite(at.y1) && is_finite(point.score);
+  if (clipped) at = clip(at, letterbox.frame);
+  return fine ? Keypoint{at.x1, at.y1, point.score} : Keypoint{0, 0, 0};
+}
+
+}  // namespace keepbox

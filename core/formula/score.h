@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// From raw values to candidates: templates over the source of the values.
+//
+// A Source has `rules` (Rules), `tables` (Tables), `image` (index in the batch), has(Part), and
+// get(Part, anchor, channel), which returns the value as a float.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "core/formula/box.h"
+#include "core/formula/coding.h"
+#include "core/formula/rules.h"
+
+namespace keepbox {
+
+/// Best class of an anchor; kMaxClasses if there is none, which passes no threshold.
+struct Verdict {
+  float score = -std::numeric_limits<float>::infinity();
+  uint32_t class_id = kMaxClasses;
+};
+
+/// Returns the best of the classes first, first + step, ... after the background: the first of
+/// equal scores; NaN is never best. The score is activated only if the rule multiplies before the
+/// choice.
+template <class Source>
+KB_HD_CALLED Verdict best_class(const Source& from, uint32_t anchor, float objectness,
+                                uint32_t first = 0, uint32_t step = 1) {
+  const Rules& rules = from.rules;
+  const bool product = rules.scores.rule == ScoreRule::kProduct;
+  Verdict best;
+  for (uint32_t c = rules.first_class + first; c < rules.end_class; c += step) {
+    const float raw = from.get(Part::kScores, anchor, c);
+    const float value = product ? objectness * activate(rules.scores, raw) : raw;
+    if (best.class_id != kMaxClasses ? value > best.score : value == value) best = {value, c};
+  }
+  return best;
+}
+
+/// Returns the largest logit of all classes, background included, or `best` if that is larger.
+template <class Source>
+KB_HD float largest_logit(const Source& from, uint32_t anchor, float best, uint32_t first = 0,
+                          uint32_t step = 1) {
+  for (uint32_t c = first; c < from.rules.classes; c += step) {
+    const float logit = from.get(Part::kScores, anchor, c);
+    if (logit > best) best = logit;
+  }
+  return best;
+}
+
+/// Returns the softmax of a logit over all classes, background included, summed in class order. It
+/// is at most e^(logit - largest) because the sum is at least 1.
+template <class Source>
+KB_HD_CALLED float softmax(const Source& from, uint32_t anchor, float logit, float largest) {
+  float sum = 0;
+  for (uint32_t c = 0; c < from.rules.classes; ++c)
+    sum = sum + exp_f32(from.get(Part::kScores, anchor, c) - largest);
+  return exp_f32(logit - largest) / sum;
+}
+
+KB_HD inline float in_0_to_1(float x) { return x < 0.0f ? 0.0f : x > 1.0f ? 1.0f : x; }
+
+/// Combines an activated class score with the objectness.
+KB_HD inline float combined(const ScoreRules& rules, float objectness, float score) {
+  switch (rules.rule) {
+    case ScoreRule::kClass:
+      return score;
+    case ScoreRule::kObjectness:
+      return objectness;
+    case ScoreRule::kGeometricMean:
+      return square_root(in_0_to_1(objectness) * in_0_to_1(score));
+    default:
+      return objectness * score;
+  }
+}
+
+/// Finalises the best class: activation, then objectness.
+/// @param largest logit of all classes; only for softmax.
+template <class Source>
+KB_HD Verdict finished(const Source& from, uint32_t anchor, Verdict best, float objectness,
+                       float largest) {
+  const ScoreRules& rules = from.rules.scores;
+  if (best.class_id == kMaxClasses || rules.rule == ScoreRule::kProduct) return best;
+  best.score = combined(rules, objectness,
+                        rules.activation == Activation::kSoftmax
+                            ? softmax(from, anchor, best.score, largest)
+                            : activate(rules, best.score));
+  return best;
+}
+
+/// Returns the activated objectness, or 1 if the family has none.
+template <class Source>
+KB_HD float objectness_of(const Source& from, uint32_t anchor) {
+  if (!from.has(Part::kObjectness)) return 1.0f;
+  return activate(from.rules.scores, from.get(Part::kObjectness, anchor));
+}
+
+/// True if the objectness alone passes, as YOLOv5's code requires. Always true for the geometric
+/// mean, which may be above the objectness.
+template <class Source>
+KB_HD bool is_object(const Source& from, float objectness) {
+  return !from.has(Part::kObjectness) || from.rules.scores.rule == ScoreRule::kGeometricMean ||
+         passes(objectness, from.rules.lowest_threshold, from.rules.contract);
+}
+
+/// Returns index `which` of a row, or `none` if it is not an integer in [0, none).
+template <class Source>
+KB_HD uint32_t index_of(const Source& from, uint32_t row, uint32_t which, uint32_t none) {
+  const float number = from.get(Part::kIndices, row, which);
+  return number >= 0.0f && number < static_cast<float>(none) ? static_cast<uint32_t>(number) : none;
+}
+
+/// Returns the anchor that a row refers to: the row itself unless rows have indices.
+template <class Source>
+KB_HD uint32_t place_of(const Source& from, uint32_t row) {
+  return from.has(Part::kIndices) ? index_of(from, row, 2, from.rules.indexed) : row;
+}
+
+/// Returns score and class of a row of indices; none for rows of another image, and for rows with
+/// an invalid anchor or class or the background.
+template <class Source>
+KB_HD_CALLED Verdict indexed_verdict(const Source& from, uint32_t row) {
+  const Rules& rules = from.rules;
+  const uint32_t image = index_of(from, row, 0, kMaxAnchors);
+  const uint32_t class_id = index_of(from, row, 1, rules.end_class);
+  const uint32_t anchor = place_of(from, row);
+  const bool classed = class_id >= rules.first_class && class_id < rules.end_class;
+  if (image != from.image || !classed || anchor == rules.indexed) return {};
+  return {from.get(Part::kScores, anchor, class_id), class_id};
+}
+
+/// Returns score and class of an anchor that has one score.
+template <class Source>
+KB_HD Verdict ready_verdict(const Source& from, uint32_t anchor) {
+  if (from.has(Part::kIndices)) return indexed_verdict(from, anchor);
+  if (from.has(Part::kImage) &&
+      from.get(Part::kImage, anchor) != static_cast<float>(from.image))
+    return {};
+  Verdict verdict{from.get(Part::kScore, anchor), 0};
+  if (from.has(Part::kClassId)) verdict.class_id = class_of(from.get(Part::kClassId, anchor));
+  return verdict;
+}
+
+template <class Source>
+KB_HD bool is_ready(const Source& from) {
+  return !from.has(Part::kScores) || from.has(Part::kIndices);
+}
+
+/// Returns the best class of an anchor.
+template <class Source>
+KB_HD Verdict judge(const Source& from, uint32_t anchor) {
+  if (is_ready(from)) return ready_verdict(from, anchor);
+  const float objectness = objectness_of(from, anchor);
+  if (!is_object(from, objectness)) return {};
+  if (from.rules.scores.rule == ScoreRule::kObjectness)
+    return {objectness, from.rules.first_class};
+  const Verdict best = best_class(from, anchor, objectness);
+  const bool softmax = from.rules.scores.activation == Activation::kSoftmax;
+  return finished(from, anchor, best, objectness,
+                  softmax ? largest_logit(from, anchor, best.score) : 0);
+}
+
+/// Values shared by all classes of an anchor.
+struct Shared {
+  float objectness = 1;
+  float largest = 0, sum = 1;  // softmax: largest logit, and sum of e^(logit - largest)
+};
+
+template <class Source>
+KB_HD_CALLED Shared shared_of(const Source& from, uint32_t anchor, float objectness) {
+  Shared out{objectness};
+  if (from.rules.scores.activation != Activation::kSoftmax) return out;
+  out.largest = largest_logit(from, anchor, -std::numeric_limits<float>::infinity());
+  out.sum = 0;
+  for (uint32_t c = 0; c < from.rules.classes; ++c)
+    out.sum = out.sum + exp_f32(from.get(Part::kScores, anchor, c) - out.largest);
+  return out;
+}
+
+/// Returns the score of one class of an anchor.
+template <class Source>
+KB_HD Verdict label(const Source& from, uint32_t anchor, const Shared& shared, uint32_t class_id) {
+  const ScoreRules& rules = from.rules.scores;
+  const float raw = from.get(Part::kScores, anchor, class_id);
+  const float score = rules.activation == Activation::kSoftmax
+                          ? exp_f32(raw - shared.largest) / shared.sum
+                          : activate(rules, raw);
+  return {combined(rules, shared.objectness, score), class_id};
+}
+
+/// Returns the minimum score of the best class for other classes to pass; activations need not be
+/// monotonic in their last bits.
+KB_HD inline float least_best(const Rules& rules) {
+  const float bits = magnitude(rules.lowest_threshold) * 1e-5f;
+  return rules.multi_label ? rules.lowest_threshold - bits : rules.lowest_threshold;
+}
+
+/// True if the best class failing implies that every class fails. With a negative objectness,
+/// possible only at thresholds of 0 and below, the best class has the lowest product.
+KB_HD inline bool best_decides(const Rules& rules) {
+  return rules.scores.rule != ScoreRule::kArgmaxFirst || rules.lowest_threshold > 0;
+}
+
+/// Calls visit(Verdict) for an anchor's best class, or for every class if each may make a box.
+template <class Source, class Visit>
+KB_HD void judge_each(const Source& from, uint32_t anchor, Visit visit) {
+  if (!from.rules.multi_label || is_ready(from)) return visit(judge(from, anchor));
+  const float objectness = objectness_of(from, anchor);
+  if (!is_object(from, objectness)) return;
+  const Shared shared = shared_of(from, anchor, objectness);
+  for (uint32_t c = from.rules.first_class; c < from.rules.end_class; ++c)
+    visit(label(from, anchor, shared, c));
+}
+
+/// Returns the number of valid anchors: all, the count given by the model, or the rows before the
+/// first with a negative image.
+template <class Source>
+KB_HD uint32_t anchors_of(const Source& from) {
+  if (from.has(Part::kCount))
+    return filled_rows(from.get(Part::kCount, 0), from.rules.anchors);
+  uint32_t rows = from.rules.anchors;
+  if (from.has(Part::kImage))
+    for (uint32_t row = 0; row < rows; ++row)
+      if (from.get(Part::kImage, row) < 0.0f) rows = row;
+  return rows;
+}
+
+/// True if a cell's score of a class is a maximum among its neighbours.
+template <class Source>
+KB_HD_CALLED bool is_peak(const Source& from, uint32_t anchor, Verdict verdict) {
+  const BoxRules& boxes = from.rules.boxes;
+  const Level* levels = from.tables.boxes.levels;
+  const Cell cell = cell_of(boxes, levels, anchor);
+  const Level& level = levels[cell.level];
+  const uint32_t end = cell.level + 1 < boxes.level_count
+                           ? levels[cell.level + 1].first_anchor
+                           : from.rules.anchors;
+  const uint32_t rows = (end - level.first_anchor) / (level.width * level.cell_anchors);
+  for (uint32_t row = cell.row - (cell.row > 0 ? 1 : 0); row <= cell.row + 1 && row < rows; ++row)
+    for (uint32_t column = cell.column - (cell.column > 0 ? 1 : 0);
+         column <= cell.column + 1 && column < level.width; ++column) {
+      const uint32_t other = level.first_anchor +
+                             (row * level.width + column) * level.cell_anchors + cell.anchor;
+      const float raw = from.get(Part::kScores, other, verdict.class_id);
+      if (activate(from.rules.scores, raw) > verdict.score) return false;
+    }
+  return true;
+}
+
+/// Stage at which an anchor was dropped, or kCandidate.
+enum class Outcome : uint8_t {
+  kBelow,      // below its class's score threshold
+  kNotFinite,  // a NaN, an infinity or an invalid class
+  kUnwanted,   // filtered out by class
+  kCandidate,
+};
+
+/// Raw values of a box.
+struct RawBox {
+  float v[4];
+};
+
+/// Returns the distance of a side in strides: the softmax mean of its bins.
+template <class Source>
+KB_HD_CALLED float mean_bin(const Source& from, uint32_t anchor, uint32_t side) {
+  const uint32_t bins = from.rules.boxes.bins, first = side * bins;
+  float largest = -std::numeric_limits<float>::infinity(), sum = 0, weighted = 0;
+  for (uint32_t i = 0; i < bins; ++i) {
+    const float logit = from.get(Part::kBox, anchor, first + i);
+    if (logit > largest) largest = logit;
+  }
+  for (uint32_t i = 0; i < bins; ++i) {
+    const float weight = exp_f32(from.get(Part::kBox, anchor, first + i) - largest);
+    sum = sum + weight;
+    weighted = weighted + weight * static_cast<float>(i);
+  }
+  return weighted / sum;
+}
+
+/// Returns the raw values of a box from one or two tensors.
+template <class Source>
+KB_HD RawBox raw_box(const Source& from, uint32_t anchor) {
+  const uint32_t at = place_of(from, anchor);
+  if (from.rules.boxes.bins > 1)
+    return {{mean_bin(from, at, 0), mean_bin(from, at, 1), mean_bin(from, at, 2),
+             mean_bin(from, at, 3)}};
+  const bool apart = from.has(Part::kSizes);
+  const Part sizes = apart ? Part::kSizes : Part::kBox;
+  const uint32_t first = apart ? 0 : 2;
+  return {{from.get(Part::kBox, at, 0), from.get(Part::kBox, at, 1),
+           from.get(sizes, at, first), from.get(sizes, at, first + 1)}};
+}
+
+/// Applies the class threshold, decodes the box and applies the class filter. @param raw returns
+/// the raw values, called only if needed. @param out written for kCandidate.
+template <class Source, class Raw>
+KB_HD Outcome take(const Source& from, uint32_t anchor, Verdict verdict, Raw raw, Candidate& out) {
+  const Rules& rules = from.rules;
+  const bool classed = verdict.class_id < rules.class_ids;
+  const float threshold = !rules.uniform && classed
+                              ? from.tables.class_threshold[verdict.class_id]
+                              : rules.lowest_threshold;
+  if (!passes(verdict.score, threshold, rules.contract)) return Outcome::kBelow;
+  if (rules.peaks && classed && !is_peak(from, anchor, verdict)) return Outcome::kBelow;
+  const RawBox numbers = raw();
+  const Box box = decode_box(rules.boxes, from.tables.boxes, anchor, numbers.v[0], numbers.v[1],
+                             numbers.v[2], numbers.v[3]);
+  const float angle =
+      from.has(Part::kAngle) ? from.get(Part::kAngle, place_of(from, anchor)) : 0.0f;
+  if (!classed || !is_finite(verdict.score) || !finite(box) || !is_finite(angle))
+    return Outcome::kNotFinite;
+  if (!rules.uniform && from.tables.class_wanted[verdict.class_id] == 0) return Outcome::kUnwanted;
+  out.key =
+      order_key(verdict.score, anchor_in_key(rules.contract, anchor), verdict.class_id);
+  out.box = box;
+  out.angle = angle;
+  return Outcome::kCandidate;
+}
+
+}  // namespace keepbox

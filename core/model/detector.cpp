@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Lookups in a model family's row.
+#include "core/model/detector.h"
+
+#include <algorithm>
+#include <string>
+
+namespace keepbox {
+namespace {
+
+/// True if the id matches, with * standing for the stride of a level.
+bool matches(std::string_view id, std::string_view found, uint32_t stride) {
+  const size_t star = id.find('*');
+  if (star == id.npos) return id == found;
+  return stride != 0 && found == std::string(id.substr(0, star)) + std::to_string(stride) +
+                                     std::string(id.substr(star + 1));
+}
+
+}  // namespace
+
+bool TensorRule::has(std::string_view id, uint32_t stride) const {
+  return std::ranges::any_of(
+      ids, [&](std::string_view own) { return !own.empty() && matches(own, id, stride); });
+}
+
+bool TensorRule::has_plain(std::string_view name) const {
+  if (name.empty()) return false;
+  if (std::ranges::find(plain, name) != plain.end()) return true;
+  constexpr std::string_view kFirst = ":0";  // TensorFlow's suffix for the first output of an
+                                             // operation
+  return name.ends_with(kFirst) && has_plain(name.substr(0, name.size() - kFirst.size()));
+}
+
+size_t DetectorSpec::level_count() const {
+  return static_cast<size_t>(std::ranges::find(strides, 0) - strides.begin());
+}
+
+uint32_t DetectorSpec::anchors_of(size_t level) const {
+  while (level > 0 && cell_anchors[level] == 0) --level;
+  return std::max<uint32_t>(cell_anchors[level], 1);
+}
+
+const TensorRule* quantization_of(const DetectorSpec& spec, std::string_view id,
+                                  std::span<const std::string> tensor_ids) {
+  const auto scaled = [](const TensorRule& rule) { return rule.has_scale() ? &rule : nullptr; };
+  if (!tensor_ids.empty()) {
+    const auto place = static_cast<size_t>(std::ranges::find(tensor_ids, id) - tensor_ids.begin());
+    const size_t each = std::max<size_t>(tensor_ids.size() / spec.tensor_count, 1);  // levels
+    const bool listed = place < tensor_ids.size() && place < each * spec.tensor_count;
+    return listed ? scaled(spec.tensors[place / each]) : nullptr;
+  }
+  for (const TensorRule& rule : spec.rules()) {
+    const auto on_level = [&](uint32_t stride) { return rule.has(id, stride); };
+    if (rule.has(id) || rule.has_plain(id) || std::ranges::any_of(spec.strides, on_level))
+      return scaled(rule);
+  }
+  const auto nameless = [](const TensorRule& rule) {
+    return rule.has_scale() && rule.ids[0].empty() && rule.plain[0].empty();
+  };
+  const auto found = std::ranges::find_if(spec.rules(), nameless);
+  return found != spec.rules().end() ? &*found : nullptr;
+}
+
+const DetectorSpec* find_detector(std::string_view name) {
+  const auto found = std::ranges::find(detectors(), name, &DetectorSpec::name);
+  return found == detectors().end() ? nullptr : &*found;
+}
+
+}  // namespace keepbox

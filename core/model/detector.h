@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Model families as data: where the boxes are in the output tensors, and how they are coded.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/formula/contract.h"
+#include "core/formula/conventions.h"
+#include "core/formula/letterbox.h"
+#include "core/model/keypoint_sets.h"
+
+namespace keepbox {
+
+/// Arrangement of anchors and their values in the tensors.
+enum class Reader : uint8_t {
+  kDense,    // boxes and class scores of an anchor together: one tensor, or one per level
+  kSplit,    // one tensor per role, or one per role and level
+  kReady,    // one tensor of end-to-end rows: box, score, class
+  kOutputs,  // end-to-end, one tensor each: boxes, scores, classes, count
+  kIndices,  // rows of image, class and anchor, which index boxes and scores
+};
+
+/// Units of decoded box coordinates. kAuto is decided from the first tensor's values.
+enum class Units : uint8_t { kAuto, kPixels, kNormalized };
+
+enum class Background : uint8_t { kNone, kFirst, kLast };
+
+/// Values after the class scores of an anchor.
+enum class Payload : uint8_t { kNone, kAngle, kKeypoints, kMaskCoefficients };
+
+/// Keypoints of a family.
+struct PointRule {
+  PointCoding coding = PointCoding::kBox;
+  uint8_t numbers = 0;       // per keypoint: 2, or 3 with its score; 0: detected
+  bool yx = false;           // values are in the order y x
+  std::string_view set{};    // name of a PointSet; empty: COCO's body if the number fits
+};
+
+/// Role of a tensor.
+enum class Role : uint8_t {
+  kAll,         // kDense and kReady: all fields, at Columns
+  kBoxes,       // four values per anchor, or 4 x bins
+  kScores,      // one value per class; kOutputs: one
+  kObjectness,  // one
+  kSizes,       // w h if x y are in a tensor of their own (kBoxes)
+  kClasses,     // a class id
+  kCount,       // number of filled rows per image
+  kIndices,     // image, class, anchor
+  kKeypoints,   // keypoints that do not follow the scores or the box
+  kUnread,      // present in the model, ignored
+};
+
+/// Describes one tensor of a family, or one per level.
+struct TensorRule {
+  Role role = Role::kAll;
+  bool optional = false;
+  std::array<std::string_view, 4> ids{};  // tensor ids given by producers, unused ones empty; * is
+                                          // the stride of the level
+  std::array<std::string_view, 2> plain{};  // generic names; used only if all tensors of the family
+                                            // match
+  uint16_t channels = 0;   // values per anchor; 0: as the role implies, any number for scores
+  float scale = 1, zero_point = 0;  // of integer tensors: value = (stored - zero_point) * scale
+
+  /// True if the rule lists this id, for the level of that stride.
+  bool has(std::string_view id, uint32_t stride = 0) const;
+  bool has_plain(std::string_view name) const;
+  bool has_scale() const { return scale != 1 || zero_point != 0; }
+};
+
+/// First channel of each field in a dense or ready tensor; -1 if absent.
+struct Columns {
+  int8_t box = 0;
+  int8_t objectness = -1;
+  int8_t classes = -1;   // first class score; the scores end at the payload
+  int8_t score = -1;     // ready rows: the score
+  int8_t class_id = -1;  // ready rows: the class id
+  int8_t image = -1;     // ready rows: index of the image in the batch; negative ends the rows
+  int8_t payload = -1;   // if it does not follow the class scores
+  int8_t angle = -1;     // ready rows: radians, if the payload is an angle
+  bool box_last = false;  // the box follows the class scores
+};
+
+inline constexpr size_t kMostLevels = 6;
+/// Number of COCO's classes; its ids have gaps and go up to 90.
+inline constexpr size_t kCocoClasses = 80;
+
+/// Anchor boxes: listed, or generated from scales and ratios.
+struct AnchorRule {
+  std::span<const AnchorSize> sizes{};   // anchors per cell of all levels, level by level
+  float input = 0;                       // side of the input that the sizes refer to; 0: pixels of
+                                         // any input
+  float base = 0;                        // otherwise: the side at scale 1 and ratio 1, in strides
+  std::span<const float> scales{};
+  std::span<const AnchorSize> ratios{};  // factors of width and height
+  bool scales_inner = false;  // order of anchors: all scales of a ratio, then the next ratio;
+                              // otherwise the reverse
+  bool whole = false;         // as torchvision: scaled sides truncated, half sides rounded to
+                              // pixels, and a whole number of pixels between cells
+  bool of_grid = false;       // cells divide the input evenly, whatever the stride   TensorFlow's SSD
+
+  bool given() const { return !sizes.empty() || base > 0; }
+};
+
+/// Conversion of a picture to the model input, for families whose training projects agree on it.
+/// Values are R, G, B in 0..255: input = (pixel - mean) / deviation.
+struct InputRule {
+  std::array<float, 3> deviation{};  // 0: unknown
+  std::array<float, 3> mean{};
+  bool bgr = false;  // channel order B, G, R
+  ResizeMode resize = ResizeMode::kLetterboxCenter;
+  uint8_t pad = 114;  // pad value (grey)
+  std::string_view caveat{};  // models of the family that need another input; empty: none known
+
+  bool known() const { return deviation[0] > 0; }
+};
+
+/// Describes a model family. Everything that differs between families is a field, so that a new
+/// family is a row of the table or a file.
+struct DetectorSpec {
+  std::string_view name;     // value of `detector=`
+  std::string_view summary;  // one sentence for the manual
+  Reader reader = Reader::kDense;
+  std::array<TensorRule, 6> tensors{};  // the first tensor_count are used
+  uint8_t tensor_count = 1;
+  Columns columns;
+
+  BoxCoding coding = BoxCoding::kCenterSize;
+  bool box_yx = false;    // values are in the order y x: cy cx h w, y1 x1 y2 x2, ty tx th tw
+  Units units = Units::kAuto;
+  std::array<float, 4> box_scale{1, 1, 1, 1};  // factors of the raw values, x first (variances)
+  float cell_offset = 0;   // added to a cell's column and row
+  std::array<float, kMostLevels> xy_scales{};  // kGridDarknet: scale of x y per level; 0: 1
+  float delta_limit = 0;   // kPriorDelta: maximum of w and h before e^; 0: none
+  uint8_t bins = 1;        // kDistanceBins: bins per side
+
+  ScoreRule score = ScoreRule::kClass;
+  Activation activation = Activation::kNone;
+  Background background = Background::kNone;
+  float logit_limit = 0;   // logits are clamped to +-logit_limit; 0: not clamped
+  bool probabilities = true;  // scores are in 0..1 once activated
+  bool multi_label = false;   // default: one box per class of an anchor that passes
+  bool peaks = false;         // a score counts only if none of the eight neighbouring cells has a
+                              // higher one
+
+  std::array<uint16_t, kMostLevels> strides{};  // per level, input pixels; 0 ends the list
+  std::array<uint8_t, kMostLevels> cell_anchors{1};  // per level; 0: as the level before
+  bool interleaved = false;  // anchors of a cell are consecutive; otherwise each has its own grid
+  AnchorRule anchors;
+  bool priors = false;       // needs a table of prior boxes unless there is an anchor rule
+
+  Payload payload = Payload::kNone;
+  uint16_t payload_count = 0;  // values per anchor; of the COCO models if models differ
+  PointRule points;            // kKeypoints only
+
+  NmsMethod nms = NmsMethod::kGreedy;  // kNone: the model needs no NMS
+  std::string_view contract{};         // default NMS contract
+  float score_threshold = 0, iou_threshold = 0;  // defaults; 0: those of the settings
+  bool by_shape = false;               // may be recognised without a tensor id
+  uint16_t usual_classes = 0;          // recognised by shape only with this many classes; 0: any
+  InputRule input;
+
+  std::span<const TensorRule> rules() const { return {tensors.data(), tensor_count}; }
+  size_t level_count() const;
+  /// Returns the anchors per cell of a level.
+  uint32_t anchors_of(size_t level) const;
+};
+
+/// Returns the rule whose scale applies to an integer tensor: the rule with its id, or with its
+/// position in a non-empty tensor_ids, or the one without ids. nullptr if that rule has no scale.
+const TensorRule* quantization_of(const DetectorSpec& spec, std::string_view id,
+                                  std::span<const std::string> tensor_ids);
+
+/// Returns the known families, in the order in which they are tried.
+std::span<const DetectorSpec> detectors();
+
+/// Returns the family of that name, or nullptr.
+const DetectorSpec* find_detector(std::string_view name);
+
+}  // namespace keepbox

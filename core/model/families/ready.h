@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// End-to-end rows.
+#pragma once
+
+#include "core/model/families/changes.h"
+
+namespace keepbox::families {
+
+constexpr DetectorSpec ready_rows(std::string_view name, std::string_view summary, Ids ids = {}) {
+  return {.name = name,
+          .summary = summary,
+          .reader = Reader::kReady,
+          .tensors = {{{.ids = ids}}},
+          .columns = {.score = 4, .class_id = 5},
+          .coding = BoxCoding::kCorners,
+          .nms = NmsMethod::kNone,
+          .input = kYoloInput};
+}
+
+/// Rows with centres and sizes in 0..1, like RT-DETR's queries.
+constexpr DetectorSpec ready_queries(std::string_view name, std::string_view summary) {
+  DetectorSpec spec = with_units(ready_rows(name, summary), Units::kNormalized);
+  spec.coding = BoxCoding::kCenterSize;
+  return fed(spec, kStretchedInput);
+}
+
+constexpr DetectorSpec in_columns(DetectorSpec spec, Columns columns) {
+  spec.columns = columns;
+  return spec;
+}
+
+/// Adds a payload after the class.
+constexpr DetectorSpec behind_rows(DetectorSpec spec, Payload payload, uint16_t count) {
+  spec.columns.payload = 6;
+  return with_payload(spec, payload, count);
+}
+
+/// Oriented boxes with centres and sizes, and the angle last.
+constexpr DetectorSpec turned_rows(std::string_view name, std::string_view summary, Ids ids = {}) {
+  DetectorSpec spec = with_payload(ready_rows(name, summary, ids), Payload::kAngle, 1);
+  spec.columns.angle = 6;
+  spec.coding = BoxCoding::kCenterSize;
+  return spec;
+}
+
+/// PP-YOLOE, whose successor PP-YOLOE+ has the same tensors.
+inline constexpr InputRule kPpyoloeInput{
+    .deviation = kImageNetDeviation,
+    .mean = kImageNetMean,
+    .resize = ResizeMode::kStretch,
+    .caveat = "for PP-YOLOE; PP-YOLOE+ needs input-mean=0 input-std=255"};
+
+/// PaddleDetection: stretched. Files do not show whether the input is in 0..1.
+inline constexpr InputRule kPaddleInput{
+    .deviation = k255,
+    .resize = ResizeMode::kStretch,
+    .caveat = "0..1 is for PP-YOLOE+ and RT-DETR; PP-YOLOE, PicoDet and PP-YOLO need "
+              "input-mean=123.675,116.28,103.53 input-std=58.395,57.12,57.375"};
+
+constexpr DetectorSpec paddle_rows(std::string_view name, std::string_view summary) {
+  DetectorSpec spec = ready_rows(name, summary, {"paddle-rows"});
+  spec.tensors[1] = {.role = Role::kCount, .optional = true, .ids = {"paddle-count"}};
+  spec.tensor_count = 2;
+  spec.columns = {.box = 2, .score = 1, .class_id = 0};
+  spec.units = Units::kPixels;
+  return fed(spec, kPaddleInput);
+}
+
+struct Outputs {
+  TensorRule boxes, scores, classes, count;
+};
+
+constexpr DetectorSpec outputs(std::string_view name, std::string_view summary, Outputs of) {
+  of.boxes.role = Role::kBoxes;
+  of.scores.role = Role::kScores;
+  of.classes.role = Role::kClasses;
+  of.count.role = Role::kCount;
+  return {.name = name,
+          .summary = summary,
+          .reader = Reader::kOutputs,
+          .tensors = {{of.boxes, of.scores, of.classes, of.count}},
+          .tensor_count = 4,
+          .columns = {.score = 0, .class_id = 0},
+          .coding = BoxCoding::kCorners,
+          .nms = NmsMethod::kNone};
+}
+
+constexpr DetectorSpec without_count(DetectorSpec spec) {
+  --spec.tensor_count;
+  return spec;
+}
+
+constexpr DetectorSpec yx(DetectorSpec spec) {
+  spec.box_yx = true;
+  return spec;
+}
+
+constexpr DetectorSpec onnx_nms(std::string_view name, std::string_view summary) {
+  return {.name = name,
+          .summary = summary,
+          .reader = Reader::kIndices,
+          .tensors = {{{.role = Role::kIndices, .plain = {"selected_indices"}, .channels = 3},
+                       {.role = Role::kBoxes, .plain = {"boxes"}},
+                       {.role = Role::kScores, .plain = {"scores"}}}},
+          .tensor_count = 3,
+          .columns = {.classes = 0},
+          .coding = BoxCoding::kCorners,
+          .nms = NmsMethod::kNone};
+}
+
+}  // namespace keepbox::families

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Families with boxes and scores in separate tensors.
+#pragma once
+
+#include "core/model/families/yolo.h"
+
+namespace keepbox::families {
+
+constexpr DetectorSpec split(std::string_view name, std::string_view summary, TensorRule boxes,
+                             TensorRule scores, BoxCoding coding) {
+  boxes.role = Role::kBoxes;
+  scores.role = Role::kScores;
+  return {.name = name,
+          .summary = summary,
+          .reader = Reader::kSplit,
+          .tensors = {{boxes, scores}},
+          .tensor_count = 2,
+          .columns = {.classes = 0},
+          .coding = coding};
+}
+
+/// Raw heads with boxes in a separate tensor, or in one per level.
+constexpr DetectorSpec split_heads(std::string_view name, std::string_view summary,
+                                   Activation activation) {
+  DetectorSpec spec = with_strides(
+      binned(split(name, summary, {}, {}, BoxCoding::kDistanceBins), 16, 0.5f), kThree);
+  spec.activation = activation;
+  return fed(spec, kYoloInput);
+}
+
+/// Queries: no NMS, and a box may have several classes.
+constexpr DetectorSpec queries(std::string_view name, std::string_view summary, Plain boxes,
+                               Plain scores) {
+  DetectorSpec spec = split(name, summary, {.plain = boxes}, {.plain = scores},
+                            BoxCoding::kCenterSize);
+  spec.units = Units::kNormalized;
+  spec.activation = Activation::kSigmoid;
+  spec.multi_label = true;
+  spec.nms = NmsMethod::kNone;
+  return fed(spec, kStretchedInput);
+}
+
+constexpr DetectorSpec detr(DetectorSpec spec) {
+  spec.activation = Activation::kSoftmax;
+  spec.background = Background::kLast;
+  spec.multi_label = false;
+  return fed(spec, kImageNetInput);
+}
+
+/// PicoDet: distributions over eight bins, and scores, per level.
+constexpr DetectorSpec picodet() {
+  DetectorSpec spec = labelled(with_strides(
+      binned(split("picodet",
+                   "PicoDet before its post-processing: scores, and left top right bottom as "
+                   "softmax over bins, one tensor each per level",
+                   {}, {}, BoxCoding::kDistanceBins),
+             8, 0.5f),
+      kFour));
+  return fed(spec, kImageNetInput);
+}
+
+constexpr DetectorSpec nanodet() {
+  DetectorSpec spec = binned(
+      class_planes("nanodet-plus", "NanoDet-Plus: rows of class scores, then left top right "
+                                   "bottom as softmax over bins"),
+      8, 0);
+  spec.columns = {.classes = 0, .box_last = true};
+  spec.strides = kFour;
+  InputRule input = kImageNetInput;
+  input.bgr = true;
+  return fed(spec, input);
+}
+
+}  // namespace keepbox::families

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Keypoints of kept boxes: joints of a body, landmarks of a face.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/formula/keypoint.h"
+
+namespace keepbox {
+
+/// Line between two keypoints, by their indices, the lower one first.
+struct Edge {
+  uint8_t from, to;
+};
+
+/// Keypoints of a family: their number and the lines of a skeleton.
+struct PointSet {
+  std::string_view name;  // GStreamer's semantic tag, such as "body-pose/coco-17"
+  uint16_t count = 0;
+  std::span<const Edge> edges{};
+};
+
+/// Returns the set of that name, or nullptr.
+const PointSet* find_point_set(std::string_view name);
+
+}  // namespace keepbox

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Lays out grids and makes anchor boxes.
+#include "core/plan/anchors.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/recognition/grid.h"
+
+namespace keepbox {
+namespace {
+
+/// Returns the grids of an input, for anchors in a single tensor.
+std::vector<Grid> grids_over(Size model, const DetectorSpec& spec) {
+  std::vector<Grid> out;
+  uint32_t first = 0;
+  for (uint32_t level = 0; level < spec.level_count(); ++level) {
+    const Size cells = level_cells(model, spec.strides[level]);
+    const uint32_t anchors = spec.anchors_of(level), count = cells.width * cells.height;
+    const uint32_t pieces = spec.interleaved ? 1 : anchors;
+    for (uint32_t anchor = 0; anchor < pieces; ++anchor) {
+      out.push_back({.first = first, .level = level, .anchor = anchor,
+                     .cell_anchors = anchors / pieces, .count = count * (anchors / pieces),
+                     .cells = cells});
+      first += count * (anchors / pieces);
+    }
+  }
+  return out;
+}
+
+Status fail_grid(const DetectorSpec& spec, uint32_t wanted, Size model, uint32_t found, bool told) {
+  return fail(ErrorKind::kMismatch,
+              std::to_string(wanted) + " anchors for an input of " + std::to_string(model.width) +
+                  "x" + std::to_string(model.height),
+              std::to_string(found),
+              std::string(told ? "set another detector="
+                               : "set model-width= and model-height=, or another detector=") +
+                  (spec.priors ? ", or priors-file= to the model's table of cy cx h w" : ""));
+}
+
+/// Returns the grids of the tensors, with their cells computed if the tensors only have rows.
+Result<std::vector<Grid>> settle_grids(const Layout& layout, Size model, bool told) {
+  if (layout.grids.empty()) {
+    const uint32_t wanted = grid_anchors(model, *layout.spec);
+    if (wanted != layout.anchors)
+      return std::unexpected(fail_grid(*layout.spec, wanted, model, layout.anchors, told).error());
+    return grids_over(model, *layout.spec);
+  }
+  std::vector<Grid> out = layout.grids;
+  for (Grid& grid : out) {
+    const Size cells = level_cells(model, layout.spec->strides[grid.level]);
+    if (grid.cells.width == 0) grid.cells = cells;
+    const uint64_t anchors = uint64_t{cells.width} * cells.height * grid.cell_anchors;
+    if (grid.cells != cells || anchors != grid.count)
+      return std::unexpected(
+          fail_grid(*layout.spec, static_cast<uint32_t>(std::min<uint64_t>(anchors, UINT32_MAX)), model,
+                    grid.count, told)
+              .error());
+  }
+  return out;
+}
+
+/// Returns the index of a level's first anchor size.
+uint32_t first_size(const DetectorSpec& spec, uint32_t level) {
+  uint32_t first = 0;
+  for (uint32_t before = 0; before < level; ++before) first += spec.anchors_of(before);
+  return first;
+}
+
+/// Rounds half to even, as torch.round().
+float rounded_side(float side) { return 2 * std::nearbyint(side / 2); }
+
+/// Returns the anchor sizes per cell of a level, in pixels.
+std::vector<AnchorSize> sizes_of(const DetectorSpec& spec, uint32_t level) {
+  const AnchorRule& rule = spec.anchors;
+  const uint32_t first = first_size(spec, level), count = spec.anchors_of(level);
+  std::vector<AnchorSize> out;
+  if (!rule.sizes.empty()) {
+    for (uint32_t i = first; i < first + count && i < rule.sizes.size(); ++i)
+      out.push_back(rule.sizes[i]);
+    return out;
+  }
+  const float side = rule.base * static_cast<float>(spec.strides[level]);
+  const auto add = [&](float scale, AnchorSize ratio) {
+    const float scaled = rule.whole ? std::trunc(side * scale) : side * scale;
+    AnchorSize size{scaled * ratio.width, scaled * ratio.height};
+    if (rule.whole) size = {rounded_side(size.width), rounded_side(size.height)};
+    out.push_back(size);
+  };
+  if (rule.scales_inner)
+    for (const AnchorSize ratio : rule.ratios)
+      for (const float scale : rule.scales) add(scale, ratio);
+  else
+    for (const float scale : rule.scales)
+      for (const AnchorSize ratio : rule.ratios) add(scale, ratio);
+  return out;
+}
+
+Status fail_sizes(const DetectorSpec& spec) {
+  return fail(ErrorKind::kInvalid, "an anchor size for every anchor per cell of each level",
+              "fewer in " + std::string(spec.name), "complete the family's anchors");
+}
+
+struct Step {
+  float x, y;
+};
+
+/// Returns the distance between the cells of a level.
+Step step_of(const DetectorSpec& spec, const Grid& grid, Size model) {
+  const auto stride = static_cast<float>(spec.strides[grid.level]);
+  if (grid.cells.width == 0 || grid.cells.height == 0) return {stride, stride};
+  const Step even{static_cast<float>(model.width) / static_cast<float>(grid.cells.width),
+                  static_cast<float>(model.height) / static_cast<float>(grid.cells.height)};
+  if (spec.anchors.of_grid) return even;
+  return spec.anchors.whole ? Step{std::floor(even.x), std::floor(even.y)} : Step{stride, stride};
+}
+
+/// Computes prior boxes in fractions of the input.
+Status make_priors(Plan& plan, const std::vector<Grid>& grids, Size model) {
+  const DetectorSpec& spec = *plan.spec;
+  const auto w = static_cast<float>(model.width), h = static_cast<float>(model.height);
+  const float side = spec.anchors.input;
+  plan.priors.reserve(plan.layout.anchors);
+  for (const Grid& grid : grids) {
+    const auto sizes = sizes_of(spec, grid.level);
+    if (sizes.size() < grid.anchor + grid.cell_anchors) return fail_sizes(spec);
+    const Step step = step_of(spec, grid, model);
+    for (uint32_t i = 0; i < grid.count; ++i) {
+      const uint32_t cell = i / grid.cell_anchors;
+      const AnchorSize size = sizes[grid.anchor + i % grid.cell_anchors];
+      const float x = static_cast<float>(cell % grid.cells.width) + spec.cell_offset;
+      const float y = static_cast<float>(cell / grid.cells.width) + spec.cell_offset;
+      plan.priors.push_back({x * step.x / w, y * step.y / h, size.width / (side > 0 ? side : w),
+                             size.height / (side > 0 ? side : h)});
+    }
+  }
+  return {};
+}
+
+/// Fills the levels for codings with cells, and for score maps whose peaks count.
+Status make_levels(Plan& plan, const std::vector<Grid>& grids, Size model) {
+  const DetectorSpec& spec = *plan.spec;
+  for (const Grid& grid : grids) {
+    const float xy = spec.xy_scales[grid.level];
+    const Step step = step_of(spec, grid, model);
+    plan.levels.push_back({
+        .first_anchor = grid.first, .width = std::max(grid.cells.width, 1u),
+        .cell_anchors = grid.cell_anchors,
+        .first_size = spec.anchors.sizes.empty() ? 0 : first_size(spec, grid.level) + grid.anchor,
+        .stride = static_cast<float>(spec.strides[grid.level]), .xy_scale = xy > 0 ? xy : 1,
+        .step_x = step.x, .step_y = step.y});
+  }
+  plan.rules.boxes.level_count = static_cast<uint32_t>(plan.levels.size());
+  if (spec.anchors.sizes.empty()) return {};
+  if (spec.anchors.sizes.size() < first_size(spec, static_cast<uint32_t>(spec.level_count())))
+    return fail_sizes(spec);
+  plan.anchor_sizes.assign(spec.anchors.sizes.begin(), spec.anchors.sizes.end());
+  return {};
+}
+
+Status take_priors(Plan& plan, const Settings& settings) {
+  if (settings.priors.size() != plan.layout.anchors)
+    return fail(ErrorKind::kMismatch, std::to_string(plan.layout.anchors) + " prior boxes",
+                std::to_string(settings.priors.size()),
+                "set priors-file= to the model's table of cy cx h w");
+  plan.priors = settings.priors;
+  return {};
+}
+
+}  // namespace
+
+Status settle_anchors(Plan& plan, const Settings& settings, Size model, bool told) {
+  const DetectorSpec& spec = *plan.spec;
+  const bool deltas = spec.coding == BoxCoding::kPriorDelta;
+  const bool table = deltas && (!settings.priors.empty() || !spec.anchors.given());
+  const bool cells = has_cells(spec.coding) || spec.peaks;
+  if (table) KB_TRY(take_priors(plan, settings));
+  if (!cells && (table || !deltas)) return {};
+  const auto grids = settle_grids(plan.layout, model, told);
+  if (!grids) return std::unexpected(grids.error());
+  if (deltas && !table) KB_TRY(make_priors(plan, *grids, model));
+  return cells ? make_levels(plan, *grids, model) : Status();
+}
+
+}  // namespace keepbox

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Checks filter settings and fills the filter tables.
+#include "core/plan/filters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <format>
+#include <iterator>
+#include <string>
+
+#include "core/plan/plan.h"
+
+namespace keepbox {
+namespace {
+
+constexpr float kAny = std::numeric_limits<float>::infinity();
+
+Status bad(std::string expected, std::string found, const std::string& property) {
+  return fail(ErrorKind::kInvalid, std::move(expected), std::move(found), "set " + property + "=");
+}
+
+std::string text(BoxSize size) {
+  return std::format("{}x{}", size.width, size.height);
+}
+
+Status check_sizes(const BoxSizes& sizes, const std::string& property) {
+  const auto possible = [](BoxSize size) {
+    return size.width >= 0 && size.height >= 0 && std::isfinite(size.width) &&
+           std::isfinite(size.height);
+  };
+  const std::string expected = "a " + property + " in pixels, 0 or more";
+  if (!possible(sizes.all)) return bad(expected, text(sizes.all), property);
+  for (const auto& [id, size] : sizes.of_class) {
+    if (!possible(size)) return bad(expected, text(size), property);
+    if (id >= kMaxClasses)
+      return bad("a " + property + " for classes below " + std::to_string(kMaxClasses),
+                 std::to_string(id), property);
+  }
+  return {};
+}
+
+Status check_regions(const std::vector<Region>& regions, const std::string& property) {
+  if (regions.size() > kMostRegions)
+    return bad("at most " + std::to_string(kMostRegions) + " " + property,
+               std::to_string(regions.size()), property);
+  const auto possible = [](const Region& each) {
+    const Box& b = each.box;
+    return std::isfinite(b.x1) && std::isfinite(b.y1) && std::isfinite(b.x2) &&
+           std::isfinite(b.y2) && b.x1 < b.x2 && b.y1 < b.y2;
+  };
+  if (!std::ranges::all_of(regions, possible))
+    return bad(property + " with an area", "an empty one", property);
+  return {};
+}
+
+/// Writes sizes to the limits of all classes; 0 means no limit.
+void put(std::vector<SizeLimits>& limits, const BoxSizes& sizes, float SizeLimits::* width,
+         float SizeLimits::* height, float any) {
+  const auto set = [&](SizeLimits& of, BoxSize size) {
+    of.*width = size.width > 0 ? size.width : any;
+    of.*height = size.height > 0 ? size.height : any;
+  };
+  for (SizeLimits& each : limits) set(each, sizes.all);
+  for (const auto& [id, size] : sizes.of_class)
+    if (id < limits.size()) set(limits[id], size);
+}
+
+}  // namespace
+
+Status check_filters(const FilterSettings& settings) {
+  KB_TRY(check_sizes(settings.least, "min-size"));
+  KB_TRY(check_sizes(settings.most, "max-size"));
+  KB_TRY(check_regions(settings.wanted, "regions"));
+  return check_regions(settings.excluded, "exclude-regions");
+}
+
+void settle_filters(Plan& plan, const FilterSettings& settings) {
+  const bool sized = settings.least != BoxSizes{} || settings.most != BoxSizes{};
+  plan.size_limits.assign(sized ? plan.rules.class_ids : 0, {});
+  put(plan.size_limits, settings.least, &SizeLimits::least_width, &SizeLimits::least_height, 0);
+  put(plan.size_limits, settings.most, &SizeLimits::most_width, &SizeLimits::most_height, kAny);
+  plan.regions = settings.wanted;
+  std::ranges::copy(settings.excluded, std::back_inserter(plan.regions));
+  plan.rules.regions = {.wanted = static_cast<uint8_t>(settings.wanted.size()),
+                        .excluded = static_cast<uint8_t>(settings.excluded.size()),
+                        .rule = settings.rule};
+}
+
+}  // namespace keepbox

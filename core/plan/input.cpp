@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Plans the position of the picture in the model input, and the taps of each pixel.
+#include "core/plan/input.h"
+
+#include <algorithm>
+#include <cmath>
+#include <format>
+
+
+namespace keepbox {
+namespace {
+
+constexpr uint32_t kMostSide = 16384;
+
+Status check_size(const char* whose, Size size) {
+  const auto good = [](uint32_t side) { return side >= 1 && side <= kMostSide; };
+  if (good(size.width) && good(size.height)) return {};
+  return fail(ErrorKind::kInvalid, std::format("sides of 1 to {} for the {}", kMostSide, whose),
+              std::format("{}x{}", size.width, size.height));
+}
+
+Status check_frame(const FrameForm& frame, uint32_t par_n, uint32_t par_d) {
+  KB_TRY(check_size("frame", frame.size));
+  if (par_n == 0 || par_d == 0)
+    return fail(ErrorKind::kInvalid, "a pixel aspect ratio", std::format("{}/{}", par_n, par_d));
+  if (frame.planes == 0 || frame.planes > FramePlanes::kMost)
+    return fail(ErrorKind::kInvalid, "1 to 4 planes", std::to_string(frame.planes));
+  for (const FrameComponent& each : frame.components)
+    if (each.plane >= frame.planes || each.step == 0 || each.sub_x == 0 || each.sub_y == 0 ||
+        !is_finite(each.shift_x) || !is_finite(each.shift_y))
+      return fail(ErrorKind::kInvalid, "components in the frame's planes",
+                  std::format("plane {} of {}, {} bytes apart, {}x{} pixels per sample", each.plane,
+                              frame.planes, each.step, each.sub_x, each.sub_y));
+  return {};
+}
+
+Status check_input(const InputForm& input) {
+  KB_TRY(check_size("model's input", input.size));
+  if (input.type != DataType::kFloat32 && input.type != DataType::kFloat16 &&
+      input.type != DataType::kUInt8)
+    return fail(ErrorKind::kUnsupported, "an input of float32, float16 or uint8",
+                std::string(to_string(input.type)), "export the model with one of these");
+  if (input.channels != 1 && input.channels != 3)
+    return fail(ErrorKind::kUnsupported, "an input of 1 or 3 channels",
+                std::to_string(input.channels));
+  for (size_t i = 0; i < 3; ++i)
+    if (!is_finite(1 / input.deviation[i]) || !is_finite(input.mean[i] / input.deviation[i]))
+      return fail(ErrorKind::kInvalid, "a finite mean and a non-zero deviation",
+                  std::format("{} and {}", input.mean[i], input.deviation[i]));
+  return {};
+}
+
+using Place = InputPlan::Place;
+
+/// Returns the size of a picture with its aspect ratio kept. Python rounds ties to even, like
+/// rint().
+Place fit(Size frame, double aspect, Size input, bool rounded) {
+  const double width = frame.width * aspect, height = frame.height;
+  const double ratio = std::min(input.height / height, input.width / width);
+  const auto side = [&](double from, uint32_t most) {
+    const double exact = from * ratio;
+    const double whole = rounded ? std::rint(exact) : std::floor(exact);
+    return static_cast<uint32_t>(std::clamp(whole, 1.0, double(most)));
+  };
+  return {0, 0, side(width, input.width), side(height, input.height)};
+}
+
+Place scaler_place(const Picture& frame, Size input) {
+  const Letterbox map = make_letterbox(frame, {.size = input}, ResizeMode::kLetterboxScaler);
+  const auto whole = [](float side) { return static_cast<uint32_t>(std::lround(side)); };
+  return {whole(map.pad_x), whole(map.pad_y), whole(float(frame.size.width) / map.scale_x),
+          whole(float(frame.size.height) / map.scale_y)};
+}
+
+Place place_of(const Picture& frame, Size input, ResizeMode mode) {
+  const double aspect = double(frame.par_n) / frame.par_d;
+  switch (mode) {
+    case ResizeMode::kLetterboxTopLeft: return fit(frame.size, aspect, input, false);
+    case ResizeMode::kLetterboxScaler: return scaler_place(frame, input);
+    case ResizeMode::kLetterboxCenter: {
+      Place place = fit(frame.size, aspect, input, true);
+      const auto begin = [](uint32_t whole, uint32_t part) {  // smaller half of an odd remainder
+        return static_cast<uint32_t>(std::max(std::rint((whole - part) / 2.0 - 0.1), 0.0));
+      };
+      place.x = begin(input.width, place.width);
+      place.y = begin(input.height, place.height);
+      return place;
+    }
+    default: return {0, 0, input.width, input.height};
+  }
+}
+
+/// Computes the taps of the pixels of an axis.
+/// @param from, to pixels of the frame and of the place. @param sub, shift of FrameComponent.
+std::vector<Tap> taps(uint32_t from, uint32_t to, uint32_t sub, float shift, uint32_t samples) {
+  std::vector<Tap> out(to);
+  const auto last = static_cast<int32_t>(samples) - 1;
+  for (uint32_t i = 0; i < to; ++i) {
+    const double at = (2.0 * i + 1) * from / (2.0 * to * sub) - double{shift};
+    const double floor = std::floor(at);
+    const auto first = static_cast<int32_t>(std::clamp(floor, -1.0, double(last)));
+    const bool between = first >= 0 && first < last;
+    out[i] = {.first = std::max(first, 0),
+              .next = between ? first + 1 : std::max(first, 0),
+              .part = between ? static_cast<float>(at - floor) : 0.0f};
+  }
+  return out;
+}
+
+PixelRules rules_of(const FrameForm& frame, const InputForm& input) {
+  PixelRules rules{.type = input.type, .channels = input.channels};
+  rules.pixel_step = input.channels_last ? input.channels : 1;
+  rules.channel_step = input.channels_last ? 1 : size_t{input.size.width} * input.size.height;
+  const bool reversed = input.bgr && input.channels == 3;
+  for (size_t channel = 0; channel < 3; ++channel) {
+    const size_t of = reversed ? 2 - channel : channel;
+    std::ranges::copy(frame.matrix[of], rules.matrix[channel]);
+    rules.mean[channel] = input.mean[of];
+    rules.deviation[channel] = input.deviation[of];
+    rules.padding[channel] = (float(input.pad) - input.mean[of]) / input.deviation[of];
+  }
+  return rules;
+}
+
+}  // namespace
+
+Result<InputPlan> plan_input(const FrameForm& frame, uint32_t par_n, uint32_t par_d,
+                             const InputForm& input, ResizeMode mode) {
+  KB_TRY(check_frame(frame, par_n, par_d));
+  KB_TRY(check_input(input));
+  InputPlan plan{.frame = frame, .input = input};
+  plan.place = place_of({.size = frame.size, .par_n = par_n, .par_d = par_d}, input.size, mode);
+  plan.letterbox = {.frame = frame.size,
+                    .model = input.size,
+                    .scale_x = float(frame.size.width) / float(plan.place.width),
+                    .scale_y = float(frame.size.height) / float(plan.place.height),
+                    .pad_x = float(plan.place.x),
+                    .pad_y = float(plan.place.y)};
+  for (size_t i = 0; i < 3; ++i) {
+    const FrameComponent& each = frame.components[i];
+    plan.columns[i] = taps(frame.size.width, plan.place.width, each.sub_x, each.shift_x,
+                           each.across(frame.size.width));
+    plan.rows[i] = taps(frame.size.height, plan.place.height, each.sub_y, each.shift_y,
+                        each.down(frame.size.height));
+  }
+  plan.rules = rules_of(frame, input);
+  return plan;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Finds implausible settings.
+#include "core/plan/lint.h"
+
+#include <algorithm>
+#include <format>
+#include <ranges>
+
+#include "core/formula/box.h"
+
+namespace keepbox {
+namespace {
+
+constexpr float kBestScore = 1;  // of a probability
+
+using Errors = std::vector<Error>;
+
+void warn(Errors& out, std::string expected, std::string found, std::string hint) {
+  out.push_back({ErrorKind::kInvalid, std::move(expected), std::move(found), std::move(hint)});
+}
+
+/// Returns the classes of the model that pass the filter; for ready rows all possible classes.
+auto wanted_classes(const Plan& plan) {
+  const uint32_t first = plan.rules.first_class;
+  const uint32_t end = plan.layout.classes == 0
+                           ? static_cast<uint32_t>(plan.class_wanted.size())
+                           : plan.rules.end_class;
+  return std::views::iota(first, std::max(first, end)) |
+         std::views::filter([&](uint32_t id) { return plan.class_wanted[id] != 0; });
+}
+
+void check_thresholds(Errors& out, const Plan& plan) {
+  auto wanted = wanted_classes(plan);
+  const std::string name(plan.spec->name);
+  if (std::ranges::empty(wanted)) {
+    warn(out, "a class to detect", "none left by include-classes and exclude-classes",
+         "set include-classes= or exclude-classes= to keep one");
+    return;
+  }
+  if (!plan.spec->probabilities) return;
+  const auto text = [&](uint32_t id) { return std::format("{}", plan.class_threshold[id]); };
+  const auto passable = [&](uint32_t id) {
+    return passes(kBestScore, plan.class_threshold[id], plan.rules.contract);
+  };
+  if (std::ranges::none_of(wanted, passable))
+    warn(out, "a score-threshold below 1, the maximum score of " + name,
+         text(*wanted.begin()), "set score-threshold= or class-thresholds=");
+  const auto below = std::ranges::find_if(wanted, [&](uint32_t id) {
+    return plan.class_threshold[id] < 0;
+  });
+  if (below != wanted.end())
+    warn(out, "a score-threshold of at least 0 because scores of " + name + " are never negative",
+         text(*below), "set score-threshold= or class-thresholds=");
+}
+
+void check_classes(Errors& out, const Plan& plan, const Settings& settings) {
+  if (plan.layout.classes == 0) return;  // ready rows may have any class
+  const auto check = [&](const auto& ids, const char* property) {
+    const auto odd = std::ranges::find_if(
+        ids, [&](uint32_t id) { return id < plan.rules.first_class || id >= plan.rules.end_class; });
+    if (odd != ids.end())
+      warn(out,
+           std::string(property) + " among the model's classes, " +
+               std::to_string(plan.rules.first_class) + " to " +
+               std::to_string(plan.rules.end_class - 1),
+           std::to_string(*odd), std::string("set ") + property + "=");
+  };
+  check(settings.include_classes, "include-classes");
+  check(settings.exclude_classes, "exclude-classes");
+  check(settings.class_thresholds | std::views::keys, "class-thresholds");
+  check(settings.filters.least.of_class | std::views::keys, "min-size");
+  check(settings.filters.most.of_class | std::views::keys, "max-size");
+}
+
+/// True if the method has no IoU threshold.
+bool ignores_threshold(NmsMethod method) {
+  return method == NmsMethod::kSoftGaussian || method == NmsMethod::kMatrix ||
+         method == NmsMethod::kMatrixLinear;
+}
+
+void check_suppression(Errors& out, const Plan& plan, const Settings& settings) {
+  const Settings defaults;
+  const std::string name(plan.spec->name);
+  if (plan.rules.method == NmsMethod::kNone) {
+    if (settings.iou_threshold != defaults.iou_threshold)
+      warn(out, "no iou-threshold because " +
+                    (settings.method == NmsMethod::kAuto ? name + " needs no NMS" : "NMS is off"),
+           std::format("{}", settings.iou_threshold), "set nms-method=greedy to apply it");
+  } else if (ignores_threshold(plan.rules.method)) {
+    if (settings.iou_threshold != defaults.iou_threshold)
+      warn(out, "no iou-threshold because this nms-method lowers scores by every overlap",
+           std::format("{}", settings.iou_threshold), "set soft-nms-sigma= or nms-method=");
+  } else if (plan.rules.contract.iou_inclusive && settings.iou_threshold == 0) {
+    warn(out, "an iou-threshold above 0 with nms-contract=" + std::string(plan.rules.contract.name) +
+                  ", because at 0 boxes that do not touch suppress each other",
+         "0", "set iou-threshold=");
+  }
+}
+
+void check_sizes(Errors& out, const Plan& plan) {
+  if (plan.size_limits.empty()) return;
+  for (const uint32_t id : wanted_classes(plan)) {
+    const SizeLimits& of = plan.size_limits[id];
+    const auto text = [](float width, float height) {
+      return std::format("{}x{}", width, height);
+    };
+    if (of.least_width <= of.most_width && of.least_height <= of.most_height) continue;
+    warn(out, "a max-size of at least min-size for class " + std::to_string(id),
+         "max-size " + text(of.most_width, of.most_height) + " and min-size " +
+             text(of.least_width, of.least_height),
+         "set max-size= or min-size=");
+    return;
+  }
+}
+
+void check_regions(Errors& out, const Plan& plan, const Settings& settings) {
+  const Size frame = plan.letterbox.frame;
+  const Box all{0, 0, static_cast<float>(frame.width), static_cast<float>(frame.height)};
+  const auto outside = [&](const Region& each) {
+    return !is_of(on_frame(each, frame), all, RegionRule::kTouch);
+  };
+  const auto check = [&](const std::vector<Region>& regions, const std::string& property) {
+    const auto odd = std::ranges::find_if(regions, outside);
+    if (odd != regions.end())
+      warn(out, property + " that overlap the frame of " + std::to_string(frame.width) + "x" +
+                    std::to_string(frame.height),
+           "region " + std::to_string(odd - regions.begin() + 1) + " outside of it",
+           "set " + property + "=");
+  };
+  check(settings.filters.wanted, "regions");
+  check(settings.filters.excluded, "exclude-regions");
+}
+
+}  // namespace
+
+std::vector<Error> senseless(const Plan& plan, const Settings& settings) {
+  Errors out;
+  check_thresholds(out, plan);
+  check_classes(out, plan, settings);
+  check_suppression(out, plan, settings);
+  check_sizes(out, plan);
+  check_regions(out, plan, settings);
+  return out;
+}
+
+std::optional<Error> undecoded_payload(const Layout& layout, std::span<const TensorView> tensors) {
+  std::vector<TensorView> unread;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const bool named = tensors[i].id.contains("masks") || tensors[i].id.contains("keypoints");
+    const auto reads = [&](const Field& field) { return field.tensor == static_cast<int>(i); };
+    const auto has = [&](const Segment& segment) { return std::ranges::any_of(segment.fields, reads); };
+    if (named && std::ranges::none_of(layout.segments, has)) unread.push_back(tensors[i]);
+  }
+  if (unread.empty()) return std::nullopt;
+  return Error{ErrorKind::kUnsupported,
+               "tensors that " + std::string(layout.spec->name) + " decodes", to_string(unread),
+               "the boxes are complete; these tensors are ignored"};
+}
+
+}  // namespace keepbox

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Settles the method of suppression and its limits.
+#include "core/plan/nms_limits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <string>
+
+#include "core/formula/oriented.h"
+
+namespace keepbox {
+namespace {
+
+/// Returns `limit`, or `most` if that is less or the limit is 0.
+uint32_t up_to(uint32_t limit, uint32_t most) {
+  return limit == 0 ? most : std::min(limit, most);
+}
+
+/// Pairs of candidates that a method compares in the worst case.
+enum class Pairs : uint8_t {
+  kKept,  // each candidate with the kept ones
+  kAll,
+};
+
+/// A method with more than linear time, and the number of pairs that takes less than a second on
+/// one thread in the worst case. Oriented boxes take four times as long.
+struct Ceiling {
+  NmsMethod method;
+  Pairs pairs;
+  uint32_t most;
+};
+
+constexpr Ceiling kCeilings[] = {
+    {NmsMethod::kFast, Pairs::kAll, 1u << 27},
+    {NmsMethod::kSoftLinear, Pairs::kKept, 1u << 26},
+    {NmsMethod::kSoftGaussian, Pairs::kKept, 1u << 26},
+    {NmsMethod::kWeighted, Pairs::kKept, 1u << 26},
+    {NmsMethod::kDiou, Pairs::kKept, 1u << 27},
+    {NmsMethod::kMatrix, Pairs::kAll, 1u << 27},
+    {NmsMethod::kMatrixLinear, Pairs::kAll, 1u << 27},
+    {NmsMethod::kMerge, Pairs::kKept, 1u << 25},
+};
+constexpr uint32_t kTurnedCost = 4;
+
+/// Returns the maximum number of boxes kept by the overall and class limits.
+uint64_t most_kept(const Rules& rules) {
+  const uint32_t classes =
+      rules.classes == 0 ? kMaxClasses : rules.end_class - rules.first_class;
+  return std::min<uint64_t>(rules.kept_capacity, uint64_t{rules.class_limit} * classes);
+}
+
+/// Returns the method's own limit of candidates; 0: none.
+uint32_t ceiling_of(const Rules& rules) {
+  const auto* of = std::ranges::find(kCeilings, rules.method, &Ceiling::method);
+  if (of == std::end(kCeilings)) return 0;
+  const uint64_t pairs = of->most / (rules.turned ? kTurnedCost : 1);
+  const uint64_t kept = of->pairs == Pairs::kAll ? kMaxAnchors : most_kept(rules);
+  // n candidates make n^2 / 2 pairs, or n - kept / 2 per kept box.
+  if (kept * kept / 2 >= pairs) return static_cast<uint32_t>(std::sqrt(2.0 * double(pairs)));
+  return kept == 0 ? 0 : static_cast<uint32_t>(pairs / kept + kept / 2);
+}
+
+/// Chooses the method: a family without NMS is not suppressed because of a contract's default.
+NmsMethod method_of(const Plan& plan, const Settings& settings) {
+  if (settings.method != NmsMethod::kAuto) return settings.method;
+  return plan.spec->nms != NmsMethod::kGreedy ? plan.spec->nms : plan.rules.contract.method;
+}
+
+/// Settles pre_nms_top_k, by settings, contract and method.
+void settle_candidates(Plan& plan, const Settings& settings) {
+  Rules& rules = plan.rules;
+  const uint32_t most = up_to(rules.contract.most_candidates, rules.candidates);
+  const uint32_t ceiling = up_to(ceiling_of(rules), most);
+  plan.has_ceiling = settings.pre_nms_top_k == 0 && ceiling < most;
+  rules.pre_nms_top_k =
+      settings.pre_nms_top_k == 0 ? ceiling : std::min(settings.pre_nms_top_k, rules.candidates);
+}
+
+}  // namespace
+
+NmsContract settle_contract(const NmsContract& contract, const Settings& settings, bool turned) {
+  NmsContract out = contract;
+  if (turned) out.plus_one = out.reorder_corners = out.empty_overlap = false;
+  if (settings.class_agnostic) out.class_offset = 0;
+  out.class_agnostic |= settings.class_agnostic || out.class_offset != 0;
+  return out;
+}
+
+void settle_limits(Plan& plan, const Settings& settings) {
+  const uint32_t most = plan.rules.candidates;
+  const NmsContract& contract = plan.rules.contract;
+  Rules& rules = plan.rules;
+  rules.max_detections = std::min(settings.max_detections, most);
+  rules.class_limit =
+      up_to(settings.class_top_k, contract.per_class_limit ? rules.max_detections : most);
+  rules.pre_nms_class_top_k =
+      settings.pre_nms_class_top_k < most ? settings.pre_nms_class_top_k : 0;
+  rules.kept_capacity = contract.per_class_limit ? most : rules.max_detections;
+  rules.method = method_of(plan, settings);
+  settle_candidates(plan, settings);
+  settle_reach(rules);
+}
+
+void settle_reach(Rules& rules) {
+  const bool all = rules.method == NmsMethod::kSoftGaussian ||
+                   rules.method == NmsMethod::kMatrix || rules.method == NmsMethod::kMatrixLinear;
+  rules.reach = reach_of(rules.iou_threshold, all);
+}
+
+std::optional<Error> ceiling_reached(const Plan& plan, uint32_t candidates, uint32_t compared) {
+  const uint32_t most = plan.rules.pre_nms_top_k;
+  if (!plan.has_ceiling || candidates <= most || compared < most)
+    return std::nullopt;
+  return Error{ErrorKind::kUnsupported,
+               "at most " + std::to_string(most) +
+                   " candidates for this nms-method, which compares pairs",
+               std::to_string(candidates) + ", of which the best are used",
+               "set a higher score-threshold=, or pre-nms-top-k= to use more"};
+}
+
+}  // namespace keepbox

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Makes plans: recognition, units, geometry, thresholds, each checked once.
+#include "core/plan/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <format>
+#include <iterator>
+#include <limits>
+#include <ranges>
+
+#include "core/formula/box.h"
+#include "core/model/contracts.h"
+#include "core/plan/anchors.h"
+#include "core/plan/lint.h"
+#include "core/plan/nms_limits.h"
+#include "core/plan/payload.h"
+#include "core/recognition/fit.h"
+#include "core/recognition/grid.h"
+#include "core/recognition/recognise.h"
+#include "core/recognition/value_checks.h"
+
+namespace keepbox {
+namespace {
+
+/// Minimum coordinate that YOLOX's cell offsets and log sizes, which stay below 5, cannot reach. If
+/// one object fills the picture, no log size is negative.
+constexpr float kMostUndecoded = 16.0f;
+
+/// Maximum number of candidates per image, of about 70 bytes each.
+constexpr uint64_t kMostCandidates = uint64_t{1} << 24;
+
+/// Returns 0 or a normal float, because devices treat subnormal floats differently.
+float normal(float threshold) {
+  return threshold > 0 ? std::max(threshold, std::numeric_limits<float>::min()) : 0.0f;
+}
+
+Status check_settings(const Settings& s) {
+  const auto bad = [](std::string what, float found, std::string name) {
+    return fail(ErrorKind::kInvalid, std::move(what), std::format("{}", found),
+                "set " + name + '=');
+  };
+  if (!std::isfinite(s.score_threshold))
+    return bad("a finite score-threshold", s.score_threshold, "score-threshold");
+  if (!(s.iou_threshold >= 0 && s.iou_threshold <= 1))
+    return bad("an iou-threshold in 0..1", s.iou_threshold, "iou-threshold");
+  if (!(s.soft_sigma >= std::numeric_limits<float>::min() && std::isfinite(s.soft_sigma)))
+    return bad("a soft-nms-sigma above 0", s.soft_sigma, "soft-nms-sigma");
+  for (const auto& [id, threshold] : s.class_thresholds)
+    if (!std::isfinite(threshold) || id >= kMaxClasses)
+      return bad("finite class-thresholds for classes below " + std::to_string(kMaxClasses),
+                 threshold, "class-thresholds");
+  if ((s.frame.size.width == 0) != (s.frame.size.height == 0))
+    return fail(ErrorKind::kInvalid, "a frame with both sides, or with neither",
+                std::format("{}x{} pixels", s.frame.size.width, s.frame.size.height),
+                "fix the caps upstream");
+  return check_filters(s.filters);
+}
+
+/// Observations on all boxes of the first image.
+struct Evidence {
+  float largest = 0;           // of |coordinate|
+  bool negative_size = false;  // a negative width or height: logarithms
+  bool readable = false;       // in system memory
+};
+
+Evidence look(const Layout& layout, std::span<const TensorView> tensors) {
+  if (layout.spec->bins > 1 || layout[Part::kSizes].present()) return {};
+  const auto box = ranges(layout, Part::kBox, 4, tensors);
+  Evidence out{.readable = !box.empty()};
+  for (size_t channel = 0; channel < box.size(); ++channel) {
+    out.largest = std::max({out.largest, -box[channel].least, box[channel].most});
+    out.negative_size = out.negative_size || (channel >= 2 && box[channel].least < 0);
+  }
+  return out;
+}
+
+Status check_tensors(const Layout& layout, std::span<const TensorView> tensors) {
+  for (const Segment& segment : layout.segments)
+    for (const Field& field : segment.fields)
+      if (field.present()) KB_TRY(check_bounds(tensors[static_cast<size_t>(field.tensor)]));
+  return {};
+}
+
+/// Settles YOLOX's coding and the coordinates' units, by settings or by values.
+void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
+                  std::span<const TensorView> tensors, Size model) {
+  const Evidence seen = look(plan.layout, tensors);
+  if (box_coding_open && seen.readable && !seen.negative_size && seen.largest > kMostUndecoded) {
+    plan.spec = find_detector("yolox-decoded");
+    plan.layout.spec = plan.spec;
+    plan.remark += "; boxes are already decoded";
+  }
+  if (has_cells(plan.spec->coding)) {
+    plan.provisional = box_coding_open && !seen.readable;
+    return;
+  }
+  Units units = settings.units != Units::kAuto ? settings.units : plan.spec->units;
+  if (units == Units::kAuto) {
+    plan.provisional = !seen.readable || seen.largest == 0;
+    units = !plan.provisional && seen.largest <= kMostNormalized ? Units::kNormalized
+                                                                 : Units::kPixels;
+    if (!plan.provisional)
+      plan.remark += units == Units::kNormalized ? "; coordinates are in 0..1"
+                                                 : "; coordinates are in pixels";
+  }
+  plan.units = units;
+  if (units == Units::kNormalized) {
+    plan.rules.boxes.unit_x = static_cast<float>(model.width);
+    plan.rules.boxes.unit_y = static_cast<float>(model.height);
+    if (plan.spec->coding != BoxCoding::kPriorDelta && seen.largest > kMostNormalized)
+      plan.warnings.push_back({ErrorKind::kMismatch, "coordinates in 0..1", "larger values",
+                               "set box-units=pixels, or another detector="});
+  }
+}
+
+/// Checks the family against the values. For a family that was set a mismatch is only a warning,
+/// and so are single centres far outside of the picture for a family declared by the producer.
+Status confirm(Plan& plan, std::span<const TensorView> tensors, const Request& request) {
+  const Status agrees = check_numbers(plan.layout, tensors);
+  if (agrees) return {};
+  Error error = agrees.error();
+  const bool named = plan.basis == Basis::kNamed && plan.spec->name == request.told;
+  if (plan.basis == Basis::kSet || (named && check_numbers(plan.layout, tensors, false))) {
+    plan.warnings.push_back(std::move(error));
+    return {};
+  }
+  const auto families =
+      families_of(tensors[static_cast<size_t>(plan.layout[Part::kBox].tensor)], request);
+  if (!families.empty()) error.found += ", which fits " + families;
+  return std::unexpected(std::move(error));
+}
+
+float iou_threshold_of(const Plan& plan, const Settings& settings) {
+  const bool own = settings.default_iou_threshold && plan.spec->iou_threshold > 0;
+  if (own) return plan.spec->iou_threshold;
+  const bool told = settings.default_iou_threshold && settings.told_iou_threshold > 0;
+  return told ? settings.told_iou_threshold : settings.iou_threshold;
+}
+
+/// Returns the picture whose grid the anchors may be: the model input if it is known or set.
+Size picture_of(const Settings& settings) {
+  if (settings.letterbox) return settings.letterbox->model;
+  if (settings.model.width != 0 && settings.model.height != 0) return settings.model;
+  return settings.tensor_frame.width ? settings.tensor_frame : settings.frame.size;
+}
+
+bool is_empty(Size size) { return size.width == 0 || size.height == 0; }
+
+/// Returns the model input: as declared, as set, the frame if its grid fits, the size that feature
+/// maps imply, or the square with that grid.
+Result<Size> settle_model(const Settings& settings, const Layout& layout) {
+  const Size given = picture_of(settings);
+  const bool known = !is_empty(given);
+  if (known && (settings.letterbox || given == settings.model)) return given;
+  const uint32_t anchors = grid_anchors(given, *layout.spec);
+  if (known && (anchors == layout.anchors || anchors == 0)) return given;
+  if (const Size shown = input_of_maps(layout); !is_empty(shown)) return shown;
+  if (const Size square = square_input(layout.anchors, *layout.spec); !is_empty(square))
+    return square;
+  if (known) return given;
+  return fail(ErrorKind::kInvalid, "a size of the frame, or of the model's input",
+              "0 pixels, and tensors that do not show it", "fix the caps upstream, or set both");
+}
+
+/// Returns the picture that boxes refer to: without a size, the picture that the model received.
+Picture settle_frame(const Settings& settings, Size model) {
+  if (!is_empty(settings.frame.size)) return settings.frame;
+  return {.size = settings.letterbox ? settings.letterbox->frame : model};
+}
+
+/// Returns the number of classes without the background.
+uint32_t real_classes(const Layout& layout) {
+  const uint32_t background = layout.spec->background != Background::kNone ? 1 : 0;
+  return layout.classes - std::min(background, layout.classes);
+}
+
+void settle_rules(Plan& plan) {
+  const DetectorSpec& spec = *plan.spec;
+  plan.rules.anchors = plan.layout.anchors;
+  plan.rules.classes = plan.layout.classes;
+  plan.rules.indexed = plan.layout.indexed;
+  plan.rules.scores = {spec.score, spec.activation, spec.logit_limit};
+  if (spec.score == ScoreRule::kObjectness && real_classes(plan.layout) > 1)
+    plan.rules.scores.rule = ScoreRule::kProduct;
+  plan.rules.peaks = spec.peaks;
+  BoxRules& boxes = plan.rules.boxes;
+  boxes.coding = spec.coding;
+  boxes.yx = spec.box_yx;
+  boxes.bins = spec.bins;
+  boxes.cell_offset = spec.cell_offset;
+  boxes.delta_limit = spec.delta_limit;
+  std::ranges::copy(spec.box_scale, boxes.scale);
+}
+
+void settle_classes(Plan& plan, const Settings& settings) {
+  const DetectorSpec& spec = *plan.spec;
+  const uint32_t scores = plan.layout.classes;
+  plan.rules.first_class = spec.background == Background::kFirst && scores > 0 ? 1 : 0;
+  plan.rules.end_class = spec.background == Background::kLast && scores > 0 ? scores - 1 : scores;
+  const uint32_t ids = scores == 0 ? kMaxClasses : scores;
+  const bool own = settings.default_score_threshold && spec.score_threshold > 0;
+  plan.class_threshold.assign(ids, own ? spec.score_threshold : settings.score_threshold);
+  plan.class_wanted.assign(ids, settings.include_classes.empty() ? 1 : 0);
+  for (const auto& [id, threshold] : settings.class_thresholds)
+    if (id < ids) plan.class_threshold[id] = threshold;
+  for (const uint32_t id : settings.include_classes)
+    if (id < ids) plan.class_wanted[id] = 1;
+  for (const uint32_t id : settings.exclude_classes)
+    if (id < ids) plan.class_wanted[id] = 0;
+  plan.rules.class_ids = ids;
+  plan.rules.lowest_threshold = std::ranges::min(plan.class_threshold);
+  const auto lowest = [&](float each) { return each == plan.rules.lowest_threshold; };
+  plan.rules.uniform = std::ranges::all_of(plan.class_threshold, lowest) &&
+                       !std::ranges::contains(plan.class_wanted, 0);
+  settle_filters(plan, settings.filters);
+}
+
+/// Returns the maximum number of candidates for the classes that pass the filter.
+uint64_t candidates_of(const Plan& plan) {
+  if (!plan.rules.multi_label) return plan.layout.anchors;
+  const auto first = plan.class_wanted.begin() + plan.rules.first_class;
+  const auto wanted = std::count(first, first + real_classes(plan.layout), 1);
+  return uint64_t{plan.layout.anchors} * static_cast<uint64_t>(std::max<ptrdiff_t>(wanted, 1));
+}
+
+std::string labels_text(const Plan& plan) {
+  return counted(plan.layout.anchors, "anchor") + " of " +
+         std::to_string(candidates_of(plan) / std::max(plan.layout.anchors, 1u)) + " classes";
+}
+
+/// Settles whether each class of an anchor may be a candidate. A family's default is dropped with a
+/// warning if that would be too many; an explicit setting is an error.
+Status settle_labels(Plan& plan, const Settings& settings) {
+  const DetectorSpec& spec = *plan.spec;
+  const bool has_scores = plan.layout[Part::kScores].present() && spec.reader != Reader::kIndices;
+  plan.rules.multi_label = has_scores && real_classes(plan.layout) > 1 &&
+                           settings.multi_label.value_or(spec.multi_label);
+  if (candidates_of(plan) > kMostCandidates) {
+    Error error{ErrorKind::kUnsupported,
+                "at most " + std::to_string(kMostCandidates) + " candidates with multi-label",
+                labels_text(plan),
+                "set multi-label=false, or include-classes= to fewer classes"};
+    if (settings.multi_label) return std::unexpected(std::move(error));
+    plan.warnings.push_back(std::move(error));
+    plan.rules.multi_label = false;
+  }
+  plan.rules.candidates = static_cast<uint32_t>(candidates_of(plan));
+  return {};
+}
+
+/// Keeps only the tensors that have a field, and renumbers them.
+void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
+  std::vector<Field*> fields;
+  for (Segment& segment : plan.layout.segments)
+    for (size_t part = 0; part < kParts; ++part) fields.push_back(&segment.fields[part]);
+  const std::vector<Field> before = [&] {
+    std::vector<Field> out;
+    for (const Field* field : fields) out.push_back(*field);
+    return out;
+  }();
+  for (uint32_t i = 0; i < tensors.size(); ++i) {
+    bool read = false;
+    for (size_t f = 0; f < fields.size(); ++f) {
+      if (before[f].tensor != static_cast<int>(i)) continue;
+      fields[f]->tensor = static_cast<int>(plan.reads.size());
+      read = true;
+    }
+    if (!read) continue;
+    plan.reads.push_back(i);
+    const TensorView& view = tensors[i];
+    plan.forms.push_back({std::string(view.id), view.type, view.shape, view.scale, view.zero_point});
+  }
+}
+
+/// Chooses the contract: set, the family's, the producer's, or exact.
+Status choose_contract(Plan& plan, const Settings& settings) {
+  std::string_view name = settings.contract;
+  if (name == "auto")
+    name = !plan.spec->contract.empty()      ? plan.spec->contract
+           : !settings.told_contract.empty() ? std::string_view(settings.told_contract)
+                                             : "exact";
+  const NmsContract* contract = find_contract(name);
+  if (contract == nullptr)
+    return fail(ErrorKind::kInvalid, "a known nms-contract",
+                '"' + settings.contract + '"');
+  plan.rules.turned = plan.layout[Part::kAngle].present();
+  plan.rules.contract = settle_contract(*contract, settings, plan.rules.turned);
+  plan.rules.soft_sigma = settings.soft_sigma;
+  plan.rules.iou_threshold = normal(iou_threshold_of(plan, settings));
+  return {};
+}
+
+Request request_of(const Settings& settings) {
+  return {.detector = settings.detector,
+          .family = settings.family.get(),
+          .told = settings.told_detector,
+          .tensor_ids = settings.tensor_ids,
+          .label_count = settings.label_count,
+          .class_count = settings.class_count,
+          .has_priors = !settings.priors.empty(),
+          .frame = picture_of(settings)};
+}
+
+}  // namespace
+
+bool Plan::holds_for(std::span<const TensorView> tensors) const {
+  if (provisional) return false;
+  for (size_t i = 0; i < forms.size(); ++i) {
+    if (reads[i] >= tensors.size()) return false;
+    const TensorView& view = tensors[reads[i]];
+    const TensorForm& form = forms[i];
+    if (form.id != view.id || form.type != view.type || form.shape != view.shape ||
+        form.scale != view.scale || form.zero_point != view.zero_point)
+      return false;
+  }
+  return true;
+}
+
+Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> tensors) {
+  KB_TRY(check_settings(settings));
+  const Request request = request_of(settings);
+  auto recognition = recognise(tensors, request);
+  if (!recognition) return std::unexpected(recognition.error());
+  Plan plan{.spec = recognition->layout.spec,
+            .family = settings.family,
+            .layout = recognition->layout,
+            .basis = recognition->basis,
+            .remark = std::move(recognition->remark)};
+  if (recognition->doubt) plan.warnings.push_back(*std::move(recognition->doubt));
+  if (auto unread = undecoded_payload(plan.layout, tensors))
+    plan.warnings.push_back(*std::move(unread));
+  KB_TRY(choose_contract(plan, settings));
+  KB_TRY(check_tensors(plan.layout, tensors));
+
+  const auto model = settle_model(settings, plan.layout);
+  if (!model) return std::unexpected(model.error());
+  settle_units(plan, settings, recognition->box_coding_open, tensors, *model);
+  KB_TRY(confirm(plan, tensors, request));
+  settle_rules(plan);
+  KB_TRY(settle_anchors(plan, settings, *model, settings.letterbox.has_value()));
+  settle_classes(plan, settings);
+  KB_TRY(settle_labels(plan, settings));
+  settle_limits(plan, settings);
+  const Picture frame = settle_frame(settings, *model);
+  plan.letterbox = settings.letterbox ? scaled_to(*settings.letterbox, frame.size)
+                                      : make_letterbox(frame, {.size = *model}, settings.resize);
+  std::ranges::move(senseless(plan, settings), std::back_inserter(plan.warnings));
+  settle_gathering(plan, settings, tensors);
+  settle_reads(plan, tensors);
+  return plan;
+}
+
+void refit(Plan& plan, const Letterbox& letterbox, Size frame) {
+  plan.letterbox = scaled_to(letterbox, frame);
+}
+
+Status retune(Plan& plan, const Settings& settings) {
+  KB_TRY(check_settings(settings));
+  Plan wanted{.spec = plan.spec, .layout = plan.layout, .rules = plan.rules};
+  settle_classes(wanted, settings);
+  if (candidates_of(wanted) > plan.rules.candidates)
+    return fail(ErrorKind::kInvalid, "no more candidates than planned", labels_text(wanted),
+                "create a new plan");
+  plan.rules.iou_threshold = normal(iou_threshold_of(plan, settings));
+  settle_reach(plan.rules);
+  settle_classes(plan, settings);
+  plan.warnings = senseless(plan, settings);
+  return {};
+}
+
+}  // namespace keepbox

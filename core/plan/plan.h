@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The plan: everything that is settled before the first frame of a stream is decoded.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/formula/keypoint.h"
+#include "core/formula/letterbox.h"
+#include "core/formula/mask.h"
+#include "core/formula/rules.h"
+#include "core/plan/filters.h"
+#include "core/recognition/layout.h"
+#include "core/recognition/recognise.h"
+
+namespace keepbox {
+
+/// Settings of the user. Defaults are those of the element.
+struct Settings {
+  std::string detector = "auto";
+  std::shared_ptr<const DetectorSpec> family;  // overrides `detector`; for families that are not in
+                                               // the table
+  std::string told_contract;  // declared by the producer: the framework whose boxes are expected
+  float told_iou_threshold = 0;  // declared by the producer; 0: none
+  std::string told_detector;  // family declared by the producer; overrides "auto", rejected if the
+                              // values contradict it
+  std::vector<std::string> tensor_ids;
+  float score_threshold = 0.25f;  // for activated scores, which are in 0..1 for all families
+  float iou_threshold = 0.45f;    // 0..1
+  uint32_t max_detections = 300;
+  uint32_t class_top_k = 0;    // maximum boxes per class; 0: no limit
+  uint32_t pre_nms_top_k = 0;  // best candidates that reach NMS; 0: all, up to the limit of the
+                               // contract or the method
+  uint32_t pre_nms_class_top_k = 0;  // per class, before pre_nms_top_k; 0: all
+  bool default_score_threshold = false;  // the family's own threshold applies if it has one
+  bool default_iou_threshold = false;    // the family's own threshold applies if it has one
+  std::optional<bool> multi_label;       // one box per class of an anchor; unset: the family's
+                                         // default
+  std::string contract = "auto";         // auto: the family's, or exact
+  bool class_agnostic = false;
+  NmsMethod method = NmsMethod::kAuto;
+  float soft_sigma = 0.5f;  // positive; for gaussian methods
+  std::vector<std::pair<uint32_t, float>> class_thresholds;  // class id, score threshold
+  std::vector<uint32_t> include_classes;                     // empty: all
+  std::vector<uint32_t> exclude_classes;
+  FilterSettings filters;
+  Units units = Units::kAuto;
+  ResizeMode resize = ResizeMode::kStretch;
+  Size model;            // model input; 0 x 0: detected
+  Picture frame;         // picture that boxes refer to; 0 x 0: the model input
+  Size tensor_frame;     // picture that the tensors belong to; 0 x 0: frame
+  std::optional<Letterbox> letterbox;  // from the producer, overrides resize and model: the map to
+                                       // a picture of which `frame` is a scaled copy. No size is 0
+  uint32_t label_count = 0;
+  uint32_t class_count = 0;  // of the model; 0: from shapes, prototypes, labels
+  std::vector<Prior> priors;
+  bool points = true;           // decode keypoints if the family has them
+  bool masks = true;            // compute masks if the family has them
+  bool frame_masks = false;     // compute masks in frame resolution
+};
+
+/// Form of a tensor that a plan requires.
+struct TensorForm {
+  std::string id;
+  DataType type = DataType::kFloat32;
+  Shape shape;
+  float scale = 1, zero_point = 0;
+  friend bool operator==(const TensorForm&, const TensorForm&) = default;
+};
+
+/// Selection of keypoints and masks for kept boxes.
+struct Gathering {
+  PointRules points;
+  PointSet point_set;  // their meaning; without a name if unknown
+  MaskRules masks;
+
+  bool any() const { return points.count != 0 || masks.coefficients != 0; }
+};
+
+/// Settled and validated settings, the only input of kernels besides tensors.
+struct Plan {
+  const DetectorSpec* spec = nullptr;
+  std::shared_ptr<const DetectorSpec> family;  // owns the spec of a family that is not in the table
+  Layout layout;
+  Rules rules;
+  Gathering gather;
+  std::vector<float> class_threshold;   // by class id
+  std::vector<uint8_t> class_wanted;    // by class id
+  std::vector<Prior> priors;            // prior codings only
+  std::vector<Level> levels;            // codings with cells only
+  std::vector<AnchorSize> anchor_sizes;  // of the levels, if needed
+  std::vector<SizeLimits> size_limits;  // by class id; empty: no limits
+  std::vector<Region> regions;          // as described by rules.regions
+  Letterbox letterbox;
+  std::vector<TensorForm> forms;        // of the tensors that it reads, indexed by fields
+  std::vector<uint32_t> reads;          // indices of these tensors among those of make_plan()
+  Units units = Units::kPixels;         // of decoded coordinates
+  bool provisional = false;             // the values did not show the units yet: make a plan again
+                                        // for the next frame
+  bool has_ceiling = false;             // rules.pre_nms_top_k is the method's own limit
+  Basis basis = Basis::kNamed;          // kSet: values that contradict the family only cause a
+                                        // warning
+  std::string remark;                   // what was recognised and assumed, for the log
+  std::vector<Error> warnings;          // one per implausible setting
+
+  /// Returns pointers to the tables above.
+  Tables tables() const {
+    return {class_threshold.data(), class_wanted.data(),
+            {priors.data(), levels.data(), anchor_sizes.data()},
+            size_limits.empty() ? nullptr : size_limits.data(),
+            regions.empty() ? nullptr : regions.data()};
+  }
+
+  /// True if the plan holds for a frame with these tensors. Tensors that it does not read are
+  /// ignored.
+  bool holds_for(std::span<const TensorView> tensors) const;
+};
+
+/// Recognises the tensors and settles everything. Reads tensor values in system memory, to
+/// distinguish 0..1 from pixels and to check the family: values that contradict a recognised family
+/// are kMismatch, those that contradict a set family are a warning.
+Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> tensors);
+
+/// Replaces the letterbox of a plan made with a producer's letterbox. @pre the model size is the
+/// same.
+void refit(Plan& plan, const Letterbox& letterbox, Size frame);
+
+/// Changes thresholds, classes, sizes and regions of a plan, the settings that need no new plan.
+Status retune(Plan& plan, const Settings& settings);
+
+}  // namespace keepbox

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Fits all families with several tensors.
+#include "core/recognition/by_shape.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "core/plan/anchors.h"
+#include "core/recognition/fit.h"
+#include "core/recognition/grid.h"
+#include "core/recognition/recognise.h"
+#include "core/recognition/signs.h"
+#include "core/recognition/value_checks.h"
+
+namespace keepbox {
+namespace {
+
+constexpr uint32_t kCocoIds = 91;
+
+/// Returns the number of tensors that a layout uses.
+size_t tensors_of(const Layout& layout) {
+  std::set<int> used;
+  for (const Segment& segment : layout.segments)
+    for (const Field& field : segment.fields)
+      if (field.present()) used.insert(field.tensor);
+  return used.size();
+}
+
+/// True if the family's number of anchors depends on the input.
+bool counts_anchors(const DetectorSpec& spec) {
+  return has_cells(spec.coding) || spec.anchors.given();
+}
+
+/// True if some input has that number of cells.
+bool has_input(const Layout& layout, const Request& request) {
+  const DetectorSpec& spec = *layout.spec;
+  if (!counts_anchors(spec) || (spec.priors && request.has_priors)) return true;
+  if (input_of_maps(layout).width != 0) return true;
+  return grid_anchors(request.frame, spec) == layout.anchors ||
+         square_input(layout.anchors, spec).width != 0;
+}
+
+bool in_bounds(const Layout& layout, std::span<const TensorView> tensors) {
+  return std::ranges::all_of(layout.segments, [&](const Segment& segment) {
+    return std::ranges::all_of(segment.fields, [&](const Field& field) {
+      return !field.present() || check_bounds(tensors[static_cast<size_t>(field.tensor)]);
+    });
+  });
+}
+
+/// True for the known number of classes, or a common one.
+bool likely_classes(const Layout& layout, const Request& request) {
+  const DetectorSpec& spec = *layout.spec;
+  for (const TensorRule& rule : spec.rules())
+    if (rule.role == Role::kScores && rule.channels != 0) return true;
+  const uint32_t classes = layout.classes - (spec.background != Background::kNone ? 1 : 0);
+  const uint32_t known = request.class_count != 0 ? request.class_count : request.label_count;
+  return known != 0 ? classes == known
+                    : classes == kCocoClasses || classes == kCocoIds || classes == kCocoIds - 1;
+}
+
+/// False if all logits are in 0..1, as probabilities are, or if the logits of queries look like
+/// those of a softmax although the family has sigmoids, or vice versa.
+bool likely_scores(const Layout& layout, std::span<const TensorView> tensors) {
+  const DetectorSpec& spec = *layout.spec;
+  if (spec.activation == Activation::kNone || !in_bounds(layout, tensors)) return true;
+  const auto seen = ranges(layout, Part::kScores, layout.classes, tensors);
+  if (seen.empty()) return true;
+  if (spec.reader == Reader::kSplit && spec.nms == NmsMethod::kNone && !spec.peaks)
+    if (const auto softmax = looks_softmaxed(layout, tensors))
+      return *softmax == (spec.activation == Activation::kSoftmax);
+  return !std::ranges::all_of(seen, probable);
+}
+
+struct Fit {
+  Layout layout;
+  size_t used;
+  bool classes, scores;  // plausible
+  bool sized;            // the picture has that number of anchors
+
+  auto rank() const {
+    const DetectorSpec& spec = *layout.spec;
+    return std::tuple(counts_anchors(spec), scores, classes, used, sized, spec.usual_classes != 0);
+  }
+};
+
+/// Returns the family's fit, unless the values contradict it.
+std::optional<Fit> fit_of(const DetectorSpec& spec, std::span<const TensorView> tensors,
+                          const Request& request) {
+  auto layout = fit(spec, tensors, request);
+  if (layout && spec.usual_classes != 0 && spec.usual_classes != layout->classes)
+    return std::nullopt;
+  if (!layout || (in_bounds(*layout, tensors) && !check_numbers(*layout, tensors)))
+    return std::nullopt;
+  const size_t used = tensors_of(*layout);
+  const bool classes = likely_classes(*layout, request), scores = likely_scores(*layout, tensors);
+  const bool sized = grid_anchors(request.frame, spec) == layout->anchors;
+  return Fit{*std::move(layout), used, classes, scores, sized};
+}
+
+std::vector<Fit> fits(std::span<const TensorView> tensors, const Request& request) {
+  std::vector<Fit> out;
+  for (const DetectorSpec& spec : detectors()) {
+    if (!spec.by_shape || (spec.reader != Reader::kSplit && spec.level_count() < 2)) continue;
+    auto found = fit_of(spec, tensors, request);
+    const bool single = spec.reader != Reader::kSplit && found && found->layout.grids.empty();
+    if (found && !single && has_input(found->layout, request)) out.push_back(*std::move(found));
+  }
+  return out;
+}
+
+std::string why(const Fit& fit) {
+  std::string text = counted(fit.used, "tensor");
+  if (fit.layout.grids.size() > 1) text += " of " + counted(fit.layout.spec->level_count(), "level");
+  return text;
+}
+
+/// True if two families differ in nothing but the grids of their inputs.
+bool are_twins(const DetectorSpec& a, const DetectorSpec& b) {
+  return counts_anchors(a) && a.reader == b.reader && a.coding == b.coding && a.score == b.score &&
+         a.activation == b.activation && a.payload == b.payload &&
+         a.payload_count == b.payload_count && a.points.set == b.points.set &&
+         a.strides != b.strides;
+}
+
+/// Returns "blazeface of 128x128".
+std::string sized_text(const Fit& fit) {
+  const Size size = square_input(fit.layout.anchors, *fit.layout.spec);
+  return std::string(fit.layout.spec->name) + " of " + std::to_string(size.width) + "x" +
+         std::to_string(size.height);
+}
+
+/// Chooses the first of two similar families, with a warning.
+Proposal first_of_twins(std::vector<Fit> found, std::span<const TensorView> tensors) {
+  std::string names;
+  for (const Fit& fit : found) names += (names.empty() ? "" : ", ") + sized_text(fit);
+  Error doubt{ErrorKind::kAmbiguous, "tensors that fit one family",
+              to_string(tensors) + ", which fit " + names + "; using the first",
+              "set detector=, or model-width= and model-height= to the size of the model's input"};
+  std::string reason = why(found[0]);
+  return {std::move(found[0].layout), std::move(reason), std::move(doubt)};
+}
+
+/// Returns the best fit, or an error if there are several of that rank.
+Result<std::optional<Proposal>> best_of(std::vector<Fit> found,
+                                        std::span<const TensorView> tensors) {
+  if (found.empty()) return std::nullopt;
+  const auto best = std::ranges::max(found, {}, &Fit::rank).rank();
+  std::erase_if(found, [&](const Fit& fit) { return fit.rank() != best; });
+  if (found.size() == 1) {
+    std::string reason = why(found[0]);
+    return Proposal{std::move(found[0].layout), std::move(reason), {}};
+  }
+  const auto twin = [&](const Fit& fit) {
+    return &fit == &found[0] || are_twins(*found[0].layout.spec, *fit.layout.spec);
+  };
+  if (std::ranges::all_of(found, twin)) return first_of_twins(std::move(found), tensors);
+  std::string names;
+  for (const Fit& fit : found) names += (names.empty() ? "" : ", ") + family_text(fit.layout);
+  return fail(ErrorKind::kAmbiguous, "tensors whose ids or shapes identify one family",
+              to_string(tensors) + ", which fit " + names, "set detector= to one of them");
+}
+
+}  // namespace
+
+Result<std::optional<Proposal>> propose(std::span<const TensorView> tensors,
+                                        const Request& request) {
+  if (tensors.size() < 2) return std::nullopt;
+  return best_of(fits(tensors, request), tensors);
+}
+
+Result<std::optional<Proposal>> propose_by_names(std::span<const TensorView> tensors,
+                                                 const Request& request) {
+  std::vector<Fit> found;
+  for (const DetectorSpec& spec : detectors())
+    if (has_plain_names(spec, tensors))
+      if (auto each = fit_of(spec, tensors, request)) found.push_back(*std::move(each));
+  const auto same_boxes = [&](const Fit& fit) {
+    return fit.layout.spec->box_yx == found[0].layout.spec->box_yx;
+  };
+  const auto by_shape = [](const Fit& fit) { return fit.layout.spec->by_shape; };
+  if (std::ranges::any_of(found, by_shape)) std::erase_if(found, std::not_fn(by_shape));
+  else if (std::ranges::all_of(found, same_boxes)) found.resize(std::min<size_t>(found.size(), 1));
+  return best_of(std::move(found), tensors);
+}
+
+}  // namespace keepbox

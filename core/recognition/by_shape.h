@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Recognition of families with several tensors by shapes and values.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/recognition/layout.h"
+#include "core/recognition/recognise.h"
+
+namespace keepbox {
+
+struct Proposal {
+  Layout layout;
+  std::string why;  // for the log: "8 tensors of 4 levels"
+  std::optional<Error> doubt;  // for a warning, if a similar family fits as well
+};
+
+/// Returns the only family that fits these tensors, or nothing. Errors: kAmbiguous, with the
+/// families that fit.
+Result<std::optional<Proposal>> propose(std::span<const TensorView> tensors,
+                                        const Request& request);
+
+/// Likewise for families all of whose tensors have generic names. Among families that nothing
+/// distinguishes, chooses the one that may be recognised by shape.
+Result<std::optional<Proposal>> propose_by_names(std::span<const TensorView> tensors,
+                                                 const Request& request);
+
+}  // namespace keepbox

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Recognition of the model family of tensors.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/recognition/layout.h"
+
+namespace keepbox {
+
+/// Reason why a family was chosen, the most certain first.
+enum class Basis : uint8_t {
+  kSet,      // set by the caller
+  kNamed,    // declared by the producer, or matched by tensor ids or names
+  kNumbers,  // values that no other family has, or several tensors that fit no other family
+  kShape,    // shape of one tensor, which other families may share
+};
+
+struct Recognition {
+  Layout layout;
+  std::string remark;       // what was recognised and why, as one log line
+  bool box_coding_open = false;  // YOLOX: the values decide whether boxes are decoded
+  Basis basis = Basis::kNamed;
+  std::optional<Error> doubt;  // about what was recognised, for a warning
+};
+
+/// Returns "channel-order=bgr input-mean=0 input-std=1 resize-mode=letterbox-topleft"; empty if the
+/// input is unknown.
+std::string input_text(const InputRule& input);
+
+/// Recognises the family by tensor ids, or by shapes if no id is known. Reads values only to leave
+/// families out of an error message. Errors: kMismatch (nothing fits), kAmbiguous (shapes do not
+/// decide; the hint names the property that does), kUnsupported.
+Result<Recognition> recognise(std::span<const TensorView> tensors, const Request& request);
+
+/// True if the family has generic tensor names and all of them are among the ids.
+bool has_plain_names(const DetectorSpec& spec, std::span<const TensorView> tensors);
+
+/// True for feature maps such as mask prototypes 1xMxhxw (or 1xhxwxM), unlike anchors x channels.
+bool is_maps(const Shape& shape);
+
+/// True for one map 1x1xHxW, as written by text detectors and depth estimators.
+bool is_plane(const Shape& shape);
+
+/// Returns M of the prototypes among the tensors, or 0.
+size_t prototypes(std::span<const TensorView> tensors);
+
+}  // namespace keepbox

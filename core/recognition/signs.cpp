@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Detects value patterns that are specific to one family.
+#include "core/recognition/signs.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <tuple>
+
+#include "core/formula/box.h"
+#include "core/recognition/recognise.h"
+#include "core/recognition/value_checks.h"
+
+namespace keepbox {
+namespace {
+
+constexpr float kMostOffset = 128;  // of a cell, in cells
+
+/// A row-major table in host memory.
+class Rows {
+ public:
+  Rows(const TensorView& view, size_t anchors, size_t channels)
+      : view_(view), anchors_(anchors), channels_(channels) {}
+
+  float at(size_t row, size_t column) const { return load(view_, row * channels_ + column); }
+
+  template <class Test>
+  bool all(Test test) const {
+    for (size_t row = 0; row < anchors_; ++row)
+      if (!test(row)) return false;
+    return anchors_ > 0;
+  }
+  template <class Test>
+  bool any(Test test) const {
+    return !all([&](size_t row) { return !test(row); }) && anchors_ > 0;
+  }
+
+  bool probable_from(size_t first) const {
+    return all([&](size_t row) {
+      for (size_t column = first; column < channels_; ++column)
+        if (!(at(row, column) >= -kRounding && at(row, column) <= 1 + kRounding)) return false;
+      return true;
+    });
+  }
+  std::array<keepbox::Range, 4> box() const {
+    std::array<keepbox::Range, 4> out;
+    for (size_t row = 0; row < anchors_; ++row)
+      for (size_t i = 0; i < 4; ++i) {
+        out[i].least = std::min(out[i].least, at(row, i));
+        out[i].most = std::max(out[i].most, at(row, i));
+      }
+    return out;
+  }
+  bool filled(size_t row) const { return at(row, 4) > 0 && at(row, 2) > 0 && at(row, 3) > 0; }
+
+ private:
+  const TensorView& view_;
+  size_t anchors_, channels_;
+};
+
+/// Detects end-to-end rows, which end in a score and a class.
+RowSigns signs_of_six(const Rows& rows) {
+  const bool ends = rows.all([&](size_t row) {
+    const float score = rows.at(row, 4), id = rows.at(row, 5);
+    return score >= -kRounding && score <= 1 + kRounding && id == std::trunc(id) && id >= -1 &&
+           id < static_cast<float>(kMaxClasses);
+  });
+  if (!ends || !rows.any([&](size_t row) { return rows.filled(row); })) return RowSigns::kNone;
+  const auto cornered = [&](size_t row) {
+    return rows.at(row, 2) >= rows.at(row, 0) && rows.at(row, 3) >= rows.at(row, 1);
+  };
+  if (rows.all(cornered)) return RowSigns::kCorners;
+  const auto box = rows.box();
+  const auto fraction = [](const keepbox::Range& range) {
+    return range.least >= -kSizeRounding && range.most <= 1 + kSizeRounding;
+  };
+  return std::ranges::all_of(box, fraction) ? RowSigns::kQueryRows : RowSigns::kNone;
+}
+
+}  // namespace
+
+RowSigns signs_of(const TensorView& tensor, size_t anchors, size_t channels) {
+  const bool readable = tensor.space == MemorySpace::kSystem && tensor.data != nullptr &&
+                        check_bounds(tensor).has_value() && is_real(tensor);
+  if (!readable || anchors == 0 || channels < kLeastChannels) return RowSigns::kNone;
+  const Rows rows(tensor, anchors, channels);
+  if (channels == 6)
+    if (const RowSigns six = signs_of_six(rows); six != RowSigns::kNone) return six;
+  const auto box = rows.box();
+  if (!rows.probable_from(4)) return RowSigns::kNone;
+  const auto within = [&](float least, float most) {
+    return std::ranges::all_of(
+        box, [&](const keepbox::Range& range) { return range.least >= least && range.most <= most; });
+  };
+  const bool logarithms = std::min(box[2].least, box[3].least) < -kSizeRounding &&
+                          std::max(box[2].most, box[3].most) < kMostLogarithm;
+  if (channels > 5 && logarithms && within(-kMostOffset, kMostOffset))
+    return RowSigns::kGridOffsets;
+  if (channels > 5 && rows.all([&](size_t row) { return rows.at(row, 4) == 1; }))
+    return RowSigns::kOnes;
+  const bool sized = box[2].most > 0 && box[3].most > 0;
+  return sized && within(-kSizeRounding, 1 + kSizeRounding) ? RowSigns::kQueries : RowSigns::kNone;
+}
+
+std::optional<bool> looks_softmaxed(const Layout& layout, std::span<const TensorView> tensors) {
+  const Field& field = layout[Part::kScores];
+  const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
+  if (view.space != MemorySpace::kSystem || view.data == nullptr || layout.classes == 0)
+    return std::nullopt;
+  uint32_t last = 0, low = 0;
+  for (uint32_t anchor = 0; anchor < layout.anchors; ++anchor) {
+    uint32_t best = 0;
+    const auto logit = [&](uint32_t c) { return load(view, field.at(0, anchor, c)); };
+    for (uint32_t c = 1; c < layout.classes; ++c)
+      if (logit(c) > logit(best)) best = c;
+    last += logit(best) > 0 && best + 1 == layout.classes ? 1 : 0;
+    low += logit(best) > 0 ? 0 : 1;
+  }
+  if (layout.classes > 1 && last * 2 > layout.anchors) return true;
+  if (low * 2 > layout.anchors) return false;
+  return std::nullopt;
+}
+
+namespace {
+
+/// Returns all values of a tensor; empty if they are not in host memory.
+std::vector<float> numbers_of(const TensorView& tensor) {
+  constexpr size_t kMost = 1 << 16;
+  const size_t count = tensor.shape.count().value_or(0);
+  const bool readable = tensor.space == MemorySpace::kSystem && tensor.data != nullptr;
+  if (!readable || count == 0 || count > kMost || !check_bounds(tensor)) return {};
+  std::vector<float> out(count);
+  for (size_t i = 0; i < count; ++i) out[i] = load(tensor, i);
+  return out;
+}
+
+bool are_whole(const std::vector<float>& numbers) {
+  return std::ranges::all_of(numbers,
+                             [](float each) { return each >= 0 && each == std::trunc(each); });
+}
+
+bool are_within(const std::vector<float>& numbers, float least, float most) {
+  return std::ranges::all_of(numbers,
+                             [&](float each) { return each >= least && each <= most; });
+}
+
+}  // namespace
+
+std::vector<size_t> find_ssd_outputs(std::span<const TensorView> tensors) {
+  constexpr size_t kOutputs = 4;
+  std::array<std::optional<size_t>, kOutputs> found;  // boxes, scores, classes, count
+  if (tensors.size() != kOutputs) return {};
+  const auto take = [&](size_t role, size_t i) { found[role] = found[role].value_or(i); };
+  size_t rows = 0;
+  for (const TensorView& tensor : tensors)
+    if (tensor.shape.rank() == 3 && tensor.shape[0] == 1 && tensor.shape[2] == 4)
+      rows = tensor.shape[1];
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Shape& shape = tensors[i].shape;
+    const std::vector<float> numbers = numbers_of(tensors[i]);
+    if (numbers.empty()) return {};
+    const bool list = shape.rank() == 2 && shape[0] == 1 && shape[1] == rows && rows > 1;
+    if (numbers.size() == 4 * rows && are_within(numbers, -kSizeRounding, 1 + kSizeRounding))
+      take(0, i);
+    else if (list && are_within(numbers, 0, 1) && !are_whole(numbers)) take(1, i);
+    else if (list && are_whole(numbers)) take(2, i);
+    else if (numbers.size() == 1 && are_whole(numbers) && numbers[0] <= float(rows)) take(3, i);
+  }
+  std::vector<size_t> out;
+  for (const auto& each : found)
+    if (each) out.push_back(*each);
+  return out.size() == kOutputs ? out : std::vector<size_t>();
+}
+
+std::vector<size_t> find_torchvision_outputs(std::span<const TensorView> tensors) {
+  std::array<std::vector<size_t>, 3> found;  // boxes, scores, labels
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const auto& [shape, type] = std::tie(tensors[i].shape, tensors[i].type);
+    const bool real = type == DataType::kFloat32 || type == DataType::kFloat16;
+    if (shape.rank() == 2 && shape[1] == 4 && real) found[0].push_back(i);
+    else if (shape.rank() == 1 && real) found[1].push_back(i);
+    else if (shape.rank() == 1 && type == DataType::kInt64) found[2].push_back(i);
+  }
+  std::vector<size_t> out;
+  for (const auto& each : found)
+    if (each.size() == 1) out.push_back(each[0]);
+  if (out.size() != found.size()) return {};
+  const size_t rows = tensors[out[0]].shape[0];
+  const auto fits = [&](size_t i) { return tensors[i].shape[0] == rows; };
+  return std::ranges::all_of(out, fits) ? out : std::vector<size_t>();
+}
+
+namespace {
+
+/// True if each row adds up to 1, like the output of a softmax.
+bool adds_to_one(const TensorView& tensor, size_t rows, size_t columns) {
+  constexpr float kRoundedSum = 0.02f;
+  if (tensor.space != MemorySpace::kSystem || tensor.data == nullptr || !check_bounds(tensor))
+    return false;
+  for (size_t row = 0; row < rows; ++row) {
+    float sum = 0, least = 0;
+    for (size_t i = 0; i < columns; ++i) {
+      const float each = load(tensor, row * columns + i);
+      sum += each;
+      least = std::min(least, each);
+    }
+    if (!(std::abs(sum - 1) < kRoundedSum) || least < 0) return false;
+  }
+  return rows > 0;
+}
+
+}  // namespace
+
+std::string other_task(std::span<const TensorView> tensors) {
+  if (tensors.size() != 1) return {};
+  const Shape& shape = tensors[0].shape;
+  if (is_plane(shape)) return "a text detector or a depth estimator";
+  const bool flat = shape.rank() == 1 || (shape.rank() == 2 && shape[0] == 1);
+  if (flat && shape[shape.rank() - 1] > 1)
+    return "a classifier with " + std::to_string(shape[shape.rank() - 1]) + " classes";
+  constexpr size_t kLeastCharacters = 11;  // digits and the blank
+  if (shape.rank() == 3 && shape[0] == 1 && shape[2] >= kLeastCharacters && is_real(tensors[0]) &&
+      adds_to_one(tensors[0], shape[1], shape[2]))
+    return "a text recogniser";
+  return {};
+}
+
+}  // namespace keepbox

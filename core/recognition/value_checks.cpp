@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Compares tensor values with what a family implies.
+#include "core/recognition/value_checks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "core/formula/coding.h"
+#include "core/recognition/fit.h"
+#include "core/recognition/grid.h"
+#include "core/recognition/recognise.h"
+
+namespace keepbox {
+namespace {
+
+/// Tolerance for centres beyond the picture's edge, as a share of the largest centre.
+constexpr float kBeyondEdge = 1.0f / 4;
+
+/// Returns the number of valid rows: those after the model's own count may hold anything.
+uint32_t rows_of(const Layout& layout, std::span<const TensorView> tensors) {
+  if (const Field& image = layout[Part::kImage]; image.present()) {
+    const TensorView& view = tensors[static_cast<size_t>(image.tensor)];
+    uint32_t rows = 0;
+    while (rows < layout.anchors && load(view, image.at(0, rows)) >= 0) ++rows;
+    return rows;
+  }
+  if (!layout[Part::kCount].present()) return layout.anchors;
+  const TensorView& count = tensors[static_cast<size_t>(layout[Part::kCount].tensor)];
+  if (count.space != MemorySpace::kSystem || count.data == nullptr) return 0;
+  return filled_rows(load(count, layout[Part::kCount].at(0, 0)), layout.anchors);
+}
+
+/// Detects rows of class -1, which are empty and whose other values are undefined.
+class EmptyRows {
+ public:
+  EmptyRows(const Layout& layout, std::span<const TensorView> tensors)
+      : field_(layout[Part::kClassId]) {
+    if (!field_.present() || layout.spec->reader != Reader::kReady) return;
+    view_ = &tensors[static_cast<size_t>(field_.tensor)];
+  }
+  bool has(uint32_t row) const { return view_ != nullptr && load(*view_, field_.at(0, row)) == -1; }
+
+ private:
+  const Field& field_;
+  const TensorView* view_ = nullptr;
+};
+
+bool all_probable(const Layout& layout, Part part, uint32_t channels,
+                  std::span<const TensorView> tensors) {
+  return !layout[part].present() ||
+         std::ranges::all_of(ranges(layout, part, channels, tensors), probable);
+}
+
+/// Checks the scores of keypoints that must have three values each.
+bool visible(const Layout& layout, std::span<const TensorView> tensors) {
+  const size_t numbers = layout.payload_count;
+  const bool points = layout.spec->payload == Payload::kKeypoints;
+  if (!points || numbers % 3 != 0 || numbers % 2 == 0) return true;
+  const auto seen = ranges(layout, Part::kPayload, layout.payload_count, tensors);
+  for (size_t i = 2; i < seen.size(); i += 3)
+    if (!probable(seen[i])) return false;
+  return true;
+}
+
+std::unexpected<Error> denied(const Layout& layout, const char* expected, std::string found) {
+  const bool one = layout.spec->tensor_count == 1;
+  return fail(ErrorKind::kMismatch,
+              expected + std::string(" for ") + family_text(layout),
+              std::move(found),
+              std::string("set detector= to the model's family or a file that describes it, or "
+                          "num-classes= to its number of classes") +
+                  (one ? "" : ", or tensor-ids= to its tensors"));
+}
+
+std::unexpected<Error> denied(const Layout& layout, const char* expected,
+                              std::span<const TensorView> tensors) {
+  return denied(layout, expected, to_string(tensors) + " with other values");
+}
+
+constexpr const char* kProbabilities = "scores in 0..1";
+
+Status check_scores(const Layout& layout, std::span<const TensorView> tensors) {
+  const DetectorSpec& spec = *layout.spec;
+  const bool clamped = spec.score == ScoreRule::kGeometricMean;
+  if (!spec.probabilities || spec.activation != Activation::kNone || clamped) return {};
+  if (all_probable(layout, Part::kObjectness, 1, tensors) &&
+      all_probable(layout, Part::kScores, layout.classes, tensors) &&
+      all_probable(layout, Part::kScore, 1, tensors) && visible(layout, tensors))
+    return {};
+  return denied(layout, kProbabilities, tensors);
+}
+
+/// True if no right or bottom side is beyond the left or top one, or fractions are too large.
+bool inverted(std::span<const Range> box, Units units) {
+  const float most = std::max(box[2].most, box[3].most);
+  return box[2].most <= box[0].most || box[3].most <= box[1].most ||
+         (units == Units::kNormalized && most > kMostNormalized) ||
+         std::min(box[0].least, box[1].least) < -most;
+}
+
+Status check_boxes(const Layout& layout, std::span<const TensorView> tensors, bool beyond) {
+  if (layout.spec->bins > 1 || layout[Part::kSizes].present() ||
+      layout[Part::kIndices].present())
+    return {};
+  const auto box = ranges(layout, Part::kBox, 4, tensors);
+  if (box.empty()) return {};
+  if (layout.spec->coding == BoxCoding::kCenterSize && undecoded(box, beyond))
+    return denied(layout, "decoded boxes", tensors);
+  const BoxCoding coding = layout.spec->coding;
+  const float longest = std::max(box[2].most, box[3].most);
+  if ((coding == BoxCoding::kGridExp || coding == BoxCoding::kPriorDelta) &&
+      longest > kMostLogarithm / std::min(1.0f, 5 * layout.spec->box_scale[2]))
+    return denied(layout, "box offsets and log sizes", tensors);
+  if (coding == BoxCoding::kCorners && layout.spec->reader == Reader::kSplit &&
+      inverted(box, layout.spec->units))
+    return denied(layout, "box corners", tensors);
+  if (layout.spec->units == Units::kNormalized && coding == BoxCoding::kCenterSize &&
+      layout.spec->reader == Reader::kSplit && longest > kMostNormalized)
+    return denied(layout, "boxes in 0..1", tensors);
+  return {};
+}
+
+Status check_classes(const Layout& layout, std::span<const TensorView> tensors) {
+  if (!layout[Part::kClassId].present()) return {};
+  const auto ids = ranges(layout, Part::kClassId, 1, tensors);
+  if (ids.empty() || ids[0].whole) return {};
+  return denied(layout, "integer class ids", tensors);
+}
+
+/// Fits families to one tensor, values included.
+class Candidates {
+ public:
+  Candidates(const TensorView& tensor, Size frame)
+      : tensors_(&tensor, 1),
+        readable_(check_bounds(tensor).has_value()),
+        frame_(frame) {}
+
+  std::optional<Layout> fits(std::string_view name, uint32_t classes, uint32_t labels = 0) const {
+    auto layout = fit(*find_detector(name), tensors_,
+                      {.label_count = labels, .class_count = classes, .frame = frame_});
+    if (!layout || (readable_ && !check_numbers(*layout, tensors_))) return std::nullopt;
+    return *layout;
+  }
+
+  /// Fits class scores followed by an angle.
+  std::optional<Layout> turned(uint32_t classes) const {
+    const auto layout = fits("yolov8-obb", classes);
+    if (!layout || !readable_) return std::nullopt;
+    const auto angle = ranges(*layout, Part::kAngle, 1, tensors_);
+    constexpr float kTurn = 6.2831855f;
+    const bool turn = !angle.empty() && angle[0].least >= -kTurn && angle[0].most <= kTurn;
+    return turn ? layout : std::nullopt;
+  }
+
+ private:
+  std::span<const TensorView> tensors_;
+  bool readable_;
+  Size frame_;
+};
+
+/// True if a dimension is the number of cells of a grid with one anchor each.
+bool of_one_anchor(const TensorView& tensor, const Request& request) {
+  const DetectorSpec& one = *find_detector("yolox");
+  const auto dims = batched(tensor.shape, 2)->dims;
+  const size_t anchors = std::max(dims[0], dims[1]);
+  return grid_anchors(request.frame, one) == anchors ||
+         square_input(narrow(anchors), one).width != 0;
+}
+
+void add(std::string& text, const std::string& more) { text += (text.empty() ? "" : ", ") + more; }
+
+/// Adds the required num-classes= to the text, for a payload unlike that of COCO models.
+std::string with_setting(const Layout& layout, const Request& request) {
+  const bool told = layout.payload_count == layout.spec->payload_count ||
+                    request.label_count == layout.classes ||
+                    request.class_count == layout.classes;
+  const std::string setting =
+      told ? "" : " with num-classes=" + std::to_string(layout.classes);
+  return family_text(layout) + setting;
+}
+
+/// Extends the ranges by a segment's values. @return false if they are not in host memory.
+bool look(const Layout& layout, const Segment& segment, Part part,
+          std::span<const TensorView> tensors, std::span<Range> out) {
+  const Field& field = segment[part];
+  const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
+  if (view.space != MemorySpace::kSystem || view.data == nullptr) return false;
+  const EmptyRows empty(layout, tensors);
+  const bool pointed_to = segment[Part::kIndices].present() && part != Part::kIndices;
+  const uint32_t rows =
+      pointed_to ? layout.indexed : std::min(rows_of(layout, tensors), segment.count);
+  const auto see = [&](uint32_t anchor, uint32_t channel) {
+    if (empty.has(anchor)) return;
+    const float value = load(view, field.at(0, anchor, channel));
+    if (!is_finite(value)) return;
+    Range& range = out[channel];
+    range.least = std::min(range.least, value);
+    range.most = std::max(range.most, value);
+    range.whole = range.whole && value == std::trunc(value);
+  };
+  const auto channels = static_cast<uint32_t>(out.size());
+  // Iterates in memory order because the values may be megabytes.
+  if (field.channel_stride == 1) {
+    for (uint32_t anchor = 0; anchor < rows; ++anchor)
+      for (uint32_t channel = 0; channel < channels; ++channel) see(anchor, channel);
+  } else {
+    for (uint32_t channel = 0; channel < channels; ++channel)
+      for (uint32_t anchor = 0; anchor < rows; ++anchor) see(anchor, channel);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<Range> ranges(const Layout& layout, Part part, uint32_t channels,
+                          std::span<const TensorView> tensors) {
+  std::vector<Range> out(channels);
+  for (const Segment& segment : layout.segments)
+    if (!look(layout, segment, part, tensors, out)) return {};
+  return out;
+}
+
+bool probable(const Range& range) {
+  return range.least >= -kRounding && range.most <= 1 + kRounding;
+}
+
+bool undecoded(std::span<const Range> box, bool beyond) {
+  const auto below = [&](size_t first, float share) {
+    const float most = std::max({box[first].most, box[first + 1].most, 0.0f});
+    return std::min(box[first].least, box[first + 1].least) < -share * most;
+  };
+  return (beyond && below(0, kBeyondEdge)) || below(2, kSizeRounding);
+}
+
+Status check_numbers(const Layout& layout, std::span<const TensorView> tensors, bool beyond) {
+  KB_TRY(check_scores(layout, tensors));
+  KB_TRY(check_boxes(layout, tensors, beyond));
+  return check_classes(layout, tensors);
+}
+
+Status check_best_score(const Layout& layout, float score) {
+  if (!layout.spec->probabilities || score <= 1 + kRounding) return {};
+  return denied(layout, kProbabilities, std::string("a box with a higher score"));
+}
+
+std::string families_of(const TensorView& tensor, const Request& request) {
+  const auto dims = batched(tensor.shape, 2);
+  if (is_plane(tensor.shape)) return {};
+  if (!dims || std::min(dims->dims[0], dims->dims[1]) < kLeastChannels) return {};
+  const Candidates tensors(tensor, request.frame);
+  std::string text;
+  const auto rows = tensors.fits("yolov5", 0);
+  auto grid = tensors.fits("yolox", 0);
+  if (!grid && of_one_anchor(tensor, request)) grid = tensors.fits("yolox-decoded", 0);
+  if (rows && grid) add(text, "yolov5 or " + family_text(*grid));
+  else if (rows || grid) add(text, family_text(rows ? *rows : *grid));
+  const auto plain = tensors.fits("yolov8", 0);
+  if (plain) add(text, family_text(*plain));
+  if (const auto ready = tensors.fits("yolov10", 0)) add(text, family_text(*ready));
+  const auto any = fit(*find_detector("yolov8"), {&tensor, 1}, {.frame = request.frame});
+  if (!any) return text;
+  // Class scores and a payload, if the values cannot all be scores, or if there are as many
+  // channels as in COCO models.
+  const auto payload = [&](std::string_view name, uint32_t coco, uint32_t classes) {
+    if (plain && any->classes != coco + find_detector(name)->payload_count) return;
+    const auto layout = tensors.fits(name, classes, request.label_count);
+    const bool points = layout && layout->spec->payload == Payload::kKeypoints;
+    if (layout && (!points || layout->payload_count % 3 == 0))
+      add(text, with_setting(*layout, request));
+  };
+  payload("yolov8-seg", 80, request.class_count);
+  payload("yolov8-pose", 1, std::max({request.class_count, request.label_count, 1u}));
+  if (const auto turned = plain ? std::nullopt : tensors.turned(any->classes - 1))
+    add(text, family_text(*turned));
+  return text;
+}
+
+}  // namespace keepbox

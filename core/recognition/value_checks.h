@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Value checks: compares a frame's tensor values with what the family chosen by shape implies.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/tensor.h"
+#include "core/recognition/layout.h"
+
+namespace keepbox {
+
+/// Maximum coordinate that may be a fraction of the input.
+inline constexpr float kMostNormalized = 2;
+
+/// Maximum rounding error of probabilities in bfloat16 or 8 bits.
+inline constexpr float kRounding = 0.01f;
+/// Maximum rounding error below zero of a size, as a share of the largest size.
+inline constexpr float kSizeRounding = 1.0f / 16;
+/// Maximum logarithm of a size; e to this is beyond any input in pixels.
+inline constexpr float kMostLogarithm = 16;
+
+inline constexpr size_t kLeastChannels = 5;  // a box and a class
+
+/// Range of the finite values of one channel, over all anchors of the first image.
+struct Range {
+  float least = std::numeric_limits<float>::infinity();
+  float most = -std::numeric_limits<float>::infinity();
+  bool whole = true;  // all are integers
+};
+
+/// Returns the ranges of a part's first `channels` channels; empty if the tensors are not in host
+/// memory. @pre the part is present and its tensors are in bounds.
+std::vector<Range> ranges(const Layout& layout, Part part, uint32_t channels,
+                          std::span<const TensorView> tensors);
+
+/// True if the values may be probabilities, allowing for half precision and quantisation.
+bool probable(const Range& range);
+
+/// True if centres or sizes are too far below zero for decoded boxes: raw offsets and logarithms.
+/// @param box cx cy w h. @param beyond true to check the centres as well.
+bool undecoded(std::span<const Range> box, bool beyond = true);
+
+/// Returns kMismatch if the values contradict the family: scores that are not probabilities, boxes
+/// that are not decoded, class ids that are not integers. Tensors in device memory are not checked.
+/// @pre the tensors are in bounds.
+/// @param beyond true if centres far outside of the picture contradict decoded boxes.
+Status check_numbers(const Layout& layout, std::span<const TensorView> tensors,
+                     bool beyond = true);
+
+/// Returns kMismatch if the best score of a frame's boxes contradicts the family.
+Status check_best_score(const Layout& layout, float score);
+
+/// Lists the families that fit a tensor's shape and values, with their classes and payloads; empty
+/// if there are none.
+std::string families_of(const TensorView& tensor, const Request& request);
+
+}  // namespace keepbox

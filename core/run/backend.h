@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Backends: named sets of kernels that return the same boxes, bit for bit.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/base/tensor.h"
+#include "core/formula/box.h"
+#include "core/formula/mask.h"
+#include "core/plan/input.h"
+#include "core/plan/plan.h"
+#include "core/run/workspace.h"
+
+namespace keepbox {
+
+/// Counts where the candidates of one image were dropped; answers "why is there no box?".
+struct Funnel {
+  uint32_t anchors = 0;          // in the tensor
+  uint32_t above_threshold = 0;  // passed their class's score threshold
+  uint32_t not_finite = 0;       // of those, dropped for a NaN, an infinity or an invalid class
+  uint32_t after_class_filter = 0;
+  uint32_t after_top_k = 0;
+  uint32_t kept = 0;             // by NMS and max-detections
+  uint32_t clipped_away = 0;     // of those, entirely outside the frame
+  uint32_t filtered_out = 0;     // of those, dropped by a size or region filter
+};
+
+/// Anchors first .. end - 1 of an image.
+struct AnchorRange {
+  uint32_t first = 0, end = 0;
+};
+
+/// Keypoints and masks of an image's boxes, in the order of the boxes. Valid until the next run().
+struct Gathered {
+  std::span<const Keypoint> points;   // on the frame, plan.gather.points.count per box
+  std::span<const MaskPlace> places;  // one per box
+  MaskRoom masks;
+};
+
+/// Runs whole frames of one plan on a backend with its own kernels and memory.
+class Runner {
+ public:
+  virtual ~Runner() = default;
+
+  /// Runs a frame (or batch) to the end. Allocates nothing.
+  /// @param plan the plan that the runner was made for.
+  virtual Status run(const Plan& plan, std::span<const TensorView> tensors) = 0;
+
+  /// Applies the thresholds, classes, sizes and regions of a plan that differs in nothing else.
+  virtual Status retune(const Plan& plan) = 0;
+
+  /// Returns the boxes of an image, best first, clipped to the frame. Valid until the next run().
+  virtual std::span<const Detection> detections(uint32_t image) const = 0;
+  virtual const Funnel& funnel(uint32_t image) const = 0;
+  virtual Gathered gathered(uint32_t image) const = 0;
+};
+
+/// Kernels of one backend. They never allocate, lock, log or throw.
+struct Backend {
+  std::string_view name;
+  std::string_view summary;  // one sentence for the manual
+  MemorySpace memory = MemorySpace::kSystem;  // memory that it reads in place
+
+  /// Returns an error if this backend cannot run the plan.
+  Status (*supports)(const Plan& plan);
+
+  /// Writes the candidates among a range of anchors of one image, in any order, and returns their
+  /// number. Adds to the first four counters of the funnel. @pre out has room for every anchor's
+  /// candidates, and the plan holds for the tensors.
+  uint32_t (*decode)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+                     AnchorRange anchors, std::span<Candidate> out, Funnel& funnel);
+
+  /// Writes the candidates that reach suppression in key order, and returns their number: the best
+  /// of each class up to the class limit, and the best of those up to the overall limit.
+  /// @pre ordered.size() and slots.size() >= candidates.size(); slots are scratch space.
+  uint32_t (*select)(const Plan& plan, std::span<const Candidate> candidates,
+                     std::span<SortSlot> slots, std::span<Candidate> ordered);
+
+  /// Writes the indices of the ordered candidates to keep, best first, and returns their number.
+  /// Methods that change scores or corners write them to the candidates.
+  /// @pre kept.size() >= plan.rules.kept_capacity; scratch has nms_lanes() and nms_words().
+  uint32_t (*nms)(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
+                  const NmsScratch& scratch);
+
+  /// Decodes the keypoints of an anchor to model pixels.
+  void (*points)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+                 uint32_t anchor, std::span<Keypoint> out) = nullptr;
+
+  /// Reads the mask coefficients of an anchor.
+  void (*coefficients)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+                       uint32_t anchor, std::span<float> out) = nullptr;
+
+  /// Computes the masks of kept boxes as sums of prototypes times coefficients, in prototype order.
+  /// @param factors the coefficients, MaskRules::coefficients per box.
+  /// @param places where the boxes' masks are written in `out`.
+  void (*masks)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+                std::span<const float> factors, std::span<const MaskPlace> places,
+                const MaskRoom& out) = nullptr;
+
+  /// Returns the code path used on this machine ("AVX2", "NVIDIA H200"); null if there is only one.
+  std::string_view (*variant)() = nullptr;
+
+  /// Creates a runner. Set instead of the functions above, which read host memory only.
+  /// @param memory where the tensors are; memory that is not read in place is copied.
+  Result<std::unique_ptr<Runner>> (*runner)(const Plan& plan, MemorySpace memory) = nullptr;
+
+  /// Creates a maker of model inputs, from frames in `memory`. @param plan from plan_input(),
+  /// copied.
+  Result<std::unique_ptr<InputMaker>> (*input_maker)(const InputPlan& plan) = nullptr;
+};
+
+/// Returns the backends of this build, best first. Defined by kernels/list.cpp, which every program
+/// that selects a backend links.
+std::span<const Backend> backends();
+
+/// Returns the backend of that name, or nullptr.
+const Backend* find_backend(std::string_view name);
+
+struct Selection {
+  const Backend* backend = nullptr;
+  std::string reason;  // for stats and the log
+};
+
+/// Returns the effective name: the environment variable KEEPBOX_BACKEND replaces "auto".
+std::string_view wanted_backend(std::string_view name);
+
+/// Returns the named backend or, for "auto", the first that runs the plan in the tensors' memory. A
+/// named backend may copy the tensors.
+Result<Selection> select_backend(std::string_view name, const Plan& plan, MemorySpace memory);
+
+}  // namespace keepbox

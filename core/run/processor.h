@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Decodes frames: a plan, a backend and their memory.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/base/parallel.h"
+#include "core/base/result.h"
+#include "core/plan/plan.h"
+#include "core/run/backend.h"
+#include "core/run/masks.h"
+#include "core/run/payload_stage.h"
+#include "core/run/workspace.h"
+
+namespace keepbox {
+
+/// Decodes frames of one form. Not thread-safe. run() allocates nothing, except for masks larger
+/// than any before.
+class Processor {
+ public:
+  /// Returns kNoResource if the memory for the plan is not available.
+  /// @param backend from select_backend() for this plan.
+  /// @param memory where the tensors will be.
+  /// @param crew thread pool to split large tensors on the host backends; outlives the processor.
+  static Result<Processor> create(Plan plan, Selection backend,
+                                  MemorySpace memory = MemorySpace::kSystem,
+                                  Crew* crew = nullptr);
+
+  /// Makes run() return kInterrupted soon after another thread sets the flag. Runners and mask
+  /// kernels do not check it. @param flag outlives the processor.
+  void stop_by(const std::atomic<bool>* flag) { stop_ = Stop(flag); }
+
+  /// Changes thresholds and classes from the next frame.
+  Status retune(const Settings& settings);
+
+  /// Replaces the model-to-frame mapping, from the next run().
+  void refit(const Letterbox& letterbox, Size frame) { keepbox::refit(plan_, letterbox, frame); }
+
+  /// Decodes one frame (or batch). @param tensors those listed in plan().reads, in that order.
+  /// Returns kTruncated if a tensor is shorter than its dimensions, kNoResource if there is no
+  /// memory for masks, kInterrupted after the flag of stop_by() is set.
+  Status run(std::span<const TensorView> tensors);
+
+  /// Returns the boxes of an image, best first, clipped to the frame. Valid until the next run().
+  std::span<const Detection> detections(uint32_t image = 0) const;
+  /// Returns their keypoints in frame pixels, plan().gather.points.count per box. Valid until then.
+  std::span<const Keypoint> points(uint32_t image = 0) const {
+    return gatherers_.empty() ? std::span<const Keypoint>() : gatherers_[image].points();
+  }
+  /// Returns one mask per box, or none if the plan computes no masks. Valid until the next run().
+  std::span<const Mask> masks(uint32_t image = 0) const {
+    return gatherers_.empty() ? std::span<const Mask>() : gatherers_[image].masks();
+  }
+  const Funnel& funnel(uint32_t image = 0) const {
+    return runner_ ? runner_->funnel(image) : funnels_[image];
+  }
+
+  const Plan& plan() const { return plan_; }
+  const Backend& backend() const { return *selection_.backend; }
+  const std::string& backend_reason() const { return selection_.reason; }
+
+ private:
+  Processor(Plan plan, Selection backend, Workspace workspace, std::unique_ptr<Runner> runner);
+  uint32_t decode(std::span<const TensorView> tensors, uint32_t image, Funnel& funnel);
+  Status make_gatherers();
+  Status interrupted() const;
+  Status run_kernels(std::span<const TensorView> tensors, uint32_t image);
+  std::span<Detection> room(uint32_t image) const;
+
+  Plan plan_;
+  Selection selection_;
+  Workspace workspace_;
+  std::unique_ptr<Runner> runner_;  // null for host backends
+  std::vector<Funnel> funnels_;
+  std::vector<uint32_t> counts_;
+  std::vector<Gatherer> gatherers_;  // one per image, if there are keypoints or masks
+  Crew* crew_ = nullptr;
+  Stop stop_;
+};
+
+}  // namespace keepbox

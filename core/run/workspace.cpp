@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Measures, allocates and divides the memory of a frame.
+#include "core/run/workspace.h"
+
+#include <new>
+
+namespace keepbox {
+
+size_t nms_lanes(const Plan& plan) {
+  const NmsMethod method = plan.rules.method;
+  if (method != NmsMethod::kGreedy && method != NmsMethod::kFast && method != NmsMethod::kBitmask &&
+      method != NmsMethod::kSegmented)
+    return 0;
+  return (plan.rules.turned ? kTurnedLanes : kBoxLanes) * padded(plan.rules.pre_nms_top_k);
+}
+
+size_t nms_words(const Plan& plan) {
+  const size_t boxes = plan.rules.pre_nms_top_k;
+  switch (plan.rules.method) {
+    // A position per box, a word per class, and cells, of which there are fewer than boxes and
+    // classes.
+    case NmsMethod::kGreedy:
+    case NmsMethod::kBitmask:
+    case NmsMethod::kSegmented:
+    case NmsMethod::kFast: return 2 * padded(boxes) + 2 * kMaxClasses;
+    case NmsMethod::kSoftLinear:
+    case NmsMethod::kSoftGaussian:
+    case NmsMethod::kWeighted: return bit_words(boxes);
+    case NmsMethod::kMatrix:
+    case NmsMethod::kMatrixLinear: return boxes;
+    case NmsMethod::kNone:
+    case NmsMethod::kDiou:
+    case NmsMethod::kMerge:
+    default: return 0;
+  }
+}
+
+Scratch carve(Carver& carver, const Plan& plan) {
+  Scratch scratch;
+  scratch.detections = carver.take<Detection>(size_t{plan.layout.images} * plan.rules.kept_capacity);
+  scratch.candidates = carver.take<Candidate>(plan.rules.candidates);
+  scratch.slots = carver.take<SortSlot>(plan.rules.candidates);
+  scratch.ordered = carver.take<Candidate>(plan.rules.candidates);
+  scratch.kept = carver.take<uint32_t>(plan.rules.kept_capacity);
+  scratch.nms = {carver.take<float>(nms_lanes(plan)), carver.take<uint64_t>(nms_words(plan)),
+                 carver.take<uint32_t>(plan.gather.points.mean ? plan.rules.candidates : 0)};
+  return scratch;
+}
+
+void Workspace::Free::operator()(std::byte* blob) const {
+  ::operator delete(blob, std::align_val_t{Carver::kAlignment});
+}
+
+Result<Workspace> Workspace::create(const Plan& plan) {
+  Carver measure(nullptr);
+  carve(measure, plan);
+  Workspace workspace;
+  workspace.bytes_ = measure.used();
+  workspace.blob_.reset(static_cast<std::byte*>(::operator new(
+      workspace.bytes_ + 1, std::align_val_t{Carver::kAlignment}, std::nothrow)));
+  if (workspace.blob_ == nullptr)
+    return fail(ErrorKind::kNoResource, std::to_string(workspace.bytes_) + " bytes of memory",
+                "none", "lower max-detections");
+  Carver carver(workspace.blob_.get());
+  workspace.scratch_ = carve(carver, plan);
+  return workspace;
+}
+
+}  // namespace keepbox
