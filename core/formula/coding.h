@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "core/formula/box.h"
+#include "core/formula/conventions.h"
 #include "core/formula/numeric.h"
-#include "core/model/detector.h"
 
 namespace keepbox {
 
@@ -30,8 +30,7 @@ struct Level {
 struct BoxTables {
   const Prior* priors = nullptr;      // one per anchor; kPriorDelta
   const Level* levels = nullptr;      // BoxRules::level_count levels
-  const AnchorSize* sizes = nullptr;  // indexed by the levels; kGridSigmoid, kGridDarknet: input
-                                      // pixels
+  const AnchorSize* sizes = nullptr;  // indexed by levels, input pixels; kGridSigmoid, kGridDarknet
 };
 
 /// Rules to decode a box: plain data, the same on every device.

@@ -22,8 +22,7 @@ enum class NmsMethod : uint8_t {
   kSoftGaussian,  // all overlaps lower scores, by e^(-IoU^2 / sigma)
   kWeighted,      // a kept box becomes the mean of itself and the boxes it suppresses
   kDiou,          // greedy by IoU minus the distance of the centres
-  kMatrix,        // scores are lowered once, by the worst overlap with a better box, as by
-                  // kSoftGaussian
+  kMatrix,        // scores are lowered once, like kSoftGaussian, by the worst better box
   kMatrixLinear,  // likewise, as by kSoftLinear
   kMerge,         // greedy, then the mean of all boxes that overlap the kept one
 };
@@ -49,14 +48,11 @@ struct NmsContract {
   bool later_first = false;      // of equal scores the last anchor comes first
   bool clip_points = false;      // clip keypoints to the frame
   bool drop_empty_masks = false; // drop a box whose mask is empty
-  float class_offset = 0;        // pixels by which the boxes of each class are shifted from those
-                                 // of the class before, before they are compared; 0: class ids are
-                                 // compared
+  float class_offset = 0;        // pixels between boxes of adjacent classes; 0: compare class ids
   float soft_part = 1;  // share of IoU^2 / sigma in the exponent of soft-gaussian
-  uint32_t most_candidates = 0;  // maximum that reaches suppression if pre_nms_top_k is 0; 0: the
-                                 // method's limit
-  TurnedOverlap turned = TurnedOverlap::kPolygon;  // oriented boxes ignore plus_one,
-                                                   // reorder_corners and empty_overlap
+  uint32_t most_candidates = 0;  // default of pre_nms_top_k; 0: the method's limit
+  TurnedOverlap turned = TurnedOverlap::kPolygon;  // ignores plus_one, reorder_corners
+                                                   // and empty_overlap
   NmsMethod method = NmsMethod::kGreedy;  // default if the user sets none
 
   /// Returns the pixel added to x2 - x1, or 0.

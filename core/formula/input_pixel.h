@@ -20,8 +20,7 @@ struct Tap {
 
 /// Rules from colour components to input values.
 struct PixelRules {
-  float matrix[3][4] = {};                // a row per channel in channel order; for one channel R,
-                                          // G, B
+  float matrix[3][4] = {};                // a row per channel in order; for one channel R, G, B
   float mean[3] = {}, deviation[3] = {};  // per channel: value = (colour - mean) / deviation
   float padding[3] = {};                  // per channel: value of the padding
   DataType type = DataType::kFloat32;     // or kFloat16, kUInt8

@@ -36,7 +36,7 @@ struct Letterbox {
   float scale_x = 1, scale_y = 1;  // frame pixels per model pixel
   float pad_x = 0, pad_y = 0;      // model pixels left of and above the picture
 
-  /// Returns the reciprocal of the model input's width.
+  /// Return the reciprocals of the model input's sides.
   float per_pixel_x() const { return 1.0f / static_cast<float>(std::max(model.width, 1u)); }
   float per_pixel_y() const { return 1.0f / static_cast<float>(std::max(model.height, 1u)); }
 

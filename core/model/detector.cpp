@@ -26,8 +26,7 @@ bool TensorRule::has(std::string_view id, uint32_t stride) const {
 bool TensorRule::has_plain(std::string_view name) const {
   if (name.empty()) return false;
   if (std::ranges::find(plain, name) != plain.end()) return true;
-  constexpr std::string_view kFirst = ":0";  // TensorFlow's suffix for the first output of an
-                                             // operation
+  constexpr std::string_view kFirst = ":0";  // TensorFlow's suffix of a first output
   return name.ends_with(kFirst) && has_plain(name.substr(0, name.size() - kFirst.size()));
 }
 

@@ -61,8 +61,7 @@ struct TensorRule {
   bool optional = false;
   std::array<std::string_view, 4> ids{};  // tensor ids given by producers, unused ones empty; * is
                                           // the stride of the level
-  std::array<std::string_view, 2> plain{};  // generic names; used only if all tensors of the family
-                                            // match
+  std::array<std::string_view, 2> plain{};  // generic names, used only if all match
   uint16_t channels = 0;   // values per anchor; 0: as the role implies, any number for scores
   float scale = 1, zero_point = 0;  // of integer tensors: value = (stored - zero_point) * scale
 
@@ -92,15 +91,12 @@ inline constexpr size_t kCocoClasses = 80;
 /// Anchor boxes: listed, or generated from scales and ratios.
 struct AnchorRule {
   std::span<const AnchorSize> sizes{};   // anchors per cell of all levels, level by level
-  float input = 0;                       // side of the input that the sizes refer to; 0: pixels of
-                                         // any input
+  float input = 0;                       // input side that the sizes refer to; 0: sizes in pixels
   float base = 0;                        // otherwise: the side at scale 1 and ratio 1, in strides
   std::span<const float> scales{};
   std::span<const AnchorSize> ratios{};  // factors of width and height
-  bool scales_inner = false;  // order of anchors: all scales of a ratio, then the next ratio;
-                              // otherwise the reverse
-  bool whole = false;         // as torchvision: scaled sides truncated, half sides rounded to
-                              // pixels, and a whole number of pixels between cells
+  bool scales_inner = false;  // all scales of a ratio, then the next ratio; or the reverse
+  bool whole = false;         // as torchvision: truncated sides, integer half sides and cell pitch
   bool of_grid = false;       // cells divide the input evenly, whatever the stride   TensorFlow's SSD
 
   bool given() const { return !sizes.empty() || base > 0; }
@@ -144,8 +140,7 @@ struct DetectorSpec {
   float logit_limit = 0;   // logits are clamped to +-logit_limit; 0: not clamped
   bool probabilities = true;  // scores are in 0..1 once activated
   bool multi_label = false;   // default: one box per class of an anchor that passes
-  bool peaks = false;         // a score counts only if none of the eight neighbouring cells has a
-                              // higher one
+  bool peaks = false;         // a score counts only if no adjacent cell has a higher one
 
   std::array<uint16_t, kMostLevels> strides{};  // per level, input pixels; 0 ends the list
   std::array<uint8_t, kMostLevels> cell_anchors{1};  // per level; 0: as the level before

@@ -56,8 +56,7 @@ struct InputForm {
   bool channels_last = false;          // NHWC instead of NCHW
   uint8_t channels = 3;                // 1: luma, 0.299 R + 0.587 G + 0.114 B, with the mean of R
   bool bgr = false;                    // channel order B, G, R
-  std::array<float, 3> mean{0, 0, 0};  // of R, G, B: input = (pixel - mean) / deviation, with
-                                       // pixels in 0..255
+  std::array<float, 3> mean{0, 0, 0};  // of R, G, B: input = (pixel - mean) / deviation, 0..255
   std::array<float, 3> deviation{1, 1, 1};
   uint8_t pad = 0;                     // pad value (grey)
 

@@ -24,8 +24,7 @@ namespace keepbox {
 /// Settings of the user. Defaults are those of the element.
 struct Settings {
   std::string detector = "auto";
-  std::shared_ptr<const DetectorSpec> family;  // overrides `detector`; for families that are not in
-                                               // the table
+  std::shared_ptr<const DetectorSpec> family;  // overrides `detector`; not in the table
   std::string told_contract;  // declared by the producer: the framework whose boxes are expected
   float told_iou_threshold = 0;  // declared by the producer; 0: none
   std::string told_detector;  // family declared by the producer; overrides "auto", rejected if the
@@ -40,8 +39,7 @@ struct Settings {
   uint32_t pre_nms_class_top_k = 0;  // per class, before pre_nms_top_k; 0: all
   bool default_score_threshold = false;  // the family's own threshold applies if it has one
   bool default_iou_threshold = false;    // the family's own threshold applies if it has one
-  std::optional<bool> multi_label;       // one box per class of an anchor; unset: the family's
-                                         // default
+  std::optional<bool> multi_label;       // one box per class; unset: the family's default
   std::string contract = "auto";         // auto: the family's, or exact
   bool class_agnostic = false;
   NmsMethod method = NmsMethod::kAuto;
@@ -104,8 +102,7 @@ struct Plan {
   bool provisional = false;             // the values did not show the units yet: make a plan again
                                         // for the next frame
   bool has_ceiling = false;             // rules.pre_nms_top_k is the method's own limit
-  Basis basis = Basis::kNamed;          // kSet: values that contradict the family only cause a
-                                        // warning
+  Basis basis = Basis::kNamed;          // if kSet, values only warn about the family
   std::string remark;                   // what was recognised and assumed, for the log
   std::vector<Error> warnings;          // one per implausible setting
 

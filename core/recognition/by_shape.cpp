@@ -8,7 +8,6 @@
 #include <tuple>
 #include <vector>
 
-#include "core/plan/anchors.h"
 #include "core/recognition/fit.h"
 #include "core/recognition/grid.h"
 #include "core/recognition/recognise.h"

@@ -82,11 +82,9 @@ struct Request {
   const DetectorSpec* family = nullptr;       // overrides detector
   std::string_view told{};  // family declared by the producer; used for "auto" without tensor_ids,
                             // ignored if it is not in the table
-  std::span<const std::string> tensor_ids{};  // use only these tensors, in the order of the
-                                              // family's roles
+  std::span<const std::string> tensor_ids{};  // use only these, in the order of roles
   uint32_t label_count = 0;                   // classes in the label file; 0: none
-  uint32_t class_count = 0;                   // classes of the model, overrides everything else; 0:
-                                              // detected
+  uint32_t class_count = 0;                   // of the model, overrides the others; 0: detected
   bool has_priors = false;                    // a table of prior boxes is set
   Size frame;                                 // size of the picture that the tensors belong to
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads what a tensor's numbers show before a family is fitted to it.
+// Detects value patterns of tensors before a family is fitted.
 #pragma once
 
 #include <cstddef>

@@ -21,8 +21,7 @@ template <class Geometry>
 uint32_t matrix(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
                 const NmsScratch& scratch) {
   const Rules& rules = plan.rules;
-  const auto most = scratch.words.first(candidates.size());  // maximum overlap with a better box,
-                                                             // as bits
+  const auto most = scratch.words.first(candidates.size());  // maximum overlaps, as bits
   for (size_t j = 0; j < candidates.size(); ++j) {
     if (scratch.stop.asked()) return 0;
     float own = 0;

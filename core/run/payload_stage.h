@@ -15,8 +15,7 @@ namespace keepbox {
 /// Assignment of candidates to kept boxes, for methods that compute means.
 struct Owners {
   std::span<const Candidate> candidates;  // in key order
-  std::span<const uint32_t> owner;        // index of a kept candidate, per candidate; empty: no
-                                          // means
+  std::span<const uint32_t> owner;        // index of the kept candidate, for each; empty: no means
   std::span<const uint32_t> kept;         // index of the candidate, per box
 };
 

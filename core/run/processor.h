@@ -45,7 +45,8 @@ class Processor {
 
   /// Returns the boxes of an image, best first, clipped to the frame. Valid until the next run().
   std::span<const Detection> detections(uint32_t image = 0) const;
-  /// Returns their keypoints in frame pixels, plan().gather.points.count per box. Valid until then.
+  /// Returns their keypoints in frame pixels, plan().gather.points.count per box. Valid until the
+  /// next run().
   std::span<const Keypoint> points(uint32_t image = 0) const {
     return gatherers_.empty() ? std::span<const Keypoint>() : gatherers_[image].points();
   }

@@ -60,8 +60,7 @@ size_t nms_words(const Plan& plan);
 
 /// Scratch space for NMS; empty if the method needs none.
 struct NmsScratch {
-  std::span<float> lanes;     // kBoxLanes or kTurnedLanes arrays of equal size, aligned to a cache
-                              // line
+  std::span<float> lanes;     // kBoxLanes or kTurnedLanes equal arrays, aligned to cache lines
   std::span<uint64_t> words;  // bits of boxes, positions, counters of a class or a cell
   std::span<uint32_t> owners;  // per candidate the box that absorbed it, for mean keypoints
   Stop stop{};                 // ends it early

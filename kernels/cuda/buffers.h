@@ -31,8 +31,7 @@ struct Buffers {
   std::span<Prior> priors;
   std::span<Level> levels;
   std::span<AnchorSize> anchor_sizes;
-  std::span<SizeLimits> size_limits;  // allocated whether or not the plan has size limits and
-                                      // regions
+  std::span<SizeLimits> size_limits;  // always allocated, like regions
   std::span<Region> regions;
   std::span<DeviceSegment> segments;
   std::span<float> angles;   // images x anchors, for oriented boxes

@@ -117,8 +117,7 @@ struct Header {
 /// Counters of an image, shared by blocks. They are 0 between frames, except for the tally and the
 /// numbers of kept boxes of the last frame.
 struct Control {
-  uint64_t tally[2] = {};  // packed, see tally.cuh; alternates between frames because blocks may
-                           // read it late
+  uint64_t tally[2] = {};  // see tally.cuh; alternate between frames because of late reads
   uint32_t taken = 0;     // used entries of the image's list
   uint32_t not_finite = 0;
   uint32_t finished = 0;  // groups of buckets with finished suppression

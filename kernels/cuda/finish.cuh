@@ -25,7 +25,7 @@ struct FinishShared {
   uint16_t places[kFinished], order[kFinished];
   union {
     uint32_t bins[kFrameBins];
-    struct {  // few boxes: upper halves of keys, and the number of equal ranks
+    struct {  // few boxes: upper halves of keys, and the number of keys per rank
       alignas(16) uint32_t highs[kFrameThreads];
       uint32_t takers[kFrameThreads];
     };

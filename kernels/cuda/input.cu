@@ -24,8 +24,7 @@ __global__ void make_input(const __grid_constant__ InputArgs args, T* input) {
   if (x >= args.width || y >= args.height) return;
   const PixelRules& rules = args.rules;
   float numbers[3] = {rules.padding[0], rules.padding[1], rules.padding[2]};
-  const uint32_t column = x - args.left, row = y - args.top;  // wrap around left of and above the
-                                                              // rectangle
+  const uint32_t column = x - args.left, row = y - args.top;  // wrap around outside
   if (column < args.across && row < args.down)
     to_channels(rules, value_of(args.components[0], column, row),
                 value_of(args.components[1], column, row),

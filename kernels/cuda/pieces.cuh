@@ -75,8 +75,8 @@ __device__ inline void enter(const Pieces& pieces, uint32_t chunk, DeviceSegment
   __syncthreads();
 }
 
-/// Visits all classes of anchors with one that may pass, one thread per class. Called by all
-/// threads.
+/// Visits all classes of anchors with one that may pass, one thread per anchor and class. Called by
+/// all threads.
 /// @param open true if this thread's anchor has such a class.
 template <class Load>
 __device__ void take_labels(const Source<Load>& from, Stage& stage, ScanShared& scan,

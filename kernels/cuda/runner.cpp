@@ -211,8 +211,7 @@ Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
   const auto planned = [](const TensorForm& form, const TensorView& view) {
     return form.type == view.type && form.shape == view.shape;
   };
-  if (!std::ranges::equal(plan.forms, tensors, planned))  // the staging memory was allocated for
-                                                          // those
+  if (!std::ranges::equal(plan.forms, tensors, planned))  // staging memory is for those
     return fail(ErrorKind::kMismatch, "tensors as planned", to_string(tensors));
   for (size_t i = 0; i < tensors.size(); ++i) {
     data_[i] = static_cast<const std::byte*>(tensors[i].data);

@@ -134,8 +134,7 @@ __device__ Verdict quick_best_class(const Source<Load>& from, uint32_t anchor, f
   const bool product = rules.scores.rule == ScoreRule::kProduct;
   const bool activated = product && rules.scores.activation != Activation::kNone;
   if (!Load::kPieces && activated) return best_class(from, anchor, objectness, first, step);
-  const float factor = product && !activated ? objectness : 1.0f;  // multiplying by 1 changes
-                                                                   // nothing
+  const float factor = product && !activated ? objectness : 1.0f;  // 1 changes nothing
   const Channels<Load> scores = from.at(Part::kScores, anchor);
   Verdict best;
   for (uint32_t base = rules.first_class + first; base < rules.end_class; base += kAhead * step) {

@@ -23,8 +23,7 @@ inline bool plain(const TensorView& view) {
 
 /// True for aligned integers of 8 or 16 bits whose order is that of their values.
 inline bool whole(const TensorView& view) {
-  constexpr float kLeastScale = 1e-20f, kMostZero = 65536;  // beyond, two integers may have the
-                                                            // same value
+  constexpr float kLeastScale = 1e-20f, kMostZero = 65536;  // beyond, integers may coincide
   const bool known = view.type == DataType::kInt8 || view.type == DataType::kUInt8 ||
                      view.type == DataType::kInt16;
   return known && view.scale > kLeastScale && view.zero_point <= kMostZero &&

@@ -87,7 +87,7 @@ int run(const Options& options) {
     session.write_manifest();
   }
   if (!known) return std::fputs(kUsage, stderr), 2;
-  std::printf("\n%s\n", session.agreed() ? "every contender's boxes were as they should be"
+  std::printf("\n%s\n", session.agreed() ? "the boxes of all contenders are correct"
                                          : "SOME BOXES DIFFER, see above");
   return session.agreed() ? 0 : 1;
 }

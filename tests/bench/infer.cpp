@@ -22,9 +22,9 @@ constexpr const char* kUsage =
     "                   [--streams 1,4,16] [--rounds N] [--warmup N] [--seconds N] [--json FILE]\n"
     "                   [--provider auto|cpu|cuda] [--rows NAME,...]\n"
     "Rows: gpu, gpu-download (tensors decoded on the host), gpu-cudaupload, uploaded, cpu, stock,\n"
-    "stock-defaults, and with sources that keep to 30 frames/s gpu-paced, uploaded-paced, "
+    "stock-defaults, and with real-time sources of 30 frames/s gpu-paced, uploaded-paced, "
     "cpu-paced.\n"
-    "Without a clip frames are drawn; those of gpu lie in CUDA memory before they are measured.\n";
+    "Without a clip frames are drawn; those of gpu are copied to CUDA memory beforehand.\n";
 constexpr int kKept = 64;  // frames in memory
 
 struct Number {
@@ -64,7 +64,7 @@ int positive(std::string_view text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc{} && end == text.data() + text.size() && number > 0) return number;
-  std::fprintf(stderr, "%sinfer-bench: expected a number of 1 or more, found %.*s\n", kUsage,
+  std::fprintf(stderr, "%sinfer-bench: expected an integer of at least 1, found %.*s\n", kUsage,
                static_cast<int>(text.size()), text.data());
   std::exit(2);
 }
@@ -260,7 +260,7 @@ int Bench::run() {
     for (const Way& way : ways(options_, input))
       if (!way.paced || streams == most) cases.push_back({way, streams, {}});
   if (cases.empty()) {
-    std::fprintf(stderr, "%sinfer-bench: expected rows of that list\n", kUsage);
+    std::fprintf(stderr, "%sinfer-bench: expected names of these rows\n", kUsage);
     return 2;
   }
   measure_all(cases);

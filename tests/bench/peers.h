@@ -37,8 +37,7 @@ struct FastSetup {
   bool objectness = true;  // YOLOv5's rows; otherwise YOLOv8's transposed ones
   float score_threshold = 0.25f;
   float iou_threshold = 0.45f;
-  size_t most = 1000;  // maximum number of candidates; later arrivals are dropped, whatever their
-                       // score
+  size_t most = 1000;  // maximum candidates; later arrivals are dropped, whatever their score
   float to_frame[6] = {1, 0, 0, 0, 1, 0};  // affine, model to frame
   Allocate allocate = Allocate::kEachCall;
   Source source = Source::kDevice;

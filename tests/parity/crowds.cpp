@@ -71,8 +71,7 @@ Input large_methods(Random& random) {
 
 /// Adds a box and a few near it, one of which may be inverted.
 void put_group(Random& random, std::vector<Row>& out, int classes, float longest) {
-  const float w = std::exp2(uniform(random, -1, std::log2(longest)));  // short and long equally
-                                                                       // likely
+  const float w = std::exp2(uniform(random, -1, std::log2(longest)));  // equally likely
   const float h = w * uniform(random, 0.5f, 2);
   const float x = uniform(random, -200, 840), y = uniform(random, -200, 840);
   const auto class_id = float(pick(random, 0, classes - 1));

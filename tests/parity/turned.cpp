@@ -31,8 +31,7 @@ TurnedRow beside(Random& random, const TurnedRow& first) {
     case 1: out.angle += pick(random, 0, 1) ? kRight : 2 * kRight; break;
     case 2: out.w *= 0.5f, out.h *= uniform(random, 0.3f, 1); break;
     case 3: out.cx += first.w * c, out.cy += first.w * s; break;  // a common side
-    case 4: std::swap(out.w, out.h), out.angle += kRight; break;  // the same box, described
-                                                                  // differently
+    case 4: std::swap(out.w, out.h), out.angle += kRight; break;  // the same box again
     case 5:  // on its corner
       out.cx += 0.5f * (first.w * c - first.h * s);
       out.cy += 0.5f * (first.w * s + first.h * c);

@@ -19,8 +19,8 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: soak [--frames N] [--cycles N] [--model FILE [--restarts N]] [--json FILE]\n"
-    "Passes N frames in one go, then starts and stops N times, then lets pipelines that share a\n"
-    "model start anew N times; exits with 1 where something grew.\n";
+    "Passes N frames in one run, then starts and stops N times, then restarts pipelines with a\n"
+    "shared model N times; exits with 1 if memory, descriptors or threads grew.\n";
 
 struct Options {
   uint64_t frames = 1'000'000, cycles = 1000, restarts = 1000;
@@ -44,8 +44,7 @@ constexpr Bound kBounds[] = {{"heap", &Usage::heap, 8 * kKilo, 1 * kKilo, 16 * k
                              // the threads' working set depends on the load of the machine
                              {"rss", &Usage::rss, 1024 * kKilo, 1024 * kKilo, 8192 * kKilo, true},
                              {"files", &Usage::files, 0.9, 0.9, 0.9, false},
-                             // GLib's pool keeps one more thread when tasks overlap for the first
-                             // time
+                             // GLib's pool keeps one more thread when tasks first overlap
                              {"threads", &Usage::threads, 0.9, 0.9, 0.9, true}};
 
 /// Prints the numbers. @return true if nothing grew.
@@ -115,7 +114,7 @@ bool try_restarts(const Options& options, std::vector<Usage>& samples) {
   Streams streams(options.model);
   const std::string error = streams.load();
   if (error.contains("runtime-library=")) {
-    std::printf("skipped restarts: there is no ONNX Runtime\n");
+    std::printf("skipped restarts: no ONNX Runtime\n");
     return true;
   }
   const bool fine = !said(error) && soak_restarts(streams, options.restarts, samples);

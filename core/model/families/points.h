@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Families with keypoints, and those of points.
+// Families with keypoints, heat maps, and FCOS.
 #pragma once
 
 #include "core/model/families/anchors.h"

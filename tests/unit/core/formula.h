@@ -118,7 +118,7 @@ Tensor stored(std::vector<double>& values, const Shape& shape, DataType type);
 
 Frame make_frame(const Model& model, const Form& form, unsigned seed);
 
-/// Models with anchors and formulas, by kind; add_rows() makes frames of end-to-end rows.
+/// Models with anchors and formulas, by kind; ready_frames() has those of end-to-end rows.
 std::vector<Model> yolo_models();
 std::vector<Model> query_models();
 std::vector<Model> anchor_models();

@@ -98,8 +98,7 @@ TEST(Letterbox, ScalerModeFollowsTheScaler) {
         Letterbox{.scale_x = static_cast<float>(model.size.width),
                   .scale_y = static_cast<float>(model.size.height), .pad_x = 0, .pad_y = 0});
     (want ? whole : stretched) += 1;
-    if (place.scale_x < 1 || place.scale_y < 1) continue;  // less than a pixel of the picture
-                                                           // remains
+    if (place.scale_x < 1 || place.scale_y < 1) continue;  // no pixel of the picture
     ASSERT_EQ(map.pad_x, place.pad_x) << i;
     ASSERT_EQ(map.pad_y, place.pad_y) << i;
     ASSERT_FLOAT_EQ(map.scale_x, static_cast<float>(frame.size.width) / place.scale_x) << i;

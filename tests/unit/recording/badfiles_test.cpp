@@ -70,8 +70,7 @@ TEST(Index, ErrorsNameTheFileAndTheLine) {
     EXPECT_NE(text.find("line 3 of " + (dir / "frames.jsonl")), std::string::npos)
         << broken.substr(0, 80) << ": " << text;
   }
-  fs::resize_file(dir.write("frames.jsonl", good), size_t{1} << 33);  // more than the available
-                                                                      // memory
+  fs::resize_file(dir.write("frames.jsonl", good), size_t{1} << 33);  // exceeds memory
   EXPECT_NE(said(dir.path().string()).find("line 2"), std::string::npos);
   EXPECT_NE(refusal(dir, ""), "");
   EXPECT_NE(refusal(dir, "\n\n\n"), "");
