@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Reads boxes in an application: an appsink receives frames, gi.repository.Keepbox reads their boxes.
+"""Reads boxes in an application: frames from an appsink, boxes with gi.repository.Keepbox.
 
 usage: boxes.py LINE...   LINE is a pipeline up to and including boxdecode (or framerestore, or a
                           tracker). Prints time, model, class, name, score, box and the tracking id,

@@ -69,8 +69,8 @@ wrong() { # SYNTAX MESSAGE
   exit 2
 }
 
-# Sets `model_part`, `boxes_part` and `detect` (both in sequence) to the elements that turn frames into
-# frames with boxes.
+# Sets `model_part`, `boxes_part` and `detect` (both in sequence) to the elements that turn frames
+# into frames with boxes.
 make_detect() {
   model_part=(tensorinfer "model-file=$model" "channel-order=$channels")
   if [[ $size ]]; then model_part+=("input-width=$size" "input-height=$size"); fi
@@ -83,8 +83,8 @@ make_detect() {
   detect=("${model_part[@]}" ! "${boxes_part[@]}")
 }
 
-# Prints a line and runs it to its end. A signal that terminates this script lets the line complete its
-# files, like Ctrl-C with gst-launch-1.0 -e; a second one ends it at once.
+# Prints a line and runs it to its end. A signal that terminates this script lets the line complete
+# its files, like Ctrl-C with gst-launch-1.0 -e; a second one ends it at once.
 launch() { # WORDS...
   local word line='gst-launch-1.0 -e'
   for word; do

@@ -42,7 +42,7 @@ class Line:
 
 
 class Detector(Line):
-    """Returns a list of Keepbox.Box when called with an array of height x width x 3 bytes of any size.
+    """Returns a list of Keepbox.Box when called with an array of height x width x 3 bytes.
 
     form: 'RGB', or 'BGR' as in OpenCV.
     """

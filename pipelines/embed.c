@@ -2,8 +2,8 @@
 // embed [--cuda]: an application that runs its model itself. Frames with the model's tensor pass
 // through appsrc ! boxdecode ! appsink, and return with boxes.
 //
-// A real application replaces infer(), and on a GPU copy_to_device(), by TensorRT's enqueueV3(), ONNX
-// Runtime's Run() or libtorch's forward(), whose output tensor is passed on without a copy.
+// A real application replaces infer(), and on a GPU copy_to_device(), by TensorRT's enqueueV3(),
+// ONNX Runtime's Run() or libtorch's forward(), whose output tensor is passed on without a copy.
 //
 //   cc embed.c -o embed $(pkg-config --cflags --libs keepbox gstreamer-app-1.0)
 //
@@ -34,8 +34,8 @@ static void draw(int frame, Object truth[OBJECTS]) {
   truth[1].y -= 8 * (float)frame;
 }
 
-// Simulates a YOLOv8: ROWS planes of ANCHORS values each: centre x and y, width and height of boxes,
-// and a score per class. Three anchors find each object; boxdecode keeps the best.
+// Simulates a YOLOv8: ROWS planes of ANCHORS values each: centre x and y, width and height of
+// boxes, and a score per class. Three anchors find each object; boxdecode keeps the best.
 static void infer(const Object truth[OBJECTS], float* tensor) {
   memset(tensor, 0, TENSOR_BYTES);
   for (int i = 0; i < OBJECTS * 3; ++i) {
