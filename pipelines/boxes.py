@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Reads boxes in an application: an appsink gets frames, gi.repository.Keepbox reads their boxes.
+"""Reads boxes in an application: frames from an appsink, boxes with gi.repository.Keepbox.
 
-usage: boxes.py LINE...   where LINE is a pipeline up to and with boxdecode (or framerestore, or a
-                          tracker); prints time, model, class, name, score, box and, where a tracker
-                          has been, the number of the object
+usage: boxes.py LINE...   LINE is a pipeline up to and including boxdecode (or framerestore, or a
+                          tracker). Prints time, model, class, name, score, box and the tracking id,
+                          if there is one
 """
 import sys
 
@@ -16,7 +16,7 @@ from gi.repository import Gst, Keepbox  # noqa: E402
 
 
 def words(box):
-    """A box in words, all that is known of it."""
+    """Returns all data of a box as text."""
     x, y, width, height = box.get_rect()
     tracked, number = box.get_tracking_id()
     return (f'{box.get_model() or "-"} {box.get_class_id()} {box.get_label() or "-"} '
@@ -31,13 +31,13 @@ def on_sample(sink):
     try:
         for box in Keepbox.buffer_get_boxes(buffer):
             print(f'{buffer.pts / Gst.SECOND:8.3f} s  {words(box)}', flush=True)
-    except BrokenPipeError:  # nobody reads any more
+    except BrokenPipeError:  # the reader has exited
         return Gst.FlowReturn.EOS
     return Gst.FlowReturn.OK
 
 
 def wait(pipeline):
-    """The message that ends a pipeline; in short waits, between which Python sees Ctrl-C."""
+    """Returns the message that ends a pipeline; waits in short steps, so that Ctrl-C works."""
     while True:
         message = pipeline.get_bus().timed_pop_filtered(
             Gst.SECOND // 5, Gst.MessageType.EOS | Gst.MessageType.ERROR)

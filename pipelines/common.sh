@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What the shell pipelines share: their options, the detecting middle of a line, and its launch.
+# Shared by the shell pipelines: options, the detection part of a line, and its launch.
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 arguments=()
 
-# This project's own model, until options say otherwise.
+# This project's own model, unless options override it.
 own_model=$here/models/shapes.onnx
 reset_model() {
   model=$own_model
@@ -23,43 +23,43 @@ usage() { # SYNTAX
   cat <<END
 usage: $(basename "$0") [OPTIONS] $1
 
-  --model FILE       the ONNX model (default: this project's own, which detects shapes)
-  --labels FILE      the names of its classes, one a line (default: those in the model)
-  --size PIXELS      the side of the square picture that it takes, where the model leaves it open
-  --channels ORDER   rgb or bgr, as it was trained (default: what tensorinfer's channel-order=auto takes)
-  --threshold SCORE  boxes above it are kept (default: 0.5)
-  --classes NAMES    the only classes to keep, with commas (default: all)
-  --name NAME        what to call the model where there are several
-  --interval N       the model runs on each Nth frame, and those between keep its boxes (default: 1)
+  --model FILE       ONNX model (default: this project's own, which detects shapes)
+  --labels FILE      class names, one per line (default: those in the model)
+  --size PIXELS      side of the square model input, if it is dynamic in the model
+  --channels ORDER   channel order of the training, rgb or bgr (default: tensorinfer's auto)
+  --threshold SCORE  keep boxes with higher scores (default: 0.5)
+  --classes NAMES    comma-separated classes to keep (default: all)
+  --name NAME        name of the model, to distinguish several models
+  --interval N       run the model on every Nth frame; frames in between keep its boxes (default: 1)
 END
 }
 
-# Takes the options out of a script's words; the others are left in `arguments`.
+# Parses the options of a script; other words go to `arguments`.
 parse() { # SYNTAX WORDS...
   local syntax=$1
   shift
   while (($# > 0)); do
     case $1 in
       --model | --labels | --size | --channels | --threshold | --classes | --name | --interval)
-        (($# > 1)) || wrong "$syntax" "expected a value behind $1, found none"
+        (($# > 1)) || wrong "$syntax" "expected a value after $1, found none"
         printf -v "${1#--}" %s "$2"
         shift
         ;;
       -h | --help) usage "$syntax" && exit ;;
-      -?*) wrong "$syntax" "expected one of the options, found $1" ;;
+      -?*) wrong "$syntax" "expected one of these options, found $1" ;;
       *) arguments+=("$1") ;;
     esac
     shift
   done
   [[ $channels =~ ^(auto|rgb|bgr)$ ]] ||
-    wrong "$syntax" "expected rgb or bgr behind --channels, found $channels"
+    wrong "$syntax" "expected rgb or bgr after --channels, found $channels"
   [[ $size =~ ^([1-9][0-9]*)?$ ]] ||
-    wrong "$syntax" "expected a number of pixels behind --size, found $size"
+    wrong "$syntax" "expected a number of pixels after --size, found $size"
   [[ $interval =~ ^[1-9][0-9]*$ ]] ||
-    wrong "$syntax" "expected a number of frames behind --interval, found $interval"
+    wrong "$syntax" "expected a number of frames after --interval, found $interval"
   local file
   for file in "$model" ${labels:+"$labels"}; do
-    [[ -r $file ]] || wrong "$syntax" "expected a file that can be read, found none called $file"
+    [[ -r $file ]] || wrong "$syntax" "expected a readable file, found none named $file"
   done
 }
 
@@ -69,8 +69,8 @@ wrong() { # SYNTAX MESSAGE
   exit 2
 }
 
-# Fills `model_part`, `boxes_part` and `detect`, which is both, with the elements between a source of frames and
-# boxes on those frames.
+# Sets `model_part`, `boxes_part` and `detect` (both in sequence) to the elements that turn frames
+# into frames with boxes.
 make_detect() {
   model_part=(tensorinfer "model-file=$model" "channel-order=$channels")
   if [[ $size ]]; then model_part+=("input-width=$size" "input-height=$size"); fi
@@ -79,12 +79,12 @@ make_detect() {
   if [[ $labels ]]; then boxes_part+=("label-file=$labels"); fi
   if [[ $classes ]]; then boxes_part+=("include-classes=$classes"); fi
   if [[ $name ]]; then boxes_part+=("model-name=$name"); fi
-  # shellcheck disable=SC2034 # the scripts' own
+  # shellcheck disable=SC2034 # used by the scripts
   detect=("${model_part[@]}" ! "${boxes_part[@]}")
 }
 
-# Shows a line and runs it to its end. A signal that asks this script to end lets the line finish its
-# files, as Ctrl-C does with gst-launch-1.0 -e; a second one ends it at once.
+# Prints a line and runs it to its end. A signal that terminates this script lets the line complete
+# its files, like Ctrl-C with gst-launch-1.0 -e; a second one ends it at once.
 launch() { # WORDS...
   local word line='gst-launch-1.0 -e'
   for word; do
@@ -93,7 +93,7 @@ launch() { # WORDS...
   echo "$line" >&2
   stop_signal=INT
   trap 'pass_on' HUP INT TERM
-  # a process group of its own: Ctrl-C then comes from here alone, for a second SIGINT would kill it
+  # a separate process group: Ctrl-C is forwarded only from here, as a second SIGINT would kill it
   set -m
   gst-launch-1.0 -e "$@" <&0 &
   set +m
@@ -107,7 +107,7 @@ pass_on() {
   stop_signal=TERM
 }
 
-# Returns a child's exit status; a trap ends bash's own `wait` before the child has ended.
+# Returns a child's exit status; a trap interrupts bash's own `wait` before the child ends.
 await() { # PID
   local status=0
   wait "$1" || status=$?

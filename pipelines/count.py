@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Counts the objects of a class in each minute of a stream, from boxsink's JSON Lines as they come.
+"""Counts the objects of a class in each minute of a stream, live from boxsink's JSON Lines.
 
-usage: ... ! boxsink | count.py CLASS [SECONDS]   or from a FIFO, < FIFO; SECONDS instead of 60
+usage: ... ! boxsink | count.py CLASS [SECONDS]   or from a FIFO: count.py CLASS < FIFO
+       SECONDS is the length of an interval (default: 60)
 
-Writes CSV: where the minute begins in stream time, its frames, the objects of a frame on average and at
-most, and how many different objects there were, where a tracker before boxsink numbers them (ioutracker
-of GStreamer 1.28 does).
+Writes CSV: the start of the interval in stream time, its number of frames, the mean and maximum number
+of objects per frame, and the number of different objects if a tracker before boxsink assigns ids (such
+as ioutracker of GStreamer 1.28).
 """
 import json
 import sys
@@ -15,8 +16,8 @@ SECOND = 1_000_000_000
 
 
 def minutes(lines, wanted, length, classes):
-    """Begin, objects of each frame and their numbers, of each stretch of `length` that has frames.
-    `classes` gets the names of all."""
+    """Yields start, objects per frame and their ids, for each interval of `length` that has frames.
+    Adds the names of all classes to `classes`."""
     begin, counts, tracked = None, [], set()
     for line in lines:
         frame = json.loads(line)
@@ -36,7 +37,7 @@ def minutes(lines, wanted, length, classes):
 
 
 def length_of(word):
-    """Nanoseconds of a word that has seconds."""
+    """Parses seconds and returns nanoseconds."""
     try:
         length = round(float(word) * SECOND)
     except (ValueError, OverflowError):

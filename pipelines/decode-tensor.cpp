@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// decode-tensor: prints the boxes of a raw tensor file. Uses core alone: no GStreamer.
+// decode-tensor: prints the boxes of a raw tensor file. Uses only core, without GStreamer.
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -14,12 +14,12 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: decode-tensor FILE DIMS [DETECTOR [WIDTH HEIGHT [SCORE [IOU]]]]\n"
-    "  FILE      float32 numbers, little endian\n"
-    "  DIMS      as 1,84,8400\n"
+    "  FILE      raw float32 values, little endian\n"
+    "  DIMS      dimensions such as 1,84,8400\n"
     "  DETECTOR  auto (the default) or a family such as yolov8\n"
-    "  WIDTH..   of the model's input; 0 0 (the default) finds it out\n"
-    "  SCORE     threshold, 0.25\n"
-    "  IOU       threshold, 0.45\n";
+    "  WIDTH..   size of the model input; 0 0 (the default) derives it\n"
+    "  SCORE     score threshold (default: 0.25)\n"
+    "  IOU       IoU threshold (default: 0.45)\n";
 
 int complain(const keepbox::Error& error) {
   std::fprintf(stderr, "decode-tensor: %s\n", error.message().c_str());

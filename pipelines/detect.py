@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Boxes of NumPy arrays: an application of your own has the frames, keepbox gives it their boxes.
+"""Detects objects in NumPy arrays: the application provides frames, keepbox returns their boxes.
 
-usage: detect.py MODEL.onnx [FILE]   without FILE it takes the camera
+usage: detect.py MODEL.onnx [FILE]   without FILE it uses the camera
 """
 import contextlib
 import shlex
@@ -19,7 +19,7 @@ from gi.repository import Gst, GstApp, GstVideo, Keepbox  # noqa: E402, F401
 
 
 class Line:
-    """A pipeline that plays, with its element `out`, an appsink."""
+    """A playing pipeline with an appsink, its element `out`."""
 
     def __init__(self, text):
         self.pipeline = Gst.parse_launch(f'{text} ! appsink name=out sync=false max-buffers=4')
@@ -27,7 +27,7 @@ class Line:
         self.pipeline.set_state(Gst.State.PLAYING)
 
     def pull(self):
-        """The next sample; None at the end."""
+        """Returns the next sample, or None at the end."""
         while not (sample := self.sink.try_pull_sample(Gst.SECOND // 5)):
             error = self.pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
             if error:
@@ -42,9 +42,9 @@ class Line:
 
 
 class Detector(Line):
-    """Called with an array of height x width x 3 bytes, of any size, it returns a list of Keepbox.Box.
+    """Returns a list of Keepbox.Box when called with an array of height x width x 3 bytes.
 
-    form: 'RGB', or 'BGR' as OpenCV has pictures.
+    form: 'RGB', or 'BGR' as in OpenCV.
     """
 
     def __init__(self, model, form='RGB', decode=''):
@@ -58,7 +58,7 @@ class Detector(Line):
             self.source.set_caps(Gst.Caps.from_string(
                 f'video/x-raw,format={self.form},width={width},height={height},framerate=0/1'))
             self.shape = picture.shape
-        # GStreamer's lines begin at multiples of four bytes.
+        # GStreamer pads rows to multiples of four bytes.
         lines = np.pad(picture.reshape(height, width * 3), ((0, 0), (0, -width * 3 % 4)))
         frame = Gst.Buffer.new_wrapped(lines.tobytes())
         frame.pts = self.frames * Gst.SECOND
@@ -68,7 +68,7 @@ class Detector(Line):
 
 
 def pictures(source):
-    """Time and array of each frame. Where an application has arrays already, they are as good."""
+    """Yields time and array of each frame; an application may use its own arrays instead."""
     with contextlib.closing(Line(f'{source} ! videoconvert ! video/x-raw,format=RGB')) as line:
         while sample := line.pull():
             buffer, info = sample.get_buffer(), GstVideo.VideoInfo.new_from_caps(sample.get_caps())

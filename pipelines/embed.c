@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// embed [--cuda]: an application that runs its model itself. Its frames go through
-// appsrc ! boxdecode ! appsink with the model's tensor on them, and come back with boxes.
+// embed [--cuda]: an application that runs its model itself. Frames with the model's tensor pass
+// through appsrc ! boxdecode ! appsink, and return with boxes.
 //
-// A real one replaces infer(), and on a GPU copy_to_device(): by TensorRT's enqueueV3(), ONNX
-// Runtime's Run() or libtorch's forward(), whose output tensor is handed over as it is.
+// A real application replaces infer(), and on a GPU copy_to_device(), by TensorRT's enqueueV3(),
+// ONNX Runtime's Run() or libtorch's forward(), whose output tensor is passed on without a copy.
 //
 //   cc embed.c -o embed $(pkg-config --cflags --libs keepbox gstreamer-app-1.0)
 //
-// With --cuda the tensor lies on the GPU; that needs -DWITH_CUDA and cudart, too:
+// With --cuda the tensor is on the GPU; this also requires -DWITH_CUDA and cudart:
 //
 //   cc embed.c -o embed -DWITH_CUDA -I/usr/local/cuda/include -L/usr/local/cuda/lib64 -lcudart ...
 #include <gst/app/app.h>
@@ -24,9 +24,9 @@ typedef struct {
   int class_id;
 } Object;
 
-static gint lent;  // tensors that are under way
+static gint lent;  // tensors that are still in use
 
-// What is on a frame, the best first.
+// Sets the objects on a frame, best first.
 static void draw(int frame, Object truth[OBJECTS]) {
   truth[0] = (Object){20, 40, 80, 60, 0.9f, 1};
   truth[1] = (Object){200, 250, 40, 50, 0.8f, 0};
@@ -34,9 +34,8 @@ static void draw(int frame, Object truth[OBJECTS]) {
   truth[1].y -= 8 * (float)frame;
 }
 
-// Stands for a YOLOv8: ROWS planes of ANCHORS numbers each, which are the boxes' centre x and y,
-// their width and height, and a score for each class. Three anchors find each object; boxdecode
-// keeps the best.
+// Simulates a YOLOv8: ROWS planes of ANCHORS values each: centre x and y, width and height of
+// boxes, and a score per class. Three anchors find each object; boxdecode keeps the best.
 static void infer(const Object truth[OBJECTS], float* tensor) {
   memset(tensor, 0, TENSOR_BYTES);
   for (int i = 0; i < OBJECTS * 3; ++i) {
@@ -51,7 +50,7 @@ static void infer(const Object truth[OBJECTS], float* tensor) {
   }
 }
 
-// Gets a tensor back when no buffer holds it any more. A pool would keep it for another frame.
+// Releases a tensor when no buffer holds it any more. A pool would reuse it for another frame.
 static void release(gpointer data) {
   g_free(data);
   g_atomic_int_add(&lent, -1);
@@ -60,7 +59,7 @@ static void release(gpointer data) {
 #ifdef WITH_CUDA
 #include <cuda_runtime_api.h>
 
-static cudaStream_t stream;  // the model's
+static cudaStream_t stream;  // used by the model
 
 static gboolean start_device(void) {
   return cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess;
@@ -71,7 +70,7 @@ static void release_device(gpointer data) {
   g_atomic_int_add(&lent, -1);
 }
 
-// Nothing waits for the copy, as nothing would for the model: the stream orders all.
+// Nothing waits for the copy, nor would it for a model: the stream orders all work.
 static gpointer copy_to_device(const float* tensor) {
   gpointer data = NULL;
   if (cudaMalloc(&data, TENSOR_BYTES) != cudaSuccess) return NULL;
@@ -85,7 +84,7 @@ static void release_device(gpointer data) { release(data); }
 static gpointer copy_to_device(const float* tensor) { return (void)tensor, NULL; }
 #endif
 
-// Of the model's output: the same for every frame.
+// Describes the model's output, which is the same for every frame.
 static KeepboxTensorInfo* describe_output(gboolean cuda) {
   const gsize dims[] = {1, ROWS, ANCHORS};
   KeepboxTensorInfo* info =
@@ -98,7 +97,7 @@ static KeepboxTensorInfo* describe_output(gboolean cuda) {
   return info;
 }
 
-// Runs the model and puts its tensor on the frame, which takes it along without a copy.
+// Runs the model and attaches its tensor to the frame without a copy.
 static gboolean add_tensor(GstBuffer* frame, const KeepboxTensorInfo* info,
                            const Object truth[OBJECTS], gboolean cuda, GError** error) {
   GDestroyNotify give_back = release;
@@ -113,7 +112,7 @@ static gboolean add_tensor(GstBuffer* frame, const KeepboxTensorInfo* info,
   g_atomic_int_inc(&lent);
   if (keepbox_buffer_add_tensor(frame, info, data, TENSOR_BYTES, give_back, data, error))
     return TRUE;
-  give_back(data);  // it is still ours
+  give_back(data);  // the data is still ours
   return FALSE;
 }
 
@@ -127,7 +126,7 @@ static gboolean check_box(int number, const KeepboxBox* box, const Object* want)
          score == want->score && keepbox_box_get_class_id(box) == want->class_id;
 }
 
-// Prints a frame's boxes. Are they those that were drawn?
+// Prints a frame's boxes. Returns TRUE if they are those that were drawn.
 static gboolean check_boxes(int number, GstBuffer* frame, const Object truth[OBJECTS]) {
   guint count;
   KeepboxBox** boxes = keepbox_buffer_get_boxes(frame, &count);
@@ -150,7 +149,7 @@ static void report_error(GstElement* pipeline) {
   gst_object_unref(bus);
 }
 
-// One frame there and back. A busier application pushes and pulls on threads of their own.
+// Pushes one frame and pulls it. A busier application uses separate threads for both.
 static gboolean run_frame(GstElement* pipeline, GstAppSrc* frames, GstAppSink* boxes,
                           const KeepboxTensorInfo* info, int number, gboolean cuda) {
   Object truth[OBJECTS];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Dense tensors as YOLO models of one anchor a cell write them, with what follows the class scores.
+// Dense tensors in the layout of YOLO models with one anchor per cell, with a payload per anchor.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace keepbox::test {
 
-/// A number of an anchor's payload. @param channel counts from the first behind the class scores.
+/// Returns one number of an anchor's payload. @param channel 0 is the first after the class scores.
 using PayloadNumber = std::function<float(size_t channel, std::mt19937& random)>;
 
 inline float uniform_number(std::mt19937& random, float low, float high) {
@@ -19,11 +19,11 @@ inline float uniform_number(std::mt19937& random, float low, float high) {
 inline float mask_coefficient(size_t, std::mt19937& random) {
   return uniform_number(random, -4, 9);
 }
-/// As Ultralytics gives it: a quarter turn back to three quarters on.
+/// Returns an angle in Ultralytics' range, from -pi/4 to 3 pi/4.
 inline float angle(size_t, std::mt19937& random) {
   return uniform_number(random, -0.785f, 2.356f);
 }
-/// x, y in pixels and a visibility.
+/// Returns x or y in pixels, or a visibility.
 inline float keypoint(size_t channel, std::mt19937& random) {
   return channel % 3 == 2 ? uniform_number(random, 0, 1) : uniform_number(random, -5, 640);
 }
@@ -31,7 +31,7 @@ inline float keypoint(size_t channel, std::mt19937& random) {
 struct Dense {
   size_t anchors = 8400, classes = 1, payload = 0;
   PayloadNumber number = mask_coefficient;
-  bool rows = false;  // an anchor's numbers side by side
+  bool rows = false;  // the numbers of an anchor are adjacent
 };
 
 inline Tensor dense(const Dense& want, unsigned seed = 1) {
@@ -50,7 +50,7 @@ inline Tensor dense(const Dense& want, unsigned seed = 1) {
   return out;
 }
 
-/// Prototypes of masks, all zero.
+/// Mask prototypes, all zero.
 inline Tensor prototypes(size_t count, size_t side) {
   return {.values = std::vector<float>(count * side * side), .shape = {1, count, side, side}};
 }

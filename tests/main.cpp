@@ -7,6 +7,6 @@ int main(int argc, char** argv) {
   gst_init(&argc, &argv);
   ::testing::InitGoogleTest(&argc, argv);
   const int result = RUN_ALL_TESTS();
-  gst_deinit();  // where the leaks tracer looks
+  gst_deinit();  // the leaks tracer checks here
   return result;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Masks of objects for tests.
+// Object masks for tests.
 #pragma once
 
 #include <gst/video/video.h>
@@ -11,8 +11,8 @@
 
 namespace keepbox::test {
 
-/// A mask of its own: rows of text, where a dot is no object. Between rows lie `gap` bytes that are
-/// not 0.
+/// A mask made from rows of text, in which a dot is background. Rows are separated by `gap` bytes
+/// other than 0.
 class TestMask {
  public:
   explicit TestMask(const std::vector<std::string_view>& rows, gsize gap = 3)
@@ -41,7 +41,7 @@ class TestMask {
   FrameMask over(const Box& at) const { return {.pixels = pixels_, .place = at}; }
   operator FrameMask() const { return over(place); }
 
-  Box place;  // a pixel of the frame for each of the mask
+  Box place;  // one frame pixel per mask pixel
 
  private:
   GstBuffer* pixels_;

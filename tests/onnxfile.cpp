@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// ONNX is protobuf: messages are fields, a field is its number and a varint, four bytes or a length
-// and as many bytes. The numbers are those of onnx.proto.
+// ONNX is protobuf: a message is a sequence of fields, and a field is its number and a varint, four
+// bytes, or a length and that many bytes. Field numbers are from onnx.proto.
 #include "tests/onnxfile.h"
 
 #include <bit>
@@ -8,7 +8,7 @@
 namespace keepbox::test::onnx {
 namespace {
 
-/// A message that is being written.
+/// A protobuf message that is being written.
 class Message {
  public:
   Message& number(int field, int64_t value) {
@@ -47,7 +47,7 @@ Message entry(const std::string& key, const std::string& value) {
   return Message().text(1, key).text(2, value);
 }
 
-/// The value and, in field 20, which of the kinds it is.
+/// Writes the value of an attribute and, in field 20, its kind.
 struct AttributeWriter {
   Message& out;
   void operator()(int64_t value) const { out.number(3, value).number(20, 2); }
@@ -64,7 +64,7 @@ struct AttributeWriter {
 
 Message written(const Node& node) {
   Message out;
-  // a name of its own, for the runtime names what it fuses after it
+  // a unique name, because the runtime derives the names of fused nodes from it
   out.texts(1, node.inputs).texts(2, node.outputs).text(3, node.outputs.at(0)).text(4, node.op);
   for (const auto& [name, value] : node.attributes) {
     Message attribute;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// ONNX files written by hand: as much of the format as small models need.
+// Writer of ONNX files: the part of the format that small models need.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace keepbox::test::onnx {
 
-/// Element types by their numbers in the format.
+/// Element types with their numbers in the format.
 enum class Type {
   kFloat = 1,
   kUInt8 = 2,
@@ -23,7 +23,7 @@ enum class Type {
   kDouble = 11
 };
 
-/// A dimension: a size, or a name where it is dynamic.
+/// A dimension: a size, or a name if it is dynamic.
 struct Dim {
   Dim(int64_t fixed) : size(fixed) {}
   Dim(const char* dynamic) : name(dynamic) {}
@@ -36,7 +36,7 @@ struct Value {
   std::string name;
   Type type = Type::kFloat;
   std::vector<Dim> dims;
-  bool sequence = false;  // of tensors of that type, whatever their dimensions
+  bool sequence = false;  // a sequence of tensors of that type, with any dimensions
 };
 
 using Attributes =
@@ -48,13 +48,13 @@ struct Node {
   Attributes attributes;
 };
 
-/// An initializer, as little-endian bytes.
+/// An initializer as little-endian bytes.
 struct Constant {
   std::string name;
   Type type = Type::kFloat;
   std::vector<int64_t> dims;
   std::string raw;
-  std::string external_file;  // where the data is said to lie instead; empty: here
+  std::string external_file;  // if not empty, the file that is named as the data's location
 };
 
 /// A model with one graph.
@@ -66,15 +66,15 @@ struct Model {
   std::vector<Constant> constants;
 
   /// Adds a node with one output and returns that output's name.
-  /// @param output its name; empty: one of its own.
+  /// @param output the output's name; empty generates one.
   std::string add(const std::string& op, std::vector<std::string> of, Attributes attributes = {},
                   const std::string& output = {});
-  /// Adds a constant and returns its name. @param values as many as `dims` say.
+  /// Adds a constant and returns its name. @param values their number must match `dims`.
   std::string constant(std::vector<int64_t> dims, const std::vector<float>& values);
   std::string constant(std::vector<int64_t> dims, const std::vector<int64_t>& values);
   std::string number(float value) { return constant({}, std::vector<float>{value}); }
 
-  /// The file's content.
+  /// Returns the content of the file.
   std::string file() const;
 };
 

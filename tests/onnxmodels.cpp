@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The detectors take everything from sums over the picture's rows and columns, so that a colour's
-// box is exact to a part of a pixel and the graphs take any size.
+// The detectors compute boxes from sums over the rows and columns of the picture, so boxes are
+// exact to a fraction of a pixel and the graphs accept any size.
 #include "tests/onnxmodels.h"
 
 namespace keepbox::test {
@@ -14,13 +14,13 @@ using Floats = std::vector<float>;
 
 constexpr int64_t kStrides[] = {8, 16, 32};
 
-/// Names of what is known of the picture.
+/// Names of the values computed from the picture.
 struct Looked {
   std::string planes;  // 1x4xHxW: red, blue in 0..1, and each pixel's x and y
   std::string boxes;   // 1x4x2: cx cy w h of red and of blue
 };
 
-/// Place and extent of a colour along one axis, 1x1x1 each.
+/// Names of the centre and extent of a colour along one axis, 1x1x1 each.
 struct Span {
   std::string centre, extent;
 };
@@ -39,7 +39,7 @@ Span span(Model& m, const std::string& plane, const std::string& places, int64_t
   return {cubed(m.add("Div", {moment, weight})), cubed(extent)};
 }
 
-/// Centres of pixels along an axis (2: down, 3: across), of a plane's size along it and 1 else.
+/// Adds the pixel centres along an axis (2: vertical, 3: horizontal), with size 1 on other axes.
 std::string places(Model& m, const std::string& plane, int64_t axis) {
   const std::string line = m.add("ReduceMax", {plane}, {{"axes", Ints{5 - axis}}});
   const std::string ones = m.add("Add", {m.add("Mul", {line, m.number(0)}), m.number(1)});
@@ -47,7 +47,7 @@ std::string places(Model& m, const std::string& plane, int64_t axis) {
   return m.add("Sub", {m.add("CumSum", {ones, axis_name}), m.number(0.5f)});
 }
 
-/// @param red, blue weights of the input's channels.
+/// Adds the colour planes and boxes. @param red, blue weights of the input channels.
 Looked look(Model& m, const std::string& image, const Floats& red, const Floats& blue) {
   const auto plane = [&](const Floats& weights) {
     const std::string sum = m.add("Conv", {image, m.constant({1, 3, 1, 1}, weights)});
@@ -81,7 +81,7 @@ std::string part(Model& m, const std::string& of, int64_t axis, int64_t begin, i
 struct Cells {
   std::string scores;        // 1x2xN
   std::string centre;        // 1x2xN
-  std::string middle, size;  // of the cell's box, 1x2xN each: its colour's, or a square of its own
+  std::string middle, size;  // of the cell's box, 1x2xN each: the box of its colour, or the cell
 };
 
 Cells cells(Model& m, const Looked& seen, int64_t stride) {
@@ -106,7 +106,7 @@ int64_t anchors(ModelSize size) {
   return out;
 }
 
-/// Of red and blue: scores 1x2, and corners 1x2x4 in the input's pixels.
+/// Scores of red and blue, 1x2, and their corners, 1x2x4, in pixels of the input.
 struct Found {
   std::string scores, corners;
 };
@@ -172,12 +172,12 @@ Model yolox_like(ModelSize size) {
   for (const int64_t stride : kStrides) {
     const Cells level = cells(m, seen, stride);
     const std::string by = m.number(static_cast<float>(stride));
-    // (middle - cell) / stride, the cell by its upper left corner
+    // (middle - cell) / stride, where cell is its upper left corner
     const std::string away = m.add("Div", {m.add("Sub", {level.middle, level.centre}), by});
     const std::string place = m.add("Add", {away, m.number(0.5f)});
     const std::string size_log =
         m.add("Log", {m.add("Max", {m.add("Div", {level.size, by}), m.number(1e-3f)})});
-    const std::string scores = m.add("Relu", {level.scores});  // probabilities, as sigmoids give them
+    const std::string scores = m.add("Relu", {level.scores});  // probabilities, not logits
     const std::string any = m.add("ReduceMax", {scores}, {{"axes", Ints{1}}});
     levels.push_back(m.add("Concat", {place, size_log, any, scores}, {{"axis", int64_t{1}}}));
   }
@@ -267,7 +267,7 @@ Model huge_model() {
   Model m;
   m.inputs = {{"images", Type::kFloat, {1, 3, 32, 32}}};
   m.outputs = {{"output", Type::kFloat, {"a", "b", "c", "d"}}};
-  // by way of the picture, lest the runtime computes it while it loads the file
+  // depends on the picture, so that the runtime cannot compute it while it loads the file
   const std::string most = m.add("ReduceMax", {"images"}, {{"keepdims", int64_t{0}}});
   const std::string zero = m.add("Cast", {m.add("Mul", {most, m.number(0)})}, {{"to", int64_t{7}}});
   const std::string wanted = m.add("Add", {zero, m.constant({4}, Ints{1, 8, 1 << 21, 1 << 21})});
@@ -288,7 +288,7 @@ void add_odd_outputs(Model& m) {
   m.add("Cast", {mean}, {{"to", int64_t{8}}}, "words");
   m.add("SequenceConstruct", {mean, mean}, {}, "list");
   m.add("Reshape", {mean, m.constant({9}, Ints(9, 1))}, {}, "nine");
-  // First, so that those which stay change their places.
+  // Inserted first, so that the indices of the other outputs change.
   m.outputs.insert(m.outputs.begin(), {{"words", Type::kString, {}},
                                        {"list", Type::kFloat, {}, true},
                                        {"nine", Type::kFloat, std::vector<Dim>(9, 1)}});

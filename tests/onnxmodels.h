@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Small models for tests. The detectors among them find pure red (class 0) and pure blue (class 1)
-// in their input: the colour's box, in pixels of the input, with the part of a cell that the colour
-// fills as its score. Wrong ranges and swapped channels are seen in what they find.
+// Small models for tests. The detectors find pure red (class 0) and pure blue (class 1): one box
+// per colour in pixels of the input, whose score is the fraction of a cell that the colour fills.
+// Wrong ranges and swapped channels change the boxes.
 #pragma once
 
 #include <cstdint>
@@ -12,54 +12,56 @@
 
 namespace keepbox::test {
 
-/// Sides of a model's input.
+/// Size of a model input.
 struct ModelSize {
   int64_t height = 320, width = 320;  // multiples of 32
 };
 
-/// `output` is `images`. @param dims as the layout has them; names make them dynamic.
+/// Returns a model whose `output` is `images`. @param dims in the order of the layout; names are
+/// dynamic.
 onnx::Model identity_model(std::vector<onnx::Dim> dims, onnx::Type type = onnx::Type::kFloat);
 
-/// Ultralytics' detector and its metadata: R, G, B in 0..1, `output0` 1x6xN of classes disc and
-/// bar.
-/// @param dynamic batch and sides have names, and imgsz tells the size.
+/// Returns a detector with Ultralytics' metadata: R, G, B in 0..1, `output0` 1x6xN, with classes
+/// disc and bar. @param dynamic batch, height and width have names, and imgsz contains the size.
 onnx::Model ultralytics_like(ModelSize size, bool dynamic = false);
 
-/// YOLOX as exported by default: `images` B, G, R in 0..255, `output` 1xNx7 before its decoding.
+/// Returns a model like YOLOX as exported by default: `images` B, G, R in 0..255, undecoded
+/// `output` 1xNx7.
 onnx::Model yolox_like(ModelSize size);
 
-/// D-FINE: R, G, B in 0..1 and `orig_target_sizes` (width, height); `labels` int64 and `scores`
-/// 1x300, `boxes` 1x300x4, corners in the pixels of those sizes.
+/// Returns a model like D-FINE: R, G, B in 0..1 and `orig_target_sizes` (width, height); `labels`
+/// int64 and `scores` 1x300, `boxes` 1x300x4 with corners in pixels of that size.
 onnx::Model dfine_like(ModelSize size);
 
-/// PaddleDetection: `image` R, G, B in 0..1 and `scale_factor` (y, x); `rows` Mx6 of class, score
-/// and corners by that factor, `count` int32; M is what was found.
+/// Returns a model like PaddleDetection: `image` R, G, B in 0..1 and `scale_factor` (y, x); `rows`
+/// Mx6 of class, score and corners divided by that factor, `count` int32; M is the number of
+/// objects found.
 onnx::Model paddle_like(ModelSize size);
 
-/// int64 1x16 in and out: no picture.
+/// Returns a model with int64 1x16 input and output, which is not a picture.
 onnx::Model text_model();
 
-/// identity_model() of an operator set that no runtime knows.
+/// Returns identity_model() with an operator set that no runtime knows.
 onnx::Model too_new_model();
 
-/// Its weights are said to lie in "weights.bin" beside it.
+/// Returns a model whose weights are in "weights.bin" in the same folder.
 onnx::Model external_data_model();
 
-/// `output` is a number for a picture, of so many operators one after the other on a million
-/// numbers each: milliseconds an operator.
+/// Returns a model that reduces a picture to one number with `operators` consecutive operators on a
+/// million numbers, each of which takes milliseconds.
 onnx::Model slow_model(int operators);
 
-/// Its output has 2^45 elements, which the file does not say.
+/// Returns a model whose output has 2^45 elements, with dimensions unknown from the file.
 onnx::Model huge_model();
 
-/// The input's numbers, rounded down, as int64 1xN.
+/// Returns a model that outputs its input rounded towards zero, as int64 1xN.
 onnx::Model int64_output_model(ModelSize size);
 
-/// Adds outputs that no tensor of a frame can be: `words` of strings, `list`, a sequence, and
-/// `nine` with as many dimensions.
+/// Adds outputs that cannot be attached to a frame: `words` of strings, `list`, a sequence, and
+/// `nine` with nine dimensions.
 void add_odd_outputs(onnx::Model& model);
 
-/// `same` is the input, `mean` 1x3x1x1.
+/// Returns a model with the outputs `same`, equal to the input, and `mean`, 1x3x1x1.
 onnx::Model two_outputs_model(ModelSize size);
 
 }  // namespace keepbox::test

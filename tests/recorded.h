@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Real tensors with known boxes, where this machine has them: see KEEPBOX_TEST_DATA.
+// Real tensors with known boxes, if KEEPBOX_TEST_DATA has them.
 #pragma once
 
 #include <cstdlib>
@@ -31,13 +31,13 @@ inline nlohmann::json read_json(const std::filesystem::path& path) {
   return nlohmann::json::parse(file);
 }
 
-/// One entry of expected.json, in the terms of this project.
+/// One entry of expected.json, with this project's names.
 struct Recorded {
   std::string name;
-  std::vector<std::filesystem::path> files;   // one a tensor
-  std::vector<std::vector<size_t>> dims;      // of each
+  std::vector<std::filesystem::path> files;   // one per tensor
+  std::vector<std::vector<size_t>> dims;      // per tensor
   std::string detector;
-  unsigned width = 0, height = 0;             // of the model's input
+  unsigned width = 0, height = 0;             // of the model input
   float score_threshold = 0, iou_threshold = 0;
   unsigned candidates = 0;
   nlohmann::json boxes;                       // anchor, class, label, score, xyxy, frame_xyxy
@@ -68,7 +68,7 @@ inline Recorded make_recorded(const std::string& name, const nlohmann::json& ent
   return out;
 }
 
-/// All entries; empty without the data.
+/// Returns all entries; empty without the data.
 inline std::vector<Recorded> recorded() {
   std::vector<Recorded> out;
   if (!have_data()) return out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tensors made for tests.
+// Tensors for tests, and functions that decode them.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct Tensor {
   Shape shape;
   std::string id;
   DataType type = DataType::kFloat32;
-  std::vector<std::byte> raw;  // of a type other than float32, in place of the values
+  std::vector<std::byte> raw;  // instead of values for types other than float32
   float scale = 1, zero_point = 0;
 
   TensorView view() const {
@@ -39,7 +39,7 @@ struct Tensor {
   }
 };
 
-/// End-to-end rows x1 y1 x2 y2 score class.
+/// An end-to-end row: x1 y1 x2 y2 score class.
 struct Row {
   float x1, y1, x2, y2, score, class_id;
 };
@@ -50,7 +50,7 @@ inline Tensor rows(const std::vector<Row>& rows) {
   return out;
 }
 
-/// End-to-end rows of turned boxes.
+/// An end-to-end row of a rotated box.
 struct TurnedRow {
   float cx, cy, w, h, score, class_id, angle;
 };
@@ -62,7 +62,7 @@ inline Tensor turned_rows(const std::vector<TurnedRow>& rows) {
   return out;
 }
 
-/// Settings for boxes in the pixels of a square frame.
+/// Returns settings for boxes in pixels of a square frame.
 inline Settings pixel_settings(uint32_t side = 640) {
   Settings settings;
   settings.frame.size = {side, side};
@@ -70,7 +70,7 @@ inline Settings pixel_settings(uint32_t side = 640) {
   return settings;
 }
 
-/// A processor for these tensors on the reference backend.
+/// Makes a processor for these tensors on the reference backend.
 inline Result<Processor> make_processor(const Settings& settings,
                                         std::span<const TensorView> views) {
   auto plan = make_plan(settings, views);
@@ -90,7 +90,7 @@ inline Result<std::vector<Detection>> detect(const Settings& settings,
   return std::vector<Detection>(found.begin(), found.end());
 }
 
-/// What tells boxes apart.
+/// Returns the anchors of boxes, which identify them.
 inline std::vector<uint32_t> anchors_of(std::span<const Detection> boxes) {
   std::vector<uint32_t> out;
   for (const Detection& each : boxes) out.push_back(each.anchor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A folder that goes when the test does.
+// A temporary folder that is removed after the test.
 #pragma once
 
 #include <cstdlib>

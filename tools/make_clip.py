@@ -5,8 +5,8 @@
 The frames are the same for the same options, and the last one leads to the first, so that the
 clip can be played round and round.  OpenCV draws; gst-launch-1.0 encodes (VP9 in WebM).
 
-With --measure the clip is decoded and letterboxed by GStreamer as in a pipeline, run through the
-detector with onnxruntime, and compared with what was drawn.
+With --measure, GStreamer decodes and letterboxes the clip as in a pipeline, onnxruntime runs the
+detector, and the boxes are compared with the drawn ones.
 """
 import argparse
 import dataclasses
@@ -26,9 +26,9 @@ from shapes_scene import (CLASSES, HIDDEN, SIZE, covered, decode, draw_boxes, ma
 
 WIDTH, HEIGHT, FPS = 1280, 720, 25
 SCORES, SHOT_SCORE = (0.4, 0.5, 0.55, 0.6, 0.7), 0.55
-VISIBLE = 24 * 24         # an object with fewer pixels in the picture is none to find
+VISIBLE = 24 * 24         # objects with fewer visible pixels need not be found
 
-# Red, green, blue.  Every colour stands out from the dark background and from the others.
+# Red, green, blue.  Every colour contrasts with the dark background and with the others.
 GLOW_LEFT, GLOW_RIGHT = np.array((46.0, 28.0, 88.0)), np.array((8.0, 64.0, 84.0))
 PALETTE = {
     "coral": (255, 107, 107),
@@ -40,27 +40,27 @@ PALETTE = {
     "pink": (255, 130, 200),
     "cream": (245, 240, 225),
 }
-# Kind, colour and radius in pixels, from the back to the front.
+# Kind, colour and radius in pixels, from back to front.
 CAST = (
     ("star", "amber", 136), ("circle", "coral", 112), ("cross", "pink", 114),
     ("ring", "sky", 100), ("triangle", "mint", 104), ("square", "violet", 90),
     ("ring", "cream", 78), ("circle", "lime", 76),
 )
-REACH = 0.3               # part of its radius that an object reaches over the border
-FREE_OVERLAP = 0.1        # part of the smaller of two boxes; only what is more crowds
-TRIES, PASSES = 200, 3    # ways to move that each object tries, and how often all do
+REACH = 0.3               # part of its radius by which an object may cross the border
+FREE_OVERLAP = 0.1        # part of the smaller of two boxes; more counts as crowding
+TRIES, PASSES = 200, 3    # paths that each object tries, and number of passes
 
 
 @dataclasses.dataclass
 class Mover:
-    """An object and how it moves; times are parts of the clip's length."""
+    """An object and its movement; times are fractions of the clip's length."""
     kind: str
     colour: tuple
     radius: float
-    rounds: np.ndarray    # times across the picture and back, horizontally and vertically
+    rounds: np.ndarray    # number of passes across the picture and back, per axis
     phase: np.ndarray
     sway: float           # largest rotation, radians
-    sways: int            # times that it sways there and back
+    sways: int            # number of sways back and forth
     sway_phase: float
 
     def centre(self, time):
@@ -77,7 +77,7 @@ class Mover:
 
 
 def crowding(mover, others):
-    """How much a mover's box overlaps the others' in the course of the clip."""
+    """Return the overlap of a mover's box with the others' over the clip."""
     times, total = np.arange(0, 1, 0.01), 0.0
     centre = mover.centre(times)
     for other in others:
@@ -89,7 +89,7 @@ def crowding(mover, others):
 
 
 def make_movers(seed):
-    """The cast with seeded ways to move that let them meet but seldom hide each other."""
+    """Return the cast with seeded movements that let objects meet but seldom hide each other."""
     rng = np.random.default_rng(seed)
 
     def draw(kind, colour, radius):
@@ -107,20 +107,20 @@ def make_movers(seed):
 
 
 def make_background():
-    """A dark glow from violet to teal, float, height x width x 3.
+    """Return a dark glow from violet to teal, float, height x width x 3.
 
-    It fades to black at the top and the bottom, where letterboxing adds black: an edge there
-    would look to the detector like one large square.
+    It fades to black at the top and the bottom, where letterboxing adds black: the detector would
+    mistake an edge there for one large square.
     """
     y, x = np.mgrid[0:HEIGHT, 0:WIDTH].astype(np.float64)
     x, y = (x / (WIDTH - 1))[..., None], (y / (HEIGHT - 1))[..., None]
     glow = ((1 - x) * GLOW_LEFT + x * GLOW_RIGHT) * np.sin(np.pi * y) ** 1.5
     dither = np.random.default_rng(0).uniform(-0.5, 0.5, (HEIGHT, WIDTH, 1))
-    return np.clip(glow + dither, 0, None)    # without it the steps of a dark gradient show
+    return np.clip(glow + dither, 0, None)    # hides the steps of a dark gradient
 
 
 def draw_frame(background, movers, time):
-    """One frame, uint8 RGB, and its boxes [class, x1, y1, x2, y2] of the objects to be found."""
+    """Return one frame, uint8 RGB, and its boxes [class, x1, y1, x2, y2] of objects to be found."""
     image, boxes = background.copy(), []
     for mover in movers:
         x, y, radius, turn = mover.at(time)
@@ -141,7 +141,7 @@ def draw_frame(background, movers, time):
 
 
 def draw_clip(seed, seconds):
-    """Frames and boxes, one after the other."""
+    """Yield frames and boxes."""
     background, movers = make_background(), make_movers(seed)
     frames = round(seconds * FPS)
     for index in range(frames):
@@ -149,7 +149,7 @@ def draw_clip(seed, seconds):
 
 
 def encode(frames, path, quality):
-    """Encode RGB frames as VP9 in WebM; a quality of 0 is the best, 63 the worst."""
+    """Encode RGB frames as VP9 in WebM; quality 0 is best, 63 worst."""
     command = ["gst-launch-1.0", "-q", "fdsrc", "fd=0", "!", "rawvideoparse", "format=rgb",
                f"width={WIDTH}", f"height={HEIGHT}", f"framerate={FPS}/1", "!",
                "videoconvert", "!", "video/x-raw,format=I420,colorimetry=bt709", "!",
@@ -166,7 +166,8 @@ def encode(frames, path, quality):
 
 
 def decoded(path, size=None):
-    """The frames of an encoded clip, RGB; with a size, letterboxed into a square of that side."""
+    """Yield the frames of an encoded clip, RGB; with a size, letterboxed into a square of that
+    side."""
     width, height = (size, size) if size else (WIDTH, HEIGHT)
     command = ["gst-launch-1.0", "-q", "filesrc", f"location={path}", "!", "matroskademux", "!",
                "vp9dec", "!", "videoconvertscale", "add-borders=true", "!",
@@ -215,7 +216,7 @@ def main():
     """Make the clip, or measure one."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("clip", type=pathlib.Path, help="the WebM file")
-    parser.add_argument("--seed", type=int, default=17, help="choice of the ways to move")
+    parser.add_argument("--seed", type=int, default=17, help="seed of the movements")
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--quality", type=int, default=34, help="0 (best) to 63 (default: 34)")
     parser.add_argument("--measure", type=pathlib.Path, metavar="MODEL",
@@ -223,7 +224,7 @@ def main():
                              "detector on it")
     parser.add_argument("--iou", type=float, default=0.45, help="threshold of NMS in --measure")
     parser.add_argument("--agnostic", action="store_true",
-                        help="with --measure: boxes of all classes suppress each other")
+                        help="with --measure: let boxes of different classes suppress each other")
     parser.add_argument("--shots", type=pathlib.Path, metavar="FOLDER",
                         help="with --measure: write a frame of every second with its boxes")
     args = parser.parse_args()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Measure the models of the drawn shapes' masks, turned boxes and points, and draw what they find.
+"""Measure the models of the drawn shapes' masks, oriented boxes and keypoints, and draw results.
 
-With a clip they are run on a frame of it, otherwise on fresh scenes, where what they find is
-compared with what was drawn.  It needs onnxruntime, numpy and OpenCV.
+With a clip they are run on a frame of it, otherwise on fresh scenes, where the results are compared
+with the drawn shapes.  It needs onnxruntime, numpy and OpenCV.
 """
 import argparse
 import itertools
@@ -23,14 +23,14 @@ from shapes_scene import (CLASSES, NO_POINT, POINTS, SEEN, SIZE, WIDE_TURN, box_
 
 TASKS = ("seg", "obb", "pose")
 SCORE, OVERLAP = 0.4, 0.45
-MATCH = 0.5               # IoU of a box that found an object
+MATCH = 0.5               # minimum IoU of a box with its object
 SCENES, SHOWN = 200, 8
 PLANES = 4 + len(CLASSES)
 COLOURS = ((255, 90, 90), (90, 255, 90), (90, 150, 255), (255, 230, 80), (255, 90, 255))
 
 
 def open_models(folder):
-    """Sessions of the three models by their tasks."""
+    """Return sessions of the three models by task."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     return {task: onnxruntime.InferenceSession(str(folder / f"shapes-{task}.onnx"), options,
@@ -39,14 +39,14 @@ def open_models(folder):
 
 
 def run(models, image):
-    """The output tensors of the three models, without their first dimension."""
+    """Return the output tensors of the three models, without their first dimension."""
     planes = image.transpose(2, 0, 1)[None].astype(np.float32)
     return {task: [out[0] for out in model.run(None, {"images": planes})]
             for task, model in models.items()}
 
 
 def masks_of(rows, points, output, prototypes):
-    """Masks of the picture's size, bool, cut to their boxes."""
+    """Return masks of the picture's size, bool, cropped to their boxes."""
     masks = np.zeros((len(rows), SIZE, SIZE), bool)
     for mask, row, point in zip(masks, rows, points):
         made = np.tensordot(output[PLANES:, point], prototypes, 1)
@@ -57,7 +57,7 @@ def masks_of(rows, points, output, prototypes):
 
 
 def turned_iou(a, b):
-    """Overlap of two turned boxes cx, cy, width, height, angle."""
+    """Return the overlap of two oriented boxes cx, cy, width, height, angle."""
     one, two = (((r[0], r[1]), (r[2], r[3]), math.degrees(r[4])) for r in (a, b))
     _, corners = cv2.rotatedRectangleIntersection(one, two)
     both = cv2.contourArea(cv2.convexHull(corners)) if corners is not None else 0.0
@@ -65,7 +65,7 @@ def turned_iou(a, b):
 
 
 def turned_rows(output):
-    """Turned boxes after NMS: rows class, cx, cy, width, height, angle."""
+    """Return oriented boxes after NMS: rows class, cx, cy, width, height, angle."""
     scores, classes = output[4:PLANES].max(0), output[4:PLANES].argmax(0)
     rows = []
     for i in sorted(np.flatnonzero(scores > SCORE), key=lambda i: -scores[i]):
@@ -76,7 +76,7 @@ def turned_rows(output):
 
 
 def pairs(found, truth, overlap):
-    """Indices of what was found, best first, each with the object that it found."""
+    """Return the indices of detections, best first, each with the object that it matches."""
     taken, out = set(), []
     for i, row in enumerate(found):
         free = [(overlap(row, other), j) for j, other in enumerate(truth)
@@ -89,7 +89,7 @@ def pairs(found, truth, overlap):
 
 
 def upright(row, other):
-    """Overlap of two rows class, x1, y1, x2, y2."""
+    """Return the overlap of two rows class, x1, y1, x2, y2."""
     return float(iou(row[1:], other[None, 1:])[0])
 
 
@@ -102,13 +102,13 @@ class Measures:
                                             "point error, pixels", "seen told right")}
 
     def count(self, task, found, truth, overlap):
-        """Pairs of what a model found and what was drawn."""
+        """Return pairs of detections and drawn objects."""
         matched = pairs(found, truth, overlap)
         self.counts[task] += (len(matched), len(found), len(truth))
         return matched
 
     def add(self, outputs, objects):
-        """One scene."""
+        """Add one scene."""
         truth = box_rows(objects)
         output, prototypes = outputs["seg"]
         rows, points = decode(output, SCORE, OVERLAP)
@@ -127,7 +127,7 @@ class Measures:
         self.add_points(outputs["pose"][0], objects, truth)
 
     def add_points(self, output, objects, truth):
-        """What a scene says of points."""
+        """Add the keypoints of a scene."""
         rows, points = decode(output, SCORE, OVERLAP)
         for i, j in self.count("pose", rows, truth, upright):
             found = output[PLANES:, points[i]].reshape(POINTS, 3)
@@ -139,7 +139,7 @@ class Measures:
             self.lists["seen told right"] += list((found[:, 2] > 0.5) == (seen & there))
 
     def show(self):
-        """Print all."""
+        """Print all results."""
         for task, (matched, found, truth) in self.counts.items():
             print(f"{task}: precision {matched / max(1, found):.3f}, "
                   f"recall {matched / max(1, truth):.3f}")
@@ -148,7 +148,7 @@ class Measures:
 
 
 def draw(image, outputs):
-    """Three copies of a picture: masks, turned boxes, points."""
+    """Return three copies of a picture: with masks, oriented boxes, keypoints."""
     masked, turned = image.copy(), image.copy()
     output, prototypes = outputs["seg"]
     rows, points = decode(output, SCORE, OVERLAP)
@@ -168,13 +168,13 @@ def draw(image, outputs):
 
 
 def write(path, pictures):
-    """Write pictures below each other, two abreast."""
+    """Write pictures in rows of two."""
     rows = [np.concatenate(pictures[i:i + 2], 1) for i in range(0, len(pictures), 2)]
     cv2.imwrite(str(path), np.concatenate(rows, 0)[..., ::-1])
 
 
 def report(folder, path):
-    """Print how good the models of a folder are on fresh scenes, and write a picture of some."""
+    """Print the accuracy of a folder's models on fresh scenes, and write a picture of some."""
     rng, models = np.random.default_rng(12345), open_models(folder)
     pictures, measures = [], Measures()
     for index in range(SCENES):
@@ -195,12 +195,12 @@ def record(folder, outputs):
 
 
 def main():
-    """Measure, or draw what is found in a frame."""
+    """Measure, or draw the results for a frame."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("folder", type=pathlib.Path, help="of shapes-seg.onnx and the others")
-    parser.add_argument("out", type=pathlib.Path, help="the picture to be written")
-    parser.add_argument("--clip", type=pathlib.Path, help="do not measure: take a frame of this")
-    parser.add_argument("--frame", type=int, default=0, help="its number, from 0")
+    parser.add_argument("folder", type=pathlib.Path, help="folder with shapes-seg.onnx and others")
+    parser.add_argument("out", type=pathlib.Path, help="picture to write")
+    parser.add_argument("--clip", type=pathlib.Path, help="do not measure: use a frame of this")
+    parser.add_argument("--frame", type=int, default=0, help="number of the frame, from 0")
     parser.add_argument("--record", type=pathlib.Path, metavar="FOLDER",
                         help="with --clip: write the frame's tensors here")
     args = parser.parse_args()

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Changes a token of a source at a time and asks whether a test sees it.
+"""Changes the sources token by token and reports changes that no test detects.
 
 usage: mutate.py TOP [FILES] [TIME] [--seed N] [--again] [--list]
-  FILES   files, folders, or FILE:LINE; all of core/, kernels/simd/ and gst/ without
-  TIME    how long, as 90s, 20m or 2h (default: 10m)
-  --seed  which changes come first (default: 1)
-  --again tries once more what was not caught, or took too long to compile
-  --list  shows what was found so far, and tries nothing
+  FILES   files, folders, or FILE:LINE (default: all of core/, kernels/simd/ and gst/)
+  TIME    time to run for, such as 90s, 20m or 2h (default: 10m)
+  --seed  order of the changes (default: 1)
+  --again retry changes that were not caught, or took too long to compile
+  --list  show the results so far, without trying anything
 
-Works in build-mutate/ alone: a copy of the tree with a build folder of its own, and results.jsonl,
-where the next run goes on. tools/mutate.ignore lists changes that change nothing that counts.
+Works only in build-mutate/: a copy of the tree with a separate build folder, and results.jsonl,
+from which the next run continues. tools/mutate.ignore lists changes that have no relevant effect.
 """
 import argparse
 import collections
@@ -26,16 +26,16 @@ from mutate_changes import changes
 from mutate_tests import Scratch
 
 FOLDERS = ['core', 'kernels/simd', 'gst']
-# Changes of one file: between files the original objects come back, which takes seconds.
+# Changes per file: between files the original objects are restored, which takes seconds.
 IN_A_ROW = 6
-# Objects of a file, which the compiler's cache brings back faster than the next change's build.
+# Objects of a file, which the compiler cache restores faster than the next change is built.
 MANY = 3
-# Headers of so many take minutes a change: they are last.
+# Headers with so many users take minutes per change, so they are last.
 MOST = 12
 
 
 def read_ignored(path):
-    """(file, line's text, change or '*') of changes that are none."""
+    """(file, text of the line, change or '*') of changes without effect."""
     ignored, file, text = set(), '', ''
     for line in path.read_text().splitlines():
         depth = len(line) - len(line.lstrip())
@@ -56,7 +56,7 @@ def is_ignored(change, ignored):
 
 
 class Results:
-    """One JSON line a change; of one that was tried twice the last line counts."""
+    """Reads one JSON line per change; for changes that were retried the last line counts."""
 
     def __init__(self, path):
         self.path, self.rows = path, {}
@@ -75,7 +75,7 @@ class Results:
 
 
 def wanted_files(top, names):
-    """{file: wanted line or None}"""
+    """Returns {file: wanted line or None}."""
     found = {}
     for name in names or FOLDERS:
         name, _, line = name.partition(':')
@@ -99,7 +99,7 @@ def all_changes(top, files):
 
 
 def in_runs(found, seed):
-    """By chance, a few of one file in a row."""
+    """Picks random files, a few changes of one file in a row."""
     by_file = collections.defaultdict(list)
     for change in sorted(found, key=lambda c: c.order(seed)):
         by_file[change.file].append(change)
@@ -114,7 +114,7 @@ def try_all(scratch, runs, results, until):
         if time.monotonic() > until:
             return
         scratch.check_unchanged(file)
-        if file not in scratch.sources:  # now that all is built that could
+        if file not in scratch.sources:  # everything that can be built is built
             print(f'mutate: nothing here compiles {file}', file=sys.stderr)
             continue
         text = (scratch.tree / file).read_text()

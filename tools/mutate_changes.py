@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Finds what can be changed in a C++ file by one token, by the text alone."""
+"""Finds changes of one token in a C++ file, from its text only."""
 import hashlib
 import re
 from typing import NamedTuple
@@ -15,7 +15,7 @@ TOKEN = re.compile(r'''
 MARKS = {'<': ['<=', '>'], '<=': ['<'], '>': ['>=', '<'], '>=': ['>'], '==': ['!='], '!=': ['=='],
          '+': ['-'], '-': ['+'], '&&': ['||'], '||': ['&&'], '++': ['--'], '--': ['++'],
          '+=': ['-='], '-=': ['+='], '!': ['']}
-# Between spaces they are operators of two numbers; elsewhere brackets, signs and references.
+# Between spaces these are binary operators; otherwise brackets, signs and references.
 BETWEEN_SPACES = {'<', '>', '+', '-', '&&', '||'}
 PAIRS = [('x', 'y'), ('width', 'height'), ('min', 'max'), ('left', 'right'), ('top', 'bottom'),
          ('rows', 'columns'), ('first', 'last'), ('begin', 'end'), ('w', 'h'),
@@ -23,7 +23,7 @@ PAIRS = [('x', 'y'), ('width', 'height'), ('min', 'max'), ('left', 'right'), ('t
          ('lower_bound', 'upper_bound'), ('true', 'false'), ('continue', 'break')]
 NUMBERS = {'0': '1', '1': '0', '0u': '1u', '1u': '0u', '0.f': '1.f', '1.f': '0.f',
            '0.0f': '1.0f', '1.0f': '0.0f', '0.0': '1.0', '1.0': '0.0'}
-# Checks of programming errors, messages for developers and guesses of sizes change no answer.
+# Assertions, messages for developers and size hints do not change results.
 UNTOUCHED = re.compile(r'^\s*(?:static_assert|assert|HWY_ASSERT|GST_(?:DEBUG|INFO|LOG|TRACE|'
                        r'WARNING|MEMDUMP)\w*|[\w.>-]*[.>]reserve|using|namespace|template)\b')
 STATEMENT = re.compile(r'^(?:if \(.*\) |for \(.*\) )?'
@@ -35,18 +35,18 @@ NO_STATEMENT = re.compile(r'^(?:else|using|case|default|static|const|constexpr|a
 
 
 class Change(NamedTuple):
-    """One change of one line: where it stands in the text, and what stands there instead."""
+    """One change of one line: its position in the text, and the replacement."""
     file: str
     line: int      # from 1
-    text: str      # the line, without the space around it
-    nth: int       # which of the same changes of the same text in this file
-    start: int     # places in the file's text
+    text: str      # the line, trimmed
+    nth: int       # index among equal changes of equal lines in this file
+    start: int     # offsets in the file's text
     end: int
     new: str
-    words: str     # the change for a reader: 'OLD -> NEW'
+    words: str     # the change as text: 'OLD -> NEW'
 
     def key(self):
-        """Stays what it is while other lines of the file change."""
+        """A key that stays the same while other lines of the file change."""
         return f'{self.file}|{self.text}|{self.words}|{self.nth}'
 
     def order(self, seed):
@@ -54,7 +54,7 @@ class Change(NamedTuple):
 
 
 def untouched_spans(text):
-    """From the start of a statement that is left alone to its end."""
+    """Skips from the start of a statement that is left alone to its end."""
     spans = []
     for line in re.finditer(r'^.*$', text, re.MULTILINE):
         if UNTOUCHED.match(line.group()):
@@ -74,7 +74,7 @@ def of_tokens(text, tokens):
                 for new in MARKS[old]:
                     yield start, end, new, f'{old} -> {new or "nothing"}'
         elif token.lastgroup == 'word':
-            # behind a type it is a declaration, which would not compile
+            # after a type it is a declaration, which would not compile
             declared = before and (before.lastgroup == 'word' and before.group() != 'return' or
                                    before.group() in ('&', '*') and text[start - 1] == ' ')
             for pair in PAIRS:
@@ -87,7 +87,7 @@ def of_tokens(text, tokens):
 
 
 def of_lines(text):
-    """Statements that take a line each, and what an if or a for of a line does."""
+    """Statements on a single line, and bodies of single-line ifs and fors."""
     for line in re.finditer(r'^ +(\S.*;)(?: *//.*)?$', text, re.MULTILINE):
         body = line.group(1)[:-1]
         even = all(body.count(a) == body.count(b) for a, b in ('()', '[]', '{}'))
@@ -99,7 +99,7 @@ def of_lines(text):
 
 
 def changes(file, text):
-    """All changes of a file, in the order of its text."""
+    """Returns all changes of a file, in textual order."""
     spans = untouched_spans(text)
     found = list(TOKEN.finditer(text))
     spans += [token.span() for token in found if token.lastgroup == 'skip']

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A scratch copy of the tree with a build folder, and the tests that see a change there."""
+"""A scratch copy of the tree with a build folder, and the tests that can detect a change there."""
 import collections
 import hashlib
 import json
@@ -21,12 +21,12 @@ PARITY = 'tests/parity/parity-test'
 ELEMENTS, API, TOOL = 'tests/gst/element-test', 'tests/gst/api-test', 'gst/tool/keepbox'
 FAULTS = 'tests/faults/faults-test'
 PLUGINS = ['gst/libgstkeepbox.so', 'gst/libgstkeepboxoverlay.so']
-FEW = '--gtest_filter=-*Planted*'  # with few seeds some families catch no bug of theirs
+FEW = '--gtest_filter=-*Planted*'  # with few seeds some families do not detect their bug
 MEMORY = 8 << 30
 ONE_TARGET = "'-DHWY_DISABLED_TARGETS=(~(HWY_AVX2|HWY_SSE2))'"
-# The base of all mutants is what the user's own builds left in the compiler's cache; what a change
-# needs is compiled once, so it is compiled fast. Of the instruction sets one is enough: their code
-# is one source.
+# All mutants start from what the user's own builds left in the compiler cache; code affected by a
+# change is compiled once, so without optimisation. One instruction set is enough, because all are
+# built from one source.
 COMPILER = '''#!/bin/sh
 case "$*" in
   *kernels/simd/*|*circle_simd*) set -- "$@" {simd} && level=-O1 ;;
@@ -41,11 +41,11 @@ esac
 
 
 class Step(NamedTuple):
-    """A test program, some of its tests, and what has to be built for them."""
+    """A test program, some of its tests, and the targets to build for them."""
     name: str
     targets: list
     arguments: list
-    seconds: float  # at most
+    seconds: float  # time limit
 
 
 class Outcome(NamedTuple):
@@ -60,7 +60,7 @@ def limits():
 
 
 def run(command, seconds, **options):
-    """Exit status and output; None for a hang, whose processes all end."""
+    """Returns exit status and output; None for a hang, after which all processes are ended."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           stdin=subprocess.DEVNULL, text=True, errors='replace',
                           preexec_fn=limits, **options) as process:
@@ -82,7 +82,8 @@ def failed_test(out):
 
 
 def suites(folder, stem=''):
-    """A filter for the GoogleTest suites of a folder's files whose names hold the stem."""
+    """Returns a filter for the GoogleTest suites of a folder's files whose names contain the
+    stem."""
     names = set()
     for path in folder.glob('*.cpp'):
         if stem in path.stem:
@@ -98,7 +99,7 @@ class Scratch:
         self.sources = {}
 
     def copy_tree(self):
-        """What is the same keeps its time, so that nothing of it is built again."""
+        """Copies files; unchanged ones keep their times, so that they are not rebuilt."""
         wanted, state = set(), hashlib.sha256()
         for name in COPIED:
             paths = [self.top / name]
@@ -118,7 +119,7 @@ class Scratch:
         self.state = state.hexdigest()
 
     def prepare(self):
-        """Copies and configures what no change has been made to."""
+        """Copies and configures the unchanged tree."""
         self.tree.mkdir(parents=True, exist_ok=True)
         self.copy_tree()
         compiler = self.folder / 'c++'
@@ -134,7 +135,7 @@ class Scratch:
         self.read_builds()
 
     def read_builds(self):
-        """What the tests run with, and which files are compiled into what was built."""
+        """Sets up the environment of the tests, and finds out which files each target compiles."""
         tests = json.loads((self.build / 'meson-info/intro-tests.json').read_text())
         environment = next(test['env'] for test in tests if test['name'] == 'elements')
         self.environment = {**os.environ, **environment,
@@ -149,7 +150,8 @@ class Scratch:
                 self.sources[path].add(made.split(':')[0])
 
     def ninja(self, targets, mutant=False, check=False):
-        """Status and output; objects of a mutant are made fast, others by the compiler's cache."""
+        """Builds; returns status and output. Objects of a mutant are compiled fast, others come
+        from the cache."""
         environment = {**os.environ, 'KEEPBOX_MUTANT': '1' if mutant else ''}
         jobs = '1' if mutant else str(os.cpu_count())
         status, out = run(['ninja', '-j', jobs, '-C', str(self.build), *targets],
@@ -162,7 +164,7 @@ class Scratch:
         self.ninja(sorted({target for step in steps for target in step.targets}), check=True)
 
     def check_unchanged(self, file):
-        """The programs that are to see something are built, and pass as they are."""
+        """Builds the test programs, which must pass without a change."""
         stamp = self.folder / 'passed.json'
         passed = json.loads(stamp.read_text()) if stamp.exists() else {}
         programs = {step.targets[0]: step for step in self.steps(file)}
@@ -192,7 +194,7 @@ class Scratch:
         return Step(program.rsplit('/', 1)[1], [program, *targets], [program, *arguments], seconds)
 
     def steps(self, file):
-        """Programs that see a file, those first that are cheap and near."""
+        """Returns the programs that can detect a change in a file, cheap and close ones first."""
         parts = pathlib.Path(file).parts
         kernel = parts[0] != 'gst'
         room = 'core' if kernel else parts[1]
@@ -217,7 +219,7 @@ class Scratch:
         return steps
 
     def try_step(self, step):
-        """An outcome, or none where the step sees nothing."""
+        """Returns an outcome, or None if the step detects nothing."""
         status, out = self.ninja(step.targets, mutant=True)
         if status is None:
             return Outcome('not tried', 'the compiler ran out of time')

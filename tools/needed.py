@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Modules of Python that a program cannot do without."""
+"""Checks the Python modules that a program requires."""
 import importlib.util
 import pathlib
 import sys
 
 
 def modules(text, *names):
-    """Ends the program where one of them is missing: for --help with its text, else with one line."""
+    """Exits if one of them is missing: for --help with its text, otherwise with one line."""
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     if not missing:
         return

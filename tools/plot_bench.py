@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Draws the benchmarks' times against the number of candidates.
 
-usage: plot_bench.py BENCH.json PLOT.svg   where `./dev bench --json BENCH.json` made the first
+usage: plot_bench.py BENCH.json PLOT.svg   BENCH.json from `./dev bench --json BENCH.json`
        plot_bench.py --section SECTION GPU.json [TORCH.json] PLOT.svg
-           where `gpu-bench --json` and `torch_peer.py --json` made the first ones: a section of the
-           table ('84x8400 frames'), and where the CPU is as fast as the GPU
+           inputs from `gpu-bench --json` and `torch_peer.py --json`: a section of the table
+           ('84x8400 frames'), and where CPU and GPU are equally fast
        plot_bench.py --parts INFER.json PLOT.svg
-           where `infer-bench --json` made the first: what the time of one stream's frames goes to
+           input from `infer-bench --json`: the parts of the frame time of one stream
 """
 import collections
 import json
@@ -15,7 +15,7 @@ import math
 import sys
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 760, 420, 70, 40, 50
-LETTER = 7  # pixels a letter of a label takes
+LETTER = 7  # pixels per letter of a label
 COLOURS = ['#d6336c', '#868e96', '#f08c00', '#1971c2', '#2f9e44', '#7048e8']
 CPU_LINES = {'simd': 'keepbox, vector backend', 'element boxdecode': 'the element boxdecode',
              'OpenCV NMSBoxes': 'a loop and OpenCV NMSBoxes',
@@ -32,7 +32,7 @@ BAR = 54
 
 
 def read(paths, section, contenders=None):
-    """Points (candidates, microseconds) of each contender."""
+    """Returns points (candidates, microseconds) of each contender."""
     lines = collections.defaultdict(list)
     for path in paths:
         with open(path, encoding='utf-8') as file:
@@ -44,12 +44,12 @@ def read(paths, section, contenders=None):
 
 
 def crossovers(lines):
-    """(candidates, microseconds, name) where a line of the GPU meets the CPU's."""
+    """Returns (candidates, microseconds, name) where a line of the GPU crosses the CPU's."""
     cpu = dict(lines.get(CPU, []))
     for name, points in lines.items():
         if not name.startswith(GPU):
             continue
-        # how far above the CPU's line, by the logarithms of both axes
+        # distance above the CPU's line, in logarithms of both axes
         above = [(math.log(x), math.log(y / cpu[x]), math.log(y)) for x, y in points if x in cpu]
         for (x0, d0, y0), (x1, d1, y1) in zip(above, above[1:]):
             if d0 * d1 < 0:
@@ -94,7 +94,7 @@ def curve(points, colour, x_of, y_of):
 
 
 def names(lines, colours, x_of, y_of):
-    """Names beside the lines' ends, moved apart."""
+    """Draws names next to the ends of lines, moved apart."""
     place = -1e9
     for y, name in sorted((y_of(points[-1][1]), name) for name, points in lines.items()):
         place = max(y, place + 16)
@@ -111,7 +111,7 @@ def marks(lines, colours, x_of, y_of):
 
 
 def panel(lines, colours, title, left, right):
-    """A part of the picture, and its axes."""
+    """A panel of the picture, and its axes."""
     x_ticks = decades([x for points in lines.values() for x, _ in points])
     y_ticks = decades([y for points in lines.values() for _, y in points])
     x_of = scale(x_ticks[0], x_ticks[-1], left, right)
@@ -149,7 +149,7 @@ def legend(colours, top):
 
 
 def draw_panels(panels):
-    """Panels side by side."""
+    """Arranges panels side by side."""
     colours, out = dict(zip(CPU_LINES, COLOURS)), []
     for number, (title, lines) in enumerate(panels.items()):
         left = LEFT + number * PANEL
@@ -159,8 +159,8 @@ def draw_panels(panels):
 
 
 def parts_of(row):
-    """Microseconds of PARTS. onnxinference makes numbers of pixels within its model's time; on a
-    GPU boxes are in the rest, since boxdecode waits for the model there."""
+    """Returns microseconds of PARTS. onnxinference includes the conversion of pixels in its model's
+    time; on a GPU boxes are in the rest, because boxdecode waits for the model there."""
     stock, cuda = row['row'] == 'stock', row['provider'] == 'cuda'
     told = [row['before_us'] if stock else row['input_us'],
             row['infer_us'] if stock else row['model_us'], 0 if cuda else row['boxdecode_us']]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Draws what a soaked process held, over its frames and over its starts.
+"""Draws the resources held by a soaked process, over its frames and over its starts.
 
-usage: plot_soak.py SOAK.json PLOT.svg   where `soak --json SOAK.json` made the first
+usage: plot_soak.py SOAK.json PLOT.svg   SOAK.json from `soak --json SOAK.json`
 """
 import json
 import sys
@@ -15,7 +15,7 @@ TICKS = 5
 
 
 def step(most):
-    """A round number of which a few make `most`."""
+    """Returns a round number such that a few of it make `most`."""
     size = 1
     while most / size > TICKS:
         size *= 2 if str(size)[0] in '15' else 2.5

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Records the demo's fallback: the model's tensors for its clip, two frames a second, as float16.
-# Run it with ./dev run after the model or the clip has changed.
+# Records the demo's fallback: the model's tensors for its clip, two frames per second, as float16.
+# Run it with ./dev run after changing the model or the clip.
 set -euo pipefail
 # shellcheck source=pipelines/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../pipelines/common.sh"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Writes the demo's models as GStreamer and keepbox read them.
+"""Writes the demo's models in the form that GStreamer and keepbox read.
 
 It needs torch and onnx.
 """
@@ -14,9 +14,9 @@ INPUT_NAME = "images"
 
 
 def modelinfo(group, outputs):
-    """Text of the .modelinfo file that GStreamer 1.28 reads beside the model.
+    """Text of the .modelinfo file that GStreamer 1.28 reads next to the model.
 
-    outputs: dimensions of each by its name, which is its tensor id as well.
+    outputs: dimensions of each output by its name, which is also its tensor id.
     """
     text = f"""[modelinfo]
 version=1.0
@@ -47,7 +47,7 @@ def export(net, path, group, names):
     with torch.no_grad():
         made = net(example)
     outputs = dict(zip(names, made if isinstance(made, tuple) else (made,)))
-    # The exporter that traces; a PyTorch too old to have another has no such parameter.
+    # Use the tracing exporter; older versions of PyTorch lack this parameter.
     known = inspect.signature(torch.onnx.export).parameters
     older = {"dynamo": False} if "dynamo" in known else {}
     torch.onnx.export(net, example, str(path), input_names=[INPUT_NAME],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the trainers of the demo's models share: network, targets and training.
+"""Shared by the trainers of the demo's models: network, targets and training.
 
 It needs torch, numpy and OpenCV."""
 import argparse
@@ -17,14 +17,14 @@ from torch.nn import functional as F
 from shapes_scene import CLASSES, MAX_TURN, MOST, POINTS, SIZE, draw_objects
 
 STRIDES = (8, 16, 32)
-# The longest sides of the boxes that each stride's points learn, in pixels; they overlap.
+# Ranges of the longer side, in pixels, of boxes learned at each stride; they overlap.
 LEVEL_SIDES = ((0, 48), (40, 110), (90, 1e9))
 BOX_UNIT = 1.5            # a box side's distance from its point: softplus of a plane, in strides
-NEAR_CENTRE = (1.5, 0.2)  # a point learns a box within this many strides, or part of a side, of it
+NEAR_CENTRE = (1.5, 0.2)  # a point learns boxes centred within so many strides, or part of a side
 MASK_STRIDE = 4
 LEARNING_RATE = 3e-3
-REUSE = 3                 # drawing is slow: one step in so many has a fresh batch
-# Columns of a row that describes an object.
+REUSE = 3                 # drawing is slow: only one in so many steps has a fresh batch
+# Columns of the row of an object.
 CLASS, BOX, TURNED, TIPS = 0, slice(1, 5), slice(5, 10), slice(10, 10 + 3 * POINTS)
 
 
@@ -45,7 +45,7 @@ def separable(inputs, outputs, stride=1):
 
 
 def grid(stride):
-    """Centres of the points of one stride in input pixels, 1 x 2 x points."""
+    """Return the centres of the points of one stride in input pixels, 1 x 2 x points."""
     side = SIZE // stride
     y, x = torch.meshgrid(torch.arange(side), torch.arange(side), indexing="ij")
     return (torch.stack([x, y], 0).reshape(1, 2, -1) + 0.5) * stride
@@ -73,7 +73,7 @@ class Net(nn.Module):
             self.register_buffer(f"g{i}", grid(stride), persistent=False)
 
     def features(self, image):
-        """The stem's planes, of stride 4, and each level's before its head."""
+        """Return the stem's planes, of stride 4, and each level's before its head."""
         stem = self.stem(image / 255.0)
         p3 = self.p3(stem)
         p4 = self.p4(p3)
@@ -84,11 +84,11 @@ class Net(nn.Module):
         return stem, (f3, f4, f5)
 
     def points(self, level):
-        """The centres of a level's points, 1 x 2 x points."""
+        """Return the centres of a level's points, 1 x 2 x points."""
         return getattr(self, f"g{level}")
 
     def boxes(self, heads):
-        """Boxes and scores, 4 + classes planes, from what the levels' heads make."""
+        """Return boxes and scores, 4 + classes planes, from the outputs of the levels' heads."""
         boxes, scores = [], []
         for i, (head, out, stride) in enumerate(zip(heads, self.out, STRIDES)):
             planes, points = out(head).flatten(2), self.points(i)
@@ -99,7 +99,7 @@ class Net(nn.Module):
         return torch.cat([torch.cat(boxes, 2), torch.cat(scores, 2).sigmoid()], 1)
 
     def forward(self, image):
-        """Boxes and scores of RGB images of 0..255."""
+        """Return boxes and scores of RGB images of 0..255."""
         _, features = self.features(image)
         return self.boxes([head(f) for f, head in zip(features, self.head)])
 
@@ -107,10 +107,10 @@ class Net(nn.Module):
 # --- targets -------------------------------------------------------------------------------------
 
 def level_targets(boxes, points, stride, sides):
-    """Which box (-1: none) each point of one level learns.
+    """Return the box (-1: none) that each point of one level learns.
 
-    It is the smallest box that it lies in, near whose centre it is, and whose longer side is one
-    of the level's.
+    It is the smallest box that contains the point, is centred near it, and whose longer side is in
+    the level's range.
     """
     which, smallest = np.full(points.shape[1], -1, np.int64), np.full(points.shape[1], 1e9)
     strides, part = NEAR_CENTRE
@@ -129,7 +129,8 @@ def level_targets(boxes, points, stride, sides):
 
 
 def describe(objects):
-    """A scene's objects as MOST rows, and how far each covers the cells of MASK_STRIDE, 0..255."""
+    """Return a scene's objects as MOST rows, and their coverage of the cells of MASK_STRIDE,
+    0..255."""
     rows = np.zeros((MOST, TIPS.stop), np.float32)
     masks = np.zeros((MOST, SIZE // MASK_STRIDE, SIZE // MASK_STRIDE), np.uint8)
     for i, found in enumerate(objects):
@@ -148,7 +149,7 @@ class Scenes(torch.utils.data.IterableDataset):
         self.seed, self.max_turn = seed, max_turn
 
     def __iter__(self):
-        cv2.setNumThreads(0)    # there is a process for each core
+        cv2.setNumThreads(0)    # there is one process per core
         worker = torch.utils.data.get_worker_info()
         rng = np.random.default_rng([self.seed, worker.id if worker else 0])
         points = [grid(stride)[0].numpy() for stride in STRIDES]
@@ -161,14 +162,14 @@ class Scenes(torch.utils.data.IterableDataset):
 
 
 def as_planes(image):
-    """A picture, height x width x 3, as a tensor of three planes."""
+    """Return a picture, height x width x 3, as a tensor of three planes."""
     return torch.from_numpy(image.transpose(2, 0, 1).copy())
 
 
 # --- training ------------------------------------------------------------------------------------
 
 def box_overlap(a, b):
-    """IoU and generalised IoU of boxes cx, cy, w, h, row by row."""
+    """Return IoU and generalised IoU of boxes cx, cy, w, h, row by row."""
     a_low, a_high = a[:, :2] - a[:, 2:] / 2, a[:, :2] + a[:, 2:] / 2
     b_low, b_high = b[:, :2] - b[:, 2:] / 2, b[:, :2] + b[:, 2:] / 2
     both = (torch.minimum(a_high, b_high) - torch.maximum(a_low, b_low)).clamp(0).prod(1)
@@ -178,11 +179,11 @@ def box_overlap(a, b):
 
 
 def box_losses(output, which, objects):
-    """Score loss and box loss of a batch's boxes and scores, and how right they are.
+    """Return score loss and box loss of a batch's boxes and scores, and their accuracy.
 
     A point's score learns the IoU of its box, so that scores rank boxes well in NMS.
 
-    objects: those that the points learn, a row each.
+    objects: the objects that the points learn, one row each.
     """
     predicted, positive = output.transpose(1, 2), which >= 0
     count = max(1, len(objects))
@@ -199,13 +200,13 @@ def box_losses(output, which, objects):
 
 
 def learning_rate(step, part):
-    """Rate at a step after a part (0..1) of the training time: a short rise, then a cosine."""
+    """Return the rate after a part (0..1) of the training time: a short rise, then a cosine."""
     cosine = 0.5 + 0.5 * math.cos(math.pi * min(1, part))
     return LEARNING_RATE * min(1, step / 100) * cosine + 1e-5
 
 
 class Batches:
-    """Batches on a device: fresh ones, and between them kept ones in other colours."""
+    """Batches on a device: fresh ones, and in between kept ones in other colours."""
 
     def __init__(self, args, max_turn):
         self.device, self.most, self.pool = args.device, args.pool, []
@@ -214,7 +215,7 @@ class Batches:
             prefetch_factor=4 if args.workers else None))
 
     def take(self, step):
-        """Images and targets for a step."""
+        """Return images and targets for a step."""
         if step % REUSE == 0:
             batch = [part.to(self.device, non_blocking=True) for part in next(self.fresh)]
             if len(self.pool) == self.most:
@@ -227,7 +228,7 @@ class Batches:
 
 
 def train(net, losses, args, max_turn=MAX_TURN):
-    """Train a net for the time asked for; returns it on the CPU and in evaluation mode.
+    """Train a net for the given time; return it on the CPU and in evaluation mode.
 
     losses(net, images, which, objects, masks) returns the loss and a dictionary of what to print.
     """
@@ -254,15 +255,15 @@ def train(net, losses, args, max_turn=MAX_TURN):
 
 
 def arguments(text):
-    """The options that trainers share, of the command line; the output folder is made."""
+    """Parse the options that trainers share; create the output folder."""
     parser = argparse.ArgumentParser(description=text.split("\n", maxsplit=1)[0])
     parser.add_argument("-o", "--out", type=pathlib.Path, default=pathlib.Path("."),
-                        help="folder for what is written (default: this one)")
-    parser.add_argument("--seconds", type=float, default=300, help="time to train for")
+                        help="output folder (default: the current one)")
+    parser.add_argument("--seconds", type=float, default=300, help="training time")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--batch", type=int, default=64, help="scenes in a step")
     parser.add_argument("--pool", type=int, default=500,
-                        help="batches kept for more steps; 64 scenes are 25 MB of the device's")
+                        help="batches kept for further steps; 64 scenes take 25 MB on the device")
     parser.add_argument("--workers", type=int, default=14, help="processes that draw scenes")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Drawn shapes: scenes for the demo's models, and a score of the boxes found in them.
+"""Drawn shapes: scenes for the demo's models, and a score for boxes detected in them.
 
 Shared by train_shapes.py and train_more.py, which train models on these scenes, and make_clip.py,
-which draws the demo's clip.  It needs numpy and OpenCV alone.
+which draws the demo's clip.  It needs only numpy and OpenCV.
 
-Boxes are rows [class, x1, y1, x2, y2] in pixels, the far edges not included.  Angles are radians,
+Boxes are rows [class, x1, y1, x2, y2] in pixels, the far edges excluded.  Angles are radians,
 clockwise.
 """
 import dataclasses
@@ -16,18 +16,18 @@ import numpy as np
 CLASSES = ("circle", "square", "triangle", "star", "cross", "ring")
 SIZE = 320                # side of the detector's square input, in pixels
 MAX_TURN = 0.35           # the largest rotation of a scene's shapes, in radians
-WIDE_TURN = 0.55          # that of scenes for turned boxes: less than half a star's 72 degrees
-MOST = 11                 # objects in a scene
-POINTS = 5                # of an object: its corners, tips or arms, clockwise from the top left
+WIDE_TURN = 0.55          # the same for scenes with oriented boxes: below half a star's 72 degrees
+MOST = 11                 # maximum number of objects per scene
+POINTS = 5                # per object: its corners, tips or arms, clockwise from the top left
 NO_POINT, UNSEEN, SEEN = 0, 1, 2
 NOISE = np.random.default_rng(0).standard_normal(1 << 21, np.float32)
-RING_HOLE = 0.6           # radius of a ring's hole, as a part of its own
-HIDDEN = 0.45             # an object whose box is covered this far is no longer one to find
+RING_HOLE = 0.6           # radius of a ring's hole, relative to the ring's
+HIDDEN = 0.45             # objects whose box is covered by this part need not be found
 SUBPIXEL_BITS = 4         # OpenCV's fixed-point coordinates: 1/16 pixel
 
 
 def polygon(kind):
-    """Corners of a shape that has any, on the scale of a unit radius."""
+    """Return the corners of a shape that has any, for a unit radius."""
     if kind == "square":
         corners = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
     elif kind == "triangle":
@@ -48,20 +48,20 @@ def polygon(kind):
 
 
 def turned(points, x, y, rx, ry, turn):
-    """Where points on the scale of a unit radius come to lie in the picture."""
+    """Map points for a unit radius to the picture."""
     cos, sin = math.cos(turn), math.sin(turn)
     return (points * [rx, ry]) @ np.array([[cos, sin], [-sin, cos]]) + [x, y]
 
 
 def outline(kind):
-    """Least and largest x and y of a shape on the scale of a unit radius."""
+    """Return minimum and maximum x and y of a shape for a unit radius."""
     if kind in ("circle", "ring"):
         return np.array([[-1, -1], [1, 1]], np.float64)
     return np.array([polygon(kind).min(0), polygon(kind).max(0)])
 
 
 def tips(kind):
-    """The points of a shape that a model finds, on the scale of a unit radius."""
+    """Return the keypoints of a shape, for a unit radius."""
     if kind in ("circle", "ring"):
         return np.zeros((0, 2))
     if kind == "cross":
@@ -70,7 +70,7 @@ def tips(kind):
 
 
 def shape_mask(kind, width, height, x, y, rx, ry, turn=0.0):
-    """Coverage of one shape, 0..255, on a picture of width x height pixels.
+    """Return the coverage of one shape, 0..255, on a picture of width x height pixels.
 
     x, y: the centre; rx, ry: the radii; turn: the rotation in radians (circles and rings have
     none).
@@ -91,7 +91,7 @@ def shape_mask(kind, width, height, x, y, rx, ry, turn=0.0):
 
 
 def mask_box(mask):
-    """The box x1, y1, x2, y2 around a mask's visible pixels, and their number."""
+    """Return the box x1, y1, x2, y2 around a mask's visible pixels, and their number."""
     visible = cv2.compare(mask, 127, cv2.CMP_GT)
     x, y, width, height = cv2.boundingRect(visible)
     if width == 0:
@@ -100,18 +100,18 @@ def mask_box(mask):
 
 
 def covered(box, mask):
-    """The part of a box, 0..1, that a mask covers."""
+    """Return the part of a box, 0..1, that a mask covers."""
     x1, y1, x2, y2 = box
     return float((mask[y1:y2, x1:x2] > 127).mean())
 
 
 def random_colour(rng):
-    """Any colour."""
+    """Return a random colour."""
     return rng.integers(0, 256, 3)
 
 
 def draw_background(rng, size):
-    """A plain, patched, dark, graded or scribbled picture."""
+    """Return a plain, patched, dark, graded or scribbled picture."""
     kind = rng.integers(5)
     if kind == 0:
         return np.full((size, size, 3), random_colour(rng), np.uint8)
@@ -140,21 +140,21 @@ def draw_background(rng, size):
 class Drawn:
     """An object that is to be found in a scene; pixels."""
     kind: int            # index of its class
-    box: tuple           # x1, y1, x2, y2 of what lies in the picture, hidden or not
-    turned: tuple        # cx, cy, width, height and angle of its own box, borders or not
+    box: tuple           # x1, y1, x2, y2 of the part in the picture, hidden or not
+    turned: tuple        # cx, cy, width, height and angle of its oriented box, not clipped
     points: np.ndarray   # POINTS rows of x, y and NO_POINT, UNSEEN or SEEN
-    mask: np.ndarray     # 0..255: how far it covers each pixel and is seen there
+    mask: np.ndarray     # 0..255: visible coverage of each pixel
 
 
 def turned_box(kind, x, y, rx, ry, turn):
-    """The box around a shape that turns with it: cx, cy, width, height, angle."""
+    """Return the oriented box of a shape: cx, cy, width, height, angle."""
     low, high = outline(kind)
     centre = turned((low + high) / 2, x, y, rx, ry, turn)
     return (*centre, *((high - low) * [rx, ry]), turn)
 
 
 def point_rows(kind, size, x, y, rx, ry, turn):
-    """The points of a shape: rows x, y and whether they are there and in the picture."""
+    """Return the keypoints of a shape: rows x, y and their visibility."""
     rows, places = np.zeros((POINTS, 3)), turned(tips(kind), x, y, rx, ry, turn)
     inside = ((places >= 0) & (places < size)).all(1)
     rows[:len(places)] = np.column_stack([places, np.where(inside, SEEN, UNSEEN)])
@@ -162,14 +162,14 @@ def point_rows(kind, size, x, y, rx, ry, turn):
 
 
 def hide(drawn, mask):
-    """Take from an object what a mask covers."""
+    """Remove the part of an object that a mask covers."""
     drawn.mask = np.minimum(drawn.mask, 255 - mask)
     columns, rows = (np.clip(drawn.points[:, i].astype(int), 0, len(mask) - 1) for i in (0, 1))
     drawn.points[(drawn.points[:, 2] == SEEN) & (mask[rows, columns] > 127), 2] = UNSEEN
 
 
 def paint(image, mask, colour):
-    """Lay a colour over the picture where the mask says."""
+    """Blend a colour into the picture where the mask covers it."""
     x, y, width, height = cv2.boundingRect(mask)
     part = image[y:y + height, x:x + width]
     alpha = mask[y:y + height, x:x + width, None].astype(np.float32) / 255
@@ -177,7 +177,7 @@ def paint(image, mask, colour):
 
 
 def add_object(rng, image, objects, max_turn):
-    """Draw one random shape on top; returns the objects that are still to be found."""
+    """Draw one random shape on top; return the objects that can still be found."""
     size = image.shape[0]
     index = int(rng.integers(len(CLASSES)))
     kind = CLASSES[index]
@@ -203,9 +203,9 @@ def add_object(rng, image, objects, max_turn):
 
 
 def degrade(rng, image):
-    """Noise, blur and JPEG compression, each on a part of the scenes."""
+    """Add noise, blur and JPEG compression, each to a part of the scenes."""
     if rng.random() < 0.6:
-        begin = rng.integers(len(NOISE) - image.size)    # drawing it anew takes far longer
+        begin = rng.integers(len(NOISE) - image.size)    # generating it again takes far longer
         noise = NOISE[begin:begin + image.size] * np.float32(rng.uniform(2, 18))
         noise += image.ravel()
         image = np.clip(noise, 0, 255, out=noise).astype(np.uint8).reshape(image.shape)
@@ -218,7 +218,7 @@ def degrade(rng, image):
 
 
 def draw_objects(rng, size=SIZE, max_turn=MAX_TURN):
-    """One random scene: a picture, size x size x 3 uint8 RGB, and what is to be found in it."""
+    """Return a random scene: a picture, size x size x 3 uint8 RGB, and the objects to be found."""
     image, objects = draw_background(rng, size), []
     for _ in range(rng.integers(1, MOST + 1)):
         objects = add_object(rng, image, objects, max_turn)
@@ -226,12 +226,12 @@ def draw_objects(rng, size=SIZE, max_turn=MAX_TURN):
 
 
 def box_rows(objects):
-    """The boxes of a scene's objects as a float32 array."""
+    """Return the boxes of a scene's objects as a float32 array."""
     return np.array([(o.kind, *o.box) for o in objects], np.float32).reshape(-1, 5)
 
 
 def iou(box, boxes):
-    """Intersection over union of one box with each of the others; rows x1, y1, x2, y2."""
+    """Return the IoU of one box with each of the others; rows x1, y1, x2, y2."""
     low = np.maximum(box[:2], boxes[:, :2])
     high = np.minimum(box[2:], boxes[:, 2:])
     both = np.clip(high - low, 0, None).prod(1)
@@ -240,7 +240,7 @@ def iou(box, boxes):
 
 
 def decode(output, score_threshold=0.4, iou_threshold=0.45, class_aware=True):
-    """Detections in one output (4 + classes and perhaps more, points) of a model, after NMS.
+    """Return detections from an output (4 + classes and more, points) of a model, after NMS.
 
     class_aware: only boxes of one class suppress each other.
 
@@ -261,7 +261,7 @@ def decode(output, score_threshold=0.4, iou_threshold=0.45, class_aware=True):
 
 
 def match(found, truth, iou_threshold=0.5):
-    """Numbers of true and false detections and of objects missed, for one picture."""
+    """Return the numbers of true and false detections and of missed objects, for one picture."""
     used = set()
     for row in found:
         overlaps = iou(row[1:], truth[:, 1:]) if len(truth) else []
@@ -274,7 +274,7 @@ def match(found, truth, iou_threshold=0.5):
 
 
 def draw_boxes(image, found, scale=1.0):
-    """A copy of a picture with the detections and their names drawn on it."""
+    """Return a copy of a picture with the detections and their names drawn on it."""
     image = image.copy()
     for row in found:
         x1, y1, x2, y2 = (int(round(float(v))) for v in row[1:])

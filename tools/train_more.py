@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Train a model of the drawn shapes' masks, turned boxes and points, and export it as three.
+"""Train a model of the drawn shapes' masks, oriented boxes and keypoints, and export it as three.
 
 It writes, in the output folder:
 
   shapes-seg.onnx        boxes, scores and mask coefficients, and the masks' prototypes
-  shapes-obb.onnx        turned boxes and scores, an angle last
-  shapes-pose.onnx       boxes, scores and points
+  shapes-obb.onnx        oriented boxes and scores, with the angle last
+  shapes-pose.onnx       boxes, scores and keypoints
   *.onnx.modelinfo       tensor ids and the input's range (read by GStreamer 1.28)
-  shapes.labels          the classes' names, one a line
-  shapes-more.pt         the weights of all, for PyTorch
-  more.png               some scenes with what the three find in them
+  shapes.labels          class names, one per line
+  shapes-more.pt         all weights, for PyTorch
+  more.png               some scenes with detections of all three
 
-They share a backbone, boxes and scores, and are exported apart, each with the layout that YOLOv8's
-exports have. pipelines/models/README.md describes it.
+They share a backbone, boxes and scores, and are exported separately, each in the layout of YOLOv8's
+exports. pipelines/models/README.md describes it.
 
-It needs torch, onnx, onnxruntime, numpy and OpenCV; a GPU is of use, and many CPU cores are,
-which draw.
+It needs torch, onnx, onnxruntime, numpy and OpenCV; a GPU helps, and so do many CPU cores, which
+draw scenes.
 """
 import math
 
@@ -35,8 +35,8 @@ from shapes_scene import NO_POINT, POINTS, SEEN, SIZE, WIDE_TURN
 
 PROTOTYPES = 16
 ANGLES = math.pi / 2      # from -45 to 45 degrees
-MASKS_A_STEP = 1024       # points whose masks a step learns: more is memory, not quality
-MARGIN = 2 * MASK_STRIDE  # a mask is learned this far around its box, in pixels
+MASKS_A_STEP = 1024       # points per step whose masks are learned: more cost memory without gain
+MARGIN = 2 * MASK_STRIDE  # margin in pixels around a box in which its mask is learned
 # The exports: group, output tensors.
 MODELS = {
     "seg": ("yolo-v8-segmentation-out", ["yolo-v8-segmentation-out-detections",
@@ -47,7 +47,7 @@ MODELS = {
 
 
 class MoreNet(Net):
-    """The detector with three more heads: mask coefficients, turned boxes, points."""
+    """The detector with three more heads: mask coefficients, oriented boxes, keypoints."""
 
     def __init__(self):
         super().__init__()
@@ -60,18 +60,19 @@ class MoreNet(Net):
                                         nn.Conv2d(32, PROTOTYPES, 1))
 
     def levels(self, task, heads):
-        """A task's planes and the points' centres, level by level."""
+        """Return a task's planes and the points' centres, level by level."""
         for i, (head, more, stride) in enumerate(zip(heads, self.more[task], STRIDES)):
             yield more(head).flatten(2), self.points(i), stride
 
     def masks(self, stem, features, heads):
-        """Coefficients, PROTOTYPES planes of points, and prototypes of stride MASK_STRIDE."""
+        """Return coefficients, PROTOTYPES planes of points, and prototypes of stride
+        MASK_STRIDE."""
         coefficients = [planes for planes, _, _ in self.levels("seg", heads)]
         coarse = F.interpolate(self.coarse(features[0]), scale_factor=2.0, mode="nearest")
         return torch.cat(coefficients, 2), self.prototypes(self.fine(stem) + coarse)
 
     def turned(self, heads):
-        """Planes cx, cy, width, height and angle."""
+        """Return planes cx, cy, width, height and angle."""
         levels = []
         for planes, points, stride in self.levels("obb", heads):
             levels.append(torch.cat([points + planes[:, :2] * stride,
@@ -80,7 +81,7 @@ class MoreNet(Net):
         return torch.cat(levels, 2)
 
     def tips(self, heads):
-        """Planes x, y and whether it is seen (before the sigmoid), for each of POINTS."""
+        """Return planes x, y and visibility (before the sigmoid), for each of POINTS."""
         levels = []
         for planes, points, stride in self.levels("pose", heads):
             planes = planes.unflatten(1, (POINTS, 3))
@@ -89,7 +90,8 @@ class MoreNet(Net):
         return torch.cat(levels, 3)
 
     def forward(self, image):
-        """All of it, for training: boxes, coefficients, prototypes, turned boxes, points."""
+        """Return everything for training: boxes, coefficients, prototypes, oriented boxes,
+        keypoints."""
         stem, features = self.features(image)
         heads = [head(f) for f, head in zip(features, self.head)]
         return self.boxes(heads), *self.masks(stem, features, heads), self.turned(heads), \
@@ -97,14 +99,14 @@ class MoreNet(Net):
 
 
 class Part(nn.Module):
-    """What is exported of a net for one task."""
+    """The part of a net that is exported for one task."""
 
     def __init__(self, net, task):
         super().__init__()
         self.net, self.task = net, task
 
     def forward(self, image):
-        """The task's tensors, for RGB images of 0..255."""
+        """Return the task's tensors, for RGB images of 0..255."""
         boxes, coefficients, prototypes, turned, tips = self.net(image)
         if self.task == "seg":
             return torch.cat([boxes, coefficients], 1), prototypes
@@ -117,7 +119,7 @@ class Part(nn.Module):
 # --- losses; of each, rows are the points that learn an object -----------------------------------
 
 def mask_loss(coefficients, prototypes, scenes, boxes, masks):
-    """Cross entropy of the masks within their boxes and a margin."""
+    """Return the cross entropy of the masks within their boxes and a margin."""
     made = torch.einsum("np,nphw->nhw", coefficients, prototypes[scenes])
     cells = (torch.arange(SIZE // MASK_STRIDE, device=made.device) + 0.5) * MASK_STRIDE
     reach = boxes[:, 2:] / 2 + MARGIN
@@ -129,14 +131,16 @@ def mask_loss(coefficients, prototypes, scenes, boxes, masks):
 
 
 def turned_losses(found, wanted):
-    """How far places and sides are off, in parts of the box's side, and the angle, in radians."""
+    """Return errors of positions and sides, relative to the box's side, and of the angle, in
+    radians."""
     side = (wanted[:, 2] * wanted[:, 3]).sqrt()[:, None]
     apart = (found[:, :4] - wanted[:, :4]).abs() / side
     return apart.sum(1).mean(), (found[:, 4] - wanted[:, 4]).abs().mean()
 
 
 def tip_losses(found, wanted, side):
-    """How far points are off, in parts of the object's side, and the entropy of being seen."""
+    """Return errors of keypoints, relative to the object's side, and the entropy of their
+    visibility."""
     there = wanted[:, :, 2] != NO_POINT
     apart = (found[:, :, :2] - wanted[:, :, :2]).abs().sum(2) / side[:, None]
     seen = F.binary_cross_entropy_with_logits(found[:, :, 2], (wanted[:, :, 2] == SEEN).float())
@@ -144,7 +148,7 @@ def tip_losses(found, wanted, side):
 
 
 def losses(net, images, which, objects, masks):
-    """The loss of a batch, and its parts."""
+    """Return the loss of a batch, and its parts."""
     boxes, coefficients, prototypes, turned, tips = net(images)
     scenes, points = torch.nonzero(which >= 0, as_tuple=True)
     index = which[scenes, points]

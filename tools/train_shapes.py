@@ -6,14 +6,14 @@ It writes, in the output folder:
 
   shapes.onnx            the detector, its tensor id and class names in its metadata
   shapes.onnx.modelinfo  the same, and the input's range (read by GStreamer 1.28)
-  shapes.labels          the classes' names, one a line
+  shapes.labels          class names, one per line
   shapes.pt              the weights, for PyTorch
-  look.png               some scenes with what the detector finds in them
+  look.png               some scenes with detections
 
 The output tensor is 1 x (4 + classes) x points: planes cx, cy, w, h in input pixels, then one
 sigmoid score per class.
 
-It needs torch, onnx, numpy and OpenCV; a GPU is of use, and many CPU cores are, which draw.
+It needs torch, onnx, numpy and OpenCV; a GPU helps, and so do many CPU cores, which draw scenes.
 """
 import needed
 
@@ -30,7 +30,7 @@ TENSOR_ID = "yolo-v8-out"
 
 
 def losses(net, images, which, objects, _masks):
-    """The loss of a batch, and its parts."""
+    """Return the loss of a batch, and its parts."""
     scenes, points = torch.nonzero(which >= 0, as_tuple=True)
     mine = objects[scenes, which[scenes, points]]
     score_loss, box_loss, told = box_losses(net(images), which, mine)

@@ -25,7 +25,7 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
   ~Interrupt() { gst_poll_free(poll_); }
 
-  /// While set, waits return at once. From any thread.
+  /// Makes waits return at once while set. From any thread.
   void set(bool on) { gst_poll_set_flushing(poll_, on); }
   /// Waits until a file accepts bytes. @return true if it does. For one thread at a time.
   bool await_room(int file) const;

@@ -27,11 +27,11 @@ GST_DEBUG_CATEGORY(boxdecode_debug);
 /**
  * element-boxdecode:
  *
- * Decodes the output tensors of an object detector that an inference element attached to a frame
- * (GstTensorMeta, or GstAnalyticsTensorMtd), suppresses overlapping boxes and attaches the rest as
- * GstAnalyticsODMtd.
+ * Decodes the output tensors of an object detector, attached to frames by an inference element
+ * (GstTensorMeta or GstAnalyticsTensorMtd), applies non-maximum suppression and attaches the boxes
+ * as GstAnalyticsODMtd.
  *
- * Behind several models each boxdecode takes the tensors that came since the one before it.
+ * After several models, each boxdecode decodes the tensors attached since the previous one.
  *
  * |[
  * gst-launch-1.0 filesrc location=photo.jpg ! jpegdec ! videoconvertscale

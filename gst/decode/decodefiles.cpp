@@ -39,7 +39,7 @@ Status DecodeFiles::load_family(const std::string& detector) {
     return fail(ErrorKind::kInvalid,
                 "auto, a family listed by keepbox detectors, or a file whose name contains a / or "
                 "ends in .detector",
-                in_quotes(detector), "set detector=");
+                in_quotes(detector), "set detector= to one of these");
   }
   family_of_ = detector;
   return {};

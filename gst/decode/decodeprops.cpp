@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One table of boxdecode's properties: name, blurb, range, default and where the value is kept.
+// The table of boxdecode's properties: name, blurb, range, default and where the value is kept.
 #include "gst/decode/decodeprops.h"
 
 #include <cfloat>
@@ -92,7 +92,7 @@ const Property<DecodeProps> kDecodeProperties[] = {
     {"num-classes",
      "Number of classes of the model, not counting a background class. 0 derives it from the "
      "tensor shapes; if keypoints or mask coefficients follow the class scores, from the "
-     "prototypes, the label file or the COCO models.",
+     "prototypes or the label file, or else assumes a model of COCO.",
      &DecodeProps::num_classes, nullptr, 0, kMaxClasses},
     {"label-file",
      "UTF-8 text file with one class name per line, starting with class 0, which is the background "

@@ -97,7 +97,7 @@ class Decoder {
   void mark(GstBuffer* buffer, const FrameTensors& tensors) const;
   void mark_refused(GstBuffer* buffer) const;
   Status decode_on_cpu(GstBuffer* buffer, const Error& device);
-  // In decoderplan.cpp:
+  // Defined in decoderplan.cpp:
   struct Prepared;
   bool goes_on(FrameTensors& tensors, const Prepared& prepared) const;
   Status prepare(FrameTensors& tensors);

@@ -11,7 +11,7 @@
 
 namespace keepbox {
 
-/// How a frame's tensors reached the code that decoded them.
+/// The path of a frame's tensors to the code that decoded them.
 enum class Route { kHost, kZeroCopy, kUploaded, kDownloaded };
 
 /// Counts since the start, and the funnel of the last frame. Plain data, guarded by its owner.

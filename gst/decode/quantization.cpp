@@ -11,7 +11,8 @@ namespace keepbox {
 namespace {
 
 constexpr const char* kQuantizationHint =
-    "set quantization= as in boxes:0.5:128,scores:0.00390625, or 0.05:3 for all tensors";
+    "set quantization= to a value such as boxes:0.5:128,scores:0.00390625, or 0.05:3 for all "
+    "tensors";
 
 /// Takes the text after the last colon, or the whole text.
 std::string_view take_last(std::string_view& text) {

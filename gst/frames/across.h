@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How framesave and framerestore communicate past the elements between them.
+// Communication of framesave and framerestore past the elements between them.
 //
 //   ... ! framesave ! scaler ! model ! decoder ! framerestore ! ...
 //
@@ -17,13 +17,13 @@ namespace keepbox {
 /// @return true if there was an answer.
 bool ask_across(GstPad* inner, GstQuery* query);
 
-/// For the query function of an inner pad: a message for this element goes on to the peer of its
+/// Handles queries of an inner pad: a message for this element goes on to the peer of its
 /// outer pad, a message for an enclosing pair leaves this pair. After a tee there are several such
 /// elements; the answer then combines all of theirs. @return true if it was such a message;
 /// `result` is then the value to return.
 bool answer_across(GstPad* outer, GstQuery* query, gboolean& result);
 
-/// For the query function of an outer pad: a message of an enclosing pair enters this pair.
+/// Handles queries of an outer pad: a message of an enclosing pair enters this pair.
 bool pass_across(GstPad* inner, GstQuery* query, gboolean& result);
 
 /// Wraps an event to travel inside this pair, transfer full.

@@ -19,11 +19,11 @@
 /**
  * element-framerestore:
  *
- * Replaces a scaled frame by the one that framesave kept. What was found on the scaled one comes
- * along: boxes, masks, tracks and regions are mapped to the full frame, whatever decoder wrote them.
+ * Replaces a scaled frame with the full frame that framesave kept. Results of the scaled frame are
+ * carried over: boxes, masks, tracks and regions of any decoder are mapped to the full frame.
  *
- * How the picture was scaled, cropped or flipped on the way is known from GStreamer 1.28 on; before,
- * and for scalers that do not tell, resize-mode says how it was fitted in.
+ * From GStreamer 1.28 on, elements report how the picture was scaled, cropped or flipped. For older
+ * versions, and for scalers that do not report it, resize-mode defines how the frame was fitted.
  *
  * |[
  * gst-launch-1.0 filesrc location=photo.jpg ! jpegdec ! framesave ! videoconvertscale

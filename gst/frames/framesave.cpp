@@ -18,16 +18,16 @@
 /**
  * element-framesave:
  *
- * Keeps each frame with its boxes as it is and sends a copy without boxes on, whose pixels it
- * shares. framerestore brings the frame back, with what was found on the scaled copy.
+ * Keeps each frame with its boxes and sends on a copy without boxes that shares the pixels.
+ * framerestore restores the frame, with the results of detection on the scaled copy.
  *
- * Queues between the two count the scaled frames alone. What the full ones take is limited by
- * #framesave:max-size-bytes: a further frame waits until one has come to framerestore or was
- * dropped. Where none does in 10 seconds although the pipeline is not paused, as with an encoder
- * that looks ahead, there is a warning and more frames pass.
+ * Queues between the two count only the scaled frames. The size of the full ones is limited by
+ * #framesave:max-size-bytes: further frames wait until one reaches framerestore or is dropped. If
+ * none does in 10 seconds although the pipeline is not paused, as with an encoder that looks ahead,
+ * a warning is posted and more frames pass.
  *
- * Caps, allocation and reconfiguration are settled with framerestore's neighbour as well as with the
- * scaler: both get the frames.
+ * Caps, allocation and reconfiguration are negotiated with framerestore's neighbour as well as with
+ * the scaler, because both get the frames.
  *
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=30 ! video/x-raw,width=1280,height=720 ! framesave

@@ -33,7 +33,7 @@ class KeptFrames : public std::enable_shared_from_this<KeptFrames> {
   /// Sets the maximum number of bytes; 0 means no limit.
   void set_limit(uint64_t bytes);
   uint64_t limit() const;
-  /// While stopped, keep() neither waits nor keeps anything.
+  /// Stops or resumes: while stopped, keep() neither waits nor keeps anything.
   void set_stopped(bool stopped);
 
  private:

@@ -37,7 +37,7 @@ class CudaFeed {
     CudaEvent begun, ready;
     bool used = false;
   };
-  /// Everything that lives in the context of the frames.
+  /// Objects in the context of the frames.
   struct Side {
     CudaContext context;
     CudaStream stream;

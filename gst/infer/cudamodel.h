@@ -27,7 +27,7 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   bool graph() const { return graph_; }
   size_t slots() const { return spec_.in_flight; }
 
-  /// Must be held from next() to run(), and for drain(), run_options() and runtime().
+  /// Hold this lock from next() to run(), and for drain(), run_options() and runtime().
   std::mutex& turn() { return turn_; }
 
   /// An input that is not in use any more.

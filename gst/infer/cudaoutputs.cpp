@@ -7,7 +7,7 @@
 
 namespace keepbox {
 
-/// What is returned when a tensor's memory is freed.
+/// Objects that are returned when a tensor's memory is freed.
 struct CudaModel::Lent {
   std::shared_ptr<CudaModel> model;
   Piece piece;      // our own memory, with its event

@@ -70,7 +70,7 @@ struct FileSpan {
   uint64_t begin = 0, end = 0;
 };
 
-/// One pass over a file. Functions return false if it is not an ONNX file; why_not() has the cause.
+/// A pass over a file. Functions return false if it is not an ONNX file; why_not() has the cause.
 class OnnxWalk {
  public:
   explicit OnnxWalk(const PlainFile& file) : file_(file) {}

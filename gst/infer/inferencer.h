@@ -21,7 +21,7 @@ struct BufferUnref {
 };
 using OwnedBuffer = std::unique_ptr<GstBuffer, BufferUnref>;
 
-/// One output of a model for a frame. In CUDA memory it has kReadyEvent.
+/// An output of a model for a frame. In CUDA memory it has kReadyEvent.
 struct InferredTensor {
   DataType type = DataType::kFloat32;
   Shape shape;

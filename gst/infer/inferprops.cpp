@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One table of tensorinfer's properties: name, blurb, range, default and where the value is kept.
+// The table of tensorinfer's properties: name, blurb, range, default and where the value is kept.
 #include "gst/infer/inferprops.h"
 
 #include <charconv>

@@ -10,7 +10,7 @@
 
 namespace keepbox {
 
-/// How the model runs, settled at the start.
+/// The setup of the model, settled at the start.
 struct InferSetup {
   std::string provider;  // "cpu", "cuda", or another
   std::string reason;    // why it was chosen

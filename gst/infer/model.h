@@ -21,7 +21,7 @@
 
 namespace keepbox {
 
-/// Only cuda() and interrupt() may be called from other threads.
+/// Runs a model for one element. Only cuda() and interrupt() may be called from other threads.
 class Model {
  public:
   /// @param element posts the messages and must outlive the model.

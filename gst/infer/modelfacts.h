@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a model's files declare about it, and the input and outputs that follow from that.
+// Declarations in a model's files, and the input and outputs that follow from them.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ struct ModelPort {
   std::string to_string() const;
 };
 
-/// Everything that is known about a model before it runs.
+/// Known data of a model before it runs.
 struct ModelClaims {
   std::string file;
   std::vector<ModelPort> inputs, outputs;
@@ -59,7 +59,7 @@ struct SizeInput {
   Kind kind;
 };
 
-/// Everything settled for a model and some properties.
+/// Settled facts about a model with certain properties.
 struct ModelFacts {
   size_t image_input = 0;  // among the inputs
   InputForm input;

@@ -18,7 +18,7 @@ constexpr const char* kHint = "correct the file or remove it";
 constexpr size_t kMostBytes = 1 << 20;
 constexpr int64_t kLargestDim = INT32_MAX;  // GStreamer reads them as int
 
-/// One group of a file: its values, and errors that name them.
+/// A group of a file: its values, and errors that name them.
 struct Group {
   GKeyFile* file;
   std::string path, name;

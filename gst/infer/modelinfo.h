@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// GStreamer's .modelinfo: a key file beside a model that describes its tensors.
+// GStreamer's .modelinfo: a key file next to a model that describes its tensors.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace keepbox {
 
-/// One tensor of a .modelinfo.
+/// A tensor of a .modelinfo.
 struct ModelInfoTensor {
   std::string name;  // in the model
   std::string id;    // for decoders; empty if none

@@ -77,7 +77,7 @@ Result<std::unique_ptr<OnnxSession>> OnnxSession::open(const SessionSpec& spec, 
   if (!g_file_test(spec.file.c_str(), G_FILE_TEST_IS_REGULAR))
     return file_error("an ONNX file " + spec.file,
                       g_file_test(spec.file.c_str(), G_FILE_TEST_EXISTS) ? "no regular file" : "none",
-                      "set model-file= to a model");
+                      "set model-file= to an ONNX file");
   if (const auto files = external_files(spec.file); !files) return std::unexpected(files.error());
   std::unique_ptr<OnnxSession> out(new OnnxSession(**runtime, spec));
   KB_TRY(out->load(stream));

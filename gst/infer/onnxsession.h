@@ -15,7 +15,7 @@
 
 namespace keepbox {
 
-/// What a session is made from; equal specs are the same session.
+/// The parameters of a session; equal specs are the same session.
 struct SessionSpec {
   std::string file;
   std::string runtime_library;

@@ -22,13 +22,13 @@ GST_DEBUG_CATEGORY(tensorinfer_debug);
 /**
  * element-tensorinfer:
  *
- * Runs an ONNX model on frames of any size and attaches its output tensors (GstTensorMeta). The frame
- * itself passes unchanged: it is fitted into the model's input on the way there, and boxdecode learns how,
- * so that boxes are in pixels of the frame. Class names, family, sizes and ranges are taken from what
- * Ultralytics or GStreamer wrote into the model or beside it; properties overrule.
+ * Runs an ONNX model on frames of any size and attaches its output tensors (GstTensorMeta). Frames
+ * pass unchanged: a copy is fitted into the model input, and boxdecode maps boxes back to pixels of
+ * the frame. Class names, family, sizes and ranges are taken from metadata that Ultralytics or
+ * GStreamer wrote into the model or next to it; properties override them.
  *
- * ONNX Runtime is loaded when the element starts. With a build of it that has CUDA, and a GPU, frames,
- * input and tensors stay in the GPU's memory.
+ * ONNX Runtime is loaded when the element starts. If it has CUDA and there is a GPU, frames, input
+ * and tensors stay in GPU memory.
  *
  * |[
  * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! tensorinfer model-file=yolov8n.onnx

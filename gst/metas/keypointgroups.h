@@ -36,7 +36,7 @@ struct KeypointApi {
 /// Returns the functions of the running GStreamer if it has all of them, or nullptr.
 const KeypointApi* keypoint_api();
 
-/// For tests: replaces the functions, nullptr restores them. @pre keypoints are not in use.
+/// Replaces the functions for tests; nullptr restores them. @pre keypoints are not in use.
 void use_keypoint_api(const KeypointApi* api);
 
 /// Returns the number of mtds for a group of these keypoints: 0 if there are none, or no group

@@ -43,7 +43,7 @@ class MaskRuns {
   std::span<const PixelRun> of(int line);
 
  private:
-  /// One axis of frame and mask.
+  /// An axis of frame and mask.
   struct Axis {
     double low = 0, step = 1;  // start of the area; frame pixels per mask pixel
     int count = 0;             // mask pixels

@@ -6,12 +6,12 @@
  * @see_also: boxdecode, framerestore, objectdetectionoverlay
  *
  * Draws the boxes of a frame (#GstAnalyticsODMtd of boxdecode or any other decoder, upright and
- * turned) onto it, in place, with labels that name class, tracking id and score; of boxes that
- * have them, keypoints and masks too. Frames without boxes pass untouched.
+ * oriented) onto it, in place, with labels for class, tracking id and score, and with keypoints and
+ * masks of boxes that have them. Frames without boxes pass unchanged.
  *
- * Each class has a colour of its own, by its number where the decoder gives it and else by its
- * name. The colours of classes that follow each other, and of the first eight, can be told apart
- * with every kind of colour vision. Labels of boxes with low scores give way to those of others.
+ * Each class has its own colour, by its number or else by its name. Colours of consecutive classes,
+ * and of the first eight, can be told apart with every kind of colour vision. Labels of boxes with
+ * higher scores are placed first.
  *
  * ## Example launch lines
  * |[
@@ -22,7 +22,7 @@
  * ]| Boxes of a model on full frames, in colours by class.
  * |[
  * gst-launch-1.0 ... ! boxoverlay color-by=tracking-id draw-scores=false thickness=3 ! ...
- * ]| Behind a tracker: a colour for each object.
+ * ]| After a tracker: one colour per object.
  */
 #include <gst/video/gstvideofilter.h>
 #include <gst/video/video.h>

@@ -23,7 +23,7 @@
 
 namespace keepbox {
 
-/// One box to draw.
+/// A box to draw.
 struct Mark {
   Box box;          // pixels of the frame; the outline is drawn inside
   float angle = 0;  // radians, clockwise about the centre

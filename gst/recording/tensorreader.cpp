@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kLocationHint = "set location= to a recording or a file of raw numbers";
 constexpr size_t kLargestTensor = PTRDIFF_MAX;
-constexpr const char* kRawHint = "set dims= and type= to what the file holds";
+constexpr const char* kRawHint = "set dims= and type= to those of the tensor in the file";
 constexpr size_t kLongestHeader = 16384;  // NumPy's own limit is 10,000
 constexpr size_t kDataAlign = 64;         // same as data in .npy files
 

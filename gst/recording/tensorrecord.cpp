@@ -4,15 +4,15 @@
 /**
  * element-tensorrecord:
  *
- * Writes the tensors of each frame to a folder: a .npy file a tensor, and frames.jsonl, which has a
- * line a frame with its stream time, its size and the ids, types, dimensions and files of its
- * tensors. What an inference element says of them is kept too: where in the model's input the frame
- * was, the model's name and family, and its classes in a .labels file. Frames pass unchanged.
- * tensorreplay attaches them again.
+ * Writes the tensors of each frame to a folder: one .npy file per tensor, and frames.jsonl with one
+ * line per frame: its stream time and size, and the ids, types, dimensions and files of its
+ * tensors. Data from the inference element is kept as well: the position of the frame in the model
+ * input, the model's name and family, and its classes in a .labels file. Frames pass unchanged.
+ * tensorreplay attaches the tensors again.
  *
- * The index is called frames.jsonl.part until EOS, and an older recording in the folder stays whole
- * until then. gst-launch-1.0 sends EOS when it is interrupted if it runs with -e. To save what an
- * interrupted run left, give that file its name.
+ * The index is named frames.jsonl.part until EOS, and an older recording in the folder stays intact
+ * until then. gst-launch-1.0 -e sends EOS when interrupted. To use the part of a recording that was
+ * interrupted, rename its index to frames.jsonl.
  *
  * |[
  * gst-launch-1.0 -e filesrc location=clip.webm ! decodebin ! videoconvertscale \

@@ -5,17 +5,17 @@
 /**
  * element-tensorreplay:
  *
- * Attaches recorded tensors to frames, as the inference element did that made them: for tests and
- * bug reports without a model or a GPU. Recordings are made by tensorrecord; a .npy file, or a file
- * of raw numbers with its dimensions, will do, too.
+ * Attaches recorded tensors to frames like the original inference element: for tests and bug
+ * reports without a model or a GPU. Recordings are made by tensorrecord; a .npy file, or a file of
+ * raw numbers with its dimensions, can be used as well.
  *
- * Behind other elements each frame gets the tensors of the recorded frame that stands at its stream
- * time, so that frames that were dropped or duplicated, seeks, reverse playback and other frame
- * rates do not matter. Files without timestamps are counted; see #tensorreplay:sync-mode. The
+ * After other elements, each frame gets the tensors of the recorded frame that is current at its
+ * stream time, so that dropped or repeated frames, seeks, reverse playback and other frame rates
+ * are handled. Files without timestamps are replayed by count; see #tensorreplay:sync-mode. The
  * stream ends with the recording unless loop is set.
  *
- * Without a sink pad, tensorreplay is a source: of a black frame of the recorded size for each
- * recorded one, at its time. Caps downstream may ask for another format, size or frame rate.
+ * Without a sink pad, tensorreplay is a source of black frames: one of the recorded size for each
+ * recorded frame, at its time. Downstream caps may require another format, size or frame rate.
  *
  * |[
  * gst-launch-1.0 tensorreplay location=recording ! boxdecode ! boxsink location=boxes.jsonl

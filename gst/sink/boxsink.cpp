@@ -5,23 +5,23 @@
  * @title: boxsink
  * @short_description: Writes the boxes on frames to a file
  *
- * Takes video frames of any format and memory, and writes the boxes that any decoder attached to
- * them (#GstAnalyticsODMtd): with fractions of a pixel, class numbers, scores and the model's name
- * where they are boxdecode's, else what that meta has. The file is whole and has its name at EOS.
+ * Accepts video frames of any format and memory, and writes the boxes attached to them by any
+ * decoder (#GstAnalyticsODMtd). Boxes of boxdecode are written with subpixel coordinates, class
+ * number, score and model name; boxes of other decoders with the data in that meta. The file is
+ * complete, and has its final name, at EOS.
  *
- * Keypoints and masks are in JSON lines and COCO results, angles in those formats that know them;
- * in the others a turned box is the upright one around it.
+ * Keypoints and masks are written in JSON Lines and COCO results, angles in formats that support
+ * them; other formats have the upright box around an oriented one.
  *
- * Times are stream time in nanoseconds. A frame's number counts buffers.
+ * Times are stream time in nanoseconds. Frame numbers count buffers.
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 filesrc location=photo.jpg ! jpegdec ! framesave ! videoconvertscale
- *   ! video/x-raw,width=416,height=416,pixel-aspect-ratio=1/1
- *   ! onnxinference model-file=model.onnx ! boxdecode label-file=coco.labels ! framerestore
- *   ! boxsink format=coco location=results.json
- * ]| Boxes of a photo as COCO results. With the names of COCO's 80 classes in the label file they
- * have its own category ids, and pycocotools evaluates them as they are.
+ * gst-launch-1.0 filesrc location=photo.jpg ! jpegdec ! framesave ! videoconvertscale   !
+ * video/x-raw,width=416,height=416,pixel-aspect-ratio=1/1   ! onnxinference model-file=model.onnx !
+ * boxdecode label-file=coco.labels ! framerestore   ! boxsink format=coco location=results.json ]|
+ * Boxes of a photo as COCO results. If the label file has the names of COCO's 80 classes, they get
+ * COCO's category ids, and pycocotools can evaluate them directly.
  */
 #include <gst/base/gstbasesink.h>
 

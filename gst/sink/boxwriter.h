@@ -58,7 +58,7 @@ class BoxWriter {
   /// @pre the format is not kDota.
   Status write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
 
-  /// For kDota: appends the text of the next frame to that of each class, by its word. Fails if the
+  /// Appends the next frame (kDota) to the text of each class, by its word. Fails if the
   /// list of image names has no entry for the frame.
   Status write(const FrameInfo& frame, std::span<const FrameBox> boxes,
                std::map<std::string, std::string>& by_class);

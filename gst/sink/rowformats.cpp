@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One row per box: MOTChallenge, KITTI, CSV and DOTA.
+// Formats with one row per box: MOTChallenge, KITTI, CSV and DOTA.
 #include <algorithm>
 #include <charconv>
 #include <concepts>

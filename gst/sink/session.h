@@ -52,7 +52,7 @@ struct Session {
   /// Returns messages about the files, each once.
   std::vector<Error> take_warnings() { return std::exchange(warnings, {}); }
 
-  /// From the first frame with a second model on, each box has the model name set by its decoder.
+  /// Gives each box the model name of its decoder, from the first frame with a second model on.
   void tell_models_apart(std::span<FrameBox> boxes);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One table of boxsink's properties: name, blurb and where the value is kept.
+// The table of boxsink's properties: name, blurb and where the value is kept.
 #include "gst/sink/sinkprops.h"
 
 #include <nlohmann/json.hpp>

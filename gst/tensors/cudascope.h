@@ -89,9 +89,9 @@ class SharedCuda {
   void adopt(const CudaContext& context);
   void clear() { adopt({}); }
 
-  /// For set_context(): takes the pipeline's context if none is held and the device matches.
+  /// Takes the pipeline's context, in set_context(), if none is held and the device matches.
   void offer(GstElement* element, GstContext* context, int device);
-  /// For CONTEXT queries: true if answered.
+  /// True if a CONTEXT query was answered.
   bool answer(GstElement* element, GstQuery* query);
 
  private:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The plugins export what GStreamer looks for in them, and nothing else."""
+"""Checks that the plugins export only the symbols that GStreamer looks up."""
 import pathlib
 import shutil
 import subprocess

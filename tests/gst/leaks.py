@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the element tests under GStreamer's leaks tracer: nothing may be alive at the end."""
+"""Runs the element tests under GStreamer's leaks tracer: no object may be alive at the end."""
 import os
 import re
 import subprocess
@@ -12,7 +12,7 @@ def main():
                GST_DEBUG_NO_COLOR='1')
     run = subprocess.run(sys.argv[1:], env=env, capture_output=True, text=True, errors='replace')
     told = [line for line in run.stderr.splitlines() if 'object-alive' in line]
-    # Lines that announce the tracer are no leaks, nor is the allocator that libgstcuda keeps.
+    # Lines that announce the tracer are not leaks, nor is the allocator that libgstcuda keeps.
     no_leaks = ('build_format', '(string)GstCudaAllocator')
     alive = [line for line in told if not any(text in line for text in no_leaks)]
     passed = re.search(r'\[  PASSED  \] (\d+) tests', run.stdout)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Elements that are told, asked, sought and stopped while frames pass them in several threads.
+// Tests properties, seeks and state changes while frames pass through elements in several threads.
 #include <chrono>
 #include <thread>
 
@@ -23,7 +23,7 @@ bool changes_while_playing(const GParamSpec* spec) {
          spec->owner_type != GST_TYPE_OBJECT;
 }
 
-/// Reads a property, and writes what it was where frames may pass meanwhile.
+/// Reads a property, and writes its value back if it may change while frames pass.
 void touch(GstElement* element, const GParamSpec* spec) {
   if ((spec->flags & G_PARAM_READABLE) == 0) return;
   GValue value = G_VALUE_INIT;
@@ -41,7 +41,7 @@ int touch_all(GstElement* element) {
   return 1;
 }
 
-/// @return how many elements of ours there are.
+/// Returns the number of our elements.
 int touch_line(GstElement* pipeline) {
   int ours = 0;
   GstIterator* all = gst_bin_iterate_recurse(GST_BIN(pipeline));
@@ -55,7 +55,7 @@ int touch_line(GstElement* pipeline) {
   return ours;
 }
 
-/// Pauses, goes on, seeks: each a few times.
+/// Pauses, resumes, seeks and restarts the pipeline, depending on the round.
 void disturb(GstElement* pipeline, int round) {
   if (round % 8 == 5)
     gst_element_seek_simple(pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0);
@@ -79,7 +79,7 @@ void keep_busy(const std::string& line, int elements) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   g_autoptr(GstMessage) message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
-  gst_element_set_state(pipeline, GST_STATE_NULL);  // which empties the bus
+  gst_element_set_state(pipeline, GST_STATE_NULL);  // empties the bus
   if (message != nullptr) gst_message_parse_error(message, &error, nullptr);
   EXPECT_EQ(error, nullptr) << error->message;
   g_clear_error(&error);
@@ -106,7 +106,7 @@ TEST_F(Busy, FromFramesToAFile) {
                 tensors("segments", "1,26,84") + kQueue + tensors("prototypes", "1,16,16,16") +
                 kQueue + "boxdecode mask-size=frame threads=3" + kQueue + "framerestore" + kQueue +
                 "boxoverlay" + kQueue + "boxsink location=/dev/null",
-            // a tensorreplay is a bin of two
+            // each tensorreplay is a bin with one more of our elements
             9);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tells ThreadSanitizer of the locks and references of GLib and GStreamer, which are not built with it.
+// Reports to ThreadSanitizer the locks and references of GLib and GStreamer, built without it.
 //
-// Each function here stands before the library's: it calls that, and says what was handed over.
+// Each function here overrides the library's function, calls that and reports the synchronisation.
 #include <dlfcn.h>
 #include <gst/gst.h>
 
@@ -10,14 +10,14 @@ void __tsan_acquire(void* address);
 void __tsan_release(void* address);
 }
 
-// The macros of the same names would stand in the way.
+// Macros with the names of functions below.
 #undef g_object_unref
 #undef g_once_init_enter
 #undef g_once_init_leave
 #undef g_once_init_enter_pointer
 #undef g_once_init_leave_pointer
 
-/// The library's function of the name of the one that it stands in.
+/// Defines `real`, the library's function that the enclosing function overrides.
 #define KB_LIBRARYS(name) \
   static auto* const real = reinterpret_cast<decltype(&name)>(dlsym(RTLD_NEXT, #name))
 
@@ -40,7 +40,7 @@ void __tsan_release(void* address);
     __tsan_release(lock);             \
     real(lock);                       \
   }
-/// Whoever gives back a reference has done with the object, and the last one frees it.
+/// Accesses of an object happen before its reference is released, and the last release frees it.
 #define KB_UNREF(name, Object)        \
   KB_SHOWN void name(Object* object) { \
     KB_LIBRARYS(name);                \
@@ -78,7 +78,7 @@ KB_SHOWN gboolean g_cond_wait_until(GCond* cond, GMutex* mutex, gint64 end_time)
   return told;
 }
 
-/// What is made once is there for all who are told so.
+/// The initialisation happens before all calls that return false.
 KB_SHOWN gboolean g_once_init_enter(volatile void* location) {
   KB_LIBRARYS(g_once_init_enter);
   const gboolean first = real(location);
@@ -96,7 +96,7 @@ KB_UNREF(gst_mini_object_unref, GstMiniObject)
 KB_UNREF(gst_object_unref, void)
 KB_UNREF(g_object_unref, void)
 
-/// Who is the only one to hold an object comes behind all who held it before.
+/// The only owner of an object accesses it after all earlier owners.
 KB_SHOWN gboolean gst_mini_object_is_writable(const GstMiniObject* object) {
   KB_LIBRARYS(gst_mini_object_is_writable);
   const gboolean writable = real(object);
@@ -112,7 +112,7 @@ KB_SHOWN GstMiniObject* gst_mini_object_make_writable(GstMiniObject* object) {
   return mine;
 }
 
-/// A message goes from one thread to another by a queue without a lock.
+/// The bus passes messages between threads in a lock-free queue.
 KB_SHOWN gboolean gst_bus_post(GstBus* bus, GstMessage* message) {
   KB_LIBRARYS(gst_bus_post);
   __tsan_release(bus);

@@ -25,7 +25,7 @@ def test_every_family_is_a_file(folder):
     for name in names:
         text = keepbox('detector', name)
         (folder / 'a.detector').write_text(text)
-        assert f': {name} is a family' in keepbox('detector', folder / 'a.detector')
+        assert f': {name} is a valid family' in keepbox('detector', folder / 'a.detector')
 
 
 def test_what_is_wrong_has_file_and_line(folder):

@@ -166,8 +166,8 @@ TEST_F(BoxSink, WarnsOnceIfAModelIsNotCocoAfterAll) {
   EXPECT_TRUE(end());
   stop();
   EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING),
-                       "expected only the 80 classes of COCO, as in earlier frames, found the label "
-                       "\"hamster\""));
+                       "expected only the 80 classes of COCO, as in earlier frames, found the "
+                       "label \"hamster\""));
   EXPECT_EQ(message(GST_MESSAGE_WARNING), "");
   std::vector<int> ids;
   for (const json& each : json::parse(read(path("out.json")))) ids.push_back(each["category_id"]);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Reads what boxsink wrote by parsers that are not keepbox's, and prints the boxes as JSON.
+"""Reads files of boxsink with parsers of other projects, and prints the boxes as JSON.
 
 usage: read_boxes.py jsonl|coco|mot|kitti|csv|dota FILE...
 """
@@ -20,7 +20,7 @@ except ImportError:
 
 
 def lengths(text):
-    """The runs of a COCO mask, without pixels of the object first."""
+    """Returns the runs of a COCO mask, starting with pixels outside of the object."""
     runs, groups = [], []
     for group in text.encode('ascii'):
         groups.append(group - 48)
@@ -36,7 +36,7 @@ def lengths(text):
 
 
 def rows(text, height, width):
-    """A mask as text: # where the object is."""
+    """Formats a mask as text, with # inside the object."""
     runs = lengths(text)
     pixels = numpy.repeat(numpy.arange(len(runs)) % 2, runs).reshape(width, height).T
     if mask_of:
@@ -60,7 +60,7 @@ def jsonl(path):
 
 
 def by_pycocotools(results):
-    """The same results, as an evaluation has them."""
+    """Returns the results after an evaluation has loaded them."""
     truth = COCO()
     truth.dataset = {'info': {}, 'images': [{'id': each['image_id']} for each in results],
                      'categories': [{'id': each['category_id']} for each in results],
