@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Keypoints with one thread each; masks with one thread per pixel, which keeps its prototype values
 // for all boxes.
+#include "core/formula/model_point.h"
 #include "kernels/cuda/gather.h"
 #include "kernels/cuda/source.cuh"
 
