@@ -51,13 +51,13 @@ inline Tensor rows(const std::vector<Row>& rows) {
 }
 
 /// An end-to-end row of a rotated box.
-struct TurnedRow {
+struct OrientedRow {
   float cx, cy, w, h, score, class_id, angle;
 };
 
-inline Tensor turned_rows(const std::vector<TurnedRow>& rows) {
+inline Tensor oriented_rows(const std::vector<OrientedRow>& rows) {
   Tensor out{.shape = {1, rows.size(), 7}, .id = "yolo-26-obb-end2end-out"};
-  for (const TurnedRow& r : rows)
+  for (const OrientedRow& r : rows)
     out.values.insert(out.values.end(), {r.cx, r.cy, r.w, r.h, r.score, r.class_id, r.angle});
   return out;
 }

@@ -6,9 +6,9 @@
 
 namespace keepbox {
 
-class Crew {
+class ThreadPool {
  public:
-  virtual ~Crew() = default;
+  virtual ~ThreadPool() = default;
 
   /// Returns the maximum number of threads at work, including the caller's; at least 1.
   virtual uint32_t size() const = 0;
@@ -20,6 +20,6 @@ class Crew {
   virtual void run(uint32_t parts, void (*part)(void* context, uint32_t i), void* context) = 0;
 };
 
-inline constexpr uint32_t kMaxCrew = 64;
+inline constexpr uint32_t kMaxThreads = 64;
 
 }  // namespace keepbox

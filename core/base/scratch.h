@@ -15,7 +15,7 @@ namespace keepbox {
 
 /// Growing array whose contents are lost on growth.
 template <class T>
-class Room {
+class ScratchBuffer {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
 
  public:

@@ -53,7 +53,7 @@ struct ScoreRules {
 };
 
 /// Returns the probability for a logit, or the value unchanged for softmax and activated scores.
-KB_HD_CALLED inline float activate(const ScoreRules& rules, float logit) {
+KB_HD_NOINLINE inline float activate(const ScoreRules& rules, float logit) {
   if (rules.activation != Activation::kSigmoid) return logit;
   if (rules.logit_limit > 0) {
     if (logit > rules.logit_limit) logit = rules.logit_limit;
@@ -144,7 +144,7 @@ KB_HD inline Box by_prior(const BoxRules& rules, const Prior& prior, const float
 }
 
 /// Decodes four raw values to a box in model pixels.
-KB_HD_CALLED inline Box decode_box(const BoxRules& rules, const BoxTables& tables,
+KB_HD_NOINLINE inline Box decode_box(const BoxRules& rules, const BoxTables& tables,
                                    uint32_t anchor, float a, float b, float c, float d) {
   float v[4] = {a, b, c, d};
   arrange(rules, v);

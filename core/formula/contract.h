@@ -28,7 +28,7 @@ enum class NmsMethod : uint8_t {
 };
 
 /// Overlap measures of oriented boxes.
-enum class TurnedOverlap : uint8_t {
+enum class OrientedOverlap : uint8_t {
   kPolygon,  // intersection / union of the rectangles
   kProbIou,  // of normal distributions in place of the boxes, as in Ultralytics
 };
@@ -50,8 +50,8 @@ struct NmsContract {
   bool drop_empty_masks = false; // drop a box whose mask is empty
   float class_offset = 0;        // pixels between boxes of adjacent classes; 0: compare class ids
   float soft_part = 1;  // share of IoU^2 / sigma in the exponent of soft-gaussian
-  uint32_t most_candidates = 0;  // default of pre_nms_top_k; 0: the method's limit
-  TurnedOverlap turned = TurnedOverlap::kPolygon;  // ignores plus_one, reorder_corners
+  uint32_t max_candidates = 0;  // default of pre_nms_top_k; 0: the method's limit
+  OrientedOverlap oriented = OrientedOverlap::kPolygon;  // ignores plus_one, reorder_corners
                                                    // and empty_overlap
   NmsMethod method = NmsMethod::kGreedy;  // default if the user sets none
 

@@ -33,10 +33,10 @@ KB_HD inline Detection emitted(const Candidate& from, const Letterbox& letterbox
   out.class_id = key_class(from.key);
   out.anchor = anchor_in_key(rules.contract, key_anchor(from.key));
   Box around;
-  if (rules.turned) {
+  if (rules.oriented) {
     out.angle = from.angle;
-    out.box = turned_to_frame(letterbox, from.box, out.angle);
-    around = around_turned(out.box, out.angle);
+    out.box = oriented_to_frame(letterbox, from.box, out.angle);
+    around = around_oriented(out.box, out.angle);
     if (is_empty(clip(around, letterbox.frame)) || !finite(out.box) || !is_finite(out.angle))
       out.box = {};
   } else {

@@ -12,9 +12,9 @@ namespace keepbox {
 
 /// Limits for a box, in frame pixels, inclusive.
 struct SizeLimits {
-  float least_width = 0, least_height = 0;
-  float most_width = std::numeric_limits<float>::infinity();
-  float most_height = std::numeric_limits<float>::infinity();
+  float min_width = 0, min_height = 0;
+  float max_width = std::numeric_limits<float>::infinity();
+  float max_height = std::numeric_limits<float>::infinity();
   friend KB_HD constexpr bool operator==(const SizeLimits&, const SizeLimits&) = default;
 };
 
@@ -32,7 +32,7 @@ struct Region {
   friend KB_HD constexpr bool operator==(const Region&, const Region&) = default;
 };
 
-inline constexpr uint32_t kMostRegions = 16;  // per kind
+inline constexpr uint32_t kMaxRegions = 16;  // per kind
 
 /// Rules to read a table of regions, in which included regions come before excluded ones.
 struct RegionRules {
@@ -43,8 +43,8 @@ struct RegionRules {
 
 KB_HD inline bool is_within(const Box& box, const SizeLimits& limits) {
   const float width = box.x2 - box.x1, height = box.y2 - box.y1;
-  return width >= limits.least_width && height >= limits.least_height &&
-         width <= limits.most_width && height <= limits.most_height;
+  return width >= limits.min_width && height >= limits.min_height &&
+         width <= limits.max_width && height <= limits.max_height;
 }
 
 KB_HD inline Box on_frame(const Region& region, Size frame) {
@@ -65,7 +65,7 @@ KB_HD inline bool is_of(const Box& box, const Box& region, RegionRule rule) {
 }
 
 /// True if the regions admit the box. @param regions rules.wanted + rules.excluded of them.
-KB_HD_CALLED inline bool is_placed(Box box, Size frame, RegionRules rules,
+KB_HD_NOINLINE inline bool is_placed(Box box, Size frame, RegionRules rules,
                                    const Region* regions) {
   const uint32_t wanted = rules.wanted, all = wanted + rules.excluded;
   bool placed = wanted == 0;

@@ -2,7 +2,7 @@
 // Geometries: overlap tests for suppression. Kernels are templates over a type with these members:
 //
 //   Shape                       the form for overlap computations, made once per box
-//   kTurned                     true if shape() uses the angle
+//   kOriented                     true if shape() uses the angle
 //   shape(box, angle, contract, class)    canonical form, shifted by the class offset
 //   area(shape, contract)
 //   bounds(shape, rules)        upright corners: shapes whose bounds do not touch() do not
@@ -74,7 +74,7 @@ KB_HD inline bool touch(const Box& a, const Box& b) {
 /// Geometry of upright boxes.
 struct Upright {
   using Shape = Box;
-  static constexpr bool kTurned = false;
+  static constexpr bool kOriented = false;
 
   /// Returns the box with x1 <= x2 and y1 <= y2 if the contract allows any two opposite corners.
   KB_HD static Shape shape(const Box& box, float, const NmsContract& contract, uint32_t class_id) {

@@ -11,7 +11,7 @@
 namespace keepbox {
 
 /// Maximum number of pixels of a prototype.
-inline constexpr size_t kMostMaskPixels = size_t{1} << 22;
+inline constexpr size_t kMaxMaskPixels = size_t{1} << 22;
 
 /// Rules to compute masks.
 struct MaskRules {
@@ -29,7 +29,7 @@ struct MaskPlace {
 };
 
 /// Output buffers for masks, at the offsets of MaskPlace; one of the two is set.
-struct MaskRoom {
+struct MaskOutput {
   uint8_t* inside = nullptr;   // 1 where the sum is positive, otherwise 0
   float* numbers = nullptr;    // sums
 };

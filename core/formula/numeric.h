@@ -8,14 +8,14 @@
 #include <bit>
 #include <cstdint>
 
-// KB_HD marks host and device functions. KB_HD_CALLED prevents inlining on the device, for large
+// KB_HD marks host and device functions. KB_HD_NOINLINE prevents inlining on the device, for large
 // and rarely used functions, because instruction fetches are slow there.
 #ifdef __CUDACC__
 #define KB_HD __host__ __device__
-#define KB_HD_CALLED __host__ __device__ __noinline__
+#define KB_HD_NOINLINE __host__ __device__ __noinline__
 #else
 #define KB_HD
-#define KB_HD_CALLED
+#define KB_HD_NOINLINE
 #endif
 
 namespace keepbox {

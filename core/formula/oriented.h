@@ -14,7 +14,7 @@ KB_HD inline float up_to(float value, float most) {
 }
 
 /// Rectangle about its centre. Values are clamped to 1e9, to prevent overflow.
-struct TurnedShape {
+struct OrientedShape {
   float x, y;            // the centre
   float half_w, half_h;  // not negative
   SinCos turn;
@@ -26,9 +26,9 @@ struct Extent {
 };
 
 /// Members common to both geometries.
-struct Turned {
-  using Shape = TurnedShape;
-  static constexpr bool kTurned = true;
+struct Oriented {
+  using Shape = OrientedShape;
+  static constexpr bool kOriented = true;
 
   /// Returns the canonical shape; class offsets shift its centre.
   KB_HD static Shape shape(const Box& box, float angle, const NmsContract& contract,
@@ -68,13 +68,13 @@ struct Turned {
 };
 
 /// Overlap by area: intersection / union of the rectangles. Symmetric to the bit.
-struct TurnedPolygon : Turned {
+struct OrientedPolygon : Oriented {
   KB_HD static Box bounds(const Shape& s, const Rules&) { return around(s, extent(s)); }
 
   /// Certain if even the maximum that bounds and areas allow is below the threshold.
   KB_HD static Guess guess(const Rules& rules, const Shape& a, float area_a, const Shape& b,
                            float area_b) {
-    const float most = most_common(rules, a, area_a, b, area_b);
+    const float most = max_common(rules, a, area_a, b, area_b);
     const Guess out = guess_exceeds(rules, most, (area_a + area_b) - most);
     return {out.over, out.sure && !out.over};
   }
@@ -86,7 +86,7 @@ struct TurnedPolygon : Turned {
 
   KB_HD static float measure(const Rules& rules, const Shape& a, float area_a, const Shape& b,
                              float area_b) {
-    const float most = most_common(rules, a, area_a, b, area_b);
+    const float most = max_common(rules, a, area_a, b, area_b);
     const float shared = most > 0 ? smaller(common(a, b), most) : 0.0f;
     return shared / ((area_a + area_b) - shared);
   }
@@ -94,7 +94,7 @@ struct TurnedPolygon : Turned {
   /// Returns the area of the intersection. The first shape (by compare()) is upright at the origin.
   /// The sum runs over the edges of the other shape: each contributes the strip below it, between
   /// the left and right side of the first shape, clamped to its upper and lower side.
-  KB_HD_CALLED static float common(const Shape& p, const Shape& q) {
+  KB_HD_NOINLINE static float common(const Shape& p, const Shape& q) {
     const int order = compare(p, q);
     if (order == 0) return (p.half_w * p.half_h) * 4.0f;
     const Shape &a = order < 0 ? p : q, &b = order < 0 ? q : p;
@@ -112,7 +112,7 @@ struct TurnedPolygon : Turned {
 
  private:
   /// Returns an upper bound of the intersection's area.
-  KB_HD static float most_common(const Rules& rules, const Shape& a, float area_a, const Shape& b,
+  KB_HD static float max_common(const Rules& rules, const Shape& a, float area_a, const Shape& b,
                                  float area_b) {
     const Box x = bounds(a, rules), y = bounds(b, rules);
     const float width = smaller(x.x2, y.x2) - larger(x.x1, y.x1);
@@ -152,7 +152,7 @@ struct TurnedPolygon : Turned {
 
 /// Overlap of normal distributions with the same means and covariances: 1 minus the Hellinger
 /// distance (ProbIoU), with Ultralytics' small constants. Symmetric to the bit.
-struct TurnedGaussian : Turned {
+struct OrientedGaussian : Oriented {
   /// Returns bounds by Rules::reach: boxes whose bounds do not touch do not overlap beyond the
   /// threshold.
   KB_HD static Box bounds(const Shape& s, const Rules& rules) {
@@ -177,7 +177,7 @@ struct TurnedGaussian : Turned {
 
   /// Returns ProbIoU, computed by the angle between the boxes to avoid cancellation for nearly
   /// equal values, such as the covariances of thin boxes.
-  KB_HD_CALLED static float alike(const Shape& a, const Shape& b) {
+  KB_HD_NOINLINE static float alike(const Shape& a, const Shape& b) {
     constexpr float kSmall = 1e-7f, kMost = 100;
     const Variances v = variances(a), w = variances(b);
     const float cosine = a.turn.cos * b.turn.cos + a.turn.sin * b.turn.sin;
@@ -237,7 +237,7 @@ KB_HD inline Sides sides_of(float across_x, float across_y, float down_x, float 
 }
 
 /// Maps an oriented box to the frame, unclipped. The angle stays if both axes have the same scale.
-KB_HD_CALLED inline Box turned_to_frame(const Letterbox& letterbox, const Box& box, float& angle) {
+KB_HD_NOINLINE inline Box oriented_to_frame(const Letterbox& letterbox, const Box& box, float& angle) {
   const Box out = letterbox.to_frame(box);
   const float sx = letterbox.scale_x, sy = letterbox.scale_y;
   if (sx == sy) return out;
@@ -250,9 +250,9 @@ KB_HD_CALLED inline Box turned_to_frame(const Letterbox& letterbox, const Box& b
 }
 
 /// Returns the upright bounding box of an oriented box.
-KB_HD_CALLED inline Box around_turned(const Box& box, float angle) {
-  const Turned::Shape shape = Turned::moved(box, angle, 0);
-  return Turned::around(shape, Turned::extent(shape));
+KB_HD_NOINLINE inline Box around_oriented(const Box& box, float angle) {
+  const Oriented::Shape shape = Oriented::moved(box, angle, 0);
+  return Oriented::around(shape, Oriented::extent(shape));
 }
 
 }  // namespace keepbox

@@ -12,7 +12,7 @@
 namespace keepbox {
 
 /// Fields of a layout.
-enum class Part : uint8_t {
+enum class FieldId : uint8_t {
   kBox,         // four values per anchor, or four times the number of bins
   kObjectness,  // one
   kScores,      // one per class
@@ -36,7 +36,7 @@ struct Rules {
   NmsMethod method = NmsMethod::kGreedy;
   bool uniform = false;           // one threshold for all classes, no class filter
   bool multi_label = false;       // one candidate per class of an anchor that passes
-  bool turned = false;            // boxes are oriented
+  bool oriented = false;            // boxes are oriented
   bool peaks = false;             // a score counts only if no neighbouring cell has a higher one
   uint32_t anchors = 0;           // or rows
   uint32_t indexed = 0;           // anchors that rows of indices refer to
@@ -48,7 +48,7 @@ struct Rules {
   float lowest_threshold = 0;     // minimum over all classes
   float iou_threshold = 0;        // 0 or a normal float
   float soft_sigma = 0;           // a normal float
-  float reach = 0;                // of TurnedGaussian: distance from a box's centre, in standard
+  float reach = 0;                // of OrientedGaussian: distance from a box's centre, in standard
                                   // deviations, beyond which boxes with that reach do not overlap
   uint32_t max_detections = 0;
   uint32_t class_limit = 0;       // maximum boxes kept per class

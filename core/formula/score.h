@@ -24,13 +24,13 @@ struct Verdict {
 /// equal scores; NaN is never best. The score is activated only if the rule multiplies before the
 /// choice.
 template <class Source>
-KB_HD_CALLED Verdict best_class(const Source& from, uint32_t anchor, float objectness,
+KB_HD_NOINLINE Verdict best_class(const Source& from, uint32_t anchor, float objectness,
                                 uint32_t first = 0, uint32_t step = 1) {
   const Rules& rules = from.rules;
   const bool product = rules.scores.rule == ScoreRule::kProduct;
   Verdict best;
   for (uint32_t c = rules.first_class + first; c < rules.end_class; c += step) {
-    const float raw = from.get(Part::kScores, anchor, c);
+    const float raw = from.get(FieldId::kScores, anchor, c);
     const float value = product ? objectness * activate(rules.scores, raw) : raw;
     if (best.class_id != kMaxClasses ? value > best.score : value == value) best = {value, c};
   }
@@ -42,7 +42,7 @@ template <class Source>
 KB_HD float largest_logit(const Source& from, uint32_t anchor, float best, uint32_t first = 0,
                           uint32_t step = 1) {
   for (uint32_t c = first; c < from.rules.classes; c += step) {
-    const float logit = from.get(Part::kScores, anchor, c);
+    const float logit = from.get(FieldId::kScores, anchor, c);
     if (logit > best) best = logit;
   }
   return best;
@@ -51,10 +51,10 @@ KB_HD float largest_logit(const Source& from, uint32_t anchor, float best, uint3
 /// Returns the softmax of a logit over all classes, background included, summed in class order. It
 /// is at most e^(logit - largest) because the sum is at least 1.
 template <class Source>
-KB_HD_CALLED float softmax(const Source& from, uint32_t anchor, float logit, float largest) {
+KB_HD_NOINLINE float softmax(const Source& from, uint32_t anchor, float logit, float largest) {
   float sum = 0;
   for (uint32_t c = 0; c < from.rules.classes; ++c)
-    sum = sum + exp_f32(from.get(Part::kScores, anchor, c) - largest);
+    sum = sum + exp_f32(from.get(FieldId::kScores, anchor, c) - largest);
   return exp_f32(logit - largest) / sum;
 }
 
@@ -91,59 +91,59 @@ KB_HD Verdict finished(const Source& from, uint32_t anchor, Verdict best, float 
 /// Returns the activated objectness, or 1 if the family has none.
 template <class Source>
 KB_HD float objectness_of(const Source& from, uint32_t anchor) {
-  if (!from.has(Part::kObjectness)) return 1.0f;
-  return activate(from.rules.scores, from.get(Part::kObjectness, anchor));
+  if (!from.has(FieldId::kObjectness)) return 1.0f;
+  return activate(from.rules.scores, from.get(FieldId::kObjectness, anchor));
 }
 
 /// True if the objectness alone passes, as YOLOv5's code requires. Always true for the geometric
 /// mean, which may be above the objectness.
 template <class Source>
 KB_HD bool is_object(const Source& from, float objectness) {
-  return !from.has(Part::kObjectness) || from.rules.scores.rule == ScoreRule::kGeometricMean ||
+  return !from.has(FieldId::kObjectness) || from.rules.scores.rule == ScoreRule::kGeometricMean ||
          passes(objectness, from.rules.lowest_threshold, from.rules.contract);
 }
 
 /// Returns index `which` of a row, or `none` if it is not an integer in [0, none).
 template <class Source>
 KB_HD uint32_t index_of(const Source& from, uint32_t row, uint32_t which, uint32_t none) {
-  const float number = from.get(Part::kIndices, row, which);
+  const float number = from.get(FieldId::kIndices, row, which);
   return number >= 0.0f && number < static_cast<float>(none) ? static_cast<uint32_t>(number) : none;
 }
 
 /// Returns the anchor that a row refers to: the row itself unless rows have indices.
 template <class Source>
 KB_HD uint32_t place_of(const Source& from, uint32_t row) {
-  return from.has(Part::kIndices) ? index_of(from, row, 2, from.rules.indexed) : row;
+  return from.has(FieldId::kIndices) ? index_of(from, row, 2, from.rules.indexed) : row;
 }
 
 /// Returns score and class of a row of indices; none for rows of another image, and for rows with
 /// an invalid anchor or class or the background.
 template <class Source>
-KB_HD_CALLED Verdict indexed_verdict(const Source& from, uint32_t row) {
+KB_HD_NOINLINE Verdict indexed_verdict(const Source& from, uint32_t row) {
   const Rules& rules = from.rules;
   const uint32_t image = index_of(from, row, 0, kMaxAnchors);
   const uint32_t class_id = index_of(from, row, 1, rules.end_class);
   const uint32_t anchor = place_of(from, row);
   const bool classed = class_id >= rules.first_class && class_id < rules.end_class;
   if (image != from.image || !classed || anchor == rules.indexed) return {};
-  return {from.get(Part::kScores, anchor, class_id), class_id};
+  return {from.get(FieldId::kScores, anchor, class_id), class_id};
 }
 
 /// Returns score and class of an anchor that has one score.
 template <class Source>
 KB_HD Verdict ready_verdict(const Source& from, uint32_t anchor) {
-  if (from.has(Part::kIndices)) return indexed_verdict(from, anchor);
-  if (from.has(Part::kImage) &&
-      from.get(Part::kImage, anchor) != static_cast<float>(from.image))
+  if (from.has(FieldId::kIndices)) return indexed_verdict(from, anchor);
+  if (from.has(FieldId::kImage) &&
+      from.get(FieldId::kImage, anchor) != static_cast<float>(from.image))
     return {};
-  Verdict verdict{from.get(Part::kScore, anchor), 0};
-  if (from.has(Part::kClassId)) verdict.class_id = class_of(from.get(Part::kClassId, anchor));
+  Verdict verdict{from.get(FieldId::kScore, anchor), 0};
+  if (from.has(FieldId::kClassId)) verdict.class_id = class_of(from.get(FieldId::kClassId, anchor));
   return verdict;
 }
 
 template <class Source>
 KB_HD bool is_ready(const Source& from) {
-  return !from.has(Part::kScores) || from.has(Part::kIndices);
+  return !from.has(FieldId::kScores) || from.has(FieldId::kIndices);
 }
 
 /// Returns the best class of an anchor.
@@ -167,13 +167,13 @@ struct Shared {
 };
 
 template <class Source>
-KB_HD_CALLED Shared shared_of(const Source& from, uint32_t anchor, float objectness) {
+KB_HD_NOINLINE Shared shared_of(const Source& from, uint32_t anchor, float objectness) {
   Shared out{objectness};
   if (from.rules.scores.activation != Activation::kSoftmax) return out;
   out.largest = largest_logit(from, anchor, -std::numeric_limits<float>::infinity());
   out.sum = 0;
   for (uint32_t c = 0; c < from.rules.classes; ++c)
-    out.sum = out.sum + exp_f32(from.get(Part::kScores, anchor, c) - out.largest);
+    out.sum = out.sum + exp_f32(from.get(FieldId::kScores, anchor, c) - out.largest);
   return out;
 }
 
@@ -181,7 +181,7 @@ KB_HD_CALLED Shared shared_of(const Source& from, uint32_t anchor, float objectn
 template <class Source>
 KB_HD Verdict label(const Source& from, uint32_t anchor, const Shared& shared, uint32_t class_id) {
   const ScoreRules& rules = from.rules.scores;
-  const float raw = from.get(Part::kScores, anchor, class_id);
+  const float raw = from.get(FieldId::kScores, anchor, class_id);
   const float score = rules.activation == Activation::kSoftmax
                           ? exp_f32(raw - shared.largest) / shared.sum
                           : activate(rules, raw);
@@ -190,7 +190,7 @@ KB_HD Verdict label(const Source& from, uint32_t anchor, const Shared& shared, u
 
 /// Returns the minimum score of the best class for other classes to pass; activations need not be
 /// monotonic in their last bits.
-KB_HD inline float least_best(const Rules& rules) {
+KB_HD inline float min_best(const Rules& rules) {
   const float bits = magnitude(rules.lowest_threshold) * 1e-5f;
   return rules.multi_label ? rules.lowest_threshold - bits : rules.lowest_threshold;
 }
@@ -216,18 +216,18 @@ KB_HD void judge_each(const Source& from, uint32_t anchor, Visit visit) {
 /// first with a negative image.
 template <class Source>
 KB_HD uint32_t anchors_of(const Source& from) {
-  if (from.has(Part::kCount))
-    return filled_rows(from.get(Part::kCount, 0), from.rules.anchors);
+  if (from.has(FieldId::kCount))
+    return filled_rows(from.get(FieldId::kCount, 0), from.rules.anchors);
   uint32_t rows = from.rules.anchors;
-  if (from.has(Part::kImage))
+  if (from.has(FieldId::kImage))
     for (uint32_t row = 0; row < rows; ++row)
-      if (from.get(Part::kImage, row) < 0.0f) rows = row;
+      if (from.get(FieldId::kImage, row) < 0.0f) rows = row;
   return rows;
 }
 
 /// True if a cell's score of a class is a maximum among its neighbours.
 template <class Source>
-KB_HD_CALLED bool is_peak(const Source& from, uint32_t anchor, Verdict verdict) {
+KB_HD_NOINLINE bool is_peak(const Source& from, uint32_t anchor, Verdict verdict) {
   const BoxRules& boxes = from.rules.boxes;
   const Level* levels = from.tables.boxes.levels;
   const Cell cell = cell_of(boxes, levels, anchor);
@@ -241,7 +241,7 @@ KB_HD_CALLED bool is_peak(const Source& from, uint32_t anchor, Verdict verdict) 
          column <= cell.column + 1 && column < level.width; ++column) {
       const uint32_t other = level.first_anchor +
                              (row * level.width + column) * level.cell_anchors + cell.anchor;
-      const float raw = from.get(Part::kScores, other, verdict.class_id);
+      const float raw = from.get(FieldId::kScores, other, verdict.class_id);
       if (activate(from.rules.scores, raw) > verdict.score) return false;
     }
   return true;
@@ -262,15 +262,15 @@ struct RawBox {
 
 /// Returns the distance of a side in strides: the softmax mean of its bins.
 template <class Source>
-KB_HD_CALLED float mean_bin(const Source& from, uint32_t anchor, uint32_t side) {
+KB_HD_NOINLINE float mean_bin(const Source& from, uint32_t anchor, uint32_t side) {
   const uint32_t bins = from.rules.boxes.bins, first = side * bins;
   float largest = -std::numeric_limits<float>::infinity(), sum = 0, weighted = 0;
   for (uint32_t i = 0; i < bins; ++i) {
-    const float logit = from.get(Part::kBox, anchor, first + i);
+    const float logit = from.get(FieldId::kBox, anchor, first + i);
     if (logit > largest) largest = logit;
   }
   for (uint32_t i = 0; i < bins; ++i) {
-    const float weight = exp_f32(from.get(Part::kBox, anchor, first + i) - largest);
+    const float weight = exp_f32(from.get(FieldId::kBox, anchor, first + i) - largest);
     sum = sum + weight;
     weighted = weighted + weight * static_cast<float>(i);
   }
@@ -284,10 +284,10 @@ KB_HD RawBox raw_box(const Source& from, uint32_t anchor) {
   if (from.rules.boxes.bins > 1)
     return {{mean_bin(from, at, 0), mean_bin(from, at, 1), mean_bin(from, at, 2),
              mean_bin(from, at, 3)}};
-  const bool apart = from.has(Part::kSizes);
-  const Part sizes = apart ? Part::kSizes : Part::kBox;
+  const bool apart = from.has(FieldId::kSizes);
+  const FieldId sizes = apart ? FieldId::kSizes : FieldId::kBox;
   const uint32_t first = apart ? 0 : 2;
-  return {{from.get(Part::kBox, at, 0), from.get(Part::kBox, at, 1),
+  return {{from.get(FieldId::kBox, at, 0), from.get(FieldId::kBox, at, 1),
            from.get(sizes, at, first), from.get(sizes, at, first + 1)}};
 }
 
@@ -306,7 +306,7 @@ KB_HD Outcome take(const Source& from, uint32_t anchor, Verdict verdict, Raw raw
   const Box box = decode_box(rules.boxes, from.tables.boxes, anchor, numbers.v[0], numbers.v[1],
                              numbers.v[2], numbers.v[3]);
   const float angle =
-      from.has(Part::kAngle) ? from.get(Part::kAngle, place_of(from, anchor)) : 0.0f;
+      from.has(FieldId::kAngle) ? from.get(FieldId::kAngle, place_of(from, anchor)) : 0.0f;
   if (!classed || !is_finite(verdict.score) || !finite(box) || !is_finite(angle))
     return Outcome::kNotFinite;
   if (!rules.uniform && from.tables.class_wanted[verdict.class_id] == 0) return Outcome::kUnwanted;

@@ -44,7 +44,7 @@ constexpr NmsContract kContracts[] = {
      .clip_points = true,
      .drop_empty_masks = true,
      .class_offset = 7680,
-     .most_candidates = 30000},
+     .max_candidates = 30000},
     {.name = "yolov7-onnx",
      .summary = "YOLOv7's export with NMS for ONNX Runtime: corners in any order, classes 640 "
                 "pixels apart in float32",
@@ -63,7 +63,7 @@ constexpr NmsContract kContracts[] = {
      .score_inclusive = true,
      .iou_inclusive = true,
      .reorder_corners = true,
-     .most_candidates = 5000},
+     .max_candidates = 5000},
     {.name = "tensorrt-pro",
      .summary = "tensorRT_Pro: a score equal to the threshold counts as above, nms-method=fast, "
                 "for equal scores the last anchor first",
@@ -84,8 +84,8 @@ constexpr NmsContract kContracts[] = {
                 "equal to the threshold counts as above, and nms-method=fast",
      .iou_inclusive = true,
      .class_offset = 7680,
-     .most_candidates = 30000,
-     .turned = TurnedOverlap::kProbIou,
+     .max_candidates = 30000,
+     .oriented = OrientedOverlap::kProbIou,
      .method = NmsMethod::kFast},
     {.name = "detectron2",
      .summary = "detectron2 and its nms_rotated: as exact, except for the rounding caused by "

@@ -84,7 +84,7 @@ struct Columns {
   bool box_last = false;  // the box follows the class scores
 };
 
-inline constexpr size_t kMostLevels = 6;
+inline constexpr size_t kMaxLevels = 6;
 /// Number of COCO's classes; its ids have gaps and go up to 90.
 inline constexpr size_t kCocoClasses = 80;
 
@@ -130,7 +130,7 @@ struct DetectorSpec {
   Units units = Units::kAuto;
   std::array<float, 4> box_scale{1, 1, 1, 1};  // factors of the raw values, x first (variances)
   float cell_offset = 0;   // added to a cell's column and row
-  std::array<float, kMostLevels> xy_scales{};  // kGridDarknet: scale of x y per level; 0: 1
+  std::array<float, kMaxLevels> xy_scales{};  // kGridDarknet: scale of x y per level; 0: 1
   float delta_limit = 0;   // kPriorDelta: maximum of w and h before e^; 0: none
   uint8_t bins = 1;        // kDistanceBins: bins per side
 
@@ -142,8 +142,8 @@ struct DetectorSpec {
   bool multi_label = false;   // default: one box per class of an anchor that passes
   bool peaks = false;         // a score counts only if no adjacent cell has a higher one
 
-  std::array<uint16_t, kMostLevels> strides{};  // per level, input pixels; 0 ends the list
-  std::array<uint8_t, kMostLevels> cell_anchors{1};  // per level; 0: as the level before
+  std::array<uint16_t, kMaxLevels> strides{};  // per level, input pixels; 0 ends the list
+  std::array<uint8_t, kMaxLevels> cell_anchors{1};  // per level; 0: as the level before
   bool interleaved = false;  // anchors of a cell are consecutive; otherwise each has its own grid
   AnchorRule anchors;
   bool priors = false;       // needs a table of prior boxes unless there is an anchor rule

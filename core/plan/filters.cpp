@@ -40,8 +40,8 @@ Status check_sizes(const BoxSizes& sizes, const std::string& property) {
 }
 
 Status check_regions(const std::vector<Region>& regions, const std::string& property) {
-  if (regions.size() > kMostRegions)
-    return bad("at most " + std::to_string(kMostRegions) + " " + property,
+  if (regions.size() > kMaxRegions)
+    return bad("at most " + std::to_string(kMaxRegions) + " " + property,
                std::to_string(regions.size()), property);
   const auto possible = [](const Region& each) {
     const Box& b = each.box;
@@ -77,8 +77,8 @@ Status check_filters(const FilterSettings& settings) {
 void settle_filters(Plan& plan, const FilterSettings& settings) {
   const bool sized = settings.least != BoxSizes{} || settings.most != BoxSizes{};
   plan.size_limits.assign(sized ? plan.rules.class_ids : 0, {});
-  put(plan.size_limits, settings.least, &SizeLimits::least_width, &SizeLimits::least_height, 0);
-  put(plan.size_limits, settings.most, &SizeLimits::most_width, &SizeLimits::most_height, kAny);
+  put(plan.size_limits, settings.least, &SizeLimits::min_width, &SizeLimits::min_height, 0);
+  put(plan.size_limits, settings.most, &SizeLimits::max_width, &SizeLimits::max_height, kAny);
   plan.regions = settings.wanted;
   std::ranges::copy(settings.excluded, std::back_inserter(plan.regions));
   plan.rules.regions = {.wanted = static_cast<uint8_t>(settings.wanted.size()),

@@ -32,7 +32,7 @@ struct FilterSettings {
 };
 
 /// Returns kInvalid, naming the property, for sizes that are negative or not finite, invalid class
-/// ids, empty regions or more than kMostRegions.
+/// ids, empty regions or more than kMaxRegions.
 Status check_filters(const FilterSettings& settings);
 
 struct Plan;

@@ -10,12 +10,12 @@
 namespace keepbox {
 namespace {
 
-constexpr uint32_t kMostSide = 16384;
+constexpr uint32_t kMaxSide = 16384;
 
 Status check_size(const char* whose, Size size) {
-  const auto good = [](uint32_t side) { return side >= 1 && side <= kMostSide; };
+  const auto good = [](uint32_t side) { return side >= 1 && side <= kMaxSide; };
   if (good(size.width) && good(size.height)) return {};
-  return fail(ErrorKind::kInvalid, std::format("sides of 1 to {} for the {}", kMostSide, whose),
+  return fail(ErrorKind::kInvalid, std::format("sides of 1 to {} for the {}", kMaxSide, whose),
               std::format("{}x{}", size.width, size.height));
 }
 

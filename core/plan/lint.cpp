@@ -104,10 +104,10 @@ void check_sizes(Errors& out, const Plan& plan) {
     const auto text = [](float width, float height) {
       return std::format("{}x{}", width, height);
     };
-    if (of.least_width <= of.most_width && of.least_height <= of.most_height) continue;
+    if (of.min_width <= of.max_width && of.min_height <= of.max_height) continue;
     warn(out, "a max-size of at least min-size for class " + std::to_string(id),
-         "max-size " + text(of.most_width, of.most_height) + " and min-size " +
-             text(of.least_width, of.least_height),
+         "max-size " + text(of.max_width, of.max_height) + " and min-size " +
+             text(of.min_width, of.min_height),
          "set max-size= or min-size=");
     return;
   }
@@ -133,7 +133,7 @@ void check_regions(Errors& out, const Plan& plan, const Settings& settings) {
 
 }  // namespace
 
-std::vector<Error> senseless(const Plan& plan, const Settings& settings) {
+std::vector<Error> lint_settings(const Plan& plan, const Settings& settings) {
   Errors out;
   check_thresholds(out, plan);
   check_classes(out, plan, settings);

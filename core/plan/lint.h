@@ -13,7 +13,7 @@ namespace keepbox {
 
 /// Returns one warning per implausible setting: thresholds that let nothing or everything through,
 /// classes that the model does not have, NMS settings without NMS.
-std::vector<Error> senseless(const Plan& plan, const Settings& settings);
+std::vector<Error> lint_settings(const Plan& plan, const Settings& settings);
 
 /// A warning if tensors called masks or keypoints are not part of what the family decodes.
 std::optional<Error> undecoded_payload(const Layout& layout, std::span<const TensorView> tensors);

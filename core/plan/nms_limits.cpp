@@ -41,10 +41,10 @@ constexpr Ceiling kCeilings[] = {
     {NmsMethod::kMatrixLinear, Pairs::kAll, 1u << 27},
     {NmsMethod::kMerge, Pairs::kKept, 1u << 25},
 };
-constexpr uint32_t kTurnedCost = 4;
+constexpr uint32_t kOrientedCost = 4;
 
 /// Returns the maximum number of boxes kept by the overall and class limits.
-uint64_t most_kept(const Rules& rules) {
+uint64_t max_kept(const Rules& rules) {
   const uint32_t classes =
       rules.classes == 0 ? kMaxClasses : rules.end_class - rules.first_class;
   return std::min<uint64_t>(rules.kept_capacity, uint64_t{rules.class_limit} * classes);
@@ -54,8 +54,8 @@ uint64_t most_kept(const Rules& rules) {
 uint32_t ceiling_of(const Rules& rules) {
   const auto* of = std::ranges::find(kCeilings, rules.method, &Ceiling::method);
   if (of == std::end(kCeilings)) return 0;
-  const uint64_t pairs = of->most / (rules.turned ? kTurnedCost : 1);
-  const uint64_t kept = of->pairs == Pairs::kAll ? kMaxAnchors : most_kept(rules);
+  const uint64_t pairs = of->most / (rules.oriented ? kOrientedCost : 1);
+  const uint64_t kept = of->pairs == Pairs::kAll ? kMaxAnchors : max_kept(rules);
   // n candidates make n^2 / 2 pairs, or n - kept / 2 per kept box.
   if (kept * kept / 2 >= pairs) return static_cast<uint32_t>(std::sqrt(2.0 * double(pairs)));
   return kept == 0 ? 0 : static_cast<uint32_t>(pairs / kept + kept / 2);
@@ -70,7 +70,7 @@ NmsMethod method_of(const Plan& plan, const Settings& settings) {
 /// Settles pre_nms_top_k, by settings, contract and method.
 void settle_candidates(Plan& plan, const Settings& settings) {
   Rules& rules = plan.rules;
-  const uint32_t most = up_to(rules.contract.most_candidates, rules.candidates);
+  const uint32_t most = up_to(rules.contract.max_candidates, rules.candidates);
   const uint32_t ceiling = up_to(ceiling_of(rules), most);
   plan.has_ceiling = settings.pre_nms_top_k == 0 && ceiling < most;
   rules.pre_nms_top_k =
@@ -79,9 +79,9 @@ void settle_candidates(Plan& plan, const Settings& settings) {
 
 }  // namespace
 
-NmsContract settle_contract(const NmsContract& contract, const Settings& settings, bool turned) {
+NmsContract settle_contract(const NmsContract& contract, const Settings& settings, bool oriented) {
   NmsContract out = contract;
-  if (turned) out.plus_one = out.reorder_corners = out.empty_overlap = false;
+  if (oriented) out.plus_one = out.reorder_corners = out.empty_overlap = false;
   if (settings.class_agnostic) out.class_offset = 0;
   out.class_agnostic |= settings.class_agnostic || out.class_offset != 0;
   return out;

@@ -10,9 +10,9 @@ namespace keepbox {
 
 /// Returns the contract with class_agnostic of the settings; rules that oriented boxes lack are
 /// off.
-NmsContract settle_contract(const NmsContract& contract, const Settings& settings, bool turned);
+NmsContract settle_contract(const NmsContract& contract, const Settings& settings, bool oriented);
 
-/// Settles Rules::reach for TurnedGaussian, by method and threshold.
+/// Settles Rules::reach for OrientedGaussian, by method and threshold.
 void settle_reach(Rules& rules);
 
 /// Returns a warning if a frame had more candidates than the method's own limit.

@@ -16,7 +16,7 @@ uint8_t numbers_of_point(const Layout& layout, std::span<const TensorView> tenso
   if (layout.spec->points.numbers != 0) return layout.spec->points.numbers;
   if (layout.payload_count % 3 != 0) return 2;
   if (layout.payload_count % 2 != 0) return 3;
-  const auto seen = ranges(layout, Part::kPayload, layout.payload_count, tensors);
+  const auto seen = ranges(layout, FieldId::kPayload, layout.payload_count, tensors);
   for (size_t i = 2; i < seen.size(); i += 3)
     if (seen[i].least < 0 || seen[i].most > 1) return 2;
   return 3;
@@ -51,10 +51,10 @@ Field find_prototypes(const Layout& layout, std::span<const TensorView> tensors,
     const auto d = tensors[i].shape.dims();
     if (d.size() != 4 || d[0] != layout.images || !is_real(tensors[i])) continue;
     const bool planes = d[1] == wanted;
-    if ((!planes && d[3] != wanted) || static_cast<int>(i) == layout[Part::kBox].tensor) continue;
+    if ((!planes && d[3] != wanted) || static_cast<int>(i) == layout[FieldId::kBox].tensor) continue;
     const size_t height = planes ? d[2] : d[1], width = planes ? d[3] : d[2];
     const size_t pixels = height * width;
-    if (pixels == 0 || pixels > kMostMaskPixels) continue;
+    if (pixels == 0 || pixels > kMaxMaskPixels) continue;
     maps = {static_cast<uint32_t>(width), static_cast<uint32_t>(height)};
     return {.tensor = static_cast<int>(i),
             .anchor_stride = planes ? 1 : wanted,
@@ -71,20 +71,20 @@ void settle_masks(Plan& plan, const Settings& settings, std::span<const TensorVi
     plan.remark += "; no masks because there are no prototypes";
     return;
   }
-  plan.layout[Part::kPrototypes] = field;
+  plan.layout[FieldId::kPrototypes] = field;
   plan.gather.masks = rules;
 }
 
 }  // namespace
 
-void settle_gathering(Plan& plan, const Settings& settings, std::span<const TensorView> tensors) {
+void settle_payload(Plan& plan, const Settings& settings, std::span<const TensorView> tensors) {
   const Payload payload = plan.spec->payload;
-  const bool there = plan.layout[Part::kPayload].present() && plan.layout.payload_count != 0;
+  const bool there = plan.layout[FieldId::kPayload].present() && plan.layout.payload_count != 0;
   if (payload == Payload::kKeypoints && there && settings.points) settle_points(plan, tensors);
   if (payload == Payload::kMaskCoefficients && there && settings.masks)
     settle_masks(plan, settings, tensors);
   if (plan.gather.any()) return;
-  for (Segment& segment : plan.layout.segments) segment[Part::kPayload] = {};
+  for (Segment& segment : plan.layout.segments) segment[FieldId::kPayload] = {};
 }
 
 }  // namespace keepbox

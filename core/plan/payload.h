@@ -8,6 +8,6 @@ namespace keepbox {
 
 /// Settles keypoints and masks, and removes an unused payload from the layout. @pre the plan has
 /// its layout, family, contract and method.
-void settle_gathering(Plan& plan, const Settings& settings, std::span<const TensorView> tensors);
+void settle_payload(Plan& plan, const Settings& settings, std::span<const TensorView> tensors);
 
 }  // namespace keepbox

@@ -25,10 +25,10 @@ namespace {
 
 /// Minimum coordinate that YOLOX's cell offsets and log sizes, which stay below 5, cannot reach. If
 /// one object fills the picture, no log size is negative.
-constexpr float kMostUndecoded = 16.0f;
+constexpr float kMaxUndecoded = 16.0f;
 
 /// Maximum number of candidates per image, of about 70 bytes each.
-constexpr uint64_t kMostCandidates = uint64_t{1} << 24;
+constexpr uint64_t kMaxCandidates = uint64_t{1} << 24;
 
 /// Returns 0 or a normal float, because devices treat subnormal floats differently.
 float normal(float threshold) {
@@ -65,8 +65,8 @@ struct Evidence {
 };
 
 Evidence look(const Layout& layout, std::span<const TensorView> tensors) {
-  if (layout.spec->bins > 1 || layout[Part::kSizes].present()) return {};
-  const auto box = ranges(layout, Part::kBox, 4, tensors);
+  if (layout.spec->bins > 1 || layout[FieldId::kSizes].present()) return {};
+  const auto box = ranges(layout, FieldId::kBox, 4, tensors);
   Evidence out{.readable = !box.empty()};
   for (size_t channel = 0; channel < box.size(); ++channel) {
     out.largest = std::max({out.largest, -box[channel].least, box[channel].most});
@@ -86,7 +86,7 @@ Status check_tensors(const Layout& layout, std::span<const TensorView> tensors) 
 void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
                   std::span<const TensorView> tensors, Size model) {
   const Evidence seen = look(plan.layout, tensors);
-  if (box_coding_open && seen.readable && !seen.negative_size && seen.largest > kMostUndecoded) {
+  if (box_coding_open && seen.readable && !seen.negative_size && seen.largest > kMaxUndecoded) {
     plan.spec = find_detector("yolox-decoded");
     plan.layout.spec = plan.spec;
     plan.remark += "; boxes are already decoded";
@@ -98,7 +98,7 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
   Units units = settings.units != Units::kAuto ? settings.units : plan.spec->units;
   if (units == Units::kAuto) {
     plan.provisional = !seen.readable || seen.largest == 0;
-    units = !plan.provisional && seen.largest <= kMostNormalized ? Units::kNormalized
+    units = !plan.provisional && seen.largest <= kMaxNormalized ? Units::kNormalized
                                                                  : Units::kPixels;
     if (!plan.provisional)
       plan.remark += units == Units::kNormalized ? "; coordinates are in 0..1"
@@ -108,7 +108,7 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
   if (units == Units::kNormalized) {
     plan.rules.boxes.unit_x = static_cast<float>(model.width);
     plan.rules.boxes.unit_y = static_cast<float>(model.height);
-    if (plan.spec->coding != BoxCoding::kPriorDelta && seen.largest > kMostNormalized)
+    if (plan.spec->coding != BoxCoding::kPriorDelta && seen.largest > kMaxNormalized)
       plan.warnings.push_back({ErrorKind::kMismatch, "coordinates in 0..1", "larger values",
                                "set box-units=pixels, or another detector="});
   }
@@ -126,7 +126,7 @@ Status confirm(Plan& plan, std::span<const TensorView> tensors, const Request& r
     return {};
   }
   const auto families =
-      families_of(tensors[static_cast<size_t>(plan.layout[Part::kBox].tensor)], request);
+      families_of(tensors[static_cast<size_t>(plan.layout[FieldId::kBox].tensor)], request);
   if (!families.empty()) error.found += ", which fits " + families;
   return std::unexpected(std::move(error));
 }
@@ -233,12 +233,12 @@ std::string labels_text(const Plan& plan) {
 /// warning if that would be too many; an explicit setting is an error.
 Status settle_labels(Plan& plan, const Settings& settings) {
   const DetectorSpec& spec = *plan.spec;
-  const bool has_scores = plan.layout[Part::kScores].present() && spec.reader != Reader::kIndices;
+  const bool has_scores = plan.layout[FieldId::kScores].present() && spec.reader != Reader::kIndices;
   plan.rules.multi_label = has_scores && real_classes(plan.layout) > 1 &&
                            settings.multi_label.value_or(spec.multi_label);
-  if (candidates_of(plan) > kMostCandidates) {
+  if (candidates_of(plan) > kMaxCandidates) {
     Error error{ErrorKind::kUnsupported,
-                "at most " + std::to_string(kMostCandidates) + " candidates with multi-label",
+                "at most " + std::to_string(kMaxCandidates) + " candidates with multi-label",
                 labels_text(plan),
                 "set multi-label=false, or include-classes= to fewer classes"};
     if (settings.multi_label) return std::unexpected(std::move(error));
@@ -278,14 +278,14 @@ Status choose_contract(Plan& plan, const Settings& settings) {
   std::string_view name = settings.contract;
   if (name == "auto")
     name = !plan.spec->contract.empty()      ? plan.spec->contract
-           : !settings.told_contract.empty() ? std::string_view(settings.told_contract)
+           : !settings.declared_contract.empty() ? std::string_view(settings.declared_contract)
                                              : "exact";
   const NmsContract* contract = find_contract(name);
   if (contract == nullptr)
     return fail(ErrorKind::kInvalid, "a known nms-contract",
                 '"' + settings.contract + '"');
-  plan.rules.turned = plan.layout[Part::kAngle].present();
-  plan.rules.contract = settle_contract(*contract, settings, plan.rules.turned);
+  plan.rules.oriented = plan.layout[FieldId::kAngle].present();
+  plan.rules.contract = settle_contract(*contract, settings, plan.rules.oriented);
   plan.rules.soft_sigma = settings.soft_sigma;
   plan.rules.iou_threshold = normal(iou_threshold_of(plan, settings));
   return {};
@@ -294,7 +294,7 @@ Status choose_contract(Plan& plan, const Settings& settings) {
 Request request_of(const Settings& settings) {
   return {.detector = settings.detector,
           .family = settings.family.get(),
-          .told = settings.told_detector,
+          .told = settings.declared_detector,
           .tensor_ids = settings.tensor_ids,
           .label_count = settings.label_count,
           .class_count = settings.class_count,
@@ -345,8 +345,8 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
   const Picture frame = settle_frame(settings, *model);
   plan.letterbox = settings.letterbox ? scaled_to(*settings.letterbox, frame.size)
                                       : make_letterbox(frame, {.size = *model}, settings.resize);
-  std::ranges::move(senseless(plan, settings), std::back_inserter(plan.warnings));
-  settle_gathering(plan, settings, tensors);
+  std::ranges::move(lint_settings(plan, settings), std::back_inserter(plan.warnings));
+  settle_payload(plan, settings, tensors);
   settle_reads(plan, tensors);
   return plan;
 }
@@ -365,7 +365,7 @@ Status retune(Plan& plan, const Settings& settings) {
   plan.rules.iou_threshold = normal(iou_threshold_of(plan, settings));
   settle_reach(plan.rules);
   settle_classes(plan, settings);
-  plan.warnings = senseless(plan, settings);
+  plan.warnings = lint_settings(plan, settings);
   return {};
 }
 

@@ -25,9 +25,9 @@ namespace keepbox {
 struct Settings {
   std::string detector = "auto";
   std::shared_ptr<const DetectorSpec> family;  // overrides `detector`; not in the table
-  std::string told_contract;  // declared by the producer: the framework whose boxes are expected
+  std::string declared_contract;  // declared by the producer: the framework whose boxes are expected
   float told_iou_threshold = 0;  // declared by the producer; 0: none
-  std::string told_detector;  // family declared by the producer; overrides "auto", rejected if the
+  std::string declared_detector;  // family declared by the producer; overrides "auto", rejected if the
                               // values contradict it
   std::vector<std::string> tensor_ids;
   float score_threshold = 0.25f;  // for activated scores, which are in 0..1 for all families
@@ -73,7 +73,7 @@ struct TensorForm {
 };
 
 /// Selection of keypoints and masks for kept boxes.
-struct Gathering {
+struct PayloadPlan {
   PointRules points;
   PointSet point_set;  // their meaning; without a name if unknown
   MaskRules masks;
@@ -87,7 +87,7 @@ struct Plan {
   std::shared_ptr<const DetectorSpec> family;  // owns the spec of a family that is not in the table
   Layout layout;
   Rules rules;
-  Gathering gather;
+  PayloadPlan gather;
   std::vector<float> class_threshold;   // by class id
   std::vector<uint8_t> class_wanted;    // by class id
   std::vector<Prior> priors;            // prior codings only

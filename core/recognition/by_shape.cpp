@@ -66,7 +66,7 @@ bool likely_classes(const Layout& layout, const Request& request) {
 bool likely_scores(const Layout& layout, std::span<const TensorView> tensors) {
   const DetectorSpec& spec = *layout.spec;
   if (spec.activation == Activation::kNone || !in_bounds(layout, tensors)) return true;
-  const auto seen = ranges(layout, Part::kScores, layout.classes, tensors);
+  const auto seen = ranges(layout, FieldId::kScores, layout.classes, tensors);
   if (seen.empty()) return true;
   if (spec.reader == Reader::kSplit && spec.nms == NmsMethod::kNone && !spec.peaks)
     if (const auto softmax = looks_softmaxed(layout, tensors))

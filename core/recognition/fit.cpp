@@ -23,7 +23,7 @@ size_t beside_classes(const DetectorSpec& spec) {
   return static_cast<size_t>(spec.columns.classes) + box_behind;
 }
 
-size_t least_channels(const DetectorSpec& spec) {
+size_t min_channels(const DetectorSpec& spec) {
   if (spec.reader == Reader::kReady)
     return (spec.columns.image >= 0 ? 7u : 6u) + spec.payload_count;
   const bool behind = spec.payload != Payload::kNone && spec.columns.payload < 0;
@@ -71,13 +71,13 @@ std::string wanted_text(const DetectorSpec& spec, const Request& request) {
   const std::string name(spec.name);
   switch (spec.reader) {
     case Reader::kReady:
-      return name + " rows: 1xNx" + std::to_string(least_channels(spec)) + " float32";
+      return name + " rows: 1xNx" + std::to_string(min_channels(spec)) + " float32";
     case Reader::kSplit: return name + " tensors: " + roles_text(spec, request);
     case Reader::kIndices: return name + " tensors: indices Kx3, boxes 1xNx4 and scores 1xCxN";
     case Reader::kOutputs: return name + " tensors: boxes 1xNx4, scores 1xN (classes 1xN, count 1)";
     default:
       return name + " rows 1xNxC or planes 1xCxN with C >= " +
-             std::to_string(least_channels(spec)) +
+             std::to_string(min_channels(spec)) +
              (spec.level_count() > 1 && spec.activation != Activation::kNone
                   ? ", or such feature maps for " + counted(spec.level_count(), "level")
                   : "");
@@ -134,14 +134,14 @@ int tensor_for(const DetectorSpec& spec, size_t rule, std::span<const TensorView
 
 /// True if end-to-end rows may have that many columns, with a payload.
 bool may_be_more(size_t channels, const DetectorSpec& spec) {
-  const size_t before = least_channels(spec) - spec.payload_count;
+  const size_t before = min_channels(spec) - spec.payload_count;
   return spec.payload != Payload::kNone && spec.payload != Payload::kAngle && channels > before &&
          may_be_payload(channels - before, spec.payload);
 }
 
 /// True if anchors may have that many channels.
 bool may_be_channels(size_t channels, const DetectorSpec& spec) {
-  const size_t needed = least_channels(spec);
+  const size_t needed = min_channels(spec);
   if (spec.reader == Reader::kReady) return channels == needed || may_be_more(channels, spec);
   return channels >= needed && channels - needed < kMaxClasses;
 }
@@ -202,9 +202,9 @@ bool within(const DetectorSpec& spec, size_t channels) {
   if (!fits(columns.box_last ? -1 : columns.box, size_t{4} * spec.bins)) return false;
   if (!fits(columns.objectness, 1) || !fits(columns.payload, 1)) return false;
   if (spec.reader != Reader::kReady) return true;
-  const bool turned = spec.payload == Payload::kAngle;
+  const bool oriented = spec.payload == Payload::kAngle;
   return fits(columns.score, 1) && fits(columns.class_id, 1) && fits(columns.image, 1) &&
-         fits(turned ? columns.angle : -1, 1);
+         fits(oriented ? columns.angle : -1, 1);
 }
 
 Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorView> tensors,
@@ -216,7 +216,7 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
   const bool ready = spec.reader == Reader::kReady;
   const bool rows = ready || first_is_anchors(a, b, spec, request.frame);
   const size_t anchors = rows ? a : b, channels = rows ? b : a;
-  const size_t least = least_channels(spec);
+  const size_t least = min_channels(spec);
   const bool enough = ready ? channels == least || may_be_more(channels, spec) : channels >= least;
   if (!enough || !within(spec, channels)) return mismatch(spec, tensors, request);
 
@@ -237,23 +237,23 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
   }
   // check_limits() rejects more classes, but the columns after them might overflow an int
   const auto classes = static_cast<int>(std::min(layout.classes, kMaxClasses));
-  layout[Part::kBox] =
+  layout[FieldId::kBox] =
       column(base, spec.columns.box_last ? spec.columns.classes + classes : spec.columns.box);
-  layout[Part::kObjectness] = column(base, spec.columns.objectness);
-  layout[Part::kScores] = column(base, spec.columns.classes);
-  layout[Part::kScore] = column(base, spec.columns.score);
-  layout[Part::kClassId] = column(base, spec.columns.class_id);
-  layout[Part::kImage] = column(base, spec.columns.image);
+  layout[FieldId::kObjectness] = column(base, spec.columns.objectness);
+  layout[FieldId::kScores] = column(base, spec.columns.classes);
+  layout[FieldId::kScore] = column(base, spec.columns.score);
+  layout[FieldId::kClassId] = column(base, spec.columns.class_id);
+  layout[FieldId::kImage] = column(base, spec.columns.image);
   if (layout.payload_count != 0)
-    layout[Part::kPayload] = column(layout[Part::kScores], classes);
+    layout[FieldId::kPayload] = column(layout[FieldId::kScores], classes);
   if (spec.columns.payload >= 0) {
-    layout[Part::kPayload] = column(base, spec.columns.payload);
+    layout[FieldId::kPayload] = column(base, spec.columns.payload);
     layout.payload_count = ready ? narrow(channels) - static_cast<uint32_t>(spec.columns.payload)
                                  : spec.payload_count;
   }
-  layout[Part::kAngle] = spec.payload != Payload::kAngle ? Field{}
+  layout[FieldId::kAngle] = spec.payload != Payload::kAngle ? Field{}
                          : ready                         ? column(base, spec.columns.angle)
-                                                         : layout[Part::kPayload];
+                                                         : layout[FieldId::kPayload];
   return layout;
 }
 
@@ -269,7 +269,7 @@ Result<Layout> fit_outputs(const DetectorSpec& spec, std::span<const TensorView>
     const TensorView& tensor = tensors[static_cast<size_t>(index)];
     const Role role = spec.tensors[rule].role;
     if (role == Role::kCount) {
-      layout[Part::kCount] = {.tensor = index, .image_stride = 1};
+      layout[FieldId::kCount] = {.tensor = index, .image_stride = 1};
       const auto count = tensor.shape.count();
       if (!count || *count < layout.images) return mismatch(spec, tensors, request);
       continue;
@@ -281,14 +281,14 @@ Result<Layout> fit_outputs(const DetectorSpec& spec, std::span<const TensorView>
       if (dims->dims[1] != 4 || !is_real(tensor)) return mismatch(spec, tensors, request);
       layout.images = narrow(dims->images);
       layout.anchors = layout.segments[0].count = narrow(n);
-      layout[Part::kBox] = {.tensor = index, .anchor_stride = 4, .channel_stride = 1,
+      layout[FieldId::kBox] = {.tensor = index, .anchor_stride = 4, .channel_stride = 1,
                             .image_stride = n * 4};
       continue;
     }
     if (n != layout.anchors || dims->images != layout.images)
       return mismatch(spec, tensors, request);
     if (role == Role::kScores && !is_real(tensor)) return mismatch(spec, tensors, request);
-    layout[role == Role::kScores ? Part::kScore : Part::kClassId] = {
+    layout[role == Role::kScores ? FieldId::kScore : FieldId::kClassId] = {
         .tensor = index, .anchor_stride = 1, .image_stride = n};
   }
   return layout;
@@ -317,10 +317,10 @@ Result<Layout> fit_indices(const DetectorSpec& spec, std::span<const TensorView>
   Layout layout{.spec = &spec, .images = narrow(boxes->images), .anchors = narrow(count),
                 .classes = narrow(classes), .indexed = narrow(anchors)};
   layout.segments[0].count = layout.anchors;
-  layout[Part::kIndices] = {.tensor = found[0], .anchor_stride = 3, .channel_stride = 1};
-  layout[Part::kBox] = {.tensor = found[1], .anchor_stride = 4, .channel_stride = 1,
+  layout[FieldId::kIndices] = {.tensor = found[0], .anchor_stride = 3, .channel_stride = 1};
+  layout[FieldId::kBox] = {.tensor = found[1], .anchor_stride = 4, .channel_stride = 1,
                         .image_stride = anchors * 4};
-  layout[Part::kScores] = {.tensor = found[2], .anchor_stride = planes ? 1 : classes,
+  layout[FieldId::kScores] = {.tensor = found[2], .anchor_stride = planes ? 1 : classes,
                            .channel_stride = planes ? anchors : 1,
                            .image_stride = anchors * classes};
   return layout;
@@ -334,7 +334,7 @@ Status fit_count(Layout& layout, std::span<const TensorView> tensors, const Requ
   if (index < 0) return {};
   if (tensors[static_cast<size_t>(index)].shape.count().value_or(0) < layout.images)
     return mismatch(spec, tensors, request);
-  layout[Part::kCount] = {.tensor = index, .image_stride = 1};
+  layout[FieldId::kCount] = {.tensor = index, .image_stride = 1};
   return {};
 }
 
@@ -380,7 +380,7 @@ Result<Layout> fit(const DetectorSpec& spec, std::span<const TensorView> tensors
     case Reader::kDense:
     case Reader::kReady: {
       if (spec.reader == Reader::kDense)
-        if (auto levels = fit_sheets(spec, tensors, request)) {
+        if (auto levels = fit_maps(spec, tensors, request)) {
           layout = *std::move(levels);
           break;
         }
@@ -396,7 +396,7 @@ Result<Layout> fit(const DetectorSpec& spec, std::span<const TensorView> tensors
       break;
     }
     case Reader::kSplit:
-      if (auto split = fit_sheets(spec, tensors, request)) layout = *std::move(split);
+      if (auto split = fit_maps(spec, tensors, request)) layout = *std::move(split);
       break;
     case Reader::kOutputs: layout = fit_outputs(spec, tensors, request); break;
     case Reader::kIndices: layout = fit_indices(spec, tensors, request); break;

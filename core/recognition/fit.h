@@ -36,7 +36,7 @@ size_t channels_of(const DetectorSpec& spec, const TensorRule& rule);
 size_t channels_of(const DetectorSpec& spec, const TensorRule& rule, const Request& request);
 
 /// Returns the minimum values per anchor of a family with a single tensor.
-size_t least_channels(const DetectorSpec& spec);
+size_t min_channels(const DetectorSpec& spec);
 
 /// Returns the values per anchor other than class scores and the payload after them, for a family
 /// with a single tensor.

@@ -14,7 +14,7 @@ namespace keepbox {
 namespace {
 
 /// View of a tensor as anchors x channels.
-struct Sheet {
+struct MapView {
   int tensor = -1;
   size_t images = 1, anchors = 0, channels = 0;
   Size cells;              // of a feature map
@@ -22,17 +22,17 @@ struct Sheet {
   size_t anchor_stride = 0, channel_stride = 0, apart_stride = 0, image_stride = 0;
 };
 
-using Sheets = std::vector<Sheet>;
+using MapViews = std::vector<MapView>;
 
 bool accepts(const DetectorSpec& spec, const TensorRule& rule, const Request& request,
              size_t channels) {
-  if (rule.role == Role::kAll) return channels >= least_channels(spec) && channels < kMaxClasses * 2;
+  if (rule.role == Role::kAll) return channels >= min_channels(spec) && channels < kMaxClasses * 2;
   const size_t exact = channels_of(spec, rule, request);
   return exact == 0 ? channels >= 1 && channels <= kMaxClasses : channels == exact;
 }
 
 /// Views planes BxCxHxW, with the channels of a cell's anchors one after the other.
-Sheet planes(std::span<const size_t> d, size_t slots) {
+MapView planes(std::span<const size_t> d, size_t slots) {
   const size_t cells = d[2] * d[3], channels = d[1] / slots;
   return {.images = d[0], .anchors = cells * slots, .channels = channels,
           .cells = {narrow(d[3]), narrow(d[2])}, .apart = slots, .anchor_stride = 1,
@@ -41,7 +41,7 @@ Sheet planes(std::span<const size_t> d, size_t slots) {
 }
 
 /// Views BxHxWxC, with the channels of a cell's anchors one after the other.
-Sheet pixels(std::span<const size_t> d, size_t slots) {
+MapView pixels(std::span<const size_t> d, size_t slots) {
   const size_t cells = d[1] * d[2], channels = d[3] / slots;
   return {.images = d[0], .anchors = cells * slots, .channels = channels,
           .cells = {narrow(d[2]), narrow(d[1])}, .anchor_stride = channels, .channel_stride = 1,
@@ -49,14 +49,14 @@ Sheet pixels(std::span<const size_t> d, size_t slots) {
 }
 
 /// Views BxAxHxWxC.
-Sheet stacked(std::span<const size_t> d) {
+MapView stacked(std::span<const size_t> d) {
   const size_t cells = d[2] * d[3];
   return {.images = d[0], .anchors = cells * d[1], .channels = d[4],
           .cells = {narrow(d[3]), narrow(d[2])}, .apart = d[1], .anchor_stride = d[4],
           .channel_stride = 1, .apart_stride = cells * d[4], .image_stride = cells * d[1] * d[4]};
 }
 
-Sheet table(size_t images, size_t anchors, size_t channels, bool rows) {
+MapView table(size_t images, size_t anchors, size_t channels, bool rows) {
   return {.images = images, .anchors = anchors, .channels = channels,
           .anchor_stride = rows ? channels : 1, .channel_stride = rows ? 1 : anchors,
           .image_stride = anchors * channels};
@@ -66,8 +66,8 @@ Sheet table(size_t images, size_t anchors, size_t channels, bool rows) {
 enum class Order { kPlanes, kPixels };
 
 /// Returns all views of a tensor, the most likely first. @param slots anchors per cell.
-Sheets sheets_of(const TensorView& tensor, int index, size_t slots, Order order) {
-  Sheets out;
+MapViews sheets_of(const TensorView& tensor, int index, size_t slots, Order order) {
+  MapViews out;
   const auto d = tensor.shape.dims();
   if (d.size() == 5 && d[1] == slots) out.push_back(stacked(d));
   const auto add_maps = [&] {
@@ -85,12 +85,12 @@ Sheets sheets_of(const TensorView& tensor, int index, size_t slots, Order order)
   if (const auto line = batched(tensor.shape, 1); line && tensor.shape.rank() < 3)
     out.push_back(table(line->images, line->dims[0], 1, true));
   if (d.size() == 4 && !broad) add_maps();
-  for (Sheet& sheet : out) sheet.tensor = index;
+  for (MapView& sheet : out) sheet.tensor = index;
   return out;
 }
 
 /// Views of a level, one per rule; those of optional rules may have no tensor.
-using Level = std::array<Sheet, std::tuple_size_v<decltype(DetectorSpec::tensors)>>;
+using Level = std::array<MapView, std::tuple_size_v<decltype(DetectorSpec::tensors)>>;
 
 class Fitting {
  public:
@@ -110,7 +110,7 @@ class Fitting {
   }
 
  private:
-  Sheets sheets(size_t tensor, size_t slots) const {
+  MapViews sheets(size_t tensor, size_t slots) const {
     return sheets_of(tensors_[tensor], static_cast<int>(tensor), slots, order_);
   }
 
@@ -145,7 +145,7 @@ class Fitting {
     std::vector<size_t> out;
     for (size_t i = 0; i < tensors_.size(); ++i)
       for (size_t level = 0; level < levels; ++level)
-        for (const Sheet& sheet : sheets(i, slots(levels, level)))
+        for (const MapView& sheet : sheets(i, slots(levels, level)))
           if (accepts(spec_, base(), request_, sheet.channels) && is_real(tensors_[i]))
             out.push_back(sheet.anchors);
     std::ranges::sort(out, std::greater());
@@ -154,10 +154,10 @@ class Fitting {
   }
 
   /// Returns the first unused tensor for a rule with that many anchors.
-  Sheet find(size_t rule, size_t anchors, size_t levels, size_t level) const {
+  MapView find(size_t rule, size_t anchors, size_t levels, size_t level) const {
     for (size_t i = 0; i < tensors_.size(); ++i) {
       if (used_[i] || !is_real(tensors_[i]) || !allowed(i, rule, levels, level)) continue;
-      for (const Sheet& sheet : sheets(i, slots(levels, level)))
+      for (const MapView& sheet : sheets(i, slots(levels, level)))
         if (sheet.anchors == anchors &&
             accepts(spec_, spec_.tensors[rule], request_, sheet.channels))
           return sheet;
@@ -194,19 +194,19 @@ class Fitting {
 };
 
 /// Returns the part of a rule's values, if they are used.
-std::optional<Part> part_of(Role role) {
+std::optional<FieldId> part_of(Role role) {
   switch (role) {
-    case Role::kBoxes: return Part::kBox;
-    case Role::kScores: return Part::kScores;
-    case Role::kObjectness: return Part::kObjectness;
-    case Role::kSizes: return Part::kSizes;
-    case Role::kKeypoints: return Part::kPayload;
+    case Role::kBoxes: return FieldId::kBox;
+    case Role::kScores: return FieldId::kScores;
+    case Role::kObjectness: return FieldId::kObjectness;
+    case Role::kSizes: return FieldId::kSizes;
+    case Role::kKeypoints: return FieldId::kPayload;
     default: return std::nullopt;
   }
 }
 
 /// Returns the field of a view from a channel on, for one of its maps.
-Field field_of(const Sheet& sheet, size_t map, size_t channel = 0) {
+Field field_of(const MapView& sheet, size_t map, size_t channel = 0) {
   return {.tensor = sheet.tensor,
           .offset = map * sheet.apart_stride + channel * sheet.channel_stride,
           .anchor_stride = sheet.anchor_stride,
@@ -215,23 +215,23 @@ Field field_of(const Sheet& sheet, size_t map, size_t channel = 0) {
 }
 
 /// Returns the fields of a tensor that holds all of them.
-void set_columns(Segment& segment, const DetectorSpec& spec, const Sheet& sheet, size_t map,
+void set_columns(Segment& segment, const DetectorSpec& spec, const MapView& sheet, size_t map,
                  size_t classes, size_t payload) {
   const auto at = [&](size_t channel) { return field_of(sheet, map, channel); };
   const auto scores = static_cast<size_t>(spec.columns.classes);
-  segment[Part::kScores] = at(scores);
-  segment[Part::kBox] =
+  segment[FieldId::kScores] = at(scores);
+  segment[FieldId::kBox] =
       at(spec.columns.box_last ? scores + classes : static_cast<size_t>(spec.columns.box));
   if (spec.columns.objectness >= 0)
-    segment[Part::kObjectness] = at(static_cast<size_t>(spec.columns.objectness));
+    segment[FieldId::kObjectness] = at(static_cast<size_t>(spec.columns.objectness));
   const int8_t own = spec.columns.payload;
   if (payload != 0)
-    segment[Part::kPayload] = at(own >= 0 ? static_cast<size_t>(own) : scores + classes);
-  if (spec.payload == Payload::kAngle) segment[Part::kAngle] = segment[Part::kPayload];
+    segment[FieldId::kPayload] = at(own >= 0 ? static_cast<size_t>(own) : scores + classes);
+  if (spec.payload == Payload::kAngle) segment[FieldId::kAngle] = segment[FieldId::kPayload];
 }
 
 /// Splits a level in which each anchor runs through all cells before the next one.
-Sheet by_anchor(Sheet sheet, size_t anchors) {
+MapView by_anchor(MapView sheet, size_t anchors) {
   if (sheet.cells.width != 0 || sheet.apart > 1 || sheet.tensor < 0) return sheet;
   sheet.apart = anchors;
   sheet.apart_stride = sheet.anchors / anchors * sheet.anchor_stride;
@@ -267,8 +267,8 @@ void add_level(Layout& layout, Level level, size_t number, size_t classes,
   const auto base = static_cast<size_t>(std::ranges::find_if(spec.rules(), is_base) -
                                         spec.rules().begin());
   if (leveled && !spec.interleaved)
-    for (Sheet& each : level) each = by_anchor(each, spec.anchors_of(number));
-  const Sheet& sheet = level[base];
+    for (MapView& each : level) each = by_anchor(each, spec.anchors_of(number));
+  const MapView& sheet = level[base];
   const uint32_t count = narrow(sheet.anchors / sheet.apart);
   for (size_t map = 0; map < sheet.apart; ++map) {
     Segment segment{.first = layout.anchors, .count = count};
@@ -279,7 +279,7 @@ void add_level(Layout& layout, Level level, size_t number, size_t classes,
       else if (const auto part = part_of(spec.tensors[rule].role))
         segment[*part] = field_of(level[rule], map);
       if (spec.tensors[rule].role == Role::kBoxes && payload != 0 && behind_boxes(spec))
-        segment[Part::kPayload] = field_of(level[rule], map, box_numbers(spec));
+        segment[FieldId::kPayload] = field_of(level[rule], map, box_numbers(spec));
     }
     layout.segments.push_back(segment);
     if (leveled)
@@ -293,10 +293,10 @@ void add_level(Layout& layout, Level level, size_t number, size_t classes,
 
 /// True if all tensors have the same number of images, at least one, and maps if others do.
 bool agree(const std::vector<Level>& levels) {
-  const Sheet* first = nullptr;
+  const MapView* first = nullptr;
   for (const Level& level : levels) {
     size_t apart = 0;
-    for (const Sheet& sheet : level) {
+    for (const MapView& sheet : level) {
       if (sheet.tensor < 0) continue;
       if (first == nullptr) first = &sheet;
       if (apart == 0) apart = sheet.apart;
@@ -352,7 +352,7 @@ std::optional<Layout> fit_levels(const DetectorSpec& spec, std::span<const Tenso
     // Fields that not all levels share are ignored.
     const bool alike = number == 0 || counts->payload == layout.payload_count;
     layout.payload_count = alike ? narrow(counts->payload) : 0;
-    for (const Sheet& sheet : level)
+    for (const MapView& sheet : level)
       if (sheet.tensor >= 0) layout.images = narrow(sheet.images);
     add_level(layout, level, number, counts->classes, counts->payload, leveled);
   }
@@ -361,7 +361,7 @@ std::optional<Layout> fit_levels(const DetectorSpec& spec, std::span<const Tenso
 
 }  // namespace
 
-std::optional<Layout> fit_sheets(const DetectorSpec& spec, std::span<const TensorView> tensors,
+std::optional<Layout> fit_maps(const DetectorSpec& spec, std::span<const TensorView> tensors,
                                  const Request& request) {
   const size_t most = spec.level_count();
   const bool alone = spec.reader == Reader::kSplit || most == 1;

@@ -41,11 +41,11 @@ struct Segment {
   uint32_t first = 0, count = 0;  // anchors
   std::array<Field, kParts> fields;
 
-  Field& operator[](Part part) { return fields[static_cast<size_t>(part)]; }
-  const Field& operator[](Part part) const { return fields[static_cast<size_t>(part)]; }
+  Field& operator[](FieldId part) { return fields[static_cast<size_t>(part)]; }
+  const Field& operator[](FieldId part) const { return fields[static_cast<size_t>(part)]; }
   /// Returns the element index for an anchor of this segment, counted from the first of all
   /// anchors.
-  size_t at(Part part, uint32_t image, uint32_t anchor, uint32_t channel = 0) const {
+  size_t at(FieldId part, uint32_t image, uint32_t anchor, uint32_t channel = 0) const {
     return (*this)[part].at(image, anchor - first, channel);
   }
 };
@@ -72,8 +72,8 @@ struct Layout {
   std::vector<Grid> grids;     // of tensors with one level each, in the order of anchors
 
   /// Returns a field of the first segment.
-  Field& operator[](Part part) { return segments.front()[part]; }
-  const Field& operator[](Part part) const { return segments.front()[part]; }
+  Field& operator[](FieldId part) { return segments.front()[part]; }
+  const Field& operator[](FieldId part) const { return segments.front()[part]; }
 };
 
 /// Describes what is known before the tensors are inspected.

@@ -19,11 +19,11 @@ namespace keepbox {
 namespace {
 
 std::string describe(const Layout& layout, std::span<const TensorView> tensors) {
-  const auto& tensor = tensors[static_cast<size_t>(layout[Part::kBox].tensor)];
+  const auto& tensor = tensors[static_cast<size_t>(layout[FieldId::kBox].tensor)];
   std::string text = tensor.to_string() + " as " + family_text(layout) + ": " +
                      counted(layout.anchors, "anchor");
-  if (layout.classes > 0 && layout[Part::kScores].tensor == layout[Part::kBox].tensor)
-    text += layout[Part::kScores].channel_stride == 1 ? ", one row per anchor"
+  if (layout.classes > 0 && layout[FieldId::kScores].tensor == layout[FieldId::kBox].tensor)
+    text += layout[FieldId::kScores].channel_stride == 1 ? ", one row per anchor"
                                                       : ", one plane per channel";
   return text;
 }
@@ -55,8 +55,8 @@ const DetectorSpec* spec_by_ids(std::span<const TensorView> tensors) {
 }
 
 constexpr size_t kDetectionOutputColumns = 7;
-constexpr size_t kMostReadyRows = 1000;
-constexpr size_t kLeastReadyGrid = 21;  // cells of the smallest input: fewer rows are not a grid
+constexpr size_t kMaxReadyRows = 1000;
+constexpr size_t kMinReadyGrid = 21;  // cells of the smallest input: fewer rows are not a grid
 constexpr size_t kPoseChannels = 56;           // a box, a class, 17 keypoints of 3
 constexpr size_t kSegmentationChannels = 116;  // a box, 80 classes, 32 mask coefficients
 
@@ -97,7 +97,7 @@ FamilyGuess guess_masks(size_t a, size_t b, size_t maps, const Request& request)
   const size_t anchors = std::max(a, b), channels = std::min(a, b);
   const bool one = grid_anchors(request.frame, dense) == anchors ||
                    square_input(static_cast<uint32_t>(anchors), dense).width != 0;
-  if (!one || channels < kLeastChannels || channels - kLeastChannels < maps) return {};
+  if (!one || channels < kMinChannels || channels - kMinChannels < maps) return {};
   return {"yolov8-seg", "with prototypes"};
 }
 
@@ -122,7 +122,7 @@ FamilyGuess guess_rows(const TensorView& tensor, size_t anchors, size_t channels
   const bool three = !by_frame && (size_t{grid_anchors(request.frame, dense)} * 3 == anchors ||
                                    square_of_three);
   if (three && channels >= 6) return {"yolov5", "three anchors per cell"};
-  if (channels == 6 && anchors <= kMostReadyRows && !one)
+  if (channels == 6 && anchors <= kMaxReadyRows && !one)
     return {"yolov10", "six columns and few rows"};
   const std::string_view with_objectness = one ? "yolox" : "yolov5";
   for (const size_t classes : {known_classes(request), kCocoClasses}) {
@@ -158,11 +158,11 @@ FamilyGuess guess(std::span<const TensorView> tensors, size_t index, const Reque
   if (is_plane(tensor.shape)) return {};
   if (const size_t maps = prototypes(tensors); maps != 0)
     if (FamilyGuess masks = guess_masks(a, b, maps, request); !masks.name.empty()) return masks;
-  if (b == 6 && a < kLeastReadyGrid) {
+  if (b == 6 && a < kMinReadyGrid) {
     if (auto sure = guess_signs(signs_of(tensor, a, b), false); !sure.name.empty()) return sure;
     return {"yolov10", "six columns and few rows"};
   }
-  if (a < b) return a >= kLeastChannels ? guess_planes(a, b, request) : FamilyGuess{};
+  if (a < b) return a >= kMinChannels ? guess_planes(a, b, request) : FamilyGuess{};
   return guess_rows(tensor, a, b, request);
 }
 
@@ -338,10 +338,10 @@ std::string input_text(const InputRule& input) {
 }
 
 bool is_plane(const Shape& shape) {
-  constexpr size_t kLeastSide = 16;
+  constexpr size_t kMinSide = 16;
   if (shape.rank() != 4 || shape[1] != 1) return false;
   const size_t a = shape[2], b = shape[3];
-  return std::min(a, b) >= kLeastSide && std::max(a, b) <= 4 * std::min(a, b);
+  return std::min(a, b) >= kMinSide && std::max(a, b) <= 4 * std::min(a, b);
 }
 
 bool is_maps(const Shape& shape) {

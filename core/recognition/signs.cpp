@@ -14,7 +14,7 @@
 namespace keepbox {
 namespace {
 
-constexpr float kMostOffset = 128;  // of a cell, in cells
+constexpr float kMaxOffset = 128;  // of a cell, in cells
 
 /// A row-major table in host memory.
 class Rows {
@@ -82,7 +82,7 @@ RowSigns signs_of_six(const Rows& rows) {
 RowSigns signs_of(const TensorView& tensor, size_t anchors, size_t channels) {
   const bool readable = tensor.space == MemorySpace::kSystem && tensor.data != nullptr &&
                         check_bounds(tensor).has_value() && is_real(tensor);
-  if (!readable || anchors == 0 || channels < kLeastChannels) return RowSigns::kNone;
+  if (!readable || anchors == 0 || channels < kMinChannels) return RowSigns::kNone;
   const Rows rows(tensor, anchors, channels);
   if (channels == 6)
     if (const RowSigns six = signs_of_six(rows); six != RowSigns::kNone) return six;
@@ -93,8 +93,8 @@ RowSigns signs_of(const TensorView& tensor, size_t anchors, size_t channels) {
         box, [&](const keepbox::Range& range) { return range.least >= least && range.most <= most; });
   };
   const bool logarithms = std::min(box[2].least, box[3].least) < -kSizeRounding &&
-                          std::max(box[2].most, box[3].most) < kMostLogarithm;
-  if (channels > 5 && logarithms && within(-kMostOffset, kMostOffset))
+                          std::max(box[2].most, box[3].most) < kMaxLogarithm;
+  if (channels > 5 && logarithms && within(-kMaxOffset, kMaxOffset))
     return RowSigns::kGridOffsets;
   if (channels > 5 && rows.all([&](size_t row) { return rows.at(row, 4) == 1; }))
     return RowSigns::kOnes;
@@ -103,7 +103,7 @@ RowSigns signs_of(const TensorView& tensor, size_t anchors, size_t channels) {
 }
 
 std::optional<bool> looks_softmaxed(const Layout& layout, std::span<const TensorView> tensors) {
-  const Field& field = layout[Part::kScores];
+  const Field& field = layout[FieldId::kScores];
   const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
   if (view.space != MemorySpace::kSystem || view.data == nullptr || layout.classes == 0)
     return std::nullopt;
@@ -218,8 +218,8 @@ std::string other_task(std::span<const TensorView> tensors) {
   const bool flat = shape.rank() == 1 || (shape.rank() == 2 && shape[0] == 1);
   if (flat && shape[shape.rank() - 1] > 1)
     return "a classifier with " + std::to_string(shape[shape.rank() - 1]) + " classes";
-  constexpr size_t kLeastCharacters = 11;  // digits and the blank
-  if (shape.rank() == 3 && shape[0] == 1 && shape[2] >= kLeastCharacters && is_real(tensors[0]) &&
+  constexpr size_t kMinCharacters = 11;  // digits and the blank
+  if (shape.rank() == 3 && shape[0] == 1 && shape[2] >= kMinCharacters && is_real(tensors[0]) &&
       adds_to_one(tensors[0], shape[1], shape[2]))
     return "a text recogniser";
   return {};

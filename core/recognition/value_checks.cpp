@@ -19,23 +19,23 @@ constexpr float kBeyondEdge = 1.0f / 4;
 
 /// Returns the number of valid rows: those after the model's own count may hold anything.
 uint32_t rows_of(const Layout& layout, std::span<const TensorView> tensors) {
-  if (const Field& image = layout[Part::kImage]; image.present()) {
+  if (const Field& image = layout[FieldId::kImage]; image.present()) {
     const TensorView& view = tensors[static_cast<size_t>(image.tensor)];
     uint32_t rows = 0;
     while (rows < layout.anchors && load(view, image.at(0, rows)) >= 0) ++rows;
     return rows;
   }
-  if (!layout[Part::kCount].present()) return layout.anchors;
-  const TensorView& count = tensors[static_cast<size_t>(layout[Part::kCount].tensor)];
+  if (!layout[FieldId::kCount].present()) return layout.anchors;
+  const TensorView& count = tensors[static_cast<size_t>(layout[FieldId::kCount].tensor)];
   if (count.space != MemorySpace::kSystem || count.data == nullptr) return 0;
-  return filled_rows(load(count, layout[Part::kCount].at(0, 0)), layout.anchors);
+  return filled_rows(load(count, layout[FieldId::kCount].at(0, 0)), layout.anchors);
 }
 
 /// Detects rows of class -1, which are empty and whose other values are undefined.
 class EmptyRows {
  public:
   EmptyRows(const Layout& layout, std::span<const TensorView> tensors)
-      : field_(layout[Part::kClassId]) {
+      : field_(layout[FieldId::kClassId]) {
     if (!field_.present() || layout.spec->reader != Reader::kReady) return;
     view_ = &tensors[static_cast<size_t>(field_.tensor)];
   }
@@ -46,7 +46,7 @@ class EmptyRows {
   const TensorView* view_ = nullptr;
 };
 
-bool all_probable(const Layout& layout, Part part, uint32_t channels,
+bool all_probable(const Layout& layout, FieldId part, uint32_t channels,
                   std::span<const TensorView> tensors) {
   return !layout[part].present() ||
          std::ranges::all_of(ranges(layout, part, channels, tensors), probable);
@@ -57,7 +57,7 @@ bool visible(const Layout& layout, std::span<const TensorView> tensors) {
   const size_t numbers = layout.payload_count;
   const bool points = layout.spec->payload == Payload::kKeypoints;
   if (!points || numbers % 3 != 0 || numbers % 2 == 0) return true;
-  const auto seen = ranges(layout, Part::kPayload, layout.payload_count, tensors);
+  const auto seen = ranges(layout, FieldId::kPayload, layout.payload_count, tensors);
   for (size_t i = 2; i < seen.size(); i += 3)
     if (!probable(seen[i])) return false;
   return true;
@@ -84,9 +84,9 @@ Status check_scores(const Layout& layout, std::span<const TensorView> tensors) {
   const DetectorSpec& spec = *layout.spec;
   const bool clamped = spec.score == ScoreRule::kGeometricMean;
   if (!spec.probabilities || spec.activation != Activation::kNone || clamped) return {};
-  if (all_probable(layout, Part::kObjectness, 1, tensors) &&
-      all_probable(layout, Part::kScores, layout.classes, tensors) &&
-      all_probable(layout, Part::kScore, 1, tensors) && visible(layout, tensors))
+  if (all_probable(layout, FieldId::kObjectness, 1, tensors) &&
+      all_probable(layout, FieldId::kScores, layout.classes, tensors) &&
+      all_probable(layout, FieldId::kScore, 1, tensors) && visible(layout, tensors))
     return {};
   return denied(layout, kProbabilities, tensors);
 }
@@ -95,35 +95,35 @@ Status check_scores(const Layout& layout, std::span<const TensorView> tensors) {
 bool inverted(std::span<const Range> box, Units units) {
   const float most = std::max(box[2].most, box[3].most);
   return box[2].most <= box[0].most || box[3].most <= box[1].most ||
-         (units == Units::kNormalized && most > kMostNormalized) ||
+         (units == Units::kNormalized && most > kMaxNormalized) ||
          std::min(box[0].least, box[1].least) < -most;
 }
 
 Status check_boxes(const Layout& layout, std::span<const TensorView> tensors, bool beyond) {
-  if (layout.spec->bins > 1 || layout[Part::kSizes].present() ||
-      layout[Part::kIndices].present())
+  if (layout.spec->bins > 1 || layout[FieldId::kSizes].present() ||
+      layout[FieldId::kIndices].present())
     return {};
-  const auto box = ranges(layout, Part::kBox, 4, tensors);
+  const auto box = ranges(layout, FieldId::kBox, 4, tensors);
   if (box.empty()) return {};
   if (layout.spec->coding == BoxCoding::kCenterSize && undecoded(box, beyond))
     return denied(layout, "decoded boxes", tensors);
   const BoxCoding coding = layout.spec->coding;
   const float longest = std::max(box[2].most, box[3].most);
   if ((coding == BoxCoding::kGridExp || coding == BoxCoding::kPriorDelta) &&
-      longest > kMostLogarithm / std::min(1.0f, 5 * layout.spec->box_scale[2]))
+      longest > kMaxLogarithm / std::min(1.0f, 5 * layout.spec->box_scale[2]))
     return denied(layout, "box offsets and log sizes", tensors);
   if (coding == BoxCoding::kCorners && layout.spec->reader == Reader::kSplit &&
       inverted(box, layout.spec->units))
     return denied(layout, "box corners", tensors);
   if (layout.spec->units == Units::kNormalized && coding == BoxCoding::kCenterSize &&
-      layout.spec->reader == Reader::kSplit && longest > kMostNormalized)
+      layout.spec->reader == Reader::kSplit && longest > kMaxNormalized)
     return denied(layout, "boxes in 0..1", tensors);
   return {};
 }
 
 Status check_classes(const Layout& layout, std::span<const TensorView> tensors) {
-  if (!layout[Part::kClassId].present()) return {};
-  const auto ids = ranges(layout, Part::kClassId, 1, tensors);
+  if (!layout[FieldId::kClassId].present()) return {};
+  const auto ids = ranges(layout, FieldId::kClassId, 1, tensors);
   if (ids.empty() || ids[0].whole) return {};
   return denied(layout, "integer class ids", tensors);
 }
@@ -144,10 +144,10 @@ class Candidates {
   }
 
   /// Fits class scores followed by an angle.
-  std::optional<Layout> turned(uint32_t classes) const {
+  std::optional<Layout> oriented(uint32_t classes) const {
     const auto layout = fits("yolov8-obb", classes);
     if (!layout || !readable_) return std::nullopt;
-    const auto angle = ranges(*layout, Part::kAngle, 1, tensors_);
+    const auto angle = ranges(*layout, FieldId::kAngle, 1, tensors_);
     constexpr float kTurn = 6.2831855f;
     const bool turn = !angle.empty() && angle[0].least >= -kTurn && angle[0].most <= kTurn;
     return turn ? layout : std::nullopt;
@@ -181,13 +181,13 @@ std::string with_setting(const Layout& layout, const Request& request) {
 }
 
 /// Extends the ranges by a segment's values. @return false if they are not in host memory.
-bool look(const Layout& layout, const Segment& segment, Part part,
+bool look(const Layout& layout, const Segment& segment, FieldId part,
           std::span<const TensorView> tensors, std::span<Range> out) {
   const Field& field = segment[part];
   const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
   if (view.space != MemorySpace::kSystem || view.data == nullptr) return false;
   const EmptyRows empty(layout, tensors);
-  const bool pointed_to = segment[Part::kIndices].present() && part != Part::kIndices;
+  const bool pointed_to = segment[FieldId::kIndices].present() && part != FieldId::kIndices;
   const uint32_t rows =
       pointed_to ? layout.indexed : std::min(rows_of(layout, tensors), segment.count);
   const auto see = [&](uint32_t anchor, uint32_t channel) {
@@ -213,7 +213,7 @@ bool look(const Layout& layout, const Segment& segment, Part part,
 
 }  // namespace
 
-std::vector<Range> ranges(const Layout& layout, Part part, uint32_t channels,
+std::vector<Range> ranges(const Layout& layout, FieldId part, uint32_t channels,
                           std::span<const TensorView> tensors) {
   std::vector<Range> out(channels);
   for (const Segment& segment : layout.segments)
@@ -247,7 +247,7 @@ Status check_best_score(const Layout& layout, float score) {
 std::string families_of(const TensorView& tensor, const Request& request) {
   const auto dims = batched(tensor.shape, 2);
   if (is_plane(tensor.shape)) return {};
-  if (!dims || std::min(dims->dims[0], dims->dims[1]) < kLeastChannels) return {};
+  if (!dims || std::min(dims->dims[0], dims->dims[1]) < kMinChannels) return {};
   const Candidates tensors(tensor, request.frame);
   std::string text;
   const auto rows = tensors.fits("yolov5", 0);
@@ -271,8 +271,8 @@ std::string families_of(const TensorView& tensor, const Request& request) {
   };
   payload("yolov8-seg", 80, request.class_count);
   payload("yolov8-pose", 1, std::max({request.class_count, request.label_count, 1u}));
-  if (const auto turned = plain ? std::nullopt : tensors.turned(any->classes - 1))
-    add(text, family_text(*turned));
+  if (const auto oriented = plain ? std::nullopt : tensors.oriented(any->classes - 1))
+    add(text, family_text(*oriented));
   return text;
 }
 

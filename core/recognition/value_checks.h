@@ -15,16 +15,16 @@
 namespace keepbox {
 
 /// Maximum coordinate that may be a fraction of the input.
-inline constexpr float kMostNormalized = 2;
+inline constexpr float kMaxNormalized = 2;
 
 /// Maximum rounding error of probabilities in bfloat16 or 8 bits.
 inline constexpr float kRounding = 0.01f;
 /// Maximum rounding error below zero of a size, as a share of the largest size.
 inline constexpr float kSizeRounding = 1.0f / 16;
 /// Maximum logarithm of a size; e to this is beyond any input in pixels.
-inline constexpr float kMostLogarithm = 16;
+inline constexpr float kMaxLogarithm = 16;
 
-inline constexpr size_t kLeastChannels = 5;  // a box and a class
+inline constexpr size_t kMinChannels = 5;  // a box and a class
 
 /// Range of the finite values of one channel, over all anchors of the first image.
 struct Range {
@@ -35,7 +35,7 @@ struct Range {
 
 /// Returns the ranges of a part's first `channels` channels; empty if the tensors are not in host
 /// memory. @pre the part is present and its tensors are in bounds.
-std::vector<Range> ranges(const Layout& layout, Part part, uint32_t channels,
+std::vector<Range> ranges(const Layout& layout, FieldId part, uint32_t channels,
                           std::span<const TensorView> tensors);
 
 /// True if the values may be probabilities, allowing for half precision and quantisation.

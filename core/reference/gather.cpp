@@ -14,16 +14,16 @@ const Segment& segment_of(const Layout& layout, uint32_t anchor) {
 }
 
 void make_mask(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-               std::span<const float> factors, const MaskPlace& place, const MaskRoom& out) {
+               std::span<const float> factors, const MaskPlace& place, const MaskOutput& out) {
   const Segment& segment = plan.layout.segments.front();
-  const TensorView& maps = tensors[static_cast<size_t>(segment[Part::kPrototypes].tensor)];
+  const TensorView& maps = tensors[static_cast<size_t>(segment[FieldId::kPrototypes].tensor)];
   size_t at = place.offset;
   for (uint32_t y = place.y; y < place.y + place.height; ++y)
     for (uint32_t x = place.x; x < place.x + place.width; ++x, ++at) {
       const uint32_t pixel = y * plan.gather.masks.maps.width + x;
       float sum = 0;
       for (uint32_t i = 0; i < factors.size(); ++i)
-        sum = sum + factors[i] * load(maps, segment[Part::kPrototypes].at(image, pixel, i));
+        sum = sum + factors[i] * load(maps, segment[FieldId::kPrototypes].at(image, pixel, i));
       if (out.numbers != nullptr) out.numbers[at] = sum;
       else out.inside[at] = sum > 0 ? 1 : 0;
     }
@@ -41,12 +41,12 @@ void points(const Plan& plan, std::span<const TensorView> tensors, uint32_t imag
 void coefficients(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                   uint32_t anchor, std::span<float> out) {
   const Source from(plan, segment_of(plan.layout, anchor), tensors, image);
-  for (uint32_t i = 0; i < out.size(); ++i) out[i] = from.get(Part::kPayload, anchor, i);
+  for (uint32_t i = 0; i < out.size(); ++i) out[i] = from.get(FieldId::kPayload, anchor, i);
 }
 
 void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
            std::span<const float> factors, std::span<const MaskPlace> places,
-           const MaskRoom& out) {
+           const MaskOutput& out) {
   const size_t each = plan.gather.masks.coefficients;
   for (size_t i = 0; i < places.size(); ++i)
     make_mask(plan, tensors, image, factors.subspan(i * each, each), places[i], out);

@@ -8,10 +8,10 @@ namespace keepbox::reference {
 
 uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
              const NmsScratch& scratch) {
-  if (!plan.rules.turned) return suppress<Upright>(plan, candidates, kept, scratch);
-  return plan.rules.contract.turned == TurnedOverlap::kPolygon
-             ? suppress<TurnedPolygon>(plan, candidates, kept, scratch)
-             : suppress<TurnedGaussian>(plan, candidates, kept, scratch);
+  if (!plan.rules.oriented) return suppress<Upright>(plan, candidates, kept, scratch);
+  return plan.rules.contract.oriented == OrientedOverlap::kPolygon
+             ? suppress<OrientedPolygon>(plan, candidates, kept, scratch)
+             : suppress<OrientedGaussian>(plan, candidates, kept, scratch);
 }
 
 }  // namespace keepbox::reference

@@ -25,7 +25,7 @@ void coefficients(const Plan& plan, std::span<const TensorView> tensors, uint32_
                   uint32_t anchor, std::span<float> out);
 
 void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-           std::span<const float> factors, std::span<const MaskPlace> places, const MaskRoom& out);
+           std::span<const float> factors, std::span<const MaskPlace> places, const MaskOutput& out);
 
 /// Moves the candidates in key order that pass the limits to the front, and returns their number.
 uint32_t cut(const Rules& rules, std::span<Candidate> ordered);

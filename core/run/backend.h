@@ -36,10 +36,10 @@ struct AnchorRange {
 };
 
 /// Keypoints and masks of an image's boxes, in the order of the boxes. Valid until the next run().
-struct Gathered {
+struct PayloadOutput {
   std::span<const Keypoint> points;   // on the frame, plan.gather.points.count per box
   std::span<const MaskPlace> places;  // one per box
-  MaskRoom masks;
+  MaskOutput masks;
 };
 
 /// Runs whole frames of one plan on a backend with its own kernels and memory.
@@ -57,7 +57,7 @@ class Runner {
   /// Returns the boxes of an image, best first, clipped to the frame. Valid until the next run().
   virtual std::span<const Detection> detections(uint32_t image) const = 0;
   virtual const Funnel& funnel(uint32_t image) const = 0;
-  virtual Gathered gathered(uint32_t image) const = 0;
+  virtual PayloadOutput gathered(uint32_t image) const = 0;
 };
 
 /// Kernels of one backend. They never allocate, lock, log or throw.
@@ -100,7 +100,7 @@ struct Backend {
   /// @param places where the boxes' masks are written in `out`.
   void (*masks)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 std::span<const float> factors, std::span<const MaskPlace> places,
-                const MaskRoom& out) = nullptr;
+                const MaskOutput& out) = nullptr;
 
   /// Returns the code path used on this machine ("AVX2", "NVIDIA H200"); null if there is only one.
   std::string_view (*variant)() = nullptr;

@@ -76,7 +76,7 @@ void enlarge(const float* numbers, const MaskPlace& place, const Taps& x, const 
 
 /// Maximum pixels of all masks of an image, in either resolution: offsets fit in 32 bits, and
 /// memory is bounded even for noise.
-constexpr size_t kMostPixels = size_t{1} << 30;
+constexpr size_t kMaxPixels = size_t{1} << 30;
 
 Range columns_of(const Box& box, Size frame) { return whole(box.x1, box.x2, frame.width); }
 Range rows_of(const Box& box, Size frame) { return whole(box.y1, box.y2, frame.height); }
@@ -134,7 +134,7 @@ size_t place_masks(const Plan& plan, std::span<const Detection> detections,
                                    ? size_t{columns_of(each.box, plan.letterbox.frame).count} *
                                          rows_of(each.box, plan.letterbox.frame).count
                                    : 0;
-    if (pixels + place.count() > kMostPixels || enlarged + whole_frame > kMostPixels) place = {};
+    if (pixels + place.count() > kMaxPixels || enlarged + whole_frame > kMaxPixels) place = {};
     else enlarged += whole_frame;
     place.offset = static_cast<uint32_t>(pixels);
     pixels += place.count();
@@ -144,8 +144,8 @@ size_t place_masks(const Plan& plan, std::span<const Detection> detections,
 }
 
 Status finish_masks(const Plan& plan, std::span<const Detection> detections,
-                    std::span<const MaskPlace> places, const MaskRoom& made,
-                    Room<uint8_t>& pixels, std::vector<Mask>& out) {
+                    std::span<const MaskPlace> places, const MaskOutput& made,
+                    ScratchBuffer<uint8_t>& pixels, std::vector<Mask>& out) {
   const Scale scale = scale_of(plan);
   out.clear();
   size_t enlarged = 0;

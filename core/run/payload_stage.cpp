@@ -42,8 +42,8 @@ class PointMean {
 
 }  // namespace
 
-Result<Gatherer> Gatherer::create(const Plan& plan, bool on_host) {
-  Gatherer out;
+Result<PayloadStage> PayloadStage::create(const Plan& plan, bool on_host) {
+  PayloadStage out;
   if (!on_host) return out;
   const size_t each = plan.gather.points.count;
   KB_TRY(out.own_points_.grow(plan.rules.kept_capacity * each, kFewer));
@@ -51,12 +51,12 @@ Result<Gatherer> Gatherer::create(const Plan& plan, bool on_host) {
   return out;
 }
 
-void Gatherer::clear() {
+void PayloadStage::clear() {
   points_ = {};
   masks_.clear();
 }
 
-Status Gatherer::run(const Plan& plan, const Backend& backend, std::span<const TensorView> tensors,
+Status PayloadStage::run(const Plan& plan, const Backend& backend, std::span<const TensorView> tensors,
                      uint32_t image, std::span<const Detection> detections,
                      const Owners& owners) {
   clear();
@@ -67,7 +67,7 @@ Status Gatherer::run(const Plan& plan, const Backend& backend, std::span<const T
   return {};
 }
 
-void Gatherer::gather_points(const Plan& plan, const Backend& backend,
+void PayloadStage::gather_points(const Plan& plan, const Backend& backend,
                              std::span<const TensorView> tensors, uint32_t image,
                              std::span<const Detection> detections, const Owners& owners) {
   const size_t each = plan.gather.points.count;
@@ -94,7 +94,7 @@ void Gatherer::gather_points(const Plan& plan, const Backend& backend,
   points_ = all;
 }
 
-Status Gatherer::make_masks(const Plan& plan, const Backend& backend,
+Status PayloadStage::make_masks(const Plan& plan, const Backend& backend,
                             std::span<const TensorView> tensors, uint32_t image,
                             std::span<const Detection> detections) {
   const MaskRules& rules = plan.gather.masks;
@@ -104,7 +104,7 @@ Status Gatherer::make_masks(const Plan& plan, const Backend& backend,
   for (size_t i = 0; i < detections.size(); ++i)
     backend.coefficients(plan, tensors, image, detections[i].anchor,
                          factors.subspan(i * each, each));
-  MaskRoom room;
+  MaskOutput room;
   if (rules.enlarged) {
     KB_TRY(numbers_.grow(pixels, kCoarser));
     room.numbers = numbers_.data();
@@ -116,7 +116,7 @@ Status Gatherer::make_masks(const Plan& plan, const Backend& backend,
   return finish_masks(plan, detections, places_, room, enlarged_, masks_);
 }
 
-Status Gatherer::take(const Plan& plan, const Gathered& gathered,
+Status PayloadStage::take(const Plan& plan, const PayloadOutput& gathered,
                       std::span<const Detection> detections) {
   clear();
   if (plan.gather.masks.coefficients != 0)

@@ -21,11 +21,11 @@ struct Owners {
 
 /// Computes keypoints and masks for one image of a plan. Memory for masks grows as needed;
 /// everything else is allocated by create().
-class Gatherer {
+class PayloadStage {
  public:
   /// @param on_host true to call run(), false to call take(). Returns kNoResource if memory is not
   /// available.
-  static Result<Gatherer> create(const Plan& plan, bool on_host);
+  static Result<PayloadStage> create(const Plan& plan, bool on_host);
 
   /// Computes on the host. On kNoResource there are neither keypoints nor masks.
   /// @param detections of the image, on the frame.
@@ -33,7 +33,7 @@ class Gatherer {
            uint32_t image, std::span<const Detection> detections, const Owners& owners);
 
   /// Takes the output of a runner, which must stay valid. On kNoResource there are no masks.
-  Status take(const Plan& plan, const Gathered& gathered, std::span<const Detection> detections);
+  Status take(const Plan& plan, const PayloadOutput& gathered, std::span<const Detection> detections);
 
   /// Drops keypoints and masks.
   void clear();
@@ -50,11 +50,11 @@ class Gatherer {
   Status make_masks(const Plan& plan, const Backend& backend, std::span<const TensorView> tensors,
                     uint32_t image, std::span<const Detection> detections);
 
-  Room<Keypoint> own_points_, one_;  // of all boxes; of one box that is merged into a mean
+  ScratchBuffer<Keypoint> own_points_, one_;  // of all boxes; of one box that is merged into a mean
   std::span<const Keypoint> points_;
   std::vector<MaskPlace> places_;
-  Room<float> factors_, numbers_;
-  Room<uint8_t> inside_, enlarged_;
+  ScratchBuffer<float> factors_, numbers_;
+  ScratchBuffer<uint8_t> inside_, enlarged_;
   std::vector<Mask> masks_;
 };
 
@@ -62,7 +62,7 @@ class Gatherer {
 /// resolution, grown as needed; the masks point into it or into `made`. Returns kNoResource, and no
 /// masks, if it cannot grow.
 Status finish_masks(const Plan& plan, std::span<const Detection> detections,
-                    std::span<const MaskPlace> places, const MaskRoom& made,
-                    Room<uint8_t>& pixels, std::vector<Mask>& out);
+                    std::span<const MaskPlace> places, const MaskOutput& made,
+                    ScratchBuffer<uint8_t>& pixels, std::vector<Mask>& out);
 
 }  // namespace keepbox

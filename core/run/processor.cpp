@@ -35,7 +35,7 @@ constexpr size_t kPartBytes = size_t{1} << 19;
 uint32_t parts_for(const Plan& plan, std::span<const TensorView> tensors, uint32_t most) {
   size_t bytes = 0;
   for (const TensorView& tensor : tensors) bytes += tensor.bytes / plan.layout.images;
-  return static_cast<uint32_t>(std::clamp<size_t>(bytes / kPartBytes, 1, std::min(most, kMaxCrew)));
+  return static_cast<uint32_t>(std::clamp<size_t>(bytes / kPartBytes, 1, std::min(most, kMaxThreads)));
 }
 
 /// An image decoded in parts, each with its own range of the candidates.
@@ -49,7 +49,7 @@ struct DecodeJob {
   struct {
     Funnel funnel;
     uint32_t count = 0;
-  } results[kMaxCrew];
+  } results[kMaxThreads];
 
   /// Returns the maximum number of candidates per anchor.
   uint32_t each() const { return plan.rules.candidates / std::max(plan.layout.anchors, 1u); }
@@ -102,15 +102,15 @@ Processor::Processor(Plan plan, Selection backend, Workspace workspace,
 Status Processor::make_gatherers() {
   if (!plan_.gather.any()) return {};
   for (uint32_t image = 0; image < plan_.layout.images; ++image) {
-    auto gatherer = Gatherer::create(plan_, runner_ == nullptr);
+    auto gatherer = PayloadStage::create(plan_, runner_ == nullptr);
     if (!gatherer) return std::unexpected(gatherer.error());
-    gatherers_.push_back(std::move(*gatherer));
+    payload_stages_.push_back(std::move(*gatherer));
   }
   return {};
 }
 
 Result<Processor> Processor::create(Plan plan, Selection backend, MemorySpace memory,
-                                    Crew* crew) {
+                                    ThreadPool* crew) {
   if (backend.backend->runner != nullptr) {
     auto runner = backend.backend->runner(plan, memory);
     if (!runner) return std::unexpected(runner.error());
@@ -121,7 +121,7 @@ Result<Processor> Processor::create(Plan plan, Selection backend, MemorySpace me
   auto workspace = Workspace::create(plan);
   if (!workspace) return std::unexpected(workspace.error());
   Processor out(std::move(plan), std::move(backend), std::move(*workspace), nullptr);
-  out.crew_ = crew;
+  out.threads_ = crew;
   KB_TRY(out.make_gatherers());
   return out;
 }
@@ -136,11 +136,11 @@ Status Processor::run(std::span<const TensorView> tensors) {
     return fail(ErrorKind::kMismatch, std::to_string(plan_.forms.size()) + " tensors",
                 std::to_string(tensors.size()));
   for (const TensorView& tensor : tensors) KB_TRY(check_bounds(tensor));
-  for (Gatherer& each : gatherers_) each.clear();
+  for (PayloadStage& each : payload_stages_) each.clear();
   if (runner_) {
     KB_TRY(runner_->run(plan_, tensors));
-    for (uint32_t image = 0; image < gatherers_.size(); ++image)
-      KB_TRY(gatherers_[image].take(plan_, runner_->gathered(image), runner_->detections(image)));
+    for (uint32_t image = 0; image < payload_stages_.size(); ++image)
+      KB_TRY(payload_stages_[image].take(plan_, runner_->gathered(image), runner_->detections(image)));
     return {};
   }
   for (uint32_t image = 0; image < plan_.layout.images; ++image)
@@ -151,11 +151,11 @@ Status Processor::run(std::span<const TensorView> tensors) {
 uint32_t Processor::decode(std::span<const TensorView> tensors, uint32_t image, Funnel& funnel) {
   const auto decode = selection_.backend->decode;
   const std::span<Candidate> out = workspace_.scratch().candidates;
-  const uint32_t parts = crew_ == nullptr ? 1 : parts_for(plan_, tensors, crew_->size());
+  const uint32_t parts = threads_ == nullptr ? 1 : parts_for(plan_, tensors, threads_->size());
   if (parts == 1)
     return decode(plan_, tensors, image, {0, plan_.layout.anchors}, out, funnel);
   DecodeJob job{plan_, tensors, image, decode, out, parts, {}};
-  crew_->run(parts, [](void* of, uint32_t i) { static_cast<DecodeJob*>(of)->run(i); }, &job);
+  threads_->run(parts, [](void* of, uint32_t i) { static_cast<DecodeJob*>(of)->run(i); }, &job);
   return job.gather(funnel);
 }
 
@@ -181,8 +181,8 @@ Status Processor::run_kernels(std::span<const TensorView> tensors, uint32_t imag
                         funnel.filtered_out);
   funnel.clipped_away = funnel.kept - counts_[image] - funnel.filtered_out;
   funnels_[image] = funnel;
-  if (gatherers_.empty()) return {};
-  return gatherers_[image].run(plan_, kernels, tensors, image, room(image).first(counts_[image]),
+  if (payload_stages_.empty()) return {};
+  return payload_stages_[image].run(plan_, kernels, tensors, image, room(image).first(counts_[image]),
                                {ordered, scratch.nms.owners, scratch.kept});
 }
 

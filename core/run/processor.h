@@ -26,7 +26,7 @@ class Processor {
   /// @param crew thread pool to split large tensors on the host backends; outlives the processor.
   static Result<Processor> create(Plan plan, Selection backend,
                                   MemorySpace memory = MemorySpace::kSystem,
-                                  Crew* crew = nullptr);
+                                  ThreadPool* crew = nullptr);
 
   /// Makes run() return kInterrupted soon after another thread sets the flag. Runners and mask
   /// kernels do not check it. @param flag outlives the processor.
@@ -48,11 +48,11 @@ class Processor {
   /// Returns their keypoints in frame pixels, plan().gather.points.count per box. Valid until the
   /// next run().
   std::span<const Keypoint> points(uint32_t image = 0) const {
-    return gatherers_.empty() ? std::span<const Keypoint>() : gatherers_[image].points();
+    return payload_stages_.empty() ? std::span<const Keypoint>() : payload_stages_[image].points();
   }
   /// Returns one mask per box, or none if the plan computes no masks. Valid until the next run().
   std::span<const Mask> masks(uint32_t image = 0) const {
-    return gatherers_.empty() ? std::span<const Mask>() : gatherers_[image].masks();
+    return payload_stages_.empty() ? std::span<const Mask>() : payload_stages_[image].masks();
   }
   const Funnel& funnel(uint32_t image = 0) const {
     return runner_ ? runner_->funnel(image) : funnels_[image];
@@ -76,8 +76,8 @@ class Processor {
   std::unique_ptr<Runner> runner_;  // null for host backends
   std::vector<Funnel> funnels_;
   std::vector<uint32_t> counts_;
-  std::vector<Gatherer> gatherers_;  // one per image, if there are keypoints or masks
-  Crew* crew_ = nullptr;
+  std::vector<PayloadStage> payload_stages_;  // one per image, if there are keypoints or masks
+  ThreadPool* threads_ = nullptr;
   Stop stop_;
 };
 

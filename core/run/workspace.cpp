@@ -11,7 +11,7 @@ size_t nms_lanes(const Plan& plan) {
   if (method != NmsMethod::kGreedy && method != NmsMethod::kFast && method != NmsMethod::kBitmask &&
       method != NmsMethod::kSegmented)
     return 0;
-  return (plan.rules.turned ? kTurnedLanes : kBoxLanes) * padded(plan.rules.pre_nms_top_k);
+  return (plan.rules.oriented ? kOrientedLanes : kBoxLanes) * padded(plan.rules.pre_nms_top_k);
 }
 
 size_t nms_words(const Plan& plan) {

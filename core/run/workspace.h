@@ -45,7 +45,7 @@ struct SortSlot {
 /// Arrays per candidate in vector layout: corners, area, validity.
 inline constexpr size_t kBoxLanes = 6;
 /// Arrays per oriented candidate: corners of its bounds, area, shape, validity.
-inline constexpr size_t kTurnedLanes = 12;
+inline constexpr size_t kOrientedLanes = 12;
 /// Array sizes are multiples of this many values, so that each array is aligned for vectors.
 inline constexpr size_t kLanePadding = 64;
 constexpr size_t padded(size_t boxes) { return (boxes / kLanePadding + 1) * kLanePadding; }
@@ -60,7 +60,7 @@ size_t nms_words(const Plan& plan);
 
 /// Scratch space for NMS; empty if the method needs none.
 struct NmsScratch {
-  std::span<float> lanes;     // kBoxLanes or kTurnedLanes equal arrays, aligned to cache lines
+  std::span<float> lanes;     // kBoxLanes or kOrientedLanes equal arrays, aligned to cache lines
   std::span<uint64_t> words;  // bits of boxes, positions, counters of a class or a cell
   std::span<uint32_t> owners;  // per candidate the box that absorbed it, for mean keypoints
   Stop stop{};                 // ends it early

@@ -19,7 +19,7 @@ namespace keepbox {
 namespace {
 
 constexpr mode_t kMode = 0666;  // before the umask
-constexpr int kMostDigits = 18;
+constexpr int kMaxDigits = 18;
 constexpr const char* kOtherPath = "set location= to a different path";
 
 /// True for devices and FIFOs, and for links of /dev to a process's open files.
@@ -260,7 +260,7 @@ Result<NumberedName> NumberedName::parse(std::string_view pattern) {
   std::string_view rest = pattern.substr(percent + 1);
   if (rest.starts_with('0')) {
     const auto [end, bad] = std::from_chars(rest.data(), rest.data() + rest.size(), out.digits_);
-    if (bad != std::errc{} || out.digits_ < 1 || out.digits_ > kMostDigits) return error();
+    if (bad != std::errc{} || out.digits_ < 1 || out.digits_ > kMaxDigits) return error();
     rest.remove_prefix(static_cast<size_t>(end - rest.data()));
   }
   if (!rest.starts_with('d') || rest.find('%') != rest.npos) return error();

@@ -122,7 +122,7 @@ std::string without_numbers(std::string text) {
 }
 
 GstFlowReturn report(KeepboxBoxDecode* self, const Error& error) {
-  constexpr size_t kMostTold = 16;  // bounds memory if every frame fails differently
+  constexpr size_t kMaxTold = 16;  // bounds memory if every frame fails differently
   State& s = *self->state;
   const auto policy = static_cast<OnMismatch>(s.decoder.props().on_mismatch);
   if (policy == OnMismatch::kError || !is_mismatch(s, error)) {
@@ -131,7 +131,7 @@ GstFlowReturn report(KeepboxBoxDecode* self, const Error& error) {
     return GST_FLOW_ERROR;
   }
   std::string kind = without_numbers(error.message());
-  if (s.told.size() < kMostTold && !std::ranges::contains(s.told, kind)) {
+  if (s.told.size() < kMaxTold && !std::ranges::contains(s.told, kind)) {
     if (policy == OnMismatch::kWarn) post_warning(GST_ELEMENT(self), error);
     else GST_INFO_OBJECT(self, "%s", error.message().c_str());
     s.told.push_back(std::move(kind));

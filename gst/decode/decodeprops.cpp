@@ -16,7 +16,7 @@ namespace keepbox {
 namespace {
 
 constexpr size_t kInspectIndent = 26;
-constexpr guint kMostPixels = 1u << 16;
+constexpr guint kMaxPixels = 1u << 16;
 
 /// Returns the sentence with a row per family, laid out as gst-inspect-1.0 prints enums.
 const char* detector_blurb() {
@@ -59,7 +59,7 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "Maximum number of boxes per frame, best first over all classes, before min-size, max-size "
      "and regions are applied. GStreamer allocates one byte for each pair of boxes on a frame: 100 "
      "MB for 10,000 boxes.",
-     &DecodeProps::max_detections, nullptr, 0, kMostMtds},
+     &DecodeProps::max_detections, nullptr, 0, kMaxMtds},
     {"class-top-k",
      "Maximum number of boxes per class and frame, best first; 0 means no limit other than "
      "max-detections.",
@@ -140,15 +140,15 @@ const Property<DecodeProps> kDecodeProperties[] = {
     {"model-width",
      "Width of the model input in pixels, if the inference element does not declare it. 0 takes "
      "the width of the frame, or of the square input that matches the number of anchors.",
-     &DecodeProps::model_width, nullptr, 0, kMostPixels},
+     &DecodeProps::model_width, nullptr, 0, kMaxPixels},
     {"model-height", "Height of the model input in pixels; 0 as for model-width.",
-     &DecodeProps::model_height, nullptr, 0, kMostPixels},
+     &DecodeProps::model_height, nullptr, 0, kMaxPixels},
     {"source-width",
      "Width of the frame that boxes are mapped to, if this element receives a resized copy of it; "
      "0 maps boxes to the frame itself.",
-     &DecodeProps::source_width, nullptr, 0, kMostPixels},
+     &DecodeProps::source_width, nullptr, 0, kMaxPixels},
     {"source-height", "Height of the frame that boxes are mapped to; 0 as for source-width.",
-     &DecodeProps::source_height, nullptr, 0, kMostPixels},
+     &DecodeProps::source_height, nullptr, 0, kMaxPixels},
     {"backend",
      "Backend that decodes frames; the KEEPBOX_BACKEND environment variable overrides auto.",
      &DecodeProps::backend, backend_type},
@@ -156,7 +156,7 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "Maximum number of CPU threads that decode one frame. Several threads pay off with tensors of "
      "a megabyte or more; they lower the time per frame, not the work. 1 uses only the streaming "
      "thread.",
-     &DecodeProps::threads, nullptr, 1, kMaxCrew},
+     &DecodeProps::threads, nullptr, 1, kMaxThreads},
     {"cuda-device-id",
      "GPU on which backend=cuda decodes tensors in system memory; -1 takes the GPU that the "
      "pipeline already uses. Tensors in CUDA memory are decoded where they are.",
@@ -244,8 +244,8 @@ Picture wanted_picture(const DecodeProps& props, const Picture& frame) {
 
 /// Fills in what properties leave open.
 void take_source(Settings& settings, const TensorSource& source) {
-  settings.told_detector = source.detector;
-  settings.told_contract = source.contract;
+  settings.declared_detector = source.detector;
+  settings.declared_contract = source.contract;
   settings.told_iou_threshold = source.iou_threshold;
   if (settings.units == Units::kAuto) settings.units = source.units;
   if (source.has_geometry()) settings.letterbox = source.geometry;

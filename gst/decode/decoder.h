@@ -17,7 +17,7 @@
 #include "gst/decode/decodestats.h"
 #include "gst/decode/producers.h"
 #include "gst/decode/quantization.h"
-#include "gst/decode/threadcrew.h"
+#include "gst/decode/workerthreads.h"
 #include "gst/metas/analytics.h"
 #include "gst/metas/masks.h"
 #include "gst/tensors/cudascope.h"
@@ -127,7 +127,7 @@ class Decoder {
   Result<Quantization> quantization_;  // parsed from props_
   DecodeFiles files_;
   SharedCuda cuda_;
-  std::unique_ptr<Crew> crew_;  // outlives the processor
+  std::unique_ptr<ThreadPool> threads_;  // outlives the processor
   std::optional<Processor> processor_;
   SharedTensorSource source_;  // of the tensors that it decodes
   std::optional<Settled> settled_;  // for streams whose number of rows varies

@@ -124,7 +124,7 @@ Result<Plan> Decoder::plan_of(FrameTensors& tensors, const Production& productio
   Result<Plan> plan = std::unexpected(Error{});
   if (is_settled(tensors, production)) {
     Settings settled = *wanted;
-    settled.told_detector = settled_->family;
+    settled.declared_detector = settled_->family;
     if (settled.units == Units::kAuto) settled.units = settled_->units;
     plan = plan_with(tensors, production, settled);
     if (plan) plan->basis = Basis::kShape;
@@ -183,7 +183,7 @@ Status Decoder::make_processor(const Prepared& prepared, const FrameTensors& ten
   if (const std::string& why = failed_.empty() ? unsupported_ : failed_; !why.empty())
     selection->reason += "; not on the GPU: " + why;
   auto processor = Processor::create(prepared.plan, std::move(*selection), tensors.space(),
-                                     crew_.get());
+                                     threads_.get());
   if (!processor) return std::unexpected(processor.error());
   processor_ = std::move(*processor);
   processor_->stop_by(stop_);

@@ -92,7 +92,7 @@ size_t behind_boxes(const DetectorSpec& spec) {
 }
 
 /// Returns the number of values per anchor that decoding reads.
-size_t least_numbers(const DetectorSpec& spec, Role role) {
+size_t min_numbers(const DetectorSpec& spec, Role role) {
   switch (role) {
     case Role::kBoxes:
       return channels_of(spec, TensorRule{.role = role}) + behind_boxes(spec);
@@ -112,7 +112,7 @@ Found check_tensors(const DetectorSpec& spec) {
   };
   for (size_t i = 0; i < spec.tensor_count; ++i) {
     const TensorRule& rule = spec.tensors[i];
-    const size_t least = least_numbers(spec, rule.role);
+    const size_t least = min_numbers(spec, rule.role);
     const bool told = rule.role == Role::kBoxes && behind_boxes(spec) != 0;
     if ((told || rule.channels != 0) && (rule.channels < least || rule.role == Role::kAll))
       return fault_of(i, "channels",
@@ -160,7 +160,7 @@ Found check_dense(const DetectorSpec& spec) {
 
 Found check_ready(const DetectorSpec& spec) {
   const Columns& c = spec.columns;
-  const size_t end = least_channels(spec);
+  const size_t end = min_channels(spec);
   if (c.classes >= 0)
     return fault("classes-column", "none with reader=ready", column_text(c.classes));
   if (c.objectness >= 0)
@@ -287,7 +287,7 @@ Found check_anchors(const DetectorSpec& spec) {
 
 /// Checks the payload's column; the rest of a row from there on is payload, however short.
 Found check_payload_column(const DetectorSpec& spec) {
-  const int column = spec.columns.payload, least = static_cast<int>(least_channels(spec));
+  const int column = spec.columns.payload, least = static_cast<int>(min_channels(spec));
   if (spec.reader == Reader::kReady && column > least)
     return fault("payload-column", "at most " + std::to_string(least), std::to_string(column));
   if (spec.reader == Reader::kDense && column >= 0 &&

@@ -79,7 +79,7 @@ void add_coding(Fields& out) {
                           "Factors for the four raw box values, x first."));
   out.push_back(of_family("cell-offset", &Family::cell_offset, Number<float>{-16, 16},
                           "Offset added to a cell's column and row."));
-  out.push_back(of_family("xy-scales", &Family::xy_scales, Numbers<float, kMostLevels>{0, kLargest},
+  out.push_back(of_family("xy-scales", &Family::xy_scales, Numbers<float, kMaxLevels>{0, kLargest},
                           "With grid-darknet: scale of the centre per level; 0 means 1."));
   out.push_back(of_family("delta-limit", &Family::delta_limit, Number<float>{0, kLargest},
                           "With prior-delta: maximum of the sizes' logarithms; 0 means no limit."));
@@ -110,10 +110,10 @@ void add_scores(Fields& out) {
 }
 
 void add_anchors(Fields& out) {
-  out.push_back(of_family("strides", &Family::strides, Numbers<uint16_t, kMostLevels>{1, 65535},
+  out.push_back(of_family("strides", &Family::strides, Numbers<uint16_t, kMaxLevels>{1, 65535},
                           "Distance between cells in input pixels, per level."));
   out.push_back(of_family("cell-anchors", &Family::cell_anchors,
-                          Numbers<uint8_t, kMostLevels>{1, 255},
+                          Numbers<uint8_t, kMaxLevels>{1, 255},
                           "Anchors per cell on each level; the last value applies to remaining "
                           "levels."));
   out.push_back(of_family("interleaved", &Family::interleaved, OneOf(kYesNo),

@@ -18,7 +18,7 @@
 namespace keepbox {
 namespace {
 
-constexpr size_t kMostBytes = 64 * 1024;
+constexpr size_t kMaxBytes = 64 * 1024;
 constexpr std::string_view kFamilyGroup = "detector", kTensorGroup = "tensor ";
 
 /// Keys of [detector] that are not fields of a family.
@@ -211,7 +211,7 @@ Result<DetectorFile> read_detector(const std::string& text, const std::string& p
 
 Result<DetectorFile> load_detector(const std::string& path) {
   const auto text =
-      read_text(path, kMostBytes, "set detector= to a family or to a detector file");
+      read_text(path, kMaxBytes, "set detector= to a family or to a detector file");
   if (!text) return std::unexpected(text.error());
   return read_detector(*text, path);
 }

@@ -76,8 +76,8 @@ Result<std::vector<Region>> regions_of(std::string_view text, const char* proper
                  "0,0.5,1,0.5;100,50,640,360");
     regions.push_back(*region);
   }
-  if (regions.size() > kMostRegions)
-    return fail(ErrorKind::kInvalid, "at most " + std::to_string(kMostRegions) + " regions",
+  if (regions.size() > kMaxRegions)
+    return fail(ErrorKind::kInvalid, "at most " + std::to_string(kMaxRegions) + " regions",
                 std::to_string(regions.size()), std::string("set ") + property + "= to fewer");
   return regions;
 }

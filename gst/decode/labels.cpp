@@ -15,7 +15,7 @@
 namespace keepbox {
 namespace {
 
-constexpr size_t kMostLabelsBytes = size_t{1} << 24;
+constexpr size_t kMaxLabelsBytes = size_t{1} << 24;
 constexpr const char* kLabelsHint =
     "set label-file= to a UTF-8 text file with one class name per line";
 
@@ -38,7 +38,7 @@ size_t edits(std::string_view a, std::string_view b, size_t most) {
 }  // namespace
 
 Result<Labels> Labels::load(const char* path) {
-  const auto file = read_text(path, kMostLabelsBytes, kLabelsHint);
+  const auto file = read_text(path, kMaxLabelsBytes, kLabelsHint);
   if (!file) return std::unexpected(file.error());
   std::string_view text(*file);
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
@@ -50,8 +50,8 @@ Result<Labels> Labels::load(const char* path) {
     return file_error("class names in label file " + std::string(path), "an empty file",
                       kLabelsHint);
   const auto lines = static_cast<size_t>(std::ranges::count(text, '\n')) + 1;
-  if (lines > kMostLabels)
-    return file_error("at most " + std::to_string(kMostLabels) + " names in label file " + path,
+  if (lines > kMaxLabels)
+    return file_error("at most " + std::to_string(kMaxLabels) + " names in label file " + path,
                       std::to_string(lines) + " lines", kLabelsHint);
   Labels labels;
   for (const std::string_view line : split(text, '\n')) labels.names_.emplace_back(line);

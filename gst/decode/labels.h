@@ -29,7 +29,7 @@ class Labels {
   static Labels to_come();
 
   /// Reads a label file. Errors name the file and the cause: missing, not a regular file, empty,
-  /// not UTF-8, more than 16 MiB or kMostLabels lines.
+  /// not UTF-8, more than 16 MiB or kMaxLabels lines.
   static Result<Labels> load(const char* path);
 
   /// Returns the name of a class; "class-N" if it is beyond the file or its line is empty.

@@ -15,7 +15,7 @@
 namespace keepbox {
 namespace {
 
-constexpr size_t kMostPriorsBytes = size_t{1} << 26;
+constexpr size_t kMaxPriorsBytes = size_t{1} << 26;
 constexpr const char* kPriorsHint =
     "set priors-file= to a file of N lines of cy cx h w, or of 4 lines of N numbers";
 
@@ -37,7 +37,7 @@ bool numbers_of(std::string_view line, std::vector<float>& out) {
 }  // namespace
 
 Result<std::vector<Prior>> load_priors(const char* path) {
-  const auto file = read_text(path, kMostPriorsBytes, kPriorsHint);
+  const auto file = read_text(path, kMaxPriorsBytes, kPriorsHint);
   if (!file) return std::unexpected(file.error());
 
   std::vector<float> numbers;   // all lines together

@@ -42,8 +42,8 @@ struct Restorer {
   GstPad *sink = nullptr, *src = nullptr;
   ResizeMode mode = ResizeMode::kLetterboxScaler;  // under the object lock
   // The streaming thread's own:
-  Showing scaled;               // input frames
-  Showing full;                 // output frames
+  FrameFormat scaled;               // input frames
+  FrameFormat full;                 // output frames
   GstCaps* caps = nullptr;      // of output frames; null before the first one
   std::vector<GstEvent*> held;  // sticky events that must follow those caps
   bool planes = false;          // downstream supports GstVideoMeta
@@ -107,7 +107,7 @@ void announce(Restorer& r, GstCaps* caps) {
     return;
   }
   gst_caps_replace(&r.caps, caps);
-  r.full = showing(caps).value_or(Showing{});
+  r.full = frame_format(caps).value_or(FrameFormat{});
   gst_pad_push_event(r.src, gst_event_new_caps(caps));
   release_held(r, true);
   gst_pad_check_reconfigure(r.src);
@@ -165,7 +165,7 @@ GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* input) {
   announce(r, saved.caps);
   const PixelMap map = map_to_full(self, scaled);
   GstBuffer* output = take_frame(&scaled);
-  bring_along(scaled, r.scaled, output, r.full, map, mode_of(self));
+  transfer_metas(scaled, r.scaled, output, r.full, map, mode_of(self));
   // Release the last other reference, so that downstream can draw on the frame without a copy.
   gst_clear_buffer(&scaled);
   if (!r.planes) output = with_plain_planes(output, r.full);
@@ -177,7 +177,7 @@ GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* input) {
 gboolean take_caps(KeepboxFrameRestore* self, GstEvent* event) {
   GstCaps* caps = nullptr;
   gst_event_parse_caps(event, &caps);
-  const auto scaled = showing(caps);
+  const auto scaled = frame_format(caps);
   if (scaled) {
     self->restorer->scaled = *scaled;
   } else {

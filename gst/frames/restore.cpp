@@ -61,7 +61,7 @@ gboolean bring_meta(GstBuffer* scaled, GstMeta** meta, gpointer data) {
 
 /// Sources mapped to the full frame; tensors that shared a source share one again.
 /// The way of the pixels since inference ends on the full frame, and begins again there.
-struct MovedSources {
+struct MappedSources {
   GstBuffer *scaled, *full;
   Picture from, to;
   ResizeMode mode;
@@ -100,10 +100,10 @@ bool lies_as_caps_say(GstBuffer* frame, const GstVideoInfo& info) {
 
 }  // namespace
 
-std::optional<Showing> showing(const GstCaps* caps) {
+std::optional<FrameFormat> frame_format(const GstCaps* caps) {
   const auto picture = picture_of(caps);
   if (!picture) return std::nullopt;
-  Showing out{.picture = *picture};
+  FrameFormat out{.picture = *picture};
   const bool known = gst_video_info_from_caps(&out.info, caps);
   if (!known) gst_video_info_init(&out.info);
   out.info.width = static_cast<gint>(picture->size.width);
@@ -129,7 +129,7 @@ GstBuffer* take_frame(GstBuffer** scaled) {
   return copy;
 }
 
-void bring_along(GstBuffer* scaled, const Showing& from, GstBuffer* full, const Showing& to,
+void transfer_metas(GstBuffer* scaled, const FrameFormat& from, GstBuffer* full, const FrameFormat& to,
                  const PixelMap& map, ResizeMode mode) {
   gst_buffer_copy_into(full, scaled, GST_BUFFER_COPY_TIMESTAMPS, 0, static_cast<gsize>(-1));
   GST_BUFFER_FLAG_UNSET(full, kStreamFlags);
@@ -137,13 +137,13 @@ void bring_along(GstBuffer* scaled, const Showing& from, GstBuffer* full, const 
   Bringing bringing{full, from.info, to.info, map, {}};
   gst_buffer_foreach_meta(full, note_api, &bringing.there);
   gst_buffer_foreach_meta(scaled, bring_meta, &bringing);
-  MovedSources sources{scaled, full, from.picture, to.picture, mode, map, {}, {}};
+  MappedSources sources{scaled, full, from.picture, to.picture, mode, map, {}, {}};
   const MovedSource moved = std::ref(sources);
   carry_tensors(scaled, full, moved);
   carry_analytics(scaled, from.info, full, to.info, map, moved);
 }
 
-GstBuffer* with_plain_planes(GstBuffer* frame, const Showing& as) {
+GstBuffer* with_plain_planes(GstBuffer* frame, const FrameFormat& as) {
   if (!as.plain || lies_as_caps_say(frame, as.info)) return frame;
   GstVideoInfo info = as.info;
   GstVideoFrame in, out;

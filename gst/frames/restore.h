@@ -13,14 +13,14 @@
 namespace keepbox {
 
 /// A picture and its storage format.
-struct Showing {
+struct FrameFormat {
   Picture picture;
   GstVideoInfo info;  // for unknown formats only the size
   bool plain = false;  // raw video in system memory, which can be mapped
 };
 
 /// Parses fixed caps; std::nullopt if they lack a size.
-std::optional<Showing> showing(const GstCaps* caps);
+std::optional<FrameFormat> frame_format(const GstCaps* caps);
 
 /// Takes the saved frame off a scaled one, writable, and without copying pixels if it is not
 /// shared. Transfer full. @param scaled loses its pixels, and may become another buffer.
@@ -29,11 +29,11 @@ GstBuffer* take_frame(GstBuffer** scaled);
 /// Moves timestamps, flags and metas of the scaled frame to the full one, with metas mapped. The
 /// full frame keeps its own flags of pixel storage and the metas that it already has.
 /// @param mode fits the picture if a scaler dropped the transform metadata.
-void bring_along(GstBuffer* scaled, const Showing& from, GstBuffer* full, const Showing& to,
+void transfer_metas(GstBuffer* scaled, const FrameFormat& from, GstBuffer* full, const FrameFormat& to,
                  const PixelMap& map, ResizeMode mode);
 
 /// Returns a frame whose planes are laid out as its caps require, for elements that ignore
 /// GstVideoMeta: the buffer itself or a copy. Transfer full of both.
-GstBuffer* with_plain_planes(GstBuffer* frame, const Showing& as);
+GstBuffer* with_plain_planes(GstBuffer* frame, const FrameFormat& as);
 
 }  // namespace keepbox

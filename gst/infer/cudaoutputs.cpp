@@ -65,7 +65,7 @@ Result<InferredTensor> CudaModel::wrapped(std::unique_ptr<Lent> lent, CUdevicept
   InferredTensor out;
   out.data.reset(gst_buffer_new());
   if (bytes == 0) return out;
-  if (bytes > kMostCudaBytes)
+  if (bytes > kMaxCudaBytes)
     return fail(ErrorKind::kUnsupported, "tensors of up to 2 GiB", std::to_string(bytes) + " bytes",
                 "export the model with smaller outputs");
   const CUevent ready = lent->piece.ready.get();

@@ -14,23 +14,23 @@ namespace {
 using Writer = ModelMetadata::Writer;
 
 constexpr float kUltralyticsIou = 0.7f;  // as in its predict()
-constexpr int64_t kLeastGrid = 21;  // cells of the smallest input
+constexpr int64_t kMinGrid = 21;  // cells of the smallest input
 constexpr int64_t kReadyColumns = 6;
 constexpr int64_t kUnknown = -1;
 
-enum class Lie { kPlanes, kRows, kOther };
+enum class OutputLayout { kPlanes, kRows, kOther };
 
 /// Returns the layout of boxes in an output 1xAxB: planes of 4 + classes + more by anchors, or
 /// end-to-end rows of 6 + more. @param classes 0: unknown. @param more may be kUnknown.
-Lie lie_of(const ModelPort& port, int64_t classes, int64_t more, bool sorted) {
+OutputLayout output_layout_of(const ModelPort& port, int64_t classes, int64_t more, bool sorted) {
   const int64_t a = port.dims[1], b = port.dims[2];
   const bool six = more != kUnknown && b == kReadyColumns + more;
-  if (sorted && (six || b < 0)) return Lie::kRows;
+  if (sorted && (six || b < 0)) return OutputLayout::kRows;
   const bool known = classes > 0 && more != kUnknown;
-  if (known && a == 4 + classes + more && !(six && b < kLeastGrid)) return Lie::kPlanes;
-  if (six) return Lie::kRows;
-  if (sorted || (known && a > 0)) return Lie::kOther;
-  return a < 0 || b < 0 || a < b ? Lie::kPlanes : Lie::kOther;
+  if (known && a == 4 + classes + more && !(six && b < kMinGrid)) return OutputLayout::kPlanes;
+  if (six) return OutputLayout::kRows;
+  if (sorted || (known && a > 0)) return OutputLayout::kOther;
+  return a < 0 || b < 0 || a < b ? OutputLayout::kPlanes : OutputLayout::kOther;
 }
 
 /// Returns the first output of that rank.
@@ -104,15 +104,15 @@ void take_ultralytics(const ModelClaims& claims, const ModelMetadata& metadata, 
   if (metadata.task == "detect" && is_rtdetr(metadata))
     return take_rtdetr(claims.outputs[*boxes], metadata, out);
   const ModelPort* prototypes = maps ? &claims.outputs[*maps] : nullptr;
-  const Lie lie = lie_of(claims.outputs[*boxes], static_cast<int64_t>(metadata.labels.size()),
+  const OutputLayout lie = output_layout_of(claims.outputs[*boxes], static_cast<int64_t>(metadata.labels.size()),
                          more_of(metadata.task, metadata, prototypes), metadata.sorted);
-  const Known known = lie == Lie::kPlanes ? task->planes : lie == Lie::kRows ? task->rows : Known{};
+  const Known known = lie == OutputLayout::kPlanes ? task->planes : lie == OutputLayout::kRows ? task->rows : Known{};
   if (known.id.empty()) {
     out.remarks.push_back("output " + claims.outputs[*boxes].to_string() +
                           " is not a known output of task " + metadata.task);
     return;
   }
-  out.outputs[*boxes] = {.id = std::string(known.id), .column_major = lie == Lie::kPlanes};
+  out.outputs[*boxes] = {.id = std::string(known.id), .column_major = lie == OutputLayout::kPlanes};
   out.detector = known.detector;
   if (metadata.task == "segment" && maps)
     out.outputs[*maps].id = "yolo-v8-segmentation-out-protos";

@@ -9,7 +9,7 @@
 namespace keepbox {
 namespace {
 
-constexpr guint kMostInputSide = 1u << 14;
+constexpr guint kMaxInputSide = 1u << 14;
 constexpr int kModelsOwn = -1;
 
 GType channel_order_type() {
@@ -63,9 +63,9 @@ const Property<InferProps> kInferProperties[] = {
     {"input-width",
      "Width of the model input in pixels, if it is dynamic in the model; 0 takes the width given "
      "by the model or its metadata.",
-     &InferProps::input_width, nullptr, 0, kMostInputSide},
+     &InferProps::input_width, nullptr, 0, kMaxInputSide},
     {"input-height", "Height of the model input in pixels; 0 as for input-width.",
-     &InferProps::input_height, nullptr, 0, kMostInputSide},
+     &InferProps::input_height, nullptr, 0, kMaxInputSide},
     {"channel-order", "Order of the colour channels that the model was trained with.",
      &InferProps::channel_order, channel_order_type},
     {"resize-mode",

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kOwnGroup = "modelinfo";
 constexpr const char* kHint = "correct the file or remove it";
-constexpr size_t kMostBytes = 1 << 20;
+constexpr size_t kMaxBytes = 1 << 20;
 constexpr int64_t kLargestDim = INT32_MAX;  // GStreamer reads them as int
 
 /// A group of a file: its values, and errors that name them.
@@ -136,7 +136,7 @@ Status check_version(const Group& group) {
 Result<ModelInfo> load(const std::string& path) {
   g_autoptr(GKeyFile) file = g_key_file_new();
   g_autoptr(GError) error = nullptr;
-  const auto text = read_text(path, kMostBytes, kHint);
+  const auto text = read_text(path, kMaxBytes, kHint);
   if (!text) return std::unexpected(text.error());
   if (!g_key_file_load_from_data(file, text->data(), text->size(), G_KEY_FILE_NONE, &error))
     return unreadable("a readable key file " + path, *error, kHint);

@@ -37,7 +37,7 @@ std::optional<DataType> core_type(ort::Type type) {
 }
 
 const std::string kNumbers = "a numeric tensor with up to 8 dimensions";
-constexpr int64_t kMostMetadata = 512;  // keys; the runtime copies all of them per value
+constexpr int64_t kMaxMetadata = 512;  // keys; the runtime copies all of them per value
 constexpr const char* kProviderSuffix = "ExecutionProvider";
 
 /// Returns the runtime's spelling of a provider, "OpenVINO" for "openvino"; empty if it has none.
@@ -226,7 +226,7 @@ Status OnnxSession::read_metadata() {
   KB_TRY(check(api.ModelMetadataGetCustomMetadataMapKeys(metadata, runtime_->allocator(), &keys,
                                                          &count),
                "metadata of"));
-  const bool read = count <= kMostMetadata;
+  const bool read = count <= kMaxMetadata;
   claims_.metadata_left_out = read ? 0 : static_cast<size_t>(count);
   for (int64_t i = 0; i < count; ++i) {
     const std::string key = runtime_->taken_text(keys[i]);

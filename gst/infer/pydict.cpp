@@ -12,8 +12,8 @@
 namespace keepbox {
 namespace {
 
-constexpr int kMostLevels = 16;
-constexpr size_t kMostValues = 65536;
+constexpr int kMaxLevels = 16;
+constexpr size_t kMaxValues = 65536;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return g_ascii_isalnum(c) || c == '_'; }
@@ -51,7 +51,7 @@ class Parser {
   }
 
   bool read_value(PyValue& out, int level) {
-    if (level > kMostLevels || ++values_ > kMostValues) return false;
+    if (level > kMaxLevels || ++values_ > kMaxValues) return false;
     const char c = peek();
     if (c == '{') return read_dict(out, level);
     if (c == '[') return read_list(out, level, ']');

@@ -49,7 +49,7 @@ struct State {
   Model model;
   guint64 since = 0;    // frames since the model ran, including that frame; 0 before
   bool failed = false;  // an error was posted and the stream is to stop
-  bool turned = false;  // a warning was posted about rotated pictures
+  bool oriented = false;  // a warning was posted about rotated pictures
 };
 
 }  // namespace
@@ -138,7 +138,7 @@ void check_orientation(GstBaseTransform* base, const GstTagList* tags) {
   State& s = *cast(base)->state;
   g_autofree gchar* orientation = nullptr;
   if (!gst_tag_list_get_string(tags, GST_TAG_IMAGE_ORIENTATION, &orientation) ||
-      g_str_equal(orientation, "rotate-0") || std::exchange(s.turned, true))
+      g_str_equal(orientation, "rotate-0") || std::exchange(s.oriented, true))
     return;
   post_warning(GST_ELEMENT(base),
                {ErrorKind::kMismatch, "upright pictures",
@@ -148,7 +148,7 @@ void check_orientation(GstBaseTransform* base, const GstTagList* tags) {
 
 void take_tags(GstBaseTransform* base, GstEvent* event) {
   GstTagList* tags = nullptr;
-  if (GST_EVENT_TYPE(event) == GST_EVENT_STREAM_START) cast(base)->state->turned = false;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_STREAM_START) cast(base)->state->oriented = false;
   if (GST_EVENT_TYPE(event) != GST_EVENT_TAG) return;
   gst_event_parse_tag(event, &tags);
   check_orientation(base, tags);
@@ -187,7 +187,7 @@ gboolean start(GstBaseTransform* base) {
   State& s = *cast(base)->state;
   const InferProps props = props_of(base);
   s.since = 0;
-  s.failed = s.turned = false;
+  s.failed = s.oriented = false;
   const bool started = report(base, s.model.start(props));
   if (!started) s.model.stop();  // GStreamer does not call stop() after a failed start()
   GST_OBJECT_LOCK(base);

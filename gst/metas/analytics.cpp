@@ -114,11 +114,11 @@ gsize length_of(GstBuffer* buffer) {
 }
 
 Status check_room(gsize there, gsize boxes, gsize mtds) {
-  if (mtds == 0 || there + mtds <= kMostMtds) return {};
+  if (mtds == 0 || there + mtds <= kMaxMtds) return {};
   const std::string beside =
       there == 0 ? "" : " in addition to " + std::to_string(there) + " existing mtds";
   return fail(ErrorKind::kInvalid,
-              "at most " + std::to_string(kMostMtds) +
+              "at most " + std::to_string(kMaxMtds) +
                   " boxes on a frame, or half as many with masks or class-meta=true, because "
                   "GStreamer keeps a byte for each pair of them",
               std::to_string(boxes) + " boxes" + beside,
@@ -170,7 +170,7 @@ Status attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOp
   const gsize there = length_of(buffer);
   Need need = need_of(boxes, options);
   KB_TRY(check_room(there, boxes.size(), need.mtds));
-  if (there + need.mtds + need.group_mtds > kMostMtds) need.group_mtds = 0;
+  if (there + need.mtds + need.group_mtds > kMaxMtds) need.group_mtds = 0;
   GstAnalyticsRelationMeta* meta =
       relation_meta_for(buffer, need.mtds + need.group_mtds, need.bytes);
   for (FrameBox& box : boxes) {

@@ -70,16 +70,16 @@ struct AttachOptions {
 
 /// The maximum number of mtds on a frame to which boxes are added. GStreamer allocates one byte for
 /// each pair of mtds, related or not: 100 MB for this number.
-inline constexpr gsize kMostMtds = 10'000;
+inline constexpr gsize kMaxMtds = 10'000;
 
 /// Attaches a decoder's boxes: always a relation meta, sized in advance; a GstAnalyticsODMtd per
 /// box, edges rounded to pixels and at least one pixel apart; and the boxes as floats. An oriented
 /// box is written as an upright one about the same centre, with its angle. A mask becomes a
 /// GstAnalyticsSegmentationMtd related to its box in both directions, with the regions 0 and
 /// mask_region() of its index among the masks, and holds a reference to its pixels. Keypoints
-/// become floats, and a group of keypoints if GStreamer supports these and they fit in kMostMtds.
+/// become floats, and a group of keypoints if GStreamer supports these and they fit in kMaxMtds.
 /// Adds to an existing relation meta. kInvalid, with nothing attached, if boxes, classes and masks
-/// would make more than kMostMtds.
+/// would make more than kMaxMtds.
 /// @param boxes get their od_id; boxes with class and anchor are also written as floats.
 Status attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOptions& options);
 

@@ -31,11 +31,11 @@ struct Header {
 static_assert(alignof(Header) <= 4 && alignof(BoxRecord) <= 4);
 
 /// The size written by the first version.
-constexpr gsize kLeastHeader = offsetof(Header, held);
+constexpr gsize kMinHeader = offsetof(Header, held);
 
 /// Opens an mtd of records, if it has the declared length.
 std::optional<RecordBlock> open_block(const GstAnalyticsMtd& mtd) {
-  return open_records(mtd, kLeastHeader, sizeof(BoxRecord));
+  return open_records(mtd, kMinHeader, sizeof(BoxRecord));
 }
 
 gsize known_bytes(const RecordBlock& block) {
@@ -49,7 +49,7 @@ Header header_of(const RecordBlock& block) {
 }
 
 void map_record(BoxRecord& record, const PixelMap& map) {
-  const TurnedBox to = map(TurnedBox{{record.x1, record.y1, record.x2, record.y2}, record.angle});
+  const OrientedBox to = map(OrientedBox{{record.x1, record.y1, record.x2, record.y2}, record.angle});
   record.x1 = to.box.x1;
   record.y1 = to.box.y1;
   record.x2 = to.box.x2;

@@ -29,7 +29,7 @@ bool is_ours(GstAnalyticsMtdType type) {
 Placed Carrier::place(const GstAnalyticsODMtd& od, const BoxRecords& records) const {
   const Detected at = detected(od);
   const auto found = records.find(od.id, at);
-  TurnedBox box{{static_cast<float>(at.x), static_cast<float>(at.y),
+  OrientedBox box{{static_cast<float>(at.x), static_cast<float>(at.y),
                  static_cast<float>(at.x + at.width), static_cast<float>(at.y + at.height)},
                 at.angle};
   if (found)

@@ -22,7 +22,7 @@ double further(const std::array<double, 9>& rows, size_t row) {
 
 }  // namespace
 
-Box around(const TurnedBox& in) {
+Box around(const OrientedBox& in) {
   const Box& b = in.box;
   if (in.angle == 0) return b;
   const auto turn = PixelMap({std::cos(in.angle), -std::sin(in.angle), 0,
@@ -81,7 +81,7 @@ Box PixelMap::operator()(Box box) const {
           static_cast<float>(bottom.y)};
 }
 
-TurnedBox PixelMap::operator()(const TurnedBox& in) const {
+OrientedBox PixelMap::operator()(const OrientedBox& in) const {
   if (in.angle == 0) return {(*this)(in.box), 0};
   const double width = in.box.x2 - in.box.x1, height = in.box.y2 - in.box.y1;
   const Point middle{(double{in.box.x1} + in.box.x2) / 2, (double{in.box.y1} + in.box.y2) / 2};

@@ -14,13 +14,13 @@
 namespace keepbox {
 
 /// An oriented rectangle with centre, sides and angle.
-struct TurnedBox {
+struct OrientedBox {
   Box box;          // the upright box with the same centre and sides
   float angle = 0;  // radians, clockwise
 };
 
 /// Returns the smallest upright box around it.
-Box around(const TurnedBox& box);
+Box around(const OrientedBox& box);
 
 /// A map between the coordinates of two pictures: (x', y', w') = m (x, y, 1), with the rows of m in
 /// sequence. With perspective, w' is not 1.
@@ -48,7 +48,7 @@ class PixelMap {
   Box operator()(Box box) const;
   /// Returns the mapped centre, with sides and angle as in sides_of() of core/formula/oriented.h: exact if
   /// both axes are scaled equally, and for upright boxes if axes stay axes.
-  TurnedBox operator()(const TurnedBox& box) const;
+  OrientedBox operator()(const OrientedBox& box) const;
 
   /// Returns the maximum length that a distance of one pixel is mapped to. For maps without
   /// perspective.

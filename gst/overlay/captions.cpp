@@ -39,12 +39,12 @@ Holds holds_of(const Outline& box, const cv::Rect& seen) {
 class Places {
  public:
   Places(const Outline& box, const cv::Rect& frame, cv::Size caption)
-      : frame_(frame), size_(caption), turned_(!box.upright()) {
+      : frame_(frame), size_(caption), oriented_(!box.upright()) {
     const cv::Rect seen = box.extent & frame;
     const int high = seen.y, low = seen.y + seen.height;
     const auto [top, bottom, left, right] = holds_of(box, seen);
     // A caption that fills its box would hide the object.
-    const bool roomy = !turned_ && size_.width <= seen.width && 2 * size_.height <= seen.height;
+    const bool roomy = !oriented_ && size_.width <= seen.width && 2 * size_.height <= seen.height;
     // If a few pixels are missing, it overlaps the box slightly instead of moving elsewhere.
     const auto nudged = [&](int y) {
       const int inside = std::clamp(y, 0, frame_.height - size_.height);
@@ -68,7 +68,7 @@ class Places {
   /// Returns positions at a side's start, end and middle, moved into the frame.
   std::array<int, 3> along(Span side, int length, int limit) const {
     std::array at{side.first, side.last - length, (side.first + side.last - length) / 2};
-    if (turned_) std::ranges::rotate(at, at.begin() + 2);
+    if (oriented_) std::ranges::rotate(at, at.begin() + 2);
     for (int& v : at) v = std::clamp(v, 0, limit - length);
     return at;
   }
@@ -85,7 +85,7 @@ class Places {
 
   cv::Rect frame_;
   cv::Size size_;
-  bool turned_;
+  bool oriented_;
   std::array<cv::Rect, kPlaces> at_;
   size_t count_ = 0;
 };

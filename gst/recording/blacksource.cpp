@@ -16,7 +16,7 @@ namespace keepbox {
 namespace {
 
 constexpr Size kUsualSize{320, 320};
-constexpr size_t kMostPixels = size_t{1} << 28;  // limit of the size in an index
+constexpr size_t kMaxPixels = size_t{1} << 28;  // limit of the size in an index
 constexpr FrameRate kUsualRate{30, 1};
 constexpr int64_t kJitter = 1'000'000;  // tolerance for frames at an even rate
 
@@ -56,7 +56,7 @@ BlackFrames& frames_of(gpointer object) {
 /// Returns the size, or 0x0 if it is too large to allocate.
 Size checked(Size size) {
   const size_t pixels = size_t{size.width} * size.height;
-  return pixels == 0 || pixels > kMostPixels ? Size{} : size;
+  return pixels == 0 || pixels > kMaxPixels ? Size{} : size;
 }
 
 /// Returns 0/1 if the frames have no constant rate.

@@ -16,9 +16,9 @@
 namespace keepbox {
 namespace {
 
-constexpr size_t kMostLabelBytes = size_t{1} << 24;
+constexpr size_t kMaxLabelBytes = size_t{1} << 24;
 constexpr size_t kLately = 16;  // sources shared by tensors of recent frames
-constexpr int64_t kMostSide = INT32_MAX;
+constexpr int64_t kMaxSide = INT32_MAX;
 
 constexpr std::pair<Units, std::string_view> kUnits[] = {{Units::kPixels, "pixels"},
                                                          {Units::kNormalized, "normalized"}};
@@ -28,7 +28,7 @@ WrittenJson pair_of(auto x, auto y) { return WrittenJson::array({x, y}); }
 bool is_size(const Json& value) {
   return value.is_array() && value.size() == 2 && std::ranges::all_of(value, [](const Json& side) {
            return side.is_number_unsigned() && side.get<uint64_t>() >= 1 &&
-                  side.get<uint64_t>() <= uint64_t{kMostSide};
+                  side.get<uint64_t>() <= uint64_t{kMaxSide};
          });
 }
 
@@ -75,13 +75,13 @@ Result<std::vector<std::string>> labels_in(const Folder& folder, const std::stri
     return fail(ErrorKind::kTruncated, "UTF-8 names, one per line, in " + file->path,
                 std::move(found), "record it again");
   };
-  if (file->bytes > kMostLabelBytes) return broken("more than 16 MiB");
+  if (file->bytes > kMaxLabelBytes) return broken("more than 16 MiB");
   std::string text(file->bytes, '\0');
   KB_TRY(file->read(0, std::as_writable_bytes(std::span(text))));
   if (!text.ends_with('\n')) return broken("an incomplete last line");
   if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr))
     return broken("invalid bytes");  // a NUL among them
-  if (std::ranges::count(text, '\n') > static_cast<ptrdiff_t>(kMostLabels))
+  if (std::ranges::count(text, '\n') > static_cast<ptrdiff_t>(kMaxLabels))
     return broken("too many names");
   std::vector<std::string> labels;
   for (size_t begin = 0, end; (end = text.find('\n', begin)) != text.npos; begin = end + 1)

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kStep = 1000;  // between attempts to find a free number
 constexpr int64_t kLastOfCoco = 90;
-constexpr size_t kMostListBytes = size_t{1} << 26;  // limit of a list of ids
+constexpr size_t kMaxListBytes = size_t{1} << 26;  // limit of a list of ids
 
 Result<CocoId> parse_id(std::string_view line) {
   CocoId out;
@@ -105,14 +105,14 @@ Result<std::vector<CocoId>> load_coco_ids(const char* path, const char* property
   const std::string hint = std::string("set ") + property +
                            "= to a text file with one number per line, optionally followed by a "
                            "name";
-  const auto text = read_text(path, kMostListBytes, hint);
+  const auto text = read_text(path, kMaxListBytes, hint);
   return text ? parse_ids(*text, path, hint) : std::unexpected(text.error());
 }
 
 Result<std::vector<std::string>> load_names(const char* path, const char* property) {
   const std::string hint =
       std::string("set ") + property + "= to a text file with one name per line";
-  const auto text = read_text(path, kMostListBytes, hint);
+  const auto text = read_text(path, kMaxListBytes, hint);
   if (!text) return std::unexpected(text.error());
   std::vector<std::string> names;
   for (const std::string_view line : lines_of(*text)) {

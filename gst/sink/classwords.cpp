@@ -26,10 +26,10 @@ const std::string& ClassWords::of(const std::string& name) {
   const auto known = words_.find(name);
   if (known != words_.end()) return known->second;
   const std::string whole = as_file_name(as_word(name));
-  const std::string word = unlike_others(name, shortened(whole, kMostBytes));
-  if (whole.size() > kMostBytes && !std::exchange(told_shortened_, true))
+  const std::string word = unlike_others(name, shortened(whole, kMaxBytes));
+  if (whole.size() > kMaxBytes && !std::exchange(told_shortened_, true))
     warnings_.push_back({ErrorKind::kMismatch,
-                         "class names of at most " + std::to_string(kMostBytes) + " bytes",
+                         "class names of at most " + std::to_string(kMaxBytes) + " bytes",
                          "a name of " + std::to_string(whole.size()) + " bytes",
                          "its file is named by its beginning: " + word});
   taken_.insert(word);
@@ -41,12 +41,12 @@ std::string ClassWords::unlike_others(const std::string& name, const std::string
   std::string out;
   for (int number = 2; out.empty() || taken_.contains(out); ++number) {
     const std::string end = "-" + std::to_string(number);
-    out = shortened(word, kMostBytes - end.size()) + end;
+    out = shortened(word, kMaxBytes - end.size()) + end;
   }
   if (!std::exchange(told_alike_, true))
     warnings_.push_back({ErrorKind::kMismatch,
                          "class names that give different file names",
-                         "'" + shortened(name, kMostBytes) + "', which gives " + word +
+                         "'" + shortened(name, kMaxBytes) + "', which gives " + word +
                              " like another class",
                          "its file has " + out + " in its name"});
   return out;

@@ -16,7 +16,7 @@ namespace keepbox {
 /// -3 ... appended in order of appearance.
 class ClassWords {
  public:
-  static constexpr size_t kMostBytes = 180;  // per word; file systems allow names of 255
+  static constexpr size_t kMaxBytes = 180;  // per word; file systems allow names of 255
 
   /// @param name valid UTF-8
   const std::string& of(const std::string& name);

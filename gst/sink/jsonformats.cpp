@@ -6,7 +6,7 @@
 #include "gst/sink/formats.h"
 #include "gst/sink/rle.h"
 #include "gst/sink/text.h"
-#include "gst/sink/turned.h"
+#include "gst/sink/oriented.h"
 
 namespace keepbox {
 namespace {

@@ -192,7 +192,7 @@ Result<GstBuffer*> CudaUploader::upload(GstBuffer* data) const {
   if (bytes == 0) return gst_buffer_ref(data);
   const CudaScope scope(context_);
   if (!scope.status()) return std::unexpected(scope.status().error());
-  if (bytes > kMostCudaBytes || !gst_buffer_map(data, &map, GST_MAP_READ))
+  if (bytes > kMaxCudaBytes || !gst_buffer_map(data, &map, GST_MAP_READ))
     return fail(ErrorKind::kTruncated, "a mappable tensor of up to 2 GiB",
                 std::to_string(bytes) + " bytes", "set memory=system");
   auto* stream = reinterpret_cast<GstCudaStream*>(stream_);

@@ -114,10 +114,10 @@ bool map_cuda(GstBuffer* data, GstMapInfo* info, TensorView& view);
 void await_producer(GstBuffer* data);
 
 /// The maximum that libgstcuda wraps at once: 2 GiB, minus its rounding.
-inline constexpr gsize kMostCudaBytes = G_MAXINT32 - 3;
+inline constexpr gsize kMaxCudaBytes = G_MAXINT32 - 3;
 
 /// Wraps device memory as a GstCudaMemory of exactly that size. Transfer full.
-/// @param device a CUdeviceptr. @param bytes from 1 to kMostCudaBytes.
+/// @param device a CUdeviceptr. @param bytes from 1 to kMaxCudaBytes.
 /// @param stream a GstCudaStream that writes to it, or nullptr. @param notify gets user_data when
 /// the memory is freed, with the context current. @pre cuda_available().
 GstMemory* wrap_cuda(const CudaContext& context, gpointer device, gsize bytes,

@@ -154,7 +154,7 @@ Result<CudaContext> primary_context(int device) {
 Result<GstMemory*> wrap_device_data(const DeviceData& lent, GDestroyNotify notify,
                                     gpointer user_data) {
   KB_TRY(require_driver());
-  if (lent.bytes > kMostCudaBytes)
+  if (lent.bytes > kMaxCudaBytes)
     return fail(ErrorKind::kInvalid, "at most 2 GiB of CUDA memory",
                 std::to_string(lent.bytes) + " bytes", "split the tensor");
   const Result<Place> place = place_of(lent);

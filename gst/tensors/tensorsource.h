@@ -14,7 +14,7 @@
 
 namespace keepbox {
 
-inline constexpr size_t kMostLabels = size_t{1} << 16;  // limit per file
+inline constexpr size_t kMaxLabels = size_t{1} << 16;  // limit per file
 
 struct TensorSource {
   uint64_t producer = 0;  // number of the element in this process; 0 if unknown

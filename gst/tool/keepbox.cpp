@@ -11,7 +11,7 @@ namespace keepbox {
 namespace {
 
 constexpr int kWrong = 1, kUsage = 2;
-constexpr size_t kMostLabelBytes = size_t{1} << 24;
+constexpr size_t kMaxLabelBytes = size_t{1} << 24;
 
 constexpr const char* kUsageText =
     "usage: keepbox detectors        list the families that boxdecode supports\n"
@@ -52,7 +52,7 @@ int print_or_check(const std::string& what) {
   const auto file = load_detector(what);
   if (!file) return fail_with(file.error().message());
   if (!file->label_file.empty())
-    if (const auto labels = read_text(file->label_file, kMostLabelBytes, ""); !labels)
+    if (const auto labels = read_text(file->label_file, kMaxLabelBytes, ""); !labels)
       return fail_with(what + ": label-file: " + labels.error().message());
   return put(what + ": " + std::string(file->family->name) + " is a valid family\n");
 }

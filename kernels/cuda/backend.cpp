@@ -10,7 +10,7 @@ constexpr uint32_t kMostImages = 65535;
 
 /// Maximum number of candidates for methods that compare all pairs: more would block the device
 /// noticeably for its other users.
-constexpr uint32_t kMostPaired = 1u << 16;
+constexpr uint32_t kMaxPaired = 1u << 16;
 
 bool compares_all(const Rules& rules) {
   if (rules.method == NmsMethod::kNone) return false;
@@ -19,7 +19,7 @@ bool compares_all(const Rules& rules) {
 }
 
 /// Maximum count in a tally, see tally.cuh.
-constexpr uint64_t kMostJudged = (uint64_t{1} << 22) - 1;
+constexpr uint64_t kMaxJudged = (uint64_t{1} << 22) - 1;
 
 Status supports(const Plan& plan) {
   const uint32_t images = plan.layout.images;
@@ -38,22 +38,22 @@ Status supports(const Plan& plan) {
     if (const auto count = form.shape.count(); !count || *count / images > ~0u)
       return fail(ErrorKind::kUnsupported, "tensors below 2^32 elements in backend cuda",
                   form.shape.to_string(), "set backend=auto");
-  if (plan.forms.size() > kMostTensors)
+  if (plan.forms.size() > kMaxTensors)
     return fail(ErrorKind::kUnsupported,
-                "at most " + std::to_string(kMostTensors) + " tensors in backend cuda",
+                "at most " + std::to_string(kMaxTensors) + " tensors in backend cuda",
                 std::to_string(plan.forms.size()), "set backend=auto");
   if (plan.gather.points.mean && plan.gather.points.count != 0)
     return fail(ErrorKind::kUnsupported, "keypoints of single boxes in backend cuda",
                 "means of keypoints because of nms-method=weighted",
                 "set backend=auto, nms-method=greedy or keypoints=false");
   const uint64_t judged = uint64_t{plan.layout.anchors} * plan.layout.classes;
-  if (plan.rules.multi_label && judged > kMostJudged)
+  if (plan.rules.multi_label && judged > kMaxJudged)
     return fail(ErrorKind::kUnsupported,
-                "at most " + std::to_string(kMostJudged) + " scores with multi-label in backend cuda",
+                "at most " + std::to_string(kMaxJudged) + " scores with multi-label in backend cuda",
                 std::to_string(judged), "set multi-label=false or backend=auto");
-  if (compares_all(plan.rules) && plan.rules.pre_nms_top_k > kMostPaired)
+  if (compares_all(plan.rules) && plan.rules.pre_nms_top_k > kMaxPaired)
     return fail(ErrorKind::kUnsupported,
-                "at most " + std::to_string(kMostPaired) +
+                "at most " + std::to_string(kMaxPaired) +
                     " candidates for this nms-method and these limits in backend cuda",
                 std::to_string(plan.rules.pre_nms_top_k), "set pre-nms-top-k=");
   return {};

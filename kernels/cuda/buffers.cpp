@@ -8,9 +8,9 @@
 namespace keepbox::cuda {
 
 const Kernels& kernels_for(const Rules& rules) {
-  if (!rules.turned) return upright_kernels();
-  return rules.contract.turned == TurnedOverlap::kPolygon ? turned_polygon_kernels()
-                                                          : turned_gaussian_kernels();
+  if (!rules.oriented) return upright_kernels();
+  return rules.contract.oriented == OrientedOverlap::kPolygon ? oriented_polygon_kernels()
+                                                          : oriented_gaussian_kernels();
 }
 
 namespace {
@@ -31,11 +31,11 @@ bool in_frame(const Rules& rules) {
 
 Buckets buckets_of(const Plan& plan) {
   constexpr uint32_t kLeast = kBucketRoom / 4;
-  constexpr size_t kMostOfAll = size_t{1} << 22;
+  constexpr size_t kMaxOfAll = size_t{1} << 22;
   if (plan.rules.method != NmsMethod::kGreedy || !in_frame(plan.rules)) return {};
   const uint32_t classes = plan.rules.contract.class_agnostic ? 1 : plan.rules.class_ids;
-  uint32_t count = std::min(std::max(classes, 1u), kMostBuckets), room = kBucketRoom;
-  const auto too_large = [&] { return size_t{room} * count * plan.layout.images > kMostOfAll; };
+  uint32_t count = std::min(std::max(classes, 1u), kMaxBuckets), room = kBucketRoom;
+  const auto too_large = [&] { return size_t{room} * count * plan.layout.images > kMaxOfAll; };
   while (room > kLeast && too_large()) room /= 2;
   while (count > 1 && too_large()) count = (count + 1) / 2;  // classes share buckets
   return {count, std::min(room, std::max(plan.rules.candidates, 1u))};
@@ -64,9 +64,9 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan) {
   out.levels = device.take<Level>(plan.levels.size());
   out.anchor_sizes = device.take<AnchorSize>(plan.anchor_sizes.size());
   out.size_limits = device.take<SizeLimits>(plan.class_threshold.size());
-  out.regions = device.take<Region>(2 * kMostRegions);
+  out.regions = device.take<Region>(2 * kMaxRegions);
   out.segments = device.take<DeviceSegment>(plan.layout.segments.size());
-  out.angles = device.take<float>(plan.rules.turned ? images * plan.rules.anchors : 0);
+  out.angles = device.take<float>(plan.rules.oriented ? images * plan.rules.anchors : 0);
   out.runs = device.take<uint64_t>(in_runs);
   out.run_index = device.take<uint32_t>(in_runs);
   out.ordered = take_boxes(device, candidates);
@@ -83,15 +83,15 @@ namespace {
 bool seldom(const Plan& plan) {
   const Layout& layout = plan.layout;
   return layout.segments.size() > 1 || plan.rules.multi_label || plan.rules.peaks ||
-         plan.rules.boxes.bins > 1 || layout[Part::kSizes].present() ||
-         layout[Part::kImage].present() || layout[Part::kIndices].present() ||
-         layout[Part::kAngle].present();
+         plan.rules.boxes.bins > 1 || layout[FieldId::kSizes].present() ||
+         layout[FieldId::kImage].present() || layout[FieldId::kIndices].present() ||
+         layout[FieldId::kAngle].present();
 }
 
 Scan scan_of(const Plan& plan) {
   if (seldom(plan)) return Scan::kPieces;
   const Layout& layout = plan.layout;
-  const Field& scores = layout[Part::kScores];
+  const Field& scores = layout[FieldId::kScores];
   if (!scores.present()) return Scan::kReady;
   return scores.anchor_stride < scores.channel_stride ? Scan::kPlanes : Scan::kRows;
 }
@@ -119,7 +119,7 @@ DevicePlan device_plan(const Plan& plan, const Buffers& buffers) {
           .octaves = octaves_of(plan.rules.lowest_threshold),
           .per_pixel_x = plan.letterbox.per_pixel_x(),
           .per_pixel_y = plan.letterbox.per_pixel_y(),
-          .angles = plan.rules.turned ? buffers.angles.data() : nullptr};
+          .angles = plan.rules.oriented ? buffers.angles.data() : nullptr};
 }
 
 namespace {

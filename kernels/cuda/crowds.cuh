@@ -66,7 +66,7 @@ cudaError_t load_crowds(uint32_t* blocks) {
   if (error == cudaSuccess)
     error = load_kernels(greedy<Geometry>, strike_once<Geometry>, mask_tile<Geometry>,
                          thin_segment<Geometry>, walk<Geometry>, soften<Geometry>,
-                         merge_kept<Geometry>, most_overlap<Geometry>, decay<Geometry>);
+                         merge_kept<Geometry>, max_overlap<Geometry>, decay<Geometry>);
   for (cudaError_t (*load)() : {load_select, load_methods, load_walk})
     if (error == cudaSuccess) error = load();
   return error;

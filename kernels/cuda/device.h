@@ -50,16 +50,16 @@ struct DeviceSegment {
   uint8_t tensors[kParts] = {};
   DeviceField fields[kParts];
 };
-inline constexpr uint32_t kMostTensors = 24;
+inline constexpr uint32_t kMaxTensors = 24;
 
 inline constexpr uint32_t kWarp = 32;
-inline constexpr uint32_t kMostBuckets = 128;
+inline constexpr uint32_t kMaxBuckets = 128;
 inline constexpr uint32_t kFrameThreads = 256;  // per block: small blocks are scheduled earlier
                                                 // next to other kernels
 inline constexpr uint32_t kFrameWarps = kFrameThreads / kWarp;
-inline constexpr uint32_t kMostBlocks = 2047;  // per image
+inline constexpr uint32_t kMaxBlocks = 2047;  // per image
 inline constexpr uint32_t kGroupBuckets = 4;  // processed by a block at a time
-inline constexpr uint32_t kMostGroups = kMostBuckets / kGroupBuckets;
+inline constexpr uint32_t kMaxGroups = kMaxBuckets / kGroupBuckets;
 inline constexpr uint32_t kBucketRoom = 256;  // maximum candidates per bucket
 
 /// Distribution of candidates by class: one list per class, or lists shared by classes.
@@ -76,7 +76,7 @@ struct Buckets {
 struct Pieces {
   const DeviceSegment* segments = nullptr;
   uint32_t count = 0, chunks = 0;
-  const std::byte* data[kMostTensors] = {};  // of the tensors
+  const std::byte* data[kMaxTensors] = {};  // of the tensors
 };
 
 /// core's Plan for the device. Kernel parameters are fetched one cache line at a time.
@@ -122,8 +122,8 @@ struct Control {
   uint32_t not_finite = 0;
   uint32_t finished = 0;  // groups of buckets with finished suppression
   uint32_t crowded = 0;   // non-zero if a bucket overflowed
-  uint32_t kept[kMostGroups] = {};  // per group
-  uint32_t counts[kMostBuckets] = {};
+  uint32_t kept[kMaxGroups] = {};  // per group
+  uint32_t counts[kMaxBuckets] = {};
 };
 
 /// Candidates or kept boxes of one image: two arrays.
@@ -203,8 +203,8 @@ struct Kernels {
 
 /// Return the kernels of upright boxes, and of oriented boxes by polygon and by Gaussian overlap.
 const Kernels& upright_kernels();
-const Kernels& turned_polygon_kernels();
-const Kernels& turned_gaussian_kernels();
+const Kernels& oriented_polygon_kernels();
+const Kernels& oriented_gaussian_kernels();
 
 /// Returns the kernels for a plan's geometry.
 const Kernels& kernels_for(const Rules& rules);

@@ -31,7 +31,7 @@ struct FinishShared {
     };
   };
   uint32_t chosen, last_bin;
-  uint32_t ends[kMostGroups];  // end of each group in the whole
+  uint32_t ends[kMaxGroups];  // end of each group in the whole
   EmitShared<kFrameThreads> emit;
 };
 

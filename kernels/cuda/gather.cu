@@ -21,16 +21,16 @@ struct GatherSource {
   __device__ GatherSource(const DevicePlan& plan, const GatherArgs& from, const DeviceSegment& of)
       : rules(plan.rules), tables(plan.tables), args(from), segment(of), image(from.image) {}
 
-  __device__ const DeviceField& field(Part part) const {
+  __device__ const DeviceField& field(FieldId part) const {
     return segment.fields[static_cast<uint32_t>(part)];
   }
-  __device__ bool has(Part part) const { return field(part).element != 0; }
-  __device__ const std::byte* first(Part part) const {
+  __device__ bool has(FieldId part) const { return field(part).element != 0; }
+  __device__ const std::byte* first(FieldId part) const {
     const DeviceField& from = field(part);
     return args.pieces.data[segment.tensors[static_cast<uint32_t>(part)]] +
            reinterpret_cast<size_t>(from.data) + image * from.image_stride;
   }
-  __device__ float get(Part part, uint32_t anchor, uint32_t channel = 0) const {
+  __device__ float get(FieldId part, uint32_t anchor, uint32_t channel = 0) const {
     const DeviceField& from = field(part);
     return AnyLoad::get(from, first(part) + size_t{anchor - segment.first} * from.anchor_stride *
                                                 from.element,
@@ -64,13 +64,13 @@ __global__ void __launch_bounds__(kGatherThreads)
   if (number >= args.count * each) return;
   const uint32_t anchor = args.boxes[number / each].anchor;
   const GatherSource from(plan, args, segment_of(args.pieces, anchor));
-  args.factors[number] = from.get(Part::kPayload, anchor, number % each);
+  args.factors[number] = from.get(FieldId::kPayload, anchor, number % each);
 }
 
 /// Pixels of a block, and boxes per block.
 constexpr uint32_t kTileWidth = 32, kTileHeight = kGatherThreads / kTileWidth, kBoxesEach = 32;
 /// Maximum number of prototype values kept by a thread.
-constexpr uint32_t kMostKept = 32;
+constexpr uint32_t kMaxKept = 32;
 
 __device__ void put(const GatherArgs& args, const MaskPlace& place, uint32_t x, uint32_t y,
                     float sum) {
@@ -97,17 +97,17 @@ __global__ void __launch_bounds__(kGatherThreads)
   const GatherSource from(plan, args, args.pieces.segments[0]);
   const uint32_t pixel = there ? y * args.masks.maps.width + x : 0;
   const uint32_t count = args.masks.coefficients;
-  const DeviceField& field = from.field(Part::kPrototypes);
+  const DeviceField& field = from.field(FieldId::kPrototypes);
   const std::byte* const maps =
-      from.first(Part::kPrototypes) + size_t{pixel} * field.anchor_stride * field.element;
+      from.first(FieldId::kPrototypes) + size_t{pixel} * field.anchor_stride * field.element;
   const uint32_t stride = field.channel_stride;
-  float kept[kKept ? kMostKept : 1];
+  float kept[kKept ? kMaxKept : 1];
   if constexpr (kKept) {
     bool any = false;
     for (uint32_t i = begin; i < end; ++i) any |= meets(args.places[i], left, top);
     if (!any) return;
 #pragma unroll
-    for (uint32_t i = 0; i < kMostKept; ++i)
+    for (uint32_t i = 0; i < kMaxKept; ++i)
       kept[i] = i < count ? Load::get(field, maps, i * stride) : 0;
   }
   for (uint32_t box = begin; box < end; ++box) {
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(kGatherThreads)
     float sum = 0;
     if constexpr (kKept) {
 #pragma unroll
-      for (uint32_t i = 0; i < kMostKept; ++i)
+      for (uint32_t i = 0; i < kMaxKept; ++i)
         if (i < count) sum = sum + __ldg(factors + i) * kept[i];
     } else {
       for (uint32_t i = 0; i < count; ++i)
@@ -147,7 +147,7 @@ cudaError_t launch_masks(const DevicePlan& plan, const GatherArgs& args, cudaStr
   const Size maps = args.masks.maps;
   const dim3 grid(blocks_for(maps.width, kTileWidth), blocks_for(maps.height, kTileHeight),
                   blocks_for(args.count, kBoxesEach));
-  if (args.masks.coefficients > kMostKept)
+  if (args.masks.coefficients > kMaxKept)
     make_masks<false, AnyLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);
   else if (args.prototypes == Numbers::kFloat)
     make_masks<true, PlainLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);

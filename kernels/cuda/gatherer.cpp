@@ -6,7 +6,7 @@
 
 namespace keepbox::cuda {
 
-Status CudaGatherer::prepare(const Plan& plan) {
+Status CudaPayloadStage::prepare(const Plan& plan) {
   images_.resize(plan.layout.images);
   point_count_ = plan.gather.points.count;
   kept_capacity_ = plan.rules.kept_capacity;
@@ -18,13 +18,13 @@ Status CudaGatherer::prepare(const Plan& plan) {
   return {};
 }
 
-void CudaGatherer::abandon() {
+void CudaPayloadStage::abandon() {
   for (HostBlob* blob : {&points_, &host_places_, &host_masks_}) (void)blob->release();
   for (DeviceBlob* blob : {&places_, &factors_, &masks_}) (void)blob->release();
 }
 
 /// @return the number of pixels of all images' masks.
-size_t CudaGatherer::place(const Plan& plan, std::span<const std::span<const Detection>> boxes) {
+size_t CudaPayloadStage::place(const Plan& plan, std::span<const std::span<const Detection>> boxes) {
   size_t pixels = 0, count = 0;
   for (size_t i = 0; i < images_.size(); ++i) {
     Image& image = images_[i];
@@ -38,7 +38,7 @@ size_t CudaGatherer::place(const Plan& plan, std::span<const std::span<const Det
   return pixels;
 }
 
-Status CudaGatherer::grow(const Plan& plan, size_t boxes, size_t bytes) {
+Status CudaPayloadStage::grow(const Plan& plan, size_t boxes, size_t bytes) {
   const auto device = [](DeviceBlob& blob, size_t size) -> Status {
     auto made = allocate_device(size);
     if (!made) return std::unexpected(made.error());
@@ -73,7 +73,7 @@ namespace {
 
 /// True if the prototypes are aligned, unquantised float32.
 bool is_plain(const Plan& plan, const Pieces& pieces) {
-  const auto tensor = static_cast<size_t>(plan.layout[Part::kPrototypes].tensor);
+  const auto tensor = static_cast<size_t>(plan.layout[FieldId::kPrototypes].tensor);
   const TensorForm& form = plan.forms[tensor];
   return form.type == DataType::kFloat32 && form.scale == 1 && form.zero_point == 0 &&
          reinterpret_cast<uintptr_t>(pieces.data[tensor]) % sizeof(float) == 0;
@@ -81,7 +81,7 @@ bool is_plain(const Plan& plan, const Pieces& pieces) {
 
 }  // namespace
 
-GatherArgs CudaGatherer::args_of(const Plan& plan, const Pieces& pieces, uint32_t image) const {
+GatherArgs CudaPayloadStage::args_of(const Plan& plan, const Pieces& pieces, uint32_t image) const {
   const Image& of = images_[image];
   GatherArgs args{.pieces = pieces,
                   .count = static_cast<uint32_t>(of.count),
@@ -101,7 +101,7 @@ GatherArgs CudaGatherer::args_of(const Plan& plan, const Pieces& pieces, uint32_
   return args;
 }
 
-Status CudaGatherer::run(const Plan& plan, const DevicePlan& device_plan, const Pieces& pieces,
+Status CudaPayloadStage::run(const Plan& plan, const DevicePlan& device_plan, const Pieces& pieces,
                          std::span<const std::span<const Detection>> boxes, cudaStream_t stream) {
   const bool masks = plan.gather.masks.coefficients != 0;
   const size_t bytes = place(plan, boxes) * (numbers_ ? sizeof(float) : 1);
@@ -126,9 +126,9 @@ Status CudaGatherer::run(const Plan& plan, const DevicePlan& device_plan, const 
   return check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 }
 
-Gathered CudaGatherer::of(uint32_t image) const {
+PayloadOutput CudaPayloadStage::of(uint32_t image) const {
   const Image& from = images_[image];
-  Gathered out{.places = from.places};
+  PayloadOutput out{.places = from.places};
   if (points_ != nullptr)
     out.points = {reinterpret_cast<const Keypoint*>(points_.get()) +
                       image * kept_capacity_ * point_count_,

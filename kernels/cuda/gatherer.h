@@ -12,7 +12,7 @@
 
 namespace keepbox::cuda {
 
-class CudaGatherer {
+class CudaPayloadStage {
  public:
   Status prepare(const Plan& plan);
 
@@ -21,7 +21,7 @@ class CudaGatherer {
   Status run(const Plan& plan, const DevicePlan& device_plan, const Pieces& pieces,
              std::span<const std::span<const Detection>> boxes, cudaStream_t stream);
 
-  Gathered of(uint32_t image) const;
+  PayloadOutput of(uint32_t image) const;
 
   /// Releases ownership of memory that was lost with its context.
   void abandon();

@@ -11,11 +11,11 @@ namespace keepbox::cuda {
 
 /// Rows of candidates that a block handles at once, with one lane each, and the words of their
 /// masks; a list of kBucketRoom fits.
-inline constexpr uint32_t kMostRows = 16, kMostMasks = 96;
-static_assert(warp_words(kBucketRoom) <= kMostRows &&
-              warp_words(kBucketRoom) * warp_words(kBucketRoom) <= kMostMasks);
-inline constexpr uint32_t kSlots = kMostRows * kWarp;
-inline constexpr uint32_t kRowsEach = kMostRows / kFrameWarps;  // per warp
+inline constexpr uint32_t kMaxRows = 16, kMaxMasks = 96;
+static_assert(warp_words(kBucketRoom) <= kMaxRows &&
+              warp_words(kBucketRoom) * warp_words(kBucketRoom) <= kMaxMasks);
+inline constexpr uint32_t kSlots = kMaxRows * kWarp;
+inline constexpr uint32_t kRowsEach = kMaxRows / kFrameWarps;  // per warp
 
 /// Row of a list; each list begins with a new row.
 struct Row {
@@ -43,11 +43,11 @@ struct MaskShared {
   uint64_t keys[kSlots];  // kNoKey if there is none
   float areas[kSlots];
   Slot<Geometry> slots[kSlots];
-  Row rows[kMostRows];
-  uint8_t task_row[kMostMasks], task_column[kMostMasks];  // rows compared by each mask
+  Row rows[kMaxRows];
+  uint8_t task_row[kMaxMasks], task_column[kMaxMasks];  // rows compared by each mask
   uint32_t row_count, task_count, next;
-  uint32_t masks[kMostMasks][kWarp];  // per row: one word for each row of its list
-  uint32_t kept[kMostRows], open[kMostRows];
+  uint32_t masks[kMaxMasks][kWarp];  // per row: one word for each row of its list
+  uint32_t kept[kMaxRows], open[kMaxRows];
 };
 
 /// Plans rows for as many lists from `first` as fit. Called by all threads after a barrier; ends
@@ -61,7 +61,7 @@ __device__ void plan_rows(const uint32_t* counts, uint32_t room, uint32_t first,
     const uint32_t count = asked && counts[lane] <= room ? counts[lane] : 0;
     const uint32_t size = warp_words(count);
     const uint32_t rows = sum_upto(size), masks = sum_upto(size * size);
-    const bool fits = asked && rows <= kMostRows && masks <= kMostMasks;
+    const bool fits = asked && rows <= kMaxRows && masks <= kMaxMasks;
     const uint32_t planned = __popc(__ballot_sync(kFull, fits));
     if (asked && lane + 1 == first + planned) {
       shared.row_count = rows;

@@ -36,7 +36,7 @@ __device__ void each_better(const DevicePlan& plan, const SlowArgs& args, uint32
 
 template <class Geometry>
 __global__ void __launch_bounds__(kMatrixThreads)
-    most_overlap(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
+    max_overlap(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
                  uint32_t count) {
   const uint32_t j = blockIdx.x * kMatrixThreads + threadIdx.x;
   if (j >= count) return;
@@ -71,7 +71,7 @@ cudaError_t launch_matrix(const DevicePlan& plan, const SlowArgs& args, uint32_t
   if (error != cudaSuccess) return error;
   if (count != 0) {
     const uint32_t blocks = (count + kMatrixThreads - 1) / kMatrixThreads;
-    most_overlap<Geometry><<<blocks, kMatrixThreads, 0, stream>>>(plan, args, count);
+    max_overlap<Geometry><<<blocks, kMatrixThreads, 0, stream>>>(plan, args, count);
     decay<Geometry><<<blocks, kMatrixThreads, 0, stream>>>(plan, args, count);
     error = launch_sort({.best_high = plan.best_high,
                          .octaves = plan.octaves,

@@ -36,8 +36,8 @@ __device__ bool has_softmax(const Source<Load>& from) {
 /// True if the softmax of such a logit may pass; skips the sum for most of the background.
 template <class Load>
 __device__ bool may_pass(const Source<Load>& from, float logit, float largest) {
-  return from.has(Part::kObjectness) || passes(exp_f32(logit - largest),
-                                               least_best(from.rules), from.rules.contract);
+  return from.has(FieldId::kObjectness) || passes(exp_f32(logit - largest),
+                                               min_best(from.rules), from.rules.contract);
 }
 
 /// Returns the best of all slices for the anchors of a group; valid in slice 0.
@@ -130,7 +130,7 @@ __device__ void judge_piece(const Source<Load>& from, Stage& stage, ScanShared& 
     if (open && from.rules.multi_label)
       open = !best_decides(from.rules) ||
              passes(finished(from, anchor, best, objectness, largest).score,
-                    least_best(from.rules), from.rules.contract);
+                    min_best(from.rules), from.rules.contract);
   }
   if (from.rules.multi_label) take_labels(from, stage, shared, control, lists, open, anchor, objectness);
 }

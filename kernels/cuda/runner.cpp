@@ -57,7 +57,7 @@ void CudaRunner::abandon() {
   (void)begun_.release();
   for (DeviceBlob* blob : {&device_, &staging_device_}) (void)blob->release();
   for (HostBlob* blob : {&host_, &staging_host_}) (void)blob->release();
-  gatherer_.abandon();
+  payload_stage_.abandon();
 }
 
 Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
@@ -91,7 +91,7 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
   KB_TRY(choose_grid());
   KB_TRY(upload_segments(plan));
   gathers_ = plan.gather.any();
-  if (gathers_) KB_TRY(gatherer_.prepare(plan));
+  if (gathers_) KB_TRY(payload_stage_.prepare(plan));
   data_.resize(plan.forms.size());
   funnels_.resize(plan.layout.images);
   return {};
@@ -164,7 +164,7 @@ Status CudaRunner::choose_grid() {
   const uint32_t most = std::max((plan_.rules.anchors + each - 1) / each, 1u);
   const uint32_t alone = plan_.scan == Scan::kRows ? 4 : 2;  // blocks per multiprocessor
   const uint32_t share = static_cast<uint32_t>(processors) * (images == 1 ? alone : 8) / images;
-  grid_ = dim3(std::clamp(share, 1u, std::min(most, kMostBlocks)), images);
+  grid_ = dim3(std::clamp(share, 1u, std::min(most, kMaxBlocks)), images);
   // As many warps share the classes of an anchor as possible without a second round of blocks.
   const uint32_t spare = grid_.x * kFrameThreads / std::max(1u, plan_.rules.anchors);
   args_.slices = std::bit_floor(std::clamp(spare, 1u, kFrameWarps));
@@ -256,7 +256,7 @@ Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tenso
   if (!gathers_) return {};
   kept_.clear();
   for (uint32_t image = 0; image < funnels_.size(); ++image) kept_.push_back(detections(image));
-  return gatherer_.run(plan, plan_, pieces_, kept_, stream_.get());
+  return payload_stage_.run(plan, plan_, pieces_, kept_, stream_.get());
 }
 
 Status CudaRunner::run_slowly(uint32_t image) {

@@ -20,7 +20,7 @@ class CudaRunner final : public Runner {
   Status retune(const Plan& plan) override;
   std::span<const Detection> detections(uint32_t image) const override;
   const Funnel& funnel(uint32_t image) const override { return funnels_[image]; }
-  Gathered gathered(uint32_t image) const override { return gatherer_.of(image); }
+  PayloadOutput gathered(uint32_t image) const override { return payload_stage_.of(image); }
 
  private:
   Status allocate(const Plan& plan);
@@ -59,8 +59,8 @@ class CudaRunner final : public Runner {
   bool lost_ = false;    // the context is gone
   std::vector<Funnel> funnels_;
   bool gathers_ = false;
-  CudaGatherer gatherer_;
-  std::vector<std::span<const Detection>> kept_;  // per image, for gatherer_
+  CudaPayloadStage payload_stage_;
+  std::vector<std::span<const Detection>> kept_;  // per image, for payload_stage_
 };
 
 }  // namespace keepbox::cuda

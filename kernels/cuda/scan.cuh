@@ -10,7 +10,7 @@ template <class Load>
 __device__ RawBox load_box(const Source<Load>& from, uint32_t anchor) {
   RawBox raw;
 #pragma unroll
-  for (uint32_t i = 0; i < 4; ++i) raw.v[i] = from.get(Part::kBox, anchor, i);
+  for (uint32_t i = 0; i < 4; ++i) raw.v[i] = from.get(FieldId::kBox, anchor, i);
   return raw;
 }
 
@@ -33,7 +33,7 @@ template <class Load>
 __device__ void judge_rows(const Source<Load>& from, Stage& stage, bool there, uint32_t anchor,
                            float objectness) {
   const uint32_t lane = lane_id() % kRowLanes;
-  const float number = there && lane < 4 ? from.get(Part::kBox, anchor, lane) : 0;
+  const float number = there && lane < 4 ? from.get(FieldId::kBox, anchor, lane) : 0;
   Verdict best;
   if (there) best = quick_best_class<5>(from, anchor, objectness, lane, kRowLanes);
   for (uint32_t step = kRowLanes / 2; step > 0; step /= 2) {
@@ -56,7 +56,7 @@ template <class Load>
 __device__ void scan_rows(const Source<Load>& from, Stage& stage, ScanShared& shared,
                           Control& control, const Lists& lists) {
   const uint32_t anchors = anchors_of(from);
-  const bool weighted = from.has(Part::kObjectness);
+  const bool weighted = from.has(FieldId::kObjectness);
   for (uint32_t base = blockIdx.x; base < anchors; base += gridDim.x * kFrameThreads) {
     uint32_t count = min(kFrameThreads, (anchors - base + gridDim.x - 1) / gridDim.x);
     if (weighted) {

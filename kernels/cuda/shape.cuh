@@ -23,7 +23,7 @@ template <class Geometry>
 __device__ typename Geometry::Shape shape_of(const DevicePlan& plan, const float4& box,
                                              uint64_t key) {
   float angle = 0;
-  if constexpr (Geometry::kTurned) angle = angle_of(plan, key);
+  if constexpr (Geometry::kOriented) angle = angle_of(plan, key);
   return Geometry::shape(to_box(box), angle, plan.rules.contract, key_class(key));
 }
 

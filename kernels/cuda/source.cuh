@@ -95,21 +95,21 @@ struct Source {
       : plan(of), rules(of.rules), tables(of.tables), image(index), fields(segment.fields),
         first(segment.first) {}
 
-  __device__ const DeviceField& field(Part part) const {
+  __device__ const DeviceField& field(FieldId part) const {
     if constexpr (Load::kPieces) return fields[static_cast<uint32_t>(part)];
     else return plan.fields[static_cast<uint32_t>(part)];
   }
-  __device__ bool has(Part part) const {
+  __device__ bool has(FieldId part) const {
     const bool seldom = static_cast<size_t>(part) >= kPartsOfMost;
     return (Load::kPieces || !seldom) && field(part).data != nullptr;
   }
-  __device__ Channels<Load> at(Part part, uint32_t anchor) const {
+  __device__ Channels<Load> at(FieldId part, uint32_t anchor) const {
     const DeviceField& from = field(part);
     return {from, from.data + image * from.image_stride +
                       size_t{anchor - (Load::kPieces ? first : 0)} * from.anchor_stride *
                           Load::element_of(from)};
   }
-  __device__ float get(Part part, uint32_t anchor, uint32_t channel = 0) const {
+  __device__ float get(FieldId part, uint32_t anchor, uint32_t channel = 0) const {
     return at(part, anchor)[channel];
   }
 };
@@ -135,7 +135,7 @@ __device__ Verdict quick_best_class(const Source<Load>& from, uint32_t anchor, f
   const bool activated = product && rules.scores.activation != Activation::kNone;
   if (!Load::kPieces && activated) return best_class(from, anchor, objectness, first, step);
   const float factor = product && !activated ? objectness : 1.0f;  // 1 changes nothing
-  const Channels<Load> scores = from.at(Part::kScores, anchor);
+  const Channels<Load> scores = from.at(FieldId::kScores, anchor);
   Verdict best;
   for (uint32_t base = rules.first_class + first; base < rules.end_class; base += kAhead * step) {
     float values[kAhead];

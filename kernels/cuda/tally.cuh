@@ -29,7 +29,7 @@ __device__ inline uint64_t see(const uint64_t* from) {
 
 /// Counters packed into one word: blocks that stopped waiting, blocks that have scanned, anchors
 /// above the threshold and candidates, with 9, 11, 22 and 22 bits. There are at most 2^21 anchors,
-/// and kMostBlocks blocks per image.
+/// and kMaxBlocks blocks per image.
 struct Tally {
   uint64_t word;
 

@@ -12,14 +12,14 @@ namespace keepbox::cuda {
 inline constexpr uint32_t kHandful = 4 * kWarp;
 
 /// Returns the lane with the smallest key; kWarp if all are kNoKey.
-__device__ inline uint32_t least_lane(uint64_t key) {
+__device__ inline uint32_t min_lane(uint64_t key) {
   const auto high = static_cast<uint32_t>(key >> 32), low = static_cast<uint32_t>(key);
   const uint32_t least = warp_min(high);
   if (least == static_cast<uint32_t>(kNoKey >> 32)) return kWarp;
   uint32_t lanes = __ballot_sync(kFull, high == least);
   if ((lanes & (lanes - 1)) != 0) {  // equal scores
-    const uint32_t least_low = warp_min(high == least ? low : ~0u);
-    lanes = __ballot_sync(kFull, high == least && low == least_low);
+    const uint32_t min_low = warp_min(high == least ? low : ~0u);
+    lanes = __ballot_sync(kFull, high == least && low == min_low);
   }
   return __ffs(lanes) - 1;
 }
@@ -122,7 +122,7 @@ struct Hand {
 #pragma unroll 1
     for (uint32_t number = 0;; ++number) {
       if (number == kPatience && count_alive() > kWorthBlock) return false;
-      const uint32_t slot = best_slot(), owner = least_lane(key_at(slot));
+      const uint32_t slot = best_slot(), owner = min_lane(key_at(slot));
       if (owner == kWarp) return true;
       const uint32_t at = (kEach > 1 ? __shfl_sync(kFull, slot, owner) : 0) * kWarp + owner;
       if (lane_id() == owner) kept |= 1u << slot;

@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kNmsThreads)
 }
 
 /// Returns a block's smallest key. @param of_warps scratch space. Ends with a barrier.
-__device__ inline uint64_t least_of_block(uint64_t key, uint64_t (&of_warps)[kNmsWarps]) {
+__device__ inline uint64_t min_of_block(uint64_t key, uint64_t (&of_warps)[kNmsWarps]) {
 #pragma unroll
   for (uint32_t step = 1; step < kWarp; step *= 2)
     key = min(key, static_cast<uint64_t>(
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(kNmsThreads)
   };
   for (uint32_t i = threadIdx.x; i < count; i += kNmsThreads) look(i, args.ordered.keys[i]);
   while (total < plan.limit()) {
-    const uint64_t best = least_of_block(own, of_warps);
+    const uint64_t best = min_of_block(own, of_warps);
     if (best == kNoKey) break;
     if (own == best) place = own_place;
     __syncthreads();

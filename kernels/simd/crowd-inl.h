@@ -109,7 +109,7 @@ class Crowd {
 
  private:
   static constexpr uint64_t kNoGrid = 0;
-  static constexpr uint32_t kMostLevels = 7;
+  static constexpr uint32_t kMaxLevels = 7;
   static constexpr size_t kPerCell = 4;  // candidates per cell of a class's finest grid
 
   /// Grids of a class, packed into a word.
@@ -154,7 +154,7 @@ class Crowd {
     for (uint32_t id = 0; id < classes_; ++id) {
       if (grids_[id] == 0) continue;
       const auto half = static_cast<uint32_t>(std::bit_width(grids_[id] / kPerCell) + 1) / 2;
-      const Grid grid(bins_, apart_is_free_ ? std::clamp(half, 1u, kMostLevels) : 1);
+      const Grid grid(bins_, apart_is_free_ ? std::clamp(half, 1u, kMaxLevels) : 1);
       bins_ += grid.before(grid.levels);
       grids_[id] = grid.word();
     }

@@ -237,7 +237,7 @@ size_t PassRows(const Scores& scores, size_t first, size_t count, Block& block) 
     hwy::Prefetch(objectness + kAhead * stride);
     float factor = RealOf(scores.objectness, *objectness);
     if (logits) {
-      if (factor < scores.least_logit) continue;
+      if (factor < scores.min_logit) continue;
       factor = activate(scores.rules, factor);
     }
     if (!passes(factor, scores.threshold, scores.contract)) continue;
@@ -320,7 +320,7 @@ std::optional<Column> column_of(const Field& field, std::span<const TensorView> 
 
 /// Returns a logit certainly below those whose sigmoid passes: the margin exceeds the error of the
 /// sigmoid where the curve is steep enough.
-float least_logit_of(const ScoreRules& rules, float threshold) {
+float min_logit_of(const ScoreRules& rules, float threshold) {
   constexpr float kFlat = 1e-4f, kMargin = 1e-2f;
   const bool steep = threshold > kFlat && threshold < 1 - 10 * kFlat;
   if (rules.activation != Activation::kSigmoid || rules.logit_limit > 0 || !steep)
@@ -331,9 +331,9 @@ float least_logit_of(const ScoreRules& rules, float threshold) {
 /// Returns the scores of a segment that vectors can read, or nothing.
 std::optional<Scores> scores_of(const Plan& plan, const Segment& segment,
                                 std::span<const TensorView> tensors, uint32_t image) {
-  const Field &classes = segment[Part::kScores], &objectness = segment[Part::kObjectness];
+  const Field &classes = segment[FieldId::kScores], &objectness = segment[FieldId::kObjectness];
   if (plan.rules.first_class >= plan.rules.end_class) return {};  // only background
-  if (!classes.present() || segment[Part::kIndices].present()) return {};
+  if (!classes.present() || segment[FieldId::kIndices].present()) return {};
   const ScoreRules& rules = plan.rules.scores;
   if (plan.rules.multi_label && !best_decides(plan.rules)) return {};
   const bool rows = classes.channel_stride == 1 && classes.anchor_stride != 1;
@@ -352,8 +352,8 @@ std::optional<Scores> scores_of(const Plan& plan, const Segment& segment,
                 .end_class = plan.rules.end_class,
                 .all_classes = plan.layout.classes,
                 .rules = rules,
-                .threshold = least_best(plan.rules),
-                .least_logit = least_logit_of(rules, plan.rules.lowest_threshold),
+                .threshold = min_best(plan.rules),
+                .min_logit = min_logit_of(rules, plan.rules.lowest_threshold),
                 .contract = plan.rules.contract};
 }
 
@@ -382,9 +382,9 @@ class SegmentDecoder {
   }
 
   /// Returns the minimum raw value of a class in plain planes.
-  float least_label() const {
+  float min_label() const {
     return scores_.rules.activation == Activation::kNone ? from_.rules.lowest_threshold
-                                                         : scores_.least_logit;
+                                                         : scores_.min_logit;
   }
 
   /// @return the value of the first class for a block's first anchor
@@ -396,7 +396,7 @@ class SegmentDecoder {
   /// Visits all classes of the anchors that may pass, plane by plane because each has its own
   /// pages.
   void take_labels(uint32_t first, const Block& block, size_t passing) {
-    const float least = least_label();
+    const float least = min_label();
     const float* plane = first_plane(first);
     for (uint32_t c = scores_.first_class; c < scores_.end_class; ++c) {
       for (size_t i = 0; i < passing; ++i) {
@@ -410,7 +410,7 @@ class SegmentDecoder {
 
   /// Visits them anchor by anchor, because the means of bins cost more than page misses.
   void take_binned_labels(uint32_t first, const Block& block, size_t passing) {
-    const float least = least_label();
+    const float least = min_label();
     for (size_t i = 0; i < passing; ++i) {
       const auto at = static_cast<uint32_t>(block.passing[i]);
       const float* number = first_plane(first) + at;
@@ -448,7 +448,7 @@ class SegmentDecoder {
 
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 AnchorRange anchors, std::span<Candidate> out, Funnel& funnel) {
-  if (!plan.layout[Part::kScores].present())
+  if (!plan.layout[FieldId::kScores].present())
     return decode_ready(plan, tensors, image, anchors, out, funnel);
   uint32_t count = 0;
   Block block;

@@ -61,7 +61,7 @@ class Rows {
   }
 
  private:
-  static constexpr size_t kMostAtOnce = 16;  // vectors: more would look beyond the first overlap
+  static constexpr size_t kMaxAtOnce = 16;  // vectors: more would look beyond the first overlap
 
   uint32_t class_of(const Candidate& candidate) const {
     return rules_.contract.class_agnostic ? 0 : key_class(candidate.key);
@@ -77,7 +77,7 @@ class Rows {
       found = found || !hn::AllFalse(d, hn::And(over, ours));
     };
     size_t at = first & ~(hn::Lanes(d) - 1);
-    for (size_t vectors = 1; at < end && !found; vectors = std::min(2 * vectors, kMostAtOnce)) {
+    for (size_t vectors = 1; at < end && !found; vectors = std::min(2 * vectors, kMaxAtOnce)) {
       const size_t next = at + vectors * hn::Lanes(d);
       Vectors::strike(rules_, shape, lanes_, at, std::min(next, end), mark);
       at = next;

@@ -102,7 +102,7 @@ void SumRow(const Row& row, size_t width, const Out& out) {
 
 /// Sums the part of a rectangle in a tile's columns of one row.
 void SumPart(const Tile& tile, uint32_t left, uint32_t y, const MaskPlace& place,
-             std::span<const float> factors, const MaskRoom& out) {
+             std::span<const float> factors, const MaskOutput& out) {
   const uint32_t first = std::max(left, place.x);
   const uint32_t end = std::min(left + static_cast<uint32_t>(tile.width), place.x + place.width);
   if (y < place.y || y >= place.y + place.height || first >= end) return;
@@ -112,9 +112,9 @@ void SumPart(const Tile& tile, uint32_t left, uint32_t y, const MaskPlace& place
           out.numbers == nullptr ? nullptr : out.numbers + at});
 }
 
-/// @param maps the image's prototypes. @pre at most kMostFactors.
+/// @param maps the image's prototypes. @pre at most kMaxFactors.
 void Masks(const float* maps, Size size, std::span<const float> factors,
-           std::span<const MaskPlace> places, const MaskRoom& out) {
+           std::span<const MaskPlace> places, const MaskOutput& out) {
   if (places.empty()) return;
   const size_t each = factors.size() / places.size(), most = kTileNumbers / each;
   Tile tile;
@@ -139,7 +139,7 @@ HWY_AFTER_NAMESPACE();
 namespace keepbox::simd {
 namespace {
 
-constexpr uint32_t kMostFactors = 128;  // a tile has space for a few columns of that many
+constexpr uint32_t kMaxFactors = 128;  // a tile has space for a few columns of that many
 
 }  // namespace
 
@@ -147,11 +147,11 @@ HWY_EXPORT(Masks);
 
 void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
            std::span<const float> factors, std::span<const MaskPlace> places,
-           const MaskRoom& out) {
-  const Field& field = plan.layout.segments.front()[Part::kPrototypes];
+           const MaskOutput& out) {
+  const Field& field = plan.layout.segments.front()[FieldId::kPrototypes];
   const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
   if (view.type != DataType::kFloat32 || !plain(view) || field.anchor_stride != 1 ||
-      plan.gather.masks.coefficients > kMostFactors)
+      plan.gather.masks.coefficients > kMaxFactors)
     return reference::masks(plan, tensors, image, factors, places, out);
   HWY_DYNAMIC_DISPATCH(Masks)
   (static_cast<const float*>(view.data) + field.at(image, 0), plan.gather.masks.maps, factors,

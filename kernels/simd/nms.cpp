@@ -12,7 +12,7 @@
 #include "core/reference/reference.h"
 #include "kernels/simd/fast-inl.h"
 #include "kernels/simd/greedy-inl.h"
-#include "kernels/simd/turned-inl.h"
+#include "kernels/simd/oriented-inl.h"
 #include "kernels/simd/upright-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -28,10 +28,10 @@ uint32_t suppress(const Plan& plan, std::span<const Candidate> candidates,
 
 uint32_t Suppress(const Plan& plan, std::span<const Candidate> candidates,
                   std::span<uint32_t> kept, const NmsScratch& scratch) {
-  if (!plan.rules.turned) return suppress<UprightVectors>(plan, candidates, kept, scratch);
-  return plan.rules.contract.turned == TurnedOverlap::kPolygon
-             ? suppress<TurnedVectors<TurnedPolygon>>(plan, candidates, kept, scratch)
-             : suppress<TurnedVectors<TurnedGaussian>>(plan, candidates, kept, scratch);
+  if (!plan.rules.oriented) return suppress<UprightVectors>(plan, candidates, kept, scratch);
+  return plan.rules.contract.oriented == OrientedOverlap::kPolygon
+             ? suppress<OrientedVectors<OrientedPolygon>>(plan, candidates, kept, scratch)
+             : suppress<OrientedVectors<OrientedGaussian>>(plan, candidates, kept, scratch);
 }
 
 }  // namespace keepbox::simd::HWY_NAMESPACE

@@ -14,7 +14,7 @@ uint32_t decode_ready(const Plan& plan, std::span<const TensorView> tensors, uin
   const uint32_t end = std::min(anchors.end, anchors_of(from));
   funnel.anchors += end - std::min(anchors.first, end);
   for (uint32_t anchor = anchors.first; anchor < end; ++anchor) {
-    const float score = from.get(Part::kScore, anchor);
+    const float score = from.get(FieldId::kScore, anchor);
     if (passes(score, plan.rules.lowest_threshold, plan.rules.contract))
       candidates.take(anchor, ready_verdict(from, anchor));
   }

@@ -29,7 +29,7 @@ struct Scores {
   uint32_t all_classes;  // background included
   ScoreRules rules;
   float threshold;
-  float least_logit;  // of objectness: lower logits are below the threshold
+  float min_logit;  // of objectness: lower logits are below the threshold
   NmsContract contract;
 
   bool needs_object() const {

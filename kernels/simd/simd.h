@@ -30,7 +30,7 @@ uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32
 
 /// Computes float32 masks of planar prototypes; others fall back to the reference.
 void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-           std::span<const float> factors, std::span<const MaskPlace> places, const MaskRoom& out);
+           std::span<const float> factors, std::span<const MaskPlace> places, const MaskOutput& out);
 
 Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);
 

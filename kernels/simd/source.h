@@ -23,11 +23,11 @@ inline bool plain(const TensorView& view) {
 
 /// True for aligned integers of 8 or 16 bits whose order is that of their values.
 inline bool whole(const TensorView& view) {
-  constexpr float kLeastScale = 1e-20f, kMostZero = 65536;  // beyond, integers may coincide
+  constexpr float kMinScale = 1e-20f, kMaxZero = 65536;  // beyond, integers may coincide
   const bool known = view.type == DataType::kInt8 || view.type == DataType::kUInt8 ||
                      view.type == DataType::kInt16;
-  return known && view.scale > kLeastScale && view.zero_point <= kMostZero &&
-         view.zero_point >= -kMostZero &&
+  return known && view.scale > kMinScale && view.zero_point <= kMaxZero &&
+         view.zero_point >= -kMaxZero &&
          reinterpret_cast<uintptr_t>(view.data) % size_of(view.type) == 0;
 }
 
@@ -51,9 +51,9 @@ class Source {
 
   const Segment& segment() const { return segment_; }
 
-  bool has(Part part) const { return place(part).view != nullptr; }
+  bool has(FieldId part) const { return place(part).view != nullptr; }
 
-  float get(Part part, uint32_t anchor, uint32_t channel = 0) const {
+  float get(FieldId part, uint32_t anchor, uint32_t channel = 0) const {
     const Place& from = place(part);
     const size_t at = from.first + (anchor - segment_.first) * from.anchor_stride + channel * from.channel_stride;
     if (!from.plain) return load(*from.view, at);
@@ -67,7 +67,7 @@ class Source {
 
   /// Prefetches a box: in planes each of its values is in a different cache line.
   void fetch_box(uint32_t anchor) const {
-    const Place& from = place(Part::kBox);
+    const Place& from = place(FieldId::kBox);
     const auto* box = static_cast<const std::byte*>(from.view->data) +
                       (from.first + (anchor - segment_.first) * from.anchor_stride) * from.size;
     hwy::Prefetch(box);
@@ -83,7 +83,7 @@ class Source {
     size_t first = 0, anchor_stride = 0, channel_stride = 0;  // in values
   };
 
-  const Place& place(Part part) const { return places_[static_cast<size_t>(part)]; }
+  const Place& place(FieldId part) const { return places_[static_cast<size_t>(part)]; }
 
   const Segment& segment_;
   std::array<Place, kPartsDecoded> places_;

@@ -131,7 +131,7 @@ Tensor in_bytes(Tensor tensor) {
 }
 
 /// Planes of 15 classes and an angle: 100 objects with 12 anchors each.
-std::vector<Tensor> turned(Random& random) {
+std::vector<Tensor> oriented(Random& random) {
   constexpr size_t kAnchors = 21504, kClasses = 15;
   Tensor out{.shape = {1, 4 + kClasses + 1, kAnchors}};
   out.values.resize((4 + kClasses + 1) * kAnchors);
@@ -214,9 +214,9 @@ std::vector<FamilyFrames> family_frames(size_t count) {
   out.push_back(frames("the same, 17 points", pose, count, poses));
   add_masked(out, count);
   Settings polygons = settings_of("yolov8-obb", 1024);
-  out.push_back(frames("20x21504, turned, probIoU", polygons, count, turned));
+  out.push_back(frames("20x21504, turned, probIoU", polygons, count, oriented));
   polygons.contract = "exact";
-  out.push_back(frames("20x21504, turned, polygons", polygons, count, turned));
+  out.push_back(frames("20x21504, turned, polygons", polygons, count, oriented));
   return out;
 }
 

@@ -42,12 +42,12 @@ void check_box(const Plan& plan, const Detection& d) {
           "a score below its threshold", plan, d);
   require(finite(d.box) && is_finite(d.angle) && !is_empty(d.box), "no box", plan, d);
   const Size frame = plan.letterbox.frame;
-  const Box around = rules.turned ? around_turned(d.box, d.angle) : d.box;
+  const Box around = rules.oriented ? around_oriented(d.box, d.angle) : d.box;
   const Box inside = clip(around, frame);
-  require(!is_empty(inside) && (rules.turned || inside == d.box), "beyond the frame", plan, d);
+  require(!is_empty(inside) && (rules.oriented || inside == d.box), "beyond the frame", plan, d);
   require(passes_filters(d.box, around, d.class_id, frame, rules, tables),
           "of a size or in a place that is not wanted", plan, d);
-  require(rules.turned || d.angle == 0, "an angle of an upright box", plan, d);
+  require(rules.oriented || d.angle == 0, "an angle of an upright box", plan, d);
 }
 
 bool in_order(const NmsContract& contract, const Detection& a, const Detection& b) {

@@ -17,13 +17,13 @@
 namespace keepbox::fuzz {
 namespace {
 
-constexpr long kMostMemory = 3 << 20;  // KiB, including a sanitizer's overhead
+constexpr long kMaxMemory = 3 << 20;  // KiB, including a sanitizer's overhead
 
 std::optional<test::TempDir> files;
 
 void check_memory() {
   rusage used;
-  if (getrusage(RUSAGE_SELF, &used) == 0 && used.ru_maxrss > kMostMemory)
+  if (getrusage(RUSAGE_SELF, &used) == 0 && used.ru_maxrss > kMaxMemory)
     violated("files of a few KiB take GiB of memory");
 }
 

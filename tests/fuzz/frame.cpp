@@ -10,7 +10,7 @@
 namespace keepbox::fuzz {
 namespace {
 
-constexpr size_t kMostBytes = size_t{4} << 20;  // per tensor
+constexpr size_t kMaxBytes = size_t{4} << 20;  // per tensor
 
 constexpr Size kModels[] = {{64, 64}, {64, 64}, {96, 64}, {32, 32}, {64, 96},
                             {50, 70}, {16, 8},  {128, 128}};
@@ -112,10 +112,10 @@ class Drawing {
 
   size_t all_channels() {
     if (spec_.reader == Reader::kReady)
-      return least_channels(spec_) - spec_.payload_count + form_.payload -
+      return min_channels(spec_) - spec_.payload_count + form_.payload -
              (spec_.payload == Payload::kAngle ? form_.payload - spec_.payload_count : 0);
     const bool behind = spec_.payload != Payload::kNone && spec_.columns.payload < 0;
-    return least_channels(spec_) - (behind ? 1 : 0) + form_.classes - 1 +
+    return min_channels(spec_) - (behind ? 1 : 0) + form_.classes - 1 +
            (spec_.background != Background::kNone ? 1 : 0) + (behind ? form_.payload : 0);
   }
 
@@ -233,7 +233,7 @@ std::vector<TensorView> views_of(const Frame& frame) {
 
 void allocate(Input& input, Tensor& tensor) {
   const auto count = tensor.shape.count();
-  const bool too_many = !count || *count > kMostBytes / size_of(tensor.type);
+  const bool too_many = !count || *count > kMaxBytes / size_of(tensor.type);
   tensor.bytes = too_many ? input.below(4096) : *count * size_of(tensor.type);
   tensor.shift = input.chance(10) ? input.below(17) : 0;
   back_with_memory(tensor);

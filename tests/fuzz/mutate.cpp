@@ -63,7 +63,7 @@ Bytes changed_input(Random& random, std::span<const Bytes> of) {
   Bytes out = of[below(random, of.size())];
   for (size_t changes = 1 + below(random, 8); changes > 0; --changes)
     change(random, out, of[below(random, of.size())]);
-  if (out.size() > kMostBytes) out.resize(kMostBytes);
+  if (out.size() > kMaxBytes) out.resize(kMaxBytes);
   return out;
 }
 

@@ -12,7 +12,7 @@ namespace keepbox::fuzz {
 using Bytes = std::vector<uint8_t>;
 using Random = std::mt19937_64;  // the same numbers everywhere
 
-inline constexpr size_t kMostBytes = 4096;
+inline constexpr size_t kMaxBytes = 4096;
 
 Bytes fresh_input(Random& random);
 

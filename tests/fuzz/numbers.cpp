@@ -29,7 +29,7 @@ struct Style {
   float side = 64;         // of the picture, in the units of the values
   uint32_t odd = 0;        // per 1000 values
   uint32_t steps = 0;      // values are multiples of 1 / steps; 0: any
-  float least_logit = -8;
+  float min_logit = -8;
   uint32_t crowd = 3;      // anchors around each object
   size_t anchors = 0, images = 1;
 };
@@ -60,7 +60,7 @@ float box_number(const Style& style, BoxCoding coding, size_t anchor, size_t whi
 float score_number(const Style& style, const DetectorSpec& spec, size_t anchor, size_t channel) {
   const float chance = style.dice.at(anchor, channel + 7);
   if (spec.activation == Activation::kNone) return chance * chance * chance;
-  return style.least_logit + chance * (4 - style.least_logit);
+  return style.min_logit + chance * (4 - style.min_logit);
 }
 
 enum class What { kBox, kScore, kId, kImage, kAngle, kMore };
@@ -196,7 +196,7 @@ void fill(Input& input, Frame& frame) {
               .side = static_cast<float>(std::max(frame.model.width, 1u)),
               .odd = input.pick(kOdd),
               .steps = input.pick(kSteps),
-              .least_logit = -1.0f - static_cast<float>(input.below(12)),
+              .min_logit = -1.0f - static_cast<float>(input.below(12)),
               .crowd = input.between(1, 6),
               .anchors = frame.anchors};
   const bool fractions = input.chance(30);

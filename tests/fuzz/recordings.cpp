@@ -18,7 +18,7 @@
 namespace keepbox::fuzz {
 namespace {
 
-constexpr size_t kMostRead = size_t{1} << 24;  // bytes per tensor
+constexpr size_t kMaxRead = size_t{1} << 24;  // bytes per tensor
 constexpr std::string_view kWords[]{
     "'", "\"", "(", ")", ",", "{", "}", "[", "]", ":", "\n", std::string_view("\0", 1), "-1", "0",
     "18446744073709551616", "99999999999", "1e999", "None", "True", "'descr'", "'shape'", "nan",
@@ -232,10 +232,10 @@ void raw_files(Input& input) {
   const auto huge = [&] {
     const auto shape = shape_from(form.dims);
     const auto elements = shape ? shape->count() : Result<size_t>(0);
-    return npy || (elements && *elements > kMostRead);
+    return npy || (elements && *elements > kMaxRead);
   };
   if (!reader && reader.error().kind != ErrorKind::kInvalid) check_error(reader.error(), path);
-  if (reader && (!huge() || std::filesystem::file_size(path) <= kMostRead))
+  if (reader && (!huge() || std::filesystem::file_size(path) <= kMaxRead))
     read_frames(input, *reader, path);
 }
 

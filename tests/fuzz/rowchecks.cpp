@@ -13,10 +13,10 @@ namespace keepbox::fuzz {
 namespace {
 
 /// The corners of a box and its upright hull, computed with complex numbers.
-struct Turned {
+struct Oriented {
   std::array<double, 4> x{}, y{};
 
-  explicit Turned(const FrameBox& box) {
+  explicit Oriented(const FrameBox& box) {
     const Box& b = box.box;
     const double cx = (double{b.x1} + b.x2) / 2, cy = (double{b.y1} + b.y2) / 2;
     const std::array<std::array<float, 2>, 4> corners{
@@ -48,9 +48,9 @@ double scale_of(const FrameBox& box) {
 
 /// Checks x1, y1 and x2, y2 or width, height.
 void check_hull(const FrameBox& box, std::span<const std::string> cells, bool sizes) {
-  const Turned turned(box);
-  const auto [left, right] = std::ranges::minmax(turned.x);
-  const auto [top, bottom] = std::ranges::minmax(turned.y);
+  const Oriented oriented(box);
+  const auto [left, right] = std::ranges::minmax(oriented.x);
+  const auto [top, bottom] = std::ranges::minmax(oriented.y);
   const double scale = scale_of(box);
   if (box.angle == 0) {
     const Box& b = box.box;
@@ -155,13 +155,13 @@ void check_dota(const FrameInfo& frame, std::span<const FrameBox> boxes,
   }
   if (rows != boxes.size()) violated("not a row a box");
   for (const FrameBox& box : boxes) {
-    const Turned turned(box);
+    const Oriented oriented(box);
     const double scale = scale_of(box);
     const auto is_box = [&](const Cells& row) {
       bool same = row[0] == std::to_string(frame.number) && reads_as(row[1], box.score);
       for (size_t i = 0; i < 4; ++i)
-        same = same && near(row[2 + 2 * i], turned.x[i], scale) &&
-               near(row[3 + 2 * i], turned.y[i], scale);
+        same = same && near(row[2 + 2 * i], oriented.x[i], scale) &&
+               near(row[3 + 2 * i], oriented.y[i], scale);
       return same;
     };
     const auto has_box = [&](const auto& file) {

@@ -6,14 +6,14 @@
 
 #include "core/formula/mask.h"
 #include "core/run/processor.h"
-#include "gst/decode/threadcrew.h"
+#include "gst/decode/workerthreads.h"
 #include "tests/fuzz/checks.h"
 #include "tests/fuzz/settings.h"
 
 namespace keepbox::fuzz {
 namespace {
 
-std::unique_ptr<Crew> crew;
+std::unique_ptr<ThreadPool> crew;
 
 constexpr std::string_view kKinds[] = {"mismatch", "ambiguous", "unsupported",
                                        "invalid",  "truncated", "no-resource"};
@@ -27,7 +27,7 @@ bool is_too_large(const Plan& plan) {
   const double boxes = std::min(rules.candidates, rules.pre_nms_top_k);
   // matrix NMS visits all pairs twice, while others stop early
   const bool matrix = rules.method == NmsMethod::kMatrix || rules.method == NmsMethod::kMatrixLinear;
-  const double pairs = boxes * boxes * (rules.turned ? 200 : 1) * (matrix ? 4 : 1);
+  const double pairs = boxes * boxes * (rules.oriented ? 200 : 1) * (matrix ? 4 : 1);
   const MaskRules& masks = plan.gather.masks;
   const Size frame = plan.letterbox.frame, maps = masks.maps;
   const double sums = kept * masks.coefficients * maps.width * maps.height;
@@ -57,7 +57,7 @@ void count_boxes(const Processor& processor) {
 std::vector<Processor> processors_of(const Plan& plan) {
   std::vector<Processor> out;
   for (const char* name : {"reference", "simd"})
-    for (Crew* each : {static_cast<Crew*>(nullptr), crew.get()}) {
+    for (ThreadPool* each : {static_cast<ThreadPool*>(nullptr), crew.get()}) {
       auto backend = select_backend(name, plan, MemorySpace::kSystem);
       if (!backend) {
         check_error(backend.error(), "choosing a backend");

@@ -102,7 +102,7 @@ void draw_limits(Input& input, Settings& s) {
 /// Sets the family by name, not at all, by the producer or by a file.
 void draw_detector(Input& input, Settings& s, const DetectorSpec& spec, const Frame& frame) {
   const uint32_t how = input.below(10);
-  if (how == 7) s.told_detector = spec.name;
+  if (how == 7) s.declared_detector = spec.name;
   if (how == 8) s.tensor_ids.assign(1, input.text(10));
   s.detector = how < 7 ? spec.name : "auto";
   if (input.chance(5))

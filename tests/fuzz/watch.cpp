@@ -95,7 +95,7 @@ void begin_run(std::span<const uint8_t> bytes, const std::string& path) {
   std::snprintf(watched.path, sizeof watched.path, "%s", name.c_str());
   watched.bytes = bytes;
   watched.running = 1;
-  set_clocks(kMostSeconds, kMostWait);
+  set_clocks(kMaxSeconds, kMaxWait);
 }
 
 void end_run() {

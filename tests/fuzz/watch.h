@@ -10,7 +10,7 @@ namespace keepbox::fuzz {
 
 /// Maximum CPU seconds of a run, and wall-clock seconds, as it may wait, or the machine may be
 /// busy. A longer run is a finding.
-inline constexpr unsigned kMostSeconds = 30, kMostWait = 200;
+inline constexpr unsigned kMaxSeconds = 30, kMaxWait = 200;
 
 /// From now on signals, sanitizers and timeouts write the input of the run to `crash-SURFACE-HASH`
 /// in the current folder, and print how to run it again.

@@ -13,7 +13,7 @@
 namespace keepbox::fuzz {
 namespace {
 
-constexpr uint32_t kMostBoxes = 5;
+constexpr uint32_t kMaxBoxes = 5;
 
 FrameInfo any_frame(Input& input) {
   FrameInfo out{.number = input.below(1 << 20),
@@ -54,7 +54,7 @@ void coco(Input& input) {
   std::vector<CocoFrame> frames;
   for (uint32_t i = input.between(1, 4); i > 0; --i) {
     const FrameInfo info = any_frame(input);
-    drawn.emplace_back(input, kMostBoxes, info.size);
+    drawn.emplace_back(input, kMaxBoxes, info.size);
     std::string part;
     if (const Status done = writer.write(info, drawn.back().boxes, part); !done) {
       refused(options, done.error());
@@ -71,7 +71,7 @@ void coco(Input& input) {
 void dota(Input& input) {
   BoxWriter writer(BoxFormat::kDota, {});
   const FrameInfo info = any_frame(input);
-  const DrawnBoxes drawn(input, kMostBoxes, info.size);
+  const DrawnBoxes drawn(input, kMaxBoxes, info.size);
   std::map<std::string, std::string> by_class;
   if (!writer.write(info, drawn.boxes, by_class)) violated("a frame that is refused");
   check_dota(info, drawn.boxes, by_class);
@@ -88,7 +88,7 @@ void lines(Input& input) {
   BoxWriter writer(kFormats[which], options);
   for (uint32_t i = input.between(1, 3); i > 0; --i) {
     const FrameInfo info = any_frame(input);
-    const DrawnBoxes drawn(input, kMostBoxes, info.size);
+    const DrawnBoxes drawn(input, kMaxBoxes, info.size);
     std::string text;
     if (!writer.write(info, drawn.boxes, text)) violated("a frame that is refused");
     if (!is_utf8(text)) violated("a text that is not UTF-8");

@@ -14,7 +14,7 @@ struct Circle {
     float x, y, radius;
   };
 
-  static constexpr bool kTurned = false;
+  static constexpr bool kOriented = false;
 
   KB_HD static Shape shape(const Box& raw, float, const NmsContract& contract, uint32_t class_id) {
     const Box box = shifted(raw, contract, class_id);

@@ -65,7 +65,7 @@ std::span<const Family> method_families();
 std::span<const Family> crowd_families();
 std::span<const Family> filter_families();
 std::span<const Family> head_families();
-std::span<const Family> turned_families();
+std::span<const Family> oriented_families();
 std::span<const Family> gathered_families();
 
 }  // namespace keepbox::test

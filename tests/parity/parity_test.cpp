@@ -171,7 +171,7 @@ constexpr Trap kTraps[] = {
     {Bug::kMaskOfFirst, Kernel::kFrame, "masks"},
     {Bug::kAngleForgotten, Kernel::kDecode, "turned-planes"},
     {Bug::kOtherOverlap, Kernel::kNms, "turned"},
-    {Bug::kTurnedClipped, Kernel::kFrame, "turned-frames"},
+    {Bug::kOrientedClipped, Kernel::kFrame, "turned-frames"},
     {Bug::kAngleKept, Kernel::kFrame, "turned-frames"},
 };
 static_assert(std::size(kTraps) == static_cast<size_t>(Bug::kCount) - 1);

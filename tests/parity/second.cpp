@@ -23,7 +23,7 @@ namespace {
 
 /// Returns one channel of a part for all anchors of an image.
 std::vector<float> column(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-                          Part part, uint32_t channel) {
+                          FieldId part, uint32_t channel) {
   std::vector<float> out;
   if (has(Bug::kFirstImageOnly)) image = 0;
   for (const Segment& segment : plan.layout.segments) {
@@ -32,7 +32,7 @@ std::vector<float> column(const Plan& plan, std::span<const TensorView> tensors,
     auto base = reinterpret_cast<uintptr_t>(tensor.data);
     if (has(Bug::kAlignedLoads)) base &= ~uintptr_t{15};
     const size_t size = size_of(tensor.type);
-    const bool pointed = plan.layout.indexed != 0 && part != Part::kIndices;
+    const bool pointed = plan.layout.indexed != 0 && part != FieldId::kIndices;
     for (uint32_t a = 0; a < (pointed ? plan.layout.indexed : segment.count); ++a) {
       const size_t at = field.at(image, a, channel) * size;
       const float stored = load_element(tensor.type, reinterpret_cast<const char*>(base) + at);
@@ -43,7 +43,7 @@ std::vector<float> column(const Plan& plan, std::span<const TensorView> tensors,
   return out;
 }
 
-bool there(const Plan& plan, Part part) { return plan.layout[part].present(); }
+bool there(const Plan& plan, FieldId part) { return plan.layout[part].present(); }
 
 /// A box with its score, class and anchor.
 struct Found {
@@ -78,13 +78,13 @@ Planes planes_of(const Plan& plan, std::span<const TensorView> tensors, uint32_t
   const DetectorSpec& spec = *plan.spec;
   const uint32_t n = plan.layout.anchors;
   Planes out{.objectness = std::vector<float>(n, 1.0f)};
-  if (there(plan, Part::kObjectness)) {
-    out.objectness = column(plan, tensors, image, Part::kObjectness, 0);
+  if (there(plan, FieldId::kObjectness)) {
+    out.objectness = column(plan, tensors, image, FieldId::kObjectness, 0);
     if (spec.activation == Activation::kSigmoid)
       for (float& o : out.objectness) o = logistic(spec, o);
   }
   for (uint32_t c = 0; c < plan.layout.classes; ++c)
-    out.raw.push_back(column(plan, tensors, image, Part::kScores, c));
+    out.raw.push_back(column(plan, tensors, image, FieldId::kScores, c));
   out.active = out.raw;
   if (spec.activation == Activation::kSigmoid)
     for (auto& plane : out.active)
@@ -144,7 +144,7 @@ std::vector<Found> dense_scores(const Plan& plan, std::span<const TensorView> te
   std::vector<Found> out;
   for (uint32_t a = 0; a < plan.layout.anchors; ++a) {
     const float objectness = planes.objectness[a];
-    if (there(plan, Part::kObjectness) && rule != ScoreRule::kGeometricMean &&
+    if (there(plan, FieldId::kObjectness) && rule != ScoreRule::kGeometricMean &&
         !accepted(objectness, plan.rules.lowest_threshold, plan.rules.contract))
       continue;
     float best = 0;
@@ -171,10 +171,10 @@ std::vector<Found> dense_scores(const Plan& plan, std::span<const TensorView> te
 
 std::vector<Found> ready_scores(const Plan& plan, std::span<const TensorView> tensors,
                                 uint32_t image) {
-  const auto scores = column(plan, tensors, image, Part::kScore, 0);
+  const auto scores = column(plan, tensors, image, FieldId::kScore, 0);
   std::vector<float> ids(scores.size()), images(scores.size(), float(image));
-  if (there(plan, Part::kClassId)) ids = column(plan, tensors, image, Part::kClassId, 0);
-  if (there(plan, Part::kImage)) images = column(plan, tensors, image, Part::kImage, 0);
+  if (there(plan, FieldId::kClassId)) ids = column(plan, tensors, image, FieldId::kClassId, 0);
+  if (there(plan, FieldId::kImage)) images = column(plan, tensors, image, FieldId::kImage, 0);
   std::vector<Found> out;
   for (uint32_t a = 0; a < scores.size(); ++a) {
     if (images[a] != float(image) && !has(Bug::kAnyImage)) continue;
@@ -191,14 +191,14 @@ std::vector<Found> indexed_scores(const Plan& plan, std::span<const TensorView> 
   const uint32_t before = background == Background::kFirst ? 1 : 0;
   const uint32_t end = plan.layout.classes - (background == Background::kLast ? 1 : 0);
   std::vector<float> index[3];
-  for (uint32_t i = 0; i < 3; ++i) index[i] = column(plan, tensors, image, Part::kIndices, i);
+  for (uint32_t i = 0; i < 3; ++i) index[i] = column(plan, tensors, image, FieldId::kIndices, i);
   std::vector<Found> out;
   for (uint32_t row = 0; row < plan.layout.anchors; ++row) {
     if (index[0][row] != float(image)) continue;
     if (!(index[1][row] >= float(before)) || index[1][row] >= float(end)) continue;
     if (!(index[2][row] >= 0) || index[2][row] >= float(plan.layout.indexed)) continue;
     const auto id = static_cast<uint32_t>(index[1][row]);
-    const auto scores = column(plan, tensors, image, Part::kScores, id);
+    const auto scores = column(plan, tensors, image, FieldId::kScores, id);
     out.push_back({row, scores[static_cast<size_t>(index[2][row])], id});
   }
   return out;
@@ -210,13 +210,13 @@ std::array<std::vector<float>, 4> sides_of(const Plan& plan, std::span<const Ten
   std::array<std::vector<float>, 4> out;
   const uint32_t bins = plan.spec->bins;
   for (uint32_t side = 0; side < 4; ++side) {
-    const bool apart = side >= 2 && there(plan, Part::kSizes);
-    out[side] = column(plan, tensors, image, apart ? Part::kSizes : Part::kBox,
+    const bool apart = side >= 2 && there(plan, FieldId::kSizes);
+    out[side] = column(plan, tensors, image, apart ? FieldId::kSizes : FieldId::kBox,
                        apart ? side - 2 : side * bins);
     if (bins == 1) continue;
     std::vector<std::vector<float>> logits;
     for (uint32_t i = 0; i < bins; ++i)
-      logits.push_back(column(plan, tensors, image, Part::kBox, side * bins + i));
+      logits.push_back(column(plan, tensors, image, FieldId::kBox, side * bins + i));
     for (size_t a = 0; a < out[side].size(); ++a) {
       float top = -std::numeric_limits<float>::infinity(), sum = 0, mean = 0;
       for (const auto& logit : logits) top = logit[a] > top ? logit[a] : top;
@@ -318,14 +318,14 @@ std::vector<Box> boxes_of(const Plan& plan, std::span<const TensorView> tensors,
 
 /// Returns the number of anchors: the model's own count, or those before an invalid row.
 uint32_t filled(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
-  if (there(plan, Part::kImage)) {
-    const auto images = column(plan, tensors, image, Part::kImage, 0);
+  if (there(plan, FieldId::kImage)) {
+    const auto images = column(plan, tensors, image, FieldId::kImage, 0);
     const auto none = std::ranges::find_if(images, [](float i) { return i < 0; });
     return static_cast<uint32_t>(none - images.begin());
   }
-  if (!there(plan, Part::kCount) || plan.layout.anchors == 0) return plan.layout.anchors;
-  const TensorView& tensor = tensors[static_cast<size_t>(plan.layout[Part::kCount].tensor)];
-  const size_t at = plan.layout[Part::kCount].at(image, 0) * size_of(tensor.type);
+  if (!there(plan, FieldId::kCount) || plan.layout.anchors == 0) return plan.layout.anchors;
+  const TensorView& tensor = tensors[static_cast<size_t>(plan.layout[FieldId::kCount].tensor)];
+  const size_t at = plan.layout[FieldId::kCount].at(image, 0) * size_of(tensor.type);
   const float count = load_element(tensor.type, static_cast<const std::byte*>(tensor.data) + at);
   if (std::isnan(count)) return 0;
   return static_cast<uint32_t>(std::clamp(count, 0.0f, float(plan.layout.anchors)));
@@ -335,7 +335,7 @@ uint32_t filled(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
 Box box_of(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
            const std::vector<Box>& boxes, uint32_t row) {
   if (plan.layout.indexed == 0) return boxes[row];
-  const auto anchors = column(plan, tensors, image, Part::kIndices, 2);
+  const auto anchors = column(plan, tensors, image, FieldId::kIndices, 2);
   return boxes[has(Bug::kRowForIndex) ? std::min<size_t>(row, boxes.size() - 1)
                                       : static_cast<size_t>(anchors[row])];
 }
@@ -343,27 +343,27 @@ Box box_of(const Plan& plan, std::span<const TensorView> tensors, uint32_t image
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 AnchorRange anchors, std::span<Candidate> out, Funnel& funnel) {
   const auto found = plan.layout.indexed != 0            ? indexed_scores(plan, tensors, image)
-                     : there(plan, Part::kScores) ? dense_scores(plan, tensors, image)
+                     : there(plan, FieldId::kScores) ? dense_scores(plan, tensors, image)
                                                   : ready_scores(plan, tensors, image);
   const auto boxes = boxes_of(plan, tensors, image);
   std::vector<float> angles(boxes.size());
-  if (there(plan, Part::kAngle) && !has(Bug::kAngleForgotten))
-    angles = column(plan, tensors, image, Part::kAngle, 0);
+  if (there(plan, FieldId::kAngle) && !has(Bug::kAngleForgotten))
+    angles = column(plan, tensors, image, FieldId::kAngle, 0);
   uint32_t count = 0, end = std::min(anchors.end, filled(plan, tensors, image));
   funnel.anchors = end - std::min(anchors.first, end);
   if (has(Bug::kTailDropped)) end -= end % 8;
   for (size_t i = found.size(); i-- > 0;) {  // from the end, because the order is free
     const auto [a, score, id] = found[i];
     if (a < anchors.first || a >= end) continue;
-    const bool senseless = id >= plan.class_threshold.size();
-    const float threshold = senseless || has(Bug::kClassThreshold) ? plan.rules.lowest_threshold
+    const bool lint_settings = id >= plan.class_threshold.size();
+    const float threshold = lint_settings || has(Bug::kClassThreshold) ? plan.rules.lowest_threshold
                                                                    : plan.class_threshold[id];
     if (!accepted(score, threshold, plan.rules.contract)) continue;
     ++funnel.above_threshold;
     const Box box = box_of(plan, tensors, image, boxes, a);
-    const float angle = plan.rules.turned ? angles[a] : 0;
+    const float angle = plan.rules.oriented ? angles[a] : 0;
     const float sum = box.x1 * 0 + box.y1 * 0 + box.x2 * 0 + box.y2 * 0 + angle * 0;
-    if (senseless || !std::isfinite(score) || (sum != 0 && !has(Bug::kInfinityKept))) {
+    if (lint_settings || !std::isfinite(score) || (sum != 0 && !has(Bug::kInfinityKept))) {
       ++funnel.not_finite;
       continue;
     }

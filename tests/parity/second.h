@@ -75,7 +75,7 @@ enum class Bug {
   kMaskOfFirst,       // the prototypes of a batch's first image
   kAngleForgotten,    // oriented boxes are upright
   kOtherOverlap,      // polygons instead of distributions, and vice versa
-  kTurnedClipped,     // oriented boxes are clipped like upright ones
+  kOrientedClipped,     // oriented boxes are clipped like upright ones
   kAngleKept,         // of oriented boxes if the axes have different scales
   kCount,
 };

@@ -56,8 +56,8 @@ bool wanted(const Box& b, const Box& around, uint32_t id, const Plan& plan) {
   if (lies_in_one(around, plan.regions, in, out, plan)) return false;
   if (plan.size_limits.empty()) return true;
   const SizeLimits& limits = plan.size_limits[is_planted(Bug::kSizeOfFirst) ? 0 : id];
-  return fits(b.x2 - b.x1, limits.least_width, limits.most_width) &&
-         fits(b.y2 - b.y1, limits.least_height, limits.most_height);
+  return fits(b.x2 - b.x1, limits.min_width, limits.max_width) &&
+         fits(b.y2 - b.y1, limits.min_height, limits.max_height);
 }
 
 Box on_frame(const Plan& plan, const Candidate& from) {
@@ -74,13 +74,13 @@ Box on_frame(const Plan& plan, const Candidate& from) {
 }
 
 /// Maps an oriented box to the frame; empty if it is outside. @param around its bounding box.
-Detection turned_on_frame(const Plan& plan, const Candidate& from, Box& around) {
+Detection oriented_on_frame(const Plan& plan, const Candidate& from, Box& around) {
   Detection out{.angle = from.angle};
-  out.box = turned_to_frame(plan.letterbox, from.box, out.angle);
+  out.box = oriented_to_frame(plan.letterbox, from.box, out.angle);
   if (is_planted(Bug::kAngleKept)) out.angle = from.angle;
-  around = around_turned(out.box, out.angle);
+  around = around_oriented(out.box, out.angle);
   const float width = float(plan.letterbox.frame.width), height = float(plan.letterbox.frame.height);
-  if (is_planted(Bug::kTurnedClipped)) {
+  if (is_planted(Bug::kOrientedClipped)) {
     const auto clipped = [](float at, float most) { return std::clamp(at, 0.0f, most); };
     out.box = {clipped(out.box.x1, width), clipped(out.box.y1, height),
                clipped(out.box.x2, width), clipped(out.box.y2, height)};
@@ -107,9 +107,9 @@ class SecondRunner final : public Runner {
     return images_[image].boxes;
   }
   const Funnel& funnel(uint32_t image) const override { return images_[image].funnel; }
-  Gathered gathered(uint32_t image) const override {
+  PayloadOutput gathered(uint32_t image) const override {
     const SecondGathered& from = images_[image].gathered;
-    Gathered out{from.points, from.places, {}};
+    PayloadOutput out{from.points, from.places, {}};
     if (enlarged_) out.masks.numbers = const_cast<float*>(from.numbers.data());
     else out.masks.inside = const_cast<uint8_t*>(from.inside.data());
     return out;
@@ -138,17 +138,17 @@ class SecondRunner final : public Runner {
   }
 
   static void emit(const Plan& plan, const Candidate& from, FoundImage& out) {
-    Detection turned;
+    Detection oriented;
     Box around;
-    if (plan.rules.turned) turned = turned_on_frame(plan, from, around);
-    const Box box = plan.rules.turned ? turned.box : on_frame(plan, from);
+    if (plan.rules.oriented) oriented = oriented_on_frame(plan, from, around);
+    const Box box = plan.rules.oriented ? oriented.box : on_frame(plan, from);
     const uint32_t id = key_class(from.key);
     if (!(box.x1 < box.x2 && box.y1 < box.y2)) ++out.funnel.clipped_away;
-    else if (!wanted(box, plan.rules.turned ? around : box, id, plan)) ++out.funnel.filtered_out;
+    else if (!wanted(box, plan.rules.oriented ? around : box, id, plan)) ++out.funnel.filtered_out;
     else
       out.boxes.push_back({.box = box,
                            .score = key_score(from.key),
-                           .angle = turned.angle,
+                           .angle = oriented.angle,
                            .class_id = id,
                            .anchor = plan.rules.contract.later_first
                                          ? kMaxAnchors - 1 - key_anchor(from.key)

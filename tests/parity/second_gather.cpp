@@ -14,7 +14,7 @@ struct Numbers {
   std::span<const TensorView> tensors;
   uint32_t image;
 
-  float operator()(Part part, uint32_t anchor, uint32_t channel) const {
+  float operator()(FieldId part, uint32_t anchor, uint32_t channel) const {
     for (const Segment& each : plan.layout.segments)
       if (anchor >= each.first && anchor - each.first < each.count)
         return load(tensors[size_t(each[part].tensor)],
@@ -40,10 +40,10 @@ Place cell(const Plan& plan, uint32_t anchor) {
 /// Decodes CenterFace's box: y first, offsets and sizes.
 Box face(const Plan& plan, const Numbers& numbers, uint32_t anchor) {
   const Place at = cell(plan, anchor);
-  const float cx = (numbers(Part::kBox, anchor, 1) + at.x) * at.stride;
-  const float cy = (numbers(Part::kBox, anchor, 0) + at.y) * at.stride;
-  const float w = exp_f32(numbers(Part::kSizes, anchor, 1)) * at.stride * 0.5f;
-  const float h = exp_f32(numbers(Part::kSizes, anchor, 0)) * at.stride * 0.5f;
+  const float cx = (numbers(FieldId::kBox, anchor, 1) + at.x) * at.stride;
+  const float cy = (numbers(FieldId::kBox, anchor, 0) + at.y) * at.stride;
+  const float w = exp_f32(numbers(FieldId::kSizes, anchor, 1)) * at.stride * 0.5f;
+  const float h = exp_f32(numbers(FieldId::kSizes, anchor, 0)) * at.stride * 0.5f;
   return {cx - w, cy - h, cx + w, cy + h};
 }
 
@@ -74,9 +74,9 @@ void add_points(const Plan& plan, const Numbers& numbers, uint32_t anchor,
   if (is_planted(Bug::kPointsInOrder)) anchor = uint32_t(out.size() / rules.count);
   for (uint32_t i = 0; i < rules.count; ++i) {
     const uint32_t first = i * rules.numbers;
-    Keypoint p{numbers(Part::kPayload, anchor, first + (rules.yx ? 1 : 0)),
-               numbers(Part::kPayload, anchor, first + (rules.yx ? 0 : 1)), 1};
-    if (rules.numbers == 3) p.score = numbers(Part::kPayload, anchor, first + 2);
+    Keypoint p{numbers(FieldId::kPayload, anchor, first + (rules.yx ? 1 : 0)),
+               numbers(FieldId::kPayload, anchor, first + (rules.yx ? 0 : 1)), 1};
+    if (rules.numbers == 3) p.score = numbers(FieldId::kPayload, anchor, first + 2);
     p = placed(plan, numbers, anchor, p);
     p.x = (p.x - way.pad_x) * way.scale_x;
     p.y = (p.y - way.pad_y) * way.scale_y;
@@ -92,12 +92,12 @@ void add_points(const Plan& plan, const Numbers& numbers, uint32_t anchor,
 /// Computes every pixel of the prototypes for a box's coefficients.
 std::vector<float> sums(const Plan& plan, const Numbers& numbers, uint32_t anchor) {
   const MaskRules& rules = plan.gather.masks;
-  const Field& field = plan.layout[Part::kPrototypes];
+  const Field& field = plan.layout[FieldId::kPrototypes];
   const TensorView& maps = numbers.tensors[size_t(field.tensor)];
   const uint32_t image = is_planted(Bug::kMaskOfFirst) ? 0 : numbers.image;
   std::vector<float> out(size_t{rules.maps.width} * rules.maps.height);
   for (uint32_t c = 0; c < rules.coefficients; ++c) {
-    const float factor = numbers(Part::kPayload, anchor, c);
+    const float factor = numbers(FieldId::kPayload, anchor, c);
     for (size_t i = 0; i < out.size(); ++i) {
       const float each = load(maps, field.at(image, i, c));
       out[i] = is_planted(Bug::kMaskFused) ? std::fma(factor, each, out[i]) : out[i] + factor * each;

@@ -52,25 +52,25 @@ bool both_empty(const Plan& plan, const Box& a, const Box& b) {
          (a.x2 - a.x1) * (a.y2 - a.y1) + (b.x2 - b.x1) * (b.y2 - b.y1) <= 0;
 }
 
-TurnedShape turned(const Plan& plan, const Candidate& of) {
+OrientedShape oriented(const Plan& plan, const Candidate& of) {
   NmsContract contract = plan.rules.contract;
   if (!offset(plan)) contract.class_offset = 0;
-  return Turned::shape(of.box, of.angle, contract, id_of(of));
+  return Oriented::shape(of.box, of.angle, contract, id_of(of));
 }
 
 /// Returns the overlap of oriented boxes, without shortcuts for distant ones.
-float turned_iou(const Plan& plan, const Candidate& x, const Candidate& y) {
-  const TurnedShape a = turned(plan, x), b = turned(plan, y);
+float oriented_iou(const Plan& plan, const Candidate& x, const Candidate& y) {
+  const OrientedShape a = oriented(plan, x), b = oriented(plan, y);
   const Rules& rules = plan.rules;
-  const bool alike = rules.contract.turned == TurnedOverlap::kProbIou;
-  if (alike != has(Bug::kOtherOverlap)) return TurnedGaussian::measure(rules, a, 0, b, 0);
+  const bool alike = rules.contract.oriented == OrientedOverlap::kProbIou;
+  if (alike != has(Bug::kOtherOverlap)) return OrientedGaussian::measure(rules, a, 0, b, 0);
   const float area_a = 4 * (a.half_w * a.half_h), area_b = 4 * (b.half_w * b.half_h);
-  return TurnedPolygon::measure(rules, a, area_a, b, area_b);
+  return OrientedPolygon::measure(rules, a, area_a, b, area_b);
 }
 
 /// Returns the IoU, or NaN.
 float iou(const Plan& plan, const Candidate& x, const Candidate& y) {
-  if (plan.rules.turned) return turned_iou(plan, x, y);
+  if (plan.rules.oriented) return oriented_iou(plan, x, y);
   const Box a = placed(plan, x), b = placed(plan, y);
   const auto [common, both] = areas(plan, a, b);
   return both_empty(plan, a, b) ? 1 : common / both;
@@ -78,7 +78,7 @@ float iou(const Plan& plan, const Candidate& x, const Candidate& y) {
 
 /// Returns the squared distance of centres, relative to the diagonal around both.
 float centres(const Plan& plan, const Candidate& x, const Candidate& y) {
-  if (plan.rules.turned) return Turned::distance(turned(plan, x), turned(plan, y));
+  if (plan.rules.oriented) return Oriented::distance(oriented(plan, x), oriented(plan, y));
   const Box a = placed(plan, x), b = placed(plan, y);
   const float dx = 0.5f * (a.x1 + a.x2) - 0.5f * (b.x1 + b.x2);
   const float dy = 0.5f * (a.y1 + a.y2) - 0.5f * (b.y1 + b.y2);
@@ -105,7 +105,7 @@ bool hits(const Plan& plan, const Candidate& x, const Candidate& y) {
   if (!comparable(plan, x, y)) return false;
   if (plan.rules.method == NmsMethod::kDiou && !has(Bug::kDiouAsIou))
     return reaches(plan, iou(plan, x, y) - centres(plan, x, y));
-  if (plan.rules.turned) return reaches(plan, iou(plan, x, y));
+  if (plan.rules.oriented) return reaches(plan, iou(plan, x, y));
   const Box a = placed(plan, x), b = placed(plan, y);
   if (both_empty(plan, a, b)) return true;
   const auto [common, both] = areas(plan, a, b);

@@ -96,7 +96,7 @@ constexpr DetectorSpec ssd(std::string_view name, std::string_view summary, Acti
 }
 
 constexpr DetectorSpec with_anchors(DetectorSpec spec, AnchorRule anchors, Strides strides,
-                                    std::array<uint8_t, kMostLevels> each) {
+                                    std::array<uint8_t, kMaxLevels> each) {
   spec.anchors = anchors;
   spec.interleaved = true;
   return with_strides(spec, strides, each);

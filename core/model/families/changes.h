@@ -11,8 +11,8 @@ namespace keepbox::families {
 
 using Ids = std::array<std::string_view, 4>;
 using Plain = std::array<std::string_view, 2>;
-using Strides = std::array<uint16_t, kMostLevels>;
-using CellAnchors = std::array<uint8_t, kMostLevels>;
+using Strides = std::array<uint16_t, kMaxLevels>;
+using CellAnchors = std::array<uint8_t, kMaxLevels>;
 
 inline constexpr Strides kThree{8, 16, 32}, kFour{8, 16, 32, 64}, kFive{8, 16, 32, 64, 128};
 
@@ -84,7 +84,7 @@ constexpr DetectorSpec suppressed(DetectorSpec spec, std::string_view contract) 
   return spec;
 }
 
-constexpr DetectorSpec with_xy_scales(DetectorSpec spec, std::array<float, kMostLevels> scales) {
+constexpr DetectorSpec with_xy_scales(DetectorSpec spec, std::array<float, kMaxLevels> scales) {
   spec.xy_scales = scales;
   return spec;
 }
@@ -95,7 +95,7 @@ constexpr DetectorSpec labelled(DetectorSpec spec) {
 }
 
 constexpr DetectorSpec with_strides(DetectorSpec spec, Strides strides,
-                                    std::array<uint8_t, kMostLevels> anchors = {1}) {
+                                    std::array<uint8_t, kMaxLevels> anchors = {1}) {
   spec.strides = strides;
   spec.cell_anchors = anchors;
   return spec;

@@ -66,7 +66,7 @@ constexpr DetectorSpec yunet() {
 /// Boxes in input pixels relative to cells, followed by keypoints.
 constexpr DetectorSpec mediapipe(std::string_view name, std::string_view summary,
                                  uint16_t channels, std::string_view set, Strides strides,
-                                 std::array<uint8_t, kMostLevels> anchors,
+                                 std::array<uint8_t, kMaxLevels> anchors,
                                  float score_threshold = 0.5f,
                                  const InputRule& input = kMediapipeInput) {
   DetectorSpec spec = with_strides(

@@ -36,7 +36,7 @@ constexpr DetectorSpec behind_rows(DetectorSpec spec, Payload payload, uint16_t 
 }
 
 /// Oriented boxes with centres and sizes, and the angle last.
-constexpr DetectorSpec turned_rows(std::string_view name, std::string_view summary, Ids ids = {}) {
+constexpr DetectorSpec oriented_rows(std::string_view name, std::string_view summary, Ids ids = {}) {
   DetectorSpec spec = with_payload(ready_rows(name, summary, ids), Payload::kAngle, 1);
   spec.columns.angle = 6;
   spec.coding = BoxCoding::kCenterSize;

@@ -60,7 +60,7 @@ constexpr DetectorSpec class_planes(std::string_view name, std::string_view summ
 }
 
 /// Oriented boxes, with the angle last.
-constexpr DetectorSpec turned_planes(std::string_view name, std::string_view summary,
+constexpr DetectorSpec oriented_planes(std::string_view name, std::string_view summary,
                                      Ids ids = {}) {
   DetectorSpec spec = with_payload(class_planes(name, summary, ids), Payload::kAngle, 1);
   spec.contract = "ultralytics-obb";

@@ -30,7 +30,7 @@ TEST(Limits, BoxesPerFrame) {
   h.set("max-detections", property->maximum);
   const Buffer out = h.run(frame_with(apart(12'000)));
   ASSERT_TRUE(out) << h.error();
-  EXPECT_EQ(boxes(out).size(), kMostMtds);
+  EXPECT_EQ(boxes(out).size(), kMaxMtds);
 }
 
 TEST(Limits, BoxesPerClass) {
@@ -126,9 +126,9 @@ TEST(Limits, BoxesWithClasses) {
 
 TEST(Limits, BoxesInAdditionToExistingOnes) {
   Buffer frame(frame_with(apart(10)));
-  GstAnalyticsRelationMetaInitParams params{kMostMtds, 1 << 20};
+  GstAnalyticsRelationMetaInitParams params{kMaxMtds, 1 << 20};
   auto* meta = gst_buffer_add_analytics_relation_meta_full(frame.get(), &params);
-  for (gsize i = 0; i < kMostMtds - 9; ++i)
+  for (gsize i = 0; i < kMaxMtds - 9; ++i)
     gst_analytics_relation_meta_add_od_mtd(meta, 0, 1, 2, 3, 4, 0.5f, nullptr);
   Harness h("boxdecode");
   EXPECT_FALSE(h.run(frame.release()));

@@ -41,9 +41,9 @@ TEST(Recognition, RejectsWhatTheValuesContradict) {
   EXPECT_EQ(h.flow, GST_FLOW_ERROR);
   expect_words(h.error(), {"yolov8 (33 classes)", "fits yolov8-seg (1 class, 32 mask coefficients)",
                            "detector="});
-  Harness turned("boxdecode");
-  EXPECT_FALSE(turned.run(carrying({dense({.classes = 15, .payload = 1, .number = test::angle})})));
-  expect_words(turned.error(), {"yolov8-obb (15 classes, an angle)"});
+  Harness oriented("boxdecode");
+  EXPECT_FALSE(oriented.run(carrying({dense({.classes = 15, .payload = 1, .number = test::angle})})));
+  expect_words(oriented.error(), {"yolov8-obb (15 classes, an angle)"});
 }
 
 TEST(Recognition, SmallPicturesAreWhyThereIsNoBox) {

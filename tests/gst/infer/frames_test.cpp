@@ -303,8 +303,8 @@ TEST_F(InferFrames, OrientationTagIsAWarning) {
                      {"image-orientation", "rotate-90", "videoflip video-direction=auto"});
   EXPECT_NE(warning_of(h, "flip-rotate-180"), "") << "another stream";
   EXPECT_EQ(warning_of(h, "rotate-0"), "");
-  Harness turned("videoflip video-direction=auto ! " + identity(), kSmallFrame);
-  EXPECT_EQ(warning_of(turned, "rotate-180"), "");
+  Harness oriented("videoflip video-direction=auto ! " + identity(), kSmallFrame);
+  EXPECT_EQ(warning_of(oriented, "rotate-180"), "");
 }
 
 /// A picture in a GAP buffer is inferred; a buffer without one passes.

@@ -169,9 +169,9 @@ TEST_F(Keypoints, AreWrittenAsGroups) {
 }
 
 TEST_F(Keypoints, AreOmittedIfTheyDoNotFit) {
-  const Buffer frame = with_body(kMostMtds - 5);
+  const Buffer frame = with_body(kMaxMtds - 5);
   EXPECT_EQ(test::related<GstAnalyticsMtd>(gst_buffer_get_analytics_relation_meta(frame.get()),
-                                           kMostMtds - 5, type_of<kGroup>())
+                                           kMaxMtds - 5, type_of<kGroup>())
                 .size(), 0u);
   EXPECT_EQ(boxes(frame).back().points.points.size(), 4u) << "floats do";
 }

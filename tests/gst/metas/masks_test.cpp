@@ -134,23 +134,23 @@ TEST(Masks, OfOtherDecodersAreReadIfOfOneObject) {
 
 TEST(Masks, TurnWithThePicture) {
   const MaskBuffers masks = make_mask_buffers(std::span(kMasks, 1));
-  const auto turned = [&](const PixelMap& map) {
+  const auto oriented = [&](const PixelMap& map) {
     const FrameMask out = moved_mask(masks[0].pixels, {10, 20, 40, 40}, map);
     const auto pixels = pixels_of(out.pixels);
     gst_buffer_unref(out.pixels);
     return std::pair(out.place, pixels);
   };
-  using Turned = std::pair<Box, std::vector<int>>;
+  using Oriented = std::pair<Box, std::vector<int>>;
   // 1 0 0
   // 1 1 0
-  EXPECT_EQ(turned(PixelMap({-1, 0, 100, 0, 1, 0, 0, 0, 1})),
-            (Turned{{60, 20, 90, 40}, {0, 0, 1, 0, 1, 1}}));
-  EXPECT_EQ(turned(PixelMap({1, 0, 0, 0, -1, 100, 0, 0, 1})),
-            (Turned{{10, 60, 40, 80}, {1, 1, 0, 1, 0, 0}}));
-  EXPECT_EQ(turned(PixelMap({0, -1, 100, 1, 0, 0, 0, 0, 1})),  // clockwise
-            (Turned{{60, 10, 80, 40}, {1, 1, 1, 0, 0, 0}}));
-  EXPECT_EQ(turned(PixelMap({0, 2, 0, 3, 0, 0, 0, 0, 1})),  // about the diagonal
-            (Turned{{40, 30, 80, 120}, {1, 1, 0, 1, 0, 0}}));
+  EXPECT_EQ(oriented(PixelMap({-1, 0, 100, 0, 1, 0, 0, 0, 1})),
+            (Oriented{{60, 20, 90, 40}, {0, 0, 1, 0, 1, 1}}));
+  EXPECT_EQ(oriented(PixelMap({1, 0, 0, 0, -1, 100, 0, 0, 1})),
+            (Oriented{{10, 60, 40, 80}, {1, 1, 0, 1, 0, 0}}));
+  EXPECT_EQ(oriented(PixelMap({0, -1, 100, 1, 0, 0, 0, 0, 1})),  // clockwise
+            (Oriented{{60, 10, 80, 40}, {1, 1, 1, 0, 0, 0}}));
+  EXPECT_EQ(oriented(PixelMap({0, 2, 0, 3, 0, 0, 0, 0, 1})),  // about the diagonal
+            (Oriented{{40, 30, 80, 120}, {1, 1, 0, 1, 0, 0}}));
   const FrameMask scaled = moved_mask(masks[0].pixels, {10, 20, 40, 40}, PixelMap::scale(2, 3));
   EXPECT_EQ(scaled.pixels, masks[0].pixels) << "nothing is copied";
   EXPECT_EQ(scaled.place, (Box{20, 60, 80, 120}));
@@ -170,7 +170,7 @@ TEST(Masks, TruncatedMasksAreIgnored) {
 
 TEST(Masks, CountAmongTheMtdsOfAFrame) {
   const Buffer frame = test::empty_frame();
-  const std::vector<MaskPixels> many(kMostMtds / 2 + 1, {kDot, 1, 2, {0, 0, 9, 9}});
+  const std::vector<MaskPixels> many(kMaxMtds / 2 + 1, {kDot, 1, 2, {0, 0, 9, 9}});
   const MaskBuffers masks = make_mask_buffers(many);
   std::vector<FrameBox> list(many.size(), plain_box({1, 2, 3, 4}));
   for (size_t i = 0; i < list.size(); ++i) list[i].mask = masks[i];
@@ -178,7 +178,7 @@ TEST(Masks, CountAmongTheMtdsOfAFrame) {
   EXPECT_EQ(gst_buffer_get_analytics_relation_meta(frame.get()), nullptr);
 }
 
-TEST(Turned, BoxesAreWrittenAsUprightOnes) {
+TEST(Oriented, BoxesAreWrittenAsUprightOnes) {
   const Buffer frame = test::empty_frame();
   FrameBox box = plain_box({100.25f, 50, 160, 69.5f});
   box.angle = static_cast<float>(M_PI / 2);

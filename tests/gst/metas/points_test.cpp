@@ -103,10 +103,10 @@ TEST(Points, FollowCropsAndFlipsIfDetectionsDo) {
   const auto cropped = points_of(through("videocrop left=50 top=30", out));
   ASSERT_EQ(cropped.size(), 5u);
   EXPECT_EQ(cropped[0], (Keypoint{60.25f, 90.5f, 0.9f}));
-  const FrameBox turned = through("videoflip method=horizontal-flip", out);
-  const auto flipped = points_of(turned);
+  const FrameBox oriented = through("videoflip method=horizontal-flip", out);
+  const auto flipped = points_of(oriented);
   ASSERT_EQ(flipped.size(), 5u);
-  EXPECT_FLOAT_EQ(turned.box.x2, 640 - people()[0].box.x1);
+  EXPECT_FLOAT_EQ(oriented.box.x2, 640 - people()[0].box.x1);
   EXPECT_FLOAT_EQ(flipped[0].x, 640 - 110.25f);
   EXPECT_FLOAT_EQ(flipped[0].y, 120.5f);
 }

@@ -131,13 +131,13 @@ TEST(Records, ApplyOnlyIfTheyAgree) {
     return out;
   };
   EXPECT_TRUE(agrees(right));
-  BoxRecord moved = right, renamed = right, rescored = right, turned = right, of_another = right;
+  BoxRecord moved = right, renamed = right, rescored = right, oriented = right, of_another = right;
   moved.x1 = 13;
   renamed.label = g_quark_from_string("b");
   rescored.score = 0.6f;
-  turned.angle = 1;
+  oriented.angle = 1;
   of_another.od_id = 7;
-  for (const BoxRecord& wrong : {moved, renamed, rescored, turned, of_another})
+  for (const BoxRecord& wrong : {moved, renamed, rescored, oriented, of_another})
     EXPECT_FALSE(agrees(wrong));
 }
 
@@ -259,13 +259,13 @@ TEST(PixelMap, GrowthIsThatOfTheLongerSide) {
 TEST(PixelMap, RotatesBoxesWithThePicture) {
   // A square rotated by 45 degrees, in a picture rotated by 90: rotated by 135.
   const PixelMap quarter({0, -1, 100, 1, 0, 0, 0, 0, 1});
-  const TurnedBox out = quarter(TurnedBox{{10, 20, 20, 30}, static_cast<float>(M_PI / 4)});
+  const OrientedBox out = quarter(OrientedBox{{10, 20, 20, 30}, static_cast<float>(M_PI / 4)});
   EXPECT_NEAR(out.angle, 3 * M_PI / 4, 1e-6);
   EXPECT_NEAR(out.box.x1, 70, 1e-5);
   EXPECT_NEAR(out.box.y1, 10, 1e-5);
   EXPECT_NEAR(out.box.x2, 80, 1e-5);
   // Unequal scales: a box along the diagonal of a picture that becomes twice as wide.
-  const TurnedBox wide = PixelMap::scale(2, 1)(TurnedBox{{-5, -1, 5, 1}, 0.5f});
+  const OrientedBox wide = PixelMap::scale(2, 1)(OrientedBox{{-5, -1, 5, 1}, 0.5f});
   EXPECT_NEAR(wide.angle, std::atan2(std::sin(0.5), 2 * std::cos(0.5)), 1e-6);
   const double longer = 10 * std::hypot(2 * std::cos(0.5), std::sin(0.5));
   EXPECT_NEAR(wide.box.x2 - wide.box.x1, longer, 1e-5);

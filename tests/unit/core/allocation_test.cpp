@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "gst/decode/threadcrew.h"
+#include "gst/decode/workerthreads.h"
 #include "tests/bench/scenes.h"
 
 namespace {
@@ -63,7 +63,7 @@ TEST(Allocations, CounterWorks) {
 }
 
 void expect_none(const Plan& plan, const Backend& backend, const TensorView& view,
-                 Crew* crew = nullptr) {
+                 ThreadPool* crew = nullptr) {
   auto processor = Processor::create(plan, {&backend, ""}, MemorySpace::kSystem, crew);
   ASSERT_TRUE(processor) << processor.error().message();
   ASSERT_TRUE(processor->run(std::span(&view, 1)));

@@ -35,7 +35,7 @@ void expect_words(const std::string& text, std::initializer_list<const char*> pr
 }
 
 const Dense kSegmentation{.payload = 32};
-const Dense kTurned{.classes = 15, .payload = 1, .number = test::angle};
+const Dense kOriented{.classes = 15, .payload = 1, .number = test::angle};
 
 TEST(Values, RejectMaskCoefficientsAsScores) {
   for (const bool rows : {false, true}) {
@@ -51,10 +51,10 @@ TEST(Values, RejectMaskCoefficientsAsScores) {
 }
 
 TEST(Values, RejectAnglesAsScores) {
-  expect_words(error_of(dense(kTurned)),
+  expect_words(error_of(dense(kOriented)),
                {"yolov8-obb (15 classes, an angle)"},
                {"yolov5", "yolox", "pose", "seg"});
-  Dense rows = kTurned;
+  Dense rows = kOriented;
   rows.rows = true;
   expect_words(error_of(dense(rows)), {"yolov8-obb (15 classes, an angle)"},
                {"yolov5", "yolox", "pose", "seg"});
@@ -202,8 +202,8 @@ TEST(Payload, IsTheRestAfterTheClasses) {
   const Tensor pose = dense({.classes = 2, .payload = 15, .number = test::keypoint});
   EXPECT_EQ(classes_of({pose}, "yolov8-pose", 2), 2u);
   EXPECT_EQ(classes_of({pose}, "yolov8-pose", 0, 2), 2u);
-  EXPECT_EQ(classes_of({dense(kTurned)}, "yolov8", 0, 15), 15u) << "the angle is ignored";
-  EXPECT_EQ(classes_of({dense(kTurned)}, "yolov8-obb"), 15u);
+  EXPECT_EQ(classes_of({dense(kOriented)}, "yolov8", 0, 15), 15u) << "the angle is ignored";
+  EXPECT_EQ(classes_of({dense(kOriented)}, "yolov8-obb"), 15u);
 }
 
 TEST(Payload, DefaultsToThatOfCocoModels) {

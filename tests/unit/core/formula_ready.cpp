@@ -114,7 +114,7 @@ void add_rows(std::vector<Frame>& out, const Rows& model) {
 }
 
 /// YOLO26's oriented boxes: cx cy w h, score, class, angle.
-void add_turned(std::vector<Frame>& out) {
+void add_oriented(std::vector<Frame>& out) {
   for (const DataType type : {DataType::kFloat32, DataType::kFloat16}) {
     Chance chance(605);
     std::vector<Found> rows = draw(chance, 100);
@@ -289,7 +289,7 @@ std::vector<Frame> ready_frames() {
                             Rows{"yolov7-end2end", "ixyXYcs"}, Rows{"yolo-nas-flat", "ixyXYsc"},
                             Rows{"detection-output", "icsxyXY", true}})
     add_rows(out, model);
-  add_turned(out);
+  add_oriented(out);
   add_queries(out);
   add_longer(out, "yolo26-pose", "yolo-26-pose-end2end-out", 51, 3);
   add_longer(out, "yolo26-seg", "yolo-26-segmentation-end2end-out-detections", 32, 0);

@@ -58,12 +58,12 @@ void store_brains(Tensor& tensor, std::vector<double>& values) {
 }
 
 /// Range of anchors in a tensor: all, or those of a level.
-struct Sheet {
+struct MapView {
   size_t first, count, anchors, columns, rows, channels;
   Order order;
 };
 
-size_t index(const Sheet& sheet, const Place& place, size_t number, size_t channel) {
+size_t index(const MapView& sheet, const Place& place, size_t number, size_t channel) {
   const size_t n = number - sheet.first, cell = place.y * sheet.columns + place.x,
                cells = sheet.columns * sheet.rows;
   switch (sheet.order) {
@@ -75,7 +75,7 @@ size_t index(const Sheet& sheet, const Place& place, size_t number, size_t chann
   }
 }
 
-Shape shape_of(const Sheet& s) {
+Shape shape_of(const MapView& s) {
   switch (s.order) {
     case Order::kPlanes: return {1, s.channels, s.count};
     case Order::kMaps: return {1, s.anchors * s.channels, s.rows, s.columns};
@@ -94,7 +94,7 @@ std::string id_of(const Column& column, size_t stride) {
 }
 
 /// Writes the tensor of some columns for a range of anchors.
-Tensor write_one(Sheet sheet, const std::vector<Column>& columns, const std::vector<Place>& places,
+Tensor write_one(MapView sheet, const std::vector<Column>& columns, const std::vector<Place>& places,
                  std::vector<Numbers>& numbers, const Form& form) {
   sheet.channels = 0;
   for (const Column& column : columns) sheet.channels += column.channels;
@@ -114,13 +114,13 @@ Tensor write_one(Sheet sheet, const std::vector<Column>& columns, const std::vec
   return out;
 }
 
-std::vector<Sheet> sheets_of(const Form& form, const std::vector<Place>& places) {
-  std::vector<Sheet> out;
+std::vector<MapView> sheets_of(const Form& form, const std::vector<Place>& places) {
+  std::vector<MapView> out;
   for (size_t i = 0; i < places.size(); ++i) {
     if (out.empty() || (form.levels && places[i].level != places[i - 1].level))
       out.push_back({.first = i, .count = 0, .anchors = 1, .columns = places[i].columns,
                      .rows = places[i].rows, .channels = 0, .order = form.order});
-    Sheet& sheet = out.back();
+    MapView& sheet = out.back();
     ++sheet.count;
     sheet.anchors = std::max(sheet.anchors, places[i].anchor + 1);
   }
@@ -170,7 +170,7 @@ std::vector<Place> places(const Model& model, const Form& form) {
 
 std::vector<Tensor> write(const Model& model, const Form& form, const std::vector<Place>& places,
                           std::vector<Numbers>& numbers) {
-  std::vector<Sheet> sheets = sheets_of(form, places);
+  std::vector<MapView> sheets = sheets_of(form, places);
   if (model.coarse_first) std::ranges::reverse(sheets);
   std::vector<std::vector<Column>> groups;
   for (const Column& column : model.columns) {
@@ -179,15 +179,15 @@ std::vector<Tensor> write(const Model& model, const Form& form, const std::vecto
     groups.back().push_back(column);
   }
   std::vector<Tensor> out;
-  const auto add = [&](const Sheet& sheet, const std::vector<Column>& columns) {
+  const auto add = [&](const MapView& sheet, const std::vector<Column>& columns) {
     out.push_back(write_one(sheet, columns, places, numbers, form));
   };
   if (model.level_first)
-    for (const Sheet& sheet : sheets)
+    for (const MapView& sheet : sheets)
       for (const auto& columns : groups) add(sheet, columns);
   else
     for (const auto& columns : groups)
-      for (const Sheet& sheet : sheets) add(sheet, columns);
+      for (const MapView& sheet : sheets) add(sheet, columns);
   return out;
 }
 

@@ -38,7 +38,7 @@ struct Wanted {
 };
 
 /// Returns an oriented box unclipped if its upright bounding box overlaps the frame.
-std::optional<Corners> turned_on_frame(const Corners& box, double angle, Size size) {
+std::optional<Corners> oriented_on_frame(const Corners& box, double angle, Size size) {
   const double w = (box[2] - box[0]) / 2, h = (box[3] - box[1]) / 2;
   const double c = std::abs(std::cos(angle)), s = std::abs(std::sin(angle));
   const double x = (box[0] + box[2]) / 2, y = (box[1] + box[3]) / 2;
@@ -50,7 +50,7 @@ std::map<Key, Wanted> wanted(const Frame& frame) {
   std::map<Key, Wanted> out;
   const Size size = frame.settings.frame.size;
   for (const Truth& truth : frame.truths)
-    if (const auto box = truth.angle ? turned_on_frame(truth.box, *truth.angle, size)
+    if (const auto box = truth.angle ? oriented_on_frame(truth.box, *truth.angle, size)
                                      : on_frame(truth.box, size))
       out[{truth.anchor, truth.class_id}] = {*box, truth.score, truth.angle.value_or(0), truth.points};
   return out;

@@ -137,7 +137,7 @@ Model face_rows(const char* family, size_t each, bool before) {
 }
 
 /// Adds an angle after the classes.
-Model turned(const char* family, const char* id = "") {
+Model oriented(const char* family, const char* id = "") {
   Model out = classes<15>(family, id, 1);
   out.angle = [](const Numbers& n) { return n[kMore][0]; };
   return out;
@@ -293,7 +293,7 @@ std::vector<Model> yolo_models() {
       posed(classes<1>("yolov8-pose", "yolo-v8-pose-out", 51), 3),
       posed(classes<1>("yolov8-face", "", 15), 3), face_rows("yolov7-face", 3, false),
       face_rows("yolov5-face", 2, true),
-      turned("yolov8-obb", "yolo-v8-obb-out"), turned("yolo11-obb"),
+      oriented("yolov8-obb", "yolo-v8-obb-out"), oriented("yolo11-obb"),
       by_sigmoid("yolov5-heads", kV3), by_exponent("yolov3-heads", kV3, {8, 16, 32}),
       by_exponent("yolov3-tiny-heads", kV3Tiny, {16, 32}),
       by_exponent("yolov4-heads", kV4, {8, 16, 32}, {1.2, 1.1, 1.05}),

@@ -75,10 +75,10 @@ TEST(Recognise, SsdByEitherSetOfIds) {
          tensor({1, 100}, id("ssd-mobilenet-v1-variant-1-out-classes",
                              "Gst.Model.ObjectDetector.Classes"))});
     expect_family(seen, "ssd-postprocess", 100, 0);
-    EXPECT_EQ(seen->layout[Part::kBox].tensor, 2);
-    EXPECT_EQ(seen->layout[Part::kScore].tensor, 0);
-    EXPECT_EQ(seen->layout[Part::kCount].tensor, 1);
-    EXPECT_EQ(seen->layout[Part::kClassId].tensor, 3);
+    EXPECT_EQ(seen->layout[FieldId::kBox].tensor, 2);
+    EXPECT_EQ(seen->layout[FieldId::kScore].tensor, 0);
+    EXPECT_EQ(seen->layout[FieldId::kCount].tensor, 1);
+    EXPECT_EQ(seen->layout[FieldId::kClassId].tensor, 3);
   }
 }
 
@@ -92,10 +92,10 @@ TEST(Recognise, DetrByIdAndByGenericNames) {
                               three("boxes", "scores", "labels", 300, DataType::kInt32)}) {
     const auto seen = see(tensors);
     expect_family(seen, "detr-postprocess", 300, 0);
-    EXPECT_EQ(seen->layout[Part::kBox].tensor, 1);
-    EXPECT_EQ(seen->layout[Part::kScore].tensor, 2);
-    EXPECT_EQ(seen->layout[Part::kClassId].tensor, 0);
-    EXPECT_FALSE(seen->layout[Part::kCount].present());
+    EXPECT_EQ(seen->layout[FieldId::kBox].tensor, 1);
+    EXPECT_EQ(seen->layout[FieldId::kScore].tensor, 2);
+    EXPECT_EQ(seen->layout[FieldId::kClassId].tensor, 0);
+    EXPECT_FALSE(seen->layout[FieldId::kCount].present());
   }
   // Generic names may belong to other models: all three are required, with these shapes.
   auto two = three("boxes", "scores", "labels", 300);
@@ -117,14 +117,14 @@ TEST(Recognise, PaddlesRowsAndTheirCount) {
     const auto seen = see({tensor({rows, 6}, "paddle-rows"),
                            tensor({1}, "paddle-count", DataType::kInt32)});
     expect_family(seen, "paddle", static_cast<uint32_t>(rows), 0);
-    EXPECT_EQ(seen->layout[Part::kClassId].at(0, 2), 12u);
-    EXPECT_EQ(seen->layout[Part::kScore].at(0, 2), 13u);
-    EXPECT_EQ(seen->layout[Part::kBox].at(0, 2, 3), 17u);
-    EXPECT_EQ(seen->layout[Part::kCount].tensor, 1);
+    EXPECT_EQ(seen->layout[FieldId::kClassId].at(0, 2), 12u);
+    EXPECT_EQ(seen->layout[FieldId::kScore].at(0, 2), 13u);
+    EXPECT_EQ(seen->layout[FieldId::kBox].at(0, 2, 3), 17u);
+    EXPECT_EQ(seen->layout[FieldId::kCount].tensor, 1);
   }
   const auto alone = see({tensor({300, 6}, "paddle-rows")});
   expect_family(alone, "paddle", 300, 0);
-  EXPECT_FALSE(alone->layout[Part::kCount].present());
+  EXPECT_FALSE(alone->layout[FieldId::kCount].present());
   EXPECT_FALSE(see({tensor({2, 300, 6}, "paddle-rows"), tensor({1}, "paddle-count")}));
 }
 
@@ -171,8 +171,8 @@ TEST(Recognise, ByShape) {
 TEST(Recognise, DoesNotTakeBoxesForScores) {
   const auto seen = see({tensor({1, 1917, 4}), tensor({1, 1917, 4})}, {.detector = "ssd"});
   expect_family(seen, "ssd", 1917, 4);
-  EXPECT_EQ(seen->layout[Part::kBox].tensor, 0);
-  EXPECT_EQ(seen->layout[Part::kScores].tensor, 1);
+  EXPECT_EQ(seen->layout[FieldId::kBox].tensor, 0);
+  EXPECT_EQ(seen->layout[FieldId::kScores].tensor, 1);
 }
 
 TEST(Recognise, LevelsMayDifferInAnchorsPerCell) {
@@ -211,8 +211,8 @@ TEST(Recognise, FitsTheRecognisedTensor) {
   // The first one is a float matrix, too, with an unknown shape.
   const auto seen = see({tensor({1, 33, 777}, "features"), tensor({1, 84, 8400})});
   expect_family(seen, "yolov8", 8400, 80);
-  EXPECT_EQ(seen->layout[Part::kBox].tensor, 1);
-  EXPECT_EQ(seen->layout[Part::kScores].tensor, 1);
+  EXPECT_EQ(seen->layout[FieldId::kBox].tensor, 1);
+  EXPECT_EQ(seen->layout[FieldId::kScores].tensor, 1);
 }
 
 TEST(Recognise, LabelsDecideAboutObjectness) {
@@ -285,7 +285,7 @@ TEST(Recognise, UsesOnlyNamedTensors) {
   const auto seen = see({tensor({1, 25200, 85}, "first"), tensor({1, 84, 8400}, "second")},
                         {.tensor_ids = ids});
   expect_family(seen, "yolov8", 8400, 80);
-  EXPECT_EQ(seen->layout[Part::kBox].tensor, 1);
+  EXPECT_EQ(seen->layout[FieldId::kBox].tensor, 1);
   const std::vector<std::string> absent{"third"};
   const auto error = see({tensor({1, 25200, 85}, "first")}, {.tensor_ids = absent});
   ASSERT_FALSE(error);
@@ -298,17 +298,17 @@ TEST(Recognise, NamedTensorsTakeRolesInOrder) {
                          tensor({1}, "n")},
                         {.detector = "ssd-postprocess", .tensor_ids = ids});
   ASSERT_TRUE(seen) << seen.error().message();
-  EXPECT_EQ(seen->layout[Part::kBox].tensor, 2);
-  EXPECT_EQ(seen->layout[Part::kScore].tensor, 0);
-  EXPECT_EQ(seen->layout[Part::kClassId].tensor, 1);
-  EXPECT_EQ(seen->layout[Part::kCount].tensor, 3);
+  EXPECT_EQ(seen->layout[FieldId::kBox].tensor, 2);
+  EXPECT_EQ(seen->layout[FieldId::kScore].tensor, 0);
+  EXPECT_EQ(seen->layout[FieldId::kClassId].tensor, 1);
+  EXPECT_EQ(seen->layout[FieldId::kCount].tensor, 3);
 }
 
 TEST(Recognise, ReadsABatch) {
   const auto seen = see({tensor({4, 84, 8400}, "yolo-v8-out")});
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen->layout.images, 4u);
-  EXPECT_EQ(seen->layout[Part::kBox].image_stride, 84u * 8400u);
+  EXPECT_EQ(seen->layout[FieldId::kBox].image_stride, 84u * 8400u);
 }
 
 TEST(Recognise, AcceptsAnEmptyTensor) {

@@ -50,7 +50,7 @@ std::string tensors_text(const DetectorSpec& spec) {
     size_t channels = one ? 1 : channels_of(spec, rule);
     std::string count = channels != 0 ? std::to_string(channels) : "C";
     if (rule.role == Role::kAll)
-      count = (spec.reader == Reader::kReady ? "" : ">= ") + std::to_string(least_channels(spec));
+      count = (spec.reader == Reader::kReady ? "" : ">= ") + std::to_string(min_channels(spec));
     out += std::format("{}{} {}{}", out.empty() ? "" : ", ", role_name(rule.role), count,
                        rule.optional ? " (optional)" : "");
   }

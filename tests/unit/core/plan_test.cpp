@@ -149,7 +149,7 @@ TEST(Plan, UsesTheProducersGeometry) {
   EXPECT_EQ(plan->letterbox, (Letterbox{{960, 1080}, {640, 384}, 1.5f, 2, 0, 6}));
   // The grid is that of the model: 1.6 times the frame's number of cells, which fits no square.
   settings = told_settings({320, 200});
-  settings.told_detector = "yolox";
+  settings.declared_detector = "yolox";
   EXPECT_TRUE(plan_for(settings, filled({1, 5040, 85}, 0.5f)));
   const auto other = plan_for(settings, filled({1, 3549, 85}, 0.5f));
   ASSERT_FALSE(other);
@@ -158,7 +158,7 @@ TEST(Plan, UsesTheProducersGeometry) {
 
 TEST(Plan, ValuesOverrideTheProducersFamily) {
   Settings settings = frame_of(320, 320);
-  settings.told_detector = "yolov8";
+  settings.declared_detector = "yolov8";
   EXPECT_TRUE(plan_for(settings, filled({1, 84, 2100}, 100)));
   Tensor wrong = filled({1, 84, 2100}, 100);
   wrong.values.back() = 7;  // a score
@@ -170,7 +170,7 @@ TEST(Plan, ValuesOverrideTheProducersFamily) {
 TEST(Plan, WithoutValuesUsesTheProducersFamily) {
   const auto unread = [](std::string_view detector, Units units, Shape shape) {
     Settings settings = frame_of(320, 320);
-    settings.told_detector = detector;
+    settings.declared_detector = detector;
     settings.units = units;
     const int nothing = 0;
     const TensorView view{.data = &nothing,

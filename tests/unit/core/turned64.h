@@ -12,21 +12,21 @@
 
 namespace keepbox::test {
 
-struct Turned64 {
+struct Oriented64 {
   double x, y, w, h, angle;
 };
 
-inline std::string text(const Turned64& b) {
+inline std::string text(const Oriented64& b) {
   return std::format(" ({} {} {} {} {})", b.x, b.y, b.w, b.h, b.angle);
 }
 
-inline Box upright(const Turned64& b) {
+inline Box upright(const Oriented64& b) {
   return {static_cast<float>(b.x - b.w / 2), static_cast<float>(b.y - b.h / 2),
           static_cast<float>(b.x + b.w / 2), static_cast<float>(b.y + b.h / 2)};
 }
 
 /// Rounds to floats.
-inline Turned64 rounded(const Turned64& b) {
+inline Oriented64 rounded(const Oriented64& b) {
   const Box box = upright(b);
   return {(double{box.x1} + box.x2) / 2, (double{box.y1} + box.y2) / 2, double{box.x2} - box.x1,
           double{box.y2} - box.y1, static_cast<float>(b.angle)};
@@ -36,7 +36,7 @@ struct Point64 {
   double x, y;
 };
 
-inline std::vector<Point64> corners(const Turned64& b) {
+inline std::vector<Point64> corners(const Oriented64& b) {
   std::vector<Point64> out;
   const double c = std::cos(b.angle), s = std::sin(b.angle);
   for (const auto& [u, v] : {Point64{-1, -1}, {1, -1}, {1, 1}, {-1, 1}})
@@ -45,7 +45,7 @@ inline std::vector<Point64> corners(const Turned64& b) {
 }
 
 /// Clips a polygon by each edge of the other in turn, then sums triangles.
-inline double common_area(const Turned64& a, const Turned64& b) {
+inline double common_area(const Oriented64& a, const Oriented64& b) {
   std::vector<Point64> polygon = corners(a);
   const std::vector<Point64> by = corners(b);
   for (size_t e = 0; e < 4; ++e) {
@@ -72,17 +72,17 @@ inline double common_area(const Turned64& a, const Turned64& b) {
   return twice / 2;
 }
 
-inline double polygon_iou(const Turned64& a, const Turned64& b) {
+inline double polygon_iou(const Oriented64& a, const Oriented64& b) {
   const double common = common_area(a, b);
   return common / (a.w * a.h + b.w * b.h - common);
 }
 
 /// Computes ProbIoU as published, with covariances and Ultralytics' small constants.
-inline double prob_iou(const Turned64& a, const Turned64& b) {
+inline double prob_iou(const Oriented64& a, const Oriented64& b) {
   struct Covariance {
     double xx, yy, xy;
   };
-  const auto covariance = [](const Turned64& of) {
+  const auto covariance = [](const Oriented64& of) {
     const double p = of.w * of.w / 12, q = of.h * of.h / 12;
     const double c = std::cos(of.angle), s = std::sin(of.angle);
     return Covariance{p * c * c + q * s * s, p * s * s + q * c * c, (p - q) * c * s};

@@ -48,8 +48,8 @@ TEST(RegionText, ErrorsQuoteTheText) {
               std::string::npos);
   }
   std::string many = "1,2,3,4";
-  for (uint32_t i = 1; i < kMostRegions; ++i) many += ";1,2,3,4";
-  EXPECT_EQ(regions_of(many, "regions")->size(), kMostRegions);
+  for (uint32_t i = 1; i < kMaxRegions; ++i) many += ";1,2,3,4";
+  EXPECT_EQ(regions_of(many, "regions")->size(), kMaxRegions);
   EXPECT_FALSE(regions_of(many + ";1,2,3,4", "regions"));
 }
 

@@ -82,8 +82,8 @@ TEST_F(ExternalData, IsIgnoredInOtherFields) {
 TEST_F(ExternalData, IsReadInEveryEncoding) {
   // The value before the key, and varints with more bytes than needed.
   const string value = string("\x12\x88\x80\x00", 4) + "weights.";
-  const string turned = string("\xea\x80\x00\x16", 4) + value + field(1, "location");
-  const auto found = of(model(field(5, turned)));
+  const string oriented = string("\xea\x80\x00\x16", 4) + value + field(1, "location");
+  const auto found = of(model(field(5, oriented)));
   ASSERT_TRUE(found) << found.error().message();
   EXPECT_EQ(*found, Locations{"weights."});
 }

@@ -203,7 +203,7 @@ TEST(Index, TakesLinearTime) {
   EXPECT_LT(seconds_for(80'000), 9 * seconds_for(20'000) + 0.5);
 }
 
-long most_memory() {
+long max_memory() {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
   return used.ru_maxrss;  // KiB
@@ -218,9 +218,9 @@ TEST(Index, TakesLinearMemory) {
   for (int i = 0; i < 400; ++i)
     index += line(entry("a.npy", R"(,"source":{"labels":"many.labels","model":")" +
                                      std::to_string(i) + "\"}"));
-  const long before = most_memory();
+  const long before = max_memory();
   EXPECT_EQ(refusal(dir, index), "");
-  EXPECT_LT(most_memory() - before, 256 << 10);
+  EXPECT_LT(max_memory() - before, 256 << 10);
 }
 
 TEST(Reader, FileThatShrinksIsAnError) {

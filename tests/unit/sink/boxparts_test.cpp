@@ -56,7 +56,7 @@ TEST(Coco, HasTheMaskInPixelsOfTheFrame) {
 }
 
 /// A box of 40x20 rotated by 90 degrees, about 120,140.
-FrameBox turned(const char* label) {
+FrameBox oriented(const char* label) {
   FrameBox box = foreign(label);
   box.box = {110, 120, 130, 160};
   box.angle = std::numbers::pi_v<float> / 2;
@@ -64,7 +64,7 @@ FrameBox turned(const char* label) {
 }
 
 TEST(Coco, HasBoundsAndCornersOfAnOrientedBox) {
-  const FrameBox box = turned("ship");
+  const FrameBox box = oriented("ship");
   EXPECT_TRUE(text_of(BoxFormat::kCoco, {box})
                   .ends_with(R"("bbox":[100.0,130.0,40.0,20.0],"score":0.1,)"
                              R"("segmentation":[[140.0,130.0,140.0,150.0,100.0,150.0,100.0,130.0]]})"))
@@ -72,7 +72,7 @@ TEST(Coco, HasBoundsAndCornersOfAnOrientedBox) {
 }
 
 TEST(Rows, HaveTheBoundsOfAnOrientedBox) {
-  const FrameBox box = turned("ship");
+  const FrameBox box = oriented("ship");
   EXPECT_EQ(text_of(BoxFormat::kMot, {box}), "7,-1,100,130,40,20,0.1,-1,-1,-1\n");
   EXPECT_TRUE(text_of(BoxFormat::kKitti, {box}).starts_with("ship -1 -1 -10 100 130 140 150 -1"));
   EXPECT_EQ(text_of(BoxFormat::kCsv, {box}), "7,40000000,ship,,0.1,110,120,130,160,,,1.5707964\n")
@@ -134,7 +134,7 @@ TEST(Dota, HasAFilePerNameIfNamesAreSimilar) {
 }
 
 TEST(Dota, HasCornersByClass) {
-  const std::vector boxes{person(), turned("large vehicle"), person()};
+  const std::vector boxes{person(), oriented("large vehicle"), person()};
   BoxWriter writer(BoxFormat::kDota, {.names = {"P0003"}});
   std::map<std::string, std::string> text;
   ASSERT_TRUE(writer.write(kFrame, boxes, text));

@@ -130,10 +130,10 @@ TEST(CategoryIds, DistinguishModels) {
   EXPECT_EQ(news.chosen.size(), 4u);  // one per model
   EXPECT_EQ(news.chosen[1], "category ids of the model \"faces\" are the class numbers, from 0");
   // In any order.
-  CategoryIds turned;
+  CategoryIds oriented;
   const FrameBox again[] = {of("face", 0, "faces"), of("nose", 1, "faces"), of("person", 0, "big"),
                             of("chin", 2, "faces")};
-  EXPECT_EQ(ids_of(turned, again), (Ids{0, 1, 1001, 1002}));
+  EXPECT_EQ(ids_of(oriented, again), (Ids{0, 1, 1001, 1002}));
 }
 
 TEST(CategoryIds, NumberLabelsWithoutClassByAppearance) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Corners of oriented boxes.
-#include "gst/sink/turned.h"
+#include "gst/sink/oriented.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 FrameBox box(float angle) { return {.box = {10, 20, 50, 40}, .angle = angle}; }
 
-TEST(Turned, UprightBoxesAreUnchanged) {
+TEST(Oriented, UprightBoxesAreUnchanged) {
   EXPECT_EQ(enclosing(box(0)), (Box{10, 20, 50, 40}));
   const auto corners = corners_of(box(0));
   EXPECT_EQ(corners[0].x, 10);
@@ -18,7 +18,7 @@ TEST(Turned, UprightBoxesAreUnchanged) {
   EXPECT_EQ(corners[3].y, 40);
 }
 
-TEST(Turned, TurnClockwiseAboutTheCentre) {
+TEST(Oriented, TurnClockwiseAboutTheCentre) {
   // 3-4-5: the cosine is 0.8, the sine 0.6.
   const auto corners = corners_of(box(0.6435011f));
   const Corner expected[] = {{20, 10}, {52, 34}, {40, 50}, {8, 26}};

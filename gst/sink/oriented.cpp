@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Rotates corners about the centre.
-#include "gst/sink/turned.h"
+#include "gst/sink/oriented.h"
 
 #include <algorithm>
 #include <cmath>

@@ -16,13 +16,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
 
-/// @tparam Of TurnedPolygon or TurnedGaussian.
+/// @tparam Of OrientedPolygon or OrientedGaussian.
 template <class Of>
-struct TurnedVectors {
+struct OrientedVectors {
   using Geometry = Of;
-  static constexpr size_t kArrays = kTurnedLanes;
+  static constexpr size_t kArrays = kOrientedLanes;
 
-  static void put(const Rules& rules, const TurnedShape& shape, const Lanes& lanes, size_t at) {
+  static void put(const Rules& rules, const OrientedShape& shape, const Lanes& lanes, size_t at) {
     const Box box = Of::bounds(shape, rules);
     const float numbers[] = {box.x1, box.y1, box.x2, box.y2, Of::area(shape, rules.contract),
                              shape.x, shape.y, shape.half_w, shape.half_h, shape.turn.sin,
@@ -33,7 +33,7 @@ struct TurnedVectors {
 
   /// Calls mark(k, mask) for the vectors from `first` to `end` in which a box is suppressed.
   template <class Mark>
-  static HWY_INLINE void strike(const Rules& rules, const TurnedShape& shape, const Lanes& lanes,
+  static HWY_INLINE void strike(const Rules& rules, const OrientedShape& shape, const Lanes& lanes,
                                 size_t first, size_t end, Mark mark) {
     const Floats d;
     const Box box = Of::bounds(shape, rules);
@@ -60,7 +60,7 @@ struct TurnedVectors {
   }
 
  private:
-  static TurnedShape shape_at(const Lanes& lanes, size_t at) {
+  static OrientedShape shape_at(const Lanes& lanes, size_t at) {
     return {lanes[5][at], lanes[6][at], lanes[7][at], lanes[8][at],
             {.sin = lanes[9][at], .cos = lanes[10][at]}};
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Threads that take parts from a counter; the caller takes part as well.
-#include "gst/decode/threadcrew.h"
+#include "gst/decode/workerthreads.h"
 
 #include <glib.h>
 
@@ -11,12 +11,12 @@
 namespace keepbox {
 namespace {
 
-class ThreadCrew : public Crew {
+class WorkerThreads : public ThreadPool {
  public:
-  ThreadCrew() = default;
-  ThreadCrew(const ThreadCrew&) = delete;
-  ThreadCrew& operator=(const ThreadCrew&) = delete;
-  ~ThreadCrew() override {
+  WorkerThreads() = default;
+  WorkerThreads(const WorkerThreads&) = delete;
+  WorkerThreads& operator=(const WorkerThreads&) = delete;
+  ~WorkerThreads() override {
     {
       const std::lock_guard lock(mutex_);
       ended_ = true;
@@ -48,7 +48,7 @@ class ThreadCrew : public Crew {
 
  private:
   static gpointer work(gpointer data) {
-    auto& self = *static_cast<ThreadCrew*>(data);
+    auto& self = *static_cast<WorkerThreads*>(data);
     std::unique_lock lock(self.mutex_);
     while (!self.ended_) {
       self.take_parts(lock);
@@ -68,7 +68,7 @@ class ThreadCrew : public Crew {
     }
   }
 
-  GThread* threads_[kMaxCrew];  // index 0 is the caller
+  GThread* threads_[kMaxThreads];  // index 0 is the caller
   uint32_t size_ = 1;
   std::mutex mutex_;
   std::condition_variable begin_, end_;
@@ -81,9 +81,9 @@ class ThreadCrew : public Crew {
 
 }  // namespace
 
-std::unique_ptr<Crew> make_thread_crew(uint32_t threads) {
-  auto crew = std::make_unique<ThreadCrew>();
-  while (crew->size() < std::min(threads, kMaxCrew) && crew->grow()) {
+std::unique_ptr<ThreadPool> make_thread_crew(uint32_t threads) {
+  auto crew = std::make_unique<WorkerThreads>();
+  while (crew->size() < std::min(threads, kMaxThreads) && crew->grow()) {
   }
   if (crew->size() == 1) return nullptr;
   return crew;

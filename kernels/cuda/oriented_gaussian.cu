@@ -10,16 +10,16 @@ namespace {
 cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Pieces& pieces,
                    Numbers numbers, dim3 grid, cudaStream_t stream) {
   const void* const kernel = numbers == Numbers::kFloat
-                                 ? frame_kernel<InPieces<PlainLoad>, TurnedGaussian>()
-                                 : frame_kernel<InPieces<AnyLoad>, TurnedGaussian>();
+                                 ? frame_kernel<InPieces<PlainLoad>, OrientedGaussian>()
+                                 : frame_kernel<InPieces<AnyLoad>, OrientedGaussian>();
   return launch_frame(kernel, plan, args, pieces, grid, stream);
 }
 
 }  // namespace
 
-const Kernels& turned_gaussian_kernels() {
-  static constexpr Kernels kKernels{launch, launch_nms<TurnedGaussian>,
-                                    load_crowds<TurnedGaussian>};
+const Kernels& oriented_gaussian_kernels() {
+  static constexpr Kernels kKernels{launch, launch_nms<OrientedGaussian>,
+                                    load_crowds<OrientedGaussian>};
   return kKernels;
 }
 

@@ -10,15 +10,15 @@ namespace {
 cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Pieces& pieces,
                    Numbers numbers, dim3 grid, cudaStream_t stream) {
   const void* const kernel = numbers == Numbers::kFloat
-                                 ? frame_kernel<InPieces<PlainLoad>, TurnedPolygon>()
-                                 : frame_kernel<InPieces<AnyLoad>, TurnedPolygon>();
+                                 ? frame_kernel<InPieces<PlainLoad>, OrientedPolygon>()
+                                 : frame_kernel<InPieces<AnyLoad>, OrientedPolygon>();
   return launch_frame(kernel, plan, args, pieces, grid, stream);
 }
 
 }  // namespace
 
-const Kernels& turned_polygon_kernels() {
-  static constexpr Kernels kKernels{launch, launch_nms<TurnedPolygon>, load_crowds<TurnedPolygon>};
+const Kernels& oriented_polygon_kernels() {
+  static constexpr Kernels kKernels{launch, launch_nms<OrientedPolygon>, load_crowds<OrientedPolygon>};
   return kKernels;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Decoding on several threads.
-#include "gst/decode/threadcrew.h"
+#include "gst/decode/workerthreads.h"
 
 #include <gtest/gtest.h>
 
@@ -14,25 +14,25 @@
 namespace keepbox {
 namespace {
 
-TEST(ThreadCrew, OneThreadNeedsNoPool) {
+TEST(WorkerThreads, OneThreadNeedsNoPool) {
   EXPECT_EQ(make_thread_crew(0), nullptr);
   EXPECT_EQ(make_thread_crew(1), nullptr);
-  EXPECT_EQ(make_thread_crew(1000)->size(), kMaxCrew);
+  EXPECT_EQ(make_thread_crew(1000)->size(), kMaxThreads);
 }
 
-TEST(ThreadCrew, RunsEachPartOnce) {
+TEST(WorkerThreads, RunsEachPartOnce) {
   const auto crew = make_thread_crew(5);
   ASSERT_NE(crew, nullptr);
   for (uint32_t parts = 1; parts <= crew->size(); ++parts) {
-    std::atomic<uint32_t> done[kMaxCrew]{};
+    std::atomic<uint32_t> done[kMaxThreads]{};
     crew->run(parts, [](void* of, uint32_t i) { ++static_cast<std::atomic<uint32_t>*>(of)[i]; },
               done);
-    for (uint32_t i = 0; i < kMaxCrew; ++i) EXPECT_EQ(done[i], i < parts ? 1u : 0u);
+    for (uint32_t i = 0; i < kMaxThreads; ++i) EXPECT_EQ(done[i], i < parts ? 1u : 0u);
   }
 }
 
 /// Parts that wait for each other, which end only if threads run in parallel.
-TEST(ThreadCrew, RunsInParallel) {
+TEST(WorkerThreads, RunsInParallel) {
   const auto crew = make_thread_crew(3);
   ASSERT_NE(crew, nullptr);
   std::atomic<uint32_t> there = 0;
@@ -48,7 +48,7 @@ TEST(ThreadCrew, RunsInParallel) {
 }
 
 /// A thread pool that counts its calls.
-class CountingCrew : public Crew {
+class CountingCrew : public ThreadPool {
  public:
   explicit CountingCrew(uint32_t size) : size_(size) {}
   uint32_t size() const override { return size_; }
@@ -63,7 +63,7 @@ class CountingCrew : public Crew {
 };
 
 std::vector<Detection> detections_by(const Plan& plan, const Backend& backend,
-                                     std::span<const TensorView> views, Crew* crew,
+                                     std::span<const TensorView> views, ThreadPool* crew,
                                      Funnel& funnel) {
   auto processor = Processor::create(plan, {&backend, ""}, MemorySpace::kSystem, crew);
   EXPECT_TRUE(processor && processor->run(views));
@@ -72,7 +72,7 @@ std::vector<Detection> detections_by(const Plan& plan, const Backend& backend,
   return {found.begin(), found.end()};
 }
 
-void expect_same_boxes(bool planes, size_t anchors, Crew& crew) {
+void expect_same_boxes(bool planes, size_t anchors, ThreadPool& crew) {
   std::mt19937 random(7);
   const test::Tensor tensor = test::scene(random, planes, anchors, {});
   const TensorView view = tensor.view();
@@ -96,7 +96,7 @@ void expect_same_boxes(bool planes, size_t anchors, Crew& crew) {
   }
 }
 
-TEST(Crew, DecodesTheSameBoxes) {
+TEST(ThreadPool, DecodesTheSameBoxes) {
   for (const uint32_t size : {2u, 3u, 64u}) {
     CountingCrew crew(size);
     expect_same_boxes(true, 8400, crew);
@@ -106,13 +106,13 @@ TEST(Crew, DecodesTheSameBoxes) {
   }
 }
 
-TEST(Crew, DecodesTheSameBoxesOnThreads) {
+TEST(ThreadPool, DecodesTheSameBoxesOnThreads) {
   const auto crew = make_thread_crew(4);
   ASSERT_NE(crew, nullptr);
   for (int i = 0; i < 5; ++i) expect_same_boxes(true, 8401, *crew);
 }
 
-TEST(Crew, IsNotUsedForSmallTensors) {
+TEST(ThreadPool, IsNotUsedForSmallTensors) {
   CountingCrew crew(8);
   expect_same_boxes(true, 1000, crew);
   EXPECT_EQ(crew.asked, 0u);

@@ -13,32 +13,32 @@
 namespace keepbox {
 namespace {
 
-using test::Turned64;
+using test::Oriented64;
 
-TurnedShape shape(const Turned64& of) {
-  return Turned::shape(test::upright(of), static_cast<float>(of.angle), {}, 0);
+OrientedShape shape(const Oriented64& of) {
+  return Oriented::shape(test::upright(of), static_cast<float>(of.angle), {}, 0);
 }
 
-Rules rules_for(float threshold, TurnedOverlap overlap = TurnedOverlap::kPolygon) {
+Rules rules_for(float threshold, OrientedOverlap overlap = OrientedOverlap::kPolygon) {
   Rules rules;
-  rules.contract.turned = overlap;
+  rules.contract.oriented = overlap;
   rules.iou_threshold = threshold;
   rules.reach = reach_of(threshold, false);
   return rules;
 }
 
 template <class Geometry>
-float measured(const Rules& rules, const TurnedShape& a, const TurnedShape& b) {
+float measured(const Rules& rules, const OrientedShape& a, const OrientedShape& b) {
   return Geometry::measure(rules, a, Geometry::area(a, {}), b, Geometry::area(b, {}));
 }
 
-double polygon(const Turned64& a, const Turned64& b) {
-  return measured<TurnedPolygon>(rules_for(0.5f), shape(a), shape(b));
+double polygon(const Oriented64& a, const Oriented64& b) {
+  return measured<OrientedPolygon>(rules_for(0.5f), shape(a), shape(b));
 }
 
-TEST(TurnedPolygon, MatchesKnownValues) {
+TEST(OrientedPolygon, MatchesKnownValues) {
   const double diagonal = M_PI / 4, degree = M_PI / 180;
-  const Turned64 unit{0.5, 0.5, 1, 1, 0};
+  const Oriented64 unit{0.5, 0.5, 1, 1, 0};
   EXPECT_NEAR(polygon(unit, {0.5, 0.5, 1, 1, diagonal}), std::sqrt(0.5), 1e-6);
   EXPECT_NEAR(polygon(unit, {0.25, 0.5, 0.5, 1, 0}), 0.5, 1e-6);
   EXPECT_NEAR(polygon(unit, {0.25, 0.25, 0.5, 0.5, 0}), 0.25, 1e-6);
@@ -52,7 +52,7 @@ TEST(TurnedPolygon, MatchesKnownValues) {
   EXPECT_EQ(polygon({160, 153, 230, 23, -37}, {-1.1e17, 1.4e18, 1000, 1000, 1612}), 0);
 }
 
-TEST(TurnedPolygon, IsExactInSimpleCases) {
+TEST(OrientedPolygon, IsExactInSimpleCases) {
   EXPECT_EQ(polygon({5, 7, 4, 3, 2.1}, {5, 7, 4, 3, 2.1}), 1) << "equal";
   EXPECT_EQ(polygon({0, 0, 2, 2, 0}, {2, 0, 2, 2, 0}), 0) << "touching";
   EXPECT_EQ(polygon({0, 0, 4, 4, 0}, {1, 1, 2, 2, 0}), 0.25) << "nested, two sides in common";
@@ -67,9 +67,9 @@ class Pairs {
  public:
   explicit Pairs(unsigned seed) : random_(seed) {}
 
-  std::pair<Turned64, Turned64> next() {
-    const Turned64 a = one(number(-50, 700), number(-50, 700));
-    Turned64 b = one(a.x + number(-1, 1) * a.w, a.y + number(-1, 1) * a.h);
+  std::pair<Oriented64, Oriented64> next() {
+    const Oriented64 a = one(number(-50, 700), number(-50, 700));
+    Oriented64 b = one(a.x + number(-1, 1) * a.w, a.y + number(-1, 1) * a.h);
     switch (random_() % 8) {
       case 0: b = {a.x, a.y, a.w, a.h, a.angle + number(-0.1, 0.1)}; break;  // nearly equal
       case 1: b = {a.x, a.y, a.w * number(0, 1), a.h * number(0, 1), a.angle}; break;  // nested
@@ -87,7 +87,7 @@ class Pairs {
   double number(double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(random_);
   }
-  Turned64 one(double x, double y) {
+  Oriented64 one(double x, double y) {
     const double thin = random_() % 3 == 0 ? 0.02 : 1;
     return {x, y, number(1, 200), number(1, 200) * thin, number(-7, 7)};
   }
@@ -95,12 +95,12 @@ class Pairs {
 };
 
 /// Returns the effect of rounding sines and corners for thin boxes.
-double rounding(const Turned64& a, const Turned64& b) {
+double rounding(const Oriented64& a, const Oriented64& b) {
   const double thin = std::min({a.w, a.h, b.w, b.h}), far = std::max({a.w, a.h, b.w, b.h, 50.0});
   return 2e-6 + 1e-6 * far / thin;
 }
 
-TEST(TurnedPolygon, IsNearTheTruth) {
+TEST(OrientedPolygon, IsNearTheTruth) {
   Pairs pairs(1);
   double worst = 0, overlapping = 0;
   for (int i = 0; i < 200000; ++i) {
@@ -114,10 +114,10 @@ TEST(TurnedPolygon, IsNearTheTruth) {
   RecordProperty("worst", std::to_string(worst));
 }
 
-TEST(TurnedGaussian, IsNearUltralyticsFormula) {
+TEST(OrientedGaussian, IsNearUltralyticsFormula) {
   Pairs pairs(2);
   const Rules all = [] {
-    Rules rules = rules_for(0.5f, TurnedOverlap::kProbIou);
+    Rules rules = rules_for(0.5f, OrientedOverlap::kProbIou);
     rules.reach = reach_of(0.5f, true);
     return rules;
   }();
@@ -125,7 +125,7 @@ TEST(TurnedGaussian, IsNearUltralyticsFormula) {
   for (int i = 0; i < 200000; ++i) {
     const auto [a, b] = pairs.next();
     const double truth = test::prob_iou(a, b);
-    const double found = measured<TurnedGaussian>(all, shape(a), shape(b));
+    const double found = measured<OrientedGaussian>(all, shape(a), shape(b));
     // The square root of a small difference amplifies its rounding error.
     ASSERT_NEAR(found, truth, 2e-5 + 4e-7 / (1 - truth) + rounding(a, b))
         << i << test::text(a) << test::text(b);
@@ -135,22 +135,22 @@ TEST(TurnedGaussian, IsNearUltralyticsFormula) {
 }
 
 template <class Geometry>
-class TurnedGeometry : public testing::Test {};
-using Geometries = testing::Types<TurnedPolygon, TurnedGaussian>;
-TYPED_TEST_SUITE(TurnedGeometry, Geometries);
+class OrientedGeometry : public testing::Test {};
+using Geometries = testing::Types<OrientedPolygon, OrientedGaussian>;
+TYPED_TEST_SUITE(OrientedGeometry, Geometries);
 
-TYPED_TEST(TurnedGeometry, IsSymmetricToTheBit) {
+TYPED_TEST(OrientedGeometry, IsSymmetricToTheBit) {
   Pairs pairs(3);
   const Rules rules = rules_for(0.3f);
   for (int i = 0; i < 100000; ++i) {
     const auto [a, b] = pairs.next();
-    const TurnedShape x = shape(a), y = shape(b);
+    const OrientedShape x = shape(a), y = shape(b);
     const float one = measured<TypeParam>(rules, x, y), other = measured<TypeParam>(rules, y, x);
     ASSERT_EQ(std::bit_cast<uint32_t>(one), std::bit_cast<uint32_t>(other)) << test::text(a);
   }
 }
 
-TYPED_TEST(TurnedGeometry, GuessesNothingThatItDecidesOtherwise) {
+TYPED_TEST(OrientedGeometry, GuessesNothingThatItDecidesOtherwise) {
   for (const float threshold : {0.0f, 1e-3f, 0.1f, 0.45f, 0.9f, 1.0f})
     for (const bool inclusive : {false, true}) {
       Pairs pairs(4);
@@ -158,7 +158,7 @@ TYPED_TEST(TurnedGeometry, GuessesNothingThatItDecidesOtherwise) {
       rules.contract.iou_inclusive = inclusive;
       for (int i = 0; i < 20000; ++i) {
         const auto [a, b] = pairs.next();
-        const TurnedShape x = shape(a), y = shape(b);
+        const OrientedShape x = shape(a), y = shape(b);
         const float area_x = TypeParam::area(x, {}), area_y = TypeParam::area(y, {});
         const Guess guess = TypeParam::guess(rules, x, area_x, y, area_y);
         const bool truth = TypeParam::decide(rules, x, area_x, y, area_y);
@@ -174,15 +174,15 @@ TYPED_TEST(TurnedGeometry, GuessesNothingThatItDecidesOtherwise) {
 }
 
 /// Bounds by the threshold lose no overlap beyond it by the formula in float64.
-TEST(TurnedGaussian, BoundsIncludeAllOverlapsBeyondTheThreshold) {
+TEST(OrientedGaussian, BoundsIncludeAllOverlapsBeyondTheThreshold) {
   size_t beyond = 0, refused = 0;
   for (const float threshold : {1e-6f, 0.01f, 0.2f, 0.45f, 0.8f, 0.99f}) {
     Pairs pairs(5);
     const Rules rules = rules_for(threshold);
     for (int i = 0; i < 50000; ++i) {
       const auto [a, b] = pairs.next();
-      const TurnedShape x = shape(a), y = shape(b);
-      const bool near = touch(TurnedGaussian::bounds(x, rules), TurnedGaussian::bounds(y, rules));
+      const OrientedShape x = shape(a), y = shape(b);
+      const bool near = touch(OrientedGaussian::bounds(x, rules), OrientedGaussian::bounds(y, rules));
       const bool over = test::prob_iou(a, b) > threshold + 1e-5;
       if (over) {
         ASSERT_TRUE(near) << threshold << test::text(a) << test::text(b);
@@ -203,13 +203,13 @@ Letterbox scaled(float x, float y) {
 Detection emit(const Letterbox& letterbox, const Box& box, float angle, Tables tables = {},
                RegionRules regions = {}) {
   Rules rules;
-  rules.turned = true;
+  rules.oriented = true;
   rules.regions = regions;
   return emitted({.key = order_key(0.5f, 3, 0), .box = box, .angle = angle}, letterbox, rules,
                  tables);
 }
 
-TEST(TurnedOnFrame, KeepsItsAngleIfBothScalesAreEqual) {
+TEST(OrientedOnFrame, KeepsItsAngleIfBothScalesAreEqual) {
   for (const float angle : {0.3f, -2.0f, 9.0f, 0.0f}) {
     const Detection found = emit(scaled(2, 2), {25, 37, 45, 47}, angle);
     EXPECT_EQ(found.angle, angle);
@@ -217,7 +217,7 @@ TEST(TurnedOnFrame, KeepsItsAngleIfBothScalesAreEqual) {
   }
 }
 
-TEST(TurnedOnFrame, KeepsItsLongerSideAndAreaOtherwise) {
+TEST(OrientedOnFrame, KeepsItsLongerSideAndAreaOtherwise) {
   for (const double angle : {0.0, 0.4, 1.5, 3.0, -1.0, -4.0, 8.0})
     for (const bool wide : {true, false}) {
       const double w = wide ? 40 : 10, h = wide ? 10 : 40, turn = angle + (wide ? 0 : M_PI / 2);
@@ -237,7 +237,7 @@ TEST(TurnedOnFrame, KeepsItsLongerSideAndAreaOtherwise) {
     }
 }
 
-TEST(TurnedOnFrame, IsNeverClipped) {
+TEST(OrientedOnFrame, IsNeverClipped) {
   const Letterbox same{.frame = {100, 100}, .model = {100, 100}};
   const Box beyond{-30, 40, -2, 60};  // a rotated corner reaches into the frame
   EXPECT_TRUE(is_empty(emit(same, beyond, 0).box));
@@ -249,9 +249,9 @@ TEST(TurnedOnFrame, IsNeverClipped) {
   EXPECT_TRUE(is_empty(emit(same, {3e38f, 0, 3.3e38f, 10}, 1).box)) << "beyond all floats";
 }
 
-TEST(TurnedOnFrame, IsFilteredBySidesAndBounds) {
+TEST(OrientedOnFrame, IsFilteredBySidesAndBounds) {
   const Letterbox same{.frame = {100, 100}, .model = {100, 100}};
-  const SizeLimits limits{.least_width = 40, .most_height = 5};
+  const SizeLimits limits{.min_width = 40, .max_height = 5};
   const Box thin{30, 48, 70, 52};
   EXPECT_EQ(emit(same, thin, 1.5f, {.size_limits = &limits}).box, thin);
   EXPECT_TRUE(is_filtered(emit(same, {48, 30, 52, 70}, 1.5f, {.size_limits = &limits}).box));

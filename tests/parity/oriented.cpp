@@ -22,8 +22,8 @@ float any_angle(Random& random) {
 }
 
 /// Returns a box next to another one, inside of it, or equal.
-TurnedRow beside(Random& random, const TurnedRow& first) {
-  TurnedRow out = first;
+OrientedRow beside(Random& random, const OrientedRow& first) {
+  OrientedRow out = first;
   out.score = pick(random, 0, 9) ? uniform(random, 0.1f, 1) : first.score;
   const float c = std::cos(first.angle), s = std::sin(first.angle);
   switch (pick(random, 0, 7)) {
@@ -45,11 +45,11 @@ TurnedRow beside(Random& random, const TurnedRow& first) {
   return out;
 }
 
-std::vector<TurnedRow> objects(Random& random, int count, int each, int classes) {
-  std::vector<TurnedRow> out;
+std::vector<OrientedRow> objects(Random& random, int count, int each, int classes) {
+  std::vector<OrientedRow> out;
   for (int o = 0; o < count; ++o) {
     const float thin = pick(random, 0, 3) ? 1 : 0.03f;
-    const TurnedRow first{uniform(random, -20, 660), uniform(random, -20, 660),
+    const OrientedRow first{uniform(random, -20, 660), uniform(random, -20, 660),
                           uniform(random, 8, 140), uniform(random, 8, 140) * thin,
                           uniform(random, 0.1f, 1), float(pick(random, 0, classes - 1)),
                           any_angle(random)};
@@ -59,7 +59,7 @@ std::vector<TurnedRow> objects(Random& random, int count, int each, int classes)
       if (pick(random, 0, 5) == 0) out.back().class_id = float(pick(random, 0, classes - 1));
     }
   }
-  for (TurnedRow& row : out) {
+  for (OrientedRow& row : out) {
     if (pick(random, 0, 150) == 0) row.w = float(pick(random, -1, 0)) * 5;
     if (pick(random, 0, 150) == 0) row.angle = std::nanf("");
     if (pick(random, 0, 150) == 0) row.angle = std::numeric_limits<float>::infinity();
@@ -70,10 +70,10 @@ std::vector<TurnedRow> objects(Random& random, int count, int each, int classes)
 }
 
 /// Applies any method, contract and limits.
-Input suppressed(Random& random, const std::vector<TurnedRow>& list) {
+Input suppressed(Random& random, const std::vector<OrientedRow>& list) {
   constexpr NmsMethod kMethods[] = {NmsMethod::kGreedy, NmsMethod::kGreedy, NmsMethod::kFast,
                                     NmsMethod::kBitmask, NmsMethod::kSegmented};
-  Input input{.tensors = {turned_rows(list)}};
+  Input input{.tensors = {oriented_rows(list)}};
   Settings& settings = input.settings;
   const int boxes = static_cast<int>(list.size());
   settings.method = pick(random, 0, 3) ? kMethods[pick(random, 0, 4)] : other_method(random);
@@ -95,7 +95,7 @@ Input suppressed(Random& random, const std::vector<TurnedRow>& list) {
   return input;
 }
 
-Input turned(Random& random) {
+Input oriented(Random& random) {
   Input input = suppressed(random, objects(random, pick(random, 2, 20), pick(random, 1, 9), 4));
   Tensor& tensor = input.tensors[0];
   const size_t rows = tensor.shape[1];
@@ -104,7 +104,7 @@ Input turned(Random& random) {
 }
 
 /// Planes or rows with class scores before the angle.
-Input turned_planes(Random& random) {
+Input oriented_planes(Random& random) {
   const size_t anchors = static_cast<size_t>(pick(random, 300, 700)), classes = 15;
   const bool planes = pick(random, 0, 2) != 0;
   Tensor tensor = dense(random, anchors, 4 + classes + 1, 4, planes, 160);
@@ -121,7 +121,7 @@ Input turned_planes(Random& random) {
 }
 
 /// Boxes across the border, and frames with different scales of the axes.
-Input turned_frames(Random& random) {
+Input oriented_frames(Random& random) {
   Input input = suppressed(random, objects(random, pick(random, 2, 30), 2, 4));
   Settings& settings = input.settings;
   settings.model = {640, 640};
@@ -139,21 +139,21 @@ Input turned_frames(Random& random) {
 }
 
 /// Enough boxes to be binned by location.
-Input turned_crowd(Random& random) {
+Input oriented_crowd(Random& random) {
   Input input = suppressed(random, objects(random, pick(random, 60, 300), 12, 3));
   if (pick(random, 0, 3)) input.settings.method = NmsMethod::kGreedy;
   return input;
 }
 
-constexpr Family kTurnedFamilies[] = {
-    {"turned", "angles, overlaps and limits of oriented boxes in every relation", turned},
-    {"turned-planes", "angles after class scores", turned_planes},
-    {"turned-frames", "oriented boxes across the border, or stretched", turned_frames},
-    {"turned-crowd", "oriented boxes that are not compared", turned_crowd, 10},
+constexpr Family kOrientedFamilies[] = {
+    {"turned", "angles, overlaps and limits of oriented boxes in every relation", oriented},
+    {"turned-planes", "angles after class scores", oriented_planes},
+    {"turned-frames", "oriented boxes across the border, or stretched", oriented_frames},
+    {"turned-crowd", "oriented boxes that are not compared", oriented_crowd, 10},
 };
 
 }  // namespace
 
-std::span<const Family> turned_families() { return kTurnedFamilies; }
+std::span<const Family> oriented_families() { return kOrientedFamilies; }
 
 }  // namespace keepbox::test

@@ -13,18 +13,18 @@
 namespace keepbox {
 namespace {
 
-using test::Turned64;
-using test::TurnedRow;
+using test::Oriented64;
+using test::OrientedRow;
 
-Turned64 of(const TurnedRow& row) { return {row.cx, row.cy, row.w, row.h, row.angle}; }
+Oriented64 of(const OrientedRow& row) { return {row.cx, row.cy, row.w, row.h, row.angle}; }
 
 /// Objects of several boxes each, with distinct scores.
-std::vector<TurnedRow> crowd(unsigned seed, int classes) {
+std::vector<OrientedRow> crowd(unsigned seed, int classes) {
   std::mt19937 random(seed);
   const auto number = [&](float low, float high) {
     return std::uniform_real_distribution<float>(low, high)(random);
   };
-  std::vector<TurnedRow> out;
+  std::vector<OrientedRow> out;
   for (int object = 0; object < 25; ++object) {
     const float x = number(0, 640), y = number(0, 640), w = number(20, 120), h = number(5, 60);
     const float angle = number(-4, 4);
@@ -40,14 +40,14 @@ std::vector<TurnedRow> crowd(unsigned seed, int classes) {
 
 /// Returns the kept rows. @param all true if suppressed boxes suppress, too. @param clear set to
 /// false if an overlap is too close to the threshold.
-std::vector<uint32_t> by_force(const std::vector<TurnedRow>& rows, double threshold,
-                               double (*overlap)(const Turned64&, const Turned64&), bool all,
+std::vector<uint32_t> by_force(const std::vector<OrientedRow>& rows, double threshold,
+                               double (*overlap)(const Oriented64&, const Oriented64&), bool all,
                                bool& clear) {
   std::vector<uint32_t> order(rows.size()), kept;
   std::iota(order.begin(), order.end(), 0u);
   std::ranges::sort(order, std::greater(), [&](uint32_t i) { return rows[i].score; });
   for (size_t i = 0; i < order.size(); ++i) {
-    const TurnedRow& own = rows[order[i]];
+    const OrientedRow& own = rows[order[i]];
     const auto strikes = [&](uint32_t other) {
       if (rows[other].class_id != own.class_id) return false;
       const double over = overlap(of(rows[other]), of(own));
@@ -60,8 +60,8 @@ std::vector<uint32_t> by_force(const std::vector<TurnedRow>& rows, double thresh
   return kept;
 }
 
-std::vector<Detection> detected(const std::vector<TurnedRow>& rows, Settings settings) {
-  const test::Tensor tensor = test::turned_rows(rows);
+std::vector<Detection> detected(const std::vector<OrientedRow>& rows, Settings settings) {
+  const test::Tensor tensor = test::oriented_rows(rows);
   const auto found = test::detect(settings, {tensor.view()});
   EXPECT_TRUE(found) << found.error().message();
   return found.value_or(std::vector<Detection>());
@@ -75,7 +75,7 @@ Settings settings_for(const char* contract, NmsMethod method, float threshold = 
   return settings;
 }
 
-TEST(TurnedNms, MatchesBruteForce) {
+TEST(OrientedNms, MatchesBruteForce) {
   unsigned seen = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {
     const auto rows = crowd(seed, 3);
@@ -100,8 +100,8 @@ TEST(TurnedNms, MatchesBruteForce) {
   EXPECT_GT(seen, 20u);
 }
 
-TEST(TurnedNms, MergesBoxesAndKeepsTheAngleOfTheBest) {
-  const std::vector<TurnedRow> rows{{100, 100, 40, 20, 0.8f, 0, 0.5f}, {104, 100, 40, 20, 0.2f, 0, 0.6f}};
+TEST(OrientedNms, MergesBoxesAndKeepsTheAngleOfTheBest) {
+  const std::vector<OrientedRow> rows{{100, 100, 40, 20, 0.8f, 0, 0.5f}, {104, 100, 40, 20, 0.2f, 0, 0.6f}};
   for (const NmsMethod method : {NmsMethod::kWeighted, NmsMethod::kMerge}) {
     Settings settings = settings_for("exact", method, 0.3f);
     settings.score_threshold = 0.1f;
@@ -113,8 +113,8 @@ TEST(TurnedNms, MergesBoxesAndKeepsTheAngleOfTheBest) {
   }
 }
 
-TEST(TurnedNms, SupportsMethodsThatChangeScores) {
-  const std::vector<TurnedRow> rows{{100, 100, 40, 20, 0.8f, 0, 0.5f}, {104, 100, 40, 20, 0.6f, 0, 0.6f}};
+TEST(OrientedNms, SupportsMethodsThatChangeScores) {
+  const std::vector<OrientedRow> rows{{100, 100, 40, 20, 0.8f, 0, 0.5f}, {104, 100, 40, 20, 0.6f, 0, 0.6f}};
   const double over = test::polygon_iou(of(rows[0]), of(rows[1]));
   Settings settings = settings_for("exact", NmsMethod::kSoftGaussian, 0.9f);
   const auto found = detected(rows, settings);
@@ -125,7 +125,7 @@ TEST(TurnedNms, SupportsMethodsThatChangeScores) {
   EXPECT_NEAR(both[1].score, 0.6 * std::exp(-over * over / 0.5), 1e-5);
 }
 
-TEST(TurnedPlan, DropsBoxesWithInvalidAngles) {
+TEST(OrientedPlan, DropsBoxesWithInvalidAngles) {
   const float nan = std::nanf("");
   const auto found = detected({{100, 100, 40, 20, 0.8f, 0, nan}, {300, 100, 40, 20, 0.8f, 1, 1e30f}},
                               settings_for("auto", NmsMethod::kAuto));
@@ -143,19 +143,19 @@ Result<Plan> plan_for(const char* detector, const char* contract = "auto", float
   return make_plan(settings, {&view, 1});
 }
 
-TEST(TurnedPlan, DefaultsToUltralyticsContract) {
+TEST(OrientedPlan, DefaultsToUltralyticsContract) {
   const auto plan = plan_for("yolov8-obb");
   ASSERT_TRUE(plan) << plan.error().message();
-  EXPECT_TRUE(plan->rules.turned);
+  EXPECT_TRUE(plan->rules.oriented);
   EXPECT_EQ(plan->layout.classes, 15u);
   EXPECT_EQ(plan->rules.contract.name, "ultralytics-obb");
-  EXPECT_EQ(plan->rules.contract.turned, TurnedOverlap::kProbIou);
+  EXPECT_EQ(plan->rules.contract.oriented, OrientedOverlap::kProbIou);
   EXPECT_EQ(plan->rules.method, NmsMethod::kFast);
-  EXPECT_EQ(plan_for("yolov8-obb", "exact")->rules.contract.turned, TurnedOverlap::kPolygon);
-  EXPECT_FALSE(plan_for("yolov8")->rules.turned);
+  EXPECT_EQ(plan_for("yolov8-obb", "exact")->rules.contract.oriented, OrientedOverlap::kPolygon);
+  EXPECT_FALSE(plan_for("yolov8")->rules.oriented);
 }
 
-TEST(TurnedPlan, IgnoresRulesOfUprightBoxes) {
+TEST(OrientedPlan, IgnoresRulesOfUprightBoxes) {
   for (const char* name : {"faster-rcnn", "onnx", "opencv"}) {
     const auto plan = plan_for("yolov8-obb", name);
     ASSERT_TRUE(plan);
@@ -164,7 +164,7 @@ TEST(TurnedPlan, IgnoresRulesOfUprightBoxes) {
   }
 }
 
-TEST(TurnedPlan, ReachGrowsWithLowerThresholds) {
+TEST(OrientedPlan, ReachGrowsWithLowerThresholds) {
   auto plan = plan_for("yolov8-obb", "auto", 0.9f);
   ASSERT_TRUE(plan);
   const float near = plan->rules.reach;
