@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-from tap import PIPELINES, SOURCE, Skip, blocks_of_readme, main, run
+from tap import PIPELINES, SOURCE, Skip, blocks_of_pages, main, run
 
 BUILD = pathlib.Path(*sys.argv[1:2])
 VERSION = re.search("version: '(.*?)'", (SOURCE / 'meson.build').read_text())[1]
@@ -29,13 +29,13 @@ _ctypes.dlclose(library._handle)
 sys.exit('libkeepbox' not in open('/proc/self/maps').read())
 """
 APP = """
+#include <gst/app/app.h>
 %s
-guint app(GstBuffer* frame, GstAppSrc* appsrc, GstSample* sample, float* output, gsize bytes,
-          gpointer stream, GDestroyNotify give_back);
-guint app(GstBuffer* frame, GstAppSrc* appsrc, GstSample* sample, float* output, gsize bytes,
-          gpointer stream, GDestroyNotify give_back) {
+void app(GstBuffer* frame, GstAppSrc* appsrc, GstSample* sample, float* output, gsize bytes,
+         gpointer stream, GDestroyNotify give_back);
+void app(GstBuffer* frame, GstAppSrc* appsrc, GstSample* sample, float* output, gsize bytes,
+         gpointer stream, GDestroyNotify give_back) {
 %s
-return count;
 }
 """
 PYTHON = """
@@ -62,15 +62,19 @@ def bare_environment(folder):
             'GST_REGISTRY': str(folder / 'registry.bin')}
 
 
-def lines_of_readme(text):
-    block, = (block for block in blocks_of_readme('sh') if text in block)
+def lines_of_pages(text):
+    block, = (block for block in blocks_of_pages('sh') if text in block)
     return block
 
 
 def line_installed():
     """Runs README's commands with everything installed."""
-    line, = (block for block in blocks_of_readme('sh') if block.startswith('cc app.c'))
+    line, = (block for block in blocks_of_pages('sh') if block.startswith('cc app.c'))
     return line.strip()
+
+
+def uninstalled():
+    return {**os.environ, 'PKG_CONFIG_PATH': str(BUILD / 'meson-uninstalled')}
 
 
 def lay_out(folder):
@@ -135,7 +139,7 @@ def variable(package, name):
 
 def test_embedding_without_installing(folder):
     lay_out(folder)
-    lines = lines_of_readme('meson-uninstalled')
+    lines = lines_of_pages('meson-uninstalled')
     out, _ = run('bash', '-ec', f'{lines}./a.out', cwd=folder, env=bare_environment(folder))
     assert len(out.splitlines()) == 20, out
 
@@ -190,14 +194,35 @@ def test_prefix_of_ones_own_holds_all(folder):
     assert all(path.is_relative_to(folder / 'own') for path in files.values()), files
 
 
-def test_code_of_readme_compiles(folder):
+def test_code_of_pages_compiles(folder):
     need_tools()
-    block, = blocks_of_readme('c')
-    includes, code = block.split('\n\n', 1)
-    (folder / 'app.c').write_text(APP % (includes, code))
-    flags, _ = run('pkg-config', '--cflags', 'keepbox', 'gstreamer-app-1.0',
-                   env={**os.environ, 'PKG_CONFIG_PATH': str(BUILD / 'meson-uninstalled')})
-    run('cc', '-Wall', '-Werror', '-fsyntax-only', *flags.split(), folder / 'app.c')
+    flags, _ = run('pkg-config', '--cflags', 'keepbox', 'gstreamer-app-1.0', env=uninstalled())
+    blocks = blocks_of_pages('c')
+    assert len(blocks) == 2, blocks
+    for block in blocks:
+        includes, code = block.split('\n\n', 1)
+        (folder / 'app.c').write_text(APP % (includes, code))
+        run('cc', '-Wall', '-Werror', '-fsyntax-only', *flags.split(), folder / 'app.c')
+
+
+def test_meson_of_pages_builds(folder):
+    lay_out(folder)
+    block, = blocks_of_pages('meson')
+    (folder / 'meson.build').write_text(block)
+    run('meson', 'setup', 'out', cwd=folder, env=uninstalled())
+    run('meson', 'compile', '-C', 'out', cwd=folder)
+    run(folder / 'out/app')
+
+
+def test_cmake_of_pages_builds(folder):
+    lay_out(folder)
+    if shutil.which('cmake') is None:
+        raise Skip('no cmake')
+    block, = blocks_of_pages('cmake')
+    (folder / 'CMakeLists.txt').write_text(block)
+    run('cmake', '-B', 'out', cwd=folder, env=uninstalled())
+    run('cmake', '--build', 'out', cwd=folder)
+    run(folder / 'out/app')
 
 
 def test_headers_are_of_c_and_of_cpp(folder):

@@ -9,7 +9,7 @@ import sys
 import gi
 import numpy as np
 
-from tap import PIPELINES, blocks_of_readme, main, need_inference
+from tap import PIPELINES, blocks_of_pages, main, need_inference, run
 
 gi.require_version('Gst', '1.0')
 gi.require_version('GstAnalytics', '1.0')
@@ -167,8 +167,26 @@ def masks_sample():
     return sample
 
 
-def test_code_of_readme(folder):
-    reads, adds = blocks_of_readme('python')
+def code_of_pages():
+    """Returns README.md's program, the code that reads boxes, and the code that adds a tensor."""
+    blocks = blocks_of_pages('python')
+    assert len(blocks) == 3, blocks
+    return blocks
+
+
+def test_program_of_readme(folder):
+    need_inference()
+    (folder / 'pipelines').symlink_to(PIPELINES)
+    (folder / 'app.py').write_text(code_of_pages()[0])
+    out, told = run(sys.executable, 'app.py', cwd=folder)
+    rows = [line.split() for line in out.splitlines()]
+    assert len(rows) > 1500 and not told, (len(rows), told)
+    assert all(len(row) == 6 and 0.25 < float(row[1]) <= 1 for row in rows), rows[0]
+    assert {'ring', 'star', 'circle'} <= {row[0] for row in rows}
+
+
+def test_code_of_pages(folder):
+    _, reads, adds = code_of_pages()
     frame, output = new_frame(), np.zeros((1, 84, 8400), np.float32).view(Output)
     meta = GstAnalytics.buffer_add_analytics_relation_meta(frame)
     meta.add_od_mtd(GLib.quark_from_string('cat'), 1, 2, 3, 4, .5)

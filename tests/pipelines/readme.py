@@ -7,11 +7,15 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import yolox
-from tap import DATA, PIPELINES, SOURCE, Skip, blocks_of_readme, main, need, run
+from tap import (DATA, PIPELINES, SOURCE, Skip, blocks_of, blocks_of_pages, main, need, pages,
+                 run)
 
+DOCS = SOURCE / 'docs'
+SWITCHING = DOCS / 'switching.md'
 RENAME = re.compile(r'! capssetter \S+ *\\?\n? *')
 
 
@@ -25,16 +29,22 @@ def is_gpu_line(block):
 
 def is_tried_elsewhere(block):
     """./dev runs these tests itself; install.py installs and compiles."""
-    return any(words in block for words in ('./dev ', 'meson install', 'cc app.c', 'model-name=turned'))
+    return any(words in block for words in ('./dev ', 'meson install', 'cc app.c', 'model-name=turned',
+                                            'rows.', 'mp4mux'))
 
 
 def photo_line(inference='tensorinfer'):
-    line, = (block for block in blocks_of_readme('sh') if is_photo_line(block) and inference in block)
+    line, = (block for block in blocks_of_pages('sh') if is_photo_line(block) and inference in block)
     return line
 
 
 def stock_line():
     return photo_line('onnxinference')
+
+
+def need_tool():
+    if shutil.which('keepbox') is None:
+        raise Skip('no program keepbox')
 
 
 def lay_out(folder, photo='000000000139.jpg'):
@@ -107,10 +117,10 @@ def test_that_comparison_sees_red_and_blue_swapped(folder):
     raise AssertionError('boxes of the swapped picture pass for those of the model')
 
 
-def test_photo_line_prints_what_readme_shows(folder):
+def test_photo_line_prints_what_its_page_shows(folder):
     need_photos()
     lay_out(folder)
-    shown, = (block for block in blocks_of_readme('') if block.startswith('frame,timestamp,'))
+    shown, = (block for block in blocks_of_pages('') if block.startswith('frame,timestamp,'))
     *rows, rest = shown.splitlines()
     assert rest == '...' and len(rows) > 2, shown
     out, _ = launch(photo_line(), folder)
@@ -145,14 +155,26 @@ def test_photo_line_draws_a_picture(folder):
     need('boxoverlay')
     lay_out(folder)
     tail, = re.findall(r'`\.\.\. ! boxdecode (! videoconvert ! boxoverlay .*?)`',
-                       (SOURCE / 'README.md').read_text(), re.S)
+                       (DOCS / 'pipelines.md').read_text(), re.S)
     launch(re.sub(r'! boxsink .*', tail.replace('\n', ' '), photo_line()), folder)
     assert (folder / 'boxes.jpg').read_bytes().startswith(b'\xff\xd8')
 
 
+def test_line_of_an_annotated_video(folder):
+    need('openh264enc')
+    need('boxoverlay')
+    lay_out(folder)
+    line, = (block for block in blocks_of_pages('sh') if 'mp4mux' in block)
+    run('bash', '-c', line, cwd=folder)
+    assert (folder / 'boxes.mp4').read_bytes()[4:8] == b'ftyp'
+    run('gst-launch-1.0', '-q', 'filesrc', 'location=boxes.mp4', '!', 'qtdemux', '!', 'h264parse', '!',
+        'multifilesink', 'location=frame%d', cwd=folder)
+    assert len(list(folder.glob('frame*'))) == 250
+
+
 def test_gpu_line(folder):
     lay_out(folder)
-    line, = (block for block in blocks_of_readme('sh') if is_gpu_line(block))
+    line, = (block for block in blocks_of_pages('sh') if is_gpu_line(block))
     done = subprocess.run(['bash', '-c', line], cwd=folder, capture_output=True, text=True,
                           timeout=100, check=False)
     if done.returncode and 'cuda' not in os.environ.get('KEEPBOX_REQUIRE', ''):
@@ -164,7 +186,7 @@ def test_gpu_line(folder):
 
 def test_every_other_line(folder):
     lay_out(folder)
-    others = [block for block in blocks_of_readme('sh')
+    others = [block for page in pages() if page != SWITCHING for block in blocks_of(page, 'sh')
               if not (is_photo_line(block) or is_gpu_line(block) or is_tried_elsewhere(block))]
     assert others
     for line in others:
@@ -175,7 +197,7 @@ def test_every_other_line(folder):
 def test_line_of_two_models_has_the_boxes_of_both(folder):
     need('tensorinfer')
     lay_out(folder)
-    line, = (block for block in blocks_of_readme('sh') if 'model-name=turned' in block)
+    line, = (block for block in blocks_of_pages('sh') if 'model-name=turned' in block)
     out, told = launch(line, folder)
     frames = [json.loads(text) for text in out.splitlines()]
     assert not told, told
@@ -188,16 +210,72 @@ def test_line_of_two_models_has_the_boxes_of_both(folder):
         assert any('rotation' in box for box in found['turned'])
 
 
-def test_pictures_are_there(folder):
+def links():
+    """Yields each page with the targets of its links and pictures in the repository."""
+    for page in pages():
+        text = re.sub(r'^ *```.*?^ *```$', '', page.read_text(), flags=re.M | re.S)
+        for target in re.findall(r'\]\(([^)]+)\)', text):
+            if not target.startswith('http'):
+                yield page, target
+
+
+def anchors(page):
+    """Returns the anchors that GitHub makes of a page's headings."""
+    titles = re.findall(r'^#+ (.*)$', page.read_text(), re.M)
+    return {re.sub(r'[^\w -]', '', title.lower()).replace(' ', '-') for title in titles}
+
+
+def test_links_and_pictures_lead_somewhere(folder):
     del folder
-    named = re.findall(r'!\[[^]]+\]\(([^)]+)\)', (SOURCE / 'README.md').read_text())
-    assert named and all((SOURCE / name).is_file() for name in named), named
+    found = list(links())
+    assert len(found) > 50, found
+    for page, target in found:
+        path, _, anchor = target.partition('#')
+        aim = (page.parent / path).resolve() if path else page
+        assert aim.is_file(), f'{page.name} links {target}'
+        assert not anchor or anchor in anchors(aim), f'{page.name} links {target}'
+
+
+def test_every_page_is_linked_from_readme(folder):
+    del folder
+    readme, linked = SOURCE / 'README.md', set()
+    for page, target in links():
+        if page == readme:
+            linked.add((readme.parent / target.partition('#')[0]).resolve())
+    own = {page for page in pages() if page.parent == DOCS}
+    assert own and own <= linked, own - linked
+
+
+def test_family_step_by_step(folder):
+    """Runs the blocks of that section one after the other, in one folder."""
+    need_tool()
+    page = DOCS / 'families.md'
+    steps = [block for block in blocks_of(page, 'sh') if 'rows.' in block]
+    detector, = (block for block in blocks_of(page, 'ini') if 'name=rows' in block)
+    assert len(steps) == 6, steps
+    for step in steps:
+        out, told = run('bash', '-c', step, cwd=folder)
+        assert ('WARNING' in out and 'yolov10' in out) == ('on-mismatch=warn' in step), out + told
+        if 'keepbox detector yolov10' in step:
+            assert 'coding=corners' in (folder / 'rows.detector').read_text()
+            (folder / 'rows.detector').write_text(detector)
+    boxes = [(box['roi_type'], box['x'], box['y'], box['w'], box['h'])
+             for box in json.loads(out)['objects']]
+    assert boxes == [('person', 10, 20, 30, 40), ('car', 200, 20, 30, 40)], boxes
+
+
+def test_detector_files_are_families(folder):
+    need_tool()
+    (folder / 'rows.labels').write_text('car\ndog\nperson\n')
+    for block in blocks_of_pages('ini'):
+        (folder / 'family.detector').write_text(block)
+        run('keepbox', 'detector', 'family.detector', cwd=folder)
 
 
 def test_lines_of_switching(folder):
     need('boxoverlay')
     lay_out(folder)
-    lines = blocks_of_readme('sh', 'docs/switching.md')
+    lines = blocks_of(SWITCHING, 'sh')
     assert lines
     for line in lines:
         out, told = launch(line, folder)
@@ -210,7 +288,7 @@ def test_switching_names_what_there_is(folder):
     for element in 'boxdecode', 'tensorinfer', 'boxoverlay', 'boxsink', 'queue':
         need(element)
         names.update(re.findall(r'^  ([a-z][a-z-]+) +:', run('gst-inspect-1.0', element)[0], re.M))
-    ours = re.findall(r'^\|.*\| (.*) \|$', (SOURCE / 'docs/switching.md').read_text(), re.M)
+    ours = re.findall(r'^\|.*\| (.*) \|$', SWITCHING.read_text(), re.M)
     named = re.findall(r'([a-z-]+)=', ' '.join(sum((re.findall('`([^`]*)`', row) for row in ours), [])))
     assert named and names.issuperset(named), set(named) - names
 

@@ -5,6 +5,7 @@ import pathlib
 import re
 import subprocess
 import tempfile
+import textwrap
 
 SOURCE = pathlib.Path(os.environ['KEEPBOX_SOURCE'])
 DATA = pathlib.Path(os.environ['KEEPBOX_TEST_DATA'])
@@ -41,11 +42,20 @@ def need_inference():
     assert not done.returncode, done.stderr
 
 
-def blocks_of_readme(language, document='README.md'):
-    """Returns the code blocks of that language in README.md or another document, as printed."""
-    text = (SOURCE / document).read_text()
-    return [block for of, block in re.findall(r'^```(\w*)\n(.*?)^```$', text, re.M | re.S)
-            if of == language]
+def pages():
+    """Returns README.md and all pages of docs/."""
+    return [SOURCE / 'README.md', *sorted((SOURCE / 'docs').rglob('*.md'))]
+
+
+def blocks_of(page, language):
+    """Returns the code blocks of that language in a page, without the indent of a list."""
+    found = re.findall(r'^( *)```(\w*)\n(.*?)^\1```$', page.read_text(), re.M | re.S)
+    return [textwrap.dedent(block) for _, name, block in found if name == language]
+
+
+def blocks_of_pages(language):
+    """Returns the code blocks of that language in all pages."""
+    return [block for page in pages() for block in blocks_of(page, language)]
 
 
 def main(tests):
