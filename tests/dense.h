@@ -20,9 +20,7 @@ inline float mask_coefficient(size_t, std::mt19937& random) {
   return uniform_number(random, -4, 9);
 }
 /// Returns an angle in Ultralytics' range, from -pi/4 to 3 pi/4.
-inline float angle(size_t, std::mt19937& random) {
-  return uniform_number(random, -0.785f, 2.356f);
-}
+inline float angle(size_t, std::mt19937& random) { return uniform_number(random, -0.785f, 2.356f); }
 /// Returns x or y in pixels, or a visibility.
 inline float keypoint(size_t channel, std::mt19937& random) {
   return channel % 3 == 2 ? uniform_number(random, 0, 1) : uniform_number(random, -5, 640);
@@ -37,9 +35,9 @@ struct Dense {
 inline Tensor dense(const Dense& want, unsigned seed = 1) {
   std::mt19937 random(seed);
   const size_t channels = 4 + want.classes + want.payload;
-  Tensor out{.values = std::vector<float>(channels * want.anchors),
-             .shape = want.rows ? Shape{1, want.anchors, channels}
-                                : Shape{1, channels, want.anchors}};
+  Tensor out{
+      .values = std::vector<float>(channels * want.anchors),
+      .shape = want.rows ? Shape{1, want.anchors, channels} : Shape{1, channels, want.anchors}};
   for (size_t anchor = 0; anchor < want.anchors; ++anchor)
     for (size_t channel = 0; channel < channels; ++channel) {
       float value = uniform_number(random, 0, channel < 2 ? 640.0f : 100.0f);

@@ -16,8 +16,9 @@ namespace keepbox::test {
 class TestMask {
  public:
   explicit TestMask(const std::vector<std::string_view>& rows, gsize gap = 3)
-      : TestMask(static_cast<guint>(rows[0].size()), static_cast<guint>(rows.size()),
-                 [&](guint x, guint y) { return rows[y][x] != '.'; }, gap) {}
+      : TestMask(
+            static_cast<guint>(rows[0].size()), static_cast<guint>(rows.size()),
+            [&](guint x, guint y) { return rows[y][x] != '.'; }, gap) {}
 
   template <class Covers>
   TestMask(guint width, guint height, Covers covers, gsize gap = 3) : place{} {

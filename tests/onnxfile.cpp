@@ -86,8 +86,9 @@ Message written(const Constant& constant) {
 Message written(const Value& value) {
   const Message any = Message().number(1, static_cast<int64_t>(value.type));
   if (value.sequence)
-    return Message().text(1, value.name).message(
-        2, Message().message(4, Message().message(1, Message().message(1, any))));
+    return Message()
+        .text(1, value.name)
+        .message(2, Message().message(4, Message().message(1, Message().message(1, any))));
   Message shape;
   for (const Dim& dim : value.dims) {
     shape.message(1,

@@ -34,13 +34,13 @@ inline nlohmann::json read_json(const std::filesystem::path& path) {
 /// One entry of expected.json, with this project's names.
 struct Recorded {
   std::string name;
-  std::vector<std::filesystem::path> files;   // one per tensor
-  std::vector<std::vector<size_t>> dims;      // per tensor
+  std::vector<std::filesystem::path> files;  // one per tensor
+  std::vector<std::vector<size_t>> dims;     // per tensor
   std::string detector;
-  unsigned width = 0, height = 0;             // of the model input
+  unsigned width = 0, height = 0;  // of the model input
   float score_threshold = 0, iou_threshold = 0;
   unsigned candidates = 0;
-  nlohmann::json boxes;                       // anchor, class, label, score, xyxy, frame_xyxy
+  nlohmann::json boxes;  // anchor, class, label, score, xyxy, frame_xyxy
   nlohmann::json whole;
 };
 
@@ -63,7 +63,8 @@ inline Recorded make_recorded(const std::string& name, const nlohmann::json& ent
   out.width = entry["model_input"][0];
   out.height = entry["model_input"][1];
   out.score_threshold = entry["score_threshold"];
-  out.iou_threshold = entry["iou_threshold"].is_null() ? 0.45f : entry["iou_threshold"].get<float>();
+  out.iou_threshold =
+      entry["iou_threshold"].is_null() ? 0.45f : entry["iou_threshold"].get<float>();
   out.candidates = entry["candidates"];
   return out;
 }

@@ -46,7 +46,8 @@ struct Row {
 
 inline Tensor rows(const std::vector<Row>& rows) {
   Tensor out{.shape = {1, rows.size(), 6}, .id = "yolo-26-end2end-out"};
-  for (const Row& r : rows) out.values.insert(out.values.end(), {r.x1, r.y1, r.x2, r.y2, r.score, r.class_id});
+  for (const Row& r : rows)
+    out.values.insert(out.values.end(), {r.x1, r.y1, r.x2, r.y2, r.score, r.class_id});
   return out;
 }
 

@@ -43,8 +43,8 @@ inline std::unexpected<Error> fail(ErrorKind kind, std::string expected, std::st
 }  // namespace keepbox
 
 /// Returns from the function with the error of a Status, if it has one.
-#define KB_TRY(expression)                                              \
-  do {                                                                  \
-    if (auto kb_status = (expression); !kb_status)                      \
-      return std::unexpected(std::move(kb_status.error()));             \
+#define KB_TRY(expression)                                  \
+  do {                                                      \
+    if (auto kb_status = (expression); !kb_status)          \
+      return std::unexpected(std::move(kb_status.error())); \
   } while (false)

@@ -17,12 +17,12 @@ struct TypeRow {
 };
 
 constexpr TypeRow kTypes[] = {
-    {DataType::kInt8, "int8", 1},         {DataType::kInt16, "int16", 2},
-    {DataType::kInt32, "int32", 4},       {DataType::kInt64, "int64", 8},
-    {DataType::kUInt8, "uint8", 1},       {DataType::kUInt16, "uint16", 2},
-    {DataType::kUInt32, "uint32", 4},     {DataType::kUInt64, "uint64", 8},
-    {DataType::kFloat16, "float16", 2},   {DataType::kBFloat16, "bfloat16", 2},
-    {DataType::kFloat32, "float32", 4},   {DataType::kFloat64, "float64", 8},
+    {DataType::kInt8, "int8", 1},       {DataType::kInt16, "int16", 2},
+    {DataType::kInt32, "int32", 4},     {DataType::kInt64, "int64", 8},
+    {DataType::kUInt8, "uint8", 1},     {DataType::kUInt16, "uint16", 2},
+    {DataType::kUInt32, "uint32", 4},   {DataType::kUInt64, "uint64", 8},
+    {DataType::kFloat16, "float16", 2}, {DataType::kBFloat16, "bfloat16", 2},
+    {DataType::kFloat32, "float32", 4}, {DataType::kFloat64, "float64", 8},
 };
 
 const TypeRow& row_of(DataType type) { return *std::ranges::find(kTypes, type, &TypeRow::type); }
@@ -83,8 +83,8 @@ std::string TensorView::to_string() const {
 }
 
 bool is_floating(DataType type) {
-  return type == DataType::kFloat32 || type == DataType::kFloat16 ||
-         type == DataType::kBFloat16 || type == DataType::kFloat64;
+  return type == DataType::kFloat32 || type == DataType::kFloat16 || type == DataType::kBFloat16 ||
+         type == DataType::kFloat64;
 }
 
 bool is_real(const TensorView& view) {

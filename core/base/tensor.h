@@ -20,7 +20,7 @@ namespace keepbox {
 enum class MemorySpace : uint8_t { kSystem, kCuda };
 
 size_t size_of(DataType type);
-std::string_view to_string(DataType type);                 // "float32"
+std::string_view to_string(DataType type);  // "float32"
 Result<DataType> data_type_from(std::string_view name);
 
 /// Up to eight dimensions, slowest first; data is dense in that order.
@@ -29,7 +29,8 @@ class Shape {
   static constexpr size_t kMaxRank = 8;
 
   constexpr Shape() = default;
-  constexpr Shape(std::initializer_list<size_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
+  constexpr Shape(std::initializer_list<size_t> dims)
+      : Shape(std::span(dims.begin(), dims.size())) {}
   constexpr explicit Shape(std::span<const size_t> dims)
       : rank_(dims.size() < kMaxRank ? dims.size() : kMaxRank) {
     for (size_t i = 0; i < rank_; ++i) dims_[i] = dims[i];
@@ -107,7 +108,8 @@ float load_converted(const TensorView& view, size_t index);
 inline float load(const TensorView& view, size_t index) {
   if (view.type != DataType::kFloat32) return load_converted(view, index);
   float value;  // memcpy, because producers do not guarantee alignment
-  std::memcpy(&value, static_cast<const std::byte*>(view.data) + index * sizeof value, sizeof value);
+  std::memcpy(&value, static_cast<const std::byte*>(view.data) + index * sizeof value,
+              sizeof value);
   return (value - view.zero_point) * view.scale;
 }
 

@@ -17,12 +17,12 @@ struct Box {
 
 /// Describes a kept box.
 struct Detection {
-  Box box;               // frame pixels, clipped to the frame; an oriented box is not clipped, and
-                         // given unrotated about its centre
-  float score = 0;       // after activation
-  float angle = 0;       // radians, clockwise about the centre; 0 for upright boxes
+  Box box;          // frame pixels, clipped to the frame; an oriented box is not clipped, and
+                    // given unrotated about its centre
+  float score = 0;  // after activation
+  float angle = 0;  // radians, clockwise about the centre; 0 for upright boxes
   uint32_t class_id = 0;
-  uint32_t anchor = 0;   // row or cell of the tensor
+  uint32_t anchor = 0;  // row or cell of the tensor
 };
 
 /// Describes a box above the score threshold, in model pixels.

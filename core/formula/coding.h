@@ -18,11 +18,11 @@ struct Prior {
 /// Anchors that share one grid: those of a pyramid level, or one anchor per cell of a level.
 struct Level {
   uint32_t first_anchor = 0;
-  uint32_t width = 1;       // cells
-  uint32_t cell_anchors = 1;  // consecutive anchors per cell
-  uint32_t first_size = 0;  // index in sizes of the first of these anchors
-  float stride = 0;         // input pixels
-  float xy_scale = 1;       // kGridDarknet
+  uint32_t width = 1;            // cells
+  uint32_t cell_anchors = 1;     // consecutive anchors per cell
+  uint32_t first_size = 0;       // index in sizes of the first of these anchors
+  float stride = 0;              // input pixels
+  float xy_scale = 1;            // kGridDarknet
   float step_x = 0, step_y = 0;  // kDistances, kDistanceBins: cell pitch in input pixels
 };
 
@@ -82,7 +82,11 @@ KB_HD inline Cell cell_of(const BoxRules& rules, const Level* levels, uint32_t a
   const uint32_t number = anchor - level.first_anchor, cell = number / level.cell_anchors;
   const uint32_t column = cell % level.width, row = cell / level.width;
   return {static_cast<float>(column) + rules.cell_offset,
-          static_cast<float>(row) + rules.cell_offset, l, number % level.cell_anchors, column, row};
+          static_cast<float>(row) + rules.cell_offset,
+          l,
+          number % level.cell_anchors,
+          column,
+          row};
 }
 
 /// Puts the values in x first order and scales them.
@@ -125,8 +129,8 @@ KB_HD inline Box on_grid(const BoxRules& rules, const BoxTables& tables, uint32_
       return {x - v[0] * stride, y - v[1] * stride, x + v[2] * stride, y + v[3] * stride};
     }
     default:
-      return from_center((v[0] + cell.x) * stride, (v[1] + cell.y) * stride,
-                         exp_f32(v[2]) * stride, exp_f32(v[3]) * stride);
+      return from_center((v[0] + cell.x) * stride, (v[1] + cell.y) * stride, exp_f32(v[2]) * stride,
+                         exp_f32(v[3]) * stride);
   }
 }
 
@@ -145,21 +149,17 @@ KB_HD inline Box by_prior(const BoxRules& rules, const Prior& prior, const float
 
 /// Decodes four raw values to a box in model pixels.
 KB_HD_NOINLINE inline Box decode_box(const BoxRules& rules, const BoxTables& tables,
-                                   uint32_t anchor, float a, float b, float c, float d) {
+                                     uint32_t anchor, float a, float b, float c, float d) {
   float v[4] = {a, b, c, d};
   arrange(rules, v);
   const float ux = rules.unit_x, uy = rules.unit_y;
   switch (rules.coding) {
-    case BoxCoding::kCorners:
-      return {v[0] * ux, v[1] * uy, v[2] * ux, v[3] * uy};
+    case BoxCoding::kCorners: return {v[0] * ux, v[1] * uy, v[2] * ux, v[3] * uy};
     case BoxCoding::kTopLeftSize:
       return {v[0] * ux, v[1] * uy, (v[0] + v[2]) * ux, (v[1] + v[3]) * uy};
-    case BoxCoding::kPriorDelta:
-      return by_prior(rules, tables.priors[anchor], v);
-    case BoxCoding::kCenterSize:
-      return from_center(v[0] * ux, v[1] * uy, v[2] * ux, v[3] * uy);
-    default:
-      return on_grid(rules, tables, anchor, v);
+    case BoxCoding::kPriorDelta: return by_prior(rules, tables.priors[anchor], v);
+    case BoxCoding::kCenterSize: return from_center(v[0] * ux, v[1] * uy, v[2] * ux, v[3] * uy);
+    default: return on_grid(rules, tables, anchor, v);
   }
 }
 

@@ -37,23 +37,23 @@ enum class OrientedOverlap : uint8_t {
 /// ascending, class ascending) unless later_first is set.
 struct NmsContract {
   std::string_view name = "exact";
-  std::string_view summary;      // one sentence for the manual
-  bool score_inclusive = false;  // keep a score equal to the threshold
-  bool iou_inclusive = false;    // suppress an IoU equal to the threshold
-  bool plus_one = false;         // the width of a box is x2 - x1 + 1 pixels
-  bool reorder_corners = false;  // corners may be any two opposite ones
-  bool empty_overlap = false;    // two boxes of zero area overlap fully
-  bool per_class_limit = false;  // max-detections is a limit per class
-  bool class_agnostic = false;   // boxes of different classes suppress each other
-  bool later_first = false;      // of equal scores the last anchor comes first
-  bool clip_points = false;      // clip keypoints to the frame
-  bool drop_empty_masks = false; // drop a box whose mask is empty
-  float class_offset = 0;        // pixels between boxes of adjacent classes; 0: compare class ids
-  float soft_part = 1;  // share of IoU^2 / sigma in the exponent of soft-gaussian
-  uint32_t max_candidates = 0;  // default of pre_nms_top_k; 0: the method's limit
+  std::string_view summary;       // one sentence for the manual
+  bool score_inclusive = false;   // keep a score equal to the threshold
+  bool iou_inclusive = false;     // suppress an IoU equal to the threshold
+  bool plus_one = false;          // the width of a box is x2 - x1 + 1 pixels
+  bool reorder_corners = false;   // corners may be any two opposite ones
+  bool empty_overlap = false;     // two boxes of zero area overlap fully
+  bool per_class_limit = false;   // max-detections is a limit per class
+  bool class_agnostic = false;    // boxes of different classes suppress each other
+  bool later_first = false;       // of equal scores the last anchor comes first
+  bool clip_points = false;       // clip keypoints to the frame
+  bool drop_empty_masks = false;  // drop a box whose mask is empty
+  float class_offset = 0;         // pixels between boxes of adjacent classes; 0: compare class ids
+  float soft_part = 1;            // share of IoU^2 / sigma in the exponent of soft-gaussian
+  uint32_t max_candidates = 0;    // default of pre_nms_top_k; 0: the method's limit
   OrientedOverlap oriented = OrientedOverlap::kPolygon;  // ignores plus_one, reorder_corners
-                                                   // and empty_overlap
-  NmsMethod method = NmsMethod::kGreedy;  // default if the user sets none
+                                                         // and empty_overlap
+  NmsMethod method = NmsMethod::kGreedy;                 // default if the user sets none
 
   /// Returns the pixel added to x2 - x1, or 0.
   KB_HD constexpr float pixel() const { return plus_one ? 1.0f : 0.0f; }

@@ -43,8 +43,8 @@ struct RegionRules {
 
 KB_HD inline bool is_within(const Box& box, const SizeLimits& limits) {
   const float width = box.x2 - box.x1, height = box.y2 - box.y1;
-  return width >= limits.min_width && height >= limits.min_height &&
-         width <= limits.max_width && height <= limits.max_height;
+  return width >= limits.min_width && height >= limits.min_height && width <= limits.max_width &&
+         height <= limits.max_height;
 }
 
 KB_HD inline Box on_frame(const Region& region, Size frame) {
@@ -56,8 +56,7 @@ KB_HD inline Box on_frame(const Region& region, Size frame) {
 
 KB_HD inline bool is_of(const Box& box, const Box& region, RegionRule rule) {
   if (rule == RegionRule::kInside)
-    return box.x1 >= region.x1 && box.y1 >= region.y1 && box.x2 <= region.x2 &&
-           box.y2 <= region.y2;
+    return box.x1 >= region.x1 && box.y1 >= region.y1 && box.x2 <= region.x2 && box.y2 <= region.y2;
   if (rule == RegionRule::kTouch)
     return box.x1 < region.x2 && region.x1 < box.x2 && box.y1 < region.y2 && region.y1 < box.y2;
   const float x = (box.x1 + box.x2) * 0.5f, y = (box.y1 + box.y2) * 0.5f;
@@ -66,7 +65,7 @@ KB_HD inline bool is_of(const Box& box, const Box& region, RegionRule rule) {
 
 /// True if the regions admit the box. @param regions rules.wanted + rules.excluded of them.
 KB_HD_NOINLINE inline bool is_placed(Box box, Size frame, RegionRules rules,
-                                   const Region* regions) {
+                                     const Region* regions) {
   const uint32_t wanted = rules.wanted, all = wanted + rules.excluded;
   bool placed = wanted == 0;
   for (uint32_t i = 0; i < all; ++i) {

@@ -92,24 +92,24 @@ struct Upright {
   }
 
   /// IoU: intersection / union. Never certain for contracts with a rule for empty boxes.
-  KB_HD static Guess guess(const Rules& rules, const Shape& a, float area_a,
-                                     const Shape& b, float area_b) {
+  KB_HD static Guess guess(const Rules& rules, const Shape& a, float area_a, const Shape& b,
+                           float area_b) {
     const float shared = common(a, b, rules.contract);
     Guess out = guess_exceeds(rules, shared, (area_a + area_b) - shared);
     out.sure &= !rules.contract.empty_overlap;
     return out;
   }
 
-  KB_HD static bool decide(const Rules& rules, const Shape& a, float area_a,
-                                     const Shape& b, float area_b) {
+  KB_HD static bool decide(const Rules& rules, const Shape& a, float area_a, const Shape& b,
+                           float area_b) {
     if (rules.contract.empty_overlap && signed_area(a) + signed_area(b) <= 0.0f) return true;
     const float shared = common(a, b, rules.contract);
     return divided_exceeds(rules, shared, (area_a + area_b) - shared);
   }
 
   /// IoU.
-  KB_HD static float measure(const Rules& rules, const Shape& a, float area_a,
-                                       const Shape& b, float area_b) {
+  KB_HD static float measure(const Rules& rules, const Shape& a, float area_a, const Shape& b,
+                             float area_b) {
     if (rules.contract.empty_overlap && signed_area(a) + signed_area(b) <= 0.0f) return 1.0f;
     const float shared = common(a, b, rules.contract);
     return shared / ((area_a + area_b) - shared);
@@ -123,16 +123,13 @@ struct Upright {
     return (dx * dx + dy * dy) / (width * width + height * height);
   }
 
-  KB_HD static float common(const Shape& a, const Shape& b,
-                                      const NmsContract& contract) {
+  KB_HD static float common(const Shape& a, const Shape& b, const NmsContract& contract) {
     return extent(larger(a.x1, b.x1), smaller(a.x2, b.x2), contract) *
            extent(larger(a.y1, b.y1), smaller(a.y2, b.y2), contract);
   }
 
   /// Returns a negative area if one axis is inverted, as OpenCV does.
-  KB_HD static float signed_area(const Shape& s) {
-    return (s.x2 - s.x1) * (s.y2 - s.y1);
-  }
+  KB_HD static float signed_area(const Shape& s) { return (s.x2 - s.x1) * (s.y2 - s.y1); }
 
   KB_HD static float extent(float low, float high, const NmsContract& contract) {
     return larger((high - low) + contract.pixel(), 0.0f);  // adding a pixel of 0 changes nothing
@@ -142,7 +139,7 @@ struct Upright {
 /// True if two shapes overlap beyond the threshold.
 template <class Geometry>
 KB_HD bool hits(const Rules& rules, const typename Geometry::Shape& a, float area_a,
-                          const typename Geometry::Shape& b, float area_b) {
+                const typename Geometry::Shape& b, float area_b) {
   const Guess guess = Geometry::guess(rules, a, area_a, b, area_b);
   return guess.sure ? guess.over : Geometry::decide(rules, a, area_a, b, area_b);
 }
@@ -150,9 +147,8 @@ KB_HD bool hits(const Rules& rules, const typename Geometry::Shape& a, float are
 /// True if IoU minus centre distance exceeds the threshold; false for two equal points.
 template <class Geometry>
 KB_HD bool hits_nearby(const Rules& rules, const typename Geometry::Shape& a, float area_a,
-                                 const typename Geometry::Shape& b, float area_b) {
-  return exceeds(rules,
-                Geometry::measure(rules, a, area_a, b, area_b) - Geometry::distance(a, b));
+                       const typename Geometry::Shape& b, float area_b) {
+  return exceeds(rules, Geometry::measure(rules, a, area_a, b, area_b) - Geometry::distance(a, b));
 }
 
 template <class Geometry>

@@ -20,11 +20,11 @@ struct Tap {
 
 /// Rules from colour components to input values.
 struct PixelRules {
-  float matrix[3][4] = {};                // a row per channel in order; for one channel R, G, B
-  float mean[3] = {}, deviation[3] = {};  // per channel: value = (colour - mean) / deviation
-  float padding[3] = {};                  // per channel: value of the padding
-  DataType type = DataType::kFloat32;     // or kFloat16, kUInt8
-  uint32_t channels = 3;                  // or 1
+  float matrix[3][4] = {};                  // a row per channel in order; for one channel R, G, B
+  float mean[3] = {}, deviation[3] = {};    // per channel: value = (colour - mean) / deviation
+  float padding[3] = {};                    // per channel: value of the padding
+  DataType type = DataType::kFloat32;       // or kFloat16, kUInt8
+  uint32_t channels = 3;                    // or 1
   size_t pixel_step = 1, channel_step = 0;  // in values
 };
 

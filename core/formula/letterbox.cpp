@@ -53,8 +53,7 @@ std::optional<Ratio> product(Ratio a, Ratio b) {
 
 /// Rounds down to whole pixels. Does not keep aspect ratios that the scaler cannot compute.
 FittedPlace scaled(const Picture& frame, const Picture& model) {
-  const auto display =
-      product({frame.size.width, frame.size.height}, {frame.par_n, frame.par_d});
+  const auto display = product({frame.size.width, frame.size.height}, {frame.par_n, frame.par_d});
   const auto ratio = display ? product(*display, {model.par_d, model.par_n}) : std::nullopt;
   if (!ratio) return stretched(model);
   uint64_t width = model.size.width, height = width * ratio->d / ratio->n;

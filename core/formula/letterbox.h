@@ -11,11 +11,11 @@ namespace keepbox {
 
 /// Methods to fit a frame into the model input.
 enum class ResizeMode : uint8_t {
-  kStretch,             // each axis on its own, no padding
-  kLetterboxCenter,     // aspect ratio kept, padded equally on both sides
-  kLetterboxTopLeft,    // aspect ratio kept, padded at the right or bottom (YOLOX, nvinfer)
-  kLetterboxScaler,     // as videoconvertscale with add-borders=true: centred, with size and
-                        // position rounded down to whole pixels
+  kStretch,           // each axis on its own, no padding
+  kLetterboxCenter,   // aspect ratio kept, padded equally on both sides
+  kLetterboxTopLeft,  // aspect ratio kept, padded at the right or bottom (YOLOX, nvinfer)
+  kLetterboxScaler,   // as videoconvertscale with add-borders=true: centred, with size and
+                      // position rounded down to whole pixels
 };
 
 struct Size {

@@ -30,8 +30,8 @@ struct MaskPlace {
 
 /// Output buffers for masks, at the offsets of MaskPlace; one of the two is set.
 struct MaskOutput {
-  uint8_t* inside = nullptr;   // 1 where the sum is positive, otherwise 0
-  float* numbers = nullptr;    // sums
+  uint8_t* inside = nullptr;  // 1 where the sum is positive, otherwise 0
+  float* numbers = nullptr;   // sums
 };
 
 }  // namespace keepbox

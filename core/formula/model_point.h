@@ -19,8 +19,7 @@ KB_HD Keypoint model_point(const Source& from, const PointRules& rules, uint32_t
   const BoxRules& boxes = from.rules.boxes;
   const BoxTables& tables = from.tables.boxes;
   switch (rules.coding) {
-    case PointCoding::kBox:
-      return {out.x * boxes.unit_x, out.y * boxes.unit_y, out.score};
+    case PointCoding::kBox: return {out.x * boxes.unit_x, out.y * boxes.unit_y, out.score};
     case PointCoding::kPriorDelta: {
       const Prior& prior = tables.priors[anchor];
       return {(out.x * boxes.scale[0] * prior.width + prior.cx) * boxes.unit_x,

@@ -76,8 +76,8 @@ KB_HD constexpr float log_f32(float x) {
   if (x > 3.4028235e38f) return x;
   const bool subnormal = x < 1.17549435e-38f;
   const uint32_t bits = float_bits(subnormal ? x * 8388608.0f : x) - 0x3f3504f3u;  // by 0.7
-  const auto exponent = static_cast<float>(static_cast<int32_t>(bits) >> 23) -
-                        (subnormal ? 23.0f : 0.0f);
+  const auto exponent =
+      static_cast<float>(static_cast<int32_t>(bits) >> 23) - (subnormal ? 23.0f : 0.0f);
   const float f = float_from_bits((bits & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
   float p = -0.0763321817f;
   p = p * f + 0.127620772f;

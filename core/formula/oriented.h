@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Oriented boxes: two geometries for core/formula/geometry.h, chosen by the contract, and the map to the
-// frame.
+// Oriented boxes: two geometries for core/formula/geometry.h, chosen by the contract, and the map
+// to the frame.
 #pragma once
 
 #include "core/formula/geometry.h"
@@ -102,7 +102,7 @@ struct OrientedPolygon : Oriented {
     const float x = dx * a.turn.cos + dy * a.turn.sin, y = dy * a.turn.cos - dx * a.turn.sin;
     const float c = a.turn.cos * b.turn.cos + a.turn.sin * b.turn.sin;
     const float s = a.turn.cos * b.turn.sin - a.turn.sin * b.turn.cos;
-    const float wx = b.half_w * c, wy = b.half_w * s;   // halves of its sides
+    const float wx = b.half_w * c, wy = b.half_w * s;  // halves of its sides
     const float hx = -(b.half_h * s), hy = b.half_h * c;
     const float x0 = (x - wx) - hx, y0 = (y - wy) - hy, x1 = (x + wx) - hx, y1 = (y + wy) - hy;
     const float x2 = (x + wx) + hx, y2 = (y + wy) + hy, x3 = (x - wx) + hx, y3 = (y - wy) + hy;
@@ -113,7 +113,7 @@ struct OrientedPolygon : Oriented {
  private:
   /// Returns an upper bound of the intersection's area.
   KB_HD static float max_common(const Rules& rules, const Shape& a, float area_a, const Shape& b,
-                                 float area_b) {
+                                float area_b) {
     const Box x = bounds(a, rules), y = bounds(b, rules);
     const float width = smaller(x.x2, y.x2) - larger(x.x1, y.x1);
     const float height = smaller(x.y2, y.y2) - larger(x.y1, y.y1);
@@ -237,7 +237,8 @@ KB_HD inline Sides sides_of(float across_x, float across_y, float down_x, float 
 }
 
 /// Maps an oriented box to the frame, unclipped. The angle stays if both axes have the same scale.
-KB_HD_NOINLINE inline Box oriented_to_frame(const Letterbox& letterbox, const Box& box, float& angle) {
+KB_HD_NOINLINE inline Box oriented_to_frame(const Letterbox& letterbox, const Box& box,
+                                            float& angle) {
   const Box out = letterbox.to_frame(box);
   const float sx = letterbox.scale_x, sy = letterbox.scale_y;
   if (sx == sy) return out;

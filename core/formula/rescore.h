@@ -17,8 +17,8 @@ KB_HD constexpr float lowered(float score, float part) { return score > 0 ? scor
 /// Returns a candidate's score after soft suppression. @param overlap with a better box, 0 to 1.
 KB_HD inline float softened(const Rules& rules, float score, float overlap) {
   if (rules.method == NmsMethod::kSoftGaussian)
-    return lowered(score, exp_f32(-(overlap * overlap * rules.contract.soft_part) /
-                                  rules.soft_sigma));
+    return lowered(score,
+                   exp_f32(-(overlap * overlap * rules.contract.soft_part) / rules.soft_sigma));
   return exceeds(rules, overlap) ? lowered(score, 1.0f - overlap) : score;
 }
 
@@ -37,8 +37,8 @@ struct Decay {
   /// Adds a better box. @param overlap with it. @param most maximum overlap of that box with any
   /// box before it, which compensates its effect.
   KB_HD void add(const Rules& rules, float overlap, float most) {
-    const float by = linear(rules) ? (1.0f - overlap) / (1.0f - most)
-                                   : most * most - overlap * overlap;
+    const float by =
+        linear(rules) ? (1.0f - overlap) / (1.0f - most) : most * most - overlap * overlap;
     if (by < value) value = by;  // false for NaN
   }
 
@@ -47,9 +47,7 @@ struct Decay {
   }
 
  private:
-  KB_HD static bool linear(const Rules& rules) {
-    return rules.method == NmsMethod::kMatrixLinear;
-  }
+  KB_HD static bool linear(const Rules& rules) { return rules.method == NmsMethod::kMatrixLinear; }
 };
 
 /// Mean of boxes, weighted by score.

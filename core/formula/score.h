@@ -25,7 +25,7 @@ struct Verdict {
 /// choice.
 template <class Source>
 KB_HD_NOINLINE Verdict best_class(const Source& from, uint32_t anchor, float objectness,
-                                uint32_t first = 0, uint32_t step = 1) {
+                                  uint32_t first = 0, uint32_t step = 1) {
   const Rules& rules = from.rules;
   const bool product = rules.scores.rule == ScoreRule::kProduct;
   Verdict best;
@@ -63,14 +63,10 @@ KB_HD inline float in_0_to_1(float x) { return x < 0.0f ? 0.0f : x > 1.0f ? 1.0f
 /// Combines an activated class score with the objectness.
 KB_HD inline float combined(const ScoreRules& rules, float objectness, float score) {
   switch (rules.rule) {
-    case ScoreRule::kClass:
-      return score;
-    case ScoreRule::kObjectness:
-      return objectness;
-    case ScoreRule::kGeometricMean:
-      return square_root(in_0_to_1(objectness) * in_0_to_1(score));
-    default:
-      return objectness * score;
+    case ScoreRule::kClass: return score;
+    case ScoreRule::kObjectness: return objectness;
+    case ScoreRule::kGeometricMean: return square_root(in_0_to_1(objectness) * in_0_to_1(score));
+    default: return objectness * score;
   }
 }
 
@@ -81,10 +77,10 @@ KB_HD Verdict finished(const Source& from, uint32_t anchor, Verdict best, float 
                        float largest) {
   const ScoreRules& rules = from.rules.scores;
   if (best.class_id == kMaxClasses || rules.rule == ScoreRule::kProduct) return best;
-  best.score = combined(rules, objectness,
-                        rules.activation == Activation::kSoftmax
-                            ? softmax(from, anchor, best.score, largest)
-                            : activate(rules, best.score));
+  best.score =
+      combined(rules, objectness,
+               rules.activation == Activation::kSoftmax ? softmax(from, anchor, best.score, largest)
+                                                        : activate(rules, best.score));
   return best;
 }
 
@@ -152,8 +148,7 @@ KB_HD Verdict judge(const Source& from, uint32_t anchor) {
   if (is_ready(from)) return ready_verdict(from, anchor);
   const float objectness = objectness_of(from, anchor);
   if (!is_object(from, objectness)) return {};
-  if (from.rules.scores.rule == ScoreRule::kObjectness)
-    return {objectness, from.rules.first_class};
+  if (from.rules.scores.rule == ScoreRule::kObjectness) return {objectness, from.rules.first_class};
   const Verdict best = best_class(from, anchor, objectness);
   const bool softmax = from.rules.scores.activation == Activation::kSoftmax;
   return finished(from, anchor, best, objectness,
@@ -232,15 +227,14 @@ KB_HD_NOINLINE bool is_peak(const Source& from, uint32_t anchor, Verdict verdict
   const Level* levels = from.tables.boxes.levels;
   const Cell cell = cell_of(boxes, levels, anchor);
   const Level& level = levels[cell.level];
-  const uint32_t end = cell.level + 1 < boxes.level_count
-                           ? levels[cell.level + 1].first_anchor
-                           : from.rules.anchors;
+  const uint32_t end =
+      cell.level + 1 < boxes.level_count ? levels[cell.level + 1].first_anchor : from.rules.anchors;
   const uint32_t rows = (end - level.first_anchor) / (level.width * level.cell_anchors);
   for (uint32_t row = cell.row - (cell.row > 0 ? 1 : 0); row <= cell.row + 1 && row < rows; ++row)
     for (uint32_t column = cell.column - (cell.column > 0 ? 1 : 0);
          column <= cell.column + 1 && column < level.width; ++column) {
-      const uint32_t other = level.first_anchor +
-                             (row * level.width + column) * level.cell_anchors + cell.anchor;
+      const uint32_t other =
+          level.first_anchor + (row * level.width + column) * level.cell_anchors + cell.anchor;
       const float raw = from.get(FieldId::kScores, other, verdict.class_id);
       if (activate(from.rules.scores, raw) > verdict.score) return false;
     }
@@ -297,9 +291,8 @@ template <class Source, class Raw>
 KB_HD Outcome take(const Source& from, uint32_t anchor, Verdict verdict, Raw raw, Candidate& out) {
   const Rules& rules = from.rules;
   const bool classed = verdict.class_id < rules.class_ids;
-  const float threshold = !rules.uniform && classed
-                              ? from.tables.class_threshold[verdict.class_id]
-                              : rules.lowest_threshold;
+  const float threshold = !rules.uniform && classed ? from.tables.class_threshold[verdict.class_id]
+                                                    : rules.lowest_threshold;
   if (!passes(verdict.score, threshold, rules.contract)) return Outcome::kBelow;
   if (rules.peaks && classed && !is_peak(from, anchor, verdict)) return Outcome::kBelow;
   const RawBox numbers = raw();
@@ -310,8 +303,7 @@ KB_HD Outcome take(const Source& from, uint32_t anchor, Verdict verdict, Raw raw
   if (!classed || !is_finite(verdict.score) || !finite(box) || !is_finite(angle))
     return Outcome::kNotFinite;
   if (!rules.uniform && from.tables.class_wanted[verdict.class_id] == 0) return Outcome::kUnwanted;
-  out.key =
-      order_key(verdict.score, anchor_in_key(rules.contract, anchor), verdict.class_id);
+  out.key = order_key(verdict.score, anchor_in_key(rules.contract, anchor), verdict.class_id);
   out.box = box;
   out.angle = angle;
   return Outcome::kCandidate;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Table of NMS contracts.
-#include "core/formula/contract.h"
 #include "core/model/contracts.h"
+#include "core/formula/contract.h"
 
 #include <algorithm>
 
@@ -90,8 +90,7 @@ constexpr NmsContract kContracts[] = {
     {.name = "detectron2",
      .summary = "detectron2 and its nms_rotated: as exact, except for the rounding caused by "
                 "class offsets"},
-    {.name = "mmcv",
-     .summary = "MMCV, MMRotate and their nms_rotated: as detectron2"},
+    {.name = "mmcv", .summary = "MMCV, MMRotate and their nms_rotated: as detectron2"},
     {.name = "mediapipe",
      .summary = "MediaPipe: a score equal to the threshold counts as above, nms-method=weighted",
      .score_inclusive = true,

@@ -36,9 +36,9 @@ enum class Payload : uint8_t { kNone, kAngle, kKeypoints, kMaskCoefficients };
 /// Keypoints of a family.
 struct PointRule {
   PointCoding coding = PointCoding::kBox;
-  uint8_t numbers = 0;       // per keypoint: 2, or 3 with its score; 0: detected
-  bool yx = false;           // values are in the order y x
-  std::string_view set{};    // name of a PointSet; empty: COCO's body if the number fits
+  uint8_t numbers = 0;     // per keypoint: 2, or 3 with its score; 0: detected
+  bool yx = false;         // values are in the order y x
+  std::string_view set{};  // name of a PointSet; empty: COCO's body if the number fits
 };
 
 /// Role of a tensor.
@@ -62,7 +62,7 @@ struct TensorRule {
   std::array<std::string_view, 4> ids{};  // tensor ids given by producers, unused ones empty; * is
                                           // the stride of the level
   std::array<std::string_view, 2> plain{};  // generic names, used only if all match
-  uint16_t channels = 0;   // values per anchor; 0: as the role implies, any number for scores
+  uint16_t channels = 0;  // values per anchor; 0: as the role implies, any number for scores
   float scale = 1, zero_point = 0;  // of integer tensors: value = (stored - zero_point) * scale
 
   /// True if the rule lists this id, for the level of that stride.
@@ -75,12 +75,12 @@ struct TensorRule {
 struct Columns {
   int8_t box = 0;
   int8_t objectness = -1;
-  int8_t classes = -1;   // first class score; the scores end at the payload
-  int8_t score = -1;     // ready rows: the score
-  int8_t class_id = -1;  // ready rows: the class id
-  int8_t image = -1;     // ready rows: index of the image in the batch; negative ends the rows
-  int8_t payload = -1;   // if it does not follow the class scores
-  int8_t angle = -1;     // ready rows: radians, if the payload is an angle
+  int8_t classes = -1;    // first class score; the scores end at the payload
+  int8_t score = -1;      // ready rows: the score
+  int8_t class_id = -1;   // ready rows: the class id
+  int8_t image = -1;      // ready rows: index of the image in the batch; negative ends the rows
+  int8_t payload = -1;    // if it does not follow the class scores
+  int8_t angle = -1;      // ready rows: radians, if the payload is an angle
   bool box_last = false;  // the box follows the class scores
 };
 
@@ -90,14 +90,14 @@ inline constexpr size_t kCocoClasses = 80;
 
 /// Anchor boxes: listed, or generated from scales and ratios.
 struct AnchorRule {
-  std::span<const AnchorSize> sizes{};   // anchors per cell of all levels, level by level
-  float input = 0;                       // input side that the sizes refer to; 0: sizes in pixels
-  float base = 0;                        // otherwise: the side at scale 1 and ratio 1, in strides
+  std::span<const AnchorSize> sizes{};  // anchors per cell of all levels, level by level
+  float input = 0;                      // input side that the sizes refer to; 0: sizes in pixels
+  float base = 0;                       // otherwise: the side at scale 1 and ratio 1, in strides
   std::span<const float> scales{};
   std::span<const AnchorSize> ratios{};  // factors of width and height
   bool scales_inner = false;  // all scales of a ratio, then the next ratio; or the reverse
   bool whole = false;         // as torchvision: truncated sides, integer half sides and cell pitch
-  bool of_grid = false;       // cells divide the input evenly, whatever the stride   TensorFlow's SSD
+  bool of_grid = false;  // cells divide the input evenly, whatever the stride   TensorFlow's SSD
 
   bool given() const { return !sizes.empty() || base > 0; }
 };
@@ -109,7 +109,7 @@ struct InputRule {
   std::array<float, 3> mean{};
   bool bgr = false;  // channel order B, G, R
   ResizeMode resize = ResizeMode::kLetterboxCenter;
-  uint8_t pad = 114;  // pad value (grey)
+  uint8_t pad = 114;          // pad value (grey)
   std::string_view caveat{};  // models of the family that need another input; empty: none known
 
   bool known() const { return deviation[0] > 0; }
@@ -126,37 +126,37 @@ struct DetectorSpec {
   Columns columns;
 
   BoxCoding coding = BoxCoding::kCenterSize;
-  bool box_yx = false;    // values are in the order y x: cy cx h w, y1 x1 y2 x2, ty tx th tw
+  bool box_yx = false;  // values are in the order y x: cy cx h w, y1 x1 y2 x2, ty tx th tw
   Units units = Units::kAuto;
   std::array<float, 4> box_scale{1, 1, 1, 1};  // factors of the raw values, x first (variances)
-  float cell_offset = 0;   // added to a cell's column and row
-  std::array<float, kMaxLevels> xy_scales{};  // kGridDarknet: scale of x y per level; 0: 1
-  float delta_limit = 0;   // kPriorDelta: maximum of w and h before e^; 0: none
-  uint8_t bins = 1;        // kDistanceBins: bins per side
+  float cell_offset = 0;                       // added to a cell's column and row
+  std::array<float, kMaxLevels> xy_scales{};   // kGridDarknet: scale of x y per level; 0: 1
+  float delta_limit = 0;                       // kPriorDelta: maximum of w and h before e^; 0: none
+  uint8_t bins = 1;                            // kDistanceBins: bins per side
 
   ScoreRule score = ScoreRule::kClass;
   Activation activation = Activation::kNone;
   Background background = Background::kNone;
-  float logit_limit = 0;   // logits are clamped to +-logit_limit; 0: not clamped
+  float logit_limit = 0;      // logits are clamped to +-logit_limit; 0: not clamped
   bool probabilities = true;  // scores are in 0..1 once activated
   bool multi_label = false;   // default: one box per class of an anchor that passes
   bool peaks = false;         // a score counts only if no adjacent cell has a higher one
 
-  std::array<uint16_t, kMaxLevels> strides{};  // per level, input pixels; 0 ends the list
+  std::array<uint16_t, kMaxLevels> strides{};       // per level, input pixels; 0 ends the list
   std::array<uint8_t, kMaxLevels> cell_anchors{1};  // per level; 0: as the level before
   bool interleaved = false;  // anchors of a cell are consecutive; otherwise each has its own grid
   AnchorRule anchors;
-  bool priors = false;       // needs a table of prior boxes unless there is an anchor rule
+  bool priors = false;  // needs a table of prior boxes unless there is an anchor rule
 
   Payload payload = Payload::kNone;
   uint16_t payload_count = 0;  // values per anchor; of the COCO models if models differ
   PointRule points;            // kKeypoints only
 
-  NmsMethod nms = NmsMethod::kGreedy;  // kNone: the model needs no NMS
-  std::string_view contract{};         // default NMS contract
+  NmsMethod nms = NmsMethod::kGreedy;            // kNone: the model needs no NMS
+  std::string_view contract{};                   // default NMS contract
   float score_threshold = 0, iou_threshold = 0;  // defaults; 0: those of the settings
-  bool by_shape = false;               // may be recognised without a tensor id
-  uint16_t usual_classes = 0;          // recognised by shape only with this many classes; 0: any
+  bool by_shape = false;                         // may be recognised without a tensor id
+  uint16_t usual_classes = 0;  // recognised by shape only with this many classes; 0: any
   InputRule input;
 
   std::span<const TensorRule> rules() const { return {tensors.data(), tensor_count}; }

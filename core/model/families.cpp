@@ -62,14 +62,15 @@ constexpr DetectorSpec kDetectors[] = {
                            {"yolo-26-segmentation-end2end-out-detections"}),
                 Payload::kMaskCoefficients, 32),
     oriented_planes("yolov8-obb",
-                  "YOLOv8 for oriented boxes: planes of cx cy w h, class scores and an angle",
-                  {"yolo-v8-obb-out", "yolo-v8-obb-out-normalized"}),
+                    "YOLOv8 for oriented boxes: planes of cx cy w h, class scores and an angle",
+                    {"yolo-v8-obb-out", "yolo-v8-obb-out-normalized"}),
     oriented_planes("yolo11-obb",
-                  "YOLO11, YOLO26 for oriented boxes, not end-to-end: as yolov8-obb"),
-    oriented_rows("yolo26-obb",
-                "YOLO26 for oriented boxes, end-to-end: rows of cx cy w h, score, class, angle; no "
-                "NMS",
-                {"yolo-26-obb-end2end-out"}),
+                    "YOLO11, YOLO26 for oriented boxes, not end-to-end: as yolov8-obb"),
+    oriented_rows(
+        "yolo26-obb",
+        "YOLO26 for oriented boxes, end-to-end: rows of cx cy w h, score, class, angle; no "
+        "NMS",
+        {"yolo-26-obb-end2end-out"}),
     fed(suppressed(ready_rows("deepstream-yolo",
                               "Any YOLO as exported by DeepStream-Yolo: rows as YOLOv10's that "
                               "need NMS"),
@@ -94,15 +95,14 @@ constexpr DetectorSpec kDetectors[] = {
                        "YOLOv3-tiny of Darknet: two maps, three anchors per cell",
                        BoxCoding::kGridDarknet, kYolov3TinyAnchors, {16, 32}),
         kDarknetInput),
-    shaped(fed(with_xy_scales(anchored_heads("yolov4-heads",
-                                             "YOLOv4 of Darknet: maps, three anchors per cell",
-                                             BoxCoding::kGridDarknet, kYolov4Anchors),
-                              {1.2f, 1.1f, 1.05f}),
+    shaped(fed(with_xy_scales(
+                   anchored_heads("yolov4-heads", "YOLOv4 of Darknet: maps, three anchors per cell",
+                                  BoxCoding::kGridDarknet, kYolov4Anchors),
+                   {1.2f, 1.1f, 1.05f}),
                kDarknetInput)),
-    shaped(one_class_by_objectness(
-        anchored_heads("yolov7-heads",
-                       "YOLOv7 without its decoding layer: maps, three anchors per cell",
-                       BoxCoding::kGridSigmoid, kYolov4Anchors))),
+    shaped(one_class_by_objectness(anchored_heads(
+        "yolov7-heads", "YOLOv7 without its decoding layer: maps, three anchors per cell",
+        BoxCoding::kGridSigmoid, kYolov4Anchors))),
     shaped(binned_heads("yolov8-heads",
                         "YOLOv8, YOLO11 without their decoding layer: left top right bottom as "
                         "softmax over 16 bins, and class logits, in one tensor or one per level")),
@@ -121,8 +121,9 @@ constexpr DetectorSpec kDetectors[] = {
                                 {.plain = {"boxes"}}, {.plain = {"confs"}}, BoxCoding::kCorners),
                           Units::kNormalized),
                kStretchedInput)),
-    shaped(with_units(labelled(split("yolo-nas", "YOLO-NAS: boxes x1 y1 x2 y2 in pixels and class "
-                                                 "scores",
+    shaped(with_units(labelled(split("yolo-nas",
+                                     "YOLO-NAS: boxes x1 y1 x2 y2 in pixels and class "
+                                     "scores",
                                      {}, {}, BoxCoding::kCorners)),
                       Units::kPixels)),
     fed(with_units(labelled(split("ppyoloe",
@@ -154,21 +155,22 @@ constexpr DetectorSpec kDetectors[] = {
                     "scores; no NMS"),
     ready_queries("rtdetr-ultralytics-rows",
                   "RT-DETR of Ultralytics: rows of cx cy w h in 0..1, score, class; no NMS"),
-    shaped(by_table(with_anchors(
-        ssd("ssd",
-                            "SSD of TensorFlow before its post-processing: deltas ty tx th tw and "
-                            "class logits with background first; anchors of a 300x300 input, or "
-                            "priors-file",
-            Activation::kSigmoid, true),
-        {.sizes = kTensorflowAnchors, .input = 300, .of_grid = true}, {16, 32, 64, 128, 256, 512}, {3, 6}))),
+    shaped(by_table(
+        with_anchors(ssd("ssd",
+                         "SSD of TensorFlow before its post-processing: deltas ty tx th tw and "
+                         "class logits with background first; anchors of a 300x300 input, or "
+                         "priors-file",
+                         Activation::kSigmoid, true),
+                     {.sizes = kTensorflowAnchors, .input = 300, .of_grid = true},
+                     {16, 32, 64, 128, 256, 512}, {3, 6}))),
     by_table(ssd("ssd-softmax",
                  "SSD of torchvision and Caffe: deltas tx ty tw th and class logits with "
                  "background first, with softmax; needs priors-file",
                  Activation::kSoftmax, false)),
-    shaped(limited(labelled(with_anchors(
-        ssd("ssd300", "SSD300 of torchvision: as ssd-softmax with its own anchors",
-            Activation::kSoftmax, false),
-        {.sizes = kSsd300Anchors}, {8, 16, 32, 64, 100, 300}, {4, 6, 6, 6, 4, 4})))),
+    shaped(limited(labelled(
+        with_anchors(ssd("ssd300", "SSD300 of torchvision: as ssd-softmax with its own anchors",
+                         Activation::kSoftmax, false),
+                     {.sizes = kSsd300Anchors}, {8, 16, 32, 64, 100, 300}, {4, 6, 6, 6, 4, 4})))),
     shaped(limited(labelled(with_anchors(
         ssd("ssdlite320", "SSDlite320 of torchvision: as ssd-softmax with its own anchors",
             Activation::kSoftmax, false),
@@ -197,8 +199,8 @@ constexpr DetectorSpec kDetectors[] = {
                      16, "face-landmarks/mediapipe-6", {4}, {1}, 0.6f)),
     shaped(mediapipe("palm",
                      "MediaPipe's palm detector: 2016 boxes relative to cells of a 192x192 "
-                     "input", 18,
-                     "hand-landmarks/palm-7", {8, 16}, {2, 6}, 0.5f, kMediapipeUnitInput)),
+                     "input",
+                     18, "hand-landmarks/palm-7", {8, 16}, {2, 6}, 0.5f, kMediapipeUnitInput)),
     shaped(mediapipe("palm-256",
                      "MediaPipe's older palm detector: 2944 boxes relative to cells of a 256x256 "
                      "input",
@@ -206,38 +208,37 @@ constexpr DetectorSpec kDetectors[] = {
                      kMediapipeUnitInput)),
     shaped(mediapipe("pose-detector",
                      "MediaPipe's pose detector: 2254 boxes relative to cells of a 224x224 "
-                     "input", 12,
-                     "body-pose/alignment-4", {8, 16, 32}, {2, 2, 6})),
+                     "input",
+                     12, "body-pose/alignment-4", {8, 16, 32}, {2, 2, 6})),
     shaped(centerface()),
     shaped(centernet()),
-    fed(yx(with_units(outputs("ssd-postprocess",
-                          "SSD after TensorFlow's post-processing: boxes y1 x1 y2 x2 in 0..1, "
-                          "scores, classes and their count in one tensor each; no NMS",
-                          {.boxes = {.ids = {"ssd-mobilenet-v1-variant-1-out-boxes",
-                                             "Gst.Model.ObjectDetector.Boxes"},
-                                     .plain = {"detection_boxes", "TFLite_Detection_PostProcess"}},
-                           .scores = {.ids = {"ssd-mobilenet-v1-variant-1-out-scores",
-                                              "Gst.Model.ObjectDetector.Scores"},
-                                      .plain = {"detection_scores", "TFLite_Detection_PostProcess:2"}},
-                           .classes = {.optional = true,
-                                       .ids = {"ssd-mobilenet-v1-variant-1-out-classes",
-                                               "Gst.Model.ObjectDetector.Classes"},
-                                       .plain = {"detection_classes",
-                                                 "TFLite_Detection_PostProcess:1"}},
-                           .count = {.optional = true,
-                                     .ids = {"generic-variant-1-out-count",
-                                             "Gst.Model.ObjectDetector.NumDetections"},
-                                     .plain = {"num_detections",
-                                               "TFLite_Detection_PostProcess:3"}}}),
-                  Units::kNormalized)),
+    fed(yx(with_units(
+            outputs("ssd-postprocess",
+                    "SSD after TensorFlow's post-processing: boxes y1 x1 y2 x2 in 0..1, "
+                    "scores, classes and their count in one tensor each; no NMS",
+                    {.boxes = {.ids = {"ssd-mobilenet-v1-variant-1-out-boxes",
+                                       "Gst.Model.ObjectDetector.Boxes"},
+                               .plain = {"detection_boxes", "TFLite_Detection_PostProcess"}},
+                     .scores = {.ids = {"ssd-mobilenet-v1-variant-1-out-scores",
+                                        "Gst.Model.ObjectDetector.Scores"},
+                                .plain = {"detection_scores", "TFLite_Detection_PostProcess:2"}},
+                     .classes = {.optional = true,
+                                 .ids = {"ssd-mobilenet-v1-variant-1-out-classes",
+                                         "Gst.Model.ObjectDetector.Classes"},
+                                 .plain = {"detection_classes", "TFLite_Detection_PostProcess:1"}},
+                     .count = {.optional = true,
+                               .ids = {"generic-variant-1-out-count",
+                                       "Gst.Model.ObjectDetector.NumDetections"},
+                               .plain = {"num_detections", "TFLite_Detection_PostProcess:3"}}}),
+            Units::kNormalized)),
         kSsdInput),
-    without_count(outputs(
-        "detr-postprocess",
-        "RT-DETR, D-FINE and others after their post-processing: boxes x1 y1 x2 y2, "
-        "scores and labels in one tensor each; no NMS",
-        {.boxes = {.ids = {"detr-boxes"}, .plain = {"boxes"}},
-         .scores = {.ids = {"detr-scores"}, .plain = {"scores"}},
-         .classes = {.ids = {"detr-labels"}, .plain = {"labels"}}})),
+    without_count(
+        outputs("detr-postprocess",
+                "RT-DETR, D-FINE and others after their post-processing: boxes x1 y1 x2 y2, "
+                "scores and labels in one tensor each; no NMS",
+                {.boxes = {.ids = {"detr-boxes"}, .plain = {"boxes"}},
+                 .scores = {.ids = {"detr-scores"}, .plain = {"scores"}},
+                 .classes = {.ids = {"detr-labels"}, .plain = {"labels"}}})),
     outputs("efficientnms",
             "Any model with TensorRT's EfficientNMS: boxes x1 y1 x2 y2, scores, classes and "
             "their count in one tensor each; no NMS",
@@ -245,8 +246,7 @@ constexpr DetectorSpec kDetectors[] = {
              .scores = {.plain = {"det_scores"}},
              .classes = {.plain = {"det_classes", "det_labels"}},
              .count = {.plain = {"num_dets", "num_det"}}}),
-    outputs("batchednms",
-            "Any model with TensorRT's BatchedNMS: as efficientnms",
+    outputs("batchednms", "Any model with TensorRT's BatchedNMS: as efficientnms",
             {.boxes = {.plain = {"nmsed_boxes"}},
              .scores = {.plain = {"nmsed_scores"}},
              .classes = {.plain = {"nmsed_classes"}},

@@ -21,10 +21,8 @@ constexpr Edge kPalm7[]{{0, 1}, {0, 4}, {0, 5}, {1, 2}, {2, 3}, {3, 4}, {5, 6}};
 constexpr Edge kBody4[]{{0, 1}, {2, 3}};
 
 constexpr PointSet kSets[]{
-    {"body-pose/coco-17", 17, kCoco17},
-    {"face-landmarks/5", 5, kFace5},
-    {"face-landmarks/mediapipe-6", 6, kFace6},
-    {"hand-landmarks/palm-7", 7, kPalm7},
+    {"body-pose/coco-17", 17, kCoco17},        {"face-landmarks/5", 5, kFace5},
+    {"face-landmarks/mediapipe-6", 6, kFace6}, {"hand-landmarks/palm-7", 7, kPalm7},
     {"body-pose/alignment-4", 4, kBody4},
 };
 

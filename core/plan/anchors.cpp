@@ -19,8 +19,11 @@ std::vector<Grid> grids_over(Size model, const DetectorSpec& spec) {
     const uint32_t anchors = spec.anchors_of(level), count = cells.width * cells.height;
     const uint32_t pieces = spec.interleaved ? 1 : anchors;
     for (uint32_t anchor = 0; anchor < pieces; ++anchor) {
-      out.push_back({.first = first, .level = level, .anchor = anchor,
-                     .cell_anchors = anchors / pieces, .count = count * (anchors / pieces),
+      out.push_back({.first = first,
+                     .level = level,
+                     .anchor = anchor,
+                     .cell_anchors = anchors / pieces,
+                     .count = count * (anchors / pieces),
                      .cells = cells});
       first += count * (anchors / pieces);
     }
@@ -53,8 +56,8 @@ Result<std::vector<Grid>> settle_grids(const Layout& layout, Size model, bool to
     const uint64_t anchors = uint64_t{cells.width} * cells.height * grid.cell_anchors;
     if (grid.cells != cells || anchors != grid.count)
       return std::unexpected(
-          fail_grid(*layout.spec, static_cast<uint32_t>(std::min<uint64_t>(anchors, UINT32_MAX)), model,
-                    grid.count, told)
+          fail_grid(*layout.spec, static_cast<uint32_t>(std::min<uint64_t>(anchors, UINT32_MAX)),
+                    model, grid.count, told)
               .error());
   }
   return out;
@@ -143,12 +146,15 @@ Status make_levels(Plan& plan, const std::vector<Grid>& grids, Size model) {
   for (const Grid& grid : grids) {
     const float xy = spec.xy_scales[grid.level];
     const Step step = step_of(spec, grid, model);
-    plan.levels.push_back({
-        .first_anchor = grid.first, .width = std::max(grid.cells.width, 1u),
-        .cell_anchors = grid.cell_anchors,
-        .first_size = spec.anchors.sizes.empty() ? 0 : first_size(spec, grid.level) + grid.anchor,
-        .stride = static_cast<float>(spec.strides[grid.level]), .xy_scale = xy > 0 ? xy : 1,
-        .step_x = step.x, .step_y = step.y});
+    plan.levels.push_back(
+        {.first_anchor = grid.first,
+         .width = std::max(grid.cells.width, 1u),
+         .cell_anchors = grid.cell_anchors,
+         .first_size = spec.anchors.sizes.empty() ? 0 : first_size(spec, grid.level) + grid.anchor,
+         .stride = static_cast<float>(spec.strides[grid.level]),
+         .xy_scale = xy > 0 ? xy : 1,
+         .step_x = step.x,
+         .step_y = step.y});
   }
   plan.rules.boxes.level_count = static_cast<uint32_t>(plan.levels.size());
   if (spec.anchors.sizes.empty()) return {};

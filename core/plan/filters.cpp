@@ -19,9 +19,7 @@ Status bad(std::string expected, std::string found, const std::string& property)
   return fail(ErrorKind::kInvalid, std::move(expected), std::move(found), "set " + property + "=");
 }
 
-std::string text(BoxSize size) {
-  return std::format("{}x{}", size.width, size.height);
-}
+std::string text(BoxSize size) { return std::format("{}x{}", size.width, size.height); }
 
 Status check_sizes(const BoxSizes& sizes, const std::string& property) {
   const auto possible = [](BoxSize size) {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <format>
 
-
 namespace keepbox {
 namespace {
 

@@ -16,9 +16,9 @@ namespace keepbox {
 
 /// Component of a frame's pixels, as in GstVideoFormatInfo.
 struct FrameComponent {
-  uint8_t plane = 0;       // index of its plane
-  uint8_t offset = 0;      // bytes from the start of the plane to the first sample
-  uint8_t step = 1;        // bytes between samples of a row
+  uint8_t plane = 0;             // index of its plane
+  uint8_t offset = 0;            // bytes from the start of the plane to the first sample
+  uint8_t step = 1;              // bytes between samples of a row
   uint8_t sub_x = 1, sub_y = 1;  // pixels per sample
   // Centre of the first sample, in samples: 0.5 if centred on its pixels, 0.25 if co-sited with the
   // first of two.
@@ -58,7 +58,7 @@ struct InputForm {
   bool bgr = false;                    // channel order B, G, R
   std::array<float, 3> mean{0, 0, 0};  // of R, G, B: input = (pixel - mean) / deviation, 0..255
   std::array<float, 3> deviation{1, 1, 1};
-  uint8_t pad = 0;                     // pad value (grey)
+  uint8_t pad = 0;  // pad value (grey)
 
   size_t bytes() const { return size_t{size.width} * size.height * channels * size_of(type); }
 };

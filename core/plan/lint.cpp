@@ -22,9 +22,8 @@ void warn(Errors& out, std::string expected, std::string found, std::string hint
 /// Returns the classes of the model that pass the filter; for ready rows all possible classes.
 auto wanted_classes(const Plan& plan) {
   const uint32_t first = plan.rules.first_class;
-  const uint32_t end = plan.layout.classes == 0
-                           ? static_cast<uint32_t>(plan.class_wanted.size())
-                           : plan.rules.end_class;
+  const uint32_t end = plan.layout.classes == 0 ? static_cast<uint32_t>(plan.class_wanted.size())
+                                                : plan.rules.end_class;
   return std::views::iota(first, std::max(first, end)) |
          std::views::filter([&](uint32_t id) { return plan.class_wanted[id] != 0; });
 }
@@ -43,11 +42,10 @@ void check_thresholds(Errors& out, const Plan& plan) {
     return passes(kBestScore, plan.class_threshold[id], plan.rules.contract);
   };
   if (std::ranges::none_of(wanted, passable))
-    warn(out, "a score-threshold below 1, the maximum score of " + name,
-         text(*wanted.begin()), "set score-threshold= or class-thresholds=");
-  const auto below = std::ranges::find_if(wanted, [&](uint32_t id) {
-    return plan.class_threshold[id] < 0;
-  });
+    warn(out, "a score-threshold below 1, the maximum score of " + name, text(*wanted.begin()),
+         "set score-threshold= or class-thresholds=");
+  const auto below =
+      std::ranges::find_if(wanted, [&](uint32_t id) { return plan.class_threshold[id] < 0; });
   if (below != wanted.end())
     warn(out, "a score-threshold of at least 0 because scores of " + name + " are never negative",
          text(*below), "set score-threshold= or class-thresholds=");
@@ -56,8 +54,9 @@ void check_thresholds(Errors& out, const Plan& plan) {
 void check_classes(Errors& out, const Plan& plan, const Settings& settings) {
   if (plan.layout.classes == 0) return;  // ready rows may have any class
   const auto check = [&](const auto& ids, const char* property) {
-    const auto odd = std::ranges::find_if(
-        ids, [&](uint32_t id) { return id < plan.rules.first_class || id >= plan.rules.end_class; });
+    const auto odd = std::ranges::find_if(ids, [&](uint32_t id) {
+      return id < plan.rules.first_class || id >= plan.rules.end_class;
+    });
     if (odd != ids.end())
       warn(out,
            std::string(property) + " among the model's classes, " +
@@ -83,16 +82,18 @@ void check_suppression(Errors& out, const Plan& plan, const Settings& settings) 
   const std::string name(plan.spec->name);
   if (plan.rules.method == NmsMethod::kNone) {
     if (settings.iou_threshold != defaults.iou_threshold)
-      warn(out, "no iou-threshold because " +
-                    (settings.method == NmsMethod::kAuto ? name + " needs no NMS" : "NMS is off"),
+      warn(out,
+           "no iou-threshold because " +
+               (settings.method == NmsMethod::kAuto ? name + " needs no NMS" : "NMS is off"),
            std::format("{}", settings.iou_threshold), "set nms-method=greedy to apply it");
   } else if (ignores_threshold(plan.rules.method)) {
     if (settings.iou_threshold != defaults.iou_threshold)
       warn(out, "no iou-threshold because this nms-method lowers scores by every overlap",
            std::format("{}", settings.iou_threshold), "set soft-nms-sigma= or nms-method=");
   } else if (plan.rules.contract.iou_inclusive && settings.iou_threshold == 0) {
-    warn(out, "an iou-threshold above 0 with nms-contract=" + std::string(plan.rules.contract.name) +
-                  ", because at 0 boxes that do not touch suppress each other",
+    warn(out,
+         "an iou-threshold above 0 with nms-contract=" + std::string(plan.rules.contract.name) +
+             ", because at 0 boxes that do not touch suppress each other",
          "0", "set iou-threshold=");
   }
 }
@@ -101,9 +102,7 @@ void check_sizes(Errors& out, const Plan& plan) {
   if (plan.size_limits.empty()) return;
   for (const uint32_t id : wanted_classes(plan)) {
     const SizeLimits& of = plan.size_limits[id];
-    const auto text = [](float width, float height) {
-      return std::format("{}x{}", width, height);
-    };
+    const auto text = [](float width, float height) { return std::format("{}x{}", width, height); };
     if (of.min_width <= of.max_width && of.min_height <= of.max_height) continue;
     warn(out, "a max-size of at least min-size for class " + std::to_string(id),
          "max-size " + text(of.max_width, of.max_height) + " and min-size " +
@@ -122,8 +121,9 @@ void check_regions(Errors& out, const Plan& plan, const Settings& settings) {
   const auto check = [&](const std::vector<Region>& regions, const std::string& property) {
     const auto odd = std::ranges::find_if(regions, outside);
     if (odd != regions.end())
-      warn(out, property + " that overlap the frame of " + std::to_string(frame.width) + "x" +
-                    std::to_string(frame.height),
+      warn(out,
+           property + " that overlap the frame of " + std::to_string(frame.width) + "x" +
+               std::to_string(frame.height),
            "region " + std::to_string(odd - regions.begin() + 1) + " outside of it",
            "set " + property + "=");
   };
@@ -148,7 +148,9 @@ std::optional<Error> undecoded_payload(const Layout& layout, std::span<const Ten
   for (size_t i = 0; i < tensors.size(); ++i) {
     const bool named = tensors[i].id.contains("masks") || tensors[i].id.contains("keypoints");
     const auto reads = [&](const Field& field) { return field.tensor == static_cast<int>(i); };
-    const auto has = [&](const Segment& segment) { return std::ranges::any_of(segment.fields, reads); };
+    const auto has = [&](const Segment& segment) {
+      return std::ranges::any_of(segment.fields, reads);
+    };
     if (named && std::ranges::none_of(layout.segments, has)) unread.push_back(tensors[i]);
   }
   if (unread.empty()) return std::nullopt;

@@ -13,9 +13,7 @@ namespace keepbox {
 namespace {
 
 /// Returns `limit`, or `most` if that is less or the limit is 0.
-uint32_t up_to(uint32_t limit, uint32_t most) {
-  return limit == 0 ? most : std::min(limit, most);
-}
+uint32_t up_to(uint32_t limit, uint32_t most) { return limit == 0 ? most : std::min(limit, most); }
 
 /// Pairs of candidates that a method compares in the worst case.
 enum class Pairs : uint8_t {
@@ -45,8 +43,7 @@ constexpr uint32_t kOrientedCost = 4;
 
 /// Returns the maximum number of boxes kept by the overall and class limits.
 uint64_t max_kept(const Rules& rules) {
-  const uint32_t classes =
-      rules.classes == 0 ? kMaxClasses : rules.end_class - rules.first_class;
+  const uint32_t classes = rules.classes == 0 ? kMaxClasses : rules.end_class - rules.first_class;
   return std::min<uint64_t>(rules.kept_capacity, uint64_t{rules.class_limit} * classes);
 }
 
@@ -103,20 +100,19 @@ void settle_limits(Plan& plan, const Settings& settings) {
 }
 
 void settle_reach(Rules& rules) {
-  const bool all = rules.method == NmsMethod::kSoftGaussian ||
-                   rules.method == NmsMethod::kMatrix || rules.method == NmsMethod::kMatrixLinear;
+  const bool all = rules.method == NmsMethod::kSoftGaussian || rules.method == NmsMethod::kMatrix ||
+                   rules.method == NmsMethod::kMatrixLinear;
   rules.reach = reach_of(rules.iou_threshold, all);
 }
 
 std::optional<Error> ceiling_reached(const Plan& plan, uint32_t candidates, uint32_t compared) {
   const uint32_t most = plan.rules.pre_nms_top_k;
-  if (!plan.has_ceiling || candidates <= most || compared < most)
-    return std::nullopt;
-  return Error{ErrorKind::kUnsupported,
-               "at most " + std::to_string(most) +
-                   " candidates for this nms-method, which compares pairs",
-               std::to_string(candidates) + ", of which the best are used",
-               "set a higher score-threshold=, or pre-nms-top-k= to use more"};
+  if (!plan.has_ceiling || candidates <= most || compared < most) return std::nullopt;
+  return Error{
+      ErrorKind::kUnsupported,
+      "at most " + std::to_string(most) + " candidates for this nms-method, which compares pairs",
+      std::to_string(candidates) + ", of which the best are used",
+      "set a higher score-threshold=, or pre-nms-top-k= to use more"};
 }
 
 }  // namespace keepbox

@@ -51,7 +51,8 @@ Field find_prototypes(const Layout& layout, std::span<const TensorView> tensors,
     const auto d = tensors[i].shape.dims();
     if (d.size() != 4 || d[0] != layout.images || !is_real(tensors[i])) continue;
     const bool planes = d[1] == wanted;
-    if ((!planes && d[3] != wanted) || static_cast<int>(i) == layout[FieldId::kBox].tensor) continue;
+    if ((!planes && d[3] != wanted) || static_cast<int>(i) == layout[FieldId::kBox].tensor)
+      continue;
     const size_t height = planes ? d[2] : d[1], width = planes ? d[3] : d[2];
     const size_t pixels = height * width;
     if (pixels == 0 || pixels > kMaxMaskPixels) continue;

@@ -98,11 +98,11 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
   Units units = settings.units != Units::kAuto ? settings.units : plan.spec->units;
   if (units == Units::kAuto) {
     plan.provisional = !seen.readable || seen.largest == 0;
-    units = !plan.provisional && seen.largest <= kMaxNormalized ? Units::kNormalized
-                                                                 : Units::kPixels;
+    units =
+        !plan.provisional && seen.largest <= kMaxNormalized ? Units::kNormalized : Units::kPixels;
     if (!plan.provisional)
-      plan.remark += units == Units::kNormalized ? "; coordinates are in 0..1"
-                                                 : "; coordinates are in pixels";
+      plan.remark +=
+          units == Units::kNormalized ? "; coordinates are in 0..1" : "; coordinates are in pixels";
   }
   plan.units = units;
   if (units == Units::kNormalized) {
@@ -233,14 +233,14 @@ std::string labels_text(const Plan& plan) {
 /// warning if that would be too many; an explicit setting is an error.
 Status settle_labels(Plan& plan, const Settings& settings) {
   const DetectorSpec& spec = *plan.spec;
-  const bool has_scores = plan.layout[FieldId::kScores].present() && spec.reader != Reader::kIndices;
+  const bool has_scores =
+      plan.layout[FieldId::kScores].present() && spec.reader != Reader::kIndices;
   plan.rules.multi_label = has_scores && real_classes(plan.layout) > 1 &&
                            settings.multi_label.value_or(spec.multi_label);
   if (candidates_of(plan) > kMaxCandidates) {
     Error error{ErrorKind::kUnsupported,
                 "at most " + std::to_string(kMaxCandidates) + " candidates with multi-label",
-                labels_text(plan),
-                "set multi-label=false, or include-classes= to fewer classes"};
+                labels_text(plan), "set multi-label=false, or include-classes= to fewer classes"};
     if (settings.multi_label) return std::unexpected(std::move(error));
     plan.warnings.push_back(std::move(error));
     plan.rules.multi_label = false;
@@ -269,7 +269,8 @@ void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
     if (!read) continue;
     plan.reads.push_back(i);
     const TensorView& view = tensors[i];
-    plan.forms.push_back({std::string(view.id), view.type, view.shape, view.scale, view.zero_point});
+    plan.forms.push_back(
+        {std::string(view.id), view.type, view.shape, view.scale, view.zero_point});
   }
 }
 
@@ -277,13 +278,12 @@ void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
 Status choose_contract(Plan& plan, const Settings& settings) {
   std::string_view name = settings.contract;
   if (name == "auto")
-    name = !plan.spec->contract.empty()      ? plan.spec->contract
+    name = !plan.spec->contract.empty()          ? plan.spec->contract
            : !settings.declared_contract.empty() ? std::string_view(settings.declared_contract)
-                                             : "exact";
+                                                 : "exact";
   const NmsContract* contract = find_contract(name);
   if (contract == nullptr)
-    return fail(ErrorKind::kInvalid, "a known nms-contract",
-                '"' + settings.contract + '"');
+    return fail(ErrorKind::kInvalid, "a known nms-contract", '"' + settings.contract + '"');
   plan.rules.oriented = plan.layout[FieldId::kAngle].present();
   plan.rules.contract = settle_contract(*contract, settings, plan.rules.oriented);
   plan.rules.soft_sigma = settings.soft_sigma;

@@ -25,10 +25,11 @@ namespace keepbox {
 struct Settings {
   std::string detector = "auto";
   std::shared_ptr<const DetectorSpec> family;  // overrides `detector`; not in the table
-  std::string declared_contract;  // declared by the producer: the framework whose boxes are expected
+  std::string
+      declared_contract;         // declared by the producer: the framework whose boxes are expected
   float told_iou_threshold = 0;  // declared by the producer; 0: none
-  std::string declared_detector;  // family declared by the producer; overrides "auto", rejected if the
-                              // values contradict it
+  std::string declared_detector;  // family declared by the producer; overrides "auto", rejected if
+                                  // the values contradict it
   std::vector<std::string> tensor_ids;
   float score_threshold = 0.25f;  // for activated scores, which are in 0..1 for all families
   float iou_threshold = 0.45f;    // 0..1
@@ -36,31 +37,31 @@ struct Settings {
   uint32_t class_top_k = 0;    // maximum boxes per class; 0: no limit
   uint32_t pre_nms_top_k = 0;  // best candidates that reach NMS; 0: all, up to the limit of the
                                // contract or the method
-  uint32_t pre_nms_class_top_k = 0;  // per class, before pre_nms_top_k; 0: all
+  uint32_t pre_nms_class_top_k = 0;      // per class, before pre_nms_top_k; 0: all
   bool default_score_threshold = false;  // the family's own threshold applies if it has one
   bool default_iou_threshold = false;    // the family's own threshold applies if it has one
   std::optional<bool> multi_label;       // one box per class; unset: the family's default
   std::string contract = "auto";         // auto: the family's, or exact
   bool class_agnostic = false;
   NmsMethod method = NmsMethod::kAuto;
-  float soft_sigma = 0.5f;  // positive; for gaussian methods
+  float soft_sigma = 0.5f;                                   // positive; for gaussian methods
   std::vector<std::pair<uint32_t, float>> class_thresholds;  // class id, score threshold
   std::vector<uint32_t> include_classes;                     // empty: all
   std::vector<uint32_t> exclude_classes;
   FilterSettings filters;
   Units units = Units::kAuto;
   ResizeMode resize = ResizeMode::kStretch;
-  Size model;            // model input; 0 x 0: detected
-  Picture frame;         // picture that boxes refer to; 0 x 0: the model input
-  Size tensor_frame;     // picture that the tensors belong to; 0 x 0: frame
+  Size model;                          // model input; 0 x 0: detected
+  Picture frame;                       // picture that boxes refer to; 0 x 0: the model input
+  Size tensor_frame;                   // picture that the tensors belong to; 0 x 0: frame
   std::optional<Letterbox> letterbox;  // from the producer, overrides resize and model: the map to
                                        // a picture of which `frame` is a scaled copy. No size is 0
   uint32_t label_count = 0;
   uint32_t class_count = 0;  // of the model; 0: from shapes, prototypes, labels
   std::vector<Prior> priors;
-  bool points = true;           // decode keypoints if the family has them
-  bool masks = true;            // compute masks if the family has them
-  bool frame_masks = false;     // compute masks in frame resolution
+  bool points = true;        // decode keypoints if the family has them
+  bool masks = true;         // compute masks if the family has them
+  bool frame_masks = false;  // compute masks in frame resolution
 };
 
 /// Form of a tensor that a plan requires.
@@ -88,27 +89,28 @@ struct Plan {
   Layout layout;
   Rules rules;
   PayloadPlan gather;
-  std::vector<float> class_threshold;   // by class id
-  std::vector<uint8_t> class_wanted;    // by class id
-  std::vector<Prior> priors;            // prior codings only
-  std::vector<Level> levels;            // codings with cells only
+  std::vector<float> class_threshold;    // by class id
+  std::vector<uint8_t> class_wanted;     // by class id
+  std::vector<Prior> priors;             // prior codings only
+  std::vector<Level> levels;             // codings with cells only
   std::vector<AnchorSize> anchor_sizes;  // of the levels, if needed
-  std::vector<SizeLimits> size_limits;  // by class id; empty: no limits
-  std::vector<Region> regions;          // as described by rules.regions
+  std::vector<SizeLimits> size_limits;   // by class id; empty: no limits
+  std::vector<Region> regions;           // as described by rules.regions
   Letterbox letterbox;
-  std::vector<TensorForm> forms;        // of the tensors that it reads, indexed by fields
-  std::vector<uint32_t> reads;          // indices of these tensors among those of make_plan()
-  Units units = Units::kPixels;         // of decoded coordinates
-  bool provisional = false;             // the values did not show the units yet: make a plan again
-                                        // for the next frame
-  bool has_ceiling = false;             // rules.pre_nms_top_k is the method's own limit
-  Basis basis = Basis::kNamed;          // if kSet, values only warn about the family
-  std::string remark;                   // what was recognised and assumed, for the log
-  std::vector<Error> warnings;          // one per implausible setting
+  std::vector<TensorForm> forms;  // of the tensors that it reads, indexed by fields
+  std::vector<uint32_t> reads;    // indices of these tensors among those of make_plan()
+  Units units = Units::kPixels;   // of decoded coordinates
+  bool provisional = false;       // the values did not show the units yet: make a plan again
+                                  // for the next frame
+  bool has_ceiling = false;       // rules.pre_nms_top_k is the method's own limit
+  Basis basis = Basis::kNamed;    // if kSet, values only warn about the family
+  std::string remark;             // what was recognised and assumed, for the log
+  std::vector<Error> warnings;    // one per implausible setting
 
   /// Returns pointers to the tables above.
   Tables tables() const {
-    return {class_threshold.data(), class_wanted.data(),
+    return {class_threshold.data(),
+            class_wanted.data(),
             {priors.data(), levels.data(), anchor_sizes.data()},
             size_limits.empty() ? nullptr : size_limits.data(),
             regions.empty() ? nullptr : regions.data()};

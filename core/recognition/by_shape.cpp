@@ -113,7 +113,8 @@ std::vector<Fit> fits(std::span<const TensorView> tensors, const Request& reques
 
 std::string why(const Fit& fit) {
   std::string text = counted(fit.used, "tensor");
-  if (fit.layout.grids.size() > 1) text += " of " + counted(fit.layout.spec->level_count(), "level");
+  if (fit.layout.grids.size() > 1)
+    text += " of " + counted(fit.layout.spec->level_count(), "level");
   return text;
 }
 

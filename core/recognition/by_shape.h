@@ -13,7 +13,7 @@ namespace keepbox {
 
 struct Proposal {
   Layout layout;
-  std::string why;  // for the log: "8 tensors of 4 levels"
+  std::string why;             // for the log: "8 tensors of 4 levels"
   std::optional<Error> doubt;  // for a warning, if a similar family fits as well
 };
 

@@ -76,8 +76,7 @@ std::string wanted_text(const DetectorSpec& spec, const Request& request) {
     case Reader::kIndices: return name + " tensors: indices Kx3, boxes 1xNx4 and scores 1xCxN";
     case Reader::kOutputs: return name + " tensors: boxes 1xNx4, scores 1xN (classes 1xN, count 1)";
     default:
-      return name + " rows 1xNxC or planes 1xCxN with C >= " +
-             std::to_string(min_channels(spec)) +
+      return name + " rows 1xNxC or planes 1xCxN with C >= " + std::to_string(min_channels(spec)) +
              (spec.level_count() > 1 && spec.activation != Activation::kNone
                   ? ", or such feature maps for " + counted(spec.level_count(), "level")
                   : "");
@@ -220,9 +219,7 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
   const bool enough = ready ? channels == least || may_be_more(channels, spec) : channels >= least;
   if (!enough || !within(spec, channels)) return mismatch(spec, tensors, request);
 
-  Layout layout{.spec = &spec,
-                .images = narrow(dims->images),
-                .anchors = narrow(anchors)};
+  Layout layout{.spec = &spec, .images = narrow(dims->images), .anchors = narrow(anchors)};
   const Field base{.tensor = index,
                    .anchor_stride = rows ? channels : 1,
                    .channel_stride = rows ? 1 : anchors,
@@ -248,12 +245,12 @@ Result<Layout> fit_one_tensor(const DetectorSpec& spec, std::span<const TensorVi
     layout[FieldId::kPayload] = column(layout[FieldId::kScores], classes);
   if (spec.columns.payload >= 0) {
     layout[FieldId::kPayload] = column(base, spec.columns.payload);
-    layout.payload_count = ready ? narrow(channels) - static_cast<uint32_t>(spec.columns.payload)
-                                 : spec.payload_count;
+    layout.payload_count =
+        ready ? narrow(channels) - static_cast<uint32_t>(spec.columns.payload) : spec.payload_count;
   }
   layout[FieldId::kAngle] = spec.payload != Payload::kAngle ? Field{}
-                         : ready                         ? column(base, spec.columns.angle)
-                                                         : layout[FieldId::kPayload];
+                            : ready                         ? column(base, spec.columns.angle)
+                                                            : layout[FieldId::kPayload];
   return layout;
 }
 
@@ -281,8 +278,8 @@ Result<Layout> fit_outputs(const DetectorSpec& spec, std::span<const TensorView>
       if (dims->dims[1] != 4 || !is_real(tensor)) return mismatch(spec, tensors, request);
       layout.images = narrow(dims->images);
       layout.anchors = layout.segments[0].count = narrow(n);
-      layout[FieldId::kBox] = {.tensor = index, .anchor_stride = 4, .channel_stride = 1,
-                            .image_stride = n * 4};
+      layout[FieldId::kBox] = {
+          .tensor = index, .anchor_stride = 4, .channel_stride = 1, .image_stride = n * 4};
       continue;
     }
     if (n != layout.anchors || dims->images != layout.images)
@@ -314,15 +311,19 @@ Result<Layout> fit_indices(const DetectorSpec& spec, std::span<const TensorView>
   const bool planes = scores->dims[1] == anchors;
   if (!planes && scores->dims[0] != anchors) return mismatch(spec, tensors, request);
   const size_t classes = planes ? scores->dims[0] : scores->dims[1];
-  Layout layout{.spec = &spec, .images = narrow(boxes->images), .anchors = narrow(count),
-                .classes = narrow(classes), .indexed = narrow(anchors)};
+  Layout layout{.spec = &spec,
+                .images = narrow(boxes->images),
+                .anchors = narrow(count),
+                .classes = narrow(classes),
+                .indexed = narrow(anchors)};
   layout.segments[0].count = layout.anchors;
   layout[FieldId::kIndices] = {.tensor = found[0], .anchor_stride = 3, .channel_stride = 1};
-  layout[FieldId::kBox] = {.tensor = found[1], .anchor_stride = 4, .channel_stride = 1,
-                        .image_stride = anchors * 4};
-  layout[FieldId::kScores] = {.tensor = found[2], .anchor_stride = planes ? 1 : classes,
-                           .channel_stride = planes ? anchors : 1,
-                           .image_stride = anchors * classes};
+  layout[FieldId::kBox] = {
+      .tensor = found[1], .anchor_stride = 4, .channel_stride = 1, .image_stride = anchors * 4};
+  layout[FieldId::kScores] = {.tensor = found[2],
+                              .anchor_stride = planes ? 1 : classes,
+                              .channel_stride = planes ? anchors : 1,
+                              .image_stride = anchors * classes};
   return layout;
 }
 

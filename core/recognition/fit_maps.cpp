@@ -17,8 +17,8 @@ namespace {
 struct MapView {
   int tensor = -1;
   size_t images = 1, anchors = 0, channels = 0;
-  Size cells;              // of a feature map
-  size_t apart = 1;        // maps per cell: anchors of a cell with a map each
+  Size cells;        // of a feature map
+  size_t apart = 1;  // maps per cell: anchors of a cell with a map each
   size_t anchor_stride = 0, channel_stride = 0, apart_stride = 0, image_stride = 0;
 };
 
@@ -34,31 +34,49 @@ bool accepts(const DetectorSpec& spec, const TensorRule& rule, const Request& re
 /// Views planes BxCxHxW, with the channels of a cell's anchors one after the other.
 MapView planes(std::span<const size_t> d, size_t slots) {
   const size_t cells = d[2] * d[3], channels = d[1] / slots;
-  return {.images = d[0], .anchors = cells * slots, .channels = channels,
-          .cells = {narrow(d[3]), narrow(d[2])}, .apart = slots, .anchor_stride = 1,
-          .channel_stride = cells, .apart_stride = channels * cells,
+  return {.images = d[0],
+          .anchors = cells * slots,
+          .channels = channels,
+          .cells = {narrow(d[3]), narrow(d[2])},
+          .apart = slots,
+          .anchor_stride = 1,
+          .channel_stride = cells,
+          .apart_stride = channels * cells,
           .image_stride = cells * d[1]};
 }
 
 /// Views BxHxWxC, with the channels of a cell's anchors one after the other.
 MapView pixels(std::span<const size_t> d, size_t slots) {
   const size_t cells = d[1] * d[2], channels = d[3] / slots;
-  return {.images = d[0], .anchors = cells * slots, .channels = channels,
-          .cells = {narrow(d[2]), narrow(d[1])}, .anchor_stride = channels, .channel_stride = 1,
+  return {.images = d[0],
+          .anchors = cells * slots,
+          .channels = channels,
+          .cells = {narrow(d[2]), narrow(d[1])},
+          .anchor_stride = channels,
+          .channel_stride = 1,
           .image_stride = cells * d[3]};
 }
 
 /// Views BxAxHxWxC.
 MapView stacked(std::span<const size_t> d) {
   const size_t cells = d[2] * d[3];
-  return {.images = d[0], .anchors = cells * d[1], .channels = d[4],
-          .cells = {narrow(d[3]), narrow(d[2])}, .apart = d[1], .anchor_stride = d[4],
-          .channel_stride = 1, .apart_stride = cells * d[4], .image_stride = cells * d[1] * d[4]};
+  return {.images = d[0],
+          .anchors = cells * d[1],
+          .channels = d[4],
+          .cells = {narrow(d[3]), narrow(d[2])},
+          .apart = d[1],
+          .anchor_stride = d[4],
+          .channel_stride = 1,
+          .apart_stride = cells * d[4],
+          .image_stride = cells * d[1] * d[4]};
 }
 
 MapView table(size_t images, size_t anchors, size_t channels, bool rows) {
-  return {.images = images, .anchors = anchors, .channels = channels,
-          .anchor_stride = rows ? channels : 1, .channel_stride = rows ? 1 : anchors,
+  return {.images = images,
+          .anchors = anchors,
+          .channels = channels,
+          .anchor_stride = rows ? channels : 1,
+          .channel_stride = rows ? 1 : anchors,
           .image_stride = anchors * channels};
 }
 
@@ -174,8 +192,7 @@ class Fitting {
     for (const bool exact : {true, false}) {
       for (size_t rule = 0; rule < spec_.tensor_count; ++rule) {
         const TensorRule& each = spec_.tensors[rule];
-        if ((each.role == Role::kAll || channels_of(spec_, each, request_) != 0) != exact)
-          continue;
+        if ((each.role == Role::kAll || channels_of(spec_, each, request_) != 0) != exact) continue;
         out[rule] = find(rule, anchors, levels, level);
         if (out[rule].tensor >= 0) used_[static_cast<size_t>(out[rule].tensor)] = true;
         if (out[rule].tensor >= 0 || each.optional) continue;
@@ -258,14 +275,14 @@ size_t payload_apart(const DetectorSpec& spec, const Level& level) {
 }
 
 /// Adds the segments and grids of a level.
-void add_level(Layout& layout, Level level, size_t number, size_t classes,
-               size_t payload, bool leveled) {
+void add_level(Layout& layout, Level level, size_t number, size_t classes, size_t payload,
+               bool leveled) {
   const DetectorSpec& spec = *layout.spec;
   const auto is_base = [](const TensorRule& rule) {
     return rule.role == Role::kAll || rule.role == Role::kBoxes;
   };
-  const auto base = static_cast<size_t>(std::ranges::find_if(spec.rules(), is_base) -
-                                        spec.rules().begin());
+  const auto base =
+      static_cast<size_t>(std::ranges::find_if(spec.rules(), is_base) - spec.rules().begin());
   if (leveled && !spec.interleaved)
     for (MapView& each : level) each = by_anchor(each, spec.anchors_of(number));
   const MapView& sheet = level[base];
@@ -283,10 +300,12 @@ void add_level(Layout& layout, Level level, size_t number, size_t classes,
     }
     layout.segments.push_back(segment);
     if (leveled)
-      layout.grids.push_back({.first = layout.anchors, .level = narrow(number),
+      layout.grids.push_back({.first = layout.anchors,
+                              .level = narrow(number),
                               .anchor = narrow(map),
                               .cell_anchors = sheet.apart > 1 ? 1 : spec.anchors_of(number),
-                              .count = count, .cells = sheet.cells});
+                              .count = count,
+                              .cells = sheet.cells});
     layout.anchors = narrow(size_t{layout.anchors} + count);
   }
 }
@@ -329,7 +348,8 @@ std::optional<Counts> counts_of(const DetectorSpec& spec, const Level& level,
 /// True if both levels or neither have an objectness.
 bool has_alike(const DetectorSpec& spec, const Level& a, const Level& b) {
   for (size_t rule = 0; rule < spec.tensor_count; ++rule)
-    if (spec.tensors[rule].role == Role::kObjectness && (a[rule].tensor < 0) != (b[rule].tensor < 0))
+    if (spec.tensors[rule].role == Role::kObjectness &&
+        (a[rule].tensor < 0) != (b[rule].tensor < 0))
       return false;
   return true;
 }
@@ -362,7 +382,7 @@ std::optional<Layout> fit_levels(const DetectorSpec& spec, std::span<const Tenso
 }  // namespace
 
 std::optional<Layout> fit_maps(const DetectorSpec& spec, std::span<const TensorView> tensors,
-                                 const Request& request) {
+                               const Request& request) {
   const size_t most = spec.level_count();
   const bool alone = spec.reader == Reader::kSplit || most == 1;
   for (const size_t count : {most, size_t{1}})

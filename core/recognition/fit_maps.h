@@ -12,6 +12,6 @@ namespace keepbox {
 /// Fits a family whose boxes and scores are tables or feature maps, in one tensor each or in one
 /// tensor, for all levels or per level; nothing if it does not fit.
 std::optional<Layout> fit_maps(const DetectorSpec& spec, std::span<const TensorView> tensors,
-                                 const Request& request);
+                               const Request& request);
 
 }  // namespace keepbox

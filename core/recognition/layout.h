@@ -52,12 +52,12 @@ struct Segment {
 
 /// Grid of cells shown by the tensors: that of a level, or of one anchor per cell of a level.
 struct Grid {
-  uint32_t first = 0;   // anchor
-  uint32_t level = 0;   // index in the family's strides
-  uint32_t anchor = 0;  // index within the cell: of the only anchor, or of the first
+  uint32_t first = 0;         // anchor
+  uint32_t level = 0;         // index in the family's strides
+  uint32_t anchor = 0;        // index within the cell: of the only anchor, or of the first
   uint32_t cell_anchors = 1;  // consecutive anchors per cell
-  uint32_t count = 0;   // number of anchors
-  Size cells;           // 0 x 0: unknown
+  uint32_t count = 0;         // number of anchors
+  Size cells;                 // 0 x 0: unknown
 };
 
 /// Describes how a family fits the tensors of one frame.
@@ -65,11 +65,11 @@ struct Layout {
   const DetectorSpec* spec = nullptr;
   uint32_t images = 1;
   uint32_t anchors = 0;
-  uint32_t classes = 0;  // class scores per anchor, background included; 0 for ready rows
+  uint32_t classes = 0;        // class scores per anchor, background included; 0 for ready rows
   uint32_t payload_count = 0;  // values per anchor after its class scores
   uint32_t indexed = 0;        // anchors that rows of indices refer to
   std::vector<Segment> segments = std::vector<Segment>(1);  // in the order of anchors
-  std::vector<Grid> grids;     // of tensors with one level each, in the order of anchors
+  std::vector<Grid> grids;  // of tensors with one level each, in the order of anchors
 
   /// Returns a field of the first segment.
   Field& operator[](FieldId part) { return segments.front()[part]; }
@@ -78,8 +78,8 @@ struct Layout {
 
 /// Describes what is known before the tensors are inspected.
 struct Request {
-  std::string_view detector = "auto";         // or a family's name
-  const DetectorSpec* family = nullptr;       // overrides detector
+  std::string_view detector = "auto";    // or a family's name
+  const DetectorSpec* family = nullptr;  // overrides detector
   std::string_view told{};  // family declared by the producer; used for "auto" without tensor_ids,
                             // ignored if it is not in the table
   std::span<const std::string> tensor_ids{};  // use only these, in the order of roles

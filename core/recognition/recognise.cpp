@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Recognises the family of tensors by ids, names, shapes and values.
+#include "core/recognition/recognise.h"
 #include "core/recognition/fit.h"
 #include "core/recognition/grid.h"
 #include "core/recognition/layout.h"
-#include "core/recognition/recognise.h"
 
 #include <algorithm>
 #include <array>
@@ -20,11 +20,11 @@ namespace {
 
 std::string describe(const Layout& layout, std::span<const TensorView> tensors) {
   const auto& tensor = tensors[static_cast<size_t>(layout[FieldId::kBox].tensor)];
-  std::string text = tensor.to_string() + " as " + family_text(layout) + ": " +
-                     counted(layout.anchors, "anchor");
+  std::string text =
+      tensor.to_string() + " as " + family_text(layout) + ": " + counted(layout.anchors, "anchor");
   if (layout.classes > 0 && layout[FieldId::kScores].tensor == layout[FieldId::kBox].tensor)
     text += layout[FieldId::kScores].channel_stride == 1 ? ", one row per anchor"
-                                                      : ", one plane per channel";
+                                                         : ", one plane per channel";
   return text;
 }
 
@@ -57,7 +57,7 @@ const DetectorSpec* spec_by_ids(std::span<const TensorView> tensors) {
 constexpr size_t kDetectionOutputColumns = 7;
 constexpr size_t kMaxReadyRows = 1000;
 constexpr size_t kMinReadyGrid = 21;  // cells of the smallest input: fewer rows are not a grid
-constexpr size_t kPoseChannels = 56;           // a box, a class, 17 keypoints of 3
+constexpr size_t kPoseChannels = 56;  // a box, a class, 17 keypoints of 3
 constexpr size_t kSegmentationChannels = 116;  // a box, 80 classes, 32 mask coefficients
 
 struct FamilyGuess {
@@ -107,10 +107,8 @@ FamilyGuess guess_rows(const TensorView& tensor, size_t anchors, size_t channels
   const DetectorSpec& dense = *find_detector("yolov8");
   const DetectorSpec& anchored = *find_detector("yolov5");
   const bool by_frame = grid_anchors(request.frame, dense) == anchors;
-  const bool square_of_three =
-      square_input(static_cast<uint32_t>(anchors), anchored).width != 0;
-  const bool one =
-      by_frame || square_input(static_cast<uint32_t>(anchors), dense).width != 0;
+  const bool square_of_three = square_input(static_cast<uint32_t>(anchors), anchored).width != 0;
+  const bool one = by_frame || square_input(static_cast<uint32_t>(anchors), dense).width != 0;
   if (auto sure = guess_signs(signs_of(tensor, anchors, channels), one || square_of_three);
       !sure.name.empty())
     return sure;
@@ -119,8 +117,8 @@ FamilyGuess guess_rows(const TensorView& tensor, size_t anchors, size_t channels
   if (by_frame && square_of_three && channels != kCocoClasses + 4 &&
       channels != known_classes(request) + 4)
     return {};
-  const bool three = !by_frame && (size_t{grid_anchors(request.frame, dense)} * 3 == anchors ||
-                                   square_of_three);
+  const bool three =
+      !by_frame && (size_t{grid_anchors(request.frame, dense)} * 3 == anchors || square_of_three);
   if (three && channels >= 6) return {"yolov5", "three anchors per cell"};
   if (channels == 6 && anchors <= kMaxReadyRows && !one)
     return {"yolov10", "six columns and few rows"};
@@ -178,9 +176,8 @@ std::string inputs_text(const std::string& families) {
 
 std::unexpected<Error> cannot_tell(std::span<const TensorView> tensors, const Request& request) {
   const std::string other = other_task(tensors);
-  const std::string families = tensors.size() == 1 && other.empty()
-                                   ? families_of(tensors[0], request)
-                                   : std::string();
+  const std::string families =
+      tensors.size() == 1 && other.empty() ? families_of(tensors[0], request) : std::string();
   if (families.empty())
     return fail(ErrorKind::kMismatch, "the tensors of a known detector",
                 to_string(tensors) + (other.empty() ? "" : ", probably the output of " + other),
@@ -202,7 +199,8 @@ std::unexpected<Error> cannot_tell(std::span<const TensorView> tensors, const Re
 void renumber(Layout& layout, std::span<const size_t> order) {
   for (Segment& segment : layout.segments)
     for (Field& field : segment.fields)
-      if (field.present()) field.tensor = static_cast<int>(order[static_cast<size_t>(field.tensor)]);
+      if (field.present())
+        field.tensor = static_cast<int>(order[static_cast<size_t>(field.tensor)]);
 }
 
 /// Recognises a family's outputs with unknown names. @param order the family's tensors, empty for
@@ -332,9 +330,9 @@ std::string input_text(const InputRule& input) {
   };
   constexpr const char* kModes[] = {"stretch", "letterbox-center", "letterbox-topleft",
                                     "letterbox-scaler"};
-  return std::string("channel-order=") + (input.bgr ? "bgr" : "rgb") + " input-mean=" +
-         three(input.mean) + " input-std=" + three(input.deviation) + " resize-mode=" +
-         kModes[static_cast<size_t>(input.resize)];
+  return std::string("channel-order=") + (input.bgr ? "bgr" : "rgb") +
+         " input-mean=" + three(input.mean) + " input-std=" + three(input.deviation) +
+         " resize-mode=" + kModes[static_cast<size_t>(input.resize)];
 }
 
 bool is_plane(const Shape& shape) {

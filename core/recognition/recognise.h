@@ -21,7 +21,7 @@ enum class Basis : uint8_t {
 
 struct Recognition {
   Layout layout;
-  std::string remark;       // what was recognised and why, as one log line
+  std::string remark;            // what was recognised and why, as one log line
   bool box_coding_open = false;  // YOLOX: the values decide whether boxes are decoded
   Basis basis = Basis::kNamed;
   std::optional<Error> doubt;  // about what was recognised, for a warning

@@ -89,13 +89,13 @@ RowSigns signs_of(const TensorView& tensor, size_t anchors, size_t channels) {
   const auto box = rows.box();
   if (!rows.probable_from(4)) return RowSigns::kNone;
   const auto within = [&](float least, float most) {
-    return std::ranges::all_of(
-        box, [&](const keepbox::Range& range) { return range.least >= least && range.most <= most; });
+    return std::ranges::all_of(box, [&](const keepbox::Range& range) {
+      return range.least >= least && range.most <= most;
+    });
   };
   const bool logarithms = std::min(box[2].least, box[3].least) < -kSizeRounding &&
                           std::max(box[2].most, box[3].most) < kMaxLogarithm;
-  if (channels > 5 && logarithms && within(-kMaxOffset, kMaxOffset))
-    return RowSigns::kGridOffsets;
+  if (channels > 5 && logarithms && within(-kMaxOffset, kMaxOffset)) return RowSigns::kGridOffsets;
   if (channels > 5 && rows.all([&](size_t row) { return rows.at(row, 4) == 1; }))
     return RowSigns::kOnes;
   const bool sized = box[2].most > 0 && box[3].most > 0;
@@ -140,8 +140,7 @@ bool are_whole(const std::vector<float>& numbers) {
 }
 
 bool are_within(const std::vector<float>& numbers, float least, float most) {
-  return std::ranges::all_of(numbers,
-                             [&](float each) { return each >= least && each <= most; });
+  return std::ranges::all_of(numbers, [&](float each) { return each >= least && each <= most; });
 }
 
 }  // namespace

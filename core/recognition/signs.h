@@ -32,9 +32,9 @@ RowSigns signs_of(const TensorView& tensor, size_t anchors, size_t channels);
 /// if the values are not in host memory or do not match.
 std::vector<size_t> find_ssd_outputs(std::span<const TensorView> tensors);
 
-/// Finds the tensors of torchvision's detectors, whatever their names: boxes Nx4, scores N and integer
-/// labels N, among others of other shapes. @return their indices in that order; empty if there is
-/// more or less than one of each.
+/// Finds the tensors of torchvision's detectors, whatever their names: boxes Nx4, scores N and
+/// integer labels N, among others of other shapes. @return their indices in that order; empty if
+/// there is more or less than one of each.
 std::vector<size_t> find_torchvision_outputs(std::span<const TensorView> tensors);
 
 /// True if the last logit of most queries is the largest and positive, as "no object" of a softmax;

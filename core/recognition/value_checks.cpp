@@ -65,8 +65,7 @@ bool visible(const Layout& layout, std::span<const TensorView> tensors) {
 
 std::unexpected<Error> denied(const Layout& layout, const char* expected, std::string found) {
   const bool one = layout.spec->tensor_count == 1;
-  return fail(ErrorKind::kMismatch,
-              expected + std::string(" for ") + family_text(layout),
+  return fail(ErrorKind::kMismatch, expected + std::string(" for ") + family_text(layout),
               std::move(found),
               std::string("set detector= to the model's family or a file that describes it, or "
                           "num-classes= to its number of classes") +
@@ -132,9 +131,7 @@ Status check_classes(const Layout& layout, std::span<const TensorView> tensors) 
 class Candidates {
  public:
   Candidates(const TensorView& tensor, Size frame)
-      : tensors_(&tensor, 1),
-        readable_(check_bounds(tensor).has_value()),
-        frame_(frame) {}
+      : tensors_(&tensor, 1), readable_(check_bounds(tensor).has_value()), frame_(frame) {}
 
   std::optional<Layout> fits(std::string_view name, uint32_t classes, uint32_t labels = 0) const {
     auto layout = fit(*find_detector(name), tensors_,
@@ -173,10 +170,8 @@ void add(std::string& text, const std::string& more) { text += (text.empty() ? "
 /// Adds the required num-classes= to the text, for a payload unlike that of COCO models.
 std::string with_setting(const Layout& layout, const Request& request) {
   const bool told = layout.payload_count == layout.spec->payload_count ||
-                    request.label_count == layout.classes ||
-                    request.class_count == layout.classes;
-  const std::string setting =
-      told ? "" : " with num-classes=" + std::to_string(layout.classes);
+                    request.label_count == layout.classes || request.class_count == layout.classes;
+  const std::string setting = told ? "" : " with num-classes=" + std::to_string(layout.classes);
   return family_text(layout) + setting;
 }
 

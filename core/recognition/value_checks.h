@@ -49,8 +49,7 @@ bool undecoded(std::span<const Range> box, bool beyond = true);
 /// that are not decoded, class ids that are not integers. Tensors in device memory are not checked.
 /// @pre the tensors are in bounds.
 /// @param beyond true if centres far outside of the picture contradict decoded boxes.
-Status check_numbers(const Layout& layout, std::span<const TensorView> tensors,
-                     bool beyond = true);
+Status check_numbers(const Layout& layout, std::span<const TensorView> tensors, bool beyond = true);
 
 /// Returns kMismatch if the best score of a frame's boxes contradicts the family.
 Status check_best_score(const Layout& layout, float score);

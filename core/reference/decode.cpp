@@ -13,8 +13,7 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
   for (const Segment& segment : plan.layout.segments) {
     const Source from(plan, segment, tensors, image);
     const uint32_t first = std::max(anchors.first, segment.first);
-    const uint32_t end =
-        std::min({anchors.end, segment.first + segment.count, anchors_of(from)});
+    const uint32_t end = std::min({anchors.end, segment.first + segment.count, anchors_of(from)});
     if (end <= first) continue;
     Collector candidates(from, out.subspan(count), funnel);
     for (uint32_t anchor = first; anchor < end; ++anchor) candidates.take(anchor);

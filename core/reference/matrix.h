@@ -41,8 +41,7 @@ uint32_t matrix(const Plan& plan, std::span<Candidate> candidates, std::span<uin
   ClassLimit limit(plan);
   uint32_t count = 0;
   for (size_t i = 0; i < order.size() && count < rules.kept_capacity; ++i)
-    if (still_passes(rules, plan.tables(), key_of(order[i])) &&
-        limit.admits(candidates[order[i]]))
+    if (still_passes(rules, plan.tables(), key_of(order[i])) && limit.admits(candidates[order[i]]))
       kept[count++] = static_cast<uint32_t>(order[i]);
   return count;
 }

@@ -19,8 +19,8 @@ uint32_t merge(const Plan& plan, std::span<Candidate> candidates, std::span<uint
     const Formed<Geometry> own(plan, candidates[k]);
     WeightedMean mean;
     for (uint32_t j = 0; j < candidates.size(); ++j)
-      if (j == k || (own.suppresses(candidates[j]) &&
-                     !std::ranges::binary_search(kept.first(count), j)))
+      if (j == k ||
+          (own.suppresses(candidates[j]) && !std::ranges::binary_search(kept.first(count), j)))
         mean.add(plan.rules.contract, candidates[j].box, key_score(candidates[j].key));
     candidates[k].box = mean.mean(candidates[k].box);
   }

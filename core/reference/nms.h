@@ -119,8 +119,8 @@ uint32_t greedy_by(const Plan& plan, std::span<const Candidate> candidates,
 }
 
 template <class Geometry>
-uint32_t greedy(const Plan& plan, std::span<const Candidate> candidates,
-                std::span<uint32_t> kept, const Stop& stop) {
+uint32_t greedy(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+                const Stop& stop) {
   return greedy_by<Geometry>(
       plan, candidates, kept, stop,
       [](const auto& own, const Candidate& better) { return own.is_suppressed_by(better); });

@@ -11,8 +11,8 @@ Backend backend();
 
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 AnchorRange anchors, std::span<Candidate> out, Funnel& funnel);
-uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
-                std::span<SortSlot> slots, std::span<Candidate> ordered);
+uint32_t select(const Plan& plan, std::span<const Candidate> candidates, std::span<SortSlot> slots,
+                std::span<Candidate> ordered);
 uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
              const NmsScratch& scratch);
 
@@ -25,7 +25,8 @@ void coefficients(const Plan& plan, std::span<const TensorView> tensors, uint32_
                   uint32_t anchor, std::span<float> out);
 
 void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-           std::span<const float> factors, std::span<const MaskPlace> places, const MaskOutput& out);
+           std::span<const float> factors, std::span<const MaskPlace> places,
+           const MaskOutput& out);
 
 /// Moves the candidates in key order that pass the limits to the front, and returns their number.
 uint32_t cut(const Rules& rules, std::span<Candidate> ordered);

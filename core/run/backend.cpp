@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <optional>
 
-
 namespace keepbox {
 namespace {
 
@@ -69,8 +68,8 @@ Result<Selection> select_backend(std::string_view name, const Plan& plan, Memory
   for (const Backend& backend : backends()) {
     const Status status = usable(backend, plan, memory);
     if (status)
-      return chosen(backend, "first that runs this plan on tensors in " +
-                                 std::string(memory_name(memory)));
+      return chosen(backend,
+                    "first that runs this plan on tensors in " + std::string(memory_name(memory)));
     if (!why || backend.memory == memory) why = status.error();
   }
   return std::unexpected(*why);

@@ -25,9 +25,9 @@ struct Funnel {
   uint32_t not_finite = 0;       // of those, dropped for a NaN, an infinity or an invalid class
   uint32_t after_class_filter = 0;
   uint32_t after_top_k = 0;
-  uint32_t kept = 0;             // by NMS and max-detections
-  uint32_t clipped_away = 0;     // of those, entirely outside the frame
-  uint32_t filtered_out = 0;     // of those, dropped by a size or region filter
+  uint32_t kept = 0;          // by NMS and max-detections
+  uint32_t clipped_away = 0;  // of those, entirely outside the frame
+  uint32_t filtered_out = 0;  // of those, dropped by a size or region filter
 };
 
 /// Anchors first .. end - 1 of an image.
@@ -63,7 +63,7 @@ class Runner {
 /// Kernels of one backend. They never allocate, lock, log or throw.
 struct Backend {
   std::string_view name;
-  std::string_view summary;  // one sentence for the manual
+  std::string_view summary;                   // one sentence for the manual
   MemorySpace memory = MemorySpace::kSystem;  // memory that it reads in place
 
   /// Returns an error if this backend cannot run the plan.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Rectangles of masks, and their enlargement to frame resolution.
-#include "core/formula/mask.h"
 #include "core/run/masks.h"
+#include "core/formula/mask.h"
 
 #include <algorithm>
 #include <cmath>
@@ -45,8 +45,8 @@ struct Taps {
        uint32_t end) {
     for (uint32_t i = 0; i < pixels.count; ++i) {
       const float centre = static_cast<float>(pixels.first + i) + 0.5f;
-      const float at = std::clamp((centre / scale + pad) * per_model - 0.5f, 0.0f,
-                                  static_cast<float>(end - 1));
+      const float at =
+          std::clamp((centre / scale + pad) * per_model - 0.5f, 0.0f, static_cast<float>(end - 1));
       const auto floor = static_cast<uint32_t>(at);
       const auto own = [&](uint32_t pixel) {
         return std::clamp(pixel, first, first + count - 1) - first;
@@ -105,8 +105,7 @@ void add_enlarged(const Plan& plan, const Detection& detection, const MaskPlace&
                static_cast<float>(rows.first + rows.count)};
   enlarge(numbers + place.offset, place,
           Taps(columns, way.scale_x, way.pad_x, scale.x, place.x, place.width, maps.width),
-          Taps(rows, way.scale_y, way.pad_y, scale.y, place.y, place.height, maps.height),
-          pixels);
+          Taps(rows, way.scale_y, way.pad_y, scale.y, place.y, place.height, maps.height), pixels);
 }
 
 /// Returns the rectangle of a box in the prototypes, without its offset.
@@ -116,8 +115,7 @@ MaskPlace place_for(const Plan& plan, const Box& on_frame, const Scale& scale) {
   const Box box = plan.letterbox.to_model(on_frame);
   const Range columns =
       whole(box.x1 * scale.x - margin, box.x2 * scale.x + margin, rules.maps.width);
-  const Range rows =
-      whole(box.y1 * scale.y - margin, box.y2 * scale.y + margin, rules.maps.height);
+  const Range rows = whole(box.y1 * scale.y - margin, box.y2 * scale.y + margin, rules.maps.height);
   return {columns.first, rows.first, columns.count, rows.count};
 }
 
@@ -162,10 +160,10 @@ Status finish_masks(const Plan& plan, std::span<const Detection> detections,
       continue;
     }
     const auto edge = [](uint32_t pixel, float by) { return static_cast<float>(pixel) / by; };
-    out[i] = {made.inside + at.offset, at.width, at.height,
-              plan.letterbox.to_frame({edge(at.x, scale.x), edge(at.y, scale.y),
-                                       edge(at.x + at.width, scale.x),
-                                       edge(at.y + at.height, scale.y)})};
+    out[i] = {
+        made.inside + at.offset, at.width, at.height,
+        plan.letterbox.to_frame({edge(at.x, scale.x), edge(at.y, scale.y),
+                                 edge(at.x + at.width, scale.x), edge(at.y + at.height, scale.y)})};
   }
   return {};
 }

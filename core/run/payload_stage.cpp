@@ -56,9 +56,9 @@ void PayloadStage::clear() {
   masks_.clear();
 }
 
-Status PayloadStage::run(const Plan& plan, const Backend& backend, std::span<const TensorView> tensors,
-                     uint32_t image, std::span<const Detection> detections,
-                     const Owners& owners) {
+Status PayloadStage::run(const Plan& plan, const Backend& backend,
+                         std::span<const TensorView> tensors, uint32_t image,
+                         std::span<const Detection> detections, const Owners& owners) {
   clear();
   if (plan.gather.points.count != 0)
     gather_points(plan, backend, tensors, image, detections, owners);
@@ -68,8 +68,8 @@ Status PayloadStage::run(const Plan& plan, const Backend& backend, std::span<con
 }
 
 void PayloadStage::gather_points(const Plan& plan, const Backend& backend,
-                             std::span<const TensorView> tensors, uint32_t image,
-                             std::span<const Detection> detections, const Owners& owners) {
+                                 std::span<const TensorView> tensors, uint32_t image,
+                                 std::span<const Detection> detections, const Owners& owners) {
   const size_t each = plan.gather.points.count;
   const std::span<Keypoint> all = own_points_.first(detections.size() * each);
   for (size_t i = 0; i < detections.size(); ++i) {
@@ -82,21 +82,20 @@ void PayloadStage::gather_points(const Plan& plan, const Backend& backend,
         if (owners.owner[j] != owners.kept[i]) continue;
         const uint64_t key = owners.candidates[j].key;
         const std::span<Keypoint> one = one_.first(each);
-        backend.points(plan, tensors, image,
-                       anchor_in_key(plan.rules.contract, key_anchor(key)), one);
+        backend.points(plan, tensors, image, anchor_in_key(plan.rules.contract, key_anchor(key)),
+                       one);
         mean.add(one, key_score(key));
       }
       mean.finish();
     }
-    for (Keypoint& point : out)
-      point = on_frame(plan.letterbox, point, plan.gather.points.clipped);
+    for (Keypoint& point : out) point = on_frame(plan.letterbox, point, plan.gather.points.clipped);
   }
   points_ = all;
 }
 
 Status PayloadStage::make_masks(const Plan& plan, const Backend& backend,
-                            std::span<const TensorView> tensors, uint32_t image,
-                            std::span<const Detection> detections) {
+                                std::span<const TensorView> tensors, uint32_t image,
+                                std::span<const Detection> detections) {
   const MaskRules& rules = plan.gather.masks;
   const size_t each = rules.coefficients, pixels = place_masks(plan, detections, places_);
   KB_TRY(factors_.grow(detections.size() * each, kFewer));
@@ -117,7 +116,7 @@ Status PayloadStage::make_masks(const Plan& plan, const Backend& backend,
 }
 
 Status PayloadStage::take(const Plan& plan, const PayloadOutput& gathered,
-                      std::span<const Detection> detections) {
+                          std::span<const Detection> detections) {
   clear();
   if (plan.gather.masks.coefficients != 0)
     KB_TRY(finish_masks(plan, detections, gathered.places, gathered.masks, enlarged_, masks_));

@@ -30,10 +30,11 @@ class PayloadStage {
   /// Computes on the host. On kNoResource there are neither keypoints nor masks.
   /// @param detections of the image, on the frame.
   Status run(const Plan& plan, const Backend& backend, std::span<const TensorView> tensors,
-           uint32_t image, std::span<const Detection> detections, const Owners& owners);
+             uint32_t image, std::span<const Detection> detections, const Owners& owners);
 
   /// Takes the output of a runner, which must stay valid. On kNoResource there are no masks.
-  Status take(const Plan& plan, const PayloadOutput& gathered, std::span<const Detection> detections);
+  Status take(const Plan& plan, const PayloadOutput& gathered,
+              std::span<const Detection> detections);
 
   /// Drops keypoints and masks.
   void clear();
@@ -44,9 +45,8 @@ class PayloadStage {
   std::span<const Mask> masks() const { return masks_; }
 
  private:
-  void gather_points(const Plan& plan, const Backend& backend,
-                     std::span<const TensorView> tensors, uint32_t image,
-                     std::span<const Detection> detections, const Owners& owners);
+  void gather_points(const Plan& plan, const Backend& backend, std::span<const TensorView> tensors,
+                     uint32_t image, std::span<const Detection> detections, const Owners& owners);
   Status make_masks(const Plan& plan, const Backend& backend, std::span<const TensorView> tensors,
                     uint32_t image, std::span<const Detection> detections);
 

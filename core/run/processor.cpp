@@ -35,7 +35,8 @@ constexpr size_t kPartBytes = size_t{1} << 19;
 uint32_t parts_for(const Plan& plan, std::span<const TensorView> tensors, uint32_t most) {
   size_t bytes = 0;
   for (const TensorView& tensor : tensors) bytes += tensor.bytes / plan.layout.images;
-  return static_cast<uint32_t>(std::clamp<size_t>(bytes / kPartBytes, 1, std::min(most, kMaxThreads)));
+  return static_cast<uint32_t>(
+      std::clamp<size_t>(bytes / kPartBytes, 1, std::min(most, kMaxThreads)));
 }
 
 /// An image decoded in parts, each with its own range of the candidates.
@@ -63,10 +64,9 @@ struct DecodeJob {
   void run(uint32_t part) {
     const AnchorRange mine = range(part);
     Funnel funnel;
-    results[part].count = decode(plan, tensors, image, mine,
-                                 out.subspan(size_t{mine.first} * each(),
-                                             size_t{mine.end - mine.first} * each()),
-                                 funnel);
+    results[part].count = decode(
+        plan, tensors, image, mine,
+        out.subspan(size_t{mine.first} * each(), size_t{mine.end - mine.first} * each()), funnel);
     results[part].funnel = funnel;
   }
 
@@ -76,8 +76,7 @@ struct DecodeJob {
     for (uint32_t part = 0; part < parts; ++part) {
       const auto& [theirs, found] = results[part];
       const size_t first = size_t{range(part).first} * each();
-      if (first != count)
-        std::ranges::copy(out.subspan(first, found), out.subspan(count).begin());
+      if (first != count) std::ranges::copy(out.subspan(first, found), out.subspan(count).begin());
       count += found;
       funnel.anchors += theirs.anchors;
       funnel.above_threshold += theirs.above_threshold;
@@ -140,7 +139,8 @@ Status Processor::run(std::span<const TensorView> tensors) {
   if (runner_) {
     KB_TRY(runner_->run(plan_, tensors));
     for (uint32_t image = 0; image < payload_stages_.size(); ++image)
-      KB_TRY(payload_stages_[image].take(plan_, runner_->gathered(image), runner_->detections(image)));
+      KB_TRY(
+          payload_stages_[image].take(plan_, runner_->gathered(image), runner_->detections(image)));
     return {};
   }
   for (uint32_t image = 0; image < plan_.layout.images; ++image)
@@ -152,8 +152,7 @@ uint32_t Processor::decode(std::span<const TensorView> tensors, uint32_t image, 
   const auto decode = selection_.backend->decode;
   const std::span<Candidate> out = workspace_.scratch().candidates;
   const uint32_t parts = threads_ == nullptr ? 1 : parts_for(plan_, tensors, threads_->size());
-  if (parts == 1)
-    return decode(plan_, tensors, image, {0, plan_.layout.anchors}, out, funnel);
+  if (parts == 1) return decode(plan_, tensors, image, {0, plan_.layout.anchors}, out, funnel);
   DecodeJob job{plan_, tensors, image, decode, out, parts, {}};
   threads_->run(parts, [](void* of, uint32_t i) { static_cast<DecodeJob*>(of)->run(i); }, &job);
   return job.gather(funnel);
@@ -177,13 +176,14 @@ Status Processor::run_kernels(std::span<const TensorView> tensors, uint32_t imag
   const auto ordered = scratch.ordered.first(funnel.after_top_k);
   funnel.kept = kernels.nms(plan_, ordered, scratch.kept, nms);
   KB_TRY(interrupted());
-  counts_[image] = emit(plan_, ordered, scratch.kept.first(funnel.kept), room(image),
-                        funnel.filtered_out);
+  counts_[image] =
+      emit(plan_, ordered, scratch.kept.first(funnel.kept), room(image), funnel.filtered_out);
   funnel.clipped_away = funnel.kept - counts_[image] - funnel.filtered_out;
   funnels_[image] = funnel;
   if (payload_stages_.empty()) return {};
-  return payload_stages_[image].run(plan_, kernels, tensors, image, room(image).first(counts_[image]),
-                               {ordered, scratch.nms.owners, scratch.kept});
+  return payload_stages_[image].run(plan_, kernels, tensors, image,
+                                    room(image).first(counts_[image]),
+                                    {ordered, scratch.nms.owners, scratch.kept});
 }
 
 std::span<Detection> Processor::room(uint32_t image) const {

@@ -37,7 +37,8 @@ size_t nms_words(const Plan& plan) {
 
 Scratch carve(Carver& carver, const Plan& plan) {
   Scratch scratch;
-  scratch.detections = carver.take<Detection>(size_t{plan.layout.images} * plan.rules.kept_capacity);
+  scratch.detections =
+      carver.take<Detection>(size_t{plan.layout.images} * plan.rules.kept_capacity);
   scratch.candidates = carver.take<Candidate>(plan.rules.candidates);
   scratch.slots = carver.take<SortSlot>(plan.rules.candidates);
   scratch.ordered = carver.take<Candidate>(plan.rules.candidates);
@@ -56,8 +57,8 @@ Result<Workspace> Workspace::create(const Plan& plan) {
   carve(measure, plan);
   Workspace workspace;
   workspace.bytes_ = measure.used();
-  workspace.blob_.reset(static_cast<std::byte*>(::operator new(
-      workspace.bytes_ + 1, std::align_val_t{Carver::kAlignment}, std::nothrow)));
+  workspace.blob_.reset(static_cast<std::byte*>(
+      ::operator new(workspace.bytes_ + 1, std::align_val_t{Carver::kAlignment}, std::nothrow)));
   if (workspace.blob_ == nullptr)
     return fail(ErrorKind::kNoResource, std::to_string(workspace.bytes_) + " bytes of memory",
                 "none", "lower max-detections");

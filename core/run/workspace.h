@@ -60,20 +60,20 @@ size_t nms_words(const Plan& plan);
 
 /// Scratch space for NMS; empty if the method needs none.
 struct NmsScratch {
-  std::span<float> lanes;     // kBoxLanes or kOrientedLanes equal arrays, aligned to cache lines
-  std::span<uint64_t> words;  // bits of boxes, positions, counters of a class or a cell
+  std::span<float> lanes;      // kBoxLanes or kOrientedLanes equal arrays, aligned to cache lines
+  std::span<uint64_t> words;   // bits of boxes, positions, counters of a class or a cell
   std::span<uint32_t> owners;  // per candidate the box that absorbed it, for mean keypoints
   Stop stop{};                 // ends it early
 };
 
 /// Buffers of one run. Contents are undefined between frames, except for `detections`.
 struct Scratch {
-  std::span<Candidate> candidates;   // rules.candidates: of one image, reused for each image
-  std::span<SortSlot> slots;         // rules.candidates
-  std::span<Candidate> ordered;      // rules.candidates
-  std::span<uint32_t> kept;          // kept_capacity: indices into ordered
-  NmsScratch nms;                    // nms_lanes, nms_words
-  std::span<Detection> detections;   // images x kept_capacity
+  std::span<Candidate> candidates;  // rules.candidates: of one image, reused for each image
+  std::span<SortSlot> slots;        // rules.candidates
+  std::span<Candidate> ordered;     // rules.candidates
+  std::span<uint32_t> kept;         // kept_capacity: indices into ordered
+  NmsScratch nms;                   // nms_lanes, nms_words
+  std::span<Detection> detections;  // images x kept_capacity
 };
 
 /// Divides the memory into the buffers of a plan.

@@ -124,8 +124,7 @@ KeepboxBox** keepbox_buffer_get_boxes(GstBuffer* buffer, guint* n_boxes) {
   const Boxes boxes(buffer);
   *n_boxes = boxes.count();
   if (*n_boxes == 0) return nullptr;
-  auto** out =
-      static_cast<KeepboxBox**>(g_malloc(*n_boxes * sizeof(KeepboxBox*) + boxes.bytes()));
+  auto** out = static_cast<KeepboxBox**>(g_malloc(*n_boxes * sizeof(KeepboxBox*) + boxes.bytes()));
   auto* place = reinterpret_cast<guint8*>(out + *n_boxes);
   KeepboxBox** next = out;
   for (const Source& source : boxes.sources()) {

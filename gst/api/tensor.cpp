@@ -45,8 +45,7 @@ Status check_buffer(GstBuffer* buffer) {
     return bad("a GstBuffer", buffer == nullptr ? "NULL" : "something else",
                "pass the frame that the tensor was inferred from");
   if (!gst_buffer_is_writable(buffer))
-    return bad("a writable buffer", "a shared one",
-               "call gst_buffer_make_writable() first");
+    return bad("a writable buffer", "a shared one", "call gst_buffer_make_writable() first");
   return {};
 }
 

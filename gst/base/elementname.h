@@ -7,7 +7,8 @@
 namespace keepbox {
 
 /// Gives instances that are created without a name the factory's: "boxdecode0", "boxdecode1" and so
-/// on. GStreamer takes the type's, and leaves out no prefix but its own. To be called in class_init.
+/// on. GStreamer takes the type's, and leaves out no prefix but its own. To be called in
+/// class_init.
 void name_by_factory(gpointer klass);
 
 }  // namespace keepbox

@@ -76,8 +76,7 @@ void OutFile::Closer::operator()(FILE* file) const {
 Status OutFile::failed(const std::string& expected) const {
   const std::string reason = g_strerror(errno);
   if (part_.empty()) return file_error(expected, reason, "nothing more is written");
-  return file_error(expected, reason,
-                    "the incomplete output stays in " + part_);
+  return file_error(expected, reason, "the incomplete output stays in " + part_);
 }
 
 Result<OutFile> OutFile::open(const std::string& path, const Interrupt* interrupt) {
@@ -117,8 +116,8 @@ Status OutFile::open_directly() {
 /// Opens a file and locks it for writing. std::nullopt if the name was given to another file in the
 /// meantime.
 Result<std::optional<Descriptor>> OutFile::lock(const std::string& name, int flags) const {
-  Descriptor file(::open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags,
-                         kMode));
+  Descriptor file(
+      ::open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, kMode));
   int reason = errno;
   struct stat status, named;
   if ((file ? fstat(file.number(), &status) : lstat(name.c_str(), &status)) == 0 &&

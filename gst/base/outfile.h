@@ -86,8 +86,8 @@ class OutFile {
   DirectText direct_;
   const Interrupt* interrupt_ = nullptr;
   std::unique_ptr<FILE, Closer> file_;
-  long whole_ = 0;      // bytes before the tail
-  size_t tail_ = 0;     // bytes of the tail
+  long whole_ = 0;   // bytes before the tail
+  size_t tail_ = 0;  // bytes of the tail
 };
 
 /// A file name with a number in it, such as labels/%06d.txt.

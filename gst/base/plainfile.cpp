@@ -59,8 +59,7 @@ Status PlainFile::read(size_t offset, std::span<std::byte> out) const {
       return fail(
           ErrorKind::kTruncated,
           std::to_string(wanted) + " bytes at offset " + std::to_string(offset) + " in " + path,
-          "only " + std::to_string(wanted - out.size()),
-          "do not change the file while it is read");
+          "only " + std::to_string(wanted - out.size()), "do not change the file while it is read");
     out = out.subspan(static_cast<size_t>(got));
   }
   return {};

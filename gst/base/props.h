@@ -11,8 +11,8 @@
 
 namespace keepbox {
 
-inline constexpr auto kChangeWhenReady = static_cast<GParamFlags>(
-    G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
+inline constexpr auto kChangeWhenReady =
+    static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
 inline constexpr auto kChangeWhilePlaying = static_cast<GParamFlags>(
     G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
 
@@ -25,14 +25,14 @@ template <class Props>
 struct Property {
   const char* name;
   const char* blurb;
-  std::variant<std::string Props::*, gfloat Props::*, gdouble Props::*, guint Props::*, bool Props::*,
-               int Props::*>
+  std::variant<std::string Props::*, gfloat Props::*, gdouble Props::*, guint Props::*,
+               bool Props::*, int Props::*>
       member;
-  GType (*enum_type)() = nullptr;     // nullptr with an int member: a number from 0, or -1
+  GType (*enum_type)() = nullptr;   // nullptr with an int member: a number from 0, or -1
   gdouble lowest = 0, highest = 1;  // for floats and unsigned; for int only `highest`, if above 1
   bool controllable = false;
-  bool live = false;  // may change while playing, unlike others
-  bool Props::*was_set = nullptr;  // set to true by the first set()
+  bool live = false;                // may change while playing, unlike others
+  bool Props::* was_set = nullptr;  // set to true by the first set()
 };
 
 /// The properties with ids 1, 2, ...
@@ -131,18 +131,12 @@ bool PropertyTable<Props>::get(const Props& props, guint id, GValue* value) cons
         using T = std::remove_cvref_t<decltype(props.*member)>;
         if constexpr (std::is_same_v<T, std::string>)
           g_value_set_string(value, (props.*member).empty() ? nullptr : (props.*member).c_str());
-        else if constexpr (std::is_same_v<T, gfloat>)
-          g_value_set_float(value, props.*member);
-        else if constexpr (std::is_same_v<T, gdouble>)
-          g_value_set_double(value, props.*member);
-        else if constexpr (std::is_same_v<T, guint>)
-          g_value_set_uint(value, props.*member);
-        else if constexpr (std::is_same_v<T, bool>)
-          g_value_set_boolean(value, props.*member);
-        else if (p.enum_type != nullptr)
-          g_value_set_enum(value, props.*member);
-        else
-          g_value_set_int(value, props.*member);
+        else if constexpr (std::is_same_v<T, gfloat>) g_value_set_float(value, props.*member);
+        else if constexpr (std::is_same_v<T, gdouble>) g_value_set_double(value, props.*member);
+        else if constexpr (std::is_same_v<T, guint>) g_value_set_uint(value, props.*member);
+        else if constexpr (std::is_same_v<T, bool>) g_value_set_boolean(value, props.*member);
+        else if (p.enum_type != nullptr) g_value_set_enum(value, props.*member);
+        else g_value_set_int(value, props.*member);
       },
       p.member);
   return true;

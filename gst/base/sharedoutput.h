@@ -11,8 +11,8 @@ namespace keepbox {
 
 /// The pending text of a writer.
 struct DirectText {
-  std::string waiting;     // not started yet
-  uint64_t number = 0;     // of the text started last, in its SharedOutput
+  std::string waiting;  // not started yet
+  uint64_t number = 0;  // of the text started last, in its SharedOutput
 };
 
 /// A device and inode that is written directly. Texts of several writers are written one after the
@@ -34,8 +34,8 @@ class SharedOutput {
   size_t piece_of(int file) const;
 
   mutable std::mutex mutex_;
-  std::string text_;    // text started last
-  size_t done_ = 0;     // bytes of it written
+  std::string text_;  // text started last
+  size_t done_ = 0;   // bytes of it written
   uint64_t number_ = 0;
 };
 

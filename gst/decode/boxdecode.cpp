@@ -55,7 +55,7 @@ struct State {
   // The streaming thread's own:
   Decoder decoder;
   std::vector<std::string> told;  // kinds of mismatch already reported
-  bool failed = false;  // an error was posted and the stream is to stop
+  bool failed = false;            // an error was posted and the stream is to stop
 };
 
 }  // namespace
@@ -146,7 +146,8 @@ void count(KeepboxBoxDecode* self, bool decoded, GstClockTime started) {
   GST_OBJECT_LOCK(self);
   if (decoded && !d.skipped() && d.planned()) s.stats.set_processor(*d.processor());
   if (decoded && d.skipped()) s.stats.add_skipped(spent);
-  else s.stats.add(decoded ? &d.processor()->funnel() : nullptr, d.route(), d.boxes().size(), spent);
+  else
+    s.stats.add(decoded ? &d.processor()->funnel() : nullptr, d.route(), d.boxes().size(), spent);
   const bool told = gst_debug_category_get_threshold(GST_CAT_DEFAULT) >= GST_LEVEL_LOG;
   g_autoptr(GstStructure) stats = told ? s.stats.structure() : nullptr;
   GST_OBJECT_UNLOCK(self);
@@ -363,8 +364,8 @@ static void keepbox_box_decode_class_init(KeepboxBoxDecodeClass* klass) {
   g_autoptr(GstCaps) src = gst_caps_from_string("video/x-raw(ANY)");
   gst_element_class_add_pad_template(
       element, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, sink));
-  gst_element_class_add_pad_template(
-      element, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, src));
+  gst_element_class_add_pad_template(element,
+                                     gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, src));
   transform->start = start;
   transform->stop = stop;
   transform->set_caps = set_caps;

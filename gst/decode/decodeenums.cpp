@@ -16,8 +16,8 @@ namespace keepbox {
 namespace {
 
 template <class Row>
-std::vector<EnumValue> rows(std::span<const Row> table, std::string_view Row::*summary,
-                        const char* automatic) {
+std::vector<EnumValue> rows(std::span<const Row> table, std::string_view Row::* summary,
+                            const char* automatic) {
   std::vector<EnumValue> values;
   if (automatic != nullptr) values.push_back({0, "auto", automatic});
   for (const Row& row : table)
@@ -56,10 +56,9 @@ GType nms_method_type() {
 
 GType multi_label_type() {
   static const GType type = register_enum(
-      "KeepboxMultiLabel",
-      {{kMultiLabelAuto, "auto", "As in the family's framework"},
-       {kMultiLabelTrue, "true", "One box per class whose score passes"},
-       {kMultiLabelFalse, "false", "One box for the best class"}});
+      "KeepboxMultiLabel", {{kMultiLabelAuto, "auto", "As in the family's framework"},
+                            {kMultiLabelTrue, "true", "One box per class whose score passes"},
+                            {kMultiLabelFalse, "false", "One box for the best class"}});
   return type;
 }
 

@@ -48,9 +48,8 @@ Status DecodeFiles::load_family(const std::string& detector) {
 Status DecodeFiles::load(const DecodeProps& props) {
   KB_TRY(load_family(props.detector));
   const auto load_labels = [](const char* path) {
-    return Labels::load(path).transform([](Labels&& labels) {
-      return SharedLabels(std::make_shared<Labels>(std::move(labels)));
-    });
+    return Labels::load(path).transform(
+        [](Labels&& labels) { return SharedLabels(std::make_shared<Labels>(std::move(labels))); });
   };
   const std::string& labels = props.label_file.empty() ? family_.label_file : props.label_file;
   KB_TRY(load_once(labels_path_, labels, labels_, load_labels));

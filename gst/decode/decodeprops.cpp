@@ -81,8 +81,7 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "pixel widths, corner order, class separation, candidate limit, method). auto takes the "
      "family's contract, ultralytics for exports with Ultralytics metadata, or else exact.",
      &DecodeProps::nms_contract, contract_type},
-    {"nms-method",
-     "Algorithm that suppresses overlapping boxes; overrides the contract's method.",
+    {"nms-method", "Algorithm that suppresses overlapping boxes; overrides the contract's method.",
      &DecodeProps::nms_method, nms_method_type},
     {"soft-nms-sigma",
      "Sigma of nms-method=soft-gaussian and matrix: the smaller, the more scores are lowered. For "
@@ -103,8 +102,7 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "Text file with the prior boxes of an SSD model: N lines of cy cx h w, or four lines of N "
      "numbers, as fractions of the model input.",
      &DecodeProps::priors_file},
-    {"include-classes",
-     "Comma-separated names or numbers of the classes to keep; empty keeps all.",
+    {"include-classes", "Comma-separated names or numbers of the classes to keep; empty keeps all.",
      &DecodeProps::include_classes},
     {"exclude-classes", "Comma-separated names or numbers of the classes to drop.",
      &DecodeProps::exclude_classes},
@@ -204,10 +202,10 @@ bool only_tuned(const DecodeProps& a, const DecodeProps& b) {
   DecodeProps tuned = a;
   for (auto member : {&DecodeProps::score_threshold, &DecodeProps::iou_threshold})
     tuned.*member = b.*member;
-  for (auto member : {&DecodeProps::include_classes, &DecodeProps::exclude_classes,
-                      &DecodeProps::class_thresholds, &DecodeProps::model_name,
-                      &DecodeProps::min_size, &DecodeProps::max_size, &DecodeProps::regions,
-                      &DecodeProps::exclude_regions})
+  for (auto member :
+       {&DecodeProps::include_classes, &DecodeProps::exclude_classes,
+        &DecodeProps::class_thresholds, &DecodeProps::model_name, &DecodeProps::min_size,
+        &DecodeProps::max_size, &DecodeProps::regions, &DecodeProps::exclude_regions})
     tuned.*member = b.*member;
   tuned.region_rule = b.region_rule;
   for (auto member : {&DecodeProps::score_threshold_set, &DecodeProps::iou_threshold_set,
@@ -222,7 +220,7 @@ namespace {
 /// Properties that are lists in text form, whose errors a range cannot express.
 constexpr struct {
   const char* name;
-  std::string DecodeProps::*list;
+  std::string DecodeProps::* list;
 } kLists[] = {{"include-classes", &DecodeProps::include_classes},
               {"exclude-classes", &DecodeProps::exclude_classes},
               {"class-thresholds", &DecodeProps::class_thresholds},

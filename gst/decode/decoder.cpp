@@ -45,8 +45,8 @@ bool is_skipped(GstBuffer* buffer, const FrameTensors& tensors, const std::strin
   const auto ids = ids_of(tensor_ids);
   return tensors.listed().empty() ||
          (!ids.empty() && std::ranges::none_of(tensors.listed(), [&](const TensorView& tensor) {
-            return std::ranges::contains(ids, tensor.id);
-          }));
+           return std::ranges::contains(ids, tensor.id);
+         }));
 }
 
 /// Reports why there are no tensors for this decoder.
@@ -227,8 +227,8 @@ Status Decoder::follow_picture(GstBuffer* buffer, FrameTensors& tensors) {
       const auto map = map_from_inferred(buffer, source->producer, picture_, mode);
       if (!map && seen != picture_.size)
         return fail(ErrorKind::kMismatch,
-                    "frames of " + std::to_string(seen.width) + "x" +
-                        std::to_string(seen.height) + " pixels, as the model saw them",
+                    "frames of " + std::to_string(seen.width) + "x" + std::to_string(seen.height) +
+                        " pixels, as the model saw them",
                     std::to_string(picture_.size.width) + "x" +
                         std::to_string(picture_.size.height) +
                         " pixels after an element that dropped the transform metadata",
@@ -261,8 +261,8 @@ Status Decoder::attempt(GstBuffer* buffer) {
   if (const Plan& plan = processor_->plan(); !processor_->detections().empty())
     KB_TRY(believe(plan, check_best_score(plan.layout, processor_->detections()[0].score)));
   const Funnel& funnel = processor_->funnel();
-  if (const auto warning = ceiling_reached(processor_->plan(), funnel.after_class_filter,
-                                           funnel.after_top_k))
+  if (const auto warning =
+          ceiling_reached(processor_->plan(), funnel.after_class_filter, funnel.after_top_k))
     warn_once(*warning);
   if (downloaded_now_) route_ = Route::kDownloaded;
   else if (on_device()) route_ = tensors.context() ? Route::kZeroCopy : Route::kUploaded;

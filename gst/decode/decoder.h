@@ -123,23 +123,23 @@ class Decoder {
   DecodeProps props_;
   std::string backend_ = "auto";  // the name in force
   Picture picture_;
-  bool tuned_ = false;  // thresholds or classes differ from the processor's
+  bool tuned_ = false;                 // thresholds or classes differ from the processor's
   Result<Quantization> quantization_;  // parsed from props_
   DecodeFiles files_;
   SharedCuda cuda_;
   std::unique_ptr<ThreadPool> threads_;  // outlives the processor
   std::optional<Processor> processor_;
-  SharedTensorSource source_;  // of the tensors that it decodes
-  std::optional<Settled> settled_;  // for streams whose number of rows varies
-  SharedTensorSource decoded_;  // of the last decoded frame since the start
-  std::shared_ptr<const Labels> labels_;  // of the model's classes
-  CudaContext home_;                         // context of the processor, if on a device
+  SharedTensorSource source_;                 // of the tensors that it decodes
+  std::optional<Settled> settled_;            // for streams whose number of rows varies
+  SharedTensorSource decoded_;                // of the last decoded frame since the start
+  std::shared_ptr<const Labels> labels_;      // of the model's classes
+  CudaContext home_;                          // context of the processor, if on a device
   MemorySpace reads_ = MemorySpace::kSystem;  // memory that the processor reads
-  std::string unsupported_;  // why the device cannot run this plan
-  std::string failed_;       // why the device is not used again in this stream
+  std::string unsupported_;                   // why the device cannot run this plan
+  std::string failed_;                        // why the device is not used again in this stream
   std::string announced_, told_;
   std::set<std::string> warned_;  // `expected` of each warning since the start
-  bool began_ = false;  // a frame was decoded since the start
+  bool began_ = false;            // a frame was decoded since the start
   bool planned_now_ = false;
   bool downloaded_now_ = false;
   bool skipped_ = false;

@@ -22,12 +22,10 @@ struct Decoder::Prepared {
 /// True if the values do not yet reveal the units, so that the current processor continues.
 bool Decoder::goes_on(FrameTensors& tensors, const Prepared& prepared) const {
   const Plan& plan = prepared.plan;
-  const bool alike =
-      same_producer(prepared.source, source_) &&
-      (source_ == nullptr || prepared.source->geometry == source_->geometry);
-  return alike && processor_ && processor_->plan().provisional &&
-         plan.provisional && reads_ == tensors.space() &&
-         (!tensors.context() || tensors.context() == home_) &&
+  const bool alike = same_producer(prepared.source, source_) &&
+                     (source_ == nullptr || prepared.source->geometry == source_->geometry);
+  return alike && processor_ && processor_->plan().provisional && plan.provisional &&
+         reads_ == tensors.space() && (!tensors.context() || tensors.context() == home_) &&
          plan.forms == processor_->plan().forms && plan.reads == processor_->plan().reads;
 }
 
@@ -92,9 +90,8 @@ bool alike(const TensorForm& form, const TensorView& view) {
 bool Decoder::is_settled(const FrameTensors& tensors, const Production& production) const {
   if (!settled_ || !same_producer(settled_->source, production.source)) return false;
   return std::ranges::all_of(settled_->forms, [&](const TensorForm& form) {
-    return std::ranges::any_of(production.tensors, [&](uint32_t number) {
-      return alike(form, tensors.listed()[number]);
-    });
+    return std::ranges::any_of(
+        production.tensors, [&](uint32_t number) { return alike(form, tensors.listed()[number]); });
   });
 }
 
@@ -151,8 +148,8 @@ Result<Decoder::Prepared> Decoder::plan_for(FrameTensors& tensors) {
     if (plan && all.size() > 1)
       GST_CAT_WARNING_OBJECT(boxdecode_debug, element_,
                              "frame has tensors of %zu models, decoding those of %s; add another "
-                             "boxdecode for the next model", all.size(),
-                             to_string(each).c_str());
+                             "boxdecode for the next model",
+                             all.size(), to_string(each).c_str());
     if (plan) {
       Prepared prepared{std::move(*plan), each.source};
       settle(prepared);
@@ -182,8 +179,8 @@ Status Decoder::make_processor(const Prepared& prepared, const FrameTensors& ten
   if (!selection) return std::unexpected(selection.error());
   if (const std::string& why = failed_.empty() ? unsupported_ : failed_; !why.empty())
     selection->reason += "; not on the GPU: " + why;
-  auto processor = Processor::create(prepared.plan, std::move(*selection), tensors.space(),
-                                     threads_.get());
+  auto processor =
+      Processor::create(prepared.plan, std::move(*selection), tensors.space(), threads_.get());
   if (!processor) return std::unexpected(processor.error());
   processor_ = std::move(*processor);
   processor_->stop_by(stop_);

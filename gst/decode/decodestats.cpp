@@ -85,19 +85,18 @@ std::optional<Error> DecodeStats::why_no_box() const {
 GstStructure* DecodeStats::structure() const {
   const double each = frames_ == 0 ? 0 : microseconds(time_) / static_cast<double>(frames_);
   return gst_structure_new(
-      "boxdecode-stats", "frames", G_TYPE_UINT64, frames_, "mismatches", G_TYPE_UINT64,
-      mismatches_, "skipped-frames", G_TYPE_UINT64, skipped_, "boxes", G_TYPE_UINT64, boxes_, "zero-copy-frames", G_TYPE_UINT64, zero_copy_,
-      "uploaded-frames", G_TYPE_UINT64, uploaded_, "downloaded-frames", G_TYPE_UINT64, downloaded_,
-      "time-per-frame-us", G_TYPE_DOUBLE, each, "last-time-us", G_TYPE_DOUBLE,
-      microseconds(last_time_), "anchors", G_TYPE_UINT, last_.anchors, "above-threshold",
-      G_TYPE_UINT, last_.above_threshold, "not-finite", G_TYPE_UINT, last_.not_finite,
-      "after-class-filter", G_TYPE_UINT, last_.after_class_filter, "after-top-k", G_TYPE_UINT,
-      last_.after_top_k, "kept", G_TYPE_UINT, last_.kept, "clipped-away", G_TYPE_UINT,
+      "boxdecode-stats", "frames", G_TYPE_UINT64, frames_, "mismatches", G_TYPE_UINT64, mismatches_,
+      "skipped-frames", G_TYPE_UINT64, skipped_, "boxes", G_TYPE_UINT64, boxes_, "zero-copy-frames",
+      G_TYPE_UINT64, zero_copy_, "uploaded-frames", G_TYPE_UINT64, uploaded_, "downloaded-frames",
+      G_TYPE_UINT64, downloaded_, "time-per-frame-us", G_TYPE_DOUBLE, each, "last-time-us",
+      G_TYPE_DOUBLE, microseconds(last_time_), "anchors", G_TYPE_UINT, last_.anchors,
+      "above-threshold", G_TYPE_UINT, last_.above_threshold, "not-finite", G_TYPE_UINT,
+      last_.not_finite, "after-class-filter", G_TYPE_UINT, last_.after_class_filter, "after-top-k",
+      G_TYPE_UINT, last_.after_top_k, "kept", G_TYPE_UINT, last_.kept, "clipped-away", G_TYPE_UINT,
       last_.clipped_away, "filtered-out", G_TYPE_UINT, last_.filtered_out, "attached", G_TYPE_UINT,
       last_.kept - last_.clipped_away - last_.filtered_out, "detector", G_TYPE_STRING,
-      detector_.c_str(), "recognized", G_TYPE_STRING, recognised_.c_str(), "backend",
-      G_TYPE_STRING, backend_.c_str(), "backend-reason", G_TYPE_STRING, backend_reason_.c_str(),
-      nullptr);
+      detector_.c_str(), "recognized", G_TYPE_STRING, recognised_.c_str(), "backend", G_TYPE_STRING,
+      backend_.c_str(), "backend-reason", G_TYPE_STRING, backend_reason_.c_str(), nullptr);
 }
 
 }  // namespace keepbox

@@ -36,14 +36,10 @@ struct Roles {
 
 Roles roles_of(Reader reader) {
   switch (reader) {
-    case Reader::kDense:
-      return {{Role::kAll}, {}};
-    case Reader::kReady:
-      return {{Role::kAll}, {Role::kCount}};
-    case Reader::kOutputs:
-      return {{Role::kBoxes, Role::kScores}, {Role::kClasses, Role::kCount}};
-    case Reader::kIndices:
-      return {{Role::kIndices, Role::kBoxes, Role::kScores}, {}};
+    case Reader::kDense: return {{Role::kAll}, {}};
+    case Reader::kReady: return {{Role::kAll}, {Role::kCount}};
+    case Reader::kOutputs: return {{Role::kBoxes, Role::kScores}, {Role::kClasses, Role::kCount}};
+    case Reader::kIndices: return {{Role::kIndices, Role::kBoxes, Role::kScores}, {}};
     default:
       return {{Role::kBoxes, Role::kScores},
               {Role::kObjectness, Role::kSizes, Role::kKeypoints, Role::kUnread},
@@ -94,14 +90,10 @@ size_t behind_boxes(const DetectorSpec& spec) {
 /// Returns the number of values per anchor that decoding reads.
 size_t min_numbers(const DetectorSpec& spec, Role role) {
   switch (role) {
-    case Role::kBoxes:
-      return channels_of(spec, TensorRule{.role = role}) + behind_boxes(spec);
-    case Role::kSizes:
-      return 2;
-    case Role::kScores:
-      return spec.background != Background::kNone ? 2 : 1;
-    default:
-      return 1;
+    case Role::kBoxes: return channels_of(spec, TensorRule{.role = role}) + behind_boxes(spec);
+    case Role::kSizes: return 2;
+    case Role::kScores: return spec.background != Background::kNone ? 2 : 1;
+    default: return 1;
   }
 }
 
@@ -121,8 +113,7 @@ Found check_tensors(const DetectorSpec& spec) {
                           : (told ? "at least " : "0, or at least ") + std::to_string(least),
                       std::to_string(rule.channels));
     if (rule.has_scale() && spec.tensor_count > 1 && nameless(rule))
-      return fault_of(i, "ids", "ids or names for a tensor with a scale or zero point",
-                      "none");
+      return fault_of(i, "ids", "ids or names for a tensor with a scale or zero point", "none");
   }
   return {};
 }
@@ -134,8 +125,7 @@ Found check_column(const DetectorSpec& spec, std::string_view key, int8_t column
   const int box = spec.columns.box, box_end = box + 4 * spec.bins;
   const bool boxed = !spec.columns.box_last && column >= box && column < box_end;
   if (column < static_cast<int>(end) && !boxed) return {};
-  return fault(key,
-               "a column below " + std::to_string(end) + (boxed ? " outside of the box" : ""),
+  return fault(key, "a column below " + std::to_string(end) + (boxed ? " outside of the box" : ""),
                column_text(column));
 }
 
@@ -181,8 +171,7 @@ Found check_ready(const DetectorSpec& spec) {
   if (twice)
     return fault("score-column", "separate columns for score, class and image", "a shared column");
   if ((c.angle >= 0) != (spec.payload == Payload::kAngle))
-    return fault("angle-column", "a column if payload=angle, none otherwise",
-                 column_text(c.angle));
+    return fault("angle-column", "a column if payload=angle, none otherwise", column_text(c.angle));
   if (c.angle >= 0 && (c.angle == c.score || c.angle == c.class_id || c.angle == c.image))
     return fault("angle-column", "a separate column", column_text(c.angle));
   return {};
@@ -194,9 +183,8 @@ Found check_columns(const DetectorSpec& spec) {
   const Columns &c = spec.columns, none = default_columns(spec.reader);
   const bool same = c.box == none.box && c.objectness == none.objectness &&
                     c.classes == none.classes && c.score == none.score &&
-                    c.class_id == none.class_id && c.image == none.image &&
-                    c.angle == none.angle && c.payload == none.payload &&
-                    c.box_last == none.box_last;
+                    c.class_id == none.class_id && c.image == none.image && c.angle == none.angle &&
+                    c.payload == none.payload && c.box_last == none.box_last;
   if (same) return {};
   return fault("reader", "dense or ready if columns are set", "another reader");
 }
@@ -254,8 +242,7 @@ Found check_made(const DetectorSpec& spec) {
   const size_t made = rule.scales.size() * rule.ratios.size();
   for (size_t level = 0; level < spec.level_count(); ++level)
     if (made != spec.anchors_of(level))
-      return fault("cell-anchors",
-                   std::to_string(made) + " (anchor-scales times anchor-ratios)",
+      return fault("cell-anchors", std::to_string(made) + " (anchor-scales times anchor-ratios)",
                    std::to_string(spec.anchors_of(level)));
   return {};
 }
@@ -327,8 +314,8 @@ Found check_payload(const DetectorSpec& spec) {
 }  // namespace
 
 std::optional<Fault> find_fault(const DetectorSpec& spec) {
-  for (const auto check : {check_tensors, check_columns, check_coding, check_scores, check_anchors,
-                           check_payload})
+  for (const auto check :
+       {check_tensors, check_columns, check_coding, check_scores, check_anchors, check_payload})
     if (auto found = check(spec)) return found;
   return {};
 }

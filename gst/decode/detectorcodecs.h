@@ -103,8 +103,8 @@ struct Number {
 
   std::string expected() const {
     const bool real = std::is_floating_point_v<T>;
-    return std::string(real ? "a number" : "an integer") + " in " + number_text(least) +
-           " to " + number_text(most);
+    return std::string(real ? "a number" : "an integer") + " in " + number_text(least) + " to " +
+           number_text(most);
   }
   bool read(std::string_view text, T& out, Kept&) const {
     T value{};

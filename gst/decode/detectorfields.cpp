@@ -243,12 +243,9 @@ std::span<const TextField<TensorRule>> tensor_fields() {
 Columns default_columns(Reader reader) {
   switch (reader) {
     case Reader::kSplit:
-    case Reader::kIndices:
-      return {.classes = 0};
-    case Reader::kOutputs:
-      return {.score = 0, .class_id = 0};
-    default:
-      return {};
+    case Reader::kIndices: return {.classes = 0};
+    case Reader::kOutputs: return {.score = 0, .class_id = 0};
+    default: return {};
   }
 }
 

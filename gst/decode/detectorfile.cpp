@@ -60,10 +60,8 @@ class Reading {
     if (family == nullptr) return wrong(1, "", "a group [detector]", "none");
     KB_TRY(start(*family));
     for (const KeyGroup& group : text_.groups) {
-      if (&group == family)
-        KB_TRY(take_family(group));
-      else
-        KB_TRY(take_tensor(group));
+      if (&group == family) KB_TRY(take_family(group));
+      else KB_TRY(take_tensor(group));
     }
     if (spec().name.empty())
       spec().name =
@@ -150,7 +148,8 @@ class Reading {
       if (!group.find(role.key) && !role.read(called, spec().tensors[number], owned_->kept))
         return wrong(group.line, "[" + group.name + "]",
                      "a role key, or a role in the name of the group, "
-                     "" + role.expected, in_quotes(called));
+                     "" + role.expected,
+                     in_quotes(called));
     }
     for (const KeyLine& line : group.keys)
       KB_TRY(take(group, line, tensor_fields(), spec().tensors[number]));
@@ -210,8 +209,7 @@ Result<DetectorFile> read_detector(const std::string& text, const std::string& p
 }
 
 Result<DetectorFile> load_detector(const std::string& path) {
-  const auto text =
-      read_text(path, kMaxBytes, "set detector= to a family or to a detector file");
+  const auto text = read_text(path, kMaxBytes, "set detector= to a family or to a detector file");
   if (!text) return std::unexpected(text.error());
   return read_detector(*text, path);
 }

@@ -12,9 +12,8 @@
 namespace keepbox {
 
 struct DetectorFile {
-  std::shared_ptr<const DetectorSpec>
-      family;              // owns what it points to; never recognised by shape
-  std::string label_file;  // resolved path; empty: none
+  std::shared_ptr<const DetectorSpec> family;  // owns what it points to; never recognised by shape
+  std::string label_file;                      // resolved path; empty: none
 };
 
 /// True if a detector= value names a file: it is neither auto nor a name of the table, and has a /

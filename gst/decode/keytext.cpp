@@ -95,8 +95,8 @@ std::unexpected<Error> wrong_at(const std::string& path, size_t line, std::strin
 Result<KeyText> key_text(const std::string& text, const std::string& path) {
   const gchar* end = nullptr;
   if (!g_utf8_validate_len(text.data(), text.size(), &end))
-    return wrong_at(path, line_of(text, static_cast<size_t>(end - text.data())), "",
-                    "UTF-8 text", "invalid bytes");
+    return wrong_at(path, line_of(text, static_cast<size_t>(end - text.data())), "", "UTF-8 text",
+                    "invalid bytes");
   auto out = scanned(text, path);
   if (!out) return out;
   g_autoptr(GKeyFile) file = g_key_file_new();

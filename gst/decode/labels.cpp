@@ -83,11 +83,10 @@ Result<uint32_t> Labels::class_of(std::string_view text, const char* property) c
   if (to_come_) return 0;
   const std::string number = "a class number below " + std::to_string(kMaxClasses);
   if (names_.empty())
-    return fail(ErrorKind::kInvalid,
-                number + " (there is no label file, and the model has no names)",
-                '"' + std::string(text) + '"',
-                std::string("set ") + property +
-                    "= to class numbers, or set label-file= to use names");
+    return fail(
+        ErrorKind::kInvalid, number + " (there is no label file, and the model has no names)",
+        '"' + std::string(text) + '"',
+        std::string("set ") + property + "= to class numbers, or set label-file= to use names");
   const std::string* meant = nearest(text);
   return fail(ErrorKind::kInvalid, number + " or a class name", '"' + std::string(text) + '"',
               (meant != nullptr ? "did you mean " + *meant + "? " : std::string()) + "set " +
@@ -118,8 +117,8 @@ Result<std::vector<uint32_t>> Labels::classes_of(std::string_view text,
   return classes;
 }
 
-Result<std::vector<std::pair<uint32_t, float>>> Labels::thresholds_of(
-    std::string_view text, const char* property) const {
+Result<std::vector<std::pair<uint32_t, float>>> Labels::thresholds_of(std::string_view text,
+                                                                      const char* property) const {
   std::vector<std::pair<uint32_t, float>> thresholds;
   if (trimmed(text).empty()) return thresholds;
   for (const std::string_view part : split(text, ',')) {

@@ -43,7 +43,7 @@ class Labels {
 
   /// Parses "person:0.5,2:0.3" to class ids with thresholds.
   Result<std::vector<std::pair<uint32_t, float>>> thresholds_of(std::string_view text,
-                                                               const char* property) const;
+                                                                const char* property) const;
 
   /// Returns the name that is most similar to a text, for suggestions, or nullptr.
   const std::string* nearest(std::string_view text) const;

@@ -48,8 +48,8 @@ Result<std::vector<Prior>> load_priors(const char* path) {
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     const size_t before = numbers.size();
     if (!numbers_of(line, numbers))
-      return file_error("numbers in " + std::string(path), "\"" + std::string(line.substr(0, 40)) + '"',
-                        kPriorsHint);
+      return file_error("numbers in " + std::string(path),
+                        "\"" + std::string(line.substr(0, 40)) + '"', kPriorsHint);
     const size_t found = numbers.size() - before;
     if (found > 0) in_line.push_back(found);
     if (in_line.size() > kMaxAnchors || found > kMaxAnchors)
@@ -67,7 +67,9 @@ Result<std::vector<Prior>> load_priors(const char* path) {
   std::vector<Prior> priors;
   const size_t count = across ? wanted : in_line.size();
   for (size_t i = 0; i < count; ++i) {
-    const auto at = [&](size_t field) { return numbers[across ? field * count + i : i * wanted + field]; };
+    const auto at = [&](size_t field) {
+      return numbers[across ? field * count + i : i * wanted + field];
+    };
     priors.push_back({.cx = at(1), .cy = at(0), .width = at(3), .height = at(2)});
   }
   return priors;

@@ -14,7 +14,7 @@ namespace keepbox {
 
 /// Tensors of a frame that have the same source.
 struct Production {
-  SharedTensorSource source;     // nullptr if unknown
+  SharedTensorSource source;      // nullptr if unknown
   std::vector<uint32_t> tensors;  // indices in listed()
 };
 

@@ -8,8 +8,8 @@
 
 namespace keepbox {
 
-/// Creates a pool of that many threads, at most kMaxThreads, or as many as can be started; nullptr for
-/// one. Threads wait while idle and end with the pool. Its run() allocates nothing.
+/// Creates a pool of that many threads, at most kMaxThreads, or as many as can be started; nullptr
+/// for one. Threads wait while idle and end with the pool. Its run() allocates nothing.
 std::unique_ptr<ThreadPool> make_thread_crew(uint32_t threads);
 
 }  // namespace keepbox

@@ -111,8 +111,9 @@ bool ask_across(GstPad* inner, GstQuery* query) {
   // The query itself would become read-only inside another one, so a pointer is passed; both are
   // gone when this returns.
   GstQuery* carrier = gst_query_new_custom(
-      GST_QUERY_CUSTOM, gst_structure_new(kQuery, "query", G_TYPE_POINTER, query, "depth",
-                                          G_TYPE_INT, 0, "answered", G_TYPE_BOOLEAN, FALSE, nullptr));
+      GST_QUERY_CUSTOM,
+      gst_structure_new(kQuery, "query", G_TYPE_POINTER, query, "depth", G_TYPE_INT, 0, "answered",
+                        G_TYPE_BOOLEAN, FALSE, nullptr));
   gboolean answered = FALSE;
   gst_pad_peer_query(inner, carrier);
   gst_structure_get_boolean(gst_query_get_structure(carrier), "answered", &answered);

@@ -21,8 +21,8 @@ void combine(GstQuery* query, const Allocation& a, const Allocation& b) {
   gst_query_add_allocation_param(query, nullptr, &params);
   const auto [size, least] = a.pool();
   const auto [other_size, other_least] = b.pool();
-  gst_query_add_allocation_pool(query, nullptr, std::max(size, other_size),
-                                least + other_least + 1, 0);
+  gst_query_add_allocation_pool(query, nullptr, std::max(size, other_size), least + other_least + 1,
+                                0);
 }
 
 }  // namespace keepbox

@@ -63,15 +63,14 @@ GType way_api() {
 }
 
 FrameMeta& add_frame(GstBuffer* buffer) {
-  static const GstMetaInfo* info =
-      gst_meta_register(frame_api(), "KeepboxFrameMeta", sizeof(FrameMeta), init_frame,
-                        release_frame, copy_frame);
+  static const GstMetaInfo* info = gst_meta_register(
+      frame_api(), "KeepboxFrameMeta", sizeof(FrameMeta), init_frame, release_frame, copy_frame);
   return *reinterpret_cast<FrameMeta*>(gst_buffer_add_meta(buffer, info, nullptr));
 }
 
 WayMeta& add_way(GstBuffer* buffer) {
-  static const GstMetaInfo* info = gst_meta_register(
-      way_api(), "KeepboxWayMeta", sizeof(WayMeta), init_way, release_way, extend_way);
+  static const GstMetaInfo* info = gst_meta_register(way_api(), "KeepboxWayMeta", sizeof(WayMeta),
+                                                     init_way, release_way, extend_way);
   return *reinterpret_cast<WayMeta*>(gst_buffer_add_meta(buffer, info, nullptr));
 }
 

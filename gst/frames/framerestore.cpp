@@ -42,8 +42,8 @@ struct Restorer {
   GstPad *sink = nullptr, *src = nullptr;
   ResizeMode mode = ResizeMode::kLetterboxScaler;  // under the object lock
   // The streaming thread's own:
-  FrameFormat scaled;               // input frames
-  FrameFormat full;                 // output frames
+  FrameFormat scaled;           // input frames
+  FrameFormat full;             // output frames
   GstCaps* caps = nullptr;      // of output frames; null before the first one
   std::vector<GstEvent*> held;  // sticky events that must follow those caps
   bool planes = false;          // downstream supports GstVideoMeta
@@ -73,7 +73,9 @@ namespace {
 
 enum { kPropResizeMode = 1 };
 
-KeepboxFrameRestore* cast(gpointer object) { return reinterpret_cast<KeepboxFrameRestore*>(object); }
+KeepboxFrameRestore* cast(gpointer object) {
+  return reinterpret_cast<KeepboxFrameRestore*>(object);
+}
 
 void release_held(Restorer& r, bool push) {
   for (GstEvent* event : r.held) {
@@ -259,7 +261,8 @@ gboolean src_query(GstPad* pad, GstObject* parent, GstQuery* query) {
 
 /// Forwards requests for new caps to framesave's neighbour, not to the scaler.
 gboolean src_event(GstPad* pad, GstObject* parent, GstEvent* event) {
-  event = GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE ? wrap_across(event) : deepen_across(event);
+  event =
+      GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE ? wrap_across(event) : deepen_across(event);
   return gst_pad_event_default(pad, parent, event);
 }
 

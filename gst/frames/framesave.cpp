@@ -42,9 +42,9 @@ GST_DEBUG_CATEGORY_STATIC(framesave_debug);
 struct KeepboxFrameSave {
   GstElement parent;
   GstPad *sink, *src;
-  GstCaps* caps;            // of the frames, owned; streaming thread only
-  keepbox::Picture picture;  // of those caps
-  gboolean announce;         // the caps must still be announced to framerestore
+  GstCaps* caps;                               // of the frames, owned; streaming thread only
+  keepbox::Picture picture;                    // of those caps
+  gboolean announce;                           // the caps must still be announced to framerestore
   std::shared_ptr<keepbox::KeptFrames>* kept;  // owned
 };
 struct KeepboxFrameSaveClass {

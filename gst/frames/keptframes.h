@@ -39,8 +39,7 @@ class KeptFrames : public std::enable_shared_from_this<KeptFrames> {
  private:
   struct Place;
   bool has_room(uint64_t bytes) const {
-    return limit_ == 0 || frames_ < kLeast ||
-           bytes_ + bytes <= std::max(limit_, beyond_);
+    return limit_ == 0 || frames_ < kLeast || bytes_ + bytes <= std::max(limit_, beyond_);
   }
 
   const std::chrono::milliseconds late_;

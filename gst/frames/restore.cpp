@@ -18,11 +18,11 @@ namespace keepbox {
 namespace {
 
 /// Flags of a buffer's position in its stream, as opposed to flags of pixel storage.
-constexpr guint kStreamFlags =
-    GST_BUFFER_FLAG_LIVE | GST_BUFFER_FLAG_DECODE_ONLY | GST_BUFFER_FLAG_DISCONT |
-    GST_BUFFER_FLAG_RESYNC | GST_BUFFER_FLAG_CORRUPTED | GST_BUFFER_FLAG_MARKER |
-    GST_BUFFER_FLAG_HEADER | GST_BUFFER_FLAG_GAP | GST_BUFFER_FLAG_DROPPABLE |
-    GST_BUFFER_FLAG_DELTA_UNIT;
+constexpr guint kStreamFlags = GST_BUFFER_FLAG_LIVE | GST_BUFFER_FLAG_DECODE_ONLY |
+                               GST_BUFFER_FLAG_DISCONT | GST_BUFFER_FLAG_RESYNC |
+                               GST_BUFFER_FLAG_CORRUPTED | GST_BUFFER_FLAG_MARKER |
+                               GST_BUFFER_FLAG_HEADER | GST_BUFFER_FLAG_GAP |
+                               GST_BUFFER_FLAG_DROPPABLE | GST_BUFFER_FLAG_DELTA_UNIT;
 
 /// The transfer of the scaled frame's metas to the full one.
 struct Bringing {
@@ -109,8 +109,9 @@ std::optional<FrameFormat> frame_format(const GstCaps* caps) {
   out.info.width = static_cast<gint>(picture->size.width);
   out.info.height = static_cast<gint>(picture->size.height);
   const GstCapsFeatures* features = gst_caps_get_features(caps, 0);
-  out.plain = known && (features == nullptr ||
-                        gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY));
+  out.plain =
+      known && (features == nullptr ||
+                gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY));
   return out;
 }
 
@@ -129,8 +130,8 @@ GstBuffer* take_frame(GstBuffer** scaled) {
   return copy;
 }
 
-void transfer_metas(GstBuffer* scaled, const FrameFormat& from, GstBuffer* full, const FrameFormat& to,
-                 const PixelMap& map, ResizeMode mode) {
+void transfer_metas(GstBuffer* scaled, const FrameFormat& from, GstBuffer* full,
+                    const FrameFormat& to, const PixelMap& map, ResizeMode mode) {
   gst_buffer_copy_into(full, scaled, GST_BUFFER_COPY_TIMESTAMPS, 0, static_cast<gsize>(-1));
   GST_BUFFER_FLAG_UNSET(full, kStreamFlags);
   GST_BUFFER_FLAG_SET(full, GST_BUFFER_FLAGS(scaled) & kStreamFlags);

@@ -15,7 +15,7 @@ namespace keepbox {
 /// A picture and its storage format.
 struct FrameFormat {
   Picture picture;
-  GstVideoInfo info;  // for unknown formats only the size
+  GstVideoInfo info;   // for unknown formats only the size
   bool plain = false;  // raw video in system memory, which can be mapped
 };
 
@@ -29,8 +29,8 @@ GstBuffer* take_frame(GstBuffer** scaled);
 /// Moves timestamps, flags and metas of the scaled frame to the full one, with metas mapped. The
 /// full frame keeps its own flags of pixel storage and the metas that it already has.
 /// @param mode fits the picture if a scaler dropped the transform metadata.
-void transfer_metas(GstBuffer* scaled, const FrameFormat& from, GstBuffer* full, const FrameFormat& to,
-                 const PixelMap& map, ResizeMode mode);
+void transfer_metas(GstBuffer* scaled, const FrameFormat& from, GstBuffer* full,
+                    const FrameFormat& to, const PixelMap& map, ResizeMode mode);
 
 /// Returns a frame whose planes are laid out as its caps require, for elements that ignore
 /// GstVideoMeta: the buffer itself or a copy. Transfer full of both.

@@ -108,9 +108,9 @@ Status CudaFeed::from_device(GstBuffer* buffer, size_t slot, CUdeviceptr input) 
   KB_TRY(make(planes_of(frame.get()), slot, input));
   // Later writers use the frame's stream; without a stream nothing has to be ordered.
   const CUevent ready = side_->events[slot].ready.get();
-  return cuda_status(producer != nullptr ? cuda.stream_wait(producer, ready, 0)
-                                         : cuda.event_synchronize(ready),
-                     "ordered streams");
+  return cuda_status(
+      producer != nullptr ? cuda.stream_wait(producer, ready, 0) : cuda.event_synchronize(ready),
+      "ordered streams");
 }
 
 Status CudaFeed::from_host(GstBuffer* buffer, size_t slot, CUdeviceptr input) {
@@ -135,9 +135,9 @@ Result<FramePlanes> CudaFeed::upload(const GstVideoFrame& frame, size_t slot) {
   size_t at = 0;
   for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&frame); ++i) {
     const size_t bytes = bytes_of(frame, i);
-    KB_TRY(cuda_status(cuda_driver().copy_in(memory.get() + at, planes.data[i], bytes,
-                                             side_->stream.get()),
-                       "an uploaded frame"));
+    KB_TRY(cuda_status(
+        cuda_driver().copy_in(memory.get() + at, planes.data[i], bytes, side_->stream.get()),
+        "an uploaded frame"));
     planes.data[i] = reinterpret_cast<const uint8_t*>(memory.get() + at);
     at += aligned(bytes);
   }
@@ -160,9 +160,9 @@ Status CudaFeed::make(const FramePlanes& planes, size_t slot, CUdeviceptr input)
   KB_TRY(cuda_status(cuda.event_record(events.begun.get(), stream), "an event"));
   KB_TRY(side_->maker->make(planes, reinterpret_cast<void*>(target), stream));
   if (!home)
-    KB_TRY(cuda_status(cuda.copy_across(input, handle_of(home_), target, handle_of(side_->context),
-                                        bytes, stream),
-                       "an input copied to the model's context"));
+    KB_TRY(cuda_status(
+        cuda.copy_across(input, handle_of(home_), target, handle_of(side_->context), bytes, stream),
+        "an input copied to the model's context"));
   events.used = true;
   return cuda_status(cuda.event_record(events.ready.get(), stream), "an event");
 }

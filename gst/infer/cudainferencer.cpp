@@ -48,8 +48,7 @@ class CudaInferencer : public Inferencer {
     if (!turn) return std::unexpected(turn.error());
     times_ = {.input_us = feed_->microseconds(turn->slot),
               .model_us = turn->model_us,
-              .queued_us =
-                  static_cast<double>(gst_util_get_timestamp() - started) / GST_USECOND};
+              .queued_us = static_cast<double>(gst_util_get_timestamp() - started) / GST_USECOND};
     KB_TRY(feed_->feed(frame, turn->slot, turn->input));
     return model_->run(turn->slot, feed_->ready(turn->slot), options_.get());
   }

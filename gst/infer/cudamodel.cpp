@@ -131,9 +131,9 @@ Status CudaModel::bind_extras(Slot& slot, const ModelFacts& facts) {
     if (!made) return std::unexpected(made.error());
     auto memory = allocate(context_, made->bytes.size());
     if (!memory) return std::unexpected(memory.error());
-    KB_TRY(cuda_status(cuda_driver().copy_in(memory->get(), made->bytes.data(),
-                                             made->bytes.size(), stream_.get()),
-                       "a model input on the GPU"));
+    KB_TRY(cuda_status(
+        cuda_driver().copy_in(memory->get(), made->bytes.data(), made->bytes.size(), stream_.get()),
+        "a model input on the GPU"));
     drain();
     auto value = session_->tensor(reinterpret_cast<void*>(memory->get()), made->bytes.size(),
                                   *port.type, made->dims, memory_.get());
@@ -152,8 +152,8 @@ Result<OnnxRunOptions> CudaModel::run_options() const {
   const ort::Api& api = session_->runtime().api();
   auto out = session_->run_options();
   if (!out) return out;
-  for (const auto& [key, value] : {std::pair{"disable_synchronize_execution_providers", "1"},
-                                   std::pair{"gpu_graph_id", "-1"}})
+  for (const auto& [key, value] :
+       {std::pair{"disable_synchronize_execution_providers", "1"}, std::pair{"gpu_graph_id", "-1"}})
     KB_TRY(session_->check(api.AddRunConfigEntry(out->get(), key, value), "options for"));
   return out;
 }
@@ -172,14 +172,14 @@ Result<std::vector<OnnxOutput>> CudaModel::bound_outputs(Slot& slot) {
   const ort::Api& api = session_->runtime().api();
   ort::Value** values = nullptr;
   size_t count = 0;
-  KB_TRY(session_->check(
-      api.GetBoundOutputValues(slot.binding.get(), session_->runtime().allocator(), &values, &count),
-      "outputs of"));
+  KB_TRY(session_->check(api.GetBoundOutputValues(slot.binding.get(),
+                                                  session_->runtime().allocator(), &values, &count),
+                         "outputs of"));
   std::vector<OnnxValue> owners;
   for (size_t i = 0; i < count; ++i) owners.emplace_back(values[i], api.ReleaseValue);
   if (values != nullptr)
-    KB_TRY(session_->check(api.AllocatorFree(session_->runtime().allocator(), values),
-                           "outputs of"));
+    KB_TRY(
+        session_->check(api.AllocatorFree(session_->runtime().allocator(), values), "outputs of"));
   std::vector<OnnxOutput> out;
   for (size_t i = 0; i < owners.size(); ++i) {
     auto output = session_->output(std::move(owners[i]), claims().outputs[i]);
@@ -190,9 +190,9 @@ Result<std::vector<OnnxOutput>> CudaModel::bound_outputs(Slot& slot) {
 }
 
 Status CudaModel::run_bound(Slot& slot, const ort::RunOptions* options) {
-  return session_->check(session_->runtime().api().RunWithBinding(
-                             session_->get(), options, slot.binding.get()),
-                         "a run of");
+  return session_->check(
+      session_->runtime().api().RunWithBinding(session_->get(), options, slot.binding.get()),
+      "a run of");
 }
 
 /// Captures a graph after a plain run, which reveals the shapes of the outputs whose memory is

@@ -39,7 +39,8 @@ Result<InferredTensor> CudaModel::copied(const Fixed& output) {
   const CUdeviceptr data = piece->memory.get();
   KB_TRY(cuda_status(cuda_driver().copy(data, output.memory.get(), output.bytes, stream_.get()),
                      "a copy of a tensor"));
-  auto lent = std::make_unique<Lent>(shared_from_this(), std::move(*piece), OnnxValue(nullptr, nullptr));
+  auto lent =
+      std::make_unique<Lent>(shared_from_this(), std::move(*piece), OnnxValue(nullptr, nullptr));
   auto tensor = wrapped(std::move(lent), data, output.bytes);
   if (!tensor) return tensor;
   tensor->type = output.type;

@@ -121,20 +121,14 @@ class OnnxWalk {
     if (field == 0 || key > std::numeric_limits<uint32_t>::max())
       return refuse("a field without a number");
     switch (key & 7) {
-      case 0:
-        return varint(end, skipped);
-      case 1:
-        skipped = 8;
-        break;
-      case 5:
-        skipped = 4;
-        break;
+      case 0: return varint(end, skipped);
+      case 1: skipped = 8; break;
+      case 5: skipped = 4; break;
       case 2:
         if (!varint(end, skipped)) return false;
         bytes = FileSpan{at_, at_ + skipped};
         break;
-      default:
-        return refuse("a field type that ONNX does not have");
+      default: return refuse("a field type that ONNX does not have");
     }
     if (skipped > end - at_) return refuse("a field longer than its message");
     at_ += skipped;
@@ -190,8 +184,7 @@ class OnnxWalk {
     const auto found = text(part, kLongestLocation);
     if (!found) return false;
     if (std::exchange(located_, true)) return refuse("a tensor with two data locations");
-    if (found->empty())
-      return refuse("a tensor whose data file has an empty or overlong name");
+    if (found->empty()) return refuse("a tensor whose data file has an empty or overlong name");
     locations_.insert(*found);
     return true;
   }
@@ -206,8 +199,8 @@ class OnnxWalk {
 };
 
 std::unexpected<Error> elsewhere(const std::string& model, std::string found) {
-  return fail(ErrorKind::kInvalid,
-              "weights of " + model + " in files in its folder or below", std::move(found),
+  return fail(ErrorKind::kInvalid, "weights of " + model + " in files in its folder or below",
+              std::move(found),
               "put the weights file into the model's folder, and store its plain name in the "
               "model");
 }

@@ -14,7 +14,7 @@ namespace {
 using Writer = ModelMetadata::Writer;
 
 constexpr float kUltralyticsIou = 0.7f;  // as in its predict()
-constexpr int64_t kMinGrid = 21;  // cells of the smallest input
+constexpr int64_t kMinGrid = 21;         // cells of the smallest input
 constexpr int64_t kReadyColumns = 6;
 constexpr int64_t kUnknown = -1;
 
@@ -83,9 +83,9 @@ void take_family(std::string_view name, KnownExport& out) {
 void take_rtdetr(const ModelPort& port, const ModelMetadata& metadata, KnownExport& out) {
   const auto classes = static_cast<int64_t>(metadata.labels.size());
   const bool rows = !metadata.head.empty() || metadata.sorted || port.dims[2] != 4 + classes;
-  take_family(rows && port.dims[2] == kReadyColumns ? "rtdetr-ultralytics-rows"
-                                                     : "rtdetr-ultralytics",
-              out);
+  take_family(
+      rows && port.dims[2] == kReadyColumns ? "rtdetr-ultralytics-rows" : "rtdetr-ultralytics",
+      out);
   out.remarks.push_back("RT-DETR by its metadata");
 }
 
@@ -104,9 +104,12 @@ void take_ultralytics(const ModelClaims& claims, const ModelMetadata& metadata, 
   if (metadata.task == "detect" && is_rtdetr(metadata))
     return take_rtdetr(claims.outputs[*boxes], metadata, out);
   const ModelPort* prototypes = maps ? &claims.outputs[*maps] : nullptr;
-  const OutputLayout lie = output_layout_of(claims.outputs[*boxes], static_cast<int64_t>(metadata.labels.size()),
-                         more_of(metadata.task, metadata, prototypes), metadata.sorted);
-  const Known known = lie == OutputLayout::kPlanes ? task->planes : lie == OutputLayout::kRows ? task->rows : Known{};
+  const OutputLayout lie =
+      output_layout_of(claims.outputs[*boxes], static_cast<int64_t>(metadata.labels.size()),
+                       more_of(metadata.task, metadata, prototypes), metadata.sorted);
+  const Known known = lie == OutputLayout::kPlanes ? task->planes
+                      : lie == OutputLayout::kRows ? task->rows
+                                                   : Known{};
   if (known.id.empty()) {
     out.remarks.push_back("output " + claims.outputs[*boxes].to_string() +
                           " is not a known output of task " + metadata.task);
@@ -114,8 +117,7 @@ void take_ultralytics(const ModelClaims& claims, const ModelMetadata& metadata, 
   }
   out.outputs[*boxes] = {.id = std::string(known.id), .column_major = lie == OutputLayout::kPlanes};
   out.detector = known.detector;
-  if (metadata.task == "segment" && maps)
-    out.outputs[*maps].id = "yolo-v8-segmentation-out-protos";
+  if (metadata.task == "segment" && maps) out.outputs[*maps].id = "yolo-v8-segmentation-out-protos";
 }
 
 /// Recognises exports of YOLOv5's repository and its derivatives: rows with objectness, or planes
@@ -149,11 +151,10 @@ void take_detr(const ModelClaims& claims, KnownExport& out) {
   size_t roles = 0;
   for (size_t i = 0; i < claims.outputs.size(); ++i) {
     const ModelPort& port = claims.outputs[i];
-    const std::string_view id = port.name == "boxes" || port.dims.size() == 3 ? "detr-boxes"
-                                : port.name == "labels" || is_whole(port)     ? "detr-labels"
-                                : port.name == "scores" || port.dims.size() == 2
-                                    ? "detr-scores"
-                                    : "";
+    const std::string_view id = port.name == "boxes" || port.dims.size() == 3    ? "detr-boxes"
+                                : port.name == "labels" || is_whole(port)        ? "detr-labels"
+                                : port.name == "scores" || port.dims.size() == 2 ? "detr-scores"
+                                                                                 : "";
     const auto taken = std::ranges::find(out.outputs, id, &ModelFacts::Output::id);
     if (id.empty() || taken != out.outputs.end()) continue;
     out.outputs[i].id = id;

@@ -44,9 +44,7 @@ const Backend& host_backend() {
 }
 
 struct Free {
-  void operator()(std::byte* data) const {
-    ::operator delete(data, std::align_val_t{kAlignment});
-  }
+  void operator()(std::byte* data) const { ::operator delete(data, std::align_val_t{kAlignment}); }
 };
 
 class HostInferencer : public Inferencer {
@@ -108,9 +106,7 @@ class HostInferencer : public Inferencer {
     return out;
   }
 
-  void interrupt(bool on) override {
-    session_->runtime().terminate(options_.get(), on);
-  }
+  void interrupt(bool on) override { session_->runtime().terminate(options_.get(), on); }
 
   InferTimes times() const override { return times_; }
 
@@ -134,7 +130,7 @@ class HostInferencer : public Inferencer {
   std::unique_ptr<std::byte, Free> input_;
   size_t input_bytes_ = 0;
   std::vector<std::vector<std::byte>> extras_;  // values of extra inputs, by index
-  std::vector<OnnxValue> values_;                // by index
+  std::vector<OnnxValue> values_;               // by index
   std::unique_ptr<InputMaker> maker_;
   GstVideoInfo info_{};
   InferTimes times_;

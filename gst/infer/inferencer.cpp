@@ -45,8 +45,8 @@ Result<ExtraInput> make_extra(const ModelPort& port, SizeInput::Kind kind, Size 
     else if (port.type == DataType::kInt64) put(out.bytes, static_cast<int64_t>(value));
     else if (port.type == DataType::kInt32) put(out.bytes, static_cast<int32_t>(value));
     else
-      return fail(ErrorKind::kUnsupported, "an input of float32, int64 or int32",
-                  port.to_string(), "export the model without that input");
+      return fail(ErrorKind::kUnsupported, "an input of float32, int64 or int32", port.to_string(),
+                  "export the model without that input");
   }
   return out;
 }

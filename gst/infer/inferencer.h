@@ -31,7 +31,7 @@ struct InferredTensor {
 /// The time spent per step of a frame. On a GPU these are times of an earlier frame, to avoid
 /// waiting.
 struct InferTimes {
-  double input_us = 0;   // making the input, uploads included
+  double input_us = 0;  // making the input, uploads included
   double model_us = 0;
   double queued_us = 0;  // waiting for frames before it
 };
@@ -83,8 +83,8 @@ struct ExtraInput {
 /// Makes an extra input for a picture. kUnsupported for a port of a type that such inputs lack.
 Result<ExtraInput> make_extra(const ModelPort& port, SizeInput::Kind kind, Size input);
 
-/// Returns the dimensions that the picture's port is bound with: dynamic ones become batch 1, or the
-/// picture's size.
+/// Returns the dimensions that the picture's port is bound with: dynamic ones become batch 1, or
+/// the picture's size.
 std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input);
 
 }  // namespace keepbox

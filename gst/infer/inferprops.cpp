@@ -84,13 +84,17 @@ const Property<InferProps> kInferProperties[] = {
      &InferProps::pad_value, nullptr, kModelsOwn, 255},
     {.name = "interval",
      .blurb = "Run the model on every Nth frame; 1 runs it on every frame.",
-     .member = &InferProps::interval, .lowest = 1, .highest = G_MAXINT, .live = true},
+     .member = &InferProps::interval,
+     .lowest = 1,
+     .highest = G_MAXINT,
+     .live = true},
     {.name = "hold",
      .blurb = "Attach the tensors of the last run to skipped frames, too, so that they keep its "
               "boxes: at most interval - 1 times, and never across a flush, a new segment or new "
               "caps, after which the model runs at once. If false, skipped frames have no tensors, "
               "which is not a mismatch.",
-     .member = &InferProps::hold, .live = true},
+     .member = &InferProps::hold,
+     .live = true},
     {"max-in-flight",
      "Maximum number of frames in flight on the GPU; the stream waits for the oldest of them.",
      &InferProps::max_in_flight, nullptr, 1, 16},

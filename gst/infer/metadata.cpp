@@ -70,10 +70,8 @@ void read_names(const Map& map, ModelMetadata& out) {
   const auto value = literal(map, "names", out);
   if (!value) return;
   auto names = names_of(*value);
-  if (names)
-    out.labels = std::move(*names);
-  else
-    leave_out(map, "names", "names of up to " + std::to_string(kMaxClasses) + " classes", out);
+  if (names) out.labels = std::move(*names);
+  else leave_out(map, "names", "names of up to " + std::to_string(kMaxClasses) + " classes", out);
 }
 
 void read_size(const Map& map, ModelMetadata& out) {
@@ -81,26 +79,22 @@ void read_size(const Map& map, ModelMetadata& out) {
   if (!value) return;
   const auto side = [](const PyValue& of) { return static_cast<uint32_t>(of.whole); };
   const auto& items = value->items;
-  if (is_size(*value))
-    out.size = {side(*value), side(*value)};
+  if (is_size(*value)) out.size = {side(*value), side(*value)};
   else if (value->kind == Kind::kList && items.size() == 1 && is_size(items[0]))
     out.size = {side(items[0]), side(items[0])};
   else if (value->kind == Kind::kList && items.size() == 2 && is_size(items[0]) &&
            is_size(items[1]))
     out.size = {side(items[1]), side(items[0])};
-  else
-    leave_out(map, "imgsz", "[height, width]", out);
+  else leave_out(map, "imgsz", "[height, width]", out);
 }
 
 void read_stride(const Map& map, ModelMetadata& out) {
   const auto value = literal(map, "stride", out);
   if (!value) return;
-  if (is_size(*value))
-    out.stride = static_cast<uint32_t>(value->whole);
+  if (is_size(*value)) out.stride = static_cast<uint32_t>(value->whole);
   else if (value->kind == Kind::kFloat && value->real >= 1 && value->real <= kLargest)
     out.stride = static_cast<uint32_t>(value->real);
-  else
-    leave_out(map, "stride", "a number of pixels", out);
+  else leave_out(map, "stride", "a number of pixels", out);
 }
 
 void read_keypoints(const Map& map, ModelMetadata& out) {
@@ -110,8 +104,7 @@ void read_keypoints(const Map& map, ModelMetadata& out) {
   if (value->kind == Kind::kList && items.size() == 2 && is_size(items[0]) && is_size(items[1]) &&
       items[1].whole <= 3)
     out.keypoint_numbers = static_cast<uint32_t>(items[0].whole * items[1].whole);
-  else
-    leave_out(map, "kpt_shape", "[keypoints, 2 or 3]", out);
+  else leave_out(map, "kpt_shape", "[keypoints, 2 or 3]", out);
 }
 
 /// Reads names, one per line, as written by PaddleOCR's tools and derivatives.
@@ -142,10 +135,8 @@ ModelMetadata read_metadata(const Map& map) {
   const bool names = map.contains("names"), stride = map.contains("stride");
   read_names(map, out);
   read_characters(map, out);
-  if (map.contains("task") && (names || stride))
-    out.writer = ModelMetadata::Writer::kUltralytics;
-  else if (names && stride)
-    out.writer = ModelMetadata::Writer::kYolov5;
+  if (map.contains("task") && (names || stride)) out.writer = ModelMetadata::Writer::kUltralytics;
+  else if (names && stride) out.writer = ModelMetadata::Writer::kYolov5;
   if (out.writer == ModelMetadata::Writer::kUnknown) return out;
   out.task = text_of(map, "task");
   out.description = text_of(map, "description");

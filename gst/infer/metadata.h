@@ -18,14 +18,14 @@ struct ModelMetadata {
     kYolov5,       // only names and stride: repositories of YOLOv5, YOLOv9 and derivatives
   };
   Writer writer = Writer::kUnknown;
-  std::string task;         // such as "detect"; empty if unknown
+  std::string task;  // such as "detect"; empty if unknown
   std::string description;
-  std::string head;         // class of the network's last layer; empty if unknown
-  std::vector<std::string> labels;  // by class, empty where a class has no name
-  Size size;                // input size of the export; 0 if unknown
-  uint32_t stride = 0;      // 0 if unknown
-  uint32_t keypoint_numbers = 0;  // per object; 0 if unknown
-  bool sorted = false;      // outputs rows of final boxes (end-to-end)
+  std::string head;                  // class of the network's last layer; empty if unknown
+  std::vector<std::string> labels;   // by class, empty where a class has no name
+  Size size;                         // input size of the export; 0 if unknown
+  uint32_t stride = 0;               // 0 if unknown
+  uint32_t keypoint_numbers = 0;     // per object; 0 if unknown
+  bool sorted = false;               // outputs rows of final boxes (end-to-end)
   std::vector<std::string> remarks;  // what was left out, and why
 };
 

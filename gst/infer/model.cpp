@@ -62,8 +62,7 @@ Status check_cuda(const InferProps& props) {
   const auto runtime = OnnxRuntime::load(props.runtime_library);
   if (!runtime) return std::unexpected(runtime.error());
   if ((*runtime)->has_provider("CUDAExecutionProvider")) return {};
-  return fail(ErrorKind::kNoResource, "provider cuda in " + (*runtime)->name(),
-              "none",
+  return fail(ErrorKind::kNoResource, "provider cuda in " + (*runtime)->name(), "none",
               "set provider=cpu, or runtime-library= to a build of ONNX Runtime for CUDA");
 }
 
@@ -223,8 +222,7 @@ void Model::warn_of_guesses() {
          "if that is wrong, set detector= of boxdecode to the model's family, or set "
          "channel-order=, input-mean=, input-std= and resize-mode=");
   for (const std::string& text : facts_.warnings)
-    warn(ErrorKind::kUnsupported,
-         "metadata of a detector in " + props_.model_file, text,
+    warn(ErrorKind::kUnsupported, "metadata of a detector in " + props_.model_file, text,
          "export the model again, or set what is missing, such as label-file= of boxdecode for "
          "class names");
 }
@@ -251,17 +249,16 @@ Status Model::set_frames(const GstVideoInfo& info) {
   const auto plan = plan_input(*form, picture.par_n, picture.par_d, facts_.input, facts_.resize);
   if (!plan) return std::unexpected(plan.error());
   forget();
-  source_ = std::make_shared<const TensorSource>(
-      TensorSource{.producer = number_,
-                   .geometry = plan->letterbox,
-                   .model = facts_.name,
-                   .file = props_.model_file,
-                   .detector = facts_.detector,
-                   .contract = facts_.contract,
-                   .iou_threshold = facts_.iou_threshold,
-                   .units = facts_.units,
-                   .labels = facts_.labels,
-                   .open_rows = has_open_rows(claims_)});
+  source_ = std::make_shared<const TensorSource>(TensorSource{.producer = number_,
+                                                              .geometry = plan->letterbox,
+                                                              .model = facts_.name,
+                                                              .file = props_.model_file,
+                                                              .detector = facts_.detector,
+                                                              .contract = facts_.contract,
+                                                              .iou_threshold = facts_.iou_threshold,
+                                                              .units = facts_.units,
+                                                              .labels = facts_.labels,
+                                                              .open_rows = has_open_rows(claims_)});
   TensorSource held = *source_;
   held.held = true;
   held_source_ = std::make_shared<const TensorSource>(std::move(held));

@@ -83,13 +83,13 @@ class Model {
   std::mutex lock_;  // guards inferencer_ between changes and interrupt()
   std::unique_ptr<Inferencer> inferencer_;
   std::atomic<bool> interrupted_ = false;
-  InferProps props_;   // as of start()
+  InferProps props_;     // as of start()
   GstVideoInfo info_{};  // of frames
   ModelClaims claims_;
   ModelFacts facts_;
-  std::optional<FamilyOfModel> wanted_;  // declared by the downstream decoder
+  std::optional<FamilyOfModel> wanted_;         // declared by the downstream decoder
   std::optional<Result<FamilyOfModel>> tried_;  // from a trial run
-  std::set<std::string> warned_;  // warnings since the start
+  std::set<std::string> warned_;                // warnings since the start
   InferSetup setup_;
   SharedTensorSource source_, held_source_;
   std::vector<InferredTensor> last_;

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <iterator>
 
-#include "gst/infer/families.h"
 #include "gst/base/words.h"
+#include "gst/infer/families.h"
 
 namespace keepbox {
 namespace {
@@ -16,8 +16,7 @@ namespace {
 using Three = std::array<float, 3>;
 
 bool agree(const std::vector<int64_t>& model, const std::vector<int64_t>& said) {
-  return model.size() == said.size() &&
-         std::ranges::equal(model, said, [](int64_t a, int64_t b) {
+  return model.size() == said.size() && std::ranges::equal(model, said, [](int64_t a, int64_t b) {
            return a < 0 || b < 0 || a == b;
          });
 }
@@ -30,8 +29,8 @@ Status check_info(const ModelClaims& claims) {
     const ModelPort* port = nullptr;
     for (const auto* ports : {&claims.inputs, &claims.outputs, &claims.left_out})
       for (const ModelPort& each : *ports)
-        if (each.name == tensor.name && tensor.input.value_or(ports == &claims.inputs) ==
-                                            (ports == &claims.inputs))
+        if (each.name == tensor.name &&
+            tensor.input.value_or(ports == &claims.inputs) == (ports == &claims.inputs))
           port = &each;
     const std::string group = "[" + tensor.name + "] in " + info.path;
     if (port == nullptr)
@@ -53,11 +52,10 @@ Status check_info(const ModelClaims& claims) {
 /// True if a metadata value may be a tensor's id, rather than other data under an output's name.
 bool looks_like_id(const std::string& value) {
   constexpr size_t kLongest = 128;
-  return !value.empty() && value.size() <= kLongest &&
-         std::ranges::all_of(value, [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '-' || c == '_' || c == '.' || c == '/' || c == ':';
-         });
+  return !value.empty() && value.size() <= kLongest && std::ranges::all_of(value, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.' || c == '/' || c == ':';
+  });
 }
 
 /// Returns ids that the .modelinfo or the file's metadata give the outputs; empty if there are
@@ -118,7 +116,8 @@ Status take_ranges(const ModelInfo& info, const ModelInfoTensor& tensor, InputFo
     form.deviation[colour] = static_cast<float>(deviation);
     form.mean[colour] = static_cast<float>(-low * deviation);
     if (!std::isnormal(form.deviation[colour]) || !std::isfinite(form.mean[colour]))
-      return fail(ErrorKind::kInvalid, "ranges= of [" + tensor.name + "] in " + info.path +
+      return fail(ErrorKind::kInvalid,
+                  "ranges= of [" + tensor.name + "] in " + info.path +
                       " with a width that 32-bit floats can represent",
                   std::to_string(low) + "," + std::to_string(high));
   }
@@ -169,8 +168,7 @@ bool is_set(const InputSettings& settings) {
 
 /// Describes assumptions on the input that settings do not replace.
 std::string assumed_text(const KnownExport& known, const FamilyOfModel* family,
-                         const InputSettings& settings, const InputForm& form,
-                         ResizeMode resize) {
+                         const InputSettings& settings, const InputForm& form, ResizeMode resize) {
   if (is_set(settings)) return {};
   const std::string text = form_text(form, resize);
   if (known.why.empty()) return text + ", as for most models";
@@ -196,8 +194,8 @@ Status settle_form(const ModelClaims& claims, const InputSettings& settings,
   const bool ranges = said != nullptr && !said->ranges.empty();
   if (ranges) KB_TRY(take_ranges(*claims.info, *said, form));
   KB_TRY(take_settings(settings, form));
-  facts.remark = form_text(form, facts.resize) + ": " +
-                 (known.why.empty() ? "assumed" : "by " + known.why);
+  facts.remark =
+      form_text(form, facts.resize) + ": " + (known.why.empty() ? "assumed" : "by " + known.why);
   facts.unknown = known.why.empty() && !ranges;
   if (!ranges) facts.assumed = assumed_text(known, family, settings, form, facts.resize);
   if (ranges) facts.remark += ", ranges from .modelinfo";
@@ -226,8 +224,7 @@ std::string ModelPort::to_string() const {
 Result<ModelFacts> settle_model(const ModelClaims& claims, const InputSettings& settings,
                                 const FamilyOfModel* family) {
   KB_TRY(check_info(claims));
-  if (claims.outputs.empty())
-    return fail(ErrorKind::kUnsupported, "a model with outputs", "none");
+  if (claims.outputs.empty()) return fail(ErrorKind::kUnsupported, "a model with outputs", "none");
   ModelMetadata metadata = read_metadata(claims.metadata);
   std::vector<std::string> warnings = metadata.remarks;
   auto inputs = find_inputs(claims);

@@ -32,7 +32,7 @@ struct ModelClaims {
   std::vector<ModelPort> inputs, outputs;
   std::vector<ModelPort> left_out;  // outputs that are not numeric with up to 8 dimensions
   std::map<std::string, std::string> metadata;  // custom metadata of the ONNX file
-  size_t metadata_left_out = 0;  // number of ignored keys, if a file has too many
+  size_t metadata_left_out = 0;                 // number of ignored keys, if a file has too many
   std::optional<ModelInfo> info;                // from the .modelinfo next to it
 };
 
@@ -40,7 +40,7 @@ enum class ChannelOrder { kAuto, kRgb, kBgr };
 
 /// Overrides from properties; each has a value for "as the model declares".
 struct InputSettings {
-  Size size;                                     // 0: as the model declares
+  Size size;  // 0: as the model declares
   ChannelOrder order = ChannelOrder::kAuto;
   std::optional<ResizeMode> resize;
   std::optional<std::array<float, 3>> mean, deviation;  // for R, G, B in 0..255
@@ -67,20 +67,20 @@ struct ModelFacts {
   std::vector<SizeInput> size_inputs;
 
   struct Output {
-    std::string id;              // as in GStreamer's registry, if known
-    bool column_major = false;   // the order that upstream declares for planes
+    std::string id;             // as in GStreamer's registry, if known
+    bool column_major = false;  // the order that upstream declares for planes
   };
   std::vector<Output> outputs;  // in the model's order
 
-  std::string name;             // of the model, for messages
-  std::string detector;         // a family of the table; empty: to be recognised
-  std::string contract;         // the framework to reproduce, as nms-contract
-  float iou_threshold = 0;      // default of that framework; 0 if none
+  std::string name;         // of the model, for messages
+  std::string detector;     // a family of the table; empty: to be recognised
+  std::string contract;     // the framework to reproduce, as nms-contract
+  float iou_threshold = 0;  // default of that framework; 0 if none
   Units units = Units::kAuto;
   std::vector<std::string> labels;
-  std::string remark;           // origin of the facts, and assumptions
-  bool unknown = false;         // no file identifies the model; a trial run may
-  std::string assumed;          // assumptions on the input, for a warning; empty if none
+  std::string remark;                 // origin of the facts, and assumptions
+  bool unknown = false;               // no file identifies the model; a trial run may
+  std::string assumed;                // assumptions on the input, for a warning; empty if none
   std::vector<std::string> warnings;  // about declared data that boxes will lack
 };
 

@@ -25,10 +25,10 @@ struct Group {
 
   std::unexpected<Error> wrong(const char* key, std::string_view expected,
                                std::string found) const {
-    return fail(ErrorKind::kInvalid,
-                std::string(key) + "= of [" + name + "] in " + path + " to be " +
-                    std::string(expected),
-                std::move(found), kHint);
+    return fail(
+        ErrorKind::kInvalid,
+        std::string(key) + "= of [" + name + "] in " + path + " to be " + std::string(expected),
+        std::move(found), kHint);
   }
 
   /// Returns std::nullopt if the key is missing.

@@ -48,8 +48,7 @@ bool takes(const ModelPort& port, SizeInput::Kind kind) {
   const bool type = port.type == DataType::kInt64 || port.type == DataType::kInt32 ||
                     port.type == DataType::kFloat32;
   if (!type || port.dims.empty() || !may_be(port.dims[0], 1)) return false;
-  if (kind != SizeInput::Kind::kPixelMask)
-    return port.dims.size() == 2 && may_be(port.dims[1], 2);
+  if (kind != SizeInput::Kind::kPixelMask) return port.dims.size() == 2 && may_be(port.dims[1], 2);
   const auto is_side = [](int64_t dim) { return dim != 0 && dim <= kLargestSide; };
   return port.dims.size() == 3 && is_side(port.dims[1]) && is_side(port.dims[2]);
 }
@@ -85,8 +84,7 @@ Result<uint32_t> settle_side(const char* property, uint32_t fixed, uint32_t set,
                              std::array<uint32_t, 2> said) {
   const std::string name(property);
   if (fixed != 0 && set != 0 && set != fixed)
-    return fail(ErrorKind::kInvalid,
-                name + "=" + std::to_string(fixed) + " as in the model, or 0",
+    return fail(ErrorKind::kInvalid, name + "=" + std::to_string(fixed) + " as in the model, or 0",
                 std::to_string(set));
   if (set > kLargestSide)
     return fail(ErrorKind::kInvalid, name + "= of at most " + std::to_string(kLargestSide),
@@ -127,16 +125,16 @@ Result<ModelInputs> find_inputs(const ModelClaims& claims) {
     channels = at;
   }
   if (!image)
-    return fail(ErrorKind::kUnsupported,
-                "a picture input of 1x3xHxW or 1xHxWx3, or with 1 channel",
+    return fail(ErrorKind::kUnsupported, "a picture input of 1x3xHxW or 1xHxWx3, or with 1 channel",
                 "inputs " + all, kOwnHint);
   for (size_t i = 0; i < claims.inputs.size(); ++i)
     if (i != image && std::ranges::find(found.sizes, i, &SizeInput::index) == found.sizes.end())
-      return fail(ErrorKind::kUnsupported,
-                  "only orig_target_sizes, im_shape and scale_factor of 1x2, and pixel_mask of 1xHxW "
-                  "as other inputs",
-                  "input " + claims.inputs[i].to_string() + " among " + all,
-                  "export the model without that input");
+      return fail(
+          ErrorKind::kUnsupported,
+          "only orig_target_sizes, im_shape and scale_factor of 1x2, and pixel_mask of 1xHxW "
+          "as other inputs",
+          "input " + claims.inputs[i].to_string() + " among " + all,
+          "export the model without that input");
   auto picture = image_of(claims, *image, *channels);
   if (!picture) return std::unexpected(picture.error());
   found.image = *picture;
@@ -163,7 +161,9 @@ Result<Size> settle_size(const ModelClaims& claims, const ImageInput& image,
   const bool by_info = info(height_at) != 0 && info(height_at + 1) != 0;
   remarks.push_back("dynamic size set to " + std::to_string(size.width) + "x" +
                     std::to_string(size.height) +
-                    (by_set ? " by settings" : by_info ? " by .modelinfo" : " by metadata imgsz"));
+                    (by_set    ? " by settings"
+                     : by_info ? " by .modelinfo"
+                               : " by metadata imgsz"));
   const uint32_t stride = std::max(metadata.stride, 1u);
   if (size.width % stride != 0 || size.height % stride != 0)
     remarks.push_back("which is not a multiple of the model's stride " + std::to_string(stride));

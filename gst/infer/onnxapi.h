@@ -28,13 +28,38 @@ struct CudaOptions;
 
 enum class LogLevel : int { kVerbose, kInfo, kWarning, kError, kFatal };
 enum class Code : int {
-  kOk, kFail, kInvalidArgument, kNoSuchFile, kNoModel, kEngineError, kRuntimeException,
-  kInvalidProtobuf, kModelLoaded, kNotImplemented, kInvalidGraph, kProviderFail,
+  kOk,
+  kFail,
+  kInvalidArgument,
+  kNoSuchFile,
+  kNoModel,
+  kEngineError,
+  kRuntimeException,
+  kInvalidProtobuf,
+  kModelLoaded,
+  kNotImplemented,
+  kInvalidGraph,
+  kProviderFail,
 };
 /// Types of tensor elements.
 enum class Type : int {
-  kUndefined, kFloat, kUInt8, kInt8, kUInt16, kInt16, kInt32, kInt64, kString, kBool, kFloat16,
-  kDouble, kUInt32, kUInt64, kComplex64, kComplex128, kBFloat16,
+  kUndefined,
+  kFloat,
+  kUInt8,
+  kInt8,
+  kUInt16,
+  kInt16,
+  kInt32,
+  kInt64,
+  kString,
+  kBool,
+  kFloat16,
+  kDouble,
+  kUInt32,
+  kUInt64,
+  kComplex64,
+  kComplex128,
+  kBFloat16,
 };
 constexpr int kDeviceAllocator = 0;
 constexpr int kDefaultMemory = 0;
@@ -98,8 +123,8 @@ struct Api {
   void (*ReleaseTensorTypeAndShapeInfo)(TensorInfo*) = at(99);
   void (*ReleaseSessionOptions)(SessionOptions*) = at(100);
   Status* (*SessionGetModelMetadata)(const Session*, ModelMetadata**) = at(111);
-  Status* (*ModelMetadataLookupCustomMetadataMap)(const ModelMetadata*, Allocator*,
-                                                  const char* key, char**) = at(116);
+  Status* (*ModelMetadataLookupCustomMetadataMap)(const ModelMetadata*, Allocator*, const char* key,
+                                                  char**) = at(116);
   void (*ReleaseModelMetadata)(ModelMetadata*) = at(118);
   Status* (*ModelMetadataGetCustomMetadataMapKeys)(const ModelMetadata*, Allocator*, char***,
                                                    int64_t*) = at(123);
@@ -121,8 +146,7 @@ struct Api {
   void (*ReleaseCUDAProviderOptions)(CudaOptions*) = at(208);
   Status* (*SessionOptionsAppendExecutionProvider)(SessionOptions*, const char* name,
                                                    const char* const* keys,
-                                                   const char* const* values,
-                                                   size_t) = at(216);
+                                                   const char* const* values, size_t) = at(216);
   Status* (*UpdateCUDAProviderOptionsWithValue)(CudaOptions*, const char* key,
                                                 void* value) = at(263);
 

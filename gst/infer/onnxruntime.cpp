@@ -83,8 +83,7 @@ Result<const OnnxRuntime*> OnnxRuntime::load(const std::string& library) {
     GST_CAT_INFO(tensorinfer_debug, "%s from %s", (*opened)->name().c_str(), name.c_str());
     return loaded[names.front()] = *opened;
   }
-  return file_error("ONNX Runtime (" + names.front() + ")", telling(names, reasons),
-                    kInstall);
+  return file_error("ONNX Runtime (" + names.front() + ")", telling(names, reasons), kInstall);
 }
 
 Result<const OnnxRuntime*> OnnxRuntime::open(LateLibrary& library) {
@@ -101,9 +100,9 @@ Result<const OnnxRuntime*> OnnxRuntime::open(LateLibrary& library) {
 }
 
 Status OnnxRuntime::start() {
-  KB_TRY(check(api_.CreateEnvWithCustomLogger(log, nullptr, ort::LogLevel::kWarning, "keepbox",
-                                              &env_),
-               name_ + " to start", kInstall));
+  KB_TRY(
+      check(api_.CreateEnvWithCustomLogger(log, nullptr, ort::LogLevel::kWarning, "keepbox", &env_),
+            name_ + " to start", kInstall));
   KB_TRY(check(api_.GetAllocatorWithDefaultOptions(&allocator_), "an allocator", kInstall));
   char** names = nullptr;
   int count = 0;

@@ -22,12 +22,12 @@ struct TypePair {
 };
 
 constexpr TypePair kTypes[] = {
-    {ort::Type::kFloat, DataType::kFloat32},     {ort::Type::kUInt8, DataType::kUInt8},
-    {ort::Type::kInt8, DataType::kInt8},         {ort::Type::kUInt16, DataType::kUInt16},
-    {ort::Type::kInt16, DataType::kInt16},       {ort::Type::kInt32, DataType::kInt32},
-    {ort::Type::kInt64, DataType::kInt64},       {ort::Type::kFloat16, DataType::kFloat16},
-    {ort::Type::kDouble, DataType::kFloat64},    {ort::Type::kUInt32, DataType::kUInt32},
-    {ort::Type::kUInt64, DataType::kUInt64},     {ort::Type::kBFloat16, DataType::kBFloat16},
+    {ort::Type::kFloat, DataType::kFloat32},  {ort::Type::kUInt8, DataType::kUInt8},
+    {ort::Type::kInt8, DataType::kInt8},      {ort::Type::kUInt16, DataType::kUInt16},
+    {ort::Type::kInt16, DataType::kInt16},    {ort::Type::kInt32, DataType::kInt32},
+    {ort::Type::kInt64, DataType::kInt64},    {ort::Type::kFloat16, DataType::kFloat16},
+    {ort::Type::kDouble, DataType::kFloat64}, {ort::Type::kUInt32, DataType::kUInt32},
+    {ort::Type::kUInt64, DataType::kUInt64},  {ort::Type::kBFloat16, DataType::kBFloat16},
     {ort::Type::kBool, DataType::kUInt8},
 };
 
@@ -75,9 +75,10 @@ Result<std::unique_ptr<OnnxSession>> OnnxSession::open(const SessionSpec& spec, 
   if (spec.file.empty())
     return fail(ErrorKind::kInvalid, "a model to run", "none", "set model-file= to an ONNX file");
   if (!g_file_test(spec.file.c_str(), G_FILE_TEST_IS_REGULAR))
-    return file_error("an ONNX file " + spec.file,
-                      g_file_test(spec.file.c_str(), G_FILE_TEST_EXISTS) ? "no regular file" : "none",
-                      "set model-file= to an ONNX file");
+    return file_error(
+        "an ONNX file " + spec.file,
+        g_file_test(spec.file.c_str(), G_FILE_TEST_EXISTS) ? "no regular file" : "none",
+        "set model-file= to an ONNX file");
   if (const auto files = external_files(spec.file); !files) return std::unexpected(files.error());
   std::unique_ptr<OnnxSession> out(new OnnxSession(**runtime, spec));
   KB_TRY(out->load(stream));
@@ -127,23 +128,24 @@ Status OnnxSession::append_provider(ort::SessionOptions* options, void* stream) 
   // Some are registered in capitals, unlike in the list.
   g_autofree gchar* capitals = g_ascii_strup(stem.c_str(), -1);
   const auto append = [&](const char* name) {
-    return runtime_->api().SessionOptionsAppendExecutionProvider(options, name, nullptr, nullptr, 0);
+    return runtime_->api().SessionOptionsAppendExecutionProvider(options, name, nullptr, nullptr,
+                                                                 0);
   };
   ort::Status* refused = append(stem.c_str());
   if (refused != nullptr) {
     runtime_->api().ReleaseStatus(refused);
     refused = append(capitals);
   }
-  return runtime_->check(refused,
-                         "provider " + stem + " of " + runtime_->name(),
+  return runtime_->check(refused, "provider " + stem + " of " + runtime_->name(),
                          "set provider=cpu, or install what that provider requires");
 }
 
 /// Disables TF32, which rounds to ten bits, so that tensors equal those of the CPU up to rounding.
 Status OnnxSession::append_cuda(ort::SessionOptions* options, void* stream) const {
   const ort::Api& api = runtime_->api();
-  const std::string hint = "install the CUDA libraries and cuDNN that this build requires (see "
-                           "GST_DEBUG=tensorinfer:4), or set provider=cpu";
+  const std::string hint =
+      "install the CUDA libraries and cuDNN that this build requires (see "
+      "GST_DEBUG=tensorinfer:4), or set provider=cpu";
   const std::string wanted = "provider cuda of " + runtime_->name();
   ort::CudaOptions* made = nullptr;
   KB_TRY(runtime_->check(api.CreateCUDAProviderOptions(&made), wanted, hint));
@@ -168,8 +170,8 @@ Result<ModelPort> OnnxSession::port(bool input, size_t index) const {
                    session_.get(), index, runtime_->allocator(), &name),
                "names in"));
   ModelPort out{.name = runtime_->taken_text(name)};
-  KB_TRY(check((input ? api.SessionGetInputTypeInfo : api.SessionGetOutputTypeInfo)(
-                   session_.get(), index, &type),
+  KB_TRY(check((input ? api.SessionGetInputTypeInfo : api.SessionGetOutputTypeInfo)(session_.get(),
+                                                                                    index, &type),
                "types in"));
   const auto holder = owned(type, api.ReleaseTypeInfo);
   const ort::TensorInfo* tensor = nullptr;
@@ -223,9 +225,9 @@ Status OnnxSession::read_metadata() {
   const auto holder = owned(metadata, api.ReleaseModelMetadata);
   char** keys = nullptr;
   int64_t count = 0;
-  KB_TRY(check(api.ModelMetadataGetCustomMetadataMapKeys(metadata, runtime_->allocator(), &keys,
-                                                         &count),
-               "metadata of"));
+  KB_TRY(check(
+      api.ModelMetadataGetCustomMetadataMapKeys(metadata, runtime_->allocator(), &keys, &count),
+      "metadata of"));
   const bool read = count <= kMaxMetadata;
   claims_.metadata_left_out = read ? 0 : static_cast<size_t>(count);
   for (int64_t i = 0; i < count; ++i) {
@@ -271,8 +273,9 @@ Result<OnnxOutput> OnnxSession::output(OnnxValue value, const ModelPort& port) c
                 "export the model without that output");
   KB_TRY(check(api.GetDimensions(info, dims.data(), rank), "shapes of"));
   std::array<size_t, Shape::kMaxRank> sizes{};
-  std::ranges::transform(std::span(dims).first(rank), sizes.begin(),
-                         [](int64_t dim) { return static_cast<size_t>(std::max<int64_t>(dim, 0)); });
+  std::ranges::transform(std::span(dims).first(rank), sizes.begin(), [](int64_t dim) {
+    return static_cast<size_t>(std::max<int64_t>(dim, 0));
+  });
   OnnxOutput out{.value = std::move(value),
                  .type = *type,
                  .shape = rank == 0 ? Shape{1} : Shape(std::span<const size_t>(sizes).first(rank))};

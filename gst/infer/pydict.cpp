@@ -74,15 +74,15 @@ class Parser {
 
   bool read_number(PyValue& out) {
     size_t start = at_, end = at_;
-    while (end < text_.size() && (is_letter(text_[end]) || text_[end] == '.' ||
-                                  text_[end] == '+' || text_[end] == '-'))
+    while (end < text_.size() &&
+           (is_letter(text_[end]) || text_[end] == '.' || text_[end] == '+' || text_[end] == '-'))
       ++end;
     if (text_[start] == '+') ++start;
     const std::string_view word = text_.substr(start, end - start);
     if (word.find_first_of("iInN") != word.npos) return false;  // from_chars takes inf and nan
     out.kind = word.find_first_of(".eE") == word.npos ? PyValue::Kind::kInt : PyValue::Kind::kFloat;
-    const bool good = out.kind == PyValue::Kind::kInt ? parse(word, out.whole)
-                                                      : parse_finite(word, out.real);
+    const bool good =
+        out.kind == PyValue::Kind::kInt ? parse(word, out.whole) : parse_finite(word, out.real);
     if (good) at_ = end;
     return good;
   }
@@ -138,10 +138,8 @@ class Parser {
       const char c = text_[at_++];
       if (c == quote) return true;
       if (c == '\n' || c == '\0') return false;
-      if (c != '\\')
-        out += c;
-      else if (!read_escape(out))
-        return false;
+      if (c != '\\') out += c;
+      else if (!read_escape(out)) return false;
     }
     return false;
   }

@@ -16,9 +16,9 @@ struct PyValue {
   enum class Kind : uint8_t { kNone, kBool, kInt, kFloat, kString, kList, kDict };
 
   Kind kind = Kind::kNone;
-  int64_t whole = 0;   // for kInt; 0 or 1 for kBool
-  double real = 0;     // for kFloat
-  std::string text;    // for kString; UTF-8 if the source is
+  int64_t whole = 0;           // for kInt; 0 or 1 for kBool
+  double real = 0;             // for kFloat
+  std::string text;            // for kString; UTF-8 if the source is
   std::vector<PyValue> items;  // for kList (and tuples); for kDict key, value, key, value
 
   /// Returns the value of a key, the last one if repeated, as in Python; or nullptr.

@@ -47,8 +47,8 @@ struct State {
   InferStats stats;
   // The streaming thread's own:
   Model model;
-  guint64 since = 0;    // frames since the model ran, including that frame; 0 before
-  bool failed = false;  // an error was posted and the stream is to stop
+  guint64 since = 0;      // frames since the model ran, including that frame; 0 before
+  bool failed = false;    // an error was posted and the stream is to stop
   bool oriented = false;  // a warning was posted about rotated pictures
 };
 
@@ -140,10 +140,9 @@ void check_orientation(GstBaseTransform* base, const GstTagList* tags) {
   if (!gst_tag_list_get_string(tags, GST_TAG_IMAGE_ORIENTATION, &orientation) ||
       g_str_equal(orientation, "rotate-0") || std::exchange(s.oriented, true))
     return;
-  post_warning(GST_ELEMENT(base),
-               {ErrorKind::kMismatch, "upright pictures",
-                std::string("the tag image-orientation ") + orientation,
-                "put videoflip video-direction=auto before tensorinfer"});
+  post_warning(GST_ELEMENT(base), {ErrorKind::kMismatch, "upright pictures",
+                                   std::string("the tag image-orientation ") + orientation,
+                                   "put videoflip video-direction=auto before tensorinfer"});
 }
 
 void take_tags(GstBaseTransform* base, GstEvent* event) {
@@ -272,10 +271,12 @@ void install_properties(GObjectClass* klass) {
 /// Returns caps of everything that frame_form_of() supports.
 GstCaps* frame_caps() {
   constexpr const char* kFormats =
-      "{ RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, ARGB, ABGR, NV12, I420, NV21, YV12, Y42B, Y444, "
+      "{ RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, ARGB, ABGR, NV12, I420, NV21, YV12, Y42B, "
+      "Y444, "
       "YUY2, UYVY, RGBP, BGRP, GBR, GRAY8 }";
   g_autofree gchar* text = g_strdup_printf(
-      "video/x-raw(memory:CUDAMemory), format=(string)%s, width=(int)[1, max], height=(int)[1, max]; "
+      "video/x-raw(memory:CUDAMemory), format=(string)%s, width=(int)[1, max], height=(int)[1, "
+      "max]; "
       "video/x-raw, format=(string)%s, width=(int)[1, max], height=(int)[1, max]",
       kFormats, kFormats);
   return gst_caps_from_string(text);

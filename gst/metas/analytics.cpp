@@ -20,7 +20,7 @@ namespace {
 
 constexpr gsize kBytesPerMtd = 96;  // slightly more than one needs
 constexpr gsize kMoreBytesPerMask = 32;
-constexpr gsize kSlack = 16;        // mtds that other elements may add before the meta grows
+constexpr gsize kSlack = 16;  // mtds that other elements may add before the meta grows
 
 /// Rounds one axis: edges at least a pixel apart, and inside the frame if its size is known.
 void round_axis(float low, float high, uint32_t limit, gint& at, gint& extent) {
@@ -126,8 +126,7 @@ Status check_room(gsize there, gsize boxes, gsize mtds) {
 }
 
 /// Adds a mask; floats are written for boxes with class and anchor.
-MaskRecord add_mask(GstAnalyticsRelationMeta* meta, const FrameBox& box, size_t index,
-                    Size frame) {
+MaskRecord add_mask(GstAnalyticsRelationMeta* meta, const FrameBox& box, size_t index, Size frame) {
   guint regions[] = {0, mask_region(index)};
   const Pixels at = rounded(box.mask.place, frame);
   GstAnalyticsSegmentationMtd mask;

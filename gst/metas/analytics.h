@@ -43,7 +43,7 @@ struct PointStore {
 /// A box on a video frame, from any decoder. What trackers and classifiers add to boxes is read,
 /// but not written.
 struct FrameBox {
-  Box box;         // frame pixels; integers if only GstAnalyticsODMtd has the box
+  Box box;  // frame pixels; integers if only GstAnalyticsODMtd has the box
   float score = 0;
   float angle = 0;  // radians
   GQuark label = 0;
@@ -52,11 +52,11 @@ struct FrameBox {
   GQuark model = 0;      // name of the box's model; 0 if unknown
   bool unnamed = false;  // `model` is the decoder's own name, only for telling models apart
   bool held = false;     // from an earlier frame, on which the model ran
-  guint od_id = 0;                      // id of its GstAnalyticsODMtd; set by reading
+  guint od_id = 0;       // id of its GstAnalyticsODMtd; set by reading
   std::optional<guint64> tracking_id{};  // from a GstAnalyticsTrackingMtd related to it
   GstClockTime tracked_since = GST_CLOCK_TIME_NONE;
-  FramePoints points{};  // attached unchanged; when read, owned by the buffer's metas or a
-  FrameMask mask{};      // PointStore, and valid as long as these are; likewise for masks
+  FramePoints points{};   // attached unchanged; when read, owned by the buffer's metas or a
+  FrameMask mask{};       // PointStore, and valid as long as these are; likewise for masks
   GQuark classified = 0;  // first class of a GstAnalyticsClsMtd related to it, and its level
   float class_level = 0;
 };

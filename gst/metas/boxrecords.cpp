@@ -49,7 +49,8 @@ Header header_of(const RecordBlock& block) {
 }
 
 void map_record(BoxRecord& record, const PixelMap& map) {
-  const OrientedBox to = map(OrientedBox{{record.x1, record.y1, record.x2, record.y2}, record.angle});
+  const OrientedBox to =
+      map(OrientedBox{{record.x1, record.y1, record.x2, record.y2}, record.angle});
   record.x1 = to.box.x1;
   record.y1 = to.box.y1;
   record.x2 = to.box.x2;

@@ -18,8 +18,8 @@ namespace keepbox {
 /// Carries one frame's relation meta over to another's.
 class Carrier {
  public:
-  Carrier(GstBuffer* from, const GstVideoInfo& from_info, GstBuffer* to, const GstVideoInfo& to_info,
-          const PixelMap& map, const MovedSource& moved)
+  Carrier(GstBuffer* from, const GstVideoInfo& from_info, GstBuffer* to,
+          const GstVideoInfo& to_info, const PixelMap& map, const MovedSource& moved)
       : from_(from),
         to_(to),
         from_info_(from_info),

@@ -30,8 +30,8 @@ Placed Carrier::place(const GstAnalyticsODMtd& od, const BoxRecords& records) co
   const Detected at = detected(od);
   const auto found = records.find(od.id, at);
   OrientedBox box{{static_cast<float>(at.x), static_cast<float>(at.y),
-                 static_cast<float>(at.x + at.width), static_cast<float>(at.y + at.height)},
-                at.angle};
+                   static_cast<float>(at.x + at.width), static_cast<float>(at.y + at.height)},
+                  at.angle};
   if (found)
     box = {{found->record.x1, found->record.y1, found->record.x2, found->record.y2},
            found->record.angle};

@@ -72,8 +72,8 @@ void Carrier::carry_mask(const GstAnalyticsMtd& mtd, const MaskRecords& records)
       at.y, static_cast<guint>(at.width), static_cast<guint>(at.height), &added);
   placed_[mtd.id].od_id = added.id;
   if (precise)
-    mask_records_.push_back({placed_[record->od_id].od_id, added.id, moved.place.x1,
-                             moved.place.y1, moved.place.x2, moved.place.y2});
+    mask_records_.push_back({placed_[record->od_id].od_id, added.id, moved.place.x1, moved.place.y1,
+                             moved.place.x2, moved.place.y2});
 }
 
 /// Makes a new group with its keypoints, because a group refers to them by id.

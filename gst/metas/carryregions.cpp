@@ -41,8 +41,8 @@ gint Carrier::renamed(const GstVideoRegionOfInterestMeta& region, gint id) const
 
 void Carrier::carry_region(const GstVideoRegionOfInterestMeta& region) {
   const auto x = static_cast<float>(region.x), y = static_cast<float>(region.y);
-  const Box box = clip(map_(Box{x, y, x + static_cast<float>(region.w),
-                                y + static_cast<float>(region.h)}), frame_);
+  const Box box = clip(
+      map_(Box{x, y, x + static_cast<float>(region.w), y + static_cast<float>(region.h)}), frame_);
   if (is_empty(box)) return;
   const Pixels at = rounded(box, frame_);
   auto* added = gst_buffer_add_video_region_of_interest_meta_id(

@@ -24,20 +24,19 @@ bool find(Function& function, const char* name) {
 
 std::optional<KeypointApi> find_api() {
   KeypointApi api{};
-  const bool whole =
-      find(api.keypoint_type, "gst_analytics_keypoint_mtd_get_mtd_type") &&
-      find(api.add_keypoint, "gst_analytics_relation_meta_add_keypoint_mtd") &&
-      find(api.position, "gst_analytics_keypoint_mtd_get_position") &&
-      find(api.confidence, "gst_analytics_keypoint_mtd_get_confidence") &&
-      find(api.visibility, "gst_analytics_keypoint_mtd_get_visibility_flags") &&
-      find(api.add_keypoints, "gst_analytics_relation_meta_add_keypoints_group") &&
-      find(api.group_type, "gst_analytics_group_mtd_get_mtd_type") &&
-      find(api.add_group, "gst_analytics_relation_meta_add_group_mtd_with_size") &&
-      find(api.add_member, "gst_analytics_group_mtd_add_member") &&
-      find(api.set_tag, "gst_analytics_group_mtd_set_semantic_tag") &&
-      find(api.members, "gst_analytics_group_mtd_get_member_count") &&
-      find(api.member, "gst_analytics_group_mtd_get_member") &&
-      find(api.tag, "gst_analytics_group_mtd_get_semantic_tag");
+  const bool whole = find(api.keypoint_type, "gst_analytics_keypoint_mtd_get_mtd_type") &&
+                     find(api.add_keypoint, "gst_analytics_relation_meta_add_keypoint_mtd") &&
+                     find(api.position, "gst_analytics_keypoint_mtd_get_position") &&
+                     find(api.confidence, "gst_analytics_keypoint_mtd_get_confidence") &&
+                     find(api.visibility, "gst_analytics_keypoint_mtd_get_visibility_flags") &&
+                     find(api.add_keypoints, "gst_analytics_relation_meta_add_keypoints_group") &&
+                     find(api.group_type, "gst_analytics_group_mtd_get_mtd_type") &&
+                     find(api.add_group, "gst_analytics_relation_meta_add_group_mtd_with_size") &&
+                     find(api.add_member, "gst_analytics_group_mtd_add_member") &&
+                     find(api.set_tag, "gst_analytics_group_mtd_set_semantic_tag") &&
+                     find(api.members, "gst_analytics_group_mtd_get_member_count") &&
+                     find(api.member, "gst_analytics_group_mtd_get_member") &&
+                     find(api.tag, "gst_analytics_group_mtd_get_semantic_tag");
   return whole ? std::optional(api) : std::nullopt;
 }
 
@@ -108,8 +107,9 @@ void add_group(GstAnalyticsRelationMeta* meta, guint od_id, const FramePoints& p
                                      pairs.data(), &group))
     return;
   gst_analytics_relation_meta_set_relation(
-      meta, static_cast<GstAnalyticsRelTypes>(GST_ANALYTICS_REL_TYPE_CONTAIN |
-                                              GST_ANALYTICS_REL_TYPE_RELATE_TO),
+      meta,
+      static_cast<GstAnalyticsRelTypes>(GST_ANALYTICS_REL_TYPE_CONTAIN |
+                                        GST_ANALYTICS_REL_TYPE_RELATE_TO),
       od_id, group.id);
   gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_IS_PART_OF, group.id,
                                            od_id);

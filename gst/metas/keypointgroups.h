@@ -22,8 +22,8 @@ struct KeypointApi {
   gboolean (*visibility)(const GstAnalyticsMtd*, guint8*);
   gboolean (*add_keypoints)(GstAnalyticsRelationMeta*, const gchar* tag, int dimensions,
                             gsize positions_len, const gint* positions, gsize keypoints,
-                            const gfloat* confidences, const guint8* visibilities,
-                            gsize pairs_len, const gint* pairs, GstAnalyticsMtd*);
+                            const gfloat* confidences, const guint8* visibilities, gsize pairs_len,
+                            const gint* pairs, GstAnalyticsMtd*);
   GstAnalyticsMtdType (*group_type)();
   gboolean (*add_group)(GstAnalyticsRelationMeta*, gsize members, GstAnalyticsMtd*);
   gboolean (*add_member)(GstAnalyticsMtd*, guint id);

@@ -36,8 +36,8 @@ void add_masks(GstAnalyticsRelationMeta* meta, std::span<const MaskRecord> recor
   if (records.empty()) return;
   const BlockHead head{sizeof head, sizeof(MaskRecord), static_cast<guint32>(records.size())};
   GstAnalyticsMtd mtd;
-  auto* data = static_cast<guint8*>(gst_analytics_relation_meta_add_mtd(
-      meta, &kMasksImpl, bytes_of_masks(records.size()), &mtd));
+  auto* data = static_cast<guint8*>(
+      gst_analytics_relation_meta_add_mtd(meta, &kMasksImpl, bytes_of_masks(records.size()), &mtd));
   std::memcpy(data, &head, sizeof head);
   std::memcpy(data + sizeof head, records.data(), records.size_bytes());
 }

@@ -13,8 +13,8 @@ namespace keepbox {
 
 /// The area of one box's mask. New members are appended.
 struct MaskRecord {
-  guint od_id = 0;   // the box
-  guint seg_id = 0;  // the GstAnalyticsSegmentationMtd with its mask
+  guint od_id = 0;                        // the box
+  guint seg_id = 0;                       // the GstAnalyticsSegmentationMtd with its mask
   gfloat x1 = 0, y1 = 0, x2 = 0, y2 = 0;  // the area of the mask in frame pixels
 
   Box place() const { return {x1, y1, x2, y2}; }

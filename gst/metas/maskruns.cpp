@@ -12,7 +12,10 @@ namespace keepbox {
 
 MaskRuns::Axis MaskRuns::axis_of(float low, float high, int count, std::ptrdiff_t stride,
                                  uint32_t limit) {
-  Axis axis{.low = low, .step = (double{high} - low) / count, .count = count, .stride = stride,
+  Axis axis{.low = low,
+            .step = (double{high} - low) / count,
+            .count = count,
+            .stride = stride,
             .span = {}};
   if (!std::isfinite(axis.step) || axis.step <= 0) return axis;
   const auto first_from = [&](double edge) {
@@ -35,8 +38,7 @@ MaskRuns::MaskRuns(const MaskView& mask, const Box& place, Size frame, Lines lin
 int MaskRuns::crossing(int pixel, double here, double next) const {
   const double edge = along_.at(pixel + (here - 0.5) / (here - next));
   const double first = std::ceil(edge - 0.5);
-  return static_cast<int>(
-      std::clamp(first, double(along_.span.first), double(along_.span.last)));
+  return static_cast<int>(std::clamp(first, double(along_.span.first), double(along_.span.last)));
 }
 
 /// Adds a run. The part of the mask between two runs may be too small for a frame pixel.
@@ -47,8 +49,8 @@ void MaskRuns::add(PixelRun run) {
 }
 
 std::span<const PixelRun> MaskRuns::of(int line) {
-  const double at = std::clamp((line + 0.5 - down_.low) / down_.step - 0.5, 0.0,
-                               double(down_.count - 1));
+  const double at =
+      std::clamp((line + 0.5 - down_.low) / down_.step - 0.5, 0.0, double(down_.count - 1));
   const int above = static_cast<int>(at), below = std::min(above + 1, down_.count - 1);
   const double share = at - above;
   const uint8_t *first = data_ + above * down_.stride, *second = data_ + below * down_.stride;
@@ -64,8 +66,8 @@ std::span<const PixelRun> MaskRuns::of(int line) {
     if (now == before && i < along_.count) continue;
     const bool was = level[before] >= 0.5, is = i < along_.count && level[now] >= 0.5;
     if (was != is) {
-      const int edge = i < along_.count ? crossing(i - 1, level[before], level[now])
-                                        : along_.span.last;
+      const int edge =
+          i < along_.count ? crossing(i - 1, level[before], level[now]) : along_.span.last;
       if (is) start = edge;
       else add({start, edge});
     }

@@ -48,7 +48,7 @@ class MaskRuns {
     double low = 0, step = 1;  // start of the area; frame pixels per mask pixel
     int count = 0;             // mask pixels
     std::ptrdiff_t stride = 0;
-    PixelRun span;             // frame pixels whose centres are in the area
+    PixelRun span;  // frame pixels whose centres are in the area
 
     double at(double center) const { return low + (center + 0.5) * step; }
   };

@@ -139,9 +139,8 @@ FrameMask moved_mask(GstBuffer* pixels, const Box& place, const PixelMap& map) {
   const guint width = swaps_axes(map) ? from.height() : from.width();
   const guint height = swaps_axes(map) ? from.width() : from.height();
   const gsize stride = gsize{width} * from.pixel_bytes();
-  GstMemory* memory = written(stride * height, [&](guint8* data) {
-    turn(from, place, *back, to, width, height, data);
-  });
+  GstMemory* memory = written(
+      stride * height, [&](guint8* data) { turn(from, place, *back, to, width, height, data); });
   if (memory == nullptr) return {};
   return {mask_buffer(memory, from.format(), width, height, static_cast<gint>(stride)), to};
 }

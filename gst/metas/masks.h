@@ -24,7 +24,7 @@ constexpr uint8_t mask_region(size_t index) { return static_cast<uint8_t>(index 
 struct MaskPixels {
   const uint8_t* pixels = nullptr;  // 0 outside of the object; rows without gaps; borrowed
   uint32_t width = 0, height = 0;   // pixels of the mask
-  Box place;  // area in frame pixels; may exceed the frame at padding
+  Box place;                        // area in frame pixels; may exceed the frame at padding
 };
 
 /// Owns the buffers of a frame's masks. Take a reference to keep one longer.

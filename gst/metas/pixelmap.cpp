@@ -25,8 +25,8 @@ double further(const std::array<double, 9>& rows, size_t row) {
 Box around(const OrientedBox& in) {
   const Box& b = in.box;
   if (in.angle == 0) return b;
-  const auto turn = PixelMap({std::cos(in.angle), -std::sin(in.angle), 0,
-                              std::sin(in.angle), std::cos(in.angle), 0, 0, 0, 1});
+  const auto turn = PixelMap({std::cos(in.angle), -std::sin(in.angle), 0, std::sin(in.angle),
+                              std::cos(in.angle), 0, 0, 0, 1});
   const float x = (b.x1 + b.x2) / 2, y = (b.y1 + b.y2) / 2;
   const Box out = turn(Box{b.x1 - x, b.y1 - y, b.x2 - x, b.y2 - y});
   return {out.x1 + x, out.y1 + y, out.x2 + x, out.y2 + y};
@@ -55,7 +55,8 @@ PixelMap PixelMap::then(const PixelMap& next) const {
 /// Inverts by cofactors.
 std::optional<PixelMap> PixelMap::inverse() const {
   const auto minor = [this](size_t row, size_t column) {
-    const size_t r1 = (row + 1) % 3, r2 = (row + 2) % 3, c1 = (column + 1) % 3, c2 = (column + 2) % 3;
+    const size_t r1 = (row + 1) % 3, r2 = (row + 2) % 3, c1 = (column + 1) % 3,
+                 c2 = (column + 2) % 3;
     return m_[r1 * 3 + c1] * m_[r2 * 3 + c2] - m_[r1 * 3 + c2] * m_[r2 * 3 + c1];
   };
   const double whole = m_[0] * minor(0, 0) + m_[1] * minor(0, 1) + m_[2] * minor(0, 2);
@@ -73,8 +74,8 @@ PixelMap::Point PixelMap::point(double x, double y) const {
 }
 
 Box PixelMap::operator()(Box box) const {
-  const Point corners[] = {point(box.x1, box.y1), point(box.x2, box.y1),
-                           point(box.x1, box.y2), point(box.x2, box.y2)};
+  const Point corners[] = {point(box.x1, box.y1), point(box.x2, box.y1), point(box.x1, box.y2),
+                           point(box.x2, box.y2)};
   const auto [left, right] = std::ranges::minmax(corners, {}, &Point::x);
   const auto [top, bottom] = std::ranges::minmax(corners, {}, &Point::y);
   return {static_cast<float>(left.x), static_cast<float>(top.y), static_cast<float>(right.x),

@@ -46,8 +46,8 @@ class PixelMap {
 
   /// Returns the smallest upright box around the mapped corners.
   Box operator()(Box box) const;
-  /// Returns the mapped centre, with sides and angle as in sides_of() of core/formula/oriented.h: exact if
-  /// both axes are scaled equally, and for upright boxes if axes stay axes.
+  /// Returns the mapped centre, with sides and angle as in sides_of() of core/formula/oriented.h:
+  /// exact if both axes are scaled equally, and for upright boxes if axes stay axes.
   OrientedBox operator()(const OrientedBox& box) const;
 
   /// Returns the maximum length that a distance of one pixel is mapped to. For maps without

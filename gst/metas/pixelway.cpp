@@ -105,8 +105,8 @@ void begin_way(GstBuffer* frame, uint64_t producer, const Picture& picture) {
   added.way.push_back({picture, picture, PixelMap()});
 }
 
-std::optional<PixelMap> map_from_inferred(GstBuffer* buffer, uint64_t producer,
-                                          const Picture& now, ResizeMode mode) {
+std::optional<PixelMap> map_from_inferred(GstBuffer* buffer, uint64_t producer, const Picture& now,
+                                          ResizeMode mode) {
   const InferredMeta* inferred = find_inferred(buffer, producer);
   if (inferred == nullptr) return std::nullopt;
   return map_of(inferred->way, now, mode);

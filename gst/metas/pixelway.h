@@ -35,8 +35,8 @@ void begin_way(GstBuffer* frame, uint64_t producer, const Picture& picture);
 
 /// Returns the map from the frame that the producer saw to the buffer's picture; std::nullopt if it
 /// recorded none, or an element dropped the record.
-std::optional<PixelMap> map_from_inferred(GstBuffer* buffer, uint64_t producer,
-                                          const Picture& now, ResizeMode mode);
+std::optional<PixelMap> map_from_inferred(GstBuffer* buffer, uint64_t producer, const Picture& now,
+                                          ResizeMode mode);
 
 /// True for the meta that holds a way.
 bool is_pixel_way(GType api);

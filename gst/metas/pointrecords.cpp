@@ -39,9 +39,8 @@ std::optional<RecordBlock> open_points(const GstAnalyticsMtd& mtd) {
 
 std::span<const Edge> edges_of(const RecordBlock& block, const PointsHeader& header) {
   const std::span out(reinterpret_cast<const Edge*>(block.header + header.edges_at), header.edges);
-  const bool inside = std::ranges::all_of(out, [&](const Edge& edge) {
-    return edge.from < header.points && edge.to < header.points;
-  });
+  const bool inside = std::ranges::all_of(
+      out, [&](const Edge& edge) { return edge.from < header.points && edge.to < header.points; });
   return inside ? out : std::span<const Edge>{};
 }
 
@@ -63,8 +62,8 @@ void map_all_points(const GstAnalyticsMtd& mtd, const PixelMap& map) {
   for (guint i = 0; i < block->count; ++i) map_points(block->record(i), points, map);
 }
 
-const GstAnalyticsMtdImpl kPointsImpl = {kPointsName, transform_records<map_all_points>, nullptr,
-                                        {}};
+const GstAnalyticsMtdImpl kPointsImpl = {
+    kPointsName, transform_records<map_all_points>, nullptr, {}};
 
 bool has_points(const FrameBox& box) {
   return box.class_id && box.anchor && !box.points.points.empty();
@@ -80,12 +79,12 @@ void add_block(GstAnalyticsRelationMeta* meta, gsize count, const auto& boxes) {
   const FramePoints& first = (*boxes.begin()).points;
   const gsize points = first.points.size();
   const gsize header_size = sizeof(PointsHeader) + bytes_of_edges(first.edges.size());
-  const PointsHeader header{{static_cast<guint32>(header_size),
-                             static_cast<guint32>(bytes_of_record(points)),
-                             static_cast<guint32>(count)},
-                            first.name,
-                            static_cast<guint32>(points),
-                            static_cast<guint32>(first.edges.size())};
+  const PointsHeader header{
+      {static_cast<guint32>(header_size), static_cast<guint32>(bytes_of_record(points)),
+       static_cast<guint32>(count)},
+      first.name,
+      static_cast<guint32>(points),
+      static_cast<guint32>(first.edges.size())};
   GstAnalyticsMtd mtd;
   auto* next = static_cast<guint8*>(gst_analytics_relation_meta_add_mtd(
       meta, &kPointsImpl, header_size + count * header.record_size, &mtd));
@@ -127,7 +126,8 @@ PointRecords::PointRecords(GstAnalyticsRelationMeta* meta) {
 FramePoints PointRecords::find(guint od_id) const {
   for (const Block& block : blocks_)
     if (const guint8* record = block.records.find(od_id))
-      return {{reinterpret_cast<const Keypoint*>(record + sizeof(guint)), block.count}, block.edges,
+      return {{reinterpret_cast<const Keypoint*>(record + sizeof(guint)), block.count},
+              block.edges,
               block.name};
   return {};
 }

@@ -13,9 +13,9 @@ namespace {
 void read_class(GstAnalyticsRelationMeta* meta, FrameBox& box) {
   GstAnalyticsMtd cls;
   gpointer state = nullptr;
-  if (!gst_analytics_relation_meta_get_direct_related(
-          meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY, gst_analytics_cls_mtd_get_mtd_type(),
-          &state, &cls))
+  if (!gst_analytics_relation_meta_get_direct_related(meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY,
+                                                      gst_analytics_cls_mtd_get_mtd_type(), &state,
+                                                      &cls))
     return;
   const auto* as_class = reinterpret_cast<GstAnalyticsClsMtd*>(&cls);
   if (gst_analytics_cls_mtd_get_length(as_class) == 0) return;
@@ -30,9 +30,9 @@ void read_tracking(GstAnalyticsRelationMeta* meta, FrameBox& box) {
   guint64 id = 0;
   GstClockTime first = 0, last = 0;
   gboolean lost = FALSE;
-  if (!gst_analytics_relation_meta_get_direct_related(
-          meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY, gst_analytics_tracking_mtd_get_mtd_type(),
-          &state, &found) ||
+  if (!gst_analytics_relation_meta_get_direct_related(meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY,
+                                                      gst_analytics_tracking_mtd_get_mtd_type(),
+                                                      &state, &found) ||
       !gst_analytics_tracking_mtd_get_info(reinterpret_cast<GstAnalyticsTrackingMtd*>(&found), &id,
                                            &first, &last, &lost))
     return;
@@ -50,12 +50,12 @@ struct Records {
 FrameBox read_od(const GstAnalyticsODMtd& od, const Records& records) {
   const Detected at = detected(od);
   const auto left = static_cast<float>(at.x), top = static_cast<float>(at.y);
-  FrameBox box{.box = {left, top, left + static_cast<float>(at.width),
-                       top + static_cast<float>(at.height)},
-               .score = at.score,
-               .angle = at.angle,
-               .label = at.label,
-               .od_id = od.id};
+  FrameBox box{
+      .box = {left, top, left + static_cast<float>(at.width), top + static_cast<float>(at.height)},
+      .score = at.score,
+      .angle = at.angle,
+      .label = at.label,
+      .od_id = od.id};
   if (const auto found = records.boxes.find(od.id, at)) {
     const BoxRecord& record = found->record;
     box.box = {record.x1, record.y1, record.x2, record.y2};
@@ -82,19 +82,18 @@ bool is_of_one(const GstAnalyticsSegmentationMtd& mask) {
 void read_mask(GstAnalyticsRelationMeta* meta, const MaskRecords& records, FrameBox& box) {
   GstAnalyticsMtd mask;
   gpointer state = nullptr;
-  if (!gst_analytics_relation_meta_get_direct_related(
-          meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY,
-          gst_analytics_segmentation_mtd_get_mtd_type(), &state, &mask))
+  if (!gst_analytics_relation_meta_get_direct_related(meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY,
+                                                      gst_analytics_segmentation_mtd_get_mtd_type(),
+                                                      &state, &mask))
     return;
   const auto& as_mask = reinterpret_cast<GstAnalyticsSegmentationMtd&>(mask);
   gint x = 0, y = 0;
   guint width = 0, height = 0;
-  GstBuffer* pixels =
-      gst_analytics_segmentation_mtd_get_mask(&as_mask, &x, &y, &width, &height);
+  GstBuffer* pixels = gst_analytics_segmentation_mtd_get_mask(&as_mask, &x, &y, &width, &height);
   if (is_mask(pixels) && width != 0 && height != 0 && is_of_one(as_mask)) {
     const auto left = static_cast<float>(x), top = static_cast<float>(y);
-    box.mask = {pixels, {left, top, left + static_cast<float>(width),
-                         top + static_cast<float>(height)}};
+    box.mask = {pixels,
+                {left, top, left + static_cast<float>(width), top + static_cast<float>(height)}};
     // Without a class the record does not agree, so none of our data applies.
     if (box.class_id) box.mask.place = records.find(box.od_id, mask.id).value_or(box.mask.place);
   }

@@ -47,9 +47,8 @@ std::optional<PixelMap> map_of(GQuark type, gpointer data) {
   if (auto map = matrix_of(type, data)) return map;
   if (!GST_VIDEO_META_TRANSFORM_IS_SCALE(type)) return std::nullopt;
   const auto& change = *static_cast<const GstVideoMetaTransform*>(data);
-  return PixelMap::scale(
-      double{1} * change.out_info->width / std::max(change.in_info->width, 1),
-      double{1} * change.out_info->height / std::max(change.in_info->height, 1));
+  return PixelMap::scale(double{1} * change.out_info->width / std::max(change.in_info->width, 1),
+                         double{1} * change.out_info->height / std::max(change.in_info->height, 1));
 }
 
 }  // namespace keepbox

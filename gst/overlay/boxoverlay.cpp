@@ -214,8 +214,8 @@ static void keepbox_box_overlay_class_init(KeepboxBoxOverlayClass* klass) {
       "The keepbox developers");
   g_autoptr(GstCaps) caps = gst_caps_from_string(GST_VIDEO_CAPS_MAKE(KEEPBOX_PAINT_FORMATS));
   for (const auto& [name, direction] : {std::pair{"sink", GST_PAD_SINK}, {"src", GST_PAD_SRC}})
-    gst_element_class_add_pad_template(
-        element, gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps));
+    gst_element_class_add_pad_template(element,
+                                       gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps));
   transform->start = start;
   transform->stop = stop;
   transform->prepare_output_buffer = prepare_output_buffer;

@@ -82,11 +82,10 @@ Canvas::Canvas(GstVideoFrame& frame)
   for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS(&frame); ++c) {
     const guint index = GST_VIDEO_FORMAT_INFO_PLANE(format, c);
     Plane& plane = planes_[index];
-    plane.pixels = cv::Mat(GST_VIDEO_FRAME_COMP_HEIGHT(&frame, c),
-                           GST_VIDEO_FRAME_COMP_WIDTH(&frame, c),
-                           CV_8UC(GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c)),
-                           GST_VIDEO_FRAME_PLANE_DATA(&frame, index),
-                           static_cast<size_t>(GST_VIDEO_FRAME_PLANE_STRIDE(&frame, index)));
+    plane.pixels = cv::Mat(
+        GST_VIDEO_FRAME_COMP_HEIGHT(&frame, c), GST_VIDEO_FRAME_COMP_WIDTH(&frame, c),
+        CV_8UC(GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c)), GST_VIDEO_FRAME_PLANE_DATA(&frame, index),
+        static_cast<size_t>(GST_VIDEO_FRAME_PLANE_STRIDE(&frame, index)));
     plane.shift_x = static_cast<int>(GST_VIDEO_FORMAT_INFO_W_SUB(format, c));
     plane.shift_y = static_cast<int>(GST_VIDEO_FORMAT_INFO_H_SUB(format, c));
     if (c < 3) plane.component[GST_VIDEO_FORMAT_INFO_POFFSET(format, c)] = static_cast<int>(c);
@@ -106,8 +105,7 @@ cv::Vec4b Canvas::paint_for(const Plane& plane, Rgb color) const {
   cv::Vec4b paint = cv::Vec4b::all(255);
   for (int channel = 0; channel < 4; ++channel) {
     const int c = plane.component[channel];
-    if (c >= 0)
-      paint[channel] = cv::saturate_cast<uint8_t>(offset_[c] + scale_[c] * value[c]);
+    if (c >= 0) paint[channel] = cv::saturate_cast<uint8_t>(offset_[c] + scale_[c] * value[c]);
   }
   return paint;
 }

@@ -58,8 +58,7 @@ void Painter::draw_items(Canvas& canvas, const Pen& pen) {
   for (const auto& [mark, outline, tab] : worst_first)
     draw_silhouette(canvas, mark->mask, mark->color, (2 * pen.thickness + 2) / 3, scratch_);
   for (const auto& [mark, outline, tab] : worst_first)
-    if (pen.outlines)
-      draw_outline(canvas, outline, mark->color, pen.thickness, strokes_, scratch_);
+    if (pen.outlines) draw_outline(canvas, outline, mark->color, pen.thickness, strokes_, scratch_);
   for (const auto& [mark, outline, tab] : worst_first)
     draw_skeleton(canvas, mark->points, mark->color, {pen.thickness, pen.keypoint_threshold},
                   strokes_, scratch_);

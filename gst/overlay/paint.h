@@ -46,8 +46,8 @@ struct Pen {
 Pen pen_for(Size frame);
 
 /// The supported formats, as a list in caps syntax.
-#define KEEPBOX_PAINT_FORMATS                                                                \
-  "{ RGB, BGR, RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, GRAY8, I420, YV12, NV12, "    \
+#define KEEPBOX_PAINT_FORMATS                                                             \
+  "{ RGB, BGR, RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, GRAY8, I420, YV12, NV12, " \
   "NV21, Y42B, Y444 }"
 
 /// Draws marks; keeps scratch memory and letters between frames.

@@ -54,8 +54,7 @@ void draw_silhouette(Canvas& canvas, const FrameMask& mask, Rgb color, int edge,
   const cv::Rect extent = runs_of(rows, scratch.runs);
   if (extent.empty()) return;
   const cv::Point soft(kSoft, kSoft);
-  const cv::Rect at =
-      canvas.aligned(cv::Rect(extent.tl() - soft, extent.br() + soft) & bounds);
+  const cv::Rect at = canvas.aligned(cv::Rect(extent.tl() - soft, extent.br() + soft) & bounds);
   cv::Mat cover = cleared(scratch.cover, at.size()), inner = cleared(scratch.other, at.size());
   int y = extent.y - at.y;
   for (const PixelRun& run : scratch.runs) {

@@ -63,8 +63,8 @@ void Strokes::draw(Canvas& canvas, Rgb color, PaintScratch& scratch) const {
   const cv::Point2l origin(int64_t{at.x} * kOne + kOne / 2, int64_t{at.y} * kOne + kOne / 2);
   const cv::Scalar full(255);
   for (const Line& line : lines_)
-    cv::line(mask, cv::Point(line.from - origin), cv::Point(line.to - origin), full,
-             line.thickness, cv::LINE_AA, kShift);
+    cv::line(mask, cv::Point(line.from - origin), cv::Point(line.to - origin), full, line.thickness,
+             cv::LINE_AA, kShift);
   for (const Dot& dot : dots_)
     cv::circle(mask, cv::Point(dot.center - origin), dot.radius, full, cv::FILLED, cv::LINE_AA,
                kShift);

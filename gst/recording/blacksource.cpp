@@ -25,7 +25,7 @@ struct BlackFrames {
   int64_t frames = 0;
   Size size;  // 0x0: not recorded
   std::atomic<bool> loop = false;
-  Timeline played;  // the recorded one, or at the rate of the caps
+  Timeline played;               // the recorded one, or at the rate of the caps
   std::atomic<int64_t> end = 0;  // end of one round, for queries; 0 unknown
   int64_t next = 0;
   bool placed = false;  // `next` was set from the segment
@@ -80,9 +80,9 @@ GstBuffer* black_frame(GstVideoInfo* info) {
   pixel.fps_d = info->fps_d;
   pixel.interlace_mode = info->interlace_mode;
   gpointer room = g_try_malloc0(info->size);
-  GstStructure* plain = gst_structure_new("black", GST_VIDEO_CONVERTER_OPT_DITHER_METHOD,
-                                          GST_TYPE_VIDEO_DITHER_METHOD, GST_VIDEO_DITHER_NONE,
-                                          nullptr);
+  GstStructure* plain =
+      gst_structure_new("black", GST_VIDEO_CONVERTER_OPT_DITHER_METHOD,
+                        GST_TYPE_VIDEO_DITHER_METHOD, GST_VIDEO_DITHER_NONE, nullptr);
   GstVideoConverter* converter = gst_video_converter_new(&pixel, info, plain);
   if (room == nullptr || converter == nullptr) {
     g_free(room);
@@ -138,7 +138,8 @@ gboolean set_caps(GstBaseSrc* base, GstCaps* caps) {
       !f.recorded.empty() && f.recorded.first() >= 0 &&
       gst_util_fraction_compare(rate.numerator, rate.denominator, info.fps_n, info.fps_d) == 0;
   const FrameRate asked{info.fps_n, info.fps_d};
-  f.played = as_recorded ? f.recorded : Timeline(f.frames, asked.numerator > 0 ? asked : kUsualRate);
+  f.played =
+      as_recorded ? f.recorded : Timeline(f.frames, asked.numerator > 0 ? asked : kUsualRate);
   f.end = f.played.end();
   return TRUE;
 }
@@ -156,8 +157,8 @@ void place(GstBaseSrc* base, BlackFrames& f) {
   const int64_t first = f.played.first();
   f.placed = true;
   if (segment.rate < 0) {
-    const int64_t stop = GST_CLOCK_TIME_IS_VALID(segment.stop) ? static_cast<int64_t>(segment.stop)
-                                                               : f.played.end();
+    const int64_t stop =
+        GST_CLOCK_TIME_IS_VALID(segment.stop) ? static_cast<int64_t>(segment.stop) : f.played.end();
     f.next = f.played.frame_at(stop - 1);
     while (f.played.begin_of(f.next) >= stop) --f.next;
     if (!f.loop) f.next = std::min(f.next, f.frames - 1);

@@ -38,8 +38,8 @@ std::expected<IndexedTensor, std::string> parse_tensor(const Json& entry) {
   if (!shape) return wrong(shape.error());
   auto source = source_at(entry);
   if (!source) return wrong(source.error());
-  IndexedTensor out{.file = *file, .id = *id, .type = *known, .shape = *shape,
-                    .source = std::move(*source)};
+  IndexedTensor out{
+      .file = *file, .id = *id, .type = *known, .shape = *shape, .source = std::move(*source)};
   if (*order == kColumnMajor) out.order = GST_TENSOR_DIM_ORDER_COL_MAJOR;
   return out;
 }
@@ -82,13 +82,13 @@ std::string to_line(size_t number, const IndexedFrame& frame) {
   if (frame.skipped) line["skipped"] = true;
   line["tensors"] = WrittenJson::array();
   for (const IndexedTensor& tensor : frame.tensors) {
-    WrittenJson& entry = line["tensors"].emplace_back(WrittenJson{
-        {"file", tensor.file},
-        {"id", tensor.id},
-        {"type", to_string(tensor.type)},
-        {"dims", tensor.shape.dims()},
-        {"dims-order",
-         tensor.order == GST_TENSOR_DIM_ORDER_COL_MAJOR ? kColumnMajor : "row-major"}});
+    WrittenJson& entry = line["tensors"].emplace_back(
+        WrittenJson{{"file", tensor.file},
+                    {"id", tensor.id},
+                    {"type", to_string(tensor.type)},
+                    {"dims", tensor.shape.dims()},
+                    {"dims-order",
+                     tensor.order == GST_TENSOR_DIM_ORDER_COL_MAJOR ? kColumnMajor : "row-major"}});
     if (tensor.source.said != nullptr) entry["source"] = to_json(tensor.source);
   }
   return line.dump(-1, ' ', false, WrittenJson::error_handler_t::replace) + "\n";

@@ -42,7 +42,7 @@ struct IndexedFrame {
   Size size;             // 0 x 0 unknown
   std::vector<IndexedTensor> tensors;
   bool skipped = false;  // skipped by the inference element on purpose
-  size_t line = 0;  // line number in the index
+  size_t line = 0;       // line number in the index
 };
 
 /// Returns a line of the index, including its end.

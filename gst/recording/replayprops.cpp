@@ -9,21 +9,26 @@ namespace keepbox {
 namespace {
 
 enum {
-  kPropLocation = 1, kPropDims, kPropType, kPropTensorId, kPropLoop, kPropMemory, kPropSyncMode,
+  kPropLocation = 1,
+  kPropDims,
+  kPropType,
+  kPropTensorId,
+  kPropLoop,
+  kPropMemory,
+  kPropSyncMode,
   kPropTimestampOffset
 };
 
-constexpr auto kReady = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                 GST_PARAM_MUTABLE_READY);
+constexpr auto kReady =
+    static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
 constexpr auto kPlaying = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                    GST_PARAM_MUTABLE_PLAYING);
 
 GType memory_type() {
   static const GType type = register_enum(
-      "KeepboxReplayMemory",
-      {{static_cast<int>(ReplayMemory::kSystem), "system", "System memory"},
-       {static_cast<int>(ReplayMemory::kCuda), "cuda",
-        "CUDA memory (GstCudaMemory), uploaded on a separate stream"}});
+      "KeepboxReplayMemory", {{static_cast<int>(ReplayMemory::kSystem), "system", "System memory"},
+                              {static_cast<int>(ReplayMemory::kCuda), "cuda",
+                               "CUDA memory (GstCudaMemory), uploaded on a separate stream"}});
   return type;
 }
 
@@ -70,10 +75,9 @@ void install_replay_properties(GObjectClass* klass) {
   install_texts(klass);
   g_object_class_install_property(
       klass, kPropLoop,
-      g_param_spec_boolean(
-          "loop", nick_of("loop"),
-          "Restart after the last recorded frame instead of ending the stream.", FALSE,
-          kPlaying));
+      g_param_spec_boolean("loop", nick_of("loop"),
+                           "Restart after the last recorded frame instead of ending the stream.",
+                           FALSE, kPlaying));
   g_object_class_install_property(
       klass, kPropMemory,
       g_param_spec_enum("memory", nick_of("memory"), "Memory of the attached tensors.",

@@ -143,8 +143,8 @@ Moment moment_of(const GstSegment& segment, FrameRate rate, GstBuffer* buffer) {
 void tell(GstElement* element, Replayer& r, FrameFinder::Where where, const Moment& moment) {
   const auto warn = [&](bool& told, std::string expected, std::string found, std::string hint) {
     if (!std::exchange(told, true))
-      post_warning(element, {ErrorKind::kMismatch, std::move(expected), std::move(found),
-                             std::move(hint)});
+      post_warning(element,
+                   {ErrorKind::kMismatch, std::move(expected), std::move(found), std::move(hint)});
   };
   const auto seconds = [](int64_t time) {
     return std::to_string(double(time) / GST_SECOND) + " s";
@@ -189,8 +189,8 @@ Status attach(Replayer& r, size_t frame, GstBuffer* buffer) {
   const auto tensors = r.reader->read(frame);
   if (!tensors) return std::unexpected(tensors.error());
   for (const StoredTensor& tensor : *tensors) {
-    Result<GstBuffer*> data = r.uploader ? r.uploader->upload(tensor.data.get())
-                                         : gst_buffer_ref(tensor.data.get());
+    Result<GstBuffer*> data =
+        r.uploader ? r.uploader->upload(tensor.data.get()) : gst_buffer_ref(tensor.data.get());
     if (!data) return std::unexpected(data.error());
     if (auto source = tensor_source(tensor.data.get()); source != tensor_source(*data))
       set_tensor_source(*data, std::move(source));  // source for the upload

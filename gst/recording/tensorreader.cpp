@@ -50,10 +50,10 @@ Result<NpyArray> read_header(const PlainFile& file) {
   const size_t bytes = file.bytes - array->offset;
   const auto count = array->shape.count();
   if (!count || *count != bytes / size_of(array->type) || bytes % size_of(array->type) != 0)
-    return fail(ErrorKind::kTruncated,
-                array->shape.to_string() + " " + std::string(to_string(array->type)) + " in " +
-                    file.path,
-                std::to_string(bytes) + " bytes of data", "record it again");
+    return fail(
+        ErrorKind::kTruncated,
+        array->shape.to_string() + " " + std::string(to_string(array->type)) + " in " + file.path,
+        std::to_string(bytes) + " bytes of data", "record it again");
   return array;
 }
 
@@ -176,8 +176,8 @@ Status TensorReader::read_folder(size_t frame) {
   for (const IndexedTensor& entry : whole.tensors) {
     auto tensor = read_entry(*folder_, entry, index_.labels);
     if (!tensor) {
-      tensor.error().expected += " (named on line " + std::to_string(whole.line) + " of " +
-                                 kIndexName + ")";
+      tensor.error().expected +=
+          " (named on line " + std::to_string(whole.line) + " of " + kIndexName + ")";
       return std::unexpected(tensor.error());
     }
     tensors_.push_back(std::move(*tensor));

@@ -71,8 +71,8 @@ class TensorReader {
 
   std::optional<Folder> folder_;
   RecordIndex index_;
-  PlainFile file_;      // a raw or .npy file
-  StoredTensor form_;   // the tensor of one frame, without data
+  PlainFile file_;     // a raw or .npy file
+  StoredTensor form_;  // the tensor of one frame, without data
   size_t offset_ = 0, frame_bytes_ = 0;
   size_t frames_ = 0;
   FrameTimes times_;

@@ -118,8 +118,9 @@ gboolean start(GstBaseTransform* base) {
 gboolean stop(GstBaseTransform* base) {
   std::optional<TensorWriter>& writer = cast(base)->recorder->writer;
   if (writer && !writer->finished() && writer->frames() != 0)
-    GST_WARNING_OBJECT(base, "stopped before EOS: the %" G_GSIZE_FORMAT
-                       " frames so far are in frames.jsonl.part", writer->frames());
+    GST_WARNING_OBJECT(
+        base, "stopped before EOS: the %" G_GSIZE_FORMAT " frames so far are in frames.jsonl.part",
+        writer->frames());
   writer.reset();
   return TRUE;
 }

@@ -87,17 +87,15 @@ Result<std::string> TensorWriter::write_labels(const std::vector<std::string>& l
 }
 
 Status TensorWriter::write_frame(const RecordedFrame& frame) {
-  IndexedFrame entry{.time = frame.time,
-                     .duration = frame.duration,
-                     .size = frame.size,
-                     .skipped = frame.skipped};
+  IndexedFrame entry{
+      .time = frame.time, .duration = frame.duration, .size = frame.size, .skipped = frame.skipped};
   for (size_t i = 0; i < frame.tensors.size(); ++i) {
     const TensorView& view = frame.tensors[i].view;
     KB_TRY(check_bounds(view));
     const size_t bytes = *view.shape.count() * size_of(view.type);
     const std::string header = npy_header(view.type, view.shape);
-    const std::span<const std::byte> parts[] = {
-        bytes_of(header), {static_cast<const std::byte*>(view.data), bytes}};
+    const std::span<const std::byte> parts[] = {bytes_of(header),
+                                                {static_cast<const std::byte*>(view.data), bytes}};
     KB_TRY(folder_.write(name_of(i), parts));
     entry.tensors.push_back({.file = name_of(i),
                              .id = std::string(view.id),

@@ -67,8 +67,8 @@ class TensorWriter {
 
   Folder folder_;
   OutFile index_;
-  std::string prefix_;             // of file names
-  std::vector<std::string> old_;   // files that finish() removes
+  std::string prefix_;                            // of file names
+  std::vector<std::string> old_;                  // files that finish() removes
   std::vector<std::vector<std::string>> labels_;  // already written, by file number
   size_t frames_ = 0;
   bool finished_ = false, failed_ = false;

@@ -44,7 +44,7 @@ namespace keepbox {
 namespace {
 
 struct Sink {
-  SinkProps props;  // under the object lock
+  SinkProps props;      // under the object lock
   Interrupt interrupt;  // set when GStreamer needs the streaming thread back
   // The streaming thread's own:
   Size frame;
@@ -176,8 +176,7 @@ gboolean stop(GstBaseSink* base) {
   if (const std::string part = session.unnamed();
       !session.ended && !session.failed && !part.empty())
     GST_WARNING_OBJECT(self, "stopped before EOS: the boxes so far are in %s", part.c_str());
-  else
-    done = finish(self);
+  else done = finish(self);
   GST_INFO_OBJECT(self, "%" G_GUINT64_FORMAT " frames written%s", session.frames,
                   done ? "" : ", incomplete");
   self->sink->session.reset();

@@ -34,8 +34,7 @@ std::string_view BoxWriter::tail() const {
   return results_ == 0 ? "]\n" : "\n]\n";
 }
 
-Status BoxWriter::write(const FrameInfo& frame, std::span<const FrameBox> boxes,
-                        std::string& out) {
+Status BoxWriter::write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out) {
   switch (format_) {
     case BoxFormat::kJsonl:
       if (!boxes.empty() || options_.write_empty) write_jsonl(frame, boxes, options_, out);

@@ -48,8 +48,9 @@ Result<std::vector<CocoId>> parse_ids(std::string_view text, const std::string& 
   for (const std::string_view line : lines_of(text)) {
     auto id = parse_id(line);
     if (!id)
-      return file_error(id.error().expected + " in line " + std::to_string(ids.size() + 1) +
-                            " of " + path, id.error().found, hint);
+      return file_error(
+          id.error().expected + " in line " + std::to_string(ids.size() + 1) + " of " + path,
+          id.error().found, hint);
     ids.push_back(std::move(*id));
   }
   if (ids.empty()) return file_error("ids in " + path, "an empty file", hint);
@@ -67,8 +68,10 @@ std::string plain(std::string_view name) {
 /// Returns COCO's name for classes that darknet, and projects that use its list, call differently.
 std::string coco_name(const std::string& label) {
   using Names = std::pair<std::string_view, std::string_view>;
-  static constexpr Names kOthers[] = {{"motorbike", "motorcycle"}, {"aeroplane", "airplane"},
-                                      {"sofa", "couch"}, {"tvmonitor", "tv"},
+  static constexpr Names kOthers[] = {{"motorbike", "motorcycle"},
+                                      {"aeroplane", "airplane"},
+                                      {"sofa", "couch"},
+                                      {"tvmonitor", "tv"},
                                       {"hairdryer", "hairdrier"}};
   const std::string name = plain(label);
   const auto* found = std::ranges::find(kOthers, name, &Names::first);
@@ -160,10 +163,12 @@ CategoryIds::Numbering& CategoryIds::settle(const FrameBox& box, bool fits) {
   } else if (numbering == Numbering::kCoco && !fits) {
     numbering = Numbering::kOwn;
     const char* further = of_model.empty() ? ", or model-name= of each of several decoders" : "";
-    news_.wrong.push_back(
-        {ErrorKind::kMismatch, "only the 80 classes of COCO, as in earlier frames", text_of(box),
-         "this and other new classes" + of_model + " get category ids outside of COCO's; set "
-         "category-ids=" + further});
+    news_.wrong.push_back({ErrorKind::kMismatch,
+                           "only the 80 classes of COCO, as in earlier frames", text_of(box),
+                           "this and other new classes" + of_model +
+                               " get category ids outside of COCO's; set "
+                               "category-ids=" +
+                               further});
     news_.chosen.push_back("category ids of new classes" + of_model + " are outside of COCO's");
   }
   return numbering;
@@ -179,7 +184,8 @@ int64_t CategoryIds::number_of(const FrameBox& box, std::optional<size_t> row) {
     news_.odd.push_back(stands + ", because " + std::to_string(wanted) +
                         " is taken or reserved for COCO; set category-ids= to choose the numbers");
   else if (!row && !box.class_id)
-    news_.odd.push_back(stands + ", whose decoder gives no class number; set category-ids= to "
+    news_.odd.push_back(stands +
+                        ", whose decoder gives no class number; set category-ids= to "
                         "choose the numbers of the data set");
   return id;
 }

@@ -44,11 +44,10 @@ std::string ClassWords::unlike_others(const std::string& name, const std::string
     out = shortened(word, kMaxBytes - end.size()) + end;
   }
   if (!std::exchange(told_alike_, true))
-    warnings_.push_back({ErrorKind::kMismatch,
-                         "class names that give different file names",
-                         "'" + shortened(name, kMaxBytes) + "', which gives " + word +
-                             " like another class",
-                         "its file has " + out + " in its name"});
+    warnings_.push_back(
+        {ErrorKind::kMismatch, "class names that give different file names",
+         "'" + shortened(name, kMaxBytes) + "', which gives " + word + " like another class",
+         "its file has " + out + " in its name"});
   return out;
 }
 

@@ -17,8 +17,7 @@ std::optional<uint64_t> stream_time(const GstSegment& segment, GstBuffer* buffer
 
 std::string iso_time(GDateTime* time, WallTimeFormat format) {
   g_autoptr(GDateTime) taken = time;
-  g_autoptr(GDateTime) shown =
-      format.utc ? g_date_time_to_utc(taken) : g_date_time_to_local(taken);
+  g_autoptr(GDateTime) shown = format.utc ? g_date_time_to_utc(taken) : g_date_time_to_local(taken);
   g_autofree gchar* seconds = g_date_time_format(shown, "%Y-%m-%dT%H:%M:%S.%f");
   g_autofree gchar* zone = g_date_time_format(shown, format.utc ? "Z" : "%:z");
   std::string out = seconds;

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "gst/sink/formats.h"
+#include "gst/sink/oriented.h"
 #include "gst/sink/rle.h"
 #include "gst/sink/text.h"
-#include "gst/sink/oriented.h"
 
 namespace keepbox {
 namespace {
@@ -44,9 +44,8 @@ BoxJson keypoints_of(const FramePoints& points) {
 
 /// Returns the mask in its own pixels, and the box that it covers.
 BoxJson mask_of(const MaskView& mask, const Box& place) {
-  return {{"x", place.x1},           {"y", place.y1},
-          {"w", width_of(place)},    {"h", height_of(place)},
-          {"width", mask.width()},   {"height", mask.height()},
+  return {{"x", place.x1},         {"y", place.y1},         {"w", width_of(place)},
+          {"h", height_of(place)}, {"width", mask.width()}, {"height", mask.height()},
           {"rle", rle_of(mask)}};
 }
 
@@ -76,10 +75,10 @@ BoxJson coco_segmentation(const FrameBox& box, Size frame) {
 BoxJson object_of(const FrameBox& box, Size frame) {
   const std::string label = name_of(box.label);
   BoxJson out = {{"x", box.box.x1},
-              {"y", box.box.y1},
-              {"w", width_of(box.box)},
-              {"h", height_of(box.box)},
-              {"region_id", box.od_id}};
+                 {"y", box.box.y1},
+                 {"w", width_of(box.box)},
+                 {"h", height_of(box.box)},
+                 {"region_id", box.od_id}};
   if (box.tracking_id) out["id"] = *box.tracking_id;
   if (!label.empty()) out["roi_type"] = label;
   out["detection"] = detection_of(box, label, frame);
@@ -113,9 +112,9 @@ void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
 void write_coco_result(const CocoSubject& of, const FrameBox& box, std::string& out) {
   const Box around = enclosing(box);
   BoxJson result = {{"image_id", of.image},
-                 {"category_id", of.category},
-                 {"bbox", {around.x1, around.y1, width_of(around), height_of(around)}},
-                 {"score", box.score}};
+                    {"category_id", of.category},
+                    {"bbox", {around.x1, around.y1, width_of(around), height_of(around)}},
+                    {"score", box.score}};
   if (!box.points.points.empty()) result["keypoints"] = coco_points(box.points.points);
   if (BoxJson shape = coco_segmentation(box, of.frame); !shape.is_null())
     result["segmentation"] = std::move(shape);

@@ -5,8 +5,8 @@
 #include <concepts>
 
 #include "gst/sink/formats.h"
-#include "gst/sink/text.h"
 #include "gst/sink/oriented.h"
+#include "gst/sink/text.h"
 
 namespace keepbox {
 namespace {

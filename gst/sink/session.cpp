@@ -16,8 +16,8 @@ namespace {
 Status make_folder_of(const std::string& path) {
   g_autofree gchar* folder = g_path_get_dirname(path.c_str());
   if (g_mkdir_with_parents(folder, 0777) == 0 && g_access(folder, W_OK | X_OK) == 0) return {};
-  return file_error("a writable folder " + std::string(folder),
-                    g_strerror(errno), "set location= to another path");
+  return file_error("a writable folder " + std::string(folder), g_strerror(errno),
+                    "set location= to another path");
 }
 
 }  // namespace
@@ -50,8 +50,7 @@ Result<Session> Session::open(const SinkProps& props, const Interrupt& interrupt
   return out;
 }
 
-Status Session::write(const FrameInfo& frame, std::span<const FrameBox> boxes,
-                      std::string& text) {
+Status Session::write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& text) {
   if (classes) {
     std::map<std::string, std::string> by_class;
     KB_TRY(writer.write(frame, boxes, by_class));

@@ -28,9 +28,9 @@ struct Session {
   std::optional<ClassFiles> classes;  // for kDota
   gint64 number = 0;                  // of the next frame
   guint64 frames = 0;
-  std::set<GQuark> models;            // models of the boxes so far
-  bool analysed = false;  // a frame had analytics, even if without boxes
-  bool ended = false;     // by EOS, after which a seek may bring more frames
+  std::set<GQuark> models;  // models of the boxes so far
+  bool analysed = false;    // a frame had analytics, even if without boxes
+  bool ended = false;       // by EOS, after which a seek may bring more frames
   bool failed = false;
   std::vector<Error> warnings;  // returned by take_warnings()
   bool noted_older = false;     // a file of an earlier run was reported

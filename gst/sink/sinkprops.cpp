@@ -15,12 +15,10 @@ GType format_type() {
       "KeepboxBoxFormat",
       {{static_cast<int>(BoxFormat::kJsonl), "jsonl",
         "JSON Lines, one object per frame, in the schema of DL Streamer's gvametaconvert"},
-       {static_cast<int>(BoxFormat::kCoco), "coco",
-        "JSON array of COCO results, for pycocotools"},
+       {static_cast<int>(BoxFormat::kCoco), "coco", "JSON array of COCO results, for pycocotools"},
        {static_cast<int>(BoxFormat::kMot), "mot",
         "MOTChallenge lines; frames are counted from 1, box pixels from 0"},
-       {static_cast<int>(BoxFormat::kKitti), "kitti",
-        "KITTI object results, one file per frame"},
+       {static_cast<int>(BoxFormat::kKitti), "kitti", "KITTI object results, one file per frame"},
        {static_cast<int>(BoxFormat::kCsv), "csv",
         "CSV with a header and one line per box. Names are written as in the model: spreadsheets "
         "may execute those that begin with =, +, - or @"},
@@ -53,8 +51,7 @@ const Property<SinkProps> kSinkProperties[] = {
      "their class numbers from 0, or 1, 2 ... for labels in order of appearance. "
      "GST_DEBUG=boxsink:4 logs the choice.",
      &SinkProps::category_ids},
-    {"source", "Name of the stream in each jsonl line; empty omits the field.",
-     &SinkProps::source},
+    {"source", "Name of the stream in each jsonl line; empty omits the field.", &SinkProps::source},
     {"tags",
      "JSON object with user-defined values, such as {\"camera\":3}, written as tags in each jsonl "
      "line; empty omits the field.",
@@ -95,9 +92,8 @@ const PropertyTable<SinkProps>& sink_properties() {
 Result<BoxWriter> make_writer(const SinkProps& props) {
   auto tags = parse_tags(props.tags);
   if (!tags) return std::unexpected(tags.error());
-  WriterOptions options{.source = props.source,
-                        .tags = std::move(*tags),
-                        .write_empty = props.write_empty};
+  WriterOptions options{
+      .source = props.source, .tags = std::move(*tags), .write_empty = props.write_empty};
   const bool coco = props.is(BoxFormat::kCoco);
   if (props.is(BoxFormat::kDota) && !props.image_ids.empty()) {
     auto names = load_names(props.image_ids.c_str(), "image-ids");

@@ -26,10 +26,8 @@ std::string name_of(GQuark name) {
 std::string as_word(const std::string& text) {
   std::string out;
   for (const gchar* at = text.c_str(); *at != '\0'; at = g_utf8_next_char(at)) {
-    if (is_blank(g_utf8_get_char(at)))
-      out += '_';
-    else
-      out.append(at, g_utf8_next_char(at));
+    if (is_blank(g_utf8_get_char(at))) out += '_';
+    else out.append(at, g_utf8_next_char(at));
   }
   return out;
 }

@@ -23,7 +23,9 @@ std::string as_word(const std::string& text);
 
 /// Returns the name of a box's model if it was set; a decoder's own name counts only with several
 /// models.
-inline std::string shown_model(const FrameBox& box) { return box.unnamed ? "" : name_of(box.model); }
+inline std::string shown_model(const FrameBox& box) {
+  return box.unnamed ? "" : name_of(box.model);
+}
 
 inline float width_of(const Box& b) { return b.x2 - b.x1; }
 inline float height_of(const Box& b) { return b.y2 - b.y1; }

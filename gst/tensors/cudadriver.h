@@ -26,11 +26,11 @@ struct CudaDriver {
   CUresult (*stream_synchronize)(CUstream) = library.find("cuStreamSynchronize");
   CUresult (*stream_wait)(CUstream, CUevent, unsigned) = library.find("cuStreamWaitEvent");
   CUresult (*stream_context)(CUstream, CUcontext*) = library.find("cuStreamGetCtx");
-  CUresult (*begin_capture)(CUstream, CUstreamCaptureMode) =
-      library.find("cuStreamBeginCapture_v2");
+  CUresult (*begin_capture)(CUstream,
+                            CUstreamCaptureMode) = library.find("cuStreamBeginCapture_v2");
   CUresult (*end_capture)(CUstream, CUgraph*) = library.find("cuStreamEndCapture");
-  CUresult (*graph_instantiate)(CUgraphExec*, CUgraph, unsigned long long) =
-      library.find("cuGraphInstantiateWithFlags");
+  CUresult (*graph_instantiate)(CUgraphExec*, CUgraph,
+                                unsigned long long) = library.find("cuGraphInstantiateWithFlags");
   CUresult (*graph_destroy)(CUgraph) = library.find("cuGraphDestroy");
   CUresult (*graph_launch)(CUgraphExec, CUstream) = library.find("cuGraphLaunch");
   CUresult (*graph_exec_destroy)(CUgraphExec) = library.find("cuGraphExecDestroy");

@@ -36,8 +36,7 @@ Result<CudaStream> make_stream(const CudaContext& context) {
 }
 
 Result<GstMiniObject*> gst_stream(const CudaContext& context) {
-  GstCudaStream* stream =
-      gst_cuda().stream_new(reinterpret_cast<GstCudaContext*>(context.get()));
+  GstCudaStream* stream = gst_cuda().stream_new(reinterpret_cast<GstCudaContext*>(context.get()));
   if (stream != nullptr) return GST_MINI_OBJECT_CAST(stream);
   return fail(ErrorKind::kNoResource, "a CUDA stream", "a context that cannot make one",
               "see GST_DEBUG=cudastream:6");

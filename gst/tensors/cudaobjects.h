@@ -16,8 +16,7 @@ template <class Handle, auto Destroy>
 class CudaObject {
  public:
   CudaObject() = default;
-  CudaObject(CudaContext context, Handle handle)
-      : context_(std::move(context)), handle_(handle) {}
+  CudaObject(CudaContext context, Handle handle) : context_(std::move(context)), handle_(handle) {}
   CudaObject(CudaObject&& other) noexcept
       : context_(std::move(other.context_)), handle_(std::exchange(other.handle_, Handle{})) {}
   CudaObject& operator=(CudaObject&& other) noexcept {

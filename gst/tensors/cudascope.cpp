@@ -41,9 +41,7 @@ GstVideoInfo one_line(gsize bytes) {
 
 }  // namespace
 
-bool cuda_available() {
-  return gst_cuda().complete() && gst_cuda().load_library() != FALSE;
-}
+bool cuda_available() { return gst_cuda().complete() && gst_cuda().load_library() != FALSE; }
 
 Status require_cuda(const std::string& hint) {
   if (!gst_cuda().complete())
@@ -120,8 +118,7 @@ CudaContext SharedCuda::context() {
 
 void SharedCuda::offer(GstElement* element, GstContext* context, int device) {
   GstCudaContext* object = nullptr;
-  if (!gst_context_has_context_type(context, GST_CUDA_CONTEXT_TYPE) ||
-      !gst_cuda().complete() ||
+  if (!gst_context_has_context_type(context, GST_CUDA_CONTEXT_TYPE) || !gst_cuda().complete() ||
       !gst_cuda().handle_set_context(element, context, device, &object))
     return;
   CudaContext offered = CudaContext::taken(object);

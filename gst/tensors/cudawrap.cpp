@@ -5,8 +5,8 @@
 #include <map>
 #include <mutex>
 
-#include "gst/tensors/cudascope.h"
 #include "gst/tensors/cudadriver.h"
+#include "gst/tensors/cudascope.h"
 #include "gst/tensors/gstcuda.h"
 
 namespace keepbox {
@@ -43,8 +43,7 @@ Result<CUcontext> working_context(const DeviceData& lent, int device) {
   CUcontext context = nullptr;
   if (lent.ready == DeviceData::Ready::kBehindStream)
     cuda_driver().stream_context(static_cast<CUstream>(lent.ready_on), &context);
-  else
-    cuda_driver().current_context(&context);
+  else cuda_driver().current_context(&context);
   if (context != nullptr && is_on(context, device)) return context;
   return fail(ErrorKind::kInvalid, "memory of a CUDA context, or a context of its device",
               context == nullptr

@@ -20,8 +20,8 @@ struct DeviceData {
 /// Wraps data of a tensor in CUDA memory, in one piece and in the context that it was allocated in.
 /// There is a single GstCudaContext per context as long as it is in use. Transfer full. kInvalid if
 /// it is not CUDA memory, kNoResource if the driver fails.
-/// @param notify gets user_data when the memory is freed, with its context current; it is not called
-/// if this fails.
+/// @param notify gets user_data when the memory is freed, with its context current; it is not
+/// called if this fails.
 Result<GstMemory*> wrap_device_data(const DeviceData& lent, GDestroyNotify notify,
                                     gpointer user_data);
 

@@ -52,9 +52,8 @@ NoteMeta* find_note(GstBuffer* buffer) {
 /// Returns the note of the buffer, or a new one.
 NoteMeta& note_of(GstBuffer* buffer) {
   if (NoteMeta* there = find_note(buffer)) return *there;
-  static const GstMetaInfo* info =
-      meta_info(note_api(), "KeepboxDecoded2Meta", sizeof(NoteMeta),
-                {init_note, release_note, transform_note});
+  static const GstMetaInfo* info = meta_info(note_api(), "KeepboxDecoded2Meta", sizeof(NoteMeta),
+                                             {init_note, release_note, transform_note});
   return *reinterpret_cast<NoteMeta*>(gst_buffer_add_meta(buffer, info, nullptr));
 }
 
@@ -85,8 +84,7 @@ DecodedNote::DecodedNote(GstBuffer* buffer)
     : meta_(buffer != nullptr ? find_note(buffer) : nullptr) {}
 
 bool DecodedNote::has(GstBuffer* data) const {
-  return meta_ != nullptr &&
-         std::ranges::contains(static_cast<const NoteMeta*>(meta_)->data, data);
+  return meta_ != nullptr && std::ranges::contains(static_cast<const NoteMeta*>(meta_)->data, data);
 }
 
 void copy_note(GstBuffer* from, GstBuffer* to) {

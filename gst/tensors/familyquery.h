@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Queries from an element to a decoder downstream: the family as which it decodes tensors, which sets
-// the input of tensorinfer, and the size of the model input, which sets the frames of a replay.
+// Queries from an element to a decoder downstream: the family as which it decodes tensors, which
+// sets the input of tensorinfer, and the size of the model input, which sets the frames of a
+// replay.
 #pragma once
 
 #include <gst/gst.h>
@@ -43,9 +44,9 @@ struct InputQuestion {
   Size answer;                      // 0x0: unknown
 };
 
-/// Asks a decoder downstream; elements in between that attach tensors add theirs. Without a decoder,
-/// or if its properties and the tensors' shapes together do not show a size, the first tensor's
-/// likely one counts.
+/// Asks a decoder downstream; elements in between that attach tensors add theirs. Without a
+/// decoder, or if its properties and the tensors' shapes together do not show a size, the first
+/// tensor's likely one counts.
 Size ask_input_size(GstElement* source);
 /// Returns ask_input_size()'s question, or nullptr if the query is another one. It lives as long as
 /// the query.

@@ -62,10 +62,10 @@ struct UniqueLists {
 
 UniqueLists unique_lists() {
   UniqueLists out;
-  out.size = reinterpret_cast<decltype(out.size)>(
-      dlsym(RTLD_DEFAULT, "gst_value_unique_list_get_size"));
-  out.value = reinterpret_cast<decltype(out.value)>(
-      dlsym(RTLD_DEFAULT, "gst_value_unique_list_get_value"));
+  out.size =
+      reinterpret_cast<decltype(out.size)>(dlsym(RTLD_DEFAULT, "gst_value_unique_list_get_size"));
+  out.value =
+      reinterpret_cast<decltype(out.value)>(dlsym(RTLD_DEFAULT, "gst_value_unique_list_get_value"));
   return out;
 }
 

@@ -79,8 +79,8 @@ Status FrameTensors::look(GstBuffer* buffer, Which which) {
     if (!is_readable(*tensor) || note.has(tensor->data)) continue;
     if (listed_count_ == kMost)
       return fail(ErrorKind::kUnsupported,
-                  "at most " + std::to_string(kMost) + " tensors per frame",
-                  "more", "select the needed ones with tensor-ids at the inference element");
+                  "at most " + std::to_string(kMost) + " tensors per frame", "more",
+                  "select the needed ones with tensor-ids at the inference element");
     sources_[listed_count_] = nullptr;
     TensorView& view = listed_[listed_count_];
     view = {.type = *to_data_type(tensor->data_type),
@@ -143,9 +143,8 @@ Status FrameTensors::map_all(MemorySpace preferred) {
 
 void FrameTensors::mark_decoded(GstBuffer* buffer, std::span<const uint32_t> which) const {
   for (size_t i = 0; i < listed_count_; ++i)
-    if (std::ranges::any_of(which, [&](uint32_t number) {
-          return tensors_[number].parcel == tensors_[i].parcel;
-        }))
+    if (std::ranges::any_of(
+            which, [&](uint32_t number) { return tensors_[number].parcel == tensors_[i].parcel; }))
       note_decoded(buffer, tensors_[i].tensor->data);
 }
 

@@ -60,8 +60,8 @@ const GstTensor* TensorWalk::next_of_metas() {
   while (true) {
     while (meta_ != nullptr && index_ < meta_->num_tensors)
       if (const GstTensor* tensor = gst_tensor_meta_get(meta_, index_++)) return tensor;
-    parcel_ = meta_ = reinterpret_cast<GstTensorMeta*>(gst_buffer_iterate_meta_filtered(
-        buffer_, &meta_state_, gst_tensor_meta_api_get_type()));
+    parcel_ = meta_ = reinterpret_cast<GstTensorMeta*>(
+        gst_buffer_iterate_meta_filtered(buffer_, &meta_state_, gst_tensor_meta_api_get_type()));
     index_ = 0;
     metas_done_ = meta_ == nullptr;
     if (metas_done_) return nullptr;

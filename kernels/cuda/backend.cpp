@@ -48,9 +48,10 @@ Status supports(const Plan& plan) {
                 "set backend=auto, nms-method=greedy or keypoints=false");
   const uint64_t judged = uint64_t{plan.layout.anchors} * plan.layout.classes;
   if (plan.rules.multi_label && judged > kMaxJudged)
-    return fail(ErrorKind::kUnsupported,
-                "at most " + std::to_string(kMaxJudged) + " scores with multi-label in backend cuda",
-                std::to_string(judged), "set multi-label=false or backend=auto");
+    return fail(
+        ErrorKind::kUnsupported,
+        "at most " + std::to_string(kMaxJudged) + " scores with multi-label in backend cuda",
+        std::to_string(judged), "set multi-label=false or backend=auto");
   if (compares_all(plan.rules) && plan.rules.pre_nms_top_k > kMaxPaired)
     return fail(ErrorKind::kUnsupported,
                 "at most " + std::to_string(kMaxPaired) +

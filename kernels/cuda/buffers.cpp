@@ -10,7 +10,7 @@ namespace keepbox::cuda {
 const Kernels& kernels_for(const Rules& rules) {
   if (!rules.oriented) return upright_kernels();
   return rules.contract.oriented == OrientedOverlap::kPolygon ? oriented_polygon_kernels()
-                                                          : oriented_gaussian_kernels();
+                                                              : oriented_gaussian_kernels();
 }
 
 namespace {
@@ -159,8 +159,8 @@ DeviceField device_field(const Field& field, std::span<const TensorView> tensors
 
 /// Returns a view with the form of a plan's tensor.
 TensorView view_of(const TensorForm& form) {
-  return {.type = form.type, .shape = form.shape, .scale = form.scale,
-          .zero_point = form.zero_point};
+  return {
+      .type = form.type, .shape = form.shape, .scale = form.scale, .zero_point = form.zero_point};
 }
 
 }  // namespace
@@ -190,8 +190,7 @@ std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, Pie
 }
 
 Numbers bind_fields(DevicePlan& plan, Pieces& pieces, const Layout& layout,
-                    std::span<const TensorView> tensors,
-                    std::span<const std::byte* const> data) {
+                    std::span<const TensorView> tensors, std::span<const std::byte* const> data) {
   std::optional<Numbers> all;
   const auto see = [&](Numbers numbers) {
     all = all.value_or(numbers) == numbers ? numbers : Numbers::kAny;

@@ -26,27 +26,20 @@ cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t bl
   cudaError_t error = cudaSuccess;
   if (full_classes_matter(plan.rules)) return launch_walk<Geometry>(plan, args, count, stream);
   switch (plan.rules.method) {
-    case NmsMethod::kBitmask:
-      return launch_bitmask<Geometry>(plan, args, count, stream);
-    case NmsMethod::kSegmented:
-      return launch_segmented<Geometry>(plan, args, count, stream);
-    case NmsMethod::kFast:
-      return launch_fast<Geometry>(plan, args, count, stream);
+    case NmsMethod::kBitmask: return launch_bitmask<Geometry>(plan, args, count, stream);
+    case NmsMethod::kSegmented: return launch_segmented<Geometry>(plan, args, count, stream);
+    case NmsMethod::kFast: return launch_fast<Geometry>(plan, args, count, stream);
     case NmsMethod::kSoftLinear:
-    case NmsMethod::kSoftGaussian:
-      return launch_soft<Geometry>(plan, args, count, stream);
+    case NmsMethod::kSoftGaussian: return launch_soft<Geometry>(plan, args, count, stream);
     case NmsMethod::kWeighted:
     case NmsMethod::kDiou:
-    case NmsMethod::kMerge:
-      return launch_walk<Geometry>(plan, args, count, stream);
+    case NmsMethod::kMerge: return launch_walk<Geometry>(plan, args, count, stream);
     case NmsMethod::kMatrix:
-    case NmsMethod::kMatrixLinear:
-      return launch_matrix<Geometry>(plan, args, count, stream);
+    case NmsMethod::kMatrixLinear: return launch_matrix<Geometry>(plan, args, count, stream);
     case NmsMethod::kNone:
       error = clear_marks(args, count, stream);
       return error == cudaSuccess ? launch_collect(plan, args, count, stream) : error;
-    default:
-      return launch_greedy<Geometry>(plan, args, count, blocks, stream);
+    default: return launch_greedy<Geometry>(plan, args, count, blocks, stream);
   }
 }
 

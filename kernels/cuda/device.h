@@ -109,19 +109,19 @@ struct Header {
   State state = State::kDone;
   uint32_t anchors = 0, above_threshold = 0, not_finite = 0;
   uint32_t candidates = 0;
-  uint32_t kept = 0;   // boxes written, including empty ones
-  uint32_t empty = 0;  // of those, outside the frame or filtered out
-  uint32_t chosen = 0;   // by launch_select(), if there is a class limit before suppression
+  uint32_t kept = 0;    // boxes written, including empty ones
+  uint32_t empty = 0;   // of those, outside the frame or filtered out
+  uint32_t chosen = 0;  // by launch_select(), if there is a class limit before suppression
 };
 
 /// Counters of an image, shared by blocks. They are 0 between frames, except for the tally and the
 /// numbers of kept boxes of the last frame.
 struct Control {
   uint64_t tally[2] = {};  // see tally.cuh; alternate between frames because of late reads
-  uint32_t taken = 0;     // used entries of the image's list
+  uint32_t taken = 0;      // used entries of the image's list
   uint32_t not_finite = 0;
-  uint32_t finished = 0;  // groups of buckets with finished suppression
-  uint32_t crowded = 0;   // non-zero if a bucket overflowed
+  uint32_t finished = 0;           // groups of buckets with finished suppression
+  uint32_t crowded = 0;            // non-zero if a bucket overflowed
   uint32_t kept[kMaxGroups] = {};  // per group
   uint32_t counts[kMaxBuckets] = {};
 };
@@ -144,10 +144,10 @@ struct FrameArgs {
   Detection* out = nullptr;    // host memory, `out_stride` per image
   uint32_t out_stride = 0;
   uint32_t sequence = 0;
-  uint32_t turn = 0;    // alternates between 0 and 1 from frame to frame
-  uint32_t slices = 1;  // kPlanes: warps that share the classes of 32 anchors, a power of 2
+  uint32_t turn = 0;         // alternates between 0 and 1 from frame to frame
+  uint32_t slices = 1;       // kPlanes: warps that share the classes of 32 anchors, a power of 2
   bool decode_only = false;  // other launches do the rest
-  long long patience = 0;  // cycles that a block waits for the others of its image
+  long long patience = 0;    // cycles that a block waits for the others of its image
 };
 
 /// Buffers of the slow path, for one image at a time.

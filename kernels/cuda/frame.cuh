@@ -45,8 +45,12 @@ struct Frame {
   __device__ Boxes dealt() const {
     return args.dealt.from(image * size_t{plan.buckets.count} * plan.buckets.room);
   }
-  __device__ Boxes kept() const { return args.kept.from(image * plan.buckets.groups() * plan.buckets.group_room()); }
-  __device__ Boxes all() const { return args.candidates.from(size_t{image} * plan.rules.candidates); }
+  __device__ Boxes kept() const {
+    return args.kept.from(image * plan.buckets.groups() * plan.buckets.group_room());
+  }
+  __device__ Boxes all() const {
+    return args.candidates.from(size_t{image} * plan.rules.candidates);
+  }
 
   /// Reports the block's counts. @return true if the block has more work; it then has the total
   /// counts.
@@ -78,8 +82,7 @@ struct Frame {
       pile = {all(), shared.total.candidates(), 0, 0};
       return true;
     }
-    if (!suppress<Geometry>(plan, control, dealt(), kept(), shared.suppress, worker))
-      return false;
+    if (!suppress<Geometry>(plan, control, dealt(), kept(), shared.suppress, worker)) return false;
     const uint32_t filled = shared.suppress.filled;
     __syncthreads();
     pile = pile_up(control, kept(), plan.buckets, filled, shared.finish);
@@ -121,8 +124,7 @@ __global__ void __launch_bounds__(kFrameThreads, 4)
   if constexpr (Load::kPieces)
     scan_pieces<Load>(plan, pieces, image, stage, shared.decode.scan, self.control, lists,
                       args.slices);
-  else
-    scan(Source<Load>(plan, image), stage, shared.decode.scan, self.control, lists, args.slices);
+  else scan(Source<Load>(plan, image), stage, shared.decode.scan, self.control, lists, args.slices);
   __syncthreads();
   stage.flush(plan, self.control, lists);
   Worker worker;
@@ -133,8 +135,8 @@ __global__ void __launch_bounds__(kFrameThreads, 4)
     Pile pile;
     if (!self.thin_out(worker, pile)) return;
     if (__syncthreads_or(__ldcg(&self.control.crowded) != 0) == 0)
-      written = finish(plan, pile, shared.finish,
-                       args.out + size_t{image} * args.out_stride, empty);
+      written =
+          finish(plan, pile, shared.finish, args.out + size_t{image} * args.out_stride, empty);
   } else {
     if (worker.number != 0) return;
   }

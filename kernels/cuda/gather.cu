@@ -32,9 +32,9 @@ struct GatherSource {
   }
   __device__ float get(FieldId part, uint32_t anchor, uint32_t channel = 0) const {
     const DeviceField& from = field(part);
-    return AnyLoad::get(from, first(part) + size_t{anchor - segment.first} * from.anchor_stride *
-                                                from.element,
-                        channel * from.channel_stride);
+    return AnyLoad::get(
+        from, first(part) + size_t{anchor - segment.first} * from.anchor_stride * from.element,
+        channel * from.channel_stride);
   }
 };
 
@@ -151,8 +151,7 @@ cudaError_t launch_masks(const DevicePlan& plan, const GatherArgs& args, cudaStr
     make_masks<false, AnyLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);
   else if (args.prototypes == Numbers::kFloat)
     make_masks<true, PlainLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);
-  else
-    make_masks<true, AnyLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);
+  else make_masks<true, AnyLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);
   return cudaGetLastError();
 }
 

@@ -14,12 +14,12 @@ struct GatherArgs {
   const Detection* boxes = nullptr;  // may be in host memory
   uint32_t count = 0, image = 0;
   PointRules points;
-  Keypoint* points_out = nullptr;    // host memory: points.count per box
+  Keypoint* points_out = nullptr;  // host memory: points.count per box
   MaskRules masks;
   Numbers prototypes = Numbers::kAny;
-  float* factors = nullptr;          // masks.coefficients per box
+  float* factors = nullptr;  // masks.coefficients per box
   const MaskPlace* places = nullptr;
-  uint8_t* inside = nullptr;         // at the rectangles' offsets; alternatively:
+  uint8_t* inside = nullptr;  // at the rectangles' offsets; alternatively:
   float* numbers = nullptr;
 };
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/run/masks.h"
+
 namespace keepbox::cuda {
 
 Status CudaPayloadStage::prepare(const Plan& plan) {
@@ -24,7 +26,8 @@ void CudaPayloadStage::abandon() {
 }
 
 /// @return the number of pixels of all images' masks.
-size_t CudaPayloadStage::place(const Plan& plan, std::span<const std::span<const Detection>> boxes) {
+size_t CudaPayloadStage::place(const Plan& plan,
+                               std::span<const std::span<const Detection>> boxes) {
   size_t pixels = 0, count = 0;
   for (size_t i = 0; i < images_.size(); ++i) {
     Image& image = images_[i];
@@ -32,8 +35,7 @@ size_t CudaPayloadStage::place(const Plan& plan, std::span<const std::span<const
     image.first_pixel = pixels;
     image.count = boxes[i].size();
     count += image.count;
-    if (plan.gather.masks.coefficients != 0)
-      pixels += place_masks(plan, boxes[i], image.places);
+    if (plan.gather.masks.coefficients != 0) pixels += place_masks(plan, boxes[i], image.places);
   }
   return pixels;
 }
@@ -89,12 +91,12 @@ GatherArgs CudaPayloadStage::args_of(const Plan& plan, const Pieces& pieces, uin
                   .points = plan.gather.points,
                   .masks = plan.gather.masks};
   if (points_ != nullptr)
-    args.points_out = reinterpret_cast<Keypoint*>(points_.get()) +
-                      image * kept_capacity_ * point_count_;
+    args.points_out =
+        reinterpret_cast<Keypoint*>(points_.get()) + image * kept_capacity_ * point_count_;
   if (plan.gather.masks.coefficients == 0) return args;
   if (is_plain(plan, pieces)) args.prototypes = Numbers::kFloat;
-  args.factors = reinterpret_cast<float*>(factors_.get()) +
-                 of.first_box * plan.gather.masks.coefficients;
+  args.factors =
+      reinterpret_cast<float*>(factors_.get()) + of.first_box * plan.gather.masks.coefficients;
   args.places = reinterpret_cast<const MaskPlace*>(places_.get()) + of.first_box;
   if (numbers_) args.numbers = reinterpret_cast<float*>(masks_.get()) + of.first_pixel;
   else args.inside = reinterpret_cast<uint8_t*>(masks_.get()) + of.first_pixel;
@@ -102,7 +104,8 @@ GatherArgs CudaPayloadStage::args_of(const Plan& plan, const Pieces& pieces, uin
 }
 
 Status CudaPayloadStage::run(const Plan& plan, const DevicePlan& device_plan, const Pieces& pieces,
-                         std::span<const std::span<const Detection>> boxes, cudaStream_t stream) {
+                             std::span<const std::span<const Detection>> boxes,
+                             cudaStream_t stream) {
   const bool masks = plan.gather.masks.coefficients != 0;
   const size_t bytes = place(plan, boxes) * (numbers_ ? sizeof(float) : 1);
   const size_t count = images_.back().first_box + images_.back().count;
@@ -121,8 +124,8 @@ Status CudaPayloadStage::run(const Plan& plan, const DevicePlan& device_plan, co
     if (masks) KB_TRY_CUDA(launch_masks(device_plan, args, stream));
   }
   if (masks && bytes != 0)
-    KB_TRY_CUDA(cudaMemcpyAsync(host_masks_.get(), masks_.get(), bytes, cudaMemcpyDeviceToHost,
-                                stream));
+    KB_TRY_CUDA(
+        cudaMemcpyAsync(host_masks_.get(), masks_.get(), bytes, cudaMemcpyDeviceToHost, stream));
   return check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 }
 
@@ -130,9 +133,9 @@ PayloadOutput CudaPayloadStage::of(uint32_t image) const {
   const Image& from = images_[image];
   PayloadOutput out{.places = from.places};
   if (points_ != nullptr)
-    out.points = {reinterpret_cast<const Keypoint*>(points_.get()) +
-                      image * kept_capacity_ * point_count_,
-                  from.count * point_count_};
+    out.points = {
+        reinterpret_cast<const Keypoint*>(points_.get()) + image * kept_capacity_ * point_count_,
+        from.count * point_count_};
   if (numbers_) out.masks.numbers = reinterpret_cast<float*>(host_masks_.get()) + from.first_pixel;
   else out.masks.inside = reinterpret_cast<uint8_t*>(host_masks_.get()) + from.first_pixel;
   return out;

@@ -67,7 +67,7 @@ struct GreedyShared {
 /// Lists the next alive candidates, from word `cursor`. Every block gets the same result.
 /// @return their number; `cursor` is advanced.
 __device__ inline uint32_t next_chunk(const uint32_t* dead, uint32_t count, uint32_t& cursor,
-                               GreedyShared& shared) {
+                                      GreedyShared& shared) {
   uint32_t found = 0;
   const uint32_t words = warp_words(count);
   while (cursor < words && found < kChunk) {
@@ -125,9 +125,8 @@ __device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args,
       const uint32_t i = first + r;
       if (i >= count) break;
       const auto row = shape_of<Geometry>(plan, shared.boxes[i], shared.keys[i]);
-      const bool hit =
-          (j < i) & same_class(plan.rules.contract, shared.keys[i], key) &
-          hits<Geometry>(plan.rules, row, shared.areas[i], shape, area);
+      const bool hit = (j < i) & same_class(plan.rules.contract, shared.keys[i], key) &
+                       hits<Geometry>(plan.rules, row, shared.areas[i], shape, area);
       const uint32_t bits = __ballot_sync(kFull, hit);
       if (lane_id() == 0) words.mask[word * kChunk + i] = bits;
     }
@@ -180,8 +179,7 @@ __device__ inline void close_classes(const DevicePlan& plan, const SlowArgs& arg
 
 /// Writes out the kept boxes; each block handles some of them.
 __device__ inline void emit_kept(const DevicePlan& plan, const SlowArgs& args,
-                                 const GreedyWords& words, GreedyShared& shared,
-                                 uint32_t total) {
+                                 const GreedyWords& words, GreedyShared& shared, uint32_t total) {
   uint32_t clipped = 0;
   for (uint32_t base = blockIdx.x * kNmsThreads; base < total; base += gridDim.x * kNmsThreads) {
     const uint32_t i = base + threadIdx.x;
@@ -217,8 +215,8 @@ __global__ void __launch_bounds__(kNmsThreads, 1)
     // Runs in blocks that are idle.
     const uint32_t idle = max(gridDim.x - 1, 1u);
     if (!dealt && blockIdx.x >= gridDim.x - idle)
-      deal_near(plan, args, near, count, blockIdx.x - (gridDim.x - idle), idle,
-                shared.work.starts, shared.sums);
+      deal_near(plan, args, near, count, blockIdx.x - (gridDim.x - idle), idle, shared.work.starts,
+                shared.sums);
     grid.sync();
     const uint32_t first = total;
     total = __ldcg(words.kept);
@@ -242,8 +240,8 @@ __global__ void __launch_bounds__(kNmsThreads, 1)
 template <class Geometry>
 cudaError_t launch_greedy(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                           uint32_t blocks, cudaStream_t stream) {
-  cudaError_t error = cudaMemsetAsync(args.words, 0,
-                                      GreedyWords::cleared(count) * sizeof(uint32_t), stream);
+  cudaError_t error =
+      cudaMemsetAsync(args.words, 0, GreedyWords::cleared(count) * sizeof(uint32_t), stream);
   void* arguments[] = {const_cast<DevicePlan*>(&plan), const_cast<SlowArgs*>(&args)};
   for (; error == cudaSuccess && blocks > 0; blocks /= 2) {
     error = cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(greedy<Geometry>),

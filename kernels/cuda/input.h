@@ -16,15 +16,15 @@ struct DeviceComponent {
   const uint8_t* data = nullptr;  // first sample
   int32_t stride = 0;             // bytes
   uint32_t step = 1;
-  const Tap* columns = nullptr;   // one per column of the rectangle
-  const Tap* rows = nullptr;      // one per row
+  const Tap* columns = nullptr;  // one per column of the rectangle
+  const Tap* rows = nullptr;     // one per row
 };
 
 /// core's InputPlan for the device, with a frame.
 struct InputArgs {
   DeviceComponent components[3];
   PixelRules rules;
-  uint32_t width = 0, height = 0;                      // of the input
+  uint32_t width = 0, height = 0;                    // of the input
   uint32_t left = 0, top = 0, across = 0, down = 0;  // picture's rectangle in the input
 };
 

@@ -36,8 +36,8 @@ Status Maker::prepare(const InputPlan& plan) {
   if (!tables) return std::unexpected(tables.error());
   tables_ = std::move(*tables);
   // A copy on the default stream, complete on return, for streams that do not wait for that stream.
-  KB_TRY_CUDA(cudaMemcpy(tables_.get(), taps.data(), taps.size() * sizeof(Tap),
-                         cudaMemcpyHostToDevice));
+  KB_TRY_CUDA(
+      cudaMemcpy(tables_.get(), taps.data(), taps.size() * sizeof(Tap), cudaMemcpyHostToDevice));
   KB_TRY_CUDA(cudaStreamSynchronize(nullptr));
   const auto* at = reinterpret_cast<const Tap*>(tables_.get());
   for (size_t i = 0; i < 3; ++i) {

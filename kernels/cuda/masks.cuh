@@ -70,11 +70,10 @@ __device__ void plan_rows(const uint32_t* counts, uint32_t room, uint32_t first,
     }
 #pragma unroll 1
     for (uint32_t r = 0; fits && r < size; ++r)
-      shared.rows[rows - size + r] = {static_cast<uint16_t>(lane),
-                                      static_cast<uint16_t>(rows - size),
-                                      static_cast<uint16_t>(size),
-                                      static_cast<uint16_t>(masks - size * size + r * size),
-                                      min(count - r * kWarp, kWarp)};
+      shared.rows[rows - size + r] = {
+          static_cast<uint16_t>(lane), static_cast<uint16_t>(rows - size),
+          static_cast<uint16_t>(size), static_cast<uint16_t>(masks - size * size + r * size),
+          min(count - r * kWarp, kWarp)};
   }
   __syncthreads();
   if (threadIdx.x >= shared.row_count) return;
@@ -101,8 +100,7 @@ __device__ uint32_t compare_octet(const DevicePlan& plan, const MaskShared<Geome
 #pragma unroll 4
   for (uint32_t j = 0; j < kOctet; ++j) {
     const uint64_t other = shared.keys[first + j];
-    const bool concerns =
-        (other < key) & ((static_cast<uint32_t>(other ^ key) & class_bits) == 0);
+    const bool concerns = (other < key) & ((static_cast<uint32_t>(other ^ key) & class_bits) == 0);
     const Guess guess = Geometry::guess(plan.rules, shared.slots[first + j].shape(),
                                         shared.areas[first + j], shape, area);
     over |= (concerns & guess.over ? 1u : 0u) << j;
@@ -127,10 +125,9 @@ __device__ void compare_rows(const DevicePlan& plan, MaskShared<Geometry>& share
     const uint32_t mask = task % tasks, octet = task / tasks;
     const uint32_t row = shared.task_row[mask], column = shared.task_column[mask];
     if (octet * kOctet >= shared.rows[column].count) continue;
-    const uint32_t bits = compare_octet(plan, shared, row * kWarp + lane_id(),
-                                        column * kWarp + octet * kOctet);
-    reinterpret_cast<uint8_t*>(&shared.masks[mask][lane_id()])[octet] =
-        static_cast<uint8_t>(bits);
+    const uint32_t bits =
+        compare_octet(plan, shared, row * kWarp + lane_id(), column * kWarp + octet * kOctet);
+    reinterpret_cast<uint8_t*>(&shared.masks[mask][lane_id()])[octet] = static_cast<uint8_t>(bits);
   }
 }
 

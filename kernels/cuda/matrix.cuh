@@ -37,7 +37,7 @@ __device__ void each_better(const DevicePlan& plan, const SlowArgs& args, uint32
 template <class Geometry>
 __global__ void __launch_bounds__(kMatrixThreads)
     max_overlap(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
-                 uint32_t count) {
+                uint32_t count) {
   const uint32_t j = blockIdx.x * kMatrixThreads + threadIdx.x;
   if (j >= count) return;
   float most = 0;
@@ -55,9 +55,8 @@ __global__ void __launch_bounds__(kMatrixThreads)
   if (j >= count) return;
   const float* const most = MatrixWords(args.words, count).most;
   Decay worst(plan.rules);
-  each_better<Geometry>(plan, args, j, [&](uint32_t i, float overlap) {
-    worst.add(plan.rules, overlap, most[i]);
-  });
+  each_better<Geometry>(
+      plan, args, j, [&](uint32_t i, float overlap) { worst.add(plan.rules, overlap, most[i]); });
   const uint64_t before = args.ordered.keys[j];
   const uint64_t key = with_score(before, worst.of(plan.rules, key_score(before)));
   args.candidates.keys[j] = still_passes(plan.rules, plan.tables, key) ? key : none_of(key);

@@ -83,8 +83,8 @@ cudaError_t launch_collect(const DevicePlan& plan, const SlowArgs& args, uint32_
   return cudaGetLastError();
 }
 
-cudaError_t launch_reduce(const SlowArgs& args, uint32_t count, uint32_t first_tile,
-                          uint32_t limit, cudaStream_t stream) {
+cudaError_t launch_reduce(const SlowArgs& args, uint32_t count, uint32_t first_tile, uint32_t limit,
+                          cudaStream_t stream) {
   reduce_mask<<<1, kNmsThreads, 0, stream>>>(args, count, first_tile, limit);
   return cudaGetLastError();
 }

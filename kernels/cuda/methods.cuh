@@ -104,15 +104,15 @@ __global__ void __launch_bounds__(kTile)
 
 /// Reduces some rows, starting with their first box: a box that is not removed removes those in its
 /// row.
-cudaError_t launch_reduce(const SlowArgs& args, uint32_t count, uint32_t first_tile,
-                          uint32_t limit, cudaStream_t stream);
+cudaError_t launch_reduce(const SlowArgs& args, uint32_t count, uint32_t first_tile, uint32_t limit,
+                          cudaStream_t stream);
 
 template <class Geometry>
 cudaError_t launch_bitmask(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                            cudaStream_t stream) {
   const uint32_t tiles = tiles_of(count);
-  cudaError_t error = cudaMemsetAsync(args.words, 0,
-                                      MaskWords::cleared(count) * sizeof(uint32_t), stream);
+  cudaError_t error =
+      cudaMemsetAsync(args.words, 0, MaskWords::cleared(count) * sizeof(uint32_t), stream);
   // With class limits only the last step determines the number of kept boxes.
   const uint32_t limit = plan.rules.limits_classes() ? count : plan.limit();
   for (uint32_t first = 0; first < tiles && error == cudaSuccess; first += kStripe) {

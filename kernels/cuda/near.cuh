@@ -41,8 +41,7 @@ __device__ inline uint32_t near_bin(const DevicePlan& plan, const float4& box) {
 __device__ inline void count_near(const DevicePlan& plan, const SlowArgs& args, const Near& near,
                                   uint32_t count) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
-    near.offsets[i] =
-        atomicAdd(near.counts + near_bin(plan, args.ordered.boxes[i]), 1);
+    near.offsets[i] = atomicAdd(near.counts + near_bin(plan, args.ordered.boxes[i]), 1);
 }
 
 /// Step 2, after a barrier, by `blocks` blocks: copies the candidates. @param starts shared memory.

@@ -36,8 +36,8 @@ __device__ bool has_softmax(const Source<Load>& from) {
 /// True if the softmax of such a logit may pass; skips the sum for most of the background.
 template <class Load>
 __device__ bool may_pass(const Source<Load>& from, float logit, float largest) {
-  return from.has(FieldId::kObjectness) || passes(exp_f32(logit - largest),
-                                               min_best(from.rules), from.rules.contract);
+  return from.has(FieldId::kObjectness) ||
+         passes(exp_f32(logit - largest), min_best(from.rules), from.rules.contract);
 }
 
 /// Returns the best of all slices for the anchors of a group; valid in slice 0.
@@ -129,16 +129,17 @@ __device__ void judge_piece(const Source<Load>& from, Stage& stage, ScanShared& 
                  [&] { return raw_box(from, anchor); });
     if (open && from.rules.multi_label)
       open = !best_decides(from.rules) ||
-             passes(finished(from, anchor, best, objectness, largest).score,
-                    min_best(from.rules), from.rules.contract);
+             passes(finished(from, anchor, best, objectness, largest).score, min_best(from.rules),
+                    from.rules.contract);
   }
-  if (from.rules.multi_label) take_labels(from, stage, shared, control, lists, open, anchor, objectness);
+  if (from.rules.multi_label)
+    take_labels(from, stage, shared, control, lists, open, anchor, objectness);
 }
 
 template <class Load>
 __device__ void scan_pieces(const DevicePlan& plan, const Pieces& pieces, uint32_t image,
-                            Stage& stage, ScanShared& shared, Control& control,
-                            const Lists& lists, uint32_t slices) {
+                            Stage& stage, ScanShared& shared, Control& control, const Lists& lists,
+                            uint32_t slices) {
   const uint32_t group = warp_id() / slices, width = kFrameThreads / slices;
   for (uint32_t chunk = blockIdx.x; chunk < pieces.chunks; chunk += gridDim.x) {
     enter(pieces, chunk, shared.piece.segment());

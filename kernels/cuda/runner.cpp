@@ -85,8 +85,7 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
            .headers = buffers_.headers.data(),
            .out = buffers_.out.data(),
            .out_stride = kept_capacity_,
-           .decode_only =
-               path == Path::kSlow || path == Path::kMasked || !in_frame(plan.rules),
+           .decode_only = path == Path::kSlow || path == Path::kMasked || !in_frame(plan.rules),
            .patience = path == Path::kAlone ? 0 : kWaitCycles};
   KB_TRY(choose_grid());
   KB_TRY(upload_segments(plan));
@@ -215,10 +214,8 @@ Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
     return fail(ErrorKind::kMismatch, "tensors as planned", to_string(tensors));
   for (size_t i = 0; i < tensors.size(); ++i) {
     data_[i] = static_cast<const std::byte*>(tensors[i].data);
-    if (tensors[i].space == MemorySpace::kSystem)
-      KB_TRY(stage(tensors[i], i));
-    else
-      KB_TRY(wait_for(tensors[i]));
+    if (tensors[i].space == MemorySpace::kSystem) KB_TRY(stage(tensors[i], i));
+    else KB_TRY(wait_for(tensors[i]));
   }
   numbers_ = bind_fields(plan_, pieces_, plan.layout, tensors, data_);
   return {};
@@ -313,8 +310,8 @@ void CudaRunner::take_counts(uint32_t image) {
                      .kept = header.kept};
   if (header.empty == 0) return;
   const auto written = room(image).first(header.kept);
-  const auto filtered = std::ranges::count_if(
-      written, [](const Detection& each) { return is_filtered(each.box); });
+  const auto filtered =
+      std::ranges::count_if(written, [](const Detection& each) { return is_filtered(each.box); });
   funnels_[image].filtered_out = static_cast<uint32_t>(filtered);
   funnels_[image].clipped_away = header.empty - funnels_[image].filtered_out;
   std::ranges::remove_if(written, [](const Detection& each) { return is_empty(each.box); });

@@ -72,8 +72,7 @@ __device__ void scan_rows(const Source<Load>& from, Stage& stage, ScanShared& sh
       __syncthreads();
       count = shared.listed.count;
     }
-    for (uint32_t first = warp_id() * kWarpRows; first < count;
-         first += kFrameWarps * kWarpRows) {
+    for (uint32_t first = warp_id() * kWarpRows; first < count; first += kFrameWarps * kWarpRows) {
       const uint32_t i = min(first + lane_id() / kRowLanes, count - 1);
       judge_rows(from, stage, first + lane_id() / kRowLanes < count,
                  weighted ? shared.listed.anchor[i] : base + i * gridDim.x,
@@ -128,12 +127,9 @@ template <class Load>
 __device__ void scan(const Source<Load>& from, Stage& stage, ScanShared& shared, Control& control,
                      const Lists& lists, uint32_t slices) {
   switch (from.plan.scan) {
-    case Scan::kRows:
-      return scan_rows(from, stage, shared, control, lists);
-    case Scan::kPlanes:
-      return scan_planes(from, stage, shared, control, lists, slices);
-    default:
-      return scan_ready(from, stage, control, lists);
+    case Scan::kRows: return scan_rows(from, stage, shared, control, lists);
+    case Scan::kPlanes: return scan_planes(from, stage, shared, control, lists, slices);
+    default: return scan_ready(from, stage, control, lists);
   }
 }
 

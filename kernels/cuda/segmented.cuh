@@ -48,9 +48,7 @@ struct Segment {
   __device__ void kill(uint32_t i) const {
     atomicOr(args.words + scratch.origin[i] / kWarp, 1u << scratch.origin[i] % kWarp);
   }
-  __device__ bool is_dead(uint32_t i) const {
-    return cuda::is_dead(args.words, scratch.origin[i]);
-  }
+  __device__ bool is_dead(uint32_t i) const { return cuda::is_dead(args.words, scratch.origin[i]); }
 };
 
 struct TileWords {

@@ -40,8 +40,7 @@ __global__ void __launch_bounds__(kNmsThreads) sort_runs(const __grid_constant__
     keys[i] = args.by_class ? class_first(key) : key;
   }
   __syncthreads();
-  if (args.by_class)
-    put_in_order<kRun>(keys, count, ByClass(), bins, places, order, sums);
+  if (args.by_class) put_in_order<kRun>(keys, count, ByClass(), bins, places, order, sums);
   else
     put_in_order<kRun>(keys, count, ByScore<kRun>{args.best_high, args.octaves}, bins, places,
                        order, sums);
@@ -117,8 +116,7 @@ __global__ void __launch_bounds__(kNmsThreads)
 }
 
 cudaError_t launch_cut(const DevicePlan& plan, const SlowArgs& args, cudaStream_t stream) {
-  const cudaError_t error =
-      cudaMemsetAsync(args.words, 0, kMaxClasses * sizeof(uint32_t), stream);
+  const cudaError_t error = cudaMemsetAsync(args.words, 0, kMaxClasses * sizeof(uint32_t), stream);
   if (error != cudaSuccess) return error;
   cut<<<1, kNmsThreads, 0, stream>>>(plan, args);
   return cudaGetLastError();
@@ -129,14 +127,14 @@ cudaError_t launch_cut(const DevicePlan& plan, const SlowArgs& args, cudaStream_
 cudaError_t launch_select(const DevicePlan& plan, const SlowArgs& args, cudaStream_t stream) {
   const bool by_class = plan.rules.pre_nms_class_top_k != 0;
   const cudaError_t error = launch_sort({.best_high = plan.best_high,
-                      .octaves = plan.octaves,
-                      .from = args.candidates,
-                      .count = args.count,
-                      .to = args.ordered,
-                      .most = by_class ? args.count : plan.rules.pre_nms_top_k,
-                      .runs = args.runs,
-                      .run_index = args.run_index},
-                     stream);
+                                         .octaves = plan.octaves,
+                                         .from = args.candidates,
+                                         .count = args.count,
+                                         .to = args.ordered,
+                                         .most = by_class ? args.count : plan.rules.pre_nms_top_k,
+                                         .runs = args.runs,
+                                         .run_index = args.run_index},
+                                        stream);
   return error == cudaSuccess && by_class ? launch_cut(plan, args, stream) : error;
 }
 

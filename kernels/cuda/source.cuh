@@ -92,7 +92,11 @@ struct Source {
   __device__ Source(const DevicePlan& of, uint32_t index)
       : plan(of), rules(of.rules), tables(of.tables), image(index), fields(of.fields) {}
   __device__ Source(const DevicePlan& of, uint32_t index, const DeviceSegment& segment)
-      : plan(of), rules(of.rules), tables(of.tables), image(index), fields(segment.fields),
+      : plan(of),
+        rules(of.rules),
+        tables(of.tables),
+        image(index),
+        fields(segment.fields),
         first(segment.first) {}
 
   __device__ const DeviceField& field(FieldId part) const {

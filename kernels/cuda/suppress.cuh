@@ -21,8 +21,8 @@ struct SuppressShared {
     MaskShared<Geometry> masks;
   };
   alignas(16) uint32_t counts[kMaxBuckets];
-  uint32_t kept;    // in the group
-  uint32_t filled;  // bits of groups with candidates
+  uint32_t kept;                   // in the group
+  uint32_t filled;                 // bits of groups with candidates
   uint32_t crowds[kGroupBuckets];  // candidates of buckets that are too large for a warp
   bool finished;
 };
@@ -38,8 +38,7 @@ __device__ uint32_t read_counts(const DevicePlan& plan, const Control& control,
                                 SuppressShared<Geometry>& shared) {
   static_assert(kMaxBuckets <= kFrameThreads && kMaxGroups <= 32);
   if (threadIdx.x == 0) shared.filled = 0;
-  const uint32_t own =
-      threadIdx.x < plan.buckets.count ? __ldcg(control.counts + threadIdx.x) : 0;
+  const uint32_t own = threadIdx.x < plan.buckets.count ? __ldcg(control.counts + threadIdx.x) : 0;
   __syncthreads();
   if (threadIdx.x < kMaxBuckets) shared.counts[threadIdx.x] = own;
   if (own != 0) atomicOr(&shared.filled, 1u << threadIdx.x / kGroupBuckets);

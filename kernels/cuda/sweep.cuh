@@ -16,8 +16,8 @@ struct SliceShared {
 
 /// Returns the bits of up to 64 boxes of a slice, from `first`, that may overlap one of a group.
 template <class Geometry>
-__device__ uint64_t boxes_near(const DevicePlan& plan, const SliceShared& shared,
-                               const Box& group, uint32_t first, uint32_t end) {
+__device__ uint64_t boxes_near(const DevicePlan& plan, const SliceShared& shared, const Box& group,
+                               uint32_t first, uint32_t end) {
   const bool all = !apart_is_free(plan.rules);
   uint64_t out = 0;
 #pragma unroll
@@ -25,8 +25,7 @@ __device__ uint64_t boxes_near(const DevicePlan& plan, const SliceShared& shared
     const uint32_t k = first + half * kWarp + lane_id();
     const uint32_t at = min(k, kSlice - 1);
     const auto shape = shape_of<Geometry>(plan, shared.boxes[at], shared.keys[at]);
-    const bool may =
-        k < end && (all || touch(group, Geometry::bounds(shape, plan.rules)));
+    const bool may = k < end && (all || touch(group, Geometry::bounds(shape, plan.rules)));
     out |= static_cast<uint64_t>(__ballot_sync(kFull, may)) << half * kWarp;
   }
   return out;

@@ -12,13 +12,17 @@ namespace keepbox::cuda {
 __device__ inline uint32_t add_and_see(uint32_t* to, uint32_t value) {
   uint32_t before;
   asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], %2;"
-               : "=r"(before) : "l"(to), "r"(value) : "memory");
+               : "=r"(before)
+               : "l"(to), "r"(value)
+               : "memory");
   return before;
 }
 __device__ inline uint64_t add_and_see(uint64_t* to, uint64_t value) {
   uint64_t before;
   asm volatile("atom.add.acq_rel.gpu.global.u64 %0, [%1], %2;"
-               : "=l"(before) : "l"(to), "l"(value) : "memory");
+               : "=l"(before)
+               : "l"(to), "l"(value)
+               : "memory");
   return before;
 }
 __device__ inline uint64_t see(const uint64_t* from) {

@@ -134,15 +134,13 @@ struct Hand {
 
 /// Runs Hand::thin() for one list of candidates in a warp.
 template <class Geometry>
-__device__ bool thin(const DevicePlan& plan, const Boxes& from, uint32_t count,
-                     HandShared& shared, uint32_t& kept) {
+__device__ bool thin(const DevicePlan& plan, const Boxes& from, uint32_t count, HandShared& shared,
+                     uint32_t& kept) {
   if (count == 0) return true;
-  if (count <= kWarp)
-    return Hand<Geometry, 1>(plan, from, count, shared).thin(plan, shared, kept);
+  if (count <= kWarp) return Hand<Geometry, 1>(plan, from, count, shared).thin(plan, shared, kept);
   if (count <= 2 * kWarp)
     return Hand<Geometry, 2>(plan, from, count, shared).thin(plan, shared, kept);
-  return count <= kHandful &&
-         Hand<Geometry, 4>(plan, from, count, shared).thin(plan, shared, kept);
+  return count <= kHandful && Hand<Geometry, 4>(plan, from, count, shared).thin(plan, shared, kept);
 }
 
 }  // namespace keepbox::cuda

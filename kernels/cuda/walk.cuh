@@ -67,8 +67,7 @@ __global__ void __launch_bounds__(kNmsThreads)
     __syncthreads();
     if (plan.rules.method == NmsMethod::kWeighted)
       box = weigh<Geometry>(plan, args, shared, count, i, candidate(plan, key, box), dead);
-    else
-      strike_all<Geometry>(plan, args, dead, count, i);
+    else strike_all<Geometry>(plan, args, dead, count, i);
     if (threadIdx.x == 0) append_one(args, total, key, box);
     ++total;
     __syncthreads();

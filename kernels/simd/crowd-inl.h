@@ -101,8 +101,8 @@ class Crowd {
       if ((grid.populated >> l & 1) == 0) continue;
       for (uint32_t y = before(reach.top >> l); y <= reach.bottom >> l; ++y) {
         const uint32_t row = grid.bin(l, 0, y);
-        strike(shape, starts_[row + before(reach.left >> l)],
-               starts_[row + (reach.right >> l) + 1], low, high);
+        strike(shape, starts_[row + before(reach.left >> l)], starts_[row + (reach.right >> l) + 1],
+               low, high);
       }
     }
   }
@@ -202,13 +202,13 @@ class Crowd {
   }
 
   const Rules& rules_;
-  bool apart_is_free_;  // otherwise there is a single cell
+  bool apart_is_free_;               // otherwise there is a single cell
   float per_pixel_x_, per_pixel_y_;  // reciprocals of the input's sides
-  Lanes lanes_;       // by position
-  float* alive_;      // by position
-  uint64_t* place_;   // by candidate; the bin until all are counted
-  uint64_t* grids_;   // by class; the number of candidates until all are counted
-  uint64_t* starts_;  // by bin, plus the end of the last
+  Lanes lanes_;                      // by position
+  float* alive_;                     // by position
+  uint64_t* place_;                  // by candidate; the bin until all are counted
+  uint64_t* grids_;                  // by class; the number of candidates until all are counted
+  uint64_t* starts_;                 // by bin, plus the end of the last
   uint32_t classes_ = 0, bins_ = 0;
 };
 

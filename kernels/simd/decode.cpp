@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Decode: finds anchors above the threshold and their classes with vectors; core/formula/score.h decodes
-// them.
+// Decode: finds anchors above the threshold and their classes with vectors; core/formula/score.h
+// decodes them.
 #include "kernels/simd/simd.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd/decode.cpp"
-#include <hwy/foreach_target.h>
 #include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -37,8 +37,8 @@ inline constexpr size_t kBoxesAhead = 16;
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
 
-/// activate() of core/formula/coding.h. For softmax an upper bound: e^(best - largest) is divided by a sum
-/// of at least 1.
+/// activate() of core/formula/coding.h. For softmax an upper bound: e^(best - largest) is divided
+/// by a sum of at least 1.
 HWY_INLINE hn::Vec<Floats> Activated(const ScoreRules& rules, hn::Vec<Floats> logit) {
   const Floats d;
   if (rules.activation == Activation::kNone) return logit;
@@ -71,8 +71,8 @@ HWY_INLINE hn::Vec<Floats> LoadScores(const Scores& scores, const T* at, size_t 
                                       hn::Vec<Floats> factor) {
   const auto raw = LoadFloats(Floats(), at, left);
   if (!kMultiply) return raw;
-  return hn::Mul(factor, Activated(scores.rules,
-                                   std::is_integral_v<T> ? Real(scores.classes, raw) : raw));
+  return hn::Mul(factor,
+                 Activated(scores.rules, std::is_integral_v<T> ? Real(scores.classes, raw) : raw));
 }
 
 /// Returns the best of a range of classes of a row, with each score multiplied if required.
@@ -117,9 +117,9 @@ void BestOfRows(const Scores& scores, size_t first, size_t count, Block& block) 
     block.best[i] = RealOf(scores.classes, whole, best.score);
     block.class_id[i] = static_cast<int32_t>(best.class_id);
     if (scores.rules.activation != Activation::kSoftmax) continue;
-    const float background = std::max(
-        BestOfRow<false>(scores, row, 0, scores.first_class, 1.0f).score,
-        BestOfRow<false>(scores, row, scores.end_class, scores.all_classes, 1.0f).score);
+    const float background =
+        std::max(BestOfRow<false>(scores, row, 0, scores.first_class, 1.0f).score,
+                 BestOfRow<false>(scores, row, scores.end_class, scores.all_classes, 1.0f).score);
     block.best[i] -= RealOf(scores.classes, whole, std::max(best.score, background));
   }
 }
@@ -132,11 +132,11 @@ size_t List(const Scores& scores, size_t count, Block& block) {
   size_t passing = 0;
   for (size_t i = 0; i < count; i += hn::Lanes(d)) {
     const auto score = hn::Load(d, block.best + i);
-    auto pass = scores.contract.score_inclusive ? hn::Ge(score, threshold)
-                                                : hn::Gt(score, threshold);
+    auto pass =
+        scores.contract.score_inclusive ? hn::Ge(score, threshold) : hn::Gt(score, threshold);
     pass = hn::And(pass, hn::FirstN(d, count - i));
-    passing += hn::CompressStore(hn::Iota(di, static_cast<int32_t>(i)),
-                                 hn::RebindMask(di, pass), di, block.passing + passing);
+    passing += hn::CompressStore(hn::Iota(di, static_cast<int32_t>(i)), hn::RebindMask(di, pass),
+                                 di, block.passing + passing);
   }
   return passing;
 }
@@ -165,8 +165,7 @@ void FillObjectness(const Scores& scores, size_t first, size_t count, Block& blo
       block.objectness[i] = RealOf(from, *numbers);
   }
   for (size_t i = 0; i < count; i += hn::Lanes(d))
-    hn::Store(Activated(scores.rules, hn::Load(d, block.objectness + i)), d,
-              block.objectness + i);
+    hn::Store(Activated(scores.rules, hn::Load(d, block.objectness + i)), d, block.objectness + i);
 }
 
 /// Returns the best class for a vector of anchors in planes, with their objectness.
@@ -310,12 +309,12 @@ std::optional<Column> column_of(const Field& field, std::span<const TensorView> 
                                 uint32_t image, size_t stride) {
   const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
   if (!plain(view) && !whole(view)) return {};
-  return Column{.numbers = static_cast<const std::byte*>(view.data) +
-                           field.at(image, 0) * size_of(view.type),
-                .type = view.type,
-                .stride = stride,
-                .scale = view.scale,
-                .zero_point = view.zero_point};
+  return Column{
+      .numbers = static_cast<const std::byte*>(view.data) + field.at(image, 0) * size_of(view.type),
+      .type = view.type,
+      .stride = stride,
+      .scale = view.scale,
+      .zero_point = view.zero_point};
 }
 
 /// Returns a logit certainly below those whose sigmoid passes: the margin exceeds the error of the
@@ -339,7 +338,8 @@ std::optional<Scores> scores_of(const Plan& plan, const Segment& segment,
   const bool rows = classes.channel_stride == 1 && classes.anchor_stride != 1;
   const bool weighted = objectness.present(), soft = rules.activation == Activation::kSoftmax;
   if (!rows && (classes.anchor_stride != 1 || soft)) return {};
-  if (weighted ? rules.rule == ScoreRule::kClass || soft : rules.rule != ScoreRule::kClass) return {};
+  if (weighted ? rules.rule == ScoreRule::kClass || soft : rules.rule != ScoreRule::kClass)
+    return {};
   const auto numbers =
       column_of(classes, tensors, image, rows ? classes.anchor_stride : classes.channel_stride);
   const auto weights = weighted ? column_of(objectness, tensors, image, objectness.anchor_stride)
@@ -360,8 +360,7 @@ std::optional<Scores> scores_of(const Plan& plan, const Segment& segment,
 /// Decodes a range of anchors of a segment. Blocks count from its first anchor.
 class SegmentDecoder {
  public:
-  SegmentDecoder(const Source& from, const Scores& scores, std::span<Candidate> out,
-                 Funnel& funnel)
+  SegmentDecoder(const Source& from, const Scores& scores, std::span<Candidate> out, Funnel& funnel)
       : from_(from), scores_(scores), collector_(from, out, funnel) {}
 
   uint32_t decode(AnchorRange anchors, Block& block) {

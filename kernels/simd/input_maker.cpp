@@ -26,8 +26,8 @@ void settle(Strand& strand, const InputPlan& plan) {
     strand.offset = std::min(strand.offset, plan.frame.components[strand.component[i]].offset);
   size_t last = 0;
   for (size_t i = 0; i < strand.count; ++i) {
-    strand.at[i] = static_cast<uint8_t>(plan.frame.components[strand.component[i]].offset -
-                                        strand.offset);
+    strand.at[i] =
+        static_cast<uint8_t>(plan.frame.components[strand.component[i]].offset - strand.offset);
     last = std::max<size_t>(last, strand.at[i]);
   }
   strand.plane = any.plane;

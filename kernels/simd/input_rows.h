@@ -35,7 +35,7 @@ struct Mix {
   std::array<const float*, 3> top{}, bottom{};  // by component
   std::array<float, 3> part{};                  // if 0, bottom is not read
   uint32_t width = 0;
-  bool straight = false;            // colours are components
+  bool straight = false;                   // colours are components
   std::array<uint8_t, 3> source{0, 1, 2};  // component per channel
 };
 

@@ -19,15 +19,15 @@ HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
 
 template <class Vectors>
-uint32_t suppress(const Plan& plan, std::span<const Candidate> candidates,
-                  std::span<uint32_t> kept, const NmsScratch& scratch) {
+uint32_t suppress(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+                  const NmsScratch& scratch) {
   return plan.rules.method == NmsMethod::kFast
              ? suppress_by_all<Vectors>(plan, candidates, kept, scratch)
              : suppress_greedily<Vectors>(plan, candidates, kept, scratch);
 }
 
-uint32_t Suppress(const Plan& plan, std::span<const Candidate> candidates,
-                  std::span<uint32_t> kept, const NmsScratch& scratch) {
+uint32_t Suppress(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+                  const NmsScratch& scratch) {
   if (!plan.rules.oriented) return suppress<UprightVectors>(plan, candidates, kept, scratch);
   return plan.rules.contract.oriented == OrientedOverlap::kPolygon
              ? suppress<OrientedVectors<OrientedPolygon>>(plan, candidates, kept, scratch)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// core/formula/numeric.h for vectors: the same operations in the same order, therefore the same bits.
-// Compiled once per instruction set.
+// core/formula/numeric.h for vectors: the same operations in the same order, therefore the same
+// bits. Compiled once per instruction set.
 #if defined(KEEPBOX_SIMD_NUMERIC) == defined(HWY_TARGET_TOGGLE)
 #ifdef KEEPBOX_SIMD_NUMERIC
 #undef KEEPBOX_SIMD_NUMERIC
@@ -69,7 +69,9 @@ HWY_INLINE float ToFloat(float value) { return value; }
 HWY_INLINE float ToFloat(Half value) { return half_to_float(value.bits); }
 HWY_INLINE float ToFloat(BFloat value) { return bfloat16_to_float(value.bits); }
 template <class T>
-HWY_INLINE float ToFloat(T whole) { return static_cast<float>(whole); }
+HWY_INLINE float ToFloat(T whole) {
+  return static_cast<float>(whole);
+}
 
 /// Loads the first `count` values at `at`, up to a vector; 0 beyond.
 template <class D>
@@ -101,8 +103,7 @@ HWY_INLINE hn::Vec<D> LoadFloats(D d, const Half* at, size_t count) {
   const auto exponents = hn::Set(bits, uint16_t{0x7c00});
   if (HWY_UNLIKELY(!hn::AllFalse(bits, hn::Eq(hn::And(all, exponents), exponents)))) {
     HWY_ALIGN float values[hn::MaxLanes(d)] = {};
-    for (size_t i = 0; i < hn::Lanes(d) && i < count; ++i)
-      values[i] = ToFloat(at[i]);
+    for (size_t i = 0; i < hn::Lanes(d) && i < count; ++i) values[i] = ToFloat(at[i]);
     return hn::Load(d, values);
   }
   return hn::PromoteTo(d, hn::BitCast(halves, all));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Oriented boxes of core/formula/oriented.h for vectors: their bounds select candidates, each of which is
-// then decided by scalar code. Compiled once per instruction set.
+// Oriented boxes of core/formula/oriented.h for vectors: their bounds select candidates, each of
+// which is then decided by scalar code. Compiled once per instruction set.
 #if defined(KEEPBOX_SIMD_TURNED) == defined(HWY_TARGET_TOGGLE)
 #ifdef KEEPBOX_SIMD_TURNED
 #undef KEEPBOX_SIMD_TURNED
@@ -24,9 +24,10 @@ struct OrientedVectors {
 
   static void put(const Rules& rules, const OrientedShape& shape, const Lanes& lanes, size_t at) {
     const Box box = Of::bounds(shape, rules);
-    const float numbers[] = {box.x1, box.y1, box.x2, box.y2, Of::area(shape, rules.contract),
-                             shape.x, shape.y, shape.half_w, shape.half_h, shape.turn.sin,
-                             shape.turn.cos};
+    const float numbers[] = {
+        box.x1,        box.y1,  box.x2,       box.y2,       Of::area(shape, rules.contract),
+        shape.x,       shape.y, shape.half_w, shape.half_h, shape.turn.sin,
+        shape.turn.cos};
     static_assert(std::size(numbers) + 1 == kArrays);
     for (size_t i = 0; i < std::size(numbers); ++i) lanes[i][at] = numbers[i];
   }
@@ -43,25 +44,29 @@ struct OrientedVectors {
                y2 = hn::Set(d, box.y2);
     for (size_t k = first; k < end; k += hn::Lanes(d)) {
       const auto alive = hn::Ne(hn::Load(d, lanes[kArrays - 1] + k), hn::Zero(d));
-      const auto across = hn::And(hn::Le(hn::Load(d, lanes[0] + k), x2),
-                                  hn::Ge(hn::Load(d, lanes[2] + k), x1));
-      const auto down = hn::And(hn::Le(hn::Load(d, lanes[1] + k), y2),
-                                hn::Ge(hn::Load(d, lanes[3] + k), y1));
+      const auto across =
+          hn::And(hn::Le(hn::Load(d, lanes[0] + k), x2), hn::Ge(hn::Load(d, lanes[2] + k), x1));
+      const auto down =
+          hn::And(hn::Le(hn::Load(d, lanes[1] + k), y2), hn::Ge(hn::Load(d, lanes[3] + k), y1));
       const auto may = all ? alive : hn::And(alive, hn::And(across, down));
       if (hn::AllFalse(d, may)) continue;
       HWY_ALIGN float over[hn::MaxLanes(d)];
       hn::Store(hn::IfThenElse(may, hn::Set(d, 1.0f), hn::Zero(d)), d, over);
       for (size_t lane = 0; lane < hn::Lanes(d); ++lane)
         if (over[lane] != 0)
-          over[lane] = hits<Of>(rules, shape, area, shape_at(lanes, k + lane),
-                                lanes[4][k + lane]) ? 1.0f : 0.0f;
+          over[lane] = hits<Of>(rules, shape, area, shape_at(lanes, k + lane), lanes[4][k + lane])
+                           ? 1.0f
+                           : 0.0f;
       mark(k, hn::Ne(hn::Load(d, over), hn::Zero(d)));
     }
   }
 
  private:
   static OrientedShape shape_at(const Lanes& lanes, size_t at) {
-    return {lanes[5][at], lanes[6][at], lanes[7][at], lanes[8][at],
+    return {lanes[5][at],
+            lanes[6][at],
+            lanes[7][at],
+            lanes[8][at],
             {.sin = lanes[9][at], .cos = lanes[10][at]}};
   }
 };

@@ -61,8 +61,8 @@ template <class T>
   requires(sizeof(T) == 1)
 HWY_INLINE hn::Vec<Shorts> LoadCompared(Shorts d, const T* at, size_t count) {
   const hn::Rebind<T, Shorts> bytes;
-  return hn::PromoteTo(d, count >= hn::Lanes(d) ? hn::LoadU(bytes, at)
-                                                : hn::LoadN(bytes, at, count));
+  return hn::PromoteTo(d,
+                       count >= hn::Lanes(d) ? hn::LoadU(bytes, at) : hn::LoadN(bytes, at, count));
 }
 template <class D, class T>
   requires(sizeof(T) == 1 && sizeof(hn::TFromD<D>) == 1)

@@ -22,7 +22,7 @@ struct Column {
 /// Scores of one image's segment, whose anchors count from 0. Adjacent in memory are the scores of
 /// an anchor (rows) or of a class (planes).
 struct Scores {
-  Column classes;      // of class 0; in planes the stride is between planes
+  Column classes;  // of class 0; in planes the stride is between planes
   Column objectness;
   bool rows;
   uint32_t first_class, end_class;

@@ -15,8 +15,8 @@ uint32_t origin(const Candidate& candidate) { return static_cast<uint32_t>(candi
 
 }  // namespace
 
-uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
-                std::span<SortSlot> slots, std::span<Candidate> ordered) {
+uint32_t select(const Plan& plan, std::span<const Candidate> candidates, std::span<SortSlot> slots,
+                std::span<Candidate> ordered) {
   const size_t count = candidates.size();
   const bool by_class = plan.rules.pre_nms_class_top_k != 0;
   const size_t wanted = by_class ? count : std::min<size_t>(plan.rules.pre_nms_top_k, count);
@@ -31,8 +31,7 @@ uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
   auto* const places = reinterpret_cast<uint64_t*>(slots.data());
   for (size_t i = 0; i < count; ++i) places[i] = (candidates[i].key >> 32 << 32) | i;
   hwy::VQSort(places, count, hwy::SortAscending());
-  for (size_t i = 0; i < wanted; ++i)
-    ordered[i] = candidates[static_cast<uint32_t>(places[i])];
+  for (size_t i = 0; i < wanted; ++i) ordered[i] = candidates[static_cast<uint32_t>(places[i])];
   return reference::cut(plan.rules, ordered.first(wanted));
 }
 

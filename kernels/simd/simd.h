@@ -22,15 +22,16 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
 uint32_t decode_ready(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                       AnchorRange anchors, std::span<Candidate> out, Funnel& funnel);
 
-uint32_t select(const Plan& plan, std::span<const Candidate> candidates,
-                std::span<SortSlot> slots, std::span<Candidate> ordered);
+uint32_t select(const Plan& plan, std::span<const Candidate> candidates, std::span<SortSlot> slots,
+                std::span<Candidate> ordered);
 
 uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
              const NmsScratch& scratch);
 
 /// Computes float32 masks of planar prototypes; others fall back to the reference.
 void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-           std::span<const float> factors, std::span<const MaskPlace> places, const MaskOutput& out);
+           std::span<const float> factors, std::span<const MaskPlace> places,
+           const MaskOutput& out);
 
 Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);
 

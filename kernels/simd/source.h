@@ -44,8 +44,12 @@ class Source {
       const Field& field = segment.fields[part];
       if (!field.present()) continue;
       const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
-      places_[part] = {&view, plain(view), size_of(view.type), field.at(image, 0),
-                       field.anchor_stride, field.channel_stride};
+      places_[part] = {&view,
+                       plain(view),
+                       size_of(view.type),
+                       field.at(image, 0),
+                       field.anchor_stride,
+                       field.channel_stride};
     }
   }
 
@@ -55,7 +59,8 @@ class Source {
 
   float get(FieldId part, uint32_t anchor, uint32_t channel = 0) const {
     const Place& from = place(part);
-    const size_t at = from.first + (anchor - segment_.first) * from.anchor_stride + channel * from.channel_stride;
+    const size_t at =
+        from.first + (anchor - segment_.first) * from.anchor_stride + channel * from.channel_stride;
     if (!from.plain) return load(*from.view, at);
     const void* data = from.view->data;
     switch (from.view->type) {
@@ -72,14 +77,15 @@ class Source {
                       (from.first + (anchor - segment_.first) * from.anchor_stride) * from.size;
     hwy::Prefetch(box);
     if (from.channel_stride == 1) return;
-    for (size_t i = 1; i < 4 * size_t{rules.boxes.bins}; ++i) hwy::Prefetch(box + i * from.channel_stride * from.size);
+    for (size_t i = 1; i < 4 * size_t{rules.boxes.bins}; ++i)
+      hwy::Prefetch(box + i * from.channel_stride * from.size);
   }
 
  private:
   struct Place {
     const TensorView* view = nullptr;
     bool plain = false;
-    size_t size = 0;  // bytes per value
+    size_t size = 0;                                          // bytes per value
     size_t first = 0, anchor_stride = 0, channel_stride = 0;  // in values
   };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Upright of core/formula/geometry.h for vectors: the same operations in the same order, therefore the same
-// results. Compiled once per instruction set.
+// Upright of core/formula/geometry.h for vectors: the same operations in the same order, therefore
+// the same results. Compiled once per instruction set.
 #if defined(KEEPBOX_SIMD_UPRIGHT) == defined(HWY_TARGET_TOGGLE)
 #ifdef KEEPBOX_SIMD_UPRIGHT
 #undef KEEPBOX_SIMD_UPRIGHT

@@ -27,8 +27,12 @@ void report(const Input& input, std::string_view section, const std::vector<Timi
   for (const Timing& row : rows) {
     std::printf("  %-28s %10.1f %10.1f %8.2f %6zu\n", row.contender.c_str(), row.p50, row.p99,
                 row.p50 / ours.p50, row.boxes);
-    json.push_back({{"section", section}, {"input", input.name}, {"contender", row.contender},
-                    {"p50_us", row.p50}, {"p99_us", row.p99}, {"boxes", row.boxes},
+    json.push_back({{"section", section},
+                    {"input", input.name},
+                    {"contender", row.contender},
+                    {"p50_us", row.p50},
+                    {"p99_us", row.p99},
+                    {"boxes", row.boxes},
                     {"candidates", input.candidates}});
   }
   std::fflush(stdout);

@@ -29,8 +29,8 @@ struct Input {
   Kind kind;
   Settings settings;
   std::vector<std::vector<Tensor>> frames;  // kTurns frames
-  size_t candidates = 0;  // above the threshold, on average
-  bool flushed = false;   // from all caches, before each run
+  size_t candidates = 0;                    // above the threshold, on average
+  bool flushed = false;                     // from all caches, before each run
 };
 
 /// Returns 84x8400, 25200x85, 1x300x6, or 1917x4 with 1917x91: objects, false alarms and noise.

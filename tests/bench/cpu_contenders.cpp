@@ -3,12 +3,12 @@
 #include <gst/check/gstharness.h>
 #include <gst/gst.h>
 
+#include <hwy/cache_control.h>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <format>
-#include <hwy/cache_control.h>
 #include <opencv2/dnn.hpp>
 
 #include "core/run/processor.h"
@@ -30,8 +30,7 @@ void flush(const std::vector<Tensor>& tensors) {
   for (const Tensor& tensor : tensors) {
     const TensorView view = tensor.view();
     const auto* data = static_cast<const std::byte*>(view.data);
-    for (size_t at = 0; at < view.bytes; at += kLine)
-      hwy::FlushCacheline(data + at);
+    for (size_t at = 0; at < view.bytes; at += kLine) hwy::FlushCacheline(data + at);
   }
 }
 
@@ -151,8 +150,7 @@ size_t suppressed(const Input& input, const Found& found, bool batched) {
   const float threshold = input.settings.score_threshold;
   if (batched)
     cv::dnn::NMSBoxesBatched(found.boxes, found.scores, found.classes, threshold, kIou, kept);
-  else
-    cv::dnn::NMSBoxes(found.boxes, found.scores, threshold, kIou, kept);
+  else cv::dnn::NMSBoxes(found.boxes, found.scores, threshold, kIou, kept);
   return std::min<size_t>(kept.size(), input.settings.max_detections);
 }
 
@@ -221,8 +219,8 @@ Timing time_read(const Input& input) {
           sums[l] += word;
         }
     }
-    volatile uint64_t sink = sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] +
-                             sums[7];
+    volatile uint64_t sink =
+        sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7];
     (void)sink;
     return size_t{0};
   });
@@ -278,10 +276,10 @@ std::vector<Timing> time_elements(const Input& input, const std::vector<int>& th
         count == 1 ? "element boxdecode" : std::format("boxdecode threads={}", count)));
   const bool floats = input.frames[0][0].type == DataType::kFloat32;
   if (input.kind == Kind::kPlanes && floats && have_element("yolov8tensordec"))
-    out.push_back(time_element(input,
-                               std::format("yolov8tensordec class-confidence-threshold={} {}",
-                                           s.score_threshold, options),
-                               "element yolov8tensordec"));
+    out.push_back(time_element(
+        input,
+        std::format("yolov8tensordec class-confidence-threshold={} {}", s.score_threshold, options),
+        "element yolov8tensordec"));
   return out;
 }
 

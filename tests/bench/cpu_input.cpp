@@ -104,23 +104,27 @@ Input crowded(Kind kind, size_t candidates) {
   constexpr size_t kEach = 10;
   Random random(3);
   const bool planes = kind == Kind::kPlanes;
-  return finished({.name = std::format("{}, about {} candidates", planes ? "84x8400" : "25200x85",
-                                       candidates),
-                   .kind = kind,
-                   .settings = settings_of(kind, 0.25f),
-                   .frames = {}},
-                  [&]() -> std::vector<Tensor> {
-                    return {scene(random, planes, planes ? 8400 : 25200,
-                                  {.objects = candidates / kEach, .boxes_each = kEach, .alarms = 0,
-                                   .object_scores = {0.3f, 0.97f}})};
-                  });
+  return finished(
+      {.name = std::format("{}, about {} candidates", planes ? "84x8400" : "25200x85", candidates),
+       .kind = kind,
+       .settings = settings_of(kind, 0.25f),
+       .frames = {}},
+      [&]() -> std::vector<Tensor> {
+        return {scene(random, planes, planes ? 8400 : 25200,
+                      {.objects = candidates / kEach,
+                       .boxes_each = kEach,
+                       .alarms = 0,
+                       .object_scores = {0.3f, 0.97f}})};
+      });
 }
 
 std::vector<Input> families() {
   std::vector<Input> out;
   for (FamilyFrames& each : family_frames(kTurns)) {
-    Input input{.name = each.name + ", score > 0.25", .kind = Kind::kOther,
-                .settings = each.settings, .frames = {}};
+    Input input{.name = each.name + ", score > 0.25",
+                .kind = Kind::kOther,
+                .settings = each.settings,
+                .frames = {}};
     size_t next = 0;
     out.push_back(finished(std::move(input), [&] { return std::move(each.frames[next++]); }));
   }
@@ -148,9 +152,8 @@ Input large() {
               .settings = settings_of(Kind::kPlanes, 0.25f),
               .frames = {}};
   input.settings.frame.size = {1280, 1280};
-  return finished(std::move(input), [&]() -> std::vector<Tensor> {
-    return {scene(random, true, 33600, {})};
-  });
+  return finished(std::move(input),
+                  [&]() -> std::vector<Tensor> { return {scene(random, true, 33600, {})}; });
 }
 
 }  // namespace keepbox::test

@@ -91,7 +91,8 @@ std::vector<Tensor> masked(Random& random, float side, bool maps) {
     const auto at = [&](size_t channel) -> float& {
       return planes.values[channel * kMaskedAnchors + anchor];
     };
-    at(0) = uniform(random, side / 2, 640 - side / 2), at(1) = uniform(random, side / 2, 640 - side / 2);
+    at(0) = uniform(random, side / 2, 640 - side / 2),
+    at(1) = uniform(random, side / 2, 640 - side / 2);
     at(2) = at(3) = side;
     at(4 + i % 80) = uniform(random, 0.3f, 0.9f);
     for (size_t c = 0; c < kCoefficients; ++c) at(84 + c) = uniform(random, -1, 1);
@@ -120,7 +121,8 @@ Tensor in_bytes(Tensor tensor) {
   tensor.raw.resize(tensor.values.size());
   for (size_t i = 0; i < tensor.values.size(); ++i) {
     const float value = tensor.values[i] / (i < 4 * kAnchors ? kSpan : 1);
-    const auto stored = static_cast<int8_t>(std::clamp(std::round(value * 255), 0.0f, 255.0f) - 128);
+    const auto stored =
+        static_cast<int8_t>(std::clamp(std::round(value * 255), 0.0f, 255.0f) - 128);
     std::memcpy(tensor.raw.data() + i, &stored, 1);
   }
   tensor.values.clear();

@@ -53,8 +53,8 @@ std::vector<Tensor> binned(std::mt19937& random) { return maps(random, 144, 400)
 std::vector<Tensor> binned_often(std::mt19937& random) { return maps(random, 144, 40); }
 
 std::vector<Tensor> heat(std::mt19937& random) {
-  return {numbers(random, {1, 80, 128, 128}, -9, -4, 1), numbers(random, {1, 2, 128, 128}, 1, 20, 40),
-          numbers(random, {1, 2, 128, 128}, 0, 1, 1)};
+  return {numbers(random, {1, 80, 128, 128}, -9, -4, 1),
+          numbers(random, {1, 2, 128, 128}, 1, 20, 40), numbers(random, {1, 2, 128, 128}, 0, 1, 1)};
 }
 
 /// Many more boxes of one class than are kept.
@@ -83,8 +83,10 @@ std::vector<Tensor> bytes(std::mt19937& random) {
 }
 
 const Scene kScenes[] = {
-    {"planes", "yolov8", planes},          {"rows", "yolov5", rows},
-    {"anchored-heads", "yolov5-heads", anchored}, {"binned-heads", "yolov8-heads", binned},
+    {"planes", "yolov8", planes},
+    {"rows", "yolov5", rows},
+    {"anchored-heads", "yolov5-heads", anchored},
+    {"binned-heads", "yolov8-heads", binned},
     {"heat-map", "centernet", heat, [](Settings& s) { s.frame.size = {512, 512}; }},
     {"int8-planes", "yolov8-normalized", bytes, [](Settings& s) { s.units = Units::kNormalized; }},
     {"labels", "yolov8", planes, [](Settings& s) { s.multi_label = true; }},

@@ -25,8 +25,8 @@ constexpr uint32_t kMost = 300;
 /// Row of the table.
 struct Row {
   std::string section, input, contender;
-  std::string state;  // of the GPU's L2 cache, if controlled
-  std::string check;  // comparison of the boxes with the reference; empty: no boxes
+  std::string state;        // of the GPU's L2 cache, if controlled
+  std::string check;        // comparison of the boxes with the reference; empty: no boxes
   double p50 = 0, p99 = 0;  // microseconds
   size_t calls = 0;
   size_t candidates = 0, boxes = 0;
@@ -121,8 +121,7 @@ struct Contender {
 /// Returns a backend on tensors in one memory, or nothing (with a message on stderr) if it cannot
 /// run.
 std::optional<Contender> backend(const Input& input, std::string_view name, MemorySpace space);
-std::optional<Processor> make_processor(const Plan& plan, std::string_view name,
-                                        MemorySpace space);
+std::optional<Processor> make_processor(const Plan& plan, std::string_view name, MemorySpace space);
 
 /// Returns the published methods, see peers.h. YOLOv8's planes are transposed to rows beforehand.
 std::vector<Contender> fast_decoders(const Input& input, size_t most);

@@ -23,9 +23,8 @@ std::vector<float> transposed(const Tensor& tensor) {
 /// Counts the reference's candidates that no better one of their class overlaps, suppressed or not.
 size_t fast_survivors(const Input& input, size_t index) {
   std::vector<Candidate> boxes = input.candidates[index];
-  std::ranges::sort(boxes, {}, [](const Candidate& box) {
-    return std::pair(key_class(box.key), box.key);
-  });
+  std::ranges::sort(boxes, {},
+                    [](const Candidate& box) { return std::pair(key_class(box.key), box.key); });
   size_t survivors = 0, first_of_class = 0;
   for (size_t i = 0; i < boxes.size(); ++i) {
     if (key_class(boxes[i].key) != key_class(boxes[first_of_class].key)) first_of_class = i;
@@ -58,8 +57,7 @@ std::shared_ptr<Fast> make_fast(const Input& input) {
 std::string name_of(const peers::FastSetup& setup) {
   return std::format("fast NMS {}, at most {}{}",
                      setup.allocate == peers::Allocate::kOnce ? "preallocated" : "as published",
-                     setup.most,
-                     setup.source == peers::Source::kSystem ? ", system memory" : "");
+                     setup.most, setup.source == peers::Source::kSystem ? ", system memory" : "");
 }
 
 Contender fast_decoder(const Input& input, const std::shared_ptr<Fast>& fast,
@@ -70,8 +68,9 @@ Contender fast_decoder(const Input& input, const std::shared_ptr<Fast>& fast,
   Contender out{.name = name_of(setup), .reads = system ? nullptr : &on_device};
   out.run = [&input, &on_device, fast, decoder, system](size_t i) {
     if (!system) return decoder->run(static_cast<const float*>(on_device[i].data())).size();
-    return decoder->run(input.planes() ? fast->transposed[i].data()
-                                       : input.tensors[i].values.data()).size();
+    return decoder
+        ->run(input.planes() ? fast->transposed[i].data() : input.tensors[i].values.data())
+        .size();
   };
   out.check = [&input, fast, decoder, most = setup.most](size_t i, size_t boxes) -> std::string {
     const size_t found = decoder->candidates(), expected = input.candidates[i].size();
@@ -152,8 +151,8 @@ Contender faster_rcnn(const Input& input) {
     for (const Candidate& from : sorted)
       boxes.push_back({from.box.x1, from.box.y1, from.box.x2, from.box.y2, key_score(from.key)});
   }
-  const auto pixels = input.plan.rules.contract.plus_one ? peers::Pixels::kPlusOne
-                                                   : peers::Pixels::kContinuous;
+  const auto pixels =
+      input.plan.rules.contract.plus_one ? peers::Pixels::kPlusOne : peers::Pixels::kContinuous;
   Contender out{.name = "Faster R-CNN _nms, sorted boxes in system memory"};
   out.run = [state, pixels](size_t i) {
     peers::faster_rcnn_nms(state->boxes[i], kIou, pixels, state->kept);
@@ -162,18 +161,24 @@ Contender faster_rcnn(const Input& input) {
   out.check = [&input, state](size_t i, size_t) -> std::string {
     const auto& expected = input.expected[i];
     const auto& boxes = state->boxes[i];
-    const bool same = std::ranges::equal(state->kept, expected, {}, [&](int k) {
-      const peers::ScoredBox& box = boxes[static_cast<size_t>(k)];
-      return std::pair(Box{box.x1, box.y1, box.x2, box.y2}, box.score);
-    }, [](const Detection& box) { return std::pair(box.box, box.score); });
-    return same ? "exact" : std::format("DIFFERS: {} boxes or others than {}", state->kept.size(),
-                                        expected.size());
+    const bool same = std::ranges::equal(
+        state->kept, expected, {},
+        [&](int k) {
+          const peers::ScoredBox& box = boxes[static_cast<size_t>(k)];
+          return std::pair(Box{box.x1, box.y1, box.x2, box.y2}, box.score);
+        },
+        [](const Detection& box) { return std::pair(box.box, box.score); });
+    return same ? "exact"
+                : std::format("DIFFERS: {} boxes or others than {}", state->kept.size(),
+                              expected.size());
   };
   return out;
 }
 
 void measure(Session& session, const Input& input, const Contender& contender, bool all_states) {
-  Row row{.section = input.section, .input = input.name, .contender = contender.name,
+  Row row{.section = input.section,
+          .input = input.name,
+          .contender = contender.name,
           .candidates = input.candidates[0].size()};
   for (size_t i = input.size(); i-- > 0;) {
     row.boxes = contender.run(i);

@@ -44,7 +44,9 @@ class Contest {
   }
 
   const Funnel& funnel() const { return processor_->funnel(); }
-  double bytes_each() const { return static_cast<double>(bytes_) / static_cast<double>(views_.size()); }
+  double bytes_each() const {
+    return static_cast<double>(bytes_) / static_cast<double>(views_.size());
+  }
 
  private:
   static void fail(const std::string& why) {
@@ -68,10 +70,16 @@ void measure_family(Session& session, const FamilyFrames& family) {
     for (size_t i = 0; i < family.frames.size() && check == "exact"; ++i)
       check = compare(contest.run(i), reference.run(i));
     const Times times = timed({}, [&](size_t i) { contest.run(i); });
-    session.add({.section = "families", .input = family.name, .contender = "keepbox " + std::string(name),
-                 .check = check, .p50 = times.p50, .p99 = times.p99, .calls = times.calls,
+    session.add({.section = "families",
+                 .input = family.name,
+                 .contender = "keepbox " + std::string(name),
+                 .check = check,
+                 .p50 = times.p50,
+                 .p99 = times.p99,
+                 .calls = times.calls,
                  .candidates = contest.funnel().after_class_filter,
-                 .boxes = contest.funnel().kept, .gb_per_s = contest.bytes_each() / times.p50 / 1e3});
+                 .boxes = contest.funnel().kept,
+                 .gb_per_s = contest.bytes_each() / times.p50 / 1e3});
   }
 }
 

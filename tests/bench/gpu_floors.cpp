@@ -48,8 +48,13 @@ Times timed_on_device(size_t calls, const std::function<void(size_t)>& before,
 
 void add(Session& session, std::string what, const char* state, const Times& times,
          double gb_per_s = 0) {
-  session.add({.section = "floors", .contender = std::move(what), .state = state,
-               .p50 = times.p50, .p99 = times.p99, .calls = times.calls, .gb_per_s = gb_per_s});
+  session.add({.section = "floors",
+               .contender = std::move(what),
+               .state = state,
+               .p50 = times.p50,
+               .p99 = times.p99,
+               .calls = times.calls,
+               .gb_per_s = gb_per_s});
 }
 
 void measure_launches(Session& session) {
@@ -79,9 +84,7 @@ void measure_reads(Session& session, const char* name, size_t bytes) {
     KB_CUDA(cudaMemset(buffers.back().data(), 0, bytes));
   }
   KB_CUDA(cudaDeviceSynchronize());
-  const auto read = [&](size_t i) {
-    launch_read(buffers[i % kTensors], session.sink(), nullptr);
-  };
+  const auto read = [&](size_t i) { launch_read(buffers[i % kTensors], session.sink(), nullptr); };
   const auto warm = [&](size_t i) { session.warm(buffers[i % kTensors]); };
   const auto flush = [&](size_t) { session.flush(); };
   const auto rate = [&](const Times& times) {

@@ -27,8 +27,8 @@ std::vector<Tensor> ready_rows() {
     float score = 0.97f;
     for (size_t i = 0; i < kRows; ++i, score *= 0.98f) {
       const float x = place(random), y = place(random);
-      list.push_back({x, y, x + extent(random), y + extent(random), score,
-                      static_cast<float>(random() % 80)});
+      list.push_back(
+          {x, y, x + extent(random), y + extent(random), score, static_cast<float>(random() % 80)});
     }
     out.push_back(rows(list));
   }
@@ -68,10 +68,10 @@ void measure_halves(Session& session, bool planes) {
   std::vector<Tensor> tensors;
   for (Tensor& tensor : scenes(planes, anchors, kStreet, kTensors))
     tensors.push_back(halved(std::move(tensor)));
-  const Input input = make_input(
-      session, "contents",
-      std::format("{} float16, street, score > 0.25", shape_name(planes, anchors)), "",
-      frame_settings(planes, 0.25f), std::move(tensors));
+  const Input input =
+      make_input(session, "contents",
+                 std::format("{} float16, street, score > 0.25", shape_name(planes, anchors)), "",
+                 frame_settings(planes, 0.25f), std::move(tensors));
   measure_backends(session, input, true);
 }
 
@@ -82,8 +82,8 @@ void measure_ready(Session& session) {
   settings.method = NmsMethod::kNone;
   settings.score_threshold = 0.25f;
   settings.max_detections = kMost;
-  const Input input = make_input(session, "contents", "1x300x6, ready rows", "", settings,
-                                 ready_rows());
+  const Input input =
+      make_input(session, "contents", "1x300x6, ready rows", "", settings, ready_rows());
   measure_backends(session, input, true);
 }
 
@@ -112,7 +112,9 @@ void measure_candidates(Session& session) {
   for (const size_t anchors : {8400, 33600})
     for (const size_t wanted : {100, 300, 1000, 3000, 8000, 10000, 30000}) {
       if (wanted > anchors) continue;
-      const SceneSize size{.objects = wanted / kEach, .boxes_each = kEach, .alarms = 0,
+      const SceneSize size{.objects = wanted / kEach,
+                           .boxes_each = kEach,
+                           .alarms = 0,
                            .object_scores = kStreet.object_scores};
       const std::string shape = shape_name(true, anchors);
       const Input input =

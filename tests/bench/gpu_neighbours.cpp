@@ -70,9 +70,9 @@ void measure_beside(Session& session, const Input& input, const std::string& wha
 }  // namespace
 
 void measure_neighbours(Session& session) {
-  const Input input = make_input(session, "neighbours", "25200x85, street, score > 0.25", "",
-                                 frame_settings(false, 0.25f),
-                                 scenes(false, 25200, kStreet, kTensors));
+  const Input input =
+      make_input(session, "neighbours", "25200x85, street, score > 0.25", "",
+                 frame_settings(false, 0.25f), scenes(false, 25200, kStreet, kTensors));
   if (const auto idle = backend(input, "cuda", MemorySpace::kCuda))
     measure(session, input, *idle, false);
   const unsigned wave = blocks_of_multiprocessor() * multiprocessors();

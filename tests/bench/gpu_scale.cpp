@@ -57,8 +57,10 @@ void measure_batch(Session& session, const Input& input, size_t images) {
   if (!plan) return static_cast<void>(std::fprintf(stderr, "%s\n", plan.error().message().c_str()));
   auto processor = make_processor(*plan, "cuda", MemorySpace::kCuda);
   if (!processor) return;
-  Row row{.section = input.section, .input = input.name,
-          .contender = std::format("keepbox cuda, batch of {}", images), .state = "in turn",
+  Row row{.section = input.section,
+          .input = input.name,
+          .contender = std::format("keepbox cuda, batch of {}", images),
+          .state = "in turn",
           .check = "exact"};
   for (size_t b = 0; b < kTensors; ++b) {
     view.data = batches[b].data();
@@ -173,9 +175,12 @@ void measure_instances_of(Session& session, const Input& input, size_t count,
   std::vector<Instance> instances(count);
   Together together{input, producer, std::barrier(static_cast<std::ptrdiff_t>(count) + 1)};
   const Spent spent = run_together(together, instances);
-  Row row{.section = input.section, .input = input.name,
-          .contender = std::format("keepbox cuda, {} instances", count), .state = "in turn",
-          .check = "exact", .boxes = input.expected[0].size()};
+  Row row{.section = input.section,
+          .input = input.name,
+          .contender = std::format("keepbox cuda, {} instances", count),
+          .state = "in turn",
+          .check = "exact",
+          .boxes = input.expected[0].size()};
   std::vector<double> times;
   for (const Instance& instance : instances) {
     times.insert(times.end(), instance.times.begin(), instance.times.end());

@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kCalls = 600;
 constexpr size_t kFewestCalls = 8;
 constexpr size_t kWarmUp = 2 * kTensors;
-constexpr double kEnough = 1e6;  // microseconds
+constexpr double kEnough = 1e6;                 // microseconds
 constexpr size_t kScratch = size_t{256} << 20;  // more than any L2 cache
 
 double since(Clock::time_point start) {
@@ -23,11 +23,11 @@ double since(Clock::time_point start) {
 }
 
 nlohmann::ordered_json to_json(const Row& row) {
-  nlohmann::ordered_json json{{"section", row.section},   {"input", row.input},
-                              {"contender", row.contender}, {"state", row.state},
-                              {"check", row.check},         {"p50_us", row.p50},
-                              {"p99_us", row.p99},          {"calls", row.calls},
-                              {"candidates", row.candidates}, {"boxes", row.boxes}};
+  nlohmann::ordered_json json{
+      {"section", row.section}, {"input", row.input}, {"contender", row.contender},
+      {"state", row.state},     {"check", row.check}, {"p50_us", row.p50},
+      {"p99_us", row.p99},      {"calls", row.calls}, {"candidates", row.candidates},
+      {"boxes", row.boxes}};
   if (row.gb_per_s > 0) json["gb_per_s"] = row.gb_per_s;
   if (row.frames_per_s > 0) json["frames_per_s"] = row.frames_per_s;
   if (row.cpu_us > 0) json["cpu_us"] = row.cpu_us;

@@ -79,12 +79,9 @@ void take(Options& options, const std::string& name, const std::string& value) {
                                       {"--rounds", &options.rounds},
                                       {"--warmup", &options.warmup},
                                       {"--seconds", &options.seconds}};
-  if (texts.contains(name))
-    *texts[name] = value;
-  else if (numbers.contains(name))
-    *numbers[name] = positive(value);
-  else if (name == "--rows")
-    options.rows = parts(value);
+  if (texts.contains(name)) *texts[name] = value;
+  else if (numbers.contains(name)) *numbers[name] = positive(value);
+  else if (name == "--rows") options.rows = parts(value);
   else if (name == "--streams") {
     options.streams.clear();
     for (const std::string& part : parts(value)) options.streams.push_back(positive(part));
@@ -172,10 +169,8 @@ void Bench::measure_round(Case& each) {
   std::fprintf(stderr, "%s, %d streams, %d frames each\n", each.way.name.c_str(), each.streams,
                count);
   const Measured measured = measure(options_, each.way, *frames, each.streams, count);
-  if (measured)
-    each.rounds.push_back(*measured);
-  else
-    each.why_not = measured.error();
+  if (measured) each.rounds.push_back(*measured);
+  else each.why_not = measured.error();
 }
 
 void Bench::measure_all(std::vector<Case>& cases) {

@@ -147,8 +147,7 @@ Difference differences(const Results& a, const Results& b) {
 }
 
 std::string decoder(const Options& options) {
-  return " ! boxdecode" +
-         (options.labels.empty() ? "" : " label-file=" + quoted(options.labels));
+  return " ! boxdecode" + (options.labels.empty() ? "" : " label-file=" + quoted(options.labels));
 }
 
 /// Returns tensorinfer configured like the stock variant: black borders positioned as by

@@ -93,8 +93,8 @@ double by_gstreamer(Mapped& from, uint32_t side, bool floats) {
 void run() {
   std::printf("%-24s %12s %12s %16s %12s\n", "us, median of 41", "reference", "simd",
               "GStreamer+loop", "GStreamer");
-  for (const GstVideoFormat format : {GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_I420,
-                                      GST_VIDEO_FORMAT_RGB, GST_VIDEO_FORMAT_BGRx})
+  for (const GstVideoFormat format :
+       {GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_RGB, GST_VIDEO_FORMAT_BGRx})
     for (const Size size : {Size{1920, 1080}, Size{1280, 720}, Size{320, 320}}) {
       Mapped from(format, size);
       const uint32_t side = size.width == 320 ? 320 : 640;

@@ -73,8 +73,8 @@ Launch make_work(unsigned blocks, unsigned waves, double microseconds) {
   double steps = 1000;
   const auto made = [&] { return work_of(blocks * waves, static_cast<unsigned>(steps)); };
   for (unsigned round = 0; round < kRounds; ++round)
-    steps = std::max(1.0, steps * waves * microseconds /
-                              microseconds_each(kLaunches, stream, made()));
+    steps =
+        std::max(1.0, steps * waves * microseconds / microseconds_each(kLaunches, stream, made()));
   return made();
 }
 

@@ -89,8 +89,13 @@ __global__ void decode(FastSetup setup, const float* rows, FastResult* result) {
   if (score < setup.score_threshold) return;
   const size_t slot = static_cast<size_t>(atomicAdd(&result->arrived, 1.0f));
   if (slot >= setup.most) return;
-  FastBox box{row[0] - row[2] * 0.5f, row[1] - row[3] * 0.5f, row[0] + row[2] * 0.5f,
-              row[1] + row[3] * 0.5f, score,                  static_cast<float>(label), 1.0f};
+  FastBox box{row[0] - row[2] * 0.5f,
+              row[1] - row[3] * 0.5f,
+              row[0] + row[2] * 0.5f,
+              row[1] + row[3] * 0.5f,
+              score,
+              static_cast<float>(label),
+              1.0f};
   to_frame(setup.to_frame, box.x1, box.y1);
   to_frame(setup.to_frame, box.x2, box.y2);
   result->boxes[slot] = box;
@@ -145,8 +150,8 @@ void faster_rcnn_nms(std::span<const ScoredBox> boxes, float threshold, Pixels p
   if (pixels == Pixels::kPlusOne)
     compare_tiles<Pixels::kPlusOne><<<grid, kTile>>>(count, threshold, on_device, masks_on_device);
   else
-    compare_tiles<Pixels::kContinuous><<<grid, kTile>>>(count, threshold, on_device,
-                                                        masks_on_device);
+    compare_tiles<Pixels::kContinuous>
+        <<<grid, kTile>>>(count, threshold, on_device, masks_on_device);
   KB_CUDA(cudaGetLastError());
   std::vector<Mask> masks(boxes.size() * tiles);
   KB_CUDA(cudaMemcpy(masks.data(), masks_on_device, masks.size() * sizeof(Mask),
@@ -161,7 +166,7 @@ struct FastDecoder::Memory {
   cudaStream_t stream = nullptr;
   float* rows = nullptr;
   size_t row_bytes = 0;
-  FastResult* result = nullptr;   // on the GPU
+  FastResult* result = nullptr;  // on the GPU
   FastResult* downloaded = nullptr;
 
   explicit Memory(const FastSetup& setup) {

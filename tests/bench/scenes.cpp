@@ -76,8 +76,8 @@ Tensor scene(std::mt19937& random, bool planes, size_t anchors, const SceneSize&
   size_t next = 0;
   const auto place = [&] { return places[next++ % anchors]; };
   for (size_t o = 0; o < size.objects; ++o) {
-    const float box[4] = {drawn(random, 60, 580), drawn(random, 60, 580),
-                          drawn(random, 20, 160), drawn(random, 20, 160)};
+    const float box[4] = {drawn(random, 60, 580), drawn(random, 60, 580), drawn(random, 20, 160),
+                          drawn(random, 20, 160)};
     const size_t class_id = random() % kClasses;
     for (size_t i = 0; i < size.boxes_each; ++i) {
       float near[4];
@@ -87,8 +87,8 @@ Tensor scene(std::mt19937& random, bool planes, size_t anchors, const SceneSize&
     }
   }
   for (size_t i = 0; i < size.alarms; ++i) {
-    const float box[4] = {drawn(random, 0, kSide), drawn(random, 0, kSide),
-                          drawn(random, 8, 100), drawn(random, 8, 100)};
+    const float box[4] = {drawn(random, 0, kSide), drawn(random, 0, kSide), drawn(random, 8, 100),
+                          drawn(random, 8, 100)};
     to.put(place(), box, random() % kClasses, drawn(random, size.alarm_scores));
   }
   return tensor;

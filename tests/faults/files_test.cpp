@@ -103,8 +103,8 @@ TEST(FullDisk, EndOfBoxesCausesOneErrorAndNoFile) {
 
 TEST(FullDisk, TensorsCauseOneErrorAndNoRecording) {
   const test::TempDir dir;
-  const std::string line = boxes_of(40, dir) + " ! tensorrecord location=" + (dir / "copy") +
-                           " ! fakesink";
+  const std::string line =
+      boxes_of(40, dir) + " ! tensorrecord location=" + (dir / "copy") + " ! fakesink";
   {
     const SmallDisk disk(1000);  // space for the tensor of a frame, not for the index
     expect_one(Errors::of(line, [] {}), {"copy", "File too large"});
@@ -123,7 +123,8 @@ TEST_F(Lost, ModelBeforePlaying) {
   // It is either read on the way to READY or missed on the way to PLAYING.
   if (!errors.empty()) expect_one(errors, {"model.onnx", "model-file"});
   expect_one(Errors::of("videotestsrc num-buffers=3 ! tensorinfer model-file=" +
-                            (dir_ / "model.onnx") + " ! fakesink", [] {}),
+                            (dir_ / "model.onnx") + " ! fakesink",
+                        [] {}),
              {"model.onnx", "model-file"});
 }
 

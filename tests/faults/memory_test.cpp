@@ -60,7 +60,8 @@ void allow(size_t more) {
   allow(more);
   const std::string error = test::play(
       "videotestsrc num-buffers=1 ! video/x-raw,format=RGB,width=64,height=64 ! tensorinfer "
-      "provider=cpu threads=1 model-file=" + model + " ! fakesink");
+      "provider=cpu threads=1 model-file=" +
+      model + " ! fakesink");
   std::fprintf(stderr, "error: %s\n", error.c_str());
   std::filesystem::remove_all(dir.path());  // skips destructors
   std::_Exit(*word == '\0' ? !error.empty() : !error.contains(word));

@@ -61,8 +61,8 @@ void change_anchors(Input& input, DetectorSpec& spec) {
 
 void change_columns(Input& input, DetectorSpec& spec) {
   Columns& c = spec.columns;
-  int8_t* const all[] = {&c.box,   &c.objectness, &c.classes, &c.score,
-                         &c.class_id, &c.image,   &c.payload, &c.angle};
+  int8_t* const all[] = {&c.box,      &c.objectness, &c.classes, &c.score,
+                         &c.class_id, &c.image,      &c.payload, &c.angle};
   for (uint32_t left = input.between(1, 3); left > 0; --left) *all[input.below(8)] = column(input);
   if (input.chance(20)) c.box_last = !c.box_last;
 }

@@ -187,8 +187,8 @@ void check_nms_of_nms(const Plan& plan, const Backend& backend,
   if (!workspace) return;
   const Scratch& scratch = workspace->scratch();
   Funnel funnel;
-  const uint32_t decoded = backend.decode(plan, tensors, 0, {0, plan.layout.anchors},
-                                          scratch.candidates, funnel);
+  const uint32_t decoded =
+      backend.decode(plan, tensors, 0, {0, plan.layout.anchors}, scratch.candidates, funnel);
   const auto ordered = scratch.ordered.first(
       backend.select(plan, scratch.candidates.first(decoded), scratch.slots, scratch.ordered));
   const uint32_t kept = backend.nms(plan, ordered, scratch.kept, scratch.nms);

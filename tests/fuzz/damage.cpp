@@ -17,12 +17,8 @@ void spoil(Input& input, std::string& text, std::span<const std::string_view> wo
     case 0:
       if (at < text.size()) text[at] = static_cast<char>(input.below(256));
       break;
-    case 1:
-      text.insert(at, input.pick(words));
-      break;
-    case 2:
-      text.erase(at, 1 + input.below(8));
-      break;
+    case 1: text.insert(at, input.pick(words)); break;
+    case 2: text.erase(at, 1 + input.below(8)); break;
     case 3:
       if (input.chance(20)) text.resize(at);
       break;
@@ -42,11 +38,42 @@ std::string damaged(Input& input, std::string text, std::span<const std::string_
 }
 
 std::string any_name(Input& input) {
-  static constexpr std::string_view kNames[]{
-      "person", "car", "traffic light", "", "a\"b", "a,b", "line\nbreak", "cr\rx", "crlf\r\n",
-      "\xff\xfe", "\xc3", "\xed\xa0\x80", "tab\tx", "\x01\x02\x1f\x7f", "\\", "\\u0000", "{}", "]",
-      "'", "=1+1", "\u2028", "\u00a0nb", "\u0085", "\v\f", "a b", "%s%n", "\U0001f600", "\u200b",
-      "\ufeff", "/../x", ".", "..", "-", "null", "NaN", "\u0130\u0327"};
+  static constexpr std::string_view kNames[]{"person",
+                                             "car",
+                                             "traffic light",
+                                             "",
+                                             "a\"b",
+                                             "a,b",
+                                             "line\nbreak",
+                                             "cr\rx",
+                                             "crlf\r\n",
+                                             "\xff\xfe",
+                                             "\xc3",
+                                             "\xed\xa0\x80",
+                                             "tab\tx",
+                                             "\x01\x02\x1f\x7f",
+                                             "\\",
+                                             "\\u0000",
+                                             "{}",
+                                             "]",
+                                             "'",
+                                             "=1+1",
+                                             "\u2028",
+                                             "\u00a0nb",
+                                             "\u0085",
+                                             "\v\f",
+                                             "a b",
+                                             "%s%n",
+                                             "\U0001f600",
+                                             "\u200b",
+                                             "\ufeff",
+                                             "/../x",
+                                             ".",
+                                             "..",
+                                             "-",
+                                             "null",
+                                             "NaN",
+                                             "\u0130\u0327"};
   if (input.chance(30)) return std::string(input.pick(std::span(kNames).first(3)));
   std::string name(input.pick(kNames));
   if (input.chance(20)) name += input.pick(kNames);

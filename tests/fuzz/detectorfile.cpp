@@ -35,11 +35,11 @@ const DetectorSpec& any_family(Input& input) { return input.pick(detectors()); }
 
 std::string any_value(Input& input) {
   static constexpr const char* kValues[] = {
-      "0",    "1",      "2",     "3",       "4",     "5",           "6",        "8",     "16",
-      "40",   "255",    "65536", "-1",      "1e39",  "nan",         "-0",       "0.5",   "none",
-      "true", "false",  "8,16",  "8,16,32", "1,2,3", "1x1,2x2,3x3", "outputs",  "ready", "split",
-      "",     "dense",  "boxes", "scores",  "all",   "corners",     "grid-exp", "angle", "softmax",
-      "last", "sigmoid"};
+      "0",       "1",        "2",     "3",       "4",     "5",       "6",      "8",
+      "16",      "40",       "255",   "65536",   "-1",    "1e39",    "nan",    "-0",
+      "0.5",     "none",     "true",  "false",   "8,16",  "8,16,32", "1,2,3",  "1x1,2x2,3x3",
+      "outputs", "ready",    "split", "",        "dense", "boxes",   "scores", "all",
+      "corners", "grid-exp", "angle", "softmax", "last",  "sigmoid"};
   if (input.chance(70)) return input.pick(kValues);
   return input.chance(50) ? std::to_string(input.number()) : input.text(40);
 }
@@ -55,8 +55,8 @@ std::string any_line(Input& input) {
 
 std::string any_group(Input& input) {
   static constexpr const char* kGroups[] = {
-      "[tensor all]",    "[tensor boxes]",    "[tensor scores]", "[tensor classes]",
-      "[tensor count]",  "[tensor sizes]",    "[tensor unread]", "[tensor unread 2]",
+      "[tensor all]",       "[tensor boxes]",      "[tensor scores]", "[tensor classes]",
+      "[tensor count]",     "[tensor sizes]",      "[tensor unread]", "[tensor unread 2]",
       "[tensor keypoints]", "[tensor objectness]", "[detector]"};
   return input.chance(90) ? input.pick(kGroups) : "[" + input.text(12) + "]";
 }

@@ -52,11 +52,13 @@ bool read_option(std::string_view word, Options& out) {
   const size_t equals = word.find('=');
   if (equals == std::string_view::npos) return false;
   const std::string_view name = word.substr(0, equals), value = word.substr(equals + 1);
-  for (const auto& [key, number] : {std::pair("--seconds", &out.seconds), {"--seed", &out.seed},
-                                    {"--runs", &out.runs}})
+  for (const auto& [key, number] :
+       {std::pair("--seconds", &out.seconds), {"--seed", &out.seed}, {"--runs", &out.runs}})
     if (name == key) return read_number(value, *number);
-  for (const auto& [key, text] : {std::pair("--corpus", &out.corpus), {"--keep", &out.keep},
-                                  {"--json", &out.json}, {"--want", &out.want}})
+  for (const auto& [key, text] : {std::pair("--corpus", &out.corpus),
+                                  {"--keep", &out.keep},
+                                  {"--json", &out.json},
+                                  {"--want", &out.want}})
     if (name == key) return text->assign(value), true;
   return false;
 }

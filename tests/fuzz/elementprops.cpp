@@ -41,20 +41,17 @@ constexpr Texts kTexts[]{
 void set_number(Input& input, GstElement* element, GParamSpec* spec) {
   GValue value = G_VALUE_INIT;
   g_value_init(&value, spec->value_type);
-  if (G_IS_PARAM_SPEC_BOOLEAN(spec))
-    g_value_set_boolean(&value, input.chance(50));
+  if (G_IS_PARAM_SPEC_BOOLEAN(spec)) g_value_set_boolean(&value, input.chance(50));
   else if (G_IS_PARAM_SPEC_UINT(spec))
     g_value_set_uint(&value, input.below(input.chance(80) ? 40 : 4000));
   else if (G_IS_PARAM_SPEC_INT(spec))
     g_value_set_int(&value, static_cast<gint>(input.below(40)) - 1);
   else if (G_IS_PARAM_SPEC_INT64(spec))
     g_value_set_int64(&value, gint64{input.below(100)} * GST_MSECOND);
-  else if (G_IS_PARAM_SPEC_UINT64(spec))
-    g_value_set_uint64(&value, input.below(100));
+  else if (G_IS_PARAM_SPEC_UINT64(spec)) g_value_set_uint64(&value, input.below(100));
   else if (G_IS_PARAM_SPEC_FLOAT(spec))
     g_value_set_float(&value, static_cast<float>(input.below(101)) / 100);
-  else if (G_IS_PARAM_SPEC_DOUBLE(spec))
-    g_value_set_double(&value, input.below(33));
+  else if (G_IS_PARAM_SPEC_DOUBLE(spec)) g_value_set_double(&value, input.below(33));
   g_param_value_validate(spec, &value);  // clamp to its range
   g_object_set_property(G_OBJECT(element), spec->name, &value);
   g_value_unset(&value);

@@ -12,15 +12,15 @@ namespace {
 
 constexpr size_t kMaxBytes = size_t{4} << 20;  // per tensor
 
-constexpr Size kModels[] = {{64, 64}, {64, 64}, {96, 64}, {32, 32}, {64, 96},
-                            {50, 70}, {16, 8},  {128, 128}};
+constexpr Size kModels[] = {{64, 64}, {64, 64}, {96, 64}, {32, 32},
+                            {64, 96}, {50, 70}, {16, 8},  {128, 128}};
 constexpr Size kLarge{640, 640};  // large enough for several threads
 
-constexpr DataType kTypes[] = {
-    DataType::kFloat32, DataType::kFloat32, DataType::kFloat32, DataType::kFloat32,
-    DataType::kFloat16, DataType::kInt8,    DataType::kUInt8,   DataType::kBFloat16,
-    DataType::kFloat64, DataType::kInt16,   DataType::kUInt16,  DataType::kInt32,
-    DataType::kInt64,   DataType::kUInt32,  DataType::kUInt64};
+constexpr DataType kTypes[] = {DataType::kFloat32, DataType::kFloat32,  DataType::kFloat32,
+                               DataType::kFloat32, DataType::kFloat16,  DataType::kInt8,
+                               DataType::kUInt8,   DataType::kBFloat16, DataType::kFloat64,
+                               DataType::kInt16,   DataType::kUInt16,   DataType::kInt32,
+                               DataType::kInt64,   DataType::kUInt32,   DataType::kUInt64};
 
 /// The common layout of a frame's tensors.
 struct Form {
@@ -29,7 +29,7 @@ struct Form {
   Order order = kRows;
   size_t images = 1, count = 1;  // anchors in all
   uint32_t classes = 1;
-  size_t payload = 0;            // numbers
+  size_t payload = 0;  // numbers
   DataType type = DataType::kFloat32;
 };
 
@@ -221,8 +221,13 @@ class Drawing {
 }  // namespace
 
 TensorView Tensor::view() const {
-  return {.id = id, .data = memory.get() + shift, .bytes = bytes, .type = type, .shape = shape,
-          .scale = scale, .zero_point = zero_point};
+  return {.id = id,
+          .data = memory.get() + shift,
+          .bytes = bytes,
+          .type = type,
+          .shape = shape,
+          .scale = scale,
+          .zero_point = zero_point};
 }
 
 std::vector<TensorView> views_of(const Frame& frame) {

@@ -30,10 +30,10 @@ struct Tensor {
 struct Plane {
   const DetectorSpec* spec = nullptr;
   Role role = Role::kAll;
-  size_t channels = 1;      // per anchor
-  size_t inner = 1;         // values between channels
+  size_t channels = 1;  // per anchor
+  size_t inner = 1;     // values between channels
   uint32_t classes = 1;
-  uint32_t stride = 0;      // of the level; 0: all levels
+  uint32_t stride = 0;  // of the level; 0: all levels
   bool prototypes = false;
 
   size_t channel(size_t index) const { return index / inner % channels; }
@@ -43,12 +43,12 @@ struct Plane {
 /// The tensors of a frame, and what they were drawn as.
 struct Frame {
   std::vector<Tensor> tensors;
-  std::vector<Plane> planes;   // one per tensor
+  std::vector<Plane> planes;  // one per tensor
   Size model;
-  uint32_t classes = 1;        // not counting a background
+  uint32_t classes = 1;  // not counting a background
   size_t anchors = 0;
-  std::vector<Prior> priors;   // if the family requires them
-  bool spoiled = false;        // modified so that they do not fit
+  std::vector<Prior> priors;  // if the family requires them
+  bool spoiled = false;       // modified so that they do not fit
 };
 
 /// Draws tensors that a model of a family could output. @param spec outlives the frame.

@@ -76,8 +76,7 @@ void check_frame_mask(const Json& json, const MaskView& mask, const Box& place, 
     for (uint32_t y = 0; y < frame.height; ++y) {
       const bool in = float(x) + 0.5f >= place.x1 && float(x) + 0.5f < place.x2 &&
                       float(y) + 0.5f >= place.y1 && float(y) + 0.5f < place.y2;
-      const bool wanted =
-          in && exact && mask.row(from(y, place.y1))[from(x, place.x1)] != 0;
+      const bool wanted = in && exact && mask.row(from(y, place.y1))[from(x, place.x1)] != 0;
       const bool found = pixels[size_t{x} * frame.height + y];
       if ((exact && found != wanted) || (found && !in))
         violated("a mask that reads otherwise on its frame");
@@ -137,8 +136,7 @@ void check_result(const Json& result, const FrameBox& box, Size frame) {
   const MaskView mask(box.mask.pixels);
   if (result.contains("segmentation") != (is_mask(mask) || box.angle != 0))
     violated("a segmentation lost or invented");
-  if (is_mask(mask))
-    check_frame_mask(result["segmentation"], mask, box.mask.place, frame);
+  if (is_mask(mask)) check_frame_mask(result["segmentation"], mask, box.mask.place, frame);
   else if (box.angle != 0 && result["segmentation"][0].size() != 8)
     violated("a polygon without four corners");
 }

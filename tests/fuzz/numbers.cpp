@@ -26,11 +26,11 @@ struct Dice {
 /// The style of a tensor's values.
 struct Style {
   Dice dice{};
-  float side = 64;         // of the picture, in the units of the values
-  uint32_t odd = 0;        // per 1000 values
-  uint32_t steps = 0;      // values are multiples of 1 / steps; 0: any
+  float side = 64;     // of the picture, in the units of the values
+  uint32_t odd = 0;    // per 1000 values
+  uint32_t steps = 0;  // values are multiples of 1 / steps; 0: any
   float min_logit = -8;
-  uint32_t crowd = 3;      // anchors around each object
+  uint32_t crowd = 3;  // anchors around each object
   size_t anchors = 0, images = 1;
 };
 
@@ -76,8 +76,8 @@ What column_of(const DetectorSpec& spec, size_t channel, uint32_t classes, size_
   if (column == c.class_id) return What::kId;
   if (column == c.image) return What::kImage;
   if (column == c.angle) return What::kAngle;
-  const bool score = c.classes >= 0 && column >= c.classes &&
-                     column < c.classes + static_cast<ptrdiff_t>(classes);
+  const bool score =
+      c.classes >= 0 && column >= c.classes && column < c.classes + static_cast<ptrdiff_t>(classes);
   return score ? What::kScore : spec.payload == Payload::kAngle ? What::kAngle : What::kMore;
 }
 
@@ -89,10 +89,8 @@ float column_number(const Style& style, const Plane& plane, size_t anchor, size_
       return spec.bins > 1 ? 8 * style.dice.at(anchor, channel) - 4
                            : box_number(style, spec.coding, anchor, of_box);
     case What::kScore: return score_number(style, spec, anchor, channel);
-    case What::kId:
-      return std::floor(style.dice.at(anchor, 5) * static_cast<float>(plane.classes));
-    case What::kImage:
-      return std::floor(style.dice.at(anchor / 4, 6) * 2.2f);
+    case What::kId: return std::floor(style.dice.at(anchor, 5) * static_cast<float>(plane.classes));
+    case What::kImage: return std::floor(style.dice.at(anchor / 4, 6) * 2.2f);
     case What::kAngle: return 6 * style.dice.at(anchor, 4) - 3;
     default: return (style.dice.at(anchor, channel) - 0.3f) * style.side;
   }

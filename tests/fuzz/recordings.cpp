@@ -19,10 +19,38 @@ namespace keepbox::fuzz {
 namespace {
 
 constexpr size_t kMaxRead = size_t{1} << 24;  // bytes per tensor
-constexpr std::string_view kWords[]{
-    "'", "\"", "(", ")", ",", "{", "}", "[", "]", ":", "\n", std::string_view("\0", 1), "-1", "0",
-    "18446744073709551616", "99999999999", "1e999", "None", "True", "'descr'", "'shape'", "nan",
-    "\xff", "../", "/", ".npy", "null", "\"pts\":-1", "4611686018427387904", " ", "\\u0000", "\r"};
+constexpr std::string_view kWords[]{"'",
+                                    "\"",
+                                    "(",
+                                    ")",
+                                    ",",
+                                    "{",
+                                    "}",
+                                    "[",
+                                    "]",
+                                    ":",
+                                    "\n",
+                                    std::string_view("\0", 1),
+                                    "-1",
+                                    "0",
+                                    "18446744073709551616",
+                                    "99999999999",
+                                    "1e999",
+                                    "None",
+                                    "True",
+                                    "'descr'",
+                                    "'shape'",
+                                    "nan",
+                                    "\xff",
+                                    "../",
+                                    "/",
+                                    ".npy",
+                                    "null",
+                                    "\"pts\":-1",
+                                    "4611686018427387904",
+                                    " ",
+                                    "\\u0000",
+                                    "\r"};
 
 Shape any_shape(Input& input) {
   static constexpr size_t kOdd[]{0, 1, size_t{1} << 31, size_t{1} << 32, size_t{1} << 62, SIZE_MAX};
@@ -49,11 +77,28 @@ std::string array_file(Input& input) {
 }
 
 Json odd_value(Input& input) {
-  static const Json kOdd[]{
-      nullptr, true, -1, 0, 1.5, 1e300, UINT64_MAX, INT64_MAX, INT64_MIN, "", "x", "../a.npy",
-      "/etc/passwd", "link.npy", "fifo.npy", "sub", std::string("a\0b", 3), Json::array(),
-      Json::object(), Json::array({1, 2, 3, 4, 5, 6, 7, 8, 9}), Json::array({0, UINT64_MAX}),
-      Json::array({1e-40, -0.0})};
+  static const Json kOdd[]{nullptr,
+                           true,
+                           -1,
+                           0,
+                           1.5,
+                           1e300,
+                           UINT64_MAX,
+                           INT64_MAX,
+                           INT64_MIN,
+                           "",
+                           "x",
+                           "../a.npy",
+                           "/etc/passwd",
+                           "link.npy",
+                           "fifo.npy",
+                           "sub",
+                           std::string("a\0b", 3),
+                           Json::array(),
+                           Json::object(),
+                           Json::array({1, 2, 3, 4, 5, 6, 7, 8, 9}),
+                           Json::array({0, UINT64_MAX}),
+                           Json::array({1e-40, -0.0})};
   return input.pick(kOdd);
 }
 
@@ -162,8 +207,7 @@ void read_frames(Input& input, TensorReader& reader, const std::string& location
         input.below(static_cast<uint32_t>(std::min<size_t>(reader.frames(), 1 << 20)));
     const auto tensors = reader.read(frame);
     count(tensors ? "frames read" : "frames refused");
-    if (!tensors)
-      check_error(tensors.error(), location);
+    if (!tensors) check_error(tensors.error(), location);
     else
       for (const StoredTensor& tensor : *tensors) check_tensor(tensor);
   }
@@ -172,10 +216,8 @@ void read_frames(Input& input, TensorReader& reader, const std::string& location
 void open_and_read(Input& input, const std::string& location, const RawForm& form) {
   auto reader = TensorReader::open(location, form);
   count(reader ? "recordings opened" : "recordings refused");
-  if (reader)
-    read_frames(input, *reader, location);
-  else if (reader.error().kind != ErrorKind::kInvalid)
-    check_error(reader.error(), location);
+  if (reader) read_frames(input, *reader, location);
+  else if (reader.error().kind != ErrorKind::kInvalid) check_error(reader.error(), location);
 }
 
 /// Makes a sparse file of any length.
@@ -205,17 +247,29 @@ void headers(Input& input) {
   text.copy(exact.get(), text.size());
   const auto array = parse_npy({exact.get(), text.size()});
   count(array ? "headers read" : "headers refused");
-  if (!array)
-    check_error(array.error(), "");
-  else if (array->offset > text.size())
-    violated("data that begin behind the end");
+  if (!array) check_error(array.error(), "");
+  else if (array->offset > text.size()) violated("data that begin behind the end");
 }
 
 void raw_files(Input& input) {
-  static constexpr std::string_view kDims[]{
-      "1,4,6", "24", "0", "1,0,6", "1000000000,1000000000", "4294967296,4294967296",
-      "99999999999999999999", "1,2,3,4,5,6,7,8,9", "-1", "", "1,,2", "4,6,", "nan",
-      "18446744073709551615", "9223372036854775807", "1152921504606846975", "1x4x6", " 6"};
+  static constexpr std::string_view kDims[]{"1,4,6",
+                                            "24",
+                                            "0",
+                                            "1,0,6",
+                                            "1000000000,1000000000",
+                                            "4294967296,4294967296",
+                                            "99999999999999999999",
+                                            "1,2,3,4,5,6,7,8,9",
+                                            "-1",
+                                            "",
+                                            "1,,2",
+                                            "4,6,",
+                                            "nan",
+                                            "18446744073709551615",
+                                            "9223372036854775807",
+                                            "1152921504606846975",
+                                            "1x4x6",
+                                            " 6"};
   static constexpr std::string_view kTypes[]{"float32", "float16", "int8", "uint64",
                                              "float64", "x",       ""};
   const bool npy = input.chance(40);

@@ -88,7 +88,9 @@ void round_trips(Input& input) {
   }
   if (const Status done = writer->finish(); !done)
     violated("not finished: " + done.error().message());
-  { [[maybe_unused]] const auto closed = std::move(*writer); }
+  {
+    [[maybe_unused]] const auto closed = std::move(*writer);
+  }
   auto reader = TensorReader::open(path, {});
   if (!reader) violated("what was recorded is refused: " + reader.error().message());
   if (reader->frames() != frames.size()) violated("as many frames are not replayed");

@@ -67,7 +67,8 @@ void check_hull(const FrameBox& box, std::span<const std::string> cells, bool si
 /// True if the word matches the label: letters and digits are unchanged, others are replaced.
 bool is_word_of(const std::string& word, GQuark name) {
   const std::string label = written_name(name);
-  const bool plain = !label.empty() && std::ranges::all_of(label, [](char c) { return g_ascii_isalnum(c); });
+  const bool plain =
+      !label.empty() && std::ranges::all_of(label, [](char c) { return g_ascii_isalnum(c); });
   return !plain || word == label;
 }
 

@@ -54,12 +54,9 @@ std::optional<std::vector<Cells>> read_rows(std::string_view text, char separato
   std::vector<Cells> out;
   Cells row(1);
   for (const char c : text) {
-    if (c == '\n')
-      out.push_back(std::exchange(row, Cells(1)));
-    else if (c == separator)
-      row.emplace_back();
-    else
-      row.back() += c;
+    if (c == '\n') out.push_back(std::exchange(row, Cells(1)));
+    else if (c == separator) row.emplace_back();
+    else row.back() += c;
   }
   if (row.size() != 1 || !row.front().empty()) return {};
   return out;
@@ -69,10 +66,8 @@ Cells split_as_python(std::string_view line) {
   Cells out(1);
   while (!line.empty()) {
     const size_t blank = blank_at(line);
-    if (blank == 0)
-      out.back() += line.front();
-    else if (!out.back().empty())
-      out.emplace_back();
+    if (blank == 0) out.back() += line.front();
+    else if (!out.back().empty()) out.emplace_back();
     line.remove_prefix(std::max<size_t>(blank, 1));
   }
   if (out.back().empty()) out.pop_back();

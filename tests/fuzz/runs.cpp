@@ -26,7 +26,8 @@ bool is_too_large(const Plan& plan) {
   const double images = layout.images, kept = rules.kept_capacity;
   const double boxes = std::min(rules.candidates, rules.pre_nms_top_k);
   // matrix NMS visits all pairs twice, while others stop early
-  const bool matrix = rules.method == NmsMethod::kMatrix || rules.method == NmsMethod::kMatrixLinear;
+  const bool matrix =
+      rules.method == NmsMethod::kMatrix || rules.method == NmsMethod::kMatrixLinear;
   const double pairs = boxes * boxes * (rules.oriented ? 200 : 1) * (matrix ? 4 : 1);
   const MaskRules& masks = plan.gather.masks;
   const Size frame = plan.letterbox.frame, maps = masks.maps;

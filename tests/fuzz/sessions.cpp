@@ -36,8 +36,7 @@ class Expected {
       if (!writer_.write(frame, boxes, text)) violated("a frame that is refused");
       if (format_ == BoxFormat::kKitti)
         files_[NumberedName::parse(location_)->of(frame.number)] = text;
-      else
-        frames_ += text;
+      else frames_ += text;
     }
   }
 

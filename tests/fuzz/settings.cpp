@@ -21,8 +21,9 @@ uint32_t draw_class(Input& input) {
 float draw_threshold(Input& input) {
   static constexpr float kThresholds[] = {0.25f, 0.25f, 0.3f, 0.1f, 0.5f, 0.02f, 0.9f};
   static constexpr float kOdd[] = {0, -1, 1, 1e-40f, -0.0f, 3e38f, 0.001f};
-  return input.chance(90) ? input.pick(kThresholds)
-                          : input.chance(70) ? input.pick(kOdd) : input.number();
+  return input.chance(90)   ? input.pick(kThresholds)
+         : input.chance(70) ? input.pick(kOdd)
+                            : input.number();
 }
 
 /// Returns a length in frame pixels or, for regions, in fractions.

@@ -40,11 +40,19 @@ void empty_all(Input& input, Frame& frame, const Shape& like) {
 }  // namespace
 
 size_t draw_dim(Input& input) {
-  static constexpr size_t kDims[] = {1,  1,  2,  3,  4,   5,   6,   7,   8,   16,  21,   32,  56,
+  static constexpr size_t kDims[] = {1,  1,  2,  3,  4,  5,   6,   7,   8,   16,  21,   32,   56,
                                      63, 64, 65, 84, 85, 100, 117, 300, 336, 525, 2047, 2048, 8400};
-  static constexpr size_t kHuge[] = {0, 0, size_t{1} << 21, (size_t{1} << 21) + 1, size_t{1} << 31,
-                                     size_t{1} << 32, (size_t{1} << 32) + 1, size_t{1} << 61,
-                                     size_t{1} << 63, ~size_t{0}, ~size_t{0} / 8};
+  static constexpr size_t kHuge[] = {0,
+                                     0,
+                                     size_t{1} << 21,
+                                     (size_t{1} << 21) + 1,
+                                     size_t{1} << 31,
+                                     size_t{1} << 32,
+                                     (size_t{1} << 32) + 1,
+                                     size_t{1} << 61,
+                                     size_t{1} << 63,
+                                     ~size_t{0},
+                                     ~size_t{0} / 8};
   return input.chance(8) ? input.pick(kHuge) : input.pick(kDims);
 }
 

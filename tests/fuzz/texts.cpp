@@ -17,11 +17,41 @@
 namespace keepbox::fuzz {
 namespace {
 
-constexpr std::string_view kWordsOfTexts[]{
-    "\n", "\r\n", " ", "\t", std::string_view("\0", 1), "\xff", "\xef\xbb\xbf", "nan", "inf",
-    "1e999", "-1", "0x10", "9223372036854775808", "1e-50", "[", "]", "=", "[modelinfo]",
-    "version=", "dims=", "PLACEHOLDER", ",", ";", "{", "}", "(", ")", "'", "\"", "\\", "\\x",
-    "\\u12", "None", "%", "%d"};
+constexpr std::string_view kWordsOfTexts[]{"\n",
+                                           "\r\n",
+                                           " ",
+                                           "\t",
+                                           std::string_view("\0", 1),
+                                           "\xff",
+                                           "\xef\xbb\xbf",
+                                           "nan",
+                                           "inf",
+                                           "1e999",
+                                           "-1",
+                                           "0x10",
+                                           "9223372036854775808",
+                                           "1e-50",
+                                           "[",
+                                           "]",
+                                           "=",
+                                           "[modelinfo]",
+                                           "version=",
+                                           "dims=",
+                                           "PLACEHOLDER",
+                                           ",",
+                                           ";",
+                                           "{",
+                                           "}",
+                                           "(",
+                                           ")",
+                                           "'",
+                                           "\"",
+                                           "\\",
+                                           "\\x",
+                                           "\\u12",
+                                           "None",
+                                           "%",
+                                           "%d"};
 
 template <class T>
 void check(const char* what, const char* not_what, const Result<T>& read, const std::string& path) {
@@ -72,7 +102,10 @@ void lists(Input& input) {
 
 /// Tests a model with weights in two files, a node and a subgraph, with random damage.
 void model_files(Input& input) {
-  static constexpr std::string_view kEntry("j\x13\n\x08location\x12\x07" "w/a.bin", 21);
+  static constexpr std::string_view kEntry(
+      "j\x13\n\x08location\x12\x07"
+      "w/a.bin",
+      21);
   const auto message = [](char key, const std::string& of) {
     return std::string{key, static_cast<char>(of.size())} + of;
   };

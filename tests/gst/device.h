@@ -128,8 +128,8 @@ class LateProducer {
  private:
   GstBuffer* wrap(CUdeviceptr data, size_t bytes) {
     GstMiniObject* stream = with_event_ ? nullptr : GST_MINI_OBJECT_CAST(stream_);
-    GstMemory* memory = wrap_cuda(context_, reinterpret_cast<gpointer>(data), bytes, stream,
-                                  nullptr, nullptr);
+    GstMemory* memory =
+        wrap_cuda(context_, reinterpret_cast<gpointer>(data), bytes, stream, nullptr, nullptr);
     if (with_event_)
       gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(memory), g_quark_from_string(kReadyEvent),
                                 event_, nullptr);

@@ -37,8 +37,8 @@ inline Tensor crowd(unsigned seed) {
   const auto number = [&](float low, float high) {
     return low + (high - low) * static_cast<float>(random() % 65536) / 65536;
   };
-  Tensor out{std::vector<float>((4 + kClasses) * kAnchors), {1, 4 + kClasses, kAnchors},
-             "yolo-v8-out"};
+  Tensor out{
+      std::vector<float>((4 + kClasses) * kAnchors), {1, 4 + kClasses, kAnchors}, "yolo-v8-out"};
   for (size_t anchor = 0; anchor < kAnchors; ++anchor) {
     for (size_t row = 0; row < 4; ++row)
       out.values[row * kAnchors + anchor] = row < 2 ? number(0, 320) : number(4, 80);

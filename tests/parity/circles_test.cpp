@@ -60,8 +60,7 @@ struct Circles {
   std::vector<Detection> boxes() const {
     std::vector<Detection> out;
     for (const uint32_t i : kept)
-      out.push_back(
-          emitted(boxed[i], plan.letterbox, plan.rules, plan.tables()));
+      out.push_back(emitted(boxed[i], plan.letterbox, plan.rules, plan.tables()));
     std::erase_if(out, [](const Detection& each) { return is_empty(each.box); });
     return out;
   }

@@ -34,10 +34,8 @@ Input many(Random& random) {
                               uniform(random, 150, 600)));
   input.settings.max_detections = static_cast<uint32_t>(kLimits[pick(random, 0, 3)]);
   input.settings.pre_nms_top_k = static_cast<uint32_t>(kTops[pick(random, 0, 2)]);
-  if (pick(random, 0, 3) == 0)
-    input.settings.contract = "onnx";
-  else
-    input.settings.class_agnostic = pick(random, 0, 3) == 0;
+  if (pick(random, 0, 3) == 0) input.settings.contract = "onnx";
+  else input.settings.class_agnostic = pick(random, 0, 3) == 0;
   return input;
 }
 
@@ -55,8 +53,9 @@ Input large_class(Random& random) {
 
 /// More candidates than threads per block, for sequential methods and class limits.
 Input large_methods(Random& random) {
-  Input input = ready(crowded(random, pick(random, 900, 2500), pick(random, 1, 4),
-                              uniform(random, 100, 400)), uniform(random, 0.2f, 0.7f));
+  Input input =
+      ready(crowded(random, pick(random, 900, 2500), pick(random, 1, 4), uniform(random, 100, 400)),
+            uniform(random, 0.2f, 0.7f));
   Settings& settings = input.settings;
   settings.score_threshold = uniform(random, 0.1f, 0.3f);
   settings.method = pick(random, 0, 3) ? other_method(random) : NmsMethod::kGreedy;
@@ -159,8 +158,13 @@ void spoil(Random& random, std::vector<float>& values) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (float& value : values) {
     if (pick(random, 0, 19) != 0) continue;
-    const float others[] = {float_from_bits(static_cast<uint32_t>(random())), std::nanf(""),
-                            kInfinity, -kInfinity, -0.0f, 6e-8f, -value};
+    const float others[] = {float_from_bits(static_cast<uint32_t>(random())),
+                            std::nanf(""),
+                            kInfinity,
+                            -kInfinity,
+                            -0.0f,
+                            6e-8f,
+                            -value};
     value = others[pick(random, 0, 6)];
   }
 }
@@ -180,8 +184,9 @@ Input any_model(Random& random) {
   const bool planes = model == 0 && pick(random, 0, 1);
   const auto channels = static_cast<size_t>(pick(random, 6, 30));
   if (model < 3)
-    return forced(kModels[model], dense(random, static_cast<size_t>(pick(random, 40, 400)), channels,
-                                        4, planes, 160), 160);
+    return forced(
+        kModels[model],
+        dense(random, static_cast<size_t>(pick(random, 40, 400)), channels, 4, planes, 160), 160);
   return split(random, kModels[model], pick(random, 0, 1) ? 120 : 4);
 }
 
@@ -209,7 +214,8 @@ std::vector<Tensor> outputs(Random& random, const std::vector<Row>& list) {
   if (pick(random, 0, 3)) out.push_back(classes);
   if (pick(random, 0, 1))
     out.push_back({.values = {float(pick(random, 0, static_cast<int>(list.size()) + 2))},
-                   .shape = {1}, .id = "Gst.Model.ObjectDetector.NumDetections"});
+                   .shape = {1},
+                   .id = "Gst.Model.ObjectDetector.NumDetections"});
   return out;
 }
 
@@ -243,8 +249,8 @@ Input below_zero(Random& random) {
   constexpr float kThresholds[] = {0, -0.1f, -1};
   Tensor tensor = dense(random, static_cast<size_t>(pick(random, 40, 200)), 8, 4, true, 160);
   for (size_t i = tensor.values.size() / 2; i < tensor.values.size(); ++i)
-    tensor.values[i] = pick(random, 0, 3) ? -0.01f * float(pick(random, 0, 9))
-                                          : 0.01f * float(pick(random, 0, 1));
+    tensor.values[i] =
+        pick(random, 0, 3) ? -0.01f * float(pick(random, 0, 9)) : 0.01f * float(pick(random, 0, 1));
   convert(random, tensor, kTypes[pick(random, 0, 2)]);
   Input input = forced("yolov8", std::move(tensor), 160);
   input.settings.score_threshold = kThresholds[pick(random, 0, 2)];

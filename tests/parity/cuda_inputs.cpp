@@ -20,7 +20,7 @@ Blob on_device(std::span<const uint8_t> from, size_t shift) {
   if (cudaMalloc(&memory, from.size() + shift + 1) != cudaSuccess) return nullptr;
   Blob blob(memory);
   auto error = cudaMemcpy(static_cast<uint8_t*>(memory) + shift, from.data(), from.size(),
-                                cudaMemcpyHostToDevice);
+                          cudaMemcpyHostToDevice);
   // a copy from pageable memory may not be complete yet
   if (error == cudaSuccess) error = cudaStreamSynchronize(nullptr);
   return error == cudaSuccess ? std::move(blob) : nullptr;
@@ -47,8 +47,7 @@ Made make_on_device(const Backend& backend, const InputCase& each) {
   if (!input || cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess)
     return std::unexpected("no device memory for the input, or no stream");
   cudaDeviceSynchronize();  // copies from pageable memory may return early
-  const Status status =
-      (*maker)->make(frame, static_cast<uint8_t*>(input.get()) + kGuard, stream);
+  const Status status = (*maker)->make(frame, static_cast<uint8_t*>(input.get()) + kGuard, stream);
   const cudaError_t error = cudaStreamSynchronize(stream);
   cudaStreamDestroy(stream);
   if (!status) return std::unexpected(status.error().message());

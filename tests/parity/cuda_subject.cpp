@@ -102,7 +102,8 @@ struct Bench {
     MUST(cudaMemcpy(got_boxes.data(), from.boxes, to.size() * sizeof(float4),
                     cudaMemcpyDeviceToHost));
     for (size_t i = 0; i < to.size(); ++i)
-      to[i] = {got_keys[i], {got_boxes[i].x, got_boxes[i].y, got_boxes[i].z, got_boxes[i].w},
+      to[i] = {got_keys[i],
+               {got_boxes[i].x, got_boxes[i].y, got_boxes[i].z, got_boxes[i].w},
                angle_of(got_keys[i])};
   }
 
@@ -135,8 +136,8 @@ uint32_t device_decode(const Plan& plan, std::span<const TensorView> tensors, ui
                        .headers = bench.buffers.headers.data(),
                        .slices = kSlices,
                        .decode_only = true};
-  MUST(kernels_for(plan.rules).frame(bench.plan, args, bench.pieces, numbers,
-                                     dim3(3, layout.images), nullptr));
+  MUST(kernels_for(plan.rules)
+           .frame(bench.plan, args, bench.pieces, numbers, dim3(3, layout.images), nullptr));
   MUST(cudaDeviceSynchronize());
   const Header& header = bench.buffers.headers[image];
   funnel = {.anchors = header.anchors,

@@ -80,7 +80,10 @@ Input degenerate(Random& random) {
     switch (pick(random, 0, 5)) {
       case 0: row.x2 = row.x1; break;
       case 1: std::swap(row.x1, row.x2); break;
-      case 2: std::swap(row.x1, row.x2); std::swap(row.y1, row.y2); break;
+      case 2:
+        std::swap(row.x1, row.x2);
+        std::swap(row.y1, row.y2);
+        break;
       default: break;
     }
   }
@@ -117,15 +120,15 @@ Input capacity(Random& random) {
                    float(pick(random, 0, 2))});
   Input input = ready(std::move(out));
   input.settings.max_detections = static_cast<uint32_t>(pick(random, 19, 21));
-  input.settings.pre_nms_top_k = static_cast<uint32_t>(pick(random, 0, 1) ? pick(random, 17, 21) : 0);
-  if (pick(random, 0, 2) == 0) input.settings.max_detections = static_cast<uint32_t>(pick(random, 0, 3));
+  input.settings.pre_nms_top_k =
+      static_cast<uint32_t>(pick(random, 0, 1) ? pick(random, 17, 21) : 0);
+  if (pick(random, 0, 2) == 0)
+    input.settings.max_detections = static_cast<uint32_t>(pick(random, 0, 3));
   if (pick(random, 0, 3) == 0) input.settings.contract = "onnx";
   return input;
 }
 
-Input planes(Random& random) {
-  return forced("yolov8", dense(random, 525, 24, 4, true, 160), 160);
-}
+Input planes(Random& random) { return forced("yolov8", dense(random, 525, 24, 4, true, 160), 160); }
 Input transposed(Random& random) {
   return forced("yolov8", dense(random, 525, 24, 4, false, 160), 160);
 }
@@ -214,7 +217,8 @@ Input unsuppressed(Random& random) {
 /// A tensor of integers of that type.
 template <class T>
 Tensor whole(DataType type, Shape shape, std::span<const float> values) {
-  Tensor out{.shape = shape, .type = type, .raw = std::vector<std::byte>(values.size() * sizeof(T))};
+  Tensor out{
+      .shape = shape, .type = type, .raw = std::vector<std::byte>(values.size() * sizeof(T))};
   for (size_t i = 0; i < values.size(); ++i) {
     const T value = static_cast<T>(values[i]);
     std::memcpy(out.raw.data() + i * sizeof value, &value, sizeof value);

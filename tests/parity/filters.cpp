@@ -33,8 +33,9 @@ std::vector<Region> regions_on(Random& random, float scale, int most) {
                   (y + on_grid(random, 1, 12)) * scale};
     const float whole = float(kCells * kCell) * scale;  // a cell is 1/32 of it, exact in float
     const bool fractions = pick(random, 0, 1) != 0;
-    out.push_back(fractions ? Region{{box.x1 / whole, box.y1 / whole, box.x2 / whole, box.y2 / whole}, 1}
-                            : Region{box});
+    out.push_back(fractions
+                      ? Region{{box.x1 / whole, box.y1 / whole, box.x2 / whole, box.y2 / whole}, 1}
+                      : Region{box});
   }
   return out;
 }
@@ -43,7 +44,8 @@ std::vector<Region> regions_on(Random& random, float scale, int most) {
 void filter(Random& random, FilterSettings& filters, float scale) {
   constexpr RegionRule kRules[] = {RegionRule::kCenter, RegionRule::kInside, RegionRule::kTouch};
   if (pick(random, 0, 2) == 0) filters.least.all = size_on(random, scale, 3);
-  if (pick(random, 0, 2) == 0) filters.most.all = {4 * kCell * scale, on_grid(random, 3, 6) * scale};
+  if (pick(random, 0, 2) == 0)
+    filters.most.all = {4 * kCell * scale, on_grid(random, 3, 6) * scale};
   if (pick(random, 0, 1)) {
     filters.least.of_class = {{1, size_on(random, scale, 2)}, {3, size_on(random, scale, 6)}};
     filters.most.of_class = {{2, size_on(random, scale, 5)}, {kMaxClasses - 1, {1, 1}}};

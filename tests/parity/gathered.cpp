@@ -46,8 +46,9 @@ Input input_of(Random& random, const char* detector) {
 /// Boxes, some outside of the input, and scores that rarely pass, before other values.
 Tensor with_boxes(Random& random, size_t images, size_t anchors, size_t channels, size_t classes,
                   bool planes, float low, float high) {
-  Tensor out = numbers(random, planes ? Shape{images, channels, anchors} : Shape{images, anchors, channels},
-                       low, high);
+  Tensor out =
+      numbers(random, planes ? Shape{images, channels, anchors} : Shape{images, anchors, channels},
+              low, high);
   for (size_t image = 0; image < images; ++image)
     for (size_t a = 0; a < anchors; ++a) {
       const auto at = [&](size_t channel) -> float& {
@@ -70,7 +71,8 @@ Input points(Random& random) {
   input.settings.class_count = ready ? 0 : uint32_t(classes);
   const size_t anchors = ready ? 40 : 126, images = size_t(pick(random, 1, 2));
   input.tensors = {with_boxes(random, images, anchors, 4 + classes + each * count, classes,
-                              !ready && pick(random, 0, 1), each == 3 ? 0 : -20, each == 3 ? 1 : 120)};
+                              !ready && pick(random, 0, 1), each == 3 ? 0 : -20,
+                              each == 3 ? 1 : 120)};
   if (ready) {
     input.settings.units = Units::kPixels;
     for (size_t a = 0; a < anchors * images; ++a) {
@@ -117,7 +119,8 @@ Input landmarks(Random& random) {
     const std::string at = std::to_string(stride);
     const size_t anchors = slots * cells(stride);
     if (which == 0) add({1, anchors, 1}, 0, 0.4f, "score_" + at);
-    if (which == 1) add({1, anchors, 1}, 0, 0.5f, "cls_" + at), add({1, anchors, 1}, 0, 0.5f, "obj_" + at);
+    if (which == 1)
+      add({1, anchors, 1}, 0, 0.5f, "cls_" + at), add({1, anchors, 1}, 0, 0.5f, "obj_" + at);
     add({1, anchors, 4}, which == 0 ? 0 : -1, which == 0 ? 3 : 1.5f, "bbox_" + at);
     add({1, anchors, 10}, -3, 3, "kps_" + at);
   }
@@ -134,8 +137,9 @@ Input masked(Random& random, size_t coefficients, Size maps, size_t anchors) {
   input.settings.frame_masks = pick(random, 0, 1) != 0;
   input.tensors = {with_boxes(random, images, anchors, 4 + classes + coefficients, classes,
                               pick(random, 0, 1) != 0, -1, 1),
-                   numbers(random, planes ? Shape{images, coefficients, maps.height, maps.width}
-                                          : Shape{images, maps.height, maps.width, coefficients},
+                   numbers(random,
+                           planes ? Shape{images, coefficients, maps.height, maps.width}
+                                  : Shape{images, maps.height, maps.width, coefficients},
                            -1, 1)};
   if (pick(random, 0, 2) == 0)
     for (Tensor& tensor : input.tensors) tensor = halved(tensor);

@@ -113,8 +113,8 @@ std::vector<Candidate> decoded_in_parts(const Backend& backend, const Image& ima
                                         bool& intact) {
   const uint32_t anchors = image.plan.layout.anchors, first = anchors / 3, end = anchors / 7 * 5;
   std::vector<Candidate> out;
-  for (const AnchorRange part : {AnchorRange{0, first}, {first, std::max(first, end)},
-                                 {std::max(first, end), anchors}}) {
+  for (const AnchorRange part :
+       {AnchorRange{0, first}, {first, std::max(first, end)}, {std::max(first, end), anchors}}) {
     bool fine = true;
     std::ranges::copy(decoded(backend, image, part, funnel, fine), std::back_inserter(out));
     intact = intact && fine;
@@ -134,8 +134,7 @@ std::vector<Candidate> ordered(const Backend& backend, const Image& image, bool 
   return out;
 }
 
-std::optional<std::string> differ_decode(const Backend& candidate, const Image& image,
-                                         bool parts) {
+std::optional<std::string> differ_decode(const Backend& candidate, const Image& image, bool parts) {
   Funnel want_funnel, got_funnel;
   bool want_intact = true, got_intact = true;
   auto want = decoded(*find_backend("reference"), image, want_funnel, want_intact);
@@ -188,8 +187,7 @@ std::optional<std::string> differ_nms(const Backend& candidate, const Image& ima
 
 bool same(const Detection& a, const Detection& b) {
   return a.anchor == b.anchor && a.class_id == b.class_id &&
-         float_bits(a.score) == float_bits(b.score) &&
-         float_bits(a.angle) == float_bits(b.angle) &&
+         float_bits(a.score) == float_bits(b.score) && float_bits(a.angle) == float_bits(b.angle) &&
          std::memcmp(&a.box, &b.box, sizeof(Box)) == 0;
 }
 
@@ -261,8 +259,7 @@ const char* name_of(Kernel kernel) {
   return names[static_cast<int>(kernel)];
 }
 
-std::optional<std::string> difference(Kernel kernel, const Backend& candidate,
-                                      const Input& input) {
+std::optional<std::string> difference(Kernel kernel, const Backend& candidate, const Input& input) {
   const Placed placed(input);
   const auto plan = make_plan(input.settings, placed.views);
   if (!plan) return "no plan: " + plan.error().message();
@@ -309,15 +306,14 @@ double median_time(Kernel kernel, const Backend& backend, const Input& input, in
     Funnel funnel;
     const auto start = std::chrono::steady_clock::now();
     switch (kernel) {
-      case Kernel::kDecode: 
+      case Kernel::kDecode:
         backend.decode(*plan, placed.views, 0, {0, plan->layout.anchors}, out, funnel);
         break;
       case Kernel::kSelect: backend.select(*plan, unsorted, slots, out); break;
       case Kernel::kNms: backend.nms(*plan, sorted, kept, {lanes.span(), words.span()}); break;
       case Kernel::kFrame: (void)processor->run(views); break;
     }
-    const std::chrono::duration<double, std::micro> took =
-        std::chrono::steady_clock::now() - start;
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
     times.push_back(took.count());
   }
   std::ranges::nth_element(times, times.begin() + repeats / 2);

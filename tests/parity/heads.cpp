@@ -95,8 +95,7 @@ size_t all_cells(std::initializer_list<uint32_t> strides) {
 /// Boxes after the scores.
 Input box_last(Random& random) {
   Input input = input_of("nanodet-plus");
-  input.tensors.push_back(
-      numbers(random, {1, all_cells({8, 16, 32, 64}), 6 + 32}, {0, 0.5f}));
+  input.tensors.push_back(numbers(random, {1, all_cells({8, 16, 32, 64}), 6 + 32}, {0, 0.5f}));
   return input;
 }
 
@@ -116,7 +115,8 @@ Input faces(Random& random) {
         numbers(random, level_shape(stride, 2 - size_t(which), 1, Form::kRows), {-0.2f, 1.1f}));
   for (const uint32_t stride : {8, 16, 32}) {
     if (which == 1)
-      input.tensors.push_back(numbers(random, level_shape(stride, 1, 1, Form::kRows), {-0.2f, 1.1f}));
+      input.tensors.push_back(
+          numbers(random, level_shape(stride, 1, 1, Form::kRows), {-0.2f, 1.1f}));
     if (which == 1) input.tensors.back().id = "obj_" + std::to_string(stride);
   }
   for (const uint32_t stride : {8, 16, 32})
@@ -146,7 +146,8 @@ Input anchors(Random& random) {
   Input input = input_of(names[which]);
   const size_t each = which == 2 ? 1 : 9, classes = 5;
   const auto add = [&](auto shape) {
-    input.tensors.push_back(numbers(random, shape(size_t{4}), which == 2 ? kDistances : Span{-2, 6}));
+    input.tensors.push_back(
+        numbers(random, shape(size_t{4}), which == 2 ? kDistances : Span{-2, 6}));
     input.tensors.push_back(numbers(random, shape(classes), kLogits));
     if (which == 2) input.tensors.push_back(numbers(random, shape(size_t{1}), kLogits));
   };
@@ -227,7 +228,8 @@ Input images(Random& random) {
   const int rows = pick(random, 1, 120);
   for (int i = 0; i < rows; ++i) {
     const float image = pick(random, 0, 60) == 0 ? -1.0f : float(pick(random, 0, 4) == 0);
-    const float x = uniform(random, 0, ended ? 0.7f : 60), y = uniform(random, 0, ended ? 0.7f : 40);
+    const float x = uniform(random, 0, ended ? 0.7f : 60),
+                y = uniform(random, 0, ended ? 0.7f : 40);
     const float w = uniform(random, 0, ended ? 0.3f : 30);
     const float score = uniform(random, 0, 1), id = float(pick(random, 0, 5));
     if (ended) out.values.insert(out.values.end(), {image, id, score, x, y, x + w, y + w});
@@ -240,13 +242,16 @@ Input images(Random& random) {
 
 template <class T>
 Tensor quantised(const Tensor& from, DataType type, float scale, float zero_point) {
-  Tensor out{.shape = from.shape, .id = from.id, .type = type,
-             .raw = std::vector<std::byte>(from.values.size() * sizeof(T)), .scale = scale,
+  Tensor out{.shape = from.shape,
+             .id = from.id,
+             .type = type,
+             .raw = std::vector<std::byte>(from.values.size() * sizeof(T)),
+             .scale = scale,
              .zero_point = zero_point};
   for (size_t i = 0; i < from.values.size(); ++i) {
     const float stored = std::isnan(from.values[i]) ? 0 : from.values[i] / scale + zero_point;
-    const T value = static_cast<T>(std::clamp<float>(std::round(stored), std::numeric_limits<T>::min(),
-                                                     std::numeric_limits<T>::max()));
+    const T value = static_cast<T>(std::clamp<float>(
+        std::round(stored), std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
     std::memcpy(out.raw.data() + i * sizeof value, &value, sizeof value);
   }
   return out;
@@ -263,9 +268,18 @@ Input in_integers(Random& random, Input input) {
     }
     const float range = std::max(high - low, 1e-3f);
     switch (pick(random, 0, 3)) {
-      case 0: tensor = quantised<int8_t>(tensor, DataType::kInt8, range / 255, -128 - low / (range / 255)); break;
-      case 1: tensor = quantised<uint8_t>(tensor, DataType::kUInt8, range / 255, std::round(-low / (range / 255))); break;
-      case 2: tensor = quantised<int16_t>(tensor, DataType::kInt16, range / 60000, -30000 - low / (range / 60000)); break;
+      case 0:
+        tensor =
+            quantised<int8_t>(tensor, DataType::kInt8, range / 255, -128 - low / (range / 255));
+        break;
+      case 1:
+        tensor = quantised<uint8_t>(tensor, DataType::kUInt8, range / 255,
+                                    std::round(-low / (range / 255)));
+        break;
+      case 2:
+        tensor = quantised<int16_t>(tensor, DataType::kInt16, range / 60000,
+                                    -30000 - low / (range / 60000));
+        break;
       default: break;
     }
   }
@@ -284,8 +298,9 @@ Input integers(Random& random) {
   }
   const bool planes = pick(random, 0, 1) != 0;
   const size_t classes = pick(random, 0, 6) == 0 ? 300 : 12;
-  Input input = planes ? forced("yolov8", dense(random, 525, 4 + classes, 4, pick(random, 0, 1), 160), 160)
-                       : forced("yolov5", dense(random, 300, 15, 5, false, 160), 160);
+  Input input =
+      planes ? forced("yolov8", dense(random, 525, 4 + classes, 4, pick(random, 0, 1), 160), 160)
+             : forced("yolov5", dense(random, 300, 15, 5, false, 160), 160);
   if (!planes)
     for (size_t a = 0; a < 300; ++a) input.tensors[0].values[a * 15 + 4] = uniform(random, 0, 1);
   return in_integers(random, std::move(input));

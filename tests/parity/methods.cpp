@@ -10,10 +10,9 @@ namespace {
 constexpr NmsMethod kSoft[] = {NmsMethod::kSoftLinear, NmsMethod::kSoftGaussian};
 constexpr NmsMethod kMeans[] = {NmsMethod::kWeighted, NmsMethod::kMerge};
 constexpr NmsMethod kMatrices[] = {NmsMethod::kMatrix, NmsMethod::kMatrixLinear};
-constexpr NmsMethod kOthers[] = {NmsMethod::kSoftLinear, NmsMethod::kSoftGaussian,
-                                 NmsMethod::kWeighted,   NmsMethod::kDiou,
-                                 NmsMethod::kMatrix,     NmsMethod::kMatrixLinear,
-                                 NmsMethod::kMerge};
+constexpr NmsMethod kOthers[] = {
+    NmsMethod::kSoftLinear, NmsMethod::kSoftGaussian, NmsMethod::kWeighted, NmsMethod::kDiou,
+    NmsMethod::kMatrix,     NmsMethod::kMatrixLinear, NmsMethod::kMerge};
 
 /// Draws one of them.
 NmsMethod one_of(Random& random, std::span<const NmsMethod> methods) {

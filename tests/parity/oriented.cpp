@@ -32,7 +32,7 @@ OrientedRow beside(Random& random, const OrientedRow& first) {
     case 2: out.w *= 0.5f, out.h *= uniform(random, 0.3f, 1); break;
     case 3: out.cx += first.w * c, out.cy += first.w * s; break;  // a common side
     case 4: std::swap(out.w, out.h), out.angle += kRight; break;  // the same box again
-    case 5:  // on its corner
+    case 5:                                                       // on its corner
       out.cx += 0.5f * (first.w * c - first.h * s);
       out.cy += 0.5f * (first.w * s + first.h * c);
       break;
@@ -50,9 +50,9 @@ std::vector<OrientedRow> objects(Random& random, int count, int each, int classe
   for (int o = 0; o < count; ++o) {
     const float thin = pick(random, 0, 3) ? 1 : 0.03f;
     const OrientedRow first{uniform(random, -20, 660), uniform(random, -20, 660),
-                          uniform(random, 8, 140), uniform(random, 8, 140) * thin,
-                          uniform(random, 0.1f, 1), float(pick(random, 0, classes - 1)),
-                          any_angle(random)};
+                            uniform(random, 8, 140),   uniform(random, 8, 140) * thin,
+                            uniform(random, 0.1f, 1),  float(pick(random, 0, classes - 1)),
+                            any_angle(random)};
     out.push_back(first);
     for (int i = 1; i < each; ++i) {
       out.push_back(beside(random, first));

@@ -180,8 +180,9 @@ class Planted : public testing::TestWithParam<Trap> {};
 
 TEST_P(Planted, BugIsCaught) {
   const Trap& trap = GetParam();
-  const auto* family = std::ranges::find_if(
-      families(), [&](const Family& each) { return std::strcmp(each.name, trap.family) == 0; }).base();
+  const auto* family = std::ranges::find_if(families(), [&](const Family& each) {
+                         return std::strcmp(each.name, trap.family) == 0;
+                       }).base();
   EXPECT_TRUE(hunt(trap.kernel, second_backend(trap.bug), *family)) << trap.family;
 }
 
@@ -308,7 +309,8 @@ int main(int argc, char** argv) {
       keepbox::test::bench();
       return 0;
     }
-    if (arg.starts_with("--seeds=")) keepbox::test::seeds = static_cast<unsigned>(std::atoi(argv[i] + 8));
+    if (arg.starts_with("--seeds="))
+      keepbox::test::seeds = static_cast<unsigned>(std::atoi(argv[i] + 8));
     if (arg.starts_with("--require=")) keepbox::test::required = arg.substr(10);
   }
   return RUN_ALL_TESTS();

@@ -103,7 +103,7 @@ Processor reference_of(const Plan& plan) {
 TEST(Processors, ApplyChangedSettings) {
   size_t changed = 0;
   each_way([&](const Way& way, const Plan& plan, const std::vector<TensorView>& views,
-                const Settings& settings, const std::string& name) {
+               const Settings& settings, const std::string& name) {
     Settings other = settings;
     other.default_score_threshold = false;
     other.score_threshold = 0.6f;
@@ -126,7 +126,7 @@ TEST(Processors, ApplyChangedSettings) {
 
 TEST(Processors, AcceptChangedAddresses) {
   each_way([&](const Way& way, const Plan& plan, const std::vector<TensorView>& views,
-                const Settings&, const std::string& name) {
+               const Settings&, const std::string& name) {
     auto expected = reference_of(plan);
     auto processor = way.processor(plan);
     ASSERT_TRUE(processor) << processor.error().message();
@@ -145,7 +145,7 @@ TEST(Processors, AcceptChangedAddresses) {
 
 TEST(Processors, RejectUnplannedTensors) {
   each_way([&](const Way& way, const Plan& plan, const std::vector<TensorView>& views,
-                const Settings&, const std::string& name) {
+               const Settings&, const std::string& name) {
     auto processor = way.processor(plan);
     ASSERT_TRUE(processor) << processor.error().message();
     EXPECT_FALSE(processor->run(std::span(views).first(views.size() - 1))) << name;

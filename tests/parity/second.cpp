@@ -55,16 +55,16 @@ struct Found {
 bool accepted(float score, float threshold, const NmsContract& contract) {
   if (has(Bug::kNanScore)) return !(score < threshold);
   return contract.score_inclusive || has(Bug::kScoreInclusive) ? score >= threshold
-                                                              : score > threshold;
+                                                               : score > threshold;
 }
 
-bool better(float value, float best) {
-  return has(Bug::kLastClass) ? value >= best : value > best;
-}
+bool better(float value, float best) { return has(Bug::kLastClass) ? value >= best : value > best; }
 
 float logistic(const DetectorSpec& spec, float logit) {
   if (spec.logit_limit > 0 && !has(Bug::kLogitUnlimited))
-    logit = logit > spec.logit_limit ? spec.logit_limit : logit < -spec.logit_limit ? -spec.logit_limit : logit;
+    logit = logit > spec.logit_limit    ? spec.logit_limit
+            : logit < -spec.logit_limit ? -spec.logit_limit
+                                        : logit;
   return sigmoid(logit);
 }
 
@@ -136,8 +136,8 @@ std::vector<Found> dense_scores(const Plan& plan, std::span<const TensorView> te
                                 uint32_t image) {
   const Planes planes = planes_of(plan, tensors, image);
   const ScoreRule rule = plan.spec->score;
-  bool product = rule == ScoreRule::kProduct ||
-                 (rule == ScoreRule::kObjectness && plan.layout.classes > 1);
+  bool product =
+      rule == ScoreRule::kProduct || (rule == ScoreRule::kObjectness && plan.layout.classes > 1);
   if (has(Bug::kArgmaxFirst) && product) product = false;
   if (has(Bug::kProductFirst) && rule == ScoreRule::kArgmaxFirst) product = true;
   const bool all = plan.rules.multi_label && !has(Bug::kOneLabel);
@@ -253,7 +253,10 @@ void place(const Plan& plan, const std::array<std::vector<float>, 4>& v, std::ve
       float y = float(cell / level.width) + plan.spec->cell_offset;
       if (has(Bug::kGridTransposed)) std::swap(x, y);
       const float s = level.stride;
-      const AnchorSize size = plan.anchor_sizes.empty() ? AnchorSize{} : plan.anchor_sizes[level.first_size + number % level.cell_anchors];
+      const AnchorSize size =
+          plan.anchor_sizes.empty()
+              ? AnchorSize{}
+              : plan.anchor_sizes[level.first_size + number % level.cell_anchors];
       const auto twice = [](float logit) { return 2 * sigmoid(logit); };
       switch (plan.spec->coding) {
         case BoxCoding::kGridSize:
@@ -271,9 +274,9 @@ void place(const Plan& plan, const std::array<std::vector<float>, 4>& v, std::ve
         }
         case BoxCoding::kGridDarknet: {
           const float k = has(Bug::kCellCentre) ? 1.0f : level.xy_scale, less = (k - 1) * 0.5f;
-          out[a] = around((sigmoid(v[0][a]) * k - less + x) * s,
-                          (sigmoid(v[1][a]) * k - less + y) * s, exp_f32(v[2][a]) * size.width,
-                          exp_f32(v[3][a]) * size.height);
+          out[a] =
+              around((sigmoid(v[0][a]) * k - less + x) * s, (sigmoid(v[1][a]) * k - less + y) * s,
+                     exp_f32(v[2][a]) * size.width, exp_f32(v[3][a]) * size.height);
           break;
         }
         case BoxCoding::kDistances:
@@ -342,9 +345,9 @@ Box box_of(const Plan& plan, std::span<const TensorView> tensors, uint32_t image
 
 uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 AnchorRange anchors, std::span<Candidate> out, Funnel& funnel) {
-  const auto found = plan.layout.indexed != 0            ? indexed_scores(plan, tensors, image)
+  const auto found = plan.layout.indexed != 0        ? indexed_scores(plan, tensors, image)
                      : there(plan, FieldId::kScores) ? dense_scores(plan, tensors, image)
-                                                  : ready_scores(plan, tensors, image);
+                                                     : ready_scores(plan, tensors, image);
   const auto boxes = boxes_of(plan, tensors, image);
   std::vector<float> angles(boxes.size());
   if (there(plan, FieldId::kAngle) && !has(Bug::kAngleForgotten))
@@ -357,7 +360,7 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
     if (a < anchors.first || a >= end) continue;
     const bool lint_settings = id >= plan.class_threshold.size();
     const float threshold = lint_settings || has(Bug::kClassThreshold) ? plan.rules.lowest_threshold
-                                                                   : plan.class_threshold[id];
+                                                                       : plan.class_threshold[id];
     if (!accepted(score, threshold, plan.rules.contract)) continue;
     ++funnel.above_threshold;
     const Box box = box_of(plan, tensors, image, boxes, a);
@@ -398,8 +401,8 @@ uint32_t select(const Plan& plan, std::span<const Candidate> given, std::span<So
     };
     std::vector<Candidate> left(candidates.begin(), candidates.begin() + count);
     std::erase_if(left, too_many);
-    count = static_cast<uint32_t>(std::ranges::copy(left, candidates.begin()).out -
-                                  candidates.begin());
+    count =
+        static_cast<uint32_t>(std::ranges::copy(left, candidates.begin()).out - candidates.begin());
   }
   return cut(count);
 }

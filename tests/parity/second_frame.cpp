@@ -79,11 +79,12 @@ Detection oriented_on_frame(const Plan& plan, const Candidate& from, Box& around
   out.box = oriented_to_frame(plan.letterbox, from.box, out.angle);
   if (is_planted(Bug::kAngleKept)) out.angle = from.angle;
   around = around_oriented(out.box, out.angle);
-  const float width = float(plan.letterbox.frame.width), height = float(plan.letterbox.frame.height);
+  const float width = float(plan.letterbox.frame.width),
+              height = float(plan.letterbox.frame.height);
   if (is_planted(Bug::kOrientedClipped)) {
     const auto clipped = [](float at, float most) { return std::clamp(at, 0.0f, most); };
-    out.box = {clipped(out.box.x1, width), clipped(out.box.y1, height),
-               clipped(out.box.x2, width), clipped(out.box.y2, height)};
+    out.box = {clipped(out.box.x1, width), clipped(out.box.y1, height), clipped(out.box.x2, width),
+               clipped(out.box.y2, height)};
   }
   const float sum = out.box.x1 * 0 + out.box.y1 * 0 + out.box.x2 * 0 + out.box.y2 * 0;
   const bool there = around.x1 < width && around.x2 > 0 && around.y1 < height && around.y2 > 0;

@@ -100,7 +100,8 @@ std::vector<float> sums(const Plan& plan, const Numbers& numbers, uint32_t ancho
     const float factor = numbers(FieldId::kPayload, anchor, c);
     for (size_t i = 0; i < out.size(); ++i) {
       const float each = load(maps, field.at(image, i, c));
-      out[i] = is_planted(Bug::kMaskFused) ? std::fma(factor, each, out[i]) : out[i] + factor * each;
+      out[i] =
+          is_planted(Bug::kMaskFused) ? std::fma(factor, each, out[i]) : out[i] + factor * each;
     }
   }
   return out;

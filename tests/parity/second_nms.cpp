@@ -247,8 +247,8 @@ uint32_t softened(const Plan& plan, std::span<Candidate> candidates, std::span<u
   while (!left.empty()) {
     auto best = left.begin();
     if (!has(Bug::kSoftInOrder))
-      best = std::ranges::min_element(
-          left, {}, [&](const Scored& each) { return each.rank(candidates); });
+      best = std::ranges::min_element(left, {},
+                                      [&](const Scored& each) { return each.rank(candidates); });
     const Scored taken = *best;
     left.erase(best);
     Candidate& own = candidates[taken.index];
@@ -263,9 +263,8 @@ uint32_t softened(const Plan& plan, std::span<Candidate> candidates, std::span<u
       if (gaussian) each.score *= gaussian_of(plan, over);
       else if (reaches(plan, over)) each.score *= 1 - over;
     }
-    std::erase_if(left, [&](const Scored& each) {
-      return !stays(plan, candidates[each.index], each.score);
-    });
+    std::erase_if(
+        left, [&](const Scored& each) { return !stays(plan, candidates[each.index], each.score); });
   }
   return counts.all;
 }

@@ -59,12 +59,14 @@ Line::Line(const std::string& folder, uint64_t frames, const std::string& locati
       "videotestsrc pattern=black num-buffers=" + std::to_string(frames) +
       " ! video/x-raw,format=RGB,width=96,height=64,framerate=30/1 ! framesave"
       " ! queue max-size-buffers=2 ! videoconvertscale ! video/x-raw,width=64,height=64"
-      " ! tensorreplay location=" + folder + "/pose.raw" + dims({kPose, kAnchors}) +
+      " ! tensorreplay location=" +
+      folder + "/pose.raw" + dims({kPose, kAnchors}) +
       " ! boxdecode model-name=pose detector=yolov8-pose num-classes=" + std::to_string(kClasses) +
       " ! tensorreplay location=" + folder + "/segments.raw" + dims({kSegments, kAnchors}) +
       " ! tensorreplay location=" + folder + "/prototypes.raw" + dims({kPrototypes, kMap, kMap}) +
       " ! boxdecode model-name=segments mask-size=frame ! framerestore ! boxoverlay"
-      " ! boxsink name=sink location=" + location;
+      " ! boxsink name=sink location=" +
+      location;
   GError* error = nullptr;
   pipeline_ = gst_parse_launch(text.c_str(), &error);
   if (error != nullptr) g_error("%s", error->message);

@@ -34,7 +34,7 @@ constexpr uint64_t kCycleFrames = 12;
 /// pages come and go. A leaked chunk of malloc has at least 32 bytes.
 struct Bound {
   const char* name;
-  double Usage::*number;
+  double Usage::* number;
   double frames, cycles, restarts;
   bool steps;  // may rise once, by a one-time allocation
 };
@@ -48,10 +48,11 @@ constexpr Bound kBounds[] = {{"heap", &Usage::heap, 8 * kKilo, 1 * kKilo, 16 * k
                              {"threads", &Usage::threads, 0.9, 0.9, 0.9, true}};
 
 /// Prints the numbers. @return true if nothing grew.
-bool judge(const char* what, const std::vector<Usage>& samples, double Bound::*most) {
+bool judge(const char* what, const std::vector<Usage>& samples, double Bound::* most) {
   bool fine = samples.size() >= 2 * kWarmPart;
-  if (!fine) std::printf("expected at least %zu samples of %s, found %zu\n", 2 * kWarmPart, what,
-                         samples.size());
+  if (!fine)
+    std::printf("expected at least %zu samples of %s, found %zu\n", 2 * kWarmPart, what,
+                samples.size());
   for (const Bound& bound : kBounds) {
     if (samples.empty()) break;
     const double range =
@@ -124,8 +125,11 @@ bool try_restarts(const Options& options, std::vector<Usage>& samples) {
 nlohmann::json to_json(const std::vector<Usage>& samples) {
   nlohmann::json out = nlohmann::json::array();
   for (const Usage& each : samples)
-    out.push_back({{"at", each.at}, {"heap", each.heap}, {"rss", each.rss},
-                   {"files", each.files}, {"threads", each.threads}});
+    out.push_back({{"at", each.at},
+                   {"heap", each.heap},
+                   {"rss", each.rss},
+                   {"files", each.files},
+                   {"threads", each.threads}});
   return out;
 }
 
@@ -141,7 +145,9 @@ bool run(const Options& options) {
   if (!options.json.empty())
     std::ofstream(options.json) << nlohmann::json{{"frames", to_json(frames)},
                                                   {"cycles", to_json(cycles)},
-                                                  {"restarts", to_json(restarts)}}.dump(1) << '\n';
+                                                  {"restarts", to_json(restarts)}}
+                                       .dump(1)
+                                << '\n';
   return fine;
 }
 

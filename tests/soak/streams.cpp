@@ -11,8 +11,7 @@ constexpr const char* kFormats[] = {"RGB", "NV12", "I420", "BGRx"};
 
 std::string description(const std::string& model, size_t number) {
   return std::string("videotestsrc pattern=ball ! video/x-raw,width=320,height=240,format=") +
-         kFormats[number % std::size(kFormats)] +
-         " ! tensorinfer model-file=" + model +
+         kFormats[number % std::size(kFormats)] + " ! tensorinfer model-file=" + model +
          " ! queue max-size-buffers=2 ! boxdecode ! tee name=boxes ! queue ! fakesink name=sink"
          " boxes. ! queue ! boxsink location=/dev/null";
 }

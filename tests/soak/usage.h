@@ -17,17 +17,16 @@
 namespace keepbox::soak {
 
 struct Usage {
-  uint64_t at = 0;    // completed frames or cycles
-  double heap = 0;    // allocated bytes, all arenas
-  double rss = 0;     // resident bytes
-  double files = 0;   // open descriptors
+  uint64_t at = 0;   // completed frames or cycles
+  double heap = 0;   // allocated bytes, all arenas
+  double rss = 0;    // resident bytes
+  double files = 0;  // open descriptors
   double threads = 0;
 };
 
 inline double entries(const char* folder) {
   std::error_code gone;
-  return static_cast<double>(
-      std::distance(std::filesystem::directory_iterator(folder, gone), {}));
+  return static_cast<double>(std::distance(std::filesystem::directory_iterator(folder, gone), {}));
 }
 
 inline Usage usage(uint64_t at) {
@@ -44,7 +43,7 @@ inline constexpr size_t kWarmPart = 5;
 
 /// Returns the median of the slopes between all pairs of samples, which is robust to outliers. 0
 /// for fewer than two samples.
-inline double slope(std::span<const Usage> samples, double Usage::*number) {
+inline double slope(std::span<const Usage> samples, double Usage::* number) {
   std::vector<double> slopes;
   for (size_t i = 0; i < samples.size(); ++i)
     for (size_t j = i + 1; j < samples.size(); ++j)
@@ -58,7 +57,7 @@ inline double slope(std::span<const Usage> samples, double Usage::*number) {
 
 /// Returns the growth of a number with `at` after the warm-up: the minimum over `stretches`
 /// stretches. A leak grows in each of them; a one-time allocation is a step in one.
-inline double growth(std::span<const Usage> samples, double Usage::*number, size_t stretches) {
+inline double growth(std::span<const Usage> samples, double Usage::* number, size_t stretches) {
   samples = samples.subspan(samples.size() / kWarmPart);
   const size_t each = samples.size() / stretches;
   double least = std::numeric_limits<double>::infinity();

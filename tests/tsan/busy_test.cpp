@@ -57,8 +57,7 @@ int touch_line(GstElement* pipeline) {
 
 /// Pauses, resumes, seeks and restarts the pipeline, depending on the round.
 void disturb(GstElement* pipeline, int round) {
-  if (round % 8 == 5)
-    gst_element_seek_simple(pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0);
+  if (round % 8 == 5) gst_element_seek_simple(pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0);
   if (round % 10 == 7) gst_element_set_state(pipeline, GST_STATE_PAUSED);
   if (round % 10 == 8) gst_element_set_state(pipeline, GST_STATE_PLAYING);
   if (round % 20 == 19) {

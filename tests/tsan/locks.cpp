@@ -21,32 +21,32 @@ void __tsan_release(void* address);
 #define KB_LIBRARYS(name) \
   static auto* const real = reinterpret_cast<decltype(&name)>(dlsym(RTLD_NEXT, #name))
 
-#define KB_LOCK(name, Lock)           \
-  KB_SHOWN void name(Lock* lock) {    \
-    KB_LIBRARYS(name);                \
-    real(lock);                       \
-    __tsan_acquire(lock);             \
+#define KB_LOCK(name, Lock)        \
+  KB_SHOWN void name(Lock* lock) { \
+    KB_LIBRARYS(name);             \
+    real(lock);                    \
+    __tsan_acquire(lock);          \
   }
-#define KB_TRY_LOCK(name, Lock)       \
+#define KB_TRY_LOCK(name, Lock)        \
   KB_SHOWN gboolean name(Lock* lock) { \
-    KB_LIBRARYS(name);                \
+    KB_LIBRARYS(name);                 \
     const gboolean taken = real(lock); \
-    if (taken) __tsan_acquire(lock);  \
-    return taken;                     \
+    if (taken) __tsan_acquire(lock);   \
+    return taken;                      \
   }
-#define KB_UNLOCK(name, Lock)         \
-  KB_SHOWN void name(Lock* lock) {    \
-    KB_LIBRARYS(name);                \
-    __tsan_release(lock);             \
-    real(lock);                       \
+#define KB_UNLOCK(name, Lock)      \
+  KB_SHOWN void name(Lock* lock) { \
+    KB_LIBRARYS(name);             \
+    __tsan_release(lock);          \
+    real(lock);                    \
   }
 /// Accesses of an object happen before its reference is released, and the last release frees it.
-#define KB_UNREF(name, Object)        \
+#define KB_UNREF(name, Object)         \
   KB_SHOWN void name(Object* object) { \
-    KB_LIBRARYS(name);                \
-    __tsan_release(object);           \
-    __tsan_acquire(object);           \
-    real(object);                     \
+    KB_LIBRARYS(name);                 \
+    __tsan_release(object);            \
+    __tsan_acquire(object);            \
+    real(object);                      \
   }
 #define KB_SHOWN extern "C" __attribute__((visibility("default")))
 

@@ -16,20 +16,30 @@ PACKAGES = ['gstreamer-1.0', 'gstreamer-base-1.0', 'gstreamer-video-1.0',
 # Folders that a folder may include in addition to itself and core.
 WANT_CUDA = ['gst/tensors/gstcuda.h', 'gst/tensors/cudadriver.h', 'gst/tensors/cudaobjects.h',
              'gst/infer/cudafeed.h', 'gst/infer/cudamodel.h']
-BELOW = {'core': [], 'kernels': [], 'gst/base': [], 'gst/tensors': ['gst/base'],
-         'gst/metas': ['gst/base', 'gst/tensors'],
-         'gst/tool': ['gst/base', 'gst/decode'],
-         'gst': ['gst/base', 'gst/metas', 'gst/tensors']}
+# core's rooms, the lowest first: each may include those before it.
+ROOMS = ['formula', 'base', 'model', 'recognition', 'plan', 'run', 'reference']
+CORE = [f'core/{room}' for room in ROOMS]
+BELOW = {**{room: CORE[:i] for i, room in enumerate(CORE)}, 'kernels': CORE,
+         'gst/base': CORE, 'gst/tensors': [*CORE, 'gst/base'],
+         'gst/metas': [*CORE, 'gst/base', 'gst/tensors'],
+         'gst/tool': [*CORE, 'gst/base', 'gst/decode'],
+         'gst': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors']}
+# What formulas may include of the standard library: a GPU compiles them.
+DEVICE = {'algorithm', 'bit', 'cmath', 'cstddef', 'cstdint', 'cstring', 'limits', 'string_view'}
 
 
 def folder_of(name):
     parts = pathlib.PurePath(name).parts
-    return '/'.join(parts[:2]) if parts[0] == 'gst' else parts[0]
+    return '/'.join(parts[:2]) if parts[0] in ('gst', 'core') else parts[0]
+
+
+def not_for_devices(path):
+    return sorted(set(re.findall(r'^#include <([^>]+)>', path.read_text(), re.M)) - DEVICE)
 
 
 def included_above(source, path):
     own = folder_of(path.relative_to(source))
-    allowed = {own, 'core', *BELOW.get(own, BELOW['gst'])}
+    allowed = {own, *BELOW.get(own, BELOW['gst'])}
     names = re.findall(r'^#include "([^"]+)"', path.read_text(), re.M)
     return [name for name in names if '/' in name and folder_of(name) not in allowed]
 
@@ -69,14 +79,19 @@ def main():
     files = sorted(path for folder in ('core', 'kernels', 'gst')
                    for path in (source / folder).rglob('*') if path.suffix in
                    ('.h', '.cpp', '.cu', '.cuh'))
-    print(f'1..{len(headers) + 1}')
+    print(f'1..{len(headers) + 2}')
     wrong = [f'{path.relative_to(source)} includes {name}'
              for path in files for name in included_above(source, path)]
     print(f'{"not ok" if wrong else "ok"} 1 - includes go down')
     print('\n'.join('# ' + line for line in wrong))
+    wrong = [f'{path.relative_to(source)} includes <{name}>'
+             for path in files if path.suffix == '.h' and folder_of(path.relative_to(source)) == 'core/formula'
+             for name in not_for_devices(path)]
+    print(f'{"not ok" if wrong else "ok"} 2 - formulas include no containers')
+    print('\n'.join('# ' + line for line in wrong))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = pool.map(lambda header: compile_alone(source, compiler, flags, header), headers)
-    for number, (header, run) in enumerate(zip(headers, runs), 2):
+    for number, (header, run) in enumerate(zip(headers, runs), 3):
         print(f'{"ok" if run.returncode == 0 else "not ok"} {number} - {header.relative_to(source)}')
         if run.returncode:
             print('\n'.join('# ' + line for line in run.stderr.splitlines()[:20]))

@@ -10,10 +10,11 @@ namespace keepbox::families {
 
 inline constexpr float kThirds[]{1, 1.2599210498948732f, 1.5874010519681994f};
 inline constexpr AnchorSize kRatios[]{{1, 1}, {1.4f, 0.7f}, {0.7f, 1.4f}};
-inline constexpr AnchorSize kSquareRatios[]{
-    {1.4142135623730951f, 0.70710678118654752f}, {1, 1}, {0.70710678118654752f, 1.4142135623730951f}};
+inline constexpr AnchorSize kSquareRatios[]{{1.4142135623730951f, 0.70710678118654752f},
+                                            {1, 1},
+                                            {0.70710678118654752f, 1.4142135623730951f}};
 inline constexpr AnchorSize kRetinaFaceAnchors[]{{16, 16},   {32, 32},   {64, 64},
-                                          {128, 128}, {256, 256}, {512, 512}};
+                                                 {128, 128}, {256, 256}, {512, 512}};
 // Anchors of a 300x300 input: scales 0.2 + (0.95 - 0.2) k / 5, multiplied by square roots of
 // ratios, and the geometric means of adjacent scales.
 constexpr double root(double x) {
@@ -44,8 +45,7 @@ inline constexpr auto kTensorflowAnchors = tensorflow_anchors();
 /// Limits sizes to the input, as torchvision does.
 template <size_t kCount>
 constexpr std::array<AnchorSize, kCount> inside(std::array<AnchorSize, kCount> sizes, float side) {
-  for (AnchorSize& size : sizes)
-    size = {std::min(size.width, side), std::min(size.height, side)};
+  for (AnchorSize& size : sizes) size = {std::min(size.width, side), std::min(size.height, side)};
   return sizes;
 }
 
@@ -135,8 +135,10 @@ constexpr DetectorSpec efficientdet() {
   spec.units = Units::kNormalized;
   spec.cell_offset = 0.5f;
   spec.activation = Activation::kSigmoid;
-  spec.input = {.deviation = kImageNetDeviation, .mean = kImageNetMean,
-                .resize = ResizeMode::kLetterboxTopLeft, .pad = 0};
+  spec.input = {.deviation = kImageNetDeviation,
+                .mean = kImageNetMean,
+                .resize = ResizeMode::kLetterboxTopLeft,
+                .pad = 0};
   return labelled(spec);
 }
 

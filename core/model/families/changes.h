@@ -19,8 +19,8 @@ inline constexpr Strides kThree{8, 16, 32}, kFour{8, 16, 32, 64}, kFive{8, 16, 3
 using Three = std::array<float, 3>;
 
 // ImageNet's mean and standard deviation of R, G, B, times 255.
-inline constexpr Three kImageNetMean{123.675f, 116.28f, 103.53f}, kImageNetDeviation{58.395f, 57.12f,
-                                                                                    57.375f};
+inline constexpr Three kImageNetMean{123.675f, 116.28f, 103.53f},
+    kImageNetDeviation{58.395f, 57.12f, 57.375f};
 inline constexpr Three k255{255, 255, 255}, kOne{1, 1, 1}, k128{127.5f, 127.5f, 127.5f};
 
 /// Ultralytics and the repositories before it: R, G, B in 0..1, centred with a grey border.
@@ -31,9 +31,8 @@ inline constexpr InputRule kYoloxInput{
 /// R, G, B in 0..1, stretched.
 inline constexpr InputRule kStretchedInput{.deviation = k255, .resize = ResizeMode::kStretch};
 /// R, G, B normalised with ImageNet's mean and deviation, stretched.
-inline constexpr InputRule kImageNetInput{.deviation = kImageNetDeviation,
-                                          .mean = kImageNetMean,
-                                          .resize = ResizeMode::kStretch};
+inline constexpr InputRule kImageNetInput{
+    .deviation = kImageNetDeviation, .mean = kImageNetMean, .resize = ResizeMode::kStretch};
 /// Darknet, whose programs and OpenCV's samples resize differently.
 inline constexpr InputRule kDarknetInput{
     .deviation = k255, .caveat = "OpenCV and newer Darknet versions need resize-mode=stretch"};

@@ -21,8 +21,9 @@ inline constexpr PointRule kFace{.numbers = 2, .set = "face-landmarks/5"},
 constexpr DetectorSpec with_landmarks(DetectorSpec spec, PointCoding coding, Ids ids = {},
                                       Plain plain = {}) {
   spec = with_points(spec, 10, {.coding = coding, .numbers = 2, .set = "face-landmarks/5"});
-  return with_tensor(spec, {.role = Role::kKeypoints, .optional = true, .ids = ids, .plain = plain,
-                            .channels = 10});
+  return with_tensor(
+      spec,
+      {.role = Role::kKeypoints, .optional = true, .ids = ids, .plain = plain, .channels = 10});
 }
 
 constexpr DetectorSpec scrfd() {
@@ -33,8 +34,10 @@ constexpr DetectorSpec scrfd() {
             {.ids = {"bbox_*"}}, {.ids = {"score_*"}, .channels = 1}, BoxCoding::kDistances),
       kThree, {2});
   spec.interleaved = true;
-  spec.input = {.deviation = {128, 128, 128}, .mean = k128,
-                .resize = ResizeMode::kLetterboxTopLeft, .pad = 0};
+  spec.input = {.deviation = {128, 128, 128},
+                .mean = k128,
+                .resize = ResizeMode::kLetterboxTopLeft,
+                .pad = 0};
   return with_landmarks(spec, PointCoding::kCells, {"kps_*"});
 }
 
@@ -44,8 +47,11 @@ constexpr DetectorSpec retinaface(std::string_view name, std::string_view summar
   spec.tensors[0].plain = {"loc"};
   spec.tensors[1].plain = {"conf"};
   spec.tensors[1].channels = 2;
-  spec.input = {.deviation = kOne, .mean = {123, 117, 104}, .bgr = true,
-                .resize = ResizeMode::kLetterboxTopLeft, .pad = 0};
+  spec.input = {.deviation = kOne,
+                .mean = {123, 117, 104},
+                .bgr = true,
+                .resize = ResizeMode::kLetterboxTopLeft,
+                .pad = 0};
   return with_landmarks(with_anchors(spec, {.sizes = kRetinaFaceAnchors}, kThree, {2}),
                         PointCoding::kPriorDelta, {}, {"landms"});
 }
@@ -64,15 +70,14 @@ constexpr DetectorSpec yunet() {
 }
 
 /// Boxes in input pixels relative to cells, followed by keypoints.
-constexpr DetectorSpec mediapipe(std::string_view name, std::string_view summary,
-                                 uint16_t channels, std::string_view set, Strides strides,
+constexpr DetectorSpec mediapipe(std::string_view name, std::string_view summary, uint16_t channels,
+                                 std::string_view set, Strides strides,
                                  std::array<uint8_t, kMaxLevels> anchors,
                                  float score_threshold = 0.5f,
                                  const InputRule& input = kMediapipeInput) {
-  DetectorSpec spec = with_strides(
-      split(name, summary, {.ids = {}, .channels = channels}, {.ids = {}, .channels = 1},
-            BoxCoding::kGridPixels),
-      strides, anchors);
+  DetectorSpec spec = with_strides(split(name, summary, {.ids = {}, .channels = channels},
+                                         {.ids = {}, .channels = 1}, BoxCoding::kGridPixels),
+                                   strides, anchors);
   spec.cell_offset = 0.5f;
   spec.interleaved = true;
   spec.activation = Activation::kSigmoid;
@@ -102,9 +107,9 @@ constexpr DetectorSpec heatmap(std::string_view name, std::string_view summary, 
 }
 
 constexpr DetectorSpec centerface() {
-  DetectorSpec spec = heatmap(
-      "centerface", "CenterFace: maps of scores, sizes, offsets and five points",
-      BoxCoding::kGridExp, {.channels = 2}, {.channels = 2}, {.channels = 1});
+  DetectorSpec spec =
+      heatmap("centerface", "CenterFace: maps of scores, sizes, offsets and five points",
+              BoxCoding::kGridExp, {.channels = 2}, {.channels = 2}, {.channels = 1});
   spec.box_yx = true;
   spec.cell_offset = 0.5f;
   spec = with_landmarks(spec, PointCoding::kInBox);
@@ -120,8 +125,10 @@ constexpr DetectorSpec centernet() {
   spec.activation = Activation::kSigmoid;
   spec.peaks = true;
   spec.nms = NmsMethod::kNone;
-  spec.input = {.deviation = {69.87f, 71.145f, 73.695f}, .mean = {119.85f, 113.985f, 104.04f},
-                .bgr = true, .pad = 0};
+  spec.input = {.deviation = {69.87f, 71.145f, 73.695f},
+                .mean = {119.85f, 113.985f, 104.04f},
+                .bgr = true,
+                .pad = 0};
   return labelled(spec);
 }
 
@@ -135,8 +142,8 @@ constexpr DetectorSpec fcos() {
   spec.score = ScoreRule::kGeometricMean;
   spec.activation = Activation::kSigmoid;
   spec.anchors.whole = true;
-  return labelled(with_tensor(
-      spec, {.role = Role::kObjectness, .plain = {"bbox_ctrness"}, .channels = 1}));
+  return labelled(
+      with_tensor(spec, {.role = Role::kObjectness, .plain = {"bbox_ctrness"}, .channels = 1}));
 }
 
 }  // namespace keepbox::families

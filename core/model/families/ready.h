@@ -36,7 +36,8 @@ constexpr DetectorSpec behind_rows(DetectorSpec spec, Payload payload, uint16_t 
 }
 
 /// Oriented boxes with centres and sizes, and the angle last.
-constexpr DetectorSpec oriented_rows(std::string_view name, std::string_view summary, Ids ids = {}) {
+constexpr DetectorSpec oriented_rows(std::string_view name, std::string_view summary,
+                                     Ids ids = {}) {
   DetectorSpec spec = with_payload(ready_rows(name, summary, ids), Payload::kAngle, 1);
   spec.columns.angle = 6;
   spec.coding = BoxCoding::kCenterSize;
@@ -54,8 +55,9 @@ inline constexpr InputRule kPpyoloeInput{
 inline constexpr InputRule kPaddleInput{
     .deviation = k255,
     .resize = ResizeMode::kStretch,
-    .caveat = "0..1 is for PP-YOLOE+ and RT-DETR; PP-YOLOE, PicoDet and PP-YOLO need "
-              "input-mean=123.675,116.28,103.53 input-std=58.395,57.12,57.375"};
+    .caveat =
+        "0..1 is for PP-YOLOE+ and RT-DETR; PP-YOLOE, PicoDet and PP-YOLO need "
+        "input-mean=123.675,116.28,103.53 input-std=58.395,57.12,57.375"};
 
 constexpr DetectorSpec paddle_rows(std::string_view name, std::string_view summary) {
   DetectorSpec spec = ready_rows(name, summary, {"paddle-rows"});

@@ -31,8 +31,8 @@ constexpr DetectorSpec split_heads(std::string_view name, std::string_view summa
 /// Queries: no NMS, and a box may have several classes.
 constexpr DetectorSpec queries(std::string_view name, std::string_view summary, Plain boxes,
                                Plain scores) {
-  DetectorSpec spec = split(name, summary, {.plain = boxes}, {.plain = scores},
-                            BoxCoding::kCenterSize);
+  DetectorSpec spec =
+      split(name, summary, {.plain = boxes}, {.plain = scores}, BoxCoding::kCenterSize);
   spec.units = Units::kNormalized;
   spec.activation = Activation::kSigmoid;
   spec.multi_label = true;
@@ -60,10 +60,10 @@ constexpr DetectorSpec picodet() {
 }
 
 constexpr DetectorSpec nanodet() {
-  DetectorSpec spec = binned(
-      class_planes("nanodet-plus", "NanoDet-Plus: rows of class scores, then left top right "
-                                   "bottom as softmax over bins"),
-      8, 0);
+  DetectorSpec spec = binned(class_planes("nanodet-plus",
+                                          "NanoDet-Plus: rows of class scores, then left top right "
+                                          "bottom as softmax over bins"),
+                             8, 0);
   spec.columns = {.classes = 0, .box_last = true};
   spec.strides = kFour;
   InputRule input = kImageNetInput;

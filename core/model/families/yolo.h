@@ -6,12 +6,12 @@
 
 namespace keepbox::families {
 
-inline constexpr AnchorSize kYolov3Anchors[]{{10, 13},  {16, 30},   {33, 23},  {30, 61}, {62, 45},
-                                      {59, 119}, {116, 90}, {156, 198}, {373, 326}};
+inline constexpr AnchorSize kYolov3Anchors[]{{10, 13},  {16, 30},  {33, 23},   {30, 61},  {62, 45},
+                                             {59, 119}, {116, 90}, {156, 198}, {373, 326}};
 inline constexpr AnchorSize kYolov3TinyAnchors[]{{10, 14}, {23, 27},   {37, 58},
-                                          {81, 82}, {135, 169}, {344, 319}};
-inline constexpr AnchorSize kYolov4Anchors[]{{12, 16},  {19, 36},   {40, 28},   {36, 75}, {76, 55},
-                                      {72, 146}, {142, 110}, {192, 243}, {459, 401}};
+                                                 {81, 82}, {135, 169}, {344, 319}};
+inline constexpr AnchorSize kYolov4Anchors[]{{12, 16},  {19, 36},   {40, 28},   {36, 75},  {76, 55},
+                                             {72, 146}, {142, 110}, {192, 243}, {459, 401}};
 
 constexpr DetectorSpec objectness_rows(std::string_view name, std::string_view summary,
                                        uint8_t anchors) {
@@ -49,8 +49,7 @@ constexpr DetectorSpec yolox(std::string_view name, std::string_view summary, Bo
   return fed(spec, kYoloxInput);
 }
 
-constexpr DetectorSpec class_planes(std::string_view name, std::string_view summary,
-                                    Ids ids = {}) {
+constexpr DetectorSpec class_planes(std::string_view name, std::string_view summary, Ids ids = {}) {
   return {.name = name,
           .summary = summary,
           .tensors = {{{.ids = ids}}},
@@ -61,7 +60,7 @@ constexpr DetectorSpec class_planes(std::string_view name, std::string_view summ
 
 /// Oriented boxes, with the angle last.
 constexpr DetectorSpec oriented_planes(std::string_view name, std::string_view summary,
-                                     Ids ids = {}) {
+                                       Ids ids = {}) {
   DetectorSpec spec = with_payload(class_planes(name, summary, ids), Payload::kAngle, 1);
   spec.contract = "ultralytics-obb";
   return spec;

@@ -20,8 +20,8 @@ using test::count_call;
 using test::crowd;
 using test::describe;
 using test::Harness;
-using test::lend;
 using test::kSmall;
+using test::lend;
 using test::Lent;
 using test::refusal;
 using test::Tensor;
@@ -329,8 +329,8 @@ TEST(Api, PointsAndMasksOutliveTheBuffer) {
   ASSERT_EQ(boxes.size(), 2u);
   ASSERT_EQ(count, 2u);
   g_autoptr(KeepboxBox) copy = keepbox_box_copy(boxes[0]);
-  for (const KeepboxBox* box : {boxes[0], static_cast<const KeepboxBox*>(own[0]),
-                                static_cast<const KeepboxBox*>(copy)})
+  for (const KeepboxBox* box :
+       {boxes[0], static_cast<const KeepboxBox*>(own[0]), static_cast<const KeepboxBox*>(copy)})
     expect_parts(box);
   gsize values = 1;
   EXPECT_EQ(keepbox_box_get_points(boxes[1], &values), nullptr);

@@ -33,8 +33,8 @@ TEST(Properties, HaveWordsAsNicks) {
 
 TEST(Elements, AreNamedByTheirFactories) {
   const auto name_of = [](const char* factory, const char* wanted) {
-    g_autoptr(GstElement) element = GST_ELEMENT(
-        gst_object_ref_sink(gst_element_factory_make(factory, wanted)));
+    g_autoptr(GstElement) element =
+        GST_ELEMENT(gst_object_ref_sink(gst_element_factory_make(factory, wanted)));
     return std::string(GST_OBJECT_NAME(element));
   };
   const std::string first = name_of("boxdecode", nullptr), next = name_of("boxdecode", nullptr);

@@ -61,7 +61,8 @@ TEST(Boxdecode, DetectsTheUnitsAfterBlankFrames) {
 
 TEST(Boxdecode, RoundsToAtLeastAPixel) {
   Harness h("boxdecode");
-  const Buffer out = h.run(frame_with({{10.1f, 10.1f, 10.2f, 10.3f, 0.9f, 0}, {100, 100, 200, 200, .8f, 0}}));
+  const Buffer out =
+      h.run(frame_with({{10.1f, 10.1f, 10.2f, 10.3f, 0.9f, 0}, {100, 100, 200, 200, .8f, 0}}));
   ASSERT_TRUE(out);
   ASSERT_EQ(ods(out).size(), 2u);
   EXPECT_EQ(ods(out)[0], (Od{"class-0", 10, 10, 1, 1, 0.9f}));
@@ -124,8 +125,7 @@ TEST(Boxdecode, ReportsWrongTensors) {
                {"2822400 bytes", "yolo-v8-out 1x84x8400", "1000 bytes"});
   expect_words(error_of("yolo-v8-out", DataType::kInt8, {1, 84, 8400}, 84 * 8400),
                {"quantization=", "int8", "detector="});
-  expect_words(error_of("yolo-v8-out", DataType::kFloat32, {1, 3, 4}, 48),
-               {"C >= 5", "1x3x4"});
+  expect_words(error_of("yolo-v8-out", DataType::kFloat32, {1, 3, 4}, 48), {"C >= 5", "1x3x4"});
   expect_words(error_of("logits", DataType::kFloat32, {1, 1000}, 4000),
                {"logits 1x1000 float32", "a classifier with 1000 classes", "an object detection"});
   expect_words(error_of("x", DataType::kFloat32, {3, 4, 5, 6}, 1440),
@@ -154,8 +154,10 @@ TEST(Boxdecode, TakesTensorsOfAnyMeta) {
 TEST(Boxdecode, SurvivesNan) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   Harness h("boxdecode");
-  const Buffer out = h.run(frame_with({{nan, 0, 1, 1, 0.9f, 0}, {0, 0, 9, 9, nan, 0},
-                                       {10, 10, 20, 20, 0.5f, nan}, {100, 100, 300, 300, 0.5f, 3}}));
+  const Buffer out = h.run(frame_with({{nan, 0, 1, 1, 0.9f, 0},
+                                       {0, 0, 9, 9, nan, 0},
+                                       {10, 10, 20, 20, 0.5f, nan},
+                                       {100, 100, 300, 300, 0.5f, 3}}));
   ASSERT_TRUE(out) << h.error();
   ASSERT_EQ(ods(out).size(), 1u);
   EXPECT_EQ(ods(out)[0].label, "class-3");
@@ -302,8 +304,9 @@ TEST(Boxdecode, WritesClassesAndRegionsOnRequest) {
   ASSERT_TRUE(gst_analytics_relation_meta_get_direct_related(
       relations, od.id, GST_ANALYTICS_REL_TYPE_RELATE_TO, gst_analytics_cls_mtd_get_mtd_type(),
       &related, &cls));
-  EXPECT_STREQ(g_quark_to_string(gst_analytics_cls_mtd_get_quark(
-                   reinterpret_cast<GstAnalyticsClsMtd*>(&cls), 0)), "class-2");
+  EXPECT_STREQ(g_quark_to_string(
+                   gst_analytics_cls_mtd_get_quark(reinterpret_cast<GstAnalyticsClsMtd*>(&cls), 0)),
+               "class-2");
 
   auto* roi = gst_buffer_get_video_region_of_interest_meta_id(out.get(), static_cast<gint>(od.id));
   ASSERT_NE(roi, nullptr);
@@ -313,10 +316,10 @@ TEST(Boxdecode, WritesClassesAndRegionsOnRequest) {
   ASSERT_NE(detection, nullptr);
   gdouble x_min = 0, x_max = 0, y_min = 0, y_max = 0, confidence = 0;
   gint label_id = 0;
-  EXPECT_TRUE(gst_structure_get(detection, "x_min", G_TYPE_DOUBLE, &x_min, "x_max",
-                                G_TYPE_DOUBLE, &x_max, "y_min", G_TYPE_DOUBLE, &y_min, "y_max",
-                                G_TYPE_DOUBLE, &y_max, "confidence", G_TYPE_DOUBLE, &confidence,
-                                "label_id", G_TYPE_INT, &label_id, nullptr));
+  EXPECT_TRUE(gst_structure_get(detection, "x_min", G_TYPE_DOUBLE, &x_min, "x_max", G_TYPE_DOUBLE,
+                                &x_max, "y_min", G_TYPE_DOUBLE, &y_min, "y_max", G_TYPE_DOUBLE,
+                                &y_max, "confidence", G_TYPE_DOUBLE, &confidence, "label_id",
+                                G_TYPE_INT, &label_id, nullptr));
   EXPECT_NEAR(x_min, 10.4 / 640, 1e-6);
   EXPECT_NEAR(x_max, 110.2 / 640, 1e-6);
   EXPECT_NEAR(y_min, 20.6 / 640, 1e-6);
@@ -333,11 +336,10 @@ TEST(Boxdecode, CountsInStats) {
   g_object_get(h.element(), "stats", &stats, nullptr);
   guint64 frames = 0, mismatches = 0;
   guint anchors = 0, above = 0, filtered = 0, attached = 0;
-  ASSERT_TRUE(gst_structure_get(stats, "frames", G_TYPE_UINT64, &frames, "mismatches",
-                                G_TYPE_UINT64, &mismatches, "anchors", G_TYPE_UINT, &anchors,
-                                "above-threshold", G_TYPE_UINT, &above, "after-class-filter",
-                                G_TYPE_UINT, &filtered, "attached", G_TYPE_UINT, &attached,
-                                nullptr));
+  ASSERT_TRUE(gst_structure_get(
+      stats, "frames", G_TYPE_UINT64, &frames, "mismatches", G_TYPE_UINT64, &mismatches, "anchors",
+      G_TYPE_UINT, &anchors, "above-threshold", G_TYPE_UINT, &above, "after-class-filter",
+      G_TYPE_UINT, &filtered, "attached", G_TYPE_UINT, &attached, nullptr));
   EXPECT_EQ(frames, 2u);
   EXPECT_EQ(mismatches, 1u);
   EXPECT_EQ(anchors, 2u);

@@ -53,11 +53,13 @@ TEST_P(Cascade, GivesTheBoxesOfEachModelOnce) {
   const test::TempDir dir;
   const auto& [person, face, eye] = GetParam();
   Harness two("identity ! " + model(dir, "p", kPerson, person) + decoder() + " ! " +
-              model(dir, "f", kFace, face) + decoder(), kCaps);
+                  model(dir, "f", kFace, face) + decoder(),
+              kCaps);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(classes(two), (std::vector<uint32_t>{0, 1}));
   Harness three("identity ! " + model(dir, "p", kPerson, person) + decoder() + " ! " +
-                model(dir, "f", kFace, face) + decoder() + " ! " + model(dir, "e", kEye, eye) +
-                decoder(), kCaps);
+                    model(dir, "f", kFace, face) + decoder() + " ! " + model(dir, "e", kEye, eye) +
+                    decoder(),
+                kCaps);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(classes(three), (std::vector<uint32_t>{0, 1, 2}));
 }
 
@@ -65,9 +67,11 @@ TEST_P(Cascade, SecondModelMayUseAScaledCopy) {
   const test::TempDir dir;
   const auto& [person, face, eye] = GetParam();
   Harness h("identity ! " + model(dir, "p", kPerson, person) + decoder() +
-            " ! framesave ! videoconvertscale ! video/x-raw,width=64,height=64,"
-            "pixel-aspect-ratio=1/1 ! " + model(dir, "f", kFace, face) + decoder() +
-            " ! framerestore ! " + model(dir, "e", kEye, eye) + decoder(), kCaps);
+                " ! framesave ! videoconvertscale ! video/x-raw,width=64,height=64,"
+                "pixel-aspect-ratio=1/1 ! " +
+                model(dir, "f", kFace, face) + decoder() + " ! framerestore ! " +
+                model(dir, "e", kEye, eye) + decoder(),
+            kCaps);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(classes(h), (std::vector<uint32_t>{0, 1, 2}));
   const Buffer out = h.run(frame());
   EXPECT_EQ(boxes(out).at(0).box, (Box{10, 20, 30, 40}));
@@ -77,9 +81,11 @@ TEST_P(Cascade, SecondModelMayUseAScaledCopy) {
 TEST_P(Cascade, FrameMayBeShared) {
   const test::TempDir dir;
   const auto& [person, face, eye] = GetParam();
-  Harness h("identity ! " + model(dir, "p", kPerson, person) + decoder() +
-            " ! tee name=t ! queue ! fakesink async=false enable-last-sample=true t. ! identity ! " +
-            model(dir, "f", kFace, face) + decoder(), kCaps);
+  Harness h(
+      "identity ! " + model(dir, "p", kPerson, person) + decoder() +
+          " ! tee name=t ! queue ! fakesink async=false enable-last-sample=true t. ! identity ! " +
+          model(dir, "f", kFace, face) + decoder(),
+      kCaps);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(classes(h), (std::vector<uint32_t>{0, 1}));
 }
 
@@ -89,8 +95,10 @@ INSTANTIATE_TEST_SUITE_P(WithIds, Cascade,
 
 TEST(Cascades, TakeTensorsByNameInAnyOrder) {
   const test::TempDir dir;
-  Harness h("identity ! " + model(dir, "p", kPerson, "person") + " ! " + model(dir, "f", kFace, "face") +
-            decoder("tensor-ids=face") + decoder("tensor-ids=person"), kCaps);
+  Harness h("identity ! " + model(dir, "p", kPerson, "person") + " ! " +
+                model(dir, "f", kFace, "face") + decoder("tensor-ids=face") +
+                decoder("tensor-ids=person"),
+            kCaps);
   EXPECT_EQ(classes(h), (std::vector<uint32_t>{1, 0}));
 }
 
@@ -106,7 +114,8 @@ TEST(Cascades, ReportMissingTensorsAfterADecoder) {
 TEST(Cascades, NameTheModelOfEachBox) {
   const test::TempDir dir;
   Harness h("identity ! " + model(dir, "p", kPerson, "") + decoder("model-name=people") + " ! " +
-            model(dir, "f", kFace, "") + decoder("name=faces"), kCaps);
+                model(dir, "f", kFace, "") + decoder("name=faces"),
+            kCaps);
   const Buffer out = h.run(frame());
   ASSERT_TRUE(out) << h.error();
   EXPECT_STREQ(g_quark_to_string(boxes(out).at(0).model), "people");
@@ -116,7 +125,8 @@ TEST(Cascades, NameTheModelOfEachBox) {
 std::string written(const std::string& line, const test::TempDir& dir) {
   const std::string path = dir / "boxes.csv";
   EXPECT_EQ(test::play("videotestsrc num-buffers=2 ! video/x-raw,width=64,height=64 ! " + line +
-                       " ! boxsink format=csv location=" + path), "");
+                       " ! boxsink format=csv location=" + path),
+            "");
   g_autofree gchar* text = nullptr;
   EXPECT_TRUE(g_file_get_contents(path.c_str(), &text, nullptr, nullptr));
   return text;
@@ -127,10 +137,12 @@ TEST(Cascades, ShowDecoderNamesIfThereAreSeveral) {
   const std::string one = model(dir, "p", kPerson, "") + decoder("name=first");
   EXPECT_EQ(written(one, dir).find("first"), std::string::npos);
   EXPECT_NE(written(model(dir, "p", kPerson, "") + decoder("name=first model-name=people"), dir)
-                .find("people"), std::string::npos);
+                .find("people"),
+            std::string::npos);
   // Also if the second one gets a copy without the boxes of the first.
   const std::string both = written(one + " ! framesave ! " + model(dir, "f", kFace, "") +
-                                   decoder("name=second") + " ! framerestore", dir);
+                                       decoder("name=second") + " ! framerestore",
+                                   dir);
   EXPECT_NE(both.find("first"), std::string::npos) << both;
   EXPECT_NE(both.find("second"), std::string::npos) << both;
 }
@@ -138,8 +150,7 @@ TEST(Cascades, ShowDecoderNamesIfThereAreSeveral) {
 TEST(Cascades, DoNotPassRejectedTensorsOn) {
   const test::TempDir dir;
   const auto bad = test::rows({{10, 20, 30, 40, 5, 0}});
-  const std::string path =
-      dir.write("bad", {reinterpret_cast<const char*>(bad.values.data()), 24});
+  const std::string path = dir.write("bad", {reinterpret_cast<const char*>(bad.values.data()), 24});
   for (const char* id : {"", " tensor-id=a"}) {
     Harness h("identity ! tensorreplay loop=true dims=1,1,6 location=" + path + id +
                   " ! boxdecode box-units=pixels on-mismatch=pass tensor-ids=" +
@@ -151,10 +162,10 @@ TEST(Cascades, DoNotPassRejectedTensorsOn) {
 
 TEST(Cascades, BranchesOfATeeDecodeForThemselves) {
   const test::TempDir dir;
-  const std::string error = test::play(
-      "videotestsrc num-buffers=3 ! video/x-raw,width=192,height=108 ! " +
-      model(dir, "p", kPerson, "") + " ! tee name=t ! queue" + decoder() +
-      " ! fakesink async=false t. ! queue" + decoder() + " ! fakesink async=false");
+  const std::string error =
+      test::play("videotestsrc num-buffers=3 ! video/x-raw,width=192,height=108 ! " +
+                 model(dir, "p", kPerson, "") + " ! tee name=t ! queue" + decoder() +
+                 " ! fakesink async=false t. ! queue" + decoder() + " ! fakesink async=false");
   guint major = 0, minor = 0, micro = 0, nano = 0;
   gst_version(&major, &minor, &micro, &nano);
   // Before 1.27 a queue after a tee makes copies without tensors.

@@ -174,14 +174,14 @@ void expect_one_context(const std::string& line, GstBuffer* frame) {
 
 TEST_F(Cuda, SharesOneContext) {
   const test::TempDir dir;
-  expect_one_context("identity ! " + replay_raw(write_crowd(dir, 6)) +
-                         " ! boxdecode name=a ! " + replay_raw(write_crowd(dir, 7)) +
-                         " ! boxdecode name=b",
+  expect_one_context("identity ! " + replay_raw(write_crowd(dir, 6)) + " ! boxdecode name=a ! " +
+                         replay_raw(write_crowd(dir, 7)) + " ! boxdecode name=b",
                      test::empty_frame().release());
-  expect_one_context("boxdecode backend=cuda name=a ! tensorreplay loop=true dims=1,10,2100 "
-                     "tensor-id=yolo-v8-out location=" + write_crowd(dir, 8) +
-                         " ! boxdecode backend=cuda name=b",
-                     frame_on_host(crowd(6)));
+  expect_one_context(
+      "boxdecode backend=cuda name=a ! tensorreplay loop=true dims=1,10,2100 "
+      "tensor-id=yolo-v8-out location=" +
+          write_crowd(dir, 8) + " ! boxdecode backend=cuda name=b",
+      frame_on_host(crowd(6)));
 }
 
 TEST_F(Cuda, FollowsTheContextOfTheTensors) {
@@ -307,8 +307,9 @@ void lose_device(const CudaContext& context) {
   const CudaScope scope(context);
   CUmodule module = nullptr;
   CUfunction function = nullptr;
-  CuModuleLoadData(&module, ".version 7.0\n.target sm_75\n.address_size 64\n"
-                            ".visible .entry boom()\n{\n trap;\n ret;\n}\n");
+  CuModuleLoadData(&module,
+                   ".version 7.0\n.target sm_75\n.address_size 64\n"
+                   ".visible .entry boom()\n{\n trap;\n ret;\n}\n");
   CuModuleGetFunction(&function, module, "boom");
   CuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr);
   CuCtxSynchronize();

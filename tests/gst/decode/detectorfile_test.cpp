@@ -181,12 +181,12 @@ TEST(DetectorFileProperty, QuantizesIntegers) {
 
 TEST(DetectorFileProperty, WarnsOfLabelsWithoutALeadingBackground) {
   const TempDir dir;
-  const std::string path = dir.write(
-      "box.detector", "[detector]\nreader=split\nbox-units=normalized\nbackground=first\n"
-                      "[tensor boxes]\nids=boxes\n[tensor scores]\nids=scores\n");
-  for (const auto& [labels, label] :
-       {std::pair<std::string, std::string>{"cat\ndog\n", "class-2"},
-        {"none\ncat\ndog\n", "dog"}}) {
+  const std::string path =
+      dir.write("box.detector",
+                "[detector]\nreader=split\nbox-units=normalized\nbackground=first\n"
+                "[tensor boxes]\nids=boxes\n[tensor scores]\nids=scores\n");
+  for (const auto& [labels, label] : {std::pair<std::string, std::string>{"cat\ndog\n", "class-2"},
+                                      {"none\ncat\ndog\n", "dog"}}) {
     Harness h("boxdecode detector=" + path + " label-file=" + dir.write("names", labels));
     GstBuffer* frame = frame_of({{0.5f, 0.5f, 0.2f, 0.4f}, {1, 1, 4}, "boxes"});
     test::attach(frame, {{0.1f, 0.2f, 0.9f}, {1, 1, 3}, "scores"});

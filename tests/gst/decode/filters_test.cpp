@@ -62,8 +62,10 @@ TEST(Filters, NeedNoNewPlan) {
 }
 
 TEST(Filters, InvalidOnesPreventTheStart) {
-  for (const auto& [name, text] : {std::pair{"min-size", "16"}, {"max-size", "dog:8x8"},
-                                   {"regions", "1,2,3"}, {"exclude-regions", "a"}}) {
+  for (const auto& [name, text] : {std::pair{"min-size", "16"},
+                                   {"max-size", "dog:8x8"},
+                                   {"regions", "1,2,3"},
+                                   {"exclude-regions", "a"}}) {
     Harness h("boxdecode on-mismatch=pass");
     h.set(name, text);
     EXPECT_FALSE(h.run(frame_with(kPair)));

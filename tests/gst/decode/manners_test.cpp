@@ -48,8 +48,8 @@ TEST(Policy, AppliesToTensorsNotProperties) {
     Harness names(line + " include-classes=dgo");  // the names could have come with the tensors
     EXPECT_FALSE(names.run(frame_with(kTwoRows)));
     EXPECT_NE(names.error().find("dgo"), std::string::npos);
-    for (const char* wrong : {"class-thresholds=dog", "label-file=/none",
-                              "detector=ssd priors-file=/none"}) {
+    for (const char* wrong :
+         {"class-thresholds=dog", "label-file=/none", "detector=ssd priors-file=/none"}) {
       EXPECT_NE(start_error(line + " " + wrong), "") << policy << wrong;
     }
     Harness h(line);
@@ -99,7 +99,8 @@ TEST(Tuning, TakesThresholdsWithoutANewPlan) {
   const test::TempDir dir;
   const std::string labels = dir.write("l", "none\ncat\ndog\n");
   const std::string priors = dir.write("p", ".2 .2 .1 .1\n.7 .7 .1 .1\n");
-  Harness h("boxdecode detector=ssd tensor-ids=b,s label-file=" + labels + " priors-file=" + priors);
+  Harness h("boxdecode detector=ssd tensor-ids=b,s label-file=" + labels +
+            " priors-file=" + priors);
   EXPECT_EQ(boxes(h.run(ssd_frame())).size(), 2u) << h.error();
   // The plan's files are gone; thresholds and classes still change.
   ASSERT_EQ(g_remove(labels.c_str()), 0);
@@ -118,7 +119,8 @@ TEST(Tuning, TakesThresholdsWithoutANewPlan) {
 }
 
 TEST(Tuning, SuppressesByTheNewThreshold) {
-  const std::vector<test::Row> twins = {{100, 100, 200, 200, 0.9f, 0}, {140, 100, 240, 200, 0.8f, 0}};
+  const std::vector<test::Row> twins = {{100, 100, 200, 200, 0.9f, 0},
+                                        {140, 100, 240, 200, 0.8f, 0}};
   Harness h("boxdecode nms-method=greedy iou-threshold=0.5");
   EXPECT_EQ(boxes(h.run(frame_with(twins))).size(), 2u) << "an IoU of 0.43";
   h.set("iou-threshold", 0.4f);
@@ -207,7 +209,8 @@ TEST(TheEnd, ExplainsMissingBoxes) {
             std::string::npos);
   EXPECT_NE(after("boxdecode model-width=50 model-height=50 source-width=640 source-height=640 "
                   "resize-mode=letterbox-center",
-                  frame_with({{60, 60, 80, 80, 0.9f, 0}})).find("outside"),
+                  frame_with({{60, 60, 80, 80, 0.9f, 0}}))
+                .find("outside"),
             std::string::npos);
 }
 

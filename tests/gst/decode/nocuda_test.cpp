@@ -34,9 +34,9 @@ TEST(WithoutCuda, ReplayToCudaMemoryIsAnError) {
   if (cuda_available()) GTEST_SKIP() << "this machine has CUDA";
   const test::TempDir dir;
   const std::string path = dir.write("t.raw", std::string(24, '\0'));
-  expect_words(play("tensorreplay memory=cuda dims=1,1,6 location=" + path +
-                    " ! boxdecode ! fakesink"),
-               {"expected", "found", "memory=system"});
+  expect_words(
+      play("tensorreplay memory=cuda dims=1,1,6 location=" + path + " ! boxdecode ! fakesink"),
+      {"expected", "found", "memory=system"});
 }
 
 TEST(WithoutCuda, AutomaticChoiceIsUnchanged) {

@@ -34,8 +34,7 @@ Quantised quantised(unsigned seed) {
   for (size_t i = 0; i < out.real.values.size(); ++i) {
     float& value = out.real.values[i];
     if (i < size_t{4} * 2100) value /= 640;
-    out.stored.push_back(
-        std::clamp(std::round(value / kScaleValue + kZeroPoint), -128.0f, 127.0f));
+    out.stored.push_back(std::clamp(std::round(value / kScaleValue + kZeroPoint), -128.0f, 127.0f));
     value = (out.stored.back() - kZeroPoint) * kScaleValue;
   }
   return out;

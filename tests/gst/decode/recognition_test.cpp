@@ -12,8 +12,8 @@
 namespace keepbox {
 namespace {
 
-using test::Buffer;
 using test::boxes;
+using test::Buffer;
 using test::dense;
 using test::expect_words;
 using test::Harness;
@@ -42,7 +42,8 @@ TEST(Recognition, RejectsWhatTheValuesContradict) {
   expect_words(h.error(), {"yolov8 (33 classes)", "fits yolov8-seg (1 class, 32 mask coefficients)",
                            "detector="});
   Harness oriented("boxdecode");
-  EXPECT_FALSE(oriented.run(carrying({dense({.classes = 15, .payload = 1, .number = test::angle})})));
+  EXPECT_FALSE(
+      oriented.run(carrying({dense({.classes = 15, .payload = 1, .number = test::angle})})));
   expect_words(oriented.error(), {"yolov8-obb (15 classes, an angle)"});
 }
 
@@ -203,14 +204,13 @@ void expect_the_scalers_place(const std::string& from, const std::string& to) {
   const Letterbox map = make_letterbox(frame, *picture_of(out), ResizeMode::kLetterboxScaler);
   const auto x = static_cast<int>(map.pad_x), y = static_cast<int>(map.pad_y);
   const auto w = static_cast<float>(frame.size.width), h2 = static_cast<float>(frame.size.height);
-  EXPECT_EQ(lit(scaled.get(), out),
-            (Area{x, y, x + static_cast<int>(std::lround(w / map.scale_x)),
-                  y + static_cast<int>(std::lround(h2 / map.scale_y))}));
+  EXPECT_EQ(lit(scaled.get(), out), (Area{x, y, x + static_cast<int>(std::lround(w / map.scale_x)),
+                                          y + static_cast<int>(std::lround(h2 / map.scale_y))}));
 }
 
 TEST(ScalersLetterbox, MatchesVideoconvertscale) {
   constexpr Size kFrames[] = {{640, 480}, {641, 483}, {586, 640}, {319, 41},
-                              {60, 901}, {901, 60}, {719, 405}, {33, 65}};
+                              {60, 901},  {901, 60},  {719, 405}, {33, 65}};
   constexpr Size kModels[] = {{416, 416}, {415, 417}, {320, 180}, {64, 64}, {97, 31}};
   constexpr struct {
     const char *frame, *model;

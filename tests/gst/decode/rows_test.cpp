@@ -7,8 +7,8 @@
 namespace keepbox {
 namespace {
 
-using test::Buffer;
 using test::boxes;
+using test::Buffer;
 using test::Harness;
 using test::Row;
 using test::Tensor;

@@ -88,8 +88,8 @@ TEST(Source, ComparesAllFields) {
 
 TEST(Source, ReplacesProperties) {
   Harness h("boxdecode include-classes=dog,bird", kHd);
-  const Buffer out = h.run(said(rows_model(), {kOne[0], {0, 140, 30, 150, 0.8f, 0},
-                                               {0, 140, 30, 150, 0.7f, 3}}));
+  const Buffer out =
+      h.run(said(rows_model(), {kOne[0], {0, 140, 30, 150, 0.8f, 0}, {0, 140, 30, 150, 0.7f, 3}}));
   ASSERT_TRUE(out) << h.error();
   const auto found = boxes(out);
   ASSERT_EQ(found.size(), 2u);
@@ -117,8 +117,11 @@ TEST(Source, AppliesToBlankFrames) {
 TEST(Source, IsOverriddenByProperties) {
   const test::TempDir dir;
   const std::string labels = dir.write("l", "zero\none\n");
-  Harness h("boxdecode detector=paddle box-units=normalized model-name=mine source-width=640 "
-            "source-height=360 label-file=" + labels, kHd);
+  Harness h(
+      "boxdecode detector=paddle box-units=normalized model-name=mine source-width=640 "
+      "source-height=360 label-file=" +
+          labels,
+      kHd);
   // class, score, box
   const Buffer out = h.run(said(rows_model(), {{1, 0.9f, 0.25f, 0.25f, 0.5f, 0.5f}}));
   ASSERT_TRUE(out) << h.error();
@@ -200,7 +203,8 @@ TEST(Source, TwoModelsKeepTheirOwn) {
   second.geometry = {{1920, 1080}, {640, 640}, 3, 1.6875f, 0, 0};
   second.labels = {"x", "y"};
   for (const bool named : {false, true}) {
-    for (const char* line : {"boxdecode ! boxdecode", "boxdecode tensor-ids=b ! boxdecode tensor-ids=a"}) {
+    for (const char* line :
+         {"boxdecode ! boxdecode", "boxdecode tensor-ids=b ! boxdecode tensor-ids=a"}) {
       if (!named && std::string(line).contains("ids")) continue;
       SCOPED_TRACE(line);
       Harness h(line, kHd);
@@ -250,7 +254,8 @@ TEST(Families, DetrAcceptsIntegers) {
   const gint64 labels[] = {3, 17};
   const auto add = [&](const char* id, DataType type, const Shape& shape, const void* data,
                        gsize bytes) {
-    add_tensor(out, id, type, shape, GST_TENSOR_DIM_ORDER_ROW_MAJOR, test::data_buffer(data, bytes));
+    add_tensor(out, id, type, shape, GST_TENSOR_DIM_ORDER_ROW_MAJOR,
+               test::data_buffer(data, bytes));
   };
   add("labels", DataType::kInt64, {1, 2}, labels, sizeof labels);
   add("boxes", DataType::kFloat32, {1, 2, 4}, corners, sizeof corners);

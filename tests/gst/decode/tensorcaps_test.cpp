@@ -51,10 +51,12 @@ GstCaps* caps_of(const Registered& group) {
   std::string tensors;
   for (const char* id : group.ids)
     tensors += std::string(tensors.empty() ? "" : ", ") +
-               "(GstCaps)[tensor/strided, tensor-id=(string)" + id + ", dims=<1,84,8400>, dims-order=(string)col-major, type=(string)float32]";
+               "(GstCaps)[tensor/strided, tensor-id=(string)" + id +
+               ", dims=<1,84,8400>, dims-order=(string)col-major, type=(string)float32]";
   return gst_caps_from_string(("video/x-raw,format=RGB,width=640,height=640,tensors=(structure)"
-                               "[tensorgroups," + std::string(group.group) + "=(/uniquelist){" +
-                               tensors + "};]").c_str());
+                               "[tensorgroups," +
+                               std::string(group.group) + "=(/uniquelist){" + tensors + "};]")
+                                  .c_str());
 }
 
 bool has_tensor_caps() {

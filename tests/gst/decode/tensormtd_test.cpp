@@ -53,8 +53,9 @@ TEST_F(TensorMtd, IsFoundByIdNextToATensorMeta) {
     Buffer frame = empty_frame();
     attach_mtd(frame.get(), rows_of(meta_first ? "b" : "a", meta_first ? kDog : kCat));
     test::attach(frame.get(), rows_of(meta_first ? "a" : "b", meta_first ? kCat : kDog));
-    Harness h("boxdecode box-units=pixels detector=yolov10 tensor-ids=a ! "
-              "boxdecode box-units=pixels detector=yolov10 tensor-ids=b");
+    Harness h(
+        "boxdecode box-units=pixels detector=yolov10 tensor-ids=a ! "
+        "boxdecode box-units=pixels detector=yolov10 tensor-ids=b");
     const Buffer out = h.run(frame.release());
     ASSERT_TRUE(out) << h.error();
     EXPECT_EQ(classes(out), (std::vector<uint32_t>{1, 2}));
@@ -120,7 +121,8 @@ TEST_F(TensorMtd, WithoutDataIsAnError) {
   EXPECT_FALSE(h.run(frame.release()));
   const std::string error = h.error();
   EXPECT_NE(error.find("yolo-26-end2end-out 1x1x6 float32, found none that can be mapped"),
-            std::string::npos) << error;
+            std::string::npos)
+      << error;
 }
 
 TEST_F(TensorMtd, IsRecordedAndReplayed) {

@@ -55,16 +55,17 @@ TEST(Upstream, TheBestClassGivesTheLabel) {
   EXPECT_EQ(labels(detect({planes({{120, 80, 40, 20, {0.1f, 0.8f, 0.2f, 0.3f}}})}, file)),
             (std::vector<std::string>{"car"}));
   EXPECT_EQ(labels(detect({planes({{80, 80, 20, 20, {0.95f, 0.1f, 0.05f, 0.01f}},
-                                   {160, 160, 20, 20, {0.1f, 0.2f, 0.91f, 0.3f}}})}, file)),
+                                   {160, 160, 20, 20, {0.1f, 0.2f, 0.91f, 0.3f}}})},
+                          file)),
             (std::vector<std::string>{"person", "dog"}));
 }
 
 TEST(Upstream, ClassWithoutANameIsCalledByItsNumber) {
   const test::TempDir dir;
   const std::string file = "label-file=" + dir.write("names", "person\n");
-  EXPECT_EQ(labels(detect({planes({{80, 80, 20, 20, {0.9f, 0}},
-                                   {160, 160, 20, 20, {0, 0.8f}}})}, file)),
-            (std::vector<std::string>{"person", "class-1"}));
+  EXPECT_EQ(
+      labels(detect({planes({{80, 80, 20, 20, {0.9f, 0}}, {160, 160, 20, 20, {0, 0.8f}}})}, file)),
+      (std::vector<std::string>{"person", "class-1"}));
 }
 
 TEST(Upstream, WorseOfTwoOverlappingBoxesIsDropped) {
@@ -74,33 +75,34 @@ TEST(Upstream, WorseOfTwoOverlappingBoxesIsDropped) {
 }
 
 TEST(Upstream, DistantBoxesAreKept) {
-  EXPECT_EQ(detect({planes({{100, 100, 30, 30, {0.9f}}, {240, 240, 30, 30, {0.88f}}})},
-                   "iou-threshold=0.3"),
-            (std::vector<Od>{{"class-0", 85, 85, 30, 30, 0.9f},
-                             {"class-0", 225, 225, 30, 30, 0.88f}}));
+  EXPECT_EQ(
+      detect({planes({{100, 100, 30, 30, {0.9f}}, {240, 240, 30, 30, {0.88f}}})},
+             "iou-threshold=0.3"),
+      (std::vector<Od>{{"class-0", 85, 85, 30, 30, 0.9f}, {"class-0", 225, 225, 30, 30, 0.88f}}));
 }
 
 TEST(Upstream, MaxDetectionsKeepsTheBest) {
-  EXPECT_EQ(detect({planes({{300, 300, 30, 30, {0.75f}},
-                            {100, 100, 30, 30, {0.95f}},
-                            {200, 200, 30, 30, {0.85f}}})}, "max-detections=2"),
-            (std::vector<Od>{{"class-0", 85, 85, 30, 30, 0.95f},
-                             {"class-0", 185, 185, 30, 30, 0.85f}}));
+  EXPECT_EQ(
+      detect({planes({{300, 300, 30, 30, {0.75f}},
+                      {100, 100, 30, 30, {0.95f}},
+                      {200, 200, 30, 30, {0.85f}}})},
+             "max-detections=2"),
+      (std::vector<Od>{{"class-0", 85, 85, 30, 30, 0.95f}, {"class-0", 185, 185, 30, 30, 0.85f}}));
 }
 
 TEST(Upstream, BoxWithoutAreaOrOutsideIsDropped) {
-  EXPECT_EQ(detect({planes({{120, 120, 0, 40, {0.95f}},
-                            {1200, 120, 30, 30, {0.9f}},
-                            {320, 200, 50, 60, {0.92f}}})}),
-            (std::vector<Od>{{"class-0", 295, 170, 50, 60, 0.92f}}));
+  EXPECT_EQ(
+      detect({planes(
+          {{120, 120, 0, 40, {0.95f}}, {1200, 120, 30, 30, {0.9f}}, {320, 200, 50, 60, {0.92f}}})}),
+      (std::vector<Od>{{"class-0", 295, 170, 50, 60, 0.92f}}));
 }
 
 /// GStreamer's decoders drop boxes wider than the frame and write negative corners; boxdecode
 /// clips.
 TEST(Upstream, DiffersAtTheBorderByClipping) {
-  EXPECT_EQ(detect({planes({{320, 240, 900, 100, {0.9f}}, {0, 0, 60, 40, {0.8f}}})}),
-            (std::vector<Od>{{"class-0", 0, 190, 640, 100, 0.9f},
-                             {"class-0", 0, 0, 30, 20, 0.8f}}));
+  EXPECT_EQ(
+      detect({planes({{320, 240, 900, 100, {0.9f}}, {0, 0, 60, 40, {0.8f}}})}),
+      (std::vector<Od>{{"class-0", 0, 190, 640, 100, 0.9f}, {"class-0", 0, 0, 30, 20, 0.8f}}));
 }
 
 /// GStreamer's decoders are silent for every frame; boxdecode stops the stream, unless on-mismatch
@@ -196,7 +198,8 @@ TEST(Upstream, NormalizedCoordinatesAreScaledToTheFrame) {
 TEST(Upstream, NormalizedBoxesWithoutAreaOrOutsideAreDropped) {
   EXPECT_EQ(detect({planes({{0.5f, 0.5f, 0, 0.2f, {0.95f}},
                             {1.2f, 0.5f, 0.1f, 0.1f, {0.9f}},
-                            {0.5f, 0.5f, 0.2f, 0.2f, {0.93f}}}, "yolo-v8-out-normalized")}),
+                            {0.5f, 0.5f, 0.2f, 0.2f, {0.93f}}},
+                           "yolo-v8-out-normalized")}),
             (std::vector<Od>{{"class-0", 256, 192, 128, 96, 0.93f}}));
 }
 
@@ -206,10 +209,11 @@ TEST(Upstream, DiffersAtTheBorderOfNormalizedFramesByClipping) {
 }
 
 TEST(Upstream, NormalizedBoxesSuppressEachOther) {
-  EXPECT_EQ(detect({planes({{0.25f, 0.25f, 0.1f, 0.1f, {0.95f}},
-                            {0.2625f, 0.2625f, 0.1f, 0.1f, {0.8f}}}, "yolo-v8-out-normalized")},
-                   "iou-threshold=0.3", "video/x-raw,format=RGBA,width=400,height=400"),
-            (std::vector<Od>{{"class-0", 80, 80, 40, 40, 0.95f}}));
+  EXPECT_EQ(
+      detect({planes({{0.25f, 0.25f, 0.1f, 0.1f, {0.95f}}, {0.2625f, 0.2625f, 0.1f, 0.1f, {0.8f}}},
+                     "yolo-v8-out-normalized")},
+             "iou-threshold=0.3", "video/x-raw,format=RGBA,width=400,height=400"),
+      (std::vector<Od>{{"class-0", 80, 80, 40, 40, 0.95f}}));
 }
 
 /// The decoder in C compares boxes of all classes, those in Rust only within a class.
@@ -260,8 +264,8 @@ TEST(Upstream, TheRightOneOfSeveralTensorsIsTaken) {
 TEST(Upstream, DiffersWithSegmentationByBoxesWithoutPrototypes) {
   const Tensor detections =
       planes({{2, 2, 2, 2, {0.95f, 2, -1}}}, "yolo-v8-segmentation-out-detections");
-  const Tensor prototypes{std::vector<float>(32, 1.0f), {1, 2, 4, 4},
-                          "yolo-v8-segmentation-out-protos"};
+  const Tensor prototypes{
+      std::vector<float>(32, 1.0f), {1, 2, 4, 4}, "yolo-v8-segmentation-out-protos"};
   const char* caps = "video/x-raw,format=RGBA,width=4,height=4";
   const std::vector<Od> expected{{"class-0", 1, 1, 2, 2, 0.95f}};
   EXPECT_EQ(detect({detections, prototypes}, "box-units=pixels", caps), expected);

@@ -71,10 +71,12 @@ TEST(KeptFrames, CountsAFrameUntilReleased) {
   auto frames = std::make_shared<KeptFrames>(std::chrono::milliseconds(1));
   frames->set_limit(100);
   std::atomic<int> late = 0;
-  const auto keep = [&] { return frames->keep(30, [&](bool) {
-    ++late;
-    return false;
-  }); };
+  const auto keep = [&] {
+    return frames->keep(30, [&](bool) {
+      ++late;
+      return false;
+    });
+  };
   auto first = keep(), second = keep(), third = keep(), fourth = keep(), shared = first;
   auto fifth = std::async(std::launch::async, keep);
   first.reset();
@@ -124,11 +126,12 @@ TEST(KeptFrames, RaisesTheLimitIfNoneComesBack) {
 /// A branch that needs more frames than are let through before it returns any.
 TEST(FrameSave, WarnsAndContinuesIfItBlocksPreroll) {
   const std::string queue = "queue max-size-buffers=0 max-size-bytes=0 max-size-time=0";
-  Line line("videotestsrc num-buffers=20 ! video/x-raw,format=RGB,width=192,height=108,"
-            "framerate=30/1 ! framesave max-size-bytes=" + std::to_string(6 * kBytes) +
-            " ! videoconvertscale ! video/x-raw,width=16,height=16 ! tee name=t ! " + queue +
-            " ! framerestore ! fakesink name=out t. ! " + queue +
-            " min-threshold-buffers=10 ! fakesink");
+  Line line(
+      "videotestsrc num-buffers=20 ! video/x-raw,format=RGB,width=192,height=108,"
+      "framerate=30/1 ! framesave max-size-bytes=" +
+      std::to_string(6 * kBytes) +
+      " ! videoconvertscale ! video/x-raw,width=16,height=16 ! tee name=t ! " + queue +
+      " ! framerestore ! fakesink name=out t. ! " + queue + " min-threshold-buffers=10 ! fakesink");
   EXPECT_EQ(line.play(), "");
   EXPECT_EQ(line.seen().size(), 20u);
   ASSERT_EQ(line.warnings().size(), 1u);
@@ -137,9 +140,10 @@ TEST(FrameSave, WarnsAndContinuesIfItBlocksPreroll) {
 
 TEST(FrameSave, StopsWhileWaitingForAHeldFrame) {
   std::vector<test::Buffer> held;
-  Line line("videotestsrc ! video/x-raw,format=RGB,width=192,height=108,framerate=30/1"
-            " ! framesave name=save max-size-bytes=1 ! videoconvertscale"
-            " ! video/x-raw,width=16,height=16 ! framerestore ! fakesink name=out");
+  Line line(
+      "videotestsrc ! video/x-raw,format=RGB,width=192,height=108,framerate=30/1"
+      " ! framesave name=save max-size-bytes=1 ! videoconvertscale"
+      " ! video/x-raw,width=16,height=16 ! framerestore ! fakesink name=out");
   std::atomic<int> saved = 0;
   line.probe("save", "src", [&](GstBuffer*& buffer) {
     held.emplace_back(gst_buffer_ref(buffer));
@@ -150,9 +154,8 @@ TEST(FrameSave, StopsWhileWaitingForAHeldFrame) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   ASSERT_EQ(saved, 4);
-  auto stop = std::async(std::launch::async, [&] {
-    gst_element_set_state(line.pipeline(), GST_STATE_NULL);
-  });
+  auto stop = std::async(std::launch::async,
+                         [&] { gst_element_set_state(line.pipeline(), GST_STATE_NULL); });
   EXPECT_EQ(stop.wait_for(std::chrono::seconds(5)), std::future_status::ready);
   held.clear();
 }

@@ -32,9 +32,11 @@ std::string replay_row(const test::TempDir& dir, const test::Row& row) {
 TEST(Restore, RestoresTheFrameAndMapsALetterbox) {
   const test::TempDir dir;
   // 192 x 108 in 64 x 64: 64 x 36 pixels with 14 above; frame = (model - 14) * 3.
-  Harness h("framesave ! videoconvertscale ! video/x-raw,format=BGR,width=64,height=64,"
-            "pixel-aspect-ratio=1/1 ! " + replay_row(dir, {10, 24, 30, 44, 0.9f, 5}) +
-            " ! framerestore", kFull);
+  Harness h(
+      "framesave ! videoconvertscale ! video/x-raw,format=BGR,width=64,height=64,"
+      "pixel-aspect-ratio=1/1 ! " +
+          replay_row(dir, {10, 24, 30, 44, 0.9f, 5}) + " ! framerestore",
+      kFull);
   const Buffer out = h.run(full_frame());
   ASSERT_TRUE(out) << h.error();
   EXPECT_EQ(gst_buffer_get_size(out.get()), 192u * 108 * 3);
@@ -56,9 +58,11 @@ TEST(Restore, RestoresTheFrameAndMapsALetterbox) {
 TEST(Restore, MapsTopLeftAndStretch) {
   const test::TempDir dir;
   const auto box = [&](const char* mode) {
-    Harness h("framesave ! videoconvertscale add-borders=false ! video/x-raw,width=64,height=64,"
-              "pixel-aspect-ratio=1/1 ! " + replay_row(dir, {8, 16, 16, 32, 0.9f, 0}) +
-              " ! framerestore resize-mode=" + mode, kFull);
+    Harness h(
+        "framesave ! videoconvertscale add-borders=false ! video/x-raw,width=64,height=64,"
+        "pixel-aspect-ratio=1/1 ! " +
+            replay_row(dir, {8, 16, 16, 32, 0.9f, 0}) + " ! framerestore resize-mode=" + mode,
+        kFull);
     return boxes(h.run(full_frame())).at(0).box;
   };
   EXPECT_EQ(box("stretch"), (Box{24, 27, 48, 54}));
@@ -70,15 +74,19 @@ TEST(Restore, MapsTopLeftAndStretch) {
 TEST(Restore, DetectsAChangedPixelAspectRatio) {
   const test::TempDir dir;
   Harness h("framesave ! videoconvertscale ! video/x-raw,width=64,height=64 ! " +
-            replay_row(dir, {8, 16, 16, 32, 0.9f, 0}) + " ! framerestore", kFull);
+                replay_row(dir, {8, 16, 16, 32, 0.9f, 0}) + " ! framerestore",
+            kFull);
   EXPECT_EQ(boxes(h.run(full_frame())).at(0).box, (Box{24, 27, 48, 54}));
 }
 
 TEST(Restore, ClipsAtTheBorderAndDropsOnlyWhatIsOutside) {
   const test::TempDir dir;
   const auto run = [&](const test::Row& row) {
-    Harness h("framesave ! videoconvertscale ! video/x-raw,width=64,height=64,"
-              "pixel-aspect-ratio=1/1 ! " + replay_row(dir, row) + " ! framerestore", kFull);
+    Harness h(
+        "framesave ! videoconvertscale ! video/x-raw,width=64,height=64,"
+        "pixel-aspect-ratio=1/1 ! " +
+            replay_row(dir, row) + " ! framerestore",
+        kFull);
     return boxes(h.run(full_frame()));
   };
   const auto touching = run({-3, 10, 20, 52, 0.9f, 0});
@@ -91,8 +99,8 @@ TEST(Restore, KeepsPixelsThatWereDrawnOnTheCopy) {
   const test::TempDir dir;
   // Same size: nothing is scaled, so the copy shares memory until it is written to.
   Harness h("framesave ! tensorreplay loop=true dims=1,1,6 location=" +
-            dir.write("t.raw", std::string(24, '\0')) +
-            " ! boxdecode detector=yolov10 ! videobalance brightness=1 ! framerestore",
+                dir.write("t.raw", std::string(24, '\0')) +
+                " ! boxdecode detector=yolov10 ! videobalance brightness=1 ! framerestore",
             "video/x-raw,format=I420,width=64,height=64,framerate=30/1");
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64 * 64 * 3 / 2, nullptr);
   gst_buffer_memset(frame, 0, 50, 64 * 64 * 3 / 2);
@@ -112,7 +120,8 @@ TEST(Restore, UndoesALetterboxOfSubsampledFormatsExactly) {
                           "pixel-aspect-ratio=1/1 ! ") +
                   replay_row(dir, {10, 191, 20, 201, 0.9f, 0}) + " ! framerestore",
               std::string("video/x-raw,width=1280,height=714,framerate=30/1,"
-                          "pixel-aspect-ratio=1/1,format=") + format);
+                          "pixel-aspect-ratio=1/1,format=") +
+                  format);
     return boxes(h.run(gst_buffer_new_allocate(nullptr, 1280 * 714 * 3, nullptr))).at(0).box.y1;
   };
   EXPECT_EQ(top("I420"), 102);
@@ -131,7 +140,8 @@ TEST(Restore, PassesAWritableFrame) {
   for (const char* between : {"identity", "videoconvertscale ! video/x-raw,width=64,height=64"}) {
     Harness h(std::string("framesave ! ") + between + " ! framerestore", kFull);
     GstMemory* writable = nullptr;
-    gst_pad_add_probe(h.get()->sinkpad, GST_PAD_PROBE_TYPE_BUFFER, note_writable, &writable, nullptr);
+    gst_pad_add_probe(h.get()->sinkpad, GST_PAD_PROBE_TYPE_BUFFER, note_writable, &writable,
+                      nullptr);
     GstBuffer* frame = full_frame();
     GstMemory* memory = gst_buffer_peek_memory(frame, 0);
     ASSERT_TRUE(h.run(frame)) << h.error();
@@ -144,8 +154,10 @@ TEST(Restore, PassesAWritableFrameOfAPool) {
     g_autoptr(GError) error = nullptr;
     GstElement* pipeline = gst_parse_launch(
         (std::string("videotestsrc num-buffers=3 ! video/x-raw,width=320,height=240 ! framesave "
-                     "! videoconvertscale ! video/x-raw,") + scaled +
-         " ! framerestore ! fakesink name=k").c_str(), &error);
+                     "! videoconvertscale ! video/x-raw,") +
+         scaled + " ! framerestore ! fakesink name=k")
+            .c_str(),
+        &error);
     ASSERT_EQ(error, nullptr);
     GstElement* sink = gst_bin_get_by_name(GST_BIN(pipeline), "k");
     g_autoptr(GstPad) pad = gst_element_get_static_pad(sink, "sink");
@@ -175,9 +187,11 @@ TEST(Restore, FollowsCropsAndFlips) {
   if (!has_matrix()) GTEST_SKIP() << "GStreamer tells where pixels went from 1.28 on";
   const test::TempDir dir;
   // A crop of 20 from the left; then everything mirrored; then 172 x 108 in 64 x 64.
-  Harness h("framesave ! videocrop left=20 ! videoflip method=horizontal-flip ! videoconvertscale "
-            "add-borders=false ! video/x-raw,width=86,height=54,pixel-aspect-ratio=1/1 ! " +
-            replay_row(dir, {10, 20, 30, 44, 0.9f, 5}) + " ! framerestore", kFull);
+  Harness h(
+      "framesave ! videocrop left=20 ! videoflip method=horizontal-flip ! videoconvertscale "
+      "add-borders=false ! video/x-raw,width=86,height=54,pixel-aspect-ratio=1/1 ! " +
+          replay_row(dir, {10, 20, 30, 44, 0.9f, 5}) + " ! framerestore",
+      kFull);
   const Buffer out = h.run(full_frame());
   ASSERT_TRUE(out) << h.error();
   const auto found = boxes(out);
@@ -193,9 +207,11 @@ TEST(Restore, FollowsCropsAndFlips) {
 TEST(Restore, WarnsIfTheTransformIsUnknown) {
   if (has_matrix()) GTEST_SKIP() << "GStreamer tells where pixels went";
   const test::TempDir dir;
-  Harness h("framesave ! videocrop left=20 ! videoconvertscale ! video/x-raw,width=64,height=64,"
-            "pixel-aspect-ratio=1/1 ! " + replay_row(dir, {10, 20, 30, 44, 0.9f, 5}) +
-            " ! framerestore", kFull);
+  Harness h(
+      "framesave ! videocrop left=20 ! videoconvertscale ! video/x-raw,width=64,height=64,"
+      "pixel-aspect-ratio=1/1 ! " +
+          replay_row(dir, {10, 20, 30, 44, 0.9f, 5}) + " ! framerestore",
+      kFull);
   ASSERT_TRUE(h.run(full_frame()));
   EXPECT_NE(h.warning().find("crop or flip"), std::string::npos);
   ASSERT_TRUE(h.run(full_frame()));
@@ -204,9 +220,11 @@ TEST(Restore, WarnsIfTheTransformIsUnknown) {
 
 TEST(Restore, PrefersTheScalerToTheProperty) {
   const test::TempDir dir;
-  Harness h("framesave ! videoconvertscale add-borders=false ! video/x-raw,width=64,height=64,"
-            "pixel-aspect-ratio=1/1 ! " + replay_row(dir, {8, 16, 16, 32, 0.9f, 0}) +
-            " ! framerestore", kFull);
+  Harness h(
+      "framesave ! videoconvertscale add-borders=false ! video/x-raw,width=64,height=64,"
+      "pixel-aspect-ratio=1/1 ! " +
+          replay_row(dir, {8, 16, 16, 32, 0.9f, 0}) + " ! framerestore",
+      kFull);
   const Box box = boxes(h.run(full_frame())).at(0).box;
   EXPECT_EQ(box, has_matrix() ? (Box{24, 27, 48, 54}) : (Box{24, 6, 48, 54}));
 }
@@ -214,11 +232,15 @@ TEST(Restore, PrefersTheScalerToTheProperty) {
 TEST(Restore, RestoresEarlierBoxesOnce) {
   const test::TempDir dir;
   Harness h(std::string("framesave ! videoconvertscale ! video/x-raw,width=64,height=64,") +
-            "pixel-aspect-ratio=1/1 ! " + replay_row(dir, {10, 24, 30, 44, 0.9f, 5}) +
-            " ! framerestore", kFull);
+                "pixel-aspect-ratio=1/1 ! " + replay_row(dir, {10, 24, 30, 44, 0.9f, 5}) +
+                " ! framerestore",
+            kFull);
   GstBuffer* frame = full_frame();
-  FrameBox earlier{.box = {3, 4, 50, 60}, .score = 0.5f, .label = g_quark_from_string("cat"),
-                         .class_id = 1, .anchor = 2};
+  FrameBox earlier{.box = {3, 4, 50, 60},
+                   .score = 0.5f,
+                   .label = g_quark_from_string("cat"),
+                   .class_id = 1,
+                   .anchor = 2};
   attach_boxes(frame, std::span(&earlier, 1), {});
   const auto found = boxes(h.run(frame));
   ASSERT_EQ(found.size(), 2u);
@@ -227,9 +249,11 @@ TEST(Restore, RestoresEarlierBoxesOnce) {
 }
 
 TEST(Restore, Nests) {
-  Harness h("framesave ! videoconvertscale ! video/x-raw,width=96,height=54,"
-            "pixel-aspect-ratio=1/1 ! framesave ! videoconvertscale ! video/x-raw,width=48,height=27,"
-            "pixel-aspect-ratio=1/1 ! framerestore ! framerestore", kFull);
+  Harness h(
+      "framesave ! videoconvertscale ! video/x-raw,width=96,height=54,"
+      "pixel-aspect-ratio=1/1 ! framesave ! videoconvertscale ! video/x-raw,width=48,height=27,"
+      "pixel-aspect-ratio=1/1 ! framerestore ! framerestore",
+      kFull);
   const Buffer out = h.run(full_frame());
   ASSERT_TRUE(out) << h.error();
   EXPECT_EQ(gst_buffer_get_size(out.get()), 192u * 108 * 3);
@@ -258,9 +282,11 @@ TEST(Restore, ExplainsAMissingFrame) {
 
 TEST(Restore, FollowsNewCaps) {
   const test::TempDir dir;
-  Harness h("framesave ! videoconvertscale ! video/x-raw,width=64,height=64,"
-            "pixel-aspect-ratio=1/1 ! " + replay_row(dir, {0, 0, 64, 64, 0.9f, 0}) +
-            " ! framerestore", kFull);
+  Harness h(
+      "framesave ! videoconvertscale ! video/x-raw,width=64,height=64,"
+      "pixel-aspect-ratio=1/1 ! " +
+          replay_row(dir, {0, 0, 64, 64, 0.9f, 0}) + " ! framerestore",
+      kFull);
   ASSERT_TRUE(h.run(full_frame()));
   h.set_caps("video/x-raw,format=RGB,width=64,height=128,framerate=30/1");
   const Buffer out = h.run(gst_buffer_new_allocate(nullptr, 64 * 128 * 3, nullptr));

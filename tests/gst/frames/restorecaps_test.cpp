@@ -65,20 +65,22 @@ std::string negotiated(const std::string& line) {
 }
 
 TEST(Restore, NegotiatesTheFullFrameWithItsOwnNeighbours) {
-  const std::string pair = "videotestsrc num-buffers=2 ! framesave ! videoconvertscale "
-                           "! video/x-raw,format=RGB,width=160,height=160 ! framerestore";
+  const std::string pair =
+      "videotestsrc num-buffers=2 ! framesave ! videoconvertscale "
+      "! video/x-raw,format=RGB,width=160,height=160 ! framerestore";
   EXPECT_EQ(negotiated(pair).substr(0, 7), "320x240") << "videotestsrc's own size";
-  EXPECT_EQ(negotiated(pair + " ! video/x-raw,format=NV12,width=1280,height=720"),
-            "1280x720 NV12");
+  EXPECT_EQ(negotiated(pair + " ! video/x-raw,format=NV12,width=1280,height=720"), "1280x720 NV12");
   EXPECT_EQ(negotiated(pair + " ! queue ! video/x-raw,format=GRAY8,width=64,height=48"),
             "64x48 GRAY8");
 }
 
 TEST(Restore, NegotiatesWithEachBranchOfATee) {
-  const std::string branch = " t. ! queue ! videoconvertscale ! video/x-raw,width=32,height=32 "
-                             "! framerestore ! ";
+  const std::string branch =
+      " t. ! queue ! videoconvertscale ! video/x-raw,width=32,height=32 "
+      "! framerestore ! ";
   EXPECT_EQ(negotiated("videotestsrc num-buffers=2 ! framesave ! tee name=t" + branch +
-                       "fakesink async=false" + branch + "video/x-raw,format=RGB").substr(0, 11),
+                       "fakesink async=false" + branch + "video/x-raw,format=RGB")
+                .substr(0, 11),
             "320x240 RGB");
   EXPECT_EQ(negotiated("videotestsrc num-buffers=2 ! framesave ! tee name=t" + branch +
                        "video/x-raw,format=RGB ! fakesink async=false" + branch + "identity")
@@ -99,7 +101,8 @@ TEST(Restore, ForwardsReconfigurationToTheSource) {
   GstElement* pipeline = gst_parse_launch(
       "videotestsrc is-live=true ! video/x-raw,framerate=100/1 ! framesave ! videoconvertscale "
       "! video/x-raw,width=64,height=64 ! framerestore ! capsfilter name=f "
-      "caps=video/x-raw,width=320,height=240 ! fakesink name=k sync=false", &error);
+      "caps=video/x-raw,width=320,height=240 ! fakesink name=k sync=false",
+      &error);
   ASSERT_EQ(error, nullptr) << error->message;
   GstElement* filter = gst_bin_get_by_name(GST_BIN(pipeline), "f");
   GstElement* sink = gst_bin_get_by_name(GST_BIN(pipeline), "k");
@@ -140,11 +143,14 @@ std::optional<bool> offers_planes(const char* line) {
 }
 
 TEST(Restore, OffersOnlyWhatBothNeighboursSupport) {
-  EXPECT_EQ(offers_planes("framesave ! videoconvertscale ! video/x-raw,width=64,height=64 "
-                          "! framerestore ! videoconvertscale ! video/x-raw,width=50,height=50 ! identity"),
+  EXPECT_EQ(offers_planes(
+                "framesave ! videoconvertscale ! video/x-raw,width=64,height=64 "
+                "! framerestore ! videoconvertscale ! video/x-raw,width=50,height=50 ! identity"),
             true);
   EXPECT_NE(offers_planes("framesave ! videoconvertscale ! video/x-raw,width=64,height=64 "
-                          "! framerestore"), true) << "the harness takes no GstVideoMeta";
+                          "! framerestore"),
+            true)
+      << "the harness takes no GstVideoMeta";
 }
 
 TEST(Restore, LaysOutPlanesForElementsWithoutVideoMeta) {

@@ -85,8 +85,8 @@ TEST(Restore, CarriesEverythingThatElementsAdded) {
   EXPECT_EQ(gst_analytics_relation_meta_get_relation(meta, both[1].od_id, both[0].od_id),
             GST_ANALYTICS_REL_TYPE_IS_PART_OF);
 
-  const auto classes = related<GstAnalyticsClsMtd>(meta, both[1].od_id,
-                                                   gst_analytics_cls_mtd_get_mtd_type());
+  const auto classes =
+      related<GstAnalyticsClsMtd>(meta, both[1].od_id, gst_analytics_cls_mtd_get_mtd_type());
   ASSERT_EQ(classes.size(), 2u);
   EXPECT_EQ(gst_analytics_cls_mtd_get_quark(&classes[1], 0), quark("age-30"));
   EXPECT_EQ(gst_analytics_cls_mtd_get_level(&classes[1], 0), 0.25f);
@@ -120,14 +120,15 @@ TEST(Restore, CarriesEverythingThatElementsAdded) {
 
 TEST(Restore, DoesNotClipOrientedBoxes) {
   Harness h("framesave ! identity name=mid ! framerestore", kFull);
-  const Buffer out = run_with(h, +[](GstElement*, GstBuffer* buffer, gpointer) {
-    auto* meta = gst_buffer_add_analytics_relation_meta(buffer);
-    GstAnalyticsODMtd od;
-    gst_analytics_relation_meta_add_oriented_od_mtd(meta, quark("ship"), -20, 50, 60, 20,
-                                                    static_cast<gfloat>(G_PI / 4), 0.9f, &od);
-    gst_analytics_relation_meta_add_oriented_od_mtd(meta, quark("gone"), -90, 50, 60, 20,
-                                                    static_cast<gfloat>(G_PI / 4), 0.9f, &od);
-  });
+  const Buffer out = run_with(
+      h, +[](GstElement*, GstBuffer* buffer, gpointer) {
+        auto* meta = gst_buffer_add_analytics_relation_meta(buffer);
+        GstAnalyticsODMtd od;
+        gst_analytics_relation_meta_add_oriented_od_mtd(meta, quark("ship"), -20, 50, 60, 20,
+                                                        static_cast<gfloat>(G_PI / 4), 0.9f, &od);
+        gst_analytics_relation_meta_add_oriented_od_mtd(meta, quark("gone"), -90, 50, 60, 20,
+                                                        static_cast<gfloat>(G_PI / 4), 0.9f, &od);
+      });
   const auto found = boxes(out);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].box, (Box{-20, 50, 40, 70}));
@@ -138,8 +139,8 @@ TEST(Restore, DoesNotClipOrientedBoxes) {
 void add_regions(GstElement*, GstBuffer* buffer, gpointer) {
   auto* zone = gst_buffer_add_video_region_of_interest_meta(buffer, "zone", 0, 14, 32, 18);
   zone->id = 77;
-  FrameBox box{.box = {10, 20, 30, 40}, .score = 0.5f, .label = quark("cat"), .class_id = 3,
-               .anchor = 9};
+  FrameBox box{
+      .box = {10, 20, 30, 40}, .score = 0.5f, .label = quark("cat"), .class_id = 3, .anchor = 9};
   attach_boxes(buffer, std::span(&box, 1), {.classes = true, .regions = true, .frame = {64, 64}});
 }
 
@@ -155,11 +156,10 @@ TEST(Restore, KeepsRegionsOfAnyOrigin) {
   EXPECT_EQ(found[0].class_id, 3u);
   EXPECT_EQ(found[0].anchor, 9u);
   EXPECT_EQ(found[0].classified, quark("cat"));
-  auto* region = gst_buffer_get_video_region_of_interest_meta_id(
-      out.get(), static_cast<gint>(found[0].od_id));
+  auto* region =
+      gst_buffer_get_video_region_of_interest_meta_id(out.get(), static_cast<gint>(found[0].od_id));
   ASSERT_NE(region, nullptr);
-  EXPECT_EQ(std::tuple(region->x, region->y, region->w, region->h),
-            std::tuple(30u, 18u, 60u, 60u));
+  EXPECT_EQ(std::tuple(region->x, region->y, region->w, region->h), std::tuple(30u, 18u, 60u, 60u));
   const GstStructure* param = gst_video_region_of_interest_meta_get_param(region, "detection");
   double x_min = 0, y_max = 0;
   ASSERT_TRUE(gst_structure_get(param, "x_min", G_TYPE_DOUBLE, &x_min, "y_max", G_TYPE_DOUBLE,
@@ -170,16 +170,17 @@ TEST(Restore, KeepsRegionsOfAnyOrigin) {
 
 TEST(Restore, RegionsKeepReferringToTheirBoxes) {
   Harness h("framesave ! identity name=mid ! framerestore", kFull);
-  const Buffer out = run_with(h, +[](GstElement*, GstBuffer* buffer, gpointer) {
-    FrameBox pair[] = {{.box = {10, 20, 30, 40}, .score = 0.5f, .label = quark("cat")},
-                       {.box = {50, 20, 90, 40}, .score = 0.5f, .label = quark("dog")}};
-    attach_boxes(buffer, pair, {.regions = true, .frame = {192, 108}});
-  });
+  const Buffer out = run_with(
+      h, +[](GstElement*, GstBuffer* buffer, gpointer) {
+        FrameBox pair[] = {{.box = {10, 20, 30, 40}, .score = 0.5f, .label = quark("cat")},
+                           {.box = {50, 20, 90, 40}, .score = 0.5f, .label = quark("dog")}};
+        attach_boxes(buffer, pair, {.regions = true, .frame = {192, 108}});
+      });
   const auto found = boxes(out);
   ASSERT_EQ(found.size(), 2u);
   for (const FrameBox& box : found) {
-    auto* region = gst_buffer_get_video_region_of_interest_meta_id(out.get(),
-                                                                   static_cast<gint>(box.od_id));
+    auto* region =
+        gst_buffer_get_video_region_of_interest_meta_id(out.get(), static_cast<gint>(box.od_id));
     ASSERT_NE(region, nullptr);
     EXPECT_EQ(region->roi_type, box.label);
     EXPECT_EQ(static_cast<float>(region->x), box.box.x1);
@@ -222,11 +223,14 @@ TEST(Restore, TakesFlagsFromTheStreamAndNotFromTheFrame) {
   GstBuffer* frame = full_frame();
   GST_BUFFER_FLAG_SET(frame, GST_BUFFER_FLAG_MARKER);
   GST_BUFFER_FLAG_SET(frame, GST_VIDEO_BUFFER_FLAG_INTERLACED);
-  const Buffer out = run_with(h, +[](GstElement*, GstBuffer* buffer, gpointer) {
-    GST_BUFFER_FLAG_UNSET(buffer, GST_BUFFER_FLAG_MARKER);
-    GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_GAP);
-    GST_BUFFER_PTS(buffer) = 99;
-  }, frame);
+  const Buffer out = run_with(
+      h,
+      +[](GstElement*, GstBuffer* buffer, gpointer) {
+        GST_BUFFER_FLAG_UNSET(buffer, GST_BUFFER_FLAG_MARKER);
+        GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_GAP);
+        GST_BUFFER_PTS(buffer) = 99;
+      },
+      frame);
   EXPECT_FALSE(GST_BUFFER_FLAG_IS_SET(out.get(), GST_BUFFER_FLAG_MARKER));
   EXPECT_TRUE(GST_BUFFER_FLAG_IS_SET(out.get(), GST_BUFFER_FLAG_GAP));
   EXPECT_TRUE(GST_BUFFER_FLAG_IS_SET(out.get(), GST_VIDEO_BUFFER_FLAG_INTERLACED));
@@ -235,12 +239,13 @@ TEST(Restore, TakesFlagsFromTheStreamAndNotFromTheFrame) {
 
 TEST(Restore, CarriesAllMetasOfAKind) {
   Harness h("framesave ! identity name=mid ! framerestore", kFull);
-  const Buffer out = run_with(h, +[](GstElement*, GstBuffer* buffer, gpointer) {
-    for (const char* name : {"timestamp/x-one", "timestamp/x-two"}) {
-      g_autoptr(GstCaps) reference = gst_caps_new_empty_simple(name);
-      gst_buffer_add_reference_timestamp_meta(buffer, reference, 5, GST_CLOCK_TIME_NONE);
-    }
-  });
+  const Buffer out = run_with(
+      h, +[](GstElement*, GstBuffer* buffer, gpointer) {
+        for (const char* name : {"timestamp/x-one", "timestamp/x-two"}) {
+          g_autoptr(GstCaps) reference = gst_caps_new_empty_simple(name);
+          gst_buffer_add_reference_timestamp_meta(buffer, reference, 5, GST_CLOCK_TIME_NONE);
+        }
+      });
   EXPECT_EQ(gst_buffer_get_n_meta(out.get(), GST_REFERENCE_TIMESTAMP_META_API_TYPE), 2u);
 }
 
@@ -256,8 +261,9 @@ void add_cat(GstBuffer* buffer) {
 
 TEST(Restore, CarriesMetasNextToOnesThatStay) {
   // Detections are carried box by box, independently of metas before or after them.
-  for (const auto add : {+[](GstElement*, GstBuffer* to, gpointer) { add_time(to), add_cat(to); },
-                         +[](GstElement*, GstBuffer* to, gpointer) { add_cat(to), add_time(to); }}) {
+  for (const auto add :
+       {+[](GstElement*, GstBuffer* to, gpointer) { add_time(to), add_cat(to); },
+        +[](GstElement*, GstBuffer* to, gpointer) { add_cat(to), add_time(to); }}) {
     Harness h("framesave ! identity name=mid ! framerestore", kFull);
     const Buffer out = run_with(h, add);
     EXPECT_EQ(gst_buffer_get_n_meta(out.get(), GST_REFERENCE_TIMESTAMP_META_API_TYPE), 1u);
@@ -282,11 +288,14 @@ TEST(Restore, KeepsTheIdOfAZone) {
   FrameBox earlier[] = {{.box = {3, 4, 50, 60}, .score = 0.5f, .label = quark("cat")},
                         {.box = {3, 4, 50, 60}, .score = 0.5f, .label = quark("cat")}};
   attach_boxes(frame, earlier, {});
-  const Buffer out = run_with(h, +[](GstElement*, GstBuffer* buffer, gpointer) {
-    gst_buffer_add_video_region_of_interest_meta(buffer, "zone", 0, 14, 32, 18);  // its id is 0
-    FrameBox box{.box = {10, 20, 30, 40}, .score = 0.5f, .label = quark("cat")};
-    attach_boxes(buffer, std::span(&box, 1), {.frame = {64, 64}});
-  }, frame);
+  const Buffer out = run_with(
+      h,
+      +[](GstElement*, GstBuffer* buffer, gpointer) {
+        gst_buffer_add_video_region_of_interest_meta(buffer, "zone", 0, 14, 32, 18);  // its id is 0
+        FrameBox box{.box = {10, 20, 30, 40}, .score = 0.5f, .label = quark("cat")};
+        attach_boxes(buffer, std::span(&box, 1), {.frame = {64, 64}});
+      },
+      frame);
   auto* zone = gst_buffer_get_video_region_of_interest_meta_id(out.get(), 0);
   ASSERT_NE(zone, nullptr);
   EXPECT_EQ(zone->roi_type, quark("zone"));

@@ -16,8 +16,9 @@ using test::Tensor;
 
 class RestoreMtd : public test::WithTensorMtds {};
 
-constexpr const char* kSmaller = "framesave ! videoconvertscale ! video/x-raw,width=64,height=64,"
-                               "pixel-aspect-ratio=1/1 ! identity name=mid";
+constexpr const char* kSmaller =
+    "framesave ! videoconvertscale ! video/x-raw,width=64,height=64,"
+    "pixel-aspect-ratio=1/1 ! identity name=mid";
 
 /// The changes to the scaled frame, and the data of its tensors.
 struct Inferred {
@@ -79,8 +80,10 @@ TEST_F(RestoreMtd, IsCarriedForADecoderDownstream) {
 TEST_F(RestoreMtd, IsNotDecodedTwice) {
   for (const bool source : {false, true}) {
     Inferred model{.source = source};
-    Harness h(std::string(kSmaller) + " ! boxdecode box-units=pixels ! framerestore "
-                                    "! boxdecode on-mismatch=warn", kFull);
+    Harness h(std::string(kSmaller) +
+                  " ! boxdecode box-units=pixels ! framerestore "
+                  "! boxdecode on-mismatch=warn",
+              kFull);
     EXPECT_EQ(boxes(inferred(h, model)).size(), 1u);
     EXPECT_NE(h.warning().find("no decoder upstream"), std::string::npos);
   }
@@ -106,8 +109,8 @@ TEST_F(RestoreMtd, OfAnObjectStaysWithTheObject) {
     Harness h(std::string(kSmaller) + " ! framerestore", kFull);
     const Buffer out = inferred(h, model);
     EXPECT_EQ(boxes(out).size(), y == 20 ? 1u : 0u);
-    EXPECT_EQ(gst_analytics_relation_get_length(
-                  gst_buffer_get_analytics_relation_meta(out.get())), y == 20 ? 2u : 0u);
+    EXPECT_EQ(gst_analytics_relation_get_length(gst_buffer_get_analytics_relation_meta(out.get())),
+              y == 20 ? 2u : 0u);
     EXPECT_EQ(listed(out), 0u);
   }
 }

@@ -37,13 +37,16 @@ void attach_both(GstBuffer* frame, float angle) {
 /// Returns the frame with those attached between the two, at 64 x 64 with borders above and below.
 Buffer restored(float angle) {
   // 192 x 108 in 64 x 64 is 64 x 36 with 14 above: full = 3 * (scaled - (0, 14)).
-  Harness h("framesave ! videoconvertscale ! video/x-raw,width=64,height=64,pixel-aspect-ratio=1/1 "
-            "! identity name=mid ! framerestore", kFull);
+  Harness h(
+      "framesave ! videoconvertscale ! video/x-raw,width=64,height=64,pixel-aspect-ratio=1/1 "
+      "! identity name=mid ! framerestore",
+      kFull);
   GstElement* mid = gst_bin_get_by_name(h.bin(), "mid");
   g_object_set(mid, "signal-handoffs", TRUE, nullptr);
   g_signal_connect(mid, "handoff", G_CALLBACK(+[](GstElement*, GstBuffer* frame, gpointer user) {
                      attach_both(frame, *static_cast<float*>(user));
-                   }), &angle);
+                   }),
+                   &angle);
   gst_object_unref(mid);
   Buffer out = h.run(full_frame());
   EXPECT_TRUE(out) << h.error();
@@ -55,8 +58,8 @@ gsize count_masks(const Buffer& frame) {
   gpointer state = nullptr;
   GstAnalyticsMtd mtd;
   while (gst_analytics_relation_meta_iterate(gst_buffer_get_analytics_relation_meta(frame.get()),
-                                             &state,
-                                             gst_analytics_segmentation_mtd_get_mtd_type(), &mtd))
+                                             &state, gst_analytics_segmentation_mtd_get_mtd_type(),
+                                             &mtd))
     ++out;
   return out;
 }

@@ -46,8 +46,9 @@ std::vector<FrameBox> inferred(const std::string& line) {
 
 TEST(Restore, CarriesTensorsForADecoderDownstream) {
   // 192 x 108 in 64 x 64: full = 3 * (scaled - (0, 14)).
-  const std::string scale = "framesave ! videoconvertscale ! video/x-raw,width=64,height=64,"
-                            "pixel-aspect-ratio=1/1 ! identity name=mid";
+  const std::string scale =
+      "framesave ! videoconvertscale ! video/x-raw,width=64,height=64,"
+      "pixel-aspect-ratio=1/1 ! identity name=mid";
   const auto before = inferred(scale + " ! boxdecode ! framerestore");
   const auto behind = inferred(scale + " ! framerestore ! boxdecode");
   ASSERT_EQ(before.size(), 1u);
@@ -59,8 +60,10 @@ TEST(Restore, CarriesTensorsForADecoderDownstream) {
 }
 
 TEST(Restore, DecodesNoTensorTwice) {
-  Harness h("framesave ! videoconvertscale ! video/x-raw,width=64,height=64 ! identity name=mid "
-            "! boxdecode ! framerestore ! boxdecode on-mismatch=warn", kFull);
+  Harness h(
+      "framesave ! videoconvertscale ! video/x-raw,width=64,height=64 ! identity name=mid "
+      "! boxdecode ! framerestore ! boxdecode on-mismatch=warn",
+      kFull);
   GstElement* mid = gst_bin_get_by_name(h.bin(), "mid");
   g_object_set(mid, "signal-handoffs", TRUE, nullptr);
   g_signal_connect(mid, "handoff", G_CALLBACK(infer), nullptr);

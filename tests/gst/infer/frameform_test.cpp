@@ -14,9 +14,9 @@
 namespace keepbox::test {
 namespace {
 
-constexpr const char* kFormats[] = {"RGB",  "BGR",  "RGBx", "xRGB", "BGRx", "RGBA", "GRAY8", "NV12",
-                                    "NV21", "I420", "YV12", "Y42B", "YUY2", "UYVY", "GBR",   "NV16",
-                                    "AYUV", "Y444", "YVYU", "Y41B"};
+constexpr const char* kFormats[] = {"RGB",  "BGR",  "RGBx", "xRGB", "BGRx", "RGBA", "GRAY8",
+                                    "NV12", "NV21", "I420", "YV12", "Y42B", "YUY2", "UYVY",
+                                    "GBR",  "NV16", "AYUV", "Y444", "YVYU", "Y41B"};
 constexpr const char* kYuvColours[] = {"bt601", "bt709", "1:4:0:0", "1:3:0:0"};  // limited, full
 
 bool is_yuv(const std::string& format) {
@@ -160,8 +160,10 @@ TEST(FrameForms, ScaleAsVideoscaleDoes) {
 
 TEST(FrameForms, AreEqualForFormatsOfTheSameSamples) {
   for (const std::vector<const char*>& same :
-       {std::vector{"NV12", "NV21", "I420", "YV12"}, {"Y42B", "NV16", "YUY2", "UYVY", "YVYU"},
-        {"AYUV", "Y444"}, {"RGB", "BGR", "RGBx", "xRGB", "BGRx", "RGBA", "GBR"}})
+       {std::vector{"NV12", "NV21", "I420", "YV12"},
+        {"Y42B", "NV16", "YUY2", "UYVY", "YVYU"},
+        {"AYUV", "Y444"},
+        {"RGB", "BGR", "RGBx", "xRGB", "BGRx", "RGBA", "GBR"}})
     for (const Size size : {Size{64, 48}, Size{33, 21}}) {
       const Shot first("pattern=smpte", caps_of(same[0], "", size));
       for (const char* format : same) {

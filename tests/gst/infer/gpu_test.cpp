@@ -36,7 +36,8 @@ class InferOnGpu : public test::Gpu {
   }
 
   std::string infer(const test::onnx::Model& model, const std::string& more) {
-    return "tensorinfer name=infer model-file=" + dir_.write("model.onnx", model.file()) + " " + more;
+    return "tensorinfer name=infer model-file=" + dir_.write("model.onnx", model.file()) + " " +
+           more;
   }
 
   test::TempDir dir_;
@@ -86,7 +87,8 @@ bool runs_on(Harness& h, const char* provider) {
 TEST_F(InferOnGpu, InputsMatchTheHosts) {
   for (const auto type : {test::onnx::Type::kFloat, test::onnx::Type::kUInt8}) {
     const auto model = identity_model({1, 3, 96, 160}, type);
-    for (const char* format : {"RGB", "BGRx", "NV12", "I420", "GRAY8", "RGBP", "YUY2", "UYVY", "Y444"}) {
+    for (const char* format :
+         {"RGB", "BGRx", "NV12", "I420", "GRAY8", "RGBP", "YUY2", "UYVY", "Y444"}) {
       const std::string caps = raw(format, 333, 517);
       Harness device(infer(model, "provider=cuda"), caps), host(infer(model, "provider=cpu"), caps);
       const Buffer a = device.run(painted(caps, test::noise)),
@@ -114,8 +116,8 @@ TEST_F(InferOnGpu, LeavesNothingOnTheHost) {
 
 /// Frames of the pipeline's context and of a different one, with a stream and without.
 TEST_F(InferOnGpu, ReadsFramesWhereTheyAre) {
-  const std::string caps = raw("NV12", 640, 360), on_gpu = "video/x-raw(memory:CUDAMemory)" +
-                                                           caps.substr(strlen("video/x-raw"));
+  const std::string caps = raw("NV12", 640, 360),
+                    on_gpu = "video/x-raw(memory:CUDAMemory)" + caps.substr(strlen("video/x-raw"));
   const auto model = identity_model({1, 3, 96, 160});
   Harness host(infer(model, "provider=cpu"), caps);
   const Buffer expected = host.run(painted(caps, test::noise));
@@ -162,7 +164,8 @@ TEST_F(InferOnGpu, IsSharedByElements) {
     threads.emplace_back([&, t] {
       const Rect red{40 + 60 * t, 40, 200 + 60 * t, 200};
       Harness h(line, caps);
-      for (int i = 0; i < 30; ++i) right += has_box(h.run(painted(caps, patches(red))), "disc", red);
+      for (int i = 0; i < 30; ++i)
+        right += has_box(h.run(painted(caps, patches(red))), "disc", red);
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(right, 120);
@@ -170,8 +173,9 @@ TEST_F(InferOnGpu, IsSharedByElements) {
 
 TEST_F(InferOnGpu, TakesExportsOfOtherFamilies) {
   const std::string caps = raw("RGB", 640, 360);
-  for (const auto& model : {test::dfine_like({320, 320}), test::paddle_like({320, 320}),
-                            test::ultralytics_like({192, 320}, true), test::yolox_like({320, 320})}) {
+  for (const auto& model :
+       {test::dfine_like({320, 320}), test::paddle_like({320, 320}),
+        test::ultralytics_like({192, 320}, true), test::yolox_like({320, 320})}) {
     Harness h(infer(model, "") + " ! boxdecode", caps);
     for (int i = 0; i < 3; ++i) {
       const Buffer out = h.run(painted(caps, patches(kRed, kBlue)));

@@ -212,9 +212,7 @@ TEST_F(InferManners, ReloadsWeightsReplacedWhileRunning) {
   };
   write(1);
   const std::string line = kRedSrc + infer(test::external_data_model()) + " ! fakesink name=out";
-  const auto last = [](Player& player) {
-    return tensor_of(player.last("out")).values.back();
-  };
+  const auto last = [](Player& player) { return tensor_of(player.last("out")).values.back(); };
   Player first(line);
   ASSERT_TRUE(first.to(GST_STATE_PAUSED));
   const float before = last(first);
@@ -267,9 +265,9 @@ TEST_F(InferManners, WorksTwiceInALineWithFilesOfOneName) {
   for (const char* folder : {"a", "b"}) std::filesystem::create_directory(dir_.path() / folder);
   const std::string a = file(test::ultralytics_like({320, 320}), "a/best.onnx");
   const std::string b = file(test::ultralytics_like({320, 320}), "b/best.onnx");
-  Harness h("tensorinfer model-file=" + a + " ! tensorinfer model-file=" + b +
-                " ! boxdecode ! boxdecode",
-            caps);
+  Harness h(
+      "tensorinfer model-file=" + a + " ! tensorinfer model-file=" + b + " ! boxdecode ! boxdecode",
+      caps);
   for (int i = 0; i < 3; ++i) {
     const Buffer out = h.run(painted(caps, patches({100, 60, 300, 200})));
     ASSERT_TRUE(out) << h.error();
@@ -300,7 +298,7 @@ TEST_F(InferManners, ReplaysSkippedFrames) {
       "videotestsrc num-buffers=7 pattern=red ! video/x-raw,format=RGB,width=64,height=48 ! ";
   const std::string location = " location=" + (dir_.path() / "recording").string();
   Player record(video + infer(test::ultralytics_like({96, 96}), "interval=3") + " ! tensorrecord" +
-              location + " ! fakesink");
+                location + " ! fakesink");
   ASSERT_TRUE(record.to(GST_STATE_PLAYING));
   ASSERT_EQ(record.end(), "");
   ASSERT_TRUE(record.to(GST_STATE_NULL));

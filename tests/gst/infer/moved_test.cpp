@@ -75,9 +75,9 @@ TEST_F(InferMoved, BoxesFollowThePicture) {
 TEST_F(InferMoved, FlipsAreAnErrorOfDecodersAfterThem) {
   if (!has_matrix()) GTEST_SKIP() << "tensors do not survive such elements before GStreamer 1.28";
   const std::string flip = "videoflip method=horizontal-flip";
-  for (const std::string& line : {model() + " ! " + flip + " ! boxdecode",
-                                  "framesave ! " + flip + " ! " + model() +
-                                      " ! framerestore ! boxdecode"}) {
+  for (const std::string& line :
+       {model() + " ! " + flip + " ! boxdecode",
+        "framesave ! " + flip + " ! " + model() + " ! framerestore ! boxdecode"}) {
     EXPECT_FALSE(run(line)) << line;
     expect_words(error_, {"flipped", "boxdecode"});
   }

@@ -66,8 +66,8 @@ gboolean add_empty(GstAnalyticsRelationMeta* meta, gsize, GstAnalyticsMtd* group
 
 gboolean add_keypoints(GstAnalyticsRelationMeta* meta, const gchar* tag, int dimensions,
                        gsize positions_len, const gint* positions, gsize keypoints,
-                       const gfloat* confidences, const guint8*, gsize pairs_len,
-                       const gint* pairs, GstAnalyticsMtd* group) {
+                       const gfloat* confidences, const guint8*, gsize pairs_len, const gint* pairs,
+                       GstAnalyticsMtd* group) {
   EXPECT_EQ(dimensions, 2);
   EXPECT_EQ(positions_len, 2 * keypoints);
   add_empty(meta, keypoints, group);
@@ -92,32 +92,36 @@ GstAnalyticsMtdType type_of() {
 const KeypointApi kApi = {
     .keypoint_type = type_of<kPoint>,
     .add_keypoint = add_keypoint,
-    .position = [](const GstAnalyticsMtd* mtd, gint* x, gint* y, gint* z, int* dimensions) {
-      const auto* point = data<Point>(mtd);
-      *x = point->x;
-      *y = point->y;
-      *z = point->z;
-      *dimensions = 2;
-      return gboolean{TRUE};
-    },
-    .confidence = [](const GstAnalyticsMtd* mtd, gfloat* out) {
-      *out = data<Point>(mtd)->confidence;
-      return gboolean{TRUE};
-    },
-    .visibility = [](const GstAnalyticsMtd* mtd, guint8* out) {
-      *out = data<Point>(mtd)->visibility;
-      return gboolean{TRUE};
-    },
+    .position =
+        [](const GstAnalyticsMtd* mtd, gint* x, gint* y, gint* z, int* dimensions) {
+          const auto* point = data<Point>(mtd);
+          *x = point->x;
+          *y = point->y;
+          *z = point->z;
+          *dimensions = 2;
+          return gboolean{TRUE};
+        },
+    .confidence =
+        [](const GstAnalyticsMtd* mtd, gfloat* out) {
+          *out = data<Point>(mtd)->confidence;
+          return gboolean{TRUE};
+        },
+    .visibility =
+        [](const GstAnalyticsMtd* mtd, guint8* out) {
+          *out = data<Point>(mtd)->visibility;
+          return gboolean{TRUE};
+        },
     .add_keypoints = add_keypoints,
     .group_type = type_of<kGroup>,
     .add_group = add_empty,
     .add_member = add_member,
     .set_tag = set_tag,
     .members = [](const GstAnalyticsMtd* mtd) { return gsize{data<Group>(mtd)->count}; },
-    .member = [](const GstAnalyticsMtd* mtd, gsize i, GstAnalyticsMtd* out) {
-      *out = {data<Group>(mtd)->members[i], mtd->meta};
-      return gboolean{TRUE};
-    },
+    .member =
+        [](const GstAnalyticsMtd* mtd, gsize i, GstAnalyticsMtd* out) {
+          *out = {data<Group>(mtd)->members[i], mtd->meta};
+          return gboolean{TRUE};
+        },
     .tag = [](const GstAnalyticsMtd* mtd) { return g_strdup(data<Group>(mtd)->tag); },
 };
 
@@ -127,8 +131,8 @@ class Keypoints : public ::testing::Test {
   void TearDown() override { use_keypoint_api(nullptr); }
 };
 
-const std::vector<Keypoint> kPose = {{10.5f, 20.25f, 0.9f}, {12, 22, 0.8f}, {-3.75f, 1, 0.5f},
-                                     {30, 40, 0.25f}};
+const std::vector<Keypoint> kPose = {
+    {10.5f, 20.25f, 0.9f}, {12, 22, 0.8f}, {-3.75f, 1, 0.5f}, {30, 40, 0.25f}};
 
 Buffer with_body(gsize beside = 0) {
   Buffer frame = test::empty_frame();
@@ -154,8 +158,8 @@ TEST_F(Keypoints, AreWrittenAsGroups) {
   const FramePoints group = read_groups(frame, store).at(0).points;
   EXPECT_STREQ(g_quark_to_string(group.name), "body-pose/alignment-4");
   EXPECT_TRUE(std::ranges::equal(
-      group.points, std::vector<Keypoint>{{11, 20, 0.9f}, {12, 22, 0.8f}, {-4, 1, 0.5f},
-                                          {30, 40, 0.25f}}));
+      group.points,
+      std::vector<Keypoint>{{11, 20, 0.9f}, {12, 22, 0.8f}, {-4, 1, 0.5f}, {30, 40, 0.25f}}));
   ASSERT_EQ(group.edges.size(), 2u);
   EXPECT_EQ(group.edges[1].from, 2);
   EXPECT_EQ(group.edges[1].to, 3);
@@ -172,7 +176,8 @@ TEST_F(Keypoints, AreOmittedIfTheyDoNotFit) {
   const Buffer frame = with_body(kMaxMtds - 5);
   EXPECT_EQ(test::related<GstAnalyticsMtd>(gst_buffer_get_analytics_relation_meta(frame.get()),
                                            kMaxMtds - 5, type_of<kGroup>())
-                .size(), 0u);
+                .size(),
+            0u);
   EXPECT_EQ(boxes(frame).back().points.points.size(), 4u) << "floats do";
 }
 
@@ -202,8 +207,8 @@ TEST_F(Keypoints, GoWithTheirObject) {
     const Buffer from = with_body(), to = test::empty_frame();
     FrameBox there = plain_box({1, 2, 30, 40});
     test::attach(to.get(), std::span(&there, 1));  // so that ids change
-    carry_analytics(from.get(), info, to.get(), info,
-                    PixelMap::scale(2, 1, inside ? 0 : 1000), MovedSource{});
+    carry_analytics(from.get(), info, to.get(), info, PixelMap::scale(2, 1, inside ? 0 : 1000),
+                    MovedSource{});
     auto* meta = gst_buffer_get_analytics_relation_meta(to.get());
     gpointer state = nullptr;
     GstAnalyticsMtd mtd;

@@ -18,9 +18,8 @@ using test::plain_box;
 
 constexpr uint8_t kCorner[] = {1, 0, 0, 1, 1, 0};  // three pixels wide
 constexpr uint8_t kDot[] = {0, 1};
-const MaskPixels kMasks[] = {{kCorner, 3, 2, {10.25f, 20.5f, 40, 40}},
-                             {},
-                             {kDot, 1, 2, {50, 60, 70.5f, 80}}};
+const MaskPixels kMasks[] = {
+    {kCorner, 3, 2, {10.25f, 20.5f, 40, 40}}, {}, {kDot, 1, 2, {50, 60, 70.5f, 80}}};
 
 TEST(Masks, AreMadeInOneAllocation) {
   Buffer kept;
@@ -92,10 +91,11 @@ TEST(Masks, MatchGStreamersOwnFunctions) {
 }
 
 TEST(Masks, AreScaledWithTheVideo) {
-  test::Harness h("identity ! videoscale add-borders=false ! video/x-raw,width=320,height=160 "
-                  "! identity",
-                  "video/x-raw,format=RGB,width=640,height=640,framerate=30/1,"
-                  "pixel-aspect-ratio=1/1");
+  test::Harness h(
+      "identity ! videoscale add-borders=false ! video/x-raw,width=320,height=160 "
+      "! identity",
+      "video/x-raw,format=RGB,width=640,height=640,framerate=30/1,"
+      "pixel-aspect-ratio=1/1");
   const Buffer out = h.run(masked({.frame = {640, 640}}).release());
   ASSERT_TRUE(out) << h.error();
   const auto found = boxes(out);

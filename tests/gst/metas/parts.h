@@ -12,21 +12,22 @@ namespace keepbox::test {
 
 /// Makes a box whose record agrees with its detection.
 inline FrameBox plain_box(const Box& box, float score = 0.5f) {
-  return {.box = box, .score = score, .label = g_quark_from_string("thing"), .class_id = 3,
+  return {.box = box,
+          .score = score,
+          .label = g_quark_from_string("thing"),
+          .class_id = 3,
           .anchor = 9};
 }
 
 /// Makes a box with keypoints of a named set.
-inline FrameBox with_points(const Box& box, std::span<const Keypoint> points,
-                            const PointSet& set) {
+inline FrameBox with_points(const Box& box, std::span<const Keypoint> points, const PointSet& set) {
   FrameBox out = plain_box(box);
   out.points = {points, set.edges, g_quark_from_string(std::string(set.name).c_str())};
   return out;
 }
 
 /// Attaches boxes and checks that it succeeds.
-inline void attach(GstBuffer* frame, std::span<FrameBox> boxes,
-                   const AttachOptions& options = {}) {
+inline void attach(GstBuffer* frame, std::span<FrameBox> boxes, const AttachOptions& options = {}) {
   EXPECT_TRUE(attach_boxes(frame, boxes, options));
 }
 
@@ -56,9 +57,8 @@ std::vector<Mtd> related(GstAnalyticsRelationMeta* meta, guint id, GstAnalyticsM
   std::vector<Mtd> out;
   gpointer state = nullptr;
   Mtd mtd;
-  while (gst_analytics_relation_meta_get_direct_related(meta, id, GST_ANALYTICS_REL_TYPE_ANY, type,
-                                                        &state,
-                                                        reinterpret_cast<GstAnalyticsMtd*>(&mtd)))
+  while (gst_analytics_relation_meta_get_direct_related(
+      meta, id, GST_ANALYTICS_REL_TYPE_ANY, type, &state, reinterpret_cast<GstAnalyticsMtd*>(&mtd)))
     out.push_back(mtd);
   return out;
 }

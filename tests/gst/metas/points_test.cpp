@@ -130,8 +130,15 @@ TEST(Points, RequireAnAgreeingRecord) {
   auto* meta = gst_buffer_add_analytics_relation_meta(frame.get());
   GstAnalyticsODMtd od;
   gst_analytics_relation_meta_add_od_mtd(meta, list[0].label, 100, 110, 60, 60, 0.75f, &od);
-  RecordWriter(meta, 1, {}).add({.od_id = od.id, .class_id = 3, .label = list[0].label,
-                                 .score = 0.5f, .x1 = 100, .y1 = 110, .x2 = 160, .y2 = 170});
+  RecordWriter(meta, 1, {})
+      .add({.od_id = od.id,
+            .class_id = 3,
+            .label = list[0].label,
+            .score = 0.5f,
+            .x1 = 100,
+            .y1 = 110,
+            .x2 = 160,
+            .y2 = 170});
   list[0].od_id = od.id;
   add_points(meta, list);
   EXPECT_EQ(PointRecords(meta).find(od.id).points.size(), 5u);

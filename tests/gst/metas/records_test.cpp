@@ -23,7 +23,7 @@ const std::vector<test::Row> kOneBox = {{100, 160, 300, 320, 0.9f, 5}};
 Buffer through(const std::string& line, const std::vector<test::Row>& list = kOneBox) {
   Harness h("boxdecode ! " + line + " ! identity",
             "video/x-raw,format=RGB,width=640,height=640,framerate=30/1,"
-                                   "pixel-aspect-ratio=1/1");
+            "pixel-aspect-ratio=1/1");
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, 640 * 640 * 3, nullptr);
   test::attach(frame, test::rows(list));
   Buffer out = h.run(frame);
@@ -64,9 +64,10 @@ TEST(Records, GoThroughALetterbox) {
 }
 
 TEST(Records, GoThroughScalersInTurn) {
-  expect_agreement(through("videoconvertscale ! video/x-raw,width=161,height=97 ! videoconvertscale "
-                           "! video/x-raw,width=1920,height=1080 ! videoconvertscale "
-                           "! video/x-raw,width=50,height=50"));
+  expect_agreement(
+      through("videoconvertscale ! video/x-raw,width=161,height=97 ! videoconvertscale "
+              "! video/x-raw,width=1920,height=1080 ! videoconvertscale "
+              "! video/x-raw,width=50,height=50"));
 }
 
 /// A scaler truncates both position and size of a detection to integers.
@@ -118,8 +119,15 @@ TEST(Records, GoWithTheDetectionsThatTheyDescribe) {
 }
 
 TEST(Records, ApplyOnlyIfTheyAgree) {
-  const BoxRecord right{.od_id = 0, .class_id = 5, .anchor = 1, .label = g_quark_from_string("a"),
-                        .score = 0.5f, .x1 = 10.4f, .y1 = 20.25f, .x2 = 30, .y2 = 40};
+  const BoxRecord right{.od_id = 0,
+                        .class_id = 5,
+                        .anchor = 1,
+                        .label = g_quark_from_string("a"),
+                        .score = 0.5f,
+                        .x1 = 10.4f,
+                        .y1 = 20.25f,
+                        .x2 = 30,
+                        .y2 = 40};
   const auto agrees = [](const BoxRecord& record) {
     GstBuffer* buffer = gst_buffer_new();
     auto* meta = gst_buffer_add_analytics_relation_meta(buffer);
@@ -147,8 +155,15 @@ TEST(Records, OfALaterVersionAreRead) {
     GQuark model = g_quark_from_string("m");
     gfloat slack = 1;
     guint32 more[3] = {1, 2, 3};
-    BoxRecord record{.od_id = 0, .class_id = 5, .anchor = 9, .label = g_quark_from_string("a"),
-                     .score = 0.5f, .x1 = 1.5f, .y1 = 2, .x2 = 3, .y2 = 4};
+    BoxRecord record{.od_id = 0,
+                     .class_id = 5,
+                     .anchor = 9,
+                     .label = g_quark_from_string("a"),
+                     .score = 0.5f,
+                     .x1 = 1.5f,
+                     .y1 = 2,
+                     .x2 = 3,
+                     .y2 = 4};
     guint32 and_more[2] = {4, 5};
   } later;
   static_assert(sizeof later == 80);
@@ -177,8 +192,15 @@ TEST(Records, OfAnEarlierVersionAreRead) {
     GQuark model = g_quark_from_string("m");
     gfloat slack = 1;
     guint32 unnamed = 1;
-    BoxRecord record{.od_id = 0, .class_id = 5, .anchor = 9, .label = g_quark_from_string("a"),
-                     .score = 0.5f, .x1 = 1.5f, .y1 = 2, .x2 = 3, .y2 = 4};
+    BoxRecord record{.od_id = 0,
+                     .class_id = 5,
+                     .anchor = 9,
+                     .label = g_quark_from_string("a"),
+                     .score = 0.5f,
+                     .x1 = 1.5f,
+                     .y1 = 2,
+                     .x2 = 3,
+                     .y2 = 4};
   } earlier;
   static_assert(sizeof earlier == 24 + sizeof(BoxRecord));
   static const GstAnalyticsMtdImpl impl = {"keepbox-boxes", nullptr, nullptr, {}};
@@ -200,8 +222,8 @@ TEST(Records, OfAnEarlierVersionAreRead) {
 TEST(Pixels, AreLimitedForAnyBox) {
   using Limits = std::numeric_limits<float>;
   constexpr int kFar = 1 << 24;
-  for (const float v : {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), 3e9f, -3e9f,
-                        -2147483648.0f})
+  for (const float v :
+       {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), 3e9f, -3e9f, -2147483648.0f})
     for (const Size frame : {Size{640, 480}, Size{}})
       for (const Box& box : {Box{v, v, v, v}, Box{0, 0, v, v}, Box{v, v, 0, 0}}) {
         const Pixels at = rounded(box, frame);
@@ -228,13 +250,12 @@ TEST(PixelMap, MapsEdgesUnlikeGStreamersMatrix) {
     gfloat matrix[3][3];
     Box to;
   };
-  const Case cases[] = {
-      {"identity", {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {10, 4, 18, 9}},
-      {"horizontal-flip", {{-1, 0, 39}, {0, 1, 0}, {0, 0, 1}}, {22, 4, 30, 9}},
-      {"vertical-flip", {{1, 0, 0}, {0, -1, 29}, {0, 0, 1}}, {10, 21, 18, 26}},
-      {"rotate-180", {{-1, 0, 39}, {0, -1, 29}, {0, 0, 1}}, {22, 21, 30, 26}},
-      {"clockwise", {{0, -1, 29}, {1, 0, 0}, {0, 0, 1}}, {21, 10, 26, 18}},
-      {"counterclockwise", {{0, 1, 0}, {-1, 0, 39}, {0, 0, 1}}, {4, 22, 9, 30}}};
+  const Case cases[] = {{"identity", {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {10, 4, 18, 9}},
+                        {"horizontal-flip", {{-1, 0, 39}, {0, 1, 0}, {0, 0, 1}}, {22, 4, 30, 9}},
+                        {"vertical-flip", {{1, 0, 0}, {0, -1, 29}, {0, 0, 1}}, {10, 21, 18, 26}},
+                        {"rotate-180", {{-1, 0, 39}, {0, -1, 29}, {0, 0, 1}}, {22, 21, 30, 26}},
+                        {"clockwise", {{0, -1, 29}, {1, 0, 0}, {0, 0, 1}}, {21, 10, 26, 18}},
+                        {"counterclockwise", {{0, 1, 0}, {-1, 0, 39}, {0, 0, 1}}, {4, 22, 9, 30}}};
   const GQuark quark = g_quark_from_string("gst-video-matrix");
   GstVideoInfo info;
   gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 40, 30);

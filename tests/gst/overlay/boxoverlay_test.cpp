@@ -138,8 +138,11 @@ class OverlayColors : public BoxOverlay {
     set("draw-tracking-ids", FALSE);
   }
   static FrameBox at(float x, const char* label, std::optional<uint32_t> number = {}) {
-    return {.box = {x, 20, x + 8, 40}, .score = 0.5f, .label = g_quark_from_string(label),
-            .class_id = number, .anchor = 0};
+    return {.box = {x, 20, x + 8, 40},
+            .score = 0.5f,
+            .label = g_quark_from_string(label),
+            .class_id = number,
+            .anchor = 0};
   }
   static Rgb pixel(const std::vector<guint8>& pixels, int x) {
     const guint8* p = &pixels[20 * 64 * 3 + x * 3];
@@ -258,8 +261,11 @@ TEST_F(BoxOverlay, CaptionsFollowProperties) {
 TEST_F(BoxOverlay, LabelsDoNotCoverEachOther) {
   format("RGB", 320, 240);
   const auto box = [](float at, float score, uint32_t number) {
-    return FrameBox{.box = {at, at, at + 160, at + 80}, .score = score,
-                    .label = g_quark_from_string("star"), .class_id = number, .anchor = 0};
+    return FrameBox{.box = {at, at, at + 160, at + 80},
+                    .score = score,
+                    .label = g_quark_from_string("star"),
+                    .class_id = number,
+                    .anchor = 0};
   };
   /// Counts pixels in the colour of the worse of two boxes.
   const auto shown = [&](std::span<const FrameBox> boxes) {
@@ -389,9 +395,11 @@ TEST_F(BoxOverlay, AnyStrides) {
 }
 
 TEST_F(BoxOverlay, FormatsAndSizesMayChange) {
-  for (const auto& [name, width, height] :
-       {std::tuple{"RGB", 64, 48}, {"NV12", 160, 120}, {"I420", 33, 21}, {"BGRx", 1, 1},
-        {"GRAY8", 640, 480}}) {
+  for (const auto& [name, width, height] : {std::tuple{"RGB", 64, 48},
+                                            {"NV12", 160, 120},
+                                            {"I420", 33, 21},
+                                            {"BGRx", 1, 1},
+                                            {"GRAY8", 640, 480}}) {
     format(name, width, height);
     EXPECT_NE(drawn(boxed(0, 0, 20, 20)), blank()) << name;
     EXPECT_EQ(drawn(frame()), blank()) << name;

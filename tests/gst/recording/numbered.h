@@ -32,8 +32,8 @@ class Line {
     probe("out", "sink", [this](GstBuffer*& buffer) {
       const Buffer held(gst_buffer_ref(buffer));
       const std::lock_guard lock(mutex_);
-      seen_.push_back({GST_BUFFER_PTS_IS_VALID(buffer) ? gint64(GST_BUFFER_PTS(buffer)) : -1,
-                       number_of(held)});
+      seen_.push_back(
+          {GST_BUFFER_PTS_IS_VALID(buffer) ? gint64(GST_BUFFER_PTS(buffer)) : -1, number_of(held)});
       return true;
     });
   }
@@ -67,18 +67,17 @@ class Line {
       const std::lock_guard lock(mutex_);
       seen_.clear();
     }
-    EXPECT_TRUE(gst_element_seek(pipeline_, rate, GST_FORMAT_TIME,
-                                 static_cast<GstSeekFlags>(GST_SEEK_FLAG_FLUSH | how),
-                                 GST_SEEK_TYPE_SET, start,
-                                 stop < 0 ? GST_SEEK_TYPE_NONE : GST_SEEK_TYPE_SET, stop));
+    EXPECT_TRUE(gst_element_seek(
+        pipeline_, rate, GST_FORMAT_TIME, static_cast<GstSeekFlags>(GST_SEEK_FLAG_FLUSH | how),
+        GST_SEEK_TYPE_SET, start, stop < 0 ? GST_SEEK_TYPE_NONE : GST_SEEK_TYPE_SET, stop));
     gst_element_get_state(pipeline_, nullptr, nullptr, 20 * GST_SECOND);
   }
 
   /// Plays to the end. @return the error's text, or "".
   std::string play() {
     gst_element_set_state(pipeline_, GST_STATE_PLAYING);
-    constexpr auto kTypes = static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR |
-                                                        GST_MESSAGE_WARNING);
+    constexpr auto kTypes =
+        static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
     while (GstMessage* message = gst_bus_timed_pop_filtered(bus_, 20 * GST_SECOND, kTypes)) {
       const auto type = GST_MESSAGE_TYPE(message);
       g_autoptr(GError) error = nullptr;

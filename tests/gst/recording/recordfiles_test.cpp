@@ -75,8 +75,8 @@ TEST(RecordFiles, ReplayedRecordingIsNotOverwritten) {
   record(source(10), folder);
   fs::create_directory_symlink(folder, dir / "link");
   for (const std::string& to : {folder, dir / "link"}) {
-    const std::string error = play("tensorreplay location=" + folder + " ! tensorrecord location=" +
-                                   to + " ! fakesink");
+    const std::string error =
+        play("tensorreplay location=" + folder + " ! tensorrecord location=" + to + " ! fakesink");
     EXPECT_NE(error.find(folder), std::string::npos) << error;
     EXPECT_NE(error.find("location="), std::string::npos) << error;
   }
@@ -84,7 +84,8 @@ TEST(RecordFiles, ReplayedRecordingIsNotOverwritten) {
   EXPECT_EQ(line.play(), "");
   EXPECT_EQ(line.seen().size(), 10u);
   EXPECT_EQ(play("tensorreplay location=" + folder + " ! tensorrecord location=" + (dir / "copy") +
-                 " ! fakesink"), "");
+                 " ! fakesink"),
+            "");
 }
 
 TEST(RecordFiles, LoopWithoutVideo) {

@@ -53,12 +53,13 @@ TEST(Replay, KeepsTheSourceOfTensors) {
   const auto made = [] {
     const auto tensor = test::rows({{10.25f, 150, 50.5f, 170, 0.9f, 1}});
     GstBuffer* data = test::data_buffer(tensor.values.data(), test::bytes_of(tensor));
-    set_tensor_source(data, std::make_shared<const TensorSource>(TensorSource{
-                                .geometry = {{1919, 1079}, {640, 640}, 2.9984f, 2.9984f, 0, 140.07f},
-                                .model = "rows",
-                                .detector = "yolov10",
-                                .units = Units::kPixels,
-                                .labels = {"", "dog"}}));
+    set_tensor_source(
+        data, std::make_shared<const TensorSource>(
+                  TensorSource{.geometry = {{1919, 1079}, {640, 640}, 2.9984f, 2.9984f, 0, 140.07f},
+                               .model = "rows",
+                               .detector = "yolov10",
+                               .units = Units::kPixels,
+                               .labels = {"", "dog"}}));
     GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
     add_tensor(frame, "", DataType::kFloat32, tensor.shape, GST_TENSOR_DIM_ORDER_ROW_MAJOR, data);
     return frame;
@@ -72,7 +73,8 @@ TEST(Replay, KeepsTheSourceOfTensors) {
   EXPECT_EQ(std::get<1>(want), g_quark_from_string("dog"));
   Harness again("identity ! tensorreplay loop=true location=" + folder + " ! boxdecode", caps);
   for (int i = 0; i < 2; ++i)
-    EXPECT_EQ(decoded(again.run(gst_buffer_new_allocate(nullptr, 8, nullptr))), want) << again.error();
+    EXPECT_EQ(decoded(again.run(gst_buffer_new_allocate(nullptr, 8, nullptr))), want)
+        << again.error();
 }
 
 TEST(Replay, LoopsOnRequest) {
@@ -80,7 +82,8 @@ TEST(Replay, LoopsOnRequest) {
   const auto tensor = test::rows({{10, 10, 50, 50, 0.9f, 3}});
   const std::string path =
       dir.write("t.raw", {reinterpret_cast<const char*>(tensor.values.data()), 24});
-  Harness h("identity ! tensorreplay loop=true dims=1,1,6 location=" + path + " ! boxdecode detector=yolov10");
+  Harness h("identity ! tensorreplay loop=true dims=1,1,6 location=" + path +
+            " ! boxdecode detector=yolov10");
   for (int i = 0; i < 5; ++i) {
     const Buffer out = h.run(gst_buffer_new_allocate(nullptr, 8, nullptr));
     ASSERT_TRUE(out) << h.error();
@@ -94,7 +97,8 @@ TEST(Replay, MakesItsOwnFramesWithoutASource) {
   const std::string path =
       dir.write("t.raw", {reinterpret_cast<const char*>(tensor.values.data()), 48});
   EXPECT_EQ(play("tensorreplay dims=1,2,6 location=" + path +
-                 " ! boxdecode detector=yolov10 ! boxsink format=csv location=" + (dir / "o")), "");
+                 " ! boxdecode detector=yolov10 ! boxsink format=csv location=" + (dir / "o")),
+            "");
   EXPECT_NE(text_of(dir / "o").find("10,10,50,50"), std::string::npos);
 }
 
@@ -116,11 +120,12 @@ TEST(Replay, ReportsTruncatedAndInvalidFiles) {
 TEST(Replay, WorksTwiceInALineForTwoTensors) {
   const test::TempDir dir;
   std::vector<float> zeros(40);
-  const std::string path =
-      dir.write("t.raw", {reinterpret_cast<const char*>(zeros.data()), 160});
-  const std::string priors = dir.write("p", std::string("0.5 0.5 0.1 0.1\n") + "0.5 0.5 0.1 0.1\n" +
-      "0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n"
-      "0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n");
+  const std::string path = dir.write("t.raw", {reinterpret_cast<const char*>(zeros.data()), 160});
+  const std::string priors = dir.write(
+      "p",
+      std::string("0.5 0.5 0.1 0.1\n") + "0.5 0.5 0.1 0.1\n" +
+          "0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n"
+          "0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n");
   Harness h("identity ! tensorreplay tensor-id=b dims=1,10,4 location=" + path +
             " ! tensorreplay tensor-id=s dims=1,10,4 location=" + path +
             " ! boxdecode detector=ssd tensor-ids=b,s priors-file=" + priors);
@@ -139,8 +144,9 @@ std::string replayed(const test::TempDir& dir, std::initializer_list<const char*
     const std::string bytes(4 * shape_from(dims)->count().value(), '\0');
     line += "tensorreplay location=" + dir.write(dims, bytes) + " dims=" + dims + " ! ";
   }
-  EXPECT_EQ(play(line + decoder + " score-threshold=0 max-detections=1 ! boxsink location=" +
-                 (dir / "o")), "");
+  EXPECT_EQ(play(line + decoder +
+                 " score-threshold=0 max-detections=1 ! boxsink location=" + (dir / "o")),
+            "");
   return text_of(dir / "o");
 }
 
@@ -148,11 +154,11 @@ TEST(Replay, MakesFramesOfTheInputsSize) {
   const test::TempDir dir;
   const std::string size = R"("resolution":{"width":640,"height":384})";
   // Rows of 640x384, which is no square's number, and maps.
-  const std::string set = replayed(dir, {"1,5040,85"},
-                                   "boxdecode detector=yolov5 model-width=640 model-height=384");
+  const std::string set =
+      replayed(dir, {"1,5040,85"}, "boxdecode detector=yolov5 model-width=640 model-height=384");
   EXPECT_NE(set.find(size), std::string::npos) << set;
-  const std::string shown = replayed(
-      dir, {"1,1,96,160", "1,2,96,160", "1,2,96,160", "1,10,96,160"}, "boxdecode detector=centerface");
+  const std::string shown = replayed(dir, {"1,1,96,160", "1,2,96,160", "1,2,96,160", "1,10,96,160"},
+                                     "boxdecode detector=centerface");
   EXPECT_NE(shown.find(size), std::string::npos) << shown;
 }
 
@@ -208,9 +214,10 @@ TEST(Replay, AcceptsALocationSetInReady) {
 
 /// Makes a recording whose second frame's file is missing.
 std::string write_broken(const test::TempDir& dir) {
-  dir.write("frames.jsonl",
-            "{\"tensors\":[{\"file\":\"a.npy\",\"id\":\"yolo-26-end2end-out\",\"type\":\"float32\"}]}\n"
-            "{\"tensors\":[{\"file\":\"missing.npy\",\"id\":\"x\",\"type\":\"float32\"}]}\n");
+  dir.write(
+      "frames.jsonl",
+      "{\"tensors\":[{\"file\":\"a.npy\",\"id\":\"yolo-26-end2end-out\",\"type\":\"float32\"}]}\n"
+      "{\"tensors\":[{\"file\":\"missing.npy\",\"id\":\"x\",\"type\":\"float32\"}]}\n");
   const auto tensor = test::rows({{10, 10, 50, 50, 0.9f, 3}});
   dir.write("a.npy", npy_header(DataType::kFloat32, {1, 1, 6}) +
                          std::string(reinterpret_cast<const char*>(tensor.values.data()), 24));
@@ -235,8 +242,9 @@ TEST(Failure, LeavesNoCompleteFile) {
   const test::TempDir dir;
   dir.write("out.json", "earlier");
   // An error, after which the source sends EOS.
-  const std::string error = play("tensorreplay location=" + write_broken(dir) +
-                                 " ! boxdecode ! boxsink format=coco location=" + (dir / "out.json"));
+  const std::string error =
+      play("tensorreplay location=" + write_broken(dir) +
+           " ! boxdecode ! boxsink format=coco location=" + (dir / "out.json"));
   EXPECT_NE(error.find("missing.npy"), std::string::npos) << error;
   EXPECT_EQ(text_of(dir / "out.json"), "earlier");
   EXPECT_NE(text_of(dir / "out.json.part"), "");
@@ -246,7 +254,8 @@ TEST(Record, ReportsUnwritableLocations) {
   const test::TempDir dir;
   const std::string file = dir.write("file", "x");
   EXPECT_NE(play("videotestsrc num-buffers=1 ! tensorrecord location=" + file + "/sub ! fakesink")
-                .find(file), std::string::npos);
+                .find(file),
+            std::string::npos);
   EXPECT_NE(play("videotestsrc num-buffers=1 ! tensorrecord ! fakesink").find("location="),
             std::string::npos);
 }
@@ -279,12 +288,14 @@ TEST(Recorded, PipelinesGiveTheExpectedBoxes) {
     if (entry.detector == "ssd")
       line += "video/x-raw,width=" + std::to_string(entry.width) +
               ",height=" + std::to_string(entry.height) + " ! ";
-    line += "boxdecode score-threshold=" +
-            std::to_string(entry.score_threshold) +
-            " iou-threshold=" + std::to_string(entry.iou_threshold) + " priors-file=" +
-            (test::data_folder() / "nnstreamer/box_priors.txt").string() +
-            " label-file=" + (test::data_folder() / (entry.detector == "ssd" ? "nnstreamer/coco_labels_list.txt"
-                              : entry.detector == "yolox" ? "yolox/coco.labels" : "nnstreamer/coco-80.txt")).string() +
+    line += "boxdecode score-threshold=" + std::to_string(entry.score_threshold) +
+            " iou-threshold=" + std::to_string(entry.iou_threshold) +
+            " priors-file=" + (test::data_folder() / "nnstreamer/box_priors.txt").string() +
+            " label-file=" +
+            (test::data_folder() / (entry.detector == "ssd"     ? "nnstreamer/coco_labels_list.txt"
+                                    : entry.detector == "yolox" ? "yolox/coco.labels"
+                                                                : "nnstreamer/coco-80.txt"))
+                .string() +
             " ! boxsink location=" + (dir / "out.jsonl");
     ASSERT_EQ(play(line), "");
     const auto result = test::read_json(dir / "out.jsonl");

@@ -32,11 +32,15 @@ void seek_about(Line& line, GstSeekFlags how, unsigned seed) {
 TEST(ReplaySeek, Seeks) {
   const test::TempDir dir;
   record(source(60), dir / "rec");
-  Line filter("videotestsrc num-buffers=-1 ! video/x-raw,format=GRAY8,width=16,height=16,"
-              "framerate=30/1 ! " + replay(dir / "rec"));
+  Line filter(
+      "videotestsrc num-buffers=-1 ! video/x-raw,format=GRAY8,width=16,height=16,"
+      "framerate=30/1 ! " +
+      replay(dir / "rec"));
   seek_about(filter, kAccurate, 1);
-  Line key("videotestsrc num-buffers=-1 ! video/x-raw,format=GRAY8,width=16,height=16,"
-           "framerate=30/1 ! " + replay(dir / "rec"));
+  Line key(
+      "videotestsrc num-buffers=-1 ! video/x-raw,format=GRAY8,width=16,height=16,"
+      "framerate=30/1 ! " +
+      replay(dir / "rec"));
   seek_about(key, GST_SEEK_FLAG_KEY_UNIT, 2);
   Line alone("tensorreplay location=" + (dir / "rec") + " ! fakesink name=out");
   seek_about(alone, kAccurate, 3);
@@ -90,9 +94,10 @@ TEST(ReplaySeek, RawFilesSeekByTheFrameRate) {
 
 TEST(ReplaySeek, RawFilesWithoutARateWarnAboutSeeks) {
   const test::TempDir dir;
-  Line line("videotestsrc ! video/x-raw,format=GRAY8,width=16,height=16,framerate=30/1 ! "
-            "capssetter replace=true caps=video/x-raw,format=GRAY8,width=16,height=16 ! " +
-            replay(write_raw(dir, 30)));
+  Line line(
+      "videotestsrc ! video/x-raw,format=GRAY8,width=16,height=16,framerate=30/1 ! "
+      "capssetter replace=true caps=video/x-raw,format=GRAY8,width=16,height=16 ! " +
+      replay(write_raw(dir, 30)));
   line.pause();
   line.seek(1, kAccurate, GST_SECOND / 2);
   EXPECT_EQ(line.play(), "");
@@ -108,8 +113,8 @@ TEST(ReplaySeek, SeeksInAClip) {
   const char* top = std::getenv("KEEPBOX_SOURCE");
   if (top == nullptr) GTEST_SKIP() << "KEEPBOX_SOURCE is not set";
   const test::TempDir dir;
-  const std::string clip = std::string("filesrc location=") + top +
-                           "/pipelines/media/shapes.webm ! decodebin ! ";
+  const std::string clip =
+      std::string("filesrc location=") + top + "/pipelines/media/shapes.webm ! decodebin ! ";
   const std::vector<Seen> all = record(clip, dir / "rec");
   ASSERT_GT(all.size(), 30u);
   // Decoders shorten the frame that is the target of a seek; it is found nevertheless.

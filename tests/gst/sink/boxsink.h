@@ -38,10 +38,10 @@ inline GstBuffer* frame(guint index) {
 inline GstBuffer* with_ours(guint index) {
   GstBuffer* buffer = frame(index);
   FrameBox boxes[] = {{.box = {1.25f, 2.5f, 33.75f, 40},
-                             .score = 0.89016300f,
-                             .label = g_quark_from_string("person"),
-                             .class_id = 0,
-                             .anchor = 99}};
+                       .score = 0.89016300f,
+                       .label = g_quark_from_string("person"),
+                       .class_id = 0,
+                       .anchor = 99}};
   attach_boxes(buffer, boxes, {.frame = {64, 48}});
   return buffer;
 }
@@ -75,7 +75,8 @@ class BoxSink : public testing::Test {
   }
   std::string path(const std::string& name) const { return folder_ / name; }
   bool can_start() {
-    while (!message().empty()) {}  // GStreamer posts an error of its own for each failed start
+    while (!message().empty()) {
+    }  // GStreamer posts an error of its own for each failed start
     const auto change = gst_element_set_state(element_, GST_STATE_PAUSED);
     gst_element_set_state(element_, GST_STATE_NULL);
     return change != GST_STATE_CHANGE_FAILURE;

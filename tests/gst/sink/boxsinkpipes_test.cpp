@@ -81,7 +81,8 @@ TEST_F(BoxSink, RejectsAFifoWithoutAReader) {
   set("location", path("fifo"));
   EXPECT_FALSE(can_start());
   EXPECT_TRUE(mentions(message(), "a reader of the FIFO " + path("fifo")));
-  while (!message().empty()) {}  // GStreamer's own error of that start
+  while (!message().empty()) {
+  }  // GStreamer's own error of that start
   ASSERT_EQ(mkfifo(path("0").c_str(), 0600), 0);
   set("location", path("%d"));
   set("format", "kitti");
@@ -124,9 +125,9 @@ constexpr int kFrames = 3000;  // more lines than a FIFO holds
 class ToFifo : public BoxSink {
  protected:
   ToFifo() : fifo_(path("fifo")) {
-    const std::string text = "videotestsrc num-buffers=" + std::to_string(kFrames) +
-                             " ! video/x-raw,format=GRAY8,width=16,height=16 ! boxsink location=" +
-                             path("fifo");
+    const std::string text =
+        "videotestsrc num-buffers=" + std::to_string(kFrames) +
+        " ! video/x-raw,format=GRAY8,width=16,height=16 ! boxsink location=" + path("fifo");
     line_ = gst_parse_launch(text.c_str(), nullptr);
     gst_element_set_state(line_, GST_STATE_PLAYING);
     fifo_.await_full();
@@ -175,7 +176,8 @@ TEST_F(ToFifo, PausesWhileItsReaderSleepsAndLosesNothing) {
 TEST_F(BoxSink, EndsWhenAFullFifoIsReadAgain) {
   Fifo fifo(path("fifo"));
   const int other = open(path("fifo").c_str(), O_WRONLY | O_NONBLOCK);
-  while (write(other, "x", 1) == 1) {}
+  while (write(other, "x", 1) == 1) {
+  }
   set("location", path("fifo"));
   set("format", "coco");
   EXPECT_TRUE(fifo.ends_alone([this] { start(); }));

@@ -43,10 +43,8 @@ TEST_F(BoxSink, WritesCoco) {
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results[0]["image_id"], 139);
   EXPECT_EQ(results[0]["category_id"], 1);
-  EXPECT_EQ(results[1], (json{{"image_id", 285},
-                              {"category_id", 18},
-                              {"bbox", {4, 5, 6, 7}},
-                              {"score", 0.5}}));
+  EXPECT_EQ(results[1],
+            (json{{"image_id", 285}, {"category_id", 18}, {"bbox", {4, 5, 6, 7}}, {"score", 0.5}}));
 }
 
 TEST_F(BoxSink, WritesMot) {
@@ -176,7 +174,8 @@ TEST_F(BoxSink, WarnsOnceIfAModelIsNotCocoAfterAll) {
 
 /// Returns what another project's parser reads from files of that format.
 json read_back(const std::string& format, const std::vector<std::string>& paths) {
-  const std::string script = std::string(g_getenv("KEEPBOX_SOURCE")) + "/tests/gst/sink/read_boxes.py";
+  const std::string script =
+      std::string(g_getenv("KEEPBOX_SOURCE")) + "/tests/gst/sink/read_boxes.py";
   std::vector<const char*> argv{"python3", script.c_str(), format.c_str()};
   for (const std::string& path : paths) argv.push_back(path.c_str());
   argv.push_back(nullptr);
@@ -202,8 +201,7 @@ class BoxSinkReaders : public BoxSink, public testing::WithParamInterface<const 
       const bool ours = i % 2 == 0;
       EXPECT_EQ(boxes[i]["frame"], static_cast<int>(i) + first);
       EXPECT_FLOAT_EQ(boxes[i]["score"], ours ? 0.89016300f : 0.5f);
-      EXPECT_EQ(boxes[i]["box"],
-                ours ? (json{1.25, 2.5, 32.5, 37.5}) : (json{4.0, 5.0, 6.0, 7.0}));
+      EXPECT_EQ(boxes[i]["box"], ours ? (json{1.25, 2.5, 32.5, 37.5}) : (json{4.0, 5.0, 6.0, 7.0}));
     }
     if (format_is("mot")) return;
     if (format_is("coco")) {
@@ -222,8 +220,11 @@ GstBuffer* with_parts(const TestMask& mask) {
   static constexpr Keypoint kPoints[] = {{10.5f, 20, 0.75f}, {-3, 40.25f, 0.5f}};
   FrameBox boxes[3];
   for (FrameBox& box : boxes)
-    box = {.box = {10, 20, 40, 40}, .score = 0.5f, .label = g_quark_from_string("dog"),
-           .class_id = 16, .anchor = 9};
+    box = {.box = {10, 20, 40, 40},
+           .score = 0.5f,
+           .label = g_quark_from_string("dog"),
+           .class_id = 16,
+           .anchor = 9};
   boxes[0].points = {.points = kPoints};
   boxes[1].mask = mask.over({10, 20, 40, 40});
   boxes[2].angle = 0.6435011f;  // its cosine is 0.8

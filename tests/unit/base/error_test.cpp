@@ -13,14 +13,13 @@ TEST(ShownErrors, AreAlwaysUtf8) {
   g_autoptr(GError) error = nullptr;
   set_error(&error, {ErrorKind::kTruncated, "a type in \xff.npy", std::string("'<f\0'", 5),
                      "record it again"});
-  EXPECT_STREQ(error->message,
-               "expected a type in \uFFFD.npy, found '<f\uFFFD': record it again");
+  EXPECT_STREQ(error->message, "expected a type in \uFFFD.npy, found '<f\uFFFD': record it again");
 }
 
 TEST(ShownErrors, HaveNoControlCharacters) {
   g_autoptr(GError) error = nullptr;
-  set_error(&error, {ErrorKind::kMismatch, "a tensor",
-                     "'out\x1b[2J\x7f\u009b', \"a\nb\tc\" \u00e9\u200b"});
+  set_error(&error,
+            {ErrorKind::kMismatch, "a tensor", "'out\x1b[2J\x7f\u009b', \"a\nb\tc\" \u00e9\u200b"});
   EXPECT_STREQ(error->message,
                "expected a tensor, found 'out\\x1b[2J\\x7f\\x9b', \"a\\nb\\tc\" \u00e9\u200b");
 }

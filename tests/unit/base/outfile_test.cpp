@@ -48,8 +48,7 @@ std::thread writer_of(const std::string& path, char letter, int lines) {
     const Interrupt interrupt;
     auto file = OutFile::open(path, &interrupt);
     ASSERT_TRUE(file) << file.error().message();
-    for (int i = 0; i < lines; ++i)
-      ASSERT_TRUE(file->write(std::string(kLong, letter) + '\n'));
+    for (int i = 0; i < lines; ++i) ASSERT_TRUE(file->write(std::string(kLong, letter) + '\n'));
   });
 }
 

@@ -128,9 +128,10 @@ TEST_F(Writers, KeepUnfinishedFilesOfEarlierOnes) {
   EXPECT_FALSE(open_with("one")->older());
   auto file = open_with("two");
   ASSERT_TRUE(file && file->older());
-  EXPECT_EQ(file->older()->message(),
-            "expected no unfinished " + part_ + " of an earlier run, found one, which was "
-            "renamed to " + part_ + ".1: rename it to use its content, or remove it");
+  EXPECT_EQ(file->older()->message(), "expected no unfinished " + part_ +
+                                          " of an earlier run, found one, which was "
+                                          "renamed to " +
+                                          part_ + ".1: rename it to use its content, or remove it");
   EXPECT_EQ(text_of(part_), "two");
   file = fail(ErrorKind::kInvalid, "", "");
   EXPECT_TRUE(open_with("")->older());

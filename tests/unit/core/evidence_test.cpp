@@ -51,8 +51,7 @@ TEST(Values, RejectMaskCoefficientsAsScores) {
 }
 
 TEST(Values, RejectAnglesAsScores) {
-  expect_words(error_of(dense(kOriented)),
-               {"yolov8-obb (15 classes, an angle)"},
+  expect_words(error_of(dense(kOriented)), {"yolov8-obb (15 classes, an angle)"},
                {"yolov5", "yolox", "pose", "seg"});
   Dense rows = kOriented;
   rows.rows = true;
@@ -65,16 +64,14 @@ TEST(Values, IdentifyKeypoints) {
   expect_words(error_of(dense(pose)), {"which fits yolov8-pose (1 class, 17 keypoints):"},
                {"yolov5", "yolov8 (", "seg"});
   pose.payload = 15;
-  expect_words(error_of(dense(pose)),
-               {"yolov8-pose (1 class, 5 keypoints) with num-classes=1"},
+  expect_words(error_of(dense(pose)), {"yolov8-pose (1 class, 5 keypoints) with num-classes=1"},
                {"yolov5", "seg", "angle"});
 }
 
 TEST(Values, RejectLogits) {
   Tensor logits = dense({.classes = 80});
   for (size_t i = 4 * 8400; i < logits.values.size(); ++i) logits.values[i] = -9;
-  expect_words(error_of(logits), {"scores in 0..1 for yolov8 (80 classes)"},
-               {"which fits"});
+  expect_words(error_of(logits), {"scores in 0..1 for yolov8 (80 classes)"}, {"which fits"});
 }
 
 TEST(Values, RejectAFamilyKnownById) {

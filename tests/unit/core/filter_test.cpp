@@ -43,11 +43,11 @@ Row sized(int number, float width, float height, int id = 0) {
 
 TEST(Sizes, LimitsAreInclusive) {
   const float below = std::nextafter(32.0f, 0.0f), above = std::nextafter(32.0f, 99.0f);
-  const std::vector<Row> rows{sized(0, 32, 32), {0, 100, below, 132, 0.8f, 0},
-                              {200, 0, 232, below, 0.7f, 0}};
+  const std::vector<Row> rows{
+      sized(0, 32, 32), {0, 100, below, 132, 0.8f, 0}, {200, 0, 232, below, 0.7f, 0}};
   EXPECT_EQ(left({.least = {{32, 32}, {}}}, rows), (Anchors{0}));
-  const std::vector<Row> large{{0, 0, 32, 32, 0.9f, 0}, {0, 0, above, 32, 0.8f, 1},
-                               {0, 0, 32, above, 0.7f, 2}};
+  const std::vector<Row> large{
+      {0, 0, 32, 32, 0.9f, 0}, {0, 0, above, 32, 0.8f, 1}, {0, 0, 32, above, 0.7f, 2}};
   EXPECT_EQ(left({.most = {{32, 32}, {}}}, large), (Anchors{0}));
   EXPECT_EQ(left({.least = {{32, 32}, {}}, .most = {{32, 32}, {}}}, large), (Anchors{0}));
 }
@@ -70,7 +70,8 @@ TEST(Sizes, OfUnknownClassesAreIgnored) {
   Settings settings = test::pixel_settings(640);
   settings.model = {640, 640};
   settings.detector = "yolov8";
-  for (uint32_t id = 0; id < 6; ++id) settings.filters.least.of_class.emplace_back(id, BoxSize{30, 30});
+  for (uint32_t id = 0; id < 6; ++id)
+    settings.filters.least.of_class.emplace_back(id, BoxSize{30, 30});
   // one box of 20x20 with three classes; a sanitizer detects writes past their limits
   const Tensor tensor{.values = {50, 50, 20, 20, 0, 0, 0.9f}, .shape = {1, 7, 1}};
   const TensorView view = tensor.view();
@@ -88,8 +89,8 @@ TEST(Sizes, ApplyToClippedBoxesOnTheFrame) {
 
 TEST(Filters, CountSeparatelyAndAfterTheLimit) {
   Funnel funnel;
-  const std::vector<Row> rows{sized(0, 20, 20), sized(1, 90, 90), {-50, 0, -20, 10, 0.7f, 0},
-                              {101, 0, 190, 90, 0.6f, 0}};
+  const std::vector<Row> rows{
+      sized(0, 20, 20), sized(1, 90, 90), {-50, 0, -20, 10, 0.7f, 0}, {101, 0, 190, 90, 0.6f, 0}};
   EXPECT_EQ(left({.most = {{50, 50}, {}}}, rows, &funnel), (Anchors{0}));
   EXPECT_EQ(funnel.kept, 3u) << "a dropped box still suppresses";
   EXPECT_EQ(funnel.clipped_away, 1u);
@@ -97,8 +98,8 @@ TEST(Filters, CountSeparatelyAndAfterTheLimit) {
 }
 
 /// Boxes inside of the region, across its edge, and outside.
-const std::vector<Row> kThree{{100, 100, 140, 140, 0.9f, 0}, {190, 100, 230, 140, 0.8f, 0},
-                              {300, 100, 340, 140, 0.7f, 0}};
+const std::vector<Row> kThree{
+    {100, 100, 140, 140, 0.9f, 0}, {190, 100, 230, 140, 0.8f, 0}, {300, 100, 340, 140, 0.7f, 0}};
 
 TEST(Regions, CountByTheirRule) {
   FilterSettings filters{.wanted = {{{100, 100, 211, 140}}}};
@@ -124,7 +125,8 @@ TEST(Regions, InsideIncludesTheEdges) {
             (Anchors{0}));
   const FilterSettings frame{.wanted = {{{0, 0, 1, 1}, 1}}, .rule = RegionRule::kInside};
   EXPECT_EQ(left(frame, {{-20, -20, 20, 20, 0.9f, 0}, {600, 600, 700, 700, 0.8f, 0}}),
-            (Anchors{0, 1})) << "clipped to the frame";
+            (Anchors{0, 1}))
+      << "clipped to the frame";
 }
 
 TEST(Regions, NeverShareACentre) {

@@ -53,8 +53,8 @@ bool is_peak(const std::vector<Place>& places, const std::vector<std::vector<dou
              size_t at, size_t class_id) {
   for (size_t i = 0; i < places.size(); ++i) {
     const Place &a = places[at], &b = places[i];
-    const bool near = a.level == b.level && a.x <= b.x + 1 && b.x <= a.x + 1 && a.y <= b.y + 1 &&
-                      b.y <= a.y + 1;
+    const bool near =
+        a.level == b.level && a.x <= b.x + 1 && b.x <= a.x + 1 && a.y <= b.y + 1 && b.y <= a.y + 1;
     if (near && scores[i][class_id] > scores[at][class_id]) return false;
   }
   return true;
@@ -147,10 +147,9 @@ Frame make_frame(const Model& model, const Form& form, unsigned seed) {
   out.truths = decode(model, at, numbers, labels, settings.score_threshold);
   for (size_t i = 0; model.with_priors && i < at.size(); ++i) {
     const auto p = model.prior(at[i]);
-    settings.priors.push_back({static_cast<float>(p[0] / at[i].width),
-                               static_cast<float>(p[1] / at[i].height),
-                               static_cast<float>(p[2] / at[i].width),
-                               static_cast<float>(p[3] / at[i].height)});
+    settings.priors.push_back(
+        {static_cast<float>(p[0] / at[i].width), static_cast<float>(p[1] / at[i].height),
+         static_cast<float>(p[2] / at[i].width), static_cast<float>(p[3] / at[i].height)});
   }
   return out;
 }

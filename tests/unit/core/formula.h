@@ -44,7 +44,7 @@ struct Column {
   size_t channels = 4;
   const char* id = "";  // * stands for the stride
   bool optional = false;
-  bool behind = false;   // in the same tensor as the previous column
+  bool behind = false;  // in the same tensor as the previous column
 };
 
 enum class Order { kRows, kPlanes, kMaps, kPixels, kStacked, kFlat, kDeep };
@@ -62,20 +62,20 @@ struct Form {
 /// A model as described by its authors.
 struct Model {
   const char* family;
-  std::vector<size_t> strides{};  // empty: queries
+  std::vector<size_t> strides{};   // empty: queries
   std::vector<size_t> anchors{1};  // per cell of each level; for queries their number
   bool cell_major = false;         // the anchors of a cell are consecutive in the published layout
   std::vector<Column> columns{};
-  bool together = false;           // in one tensor
-  bool coarse_first = false;       // the tensor of the largest stride is first
-  bool level_first = false;        // all of a level, then all of the next
+  bool together = false;      // in one tensor
+  bool coarse_first = false;  // the tensor of the largest stride is first
+  bool level_first = false;   // all of a level, then all of the next
   std::function<std::vector<double>(Chance&, const Place&)> draw_box{};
   std::function<std::vector<double>(Chance&, bool hot)> draw_scores{};
   std::function<double(Chance&, bool hot)> draw_object{};
   std::function<double(Chance&)> draw_side{};
   std::function<Corners(const Numbers&, const Place&)> box{};
   std::function<double(const Numbers&)> angle{};  // of oriented boxes
-  size_t point_numbers = 0;  // part of kMore; 0: no keypoints
+  size_t point_numbers = 0;                       // part of kMore; 0: no keypoints
   /// Returns a keypoint in input pixels. @param first index of its first value.
   std::function<Point(const Numbers&, const Place&, const Corners&, size_t first)> point{};
   /// Returns scores by class id; negative if absent.
@@ -91,7 +91,7 @@ struct Model {
 struct Truth {
   uint32_t anchor = 0, class_id = 0;
   double score = 0;
-  Corners box{};  // input pixels, not clipped; of an oriented box unrotated
+  Corners box{};                  // input pixels, not clipped; of an oriented box unrotated
   std::optional<double> angle{};  // radians, of oriented boxes
   std::vector<Point> points{};    // input pixels
 };

@@ -60,8 +60,7 @@ Scores draw_ninety_one(Chance& chance, bool hot) { return draw_logits(chance, 91
 
 /// Moves the centre by fractions of the prior's sides and scales the sides by e^.
 /// @param delta tx ty tw th.
-Corners by_deltas(const Prior64& prior, const std::array<double, 4>& delta,
-                  double most = 1e9) {
+Corners by_deltas(const Prior64& prior, const std::array<double, 4>& delta, double most = 1e9) {
   return centered(prior[0] + delta[0] * prior[2], prior[1] + delta[1] * prior[3],
                   prior[2] * std::exp(std::min(delta[2], most)),
                   prior[3] * std::exp(std::min(delta[3], most)));
@@ -137,21 +136,29 @@ Prior64 retinaface_prior(const Place& at) {
 
 Model ssd(const char* family, Prior64 (*prior)(const Place&), std::vector<size_t> strides,
           std::vector<size_t> anchors, Size input) {
-  return {.family = family, .strides = std::move(strides), .anchors = std::move(anchors),
-          .cell_major = true, .columns = {{kBox, 4}, {kScore, 21}}, .draw_box = draw_deltas,
-          .draw_scores = draw_background, .scores = softmax_but_first, .prior = prior,
-          .forms = {{.input = input}, {.order = kFlat, .input = input},
+  return {.family = family,
+          .strides = std::move(strides),
+          .anchors = std::move(anchors),
+          .cell_major = true,
+          .columns = {{kBox, 4}, {kScore, 21}},
+          .draw_box = draw_deltas,
+          .draw_scores = draw_background,
+          .scores = softmax_but_first,
+          .prior = prior,
+          .forms = {{.input = input},
+                    {.order = kFlat, .input = input},
                     {.order = kPlanes, .input = input},
                     {.input = input, .type = DataType::kInt8},
                     {.input = input, .type = DataType::kUInt8},
                     {.input = input, .type = DataType::kFloat16},
                     {.input = input, .type = DataType::kBFloat16},
-                    {.input = input, .multi_label = true}, {.input = input, .multi_label = false}}};
+                    {.input = input, .multi_label = true},
+                    {.input = input, .multi_label = false}}};
 }
 
 Model tensorflow() {
-  Model out = ssd("ssd", tensorflow_prior, {16, 32, 64, 128, 256, 512}, {3, 6, 6, 6, 6, 6},
-                  {300, 300});
+  Model out =
+      ssd("ssd", tensorflow_prior, {16, 32, 64, 128, 256, 512}, {3, 6, 6, 6, 6, 6}, {300, 300});
   out.columns[1].channels = 91;
   out.draw_scores = draw_tensorflow;
   out.scores = activated_but_first;
@@ -194,76 +201,103 @@ std::vector<Form> forms_of_five(std::vector<Size> sizes) {
 }
 
 Model retinanet() {
-  return {.family = "retinanet", .strides = {8, 16, 32, 64, 128}, .anchors = {9},
+  return {.family = "retinanet",
+          .strides = {8, 16, 32, 64, 128},
+          .anchors = {9},
           .cell_major = true,
           .columns = {{kBox, 4, "bbox_regression"}, {kScore, 91, "cls_logits"}},
-          .draw_box = draw_wild_deltas, .draw_scores = draw_ninety_one,
-          .box = [](const Numbers& n, const Place& at) {
-            return by_deltas(retinanet_prior(at), {n[kBox][0], n[kBox][1], n[kBox][2], n[kBox][3]},
-                             kLargestDelta);
-          },
-          .scores = activated, .multi_label = true, .prior = retinanet_prior,
+          .draw_box = draw_wild_deltas,
+          .draw_scores = draw_ninety_one,
+          .box =
+              [](const Numbers& n, const Place& at) {
+                return by_deltas(retinanet_prior(at),
+                                 {n[kBox][0], n[kBox][1], n[kBox][2], n[kBox][3]}, kLargestDelta);
+              },
+          .scores = activated,
+          .multi_label = true,
+          .prior = retinanet_prior,
           .forms = forms_of_five({{256, 128}, {352, 224}, {608, 800}})};
 }
 
 Model efficientdet() {
-  return {.family = "efficientdet", .strides = {8, 16, 32, 64, 128}, .anchors = {9},
-          .cell_major = true, .columns = {{kBox, 4}, {kScore, 90}}, .draw_box = draw_deltas,
+  return {.family = "efficientdet",
+          .strides = {8, 16, 32, 64, 128},
+          .anchors = {9},
+          .cell_major = true,
+          .columns = {{kBox, 4}, {kScore, 90}},
+          .draw_box = draw_deltas,
           .draw_scores = draw_ninety,
-          .box = [](const Numbers& n, const Place& at) {
-            return by_deltas(efficientdet_prior(at),
-                             {n[kBox][1], n[kBox][0], n[kBox][3], n[kBox][2]});
-          },
-          .scores = activated, .multi_label = true, .prior = efficientdet_prior,
+          .box =
+              [](const Numbers& n, const Place& at) {
+                return by_deltas(efficientdet_prior(at),
+                                 {n[kBox][1], n[kBox][0], n[kBox][3], n[kBox][2]});
+              },
+          .scores = activated,
+          .multi_label = true,
+          .prior = efficientdet_prior,
           .forms = forms_of_five({{256, 128}, {512, 512}})};
 }
 
 /// Distances in strides from cells with integer distances, sqrt(centerness * class).
 Model fcos() {
-  return {.family = "fcos", .strides = {8, 16, 32, 64, 128}, .cell_major = true,
-          .columns = {{kScore, 91, "cls_logits"}, {kBox, 4, "bbox_regression"},
+  return {.family = "fcos",
+          .strides = {8, 16, 32, 64, 128},
+          .cell_major = true,
+          .columns = {{kScore, 91, "cls_logits"},
+                      {kBox, 4, "bbox_regression"},
                       {kObject, 1, "bbox_ctrness"}},
           .draw_box = [](Chance& chance, const Place&) -> std::vector<double> {
             return {between(chance, 0, 4), between(chance, 0, 4), between(chance, 0, 4),
                     between(chance, 0, 4)};
           },
           .draw_scores = draw_ninety_one,
-          .draw_object = [](Chance& chance, bool hot) {
-            return hot ? between(chance, -2, 3) : between(chance, -9, -6);
-          },
-          .box = [](const Numbers& n, const Place& at) {
-            const double x = double(at.x) * std::floor(at.width / double(at.columns));
-            const double y = double(at.y) * std::floor(at.height / double(at.rows));
-            const auto& d = n[kBox];
-            return Corners{x - d[0] * at.stride, y - d[1] * at.stride, x + d[2] * at.stride,
-                           y + d[3] * at.stride};
-          },
-          .scores = [](const Numbers& n) {
-            Scores out;
-            for (const double logit : n[kScore])
-              out.push_back(std::sqrt(sigmoid64(logit) * sigmoid64(n[kObject][0])));
-            return out;
-          },
-          .multi_label = true, .forms = forms_of_five({{256, 128}, {352, 224}, {608, 800}})};
+          .draw_object =
+              [](Chance& chance, bool hot) {
+                return hot ? between(chance, -2, 3) : between(chance, -9, -6);
+              },
+          .box =
+              [](const Numbers& n, const Place& at) {
+                const double x = double(at.x) * std::floor(at.width / double(at.columns));
+                const double y = double(at.y) * std::floor(at.height / double(at.rows));
+                const auto& d = n[kBox];
+                return Corners{x - d[0] * at.stride, y - d[1] * at.stride, x + d[2] * at.stride,
+                               y + d[3] * at.stride};
+              },
+          .scores =
+              [](const Numbers& n) {
+                Scores out;
+                for (const double logit : n[kScore])
+                  out.push_back(std::sqrt(sigmoid64(logit) * sigmoid64(n[kObject][0])));
+                return out;
+              },
+          .multi_label = true,
+          .forms = forms_of_five({{256, 128}, {352, 224}, {608, 800}})};
 }
 
 /// Scores of background and face.
 Model retinaface(const char* family, bool logits) {
-  Model out{.family = family, .strides = {8, 16, 32}, .anchors = {2}, .cell_major = true,
+  Model out{.family = family,
+            .strides = {8, 16, 32},
+            .anchors = {2},
+            .cell_major = true,
             .columns = {{kBox, 4, "loc"}, {kScore, 2, "conf"}, {kMore, 10, "landms", true}},
             .draw_box = draw_deltas,
-            .box = [](const Numbers& n, const Place& at) {
-              return by_ssd(n, retinaface_prior(at), false);
-            },
+            .box = [](const Numbers& n,
+                      const Place& at) { return by_ssd(n, retinaface_prior(at), false); },
             .point_numbers = 2,
-            .point = [](const Numbers& n, const Place& at, const Corners&, size_t first) {
-              const Point p = as_it_is(n, first, 2);
-              const auto prior = retinaface_prior(at);
-              return Point{prior[0] + 0.1 * p.x * prior[2], prior[1] + 0.1 * p.y * prior[3]};
-            },
+            .point =
+                [](const Numbers& n, const Place& at, const Corners&, size_t first) {
+                  const Point p = as_it_is(n, first, 2);
+                  const auto prior = retinaface_prior(at);
+                  return Point{prior[0] + 0.1 * p.x * prior[2], prior[1] + 0.1 * p.y * prior[3]};
+                },
             .prior = retinaface_prior,
-            .forms = {{}, {.input = {608, 808}}, {.order = kFlat}, {.optional = false},
-                      {.type = DataType::kInt8}, {.type = DataType::kFloat16},
+            .forms = {{},
+                      {.input = {608, 808}},
+                      {.order = kFlat},
+                      {.optional = false},
+                      {.type = DataType::kInt8},
+                      {.type = DataType::kFloat16},
                       {.order = kPixels, .levels = true}}};
   if (logits) {
     out.draw_scores = [](Chance& chance, bool hot) -> Scores {
@@ -283,17 +317,17 @@ Model retinaface(const char* family, bool logits) {
 }  // namespace
 
 std::vector<Model> anchor_models() {
-  return {tensorflow(),
-          listed(),
-          torchvision_ssd("ssd300", ssd300_prior, {8, 16, 32, 64, 100, 300}, {4, 6, 6, 6, 4, 4},
-                          {300, 300}),
-          torchvision_ssd("ssdlite320", ssdlite_prior, {16, 32, 64, 128, 160, 320}, {6},
-                          {320, 320}),
-          retinanet(),
-          efficientdet(),
-          fcos(),
-          retinaface("retinaface", false),
-          retinaface("retinaface-logits", true)};
+  return {
+      tensorflow(),
+      listed(),
+      torchvision_ssd("ssd300", ssd300_prior, {8, 16, 32, 64, 100, 300}, {4, 6, 6, 6, 4, 4},
+                      {300, 300}),
+      torchvision_ssd("ssdlite320", ssdlite_prior, {16, 32, 64, 128, 160, 320}, {6}, {320, 320}),
+      retinanet(),
+      efficientdet(),
+      fcos(),
+      retinaface("retinaface", false),
+      retinaface("retinaface-logits", true)};
 }
 
 }  // namespace keepbox::test

@@ -65,17 +65,27 @@ Scores draw_no_object(Chance& chance, bool hot) {
 Scores draw_eighty(Chance& chance, bool hot) { return draw_probabilities(chance, 80, hot); }
 Scores draw_eighty_logits(Chance& chance, bool hot) { return draw_logits(chance, 80, hot); }
 
-const std::vector<Form> kForms{{}, {.input = {608, 800}}, {.order = kFlat},
-                               {.type = DataType::kFloat16}, {.type = DataType::kBFloat16},
-                               {.type = DataType::kInt8}, {.type = DataType::kUInt8},
-                               {.type = DataType::kInt16}, {.multi_label = true},
+const std::vector<Form> kForms{{},
+                               {.input = {608, 800}},
+                               {.order = kFlat},
+                               {.type = DataType::kFloat16},
+                               {.type = DataType::kBFloat16},
+                               {.type = DataType::kInt8},
+                               {.type = DataType::kUInt8},
+                               {.type = DataType::kInt16},
+                               {.multi_label = true},
                                {.multi_label = false}};
 
 Model queries(const char* family, const char* boxes, const char* scores) {
-  return {.family = family, .anchors = {300},
-          .columns = {{kBox, 4, boxes}, {kScore, 80, scores}}, .draw_box = draw_centers,
-          .draw_scores = draw_eighty_logits, .box = by_center_fractions, .scores = activated,
-          .multi_label = true, .forms = kForms};
+  return {.family = family,
+          .anchors = {300},
+          .columns = {{kBox, 4, boxes}, {kScore, 80, scores}},
+          .draw_box = draw_centers,
+          .draw_scores = draw_eighty_logits,
+          .box = by_center_fractions,
+          .scores = activated,
+          .multi_label = true,
+          .forms = kForms};
 }
 
 Model detr() {
@@ -96,9 +106,15 @@ Model conditional() {
 }
 
 Model corners(const char* family, bool multi_label) {
-  return {.family = family, .anchors = {420}, .columns = {{kBox, 4}, {kScore, 80}},
-          .draw_box = draw_corner_pixels, .draw_scores = draw_eighty, .box = by_corners,
-          .scores = as_they_are, .multi_label = multi_label, .forms = kForms};
+  return {.family = family,
+          .anchors = {420},
+          .columns = {{kBox, 4}, {kScore, 80}},
+          .draw_box = draw_corner_pixels,
+          .draw_scores = draw_eighty,
+          .box = by_corners,
+          .scores = as_they_are,
+          .multi_label = multi_label,
+          .forms = kForms};
 }
 
 /// pytorch-YOLOv4's boxes have a dimension for the class, which they do not depend on.
@@ -130,9 +146,14 @@ Model ultralytics() {
 }  // namespace
 
 std::vector<Model> query_models() {
-  return {yolov4(), corners("yolo-nas", true), ppyoloe(), detr(), conditional(),
+  return {yolov4(),
+          corners("yolo-nas", true),
+          ppyoloe(),
+          detr(),
+          conditional(),
           queries("rt-detr", "pred_boxes", "pred_logits"),
-          queries("d-fine", "pred_boxes", "pred_logits"), queries("rf-detr", "dets", "labels"),
+          queries("d-fine", "pred_boxes", "pred_logits"),
+          queries("rf-detr", "dets", "labels"),
           ultralytics()};
 }
 

@@ -13,7 +13,7 @@ constexpr Size kInput{608, 800};
 constexpr size_t kFilled = 20;
 
 struct Found {
-  Corners box;   // input pixels
+  Corners box;  // input pixels
   double score;
   uint32_t class_id;
   double angle = 0;  // of oriented boxes
@@ -25,7 +25,8 @@ std::vector<Found> draw(Chance& chance, size_t rows) {
   for (size_t i = 0; i < rows; ++i) {
     const double x = between(chance, 0, 500), y = between(chance, 0, 700);
     out.push_back({{x, y, x + between(chance, 4, 200), y + between(chance, 4, 200)},
-                   i < kFilled ? 0.98 - 0.03 * double(i) : 0.01, uint32_t(chance() % 80)});
+                   i < kFilled ? 0.98 - 0.03 * double(i) : 0.01,
+                   uint32_t(chance() % 80)});
   }
   return out;
 }
@@ -122,8 +123,8 @@ void add_oriented(std::vector<Frame>& out) {
     for (Found& row : rows) {
       const auto [x1, y1, x2, y2] = row.box;
       const double id = row.class_id;
-      for (const double each : {(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1, row.score, id,
-                                between(chance, -4, 4)})
+      for (const double each :
+           {(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1, row.score, id, between(chance, -4, 4)})
         values.push_back(each);
     }
     Tensor tensor = stored(values, {1, rows.size(), 7}, type);
@@ -148,7 +149,8 @@ void add_longer(std::vector<Frame>& out, const char* family, const char* id, siz
     std::vector<Found> rows = draw(chance, 100);
     std::vector<double> values;
     for (const Found& row : rows) {
-      for (const char letter : std::string_view("xyXYsc")) values.push_back(number(row, letter, false));
+      for (const char letter : std::string_view("xyXYsc"))
+        values.push_back(number(row, letter, false));
       for (size_t i = 0; i < more; ++i) values.push_back(between(chance, 0, 1));
     }
     const size_t width = 6 + more;
@@ -189,9 +191,8 @@ void add_queries(std::vector<Frame>& out) {
     for (const Found& row : rows) {
       const auto [x1, y1, x2, y2] = row.box;
       const double id = row.class_id;
-      for (const double each :
-           {(x1 + x2) / 2 / kInput.width, (y1 + y2) / 2 / kInput.height, (x2 - x1) / kInput.width,
-            (y2 - y1) / kInput.height, row.score, id})
+      for (const double each : {(x1 + x2) / 2 / kInput.width, (y1 + y2) / 2 / kInput.height,
+                                (x2 - x1) / kInput.width, (y2 - y1) / kInput.height, row.score, id})
         values.push_back(each);
     }
     Tensor tensor = stored(values, {1, rows.size(), 6}, type);
@@ -201,7 +202,8 @@ void add_queries(std::vector<Frame>& out) {
                              row[3] * kInput.height);
       rows[i].score = row[4];
     }
-    out.push_back(frame_of("rtdetr-ultralytics-rows", "rows " + std::string(to_string(type)), rows));
+    out.push_back(
+        frame_of("rtdetr-ultralytics-rows", "rows " + std::string(to_string(type)), rows));
     out.back().tensors.push_back(std::move(tensor));
   }
 }
@@ -218,8 +220,7 @@ void add_paddle(std::vector<Frame>& out) {
     out.push_back(frame_of("paddle", counted ? "rows and count" : "rows of class -1", rows));
     out.back().tensors.push_back(std::move(tensor));
     if (counted)
-      out.back().tensors.push_back(
-          whole<int32_t>({12}, {1}, DataType::kInt32, "paddle-count"));
+      out.back().tensors.push_back(whole<int32_t>({12}, {1}, DataType::kInt32, "paddle-count"));
   }
 }
 
@@ -238,8 +239,7 @@ void add_outputs(std::vector<Frame>& out, const Outputs& model) {
     frame.tensors.push_back(table(rows, model.order, model.fractions, {1, 100, 4},
                                   whole_classes ? DataType::kFloat16 : DataType::kFloat32,
                                   model.boxes));
-    frame.tensors.push_back(
-        table(rows, "s", false, {1, 100}, DataType::kFloat32, model.scores));
+    frame.tensors.push_back(table(rows, "s", false, {1, 100}, DataType::kFloat32, model.scores));
     std::vector<int64_t> ids;
     for (const Found& row : rows) ids.push_back(row.class_id);
     frame.tensors.push_back(
@@ -247,8 +247,8 @@ void add_outputs(std::vector<Frame>& out, const Outputs& model) {
                       : table(rows, "c", false, {1, 100}, DataType::kFloat32, model.classes));
     const bool counted = model.count != nullptr;
     if (counted) rows.resize(13);
-    out.push_back(frame_of(model.family,
-                           whole_classes ? "float16 boxes, int64 classes" : "float32", rows));
+    out.push_back(
+        frame_of(model.family, whole_classes ? "float16 boxes, int64 classes" : "float32", rows));
     out.back().tensors = std::move(frame.tensors);
     if (counted)
       out.back().tensors.push_back(whole<int32_t>({13}, {1, 1}, DataType::kInt32, model.count));
@@ -283,11 +283,10 @@ void add_indices(std::vector<Frame>& out, const char* family, const char* order)
 
 std::vector<Frame> ready_frames() {
   std::vector<Frame> out;
-  for (const Rows& model : {Rows{"yolov10", "xyXYsc"},
-                            Rows{"yolo26", "xyXYsc", false, "yolo-26-end2end-out"},
-                            Rows{"deepstream-yolo", "xyXYsc"},
-                            Rows{"yolov7-end2end", "ixyXYcs"}, Rows{"yolo-nas-flat", "ixyXYsc"},
-                            Rows{"detection-output", "icsxyXY", true}})
+  for (const Rows& model :
+       {Rows{"yolov10", "xyXYsc"}, Rows{"yolo26", "xyXYsc", false, "yolo-26-end2end-out"},
+        Rows{"deepstream-yolo", "xyXYsc"}, Rows{"yolov7-end2end", "ixyXYcs"},
+        Rows{"yolo-nas-flat", "ixyXYsc"}, Rows{"detection-output", "icsxyXY", true}})
     add_rows(out, model);
   add_oriented(out);
   add_queries(out);
@@ -304,7 +303,8 @@ std::vector<Frame> ready_frames() {
         Outputs{"detr-postprocess", "xyXY", false, "boxes", "scores", "labels", nullptr},
         Outputs{"detr-postprocess", "xyXY", false, "detr-boxes", "detr-scores", "detr-labels",
                 nullptr},
-        Outputs{"efficientnms", "xyXY", false, "det_boxes", "det_scores", "det_classes", "num_dets"},
+        Outputs{"efficientnms", "xyXY", false, "det_boxes", "det_scores", "det_classes",
+                "num_dets"},
         Outputs{"batchednms", "xyXY", false, "nmsed_boxes", "nmsed_scores", "nmsed_classes",
                 "num_detections"}})
     add_outputs(out, model);

@@ -26,8 +26,8 @@ void store_integers(Tensor& tensor, std::vector<double>& values) {
   tensor.raw.resize(values.size() * sizeof(T));
   for (size_t i = 0; i < values.size(); ++i) {
     const double number = std::round(values[i] / tensor.scale + tensor.zero_point);
-    const auto whole = static_cast<T>(
-        std::clamp(number, double(Limits::min()), double(Limits::max())));
+    const auto whole =
+        static_cast<T>(std::clamp(number, double(Limits::min()), double(Limits::max())));
     put(tensor, i, whole);
     values[i] = (double(whole) - double(tensor.zero_point)) * double(tensor.scale);
   }
@@ -89,13 +89,15 @@ Shape shape_of(const MapView& s) {
 
 std::string id_of(const Column& column, size_t stride) {
   std::string id = column.id;
-  if (const size_t star = id.find('*'); star != id.npos) id.replace(star, 1, std::to_string(stride));
+  if (const size_t star = id.find('*'); star != id.npos)
+    id.replace(star, 1, std::to_string(stride));
   return id;
 }
 
 /// Writes the tensor of some columns for a range of anchors.
-Tensor write_one(MapView sheet, const std::vector<Column>& columns, const std::vector<Place>& places,
-                 std::vector<Numbers>& numbers, const Form& form) {
+Tensor write_one(MapView sheet, const std::vector<Column>& columns,
+                 const std::vector<Place>& places, std::vector<Numbers>& numbers,
+                 const Form& form) {
   sheet.channels = 0;
   for (const Column& column : columns) sheet.channels += column.channels;
   std::vector<double> values(sheet.count * sheet.channels);
@@ -118,8 +120,13 @@ std::vector<MapView> sheets_of(const Form& form, const std::vector<Place>& place
   std::vector<MapView> out;
   for (size_t i = 0; i < places.size(); ++i) {
     if (out.empty() || (form.levels && places[i].level != places[i - 1].level))
-      out.push_back({.first = i, .count = 0, .anchors = 1, .columns = places[i].columns,
-                     .rows = places[i].rows, .channels = 0, .order = form.order});
+      out.push_back({.first = i,
+                     .count = 0,
+                     .anchors = 1,
+                     .columns = places[i].columns,
+                     .rows = places[i].rows,
+                     .channels = 0,
+                     .order = form.order});
     MapView& sheet = out.back();
     ++sheet.count;
     sheet.anchors = std::max(sheet.anchors, places[i].anchor + 1);
@@ -160,9 +167,15 @@ std::vector<Place> places(const Model& model, const Form& form) {
                  rows = (form.input.height + stride - 1) / stride, cells = columns * rows;
     for (size_t i = 0; i < cells * anchors; ++i) {
       const size_t cell = cell_major ? i / anchors : i % cells;
-      out.push_back({.level = level, .anchor = cell_major ? i % anchors : i / cells,
-                     .x = cell % columns, .y = cell / columns, .columns = columns, .rows = rows,
-                     .stride = double(stride), .width = width, .height = height});
+      out.push_back({.level = level,
+                     .anchor = cell_major ? i % anchors : i / cells,
+                     .x = cell % columns,
+                     .y = cell / columns,
+                     .columns = columns,
+                     .rows = rows,
+                     .stride = double(stride),
+                     .width = width,
+                     .height = height});
     }
   }
   return out;
@@ -195,7 +208,8 @@ std::string to_string(const Form& form) {
   constexpr const char* kOrders[] = {"rows", "planes", "maps", "pixels", "stacked", "flat", "deep"};
   return std::format("{}{} {}x{} {}{}{}", kOrders[static_cast<size_t>(form.order)],
                      form.levels ? " a level" : "", form.input.width, form.input.height,
-                     keepbox::to_string(form.type), form.optional ? "" : " without optional tensors",
+                     keepbox::to_string(form.type),
+                     form.optional ? "" : " without optional tensors",
                      !form.multi_label   ? ""
                      : *form.multi_label ? " of all labels"
                                          : " of the best label");

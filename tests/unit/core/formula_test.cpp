@@ -52,7 +52,8 @@ std::map<Key, Wanted> wanted(const Frame& frame) {
   for (const Truth& truth : frame.truths)
     if (const auto box = truth.angle ? oriented_on_frame(truth.box, *truth.angle, size)
                                      : on_frame(truth.box, size))
-      out[{truth.anchor, truth.class_id}] = {*box, truth.score, truth.angle.value_or(0), truth.points};
+      out[{truth.anchor, truth.class_id}] = {*box, truth.score, truth.angle.value_or(0),
+                                             truth.points};
   return out;
 }
 
@@ -73,7 +74,8 @@ std::optional<Processor> processor_on(const Backend& backend, const Frame& frame
 }
 
 /// Compares keypoints, which may be absent.
-void check_points(std::span<const Keypoint> found, const std::vector<test::Point>& want, double within) {
+void check_points(std::span<const Keypoint> found, const std::vector<test::Point>& want,
+                  double within) {
   ASSERT_EQ(found.size(), want.size());
   for (size_t i = 0; i < want.size(); ++i) {
     EXPECT_NEAR(found[i].x, want[i].x, within) << i;
@@ -170,8 +172,7 @@ TEST(Formulas, UseTheAnchorsOfTheModelsCode) {
 
 /// SSD MobileNet v2: cy, cx, h, w of 1917 anchors, one per line.
 TEST(Formulas, UseTheAnchorsOfTensorFlow) {
-  const auto path =
-      test::data_folder() / "cases/openpibo-ssdmobilenetv2-0139/box_priors.txt";
+  const auto path = test::data_folder() / "cases/openpibo-ssdmobilenetv2-0139/box_priors.txt";
   std::ifstream file(path);
   if (test::data_folder().empty() || !file) GTEST_SKIP() << "no anchors on this machine";
   std::array<std::vector<double>, 4> lists;

@@ -77,18 +77,30 @@ Scores activated_objectness_of_one(const Numbers& n) {
   return n[kScore].size() == 1 ? Scores{sigmoid64(n[kObject][0])} : activated_products(n);
 }
 
-const std::vector<Form> kTables{
-    {}, {.input = kRagged}, {.order = kPlanes}, {.order = kFlat},
-    {.type = DataType::kFloat16}, {.type = DataType::kBFloat16}, {.type = DataType::kInt16},
-    {.order = kPlanes, .type = DataType::kFloat16}, {.multi_label = true}};
+const std::vector<Form> kTables{{},
+                                {.input = kRagged},
+                                {.order = kPlanes},
+                                {.order = kFlat},
+                                {.type = DataType::kFloat16},
+                                {.type = DataType::kBFloat16},
+                                {.type = DataType::kInt16},
+                                {.order = kPlanes, .type = DataType::kFloat16},
+                                {.multi_label = true}};
 
 /// Rows of cx cy w h, objectness, classes.
 template <size_t kClasses>
 Model objects(const char* family, size_t anchors) {
-  return {.family = family, .strides = {8, 16, 32}, .anchors = {anchors},
-          .columns = {{kBox, 4}, {kObject, 1}, {kScore, kClasses}}, .together = true,
-          .draw_box = draw_pixels, .draw_scores = probable<kClasses>, .draw_object = draw_likely,
-          .box = by_center, .scores = products, .forms = kTables};
+  return {.family = family,
+          .strides = {8, 16, 32},
+          .anchors = {anchors},
+          .columns = {{kBox, 4}, {kObject, 1}, {kScore, kClasses}},
+          .together = true,
+          .draw_box = draw_pixels,
+          .draw_scores = probable<kClasses>,
+          .draw_object = draw_likely,
+          .box = by_center,
+          .scores = products,
+          .forms = kTables};
 }
 
 /// YOLOX: offsets in cells, log sizes, both in strides.
@@ -97,8 +109,9 @@ Model yolox() {
   out.columns[0].id = "yolox-out";
   out.draw_box = draw_raw;
   out.box = [](const Numbers& n, const Place& at) {
-    return centered((n[kBox][0] + double(at.x)) * at.stride, (n[kBox][1] + double(at.y)) * at.stride,
-                    std::exp(n[kBox][2]) * at.stride, std::exp(n[kBox][3]) * at.stride);
+    return centered((n[kBox][0] + double(at.x)) * at.stride,
+                    (n[kBox][1] + double(at.y)) * at.stride, std::exp(n[kBox][2]) * at.stride,
+                    std::exp(n[kBox][3]) * at.stride);
   };
   return out;
 }
@@ -106,11 +119,18 @@ Model yolox() {
 /// Planes of cx cy w h and classes.
 template <size_t kClasses>
 Model classes(const char* family, const char* id = "", size_t payload = 0) {
-  Model out{.family = family, .strides = {8, 16, 32},
-            .columns = {{kBox, 4, id}, {kScore, kClasses}}, .together = true,
-            .draw_box = draw_pixels, .draw_scores = probable<kClasses>, .box = by_center,
+  Model out{.family = family,
+            .strides = {8, 16, 32},
+            .columns = {{kBox, 4, id}, {kScore, kClasses}},
+            .together = true,
+            .draw_box = draw_pixels,
+            .draw_scores = probable<kClasses>,
+            .box = by_center,
             .scores = as_they_are,
-            .forms = {{.order = kPlanes}, {.order = kPlanes, .input = kRagged}, {}, {.order = kFlat},
+            .forms = {{.order = kPlanes},
+                      {.order = kPlanes, .input = kRagged},
+                      {},
+                      {.order = kFlat},
                       {.order = kPlanes, .type = DataType::kFloat16},
                       {.order = kPlanes, .type = DataType::kBFloat16},
                       {.order = kPlanes, .type = DataType::kInt16},
@@ -155,14 +175,15 @@ Model fractions(Model model) {
 
 using Sizes = std::vector<std::array<double, 2>>;
 
-const Sizes kV3{{10, 13}, {16, 30}, {33, 23}, {30, 61}, {62, 45}, {59, 119}, {116, 90}, {156, 198},
-                {373, 326}};
-const Sizes kV4{{12, 16}, {19, 36}, {40, 28}, {36, 75}, {76, 55}, {72, 146}, {142, 110}, {192, 243},
-                {459, 401}};
+const Sizes kV3{{10, 13},  {16, 30},  {33, 23},   {30, 61},  {62, 45},
+                {59, 119}, {116, 90}, {156, 198}, {373, 326}};
+const Sizes kV4{{12, 16},  {19, 36},   {40, 28},   {36, 75},  {76, 55},
+                {72, 146}, {142, 110}, {192, 243}, {459, 401}};
 const Sizes kV3Tiny{{10, 14}, {23, 27}, {37, 58}, {81, 82}, {135, 169}, {344, 319}};
 
 std::vector<Form> maps_of_levels() {
-  return {{.order = kMaps, .levels = true}, {.order = kPixels, .levels = true},
+  return {{.order = kMaps, .levels = true},
+          {.order = kPixels, .levels = true},
           {.order = kMaps, .levels = true, .input = kRagged},
           {.order = kPixels, .levels = true, .type = DataType::kInt8},
           {.order = kPixels, .levels = true, .type = DataType::kUInt8},
@@ -172,10 +193,16 @@ std::vector<Form> maps_of_levels() {
 
 template <size_t kClasses>
 Model anchored(const char* family, std::vector<size_t> strides) {
-  Model out{.family = family, .strides = std::move(strides), .anchors = {3},
-            .columns = {{kBox, 4}, {kObject, 1}, {kScore, kClasses}}, .together = true,
-            .draw_box = draw_raw, .draw_scores = logits<kClasses>, .draw_object = draw_logit,
-            .scores = activated_products, .forms = maps_of_levels()};
+  Model out{.family = family,
+            .strides = std::move(strides),
+            .anchors = {3},
+            .columns = {{kBox, 4}, {kObject, 1}, {kScore, kClasses}},
+            .together = true,
+            .draw_box = draw_raw,
+            .draw_scores = logits<kClasses>,
+            .draw_object = draw_logit,
+            .scores = activated_products,
+            .forms = maps_of_levels()};
   out.forms.push_back({.order = kStacked, .levels = true});
   out.forms.push_back({.order = kStacked, .levels = true, .type = DataType::kBFloat16});
   return out;
@@ -235,11 +262,15 @@ Corners by_bins(const Numbers& n, const Place& at, double offset) {
 }
 
 Model bins_of_sixteen(const char* family) {
-  Model out{.family = family, .strides = {8, 16, 32},
-            .columns = {{kBox, 64}, {kScore, 80}}, .together = true, .draw_box = draw_bins<16>,
+  Model out{.family = family,
+            .strides = {8, 16, 32},
+            .columns = {{kBox, 64}, {kScore, 80}},
+            .together = true,
+            .draw_box = draw_bins<16>,
             .draw_scores = logits<80>,
             .box = [](const Numbers& n, const Place& at) { return by_bins<16>(n, at, 0.5); },
-            .scores = activated, .forms = maps_of_levels()};
+            .scores = activated,
+            .forms = maps_of_levels()};
   return out;
 }
 
@@ -261,20 +292,28 @@ Model rockchip() {
 
 /// Model with class scores before the bins; cells count from their corner.
 Model nanodet() {
-  return {.family = "nanodet-plus", .strides = {8, 16, 32, 64},
-          .columns = {{kScore, 80}, {kBox, 32}}, .together = true, .draw_box = draw_bins<8>,
+  return {.family = "nanodet-plus",
+          .strides = {8, 16, 32, 64},
+          .columns = {{kScore, 80}, {kBox, 32}},
+          .together = true,
+          .draw_box = draw_bins<8>,
           .draw_scores = probable<80>,
           .box = [](const Numbers& n, const Place& at) { return by_bins<8>(n, at, 0); },
-          .scores = as_they_are, .forms = kTables};
+          .scores = as_they_are,
+          .forms = kTables};
 }
 
 Model picodet() {
-  return {.family = "picodet", .strides = {8, 16, 32, 64},
-          .columns = {{kScore, 80}, {kBox, 32}}, .draw_box = draw_bins<8>,
+  return {.family = "picodet",
+          .strides = {8, 16, 32, 64},
+          .columns = {{kScore, 80}, {kBox, 32}},
+          .draw_box = draw_bins<8>,
           .draw_scores = probable<80>,
           .box = [](const Numbers& n, const Place& at) { return by_bins<8>(n, at, 0.5); },
-          .scores = as_they_are, .multi_label = true,
-          .forms = {{.levels = true}, {.levels = true, .input = kRagged},
+          .scores = as_they_are,
+          .multi_label = true,
+          .forms = {{.levels = true},
+                    {.levels = true, .input = kRagged},
                     {.levels = true, .type = DataType::kInt8},
                     {.levels = true, .type = DataType::kFloat16},
                     {.levels = true, .multi_label = false}}};
@@ -283,23 +322,36 @@ Model picodet() {
 }  // namespace
 
 std::vector<Model> yolo_models() {
-  std::vector<Model> out{
-      objects<80>("yolov5", 3), objects<80>("yolov3", 3), objects<80>("yolov7", 3),
-      objects<1>("yolov7", 3), objects<80>("yolov6", 1), yolox(), objects<80>("yolox-decoded", 1),
-      classes<80>("yolov8", "yolo-v8-out"),
-      fractions(classes<80>("yolov8-normalized", "yolo-v8-out-normalized")),
-      classes<80>("yolov9"), classes<80>("yolo11"), classes<80>("yolo12"),
-      classes<80>("yolov8-seg", "yolo-v8-segmentation-out-detections", 32),
-      posed(classes<1>("yolov8-pose", "yolo-v8-pose-out", 51), 3),
-      posed(classes<1>("yolov8-face", "", 15), 3), face_rows("yolov7-face", 3, false),
-      face_rows("yolov5-face", 2, true),
-      oriented("yolov8-obb", "yolo-v8-obb-out"), oriented("yolo11-obb"),
-      by_sigmoid("yolov5-heads", kV3), by_exponent("yolov3-heads", kV3, {8, 16, 32}),
-      by_exponent("yolov3-tiny-heads", kV3Tiny, {16, 32}),
-      by_exponent("yolov4-heads", kV4, {8, 16, 32}, {1.2, 1.1, 1.05}),
-      by_sigmoid("yolov7-heads", kV4), by_sigmoid<1>("yolov7-heads", kV4),
-      bins_of_sixteen("yolov8-heads"), in_two(bins_of_sixteen("yolov8-heads-split")), rockchip(),
-      nanodet(), picodet()};
+  std::vector<Model> out{objects<80>("yolov5", 3),
+                         objects<80>("yolov3", 3),
+                         objects<80>("yolov7", 3),
+                         objects<1>("yolov7", 3),
+                         objects<80>("yolov6", 1),
+                         yolox(),
+                         objects<80>("yolox-decoded", 1),
+                         classes<80>("yolov8", "yolo-v8-out"),
+                         fractions(classes<80>("yolov8-normalized", "yolo-v8-out-normalized")),
+                         classes<80>("yolov9"),
+                         classes<80>("yolo11"),
+                         classes<80>("yolo12"),
+                         classes<80>("yolov8-seg", "yolo-v8-segmentation-out-detections", 32),
+                         posed(classes<1>("yolov8-pose", "yolo-v8-pose-out", 51), 3),
+                         posed(classes<1>("yolov8-face", "", 15), 3),
+                         face_rows("yolov7-face", 3, false),
+                         face_rows("yolov5-face", 2, true),
+                         oriented("yolov8-obb", "yolo-v8-obb-out"),
+                         oriented("yolo11-obb"),
+                         by_sigmoid("yolov5-heads", kV3),
+                         by_exponent("yolov3-heads", kV3, {8, 16, 32}),
+                         by_exponent("yolov3-tiny-heads", kV3Tiny, {16, 32}),
+                         by_exponent("yolov4-heads", kV4, {8, 16, 32}, {1.2, 1.1, 1.05}),
+                         by_sigmoid("yolov7-heads", kV4),
+                         by_sigmoid<1>("yolov7-heads", kV4),
+                         bins_of_sixteen("yolov8-heads"),
+                         in_two(bins_of_sixteen("yolov8-heads-split")),
+                         rockchip(),
+                         nanodet(),
+                         picodet()};
   for (Model& model : out) {
     const std::string_view name = model.family;
     if (name == "yolov7") model.scores = objectness_of_one;

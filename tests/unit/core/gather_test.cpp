@@ -41,8 +41,7 @@ TEST(Gather, PointsAreMappedAndNotClipped) {
   settings.model = {64, 64};
   settings.frame.size = {128, 64};
   settings.resize = ResizeMode::kLetterboxCenter;  // half the size, 16 rows above and below
-  const Tensor tensor =
-      anchor({32, 32, 20, 20}, 0.9f, {32, 32, 0.5f, 70, 10, 0.25f, -3, 48, 1});
+  const Tensor tensor = anchor({32, 32, 20, 20}, 0.9f, {32, 32, 0.5f, 70, 10, 0.25f, -3, 48, 1});
   const Processor made = processor_of(settings, {tensor.view()});
   const std::vector<Keypoint> want{{64, 32, 0.5f}, {140, -12, 0.25f}, {-6, 64, 1}};
   EXPECT_TRUE(std::ranges::equal(made.points(), want));
@@ -63,7 +62,8 @@ TEST(Gather, PointsHaveTwoValuesIfTheThirdIsNotAScore) {
 }
 
 TEST(Gather, PointsThatAreNanHaveNoScore) {
-  const Tensor tensor = anchor({32, 32, 20, 20}, 0.9f, {NAN, 2, 0.5f, 3, INFINITY, 0.5f, 4, 5, 0.5f});
+  const Tensor tensor =
+      anchor({32, 32, 20, 20}, 0.9f, {NAN, 2, 0.5f, 3, INFINITY, 0.5f, 4, 5, 0.5f});
   const Processor made = processor_of(settings_of("yolov8-pose"), {tensor.view()});
   const std::vector<Keypoint> want{{0, 0, 0}, {0, 0, 0}, {4, 5, 0.5f}};
   EXPECT_TRUE(std::ranges::equal(made.points(), want));
@@ -178,7 +178,8 @@ TEST(Gather, MasksScaleWithBothSidesOfTheirMaps) {
 }
 
 /// Returns the number of wrong pixels of a disc around a point.
-size_t wrong(const Mask& mask, double x, double y, double radius_x, double radius_y, double border) {
+size_t wrong(const Mask& mask, double x, double y, double radius_x, double radius_y,
+             double border) {
   size_t out = 0;
   for (uint32_t row = 0; row < mask.height; ++row)
     for (uint32_t column = 0; column < mask.width; ++column) {
@@ -199,8 +200,8 @@ TEST(Gather, FrameMasksAreAccurateToAPixel) {
                maps = prototypes({16, 32}, true);
   for (const Size frame : {Size{64, 64}, Size{640, 480}, Size{130, 517}, Size{1920, 1080}}) {
     settings.frame.size = frame;
-    for (const ResizeMode mode : {ResizeMode::kStretch, ResizeMode::kLetterboxCenter,
-                                  ResizeMode::kLetterboxTopLeft}) {
+    for (const ResizeMode mode :
+         {ResizeMode::kStretch, ResizeMode::kLetterboxCenter, ResizeMode::kLetterboxTopLeft}) {
       settings.resize = mode;
       const Processor made = processor_of(settings, {box.view(), maps.view()});
       ASSERT_EQ(made.masks().size(), 1u);
@@ -210,11 +211,12 @@ TEST(Gather, FrameMasksAreAccurateToAPixel) {
       // The disc is the zero of a paraboloid: linear interpolation over 4 pixels is off by up to 4
       // / 8.
       EXPECT_EQ(wrong(mask, centre.x1, centre.y1, 16 * way.scale_x, 16 * way.scale_y,
-                      std::max(1.0f, 0.25f * std::min(way.scale_x, way.scale_y))), 0u)
+                      std::max(1.0f, 0.25f * std::min(way.scale_x, way.scale_y))),
+                0u)
           << frame.width << 'x' << frame.height << ' ' << static_cast<int>(mode);
       EXPECT_EQ(mask.place.x2 - mask.place.x1, static_cast<float>(mask.width));
       const Box on_frame = made.detections()[0].box;
-      for (const float Box::*side : {&Box::x1, &Box::y1, &Box::x2, &Box::y2})
+      for (const float Box::* side : {&Box::x1, &Box::y1, &Box::x2, &Box::y2})
         EXPECT_NEAR(mask.place.*side, on_frame.*side, 1);
     }
   }
@@ -261,7 +263,8 @@ TEST(Gather, PointsNeedATensorInEveryLevel) {
   for (const size_t stride : {8, 16, 32}) {
     const size_t anchors = 64 / stride * (64 / stride) * 2;
     const auto add = [&](const char* what, size_t numbers, float value) {
-      tensors.push_back({std::vector<float>(anchors * numbers, value), {1, anchors, numbers},
+      tensors.push_back({std::vector<float>(anchors * numbers, value),
+                         {1, anchors, numbers},
                          what + std::to_string(stride)});
     };
     add("score_", 1, 0.9f);

@@ -32,8 +32,7 @@ InputPlan planned(const FrameForm& frame, const InputForm& input, ResizeMode mod
 }
 
 void expect_place(Size frame, ResizeMode mode, Place want, uint32_t par_n = 1, uint32_t par_d = 1) {
-  const Place got =
-      planned(grey(frame.width, frame.height), square(640), mode, par_n, par_d).place;
+  const Place got = planned(grey(frame.width, frame.height), square(640), mode, par_n, par_d).place;
   EXPECT_EQ(got.x, want.x) << frame.width << "x" << frame.height;
   EXPECT_EQ(got.y, want.y) << frame.width << "x" << frame.height;
   EXPECT_EQ(got.width, want.width) << frame.width << "x" << frame.height;
@@ -50,8 +49,8 @@ TEST(InputPlace, IsRoundedAndCentredLikeUltralytics) {
   expect_place({1920, 1080}, mode, {0, 140, 640, 360});
   expect_place({1000, 667}, mode, {0, 106, 640, 427});  // of 426.88; round(106.5 - 0.1)
   expect_place({667, 1000}, mode, {106, 0, 427, 640});
-  expect_place({1280, 1275}, mode, {0, 1, 640, 638});   // of 637.5, rounded to even
-  expect_place({1280, 1277}, mode, {0, 1, 640, 638});   // of 638.5, rounded to even
+  expect_place({1280, 1275}, mode, {0, 1, 640, 638});  // of 637.5, rounded to even
+  expect_place({1280, 1277}, mode, {0, 1, 640, 638});  // of 638.5, rounded to even
   expect_place({320, 240}, mode, {0, 80, 640, 480});
 }
 

@@ -64,9 +64,9 @@ TEST(Labels, DefaultIsDroppedIfThereAreTooMany) {
   ASSERT_TRUE(layout);
   settings.multi_label = true;
   const std::vector<float> boxes(193374 * 4), scores(193374ul * 91, -9.0f);
-  const TensorView full[] = {{.data = boxes.data(), .bytes = boxes.size() * 4, .shape = {1, 193374, 4}},
-                             {.data = scores.data(), .bytes = scores.size() * 4,
-                              .shape = {1, 193374, 91}}};
+  const TensorView full[] = {
+      {.data = boxes.data(), .bytes = boxes.size() * 4, .shape = {1, 193374, 4}},
+      {.data = scores.data(), .bytes = scores.size() * 4, .shape = {1, 193374, 91}}};
   EXPECT_FALSE(make_plan(settings, full));
   settings.multi_label = {};
   const auto plan = make_plan(settings, full);
@@ -77,9 +77,9 @@ TEST(Labels, DefaultIsDroppedIfThereAreTooMany) {
 
 TEST(Anchors, OfTensorFlowsSsdScaleWithTheInput) {
   const std::vector<float> boxes(2034 * 4), scores(2034 * 91, -9.0f);
-  const TensorView views[] = {{.data = boxes.data(), .bytes = boxes.size() * 4, .shape = {1, 2034, 4}},
-                              {.data = scores.data(), .bytes = scores.size() * 4,
-                               .shape = {1, 2034, 91}}};
+  const TensorView views[] = {
+      {.data = boxes.data(), .bytes = boxes.size() * 4, .shape = {1, 2034, 4}},
+      {.data = scores.data(), .bytes = scores.size() * 4, .shape = {1, 2034, 91}}};
   Settings settings = test::pixel_settings(320);
   settings.detector = "ssd";
   const auto plan = make_plan(settings, views);
@@ -119,8 +119,7 @@ TEST(Levels, RowsFollowTheFamilysAnchorOrder) {
   Settings settings = test::pixel_settings(320);
   settings.detector = "yolov5-heads";
   const auto one = test::detect(settings, {whole.view()});
-  const auto three =
-      test::detect(settings, {levels[0].view(), levels[1].view(), levels[2].view()});
+  const auto three = test::detect(settings, {levels[0].view(), levels[1].view(), levels[2].view()});
   ASSERT_TRUE(one && three);
   ASSERT_EQ(one->size(), 3u);
   ASSERT_EQ(three->size(), 3u);

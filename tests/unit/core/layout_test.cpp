@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Recognition by id and by shape, and its errors.
-#include "core/recognition/grid.h"
 #include "core/recognition/layout.h"
+#include "core/recognition/grid.h"
 #include "core/recognition/recognise.h"
 
 #include <gtest/gtest.h>
@@ -36,8 +36,8 @@ TEST(Recognise, ById) {
                 80);
   expect_family(see({tensor({1, 3549, 85}, "yolox-out")}), "yolox", 3549, 80);
   expect_family(see({tensor({1, 300, 6}, "yolo-26-end2end-out")}), "yolo26", 300, 0);
-  expect_family(see({tensor({1, 116, 8400}, "yolo-v8-segmentation-out-detections")}),
-                "yolov8-seg", 8400, 80);
+  expect_family(see({tensor({1, 116, 8400}, "yolo-v8-segmentation-out-detections")}), "yolov8-seg",
+                8400, 80);
   expect_family(see({tensor({1, 56, 8400}, "yolo-v8-pose-out")}), "yolov8-pose", 8400, 1);
 }
 
@@ -45,8 +45,8 @@ TEST(Recognise, LimitsClassesToTheSizeOfKeys) {
   // 84 anchors match the grid of a 64x64 picture; a dimension that cannot be channels is anchors.
   const Request small{.detector = "yolov8", .frame = {64, 64}};
   expect_family(see({tensor({1, 4 + kMaxClasses, 84})}, small), "yolov8", 84, kMaxClasses);
-  expect_family(see({tensor({1, 4 + kMaxClasses + 1, 84})}, small), "yolov8",
-                4 + kMaxClasses + 1, 80);
+  expect_family(see({tensor({1, 4 + kMaxClasses + 1, 84})}, small), "yolov8", 4 + kMaxClasses + 1,
+                80);
 }
 
 TEST(Recognise, RejectsHugeBatches) {
@@ -66,14 +66,14 @@ TEST(Recognise, SsdByEitherSetOfIds) {
   for (const bool old : {true, false}) {
     const auto id = [&](const char* ours, const char* theirs) { return old ? theirs : ours; };
     const auto seen = see(
-        {tensor({1, 100}, id("ssd-mobilenet-v1-variant-1-out-scores",
-                             "Gst.Model.ObjectDetector.Scores")),
+        {tensor({1, 100},
+                id("ssd-mobilenet-v1-variant-1-out-scores", "Gst.Model.ObjectDetector.Scores")),
          tensor({1}, id("generic-variant-1-out-count", "Gst.Model.ObjectDetector.NumDetections"),
                 DataType::kUInt32),
-         tensor({1, 100, 4}, id("ssd-mobilenet-v1-variant-1-out-boxes",
-                                "Gst.Model.ObjectDetector.Boxes")),
-         tensor({1, 100}, id("ssd-mobilenet-v1-variant-1-out-classes",
-                             "Gst.Model.ObjectDetector.Classes"))});
+         tensor({1, 100, 4},
+                id("ssd-mobilenet-v1-variant-1-out-boxes", "Gst.Model.ObjectDetector.Boxes")),
+         tensor({1, 100},
+                id("ssd-mobilenet-v1-variant-1-out-classes", "Gst.Model.ObjectDetector.Classes"))});
     expect_family(seen, "ssd-postprocess", 100, 0);
     EXPECT_EQ(seen->layout[FieldId::kBox].tensor, 2);
     EXPECT_EQ(seen->layout[FieldId::kScore].tensor, 0);
@@ -104,18 +104,19 @@ TEST(Recognise, DetrByIdAndByGenericNames) {
   ASSERT_FALSE(open);
   EXPECT_NE(open.error().message().find("yolo-nas (1 class)"), std::string::npos);
   EXPECT_EQ(open.error().message().find("detr-postprocess"), std::string::npos);
-  EXPECT_FALSE(see({tensor({1, 300}, "labels"), tensor({1, 300, 5}, "boxes"),
-                    tensor({1, 300}, "scores")}));
-  EXPECT_FALSE(see({tensor({1, 300}, "labels"), tensor({1, 300, 4}, "boxes"),
-                    tensor({1, 301}, "scores")}));
-  expect_family(see({tensor({1, 300}, "labels"), tensor({1, 84, 8400}, "boxes"),
-                     tensor({1, 301}, "scores")}), "yolov8", 8400, 80);
+  EXPECT_FALSE(
+      see({tensor({1, 300}, "labels"), tensor({1, 300, 5}, "boxes"), tensor({1, 300}, "scores")}));
+  EXPECT_FALSE(
+      see({tensor({1, 300}, "labels"), tensor({1, 300, 4}, "boxes"), tensor({1, 301}, "scores")}));
+  expect_family(
+      see({tensor({1, 300}, "labels"), tensor({1, 84, 8400}, "boxes"), tensor({1, 301}, "scores")}),
+      "yolov8", 8400, 80);
 }
 
 TEST(Recognise, PaddlesRowsAndTheirCount) {
   for (const size_t rows : {0, 1, 5, 6, 300}) {
-    const auto seen = see({tensor({rows, 6}, "paddle-rows"),
-                           tensor({1}, "paddle-count", DataType::kInt32)});
+    const auto seen =
+        see({tensor({rows, 6}, "paddle-rows"), tensor({1}, "paddle-count", DataType::kInt32)});
     expect_family(seen, "paddle", static_cast<uint32_t>(rows), 0);
     EXPECT_EQ(seen->layout[FieldId::kClassId].at(0, 2), 12u);
     EXPECT_EQ(seen->layout[FieldId::kScore].at(0, 2), 13u);
@@ -144,8 +145,8 @@ TEST(Recognise, ByTheProducersDeclaration) {
   const auto told = see({rows}, {.told = "yolov8"});
   expect_family(told, "yolov8", 777, 26);
   EXPECT_EQ(told->basis, Basis::kNamed) << "may be rejected by values";
-  expect_family(see({tensor({1, 300, 6}, "yolo-26-end2end-out")}, {.told = "paddle"}), "paddle", 300,
-                0);
+  expect_family(see({tensor({1, 300, 6}, "yolo-26-end2end-out")}, {.told = "paddle"}), "paddle",
+                300, 0);
   expect_family(see({tensor({1, 300, 6})}, {.detector = "yolo26", .told = "paddle"}), "yolo26", 300,
                 0);
   expect_family(see({tensor({1, 84, 8400})}, {.told = "a family to come"}), "yolov8", 8400, 80);
@@ -177,7 +178,8 @@ TEST(Recognise, DoesNotTakeBoxesForScores) {
 
 TEST(Recognise, LevelsMayDifferInAnchorsPerCell) {
   std::vector<TensorView> maps;
-  for (const auto& [side, anchors] : {std::pair{38u, 4u}, {19u, 6u}, {10u, 6u}, {5u, 6u}, {3u, 4u}, {1u, 4u}}) {
+  for (const auto& [side, anchors] :
+       {std::pair{38u, 4u}, {19u, 6u}, {10u, 6u}, {5u, 6u}, {3u, 4u}, {1u, 4u}}) {
     maps.push_back(tensor({1, 4 * anchors, side, side}));
     maps.push_back(tensor({1, 91 * anchors, side, side}));
   }
@@ -191,8 +193,8 @@ TEST(Recognise, FewOrNoReadyRows) {
 }
 
 TEST(Recognise, DoesNotTakeKeypointsForScores) {
-  for (const Shape& shape : {Shape{1, 56, 8400}, Shape{1, 116, 8400}, Shape{1, 85, 25200},
-                             Shape{1, 30, 777}}) {
+  for (const Shape& shape :
+       {Shape{1, 56, 8400}, Shape{1, 116, 8400}, Shape{1, 85, 25200}, Shape{1, 30, 777}}) {
     const auto seen = see({tensor(shape)});
     ASSERT_FALSE(seen) << shape.to_string();
     EXPECT_EQ(seen.error().kind, ErrorKind::kAmbiguous);
@@ -249,8 +251,9 @@ TEST(Recognise, ErrorsHaveExpectedFoundAndHint) {
   const auto wrong = see({tensor({1, 12}, "logits")});
   ASSERT_FALSE(wrong);
   EXPECT_NE(wrong.error().message().find("logits 1x12 float32"), std::string::npos);
-  EXPECT_NE(see({tensor({1, 3})}, {.detector = "yolov5-heads"}).error().expected.find("for 3 levels"),
-            std::string::npos);
+  EXPECT_NE(
+      see({tensor({1, 3})}, {.detector = "yolov5-heads"}).error().expected.find("for 3 levels"),
+      std::string::npos);
   EXPECT_EQ(see({tensor({1, 3})}, {.detector = "yolov8"}).error().expected.find("levels"),
             std::string::npos);
   const auto type = see({tensor({1, 84, 8400}, "yolo-v8-out", DataType::kInt8)});
@@ -282,8 +285,8 @@ TEST(Recognise, RejectsMoreAnchorsOrClassesThanKeysHold) {
 
 TEST(Recognise, UsesOnlyNamedTensors) {
   const std::vector<std::string> ids{"second"};
-  const auto seen = see({tensor({1, 25200, 85}, "first"), tensor({1, 84, 8400}, "second")},
-                        {.tensor_ids = ids});
+  const auto seen =
+      see({tensor({1, 25200, 85}, "first"), tensor({1, 84, 8400}, "second")}, {.tensor_ids = ids});
   expect_family(seen, "yolov8", 8400, 80);
   EXPECT_EQ(seen->layout[FieldId::kBox].tensor, 1);
   const std::vector<std::string> absent{"third"};
@@ -294,9 +297,9 @@ TEST(Recognise, UsesOnlyNamedTensors) {
 
 TEST(Recognise, NamedTensorsTakeRolesInOrder) {
   const std::vector<std::string> ids{"b", "s", "c", "n"};
-  const auto seen = see({tensor({1, 10}, "s"), tensor({1, 10}, "c"), tensor({1, 10, 4}, "b"),
-                         tensor({1}, "n")},
-                        {.detector = "ssd-postprocess", .tensor_ids = ids});
+  const auto seen =
+      see({tensor({1, 10}, "s"), tensor({1, 10}, "c"), tensor({1, 10, 4}, "b"), tensor({1}, "n")},
+          {.detector = "ssd-postprocess", .tensor_ids = ids});
   ASSERT_TRUE(seen) << seen.error().message();
   EXPECT_EQ(seen->layout[FieldId::kBox].tensor, 2);
   EXPECT_EQ(seen->layout[FieldId::kScore].tensor, 0);

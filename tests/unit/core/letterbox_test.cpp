@@ -24,9 +24,8 @@ void expect_near(const Box& a, const Box& b, float tolerance) {
 
 TEST(Letterbox, EqualSizesAreTheIdentity) {
   const Box b{1.25f, 2.5f, 100.125f, 200.0625f};
-  for (const auto mode :
-       {ResizeMode::kStretch, ResizeMode::kLetterboxCenter, ResizeMode::kLetterboxTopLeft,
-        ResizeMode::kLetterboxScaler}) {
+  for (const auto mode : {ResizeMode::kStretch, ResizeMode::kLetterboxCenter,
+                          ResizeMode::kLetterboxTopLeft, ResizeMode::kLetterboxScaler}) {
     const Letterbox map = make_letterbox(picture(640, 480), picture(640, 480), mode);
     EXPECT_EQ(map.to_frame(b), b);
     EXPECT_EQ(map.to_model(b), b);
@@ -52,7 +51,8 @@ TEST(Letterbox, CentersATallFrame) {
 
 TEST(Letterbox, RoundsLikeTheScaler) {
   // From videoconvertscale's output: rows 51 to 363 and columns 18 to 397 are picture.
-  Letterbox map = make_letterbox(picture(640, 483), picture(416, 416), ResizeMode::kLetterboxScaler);
+  Letterbox map =
+      make_letterbox(picture(640, 483), picture(416, 416), ResizeMode::kLetterboxScaler);
   expect_near(map.to_frame({0, 51, 416, 364}), {0, 0, 640, 483}, 1e-3f);
   map = make_letterbox(picture(586, 640), picture(416, 416), ResizeMode::kLetterboxScaler);
   expect_near(map.to_frame({18, 0, 398, 416}), {0, 0, 586, 640}, 1e-3f);
@@ -73,16 +73,17 @@ std::optional<Letterbox> by_the_scalers_rule(const Picture& frame, const Picture
     height = model.size.height;
     width = gst_util_uint64_scale_int(height, n, d);
   }
-  return Letterbox{.scale_x = static_cast<float>(width), .scale_y = static_cast<float>(height),
+  return Letterbox{.scale_x = static_cast<float>(width),
+                   .scale_y = static_cast<float>(height),
                    .pad_x = static_cast<float>((model.size.width - width) / 2),
                    .pad_y = static_cast<float>((model.size.height - height) / 2)};
 }
 
 TEST(Letterbox, ScalerModeFollowsTheScaler) {
-  constexpr uint32_t kSides[] = {1, 2, 3, 31, 97, 240, 320, 416, 417, 483, 586, 640, 719, 1080,
-                                 1919, 4096, 65535};
-  constexpr std::pair<uint32_t, uint32_t> kRatios[] = {{1, 1}, {16, 11}, {12, 11}, {1, 7}, {97, 89},
-                                                       {1000003, 999983}, {2147483647, 2}};
+  constexpr uint32_t kSides[] = {1,   2,   3,   31,  97,   240,  320,  416,  417,
+                                 483, 586, 640, 719, 1080, 1919, 4096, 65535};
+  constexpr std::pair<uint32_t, uint32_t> kRatios[] = {
+      {1, 1}, {16, 11}, {12, 11}, {1, 7}, {97, 89}, {1000003, 999983}, {2147483647, 2}};
   std::mt19937 random(7);
   const auto any = [&](const auto& list) { return list[random() % std::size(list)]; };
   const auto draw = [&] {
@@ -94,9 +95,11 @@ TEST(Letterbox, ScalerModeFollowsTheScaler) {
     const Picture frame = draw(), model = draw();
     const Letterbox map = make_letterbox(frame, model, ResizeMode::kLetterboxScaler);
     const auto want = by_the_scalers_rule(frame, model);
-    const Letterbox place = want.value_or(
-        Letterbox{.scale_x = static_cast<float>(model.size.width),
-                  .scale_y = static_cast<float>(model.size.height), .pad_x = 0, .pad_y = 0});
+    const Letterbox place =
+        want.value_or(Letterbox{.scale_x = static_cast<float>(model.size.width),
+                                .scale_y = static_cast<float>(model.size.height),
+                                .pad_x = 0,
+                                .pad_y = 0});
     (want ? whole : stretched) += 1;
     if (place.scale_x < 1 || place.scale_y < 1) continue;  // no pixel of the picture
     ASSERT_EQ(map.pad_x, place.pad_x) << i;
@@ -124,8 +127,7 @@ TEST(Letterbox, PadsAtTheEndWhenTopLeft) {
 }
 
 TEST(Letterbox, StretchesEachAxis) {
-  const Letterbox map =
-      make_letterbox(picture(1280, 720), picture(640, 640), ResizeMode::kStretch);
+  const Letterbox map = make_letterbox(picture(1280, 720), picture(640, 640), ResizeMode::kStretch);
   expect_near(map.to_frame({0, 0, 640, 640}), {0, 0, 1280, 720}, 1e-3f);
 }
 
@@ -142,8 +144,8 @@ TEST(Letterbox, RespectsThePixelAspectRatio) {
 TEST(Letterbox, InverseIsTheIdentity) {
   for (const uint32_t w : {1u, 3u, 97u, 640u, 1919u, 4096u})
     for (const uint32_t h : {1u, 2u, 101u, 481u, 1080u})
-      for (const auto mode : {ResizeMode::kStretch, ResizeMode::kLetterboxCenter,
-                              ResizeMode::kLetterboxTopLeft}) {
+      for (const auto mode :
+           {ResizeMode::kStretch, ResizeMode::kLetterboxCenter, ResizeMode::kLetterboxTopLeft}) {
         const Letterbox map = make_letterbox(picture(w, h), picture(416, 320), mode);
         const Box b{10.5f, 20.25f, 300.75f, 310.125f};
         expect_near(map.to_model(map.to_frame(b)), b, 0.01f);

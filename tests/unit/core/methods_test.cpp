@@ -41,8 +41,7 @@ TEST(Methods, FastSuppressedBoxesSuppress) {
   const auto chain = test::rows(kChain);
   for (const NmsMethod method : kExact)
     EXPECT_EQ(kept(method, test::pixel_settings(), chain), (std::vector<uint32_t>{0, 2, 3}));
-  EXPECT_EQ(kept(NmsMethod::kFast, test::pixel_settings(), chain),
-            (std::vector<uint32_t>{0, 3}));
+  EXPECT_EQ(kept(NmsMethod::kFast, test::pixel_settings(), chain), (std::vector<uint32_t>{0, 3}));
 }
 
 TEST(Methods, ClassesSuppressEachOtherOnlyIfSet) {
@@ -55,9 +54,8 @@ TEST(Methods, ClassesSuppressEachOtherOnlyIfSet) {
 
 TEST(Methods, ExactBoxBeyondTheClassLimitSuppressesNothing) {
   // Class 0 is full after the first box; the second one would have suppressed the third.
-  const auto boxes = test::rows({{0, 0, 10, 10, 0.9f, 0},
-                                 {50, 0, 60, 10, 0.8f, 0},
-                                 {50, 0, 60, 10, 0.7f, 1}});
+  const auto boxes =
+      test::rows({{0, 0, 10, 10, 0.9f, 0}, {50, 0, 60, 10, 0.8f, 0}, {50, 0, 60, 10, 0.7f, 1}});
   Settings settings = one_a_class();
   settings.class_agnostic = true;
   for (const NmsMethod method : kExact)
@@ -66,9 +64,8 @@ TEST(Methods, ExactBoxBeyondTheClassLimitSuppressesNothing) {
 }
 
 TEST(Methods, ContinueAfterAFullClass) {
-  const auto boxes = test::rows({{0, 0, 10, 10, 0.9f, 0},
-                                 {50, 0, 60, 10, 0.8f, 0},
-                                 {100, 0, 110, 10, 0.7f, 1}});
+  const auto boxes =
+      test::rows({{0, 0, 10, 10, 0.9f, 0}, {50, 0, 60, 10, 0.8f, 0}, {100, 0, 110, 10, 0.7f, 1}});
   for (int method = static_cast<int>(NmsMethod::kGreedy);
        method <= static_cast<int>(NmsMethod::kMerge); ++method)
     EXPECT_EQ(kept(static_cast<NmsMethod>(method), one_a_class(), boxes),
@@ -79,10 +76,10 @@ TEST(Methods, ContinueAfterAFullClass) {
 TEST(Methods, WorkWithoutBoxesOrCapacity) {
   Settings none = test::pixel_settings();
   none.max_detections = 0;
-  for (const NmsMethod method : {NmsMethod::kGreedy, NmsMethod::kNone, NmsMethod::kBitmask,
-                                 NmsMethod::kSegmented, NmsMethod::kFast, NmsMethod::kSoftLinear,
-                                 NmsMethod::kSoftGaussian, NmsMethod::kWeighted, NmsMethod::kDiou,
-                                 NmsMethod::kMatrix, NmsMethod::kMatrixLinear, NmsMethod::kMerge}) {
+  for (const NmsMethod method :
+       {NmsMethod::kGreedy, NmsMethod::kNone, NmsMethod::kBitmask, NmsMethod::kSegmented,
+        NmsMethod::kFast, NmsMethod::kSoftLinear, NmsMethod::kSoftGaussian, NmsMethod::kWeighted,
+        NmsMethod::kDiou, NmsMethod::kMatrix, NmsMethod::kMatrixLinear, NmsMethod::kMerge}) {
     EXPECT_TRUE(kept(method, none, test::rows(kChain)).empty());
     EXPECT_TRUE(kept(method, test::pixel_settings(), test::rows({})).empty());
   }

@@ -60,7 +60,8 @@ std::string tensors_text(const DetectorSpec& spec) {
 std::string levels_text(const DetectorSpec& spec) {
   std::string out;
   for (size_t level = 0; level < spec.level_count(); ++level)
-    out += std::format("{}{}x{}", level == 0 ? "" : " ", spec.strides[level], spec.anchors_of(level));
+    out +=
+        std::format("{}{}x{}", level == 0 ? "" : " ", spec.strides[level], spec.anchors_of(level));
   return out.empty() ? "-" : out;
 }
 
@@ -70,16 +71,16 @@ std::string family_lines() {
       "above | contract | labels |\n| --- | --- | --- | --- | --- | --- | --- |\n";
   for (const DetectorSpec& spec : detectors()) {
     const bool none = spec.nms == NmsMethod::kNone;
-    out += std::format(
-        "| `{}` | {} | {} | {} | {}, {} | {} | {} |\n", spec.name, reader_name(spec.reader),
-        tensors_text(spec), levels_text(spec), spec.score_threshold > 0 ? spec.score_threshold : 0.25f,
-        none                     ? std::string("none")
-        : spec.iou_threshold > 0 ? std::format("{}", spec.iou_threshold)
-                                 : std::string("0.45"),
-        none                    ? "-"
-        : spec.contract.empty() ? "exact"
-                                : spec.contract,
-        spec.multi_label ? "all" : "the best");
+    out += std::format("| `{}` | {} | {} | {} | {}, {} | {} | {} |\n", spec.name,
+                       reader_name(spec.reader), tensors_text(spec), levels_text(spec),
+                       spec.score_threshold > 0 ? spec.score_threshold : 0.25f,
+                       none                     ? std::string("none")
+                       : spec.iou_threshold > 0 ? std::format("{}", spec.iou_threshold)
+                                                : std::string("0.45"),
+                       none                    ? "-"
+                       : spec.contract.empty() ? "exact"
+                                               : spec.contract,
+                       spec.multi_label ? "all" : "the best");
   }
   return out;
 }
@@ -172,8 +173,8 @@ std::string recognition_lines(const std::map<std::string, Seen>& all) {
 
 /// Returns the lines for thresholds at which contracts differ.
 std::string photo_lines() {
-  constexpr std::pair<float, float> kThresholds[]{{0.3f, 0.45f}, {0.3f, 0.65f}, {0.01f, 0.45f},
-                                                  {0.01f, 0.65f}};
+  constexpr std::pair<float, float> kThresholds[]{
+      {0.3f, 0.45f}, {0.3f, 0.65f}, {0.01f, 0.45f}, {0.01f, 0.65f}};
   std::string head = "| contract |", rule = "| --- |", boxes = "| boxes by `exact` |", list;
   std::map<std::string, std::string> lines;
   for (const auto& [score, iou] : kThresholds) {
@@ -190,7 +191,9 @@ std::string photo_lines() {
   }
   std::string out = head + "\n" + rule + "\n" + boxes + "\n";
   for (const auto& [contract, cells] : lines) out += "| `" + contract + "` |" + cells + "\n";
-  return out + "\nBoxes that differ because of the added pixel of `plus-one`, at 0.3 and 0.65:\n\n" + list;
+  return out +
+         "\nBoxes that differ because of the added pixel of `plus-one`, at 0.3 and 0.65:\n\n" +
+         list;
 }
 
 }  // namespace
@@ -235,7 +238,8 @@ std::string models_page(bool photos) {
         "of four photos. Reasons are\nan IoU that the added pixel moves across the threshold, "
         "classes that suppress each other (`tflite`), and boxes\nthat these suppress or no longer "
         "suppress. Scores equal to the threshold and ties, in which `numpy` and\n`efficientnms` "
-        "differ, do not occur.\n\n" + photo_lines();
+        "differ, do not occur.\n\n" +
+        photo_lines();
   return out;
 }
 

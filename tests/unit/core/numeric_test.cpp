@@ -99,8 +99,8 @@ TEST(Half, ConvertsEveryFiniteValueExactly) {
   for (uint32_t bits = 0; bits < 0x7c00; ++bits) {
     const int exponent = static_cast<int>(bits >> 10);
     const double fraction = bits & 0x3ff;
-    const double truth = exponent == 0 ? std::ldexp(fraction, -24)
-                                       : std::ldexp(1024 + fraction, exponent - 25);
+    const double truth =
+        exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
     ASSERT_EQ(half_to_float(static_cast<uint16_t>(bits)), truth) << bits;
     ASSERT_EQ(half_to_float(static_cast<uint16_t>(bits | 0x8000)), -truth) << bits;
   }

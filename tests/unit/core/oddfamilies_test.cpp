@@ -78,9 +78,9 @@ TEST(OddFamily, OptionalTensorIsInAllLevelsOrNone) {
   const auto map = [](const char* id, size_t channels, size_t side) {
     return Tensor{std::vector<float>(channels * side * side), {1, channels, side, side}, id};
   };
-  const std::vector<Tensor> all{map("boxes", 4, 8), map("boxes", 4, 4), map("scores", 3, 8),
-                                map("scores", 3, 4), map("objectness", 1, 8),
-                                map("objectness", 1, 4)};
+  const std::vector<Tensor> all{map("boxes", 4, 8),      map("boxes", 4, 4),
+                                map("scores", 3, 8),     map("scores", 3, 4),
+                                map("objectness", 1, 8), map("objectness", 1, 4)};
   const auto fits = [&](size_t count) {
     std::vector<TensorView> views;
     for (size_t i = 0; i < count; ++i) views.push_back(all[i].view());
@@ -148,8 +148,10 @@ TEST(OddFamily, IndicesWithoutAnchorsMakeNoBoxes) {
 }
 
 TEST(OddFamily, IndicesOfTheBackgroundMakeNoBoxes) {
-  const Tensor rows{.values = {0, 0, 0, 0, 1, 1, 0, 2, 2}, .shape = {3, 3}, .id = "selected_indices"};
-  const Tensor boxes{.values = {0, 0, 9, 9, 20, 0, 29, 9, 40, 0, 49, 9}, .shape = {1, 3, 4}, .id = "boxes"};
+  const Tensor rows{
+      .values = {0, 0, 0, 0, 1, 1, 0, 2, 2}, .shape = {3, 3}, .id = "selected_indices"};
+  const Tensor boxes{
+      .values = {0, 0, 9, 9, 20, 0, 29, 9, 40, 0, 49, 9}, .shape = {1, 3, 4}, .id = "boxes"};
   const Tensor scores{.values = std::vector<float>(9, 0.9f), .shape = {1, 3, 3}, .id = "scores"};
   const auto classes = [&](Background background) {
     auto spec = std::make_shared<DetectorSpec>(*find_detector("onnx-nms-xy"));

@@ -101,7 +101,8 @@ TEST(OrientedNms, MatchesBruteForce) {
 }
 
 TEST(OrientedNms, MergesBoxesAndKeepsTheAngleOfTheBest) {
-  const std::vector<OrientedRow> rows{{100, 100, 40, 20, 0.8f, 0, 0.5f}, {104, 100, 40, 20, 0.2f, 0, 0.6f}};
+  const std::vector<OrientedRow> rows{{100, 100, 40, 20, 0.8f, 0, 0.5f},
+                                      {104, 100, 40, 20, 0.2f, 0, 0.6f}};
   for (const NmsMethod method : {NmsMethod::kWeighted, NmsMethod::kMerge}) {
     Settings settings = settings_for("exact", method, 0.3f);
     settings.score_threshold = 0.1f;
@@ -114,7 +115,8 @@ TEST(OrientedNms, MergesBoxesAndKeepsTheAngleOfTheBest) {
 }
 
 TEST(OrientedNms, SupportsMethodsThatChangeScores) {
-  const std::vector<OrientedRow> rows{{100, 100, 40, 20, 0.8f, 0, 0.5f}, {104, 100, 40, 20, 0.6f, 0, 0.6f}};
+  const std::vector<OrientedRow> rows{{100, 100, 40, 20, 0.8f, 0, 0.5f},
+                                      {104, 100, 40, 20, 0.6f, 0, 0.6f}};
   const double over = test::polygon_iou(of(rows[0]), of(rows[1]));
   Settings settings = settings_for("exact", NmsMethod::kSoftGaussian, 0.9f);
   const auto found = detected(rows, settings);
@@ -127,14 +129,16 @@ TEST(OrientedNms, SupportsMethodsThatChangeScores) {
 
 TEST(OrientedPlan, DropsBoxesWithInvalidAngles) {
   const float nan = std::nanf("");
-  const auto found = detected({{100, 100, 40, 20, 0.8f, 0, nan}, {300, 100, 40, 20, 0.8f, 1, 1e30f}},
-                              settings_for("auto", NmsMethod::kAuto));
+  const auto found =
+      detected({{100, 100, 40, 20, 0.8f, 0, nan}, {300, 100, 40, 20, 0.8f, 1, 1e30f}},
+               settings_for("auto", NmsMethod::kAuto));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].anchor, 1u);
   EXPECT_EQ(found[0].angle, 1e30f) << "as given by the model";
 }
 
-Result<Plan> plan_for(const char* detector, const char* contract = "auto", float threshold = 0.45f) {
+Result<Plan> plan_for(const char* detector, const char* contract = "auto",
+                      float threshold = 0.45f) {
   test::Tensor planes{.values = std::vector<float>(20 * 21504), .shape = {1, 20, 21504}, .id = {}};
   Settings settings = settings_for(contract, NmsMethod::kAuto, threshold);
   settings.detector = detector;

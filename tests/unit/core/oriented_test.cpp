@@ -73,7 +73,7 @@ class Pairs {
     switch (random_() % 8) {
       case 0: b = {a.x, a.y, a.w, a.h, a.angle + number(-0.1, 0.1)}; break;  // nearly equal
       case 1: b = {a.x, a.y, a.w * number(0, 1), a.h * number(0, 1), a.angle}; break;  // nested
-      case 2: b.angle = a.angle + M_PI / 2; break;  // crossing
+      case 2: b.angle = a.angle + M_PI / 2; break;                                     // crossing
       case 3:  // touching, side by side
         b = {a.x + std::cos(a.angle) * a.w, a.y + std::sin(a.angle) * a.w, a.w, a.h, a.angle};
         break;
@@ -182,7 +182,8 @@ TEST(OrientedGaussian, BoundsIncludeAllOverlapsBeyondTheThreshold) {
     for (int i = 0; i < 50000; ++i) {
       const auto [a, b] = pairs.next();
       const OrientedShape x = shape(a), y = shape(b);
-      const bool near = touch(OrientedGaussian::bounds(x, rules), OrientedGaussian::bounds(y, rules));
+      const bool near =
+          touch(OrientedGaussian::bounds(x, rules), OrientedGaussian::bounds(y, rules));
       const bool over = test::prob_iou(a, b) > threshold + 1e-5;
       if (over) {
         ASSERT_TRUE(near) << threshold << test::text(a) << test::text(b);
@@ -196,7 +197,11 @@ TEST(OrientedGaussian, BoundsIncludeAllOverlapsBeyondTheThreshold) {
 }
 
 Letterbox scaled(float x, float y) {
-  return {.frame = {1000, 1000}, .model = {640, 640}, .scale_x = x, .scale_y = y, .pad_x = 5,
+  return {.frame = {1000, 1000},
+          .model = {640, 640},
+          .scale_x = x,
+          .scale_y = y,
+          .pad_x = 5,
           .pad_y = 7};
 }
 

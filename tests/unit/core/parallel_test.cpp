@@ -25,8 +25,8 @@ TEST(WorkerThreads, RunsEachPartOnce) {
   ASSERT_NE(crew, nullptr);
   for (uint32_t parts = 1; parts <= crew->size(); ++parts) {
     std::atomic<uint32_t> done[kMaxThreads]{};
-    crew->run(parts, [](void* of, uint32_t i) { ++static_cast<std::atomic<uint32_t>*>(of)[i]; },
-              done);
+    crew->run(
+        parts, [](void* of, uint32_t i) { ++static_cast<std::atomic<uint32_t>*>(of)[i]; }, done);
     for (uint32_t i = 0; i < kMaxThreads; ++i) EXPECT_EQ(done[i], i < parts ? 1u : 0u);
   }
 }

@@ -173,10 +173,8 @@ TEST(Plan, WithoutValuesUsesTheProducersFamily) {
     settings.declared_detector = detector;
     settings.units = units;
     const int nothing = 0;
-    const TensorView view{.data = &nothing,
-                          .bytes = size_t{1} << 40,
-                          .shape = shape,
-                          .space = MemorySpace::kCuda};
+    const TensorView view{
+        .data = &nothing, .bytes = size_t{1} << 40, .shape = shape, .space = MemorySpace::kCuda};
     return make_plan(settings, std::span(&view, 1));
   };
   const auto plan = unread("yolov8", Units::kNormalized, {1, 84, 2100});

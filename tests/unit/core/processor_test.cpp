@@ -50,8 +50,8 @@ TEST(Laws, NmsIsIdempotent) {
     const auto kept = run(greedy(), random_rows(seed, 300));
     std::vector<Row> again;
     for (const Detection& d : kept)
-      again.push_back({d.box.x1, d.box.y1, d.box.x2, d.box.y2, d.score,
-                       static_cast<float>(d.class_id)});
+      again.push_back(
+          {d.box.x1, d.box.y1, d.box.x2, d.box.y2, d.score, static_cast<float>(d.class_id)});
     EXPECT_EQ(run(greedy(), again).size(), kept.size()) << seed;
   }
 }
@@ -168,7 +168,8 @@ TEST(Clip, KeepsBoxesThatTouchTheBorder) {
 TEST(MaxDetections, IsTotalOrPerClass) {
   std::vector<Row> rows;
   for (int i = 0; i < 12; ++i)
-    rows.push_back({float(i) * 50, 0, float(i) * 50 + 10, 10, 0.9f - float(i) * 0.01f, float(i % 2)});
+    rows.push_back(
+        {float(i) * 50, 0, float(i) * 50 + 10, 10, 0.9f - float(i) * 0.01f, float(i % 2)});
   Settings settings = greedy();
   settings.max_detections = 3;
   EXPECT_EQ(test::anchors_of(run(settings, rows)), (std::vector<uint32_t>{0, 1, 2}));
@@ -189,7 +190,8 @@ TEST(Planes, GiveTheSameBoxesAsRows) {
   std::mt19937 random(7);
   std::uniform_real_distribution<float> place(20, 300), score(0, 0.5f);
   constexpr size_t kAnchors = 2100, kChannels = 10;
-  Tensor planes{.values = std::vector<float>(kAnchors * kChannels), .shape = {1, kChannels, kAnchors},
+  Tensor planes{.values = std::vector<float>(kAnchors * kChannels),
+                .shape = {1, kChannels, kAnchors},
                 .id = "yolo-v8-out"};
   Tensor rows{.values = planes.values, .shape = {1, kAnchors, kChannels}, .id = "yolo-v8-out"};
   for (size_t a = 0; a < kAnchors; ++a)
@@ -240,8 +242,10 @@ TEST(Argmax, BeforeAndAfterObjectness) {
 }
 
 TEST(Batch, KeepsImagesApart) {
-  Tensor tensor = test::rows({{0, 0, 10, 10, 0.9f, 0}, {50, 0, 60, 10, 0.8f, 1},
-                              {0, 0, 10, 10, 0.7f, 2}, {0, 0, 10, 10, 0.1f, 3}});
+  Tensor tensor = test::rows({{0, 0, 10, 10, 0.9f, 0},
+                              {50, 0, 60, 10, 0.8f, 1},
+                              {0, 0, 10, 10, 0.7f, 2},
+                              {0, 0, 10, 10, 0.1f, 3}});
   tensor.shape = {2, 2, 6};
   const TensorView view = tensor.view();
   auto processor = test::make_processor(greedy(), std::span(&view, 1));

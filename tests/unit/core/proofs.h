@@ -30,8 +30,10 @@ struct Peer {
   std::string_view family, tensors;
 };
 
-inline constexpr Peer kPeers[] = {{"yolov5", "NNStreamer's tests"}, {"yolov8", "NNStreamer's tests"},
-                                  {"yolov10", "NNStreamer's tests"}, {"ssd", "NNStreamer's tests"},
+inline constexpr Peer kPeers[] = {{"yolov5", "NNStreamer's tests"},
+                                  {"yolov8", "NNStreamer's tests"},
+                                  {"yolov10", "NNStreamer's tests"},
+                                  {"ssd", "NNStreamer's tests"},
                                   {"yolox", "YOLOX-Nano on photos"}};
 
 /// Returns the up-to-date text of docs/models.md. @param photos true to include the recorded

@@ -58,9 +58,9 @@ TEST(Rescoring, SoftByTensorFlowsContractMatchesTensorFlow) {
   settings.score_threshold = 0;
   settings.soft_sigma = 0.5f;
   settings.frame.size = settings.model = {20'000, 20'000};
-  const std::vector<Row> boxes{{0, 10, 100, 110, 0.9f, 0},      {0, 20, 100, 120, 0.75f, 0},
-                               {0, 0, 100, 100, 0.6f, 0},       {0, 1010, 100, 1110, 0.95f, 0},
-                               {0, 1020, 100, 1120, 0.5f, 0},   {0, 10010, 100, 10110, 0.3f, 0}};
+  const std::vector<Row> boxes{{0, 10, 100, 110, 0.9f, 0},    {0, 20, 100, 120, 0.75f, 0},
+                               {0, 0, 100, 100, 0.6f, 0},     {0, 1010, 100, 1110, 0.95f, 0},
+                               {0, 1020, 100, 1120, 0.5f, 0}, {0, 10010, 100, 10110, 0.3f, 0}};
   const auto found_boxes = found(settings, boxes);
   EXPECT_EQ(test::anchors_of(found_boxes), (std::vector<uint32_t>{3, 0, 1, 5, 4, 2}));
   constexpr float kScores[] = {0.95f, 0.9f, 0.384f, 0.3f, 0.256f, 0.197f};
@@ -127,8 +127,10 @@ TEST(Rescoring, DiouKeepsBoxesWithDistantCentres) {
   EXPECT_EQ(test::anchors_of(found(by(NmsMethod::kDiou, 0.2f))), (std::vector<uint32_t>{0, 2, 3}));
 }
 
-const std::vector<Row> kApart{{0, 0, 9, 9, 0.9f, 0},   {20, 0, 29, 9, 0.8f, 0},
-                              {40, 0, 49, 9, 0.7f, 0}, {60, 0, 69, 9, 0.6f, 1},
+const std::vector<Row> kApart{{0, 0, 9, 9, 0.9f, 0},
+                              {20, 0, 29, 9, 0.8f, 0},
+                              {40, 0, 49, 9, 0.7f, 0},
+                              {60, 0, 69, 9, 0.6f, 1},
                               {80, 0, 89, 9, 0.5f, 1}};
 
 TEST(ClassTopK, LimitsClassesBeforeAndAfterSuppression) {

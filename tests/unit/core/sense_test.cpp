@@ -43,11 +43,13 @@ TEST(Sense, AcceptsPlausibleSettings) {
                     s.contract = contract;
                     s.include_classes = {2, 5};
                     s.class_thresholds = {{1, 2.0f}};  // a filtered class
-                  })), "");
+                  })),
+                  "");
   EXPECT_EQ(warnings(kPlanes, with([](Settings& s) {
-              s.class_thresholds = {{1, 1.0f}};  // one of several is switched off
-              s.iou_threshold = 1;
-            })), "");
+                       s.class_thresholds = {{1, 1.0f}};  // one of several is switched off
+                       s.iou_threshold = 1;
+                     })),
+            "");
 }
 
 TEST(Sense, WarnsAboutThresholdsThatNothingPasses) {
@@ -59,13 +61,15 @@ TEST(Sense, WarnsAboutThresholdsThatNothingPasses) {
                "a score-threshold of at least 0");
   }
   EXPECT_EQ(warnings(kPlanes, with([](Settings& s) {
-              s.score_threshold = 1;
-              s.contract = "inclusive";  // a score of 1 passes
-            })), "");
+                       s.score_threshold = 1;
+                       s.contract = "inclusive";  // a score of 1 passes
+                     })),
+            "");
   EXPECT_EQ(warnings(kPlanes, with([](Settings& s) {
-              s.score_threshold = 25;
-              s.class_thresholds = {{1, 0.5f}};  // all but one class
-            })), "");
+                       s.score_threshold = 25;
+                       s.class_thresholds = {{1, 0.5f}};  // all but one class
+                     })),
+            "");
 }
 
 TEST(Sense, TakesThresholdsOfLogitsAsProbabilities) {
@@ -91,9 +95,10 @@ TEST(Sense, WarnsAboutUnknownClasses) {
   expect_one(warnings(kPlanes, with([](Settings& s) { s.class_thresholds = {{9, 0.5f}}; })),
              "class-thresholds among the model's classes");
   expect_one(warnings(kPlanes, with([](Settings& s) {
-               s.include_classes = {3};
-               s.exclude_classes = {3};
-             })), "none left by include-classes");
+                        s.include_classes = {3};
+                        s.exclude_classes = {3};
+                      })),
+             "none left by include-classes");
   EXPECT_EQ(warnings(kRows, with([](Settings& s) { s.include_classes = {900}; })), "")
       << "rows may have any class";
 }
@@ -102,42 +107,48 @@ TEST(Sense, WarnsAboutNmsSettingsWithoutNms) {
   expect_one(warnings(kRows, with([](Settings& s) { s.iou_threshold = 0.7f; })),
              "no iou-threshold because yolo26 needs no NMS, found 0.7: ");
   EXPECT_EQ(warnings(kRows, with([](Settings& s) {
-              s.iou_threshold = 0.7f;
-              s.method = NmsMethod::kGreedy;
-            })), "");
+                       s.iou_threshold = 0.7f;
+                       s.method = NmsMethod::kGreedy;
+                     })),
+            "");
   expect_one(warnings(kPlanes, with([](Settings& s) {
-               s.iou_threshold = 0;
-               s.contract = "inclusive";
-             })), "an iou-threshold above 0");
+                        s.iou_threshold = 0;
+                        s.contract = "inclusive";
+                      })),
+             "an iou-threshold above 0");
   expect_one(warnings(kPlanes, with([](Settings& s) {
-               s.iou_threshold = 0.7f;
-               s.method = NmsMethod::kMatrix;
-             })), "by every overlap");
+                        s.iou_threshold = 0.7f;
+                        s.method = NmsMethod::kMatrix;
+                      })),
+             "by every overlap");
 }
 
 TEST(Sense, WarnsAboutImpossibleSizesAndRegions) {
   for (const auto* tensor : {&kPlanes, &kRows}) {
     expect_one(warnings(*tensor, with([](Settings& s) {
                  s.filters = {.least = {{9, 9}, {}}, .most = {{}, {{2, {20, 8}}}}};
-               })), "class 2");
+               })),
+               "class 2");
     expect_one(warnings(*tensor, with([](Settings& s) {
                  s.filters.wanted = {{{0, 0, 9, 9}}, {{640, 0, 700, 9}}};
-               })), "region 2 outside");
-    expect_one(warnings(*tensor, with([](Settings& s) {
-                 s.filters.excluded = {{{0, 1, 1, 2}, 1}};
-               })), "exclude-regions that overlap the frame");
+               })),
+               "region 2 outside");
+    expect_one(
+        warnings(*tensor, with([](Settings& s) { s.filters.excluded = {{{0, 1, 1, 2}, 1}}; })),
+        "exclude-regions that overlap the frame");
     EXPECT_EQ(warnings(*tensor, with([](Settings& s) {
-                s.filters = {.least = {{9, 9}, {}}, .most = {{9, 0}, {{1, {1, 1}}}},
-                             .wanted = {{{600, 0, 700, 9}}}, .excluded = {{{0, 0, 1, 1}, 1}}};
+                s.filters = {.least = {{9, 9}, {}},
+                             .most = {{9, 0}, {{1, {1, 1}}}},
+                             .wanted = {{{600, 0, 700, 9}}},
+                             .excluded = {{{0, 0, 1, 1}, 1}}};
                 s.exclude_classes = {1};
-              })), "");
+              })),
+              "");
   }
-  expect_one(warnings(kPlanes, with([](Settings& s) {
-               s.filters.least.of_class = {{9, {1, 1}}};
-             })), "min-size among the model's classes");
-  expect_one(warnings(kPlanes, with([](Settings& s) {
-               s.filters.most.of_class = {{99, {5, 5}}};
-             })), "max-size among the model's classes");
+  expect_one(warnings(kPlanes, with([](Settings& s) { s.filters.least.of_class = {{9, {1, 1}}}; })),
+             "min-size among the model's classes");
+  expect_one(warnings(kPlanes, with([](Settings& s) { s.filters.most.of_class = {{99, {5, 5}}}; })),
+             "max-size among the model's classes");
 }
 
 }  // namespace

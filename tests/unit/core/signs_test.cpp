@@ -43,7 +43,10 @@ void expect_words(const std::string& text, std::initializer_list<const char*> wo
 
 template <class T>
 TensorView view_of(const char* id, const std::vector<T>& values, DataType type, Shape shape) {
-  return {.id = id, .data = values.data(), .bytes = values.size() * sizeof(T), .type = type,
+  return {.id = id,
+          .data = values.data(),
+          .bytes = values.size() * sizeof(T),
+          .type = type,
           .shape = shape};
 }
 
@@ -52,8 +55,7 @@ template <class Number>
 Tensor rows(size_t count, size_t columns, Number number) {
   Tensor out{.values = {}, .shape = {1, count, columns}};
   for (size_t row = 0; row < count; ++row)
-    for (size_t column = 0; column < columns; ++column)
-      out.values.push_back(number(row, column));
+    for (size_t column = 0; column < columns; ++column) out.values.push_back(number(row, column));
   return out;
 }
 
@@ -61,7 +63,7 @@ Tensor rows(size_t count, size_t columns, Number number) {
 Tensor yolox(size_t anchors, size_t classes) {
   std::mt19937 random(3);
   return rows(anchors, 5 + classes, [&](size_t, size_t column) {
-    return column < 2 ? uniform_number(random, -1, 2)
+    return column < 2   ? uniform_number(random, -1, 2)
            : column < 4 ? uniform_number(random, -3, 3)
                         : uniform_number(random, 0, 0.5f);
   });
@@ -95,10 +97,11 @@ TEST(Signs, IdentifyYoloxByItsOffsets) {
 TEST(Signs, LeaveDecodedRowsAmbiguous) {
   // Rows of YOLOv8 with 18 classes, not 17 classes and an objectness.
   const std::string said = said_of({dense({.anchors = 2100, .classes = 18, .rows = true})});
-  expect_words(said, {"yolox-decoded (17 classes)", "yolov8 (18 classes)", "set detector=",
-                      "yolox: channel-order=bgr input-mean=0 input-std=1 resize-mode=letterbox-topleft",
-                      "yolov8: channel-order=rgb input-mean=0 input-std=255 "
-                      "resize-mode=letterbox-center"});
+  expect_words(said,
+               {"yolox-decoded (17 classes)", "yolov8 (18 classes)", "set detector=",
+                "yolox: channel-order=bgr input-mean=0 input-std=1 resize-mode=letterbox-topleft",
+                "yolov8: channel-order=rgb input-mean=0 input-std=255 "
+                "resize-mode=letterbox-center"});
 }
 
 TEST(Signs, IdentifyYolov6ByItsObjectness) {
@@ -172,8 +175,9 @@ TEST(Signs, IdentifyTheOutputsOfSsd) {
   const auto list = [](const char* name, std::vector<float> values, Shape shape) {
     return Tensor{.values = std::move(values), .shape = shape, .id = name};
   };
-  const Tensor boxes = list("StatefulPartitionedCall:1",
-                            {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.5f, 0.9f, 0.8f, 0, 0, 0, 0}, {1, 3, 4});
+  const Tensor boxes =
+      list("StatefulPartitionedCall:1",
+           {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.5f, 0.9f, 0.8f, 0, 0, 0, 0}, {1, 3, 4});
   const Tensor scores = list("StatefulPartitionedCall:4", {0.9f, 0.6f, 0}, {1, 3});
   const Tensor classes = list("StatefulPartitionedCall:2", {17, 0, 0}, {1, 3});
   const Tensor count = list("StatefulPartitionedCall:5", {2}, {1});
@@ -201,7 +205,8 @@ TEST(Signs, IdentifyTheOutputsOfTorchvision) {
   ASSERT_TRUE(plan) << plan.error().message();
   EXPECT_EQ(plan->spec->name, "detr-postprocess");
   EXPECT_TRUE(plan->warnings.empty());
-  // Masks in addition to them are not decoded, which is a warning; two lists of labels are not known.
+  // Masks in addition to them are not decoded, which is a warning; two lists of labels are not
+  // known.
   const std::vector<float> mask(16);
   views.push_back(view_of("masks", mask, DataType::kFloat32, {2, 1, 2, 4}));
   const auto masked = make_plan(settings, views);

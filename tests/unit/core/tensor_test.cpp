@@ -47,8 +47,8 @@ TEST(CheckBounds, ReportsMissingBytes) {
 }
 
 TEST(DataType, NamesAreUnique) {
-  for (const char* name : {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
-                           "uint64", "float16", "bfloat16", "float32", "float64"}) {
+  for (const char* name : {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+                           "float16", "bfloat16", "float32", "float64"}) {
     const auto type = data_type_from(name);
     ASSERT_TRUE(type) << name;
     EXPECT_EQ(to_string(*type), name);
@@ -85,8 +85,12 @@ TEST(Load, ReadsUnalignedMemory) {
 
 TEST(Load, Dequantises) {
   const int8_t stored = 27;
-  const TensorView view{.data = &stored, .bytes = 1, .type = DataType::kInt8, .shape = {1},
-                        .scale = 0.5f, .zero_point = -3};
+  const TensorView view{.data = &stored,
+                        .bytes = 1,
+                        .type = DataType::kInt8,
+                        .shape = {1},
+                        .scale = 0.5f,
+                        .zero_point = -3};
   EXPECT_EQ(load(view, 0), 15.0f);
 }
 

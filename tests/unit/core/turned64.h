@@ -40,7 +40,8 @@ inline std::vector<Point64> corners(const Oriented64& b) {
   std::vector<Point64> out;
   const double c = std::cos(b.angle), s = std::sin(b.angle);
   for (const auto& [u, v] : {Point64{-1, -1}, {1, -1}, {1, 1}, {-1, 1}})
-    out.push_back({b.x + u * b.w / 2 * c - v * b.h / 2 * s, b.y + u * b.w / 2 * s + v * b.h / 2 * c});
+    out.push_back(
+        {b.x + u * b.w / 2 * c - v * b.h / 2 * s, b.y + u * b.w / 2 * s + v * b.h / 2 * c});
   return out;
 }
 
@@ -94,8 +95,7 @@ inline double prob_iou(const Oriented64& a, const Oriented64& b) {
   const double apart = (xx * dy * dy + yy * dx * dx - 2 * xy * dx * dy) / (whole + kSmall) / 4;
   const double one = std::max(m.xx * m.yy - m.xy * m.xy, 0.0),
                other = std::max(n.xx * n.yy - n.xy * n.xy, 0.0);
-  const double unlike =
-      std::log(whole / (4 * std::sqrt(one * other) + kSmall) + kSmall) / 2;
+  const double unlike = std::log(whole / (4 * std::sqrt(one * other) + kSmall) + kSmall) / 2;
   const double distance = std::clamp(apart + unlike, kSmall, 100.0);
   return 1 - std::sqrt(1 - std::exp(-distance) + kSmall);
 }

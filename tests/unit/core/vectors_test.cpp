@@ -23,8 +23,7 @@ float number(const json& value) {
 /// Returns the case's boxes as rows with that many classes of scores: row index = class * boxes +
 /// box.
 std::vector<test::Row> rows_of(const json& boxes, const std::string& format,
-                               const std::vector<std::vector<float>>& scores,
-                               const json& classes) {
+                               const std::vector<std::vector<float>>& scores, const json& classes) {
   std::vector<test::Row> rows;
   for (size_t c = 0; c < scores.size(); ++c) {
     for (size_t i = 0; i < boxes.size(); ++i) {
@@ -33,8 +32,8 @@ std::vector<test::Row> rows_of(const json& boxes, const std::string& format,
       test::Row row{v[0], v[1], v[2], v[3], scores[c][i], static_cast<float>(c)};
       if (format.starts_with("y1x1y2x2")) row = {v[1], v[0], v[3], v[2], row.score, row.class_id};
       if (format.starts_with("cx"))
-        row = {v[0] - v[2] / 2, v[1] - v[3] / 2, v[0] + v[2] / 2, v[1] + v[3] / 2, row.score,
-               row.class_id};
+        row = {v[0] - v[2] / 2, v[1] - v[3] / 2, v[0] + v[2] / 2,
+               v[1] + v[3] / 2, row.score,       row.class_id};
       if (classes.is_array()) row.class_id = classes[i].get<float>();
       rows.push_back(row);
     }
@@ -63,8 +62,8 @@ std::vector<uint32_t> kept_by(NmsMethod method, const json& each,
   std::vector<Candidate> candidates(rows.size());
   std::vector<uint32_t> indices(plan->rules.kept_capacity), out;
   Funnel funnel;
-  candidates.resize(backend.decode(*plan, std::span(&view, 1), 0, {0, plan->layout.anchors},
-                                   candidates, funnel));
+  candidates.resize(
+      backend.decode(*plan, std::span(&view, 1), 0, {0, plan->layout.anchors}, candidates, funnel));
   std::vector<Candidate> ordered(candidates.size());
   std::vector<SortSlot> slots(candidates.size());
   ordered.resize(backend.select(*plan, candidates, slots, ordered));
@@ -133,15 +132,15 @@ const std::multimap<std::string, Dialect> kSemantics = [] {
 
 /// Unsupported semantics, with reasons.
 const std::set<std::string> kNowhere{
-    "CV-CUDA (int16 xywh, any-better suppresses)",                       // integers
-    "nnstreamer (int trunc, +1 in intersection only, class-agnostic)",   // integers
-    "torchvision batched_nms coordinate trick",          // an offset of each frame's largest number
-    "union contracted with FMA (nvcc default -fmad=true)",               // depends on the compiler
+    "CV-CUDA (int16 xywh, any-better suppresses)",                      // integers
+    "nnstreamer (int trunc, +1 in intersection only, class-agnostic)",  // integers
+    "torchvision batched_nms coordinate trick",  // an offset of each frame's largest number
+    "union contracted with FMA (nvcc default -fmad=true)",  // depends on the compiler
     // Boxes with NaN are dropped:
     "CUDA fmaxf/fminf ignore NaN in max/min but the area is NaN -> IoU NaN -> kept",
-    "std::max/min depend on operand order",                              // the same
+    "std::max/min depend on operand order",                                      // the same
     "argmax(cls) then *obj (tensorRT_Pro, DeepStream-Yolo, YOLOX, nnstreamer)",  // of families:
-    "max(cls*obj) (ultralytics/yolov5, first max)",                      // check_argmax()
+    "max(cls*obj) (ultralytics/yolov5, first max)",                              // check_argmax()
 };
 
 unsigned check_semantics(const json& each) {
@@ -202,8 +201,8 @@ unsigned check_refused(const json& each) {
 unsigned check_suite(const json& each) {
   if (!each["expected_indices"].is_array()) return 0;
   const char* contract = each["name"].get<std::string>().starts_with("V1.") ? "tensorflow" : "onnx";
-  const bool batched = !each["boxes"].empty() && each["boxes"][0].size() > 0 &&
-                       each["boxes"][0][0].is_array();
+  const bool batched =
+      !each["boxes"].empty() && each["boxes"][0].size() > 0 && each["boxes"][0][0].is_array();
   std::vector<std::vector<uint32_t>> want, got;
   const size_t images = batched ? each["boxes"].size() : 1;
   for (size_t image = 0; image < images; ++image) {
@@ -214,8 +213,8 @@ unsigned check_suite(const json& each) {
     for (uint32_t c = 0; c < scores.size(); ++c)
       for (const uint32_t anchor : anchors)
         if (anchor / boxes.size() == c)
-          got.push_back({static_cast<uint32_t>(image), c,
-                         static_cast<uint32_t>(anchor % boxes.size())});
+          got.push_back(
+              {static_cast<uint32_t>(image), c, static_cast<uint32_t>(anchor % boxes.size())});
   }
   for (const json& index : each["expected_indices"])
     want.push_back(index.is_array() ? index.get<std::vector<uint32_t>>()

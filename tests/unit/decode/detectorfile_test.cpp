@@ -57,11 +57,11 @@ auto numbers_of(const DetectorSpec& s) {
                     s.box_yx, s.units, s.box_scale, s.cell_offset, s.xy_scales, s.delta_limit,
                     s.bins, s.score, s.activation, s.background, s.logit_limit, s.probabilities,
                     s.multi_label, s.peaks, s.strides, s.cell_anchors, s.interleaved,
-                    s.anchors.base, s.anchors.input, s.anchors.scales_inner, s.anchors.whole, s.anchors.of_grid,
-                    s.priors, s.payload, s.payload_count, s.nms, s.contract, s.score_threshold,
-                    s.iou_threshold, s.points.coding, s.points.numbers, s.points.yx, s.points.set,
-                    s.input.deviation, s.input.mean, s.input.bgr, s.input.resize, s.input.pad,
-                    s.input.caveat);
+                    s.anchors.base, s.anchors.input, s.anchors.scales_inner, s.anchors.whole,
+                    s.anchors.of_grid, s.priors, s.payload, s.payload_count, s.nms, s.contract,
+                    s.score_threshold, s.iou_threshold, s.points.coding, s.points.numbers,
+                    s.points.yx, s.points.set, s.input.deviation, s.input.mean, s.input.bgr,
+                    s.input.resize, s.input.pad, s.input.caveat);
 }
 
 /// Compares all fields except by_shape, which files do not have.
@@ -93,10 +93,11 @@ TEST(DetectorFile, ComparesEveryField) {
   for (const auto& field : detector_fields()) {
     Kept kept;
     bool differs = false;
-    for (const char* value : {"true", "false", "xy", "yx", "split", "corners", "pixels", "1,2,3,4",
-                              "0.5", "7", "product", "softmax", "last", "10x20,30x40", "1.5,2",
-                              "angle", "cells", "3", "weighted", "opencv", "some text", "bgr",
-                              "stretch", "1,2,3"}) {
+    for (const char* value :
+         {"true",     "false",       "xy",        "yx",    "split",   "corners",
+          "pixels",   "1,2,3,4",     "0.5",       "7",     "product", "softmax",
+          "last",     "10x20,30x40", "1.5,2",     "angle", "cells",   "3",
+          "weighted", "opencv",      "some text", "bgr",   "stretch", "1,2,3"}) {
       DetectorSpec spec;
       if (!field.read(value, spec, kept)) continue;
       if (field.print(spec) != field.print(DetectorSpec())) {
@@ -187,8 +188,8 @@ std::vector<Wrong> wrong_texts() {
       {r + "names=a,,b\n", "box.detector:11: names: ", "up to 2 names"},
       {r + "names=a\\qb\n", "box.detector:11: names: ", "backslash"},
       {r + "# \xff\n", "box.detector:11: ", "UTF-8"},
-      {r + "channels=6\n", "box.detector:11: channels: ",
-        "0, because the columns define it, found 6"},
+      {r + "channels=6\n",
+       "box.detector:11: channels: ", "0, because the columns define it, found 6"},
       {r + "optional=true\n", "box.detector:11: optional: ", "false for all"},
       {replaced(r, "top-left-size", "corner"),
        "box.detector:7: coding: ", "one of center-size, corners, top-left-size"},
@@ -240,7 +241,8 @@ std::vector<Wrong> wrong_texts() {
        "box.detector:4: channels: ", "at least 4"},
       {split + "payload=keypoints\npayload-count=10\n[tensor boxes]\n[tensor scores]\n",
        "box.detector:5: channels: ", "at least 14"},
-      {split + "payload=keypoints\npayload-count=10\n[tensor boxes]\nchannels=13\n[tensor scores]\n",
+      {split +
+           "payload=keypoints\npayload-count=10\n[tensor boxes]\nchannels=13\n[tensor scores]\n",
        "box.detector:6: channels: ", "at least 14"},
       {split + "background=first\n[tensor boxes]\n[tensor scores]\nchannels=1\n",
        "box.detector:6: channels: ", "at least 2"},

@@ -17,8 +17,8 @@ TEST(SizeText, ReadsGeneralAndPerClassSizes) {
 }
 
 TEST(SizeText, ErrorsQuoteTheText) {
-  for (const char* text : {"16", "16x", "x16", "16x16x16", "16X16", "-1x5", "nanx5", "infx5", "16x16,",
-                           "person:16", "0=16x16"}) {
+  for (const char* text : {"16", "16x", "x16", "16x16x16", "16X16", "-1x5", "nanx5", "infx5",
+                           "16x16,", "person:16", "0=16x16"}) {
     const auto sizes = sizes_of(text, kLabels, "min-size");
     ASSERT_FALSE(sizes) << text;
     EXPECT_NE(sizes.error().message().find("set min-size= to a value such as 16x16"),

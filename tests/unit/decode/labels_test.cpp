@@ -42,8 +42,9 @@ TEST(Labels, SkipAByteOrderMark) {
 
 TEST(Labels, ErrorsNameTheFile) {
   const test::TempDir dir;
-  for (const std::string& path : {dir / "missing", dir.write("empty", ""), dir.write("blank", "\n \n"),
-                                  dir.write("latin1", "caf\xe9\n"), dir.path().string()}) {
+  for (const std::string& path :
+       {dir / "missing", dir.write("empty", ""), dir.write("blank", "\n \n"),
+        dir.write("latin1", "caf\xe9\n"), dir.path().string()}) {
     const auto labels = Labels::load(path.c_str());
     ASSERT_FALSE(labels) << path;
     EXPECT_NE(labels.error().message().find(path), std::string::npos) << labels.error().message();

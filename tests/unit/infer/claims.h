@@ -34,8 +34,7 @@ inline ModelClaims model(Dims input, std::vector<ModelPort> outputs,
 }
 
 inline std::map<std::string, std::string> ultralytics(
-    const char* task, const char* names,
-    std::map<std::string, std::string> more = {}) {
+    const char* task, const char* names, std::map<std::string, std::string> more = {}) {
   more.insert({{"author", "Ultralytics"}, {"task", task}, {"stride", "32"}, {"names", names}});
   return more;
 }

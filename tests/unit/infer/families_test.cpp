@@ -12,14 +12,14 @@
 namespace keepbox {
 namespace {
 
-using test::Dims;
-using test::Three;
 using test::described;
+using test::Dims;
 using test::facts_of;
 using test::kYolov8;
 using test::model;
 using test::port;
 using test::said_of;
+using test::Three;
 using test::ultralytics;
 
 TEST(Families, IdentifyUltralyticsDetectors) {
@@ -57,15 +57,15 @@ struct TaskCase {
 
 /// Returns the family of those ids of the registry.
 std::string detector_by(const std::string& id) {
-  const std::map<std::string, std::string> known{{"yolo-v8-out", "yolov8"},
-                                                 {"yolo-26-end2end-out", "yolo26"},
-                                                 {"yolo-v8-segmentation-out-detections", "yolov8-seg"},
-                                                 {"yolo-v8-pose-out", "yolov8-pose"},
-                                                 {"yolo-v8-obb-out", "yolov8-obb"},
-                                                 {"yolo-26-obb-end2end-out", "yolo26-obb"},
-                                                 {"yolo-26-pose-end2end-out", "yolo26-pose"},
-                                                 {"yolo-26-segmentation-end2end-out-detections",
-                                                  "yolo26-seg"}};
+  const std::map<std::string, std::string> known{
+      {"yolo-v8-out", "yolov8"},
+      {"yolo-26-end2end-out", "yolo26"},
+      {"yolo-v8-segmentation-out-detections", "yolov8-seg"},
+      {"yolo-v8-pose-out", "yolov8-pose"},
+      {"yolo-v8-obb-out", "yolov8-obb"},
+      {"yolo-26-obb-end2end-out", "yolo26-obb"},
+      {"yolo-26-pose-end2end-out", "yolo26-pose"},
+      {"yolo-26-segmentation-end2end-out-detections", "yolo26-seg"}};
   const auto found = known.find(id);
   return found == known.end() ? "" : found->second;
 }
@@ -148,8 +148,8 @@ TEST(Families, NameTheOutputsOfUltralyticsTasks) {
 
 TEST(Families, IdentifyUltralyticsRtDetr) {
   const auto facts_with = [](Dims dims, std::map<std::string, std::string> more) {
-    return facts_of(
-        model({1, 3, 640, 640}, {port("output0", dims)}, ultralytics("detect", "['a', 'b']", more)));
+    return facts_of(model({1, 3, 640, 640}, {port("output0", dims)},
+                          ultralytics("detect", "['a', 'b']", more)));
   };
   const struct {
     Dims dims;
@@ -233,9 +233,9 @@ TEST(Families, UseTheFamilyOfATrialOrTheUser) {
 }
 
 TEST(Families, IdentifyYoloxByItsId) {
-  const ModelFacts by_id = facts_of(
-      described({{.name = "images", .ranges = {{0, 255}, {0, 255}, {0, 255}}},
-                 {.name = "out", .id = "yolox-out"}}));
+  const ModelFacts by_id =
+      facts_of(described({{.name = "images", .ranges = {{0, 255}, {0, 255}, {0, 255}}},
+                          {.name = "out", .id = "yolox-out"}}));
   EXPECT_TRUE(by_id.input.bgr);
   EXPECT_EQ(by_id.input.deviation, (Three{1, 1, 1}));
   EXPECT_EQ(by_id.resize, ResizeMode::kLetterboxTopLeft);
@@ -276,8 +276,8 @@ TEST(Families, IdentifyDetrsByTheirSizeInput) {
 }
 
 TEST(Families, FillAPixelMaskWithOnes) {
-  ModelClaims claims = model({-1, 3, 320, 416}, {port("logits", {-1, 100, 92}),
-                                                 port("pred_boxes", {-1, 100, 4})});
+  ModelClaims claims =
+      model({-1, 3, 320, 416}, {port("logits", {-1, 100, 92}), port("pred_boxes", {-1, 100, 4})});
   const ModelPort fixed = port("pixel_mask", {1, 64, 48}, DataType::kInt64);
   claims.inputs.push_back(fixed);
   const ModelFacts facts = facts_of(claims);
@@ -299,8 +299,8 @@ TEST(Families, FillAPixelMaskWithOnes) {
 }
 
 TEST(Families, IdentifyPaddleByItsScale) {
-  ModelClaims claims = model({-1, 3, 640, 640}, {port("rows", {-1, 6}),
-                                                 port("count", {-1}, DataType::kInt32)});
+  ModelClaims claims =
+      model({-1, 3, 640, 640}, {port("rows", {-1, 6}), port("count", {-1}, DataType::kInt32)});
   claims.inputs[0].name = "image";
   claims.inputs.insert(claims.inputs.begin(), port("im_shape", {-1, 2}));
   claims.inputs.push_back(port("scale_factor", {-1, 2}));

@@ -12,15 +12,15 @@
 namespace keepbox {
 namespace {
 
-using test::Dims;
-using test::Three;
 using test::described;
+using test::Dims;
 using test::facts_of;
 using test::kUnknown;
 using test::kYolov8;
 using test::model;
 using test::port;
 using test::said_of;
+using test::Three;
 using test::ultralytics;
 
 TEST(ModelFacts, HaveDefaultsForUnknowns) {
@@ -45,8 +45,10 @@ TEST(ModelFacts, FindThePicture) {
     bool last;
     int channels;
     Size size;
-  } cases[] = {{{1, 1, 32, 48}, false, 1, {48, 32}}, {{-1, 3, 32, 48}, false, 3, {48, 32}},
-               {{1, 32, 48, 1}, true, 1, {48, 32}},  {{3, 32, 48}, false, 3, {48, 32}},
+  } cases[] = {{{1, 1, 32, 48}, false, 1, {48, 32}},
+               {{-1, 3, 32, 48}, false, 3, {48, 32}},
+               {{1, 32, 48, 1}, true, 1, {48, 32}},
+               {{3, 32, 48}, false, 3, {48, 32}},
                {{32, 48, 3}, true, 3, {48, 32}}};
   for (const auto& each : cases) {
     const ModelFacts facts = facts_of(model(each.dims, {port("o", {1, 7})}));
@@ -126,7 +128,8 @@ TEST(ModelFacts, UseTheChannelOrderOfAModelInfo) {
 TEST(ModelFacts, UseRangesOfAModelInfo) {
   const auto form = [](std::vector<std::array<double, 2>> ranges, const char* id) {
     return facts_of(described({{.name = "images", .ranges = std::move(ranges)},
-                               {.name = "out", .id = id}})).input;
+                               {.name = "out", .id = id}}))
+        .input;
   };
   const InputForm signs = form({{-1, 1}}, "x");
   EXPECT_EQ(signs.deviation, (Three{127.5f, 127.5f, 127.5f}));
@@ -232,10 +235,10 @@ TEST(ModelFacts, SurviveArbitraryDeclarations) {
     for (size_t i = random() % 4; i > 0; --i)
       claims.outputs.push_back(claimed(any("output0", "boxes")));
     if (random() % 2 == 0)
-      claims.metadata = ultralytics(any("detect", "segment", "pose", "obb", "classify", ""),
-                                    any("['a', 'b']", "", "[", "{0: 'a'}"),
-                                    {{"imgsz", any("[640, 640]", "0", "65535")},
-                                     {"end2end", any("True", "False")}});
+      claims.metadata = ultralytics(
+          any("detect", "segment", "pose", "obb", "classify", ""),
+          any("['a', 'b']", "", "[", "{0: 'a'}"),
+          {{"imgsz", any("[640, 640]", "0", "65535")}, {"end2end", any("True", "False")}});
     if (random() % 3 == 0) claims = described({}, std::move(claims));
     if (random() % 3 == 0)
       claims = described({{.name = "images", .dims = {1, 3, 64, 64}}}, std::move(claims));

@@ -23,7 +23,7 @@ const ort::Api& numbered() {
   return api;
 }
 
-#define EXPECT_PLACE(name)                                    \
+#define EXPECT_PLACE(name)                                \
   EXPECT_EQ(reinterpret_cast<uintptr_t>(numbered().name), \
             offsetof(OrtApi, name) / sizeof(void*) + 1)   \
       << #name

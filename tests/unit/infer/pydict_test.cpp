@@ -181,14 +181,18 @@ TEST(Metadata, IdentifiesItsWriter) {
 TEST(Metadata, SkipsInvalidValuesWithOneRemarkEach) {
   const struct {
     const char *key, *value;
-  } cases[] = {{"names", "{0: 'a'"},        {"names", "{-1: 'a'}"},      {"names", "{2048: 'a'}"},
-               {"names", "{'0': 'a'}"},     {"names", "{0: 1}"},         {"names", "[]"},
-               {"names", "'person'"},       {"names", "['\xff']"},       {"names", "person,dog"},
-               {"imgsz", "[640, 480, 3]"},  {"imgsz", "[0, 640]"},       {"imgsz", "-640"},
-               {"imgsz", "[640.0, 480.0]"}, {"imgsz", "99999999999999"}, {"imgsz", "640x480"},
-               {"stride", "0"},             {"stride", "'32'"},          {"stride", "1e30"},
-               {"kpt_shape", "[17]"},       {"kpt_shape", "[17, 9]"},    {"kpt_shape", "17, 3"},
-               {"args", "Namespace()"},     {"end2end", "yes"}};
+  } cases[] = {{"names", "{0: 'a'"},        {"names", "{-1: 'a'}"},
+               {"names", "{2048: 'a'}"},    {"names", "{'0': 'a'}"},
+               {"names", "{0: 1}"},         {"names", "[]"},
+               {"names", "'person'"},       {"names", "['\xff']"},
+               {"names", "person,dog"},     {"imgsz", "[640, 480, 3]"},
+               {"imgsz", "[0, 640]"},       {"imgsz", "-640"},
+               {"imgsz", "[640.0, 480.0]"}, {"imgsz", "99999999999999"},
+               {"imgsz", "640x480"},        {"stride", "0"},
+               {"stride", "'32'"},          {"stride", "1e30"},
+               {"kpt_shape", "[17]"},       {"kpt_shape", "[17, 9]"},
+               {"kpt_shape", "17, 3"},      {"args", "Namespace()"},
+               {"end2end", "yes"}};
   for (const auto& each : cases) {
     auto broken = kUltralytics;
     broken[each.key] = each.value;

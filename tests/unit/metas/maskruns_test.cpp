@@ -69,11 +69,11 @@ TEST(MaskRuns, EndsHalfwayBetweenCentres) {
   EXPECT_EQ(drawn(mask.over({1, 0, 5, 8}), {6, 8}, Lines::kRows),
             (std::vector<std::string>{"......", "......", "......", "......", ".####.", ".####.",
                                       ".####.", ".####."}));
-  EXPECT_EQ(drawn(dot.over({0, 0, 12, 12}), {12, 12}, Lines::kRows),
-            (std::vector<std::string>{"............", "............", "............",
-                                      "............", ".....##.....", "....####....",
-                                      "....####....", ".....##.....", "............",
-                                      "............", "............", "............"}));
+  EXPECT_EQ(
+      drawn(dot.over({0, 0, 12, 12}), {12, 12}, Lines::kRows),
+      (std::vector<std::string>{"............", "............", "............", "............",
+                                ".....##.....", "....####....", "....####....", ".....##.....",
+                                "............", "............", "............", "............"}));
 }
 
 TEST(MaskRuns, AreThoseOfBilinearInterpolation) {
@@ -124,9 +124,17 @@ TEST(MaskRuns, RectanglesWithoutAreaOrFarAwayCoverNothing) {
         count += static_cast<int>(std::ranges::count(row, '#'));
     return count;
   };
-  for (const Box& place : {Box{3, 3, 3, 5}, {3, 3, 5, 3}, {5, 5, 3, 3}, {-9, 0, 0, 6},
-                           {8, 0, 20, 6}, {1e30f, 0, 2e30f, 6}, {kNan, 0, 4, 4}, {0, kNan, 4, 4}, {-kInf, 0, 4, 4},
-                           {0, 0, kInf, 4}, {-kInf, -kInf, kInf, kInf}})
+  for (const Box& place : {Box{3, 3, 3, 5},
+                           {3, 3, 5, 3},
+                           {5, 5, 3, 3},
+                           {-9, 0, 0, 6},
+                           {8, 0, 20, 6},
+                           {1e30f, 0, 2e30f, 6},
+                           {kNan, 0, 4, 4},
+                           {0, kNan, 4, 4},
+                           {-kInf, 0, 4, 4},
+                           {0, 0, kInf, 4},
+                           {-kInf, -kInf, kInf, kInf}})
     EXPECT_EQ(covered(place), 0) << place.x1 << "," << place.y1 << "," << place.x2;
   EXPECT_EQ(covered({-3e38f, -3e38f, 3e38f, 3e38f}), 2 * 48);
   EXPECT_EQ(covered({-1e9f, -1e9f, 1e9f, 1e9f}), 2 * 48);

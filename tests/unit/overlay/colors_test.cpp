@@ -71,9 +71,7 @@ double least(Rgb a, Rgb b) {
   return out;
 }
 
-FrameBox classed(uint32_t number, GQuark model = 0) {
-  return {.class_id = number, .model = model};
-}
+FrameBox classed(uint32_t number, GQuark model = 0) { return {.class_id = number, .model = model}; }
 FrameBox named(const char* label) { return {.label = g_quark_from_string(label)}; }
 
 TEST(Palette, AdjacentColoursDifferForEveryone) {
@@ -121,10 +119,9 @@ TEST(Colors, FollowTheNameWithoutAnId) {
 }
 
 TEST(Colors, DifferForTheSameIdOfTwoModels) {
-  const std::array models{g_quark_from_string("colors-test-persons"),
-                          g_quark_from_string("colors-test-faces"),
-                          g_quark_from_string("colors-test-plates"),
-                          g_quark_from_string("colors-test-shoes")};
+  const std::array models{
+      g_quark_from_string("colors-test-persons"), g_quark_from_string("colors-test-faces"),
+      g_quark_from_string("colors-test-plates"), g_quark_from_string("colors-test-shoes")};
   Colors colors;
   std::vector<std::vector<Rgb>> all;
   for (const GQuark model : models) {

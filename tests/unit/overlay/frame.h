@@ -22,8 +22,7 @@ class Frame {
   Frame(GstVideoFormat format, guint width, guint height, const char* colorimetry = nullptr) {
     GstVideoInfo info;
     gst_video_info_set_format(&info, format, width, height);
-    if (colorimetry != nullptr)
-      gst_video_colorimetry_from_string(&info.colorimetry, colorimetry);
+    if (colorimetry != nullptr) gst_video_colorimetry_from_string(&info.colorimetry, colorimetry);
     buffer_ = gst_buffer_new_allocate(nullptr, info.size, nullptr);
     gst_buffer_memset(buffer_, 0, kBackground, info.size);
     gst_video_frame_map(&frame, &info, buffer_, GST_MAP_READWRITE);

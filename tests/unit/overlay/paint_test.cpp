@@ -232,11 +232,11 @@ TEST(Paint, AnyTwoCornersAndEmptyBoxes) {
 TEST(Paint, CaptionStaysInTheFrame) {
   const struct {
     Mark mark;
-    int x, y;  // a corner of its caption
-  } cases[] = {{box(-30, 20, 10, 40, 0, "W"), 0, 19},         // at the left border
+    int x, y;                                                    // a corner of its caption
+  } cases[] = {{box(-30, 20, 10, 40, 0, "W"), 0, 19},            // at the left border
                {box(150, 20, 170, 40, 0, "WWW 0.87"), 159, 19},  // at the right border
-               {box(50, 3, 90, 60, 0, "W"), 50, 3},           // no space above: inside
-               {box(50, -50, 90, 60, 0, "W"), 50, 0}};        // begins above the frame
+               {box(50, 3, 90, 60, 0, "W"), 50, 3},              // no space above: inside
+               {box(50, -50, 90, 60, 0, "W"), 50, 0}};           // begins above the frame
   for (const auto& [mark, x, y] : cases) {
     Frame frame(GST_VIDEO_FORMAT_RGB, 160, 120);
     paint(frame, mark);

@@ -146,7 +146,9 @@ TEST(Silhouette, OutlinesAreDrawnOverMasks) {
 TEST(Skeleton, PointsBelowTheThresholdAndTheirLinesAreNotDrawn) {
   const Pen pen{.thickness = 1, .outlines = false, .keypoint_threshold = 0.5f};
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  for (const Keypoint& bad : {Keypoint{50, 10, 0.49f}, {50, 10, kNan}, {kNan, 10, 1},
+  for (const Keypoint& bad : {Keypoint{50, 10, 0.49f},
+                              {50, 10, kNan},
+                              {kNan, 10, 1},
                               {50, std::numeric_limits<float>::infinity(), 1}}) {
     Frame frame(GST_VIDEO_FORMAT_RGB, 64, 48);
     const Keypoint points[] = {{10, 10, 0.5f}, bad};

@@ -91,9 +91,13 @@ TEST(Index, ErrorsDescribeInvalidSources) {
   };
   const std::string place = "\"frame\":[2,2],\"input\":[4,4],\"scale\":[0.5,0.5]";
   EXPECT_EQ(said_with("{}"), "");
-  EXPECT_EQ(said_with("{" + place + ",\"pad\":[0,-1.5],\"units\":\"pixels\",\"model\":\"\","
-                      "\"detector\":\"to come\",\"labels\":\"good.labels\",\"more\":1}"), "");
-  const std::string broken[] = {"5", "null", "{" + place + "}",
+  EXPECT_EQ(said_with("{" + place +
+                      ",\"pad\":[0,-1.5],\"units\":\"pixels\",\"model\":\"\","
+                      "\"detector\":\"to come\",\"labels\":\"good.labels\",\"more\":1}"),
+            "");
+  const std::string broken[] = {"5",
+                                "null",
+                                "{" + place + "}",
                                 "{" + place + ",\"pad\":[0]}",
                                 "{" + place + ",\"pad\":[0,\"1\"]}",
                                 "{" + place + ",\"pad\":[0,1e39]}",
@@ -103,8 +107,12 @@ TEST(Index, ErrorsDescribeInvalidSources) {
                                 "{\"frame\":[2,2],\"input\":[4,4.5],\"scale\":[1,1],\"pad\":[0,0]}",
                                 "{\"frame\":[2,2],\"input\":[4,99999999999],\"scale\":[1,1],"
                                 "\"pad\":[0,0]}",
-                                "{\"units\":\"inches\"}", "{\"units\":1}", "{\"model\":[]}",
-                                "{\"labels\":7}", "{\"labels\":\"\"}", "{\"labels\":\"../l\"}",
+                                "{\"units\":\"inches\"}",
+                                "{\"units\":1}",
+                                "{\"model\":[]}",
+                                "{\"labels\":7}",
+                                "{\"labels\":\"\"}",
+                                "{\"labels\":\"../l\"}",
                                 "{\"detector\":\"a\\u0000b\"}"};
   for (const std::string& source : broken) {
     const std::string text = said_with(source);
@@ -163,8 +171,8 @@ TEST(Index, AgreesWithItsFiles) {
     std::string other = npy();
     other[6] = version;
     dir.write("other.npy", other);
-    for (const std::string& words : {"version 1 to 3 in " + (dir / "other.npy"),
-                                    "found version " + std::to_string(version)})
+    for (const std::string& words :
+         {"version 1 to 3 in " + (dir / "other.npy"), "found version " + std::to_string(version)})
       EXPECT_NE(error("other.npy").find(words), std::string::npos) << error("other.npy");
   }
   EXPECT_NE(refusal(dir, "{\"tensors\":[{\"file\":\"a.npy\",\"type\":\"int32\"}]}\n").find("int32"),
@@ -184,7 +192,7 @@ TEST(Index, ReportsUnusableTimes) {
   EXPECT_EQ(remark(at("-5") + at("0") + at("7")), "good");
   EXPECT_EQ(remark(line("") + line("")), "");
   for (const std::string& second : {at("0"), at("5"), line(""), at("4611686018427387904"),
-                                   at("-9223372036854775808"), at("10000000000000000")})
+                                    at("-9223372036854775808"), at("10000000000000000")})
     EXPECT_NE(remark(at("5") + second).find("line 2"), std::string::npos) << second;
 }
 
@@ -199,9 +207,7 @@ double seconds_for(int count) {
 }
 
 /// Checks that four times the fields take four times as long, not sixteen times.
-TEST(Index, TakesLinearTime) {
-  EXPECT_LT(seconds_for(80'000), 9 * seconds_for(20'000) + 0.5);
-}
+TEST(Index, TakesLinearTime) { EXPECT_LT(seconds_for(80'000), 9 * seconds_for(20'000) + 0.5); }
 
 long max_memory() {
   rusage used{};
@@ -216,8 +222,8 @@ TEST(Index, TakesLinearMemory) {
   dir.write("many.labels", labels);
   dir.write("a.npy", npy());
   for (int i = 0; i < 400; ++i)
-    index += line(entry("a.npy", R"(,"source":{"labels":"many.labels","model":")" +
-                                     std::to_string(i) + "\"}"));
+    index += line(entry(
+        "a.npy", R"(,"source":{"labels":"many.labels","model":")" + std::to_string(i) + "\"}"));
   const long before = max_memory();
   EXPECT_EQ(refusal(dir, index), "");
   EXPECT_LT(max_memory() - before, 256 << 10);

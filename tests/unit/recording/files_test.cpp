@@ -51,13 +51,17 @@ TEST(Recording, KeepsIdsTypesDimsAndOrder) {
   const std::array<uint16_t, 2> second{0x3f80, 0x4000};
   const TensorView views[] = {
       {.id = "boxes", .data = first.data(), .bytes = sizeof first, .shape = {1, 2, 3}},
-      {.id = "half \"id\"", .data = second.data(), .bytes = sizeof second,
-       .type = DataType::kBFloat16, .shape = {2}}};
+      {.id = "half \"id\"",
+       .data = second.data(),
+       .bytes = sizeof second,
+       .type = DataType::kBFloat16,
+       .shape = {2}}};
   const RecordedTensor tensors[] = {{views[0], GST_TENSOR_DIM_ORDER_COL_MAJOR}, {views[1]}};
   {
     auto writer = TensorWriter::create(dir / "deep/folder");
     ASSERT_TRUE(writer) << writer.error().message();
-    ASSERT_TRUE(writer->write({.tensors = tensors, .time = 40, .duration = 20, .size = {320, 240}}));
+    ASSERT_TRUE(
+        writer->write({.tensors = tensors, .time = 40, .duration = 20, .size = {320, 240}}));
     ASSERT_TRUE(writer->write({.tensors = {}, .time = 60, .duration = 15, .size = {320, 240}}));
     ASSERT_TRUE(writer->finish());
   }
@@ -155,8 +159,7 @@ TEST(Raw, ReportsMismatches) {
         << message(path, {dims, "float32", ""});
   EXPECT_NE(message(path, {"one", "float32", ""}), "");
   EXPECT_NE(message(dir / "missing", {"1", "float32", ""}).find("missing"), std::string::npos);
-  EXPECT_NE(message(dir.write("empty", ""), {"1", "float32", ""}).find("empty"),
-            std::string::npos);
+  EXPECT_NE(message(dir.write("empty", ""), {"1", "float32", ""}).find("empty"), std::string::npos);
   EXPECT_NE(message("", {}), "");
 }
 

@@ -32,7 +32,8 @@ TEST(Recorded, BoxesMatchTheReference) {
     std::vector<TensorView> views;
     for (size_t i = 0; i < entry.files.size(); ++i) {
       files.push_back(test::read_file(entry.files[i]));
-      views.push_back({.data = files.back().data(), .bytes = files.back().size(),
+      views.push_back({.data = files.back().data(),
+                       .bytes = files.back().size(),
                        .shape = Shape(std::span<const size_t>(entry.dims[i]))});
     }
     auto processor = test::make_processor(settings_for(entry), views);
@@ -63,7 +64,8 @@ TEST(Recorded, YoloxReadAsYolov8IsAWarning) {
   for (const test::Recorded& entry : test::recorded()) {
     if (entry.detector != "yolox") continue;
     const auto file = test::read_file(entry.files[0]);
-    const TensorView view{.data = file.data(), .bytes = file.size(),
+    const TensorView view{.data = file.data(),
+                          .bytes = file.size(),
                           .shape = Shape(std::span<const size_t>(entry.dims[0]))};
     Settings settings = settings_for(entry);
     settings.detector = "yolov8";

@@ -113,10 +113,9 @@ TEST(Writer, KeepsInterruptedRecordings) {
       ASSERT_TRUE(writer->finish());
     }
   }
-  EXPECT_EQ(names_in(dir), (std::vector<std::string>{"000000.0.npy", "b000000.0.npy",
-                                                     "bb000000.0.npy", "frames.jsonl",
-                                                     "frames.jsonl.part.1",
-                                                     "frames.jsonl.part.2"}));
+  EXPECT_EQ(names_in(dir), (std::vector<std::string>{
+                               "000000.0.npy", "b000000.0.npy", "bb000000.0.npy", "frames.jsonl",
+                               "frames.jsonl.part.1", "frames.jsonl.part.2"}));
   fs::rename(dir / "frames.jsonl.part.2", dir / "frames.jsonl");
   auto reader = TensorReader::open(dir.path().string(), {});
   ASSERT_TRUE(reader) << reader.error().message();
@@ -140,10 +139,10 @@ TEST(Writer, WritesLabelsOnceAndRemovesOldOnes) {
     ASSERT_TRUE(writer);
     for (const char* name : {"a", "b", "a", "b"}) ASSERT_TRUE(write_labeled(*writer, {name, ""}));
     ASSERT_TRUE(writer->finish());
-    std::vector<std::string> want{prefix + "000000.0.npy", prefix + "000001.0.npy",
-                                  prefix + "000002.0.npy", prefix + "000003.0.npy",
+    std::vector<std::string> want{prefix + "000000.0.npy",  prefix + "000001.0.npy",
+                                  prefix + "000002.0.npy",  prefix + "000003.0.npy",
                                   prefix + "000000.labels", prefix + "000001.labels",
-                                  "frames.jsonl", "mine.labels"};
+                                  "frames.jsonl",           "mine.labels"};
     std::ranges::sort(want);
     EXPECT_EQ(names_in(dir), want);
   }

@@ -21,9 +21,11 @@ TEST(Jsonl, HasKeypoints) {
   box.points = {.points = points, .name = g_quark_from_string("body-pose/coco-17")};
   EXPECT_TRUE(text_of(BoxFormat::kJsonl, {box})
                   .ends_with(R"(,"keypoints":{"name":"body-pose/coco-17",)"
-                             R"("points":[[1.5,2.0,0.25],[-3.0,4.0,1.0]]}}]})" "\n"));
+                             R"("points":[[1.5,2.0,0.25],[-3.0,4.0,1.0]]}}]})"
+                             "\n"));
   box.points.name = 0;
-  EXPECT_NE(text_of(BoxFormat::kJsonl, {box}).find(R"("keypoints":{"points":[[)"), std::string::npos);
+  EXPECT_NE(text_of(BoxFormat::kJsonl, {box}).find(R"("keypoints":{"points":[[)"),
+            std::string::npos);
 }
 
 TEST(Jsonl, HasTheMaskInItsOwnPixels) {
@@ -32,7 +34,8 @@ TEST(Jsonl, HasTheMaskInItsOwnPixels) {
   box.mask = mask.over({10, 20.5f, 40, 60});
   EXPECT_TRUE(text_of(BoxFormat::kJsonl, {box})
                   .ends_with(R"(,"mask":{"x":10.0,"y":20.5,"w":30.0,"h":39.5,"width":3,"height":2,)"
-                             R"("rle":"132"}}]})" "\n"));
+                             R"("rle":"132"}}]})"
+                             "\n"));
 }
 
 TEST(Coco, HasThreeValuesPerKeypoint) {
@@ -65,9 +68,10 @@ FrameBox oriented(const char* label) {
 
 TEST(Coco, HasBoundsAndCornersOfAnOrientedBox) {
   const FrameBox box = oriented("ship");
-  EXPECT_TRUE(text_of(BoxFormat::kCoco, {box})
-                  .ends_with(R"("bbox":[100.0,130.0,40.0,20.0],"score":0.1,)"
-                             R"("segmentation":[[140.0,130.0,140.0,150.0,100.0,150.0,100.0,130.0]]})"))
+  EXPECT_TRUE(
+      text_of(BoxFormat::kCoco, {box})
+          .ends_with(R"("bbox":[100.0,130.0,40.0,20.0],"score":0.1,)"
+                     R"("segmentation":[[140.0,130.0,140.0,150.0,100.0,150.0,100.0,130.0]]})"))
       << text_of(BoxFormat::kCoco, {box});
 }
 
@@ -118,7 +122,8 @@ TEST(ClassWords, AreShortEnoughForFiles) {
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].message(),
             "expected class names of at most 180 bytes, found a name of 181 bytes: "
-            "its file is named by its beginning: " + std::string(179, 'y'));
+            "its file is named by its beginning: " +
+                std::string(179, 'y'));
   EXPECT_EQ(words.of(many), std::string(178, 'x') + "-2");
   EXPECT_EQ(words.of(more), std::string(178, 'x') + "-3");
 }

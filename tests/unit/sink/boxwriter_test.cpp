@@ -55,18 +55,22 @@ TEST(Jsonl, WritesEmptyFramesByDefault) {
 }
 
 TEST(Jsonl, ReplacesBytesThatAreNotUtf8) {
-  const std::string text =
-      text_of(BoxFormat::kJsonl, {foreign("caf\xe9")}, {.source = "\xff\xfe"});
+  const std::string text = text_of(BoxFormat::kJsonl, {foreign("caf\xe9")}, {.source = "\xff\xfe"});
   EXPECT_NE(text.find("\"label\":\"caf\xef\xbf\xbd\""), text.npos) << text;
   EXPECT_TRUE(g_utf8_validate(text.c_str(), -1, nullptr));
   EXPECT_NE(text_of(BoxFormat::kJsonl, {foreign("Fu\xc3\x9fg\xc3\xa4nger")})
-                .find("Fu\xc3\x9fg\xc3\xa4nger"), text.npos);
+                .find("Fu\xc3\x9fg\xc3\xa4nger"),
+            text.npos);
 }
 
 TEST(Numbers, AreTheShortestThatReadBackAsTheSameFloat) {
-  for (const auto& [value, digits] : std::vector<std::pair<float, std::string>>{
-           {0.89016300f, "0.890163"}, {0.1f, "0.1"}, {1 / 3.f, "0.33333334"},
-           {8191.9995f, "8191.9995"}, {0.30000001f, "0.3"}, {1e-5f, "1e-05"}}) {
+  for (const auto& [value, digits] :
+       std::vector<std::pair<float, std::string>>{{0.89016300f, "0.890163"},
+                                                  {0.1f, "0.1"},
+                                                  {1 / 3.f, "0.33333334"},
+                                                  {8191.9995f, "8191.9995"},
+                                                  {0.30000001f, "0.3"},
+                                                  {1e-5f, "1e-05"}}) {
     FrameBox box = foreign("a");
     box.score = value;
     const std::string csv = text_of(BoxFormat::kCsv, {box});
@@ -211,8 +215,7 @@ TEST(Csv, QuotesLabels) {
             "7,40000000,\"a, \"\"b\"\"\n\",,0.1,10,20,30,60,,,0\n");
   BoxWriter writer(BoxFormat::kCsv, {});
   const std::vector boxes{foreign("a")};
-  EXPECT_EQ(text_of(writer, boxes, {.number = 1, .size = {64, 64}}),
-            "1,,a,,0.1,10,20,30,60,,,0\n");
+  EXPECT_EQ(text_of(writer, boxes, {.number = 1, .size = {64, 64}}), "1,,a,,0.1,10,20,30,60,,,0\n");
 }
 
 TEST(NumberedName, TakesExactlyOneNumber) {

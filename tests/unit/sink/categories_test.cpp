@@ -75,17 +75,17 @@ TEST(CategoryIds, AreThoseOfCocoForItsNames) {
   }
   EXPECT_EQ((*shipped)[79].id, 90);
   CategoryNews news = numbered.take_news();
-  EXPECT_EQ(news.chosen, std::vector<std::string>{
-      "category ids are COCO's own for its 80 classes, 1 to 90"});
+  EXPECT_EQ(news.chosen,
+            std::vector<std::string>{"category ids are COCO's own for its 80 classes, 1 to 90"});
   EXPECT_TRUE(news.odd.empty() && news.wrong.empty());
   EXPECT_TRUE(numbered.take_news().chosen.empty());  // reported once
 }
 
 TEST(CategoryIds, AcceptDarknetsSpellings) {
   CategoryIds ids;
-  const FrameBox boxes[] = {of("motorbike", 3), of("aeroplane", 4), of("sofa", 57),
-                            of("pottedplant", 58), of("diningtable", 60), of("tvmonitor", 62),
-                            of("Traffic_Light", 9), of("cell-phone", 67), of("", 79)};
+  const FrameBox boxes[] = {of("motorbike", 3),     of("aeroplane", 4),    of("sofa", 57),
+                            of("pottedplant", 58),  of("diningtable", 60), of("tvmonitor", 62),
+                            of("Traffic_Light", 9), of("cell-phone", 67),  of("", 79)};
   EXPECT_EQ(ids_of(ids, boxes), (Ids{4, 5, 63, 64, 67, 72, 10, 77, 90}));
   EXPECT_TRUE(ids.take_news().wrong.empty());
 }
@@ -95,8 +95,7 @@ TEST(CategoryIds, AreTheClassesOfOtherModels) {
   const FrameBox boxes[] = {of("circle", 0), of("", 7), of("bicycle", 1)};
   EXPECT_EQ(ids_of(ids, boxes), (Ids{0, 7, 1}));
   CategoryNews news = ids.take_news();
-  EXPECT_EQ(news.chosen,
-            std::vector<std::string>{"category ids are the class numbers, from 0"});
+  EXPECT_EQ(news.chosen, std::vector<std::string>{"category ids are the class numbers, from 0"});
   EXPECT_TRUE(news.odd.empty() && news.wrong.empty());
   // The name of another row does not identify COCO.
   CategoryIds other;
@@ -115,14 +114,16 @@ TEST(CategoryIds, StayStableIfAModelTurnsOutNotToBeCoco) {
             "this and other new classes get category ids outside of COCO's; set category-ids=, or "
             "model-name= of each of several decoders");
   ASSERT_EQ(news.odd.size(), 2u);
-  EXPECT_EQ(news.odd[0], "category_id 1001 is used for class 1 \"car\", because 1 is taken or "
-                         "reserved for COCO; set category-ids= to choose the numbers");
+  EXPECT_EQ(news.odd[0],
+            "category_id 1001 is used for class 1 \"car\", because 1 is taken or "
+            "reserved for COCO; set category-ids= to choose the numbers");
 }
 
 TEST(CategoryIds, DistinguishModels) {
   CategoryIds ids;
-  const FrameBox boxes[] = {of("person", 0, "big"), of("face", 0, "faces"), of("nose", 1, "faces"),
-                            of("person", 0, "small"), of("bus", 5, "big"), of("face", 0, "heads"),
+  const FrameBox boxes[] = {of("person", 0, "big"), of("face", 0, "faces"),
+                            of("nose", 1, "faces"), of("person", 0, "small"),
+                            of("bus", 5, "big"),    of("face", 0, "heads"),
                             of("nose", 1, "faces")};
   EXPECT_EQ(ids_of(ids, boxes), (Ids{1, 0, 1001, 1, 6, 1000, 1001}));
   const CategoryNews news = ids.take_news();
@@ -138,8 +139,8 @@ TEST(CategoryIds, DistinguishModels) {
 
 TEST(CategoryIds, NumberLabelsWithoutClassByAppearance) {
   CategoryIds ids;
-  const FrameBox boxes[] = {of("hamster", {}), of("ferret", {}), of("hamster", {}),
-                            of("circle", 0), of("cube", 1)};
+  const FrameBox boxes[] = {of("hamster", {}), of("ferret", {}), of("hamster", {}), of("circle", 0),
+                            of("cube", 1)};
   EXPECT_EQ(ids_of(ids, boxes), (Ids{1, 2, 1, 0, 1001}));
   const CategoryNews news = ids.take_news();
   ASSERT_EQ(news.odd.size(), 3u);
@@ -150,9 +151,9 @@ TEST(CategoryIds, NumberLabelsWithoutClassByAppearance) {
 
 TEST(CategoryIds, PreferTheUsersList) {
   CategoryIds ids({{5, "person"}, {6, "face"}, {7, ""}});
-  const FrameBox boxes[] = {of("person", 0, "big"), of("face", 0, "faces"), of("face", {}, "faces"),
-                            of("pedestrian", 0, "big"), of("bicycle", 2, "big"),
-                            of("face", 0, "big")};
+  const FrameBox boxes[] = {of("person", 0, "big"),  of("face", 0, "faces"),
+                            of("face", {}, "faces"), of("pedestrian", 0, "big"),
+                            of("bicycle", 2, "big"), of("face", 0, "big")};
   EXPECT_EQ(ids_of(ids, boxes), (Ids{5, 6, 6, 5, 7, 6}));
   EXPECT_TRUE(ids.take_news().chosen.empty());
   const auto unknown = ids.of(of("nose", 1, "faces"));

@@ -77,7 +77,13 @@ TEST(Rle, ReadsBackAsTheMask) {
 TEST(Rle, CoversTheWholeFrame) {
   const TestMask mask({"##", "#."});
   // 4x4 at 1,-1 in a frame of 6x4: its first row is above the frame.
-  const std::string expected = "...." "###." "###." "#..." "#..." "....";
+  const std::string expected =
+      "...."
+      "###."
+      "###."
+      "#..."
+      "#..."
+      "....";
   EXPECT_EQ(pixels_in(rle_of(MaskView(mask.buffer()), {1, -1, 5, 3}, {6, 4})), expected);
   EXPECT_EQ(rle_of(MaskView(mask.buffer()), {9, 9, 12, 12}, {6, 4}), "h0");
 }
@@ -96,8 +102,7 @@ TEST(RunLengths, MayBeLarge) {
   RunLengths lengths;
   const uint64_t pixels = uint64_t{1} << 32;
   lengths.add(pixels - 5, pixels - 4);
-  EXPECT_EQ(lengths_in(lengths.text(pixels)),
-            (std::vector<int64_t>{int64_t(pixels) - 5, 1, 4}));
+  EXPECT_EQ(lengths_in(lengths.text(pixels)), (std::vector<int64_t>{int64_t(pixels) - 5, 1, 4}));
 }
 
 }  // namespace

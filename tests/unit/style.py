@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Checks that C++ and CUDA sources are as .clang-format has them, and that no line of code has more
+than 100 columns. Arguments: the source folder and clang-format."""
+import pathlib
+import subprocess
+import sys
+
+FOLDERS = ('core', 'gst', 'kernels', 'pipelines', 'tests', 'tools')
+SOURCES = ('.h', '.cpp', '.cu', '.cuh')
+COLUMNS = 100
+
+
+def files(source, suffixes):
+    return sorted(path for folder in FOLDERS for path in (source / folder).rglob('*')
+                  if path.suffix in suffixes and path.is_file())
+
+
+def report(number, name, wrong):
+    print(f'{"not ok" if wrong else "ok"} {number} - {name}')
+    print(''.join(f'# {line}\n' for line in wrong), end='')
+
+
+def main():
+    source, clang_format = pathlib.Path(sys.argv[1]), sys.argv[2]
+    print('1..2')
+    done = subprocess.run([clang_format, '--dry-run', *files(source, SOURCES)], cwd=source,
+                          capture_output=True, text=True, check=True)
+    report(1, 'sources are formatted',
+           [line for line in done.stderr.splitlines() if 'warning:' in line])
+    report(2, f'lines have at most {COLUMNS} columns',
+           [f'{path.relative_to(source)}:{number}'
+            for path in files(source, SOURCES)
+            for number, line in enumerate(path.read_text(encoding='utf-8').splitlines(), 1)
+            if len(line) > COLUMNS])
+
+
+main()
