@@ -3,7 +3,7 @@
 #include "core/reference/reference.h"
 #include "core/run/backend.h"
 #ifdef KEEPBOX_CUDA
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/host/cuda.h"
 #endif
 #ifdef KEEPBOX_SIMD
 #include "kernels/simd/simd.h"

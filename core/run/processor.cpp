@@ -98,12 +98,12 @@ Processor::Processor(Plan plan, Selection backend, Workspace workspace,
       funnels_(plan_.layout.images),
       counts_(plan_.layout.images) {}
 
-Status Processor::make_gatherers() {
+Status Processor::make_payload_stages() {
   if (!plan_.gather.any()) return {};
   for (uint32_t image = 0; image < plan_.layout.images; ++image) {
-    auto gatherer = PayloadStage::create(plan_, runner_ == nullptr);
-    if (!gatherer) return std::unexpected(gatherer.error());
-    payload_stages_.push_back(std::move(*gatherer));
+    auto stage = PayloadStage::create(plan_, runner_ == nullptr);
+    if (!stage) return std::unexpected(stage.error());
+    payload_stages_.push_back(std::move(*stage));
   }
   return {};
 }
@@ -114,14 +114,14 @@ Result<Processor> Processor::create(Plan plan, Selection backend, MemorySpace me
     auto runner = backend.backend->runner(plan, memory);
     if (!runner) return std::unexpected(runner.error());
     Processor out(std::move(plan), std::move(backend), {}, std::move(*runner));
-    KB_TRY(out.make_gatherers());
+    KB_TRY(out.make_payload_stages());
     return out;
   }
   auto workspace = Workspace::create(plan);
   if (!workspace) return std::unexpected(workspace.error());
   Processor out(std::move(plan), std::move(backend), std::move(*workspace), nullptr);
   out.threads_ = crew;
-  KB_TRY(out.make_gatherers());
+  KB_TRY(out.make_payload_stages());
   return out;
 }
 

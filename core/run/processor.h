@@ -65,7 +65,7 @@ class Processor {
  private:
   Processor(Plan plan, Selection backend, Workspace workspace, std::unique_ptr<Runner> runner);
   uint32_t decode(std::span<const TensorView> tensors, uint32_t image, Funnel& funnel);
-  Status make_gatherers();
+  Status make_payload_stages();
   Status interrupted() const;
   Status run_kernels(std::span<const TensorView> tensors, uint32_t image);
   std::span<Detection> room(uint32_t image) const;

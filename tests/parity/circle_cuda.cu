@@ -2,8 +2,8 @@
 // Kernels of the CUDA backend for circles, for float32 tensors.
 #include "tests/parity/circle_cuda.h"
 
-#include "kernels/cuda/crowds.cuh"
-#include "kernels/cuda/frame.cuh"
+#include "kernels/cuda/frame/frame.cuh"
+#include "kernels/cuda/large/large_nms.cuh"
 #include "tests/parity/circle.h"
 
 namespace keepbox::cuda {

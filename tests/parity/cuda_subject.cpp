@@ -9,8 +9,8 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "kernels/cuda/buffers.h"
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/host/buffers.h"
+#include "kernels/cuda/host/cuda.h"
 #include "tests/parity/circle_cuda.h"
 #include "tests/parity/harness.h"
 

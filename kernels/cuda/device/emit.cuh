@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Output of kept boxes to the host.
+#pragma once
+
+#include "core/formula/emit.h"
+#include "kernels/cuda/device/bins.cuh"
+#include "kernels/cuda/device/shape.cuh"
+
+namespace keepbox::cuda {
+
+/// Writes a box to the host.
+__device__ inline void write(Detection* to, const Detection& box) {
+  static_assert(sizeof(Detection) == 2 * sizeof(uint4));
+  uint4 halves[2];
+  memcpy(halves, &box, sizeof box);
+  reinterpret_cast<uint4*>(to)[0] = halves[0];
+  reinterpret_cast<uint4*>(to)[1] = halves[1];
+}
+
+/// Staging for boxes, so that host memory is written in full lines.
+template <uint32_t kThreads>
+struct EmitShared {
+  uint4 staged[2 * kThreads];  // two per box
+  uint32_t sums[kThreads / kWarp];
+};
+
+/// Maps a block's boxes to the frame and writes them to `out`, adjacently. Called by all threads;
+/// has its own barriers. @param key,box of a thread that has a box. @return their number; adds to
+/// `empty` those outside of the frame or filtered out.
+template <uint32_t kThreads>
+__device__ uint32_t emit(const DevicePlan& plan, EmitShared<kThreads>& shared, bool there,
+                         uint64_t key, const float4& box, Detection* out, uint32_t& empty) {
+  uint32_t count = 0;
+  const uint32_t at = sum_before(there ? 1 : 0, shared.sums, count);
+  bool nothing = false;
+  if (there) {
+    const Detection box_out =
+        emitted(candidate(plan, key, box), plan.letterbox, plan.rules, plan.tables);
+    memcpy(shared.staged + 2 * at, &box_out, sizeof box_out);
+    nothing = is_empty(box_out.box);
+  }
+  empty += __syncthreads_count(nothing);
+  for (uint32_t i = threadIdx.x; i < 2 * count; i += kThreads)
+    reinterpret_cast<uint4*>(out)[i] = shared.staged[i];
+  __syncthreads();
+  return count;
+}
+
+/// Makes the writes of this thread, and those of others before the last barrier, visible to the
+/// host.
+__device__ inline void announce(Header& header, uint32_t sequence) {
+  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(&header.sequence), "r"(sequence)
+               : "memory");
+}
+
+/// Writes an image's header. Called by one thread.
+__device__ inline void publish(Header& header, const Header& found, uint32_t sequence) {
+  header.state = found.state;
+  header.anchors = found.anchors;
+  header.above_threshold = found.above_threshold;
+  header.not_finite = found.not_finite;
+  header.candidates = found.candidates;
+  header.kept = found.kept;
+  header.empty = found.empty;
+  announce(header, sequence);
+}
+
+}  // namespace keepbox::cuda

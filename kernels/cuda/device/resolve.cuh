@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Determines the kept ones of ordered candidates from their overlaps.
+#pragma once
+
+#include "kernels/cuda/device/warp.cuh"
+
+namespace keepbox::cuda {
+
+/// Settles candidates of one word among themselves as far as possible.
+__device__ inline void settle_word(uint32_t own, bool struck, bool waits, bool& open, bool& kept) {
+  for (;;) {
+    const uint32_t kept_bits = __ballot_sync(kFull, kept), open_bits = __ballot_sync(kFull, open);
+    if (open && (struck || (own & kept_bits) != 0)) open = false;
+    if (open && !waits && (own & open_bits) == 0) {
+      open = false;
+      kept = true;
+    }
+    if (__ballot_sync(kFull, open) == open_bits) return;
+  }
+}
+
+/// One bit per candidate.
+template <uint32_t kWords>
+struct Verdicts {
+  uint32_t kept[kWords], open[kWords];
+};
+
+/// Resolves candidates: one is kept if all earlier ones that overlap it are dropped, and dropped if
+/// one of them is kept. Called by all threads, one per candidate. @param mask bits of overlapping
+/// candidates in earlier words. @param own bits of earlier ones in its own word. @param open true
+/// if there is a candidate.
+/// @return true if it is kept. Ends with a barrier.
+template <uint32_t kWords>
+__device__ bool resolve(const uint32_t (&mask)[kWords], uint32_t own, bool open,
+                        Verdicts<kWords>& shared) {
+  const uint32_t lane = lane_id(), warp = warp_id();
+  bool kept = false;
+  for (;;) {
+    const uint32_t open_bits = __ballot_sync(kFull, open), kept_bits = __ballot_sync(kFull, kept);
+    if (lane == 0 && warp < kWords) {
+      shared.open[warp] = open_bits;
+      shared.kept[warp] = kept_bits;
+    }
+    if (__syncthreads_or(open) == 0) return kept;
+    bool struck = false, waits = false;
+#pragma unroll
+    for (uint32_t w = 0; w < kWords; ++w) {
+      struck = struck || (mask[w] & shared.kept[w]) != 0;
+      waits = waits || (mask[w] & shared.open[w]) != 0;
+    }
+    settle_word(own, struck, waits, open, kept);
+    __syncthreads();
+  }
+}
+
+}  // namespace keepbox::cuda

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// End of a frame: sorts kept boxes, maps them to the frame and writes them to the host.
+#pragma once
+
+#include "kernels/cuda/device/emit.cuh"
+
+namespace keepbox::cuda {
+
+/// Number of boxes that means "too many for this kernel".
+inline constexpr uint32_t kDeclined = ~0u;
+
+/// Maximum number of boxes sorted at once.
+inline constexpr uint32_t kFinished = 512;
+inline constexpr uint32_t kFrameBins = 2 * kFrameThreads;
+
+using FrameBins = Bins<kFrameThreads, kFrameBins>;
+
+__device__ inline ByScore<kFrameBins> frame_bins_of(const DevicePlan& plan) {
+  return {plan.best_high, plan.octaves};
+}
+
+struct FinishShared {
+  uint64_t keys[kFinished];
+  float4 boxes[kFinished];
+  uint16_t places[kFinished], order[kFinished];
+  union {
+    uint32_t bins[kFrameBins];
+    struct {  // few boxes: upper halves of keys, and the number of keys per rank
+      alignas(16) uint32_t highs[kFrameThreads];
+      uint32_t takers[kFrameThreads];
+    };
+  };
+  uint32_t chosen, last_bin;
+  uint32_t ends[kMaxGroups];  // end of each group in the whole
+  EmitShared<kFrameThreads> emit;
+};
+
+/// Boxes of an image in one list or in groups.
+struct Pile {
+  Boxes boxes;
+  uint32_t count;   // total
+  uint32_t groups;  // 0: one list
+  size_t room;      // entries per group
+
+  /// Returns the index of a box in memory.
+  __device__ size_t place(const FinishShared& shared, uint32_t number) const {
+    uint32_t group = 0, begin = 0;
+#pragma unroll 8
+    for (uint32_t g = 0; g + 1 < groups; ++g) {
+      const uint32_t end = shared.ends[g];
+      group += number >= end ? 1 : 0;
+      begin = number >= end ? end : begin;
+    }
+    return group * room + (number - begin);
+  }
+};
+
+/// Collects the kept boxes of all non-empty groups.
+__device__ inline Pile pile_up(const Control& control, const Boxes& kept, const Buckets& buckets,
+                               uint32_t filled, FinishShared& shared) {
+  const uint32_t groups = buckets.groups();
+  if (warp_id() == 0) {
+    const bool has = lane_id() < groups && (filled >> lane_id() & 1) != 0;
+    const uint32_t upto = sum_upto(has ? __ldcg(control.kept + lane_id()) : 0);
+    if (lane_id() < groups) shared.ends[lane_id()] = upto;
+  }
+  __syncthreads();
+  return {kept, shared.ends[groups - 1], groups, buckets.group_room()};
+}
+
+/// Finds the first bin that no longer fits, if there are too many boxes.
+__device__ inline void find_last_bin(const DevicePlan& plan, const Pile& pile,
+                                     FinishShared& shared) {
+  const auto bin_of = frame_bins_of(plan);
+  const FrameBins bins{shared.bins};
+  for (uint32_t i = threadIdx.x; i < pile.count; i += kFrameThreads)
+    atomicAdd(&shared.bins[bin_of(__ldcg(pile.boxes.keys + pile.place(shared, i)))], 1u);
+  bins.accumulate(shared.emit.sums);
+  for (uint32_t b = threadIdx.x; b < kFrameBins; b += kFrameThreads) {
+    const uint32_t next = b + 1 < kFrameBins ? shared.bins[b + 1] : pile.count;
+    if (shared.bins[b] <= kFinished && next > kFinished) shared.last_bin = b;
+  }
+  __syncthreads();
+  bins.clear();
+  __syncthreads();
+}
+
+/// Copies the boxes, or the best whole bins if there are too many. @return their number.
+__device__ inline uint32_t gather(const DevicePlan& plan, const Pile& pile, FinishShared& shared) {
+  const auto bin_of = frame_bins_of(plan);
+  const bool all = pile.count <= kFinished;
+  if (threadIdx.x == 0) {
+    shared.chosen = 0;
+    shared.last_bin = kFrameBins;
+  }
+  FrameBins{shared.bins}.clear();
+  __syncthreads();
+  if (!all) find_last_bin(plan, pile, shared);
+  for (uint32_t i = threadIdx.x; i < pile.count; i += kFrameThreads) {
+    const size_t place = pile.place(shared, i);
+    const uint64_t key = __ldcg(pile.boxes.keys + place);
+    const float4 box = __ldcg(pile.boxes.boxes + place);
+    if (!all && bin_of(key) >= shared.last_bin) continue;
+    const uint32_t at = all ? i : atomicAdd(&shared.chosen, 1u);
+    shared.keys[at] = key;
+    shared.boxes[at] = box;
+  }
+  __syncthreads();
+  return all ? pile.count : shared.chosen;
+}
+
+/// True if the box of that rank is within the limit of its class.
+__device__ inline bool within_class_limit(const DevicePlan& plan, const FinishShared& shared,
+                                          uint32_t rank) {
+  const uint32_t own = key_class(shared.keys[shared.order[rank]]);
+  uint32_t before = 0;
+  for (uint32_t r = 0; r < rank; ++r)
+    before += key_class(shared.keys[shared.order[r]]) == own ? 1 : 0;
+  return before < plan.rules.class_limit;
+}
+
+/// Returns the number of smaller keys, compared by upper halves and only if equal by whole keys.
+/// Called by all threads.
+__device__ inline uint32_t rank_of(FinishShared& shared, bool there, uint64_t key, uint32_t count) {
+  const auto high = static_cast<uint32_t>(key >> 32);
+  shared.highs[threadIdx.x] = high;  // that of kNoKey is the maximum
+  shared.keys[threadIdx.x] = key;
+  shared.takers[threadIdx.x] = 0;
+  __syncthreads();
+  uint4 ranks{};
+  const auto* fours = reinterpret_cast<const uint4*>(shared.highs);
+  if (warp_id() * kWarp < count) {
+#pragma unroll 4
+    for (uint32_t i = 0; i < (count + 3) / 4; ++i) {
+      const uint4 four = fours[i];
+      ranks.x += four.x < high ? 1 : 0;
+      ranks.y += four.y < high ? 1 : 0;
+      ranks.z += four.z < high ? 1 : 0;
+      ranks.w += four.w < high ? 1 : 0;
+    }
+  }
+  uint32_t rank = (ranks.x + ranks.y) + (ranks.z + ranks.w);
+  const bool tied = there && atomicAdd(&shared.takers[rank], 1u) != 0;
+  if (__syncthreads_or(tied) == 0) return rank;
+  for (uint32_t i = 0; i < count; ++i)
+    if (static_cast<uint32_t>(shared.keys[i] >> 32) == high && shared.keys[i] < key) ++rank;
+  return rank;
+}
+
+/// Handles at most one box per thread, without class limits: each thread finds its box's rank and
+/// moves it there.
+__device__ inline uint32_t finish_few(const DevicePlan& plan, const Pile& pile,
+                                      FinishShared& shared, Detection* out, uint32_t& empty) {
+  const bool there = threadIdx.x < pile.count;
+  const size_t place = there ? pile.place(shared, threadIdx.x) : 0;
+  const uint64_t key = there ? __ldcg(pile.boxes.keys + place) : kNoKey;
+  const float4 box = there ? __ldcg(pile.boxes.boxes + place) : float4{};
+  const uint32_t rank = rank_of(shared, there, key, pile.count);
+  const bool wanted = there && rank < plan.limit();
+  Detection detection;
+  if (wanted) {
+    detection = emitted(candidate(plan, key, box), plan.letterbox, plan.rules, plan.tables);
+    write(out + rank, detection);
+  }
+  empty = __syncthreads_count(wanted && is_empty(detection.box));
+  return min(pile.count, plan.limit());
+}
+
+/// Handles all other piles that fit, by bins.
+__device__ inline uint32_t finish_many(const DevicePlan& plan, const Pile& pile,
+                                       FinishShared& shared, Detection* out, uint32_t& empty) {
+  const uint32_t limit = plan.limit();
+  if (pile.count > kFinished && limit > kFinished) return kDeclined;
+  const uint32_t used = gather(plan, pile, shared);
+  if (used < min(pile.count, limit)) return kDeclined;
+  put_in_order<kFinished>(shared.keys, used, frame_bins_of(plan), FrameBins{shared.bins},
+                          shared.places, shared.order, shared.emit.sums);
+  const bool by_class = plan.rules.limits_classes();
+  uint32_t written = 0;
+  empty = 0;
+  for (uint32_t base = 0; base < min(used, limit); base += kFrameThreads) {
+    const uint32_t rank = base + threadIdx.x;
+    const bool there =
+        rank < min(used, limit) && (!by_class || within_class_limit(plan, shared, rank));
+    const uint32_t place = there ? shared.order[rank] : 0;
+    written += emit(plan, shared.emit, there, shared.keys[place], shared.boxes[place],
+                    out + written, empty);
+  }
+  return written;
+}
+
+/// Sorts a pile and writes out the best boxes up to the limit. Called by all threads.
+/// @return their number, or kDeclined if there are too many.
+__device__ inline uint32_t finish(const DevicePlan& plan, const Pile& pile, FinishShared& shared,
+                                  Detection* out, uint32_t& empty) {
+  return pile.count <= kFrameThreads && !plan.rules.limits_classes()
+             ? finish_few(plan, pile, shared, out, empty)
+             : finish_many(plan, pile, shared, out, empty);
+}
+
+}  // namespace keepbox::cuda

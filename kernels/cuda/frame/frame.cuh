@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The frame kernel: all blocks decode, the last ones to finish an image suppress its candidates,
+// and the last of those writes out the kept boxes, unless there are too many for so few blocks.
+// Each loader has its own file so that they compile in parallel.
+#pragma once
+
+#include "kernels/cuda/frame/finish.cuh"
+#include "kernels/cuda/frame/scan.cuh"
+#include "kernels/cuda/frame/suppress.cuh"
+
+namespace keepbox::cuda {
+
+/// Shared memory of a block: scan, suppression and output use it in turn.
+template <class Geometry>
+struct FrameShared {
+  union {
+    struct {
+      Stage stage;
+      ScanShared scan;
+    } decode;
+    SuppressShared<Geometry> suppress;
+    FinishShared finish;
+  };
+  Tally total;  // of all blocks
+  uint32_t worker;
+};
+
+/// Prefetches the parameters' cache lines, which would otherwise be fetched one after the other.
+__device__ inline void fetch_parameters(const DevicePlan& plan) {
+  constexpr uint32_t kLine = 64 / sizeof(uint32_t), kLines = sizeof(DevicePlan) / 64;
+  if (threadIdx.x >= kLines) return;
+  const uint32_t word = reinterpret_cast<const uint32_t*>(&plan)[threadIdx.x * kLine];
+  asm volatile("" ::"r"(word));
+}
+
+/// Context of one block in an image's frame.
+template <class Geometry>
+struct Frame {
+  const DevicePlan& plan;
+  const FrameArgs& args;
+  Control& control;
+  FrameShared<Geometry>& shared;
+  uint32_t image;
+
+  __device__ Boxes dealt() const {
+    return args.dealt.from(image * size_t{plan.buckets.count} * plan.buckets.room);
+  }
+  __device__ Boxes kept() const {
+    return args.kept.from(image * plan.buckets.groups() * plan.buckets.group_room());
+  }
+  __device__ Boxes all() const {
+    return args.candidates.from(size_t{image} * plan.rules.candidates);
+  }
+
+  /// Reports the block's counts. @return true if the block has more work; it then has the total
+  /// counts.
+  __device__ bool arrive(Worker& worker) const {
+    const Stage& stage = shared.decode.stage;
+    const uint32_t blocks = gridDim.x;
+    worker.count = min(max(args.decode_only ? 1 : plan.buckets.groups(), 1u), blocks);
+    if (threadIdx.x == 0) {
+      const Tally own = Tally::of_block(stage.all_above, stage.flushed);
+      uint64_t* const tally = control.tally + args.turn;
+      Tally total = own;
+      if (blocks > 1) total.word += add_and_see(tally, own.word);
+      uint32_t number = blocks - total.blocks();
+      if (number != 0 && number < worker.count &&
+          (!wait_for_scan(tally, blocks, args.patience, total) || total.gone() != 0))
+        number = worker.count;
+      shared.worker = number;
+      shared.total = total;
+    }
+    __syncthreads();
+    worker.number = shared.worker;
+    if (shared.total.gone() != 0) worker.count = 1;
+    return worker.number < worker.count;
+  }
+
+  /// Runs suppression. @return true if this block has to write the boxes out, which are in `pile`.
+  __device__ bool thin_out(const Worker& worker, Pile& pile) const {
+    if (plan.buckets.count == 0) {
+      pile = {all(), shared.total.candidates(), 0, 0};
+      return true;
+    }
+    if (!suppress<Geometry>(plan, control, dealt(), kept(), shared.suppress, worker)) return false;
+    const uint32_t filled = shared.suppress.filled;
+    __syncthreads();
+    pile = pile_up(control, kept(), plan.buckets, filled, shared.finish);
+    return true;
+  }
+
+  /// Reports to the host and clears the counters. @param written boxes, or kDeclined. Called by one
+  /// thread.
+  __device__ void report(uint32_t anchors, uint32_t written, uint32_t empty) const {
+    const bool done = written != kDeclined;
+    const bool all = shared.total.above() == shared.total.candidates();
+    const uint32_t not_finite = all ? 0 : __ldcg(&control.not_finite);
+    const Header found{.state = done ? State::kDone : State::kMore,
+                       .anchors = anchors,
+                       .above_threshold = shared.total.above(),
+                       .not_finite = not_finite,
+                       .candidates = shared.total.candidates(),
+                       .kept = done ? written : 0,
+                       .empty = done ? empty : 0};
+    control.tally[1 - args.turn] = 0;
+    control.taken = control.not_finite = control.finished = control.crowded = 0;
+    publish(args.headers[image], found, args.sequence);
+  }
+};
+
+template <class Load, class Geometry>
+__global__ void __launch_bounds__(kFrameThreads, 4)
+    frame(const __grid_constant__ DevicePlan plan, const __grid_constant__ FrameArgs args,
+          const __grid_constant__ PiecesOf<Load> pieces) {
+  __shared__ FrameShared<Geometry> shared;
+  static_assert(sizeof shared <= 48 << 10, "more than every device has");
+  fetch_parameters(plan);
+  const uint32_t image = blockIdx.y;
+  const Frame<Geometry> self{plan, args, args.control[image], shared, image};
+  const Lists lists{self.all(), self.dealt()};
+  Stage& stage = shared.decode.stage;
+  stage.begin();
+  __syncthreads();
+  if constexpr (Load::kPieces)
+    scan_pieces<Load>(plan, pieces, image, stage, shared.decode.scan, self.control, lists,
+                      args.slices);
+  else scan(Source<Load>(plan, image), stage, shared.decode.scan, self.control, lists, args.slices);
+  __syncthreads();
+  stage.flush(plan, self.control, lists);
+  Worker worker;
+  if (!self.arrive(worker)) return;
+  const uint32_t candidates = shared.total.candidates();
+  uint32_t written = kDeclined, empty = 0;
+  if (!args.decode_only && candidates <= plan.rules.pre_nms_top_k) {
+    Pile pile;
+    if (!self.thin_out(worker, pile)) return;
+    if (__syncthreads_or(__ldcg(&self.control.crowded) != 0) == 0)
+      written =
+          finish(plan, pile, shared.finish, args.out + size_t{image} * args.out_stride, empty);
+  } else {
+    if (worker.number != 0) return;
+  }
+  // Cleared late because other blocks determine their work from it.
+  if (threadIdx.x < plan.buckets.count) self.control.counts[threadIdx.x] = 0;
+  uint32_t rows;
+  if constexpr (Load::kPieces)
+    rows = rows_of<Load>(plan, pieces, image, shared.decode.scan.piece.segment());
+  else rows = anchors_of(Source<Load>(plan, image));
+  if (threadIdx.x == 0) self.report(rows, written, empty);
+}
+
+template <class Load, class Geometry>
+const void* frame_kernel() {
+  return reinterpret_cast<const void*>(frame<Load, Geometry>);
+}
+
+inline cudaError_t launch_frame(const void* kernel, const DevicePlan& plan, const FrameArgs& args,
+                                const Pieces& pieces, dim3 grid, cudaStream_t stream) {
+  void* arguments[] = {const_cast<DevicePlan*>(&plan), const_cast<FrameArgs*>(&args),
+                       const_cast<Pieces*>(&pieces)};  // ignored by most kernels
+  return cudaLaunchKernel(kernel, grid, dim3(kFrameThreads), arguments, 0, stream);
+}
+
+/// Return the kernels of upright boxes, each from its own file.
+const void* frame_of_floats();
+const void* frame_of_halves();
+const void* frame_of_bytes();
+const void* frame_of_any();
+/// Return the kernels for Scan::kPieces.
+const void* frame_of_float_pieces();
+const void* frame_of_any_pieces();
+
+}  // namespace keepbox::cuda

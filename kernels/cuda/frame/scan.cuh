@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Scans over the anchors of an image. Each calls Stage::take() once for an anchor that may pass.
+#pragma once
+
+#include "kernels/cuda/frame/segments.cuh"
+
+namespace keepbox::cuda {
+
+template <class Load>
+__device__ RawBox load_box(const Source<Load>& from, uint32_t anchor) {
+  RawBox raw;
+#pragma unroll
+  for (uint32_t i = 0; i < 4; ++i) raw.v[i] = from.get(FieldId::kBox, anchor, i);
+  return raw;
+}
+
+/// Half a warp processes a row; the other half processes another one.
+inline constexpr uint32_t kRowLanes = kWarp / 2, kWarpRows = kWarp / kRowLanes;
+
+/// largest_logit() by the lanes of a row, with the result in all of them.
+template <class Load>
+__device__ float row_largest_logit(const Source<Load>& from, uint32_t anchor, float best) {
+  float largest = largest_logit(from, anchor, best, lane_id() % kRowLanes, kRowLanes);
+  for (uint32_t step = kRowLanes / 2; step > 0; step /= 2) {
+    const float other = __shfl_xor_sync(kFull, largest, step);
+    if (other > largest) largest = other;
+  }
+  return largest;
+}
+
+/// Processes one anchor per half warp.
+template <class Load>
+__device__ void judge_rows(const Source<Load>& from, Stage& stage, bool there, uint32_t anchor,
+                           float objectness) {
+  const uint32_t lane = lane_id() % kRowLanes;
+  const float number = there && lane < 4 ? from.get(FieldId::kBox, anchor, lane) : 0;
+  Verdict best;
+  if (there) best = quick_best_class<5>(from, anchor, objectness, lane, kRowLanes);
+  for (uint32_t step = kRowLanes / 2; step > 0; step /= 2) {
+    const Verdict other = exchange(best, step);
+    if (better(other, best)) best = other;
+  }
+  const bool softmax = has_softmax(from);
+  const float largest = softmax ? row_largest_logit(from, anchor, best.score) : 0;
+  RawBox raw;
+#pragma unroll
+  for (uint32_t i = 0; i < 4; ++i)
+    raw.v[i] = __shfl_sync(kFull, number, lane_id() / kRowLanes * kRowLanes + i);
+  if (!there || lane != 0 || (softmax && !may_pass(from, best.score, largest))) return;
+  stage.take(from, anchor, finished(from, anchor, best, objectness, largest), [&] { return raw; });
+}
+
+/// Distributes adjacent anchors, which often belong to one object, to different blocks, to balance
+/// the load.
+template <class Load>
+__device__ void scan_rows(const Source<Load>& from, Stage& stage, ScanShared& shared,
+                          Control& control, const Lists& lists) {
+  const uint32_t anchors = anchors_of(from);
+  const bool weighted = from.has(FieldId::kObjectness);
+  for (uint32_t base = blockIdx.x; base < anchors; base += gridDim.x * kFrameThreads) {
+    uint32_t count = min(kFrameThreads, (anchors - base + gridDim.x - 1) / gridDim.x);
+    if (weighted) {
+      if (threadIdx.x == 0) shared.listed.count = 0;
+      __syncthreads();
+      const uint32_t anchor = base + threadIdx.x * gridDim.x;
+      const float objectness = threadIdx.x < count ? objectness_of(from, anchor) : 0;
+      if (threadIdx.x < count && is_object(from, objectness)) {
+        const uint32_t at = atomicAdd(&shared.listed.count, 1u);
+        shared.listed.objectness[at] = objectness;
+        shared.listed.anchor[at] = anchor;
+      }
+      __syncthreads();
+      count = shared.listed.count;
+    }
+    for (uint32_t first = warp_id() * kWarpRows; first < count; first += kFrameWarps * kWarpRows) {
+      const uint32_t i = min(first + lane_id() / kRowLanes, count - 1);
+      judge_rows(from, stage, first + lane_id() / kRowLanes < count,
+                 weighted ? shared.listed.anchor[i] : base + i * gridDim.x,
+                 weighted ? shared.listed.objectness[i] : 1.0f);
+    }
+    stage.make_room(from.plan, control, lists);
+  }
+}
+
+template <class Load>
+__device__ void scan_planes(const Source<Load>& from, Stage& stage, ScanShared& shared,
+                            Control& control, const Lists& lists, uint32_t slices) {
+  const uint32_t anchors = anchors_of(from);
+  const uint32_t slice = warp_id() % slices, group = warp_id() / slices;
+  const uint32_t width = kFrameThreads / slices;  // anchors per block at a time
+  for (uint32_t base = blockIdx.x * width; base < anchors; base += gridDim.x * width) {
+    const uint32_t anchor = base + group * kWarp + lane_id();
+    const bool inside = anchor < anchors;
+    RawBox raw;
+    if (inside && slice == 0) raw = load_box(from, anchor);
+    const float objectness = inside ? objectness_of(from, anchor) : 0;
+    const bool object = inside && is_object(from, objectness);
+    Verdict best;
+    if (object)
+      best = slices > 4 ? quick_best_class<10>(from, anchor, objectness, slice, slices)
+                        : quick_best_class<16>(from, anchor, objectness, slice, slices);
+    best = over_slices(best, shared.verdict, slices);
+    if (object && slice == 0) {
+      const float largest = has_softmax(from) ? largest_logit(from, anchor, best.score) : 0;
+      if (!has_softmax(from) || may_pass(from, best.score, largest))
+        stage.take(from, anchor, finished(from, anchor, best, objectness, largest),
+                   [&] { return raw; });
+    }
+    stage.make_room(from.plan, control, lists);
+  }
+}
+
+template <class Load>
+__device__ void scan_ready(const Source<Load>& from, Stage& stage, Control& control,
+                           const Lists& lists) {
+  const uint32_t anchors = anchors_of(from);
+  for (uint32_t base = blockIdx.x * kFrameThreads; base < anchors;
+       base += gridDim.x * kFrameThreads) {
+    const uint32_t anchor = base + threadIdx.x;
+    if (anchor < anchors)
+      stage.take(from, anchor, ready_verdict(from, anchor), [&] { return load_box(from, anchor); });
+    stage.make_room(from.plan, control, lists);
+  }
+}
+
+template <class Load>
+__device__ void scan(const Source<Load>& from, Stage& stage, ScanShared& shared, Control& control,
+                     const Lists& lists, uint32_t slices) {
+  switch (from.plan.scan) {
+    case Scan::kRows: return scan_rows(from, stage, shared, control, lists);
+    case Scan::kPlanes: return scan_planes(from, stage, shared, control, lists, slices);
+    default: return scan_ready(from, stage, control, lists);
+  }
+}
+
+}  // namespace keepbox::cuda

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Entry of the CUDA backend.
+#include "kernels/cuda/host/runner.h"
+
+namespace keepbox::cuda {
+namespace {
+
+/// Maximum second dimension of a grid.
+constexpr uint32_t kMostImages = 65535;
+
+/// Maximum number of candidates for methods that compare all pairs: more would block the device
+/// noticeably for its other users.
+constexpr uint32_t kMaxPaired = 1u << 16;
+
+bool compares_all(const Rules& rules) {
+  if (rules.method == NmsMethod::kNone) return false;
+  return rules.method != NmsMethod::kGreedy ||
+         (rules.contract.class_agnostic && rules.limits_classes());
+}
+
+/// Maximum count in a tally, see tally.cuh.
+constexpr uint64_t kMaxJudged = (uint64_t{1} << 22) - 1;
+
+Status supports(const Plan& plan) {
+  const uint32_t images = plan.layout.images;
+  if (images == 0 || images > kMostImages)
+    return fail(ErrorKind::kUnsupported,
+                "1 to " + std::to_string(kMostImages) + " images in backend cuda",
+                std::to_string(images), "set backend=auto");
+  int devices = 0;
+  const cudaError_t error = cudaGetDeviceCount(&devices);
+  if (error != cudaSuccess) (void)cudaGetLastError();
+  if (error != cudaSuccess || devices == 0)
+    return fail(ErrorKind::kNoResource, "a CUDA device for backend cuda",
+                error == cudaSuccess ? "none" : '"' + std::string(cudaGetErrorString(error)) + '"',
+                "set backend=auto");
+  for (const TensorForm& form : plan.forms)
+    if (const auto count = form.shape.count(); !count || *count / images > ~0u)
+      return fail(ErrorKind::kUnsupported, "tensors below 2^32 elements in backend cuda",
+                  form.shape.to_string(), "set backend=auto");
+  if (plan.forms.size() > kMaxTensors)
+    return fail(ErrorKind::kUnsupported,
+                "at most " + std::to_string(kMaxTensors) + " tensors in backend cuda",
+                std::to_string(plan.forms.size()), "set backend=auto");
+  if (plan.gather.points.mean && plan.gather.points.count != 0)
+    return fail(ErrorKind::kUnsupported, "keypoints of single boxes in backend cuda",
+                "means of keypoints because of nms-method=weighted",
+                "set backend=auto, nms-method=greedy or keypoints=false");
+  const uint64_t judged = uint64_t{plan.layout.anchors} * plan.layout.classes;
+  if (plan.rules.multi_label && judged > kMaxJudged)
+    return fail(
+        ErrorKind::kUnsupported,
+        "at most " + std::to_string(kMaxJudged) + " scores with multi-label in backend cuda",
+        std::to_string(judged), "set multi-label=false or backend=auto");
+  if (compares_all(plan.rules) && plan.rules.pre_nms_top_k > kMaxPaired)
+    return fail(ErrorKind::kUnsupported,
+                "at most " + std::to_string(kMaxPaired) +
+                    " candidates for this nms-method and these limits in backend cuda",
+                std::to_string(plan.rules.pre_nms_top_k), "set pre-nms-top-k=");
+  return {};
+}
+
+std::string_view device_name() {
+  thread_local cudaDeviceProp properties;
+  int device = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+    return "no device";
+  return properties.name;
+}
+
+}  // namespace
+
+Backend backend() {
+  return {.name = "cuda",
+          .summary = "CUDA kernels on an NVIDIA GPU, for tensors in its memory",
+          .memory = MemorySpace::kCuda,
+          .supports = supports,
+          .variant = device_name,
+          .runner = [](const Plan& plan, MemorySpace memory) { return make_runner(plan, memory); },
+          .input_maker = input_maker};
+}
+
+Result<std::unique_ptr<Runner>> make_runner(const Plan& plan, MemorySpace memory, Path path,
+                                            const Kernels* kernels) {
+  auto runner = std::make_unique<CudaRunner>();
+  const Kernels& chosen = kernels != nullptr ? *kernels : kernels_for(plan.rules);
+  if (Status status = runner->prepare(plan, memory, path, chosen); !status)
+    return std::unexpected(status.error());
+  return runner;
+}
+
+}  // namespace keepbox::cuda

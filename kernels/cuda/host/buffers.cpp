@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Divides the memory and translates the plan.
+#include "kernels/cuda/host/buffers.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace keepbox::cuda {
+
+const Kernels& kernels_for(const Rules& rules) {
+  if (!rules.oriented) return upright_kernels();
+  return rules.contract.oriented == OrientedOverlap::kPolygon ? oriented_polygon_kernels()
+                                                              : oriented_gaussian_kernels();
+}
+
+namespace {
+
+BoxSpans take_boxes(Carver& carver, size_t count) {
+  return {carver.take<uint64_t>(count), carver.take<float4>(count)};
+}
+
+}  // namespace
+
+bool in_frame(const Rules& rules) {
+  const NmsContract& contract = rules.contract;
+  if (rules.method != NmsMethod::kGreedy && rules.method != NmsMethod::kNone) return false;
+  // Boxes of full classes can be dropped at the end if they suppress no other class.
+  const bool ends_classes = contract.per_class_limit && !contract.class_agnostic;
+  return rules.pre_nms_class_top_k == 0 && (ends_classes || !rules.limits_classes());
+}
+
+Buckets buckets_of(const Plan& plan) {
+  constexpr uint32_t kLeast = kBucketRoom / 4;
+  constexpr size_t kMaxOfAll = size_t{1} << 22;
+  if (plan.rules.method != NmsMethod::kGreedy || !in_frame(plan.rules)) return {};
+  const uint32_t classes = plan.rules.contract.class_agnostic ? 1 : plan.rules.class_ids;
+  uint32_t count = std::min(std::max(classes, 1u), kMaxBuckets), room = kBucketRoom;
+  const auto too_large = [&] { return size_t{room} * count * plan.layout.images > kMaxOfAll; };
+  while (room > kLeast && too_large()) room /= 2;
+  while (count > 1 && too_large()) count = (count + 1) / 2;  // classes share buckets
+  return {count, std::min(room, std::max(plan.rules.candidates, 1u))};
+}
+
+Tables Buffers::tables(const Plan& plan) const {
+  return {.class_threshold = class_threshold.data(),
+          .class_wanted = class_wanted.data(),
+          .boxes = {priors.data(), levels.data(), anchor_sizes.data()},
+          .size_limits = plan.size_limits.empty() ? nullptr : size_limits.data(),
+          .regions = plan.regions.empty() ? nullptr : regions.data()};
+}
+
+Buffers carve(Carver& device, Carver& host, const Plan& plan) {
+  const size_t candidates = plan.rules.candidates, images = plan.layout.images;
+  const size_t in_runs = (candidates + kRun - 1) / kRun * kRun;
+  const Buckets buckets = buckets_of(plan);
+  Buffers out;
+  out.control = device.take<Control>(images);
+  out.candidates = take_boxes(device, images * candidates);
+  out.dealt = take_boxes(device, images * buckets.count * buckets.room);
+  out.kept_of = take_boxes(device, images * buckets.groups() * buckets.group_room());
+  out.class_threshold = device.take<float>(plan.class_threshold.size());
+  out.class_wanted = device.take<uint8_t>(plan.class_wanted.size());
+  out.priors = device.take<Prior>(plan.priors.size());
+  out.levels = device.take<Level>(plan.levels.size());
+  out.anchor_sizes = device.take<AnchorSize>(plan.anchor_sizes.size());
+  out.size_limits = device.take<SizeLimits>(plan.class_threshold.size());
+  out.regions = device.take<Region>(2 * kMaxRegions);
+  out.segments = device.take<DeviceSegment>(plan.layout.segments.size());
+  out.angles = device.take<float>(plan.rules.oriented ? images * plan.rules.anchors : 0);
+  out.runs = device.take<uint64_t>(in_runs);
+  out.run_index = device.take<uint32_t>(in_runs);
+  out.ordered = take_boxes(device, candidates);
+  out.kept = take_boxes(device, candidates);
+  out.words = device.take<uint32_t>(slow_words(plan.rules.method, plan.rules.pre_nms_top_k));
+  out.headers = host.take<Header>(images);
+  out.out = host.take<Detection>(images * plan.rules.kept_capacity);
+  return out;
+}
+
+namespace {
+
+/// True if the plan uses features of few families.
+bool seldom(const Plan& plan) {
+  const Layout& layout = plan.layout;
+  return layout.segments.size() > 1 || plan.rules.multi_label || plan.rules.peaks ||
+         plan.rules.boxes.bins > 1 || layout[FieldId::kSizes].present() ||
+         layout[FieldId::kImage].present() || layout[FieldId::kIndices].present() ||
+         layout[FieldId::kAngle].present();
+}
+
+Scan scan_of(const Plan& plan) {
+  if (seldom(plan)) return Scan::kPieces;
+  const Layout& layout = plan.layout;
+  const Field& scores = layout[FieldId::kScores];
+  if (!scores.present()) return Scan::kReady;
+  return scores.anchor_stride < scores.channel_stride ? Scan::kPlanes : Scan::kRows;
+}
+
+/// Returns the upper half of a key with that score.
+uint32_t high_of(float score) { return static_cast<uint32_t>(order_key(score, 0, 0) >> 32); }
+
+/// Returns the octaves from a score of 1 to the lowest that passes, up to a useful maximum.
+uint32_t octaves_of(float lowest) {
+  constexpr uint32_t kMost = 16, kOctave = 1u << 23;
+  if (!(lowest > 0)) return kMost;
+  const uint32_t range = lowest < 1 ? high_of(lowest) - high_of(1.0f) : 0;
+  return std::clamp((range + kOctave - 1) / kOctave, 1u, kMost);
+}
+
+}  // namespace
+
+DevicePlan device_plan(const Plan& plan, const Buffers& buffers) {
+  return {.scan = scan_of(plan),
+          .buckets = buckets_of(plan),
+          .rules = plan.rules,
+          .tables = buffers.tables(plan),
+          .letterbox = plan.letterbox,
+          .best_high = high_of(1.0f),
+          .octaves = octaves_of(plan.rules.lowest_threshold),
+          .per_pixel_x = plan.letterbox.per_pixel_x(),
+          .per_pixel_y = plan.letterbox.per_pixel_y(),
+          .angles = plan.rules.oriented ? buffers.angles.data() : nullptr};
+}
+
+namespace {
+
+Numbers numbers_of(const TensorView& view) {
+  const bool plain = view.scale == 1 && view.zero_point == 0;
+  const DataType type = view.type;
+  if (type == DataType::kInt8 || type == DataType::kUInt8) return Numbers::kByte;
+  if (type == DataType::kFloat32 && plain) return Numbers::kFloat;
+  const bool half = type == DataType::kFloat16 || type == DataType::kBFloat16;
+  return half && plain ? Numbers::kHalf : Numbers::kAny;
+}
+
+/// Returns a field without its tensor's data.
+DeviceField field_in(const Field& field, const TensorView& view) {
+  const size_t element = size_of(view.type);
+  return {.image_stride = field.image_stride * element,
+          .anchor_stride = static_cast<uint32_t>(field.anchor_stride),
+          .channel_stride = static_cast<uint32_t>(field.channel_stride),
+          .scale = view.scale,
+          .zero_point = view.zero_point,
+          .type = view.type,
+          .element = static_cast<uint8_t>(element),
+          .numbers = numbers_of(view)};
+}
+
+/// Returns a field of a tensor whose data is on the device at `data`.
+DeviceField device_field(const Field& field, std::span<const TensorView> tensors,
+                         std::span<const std::byte* const> data) {
+  if (!field.present()) return {};
+  const auto index = static_cast<size_t>(field.tensor);
+  DeviceField out = field_in(field, tensors[index]);
+  out.data = data[index] + field.offset * out.element;
+  if (reinterpret_cast<uintptr_t>(data[index]) % out.element != 0) out.numbers = Numbers::kAny;
+  return out;
+}
+
+/// Returns a view with the form of a plan's tensor.
+TensorView view_of(const TensorForm& form) {
+  return {
+      .type = form.type, .shape = form.shape, .scale = form.scale, .zero_point = form.zero_point};
+}
+
+}  // namespace
+
+std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, Pieces& pieces) {
+  std::vector<DeviceSegment> out;
+  uint32_t chunks = 0;
+  for (const Segment& segment : plan.layout.segments) {
+    DeviceSegment& to = out.emplace_back();
+    to.first = segment.first;
+    to.count = segment.count;
+    to.first_chunk = chunks;
+    chunks += (segment.count + width - 1) / width;
+    for (size_t part = 0; part < kParts; ++part) {
+      const Field& field = segment.fields[part];
+      if (!field.present()) continue;
+      const auto index = static_cast<size_t>(field.tensor);
+      to.tensors[part] = static_cast<uint8_t>(index);
+      to.fields[part] = field_in(field, view_of(plan.forms[index]));
+      to.fields[part].data =
+          reinterpret_cast<const std::byte*>(field.offset * to.fields[part].element);
+    }
+  }
+  pieces.count = static_cast<uint32_t>(out.size());
+  pieces.chunks = chunks;
+  return out;
+}
+
+Numbers bind_fields(DevicePlan& plan, Pieces& pieces, const Layout& layout,
+                    std::span<const TensorView> tensors, std::span<const std::byte* const> data) {
+  std::optional<Numbers> all;
+  const auto see = [&](Numbers numbers) {
+    all = all.value_or(numbers) == numbers ? numbers : Numbers::kAny;
+  };
+  std::ranges::copy(data, pieces.data);
+  for (size_t i = 0; plan.scan == Scan::kPieces && i < data.size(); ++i) {
+    const bool aligned = reinterpret_cast<uintptr_t>(data[i]) % size_of(tensors[i].type) == 0;
+    see(aligned ? numbers_of(tensors[i]) : Numbers::kAny);
+  }
+  for (size_t part = 0; plan.scan != Scan::kPieces && part < kPartsOfMost; ++part) {
+    plan.fields[part] = device_field(layout.segments[0].fields[part], tensors, data);
+    if (plan.fields[part].data != nullptr) see(plan.fields[part].numbers);
+  }
+  return all.value_or(Numbers::kAny);
+}
+
+}  // namespace keepbox::cuda

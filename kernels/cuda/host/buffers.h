@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Memory of a runner: one block on the device, one on the host that the device can write to, and a
+// device copy of the plan with pointers into them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/base/tensor.h"
+#include "core/plan/plan.h"
+#include "core/run/workspace.h"
+#include "kernels/cuda/host/device.h"
+
+namespace keepbox::cuda {
+
+/// Candidates in device memory.
+struct BoxSpans {
+  std::span<uint64_t> keys;
+  std::span<float4> boxes;
+
+  Boxes all() const { return {keys.data(), boxes.data()}; }
+};
+
+struct Buffers {
+  // Device memory:
+  std::span<Control> control;  // one per image
+  BoxSpans candidates;         // images x rules.candidates
+  BoxSpans dealt, kept_of;     // images x buckets x room
+  std::span<float> class_threshold;
+  std::span<uint8_t> class_wanted;
+  std::span<Prior> priors;
+  std::span<Level> levels;
+  std::span<AnchorSize> anchor_sizes;
+  std::span<SizeLimits> size_limits;  // always allocated, like regions
+  std::span<Region> regions;
+  std::span<DeviceSegment> segments;
+  std::span<float> angles;   // images x anchors, for oriented boxes
+  std::span<uint64_t> runs;  // candidates in whole runs; from here on for one image at a time
+  std::span<uint32_t> run_index;
+  BoxSpans ordered, kept;
+  std::span<uint32_t> words;
+  // Host memory:
+  std::span<Header> headers;  // one per image
+  std::span<Detection> out;   // images x kept_capacity
+
+  /// Returns the tables of a plan; size limits and regions are null if the plan has none.
+  Tables tables(const Plan& plan) const;
+};
+
+/// Returns how the frame kernel distributes candidates to buckets; none if it does not suppress
+/// them.
+Buckets buckets_of(const Plan& plan);
+
+/// Divides the memory into the buffers of a plan.
+Buffers carve(Carver& device, Carver& host, const Plan& plan);
+
+/// Returns the plan for kernels, without tensors.
+DevicePlan device_plan(const Plan& plan, const Buffers& buffers);
+
+/// Returns a plan's segments for blocks of `width` anchors at a time. @param pieces receives their
+/// number.
+std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, Pieces& pieces);
+
+/// Sets the pointers of a plan, or of its pieces, to tensors on the device at `data`. @return the
+/// fastest way to read all of them.
+Numbers bind_fields(DevicePlan& plan, Pieces& pieces, const Layout& layout,
+                    std::span<const TensorView> tensors, std::span<const std::byte* const> data);
+
+}  // namespace keepbox::cuda

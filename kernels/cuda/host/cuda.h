@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The CUDA backend. It uses the context that is current on the calling thread, which must be the
+// same for all calls of a Runner, including its destructor.
+#pragma once
+
+#include "core/run/backend.h"
+
+namespace keepbox::cuda {
+
+Backend backend();
+
+/// Kernels that compare boxes of one geometry: kernels/cuda/host/device.h.
+struct Kernels;
+
+/// Launches that a run may use, for tests of each.
+enum class Path {
+  kAny,
+  kSlow,    // the frame kernel only decodes
+  kMasked,  // as kSlow, without cooperative launches
+  kAlone,   // blocks of the frame kernel leave all suppression to the last one
+};
+
+/// Creates a runner on the current device. Errors: kNoResource.
+/// @param kernels nullptr: the kernels for the plan's geometry.
+Result<std::unique_ptr<Runner>> make_runner(const Plan& plan, MemorySpace memory,
+                                            Path path = Path::kAny,
+                                            const Kernels* kernels = nullptr);
+
+/// Creates an input maker with its tables on the current device. Errors: kNoResource.
+Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);
+
+}  // namespace keepbox::cuda

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Launches kernels and waits for results.
+#include "kernels/cuda/host/runner.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "core/formula/emit.h"
+#include "kernels/cuda/host/pause.h"
+
+namespace keepbox::cuda {
+namespace {
+
+using Microseconds = std::chrono::microseconds;
+
+/// Duration of most frames: spinning reacts some microseconds faster than a blocking wait.
+constexpr Microseconds kSpin{40};
+/// Duration of yielding to other threads between polls.
+constexpr Microseconds kYield{200};
+/// Cycles that a block waits for the others of its image; later, other work occupies the device.
+constexpr long long kWaitCycles = 400'000;
+
+bool has_arrived(Header& header, uint32_t sequence) {
+  return std::atomic_ref(header.sequence).load(std::memory_order_acquire) == sequence;
+}
+
+/// Polls `done` until it is true or the time is over; yields to other threads after a while.
+template <class Done>
+bool spin(Microseconds most, Microseconds alone, Done done) {
+  const auto start = std::chrono::steady_clock::now();
+  for (;;) {
+    for (int i = 0; i < 32; ++i) {
+      if (done()) return true;
+      pause_processor();
+    }
+    const auto spent = std::chrono::steady_clock::now() - start;
+    if (spent >= most) return false;
+    if (spent >= alone) std::this_thread::yield();
+  }
+}
+
+}  // namespace
+
+CudaRunner::~CudaRunner() {
+  if (lost_) abandon();
+  else if (stream_ != nullptr) cudaStreamSynchronize(stream_.get());
+}
+
+/// Releases ownership of resources that were lost with their context.
+void CudaRunner::abandon() {
+  (void)stream_.release();
+  (void)event_.release();
+  (void)begun_.release();
+  for (DeviceBlob* blob : {&device_, &staging_device_}) (void)blob->release();
+  for (HostBlob* blob : {&host_, &staging_host_}) (void)blob->release();
+  payload_stage_.abandon();
+}
+
+Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
+                           const Kernels& kernels) {
+  kernels_ = &kernels;
+  auto stream = make_stream();
+  if (!stream) return std::unexpected(stream.error());
+  stream_ = std::move(*stream);
+  for (Event* event : {&event_, &begun_}) {
+    auto made = make_event();
+    if (!made) return std::unexpected(made.error());
+    *event = std::move(*made);
+  }
+  KB_TRY(allocate(plan));
+  if (memory == MemorySpace::kSystem) KB_TRY(allocate_staging(plan));
+  KB_TRY(upload_tables(plan));
+  plan_ = device_plan(plan, buffers_);
+  KB_TRY_CUDA(kernels.load(&nms_blocks_));
+  if (path == Path::kMasked) nms_blocks_ = 0;
+  kept_capacity_ = plan.rules.kept_capacity;
+  args_ = {.control = buffers_.control.data(),
+           .candidates = buffers_.candidates.all(),
+           .dealt = buffers_.dealt.all(),
+           .kept = buffers_.kept_of.all(),
+           .headers = buffers_.headers.data(),
+           .out = buffers_.out.data(),
+           .out_stride = kept_capacity_,
+           .decode_only = path == Path::kSlow || path == Path::kMasked || !in_frame(plan.rules),
+           .patience = path == Path::kAlone ? 0 : kWaitCycles};
+  KB_TRY(choose_grid());
+  KB_TRY(upload_segments(plan));
+  gathers_ = plan.gather.any();
+  if (gathers_) KB_TRY(payload_stage_.prepare(plan));
+  data_.resize(plan.forms.size());
+  funnels_.resize(plan.layout.images);
+  return {};
+}
+
+Status CudaRunner::allocate(const Plan& plan) {
+  Carver device(nullptr), host(nullptr);
+  carve(device, host, plan);
+  auto on_device = allocate_device(device.used() + 1);
+  if (!on_device) return std::unexpected(on_device.error());
+  auto on_host = allocate_host(host.used() + 1);
+  if (!on_host) return std::unexpected(on_host.error());
+  device_ = std::move(*on_device);
+  host_ = std::move(*on_host);
+  Carver device_memory(device_.get()), host_memory(host_.get());
+  buffers_ = carve(device_memory, host_memory, plan);
+  std::memset(host_.get(), 0, host.used());
+  return {};
+}
+
+Status CudaRunner::allocate_staging(const Plan& plan) {
+  size_t bytes = 0;
+  for (const TensorForm& form : plan.forms) {
+    const auto count = form.shape.count();
+    if (!count) return std::unexpected(count.error());
+    staging_at_.push_back(bytes);
+    bytes += (*count * size_of(form.type) + Carver::kAlignment - 1) / Carver::kAlignment *
+             Carver::kAlignment;
+  }
+  auto on_device = allocate_device(bytes + 1);
+  if (!on_device) return std::unexpected(on_device.error());
+  auto on_host = allocate_host(bytes + 1);
+  if (!on_host) return std::unexpected(on_host.error());
+  staging_device_ = std::move(*on_device);
+  staging_host_ = std::move(*on_host);
+  return {};
+}
+
+Status CudaRunner::upload_tables(const Plan& plan) {
+  const auto upload = [&](auto to, const auto& from) {
+    return check(cudaMemcpyAsync(to.data(), from.data(), std::span(from).size_bytes(),
+                                 cudaMemcpyHostToDevice, stream_.get()),
+                 "cudaMemcpyAsync");
+  };
+  KB_TRY(upload(buffers_.class_threshold, plan.class_threshold));
+  KB_TRY(upload(buffers_.class_wanted, plan.class_wanted));
+  KB_TRY(upload(buffers_.priors, plan.priors));
+  KB_TRY(upload(buffers_.levels, plan.levels));
+  KB_TRY(upload(buffers_.anchor_sizes, plan.anchor_sizes));
+  KB_TRY(upload(buffers_.size_limits, plan.size_limits));
+  KB_TRY(upload(buffers_.regions, plan.regions));
+  return check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
+}
+
+Status CudaRunner::retune(const Plan& plan) {
+  KB_TRY(upload_tables(plan));
+  plan_ = device_plan(plan, buffers_);
+  return {};
+}
+
+/// Chooses few blocks per multiprocessor for one image, more for several, but none without work.
+Status CudaRunner::choose_grid() {
+  int device = 0, processors = 0;
+  KB_TRY_CUDA(cudaGetDevice(&device));
+  KB_TRY_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  const auto images = static_cast<uint32_t>(buffers_.headers.size());
+  uint32_t each = kFrameWarps;  // anchors that keep a block busy
+  if (plan_.scan == Scan::kReady) each = kFrameThreads;
+  if (plan_.scan == Scan::kPlanes || plan_.scan == Scan::kPieces) each = kWarp;
+  const uint32_t most = std::max((plan_.rules.anchors + each - 1) / each, 1u);
+  const uint32_t alone = plan_.scan == Scan::kRows ? 4 : 2;  // blocks per multiprocessor
+  const uint32_t share = static_cast<uint32_t>(processors) * (images == 1 ? alone : 8) / images;
+  grid_ = dim3(std::clamp(share, 1u, std::min(most, kMaxBlocks)), images);
+  // As many warps share the classes of an anchor as possible without a second round of blocks.
+  const uint32_t spare = grid_.x * kFrameThreads / std::max(1u, plan_.rules.anchors);
+  args_.slices = std::bit_floor(std::clamp(spare, 1u, kFrameWarps));
+  return {};
+}
+
+Status CudaRunner::upload_segments(const Plan& plan) {
+  if (plan_.scan != Scan::kPieces && !plan.gather.any()) return {};
+  const auto segments = device_segments(plan, kFrameThreads / args_.slices, pieces_);
+  pieces_.segments = buffers_.segments.data();
+  // Not cudaMemcpy(), which may return before a copy from pageable memory is complete.
+  KB_TRY_CUDA(cudaMemcpyAsync(buffers_.segments.data(), segments.data(),
+                              segments.size() * sizeof(DeviceSegment), cudaMemcpyHostToDevice,
+                              stream_.get()));
+  return check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
+}
+
+Status CudaRunner::wait_for(const TensorView& tensor) {
+  void* event = tensor.ready_event;
+  if (event == nullptr && tensor.ready_stream != nullptr && tensor.ready_stream != stream_.get()) {
+    KB_TRY_CUDA(cudaEventRecord(event_.get(), static_cast<cudaStream_t>(tensor.ready_stream)));
+    event = event_.get();
+  }
+  if (event == nullptr) return {};
+  behind_ = true;
+  return check(cudaStreamWaitEvent(stream_.get(), static_cast<cudaEvent_t>(event), 0),
+               "cudaStreamWaitEvent");
+}
+
+Status CudaRunner::stage(const TensorView& tensor, size_t index) {
+  if (staging_host_ == nullptr)
+    return fail(ErrorKind::kUnsupported, "tensors in CUDA memory", "tensors in system memory",
+                "set backend=auto");
+  std::byte* const to = staging_device_.get() + staging_at_[index];
+  std::byte* const pinned = staging_host_.get() + staging_at_[index];
+  const size_t bytes = *tensor.shape.count() * size_of(tensor.type);
+  if (bytes != 0) std::memcpy(pinned, tensor.data, bytes);
+  data_[index] = to;
+  return check(cudaMemcpyAsync(to, pinned, bytes, cudaMemcpyHostToDevice, stream_.get()),
+               "cudaMemcpyAsync");
+}
+
+Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
+  const auto planned = [](const TensorForm& form, const TensorView& view) {
+    return form.type == view.type && form.shape == view.shape;
+  };
+  if (!std::ranges::equal(plan.forms, tensors, planned))  // staging memory is for those
+    return fail(ErrorKind::kMismatch, "tensors as planned", to_string(tensors));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    data_[i] = static_cast<const std::byte*>(tensors[i].data);
+    if (tensors[i].space == MemorySpace::kSystem) KB_TRY(stage(tensors[i], i));
+    else KB_TRY(wait_for(tensors[i]));
+  }
+  numbers_ = bind_fields(plan_, pieces_, plan.layout, tensors, data_);
+  return {};
+}
+
+Status CudaRunner::run(const Plan& plan, std::span<const TensorView> tensors) {
+  if (lost_)
+    return fail(ErrorKind::kNoResource, "a CUDA context", "one lost to an earlier error",
+                "set backend=auto to continue without CUDA");
+  const Status status = run_frame(plan, tensors);
+  if (status) return status;
+  const cudaError_t error = cudaStreamQuery(stream_.get());
+  lost_ = error != cudaSuccess && error != cudaErrorNotReady;
+  return status;
+}
+
+Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tensors) {
+  behind_ = false;
+  KB_TRY(bind(plan, tensors));
+  if (behind_) KB_TRY_CUDA(cudaEventRecord(begun_.get(), stream_.get()));
+  if (!clean_)
+    KB_TRY_CUDA(
+        cudaMemsetAsync(buffers_.control.data(), 0, buffers_.control.size_bytes(), stream_.get()));
+  clean_ = false;
+  plan_.letterbox = plan.letterbox;
+  args_.sequence = ++sequence_;
+  args_.turn = 1 - args_.turn;
+  KB_TRY_CUDA(kernels_->frame(plan_, args_, pieces_, numbers_, grid_, stream_.get()));
+  KB_TRY(wait(buffers_.headers));
+  for (uint32_t image = 0; image < funnels_.size(); ++image) {
+    if (buffers_.headers[image].state == State::kMore) KB_TRY(run_slowly(image));
+    take_counts(image);
+  }
+  clean_ = true;
+  if (!gathers_) return {};
+  kept_.clear();
+  for (uint32_t image = 0; image < funnels_.size(); ++image) kept_.push_back(detections(image));
+  return payload_stage_.run(plan, plan_, pieces_, kept_, stream_.get());
+}
+
+Status CudaRunner::run_slowly(uint32_t image) {
+  Header& header = buffers_.headers[image];
+  SlowArgs args{.candidates = args_.candidates.from(size_t{image} * plan_.rules.candidates),
+                .count = header.candidates,
+                .ordered = buffers_.ordered.all(),
+                .runs = buffers_.runs.data(),
+                .run_index = buffers_.run_index.data(),
+                .kept = buffers_.kept.all(),
+                .words = buffers_.words.data(),
+                .header = &header,
+                .out = room(image).data(),
+                .sequence = ++sequence_};
+  DevicePlan own = plan_;
+  if (own.angles != nullptr) own.angles += size_t{image} * own.rules.anchors;
+  KB_TRY_CUDA(launch_select(own, args, stream_.get()));
+  if (plan_.rules.pre_nms_class_top_k != 0) {
+    KB_TRY(wait({&header, 1}));
+    args.count = header.chosen;
+    args.sequence = ++sequence_;
+  }
+  KB_TRY_CUDA(kernels_->nms(own, args, nms_blocks_, stream_.get()));
+  return wait({&header, 1});
+}
+
+/// Spins because the end is near, but sleeps until the tensors are ready.
+Status CudaRunner::wait(std::span<Header> headers) {
+  const auto arrived = [&] {
+    return std::ranges::all_of(headers, [&](Header& each) { return has_arrived(each, sequence_); });
+  };
+  if (behind_) {
+    behind_ = false;
+    if (spin(kSpin, kSpin, arrived)) return {};
+    KB_TRY_CUDA(cudaEventSynchronize(begun_.get()));
+  }
+  if (spin(kYield, kSpin, arrived)) return {};
+  KB_TRY_CUDA(cudaEventRecord(event_.get(), stream_.get()));
+  KB_TRY_CUDA(cudaEventSynchronize(event_.get()));
+  if (arrived()) return {};
+  return fail(ErrorKind::kNoResource, "boxes from the device", "none", "report this as a bug");
+}
+
+/// Updates the counters; empty boxes outside of the frame or filtered out are included in `kept`.
+void CudaRunner::take_counts(uint32_t image) {
+  Header& header = buffers_.headers[image];
+  funnels_[image] = {.anchors = header.anchors,
+                     .above_threshold = header.above_threshold,
+                     .not_finite = header.not_finite,
+                     .after_class_filter = header.candidates,
+                     .after_top_k = plan_.rules.pre_nms_class_top_k != 0
+                                        ? header.chosen
+                                        : std::min(header.candidates, plan_.rules.pre_nms_top_k),
+                     .kept = header.kept};
+  if (header.empty == 0) return;
+  const auto written = room(image).first(header.kept);
+  const auto filtered =
+      std::ranges::count_if(written, [](const Detection& each) { return is_filtered(each.box); });
+  funnels_[image].filtered_out = static_cast<uint32_t>(filtered);
+  funnels_[image].clipped_away = header.empty - funnels_[image].filtered_out;
+  std::ranges::remove_if(written, [](const Detection& each) { return is_empty(each.box); });
+}
+
+std::span<Detection> CudaRunner::room(uint32_t image) const {
+  return buffers_.out.subspan(size_t{image} * kept_capacity_, kept_capacity_);
+}
+
+std::span<const Detection> CudaRunner::detections(uint32_t image) const {
+  const Funnel& funnel = funnels_[image];
+  return room(image).first(funnel.kept - funnel.clipped_away - funnel.filtered_out);
+}
+
+}  // namespace keepbox::cuda

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Runs frames on its own stream: one launch and one wait, and more launches for many candidates.
+#pragma once
+
+#include <vector>
+
+#include "kernels/cuda/host/buffers.h"
+#include "kernels/cuda/host/cuda.h"
+#include "kernels/cuda/host/memory.h"
+#include "kernels/cuda/payload/payload_stage.h"
+
+namespace keepbox::cuda {
+
+class CudaRunner final : public Runner {
+ public:
+  ~CudaRunner() override;
+  Status prepare(const Plan& plan, MemorySpace memory, Path path, const Kernels& kernels);
+
+  Status run(const Plan& plan, std::span<const TensorView> tensors) override;
+  Status retune(const Plan& plan) override;
+  std::span<const Detection> detections(uint32_t image) const override;
+  const Funnel& funnel(uint32_t image) const override { return funnels_[image]; }
+  PayloadOutput gathered(uint32_t image) const override { return payload_stage_.of(image); }
+
+ private:
+  Status allocate(const Plan& plan);
+  Status allocate_staging(const Plan& plan);
+  Status upload_tables(const Plan& plan);
+  Status upload_segments(const Plan& plan);
+  Status choose_grid();
+  Status wait_for(const TensorView& tensor);
+  Status stage(const TensorView& tensor, size_t index);
+  Status bind(const Plan& plan, std::span<const TensorView> tensors);
+  Status run_frame(const Plan& plan, std::span<const TensorView> tensors);
+  Status run_slowly(uint32_t image);
+  Status wait(std::span<Header> headers);
+  void take_counts(uint32_t image);
+  std::span<Detection> room(uint32_t image) const;
+  void abandon();
+
+  Stream stream_;
+  Event event_, begun_;
+  DeviceBlob device_, staging_device_;
+  HostBlob host_, staging_host_;
+  std::vector<size_t> staging_at_;      // per tensor, in the staging memory
+  std::vector<const std::byte*> data_;  // per tensor, on the device
+  Buffers buffers_;
+  DevicePlan plan_;
+  Numbers numbers_ = Numbers::kAny;
+  const Kernels* kernels_ = nullptr;
+  FrameArgs args_;
+  Pieces pieces_;
+  dim3 grid_;
+  uint32_t nms_blocks_ = 0;
+  uint32_t sequence_ = 0;
+  uint32_t kept_capacity_ = 0;
+  bool clean_ = false;   // the control blocks are in the state that a frame leaves
+  bool behind_ = false;  // the stream still waits for the tensors
+  bool lost_ = false;    // the context is gone
+  std::vector<Funnel> funnels_;
+  bool gathers_ = false;
+  CudaPayloadStage payload_stage_;
+  std::vector<std::span<const Detection>> kept_;  // per image, for payload_stage_
+};
+
+}  // namespace keepbox::cuda

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Greedy suppression of many candidates by all blocks. The best 1,024 alive candidates are compared
+// with each other, one block resolves them, and the kept ones suppress all candidates near them
+// (near.cuh).
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include "kernels/cuda/device/resolve.cuh"
+#include "kernels/cuda/large/methods.cuh"
+#include "kernels/cuda/large/sweep.cuh"
+
+namespace keepbox::cuda {
+
+namespace cg = cooperative_groups;
+
+inline constexpr uint32_t kChunk = kNmsThreads;  // candidates resolved together
+inline constexpr uint32_t kChunkWords = kChunk / kWarp;
+inline constexpr uint32_t kRowsAtOnce = 8;
+
+/// Scratch space after the marks: numbers of kept and of empty boxes and counts of near.cuh,
+/// cleared up to here; bounds of near.cuh and the chunk's overlaps.
+struct GreedyWords {
+  Marks marks;
+  uint32_t* kept;
+  uint32_t* clipped;
+  uint32_t* counts;
+  uint32_t* bounds;
+  uint32_t* mask;  // [word][candidate]: bits of the candidates of a word that overlap it
+
+  __host__ __device__ GreedyWords(uint32_t* words, uint32_t count)
+      : marks(words, count),
+        kept(words + Marks::words(count)),
+        clipped(kept + 1),
+        counts(kept + 2),
+        bounds(words + cleared(count)),
+        mask(bounds + warp_words(count) * 4) {}
+
+  /// Returns a size in whole float4.
+  __host__ __device__ static constexpr size_t cleared(uint32_t count) {
+    return (Marks::words(count) + 2 + kNearBins + 3) / 4 * 4;
+  }
+  static constexpr size_t words(uint32_t count) {
+    return cleared(count) + warp_words(count) * 4 + kChunkWords * kChunk;
+  }
+};
+
+struct ChunkShared {
+  uint32_t chunk[kChunk];  // indices in `ordered`
+  uint64_t keys[kChunk];
+  float4 boxes[kChunk];
+  float areas[kChunk];
+  uint32_t starts[kNearBins];
+  Verdicts<kChunkWords> verdicts;
+  SliceShared slice;
+  uint16_t classes[kNmsThreads];
+};
+
+struct GreedyShared {
+  uint32_t sums[kNmsWarps];
+  union {
+    ChunkShared work;
+    EmitShared<kNmsThreads> emit;
+  };
+};
+
+/// Lists the next alive candidates, from word `cursor`. Every block gets the same result.
+/// @return their number; `cursor` is advanced.
+__device__ inline uint32_t next_chunk(const uint32_t* dead, uint32_t count, uint32_t& cursor,
+                                      GreedyShared& shared) {
+  uint32_t found = 0;
+  const uint32_t words = warp_words(count);
+  while (cursor < words && found < kChunk) {
+    const uint32_t word = cursor + threadIdx.x;
+    uint32_t alive = 0;
+    if (word < words) {
+      alive = ~__ldcg(dead + word);
+      if (word == words - 1 && count % kWarp != 0) alive &= (1u << count % kWarp) - 1;
+    }
+    uint32_t all = 0;
+    uint32_t at = found + sum_before(__popc(alive), shared.sums, all);
+    const bool fits = at + __popc(alive) <= kChunk;
+    if (fits)
+      for (uint32_t rest = alive; rest != 0; rest &= rest - 1)
+        shared.work.chunk[at++] = word * kWarp + __ffs(rest) - 1;
+    // Words are taken as a whole; one that does not fit starts the next chunk.
+    const uint32_t taken = __syncthreads_count(fits);
+    if (found + all <= kChunk) {
+      found += all;
+      cursor += kNmsThreads;
+      continue;
+    }
+    cursor += taken;
+    sum_before(fits ? __popc(alive) : 0, shared.sums, all);
+    return found + all;
+  }
+  return found;
+}
+
+/// Computes the overlaps of a chunk's candidates with later ones. Every block reads the whole
+/// chunk.
+template <class Geometry>
+__device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args,
+                              const GreedyWords& words, ChunkShared& shared, uint32_t count) {
+  const uint32_t rows = (count + kRowsAtOnce - 1) / kRowsAtOnce, columns = warp_words(count);
+  if (threadIdx.x < count) {
+    const uint32_t place = shared.chunk[threadIdx.x];
+    shared.keys[threadIdx.x] = args.ordered.keys[place];
+    const float4 box = args.ordered.boxes[place];
+    const auto shape = shape_of<Geometry>(plan, box, shared.keys[threadIdx.x]);
+    shared.boxes[threadIdx.x] = box;
+    shared.areas[threadIdx.x] = area_of<Geometry>(plan, shape);
+  }
+  __syncthreads();
+  const uint32_t warps = gridDim.x * kNmsWarps;
+  for (uint32_t task = blockIdx.x * kNmsWarps + warp_id(); task < rows * columns; task += warps) {
+    const uint32_t word = task % columns, first = task / columns * kRowsAtOnce;
+    if (word * kWarp > first + kRowsAtOnce - 1) continue;
+    const uint32_t j = word * kWarp + lane_id();
+    const uint64_t key = shared.keys[min(j, count - 1)];
+    const auto shape = shape_of<Geometry>(plan, shared.boxes[min(j, count - 1)], key);
+    const float area = area_of<Geometry>(plan, shape);
+#pragma unroll
+    for (uint32_t r = 0; r < kRowsAtOnce; ++r) {
+      const uint32_t i = first + r;
+      if (i >= count) break;
+      const auto row = shape_of<Geometry>(plan, shared.boxes[i], shared.keys[i]);
+      const bool hit = (j < i) & same_class(plan.rules.contract, shared.keys[i], key) &
+                       hits<Geometry>(plan.rules, row, shared.areas[i], shape, area);
+      const uint32_t bits = __ballot_sync(kFull, hit);
+      if (lane_id() == 0) words.mask[word * kChunk + i] = bits;
+    }
+  }
+}
+
+/// Resolves a chunk in one block; @return true if this thread's candidate is kept.
+__device__ inline bool resolve_chunk(const GreedyWords& words, ChunkShared& shared,
+                                     uint32_t count) {
+  const uint32_t i = threadIdx.x, warp = warp_id();
+  uint32_t mask[kChunkWords];
+#pragma unroll
+  for (uint32_t w = 0; w < kChunkWords; ++w)
+    mask[w] = i < count && w < warp ? __ldcg(words.mask + w * kChunk + i) : 0;
+  const uint32_t own = i < count ? __ldcg(words.mask + warp * kChunk + i) : 0;
+  return resolve(mask, own, i < count, shared.verdicts);
+}
+
+/// Appends the kept candidates of a chunk, up to the limits.
+__device__ inline void append(const DevicePlan& plan, const SlowArgs& args,
+                              const GreedyWords& words, GreedyShared& shared, bool kept,
+                              uint32_t before) {
+  ChunkShared& chunk = shared.work;
+  if (plan.rules.limits_classes())
+    kept = admit(plan.rules.class_limit, kept, chunk.keys[threadIdx.x], chunk.classes,
+                 words.marks.of_class);
+  uint32_t all = 0;
+  const uint32_t at = before + sum_before(kept ? 1 : 0, shared.sums, all);
+  if (kept && at < plan.limit()) {
+    args.kept.keys[at] = chunk.keys[threadIdx.x];
+    args.kept.boxes[at] = chunk.boxes[threadIdx.x];
+  }
+  if (threadIdx.x == 0) *words.kept = min(before + all, plan.limit());
+}
+
+/// Marks candidates of full classes as dead. All warps process one word at a time.
+__device__ inline void close_classes(const DevicePlan& plan, const SlowArgs& args,
+                                     const GreedyWords& words, uint32_t count) {
+  if (!plan.rules.limits_classes()) return;
+  const uint32_t warps = gridDim.x * kNmsWarps;
+  for (uint32_t word = blockIdx.x * kNmsWarps + warp_id(); word < warp_words(count);
+       word += warps) {
+    const uint32_t i = min(word * kWarp + lane_id(), count - 1);
+    const uint32_t own = key_class(args.ordered.keys[i]);
+    const bool full = __ldcg(words.marks.of_class + own) >= plan.rules.class_limit;
+    const uint32_t bits = __ballot_sync(kFull, full);
+    if (lane_id() == 0 && bits != 0) atomicOr(words.marks.dead + word, bits);
+  }
+}
+
+/// Writes out the kept boxes; each block handles some of them.
+__device__ inline void emit_kept(const DevicePlan& plan, const SlowArgs& args,
+                                 const GreedyWords& words, GreedyShared& shared, uint32_t total) {
+  uint32_t clipped = 0;
+  for (uint32_t base = blockIdx.x * kNmsThreads; base < total; base += gridDim.x * kNmsThreads) {
+    const uint32_t i = base + threadIdx.x;
+    const bool there = i < total;
+    emit(plan, shared.emit, there, there ? __ldcg(args.kept.keys + i) : 0,
+         there ? __ldcg(args.kept.boxes + i) : float4{}, args.out + base, clipped);
+  }
+  if (threadIdx.x == 0 && clipped != 0) atomicAdd(words.clipped, clipped);
+  cg::this_grid().sync();
+  if (blockIdx.x == 0 && threadIdx.x == 0) publish(args, total, __ldcg(words.clipped));
+}
+
+template <class Geometry>
+__global__ void __launch_bounds__(kNmsThreads, 1)
+    greedy(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args) {
+  __shared__ GreedyShared shared;
+  static_assert(sizeof shared <= 48 << 10, "more than every device has");
+  const auto grid = cg::this_grid();
+  const uint32_t count = min(args.count, plan.rules.pre_nms_top_k);
+  const GreedyWords words(args.words, count);
+  const Near near = near_in(args, words.counts, words.bounds);
+  count_near(plan, args, near, count);
+  bool dealt = false;
+  uint32_t cursor = 0, total = 0;
+  while (total < plan.limit()) {
+    const uint32_t in_chunk = next_chunk(words.marks.dead, count, cursor, shared);
+    if (in_chunk == 0) break;
+    __syncthreads();
+    compare_chunk<Geometry>(plan, args, words, shared.work, in_chunk);
+    grid.sync();
+    if (blockIdx.x == 0)
+      append(plan, args, words, shared, resolve_chunk(words, shared.work, in_chunk), total);
+    // Runs in blocks that are idle.
+    const uint32_t idle = max(gridDim.x - 1, 1u);
+    if (!dealt && blockIdx.x >= gridDim.x - idle)
+      deal_near(plan, args, near, count, blockIdx.x - (gridDim.x - idle), idle, shared.work.starts,
+                shared.sums);
+    grid.sync();
+    const uint32_t first = total;
+    total = __ldcg(words.kept);
+    if (total >= plan.limit() || cursor * kWarp >= count) continue;
+    if (!dealt) {
+      bound_near<Geometry>(plan, near, count);
+      grid.sync();
+      dealt = true;
+    }
+    sweep<Geometry>(plan, args.kept, near, shared.work.slice, words.marks.dead, count, first,
+                    total);
+    close_classes(plan, args, words, count);
+    grid.sync();
+  }
+  __syncthreads();
+  emit_kept(plan, args, words, shared, total);
+}
+
+/// Launches with fewer blocks if the device is shared or only partly available; uses a mask, with
+/// the same result, if cooperative launches are not supported.
+template <class Geometry>
+cudaError_t launch_greedy(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                          uint32_t blocks, cudaStream_t stream) {
+  cudaError_t error =
+      cudaMemsetAsync(args.words, 0, GreedyWords::cleared(count) * sizeof(uint32_t), stream);
+  void* arguments[] = {const_cast<DevicePlan*>(&plan), const_cast<SlowArgs*>(&args)};
+  for (; error == cudaSuccess && blocks > 0; blocks /= 2) {
+    error = cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(greedy<Geometry>),
+                                        dim3(blocks), dim3(kNmsThreads), arguments, 0, stream);
+    if (error != cudaErrorCooperativeLaunchTooLarge) return error;
+    error = cudaGetLastError() == error ? cudaSuccess : error;
+  }
+  return error == cudaSuccess ? launch_bitmask<Geometry>(plan, args, count, stream) : error;
+}
+
+}  // namespace keepbox::cuda

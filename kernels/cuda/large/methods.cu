@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Parts of the methods that are independent of the geometry.
+#include "kernels/cuda/large/methods.cuh"
+#include "kernels/cuda/large/segmented.cuh"
+
+namespace keepbox::cuda {
+namespace {
+
+/// Writes alive candidates in order to the host. Runs in one block.
+__global__ void __launch_bounds__(kNmsThreads)
+    collect(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
+            uint32_t count) {
+  __shared__ EmitShared<kNmsThreads> shared;
+  __shared__ uint16_t classes[kNmsThreads];
+  const Marks marks(args.words, count);
+  const uint32_t limit = plan.limit();
+  uint32_t kept = 0, clipped = 0;
+  for (uint32_t base = 0; base < count && kept < limit; base += kNmsThreads) {
+    const uint32_t i = min(base + threadIdx.x, count - 1);
+    const uint64_t key = args.ordered.keys[i];
+    bool stays = base + threadIdx.x < count && !is_none(key) && !is_dead(marks.dead, i);
+    if (plan.rules.limits_classes())
+      stays = admit(plan.rules.class_limit, stays, key, classes, marks.of_class);
+    uint32_t all = 0;
+    const uint32_t before = sum_before(stays ? 1 : 0, shared.sums, all);
+    kept += emit(plan, shared, stays && kept + before < limit, key, args.ordered.boxes[i],
+                 args.out + kept, clipped);
+  }
+  if (threadIdx.x == 0) publish(args, kept, clipped);
+}
+
+/// Reduces masks of one stripe. Runs in one block.
+__global__ void __launch_bounds__(kNmsThreads)
+    reduce_mask(const __grid_constant__ SlowArgs args, uint32_t count, uint32_t first_tile,
+                uint32_t limit) {
+  __shared__ unsigned long long diagonal[kTile], kept;
+  const uint32_t tiles = tiles_of(count);
+  const MaskWords words(args.words, count);
+  uint32_t total = *words.kept;
+  for (uint32_t tile = first_tile; tile < min(first_tile + kStripe, tiles); ++tile) {
+    const uint32_t first = tile * kTile, in_tile = min(kTile, count - first);
+    const unsigned long long* rows = words.rows + size_t{tile - first_tile} * kTile * tiles;
+    const bool full = total >= limit;  // no further boxes are needed
+    if (threadIdx.x < in_tile) diagonal[threadIdx.x] = rows[size_t{threadIdx.x} * tiles + tile];
+    __syncthreads();
+    if (threadIdx.x == 0)
+      kept = full ? 0 : resolve_tile(diagonal, __ldcg(words.removed + tile), in_tile);
+    __syncthreads();
+    const unsigned long long stay = kept;
+    total += __popcll(stay);
+    for (uint32_t t = tile + 1 + threadIdx.x; t < tiles; t += kNmsThreads) {
+      unsigned long long removed = words.removed[t];
+      for (unsigned long long rest = stay; rest != 0; rest &= rest - 1)
+        removed |= rows[size_t{__ffsll(static_cast<long long>(rest)) - 1u} * tiles + t];
+      words.removed[t] = removed;
+    }
+    if (threadIdx.x < 2 && tile * 2 + threadIdx.x < warp_words(count))
+      words.marks.dead[tile * 2 + threadIdx.x] =
+          ~static_cast<uint32_t>(stay >> threadIdx.x * kWarp);
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) *words.kept = total;
+}
+
+__global__ void find_segments(const __grid_constant__ DevicePlan plan,
+                              const __grid_constant__ SlowArgs args, uint32_t count) {
+  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const uint32_t segment = segment_of(plan, args.candidates.keys[i]);
+  if (i == 0 || segment_of(plan, args.candidates.keys[i - 1]) != segment)
+    Segments(args.words, count).start[segment] = i;
+}
+
+}  // namespace
+
+cudaError_t clear_marks(const SlowArgs& args, uint32_t count, cudaStream_t stream) {
+  return cudaMemsetAsync(args.words, 0, Marks::words(count) * sizeof(uint32_t), stream);
+}
+
+cudaError_t launch_collect(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                           cudaStream_t stream) {
+  collect<<<1, kNmsThreads, 0, stream>>>(plan, args, count);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_reduce(const SlowArgs& args, uint32_t count, uint32_t first_tile, uint32_t limit,
+                          cudaStream_t stream) {
+  reduce_mask<<<1, kNmsThreads, 0, stream>>>(args, count, first_tile, limit);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_segments(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                            cudaStream_t stream) {
+  const Segments segments(args.words, count);
+  cudaError_t error = clear_marks(args, count, stream);
+  if (error == cudaSuccess)
+    error = cudaMemsetAsync(segments.start, 0xff, kMaxClasses * sizeof(uint32_t), stream);
+  if (error == cudaSuccess)
+    error = launch_sort({.best_high = plan.best_high,
+                         .octaves = plan.octaves,
+                         .from = args.ordered,
+                         .count = count,
+                         .to = args.candidates,
+                         .most = count,
+                         .origin = segments.origin,
+                         .runs = args.runs,
+                         .run_index = args.run_index,
+                         .by_class = !plan.rules.contract.class_agnostic},
+                        stream);
+  if (error != cudaSuccess || count == 0) return error;
+  constexpr uint32_t kThreads = 256;
+  find_segments<<<(count + kThreads - 1) / kThreads, kThreads, 0, stream>>>(plan, args, count);
+  return cudaGetLastError();
+}
+
+cudaError_t load_methods() { return load_kernels(collect, reduce_mask, find_segments); }
+
+}  // namespace keepbox::cuda

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Kernels for oriented boxes with overlap by area.
+#include "core/formula/oriented.h"
+#include "kernels/cuda/frame/frame.cuh"
+#include "kernels/cuda/large/large_nms.cuh"
+
+namespace keepbox::cuda {
+namespace {
+
+cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Pieces& pieces,
+                   Numbers numbers, dim3 grid, cudaStream_t stream) {
+  const void* const kernel = numbers == Numbers::kFloat
+                                 ? frame_kernel<InPieces<PlainLoad>, OrientedPolygon>()
+                                 : frame_kernel<InPieces<AnyLoad>, OrientedPolygon>();
+  return launch_frame(kernel, plan, args, pieces, grid, stream);
+}
+
+}  // namespace
+
+const Kernels& oriented_polygon_kernels() {
+  static constexpr Kernels kKernels{launch, launch_nms<OrientedPolygon>,
+                                    load_crowds<OrientedPolygon>};
+  return kKernels;
+}
+
+}  // namespace keepbox::cuda

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Kernels for upright boxes.
+#include <algorithm>
+
+#include "kernels/cuda/frame/frame.cuh"
+#include "kernels/cuda/large/large_nms.cuh"
+
+namespace keepbox::cuda {
+namespace {
+
+cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Pieces& pieces,
+                   Numbers numbers, dim3 grid, cudaStream_t stream) {
+  const void* const kernels[kNumbers] = {frame_of_floats(), frame_of_halves(), frame_of_bytes(),
+                                         frame_of_any()};
+  if (plan.scan == Scan::kPieces)
+    return launch_frame(
+        numbers == Numbers::kFloat ? frame_of_float_pieces() : frame_of_any_pieces(), plan, args,
+        pieces, grid, stream);
+  return launch_frame(kernels[static_cast<size_t>(numbers)], plan, args, pieces, grid, stream);
+}
+
+}  // namespace
+
+const Kernels& upright_kernels() {
+  static constexpr Kernels kKernels{launch, launch_nms<Upright>, load_crowds<Upright>};
+  return kKernels;
+}
+
+size_t slow_words(NmsMethod method, uint32_t count) {
+  switch (method) {
+    case NmsMethod::kNone:
+    case NmsMethod::kFast: return Marks::words(count);
+    case NmsMethod::kBitmask: return MaskWords::words(count);
+    case NmsMethod::kSegmented: return Segments::words(count);
+    case NmsMethod::kSoftLinear:
+    case NmsMethod::kSoftGaussian:
+    case NmsMethod::kWeighted:
+    case NmsMethod::kDiou:
+    case NmsMethod::kMerge: return WalkWords::words(count);
+    case NmsMethod::kMatrix:
+    case NmsMethod::kMatrixLinear: return MatrixWords::words(count);
+    default:  // others use a mask
+      return std::max(GreedyWords::words(count), MaskWords::words(count));
+  }
+}
+
+}  // namespace keepbox::cuda

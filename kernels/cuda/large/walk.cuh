@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Suppression by one block, one kept box after the other: for methods that are not chosen for
+// speed, and for class limits if classes suppress each other.
+#pragma once
+
+#include "kernels/cuda/large/means.cuh"
+
+namespace keepbox::cuda {
+
+/// Counts a box of its class. Called by all threads. @return true if it is within the limit.
+__device__ inline bool admit_one(const DevicePlan& plan, const WalkWords& words, uint64_t key) {
+  if (!plan.rules.limits_classes()) return true;
+  uint32_t* const own = words.marks.of_class + key_class(key);
+  const uint32_t before = __ldcg(own);
+  __syncthreads();
+  if (threadIdx.x == 0) *own = before + 1;
+  __syncthreads();
+  return before < plan.rules.class_limit;
+}
+
+/// Appends a kept box. Called by one thread.
+__device__ inline void append_one(const SlowArgs& args, uint32_t at, uint64_t key,
+                                  const float4& box) {
+  args.kept.keys[at] = key;
+  args.kept.boxes[at] = box;
+}
+
+/// Returns the first alive candidate from `from`, or `count`.
+__device__ inline uint32_t next_alive(const uint32_t* dead, uint32_t from, uint32_t count) {
+  for (uint32_t word = from / kWarp; word < warp_words(count); ++word) {
+    uint32_t alive = ~__ldcg(dead + word);
+    if (word == from / kWarp) alive &= kFull << from % kWarp;
+    if (alive != 0) return min(word * kWarp + __ffs(alive) - 1, count);
+  }
+  return count;
+}
+
+/// Marks all candidates after a kept one that it suppresses. Called by all threads.
+template <class Geometry>
+__device__ void strike_all(const DevicePlan& plan, const SlowArgs& args, uint32_t* dead,
+                           uint32_t count, uint32_t kept) {
+  const bool nearby = plan.rules.method == NmsMethod::kDiou;
+  const Candidate own = candidate_at(plan, args.ordered, kept);
+  for (uint32_t i = kept + 1 + threadIdx.x; i < count; i += kNmsThreads) {
+    const Candidate other = candidate_at(plan, args.ordered, i);
+    if (is_dead(dead, i) || !same_class(plan.rules.contract, own.key, other.key)) continue;
+    if (nearby ? keepbox::pair<Geometry>(plan.rules, own, other, hits_nearby<Geometry>)
+               : keepbox::overlap<Geometry>(plan.rules, own, other))
+      atomicOr(dead + i / kWarp, 1u << i % kWarp);
+  }
+}
+
+/// Greedy suppression by any measure, and weighted suppression.
+template <class Geometry>
+__global__ void __launch_bounds__(kNmsThreads)
+    walk(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
+         uint32_t count) {
+  __shared__ MeanShared shared;
+  const WalkWords words(args.words, count);
+  uint32_t* const dead = words.marks.dead;
+  uint32_t total = 0;
+  for (uint32_t i = next_alive(dead, 0, count); i < count && total < plan.limit();
+       i = next_alive(dead, i + 1, count)) {
+    const uint64_t key = args.ordered.keys[i];
+    if (!admit_one(plan, words, key)) continue;
+    float4 box = args.ordered.boxes[i];
+    __syncthreads();
+    if (plan.rules.method == NmsMethod::kWeighted)
+      box = weigh<Geometry>(plan, args, shared, count, i, candidate(plan, key, box), dead);
+    else strike_all<Geometry>(plan, args, dead, count, i);
+    if (threadIdx.x == 0) append_one(args, total, key, box);
+    ++total;
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) *words.kept = total;
+}
+
+/// Returns a block's smallest key. @param of_warps scratch space. Ends with a barrier.
+__device__ inline uint64_t min_of_block(uint64_t key, uint64_t (&of_warps)[kNmsWarps]) {
+#pragma unroll
+  for (uint32_t step = 1; step < kWarp; step *= 2)
+    key = min(key, static_cast<uint64_t>(
+                       __shfl_xor_sync(kFull, static_cast<unsigned long long>(key), step)));
+  if (lane_id() == 0) of_warps[warp_id()] = key;
+  __syncthreads();
+  uint64_t least = of_warps[0];
+#pragma unroll 8
+  for (uint32_t w = 1; w < kNmsWarps; ++w) least = min(least, of_warps[w]);
+  __syncthreads();
+  return least;
+}
+
+/// Returns a candidate's key after a better box was kept; none_of() if it no longer passes.
+template <class Geometry>
+__device__ uint64_t soften_key(const DevicePlan& plan, const Candidate& kept,
+                               const Candidate& other) {
+  const Rules& rules = plan.rules;
+  if (!same_class(rules.contract, kept.key, other.key)) return other.key;
+  const float over = keepbox::pair<Geometry>(rules, kept, other, overlap_of<Geometry>);
+  const uint64_t key = with_score(other.key, softened(rules, key_score(other.key), over));
+  return still_passes(rules, plan.tables, key) ? key : none_of(key);
+}
+
+/// Soft suppression. Each thread handles every 1,024th candidate and tracks its best one.
+template <class Geometry>
+__global__ void __launch_bounds__(kNmsThreads)
+    soften(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
+           uint32_t count) {
+  __shared__ uint64_t of_warps[kNmsWarps];
+  __shared__ uint32_t place;
+  const WalkWords words(args.words, count);
+  uint32_t total = 0, own_place = 0;
+  uint64_t own = kNoKey;
+  const auto look = [&](uint32_t i, uint64_t key) {
+    if (is_none(key) || key >= own) return;
+    own = key;
+    own_place = i;
+  };
+  for (uint32_t i = threadIdx.x; i < count; i += kNmsThreads) look(i, args.ordered.keys[i]);
+  while (total < plan.limit()) {
+    const uint64_t best = min_of_block(own, of_warps);
+    if (best == kNoKey) break;
+    if (own == best) place = own_place;
+    __syncthreads();
+    const uint32_t at = place;
+    const bool admitted = admit_one(plan, words, best);
+    const Candidate kept = candidate(plan, best, args.ordered.boxes[at]);
+    if (admitted && threadIdx.x == 0) append_one(args, total, best, args.ordered.boxes[at]);
+    total += admitted ? 1 : 0;
+    own = kNoKey;
+    for (uint32_t i = threadIdx.x; i < count; i += kNmsThreads) {
+      const Candidate each = candidate_at(plan, args.ordered, i);  // accessed by this thread only
+      if (is_none(each.key)) continue;
+      uint64_t key = each.key;
+      if (i == at) key = none_of(key);
+      else if (admitted) key = soften_key<Geometry>(plan, kept, each);
+      args.ordered.keys[i] = key;
+      look(i, key);
+    }
+  }
+  if (threadIdx.x == 0) *words.kept = total;
+}
+
+/// Writes out the kept boxes.
+cudaError_t launch_write_kept(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                              cudaStream_t stream);
+
+template <class Geometry>
+cudaError_t launch_walk(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                        cudaStream_t stream) {
+  const cudaError_t error = clear_marks(args, count, stream);
+  if (error != cudaSuccess) return error;
+  walk<Geometry><<<1, kNmsThreads, 0, stream>>>(plan, args, count);
+  if (plan.rules.method == NmsMethod::kMerge)
+    merge_kept<Geometry><<<kMergeBlocks, kNmsThreads, 0, stream>>>(plan, args, count);
+  return launch_write_kept(plan, args, count, stream);
+}
+
+template <class Geometry>
+cudaError_t launch_soft(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                        cudaStream_t stream) {
+  const cudaError_t error = clear_marks(args, count, stream);
+  if (error != cudaSuccess) return error;
+  soften<Geometry><<<1, kNmsThreads, 0, stream>>>(plan, args, count);
+  return launch_write_kept(plan, args, count, stream);
+}
+
+}  // namespace keepbox::cuda

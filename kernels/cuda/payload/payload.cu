@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Keypoints with one thread each; masks with one thread per pixel, which keeps its prototype values
+// for all boxes.
+#include "core/formula/model_point.h"
+#include "kernels/cuda/device/source.cuh"
+#include "kernels/cuda/payload/payload.h"
+
+namespace keepbox::cuda {
+namespace {
+
+constexpr uint32_t kGatherThreads = 128;
+
+/// Reads values of any type, from segments, for the templates of core/formula/score.h.
+struct GatherSource {
+  const Rules& rules;
+  const Tables& tables;
+  const GatherArgs& args;
+  const DeviceSegment& segment;
+  uint32_t image;
+
+  __device__ GatherSource(const DevicePlan& plan, const GatherArgs& from, const DeviceSegment& of)
+      : rules(plan.rules), tables(plan.tables), args(from), segment(of), image(from.image) {}
+
+  __device__ const DeviceField& field(FieldId part) const {
+    return segment.fields[static_cast<uint32_t>(part)];
+  }
+  __device__ bool has(FieldId part) const { return field(part).element != 0; }
+  __device__ const std::byte* first(FieldId part) const {
+    const DeviceField& from = field(part);
+    return args.pieces.data[segment.tensors[static_cast<uint32_t>(part)]] +
+           reinterpret_cast<size_t>(from.data) + image * from.image_stride;
+  }
+  __device__ float get(FieldId part, uint32_t anchor, uint32_t channel = 0) const {
+    const DeviceField& from = field(part);
+    return AnyLoad::get(
+        from, first(part) + size_t{anchor - segment.first} * from.anchor_stride * from.element,
+        channel * from.channel_stride);
+  }
+};
+
+__device__ const DeviceSegment& segment_of(const Pieces& pieces, uint32_t anchor) {
+  uint32_t number = 0;
+  while (number + 1 < pieces.count && anchor >= pieces.segments[number + 1].first) ++number;
+  return pieces.segments[number];
+}
+
+__global__ void __launch_bounds__(kGatherThreads)
+    gather_points(const __grid_constant__ DevicePlan plan,
+                  const __grid_constant__ GatherArgs args) {
+  const uint32_t number = blockIdx.x * kGatherThreads + threadIdx.x;
+  if (number >= args.count * args.points.count) return;
+  const uint32_t anchor = args.boxes[number / args.points.count].anchor;
+  const GatherSource from(plan, args, segment_of(args.pieces, anchor));
+  args.points_out[number] =
+      on_frame(plan.letterbox, model_point(from, args.points, anchor, number % args.points.count),
+               args.points.clipped);
+}
+
+__global__ void __launch_bounds__(kGatherThreads)
+    gather_factors(const __grid_constant__ DevicePlan plan,
+                   const __grid_constant__ GatherArgs args) {
+  const uint32_t each = args.masks.coefficients;
+  const uint32_t number = blockIdx.x * kGatherThreads + threadIdx.x;
+  if (number >= args.count * each) return;
+  const uint32_t anchor = args.boxes[number / each].anchor;
+  const GatherSource from(plan, args, segment_of(args.pieces, anchor));
+  args.factors[number] = from.get(FieldId::kPayload, anchor, number % each);
+}
+
+/// Pixels of a block, and boxes per block.
+constexpr uint32_t kTileWidth = 32, kTileHeight = kGatherThreads / kTileWidth, kBoxesEach = 32;
+/// Maximum number of prototype values kept by a thread.
+constexpr uint32_t kMaxKept = 32;
+
+__device__ void put(const GatherArgs& args, const MaskPlace& place, uint32_t x, uint32_t y,
+                    float sum) {
+  const uint32_t at = place.offset + (y - place.y) * place.width + (x - place.x);
+  if (args.numbers != nullptr) args.numbers[at] = sum;
+  else args.inside[at] = sum > 0 ? 1 : 0;
+}
+
+/// True if the block's tile overlaps the rectangle.
+__device__ bool meets(const MaskPlace& place, uint32_t left, uint32_t top) {
+  return left < place.x + place.width && left + kTileWidth > place.x &&
+         top < place.y + place.height && top + kTileHeight > place.y;
+}
+
+/// @tparam kKept true to keep prototype values in registers, false to read them again for each box.
+/// @tparam Load for the prototypes.
+template <bool kKept, class Load>
+__global__ void __launch_bounds__(kGatherThreads)
+    make_masks(const __grid_constant__ DevicePlan plan, const __grid_constant__ GatherArgs args) {
+  const uint32_t left = blockIdx.x * kTileWidth, top = blockIdx.y * kTileHeight;
+  const uint32_t x = left + threadIdx.x % kTileWidth, y = top + threadIdx.x / kTileWidth;
+  const uint32_t begin = blockIdx.z * kBoxesEach, end = min(begin + kBoxesEach, args.count);
+  const bool there = x < args.masks.maps.width && y < args.masks.maps.height;
+  const GatherSource from(plan, args, args.pieces.segments[0]);
+  const uint32_t pixel = there ? y * args.masks.maps.width + x : 0;
+  const uint32_t count = args.masks.coefficients;
+  const DeviceField& field = from.field(FieldId::kPrototypes);
+  const std::byte* const maps =
+      from.first(FieldId::kPrototypes) + size_t{pixel} * field.anchor_stride * field.element;
+  const uint32_t stride = field.channel_stride;
+  float kept[kKept ? kMaxKept : 1];
+  if constexpr (kKept) {
+    bool any = false;
+    for (uint32_t i = begin; i < end; ++i) any |= meets(args.places[i], left, top);
+    if (!any) return;
+#pragma unroll
+    for (uint32_t i = 0; i < kMaxKept; ++i)
+      kept[i] = i < count ? Load::get(field, maps, i * stride) : 0;
+  }
+  for (uint32_t box = begin; box < end; ++box) {
+    const MaskPlace place = args.places[box];
+    if (!meets(place, left, top)) continue;
+    const float* const factors = args.factors + size_t{box} * count;
+    float sum = 0;
+    if constexpr (kKept) {
+#pragma unroll
+      for (uint32_t i = 0; i < kMaxKept; ++i)
+        if (i < count) sum = sum + __ldg(factors + i) * kept[i];
+    } else {
+      for (uint32_t i = 0; i < count; ++i)
+        sum = sum + __ldg(factors + i) * Load::get(field, maps, i * stride);
+    }
+    if (there && x >= place.x && x < place.x + place.width && y >= place.y &&
+        y < place.y + place.height)
+      put(args, place, x, y, sum);
+  }
+}
+
+uint32_t blocks_for(uint32_t count, uint32_t each) { return (count + each - 1) / each; }
+
+}  // namespace
+
+cudaError_t launch_points(const DevicePlan& plan, const GatherArgs& args, cudaStream_t stream) {
+  const uint32_t blocks = blocks_for(args.count * args.points.count, kGatherThreads);
+  if (blocks == 0) return cudaSuccess;
+  gather_points<<<blocks, kGatherThreads, 0, stream>>>(plan, args);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_masks(const DevicePlan& plan, const GatherArgs& args, cudaStream_t stream) {
+  const uint32_t blocks = blocks_for(args.count * args.masks.coefficients, kGatherThreads);
+  if (blocks == 0) return cudaSuccess;
+  gather_factors<<<blocks, kGatherThreads, 0, stream>>>(plan, args);
+  const Size maps = args.masks.maps;
+  const dim3 grid(blocks_for(maps.width, kTileWidth), blocks_for(maps.height, kTileHeight),
+                  blocks_for(args.count, kBoxesEach));
+  if (args.masks.coefficients > kMaxKept)
+    make_masks<false, AnyLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);
+  else if (args.prototypes == Numbers::kFloat)
+    make_masks<true, PlainLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);
+  else make_masks<true, AnyLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);
+  return cudaGetLastError();
+}
+
+}  // namespace keepbox::cuda
