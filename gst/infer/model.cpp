@@ -242,6 +242,7 @@ void Model::drain() {
 Status Model::set_frames(const GstVideoInfo& info) {
   info_ = info;
   KB_TRY(settle_family());
+  GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "model input: %s", facts_.remark.c_str());
   warn_of_guesses();
   const auto form = frame_form_of(info);
   if (!form) return std::unexpected(form.error());

@@ -162,7 +162,7 @@ def check(zoo, dev, module, name, size, limits):
 def recognised(logged):
     """Returns the family chosen by boxdecode, and the preparation of the input."""
     texts = [re.search(r' as (.+?): \d+ anchor', ' '.join(logged)),
-             re.search(r'\): ((?:RGB|BGR|luma).*?): ', ' '.join(logged))]
+             re.search(r'model input: (.+?): ', ' '.join(logged))]
     return '; '.join(found.group(1) for found in texts if found) or 'not recognised'
 
 
