@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // From raw values to candidates: templates over the source of the values.
 //
-// A Source has `rules` (Rules), `tables` (Tables), `image` (index in the batch), has(Part), and
-// get(Part, anchor, channel), which returns the value as a float.
+// A Source has `rules` (Rules), `tables` (Tables), `image` (index in the batch), has(FieldId), and
+// get(FieldId, anchor, channel), which returns the value as a float.
 #pragma once
 
 #include <cstdint>

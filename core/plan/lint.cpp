@@ -143,10 +143,13 @@ std::vector<Error> lint_settings(const Plan& plan, const Settings& settings) {
   return out;
 }
 
-std::optional<Error> undecoded_payload(const Layout& layout, std::span<const TensorView> tensors) {
+std::optional<Error> undecoded_payload(const Layout& layout, const Settings& settings,
+                                       std::span<const TensorView> tensors) {
+  if (!settings.tensor_ids.empty()) return std::nullopt;
   std::vector<TensorView> unread;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const bool named = tensors[i].id.contains("masks") || tensors[i].id.contains("keypoints");
+    const bool named = (settings.masks && tensors[i].id.contains("masks")) ||
+                       (settings.points && tensors[i].id.contains("keypoints"));
     const auto reads = [&](const Field& field) { return field.tensor == static_cast<int>(i); };
     const auto has = [&](const Segment& segment) {
       return std::ranges::any_of(segment.fields, reads);
@@ -154,9 +157,10 @@ std::optional<Error> undecoded_payload(const Layout& layout, std::span<const Ten
     if (named && std::ranges::none_of(layout.segments, has)) unread.push_back(tensors[i]);
   }
   if (unread.empty()) return std::nullopt;
-  return Error{ErrorKind::kUnsupported,
-               "tensors that " + std::string(layout.spec->name) + " decodes", to_string(unread),
-               "the boxes are complete; these tensors are ignored"};
+  return Error{
+      ErrorKind::kUnsupported, "tensors that " + std::string(layout.spec->name) + " decodes",
+      to_string(unread),
+      "only the boxes are decoded; set tensor-ids= to the tensors to decode, to silence this"};
 }
 
 }  // namespace keepbox

@@ -16,6 +16,7 @@ namespace keepbox {
 std::vector<Error> lint_settings(const Plan& plan, const Settings& settings);
 
 /// A warning if tensors called masks or keypoints are not part of what the family decodes.
-std::optional<Error> undecoded_payload(const Layout& layout, std::span<const TensorView> tensors);
+std::optional<Error> undecoded_payload(const Layout& layout, const Settings& settings,
+                                       std::span<const TensorView> tensors);
 
 }  // namespace keepbox

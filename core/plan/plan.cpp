@@ -51,7 +51,7 @@ Status check_settings(const Settings& s) {
       return bad("finite class-thresholds for classes below " + std::to_string(kMaxClasses),
                  threshold, "class-thresholds");
   if ((s.frame.size.width == 0) != (s.frame.size.height == 0))
-    return fail(ErrorKind::kInvalid, "a frame with both sides, or with neither",
+    return fail(ErrorKind::kInvalid, "a frame with width and height, or without a size",
                 std::format("{}x{} pixels", s.frame.size.width, s.frame.size.height),
                 "fix the caps upstream");
   return check_filters(s.filters);
@@ -159,8 +159,9 @@ Result<Size> settle_model(const Settings& settings, const Layout& layout) {
   if (const Size square = square_input(layout.anchors, *layout.spec); !is_empty(square))
     return square;
   if (known) return given;
-  return fail(ErrorKind::kInvalid, "a size of the frame, or of the model's input",
-              "0 pixels, and tensors that do not show it", "fix the caps upstream, or set both");
+  return fail(ErrorKind::kInvalid, "the size of the frame or of the model input",
+              "neither, and tensors that do not imply it",
+              "fix the caps upstream, or set model-width= and model-height=");
 }
 
 /// Returns the picture that boxes refer to: without a size, the picture that the model received.
@@ -328,7 +329,7 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
             .basis = recognition->basis,
             .remark = std::move(recognition->remark)};
   if (recognition->doubt) plan.warnings.push_back(*std::move(recognition->doubt));
-  if (auto unread = undecoded_payload(plan.layout, tensors))
+  if (auto unread = undecoded_payload(plan.layout, settings, tensors))
     plan.warnings.push_back(*std::move(unread));
   KB_TRY(choose_contract(plan, settings));
   KB_TRY(check_tensors(plan.layout, tensors));

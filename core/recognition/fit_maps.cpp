@@ -84,7 +84,7 @@ MapView table(size_t images, size_t anchors, size_t channels, bool rows) {
 enum class Order { kPlanes, kPixels };
 
 /// Returns all views of a tensor, the most likely first. @param slots anchors per cell.
-MapViews sheets_of(const TensorView& tensor, int index, size_t slots, Order order) {
+MapViews views_of(const TensorView& tensor, int index, size_t slots, Order order) {
   MapViews out;
   const auto d = tensor.shape.dims();
   if (d.size() == 5 && d[1] == slots) out.push_back(stacked(d));
@@ -103,7 +103,7 @@ MapViews sheets_of(const TensorView& tensor, int index, size_t slots, Order orde
   if (const auto line = batched(tensor.shape, 1); line && tensor.shape.rank() < 3)
     out.push_back(table(line->images, line->dims[0], 1, true));
   if (d.size() == 4 && !broad) add_maps();
-  for (MapView& sheet : out) sheet.tensor = index;
+  for (MapView& view : out) view.tensor = index;
   return out;
 }
 
@@ -128,8 +128,8 @@ class Fitting {
   }
 
  private:
-  MapViews sheets(size_t tensor, size_t slots) const {
-    return sheets_of(tensors_[tensor], static_cast<int>(tensor), slots, order_);
+  MapViews views(size_t tensor, size_t slots) const {
+    return views_of(tensors_[tensor], static_cast<int>(tensor), slots, order_);
   }
 
   size_t slots(size_t levels, size_t level) const {
@@ -163,9 +163,9 @@ class Fitting {
     std::vector<size_t> out;
     for (size_t i = 0; i < tensors_.size(); ++i)
       for (size_t level = 0; level < levels; ++level)
-        for (const MapView& sheet : sheets(i, slots(levels, level)))
-          if (accepts(spec_, base(), request_, sheet.channels) && is_real(tensors_[i]))
-            out.push_back(sheet.anchors);
+        for (const MapView& view : views(i, slots(levels, level)))
+          if (accepts(spec_, base(), request_, view.channels) && is_real(tensors_[i]))
+            out.push_back(view.anchors);
     std::ranges::sort(out, std::greater());
     out.erase(std::ranges::unique(out).begin(), out.end());
     return out;
@@ -175,10 +175,9 @@ class Fitting {
   MapView find(size_t rule, size_t anchors, size_t levels, size_t level) const {
     for (size_t i = 0; i < tensors_.size(); ++i) {
       if (used_[i] || !is_real(tensors_[i]) || !allowed(i, rule, levels, level)) continue;
-      for (const MapView& sheet : sheets(i, slots(levels, level)))
-        if (sheet.anchors == anchors &&
-            accepts(spec_, spec_.tensors[rule], request_, sheet.channels))
-          return sheet;
+      for (const MapView& view : views(i, slots(levels, level)))
+        if (view.anchors == anchors && accepts(spec_, spec_.tensors[rule], request_, view.channels))
+          return view;
     }
     return {};
   }
@@ -223,18 +222,18 @@ std::optional<FieldId> part_of(Role role) {
 }
 
 /// Returns the field of a view from a channel on, for one of its maps.
-Field field_of(const MapView& sheet, size_t map, size_t channel = 0) {
-  return {.tensor = sheet.tensor,
-          .offset = map * sheet.apart_stride + channel * sheet.channel_stride,
-          .anchor_stride = sheet.anchor_stride,
-          .channel_stride = sheet.channel_stride,
-          .image_stride = sheet.image_stride};
+Field field_of(const MapView& view, size_t map, size_t channel = 0) {
+  return {.tensor = view.tensor,
+          .offset = map * view.apart_stride + channel * view.channel_stride,
+          .anchor_stride = view.anchor_stride,
+          .channel_stride = view.channel_stride,
+          .image_stride = view.image_stride};
 }
 
 /// Returns the fields of a tensor that holds all of them.
-void set_columns(Segment& segment, const DetectorSpec& spec, const MapView& sheet, size_t map,
+void set_columns(Segment& segment, const DetectorSpec& spec, const MapView& view, size_t map,
                  size_t classes, size_t payload) {
-  const auto at = [&](size_t channel) { return field_of(sheet, map, channel); };
+  const auto at = [&](size_t channel) { return field_of(view, map, channel); };
   const auto scores = static_cast<size_t>(spec.columns.classes);
   segment[FieldId::kScores] = at(scores);
   segment[FieldId::kBox] =
@@ -248,11 +247,11 @@ void set_columns(Segment& segment, const DetectorSpec& spec, const MapView& shee
 }
 
 /// Splits a level in which each anchor runs through all cells before the next one.
-MapView by_anchor(MapView sheet, size_t anchors) {
-  if (sheet.cells.width != 0 || sheet.apart > 1 || sheet.tensor < 0) return sheet;
-  sheet.apart = anchors;
-  sheet.apart_stride = sheet.anchors / anchors * sheet.anchor_stride;
-  return sheet;
+MapView by_anchor(MapView view, size_t anchors) {
+  if (view.cells.width != 0 || view.apart > 1 || view.tensor < 0) return view;
+  view.apart = anchors;
+  view.apart_stride = view.anchors / anchors * view.anchor_stride;
+  return view;
 }
 
 /// Returns the number of box values in their tensor, which a payload may follow.
@@ -285,9 +284,9 @@ void add_level(Layout& layout, Level level, size_t number, size_t classes, size_
       static_cast<size_t>(std::ranges::find_if(spec.rules(), is_base) - spec.rules().begin());
   if (leveled && !spec.interleaved)
     for (MapView& each : level) each = by_anchor(each, spec.anchors_of(number));
-  const MapView& sheet = level[base];
-  const uint32_t count = narrow(sheet.anchors / sheet.apart);
-  for (size_t map = 0; map < sheet.apart; ++map) {
+  const MapView& view = level[base];
+  const uint32_t count = narrow(view.anchors / view.apart);
+  for (size_t map = 0; map < view.apart; ++map) {
     Segment segment{.first = layout.anchors, .count = count};
     for (size_t rule = 0; rule < spec.tensor_count; ++rule) {
       if (level[rule].tensor < 0) continue;
@@ -303,9 +302,9 @@ void add_level(Layout& layout, Level level, size_t number, size_t classes, size_
       layout.grids.push_back({.first = layout.anchors,
                               .level = narrow(number),
                               .anchor = narrow(map),
-                              .cell_anchors = sheet.apart > 1 ? 1 : spec.anchors_of(number),
+                              .cell_anchors = view.apart > 1 ? 1 : spec.anchors_of(number),
                               .count = count,
-                              .cells = sheet.cells});
+                              .cells = view.cells});
     layout.anchors = narrow(size_t{layout.anchors} + count);
   }
 }
@@ -315,11 +314,11 @@ bool agree(const std::vector<Level>& levels) {
   const MapView* first = nullptr;
   for (const Level& level : levels) {
     size_t apart = 0;
-    for (const MapView& sheet : level) {
-      if (sheet.tensor < 0) continue;
-      if (first == nullptr) first = &sheet;
-      if (apart == 0) apart = sheet.apart;
-      if (sheet.images != first->images || sheet.apart != apart) return false;
+    for (const MapView& view : level) {
+      if (view.tensor < 0) continue;
+      if (first == nullptr) first = &view;
+      if (apart == 0) apart = view.apart;
+      if (view.images != first->images || view.apart != apart) return false;
     }
   }
   return first != nullptr && first->images != 0;
@@ -372,8 +371,8 @@ std::optional<Layout> fit_levels(const DetectorSpec& spec, std::span<const Tenso
     // Fields that not all levels share are ignored.
     const bool alike = number == 0 || counts->payload == layout.payload_count;
     layout.payload_count = alike ? narrow(counts->payload) : 0;
-    for (const MapView& sheet : level)
-      if (sheet.tensor >= 0) layout.images = narrow(sheet.images);
+    for (const MapView& view : level)
+      if (view.tensor >= 0) layout.images = narrow(view.images);
     add_level(layout, level, number, counts->classes, counts->payload, leveled);
   }
   return layout;

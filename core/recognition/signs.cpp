@@ -171,6 +171,18 @@ std::vector<size_t> find_ssd_outputs(std::span<const TensorView> tensors) {
   return out.size() == kOutputs ? out : std::vector<size_t>();
 }
 
+namespace {
+
+/// True unless the host can read a row whose second corner is not after the first.
+bool are_corners(const TensorView& boxes) {
+  const std::vector<float> values = numbers_of(boxes);
+  for (size_t i = 0; i + 3 < values.size(); i += 4)
+    if (!(values[i + 2] >= values[i]) || !(values[i + 3] >= values[i + 1])) return false;
+  return true;
+}
+
+}  // namespace
+
 std::vector<size_t> find_torchvision_outputs(std::span<const TensorView> tensors) {
   std::array<std::vector<size_t>, 3> found;  // boxes, scores, labels
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -186,7 +198,8 @@ std::vector<size_t> find_torchvision_outputs(std::span<const TensorView> tensors
   if (out.size() != found.size()) return {};
   const size_t rows = tensors[out[0]].shape[0];
   const auto fits = [&](size_t i) { return tensors[i].shape[0] == rows; };
-  return std::ranges::all_of(out, fits) ? out : std::vector<size_t>();
+  return std::ranges::all_of(out, fits) && are_corners(tensors[out[0]]) ? out
+                                                                        : std::vector<size_t>();
 }
 
 namespace {

@@ -109,7 +109,7 @@ Status Processor::make_payload_stages() {
 }
 
 Result<Processor> Processor::create(Plan plan, Selection backend, MemorySpace memory,
-                                    ThreadPool* crew) {
+                                    ThreadPool* threads) {
   if (backend.backend->runner != nullptr) {
     auto runner = backend.backend->runner(plan, memory);
     if (!runner) return std::unexpected(runner.error());
@@ -120,7 +120,7 @@ Result<Processor> Processor::create(Plan plan, Selection backend, MemorySpace me
   auto workspace = Workspace::create(plan);
   if (!workspace) return std::unexpected(workspace.error());
   Processor out(std::move(plan), std::move(backend), std::move(*workspace), nullptr);
-  out.threads_ = crew;
+  out.threads_ = threads;
   KB_TRY(out.make_payload_stages());
   return out;
 }

@@ -23,10 +23,11 @@ class Processor {
   /// Returns kNoResource if the memory for the plan is not available.
   /// @param backend from select_backend() for this plan.
   /// @param memory where the tensors will be.
-  /// @param crew thread pool to split large tensors on the host backends; outlives the processor.
+  /// @param threads thread pool to split large tensors on the host backends; outlives the
+  /// processor.
   static Result<Processor> create(Plan plan, Selection backend,
                                   MemorySpace memory = MemorySpace::kSystem,
-                                  ThreadPool* crew = nullptr);
+                                  ThreadPool* threads = nullptr);
 
   /// Makes run() return kInterrupted soon after another thread sets the flag. Runners and mask
   /// kernels do not check it. @param flag outlives the processor.

@@ -20,23 +20,33 @@ GObjectClass* parent_class(GType type) {
 /// True for the type's name and a number.
 bool is_default(const char* name, GType type) {
   g_autofree gchar* lower = g_ascii_strdown(g_type_name(type), -1);
-  if (!g_str_has_prefix(name, lower)) return false;
+  if (!g_str_has_prefix(name, kPrefix) || !g_str_has_prefix(name, lower)) return false;
   const char* number = name + std::strlen(lower);
   return *number != '\0' && std::strspn(number, "0123456789") == std::strlen(number);
 }
 
-void constructed(GObject* object) {
+/// True if the caller gives a name.
+bool has_name(guint count, const GObjectConstructParam* params) {
+  for (guint i = 0; i < count; ++i)
+    if (g_str_equal(params[i].pspec->name, "name"))
+      return g_value_get_string(params[i].value) != nullptr;
+  return false;
+}
+
+GObject* construct(GType type, guint count, GObjectConstructParam* params) {
+  const bool named = has_name(count, params);
+  GObject* object = parent_class(type)->constructor(type, count, params);
   g_autofree gchar* name = gst_object_get_name(GST_OBJECT(object));
-  if (g_str_has_prefix(name, kPrefix) && is_default(name, G_OBJECT_TYPE(object)))
+  if (!named && is_default(name, type))
     gst_object_set_name(GST_OBJECT(object), name + std::strlen(kPrefix));
-  parent_class(G_OBJECT_TYPE(object))->constructed(object);
+  return object;
 }
 
 }  // namespace
 
 void name_by_factory(gpointer klass) {
   g_type_set_qdata(G_OBJECT_CLASS_TYPE(klass), parent_quark(), g_type_class_peek_parent(klass));
-  G_OBJECT_CLASS(klass)->constructed = constructed;
+  G_OBJECT_CLASS(klass)->constructor = construct;
 }
 
 }  // namespace keepbox

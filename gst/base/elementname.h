@@ -6,9 +6,9 @@
 
 namespace keepbox {
 
-/// Gives instances that are created without a name the factory's: "boxdecode0", "boxdecode1" and so
-/// on. GStreamer takes the type's, and leaves out no prefix but its own. To be called in
-/// class_init.
+/// Names instances that are created without a name after their factory: "boxdecode0", "boxdecode1"
+/// and so on. GStreamer uses the type's name, and drops only its own prefix. To be called in
+/// class_init. @pre no parent class has called it.
 void name_by_factory(gpointer klass);
 
 }  // namespace keepbox

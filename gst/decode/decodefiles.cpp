@@ -95,12 +95,16 @@ Status DecodeFiles::check(const DecodeProps& props) {
   return {};
 }
 
-Size input_size_of(const DecodeProps& props, std::span<const TensorView> tensors) {
+Size input_size_of(const DecodeProps& props, std::span<const TensorForm> tensors) {
   DecodeFiles files;
   auto settings = files.settings(props, {}, nullptr);
   if (!settings) return {};
   if (settings->model.width != 0 && settings->model.height != 0) return settings->model;
-  const auto plan = make_plan(*settings, tensors);
+  settings->frame = {};  // source-width= is not the model's
+  std::vector<TensorView> views;
+  for (const TensorForm& each : tensors)
+    views.push_back(form_of({.id = each.id, .type = each.type, .shape = each.shape}));
+  const auto plan = make_plan(*settings, views);
   return plan ? plan->letterbox.model : Size{};
 }
 

@@ -57,6 +57,6 @@ class DecodeFiles {
 
 /// Returns the model's input size that properties set or that the shapes of tensors show; 0x0 if
 /// neither does.
-Size input_size_of(const DecodeProps& props, std::span<const TensorView> tensors);
+Size input_size_of(const DecodeProps& props, std::span<const TensorForm> tensors);
 
 }  // namespace keepbox

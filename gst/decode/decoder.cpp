@@ -82,7 +82,7 @@ void Decoder::set_props(DecodeProps props) {
   }
   if (props.cuda_device_id != props_.cuda_device_id) cuda_.clear();
   if (props.backend != props_.backend) failed_.clear();
-  if (props.threads != props_.threads) threads_ = make_thread_crew(props.threads);
+  if (props.threads != props_.threads) threads_ = make_worker_threads(props.threads);
   if (props.quantization != props_.quantization)
     quantization_ = Quantization::from(props.quantization);
   props_ = std::move(props);

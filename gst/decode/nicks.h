@@ -45,7 +45,8 @@ inline constexpr Nick<NmsMethod> kMethodNicks[]{
      "Greedy, then each box becomes the score-weighted mean of all it overlaps, as in YOLOv5"}};
 
 inline constexpr Nick<Units> kUnitsNicks[]{
-    {Units::kAuto, "auto", "Derive the units from the values of the first frame"},
+    {Units::kAuto, "auto",
+     "Units declared by the inference element, or else derived from the first frame"},
     {Units::kPixels, "pixels", "Pixels of the model input"},
     {Units::kNormalized, "normalized", "Fractions of the model input, 0 to 1"}};
 

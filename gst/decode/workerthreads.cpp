@@ -81,12 +81,12 @@ class WorkerThreads : public ThreadPool {
 
 }  // namespace
 
-std::unique_ptr<ThreadPool> make_thread_crew(uint32_t threads) {
-  auto crew = std::make_unique<WorkerThreads>();
-  while (crew->size() < std::min(threads, kMaxThreads) && crew->grow()) {
+std::unique_ptr<ThreadPool> make_worker_threads(uint32_t threads) {
+  auto pool = std::make_unique<WorkerThreads>();
+  while (pool->size() < std::min(threads, kMaxThreads) && pool->grow()) {
   }
-  if (crew->size() == 1) return nullptr;
-  return crew;
+  if (pool->size() == 1) return nullptr;
+  return pool;
 }
 
 }  // namespace keepbox

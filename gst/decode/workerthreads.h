@@ -10,6 +10,6 @@ namespace keepbox {
 
 /// Creates a pool of that many threads, at most kMaxThreads, or as many as can be started; nullptr
 /// for one. Threads wait while idle and end with the pool. Its run() allocates nothing.
-std::unique_ptr<ThreadPool> make_thread_crew(uint32_t threads);
+std::unique_ptr<ThreadPool> make_worker_threads(uint32_t threads);
 
 }  // namespace keepbox

@@ -127,16 +127,16 @@ Status CudaModel::bind_extras(Slot& slot, const ModelFacts& facts) {
   const ort::Api& api = session_->runtime().api();
   for (const SizeInput& extra : facts.size_inputs) {
     const ModelPort& port = claims().inputs[extra.index];
-    const auto made = make_extra(port, extra.kind, facts.input.size);
+    auto made = make_extra(port, extra.kind, facts.input.size);
     if (!made) return std::unexpected(made.error());
-    auto memory = allocate(context_, made->bytes.size());
+    auto memory = allocate(context_, made->bytes);
     if (!memory) return std::unexpected(memory.error());
     KB_TRY(cuda_status(
-        cuda_driver().copy_in(memory->get(), made->bytes.data(), made->bytes.size(), stream_.get()),
+        cuda_driver().copy_in(memory->get(), made->values.data(), made->bytes, stream_.get()),
         "a model input on the GPU"));
     drain();
-    auto value = session_->tensor(reinterpret_cast<void*>(memory->get()), made->bytes.size(),
-                                  *port.type, made->dims, memory_.get());
+    auto value = session_->tensor(reinterpret_cast<void*>(memory->get()), made->bytes, *port.type,
+                                  made->dims, memory_.get());
     if (!value) return std::unexpected(value.error());
     KB_TRY(session_->check(api.BindInput(slot.binding.get(), port.name.c_str(), value->get()),
                            "an input for"));

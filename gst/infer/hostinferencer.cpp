@@ -73,8 +73,8 @@ class HostInferencer : public Inferencer {
     for (const SizeInput& extra : facts.size_inputs) {
       auto made = make_extra(ports[extra.index], extra.kind, facts.input.size);
       if (!made) return std::unexpected(made.error());
-      auto& bytes = extras_[extra.index] = std::move(made->bytes);
-      KB_TRY(bind(extra.index, bytes.data(), bytes.size(), *ports[extra.index].type, made->dims));
+      auto& values = extras_[extra.index] = std::move(made->values);
+      KB_TRY(bind(extra.index, values.data(), made->bytes, *ports[extra.index].type, made->dims));
     }
     return {};
   }
@@ -129,8 +129,8 @@ class HostInferencer : public Inferencer {
   OnnxRunOptions options_{nullptr, nullptr};
   std::unique_ptr<std::byte, Free> input_;
   size_t input_bytes_ = 0;
-  std::vector<std::vector<std::byte>> extras_;  // values of extra inputs, by index
-  std::vector<OnnxValue> values_;               // by index
+  std::vector<ScratchBuffer<std::byte>> extras_;  // values of extra inputs, by index
+  std::vector<OnnxValue> values_;                 // by index
   std::unique_ptr<InputMaker> maker_;
   GstVideoInfo info_{};
   InferTimes times_;

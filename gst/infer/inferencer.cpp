@@ -3,25 +3,17 @@
 #include "gst/infer/inferencer.h"
 
 #include <array>
+#include <cstring>
 
 namespace keepbox {
 namespace {
 
-template <class T>
-void put(std::vector<std::byte>& out, T value) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-  out.insert(out.end(), bytes, bytes + sizeof value);
-}
-
-/// The two values of a size, or the ones of a mask.
-std::vector<uint32_t> values_of(SizeInput::Kind kind, Size input, size_t count) {
-  switch (kind) {
-    case SizeInput::Kind::kWidthHeight: return {input.width, input.height};
-    case SizeInput::Kind::kHeightWidth: return {input.height, input.width};
-    case SizeInput::Kind::kScale:
-    case SizeInput::Kind::kPixelMask: break;
+template <class T, class Value>
+void fill(std::byte* to, size_t count, Value value) {
+  for (size_t i = 0; i < count; ++i) {
+    const T each = static_cast<T>(value(i));
+    std::memcpy(to + i * sizeof each, &each, sizeof each);
   }
-  return std::vector<uint32_t>(count, 1);
 }
 
 /// Dynamic dimensions are a batch of 1, then the two values, or the picture's height and width.
@@ -37,17 +29,28 @@ std::vector<int64_t> extra_dims(const ModelPort& port, Size input) {
 }  // namespace
 
 Result<ExtraInput> make_extra(const ModelPort& port, SizeInput::Kind kind, Size input) {
-  ExtraInput out{.dims = extra_dims(port, input), .bytes = {}};
+  ExtraInput out;
+  out.dims = extra_dims(port, input);
+  if (kind == SizeInput::Kind::kPixelMask &&
+      (out.dims[1] > int64_t{input.height} || out.dims[2] > int64_t{input.width}))
+    return fail(ErrorKind::kUnsupported, "a mask of at most the picture's size", port.to_string(),
+                "export the model without that input");
   size_t count = 1;
   for (const int64_t dim : out.dims) count *= static_cast<size_t>(dim);
-  for (const uint32_t value : values_of(kind, input, count)) {
-    if (port.type == DataType::kFloat32) put(out.bytes, static_cast<float>(value));
-    else if (port.type == DataType::kInt64) put(out.bytes, static_cast<int64_t>(value));
-    else if (port.type == DataType::kInt32) put(out.bytes, static_cast<int32_t>(value));
-    else
-      return fail(ErrorKind::kUnsupported, "an input of float32, int64 or int32", port.to_string(),
-                  "export the model without that input");
-  }
+  out.bytes = count * size_of(*port.type);
+  KB_TRY(out.values.grow(out.bytes, "use a smaller model"));
+  const auto value = [&](size_t i) -> uint32_t {
+    const bool first = i == 0;
+    if (kind == SizeInput::Kind::kWidthHeight) return first ? input.width : input.height;
+    if (kind == SizeInput::Kind::kHeightWidth) return first ? input.height : input.width;
+    return 1;
+  };
+  if (port.type == DataType::kFloat32) fill<float>(out.values.data(), count, value);
+  else if (port.type == DataType::kInt64) fill<int64_t>(out.values.data(), count, value);
+  else if (port.type == DataType::kInt32) fill<int32_t>(out.values.data(), count, value);
+  else
+    return fail(ErrorKind::kUnsupported, "an input of float32, int64 or int32", port.to_string(),
+                "export the model without that input");
   return out;
 }
 

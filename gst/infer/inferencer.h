@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/scratch.h"
 #include "core/plan/input.h"
 #include "gst/infer/onnxsession.h"
 #include "gst/tensors/cudascope.h"
@@ -76,11 +77,13 @@ Result<std::unique_ptr<Inferencer>> make_cuda_inferencer(const SessionSpec& spec
 
 /// An input in addition to the picture, such as the picture's size.
 struct ExtraInput {
-  std::vector<int64_t> dims;     // what it is bound with
-  std::vector<std::byte> bytes;  // its values, in the port's type
+  std::vector<int64_t> dims;        // what it is bound with
+  ScratchBuffer<std::byte> values;  // in the port's type
+  size_t bytes = 0;                 // of the values
 };
 
-/// Makes an extra input for a picture. kUnsupported for a port of a type that such inputs lack.
+/// Makes an extra input for a picture. kUnsupported for a port of a type that such inputs lack, or
+/// for a mask larger than the picture; kNoResource.
 Result<ExtraInput> make_extra(const ModelPort& port, SizeInput::Kind kind, Size input);
 
 /// Returns the dimensions that the picture's port is bound with: dynamic ones become batch 1, or

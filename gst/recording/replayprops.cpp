@@ -86,8 +86,9 @@ void install_replay_properties(GObjectClass* klass) {
       klass, kPropSyncMode,
       g_param_spec_enum("sync-mode", nick_of("sync-mode"),
                         "How recorded frames are matched to frames of the stream. Only "
-                        "tensorrecord folders have timestamps; with count, seeks are followed by "
-                        "the frame rate. Without a sink pad each recorded frame is played once, "
+                        "tensorrecord folders have timestamps; with count, the recorded frame "
+                        "after a seek follows from the frame rate. Without a sink pad each "
+                        "recorded frame is played once, "
                         "whatever the mode.",
                         sync_mode_type(), static_cast<int>(SyncMode::kAuto), kReady));
   g_object_class_install_property(

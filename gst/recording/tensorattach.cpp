@@ -5,9 +5,11 @@
 #include <gst/base/gstbasetransform.h>
 
 #include <cstdlib>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
@@ -39,6 +41,13 @@ struct Replayer {
   bool flushed = false;
   bool failed = false;
   bool told_moved = false, told_lost = false, told_outside = false;
+  std::mutex forms_lock;  // queries come from any thread
+  std::vector<TensorForm> forms;
+
+  void set_forms(std::vector<TensorForm> to) {
+    const std::lock_guard guard(forms_lock);
+    forms = std::move(to);
+  }
 };
 
 }  // namespace
@@ -81,6 +90,7 @@ Status open(GstElement* element, Replayer& r) {
   r.mode = props.mode;
   r.finder = FrameFinder(reader->frames(), timeline, props.mode, props.offset);
   r.reader = std::move(*reader);
+  r.set_forms(r.reader->forms());
   GST_INFO_OBJECT(element, "%" G_GSIZE_FORMAT " frames, %s", r.reader->frames(),
                   timeline.empty() ? "without times" : "with times");
   return {};
@@ -98,6 +108,7 @@ Status prepare_memory(GstElement* element, Replayer& r) {
 }
 
 void close(Replayer& r) {
+  r.set_forms({});
   r.reader.reset();
   r.finder = {};
   r.uploader.reset();
@@ -235,9 +246,9 @@ void set_context(GstElement* element, GstContext* context) {
 }
 
 /// Adds the recorded tensors to a question that comes from the source of the frames.
-void take_part(const Replayer& r, InputQuestion& question) {
-  if (!r.reader) return;
-  for (const TensorView& form : r.reader->forms()) question.tensors.push_back(form);
+void take_part(Replayer& r, InputQuestion& question) {
+  const std::lock_guard guard(r.forms_lock);
+  question.tensors.insert(question.tensors.end(), r.forms.begin(), r.forms.end());
 }
 
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {

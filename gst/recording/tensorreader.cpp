@@ -161,13 +161,13 @@ Result<TensorReader> TensorReader::open_file(const std::string& path, const RawF
   return out;
 }
 
-std::vector<TensorView> TensorReader::forms() const {
-  const auto view = [](const auto& tensor) {
-    return form_of({.id = tensor.id, .type = tensor.type, .shape = tensor.shape});
+std::vector<TensorForm> TensorReader::forms() const {
+  const auto form = [](const auto& tensor) {
+    return TensorForm{.id = tensor.id, .type = tensor.type, .shape = tensor.shape};
   };
-  if (!folder_) return {view(form_)};
-  std::vector<TensorView> out;
-  for (const IndexedTensor& each : index_.frames.front().tensors) out.push_back(view(each));
+  if (!folder_) return {form(form_)};
+  std::vector<TensorForm> out;
+  for (const IndexedTensor& each : index_.frames.front().tensors) out.push_back(form(each));
   return out;
 }
 

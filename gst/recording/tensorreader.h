@@ -15,6 +15,7 @@
 #include "core/base/result.h"
 #include "core/base/tensor.h"
 #include "core/formula/letterbox.h"
+#include "core/plan/plan.h"
 #include "gst/recording/folder.h"
 #include "gst/recording/recordindex.h"
 
@@ -61,8 +62,8 @@ class TensorReader {
   /// Size of the recorded frames; 0x0 if it was not recorded.
   Size frame_size() const { return frame_size_; }
 
-  /// The first frame's tensors without their data, until the reader goes.
-  std::vector<TensorView> forms() const;
+  /// Returns the first frame's tensors without their data.
+  std::vector<TensorForm> forms() const;
 
  private:
   static Result<TensorReader> open_folder(const std::string& path);

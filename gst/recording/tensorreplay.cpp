@@ -158,7 +158,8 @@ static void keepbox_tensor_replay_class_init(KeepboxTensorReplayClass* klass) {
   gst_element_class_set_static_metadata(
       element, "Tensor replayer", "Source/Filter/Video",
       "Attaches recorded tensors to frames, by timestamp if the recording has timestamps. Without "
-      "an upstream element it produces black frames of the recorded size and times",
+      "an upstream element it produces black frames at the recorded times, of the recorded size or "
+      "of the model's input size",
       "The keepbox developers");
   add_video_templates(element, GST_PAD_REQUEST);
   element->change_state = change_state;

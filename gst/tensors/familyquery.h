@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/tensor.h"
 #include "core/model/detector.h"
+#include "core/plan/plan.h"
 
 namespace keepbox {
 
@@ -40,8 +40,8 @@ bool ends_producer_query(GstQuery* query);
 
 /// Tensors of a frame that has no picture, and the size of the input that they were made from.
 struct InputQuestion {
-  std::vector<TensorView> tensors;  // without data
-  Size answer;                      // 0x0: unknown
+  std::vector<TensorForm> tensors;
+  Size answer;  // 0x0: unknown
 };
 
 /// Asks a decoder downstream; elements in between that attach tensors add theirs. Without a

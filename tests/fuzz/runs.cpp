@@ -133,7 +133,7 @@ void check_plan(const Plan& plan, const Frame& frame, const std::vector<TensorVi
 
 }  // namespace
 
-void make_crew() { crew = make_thread_crew(3); }
+void make_crew() { crew = make_worker_threads(3); }
 
 bool run_everywhere(Input& input, const Settings& settings, Frame& frame, std::string_view as) {
   const auto views = views_of(frame);

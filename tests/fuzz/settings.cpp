@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/model/contracts.h"
+
 namespace keepbox::fuzz {
 namespace {
 

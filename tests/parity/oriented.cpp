@@ -146,10 +146,10 @@ Input oriented_crowd(Random& random) {
 }
 
 constexpr Family kOrientedFamilies[] = {
-    {"turned", "angles, overlaps and limits of oriented boxes in every relation", oriented},
-    {"turned-planes", "angles after class scores", oriented_planes},
-    {"turned-frames", "oriented boxes across the border, or stretched", oriented_frames},
-    {"turned-crowd", "oriented boxes that are not compared", oriented_crowd, 10},
+    {"oriented", "angles, overlaps and limits of oriented boxes in every relation", oriented},
+    {"oriented-planes", "angles after class scores", oriented_planes},
+    {"oriented-frames", "oriented boxes across the border, or stretched", oriented_frames},
+    {"oriented-crowd", "oriented boxes that are not compared", oriented_crowd, 10},
 };
 
 }  // namespace

@@ -169,10 +169,10 @@ constexpr Trap kTraps[] = {
     {Bug::kMaskWider, Kernel::kFrame, "masks"},
     {Bug::kMaskFused, Kernel::kFrame, "mask-edges"},
     {Bug::kMaskOfFirst, Kernel::kFrame, "masks"},
-    {Bug::kAngleForgotten, Kernel::kDecode, "turned-planes"},
-    {Bug::kOtherOverlap, Kernel::kNms, "turned"},
-    {Bug::kOrientedClipped, Kernel::kFrame, "turned-frames"},
-    {Bug::kAngleKept, Kernel::kFrame, "turned-frames"},
+    {Bug::kAngleForgotten, Kernel::kDecode, "oriented-planes"},
+    {Bug::kOtherOverlap, Kernel::kNms, "oriented"},
+    {Bug::kOrientedClipped, Kernel::kFrame, "oriented-frames"},
+    {Bug::kAngleKept, Kernel::kFrame, "oriented-frames"},
 };
 static_assert(std::size(kTraps) == static_cast<size_t>(Bug::kCount) - 1);
 

@@ -41,7 +41,7 @@ TEST(Elements, AreNamedByTheirFactories) {
   EXPECT_TRUE(first.starts_with("boxdecode")) << first;
   EXPECT_TRUE(next.starts_with("boxdecode")) << next;
   EXPECT_NE(first, next);
-  EXPECT_EQ(name_of("tensorreplay", "keepbox"), "keepbox");
+  EXPECT_EQ(name_of("tensorreplay", "keepboxtensorreplay7"), "keepboxtensorreplay7");
 }
 
 }  // namespace

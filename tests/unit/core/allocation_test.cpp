@@ -117,7 +117,7 @@ TEST(Allocations, RunWithThreadPoolAllocatesNothing) {
   Settings settings = test::pixel_settings();
   settings.score_threshold = 0.001f;
   const auto plan = make_plan(settings, std::span(&view, 1));
-  const auto crew = make_thread_crew(3);
+  const auto crew = make_worker_threads(3);
   ASSERT_TRUE(plan && crew);
   for (const Backend& backend : backends())
     if (backend.memory == MemorySpace::kSystem) expect_none(*plan, backend, view, crew.get());

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "tests/scene.h"
-#include "tests/unit/core/turned64.h"
+#include "tests/unit/core/oriented64.h"
 
 namespace keepbox {
 namespace {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <random>
 
-#include "tests/unit/core/turned64.h"
+#include "tests/unit/core/oriented64.h"
 
 namespace keepbox {
 namespace {

@@ -15,13 +15,13 @@ namespace keepbox {
 namespace {
 
 TEST(WorkerThreads, OneThreadNeedsNoPool) {
-  EXPECT_EQ(make_thread_crew(0), nullptr);
-  EXPECT_EQ(make_thread_crew(1), nullptr);
-  EXPECT_EQ(make_thread_crew(1000)->size(), kMaxThreads);
+  EXPECT_EQ(make_worker_threads(0), nullptr);
+  EXPECT_EQ(make_worker_threads(1), nullptr);
+  EXPECT_EQ(make_worker_threads(1000)->size(), kMaxThreads);
 }
 
 TEST(WorkerThreads, RunsEachPartOnce) {
-  const auto crew = make_thread_crew(5);
+  const auto crew = make_worker_threads(5);
   ASSERT_NE(crew, nullptr);
   for (uint32_t parts = 1; parts <= crew->size(); ++parts) {
     std::atomic<uint32_t> done[kMaxThreads]{};
@@ -33,7 +33,7 @@ TEST(WorkerThreads, RunsEachPartOnce) {
 
 /// Parts that wait for each other, which end only if threads run in parallel.
 TEST(WorkerThreads, RunsInParallel) {
-  const auto crew = make_thread_crew(3);
+  const auto crew = make_worker_threads(3);
   ASSERT_NE(crew, nullptr);
   std::atomic<uint32_t> there = 0;
   crew->run(
@@ -107,7 +107,7 @@ TEST(ThreadPool, DecodesTheSameBoxes) {
 }
 
 TEST(ThreadPool, DecodesTheSameBoxesOnThreads) {
-  const auto crew = make_thread_crew(4);
+  const auto crew = make_worker_threads(4);
   ASSERT_NE(crew, nullptr);
   for (int i = 0; i < 5; ++i) expect_same_boxes(true, 8401, *crew);
 }

@@ -244,7 +244,8 @@ TEST(Plan, TakesTheModelsInputForAFrameWithoutASize) {
   EXPECT_EQ(set->letterbox.frame, (Size{640, 160}));
   const auto unknown = plan_for(frame_of(0, 0), filled({1, 300, 6}, 0.5f));
   ASSERT_FALSE(unknown);
-  EXPECT_NE(unknown.error().message().find("size of the frame"), std::string::npos);
+  EXPECT_NE(unknown.error().message().find("the size of the frame or of the model input"),
+            std::string::npos);
 }
 
 TEST(Plan, RejectsShortTensors) {

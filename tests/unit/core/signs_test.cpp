@@ -207,12 +207,16 @@ TEST(Signs, IdentifyTheOutputsOfTorchvision) {
   EXPECT_TRUE(plan->warnings.empty());
   // Masks in addition to them are not decoded, which is a warning; two lists of labels are not
   // known.
+  const std::vector<float> centres{0.5f, 0.5f, 0.2f, 0.2f, 0.3f, 0.3f, 0.2f, 0.2f};
+  views[0].data = centres.data();
+  EXPECT_TRUE(find_torchvision_outputs(views).empty());
+  views[0].data = boxes.data();
   const std::vector<float> mask(16);
   views.push_back(view_of("masks", mask, DataType::kFloat32, {2, 1, 2, 4}));
   const auto masked = make_plan(settings, views);
   ASSERT_TRUE(masked) << masked.error().message();
   ASSERT_EQ(masked->warnings.size(), 1u);
-  expect_words(masked->warnings[0].message(), {"masks 2x1x2x4 float32", "ignored"});
+  expect_words(masked->warnings[0].message(), {"masks 2x1x2x4 float32", "tensor-ids="});
   views[3] = views[2];
   EXPECT_TRUE(find_torchvision_outputs(views).empty());
 }
