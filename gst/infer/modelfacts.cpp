@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <format>
 #include <iterator>
 
 #include "gst/base/words.h"
@@ -124,16 +125,9 @@ Status take_ranges(const ModelInfo& info, const ModelInfoTensor& tensor, InputFo
   return {};
 }
 
-std::string number(float value) {
-  std::string text = std::to_string(value);
-  while (text.ends_with('0')) text.pop_back();
-  if (text.ends_with('.')) text.pop_back();
-  return text;
-}
-
 /// Formats "123.675,116.28,103.53".
 std::string three(const std::array<float, 3>& of) {
-  return number(of[0]) + "," + number(of[1]) + "," + number(of[2]);
+  return std::format("{},{},{}", of[0], of[1], of[2]);
 }
 
 Status take_settings(const InputSettings& settings, InputForm& form) {
