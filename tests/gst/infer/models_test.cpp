@@ -89,6 +89,29 @@ TEST_F(InferModels, InputFollowsTheDecodersFamily) {
                  "RGB", 333, 517);
 }
 
+/// Returns what tensorinfer's statistics say about its input.
+std::string recognised(Harness& h, const char* name) {
+  g_autoptr(GstElement) element = gst_bin_get_by_name(h.bin(), name);
+  g_autoptr(GstStructure) stats = nullptr;
+  g_object_get(element, "stats", &stats, nullptr);
+  const gchar* text = gst_structure_get_string(stats, "recognized");
+  return text != nullptr ? text : "";
+}
+
+TEST_F(InferModels, OneDecoderAfterTwoModelsSetsTheInputOfNeither) {
+  const std::string caps = raw("RGB", 64, 64), set = "detector=yolox";
+  const std::string first = infer(test::yolox_like({64, 64}), "name=a") + " ! ";
+  const std::string second =
+      "tensorinfer name=b model-file=" + file(test::yolox_like({64, 64}), "b.onnx") + " ! ";
+  const std::string decoder = "boxdecode on-mismatch=pass " + set;
+  Harness alone(first + decoder, caps), both(first + second + decoder, caps);
+  ASSERT_TRUE(alone.run(painted(caps, test::grey))) << alone.error();
+  ASSERT_TRUE(both.run(painted(caps, test::grey))) << both.error();
+  EXPECT_NE(recognised(alone, "a").find(set), std::string::npos) << recognised(alone, "a");
+  for (const char* name : {"a", "b"})
+    EXPECT_EQ(recognised(both, name).find(set), std::string::npos) << recognised(both, name);
+}
+
 TEST_F(InferModels, UndescribedModelIsAWarning) {
   const std::string caps = raw("RGB", 64, 48);
   Harness h(infer(identity_model({1, 3, 48, 64})), caps);
