@@ -5,9 +5,9 @@
 usage: ... ! boxsink | count.py CLASS [SECONDS]   or from a FIFO: count.py CLASS < FIFO
        SECONDS is the length of an interval (default: 60)
 
-Writes CSV: the start of the interval in stream time, its number of frames, the mean and maximum number
-of objects per frame, and the number of different objects if a tracker before boxsink assigns ids (such
-as ioutracker of GStreamer 1.28).
+Writes CSV: the start of the interval in stream time, its number of frames, the mean and maximum
+number of objects per frame, and the number of different objects if a tracker before boxsink assigns
+ids (such as ioutracker of GStreamer 1.28).
 """
 import json
 import sys

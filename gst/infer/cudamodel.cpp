@@ -146,8 +146,8 @@ Status CudaModel::bind_extras(Slot& slot, const ModelFacts& facts) {
   return {};
 }
 
-/// Does not wait for the device and disables the runtime's own graphs, which are made per thread
-/// and forbid allocations in all other threads during capture.
+/// Returns options without a wait for the device and without the runtime's own graphs, which are
+/// made per thread and forbid allocations in all other threads during capture.
 Result<OnnxRunOptions> CudaModel::run_options() const {
   const ort::Api& api = session_->runtime().api();
   auto out = session_->run_options();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Mtds of our own types: a header, followed by one record per box.
 //
-// As part of the relation meta they are copied, transformed and dropped with the detections. Their
+// The relation meta copies, transforms and drops them with the detections. Their
 // layout is in the data itself, so that the plugin and an application's libkeepbox may have
 // different versions.
 #pragma once

@@ -27,7 +27,7 @@ struct Holds {
 Holds holds_of(const Outline& box, const cv::Rect& seen) {
   const Span across{seen.x, seen.x + seen.width}, down{seen.y, seen.y + seen.height};
   if (box.upright()) return {across, across, down, down};
-  // Of an oriented box, only a corner touches a side of its extent.
+  // Each side of an oriented box's extent touches the box at a corner only.
   const auto corners = box.corners(0);
   const auto [west, east] = std::ranges::minmax_element(corners, {}, &cv::Point2d::x);
   const auto [north, south] = std::ranges::minmax_element(corners, {}, &cv::Point2d::y);

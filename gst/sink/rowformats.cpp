@@ -36,7 +36,7 @@ void append_row(std::string& out, char separator, const First& first, const Rest
   out += '\n';
 }
 
-/// Returns a box's label, or a placeholder.
+/// Returns a box's label, or "class-3" with the model's name if it has none.
 std::string class_name(const FrameBox& box) {
   if (std::string type = name_of(box.label); !type.empty()) return type;
   if (!box.class_id) return "unknown";

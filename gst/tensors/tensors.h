@@ -152,8 +152,8 @@ void move_source(GstTensor* tensor, GstBuffer* to, const MovedSource& moved);
 /// True if it is the API of GstTensorMeta, or of the note.
 bool holds_tensors(GType api);
 
-/// For prepare_output_buffer of GstBaseTransforms that write in place: returns the input, or a copy
-/// with its tensors if it is shared.
+/// Implements prepare_output_buffer of GstBaseTransforms that write in place: the output is the
+/// input, or a copy with its tensors if the input is shared.
 GstFlowReturn writable_with_tensors(GstBaseTransform*, GstBuffer* input, GstBuffer** output);
 
 }  // namespace keepbox

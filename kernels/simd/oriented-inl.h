@@ -16,7 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
 
-/// @tparam Of OrientedPolygon or OrientedGaussian.
+/// Vectors of oriented boxes. @tparam Of OrientedPolygon or OrientedGaussian.
 template <class Of>
 struct OrientedVectors {
   using Geometry = Of;

@@ -38,8 +38,8 @@ Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);
 /// Returns the instruction set in use: "AVX2", "NEON", ...
 std::string_view target();
 
-/// For tests: returns the instruction sets of this machine; force_target() selects one of them
-/// until the next call, "" the best one. Not thread-safe.
+/// Returns the instruction sets of this machine; force_target() selects one of them until the next
+/// call, "" the best one. Only for tests. Not thread-safe.
 std::vector<std::string_view> targets();
 void force_target(std::string_view name);
 

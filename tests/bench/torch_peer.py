@@ -108,7 +108,8 @@ def measure(folder, entry, device, scratch):
     for state, before in befores.items():
         times = timed(before, lambda i: work(tensors[i % count], entry), synchronise)
         yield {'section': entry['section'], 'input': entry['input'], 'contender': name,
-               'state': state, 'check': f'equal numbers of boxes in {same} of {count} tensors', **times,
+               'state': state, 'check': f'equal numbers of boxes in {same} of {count} tensors',
+               **times,
                'candidates': entry['candidates'][0], 'boxes': found[0]}
 
 

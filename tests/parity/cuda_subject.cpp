@@ -173,7 +173,7 @@ uint32_t device_nms(const Plan& plan, std::span<Candidate> candidates, std::span
   MUST(kernels_for(plan.rules).load(&blocks));
   MUST(kernels_for(plan.rules).nms(bench.plan, args, blocks, nullptr));
   MUST(cudaDeviceSynchronize());
-  // As indices in `candidates`, because scores may have changed.
+  // Maps anchors to indices in `candidates`, because scores may have changed.
   std::unordered_map<uint32_t, uint32_t> places;
   for (uint32_t i = 0; i < candidates.size(); ++i)
     places.emplace(static_cast<uint32_t>(candidates[i].key), i);

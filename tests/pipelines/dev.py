@@ -30,7 +30,8 @@ def lay_out(folder, ninja=NINJA):
 
 
 def start(checkout, *words, path=os.environ['PATH']):
-    environment = {**os.environ, 'KEEPBOX_INSIDE': 'native', 'KEEPBOX_CACHE': str(checkout / 'cache'),
+    environment = {**os.environ, 'KEEPBOX_INSIDE': 'native',
+                   'KEEPBOX_CACHE': str(checkout / 'cache'),
                    'PATH': path}
     return subprocess.Popen([checkout / 'dev', *words], env=environment, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
@@ -46,7 +47,8 @@ def told(checkout, *words, status=0, **options):
 def runs(pid):
     """True while a process runs; a zombie has ended."""
     try:
-        return pathlib.Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0] not in 'ZX'
+        stat = pathlib.Path(f'/proc/{pid}/stat').read_text()
+        return stat.rsplit(')', 1)[1].split()[0] not in 'ZX'
     except OSError:
         return False
 

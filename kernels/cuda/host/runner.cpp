@@ -164,7 +164,7 @@ Status CudaRunner::choose_grid() {
   const uint32_t alone = plan_.scan == Scan::kRows ? 4 : 2;  // blocks per multiprocessor
   const uint32_t share = static_cast<uint32_t>(processors) * (images == 1 ? alone : 8) / images;
   grid_ = dim3(std::clamp(share, 1u, std::min(most, kMaxBlocks)), images);
-  // As many warps share the classes of an anchor as possible without a second round of blocks.
+  // Maximum number of warps per anchor's classes without a second round of blocks.
   const uint32_t spare = grid_.x * kFrameThreads / std::max(1u, plan_.rules.anchors);
   args_.slices = std::bit_floor(std::clamp(spare, 1u, kFrameWarps));
   return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What framesave and framerestore negotiate with their neighbours: caps, gaps, allocation, planes.
+// Negotiation of framesave and framerestore: caps, gaps, allocation, planes.
 #include <gst/video/video.h>
 
 #include <optional>

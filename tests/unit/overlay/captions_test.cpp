@@ -153,7 +153,7 @@ TEST_F(Placer, CrowdsStayReadable) {
     tabs.push_back(*tab);
   }
   EXPECT_GT(tabs.size(), 100u);
-  // The same boxes again have the same placement.
+  // Equal boxes have equal placements.
   start(LabelPlacement::kApart);
   size_t i = 0;
   for (const Outline& outline : crowd(300))
