@@ -11,7 +11,7 @@
 
 #include "core/base/scratch.h"
 #include "core/plan/input.h"
-#include "gst/infer/onnxsession.h"
+#include "gst/infer/onnx/onnxsession.h"
 #include "gst/tensors/cudascope.h"
 
 namespace keepbox {

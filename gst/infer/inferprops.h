@@ -7,7 +7,7 @@
 #include <string>
 
 #include "gst/base/props.h"
-#include "gst/infer/modelfacts.h"
+#include "gst/infer/facts/modelfacts.h"
 
 namespace keepbox {
 

@@ -8,9 +8,9 @@
 
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
+#include "gst/infer/facts/modelinput.h"
+#include "gst/infer/facts/trial.h"
 #include "gst/infer/frameform.h"
-#include "gst/infer/modelinput.h"
-#include "gst/infer/trial.h"
 #include "gst/metas/pixelway.h"
 #include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensors.h"

@@ -12,10 +12,10 @@
 #include <set>
 #include <string>
 
+#include "gst/infer/facts/modelfacts.h"
 #include "gst/infer/inferencer.h"
 #include "gst/infer/inferprops.h"
 #include "gst/infer/inferstats.h"
-#include "gst/infer/modelfacts.h"
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/tensorsource.h"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-#include "gst/infer/onnxsession.h"
+#include "gst/infer/onnx/onnxsession.h"
 
 namespace keepbox {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "gst/infer/onnxruntime.h"
+#include "gst/infer/onnx/onnxruntime.h"
 #include "tests/gst/frames.h"
 #include "tests/onnxmodels.h"
 #include "tests/tempdir.h"

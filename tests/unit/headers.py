@@ -15,7 +15,7 @@ PACKAGES = ['gstreamer-1.0', 'gstreamer-base-1.0', 'gstreamer-video-1.0',
             'gstreamer-analytics-1.0', 'opencv4']
 # Folders that a folder may include in addition to itself and core.
 WANT_CUDA = ['gst/tensors/gstcuda.h', 'gst/tensors/cudadriver.h', 'gst/tensors/cudaobjects.h',
-             'gst/infer/cudafeed.h', 'gst/infer/cudamodel.h']
+             'gst/infer/cuda/cudafeed.h', 'gst/infer/cuda/cudamodel.h']
 # core's rooms, the lowest first: each may include those before it.
 ROOMS = ['formula', 'base', 'model', 'recognition', 'plan', 'run', 'reference']
 CORE = [f'core/{room}' for room in ROOMS]

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <thread>
 
-#include "gst/infer/onnxruntime.h"
+#include "gst/infer/onnx/onnxruntime.h"
 #include "gst/tensors/cudawrap.h"
 #include "tests/gst/device.h"
 #include "tests/gst/infer/infer.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "gst/infer/onnxruntime.h"
+#include "gst/infer/onnx/onnxruntime.h"
 #include "tests/gst/frames.h"
 #include "tests/onnxmodels.h"
 #include "tests/tempdir.h"

@@ -7,7 +7,7 @@
 
 #include "tests/recorded.h"
 #include "tests/scene.h"
-#include "tests/unit/core/proofs.h"
+#include "tests/unit/families/proofs.h"
 
 namespace keepbox {
 namespace {

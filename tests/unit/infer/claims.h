@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "gst/infer/modelfacts.h"
+#include "gst/infer/facts/modelfacts.h"
 
 /// Expects a message to contain a part.
 #define EXPECT_SAID(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)

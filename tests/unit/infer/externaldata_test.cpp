@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Locations of external weights in ONNX files, and rejection of files that readers may interpret
 // differently.
-#include "gst/infer/externaldata.h"
+#include "gst/infer/onnx/externaldata.h"
 
 #include <gtest/gtest.h>
 

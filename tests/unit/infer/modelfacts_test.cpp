@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Conclusions from the declarations of models.
-#include "gst/infer/modelfacts.h"
+#include "gst/infer/facts/modelfacts.h"
 
 #include <gtest/gtest.h>
 

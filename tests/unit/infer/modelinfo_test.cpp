@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // GStreamer's .modelinfo files, valid and invalid.
-#include "gst/infer/modelinfo.h"
+#include "gst/infer/facts/modelinfo.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gst/infer/onnxapi.h"
+#include "gst/infer/onnx/onnxapi.h"
 
 namespace keepbox {
 namespace {

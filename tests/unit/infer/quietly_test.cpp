@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Filtering of std::cerr, while other threads write to it.
-#include "gst/infer/quietly.h"
+#include "gst/infer/onnx/quietly.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Orders the making of inputs between the frame's stream and the model's.
+#include "gst/infer/cuda/cudafeed.h"
+
+#include <algorithm>
+
+#include "core/run/backend.h"
+#include "gst/infer/frameform.h"
+#include "gst/tensors/gstcuda.h"
+
+namespace keepbox {
+namespace {
+
+CUcontext handle_of(const CudaContext& context) {
+  return static_cast<CUcontext>(
+      gst_cuda().context_get_handle(reinterpret_cast<GstCudaContext*>(context.get())));
+}
+
+CUstream stream_of(GstBuffer* frame) {
+  GstCudaStream* stream =
+      gst_cuda().memory_get_stream(GST_CUDA_MEMORY_CAST(gst_buffer_peek_memory(frame, 0)));
+  return stream != nullptr ? gst_cuda().stream_get_handle(stream) : nullptr;
+}
+
+Result<const Backend*> device_backend() {
+  for (const Backend& backend : backends())
+    if (backend.memory == MemorySpace::kCuda && backend.input_maker != nullptr) return &backend;
+  return fail(ErrorKind::kNoResource, "keepbox built with CUDA", "a build without CUDA",
+              "set provider=cpu, or build with ./dev build --cuda");
+}
+
+/// Returns the bytes of a plane up to its last sample. With an odd width, rows of Y U Y V are
+/// longer than their number of Ys suggests.
+size_t bytes_of(const GstVideoFrame& frame, guint plane) {
+  gint components[GST_VIDEO_MAX_COMPONENTS];
+  gst_video_format_info_component(frame.info.finfo, plane, components);
+  const auto rows = static_cast<size_t>(GST_VIDEO_FRAME_COMP_HEIGHT(&frame, components[0]));
+  size_t row = 0;
+  for (const gint each : components) {
+    if (each < 0) break;
+    const auto last = static_cast<size_t>(GST_VIDEO_FRAME_COMP_WIDTH(&frame, each) - 1);
+    row = std::max(row, GST_VIDEO_FRAME_COMP_POFFSET(&frame, each) +
+                            last * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, each) + 1);
+  }
+  return (rows - 1) * static_cast<size_t>(GST_VIDEO_FRAME_PLANE_STRIDE(&frame, plane)) + row;
+}
+
+constexpr size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+}  // namespace
+
+CudaFeed::Side::~Side() {
+  const CudaScope scope(context);
+  if (scope.status() && stream.get() != nullptr) cuda_driver().stream_synchronize(stream.get());
+  maker.reset();
+}
+
+CudaFeed::~CudaFeed() = default;
+
+Result<std::unique_ptr<CudaFeed::Side>> CudaFeed::make_side(const CudaContext& context) const {
+  auto side = std::make_unique<Side>();
+  side->context = context;
+  const CudaScope scope(context);
+  KB_TRY(scope.status());
+  auto stream = make_stream(context);
+  auto order = make_event(context);
+  const auto backend = device_backend();
+  if (!stream || !order) return std::unexpected(!stream ? stream.error() : order.error());
+  if (!backend) return std::unexpected(backend.error());
+  auto maker = (*backend)->input_maker(plan_);
+  if (!maker) return std::unexpected(maker.error());
+  side->stream = std::move(*stream);
+  side->order = std::move(*order);
+  side->maker = std::move(*maker);
+  for (size_t i = 0; i < slots_; ++i) {
+    auto begun = make_event(context, true), ready = make_event(context, true);
+    if (!begun || !ready) return std::unexpected(!begun ? begun.error() : ready.error());
+    side->events.push_back({std::move(*begun), std::move(*ready)});
+  }
+  side->uploaded.resize(slots_);
+  side->abroad.resize(slots_);
+  return side;
+}
+
+Status CudaFeed::feed(GstBuffer* frame, size_t slot, CUdeviceptr input) {
+  const CudaContext of_frame = CudaContext::of(frame);
+  const CudaContext& context = of_frame ? of_frame : home_;
+  if (!side_ || side_->context != context) {
+    auto side = make_side(context);
+    if (!side) return std::unexpected(side.error());
+    side_ = std::move(*side);
+  }
+  const CudaScope scope(context);
+  KB_TRY(scope.status());
+  return of_frame ? from_device(frame, slot, input) : from_host(frame, slot, input);
+}
+
+Status CudaFeed::from_device(GstBuffer* buffer, size_t slot, CUdeviceptr input) {
+  const CudaDriver& cuda = cuda_driver();
+  const CUstream producer = stream_of(buffer);
+  MappedFrame frame;
+  KB_TRY(frame.map(buffer, info_, kReadCuda));
+  if (producer != nullptr) {
+    KB_TRY(cuda_status(cuda.event_record(side_->order.get(), producer), "the frame's stream"));
+    KB_TRY(cuda_status(cuda.stream_wait(side_->stream.get(), side_->order.get(), 0),
+                       "ordered streams"));
+  }
+  KB_TRY(make(planes_of(frame.get()), slot, input));
+  // Later writers use the frame's stream; without a stream nothing has to be ordered.
+  const CUevent ready = side_->events[slot].ready.get();
+  return cuda_status(
+      producer != nullptr ? cuda.stream_wait(producer, ready, 0) : cuda.event_synchronize(ready),
+      "ordered streams");
+}
+
+Status CudaFeed::from_host(GstBuffer* buffer, size_t slot, CUdeviceptr input) {
+  MappedFrame frame;
+  KB_TRY(frame.map(buffer, info_, GST_MAP_READ));
+  const auto planes = upload(frame.get(), slot);
+  if (!planes) return std::unexpected(planes.error());
+  return make(*planes, slot, input);
+}
+
+/// Uploads from pageable memory: the source has been read when a copy returns.
+Result<FramePlanes> CudaFeed::upload(const GstVideoFrame& frame, size_t slot) {
+  FramePlanes planes = planes_of(frame);
+  size_t total = 0;
+  for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&frame); ++i) total += aligned(bytes_of(frame, i));
+  DeviceMemory& memory = side_->uploaded[slot];
+  if (memory.bytes() < total) {
+    auto made = allocate(side_->context, total);
+    if (!made) return std::unexpected(made.error());
+    memory = std::move(*made);
+  }
+  size_t at = 0;
+  for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&frame); ++i) {
+    const size_t bytes = bytes_of(frame, i);
+    KB_TRY(cuda_status(
+        cuda_driver().copy_in(memory.get() + at, planes.data[i], bytes, side_->stream.get()),
+        "an uploaded frame"));
+    planes.data[i] = reinterpret_cast<const uint8_t*>(memory.get() + at);
+    at += aligned(bytes);
+  }
+  return planes;
+}
+
+Status CudaFeed::make(const FramePlanes& planes, size_t slot, CUdeviceptr input) {
+  const CudaDriver& cuda = cuda_driver();
+  const CUstream stream = side_->stream.get();
+  Events& events = side_->events[slot];
+  const size_t bytes = plan_.input.bytes();
+  const bool home = side_->context == home_;
+  DeviceMemory& abroad = side_->abroad[slot];
+  if (!home && abroad.get() == 0) {
+    auto made = allocate(side_->context, bytes);
+    if (!made) return std::unexpected(made.error());
+    abroad = std::move(*made);
+  }
+  const CUdeviceptr target = home ? input : abroad.get();
+  KB_TRY(cuda_status(cuda.event_record(events.begun.get(), stream), "an event"));
+  KB_TRY(side_->maker->make(planes, reinterpret_cast<void*>(target), stream));
+  if (!home)
+    KB_TRY(cuda_status(
+        cuda.copy_across(input, handle_of(home_), target, handle_of(side_->context), bytes, stream),
+        "an input copied to the model's context"));
+  events.used = true;
+  return cuda_status(cuda.event_record(events.ready.get(), stream), "an event");
+}
+
+double CudaFeed::microseconds(size_t slot) const {
+  float milliseconds = 0;
+  if (!side_ || !side_->events[slot].used) return 0;
+  const CudaScope scope(side_->context);
+  const Events& events = side_->events[slot];
+  const CUresult result =
+      cuda_driver().event_elapsed(&milliseconds, events.begun.get(), events.ready.get());
+  return result == CUDA_SUCCESS ? milliseconds * 1e3 : 0;
+}
+
+}  // namespace keepbox

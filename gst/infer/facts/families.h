@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Knowledge of models as their own projects export them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gst/infer/facts/metadata.h"
+#include "gst/infer/facts/modelfacts.h"
+#include "gst/infer/facts/modelinput.h"
+
+namespace keepbox {
+
+/// The input of most models, assumed if nothing else is known.
+inline constexpr InputRule kAssumedInput{.deviation = {255, 255, 255}};
+
+/// The input that an export requires, and what its outputs are.
+struct KnownExport {
+  std::string why;  // how it was recognised; empty: it was not
+  InputRule input = kAssumedInput;
+  std::string_view detector, contract;
+  float iou_threshold = 0;
+  Units units = Units::kAuto;
+  std::vector<ModelFacts::Output> outputs;  // in the model's order; ids may be empty
+  std::vector<std::string> remarks;
+  std::vector<std::string> warnings;  // shown to the user
+};
+
+/// Recognises an export by its inputs, its metadata, or ids given to its outputs. @param given ids
+/// by output, empty if there is none.
+KnownExport know_export(const ModelClaims& claims, const ModelMetadata& metadata,
+                        const ModelInputs& inputs, const std::vector<std::string>& given);
+
+/// True if the id is in the table of detectors, or in GStreamer's registry together with its units.
+bool tells_family(std::string_view id);
+
+}  // namespace keepbox

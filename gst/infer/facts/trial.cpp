@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Runs one inference on squares, and lets core recognise the outputs.
+#include "gst/infer/facts/trial.h"
+
+#include <array>
+#include <vector>
+
+#include "core/plan/plan.h"
+#include "core/recognition/recognise.h"
+#include "gst/infer/frameform.h"
+#include "gst/infer/inferencer.h"
+
+namespace keepbox {
+namespace {
+
+/// Returns a pixel of squares in two greys with a small red and a small blue one, whose edges and
+/// colours make detectors respond.
+std::array<guint8, 3> colour_at(gint x, gint y) {
+  constexpr gint kSide = 32, kSmall = 12;
+  const auto in = [&](gint left, gint top) {
+    return x >= left && x < left + kSmall && y >= top && y < top + kSmall;
+  };
+  if (in(kSide, kSide)) return {255, 0, 0};
+  if (in(2 * kSide, kSide)) return {0, 0, 255};
+  const guint8 grey = (x / kSide + y / kSide) % 2 == 0 ? 64 : 192;
+  return {grey, grey, grey};
+}
+
+OwnedBuffer drawn(const GstVideoInfo& info) {
+  OwnedBuffer buffer(gst_buffer_new_allocate(nullptr, info.size, nullptr));
+  GstMapInfo map;
+  if (buffer == nullptr || !gst_buffer_map(buffer.get(), &map, GST_MAP_WRITE)) return nullptr;
+  const gint width = GST_VIDEO_INFO_WIDTH(&info), stride = GST_VIDEO_INFO_PLANE_STRIDE(&info, 0);
+  for (gint y = 0; y < GST_VIDEO_INFO_HEIGHT(&info); ++y)
+    for (gint x = 0; x < 3 * width; ++x)
+      map.data[gsize(y) * gsize(stride) + gsize(x)] = colour_at(x / 3, y)[size_t(x % 3)];
+  gst_buffer_unmap(buffer.get(), &map);
+  return buffer;
+}
+
+Result<std::vector<InferredTensor>> run_once(const SessionSpec& spec, const ModelFacts& facts) {
+  auto inferencer = make_host_inferencer(spec);
+  if (!inferencer) return std::unexpected(inferencer.error());
+  KB_TRY((*inferencer)->set_model(facts));
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, facts.input.size.width,
+                            facts.input.size.height);
+  const auto form = frame_form_of(info);
+  if (!form) return std::unexpected(form.error());
+  const auto plan = plan_input(*form, 1, 1, facts.input, facts.resize);
+  if (!plan) return std::unexpected(plan.error());
+  KB_TRY((*inferencer)->set_frames(*plan, info));
+  const OwnedBuffer picture = drawn(info);
+  if (picture == nullptr)
+    return fail(ErrorKind::kNoResource, "enough memory for a picture of the model's size",
+                "too little");
+  return (*inferencer)->infer(picture.get());
+}
+
+/// Keeps the tensors' memory mapped.
+class Mapped {
+ public:
+  explicit Mapped(const std::vector<InferredTensor>& tensors) : tensors_(tensors) {
+    maps_.resize(tensors.size());
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (!gst_buffer_map(tensors[i].data.get(), &maps_[i], GST_MAP_READ)) maps_[i].data = nullptr;
+  }
+  Mapped(const Mapped&) = delete;
+  Mapped& operator=(const Mapped&) = delete;
+  ~Mapped() {
+    for (size_t i = 0; i < maps_.size(); ++i)
+      if (maps_[i].data != nullptr) gst_buffer_unmap(tensors_[i].data.get(), &maps_[i]);
+  }
+
+  std::vector<TensorView> views(const ModelClaims& claims) const {
+    std::vector<TensorView> out;
+    for (size_t i = 0; i < tensors_.size(); ++i)
+      out.push_back({.id = claims.outputs[i].name,
+                     .data = maps_[i].data,
+                     .bytes = maps_[i].size,
+                     .type = tensors_[i].type,
+                     .shape = tensors_[i].shape});
+    return out;
+  }
+
+ private:
+  const std::vector<InferredTensor>& tensors_;
+  std::vector<GstMapInfo> maps_;
+};
+
+}  // namespace
+
+Result<FamilyOfModel> try_model(SessionSpec spec, const ModelClaims& claims,
+                                const ModelFacts& facts) {
+  spec.provider = "cpu";
+  const auto tensors = run_once(spec, facts);
+  if (!tensors) return std::unexpected(tensors.error());
+  const Mapped mapped(*tensors);
+  Settings settings;
+  settings.frame.size = facts.input.size;
+  settings.label_count = static_cast<uint32_t>(facts.labels.size());
+  const auto plan = make_plan(settings, mapped.views(claims));
+  if (!plan) return std::unexpected(plan.error());
+  return FamilyOfModel{.name = std::string(plan->spec->name),
+                       .input = plan->spec->input,
+                       .caveat = std::string(plan->spec->input.caveat),
+                       .why = "a trial run: " + plan->remark,
+                       .sure = plan->basis != Basis::kShape};
+}
+
+}  // namespace keepbox

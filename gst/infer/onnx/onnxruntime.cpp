@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Finds the library, and routes its log to GStreamer's.
+#include "gst/infer/onnx/onnxruntime.h"
+
+#include <gst/gst.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "gst/base/error.h"
+
+GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
+
+namespace keepbox {
+namespace {
+
+constexpr const char* kVariable = "KEEPBOX_ONNXRUNTIME";
+constexpr const char* kInstall =
+    "install ONNX Runtime (Debian: libonnxruntime1.21 or similar; for CUDA: the vendor's build), "
+    "or set runtime-library= to its libonnxruntime.so";
+// Some distributions name the library by its full version.
+constexpr int kOldestName = 16, kNewestName = 60;
+
+void log(void*, ort::LogLevel level, const char* category, const char*, const char* where,
+         const char* message) {
+  const GstDebugLevel levels[] = {GST_LEVEL_LOG, GST_LEVEL_DEBUG, GST_LEVEL_INFO, GST_LEVEL_WARNING,
+                                  GST_LEVEL_ERROR};
+  GST_CAT_LEVEL_LOG(tensorinfer_debug, levels[std::clamp(static_cast<int>(level), 0, 4)], nullptr,
+                    "%s: %s (%s)", category, message, where);
+}
+
+std::vector<std::string> names_to_try(const std::string& library) {
+  if (!library.empty()) return {library};
+  if (const char* set = g_getenv(kVariable); set != nullptr && *set != '\0') return {set};
+  std::vector<std::string> names{"libonnxruntime.so.1", "libonnxruntime.so"};
+  for (int minor = kNewestName; minor >= kOldestName; --minor)
+    names.push_back("libonnxruntime.so.1." + std::to_string(minor));
+  return names;
+}
+
+std::string one_line(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+/// Returns the first reason that differs from the first name's, such as of a library that exists
+/// but cannot be loaded. Most reasons begin with the name of the library.
+const std::string& telling(const std::vector<std::string>& names,
+                           const std::vector<std::string>& reasons) {
+  const auto rest = [&](size_t i) {
+    const std::string& reason = reasons[i];
+    return reason.starts_with(names[i]) ? reason.substr(names[i].size()) : reason;
+  };
+  for (size_t i = 1; i < reasons.size(); ++i)
+    if (rest(i) != rest(0)) return reasons[i];
+  return reasons.front();
+}
+
+}  // namespace
+
+Result<const OnnxRuntime*> OnnxRuntime::load(const std::string& library) {
+  static std::mutex lock;
+  static auto& loaded = *new std::map<std::string, const OnnxRuntime*>;
+  const std::lock_guard guard(lock);
+  if (tensorinfer_debug == nullptr)  // no element was created yet
+    GST_DEBUG_CATEGORY_INIT(tensorinfer_debug, "tensorinfer", 0, "inference with ONNX Runtime");
+  const auto names = names_to_try(library);
+  if (const auto found = loaded.find(names.front()); found != loaded.end()) return found->second;
+  std::vector<std::string> reasons;
+  for (const std::string& name : names) {
+    LateLibrary file(name.c_str());
+    if (!file.loaded()) {
+      reasons.push_back(file.why_not());
+      continue;
+    }
+    auto opened = open(file);
+    if (!opened) {
+      opened.error().expected += " in " + name;
+      return opened;
+    }
+    GST_CAT_INFO(tensorinfer_debug, "%s from %s", (*opened)->name().c_str(), name.c_str());
+    return loaded[names.front()] = *opened;
+  }
+  return file_error("ONNX Runtime (" + names.front() + ")", telling(names, reasons), kInstall);
+}
+
+Result<const OnnxRuntime*> OnnxRuntime::open(LateLibrary& library) {
+  const ort::ApiBase* (*base)() = library.find("OrtGetApiBase");
+  if (base == nullptr) return file_error("ONNX Runtime", "a different library", kInstall);
+  void* const* table = base()->GetApi(ort::kApiVersion);
+  if (table == nullptr)
+    return file_error("ONNX Runtime 1." + std::to_string(ort::kApiVersion) + " or newer",
+                      base()->GetVersionString(), kInstall);
+  auto runtime =
+      std::unique_ptr<OnnxRuntime>(new OnnxRuntime(ort::Api{table}, base()->GetVersionString()));
+  KB_TRY(runtime->start());
+  return runtime.release();
+}
+
+Status OnnxRuntime::start() {
+  KB_TRY(
+      check(api_.CreateEnvWithCustomLogger(log, nullptr, ort::LogLevel::kWarning, "keepbox", &env_),
+            name_ + " to start", kInstall));
+  KB_TRY(check(api_.GetAllocatorWithDefaultOptions(&allocator_), "an allocator", kInstall));
+  char** names = nullptr;
+  int count = 0;
+  KB_TRY(check(api_.GetAvailableProviders(&names, &count), "a list of providers", kInstall));
+  providers_.assign(names, names + count);
+  return check(api_.ReleaseAvailableProviders(names, count), "a list of providers", kInstall);
+}
+
+bool OnnxRuntime::has_provider(const std::string& name) const {
+  return std::ranges::contains(providers_, name);
+}
+
+Status OnnxRuntime::check(ort::Status* status, std::string expected, std::string hint) const {
+  if (status == nullptr) return {};
+  std::string found = one_line(api_.GetErrorMessage(status));
+  api_.ReleaseStatus(status);
+  return file_error(std::move(expected), std::move(found), std::move(hint));
+}
+
+void OnnxRuntime::terminate(ort::RunOptions* options, bool on) const {
+  ort::Status* failed =
+      on ? api_.RunOptionsSetTerminate(options) : api_.RunOptionsUnsetTerminate(options);
+  if (failed != nullptr) api_.ReleaseStatus(failed);
+}
+
+std::string OnnxRuntime::taken_text(char* text) const {
+  if (text == nullptr) return {};
+  std::string out(text);
+  if (ort::Status* status = api_.AllocatorFree(allocator_, text)) api_.ReleaseStatus(status);
+  return out;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// ONNX Runtime, loaded on first use; nothing links it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "gst/infer/onnx/onnxapi.h"
+
+namespace keepbox {
+
+/// An object of the runtime.
+template <class T>
+using OnnxOwned = std::unique_ptr<T, void (*)(T*)>;
+
+/// A library that is loaded and stays loaded, because its threads and device memory cannot be
+/// unloaded. Thread-safe.
+class OnnxRuntime {
+ public:
+  /// @param library a file or a name that ld.so knows; empty: that of KEEPBOX_ONNXRUNTIME in the
+  /// environment, or else libonnxruntime.so.1 or a name with a distribution's version number.
+  /// kNoResource if it is missing, is not ONNX Runtime, or is older than 1.16.
+  static Result<const OnnxRuntime*> load(const std::string& library);
+
+  const ort::Api& api() const { return api_; }
+  ort::Env* env() const { return env_; }
+  /// "ONNX Runtime 1.21.0"
+  const std::string& name() const { return name_; }
+  /// Providers that it was built with, such as "CPUExecutionProvider".
+  const std::vector<std::string>& providers() const { return providers_; }
+  bool has_provider(const std::string& name) const;
+
+  /// Turns a Status into an error with its message on one line; nullptr is success. Takes
+  /// ownership.
+  Status check(ort::Status* status, std::string expected, std::string hint) const;
+
+  /// Ends runs with these options, and makes later ones fail while `on`. From any thread.
+  void terminate(ort::RunOptions* options, bool on) const;
+
+  /// Copies a text of the default allocator and frees it.
+  std::string taken_text(char* text) const;
+  ort::Allocator* allocator() const { return allocator_; }
+
+ private:
+  OnnxRuntime(const ort::Api& api, std::string version)
+      : api_(api), name_("ONNX Runtime " + std::move(version)) {}
+  static Result<const OnnxRuntime*> open(LateLibrary& library);
+  Status start();
+
+  ort::Api api_;
+  std::string name_;
+  ort::Env* env_ = nullptr;
+  ort::Allocator* allocator_ = nullptr;
+  std::vector<std::string> providers_;
+};
+
+}  // namespace keepbox

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Loads models and runs them with ONNX Runtime.
+#include "gst/infer/onnx/onnxsession.h"
+
+#include <glib.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <optional>
+
+#include "gst/base/error.h"
+#include "gst/infer/facts/modelinput.h"
+#include "gst/infer/onnx/quietly.h"
+
+namespace keepbox {
+namespace {
+
+struct TypePair {
+  ort::Type onnx;
+  DataType core;
+};
+
+constexpr TypePair kTypes[] = {
+    {ort::Type::kFloat, DataType::kFloat32},  {ort::Type::kUInt8, DataType::kUInt8},
+    {ort::Type::kInt8, DataType::kInt8},      {ort::Type::kUInt16, DataType::kUInt16},
+    {ort::Type::kInt16, DataType::kInt16},    {ort::Type::kInt32, DataType::kInt32},
+    {ort::Type::kInt64, DataType::kInt64},    {ort::Type::kFloat16, DataType::kFloat16},
+    {ort::Type::kDouble, DataType::kFloat64}, {ort::Type::kUInt32, DataType::kUInt32},
+    {ort::Type::kUInt64, DataType::kUInt64},  {ort::Type::kBFloat16, DataType::kBFloat16},
+    {ort::Type::kBool, DataType::kUInt8},
+};
+
+std::optional<DataType> core_type(ort::Type type) {
+  const auto* pair = std::ranges::find(kTypes, type, &TypePair::onnx);
+  return pair == std::end(kTypes) ? std::nullopt : std::optional(pair->core);
+}
+
+const std::string kNumbers = "a numeric tensor with up to 8 dimensions";
+constexpr int64_t kMaxMetadata = 512;  // keys; the runtime copies all of them per value
+constexpr const char* kProviderSuffix = "ExecutionProvider";
+
+/// Returns the runtime's spelling of a provider, "OpenVINO" for "openvino"; empty if it has none.
+std::string provider_stem(const OnnxRuntime& runtime, const std::string& name) {
+  for (const std::string& full : runtime.providers()) {
+    const std::string stem = full.substr(0, full.find(kProviderSuffix));
+    if (g_ascii_strcasecmp(stem.c_str(), name.c_str()) == 0) return stem;
+  }
+  return {};
+}
+
+std::string list_of(const OnnxRuntime& runtime) {
+  std::string out;
+  for (const std::string& full : runtime.providers())
+    out += (out.empty() ? "" : ", ") + full.substr(0, full.find(kProviderSuffix));
+  return out;
+}
+
+template <class T>
+OnnxOwned<T> owned(T* object, void (*release)(T*)) {
+  return OnnxOwned<T>(object, release);
+}
+
+}  // namespace
+
+OnnxSession::OnnxSession(const OnnxRuntime& runtime, SessionSpec spec)
+    : runtime_(&runtime),
+      spec_(std::move(spec)),
+      session_(nullptr, runtime.api().ReleaseSession),
+      host_(nullptr, runtime.api().ReleaseMemoryInfo) {}
+
+Result<std::unique_ptr<OnnxSession>> OnnxSession::open(const SessionSpec& spec, void* stream) {
+  const auto runtime = OnnxRuntime::load(spec.runtime_library);
+  if (!runtime) return std::unexpected(runtime.error());
+  if (spec.file.empty())
+    return fail(ErrorKind::kInvalid, "a model to run", "none", "set model-file= to an ONNX file");
+  if (!g_file_test(spec.file.c_str(), G_FILE_TEST_IS_REGULAR))
+    return file_error(
+        "an ONNX file " + spec.file,
+        g_file_test(spec.file.c_str(), G_FILE_TEST_EXISTS) ? "no regular file" : "none",
+        "set model-file= to an ONNX file");
+  if (const auto files = external_files(spec.file); !files) return std::unexpected(files.error());
+  std::unique_ptr<OnnxSession> out(new OnnxSession(**runtime, spec));
+  KB_TRY(out->load(stream));
+  KB_TRY(out->describe());
+  return out;
+}
+
+Status OnnxSession::check(ort::Status* status, std::string expected) const {
+  return runtime_->check(status, std::move(expected) + " " + spec_.file,
+                         "see GST_DEBUG=tensorinfer:6");
+}
+
+Status OnnxSession::load(void* stream) {
+  const ort::Api& api = runtime_->api();
+  ort::SessionOptions* made = nullptr;
+  KB_TRY(check(api.CreateSessionOptions(&made), "options for"));
+  const auto options = owned(made, api.ReleaseSessionOptions);
+  KB_TRY(check(api.SetSessionGraphOptimizationLevel(made, ort::kAllOptimizations),
+               "an optimised session of"));
+  if (spec_.threads > 0)
+    KB_TRY(check(api.SetIntraOpNumThreads(made, static_cast<int>(spec_.threads)), "threads for"));
+  KB_TRY(append_provider(made, stream));
+  static std::mutex quiet;
+  const std::lock_guard guard(quiet);
+  const WithoutSchemaErrors silence;
+  ort::Session* session = nullptr;
+  ort::Status* status = api.CreateSession(runtime_->env(), spec_.file.c_str(), made, &session);
+  session_.reset(session);
+  const auto code = status != nullptr ? api.GetErrorCode(status) : ort::Code::kOk;
+  const bool no_model = code == ort::Code::kInvalidProtobuf || code == ort::Code::kNoModel;
+  return runtime_->check(
+      status, "a model that " + runtime_->name() + " can run in " + spec_.file,
+      no_model ? "the file is truncated or not ONNX; set model-file= to an ONNX file"
+               : "set model-file= to another model, or export it again: external weights must be "
+                 "next to it, and a newer opset requires a newer ONNX Runtime");
+}
+
+Status OnnxSession::append_provider(ort::SessionOptions* options, void* stream) const {
+  const std::string stem = provider_stem(*runtime_, spec_.provider);
+  if (stem.empty())
+    return file_error("provider " + spec_.provider + " of " + runtime_->name(),
+                      "only " + list_of(*runtime_),
+                      "set provider= to one of these, or runtime-library= to a build with that "
+                      "provider");
+  if (stem == "CPU") return {};
+  if (stem == "CUDA") return append_cuda(options, stream);
+  // Some are registered in capitals, unlike in the list.
+  g_autofree gchar* capitals = g_ascii_strup(stem.c_str(), -1);
+  const auto append = [&](const char* name) {
+    return runtime_->api().SessionOptionsAppendExecutionProvider(options, name, nullptr, nullptr,
+                                                                 0);
+  };
+  ort::Status* refused = append(stem.c_str());
+  if (refused != nullptr) {
+    runtime_->api().ReleaseStatus(refused);
+    refused = append(capitals);
+  }
+  return runtime_->check(refused, "provider " + stem + " of " + runtime_->name(),
+                         "set provider=cpu, or install what that provider requires");
+}
+
+/// Disables TF32, which rounds to ten bits, so that tensors equal those of the CPU up to rounding.
+Status OnnxSession::append_cuda(ort::SessionOptions* options, void* stream) const {
+  const ort::Api& api = runtime_->api();
+  const std::string hint =
+      "install the CUDA libraries and cuDNN that this build requires (see "
+      "GST_DEBUG=tensorinfer:4), or set provider=cpu";
+  const std::string wanted = "provider cuda of " + runtime_->name();
+  ort::CudaOptions* made = nullptr;
+  KB_TRY(runtime_->check(api.CreateCUDAProviderOptions(&made), wanted, hint));
+  const auto cuda = owned(made, api.ReleaseCUDAProviderOptions);
+  const std::string device = std::to_string(spec_.device);
+  const char* const keys[] = {"device_id", "use_tf32", "enable_cuda_graph"};
+  const char* const values[] = {device.c_str(), "0", spec_.graph ? "1" : "0"};
+  KB_TRY(runtime_->check(api.UpdateCUDAProviderOptions(made, keys, values, std::size(keys)), wanted,
+                         hint));
+  if (stream != nullptr)
+    KB_TRY(runtime_->check(
+        api.UpdateCUDAProviderOptionsWithValue(made, "user_compute_stream", stream), wanted, hint));
+  return runtime_->check(api.SessionOptionsAppendExecutionProvider_CUDA_V2(options, made), wanted,
+                         hint);
+}
+
+Result<ModelPort> OnnxSession::port(bool input, size_t index) const {
+  const ort::Api& api = runtime_->api();
+  ort::TypeInfo* type = nullptr;
+  char* name = nullptr;
+  KB_TRY(check((input ? api.SessionGetInputName : api.SessionGetOutputName)(
+                   session_.get(), index, runtime_->allocator(), &name),
+               "names in"));
+  ModelPort out{.name = runtime_->taken_text(name)};
+  KB_TRY(check((input ? api.SessionGetInputTypeInfo : api.SessionGetOutputTypeInfo)(session_.get(),
+                                                                                    index, &type),
+               "types in"));
+  const auto holder = owned(type, api.ReleaseTypeInfo);
+  const ort::TensorInfo* tensor = nullptr;
+  KB_TRY(check(api.CastTypeInfoToTensorInfo(type, &tensor), "types in"));
+  if (tensor == nullptr) return out;  // not a tensor but a sequence or a map
+  ort::Type element{};
+  size_t rank = 0;
+  KB_TRY(check(api.GetTensorElementType(tensor, &element), "types in"));
+  KB_TRY(check(api.GetDimensionsCount(tensor, &rank), "shapes in"));
+  out.type = core_type(element);
+  out.dims.resize(rank);
+  KB_TRY(check(api.GetDimensions(tensor, out.dims.data(), rank), "shapes in"));
+  return out;
+}
+
+/// Outputs that cannot become tensors are not requested; the model runs without them.
+void OnnxSession::add_output(ModelPort port) {
+  const bool taken = port.type && port.dims.size() <= Shape::kMaxRank;
+  (taken ? claims_.outputs : claims_.left_out).push_back(std::move(port));
+}
+
+Status OnnxSession::describe() {
+  const ort::Api& api = runtime_->api();
+  ort::MemoryInfo* host = nullptr;
+  KB_TRY(check(api.CreateMemoryInfo("Cpu", ort::kDeviceAllocator, 0, ort::kDefaultMemory, &host),
+               "memory for"));
+  host_.reset(host);
+  claims_.file = spec_.file;
+  size_t inputs = 0, outputs = 0;
+  KB_TRY(check(api.SessionGetInputCount(session_.get(), &inputs), "inputs of"));
+  KB_TRY(check(api.SessionGetOutputCount(session_.get(), &outputs), "outputs of"));
+  for (size_t i = 0; i < inputs + outputs; ++i) {
+    const bool input = i < inputs;
+    auto one = port(input, input ? i : i - inputs);
+    if (!one) return std::unexpected(one.error());
+    if (input) claims_.inputs.push_back(std::move(*one));
+    else add_output(std::move(*one));
+  }
+  if (claims_.outputs.empty())
+    return fail(ErrorKind::kUnsupported, kNumbers + (" in an output of " + spec_.file),
+                ports_text(claims_.left_out), "export the model with such an output");
+  for (const ModelPort& each : claims_.inputs) input_names_.push_back(each.name.c_str());
+  for (const ModelPort& each : claims_.outputs) output_names_.push_back(each.name.c_str());
+  return read_metadata();
+}
+
+Status OnnxSession::read_metadata() {
+  const ort::Api& api = runtime_->api();
+  ort::ModelMetadata* metadata = nullptr;
+  KB_TRY(check(api.SessionGetModelMetadata(session_.get(), &metadata), "metadata of"));
+  const auto holder = owned(metadata, api.ReleaseModelMetadata);
+  char** keys = nullptr;
+  int64_t count = 0;
+  KB_TRY(check(
+      api.ModelMetadataGetCustomMetadataMapKeys(metadata, runtime_->allocator(), &keys, &count),
+      "metadata of"));
+  const bool read = count <= kMaxMetadata;
+  claims_.metadata_left_out = read ? 0 : static_cast<size_t>(count);
+  for (int64_t i = 0; i < count; ++i) {
+    const std::string key = runtime_->taken_text(keys[i]);
+    if (!read) continue;
+    char* value = nullptr;
+    KB_TRY(check(api.ModelMetadataLookupCustomMetadataMap(metadata, runtime_->allocator(),
+                                                          key.c_str(), &value),
+                 "metadata of"));
+    claims_.metadata[key] = runtime_->taken_text(value);
+  }
+  if (keys != nullptr) return check(api.AllocatorFree(runtime_->allocator(), keys), "metadata of");
+  return {};
+}
+
+Result<OnnxValue> OnnxSession::tensor(void* data, size_t bytes, DataType type,
+                                      std::span<const int64_t> dims,
+                                      const ort::MemoryInfo* memory) const {
+  ort::Value* value = nullptr;
+  const auto* pair = std::ranges::find(kTypes, type, &TypePair::core);
+  KB_TRY(check(runtime_->api().CreateTensorWithDataAsOrtValue(
+                   memory != nullptr ? memory : host_.get(), data, bytes, dims.data(), dims.size(),
+                   pair->onnx, &value),
+               "an input for"));
+  return OnnxValue(value, runtime_->api().ReleaseValue);
+}
+
+Result<OnnxOutput> OnnxSession::output(OnnxValue value, const ModelPort& port) const {
+  const ort::Api& api = runtime_->api();
+  ort::TensorInfo* info = nullptr;
+  KB_TRY(check(api.GetTensorTypeAndShape(value.get(), &info), "tensors from"));
+  const auto holder = owned(info, api.ReleaseTensorTypeAndShapeInfo);
+  ort::Type element{};
+  size_t rank = 0;
+  KB_TRY(check(api.GetTensorElementType(info, &element), "types of"));
+  KB_TRY(check(api.GetDimensionsCount(info, &rank), "shapes of"));
+  const auto type = core_type(element);
+  std::array<int64_t, Shape::kMaxRank> dims{};
+  if (!type || rank > dims.size())
+    return fail(ErrorKind::kUnsupported,
+                kNumbers + (" from output " + port.name) + " of " + spec_.file,
+                "a different type, or " + std::to_string(rank) + " dimensions",
+                "export the model without that output");
+  KB_TRY(check(api.GetDimensions(info, dims.data(), rank), "shapes of"));
+  std::array<size_t, Shape::kMaxRank> sizes{};
+  std::ranges::transform(std::span(dims).first(rank), sizes.begin(), [](int64_t dim) {
+    return static_cast<size_t>(std::max<int64_t>(dim, 0));
+  });
+  OnnxOutput out{.value = std::move(value),
+                 .type = *type,
+                 .shape = rank == 0 ? Shape{1} : Shape(std::span<const size_t>(sizes).first(rank))};
+  out.bytes = out.shape.count().value_or(0) * size_of(out.type);
+  void* data = nullptr;
+  KB_TRY(check(api.GetTensorMutableData(out.value.get(), &data), "data of"));
+  out.data = static_cast<std::byte*>(data);
+  return out;
+}
+
+Result<OnnxRunOptions> OnnxSession::run_options() const {
+  ort::RunOptions* made = nullptr;
+  KB_TRY(check(runtime_->api().CreateRunOptions(&made), "options for"));
+  return OnnxRunOptions(made, runtime_->api().ReleaseRunOptions);
+}
+
+Result<std::vector<OnnxOutput>> OnnxSession::run(std::span<const ort::Value* const> inputs,
+                                                 const ort::RunOptions* options) const {
+  std::vector<ort::Value*> values(output_names_.size(), nullptr);
+  ort::Status* status =
+      runtime_->api().Run(session_.get(), options, input_names_.data(), inputs.data(),
+                          inputs.size(), output_names_.data(), values.size(), values.data());
+  std::vector<OnnxValue> owners;
+  for (ort::Value* value : values) owners.emplace_back(value, runtime_->api().ReleaseValue);
+  KB_TRY(check(status, "a run of"));
+  std::vector<OnnxOutput> out;
+  for (size_t i = 0; i < owners.size(); ++i) {
+    auto one = output(std::move(owners[i]), claims_.outputs[i]);
+    if (!one) return std::unexpected(one.error());
+    out.push_back(std::move(*one));
+  }
+  return out;
+}
+
+}  // namespace keepbox

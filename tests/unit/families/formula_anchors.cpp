@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Families with prior boxes, generated as in each model's code.
+#include <algorithm>
+#include <cmath>
+
+#include "tests/unit/families/formula.h"
+
+namespace keepbox::test {
+namespace {
+
+using Prior64 = std::array<double, 4>;  // cx cy w h, input pixels
+using enum Order;
+
+constexpr double kLargestDelta = 4.135166556742356;  // log(1000 / 16)
+
+std::vector<double> draw_deltas(Chance& chance, const Place&) {
+  return {between(chance, -2, 2), between(chance, -2, 2), between(chance, -2, 3),
+          between(chance, -2, 3)};
+}
+
+/// Draws deltas, some beyond torchvision's limit of sides.
+std::vector<double> draw_wild_deltas(Chance& chance, const Place&) {
+  return {between(chance, -1, 1), between(chance, -1, 1), between(chance, -4, 6),
+          between(chance, -4, 6)};
+}
+
+/// Activates all but the background, which is first.
+Scores activated_but_first(const Numbers& n) {
+  Scores out = activated(n);
+  out[0] = -1;
+  return out;
+}
+
+Scores softmax_but_first(const Numbers& n) {
+  double sum = 0;
+  for (const double logit : n[kScore]) sum += std::exp(logit);
+  Scores out;
+  for (const double logit : n[kScore]) out.push_back(std::exp(logit) / sum);
+  out[0] = -1;
+  return out;
+}
+
+Scores draw_background(Chance& chance, bool hot) {
+  Scores out;
+  for (size_t c = 0; c < 21; ++c) out.push_back(between(chance, -4, -1));
+  out[0] = hot ? between(chance, -3, 1) : between(chance, 6, 9);
+  if (hot) out[1 + chance() % 20] = between(chance, 1, 5);
+  if (hot) out[1 + chance() % 20] = between(chance, 1, 5);
+  return out;
+}
+
+Scores draw_tensorflow(Chance& chance, bool hot) {
+  Scores out = draw_logits(chance, 91, hot);
+  out[0] = between(chance, 1, 5);  // ignored
+  return out;
+}
+
+Scores draw_ninety(Chance& chance, bool hot) { return draw_logits(chance, 90, hot); }
+Scores draw_ninety_one(Chance& chance, bool hot) { return draw_logits(chance, 91, hot); }
+
+/// Moves the centre by fractions of the prior's sides and scales the sides by e^.
+/// @param delta tx ty tw th.
+Corners by_deltas(const Prior64& prior, const std::array<double, 4>& delta, double most = 1e9) {
+  return centered(prior[0] + delta[0] * prior[2], prior[1] + delta[1] * prior[3],
+                  prior[2] * std::exp(std::min(delta[2], most)),
+                  prior[3] * std::exp(std::min(delta[3], most)));
+}
+
+/// Decodes with variances 0.1 and 0.2; ty tx th tw for TensorFlow.
+Corners by_ssd(const Numbers& n, const Prior64& prior, bool yx, double most = 1e9) {
+  const auto& b = n[kBox];
+  return yx ? by_deltas(prior, {b[1] / 10, b[0] / 10, b[3] / 5, b[2] / 5})
+            : by_deltas(prior, {b[0] / 10, b[1] / 10, b[2] / 5, b[3] / 5}, most);
+}
+
+/// SSD anchors of TensorFlow: scales 0.2 .. 0.95 of a 300x300 input, three sizes in the first
+/// level.
+Prior64 tensorflow_prior(const Place& at) {
+  const auto scale = [](size_t k) { return k > 5 ? 1.0 : 0.2 + (0.95 - 0.2) * double(k) / 5; };
+  const double ratios[]{1, 2, 0.5, 3, 1.0 / 3, 1}, s = scale(at.level);
+  double side = at.anchor == 5 ? std::sqrt(s * scale(at.level + 1)) : s;
+  if (at.level == 0 && at.anchor == 0) side = 0.1;
+  const double root = std::sqrt(ratios[at.anchor]);
+  return {(double(at.x) + 0.5) / double(at.columns) * at.width,
+          (double(at.y) + 0.5) / double(at.rows) * at.height, side * root * at.width,
+          side / root * at.height};
+}
+
+/// torchvision's default boxes: s, sqrt(s s'), then w x h and h x w of each ratio, limited to the
+/// input.
+Prior64 default_box(const Place& at, double s, double next, double step_x, double step_y) {
+  const double root = std::sqrt(at.anchor < 4 ? 2.0 : 3.0);
+  double w = s, h = s;
+  if (at.anchor == 1) w = h = std::sqrt(s * next);
+  if (at.anchor >= 2) w = s * root, h = s / root;
+  if (at.anchor >= 2 && at.anchor % 2 == 1) std::swap(w, h);
+  return {(double(at.x) + 0.5) * step_x, (double(at.y) + 0.5) * step_y,
+          std::clamp(w, 0.0, 1.0) * at.width, std::clamp(h, 0.0, 1.0) * at.height};
+}
+
+Prior64 ssd300_prior(const Place& at) {
+  constexpr double kScales[]{0.07, 0.15, 0.33, 0.51, 0.69, 0.87, 1.05};
+  return default_box(at, kScales[at.level], kScales[at.level + 1], at.stride, at.stride);
+}
+
+Prior64 ssdlite_prior(const Place& at) {
+  const auto scale = [](size_t k) { return k > 5 ? 1.0 : 0.2 + 0.75 * double(k) / 5; };
+  return default_box(at, scale(at.level), scale(at.level + 1), at.width / double(at.columns),
+                     at.height / double(at.rows));
+}
+
+/// torchvision: truncated scaled sides, half sides rounded to even, integer distances between
+/// cells.
+Prior64 retinanet_prior(const Place& at) {
+  const double side = std::floor(at.stride * 4 * std::pow(2.0, double(at.anchor % 3) / 3) + 1e-9);
+  const double root = std::sqrt(std::array{0.5, 1.0, 2.0}[at.anchor / 3]);
+  const auto rounded = [](double length) { return 2 * std::nearbyint(length / 2); };
+  return {double(at.x) * std::floor(at.width / double(at.columns)),
+          double(at.y) * std::floor(at.height / double(at.rows)), rounded(side / root),
+          rounded(side * root)};
+}
+
+/// Three octaves with three shapes each.
+Prior64 efficientdet_prior(const Place& at) {
+  const double side = at.stride * 4 * std::pow(2.0, double(at.anchor / 3) / 3);
+  constexpr double kShapes[3][2]{{1, 1}, {1.4, 0.7}, {0.7, 1.4}};
+  const auto& shape = kShapes[at.anchor % 3];
+  return {(double(at.x) + 0.5) * at.stride, (double(at.y) + 0.5) * at.stride, side * shape[0],
+          side * shape[1]};
+}
+
+Prior64 retinaface_prior(const Place& at) {
+  const double side = 16 * std::pow(2.0, double(at.level * 2 + at.anchor));
+  return {(double(at.x) + 0.5) * at.stride, (double(at.y) + 0.5) * at.stride, side, side};
+}
+
+Model ssd(const char* family, Prior64 (*prior)(const Place&), std::vector<size_t> strides,
+          std::vector<size_t> anchors, Size input) {
+  return {.family = family,
+          .strides = std::move(strides),
+          .anchors = std::move(anchors),
+          .cell_major = true,
+          .columns = {{kBox, 4}, {kScore, 21}},
+          .draw_box = draw_deltas,
+          .draw_scores = draw_background,
+          .scores = softmax_but_first,
+          .prior = prior,
+          .forms = {{.input = input},
+                    {.order = kFlat, .input = input},
+                    {.order = kPlanes, .input = input},
+                    {.input = input, .type = DataType::kInt8},
+                    {.input = input, .type = DataType::kUInt8},
+                    {.input = input, .type = DataType::kFloat16},
+                    {.input = input, .type = DataType::kBFloat16},
+                    {.input = input, .multi_label = true},
+                    {.input = input, .multi_label = false}}};
+}
+
+Model tensorflow() {
+  Model out =
+      ssd("ssd", tensorflow_prior, {16, 32, 64, 128, 256, 512}, {3, 6, 6, 6, 6, 6}, {300, 300});
+  out.columns[1].channels = 91;
+  out.draw_scores = draw_tensorflow;
+  out.scores = activated_but_first;
+  out.box = [](const Numbers& n, const Place& at) { return by_ssd(n, tensorflow_prior(at), true); };
+  return out;
+}
+
+Model torchvision_ssd(const char* family, Prior64 (*prior)(const Place&),
+                      std::vector<size_t> strides, std::vector<size_t> anchors, Size input) {
+  Model out = ssd(family, prior, std::move(strides), std::move(anchors), input);
+  out.box = [prior](const Numbers& n, const Place& at) {
+    return by_ssd(n, prior(at), false, kLargestDelta);
+  };
+  out.multi_label = true;
+  return out;
+}
+
+/// SSD with priors from a file.
+Model listed() {
+  Model out = torchvision_ssd("ssd-softmax", ssd300_prior, {8, 16, 32, 64, 100, 300},
+                              {4, 6, 6, 6, 4, 4}, {300, 300});
+  out.multi_label = false;
+  out.with_priors = true;
+  return out;
+}
+
+std::vector<Form> forms_of_five(std::vector<Size> sizes) {
+  std::vector<Form> out;
+  for (const Size size : sizes)
+    for (const bool levels : {true, false}) out.push_back({.levels = levels, .input = size});
+  const Size size = sizes[0];
+  out.push_back({.order = kMaps, .levels = true, .input = size});
+  out.push_back({.order = kPixels, .levels = true, .input = size});
+  out.push_back({.order = kMaps, .levels = true, .input = sizes.back(), .type = DataType::kInt8});
+  out.push_back({.levels = true, .input = size, .type = DataType::kUInt8});
+  out.push_back({.input = size, .type = DataType::kFloat16});
+  out.push_back({.input = size, .type = DataType::kBFloat16});
+  out.push_back({.input = size, .multi_label = false});
+  return out;
+}
+
+Model retinanet() {
+  return {.family = "retinanet",
+          .strides = {8, 16, 32, 64, 128},
+          .anchors = {9},
+          .cell_major = true,
+          .columns = {{kBox, 4, "bbox_regression"}, {kScore, 91, "cls_logits"}},
+          .draw_box = draw_wild_deltas,
+          .draw_scores = draw_ninety_one,
+          .box =
+              [](const Numbers& n, const Place& at) {
+                return by_deltas(retinanet_prior(at),
+                                 {n[kBox][0], n[kBox][1], n[kBox][2], n[kBox][3]}, kLargestDelta);
+              },
+          .scores = activated,
+          .multi_label = true,
+          .prior = retinanet_prior,
+          .forms = forms_of_five({{256, 128}, {352, 224}, {608, 800}})};
+}
+
+Model efficientdet() {
+  return {.family = "efficientdet",
+          .strides = {8, 16, 32, 64, 128},
+          .anchors = {9},
+          .cell_major = true,
+          .columns = {{kBox, 4}, {kScore, 90}},
+          .draw_box = draw_deltas,
+          .draw_scores = draw_ninety,
+          .box =
+              [](const Numbers& n, const Place& at) {
+                return by_deltas(efficientdet_prior(at),
+                                 {n[kBox][1], n[kBox][0], n[kBox][3], n[kBox][2]});
+              },
+          .scores = activated,
+          .multi_label = true,
+          .prior = efficientdet_prior,
+          .forms = forms_of_five({{256, 128}, {512, 512}})};
+}
+
+/// Distances in strides from cells with integer distances, sqrt(centerness * class).
+Model fcos() {
+  return {.family = "fcos",
+          .strides = {8, 16, 32, 64, 128},
+          .cell_major = true,
+          .columns = {{kScore, 91, "cls_logits"},
+                      {kBox, 4, "bbox_regression"},
+                      {kObject, 1, "bbox_ctrness"}},
+          .draw_box = [](Chance& chance, const Place&) -> std::vector<double> {
+            return {between(chance, 0, 4), between(chance, 0, 4), between(chance, 0, 4),
+                    between(chance, 0, 4)};
+          },
+          .draw_scores = draw_ninety_one,
+          .draw_object =
+              [](Chance& chance, bool hot) {
+                return hot ? between(chance, -2, 3) : between(chance, -9, -6);
+              },
+          .box =
+              [](const Numbers& n, const Place& at) {
+                const double x = double(at.x) * std::floor(at.width / double(at.columns));
+                const double y = double(at.y) * std::floor(at.height / double(at.rows));
+                const auto& d = n[kBox];
+                return Corners{x - d[0] * at.stride, y - d[1] * at.stride, x + d[2] * at.stride,
+                               y + d[3] * at.stride};
+              },
+          .scores =
+              [](const Numbers& n) {
+                Scores out;
+                for (const double logit : n[kScore])
+                  out.push_back(std::sqrt(sigmoid64(logit) * sigmoid64(n[kObject][0])));
+                return out;
+              },
+          .multi_label = true,
+          .forms = forms_of_five({{256, 128}, {352, 224}, {608, 800}})};
+}
+
+/// Scores of background and face.
+Model retinaface(const char* family, bool logits) {
+  Model out{.family = family,
+            .strides = {8, 16, 32},
+            .anchors = {2},
+            .cell_major = true,
+            .columns = {{kBox, 4, "loc"}, {kScore, 2, "conf"}, {kMore, 10, "landms", true}},
+            .draw_box = draw_deltas,
+            .box = [](const Numbers& n,
+                      const Place& at) { return by_ssd(n, retinaface_prior(at), false); },
+            .point_numbers = 2,
+            .point =
+                [](const Numbers& n, const Place& at, const Corners&, size_t first) {
+                  const Point p = as_it_is(n, first, 2);
+                  const auto prior = retinaface_prior(at);
+                  return Point{prior[0] + 0.1 * p.x * prior[2], prior[1] + 0.1 * p.y * prior[3]};
+                },
+            .prior = retinaface_prior,
+            .forms = {{},
+                      {.input = {608, 808}},
+                      {.order = kFlat},
+                      {.optional = false},
+                      {.type = DataType::kInt8},
+                      {.type = DataType::kFloat16},
+                      {.order = kPixels, .levels = true}}};
+  if (logits) {
+    out.draw_scores = [](Chance& chance, bool hot) -> Scores {
+      return {between(chance, -1, 1), hot ? between(chance, 0, 4) : between(chance, -9, -6)};
+    };
+    out.scores = softmax_but_first;
+  } else {
+    out.draw_scores = [](Chance& chance, bool hot) -> Scores {
+      const double face = hot ? between(chance, 0.2, 1) : between(chance, 0, 0.01);
+      return {1 - face, face};
+    };
+    out.scores = [](const Numbers& n) { return Scores{-1, n[kScore][1]}; };
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Model> anchor_models() {
+  return {
+      tensorflow(),
+      listed(),
+      torchvision_ssd("ssd300", ssd300_prior, {8, 16, 32, 64, 100, 300}, {4, 6, 6, 6, 4, 4},
+                      {300, 300}),
+      torchvision_ssd("ssdlite320", ssdlite_prior, {16, 32, 64, 128, 160, 320}, {6}, {320, 320}),
+      retinanet(),
+      efficientdet(),
+      fcos(),
+      retinaface("retinaface", false),
+      retinaface("retinaface-logits", true)};
+}
+
+}  // namespace keepbox::test
