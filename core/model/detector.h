@@ -13,6 +13,7 @@
 #include "core/formula/conventions.h"
 #include "core/formula/letterbox.h"
 #include "core/model/keypoint_sets.h"
+#include "core/model/shape_hint.h"
 
 namespace keepbox {
 
@@ -155,8 +156,10 @@ struct DetectorSpec {
   NmsMethod nms = NmsMethod::kGreedy;            // kNone: the model needs no NMS
   std::string_view contract{};                   // default NMS contract
   float score_threshold = 0, iou_threshold = 0;  // defaults; 0: those of the settings
-  bool by_shape = false;                         // may be recognised without a tensor id
-  uint16_t usual_classes = 0;  // recognised by shape only with this many classes; 0: any
+  bool by_shape = false;            // may be recognised by the shapes of several tensors
+  ShapeHint shape;                  // evidence in a single tensor
+  std::string_view decoded_twin{};  // family of the same tensors with decoded boxes; values decide
+  uint16_t usual_classes = 0;       // recognised by shape only with this many classes; 0: any
   InputRule input;
 
   std::span<const TensorRule> rules() const { return {tensors.data(), tensor_count}; }

@@ -17,6 +17,7 @@
 #include "core/plan/payload.h"
 #include "core/recognition/fit.h"
 #include "core/recognition/grid.h"
+#include "core/recognition/ranking.h"
 #include "core/recognition/recognise.h"
 #include "core/recognition/value_checks.h"
 
@@ -87,7 +88,7 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
                   std::span<const TensorView> tensors, Size model) {
   const Evidence seen = look(plan.layout, tensors);
   if (box_coding_open && seen.readable && !seen.negative_size && seen.largest > kMaxUndecoded) {
-    plan.spec = find_detector("yolox-decoded");
+    plan.spec = find_detector(plan.spec->decoded_twin);
     plan.layout.spec = plan.spec;
     plan.remark += "; boxes are already decoded";
   }
@@ -126,7 +127,7 @@ Status confirm(Plan& plan, std::span<const TensorView> tensors, const Request& r
     return {};
   }
   const auto families =
-      families_of(tensors[static_cast<size_t>(plan.layout[FieldId::kBox].tensor)], request);
+      candidates_text(tensors[static_cast<size_t>(plan.layout[FieldId::kBox].tensor)], request);
   if (!families.empty()) error.found += ", which fits " + families;
   return std::unexpected(std::move(error));
 }

@@ -59,35 +59,35 @@ class Rows {
 };
 
 /// Detects end-to-end rows, which end in a score and a class.
-RowSigns signs_of_six(const Rows& rows) {
+ValueSign signs_of_six(const Rows& rows) {
   const bool ends = rows.all([&](size_t row) {
     const float score = rows.at(row, 4), id = rows.at(row, 5);
     return score >= -kRounding && score <= 1 + kRounding && id == std::trunc(id) && id >= -1 &&
            id < static_cast<float>(kMaxClasses);
   });
-  if (!ends || !rows.any([&](size_t row) { return rows.filled(row); })) return RowSigns::kNone;
+  if (!ends || !rows.any([&](size_t row) { return rows.filled(row); })) return ValueSign::kNone;
   const auto cornered = [&](size_t row) {
     return rows.at(row, 2) >= rows.at(row, 0) && rows.at(row, 3) >= rows.at(row, 1);
   };
-  if (rows.all(cornered)) return RowSigns::kCorners;
+  if (rows.all(cornered)) return ValueSign::kCorners;
   const auto box = rows.box();
   const auto fraction = [](const keepbox::Range& range) {
     return range.least >= -kSizeRounding && range.most <= 1 + kSizeRounding;
   };
-  return std::ranges::all_of(box, fraction) ? RowSigns::kQueryRows : RowSigns::kNone;
+  return std::ranges::all_of(box, fraction) ? ValueSign::kQueryRows : ValueSign::kNone;
 }
 
 }  // namespace
 
-RowSigns signs_of(const TensorView& tensor, size_t anchors, size_t channels) {
+ValueSign signs_of(const TensorView& tensor, size_t anchors, size_t channels) {
   const bool readable = tensor.space == MemorySpace::kSystem && tensor.data != nullptr &&
                         check_bounds(tensor).has_value() && is_real(tensor);
-  if (!readable || anchors == 0 || channels < kMinChannels) return RowSigns::kNone;
+  if (!readable || anchors == 0 || channels < kMinChannels) return ValueSign::kNone;
   const Rows rows(tensor, anchors, channels);
   if (channels == 6)
-    if (const RowSigns six = signs_of_six(rows); six != RowSigns::kNone) return six;
+    if (const ValueSign six = signs_of_six(rows); six != ValueSign::kNone) return six;
   const auto box = rows.box();
-  if (!rows.probable_from(4)) return RowSigns::kNone;
+  if (!rows.probable_from(4)) return ValueSign::kNone;
   const auto within = [&](float least, float most) {
     return std::ranges::all_of(box, [&](const keepbox::Range& range) {
       return range.least >= least && range.most <= most;
@@ -95,11 +95,25 @@ RowSigns signs_of(const TensorView& tensor, size_t anchors, size_t channels) {
   };
   const bool logarithms = std::min(box[2].least, box[3].least) < -kSizeRounding &&
                           std::max(box[2].most, box[3].most) < kMaxLogarithm;
-  if (channels > 5 && logarithms && within(-kMaxOffset, kMaxOffset)) return RowSigns::kGridOffsets;
+  if (channels > 5 && logarithms && within(-kMaxOffset, kMaxOffset)) return ValueSign::kGridOffsets;
   if (channels > 5 && rows.all([&](size_t row) { return rows.at(row, 4) == 1; }))
-    return RowSigns::kOnes;
+    return ValueSign::kOnes;
   const bool sized = box[2].most > 0 && box[3].most > 0;
-  return sized && within(-kSizeRounding, 1 + kSizeRounding) ? RowSigns::kQueries : RowSigns::kNone;
+  return sized && within(-kSizeRounding, 1 + kSizeRounding) ? ValueSign::kQueries
+                                                            : ValueSign::kNone;
+}
+
+std::string_view sign_text(ValueSign sign) {
+  switch (sign) {
+    case ValueSign::kGridOffsets: return "offsets from a grid";
+    case ValueSign::kCorners: return "rows of corners, score, class";
+    case ValueSign::kQueryRows: return "rows of centre, size, score, class";
+    case ValueSign::kOnes: return "objectness of 1 everywhere";
+    case ValueSign::kQueries: return "queries in 0..1";
+    case ValueSign::kCountedOutputs: return "the values of four tensors";
+    case ValueSign::kLabelledOutputs: return "the types of three tensors";
+    default: return {};
+  }
 }
 
 std::optional<bool> looks_softmaxed(const Layout& layout, std::span<const TensorView> tensors) {
@@ -143,9 +157,7 @@ bool are_within(const std::vector<float>& numbers, float least, float most) {
   return std::ranges::all_of(numbers, [&](float each) { return each >= least && each <= most; });
 }
 
-}  // namespace
-
-std::vector<size_t> find_ssd_outputs(std::span<const TensorView> tensors) {
+std::vector<size_t> find_counted_outputs(std::span<const TensorView> tensors) {
   constexpr size_t kOutputs = 4;
   std::array<std::optional<size_t>, kOutputs> found;  // boxes, scores, classes, count
   if (tensors.size() != kOutputs) return {};
@@ -171,8 +183,6 @@ std::vector<size_t> find_ssd_outputs(std::span<const TensorView> tensors) {
   return out.size() == kOutputs ? out : std::vector<size_t>();
 }
 
-namespace {
-
 /// True unless the host can read a row whose second corner is not after the first.
 bool are_corners(const TensorView& boxes) {
   const std::vector<float> values = numbers_of(boxes);
@@ -181,9 +191,7 @@ bool are_corners(const TensorView& boxes) {
   return true;
 }
 
-}  // namespace
-
-std::vector<size_t> find_torchvision_outputs(std::span<const TensorView> tensors) {
+std::vector<size_t> find_labelled_outputs(std::span<const TensorView> tensors) {
   std::array<std::vector<size_t>, 3> found;  // boxes, scores, labels
   for (size_t i = 0; i < tensors.size(); ++i) {
     const auto& [shape, type] = std::tie(tensors[i].shape, tensors[i].type);
@@ -200,6 +208,16 @@ std::vector<size_t> find_torchvision_outputs(std::span<const TensorView> tensors
   const auto fits = [&](size_t i) { return tensors[i].shape[0] == rows; };
   return std::ranges::all_of(out, fits) && are_corners(tensors[out[0]]) ? out
                                                                         : std::vector<size_t>();
+}
+
+}  // namespace
+
+std::vector<size_t> find_outputs(ValueSign sign, std::span<const TensorView> tensors) {
+  switch (sign) {
+    case ValueSign::kCountedOutputs: return find_counted_outputs(tensors);
+    case ValueSign::kLabelledOutputs: return find_labelled_outputs(tensors);
+    default: return {};
+  }
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/tensor.h"
@@ -14,28 +15,17 @@
 
 namespace keepbox {
 
-/// Pattern in the values of one tensor of anchors x channels.
-enum class RowSigns : uint8_t {
-  kNone,         // nothing, or the values are not in host memory
-  kGridOffsets,  // offsets from cells, logarithms of sizes, then probabilities: YOLOX as trained
-  kCorners,      // x1 y1 x2 y2, a score, an integer: end-to-end rows
-  kQueryRows,    // cx cy w h in 0..1, a score, an integer
-  kOnes,         // boxes, a score that is always 1, probabilities: YOLOv6's objectness
-  kQueries,      // cx cy w h in 0..1, then probabilities
-};
-
 /// Reads the tensor's rows. @param dims of an image, anchors first. Never fails.
-RowSigns signs_of(const TensorView& tensor, size_t anchors, size_t channels);
+ValueSign signs_of(const TensorView& tensor, size_t anchors, size_t channels);
 
-/// Finds the tensors of an SSD after TensorFlow's post-processing, whatever their names: boxes
-/// 1xNx4 in 0..1, scores and classes 1xN, their count 1. @return their indices in that order; empty
-/// if the values are not in host memory or do not match.
-std::vector<size_t> find_ssd_outputs(std::span<const TensorView> tensors);
+/// Returns "rows of corners, score, class".
+std::string_view sign_text(ValueSign sign);
 
-/// Finds the tensors of torchvision's detectors, whatever their names: boxes Nx4, scores N and
-/// integer labels N, among others of other shapes. @return their indices in that order; empty if
-/// there is more or less than one of each.
-std::vector<size_t> find_torchvision_outputs(std::span<const TensorView> tensors);
+/// Finds the tensors with the sign kCountedOutputs or kLabelledOutputs, whatever their names:
+/// 1xNx4, 1xN, 1xN and 1, or Nx4, N and N among others of other shapes. @return their indices in
+/// the order of the sign; empty if the values are not in host memory where they are needed, if they
+/// do not match, or if there is more or less than one of each.
+std::vector<size_t> find_outputs(ValueSign sign, std::span<const TensorView> tensors);
 
 /// True if the last logit of most queries is the largest and positive, as "no object" of a softmax;
 /// false if most queries have no positive logit, as with sigmoids; nothing otherwise.

@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "core/formula/coding.h"
 #include "core/recognition/fit.h"
-#include "core/recognition/grid.h"
-#include "core/recognition/recognise.h"
 
 namespace keepbox {
 namespace {
@@ -127,54 +124,6 @@ Status check_classes(const Layout& layout, std::span<const TensorView> tensors) 
   return denied(layout, "integer class ids", tensors);
 }
 
-/// Fits families to one tensor, values included.
-class Candidates {
- public:
-  Candidates(const TensorView& tensor, Size frame)
-      : tensors_(&tensor, 1), readable_(check_bounds(tensor).has_value()), frame_(frame) {}
-
-  std::optional<Layout> fits(std::string_view name, uint32_t classes, uint32_t labels = 0) const {
-    auto layout = fit(*find_detector(name), tensors_,
-                      {.label_count = labels, .class_count = classes, .frame = frame_});
-    if (!layout || (readable_ && !check_numbers(*layout, tensors_))) return std::nullopt;
-    return *layout;
-  }
-
-  /// Fits class scores followed by an angle.
-  std::optional<Layout> oriented(uint32_t classes) const {
-    const auto layout = fits("yolov8-obb", classes);
-    if (!layout || !readable_) return std::nullopt;
-    const auto angle = ranges(*layout, FieldId::kAngle, 1, tensors_);
-    constexpr float kTurn = 6.2831855f;
-    const bool turn = !angle.empty() && angle[0].least >= -kTurn && angle[0].most <= kTurn;
-    return turn ? layout : std::nullopt;
-  }
-
- private:
-  std::span<const TensorView> tensors_;
-  bool readable_;
-  Size frame_;
-};
-
-/// True if a dimension is the number of cells of a grid with one anchor each.
-bool of_one_anchor(const TensorView& tensor, const Request& request) {
-  const DetectorSpec& one = *find_detector("yolox");
-  const auto dims = batched(tensor.shape, 2)->dims;
-  const size_t anchors = std::max(dims[0], dims[1]);
-  return grid_anchors(request.frame, one) == anchors ||
-         square_input(narrow(anchors), one).width != 0;
-}
-
-void add(std::string& text, const std::string& more) { text += (text.empty() ? "" : ", ") + more; }
-
-/// Adds the required num-classes= to the text, for a payload unlike that of COCO models.
-std::string with_setting(const Layout& layout, const Request& request) {
-  const bool told = layout.payload_count == layout.spec->payload_count ||
-                    request.label_count == layout.classes || request.class_count == layout.classes;
-  const std::string setting = told ? "" : " with num-classes=" + std::to_string(layout.classes);
-  return family_text(layout) + setting;
-}
-
 /// Extends the ranges by a segment's values. @return false if they are not in host memory.
 bool look(const Layout& layout, const Segment& segment, FieldId part,
           std::span<const TensorView> tensors, std::span<Range> out) {
@@ -239,36 +188,13 @@ Status check_best_score(const Layout& layout, float score) {
   return denied(layout, kProbabilities, std::string("a box with a higher score"));
 }
 
-std::string families_of(const TensorView& tensor, const Request& request) {
-  const auto dims = batched(tensor.shape, 2);
-  if (is_plane(tensor.shape)) return {};
-  if (!dims || std::min(dims->dims[0], dims->dims[1]) < kMinChannels) return {};
-  const Candidates tensors(tensor, request.frame);
-  std::string text;
-  const auto rows = tensors.fits("yolov5", 0);
-  auto grid = tensors.fits("yolox", 0);
-  if (!grid && of_one_anchor(tensor, request)) grid = tensors.fits("yolox-decoded", 0);
-  if (rows && grid) add(text, "yolov5 or " + family_text(*grid));
-  else if (rows || grid) add(text, family_text(rows ? *rows : *grid));
-  const auto plain = tensors.fits("yolov8", 0);
-  if (plain) add(text, family_text(*plain));
-  if (const auto ready = tensors.fits("yolov10", 0)) add(text, family_text(*ready));
-  const auto any = fit(*find_detector("yolov8"), {&tensor, 1}, {.frame = request.frame});
-  if (!any) return text;
-  // Class scores and a payload, if the values cannot all be scores, or if there are as many
-  // channels as in COCO models.
-  const auto payload = [&](std::string_view name, uint32_t coco, uint32_t classes) {
-    if (plain && any->classes != coco + find_detector(name)->payload_count) return;
-    const auto layout = tensors.fits(name, classes, request.label_count);
-    const bool points = layout && layout->spec->payload == Payload::kKeypoints;
-    if (layout && (!points || layout->payload_count % 3 == 0))
-      add(text, with_setting(*layout, request));
-  };
-  payload("yolov8-seg", 80, request.class_count);
-  payload("yolov8-pose", 1, std::max({request.class_count, request.label_count, 1u}));
-  if (const auto oriented = plain ? std::nullopt : tensors.oriented(any->classes - 1))
-    add(text, family_text(*oriented));
-  return text;
+bool likely_payload(const Layout& layout, std::span<const TensorView> tensors) {
+  if (layout.spec->payload == Payload::kKeypoints) return layout.payload_count % 3 == 0;
+  if (layout.spec->payload != Payload::kAngle) return true;
+  if (!check_bounds(tensors[static_cast<size_t>(layout[FieldId::kAngle].tensor)])) return false;
+  const auto angle = ranges(layout, FieldId::kAngle, 1, tensors);
+  constexpr float kTurn = 6.2831855f;
+  return !angle.empty() && angle[0].least >= -kTurn && angle[0].most <= kTurn;
 }
 
 }  // namespace keepbox

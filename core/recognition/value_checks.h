@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/base/result.h"
@@ -54,8 +53,7 @@ Status check_numbers(const Layout& layout, std::span<const TensorView> tensors, 
 /// Returns kMismatch if the best score of a frame's boxes contradicts the family.
 Status check_best_score(const Layout& layout, float score);
 
-/// Lists the families that fit a tensor's shape and values, with their classes and payloads; empty
-/// if there are none.
-std::string families_of(const TensorView& tensor, const Request& request);
+/// True if the values may be the family's payload: an angle, or keypoints with a score each.
+bool likely_payload(const Layout& layout, std::span<const TensorView> tensors);
 
 }  // namespace keepbox

@@ -60,6 +60,16 @@ constexpr DetectorSpec shaped(DetectorSpec spec) {
   return spec;
 }
 
+constexpr DetectorSpec hinted(DetectorSpec spec, const ShapeHint& shape) {
+  spec.shape = shape;
+  return spec;
+}
+
+constexpr DetectorSpec with_decoded_twin(DetectorSpec spec, std::string_view name) {
+  spec.decoded_twin = name;
+  return spec;
+}
+
 /// Allows recognition by shape with the number of classes of the published models.
 constexpr DetectorSpec usual(DetectorSpec spec, uint16_t classes) {
   spec.usual_classes = classes;

@@ -131,7 +131,8 @@ TEST(Boxdecode, ReportsWrongTensors) {
   expect_words(error_of("x", DataType::kFloat32, {3, 4, 5, 6}, 1440),
                {"x 3x4x5x6 float32", "detector=", "tensor-ids="});
   expect_words(error_of("x", DataType::kFloat32, {1, 8400, 33}, 8400 * 33 * 4),
-               {"which fits yolov5 or yolox (28 classes)", "detector=", "channel-order=bgr"});
+               {"which fits yolox (28 classes), yolov8 (29 classes), yolov5 (28 classes)",
+                "detector=", "channel-order=bgr"});
   expect_words(error_of("a", DataType::kFloat32, {1, 300, 6}, 7200, "boxdecode tensor-ids=b"),
                {"id b", "a 1x300x6", "tensor-ids="});
   expect_words(error_of("yolo-v8-out", DataType::kFloat32, {2, 84, 525}, 2 * 84 * 525 * 4),

@@ -35,6 +35,22 @@ TEST(Detectors, ShareIdsOnlyForYolox) {
         }
 }
 
+TEST(Detectors, HaveADecodedTwinOfTheSameTensors) {
+  size_t twins = 0;
+  for (const DetectorSpec& spec : detectors()) {
+    if (spec.decoded_twin.empty()) continue;
+    ++twins;
+    const DetectorSpec* twin = find_detector(spec.decoded_twin);
+    ASSERT_NE(twin, nullptr) << spec.name;
+    EXPECT_TRUE(has_cells(spec.coding) && !has_cells(twin->coding)) << spec.name;
+    EXPECT_EQ(twin->columns.objectness, spec.columns.objectness) << spec.name;
+    EXPECT_EQ(twin->columns.classes, spec.columns.classes) << spec.name;
+    EXPECT_EQ(twin->strides, spec.strides) << spec.name;
+    EXPECT_EQ(twin->input.bgr, spec.input.bgr) << spec.name;
+  }
+  EXPECT_EQ(twins, 1u);
+}
+
 TEST(Detectors, MatchATensorToItsLevel) {
   const TensorRule rule{.ids = {"cls_*", "class"}};
   EXPECT_TRUE(rule.has("cls_16", 16));

@@ -229,7 +229,8 @@ TEST(Recognise, TheFrameDecidesBetweenOneAndThreeAnchors) {
   const auto either = see({tensor({1, 25200, 85})}, {.frame = {1280, 960}});
   ASSERT_FALSE(either);
   EXPECT_EQ(either.error().kind, ErrorKind::kAmbiguous);
-  EXPECT_NE(either.error().message().find("yolov5 or yolox (80 classes)"), std::string::npos);
+  EXPECT_NE(either.error().message().find("yolov5 (80 classes), yolox (80 classes)"),
+            std::string::npos);
 }
 
 TEST(Recognise, NamesThePropertyWhenShapesAreAmbiguous) {

@@ -99,9 +99,10 @@ TEST(Signs, LeaveDecodedRowsAmbiguous) {
   const std::string said = said_of({dense({.anchors = 2100, .classes = 18, .rows = true})});
   expect_words(said,
                {"yolox-decoded (17 classes)", "yolov8 (18 classes)", "set detector=",
-                "yolox: channel-order=bgr input-mean=0 input-std=1 resize-mode=letterbox-topleft",
-                "yolov8: channel-order=rgb input-mean=0 input-std=255 "
-                "resize-mode=letterbox-center"});
+                "channel-order=bgr input-mean=0 input-std=1 resize-mode=letterbox-topleft for "
+                "yolox-decoded",
+                "channel-order=rgb input-mean=0 input-std=255 resize-mode=letterbox-center for "
+                "yolov8, yolov5"});
 }
 
 TEST(Signs, IdentifyYolov6ByItsObjectness) {
@@ -156,14 +157,14 @@ TEST(Signs, IgnoreBlankRows) {
   const auto blank = [](size_t count, size_t columns) {
     return rows(count, columns, [](size_t, size_t) { return 0.0f; });
   };
-  EXPECT_EQ(signs_of(blank(300, 6).view(), 300, 6), RowSigns::kNone);
-  EXPECT_EQ(signs_of(blank(2100, 23).view(), 2100, 23), RowSigns::kNone);
+  EXPECT_EQ(signs_of(blank(300, 6).view(), 300, 6), ValueSign::kNone);
+  EXPECT_EQ(signs_of(blank(2100, 23).view(), 2100, 23), ValueSign::kNone);
   TensorView unread = blank(300, 6).view();
   unread.data = nullptr;
-  EXPECT_EQ(signs_of(unread, 300, 6), RowSigns::kNone);
+  EXPECT_EQ(signs_of(unread, 300, 6), ValueSign::kNone);
   Tensor odd = sorted(20, 2);
   odd.values[6] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(signs_of(odd.view(), 20, 6), RowSigns::kNone);
+  EXPECT_EQ(signs_of(odd.view(), 20, 6), ValueSign::kNone);
 }
 
 TEST(Signs, IdentifyDetectionOutputByItsShape) {
@@ -209,7 +210,7 @@ TEST(Signs, IdentifyTheOutputsOfTorchvision) {
   // known.
   const std::vector<float> centres{0.5f, 0.5f, 0.2f, 0.2f, 0.3f, 0.3f, 0.2f, 0.2f};
   views[0].data = centres.data();
-  EXPECT_TRUE(find_torchvision_outputs(views).empty());
+  EXPECT_TRUE(find_outputs(ValueSign::kLabelledOutputs, views).empty());
   views[0].data = boxes.data();
   const std::vector<float> mask(16);
   views.push_back(view_of("masks", mask, DataType::kFloat32, {2, 1, 2, 4}));
@@ -218,7 +219,7 @@ TEST(Signs, IdentifyTheOutputsOfTorchvision) {
   ASSERT_EQ(masked->warnings.size(), 1u);
   expect_words(masked->warnings[0].message(), {"masks 2x1x2x4 float32", "tensor-ids="});
   views[3] = views[2];
-  EXPECT_TRUE(find_torchvision_outputs(views).empty());
+  EXPECT_TRUE(find_outputs(ValueSign::kLabelledOutputs, views).empty());
 }
 
 TEST(Signs, NameTasksWithoutBoxes) {

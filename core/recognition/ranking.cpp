@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Ranks the families of one tensor by shape, number of classes and value patterns.
+#include "core/recognition/ranking.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "core/recognition/fit.h"
+#include "core/recognition/grid.h"
+#include "core/recognition/signs.h"
+#include "core/recognition/value_checks.h"
+
+namespace keepbox {
+namespace {
+
+constexpr size_t kMinGrid = 21;  // cells of the smallest input: fewer rows are not a grid
+constexpr size_t kMinReadyColumns = 6;
+
+/// Returns the number of classes set by the caller or the labels, or 0.
+size_t known_classes(const Request& request) {
+  return request.class_count != 0 ? request.class_count : request.label_count;
+}
+
+std::string why_classes(size_t classes, const Request& request) {
+  if (classes == request.class_count) return counted(classes, "class") + " as set";
+  if (classes == request.label_count) return counted(classes, "label");
+  return counted(classes, "class") + ", as in COCO";
+}
+
+bool allows(Table tables, bool rows) {
+  return tables == Table::kAny || tables == (rows ? Table::kRows : Table::kPlanes);
+}
+
+/// Returns the channels of the published models, or 0.
+size_t published_channels(const DetectorSpec& spec) {
+  const bool dense = spec.reader == Reader::kDense && spec.shape.classes != 0;
+  return dense ? beside_classes(spec) + spec.shape.classes + spec.payload_count : 0;
+}
+
+/// Returns how well that many anchors agree with the cells of an input, as in FamilyCandidate. A
+/// square is weaker for one anchor per cell, because more numbers have one.
+uint8_t cells_of(const DetectorSpec& spec, size_t anchors, Size frame) {
+  if (anchors < kMinGrid || spec.level_count() == 0) return 0;
+  if (grid_anchors(frame, spec) == anchors) return 2;
+  if (square_input(narrow(anchors), spec).width == 0) return 0;
+  return spec.anchors_of(0) > 1 ? 2 : 1;
+}
+
+/// Compares one tensor with the hints of families.
+class Ranking {
+ public:
+  Ranking(std::span<const TensorView> tensors, size_t index, const Batched& dims,
+          const Request& request)
+      : tensor_(tensors[index]),
+        a_(dims.dims[0]),
+        b_(dims.dims[1]),
+        maps_(prototypes(tensors)),
+        request_(request) {
+    const auto listed_grid = [&](const DetectorSpec& spec) {
+      return spec.shape.listed && cells_of(spec, std::max(a_, b_), request.frame) != 0;
+    };
+    grid_ = std::ranges::any_of(detectors(), listed_grid);
+    const bool rows = a_ >= b_ || (b_ == kMinReadyColumns && a_ < kMinGrid);
+    if (rows) sign_ = signs_of(tensor_, a_, b_);
+  }
+
+  std::optional<FamilyCandidate> of(const DetectorSpec& spec) const {
+    const ShapeHint& hint = spec.shape;
+    const bool ready = spec.reader == Reader::kReady, rows = ready || a_ >= b_;
+    const size_t channels = rows ? b_ : a_;
+    const bool exact = ready && channels == min_channels(spec);
+    FamilyCandidate out{.spec = &spec, .cells = cells_of(spec, rows ? a_ : b_, request_.frame)};
+    if (is_floating(tensor_.type)) {
+      if (by_rank(hint, exact, out)) return out;
+      if (is_plane(tensor_.shape)) return std::nullopt;
+      if (by_prototypes(hint, channels, out) || by_sign(hint, out)) return out;
+    }
+    if (!hint.listed || is_plane(tensor_.shape) || (ready && !exact)) return std::nullopt;
+    if (!is_floating(tensor_.type)) return out;
+    if (ready) by_rows(hint, out);
+    else if (channels >= min_channels(spec)) by_table(spec, rows, channels, out);
+    return out;
+  }
+
+ private:
+  static bool take(ShapeEvidence evidence, std::string why, FamilyCandidate& out) {
+    out = {.spec = out.spec, .evidence = evidence, .decisive = true, .why = std::move(why)};
+    return true;
+  }
+
+  bool by_rank(const ShapeHint& hint, bool exact, FamilyCandidate& out) const {
+    if (hint.rank == 0 || tensor_.shape.rank() != hint.rank || !exact) return false;
+    return take(ShapeEvidence::kRank, "rows of seven values in four dimensions", out);
+  }
+
+  /// Requires a grid too, because other models have prototypes as well.
+  bool by_prototypes(const ShapeHint& hint, size_t channels, FamilyCandidate& out) const {
+    if (!hint.prototypes || maps_ == 0 || out.cells == 0 || channels < kMinChannels + maps_)
+      return false;
+    return take(ShapeEvidence::kPrototypes, "with prototypes", out);
+  }
+
+  bool by_sign(const ShapeHint& hint, FamilyCandidate& out) const {
+    const bool allowed = hint.cells == Cells::kAny || (hint.cells == Cells::kGrid) == grid_;
+    if (sign_ == ValueSign::kNone || hint.sign != sign_ || !allowed) return false;
+    return take(ShapeEvidence::kSign, std::string(sign_text(sign_)), out);
+  }
+
+  /// Judges the number of end-to-end rows.
+  void by_rows(const ShapeHint& hint, FamilyCandidate& out) const {
+    if (a_ > hint.max_rows || grid_) return;
+    take(ShapeEvidence::kShape, "six columns and few rows", out);
+    out.cells = 1;
+  }
+
+  /// Judges the numbers of anchors and classes.
+  void by_table(const DetectorSpec& spec, bool rows, size_t channels, FamilyCandidate& out) const {
+    const ShapeHint& hint = spec.shape;
+    const bool by_classes = allows(hint.by_classes, rows), by_grid = allows(hint.by_grid, rows);
+    if (!(by_classes || by_grid) || (hint.cells == Cells::kGrid && out.cells == 0)) return;
+    out.evidence = ShapeEvidence::kShape;
+    const size_t classes = channels - beside_classes(spec), known = known_classes(request_);
+    // Planes with another number than the known one may have a payload.
+    if (by_classes && classes == known) out.classes = 2;
+    else if (by_classes && classes == hint.classes && (rows || known == 0)) out.classes = 1;
+    const bool grid = by_grid && out.cells != 0 && (rows || !is_of_others(spec, channels));
+    out.decisive = grid || out.classes != 0;
+    if (grid && rows) out.why = counted(spec.anchors_of(0), "anchor") + " per cell";
+    else if (out.classes != 0) out.why = why_classes(classes, request_);
+    else if (grid) out.why = "channels before the anchors of a grid";
+  }
+
+  /// True if the published models of another family have that many channels.
+  static bool is_of_others(const DetectorSpec& spec, size_t channels) {
+    return std::ranges::any_of(detectors(), [&](const DetectorSpec& other) {
+      return &other != &spec && published_channels(other) == channels;
+    });
+  }
+
+  const TensorView& tensor_;
+  size_t a_, b_;
+  size_t maps_;  // prototypes in another tensor
+  const Request& request_;
+  bool grid_ = false;  // the anchors are those of a grid of some family
+  ValueSign sign_ = ValueSign::kNone;
+};
+
+/// Fits a family to a tensor as if it were the only one, unless its values contradict the family.
+std::optional<Layout> fit_values(const DetectorSpec& spec, const TensorView& tensor,
+                                 const Request& request) {
+  const std::span<const TensorView> one(&tensor, 1);
+  auto layout = fit_at(spec, one, 0, request);
+  if (!layout || (check_bounds(tensor) && !check_numbers(*layout, one))) return std::nullopt;
+  return *std::move(layout);
+}
+
+/// Fits class scores and a payload, with the classes of the request or of the published models.
+std::optional<Layout> fit_payload(const DetectorSpec& spec, const TensorView& tensor,
+                                  const Request& request) {
+  const bool points = spec.payload == Payload::kKeypoints;
+  Request own{.label_count = request.label_count, .frame = request.frame};
+  if (points)
+    own.class_count = std::max(
+        {request.class_count, request.label_count, static_cast<uint32_t>(spec.shape.classes)});
+  else if (spec.payload != Payload::kAngle) own.class_count = request.class_count;
+  auto layout = fit_values(spec, tensor, own);
+  if (!layout || !likely_payload(*layout, {&tensor, 1})) return std::nullopt;
+  return layout;
+}
+
+/// True if class scores without a payload fit after the same columns.
+bool scores_fit(const DetectorSpec& spec, const TensorView& tensor, const Request& request) {
+  return std::ranges::any_of(detectors(), [&](const DetectorSpec& other) {
+    return other.shape.listed && other.reader == spec.reader && other.payload == Payload::kNone &&
+           beside_classes(other) == beside_classes(spec) &&
+           fit_values(other, tensor, {.frame = request.frame});
+  });
+}
+
+/// Fits a candidate to its tensor. A payload is a candidate if the values cannot all be scores, or
+/// if the published models have as many channels.
+std::optional<Layout> fit_candidate(const FamilyCandidate& candidate, const TensorView& tensor,
+                                    const Request& request) {
+  const DetectorSpec& spec = *candidate.spec;
+  if (spec.payload == Payload::kNone) {
+    const Request plain{.frame = request.frame};
+    auto layout = fit_values(spec, tensor, plain);
+    const bool twin = !layout && !spec.decoded_twin.empty() && candidate.cells != 0;
+    return twin ? fit_values(*find_detector(spec.decoded_twin), tensor, plain) : layout;
+  }
+  auto layout = fit_payload(spec, tensor, request);
+  if (!layout) return std::nullopt;
+  const size_t channels = beside_classes(spec) + layout->classes + layout->payload_count;
+  const bool likely = channels == published_channels(spec) || !scores_fit(spec, tensor, request);
+  return likely ? layout : std::nullopt;
+}
+
+/// Returns the layouts of the candidates that the values do not contradict.
+std::vector<Layout> fitting(const TensorView& tensor, const Request& request) {
+  std::vector<Layout> out;
+  const auto dims = batched(tensor.shape, 2);
+  if (!dims || std::min(dims->dims[0], dims->dims[1]) < kMinChannels) return out;
+  for (const FamilyCandidate& each : rank_families({&tensor, 1}, 0, request))
+    if (auto layout = fit_candidate(each, tensor, request)) out.push_back(*std::move(layout));
+  return out;
+}
+
+/// Describes a layout, with the required num-classes= for a payload unlike the published models'.
+std::string with_setting(const Layout& layout, const Request& request) {
+  const bool known = layout.payload_count == 0 ||
+                     layout.payload_count == layout.spec->payload_count ||
+                     request.label_count == layout.classes || request.class_count == layout.classes;
+  return family_text(layout) + (known ? "" : " with num-classes=" + std::to_string(layout.classes));
+}
+
+std::string layouts_text(std::span<const Layout> layouts, const Request& request) {
+  std::string text;
+  for (const Layout& each : layouts)
+    text += (text.empty() ? "" : ", ") + with_setting(each, request);
+  return text;
+}
+
+/// Lists the inputs of the families and the families that share them; empty if all do.
+std::string inputs_text(std::span<const Layout> layouts) {
+  std::vector<std::pair<std::string, std::string>> inputs;  // and their families
+  for (const Layout& each : layouts) {
+    const std::string input = input_text(each.spec->input);
+    const auto found = std::ranges::find(inputs, input, &decltype(inputs)::value_type::first);
+    if (found == inputs.end()) inputs.emplace_back(input, each.spec->name);
+    else found->second += ", " + std::string(each.spec->name);
+  }
+  if (inputs.size() < 2) return {};
+  std::string text;
+  for (const auto& [input, families] : inputs)
+    text += (text.empty() ? "" : "; ") + input + " for " + families;
+  return text;
+}
+
+std::unexpected<Error> unknown(std::span<const TensorView> tensors, const std::string& other) {
+  return fail(ErrorKind::kMismatch, "the tensors of a known detector",
+              to_string(tensors) + (other.empty() ? "" : ", probably the output of " + other),
+              other.empty() ? "set detector= to the model's family or a file that describes it, "
+                              "and tensor-ids= to its tensors"
+                            : "use an object detection model, or remove boxdecode to pass other "
+                              "tensors on unchanged");
+}
+
+}  // namespace
+
+std::vector<FamilyCandidate> rank_families(std::span<const TensorView> tensors, size_t index,
+                                           const Request& request) {
+  const TensorView& tensor = tensors[index];
+  const auto dims = batched(tensor.shape, 2);
+  if (!dims || !is_real(tensor) || is_maps(tensor.shape)) return {};
+  const Ranking ranking(tensors, index, *dims, request);
+  std::vector<FamilyCandidate> out;
+  for (const DetectorSpec& spec : detectors())
+    if (auto each = ranking.of(spec)) out.push_back(*std::move(each));
+  std::ranges::stable_sort(out, std::greater(), &FamilyCandidate::rank);
+  return out;
+}
+
+const FamilyCandidate* decided(std::span<const FamilyCandidate> ranked) {
+  if (ranked.empty() || !ranked[0].decisive) return nullptr;
+  return ranked.size() == 1 || ranked[1].rank() < ranked[0].rank() ? &ranked[0] : nullptr;
+}
+
+std::string candidates_text(const TensorView& tensor, const Request& request) {
+  return layouts_text(fitting(tensor, request), request);
+}
+
+std::unexpected<Error> undecided(std::span<const TensorView> tensors, const Request& request) {
+  const std::string other = other_task(tensors);
+  if (tensors.size() != 1 || !other.empty()) return unknown(tensors, other);
+  const std::vector<Layout> likely = fitting(tensors[0], request);
+  if (likely.empty()) return unknown(tensors, other);
+  std::string hint = "set detector= to one of them";
+  if (known_classes(request) == 0)
+    hint += ", or label-file= or num-classes= so that the number of classes decides";
+  if (const std::string inputs = inputs_text(likely); !inputs.empty())
+    hint += "; tensorinfer then uses the input of that family, other elements need it set (" +
+            inputs + ")";
+  return fail(ErrorKind::kAmbiguous, "a tensor whose id or shape names its family",
+              to_string(tensors) + ", which fits " + layouts_text(likely, request),
+              std::move(hint));
+}
+
+}  // namespace keepbox

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Families that a single tensor without an id may belong to, by the hints of their rows.
+#pragma once
+
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/recognition/layout.h"
+#include "core/recognition/recognise.h"
+
+namespace keepbox {
+
+/// Kind of evidence for a family, the weakest first.
+enum class ShapeEvidence : uint8_t { kFits, kShape, kSign, kPrototypes, kRank };
+
+/// A family that a tensor may belong to.
+struct FamilyCandidate {
+  const DetectorSpec* spec = nullptr;
+  ShapeEvidence evidence = ShapeEvidence::kFits;
+  uint8_t cells = 0;      // its number of anchors: 0 of no grid, 1 of a square, 2 better
+  uint8_t classes = 0;    // its number of classes: 0 any, 1 as published, 2 as set or labelled
+  bool decisive = false;  // recognised if no other candidate has this rank
+  std::string why;        // for the log
+
+  auto rank() const { return std::tuple(evidence, cells, classes); }
+  /// Returns kNumbers for evidence that other families cannot give.
+  Basis basis() const {
+    const bool sure = evidence == ShapeEvidence::kSign || evidence == ShapeEvidence::kRank;
+    return sure ? Basis::kNumbers : Basis::kShape;
+  }
+};
+
+/// Ranks the families of one of the tensors, the most likely first, those of a rank in the order of
+/// the table. Reads values only for signs.
+std::vector<FamilyCandidate> rank_families(std::span<const TensorView> tensors, size_t index,
+                                           const Request& request);
+
+/// Returns the first candidate if its evidence suffices, or nullptr.
+const FamilyCandidate* decided(std::span<const FamilyCandidate> ranked);
+
+/// Lists the candidates for a tensor that its values do not contradict, the most likely first, with
+/// their classes and payloads; empty if there are none.
+std::string candidates_text(const TensorView& tensor, const Request& request);
+
+/// Returns the error for tensors that no candidate decides: kAmbiguous with a list of them, or
+/// kMismatch.
+std::unexpected<Error> undecided(std::span<const TensorView> tensors, const Request& request);
+
+}  // namespace keepbox

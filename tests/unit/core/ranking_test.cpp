@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Families of a single tensor, ranked by the hints of their rows.
+#include "core/recognition/ranking.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace keepbox {
+namespace {
+
+TensorView tensor(Shape shape) { return {.type = DataType::kFloat32, .shape = shape}; }
+
+/// Returns the names of the ranked families up to the last that has more evidence than its shape.
+std::string ranked(Shape shape, const Request& request = {}) {
+  const TensorView view = tensor(shape);
+  std::string names;
+  for (const FamilyCandidate& each : rank_families({&view, 1}, 0, request))
+    if (each.evidence > ShapeEvidence::kFits)
+      names += (names.empty() ? "" : ", ") + std::string(each.spec->name);
+  return names;
+}
+
+std::string chosen(Shape shape, const Request& request = {}) {
+  const TensorView view = tensor(shape);
+  const auto list = rank_families({&view, 1}, 0, request);
+  const FamilyCandidate* best = decided(list);
+  return best != nullptr ? std::string(best->spec->name) : "";
+}
+
+TEST(Ranking, ComparesGridsThenClasses) {
+  EXPECT_EQ(ranked({1, 8400, 33}), "yolox, yolov8, yolov5");
+  EXPECT_EQ(ranked({1, 8400, 84}), "yolov8, yolox, yolov5");
+  EXPECT_EQ(ranked({1, 8400, 85}), "yolox, yolov8, yolov5");
+  EXPECT_EQ(ranked({1, 25200, 84}), "yolov5, yolov8");
+  EXPECT_EQ(ranked({1, 25200, 84}, {.frame = {1280, 960}}), "yolov8, yolov5, yolox");
+  EXPECT_EQ(ranked({1, 84, 8400}), "yolov8");
+  EXPECT_EQ(ranked({1, 300, 6}), "yolov10, yolov5, yolov8");
+  EXPECT_EQ(ranked({1, 1, 100, 7}).substr(0, 16), "detection-output");
+}
+
+TEST(Ranking, PrefersKnownClassesToPublishedOnes) {
+  // 81 classes without objectness, or the 80 of published models with it.
+  EXPECT_EQ(chosen({1, 8400, 85}), "yolox");
+  EXPECT_EQ(chosen({1, 8400, 85}, {.label_count = 81}), "yolov8");
+  EXPECT_EQ(chosen({1, 777, 84}, {.class_count = 79}), "yolov5");
+  EXPECT_EQ(chosen({1, 777, 84}), "yolov8");
+}
+
+TEST(Ranking, DecidesOnlyForOneFamilyOfARank) {
+  for (const Shape& shape : {Shape{1, 8400, 33}, Shape{1, 777, 20}, Shape{1, 56, 8400}})
+    EXPECT_EQ(chosen(shape), "") << shape.to_string();
+  EXPECT_EQ(chosen({1, 25200, 85}), "yolov5");
+  EXPECT_EQ(chosen({1, 25200, 85}, {.frame = {1280, 960}}), "") << "a grid of both";
+  EXPECT_EQ(chosen({1, 1001, 6}), "");
+  EXPECT_EQ(chosen({1, 1000, 6}), "yolov10");
+}
+
+TEST(Ranking, ListsInItsOrder) {
+  EXPECT_EQ(candidates_text(tensor({1, 8400, 33}), {}),
+            "yolox (28 classes), yolov8 (29 classes), yolov5 (28 classes)");
+  EXPECT_EQ(candidates_text(tensor({1, 56, 8400}), {}),
+            "yolov8 (52 classes), yolov5 (51 classes), yolox (51 classes), "
+            "yolov8-pose (1 class, 17 keypoints)");
+  EXPECT_EQ(candidates_text(tensor({1, 3, 4}), {}), "");
+}
+
+TEST(Ranking, ErrorsGroupTheInputsOfFamilies) {
+  const TensorView rows = tensor({1, 8400, 33});
+  const auto several = undecided({&rows, 1}, {});
+  EXPECT_NE(several.error().hint.find("letterbox-center for yolov8, yolov5"), std::string::npos)
+      << several.error().hint;
+  const TensorView few = tensor({1, 777, 5});
+  const auto one = undecided({&few, 1}, {});
+  EXPECT_EQ(one.error().kind, ErrorKind::kAmbiguous);
+  EXPECT_EQ(one.error().hint.find("channel-order"), std::string::npos) << one.error().hint;
+}
+
+}  // namespace
+}  // namespace keepbox
