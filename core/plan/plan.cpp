@@ -24,10 +24,6 @@
 namespace keepbox {
 namespace {
 
-/// Minimum coordinate that YOLOX's cell offsets and log sizes, which stay below 5, cannot reach. If
-/// one object fills the picture, no log size is negative.
-constexpr float kMaxUndecoded = 16.0f;
-
 /// Maximum number of candidates per image, of about 70 bytes each.
 constexpr uint64_t kMaxCandidates = uint64_t{1} << 24;
 
@@ -60,19 +56,15 @@ Status check_settings(const Settings& s) {
 
 /// Observations on all boxes of the first image.
 struct Evidence {
-  float largest = 0;           // of |coordinate|
-  bool negative_size = false;  // a negative width or height: logarithms
-  bool readable = false;       // in system memory
+  float largest = 0;      // of |coordinate|
+  bool readable = false;  // in system memory
 };
 
 Evidence look(const Layout& layout, std::span<const TensorView> tensors) {
   if (layout.spec->bins > 1 || layout[FieldId::kSizes].present()) return {};
   const auto box = ranges(layout, FieldId::kBox, 4, tensors);
   Evidence out{.readable = !box.empty()};
-  for (size_t channel = 0; channel < box.size(); ++channel) {
-    out.largest = std::max({out.largest, -box[channel].least, box[channel].most});
-    out.negative_size = out.negative_size || (channel >= 2 && box[channel].least < 0);
-  }
+  for (const Range& range : box) out.largest = std::max({out.largest, -range.least, range.most});
   return out;
 }
 
@@ -83,19 +75,14 @@ Status check_tensors(const Layout& layout, std::span<const TensorView> tensors) 
   return {};
 }
 
-/// Settles YOLOX's coding and the coordinates' units, by settings or by values.
+/// Settles the coordinates' units, by settings or by values.
 void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
                   std::span<const TensorView> tensors, Size model) {
-  const Evidence seen = look(plan.layout, tensors);
-  if (box_coding_open && seen.readable && !seen.negative_size && seen.largest > kMaxUndecoded) {
-    plan.spec = find_detector(plan.spec->decoded_twin);
-    plan.layout.spec = plan.spec;
-    plan.remark += "; boxes are already decoded";
-  }
   if (has_cells(plan.spec->coding)) {
-    plan.provisional = box_coding_open && !seen.readable;
+    plan.provisional = box_coding_open;
     return;
   }
+  const Evidence seen = look(plan.layout, tensors);
   Units units = settings.units != Units::kAuto ? settings.units : plan.spec->units;
   if (units == Units::kAuto) {
     plan.provisional = !seen.readable || seen.largest == 0;

@@ -42,14 +42,6 @@ bool has_input(const Layout& layout, const Request& request) {
          square_input(layout.anchors, spec).width != 0;
 }
 
-bool in_bounds(const Layout& layout, std::span<const TensorView> tensors) {
-  return std::ranges::all_of(layout.segments, [&](const Segment& segment) {
-    return std::ranges::all_of(segment.fields, [&](const Field& field) {
-      return !field.present() || check_bounds(tensors[static_cast<size_t>(field.tensor)]);
-    });
-  });
-}
-
 /// True for the known number of classes, or a common one.
 bool likely_classes(const Layout& layout, const Request& request) {
   const DetectorSpec& spec = *layout.spec;

@@ -13,6 +13,7 @@
 #include "core/recognition/by_shape.h"
 #include "core/recognition/ranking.h"
 #include "core/recognition/signs.h"
+#include "core/recognition/value_checks.h"
 
 namespace keepbox {
 namespace {
@@ -56,6 +57,18 @@ void renumber(Layout& layout, std::span<const size_t> order) {
         field.tensor = static_cast<int>(order[static_cast<size_t>(field.tensor)]);
 }
 
+/// Chooses between a family and its decoded twin by values.
+Recognition by_values(Recognition out, std::span<const TensorView> tensors) {
+  const DetectorSpec* twin = find_detector(out.layout.spec->decoded_twin);
+  if (twin == nullptr) return out;
+  const auto decoded = looks_decoded(out.layout, tensors);
+  out.box_coding_open = !decoded;
+  if (!decoded.value_or(false)) return out;
+  out.layout.spec = twin;
+  out.remark += "; boxes are already decoded";
+  return out;
+}
+
 /// Recognises outputs after suppression, whatever their names, by a sign of the family.
 std::optional<Recognition> by_outputs(std::span<const TensorView> tensors, const Request& request,
                                       const DetectorSpec& spec) {
@@ -85,8 +98,7 @@ Result<Recognition> by_one_tensor(std::span<const TensorView> tensors, const Req
     if (!layout) return std::unexpected(layout.error());
     std::string remark = describe(*layout, tensors) + " (by shape, " + best->why;
     remark += "; detector= overrides)";
-    const bool open = !best->spec->decoded_twin.empty();
-    return Recognition{*std::move(layout), std::move(remark), open, best->basis(), {}};
+    return by_values({*std::move(layout), std::move(remark), false, best->basis(), {}}, tensors);
   }
   return undecided(tensors, request);
 }
@@ -135,7 +147,7 @@ Result<Recognition> by_itself(std::span<const TensorView> tensors, const Request
     const auto layout = fit(*spec, tensors, request);
     if (!layout) return std::unexpected(layout.error());
     const char* how = told != nullptr ? " (declared by the model)" : " (by tensor id)";
-    return Recognition{*layout, describe(*layout, tensors) + how, !spec->decoded_twin.empty()};
+    return by_values({*layout, describe(*layout, tensors) + how}, tensors);
   }
   if (!named) {
     auto plain = by_plain_names(tensors, request);

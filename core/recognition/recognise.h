@@ -22,7 +22,7 @@ enum class Basis : uint8_t {
 struct Recognition {
   Layout layout;
   std::string remark;            // what was recognised and why, as one log line
-  bool box_coding_open = false;  // YOLOX: the values decide whether boxes are decoded
+  bool box_coding_open = false;  // the host cannot read whether boxes are those of a decoded twin
   Basis basis = Basis::kNamed;
   std::optional<Error> doubt;  // about what was recognised, for a warning
 };
@@ -31,9 +31,9 @@ struct Recognition {
 /// input is unknown.
 std::string input_text(const InputRule& input);
 
-/// Recognises the family by tensor ids, or by shapes if no id is known. Reads values only to leave
-/// families out of an error message. Errors: kMismatch (nothing fits), kAmbiguous (shapes do not
-/// decide; the hint names the property that does), kUnsupported.
+/// Recognises the family by tensor ids, or by shapes and values if no id is known; values also
+/// decide whether boxes are those of a decoded twin. Errors: kMismatch (nothing fits), kAmbiguous
+/// (shapes do not decide; the hint names the property that does), kUnsupported.
 Result<Recognition> recognise(std::span<const TensorView> tensors, const Request& request);
 
 /// True if the family has generic tensor names and all of them are among the ids.

@@ -11,6 +11,10 @@
 namespace keepbox {
 namespace {
 
+/// Minimum coordinate that offsets from cells and log sizes, which stay below 5, cannot reach. If
+/// one object fills the picture, no log size is negative.
+constexpr float kMaxUndecoded = 16.0f;
+
 /// Tolerance for centres beyond the picture's edge, as a share of the largest centre.
 constexpr float kBeyondEdge = 1.0f / 4;
 
@@ -163,6 +167,23 @@ std::vector<Range> ranges(const Layout& layout, FieldId part, uint32_t channels,
   for (const Segment& segment : layout.segments)
     if (!look(layout, segment, part, tensors, out)) return {};
   return out;
+}
+
+bool in_bounds(const Layout& layout, std::span<const TensorView> tensors) {
+  return std::ranges::all_of(layout.segments, [&](const Segment& segment) {
+    return std::ranges::all_of(segment.fields, [&](const Field& field) {
+      return !field.present() || check_bounds(tensors[static_cast<size_t>(field.tensor)]);
+    });
+  });
+}
+
+std::optional<bool> looks_decoded(const Layout& layout, std::span<const TensorView> tensors) {
+  if (!in_bounds(layout, tensors)) return std::nullopt;
+  const auto box = ranges(layout, FieldId::kBox, 4, tensors);
+  if (box.empty()) return std::nullopt;
+  if (box[2].least < 0 || box[3].least < 0) return false;
+  return std::ranges::any_of(
+      box, [](const Range& range) { return std::max(-range.least, range.most) > kMaxUndecoded; });
 }
 
 bool probable(const Range& range) {

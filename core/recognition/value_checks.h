@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,12 @@ struct Range {
 /// memory. @pre the part is present and its tensors are in bounds.
 std::vector<Range> ranges(const Layout& layout, FieldId part, uint32_t channels,
                           std::span<const TensorView> tensors);
+
+/// True if the tensors of all fields hold as many bytes as their shapes need.
+bool in_bounds(const Layout& layout, std::span<const TensorView> tensors);
+
+/// True if boxes of a family with cells are already decoded; nothing if the host cannot read them.
+std::optional<bool> looks_decoded(const Layout& layout, std::span<const TensorView> tensors);
 
 /// True if the values may be probabilities, allowing for half precision and quantisation.
 bool probable(const Range& range);
