@@ -65,4 +65,12 @@ const DetectorSpec* find_detector(std::string_view name) {
   return found == detectors().end() ? nullptr : &*found;
 }
 
+const DetectorSpec* find_detector_by_ids(std::span<const std::string> ids) {
+  for (const DetectorSpec& spec : detectors())
+    for (const TensorRule& rule : spec.rules())
+      if (std::ranges::any_of(ids, [&](const std::string& id) { return rule.has(id); }))
+        return &spec;
+  return nullptr;
+}
+
 }  // namespace keepbox

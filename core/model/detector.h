@@ -11,9 +11,11 @@
 
 #include "core/formula/contract.h"
 #include "core/formula/conventions.h"
-#include "core/formula/letterbox.h"
+#include "core/model/exports.h"
+#include "core/model/input_rule.h"
 #include "core/model/keypoint_sets.h"
 #include "core/model/shape_hint.h"
+#include "core/model/tensor_rule.h"
 
 namespace keepbox {
 
@@ -40,36 +42,6 @@ struct PointRule {
   uint8_t numbers = 0;     // per keypoint: 2, or 3 with its score; 0: detected
   bool yx = false;         // values are in the order y x
   std::string_view set{};  // name of a PointSet; empty: COCO's body if the number fits
-};
-
-/// Role of a tensor.
-enum class Role : uint8_t {
-  kAll,         // kDense and kReady: all fields, at Columns
-  kBoxes,       // four values per anchor, or 4 x bins
-  kScores,      // one value per class; kOutputs: one
-  kObjectness,  // one
-  kSizes,       // w h if x y are in a tensor of their own (kBoxes)
-  kClasses,     // a class id
-  kCount,       // number of filled rows per image
-  kIndices,     // image, class, anchor
-  kKeypoints,   // keypoints that do not follow the scores or the box
-  kUnread,      // present in the model, ignored
-};
-
-/// Describes one tensor of a family, or one per level.
-struct TensorRule {
-  Role role = Role::kAll;
-  bool optional = false;
-  std::array<std::string_view, 4> ids{};  // tensor ids given by producers, unused ones empty; * is
-                                          // the stride of the level
-  std::array<std::string_view, 2> plain{};  // generic names, used only if all match
-  uint16_t channels = 0;  // values per anchor; 0: as the role implies, any number for scores
-  float scale = 1, zero_point = 0;  // of integer tensors: value = (stored - zero_point) * scale
-
-  /// True if the rule lists this id, for the level of that stride.
-  bool has(std::string_view id, uint32_t stride = 0) const;
-  bool has_plain(std::string_view name) const;
-  bool has_scale() const { return scale != 1 || zero_point != 0; }
 };
 
 /// First channel of each field in a dense or ready tensor; -1 if absent.
@@ -101,19 +73,6 @@ struct AnchorRule {
   bool of_grid = false;  // cells divide the input evenly, whatever the stride   TensorFlow's SSD
 
   bool given() const { return !sizes.empty() || base > 0; }
-};
-
-/// Conversion of a picture to the model input, for families whose training projects agree on it.
-/// Values are R, G, B in 0..255: input = (pixel - mean) / deviation.
-struct InputRule {
-  std::array<float, 3> deviation{};  // 0: unknown
-  std::array<float, 3> mean{};
-  bool bgr = false;  // channel order B, G, R
-  ResizeMode resize = ResizeMode::kLetterboxCenter;
-  uint8_t pad = 114;          // pad value (grey)
-  std::string_view caveat{};  // models of the family that need another input; empty: none known
-
-  bool known() const { return deviation[0] > 0; }
 };
 
 /// Describes a model family. Everything that differs between families is a field, so that a new
@@ -161,6 +120,7 @@ struct DetectorSpec {
   std::string_view decoded_twin{};  // family of the same tensors with decoded boxes; values decide
   uint16_t usual_classes = 0;       // recognised by shape only with this many classes; 0: any
   InputRule input;
+  std::span<const Export> exports{};  // as known projects write them
 
   std::span<const TensorRule> rules() const { return {tensors.data(), tensor_count}; }
   size_t level_count() const;
@@ -178,5 +138,8 @@ std::span<const DetectorSpec> detectors();
 
 /// Returns the family of that name, or nullptr.
 const DetectorSpec* find_detector(std::string_view name);
+
+/// Returns the first family with a tensor of one of these ids, or nullptr.
+const DetectorSpec* find_detector_by_ids(std::span<const std::string> ids);
 
 }  // namespace keepbox

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The table of model families; families/ has the functions that build its rows.
+#include "core/model/families/exports.h"
 #include "core/model/families/points.h"
 #include "core/model/families/ready.h"
 
@@ -9,12 +10,13 @@ namespace {
 using namespace families;
 
 constexpr DetectorSpec kDetectors[] = {
-    hinted(
-        shaped(objectness_rows("yolov5", "YOLOv5: rows of cx cy w h, objectness, class scores", 3)),
-        {.listed = true,
-         .by_classes = Table::kRows,
-         .by_grid = Table::kRows,
-         .classes = kCocoClasses}),
+    exported(hinted(shaped(objectness_rows(
+                        "yolov5", "YOLOv5: rows of cx cy w h, objectness, class scores", 3)),
+                    {.listed = true,
+                     .by_classes = Table::kRows,
+                     .by_grid = Table::kRows,
+                     .classes = kCocoClasses}),
+             kYolov5Exports),
     objectness_rows("yolov3", "YOLOv3 as Ultralytics exports it: rows as YOLOv5's", 3),
     one_class_by_objectness(objectness_rows(
         "yolov7", "YOLOv7: rows as YOLOv5's; with one class the score is the objectness", 3)),
@@ -32,33 +34,39 @@ constexpr DetectorSpec kDetectors[] = {
             .classes = kCocoClasses}),
     shaped(yolox("yolox-decoded", "YOLOX with decode_in_inference: rows of cx cy w h in pixels",
                  BoxCoding::kCenterSize)),
-    hinted(shaped(class_planes("yolov8",
-                               "YOLOv8: planes (or rows) of cx cy w h and class scores, no "
-                               "objectness",
-                               {"yolo-v8-out"})),
-           {.listed = true,
-            .by_classes = Table::kAny,
-            .by_grid = Table::kPlanes,
-            .classes = kCocoClasses}),
+    exported(
+        hinted(shaped(class_planes("yolov8",
+                                   "YOLOv8: planes (or rows) of cx cy w h and class scores, no "
+                                   "objectness",
+                                   {"yolo-v8-out"})),
+               {.listed = true,
+                .by_classes = Table::kAny,
+                .by_grid = Table::kPlanes,
+                .classes = kCocoClasses}),
+        kYolov8Exports),
     with_units(class_planes("yolov8-normalized", "YOLOv8, older exports: coordinates in 0..1",
                             {"yolo-v8-out-normalized"}),
                Units::kNormalized),
     class_planes("yolov9", "YOLOv9: as YOLOv8"),
     class_planes("yolo11", "YOLO11: as YOLOv8"),
     class_planes("yolo12", "YOLO12: as YOLOv8"),
-    hinted(with_payload(class_planes("yolov8-seg",
-                                     "YOLOv8, YOLO11 segmentation: as yolov8, then mask "
-                                     "coefficients; prototypes in a second tensor",
-                                     {"yolo-v8-segmentation-out-detections",
-                                      "yolo-v8-segmentation-out-detections-normalized"}),
-                        Payload::kMaskCoefficients, 32),
-           {.listed = true, .cells = Cells::kGrid, .classes = kCocoClasses, .prototypes = true}),
-    hinted(with_payload(class_planes("yolov8-pose",
-                                     "YOLOv8, YOLO11 pose: as yolov8, then any number of "
-                                     "keypoints, x y and optionally a score each",
-                                     {"yolo-v8-pose-out", "yolo-v8-pose-out-normalized"}),
-                        Payload::kKeypoints, 51),
-           {.listed = true, .classes = 1}),
+    exported(
+        hinted(
+            with_payload(class_planes("yolov8-seg",
+                                      "YOLOv8, YOLO11 segmentation: as yolov8, then mask "
+                                      "coefficients; prototypes in a second tensor",
+                                      {"yolo-v8-segmentation-out-detections",
+                                       "yolo-v8-segmentation-out-detections-normalized"}),
+                         Payload::kMaskCoefficients, 32),
+            {.listed = true, .cells = Cells::kGrid, .classes = kCocoClasses, .prototypes = true}),
+        kYolov8SegExports),
+    exported(hinted(with_payload(class_planes("yolov8-pose",
+                                              "YOLOv8, YOLO11 pose: as yolov8, then any number of "
+                                              "keypoints, x y and optionally a score each",
+                                              {"yolo-v8-pose-out", "yolo-v8-pose-out-normalized"}),
+                                 Payload::kKeypoints, 51),
+                    {.listed = true, .classes = 1}),
+             kYolov8PoseExports),
     with_points(class_planes("yolov8-face", "YOLOv8 for faces: one class, then five landmarks"), 15,
                 kFaceScores),
     with_points(objectness_rows("yolov7-face",
@@ -73,29 +81,37 @@ constexpr DetectorSpec kDetectors[] = {
     hinted(shaped(ready_rows("yolov10",
                              "YOLOv10: end-to-end rows of x1 y1 x2 y2, score, class; no NMS")),
            {.listed = true, .sign = ValueSign::kCorners, .max_rows = 1000}),
-    ready_rows("yolo26", "YOLO26, end-to-end: rows as YOLOv10's", {"yolo-26-end2end-out"}),
-    behind_rows(ready_rows("yolo26-pose",
-                           "YOLO26 pose, end-to-end: rows as YOLOv10's, then any number of "
-                           "keypoints",
-                           {"yolo-26-pose-end2end-out"}),
-                Payload::kKeypoints, 51),
-    behind_rows(ready_rows("yolo26-seg",
-                           "YOLO26 segmentation, end-to-end: rows as YOLOv10's, then mask "
-                           "coefficients; prototypes in a second tensor",
-                           {"yolo-26-segmentation-end2end-out-detections"}),
-                Payload::kMaskCoefficients, 32),
-    hinted(oriented_planes("yolov8-obb",
-                           "YOLOv8 for oriented boxes: planes of cx cy w h, class scores and an "
-                           "angle",
-                           {"yolo-v8-obb-out", "yolo-v8-obb-out-normalized"}),
-           {.listed = true}),
+    exported(ready_rows("yolo26", "YOLO26, end-to-end: rows as YOLOv10's", {"yolo-26-end2end-out"}),
+             kYolo26Exports),
+    exported(
+        behind_rows(ready_rows("yolo26-pose",
+                               "YOLO26 pose, end-to-end: rows as YOLOv10's, then any number of "
+                               "keypoints",
+                               {"yolo-26-pose-end2end-out"}),
+                    Payload::kKeypoints, 51),
+        kYolo26PoseExports),
+    exported(behind_rows(ready_rows("yolo26-seg",
+                                    "YOLO26 segmentation, end-to-end: rows as YOLOv10's, then mask "
+                                    "coefficients; prototypes in a second tensor",
+                                    {"yolo-26-segmentation-end2end-out-detections"}),
+                         Payload::kMaskCoefficients, 32),
+             kYolo26SegExports),
+    exported(hinted(oriented_planes(
+                        "yolov8-obb",
+                        "YOLOv8 for oriented boxes: planes of cx cy w h, class scores and an "
+                        "angle",
+                        {"yolo-v8-obb-out", "yolo-v8-obb-out-normalized"}),
+                    {.listed = true}),
+             kYolov8ObbExports),
     oriented_planes("yolo11-obb",
                     "YOLO11, YOLO26 for oriented boxes, not end-to-end: as yolov8-obb"),
-    oriented_rows(
-        "yolo26-obb",
-        "YOLO26 for oriented boxes, end-to-end: rows of cx cy w h, score, class, angle; no "
-        "NMS",
-        {"yolo-26-obb-end2end-out"}),
+    exported(
+        oriented_rows(
+            "yolo26-obb",
+            "YOLO26 for oriented boxes, end-to-end: rows of cx cy w h, score, class, angle; no "
+            "NMS",
+            {"yolo-26-obb-end2end-out"}),
+        kYolo26ObbExports),
     fed(suppressed(ready_rows("deepstream-yolo",
                               "Any YOLO as exported by DeepStream-Yolo: rows as YOLOv10's that "
                               "need NMS"),
@@ -175,13 +191,17 @@ constexpr DetectorSpec kDetectors[] = {
     queries("d-fine", "D-FINE and DEIM before their post-processing: as rt-detr", {"pred_boxes"},
             {"pred_logits", "logits"}),
     fed(queries("rf-detr", "RF-DETR: as rt-detr", {"dets"}, {"labels"}), kImageNetInput),
-    hinted(normalized_rows("rtdetr-ultralytics",
-                           "RT-DETR of Ultralytics before 8.4: rows of cx cy w h in 0..1 and class "
-                           "scores; no NMS"),
-           {.sign = ValueSign::kQueries, .cells = Cells::kNoGrid}),
-    hinted(ready_queries("rtdetr-ultralytics-rows",
-                         "RT-DETR of Ultralytics: rows of cx cy w h in 0..1, score, class; no NMS"),
-           {.sign = ValueSign::kQueryRows}),
+    exported(hinted(normalized_rows(
+                        "rtdetr-ultralytics",
+                        "RT-DETR of Ultralytics before 8.4: rows of cx cy w h in 0..1 and class "
+                        "scores; no NMS"),
+                    {.sign = ValueSign::kQueries, .cells = Cells::kNoGrid}),
+             kRtdetrExports),
+    exported(hinted(ready_queries(
+                        "rtdetr-ultralytics-rows",
+                        "RT-DETR of Ultralytics: rows of cx cy w h in 0..1, score, class; no NMS"),
+                    {.sign = ValueSign::kQueryRows}),
+             kRtdetrRowsExports),
     shaped(by_table(
         with_anchors(ssd("ssd",
                          "SSD of TensorFlow before its post-processing: deltas ty tx th tw and "
@@ -262,14 +282,16 @@ constexpr DetectorSpec kDetectors[] = {
                    Units::kNormalized)),
                kSsdInput),
            {.sign = ValueSign::kCountedOutputs}),
-    hinted(without_count(
-               outputs("detr-postprocess",
-                       "RT-DETR, D-FINE and others after their post-processing: boxes x1 y1 x2 y2, "
-                       "scores and labels in one tensor each; no NMS",
-                       {.boxes = {.ids = {"detr-boxes"}, .plain = {"boxes"}},
-                        .scores = {.ids = {"detr-scores"}, .plain = {"scores"}},
-                        .classes = {.ids = {"detr-labels"}, .plain = {"labels"}}})),
-           {.sign = ValueSign::kLabelledOutputs}),
+    exported(
+        hinted(without_count(outputs(
+                   "detr-postprocess",
+                   "RT-DETR, D-FINE and others after their post-processing: boxes x1 y1 x2 y2, "
+                   "scores and labels in one tensor each; no NMS",
+                   {.boxes = {.ids = {"detr-boxes"}, .plain = {"boxes"}},
+                    .scores = {.ids = {"detr-scores"}, .plain = {"scores"}},
+                    .classes = {.ids = {"detr-labels"}, .plain = {"labels"}}})),
+               {.sign = ValueSign::kLabelledOutputs}),
+        kDetrExports),
     outputs("efficientnms",
             "Any model with TensorRT's EfficientNMS: boxes x1 y1 x2 y2, scores, classes and "
             "their count in one tensor each; no NMS",
@@ -297,9 +319,11 @@ constexpr DetectorSpec kDetectors[] = {
                           Units::kNormalized),
                {})),
            {.rank = 4}),
-    paddle_rows("paddle",
-                "PaddleDetection with its own NMS: rows of class, score, x1 y1 x2 y2 in pixels, "
-                "those of class -1 empty, and an optional count; no NMS"),
+    exported(paddle_rows(
+                 "paddle",
+                 "PaddleDetection with its own NMS: rows of class, score, x1 y1 x2 y2 in pixels, "
+                 "those of class -1 empty, and an optional count; no NMS"),
+             kPaddleExports),
 };
 
 }  // namespace

@@ -135,9 +135,9 @@ ModelMetadata read_metadata(const Map& map) {
   const bool names = map.contains("names"), stride = map.contains("stride");
   read_names(map, out);
   read_characters(map, out);
-  if (map.contains("task") && (names || stride)) out.writer = ModelMetadata::Writer::kUltralytics;
-  else if (names && stride) out.writer = ModelMetadata::Writer::kYolov5;
-  if (out.writer == ModelMetadata::Writer::kUnknown) return out;
+  if (map.contains("task") && (names || stride)) out.exporter = Exporter::kUltralytics;
+  else if (names && stride) out.exporter = Exporter::kYolov5;
+  if (out.exporter == Exporter::kUnknown) return out;
   out.task = text_of(map, "task");
   out.description = text_of(map, "description");
   out.head = text_of(map, "head");

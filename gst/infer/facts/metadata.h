@@ -8,16 +8,12 @@
 #include <vector>
 
 #include "core/formula/letterbox.h"
+#include "core/model/exports.h"
 
 namespace keepbox {
 
 struct ModelMetadata {
-  enum class Writer : uint8_t {
-    kUnknown,
-    kUltralytics,  // names, stride, task and more
-    kYolov5,       // only names and stride: repositories of YOLOv5, YOLOv9 and derivatives
-  };
-  Writer writer = Writer::kUnknown;
+  Exporter exporter = Exporter::kUnknown;
   std::string task;  // such as "detect"; empty if unknown
   std::string description;
   std::string head;                  // class of the network's last layer; empty if unknown

@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include "gst/base/words.h"
-#include "gst/infer/facts/families.h"
+#include "gst/infer/facts/exports.h"
 
 namespace keepbox {
 namespace {

@@ -97,10 +97,6 @@ Result<uint32_t> settle_side(const char* property, uint32_t fixed, uint32_t set,
 
 }  // namespace
 
-bool ModelInputs::wants(SizeInput::Kind kind) const {
-  return std::ranges::find(sizes, kind, &SizeInput::kind) != sizes.end();
-}
-
 std::string ports_text(const std::vector<ModelPort>& ports) {
   std::vector<std::string> texts;
   for (const ModelPort& port : ports) texts.push_back(port.to_string());

@@ -22,8 +22,6 @@ struct ImageInput {
 struct ModelInputs {
   ImageInput image;
   std::vector<SizeInput> sizes;
-
-  bool wants(SizeInput::Kind kind) const;
 };
 
 /// Formats "images 1x3x640x640 float32; orig_target_sizes 1x2 int64", or "none".

@@ -6,6 +6,8 @@
 
 #include <set>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "core/recognition/fit.h"
 #include "core/recognition/layout.h"
@@ -49,6 +51,43 @@ TEST(Detectors, HaveADecodedTwinOfTheSameTensors) {
     EXPECT_EQ(twin->input.bgr, spec.input.bgr) << spec.name;
   }
   EXPECT_EQ(twins, 1u);
+}
+
+TEST(Detectors, HaveOneExportPerFormOfATask) {
+  std::set<std::tuple<Exporter, std::string_view, std::string_view, OutputForm>> known;
+  std::set<std::string_view> inputs;
+  for (const DetectorSpec& spec : detectors())
+    for (const Export& each : spec.exports) {
+      EXPECT_NE(each.exporter == Exporter::kUnknown, each.size_input.empty()) << spec.name;
+      if (each.size_input.empty()) {
+        EXPECT_TRUE(known.insert({each.exporter, each.task, each.head, each.form}).second)
+            << spec.name;
+      } else {
+        EXPECT_TRUE(inputs.insert(each.size_input).second) << spec.name;
+      }
+      EXPECT_TRUE(each.input.known() || spec.input.known()) << spec.name;
+      EXPECT_EQ(each.head.empty(), each.words[0].empty()) << spec.name;
+    }
+  EXPECT_GE(known.size(), 12u);
+  EXPECT_EQ(inputs, (std::set<std::string_view>{"orig_target_sizes", "scale_factor"}));
+}
+
+TEST(Detectors, NameTheOutputsOfTheirExports) {
+  for (const DetectorSpec& spec : detectors())
+    for (const Export& each : spec.exports)
+      for (const ExportOutput& output : std::span(each.outputs).first(each.output_count)) {
+        const auto rule = std::ranges::find(spec.rules(), output.role, &TensorRule::role);
+        ASSERT_NE(rule, spec.rules().end()) << spec.name;
+        EXPECT_FALSE(rule->ids[0].empty()) << spec.name;
+      }
+}
+
+TEST(Detectors, FindAFamilyByAnyOfItsIds) {
+  const std::vector<std::string> ids{"other", "yolo-26-end2end-out", "yolo-v8-out"};
+  ASSERT_NE(find_detector_by_ids(ids), nullptr);
+  EXPECT_EQ(find_detector_by_ids(ids)->name, "yolov8") << "the first in the table";
+  EXPECT_EQ(find_detector_by_ids(std::span(ids).first(1)), nullptr);
+  EXPECT_EQ(find_detector_by_ids({}), nullptr);
 }
 
 TEST(Detectors, MatchATensorToItsLevel) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Models exported by known projects.
-#include "gst/infer/facts/families.h"
+#include "gst/infer/facts/exports.h"
 
 #include <gtest/gtest.h>
 

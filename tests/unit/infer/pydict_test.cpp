@@ -153,7 +153,7 @@ const std::map<std::string, std::string> kUltralytics{
 
 TEST(Metadata, IsReadAsWrittenByUltralytics) {
   const ModelMetadata read = read_metadata(kUltralytics);
-  EXPECT_EQ(read.writer, ModelMetadata::Writer::kUltralytics);
+  EXPECT_EQ(read.exporter, Exporter::kUltralytics);
   EXPECT_EQ(read.task, "pose");
   EXPECT_EQ(read.labels, (std::vector<std::string>{"person", "it's", "", "dog"}));
   EXPECT_EQ(read.size, (Size{480, 640}));
@@ -163,18 +163,17 @@ TEST(Metadata, IsReadAsWrittenByUltralytics) {
   EXPECT_TRUE(read.remarks.empty()) << read.remarks.front();
 }
 
-TEST(Metadata, IdentifiesItsWriter) {
-  using Writer = ModelMetadata::Writer;
-  EXPECT_EQ(read_metadata({}).writer, Writer::kUnknown);
-  EXPECT_EQ(read_metadata({{"names", "['a']"}}).writer, Writer::kUnknown);
+TEST(Metadata, IdentifiesItsExporter) {
+  EXPECT_EQ(read_metadata({}).exporter, Exporter::kUnknown);
+  EXPECT_EQ(read_metadata({{"names", "['a']"}}).exporter, Exporter::kUnknown);
   const ModelMetadata five = read_metadata({{"names", "['a', 'b']"}, {"stride", "32.0"}});
-  EXPECT_EQ(five.writer, Writer::kYolov5);
+  EXPECT_EQ(five.exporter, Exporter::kYolov5);
   EXPECT_EQ(five.labels, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(five.stride, 32u);
   EXPECT_FALSE(five.sorted);
   const ModelMetadata square =
       read_metadata({{"task", "detect"}, {"stride", "32"}, {"imgsz", "320"}});
-  EXPECT_EQ(square.writer, Writer::kUltralytics);
+  EXPECT_EQ(square.exporter, Exporter::kUltralytics);
   EXPECT_EQ(square.size, (Size{320, 320}));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Knowledge of models as their own projects export them.
+// Models recognised as exports of the families of the table.
 #pragma once
 
 #include <optional>
@@ -34,6 +34,6 @@ KnownExport know_export(const ModelClaims& claims, const ModelMetadata& metadata
                         const ModelInputs& inputs, const std::vector<std::string>& given);
 
 /// True if the id is in the table of detectors, or in GStreamer's registry together with its units.
-bool tells_family(std::string_view id);
+bool tells_family(const std::string& id);
 
 }  // namespace keepbox
