@@ -2,12 +2,11 @@
 // Fits a family to tensors.
 #pragma once
 
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 
 #include "core/base/result.h"
+#include "core/recognition/channels.h"
+#include "core/recognition/family_text.h"
 #include "core/recognition/layout.h"
 
 namespace keepbox {
@@ -22,28 +21,5 @@ Result<Layout> fit(const DetectorSpec& spec, std::span<const TensorView> tensors
 /// Fits a dense or ready family to its one tensor.
 Result<Layout> fit_at(const DetectorSpec& spec, std::span<const TensorView> tensors, size_t index,
                       const Request& request);
-
-/// Returns "yolov8-seg (1 class, 32 mask coefficients)".
-std::string family_text(const Layout& layout);
-
-/// Returns "1 class", "2 classes".
-std::string counted(size_t number, std::string_view what);
-
-/// Returns the values per anchor in a rule's tensor; 0: any number, for scores.
-size_t channels_of(const DetectorSpec& spec, const TensorRule& rule);
-
-/// Returns the values per anchor, with the number of classes of the request if it is set.
-size_t channels_of(const DetectorSpec& spec, const TensorRule& rule, const Request& request);
-
-/// Returns the minimum values per anchor of a family with a single tensor.
-size_t min_channels(const DetectorSpec& spec);
-
-/// Returns the values per anchor other than class scores and the payload after them, for a family
-/// with a single tensor.
-size_t beside_classes(const DetectorSpec& spec);
-
-/// Returns how many of the `numbers` values besides beside_classes() are payload, after the scores.
-std::optional<size_t> payload_of(const DetectorSpec& spec, size_t numbers,
-                                 std::span<const TensorView> tensors, const Request& request);
 
 }  // namespace keepbox

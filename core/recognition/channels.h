@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Numbers of values per anchor that a family's tensors have.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "core/recognition/layout.h"
+
+namespace keepbox {
+
+/// Returns the values per anchor in a rule's tensor; 0: any number, for scores.
+size_t channels_of(const DetectorSpec& spec, const TensorRule& rule);
+
+/// Returns the values per anchor, with the number of classes of the request if it is set.
+size_t channels_of(const DetectorSpec& spec, const TensorRule& rule, const Request& request);
+
+/// Returns the minimum values per anchor of a family with a single tensor.
+size_t min_channels(const DetectorSpec& spec);
+
+/// Returns the values per anchor other than class scores and the payload after them, for a family
+/// with a single tensor.
+size_t beside_classes(const DetectorSpec& spec);
+
+/// True if the payload after the class scores may have that many values.
+bool may_be_payload(size_t numbers, Payload payload);
+
+/// Returns how many of the `numbers` values besides beside_classes() are payload, after the scores.
+std::optional<size_t> payload_of(const DetectorSpec& spec, size_t numbers,
+                                 std::span<const TensorView> tensors, const Request& request);
+
+}  // namespace keepbox

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Formats families with their classes and payloads.
+#include "core/recognition/family_text.h"
+
+namespace keepbox {
+
+std::string payload_text(const DetectorSpec& spec, size_t numbers) {
+  const auto of = [&](std::string_view what, size_t each = 1) {
+    return numbers == 0 ? std::string(what) + "s" : counted(numbers / each, what);
+  };
+  switch (spec.payload) {
+    case Payload::kKeypoints: {
+      const size_t each = spec.points.numbers;
+      return of("keypoint", each != 0 ? each : numbers % 3 == 0 ? 3 : 2);
+    }
+    case Payload::kMaskCoefficients: return of("mask coefficient");
+    case Payload::kAngle: return "an angle";
+    default: return of("more value");
+  }
+}
+
+std::string counted(size_t number, std::string_view what) {
+  const std::string_view plural = number == 1 ? "" : what.ends_with('s') ? "es" : "s";
+  return std::to_string(number) + " " + std::string(what) + std::string(plural);
+}
+
+std::string family_text(const Layout& layout) {
+  const DetectorSpec& spec = *layout.spec;
+  std::string text(spec.name);
+  if (layout.classes == 0) return text;
+  const uint32_t background = spec.background != Background::kNone ? 1 : 0;
+  text += " (" + counted(layout.classes - background, "class");
+  if (layout.payload_count != 0) text += ", " + payload_text(spec, layout.payload_count);
+  return text + ")";
+}
+
+}  // namespace keepbox

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Texts about families and their numbers.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/recognition/layout.h"
+
+namespace keepbox {
+
+/// Returns "yolov8-seg (1 class, 32 mask coefficients)".
+std::string family_text(const Layout& layout);
+
+/// Returns "17 keypoints", or "keypoints" if the number is 0.
+std::string payload_text(const DetectorSpec& spec, size_t numbers);
+
+/// Returns "1 class", "2 classes".
+std::string counted(size_t number, std::string_view what);
+
+}  // namespace keepbox
