@@ -19,7 +19,7 @@ enum class ValueSign : uint8_t {
 };
 
 /// Arrangement of a tensor of anchors x channels.
-enum class Table : uint8_t { kNone, kRows, kPlanes, kAny };
+enum class TableForm : uint8_t { kNone, kRows, kPlanes, kAny };
 
 /// Required number of anchors: that of the cells of an input, or any other.
 enum class Cells : uint8_t { kAny, kGrid, kNoGrid };
@@ -28,13 +28,13 @@ enum class Cells : uint8_t { kAny, kGrid, kNoGrid };
 struct ShapeHint {
   bool listed = false;  // a candidate for every tensor that fits, if only in an error message
   ValueSign sign = ValueSign::kNone;
-  Cells cells = Cells::kAny;        // required by all evidence but max_rows
-  Table by_classes = Table::kNone;  // arrangements that the number of classes identifies
-  Table by_grid = Table::kNone;     // arrangements that the number of anchors identifies
-  uint16_t classes = 0;             // of the published models
-  uint16_t max_rows = 0;            // end-to-end rows, that many at most and not on a grid
-  uint8_t rank = 0;                 // end-to-end rows in a tensor of that many dimensions
-  bool prototypes = false;          // maps in another tensor identify it
+  Cells cells = Cells::kAny;                // required by all evidence but max_rows
+  TableForm by_classes = TableForm::kNone;  // arrangements that the number of classes identifies
+  TableForm by_grid = TableForm::kNone;     // arrangements that the number of anchors identifies
+  uint16_t classes = 0;                     // of the published models
+  uint16_t max_rows = 0;                    // end-to-end rows, that many at most and not on a grid
+  uint8_t rank = 0;                         // end-to-end rows in a tensor of that many dimensions
+  bool prototypes = false;                  // maps in another tensor identify it
 };
 
 }  // namespace keepbox

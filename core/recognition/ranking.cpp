@@ -29,8 +29,8 @@ std::string why_classes(size_t classes, const Request& request) {
   return counted(classes, "class") + ", as in COCO";
 }
 
-bool allows(Table tables, bool rows) {
-  return tables == Table::kAny || tables == (rows ? Table::kRows : Table::kPlanes);
+bool allows(TableForm forms, bool rows) {
+  return forms == TableForm::kAny || forms == (rows ? TableForm::kRows : TableForm::kPlanes);
 }
 
 /// Returns the channels of the published models, or 0.
