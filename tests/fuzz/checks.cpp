@@ -187,14 +187,14 @@ void check_nms_of_nms(const Plan& plan, const Backend& backend,
   if (!workspace) return;
   const Scratch& scratch = workspace->scratch();
   Funnel funnel;
-  const uint32_t decoded =
-      backend.decode(plan, tensors, 0, {0, plan.layout.anchors}, scratch.candidates, funnel);
-  const auto ordered = scratch.ordered.first(
-      backend.select(plan, scratch.candidates.first(decoded), scratch.slots, scratch.ordered));
-  const uint32_t kept = backend.nms(plan, ordered, scratch.kept, scratch.nms);
+  const uint32_t decoded = backend.kernels->decode(plan, tensors, 0, {0, plan.layout.anchors},
+                                                   scratch.candidates, funnel);
+  const auto ordered = scratch.ordered.first(backend.kernels->select(
+      plan, scratch.candidates.first(decoded), scratch.slots, scratch.ordered));
+  const uint32_t kept = backend.kernels->nms(plan, ordered, scratch.kept, scratch.nms);
   for (uint32_t i = 0; i < kept; ++i) scratch.candidates[i] = ordered[scratch.kept[i]];
   const uint32_t again =
-      backend.nms(plan, scratch.candidates.first(kept), scratch.kept, scratch.nms);
+      backend.kernels->nms(plan, scratch.candidates.first(kept), scratch.kept, scratch.nms);
   if (again != kept)
     violated(std::format("{} ({}): of {} kept boxes {} are kept", plan.spec->name, backend.name,
                          kept, again));

@@ -98,7 +98,7 @@ class SecondRunner final : public Runner {
   explicit SecondRunner(const Plan& plan)
       : images_(plan.layout.images), enlarged_(plan.gather.masks.enlarged) {}
 
-  Status run(const Plan& plan, std::span<const TensorView> tensors) override {
+  Status run(const Plan& plan, std::span<const TensorView> tensors, const Stop&) override {
     for (uint32_t image = 0; image < images_.size(); ++image)
       images_[image] = run(plan, tensors, image);
     return {};
@@ -118,7 +118,7 @@ class SecondRunner final : public Runner {
 
  private:
   static FoundImage run(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
-    const Backend kernels = second_kernels();
+    const HostKernels& kernels = second_kernels();
     const uint32_t anchors = plan.layout.anchors;
     std::vector<Candidate> found(plan.rules.candidates), ordered(plan.rules.candidates);
     FoundImage out;
@@ -162,7 +162,7 @@ class SecondRunner final : public Runner {
 
 }  // namespace
 
-Result<std::unique_ptr<Runner>> second_runner(const Plan& plan, MemorySpace) {
+Result<std::unique_ptr<Runner>> second_runner(const Plan& plan, MemorySpace, ThreadPool*) {
   return std::make_unique<SecondRunner>(plan);
 }
 

@@ -76,9 +76,10 @@ Backend backend() {
           .summary = "CUDA kernels on an NVIDIA GPU, for tensors in its memory",
           .memory = MemorySpace::kCuda,
           .supports = supports,
-          .variant = device_name,
-          .runner = [](const Plan& plan, MemorySpace memory) { return make_runner(plan, memory); },
-          .input_maker = input_maker};
+          .runner = [](const Plan& plan, MemorySpace memory,
+                       ThreadPool*) { return make_runner(plan, memory); },
+          .input_maker = input_maker,
+          .variant = device_name};
 }
 
 Result<std::unique_ptr<Runner>> make_runner(const Plan& plan, MemorySpace memory, Path path,

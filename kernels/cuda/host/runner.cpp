@@ -221,7 +221,7 @@ Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
   return {};
 }
 
-Status CudaRunner::run(const Plan& plan, std::span<const TensorView> tensors) {
+Status CudaRunner::run(const Plan& plan, std::span<const TensorView> tensors, const Stop&) {
   if (lost_)
     return fail(ErrorKind::kNoResource, "a CUDA context", "one lost to an earlier error",
                 "set backend=auto to continue without CUDA");

@@ -16,7 +16,7 @@ class CudaRunner final : public Runner {
   ~CudaRunner() override;
   Status prepare(const Plan& plan, MemorySpace memory, Path path, const Kernels& kernels);
 
-  Status run(const Plan& plan, std::span<const TensorView> tensors) override;
+  Status run(const Plan& plan, std::span<const TensorView> tensors, const Stop&) override;
   Status retune(const Plan& plan) override;
   std::span<const Detection> detections(uint32_t image) const override;
   const Funnel& funnel(uint32_t image) const override { return funnels_[image]; }
