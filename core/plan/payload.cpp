@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/formula/mask.h"
+#include "core/model/nms_methods.h"
 #include "core/recognition/value_checks.h"
 
 namespace keepbox {
@@ -39,7 +40,7 @@ void settle_points(Plan& plan, std::span<const TensorView> tensors) {
                         .numbers = numbers,
                         .yx = rule.yx,
                         .clipped = plan.rules.contract.clip_points,
-                        .mean = plan.rules.method == NmsMethod::kWeighted,
+                        .mean = traits_of(plan.rules.method).merges_payload,
                         .count = count};
   plan.gather.point_set = point_set_of(rule, count);
 }

@@ -2,11 +2,11 @@
 // Dispatch to the methods of suppression.
 #pragma once
 
+#include "core/reference/bitmask.h"
 #include "core/reference/diou.h"
 #include "core/reference/matrix.h"
 #include "core/reference/merge.h"
 #include "core/reference/nms.h"
-#include "core/reference/segmented.h"
 #include "core/reference/soft.h"
 #include "core/reference/weighted.h"
 

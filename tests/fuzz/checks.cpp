@@ -9,6 +9,7 @@
 
 #include "core/formula/emit.h"
 #include "core/formula/mask.h"
+#include "core/model/nms_methods.h"
 #include "core/run/masks.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -143,15 +144,8 @@ std::string name(const Processor& of) {
 }
 
 bool keeps_as_they_are(const Rules& rules) {
-  switch (rules.method) {
-    case NmsMethod::kGreedy:
-    case NmsMethod::kNone:
-    case NmsMethod::kBitmask:
-    case NmsMethod::kSegmented:
-    case NmsMethod::kFast:
-    case NmsMethod::kDiou: return true;
-    default: return false;
-  }
+  const NmsTraits& method = traits_of(rules.method);
+  return !method.rescores && !method.moves_boxes;
 }
 
 }  // namespace

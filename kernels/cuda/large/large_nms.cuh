@@ -2,6 +2,7 @@
 // Dispatch to the methods of suppression for large numbers of candidates, for one geometry.
 #pragma once
 
+#include "core/model/nms_methods.h"
 #include "kernels/cuda/large/greedy.cuh"
 #include "kernels/cuda/large/matrix.cuh"
 #include "kernels/cuda/large/methods.cuh"
@@ -13,9 +14,7 @@ namespace keepbox::cuda {
 /// True if a box dropped by class-top-k must not suppress boxes of other classes. Kernels that
 /// resolve many boxes at once cannot tell which classes are full.
 inline bool full_classes_matter(const Rules& rules) {
-  const bool exact = rules.method == NmsMethod::kGreedy || rules.method == NmsMethod::kBitmask ||
-                     rules.method == NmsMethod::kSegmented;
-  return exact && rules.contract.class_agnostic && rules.limits_classes();
+  return traits_of(rules.method).exact && rules.contract.class_agnostic && rules.limits_classes();
 }
 
 /// Implements Kernels::nms.
