@@ -7,6 +7,9 @@
 
 namespace keepbox {
 
+static_assert(BoxGeometry<Upright> && BoxGeometry<OrientedPolygon> &&
+              BoxGeometry<OrientedGaussian>);
+
 /// Returns what.operator()<Geometry>() with the geometry of these rules.
 template <class What>
 decltype(auto) with_geometry(const Rules& rules, What what) {

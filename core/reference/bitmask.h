@@ -37,7 +37,7 @@ void resolve_mask(size_t n, std::span<uint64_t> stays, Row row, Keeps keeps, Ful
 
 /// Suppresses by words of a bit mask, like Faster R-CNN's code. @pre scratch.words.size() >=
 /// nms_words(plan)
-template <class Geometry>
+template <BoxGeometry Geometry>
 uint32_t bitmask(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
                  const NmsScratch& scratch) {
   const std::span<uint64_t> words = scratch.words;
@@ -70,7 +70,7 @@ struct Member {
 };
 
 /// Sets the bits of the positions kept in a segment.
-template <class Geometry>
+template <BoxGeometry Geometry>
 void resolve_segment(const Plan& plan, std::span<const Candidate> candidates,
                      std::span<const uint64_t> segment, std::span<uint64_t> stays,
                      ClassLimit& limit, std::span<uint64_t> survivors, const Stop& stop) {
@@ -97,7 +97,7 @@ void resolve_segment(const Plan& plan, std::span<const Candidate> candidates,
 
 /// Sorts by class, resolves the segment of each class, and restores the order. @pre
 /// scratch.words.size() >= nms_words(plan)
-template <class Geometry>
+template <BoxGeometry Geometry>
 uint32_t segmented(const Plan& plan, std::span<const Candidate> candidates,
                    std::span<uint32_t> kept, const NmsScratch& scratch) {
   const std::span<uint64_t> words = scratch.words;

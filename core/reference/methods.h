@@ -13,7 +13,7 @@
 namespace keepbox::reference {
 
 /// Implements Backend::nms for one geometry.
-template <class Geometry>
+template <BoxGeometry Geometry>
 uint32_t suppress(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
                   const NmsScratch& scratch) {
   const Stop& stop = scratch.stop;

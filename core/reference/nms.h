@@ -16,7 +16,7 @@
 namespace keepbox::reference {
 
 /// Candidate for comparison with many others: its shape is computed once.
-template <class Geometry>
+template <BoxGeometry Geometry>
 class Formed {
  public:
   Formed(const Plan& plan, const Candidate& of)
@@ -108,7 +108,7 @@ uint32_t keep(const Plan& plan, std::span<const Candidate> candidates, std::span
 }
 
 /// Greedy suppression as in the literature. @param struck called with (candidate, better kept box).
-template <class Geometry, class Struck>
+template <BoxGeometry Geometry, class Struck>
 uint32_t greedy_by(const Plan& plan, std::span<const Candidate> candidates,
                    std::span<uint32_t> kept, const Stop& stop, Struck struck) {
   return keep(plan, candidates, kept, stop, [&](uint32_t i, std::span<const uint32_t> before) {
@@ -117,7 +117,7 @@ uint32_t greedy_by(const Plan& plan, std::span<const Candidate> candidates,
   });
 }
 
-template <class Geometry>
+template <BoxGeometry Geometry>
 uint32_t greedy(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
                 const Stop& stop) {
   return greedy_by<Geometry>(
@@ -126,7 +126,7 @@ uint32_t greedy(const Plan& plan, std::span<const Candidate> candidates, std::sp
 }
 
 /// Suppresses in one pass, as YOLACT: suppressed boxes suppress too, which loses boxes.
-template <class Geometry>
+template <BoxGeometry Geometry>
 uint32_t fast(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
               const Stop& stop) {
   return keep(plan, candidates, kept, stop, [&](uint32_t i, auto) {

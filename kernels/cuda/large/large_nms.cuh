@@ -18,7 +18,7 @@ inline bool full_classes_matter(const Rules& rules) {
 }
 
 /// Implements Kernels::nms.
-template <class Geometry>
+template <BoxGeometry Geometry>
 cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t blocks,
                        cudaStream_t stream) {
   const uint32_t most = plan.rules.pre_nms_top_k, count = args.count < most ? args.count : most;
@@ -43,7 +43,7 @@ cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t bl
 }
 
 /// Implements Kernels::load.
-template <class Geometry>
+template <BoxGeometry Geometry>
 cudaError_t load_crowds(uint32_t* blocks) {
   int device = 0, processors = 0, each = 0, cooperates = 0;  // cooperative launches
   const auto attribute = [&](int* value, cudaDeviceAttr which) {
