@@ -7,12 +7,8 @@ namespace keepbox::reference {
 
 namespace {
 
-constexpr HostKernels kKernels = {.decode = decode,
-                                  .select = select,
-                                  .nms = nms,
-                                  .points = points,
-                                  .coefficients = coefficients,
-                                  .masks = masks};
+constexpr HostKernels kKernels = {
+    .decode = decode, .select = select, .nms = nms, .payload = payload, .masks = masks};
 
 }  // namespace
 

@@ -37,9 +37,11 @@ struct AnchorRange {
   uint32_t first = 0, end = 0;
 };
 
-/// Keypoints and masks of an image's boxes, in the order of the boxes. Valid until the next run().
+/// What an image's boxes carry, in the order of the boxes. Valid until the next run().
 struct PayloadOutput {
-  std::span<const Keypoint> points;   // on the frame, plan.gather.points.count per box
+  std::span<const float>
+      values;  // plan.payload.count per box, on the frame; may be empty for masks
+  // Masks only:
   std::span<const MaskPlace> places;  // one per box
   MaskOutput masks;
 };
@@ -61,7 +63,7 @@ class Runner {
   /// Returns the boxes of an image, best first, clipped to the frame. Valid until the next run().
   virtual std::span<const Detection> detections(uint32_t image) const = 0;
   virtual const Funnel& funnel(uint32_t image) const = 0;
-  virtual PayloadOutput gathered(uint32_t image) const = 0;
+  virtual PayloadOutput payload(uint32_t image) const = 0;
 };
 
 /// Kernels on host memory, run by a HostRunner. They never allocate, lock, log or throw.
@@ -84,13 +86,10 @@ struct HostKernels {
   uint32_t (*nms)(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
                   const NmsScratch& scratch);
 
-  /// Decodes the keypoints of an anchor to model pixels.
-  void (*points)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-                 uint32_t anchor, std::span<Keypoint> out);
-
-  /// Reads the mask coefficients of an anchor.
-  void (*coefficients)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-                       uint32_t anchor, std::span<float> out);
+  /// Reads what an anchor carries, plan.payload.count values: keypoints in model pixels, others as
+  /// they are.
+  void (*payload)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+                  uint32_t anchor, std::span<float> out);
 
   /// Computes the masks of kept boxes as sums of prototypes times coefficients, in prototype order.
   /// @param factors the coefficients, MaskRules::coefficients per box.

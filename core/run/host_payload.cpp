@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Runs the kernels of keypoints and masks box by box.
+// Runs the kernels of payloads box by box.
 #include "core/run/host_payload.h"
 
 #include <algorithm>
@@ -13,97 +13,90 @@ namespace {
 constexpr const char* kFewer = "lower max-detections";
 constexpr const char* kCoarser = "set mask-size=prototypes, or lower max-detections";
 
-/// Mean of keypoints, weighted like box corners by the scores of their boxes.
-class PointMean {
+/// Mean of values, weighted like box corners by the scores of their boxes.
+class ValueMean {
  public:
-  explicit PointMean(std::span<Keypoint> out) : out_(out) {
-    std::ranges::fill(out_, Keypoint{0, 0, 0});
-  }
+  explicit ValueMean(std::span<float> out) : out_(out) { std::ranges::fill(out_, 0.0f); }
 
-  void add(std::span<const Keypoint> points, float score) {
+  void add(std::span<const float> values, float score) {
     const float by = larger(score, 0.0f);
-    for (size_t i = 0; i < out_.size(); ++i) {
-      out_[i].x = out_[i].x + by * points[i].x;
-      out_[i].y = out_[i].y + by * points[i].y;
-      out_[i].score = out_[i].score + by * points[i].score;
-    }
+    for (size_t i = 0; i < out_.size(); ++i) out_[i] = out_[i] + by * values[i];
     weight_ = weight_ + by;
   }
 
   void finish() {
-    for (Keypoint& each : out_) each = {each.x / weight_, each.y / weight_, each.score / weight_};
+    for (float& each : out_) each = each / weight_;
   }
 
  private:
-  std::span<Keypoint> out_;
+  std::span<float> out_;
   float weight_ = 0;
 };
+
+/// Maps keypoints to the frame.
+void move_points(const Plan& plan, std::span<float> values) {
+  for (size_t i = 0; i < values.size(); i += kPointValues) {
+    const Keypoint point = on_frame(plan.letterbox, {values[i], values[i + 1], values[i + 2]},
+                                    plan.payload.points.clipped);
+    values[i] = point.x, values[i + 1] = point.y, values[i + 2] = point.score;
+  }
+}
 
 }  // namespace
 
 Result<HostPayload> HostPayload::create(const Plan& plan) {
   HostPayload out;
-  const size_t each = plan.gather.points.count;
-  KB_TRY(out.own_points_.grow(plan.rules.kept_capacity * each, kFewer));
-  KB_TRY(out.one_.grow(each, kFewer));
+  const size_t each = plan.payload.count;
+  if (!plan.payload.has(Moves::kAsMask))
+    KB_TRY(out.own_values_.grow(plan.rules.kept_capacity * each, kFewer));
+  if (plan.payload.mean) KB_TRY(out.one_.grow(each, kFewer));
   return out;
 }
 
 Status HostPayload::run(const HostKernels& kernels, const Plan& plan,
                         std::span<const TensorView> tensors, uint32_t image,
                         std::span<const Detection> detections, const Owners& owners) {
-  if (plan.gather.points.count != 0)
-    gather_points(kernels, plan, tensors, image, detections, owners);
-  if (plan.gather.masks.coefficients != 0)
-    return make_masks(kernels, plan, tensors, image, detections);
-  return {};
-}
-
-void HostPayload::gather_points(const HostKernels& kernels, const Plan& plan,
-                                std::span<const TensorView> tensors, uint32_t image,
-                                std::span<const Detection> detections, const Owners& owners) {
-  const size_t each = plan.gather.points.count;
-  const std::span<Keypoint> all = own_points_.first(detections.size() * each);
+  values_ = {};
+  const size_t each = plan.payload.count;
+  KB_TRY(own_values_.grow(detections.size() * each, kFewer));
+  const std::span<float> values = own_values_.first(detections.size() * each);
+  const Read read{kernels, plan, tensors, image};
   for (size_t i = 0; i < detections.size(); ++i) {
-    const std::span<Keypoint> out = all.subspan(i * each, each);
-    if (owners.owner.empty()) {
-      kernels.points(plan, tensors, image, detections[i].anchor, out);
-    } else {
-      PointMean mean(out);
-      for (size_t j = owners.kept[i]; j < owners.candidates.size(); ++j) {
-        if (owners.owner[j] != owners.kept[i]) continue;
-        const uint64_t key = owners.candidates[j].key;
-        const std::span<Keypoint> one = one_.first(each);
-        kernels.points(plan, tensors, image, anchor_in_key(plan.rules.contract, key_anchor(key)),
-                       one);
-        mean.add(one, key_score(key));
-      }
-      mean.finish();
-    }
-    for (Keypoint& point : out) point = on_frame(plan.letterbox, point, plan.gather.points.clipped);
+    const std::span<float> out = values.subspan(i * each, each);
+    if (plan.payload.mean) read_mean(read, owners, owners.kept[i], out);
+    else kernels.payload(plan, tensors, image, detections[i].anchor, out);
   }
-  points_ = all;
+  if (plan.payload.has(Moves::kAsPoints)) move_points(plan, values);
+  values_ = values;
+  return plan.payload.has(Moves::kAsMask) ? make_masks(read, detections) : Status{};
 }
 
-Status HostPayload::make_masks(const HostKernels& kernels, const Plan& plan,
-                               std::span<const TensorView> tensors, uint32_t image,
-                               std::span<const Detection> detections) {
-  const MaskRules& rules = plan.gather.masks;
-  const size_t each = rules.coefficients, pixels = place_masks(plan, detections, places_);
-  KB_TRY(factors_.grow(detections.size() * each, kFewer));
-  const std::span<float> factors = factors_.first(detections.size() * each);
-  for (size_t i = 0; i < detections.size(); ++i)
-    kernels.coefficients(plan, tensors, image, detections[i].anchor,
-                         factors.subspan(i * each, each));
+/// @param kept index of the candidate.
+void HostPayload::read_mean(const Read& read, const Owners& owners, uint32_t kept,
+                            std::span<float> out) {
+  ValueMean mean(out);
+  const std::span<float> one = one_.first(out.size());
+  for (size_t j = kept; j < owners.candidates.size(); ++j) {
+    if (owners.owner[j] != kept) continue;
+    const uint64_t key = owners.candidates[j].key;
+    const uint32_t anchor = anchor_in_key(read.plan.rules.contract, key_anchor(key));
+    read.kernels.payload(read.plan, read.tensors, read.image, anchor, one);
+    mean.add(one, key_score(key));
+  }
+  mean.finish();
+}
+
+Status HostPayload::make_masks(const Read& read, std::span<const Detection> detections) {
+  const size_t pixels = place_masks(read.plan, detections, places_);
   masks_ = {};
-  if (rules.enlarged) {
+  if (read.plan.payload.masks.enlarged) {
     KB_TRY(numbers_.grow(pixels, kCoarser));
     masks_.numbers = numbers_.data();
   } else {
     KB_TRY(inside_.grow(pixels, kFewer));
     masks_.inside = inside_.data();
   }
-  kernels.masks(plan, tensors, image, factors, places_, masks_);
+  read.kernels.masks(read.plan, read.tensors, read.image, values_, places_, masks_);
   return {};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Computes keypoints and masks of an image's kept boxes in host memory.
+// Computes what an image's kept boxes carry, in host memory.
 #pragma once
 
 #include <span>
@@ -29,20 +29,23 @@ class HostPayload {
              uint32_t image, std::span<const Detection> detections, const Owners& owners);
 
   /// Returns the output of the last run.
-  PayloadOutput output() const { return {points_, places_, masks_}; }
+  PayloadOutput output() const { return {values_, places_, masks_}; }
 
  private:
-  void gather_points(const HostKernels& kernels, const Plan& plan,
-                     std::span<const TensorView> tensors, uint32_t image,
-                     std::span<const Detection> detections, const Owners& owners);
-  Status make_masks(const HostKernels& kernels, const Plan& plan,
-                    std::span<const TensorView> tensors, uint32_t image,
-                    std::span<const Detection> detections);
+  /// A frame to read with the kernels.
+  struct Read {
+    const HostKernels& kernels;
+    const Plan& plan;
+    std::span<const TensorView> tensors;
+    uint32_t image;
+  };
+  void read_mean(const Read& read, const Owners& owners, uint32_t kept, std::span<float> out);
+  Status make_masks(const Read& read, std::span<const Detection> detections);
 
-  ScratchBuffer<Keypoint> own_points_, one_;  // of all boxes; of one box that is merged into a mean
-  std::span<const Keypoint> points_;
+  ScratchBuffer<float> own_values_, one_;  // of all boxes; of one box that is merged into a mean
+  std::span<const float> values_;
   std::vector<MaskPlace> places_;
-  ScratchBuffer<float> factors_, numbers_;
+  ScratchBuffer<float> numbers_;
   ScratchBuffer<uint8_t> inside_;
   MaskOutput masks_;
 };

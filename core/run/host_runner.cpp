@@ -50,7 +50,7 @@ Result<std::unique_ptr<Runner>> HostRunner::create(const HostKernels& kernels, c
   auto workspace = Workspace::create(plan);
   if (!workspace) return std::unexpected(workspace.error());
   std::unique_ptr<HostRunner> out(new HostRunner(kernels, plan, std::move(*workspace), threads));
-  for (uint32_t image = 0; plan.gather.any() && image < plan.layout.images; ++image) {
+  for (uint32_t image = 0; plan.payload.any() && image < plan.layout.images; ++image) {
     auto payload = HostPayload::create(plan);
     if (!payload) return std::unexpected(payload.error());
     out->payloads_.push_back(std::move(*payload));

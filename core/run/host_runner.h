@@ -26,7 +26,7 @@ class HostRunner final : public Runner {
     return images_[image].detections.first(images_[image].count);
   }
   const Funnel& funnel(uint32_t image) const override { return images_[image].funnel; }
-  PayloadOutput gathered(uint32_t image) const override { return payloads_[image].output(); }
+  PayloadOutput payload(uint32_t image) const override { return payloads_[image].output(); }
 
  private:
   struct Image {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Finishes keypoints and masks of an image.
+// Finishes the masks of an image, and passes other payloads on.
 #include "core/run/payload_stage.h"
 
 namespace keepbox {
 
 void PayloadStage::clear() {
-  points_ = {};
+  values_ = {};
   masks_.clear();
 }
 
-Status PayloadStage::run(const Plan& plan, const PayloadOutput& gathered,
+Status PayloadStage::run(const Plan& plan, const PayloadOutput& output,
                          std::span<const Detection> detections) {
   clear();
-  if (plan.gather.masks.coefficients != 0)
-    KB_TRY(finish_masks(plan, detections, gathered.places, gathered.masks, enlarged_, masks_));
-  points_ = gathered.points;
+  if (plan.payload.has(Moves::kAsMask))
+    KB_TRY(finish_masks(plan, detections, output.places, output.masks, enlarged_, masks_));
+  values_ = output.values;
   return {};
 }
 

@@ -12,24 +12,23 @@
 
 namespace keepbox {
 
-/// Keypoints and masks of one image, from the output of a runner. Memory for masks grows as needed.
+/// The payload of one image, from the output of a runner. Memory for masks grows as needed.
 class PayloadStage {
  public:
-  /// @param gathered stays valid until the next run. @param detections of the image, on the frame.
-  /// On kNoResource there are neither keypoints nor masks.
-  Status run(const Plan& plan, const PayloadOutput& gathered,
-             std::span<const Detection> detections);
+  /// @param output stays valid until the next run. @param detections of the image, on the frame.
+  /// On kNoResource there is no payload.
+  Status run(const Plan& plan, const PayloadOutput& output, std::span<const Detection> detections);
 
-  /// Drops keypoints and masks.
+  /// Drops the payload.
   void clear();
 
-  /// Returns the keypoints, PointRules::count per box. Valid until the next run.
-  std::span<const Keypoint> points() const { return points_; }
+  /// Returns the values, plan.payload.count per box. Valid until the next run.
+  std::span<const float> values() const { return values_; }
   /// Returns one mask per box, or none at all. Valid until the next run.
   std::span<const Mask> masks() const { return masks_; }
 
  private:
-  std::span<const Keypoint> points_;
+  std::span<const float> values_;
   ScratchBuffer<uint8_t> enlarged_;
   std::vector<Mask> masks_;
 };

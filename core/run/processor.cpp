@@ -11,7 +11,7 @@ Processor::Processor(Plan plan, Selection backend, std::unique_ptr<Runner> runne
     : plan_(std::move(plan)),
       selection_(std::move(backend)),
       runner_(std::move(runner)),
-      payload_stages_(plan_.gather.any() ? plan_.layout.images : 0) {}
+      payload_stages_(plan_.payload.any() ? plan_.layout.images : 0) {}
 
 Result<Processor> Processor::create(Plan plan, Selection backend, MemorySpace memory,
                                     ThreadPool* threads) {
@@ -33,8 +33,18 @@ Status Processor::run(std::span<const TensorView> tensors) {
   for (PayloadStage& each : payload_stages_) each.clear();
   KB_TRY(runner_->run(plan_, tensors, stop_));
   for (uint32_t image = 0; image < payload_stages_.size(); ++image)
-    KB_TRY(payload_stages_[image].run(plan_, runner_->gathered(image), detections(image)));
+    KB_TRY(payload_stages_[image].run(plan_, runner_->payload(image), detections(image)));
   return {};
+}
+
+std::span<const float> Processor::payload(uint32_t image) const {
+  return payload_stages_.empty() ? std::span<const float>() : payload_stages_[image].values();
+}
+
+std::span<const Keypoint> Processor::points(uint32_t image) const {
+  if (!plan_.payload.has(Moves::kAsPoints)) return {};
+  const std::span<const float> values = payload(image);
+  return {reinterpret_cast<const Keypoint*>(values.data()), values.size() / kPointValues};
 }
 
 }  // namespace keepbox

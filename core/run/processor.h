@@ -47,11 +47,11 @@ class Processor {
   std::span<const Detection> detections(uint32_t image = 0) const {
     return runner_->detections(image);
   }
-  /// Returns their keypoints in frame pixels, plan().gather.points.count per box. Valid until the
-  /// next run().
-  std::span<const Keypoint> points(uint32_t image = 0) const {
-    return payload_stages_.empty() ? std::span<const Keypoint>() : payload_stages_[image].points();
-  }
+  /// Returns what they carry, plan().payload.count values per box; may be empty for masks. Valid
+  /// until the next run().
+  std::span<const float> payload(uint32_t image = 0) const;
+  /// Returns the payload as keypoints in frame pixels, or none if it is another one.
+  std::span<const Keypoint> points(uint32_t image = 0) const;
   /// Returns one mask per box, or none if the plan computes no masks. Valid until the next run().
   std::span<const Mask> masks(uint32_t image = 0) const {
     return payload_stages_.empty() ? std::span<const Mask>() : payload_stages_[image].masks();
@@ -68,7 +68,7 @@ class Processor {
   Plan plan_;
   Selection selection_;
   std::unique_ptr<Runner> runner_;
-  std::vector<PayloadStage> payload_stages_;  // one per image, if there are keypoints or masks
+  std::vector<PayloadStage> payload_stages_;  // one per image, if boxes have a payload
   Stop stop_;
 };
 

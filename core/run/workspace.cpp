@@ -33,7 +33,7 @@ Scratch carve(Carver& carver, const Plan& plan) {
   scratch.ordered = carver.take<Candidate>(plan.rules.candidates);
   scratch.kept = carver.take<uint32_t>(plan.rules.kept_capacity);
   scratch.nms = {carver.take<float>(nms_lanes(plan)), carver.take<uint64_t>(nms_words(plan)),
-                 carver.take<uint32_t>(plan.gather.points.mean ? plan.rules.candidates : 0)};
+                 carver.take<uint32_t>(plan.payload.mean ? plan.rules.candidates : 0)};
   return scratch;
 }
 

@@ -294,7 +294,7 @@ Status Decoder::take_boxes() {
 
 /// Points are owned by the processor until its next run.
 void Decoder::take_points() {
-  const PointSet& set = processor_->plan().gather.point_set;
+  const PointSet& set = processor_->plan().payload.point_set;
   const GQuark name = set.name.empty() ? 0 : g_quark_from_string(std::string(set.name).c_str());
   for (size_t i = 0; set.count != 0 && i < boxes_.size(); ++i)
     boxes_[i].points = {processor_->points().subspan(i * set.count, set.count), set.edges, name};

@@ -25,12 +25,8 @@ HWY_EXPORT(Running);
 
 namespace {
 
-constexpr HostKernels kKernels = {.decode = decode,
-                                  .select = select,
-                                  .nms = nms,
-                                  .points = reference::points,
-                                  .coefficients = reference::coefficients,
-                                  .masks = masks};
+constexpr HostKernels kKernels = {
+    .decode = decode, .select = select, .nms = nms, .payload = reference::payload, .masks = masks};
 
 }  // namespace
 

@@ -83,14 +83,14 @@ void check_funnel(const Plan& plan, const Funnel& f, size_t boxes) {
 }
 
 void check_points(const Plan& plan, std::span<const Keypoint> points, size_t boxes) {
-  require(points.size() == boxes * plan.gather.points.count, "another number of points", plan);
+  require(points.size() == boxes * plan.payload.points.count, "another number of points", plan);
   for (const Keypoint& point : points)
     require(is_finite(point.x) && is_finite(point.y) && is_finite(point.score),
             "a point that is none", plan);
 }
 
 void check_masks(const Plan& plan, std::span<const Mask> masks, std::span<const Detection> boxes) {
-  const MaskRules& rules = plan.gather.masks;
+  const MaskRules& rules = plan.payload.masks;
   require(masks.size() == (rules.coefficients == 0 ? 0 : boxes.size()), "another number of masks",
           plan);
   const Size frame = plan.letterbox.frame;

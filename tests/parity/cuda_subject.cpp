@@ -202,8 +202,7 @@ Result<std::unique_ptr<Runner>> circles_by(const Plan& plan, MemorySpace memory,
 constexpr HostKernels kDeviceKernels = {.decode = device_decode,
                                         .select = device_select,
                                         .nms = device_nms,
-                                        .points = nullptr,
-                                        .coefficients = nullptr,
+                                        .payload = nullptr,
                                         .masks = nullptr};
 
 }  // namespace

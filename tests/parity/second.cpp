@@ -412,12 +412,8 @@ uint32_t select(const Plan& plan, std::span<const Candidate> given, std::span<So
 bool is_planted(Bug bug) { return has(bug); }
 
 const HostKernels& second_kernels() {
-  static constexpr HostKernels kernels = {.decode = decode,
-                                          .select = select,
-                                          .nms = second_nms,
-                                          .points = nullptr,
-                                          .coefficients = nullptr,
-                                          .masks = nullptr};
+  static constexpr HostKernels kernels = {
+      .decode = decode, .select = select, .nms = second_nms, .payload = nullptr, .masks = nullptr};
   return kernels;
 }
 

@@ -87,9 +87,9 @@ Backend second_backend(Bug bug = Bug::kNone);
 const HostKernels& second_kernels();
 bool is_planted(Bug bug);
 
-/// Keypoints and masks of boxes by independent code.
+/// What boxes carry by independent code.
 struct SecondGathered {
-  std::vector<Keypoint> points;
+  std::vector<float> values;
   std::vector<MaskPlace> places;
   std::vector<uint8_t> inside;
   std::vector<float> numbers;
