@@ -22,8 +22,8 @@ struct PayloadKind {
   Moves moves = Moves::kFixed;
 };
 
-inline constexpr PayloadKind kKeypoints{"keypoints", Moves::kAsPoints};
-inline constexpr PayloadKind kMaskCoefficients{"mask-coefficients", Moves::kAsMask};
+inline constexpr PayloadKind kKeypointPayload{"keypoints", Moves::kAsPoints};
+inline constexpr PayloadKind kMaskPayload{"mask-coefficients", Moves::kAsMask};
 
 /// Number of values of a keypoint: x, y and score.
 inline constexpr uint32_t kPointValues = sizeof(Keypoint) / sizeof(float);

@@ -36,7 +36,7 @@ void settle_points(Plan& plan, std::span<const TensorView> tensors) {
   const PointRule& rule = plan.spec->points;
   const uint8_t numbers = numbers_of_point(plan.layout, tensors);
   const auto count = static_cast<uint16_t>(plan.layout.payload_count / numbers);
-  plan.payload = {.kind = kKeypoints,
+  plan.payload = {.kind = kKeypointPayload,
                   .count = kPointValues * count,
                   .mean = traits_of(plan.rules.method).merges_payload,
                   .points = {.coding = rule.coding,
@@ -76,7 +76,7 @@ void settle_masks(Plan& plan, const Settings& settings, std::span<const TensorVi
     return;
   }
   plan.layout[FieldId::kPrototypes] = field;
-  plan.payload = {.kind = kMaskCoefficients, .count = rules.coefficients, .masks = rules};
+  plan.payload = {.kind = kMaskPayload, .count = rules.coefficients, .masks = rules};
 }
 
 }  // namespace
