@@ -39,8 +39,8 @@ struct AnchorRange {
 
 /// What an image's boxes carry, in the order of the boxes. Valid until the next run().
 struct PayloadOutput {
-  std::span<const float>
-      values;  // plan.payload.count per box, on the frame; may be empty for masks
+  /// On the frame, plan.payload.count per box; may be empty for masks.
+  std::span<const float> values;
   // Masks only:
   std::span<const MaskPlace> places;  // one per box
   MaskOutput masks;

@@ -40,7 +40,7 @@ size_t CudaPayloadStage::place(const Plan& plan,
   return pixels;
 }
 
-Status CudaPayloadStage::grow(const Plan& plan, size_t boxes, size_t bytes) {
+Status CudaPayloadStage::grow(size_t boxes, size_t bytes) {
   const auto device = [](DeviceBlob& blob, size_t size) -> Status {
     auto made = allocate_device(size);
     if (!made) return std::unexpected(made.error());
@@ -111,7 +111,7 @@ Status CudaPayloadStage::run(const Plan& plan, const DevicePlan& device_plan, co
   const size_t count = images_.back().first_box + images_.back().count;
   if (count == 0) return {};
   if (masks) {
-    KB_TRY(grow(plan, count, bytes));
+    KB_TRY(grow(count, bytes));
     auto* places = reinterpret_cast<MaskPlace*>(host_places_.get());
     for (const Image& image : images_) places = std::ranges::copy(image.places, places).out;
     KB_TRY_CUDA(cudaMemcpyAsync(places_.get(), host_places_.get(), count * sizeof(MaskPlace),

@@ -28,7 +28,7 @@ class CudaPayloadStage {
 
  private:
   size_t place(const Plan& plan, std::span<const std::span<const Detection>> boxes);
-  Status grow(const Plan& plan, size_t boxes, size_t bytes);
+  Status grow(size_t boxes, size_t bytes);
   GatherArgs args_of(const Plan& plan, const Pieces& pieces, uint32_t image) const;
 
   struct Image {
