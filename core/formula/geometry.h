@@ -1,21 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Geometries: overlap tests for suppression. Kernels are templates over a type with these members:
-//
-//   Shape                       the form for overlap computations, made once per box
-//   kOriented                     true if shape() uses the angle
-//   shape(box, angle, contract, class)    canonical form, shifted by the class offset
-//   area(shape, contract)
-//   bounds(shape, rules)        upright corners: shapes whose bounds do not touch() do not
-//                               overlap beyond the threshold
-//   guess(rules, a, area_a, b, area_b)    whether they overlap beyond the threshold, and whether
-//                                         that is certain; branch-free, for loops over many boxes
-//   decide(rules, a, area_a, b, area_b)   whether they overlap beyond the threshold, exactly
-//   measure(rules, a, area_a, b, area_b)  the overlap: up to 1; NaN counts as none
-//   distance(a, b)              squared, of the centres, by the squared diagonal around both
-//
-// Boxes are finite. Every device performs the same operations in the same order.
+// Geometries: overlap tests for suppression.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include "core/formula/box.h"
@@ -27,6 +14,30 @@ namespace keepbox {
 struct Guess {
   bool over, sure;
 };
+
+/// Overlap test of boxes, for templates of kernels. Boxes are finite. Every device performs the
+/// same operations in the same order.
+template <class G>
+concept BoxGeometry =
+    requires(const Box& box, float angle, float area, uint32_t class_id,
+             const NmsContract& contract, const Rules& rules, const typename G::Shape& s) {
+      // The form of a box for overlap computations, made once: canonical, shifted by the class
+      // offset.
+      { G::shape(box, angle, contract, class_id) } -> std::same_as<typename G::Shape>;
+      { G::kOriented } -> std::convertible_to<bool>;  // true if shape() uses the angle
+      { G::area(s, contract) } -> std::same_as<float>;
+      // Upright corners: shapes whose bounds do not touch() do not overlap beyond the threshold.
+      { G::bounds(s, rules) } -> std::same_as<Box>;
+      // True if they overlap beyond the threshold, and whether that is certain; branch-free, for
+      // loops over many boxes.
+      { G::guess(rules, s, area, s, area) } -> std::same_as<Guess>;
+      // True if they overlap beyond the threshold, exactly.
+      { G::decide(rules, s, area, s, area) } -> std::same_as<bool>;
+      // The overlap: up to 1; NaN counts as none.
+      { G::measure(rules, s, area, s, area) } -> std::same_as<float>;
+      // Squared, of the centres, divided by the squared diagonal around both.
+      { G::distance(s, s) } -> std::same_as<float>;
+    };
 
 // An overlap can be decided without a division: common / both exceeds the threshold if common -
 // threshold * both is positive, provided that the difference is further from 0 than rounding can
@@ -137,7 +148,7 @@ struct Upright {
 };
 
 /// True if two shapes overlap beyond the threshold.
-template <class Geometry>
+template <BoxGeometry Geometry>
 KB_HD bool hits(const Rules& rules, const typename Geometry::Shape& a, float area_a,
                 const typename Geometry::Shape& b, float area_b) {
   const Guess guess = Geometry::guess(rules, a, area_a, b, area_b);
@@ -145,32 +156,32 @@ KB_HD bool hits(const Rules& rules, const typename Geometry::Shape& a, float are
 }
 
 /// True if IoU minus centre distance exceeds the threshold; false for two equal points.
-template <class Geometry>
+template <BoxGeometry Geometry>
 KB_HD bool hits_nearby(const Rules& rules, const typename Geometry::Shape& a, float area_a,
                        const typename Geometry::Shape& b, float area_b) {
   return exceeds(rules, Geometry::measure(rules, a, area_a, b, area_b) - Geometry::distance(a, b));
 }
 
-template <class Geometry>
+template <BoxGeometry Geometry>
 KB_HD typename Geometry::Shape shape_of(const NmsContract& contract, const Candidate& of) {
   return Geometry::shape(of.box, of.angle, contract, key_class(of.key));
 }
 
 /// Calls what(rules, a, area_a, b, area_b) with the shapes of a single pair.
-template <class Geometry, class What>
+template <BoxGeometry Geometry, class What>
 KB_HD auto pair(const Rules& rules, const Candidate& a, const Candidate& b, What what) {
   const NmsContract& contract = rules.contract;
   const auto x = shape_of<Geometry>(contract, a), y = shape_of<Geometry>(contract, b);
   return what(rules, x, Geometry::area(x, contract), y, Geometry::area(y, contract));
 }
 
-template <class Geometry>
+template <BoxGeometry Geometry>
 KB_HD bool overlap(const Rules& rules, const Candidate& a, const Candidate& b) {
   return pair<Geometry>(rules, a, b, hits<Geometry>);
 }
 
 /// Returns the overlap of two candidates, from 0 to 1.
-template <class Geometry>
+template <BoxGeometry Geometry>
 KB_HD float overlap_of(const Rules& rules, const typename Geometry::Shape& a, float area_a,
                        const typename Geometry::Shape& b, float area_b) {
   const float measured = Geometry::measure(rules, a, area_a, b, area_b);

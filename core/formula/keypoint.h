@@ -22,7 +22,6 @@ struct PointRules {
   uint8_t numbers = 3;  // per keypoint: 2, or 3 with its score
   bool yx = false;
   bool clipped = false;  // to the frame
-  bool mean = false;     // weighted by score over all boxes merged into one
   uint16_t count = 0;    // per box; 0: no keypoints
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Decodes a keypoint of an anchor. For Source see core/formula/score.h.
+// Decodes a keypoint of an anchor.
 #pragma once
 
 #include "core/formula/keypoint.h"
@@ -8,7 +8,7 @@
 namespace keepbox {
 
 /// Decodes a keypoint to model pixels.
-template <class Source>
+template <AnchorReader Source>
 KB_HD Keypoint model_point(const Source& from, const PointRules& rules, uint32_t anchor,
                            uint32_t number) {
   const uint32_t first = number * rules.numbers;

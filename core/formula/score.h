@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // From raw values to candidates: templates over the source of the values.
-//
-// A Source has `rules` (Rules), `tables` (Tables), `image` (index in the batch), has(FieldId), and
-// get(FieldId, anchor, channel), which returns the value as a float.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <limits>
 
@@ -13,6 +11,17 @@
 #include "core/formula/rules.h"
 
 namespace keepbox {
+
+/// Reads the values of one image of a batch as floats.
+template <class T>
+concept AnchorReader = requires(const T& from, FieldId field, uint32_t anchor, uint32_t channel) {
+  { from.rules } -> std::convertible_to<const Rules&>;
+  { from.tables } -> std::convertible_to<const Tables&>;
+  { from.image } -> std::convertible_to<uint32_t>;  // index in the batch
+  { from.has(field) } -> std::same_as<bool>;
+  { from.get(field, anchor) } -> std::same_as<float>;  // of the first channel
+  { from.get(field, anchor, channel) } -> std::same_as<float>;
+};
 
 /// Best class of an anchor; kMaxClasses if there is none, which passes no threshold.
 struct Verdict {
@@ -23,7 +32,7 @@ struct Verdict {
 /// Returns the best of the classes first, first + step, ... after the background: the first of
 /// equal scores; NaN is never best. The score is activated only if the rule multiplies before the
 /// choice.
-template <class Source>
+template <AnchorReader Source>
 KB_HD_NOINLINE Verdict best_class(const Source& from, uint32_t anchor, float objectness,
                                   uint32_t first = 0, uint32_t step = 1) {
   const Rules& rules = from.rules;
@@ -38,7 +47,7 @@ KB_HD_NOINLINE Verdict best_class(const Source& from, uint32_t anchor, float obj
 }
 
 /// Returns the largest logit of all classes, background included, or `best` if that is larger.
-template <class Source>
+template <AnchorReader Source>
 KB_HD float largest_logit(const Source& from, uint32_t anchor, float best, uint32_t first = 0,
                           uint32_t step = 1) {
   for (uint32_t c = first; c < from.rules.classes; c += step) {
@@ -50,7 +59,7 @@ KB_HD float largest_logit(const Source& from, uint32_t anchor, float best, uint3
 
 /// Returns the softmax of a logit over all classes, background included, summed in class order. It
 /// is at most e^(logit - largest) because the sum is at least 1.
-template <class Source>
+template <AnchorReader Source>
 KB_HD_NOINLINE float softmax(const Source& from, uint32_t anchor, float logit, float largest) {
   float sum = 0;
   for (uint32_t c = 0; c < from.rules.classes; ++c)
@@ -72,7 +81,7 @@ KB_HD inline float combined(const ScoreRules& rules, float objectness, float sco
 
 /// Finalises the best class: activation, then objectness.
 /// @param largest logit of all classes; only for softmax.
-template <class Source>
+template <AnchorReader Source>
 KB_HD Verdict finished(const Source& from, uint32_t anchor, Verdict best, float objectness,
                        float largest) {
   const ScoreRules& rules = from.rules.scores;
@@ -85,7 +94,7 @@ KB_HD Verdict finished(const Source& from, uint32_t anchor, Verdict best, float 
 }
 
 /// Returns the activated objectness, or 1 if the family has none.
-template <class Source>
+template <AnchorReader Source>
 KB_HD float objectness_of(const Source& from, uint32_t anchor) {
   if (!from.has(FieldId::kObjectness)) return 1.0f;
   return activate(from.rules.scores, from.get(FieldId::kObjectness, anchor));
@@ -93,28 +102,28 @@ KB_HD float objectness_of(const Source& from, uint32_t anchor) {
 
 /// True if the objectness alone passes, as YOLOv5's code requires. Always true for the geometric
 /// mean, which may be above the objectness.
-template <class Source>
+template <AnchorReader Source>
 KB_HD bool is_object(const Source& from, float objectness) {
   return !from.has(FieldId::kObjectness) || from.rules.scores.rule == ScoreRule::kGeometricMean ||
          passes(objectness, from.rules.lowest_threshold, from.rules.contract);
 }
 
 /// Returns index `which` of a row, or `none` if it is not an integer in [0, none).
-template <class Source>
+template <AnchorReader Source>
 KB_HD uint32_t index_of(const Source& from, uint32_t row, uint32_t which, uint32_t none) {
   const float number = from.get(FieldId::kIndices, row, which);
   return number >= 0.0f && number < static_cast<float>(none) ? static_cast<uint32_t>(number) : none;
 }
 
 /// Returns the anchor that a row refers to: the row itself unless rows have indices.
-template <class Source>
+template <AnchorReader Source>
 KB_HD uint32_t place_of(const Source& from, uint32_t row) {
   return from.has(FieldId::kIndices) ? index_of(from, row, 2, from.rules.indexed) : row;
 }
 
 /// Returns score and class of a row of indices; none for rows of another image, and for rows with
 /// an invalid anchor or class or the background.
-template <class Source>
+template <AnchorReader Source>
 KB_HD_NOINLINE Verdict indexed_verdict(const Source& from, uint32_t row) {
   const Rules& rules = from.rules;
   const uint32_t image = index_of(from, row, 0, kMaxAnchors);
@@ -126,7 +135,7 @@ KB_HD_NOINLINE Verdict indexed_verdict(const Source& from, uint32_t row) {
 }
 
 /// Returns score and class of an anchor that has one score.
-template <class Source>
+template <AnchorReader Source>
 KB_HD Verdict ready_verdict(const Source& from, uint32_t anchor) {
   if (from.has(FieldId::kIndices)) return indexed_verdict(from, anchor);
   if (from.has(FieldId::kImage) &&
@@ -137,13 +146,13 @@ KB_HD Verdict ready_verdict(const Source& from, uint32_t anchor) {
   return verdict;
 }
 
-template <class Source>
+template <AnchorReader Source>
 KB_HD bool is_ready(const Source& from) {
   return !from.has(FieldId::kScores) || from.has(FieldId::kIndices);
 }
 
 /// Returns the best class of an anchor.
-template <class Source>
+template <AnchorReader Source>
 KB_HD Verdict judge(const Source& from, uint32_t anchor) {
   if (is_ready(from)) return ready_verdict(from, anchor);
   const float objectness = objectness_of(from, anchor);
@@ -161,7 +170,7 @@ struct Shared {
   float largest = 0, sum = 1;  // softmax: largest logit, and sum of e^(logit - largest)
 };
 
-template <class Source>
+template <AnchorReader Source>
 KB_HD_NOINLINE Shared shared_of(const Source& from, uint32_t anchor, float objectness) {
   Shared out{objectness};
   if (from.rules.scores.activation != Activation::kSoftmax) return out;
@@ -173,7 +182,7 @@ KB_HD_NOINLINE Shared shared_of(const Source& from, uint32_t anchor, float objec
 }
 
 /// Returns the score of one class of an anchor.
-template <class Source>
+template <AnchorReader Source>
 KB_HD Verdict label(const Source& from, uint32_t anchor, const Shared& shared, uint32_t class_id) {
   const ScoreRules& rules = from.rules.scores;
   const float raw = from.get(FieldId::kScores, anchor, class_id);
@@ -197,7 +206,7 @@ KB_HD inline bool best_decides(const Rules& rules) {
 }
 
 /// Calls visit(Verdict) for an anchor's best class, or for every class if each may make a box.
-template <class Source, class Visit>
+template <AnchorReader Source, class Visit>
 KB_HD void judge_each(const Source& from, uint32_t anchor, Visit visit) {
   if (!from.rules.multi_label || is_ready(from)) return visit(judge(from, anchor));
   const float objectness = objectness_of(from, anchor);
@@ -209,7 +218,7 @@ KB_HD void judge_each(const Source& from, uint32_t anchor, Visit visit) {
 
 /// Returns the number of valid anchors: all, the count given by the model, or the rows before the
 /// first with a negative image.
-template <class Source>
+template <AnchorReader Source>
 KB_HD uint32_t anchors_of(const Source& from) {
   if (from.has(FieldId::kCount))
     return filled_rows(from.get(FieldId::kCount, 0), from.rules.anchors);
@@ -221,7 +230,7 @@ KB_HD uint32_t anchors_of(const Source& from) {
 }
 
 /// True if a cell's score of a class is a maximum among its neighbours.
-template <class Source>
+template <AnchorReader Source>
 KB_HD_NOINLINE bool is_peak(const Source& from, uint32_t anchor, Verdict verdict) {
   const BoxRules& boxes = from.rules.boxes;
   const Level* levels = from.tables.boxes.levels;
@@ -255,7 +264,7 @@ struct RawBox {
 };
 
 /// Returns the distance of a side in strides: the softmax mean of its bins.
-template <class Source>
+template <AnchorReader Source>
 KB_HD_NOINLINE float mean_bin(const Source& from, uint32_t anchor, uint32_t side) {
   const uint32_t bins = from.rules.boxes.bins, first = side * bins;
   float largest = -std::numeric_limits<float>::infinity(), sum = 0, weighted = 0;
@@ -272,7 +281,7 @@ KB_HD_NOINLINE float mean_bin(const Source& from, uint32_t anchor, uint32_t side
 }
 
 /// Returns the raw values of a box from one or two tensors.
-template <class Source>
+template <AnchorReader Source>
 KB_HD RawBox raw_box(const Source& from, uint32_t anchor) {
   const uint32_t at = place_of(from, anchor);
   if (from.rules.boxes.bins > 1)
@@ -287,7 +296,7 @@ KB_HD RawBox raw_box(const Source& from, uint32_t anchor) {
 
 /// Applies the class threshold, decodes the box and applies the class filter. @param raw returns
 /// the raw values, called only if needed. @param out written for kCandidate.
-template <class Source, class Raw>
+template <AnchorReader Source, class Raw>
 KB_HD Outcome take(const Source& from, uint32_t anchor, Verdict verdict, Raw raw, Candidate& out) {
   const Rules& rules = from.rules;
   const bool classed = verdict.class_id < rules.class_ids;

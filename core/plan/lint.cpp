@@ -7,6 +7,7 @@
 #include <ranges>
 
 #include "core/formula/box.h"
+#include "core/model/nms_methods.h"
 
 namespace keepbox {
 namespace {
@@ -71,12 +72,6 @@ void check_classes(Errors& out, const Plan& plan, const Settings& settings) {
   check(settings.filters.most.of_class | std::views::keys, "max-size");
 }
 
-/// True if the method has no IoU threshold.
-bool ignores_threshold(NmsMethod method) {
-  return method == NmsMethod::kSoftGaussian || method == NmsMethod::kMatrix ||
-         method == NmsMethod::kMatrixLinear;
-}
-
 void check_suppression(Errors& out, const Plan& plan, const Settings& settings) {
   const Settings defaults;
   const std::string name(plan.spec->name);
@@ -86,7 +81,7 @@ void check_suppression(Errors& out, const Plan& plan, const Settings& settings) 
            "no iou-threshold because " +
                (settings.method == NmsMethod::kAuto ? name + " needs no NMS" : "NMS is off"),
            std::format("{}", settings.iou_threshold), "set nms-method=greedy to apply it");
-  } else if (ignores_threshold(plan.rules.method)) {
+  } else if (!traits_of(plan.rules.method).by_threshold) {
     if (settings.iou_threshold != defaults.iou_threshold)
       warn(out, "no iou-threshold because this nms-method lowers scores by every overlap",
            std::format("{}", settings.iou_threshold), "set soft-nms-sigma= or nms-method=");

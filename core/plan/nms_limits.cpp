@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <string>
 
 #include "core/formula/oriented.h"
+#include "core/model/nms_methods.h"
 
 namespace keepbox {
 namespace {
@@ -15,30 +15,7 @@ namespace {
 /// Returns `limit`, or `most` if that is less or the limit is 0.
 uint32_t up_to(uint32_t limit, uint32_t most) { return limit == 0 ? most : std::min(limit, most); }
 
-/// Pairs of candidates that a method compares in the worst case.
-enum class Pairs : uint8_t {
-  kKept,  // each candidate with the kept ones
-  kAll,
-};
-
-/// A method with more than linear time, and the number of pairs that takes less than a second on
-/// one thread in the worst case. Oriented boxes take four times as long.
-struct Ceiling {
-  NmsMethod method;
-  Pairs pairs;
-  uint32_t most;
-};
-
-constexpr Ceiling kCeilings[] = {
-    {NmsMethod::kFast, Pairs::kAll, 1u << 27},
-    {NmsMethod::kSoftLinear, Pairs::kKept, 1u << 26},
-    {NmsMethod::kSoftGaussian, Pairs::kKept, 1u << 26},
-    {NmsMethod::kWeighted, Pairs::kKept, 1u << 26},
-    {NmsMethod::kDiou, Pairs::kKept, 1u << 27},
-    {NmsMethod::kMatrix, Pairs::kAll, 1u << 27},
-    {NmsMethod::kMatrixLinear, Pairs::kAll, 1u << 27},
-    {NmsMethod::kMerge, Pairs::kKept, 1u << 25},
-};
+/// Cost of a pair of oriented boxes.
 constexpr uint32_t kOrientedCost = 4;
 
 /// Returns the maximum number of boxes kept by the overall and class limits.
@@ -49,10 +26,10 @@ uint64_t max_kept(const Rules& rules) {
 
 /// Returns the method's own limit of candidates; 0: none.
 uint32_t ceiling_of(const Rules& rules) {
-  const auto* of = std::ranges::find(kCeilings, rules.method, &Ceiling::method);
-  if (of == std::end(kCeilings)) return 0;
-  const uint64_t pairs = of->most / (rules.oriented ? kOrientedCost : 1);
-  const uint64_t kept = of->pairs == Pairs::kAll ? kMaxAnchors : max_kept(rules);
+  const NmsTraits& method = traits_of(rules.method);
+  if (method.max_pairs == 0) return 0;
+  const uint64_t pairs = method.max_pairs / (rules.oriented ? kOrientedCost : 1);
+  const uint64_t kept = method.pairs == Pairs::kAll ? kMaxAnchors : max_kept(rules);
   // n candidates make n^2 / 2 pairs, or n - kept / 2 per kept box.
   if (kept * kept / 2 >= pairs) return static_cast<uint32_t>(std::sqrt(2.0 * double(pairs)));
   return kept == 0 ? 0 : static_cast<uint32_t>(pairs / kept + kept / 2);
@@ -100,9 +77,7 @@ void settle_limits(Plan& plan, const Settings& settings) {
 }
 
 void settle_reach(Rules& rules) {
-  const bool all = rules.method == NmsMethod::kSoftGaussian || rules.method == NmsMethod::kMatrix ||
-                   rules.method == NmsMethod::kMatrixLinear;
-  rules.reach = reach_of(rules.iou_threshold, all);
+  rules.reach = reach_of(rules.iou_threshold, !traits_of(rules.method).by_threshold);
 }
 
 std::optional<Error> ceiling_reached(const Plan& plan, uint32_t candidates, uint32_t compared) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/formula/mask.h"
+#include "core/model/nms_methods.h"
 #include "core/recognition/value_checks.h"
 
 namespace keepbox {
@@ -35,13 +36,15 @@ void settle_points(Plan& plan, std::span<const TensorView> tensors) {
   const PointRule& rule = plan.spec->points;
   const uint8_t numbers = numbers_of_point(plan.layout, tensors);
   const auto count = static_cast<uint16_t>(plan.layout.payload_count / numbers);
-  plan.gather.points = {.coding = rule.coding,
-                        .numbers = numbers,
-                        .yx = rule.yx,
-                        .clipped = plan.rules.contract.clip_points,
-                        .mean = plan.rules.method == NmsMethod::kWeighted,
-                        .count = count};
-  plan.gather.point_set = point_set_of(rule, count);
+  plan.payload = {.kind = kKeypointPayload,
+                  .count = kPointValues * count,
+                  .mean = traits_of(plan.rules.method).merges_payload,
+                  .points = {.coding = rule.coding,
+                             .numbers = numbers,
+                             .yx = rule.yx,
+                             .clipped = plan.rules.contract.clip_points,
+                             .count = count},
+                  .point_set = point_set_of(rule, count)};
 }
 
 /// Finds the prototypes: as many maps as a box has coefficients, as planes or interleaved.
@@ -73,7 +76,7 @@ void settle_masks(Plan& plan, const Settings& settings, std::span<const TensorVi
     return;
   }
   plan.layout[FieldId::kPrototypes] = field;
-  plan.gather.masks = rules;
+  plan.payload = {.kind = kMaskPayload, .count = rules.coefficients, .masks = rules};
 }
 
 }  // namespace
@@ -84,7 +87,7 @@ void settle_payload(Plan& plan, const Settings& settings, std::span<const Tensor
   if (payload == Payload::kKeypoints && there && settings.points) settle_points(plan, tensors);
   if (payload == Payload::kMaskCoefficients && there && settings.masks)
     settle_masks(plan, settings, tensors);
-  if (plan.gather.any()) return;
+  if (plan.payload.any()) return;
   for (Segment& segment : plan.layout.segments) segment[FieldId::kPayload] = {};
 }
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/formula/keypoint.h"
 #include "core/formula/letterbox.h"
 #include "core/formula/mask.h"
+#include "core/formula/payload.h"
 #include "core/formula/rules.h"
 #include "core/plan/filters.h"
 #include "core/recognition/layout.h"
@@ -73,13 +73,18 @@ struct TensorForm {
   friend bool operator==(const TensorForm&, const TensorForm&) = default;
 };
 
-/// Selection of keypoints and masks for kept boxes.
+/// What kept boxes carry.
 struct PayloadPlan {
+  PayloadKind kind;
+  uint32_t count = 0;  // values per box; 0: no payload
+  bool mean = false;   // values are means, weighted by score, over all boxes merged into one
+  // Rules of kinds that have some:
   PointRules points;
-  PointSet point_set;  // their meaning; without a name if unknown
+  PointSet point_set;  // meaning of the keypoints; without a name if unknown
   MaskRules masks;
 
-  bool any() const { return points.count != 0 || masks.coefficients != 0; }
+  bool any() const { return count != 0; }
+  bool has(Moves moves) const { return any() && kind.moves == moves; }
 };
 
 /// Settled and validated settings, the only input of kernels besides tensors.
@@ -88,7 +93,7 @@ struct Plan {
   std::shared_ptr<const DetectorSpec> family;  // owns the spec of a family that is not in the table
   Layout layout;
   Rules rules;
-  PayloadPlan gather;
+  PayloadPlan payload;
   std::vector<float> class_threshold;    // by class id
   std::vector<uint8_t> class_wanted;     // by class id
   std::vector<Prior> priors;             // prior codings only

@@ -6,7 +6,7 @@
 
 namespace keepbox::reference {
 
-template <class Geometry>
+template <BoxGeometry Geometry>
 uint32_t diou(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
               const Stop& stop) {
   return greedy_by<Geometry>(

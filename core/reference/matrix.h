@@ -9,7 +9,7 @@
 namespace keepbox::reference {
 
 /// Calls what(i, overlap) for the candidates before j of the same class.
-template <class Geometry, class What>
+template <BoxGeometry Geometry, class What>
 void each_better(const Plan& plan, std::span<const Candidate> candidates, size_t j, What what) {
   const Formed<Geometry> own(plan, candidates[j]);
   for (size_t i = 0; i < j; ++i)
@@ -17,7 +17,7 @@ void each_better(const Plan& plan, std::span<const Candidate> candidates, size_t
 }
 
 /// @pre scratch.words.size() >= nms_words(plan)
-template <class Geometry>
+template <BoxGeometry Geometry>
 uint32_t matrix(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
                 const NmsScratch& scratch) {
   const Rules& rules = plan.rules;

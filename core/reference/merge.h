@@ -10,7 +10,7 @@ namespace keepbox::reference {
 
 /// Computes the means in place: kept boxes do not overlap each other, so that no mean contains
 /// another kept box.
-template <class Geometry>
+template <BoxGeometry Geometry>
 uint32_t merge(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
                const Stop& stop) {
   const uint32_t count = greedy<Geometry>(plan, candidates, kept, stop);

@@ -2,18 +2,18 @@
 // Dispatch to the methods of suppression.
 #pragma once
 
+#include "core/reference/bitmask.h"
 #include "core/reference/diou.h"
 #include "core/reference/matrix.h"
 #include "core/reference/merge.h"
 #include "core/reference/nms.h"
-#include "core/reference/segmented.h"
 #include "core/reference/soft.h"
 #include "core/reference/weighted.h"
 
 namespace keepbox::reference {
 
 /// Implements Backend::nms for one geometry.
-template <class Geometry>
+template <BoxGeometry Geometry>
 uint32_t suppress(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
                   const NmsScratch& scratch) {
   const Stop& stop = scratch.stop;

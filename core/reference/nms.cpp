@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Suppression of upright and oriented boxes.
-#include "core/formula/oriented.h"
+#include "core/formula/with_geometry.h"
 #include "core/reference/methods.h"
 #include "core/reference/reference.h"
 
@@ -8,10 +8,9 @@ namespace keepbox::reference {
 
 uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
              const NmsScratch& scratch) {
-  if (!plan.rules.oriented) return suppress<Upright>(plan, candidates, kept, scratch);
-  return plan.rules.contract.oriented == OrientedOverlap::kPolygon
-             ? suppress<OrientedPolygon>(plan, candidates, kept, scratch)
-             : suppress<OrientedGaussian>(plan, candidates, kept, scratch);
+  return with_geometry(plan.rules, [&]<class Geometry>() {
+    return suppress<Geometry>(plan, candidates, kept, scratch);
+  });
 }
 
 }  // namespace keepbox::reference

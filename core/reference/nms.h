@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,7 +16,7 @@
 namespace keepbox::reference {
 
 /// Candidate for comparison with many others: its shape is computed once.
-template <class Geometry>
+template <BoxGeometry Geometry>
 class Formed {
  public:
   Formed(const Plan& plan, const Candidate& of)
@@ -109,7 +108,7 @@ uint32_t keep(const Plan& plan, std::span<const Candidate> candidates, std::span
 }
 
 /// Greedy suppression as in the literature. @param struck called with (candidate, better kept box).
-template <class Geometry, class Struck>
+template <BoxGeometry Geometry, class Struck>
 uint32_t greedy_by(const Plan& plan, std::span<const Candidate> candidates,
                    std::span<uint32_t> kept, const Stop& stop, Struck struck) {
   return keep(plan, candidates, kept, stop, [&](uint32_t i, std::span<const uint32_t> before) {
@@ -118,7 +117,7 @@ uint32_t greedy_by(const Plan& plan, std::span<const Candidate> candidates,
   });
 }
 
-template <class Geometry>
+template <BoxGeometry Geometry>
 uint32_t greedy(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
                 const Stop& stop) {
   return greedy_by<Geometry>(
@@ -127,7 +126,7 @@ uint32_t greedy(const Plan& plan, std::span<const Candidate> candidates, std::sp
 }
 
 /// Suppresses in one pass, as YOLACT: suppressed boxes suppress too, which loses boxes.
-template <class Geometry>
+template <BoxGeometry Geometry>
 uint32_t fast(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
               const Stop& stop) {
   return keep(plan, candidates, kept, stop, [&](uint32_t i, auto) {
@@ -142,57 +141,6 @@ inline bool bit(std::span<const uint64_t> words, size_t i) {
 }
 inline void set_bit(std::span<uint64_t> words, size_t i) {
   words[i / kWordBits] |= uint64_t{1} << (i % kWordBits);
-}
-
-/// Resolves the IoU mask of n boxes, best first, one word of its columns at a time: the whole mask
-/// would take n * n bits, and the columns after the last kept box are not needed.
-/// @param stays one cleared bit per box; set for kept boxes, whose rows alone count.
-/// @param row row(i) returns a function of j that is true if box i suppresses box j.
-/// @param keeps keeps(i) is true if the unsuppressed box i is kept. @param full full() is true if
-/// no more boxes are kept.
-template <class Row, class Keeps, class Full>
-void resolve_mask(size_t n, std::span<uint64_t> stays, Row row, Keeps keeps, Full full) {
-  for (size_t first = 0; first < n && !full(); first += kWordBits) {
-    const size_t end = std::min(first + kWordBits, n);
-    uint64_t struck = 0;
-    const auto strike = [&](size_t i, size_t from) {
-      const auto hits = row(i);
-      for (size_t j = from; j < end; ++j)
-        if ((struck >> (j - first) & 1) == 0) struck |= uint64_t{hits(j)} << (j - first);
-    };
-    for (size_t word = 0; word < first / kWordBits; ++word)
-      for (uint64_t rest = stays[word]; rest != 0; rest &= rest - 1)
-        strike(word * kWordBits + static_cast<size_t>(std::countr_zero(rest)), first);
-    for (size_t i = first; i < end; ++i) {
-      if ((struck >> (i - first) & 1) != 0 || !keeps(i)) continue;
-      set_bit(stays, i);
-      strike(i, i + 1);
-    }
-  }
-}
-
-/// Suppresses by words of a bit mask, like Faster R-CNN's code. @pre scratch.words.size() >=
-/// nms_words(plan)
-template <class Geometry>
-uint32_t bitmask(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
-                 const NmsScratch& scratch) {
-  const std::span<uint64_t> words = scratch.words;
-  std::ranges::fill(words, 0);
-  ClassLimit limit(plan);
-  uint32_t count = 0;
-  const auto row = [&](size_t i) {
-    return [&, own = Formed<Geometry>(plan, candidates[i])](size_t j) {
-      return own.suppresses(candidates[j]);
-    };
-  };
-  const auto keeps = [&](size_t i) {
-    if (count == plan.rules.kept_capacity || !limit.admits(candidates[i])) return false;
-    kept[count++] = static_cast<uint32_t>(i);
-    return true;
-  };
-  resolve_mask(candidates.size(), words, row, keeps,
-               [&] { return count == plan.rules.kept_capacity || scratch.stop.asked(); });
-  return count;
 }
 
 }  // namespace keepbox::reference

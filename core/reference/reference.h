@@ -16,13 +16,8 @@ uint32_t select(const Plan& plan, std::span<const Candidate> candidates, std::sp
 uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
              const NmsScratch& scratch);
 
-/// Decodes the keypoints of an anchor to model pixels.
-void points(const Plan& plan, std::span<const TensorView> tensors, uint32_t image, uint32_t anchor,
-            std::span<Keypoint> out);
-
-/// Reads the mask coefficients of an anchor.
-void coefficients(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-                  uint32_t anchor, std::span<float> out);
+void payload(const Plan& plan, std::span<const TensorView> tensors, uint32_t image, uint32_t anchor,
+             std::span<float> out);
 
 void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
            std::span<const float> factors, std::span<const MaskPlace> places,

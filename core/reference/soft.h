@@ -10,7 +10,7 @@ namespace keepbox::reference {
 /// Lowers the scores of boxes that a kept box overlaps, and returns the best remaining one, or
 /// candidates.size(). @param gone one bit per candidate that is kept or dropped; set for those that
 /// fall below their threshold, and for those of the box's class if it is full.
-template <class Geometry>
+template <BoxGeometry Geometry>
 size_t soften(const Plan& plan, std::span<Candidate> candidates, size_t kept, bool full,
               std::span<uint64_t> gone) {
   const Rules& rules = plan.rules;
@@ -32,7 +32,7 @@ size_t soften(const Plan& plan, std::span<Candidate> candidates, size_t kept, bo
 }
 
 /// @pre scratch.words.size() >= nms_words(plan)
-template <class Geometry>
+template <BoxGeometry Geometry>
 uint32_t soft(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
               const NmsScratch& scratch) {
   const std::span<uint64_t> words = scratch.words;

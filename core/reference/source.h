@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/formula/score.h"
 #include "core/reference/reference.h"
 
 namespace keepbox::reference {
@@ -24,5 +25,7 @@ struct Source {
                 segment.at(part, image, anchor, channel));
   }
 };
+
+static_assert(AnchorReader<Source>);
 
 }  // namespace keepbox::reference

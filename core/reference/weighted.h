@@ -9,7 +9,7 @@
 namespace keepbox::reference {
 
 /// @pre scratch.words.size() >= nms_words(plan)
-template <class Geometry>
+template <BoxGeometry Geometry>
 uint32_t weighted(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
                   const NmsScratch& scratch) {
   const std::span<uint64_t> words = scratch.words;

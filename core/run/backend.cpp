@@ -28,9 +28,9 @@ Status usable(const Backend& backend, const Plan& plan, MemorySpace memory) {
   return backend.supports(plan);
 }
 
+/// A backend of the user's choice may copy tensors from system memory.
 Status usable_by_name(const Backend& backend, const Plan& plan, MemorySpace memory) {
-  const bool copies = backend.runner != nullptr && memory == MemorySpace::kSystem;
-  return usable(backend, plan, copies ? backend.memory : memory);
+  return usable(backend, plan, memory == MemorySpace::kSystem ? backend.memory : memory);
 }
 
 }  // namespace

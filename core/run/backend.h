@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Backends: named sets of kernels that return the same boxes, bit for bit.
+// Backends: they return the same boxes, bit for bit. Each makes runners of whole frames.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/parallel.h"
 #include "core/base/result.h"
+#include "core/base/stop.h"
 #include "core/base/tensor.h"
 #include "core/formula/box.h"
 #include "core/formula/mask.h"
@@ -35,21 +37,25 @@ struct AnchorRange {
   uint32_t first = 0, end = 0;
 };
 
-/// Keypoints and masks of an image's boxes, in the order of the boxes. Valid until the next run().
+/// What an image's boxes carry, in the order of the boxes. Valid until the next run().
 struct PayloadOutput {
-  std::span<const Keypoint> points;   // on the frame, plan.gather.points.count per box
+  /// On the frame, plan.payload.count per box; may be empty for masks.
+  std::span<const float> values;
+  // Masks only:
   std::span<const MaskPlace> places;  // one per box
   MaskOutput masks;
 };
 
-/// Runs whole frames of one plan on a backend with its own kernels and memory.
+/// Runs whole frames of one plan in memory of its own.
 class Runner {
  public:
   virtual ~Runner() = default;
 
-  /// Runs a frame (or batch) to the end. Allocates nothing.
+  /// Runs a frame (or batch) to the end. Allocates nothing, except for masks larger than any
+  /// before.
   /// @param plan the plan that the runner was made for.
-  virtual Status run(const Plan& plan, std::span<const TensorView> tensors) = 0;
+  /// @param stop makes it return kInterrupted soon; runners on a device do not check it.
+  virtual Status run(const Plan& plan, std::span<const TensorView> tensors, const Stop& stop) = 0;
 
   /// Applies the thresholds, classes, sizes and regions of a plan that differs in nothing else.
   virtual Status retune(const Plan& plan) = 0;
@@ -57,18 +63,11 @@ class Runner {
   /// Returns the boxes of an image, best first, clipped to the frame. Valid until the next run().
   virtual std::span<const Detection> detections(uint32_t image) const = 0;
   virtual const Funnel& funnel(uint32_t image) const = 0;
-  virtual PayloadOutput gathered(uint32_t image) const = 0;
+  virtual PayloadOutput payload(uint32_t image) const = 0;
 };
 
-/// Kernels of one backend. They never allocate, lock, log or throw.
-struct Backend {
-  std::string_view name;
-  std::string_view summary;                   // one sentence for the manual
-  MemorySpace memory = MemorySpace::kSystem;  // memory that it reads in place
-
-  /// Returns an error if this backend cannot run the plan.
-  Status (*supports)(const Plan& plan);
-
+/// Kernels on host memory, run by a HostRunner. They never allocate, lock, log or throw.
+struct HostKernels {
   /// Writes the candidates among a range of anchors of one image, in any order, and returns their
   /// number. Adds to the first four counters of the funnel. @pre out has room for every anchor's
   /// candidates, and the plan holds for the tensors.
@@ -87,31 +86,42 @@ struct Backend {
   uint32_t (*nms)(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
                   const NmsScratch& scratch);
 
-  /// Decodes the keypoints of an anchor to model pixels.
-  void (*points)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-                 uint32_t anchor, std::span<Keypoint> out) = nullptr;
-
-  /// Reads the mask coefficients of an anchor.
-  void (*coefficients)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-                       uint32_t anchor, std::span<float> out) = nullptr;
+  /// Reads what an anchor carries, plan.payload.count values: keypoints in model pixels, others as
+  /// they are.
+  void (*payload)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+                  uint32_t anchor, std::span<float> out);
 
   /// Computes the masks of kept boxes as sums of prototypes times coefficients, in prototype order.
   /// @param factors the coefficients, MaskRules::coefficients per box.
   /// @param places where the boxes' masks are written in `out`.
   void (*masks)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 std::span<const float> factors, std::span<const MaskPlace> places,
-                const MaskOutput& out) = nullptr;
+                const MaskOutput& out);
+};
 
-  /// Returns the code path used on this machine ("AVX2", "NVIDIA H200"); null if there is only one.
-  std::string_view (*variant)() = nullptr;
+/// One backend.
+struct Backend {
+  std::string_view name;
+  std::string_view summary;                   // one sentence for the manual
+  MemorySpace memory = MemorySpace::kSystem;  // memory that it reads in place
 
-  /// Creates a runner. Set instead of the functions above, which read host memory only.
-  /// @param memory where the tensors are; memory that is not read in place is copied.
-  Result<std::unique_ptr<Runner>> (*runner)(const Plan& plan, MemorySpace memory) = nullptr;
+  /// Returns an error if this backend cannot run the plan.
+  Status (*supports)(const Plan& plan);
+
+  /// Creates a runner. @param memory where the tensors are; memory that is not read in place is
+  /// copied. @param threads to split large tensors on the host; may be null, outlives the runner.
+  Result<std::unique_ptr<Runner>> (*runner)(const Plan& plan, MemorySpace memory,
+                                            ThreadPool* threads);
 
   /// Creates a maker of model inputs, from frames in `memory`. @param plan from plan_input(),
   /// copied.
   Result<std::unique_ptr<InputMaker>> (*input_maker)(const InputPlan& plan) = nullptr;
+
+  /// Returns the code path used on this machine ("AVX2", "NVIDIA H200"); null if there is only one.
+  std::string_view (*variant)() = nullptr;
+
+  /// The kernels of its runners; null for a device.
+  const HostKernels* kernels = nullptr;
 };
 
 /// Returns the backends of this build, best first. Defined by kernels/list.cpp, which every program

@@ -11,8 +11,8 @@
 
 namespace keepbox {
 
-/// @tparam Source see core/formula/score.h; outlives the collector.
-template <class Source>
+/// @tparam Source outlives the collector.
+template <AnchorReader Source>
 class Collector {
  public:
   Collector(const Source& from, std::span<Candidate> out, Funnel& funnel)

@@ -18,7 +18,7 @@ struct Scale {
 };
 
 Scale scale_of(const Plan& plan) {
-  const Size maps = plan.gather.masks.maps;
+  const Size maps = plan.payload.masks.maps;
   return {static_cast<float>(maps.width) * plan.letterbox.per_pixel_x(),
           static_cast<float>(maps.height) * plan.letterbox.per_pixel_y()};
 }
@@ -92,7 +92,7 @@ size_t enlarged_pixels(const Plan& plan, const Detection& detection, const MaskP
 void add_enlarged(const Plan& plan, const Detection& detection, const MaskPlace& place,
                   const float* numbers, uint8_t* pixels, Mask& out) {
   const Letterbox& way = plan.letterbox;
-  const Size maps = plan.gather.masks.maps;
+  const Size maps = plan.payload.masks.maps;
   const Scale scale = scale_of(plan);
   const Range columns = columns_of(detection.box, way.frame);
   const Range rows = rows_of(detection.box, way.frame);
@@ -110,7 +110,7 @@ void add_enlarged(const Plan& plan, const Detection& detection, const MaskPlace&
 
 /// Returns the rectangle of a box in the prototypes, without its offset.
 MaskPlace place_for(const Plan& plan, const Box& on_frame, const Scale& scale) {
-  const MaskRules& rules = plan.gather.masks;
+  const MaskRules& rules = plan.payload.masks;
   const float margin = rules.enlarged ? 1.5f : 0.0f;  // pixels needed for bilinear interpolation
   const Box box = plan.letterbox.to_model(on_frame);
   const Range columns =
@@ -128,7 +128,7 @@ size_t place_masks(const Plan& plan, std::span<const Detection> detections,
   out.clear();
   for (const Detection& each : detections) {
     MaskPlace place = place_for(plan, each.box, scale);
-    const size_t whole_frame = plan.gather.masks.enlarged
+    const size_t whole_frame = plan.payload.masks.enlarged
                                    ? size_t{columns_of(each.box, plan.letterbox.frame).count} *
                                          rows_of(each.box, plan.letterbox.frame).count
                                    : 0;

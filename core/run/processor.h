@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Decodes frames: a plan, a backend and their memory.
+// Decodes frames: a plan and the runner of a backend.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,6 @@
 #include "core/run/backend.h"
 #include "core/run/masks.h"
 #include "core/run/payload_stage.h"
-#include "core/run/workspace.h"
 
 namespace keepbox {
 
@@ -45,40 +44,31 @@ class Processor {
   Status run(std::span<const TensorView> tensors);
 
   /// Returns the boxes of an image, best first, clipped to the frame. Valid until the next run().
-  std::span<const Detection> detections(uint32_t image = 0) const;
-  /// Returns their keypoints in frame pixels, plan().gather.points.count per box. Valid until the
-  /// next run().
-  std::span<const Keypoint> points(uint32_t image = 0) const {
-    return payload_stages_.empty() ? std::span<const Keypoint>() : payload_stages_[image].points();
+  std::span<const Detection> detections(uint32_t image = 0) const {
+    return runner_->detections(image);
   }
+  /// Returns what they carry, plan().payload.count values per box; may be empty for masks. Valid
+  /// until the next run().
+  std::span<const float> payload(uint32_t image = 0) const;
+  /// Returns the payload as keypoints in frame pixels, or none if it is another one.
+  std::span<const Keypoint> points(uint32_t image = 0) const;
   /// Returns one mask per box, or none if the plan computes no masks. Valid until the next run().
   std::span<const Mask> masks(uint32_t image = 0) const {
     return payload_stages_.empty() ? std::span<const Mask>() : payload_stages_[image].masks();
   }
-  const Funnel& funnel(uint32_t image = 0) const {
-    return runner_ ? runner_->funnel(image) : funnels_[image];
-  }
+  const Funnel& funnel(uint32_t image = 0) const { return runner_->funnel(image); }
 
   const Plan& plan() const { return plan_; }
   const Backend& backend() const { return *selection_.backend; }
   const std::string& backend_reason() const { return selection_.reason; }
 
  private:
-  Processor(Plan plan, Selection backend, Workspace workspace, std::unique_ptr<Runner> runner);
-  uint32_t decode(std::span<const TensorView> tensors, uint32_t image, Funnel& funnel);
-  Status make_payload_stages();
-  Status interrupted() const;
-  Status run_kernels(std::span<const TensorView> tensors, uint32_t image);
-  std::span<Detection> room(uint32_t image) const;
+  Processor(Plan plan, Selection backend, std::unique_ptr<Runner> runner);
 
   Plan plan_;
   Selection selection_;
-  Workspace workspace_;
-  std::unique_ptr<Runner> runner_;  // null for host backends
-  std::vector<Funnel> funnels_;
-  std::vector<uint32_t> counts_;
-  std::vector<PayloadStage> payload_stages_;  // one per image, if there are keypoints or masks
-  ThreadPool* threads_ = nullptr;
+  std::unique_ptr<Runner> runner_;
+  std::vector<PayloadStage> payload_stages_;  // one per image, if boxes have a payload
   Stop stop_;
 };
 

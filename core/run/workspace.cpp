@@ -4,33 +4,22 @@
 
 #include <new>
 
+#include "core/model/nms_methods.h"
+
 namespace keepbox {
 
 size_t nms_lanes(const Plan& plan) {
-  const NmsMethod method = plan.rules.method;
-  if (method != NmsMethod::kGreedy && method != NmsMethod::kFast && method != NmsMethod::kBitmask &&
-      method != NmsMethod::kSegmented)
-    return 0;
+  if (traits_of(plan.rules.method).scratch != HostScratch::kGrid) return 0;
   return (plan.rules.oriented ? kOrientedLanes : kBoxLanes) * padded(plan.rules.pre_nms_top_k);
 }
 
 size_t nms_words(const Plan& plan) {
   const size_t boxes = plan.rules.pre_nms_top_k;
-  switch (plan.rules.method) {
-    // A position per box, a word per class, and cells, of which there are fewer than boxes and
-    // classes.
-    case NmsMethod::kGreedy:
-    case NmsMethod::kBitmask:
-    case NmsMethod::kSegmented:
-    case NmsMethod::kFast: return 2 * padded(boxes) + 2 * kMaxClasses;
-    case NmsMethod::kSoftLinear:
-    case NmsMethod::kSoftGaussian:
-    case NmsMethod::kWeighted: return bit_words(boxes);
-    case NmsMethod::kMatrix:
-    case NmsMethod::kMatrixLinear: return boxes;
-    case NmsMethod::kNone:
-    case NmsMethod::kDiou:
-    case NmsMethod::kMerge:
+  switch (traits_of(plan.rules.method).scratch) {
+    // There are fewer cells than boxes and classes.
+    case HostScratch::kGrid: return 2 * padded(boxes) + 2 * kMaxClasses;
+    case HostScratch::kBits: return bit_words(boxes);
+    case HostScratch::kWords: return boxes;
     default: return 0;
   }
 }
@@ -44,7 +33,7 @@ Scratch carve(Carver& carver, const Plan& plan) {
   scratch.ordered = carver.take<Candidate>(plan.rules.candidates);
   scratch.kept = carver.take<uint32_t>(plan.rules.kept_capacity);
   scratch.nms = {carver.take<float>(nms_lanes(plan)), carver.take<uint64_t>(nms_words(plan)),
-                 carver.take<uint32_t>(plan.gather.points.mean ? plan.rules.candidates : 0)};
+                 carver.take<uint32_t>(plan.payload.mean ? plan.rules.candidates : 0)};
   return scratch;
 }
 

@@ -38,7 +38,8 @@ struct Source {
   gsize mask_bytes() const { return gsize{width} * height; }
   gsize bytes() const {  // up to where another box may start
     const gsize bytes = sizeof(KeepboxBox) + box.points.points.size_bytes() +
-                        box.points.edges.size_bytes() + mask_bytes();
+                        box.points.edges.size_bytes() + box.values.values.size_bytes() +
+                        mask_bytes();
     return (bytes + alignof(KeepboxBox) - 1) / alignof(KeepboxBox) * alignof(KeepboxBox);
   }
 };
@@ -67,6 +68,7 @@ KeepboxBox* place_box(guint8* place, const Source& source) {
                                 KeepboxBox{source.box, nullptr, source.width, source.height});
   guint8* next = place + sizeof(KeepboxBox);
   out->box.points.points = copied(source.box.points.points, next);
+  out->box.values.values = copied(source.box.values.values, next);
   out->box.points.edges = copied(source.box.points.edges, next);
   out->box.mask.pixels = nullptr;
   if (source.mask == nullptr) return out;

@@ -25,10 +25,11 @@ std::vector<EnumValue> rows(std::span<const Row> table, std::string_view Row::* 
   return values;
 }
 
-template <class E, size_t N>
-std::vector<EnumValue> rows(const Nick<E> (&nicks)[N]) {
+/// @tparam Nicks an array of Nick.
+template <class Nicks>
+std::vector<EnumValue> rows(const Nicks& nicks) {
   std::vector<EnumValue> values;
-  for (const Nick<E>& each : nicks)
+  for (const auto& each : nicks)
     values.push_back({static_cast<int>(each.value), each.nick, each.summary});
   return values;
 }

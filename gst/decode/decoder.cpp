@@ -288,16 +288,21 @@ Status Decoder::take_boxes() {
                       .model = model,
                       .unnamed = unnamed,
                       .held = source_ != nullptr && source_->held});
-  take_points();
+  take_payload();
   return take_masks();
 }
 
-/// Points are owned by the processor until its next run.
-void Decoder::take_points() {
-  const PointSet& set = processor_->plan().gather.point_set;
+/// Points and values are owned by the processor until its next run.
+void Decoder::take_payload() {
+  const PayloadPlan& payload = processor_->plan().payload;
+  const PointSet& set = payload.point_set;
   const GQuark name = set.name.empty() ? 0 : g_quark_from_string(std::string(set.name).c_str());
   for (size_t i = 0; set.count != 0 && i < boxes_.size(); ++i)
     boxes_[i].points = {processor_->points().subspan(i * set.count, set.count), set.edges, name};
+  if (!payload.has(Moves::kFixed)) return;
+  const GQuark kind = g_quark_from_string(std::string(payload.kind.name).c_str());
+  for (size_t i = 0; i < boxes_.size(); ++i)
+    boxes_[i].values = {processor_->payload().subspan(i * payload.count, payload.count), kind};
 }
 
 Status Decoder::take_masks() {

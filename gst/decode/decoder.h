@@ -91,7 +91,7 @@ class Decoder {
   Status follow_picture(GstBuffer* buffer, FrameTensors& tensors);
   Status quantize(FrameTensors& tensors);
   Status take_boxes();
-  void take_points();
+  void take_payload();
   Status take_masks();
   void drop_empty_masks();
   void mark(GstBuffer* buffer, const FrameTensors& tensors) const;

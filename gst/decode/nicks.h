@@ -2,10 +2,13 @@
 // The words that users type for the values of core's enums, in properties and in files.
 #pragma once
 
+#include <array>
+#include <iterator>
 #include <string_view>
 
 #include "core/formula/contract.h"
 #include "core/model/detector.h"
+#include "core/model/nms_methods.h"
 
 namespace keepbox {
 
@@ -16,33 +19,13 @@ struct Nick {
   std::string_view summary{};  // a sentence for gst-inspect-1.0; values of properties only
 };
 
-inline constexpr Nick<NmsMethod> kMethodNicks[]{
-    {NmsMethod::kAuto, "auto",
-     "The method of the contract: greedy for most, none for end-to-end models"},
-    {NmsMethod::kGreedy, "greedy", "Exact greedy suppression: kept boxes suppress worse ones"},
-    {NmsMethod::kNone, "none", "Keep every box above the score threshold"},
-    {NmsMethod::kBitmask, "bitmask",
-     "Same boxes as greedy, computed with an IoU bit mask as in Faster R-CNN"},
-    {NmsMethod::kSegmented, "segmented",
-     "Same boxes as greedy, computed by sorting by class, with one mask per class"},
-    {NmsMethod::kFast, "fast",
-     "One pass, as in YOLACT: suppressed boxes suppress too, so fewer boxes are kept"},
-    {NmsMethod::kSoftLinear, "soft-linear",
-     "Soft-NMS, linear: boxes that overlap a kept box beyond the IoU threshold have their scores "
-     "multiplied by 1 - IoU"},
-    {NmsMethod::kSoftGaussian, "soft-gaussian",
-     "Soft-NMS, Gaussian: scores of overlapping boxes are multiplied by e^(-IoU^2 / sigma)"},
-    {NmsMethod::kWeighted, "weighted",
-     "Score-weighted mean of a kept box and the boxes that it suppresses, as in MediaPipe"},
-    {NmsMethod::kDiou, "diou",
-     "Greedy with DIoU: IoU minus the squared centre distance divided by the squared diagonal of "
-     "the enclosing box"},
-    {NmsMethod::kMatrix, "matrix",
-     "Matrix NMS of SOLOv2, Gaussian: lowers each score once, less so by boxes that are suppressed "
-     "themselves"},
-    {NmsMethod::kMatrixLinear, "matrix-linear", "Matrix NMS of SOLOv2, linear (1 - IoU)"},
-    {NmsMethod::kMerge, "merge",
-     "Greedy, then each box becomes the score-weighted mean of all it overlaps, as in YOLOv5"}};
+/// The rows of core's table, "auto" first.
+inline constexpr auto kMethodNicks = [] {
+  std::array<Nick<NmsMethod>, std::size(kNmsMethods)> nicks;
+  for (size_t i = 0; i < nicks.size(); ++i)
+    nicks[i] = {kNmsMethods[i].method, kNmsMethods[i].name, kNmsMethods[i].summary};
+  return nicks;
+}();
 
 inline constexpr Nick<Units> kUnitsNicks[]{
     {Units::kAuto, "auto",

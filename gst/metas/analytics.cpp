@@ -13,7 +13,7 @@
 #include "gst/metas/keypointgroups.h"
 #include "gst/metas/maskrecords.h"
 #include "gst/metas/masks.h"
-#include "gst/metas/pointrecords.h"
+#include "gst/metas/payloadrecords.h"
 
 namespace keepbox {
 namespace {
@@ -103,7 +103,7 @@ Need need_of(std::span<const FrameBox> boxes, const AttachOptions& options) {
     out.group_mtds += mtds_of_group(box.points);
   }
   out.mtds += masks;
-  out.bytes = bytes_of_records(boxes.size()) + bytes_of_points(boxes) + bytes_of_masks(masks) +
+  out.bytes = bytes_of_records(boxes.size()) + bytes_of_payloads(boxes) + bytes_of_masks(masks) +
               masks * kMoreBytesPerMask;
   return out;
 }
@@ -183,7 +183,7 @@ Status attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOp
     for (const FrameBox& box : boxes)
       if (mtds_of_group(box.points) != 0) add_group(meta, box.od_id, box.points);
   add_precise(meta, boxes);
-  add_points(meta, boxes);
+  add_payloads(meta, boxes);
   return {};
 }
 

@@ -34,6 +34,12 @@ struct FramePoints {
   GQuark name = 0;                     // name of the PointSet; 0 if unknown
 };
 
+/// Values of a box's object that do not move with the picture, such as an embedding.
+struct FrameValues {
+  std::span<const float> values{};  // borrowed
+  GQuark kind = 0;                  // name of the PayloadKind
+};
+
 /// Owns the keypoints of other decoders' boxes, which no meta has as floats.
 struct PointStore {
   std::deque<std::vector<Keypoint>> points;
@@ -57,6 +63,7 @@ struct FrameBox {
   GstClockTime tracked_since = GST_CLOCK_TIME_NONE;
   FramePoints points{};   // attached unchanged; when read, owned by the buffer's metas or a
   FrameMask mask{};       // PointStore, and valid as long as these are; likewise for masks
+  FrameValues values{};   // and values
   GQuark classified = 0;  // first class of a GstAnalyticsClsMtd related to it, and its level
   float class_level = 0;
 };

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gst/metas/carrier.h"
-#include "gst/metas/pointrecords.h"
+#include "gst/metas/payloadrecords.h"
 
 namespace keepbox {
 namespace {
@@ -21,7 +21,7 @@ const GstAnalyticsMtdImpl* impl_of(const GstAnalyticsMtd& mtd) {
 }
 
 bool is_ours(GstAnalyticsMtdType type) {
-  return is_records(type) || is_points(type) || is_masks(type);
+  return is_records(type) || is_payload(type) || is_masks(type);
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ void Carrier::carry_mtds() {
   for (const GstAnalyticsMtd& each : ours) {
     const GstAnalyticsMtdType type = gst_analytics_mtd_get_mtd_type(&each);
     if (is_records(type)) carry_records(each, target_, placed_);
-    if (is_points(type)) carry_points(each, target_, placed_, map_);
+    if (is_payload(type)) carry_payload(each, target_, placed_, map_);
   }
   std::ranges::sort(mask_records_, {}, &MaskRecord::od_id);
   add_masks(target_, mask_records_);

@@ -5,7 +5,7 @@
 #include "gst/metas/keypointgroups.h"
 #include "gst/metas/maskrecords.h"
 #include "gst/metas/masks.h"
-#include "gst/metas/pointrecords.h"
+#include "gst/metas/payloadrecords.h"
 
 namespace keepbox {
 namespace {
@@ -43,7 +43,7 @@ void read_tracking(GstAnalyticsRelationMeta* meta, FrameBox& box) {
 /// Our own mtds about the boxes of a frame.
 struct Records {
   BoxRecords boxes;
-  PointRecords points;
+  PayloadRecords payloads;
   MaskRecords masks;
 };
 
@@ -65,7 +65,8 @@ FrameBox read_od(const GstAnalyticsODMtd& od, const Records& records) {
     box.model = found->model.name;
     box.unnamed = found->model.unnamed;
     box.held = found->model.held;
-    box.points = records.points.find(od.id);
+    box.points = records.payloads.points(od.id);
+    box.values = records.payloads.values(od.id);
   }
   return box;
 }
@@ -128,7 +129,7 @@ bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, PointStore* other
   GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
   if (meta == nullptr) return false;
   if (others != nullptr) *others = {};
-  const Records records{BoxRecords(meta), PointRecords(meta), MaskRecords(meta)};
+  const Records records{BoxRecords(meta), PayloadRecords(meta), MaskRecords(meta)};
   const bool tracked = has_any(meta, gst_analytics_tracking_mtd_get_mtd_type());
   const bool classified = has_any(meta, gst_analytics_cls_mtd_get_mtd_type());
   const bool masked = has_any(meta, gst_analytics_segmentation_mtd_get_mtd_type());

@@ -86,6 +86,7 @@ BoxJson object_of(const FrameBox& box, Size frame) {
   if (box.held) out["held"] = true;
   if (box.angle != 0) out["rotation"] = box.angle;
   if (!box.points.points.empty()) out["keypoints"] = keypoints_of(box.points);
+  if (!box.values.values.empty()) out[name_of(box.values.kind)] = box.values.values;
   if (const MaskView mask(box.mask.pixels); is_mask(mask))
     out["mask"] = mask_of(mask, box.mask.place);
   return out;

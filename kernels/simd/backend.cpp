@@ -3,6 +3,7 @@
 #include "kernels/simd/simd.h"
 
 #include "core/reference/reference.h"
+#include "core/run/host_runner.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd/backend.cpp"
@@ -22,19 +23,23 @@ namespace keepbox::simd {
 
 HWY_EXPORT(Running);
 
+namespace {
+
+constexpr HostKernels kKernels = {
+    .decode = decode, .select = select, .nms = nms, .payload = reference::payload, .masks = masks};
+
+}  // namespace
+
 Backend backend() {
   return {.name = "simd",
           .summary = "SIMD code on the CPU, for the best instruction set available",
           .memory = MemorySpace::kSystem,
           .supports = [](const Plan&) -> Status { return {}; },
-          .decode = decode,
-          .select = select,
-          .nms = nms,
-          .points = reference::points,
-          .coefficients = reference::coefficients,
-          .masks = masks,
+          .runner = [](const Plan& plan, MemorySpace,
+                       ThreadPool* threads) { return HostRunner::create(kKernels, plan, threads); },
+          .input_maker = input_maker,
           .variant = target,
-          .input_maker = input_maker};
+          .kernels = &kKernels};
 }
 
 std::string_view target() { return hwy::TargetName(HWY_DYNAMIC_DISPATCH(Running)()); }

@@ -50,6 +50,7 @@ template <class Vectors>
 class Crowd {
  public:
   using Geometry = typename Vectors::Geometry;
+  static_assert(BoxGeometry<Geometry>);
 
   /// @param scratch has nms_lanes() and nms_words() for that many candidates.
   Crowd(const Plan& plan, const NmsScratch& scratch)

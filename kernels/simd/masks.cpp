@@ -151,10 +151,10 @@ void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image
   const Field& field = plan.layout.segments.front()[FieldId::kPrototypes];
   const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
   if (view.type != DataType::kFloat32 || !plain(view) || field.anchor_stride != 1 ||
-      plan.gather.masks.coefficients > kMaxFactors)
+      plan.payload.masks.coefficients > kMaxFactors)
     return reference::masks(plan, tensors, image, factors, places, out);
   HWY_DYNAMIC_DISPATCH(Masks)
-  (static_cast<const float*>(view.data) + field.at(image, 0), plan.gather.masks.maps, factors,
+  (static_cast<const float*>(view.data) + field.at(image, 0), plan.payload.masks.maps, factors,
    places, out);
 }
 

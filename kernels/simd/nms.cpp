@@ -9,6 +9,8 @@
 
 #include <numeric>
 
+#include "core/formula/with_geometry.h"
+#include "core/model/nms_methods.h"
 #include "core/reference/reference.h"
 #include "kernels/simd/fast-inl.h"
 #include "kernels/simd/greedy-inl.h"
@@ -26,12 +28,21 @@ uint32_t suppress(const Plan& plan, std::span<const Candidate> candidates, std::
              : suppress_greedily<Vectors>(plan, candidates, kept, scratch);
 }
 
+/// Vector code of a geometry.
+template <class Geometry>
+struct VectorsOf {
+  using Type = OrientedVectors<Geometry>;
+};
+template <>
+struct VectorsOf<Upright> {
+  using Type = UprightVectors;
+};
+
 uint32_t Suppress(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
                   const NmsScratch& scratch) {
-  if (!plan.rules.oriented) return suppress<UprightVectors>(plan, candidates, kept, scratch);
-  return plan.rules.contract.oriented == OrientedOverlap::kPolygon
-             ? suppress<OrientedVectors<OrientedPolygon>>(plan, candidates, kept, scratch)
-             : suppress<OrientedVectors<OrientedGaussian>>(plan, candidates, kept, scratch);
+  return with_geometry(plan.rules, [&]<class Geometry>() {
+    return suppress<typename VectorsOf<Geometry>::Type>(plan, candidates, kept, scratch);
+  });
 }
 
 }  // namespace keepbox::simd::HWY_NAMESPACE
@@ -39,16 +50,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace keepbox::simd {
-
-namespace {
-
-/// True for methods with vector code; all exact methods keep the same boxes and share one.
-bool is_known(NmsMethod method) {
-  return method == NmsMethod::kGreedy || method == NmsMethod::kBitmask ||
-         method == NmsMethod::kSegmented || method == NmsMethod::kFast;
-}
-
-}  // namespace
 
 HWY_EXPORT(Suppress);
 
@@ -59,7 +60,9 @@ uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32
     std::iota(kept.begin(), kept.begin() + static_cast<ptrdiff_t>(count), 0u);
     return static_cast<uint32_t>(count);
   }
-  if (!is_known(plan.rules.method)) return reference::nms(plan, candidates, kept, scratch);
+  // Exact methods keep the same boxes and share one.
+  if (traits_of(plan.rules.method).scratch != HostScratch::kGrid)
+    return reference::nms(plan, candidates, kept, scratch);
   return HWY_DYNAMIC_DISPATCH(Suppress)(plan, candidates, kept, scratch);
 }
 

@@ -95,4 +95,6 @@ class Source {
   std::array<Place, kPartsDecoded> places_;
 };
 
+static_assert(AnchorReader<Source>);
+
 }  // namespace keepbox::simd

@@ -16,10 +16,11 @@ void add_expected(Input& input, const Tensor& tensor) {
   const TensorView view = tensor.view();
   const auto views = std::span(&view, 1);
   const Backend& reference = *find_backend("reference");
+  const HostKernels& kernels = *reference.kernels;
   std::vector<Candidate> candidates(input.plan.rules.candidates);
   Funnel funnel;
   candidates.resize(
-      reference.decode(input.plan, views, 0, {0, input.plan.layout.anchors}, candidates, funnel));
+      kernels.decode(input.plan, views, 0, {0, input.plan.layout.anchors}, candidates, funnel));
   input.candidates.push_back(std::move(candidates));
   auto processor = Processor::create(input.plan, {&reference, ""});
   if (!processor || !processor->run(views)) {

@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <random>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "core/model/nms_methods.h"
 #include "core/run/processor.h"
 #include "tests/scene.h"
 
@@ -67,23 +69,6 @@ struct Input {
 constexpr Input kInputs[] = {
     {"apart", apart}, {"same", same}, {"crowd", crowd}, {"chain", chain}, {"full", apart, 1}};
 
-struct Method {
-  const char* name;
-  NmsMethod method;
-};
-constexpr Method kMethods[] = {{"greedy", NmsMethod::kGreedy},
-                               {"none", NmsMethod::kNone},
-                               {"bitmask", NmsMethod::kBitmask},
-                               {"segmented", NmsMethod::kSegmented},
-                               {"fast", NmsMethod::kFast},
-                               {"soft-linear", NmsMethod::kSoftLinear},
-                               {"soft-gaussian", NmsMethod::kSoftGaussian},
-                               {"weighted", NmsMethod::kWeighted},
-                               {"diou", NmsMethod::kDiou},
-                               {"matrix", NmsMethod::kMatrix},
-                               {"matrix-linear", NmsMethod::kMatrixLinear},
-                               {"merge", NmsMethod::kMerge}};
-
 /// Function counted by methods.py.
 [[gnu::noinline]] bool counted_frame(Processor& processor, std::span<const TensorView> tensors) {
   return processor.run(tensors).has_value();
@@ -113,9 +98,9 @@ int main(int argc, char** argv) {
   using namespace keepbox;
   const Backend* backend = argc == 2 ? find_backend(argv[1]) : nullptr;
   if (backend == nullptr) return 2;
-  for (const Method& method : kMethods)
+  for (const NmsTraits& method : std::span(kNmsMethods).subspan(1))  // "auto" is first
     for (const Input& input : kInputs) {
       if (!run(input, method.method, *backend)) return 1;
-      std::printf("%s %s\n", method.name, input.name);
+      std::printf("%s %s\n", std::string(method.name).c_str(), input.name);
     }
 }

@@ -9,6 +9,7 @@
 
 #include "core/formula/emit.h"
 #include "core/formula/mask.h"
+#include "core/model/nms_methods.h"
 #include "core/run/masks.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -82,14 +83,14 @@ void check_funnel(const Plan& plan, const Funnel& f, size_t boxes) {
 }
 
 void check_points(const Plan& plan, std::span<const Keypoint> points, size_t boxes) {
-  require(points.size() == boxes * plan.gather.points.count, "another number of points", plan);
+  require(points.size() == boxes * plan.payload.points.count, "another number of points", plan);
   for (const Keypoint& point : points)
     require(is_finite(point.x) && is_finite(point.y) && is_finite(point.score),
             "a point that is none", plan);
 }
 
 void check_masks(const Plan& plan, std::span<const Mask> masks, std::span<const Detection> boxes) {
-  const MaskRules& rules = plan.gather.masks;
+  const MaskRules& rules = plan.payload.masks;
   require(masks.size() == (rules.coefficients == 0 ? 0 : boxes.size()), "another number of masks",
           plan);
   const Size frame = plan.letterbox.frame;
@@ -143,15 +144,8 @@ std::string name(const Processor& of) {
 }
 
 bool keeps_as_they_are(const Rules& rules) {
-  switch (rules.method) {
-    case NmsMethod::kGreedy:
-    case NmsMethod::kNone:
-    case NmsMethod::kBitmask:
-    case NmsMethod::kSegmented:
-    case NmsMethod::kFast:
-    case NmsMethod::kDiou: return true;
-    default: return false;
-  }
+  const NmsTraits& method = traits_of(rules.method);
+  return !method.rescores && !method.moves_boxes;
 }
 
 }  // namespace
@@ -187,14 +181,14 @@ void check_nms_of_nms(const Plan& plan, const Backend& backend,
   if (!workspace) return;
   const Scratch& scratch = workspace->scratch();
   Funnel funnel;
-  const uint32_t decoded =
-      backend.decode(plan, tensors, 0, {0, plan.layout.anchors}, scratch.candidates, funnel);
-  const auto ordered = scratch.ordered.first(
-      backend.select(plan, scratch.candidates.first(decoded), scratch.slots, scratch.ordered));
-  const uint32_t kept = backend.nms(plan, ordered, scratch.kept, scratch.nms);
+  const uint32_t decoded = backend.kernels->decode(plan, tensors, 0, {0, plan.layout.anchors},
+                                                   scratch.candidates, funnel);
+  const auto ordered = scratch.ordered.first(backend.kernels->select(
+      plan, scratch.candidates.first(decoded), scratch.slots, scratch.ordered));
+  const uint32_t kept = backend.kernels->nms(plan, ordered, scratch.kept, scratch.nms);
   for (uint32_t i = 0; i < kept; ++i) scratch.candidates[i] = ordered[scratch.kept[i]];
   const uint32_t again =
-      backend.nms(plan, scratch.candidates.first(kept), scratch.kept, scratch.nms);
+      backend.kernels->nms(plan, scratch.candidates.first(kept), scratch.kept, scratch.nms);
   if (again != kept)
     violated(std::format("{} ({}): of {} kept boxes {} are kept", plan.spec->name, backend.name,
                          kept, again));

@@ -29,7 +29,7 @@ bool is_too_large(const Plan& plan) {
   const bool matrix =
       rules.method == NmsMethod::kMatrix || rules.method == NmsMethod::kMatrixLinear;
   const double pairs = boxes * boxes * (rules.oriented ? 200 : 1) * (matrix ? 4 : 1);
-  const MaskRules& masks = plan.gather.masks;
+  const MaskRules& masks = plan.payload.masks;
   const Size frame = plan.letterbox.frame, maps = masks.maps;
   const double sums = kept * masks.coefficients * maps.width * maps.height;
   const double pixels = masks.enlarged ? kept * frame.width * frame.height : 0;

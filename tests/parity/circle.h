@@ -52,4 +52,6 @@ struct Circle {
   }
 };
 
+static_assert(BoxGeometry<Circle>);
+
 }  // namespace keepbox::test

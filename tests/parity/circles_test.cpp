@@ -33,7 +33,7 @@ struct Circles {
     auto made = make_plan(input.settings, views);
     EXPECT_TRUE(made) << made.error().message();
     plan = std::move(*made);
-    const Backend& reference = *find_backend("reference");
+    const HostKernels& reference = *find_backend("reference")->kernels;
     std::vector<Candidate> found(plan.rules.candidates);
     Funnel funnel;
     found.resize(reference.decode(plan, views, 0, {0, plan.layout.anchors}, found, funnel));
@@ -86,7 +86,7 @@ void each_circles(What what) {
 TEST(CirclesTest, DifferFromBoxes) {
   size_t differ = 0;
   each_circles([&](Circles& circles, const std::string&) {
-    const Backend& reference = *find_backend("reference");
+    const HostKernels& reference = *find_backend("reference")->kernels;
     differ += circles.by(reference.nms) != circles.kept ? 1 : 0;
   });
   EXPECT_GT(differ, 50u) << "the geometry is not used";

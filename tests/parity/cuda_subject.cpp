@@ -190,14 +190,20 @@ uint32_t device_nms(const Plan& plan, std::span<Candidate> candidates, std::span
 }
 
 template <Path kPath>
-Result<std::unique_ptr<Runner>> runner_by(const Plan& plan, MemorySpace memory) {
+Result<std::unique_ptr<Runner>> runner_by(const Plan& plan, MemorySpace memory, ThreadPool*) {
   return make_runner(plan, memory, kPath);
 }
 
 template <Path kPath>
-Result<std::unique_ptr<Runner>> circles_by(const Plan& plan, MemorySpace memory) {
+Result<std::unique_ptr<Runner>> circles_by(const Plan& plan, MemorySpace memory, ThreadPool*) {
   return make_runner(plan, memory, kPath, &circle_kernels());
 }
+
+constexpr HostKernels kDeviceKernels = {.decode = device_decode,
+                                        .select = device_select,
+                                        .nms = device_nms,
+                                        .payload = nullptr,
+                                        .masks = nullptr};
 
 }  // namespace
 
@@ -209,11 +215,7 @@ std::vector<std::string> cuda_subjects() {
 
 Backend cuda_subject(const std::string& name) {
   Backend subject = cuda::backend();
-  if (name == "cuda") {
-    subject.decode = device_decode;
-    subject.select = device_select;
-    subject.nms = device_nms;
-  }
+  if (name == "cuda") subject.kernels = &kDeviceKernels;
   if (name == "cuda slow") subject.runner = runner_by<Path::kSlow>;
   if (name == "cuda masked") subject.runner = runner_by<Path::kMasked>;
   if (name == "cuda alone") subject.runner = runner_by<Path::kAlone>;

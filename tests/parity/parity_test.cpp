@@ -78,7 +78,7 @@ class Parity : public testing::TestWithParam<std::tuple<std::string, Kernel, siz
 TEST_P(Parity, Holds) {
   const auto& [name, kernel, index] = GetParam();
   const Backend backend = candidate(name);
-  if (kernel != Kernel::kFrame && backend.decode == nullptr) GTEST_SKIP() << "frames only";
+  if (kernel != Kernel::kFrame && backend.kernels == nullptr) GTEST_SKIP() << "frames only";
   const auto found = hunt(kernel, backend, families()[index]);
   EXPECT_FALSE(found) << *found << "\nhunts: " << families()[index].hunts;
 }

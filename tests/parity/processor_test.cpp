@@ -149,7 +149,7 @@ TEST(Processors, RejectUnplannedTensors) {
     auto processor = way.processor(plan);
     ASSERT_TRUE(processor) << processor.error().message();
     EXPECT_FALSE(processor->run(std::span(views).first(views.size() - 1))) << name;
-    if (way.backend.runner == nullptr) return;  // whose memory is made for planned tensors
+    if (!way.name.starts_with("cuda")) return;  // whose memory is made for planned tensors
     EXPECT_NE(processor->run(views).has_value(), way.on_device) << name << ": the host's memory";
     auto longer = views;
     longer[0].shape = {longer[0].shape.dims()[0] + 1, 1};

@@ -411,21 +411,20 @@ uint32_t select(const Plan& plan, std::span<const Candidate> given, std::span<So
 
 bool is_planted(Bug bug) { return has(bug); }
 
-Backend second_backend(Bug bug) {
-  planted = bug;
-  Backend backend = second_kernels();
-  backend.runner = second_runner;
-  return backend;
+const HostKernels& second_kernels() {
+  static constexpr HostKernels kernels = {
+      .decode = decode, .select = select, .nms = second_nms, .payload = nullptr, .masks = nullptr};
+  return kernels;
 }
 
-Backend second_kernels() {
+Backend second_backend(Bug bug) {
+  planted = bug;
   return {.name = "second",
           .summary = "The tests' own",
           .memory = MemorySpace::kSystem,
           .supports = [](const Plan&) -> Status { return {}; },
-          .decode = decode,
-          .select = select,
-          .nms = second_nms};
+          .runner = second_runner,
+          .kernels = &second_kernels()};
 }
 
 }  // namespace keepbox::test

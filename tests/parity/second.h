@@ -80,16 +80,16 @@ enum class Bug {
   kCount,
 };
 
-/// Returns the kernels with one bug. Not thread-safe: the bug is global.
+/// Returns the backend with one bug. Not thread-safe: the bug is global.
 Backend second_backend(Bug bug = Bug::kNone);
 
-/// Returns the kernels with the current bug, without whole frames.
-Backend second_kernels();
+/// Returns the kernels with the current bug.
+const HostKernels& second_kernels();
 bool is_planted(Bug bug);
 
-/// Keypoints and masks of boxes by independent code.
+/// What boxes carry by independent code.
 struct SecondGathered {
-  std::vector<Keypoint> points;
+  std::vector<float> values;
   std::vector<MaskPlace> places;
   std::vector<uint8_t> inside;
   std::vector<float> numbers;
@@ -98,6 +98,7 @@ SecondGathered second_gather(const Plan& plan, std::span<const TensorView> tenso
                              std::span<const Detection> boxes);
 
 /// Runs frames by these kernels, with an independent map to the frame and filters. Allocates.
-Result<std::unique_ptr<Runner>> second_runner(const Plan& plan, MemorySpace memory);
+Result<std::unique_ptr<Runner>> second_runner(const Plan& plan, MemorySpace memory,
+                                              ThreadPool* threads);
 
 }  // namespace keepbox::test

@@ -96,9 +96,9 @@ Detection oriented_on_frame(const Plan& plan, const Candidate& from, Box& around
 class SecondRunner final : public Runner {
  public:
   explicit SecondRunner(const Plan& plan)
-      : images_(plan.layout.images), enlarged_(plan.gather.masks.enlarged) {}
+      : images_(plan.layout.images), enlarged_(plan.payload.masks.enlarged) {}
 
-  Status run(const Plan& plan, std::span<const TensorView> tensors) override {
+  Status run(const Plan& plan, std::span<const TensorView> tensors, const Stop&) override {
     for (uint32_t image = 0; image < images_.size(); ++image)
       images_[image] = run(plan, tensors, image);
     return {};
@@ -108,9 +108,9 @@ class SecondRunner final : public Runner {
     return images_[image].boxes;
   }
   const Funnel& funnel(uint32_t image) const override { return images_[image].funnel; }
-  PayloadOutput gathered(uint32_t image) const override {
+  PayloadOutput payload(uint32_t image) const override {
     const SecondGathered& from = images_[image].gathered;
-    PayloadOutput out{from.points, from.places, {}};
+    PayloadOutput out{from.values, from.places, {}};
     if (enlarged_) out.masks.numbers = const_cast<float*>(from.numbers.data());
     else out.masks.inside = const_cast<uint8_t*>(from.inside.data());
     return out;
@@ -118,7 +118,7 @@ class SecondRunner final : public Runner {
 
  private:
   static FoundImage run(const Plan& plan, std::span<const TensorView> tensors, uint32_t image) {
-    const Backend kernels = second_kernels();
+    const HostKernels& kernels = second_kernels();
     const uint32_t anchors = plan.layout.anchors;
     std::vector<Candidate> found(plan.rules.candidates), ordered(plan.rules.candidates);
     FoundImage out;
@@ -162,7 +162,7 @@ class SecondRunner final : public Runner {
 
 }  // namespace
 
-Result<std::unique_ptr<Runner>> second_runner(const Plan& plan, MemorySpace) {
+Result<std::unique_ptr<Runner>> second_runner(const Plan& plan, MemorySpace, ThreadPool*) {
   return std::make_unique<SecondRunner>(plan);
 }
 

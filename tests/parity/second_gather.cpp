@@ -49,7 +49,7 @@ Box face(const Plan& plan, const Numbers& numbers, uint32_t anchor) {
 
 Keypoint placed(const Plan& plan, const Numbers& numbers, uint32_t anchor, Keypoint p) {
   const BoxRules& boxes = plan.rules.boxes;
-  const PointCoding coding = plan.gather.points.coding;
+  const PointCoding coding = plan.payload.points.coding;
   if (coding == PointCoding::kBox || is_planted(Bug::kPointsPlain))
     return {p.x * boxes.unit_x, p.y * boxes.unit_y, p.score};
   if (coding == PointCoding::kPriorDelta) {
@@ -68,10 +68,10 @@ Keypoint placed(const Plan& plan, const Numbers& numbers, uint32_t anchor, Keypo
 }
 
 void add_points(const Plan& plan, const Numbers& numbers, uint32_t anchor,
-                std::vector<Keypoint>& out) {
-  const PointRules& rules = plan.gather.points;
+                std::vector<float>& out) {
+  const PointRules& rules = plan.payload.points;
   const Letterbox& way = plan.letterbox;
-  if (is_planted(Bug::kPointsInOrder)) anchor = uint32_t(out.size() / rules.count);
+  if (is_planted(Bug::kPointsInOrder)) anchor = uint32_t(out.size() / 3 / rules.count);
   for (uint32_t i = 0; i < rules.count; ++i) {
     const uint32_t first = i * rules.numbers;
     Keypoint p{numbers(FieldId::kPayload, anchor, first + (rules.yx ? 1 : 0)),
@@ -85,13 +85,13 @@ void add_points(const Plan& plan, const Numbers& numbers, uint32_t anchor,
       p.x = std::clamp(p.x, 0.0f, float(way.frame.width));
       p.y = std::clamp(p.y, 0.0f, float(way.frame.height));
     }
-    out.push_back(p);
+    out.insert(out.end(), {p.x, p.y, p.score});
   }
 }
 
 /// Computes every pixel of the prototypes for a box's coefficients.
 std::vector<float> sums(const Plan& plan, const Numbers& numbers, uint32_t anchor) {
-  const MaskRules& rules = plan.gather.masks;
+  const MaskRules& rules = plan.payload.masks;
   const Field& field = plan.layout[FieldId::kPrototypes];
   const TensorView& maps = numbers.tensors[size_t(field.tensor)];
   const uint32_t image = is_planted(Bug::kMaskOfFirst) ? 0 : numbers.image;
@@ -111,7 +111,7 @@ void cut(const Plan& plan, const std::vector<float>& all, MaskPlace place, Secon
   if (is_planted(Bug::kMaskWider) && place.x > 0) --place.x;
   for (uint32_t y = place.y; y < place.y + place.height; ++y)
     for (uint32_t x = place.x; x < place.x + place.width; ++x) {
-      const float sum = all[size_t{y} * plan.gather.masks.maps.width + x];
+      const float sum = all[size_t{y} * plan.payload.masks.maps.width + x];
       out.numbers.push_back(sum);
       out.inside.push_back(sum > 0 ? 1 : 0);
     }
@@ -123,8 +123,12 @@ SecondGathered second_gather(const Plan& plan, std::span<const TensorView> tenso
                              std::span<const Detection> boxes) {
   const Numbers numbers{plan, tensors, image};
   SecondGathered out;
-  for (const Detection& box : boxes) add_points(plan, numbers, box.anchor, out.points);
-  if (plan.gather.masks.coefficients == 0) return out;
+  for (const Detection& box : boxes) {
+    if (plan.payload.points.count != 0) add_points(plan, numbers, box.anchor, out.values);
+    for (uint32_t i = 0; plan.payload.has(Moves::kFixed) && i < plan.payload.count; ++i)
+      out.values.push_back(numbers(FieldId::kPayload, box.anchor, i));
+  }
+  if (plan.payload.masks.coefficients == 0) return out;
   place_masks(plan, boxes, out.places);
   for (size_t i = 0; i < boxes.size(); ++i)
     cut(plan, sums(plan, numbers, boxes[i].anchor), out.places[i], out);

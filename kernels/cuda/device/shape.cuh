@@ -19,7 +19,7 @@ __device__ inline float angle_of(const DevicePlan& plan, uint64_t key) {
 }
 
 /// Returns the box as the canonical shape of its geometry. @param key its key, or the lower half.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ typename Geometry::Shape shape_of(const DevicePlan& plan, const float4& box,
                                              uint64_t key) {
   float angle = 0;
@@ -27,7 +27,7 @@ __device__ typename Geometry::Shape shape_of(const DevicePlan& plan, const float
   return Geometry::shape(to_box(box), angle, plan.rules.contract, key_class(key));
 }
 
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ float area_of(const DevicePlan& plan, const typename Geometry::Shape& shape) {
   return Geometry::area(shape, plan.rules.contract);
 }
@@ -41,7 +41,7 @@ __device__ inline Candidate candidate_at(const DevicePlan& plan, const Boxes& fr
 }
 
 /// Compares two candidates without stored areas.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ bool overlap(const DevicePlan& plan, const Boxes& of, uint32_t a, uint32_t b) {
   return keepbox::overlap<Geometry>(plan.rules, candidate_at(plan, of, a),
                                     candidate_at(plan, of, b));

@@ -11,7 +11,7 @@
 namespace keepbox::cuda {
 
 /// Shared memory of a block: scan, suppression and output use it in turn.
-template <class Geometry>
+template <BoxGeometry Geometry>
 struct FrameShared {
   union {
     struct {
@@ -34,7 +34,7 @@ __device__ inline void fetch_parameters(const DevicePlan& plan) {
 }
 
 /// Context of one block in an image's frame.
-template <class Geometry>
+template <BoxGeometry Geometry>
 struct Frame {
   const DevicePlan& plan;
   const FrameArgs& args;
@@ -108,7 +108,7 @@ struct Frame {
   }
 };
 
-template <class Load, class Geometry>
+template <class Load, BoxGeometry Geometry>
 __global__ void __launch_bounds__(kFrameThreads, 4)
     frame(const __grid_constant__ DevicePlan plan, const __grid_constant__ FrameArgs args,
           const __grid_constant__ PiecesOf<Load> pieces) {
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(kFrameThreads, 4)
   if (threadIdx.x == 0) self.report(rows, written, empty);
 }
 
-template <class Load, class Geometry>
+template <class Load, BoxGeometry Geometry>
 const void* frame_kernel() {
   return reinterpret_cast<const void*>(frame<Load, Geometry>);
 }

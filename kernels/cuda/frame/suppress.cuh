@@ -14,7 +14,7 @@
 
 namespace keepbox::cuda {
 
-template <class Geometry>
+template <BoxGeometry Geometry>
 struct SuppressShared {
   union {
     HandShared hands[kGroupBuckets];
@@ -33,7 +33,7 @@ struct Worker {
 };
 
 /// Reads the number of candidates per bucket. Called by all threads. @return the non-empty groups.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ uint32_t read_counts(const DevicePlan& plan, const Control& control,
                                 SuppressShared<Geometry>& shared) {
   static_assert(kMaxBuckets <= kFrameThreads && kMaxGroups <= 32);
@@ -47,7 +47,7 @@ __device__ uint32_t read_counts(const DevicePlan& plan, const Control& control,
 }
 
 /// One group of buckets of an image.
-template <class Geometry>
+template <BoxGeometry Geometry>
 struct Group {
   const DevicePlan& plan;
   Control& control;
@@ -152,7 +152,7 @@ struct Group {
 };
 
 /// Processes the groups of this block. @return true if it finished the last one of all.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ bool suppress(const DevicePlan& plan, Control& control, const Boxes& dealt,
                          const Boxes& kept, SuppressShared<Geometry>& shared,
                          const Worker& worker) {

@@ -25,7 +25,7 @@ struct Row {
 };
 
 /// Shape in shared memory, which holds plain bytes.
-template <class Geometry>
+template <BoxGeometry Geometry>
 struct alignas(16) Slot {
   using Shape = typename Geometry::Shape;
   alignas(16) unsigned char bytes[(sizeof(Shape) + 15) / 16 * 16];
@@ -38,7 +38,7 @@ struct alignas(16) Slot {
   }
 };
 
-template <class Geometry>
+template <BoxGeometry Geometry>
 struct MaskShared {
   uint64_t keys[kSlots];  // kNoKey if there is none
   float areas[kSlots];
@@ -52,7 +52,7 @@ struct MaskShared {
 
 /// Plans rows for as many lists from `first` as fit. Called by all threads after a barrier; ends
 /// with a barrier. @param counts of candidates per list, limited to `room`.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ void plan_rows(const uint32_t* counts, uint32_t room, uint32_t first,
                           MaskShared<Geometry>& shared) {
   if (warp_id() == 0) {
@@ -89,7 +89,7 @@ __device__ void plan_rows(const uint32_t* counts, uint32_t room, uint32_t first,
 inline constexpr uint32_t kOctet = 8, kOctets = kWarp / kOctet;
 
 /// Returns the bits of those of eight candidates from `first` that are better and overlap.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ uint32_t compare_octet(const DevicePlan& plan, const MaskShared<Geometry>& shared,
                                   uint32_t own, uint32_t first) {
   const uint64_t key = shared.keys[own];
@@ -117,7 +117,7 @@ __device__ uint32_t compare_octet(const DevicePlan& plan, const MaskShared<Geome
 }
 
 /// Computes all masks, which are cleared: a warp handles one octet of columns at a time.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ void compare_rows(const DevicePlan& plan, MaskShared<Geometry>& shared) {
   const uint32_t tasks = shared.task_count;
 #pragma unroll 1
@@ -132,7 +132,7 @@ __device__ void compare_rows(const DevicePlan& plan, MaskShared<Geometry>& share
 }
 
 /// Settles candidates of a row as far as the results of the list's other rows allow.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ void settle_row(const MaskShared<Geometry>& shared, uint32_t number, bool& open,
                            bool& kept) {
   const Row row = shared.rows[number];
@@ -153,7 +153,7 @@ __device__ void settle_row(const MaskShared<Geometry>& shared, uint32_t number, 
 
 /// Returns the kept candidates of a warp, one bit per row. Starts after a barrier and ends with a
 /// barrier.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ uint32_t resolve_rows(MaskShared<Geometry>& shared) {
   bool open[kRowsEach] = {}, kept[kRowsEach] = {};
 #pragma unroll

@@ -35,7 +35,7 @@ struct HandShared {
 };
 
 /// A warp's candidates in registers of their lanes.
-template <class Geometry, uint32_t kEach>
+template <BoxGeometry Geometry, uint32_t kEach>
 struct Hand {
   uint64_t keys[kEach];  // kNoKey if absent or dropped
   typename Geometry::Shape shapes[kEach];
@@ -133,7 +133,7 @@ struct Hand {
 };
 
 /// Runs Hand::thin() for one list of candidates in a warp.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ bool thin(const DevicePlan& plan, const Boxes& from, uint32_t count, HandShared& shared,
                      uint32_t& kept) {
   if (count == 0) return true;

@@ -42,10 +42,12 @@ Status supports(const Plan& plan) {
     return fail(ErrorKind::kUnsupported,
                 "at most " + std::to_string(kMaxTensors) + " tensors in backend cuda",
                 std::to_string(plan.forms.size()), "set backend=auto");
-  if (plan.gather.points.mean && plan.gather.points.count != 0)
-    return fail(ErrorKind::kUnsupported, "keypoints of single boxes in backend cuda",
-                "means of keypoints because of nms-method=weighted",
-                "set backend=auto, nms-method=greedy or keypoints=false");
+  if (plan.payload.mean)
+    return fail(
+        ErrorKind::kUnsupported,
+        std::string(plan.payload.kind.name) + " of single boxes in backend cuda",
+        "means of " + std::string(plan.payload.kind.name) + " because of nms-method=weighted",
+        "set backend=auto, nms-method=greedy or keypoints=false");
   const uint64_t judged = uint64_t{plan.layout.anchors} * plan.layout.classes;
   if (plan.rules.multi_label && judged > kMaxJudged)
     return fail(
@@ -76,9 +78,10 @@ Backend backend() {
           .summary = "CUDA kernels on an NVIDIA GPU, for tensors in its memory",
           .memory = MemorySpace::kCuda,
           .supports = supports,
-          .variant = device_name,
-          .runner = [](const Plan& plan, MemorySpace memory) { return make_runner(plan, memory); },
-          .input_maker = input_maker};
+          .runner = [](const Plan& plan, MemorySpace memory,
+                       ThreadPool*) { return make_runner(plan, memory); },
+          .input_maker = input_maker,
+          .variant = device_name};
 }
 
 Result<std::unique_ptr<Runner>> make_runner(const Plan& plan, MemorySpace memory, Path path,

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/formula/with_geometry.h"
+
 namespace keepbox::cuda {
 
 const Kernels& kernels_for(const Rules& rules) {
-  if (!rules.oriented) return upright_kernels();
-  return rules.contract.oriented == OrientedOverlap::kPolygon ? oriented_polygon_kernels()
-                                                              : oriented_gaussian_kernels();
+  return with_geometry(rules,
+                       []<class Geometry>() -> const Kernels& { return kernels_of<Geometry>(); });
 }
 
 namespace {

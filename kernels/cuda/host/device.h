@@ -12,6 +12,14 @@
 #include "core/formula/letterbox.h"
 #include "core/formula/rules.h"
 
+namespace keepbox {
+
+struct Upright;
+struct OrientedPolygon;
+struct OrientedGaussian;
+
+}  // namespace keepbox
+
 namespace keepbox::cuda {
 
 /// How values are read; aligned, unquantised types have fast paths.
@@ -201,10 +209,15 @@ struct Kernels {
   cudaError_t (*load)(uint32_t* blocks);
 };
 
-/// Return the kernels of upright boxes, and of oriented boxes by polygon and by Gaussian overlap.
-const Kernels& upright_kernels();
-const Kernels& oriented_polygon_kernels();
-const Kernels& oriented_gaussian_kernels();
+/// Returns the kernels of a geometry, which are compiled in a file of their own.
+template <class Geometry>
+const Kernels& kernels_of();
+template <>
+const Kernels& kernels_of<Upright>();
+template <>
+const Kernels& kernels_of<OrientedPolygon>();
+template <>
+const Kernels& kernels_of<OrientedGaussian>();
 
 /// Returns the kernels for a plan's geometry.
 const Kernels& kernels_for(const Rules& rules);

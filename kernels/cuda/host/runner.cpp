@@ -89,8 +89,8 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
            .patience = path == Path::kAlone ? 0 : kWaitCycles};
   KB_TRY(choose_grid());
   KB_TRY(upload_segments(plan));
-  gathers_ = plan.gather.any();
-  if (gathers_) KB_TRY(payload_stage_.prepare(plan));
+  has_payload_ = plan.payload.any();
+  if (has_payload_) KB_TRY(payload_stage_.prepare(plan));
   data_.resize(plan.forms.size());
   funnels_.resize(plan.layout.images);
   return {};
@@ -171,7 +171,7 @@ Status CudaRunner::choose_grid() {
 }
 
 Status CudaRunner::upload_segments(const Plan& plan) {
-  if (plan_.scan != Scan::kPieces && !plan.gather.any()) return {};
+  if (plan_.scan != Scan::kPieces && !plan.payload.any()) return {};
   const auto segments = device_segments(plan, kFrameThreads / args_.slices, pieces_);
   pieces_.segments = buffers_.segments.data();
   // Not cudaMemcpy(), which may return before a copy from pageable memory is complete.
@@ -221,7 +221,7 @@ Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
   return {};
 }
 
-Status CudaRunner::run(const Plan& plan, std::span<const TensorView> tensors) {
+Status CudaRunner::run(const Plan& plan, std::span<const TensorView> tensors, const Stop&) {
   if (lost_)
     return fail(ErrorKind::kNoResource, "a CUDA context", "one lost to an earlier error",
                 "set backend=auto to continue without CUDA");
@@ -250,7 +250,7 @@ Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tenso
     take_counts(image);
   }
   clean_ = true;
-  if (!gathers_) return {};
+  if (!has_payload_) return {};
   kept_.clear();
   for (uint32_t image = 0; image < funnels_.size(); ++image) kept_.push_back(detections(image));
   return payload_stage_.run(plan, plan_, pieces_, kept_, stream_.get());

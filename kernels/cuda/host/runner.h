@@ -16,11 +16,11 @@ class CudaRunner final : public Runner {
   ~CudaRunner() override;
   Status prepare(const Plan& plan, MemorySpace memory, Path path, const Kernels& kernels);
 
-  Status run(const Plan& plan, std::span<const TensorView> tensors) override;
+  Status run(const Plan& plan, std::span<const TensorView> tensors, const Stop&) override;
   Status retune(const Plan& plan) override;
   std::span<const Detection> detections(uint32_t image) const override;
   const Funnel& funnel(uint32_t image) const override { return funnels_[image]; }
-  PayloadOutput gathered(uint32_t image) const override { return payload_stage_.of(image); }
+  PayloadOutput payload(uint32_t image) const override { return payload_stage_.of(image); }
 
  private:
   Status allocate(const Plan& plan);
@@ -58,7 +58,7 @@ class CudaRunner final : public Runner {
   bool behind_ = false;  // the stream still waits for the tensors
   bool lost_ = false;    // the context is gone
   std::vector<Funnel> funnels_;
-  bool gathers_ = false;
+  bool has_payload_ = false;
   CudaPayloadStage payload_stage_;
   std::vector<std::span<const Detection>> kept_;  // per image, for payload_stage_
 };

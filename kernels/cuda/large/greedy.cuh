@@ -99,7 +99,7 @@ __device__ inline uint32_t next_chunk(const uint32_t* dead, uint32_t count, uint
 
 /// Computes the overlaps of a chunk's candidates with later ones. Every block reads the whole
 /// chunk.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args,
                               const GreedyWords& words, ChunkShared& shared, uint32_t count) {
   const uint32_t rows = (count + kRowsAtOnce - 1) / kRowsAtOnce, columns = warp_words(count);
@@ -192,7 +192,7 @@ __device__ inline void emit_kept(const DevicePlan& plan, const SlowArgs& args,
   if (blockIdx.x == 0 && threadIdx.x == 0) publish(args, total, __ldcg(words.clipped));
 }
 
-template <class Geometry>
+template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kNmsThreads, 1)
     greedy(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args) {
   __shared__ GreedyShared shared;
@@ -237,7 +237,7 @@ __global__ void __launch_bounds__(kNmsThreads, 1)
 
 /// Launches with fewer blocks if the device is shared or only partly available; uses a mask, with
 /// the same result, if cooperative launches are not supported.
-template <class Geometry>
+template <BoxGeometry Geometry>
 cudaError_t launch_greedy(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                           uint32_t blocks, cudaStream_t stream) {
   cudaError_t error =

@@ -2,6 +2,7 @@
 // Dispatch to the methods of suppression for large numbers of candidates, for one geometry.
 #pragma once
 
+#include "core/model/nms_methods.h"
 #include "kernels/cuda/large/greedy.cuh"
 #include "kernels/cuda/large/matrix.cuh"
 #include "kernels/cuda/large/methods.cuh"
@@ -13,13 +14,11 @@ namespace keepbox::cuda {
 /// True if a box dropped by class-top-k must not suppress boxes of other classes. Kernels that
 /// resolve many boxes at once cannot tell which classes are full.
 inline bool full_classes_matter(const Rules& rules) {
-  const bool exact = rules.method == NmsMethod::kGreedy || rules.method == NmsMethod::kBitmask ||
-                     rules.method == NmsMethod::kSegmented;
-  return exact && rules.contract.class_agnostic && rules.limits_classes();
+  return traits_of(rules.method).exact && rules.contract.class_agnostic && rules.limits_classes();
 }
 
 /// Implements Kernels::nms.
-template <class Geometry>
+template <BoxGeometry Geometry>
 cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t blocks,
                        cudaStream_t stream) {
   const uint32_t most = plan.rules.pre_nms_top_k, count = args.count < most ? args.count : most;
@@ -44,7 +43,7 @@ cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t bl
 }
 
 /// Implements Kernels::load.
-template <class Geometry>
+template <BoxGeometry Geometry>
 cudaError_t load_crowds(uint32_t* blocks) {
   int device = 0, processors = 0, each = 0, cooperates = 0;  // cooperative launches
   const auto attribute = [&](int* value, cudaDeviceAttr which) {

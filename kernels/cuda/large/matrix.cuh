@@ -21,7 +21,7 @@ struct MatrixWords {
 };
 
 /// Calls what(i, overlap) for the candidates before j of the same class.
-template <class Geometry, class What>
+template <BoxGeometry Geometry, class What>
 __device__ void each_better(const DevicePlan& plan, const SlowArgs& args, uint32_t j, What what) {
   const uint64_t key = args.ordered.keys[j];
   const auto shape = shape_of<Geometry>(plan, args.ordered.boxes[j], key);
@@ -34,7 +34,7 @@ __device__ void each_better(const DevicePlan& plan, const SlowArgs& args, uint32
   }
 }
 
-template <class Geometry>
+template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kMatrixThreads)
     max_overlap(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
                 uint32_t count) {
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kMatrixThreads)
 }
 
 /// Writes the candidates with their new scores to their positions before sorting.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kMatrixThreads)
     decay(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
           uint32_t count) {
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kMatrixThreads)
   args.candidates.boxes[j] = args.ordered.boxes[j];
 }
 
-template <class Geometry>
+template <BoxGeometry Geometry>
 cudaError_t launch_matrix(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                           cudaStream_t stream) {
   cudaError_t error = clear_marks(args, count, stream);

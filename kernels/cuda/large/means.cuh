@@ -29,7 +29,7 @@ struct MeanShared {
 /// Returns the mean of a candidate and those from `first` that it overlaps. Called by all threads;
 /// ends with a barrier. @param dead if not nullptr, dead candidates are skipped and used ones
 /// marked as dead.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ float4 weigh(const DevicePlan& plan, const SlowArgs& args, MeanShared& shared,
                         uint32_t count, uint32_t first, const Candidate& own, uint32_t* dead) {
   const NmsContract& contract = plan.rules.contract;
@@ -66,7 +66,7 @@ inline constexpr uint32_t kMergeBlocks = 64;
 
 /// Replaces each kept box by the mean of all candidates that it overlaps, in their original form.
 /// Boxes are distributed over blocks.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kNmsThreads)
     merge_kept(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
                uint32_t count) {

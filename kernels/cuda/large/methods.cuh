@@ -11,7 +11,7 @@ inline constexpr uint32_t kStrikeThreads = 256;
 
 /// Suppresses by any earlier candidate, dead or not. A warp compares 32 candidates with 32 earlier
 /// ones.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kStrikeThreads)
     strike_once(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
                 uint32_t count) {
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kStrikeThreads)
   if (lane_id() == 0 && dead != 0) atomicOr(args.words + word, dead);
 }
 
-template <class Geometry>
+template <BoxGeometry Geometry>
 cudaError_t launch_fast(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                         cudaStream_t stream) {
   const cudaError_t error = clear_marks(args, count, stream);
@@ -73,7 +73,7 @@ struct MaskWords {
   }
 };
 
-template <class Geometry>
+template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kTile)
     mask_tile(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
               uint32_t count, uint32_t first_tile) {
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(kTile)
 cudaError_t launch_reduce(const SlowArgs& args, uint32_t count, uint32_t first_tile, uint32_t limit,
                           cudaStream_t stream);
 
-template <class Geometry>
+template <BoxGeometry Geometry>
 cudaError_t launch_bitmask(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                            cudaStream_t stream) {
   const uint32_t tiles = tiles_of(count);

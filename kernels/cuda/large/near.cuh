@@ -60,7 +60,7 @@ __device__ inline void deal_near(const DevicePlan& plan, const SlowArgs& args, c
 }
 
 /// Step 3, after a barrier, by all warps: computes the bounds of groups.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ void bound_near(const DevicePlan& plan, const Near& near, uint32_t count) {
   const uint32_t warps = gridDim.x * blockDim.x / kWarp;
   for (uint32_t group = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp; group < warp_words(count);

@@ -17,7 +17,8 @@ cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Pieces& 
 
 }  // namespace
 
-const Kernels& oriented_gaussian_kernels() {
+template <>
+const Kernels& kernels_of<OrientedGaussian>() {
   static constexpr Kernels kKernels{launch, launch_nms<OrientedGaussian>,
                                     load_crowds<OrientedGaussian>};
   return kKernels;

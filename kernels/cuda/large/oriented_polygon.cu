@@ -17,7 +17,8 @@ cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Pieces& 
 
 }  // namespace
 
-const Kernels& oriented_polygon_kernels() {
+template <>
+const Kernels& kernels_of<OrientedPolygon>() {
   static constexpr Kernels kKernels{launch, launch_nms<OrientedPolygon>,
                                     load_crowds<OrientedPolygon>};
   return kKernels;

@@ -32,7 +32,7 @@ cudaError_t launch_segments(const DevicePlan& plan, const SlowArgs& args, uint32
                             cudaStream_t stream);
 
 /// Segment of a block's class.
-template <class Geometry>
+template <BoxGeometry Geometry>
 struct Segment {
   const DevicePlan& plan;
   const SlowArgs& args;
@@ -58,7 +58,7 @@ struct TileWords {
 };
 
 /// Resolves the 64 boxes from `first` among themselves. @return the kept ones, one bit each.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ unsigned long long resolve(const Segment<Geometry>& segment, TileWords& tile,
                                       uint32_t first) {
   if (threadIdx.x < kTile) tile.overlaps[threadIdx.x] = 0;
@@ -84,7 +84,7 @@ __device__ unsigned long long resolve(const Segment<Geometry>& segment, TileWord
 
 /// Suppresses one class's segment in a block: tile by tile, first within the tile, then the rest of
 /// the segment by the tile's kept boxes.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kSegmentThreads)
     thin_segment(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
                  uint32_t count) {
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(kSegmentThreads)
   }
 }
 
-template <class Geometry>
+template <BoxGeometry Geometry>
 cudaError_t launch_segmented(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                              cudaStream_t stream) {
   const cudaError_t error = launch_segments(plan, args, count, stream);

@@ -15,7 +15,7 @@ struct SliceShared {
 };
 
 /// Returns the bits of up to 64 boxes of a slice, from `first`, that may overlap one of a group.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ uint64_t boxes_near(const DevicePlan& plan, const SliceShared& shared, const Box& group,
                                uint32_t first, uint32_t end) {
   const bool all = !apart_is_free(plan.rules);
@@ -32,7 +32,7 @@ __device__ uint64_t boxes_near(const DevicePlan& plan, const SliceShared& shared
 }
 
 /// Suppresses a group of candidates, one per lane, by a slice of kept boxes.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ void strike_group(const DevicePlan& plan, const Near& near, const SliceShared& shared,
                              uint32_t* dead, uint32_t count, uint32_t group, uint32_t boxes) {
   const Box bounds = to_box(near.bounds[group]);
@@ -56,7 +56,7 @@ __device__ void strike_group(const DevicePlan& plan, const Near& near, const Sli
 
 /// Suppresses by the kept boxes from `first` to `end`: a block handles one group per warp and one
 /// slice of boxes at a time. @param dead one bit per candidate, by rank.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ void sweep(const DevicePlan& plan, const Boxes& kept, const Near& near,
                       SliceShared& shared, uint32_t* dead, uint32_t count, uint32_t first,
                       uint32_t end) {

@@ -21,7 +21,8 @@ cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Pieces& 
 
 }  // namespace
 
-const Kernels& upright_kernels() {
+template <>
+const Kernels& kernels_of<Upright>() {
   static constexpr Kernels kKernels{launch, launch_nms<Upright>, load_crowds<Upright>};
   return kKernels;
 }

@@ -36,7 +36,7 @@ __device__ inline uint32_t next_alive(const uint32_t* dead, uint32_t from, uint3
 }
 
 /// Marks all candidates after a kept one that it suppresses. Called by all threads.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ void strike_all(const DevicePlan& plan, const SlowArgs& args, uint32_t* dead,
                            uint32_t count, uint32_t kept) {
   const bool nearby = plan.rules.method == NmsMethod::kDiou;
@@ -51,7 +51,7 @@ __device__ void strike_all(const DevicePlan& plan, const SlowArgs& args, uint32_
 }
 
 /// Greedy suppression by any measure, and weighted suppression.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kNmsThreads)
     walk(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
          uint32_t count) {
@@ -91,7 +91,7 @@ __device__ inline uint64_t min_of_block(uint64_t key, uint64_t (&of_warps)[kNmsW
 }
 
 /// Returns a candidate's key after a better box was kept; none_of() if it no longer passes.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __device__ uint64_t soften_key(const DevicePlan& plan, const Candidate& kept,
                                const Candidate& other) {
   const Rules& rules = plan.rules;
@@ -102,7 +102,7 @@ __device__ uint64_t soften_key(const DevicePlan& plan, const Candidate& kept,
 }
 
 /// Soft suppression. Each thread handles every 1,024th candidate and tracks its best one.
-template <class Geometry>
+template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kNmsThreads)
     soften(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
            uint32_t count) {
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(kNmsThreads)
 cudaError_t launch_write_kept(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                               cudaStream_t stream);
 
-template <class Geometry>
+template <BoxGeometry Geometry>
 cudaError_t launch_walk(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                         cudaStream_t stream) {
   const cudaError_t error = clear_marks(args, count, stream);
@@ -156,7 +156,7 @@ cudaError_t launch_walk(const DevicePlan& plan, const SlowArgs& args, uint32_t c
   return launch_write_kept(plan, args, count, stream);
 }
 
-template <class Geometry>
+template <BoxGeometry Geometry>
 cudaError_t launch_soft(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                         cudaStream_t stream) {
   const cudaError_t error = clear_marks(args, count, stream);

@@ -51,20 +51,19 @@ __global__ void __launch_bounds__(kGatherThreads)
   if (number >= args.count * args.points.count) return;
   const uint32_t anchor = args.boxes[number / args.points.count].anchor;
   const GatherSource from(plan, args, segment_of(args.pieces, anchor));
-  args.points_out[number] =
+  reinterpret_cast<Keypoint*>(args.values)[number] =
       on_frame(plan.letterbox, model_point(from, args.points, anchor, number % args.points.count),
                args.points.clipped);
 }
 
 __global__ void __launch_bounds__(kGatherThreads)
-    gather_factors(const __grid_constant__ DevicePlan plan,
-                   const __grid_constant__ GatherArgs args) {
-  const uint32_t each = args.masks.coefficients;
+    gather_values(const __grid_constant__ DevicePlan plan,
+                  const __grid_constant__ GatherArgs args) {
   const uint32_t number = blockIdx.x * kGatherThreads + threadIdx.x;
-  if (number >= args.count * each) return;
-  const uint32_t anchor = args.boxes[number / each].anchor;
+  if (number >= args.count * args.each) return;
+  const uint32_t anchor = args.boxes[number / args.each].anchor;
   const GatherSource from(plan, args, segment_of(args.pieces, anchor));
-  args.factors[number] = from.get(FieldId::kPayload, anchor, number % each);
+  args.values[number] = from.get(FieldId::kPayload, anchor, number % args.each);
 }
 
 /// Pixels of a block, and boxes per block.
@@ -113,7 +112,7 @@ __global__ void __launch_bounds__(kGatherThreads)
   for (uint32_t box = begin; box < end; ++box) {
     const MaskPlace place = args.places[box];
     if (!meets(place, left, top)) continue;
-    const float* const factors = args.factors + size_t{box} * count;
+    const float* const factors = args.values + size_t{box} * count;
     float sum = 0;
     if constexpr (kKept) {
 #pragma unroll
@@ -133,17 +132,18 @@ uint32_t blocks_for(uint32_t count, uint32_t each) { return (count + each - 1) /
 
 }  // namespace
 
-cudaError_t launch_points(const DevicePlan& plan, const GatherArgs& args, cudaStream_t stream) {
-  const uint32_t blocks = blocks_for(args.count * args.points.count, kGatherThreads);
+cudaError_t launch_values(const DevicePlan& plan, const GatherArgs& args, cudaStream_t stream) {
+  const bool points = args.moves == Moves::kAsPoints;
+  const uint32_t each = points ? args.points.count : args.each;
+  const uint32_t blocks = blocks_for(args.count * each, kGatherThreads);
   if (blocks == 0) return cudaSuccess;
-  gather_points<<<blocks, kGatherThreads, 0, stream>>>(plan, args);
+  if (points) gather_points<<<blocks, kGatherThreads, 0, stream>>>(plan, args);
+  else gather_values<<<blocks, kGatherThreads, 0, stream>>>(plan, args);
   return cudaGetLastError();
 }
 
 cudaError_t launch_masks(const DevicePlan& plan, const GatherArgs& args, cudaStream_t stream) {
-  const uint32_t blocks = blocks_for(args.count * args.masks.coefficients, kGatherThreads);
-  if (blocks == 0) return cudaSuccess;
-  gather_factors<<<blocks, kGatherThreads, 0, stream>>>(plan, args);
+  if (args.count == 0) return cudaSuccess;
   const Size maps = args.masks.maps;
   const dim3 grid(blocks_for(maps.width, kTileWidth), blocks_for(maps.height, kTileHeight),
                   blocks_for(args.count, kBoxesEach));

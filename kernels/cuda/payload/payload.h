@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Launches that compute keypoints and masks of kept boxes.
+// Launches that compute what kept boxes carry.
 #pragma once
 
-#include "core/formula/keypoint.h"
 #include "core/formula/mask.h"
+#include "core/formula/payload.h"
 #include "kernels/cuda/host/device.h"
 
 namespace keepbox::cuda {
@@ -13,20 +13,21 @@ struct GatherArgs {
   Pieces pieces;
   const Detection* boxes = nullptr;  // may be in host memory
   uint32_t count = 0, image = 0;
+  Moves moves = Moves::kFixed;
+  uint32_t each = 0;        // values per box
+  float* values = nullptr;  // host memory; of masks, memory of the device
   PointRules points;
-  Keypoint* points_out = nullptr;  // host memory: points.count per box
   MaskRules masks;
   Numbers prototypes = Numbers::kAny;
-  float* factors = nullptr;  // masks.coefficients per box
   const MaskPlace* places = nullptr;
   uint8_t* inside = nullptr;  // at the rectangles' offsets; alternatively:
   float* numbers = nullptr;
 };
 
-/// Computes the keypoints of boxes on the frame.
-cudaError_t launch_points(const DevicePlan& plan, const GatherArgs& args, cudaStream_t stream);
+/// Reads the values of boxes, and maps keypoints to the frame.
+cudaError_t launch_values(const DevicePlan& plan, const GatherArgs& args, cudaStream_t stream);
 
-/// Reads mask coefficients and computes the masks.
+/// Computes the masks, after launch_values().
 cudaError_t launch_masks(const DevicePlan& plan, const GatherArgs& args, cudaStream_t stream);
 
 }  // namespace keepbox::cuda

@@ -10,18 +10,18 @@ namespace keepbox::cuda {
 
 Status CudaPayloadStage::prepare(const Plan& plan) {
   images_.resize(plan.layout.images);
-  point_count_ = plan.gather.points.count;
+  each_ = plan.payload.count;
   kept_capacity_ = plan.rules.kept_capacity;
-  numbers_ = plan.gather.masks.enlarged;
-  if (point_count_ == 0) return {};
-  auto points = allocate_host(images_.size() * kept_capacity_ * point_count_ * sizeof(Keypoint));
-  if (!points) return std::unexpected(points.error());
-  points_ = std::move(*points);
+  numbers_ = plan.payload.masks.enlarged;
+  if (plan.payload.has(Moves::kAsMask)) return {};  // their values stay on the device
+  auto values = allocate_host(images_.size() * kept_capacity_ * each_ * sizeof(float));
+  if (!values) return std::unexpected(values.error());
+  values_ = std::move(*values);
   return {};
 }
 
 void CudaPayloadStage::abandon() {
-  for (HostBlob* blob : {&points_, &host_places_, &host_masks_}) (void)blob->release();
+  for (HostBlob* blob : {&values_, &host_places_, &host_masks_}) (void)blob->release();
   for (DeviceBlob* blob : {&places_, &factors_, &masks_}) (void)blob->release();
 }
 
@@ -35,12 +35,12 @@ size_t CudaPayloadStage::place(const Plan& plan,
     image.first_pixel = pixels;
     image.count = boxes[i].size();
     count += image.count;
-    if (plan.gather.masks.coefficients != 0) pixels += place_masks(plan, boxes[i], image.places);
+    if (plan.payload.has(Moves::kAsMask)) pixels += place_masks(plan, boxes[i], image.places);
   }
   return pixels;
 }
 
-Status CudaPayloadStage::grow(const Plan& plan, size_t boxes, size_t bytes) {
+Status CudaPayloadStage::grow(size_t boxes, size_t bytes) {
   const auto device = [](DeviceBlob& blob, size_t size) -> Status {
     auto made = allocate_device(size);
     if (!made) return std::unexpected(made.error());
@@ -58,7 +58,7 @@ Status CudaPayloadStage::grow(const Plan& plan, size_t boxes, size_t bytes) {
     const size_t room = std::max<size_t>(boxes, 64);
     KB_TRY(host(host_places_, room * sizeof(MaskPlace)));
     KB_TRY(device(places_, room * sizeof(MaskPlace)));
-    KB_TRY(device(factors_, room * plan.gather.masks.coefficients * sizeof(float)));
+    KB_TRY(device(factors_, room * each_ * sizeof(float)));
     box_room_ = room;
   }
   if (bytes > byte_room_) {
@@ -88,15 +88,15 @@ GatherArgs CudaPayloadStage::args_of(const Plan& plan, const Pieces& pieces, uin
   GatherArgs args{.pieces = pieces,
                   .count = static_cast<uint32_t>(of.count),
                   .image = image,
-                  .points = plan.gather.points,
-                  .masks = plan.gather.masks};
-  if (points_ != nullptr)
-    args.points_out =
-        reinterpret_cast<Keypoint*>(points_.get()) + image * kept_capacity_ * point_count_;
-  if (plan.gather.masks.coefficients == 0) return args;
+                  .moves = plan.payload.kind.moves,
+                  .each = static_cast<uint32_t>(each_),
+                  .points = plan.payload.points,
+                  .masks = plan.payload.masks};
+  if (values_ != nullptr)
+    args.values = reinterpret_cast<float*>(values_.get()) + image * kept_capacity_ * each_;
+  if (!plan.payload.has(Moves::kAsMask)) return args;
   if (is_plain(plan, pieces)) args.prototypes = Numbers::kFloat;
-  args.factors =
-      reinterpret_cast<float*>(factors_.get()) + of.first_box * plan.gather.masks.coefficients;
+  args.values = reinterpret_cast<float*>(factors_.get()) + of.first_box * each_;
   args.places = reinterpret_cast<const MaskPlace*>(places_.get()) + of.first_box;
   if (numbers_) args.numbers = reinterpret_cast<float*>(masks_.get()) + of.first_pixel;
   else args.inside = reinterpret_cast<uint8_t*>(masks_.get()) + of.first_pixel;
@@ -106,12 +106,12 @@ GatherArgs CudaPayloadStage::args_of(const Plan& plan, const Pieces& pieces, uin
 Status CudaPayloadStage::run(const Plan& plan, const DevicePlan& device_plan, const Pieces& pieces,
                              std::span<const std::span<const Detection>> boxes,
                              cudaStream_t stream) {
-  const bool masks = plan.gather.masks.coefficients != 0;
+  const bool masks = plan.payload.has(Moves::kAsMask);
   const size_t bytes = place(plan, boxes) * (numbers_ ? sizeof(float) : 1);
   const size_t count = images_.back().first_box + images_.back().count;
   if (count == 0) return {};
   if (masks) {
-    KB_TRY(grow(plan, count, bytes));
+    KB_TRY(grow(count, bytes));
     auto* places = reinterpret_cast<MaskPlace*>(host_places_.get());
     for (const Image& image : images_) places = std::ranges::copy(image.places, places).out;
     KB_TRY_CUDA(cudaMemcpyAsync(places_.get(), host_places_.get(), count * sizeof(MaskPlace),
@@ -120,7 +120,7 @@ Status CudaPayloadStage::run(const Plan& plan, const DevicePlan& device_plan, co
   for (uint32_t image = 0; image < images_.size(); ++image) {
     GatherArgs args = args_of(plan, pieces, image);
     args.boxes = boxes[image].data();
-    if (point_count_ != 0) KB_TRY_CUDA(launch_points(device_plan, args, stream));
+    KB_TRY_CUDA(launch_values(device_plan, args, stream));
     if (masks) KB_TRY_CUDA(launch_masks(device_plan, args, stream));
   }
   if (masks && bytes != 0)
@@ -132,10 +132,9 @@ Status CudaPayloadStage::run(const Plan& plan, const DevicePlan& device_plan, co
 PayloadOutput CudaPayloadStage::of(uint32_t image) const {
   const Image& from = images_[image];
   PayloadOutput out{.places = from.places};
-  if (points_ != nullptr)
-    out.points = {
-        reinterpret_cast<const Keypoint*>(points_.get()) + image * kept_capacity_ * point_count_,
-        from.count * point_count_};
+  if (values_ != nullptr)
+    out.values = {reinterpret_cast<const float*>(values_.get()) + image * kept_capacity_ * each_,
+                  from.count * each_};
   if (numbers_) out.masks.numbers = reinterpret_cast<float*>(host_masks_.get()) + from.first_pixel;
   else out.masks.inside = reinterpret_cast<uint8_t*>(host_masks_.get()) + from.first_pixel;
   return out;

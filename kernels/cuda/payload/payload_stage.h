@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Keypoints and masks of kept boxes on the device, and their memory, which grows with the masks.
+// What kept boxes carry, computed on the device, and its memory, which grows with the masks.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ class CudaPayloadStage {
  public:
   Status prepare(const Plan& plan);
 
-  /// Computes keypoints and masks of all images, after the work already on the stream, and waits.
+  /// Computes the payload of all images, after the work already on the stream, and waits.
   /// @param boxes per image, in memory that the device can read.
   Status run(const Plan& plan, const DevicePlan& device_plan, const Pieces& pieces,
              std::span<const std::span<const Detection>> boxes, cudaStream_t stream);
@@ -28,7 +28,7 @@ class CudaPayloadStage {
 
  private:
   size_t place(const Plan& plan, std::span<const std::span<const Detection>> boxes);
-  Status grow(const Plan& plan, size_t boxes, size_t bytes);
+  Status grow(size_t boxes, size_t bytes);
   GatherArgs args_of(const Plan& plan, const Pieces& pieces, uint32_t image) const;
 
   struct Image {
@@ -36,8 +36,8 @@ class CudaPayloadStage {
     size_t first_box = 0, first_pixel = 0, count = 0;
   };
   std::vector<Image> images_;
-  HostBlob points_;
-  size_t point_count_ = 0, kept_capacity_ = 0;  // per box; per image
+  HostBlob values_;                      // except of masks
+  size_t each_ = 0, kept_capacity_ = 0;  // values per box; boxes per image
   HostBlob host_places_, host_masks_;
   DeviceBlob places_, factors_, masks_;
   size_t box_room_ = 0, byte_room_ = 0;

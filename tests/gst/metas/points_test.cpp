@@ -2,7 +2,7 @@
 // Keypoints of boxes in metas: written, read, and passed through scalers, crops and flips.
 #include <cstring>
 
-#include "gst/metas/pointrecords.h"
+#include "gst/metas/payloadrecords.h"
 #include "tests/gst/metas/parts.h"
 
 namespace keepbox {
@@ -117,7 +117,7 @@ TEST(Points, FollowAMatrix) {
   attach(frame.get(), std::span(list).first(1));
   test::move_pixels(frame, "keepbox-points", PixelMap({0, -1, 640, 1, 0, 0, 0, 0, 1}));
   const auto points =
-      PointRecords(gst_buffer_get_analytics_relation_meta(frame.get())).find(0).points;
+      PayloadRecords(gst_buffer_get_analytics_relation_meta(frame.get())).points(0).points;
   ASSERT_EQ(points.size(), 5u);
   EXPECT_EQ(points[0], (Keypoint{640 - 120.5f, 110.25f, 0.9f}));
   EXPECT_EQ(points[4], (Keypoint{-60, -7.5f, 0})) << "not clipped";
@@ -140,8 +140,8 @@ TEST(Points, RequireAnAgreeingRecord) {
             .x2 = 160,
             .y2 = 170});
   list[0].od_id = od.id;
-  add_points(meta, list);
-  EXPECT_EQ(PointRecords(meta).find(od.id).points.size(), 5u);
+  add_payloads(meta, list);
+  EXPECT_EQ(PayloadRecords(meta).points(od.id).points.size(), 5u);
   EXPECT_TRUE(boxes(frame).at(0).points.points.empty()) << "another score: another box";
 }
 

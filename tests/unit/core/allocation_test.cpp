@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "core/model/nms_methods.h"
 #include "gst/decode/workerthreads.h"
 #include "tests/bench/scenes.h"
 
@@ -82,12 +83,9 @@ TEST(Allocations, RunAllocatesNothing) {
   for (size_t i = 0; i < tensor.values.size(); ++i)
     tensor.values[i] = i < 4 * 2100 ? place(random) : score(random);
   const TensorView view = tensor.view();
-  for (const NmsMethod method :
-       {NmsMethod::kGreedy, NmsMethod::kNone, NmsMethod::kBitmask, NmsMethod::kSegmented,
-        NmsMethod::kFast, NmsMethod::kSoftGaussian, NmsMethod::kWeighted, NmsMethod::kDiou,
-        NmsMethod::kMatrix, NmsMethod::kMerge}) {
+  for (const NmsTraits& each : std::span(kNmsMethods).subspan(1)) {  // "auto" is first
     Settings settings = test::pixel_settings(320);
-    settings.method = method;
+    settings.method = each.method;
     const auto plan = make_plan(settings, std::span(&view, 1));
     ASSERT_TRUE(plan) << plan.error().message();
     for (const Backend& backend : backends())

@@ -187,7 +187,7 @@ std::vector<double> points_of(const json& box) {
 /// Compares keypoints. @return the number of reference boxes with keypoints.
 size_t check_points(const Processor& processor, const std::vector<json>& want, double within) {
   size_t with_points = 0;
-  const size_t each = processor.plan().gather.points.count;
+  const size_t each = processor.plan().payload.points.count;
   for (size_t i = 0; i < want.size(); ++i) {
     const std::vector<double> points = points_of(want[i]);
     if (points.empty()) continue;

@@ -3,10 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <random>
+#include <span>
+#include <string>
 #include <utility>
 
+#include "core/model/nms_methods.h"
 #include "tests/bench/scenes.h"
+#include "tests/recorded.h"
 
 namespace keepbox {
 namespace {
@@ -66,23 +72,69 @@ TEST(Methods, ExactBoxBeyondTheClassLimitSuppressesNothing) {
 TEST(Methods, ContinueAfterAFullClass) {
   const auto boxes =
       test::rows({{0, 0, 10, 10, 0.9f, 0}, {50, 0, 60, 10, 0.8f, 0}, {100, 0, 110, 10, 0.7f, 1}});
-  for (int method = static_cast<int>(NmsMethod::kGreedy);
-       method <= static_cast<int>(NmsMethod::kMerge); ++method)
-    EXPECT_EQ(kept(static_cast<NmsMethod>(method), one_a_class(), boxes),
-              (std::vector<uint32_t>{0, 2}))
-        << method;
+  for (const NmsTraits& each : std::span(kNmsMethods).subspan(1))
+    EXPECT_EQ(kept(each.method, one_a_class(), boxes), (std::vector<uint32_t>{0, 2})) << each.name;
 }
 
 TEST(Methods, WorkWithoutBoxesOrCapacity) {
   Settings none = test::pixel_settings();
   none.max_detections = 0;
-  for (const NmsMethod method :
-       {NmsMethod::kGreedy, NmsMethod::kNone, NmsMethod::kBitmask, NmsMethod::kSegmented,
-        NmsMethod::kFast, NmsMethod::kSoftLinear, NmsMethod::kSoftGaussian, NmsMethod::kWeighted,
-        NmsMethod::kDiou, NmsMethod::kMatrix, NmsMethod::kMatrixLinear, NmsMethod::kMerge}) {
-    EXPECT_TRUE(kept(method, none, test::rows(kChain)).empty());
-    EXPECT_TRUE(kept(method, test::pixel_settings(), test::rows({})).empty());
+  for (const NmsTraits& each : std::span(kNmsMethods).subspan(1)) {
+    EXPECT_TRUE(kept(each.method, none, test::rows(kChain)).empty());
+    EXPECT_TRUE(kept(each.method, test::pixel_settings(), test::rows({})).empty());
   }
+}
+
+/// Returns the boxes that a method keeps, in the order of their anchors.
+std::vector<Detection> boxes_by(NmsMethod method, Settings settings, const test::Tensor& tensor) {
+  settings.method = method;
+  auto found = test::detect(settings, {tensor.view()}).value_or(std::vector<Detection>());
+  std::ranges::sort(found, {}, &Detection::anchor);
+  return found;
+}
+
+bool same_boxes(const std::vector<Detection>& a, const std::vector<Detection>& b) {
+  return std::ranges::equal(a, b, [](const Detection& x, const Detection& y) {
+    return x.anchor == y.anchor && x.score == y.score && x.box == y.box;
+  });
+}
+
+TEST(Methods, HaveTheTraitsOfTheirRows) {
+  std::mt19937 random(1);
+  const auto crowd = test::scene(random, true, 8400, {.objects = 150});
+  Settings settings = test::pixel_settings();
+  settings.max_detections = kMaxAnchors;
+  settings.class_agnostic = true;
+  Settings higher = settings;
+  higher.iou_threshold = 0.9f;
+  const auto all = boxes_by(NmsMethod::kNone, settings, crowd);
+  const auto greedy = boxes_by(NmsMethod::kGreedy, settings, crowd);
+  for (const NmsTraits& each : std::span(kNmsMethods).subspan(1)) {
+    const auto found = boxes_by(each.method, settings, crowd);
+    bool moved = false, rescored = false;
+    for (const Detection& box : found) {
+      const auto raw = std::ranges::lower_bound(all, box.anchor, {}, &Detection::anchor);
+      moved |= raw->box != box.box;
+      rescored |= raw->score != box.score;
+    }
+    EXPECT_EQ(each.exact, same_boxes(found, greedy)) << each.name;
+    EXPECT_EQ(each.moves_boxes, moved) << each.name;
+    EXPECT_EQ(each.rescores, rescored) << each.name;
+    const bool ignored = same_boxes(found, boxes_by(each.method, higher, crowd));
+    EXPECT_EQ(!each.by_threshold, ignored && each.method != NmsMethod::kNone) << each.name;
+  }
+}
+
+TEST(Methods, AreInTheManual) {
+  const char* source = std::getenv("KEEPBOX_SOURCE");
+  if (source == nullptr) GTEST_SKIP() << "KEEPBOX_SOURCE names no checkout";
+  const auto bytes = test::read_file(std::filesystem::path(source) / "docs/nms.md");
+  const std::string page(bytes.begin(), bytes.end());
+  const size_t first = page.find("\n## Methods"), end = page.find("\n## Limits");
+  ASSERT_LT(first, end);
+  const std::string section = page.substr(first, end - first);
+  for (const NmsTraits& each : std::span(kNmsMethods).subspan(1))
+    EXPECT_TRUE(section.contains("`" + std::string(each.name) + "`")) << each.name;
 }
 
 /// Returns how many boxes of a crowd greedy keeps, and how many of those fast loses.

@@ -82,7 +82,7 @@ void expect_same_boxes(bool planes, size_t anchors, ThreadPool& crew) {
   const auto plan = make_plan(settings, std::span(&view, 1));
   ASSERT_TRUE(plan) << plan.error().message();
   for (const Backend& backend : backends()) {
-    if (backend.runner) continue;
+    if (backend.memory != MemorySpace::kSystem) continue;
     Funnel alone, together;
     const auto want = detections_by(*plan, backend, std::span(&view, 1), nullptr, alone);
     const auto got = detections_by(*plan, backend, std::span(&view, 1), &crew, together);

@@ -121,12 +121,12 @@ TEST(Gather, PointsOfMergedBoxesAreMeans) {
 TEST(Gather, PointSetFollowsFromTheNumberOfPoints) {
   const Tensor body = anchor({32, 32, 20, 20}, 0.9f, std::vector<float>(51, 0.5f));
   const Processor made = processor_of(settings_of("yolov8-pose"), {body.view()});
-  EXPECT_EQ(made.plan().gather.point_set.name, "body-pose/coco-17");
-  EXPECT_EQ(made.plan().gather.point_set.edges.size(), 18u);
+  EXPECT_EQ(made.plan().payload.point_set.name, "body-pose/coco-17");
+  EXPECT_EQ(made.plan().payload.point_set.edges.size(), 18u);
   const Tensor other = anchor({32, 32, 20, 20}, 0.9f, std::vector<float>(27, 0.5f));
   const Processor nine = processor_of(settings_of("yolov8-pose"), {other.view()});
-  EXPECT_EQ(nine.plan().gather.point_set.name, "");
-  EXPECT_EQ(nine.plan().gather.point_set.count, 9u);
+  EXPECT_EQ(nine.plan().payload.point_set.name, "");
+  EXPECT_EQ(nine.plan().payload.point_set.count, 9u);
 }
 
 /// Prototypes of a ramp and a constant, which make the mask of a disc.
@@ -252,8 +252,8 @@ TEST(Gather, MasksOfBoxesAtTheEdgeStayInside) {
 TEST(Gather, FourPointsAreABodyOnlyIfTheFamilyDeclaresIt) {
   const Tensor plate = anchor({32, 32, 20, 20}, 0.9f, std::vector<float>(12, 0.5f));
   const Processor made = processor_of(settings_of("yolov8-pose"), {plate.view()});
-  EXPECT_EQ(made.plan().gather.point_set.count, 4u);
-  EXPECT_EQ(made.plan().gather.point_set.name, "");
+  EXPECT_EQ(made.plan().payload.point_set.count, 4u);
+  EXPECT_EQ(made.plan().payload.point_set.name, "");
 }
 
 TEST(Gather, PointsNeedATensorInEveryLevel) {
@@ -276,17 +276,17 @@ TEST(Gather, PointsNeedATensorInEveryLevel) {
   const auto plan = make_plan(settings, views);
   ASSERT_TRUE(plan) << plan.error().message();
   EXPECT_EQ(plan->reads.size(), 6u);
-  EXPECT_EQ(plan->gather.points.count, 0u);
+  EXPECT_EQ(plan->payload.points.count, 0u);
 }
 
 TEST(Gather, MasksHaveALimitOfPixels) {
   Plan plan;
   plan.letterbox.frame = plan.letterbox.model = {2048, 2048};
-  plan.gather.masks = {.maps = {2048, 2048}, .coefficients = 1};
+  plan.payload.masks = {.maps = {2048, 2048}, .coefficients = 1};
   std::vector<Detection> boxes(1100, Detection{.box = {0, 1, 2048, 2048}});
   boxes.back().box = {0, 0, 10, 10};  // fits again
   for (const bool enlarged : {false, true}) {
-    plan.gather.masks.enlarged = enlarged;
+    plan.payload.masks.enlarged = enlarged;
     plan.letterbox.scale_x = enlarged ? 2 : 1;
     plan.letterbox.frame.width = enlarged ? 4096 : 2048;
     for (Detection& each : boxes) each.box.x2 = each.box.y2 * plan.letterbox.scale_x;

@@ -62,14 +62,14 @@ std::vector<uint32_t> kept_by(NmsMethod method, const json& each,
   std::vector<Candidate> candidates(rows.size());
   std::vector<uint32_t> indices(plan->rules.kept_capacity), out;
   Funnel funnel;
-  candidates.resize(
-      backend.decode(*plan, std::span(&view, 1), 0, {0, plan->layout.anchors}, candidates, funnel));
+  candidates.resize(backend.kernels->decode(*plan, std::span(&view, 1), 0,
+                                            {0, plan->layout.anchors}, candidates, funnel));
   std::vector<Candidate> ordered(candidates.size());
   std::vector<SortSlot> slots(candidates.size());
-  ordered.resize(backend.select(*plan, candidates, slots, ordered));
+  ordered.resize(backend.kernels->select(*plan, candidates, slots, ordered));
   std::vector<float> lanes(nms_lanes(*plan));
   std::vector<uint64_t> words(nms_words(*plan));
-  indices.resize(backend.nms(*plan, ordered, indices, {lanes, words}));
+  indices.resize(backend.kernels->nms(*plan, ordered, indices, {lanes, words}));
   for (const uint32_t index : indices)
     out.push_back(anchor_in_key(plan->rules.contract, key_anchor(ordered[index].key)));
   return out;

@@ -47,6 +47,14 @@ TEST(Jsonl, HasTrackAndRotation) {
   EXPECT_TRUE(text.ends_with("},\"rotation\":0.3}]}\n")) << text;
 }
 
+TEST(Jsonl, HasValuesByTheNameOfTheirKind) {
+  constexpr float kThree[] = {0.1f, -2, 3.5f};
+  FrameBox box = foreign("ship");
+  box.values = {kThree, g_quark_from_string("embedding")};
+  const std::string text = text_of(BoxFormat::kJsonl, {box});
+  EXPECT_TRUE(text.ends_with("},\"embedding\":[0.1,-2.0,3.5]}]}\n")) << text;
+}
+
 TEST(Jsonl, WritesEmptyFramesByDefault) {
   EXPECT_EQ(text_of(BoxFormat::kJsonl, {}),
             R"({"resolution":{"width":640,"height":480},"timestamp":40000000,"frame":7})"

@@ -1,10 +1,63 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Suppression by class: sorts by class, resolves the segment of each class, restores the order.
+// Exact suppression by words of an IoU mask: of all boxes, or class by class.
 #pragma once
+
+#include <bit>
 
 #include "core/reference/nms.h"
 
 namespace keepbox::reference {
+
+/// Resolves the IoU mask of n boxes, best first, one word of its columns at a time: the whole mask
+/// would take n * n bits, and the columns after the last kept box are not needed.
+/// @param stays one cleared bit per box; set for kept boxes, whose rows alone count.
+/// @param row row(i) returns a function of j that is true if box i suppresses box j.
+/// @param keeps keeps(i) is true if the unsuppressed box i is kept. @param full full() is true if
+/// no more boxes are kept.
+template <class Row, class Keeps, class Full>
+void resolve_mask(size_t n, std::span<uint64_t> stays, Row row, Keeps keeps, Full full) {
+  for (size_t first = 0; first < n && !full(); first += kWordBits) {
+    const size_t end = std::min(first + kWordBits, n);
+    uint64_t struck = 0;
+    const auto strike = [&](size_t i, size_t from) {
+      const auto hits = row(i);
+      for (size_t j = from; j < end; ++j)
+        if ((struck >> (j - first) & 1) == 0) struck |= uint64_t{hits(j)} << (j - first);
+    };
+    for (size_t word = 0; word < first / kWordBits; ++word)
+      for (uint64_t rest = stays[word]; rest != 0; rest &= rest - 1)
+        strike(word * kWordBits + static_cast<size_t>(std::countr_zero(rest)), first);
+    for (size_t i = first; i < end; ++i) {
+      if ((struck >> (i - first) & 1) != 0 || !keeps(i)) continue;
+      set_bit(stays, i);
+      strike(i, i + 1);
+    }
+  }
+}
+
+/// Suppresses by words of a bit mask, like Faster R-CNN's code. @pre scratch.words.size() >=
+/// nms_words(plan)
+template <BoxGeometry Geometry>
+uint32_t bitmask(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
+                 const NmsScratch& scratch) {
+  const std::span<uint64_t> words = scratch.words;
+  std::ranges::fill(words, 0);
+  ClassLimit limit(plan);
+  uint32_t count = 0;
+  const auto row = [&](size_t i) {
+    return [&, own = Formed<Geometry>(plan, candidates[i])](size_t j) {
+      return own.suppresses(candidates[j]);
+    };
+  };
+  const auto keeps = [&](size_t i) {
+    if (count == plan.rules.kept_capacity || !limit.admits(candidates[i])) return false;
+    kept[count++] = static_cast<uint32_t>(i);
+    return true;
+  };
+  resolve_mask(candidates.size(), words, row, keeps,
+               [&] { return count == plan.rules.kept_capacity || scratch.stop.asked(); });
+  return count;
+}
 
 /// Class and position in key order, in one word that sorts by both.
 struct Member {
@@ -17,7 +70,7 @@ struct Member {
 };
 
 /// Sets the bits of the positions kept in a segment.
-template <class Geometry>
+template <BoxGeometry Geometry>
 void resolve_segment(const Plan& plan, std::span<const Candidate> candidates,
                      std::span<const uint64_t> segment, std::span<uint64_t> stays,
                      ClassLimit& limit, std::span<uint64_t> survivors, const Stop& stop) {
@@ -42,8 +95,9 @@ void resolve_segment(const Plan& plan, std::span<const Candidate> candidates,
                [&] { return count == plan.rules.kept_capacity || stop.asked(); });
 }
 
-/// @pre scratch.words.size() >= nms_words(plan)
-template <class Geometry>
+/// Sorts by class, resolves the segment of each class, and restores the order. @pre
+/// scratch.words.size() >= nms_words(plan)
+template <BoxGeometry Geometry>
 uint32_t segmented(const Plan& plan, std::span<const Candidate> candidates,
                    std::span<uint32_t> kept, const NmsScratch& scratch) {
   const std::span<uint64_t> words = scratch.words;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Runs the kernels of payloads box by box.
+#include "core/run/host_payload.h"
+
+#include <algorithm>
+
+#include "core/formula/model_point.h"
+#include "core/run/masks.h"
+
+namespace keepbox {
+namespace {
+
+constexpr const char* kFewer = "lower max-detections";
+constexpr const char* kCoarser = "set mask-size=prototypes, or lower max-detections";
+
+/// Mean of values, weighted like box corners by the scores of their boxes.
+class ValueMean {
+ public:
+  explicit ValueMean(std::span<float> out) : out_(out) { std::ranges::fill(out_, 0.0f); }
+
+  void add(std::span<const float> values, float score) {
+    const float by = larger(score, 0.0f);
+    for (size_t i = 0; i < out_.size(); ++i) out_[i] = out_[i] + by * values[i];
+    weight_ = weight_ + by;
+  }
+
+  void finish() {
+    for (float& each : out_) each = each / weight_;
+  }
+
+ private:
+  std::span<float> out_;
+  float weight_ = 0;
+};
+
+/// Maps keypoints to the frame.
+void move_points(const Plan& plan, std::span<float> values) {
+  for (size_t i = 0; i < values.size(); i += kPointValues) {
+    const Keypoint point = on_frame(plan.letterbox, {values[i], values[i + 1], values[i + 2]},
+                                    plan.payload.points.clipped);
+    values[i] = point.x, values[i + 1] = point.y, values[i + 2] = point.score;
+  }
+}
+
+}  // namespace
+
+Result<HostPayload> HostPayload::create(const Plan& plan) {
+  HostPayload out;
+  const size_t each = plan.payload.count;
+  if (!plan.payload.has(Moves::kAsMask))
+    KB_TRY(out.own_values_.grow(plan.rules.kept_capacity * each, kFewer));
+  if (plan.payload.mean) KB_TRY(out.one_.grow(each, kFewer));
+  return out;
+}
+
+Status HostPayload::run(const HostKernels& kernels, const Plan& plan,
+                        std::span<const TensorView> tensors, uint32_t image,
+                        std::span<const Detection> detections, const Owners& owners) {
+  values_ = {};
+  const size_t each = plan.payload.count;
+  KB_TRY(own_values_.grow(detections.size() * each, kFewer));
+  const std::span<float> values = own_values_.first(detections.size() * each);
+  const Read read{kernels, plan, tensors, image};
+  for (size_t i = 0; i < detections.size(); ++i) {
+    const std::span<float> out = values.subspan(i * each, each);
+    if (plan.payload.mean) read_mean(read, owners, owners.kept[i], out);
+    else kernels.payload(plan, tensors, image, detections[i].anchor, out);
+  }
+  if (plan.payload.has(Moves::kAsPoints)) move_points(plan, values);
+  values_ = values;
+  return plan.payload.has(Moves::kAsMask) ? make_masks(read, detections) : Status{};
+}
+
+/// @param kept index of the candidate.
+void HostPayload::read_mean(const Read& read, const Owners& owners, uint32_t kept,
+                            std::span<float> out) {
+  ValueMean mean(out);
+  const std::span<float> one = one_.first(out.size());
+  for (size_t j = kept; j < owners.candidates.size(); ++j) {
+    if (owners.owner[j] != kept) continue;
+    const uint64_t key = owners.candidates[j].key;
+    const uint32_t anchor = anchor_in_key(read.plan.rules.contract, key_anchor(key));
+    read.kernels.payload(read.plan, read.tensors, read.image, anchor, one);
+    mean.add(one, key_score(key));
+  }
+  mean.finish();
+}
+
+Status HostPayload::make_masks(const Read& read, std::span<const Detection> detections) {
+  const size_t pixels = place_masks(read.plan, detections, places_);
+  masks_ = {};
+  if (read.plan.payload.masks.enlarged) {
+    KB_TRY(numbers_.grow(pixels, kCoarser));
+    masks_.numbers = numbers_.data();
+  } else {
+    KB_TRY(inside_.grow(pixels, kFewer));
+    masks_.inside = inside_.data();
+  }
+  read.kernels.masks(read.plan, read.tensors, read.image, values_, places_, masks_);
+  return {};
+}
+
+}  // namespace keepbox
