@@ -16,7 +16,7 @@
 #include "gst/decode/decoder.h"
 #include "gst/decode/decodestats.h"
 #include "gst/decode/detectorfile.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/attachboxes.h"
 #include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensorcaps.h"
 #include "gst/tensors/tensors.h"

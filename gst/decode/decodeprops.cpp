@@ -10,7 +10,7 @@
 #include "gst/base/words.h"
 #include "gst/decode/decodeenums.h"
 #include "gst/decode/filtertext.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/attachboxes.h"
 
 namespace keepbox {
 namespace {

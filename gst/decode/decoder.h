@@ -18,7 +18,7 @@
 #include "gst/decode/producers.h"
 #include "gst/decode/quantization.h"
 #include "gst/decode/workerthreads.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/framebox.h"
 #include "gst/metas/masks.h"
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/tensors.h"

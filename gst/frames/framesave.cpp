@@ -12,7 +12,7 @@
 #include "gst/frames/allocation.h"
 #include "gst/frames/framemeta.h"
 #include "gst/frames/keptframes.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/relationmeta.h"
 #include "gst/tensors/tensors.h"
 
 /**

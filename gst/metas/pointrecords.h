@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "gst/metas/analytics.h"
 #include "gst/metas/boxrecords.h"
+#include "gst/metas/framebox.h"
 
 namespace keepbox {
 

@@ -38,7 +38,7 @@
 #include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/readboxes.h"
 #include "gst/overlay/captions.h"
 #include "gst/overlay/colors.h"
 #include "gst/overlay/overlayprops.h"

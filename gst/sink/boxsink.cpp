@@ -33,7 +33,7 @@
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/readboxes.h"
 #include "gst/sink/frametime.h"
 #include "gst/sink/session.h"
 

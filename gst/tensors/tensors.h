@@ -7,7 +7,6 @@
 #include <gst/gst.h>
 
 #include <array>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -137,9 +136,6 @@ GstBuffer* copy_with_tensors(GstBuffer* buffer);
 
 /// Returns a tensor's data, sharing memory, with another source. Transfer full.
 GstBuffer* shared_data(GstBuffer* data, SharedTensorSource source);
-
-/// Maps a tensor's source to another frame.
-using MovedSource = std::function<SharedTensorSource(const SharedTensorSource&)>;
 
 /// Adds the tensors of one buffer to another, with their decoding notes. Their data is shared;
 /// `moved` maps their sources.
