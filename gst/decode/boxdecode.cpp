@@ -167,7 +167,7 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
 }
 
 /// Warns at the end of a stream without any box, which may be right or one wrong property away.
-void tell_why_no_box(KeepboxBoxDecode* self) {
+void warn_without_boxes(KeepboxBoxDecode* self) {
   GST_OBJECT_LOCK(self);
   const auto why = self->state->stats.why_no_box();
   GST_OBJECT_UNLOCK(self);
@@ -179,7 +179,7 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) s.stopping = true;
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) s.stopping = false;
   if (s.failed.take(event)) return TRUE;
-  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) tell_why_no_box(Self::cast(base));
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) warn_without_boxes(Self::cast(base));
   return GST_BASE_TRANSFORM_CLASS(keepbox_box_decode_parent_class)->sink_event(base, event);
 }
 
@@ -251,7 +251,7 @@ void leave_tensors_out(GstQuery* query) {
 
 /// Answers with the family that is set, if any. May run in any thread, so a file is read just for
 /// the query.
-gboolean tell_family(KeepboxBoxDecode* self, GstQuery* query) {
+gboolean answer_with_family(KeepboxBoxDecode* self, GstQuery* query) {
   const std::string detector = locked_copy(self, self->state->props.detector);
   if (const DetectorSpec* spec = find_detector(detector)) {
     answer_family(query, {detector, spec->input, std::string(spec->input.caveat)});
@@ -273,7 +273,7 @@ gboolean answer_input(KeepboxBoxDecode* self, InputQuestion& question) {
 }
 
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
-  if (asks_family(query)) return tell_family(Self::cast(base), query);
+  if (asks_family(query)) return answer_with_family(Self::cast(base), query);
   if (InputQuestion* question = input_question(query))
     return answer_input(Self::cast(base), *question);
   if (ends_producer_query(query)) return TRUE;

@@ -59,9 +59,9 @@ Status DecodeFiles::load(const DecodeProps& props) {
 /// Labels are kept while they stay the same, because quarks are made on first use.
 void DecodeFiles::take_labels(const SharedTensorSource& source) {
   const auto& names = source != nullptr ? source->labels : std::vector<std::string>();
-  if (names != told_names_) {
-    told_names_ = names;
-    told_labels_ = std::make_shared<Labels>(names);
+  if (names != declared_names_) {
+    declared_names_ = names;
+    declared_labels_ = std::make_shared<Labels>(names);
   }
   labels_from_ = !labels_path_.empty() ? labels_path_ : "the model";
 }
