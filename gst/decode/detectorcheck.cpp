@@ -105,12 +105,12 @@ Found check_tensors(const DetectorSpec& spec) {
   for (size_t i = 0; i < spec.tensor_count; ++i) {
     const TensorRule& rule = spec.tensors[i];
     const size_t least = min_numbers(spec, rule.role);
-    const bool told = rule.role == Role::kBoxes && behind_boxes(spec) != 0;
-    if ((told || rule.channels != 0) && (rule.channels < least || rule.role == Role::kAll))
+    const bool required = rule.role == Role::kBoxes && behind_boxes(spec) != 0;
+    if ((required || rule.channels != 0) && (rule.channels < least || rule.role == Role::kAll))
       return fault_of(i, "channels",
                       rule.role == Role::kAll
                           ? "0, because the columns define it"
-                          : (told ? "at least " : "0, or at least ") + std::to_string(least),
+                          : (required ? "at least " : "0, or at least ") + std::to_string(least),
                       std::to_string(rule.channels));
     if (rule.has_scale() && spec.tensor_count > 1 && nameless(rule))
       return fault_of(i, "ids", "ids or names for a tensor with a scale or zero point", "none");

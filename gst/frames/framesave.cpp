@@ -101,7 +101,7 @@ bool is_to_go_on(KeepboxFrameSave* self) {
 }
 
 /// @return true to let more frames pass.
-bool tell_late(KeepboxFrameSave* self, bool first) {
+bool report_late(KeepboxFrameSave* self, bool first) {
   if (!is_to_go_on(self)) return false;
   if (!first) return true;
   const std::string limit = std::to_string(self->state->kept->limit());
@@ -122,7 +122,7 @@ GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* frame) {
     return GST_FLOW_NOT_NEGOTIATED;
   }
   auto place = self->state->kept->keep(gst_buffer_get_size(frame),
-                                       [self](bool first) { return tell_late(self, first); });
+                                       [self](bool first) { return report_late(self, first); });
   if (place == nullptr) {
     gst_buffer_unref(frame);
     return GST_FLOW_FLUSHING;

@@ -40,7 +40,7 @@ struct State : TableProps<ReplayProps, replay_properties> {
   FrameRate rate;
   bool flushed = false;
   PostedError failed;
-  bool told_moved = false, told_lost = false, told_outside = false;
+  bool warned_moved = false, warned_lost = false, warned_outside = false;
   std::mutex forms_lock;  // queries come from any thread
   std::vector<TensorForm> forms;
 
@@ -102,7 +102,7 @@ void close(State& r) {
   r.uploader.reset();
   r.numbered = r.prepared = r.flushed = false;
   r.failed.clear();
-  r.told_moved = r.told_lost = r.told_outside = false;
+  r.warned_moved = r.warned_lost = r.warned_outside = false;
 }
 
 gboolean stop(GstBaseTransform* base) {
@@ -140,9 +140,9 @@ Moment moment_of(const GstSegment& segment, FrameRate rate, GstBuffer* buffer) {
 }
 
 /// Warns once about frames without tensors, or with tensors that may be wrong.
-void tell(GstElement* element, State& r, FrameFinder::Where where, const Moment& moment) {
-  const auto warn = [&](bool& told, std::string expected, std::string found, std::string hint) {
-    if (!std::exchange(told, true))
+void warn_of(GstElement* element, State& r, FrameFinder::Where where, const Moment& moment) {
+  const auto warn = [&](bool& warned, std::string expected, std::string found, std::string hint) {
+    if (!std::exchange(warned, true))
       post_warning(element,
                    {ErrorKind::kMismatch, std::move(expected), std::move(found), std::move(hint)});
   };
@@ -150,17 +150,17 @@ void tell(GstElement* element, State& r, FrameFinder::Where where, const Moment&
     return std::to_string(double(time) / GST_SECOND) + " s";
   };
   if (const auto moved = r.finder.moved())
-    warn(r.told_moved, "a stream that begins within the recording",
+    warn(r.warned_moved, "a stream that begins within the recording",
          "one that begins " + seconds(std::abs(*moved)) + (*moved < 0 ? " before" : " after") +
              " the first recorded frame",
          "the recording was shifted so that both begin together; set sync-mode=timestamp to use "
          "recorded times unchanged, or set timestamp-offset=");
   if (r.finder.lost())
-    warn(r.told_lost, "a frame rate in the caps, to find the recorded frame after a seek", "none",
+    warn(r.warned_lost, "a frame rate in the caps, to find the recorded frame after a seek", "none",
          "recorded frames are counted on as if there was no seek; use a recording by tensorrecord, "
          "which has timestamps");
   if (where == FrameFinder::Where::kOutside)
-    warn(r.told_outside, "a recorded frame for each frame",
+    warn(r.warned_outside, "a recorded frame for each frame",
          moment.time ? "none at " + seconds(*moment.time) : "none",
          "frames outside the recording get no tensors; set sync-mode=count or timestamp-offset=");
 }
@@ -179,7 +179,7 @@ Result<FrameFinder::Found> find(GstBaseTransform* base, GstBuffer* buffer) {
     return fail(ErrorKind::kMismatch, "a timestamp on each frame", "none", "set sync-mode=count");
   if (std::exchange(r.flushed, false)) r.finder.seek();
   const auto found = r.finder.next(moment, loop);
-  tell(GST_ELEMENT(base), r, found.where, moment);
+  warn_of(GST_ELEMENT(base), r, found.where, moment);
   return found;
 }
 

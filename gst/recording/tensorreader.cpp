@@ -75,7 +75,7 @@ Result<StoredTensor> read_entry(const Folder& folder, const IndexedTensor& entry
                 "record it again");
   auto data = read_data(*file, array->offset, file->bytes - array->offset);
   if (!data) return std::unexpected(data.error());
-  if (entry.source.said != nullptr) set_tensor_source(data->get(), labels.whole(entry.source));
+  if (entry.source.facts != nullptr) set_tensor_source(data->get(), labels.whole(entry.source));
   return StoredTensor{entry.id, entry.type, array->shape, entry.order, std::move(*data)};
 }
 

@@ -70,7 +70,7 @@ namespace {
 
 using Self = KeepboxBoxSink;
 
-void tell_news(KeepboxBoxSink* self, Session& session) {
+void report_news(KeepboxBoxSink* self, Session& session) {
   for (const Error& error : session.take_warnings()) post_warning(GST_ELEMENT(self), error);
   const CategoryNews news = session.writer.take_news();
   for (const std::string& text : news.chosen) GST_INFO_OBJECT(self, "%s", text.c_str());
@@ -98,7 +98,7 @@ Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
   session.analysed |= read_boxes(buffer, s.boxes, &s.points, s.frame);
   session.tell_models_apart(s.boxes);
   KB_TRY(session.write(info_of(self, session, buffer), s.boxes, s.text));
-  tell_news(self, session);
+  report_news(self, session);
   ++session.number;
   ++session.frames;
   return {};
@@ -155,7 +155,7 @@ gboolean start(GstBaseSink* base) {
   auto session = Session::open(props, self->state->interrupt);
   self->state->interrupt.set(false);
   if (!session) return check(self, std::unexpected(session.error()));
-  tell_news(self, self->state->session.emplace(std::move(*session)));
+  report_news(self, self->state->session.emplace(std::move(*session)));
   return TRUE;
 }
 
