@@ -23,7 +23,7 @@ namespace keepbox {
 /// A tensor's source in an index.
 struct IndexedSource {
   SharedTensorSource facts;  // without labels; nullptr if there is no source
-  std::string labels;       // file of its labels, or empty
+  std::string labels;        // file of its labels, or empty
 };
 
 /// @pre source.facts.
