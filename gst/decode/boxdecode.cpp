@@ -2,10 +2,8 @@
 // boxdecode: a detector's tensors on a frame become boxes on it.
 #include <gst/base/gstbasetransform.h>
 
-#include <algorithm>
 #include <atomic>
-#include <string>
-#include <vector>
+#include <utility>
 
 #include "gst/base/element.h"
 #include "gst/base/elementname.h"
@@ -14,9 +12,11 @@
 #include "gst/base/picture.h"
 #include "gst/decode/decodeenums.h"
 #include "gst/decode/decodeprops.h"
+#include "gst/decode/decodequeries.h"
 #include "gst/decode/decoder.h"
+#include "gst/decode/decodesettings.h"
 #include "gst/decode/decodestats.h"
-#include "gst/decode/detectorfile.h"
+#include "gst/decode/mismatches.h"
 #include "gst/metas/attachboxes.h"
 #include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensorcaps.h"
@@ -64,7 +64,7 @@ struct State : TableProps<DecodeProps, decode_properties> {
   std::atomic<bool> stopping = false;
   // The streaming thread's own:
   Decoder decoder;
-  std::vector<std::string> reported;  // kinds of mismatch
+  Mismatches mismatches;
   PostedError failed;
 };
 
@@ -111,25 +111,16 @@ bool is_mismatch(const State& s, const Error& error) {
          !s.decoder.device_failed();
 }
 
-/// Returns the kind of a mismatch: numbers may differ in every frame.
-std::string without_numbers(std::string text) {
-  std::erase_if(text, [](char c) { return g_ascii_isdigit(c); });
-  return text;
-}
-
 GstFlowReturn report(KeepboxBoxDecode* self, const Error& error) {
-  constexpr size_t kMaxReported = 16;  // bounds memory if every frame fails differently
   State& s = *self->state;
   const auto policy = static_cast<OnMismatch>(s.decoder.props().on_mismatch);
   if (policy == OnMismatch::kError || !is_mismatch(s, error)) {
     s.failed.post(GST_ELEMENT(self), error);
     return GST_FLOW_ERROR;
   }
-  std::string kind = without_numbers(error.message());
-  if (s.reported.size() < kMaxReported && !std::ranges::contains(s.reported, kind)) {
+  if (s.mismatches.add(error)) {
     if (policy == OnMismatch::kWarn) post_warning(GST_ELEMENT(self), error);
     else GST_INFO_OBJECT(self, "%s", error.message().c_str());
-    s.reported.push_back(std::move(kind));
   }
   return GST_FLOW_OK;
 }
@@ -204,7 +195,7 @@ gboolean start(GstBaseTransform* base) {
   s.changed = true;
   GST_OBJECT_UNLOCK(self);
   take_props(self);
-  s.reported.clear();
+  s.mismatches.clear();
   s.stopping = false;
   s.failed.clear();
   const Status status = s.decoder.start();
@@ -230,59 +221,23 @@ void set_context(GstElement* element, GstContext* context) {
   GST_ELEMENT_CLASS(keepbox_box_decode_parent_class)->set_context(element, context);
 }
 
-/// Removes the tensors that the template lists for tensordecodebin: upstream needs none to link
-/// here, and downstream gets the actual ones with the caps.
-void leave_tensors_out(GstQuery* query) {
-  GstCaps *result = nullptr, *filter = nullptr;
-  gst_query_parse_caps_result(query, &result);
-  gst_query_parse_caps(query, &filter);
-  GstCaps* plain = gst_caps_copy(result);
-  for (guint i = 0; i < gst_caps_get_size(plain); ++i)
-    gst_structure_remove_field(gst_caps_get_structure(plain, i), "tensors");
-  plain = gst_caps_simplify(plain);
-  if (filter != nullptr) {
-    GstCaps* both = gst_caps_intersect_full(filter, plain, GST_CAPS_INTERSECT_FIRST);
-    gst_caps_replace(&plain, both);
-    gst_caps_unref(both);
-  }
-  gst_query_set_caps_result(query, plain);
-  gst_caps_unref(plain);
-}
-
-/// Answers with the family that is set, if any. May run in any thread, so a file is read just for
-/// the query.
-gboolean answer_with_family(KeepboxBoxDecode* self, GstQuery* query) {
-  const std::string detector = locked_copy(self, self->state->props.detector);
-  if (const DetectorSpec* spec = find_detector(detector)) {
-    answer_family(query, {detector, spec->input, std::string(spec->input.caveat)});
-  } else if (means_detector_file(detector)) {
-    const auto file = load_detector(detector);
-    if (!file) return TRUE;  // reported with the first frame
-    InputRule input = file->family->input;
-    const std::string caveat(std::exchange(input.caveat, {}));
-    answer_family(query, {detector, input, caveat});
-  }
-  return TRUE;
-}
-
-/// Answers with the input size that is set, or that the tensors' shapes show.
-gboolean answer_input(KeepboxBoxDecode* self, InputQuestion& question) {
-  const DecodeProps props = locked_copy(self, self->state->props);
-  question.answer = input_size_of(props, question.tensors);
-  return TRUE;
-}
-
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
-  if (asks_family(query)) return answer_with_family(Self::cast(base), query);
-  if (InputQuestion* question = input_question(query))
-    return answer_input(Self::cast(base), *question);
+  State& s = Self::of(base);
+  if (asks_family(query)) {
+    answer_with_family(query, locked_copy(base, s.props.detector));
+    return TRUE;
+  }
+  if (InputQuestion* question = input_question(query)) {
+    question->answer = input_size_of(locked_copy(base, s.props), question->tensors);
+    return TRUE;
+  }
   if (ends_producer_query(query)) return TRUE;
   if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
-      Self::of(base).decoder.cuda().answer(GST_ELEMENT(base), query))
+      s.decoder.cuda().answer(GST_ELEMENT(base), query))
     return TRUE;
   const gboolean done =
       GST_BASE_TRANSFORM_CLASS(keepbox_box_decode_parent_class)->query(base, direction, query);
-  if (done && GST_QUERY_TYPE(query) == GST_QUERY_CAPS) leave_tensors_out(query);
+  if (done && GST_QUERY_TYPE(query) == GST_QUERY_CAPS) remove_tensors_from_caps(query);
   return done;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gst/base/words.h"
+#include "gst/decode/decodesettings.h"
 #include "gst/decode/priors.h"
 
 namespace keepbox {

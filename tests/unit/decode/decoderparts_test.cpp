@@ -5,6 +5,7 @@
 #include <string>
 
 #include "gst/decode/devicechoice.h"
+#include "gst/decode/mismatches.h"
 #include "gst/decode/planner.h"
 #include "gst/decode/tensorintake.h"
 #include "gst/tensors/decodednote.h"
@@ -153,6 +154,20 @@ TEST_F(PlansOfStream, WarnOnceAboutAWrongFamily) {
   EXPECT_EQ(warning(), "expected probabilities, found 9");
   EXPECT_TRUE(planner.accept(plan, wrong));
   EXPECT_EQ(warning(), "");
+}
+
+TEST(MismatchKinds, AreReportedOnce) {
+  Mismatches mismatches;
+  const auto error = [](std::string found) {
+    return Error{ErrorKind::kMismatch, "a tensor", std::move(found), ""};
+  };
+  EXPECT_TRUE(mismatches.add(error("1x84x8400")));
+  EXPECT_FALSE(mismatches.add(error("1x85x6300")));
+  EXPECT_TRUE(mismatches.add(error("none")));
+  mismatches.clear();
+  EXPECT_TRUE(mismatches.add(error("none")));
+  for (char c = 'a'; c < 'a' + 15; ++c) EXPECT_TRUE(mismatches.add(error(std::string(1, c))));
+  EXPECT_FALSE(mismatches.add(error("one too many")));
 }
 
 }  // namespace
