@@ -49,7 +49,8 @@ inline std::unexpected<Error> fail(ErrorKind kind, std::string expected, std::st
       return std::unexpected(std::move(kb_status.error())); \
   } while (false)
 
-/// Declares a variable with the value of a Result, or returns from the function with its error:
+/// Declares or sets a variable to the value of a Result, or returns from the function with its
+/// error:
 /// KB_ASSIGN(auto labels, Labels::load(path));
 #define KB_ASSIGN(declaration, ...) \
   KB_ASSIGN_BY(KB_JOINED(kb_result_, __LINE__), declaration, __VA_ARGS__)

@@ -17,9 +17,7 @@ Status load_once(std::string& loaded, const std::string& path, Content& content,
   content = Content();
   loaded.clear();
   if (path.empty()) return {};
-  auto read = load(path.c_str());
-  if (!read) return std::unexpected(read.error());
-  content = std::move(*read);
+  KB_ASSIGN(content, load(path.c_str()));
   loaded = path;
   return {};
 }
@@ -32,9 +30,7 @@ Status DecodeFiles::load_family(const std::string& detector) {
   family_ = {};
   family_of_.clear();
   if (means_detector_file(detector)) {
-    auto file = load_detector(detector);
-    if (!file) return std::unexpected(file.error());
-    family_ = std::move(*file);
+    KB_ASSIGN(family_, load_detector(detector));
   } else if (!detector.empty() && detector != Settings{}.detector &&
              find_detector(detector) == nullptr) {
     return fail(ErrorKind::kInvalid,

@@ -47,19 +47,12 @@ void take_source(Settings& settings, const TensorSource& source) {
 }
 
 Result<FilterSettings> filters_of(const DecodeProps& props, const Labels& labels) {
-  auto least = sizes_of(props.min_size, labels, "min-size");
-  if (!least) return std::unexpected(least.error());
-  auto most = sizes_of(props.max_size, labels, "max-size");
-  if (!most) return std::unexpected(most.error());
-  auto wanted = regions_of(props.regions, "regions");
-  if (!wanted) return std::unexpected(wanted.error());
-  auto excluded = regions_of(props.exclude_regions, "exclude-regions");
-  if (!excluded) return std::unexpected(excluded.error());
-  return FilterSettings{.least = std::move(*least),
-                        .most = std::move(*most),
-                        .wanted = std::move(*wanted),
-                        .excluded = std::move(*excluded),
-                        .rule = static_cast<RegionRule>(props.region_rule)};
+  FilterSettings out{.rule = static_cast<RegionRule>(props.region_rule)};
+  KB_ASSIGN(out.least, sizes_of(props.min_size, labels, "min-size"));
+  KB_ASSIGN(out.most, sizes_of(props.max_size, labels, "max-size"));
+  KB_ASSIGN(out.wanted, regions_of(props.regions, "regions"));
+  KB_ASSIGN(out.excluded, regions_of(props.exclude_regions, "exclude-regions"));
+  return out;
 }
 
 }  // namespace
@@ -92,18 +85,10 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
                .masks = props.masks,
                .frame_masks = props.mask_size == kMaskSizeFrame};
   if (source != nullptr) take_source(out, *source);
-  auto include = labels.classes_of(props.include_classes, "include-classes");
-  if (!include) return std::unexpected(include.error());
-  auto exclude = labels.classes_of(props.exclude_classes, "exclude-classes");
-  if (!exclude) return std::unexpected(exclude.error());
-  auto thresholds = labels.thresholds_of(props.class_thresholds, "class-thresholds");
-  if (!thresholds) return std::unexpected(thresholds.error());
-  out.include_classes = std::move(*include);
-  out.exclude_classes = std::move(*exclude);
-  out.class_thresholds = std::move(*thresholds);
-  auto filters = filters_of(props, labels);
-  if (!filters) return std::unexpected(filters.error());
-  out.filters = std::move(*filters);
+  KB_ASSIGN(out.include_classes, labels.classes_of(props.include_classes, "include-classes"));
+  KB_ASSIGN(out.exclude_classes, labels.classes_of(props.exclude_classes, "exclude-classes"));
+  KB_ASSIGN(out.class_thresholds, labels.thresholds_of(props.class_thresholds, "class-thresholds"));
+  KB_ASSIGN(out.filters, filters_of(props, labels));
   return out;
 }
 

@@ -69,15 +69,14 @@ std::expected<Units, std::string> units_from(const std::string& text) {
 }
 
 Result<std::vector<std::string>> labels_in(const Folder& folder, const std::string& name) {
-  auto file = folder.read(name);
-  if (!file) return std::unexpected(file.error());
+  KB_ASSIGN(auto file, folder.read(name));
   const auto broken = [&](std::string found) {
-    return fail(ErrorKind::kTruncated, "UTF-8 names, one per line, in " + file->path,
+    return fail(ErrorKind::kTruncated, "UTF-8 names, one per line, in " + file.path,
                 std::move(found), "record it again");
   };
-  if (file->bytes > kMaxLabelBytes) return broken("more than 16 MiB");
-  std::string text(file->bytes, '\0');
-  KB_TRY(file->read(0, std::as_writable_bytes(std::span(text))));
+  if (file.bytes > kMaxLabelBytes) return broken("more than 16 MiB");
+  std::string text(file.bytes, '\0');
+  KB_TRY(file.read(0, std::as_writable_bytes(std::span(text))));
   if (!text.ends_with('\n')) return broken("an incomplete last line");
   if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr))
     return broken("invalid bytes");  // a NUL among them

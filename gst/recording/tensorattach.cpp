@@ -66,18 +66,18 @@ using Self = KeepboxTensorAttach;
 
 Status open(GstElement* element, State& r) {
   const ReplayProps props = locked_copy(element, r.props);
-  auto reader =
-      TensorReader::open(props.location, {.dims = props.dims, .type = props.type, .id = props.id});
-  if (!reader) return std::unexpected(reader.error());
+  KB_ASSIGN(
+      auto reader,
+      TensorReader::open(props.location, {.dims = props.dims, .type = props.type, .id = props.id}));
   const auto mode = static_cast<SyncMode>(props.sync_mode);
-  const auto& [timeline, remark] = reader->times();
+  const auto& [timeline, remark] = reader.times();
   Error times{ErrorKind::kMismatch, "increasing timestamps for all frames in " + props.location,
               remark.empty() ? "none" : remark, "set sync-mode=count"};
   if (mode == SyncMode::kTimestamp && timeline.empty()) return std::unexpected(times);
   if (mode == SyncMode::kAuto && !remark.empty()) post_warning(element, times);
   r.mode = mode;
-  r.finder = FrameFinder(reader->frames(), timeline, mode, props.offset);
-  r.reader = std::move(*reader);
+  r.finder = FrameFinder(reader.frames(), timeline, mode, props.offset);
+  r.reader = std::move(reader);
   r.set_forms(r.reader->forms());
   GST_INFO_OBJECT(element, "%" G_GSIZE_FORMAT " frames, %s", r.reader->frames(),
                   timeline.empty() ? "without times" : "with times");
@@ -87,11 +87,8 @@ Status open(GstElement* element, State& r) {
 /// Prepares uploads to CUDA memory, if requested.
 Status prepare_memory(GstElement* element, State& r) {
   if (locked_copy(element, r.props.memory) != static_cast<int>(ReplayMemory::kCuda)) return {};
-  auto context = r.cuda.ensure(element, -1, "set memory=system");
-  if (!context) return std::unexpected(context.error());
-  auto uploader = CudaUploader::create(std::move(*context));
-  if (!uploader) return std::unexpected(uploader.error());
-  r.uploader = std::move(*uploader);
+  KB_ASSIGN(auto context, r.cuda.ensure(element, -1, "set memory=system"));
+  KB_ASSIGN(r.uploader, CudaUploader::create(std::move(context)));
   return {};
 }
 
@@ -184,9 +181,8 @@ Result<FrameFinder::Found> find(GstBaseTransform* base, GstBuffer* buffer) {
 }
 
 Status attach(State& r, size_t frame, GstBuffer* buffer) {
-  const auto tensors = r.reader->read(frame);
-  if (!tensors) return std::unexpected(tensors.error());
-  for (const StoredTensor& tensor : *tensors) {
+  KB_ASSIGN(const auto tensors, r.reader->read(frame));
+  for (const StoredTensor& tensor : tensors) {
     Result<GstBuffer*> data =
         r.uploader ? r.uploader->upload(tensor.data.get()) : gst_buffer_ref(tensor.data.get());
     if (!data) return std::unexpected(data.error());
