@@ -216,8 +216,8 @@ GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
 
 void set_context(GstElement* element, GstContext* context) {
   KeepboxBoxDecode* self = Self::cast(element);
-  self->state->decoder.cuda().offer(element, context,
-                                    locked_copy(self, self->state->props.cuda_device_id));
+  self->state->decoder.device().offer(element, context,
+                                      locked_copy(self, self->state->props.cuda_device_id));
   GST_ELEMENT_CLASS(keepbox_box_decode_parent_class)->set_context(element, context);
 }
 
@@ -233,7 +233,7 @@ gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* quer
   }
   if (ends_producer_query(query)) return TRUE;
   if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
-      s.decoder.cuda().answer(GST_ELEMENT(base), query))
+      s.decoder.device().answer(GST_ELEMENT(base), query))
     return TRUE;
   const gboolean done =
       GST_BASE_TRANSFORM_CLASS(keepbox_box_decode_parent_class)->query(base, direction, query);

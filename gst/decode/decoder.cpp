@@ -145,8 +145,8 @@ Status Decoder::prepare(FrameTensors& tensors) {
 }
 
 Status Decoder::make_processor(const PlannedTensors& planned, const FrameTensors& tensors) {
-  KB_ASSIGN(CudaContext home, device_.context_for(tensors));
-  const CudaScope scope(home);
+  KB_ASSIGN(DeviceContext home, device_.context_for(tensors));
+  const DeviceScope scope(home);
   KB_TRY(scope.status());
   KB_ASSIGN(Selection backend, device_.select(planned.plan, tensors.space()));
   KB_TRY(

@@ -18,7 +18,7 @@
 
 namespace keepbox {
 
-/// Decodes frame by frame. Only cuda() may be called from other threads.
+/// Decodes frame by frame. Only device() may be used from other threads.
 class Decoder {
  public:
   /// @param element posts the messages. @param stop set by another thread to end a frame, see
@@ -59,7 +59,7 @@ class Decoder {
   /// True if the last error was a device failure, which would repeat for every frame.
   bool device_failed() const { return device_.failed(); }
 
-  SharedCuda& cuda() { return device_.cuda(); }
+  Device& device() { return device_.device(); }
 
  private:
   bool needs_plan(const DecodeProps& props) const;

@@ -13,11 +13,7 @@ GST_DEBUG_CATEGORY_EXTERN(boxdecode_debug);
 namespace keepbox {
 namespace {
 
-constexpr const char* kWithoutCuda = "set backend=auto";
-
-bool have_device_backend() {
-  return std::ranges::contains(backends(), MemorySpace::kCuda, &Backend::memory);
-}
+constexpr const char* kWithoutDevice = "set backend=auto";
 
 bool is_device_failure(const Status& status) {
   return !status && status.error().kind == ErrorKind::kNoResource;
@@ -27,12 +23,12 @@ bool is_device_failure(const Status& status) {
 
 bool DeviceChoice::is_device(std::string_view name) {
   const Backend* backend = find_backend(name);
-  return backend != nullptr && backend->memory == MemorySpace::kCuda;
+  return backend != nullptr && backend->memory != MemorySpace::kSystem;
 }
 
 void DeviceChoice::set_props(const DecodeProps& props) {
-  if (props.cuda_device_id != device_id_) cuda_.clear();
-  device_id_ = props.cuda_device_id;
+  if (props.cuda_device_id != index_) device_->clear();
+  index_ = props.cuda_device_id;
   const std::string chosen = nick_of(backend_type(), props.backend);
   if (chosen != chosen_) avoided_.clear();
   chosen_ = chosen;
@@ -48,16 +44,18 @@ void DeviceChoice::start() {
 
 Status DeviceChoice::check() {
   if (!is_forced()) return {};
-  const auto context = cuda_.ensure(element_, device_id_, kWithoutCuda);
+  const auto context = device_->ensure(element_, index_, kWithoutDevice);
   failed_ = !context;
   if (!context) return std::unexpected(context.error());
   return {};
 }
 
 MemorySpace DeviceChoice::wanted_memory() const {
-  const bool device =
-      automatic() ? avoided_.empty() && unsupported_.empty() && have_device_backend() : is_forced();
-  return device ? MemorySpace::kCuda : MemorySpace::kSystem;
+  const MemorySpace memory = device_->memory();
+  const bool wanted = automatic() ? avoided_.empty() && unsupported_.empty() &&
+                                        std::ranges::contains(backends(), memory, &Backend::memory)
+                                  : is_forced();
+  return wanted ? memory : MemorySpace::kSystem;
 }
 
 Status DeviceChoice::map(FrameTensors& tensors, std::span<const uint32_t> which,
@@ -68,13 +66,13 @@ Status DeviceChoice::map(FrameTensors& tensors, std::span<const uint32_t> which,
   return mapped;
 }
 
-Result<CudaContext> DeviceChoice::context_for(const FrameTensors& tensors) {
+Result<DeviceContext> DeviceChoice::context_for(const FrameTensors& tensors) {
   if (tensors.context()) {
-    cuda_.adopt(tensors.context());
+    device_->adopt(tensors.context());
     return tensors.context();
   }
-  if (!is_forced()) return CudaContext();
-  return cuda_.ensure(element_, device_id_, kWithoutCuda);
+  if (!is_forced()) return DeviceContext();
+  return device_->ensure(element_, index_, kWithoutDevice);
 }
 
 Result<Selection> DeviceChoice::select(const Plan& plan, MemorySpace memory) const {

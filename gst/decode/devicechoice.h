@@ -4,23 +4,26 @@
 
 #include <gst/gst.h>
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/result.h"
 #include "core/run/backend.h"
 #include "gst/decode/decodeprops.h"
-#include "gst/tensors/cudascope.h"
+#include "gst/tensors/device.h"
 #include "gst/tensors/tensors.h"
 
 namespace keepbox {
 
-/// The choice of one decoder. Only cuda() may be used from other threads.
+/// The choice of one decoder. Only device() may be used from other threads.
 class DeviceChoice {
  public:
   /// @param element posts the messages, and outlives this.
-  explicit DeviceChoice(GstElement* element) : element_(element) {}
+  explicit DeviceChoice(GstElement* element, std::unique_ptr<Device> device = make_device())
+      : element_(element), device_(std::move(device)) {}
 
   /// Takes backend= and cuda-device-id=. A changed backend may use a device that failed before.
   void set_props(const DecodeProps& props);
@@ -29,7 +32,7 @@ class DeviceChoice {
   void start();
   /// Makes the context of a device that is set. kNoResource without one.
   Status check();
-  void stop() { cuda_.clear(); }
+  void stop() { device_->clear(); }
 
   /// True if the backend is not set: a device that fails is replaced by the CPU.
   bool automatic() const { return in_force_ == "auto"; }
@@ -43,7 +46,7 @@ class DeviceChoice {
   void begin_frame() { downloaded_ = false; }
 
   /// Returns the context for mapped tensors: their own, one for a device that is set, or none.
-  Result<CudaContext> context_for(const FrameTensors& tensors);
+  Result<DeviceContext> context_for(const FrameTensors& tensors);
   /// Returns the backend for a plan; the reason includes why it is not a device.
   /// @param memory of the tensors.
   Result<Selection> select(const Plan& plan, MemorySpace memory) const;
@@ -68,19 +71,19 @@ class DeviceChoice {
 
   /// True if a device is set.
   bool is_forced() const { return is_device(in_force_); }
-  SharedCuda& cuda() { return cuda_; }
+  Device& device() { return *device_; }
 
  private:
   static bool is_device(std::string_view backend);
 
   GstElement* element_;
+  std::unique_ptr<Device> device_;
   std::string chosen_ = "auto";    // as set
   std::string in_force_ = "auto";  // as the environment replaces it
-  int device_id_ = -1;
-  SharedCuda cuda_;
-  std::string unsupported_;  // why no device can run the plan
-  std::string avoided_;      // why devices are avoided in this stream
-  std::string logged_;       // the last `unsupported_` in the log
+  int index_ = -1;                 // of the device; -1: any
+  std::string unsupported_;        // why no device can run the plan
+  std::string avoided_;            // why devices are avoided in this stream
+  std::string logged_;             // the last `unsupported_` in the log
   bool failed_ = false;
   bool downloaded_ = false;
 };

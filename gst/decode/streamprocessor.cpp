@@ -8,7 +8,8 @@
 namespace keepbox {
 
 Status StreamProcessor::make(const PlannedTensors& planned, Selection backend, MemorySpace memory,
-                             CudaContext home, ThreadPool* threads, const std::atomic<bool>* stop) {
+                             DeviceContext home, ThreadPool* threads,
+                             const std::atomic<bool>* stop) {
   KB_ASSIGN(processor_, Processor::create(planned.plan, std::move(backend), memory, threads));
   processor_->stop_by(stop);
   home_ = std::move(home);
@@ -19,7 +20,7 @@ Status StreamProcessor::make(const PlannedTensors& planned, Selection backend, M
 
 void StreamProcessor::drop() {
   {
-    const CudaScope scope(home_);
+    const DeviceScope scope(home_);
     processor_.reset();
   }
   source_.reset();
@@ -60,13 +61,13 @@ void StreamProcessor::follow(const FrameTensors& tensors) {
 }
 
 Status StreamProcessor::retune(const Settings& settings) {
-  const CudaScope scope(home_);
+  const DeviceScope scope(home_);
   KB_TRY(scope.status());
   return processor_->retune(settings);
 }
 
 Status StreamProcessor::run(const FrameTensors& tensors) {
-  const CudaScope scope(home_);
+  const DeviceScope scope(home_);
   KB_TRY(scope.status());
   return processor_->run(tensors.views());
 }

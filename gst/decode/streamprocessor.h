@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/run/processor.h"
-#include "gst/tensors/cudascope.h"
+#include "gst/tensors/device.h"
 #include "gst/tensors/tensors.h"
 
 namespace keepbox {
@@ -28,7 +28,7 @@ class StreamProcessor {
   /// Makes the processor. @param home context of its memory, which is current; empty for none.
   /// @param threads may be nullptr; outlives it. @param stop as Processor::stop_by(); outlives it.
   Status make(const PlannedTensors& planned, Selection backend, MemorySpace memory,
-              CudaContext home, ThreadPool* threads, const std::atomic<bool>* stop);
+              DeviceContext home, ThreadPool* threads, const std::atomic<bool>* stop);
   /// Destroys the processor in its context, which outlives it.
   void drop();
 
@@ -60,7 +60,7 @@ class StreamProcessor {
  private:
   std::optional<Processor> processor_;
   SharedTensorSource source_;
-  CudaContext home_;
+  DeviceContext home_;
   MemorySpace memory_ = MemorySpace::kSystem;
 };
 

@@ -5,6 +5,7 @@
 #include <gst/base/gstbasetransform.h>
 
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -17,8 +18,8 @@
 #include "gst/recording/replayprops.h"
 #include "gst/recording/streamtime.h"
 #include "gst/recording/tensorreader.h"
-#include "gst/tensors/cudascope.h"
 #include "gst/tensors/decodednote.h"
+#include "gst/tensors/device.h"
 #include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensors.h"
 
@@ -35,8 +36,8 @@ struct State : TableProps<ReplayProps, replay_properties> {
   SyncMode mode = SyncMode::kAuto;
   bool numbered = false;  // buffer offsets are frame numbers
   bool prepared = false;  // open_recording() was called for the next start
-  SharedCuda cuda;
-  std::optional<CudaUploader> uploader;  // for tensors in CUDA memory
+  std::unique_ptr<Device> device = make_device();
+  std::unique_ptr<Uploader> uploader;  // for tensors in device memory
   FrameRate rate;
   bool flushed = false;
   PostedError failed;
@@ -87,8 +88,8 @@ Status open(GstElement* element, State& r) {
 /// Prepares uploads to CUDA memory, if requested.
 Status prepare_memory(GstElement* element, State& r) {
   if (locked_copy(element, r.props.memory) != static_cast<int>(ReplayMemory::kCuda)) return {};
-  KB_ASSIGN(auto context, r.cuda.ensure(element, -1, "set memory=system"));
-  KB_ASSIGN(r.uploader, CudaUploader::create(std::move(context)));
+  KB_ASSIGN(const auto context, r.device->ensure(element, -1, "set memory=system"));
+  KB_ASSIGN(r.uploader, r.device->make_uploader(context));
   return {};
 }
 
@@ -104,7 +105,7 @@ void close(State& r) {
 
 gboolean stop(GstBaseTransform* base) {
   close(Self::of(base));
-  Self::of(base).cuda.clear();
+  Self::of(base).device->clear();
   return TRUE;
 }
 
@@ -217,7 +218,7 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
 }
 
 void set_context(GstElement* element, GstContext* context) {
-  Self::of(element).cuda.offer(element, context, -1);
+  Self::of(element).device->offer(element, context, -1);
   GST_ELEMENT_CLASS(keepbox_tensor_attach_parent_class)->set_context(element, context);
 }
 
@@ -230,7 +231,7 @@ void take_part(State& r, InputQuestion& question) {
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
   if (InputQuestion* question = input_question(query)) take_part(Self::of(base), *question);
   return (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
-          Self::of(base).cuda.answer(GST_ELEMENT(base), query)) ||
+          Self::of(base).device->answer(GST_ELEMENT(base), query)) ||
          GST_BASE_TRANSFORM_CLASS(keepbox_tensor_attach_parent_class)
              ->query(base, direction, query);
 }

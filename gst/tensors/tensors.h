@@ -12,7 +12,7 @@
 #include <string>
 
 #include "core/base/tensor.h"
-#include "gst/tensors/cudascope.h"
+#include "gst/tensors/device.h"
 #include "gst/tensors/tensorsource.h"
 
 namespace keepbox {
@@ -60,13 +60,13 @@ class FrameTensors {
 
   MemorySpace space() const { return context_ ? MemorySpace::kCuda : MemorySpace::kSystem; }
   /// Context of tensors in CUDA memory; otherwise empty.
-  const CudaContext& context() const { return context_; }
+  const DeviceContext& context() const { return context_; }
   /// True if data was copied from a device to the host.
   bool downloaded() const { return downloaded_; }
 
   /// Returns the CUDA context that contains all of some listed tensors, each in one piece, or an
   /// empty one: backends take a frame from a single memory. @param which indices in listed().
-  CudaContext common_context(std::span<const uint32_t> which) const;
+  DeviceContext common_context(std::span<const uint32_t> which) const;
 
   /// Notes on the buffer that these tensors were decoded, together with all tensors attached at
   /// once with them. @param which indices in listed().
@@ -102,7 +102,7 @@ class FrameTensors {
   };
   std::array<Mapping, kMost> mappings_;
   size_t listed_count_ = 0, count_ = 0;
-  CudaContext context_;
+  DeviceContext context_;
   bool downloaded_ = false;
 };
 

@@ -2,6 +2,7 @@
 // The parts of a decoder by themselves: intake of tensors, choice of the device, and plans.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 #include "gst/decode/devicechoice.h"
@@ -126,6 +127,48 @@ TEST_F(ChoiceOfDevice, AddsTheReasonToTheBackend) {
   device_.retry();
   device_.forget_plan();
   EXPECT_EQ(reason().find("not on the GPU"), std::string::npos);
+}
+
+/// A device that counts how often its context is given up.
+class CountingDevice final : public Device {
+ public:
+  explicit CountingDevice(int& cleared) : cleared_(cleared) {}
+  MemorySpace memory() const override { return MemorySpace::kSystem; }
+  Result<DeviceContext> ensure(GstElement*, int, const std::string&) override { return {}; }
+  void adopt(const DeviceContext& context) override { cleared_ += context ? 0 : 1; }
+  void offer(GstElement*, GstContext*, int) override {}
+  bool answer(GstElement*, GstQuery*) override { return true; }
+  Result<std::unique_ptr<Uploader>> make_uploader(const DeviceContext&) override { return {}; }
+
+ private:
+  int& cleared_;
+};
+
+TEST_F(ChoiceOfDevice, GivesUpTheContextOfAnother) {
+  int cleared = 0;
+  DeviceChoice choice(element_, std::make_unique<CountingDevice>(cleared));
+  choice.set_props({});
+  EXPECT_EQ(cleared, 0);
+  DecodeProps props;
+  props.cuda_device_id = 3;
+  choice.set_props(props);
+  EXPECT_EQ(cleared, 1);
+  choice.set_props(props);
+  EXPECT_EQ(cleared, 1);
+  choice.stop();
+  EXPECT_EQ(cleared, 2);
+  EXPECT_TRUE(choice.device().answer(element_, nullptr));
+}
+
+TEST(WithoutDevice, HasNoContext) {
+  NullDevice device;
+  EXPECT_EQ(device.memory(), MemorySpace::kSystem);
+  const auto context = device.ensure(nullptr, -1, "set backend=auto");
+  ASSERT_FALSE(context);
+  EXPECT_EQ(context.error().kind, ErrorKind::kNoResource);
+  EXPECT_TRUE(context.error().hint.starts_with("set backend=auto, or build"));
+  EXPECT_FALSE(device.answer(nullptr, nullptr));
+  EXPECT_FALSE(device.make_uploader({}));
 }
 
 TEST_F(PlansOfStream, AreOfOneFrame) {
