@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the parts of a decoder share: properties, frames, files and warnings of a stream.
+// Data that the parts of a decoder share: properties, frames, files and warnings of a stream.
 #pragma once
 
 #include <gst/gst.h>
@@ -19,7 +19,7 @@ struct DecodeStream {
   GstElement* element;             // posts the messages; outlives this
   DecodeProps props{};             // in force
   Picture picture{};               // of the frames
-  DecodeFiles files{};             // those that the properties name
+  DecodeFiles files{};             // named by the properties
   std::set<std::string> warned{};  // `expected` of each warning since the start
 
   /// Posts a warning unless one that expects the same was posted since the start.

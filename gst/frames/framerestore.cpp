@@ -3,7 +3,6 @@
 #include <gst/video/video.h>
 
 #include <optional>
-#include <vector>
 
 #include "core/formula/letterbox.h"
 #include "gst/base/element.h"
@@ -15,6 +14,7 @@
 #include "gst/base/props.h"
 #include "gst/frames/across.h"
 #include "gst/frames/framemeta.h"
+#include "gst/frames/heldevents.h"
 #include "gst/frames/restore.h"
 
 /**
@@ -58,30 +58,21 @@ const PropertyTable<RestoreProps>& restore_properties() {
 
 struct State : TableProps<RestoreProps, restore_properties> {
   ~State() { reset(); }
-  void release_held(bool push);
   void reset();
 
   GstPad *sink = nullptr, *src = nullptr;
   // The streaming thread's own:
-  FrameFormat scaled;           // input frames
-  FrameFormat full;             // output frames
-  GstCaps* caps = nullptr;      // of output frames; null before the first one
-  std::vector<GstEvent*> held;  // sticky events that must follow those caps
-  bool planes = false;          // downstream supports GstVideoMeta
+  FrameFormat scaled;       // input frames
+  FrameFormat full;         // output frames
+  GstCaps* caps = nullptr;  // of output frames; null before the first one
+  HeldEvents held;          // sticky events that must follow those caps
+  bool planes = false;      // downstream supports GstVideoMeta
   PostedError failed;
   bool warned = false;  // about missing transform metadata
 };
 
-void State::release_held(bool push) {
-  for (GstEvent* event : held) {
-    if (push) gst_pad_push_event(src, event);
-    else gst_event_unref(event);
-  }
-  held.clear();
-}
-
 void State::reset() {
-  release_held(false);
+  held.clear();
   gst_clear_caps(&caps);
   scaled = full = {};
   failed.clear();
@@ -105,15 +96,6 @@ namespace {
 
 using Self = KeepboxFrameRestore;
 
-/// Drops segments on a flush and keeps the other sticky events, as pads do.
-void drop_held_segments(State& r) {
-  std::erase_if(r.held, [](GstEvent* event) {
-    if (GST_EVENT_TYPE(event) != GST_EVENT_SEGMENT) return false;
-    gst_event_unref(event);
-    return true;
-  });
-}
-
 /// Queries downstream's allocation, after caps and whenever downstream asks for reconfiguration.
 void settle_allocation(State& r) {
   GstQuery* query = gst_query_new_allocation(r.caps, FALSE);
@@ -131,7 +113,7 @@ void announce(State& r, GstCaps* caps) {
   gst_caps_replace(&r.caps, caps);
   r.full = frame_format(caps).value_or(FrameFormat{});
   gst_pad_push_event(r.src, gst_event_new_caps(caps));
-  r.release_held(true);
+  r.held.push_to(r.src);
   gst_pad_check_reconfigure(r.src);
   settle_allocation(r);
 }
@@ -225,11 +207,11 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
   if (r.failed.take(event)) return TRUE;
   switch (GST_EVENT_TYPE(event)) {
     case GST_EVENT_CAPS: return take_caps(Self::cast(parent), event);
-    case GST_EVENT_FLUSH_STOP: drop_held_segments(r); break;
-    case GST_EVENT_EOS: r.release_held(true); break;
+    case GST_EVENT_FLUSH_STOP: r.held.drop_segments(); break;
+    case GST_EVENT_EOS: r.held.push_to(r.src); break;
     default:
       if (has_to_wait(r, event)) {
-        r.held.push_back(event);
+        r.held.add(event);
         return TRUE;
       }
   }
