@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gst/metas/analytics.h"
+#include "gst/metas/framebox.h"
 
 namespace keepbox::test {
 

@@ -207,7 +207,7 @@ class Scratch:
             steps.append(self.google(PARITY, '', more=[FEW, '--seeds=2'], seconds=240))
             steps.append(self.google(FORMULAS, '', seconds=300))
             return steps
-        if room == 'tool' or stem in ('detectorcheck', 'detectorfields', 'detectorfile', 'keytext'):
+        if room == 'tool' or stem.startswith('detector') or stem == 'keytext':
             script = str(self.tree / 'tests/unit/tool.py')
             steps.append(Step('tool.py', [TOOL], ['python3', script, TOOL], 60))
         near = suites(self.tree / 'tests/gst' / room)

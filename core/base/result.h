@@ -48,3 +48,16 @@ inline std::unexpected<Error> fail(ErrorKind kind, std::string expected, std::st
     if (auto kb_status = (expression); !kb_status)          \
       return std::unexpected(std::move(kb_status.error())); \
   } while (false)
+
+/// Declares or sets a variable to the value of a Result, or returns from the function with its
+/// error:
+/// KB_ASSIGN(auto labels, Labels::load(path));
+#define KB_ASSIGN(declaration, ...) \
+  KB_ASSIGN_BY(KB_JOINED(kb_result_, __LINE__), declaration, __VA_ARGS__)
+
+#define KB_ASSIGN_BY(result, declaration, ...)                    \
+  auto result = (__VA_ARGS__);                                    \
+  if (!result) return std::unexpected(std::move(result.error())); \
+  declaration = std::move(*result)
+#define KB_JOINED(a, b) KB_JOINED_AS_IS(a, b)
+#define KB_JOINED_AS_IS(a, b) a##b

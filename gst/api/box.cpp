@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "gst/api/keepbox.h"
-#include "gst/metas/analytics.h"
 #include "gst/metas/masks.h"
+#include "gst/metas/readboxes.h"
 
 /// A box; its points, edges and mask follow it in the same allocation.
 struct _KeepboxBox {

@@ -139,11 +139,10 @@ Result<std::optional<Descriptor>> OutFile::lock(const std::string& name, int fla
 /// Locks the part; content of an earlier writer is kept under another name.
 Result<Descriptor> OutFile::lock_part() {
   for (;;) {
-    auto file = lock(part_, O_CREAT);
-    if (!file) return std::unexpected(file.error());
+    KB_ASSIGN(auto file, lock(part_, O_CREAT));
     struct stat status;
-    if (!*file || fstat((*file)->number(), &status) != 0) continue;
-    if (status.st_size == 0) return std::move(**file);
+    if (!file || fstat(file->number(), &status) != 0) continue;
+    if (status.st_size == 0) return std::move(*file);
     KB_TRY(keep_older());
   }
 }
@@ -160,9 +159,8 @@ Status OutFile::keep_older() {
 }
 
 Status OutFile::open_part() {
-  auto file = lock_part();
-  if (!file) return std::unexpected(file.error());
-  return take(std::move(*file));
+  KB_ASSIGN(auto file, lock_part());
+  return take(std::move(file));
 }
 
 /// Writes to a file from offset whole_ on.
@@ -219,8 +217,7 @@ Status OutFile::resume() {
                       "set location= to a regular file, or use a format with lines instead of one "
                       "array");
   // Locking the future name keeps other writers out until the file has it.
-  auto name = lock_part();
-  if (!name) return std::unexpected(name.error());
+  KB_ASSIGN(auto name, lock_part());
   auto whole = lock_finished();
   if (whole && std::rename(path_.c_str(), part_.c_str()) == 0) return take(std::move(*whole));
   const std::string reason = whole ? g_strerror(errno) : whole.error().found;
@@ -231,13 +228,12 @@ Status OutFile::resume() {
 
 /// Locks the file that finish() renamed, unless its name belongs to another file now.
 Result<Descriptor> OutFile::lock_finished() const {
-  auto file = lock(path_, 0);
-  if (!file) return std::unexpected(file.error());
+  KB_ASSIGN(auto file, lock(path_, 0));
   struct stat status;
-  if (!*file || fstat((*file)->number(), &status) != 0 || status.st_dev != device_ ||
+  if (!file || fstat(file->number(), &status) != 0 || status.st_dev != device_ ||
       status.st_ino != inode_)
     return file_error(path_, "a different file", {});
-  return std::move(**file);
+  return std::move(*file);
 }
 
 std::optional<Error> OutFile::older() const {

@@ -75,13 +75,12 @@ Result<PlainFile> open_plain_in(int folder, const std::string& name, std::string
 }
 
 Result<std::string> read_text(const std::string& path, size_t most, std::string hint) {
-  const auto file = open_plain(path, hint);
-  if (!file) return std::unexpected(file.error());
-  if (file->bytes > most)
+  KB_ASSIGN(const auto file, open_plain(path, hint));
+  if (file.bytes > most)
     return file_error("at most " + std::to_string(most) + " bytes in " + path,
-                      std::to_string(file->bytes), std::move(hint));
-  std::string text(file->bytes, '\0');
-  KB_TRY(file->read(0, std::as_writable_bytes(std::span(text))));
+                      std::to_string(file.bytes), std::move(hint));
+  std::string text(file.bytes, '\0');
+  KB_TRY(file.read(0, std::as_writable_bytes(std::span(text))));
   return text;
 }
 

@@ -26,10 +26,10 @@ struct Property {
   const char* name;
   const char* blurb;
   std::variant<std::string Props::*, gfloat Props::*, gdouble Props::*, guint Props::*,
-               bool Props::*, int Props::*>
+               gint64 Props::*, bool Props::*, int Props::*>
       member;
   GType (*enum_type)() = nullptr;   // nullptr with an int member: a number from 0, or -1
-  gdouble lowest = 0, highest = 1;  // for floats and unsigned; for int only `highest`, if above 1
+  gdouble lowest = 0, highest = 1;  // for all numbers; for int only `highest`, if above 1
   bool controllable = false;
   bool live = false;                // may change while playing, unlike others
   bool Props::* was_set = nullptr;  // set to true by the first set()
@@ -44,9 +44,10 @@ class PropertyTable {
 
   /// Installs the properties and returns the first free id.
   guint install(GObjectClass* klass) const {
+    const Props defaults;
     guint id = 1;
     for (const Property<Props>& row : rows_)
-      g_object_class_install_property(klass, id++, spec_of(row));
+      g_object_class_install_property(klass, id++, spec_of(row, defaults));
     return id;
   }
 
@@ -55,15 +56,15 @@ class PropertyTable {
   bool get(const Props& props, guint id, GValue* value) const;
 
  private:
-  GParamSpec* spec_of(const Property<Props>& row) const;
+  // Inlined, GCC warns about types of members that a small Props cannot have.
+  [[gnu::noinline]] GParamSpec* spec_of(const Property<Props>& row, const Props& defaults) const;
 
   std::span<const Property<Props>> rows_;
   GParamFlags flags_;
 };
 
 template <class Props>
-GParamSpec* PropertyTable<Props>::spec_of(const Property<Props>& p) const {
-  const Props defaults;
+GParamSpec* PropertyTable<Props>::spec_of(const Property<Props>& p, const Props& defaults) const {
   const auto flags =
       static_cast<GParamFlags>(flags_ | (p.controllable ? GST_PARAM_CONTROLLABLE : 0) |
                                (p.live ? GST_PARAM_MUTABLE_PLAYING : 0));
@@ -83,6 +84,9 @@ GParamSpec* PropertyTable<Props>::spec_of(const Property<Props>& p) const {
         else if constexpr (std::is_same_v<T, guint>)
           return g_param_spec_uint(p.name, nick_of(p.name), p.blurb, static_cast<guint>(p.lowest),
                                    static_cast<guint>(p.highest), value, flags);
+        else if constexpr (std::is_same_v<T, gint64>)
+          return g_param_spec_int64(p.name, nick_of(p.name), p.blurb, static_cast<gint64>(p.lowest),
+                                    static_cast<gint64>(p.highest), value, flags);
         else if constexpr (std::is_same_v<T, bool>)
           return g_param_spec_boolean(p.name, nick_of(p.name), p.blurb, value, flags);
         else if (p.enum_type != nullptr)
@@ -112,6 +116,8 @@ bool PropertyTable<Props>::set(Props& props, guint id, const GValue* value) cons
           props.*member = g_value_get_double(value);
         } else if constexpr (std::is_same_v<T, guint>) {
           props.*member = g_value_get_uint(value);
+        } else if constexpr (std::is_same_v<T, gint64>) {
+          props.*member = g_value_get_int64(value);
         } else if constexpr (std::is_same_v<T, bool>) {
           props.*member = g_value_get_boolean(value) != FALSE;
         } else {
@@ -134,6 +140,7 @@ bool PropertyTable<Props>::get(const Props& props, guint id, GValue* value) cons
         else if constexpr (std::is_same_v<T, gfloat>) g_value_set_float(value, props.*member);
         else if constexpr (std::is_same_v<T, gdouble>) g_value_set_double(value, props.*member);
         else if constexpr (std::is_same_v<T, guint>) g_value_set_uint(value, props.*member);
+        else if constexpr (std::is_same_v<T, gint64>) g_value_set_int64(value, props.*member);
         else if constexpr (std::is_same_v<T, bool>) g_value_set_boolean(value, props.*member);
         else if (p.enum_type != nullptr) g_value_set_enum(value, props.*member);
         else g_value_set_int(value, props.*member);

@@ -2,21 +2,22 @@
 // boxdecode: a detector's tensors on a frame become boxes on it.
 #include <gst/base/gstbasetransform.h>
 
-#include <algorithm>
 #include <atomic>
-#include <string>
-#include <vector>
+#include <utility>
 
+#include "gst/base/element.h"
 #include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
 #include "gst/decode/decodeenums.h"
 #include "gst/decode/decodeprops.h"
+#include "gst/decode/decodequeries.h"
 #include "gst/decode/decoder.h"
+#include "gst/decode/decodesettings.h"
 #include "gst/decode/decodestats.h"
-#include "gst/decode/detectorfile.h"
-#include "gst/metas/analytics.h"
+#include "gst/decode/mismatches.h"
+#include "gst/metas/attachboxes.h"
 #include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensorcaps.h"
 #include "gst/tensors/tensors.h"
@@ -43,31 +44,35 @@ GST_DEBUG_CATEGORY(boxdecode_debug);
 namespace keepbox {
 namespace {
 
-struct State {
-  explicit State(GstElement* element) : decoder(element, &stopping) {}
+guint prop_stats = 0;
 
-  // Under the object lock:
-  DecodeProps props;
+struct State : TableProps<DecodeProps, decode_properties> {
+  explicit State(GstElement* element) : decoder(element, &stopping) {}
+  bool set(guint id, const GValue* value) {
+    changed = true;
+    return TableProps::set(id, value);
+  }
+  bool get(guint id, GValue* value) const {
+    if (id == prop_stats) g_value_take_boxed(value, stats.structure());
+    return id == prop_stats || TableProps::get(id, value);
+  }
+
+  // Under the object lock, as props:
   bool changed = true;  // since the streaming thread took props
   DecodeStats stats;
-  // // Set by any thread to end the current frame:
+  // Set by any thread to end the current frame:
   std::atomic<bool> stopping = false;
   // The streaming thread's own:
   Decoder decoder;
-  std::vector<std::string> told;  // kinds of mismatch already reported
-  bool failed = false;            // an error was posted and the stream is to stop
+  Mismatches mismatches;
+  PostedError failed;
 };
 
 }  // namespace
 }  // namespace keepbox
 
-struct KeepboxBoxDecode {
-  GstBaseTransform parent;
-  keepbox::State* state;
-};
-struct KeepboxBoxDecodeClass {
-  GstBaseTransformClass parent_class;
-};
+using KeepboxBoxDecode = keepbox::Instance<GstBaseTransform, keepbox::State>;
+using KeepboxBoxDecodeClass = GstBaseTransformClass;
 
 using namespace keepbox;
 
@@ -77,9 +82,7 @@ GST_ELEMENT_REGISTER_DEFINE(boxdecode, "boxdecode", GST_RANK_NONE, keepbox_box_d
 
 namespace {
 
-guint prop_stats = 0;
-
-KeepboxBoxDecode* cast(gpointer object) { return reinterpret_cast<KeepboxBoxDecode*>(object); }
+using Self = KeepboxBoxDecode;
 
 /// Makes the properties show the lists in force if the requested ones are invalid.
 void show_in_force(KeepboxBoxDecode* self, const DecodeProps& asked) {
@@ -101,13 +104,6 @@ void take_props(KeepboxBoxDecode* self) {
   show_in_force(self, props);
 }
 
-int device_of(KeepboxBoxDecode* self) {
-  GST_OBJECT_LOCK(self);
-  const int device = self->state->props.cuda_device_id;
-  GST_OBJECT_UNLOCK(self);
-  return device;
-}
-
 /// True if the error is about a frame's tensors. Invalid settings and failed devices are errors
 /// whatever on-mismatch is.
 bool is_mismatch(const State& s, const Error& error) {
@@ -115,26 +111,16 @@ bool is_mismatch(const State& s, const Error& error) {
          !s.decoder.device_failed();
 }
 
-/// Returns the kind of a mismatch: numbers may differ in every frame.
-std::string without_numbers(std::string text) {
-  std::erase_if(text, [](char c) { return g_ascii_isdigit(c); });
-  return text;
-}
-
 GstFlowReturn report(KeepboxBoxDecode* self, const Error& error) {
-  constexpr size_t kMaxTold = 16;  // bounds memory if every frame fails differently
   State& s = *self->state;
   const auto policy = static_cast<OnMismatch>(s.decoder.props().on_mismatch);
   if (policy == OnMismatch::kError || !is_mismatch(s, error)) {
-    s.failed = true;
-    post_error(GST_ELEMENT(self), error);
+    s.failed.post(GST_ELEMENT(self), error);
     return GST_FLOW_ERROR;
   }
-  std::string kind = without_numbers(error.message());
-  if (s.told.size() < kMaxTold && !std::ranges::contains(s.told, kind)) {
+  if (s.mismatches.add(error)) {
     if (policy == OnMismatch::kWarn) post_warning(GST_ELEMENT(self), error);
     else GST_INFO_OBJECT(self, "%s", error.message().c_str());
-    s.told.push_back(std::move(kind));
   }
   return GST_FLOW_OK;
 }
@@ -148,14 +134,14 @@ void count(KeepboxBoxDecode* self, bool decoded, GstClockTime started) {
   if (decoded && d.skipped()) s.stats.add_skipped(spent);
   else
     s.stats.add(decoded ? &d.processor()->funnel() : nullptr, d.route(), d.boxes().size(), spent);
-  const bool told = gst_debug_category_get_threshold(GST_CAT_DEFAULT) >= GST_LEVEL_LOG;
-  g_autoptr(GstStructure) stats = told ? s.stats.structure() : nullptr;
+  const bool logged = gst_debug_category_get_threshold(GST_CAT_DEFAULT) >= GST_LEVEL_LOG;
+  g_autoptr(GstStructure) stats = logged ? s.stats.structure() : nullptr;
   GST_OBJECT_UNLOCK(self);
-  if (told) GST_LOG_OBJECT(self, "%" GST_PTR_FORMAT, static_cast<void*>(stats));
+  if (logged) GST_LOG_OBJECT(self, "%" GST_PTR_FORMAT, static_cast<void*>(stats));
 }
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
-  KeepboxBoxDecode* self = cast(base);
+  KeepboxBoxDecode* self = Self::cast(base);
   State& s = *self->state;
   const GstClockTime started = gst_util_get_timestamp();
   take_props(self);
@@ -172,7 +158,7 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
 }
 
 /// Warns at the end of a stream without any box, which may be right or one wrong property away.
-void tell_why_no_box(KeepboxBoxDecode* self) {
+void warn_without_boxes(KeepboxBoxDecode* self) {
   GST_OBJECT_LOCK(self);
   const auto why = self->state->stats.why_no_box();
   GST_OBJECT_UNLOCK(self);
@@ -180,15 +166,11 @@ void tell_why_no_box(KeepboxBoxDecode* self) {
 }
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
-  State& s = *cast(base)->state;
+  State& s = Self::of(base);
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) s.stopping = true;
-  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) s.stopping = s.failed = false;
-  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && s.failed) {
-    // An EOS after an error does not complete the stream: a file of boxes is truncated.
-    gst_event_unref(event);
-    return TRUE;
-  }
-  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) tell_why_no_box(cast(base));
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) s.stopping = false;
+  if (s.failed.take(event)) return TRUE;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) warn_without_boxes(Self::cast(base));
   return GST_BASE_TRANSFORM_CLASS(keepbox_box_decode_parent_class)->sink_event(base, event);
 }
 
@@ -201,20 +183,21 @@ void before_transform(GstBaseTransform* base, GstBuffer* buffer) {
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
   const auto picture = picture_of(input);
-  if (picture) cast(base)->state->decoder.set_picture(*picture);
+  if (picture) Self::of(base).decoder.set_picture(*picture);
   return picture.has_value();
 }
 
 gboolean start(GstBaseTransform* base) {
-  KeepboxBoxDecode* self = cast(base);
+  KeepboxBoxDecode* self = Self::cast(base);
   State& s = *self->state;
   GST_OBJECT_LOCK(self);
   s.stats = {};
   s.changed = true;
   GST_OBJECT_UNLOCK(self);
   take_props(self);
-  s.told.clear();
-  s.stopping = s.failed = false;
+  s.mismatches.clear();
+  s.stopping = false;
+  s.failed.clear();
   const Status status = s.decoder.start();
   if (status || report(self, status.error()) == GST_FLOW_OK) return TRUE;
   s.decoder.stop();  // GStreamer does not call stop() after a failed start()
@@ -222,122 +205,56 @@ gboolean start(GstBaseTransform* base) {
 }
 
 gboolean stop(GstBaseTransform* base) {
-  cast(base)->state->decoder.stop();
+  Self::of(base).decoder.stop();
   return TRUE;
 }
 
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
-  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) cast(element)->state->stopping = true;
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) Self::of(element).stopping = true;
   return GST_ELEMENT_CLASS(keepbox_box_decode_parent_class)->change_state(element, change);
 }
 
 void set_context(GstElement* element, GstContext* context) {
-  KeepboxBoxDecode* self = cast(element);
-  self->state->decoder.cuda().offer(element, context, device_of(self));
+  KeepboxBoxDecode* self = Self::cast(element);
+  self->state->decoder.device().offer(element, context,
+                                      locked_copy(self, self->state->props.cuda_device_id));
   GST_ELEMENT_CLASS(keepbox_box_decode_parent_class)->set_context(element, context);
 }
 
-/// Removes the tensors that the template lists for tensordecodebin: upstream needs none to link
-/// here, and downstream gets the actual ones with the caps.
-void leave_tensors_out(GstQuery* query) {
-  GstCaps *result = nullptr, *filter = nullptr;
-  gst_query_parse_caps_result(query, &result);
-  gst_query_parse_caps(query, &filter);
-  GstCaps* plain = gst_caps_copy(result);
-  for (guint i = 0; i < gst_caps_get_size(plain); ++i)
-    gst_structure_remove_field(gst_caps_get_structure(plain, i), "tensors");
-  plain = gst_caps_simplify(plain);
-  if (filter != nullptr) {
-    GstCaps* both = gst_caps_intersect_full(filter, plain, GST_CAPS_INTERSECT_FIRST);
-    gst_caps_replace(&plain, both);
-    gst_caps_unref(both);
-  }
-  gst_query_set_caps_result(query, plain);
-  gst_caps_unref(plain);
-}
-
-/// Answers with the family that is set, if any. May run in any thread, so a file is read just for
-/// the query.
-gboolean tell_family(KeepboxBoxDecode* self, GstQuery* query) {
-  GST_OBJECT_LOCK(self);
-  const std::string detector = self->state->props.detector;
-  GST_OBJECT_UNLOCK(self);
-  if (const DetectorSpec* spec = find_detector(detector)) {
-    answer_family(query, {detector, spec->input, std::string(spec->input.caveat)});
-  } else if (means_detector_file(detector)) {
-    const auto file = load_detector(detector);
-    if (!file) return TRUE;  // reported with the first frame
-    InputRule input = file->family->input;
-    const std::string caveat(std::exchange(input.caveat, {}));
-    answer_family(query, {detector, input, caveat});
-  }
-  return TRUE;
-}
-
-/// Answers with the input size that is set, or that the tensors' shapes show.
-gboolean answer_input(KeepboxBoxDecode* self, InputQuestion& question) {
-  GST_OBJECT_LOCK(self);
-  const DecodeProps props = self->state->props;
-  GST_OBJECT_UNLOCK(self);
-  question.answer = input_size_of(props, question.tensors);
-  return TRUE;
-}
-
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
-  if (asks_family(query)) return tell_family(cast(base), query);
-  if (InputQuestion* question = input_question(query)) return answer_input(cast(base), *question);
+  State& s = Self::of(base);
+  if (asks_family(query)) {
+    answer_with_family(query, locked_copy(base, s.props.detector));
+    return TRUE;
+  }
+  if (InputQuestion* question = input_question(query)) {
+    question->answer = input_size_of(locked_copy(base, s.props), question->tensors);
+    return TRUE;
+  }
   if (ends_producer_query(query)) return TRUE;
   if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
-      cast(base)->state->decoder.cuda().answer(GST_ELEMENT(base), query))
+      s.decoder.device().answer(GST_ELEMENT(base), query))
     return TRUE;
   const gboolean done =
       GST_BASE_TRANSFORM_CLASS(keepbox_box_decode_parent_class)->query(base, direction, query);
-  if (done && GST_QUERY_TYPE(query) == GST_QUERY_CAPS) leave_tensors_out(query);
+  if (done && GST_QUERY_TYPE(query) == GST_QUERY_CAPS) remove_tensors_from_caps(query);
   return done;
-}
-
-void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
-  State& s = *cast(object)->state;
-  GST_OBJECT_LOCK(object);
-  const bool known = decode_properties().set(s.props, id, value);
-  s.changed = true;
-  GST_OBJECT_UNLOCK(object);
-  if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-}
-
-void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
-  State& s = *cast(object)->state;
-  GST_OBJECT_LOCK(object);
-  const bool known = decode_properties().get(s.props, id, value);
-  const DecodeStats stats = id == prop_stats ? s.stats : DecodeStats{};
-  GST_OBJECT_UNLOCK(object);
-  if (id == prop_stats) g_value_take_boxed(value, stats.structure());
-  else if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
 }
 
 void install_properties(GObjectClass* klass) {
   prop_stats = decode_properties().install(klass);
-  g_object_class_install_property(
-      klass, prop_stats,
-      g_param_spec_boxed("stats", "stats",
-                         "Counters since the start, including zero-copy-frames, uploaded-frames, "
-                         "downloaded-frames and skipped-frames (skipped by the inference element "
-                         "on purpose), and the candidates of the last frame after each step: "
-                         "anchors, above-threshold, not-finite, after-class-filter, after-top-k, "
-                         "kept, clipped-away, filtered-out, attached.",
-                         GST_TYPE_STRUCTURE,
-                         static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
-}
-
-void finalize(GObject* object) {
-  delete cast(object)->state;
-  G_OBJECT_CLASS(keepbox_box_decode_parent_class)->finalize(object);
+  install_stats(klass, prop_stats,
+                "Counters since the start, including zero-copy-frames, uploaded-frames, "
+                "downloaded-frames and skipped-frames (skipped by the inference element "
+                "on purpose), and the candidates of the last frame after each step: "
+                "anchors, above-threshold, not-finite, after-class-filter, after-top-k, "
+                "kept, clipped-away, filtered-out, attached.");
 }
 
 }  // namespace
 
 static void keepbox_box_decode_init(KeepboxBoxDecode* self) {
-  self->state = new State(GST_ELEMENT(self));
+  self->make_state();
   gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
 }
 
@@ -348,9 +265,7 @@ static void keepbox_box_decode_class_init(KeepboxBoxDecodeClass* klass) {
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(boxdecode_debug, "boxdecode", 0, "decoding of detector tensors");
 
-  object->set_property = set_property;
-  object->get_property = get_property;
-  object->finalize = finalize;
+  Self::set_up(klass);
   element->set_context = set_context;
   element->change_state = change_state;
   install_properties(object);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gst/base/words.h"
+#include "gst/decode/decodesettings.h"
 #include "gst/decode/priors.h"
 
 namespace keepbox {
@@ -16,9 +17,7 @@ Status load_once(std::string& loaded, const std::string& path, Content& content,
   content = Content();
   loaded.clear();
   if (path.empty()) return {};
-  auto read = load(path.c_str());
-  if (!read) return std::unexpected(read.error());
-  content = std::move(*read);
+  KB_ASSIGN(content, load(path.c_str()));
   loaded = path;
   return {};
 }
@@ -31,9 +30,7 @@ Status DecodeFiles::load_family(const std::string& detector) {
   family_ = {};
   family_of_.clear();
   if (means_detector_file(detector)) {
-    auto file = load_detector(detector);
-    if (!file) return std::unexpected(file.error());
-    family_ = std::move(*file);
+    KB_ASSIGN(family_, load_detector(detector));
   } else if (!detector.empty() && detector != Settings{}.detector &&
              find_detector(detector) == nullptr) {
     return fail(ErrorKind::kInvalid,
@@ -59,9 +56,9 @@ Status DecodeFiles::load(const DecodeProps& props) {
 /// Labels are kept while they stay the same, because quarks are made on first use.
 void DecodeFiles::take_labels(const SharedTensorSource& source) {
   const auto& names = source != nullptr ? source->labels : std::vector<std::string>();
-  if (names != told_names_) {
-    told_names_ = names;
-    told_labels_ = std::make_shared<Labels>(names);
+  if (names != declared_names_) {
+    declared_names_ = names;
+    declared_labels_ = std::make_shared<Labels>(names);
   }
   labels_from_ = !labels_path_.empty() ? labels_path_ : "the model";
 }

@@ -37,7 +37,7 @@ class DecodeFiles {
 
   /// The labels that the last settings() used, and where they come from.
   std::shared_ptr<const Labels> labels() const {
-    return labels_path_.empty() ? told_labels_ : labels_;
+    return labels_path_.empty() ? declared_labels_ : labels_;
   }
   const std::string& labels_from() const { return labels_from_; }
 
@@ -49,9 +49,9 @@ class DecodeFiles {
   std::string family_of_, labels_path_, priors_path_, labels_from_;
   DetectorFile family_;  // the file that family_of_ names
   using SharedLabels = std::shared_ptr<const Labels>;
-  SharedLabels labels_ = std::make_shared<Labels>();       // from label-file=
-  SharedLabels told_labels_ = std::make_shared<Labels>();  // from the tensors' source
-  std::vector<std::string> told_names_;
+  SharedLabels labels_ = std::make_shared<Labels>();           // from label-file=
+  SharedLabels declared_labels_ = std::make_shared<Labels>();  // from the tensors' source
+  std::vector<std::string> declared_names_;
   std::vector<Prior> priors_;
 };
 

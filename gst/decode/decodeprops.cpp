@@ -7,10 +7,8 @@
 #include "core/base/parallel.h"
 #include "core/formula/box.h"
 #include "gst/base/enums.h"
-#include "gst/base/words.h"
 #include "gst/decode/decodeenums.h"
-#include "gst/decode/filtertext.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/attachboxes.h"
 
 namespace keepbox {
 namespace {
@@ -213,127 +211,6 @@ bool only_tuned(const DecodeProps& a, const DecodeProps& b) {
     tuned.*member = b.*member;
   tuned.on_mismatch = b.on_mismatch;
   return tuned == b;
-}
-
-namespace {
-
-/// Properties that are lists in text form, whose errors a range cannot express.
-constexpr struct {
-  const char* name;
-  std::string DecodeProps::* list;
-} kLists[] = {{"include-classes", &DecodeProps::include_classes},
-              {"exclude-classes", &DecodeProps::exclude_classes},
-              {"class-thresholds", &DecodeProps::class_thresholds},
-              {"min-size", &DecodeProps::min_size},
-              {"max-size", &DecodeProps::max_size},
-              {"regions", &DecodeProps::regions},
-              {"exclude-regions", &DecodeProps::exclude_regions}};
-
-std::optional<bool> multi_label_of(const DecodeProps& props) {
-  if (props.multi_label == kMultiLabelAuto) return std::nullopt;
-  return props.multi_label == kMultiLabelTrue;
-}
-
-/// Returns the picture that boxes are mapped to.
-Picture wanted_picture(const DecodeProps& props, const Picture& frame) {
-  if (props.source_width == 0 || props.source_height == 0) return frame;
-  return {.size = {props.source_width, props.source_height}};
-}
-
-/// Fills in what properties leave open.
-void take_source(Settings& settings, const TensorSource& source) {
-  settings.declared_detector = source.detector;
-  settings.declared_contract = source.contract;
-  settings.told_iou_threshold = source.iou_threshold;
-  if (settings.units == Units::kAuto) settings.units = source.units;
-  if (source.has_geometry()) settings.letterbox = source.geometry;
-}
-
-Result<FilterSettings> filters_of(const DecodeProps& props, const Labels& labels) {
-  auto least = sizes_of(props.min_size, labels, "min-size");
-  if (!least) return std::unexpected(least.error());
-  auto most = sizes_of(props.max_size, labels, "max-size");
-  if (!most) return std::unexpected(most.error());
-  auto wanted = regions_of(props.regions, "regions");
-  if (!wanted) return std::unexpected(wanted.error());
-  auto excluded = regions_of(props.exclude_regions, "exclude-regions");
-  if (!excluded) return std::unexpected(excluded.error());
-  return FilterSettings{.least = std::move(*least),
-                        .most = std::move(*most),
-                        .wanted = std::move(*wanted),
-                        .excluded = std::move(*excluded),
-                        .rule = static_cast<RegionRule>(props.region_rule)};
-}
-
-}  // namespace
-
-Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame,
-                         const TensorSource* source) {
-  Settings out{.detector = props.detector.empty() ? Settings{}.detector : props.detector,
-               .tensor_ids = ids_of(props.tensor_ids),
-               .score_threshold = props.score_threshold,
-               .iou_threshold = props.iou_threshold,
-               .max_detections = props.max_detections,
-               .class_top_k = props.class_top_k,
-               .pre_nms_top_k = props.pre_nms_top_k,
-               .pre_nms_class_top_k = props.pre_nms_class_top_k,
-               .default_score_threshold = !props.score_threshold_set,
-               .default_iou_threshold = !props.iou_threshold_set,
-               .multi_label = multi_label_of(props),
-               .contract = nick_of(contract_type(), props.nms_contract),
-               .class_agnostic = props.class_agnostic,
-               .method = static_cast<NmsMethod>(props.nms_method),
-               .soft_sigma = props.soft_nms_sigma,
-               .units = static_cast<Units>(props.box_units),
-               .resize = static_cast<ResizeMode>(props.resize_mode),
-               .model = {props.model_width, props.model_height},
-               .frame = wanted_picture(props, frame),
-               .tensor_frame = frame.size,
-               .label_count = labels.size(),
-               .class_count = props.num_classes,
-               .points = props.keypoints,
-               .masks = props.masks,
-               .frame_masks = props.mask_size == kMaskSizeFrame};
-  if (source != nullptr) take_source(out, *source);
-  auto include = labels.classes_of(props.include_classes, "include-classes");
-  if (!include) return std::unexpected(include.error());
-  auto exclude = labels.classes_of(props.exclude_classes, "exclude-classes");
-  if (!exclude) return std::unexpected(exclude.error());
-  auto thresholds = labels.thresholds_of(props.class_thresholds, "class-thresholds");
-  if (!thresholds) return std::unexpected(thresholds.error());
-  out.include_classes = std::move(*include);
-  out.exclude_classes = std::move(*exclude);
-  out.class_thresholds = std::move(*thresholds);
-  auto filters = filters_of(props, labels);
-  if (!filters) return std::unexpected(filters.error());
-  out.filters = std::move(*filters);
-  return out;
-}
-
-std::vector<Error> keep_right_lists(DecodeProps& props, const DecodeProps& old,
-                                    const Labels& labels) {
-  std::vector<Error> wrong;
-  for (const auto& [name, list] : kLists) {
-    DecodeProps alone;
-    alone.*list = props.*list;
-    const auto settings = resolve(alone, labels, Picture(), nullptr);
-    if (settings) continue;
-    wrong.push_back(settings.error());
-    wrong.back().hint += std::string("; ") + name + " stays " + in_quotes(old.*list);
-    props.*list = old.*list;
-  }
-  return wrong;
-}
-
-std::vector<const char*> take_lists(DecodeProps& props, const DecodeProps& asked,
-                                    const DecodeProps& in_force) {
-  std::vector<const char*> changed;
-  for (const auto& [name, list] : kLists) {
-    if (asked.*list == in_force.*list || props.*list != asked.*list) continue;
-    props.*list = in_force.*list;
-    changed.push_back(name);
-  }
-  return changed;
 }
 
 }  // namespace keepbox

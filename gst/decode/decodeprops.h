@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The properties of boxdecode, and their translation to core settings.
+// The properties of boxdecode.
 #pragma once
 
 #include <gst/gst.h>
@@ -9,8 +9,6 @@
 
 #include "core/plan/plan.h"
 #include "gst/base/props.h"
-#include "gst/decode/labels.h"
-#include "gst/tensors/tensorsource.h"
 
 namespace keepbox {
 
@@ -65,21 +63,5 @@ const PropertyTable<DecodeProps>& decode_properties();
 
 /// Splits "a, b" into its words.
 std::vector<std::string> ids_of(const std::string& text);
-
-/// Returns core settings, without priors, for frames of that size. Properties that are set override
-/// the tensors' source, and the source overrides guesses. Errors name the property.
-/// @param source may be nullptr.
-Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame,
-                         const TensorSource* source);
-
-/// Replaces invalid lists of classes, sizes and regions by the values of `old`.
-/// @return one error per invalid list; its hint names the value that is kept.
-std::vector<Error> keep_right_lists(DecodeProps& props, const DecodeProps& old,
-                                    const Labels& labels);
-
-/// Replaces lists that were asked for by those in force, unless they have changed since.
-/// @return the names of the lists that were replaced.
-std::vector<const char*> take_lists(DecodeProps& props, const DecodeProps& asked,
-                                    const DecodeProps& in_force);
 
 }  // namespace keepbox

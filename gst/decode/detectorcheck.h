@@ -3,19 +3,11 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "core/model/detector.h"
+#include "gst/decode/detectorfault.h"
 
 namespace keepbox {
-
-/// A field that contradicts the others.
-struct Fault {
-  int tensor = -1;       // index of a tensor; -1: the family itself
-  std::string_view key;  // name of the field
-  std::string expected, found;
-};
 
 /// Returns the first fault: fields that would make a plan read beyond the tensors, or that have no
 /// effect. std::nullopt if the family can be decoded.

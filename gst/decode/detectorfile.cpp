@@ -203,15 +203,14 @@ bool means_detector_file(const std::string& text) {
 }
 
 Result<DetectorFile> read_detector(const std::string& text, const std::string& path) {
-  const auto keys = key_text(text, path);
-  if (!keys) return std::unexpected(keys.error());
-  return Reading(*keys).done();
+  KB_ASSIGN(const auto keys, key_text(text, path));
+  return Reading(keys).done();
 }
 
 Result<DetectorFile> load_detector(const std::string& path) {
-  const auto text = read_text(path, kMaxBytes, "set detector= to a family or to a detector file");
-  if (!text) return std::unexpected(text.error());
-  return read_detector(*text, path);
+  KB_ASSIGN(const auto text,
+            read_text(path, kMaxBytes, "set detector= to a family or to a detector file"));
+  return read_detector(text, path);
 }
 
 std::string print_detector(const DetectorSpec& spec) {

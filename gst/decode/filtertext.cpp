@@ -59,9 +59,8 @@ Result<BoxSizes> sizes_of(std::string_view text, const Labels& labels, const cha
       sizes.all = *size;
       continue;
     }
-    const auto id = labels.class_of(trimmed(part.substr(0, colon)), property);
-    if (!id) return std::unexpected(id.error());
-    sizes.of_class.emplace_back(*id, *size);
+    KB_ASSIGN(const auto id, labels.class_of(trimmed(part.substr(0, colon)), property));
+    sizes.of_class.emplace_back(id, *size);
   }
   return sizes;
 }

@@ -38,9 +38,8 @@ size_t edits(std::string_view a, std::string_view b, size_t most) {
 }  // namespace
 
 Result<Labels> Labels::load(const char* path) {
-  const auto file = read_text(path, kMaxLabelsBytes, kLabelsHint);
-  if (!file) return std::unexpected(file.error());
-  std::string_view text(*file);
+  KB_ASSIGN(const auto file, read_text(path, kMaxLabelsBytes, kLabelsHint));
+  std::string_view text(file);
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr))
     return file_error("UTF-8 text in label file " + std::string(path), "invalid bytes",
@@ -110,9 +109,8 @@ Result<std::vector<uint32_t>> Labels::classes_of(std::string_view text,
   std::vector<uint32_t> classes;
   if (trimmed(text).empty()) return classes;
   for (const std::string_view part : split(text, ',')) {
-    const auto id = class_of(part, property);
-    if (!id) return std::unexpected(id.error());
-    classes.push_back(*id);
+    KB_ASSIGN(const auto id, class_of(part, property));
+    classes.push_back(id);
   }
   return classes;
 }

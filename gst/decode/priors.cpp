@@ -37,12 +37,11 @@ bool numbers_of(std::string_view line, std::vector<float>& out) {
 }  // namespace
 
 Result<std::vector<Prior>> load_priors(const char* path) {
-  const auto file = read_text(path, kMaxPriorsBytes, kPriorsHint);
-  if (!file) return std::unexpected(file.error());
+  KB_ASSIGN(const auto file, read_text(path, kMaxPriorsBytes, kPriorsHint));
 
   std::vector<float> numbers;   // all lines together
   std::vector<size_t> in_line;  // count per line that is not empty
-  std::string_view rest(*file);
+  std::string_view rest(file);
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));

@@ -53,11 +53,10 @@ Result<Quantization> Quantization::from(const std::string& text) {
     const std::string_view part = trimmed(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (part.empty()) continue;
-    auto entry = entry_from(part);
-    if (!entry) return std::unexpected(entry.error());
-    if (std::ranges::contains(out.entries_, entry->id, &Entry::id))
+    KB_ASSIGN(auto entry, entry_from(part));
+    if (std::ranges::contains(out.entries_, entry.id, &Entry::id))
       return wrong_entry("one entry per tensor", text);
-    out.entries_.push_back(std::move(*entry));
+    out.entries_.push_back(std::move(entry));
   }
   return out;
 }

@@ -3,9 +3,9 @@
 #include <gst/video/video.h>
 
 #include <optional>
-#include <vector>
 
 #include "core/formula/letterbox.h"
+#include "gst/base/element.h"
 #include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/enums.h"
@@ -14,6 +14,7 @@
 #include "gst/base/props.h"
 #include "gst/frames/across.h"
 #include "gst/frames/framemeta.h"
+#include "gst/frames/heldevents.h"
 #include "gst/frames/restore.h"
 
 /**
@@ -38,29 +39,51 @@ GST_DEBUG_CATEGORY_STATIC(framerestore_debug);
 namespace keepbox {
 namespace {
 
-struct Restorer {
+struct RestoreProps {
+  int resize_mode = static_cast<int>(ResizeMode::kLetterboxScaler);
+};
+
+const Property<RestoreProps> kRestoreProperties[] = {
+    {"resize-mode",
+     "How the frame was fitted into the model input, if GStreamer does not report it (1.28 and "
+     "later do). letterbox-scaler is right for videoconvertscale, stretch for videoconvertscale "
+     "add-borders=false.",
+     &RestoreProps::resize_mode, resize_mode_type},
+};
+
+const PropertyTable<RestoreProps>& restore_properties() {
+  static constexpr PropertyTable<RestoreProps> table(kRestoreProperties, kChangeWhilePlaying);
+  return table;
+}
+
+struct State : TableProps<RestoreProps, restore_properties> {
+  ~State() { reset(); }
+  void reset();
+
   GstPad *sink = nullptr, *src = nullptr;
-  ResizeMode mode = ResizeMode::kLetterboxScaler;  // under the object lock
   // The streaming thread's own:
-  FrameFormat scaled;           // input frames
-  FrameFormat full;             // output frames
-  GstCaps* caps = nullptr;      // of output frames; null before the first one
-  std::vector<GstEvent*> held;  // sticky events that must follow those caps
-  bool planes = false;          // downstream supports GstVideoMeta
-  bool failed = false;
+  FrameFormat scaled;       // input frames
+  FrameFormat full;         // output frames
+  GstCaps* caps = nullptr;  // of output frames; null before the first one
+  HeldEvents held;          // sticky events that must follow those caps
+  bool planes = false;      // downstream supports GstVideoMeta
+  PostedError failed;
   bool warned = false;  // about missing transform metadata
 };
+
+void State::reset() {
+  held.clear();
+  gst_clear_caps(&caps);
+  scaled = full = {};
+  failed.clear();
+  warned = planes = false;
+}
 
 }  // namespace
 }  // namespace keepbox
 
-struct KeepboxFrameRestore {
-  GstElement parent;
-  keepbox::Restorer* restorer;
-};
-struct KeepboxFrameRestoreClass {
-  GstElementClass parent_class;
-};
+using KeepboxFrameRestore = keepbox::Instance<GstElement, keepbox::State>;
+using KeepboxFrameRestoreClass = GstElementClass;
 
 using namespace keepbox;
 
@@ -71,31 +94,10 @@ GST_ELEMENT_REGISTER_DEFINE(framerestore, "framerestore", GST_RANK_NONE,
 
 namespace {
 
-enum { kPropResizeMode = 1 };
-
-KeepboxFrameRestore* cast(gpointer object) {
-  return reinterpret_cast<KeepboxFrameRestore*>(object);
-}
-
-void release_held(Restorer& r, bool push) {
-  for (GstEvent* event : r.held) {
-    if (push) gst_pad_push_event(r.src, event);
-    else gst_event_unref(event);
-  }
-  r.held.clear();
-}
-
-/// Drops segments on a flush and keeps the other sticky events, as pads do.
-void drop_held_segments(Restorer& r) {
-  std::erase_if(r.held, [](GstEvent* event) {
-    if (GST_EVENT_TYPE(event) != GST_EVENT_SEGMENT) return false;
-    gst_event_unref(event);
-    return true;
-  });
-}
+using Self = KeepboxFrameRestore;
 
 /// Queries downstream's allocation, after caps and whenever downstream asks for reconfiguration.
-void settle_allocation(Restorer& r) {
+void settle_allocation(State& r) {
   GstQuery* query = gst_query_new_allocation(r.caps, FALSE);
   r.planes = gst_pad_peer_query(r.src, query) &&
              gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
@@ -103,7 +105,7 @@ void settle_allocation(Restorer& r) {
 }
 
 /// Sends the caps of the restored frames, and then the events that must follow them.
-void announce(Restorer& r, GstCaps* caps) {
+void announce(State& r, GstCaps* caps) {
   if (r.caps != nullptr && (r.caps == caps || gst_caps_is_equal(r.caps, caps))) {
     if (gst_pad_check_reconfigure(r.src)) settle_allocation(r);
     return;
@@ -111,12 +113,12 @@ void announce(Restorer& r, GstCaps* caps) {
   gst_caps_replace(&r.caps, caps);
   r.full = frame_format(caps).value_or(FrameFormat{});
   gst_pad_push_event(r.src, gst_event_new_caps(caps));
-  release_held(r, true);
+  r.held.push_to(r.src);
   gst_pad_check_reconfigure(r.src);
   settle_allocation(r);
 }
 
-void refuse_caps(KeepboxFrameRestore* self, const Restorer& r) {
+void refuse_caps(KeepboxFrameRestore* self, const State& r) {
   g_autofree gchar* caps = gst_caps_to_string(r.caps);
   post_error(GST_ELEMENT(self),
              {ErrorKind::kMismatch, "an element after framerestore that accepts the saved frames",
@@ -124,24 +126,21 @@ void refuse_caps(KeepboxFrameRestore* self, const Restorer& r) {
 }
 
 GstFlowReturn refuse_frame(KeepboxFrameRestore* self) {
-  post_error(GST_ELEMENT(self),
-             {ErrorKind::kMismatch, "a frame that framesave kept", "none on this buffer",
-              "put framesave before the scaler, and remove elements in between that drop metas"});
-  self->restorer->failed = true;
+  self->state->failed.post(
+      GST_ELEMENT(self),
+      {ErrorKind::kMismatch, "a frame that framesave kept", "none on this buffer",
+       "put framesave before the scaler, and remove elements in between that drop metas"});
   return GST_FLOW_ERROR;
 }
 
 ResizeMode mode_of(KeepboxFrameRestore* self) {
-  GST_OBJECT_LOCK(self);
-  const ResizeMode mode = self->restorer->mode;
-  GST_OBJECT_UNLOCK(self);
-  return mode;
+  return static_cast<ResizeMode>(locked_copy(self, self->state->props.resize_mode));
 }
 
 /// Returns the map to the full frame; falls back to resize-mode, with one warning, if an element in
 /// between dropped the transform metadata.
 PixelMap map_to_full(KeepboxFrameRestore* self, GstBuffer* scaled) {
-  Restorer& r = *self->restorer;
+  State& r = *self->state;
   const ResizeMode mode = mode_of(self);
   auto map = map_from_saved(scaled, r.scaled.picture, mode);
   if (!map) {
@@ -159,8 +158,8 @@ PixelMap map_to_full(KeepboxFrameRestore* self, GstBuffer* scaled) {
 }
 
 GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* input) {
-  KeepboxFrameRestore* self = cast(parent);
-  Restorer& r = *self->restorer;
+  KeepboxFrameRestore* self = Self::cast(parent);
+  State& r = *self->state;
   g_autoptr(GstBuffer) scaled = input;
   const SavedFrame saved = get_saved_frame(scaled);
   if (saved.caps == nullptr || r.scaled.picture.size.width == 0) return refuse_frame(self);
@@ -181,7 +180,7 @@ gboolean take_caps(KeepboxFrameRestore* self, GstEvent* event) {
   gst_event_parse_caps(event, &caps);
   const auto scaled = frame_format(caps);
   if (scaled) {
-    self->restorer->scaled = *scaled;
+    self->state->scaled = *scaled;
   } else {
     g_autofree gchar* found = gst_caps_to_string(caps);
     post_error(GST_ELEMENT(self), {ErrorKind::kMismatch, "video caps with width and height", found,
@@ -192,35 +191,27 @@ gboolean take_caps(KeepboxFrameRestore* self, GstEvent* event) {
 }
 
 /// True if the event must follow the caps of the full frames.
-bool has_to_wait(const Restorer& r, GstEvent* event) {
+bool has_to_wait(const State& r, GstEvent* event) {
   return r.caps == nullptr && GST_EVENT_IS_SERIALIZED(event) && GST_EVENT_IS_STICKY(event) &&
          GST_EVENT_TYPE(event) > GST_EVENT_CAPS;
 }
 
 gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
-  Restorer& r = *cast(parent)->restorer;
+  State& r = Self::of(parent);
   if (GstCaps* caps = saved_caps_of(event)) {
     announce(r, caps);
     gst_event_unref(event);
     return TRUE;
   }
   event = unwrap_across(event);  // from an enclosing pair
+  if (r.failed.take(event)) return TRUE;
   switch (GST_EVENT_TYPE(event)) {
-    case GST_EVENT_CAPS: return take_caps(cast(parent), event);
-    case GST_EVENT_FLUSH_STOP:
-      drop_held_segments(r);
-      r.failed = false;
-      break;
-    case GST_EVENT_EOS:
-      if (r.failed) {  // an EOS after an error does not complete the stream
-        gst_event_unref(event);
-        return TRUE;
-      }
-      release_held(r, true);
-      break;
+    case GST_EVENT_CAPS: return take_caps(Self::cast(parent), event);
+    case GST_EVENT_FLUSH_STOP: r.held.drop_segments(); break;
+    case GST_EVENT_EOS: r.held.push_to(r.src); break;
     default:
       if (has_to_wait(r, event)) {
-        r.held.push_back(event);
+        r.held.add(event);
         return TRUE;
       }
   }
@@ -244,7 +235,7 @@ gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
     case GST_QUERY_ACCEPT_CAPS: gst_query_set_accept_caps_result(query, TRUE); return TRUE;
     default: {
       gboolean result = FALSE;
-      return answer_across(cast(parent)->restorer->src, query, result)
+      return answer_across(Self::of(parent).src, query, result)
                  ? result
                  : gst_pad_query_default(pad, parent, query);
     }
@@ -253,7 +244,7 @@ gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
 
 /// Answers caps queries with what framesave accepts, as only that can come out.
 gboolean src_query(GstPad* pad, GstObject* parent, GstQuery* query) {
-  const Restorer& r = *cast(parent)->restorer;
+  const State& r = Self::of(parent);
   gboolean result = FALSE;
   if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS && ask_across(r.sink, query)) return TRUE;
   return pass_across(r.sink, query, result) ? result : gst_pad_query_default(pad, parent, query);
@@ -266,50 +257,18 @@ gboolean src_event(GstPad* pad, GstObject* parent, GstEvent* event) {
   return gst_pad_event_default(pad, parent, event);
 }
 
-void reset(Restorer& r) {
-  release_held(r, false);
-  gst_clear_caps(&r.caps);
-  r.scaled = r.full = {};
-  r.failed = r.warned = r.planes = false;
-}
-
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
   const auto result =
       GST_ELEMENT_CLASS(keepbox_frame_restore_parent_class)->change_state(element, change);
-  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) reset(*cast(element)->restorer);
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) Self::of(element).reset();
   return result;
-}
-
-void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
-  if (id != kPropResizeMode) {
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-    return;
-  }
-  GST_OBJECT_LOCK(object);
-  cast(object)->restorer->mode = static_cast<ResizeMode>(g_value_get_enum(value));
-  GST_OBJECT_UNLOCK(object);
-}
-
-void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
-  if (id != kPropResizeMode) {
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-    return;
-  }
-  GST_OBJECT_LOCK(object);
-  g_value_set_enum(value, static_cast<int>(cast(object)->restorer->mode));
-  GST_OBJECT_UNLOCK(object);
-}
-
-void finalize(GObject* object) {
-  reset(*cast(object)->restorer);
-  delete cast(object)->restorer;
-  G_OBJECT_CLASS(keepbox_frame_restore_parent_class)->finalize(object);
 }
 
 }  // namespace
 
 static void keepbox_frame_restore_init(KeepboxFrameRestore* self) {
-  auto* r = self->restorer = new Restorer;
+  self->make_state();
+  State* r = self->state;
   auto* klass = GST_ELEMENT_GET_CLASS(self);
   r->sink = gst_pad_new_from_template(gst_element_class_get_pad_template(klass, "sink"), "sink");
   r->src = gst_pad_new_from_template(gst_element_class_get_pad_template(klass, "src"), "src");
@@ -324,23 +283,11 @@ static void keepbox_frame_restore_init(KeepboxFrameRestore* self) {
 
 static void keepbox_frame_restore_class_init(KeepboxFrameRestoreClass* klass) {
   name_by_factory(klass);
-  auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(framerestore_debug, "framerestore", 0, "restoring of frames");
-  object->set_property = set_property;
-  object->get_property = get_property;
-  object->finalize = finalize;
+  Self::set_up(klass);
   element->change_state = change_state;
-  g_object_class_install_property(
-      object, kPropResizeMode,
-      g_param_spec_enum(
-          "resize-mode", nick_of("resize-mode"),
-          "How the frame was fitted into the model input, if GStreamer does not report it (1.28 "
-          "and later do). letterbox-scaler is right for videoconvertscale, stretch for "
-          "videoconvertscale add-borders=false.",
-          resize_mode_type(), static_cast<int>(ResizeMode::kLetterboxScaler),
-          static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                   GST_PARAM_MUTABLE_PLAYING)));
+  restore_properties().install(G_OBJECT_CLASS(klass));
   gst_element_class_set_static_metadata(
       element, "Frame restorer", "Filter/Video",
       "Replaces a scaled frame with the full frame that framesave kept, and maps its boxes through "

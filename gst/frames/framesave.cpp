@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "gst/base/element.h"
 #include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
@@ -12,7 +13,7 @@
 #include "gst/frames/allocation.h"
 #include "gst/frames/framemeta.h"
 #include "gst/frames/keptframes.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/relationmeta.h"
 #include "gst/tensors/tensors.h"
 
 /**
@@ -39,17 +40,35 @@
 GST_DEBUG_CATEGORY_STATIC(framesave_debug);
 #define GST_CAT_DEFAULT framesave_debug
 
-struct KeepboxFrameSave {
-  GstElement parent;
-  GstPad *sink, *src;
-  GstCaps* caps;                               // of the frames, owned; streaming thread only
-  keepbox::Picture picture;                    // of those caps
-  gboolean announce;                           // the caps must still be announced to framerestore
-  std::shared_ptr<keepbox::KeptFrames>* kept;  // owned
+namespace keepbox {
+namespace {
+
+enum { kPropMaxSizeBytes = 1 };
+
+struct State {
+  ~State() { gst_clear_caps(&caps); }
+  bool set(guint id, const GValue* value) {
+    if (id == kPropMaxSizeBytes) kept->set_limit(g_value_get_uint64(value));
+    return id == kPropMaxSizeBytes;
+  }
+  bool get(guint id, GValue* value) const {
+    if (id == kPropMaxSizeBytes) g_value_set_uint64(value, kept->limit());
+    return id == kPropMaxSizeBytes;
+  }
+
+  GstPad *sink = nullptr, *src = nullptr;
+  std::shared_ptr<KeptFrames> kept = std::make_shared<KeptFrames>();
+  // The streaming thread's own:
+  GstCaps* caps = nullptr;  // of the frames
+  Picture picture;          // of those caps
+  bool announce = false;    // the caps must still be announced to framerestore
 };
-struct KeepboxFrameSaveClass {
-  GstElementClass parent_class;
-};
+
+}  // namespace
+}  // namespace keepbox
+
+using KeepboxFrameSave = keepbox::Instance<GstElement, keepbox::State>;
+using KeepboxFrameSaveClass = GstElementClass;
 
 using namespace keepbox;
 
@@ -59,9 +78,7 @@ GST_ELEMENT_REGISTER_DEFINE(framesave, "framesave", GST_RANK_NONE, keepbox_frame
 
 namespace {
 
-enum { kPropMaxSizeBytes = 1 };
-
-KeepboxFrameSave* cast(gpointer object) { return reinterpret_cast<KeepboxFrameSave*>(object); }
+using Self = KeepboxFrameSave;
 
 /// Drops metas that belong to the full frame only: boxes would be scaled without the letterbox,
 /// tensors are decoded before or after the pair, and an earlier saved frame is already on this one.
@@ -70,8 +87,6 @@ gboolean keep_meta(GstBuffer*, GstMeta** meta, gpointer) {
   if (is_analytics(api) || is_saved_frame(api) || holds_tensors(api)) *meta = nullptr;
   return TRUE;
 }
-
-KeptFrames& kept(KeepboxFrameSave* self) { return **self->kept; }
 
 /// True unless the pipeline was paused, when frames stay. In preroll, downstream may need more
 /// frames than the limit before it returns any.
@@ -86,10 +101,10 @@ bool is_to_go_on(KeepboxFrameSave* self) {
 }
 
 /// @return true to let more frames pass.
-bool tell_late(KeepboxFrameSave* self, bool first) {
+bool report_late(KeepboxFrameSave* self, bool first) {
   if (!is_to_go_on(self)) return false;
   if (!first) return true;
-  const std::string limit = std::to_string(kept(self).limit());
+  const std::string limit = std::to_string(self->state->kept->limit());
   post_warning(GST_ELEMENT(self),
                {ErrorKind::kMismatch, "saved frames to reach framerestore or to be dropped",
                 "none in 10 s, with " + limit + " bytes in flight",
@@ -101,22 +116,22 @@ bool tell_late(KeepboxFrameSave* self, bool first) {
 /// Sends on a shallow copy that holds the frame itself. GStreamer copies shared memory before it is
 /// written to, so the saved frame does not change.
 GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* frame) {
-  KeepboxFrameSave* self = cast(parent);
-  if (self->caps == nullptr) {
+  KeepboxFrameSave* self = Self::cast(parent);
+  if (self->state->caps == nullptr) {
     gst_buffer_unref(frame);
     return GST_FLOW_NOT_NEGOTIATED;
   }
-  auto place = kept(self).keep(gst_buffer_get_size(frame),
-                               [self](bool first) { return tell_late(self, first); });
+  auto place = self->state->kept->keep(gst_buffer_get_size(frame),
+                                       [self](bool first) { return report_late(self, first); });
   if (place == nullptr) {
     gst_buffer_unref(frame);
     return GST_FLOW_FLUSHING;
   }
   GstBuffer* copy = gst_buffer_copy(frame);
   gst_buffer_foreach_meta(copy, keep_meta, nullptr);
-  add_saved_frame(copy, {frame, self->caps}, self->picture, std::move(place));
+  add_saved_frame(copy, {frame, self->state->caps}, self->state->picture, std::move(place));
   gst_buffer_unref(frame);
-  return gst_pad_push(self->src, copy);
+  return gst_pad_push(self->state->src, copy);
 }
 
 gboolean take_caps(KeepboxFrameSave* self, GstCaps* caps) {
@@ -127,21 +142,21 @@ gboolean take_caps(KeepboxFrameSave* self, GstCaps* caps) {
                                    "put framesave after an element that sets the size"});
     return FALSE;
   }
-  gst_caps_replace(&self->caps, caps);
-  self->picture = *picture;
-  self->announce = TRUE;
+  gst_caps_replace(&self->state->caps, caps);
+  self->state->picture = *picture;
+  self->state->announce = true;
   return TRUE;
 }
 
 /// Sends the caps event, after the segment: sticky events have an order.
 void announce_caps(KeepboxFrameSave* self) {
-  if (!self->announce || self->caps == nullptr) return;
-  self->announce = FALSE;
-  gst_pad_push_event(self->src, saved_caps_event(self->caps));
+  if (!self->state->announce || self->state->caps == nullptr) return;
+  self->state->announce = false;
+  gst_pad_push_event(self->state->src, saved_caps_event(self->state->caps));
 }
 
 gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
-  KeepboxFrameSave* self = cast(parent);
+  KeepboxFrameSave* self = Self::cast(parent);
   const GstEventType type = GST_EVENT_TYPE(event);
   if (type == GST_EVENT_CAPS) {
     GstCaps* caps = nullptr;
@@ -152,7 +167,7 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
     }
   }
   if (type == GST_EVENT_FLUSH_START || type == GST_EVENT_FLUSH_STOP)
-    kept(self).set_stopped(type == GST_EVENT_FLUSH_START);
+    self->state->kept->set_stopped(type == GST_EVENT_FLUSH_START);
   if (GST_EVENT_IS_SERIALIZED(event) && type > GST_EVENT_SEGMENT) announce_caps(self);
   const gboolean done = gst_pad_event_default(pad, parent, deepen_across(event));
   g_autoptr(GstEvent) segment = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0);
@@ -164,10 +179,10 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
 /// Returns the scaler's caps that framerestore's neighbour accepts too, in the neighbour's order,
 /// because scalers list first what they would not have to scale.
 GstCaps* accepted_caps(KeepboxFrameSave* self, GstCaps* filter) {
-  GstCaps* scaled = gst_caps_simplify(gst_pad_peer_query_caps(self->src, filter));
+  GstCaps* scaled = gst_caps_simplify(gst_pad_peer_query_caps(self->state->src, filter));
   GstQuery* query = gst_query_new_caps(filter);
   GstCaps* restored = nullptr;
-  if (ask_across(self->src, query)) {
+  if (ask_across(self->state->src, query)) {
     gst_query_parse_caps_result(query, &restored);
     GstCaps* both = gst_caps_intersect_full(restored, scaled, GST_CAPS_INTERSECT_FIRST);
     gst_caps_replace(&scaled, both);
@@ -178,10 +193,10 @@ GstCaps* accepted_caps(KeepboxFrameSave* self, GstCaps* filter) {
 }
 
 gboolean accepts(KeepboxFrameSave* self, GstCaps* caps) {
-  if (!gst_pad_peer_query_accept_caps(self->src, caps)) return FALSE;
+  if (!gst_pad_peer_query_accept_caps(self->state->src, caps)) return FALSE;
   GstQuery* query = gst_query_new_accept_caps(caps);
   gboolean accepted = TRUE;
-  if (ask_across(self->src, query)) gst_query_parse_accept_caps_result(query, &accepted);
+  if (ask_across(self->state->src, query)) gst_query_parse_accept_caps_result(query, &accepted);
   gst_query_unref(query);
   return accepted;
 }
@@ -191,14 +206,15 @@ gboolean answer_allocation(KeepboxFrameSave* self, GstQuery* query) {
   gst_query_parse_allocation(query, &caps, nullptr);
   if (caps == nullptr) return FALSE;
   const Allocation scaler(caps), restored(caps);
-  if (!gst_pad_peer_query(self->src, scaler.query) || !ask_across(self->src, restored.query))
+  if (!gst_pad_peer_query(self->state->src, scaler.query) ||
+      !ask_across(self->state->src, restored.query))
     return FALSE;
   combine(query, scaler, restored);
   return TRUE;
 }
 
 gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
-  KeepboxFrameSave* self = cast(parent);
+  KeepboxFrameSave* self = Self::cast(parent);
   gboolean result = FALSE;
   GstCaps* caps = nullptr;
   switch (GST_QUERY_TYPE(query)) {
@@ -214,14 +230,15 @@ gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
       return TRUE;
     case GST_QUERY_ALLOCATION: return answer_allocation(self, query);
     default:
-      return pass_across(self->src, query, result) ? result
-                                                   : gst_pad_query_default(pad, parent, query);
+      return pass_across(self->state->src, query, result)
+                 ? result
+                 : gst_pad_query_default(pad, parent, query);
   }
 }
 
 gboolean src_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   gboolean result = FALSE;
-  return answer_across(cast(parent)->sink, query, result)
+  return answer_across(Self::of(parent).sink, query, result)
              ? result
              : gst_pad_query_default(pad, parent, query);
 }
@@ -231,68 +248,48 @@ gboolean src_event(GstPad* pad, GstObject* parent, GstEvent* event) {
 }
 
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
-  if (change == GST_STATE_CHANGE_READY_TO_PAUSED) kept(cast(element)).start();
-  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) kept(cast(element)).set_stopped(true);
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED) Self::of(element).kept->start();
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) Self::of(element).kept->set_stopped(true);
   const auto result =
       GST_ELEMENT_CLASS(keepbox_frame_save_parent_class)->change_state(element, change);
-  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) gst_clear_caps(&cast(element)->caps);
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) gst_clear_caps(&Self::of(element).caps);
   return result;
-}
-
-void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
-  if (id == kPropMaxSizeBytes) kept(cast(object)).set_limit(g_value_get_uint64(value));
-  else G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-}
-
-void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
-  if (id == kPropMaxSizeBytes) g_value_set_uint64(value, kept(cast(object)).limit());
-  else G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-}
-
-void finalize(GObject* object) {
-  gst_clear_caps(&cast(object)->caps);
-  delete cast(object)->kept;
-  G_OBJECT_CLASS(keepbox_frame_save_parent_class)->finalize(object);
 }
 
 }  // namespace
 
 static void keepbox_frame_save_init(KeepboxFrameSave* self) {
-  self->kept = new auto(std::make_shared<KeptFrames>());
+  self->make_state();
+  State& s = *self->state;
   auto* klass = GST_ELEMENT_GET_CLASS(self);
-  self->sink = gst_pad_new_from_template(gst_element_class_get_pad_template(klass, "sink"), "sink");
-  self->src = gst_pad_new_from_template(gst_element_class_get_pad_template(klass, "src"), "src");
-  gst_pad_set_chain_function(self->sink, chain);
-  gst_pad_set_event_function(self->sink, sink_event);
-  gst_pad_set_query_function(self->sink, sink_query);
-  gst_pad_set_query_function(self->src, src_query);
-  gst_pad_set_event_function(self->src, src_event);
-  GST_PAD_SET_PROXY_CAPS(self->sink);
-  GST_PAD_SET_PROXY_CAPS(self->src);
-  gst_element_add_pad(GST_ELEMENT(self), self->sink);
-  gst_element_add_pad(GST_ELEMENT(self), self->src);
+  s.sink = gst_pad_new_from_template(gst_element_class_get_pad_template(klass, "sink"), "sink");
+  s.src = gst_pad_new_from_template(gst_element_class_get_pad_template(klass, "src"), "src");
+  gst_pad_set_chain_function(s.sink, chain);
+  gst_pad_set_event_function(s.sink, sink_event);
+  gst_pad_set_query_function(s.sink, sink_query);
+  gst_pad_set_query_function(s.src, src_query);
+  gst_pad_set_event_function(s.src, src_event);
+  GST_PAD_SET_PROXY_CAPS(s.sink);
+  GST_PAD_SET_PROXY_CAPS(s.src);
+  gst_element_add_pad(GST_ELEMENT(self), s.sink);
+  gst_element_add_pad(GST_ELEMENT(self), s.src);
 }
 
 static void keepbox_frame_save_class_init(KeepboxFrameSaveClass* klass) {
   name_by_factory(klass);
-  auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(framesave_debug, "framesave", 0, "saving of frames");
-  object->set_property = set_property;
-  object->get_property = get_property;
-  object->finalize = finalize;
+  Self::set_up(klass);
   element->change_state = change_state;
   g_object_class_install_property(
-      object, kPropMaxSizeBytes,
+      G_OBJECT_CLASS(klass), kPropMaxSizeBytes,
       g_param_spec_uint64(
           "max-size-bytes", nick_of("max-size-bytes"),
           "Maximum total size of kept frames in bytes; queues between framesave and framerestore "
           "do not count them. Further frames wait until one reaches framerestore or is dropped; if "
           "none does in 10 s, they pass with a warning. Four frames of any size always pass; 0 "
           "means no limit.",
-          0, G_MAXUINT64, KeptFrames::kUsual,
-          static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                   GST_PARAM_MUTABLE_PLAYING)));
+          0, G_MAXUINT64, KeptFrames::kUsual, kChangeWhilePlaying));
   gst_element_class_set_static_metadata(
       element, "Frame saver", "Filter/Video",
       "Keeps each frame with its boxes and sends a copy without boxes downstream, so that "

@@ -10,8 +10,9 @@
 
 #include "gst/base/picture.h"
 #include "gst/frames/framemeta.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/carry.h"
 #include "gst/metas/pixelway.h"
+#include "gst/metas/relationmeta.h"
 #include "gst/tensors/tensors.h"
 
 namespace keepbox {

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "gst/metas/analytics.h"
 #include "gst/metas/boxrecords.h"
+#include "gst/metas/carry.h"
 #include "gst/metas/maskrecords.h"
 
 namespace keepbox {

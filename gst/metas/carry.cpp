@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Carries the analytics of a frame to another frame that shows the same picture.
+#include "gst/metas/carry.h"
+
 #include <gst/analytics/analytics.h>
 
 #include <algorithm>
@@ -8,6 +10,7 @@
 
 #include "gst/metas/carrier.h"
 #include "gst/metas/payloadrecords.h"
+#include "gst/metas/relationmeta.h"
 
 namespace keepbox {
 namespace {

@@ -5,6 +5,8 @@
 #include "gst/metas/carrier.h"
 #include "gst/metas/keypointgroups.h"
 #include "gst/metas/masks.h"
+#include "gst/metas/relationmeta.h"
+#include "gst/tensors/tensors.h"
 #include "gst/tensors/tensorwalk.h"
 
 namespace keepbox {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gst/metas/carrier.h"
+#include "gst/metas/relationmeta.h"
 
 namespace keepbox {
 namespace {

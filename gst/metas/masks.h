@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/formula/box.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/framebox.h"
 #include "gst/metas/pixelmap.h"
 
 namespace keepbox {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/formula/payload.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/framebox.h"
 #include "gst/metas/boxrecords.h"
 
 namespace keepbox {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Reads boxes with their masks and keypoints from GstAnalyticsRelationMeta.
-#include "gst/metas/analytics.h"
+#include "gst/metas/readboxes.h"
 #include "gst/metas/boxrecords.h"
 #include "gst/metas/keypointgroups.h"
 #include "gst/metas/maskrecords.h"

@@ -35,10 +35,11 @@
 #include <string>
 #include <vector>
 
+#include "gst/base/element.h"
 #include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/readboxes.h"
 #include "gst/overlay/captions.h"
 #include "gst/overlay/colors.h"
 #include "gst/overlay/overlayprops.h"
@@ -51,8 +52,7 @@ GST_DEBUG_CATEGORY_STATIC(boxoverlay_debug);
 namespace keepbox {
 namespace {
 
-struct Overlay {
-  OverlayProps props;  // under the object lock
+struct State : TableProps<OverlayProps, overlay_properties> {
   // The streaming thread's own:
   std::vector<FrameBox> boxes;  // of the input buffer, which outlives the drawing
   PointStore points;
@@ -65,13 +65,8 @@ struct Overlay {
 }  // namespace
 }  // namespace keepbox
 
-struct KeepboxBoxOverlay {
-  GstVideoFilter parent;
-  keepbox::Overlay* overlay;
-};
-struct KeepboxBoxOverlayClass {
-  GstVideoFilterClass parent_class;
-};
+using KeepboxBoxOverlay = keepbox::Instance<GstVideoFilter, keepbox::State>;
+using KeepboxBoxOverlayClass = GstVideoFilterClass;
 
 using namespace keepbox;
 
@@ -81,7 +76,7 @@ GST_ELEMENT_REGISTER_DEFINE(boxoverlay, "boxoverlay", GST_RANK_NONE, keepbox_box
 
 namespace {
 
-KeepboxBoxOverlay* cast(gpointer object) { return reinterpret_cast<KeepboxBoxOverlay*>(object); }
+using Self = KeepboxBoxOverlay;
 
 /// Converts a text to ASCII, the only characters of the font.
 std::string ascii(const char* text) {
@@ -126,25 +121,22 @@ Pen pen_of(const OverlayProps& props, const GstVideoFrame& frame) {
 }
 
 GstFlowReturn transform_frame_ip(GstVideoFilter* filter, GstVideoFrame* frame) {
-  KeepboxBoxOverlay* self = cast(filter);
-  Overlay& o = *self->overlay;
-  GST_OBJECT_LOCK(self);
-  const OverlayProps props = o.props;
-  GST_OBJECT_UNLOCK(self);
+  State& o = Self::of(filter);
+  const OverlayProps props = locked_copy(filter, o.props);
   o.marks.clear();
   for (const FrameBox& box : o.boxes) o.marks.push_back(mark_of(box, props, o.colors));
   std::ranges::stable_sort(o.marks, std::greater{}, &Mark::score);
   const Status status = o.painter.paint(*frame, o.marks, pen_of(props, *frame));
-  if (!status && !o.warned) post_warning(GST_ELEMENT(self), status.error());
+  if (!status && !o.warned) post_warning(GST_ELEMENT(filter), status.error());
   o.warned = !status;
-  GST_LOG_OBJECT(self, "%zu boxes, %zu labels without a place", o.marks.size(),
+  GST_LOG_OBJECT(filter, "%zu boxes, %zu labels without a place", o.marks.size(),
                  o.painter.left_out());
   return GST_FLOW_OK;
 }
 
 /// Copies a frame only if it has boxes. A GAP buffer may have boxes but no picture.
 GstFlowReturn prepare_output_buffer(GstBaseTransform* base, GstBuffer* input, GstBuffer** output) {
-  Overlay& o = *cast(base)->overlay;
+  State& o = Self::of(base);
   const GstVideoInfo& info = GST_VIDEO_FILTER(base)->in_info;
   read_boxes(input, o.boxes, &o.points,
              {static_cast<uint32_t>(info.width), static_cast<uint32_t>(info.height)});
@@ -155,17 +147,17 @@ GstFlowReturn prepare_output_buffer(GstBaseTransform* base, GstBuffer* input, Gs
 }
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
-  if (cast(base)->overlay->boxes.empty()) return GST_FLOW_OK;
+  if (Self::of(base).boxes.empty()) return GST_FLOW_OK;
   return GST_BASE_TRANSFORM_CLASS(keepbox_box_overlay_parent_class)->transform_ip(base, buffer);
 }
 
 gboolean start(GstBaseTransform* base) {
-  cast(base)->overlay->warned = false;
+  Self::of(base).warned = false;
   return TRUE;
 }
 
 gboolean stop(GstBaseTransform* base) {
-  Overlay& o = *cast(base)->overlay;
+  State& o = Self::of(base);
   o.painter = {};
   o.colors = {};
   o.boxes.clear();
@@ -173,28 +165,9 @@ gboolean stop(GstBaseTransform* base) {
   return TRUE;
 }
 
-void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
-  GST_OBJECT_LOCK(object);
-  const bool known = overlay_properties().set(cast(object)->overlay->props, id, value);
-  GST_OBJECT_UNLOCK(object);
-  if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-}
-
-void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
-  GST_OBJECT_LOCK(object);
-  const bool known = overlay_properties().get(cast(object)->overlay->props, id, value);
-  GST_OBJECT_UNLOCK(object);
-  if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-}
-
-void finalize(GObject* object) {
-  delete cast(object)->overlay;
-  G_OBJECT_CLASS(keepbox_box_overlay_parent_class)->finalize(object);
-}
-
 }  // namespace
 
-static void keepbox_box_overlay_init(KeepboxBoxOverlay* self) { self->overlay = new Overlay; }
+static void keepbox_box_overlay_init(KeepboxBoxOverlay* self) { self->make_state(); }
 
 static void keepbox_box_overlay_class_init(KeepboxBoxOverlayClass* klass) {
   name_by_factory(klass);
@@ -203,9 +176,7 @@ static void keepbox_box_overlay_class_init(KeepboxBoxOverlayClass* klass) {
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(boxoverlay_debug, "boxoverlay", 0, "drawing of boxes on frames");
 
-  object->set_property = set_property;
-  object->get_property = get_property;
-  object->finalize = finalize;
+  Self::set_up(klass);
   overlay_properties().install(object);
   gst_element_class_set_static_metadata(
       element, "Detection box overlay", "Analyzer/Visualization/Video",

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gst/metas/analytics.h"
+#include "gst/metas/framebox.h"
 
 namespace keepbox {
 

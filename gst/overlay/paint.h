@@ -13,7 +13,7 @@
 #include "core/base/result.h"
 #include "core/formula/box.h"
 #include "core/formula/letterbox.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/framebox.h"
 #include "gst/overlay/canvas.h"
 #include "gst/overlay/captions.h"
 #include "gst/overlay/colors.h"

@@ -2,7 +2,7 @@
 // Draws objects by their masks.
 #pragma once
 
-#include "gst/metas/analytics.h"
+#include "gst/metas/framebox.h"
 #include "gst/overlay/canvas.h"
 
 namespace keepbox {

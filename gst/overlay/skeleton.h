@@ -2,7 +2,7 @@
 // Draws keypoints of an object as dots, joined by lines.
 #pragma once
 
-#include "gst/metas/analytics.h"
+#include "gst/metas/framebox.h"
 #include "gst/overlay/canvas.h"
 #include "gst/overlay/strokes.h"
 

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "gst/base/element.h"
 #include "gst/tensors/familyquery.h"
 
 namespace keepbox {
@@ -35,13 +36,8 @@ struct BlackFrames {
 }  // namespace
 }  // namespace keepbox
 
-struct KeepboxBlackSource {
-  GstPushSrc parent;
-  keepbox::BlackFrames* frames;
-};
-struct KeepboxBlackSourceClass {
-  GstPushSrcClass parent_class;
-};
+using KeepboxBlackSource = keepbox::Instance<GstPushSrc, keepbox::BlackFrames>;
+using KeepboxBlackSourceClass = GstPushSrcClass;
 
 using namespace keepbox;
 
@@ -49,9 +45,7 @@ G_DEFINE_TYPE(KeepboxBlackSource, keepbox_black_source, GST_TYPE_PUSH_SRC)
 
 namespace {
 
-BlackFrames& frames_of(gpointer object) {
-  return *reinterpret_cast<KeepboxBlackSource*>(object)->frames;
-}
+using Self = KeepboxBlackSource;
 
 /// Returns the size, or 0x0 if it is too large to allocate.
 Size checked(Size size) {
@@ -104,14 +98,14 @@ GstBuffer* black_frame(GstVideoInfo* info) {
 
 /// The recorded size, else that of the input which the tensors were made from.
 Size size_of(GstBaseSrc* base) {
-  const BlackFrames& f = frames_of(base);
+  const BlackFrames& f = Self::of(base);
   if (f.size.width != 0) return f.size;
   const Size asked = checked(ask_input_size(GST_ELEMENT(base)));
   return asked.width != 0 ? asked : kUsualSize;
 }
 
 GstCaps* fixate(GstBaseSrc* base, GstCaps* caps) {
-  const BlackFrames& f = frames_of(base);
+  const BlackFrames& f = Self::of(base);
   const Size size = size_of(base);
   const FrameRate rate = rate_of(f.recorded);
   caps = gst_caps_make_writable(caps);
@@ -127,7 +121,7 @@ GstCaps* fixate(GstBaseSrc* base, GstCaps* caps) {
 }
 
 gboolean set_caps(GstBaseSrc* base, GstCaps* caps) {
-  BlackFrames& f = frames_of(base);
+  BlackFrames& f = Self::of(base);
   GstVideoInfo info;
   if (!gst_video_info_from_caps(&info, caps)) return FALSE;
   gst_clear_buffer(&f.black);
@@ -146,7 +140,7 @@ gboolean set_caps(GstBaseSrc* base, GstCaps* caps) {
 
 gboolean do_seek(GstBaseSrc* base, GstSegment* segment) {
   segment->time = segment->start;
-  frames_of(base).placed = false;
+  Self::of(base).placed = false;
   return TRUE;
 }
 
@@ -171,7 +165,7 @@ void place(GstBaseSrc* base, BlackFrames& f) {
 }
 
 GstFlowReturn create(GstPushSrc* push, GstBuffer** out) {
-  BlackFrames& f = frames_of(push);
+  BlackFrames& f = Self::of(push);
   auto* base = GST_BASE_SRC(push);
   if (!f.placed) place(base, f);
   if (f.next < 0 || (f.next >= f.frames && !f.loop)) return GST_FLOW_EOS;
@@ -187,7 +181,7 @@ GstFlowReturn create(GstPushSrc* push, GstBuffer** out) {
 }
 
 gboolean query(GstBaseSrc* base, GstQuery* query) {
-  const BlackFrames& f = frames_of(base);
+  const BlackFrames& f = Self::of(base);
   GstFormat format = GST_FORMAT_UNDEFINED;
   if (GST_QUERY_TYPE(query) == GST_QUERY_DURATION)
     gst_query_parse_duration(query, &format, nullptr);
@@ -199,41 +193,36 @@ gboolean query(GstBaseSrc* base, GstQuery* query) {
 }
 
 gboolean stop(GstBaseSrc* base) {
-  gst_clear_buffer(&frames_of(base).black);
+  gst_clear_buffer(&Self::of(base).black);
   return TRUE;
 }
 
 gboolean is_seekable(GstBaseSrc*) { return TRUE; }
-
-void finalize(GObject* object) {
-  delete &frames_of(object);
-  G_OBJECT_CLASS(keepbox_black_source_parent_class)->finalize(object);
-}
 
 }  // namespace
 
 namespace keepbox {
 
 void set_source_frames(GstElement* source, Timeline timeline, size_t frames, Size size) {
-  BlackFrames& f = frames_of(source);
+  BlackFrames& f = Self::of(source);
   f.recorded = std::move(timeline);
   f.frames = static_cast<int64_t>(frames);
   f.size = checked(size);
 }
 
-void set_source_loop(GstElement* source, bool loop) { frames_of(source).loop = loop; }
+void set_source_loop(GstElement* source, bool loop) { Self::of(source).loop = loop; }
 
 }  // namespace keepbox
 
 static void keepbox_black_source_init(KeepboxBlackSource* self) {
-  self->frames = new BlackFrames;
+  self->make_state();
   gst_base_src_set_format(GST_BASE_SRC(self), GST_FORMAT_TIME);
 }
 
 static void keepbox_black_source_class_init(KeepboxBlackSourceClass* klass) {
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* base = GST_BASE_SRC_CLASS(klass);
-  G_OBJECT_CLASS(klass)->finalize = finalize;
+  Self::set_up(klass);
   gst_element_class_set_static_metadata(element, "Black frames", "Source/Video",
                                         "Produces a black frame for each recorded frame",
                                         "The keepbox developers");

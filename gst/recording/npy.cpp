@@ -84,9 +84,7 @@ Result<NpyArray> parse_npy(std::string_view file) {
   for (const char c : dims)
     if (c != ' ') plain += c;
   if (plain.ends_with(',')) plain.pop_back();
-  auto shape = shape_from(plain);
-  if (!shape) return std::unexpected(shape.error());
-  out.shape = *shape;
+  KB_ASSIGN(out.shape, shape_from(plain));
   return out;
 }
 

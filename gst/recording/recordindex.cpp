@@ -89,7 +89,7 @@ std::string to_line(size_t number, const IndexedFrame& frame) {
                     {"dims", tensor.shape.dims()},
                     {"dims-order",
                      tensor.order == GST_TENSOR_DIM_ORDER_COL_MAJOR ? kColumnMajor : "row-major"}});
-    if (tensor.source.said != nullptr) entry["source"] = to_json(tensor.source);
+    if (tensor.source.facts != nullptr) entry["source"] = to_json(tensor.source);
   }
   return line.dump(-1, ' ', false, WrittenJson::error_handler_t::replace) + "\n";
 }

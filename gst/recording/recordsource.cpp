@@ -69,15 +69,14 @@ std::expected<Units, std::string> units_from(const std::string& text) {
 }
 
 Result<std::vector<std::string>> labels_in(const Folder& folder, const std::string& name) {
-  auto file = folder.read(name);
-  if (!file) return std::unexpected(file.error());
+  KB_ASSIGN(auto file, folder.read(name));
   const auto broken = [&](std::string found) {
-    return fail(ErrorKind::kTruncated, "UTF-8 names, one per line, in " + file->path,
+    return fail(ErrorKind::kTruncated, "UTF-8 names, one per line, in " + file.path,
                 std::move(found), "record it again");
   };
-  if (file->bytes > kMaxLabelBytes) return broken("more than 16 MiB");
-  std::string text(file->bytes, '\0');
-  KB_TRY(file->read(0, std::as_writable_bytes(std::span(text))));
+  if (file.bytes > kMaxLabelBytes) return broken("more than 16 MiB");
+  std::string text(file.bytes, '\0');
+  KB_TRY(file.read(0, std::as_writable_bytes(std::span(text))));
   if (!text.ends_with('\n')) return broken("an incomplete last line");
   if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr))
     return broken("invalid bytes");  // a NUL among them
@@ -92,21 +91,21 @@ Result<std::vector<std::string>> labels_in(const Folder& folder, const std::stri
 }  // namespace
 
 WrittenJson to_json(const IndexedSource& source) {
-  const TensorSource& said = *source.said;
+  const TensorSource& facts = *source.facts;
   WrittenJson out = WrittenJson::object();
-  if (said.has_geometry()) {
-    const Letterbox& at = said.geometry;
+  if (facts.has_geometry()) {
+    const Letterbox& at = facts.geometry;
     out["frame"] = pair_of(at.frame.width, at.frame.height);
     out["input"] = pair_of(at.model.width, at.model.height);
     out["scale"] = pair_of(at.scale_x, at.scale_y);
     out["pad"] = pair_of(at.pad_x, at.pad_y);
   }
-  if (!said.model.empty()) out["model"] = said.model;
-  if (!said.detector.empty()) out["detector"] = said.detector;
+  if (!facts.model.empty()) out["model"] = facts.model;
+  if (!facts.detector.empty()) out["detector"] = facts.detector;
   for (const auto& [units, name] : kUnits)
-    if (said.units == units) out["units"] = name;
+    if (facts.units == units) out["units"] = name;
   if (!source.labels.empty()) out["labels"] = source.labels;
-  if (said.held) out["held"] = true;
+  if (facts.held) out["held"] = true;
   return out;
 }
 
@@ -148,12 +147,12 @@ Status SourceLabels::read(const Folder& folder, const IndexedSource& source, siz
 }
 
 SharedTensorSource SourceLabels::whole(const IndexedSource& source) {
-  if (source.said == nullptr) return nullptr;
+  if (source.facts == nullptr) return nullptr;
   const auto known = std::ranges::find_if(lately_, [&](const auto& each) {
-    return each.first.labels == source.labels && same_source(each.first.said, source.said);
+    return each.first.labels == source.labels && same_source(each.first.facts, source.facts);
   });
   if (known != lately_.end()) return known->second;
-  SharedTensorSource out = source.said;
+  SharedTensorSource out = source.facts;
   if (!source.labels.empty()) {
     TensorSource whole = *out;
     whole.labels = files_.at(source.labels);

@@ -22,11 +22,11 @@ namespace keepbox {
 
 /// A tensor's source in an index.
 struct IndexedSource {
-  SharedTensorSource said;  // without labels; nullptr if there is no source
-  std::string labels;       // file of its labels, or empty
+  SharedTensorSource facts;  // without labels; nullptr if there is no source
+  std::string labels;        // file of its labels, or empty
 };
 
-/// @pre source.said.
+/// @pre source.facts.
 WrittenJson to_json(const IndexedSource& source);
 
 /// Returns the source of a tensor's entry without its labels, or the error.

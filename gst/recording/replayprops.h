@@ -4,9 +4,9 @@
 
 #include <gst/gst.h>
 
-#include <cstdint>
+#include <string>
 
-#include "gst/recording/tensorreader.h"
+#include "gst/base/props.h"
 #include "gst/recording/timeline.h"
 
 namespace keepbox {
@@ -15,18 +15,14 @@ enum class ReplayMemory { kSystem, kCuda };
 
 struct ReplayProps {
   std::string location;
-  RawForm form{.dims = {}, .type = "float32", .id = {}};
-  ReplayMemory memory = ReplayMemory::kSystem;
-  SyncMode mode = SyncMode::kAuto;
-  int64_t offset = 0;
+  std::string dims, type = "float32", id;  // as RawForm
   bool loop = false;
+  int memory = static_cast<int>(ReplayMemory::kSystem);
+  int sync_mode = static_cast<int>(SyncMode::kAuto);
+  gint64 offset = 0;
 };
 
-/// Installs the properties, for the attacher and the bin around it.
-void install_replay_properties(GObjectClass* klass);
-
-/// Sets or gets a property for GObject. @pre the object lock is held
-void set_replay_property(ReplayProps& props, guint id, const GValue* value);
-void get_replay_property(const ReplayProps& props, guint id, GValue* value);
+/// Returns the properties, for the attacher and the bin around it.
+const PropertyTable<ReplayProps>& replay_properties();
 
 }  // namespace keepbox

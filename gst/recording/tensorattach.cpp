@@ -5,19 +5,21 @@
 #include <gst/base/gstbasetransform.h>
 
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "gst/base/element.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
 #include "gst/recording/replayprops.h"
 #include "gst/recording/streamtime.h"
 #include "gst/recording/tensorreader.h"
-#include "gst/tensors/cudascope.h"
 #include "gst/tensors/decodednote.h"
+#include "gst/tensors/device.h"
 #include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensors.h"
 
@@ -27,20 +29,19 @@ GST_DEBUG_CATEGORY_EXTERN(tensorreplay_debug);
 namespace keepbox {
 namespace {
 
-struct Replayer {
-  ReplayProps props;  // under the object lock
+struct State : TableProps<ReplayProps, replay_properties> {
   // From start to stop, or from open_recording():
   std::optional<TensorReader> reader;
   FrameFinder finder;
   SyncMode mode = SyncMode::kAuto;
   bool numbered = false;  // buffer offsets are frame numbers
   bool prepared = false;  // open_recording() was called for the next start
-  SharedCuda cuda;
-  std::optional<CudaUploader> uploader;  // for tensors in CUDA memory
+  std::unique_ptr<Device> device = make_device();
+  std::unique_ptr<Uploader> uploader;  // for tensors in device memory
   FrameRate rate;
   bool flushed = false;
-  bool failed = false;
-  bool told_moved = false, told_lost = false, told_outside = false;
+  PostedError failed;
+  bool warned_moved = false, warned_lost = false, warned_outside = false;
   std::mutex forms_lock;  // queries come from any thread
   std::vector<TensorForm> forms;
 
@@ -53,13 +54,8 @@ struct Replayer {
 }  // namespace
 }  // namespace keepbox
 
-struct KeepboxTensorAttach {
-  GstBaseTransform parent;
-  keepbox::Replayer* replayer;
-};
-struct KeepboxTensorAttachClass {
-  GstBaseTransformClass parent_class;
-};
+using KeepboxTensorAttach = keepbox::Instance<GstBaseTransform, keepbox::State>;
+using KeepboxTensorAttachClass = GstBaseTransformClass;
 
 using namespace keepbox;
 
@@ -67,29 +63,22 @@ G_DEFINE_TYPE(KeepboxTensorAttach, keepbox_tensor_attach, GST_TYPE_BASE_TRANSFOR
 
 namespace {
 
-KeepboxTensorAttach* cast(gpointer object) {
-  return reinterpret_cast<KeepboxTensorAttach*>(object);
-}
+using Self = KeepboxTensorAttach;
 
-ReplayProps props_of(gpointer element) {
-  GST_OBJECT_LOCK(element);
-  ReplayProps props = cast(element)->replayer->props;
-  GST_OBJECT_UNLOCK(element);
-  return props;
-}
-
-Status open(GstElement* element, Replayer& r) {
-  const ReplayProps props = props_of(element);
-  auto reader = TensorReader::open(props.location, props.form);
-  if (!reader) return std::unexpected(reader.error());
-  const auto& [timeline, remark] = reader->times();
+Status open(GstElement* element, State& r) {
+  const ReplayProps props = locked_copy(element, r.props);
+  KB_ASSIGN(
+      auto reader,
+      TensorReader::open(props.location, {.dims = props.dims, .type = props.type, .id = props.id}));
+  const auto mode = static_cast<SyncMode>(props.sync_mode);
+  const auto& [timeline, remark] = reader.times();
   Error times{ErrorKind::kMismatch, "increasing timestamps for all frames in " + props.location,
               remark.empty() ? "none" : remark, "set sync-mode=count"};
-  if (props.mode == SyncMode::kTimestamp && timeline.empty()) return std::unexpected(times);
-  if (props.mode == SyncMode::kAuto && !remark.empty()) post_warning(element, times);
-  r.mode = props.mode;
-  r.finder = FrameFinder(reader->frames(), timeline, props.mode, props.offset);
-  r.reader = std::move(*reader);
+  if (mode == SyncMode::kTimestamp && timeline.empty()) return std::unexpected(times);
+  if (mode == SyncMode::kAuto && !remark.empty()) post_warning(element, times);
+  r.mode = mode;
+  r.finder = FrameFinder(reader.frames(), timeline, mode, props.offset);
+  r.reader = std::move(reader);
   r.set_forms(r.reader->forms());
   GST_INFO_OBJECT(element, "%" G_GSIZE_FORMAT " frames, %s", r.reader->frames(),
                   timeline.empty() ? "without times" : "with times");
@@ -97,33 +86,31 @@ Status open(GstElement* element, Replayer& r) {
 }
 
 /// Prepares uploads to CUDA memory, if requested.
-Status prepare_memory(GstElement* element, Replayer& r) {
-  if (props_of(element).memory != ReplayMemory::kCuda) return {};
-  auto context = r.cuda.ensure(element, -1, "set memory=system");
-  if (!context) return std::unexpected(context.error());
-  auto uploader = CudaUploader::create(std::move(*context));
-  if (!uploader) return std::unexpected(uploader.error());
-  r.uploader = std::move(*uploader);
+Status prepare_memory(GstElement* element, State& r) {
+  if (locked_copy(element, r.props.memory) != static_cast<int>(ReplayMemory::kCuda)) return {};
+  KB_ASSIGN(const auto context, r.device->ensure(element, -1, "set memory=system"));
+  KB_ASSIGN(r.uploader, r.device->make_uploader(context));
   return {};
 }
 
-void close(Replayer& r) {
+void close(State& r) {
   r.set_forms({});
   r.reader.reset();
   r.finder = {};
   r.uploader.reset();
-  r.numbered = r.prepared = r.flushed = r.failed = false;
-  r.told_moved = r.told_lost = r.told_outside = false;
+  r.numbered = r.prepared = r.flushed = false;
+  r.failed.clear();
+  r.warned_moved = r.warned_lost = r.warned_outside = false;
 }
 
 gboolean stop(GstBaseTransform* base) {
-  close(*cast(base)->replayer);
-  cast(base)->replayer->cuda.clear();
+  close(Self::of(base));
+  Self::of(base).device->clear();
   return TRUE;
 }
 
 gboolean start(GstBaseTransform* base) {
-  Replayer& r = *cast(base)->replayer;
+  State& r = Self::of(base);
   Status status = r.prepared ? Status() : open(GST_ELEMENT(base), r);
   r.prepared = false;
   if (status) status = prepare_memory(GST_ELEMENT(base), r);
@@ -134,7 +121,7 @@ gboolean start(GstBaseTransform* base) {
 }
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
-  FrameRate& rate = cast(base)->replayer->rate;
+  FrameRate& rate = Self::of(base).rate;
   if (!gst_structure_get_fraction(gst_caps_get_structure(input, 0), "framerate", &rate.numerator,
                                   &rate.denominator))
     rate = {};
@@ -151,9 +138,9 @@ Moment moment_of(const GstSegment& segment, FrameRate rate, GstBuffer* buffer) {
 }
 
 /// Warns once about frames without tensors, or with tensors that may be wrong.
-void tell(GstElement* element, Replayer& r, FrameFinder::Where where, const Moment& moment) {
-  const auto warn = [&](bool& told, std::string expected, std::string found, std::string hint) {
-    if (!std::exchange(told, true))
+void warn_of(GstElement* element, State& r, FrameFinder::Where where, const Moment& moment) {
+  const auto warn = [&](bool& warned, std::string expected, std::string found, std::string hint) {
+    if (!std::exchange(warned, true))
       post_warning(element,
                    {ErrorKind::kMismatch, std::move(expected), std::move(found), std::move(hint)});
   };
@@ -161,26 +148,24 @@ void tell(GstElement* element, Replayer& r, FrameFinder::Where where, const Mome
     return std::to_string(double(time) / GST_SECOND) + " s";
   };
   if (const auto moved = r.finder.moved())
-    warn(r.told_moved, "a stream that begins within the recording",
+    warn(r.warned_moved, "a stream that begins within the recording",
          "one that begins " + seconds(std::abs(*moved)) + (*moved < 0 ? " before" : " after") +
              " the first recorded frame",
          "the recording was shifted so that both begin together; set sync-mode=timestamp to use "
          "recorded times unchanged, or set timestamp-offset=");
   if (r.finder.lost())
-    warn(r.told_lost, "a frame rate in the caps, to find the recorded frame after a seek", "none",
+    warn(r.warned_lost, "a frame rate in the caps, to find the recorded frame after a seek", "none",
          "recorded frames are counted on as if there was no seek; use a recording by tensorrecord, "
          "which has timestamps");
   if (where == FrameFinder::Where::kOutside)
-    warn(r.told_outside, "a recorded frame for each frame",
+    warn(r.warned_outside, "a recorded frame for each frame",
          moment.time ? "none at " + seconds(*moment.time) : "none",
          "frames outside the recording get no tensors; set sync-mode=count or timestamp-offset=");
 }
 
 Result<FrameFinder::Found> find(GstBaseTransform* base, GstBuffer* buffer) {
-  Replayer& r = *cast(base)->replayer;
-  GST_OBJECT_LOCK(base);
-  const bool loop = r.props.loop;
-  GST_OBJECT_UNLOCK(base);
+  State& r = Self::of(base);
+  const bool loop = locked_copy(base, r.props.loop);
   const size_t frames = r.reader->frames();
   if (r.numbered) {
     const size_t number = GST_BUFFER_OFFSET(buffer);
@@ -192,14 +177,13 @@ Result<FrameFinder::Found> find(GstBaseTransform* base, GstBuffer* buffer) {
     return fail(ErrorKind::kMismatch, "a timestamp on each frame", "none", "set sync-mode=count");
   if (std::exchange(r.flushed, false)) r.finder.seek();
   const auto found = r.finder.next(moment, loop);
-  tell(GST_ELEMENT(base), r, found.where, moment);
+  warn_of(GST_ELEMENT(base), r, found.where, moment);
   return found;
 }
 
-Status attach(Replayer& r, size_t frame, GstBuffer* buffer) {
-  const auto tensors = r.reader->read(frame);
-  if (!tensors) return std::unexpected(tensors.error());
-  for (const StoredTensor& tensor : *tensors) {
+Status attach(State& r, size_t frame, GstBuffer* buffer) {
+  KB_ASSIGN(const auto tensors, r.reader->read(frame));
+  for (const StoredTensor& tensor : tensors) {
     Result<GstBuffer*> data =
         r.uploader ? r.uploader->upload(tensor.data.get()) : gst_buffer_ref(tensor.data.get());
     if (!data) return std::unexpected(data.error());
@@ -212,7 +196,7 @@ Status attach(Replayer& r, size_t frame, GstBuffer* buffer) {
 }
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
-  Replayer& r = *cast(base)->replayer;
+  State& r = Self::of(base);
   const auto found = find(base, buffer);
   if (found && found->where == FrameFinder::Where::kEnd) return GST_FLOW_EOS;
   Status done = found ? Status() : std::unexpected(found.error());
@@ -222,58 +206,34 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
     done = attach(r, found->frame, buffer);
   }
   if (done) return GST_FLOW_OK;
-  r.failed = true;
-  post_error(GST_ELEMENT(base), done.error());
+  r.failed.post(GST_ELEMENT(base), done.error());
   return GST_FLOW_ERROR;
 }
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
-  Replayer& r = *cast(base)->replayer;
-  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
-    r.flushed = true;
-    r.failed = false;
-  }
-  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && r.failed) {
-    gst_event_unref(event);  // an EOS after an error does not complete the stream
-    return TRUE;
-  }
+  State& r = Self::of(base);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) r.flushed = true;
+  if (r.failed.take(event)) return TRUE;
   return GST_BASE_TRANSFORM_CLASS(keepbox_tensor_attach_parent_class)->sink_event(base, event);
 }
 
 void set_context(GstElement* element, GstContext* context) {
-  cast(element)->replayer->cuda.offer(element, context, -1);
+  Self::of(element).device->offer(element, context, -1);
   GST_ELEMENT_CLASS(keepbox_tensor_attach_parent_class)->set_context(element, context);
 }
 
 /// Adds the recorded tensors to a question that comes from the source of the frames.
-void take_part(Replayer& r, InputQuestion& question) {
+void take_part(State& r, InputQuestion& question) {
   const std::lock_guard guard(r.forms_lock);
   question.tensors.insert(question.tensors.end(), r.forms.begin(), r.forms.end());
 }
 
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
-  if (InputQuestion* question = input_question(query)) take_part(*cast(base)->replayer, *question);
+  if (InputQuestion* question = input_question(query)) take_part(Self::of(base), *question);
   return (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
-          cast(base)->replayer->cuda.answer(GST_ELEMENT(base), query)) ||
+          Self::of(base).device->answer(GST_ELEMENT(base), query)) ||
          GST_BASE_TRANSFORM_CLASS(keepbox_tensor_attach_parent_class)
              ->query(base, direction, query);
-}
-
-void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
-  GST_OBJECT_LOCK(object);
-  set_replay_property(cast(object)->replayer->props, id, value);
-  GST_OBJECT_UNLOCK(object);
-}
-
-void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
-  GST_OBJECT_LOCK(object);
-  get_replay_property(cast(object)->replayer->props, id, value);
-  GST_OBJECT_UNLOCK(object);
-}
-
-void finalize(GObject* object) {
-  delete cast(object)->replayer;
-  G_OBJECT_CLASS(keepbox_tensor_attach_parent_class)->finalize(object);
 }
 
 }  // namespace
@@ -281,7 +241,7 @@ void finalize(GObject* object) {
 namespace keepbox {
 
 std::optional<RecordedFrames> open_recording(GstElement* element) {
-  Replayer& r = *cast(element)->replayer;
+  State& r = Self::of(element);
   close(r);
   if (const Status status = open(element, r); !status) {
     post_error(element, status.error());
@@ -291,23 +251,20 @@ std::optional<RecordedFrames> open_recording(GstElement* element) {
   return RecordedFrames{r.reader->times().timeline, r.reader->frames(), r.reader->frame_size()};
 }
 
-void close_recording(GstElement* element) { close(*cast(element)->replayer); }
+void close_recording(GstElement* element) { close(Self::of(element)); }
 
 }  // namespace keepbox
 
 static void keepbox_tensor_attach_init(KeepboxTensorAttach* self) {
-  self->replayer = new Replayer;
+  self->make_state();
   gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
 }
 
 static void keepbox_tensor_attach_class_init(KeepboxTensorAttachClass* klass) {
-  auto* object = G_OBJECT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
-  object->set_property = set_property;
-  object->get_property = get_property;
-  object->finalize = finalize;
+  Self::set_up(klass);
   GST_ELEMENT_CLASS(klass)->set_context = set_context;
-  install_replay_properties(object);
+  replay_properties().install(G_OBJECT_CLASS(klass));
   gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(klass), "Tensor attacher", "Filter/Video",
                                         "Attaches recorded tensors to frames",
                                         "The keepbox developers");

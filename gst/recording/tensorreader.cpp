@@ -60,37 +60,33 @@ Result<NpyArray> read_header(const PlainFile& file) {
 /// Reads the tensor of an index entry and checks it against the entry.
 Result<StoredTensor> read_entry(const Folder& folder, const IndexedTensor& entry,
                                 SourceLabels& labels) {
-  auto file = folder.read(entry.file);
-  if (!file) return std::unexpected(file.error());
-  const auto array = read_header(*file);
-  if (!array) return std::unexpected(array.error());
-  const bool same_type = entry.type == array->type ||
-                         (entry.type == DataType::kBFloat16 && array->type == DataType::kUInt16);
-  const bool same_shape = entry.shape.rank() == 0 || entry.shape == array->shape;
+  KB_ASSIGN(auto file, folder.read(entry.file));
+  KB_ASSIGN(const auto array, read_header(file));
+  const bool same_type = entry.type == array.type ||
+                         (entry.type == DataType::kBFloat16 && array.type == DataType::kUInt16);
+  const bool same_shape = entry.shape.rank() == 0 || entry.shape == array.shape;
   if (!same_type || !same_shape)
     return fail(ErrorKind::kTruncated,
                 (entry.shape.rank() == 0 ? "" : entry.shape.to_string() + " ") +
-                    std::string(to_string(entry.type)) + " in " + file->path,
-                array->shape.to_string() + " " + std::string(to_string(array->type)),
+                    std::string(to_string(entry.type)) + " in " + file.path,
+                array.shape.to_string() + " " + std::string(to_string(array.type)),
                 "record it again");
-  auto data = read_data(*file, array->offset, file->bytes - array->offset);
-  if (!data) return std::unexpected(data.error());
-  if (entry.source.said != nullptr) set_tensor_source(data->get(), labels.whole(entry.source));
-  return StoredTensor{entry.id, entry.type, array->shape, entry.order, std::move(*data)};
+  KB_ASSIGN(auto data, read_data(file, array.offset, file.bytes - array.offset));
+  if (entry.source.facts != nullptr) set_tensor_source(data.get(), labels.whole(entry.source));
+  return StoredTensor{entry.id, entry.type, array.shape, entry.order, std::move(data)};
 }
 
 /// Returns the tensor of a raw file's frames, without data.
 Result<StoredTensor> raw_form(const std::string& path, const RawForm& form) {
   if (form.dims.empty())
     return fail(ErrorKind::kInvalid, "dims= for the raw file " + path, "none", kRawHint);
-  const auto shape = shape_from(form.dims);
-  if (!shape) return std::unexpected(shape.error());
+  KB_ASSIGN(const auto shape, shape_from(form.dims));
   auto type = data_type_from(form.type);
   if (!type) {
     type.error().hint = "set type= to the type of the numbers";
     return std::unexpected(type.error());
   }
-  return StoredTensor{.id = form.id, .type = *type, .shape = *shape};
+  return StoredTensor{.id = form.id, .type = *type, .shape = shape};
 }
 
 /// Returns the bytes per frame of a raw file, which must contain whole frames.
@@ -121,13 +117,11 @@ Result<TensorReader> TensorReader::open(const std::string& location, const RawFo
 }
 
 Result<TensorReader> TensorReader::open_folder(const std::string& path) {
-  auto folder = Folder::open(path, Folder::Use::kRead);
-  if (!folder) return std::unexpected(folder.error());
-  auto index = read_index(*folder);
-  if (!index) return std::unexpected(index.error());
+  KB_ASSIGN(auto folder, Folder::open(path, Folder::Use::kRead));
+  KB_ASSIGN(auto index, read_index(folder));
   TensorReader out;
-  out.folder_ = std::move(*folder);
-  out.index_ = std::move(*index);
+  out.folder_ = std::move(folder);
+  out.index_ = std::move(index);
   out.frames_ = out.index_.frames.size();
   out.times_ = times_of(out.index_.frames);
   out.frame_size_ = out.index_.frames.front().size;
@@ -137,26 +131,21 @@ Result<TensorReader> TensorReader::open_folder(const std::string& path) {
 Result<TensorReader> TensorReader::open_file(const std::string& path, const RawForm& form) {
   TensorReader out;
   const bool is_npy = path.ends_with(".npy");
-  auto file = open_plain(path, kLocationHint);  // a deleted recording is not a raw file
-  if (!file) return std::unexpected(file.error());
-  out.file_ = std::move(*file);
+  // A deleted recording is not a raw file.
+  KB_ASSIGN(out.file_, open_plain(path, kLocationHint));
   if (!is_npy) {
-    auto raw = raw_form(path, form);
-    if (!raw) return std::unexpected(raw.error());
-    out.form_ = std::move(*raw);
+    KB_ASSIGN(out.form_, raw_form(path, form));
   }
   if (is_npy) {  // one frame, which may be empty
-    const auto array = read_header(out.file_);
-    if (!array) return std::unexpected(array.error());
-    out.form_ = {.id = form.id, .type = array->type, .shape = array->shape};
-    out.offset_ = array->offset;
-    out.frame_bytes_ = out.file_.bytes - array->offset;
+    KB_ASSIGN(const auto array, read_header(out.file_));
+    out.form_ = {.id = form.id, .type = array.type, .shape = array.shape};
+    out.offset_ = array.offset;
+    out.frame_bytes_ = out.file_.bytes - array.offset;
     out.frames_ = 1;
   } else {
-    const auto one = frame_bytes(out.file_, out.form_);
-    if (!one) return std::unexpected(one.error());
-    out.frame_bytes_ = *one;
-    out.frames_ = out.file_.bytes / *one;
+    KB_ASSIGN(const auto one, frame_bytes(out.file_, out.form_));
+    out.frame_bytes_ = one;
+    out.frames_ = out.file_.bytes / one;
   }
   return out;
 }
@@ -192,10 +181,9 @@ Result<std::span<const StoredTensor>> TensorReader::read(size_t frame) {
   if (folder_) {
     KB_TRY(read_folder(frame));
   } else {
-    auto data = read_data(file_, offset_ + frame * frame_bytes_, frame_bytes_);
-    if (!data) return std::unexpected(data.error());
+    KB_ASSIGN(auto data, read_data(file_, offset_ + frame * frame_bytes_, frame_bytes_));
     tensors_.push_back(form_);
-    tensors_.back().data = std::move(*data);
+    tensors_.back().data = std::move(data);
   }
   held_ = frame;
   return tensors_;

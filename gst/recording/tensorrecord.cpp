@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "gst/base/element.h"
 #include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
@@ -50,8 +51,23 @@ struct RecordProps {
   std::string tensor_ids;
 };
 
-struct Recorder {
-  RecordProps props;  // under the object lock
+const Property<RecordProps> kRecordProperties[] = {
+    {"location",
+     "Folder to record to, created if missing. An existing recording in it is replaced at EOS "
+     "(gst-launch-1.0 -e sends EOS when interrupted) and must not be replayed meanwhile. Until EOS "
+     "the index is named frames.jsonl.part; one left by an earlier run is renamed to "
+     "frames.jsonl.part.1 or the next free number.",
+     &RecordProps::location},
+    {"tensor-ids", "Comma-separated ids of the tensors to record; empty records all.",
+     &RecordProps::tensor_ids},
+};
+
+const PropertyTable<RecordProps>& record_properties() {
+  static constexpr PropertyTable<RecordProps> table(kRecordProperties, kChangeWhenReady);
+  return table;
+}
+
+struct State : TableProps<RecordProps, record_properties> {
   // The streaming thread's own:
   std::vector<std::string> ids;  // empty: all
   std::optional<TensorWriter> writer;
@@ -64,13 +80,8 @@ struct Recorder {
 }  // namespace
 }  // namespace keepbox
 
-struct KeepboxTensorRecord {
-  GstBaseTransform parent;
-  keepbox::Recorder* recorder;
-};
-struct KeepboxTensorRecordClass {
-  GstBaseTransformClass parent_class;
-};
+using KeepboxTensorRecord = keepbox::Instance<GstBaseTransform, keepbox::State>;
+using KeepboxTensorRecordClass = GstBaseTransformClass;
 
 using namespace keepbox;
 
@@ -81,11 +92,7 @@ GST_ELEMENT_REGISTER_DEFINE(tensorrecord, "tensorrecord", GST_RANK_NONE,
 
 namespace {
 
-enum { kPropLocation = 1, kPropTensorIds };
-
-KeepboxTensorRecord* cast(gpointer object) {
-  return reinterpret_cast<KeepboxTensorRecord*>(object);
-}
+using Self = KeepboxTensorRecord;
 
 bool check(gpointer element, const Status& status) {
   if (!status) post_error(GST_ELEMENT(element), status.error());
@@ -101,10 +108,8 @@ std::vector<std::string> words_of(const std::string& list) {
 }
 
 gboolean start(GstBaseTransform* base) {
-  Recorder& r = *cast(base)->recorder;
-  GST_OBJECT_LOCK(base);
-  const RecordProps props = r.props;
-  GST_OBJECT_UNLOCK(base);
+  State& r = Self::of(base);
+  const RecordProps props = locked_copy(base, r.props);
   auto writer = TensorWriter::create(props.location);
   if (!writer) return check(base, std::unexpected(writer.error()));
   if (const auto older = writer->older()) post_warning(GST_ELEMENT(base), *older);
@@ -116,7 +121,7 @@ gboolean start(GstBaseTransform* base) {
 
 /// Without EOS the recording may be incomplete.
 gboolean stop(GstBaseTransform* base) {
-  std::optional<TensorWriter>& writer = cast(base)->recorder->writer;
+  std::optional<TensorWriter>& writer = Self::of(base).writer;
   if (writer && !writer->finished() && writer->frames() != 0)
     GST_WARNING_OBJECT(
         base, "stopped before EOS: the %" G_GSIZE_FORMAT " frames so far are in frames.jsonl.part",
@@ -128,7 +133,7 @@ gboolean stop(GstBaseTransform* base) {
 gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
   const auto picture = picture_of(input);
   if (!picture) return FALSE;
-  cast(base)->recorder->frame = picture->size;
+  Self::of(base).frame = picture->size;
   return TRUE;
 }
 
@@ -152,7 +157,7 @@ Status check_readable(GstBuffer* buffer, const std::vector<std::string>& ids) {
 }
 
 Status record(GstBaseTransform* base, GstBuffer* buffer) {
-  Recorder& r = *cast(base)->recorder;
+  State& r = Self::of(base);
   KB_TRY(check_readable(buffer, r.ids));
   FrameTensors tensors;
   KB_TRY(tensors.look(buffer));
@@ -178,20 +183,20 @@ Status record(GstBaseTransform* base, GstBuffer* buffer) {
 }
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
-  Recorder& r = *cast(base)->recorder;
+  State& r = Self::of(base);
   if (!r.failed) r.failed = !check(base, record(base, buffer));
   return r.failed ? GST_FLOW_ERROR : GST_FLOW_OK;
 }
 
 /// Completes the recording. Frames without any tensor are an error, and replace no recording.
-Status finish(Recorder& r) {
+Status finish(State& r) {
   if (r.writer->frames() == 0 || r.any) return r.writer->finish();
   return fail(ErrorKind::kMismatch, "tensors on the frames (GstTensorMeta)", "none",
               "put an inference element before tensorrecord");
 }
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
-  Recorder& r = *cast(base)->recorder;
+  State& r = Self::of(base);
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && r.writer) {
     if (!r.failed) r.failed = !check(base, finish(r));
     if (r.failed) {
@@ -202,62 +207,21 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   return GST_BASE_TRANSFORM_CLASS(keepbox_tensor_record_parent_class)->sink_event(base, event);
 }
 
-std::string* text_property(GObject* object, guint id) {
-  RecordProps& props = cast(object)->recorder->props;
-  return id == kPropLocation ? &props.location : &props.tensor_ids;
-}
-
-void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
-  const gchar* text = g_value_get_string(value);
-  GST_OBJECT_LOCK(object);
-  *text_property(object, id) = text != nullptr ? text : "";
-  GST_OBJECT_UNLOCK(object);
-}
-
-void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
-  GST_OBJECT_LOCK(object);
-  const std::string* text = text_property(object, id);
-  g_value_set_string(value, text->empty() ? nullptr : text->c_str());
-  GST_OBJECT_UNLOCK(object);
-}
-
-void finalize(GObject* object) {
-  delete cast(object)->recorder;
-  G_OBJECT_CLASS(keepbox_tensor_record_parent_class)->finalize(object);
-}
-
-void install_text(GObjectClass* object, guint id, const char* name, const char* blurb) {
-  g_object_class_install_property(
-      object, id,
-      g_param_spec_string(name, nick_of(name), blurb, nullptr,
-                          static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                   GST_PARAM_MUTABLE_READY)));
-}
-
 }  // namespace
 
 static void keepbox_tensor_record_init(KeepboxTensorRecord* self) {
-  self->recorder = new Recorder;
+  self->make_state();
   // Frames are only read, so shared ones pass without a copy.
   gst_base_transform_set_passthrough(GST_BASE_TRANSFORM(self), TRUE);
 }
 
 static void keepbox_tensor_record_class_init(KeepboxTensorRecordClass* klass) {
   name_by_factory(klass);
-  auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(tensorrecord_debug, "tensorrecord", 0, "recording of tensors");
-  object->set_property = set_property;
-  object->get_property = get_property;
-  object->finalize = finalize;
-  install_text(object, kPropLocation, "location",
-               "Folder to record to, created if missing. An existing recording in it is replaced "
-               "at EOS (gst-launch-1.0 -e sends EOS when interrupted) and must not be replayed "
-               "meanwhile. Until EOS the index is named frames.jsonl.part; one left by an earlier "
-               "run is renamed to frames.jsonl.part.1 or the next free number.");
-  install_text(object, kPropTensorIds, "tensor-ids",
-               "Comma-separated ids of the tensors to record; empty records all.");
+  Self::set_up(klass);
+  record_properties().install(G_OBJECT_CLASS(klass));
   gst_element_class_set_static_metadata(
       element, "Tensor recorder", "Filter/Analyzer/Video",
       "Records the tensors of each frame as NumPy files with an index, for tensorreplay",

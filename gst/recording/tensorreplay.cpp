@@ -154,7 +154,7 @@ static void keepbox_tensor_replay_class_init(KeepboxTensorReplayClass* klass) {
   auto* element = GST_ELEMENT_CLASS(klass);
   object->set_property = set_bin_property;
   object->get_property = get_bin_property;
-  install_replay_properties(object);
+  replay_properties().install(object);
   gst_element_class_set_static_metadata(
       element, "Tensor replayer", "Source/Filter/Video",
       "Attaches recorded tensors to frames, by timestamp if the recording has timestamps. Without "

@@ -52,13 +52,11 @@ Result<TensorWriter> TensorWriter::create(const std::string& path) {
   if (g_mkdir_with_parents(path.c_str(), 0777) != 0)
     return file_error("a folder " + path, g_strerror(errno),
                       "set location= to a folder that exists or can be created");
-  auto folder = Folder::open(path, Folder::Use::kWrite);
-  if (!folder) return std::unexpected(folder.error());
-  KB_TRY(folder->check(kIndexName));
-  KB_TRY(folder->check(std::string(kIndexName) + ".part"));
-  auto index = OutFile::open(folder->path_of(kIndexName));
-  if (!index) return std::unexpected(index.error());
-  TensorWriter out(std::move(*folder), std::move(*index));
+  KB_ASSIGN(auto folder, Folder::open(path, Folder::Use::kWrite));
+  KB_TRY(folder.check(kIndexName));
+  KB_TRY(folder.check(std::string(kIndexName) + ".part"));
+  KB_ASSIGN(auto index, OutFile::open(folder.path_of(kIndexName)));
+  TensorWriter out(std::move(folder), std::move(index));
   out.old_ = files_in(out.folder_);
   // Files of an interrupted run are not overwritten either, because a kept index names them.
   std::vector<std::string> taken = out.folder_.names();
@@ -104,9 +102,8 @@ Status TensorWriter::write_frame(const RecordedFrame& frame) {
                              .order = frame.tensors[i].order});
     const SharedTensorSource& source = frame.tensors[i].source;
     if (source == nullptr) continue;
-    auto labels = write_labels(source->labels);
-    if (!labels) return std::unexpected(labels.error());
-    entry.tensors.back().source = {source, std::move(*labels)};
+    KB_ASSIGN(auto labels, write_labels(source->labels));
+    entry.tensors.back().source = {source, std::move(labels)};
   }
   return index_.write(to_line(frames_, entry));
 }

@@ -29,11 +29,12 @@
 #include <span>
 #include <string>
 
+#include "gst/base/element.h"
 #include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/readboxes.h"
 #include "gst/sink/frametime.h"
 #include "gst/sink/session.h"
 
@@ -43,8 +44,7 @@ GST_DEBUG_CATEGORY_STATIC(boxsink_debug);
 namespace keepbox {
 namespace {
 
-struct Sink {
-  SinkProps props;      // under the object lock
+struct State : TableProps<SinkProps, sink_properties> {
   Interrupt interrupt;  // set when GStreamer needs the streaming thread back
   // The streaming thread's own:
   Size frame;
@@ -57,13 +57,8 @@ struct Sink {
 }  // namespace
 }  // namespace keepbox
 
-struct KeepboxBoxSink {
-  GstBaseSink parent;
-  keepbox::Sink* sink;
-};
-struct KeepboxBoxSinkClass {
-  GstBaseSinkClass parent_class;
-};
+using KeepboxBoxSink = keepbox::Instance<GstBaseSink, keepbox::State>;
+using KeepboxBoxSinkClass = GstBaseSinkClass;
 
 using namespace keepbox;
 
@@ -73,9 +68,9 @@ GST_ELEMENT_REGISTER_DEFINE(boxsink, "boxsink", GST_RANK_NONE, keepbox_box_sink_
 
 namespace {
 
-KeepboxBoxSink* cast(gpointer object) { return reinterpret_cast<KeepboxBoxSink*>(object); }
+using Self = KeepboxBoxSink;
 
-void tell_news(KeepboxBoxSink* self, Session& session) {
+void report_news(KeepboxBoxSink* self, Session& session) {
   for (const Error& error : session.take_warnings()) post_warning(GST_ELEMENT(self), error);
   const CategoryNews news = session.writer.take_news();
   for (const std::string& text : news.chosen) GST_INFO_OBJECT(self, "%s", text.c_str());
@@ -87,7 +82,7 @@ FrameInfo info_of(KeepboxBoxSink* self, const Session& session, GstBuffer* buffe
   const SinkProps& props = session.props;
   FrameInfo info{.number = session.number,
                  .timestamp = stream_time(GST_BASE_SINK(self)->segment, buffer),
-                 .size = self->sink->frame};
+                 .size = self->state->frame};
   GDateTime* time = time_of_day(buffer);
   if (time == nullptr && props.add_system_timestamp) time = g_date_time_new_now_utc();
   if (time != nullptr)
@@ -97,13 +92,13 @@ FrameInfo info_of(KeepboxBoxSink* self, const Session& session, GstBuffer* buffe
 }
 
 Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
-  Sink& s = *self->sink;
+  State& s = *self->state;
   if (session.ended) KB_TRY(session.resume());
   session.ended = false;
   session.analysed |= read_boxes(buffer, s.boxes, &s.points, s.frame);
   session.tell_models_apart(s.boxes);
   KB_TRY(session.write(info_of(self, session, buffer), s.boxes, s.text));
-  tell_news(self, session);
+  report_news(self, session);
   ++session.number;
   ++session.frames;
   return {};
@@ -112,14 +107,14 @@ Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
 /// Posts an error, after which nothing is written until the next start.
 bool check(KeepboxBoxSink* self, const Status& status) {
   if (status) return true;
-  if (self->sink->session) self->sink->session->failed = true;
+  if (self->state->session) self->state->session->failed = true;
   post_error(GST_ELEMENT(self), status.error());
   return false;
 }
 
 /// Gives the file its final name, unless that is done or an error occurred.
 bool finish(KeepboxBoxSink* self) {
-  Session& session = *self->sink->session;
+  Session& session = *self->state->session;
   if (session.ended || session.failed) return !session.failed;
   session.ended = true;
   if (session.frames != 0 && !session.analysed)
@@ -134,7 +129,7 @@ bool finish(KeepboxBoxSink* self) {
 /// Writes what is pending. A pause interrupts a write to a reader that does not read; the rest is
 /// written when playing resumes. @pre the preroll lock is held.
 GstFlowReturn write_rest(KeepboxBoxSink* self) {
-  Session& session = *self->sink->session;
+  Session& session = *self->state->session;
   while (session.file && session.file->pending()) {
     const GstFlowReturn flow = gst_base_sink_wait_preroll(GST_BASE_SINK(self));
     if (flow != GST_FLOW_OK) return flow;
@@ -144,34 +139,32 @@ GstFlowReturn write_rest(KeepboxBoxSink* self) {
 }
 
 gboolean unlock(GstBaseSink* base) {
-  cast(base)->sink->interrupt.set(true);
+  Self::of(base).interrupt.set(true);
   return TRUE;
 }
 
 gboolean unlock_stop(GstBaseSink* base) {
-  cast(base)->sink->interrupt.set(false);
+  Self::of(base).interrupt.set(false);
   return TRUE;
 }
 
 gboolean start(GstBaseSink* base) {
-  KeepboxBoxSink* self = cast(base);
-  GST_OBJECT_LOCK(self);
-  const SinkProps props = self->sink->props;
-  GST_OBJECT_UNLOCK(self);
-  self->sink->interrupt.set(true);  // do not wait for a reader while starting
-  auto session = Session::open(props, self->sink->interrupt);
-  self->sink->interrupt.set(false);
+  KeepboxBoxSink* self = Self::cast(base);
+  const SinkProps props = locked_copy(self, self->state->props);
+  self->state->interrupt.set(true);  // do not wait for a reader while starting
+  auto session = Session::open(props, self->state->interrupt);
+  self->state->interrupt.set(false);
   if (!session) return check(self, std::unexpected(session.error()));
-  tell_news(self, self->sink->session.emplace(std::move(*session)));
+  report_news(self, self->state->session.emplace(std::move(*session)));
   return TRUE;
 }
 
 gboolean stop(GstBaseSink* base) {
-  KeepboxBoxSink* self = cast(base);
-  if (!self->sink->session) return TRUE;
-  const Session& session = *self->sink->session;
+  KeepboxBoxSink* self = Self::cast(base);
+  if (!self->state->session) return TRUE;
+  const Session& session = *self->state->session;
   bool done = true;
-  self->sink->interrupt.set(true);  // do not wait for a reader any longer
+  self->state->interrupt.set(true);  // do not wait for a reader any longer
   // Without EOS the file may be incomplete, so it keeps its .part name.
   if (const std::string part = session.unnamed();
       !session.ended && !session.failed && !part.empty())
@@ -179,21 +172,21 @@ gboolean stop(GstBaseSink* base) {
   else done = finish(self);
   GST_INFO_OBJECT(self, "%" G_GUINT64_FORMAT " frames written%s", session.frames,
                   done ? "" : ", incomplete");
-  self->sink->session.reset();
-  self->sink->interrupt.set(false);
+  self->state->session.reset();
+  self->state->interrupt.set(false);
   return done;
 }
 
 gboolean set_caps(GstBaseSink* base, GstCaps* caps) {
   const auto picture = picture_of(caps);
   if (!picture) return FALSE;
-  cast(base)->sink->frame = picture->size;
+  Self::of(base).frame = picture->size;
   return TRUE;
 }
 
 GstFlowReturn render(GstBaseSink* base, GstBuffer* buffer) {
-  KeepboxBoxSink* self = cast(base);
-  Session& session = *self->sink->session;
+  KeepboxBoxSink* self = Self::cast(base);
+  Session& session = *self->state->session;
   const bool done = !session.failed && check(self, write_frame(self, session, buffer));
   return done ? write_rest(self) : GST_FLOW_ERROR;
 }
@@ -202,38 +195,19 @@ GstFlowReturn render(GstBaseSink* base, GstBuffer* buffer) {
 bool end(KeepboxBoxSink* self) { return finish(self) && write_rest(self) == GST_FLOW_OK; }
 
 gboolean handle_event(GstBaseSink* base, GstEvent* event) {
-  KeepboxBoxSink* self = cast(base);
+  KeepboxBoxSink* self = Self::cast(base);
   // An incomplete file must not be reported as complete by EOS.
-  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && self->sink->session && !end(self)) {
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && self->state->session && !end(self)) {
     gst_event_unref(event);
     return FALSE;
   }
   return GST_BASE_SINK_CLASS(keepbox_box_sink_parent_class)->event(base, event);
 }
 
-void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
-  GST_OBJECT_LOCK(object);
-  const bool known = sink_properties().set(cast(object)->sink->props, id, value);
-  GST_OBJECT_UNLOCK(object);
-  if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-}
-
-void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
-  GST_OBJECT_LOCK(object);
-  const bool known = sink_properties().get(cast(object)->sink->props, id, value);
-  GST_OBJECT_UNLOCK(object);
-  if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-}
-
-void finalize(GObject* object) {
-  delete cast(object)->sink;
-  G_OBJECT_CLASS(keepbox_box_sink_parent_class)->finalize(object);
-}
-
 }  // namespace
 
 static void keepbox_box_sink_init(KeepboxBoxSink* self) {
-  self->sink = new Sink;
+  self->make_state();
   auto* base = GST_BASE_SINK(self);
   gst_base_sink_set_sync(base, FALSE);
   gst_base_sink_set_qos_enabled(base, FALSE);
@@ -242,15 +216,12 @@ static void keepbox_box_sink_init(KeepboxBoxSink* self) {
 
 static void keepbox_box_sink_class_init(KeepboxBoxSinkClass* klass) {
   name_by_factory(klass);
-  auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* sink = GST_BASE_SINK_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(boxsink_debug, "boxsink", 0, "writing of detections");
 
-  object->set_property = set_property;
-  object->get_property = get_property;
-  object->finalize = finalize;
-  sink_properties().install(object);
+  Self::set_up(klass);
+  sink_properties().install(G_OBJECT_CLASS(klass));
 
   gst_element_class_set_static_metadata(
       element, "Detection box sink", "Sink/Analyzer/Video",

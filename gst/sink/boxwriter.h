@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/framebox.h"
 #include "gst/sink/categories.h"
 #include "gst/sink/classwords.h"
 

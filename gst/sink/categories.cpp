@@ -115,10 +115,9 @@ Result<std::vector<CocoId>> load_coco_ids(const char* path, const char* property
 Result<std::vector<std::string>> load_names(const char* path, const char* property) {
   const std::string hint =
       std::string("set ") + property + "= to a text file with one name per line";
-  const auto text = read_text(path, kMaxListBytes, hint);
-  if (!text) return std::unexpected(text.error());
+  KB_ASSIGN(const auto text, read_text(path, kMaxListBytes, hint));
   std::vector<std::string> names;
-  for (const std::string_view line : lines_of(*text)) {
+  for (const std::string_view line : lines_of(text)) {
     const size_t first = line.find_first_not_of(" \t\r");
     const size_t last = line.find_last_not_of(" \t\r");
     if (first == line.npos || line.substr(first, last - first).find_first_of(" \t") != line.npos)

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/framebox.h"
 
 namespace keepbox {
 

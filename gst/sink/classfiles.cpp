@@ -35,9 +35,8 @@ Result<const OutFile*> ClassFiles::write(const std::string& name, std::string_vi
   const std::string path = of(name);
   auto at = files_.find(path);
   if (at == files_.end()) {
-    auto file = OutFile::open(path);
-    if (!file) return std::unexpected(file.error());
-    at = files_.emplace(path, std::move(*file)).first;
+    KB_ASSIGN(auto file, OutFile::open(path));
+    at = files_.emplace(path, std::move(file)).first;
   }
   KB_TRY(at->second.write(text));
   return &at->second;

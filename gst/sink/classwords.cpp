@@ -27,7 +27,7 @@ const std::string& ClassWords::of(const std::string& name) {
   if (known != words_.end()) return known->second;
   const std::string whole = as_file_name(as_word(name));
   const std::string word = unlike_others(name, shortened(whole, kMaxBytes));
-  if (whole.size() > kMaxBytes && !std::exchange(told_shortened_, true))
+  if (whole.size() > kMaxBytes && !std::exchange(warned_shortened_, true))
     warnings_.push_back({ErrorKind::kMismatch,
                          "class names of at most " + std::to_string(kMaxBytes) + " bytes",
                          "a name of " + std::to_string(whole.size()) + " bytes",
@@ -43,7 +43,7 @@ std::string ClassWords::unlike_others(const std::string& name, const std::string
     const std::string end = "-" + std::to_string(number);
     out = shortened(word, kMaxBytes - end.size()) + end;
   }
-  if (!std::exchange(told_alike_, true))
+  if (!std::exchange(warned_alike_, true))
     warnings_.push_back(
         {ErrorKind::kMismatch, "class names that give different file names",
          "'" + shortened(name, kMaxBytes) + "', which gives " + word + " like another class",

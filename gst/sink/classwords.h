@@ -29,7 +29,7 @@ class ClassWords {
 
   std::map<std::string, std::string> words_;  // by name
   std::set<std::string> taken_;
-  bool told_shortened_ = false, told_alike_ = false;
+  bool warned_shortened_ = false, warned_alike_ = false;
   std::vector<Error> warnings_;
 };
 

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "gst/metas/analytics.h"
+#include "gst/metas/framebox.h"
 
 namespace keepbox {
 

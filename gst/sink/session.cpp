@@ -23,28 +23,22 @@ Status make_folder_of(const std::string& path) {
 }  // namespace
 
 Result<Session> Session::open(const SinkProps& props, const Interrupt& interrupt) {
-  auto writer = make_writer(props);
-  if (!writer) return std::unexpected(writer.error());
-  Session out{.props = props, .writer = std::move(*writer)};
+  KB_ASSIGN(auto writer, make_writer(props));
+  Session out{.props = props, .writer = std::move(writer)};
   out.number = props.is(BoxFormat::kMot) ? 1 : 0;
   if (props.first_frame >= 0) out.number = props.first_frame;
   if (props.is(BoxFormat::kKitti)) {
-    auto names = NumberedName::parse(props.location);
-    if (!names) return std::unexpected(names.error());
-    out.names = std::move(*names);
+    KB_ASSIGN(out.names, NumberedName::parse(props.location));
     KB_TRY(make_folder_of(out.names->of(out.number)));
     return out;
   }
   if (props.is(BoxFormat::kDota)) {
-    auto classes = ClassFiles::parse(props.location);
-    if (!classes) return std::unexpected(classes.error());
-    KB_TRY(make_folder_of(classes->of({})));
-    out.classes = std::move(*classes);
+    KB_ASSIGN(auto classes, ClassFiles::parse(props.location));
+    KB_TRY(make_folder_of(classes.of({})));
+    out.classes = std::move(classes);
     return out;
   }
-  auto file = OutFile::open(props.location, &interrupt);
-  if (!file) return std::unexpected(file.error());
-  out.file = std::move(*file);
+  KB_ASSIGN(out.file, OutFile::open(props.location, &interrupt));
   out.note_older(*out.file);
   if (!out.writer.head().empty()) KB_TRY(out.file->write(out.writer.head()));
   return out;
@@ -55,9 +49,8 @@ Status Session::write(const FrameInfo& frame, std::span<const FrameBox> boxes, s
     std::map<std::string, std::string> by_class;
     KB_TRY(writer.write(frame, boxes, by_class));
     for (const auto& [name, lines] : by_class) {
-      const auto written = classes->write(name, lines);
-      if (!written) return std::unexpected(written.error());
-      note_older(**written);
+      KB_ASSIGN(const auto written, classes->write(name, lines));
+      note_older(*written);
     }
     return {};
   }
@@ -87,11 +80,10 @@ std::string Session::unnamed() const {
 Status Session::write_file_of_frame(const std::string& text) {
   const std::string path = names->of(number);
   KB_TRY(make_folder_of(path));
-  auto whole = OutFile::open(path);
-  if (!whole) return std::unexpected(whole.error());
-  note_older(*whole);
-  KB_TRY(whole->write(text));
-  return whole->finish({});
+  KB_ASSIGN(auto whole, OutFile::open(path));
+  note_older(whole);
+  KB_TRY(whole.write(text));
+  return whole.finish({});
 }
 
 void Session::note_older(const OutFile& opened) {

@@ -13,7 +13,7 @@
 
 #include "core/base/result.h"
 #include "gst/base/outfile.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/framebox.h"
 #include "gst/sink/boxwriter.h"
 #include "gst/sink/classfiles.h"
 #include "gst/sink/sinkprops.h"

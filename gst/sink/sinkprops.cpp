@@ -90,25 +90,18 @@ const PropertyTable<SinkProps>& sink_properties() {
 }
 
 Result<BoxWriter> make_writer(const SinkProps& props) {
-  auto tags = parse_tags(props.tags);
-  if (!tags) return std::unexpected(tags.error());
+  KB_ASSIGN(auto tags, parse_tags(props.tags));
   WriterOptions options{
-      .source = props.source, .tags = std::move(*tags), .write_empty = props.write_empty};
+      .source = props.source, .tags = std::move(tags), .write_empty = props.write_empty};
   const bool coco = props.is(BoxFormat::kCoco);
   if (props.is(BoxFormat::kDota) && !props.image_ids.empty()) {
-    auto names = load_names(props.image_ids.c_str(), "image-ids");
-    if (!names) return std::unexpected(names.error());
-    options.names = std::move(*names);
+    KB_ASSIGN(options.names, load_names(props.image_ids.c_str(), "image-ids"));
   }
   if (coco && !props.image_ids.empty()) {
-    auto ids = load_coco_ids(props.image_ids.c_str(), "image-ids");
-    if (!ids) return std::unexpected(ids.error());
-    options.images = std::move(*ids);
+    KB_ASSIGN(options.images, load_coco_ids(props.image_ids.c_str(), "image-ids"));
   }
   if (coco && !props.category_ids.empty()) {
-    auto ids = load_coco_ids(props.category_ids.c_str(), "category-ids");
-    if (!ids) return std::unexpected(ids.error());
-    options.categories = std::move(*ids);
+    KB_ASSIGN(options.categories, load_coco_ids(props.category_ids.c_str(), "category-ids"));
   }
   return BoxWriter(static_cast<BoxFormat>(props.format), std::move(options));
 }

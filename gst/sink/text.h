@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/formula/box.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/framebox.h"
 
 namespace keepbox {
 

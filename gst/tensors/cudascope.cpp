@@ -53,20 +53,20 @@ Status require_cuda(const std::string& hint) {
               "install the NVIDIA driver, or " + hint);
 }
 
-CudaContext CudaContext::of(GstBuffer* data) {
+DeviceContext DeviceContext::of(GstBuffer* data) {
   if (data == nullptr || gst_buffer_n_memory(data) != 1) return {};
   const GstCudaMemory* memory = cuda_memory(data, 0);
   return held(memory != nullptr ? memory->context : nullptr);
 }
 
-CudaScope::CudaScope(const CudaContext& context)
+DeviceScope::DeviceScope(const CudaContext& context)
     : pushed_(context && gst_cuda().context_push(cast(context))) {
   if (context && !pushed_)
     status_ = fail(ErrorKind::kNoResource, "a working CUDA context", "a lost one",
                    "see nvidia-smi and the kernel log");
 }
 
-CudaScope::~CudaScope() {
+DeviceScope::~DeviceScope() {
   if (pushed_) gst_cuda().context_pop(nullptr);
 }
 
@@ -132,6 +132,13 @@ bool SharedCuda::answer(GstElement* element, GstQuery* query) {
   const CudaContext mine = context();
   return mine && gst_cuda().handle_context_query(element, query, cast(mine));
 }
+
+Result<std::unique_ptr<Uploader>> SharedCuda::make_uploader(const CudaContext& context) {
+  KB_ASSIGN(auto uploader, CudaUploader::create(context));
+  return std::make_unique<CudaUploader>(std::move(uploader));
+}
+
+std::unique_ptr<Device> make_device() { return std::make_unique<SharedCuda>(); }
 
 int cuda_device_of(const CudaContext& context) {
   guint device = 0;

@@ -10,8 +10,12 @@
 #include <utility>
 
 #include "core/base/tensor.h"
+#include "gst/tensors/device.h"
 
 namespace keepbox {
+
+using CudaContext = DeviceContext;
+using CudaScope = DeviceScope;
 
 /// True if there is a CUDA driver. Without one, everything below finds and does nothing.
 bool cuda_available();
@@ -23,76 +27,20 @@ Status require_cuda(const std::string& hint);
 /// keeps the event alive as long as the memory.
 inline constexpr const char* kReadyEvent = "keepbox-ready-event";
 
-/// Owns a reference to a GstCudaContext. Empty: no context.
-class CudaContext {
+/// The CUDA device that an element shares with others in its pipeline.
+class SharedCuda final : public Device {
  public:
-  CudaContext() = default;
-  CudaContext(const CudaContext& other) : CudaContext(held(other.get())) {}
-  CudaContext(CudaContext&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  CudaContext& operator=(CudaContext other) noexcept {
-    std::swap(object_, other.object_);
-    return *this;
-  }
-  ~CudaContext() { gst_clear_object(&object_); }
-
-  /// @param object transfer full.
-  static CudaContext taken(gpointer object) {
-    CudaContext out;
-    out.object_ = static_cast<GstObject*>(object);
-    return out;
-  }
-  static CudaContext held(gpointer object) {
-    return taken(object != nullptr ? gst_object_ref(object) : nullptr);
-  }
-
-  /// Returns the context of data in a single CUDA memory; empty for any other data, and for
-  /// nullptr.
-  static CudaContext of(GstBuffer* data);
-
-  GstObject* get() const { return object_; }
-  explicit operator bool() const { return object_ != nullptr; }
-  friend bool operator==(const CudaContext&, const CudaContext&) = default;
-
- private:
-  GstObject* object_ = nullptr;
-};
-
-/// Makes a context current on this thread for its lifetime; an empty one changes nothing.
-class CudaScope {
- public:
-  explicit CudaScope(const CudaContext& context);
-  CudaScope(const CudaScope&) = delete;
-  CudaScope& operator=(const CudaScope&) = delete;
-  ~CudaScope();
-
-  /// kNoResource if the context cannot be made current.
-  const Status& status() const { return status_; }
-
- private:
-  bool pushed_ = false;
-  Status status_;
-};
-
-/// The context that an element shares with others in its pipeline. Thread-safe.
-class SharedCuda {
- public:
-  /// Returns the current context, or else one from neighbours or the application, or else a new
-  /// one.
-  /// @param device an index or -1 for any. @param hint alternative for the user without CUDA.
-  Result<CudaContext> ensure(GstElement* element, int device, const std::string& hint);
+  MemorySpace memory() const override { return MemorySpace::kCuda; }
+  Result<CudaContext> ensure(GstElement* element, int device, const std::string& hint) override;
 
   /// Returns the primary context of the device, published to the pipeline if no other context is
   /// set. If one is set, its device is used unless another one is requested.
   Result<CudaContext> offer_primary(GstElement* element, int device);
 
-  /// Uses a frame's context from now on.
-  void adopt(const CudaContext& context);
-  void clear() { adopt({}); }
-
-  /// Takes the pipeline's context, in set_context(), if none is held and the device matches.
-  void offer(GstElement* element, GstContext* context, int device);
-  /// True if a CONTEXT query was answered.
-  bool answer(GstElement* element, GstQuery* query);
+  void adopt(const CudaContext& context) override;
+  void offer(GstElement* element, GstContext* context, int device) override;
+  bool answer(GstElement* element, GstQuery* query) override;
+  Result<std::unique_ptr<Uploader>> make_uploader(const CudaContext& context) override;
 
  private:
   CudaContext context();
@@ -127,7 +75,7 @@ GstMemory* wrap_cuda(const CudaContext& context, gpointer device, gsize bytes,
 std::string cuda_error_name(int result);
 
 /// Copies tensors to CUDA memory, on its own stream.
-class CudaUploader {
+class CudaUploader final : public Uploader {
  public:
   static Result<CudaUploader> create(CudaContext context);
   CudaUploader(CudaUploader&& other) noexcept
@@ -137,11 +85,9 @@ class CudaUploader {
     std::swap(stream_, other.stream_);
     return *this;
   }
-  ~CudaUploader() { g_clear_pointer(&stream_, gst_mini_object_unref); }
+  ~CudaUploader() override { g_clear_pointer(&stream_, gst_mini_object_unref); }
 
-  /// Returns memory that is being filled on its stream, without waiting. Transfer full. An empty
-  /// buffer is returned unchanged.
-  Result<GstBuffer*> upload(GstBuffer* data) const;
+  Result<GstBuffer*> upload(GstBuffer* data) const override;
 
  private:
   CudaUploader(CudaContext context, GstMiniObject* stream)

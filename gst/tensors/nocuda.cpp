@@ -16,10 +16,10 @@ std::unexpected<Error> not_built(const std::string& hint) {
 bool cuda_available() { return false; }
 Status require_cuda(const std::string& hint) { return not_built(hint); }
 
-CudaContext CudaContext::of(GstBuffer*) { return {}; }
+DeviceContext DeviceContext::of(GstBuffer*) { return {}; }
 
-CudaScope::CudaScope(const CudaContext&) {}
-CudaScope::~CudaScope() = default;
+DeviceScope::DeviceScope(const DeviceContext&) {}
+DeviceScope::~DeviceScope() = default;
 
 Result<CudaContext> SharedCuda::ensure(GstElement*, int, const std::string& hint) {
   return not_built(hint);
@@ -39,7 +39,10 @@ Result<GstMemory*> wrap_device_data(const DeviceData&, GDestroyNotify, gpointer)
   return not_built("add tensors in system memory");
 }
 
-Result<CudaUploader> CudaUploader::create(CudaContext) { return not_built("set memory=system"); }
-Result<GstBuffer*> CudaUploader::upload(GstBuffer*) const { return not_built("set memory=system"); }
+Result<std::unique_ptr<Uploader>> SharedCuda::make_uploader(const CudaContext&) {
+  return not_built("set memory=system");
+}
+
+std::unique_ptr<Device> make_device() { return std::make_unique<NullDevice>(); }
 
 }  // namespace keepbox

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "gst/tensors/cudascope.h"
 #include "gst/tensors/decodednote.h"
 #include "gst/tensors/tensorwalk.h"
 
@@ -91,10 +92,10 @@ Status FrameTensors::look(GstBuffer* buffer, Which which) {
   return {};
 }
 
-CudaContext FrameTensors::common_context(std::span<const uint32_t> which) const {
-  CudaContext common;
+DeviceContext FrameTensors::common_context(std::span<const uint32_t> which) const {
+  DeviceContext common;
   for (size_t i = 0; i < which.size(); ++i) {
-    CudaContext context = CudaContext::of(tensors_[which[i]].tensor->data);
+    DeviceContext context = DeviceContext::of(tensors_[which[i]].tensor->data);
     if (i > 0 && common != context) return {};
     common = std::move(context);
   }
@@ -104,7 +105,7 @@ CudaContext FrameTensors::common_context(std::span<const uint32_t> which) const 
 bool FrameTensors::map_data(GstBuffer* data, GstMapInfo* info, TensorView& view) {
   if (data == nullptr) return false;
   if (context_) return map_cuda(data, info, view);
-  downloaded_ = downloaded_ || CudaContext::of(data);
+  downloaded_ = downloaded_ || DeviceContext::of(data);
   await_producer(data);
   return gst_buffer_map(data, info, GST_MAP_READ);
 }
@@ -115,7 +116,7 @@ Status FrameTensors::map_one(uint32_t number) {
   Mapping& mapping = mappings_[count_];
   mapping.buffer = data;
   if (!map_data(data, &mapping.info, view)) {
-    if (CudaContext::of(data))
+    if (DeviceContext::of(data))
       return fail(ErrorKind::kNoResource, "data of tensor " + view.to_string(),
                   "unreadable CUDA memory", "see nvidia-smi and GST_DEBUG=cudaallocator:6");
     return fail(ErrorKind::kTruncated, "data of tensor " + view.to_string(),

@@ -7,13 +7,12 @@
 #include <gst/gst.h>
 
 #include <array>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "core/base/tensor.h"
-#include "gst/tensors/cudascope.h"
+#include "gst/tensors/device.h"
 #include "gst/tensors/tensorsource.h"
 
 namespace keepbox {
@@ -61,13 +60,13 @@ class FrameTensors {
 
   MemorySpace space() const { return context_ ? MemorySpace::kCuda : MemorySpace::kSystem; }
   /// Context of tensors in CUDA memory; otherwise empty.
-  const CudaContext& context() const { return context_; }
+  const DeviceContext& context() const { return context_; }
   /// True if data was copied from a device to the host.
   bool downloaded() const { return downloaded_; }
 
   /// Returns the CUDA context that contains all of some listed tensors, each in one piece, or an
   /// empty one: backends take a frame from a single memory. @param which indices in listed().
-  CudaContext common_context(std::span<const uint32_t> which) const;
+  DeviceContext common_context(std::span<const uint32_t> which) const;
 
   /// Notes on the buffer that these tensors were decoded, together with all tensors attached at
   /// once with them. @param which indices in listed().
@@ -103,7 +102,7 @@ class FrameTensors {
   };
   std::array<Mapping, kMost> mappings_;
   size_t listed_count_ = 0, count_ = 0;
-  CudaContext context_;
+  DeviceContext context_;
   bool downloaded_ = false;
 };
 
@@ -137,9 +136,6 @@ GstBuffer* copy_with_tensors(GstBuffer* buffer);
 
 /// Returns a tensor's data, sharing memory, with another source. Transfer full.
 GstBuffer* shared_data(GstBuffer* data, SharedTensorSource source);
-
-/// Maps a tensor's source to another frame.
-using MovedSource = std::function<SharedTensorSource(const SharedTensorSource&)>;
 
 /// Adds the tensors of one buffer to another, with their decoding notes. Their data is shared;
 /// `moved` maps their sources.

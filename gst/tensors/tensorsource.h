@@ -5,6 +5,7 @@
 
 #include <gst/gst.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,6 +39,9 @@ struct TensorSource {
 };
 
 using SharedTensorSource = std::shared_ptr<const TensorSource>;
+
+/// Maps a tensor's source to another frame.
+using MovedSource = std::function<SharedTensorSource(const SharedTensorSource&)>;
 
 /// True if they are equal or both nullptr.
 bool same_source(const SharedTensorSource& a, const SharedTensorSource& b);

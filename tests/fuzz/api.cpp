@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "gst/api/keepbox.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/attachboxes.h"
 #include "gst/metas/maskruns.h"
 #include "gst/metas/pixelmap.h"
+#include "gst/metas/readboxes.h"
 #include "tests/fuzz/damage.h"
 #include "tests/fuzz/drawnboxes.h"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "gst/base/elements.h"
-#include "gst/metas/analytics.h"
+#include "gst/metas/readboxes.h"
 #include "gst/recording/tensorwriter.h"
 #include "tests/fuzz/elementframes.h"
 #include "tests/fuzz/elementprops.h"

@@ -3,6 +3,7 @@
 #include <functional>
 #include <thread>
 
+#include "gst/metas/attachboxes.h"
 #include "tests/gst/frames.h"
 
 namespace keepbox {

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "gst/metas/attachboxes.h"
 #include "tests/gst/frames/restore.h"
 #include "tests/tempdir.h"
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "gst/metas/attachboxes.h"
 #include "tests/gst/frames/restore.h"
 #include "tests/gst/metas/parts.h"
 

@@ -2,6 +2,7 @@
 // Points, masks and angles of boxes between framesave and framerestore.
 #include <cmath>
 
+#include "gst/metas/carry.h"
 #include "tests/gst/frames/restore.h"
 #include "tests/gst/metas/parts.h"
 

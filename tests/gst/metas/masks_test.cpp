@@ -5,6 +5,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "gst/metas/attachboxes.h"
 #include "tests/gst/metas/parts.h"
 
 namespace keepbox {

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "gst/metas/attachboxes.h"
 #include "gst/metas/masks.h"
 #include "gst/metas/recordblock.h"
 #include "tests/gst/frames.h"

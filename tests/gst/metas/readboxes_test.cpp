@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "gst/metas/readboxes.h"
 #include "tests/gst/frames.h"
 
 namespace keepbox {

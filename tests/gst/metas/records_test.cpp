@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "gst/metas/boxrecords.h"
+#include "gst/metas/relationmeta.h"
 #include "tests/gst/frames.h"
 
 namespace keepbox {

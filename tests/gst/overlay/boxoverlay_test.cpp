@@ -17,7 +17,7 @@
 #include <tuple>
 #include <vector>
 
-#include "gst/metas/analytics.h"
+#include "gst/metas/attachboxes.h"
 #include "gst/overlay/colors.h"
 #include "tests/masks.h"
 

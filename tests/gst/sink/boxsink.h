@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "gst/metas/analytics.h"
+#include "gst/metas/attachboxes.h"
 #include "tests/tempdir.h"
 
 namespace keepbox::test {

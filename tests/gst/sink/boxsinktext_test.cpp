@@ -4,6 +4,7 @@
 #include <sstream>
 #include <vector>
 
+#include "gst/metas/attachboxes.h"
 #include "tests/gst/sink/boxsink.h"
 #include "tests/masks.h"
 

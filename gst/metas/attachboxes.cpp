@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Writes boxes with their masks and keypoints as GstAnalyticsRelationMeta and regions of interest.
-#include "gst/metas/analytics.h"
+#include "gst/metas/attachboxes.h"
 
 #include <gst/video/video.h>
 
 #include <algorithm>
-#include <cmath>
 #include <ranges>
 #include <string>
 
@@ -14,29 +13,12 @@
 #include "gst/metas/maskrecords.h"
 #include "gst/metas/masks.h"
 #include "gst/metas/payloadrecords.h"
+#include "gst/metas/relationmeta.h"
 
 namespace keepbox {
 namespace {
 
-constexpr gsize kBytesPerMtd = 96;  // slightly more than one needs
 constexpr gsize kMoreBytesPerMask = 32;
-constexpr gsize kSlack = 16;  // mtds that other elements may add before the meta grows
-
-/// Rounds one axis: edges at least a pixel apart, and inside the frame if its size is known.
-void round_axis(float low, float high, uint32_t limit, gint& at, gint& extent) {
-  constexpr float kFar = 1 << 24;  // all integers up to here are exact floats
-  // Written so that NaN yields -kFar, unlike std::clamp().
-  const auto whole = [&](float v) {
-    return static_cast<gint>(v > -kFar ? std::min(v, kFar) : -kFar);
-  };
-  const auto edge = [&](float v) { return whole(std::floor(v + 0.5f)); };
-  at = edge(low);
-  extent = edge(high) - at;
-  if (extent > 0) return;
-  at = whole(std::floor(low));
-  if (limit != 0) at = std::min(at, static_cast<gint>(limit) - 1);
-  extent = 1;
-}
 
 guint add_od(GstAnalyticsRelationMeta* meta, const FrameBox& box, const Pixels& at) {
   GstAnalyticsODMtd od;
@@ -150,21 +132,6 @@ void add_all_masks(GstAnalyticsRelationMeta* meta, std::span<const FrameBox> box
 
 }  // namespace
 
-GstAnalyticsRelationMeta* relation_meta_for(GstBuffer* buffer, gsize mtds, gsize bytes) {
-  if (auto* meta = gst_buffer_get_analytics_relation_meta(buffer)) return meta;
-  GstAnalyticsRelationMetaInitParams params{};
-  params.initial_relation_order = mtds + kSlack;
-  params.initial_buf_size = (mtds + kSlack) * kBytesPerMtd + bytes;
-  return gst_buffer_add_analytics_relation_meta_full(buffer, &params);
-}
-
-Pixels rounded(const Box& b, Size frame) {
-  Pixels out{};
-  round_axis(b.x1, b.x2, frame.width, out.x, out.width);
-  round_axis(b.y1, b.y2, frame.height, out.y, out.height);
-  return out;
-}
-
 Status attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOptions& options) {
   const gsize there = length_of(buffer);
   Need need = need_of(boxes, options);
@@ -185,11 +152,6 @@ Status attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOp
   add_precise(meta, boxes);
   add_payloads(meta, boxes);
   return {};
-}
-
-bool is_analytics(GType api) {
-  return api == gst_analytics_relation_meta_api_get_type() ||
-         api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE;
 }
 
 }  // namespace keepbox

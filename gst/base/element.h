@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Code that every element needs: its state as a C++ object, its properties, and its own errors.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <concepts>
+#include <source_location>
+
+#include "core/base/result.h"
+#include "gst/base/props.h"
+
+namespace keepbox {
+
+/// The instance of an element for G_DEFINE_TYPE: the parent's instance, and a state that lives as
+/// long as the element. A State with set() and get() as in TableProps gets the element's
+/// properties, under the object lock.
+template <class ParentInstance, class State>
+struct Instance {
+  ParentInstance parent;
+  State* state;
+
+  static Instance* cast(gpointer object) { return static_cast<Instance*>(object); }
+  static State& of(gpointer object) { return *cast(object)->state; }
+
+  /// Makes the state, which may take the element. To be called by the type's init function.
+  void make_state() {
+    if constexpr (std::constructible_from<State, GstElement*>) state = new State(GST_ELEMENT(this));
+    else state = new State();
+  }
+
+  /// Sets the functions of the class. To be called by the type's class_init function.
+  static void set_up(gpointer klass) {
+    parent_class = g_type_class_peek_parent(klass);
+    auto* object = G_OBJECT_CLASS(klass);
+    object->finalize = finalize;
+    if constexpr (requires { &State::set; }) {
+      object->set_property = set_property;
+      object->get_property = get_property;
+    }
+  }
+
+ private:
+  static inline gpointer parent_class = nullptr;
+
+  static void finalize(GObject* object) {
+    delete cast(object)->state;
+    G_OBJECT_CLASS(parent_class)->finalize(object);
+  }
+
+  static void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
+    GST_OBJECT_LOCK(object);
+    const bool known = of(object).set(id, value);
+    GST_OBJECT_UNLOCK(object);
+    if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+  }
+
+  static void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
+    GST_OBJECT_LOCK(object);
+    const bool known = of(object).get(id, value);
+    GST_OBJECT_UNLOCK(object);
+    if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+  }
+};
+
+/// The base of a State whose properties are a table.
+/// @tparam table function that returns the PropertyTable<Props>.
+template <class Props, const PropertyTable<Props>& (*table)()>
+struct TableProps {
+  Props props;  // under the object lock
+
+  /// Sets or gets a property. @return false for an unknown id. @pre the object lock is held
+  bool set(guint id, const GValue* value) { return table().set(props, id, value); }
+  bool get(guint id, GValue* value) const { return table().get(props, id, value); }
+};
+
+/// Installs the read-only property "stats", a GstStructure, with the next free id.
+void install_stats(GObjectClass* klass, guint id, const char* blurb);
+
+/// Copies a value under the element's object lock.
+template <class T>
+T locked_copy(gpointer element, const T& value) {
+  GST_OBJECT_LOCK(element);
+  T copy = value;
+  GST_OBJECT_UNLOCK(element);
+  return copy;
+}
+
+/// An error that an element posted, after which its stream is to stop. For the streaming thread.
+class PostedError {
+ public:
+  /// Posts the error.
+  void post(GstElement* element, const Error& error,
+            std::source_location where = std::source_location::current());
+  void clear() { posted_ = false; }
+  explicit operator bool() const { return posted_; }
+
+  /// Takes an EOS after the error, because it would declare a stream complete that is not: files
+  /// downstream are truncated. A flush clears the error.
+  /// @return true if it took the event, which then is transfer full.
+  bool take(GstEvent* event);
+
+ private:
+  bool posted_ = false;
+};
+
+}  // namespace keepbox

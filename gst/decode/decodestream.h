@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Data that the parts of a decoder share: properties, frames, files and warnings of a stream.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <set>
+#include <string>
+
+#include "core/formula/letterbox.h"
+#include "gst/base/error.h"
+#include "gst/decode/decodefiles.h"
+#include "gst/decode/decodeprops.h"
+
+namespace keepbox {
+
+/// The stream that a decoder decodes.
+struct DecodeStream {
+  GstElement* element;             // posts the messages; outlives this
+  DecodeProps props{};             // in force
+  Picture picture{};               // of the frames
+  DecodeFiles files{};             // named by the properties
+  std::set<std::string> warned{};  // `expected` of each warning since the start
+
+  /// Posts a warning unless one that expects the same was posted since the start.
+  void warn_once(const Error& error) {
+    if (warned.insert(error.expected).second) post_warning(element, error);
+  }
+};
+
+}  // namespace keepbox

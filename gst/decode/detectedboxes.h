@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Makes boxes for a frame of what a processor detected.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <span>
+#include <vector>
+
+#include "core/run/processor.h"
+#include "gst/decode/labels.h"
+#include "gst/metas/framebox.h"
+#include "gst/metas/masks.h"
+
+namespace keepbox {
+
+/// The boxes of a frame with their masks.
+class DetectedBoxes {
+ public:
+  /// Replaces the boxes. Keypoints are owned by the processor until its next run.
+  /// @param common values that all boxes have, such as the model.
+  Status take(const Processor& processor, const Labels& labels, const FrameBox& common);
+  void clear() { boxes_.clear(); }
+
+  std::span<FrameBox> boxes() { return boxes_; }
+
+ private:
+  void take_payload(const Processor& processor);
+  Status take_masks(const Processor& processor);
+  void drop_empty_masks(std::span<const Mask> masks);
+
+  std::vector<FrameBox> boxes_;
+  MaskBuffers masks_;
+};
+
+}  // namespace keepbox

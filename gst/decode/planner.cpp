@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Makes plans from shapes, and from values where shapes do not suffice.
+#include "gst/decode/planner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gst/base/error.h"
+
+GST_DEBUG_CATEGORY_EXTERN(boxdecode_debug);
+
+namespace keepbox {
+namespace {
+
+/// True if the shapes differ in at most one dimension.
+bool alike(const Shape& a, const Shape& b) {
+  if (a.rank() != b.rank()) return false;
+  size_t others = 0;
+  for (size_t i = 0; i < a.rank(); ++i) others += a[i] != b[i] ? 1 : 0;
+  return others <= 1;
+}
+
+bool alike(const TensorForm& form, const TensorView& view) {
+  return form.id == view.id && form.type == view.type && alike(form.shape, view.shape);
+}
+
+/// True if the number of rows is dynamic, so that it is no evidence for another family.
+bool has_open_rows(const Production& production) {
+  return production.source != nullptr && production.source->open_rows;
+}
+
+}  // namespace
+
+/// True if each tensor that was read is present again, apart from its number of rows.
+bool Planner::is_recognized(const FrameTensors& tensors, const Production& production) const {
+  if (!recognized_ || !same_producer(recognized_->source, production.source)) return false;
+  return std::ranges::all_of(recognized_->forms, [&](const TensorForm& form) {
+    return std::ranges::any_of(
+        production.tensors, [&](uint32_t number) { return alike(form, tensors.listed()[number]); });
+  });
+}
+
+/// Keeps the recognised family; units that the values do not reveal yet stay open.
+void Planner::remember(const PlannedTensors& planned) {
+  const Plan& plan = planned.plan;
+  const bool by_itself = plan.basis == Basis::kNumbers || plan.basis == Basis::kShape;
+  if (by_itself && !plan.provisional && plan.family == nullptr)
+    recognized_ = {planned.source, plan.forms, std::string(plan.spec->name), plan.units};
+}
+
+/// Plans from shapes alone if the producer declares family and units and the tensors are in device
+/// memory, so that nothing is copied to the host.
+Result<Plan> Planner::plan_unread(const FrameTensors& tensors, const Production& production,
+                                  const Settings& wanted) const {
+  const auto unread = [](std::string found) {
+    return fail(ErrorKind::kUnsupported, "a plan made from shapes alone", std::move(found));
+  };
+  if (production.source == nullptr || production.source->detector.empty() ||
+      device_.wanted_memory() == MemorySpace::kSystem)
+    return unread("no declared family, or tensors in system memory");
+  auto plan = make_plan(wanted, forms_of(tensors, production.tensors));
+  if (!plan || plan->provisional) return unread("that the values are needed");
+  std::vector<uint32_t> reads;
+  for (const uint32_t i : plan->reads) reads.push_back(production.tensors[i]);
+  if (!tensors.common_context(reads)) return unread("tensors of several devices");
+  return plan;
+}
+
+/// Makes a plan with values, which reveal the units. Tensors in device memory are downloaded once,
+/// as a provisional plan would be made again for every frame.
+Result<Plan> Planner::plan_with(FrameTensors& tensors, const Production& production,
+                                const Settings& wanted) {
+  auto plan = plan_unread(tensors, production, wanted);
+  if (plan) return plan;
+  KB_TRY(device_.map(tensors, production.tensors, MemorySpace::kSystem));
+  return make_plan(wanted, tensors.views());
+}
+
+/// Plans for the recognised family.
+Result<Plan> Planner::plan_again(FrameTensors& tensors, const Production& production,
+                                 Settings wanted) {
+  wanted.declared_detector = recognized_->family;
+  if (wanted.units == Units::kAuto) wanted.units = recognized_->units;
+  auto plan = plan_with(tensors, production, wanted);
+  if (plan) plan->basis = Basis::kShape;
+  return plan;
+}
+
+/// Keeps a stream's recognised family if only the number of rows changes, because each number of
+/// rows alone could match another family. Recognises again if that does not fit.
+Result<Plan> Planner::plan_of(FrameTensors& tensors, const Production& production) {
+  KB_ASSIGN(const Settings wanted,
+            stream_.files.settings(stream_.props, stream_.picture, production.source));
+  const bool recognized = is_recognized(tensors, production);
+  Result<Plan> plan = std::unexpected(Error{});
+  if (recognized) plan = plan_again(tensors, production, wanted);
+  if (!plan && !(recognized && has_open_rows(production)))
+    plan = plan_with(tensors, production, wanted);
+  if (!plan) return plan;
+  if (plan->layout.images != 1)
+    return fail(ErrorKind::kUnsupported, "tensors of one frame (batch size 1)",
+                "batch size " + std::to_string(plan->layout.images), "infer one frame at a time");
+  for (uint32_t& number : plan->reads) number = production.tensors[number];
+  return plan;
+}
+
+Result<PlannedTensors> Planner::plan(FrameTensors& tensors) {
+  std::optional<Error> first;
+  const auto all = productions(tensors, ids_of(stream_.props.tensor_ids), stream_.props.detector);
+  for (const Production& each : all) {
+    auto plan = plan_of(tensors, each);
+    if (plan && all.size() > 1)
+      GST_CAT_WARNING_OBJECT(boxdecode_debug, stream_.element,
+                             "frame has tensors of %zu models, decoding those of %s; add another "
+                             "boxdecode for the next model",
+                             all.size(), to_string(each).c_str());
+    if (plan) {
+      PlannedTensors planned{std::move(*plan), each.source};
+      remember(planned);
+      return planned;
+    }
+    if (!first) first = plan.error();
+    if (device_.failed() || plan.error().kind == ErrorKind::kInvalid) break;
+  }
+  return std::unexpected(*first);
+}
+
+Status Planner::retune(StreamProcessor& processor) {
+  KB_ASSIGN(const Settings wanted,
+            stream_.files.settings(stream_.props, stream_.picture, processor.source()));
+  KB_TRY(processor.retune(wanted));
+  for (const Error& warning : processor->plan().warnings) stream_.warn_once(warning);
+  return {};
+}
+
+Status Planner::accept(const Plan& plan, const Status& values) {
+  if (values || plan.basis != Basis::kSet) return values;
+  stream_.warn_once(values.error());
+  return {};
+}
+
+void Planner::announce(const Processor& processor) {
+  const Plan& plan = processor.plan();
+  for (const Error& warning : plan.warnings) stream_.warn_once(warning);
+  if (plan.remark == logged_) return;
+  logged_ = plan.remark;
+  check_label_count(plan);
+  GST_CAT_INFO_OBJECT(boxdecode_debug, stream_.element, "%s; input %ux%u; backend %s (%s)",
+                      plan.remark.c_str(), plan.letterbox.model.width, plan.letterbox.model.height,
+                      std::string(processor.backend().name).c_str(),
+                      processor.backend_reason().c_str());
+}
+
+/// Warns if the number of labels does not match the classes: labels or family are wrong.
+void Planner::check_label_count(const Plan& plan) const {
+  const uint32_t first = plan.rules.first_class, end = plan.rules.end_class;
+  const uint32_t labels = stream_.files.labels()->size(), classes = end - first;
+  // A leading background has number 0: without its label all names would be off by one.
+  if (labels == 0 || classes == 0 || labels == end) return;
+  post_warning(
+      stream_.element,
+      {ErrorKind::kMismatch,
+       first == 0 ? "one label per class" : "a label for the background, then one label per class",
+       std::to_string(labels) + " labels in " + stream_.files.labels_from() + " and " +
+           std::to_string(classes) + " classes in " + plan.remark,
+       "set label-file= to the labels of this model, or detector= to its "
+       "family"});
+}
+
+}  // namespace keepbox

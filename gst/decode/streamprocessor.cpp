@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Runs a processor in its own context.
+#include "gst/decode/streamprocessor.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace keepbox {
+
+Status StreamProcessor::make(const PlannedTensors& planned, Selection backend, MemorySpace memory,
+                             DeviceContext home, ThreadPool* threads,
+                             const std::atomic<bool>* stop) {
+  KB_ASSIGN(processor_, Processor::create(planned.plan, std::move(backend), memory, threads));
+  processor_->stop_by(stop);
+  home_ = std::move(home);
+  memory_ = memory;
+  source_ = planned.source;
+  return {};
+}
+
+void StreamProcessor::drop() {
+  {
+    const DeviceScope scope(home_);
+    processor_.reset();
+  }
+  source_.reset();
+  home_ = {};
+}
+
+bool StreamProcessor::on_device() const {
+  return processor_ && processor_->backend().memory != MemorySpace::kSystem;
+}
+
+bool StreamProcessor::fits(const FrameTensors& tensors) const {
+  return processor_ && processor_->plan().holds_for(tensors.listed()) &&
+         std::ranges::all_of(processor_->plan().reads, [&](uint32_t number) {
+           return same_producer(tensors.source(number), source_);
+         });
+}
+
+bool StreamProcessor::reaches(const FrameTensors& tensors) const {
+  return memory_ == tensors.space() && (!tensors.context() || tensors.context() == home_);
+}
+
+bool StreamProcessor::replaces(const PlannedTensors& planned, const FrameTensors& tensors) const {
+  const Plan& plan = planned.plan;
+  const bool alike = same_producer(planned.source, source_) &&
+                     (source_ == nullptr || planned.source->geometry == source_->geometry);
+  return alike && processor_ && processor_->plan().provisional && plan.provisional &&
+         reaches(tensors) && plan.forms == processor_->plan().forms &&
+         plan.reads == processor_->plan().reads;
+}
+
+void StreamProcessor::follow(const FrameTensors& tensors) {
+  const Plan& plan = processor_->plan();
+  SharedTensorSource now = tensors.source(plan.reads.front());
+  if (now == source_) return;
+  if (now->has_geometry() && now->geometry != source_->geometry)
+    processor_->refit(now->geometry, plan.letterbox.frame);
+  source_ = std::move(now);
+}
+
+Status StreamProcessor::retune(const Settings& settings) {
+  const DeviceScope scope(home_);
+  KB_TRY(scope.status());
+  return processor_->retune(settings);
+}
+
+Status StreamProcessor::run(const FrameTensors& tensors) {
+  const DeviceScope scope(home_);
+  KB_TRY(scope.status());
+  return processor_->run(tensors.views());
+}
+
+}  // namespace keepbox

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The processor of a stream's tensors, in the device context that its memory needs.
+#pragma once
+
+#include <atomic>
+#include <optional>
+
+#include "core/run/processor.h"
+#include "gst/tensors/device.h"
+#include "gst/tensors/tensors.h"
+
+namespace keepbox {
+
+/// A plan, and the source of the tensors that it reads.
+struct PlannedTensors {
+  Plan plan;  // `reads` are indices in listed()
+  SharedTensorSource source;
+};
+
+/// A processor, or none.
+class StreamProcessor {
+ public:
+  StreamProcessor() = default;
+  StreamProcessor(const StreamProcessor&) = delete;
+  StreamProcessor& operator=(const StreamProcessor&) = delete;
+  ~StreamProcessor() { drop(); }
+
+  /// Makes the processor. @param home context of its memory, which is current; empty for none.
+  /// @param threads may be nullptr; outlives it. @param stop as Processor::stop_by(); outlives it.
+  Status make(const PlannedTensors& planned, Selection backend, MemorySpace memory,
+              DeviceContext home, ThreadPool* threads, const std::atomic<bool>* stop);
+  /// Destroys the processor in its context, which outlives it.
+  void drop();
+
+  explicit operator bool() const { return processor_.has_value(); }
+  const Processor& operator*() const { return *processor_; }
+  const Processor* operator->() const { return &*processor_; }
+  /// Returns the source of its tensors; nullptr if unknown.
+  const SharedTensorSource& source() const { return source_; }
+  /// True if there is one, which runs on a device.
+  bool on_device() const;
+
+  /// True if there is one, whose plan holds for the listed tensors of the same producer.
+  bool fits(const FrameTensors& tensors) const;
+  /// True if the mapped tensors are in the memory that it reads. @pre there is one
+  bool reaches(const FrameTensors& tensors) const;
+  /// True if it can replace one of a new plan, because the values reveal the units to neither.
+  /// @param tensors mapped for the new plan.
+  bool replaces(const PlannedTensors& planned, const FrameTensors& tensors) const;
+
+  /// Follows the picture's place in the model input, which may change per frame. @pre fits()
+  void follow(const FrameTensors& tensors);
+  void set_source(SharedTensorSource source) { source_ = std::move(source); }
+
+  /// Changes thresholds and classes from the next frame.
+  Status retune(const Settings& settings);
+  /// Decodes the mapped tensors.
+  Status run(const FrameTensors& tensors);
+
+ private:
+  std::optional<Processor> processor_;
+  SharedTensorSource source_;
+  DeviceContext home_;
+  MemorySpace memory_ = MemorySpace::kSystem;
+};
+
+}  // namespace keepbox

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Decides which tensors of a frame are meant for a decoder.
+#include "gst/decode/tensorintake.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "gst/metas/pixelway.h"
+#include "gst/tensors/decodednote.h"
+
+namespace keepbox {
+namespace {
+
+/// True if there are tensors of that source's element.
+bool has_tensors_of(const FrameTensors& tensors, const SharedTensorSource& source) {
+  for (size_t i = 0; i < tensors.listed().size(); ++i)
+    if (same_element(tensors.source(i), source)) return true;
+  return false;
+}
+
+/// Reports why there are no tensors for this decoder.
+Status check_any(GstBuffer* buffer, const FrameTensors& tensors) {
+  if (!tensors.listed().empty()) return {};
+  FrameTensors all;
+  KB_TRY(all.look(buffer));
+  if (all.listed().empty()) return {};
+  return fail(ErrorKind::kMismatch, "tensors that no decoder upstream has decoded",
+              "only decoded ones: " + to_string(all.listed()),
+              "put an inference element between the two decoders, or remove one of them");
+}
+
+std::string text_of(Size size) {
+  return std::to_string(size.width) + "x" + std::to_string(size.height);
+}
+
+std::unexpected<Error> lost_way(Size seen, Size now) {
+  return fail(ErrorKind::kMismatch, "frames of " + text_of(seen) + " pixels, as the model saw them",
+              text_of(now) + " pixels after an element that dropped the transform metadata",
+              "put boxdecode directly after the inference element");
+}
+
+}  // namespace
+
+Status TensorIntake::check() const {
+  if (!quantization_) return std::unexpected(quantization_.error());
+  return {};
+}
+
+/// True if the inference element skipped this frame on purpose, so that any tensors on it belong to
+/// another decoder.
+bool TensorIntake::is_skipped(GstBuffer* buffer, const FrameTensors& tensors) const {
+  if (!was_skipped(buffer)) return false;
+  if (was_skipped_by(buffer, decoded_) && !has_tensors_of(tensors, decoded_)) return true;
+  const auto ids = ids_of(stream_.props.tensor_ids);
+  return tensors.listed().empty() ||
+         (!ids.empty() && std::ranges::none_of(tensors.listed(), [&](const TensorView& tensor) {
+           return std::ranges::contains(ids, tensor.id);
+         }));
+}
+
+Status TensorIntake::take(GstBuffer* buffer, FrameTensors& tensors) {
+  KB_TRY(tensors.look(buffer, Which::kUndecoded));
+  skipped_ = is_skipped(buffer, tensors);
+  if (skipped_) return {};
+  KB_TRY(check_any(buffer, tensors));
+  KB_TRY(follow_picture(buffer, tensors));
+  return quantize(tensors);
+}
+
+/// Maps boxes through what elements after inference did to the picture, onto the current frame.
+Status TensorIntake::follow_picture(GstBuffer* buffer, FrameTensors& tensors) const {
+  const auto mode = static_cast<ResizeMode>(stream_.props.resize_mode);
+  const Picture& now = stream_.picture;
+  for (size_t i = 0; i < tensors.listed().size(); ++i) {
+    SharedTensorSource source = tensors.source(i);
+    if (source == nullptr) continue;
+    const Size seen = source->geometry.frame;
+    if (source->producer != 0 && source->has_geometry()) {
+      const auto map = map_from_inferred(buffer, source->producer, now, mode);
+      if (!map && seen != now.size) return lost_way(seen, now.size);
+      if (map && map->rows() != PixelMap().rows()) {
+        source = moved_source(source, seen, now.size, *map);
+        tensors.set_source(i, source);
+      }
+    }
+    if (source->lost_geometry)
+      return fail(ErrorKind::kMismatch, "tensors for the picture as it is now",
+                  "a picture that was flipped or rotated after inference",
+                  "put boxdecode before the element that flips it, or before framerestore");
+  }
+  return {};
+}
+
+Status TensorIntake::quantize(FrameTensors& tensors) {
+  KB_TRY(check());
+  const auto warning = quantization_->apply(tensors);
+  if (warning && !tensors.listed().empty()) stream_.warn_once(*warning);
+  KB_ASSIGN(const auto family, stream_.files.family(stream_.props));
+  if (family != nullptr) quantize_as(*family, tensors, ids_of(stream_.props.tensor_ids));
+  return {};
+}
+
+void TensorIntake::mark_decoded(GstBuffer* buffer, const FrameTensors& tensors, const Plan& plan,
+                                const SharedTensorSource& source) const {
+  const auto known = [&](const TensorForm& form) {
+    return std::ranges::any_of(plan.spec->rules(), [&](const TensorRule& rule) {
+      return rule.has(form.id) || rule.has_plain(form.id);
+    });
+  };
+  if (!stream_.props.tensor_ids.empty() ||
+      (source == nullptr && std::ranges::any_of(plan.forms, known))) {
+    tensors.mark_decoded(buffer, plan.reads);
+    return;
+  }
+  std::vector<uint32_t> all;
+  for (uint32_t i = 0; i < tensors.listed().size(); ++i)
+    if (same_source(tensors.source(i), source)) all.push_back(i);
+  tensors.mark_decoded(buffer, all);
+}
+
+/// True if a tensor with that id, which no plan reads, is meant for this decoder: tensor-ids lists
+/// it or, without such a list, it has no id.
+bool TensorIntake::is_own(std::string_view id) const {
+  const auto ids = ids_of(stream_.props.tensor_ids);
+  return ids.empty() ? id.empty() : std::ranges::contains(ids, id);
+}
+
+void TensorIntake::mark_refused(GstBuffer* buffer, const FrameTensors& tensors) const {
+  const SharedTensorSource first =
+      tensors.listed().empty() || !stream_.props.tensor_ids.empty() ? nullptr : tensors.source(0);
+  std::vector<uint32_t> own;
+  for (uint32_t i = 0; i < tensors.listed().size(); ++i)
+    if (is_own(tensors.listed()[i].id) ||
+        (first != nullptr && same_source(tensors.source(i), first)))
+      own.push_back(i);
+  tensors.mark_decoded(buffer, own);
+}
+
+}  // namespace keepbox

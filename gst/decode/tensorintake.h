@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Takes the tensors of a frame that are meant for a decoder, and marks them as decoded.
+#pragma once
+
+#include <gst/gst.h>
+
+#include "core/base/result.h"
+#include "core/plan/plan.h"
+#include "gst/decode/decodestream.h"
+#include "gst/decode/quantization.h"
+#include "gst/tensors/tensors.h"
+
+namespace keepbox {
+
+/// The tensors of a decoder, frame by frame.
+class TensorIntake {
+ public:
+  /// @param stream outlives this.
+  explicit TensorIntake(DecodeStream& stream) : stream_(stream) {}
+
+  /// Parses quantization=, of which check() and take() report errors.
+  void set_quantization(const std::string& text) { quantization_ = Quantization::from(text); }
+  Status check() const;
+
+  /// Lists the tensors that no decoder upstream has decoded, with their quantization, and with
+  /// sources for the picture as it is now. An error if there are none for this decoder.
+  /// @param tensors gets them; it has none if skipped().
+  Status take(GstBuffer* buffer, FrameTensors& tensors);
+  /// True if the inference element skipped the last frame on purpose; it then has no boxes.
+  bool skipped() const { return skipped_; }
+
+  /// Marks the tensors of a source for decoders downstream; without a source, those whose ids the
+  /// family knows; if it was recognised by shape alone, all.
+  /// @param plan by which they were decoded.
+  void mark_decoded(GstBuffer* buffer, const FrameTensors& tensors, const Plan& plan,
+                    const SharedTensorSource& source) const;
+  /// Marks this decoder's tensors, of which none could be decoded, so that the next one skips them.
+  void mark_refused(GstBuffer* buffer, const FrameTensors& tensors) const;
+
+  /// Sets the source of the last decoded frame, to which a skipped frame belongs; nullptr: unknown.
+  void set_decoded(SharedTensorSource source) { decoded_ = std::move(source); }
+
+ private:
+  bool is_skipped(GstBuffer* buffer, const FrameTensors& tensors) const;
+  bool is_own(std::string_view id) const;
+  Status follow_picture(GstBuffer* buffer, FrameTensors& tensors) const;
+  Status quantize(FrameTensors& tensors);
+
+  DecodeStream& stream_;
+  Result<Quantization> quantization_;  // parsed from the properties
+  SharedTensorSource decoded_;
+  bool skipped_ = false;
+};
+
+}  // namespace keepbox

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A box on a video frame, with its keypoints and mask.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/formula/box.h"
+#include "core/formula/keypoint.h"
+#include "core/model/keypoint_sets.h"
+
+namespace keepbox {
+
+/// The mask of a box's object.
+struct FrameMask {
+  GstBuffer* pixels = nullptr;  // GRAY8 with a GstVideoMeta, not 0 inside the object; borrowed;
+                                // nullptr: no mask
+  Box place;                    // the area that its pixels cover, in frame pixels
+};
+
+/// The keypoints of a box's object.
+struct FramePoints {
+  std::span<const Keypoint> points{};  // frame pixels, possibly outside of it; borrowed
+  std::span<const Edge> edges{};       // lines between them; borrowed
+  GQuark name = 0;                     // name of the PointSet; 0 if unknown
+};
+
+/// Values of a box's object that do not move with the picture, such as an embedding.
+struct FrameValues {
+  std::span<const float> values{};  // borrowed
+  GQuark kind = 0;                  // name of the PayloadKind
+};
+
+/// Owns the keypoints of other decoders' boxes, which no meta has as floats.
+struct PointStore {
+  std::deque<std::vector<Keypoint>> points;
+  std::deque<std::vector<Edge>> edges;
+};
+
+/// A box on a video frame, from any decoder. What trackers and classifiers add to boxes is read,
+/// but not written.
+struct FrameBox {
+  Box box;  // frame pixels; integers if only GstAnalyticsODMtd has the box
+  float score = 0;
+  float angle = 0;  // radians
+  GQuark label = 0;
+  std::optional<uint32_t> class_id;  // the model's class number; unset for other decoders
+  std::optional<uint32_t> anchor;
+  GQuark model = 0;      // name of the box's model; 0 if unknown
+  bool unnamed = false;  // `model` is the decoder's own name, only for telling models apart
+  bool held = false;     // from an earlier frame, on which the model ran
+  guint od_id = 0;       // id of its GstAnalyticsODMtd; set by reading
+  std::optional<guint64> tracking_id{};  // from a GstAnalyticsTrackingMtd related to it
+  GstClockTime tracked_since = GST_CLOCK_TIME_NONE;
+  FramePoints points{};   // attached unchanged; when read, owned by the buffer's metas or a
+  FrameMask mask{};       // PointStore, and valid as long as these are; likewise for masks
+  FrameValues values{};   // and values
+  GQuark classified = 0;  // first class of a GstAnalyticsClsMtd related to it, and its level
+  float class_level = 0;
+};
+
+}  // namespace keepbox

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Errors that leave a function by KB_TRY and KB_ASSIGN.
+#include "core/base/result.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+
+namespace keepbox {
+namespace {
+
+Result<std::unique_ptr<int>> owned(int value) {
+  if (value < 0) return fail(ErrorKind::kInvalid, "a value of 0 or more", std::to_string(value));
+  return std::make_unique<int>(value);
+}
+
+template <class A, class B>
+Result<std::pair<A, B>> pair_of(A a, B b) {
+  return std::pair(a, b);
+}
+
+Result<int> sum(int a, int b) {
+  KB_ASSIGN(const auto first, owned(a));
+  KB_ASSIGN(auto second, owned(b));
+  *second += *first;
+  KB_ASSIGN(const auto both, pair_of<int, int>(*first, *second));
+  return both.second;
+}
+
+Status check(int value) {
+  KB_TRY(owned(value).transform([](const auto&) {}));
+  return {};
+}
+
+TEST(Result, IsAssignedOrReturned) {
+  EXPECT_EQ(sum(2, 3), 5);
+  ASSERT_FALSE(sum(-1, -2));
+  EXPECT_EQ(sum(-1, -2).error().found, "-1");
+  EXPECT_EQ(sum(1, -2).error().found, "-2");
+  EXPECT_TRUE(check(0));
+  EXPECT_EQ(check(-3).error().message(), "expected a value of 0 or more, found -3");
+}
+
+}  // namespace
+}  // namespace keepbox
