@@ -16,21 +16,23 @@ void fill(std::byte* to, size_t count, Value value) {
   }
 }
 
-/// Dynamic dimensions are a batch of 1, then the two values, or the picture's height and width.
-std::vector<int64_t> extra_dims(const ModelPort& port, Size input) {
+/// The first dimension is the batch; other dynamic ones are the two values, or the picture's height
+/// and width.
+std::vector<int64_t> extra_dims(const ModelPort& port, Size input, unsigned batch) {
   std::vector<int64_t> dims = port.dims;
-  const std::array<int64_t, 3> mask{1, input.height, input.width};
-  const std::array<int64_t, 2> pair{1, 2};
+  const std::array<int64_t, 3> mask{batch, input.height, input.width};
+  const std::array<int64_t, 2> pair{batch, 2};
   for (size_t i = 0; i < dims.size(); ++i)
-    if (dims[i] < 1) dims[i] = dims.size() == mask.size() ? mask[i] : pair.at(i);
+    if (dims[i] < 1 || i == 0) dims[i] = dims.size() == mask.size() ? mask[i] : pair.at(i);
   return dims;
 }
 
 }  // namespace
 
-Result<ExtraInput> make_extra(const ModelPort& port, SizeInput::Kind kind, Size input) {
+Result<ExtraInput> make_extra(const ModelPort& port, SizeInput::Kind kind, Size input,
+                              unsigned batch) {
   ExtraInput out;
-  out.dims = extra_dims(port, input);
+  out.dims = extra_dims(port, input, batch);
   if (kind == SizeInput::Kind::kPixelMask &&
       (out.dims[1] > int64_t{input.height} || out.dims[2] > int64_t{input.width}))
     return fail(ErrorKind::kUnsupported, "a mask of at most the picture's size", port.to_string(),
@@ -40,7 +42,7 @@ Result<ExtraInput> make_extra(const ModelPort& port, SizeInput::Kind kind, Size 
   out.bytes = count * size_of(*port.type);
   KB_TRY(out.values.grow(out.bytes, "use a smaller model"));
   const auto value = [&](size_t i) -> uint32_t {
-    const bool first = i == 0;
+    const bool first = i % 2 == 0;
     if (kind == SizeInput::Kind::kWidthHeight) return first ? input.width : input.height;
     if (kind == SizeInput::Kind::kHeightWidth) return first ? input.height : input.width;
     return 1;
@@ -54,14 +56,15 @@ Result<ExtraInput> make_extra(const ModelPort& port, SizeInput::Kind kind, Size 
   return out;
 }
 
-std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input) {
+std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input, unsigned batch) {
   std::vector<int64_t> dims = port.dims;
   const size_t picture = dims.size() >= 3 ? dims.size() - 3 : dims.size();
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (i < picture || dims[i] > 0) {
-      if (dims[i] < 1) dims[i] = 1;
+    if (i < picture) {
+      dims[i] = batch;
       continue;
     }
+    if (dims[i] > 0) continue;
     const size_t place = i - picture;  // index in C H W or H W C
     const size_t height = input.channels_last ? 0 : 1;
     dims[i] = place == height       ? input.size.height
@@ -69,6 +72,21 @@ std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input) {
                                     : input.channels;
   }
   return dims;
+}
+
+Status check_slices(const ModelPort& port, const Shape& shape, unsigned batch) {
+  if (shape.rank() > 0 && shape[0] == batch) return {};
+  return fail(ErrorKind::kUnsupported,
+              "outputs whose first dimension is the batch, " + std::to_string(batch),
+              "output " + port.name + " of " + shape.to_string(),
+              "set batch-size=1, or export the model with outputs per picture");
+}
+
+Shape slice_shape(const Shape& shape) {
+  const auto dims = shape.dims();
+  std::vector<size_t> out(dims.begin(), dims.end());
+  out[0] = 1;
+  return Shape(std::span<const size_t>(out));
 }
 
 }  // namespace keepbox

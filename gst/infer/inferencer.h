@@ -11,33 +11,15 @@
 
 #include "core/base/scratch.h"
 #include "core/plan/input.h"
+#include "gst/infer/batch/batches.h"
+#include "gst/infer/batch/pending.h"
+#include "gst/infer/inferredtensor.h"
 #include "gst/infer/onnx/onnxsession.h"
 #include "gst/tensors/cudascope.h"
 
 namespace keepbox {
 
-/// Owns a buffer reference.
-struct BufferUnref {
-  void operator()(GstBuffer* buffer) const { gst_buffer_unref(buffer); }
-};
-using OwnedBuffer = std::unique_ptr<GstBuffer, BufferUnref>;
-
-/// An output of a model for a frame. In CUDA memory it has kReadyEvent.
-struct InferredTensor {
-  DataType type = DataType::kFloat32;
-  Shape shape;
-  OwnedBuffer data;
-};
-
-/// The time spent per step of a frame. On a GPU these are times of an earlier frame, to avoid
-/// waiting.
-struct InferTimes {
-  double input_us = 0;  // making the input, uploads included
-  double model_us = 0;
-  double queued_us = 0;  // waiting for frames before it
-};
-
-/// Runs a model frame by frame, in the order set_model(), set_frames(), infer() ... Only
+/// Runs a model on one element's frames, in the order set_model(), set_frames(), begin() ... Only
 /// interrupt() may be called from other threads; the model itself may be shared with others.
 class Inferencer {
  public:
@@ -51,9 +33,10 @@ class Inferencer {
   /// Takes the format and memory of the coming frames. CUDA memory is read in place if supported.
   virtual Status set_frames(const InputPlan& plan, const GstVideoInfo& info) = 0;
 
-  /// Returns one tensor per output, in the model's order. When this returns, the frame may be
-  /// written to in the order of its stream.
-  virtual Result<std::vector<InferredTensor>> infer(GstBuffer* frame) = 0;
+  /// Gives a frame to the model. When this returns, the frame may be written to in the order of its
+  /// stream. At most SessionSpec::ahead + 1 frames are pending at a time.
+  /// @param order when the frame is due, in nanoseconds of any clock that all elements share.
+  virtual Result<std::unique_ptr<PendingFrame>> begin(GstBuffer* frame, uint64_t order) = 0;
 
   /// Ends the current run, if any, and makes later ones fail while `on`; other users of a shared
   /// model are not affected. From any thread. @pre set_model().
@@ -62,9 +45,12 @@ class Inferencer {
   /// Waits until all started work is complete.
   virtual void drain() {}
 
-  virtual InferTimes times() const = 0;
   /// True if the model's launches are replayed from a graph.
   virtual bool graph() const { return false; }
+  /// Returns why several pictures cannot run together; empty if they can, or if it was not tried.
+  virtual std::string why_single() const = 0;
+  /// Returns the counts of the model's batches, of all elements that share it. From any thread.
+  virtual BatchCounts batch_counts() const = 0;
 };
 
 /// Makes an inferencer on the host, with any provider that takes tensors in system memory.
@@ -82,12 +68,19 @@ struct ExtraInput {
   size_t bytes = 0;                 // of the values
 };
 
-/// Makes an extra input for a picture. kUnsupported for a port of a type that such inputs lack, or
-/// for a mask larger than the picture; kNoResource.
-Result<ExtraInput> make_extra(const ModelPort& port, SizeInput::Kind kind, Size input);
+/// Makes an extra input for a batch of pictures of one size. kUnsupported for a port of a type that
+/// such inputs lack, or for a mask larger than the picture; kNoResource.
+Result<ExtraInput> make_extra(const ModelPort& port, SizeInput::Kind kind, Size input,
+                              unsigned batch = 1);
 
-/// Returns the dimensions that the picture's port is bound with: dynamic ones become batch 1, or
-/// the picture's size.
-std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input);
+/// Returns the dimensions that the picture's port is bound with: the first of four is the batch,
+/// and dynamic ones become the picture's size.
+std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input, unsigned batch = 1);
+
+/// Checks that an output has one part per picture. kUnsupported with its name if it does not.
+Status check_slices(const ModelPort& port, const Shape& shape, unsigned batch);
+
+/// Returns the shape of one picture's part: the first dimension is 1.
+Shape slice_shape(const Shape& shape);
 
 }  // namespace keepbox

@@ -56,6 +56,10 @@ const Property<InferProps> kInferProperties[] = {
      "is cuda if the library and a device support it, and cpu otherwise; or the name of another "
      "provider of the library (untested), with frames and tensors in system memory.",
      &InferProps::provider},
+    {"provider-options",
+     "Options of the provider as KEY=VALUE,..., with the keys of ONNX Runtime, such as "
+     "cudnn_conv_algo_search=HEURISTIC for cuda.",
+     &InferProps::provider_options},
     {"device-id", "GPU that the model runs on; -1 takes the pipeline's GPU, or the first one.",
      &InferProps::device_id},
     {"threads", "Number of CPU threads that run the model; 0 lets ONNX Runtime choose.",
@@ -102,6 +106,33 @@ const Property<InferProps> kInferProperties[] = {
      "Capture the model's kernel launches once and replay them for each frame, if the model allows "
      "it.",
      &InferProps::cuda_graph},
+    {"batch-size",
+     "Maximum number of frames per run of the model. Elements with the same model and the same "
+     "settings run their frames together: a run has the frames that came during the run before, "
+     "and a stream alone does not wait. 0 measures on a GPU up to which size batches are worth it, "
+     "and is 1 on the CPU. 1 runs frame by frame.",
+     &InferProps::batch_size, nullptr, 0, 1024},
+    {"batch-timeout",
+     "Time in milliseconds that a frame waits for others, so that batches are larger.",
+     &InferProps::batch_timeout, nullptr, 0, 10000},
+    {"open-batch",
+     "Run a model that was exported for one picture in batches, after its results in a batch were "
+     "found to be the same. The file is not changed.",
+     &InferProps::open_batch},
+    {"parallel-runs",
+     "Number of sessions side by side on a GPU, for several elements with a model that cannot run "
+     "batches; each needs memory for the model. 0 is up to 4.",
+     &InferProps::parallel_runs, nullptr, 0, 16},
+    {"lookahead",
+     "Number of frames that the element holds back, so that a file alone fills batches. Adds the "
+     "latency of that many frames.",
+     &InferProps::lookahead, nullptr, 0, 64},
+    {.name = "qos",
+     .blurb = "Let frames of a live source pass without inference if the sink reports that they "
+              "will be late: they are held or skipped as frames between intervals are. Frames of "
+              "files are never skipped.",
+     .member = &InferProps::qos,
+     .live = true},
 };
 
 Result<std::optional<std::array<float, 3>>> three_numbers(const std::string& text,
@@ -130,6 +161,21 @@ Result<std::optional<std::array<float, 3>>> three_numbers(const std::string& tex
 const PropertyTable<InferProps>& infer_properties() {
   static constexpr PropertyTable<InferProps> table(kInferProperties, kChangeWhenReady);
   return table;
+}
+
+Result<std::map<std::string, std::string>> provider_options(const InferProps& props) {
+  std::map<std::string, std::string> out;
+  if (props.provider_options.empty()) return out;
+  g_auto(GStrv) parts = g_strsplit(props.provider_options.c_str(), ",", -1);
+  for (gchar** part = parts; *part != nullptr; ++part) {
+    const std::string_view text = g_strstrip(*part);
+    const size_t equals = text.find('=');
+    if (equals == std::string_view::npos || equals == 0)
+      return fail(ErrorKind::kInvalid, "KEY=VALUE in provider-options",
+                  '"' + std::string(text) + '"', "separate the options by commas");
+    out[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+  }
+  return out;
 }
 
 Result<InputSettings> input_settings(const InferProps& props) {

@@ -4,6 +4,7 @@
 
 #include <gst/gst.h>
 
+#include <map>
 #include <string>
 
 #include "gst/base/props.h"
@@ -16,6 +17,7 @@ struct InferProps {
   std::string model_file;
   std::string runtime_library;
   std::string provider = "auto";
+  std::string provider_options;
   int device_id = -1;
   guint threads = 0;
   guint input_width = 0, input_height = 0;
@@ -27,9 +29,18 @@ struct InferProps {
   bool hold = false;
   guint max_in_flight = 2;
   bool cuda_graph = true;
+  guint batch_size = 0;
+  guint batch_timeout = 0;  // ms
+  bool open_batch = true;
+  guint parallel_runs = 0;
+  guint lookahead = 0;
+  bool qos = true;
 };
 
 const PropertyTable<InferProps>& infer_properties();
+
+/// Reads `provider-options`. Errors name the part that is not KEY=VALUE.
+Result<std::map<std::string, std::string>> provider_options(const InferProps& props);
 
 /// Translates the properties of the input. Errors name the property.
 Result<InputSettings> input_settings(const InferProps& props);

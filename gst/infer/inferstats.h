@@ -26,13 +26,15 @@ class InferStats {
   void add_inferred(const InferTimes& times, GstClockTime time);
   /// @param held the frame got the tensors of the last run.
   void add_between(bool held);
+  /// Counts a frame that is skipped because it would be late.
+  void add_late() { ++late_; }
 
   /// Returns the structure "tensorinfer-stats". Transfer full.
-  GstStructure* structure() const;
+  GstStructure* structure(const BatchCounts& batches) const;
 
  private:
   InferSetup setup_;
-  guint64 inferred_ = 0, skipped_ = 0, held_ = 0;
+  guint64 inferred_ = 0, skipped_ = 0, held_ = 0, late_ = 0;
   guint64 timed_ = 0;  // frames with known times; on a GPU they arrive with later frames
   GstClockTime time_ = 0;
   InferTimes sum_, last_;

@@ -36,6 +36,14 @@ bool is(const std::string& name, const char* other) {
   return g_ascii_strcasecmp(name.c_str(), other) == 0;
 }
 
+/// Batches are settled by measurement on a GPU, and off on the CPU, unless they are set.
+BatchRules batch_rules(const InferProps& props, bool cuda) {
+  return {.size = props.batch_size == 0 && !cuda ? 1 : props.batch_size,
+          .timeout_ms = props.batch_timeout,
+          .parallel = props.parallel_runs,
+          .open = props.open_batch != FALSE};
+}
+
 SessionSpec spec_of(const InferProps& props, const std::string& provider) {
   const bool cuda = is(provider, kCuda);
   return {.file = props.model_file,
@@ -47,8 +55,29 @@ SessionSpec spec_of(const InferProps& props, const std::string& provider) {
           .height = cuda ? props.input_height : 0,
           .graph = cuda && props.cuda_graph,
           .in_flight = cuda ? props.max_in_flight : 1,
+          .batch = batch_rules(props, cuda),
+          .ahead = props.lookahead,
           .files = file_stamps(props.model_file)};
 }
+
+/// Returns the parameters of a session for trial runs.
+SessionSpec trial_spec(const InferProps& props) {
+  SessionSpec spec = spec_of(props, "cpu");
+  spec.batch = {};
+  spec.ahead = 0;
+  return spec;
+}
+
+/// A frame whose begin() failed, so that finish() runs it on the CPU.
+class Refused : public PendingFrame {
+ public:
+  explicit Refused(Error error) : error_(std::move(error)) {}
+  Result<std::vector<InferredTensor>> finish() override { return std::unexpected(error_); }
+  InferTimes times() const override { return {}; }
+
+ private:
+  Error error_;
+};
 
 /// Returns "CUDA" for "CUDAExecutionProvider", the short name that users know.
 std::string without_suffix(std::string name) {
@@ -92,6 +121,7 @@ void Model::offer_context(const InferProps& props) {
 Status Model::start(const InferProps& props) {
   tried_.reset();
   warned_.clear();
+  left_device_ = false;
   interrupt(false);
   auto place = choose(props);
   if (!place) return std::unexpected(place.error());
@@ -132,6 +162,11 @@ Status Model::opened_on(const Place& place) {
 
 Status Model::open_on(const InferProps& props, const Place& place) {
   SessionSpec spec = spec_of(props, place.provider);
+  if (!is(place.provider, "cpu") || !is(props.provider, "auto")) {
+    auto options = provider_options(props);
+    if (!options) return std::unexpected(options.error());
+    spec.provider_options = std::move(*options);
+  }
   auto info = find_model_info(props.model_file);
   if (!info) return std::unexpected(info.error());
   Result<std::unique_ptr<Inferencer>> made;
@@ -152,6 +187,18 @@ Status Model::open_on(const InferProps& props, const Place& place) {
   KB_TRY((*made)->set_model(facts_));
   take(std::move(*made));
   return {};
+}
+
+/// Warns if batches were asked for and cannot be run.
+void Model::check_batches() {
+  const std::string why = inferencer_->why_single();
+  if (why.empty()) return;
+  GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "frames run one by one: %s", why.c_str());
+  if (props_.batch_size > 1 && warned_.insert(why).second)
+    post_warning(element_, {ErrorKind::kUnsupported,
+                            "a model that can run batches, for batch-size=" +
+                                std::to_string(props_.batch_size),
+                            why, "export it with a dynamic batch, or set batch-size=1"});
 }
 
 /// Destroys the previous inferencer outside of the lock, because it waits for its pending work.
@@ -200,7 +247,7 @@ Status Model::settle_family() {
   if (wanted_) return settle(&*wanted_);
   KB_TRY(settle(nullptr));
   if (!facts_.unknown) return {};
-  if (!tried_) tried_ = try_model(spec_of(props_, "cpu"), claims_, facts_);
+  if (!tried_) tried_ = try_model(trial_spec(props_), claims_, facts_);
   if (!*tried_) {
     GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "trial run did not reveal the family: %s",
                         tried_->error().message().c_str());
@@ -241,9 +288,13 @@ void Model::drain() {
 
 Status Model::set_frames(const GstVideoInfo& info) {
   info_ = info;
+  line_latency_ = info.fps_n > 0 ? gst_util_uint64_scale(props_.lookahead * GST_SECOND,
+                                                         guint64(info.fps_d), guint64(info.fps_n))
+                                 : 0;
   KB_TRY(settle_family());
   GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "model input: %s", facts_.remark.c_str());
   warn_of_guesses();
+  check_batches();
   const auto form = frame_form_of(info);
   if (!form) return std::unexpected(form.error());
   const Picture picture = picture_of(info);
@@ -266,21 +317,45 @@ Status Model::set_frames(const GstVideoInfo& info) {
   return inferencer_->set_frames(*plan, info);
 }
 
-/// Falls back to the CPU, with this frame, if an automatically chosen GPU fails in mid-stream.
-Status Model::infer(GstBuffer* frame) {
-  forget();
-  auto tensors = inferencer_->infer(frame);
-  if (!tensors && !interrupted_ && tensors.error().kind == ErrorKind::kNoResource &&
-      is(props_.provider, "auto") && setup_.provider == kCuda) {
-    KB_TRY(leave_device(tensors.error()));
+/// True if the error is that of a device that was chosen automatically.
+bool Model::may_leave_device(const Error& error) const {
+  return !interrupted_ && error.kind == ErrorKind::kNoResource && is(props_.provider, "auto");
+}
+
+/// Falls back to the CPU if a GPU fails in mid-stream. Frames that are pending on it follow.
+Result<std::vector<InferredTensor>> Model::infer_on_cpu(GstBuffer* frame, const Error& why) {
+  if (setup_.provider == kCuda) {
+    KB_TRY(leave_device(why));
+    left_device_ = true;
     KB_TRY(set_frames(info_));
-    tensors = inferencer_->infer(frame);
   }
+  auto pending = inferencer_->begin(frame, 0);
+  if (!pending) return std::unexpected(pending.error());
+  return (*pending)->finish();
+}
+
+Result<std::unique_ptr<PendingFrame>> Model::begin(GstBuffer* frame, uint64_t order) {
+  auto pending = inferencer_->begin(frame, order);
+  if (pending || setup_.provider != kCuda || !may_leave_device(pending.error())) return pending;
+  return std::make_unique<Refused>(std::move(pending.error()));
+}
+
+Status Model::finish(GstBuffer* frame, std::unique_ptr<PendingFrame> pending) {
+  forget();
+  auto tensors = pending->finish();
+  if (!tensors && (setup_.provider == kCuda || left_device_) && may_leave_device(tensors.error()))
+    tensors = infer_on_cpu(frame, tensors.error());
   if (!tensors) return std::unexpected(tensors.error());
+  times_ = pending->times();
   last_ = std::move(*tensors);
   for (const InferredTensor& tensor : last_) set_tensor_source(tensor.data.get(), source_);
   attach(frame);
   return {};
+}
+
+BatchCounts Model::batch_counts() const {
+  const std::lock_guard guard(lock_);
+  return inferencer_ ? inferencer_->batch_counts() : BatchCounts{};
 }
 
 bool Model::hold(GstBuffer* frame) {

@@ -41,10 +41,13 @@ class Model {
   /// Takes the format of the coming frames. @pre started.
   Status set_frames(const GstVideoInfo& info);
 
-  /// Runs the model on a frame and attaches its tensors. @pre set_frames().
-  Status infer(GstBuffer* frame);
-  /// Makes infer() fail while `on`, even if it is already running, or until the next start(). From
-  /// any thread.
+  /// Gives a frame to the model. @pre set_frames(), and less than InferProps::lookahead + 1 frames
+  /// are pending. @param order see Inferencer::begin().
+  Result<std::unique_ptr<PendingFrame>> begin(GstBuffer* frame, uint64_t order);
+  /// Attaches the tensors of the frame that was begun first among those that are pending.
+  Status finish(GstBuffer* frame, std::unique_ptr<PendingFrame> pending);
+  /// Makes begin() and finish() fail while `on`, even if it is already running, or until the next
+  /// start(). From any thread.
   void interrupt(bool on);
   bool interrupted() const { return interrupted_; }
   /// Attaches the tensors of the last run again, marked as held; false if there are none.
@@ -57,10 +60,18 @@ class Model {
   /// Waits until all started work is complete.
   void drain();
 
+  /// Number of frames that the element holds back.
+  unsigned lookahead() const { return props_.lookahead; }
+  /// Duration of those frames, by the framerate of the caps; 0 if it is unknown. From any thread.
+  GstClockTime line_latency() const { return line_latency_; }
+
   const InferSetup& setup() const { return setup_; }
   /// Returns what the tensors of frames declare about themselves; nullptr before set_frames().
   const SharedTensorSource& source() const { return source_; }
-  InferTimes times() const { return inferencer_->times(); }
+  /// Returns the times of the last frame that was finished.
+  const InferTimes& times() const { return times_; }
+  /// Returns the counts of the shared model. From any thread.
+  BatchCounts batch_counts() const;
 
  private:
   struct Place {
@@ -76,13 +87,17 @@ class Model {
   void warn_of_guesses();
   void take(std::unique_ptr<Inferencer> inferencer);
   void attach(GstBuffer* frame) const;
+  bool may_leave_device(const Error& error) const;
+  Result<std::vector<InferredTensor>> infer_on_cpu(GstBuffer* frame, const Error& why);
+  void check_batches();
 
   GstElement* element_;
   const uint64_t number_ = new_producer();
   SharedCuda cuda_;
-  std::mutex lock_;  // guards inferencer_ between changes and interrupt()
+  mutable std::mutex lock_;  // guards inferencer_ between changes and calls of other threads
   std::unique_ptr<Inferencer> inferencer_;
   std::atomic<bool> interrupted_ = false;
+  std::atomic<GstClockTime> line_latency_ = 0;
   InferProps props_;     // as of start()
   GstVideoInfo info_{};  // of frames
   ModelClaims claims_;
@@ -93,7 +108,9 @@ class Model {
   InferSetup setup_;
   SharedTensorSource source_, held_source_;
   std::vector<InferredTensor> last_;
-  bool last_held_ = false;  // the source of last_ is marked as held
+  InferTimes times_;
+  bool left_device_ = false;  // since start()
+  bool last_held_ = false;    // the source of last_ is marked as held
 };
 
 }  // namespace keepbox

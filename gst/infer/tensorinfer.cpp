@@ -9,8 +9,10 @@
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/infer/frameform.h"
+#include "gst/infer/frameline.h"
 #include "gst/infer/inferprops.h"
 #include "gst/infer/inferstats.h"
+#include "gst/infer/lateness.h"
 #include "gst/infer/model.h"
 #include "gst/tensors/decodednote.h"
 #include "gst/tensors/familyquery.h"
@@ -47,6 +49,8 @@ struct State {
   InferStats stats;
   // The streaming thread's own:
   Model model;
+  FrameLine line;
+  Lateness lateness;
   guint64 since = 0;      // frames since the model ran, including that frame; 0 before
   bool failed = false;    // an error was posted and the stream is to stop
   bool oriented = false;  // a warning was posted about rotated pictures
@@ -90,47 +94,112 @@ bool report(GstBaseTransform* base, const Status& status) {
   return false;
 }
 
-/// Starts a new stream, independent of the one before.
+/// Starts a new stream, independent of the one before. @pre no frame is in the line.
 void start_anew(State& state) {
   state.since = 0;
+  state.lateness.reset();
   state.model.forget();
 }
 
-/// Passes a frame on which the model does not run: with the last tensors, or with a note that there
-/// are none on purpose.
+GstClockTime running_time(GstBaseTransform* base, GstBuffer* buffer) {
+  return gst_segment_to_running_time(&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+}
+
+/// Returns when a frame is due, by the clock that elements of a pipeline share.
+uint64_t due_time(GstBaseTransform* base, GstBuffer* buffer) {
+  const GstClockTime running = running_time(base, buffer);
+  const GstClockTime start = gst_element_get_base_time(GST_ELEMENT(base));
+  if (!GST_CLOCK_TIME_IS_VALID(running) || !GST_CLOCK_TIME_IS_VALID(start))
+    return gst_util_get_timestamp();
+  return start + running;
+}
+
+/// Completes a frame on which the model does not run: with the last tensors, or with a note that
+/// there are none on purpose.
 void pass_by(GstBaseTransform* base, GstBuffer* buffer, bool hold) {
   State& s = *cast(base)->state;
   const bool held = hold && s.model.hold(buffer);
-  if (s.since > 0) ++s.since;
   if (!held) note_skipped(buffer, s.model.source());
   GST_OBJECT_LOCK(base);
   s.stats.add_between(held);
   GST_OBJECT_UNLOCK(base);
 }
 
+/// Gives a frame to the model, unless it is skipped.
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   State& s = *cast(base)->state;
   GST_OBJECT_LOCK(base);
   const guint interval = s.props.interval;
   const bool hold = s.props.hold;
+  const bool late = s.props.qos && s.lateness.is_late(running_time(base, buffer));
+  if (late) s.stats.add_late();
   GST_OBJECT_UNLOCK(base);
   if (s.failed) return GST_FLOW_ERROR;
   // A GAP buffer may lack a picture. If it has one, it is inferred: videorate sets GAP on repeats.
-  const bool early = s.since > 0 && s.since < interval;
+  const bool early = late || (s.since > 0 && s.since < interval);
   const bool picture = gst_buffer_n_memory(buffer) != 0;
   if (early || !picture) {
-    pass_by(base, buffer, hold && early && picture);
+    if (s.since > 0) ++s.since;
+    s.line.note(hold && early && picture ? FrameUse::kHeld : FrameUse::kSkipped, nullptr, 0);
     return GST_FLOW_OK;
   }
   s.since = 1;
   const GstClockTime started = gst_util_get_timestamp();
-  const Status inferred = s.model.infer(buffer);
-  if (!inferred && s.model.interrupted()) return GST_FLOW_FLUSHING;
-  if (!report(base, inferred)) return GST_FLOW_ERROR;
-  GST_OBJECT_LOCK(base);
-  s.stats.add_inferred(s.model.times(), gst_util_get_timestamp() - started);
-  GST_OBJECT_UNLOCK(base);
+  auto pending = s.model.begin(buffer, due_time(base, buffer));
+  if (!pending && s.model.interrupted()) return GST_FLOW_FLUSHING;
+  if (!pending) return report(base, std::unexpected(pending.error())), GST_FLOW_ERROR;
+  s.line.note(FrameUse::kInferred, std::move(*pending), started);
   return GST_FLOW_OK;
+}
+
+/// Takes the first frame out of the line, with its tensors.
+GstFlowReturn complete_first(GstBaseTransform* base, GstBuffer** out) {
+  State& s = *cast(base)->state;
+  LineFrame frame = s.line.pop();
+  if (frame.use == FrameUse::kInferred) {
+    const Status inferred = s.model.finish(frame.buffer.get(), std::move(frame.pending));
+    if (!inferred && s.model.interrupted()) return GST_FLOW_FLUSHING;
+    if (!report(base, inferred)) return GST_FLOW_ERROR;
+    GST_OBJECT_LOCK(base);
+    s.stats.add_inferred(s.model.times(), gst_util_get_timestamp() - frame.begun);
+    GST_OBJECT_UNLOCK(base);
+  } else {
+    pass_by(base, frame.buffer.get(), frame.use == FrameUse::kHeld);
+  }
+  *out = frame.buffer.release();
+  return GST_FLOW_OK;
+}
+
+/// Adds a new frame to the line, and takes out the first one if the line is long enough.
+GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** out) {
+  State& s = *cast(base)->state;
+  GstBuffer* taken = nullptr;
+  *out = nullptr;
+  const GstFlowReturn flow =
+      GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class)->generate_output(base, &taken);
+  if (flow != GST_FLOW_OK || taken == nullptr) {
+    gst_clear_buffer(&taken);
+    return flow;
+  }
+  s.line.push(taken);
+  return s.line.size() > s.model.lookahead() ? complete_first(base, out) : GST_FLOW_OK;
+}
+
+/// Sends all frames of the line on.
+void drain_line(GstBaseTransform* base) {
+  State& s = *cast(base)->state;
+  while (!s.line.empty()) {
+    GstBuffer* buffer = nullptr;
+    if (complete_first(base, &buffer) == GST_FLOW_OK)
+      gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(base), buffer);
+  }
+}
+
+/// Frames behind a discontinuity do not wait with those before it.
+GstFlowReturn submit_input_buffer(GstBaseTransform* base, gboolean discont, GstBuffer* input) {
+  if (discont) drain_line(base);
+  return GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class)
+      ->submit_input_buffer(base, discont, input);
 }
 
 /// Warns about rotated pictures: the display rotates them, but the model sees them as stored.
@@ -158,8 +227,11 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   take_tags(base, event);
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) s.model.interrupt(true);
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
+    s.line.clear();
     s.model.interrupt(false);
     s.failed = false;
+  } else if (GST_EVENT_IS_SERIALIZED(event)) {
+    drain_line(base);
   }
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP || GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT)
     start_anew(s);
@@ -168,6 +240,11 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
     return TRUE;
   }
   return GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class)->sink_event(base, event);
+}
+
+gboolean src_event(GstBaseTransform* base, GstEvent* event) {
+  if (GST_EVENT_TYPE(event) == GST_EVENT_QOS) cast(base)->state->lateness.take(event);
+  return GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class)->src_event(base, event);
 }
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
@@ -197,6 +274,7 @@ gboolean start(GstBaseTransform* base) {
 }
 
 gboolean stop(GstBaseTransform* base) {
+  cast(base)->state->line.clear();
   cast(base)->state->model.stop();
   return TRUE;
 }
@@ -218,7 +296,24 @@ void set_context(GstElement* element, GstContext* context) {
   GST_ELEMENT_CLASS(keepbox_tensor_infer_parent_class)->set_context(element, context);
 }
 
+/// Adds the duration of the frames that are held back.
+void add_latency(GstBaseTransform* base, GstQuery* query) {
+  gboolean live = FALSE;
+  GstClockTime least = 0, most = 0;
+  gst_query_parse_latency(query, &live, &least, &most);
+  cast(base)->state->lateness.set_live(live);
+  const GstClockTime own = cast(base)->state->model.line_latency();
+  least += own;
+  if (GST_CLOCK_TIME_IS_VALID(most)) most += own;
+  gst_query_set_latency(query, live, least, most);
+}
+
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
+  if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY && direction == GST_PAD_SRC) {
+    if (!gst_pad_peer_query(GST_BASE_TRANSFORM_SINK_PAD(base), query)) return FALSE;
+    add_latency(base, query);
+    return TRUE;
+  }
   if (gboolean answered = FALSE; meets_family_query(query, answered)) return answered;
   return (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
           cast(base)->state->model.cuda().answer(GST_ELEMENT(base), query)) ||
@@ -249,7 +344,7 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
   const bool known = infer_properties().get(s.props, id, value);
   const InferStats stats = id == prop_stats ? s.stats : InferStats{};
   GST_OBJECT_UNLOCK(object);
-  if (id == prop_stats) g_value_take_boxed(value, stats.structure());
+  if (id == prop_stats) g_value_take_boxed(value, stats.structure(s.model.batch_counts()));
   else if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
 }
 
@@ -257,15 +352,16 @@ void install_properties(GObjectClass* klass) {
   prop_stats = infer_properties().install(klass);
   g_object_class_install_property(
       klass, prop_stats,
-      g_param_spec_boxed("stats", "stats",
-                         "Counters since the start: frames (inferred or skipped) and held (skipped "
-                         "frames that got the last tensors); microseconds per inferred frame: "
-                         "preprocess-us, inference-us, queue-us, and time-per-frame-us of the "
-                         "streaming thread; and how the model runs: provider, provider-reason, "
-                         "runtime, cuda-graph, "
-                         "recognized.",
-                         GST_TYPE_STRUCTURE,
-                         static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+      g_param_spec_boxed(
+          "stats", "stats",
+          "Counters since the start: frames (inferred or skipped) and held (skipped "
+          "frames that got the last tensors); microseconds per inferred frame: "
+          "preprocess-us, inference-us, queue-us, and time-per-frame-us of the "
+          "streaming thread; of all elements that share the model: batch-size (its "
+          "maximum), batches, batch-fill (frames per batch) and batch-dropped (frames "
+          "that were flushed); and how the model runs: provider, provider-reason, "
+          "runtime, cuda-graph, recognized.",
+          GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
 }
 
 /// Returns caps of everything that frame_form_of() supports.
@@ -323,8 +419,11 @@ static void keepbox_tensor_infer_class_init(KeepboxTensorInferClass* klass) {
   transform->set_caps = set_caps;
   transform->query = query;
   transform->sink_event = sink_event;
+  transform->src_event = src_event;
   transform->prepare_output_buffer = writable_with_tensors;
   transform->propose_allocation = propose_allocation;
+  transform->submit_input_buffer = submit_input_buffer;
   transform->transform_ip = transform_ip;
+  transform->generate_output = generate_output;
   transform->passthrough_on_same_caps = FALSE;
 }

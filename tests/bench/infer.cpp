@@ -20,10 +20,12 @@ constexpr const char* kUsage =
     "usage: infer-bench [--model FILE] [--labels FILE] [--clip FILE.mp4] [--size WxH] [--frames "
     "N]\n"
     "                   [--streams 1,4,16] [--rounds N] [--warmup N] [--seconds N] [--json FILE]\n"
-    "                   [--provider auto|cpu|cuda] [--rows NAME,...]\n"
-    "Rows: gpu, gpu-download (tensors decoded on the host), gpu-cudaupload, uploaded, cpu, stock,\n"
-    "stock-defaults, and with real-time sources of 30 frames/s gpu-paced, uploaded-paced, "
-    "cpu-paced.\n"
+    "                   [--provider auto|cpu|cuda] [--rows NAME,...] [--infer 'PROPERTIES']\n"
+    "Rows: gpu, gpu-queued (a queue between model and boxes), gpu-download (tensors decoded on "
+    "the\n"
+    "host), gpu-cudaupload, uploaded, cpu, cpu-queued, stock, stock-defaults, and with real-time\n"
+    "sources of 30 frames/s gpu-paced, uploaded-paced, cpu-paced. --infer sets properties of\n"
+    "tensorinfer, such as batch-size=1.\n"
     "Without a clip frames are drawn; those of gpu are copied to CUDA memory beforehand.\n";
 constexpr int kKept = 64;  // frames in memory
 
@@ -49,6 +51,8 @@ constexpr Number kNumbers[] = {{"frames", &Figures::frames},
                                {"zero_copy_frames", &Figures::zero_copy},
                                {"uploaded_frames", &Figures::uploaded},
                                {"downloaded_frames", &Figures::downloaded},
+                               {"batch_size", &Figures::batch},
+                               {"batch_fill", &Figures::fill},
                                {"late_frames", &Figures::late},
                                {"dropped_frames", &Figures::dropped}};
 
@@ -70,11 +74,10 @@ int positive(std::string_view text) {
 }
 
 void take(Options& options, const std::string& name, const std::string& value) {
-  std::map<std::string, std::string*> texts{{"--model", &options.model},
-                                            {"--labels", &options.labels},
-                                            {"--clip", &options.clip},
-                                            {"--json", &options.json},
-                                            {"--provider", &options.provider}};
+  std::map<std::string, std::string*> texts{
+      {"--model", &options.model}, {"--labels", &options.labels},
+      {"--clip", &options.clip},   {"--json", &options.json},
+      {"--infer", &options.infer}, {"--provider", &options.provider}};
   std::map<std::string, int*> numbers{{"--frames", &options.frames},
                                       {"--rounds", &options.rounds},
                                       {"--warmup", &options.warmup},
@@ -205,6 +208,7 @@ void Bench::report(const Case& each) {
               f.frames_per_second, f.p50, f.p99, f.model, f.overhead, f.cpu_ms, f.processors,
               f.boxes, f.zero_copy, f.uploaded, f.downloaded,
               f.provider.empty() ? "-" : f.provider.c_str(), f.graph ? "+graph" : "");
+  if (f.batch > 1) std::printf(" batch %.0f, fill %.1f", f.batch, f.fill);
   if (f.gpu_percent >= 0) std::printf(" gpu %.0f %%", f.gpu_percent);
   if (each.way.paced)
     std::printf(" %.0f frames: %.0f late, %.0f dropped", f.frames + f.dropped, f.late, f.dropped);

@@ -17,6 +17,7 @@ inline constexpr double kFramesPerSecond = 30;  // of clips and of paced sources
 
 struct Options {
   std::string model, labels, clip, json;
+  std::string infer;              // further properties of tensorinfer, as for gst_parse_launch()
   std::string provider = "auto";  // or cpu, cuda: rows of the other one are left out
   std::vector<std::string> rows;  // empty: all
   std::vector<int> streams{1, 4, 16};
@@ -80,6 +81,7 @@ struct Figures {
   double late = 0, dropped = 0;  // frames: later than a frame's duration, or lost
   std::string provider, runtime;
   bool graph = false;
+  double batch = 0, fill = 0;  // largest number of frames per run, and their mean
 };
 
 using Measured = std::expected<Figures, std::string>;

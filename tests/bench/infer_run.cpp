@@ -267,6 +267,8 @@ Figures Run::figures() const {
   out.zero_copy = at_end_.zero_copy - at_start_.zero_copy;
   out.uploaded = at_end_.uploaded - at_start_.uploaded;
   out.downloaded = at_end_.downloaded - at_start_.downloaded;
+  out.batch = at_end_.batch;
+  out.fill = per(at_end_.batched - at_start_.batched, at_end_.batches - at_start_.batches);
   out.cpu_ms = per(cpu_seconds_ * 1e3, out.frames);
   out.processors = per(cpu_seconds_, seconds);
   out.gpu_percent = gpu_percent_;

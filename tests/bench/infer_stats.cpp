@@ -21,6 +21,7 @@ void with_stats(GstElement* element, const std::function<void(const GstStructure
 double number(const GstStructure* stats, const char* name) {
   const GValue* value = gst_structure_get_value(stats, name);
   if (value == nullptr) return 0;
+  if (G_VALUE_HOLDS_UINT(value)) return g_value_get_uint(value);
   return G_VALUE_HOLDS_UINT64(value) ? static_cast<double>(g_value_get_uint64(value))
                                      : g_value_get_double(value);
 }
@@ -35,6 +36,10 @@ std::string text(const GstStructure* stats, const char* name) {
 void Sums::add(GstElement* infer, GstElement* boxes_element) {
   with_stats(infer, [this](const GstStructure* stats) {
     inferred += number(stats, "inferred");
+    // of the model, which streams share
+    batch = std::max(batch, number(stats, "batch-size"));
+    batches = std::max(batches, number(stats, "batches"));
+    batched = std::max(batched, number(stats, "batches") * number(stats, "batch-fill"));
     provider = text(stats, "provider");
     runtime = text(stats, "runtime");
     gboolean replayed = FALSE;

@@ -12,6 +12,7 @@ namespace keepbox::test {
 /// Counters since the start, over all streams.
 struct Sums {
   double inferred = 0, decoded = 0, boxes = 0, zero_copy = 0, uploaded = 0, downloaded = 0;
+  double batch = 0, batches = 0, batched = 0;  // largest size, runs and their frames
   std::string provider, runtime;
   bool graph = false;
 

@@ -16,8 +16,8 @@ std::string decoded(const Options& options) {
 
 Way inferred(const Options& options, const char* name, const char* provider) {
   return {.name = name,
-          .chain = "tensorinfer name=infer% provider=" + std::string(provider) +
-                   " model-file=" + quoted(options.model) + " ! " + decoded(options),
+          .chain = "tensorinfer name=infer% provider=" + std::string(provider) + " model-file=" +
+                   quoted(options.model) + " " + options.infer + " ! " + decoded(options),
           .entry = "infer%",
           .exit = "boxes%",
           .elements = {"tensorinfer", "boxdecode", "appsrc"},
@@ -33,6 +33,14 @@ Way on_gpu(const Options& options, const char* name) {
   way.source = "filesrc location=" + quoted(options.clip) +
                " ! qtdemux ! h264parse ! nvh264dec ! " + kCuda + " ! ";
   way.elements.insert(way.elements.end(), {"filesrc", "qtdemux", "h264parse", "nvh264dec"});
+  return way;
+}
+
+/// Returns a variant whose frames are inferred while boxes of earlier ones are decoded.
+Way queued(Way way) {
+  way.name += "-queued";
+  way.chain.replace(way.chain.find(" ! boxdecode"), 3,
+                    " ! queue max-size-buffers=4 max-size-bytes=0 max-size-time=0 ! ");
   return way;
 }
 
@@ -73,10 +81,12 @@ std::vector<Way> ways(const Options& options, const std::string& input_caps) {
   Way plain = stock(options, input_caps, "stock", true);
   Way untuned = stock(options, input_caps, "stock-defaults", false);
   std::vector<Way> out{on_gpu(options, "gpu"),
+                       queued(on_gpu(options, "gpu")),
                        std::move(host),
                        uploaded_before(options),
                        inferred(options, "uploaded", "cuda"),
                        inferred(options, "cpu", "cpu"),
+                       queued(inferred(options, "cpu", "cpu")),
                        std::move(plain),
                        std::move(untuned),
                        paced(on_gpu(options, "gpu")),

@@ -1,286 +1,335 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Submits runs of a model without waiting for them.
+// Chooses the sizes of batches, and submits runs without waiting for them.
 #include "gst/infer/cuda/cudamodel.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "gst/base/error.h"
+#include "gst/infer/onnx/openbatch.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
 
 namespace keepbox {
-Result<std::shared_ptr<CudaModel>> CudaModel::open(const SessionSpec& spec, CudaContext context) {
-  std::shared_ptr<CudaModel> out(new CudaModel(spec, std::move(context)));
-  Status loaded = out->load(spec.graph);
-  if (!loaded && spec.graph) {
-    GST_CAT_INFO(tensorinfer_debug, "no CUDA graph: %s", loaded.error().message().c_str());
-    loaded = out->load(false);
-  }
-  if (!loaded) return std::unexpected(loaded.error());
-  out->claims_ = out->session_->claims();
+namespace {
+
+constexpr size_t kBatchSlots = 2;       // one is filled while the other runs
+constexpr size_t kInputAlignment = 16;  // of InputMaker
+constexpr unsigned kLargestBatch = 64;  // of those that are settled by measurement
+/// Sizes grow by this factor: each has a session of its own, with the model's weights.
+constexpr unsigned kStep = 4;
+/// Gain of a step below which larger batches are not worth it: a tenth per factor of two.
+constexpr double kWorthwhile = 1.1 * 1.1;
+
+std::vector<CUdeviceptr> pointers_to(std::span<const DeviceMemory> inputs) {
+  std::vector<CUdeviceptr> out;
+  for (const DeviceMemory& each : inputs) out.push_back(each.get());
   return out;
 }
 
-Status CudaModel::load(bool graph) {
-  unload();
-  const CudaScope scope(context_);
-  KB_TRY(scope.status());
-  auto stream = make_stream(context_);
-  if (!stream) return std::unexpected(stream.error());
-  stream_ = std::move(*stream);
-  auto behind = gst_stream(context_);
-  if (!behind) return std::unexpected(behind.error());
-  tensors_ready_ = *behind;
-  SessionSpec spec = spec_;
-  spec.graph = graph;
-  auto session = OnnxSession::open(spec, stream_.get());
+/// The outputs of a run in device memory.
+class CudaResult : public BatchResult {
+ public:
+  CudaResult(std::vector<std::shared_ptr<CudaTensor>> tensors, double model_us)
+      : tensors_(std::move(tensors)), us_(model_us) {}
+
+  Result<std::vector<InferredTensor>> slice(unsigned index) const override {
+    std::vector<InferredTensor> out;
+    for (const auto& tensor : tensors_) {
+      const size_t bytes = tensor->bytes() / tensor->shape()[0];
+      auto data = CudaTensor::wrapped(tensor, index * bytes, bytes);
+      if (!data) return std::unexpected(data.error());
+      out.push_back({tensor->type(), slice_shape(tensor->shape()), std::move(*data)});
+    }
+    return out;
+  }
+  double model_us() const override { return us_; }
+
+ private:
+  std::vector<std::shared_ptr<CudaTensor>> tensors_;
+  double us_;
+};
+
+}  // namespace
+
+/// Launches batches of the model's elements.
+class CudaModel::Engine : public BatchEngine {
+ public:
+  explicit Engine(CudaModel& model) : model_(model) {}
+
+  Status create() {
+    auto options = model_.run_options();
+    if (!options) return std::unexpected(options.error());
+    options_ = std::move(*options);
+    return {};
+  }
+
+  Result<std::shared_ptr<const BatchResult>> launch(size_t slot,
+                                                    std::span<void* const> ready) override {
+    const CudaScope scope(model_.context_);
+    KB_TRY(scope.status());
+    running_ = &model_.size_for(ready.size());
+    const double before = running_->runs->microseconds(slot);
+    auto tensors = model_.run_on(*running_, slot, ready, options_.get());
+    if (!tensors) return std::unexpected(tensors.error());
+    return std::make_shared<CudaResult>(std::move(*tensors), before);
+  }
+
+  Status wait(size_t slot) override {
+    const CudaScope scope(model_.context_);
+    KB_TRY(scope.status());
+    return running_->runs->wait(slot);
+  }
+
+ private:
+  CudaModel& model_;
+  Size* running_ = nullptr;  // of the last launch
+  OnnxRunOptions options_{nullptr, nullptr};
+};
+
+Result<std::shared_ptr<CudaModel>> CudaModel::open(const SessionSpec& spec, CudaContext context) {
+  std::shared_ptr<CudaModel> out(new CudaModel(spec, std::move(context)));
+  auto session = out->open_session(spec.graph);
+  if (!session && spec.graph) {
+    GST_CAT_INFO(tensorinfer_debug, "no CUDA graph: %s", session.error().message().c_str());
+    session = out->open_session(false);
+  }
   if (!session) return std::unexpected(session.error());
-  session_ = std::move(*session);
-  const ort::Api& api = session_->runtime().api();
-  ort::MemoryInfo* memory = nullptr;
-  KB_TRY(session_->check(api.CreateMemoryInfo("Cuda", ort::kDeviceAllocator, spec_.device,
-                                              ort::kDefaultMemory, &memory),
-                         "memory for"));
-  memory_ = OnnxOwned<ort::MemoryInfo>(memory, api.ReleaseMemoryInfo);
-  graph_ = graph;
-  return {};
+  out->claims_ = (*session)->onnx().claims();
+  out->sizes_.push_back({.session = std::move(*session)});
+  return out;
 }
 
-/// Destroys the session after all of its work on the device, and before its stream.
-void CudaModel::unload() {
+/// Ends in the order of dependence: batches use runs, runs use sessions.
+CudaModel::~CudaModel() {
+  batches_.reset();
   const CudaScope scope(context_);
   drain();
-  slots_.clear();
-  extra_values_.clear();
-  extras_.clear();
-  memory_.reset();
-  session_.reset();
-  stream_ = {};
-  g_clear_pointer(&tensors_ready_, gst_mini_object_unref);
+  for (Size& each : sizes_) each.runs.reset();
 }
 
-CudaModel::~CudaModel() { unload(); }
-
-void CudaModel::drain() {
-  const CudaScope scope(context_);
-  if (scope.status() && stream_.get() != nullptr) cuda_driver().stream_synchronize(stream_.get());
+/// Opens the model's file, with an open batch once that was found to work.
+Result<std::unique_ptr<CudaSession>> CudaModel::open_session(bool graph) const {
+  if (!opened_) return CudaSession::open(spec_, context_, graph);
+  const auto model = open_batch(spec_.file);
+  if (!model) return std::unexpected(model.error());
+  return CudaSession::open(spec_, context_, graph, &*model);
 }
 
-Status CudaModel::prepare(const ModelFacts& facts) {
+unsigned CudaModel::fixed_batch() const {
+  return claims_.batch > 1 ? static_cast<unsigned>(claims_.batch) : 0;
+}
+
+Status CudaModel::join(const ModelFacts& facts, unsigned frames) {
   const std::lock_guard guard(turn_);
-  if (prepared_) {
-    if (facts.input.bytes() == input_.bytes() && facts.input.type == input_.type) return {};
+  const CudaScope scope(context_);
+  KB_TRY(scope.status());
+  if (!prepared_) KB_TRY(prepare(facts));
+  else if (facts.input.bytes() != facts_.input.bytes() || facts.input.type != facts_.input.type)
     return fail(ErrorKind::kInvalid, "the same input from all elements that share a model",
                 "another size or type",
                 "set max-in-flight= to a different value, so that the model is not shared");
-  }
-  const CudaScope scope(context_);
-  KB_TRY(scope.status());
-  input_ = facts.input;
-  KB_TRY(make_slots(facts));
-  if (graph_) {
-    const Status captured = capture();
-    if (!captured) {
-      GST_CAT_INFO(tensorinfer_debug, "no CUDA graph: %s", captured.error().message().c_str());
-      KB_TRY(load(false));
-      KB_TRY(make_slots(facts));
-    }
-  }
+  ++users_;
+  frames_ += frames;
+  grow();
+  return {};
+}
+
+void CudaModel::leave(unsigned frames) {
+  const std::lock_guard guard(turn_);
+  --users_;
+  frames_ -= frames;
+}
+
+Status CudaModel::prepare(const ModelFacts& facts) {
+  facts_ = facts;
+  Size& first = sizes_.front();
+  first.batch = std::max(fixed_batch(), 1u);
+  auto inputs = make_inputs(first.batch);
+  if (!inputs) return std::unexpected(inputs.error());
+  inputs_ = std::move(*inputs);
+  KB_TRY(bind(first, inputs_));
+  if (fixed_batch() > 0) start_batches();
   prepared_ = true;
   return {};
 }
 
-Status CudaModel::make_slots(const ModelFacts& facts) {
-  slots_.clear();  // left by a failed attempt
-  for (size_t i = 0; i < spec_.in_flight; ++i) {
-    auto slot = make_slot(facts);
-    if (!slot) return std::unexpected(slot.error());
-    slots_.push_back(std::move(*slot));
-  }
-  return {};
-}
-
-Result<CudaModel::Slot> CudaModel::make_slot(const ModelFacts& facts) {
-  const ort::Api& api = session_->runtime().api();
-  const ModelPort& port = claims().inputs[facts.image_input];
-  auto input = allocate(context_, facts.input.bytes());
-  if (!input) return std::unexpected(input.error());
-  auto value = session_->tensor(reinterpret_cast<void*>(input->get()), input->bytes(),
-                                facts.input.type, bound_dims(port, facts.input), memory_.get());
-  auto begun = make_event(context_, true), done = make_event(context_, true);
-  if (!value) return std::unexpected(value.error());
-  if (!begun || !done) return std::unexpected(!begun ? begun.error() : done.error());
-  ort::IoBinding* binding = nullptr;
-  KB_TRY(session_->check(api.CreateIoBinding(session_->get(), &binding), "bindings for"));
-  Slot slot{.input = std::move(*input),
-            .input_value = std::move(*value),
-            .binding = OnnxOwned<ort::IoBinding>(binding, api.ReleaseIoBinding),
-            .begun = std::move(*begun),
-            .done = std::move(*done)};
-  KB_TRY(session_->check(api.BindInput(binding, port.name.c_str(), slot.input_value.get()),
-                         "an input for"));
-  KB_TRY(bind_extras(slot, facts));
-  return slot;
-}
-
-Status CudaModel::bind_extras(Slot& slot, const ModelFacts& facts) {
-  const ort::Api& api = session_->runtime().api();
-  for (const SizeInput& extra : facts.size_inputs) {
-    const ModelPort& port = claims().inputs[extra.index];
-    auto made = make_extra(port, extra.kind, facts.input.size);
-    if (!made) return std::unexpected(made.error());
-    auto memory = allocate(context_, made->bytes);
+Result<std::vector<DeviceMemory>> CudaModel::make_inputs(unsigned capacity) const {
+  std::vector<DeviceMemory> out;
+  const size_t slots = std::max(size_t{spec_.in_flight}, kBatchSlots);
+  for (size_t i = 0; i < slots; ++i) {
+    auto memory = allocate(context_, capacity * facts_.input.bytes());
     if (!memory) return std::unexpected(memory.error());
-    KB_TRY(cuda_status(
-        cuda_driver().copy_in(memory->get(), made->values.data(), made->bytes, stream_.get()),
-        "a model input on the GPU"));
-    drain();
-    auto value = session_->tensor(reinterpret_cast<void*>(memory->get()), made->bytes, *port.type,
-                                  made->dims, memory_.get());
-    if (!value) return std::unexpected(value.error());
-    KB_TRY(session_->check(api.BindInput(slot.binding.get(), port.name.c_str(), value->get()),
-                           "an input for"));
-    extras_.push_back(std::move(*memory));
-    extra_values_.push_back(std::move(*value));
-  }
-  return {};
-}
-
-/// Returns options without a wait for the device and without the runtime's own graphs, which are
-/// made per thread and forbid allocations in all other threads during capture.
-Result<OnnxRunOptions> CudaModel::run_options() const {
-  const ort::Api& api = session_->runtime().api();
-  auto out = session_->run_options();
-  if (!out) return out;
-  for (const auto& [key, value] :
-       {std::pair{"disable_synchronize_execution_providers", "1"}, std::pair{"gpu_graph_id", "-1"}})
-    KB_TRY(session_->check(api.AddRunConfigEntry(out->get(), key, value), "options for"));
-  return out;
-}
-
-/// Binds outputs again: an output bound by a run stays bound, and the next run would write to it.
-Status CudaModel::bind_outputs_anew(Slot& slot) {
-  const ort::Api& api = session_->runtime().api();
-  for (const ModelPort& port : claims().outputs)
-    KB_TRY(session_->check(
-        api.BindOutputToDevice(slot.binding.get(), port.name.c_str(), memory_.get()),
-        "an output of"));
-  return {};
-}
-
-Result<std::vector<OnnxOutput>> CudaModel::bound_outputs(Slot& slot) {
-  const ort::Api& api = session_->runtime().api();
-  ort::Value** values = nullptr;
-  size_t count = 0;
-  KB_TRY(session_->check(api.GetBoundOutputValues(slot.binding.get(),
-                                                  session_->runtime().allocator(), &values, &count),
-                         "outputs of"));
-  std::vector<OnnxValue> owners;
-  for (size_t i = 0; i < count; ++i) owners.emplace_back(values[i], api.ReleaseValue);
-  if (values != nullptr)
-    KB_TRY(
-        session_->check(api.AllocatorFree(session_->runtime().allocator(), values), "outputs of"));
-  std::vector<OnnxOutput> out;
-  for (size_t i = 0; i < owners.size(); ++i) {
-    auto output = session_->output(std::move(owners[i]), claims().outputs[i]);
-    if (!output) return std::unexpected(output.error());
-    out.push_back(std::move(*output));
+    out.push_back(std::move(*memory));
   }
   return out;
 }
 
-Status CudaModel::run_bound(Slot& slot, const ort::RunOptions* options) {
-  return session_->check(
-      session_->runtime().api().RunWithBinding(session_->get(), options, slot.binding.get()),
-      "a run of");
-}
-
-/// Captures a graph after a plain run, which reveals the shapes of the outputs whose memory is
-/// fixed.
-Status CudaModel::capture() {
-  const auto options = run_options();
-  if (!options) return std::unexpected(options.error());
-  KB_TRY(bind_outputs_anew(slots_[0]));
-  KB_TRY(run_bound(slots_[0], options->get()));
-  drain();
-  const auto like = bound_outputs(slots_[0]);
-  if (!like) return std::unexpected(like.error());
-  for (Slot& slot : slots_) KB_TRY(capture(slot, *like, options->get()));
-  return {};
-}
-
-Status CudaModel::capture(Slot& slot, const std::vector<OnnxOutput>& like,
-                          const ort::RunOptions* options) {
-  for (size_t i = 0; i < like.size(); ++i) {
-    auto output = fixed(like[i]);
-    if (!output) return std::unexpected(output.error());
-    KB_TRY(session_->check(
-        session_->runtime().api().BindOutput(slot.binding.get(), claims().outputs[i].name.c_str(),
-                                             output->value.get()),
-        "an output of"));
-    slot.outputs.push_back(std::move(*output));
+/// Makes the runs of a size with graphs, or without if the model cannot be captured.
+Status CudaModel::bind(Size& size, std::span<const DeviceMemory> inputs) {
+  auto runs = CudaRuns::create(*size.session, facts_, size.batch, pointers_to(inputs));
+  if (!runs && size.session->graph()) {
+    GST_CAT_INFO(tensorinfer_debug, "no CUDA graph: %s", runs.error().message().c_str());
+    auto session = open_session(false);
+    if (!session) return std::unexpected(session.error());
+    size.session = std::move(*session);
+    runs = CudaRuns::create(*size.session, facts_, size.batch, pointers_to(inputs));
   }
-  // Allocations and tuning of the first run must not be captured.
-  KB_TRY(run_bound(slot, options));
-  drain();
-  auto graph = keepbox::capture(context_, stream_.get(), [&] { return run_bound(slot, options); });
-  if (!graph) return std::unexpected(graph.error());
-  slot.graph = std::move(*graph);
+  if (!runs) return std::unexpected(runs.error());
+  size.runs = std::move(*runs);
   return {};
 }
 
-Result<CudaModel::Fixed> CudaModel::fixed(const OnnxOutput& like) const {
-  if (like.bytes == 0)
-    return fail(ErrorKind::kUnsupported, "outputs of fixed size", "an empty output");
-  auto memory = allocate(context_, like.bytes);
-  if (!memory) return std::unexpected(memory.error());
-  const auto sizes = like.shape.dims();
-  const std::vector<int64_t> dims(sizes.begin(), sizes.end());
-  auto value = session_->tensor(reinterpret_cast<void*>(memory->get()), like.bytes, like.type, dims,
-                                memory_.get());
-  if (!value) return std::unexpected(value.error());
-  return Fixed{.memory = std::move(*memory),
-               .value = std::move(*value),
-               .type = like.type,
-               .shape = like.shape,
-               .bytes = like.bytes};
+/// Returns the number of pictures that may be waiting at a time, as a size.
+unsigned CudaModel::wanted_capacity() const {
+  const unsigned most = spec_.batch.size == 0 ? kLargestBatch : spec_.batch.size;
+  unsigned capacity = 1;
+  while (capacity < frames_) capacity *= kStep;
+  return std::min(capacity, most);
+}
+
+/// Adds sizes for the frames of all elements, as long as they are worth it. If that fails, pictures
+/// run as before.
+void CudaModel::grow() {
+  const unsigned wanted = wanted_capacity();
+  while (fixed_batch() == 0 && !settled_ && capacity() < wanted) {
+    const auto grown = grow_to(std::min(capacity() * kStep, wanted));
+    settled_ = !grown || !*grown;
+    if (grown) continue;
+    GST_CAT_INFO(tensorinfer_debug, "no larger batches than %u: %s", capacity(),
+                 grown.error().message().c_str());
+    if (capacity() == 1) why_single_ = grown.error().message();
+  }
+}
+
+/// Opens a session for a larger batch while others run, and takes it in between two runs. Returns
+/// false if it is not worth it.
+Result<bool> CudaModel::grow_to(unsigned batch) {
+  if (facts_.input.bytes() % kInputAlignment != 0)
+    return fail(ErrorKind::kUnsupported, "a picture of a multiple of 16 bytes",
+                std::to_string(facts_.input.bytes()));
+  if (claims_.batch == 1 && !opened_) KB_TRY(check_opened());
+  auto session = open_session(sizes_.front().session->graph());
+  if (!session) return std::unexpected(session.error());
+  auto inputs = make_inputs(batch);
+  if (!inputs) return std::unexpected(inputs.error());
+  Size size{.session = std::move(*session), .batch = batch};
+  KB_TRY(bind(size, *inputs));
+  Result<bool> adopted = false;
+  const auto change = [&] {
+    adopted = adopt(size, *inputs);
+    return capacity();
+  };
+  if (batches_) batches_->change(change);
+  else change();
+  if (adopted && *adopted && !batches_) start_batches();
+  return adopted;
+}
+
+/// Adds a size unless it brings too little, and binds the others to its larger inputs.
+/// @pre no run is under way.
+Result<bool> CudaModel::adopt(Size& size, std::vector<DeviceMemory>& inputs) {
+  const CudaScope scope(context_);
+  KB_TRY(scope.status());
+  drain();
+  if (spec_.batch.size == 0) {
+    for (Size* each : {&sizes_.back(), &size})
+      if (each->rate == 0) {
+        const auto rate = each->runs->rate();
+        if (!rate) return std::unexpected(rate.error());
+        each->rate = *rate;
+        GST_CAT_INFO(tensorinfer_debug, "batches of %u: %.0f pictures/s", each->batch, each->rate);
+      }
+    if (size.rate < kWorthwhile * sizes_.back().rate) return false;
+  }
+  std::vector<std::unique_ptr<CudaRuns>> fresh;
+  for (const Size& each : sizes_) {
+    auto runs = CudaRuns::create(*each.session, facts_, each.batch, pointers_to(inputs));
+    if (!runs) return std::unexpected(runs.error());
+    fresh.push_back(std::move(*runs));
+  }
+  for (size_t i = 0; i < fresh.size(); ++i) sizes_[i].runs = std::move(fresh[i]);
+  inputs_ = std::move(inputs);
+  sizes_.push_back(std::move(size));
+  return true;
+}
+
+/// Finds out whether batches of a fixed size of 1 can be opened.
+Status CudaModel::check_opened() {
+  if (!spec_.batch.open)
+    return fail(ErrorKind::kUnsupported, "a model with a dynamic batch", "a batch of 1",
+                "set open-batch=true, or export it with a dynamic batch");
+  const auto model = opened_model(spec_, facts_);
+  if (!model) return std::unexpected(model.error());
+  opened_ = true;
+  GST_CAT_INFO(tensorinfer_debug, "%s runs in batches, with the same results", spec_.file.c_str());
+  return {};
+}
+
+void CudaModel::start_batches() {
+  engine_ = std::make_unique<Engine>(*this);
+  if (const Status created = engine_->create(); !created) {
+    why_single_ = created.error().message();
+    return;
+  }
+  batches_ = std::make_unique<Batches>(
+      Batches::Options{.capacity = capacity(),
+                       .slots = kBatchSlots,
+                       .timeout = std::chrono::milliseconds(spec_.batch.timeout_ms)},
+      *engine_);
+}
+
+std::shared_ptr<Batches> CudaModel::batches() {
+  return batches_ ? std::shared_ptr<Batches>(shared_from_this(), batches_.get()) : nullptr;
+}
+
+CUdeviceptr CudaModel::input(const Batches::Place& place) const {
+  return inputs_[place.slot].get() + place.index * facts_.input.bytes();
+}
+
+/// Returns the smallest size that has room.
+CudaModel::Size& CudaModel::size_for(size_t pictures) {
+  return *std::ranges::lower_bound(sizes_, pictures, {}, &Size::batch);
+}
+
+Result<std::vector<std::shared_ptr<CudaTensor>>> CudaModel::run_on(Size& size, size_t slot,
+                                                                   std::span<void* const> ready,
+                                                                   const OrtRunOptions* options) {
+  auto outputs = size.runs->run(slot, ready, options);
+  if (!outputs) return std::unexpected(outputs.error());
+  std::vector<std::shared_ptr<CudaTensor>> out;
+  for (CudaOutput& output : *outputs) {
+    auto tensor =
+        CudaTensor::create(shared_from_this(), pieces_, *size.session, std::move(output));
+    if (!tensor) return std::unexpected(tensor.error());
+    out.push_back(std::move(*tensor));
+  }
+  KB_TRY(size.runs->end(slot));
+  return out;
 }
 
 Result<CudaModel::Turn> CudaModel::next() {
-  const size_t number = next_++ % slots_.size();
-  Slot& slot = slots_[number];
-  float milliseconds = 0;
+  const size_t slot = next_++ % spec_.in_flight;
   const CudaScope scope(context_);
   KB_TRY(scope.status());
-  if (slot.used) {
-    const CudaDriver& cuda = cuda_driver();
-    KB_TRY(cuda_status(cuda.event_synchronize(slot.done.get()), "a run of the model"));
-    cuda.event_elapsed(&milliseconds, slot.begun.get(), slot.done.get());
-  }
-  return Turn{number, slot.input.get(), milliseconds * 1e3};
+  const CudaRuns& runs = *sizes_.front().runs;
+  KB_TRY(sizes_.front().runs->wait(slot));
+  return Turn{slot, inputs_[slot].get(), runs.microseconds(slot)};
 }
 
-Result<std::vector<InferredTensor>> CudaModel::run(size_t number, CUevent input_ready,
-                                                   const ort::RunOptions* options) {
-  const CudaDriver& cuda = cuda_driver();
-  Slot& slot = slots_[number];
-  const CUstream stream = stream_.get();
+Result<std::vector<InferredTensor>> CudaModel::run(size_t slot, CUevent input_ready,
+                                                   const OrtRunOptions* options) {
   const CudaScope scope(context_);
   KB_TRY(scope.status());
-  KB_TRY(cuda_status(cuda.stream_wait(stream, input_ready, 0), "ordered streams"));
-  KB_TRY(cuda_status(cuda.event_record(slot.begun.get(), stream), "an event"));
-  if (graph_) {
-    KB_TRY(cuda_status(cuda.graph_launch(slot.graph.get(), stream), "a run of the model's graph"));
-  } else {
-    KB_TRY(bind_outputs_anew(slot));
-    KB_TRY(run_bound(slot, options));
+  void* const ready[] = {input_ready};
+  auto tensors = run_on(sizes_.front(), slot, ready, options);
+  if (!tensors) return std::unexpected(tensors.error());
+  std::vector<InferredTensor> out;
+  for (const auto& tensor : *tensors) {
+    auto data = CudaTensor::wrapped(tensor, 0, tensor->bytes());
+    if (!data) return std::unexpected(data.error());
+    out.push_back({tensor->type(), tensor->shape(), std::move(*data)});
   }
-  auto out = taken_outputs(slot);
-  if (!out) return out;
-  KB_TRY(cuda_status(cuda.event_record(slot.done.get(), stream), "an event"));
-  slot.used = true;
-  KB_TRY(cuda_status(cuda.stream_wait(gst_stream_handle(tensors_ready_), slot.done.get(), 0),
-                     "ordered streams"));
   return out;
 }
 

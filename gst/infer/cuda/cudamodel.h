@@ -1,34 +1,48 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A model on a GPU, shared by elements: one stream, and a few inputs used in turn.
+// A model on a GPU, shared by elements: their frames run one by one, or in batches once there are
+// several.
 #pragma once
 
 #include <memory>
 #include <mutex>
+#include <span>
+#include <string>
 #include <vector>
 
-#include "gst/infer/inferencer.h"
-#include "gst/infer/onnx/onnxsession.h"
-#include "gst/tensors/cudaobjects.h"
+#include "gst/infer/batch/batches.h"
+#include "gst/infer/cuda/cudaruns.h"
+#include "gst/infer/cuda/cudasession.h"
+#include "gst/infer/cuda/cudatensors.h"
 
 namespace keepbox {
 
 class CudaModel : public std::enable_shared_from_this<CudaModel> {
  public:
-  /// @param context wraps the device's primary context, in which ONNX Runtime works.
+  /// @param context wraps the device's primary context.
   static Result<std::shared_ptr<CudaModel>> open(const SessionSpec& spec, CudaContext context);
   ~CudaModel();
 
   const ModelClaims& claims() const { return claims_; }
   const CudaContext& context() const { return context_; }
+  const SessionSpec& spec() const { return spec_; }
 
-  /// Makes the inputs, and the graphs if the model allows them. The first caller makes them, later
-  /// callers share them; kInvalid if their input differs.
-  Status prepare(const ModelFacts& facts);
-  bool graph() const { return graph_; }
-  size_t slots() const { return spec_.in_flight; }
+  /// Adds an element with up to `frames` pending frames. The first call makes inputs, and graphs if
+  /// the model allows them; later ones make room for larger batches, up to the largest that is
+  /// worth it. kInvalid if the input differs from the first one's.
+  Status join(const ModelFacts& facts, unsigned frames);
+  void leave(unsigned frames);
 
-  /// Hold this lock from next() to run(), and for drain(), run_options() and runtime().
+  /// Hold this lock for the functions below, and from next() to run().
   std::mutex& turn() { return turn_; }
+
+  bool graph() const { return sizes_.back().session->graph(); }
+  /// Maximum number of pictures per run.
+  unsigned capacity() const { return sizes_.back().batch; }
+  /// Returns the batches; nullptr while pictures run one by one.
+  std::shared_ptr<Batches> batches();
+  /// Returns why several pictures cannot run together; empty if they can, or if it was not tried.
+  const std::string& why_single() const { return why_single_; }
+  unsigned users() const { return users_; }
 
   /// An input that is not in use any more.
   struct Turn {
@@ -37,76 +51,66 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
     double model_us;  // of the previous run of this slot; 0 if none
   };
   Result<Turn> next();
-
-  /// Returns options for an element's runs. @pre turn() is held.
-  Result<OnnxRunOptions> run_options() const;
-  const OnnxRuntime& runtime() const { return session_->runtime(); }
-
   /// Enqueues a run after an event, and an event that is reached when its outputs are complete.
   Result<std::vector<InferredTensor>> run(size_t slot, CUevent input_ready,
-                                          const ort::RunOptions* options);
+                                          const OrtRunOptions* options);
 
-  /// Waits until all runs are complete.
-  void drain();
+  /// Returns options for an element's runs.
+  Result<OnnxRunOptions> run_options() const { return sizes_.front().session->run_options(); }
+  const OnnxRuntime& runtime() const { return sizes_.front().session->onnx().runtime(); }
+
+  /// Waits until all runs that were started are complete.
+  void drain() const {
+    for (const Size& each : sizes_) each.session->drain();
+  }
+
+  /// Returns the input of a place in a batch. Without the lock.
+  CUdeviceptr input(const Batches::Place& place) const;
 
  private:
-  struct Piece {  // memory of an output that was handed out
-    DeviceMemory memory;
-    CudaEvent ready;
-  };
-  struct Lent;
-  struct Fixed {  // an output of a graph
-    DeviceMemory memory;
-    OnnxValue value;
-    DataType type;
-    Shape shape;
-    size_t bytes;
-  };
-  struct Slot {
-    DeviceMemory input;
-    OnnxValue input_value;
-    OnnxOwned<ort::IoBinding> binding;
-    CudaEvent begun, done;
-    bool used = false;
-    std::vector<Fixed> outputs;  // of the graph
-    CudaGraph graph;
+  class Engine;
+  /// Runs of one size, and the session that they are bound to.
+  struct Size {
+    std::unique_ptr<CudaSession> session;
+    std::unique_ptr<CudaRuns> runs;  // ends first
+    unsigned batch = 1;
+    double rate = 0;  // pictures per second; 0: not measured
   };
 
   CudaModel(SessionSpec spec, CudaContext context)
-      : spec_(std::move(spec)), context_(std::move(context)), memory_(nullptr, nullptr) {}
-  Status load(bool graph);
-  void unload();
-  Status make_slots(const ModelFacts& facts);
-  Result<Slot> make_slot(const ModelFacts& facts);
-  Status bind_extras(Slot& slot, const ModelFacts& facts);
-  Status bind_outputs_anew(Slot& slot);
-  Status capture();
-  Status capture(Slot& slot, const std::vector<OnnxOutput>& like, const ort::RunOptions* options);
-  Result<Fixed> fixed(const OnnxOutput& like) const;
-  Result<std::vector<OnnxOutput>> bound_outputs(Slot& slot);
-  Status run_bound(Slot& slot, const ort::RunOptions* options);
-  Result<std::vector<InferredTensor>> taken_outputs(Slot& slot);
-  Result<InferredTensor> copied(const Fixed& output);
-  Result<InferredTensor> handed_out(OnnxOutput output);
-  Result<InferredTensor> wrapped(std::unique_ptr<Lent> lent, CUdeviceptr data, size_t bytes);
-  Result<Piece> piece_of(size_t bytes);
-  static void give_back(gpointer lent);
+      : spec_(std::move(spec)), context_(std::move(context)), pieces_(context_) {}
+  Status prepare(const ModelFacts& facts);
+  Result<std::unique_ptr<CudaSession>> open_session(bool graph) const;
+  Status bind(Size& size, std::span<const DeviceMemory> inputs);
+  Result<std::vector<DeviceMemory>> make_inputs(unsigned capacity) const;
+  unsigned fixed_batch() const;
+  unsigned wanted_capacity() const;
+  void grow();
+  Result<bool> grow_to(unsigned batch);
+  Result<bool> adopt(Size& size, std::vector<DeviceMemory>& inputs);
+  Status check_opened();
+  void start_batches();
+  Size& size_for(size_t pictures);
+  Result<std::vector<std::shared_ptr<CudaTensor>>> run_on(Size& size, size_t slot,
+                                                          std::span<void* const> ready,
+                                                          const OrtRunOptions* options);
 
-  SessionSpec spec_;
-  CudaContext context_;
-  std::mutex turn_, pieces_lock_;
-  CudaStream stream_;
-  GstMiniObject* tensors_ready_ = nullptr;  // a GstCudaStream after the last run, for tensors
-  ModelClaims claims_;  // a copy: another element's prepare() may reopen the session
-  std::unique_ptr<OnnxSession> session_;
-  OnnxOwned<ort::MemoryInfo> memory_;
-  std::vector<DeviceMemory> extras_;  // small inputs other than the picture
-  std::vector<OnnxValue> extra_values_;
-  std::vector<Slot> slots_;
-  std::vector<Piece> pieces_;  // free ones
-  InputForm input_;
+  const SessionSpec spec_;
+  const CudaContext context_;
+  CudaPieces pieces_;
+  std::mutex turn_;
+  ModelClaims claims_;
+  ModelFacts facts_;
+  std::vector<DeviceMemory> inputs_;  // by slot
+  std::vector<Size> sizes_;           // ascending
+  unsigned users_ = 0, frames_ = 0;
   size_t next_ = 0;
-  bool graph_ = false, prepared_ = false;
+  bool prepared_ = false;
+  bool opened_ = false;   // sessions but the first have an open batch
+  bool settled_ = false;  // larger batches bring no more
+  std::string why_single_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Batches> batches_;  // ends first
 };
 
 }  // namespace keepbox

@@ -29,8 +29,9 @@ struct ModelPort {
 /// Known data of a model before it runs.
 struct ModelClaims {
   std::string file;
-  std::vector<ModelPort> inputs, outputs;
-  std::vector<ModelPort> left_out;  // outputs that are not numeric with up to 8 dimensions
+  std::vector<ModelPort> inputs, outputs;  // per picture, if the batch is fixed
+  int64_t batch = 1;                       // fixed number of pictures per run; -1 if dynamic
+  std::vector<ModelPort> left_out;         // outputs that are not numeric with up to 8 dimensions
   std::map<std::string, std::string> metadata;  // custom metadata of the ONNX file
   size_t metadata_left_out = 0;                 // number of ignored keys, if a file has too many
   std::optional<ModelInfo> info;                // from the .modelinfo next to it

@@ -12,7 +12,7 @@
 namespace keepbox {
 namespace {
 
-constexpr int kMaxLevels = 16;
+constexpr int kDeepestNesting = 16;
 constexpr size_t kMaxValues = 65536;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -51,7 +51,7 @@ class Parser {
   }
 
   bool read_value(PyValue& out, int level) {
-    if (level > kMaxLevels || ++values_ > kMaxValues) return false;
+    if (level > kDeepestNesting || ++values_ > kMaxValues) return false;
     const char c = peek();
     if (c == '{') return read_dict(out, level);
     if (c == '[') return read_list(out, level, ']');

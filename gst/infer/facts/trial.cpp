@@ -54,7 +54,9 @@ Result<std::vector<InferredTensor>> run_once(const SessionSpec& spec, const Mode
   if (picture == nullptr)
     return fail(ErrorKind::kNoResource, "enough memory for a picture of the model's size",
                 "too little");
-  return (*inferencer)->infer(picture.get());
+  const auto pending = (*inferencer)->begin(picture.get(), 0);
+  if (!pending) return std::unexpected(pending.error());
+  return (*pending)->finish();
 }
 
 /// Keeps the tensors' memory mapped.

@@ -5,6 +5,7 @@
 #include <gst/gst.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <mutex>
 
@@ -15,6 +16,13 @@ GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
 namespace keepbox {
 namespace {
 
+/// The API version that has all functions used here. The table only grows at its end, so that a
+/// newer header is compatible with an older library.
+constexpr uint32_t kApiVersion = 16;
+static_assert(ORT_API_VERSION >= kApiVersion);
+// The newest of them is the last of version 16 but one.
+static_assert(offsetof(OrtApi, UpdateCUDAProviderOptionsWithValue) / sizeof(void*) == 263);
+
 constexpr const char* kVariable = "KEEPBOX_ONNXRUNTIME";
 constexpr const char* kInstall =
     "install ONNX Runtime (Debian: libonnxruntime1.21 or similar; for CUDA: the vendor's build), "
@@ -22,7 +30,7 @@ constexpr const char* kInstall =
 // Some distributions name the library by its full version.
 constexpr int kOldestName = 16, kNewestName = 60;
 
-void log(void*, ort::LogLevel level, const char* category, const char*, const char* where,
+void log(void*, OrtLoggingLevel level, const char* category, const char*, const char* where,
          const char* message) {
   const GstDebugLevel levels[] = {GST_LEVEL_LOG, GST_LEVEL_DEBUG, GST_LEVEL_INFO, GST_LEVEL_WARNING,
                                   GST_LEVEL_ERROR};
@@ -87,51 +95,50 @@ Result<const OnnxRuntime*> OnnxRuntime::load(const std::string& library) {
 }
 
 Result<const OnnxRuntime*> OnnxRuntime::open(LateLibrary& library) {
-  const ort::ApiBase* (*base)() = library.find("OrtGetApiBase");
+  const OrtApiBase* (*base)() = library.find("OrtGetApiBase");
   if (base == nullptr) return file_error("ONNX Runtime", "a different library", kInstall);
-  void* const* table = base()->GetApi(ort::kApiVersion);
-  if (table == nullptr)
-    return file_error("ONNX Runtime 1." + std::to_string(ort::kApiVersion) + " or newer",
+  const OrtApi* api = base()->GetApi(kApiVersion);
+  if (api == nullptr)
+    return file_error("ONNX Runtime 1." + std::to_string(kApiVersion) + " or newer",
                       base()->GetVersionString(), kInstall);
-  auto runtime =
-      std::unique_ptr<OnnxRuntime>(new OnnxRuntime(ort::Api{table}, base()->GetVersionString()));
+  auto runtime = std::unique_ptr<OnnxRuntime>(new OnnxRuntime(api, base()->GetVersionString()));
   KB_TRY(runtime->start());
   return runtime.release();
 }
 
 Status OnnxRuntime::start() {
-  KB_TRY(
-      check(api_.CreateEnvWithCustomLogger(log, nullptr, ort::LogLevel::kWarning, "keepbox", &env_),
-            name_ + " to start", kInstall));
-  KB_TRY(check(api_.GetAllocatorWithDefaultOptions(&allocator_), "an allocator", kInstall));
+  KB_TRY(check(
+      api_->CreateEnvWithCustomLogger(log, nullptr, ORT_LOGGING_LEVEL_WARNING, "keepbox", &env_),
+      name_ + " to start", kInstall));
+  KB_TRY(check(api_->GetAllocatorWithDefaultOptions(&allocator_), "an allocator", kInstall));
   char** names = nullptr;
   int count = 0;
-  KB_TRY(check(api_.GetAvailableProviders(&names, &count), "a list of providers", kInstall));
+  KB_TRY(check(api_->GetAvailableProviders(&names, &count), "a list of providers", kInstall));
   providers_.assign(names, names + count);
-  return check(api_.ReleaseAvailableProviders(names, count), "a list of providers", kInstall);
+  return check(api_->ReleaseAvailableProviders(names, count), "a list of providers", kInstall);
 }
 
 bool OnnxRuntime::has_provider(const std::string& name) const {
   return std::ranges::contains(providers_, name);
 }
 
-Status OnnxRuntime::check(ort::Status* status, std::string expected, std::string hint) const {
+Status OnnxRuntime::check(OrtStatus* status, std::string expected, std::string hint) const {
   if (status == nullptr) return {};
-  std::string found = one_line(api_.GetErrorMessage(status));
-  api_.ReleaseStatus(status);
+  std::string found = one_line(api_->GetErrorMessage(status));
+  api_->ReleaseStatus(status);
   return file_error(std::move(expected), std::move(found), std::move(hint));
 }
 
-void OnnxRuntime::terminate(ort::RunOptions* options, bool on) const {
-  ort::Status* failed =
-      on ? api_.RunOptionsSetTerminate(options) : api_.RunOptionsUnsetTerminate(options);
-  if (failed != nullptr) api_.ReleaseStatus(failed);
+void OnnxRuntime::terminate(OrtRunOptions* options, bool on) const {
+  OrtStatus* failed =
+      on ? api_->RunOptionsSetTerminate(options) : api_->RunOptionsUnsetTerminate(options);
+  if (failed != nullptr) api_->ReleaseStatus(failed);
 }
 
 std::string OnnxRuntime::taken_text(char* text) const {
   if (text == nullptr) return {};
   std::string out(text);
-  if (ort::Status* status = api_.AllocatorFree(allocator_, text)) api_.ReleaseStatus(status);
+  if (OrtStatus* status = api_->AllocatorFree(allocator_, text)) api_->ReleaseStatus(status);
   return out;
 }
 

@@ -2,12 +2,14 @@
 // ONNX Runtime, loaded on first use; nothing links it.
 #pragma once
 
+#include <onnxruntime_c_api.h>
+
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
-#include "gst/infer/onnx/onnxapi.h"
+#include "gst/base/latelibrary.h"
 
 namespace keepbox {
 
@@ -24,8 +26,8 @@ class OnnxRuntime {
   /// kNoResource if it is missing, is not ONNX Runtime, or is older than 1.16.
   static Result<const OnnxRuntime*> load(const std::string& library);
 
-  const ort::Api& api() const { return api_; }
-  ort::Env* env() const { return env_; }
+  const OrtApi& api() const { return *api_; }
+  OrtEnv* env() const { return env_; }
   /// "ONNX Runtime 1.21.0"
   const std::string& name() const { return name_; }
   /// Providers that it was built with, such as "CPUExecutionProvider".
@@ -34,25 +36,25 @@ class OnnxRuntime {
 
   /// Turns a Status into an error with its message on one line; nullptr is success. Takes
   /// ownership.
-  Status check(ort::Status* status, std::string expected, std::string hint) const;
+  Status check(OrtStatus* status, std::string expected, std::string hint) const;
 
   /// Ends runs with these options, and makes later ones fail while `on`. From any thread.
-  void terminate(ort::RunOptions* options, bool on) const;
+  void terminate(OrtRunOptions* options, bool on) const;
 
   /// Copies a text of the default allocator and frees it.
   std::string taken_text(char* text) const;
-  ort::Allocator* allocator() const { return allocator_; }
+  OrtAllocator* allocator() const { return allocator_; }
 
  private:
-  OnnxRuntime(const ort::Api& api, std::string version)
+  OnnxRuntime(const OrtApi* api, std::string version)
       : api_(api), name_("ONNX Runtime " + std::move(version)) {}
   static Result<const OnnxRuntime*> open(LateLibrary& library);
   Status start();
 
-  ort::Api api_;
+  const OrtApi* api_;
   std::string name_;
-  ort::Env* env_ = nullptr;
-  ort::Allocator* allocator_ = nullptr;
+  OrtEnv* env_ = nullptr;
+  OrtAllocator* allocator_ = nullptr;
   std::vector<std::string> providers_;
 };
 

@@ -3,9 +3,11 @@
 #include "gst/infer/onnx/onnxsession.h"
 
 #include <glib.h>
+#include <onnxruntime_session_options_config_keys.h>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 
@@ -17,21 +19,27 @@ namespace keepbox {
 namespace {
 
 struct TypePair {
-  ort::Type onnx;
+  ONNXTensorElementDataType onnx;
   DataType core;
 };
 
 constexpr TypePair kTypes[] = {
-    {ort::Type::kFloat, DataType::kFloat32},  {ort::Type::kUInt8, DataType::kUInt8},
-    {ort::Type::kInt8, DataType::kInt8},      {ort::Type::kUInt16, DataType::kUInt16},
-    {ort::Type::kInt16, DataType::kInt16},    {ort::Type::kInt32, DataType::kInt32},
-    {ort::Type::kInt64, DataType::kInt64},    {ort::Type::kFloat16, DataType::kFloat16},
-    {ort::Type::kDouble, DataType::kFloat64}, {ort::Type::kUInt32, DataType::kUInt32},
-    {ort::Type::kUInt64, DataType::kUInt64},  {ort::Type::kBFloat16, DataType::kBFloat16},
-    {ort::Type::kBool, DataType::kUInt8},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, DataType::kFloat32},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8, DataType::kUInt8},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8, DataType::kInt8},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16, DataType::kUInt16},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16, DataType::kInt16},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32, DataType::kInt32},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, DataType::kInt64},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16, DataType::kFloat16},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, DataType::kFloat64},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32, DataType::kUInt32},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64, DataType::kUInt64},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16, DataType::kBFloat16},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL, DataType::kUInt8},
 };
 
-std::optional<DataType> core_type(ort::Type type) {
+std::optional<DataType> core_type(ONNXTensorElementDataType type) {
   const auto* pair = std::ranges::find(kTypes, type, &TypePair::onnx);
   return pair == std::end(kTypes) ? std::nullopt : std::optional(pair->core);
 }
@@ -69,7 +77,8 @@ OnnxSession::OnnxSession(const OnnxRuntime& runtime, SessionSpec spec)
       session_(nullptr, runtime.api().ReleaseSession),
       host_(nullptr, runtime.api().ReleaseMemoryInfo) {}
 
-Result<std::unique_ptr<OnnxSession>> OnnxSession::open(const SessionSpec& spec, void* stream) {
+Result<std::unique_ptr<OnnxSession>> OnnxSession::open(const SessionSpec& spec, void* stream,
+                                                       const std::string* model) {
   const auto runtime = OnnxRuntime::load(spec.runtime_library);
   if (!runtime) return std::unexpected(runtime.error());
   if (spec.file.empty())
@@ -81,34 +90,49 @@ Result<std::unique_ptr<OnnxSession>> OnnxSession::open(const SessionSpec& spec, 
         "set model-file= to an ONNX file");
   if (const auto files = external_files(spec.file); !files) return std::unexpected(files.error());
   std::unique_ptr<OnnxSession> out(new OnnxSession(**runtime, spec));
-  KB_TRY(out->load(stream));
+  KB_TRY(out->load(stream, model));
   KB_TRY(out->describe());
   return out;
 }
 
-Status OnnxSession::check(ort::Status* status, std::string expected) const {
+Status OnnxSession::check(OrtStatus* status, std::string expected) const {
   return runtime_->check(status, std::move(expected) + " " + spec_.file,
                          "see GST_DEBUG=tensorinfer:6");
 }
 
-Status OnnxSession::load(void* stream) {
-  const ort::Api& api = runtime_->api();
-  ort::SessionOptions* made = nullptr;
+Status OnnxSession::load(void* stream, const std::string* model) {
+  const OrtApi& api = runtime_->api();
+  OrtSessionOptions* made = nullptr;
   KB_TRY(check(api.CreateSessionOptions(&made), "options for"));
   const auto options = owned(made, api.ReleaseSessionOptions);
-  KB_TRY(check(api.SetSessionGraphOptimizationLevel(made, ort::kAllOptimizations),
-               "an optimised session of"));
+  KB_TRY(
+      check(api.SetSessionGraphOptimizationLevel(made, ORT_ENABLE_ALL), "an optimised session of"));
   if (spec_.threads > 0)
     KB_TRY(check(api.SetIntraOpNumThreads(made, static_cast<int>(spec_.threads)), "threads for"));
   KB_TRY(append_provider(made, stream));
+  return create(made, model);
+}
+
+Status OnnxSession::create(OrtSessionOptions* options, const std::string* model) {
+  const OrtApi& api = runtime_->api();
+  if (model != nullptr) {
+    const std::string folder = std::filesystem::absolute(spec_.file).parent_path();
+    KB_TRY(check(
+        api.AddSessionConfigEntry(
+            options, kOrtSessionOptionsModelExternalInitializersFileFolderPath, folder.c_str()),
+        "a folder of weights for"));
+  }
   static std::mutex quiet;
   const std::lock_guard guard(quiet);
   const WithoutSchemaErrors silence;
-  ort::Session* session = nullptr;
-  ort::Status* status = api.CreateSession(runtime_->env(), spec_.file.c_str(), made, &session);
+  OrtSession* session = nullptr;
+  OrtStatus* status =
+      model == nullptr ? api.CreateSession(runtime_->env(), spec_.file.c_str(), options, &session)
+                       : api.CreateSessionFromArray(runtime_->env(), model->data(), model->size(),
+                                                    options, &session);
   session_.reset(session);
-  const auto code = status != nullptr ? api.GetErrorCode(status) : ort::Code::kOk;
-  const bool no_model = code == ort::Code::kInvalidProtobuf || code == ort::Code::kNoModel;
+  const auto code = status != nullptr ? api.GetErrorCode(status) : ORT_OK;
+  const bool no_model = code == ORT_INVALID_PROTOBUF || code == ORT_NO_MODEL;
   return runtime_->check(
       status, "a model that " + runtime_->name() + " can run in " + spec_.file,
       no_model ? "the file is truncated or not ONNX; set model-file= to an ONNX file"
@@ -116,38 +140,52 @@ Status OnnxSession::load(void* stream) {
                  "next to it, and a newer opset requires a newer ONNX Runtime");
 }
 
-Status OnnxSession::append_provider(ort::SessionOptions* options, void* stream) const {
+Status OnnxSession::append_provider(OrtSessionOptions* options, void* stream) const {
   const std::string stem = provider_stem(*runtime_, spec_.provider);
   if (stem.empty())
     return file_error("provider " + spec_.provider + " of " + runtime_->name(),
                       "only " + list_of(*runtime_),
                       "set provider= to one of these, or runtime-library= to a build with that "
                       "provider");
-  if (stem == "CPU") return {};
   if (stem == "CUDA") return append_cuda(options, stream);
+  if (stem != "CPU") return append_other(options, stem);
+  if (spec_.provider_options.empty()) return {};
+  return fail(ErrorKind::kInvalid, "no provider-options= for provider=cpu, which has none",
+              spec_.provider_options.begin()->first, "set provider=, or leave them out");
+}
+
+Status OnnxSession::append_other(OrtSessionOptions* options, const std::string& stem) const {
+  std::vector<const char*> keys, values;
+  std::string list;
+  for (const auto& [key, value] : spec_.provider_options) {
+    keys.push_back(key.c_str());
+    values.push_back(value.c_str());
+    list += (list.empty() ? " with " : ", ") + key;
+  }
   // Some are registered in capitals, unlike in the list.
   g_autofree gchar* capitals = g_ascii_strup(stem.c_str(), -1);
   const auto append = [&](const char* name) {
-    return runtime_->api().SessionOptionsAppendExecutionProvider(options, name, nullptr, nullptr,
-                                                                 0);
+    return runtime_->api().SessionOptionsAppendExecutionProvider(options, name, keys.data(),
+                                                                 values.data(), keys.size());
   };
-  ort::Status* refused = append(stem.c_str());
+  OrtStatus* refused = append(stem.c_str());
   if (refused != nullptr) {
     runtime_->api().ReleaseStatus(refused);
     refused = append(capitals);
   }
-  return runtime_->check(refused, "provider " + stem + " of " + runtime_->name(),
-                         "set provider=cpu, or install what that provider requires");
+  return runtime_->check(refused, "provider " + stem + " of " + runtime_->name() + list,
+                         "set provider=cpu, install what that provider requires, or correct "
+                         "provider-options=");
 }
 
 /// Disables TF32, which rounds to ten bits, so that tensors equal those of the CPU up to rounding.
-Status OnnxSession::append_cuda(ort::SessionOptions* options, void* stream) const {
-  const ort::Api& api = runtime_->api();
+Status OnnxSession::append_cuda(OrtSessionOptions* options, void* stream) const {
+  const OrtApi& api = runtime_->api();
   const std::string hint =
       "install the CUDA libraries and cuDNN that this build requires (see "
       "GST_DEBUG=tensorinfer:4), or set provider=cpu";
   const std::string wanted = "provider cuda of " + runtime_->name();
-  ort::CudaOptions* made = nullptr;
+  OrtCUDAProviderOptionsV2* made = nullptr;
   KB_TRY(runtime_->check(api.CreateCUDAProviderOptions(&made), wanted, hint));
   const auto cuda = owned(made, api.ReleaseCUDAProviderOptions);
   const std::string device = std::to_string(spec_.device);
@@ -155,6 +193,12 @@ Status OnnxSession::append_cuda(ort::SessionOptions* options, void* stream) cons
   const char* const values[] = {device.c_str(), "0", spec_.graph ? "1" : "0"};
   KB_TRY(runtime_->check(api.UpdateCUDAProviderOptions(made, keys, values, std::size(keys)), wanted,
                          hint));
+  for (const auto& [key, value] : spec_.provider_options) {
+    const char *name = key.c_str(), *set = value.c_str();
+    KB_TRY(runtime_->check(api.UpdateCUDAProviderOptions(made, &name, &set, 1),
+                           "provider option " + key + "=" + value + " of " + runtime_->name(),
+                           "correct provider-options="));
+  }
   if (stream != nullptr)
     KB_TRY(runtime_->check(
         api.UpdateCUDAProviderOptionsWithValue(made, "user_compute_stream", stream), wanted, hint));
@@ -163,8 +207,8 @@ Status OnnxSession::append_cuda(ort::SessionOptions* options, void* stream) cons
 }
 
 Result<ModelPort> OnnxSession::port(bool input, size_t index) const {
-  const ort::Api& api = runtime_->api();
-  ort::TypeInfo* type = nullptr;
+  const OrtApi& api = runtime_->api();
+  OrtTypeInfo* type = nullptr;
   char* name = nullptr;
   KB_TRY(check((input ? api.SessionGetInputName : api.SessionGetOutputName)(
                    session_.get(), index, runtime_->allocator(), &name),
@@ -174,10 +218,10 @@ Result<ModelPort> OnnxSession::port(bool input, size_t index) const {
                                                                                     index, &type),
                "types in"));
   const auto holder = owned(type, api.ReleaseTypeInfo);
-  const ort::TensorInfo* tensor = nullptr;
+  const OrtTensorTypeAndShapeInfo* tensor = nullptr;
   KB_TRY(check(api.CastTypeInfoToTensorInfo(type, &tensor), "types in"));
   if (tensor == nullptr) return out;  // not a tensor but a sequence or a map
-  ort::Type element{};
+  ONNXTensorElementDataType element{};
   size_t rank = 0;
   KB_TRY(check(api.GetTensorElementType(tensor, &element), "types in"));
   KB_TRY(check(api.GetDimensionsCount(tensor, &rank), "shapes in"));
@@ -194,9 +238,9 @@ void OnnxSession::add_output(ModelPort port) {
 }
 
 Status OnnxSession::describe() {
-  const ort::Api& api = runtime_->api();
-  ort::MemoryInfo* host = nullptr;
-  KB_TRY(check(api.CreateMemoryInfo("Cpu", ort::kDeviceAllocator, 0, ort::kDefaultMemory, &host),
+  const OrtApi& api = runtime_->api();
+  OrtMemoryInfo* host = nullptr;
+  KB_TRY(check(api.CreateMemoryInfo("Cpu", OrtDeviceAllocator, 0, OrtMemTypeDefault, &host),
                "memory for"));
   host_.reset(host);
   claims_.file = spec_.file;
@@ -213,14 +257,28 @@ Status OnnxSession::describe() {
   if (claims_.outputs.empty())
     return fail(ErrorKind::kUnsupported, kNumbers + (" in an output of " + spec_.file),
                 ports_text(claims_.left_out), "export the model with such an output");
+  take_batch();
   for (const ModelPort& each : claims_.inputs) input_names_.push_back(each.name.c_str());
   for (const ModelPort& each : claims_.outputs) output_names_.push_back(each.name.c_str());
   return read_metadata();
 }
 
+/// Takes the batch from the first picture. Ports of a fixed batch become those of one picture.
+void OnnxSession::take_batch() {
+  constexpr size_t kPictureRank = 4;
+  const auto is_picture = [](const ModelPort& port) { return port.dims.size() == kPictureRank; };
+  const auto picture = std::ranges::find_if(claims_.inputs, is_picture);
+  if (picture == claims_.inputs.end() || picture->dims[0] == 0) return;
+  claims_.batch = picture->dims[0];
+  if (claims_.batch <= 1) return;
+  for (auto* ports : {&claims_.inputs, &claims_.outputs})
+    for (ModelPort& port : *ports)
+      if (!port.dims.empty() && port.dims[0] == claims_.batch) port.dims[0] = 1;
+}
+
 Status OnnxSession::read_metadata() {
-  const ort::Api& api = runtime_->api();
-  ort::ModelMetadata* metadata = nullptr;
+  const OrtApi& api = runtime_->api();
+  OrtModelMetadata* metadata = nullptr;
   KB_TRY(check(api.SessionGetModelMetadata(session_.get(), &metadata), "metadata of"));
   const auto holder = owned(metadata, api.ReleaseModelMetadata);
   char** keys = nullptr;
@@ -245,8 +303,8 @@ Status OnnxSession::read_metadata() {
 
 Result<OnnxValue> OnnxSession::tensor(void* data, size_t bytes, DataType type,
                                       std::span<const int64_t> dims,
-                                      const ort::MemoryInfo* memory) const {
-  ort::Value* value = nullptr;
+                                      const OrtMemoryInfo* memory) const {
+  OrtValue* value = nullptr;
   const auto* pair = std::ranges::find(kTypes, type, &TypePair::core);
   KB_TRY(check(runtime_->api().CreateTensorWithDataAsOrtValue(
                    memory != nullptr ? memory : host_.get(), data, bytes, dims.data(), dims.size(),
@@ -256,11 +314,11 @@ Result<OnnxValue> OnnxSession::tensor(void* data, size_t bytes, DataType type,
 }
 
 Result<OnnxOutput> OnnxSession::output(OnnxValue value, const ModelPort& port) const {
-  const ort::Api& api = runtime_->api();
-  ort::TensorInfo* info = nullptr;
+  const OrtApi& api = runtime_->api();
+  OrtTensorTypeAndShapeInfo* info = nullptr;
   KB_TRY(check(api.GetTensorTypeAndShape(value.get(), &info), "tensors from"));
   const auto holder = owned(info, api.ReleaseTensorTypeAndShapeInfo);
-  ort::Type element{};
+  ONNXTensorElementDataType element{};
   size_t rank = 0;
   KB_TRY(check(api.GetTensorElementType(info, &element), "types of"));
   KB_TRY(check(api.GetDimensionsCount(info, &rank), "shapes of"));
@@ -287,19 +345,19 @@ Result<OnnxOutput> OnnxSession::output(OnnxValue value, const ModelPort& port) c
 }
 
 Result<OnnxRunOptions> OnnxSession::run_options() const {
-  ort::RunOptions* made = nullptr;
+  OrtRunOptions* made = nullptr;
   KB_TRY(check(runtime_->api().CreateRunOptions(&made), "options for"));
   return OnnxRunOptions(made, runtime_->api().ReleaseRunOptions);
 }
 
-Result<std::vector<OnnxOutput>> OnnxSession::run(std::span<const ort::Value* const> inputs,
-                                                 const ort::RunOptions* options) const {
-  std::vector<ort::Value*> values(output_names_.size(), nullptr);
-  ort::Status* status =
+Result<std::vector<OnnxOutput>> OnnxSession::run(std::span<const OrtValue* const> inputs,
+                                                 const OrtRunOptions* options) const {
+  std::vector<OrtValue*> values(output_names_.size(), nullptr);
+  OrtStatus* status =
       runtime_->api().Run(session_.get(), options, input_names_.data(), inputs.data(),
                           inputs.size(), output_names_.data(), values.size(), values.data());
   std::vector<OnnxValue> owners;
-  for (ort::Value* value : values) owners.emplace_back(value, runtime_->api().ReleaseValue);
+  for (OrtValue* value : values) owners.emplace_back(value, runtime_->api().ReleaseValue);
   KB_TRY(check(status, "a run of"));
   std::vector<OnnxOutput> out;
   for (size_t i = 0; i < owners.size(); ++i) {

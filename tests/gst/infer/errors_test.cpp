@@ -134,7 +134,6 @@ TEST_F(InferErrors, ModelsWithoutAPictureInput) {
   expect_error(with(test::text_model()), {"model.onnx", "input_ids", "1x16"});
   expect_error(with(identity_model({1, 3, 32, 32}, test::onnx::Type::kDouble)),
                {"model.onnx", "images"});
-  expect_error(with(identity_model({4, 3, 32, 32})), {"model.onnx", "4x3x32x32"});
 }
 
 TEST_F(InferErrors, ModelsWithoutNumericOutputs) {
@@ -142,6 +141,15 @@ TEST_F(InferErrors, ModelsWithoutNumericOutputs) {
   model.outputs.clear();
   test::add_odd_outputs(model);
   expect_error(with(model), {"model.onnx", "words", "list", "nine"});
+}
+
+TEST_F(InferErrors, ProviderOptions) {
+  const auto model = identity_model({1, 3, 32, 32});
+  expect_error(with(model, "provider=cpu provider-options=fast"), {"provider-options", "fast"});
+  expect_error(with(model, "provider=cpu provider-options=a=1,=2"), {"provider-options", "=2"});
+  expect_error(with(model, "provider=cpu provider-options=arena=1"), {"provider-options", "arena"});
+  EXPECT_TRUE(errors_of(with(model, "provider-options=arena=1")).empty())
+      << "the provider is chosen automatically";
 }
 
 TEST_F(InferErrors, UnknownSizes) {

@@ -173,10 +173,13 @@ TEST_F(InferOnGpu, IsSharedByElements) {
 
 TEST_F(InferOnGpu, TakesExportsOfOtherFamilies) {
   const std::string caps = raw("RGB", 640, 360);
-  for (const auto& model :
-       {test::dfine_like({320, 320}), test::paddle_like({320, 320}),
-        test::ultralytics_like({192, 320}, true), test::yolox_like({320, 320})}) {
-    Harness h(infer(model, "") + " ! boxdecode", caps);
+  const std::pair<test::onnx::Model, std::string> models[] = {
+      {test::dfine_like({320, 320}), ""},
+      {test::paddle_like({320, 320}), ""},
+      {test::ultralytics_like({192, 320}, true), ""},
+      {test::yolox_like({320, 320}), " detector=yolox num-classes=2"}};
+  for (const auto& [model, family] : models) {
+    Harness h(infer(model, "") + " ! boxdecode" + family, caps);
     for (int i = 0; i < 3; ++i) {
       const Buffer out = h.run(painted(caps, patches(kRed, kBlue)));
       ASSERT_TRUE(out) << h.error();

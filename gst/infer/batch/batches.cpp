@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Reserves places, and launches batches in a thread of its own.
+#include "gst/infer/batch/batches.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace keepbox {
+namespace {
+
+std::unexpected<Error> interrupted() {
+  return fail(ErrorKind::kInterrupted, "a place in a batch", "a flush or a stop");
+}
+
+}  // namespace
+
+Batches::Batches(Options options, BatchEngine& engine)
+    : engine_(engine), options_(options), capacity_(options.capacity) {
+  open_next();
+  thread_ = std::thread([this] { loop(); });
+}
+
+Batches::~Batches() {
+  {
+    const std::lock_guard guard(lock_);
+    ending_ = true;
+  }
+  work_.notify_all();
+  thread_.join();
+}
+
+void Batches::open_next() {
+  open_ = std::make_shared<Batch>();
+  open_->slot = next_slot_;
+  next_slot_ = (next_slot_ + 1) % options_.slots;
+  room_.notify_all();
+}
+
+/// Returns the number of places that a member has at least while others wait.
+unsigned Batches::share() const { return std::max(1u, capacity_ / std::max(1u, members_)); }
+
+bool Batches::is_next(const Waiter& waiter) const {
+  return has_room() && !(*waiters_.begin() < waiter);
+}
+
+/// True if waiting for more pictures is pointless.
+bool Batches::is_full() const {
+  return open_->taken() >= std::min(capacity_, std::max(places_, 1u));
+}
+
+Result<Batches::Place> Batches::take(Member& member, uint64_t order) {
+  std::unique_lock lock(lock_);
+  const Waiter waiter{member.places >= share(), order};
+  const auto waiting = waiters_.insert(waiter);
+  room_.wait(lock, [&] { return member.stopped || is_next(waiter); });
+  waiters_.erase(waiting);
+  if (!waiters_.empty()) room_.notify_all();
+  if (member.stopped) return interrupted();
+  Batch& batch = *open_;
+  if (batch.taken() == 0) batch.begun = Clock::now();
+  batch.entries.push_back({});
+  ++batch.wanted;
+  ++batch.pending;
+  ++member.places;
+  return Place{open_, static_cast<unsigned>(batch.taken() - 1), batch.slot};
+}
+
+void Batches::put(const Place& place, void* ready) {
+  const std::lock_guard guard(lock_);
+  Entry& entry = place.batch->entries[place.index];
+  entry.ready = ready;
+  entry.made = true;
+  --place.batch->pending;
+  work_.notify_one();
+}
+
+void Batches::abandon(Member& member, Place place) {
+  const std::lock_guard guard(lock_);
+  drop(member, place);
+}
+
+void Batches::drop(Member& member, const Place& place) {
+  Batch& batch = *place.batch;
+  Entry& entry = batch.entries[place.index];
+  --member.places;
+  entry.wanted = false;
+  --batch.wanted;
+  if (!std::exchange(entry.made, true)) --batch.pending;
+  ++counts_.dropped;
+  if (batch.wanted > 0) {
+    work_.notify_one();
+    return;
+  }
+  if (batch.starting) engine_.cancel();
+  if (place.batch == open_ && batch.pending == 0) batch.entries.clear();
+  work_.notify_one();
+}
+
+Result<std::shared_ptr<const BatchResult>> Batches::result(Member& member, Place place) {
+  std::unique_lock lock(lock_);
+  Batch& batch = *place.batch;
+  batch.changed.wait(lock, [&] { return batch.launched || member.stopped; });
+  if (!batch.launched) {
+    drop(member, place);
+    return interrupted();
+  }
+  --member.places;
+  return batch.result;
+}
+
+void Batches::interrupt(Member& member, bool on) {
+  const std::lock_guard guard(lock_);
+  member.stopped = on;
+  if (!on) return;
+  room_.notify_all();
+  open_->changed.notify_all();
+  if (launching_) launching_->changed.notify_all();
+}
+
+void Batches::join(unsigned places) {
+  const std::lock_guard guard(lock_);
+  ++members_;
+  places_ += places;
+}
+
+void Batches::leave(unsigned places) {
+  std::unique_lock lock(lock_);
+  --members_;
+  places_ -= places;
+  work_.notify_one();  // the open batch may be full now
+  // The launching thread must not hold the last result of a model, which would end in it.
+  if (members_ == 0) idle_.wait(lock, [&] { return !launching_; });
+}
+
+bool Batches::is_idle() const { return !running_ && !launching_ && open_->taken() == 0; }
+
+void Batches::change(const std::function<unsigned()>& change) {
+  std::unique_lock lock(lock_);
+  idle_.wait(lock, [&] { return !held_; });
+  held_ = true;
+  work_.notify_one();
+  idle_.wait(lock, [&] { return is_idle(); });
+  lock.unlock();
+  const unsigned capacity = change();
+  lock.lock();
+  capacity_ = capacity;
+  held_ = false;
+  room_.notify_all();
+  idle_.notify_all();
+}
+
+BatchCounts Batches::counts() const {
+  const std::lock_guard guard(lock_);
+  BatchCounts out = counts_;
+  out.capacity = capacity_;
+  return out;
+}
+
+void Batches::loop() {
+  std::unique_lock lock(lock_);
+  while (true) {
+    if (running_) {
+      wait_for_run(lock);
+    } else if (open_->wanted > 0) {
+      if (is_due(lock)) launch(lock);
+    } else if (ending_) {
+      return;
+    } else {
+      idle_.notify_all();
+      work_.wait(lock);
+    }
+  }
+}
+
+/// Waits for inputs that are being made, and for more pictures if a timeout is set. Returns false
+/// if the batch is to be looked at again.
+bool Batches::is_due(std::unique_lock<std::mutex>& lock) {
+  const bool full = is_full();
+  if (!full && open_->pending > 0) {
+    work_.wait(lock);
+    return false;
+  }
+  const auto until = open_->begun + options_.timeout;
+  if (full || held_ || Clock::now() >= until) return true;
+  work_.wait_until(lock, until);
+  return false;
+}
+
+void Batches::wait_for_run(std::unique_lock<std::mutex>& lock) {
+  const size_t slot = *running_;
+  lock.unlock();
+  (void)engine_.wait(slot);  // a failed device fails the next launch, too
+  lock.lock();
+  running_.reset();
+}
+
+void Batches::launch(std::unique_lock<std::mutex>& lock) {
+  launching_ = std::exchange(open_, nullptr);
+  open_next();
+  Batch& batch = *launching_;
+  work_.wait(lock, [&] { return batch.pending == 0; });
+  if (batch.wanted > 0) {
+    std::vector<void*> ready;
+    for (const Entry& entry : batch.entries) ready.push_back(entry.ready);
+    batch.starting = true;
+    lock.unlock();
+    auto result = engine_.launch(batch.slot, ready);
+    lock.lock();
+    batch.starting = false;
+    if (result) running_ = batch.slot;
+    ++counts_.batches;
+    counts_.pictures += ready.size();
+    batch.result = std::move(result);
+    batch.launched = true;
+    batch.changed.notify_all();
+  }
+  launching_.reset();
+  idle_.notify_all();
+}
+
+}  // namespace keepbox

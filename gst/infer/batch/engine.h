@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The interface from a batch of pictures to their tensors, on any device.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/base/result.h"
+#include "gst/infer/inferredtensor.h"
+
+namespace keepbox {
+
+/// The outputs of one run, shared by the pictures in it.
+class BatchResult {
+ public:
+  virtual ~BatchResult() = default;
+
+  /// Returns the tensors of a picture, one per output of the model: views of the run's memory,
+  /// which they keep alive. Thread-safe. @param index the picture's place in the batch.
+  virtual Result<std::vector<InferredTensor>> slice(unsigned index) const = 0;
+
+  /// Returns how long the run took, or an earlier one on a device whose runs are not waited for.
+  virtual double model_us() const { return 0; }
+};
+
+/// Runs batches of one model. Each slot has room for the input of one batch. All functions are
+/// called by one thread at a time, except cancel().
+class BatchEngine {
+ public:
+  virtual ~BatchEngine() = default;
+
+  /// Starts a run of the first pictures of a slot. May return before it is complete.
+  /// @param ready one per picture: when its input is complete, as the device's inferencer passed it
+  /// to Batches::put(); nullptr for places without a picture.
+  virtual Result<std::shared_ptr<const BatchResult>> launch(size_t slot,
+                                                            std::span<void* const> ready) = 0;
+
+  /// Waits until the run of a slot is complete.
+  virtual Status wait(size_t slot) = 0;
+
+  /// Ends the current run early if the device can, because nobody needs its results. From any
+  /// thread.
+  virtual void cancel() {}
+};
+
+}  // namespace keepbox

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Opens sessions, binds device memory, and enqueues runs.
+#include "gst/infer/cuda/cudasession.h"
+
+#include <utility>
+
+namespace keepbox {
+
+Result<std::unique_ptr<CudaSession>> CudaSession::open(SessionSpec spec, CudaContext context,
+                                                       bool graph, const std::string* model) {
+  std::unique_ptr<CudaSession> out(new CudaSession(std::move(context)));
+  const CudaScope scope(out->context_);
+  KB_TRY(scope.status());
+  auto stream = make_stream(out->context_);
+  if (!stream) return std::unexpected(stream.error());
+  out->stream_ = std::move(*stream);
+  auto behind = gst_stream(out->context_);
+  if (!behind) return std::unexpected(behind.error());
+  out->behind_ = *behind;
+  spec.graph = out->graph_ = graph;
+  auto session = OnnxSession::open(spec, out->stream_.get(), model);
+  if (!session) return std::unexpected(session.error());
+  out->session_ = std::move(*session);
+  const OrtApi& api = out->onnx().runtime().api();
+  OrtMemoryInfo* memory = nullptr;
+  KB_TRY(out->onnx().check(
+      api.CreateMemoryInfo("Cuda", OrtDeviceAllocator, spec.device, OrtMemTypeDefault, &memory),
+      "memory for"));
+  out->memory_ = OnnxOwned<OrtMemoryInfo>(memory, api.ReleaseMemoryInfo);
+  return out;
+}
+
+CudaSession::~CudaSession() {
+  const CudaScope scope(context_);
+  drain();
+  memory_.reset();
+  session_.reset();
+  stream_ = {};
+  g_clear_pointer(&behind_, gst_mini_object_unref);
+}
+
+void CudaSession::drain() const {
+  const CudaScope scope(context_);
+  if (scope.status() && stream_.get() != nullptr) cuda_driver().stream_synchronize(stream_.get());
+}
+
+Result<OnnxBinding> CudaSession::binding() const {
+  const OrtApi& api = onnx().runtime().api();
+  OrtIoBinding* binding = nullptr;
+  KB_TRY(onnx().check(api.CreateIoBinding(onnx().get(), &binding), "bindings for"));
+  return OnnxBinding(binding, api.ReleaseIoBinding);
+}
+
+Status CudaSession::bind_input(OrtIoBinding* binding, const std::string& name,
+                               const OrtValue* value) const {
+  return onnx().check(onnx().runtime().api().BindInput(binding, name.c_str(), value),
+                      "an input for");
+}
+
+Status CudaSession::bind_output(OrtIoBinding* binding, const std::string& name,
+                                const OrtValue* value) const {
+  return onnx().check(onnx().runtime().api().BindOutput(binding, name.c_str(), value),
+                      "an output of");
+}
+
+Status CudaSession::bind_outputs_anew(OrtIoBinding* binding) const {
+  const OrtApi& api = onnx().runtime().api();
+  for (const ModelPort& port : onnx().claims().outputs)
+    KB_TRY(onnx().check(api.BindOutputToDevice(binding, port.name.c_str(), memory_.get()),
+                        "an output of"));
+  return {};
+}
+
+Result<std::vector<OnnxOutput>> CudaSession::outputs(OrtIoBinding* binding) const {
+  const OnnxRuntime& runtime = onnx().runtime();
+  const OrtApi& api = runtime.api();
+  OrtValue** values = nullptr;
+  size_t count = 0;
+  KB_TRY(onnx().check(api.GetBoundOutputValues(binding, runtime.allocator(), &values, &count),
+                      "outputs of"));
+  std::vector<OnnxValue> owners;
+  for (size_t i = 0; i < count; ++i) owners.emplace_back(values[i], api.ReleaseValue);
+  if (values != nullptr)
+    KB_TRY(onnx().check(api.AllocatorFree(runtime.allocator(), values), "outputs of"));
+  std::vector<OnnxOutput> out;
+  for (size_t i = 0; i < owners.size(); ++i) {
+    auto output = onnx().output(std::move(owners[i]), onnx().claims().outputs[i]);
+    if (!output) return std::unexpected(output.error());
+    out.push_back(std::move(*output));
+  }
+  return out;
+}
+
+Result<OnnxValue> CudaSession::tensor(CUdeviceptr data, size_t bytes, DataType type,
+                                      std::span<const int64_t> dims) const {
+  return onnx().tensor(reinterpret_cast<void*>(data), bytes, type, dims, memory_.get());
+}
+
+Result<OnnxRunOptions> CudaSession::run_options() const {
+  const OrtApi& api = onnx().runtime().api();
+  auto out = onnx().run_options();
+  if (!out) return out;
+  for (const auto& [key, value] :
+       {std::pair{"disable_synchronize_execution_providers", "1"}, std::pair{"gpu_graph_id", "-1"}})
+    KB_TRY(onnx().check(api.AddRunConfigEntry(out->get(), key, value), "options for"));
+  return out;
+}
+
+Status CudaSession::run(OrtIoBinding* binding, const OrtRunOptions* options) const {
+  return onnx().check(onnx().runtime().api().RunWithBinding(onnx().get(), options, binding),
+                      "a run of");
+}
+
+}  // namespace keepbox

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Hands out a model's outputs with their ready events, and takes their memory back.
+#include "gst/infer/cuda/cudatensors.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gst/tensors/cudawrap.h"
+
+namespace keepbox {
+namespace {
+
+void let_go(gpointer tensor) { delete static_cast<std::shared_ptr<CudaTensor>*>(tensor); }
+
+}  // namespace
+
+Result<CudaPieces::Piece> CudaPieces::take(size_t bytes) {
+  {
+    const std::lock_guard guard(lock_);
+    const auto fits = [&](const Piece& piece) { return piece.memory.bytes() == bytes; };
+    const auto found = std::ranges::find_if(free_, fits);
+    if (found != free_.end()) {
+      Piece piece = std::move(*found);
+      std::swap(*found, free_.back());
+      free_.pop_back();
+      return piece;
+    }
+  }
+  auto ready = make_event(context_);
+  if (!ready) return std::unexpected(ready.error());
+  Piece piece{.ready = std::move(*ready)};
+  if (bytes == 0) return piece;
+  auto memory = allocate(context_, bytes);
+  if (!memory) return std::unexpected(memory.error());
+  piece.memory = std::move(*memory);
+  return piece;
+}
+
+void CudaPieces::give_back(Piece piece) {
+  const std::lock_guard guard(lock_);
+  free_.push_back(std::move(piece));
+}
+
+/// Copies an output of a graph, which writes to a fixed place, while tensors may be kept for long.
+Result<std::shared_ptr<CudaTensor>> CudaTensor::create(std::shared_ptr<void> owner,
+                                                       CudaPieces& pieces,
+                                                       const CudaSession& session,
+                                                       CudaOutput output) {
+  std::shared_ptr<CudaTensor> out(new CudaTensor(std::move(owner), pieces, session));
+  const bool copied = output.value == nullptr;
+  auto piece = pieces.take(copied ? output.bytes : 0);
+  if (!piece) return std::unexpected(piece.error());
+  out->piece_ = std::move(*piece);
+  out->value_ = std::move(output.value);
+  out->data_ = copied ? out->piece_.memory.get() : output.data;
+  out->type_ = output.type;
+  out->shape_ = output.shape;
+  out->bytes_ = output.bytes;
+  if (copied)
+    KB_TRY(cuda_status(cuda_driver().copy(out->data_, output.data, output.bytes, session.stream()),
+                       "a copy of a tensor"));
+  KB_TRY(cuda_status(cuda_driver().event_record(out->piece_.ready.get(), session.stream()),
+                     "an event"));
+  return out;
+}
+
+CudaTensor::~CudaTensor() {
+  value_.reset();
+  if (piece_.ready.get() != nullptr) pieces_.give_back(std::move(piece_));
+}
+
+Result<OwnedBuffer> CudaTensor::wrapped(const std::shared_ptr<CudaTensor>& tensor, size_t offset,
+                                        size_t bytes) {
+  OwnedBuffer out(gst_buffer_new());
+  if (bytes == 0) return out;
+  if (bytes > kMaxCudaBytes)
+    return fail(ErrorKind::kUnsupported, "tensors of up to 2 GiB", std::to_string(bytes) + " bytes",
+                "export the model with smaller outputs");
+  // Consumers that ignore the event have the stream. NEED_SYNC would wait for later runs.
+  GstMemory* memory = wrap_cuda(
+      tensor->session_.context(), reinterpret_cast<gpointer>(tensor->data_ + offset), bytes,
+      tensor->session_.tensors_stream(), let_go, new std::shared_ptr<CudaTensor>(tensor));
+  GST_MINI_OBJECT_FLAG_SET(memory, GST_MEMORY_FLAG_READONLY);
+  gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(memory), g_quark_from_static_string(kReadyEvent),
+                            tensor->piece_.ready.get(), nullptr);
+  gst_buffer_append_memory(out.get(), memory);
+  return out;
+}
+
+}  // namespace keepbox

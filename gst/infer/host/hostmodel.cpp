@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Runs batches of pictures in the thread of their batches.
+#include "gst/infer/host/hostmodel.h"
+
+#include <new>
+#include <string>
+#include <utility>
+
+#include "gst/infer/onnx/openbatch.h"
+
+namespace keepbox {
+namespace {
+
+constexpr size_t kSlots = 2;            // one is filled while the other runs
+constexpr size_t kInputAlignment = 16;  // of InputMaker
+
+void let_go(gpointer owner) { delete static_cast<std::shared_ptr<const void>*>(owner); }
+
+/// The outputs of a run in system memory.
+class HostResult : public BatchResult, public std::enable_shared_from_this<HostResult> {
+ public:
+  HostResult(std::shared_ptr<const HostModel> model, std::vector<OnnxOutput> outputs,
+             unsigned batch, double model_us)
+      : model_(std::move(model)), outputs_(std::move(outputs)), batch_(batch), us_(model_us) {}
+
+  Result<std::vector<InferredTensor>> slice(unsigned index) const override {
+    std::vector<InferredTensor> out;
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const OnnxOutput& output = outputs_[i];
+      KB_TRY(check_slices(model_->claims().outputs[i], output.shape, batch_));
+      const size_t bytes = output.bytes / batch_;
+      InferredTensor tensor{.type = output.type, .shape = slice_shape(output.shape)};
+      tensor.data = wrapped_output(shared_from_this(), output.data + index * bytes, bytes);
+      out.push_back(std::move(tensor));
+    }
+    return out;
+  }
+  double model_us() const override { return us_; }
+
+ private:
+  std::shared_ptr<const HostModel> model_;
+  std::vector<OnnxOutput> outputs_;
+  unsigned batch_;
+  double us_;
+};
+
+}  // namespace
+
+OwnedBuffer wrapped_output(std::shared_ptr<const void> owner, std::byte* data, size_t bytes) {
+  OwnedBuffer buffer(gst_buffer_new());
+  if (bytes == 0) return buffer;
+  gst_buffer_append_memory(
+      buffer.get(),
+      gst_memory_new_wrapped(GST_MEMORY_FLAG_READONLY, data, bytes, 0, bytes,
+                             new std::shared_ptr<const void>(std::move(owner)), let_go));
+  return buffer;
+}
+
+void InputMemory::Free::operator()(std::byte* data) const {
+  ::operator delete(data, std::align_val_t{kAlignment});
+}
+
+Status InputMemory::allocate(size_t bytes) {
+  data_.reset(
+      static_cast<std::byte*>(::operator new(bytes, std::align_val_t{kAlignment}, std::nothrow)));
+  if (data_ == nullptr)
+    return fail(ErrorKind::kNoResource, std::to_string(bytes) + " bytes of memory", "less",
+                "lower input-width=, input-height= or batch-size=, or use a smaller model");
+  std::fill_n(data_.get(), bytes, std::byte{});
+  bytes_ = bytes;
+  return {};
+}
+
+Result<HostInputs> HostInputs::create(const OnnxSession& session, const ModelFacts& facts,
+                                      std::span<std::byte> pictures, unsigned batch) {
+  HostInputs out;
+  const auto& ports = session.claims().inputs;
+  for (size_t i = 0; i < ports.size(); ++i)
+    out.values_.emplace_back(nullptr, session.runtime().api().ReleaseValue);
+  KB_TRY(out.bind(session, facts.image_input, pictures, facts.input.type,
+                  bound_dims(ports[facts.image_input], facts.input, batch)));
+  for (const SizeInput& extra : facts.size_inputs) {
+    auto made = make_extra(ports[extra.index], extra.kind, facts.input.size, batch);
+    if (!made) return std::unexpected(made.error());
+    KB_TRY(out.bind(session, extra.index, {made->values.data(), made->bytes},
+                    *ports[extra.index].type, made->dims));
+    out.extras_.push_back(std::move(made->values));
+  }
+  return out;
+}
+
+Status HostInputs::bind(const OnnxSession& session, size_t index, std::span<std::byte> data,
+                        DataType type, std::span<const int64_t> dims) {
+  auto value = session.tensor(data.data(), data.size(), type, dims);
+  if (!value) return std::unexpected(value.error());
+  values_[index] = std::move(*value);
+  return {};
+}
+
+std::vector<const OrtValue*> HostInputs::values() const {
+  std::vector<const OrtValue*> out;
+  for (const OnnxValue& value : values_) out.push_back(value.get());
+  return out;
+}
+
+/// Runs exactly the pictures that are there if the model's batch is dynamic, and all places of the
+/// batch if it is fixed.
+class HostModel::Engine : public BatchEngine {
+ public:
+  explicit Engine(HostModel& model) : model_(model) {}
+
+  Status create(const ModelFacts& facts, unsigned capacity) {
+    facts_ = facts;
+    auto options = model_.session().run_options();
+    if (!options) return std::unexpected(options.error());
+    options_ = std::move(*options);
+    slots_.resize(kSlots);
+    for (InputMemory& slot : slots_) KB_TRY(slot.allocate(capacity * facts.input.bytes()));
+    return {};
+  }
+
+  std::byte* input(size_t slot, unsigned index) const {
+    return slots_[slot].data() + index * facts_.input.bytes();
+  }
+
+  Result<std::shared_ptr<const BatchResult>> launch(size_t slot,
+                                                    std::span<void* const> ready) override {
+    const int64_t fixed = model_.claims().batch;
+    return run(slot, fixed > 1 ? static_cast<unsigned>(fixed) : unsigned(ready.size()));
+  }
+
+  Result<std::shared_ptr<const BatchResult>> run(size_t slot, unsigned batch) {
+    const OnnxSession& session = model_.session();
+    session.runtime().terminate(options_.get(), false);
+    const std::span<std::byte> pictures(slots_[slot].data(), batch * facts_.input.bytes());
+    auto inputs = HostInputs::create(session, facts_, pictures, batch);
+    if (!inputs) return std::unexpected(inputs.error());
+    const auto begun = Batches::Clock::now();
+    auto outputs = session.run(inputs->values(), options_.get());
+    if (!outputs) return std::unexpected(outputs.error());
+    const std::chrono::duration<double, std::micro> took = Batches::Clock::now() - begun;
+    return std::make_shared<HostResult>(model_.shared_from_this(), std::move(*outputs), batch,
+                                        took.count());
+  }
+
+  Status wait(size_t) override { return {}; }
+
+  void cancel() override { model_.session().runtime().terminate(options_.get(), true); }
+
+ private:
+  HostModel& model_;
+  ModelFacts facts_;
+  OnnxRunOptions options_{nullptr, nullptr};
+  std::vector<InputMemory> slots_;
+};
+
+HostModel::HostModel(std::unique_ptr<OnnxSession> session)
+    : session_(std::move(session)), claims_(session_->claims()) {}
+
+Result<std::shared_ptr<HostModel>> HostModel::open(const SessionSpec& spec) {
+  auto session = OnnxSession::open(spec);
+  if (!session) return std::unexpected(session.error());
+  return std::shared_ptr<HostModel>(new HostModel(std::move(*session)));
+}
+
+Status HostModel::prepare(const ModelFacts& facts) {
+  const std::lock_guard guard(lock_);
+  if (prepared_) {
+    if (!batches_ || (facts.input.bytes() == form_.bytes() && facts.input.type == form_.type))
+      return {};
+    return fail(ErrorKind::kInvalid, "the same input from all elements that share a model",
+                "another size or type", "set batch-size=1");
+  }
+  form_ = facts.input;
+  const unsigned wanted = session_->spec().batch.size;
+  if (claims_.batch > 1) {
+    KB_TRY(make_batches(facts, static_cast<unsigned>(claims_.batch)));
+  } else if (wanted > 1) {
+    Status made = claims_.batch == 1 ? open_batch(facts) : Status{};
+    if (made) made = make_batches(facts, wanted);
+    if (!made) why_single_ = made.error().message();
+  }
+  prepared_ = true;
+  return {};
+}
+
+Status HostModel::open_batch(const ModelFacts& facts) {
+  const SessionSpec& spec = session_->spec();
+  if (!spec.batch.open)
+    return fail(ErrorKind::kUnsupported, "a model with a dynamic batch", "a batch of 1",
+                "set open-batch=true, or export it with a dynamic batch");
+  const auto model = opened_model(spec, facts);
+  if (!model) return std::unexpected(model.error());
+  auto opened = OnnxSession::open(spec, nullptr, &*model);
+  if (!opened) return std::unexpected(opened.error());
+  session_ = std::move(*opened);
+  return {};
+}
+
+/// Tries a run first, which reveals outputs that have no part per picture.
+Status HostModel::make_batches(const ModelFacts& facts, unsigned capacity) {
+  if (facts.input.bytes() % kInputAlignment != 0)
+    return fail(ErrorKind::kUnsupported, "a picture of a multiple of 16 bytes",
+                std::to_string(facts.input.bytes()));
+  engine_ = std::make_unique<Engine>(*this);
+  KB_TRY(engine_->create(facts, capacity));
+  const auto probed = engine_->run(0, claims_.batch > 1 ? capacity : 2);
+  if (!probed) return std::unexpected(probed.error());
+  if (const auto slice = (*probed)->slice(0); !slice) return std::unexpected(slice.error());
+  batches_ = std::make_unique<Batches>(
+      Batches::Options{.capacity = capacity,
+                       .slots = kSlots,
+                       .timeout = std::chrono::milliseconds(session_->spec().batch.timeout_ms)},
+      *engine_);
+  return {};
+}
+
+std::shared_ptr<Batches> HostModel::batches() {
+  return batches_ ? std::shared_ptr<Batches>(shared_from_this(), batches_.get()) : nullptr;
+}
+
+std::byte* HostModel::input(const Batches::Place& place) const {
+  return engine_->input(place.slot, place.index);
+}
+
+}  // namespace keepbox

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Finds frames that a sink would show too late, from its QoS events.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <algorithm>
+#include <atomic>
+
+namespace keepbox {
+
+/// One stream. Events and queries come from other threads than frames.
+class Lateness {
+ public:
+  /// Takes a QoS event from downstream.
+  void take(GstEvent* event) {
+    GstClockTimeDiff late = 0;
+    GstClockTime at = 0;
+    gst_event_parse_qos(event, nullptr, nullptr, &late, &at);
+    if (!GST_CLOCK_TIME_IS_VALID(at)) return;
+    // As GstVideoDecoder: a late frame takes as long again to catch up with.
+    earliest_ = late > 0 ? at + 2 * static_cast<GstClockTime>(late)
+                         : at - std::min(at, static_cast<GstClockTime>(-late));
+  }
+  /// Takes the answer to a latency query: frames of a file are never too late.
+  void set_live(bool live) { live_ = live; }
+  void reset() { earliest_ = 0; }
+
+  /// True if a frame of a live source will be late. @param running its running time.
+  bool is_late(GstClockTime running) const {
+    return live_ && GST_CLOCK_TIME_IS_VALID(running) && running < earliest_;
+  }
+
+ private:
+  std::atomic<bool> live_ = false;
+  std::atomic<GstClockTime> earliest_ = 0;
+};
+
+}  // namespace keepbox

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Batches of several members on an engine whose runs end when the test wants.
+#include "gst/infer/batch/batches.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <random>
+#include <thread>
+
+namespace keepbox {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A result whose slices are bytes: slot, number of pictures, index.
+class FakeResult : public BatchResult {
+ public:
+  FakeResult(size_t slot, std::vector<void*> pictures)
+      : slot_(slot), pictures_(std::move(pictures)) {}
+
+  Result<std::vector<InferredTensor>> slice(unsigned index) const override {
+    InferredTensor tensor{.type = DataType::kUInt8, .shape = Shape{sizeof(void*)}};
+    tensor.data.reset(gst_buffer_new_memdup(&pictures_[index], sizeof(void*)));
+    std::vector<InferredTensor> out;
+    out.push_back(std::move(tensor));
+    return out;
+  }
+  size_t slot() const { return slot_; }
+  size_t size() const { return pictures_.size(); }
+
+ private:
+  size_t slot_;
+  std::vector<void*> pictures_;
+};
+
+class FakeEngine : public BatchEngine {
+ public:
+  Result<std::shared_ptr<const BatchResult>> launch(size_t slot,
+                                                    std::span<void* const> ready) override {
+    const std::lock_guard guard(lock_);
+    sizes.push_back(ready.size());
+    if (failing) return fail(ErrorKind::kNoResource, "a run", "none");
+    return std::make_shared<FakeResult>(slot, std::vector(ready.begin(), ready.end()));
+  }
+
+  Status wait(size_t) override {
+    ++waiting;
+    std::unique_lock lock(lock_);
+    ended_.wait(lock, [&] { return free_ || runs_ > 0; });
+    if (!free_) --runs_;
+    return {};
+  }
+
+  /// Ends one run, or all runs from now on.
+  void end_run() {
+    const std::lock_guard guard(lock_);
+    ++runs_;
+    ended_.notify_all();
+  }
+  void end_all() {
+    const std::lock_guard guard(lock_);
+    free_ = true;
+    ended_.notify_all();
+  }
+
+  std::vector<size_t> sizes;
+  std::atomic<int> waiting = 0;
+  std::atomic<bool> failing = false;
+
+ private:
+  std::mutex lock_;
+  std::condition_variable ended_;
+  int runs_ = 0;
+  bool free_ = false;
+};
+
+void* picture(uintptr_t number) { return reinterpret_cast<void*>(number); }
+
+/// Returns the picture that a place's result has.
+uintptr_t picture_in(const Result<std::shared_ptr<const BatchResult>>& result, unsigned index) {
+  auto tensors = (*result)->slice(index);
+  uintptr_t number = 0;
+  gst_buffer_extract((*tensors)[0].data.get(), 0, &number, sizeof number);
+  return number;
+}
+
+void wait_until(const auto& reached) {
+  for (int i = 0; i < 5000 && !reached(); ++i) std::this_thread::sleep_for(1ms);
+  ASSERT_TRUE(reached());
+}
+
+class BatchesTest : public testing::Test {
+ protected:
+  ~BatchesTest() override { engine_.end_all(); }
+
+  /// Runs one picture, and returns the number that came back.
+  uintptr_t run(Batches::Member& member, uintptr_t number, uint64_t order = 0) {
+    auto place = batches_.take(member, order);
+    if (!place) return 0;
+    batches_.put(*place, picture(number));
+    const unsigned index = place->index;
+    const auto result = batches_.result(member, std::move(*place));
+    return result ? picture_in(result, index) : 0;
+  }
+
+  FakeEngine engine_;
+  Batches batches_{{.capacity = 4}, engine_};
+};
+
+TEST_F(BatchesTest, RunsAlonePictureAtOnce) {
+  Batches::Member member;
+  batches_.join(1);
+  EXPECT_EQ(run(member, 7), 7u);
+  EXPECT_EQ(engine_.sizes, std::vector<size_t>{1});
+  EXPECT_EQ(batches_.counts().batches, 1u);
+  EXPECT_EQ(batches_.counts().pictures, 1u);
+}
+
+TEST_F(BatchesTest, GathersWhatComesDuringARun) {
+  Batches::Member members[4];
+  for (int i = 0; i < 4; ++i) batches_.join(1);
+  EXPECT_EQ(run(members[0], 10), 10u);
+  wait_until([&] { return engine_.waiting == 1; });
+  std::vector<std::jthread> threads;
+  std::atomic<int> good = 0;
+  for (uintptr_t i = 1; i < 4; ++i)
+    threads.emplace_back([&, i] { good += run(members[i], 10 + i) == 10 + i; });
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(engine_.sizes.size(), 1u) << "the first run is not complete";
+  engine_.end_run();
+  threads.clear();
+  EXPECT_EQ(good, 3);
+  EXPECT_EQ(engine_.sizes, (std::vector<size_t>{1, 3}));
+}
+
+TEST_F(BatchesTest, WaitsForAFullBatchOnlyUntilTheTimeout) {
+  engine_.end_all();
+  Batches patient({.capacity = 4, .timeout = 30ms}, engine_);
+  Batches::Member member;
+  patient.join(1);
+  patient.join(1);
+  const auto begun = Batches::Clock::now();
+  const auto place = patient.take(member, 0);
+  ASSERT_TRUE(place);
+  patient.put(*place, picture(1));
+  ASSERT_TRUE(patient.result(member, *place));
+  EXPECT_GE(Batches::Clock::now() - begun, 30ms);
+  patient.leave(1);
+  const auto again = Batches::Clock::now();
+  const auto alone = patient.take(member, 0);
+  ASSERT_TRUE(alone);
+  patient.put(*alone, picture(1));
+  ASSERT_TRUE(patient.result(member, *alone));
+  EXPECT_LT(Batches::Clock::now() - again, 30ms) << "all members are in the batch";
+}
+
+TEST_F(BatchesTest, TheEarliestGoesFirstWhenABatchIsFull) {
+  Batches::Member members[8];
+  for (int i = 0; i < 8; ++i) batches_.join(1);
+  EXPECT_EQ(run(members[0], 1), 1u);
+  wait_until([&] { return engine_.waiting == 1; });
+  std::vector<std::jthread> threads;
+  std::vector<unsigned> places(8, 99);
+  std::mutex lock;
+  std::vector<uint64_t> order;
+  for (uint64_t i = 1; i < 5; ++i) threads.emplace_back([&, i] { run(members[i], i); });
+  std::this_thread::sleep_for(20ms);
+  for (uint64_t i = 5; i < 8; ++i)
+    threads.emplace_back([&, i] {
+      const auto place = batches_.take(members[i], 100 - i);
+      {
+        const std::lock_guard guard(lock);
+        order.push_back(i);
+      }
+      batches_.put(*place, picture(i));
+      (void)batches_.result(members[i], *place);
+    });
+  std::this_thread::sleep_for(20ms);
+  engine_.end_all();
+  threads.clear();
+  EXPECT_EQ(order.size(), 3u);
+  EXPECT_EQ(order.front(), 7u) << "the lowest order was to be first";
+}
+
+TEST_F(BatchesTest, AMemberHasItsShareWhileOthersWait) {
+  Batches::Member greedy, modest;
+  batches_.join(4);
+  batches_.join(1);
+  EXPECT_EQ(run(modest, 1), 1u);
+  wait_until([&] { return engine_.waiting == 1; });
+  std::vector<Batches::Place> places;
+  for (int i = 0; i < 4; ++i) {
+    auto place = batches_.take(greedy, 0);
+    ASSERT_TRUE(place);
+    places.push_back(*place);
+  }
+  std::mutex lock;
+  std::vector<char> order;
+  const auto take = [&](Batches::Member& member, uint64_t due, char name) {
+    const auto place = batches_.take(member, due);
+    {
+      const std::lock_guard guard(lock);
+      order.push_back(name);
+    }
+    batches_.put(*place, picture(1));
+    (void)batches_.result(member, *place);
+  };
+  std::vector<std::jthread> threads;
+  threads.emplace_back([&] { take(greedy, 0, 'g'); });
+  threads.emplace_back([&] { take(modest, 9, 'm'); });
+  std::this_thread::sleep_for(20ms);
+  for (const auto& place : places) batches_.put(place, picture(1));
+  engine_.end_all();
+  threads.clear();
+  for (const auto& place : places) EXPECT_TRUE(batches_.result(greedy, place));
+  EXPECT_EQ(order, (std::vector<char>{'m', 'g'}));
+}
+
+TEST_F(BatchesTest, AFlushLeavesTheOthersAlone) {
+  Batches::Member kept, flushed;
+  batches_.join(1);
+  batches_.join(1);
+  EXPECT_EQ(run(kept, 1), 1u);
+  wait_until([&] { return engine_.waiting == 1; });
+  std::atomic<uintptr_t> got = 0;
+  std::jthread other([&] { got = run(kept, 5); });
+  std::atomic<bool> ended = false;
+  std::jthread stopped([&] {
+    EXPECT_EQ(run(flushed, 6), 0u);
+    ended = true;
+  });
+  std::this_thread::sleep_for(20ms);
+  batches_.interrupt(flushed, true);
+  wait_until([&] { return ended.load(); });
+  EXPECT_EQ(got, 0u);
+  engine_.end_all();
+  other.join();
+  EXPECT_EQ(got, 5u);
+  EXPECT_EQ(batches_.counts().dropped, 1u);
+  EXPECT_EQ(run(flushed, 8), 0u) << "interrupted";
+  batches_.interrupt(flushed, false);
+  EXPECT_EQ(run(flushed, 9), 9u);
+}
+
+TEST_F(BatchesTest, AnInputThatFailedIsNotWaitedFor) {
+  engine_.end_all();
+  Batches::Member member;
+  batches_.join(1);
+  auto place = batches_.take(member, 0);
+  ASSERT_TRUE(place);
+  batches_.abandon(member, std::move(*place));
+  EXPECT_EQ(run(member, 3), 3u);
+  EXPECT_EQ(batches_.counts().batches, 1u);
+}
+
+TEST_F(BatchesTest, AFailedRunFailsItsOwnPicturesOnly) {
+  engine_.end_all();
+  Batches::Member member;
+  batches_.join(1);
+  engine_.failing = true;
+  EXPECT_EQ(run(member, 3), 0u);
+  engine_.failing = false;
+  EXPECT_EQ(run(member, 4), 4u);
+}
+
+TEST_F(BatchesTest, ChangesTheCapacityBetweenRuns) {
+  Batches::Member member, other;
+  batches_.join(1);
+  EXPECT_EQ(run(member, 1), 1u);
+  wait_until([&] { return engine_.waiting == 1; });
+  std::atomic<bool> changed = false;
+  std::jthread changing([&] {
+    batches_.change([&] {
+      changed = true;
+      return 8u;
+    });
+  });
+  std::this_thread::sleep_for(20ms);
+  EXPECT_FALSE(changed) << "a run is under way";
+  engine_.end_all();
+  changing.join();
+  EXPECT_EQ(batches_.counts().capacity, 8u);
+  EXPECT_EQ(run(other, 2), 2u);
+}
+
+/// Members that join, leave, flush and fail at random get their own pictures, and no one hangs.
+TEST_F(BatchesTest, KeepsPicturesApartInATurmoil) {
+  engine_.end_all();
+  std::atomic<bool> wrong = false;
+  std::atomic<int> done = 0;
+  const auto live = [&](unsigned seed) {
+    std::mt19937 random(seed);
+    for (int life = 0; life < 10; ++life) {
+      Batches::Member member;
+      batches_.join(1);
+      std::atomic<bool> end = false;
+      std::jthread flushes([&] {
+        while (!end) {
+          batches_.interrupt(member, true);
+          batches_.interrupt(member, false);
+          std::this_thread::sleep_for(1ms);
+        }
+      });
+      for (uintptr_t i = 1; i < 50; ++i) {
+        const uintptr_t number = seed * 100000u + i;
+        if (random() % 8 == 0) {
+          auto place = batches_.take(member, i);
+          if (place) batches_.abandon(member, std::move(*place));
+          continue;
+        }
+        const uintptr_t got = run(member, number, i);
+        if (got != 0 && got != number) wrong = true;
+        done += got == number;
+      }
+      end = true;
+      flushes.join();
+      batches_.leave(1);
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned seed = 1; seed < 9; ++seed) threads.emplace_back(live, seed);
+    for (unsigned i = 1; i < 20; ++i) batches_.change([&] { return 1 + i % 6; });
+  }
+  EXPECT_FALSE(wrong);
+  EXPECT_GT(done, 1000);
+}
+
+}  // namespace
+}  // namespace keepbox
