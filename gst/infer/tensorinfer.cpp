@@ -195,9 +195,10 @@ void drain_line(GstBaseTransform* base) {
   }
 }
 
-/// Frames behind a discontinuity do not wait with those before it.
+/// Frames behind a discontinuity do not wait with those before it. `discont` stays set until the
+/// base class has sent a frame, so that the frame's own flag decides.
 GstFlowReturn submit_input_buffer(GstBaseTransform* base, gboolean discont, GstBuffer* input) {
-  if (discont) drain_line(base);
+  if (GST_BUFFER_IS_DISCONT(input)) drain_line(base);
   return GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class)
       ->submit_input_buffer(base, discont, input);
 }

@@ -21,7 +21,9 @@ struct CudaDriver {
                                 CUdeviceptr) = library.find("cuPointerGetAttribute");
   CUresult (*current_context)(CUcontext*) = library.find("cuCtxGetCurrent");
   CUresult (*current_device)(CUdevice*) = library.find("cuCtxGetDevice");
-  CUresult (*stream_create)(CUstream*, unsigned) = library.find("cuStreamCreate");
+  CUresult (*priorities)(int* lowest, int* highest) = library.find("cuCtxGetStreamPriorityRange");
+  CUresult (*stream_create)(CUstream*, unsigned flags,
+                            int priority) = library.find("cuStreamCreateWithPriority");
   CUresult (*stream_destroy)(CUstream) = library.find("cuStreamDestroy_v2");
   CUresult (*stream_synchronize)(CUstream) = library.find("cuStreamSynchronize");
   CUresult (*stream_wait)(CUstream, CUevent, unsigned) = library.find("cuStreamWaitEvent");

@@ -29,9 +29,12 @@ Status cuda_status(CUresult result, const char* expected) {
               "see nvidia-smi and the kernel log");
 }
 
-Result<CudaStream> make_stream(const CudaContext& context) {
-  return made<CudaStream, CUstream>(context, "a CUDA stream", [](CUstream* stream) {
-    return cuda_driver().stream_create(stream, CU_STREAM_NON_BLOCKING);
+Result<CudaStream> make_stream(const CudaContext& context, StreamPriority priority) {
+  return made<CudaStream, CUstream>(context, "a CUDA stream", [&](CUstream* stream) {
+    int lowest = 0, highest = 0;
+    cuda_driver().priorities(&lowest, &highest);
+    return cuda_driver().stream_create(stream, CU_STREAM_NON_BLOCKING,
+                                       priority == StreamPriority::kHigh ? highest : lowest);
   });
 }
 
@@ -46,9 +49,12 @@ CUstream gst_stream_handle(GstMiniObject* stream) {
   return gst_cuda().stream_get_handle(reinterpret_cast<GstCudaStream*>(stream));
 }
 
-Result<CudaEvent> make_event(const CudaContext& context, bool timed) {
+Result<CudaEvent> make_event(const CudaContext& context, EventUse use) {
+  const unsigned flags = use == EventUse::kOrder  ? CU_EVENT_DISABLE_TIMING
+                         : use == EventUse::kTime ? CU_EVENT_DEFAULT
+                                                  : CU_EVENT_BLOCKING_SYNC;
   return made<CudaEvent, CUevent>(context, "a CUDA event", [&](CUevent* event) {
-    return cuda_driver().event_create(event, timed ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING);
+    return cuda_driver().event_create(event, flags);
   });
 }
 

@@ -57,10 +57,19 @@ class DeviceMemory : public CudaObject<CUdeviceptr, &CudaDriver::free> {
 Result<GstMiniObject*> gst_stream(const CudaContext& context);
 CUstream gst_stream_handle(GstMiniObject* stream);
 
+/// Whether work on a stream goes before that of others that wait for the device.
+enum class StreamPriority { kLow, kHigh };
+
 /// Makes a stream with the context current. kNoResource if the driver fails.
-Result<CudaStream> make_stream(const CudaContext& context);
-/// Makes an event. @param timed for measuring; untimed events cost less.
-Result<CudaEvent> make_event(const CudaContext& context, bool timed = false);
+Result<CudaStream> make_stream(const CudaContext& context, StreamPriority priority);
+
+/// What an event is used for.
+enum class EventUse {
+  kOrder,    // between streams
+  kTime,     // between streams, and for measuring
+  kWaiting,  // for measuring, and for threads that sleep until it is reached
+};
+Result<CudaEvent> make_event(const CudaContext& context, EventUse use);
 /// Captures what `enqueue` puts on the stream into a graph, without executing it. Other threads may
 /// use the device meanwhile.
 Result<CudaGraph> capture(const CudaContext& context, CUstream stream,

@@ -62,8 +62,9 @@ Result<std::unique_ptr<CudaFeed::Side>> CudaFeed::make_side(const CudaContext& c
   side->context = context;
   const CudaScope scope(context);
   KB_TRY(scope.status());
-  auto stream = make_stream(context);
-  auto order = make_event(context);
+  // Inputs are short, and wanted before the run that is under way ends.
+  auto stream = make_stream(context, StreamPriority::kHigh);
+  auto order = make_event(context, EventUse::kOrder);
   const auto backend = device_backend();
   if (!stream || !order) return std::unexpected(!stream ? stream.error() : order.error());
   if (!backend) return std::unexpected(backend.error());
@@ -73,7 +74,8 @@ Result<std::unique_ptr<CudaFeed::Side>> CudaFeed::make_side(const CudaContext& c
   side->order = std::move(*order);
   side->maker = std::move(*maker);
   for (size_t i = 0; i < slots_; ++i) {
-    auto begun = make_event(context, true), ready = make_event(context, true);
+    auto begun = make_event(context, EventUse::kTime);
+    auto ready = make_event(context, EventUse::kTime);
     if (!begun || !ready) return std::unexpected(!begun ? begun.error() : ready.error());
     side->events.push_back({std::move(*begun), std::move(*ready)});
   }

@@ -299,8 +299,7 @@ Result<std::vector<std::shared_ptr<CudaTensor>>> CudaModel::run_on(Size& size, s
   if (!outputs) return std::unexpected(outputs.error());
   std::vector<std::shared_ptr<CudaTensor>> out;
   for (CudaOutput& output : *outputs) {
-    auto tensor =
-        CudaTensor::create(shared_from_this(), pieces_, *size.session, std::move(output));
+    auto tensor = CudaTensor::create(shared_from_this(), pieces_, *size.session, std::move(output));
     if (!tensor) return std::unexpected(tensor.error());
     out.push_back(std::move(*tensor));
   }

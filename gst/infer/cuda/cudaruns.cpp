@@ -23,7 +23,8 @@ Result<std::unique_ptr<CudaRuns>> CudaRuns::create(const CudaSession& session,
 
 Result<CudaRuns::Slot> CudaRuns::make_slot(CUdeviceptr input) {
   const ModelPort& port = session_.onnx().claims().inputs[facts_.image_input];
-  auto begun = make_event(session_.context(), true), done = make_event(session_.context(), true);
+  auto begun = make_event(session_.context(), EventUse::kTime);
+  auto done = make_event(session_.context(), EventUse::kWaiting);
   auto value = session_.tensor(input, batch_ * facts_.input.bytes(), facts_.input.type,
                                bound_dims(port, facts_.input, batch_));
   auto binding = session_.binding();
@@ -45,9 +46,9 @@ Status CudaRuns::make_extras() {
     if (!made) return std::unexpected(made.error());
     auto memory = allocate(session_.context(), made->bytes);
     if (!memory) return std::unexpected(memory.error());
-    KB_TRY(cuda_status(cuda_driver().copy_in(memory->get(), made->values.data(), made->bytes,
-                                             session_.stream()),
-                       "a model input on the GPU"));
+    KB_TRY(cuda_status(
+        cuda_driver().copy_in(memory->get(), made->values.data(), made->bytes, session_.stream()),
+        "a model input on the GPU"));
     session_.drain();
     auto value = session_.tensor(memory->get(), made->bytes, *port.type, made->dims);
     if (!value) return std::unexpected(value.error());
@@ -100,8 +101,7 @@ Status CudaRuns::make_outputs(std::span<const OnnxOutput> like) {
     const std::vector<int64_t> dims(sizes.begin(), sizes.end());
     auto value = session_.tensor(memory->get(), each.bytes, each.type, dims);
     if (!value) return std::unexpected(value.error());
-    outputs_.push_back(
-        {std::move(*memory), std::move(*value), each.type, each.shape, each.bytes});
+    outputs_.push_back({std::move(*memory), std::move(*value), each.type, each.shape, each.bytes});
   }
   return {};
 }
@@ -141,10 +141,8 @@ Result<std::vector<CudaOutput>> CudaRuns::run(size_t number, std::span<void* con
   std::vector<CudaOutput> out;
   if (session_.graph()) {
     for (const Fixed& each : outputs_)
-      out.push_back({.data = each.memory.get(),
-                     .type = each.type,
-                     .shape = each.shape,
-                     .bytes = each.bytes});
+      out.push_back(
+          {.data = each.memory.get(), .type = each.type, .shape = each.shape, .bytes = each.bytes});
     return out;
   }
   auto outputs = session_.outputs(slot.binding.get());
@@ -163,9 +161,9 @@ Status CudaRuns::end(size_t number) {
   Slot& slot = slots_[number];
   KB_TRY(cuda_status(cuda_driver().event_record(slot.done.get(), session_.stream()), "an event"));
   slot.used = true;
-  return cuda_status(cuda_driver().stream_wait(gst_stream_handle(session_.tensors_stream()),
-                                               slot.done.get(), 0),
-                     "ordered streams");
+  return cuda_status(
+      cuda_driver().stream_wait(gst_stream_handle(session_.tensors_stream()), slot.done.get(), 0),
+      "ordered streams");
 }
 
 Status CudaRuns::wait(size_t number) {

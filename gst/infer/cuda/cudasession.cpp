@@ -11,7 +11,7 @@ Result<std::unique_ptr<CudaSession>> CudaSession::open(SessionSpec spec, CudaCon
   std::unique_ptr<CudaSession> out(new CudaSession(std::move(context)));
   const CudaScope scope(out->context_);
   KB_TRY(scope.status());
-  auto stream = make_stream(out->context_);
+  auto stream = make_stream(out->context_, StreamPriority::kLow);
   if (!stream) return std::unexpected(stream.error());
   out->stream_ = std::move(*stream);
   auto behind = gst_stream(out->context_);

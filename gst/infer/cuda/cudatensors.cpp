@@ -26,7 +26,7 @@ Result<CudaPieces::Piece> CudaPieces::take(size_t bytes) {
       return piece;
     }
   }
-  auto ready = make_event(context_);
+  auto ready = make_event(context_, EventUse::kOrder);
   if (!ready) return std::unexpected(ready.error());
   Piece piece{.ready = std::move(*ready)};
   if (bytes == 0) return piece;

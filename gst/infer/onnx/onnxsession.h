@@ -29,10 +29,10 @@ struct BatchRules {
 struct SessionSpec {
   std::string file;
   std::string runtime_library;
-  std::string provider = "cpu";    // "cpu", "cuda", or another name of the runtime's
+  std::string provider = "cpu";  // "cpu", "cuda", or another name of the runtime's
   std::map<std::string, std::string> provider_options;  // keys of the runtime's
-  int device = 0;                  // for cuda
-  unsigned threads = 0;            // for cpu; 0: chosen by the runtime
+  int device = 0;                                       // for cuda
+  unsigned threads = 0;                                 // for cpu; 0: chosen by the runtime
   unsigned width = 0, height = 0;  // of dynamic inputs, which are bound with one size
   bool graph = false;              // cuda: launches are captured once and replayed
   unsigned in_flight = 1;          // cuda: maximum number of frames in flight

@@ -191,6 +191,7 @@ Status compare_batches(const OnnxSession& one, const OnnxSession& many, const Mo
 
 Result<std::string> opened_model(SessionSpec spec, const ModelFacts& facts) {
   spec.provider = "cpu";
+  spec.provider_options.clear();
   spec.graph = false;
   const auto one = OnnxSession::open(spec);
   if (!one) return std::unexpected(one.error());

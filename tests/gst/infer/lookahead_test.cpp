@@ -22,12 +22,13 @@ class InferLookahead : public test::Inference {
   }
 
   /// Pushes a frame of one grey value.
-  GstFlowReturn push(int number) {
+  GstFlowReturn push(int number, bool discont = false) {
     const auto value = static_cast<uint8_t>(number);
     GstBuffer* buffer =
         painted(caps_, [&](int, int) -> test::Pixel { return {value, value, value}; });
     GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(number) * kFrame;
     GST_BUFFER_DURATION(buffer) = kFrame;
+    if (discont) GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_DISCONT);
     return gst_harness_push(h_->get(), buffer);
   }
   Buffer pull() { return Buffer(gst_harness_try_pull(h_->get())); }
@@ -62,6 +63,22 @@ TEST_F(InferLookahead, SendsThemOnBeforeEvents) {
   gst_harness_push_event(h_->get(), gst_event_new_eos());
   for (int i = 0; i < 3; ++i) expect_next(i);
   EXPECT_FALSE(pull());
+}
+
+TEST_F(InferLookahead, SendsThemOnBeforeADiscontinuity) {
+  for (int i = 0; i < 3; ++i) push(i, i == 0);
+  EXPECT_FALSE(pull()) << "only frames before a discontinuity do not wait";
+  push(3, true);
+  for (int i = 0; i < 3; ++i) {
+    const Buffer out = pull();
+    ASSERT_TRUE(out);
+    EXPECT_EQ(GST_BUFFER_IS_DISCONT(out.get()), i == 0) << i;
+  }
+  EXPECT_FALSE(pull());
+  for (int i = 4; i < 7; ++i) push(i);
+  const Buffer out = pull();
+  ASSERT_TRUE(out);
+  EXPECT_TRUE(GST_BUFFER_IS_DISCONT(out.get()));
 }
 
 TEST_F(InferLookahead, SendsThemOnBeforeNewCaps) {

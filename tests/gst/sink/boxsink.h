@@ -2,6 +2,7 @@
 // boxsink under GstHarness, and frames for it.
 #pragma once
 
+#include <gst/analytics/analytics.h>
 #include <gst/check/gstharness.h>
 #include <gtest/gtest.h>
 
