@@ -11,6 +11,7 @@
 #include "gst/infer/facts/modelinput.h"
 #include "gst/infer/facts/trial.h"
 #include "gst/infer/frameform.h"
+#include "gst/infer/provider.h"
 #include "gst/metas/pixelway.h"
 #include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensors.h"
@@ -20,9 +21,6 @@ GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
 namespace keepbox {
 namespace {
 
-constexpr const char* kCuda = "cuda";
-constexpr const char* kWithoutCuda = "set provider=cpu";
-
 /// True if an output has a dynamic dimension other than the batch.
 bool has_open_rows(const ModelClaims& claims) {
   return std::ranges::any_of(claims.outputs, [](const ModelPort& port) {
@@ -30,42 +28,6 @@ bool has_open_rows(const ModelClaims& claims) {
     return std::ranges::any_of(std::span(port.dims).subspan(first),
                                [](int64_t dim) { return dim < 0; });
   });
-}
-
-bool is(const std::string& name, const char* other) {
-  return g_ascii_strcasecmp(name.c_str(), other) == 0;
-}
-
-/// Batches are settled by measurement on a GPU, and off on the CPU, unless they are set.
-BatchRules batch_rules(const InferProps& props, bool cuda) {
-  return {.size = props.batch_size == 0 && !cuda ? 1 : props.batch_size,
-          .timeout_ms = props.batch_timeout,
-          .parallel = props.parallel_runs,
-          .open = props.open_batch != FALSE};
-}
-
-SessionSpec spec_of(const InferProps& props, const std::string& provider) {
-  const bool cuda = is(provider, kCuda);
-  return {.file = props.model_file,
-          .runtime_library = props.runtime_library,
-          .provider = provider,
-          .device = cuda ? props.device_id : 0,
-          .threads = cuda ? 0 : props.threads,
-          .width = cuda ? props.input_width : 0,
-          .height = cuda ? props.input_height : 0,
-          .graph = cuda && props.cuda_graph,
-          .in_flight = cuda ? props.max_in_flight : 1,
-          .batch = batch_rules(props, cuda),
-          .ahead = props.lookahead,
-          .files = file_stamps(props.model_file)};
-}
-
-/// Returns the parameters of a session for trial runs.
-SessionSpec trial_spec(const InferProps& props) {
-  SessionSpec spec = spec_of(props, "cpu");
-  spec.batch = {};
-  spec.ahead = 0;
-  return spec;
 }
 
 /// A frame whose begin() failed, so that finish() runs it on the CPU.
@@ -79,40 +41,11 @@ class Refused : public PendingFrame {
   Error error_;
 };
 
-/// Returns "CUDA" for "CUDAExecutionProvider", the short name that users know.
-std::string without_suffix(std::string name) {
-  constexpr std::string_view kSuffix = "ExecutionProvider";
-  if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
-  return name;
-}
-
-/// Checks what a model on a GPU needs: the library's provider, and a device that keepbox can use.
-Status check_cuda(const InferProps& props) {
-  const auto runtime = OnnxRuntime::load(props.runtime_library);
-  if (!runtime) return std::unexpected(runtime.error());
-  if ((*runtime)->has_provider("CUDAExecutionProvider")) return {};
-  return fail(ErrorKind::kNoResource, "provider cuda in " + (*runtime)->name(), "none",
-              "set provider=cpu, or runtime-library= to a build of ONNX Runtime for CUDA");
-}
-
 }  // namespace
 
-/// Chooses the GPU automatically if both have it: frames in either memory gain from it.
-Result<Model::Place> Model::choose(const InferProps& props) const {
-  if (props.provider.empty() || !is(props.provider, "auto"))
-    return Place{without_suffix(props.provider), "as set"};
-  const auto runtime = OnnxRuntime::load(props.runtime_library);
-  if (!runtime) return std::unexpected(runtime.error());
-  const std::string name = (*runtime)->name();
-  if (!(*runtime)->has_provider("CUDAExecutionProvider"))
-    return Place{"cpu", name + " has no CUDA provider"};
-  if (!cuda_available()) return Place{"cpu", "no CUDA driver, or a build without CUDA"};
-  return Place{kCuda, name + " and a CUDA device"};
-}
-
 void Model::offer_context(const InferProps& props) {
-  const auto place = choose(props);
-  if (!place || !is(place->provider, kCuda) || !cuda_available()) return;
+  const auto provider = choose_provider(props);
+  if (!provider || !provider->cuda() || !cuda_available()) return;
   const auto context = cuda_.offer_primary(element_, props.device_id);
   if (!context)
     GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "%s", context.error().message().c_str());
@@ -123,65 +56,56 @@ Status Model::start(const InferProps& props) {
   warned_.clear();
   left_device_ = false;
   interrupt(false);
-  auto place = choose(props);
-  if (!place) return std::unexpected(place.error());
-  return open(props, std::move(*place));
+  KB_ASSIGN(const ProviderChoice provider, choose_provider(props));
+  return open(props, provider);
 }
 
 /// Falls back to the CPU if a GPU that was chosen automatically fails.
-Status Model::open(const InferProps& props, Place place) {
-  const bool automatic = is(props.provider, "auto");
+Status Model::open(const InferProps& props, const ProviderChoice& provider) {
   props_ = props;
-  Status opened = open_on(props, place);
-  if (!opened && automatic && place.provider == kCuda) return leave_device(opened.error());
+  Status opened = open_on(props, provider);
+  if (!opened && is_automatic(props) && provider.cuda()) return leave_device(opened.error());
   if (!opened) return opened;
-  return opened_on(place);
+  return opened_on(provider);
 }
 
 Status Model::leave_device(const Error& why) {
   take(nullptr);
-  const Place place{"cpu", why.message()};
-  KB_TRY(open_on(props_, place));
+  const ProviderChoice provider{"cpu", why.message()};
+  KB_TRY(open_on(props_, provider));
   post_warning(element_, {why.kind, why.expected, why.found,
                           "the model runs on the CPU; to run it on the GPU, " + why.hint});
-  return opened_on(place);
+  return opened_on(provider);
 }
 
-Status Model::opened_on(const Place& place) {
+Status Model::opened_on(const ProviderChoice& provider) {
   const InferProps& props = props_;
   const auto runtime = OnnxRuntime::load(props.runtime_library);
-  setup_ = {.provider = place.provider,
-            .reason = place.reason,
+  setup_ = {.provider = provider.name,
+            .reason = provider.reason,
             .runtime = (*runtime)->name(),
             .recognized = facts_.remark,
             .graph = inferencer_->graph()};
   GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "%s on %s (%s): %s", props.model_file.c_str(),
-                      place.provider.c_str(), place.reason.c_str(), facts_.remark.c_str());
+                      provider.name.c_str(), provider.reason.c_str(), facts_.remark.c_str());
   return {};
 }
 
-Status Model::open_on(const InferProps& props, const Place& place) {
-  SessionSpec spec = spec_of(props, place.provider);
-  if (!is(place.provider, "cpu") || !is(props.provider, "auto")) {
-    auto options = provider_options(props);
-    if (!options) return std::unexpected(options.error());
-    spec.provider_options = std::move(*options);
-  }
-  auto info = find_model_info(props.model_file);
-  if (!info) return std::unexpected(info.error());
+Status Model::open_on(const InferProps& props, const ProviderChoice& provider) {
+  KB_ASSIGN(SessionSpec spec, session_spec(props, provider));
+  KB_ASSIGN(auto info, find_model_info(props.model_file));
   Result<std::unique_ptr<Inferencer>> made;
-  if (is(place.provider, kCuda)) {
+  if (provider.cuda()) {
     KB_TRY(check_cuda(props));
-    auto context = cuda_.offer_primary(element_, props.device_id);
-    if (!context) return std::unexpected(context.error());
-    spec.device = cuda_device_of(*context);
-    made = make_cuda_inferencer(spec, *context);
+    KB_ASSIGN(const CudaContext context, cuda_.offer_primary(element_, props.device_id));
+    spec.device = cuda_device_of(context);
+    made = make_cuda_inferencer(spec, context);
   } else {
     made = make_host_inferencer(spec);
   }
   if (!made) return std::unexpected(made.error());
   ModelClaims claims = (*made)->claims();
-  claims.info = std::move(*info);
+  claims.info = std::move(info);
   claims_ = std::move(claims);
   KB_TRY(settle(nullptr));
   KB_TRY((*made)->set_model(facts_));
@@ -215,9 +139,8 @@ void Model::interrupt(bool on) {
 }
 
 Status Model::settle(const FamilyOfModel* family) {
-  auto settings = input_settings(props_);
-  if (!settings) return std::unexpected(settings.error());
-  auto facts = settle_model(claims_, *settings, family);
+  KB_ASSIGN(const InputSettings settings, input_settings(props_));
+  auto facts = settle_model(claims_, settings, family);
   if (!facts) {
     facts.error().expected += " for " + props_.model_file;
     return std::unexpected(facts.error());
@@ -295,14 +218,13 @@ Status Model::set_frames(const GstVideoInfo& info) {
   GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "model input: %s", facts_.remark.c_str());
   warn_of_guesses();
   check_batches();
-  const auto form = frame_form_of(info);
-  if (!form) return std::unexpected(form.error());
+  KB_ASSIGN(const FrameForm form, frame_form_of(info));
   const Picture picture = picture_of(info);
-  const auto plan = plan_input(*form, picture.par_n, picture.par_d, facts_.input, facts_.resize);
-  if (!plan) return std::unexpected(plan.error());
+  KB_ASSIGN(const InputPlan plan,
+            plan_input(form, picture.par_n, picture.par_d, facts_.input, facts_.resize));
   forget();
   source_ = std::make_shared<const TensorSource>(TensorSource{.producer = number_,
-                                                              .geometry = plan->letterbox,
+                                                              .geometry = plan.letterbox,
                                                               .model = facts_.name,
                                                               .file = props_.model_file,
                                                               .detector = facts_.detector,
@@ -314,17 +236,17 @@ Status Model::set_frames(const GstVideoInfo& info) {
   TensorSource held = *source_;
   held.held = true;
   held_source_ = std::make_shared<const TensorSource>(std::move(held));
-  return inferencer_->set_frames(*plan, info);
+  return inferencer_->set_frames(plan, info);
 }
 
 /// True if the error is that of a device that was chosen automatically.
 bool Model::may_leave_device(const Error& error) const {
-  return !interrupted_ && error.kind == ErrorKind::kNoResource && is(props_.provider, "auto");
+  return !interrupted_ && error.kind == ErrorKind::kNoResource && is_automatic(props_);
 }
 
 /// Falls back to the CPU if a GPU fails in mid-stream. Frames that are pending on it follow.
 Result<std::vector<InferredTensor>> Model::infer_on_cpu(GstBuffer* frame, const Error& why) {
-  if (setup_.provider == kCuda) {
+  if (setup_.provider == kCudaProvider) {
     KB_TRY(leave_device(why));
     left_device_ = true;
     KB_TRY(set_frames(info_));
@@ -336,14 +258,16 @@ Result<std::vector<InferredTensor>> Model::infer_on_cpu(GstBuffer* frame, const 
 
 Result<std::unique_ptr<PendingFrame>> Model::begin(GstBuffer* frame, uint64_t order) {
   auto pending = inferencer_->begin(frame, order);
-  if (pending || setup_.provider != kCuda || !may_leave_device(pending.error())) return pending;
+  if (pending || setup_.provider != kCudaProvider || !may_leave_device(pending.error()))
+    return pending;
   return std::make_unique<Refused>(std::move(pending.error()));
 }
 
 Status Model::finish(GstBuffer* frame, std::unique_ptr<PendingFrame> pending) {
   forget();
   auto tensors = pending->finish();
-  if (!tensors && (setup_.provider == kCuda || left_device_) && may_leave_device(tensors.error()))
+  if (!tensors && (setup_.provider == kCudaProvider || left_device_) &&
+      may_leave_device(tensors.error()))
     tensors = infer_on_cpu(frame, tensors.error());
   if (!tensors) return std::unexpected(tensors.error());
   times_ = pending->times();

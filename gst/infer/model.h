@@ -16,6 +16,7 @@
 #include "gst/infer/inferencer.h"
 #include "gst/infer/inferprops.h"
 #include "gst/infer/inferstats.h"
+#include "gst/infer/provider.h"
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/tensorsource.h"
 
@@ -74,13 +75,9 @@ class Model {
   BatchCounts batch_counts() const;
 
  private:
-  struct Place {
-    std::string provider, reason;
-  };
-  Result<Place> choose(const InferProps& props) const;
-  Status open(const InferProps& props, Place place);
-  Status open_on(const InferProps& props, const Place& place);
-  Status opened_on(const Place& place);
+  Status open(const InferProps& props, const ProviderChoice& provider);
+  Status open_on(const InferProps& props, const ProviderChoice& provider);
+  Status opened_on(const ProviderChoice& provider);
   Status leave_device(const Error& why);
   Status settle(const FamilyOfModel* family);
   Status settle_family();

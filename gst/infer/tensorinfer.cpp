@@ -5,16 +5,15 @@
 
 #include <utility>
 
+#include "gst/base/element.h"
 #include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/infer/frameform.h"
-#include "gst/infer/frameline.h"
 #include "gst/infer/inferprops.h"
 #include "gst/infer/inferstats.h"
+#include "gst/infer/inferstream.h"
 #include "gst/infer/lateness.h"
-#include "gst/infer/model.h"
-#include "gst/tensors/decodednote.h"
 #include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensors.h"
 
@@ -41,31 +40,30 @@ GST_DEBUG_CATEGORY(tensorinfer_debug);
 namespace keepbox {
 namespace {
 
-struct State {
-  explicit State(GstElement* element) : model(element) {}
+guint prop_stats = 0;
 
-  // Under the object lock:
-  InferProps props;
-  InferStats stats;
+struct State : TableProps<InferProps, infer_properties> {
+  explicit State(GstElement* element) : stream(element) {}
+  bool get(guint id, GValue* value) const {
+    if (id == prop_stats) g_value_take_boxed(value, stats.structure(model().batch_counts()));
+    return id == prop_stats || TableProps::get(id, value);
+  }
+  Model& model() { return stream.model(); }
+  const Model& model() const { return stream.model(); }
+
+  InferStats stats;   // under the object lock, as props
+  Lateness lateness;  // set by any thread
   // The streaming thread's own:
-  Model model;
-  FrameLine line;
-  Lateness lateness;
-  guint64 since = 0;      // frames since the model ran, including that frame; 0 before
-  bool failed = false;    // an error was posted and the stream is to stop
+  InferStream stream;
+  PostedError failed;
   bool oriented = false;  // a warning was posted about rotated pictures
 };
 
 }  // namespace
 }  // namespace keepbox
 
-struct KeepboxTensorInfer {
-  GstBaseTransform parent;
-  keepbox::State* state;
-};
-struct KeepboxTensorInferClass {
-  GstBaseTransformClass parent_class;
-};
+using KeepboxTensorInfer = keepbox::Instance<GstBaseTransform, keepbox::State>;
+using KeepboxTensorInferClass = GstBaseTransformClass;
 
 using namespace keepbox;
 
@@ -76,29 +74,30 @@ GST_ELEMENT_REGISTER_DEFINE(tensorinfer, "tensorinfer", GST_RANK_NONE,
 
 namespace {
 
-guint prop_stats = 0;
+using Self = KeepboxTensorInfer;
 
-KeepboxTensorInfer* cast(gpointer object) { return reinterpret_cast<KeepboxTensorInfer*>(object); }
+InferProps props_of(gpointer self) { return locked_copy(self, Self::of(self).props); }
 
-InferProps props_of(gpointer self) {
-  GST_OBJECT_LOCK(self);
-  InferProps props = cast(self)->state->props;
-  GST_OBJECT_UNLOCK(self);
-  return props;
+GstBaseTransformClass* parent() {
+  return GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class);
 }
 
 bool report(GstBaseTransform* base, const Status& status) {
-  if (status) return true;
-  cast(base)->state->failed = true;
-  post_error(GST_ELEMENT(base), status.error());
-  return false;
+  if (!status) Self::of(base).failed.post(GST_ELEMENT(base), status.error());
+  return status.has_value();
+}
+
+/// Returns what upstream is told about an error of a frame.
+GstFlowReturn flow_of(GstBaseTransform* base, const Error& error) {
+  if (Self::of(base).model().interrupted()) return GST_FLOW_FLUSHING;
+  report(base, std::unexpected(error));
+  return GST_FLOW_ERROR;
 }
 
 /// Starts a new stream, independent of the one before. @pre no frame is in the line.
 void start_anew(State& state) {
-  state.since = 0;
   state.lateness.reset();
-  state.model.forget();
+  state.stream.forget();
 }
 
 GstClockTime running_time(GstBaseTransform* base, GstBuffer* buffer) {
@@ -114,81 +113,50 @@ uint64_t due_time(GstBaseTransform* base, GstBuffer* buffer) {
   return start + running;
 }
 
-/// Completes a frame on which the model does not run: with the last tensors, or with a note that
-/// there are none on purpose.
-void pass_by(GstBaseTransform* base, GstBuffer* buffer, bool hold) {
-  State& s = *cast(base)->state;
-  const bool held = hold && s.model.hold(buffer);
-  if (!held) note_skipped(buffer, s.model.source());
-  GST_OBJECT_LOCK(base);
-  s.stats.add_between(held);
-  GST_OBJECT_UNLOCK(base);
-}
-
 /// Gives a frame to the model, unless it is skipped.
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
-  State& s = *cast(base)->state;
+  State& s = Self::of(base);
   GST_OBJECT_LOCK(base);
-  const guint interval = s.props.interval;
-  const bool hold = s.props.hold;
+  const SkipRules rules{.interval = s.props.interval, .hold = s.props.hold};
   const bool late = s.props.qos && s.lateness.is_late(running_time(base, buffer));
   if (late) s.stats.add_late();
   GST_OBJECT_UNLOCK(base);
   if (s.failed) return GST_FLOW_ERROR;
-  // A GAP buffer may lack a picture. If it has one, it is inferred: videorate sets GAP on repeats.
-  const bool early = late || (s.since > 0 && s.since < interval);
-  const bool picture = gst_buffer_n_memory(buffer) != 0;
-  if (early || !picture) {
-    if (s.since > 0) ++s.since;
-    s.line.note(hold && early && picture ? FrameUse::kHeld : FrameUse::kSkipped, nullptr, 0);
-    return GST_FLOW_OK;
-  }
-  s.since = 1;
-  const GstClockTime started = gst_util_get_timestamp();
-  auto pending = s.model.begin(buffer, due_time(base, buffer));
-  if (!pending && s.model.interrupted()) return GST_FLOW_FLUSHING;
-  if (!pending) return report(base, std::unexpected(pending.error())), GST_FLOW_ERROR;
-  s.line.note(FrameUse::kInferred, std::move(*pending), started);
-  return GST_FLOW_OK;
+  const Status begun = s.stream.begin(buffer, rules, due_time(base, buffer), late);
+  return begun ? GST_FLOW_OK : flow_of(base, begun.error());
 }
 
 /// Takes the first frame out of the line, with its tensors.
 GstFlowReturn complete_first(GstBaseTransform* base, GstBuffer** out) {
-  State& s = *cast(base)->state;
-  LineFrame frame = s.line.pop();
-  if (frame.use == FrameUse::kInferred) {
-    const Status inferred = s.model.finish(frame.buffer.get(), std::move(frame.pending));
-    if (!inferred && s.model.interrupted()) return GST_FLOW_FLUSHING;
-    if (!report(base, inferred)) return GST_FLOW_ERROR;
-    GST_OBJECT_LOCK(base);
-    s.stats.add_inferred(s.model.times(), gst_util_get_timestamp() - frame.begun);
-    GST_OBJECT_UNLOCK(base);
-  } else {
-    pass_by(base, frame.buffer.get(), frame.use == FrameUse::kHeld);
-  }
-  *out = frame.buffer.release();
+  State& s = Self::of(base);
+  auto frame = s.stream.complete();
+  if (!frame) return flow_of(base, frame.error());
+  GST_OBJECT_LOCK(base);
+  if (frame->use == FrameUse::kInferred) s.stats.add_inferred(s.model().times(), frame->took);
+  else s.stats.add_between(frame->held);
+  GST_OBJECT_UNLOCK(base);
+  *out = frame->buffer.release();
   return GST_FLOW_OK;
 }
 
-/// Adds a new frame to the line, and takes out the first one if the line is long enough.
+/// Adds a new frame to the line, and takes out the first one if the line is full.
 GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** out) {
-  State& s = *cast(base)->state;
+  State& s = Self::of(base);
   GstBuffer* taken = nullptr;
   *out = nullptr;
-  const GstFlowReturn flow =
-      GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class)->generate_output(base, &taken);
+  const GstFlowReturn flow = parent()->generate_output(base, &taken);
   if (flow != GST_FLOW_OK || taken == nullptr) {
     gst_clear_buffer(&taken);
     return flow;
   }
-  s.line.push(taken);
-  return s.line.size() > s.model.lookahead() ? complete_first(base, out) : GST_FLOW_OK;
+  s.stream.push(taken);
+  return s.stream.is_full() ? complete_first(base, out) : GST_FLOW_OK;
 }
 
 /// Sends all frames of the line on.
 void drain_line(GstBaseTransform* base) {
-  State& s = *cast(base)->state;
-  while (!s.line.empty()) {
+  State& s = Self::of(base);
+  while (!s.stream.empty()) {
     GstBuffer* buffer = nullptr;
     if (complete_first(base, &buffer) == GST_FLOW_OK)
       gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(base), buffer);
@@ -199,13 +167,12 @@ void drain_line(GstBaseTransform* base) {
 /// base class has sent a frame, so that the frame's own flag decides.
 GstFlowReturn submit_input_buffer(GstBaseTransform* base, gboolean discont, GstBuffer* input) {
   if (GST_BUFFER_IS_DISCONT(input)) drain_line(base);
-  return GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class)
-      ->submit_input_buffer(base, discont, input);
+  return parent()->submit_input_buffer(base, discont, input);
 }
 
 /// Warns about rotated pictures: the display rotates them, but the model sees them as stored.
 void check_orientation(GstBaseTransform* base, const GstTagList* tags) {
-  State& s = *cast(base)->state;
+  State& s = Self::of(base);
   g_autofree gchar* orientation = nullptr;
   if (!gst_tag_list_get_string(tags, GST_TAG_IMAGE_ORIENTATION, &orientation) ||
       g_str_equal(orientation, "rotate-0") || std::exchange(s.oriented, true))
@@ -217,153 +184,127 @@ void check_orientation(GstBaseTransform* base, const GstTagList* tags) {
 
 void take_tags(GstBaseTransform* base, GstEvent* event) {
   GstTagList* tags = nullptr;
-  if (GST_EVENT_TYPE(event) == GST_EVENT_STREAM_START) cast(base)->state->oriented = false;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_STREAM_START) Self::of(base).oriented = false;
   if (GST_EVENT_TYPE(event) != GST_EVENT_TAG) return;
   gst_event_parse_tag(event, &tags);
   check_orientation(base, tags);
 }
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
-  State& s = *cast(base)->state;
+  State& s = Self::of(base);
   take_tags(base, event);
-  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) s.model.interrupt(true);
-  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
-    s.line.clear();
-    s.model.interrupt(false);
-    s.failed = false;
-  } else if (GST_EVENT_IS_SERIALIZED(event)) {
-    drain_line(base);
+  switch (GST_EVENT_TYPE(event)) {
+    case GST_EVENT_FLUSH_START: s.model().interrupt(true); break;
+    case GST_EVENT_FLUSH_STOP:
+      s.stream.clear();
+      s.model().interrupt(false);
+      start_anew(s);
+      break;
+    case GST_EVENT_SEGMENT:
+      drain_line(base);
+      start_anew(s);
+      break;
+    default:
+      if (GST_EVENT_IS_SERIALIZED(event)) drain_line(base);
   }
-  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP || GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT)
-    start_anew(s);
-  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && s.failed) {
-    gst_event_unref(event);  // an EOS after an error does not complete the stream
-    return TRUE;
-  }
-  return GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class)->sink_event(base, event);
+  return s.failed.take(event) || parent()->sink_event(base, event);
 }
 
 gboolean src_event(GstBaseTransform* base, GstEvent* event) {
-  if (GST_EVENT_TYPE(event) == GST_EVENT_QOS) cast(base)->state->lateness.take(event);
-  return GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class)->src_event(base, event);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_QOS) Self::of(base).lateness.take(event);
+  return parent()->src_event(base, event);
 }
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
-  State& s = *cast(base)->state;
+  State& s = Self::of(base);
   GstVideoInfo info;
   if (!gst_video_info_from_caps(&info, input)) return FALSE;
   start_anew(s);
-  const bool taken = report(base, s.model.set_frames(info));
+  const bool taken = report(base, s.model().set_frames(info));
   GST_OBJECT_LOCK(base);
-  if (taken) s.stats.set(s.model.setup());
+  if (taken) s.stats.set(s.model().setup());
   GST_OBJECT_UNLOCK(base);
   return taken;
 }
 
 gboolean start(GstBaseTransform* base) {
-  State& s = *cast(base)->state;
-  const InferProps props = props_of(base);
-  s.since = 0;
-  s.failed = s.oriented = false;
-  const bool started = report(base, s.model.start(props));
-  if (!started) s.model.stop();  // GStreamer does not call stop() after a failed start()
+  State& s = Self::of(base);
+  s.failed.clear();
+  s.oriented = false;
+  const bool started = report(base, s.model().start(props_of(base)));
+  if (!started) s.model().stop();  // GStreamer does not call stop() after a failed start()
   GST_OBJECT_LOCK(base);
   s.stats = {};
-  if (started) s.stats.set(s.model.setup());
+  if (started) s.stats.set(s.model().setup());
   GST_OBJECT_UNLOCK(base);
   return started;
 }
 
 gboolean stop(GstBaseTransform* base) {
-  cast(base)->state->line.clear();
-  cast(base)->state->model.stop();
+  State& s = Self::of(base);
+  s.stream.clear();
+  s.stream.forget();
+  s.model().stop();
   return TRUE;
 }
 
 /// Runs before sources and decoders change state, so that they find a suitable context.
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
-  if (change == GST_STATE_CHANGE_NULL_TO_READY)
-    cast(element)->state->model.offer_context(props_of(element));
+  Model& model = Self::of(element).model();
+  if (change == GST_STATE_CHANGE_NULL_TO_READY) model.offer_context(props_of(element));
   // Deactivating pads waits for the current frame.
-  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) cast(element)->state->model.interrupt(true);
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) model.interrupt(true);
   const auto done =
       GST_ELEMENT_CLASS(keepbox_tensor_infer_parent_class)->change_state(element, change);
-  if (change == GST_STATE_CHANGE_READY_TO_NULL) cast(element)->state->model.cuda().clear();
+  if (change == GST_STATE_CHANGE_READY_TO_NULL) model.cuda().clear();
   return done;
 }
 
 void set_context(GstElement* element, GstContext* context) {
-  cast(element)->state->model.cuda().offer(element, context, props_of(element).device_id);
+  Self::of(element).model().cuda().offer(element, context, props_of(element).device_id);
   GST_ELEMENT_CLASS(keepbox_tensor_infer_parent_class)->set_context(element, context);
 }
 
-/// Adds the duration of the frames that are held back.
-void add_latency(GstBaseTransform* base, GstQuery* query) {
+/// Answers with the latency of upstream and of the frames that are held back.
+bool answer_latency(GstBaseTransform* base, GstQuery* query) {
+  State& s = Self::of(base);
+  if (!gst_pad_peer_query(GST_BASE_TRANSFORM_SINK_PAD(base), query)) return false;
   gboolean live = FALSE;
   GstClockTime least = 0, most = 0;
   gst_query_parse_latency(query, &live, &least, &most);
-  cast(base)->state->lateness.set_live(live);
-  const GstClockTime own = cast(base)->state->model.line_latency();
-  least += own;
+  s.lateness.set_live(live);
+  const GstClockTime own = s.model().line_latency();
   if (GST_CLOCK_TIME_IS_VALID(most)) most += own;
-  gst_query_set_latency(query, live, least, most);
+  gst_query_set_latency(query, live, least + own, most);
+  return true;
 }
 
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
-  if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY && direction == GST_PAD_SRC) {
-    if (!gst_pad_peer_query(GST_BASE_TRANSFORM_SINK_PAD(base), query)) return FALSE;
-    add_latency(base, query);
-    return TRUE;
-  }
+  if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY && direction == GST_PAD_SRC)
+    return answer_latency(base, query);
   if (gboolean answered = FALSE; meets_family_query(query, answered)) return answered;
   return (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
-          cast(base)->state->model.cuda().answer(GST_ELEMENT(base), query)) ||
-         GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class)->query(base, direction, query);
+          Self::of(base).model().cuda().answer(GST_ELEMENT(base), query)) ||
+         parent()->query(base, direction, query);
 }
 
 /// Forwards downstream's proposal except crop metas, because the whole frame is used here.
 gboolean propose_allocation(GstBaseTransform* base, GstQuery* decided, GstQuery* query) {
   guint crop = 0;
-  if (!GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class)
-           ->propose_allocation(base, decided, query))
-    return FALSE;
+  if (!parent()->propose_allocation(base, decided, query)) return FALSE;
   if (gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, &crop))
     gst_query_remove_nth_allocation_meta(query, crop);
   return TRUE;
 }
 
-void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
-  GST_OBJECT_LOCK(object);
-  const bool known = infer_properties().set(cast(object)->state->props, id, value);
-  GST_OBJECT_UNLOCK(object);
-  if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-}
-
-void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
-  State& s = *cast(object)->state;
-  GST_OBJECT_LOCK(object);
-  const bool known = infer_properties().get(s.props, id, value);
-  const InferStats stats = id == prop_stats ? s.stats : InferStats{};
-  GST_OBJECT_UNLOCK(object);
-  if (id == prop_stats) g_value_take_boxed(value, stats.structure(s.model.batch_counts()));
-  else if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-}
-
-void install_properties(GObjectClass* klass) {
-  prop_stats = infer_properties().install(klass);
-  g_object_class_install_property(
-      klass, prop_stats,
-      g_param_spec_boxed(
-          "stats", "stats",
-          "Counters since the start: frames (inferred or skipped) and held (skipped "
-          "frames that got the last tensors); microseconds per inferred frame: "
-          "preprocess-us, inference-us, queue-us, and time-per-frame-us of the "
-          "streaming thread; of all elements that share the model: batch-size (its "
-          "maximum), batches, batch-fill (frames per batch) and batch-dropped (frames "
-          "that were flushed); and how the model runs: provider, provider-reason, "
-          "runtime, cuda-graph, recognized.",
-          GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
-}
+constexpr const char* kStats =
+    "Counters since the start: frames (inferred or skipped) and held (skipped "
+    "frames that got the last tensors); microseconds per inferred frame: "
+    "preprocess-us, inference-us, queue-us, and time-per-frame-us of the "
+    "streaming thread; of all elements that share the model: batch-size (its "
+    "maximum), batches, batch-fill (frames per batch) and batch-dropped (frames "
+    "that were flushed); and how the model runs: provider, provider-reason, "
+    "runtime, cuda-graph, recognized.";
 
 /// Returns caps of everything that frame_form_of() supports.
 GstCaps* frame_caps() {
@@ -379,31 +320,24 @@ GstCaps* frame_caps() {
   return gst_caps_from_string(text);
 }
 
-void finalize(GObject* object) {
-  delete cast(object)->state;
-  G_OBJECT_CLASS(keepbox_tensor_infer_parent_class)->finalize(object);
-}
-
 }  // namespace
 
 static void keepbox_tensor_infer_init(KeepboxTensorInfer* self) {
-  self->state = new State(GST_ELEMENT(self));
+  self->make_state();
   gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
 }
 
 static void keepbox_tensor_infer_class_init(KeepboxTensorInferClass* klass) {
   name_by_factory(klass);
-  auto* object = G_OBJECT_CLASS(klass);
+  Self::set_up(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(tensorinfer_debug, "tensorinfer", 0, "inference with ONNX Runtime");
 
-  object->set_property = set_property;
-  object->get_property = get_property;
-  object->finalize = finalize;
   element->change_state = change_state;
   element->set_context = set_context;
-  install_properties(object);
+  prop_stats = infer_properties().install(G_OBJECT_CLASS(klass));
+  install_stats(G_OBJECT_CLASS(klass), prop_stats, kStats);
 
   gst_element_class_set_static_metadata(
       element, "ONNX model", "Filter/Video",

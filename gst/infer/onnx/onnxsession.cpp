@@ -13,6 +13,7 @@
 
 #include "gst/base/error.h"
 #include "gst/infer/facts/modelinput.h"
+#include "gst/infer/onnx/providers.h"
 #include "gst/infer/onnx/quietly.h"
 
 namespace keepbox {
@@ -46,24 +47,6 @@ std::optional<DataType> core_type(ONNXTensorElementDataType type) {
 
 const std::string kNumbers = "a numeric tensor with up to 8 dimensions";
 constexpr int64_t kMaxMetadata = 512;  // keys; the runtime copies all of them per value
-constexpr const char* kProviderSuffix = "ExecutionProvider";
-
-/// Returns the runtime's spelling of a provider, "OpenVINO" for "openvino"; empty if it has none.
-std::string provider_stem(const OnnxRuntime& runtime, const std::string& name) {
-  for (const std::string& full : runtime.providers()) {
-    const std::string stem = full.substr(0, full.find(kProviderSuffix));
-    if (g_ascii_strcasecmp(stem.c_str(), name.c_str()) == 0) return stem;
-  }
-  return {};
-}
-
-std::string list_of(const OnnxRuntime& runtime) {
-  std::string out;
-  for (const std::string& full : runtime.providers())
-    out += (out.empty() ? "" : ", ") + full.substr(0, full.find(kProviderSuffix));
-  return out;
-}
-
 template <class T>
 OnnxOwned<T> owned(T* object, void (*release)(T*)) {
   return OnnxOwned<T>(object, release);
@@ -109,7 +92,7 @@ Status OnnxSession::load(void* stream, const std::string* model) {
       check(api.SetSessionGraphOptimizationLevel(made, ORT_ENABLE_ALL), "an optimised session of"));
   if (spec_.threads > 0)
     KB_TRY(check(api.SetIntraOpNumThreads(made, static_cast<int>(spec_.threads)), "threads for"));
-  KB_TRY(append_provider(made, stream));
+  KB_TRY(append_provider(*runtime_, spec_, made, stream));
   return create(made, model);
 }
 
@@ -138,72 +121,6 @@ Status OnnxSession::create(OrtSessionOptions* options, const std::string* model)
       no_model ? "the file is truncated or not ONNX; set model-file= to an ONNX file"
                : "set model-file= to another model, or export it again: external weights must be "
                  "next to it, and a newer opset requires a newer ONNX Runtime");
-}
-
-Status OnnxSession::append_provider(OrtSessionOptions* options, void* stream) const {
-  const std::string stem = provider_stem(*runtime_, spec_.provider);
-  if (stem.empty())
-    return file_error("provider " + spec_.provider + " of " + runtime_->name(),
-                      "only " + list_of(*runtime_),
-                      "set provider= to one of these, or runtime-library= to a build with that "
-                      "provider");
-  if (stem == "CUDA") return append_cuda(options, stream);
-  if (stem != "CPU") return append_other(options, stem);
-  if (spec_.provider_options.empty()) return {};
-  return fail(ErrorKind::kInvalid, "no provider-options= for provider=cpu, which has none",
-              spec_.provider_options.begin()->first, "set provider=, or leave them out");
-}
-
-Status OnnxSession::append_other(OrtSessionOptions* options, const std::string& stem) const {
-  std::vector<const char*> keys, values;
-  std::string list;
-  for (const auto& [key, value] : spec_.provider_options) {
-    keys.push_back(key.c_str());
-    values.push_back(value.c_str());
-    list += (list.empty() ? " with " : ", ") + key;
-  }
-  // Some are registered in capitals, unlike in the list.
-  g_autofree gchar* capitals = g_ascii_strup(stem.c_str(), -1);
-  const auto append = [&](const char* name) {
-    return runtime_->api().SessionOptionsAppendExecutionProvider(options, name, keys.data(),
-                                                                 values.data(), keys.size());
-  };
-  OrtStatus* refused = append(stem.c_str());
-  if (refused != nullptr) {
-    runtime_->api().ReleaseStatus(refused);
-    refused = append(capitals);
-  }
-  return runtime_->check(refused, "provider " + stem + " of " + runtime_->name() + list,
-                         "set provider=cpu, install what that provider requires, or correct "
-                         "provider-options=");
-}
-
-/// Disables TF32, which rounds to ten bits, so that tensors equal those of the CPU up to rounding.
-Status OnnxSession::append_cuda(OrtSessionOptions* options, void* stream) const {
-  const OrtApi& api = runtime_->api();
-  const std::string hint =
-      "install the CUDA libraries and cuDNN that this build requires (see "
-      "GST_DEBUG=tensorinfer:4), or set provider=cpu";
-  const std::string wanted = "provider cuda of " + runtime_->name();
-  OrtCUDAProviderOptionsV2* made = nullptr;
-  KB_TRY(runtime_->check(api.CreateCUDAProviderOptions(&made), wanted, hint));
-  const auto cuda = owned(made, api.ReleaseCUDAProviderOptions);
-  const std::string device = std::to_string(spec_.device);
-  const char* const keys[] = {"device_id", "use_tf32", "enable_cuda_graph"};
-  const char* const values[] = {device.c_str(), "0", spec_.graph ? "1" : "0"};
-  KB_TRY(runtime_->check(api.UpdateCUDAProviderOptions(made, keys, values, std::size(keys)), wanted,
-                         hint));
-  for (const auto& [key, value] : spec_.provider_options) {
-    const char *name = key.c_str(), *set = value.c_str();
-    KB_TRY(runtime_->check(api.UpdateCUDAProviderOptions(made, &name, &set, 1),
-                           "provider option " + key + "=" + value + " of " + runtime_->name(),
-                           "correct provider-options="));
-  }
-  if (stream != nullptr)
-    KB_TRY(runtime_->check(
-        api.UpdateCUDAProviderOptionsWithValue(made, "user_compute_stream", stream), wanted, hint));
-  return runtime_->check(api.SessionOptionsAppendExecutionProvider_CUDA_V2(options, made), wanted,
-                         hint);
 }
 
 Result<ModelPort> OnnxSession::port(bool input, size_t index) const {

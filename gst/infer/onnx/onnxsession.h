@@ -90,9 +90,6 @@ class OnnxSession {
   OnnxSession(const OnnxRuntime& runtime, SessionSpec spec);
   Status load(void* stream, const std::string* model);
   Status create(OrtSessionOptions* options, const std::string* model);
-  Status append_provider(OrtSessionOptions* options, void* stream) const;
-  Status append_cuda(OrtSessionOptions* options, void* stream) const;
-  Status append_other(OrtSessionOptions* options, const std::string& stem) const;
   Status describe();
   Result<ModelPort> port(bool input, size_t index) const;
   void add_output(ModelPort port);

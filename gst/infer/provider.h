@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The provider that a model runs on, and the parameters of its session.
+#pragma once
+
+#include <string>
+
+#include "gst/infer/inferprops.h"
+#include "gst/infer/onnx/onnxsession.h"
+
+namespace keepbox {
+
+inline constexpr const char* kCudaProvider = "cuda";
+
+struct ProviderChoice {
+  std::string name;    // "cpu", "cuda", or another
+  std::string reason;  // "as set", or what an automatic choice found
+
+  bool cuda() const;
+};
+
+/// True if `provider` leaves the choice to choose_provider().
+bool is_automatic(const InferProps& props);
+
+/// Returns the provider that is set or, for "auto", the GPU if the library and a device support it.
+Result<ProviderChoice> choose_provider(const InferProps& props);
+
+/// Checks that the library runs models on a GPU.
+Status check_cuda(const InferProps& props);
+
+/// Returns the parameters of a session on a provider. Options are ignored if the choice of the CPU
+/// was automatic, because they are for a GPU. Errors name the property.
+Result<SessionSpec> session_spec(const InferProps& props, const ProviderChoice& provider);
+
+/// Returns the parameters of a session for a trial run, on the CPU.
+SessionSpec trial_spec(const InferProps& props);
+
+}  // namespace keepbox
