@@ -24,10 +24,10 @@ Scale scale_of(const Plan& plan) {
 }
 
 /// Integers from `low` to `high`, within 0 .. `end`.
-struct Range {
+struct PixelRange {
   uint32_t first, count;
 };
-Range whole(float low, float high, uint32_t end) {
+PixelRange whole(float low, float high, uint32_t end) {
   const auto within = [&](float at) {
     return static_cast<uint32_t>(std::clamp(at, 0.0f, static_cast<float>(end)));
   };
@@ -41,7 +41,7 @@ struct Taps {
   std::vector<uint32_t> low, high;  // relative to the rectangle's first pixel
   std::vector<float> part;
 
-  Taps(Range pixels, float scale, float pad, float per_model, uint32_t first, uint32_t count,
+  Taps(PixelRange pixels, float scale, float pad, float per_model, uint32_t first, uint32_t count,
        uint32_t end) {
     for (uint32_t i = 0; i < pixels.count; ++i) {
       const float centre = static_cast<float>(pixels.first + i) + 0.5f;
@@ -78,8 +78,8 @@ void enlarge(const float* numbers, const MaskPlace& place, const Taps& x, const 
 /// memory is bounded even for noise.
 constexpr size_t kMaxPixels = size_t{1} << 30;
 
-Range columns_of(const Box& box, Size frame) { return whole(box.x1, box.x2, frame.width); }
-Range rows_of(const Box& box, Size frame) { return whole(box.y1, box.y2, frame.height); }
+PixelRange columns_of(const Box& box, Size frame) { return whole(box.x1, box.x2, frame.width); }
+PixelRange rows_of(const Box& box, Size frame) { return whole(box.y1, box.y2, frame.height); }
 
 /// Returns the number of frame pixels of a box's mask; 0 if it has no rectangle.
 size_t enlarged_pixels(const Plan& plan, const Detection& detection, const MaskPlace& place) {
@@ -94,8 +94,8 @@ void add_enlarged(const Plan& plan, const Detection& detection, const MaskPlace&
   const Letterbox& way = plan.letterbox;
   const Size maps = plan.payload.masks.maps;
   const Scale scale = scale_of(plan);
-  const Range columns = columns_of(detection.box, way.frame);
-  const Range rows = rows_of(detection.box, way.frame);
+  const PixelRange columns = columns_of(detection.box, way.frame);
+  const PixelRange rows = rows_of(detection.box, way.frame);
   if (place.count() == 0) return;
   out.pixels = pixels;
   out.width = columns.count;
@@ -113,9 +113,10 @@ MaskPlace place_for(const Plan& plan, const Box& on_frame, const Scale& scale) {
   const MaskRules& rules = plan.payload.masks;
   const float margin = rules.enlarged ? 1.5f : 0.0f;  // pixels needed for bilinear interpolation
   const Box box = plan.letterbox.to_model(on_frame);
-  const Range columns =
+  const PixelRange columns =
       whole(box.x1 * scale.x - margin, box.x2 * scale.x + margin, rules.maps.width);
-  const Range rows = whole(box.y1 * scale.y - margin, box.y2 * scale.y + margin, rules.maps.height);
+  const PixelRange rows =
+      whole(box.y1 * scale.y - margin, box.y2 * scale.y + margin, rules.maps.height);
   return {columns.first, rows.first, columns.count, rows.count};
 }
 
