@@ -17,14 +17,14 @@ struct PayloadType {
 };
 
 /// Followed by the edges of keypoints, padded to four bytes, and then per box its od_id and items.
-struct Header : BlockHead {
+struct PayloadHeader : BlockHead {
   GQuark name = 0;    // of the set of keypoints, or of the kind of values
   guint32 items = 0;  // per box: keypoints or values
   guint32 edges = 0;
-  guint32 edges_at = sizeof(Header);  // offset from the start of the header
+  guint32 edges_at = sizeof(PayloadHeader);  // offset from the start of the header
 };
 
-static_assert(alignof(Header) <= 4 && sizeof(Edge) == 2);
+static_assert(alignof(PayloadHeader) <= 4 && sizeof(Edge) == 2);
 
 void map_block(const GstAnalyticsMtd& mtd, const PixelMap& map);
 
@@ -44,9 +44,9 @@ gsize bytes_of_record(gsize floats) { return sizeof(guint) + floats * sizeof(flo
 
 /// Opens an mtd of any version of ours if its parts are within bounds; else std::nullopt.
 std::optional<RecordBlock> open_payload(const GstAnalyticsMtd& mtd, const PayloadType& type) {
-  const auto block = open_records(mtd, sizeof(Header), sizeof(guint));
+  const auto block = open_records(mtd, sizeof(PayloadHeader), sizeof(guint));
   if (!block) return block;
-  const auto header = read_as<Header>(block->header);
+  const auto header = read_as<PayloadHeader>(block->header);
   const guint64 edges_end = header.edges_at + guint64{header.edges} * sizeof(Edge);
   // Spans into it are returned. GStreamer 1.26 aligns mtds to eight bytes, undocumented.
   const bool aligned = reinterpret_cast<guintptr>(block->first) % alignof(float) == 0;
@@ -55,7 +55,7 @@ std::optional<RecordBlock> open_payload(const GstAnalyticsMtd& mtd, const Payloa
   return aligned && whole ? block : std::nullopt;
 }
 
-std::span<const Edge> edges_of(const RecordBlock& block, const Header& header) {
+std::span<const Edge> edges_of(const RecordBlock& block, const PayloadHeader& header) {
   const std::span out(reinterpret_cast<const Edge*>(block.header + header.edges_at), header.edges);
   const bool inside = std::ranges::all_of(
       out, [&](const Edge& edge) { return edge.from < header.items && edge.to < header.items; });
@@ -78,7 +78,7 @@ void map_block(const GstAnalyticsMtd& mtd, const PixelMap& map) {
   const PayloadType* type = type_of(gst_analytics_mtd_get_mtd_type(&mtd));
   const auto block = type != nullptr ? open_payload(mtd, *type) : std::nullopt;
   if (!block) return;
-  const guint items = read_as<Header>(block->header).items;
+  const guint items = read_as<PayloadHeader>(block->header).items;
   for (guint i = 0; i < block->count; ++i) map_record(block->record(i), items, *type, map);
 }
 
@@ -112,13 +112,13 @@ bool are_alike(const Payload& a, const Payload& b) {
 void add_block(GstAnalyticsRelationMeta* meta, const PayloadType& type, const auto& boxes) {
   const Payload first = payload_of(*boxes.begin(), type.moves);
   const auto count = static_cast<gsize>(std::ranges::distance(boxes));
-  const gsize header_size = sizeof(Header) + bytes_of_edges(first.edges.size());
+  const gsize header_size = sizeof(PayloadHeader) + bytes_of_edges(first.edges.size());
   const gsize record_size = bytes_of_record(first.floats.size());
-  const Header header{{static_cast<guint32>(header_size), static_cast<guint32>(record_size),
-                       static_cast<guint32>(count)},
-                      first.name,
-                      static_cast<guint32>(first.floats.size() / type.each),
-                      static_cast<guint32>(first.edges.size())};
+  const PayloadHeader header{{static_cast<guint32>(header_size), static_cast<guint32>(record_size),
+                              static_cast<guint32>(count)},
+                             first.name,
+                             static_cast<guint32>(first.floats.size() / type.each),
+                             static_cast<guint32>(first.edges.size())};
   GstAnalyticsMtd mtd;
   auto* next = static_cast<guint8*>(gst_analytics_relation_meta_add_mtd(
       meta, &type.impl, header_size + count * record_size, &mtd));
@@ -144,8 +144,8 @@ gsize bytes_of_payloads(std::span<const FrameBox> boxes) {
     for (const FrameBox& box : carriers(boxes, type))
       out += bytes_of_record(payload_of(box, type.moves).floats.size());
     if (out == 0) continue;
-    all +=
-        out + sizeof(Header) + bytes_of_edges(payload_of(boxes.front(), type.moves).edges.size());
+    all += out + sizeof(PayloadHeader) +
+           bytes_of_edges(payload_of(boxes.front(), type.moves).edges.size());
   }
   return all;
 }
@@ -164,7 +164,7 @@ PayloadRecords::PayloadRecords(GstAnalyticsRelationMeta* meta) {
   for (const PayloadType& type : kTypes)
     for (const GstAnalyticsMtd& mtd : mtds_named(meta, type.impl.name))
       if (const auto records = open_payload(mtd, type)) {
-        const auto header = read_as<Header>(records->header);
+        const auto header = read_as<PayloadHeader>(records->header);
         blocks_.push_back({type.moves, *records, header.name, header.items * type.each,
                            edges_of(*records, header)});
       }
@@ -206,7 +206,7 @@ void carry_payload(const GstAnalyticsMtd& mtd, GstAnalyticsRelationMeta* to,
       kept.push_back(i);
   }
   if (kept.empty()) return;
-  auto header = read_as<Header>(block->header);
+  auto header = read_as<PayloadHeader>(block->header);
   header.count = static_cast<guint32>(kept.size());
   GstAnalyticsMtd added;
   auto* next = static_cast<guint8*>(gst_analytics_relation_meta_add_mtd(

@@ -39,6 +39,7 @@ struct CudaDriver {
   CUresult (*event_create)(CUevent*, unsigned) = library.find("cuEventCreate");
   CUresult (*event_destroy)(CUevent) = library.find("cuEventDestroy_v2");
   CUresult (*event_record)(CUevent, CUstream) = library.find("cuEventRecord");
+  CUresult (*event_query)(CUevent) = library.find("cuEventQuery");
   CUresult (*event_synchronize)(CUevent) = library.find("cuEventSynchronize");
   CUresult (*event_elapsed)(float*, CUevent, CUevent) = library.find("cuEventElapsedTime");
   CUresult (*alloc)(CUdeviceptr*, size_t) = library.find("cuMemAlloc_v2");

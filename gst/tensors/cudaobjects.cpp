@@ -2,6 +2,8 @@
 // Finds the driver's functions, and makes its objects.
 #include "gst/tensors/cudaobjects.h"
 
+#include <chrono>
+
 #include "gst/tensors/gstcuda.h"
 
 namespace keepbox {
@@ -56,6 +58,15 @@ Result<CudaEvent> make_event(const CudaContext& context, EventUse use) {
   return made<CudaEvent, CUevent>(context, "a CUDA event", [&](CUevent* event) {
     return cuda_driver().event_create(event, flags);
   });
+}
+
+CUresult wait_shortly(CUevent event) {
+  constexpr std::chrono::microseconds kPolling{50};
+  const auto end = std::chrono::steady_clock::now() + kPolling;
+  while (std::chrono::steady_clock::now() < end)
+    if (const CUresult result = cuda_driver().event_query(event); result != CUDA_ERROR_NOT_READY)
+      return result;
+  return cuda_driver().event_synchronize(event);
 }
 
 Result<CudaGraph> capture(const CudaContext& context, CUstream stream,

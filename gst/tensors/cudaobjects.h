@@ -70,6 +70,8 @@ enum class EventUse {
   kWaiting,  // for measuring, and for threads that sleep until it is reached
 };
 Result<CudaEvent> make_event(const CudaContext& context, EventUse use);
+/// Waits for an event of use kWaiting that is expected soon: polls for a moment, then sleeps.
+CUresult wait_shortly(CUevent event);
 /// Captures what `enqueue` puts on the stream into a graph, without executing it. Other threads may
 /// use the device meanwhile.
 Result<CudaGraph> capture(const CudaContext& context, CUstream stream,

@@ -75,7 +75,7 @@ Result<std::unique_ptr<CudaFeed::Side>> CudaFeed::make_side(const CudaContext& c
   side->maker = std::move(*maker);
   for (size_t i = 0; i < slots_; ++i) {
     auto begun = make_event(context, EventUse::kTime);
-    auto ready = make_event(context, EventUse::kTime);
+    auto ready = make_event(context, EventUse::kWaiting);
     if (!begun || !ready) return std::unexpected(!begun ? begun.error() : ready.error());
     side->events.push_back({std::move(*begun), std::move(*ready)});
   }
@@ -111,7 +111,7 @@ Status CudaFeed::from_device(GstBuffer* buffer, size_t slot, CUdeviceptr input) 
   // Later writers use the frame's stream; without a stream nothing has to be ordered.
   const CUevent ready = side_->events[slot].ready.get();
   return cuda_status(
-      producer != nullptr ? cuda.stream_wait(producer, ready, 0) : cuda.event_synchronize(ready),
+      producer != nullptr ? cuda.stream_wait(producer, ready, 0) : wait_shortly(ready),
       "ordered streams");
 }
 
