@@ -26,11 +26,13 @@ struct PayloadHeader : BlockHead {
 
 static_assert(alignof(PayloadHeader) <= 4 && sizeof(Edge) == 2);
 
-void map_block(const GstAnalyticsMtd& mtd, const PixelMap& map);
+void map_payload(const GstAnalyticsMtd& mtd, const PixelMap& map);
 
 const PayloadType kTypes[] = {
-    {{"keepbox-points", transform_records<map_block>, nullptr, {}}, Moves::kAsPoints, kPointValues},
-    {{"keepbox-values", transform_records<map_block>, nullptr, {}}, Moves::kFixed, 1}};
+    {{"keepbox-points", transform_records<map_payload>, nullptr, {}},
+     Moves::kAsPoints,
+     kPointValues},
+    {{"keepbox-values", transform_records<map_payload>, nullptr, {}}, Moves::kFixed, 1}};
 
 /// Returns our type with that name, or nullptr.
 const PayloadType* type_of(GstAnalyticsMtdType type) {
@@ -74,7 +76,7 @@ void map_record(guint8* record, guint items, const PayloadType& type, const Pixe
   }
 }
 
-void map_block(const GstAnalyticsMtd& mtd, const PixelMap& map) {
+void map_payload(const GstAnalyticsMtd& mtd, const PixelMap& map) {
   const PayloadType* type = type_of(gst_analytics_mtd_get_mtd_type(&mtd));
   const auto block = type != nullptr ? open_payload(mtd, *type) : std::nullopt;
   if (!block) return;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gst/base/error.h"
+#include "gst/infer/batch/sizes.h"
 #include "gst/infer/onnx/openbatch.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
@@ -16,8 +17,6 @@ namespace {
 constexpr size_t kBatchSlots = 2;       // one is filled while the other runs
 constexpr size_t kInputAlignment = 16;  // of InputMaker
 constexpr unsigned kLargestBatch = 64;  // of those that are settled by measurement
-/// Sizes grow by this factor: each has a session of its own, with the model's weights.
-constexpr unsigned kStep = 4;
 /// Gain of a step below which larger batches are not worth it: a tenth per factor of two.
 constexpr double kWorthwhile = 1.1 * 1.1;
 
@@ -183,9 +182,7 @@ Status CudaModel::bind(Size& size, std::span<const DeviceMemory> inputs) {
 /// Returns the number of pictures that may be waiting at a time, as a size.
 unsigned CudaModel::wanted_capacity() const {
   const unsigned most = spec_.batch.size == 0 ? kLargestBatch : spec_.batch.size;
-  unsigned capacity = 1;
-  while (capacity < frames_) capacity *= kStep;
-  return std::min(capacity, most);
+  return batch_capacity(frames_, most);
 }
 
 /// Adds sizes for the frames of all elements, as long as they are worth it. If that fails, pictures
@@ -193,7 +190,7 @@ unsigned CudaModel::wanted_capacity() const {
 void CudaModel::grow() {
   const unsigned wanted = wanted_capacity();
   while (fixed_batch() == 0 && !settled_ && capacity() < wanted) {
-    const auto grown = grow_to(std::min(capacity() * kStep, wanted));
+    const auto grown = grow_to(std::min(capacity() * kBatchStep, wanted));
     settled_ = !grown || !*grown;
     if (grown) continue;
     GST_CAT_INFO(tensorinfer_debug, "no larger batches than %u: %s", capacity(),

@@ -9,6 +9,8 @@
 #include <random>
 #include <thread>
 
+#include "gst/infer/batch/sizes.h"
+
 namespace keepbox {
 namespace {
 
@@ -108,6 +110,17 @@ class BatchesTest : public testing::Test {
   FakeEngine engine_;
   Batches batches_{{.capacity = 4}, engine_};
 };
+
+TEST(BatchCapacity, FitsTheFramesThatMayBeWaiting) {
+  EXPECT_EQ(batch_capacity(1, 64), 1u);
+  EXPECT_EQ(batch_capacity(2, 64), 4u);
+  EXPECT_EQ(batch_capacity(8, 64), 4u);
+  EXPECT_EQ(batch_capacity(9, 64), 16u);
+  EXPECT_EQ(batch_capacity(17, 64), 16u) << "64 places for 17 frames would waste 47";
+  EXPECT_EQ(batch_capacity(33, 64), 64u);
+  EXPECT_EQ(batch_capacity(1000, 64), 64u);
+  EXPECT_EQ(batch_capacity(16, 6), 6u);
+}
 
 TEST_F(BatchesTest, RunsAlonePictureAtOnce) {
   Batches::Member member;
