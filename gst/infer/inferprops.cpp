@@ -100,7 +100,8 @@ const Property<InferProps> kInferProperties[] = {
      .member = &InferProps::hold,
      .live = true},
     {"max-in-flight",
-     "Maximum number of frames in flight on the GPU; the stream waits for the oldest of them.",
+     "Maximum number of frames in flight on the GPU while frames run one by one; the stream waits "
+     "for the oldest of them.",
      &InferProps::max_in_flight, nullptr, 1, 16},
     {"cuda-graph",
      "Capture the model's kernel launches once and replay them for each frame, if the model allows "
