@@ -15,7 +15,9 @@ PACKAGES = ['gstreamer-1.0', 'gstreamer-base-1.0', 'gstreamer-video-1.0',
             'gstreamer-analytics-1.0', 'opencv4', 'libonnxruntime']
 # Folders that a folder may include in addition to itself and core.
 WANT_CUDA = ['gst/tensors/gstcuda.h', 'gst/tensors/cudadriver.h', 'gst/tensors/cudaobjects.h',
-             'gst/infer/cuda/cudafeed.h', 'gst/infer/cuda/cudamodel.h']
+             'gst/infer/cuda/cudafeed.h', 'gst/infer/cuda/cudamodel.h',
+             'gst/infer/cuda/cudaruns.h', 'gst/infer/cuda/cudasession.h',
+             'gst/infer/cuda/cudatensors.h']
 # core's rooms, the lowest first: each may include those before it.
 ROOMS = ['formula', 'base', 'model', 'recognition', 'plan', 'run', 'reference']
 CORE = [f'core/{room}' for room in ROOMS]

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "gst/infer/inferencer.h"
-#include "gst/onnxgraph.pb.h"
+#include "gst/infer/onnx/onnxgraph.pb.h"
 
 namespace keepbox {
 namespace {
