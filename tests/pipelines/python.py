@@ -98,6 +98,26 @@ def test_tensors_where_they_lie(folder):
     check(boxes)
 
 
+def test_batches(folder):
+    numbers, given_back = np.stack([ROW] * 3), []
+    numbers[1, 5] = 8
+    info = Keepbox.TensorInfo.new('yolo-26-end2end-out', GstAnalytics.TensorDataType.FLOAT32,
+                                  [3, 1, 6])
+    frames = [new_frame() for _ in numbers]
+    args = info, numbers.ctypes.data, numbers.nbytes, given_back.append, len(numbers)
+    refused('first dimension of 2', Keepbox.buffers_add_tensor, frames[:2], *args)
+    refused('at least one buffer', Keepbox.buffers_add_tensor, [], *args)
+    refused('different buffers', Keepbox.buffers_add_tensor, frames[:1] * 3, *args)
+    assert Keepbox.buffers_add_tensor(frames, *args)
+    boxes = [decode(frame) for frame in frames]
+    del frames
+    gc.collect()
+    assert given_back == [3], given_back
+    check(boxes[0])
+    check(boxes[2])
+    assert boxes[1][0].get_class_id() == 8, boxes[1][0].get_class_id()
+
+
 def test_boxes_with_a_tracker(folder):
     frame = new_frame()
     meta = GstAnalytics.buffer_add_analytics_relation_meta(frame)
