@@ -175,6 +175,35 @@ gboolean keepbox_buffer_add_tensor_bytes(GstBuffer* buffer, const KeepboxTensorI
                                          GBytes* bytes, GError** error);
 
 /**
+ * keepbox_buffers_add_tensor:
+ * @buffers: (in) (array length=n_buffers) (transfer none): different writable buffers, the frames
+ *   of the batch in its order. Copies of them share the data
+ * @n_buffers: the number of frames, 1 or more
+ * @info: the description of the tensor of the whole batch. Its first dimension is @n_buffers
+ * @data: the tensor data of all frames
+ * @size: the size of @data in bytes: the product of the dimensions and the size of the data type
+ * @notify: (nullable) (scope async) (closure user_data): called once with @user_data when no buffer
+ *   holds a slice of the data any more, as for keepbox_buffer_add_tensor()
+ * @user_data: data for @notify
+ * @error: return location for an error, as for keepbox_buffer_add_tensor()
+ *
+ * Adds the tensor of a batch to its frames: each buffer gets its slice, whose first dimension is 1,
+ * as keepbox_buffer_add_tensor() would add it. The data is not copied and must not change until all
+ * slices are released.
+ *
+ * A model with several output tensors needs one call for each of them.
+ *
+ * Returns: %TRUE if the slices were added; %FALSE with @error set otherwise. No buffer then has a
+ *   slice, the caller still owns the data, and @notify is not called
+ *
+ * Since: 0.2
+ */
+GST_API_EXPORT
+gboolean keepbox_buffers_add_tensor(GstBuffer** buffers, gsize n_buffers,
+                                    const KeepboxTensorInfo* info, gconstpointer data, gsize size,
+                                    GDestroyNotify notify, gpointer user_data, GError** error);
+
+/**
  * keepbox_cuda_available:
  * @error: return location for an error that tells what is missing
  *

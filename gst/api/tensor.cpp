@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
+#include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "gst/api/keepbox.h"
 #include "gst/base/error.h"
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/cudawrap.h"
+#include "gst/tensors/slices.h"
 #include "gst/tensors/tensors.h"
 
 struct _KeepboxTensorInfo {
@@ -60,6 +65,14 @@ int number_of(const Enum& value) {
 template <class Enum>
 bool is_known(const Enum& value, Enum last) {
   return number_of(value) >= 0 && number_of(value) <= static_cast<int>(last);
+}
+
+Status check_buffers(std::span<GstBuffer* const> buffers) {
+  if (buffers.empty()) return bad("at least one buffer", "none", "pass the frames of the batch");
+  for (GstBuffer* buffer : buffers) KB_TRY(check_buffer(buffer));
+  if (std::set(buffers.begin(), buffers.end()).size() != buffers.size())
+    return bad("different buffers", "one of them twice", "pass each frame of the batch once");
+  return {};
 }
 
 /// Checks type and shape, and that the data has the matching size.
@@ -117,19 +130,81 @@ Result<GstMemory*> wrap(const KeepboxTensorInfo& info, const Lent& lent) {
                                 lent.user_data, lent.notify);
 }
 
-Status add(GstBuffer* buffer, const KeepboxTensorInfo* info, const Lent& lent) {
-  KB_TRY(check_buffer(buffer));
+Result<TensorView> check_tensor(const KeepboxTensorInfo* info, const Lent& lent) {
   if (info == nullptr)
     return bad("a KeepboxTensorInfo", "NULL", "create one with keepbox_tensor_info_new()");
-  const Result<TensorView> view = check_form(*info, lent);
-  if (!view) return std::unexpected(view.error());
+  KB_ASSIGN(const TensorView view, check_form(*info, lent));
   KB_TRY(check_place(*info));
-  const Result<GstMemory*> memory = wrap(*info, lent);
-  if (!memory) return std::unexpected(memory.error());
+  return view;
+}
+
+/// @param memory transfer full.
+void attach(GstBuffer* buffer, GQuark id, const TensorView& view, GstMemory* memory) {
   GstBuffer* data = gst_buffer_new();
-  gst_buffer_append_memory(data, *memory);
-  add_tensor(buffer, g_quark_to_string(info->id), view->type, view->shape,
-             GST_TENSOR_DIM_ORDER_ROW_MAJOR, data);
+  gst_buffer_append_memory(data, memory);
+  add_tensor(buffer, g_quark_to_string(id), view.type, view.shape, GST_TENSOR_DIM_ORDER_ROW_MAJOR,
+             data);
+}
+
+Status add(GstBuffer* buffer, const KeepboxTensorInfo* info, const Lent& lent) {
+  KB_TRY(check_buffer(buffer));
+  KB_ASSIGN(const TensorView view, check_tensor(info, lent));
+  KB_ASSIGN(GstMemory* const memory, wrap(*info, lent));
+  attach(buffer, info->id, view, memory);
+  return {};
+}
+
+/// Data of a batch that was lent; its slices own it.
+struct LentBatch {
+  explicit LentBatch(const Lent& from) : lent(from) {}
+  LentBatch(const LentBatch&) = delete;
+  LentBatch& operator=(const LentBatch&) = delete;
+  ~LentBatch() {
+    if (lent.notify != nullptr) lent.notify(lent.user_data);
+  }
+  Lent lent;
+};
+using SharedBatch = std::shared_ptr<LentBatch>;
+
+void release_slice(gpointer owner) { delete static_cast<SharedBatch*>(owner); }
+
+Result<GstMemory*> wrap_slice(const KeepboxTensorInfo& info, const SharedBatch& batch, size_t index,
+                              size_t count) {
+  const gsize bytes = batch->lent.size / count;
+  auto* owner = new SharedBatch(batch);
+  auto memory = wrap(info, {static_cast<const std::byte*>(batch->lent.data) + index * bytes, bytes,
+                            release_slice, owner});
+  if (!memory) release_slice(owner);
+  return memory;
+}
+
+/// Wraps all slices. If one fails, none is left, and the data is not released.
+Result<std::vector<GstMemory*>> wrap_slices(const KeepboxTensorInfo& info, const Lent& lent,
+                                            size_t count) {
+  const auto batch = std::make_shared<LentBatch>(lent);
+  std::vector<GstMemory*> out;
+  while (out.size() < count) {
+    const auto memory = wrap_slice(info, batch, out.size(), count);
+    if (!memory) {
+      batch->lent.notify = nullptr;
+      std::ranges::for_each(out, gst_memory_unref);
+      return std::unexpected(memory.error());
+    }
+    out.push_back(*memory);
+  }
+  return out;
+}
+
+Status add_slices(std::span<GstBuffer* const> buffers, const KeepboxTensorInfo* info,
+                  const Lent& lent) {
+  KB_TRY(check_buffers(buffers));
+  KB_ASSIGN(TensorView view, check_tensor(info, lent));
+  if (view.shape[0] != buffers.size())
+    return bad("a first dimension of " + std::to_string(buffers.size()) + ", the number of buffers",
+               view.to_string(), "pass a buffer for each frame of the batch");
+  KB_ASSIGN(const auto memories, wrap_slices(*info, lent, buffers.size()));
+  view.shape = slice_shape(view.shape);
+  for (size_t i = 0; i < buffers.size(); ++i) attach(buffers[i], info->id, view, memories[i]);
   return {};
 }
 
@@ -191,6 +266,14 @@ gboolean keepbox_buffer_add_tensor(GstBuffer* buffer, const KeepboxTensorInfo* i
                                    gconstpointer data, gsize size, GDestroyNotify notify,
                                    gpointer user_data, GError** error) {
   return report(add(buffer, info, {data, size, notify, user_data}), error);
+}
+
+gboolean keepbox_buffers_add_tensor(GstBuffer** buffers, gsize n_buffers,
+                                    const KeepboxTensorInfo* info, gconstpointer data, gsize size,
+                                    GDestroyNotify notify, gpointer user_data, GError** error) {
+  return report(add_slices(std::span(buffers, buffers != nullptr ? n_buffers : 0), info,
+                           {data, size, notify, user_data}),
+                error);
 }
 
 gboolean keepbox_buffer_add_tensor_bytes(GstBuffer* buffer, const KeepboxTensorInfo* info,

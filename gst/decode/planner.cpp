@@ -99,7 +99,9 @@ Result<Plan> Planner::plan_of(FrameTensors& tensors, const Production& productio
   if (!plan) return plan;
   if (plan->layout.images != 1)
     return fail(ErrorKind::kUnsupported, "tensors of one frame (batch size 1)",
-                "batch size " + std::to_string(plan->layout.images), "infer one frame at a time");
+                "batch size " + std::to_string(plan->layout.images),
+                "give each frame its slice by keepbox_buffers_add_tensor(), or run the model with "
+                "tensorinfer batch-size=");
   for (uint32_t& number : plan->reads) number = production.tensors[number];
   return plan;
 }

@@ -82,11 +82,4 @@ Status check_slices(const ModelPort& port, const Shape& shape, unsigned batch) {
               "set batch-size=1, or export the model with outputs per picture");
 }
 
-Shape slice_shape(const Shape& shape) {
-  const auto dims = shape.dims();
-  std::vector<size_t> out(dims.begin(), dims.end());
-  out[0] = 1;
-  return Shape(std::span<const size_t>(out));
-}
-
 }  // namespace keepbox

@@ -16,6 +16,7 @@
 #include "gst/infer/inferredtensor.h"
 #include "gst/infer/onnx/onnxsession.h"
 #include "gst/tensors/cudascope.h"
+#include "gst/tensors/slices.h"
 
 namespace keepbox {
 
@@ -79,8 +80,5 @@ std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input, u
 
 /// Checks that an output has one part per picture. kUnsupported with its name if it does not.
 Status check_slices(const ModelPort& port, const Shape& shape, unsigned batch);
-
-/// Returns the shape of one picture's part: the first dimension is 1.
-Shape slice_shape(const Shape& shape);
 
 }  // namespace keepbox

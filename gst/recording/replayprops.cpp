@@ -35,11 +35,14 @@ constexpr auto kLatest = static_cast<gdouble>(Timeline::kLatest);
 const Property<ReplayProps> kReplayProperties[] = {
     {"location",
      "Folder of a tensorrecord recording, a NumPy file (.npy), or a file of raw numbers. A NumPy "
-     "file is one frame; a raw file requires dims, and type if its numbers are not float32.",
+     "file is one frame or one batch, as with dims; a raw file requires dims, and type if its "
+     "numbers are not float32.",
      &ReplayProps::location},
     {"dims",
-     "Dimensions of one frame's tensor in a raw file, slowest first, such as 1,84,8400 or "
-     "1x84x8400. The file may contain several consecutive frames.",
+     "Dimensions of a tensor in a raw file, slowest first, such as 1,84,8400 or 1x84x8400. The "
+     "file may contain several consecutive tensors, each of one frame. 8,84,8400 is a batch of 8 "
+     "frames, which get their slices in turn; tensors with fewer than three dimensions above 1, "
+     "such as 300,6, are one frame.",
      &ReplayProps::dims},
     {"type",
      "Type of the numbers in a raw file: float16, float32, float64, bfloat16, or int or uint "

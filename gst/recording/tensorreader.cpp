@@ -9,6 +9,7 @@
 #include "core/recognition/layout.h"
 #include "gst/base/error.h"
 #include "gst/recording/npy.h"
+#include "gst/tensors/slices.h"
 
 namespace keepbox {
 namespace {
@@ -89,8 +90,15 @@ Result<StoredTensor> raw_form(const std::string& path, const RawForm& form) {
   return StoredTensor{.id = form.id, .type = *type, .shape = shape};
 }
 
-/// Returns the bytes per frame of a raw file, which must contain whole frames.
-Result<size_t> frame_bytes(const PlainFile& file, const StoredTensor& form) {
+/// Returns the number of frames in a tensor of a raw or .npy file.
+size_t frames_in(const Shape& shape) {
+  const auto dims = shape.dims();
+  const auto broad = std::ranges::count_if(dims, [](size_t dim) { return dim > 1; });
+  return broad > 2 && dims[0] > 1 ? dims[0] : 1;
+}
+
+/// Returns the bytes of the tensor in a raw file, which must contain whole ones.
+Result<size_t> tensor_bytes(const PlainFile& file, const StoredTensor& form) {
   const auto count = form.shape.count();
   if (!count || *count > kLargestTensor / size_of(form.type))
     return fail(ErrorKind::kInvalid, "dims of a tensor that fits in memory",
@@ -100,8 +108,9 @@ Result<size_t> frame_bytes(const PlainFile& file, const StoredTensor& form) {
     return file_error("a tensor in " + file.path, "an empty file", "record it again");
   if (one == 0 || file.bytes % one != 0)
     return fail(ErrorKind::kTruncated,
-                "whole frames of " + std::to_string(one) + " bytes (" + form.shape.to_string() +
-                    " " + std::string(to_string(form.type)) + ") in " + file.path,
+                (frames_in(form.shape) > 1 ? "whole batches of " : "whole frames of ") +
+                    std::to_string(one) + " bytes (" + form.shape.to_string() + " " +
+                    std::string(to_string(form.type)) + ") in " + file.path,
                 std::to_string(file.bytes) + " bytes", kRawHint);
   return one;
 }
@@ -136,18 +145,27 @@ Result<TensorReader> TensorReader::open_file(const std::string& path, const RawF
   if (!is_npy) {
     KB_ASSIGN(out.form_, raw_form(path, form));
   }
-  if (is_npy) {  // one frame, which may be empty
+  if (is_npy) {  // one tensor, which may be empty
     KB_ASSIGN(const auto array, read_header(out.file_));
     out.form_ = {.id = form.id, .type = array.type, .shape = array.shape};
     out.offset_ = array.offset;
     out.frame_bytes_ = out.file_.bytes - array.offset;
     out.frames_ = 1;
   } else {
-    KB_ASSIGN(const auto one, frame_bytes(out.file_, out.form_));
+    KB_ASSIGN(const auto one, tensor_bytes(out.file_, out.form_));
     out.frame_bytes_ = one;
     out.frames_ = out.file_.bytes / one;
   }
+  out.split_batches();
   return out;
+}
+
+void TensorReader::split_batches() {
+  const size_t frames = frames_in(form_.shape);
+  if (frames == 1 || frame_bytes_ == 0) return;
+  form_.shape = slice_shape(form_.shape);
+  frame_bytes_ /= frames;
+  frames_ *= frames;
 }
 
 std::vector<TensorForm> TensorReader::forms() const {

@@ -41,8 +41,10 @@ struct RawForm {
 class TensorReader {
  public:
   /// @param location a folder written by TensorWriter, a .npy file, or a file of raw numbers with
-  /// one or more frames of the tensor that `form` describes. Errors: missing, not a regular file,
-  /// empty, a size that does not match the dimensions, a broken line in the index.
+  /// one or more frames of the tensor that `form` describes. A tensor of a batch is a frame per
+  /// slice: its first dimension is above 1, and so are two or more others, because fewer are a
+  /// table. Errors: missing, not a regular file, empty, a size that does not match the dimensions,
+  /// a broken line in the index.
   static Result<TensorReader> open(const std::string& location, const RawForm& form);
 
   size_t frames() const { return frames_; }
@@ -69,6 +71,7 @@ class TensorReader {
   static Result<TensorReader> open_folder(const std::string& path);
   static Result<TensorReader> open_file(const std::string& path, const RawForm& form);
   Status read_folder(size_t frame);
+  void split_batches();
 
   std::optional<Folder> folder_;
   RecordIndex index_;

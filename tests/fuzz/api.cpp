@@ -107,6 +107,25 @@ void add_bytes(Input& input, GstBuffer* buffer) {
   check_refusal(taken, error);
 }
 
+/// Adds a batch of lent memory to frames, one of which may be another's. @return true if it was
+/// accepted.
+bool add_batch(Input& input, std::vector<GstBuffer*> frames, Lent& lent) {
+  const gsize rows = input.below(4), columns = input.below(7);
+  const gsize dims[] = {input.chance(80) ? frames.size() : input.below(6), rows, columns};
+  const Info info(keepbox_tensor_info_new("batch", GST_TENSOR_DATA_TYPE_UINT8, dims, 3));
+  const gsize size = dims[0] * rows * columns;
+  lent.bytes.reset(new uint8_t[size]());
+  const bool twice = frames.size() > 1 && input.chance(10);
+  if (twice) frames.back() = frames.front();
+  g_autoptr(GError) error = nullptr;
+  const bool taken = keepbox_buffers_add_tensor(frames.data(), frames.size(), info.get(),
+                                                lent.bytes.get(), size, give_back, &lent, &error);
+  check_refusal(taken, error);
+  if (taken != (dims[0] == frames.size() && !twice && !frames.empty()))
+    violated("a batch that is not what is said");
+  return taken;
+}
+
 /// Attaches tensors to buffers and copies of them, which are released in any order.
 void tensors(Input& input) {
   std::vector<std::unique_ptr<Lent>> lent;
@@ -114,8 +133,11 @@ void tensors(Input& input) {
   std::vector<GstBuffer*> buffers{gst_buffer_new()};
   for (uint32_t i = input.between(1, 12); i > 0 && !input.empty(); --i) {
     GstBuffer*& buffer = buffers[input.below(static_cast<uint32_t>(buffers.size()))];
-    const uint32_t kind = input.below(10);
-    if (kind < 6) {
+    const uint32_t kind = input.below(11);
+    if (kind == 10) {
+      lent.push_back(std::make_unique<Lent>());
+      taken[lent.back().get()] = add_batch(input, buffers, *lent.back());
+    } else if (kind < 6) {
       lent.push_back(std::make_unique<Lent>());
       taken[lent.back().get()] = add_lent(input, buffer, *lent.back());
     } else if (kind < 8) {

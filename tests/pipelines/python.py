@@ -98,6 +98,26 @@ def test_tensors_where_they_lie(folder):
     check(boxes)
 
 
+def test_batches(folder):
+    numbers, given_back = np.stack([ROW] * 3), []
+    numbers[1, 5] = 8
+    info = Keepbox.TensorInfo.new('yolo-26-end2end-out', GstAnalytics.TensorDataType.FLOAT32,
+                                  [3, 1, 6])
+    frames = [new_frame() for _ in numbers]
+    args = info, numbers.ctypes.data, numbers.nbytes, given_back.append, len(numbers)
+    refused('first dimension of 2', Keepbox.buffers_add_tensor, frames[:2], *args)
+    refused('at least one buffer', Keepbox.buffers_add_tensor, [], *args)
+    refused('different buffers', Keepbox.buffers_add_tensor, frames[:1] * 3, *args)
+    assert Keepbox.buffers_add_tensor(frames, *args)
+    boxes = [decode(frame) for frame in frames]
+    del frames
+    gc.collect()
+    assert given_back == [3], given_back
+    check(boxes[0])
+    check(boxes[2])
+    assert boxes[1][0].get_class_id() == 8, boxes[1][0].get_class_id()
+
+
 def test_boxes_with_a_tracker(folder):
     frame = new_frame()
     meta = GstAnalytics.buffer_add_analytics_relation_meta(frame)
@@ -168,9 +188,9 @@ def masks_sample():
 
 
 def code_of_pages():
-    """Returns README.md's program, the code that reads boxes, and the code that adds a tensor."""
+    """Returns README.md's program, and the code that reads boxes, adds a tensor, and a batch."""
     blocks = blocks_of_pages('python')
-    assert len(blocks) == 3, blocks
+    assert len(blocks) == 4, blocks
     return blocks
 
 
@@ -186,7 +206,7 @@ def test_program_of_readme(folder):
 
 
 def test_code_of_pages(folder):
-    _, reads, adds = code_of_pages()
+    _, reads, adds, adds_batch = code_of_pages()
     frame, output = new_frame(), np.zeros((1, 84, 8400), np.float32).view(Output)
     meta = GstAnalytics.buffer_add_analytics_relation_meta(frame)
     meta.add_od_mtd(GLib.quark_from_string('cat'), 1, 2, 3, 4, .5)
@@ -201,6 +221,10 @@ def test_code_of_pages(folder):
     assert words['pixels'].shape == (words['height'], words['width'])
     words.update(frame=new_frame(), output=output, GstAnalytics=GstAnalytics)
     exec(adds, words)
+    batch = np.zeros((8, 84, 8400), np.float32).view(Output)
+    words.update(frames=[new_frame() for _ in batch], output=batch)
+    exec(adds_batch, words)
+    assert all(GstAnalytics.buffer_get_tensor_meta(frame) for frame in words['frames'])
 
 
 def test_boxes_of_arrays(folder):

@@ -28,6 +28,14 @@ gboolean api_c_add(GstBuffer* buffer, GError** error) {
          (keepbox_cuda_available(NULL) || TRUE);
 }
 
+gboolean api_c_add_batch(GstBuffer** buffers, gsize count, GError** error) {
+  static const gfloat rows[2][6] = {{10, 20, 50, 80, 0.9f, 7}, {10, 20, 50, 80, 0.9f, 7}};
+  const gsize dims[] = {count, 1, 6};
+  g_autoptr(KeepboxTensorInfo) info =
+      keepbox_tensor_info_new("yolo-26-end2end-out", GST_TENSOR_DATA_TYPE_FLOAT32, dims, 3);
+  return keepbox_buffers_add_tensor(buffers, count, info, rows, sizeof rows, NULL, NULL, error);
+}
+
 static gboolean carries_nothing(const KeepboxBox* box) {
   guint width = 1, height = 1;
   gsize points = 1, edges = 1, stride = 1;

@@ -11,6 +11,9 @@ G_BEGIN_DECLS
 /// Adds a static tensor of 1x1x6 float32: class 7 at 10, 20 to 50, 80.
 gboolean api_c_add(GstBuffer* buffer, GError** error);
 
+/// Adds the same tensor to each frame of a batch.
+gboolean api_c_add_batch(GstBuffer** buffers, gsize count, GError** error);
+
 /// Checks with all functions that the buffer has one box, that of the tensor.
 gboolean api_c_check(GstBuffer* buffer);
 

@@ -123,6 +123,51 @@ TEST_F(CudaApi, ReleasesDataOnce) {
   CuMemFree(data);
 }
 
+TEST_F(CudaApi, SlicesOfABatchShareIt) {
+  const Tensor tensor = crowd(6);
+  const size_t bytes = test::bytes_of(tensor);
+  const auto want = expected(tensor);
+  CUdeviceptr data = 0;
+  {
+    const CudaScope scope(context);
+    ASSERT_EQ(CuMemAlloc(&data, static_cast<unsigned>(2 * bytes)), CUDA_SUCCESS);
+    ASSERT_EQ(CuMemcpyHtoD(data, tensor.values.data(), bytes), CUDA_SUCCESS);
+    ASSERT_EQ(CuMemcpyHtoD(data + bytes, tensor.values.data(), bytes), CUDA_SUCCESS);
+    CuStreamSynchronize(nullptr);
+  }
+  Tensor both = tensor;
+  both.shape = {2, tensor.shape[1], tensor.shape[2]};
+  both.values.resize(2 * both.values.size());
+  for (const KeepboxReady ready : {KEEPBOX_READY_NOW, KEEPBOX_READY_STREAM}) {
+    const Lent lent = describe_cuda(both, pointer(data), ready, nullptr);
+    int given_back = 0;
+    Harness h("boxdecode", kSmall);
+    Buffer frames[] = {test::empty_frame(), test::empty_frame()};
+    GstBuffer* buffers[] = {frames[0].get(), frames[1].get()};
+    {
+      const CudaScope scope(context);
+      g_autoptr(GError) error = nullptr;
+      ASSERT_TRUE(keepbox_buffers_add_tensor(buffers, 2, lent.info.get(), lent.data, lent.size,
+                                             count_call, &given_back, &error))
+          << error->message;
+    }
+    for (size_t i = 0; i < 2; ++i) {
+      FrameTensors mapped;
+      ASSERT_TRUE(mapped.look(buffers[i]));
+      ASSERT_TRUE(mapped.map_all(MemorySpace::kCuda));
+      EXPECT_EQ(mapped.views()[0].data, pointer(data + i * bytes)) << "not a copy";
+    }
+    for (Buffer& frame : frames) {
+      EXPECT_EQ(given_back, 0);
+      expect_same(api_boxes(h.run(frame.release())), want);
+    }
+    EXPECT_EQ(test::told(h.element(), "backend"), "cuda");
+    EXPECT_EQ(given_back, 1);
+  }
+  const CudaScope scope(context);
+  CuMemFree(data);
+}
+
 TEST_F(CudaApi, RejectsHostMemory) {
   const CudaScope scope(context);
   const Tensor tensor = crowd(4);

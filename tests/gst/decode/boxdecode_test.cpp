@@ -136,7 +136,7 @@ TEST(Boxdecode, ReportsWrongTensors) {
   expect_words(error_of("a", DataType::kFloat32, {1, 300, 6}, 7200, "boxdecode tensor-ids=b"),
                {"id b", "a 1x300x6", "tensor-ids="});
   expect_words(error_of("yolo-v8-out", DataType::kFloat32, {2, 84, 525}, 2 * 84 * 525 * 4),
-               {"batch size 2"});
+               {"batch size 2", "keepbox_buffers_add_tensor()", "tensorinfer batch-size="});
   expect_words(error_of("yolo-v8-out", DataType::kFloat32, {1, 84, SIZE_MAX / 100}, 1000),
                {"anchors"});
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <numeric>
 
 #include "core/formula/box.h"
 #include "gst/decode/priors.h"
@@ -139,6 +140,59 @@ TEST(Raw, HoldsSeveralFrames) {
   EXPECT_EQ(floats_of(reader->read(1)->front()), (std::vector<float>{4, 5, 6}));
   EXPECT_EQ(floats_of(reader->read(0)->front()), (std::vector<float>{1, 2, 3}));
   EXPECT_EQ(reader->read(0)->front().id, "x");
+}
+
+std::string batch_of_two() {
+  std::array<float, 12> values;
+  std::iota(values.begin(), values.end(), 0.0f);
+  return {reinterpret_cast<const char*>(values.data()), sizeof values};
+}
+
+TEST(Raw, BatchHasAFramePerSlice) {
+  const test::TempDir dir;
+  const std::string path = dir.write("t.raw", batch_of_two() + batch_of_two());
+  auto reader = TensorReader::open(path, {"2,3,2", "float32", ""});
+  ASSERT_TRUE(reader) << reader.error().message();
+  ASSERT_EQ(reader->frames(), 4u);
+  EXPECT_EQ(reader->forms().at(0).shape, (Shape{1, 3, 2}));
+  for (const size_t frame : {3, 0, 1, 2}) {
+    const float first = frame % 2 == 0 ? 0 : 6;
+    const StoredTensor& slice = reader->read(frame)->front();
+    EXPECT_EQ(slice.shape, (Shape{1, 3, 2}));
+    EXPECT_EQ(floats_of(slice),
+              (std::vector<float>{first, first + 1, first + 2, first + 3, first + 4, first + 5}))
+        << frame;
+  }
+  const auto cut = TensorReader::open(dir.write("cut", batch_of_two() + std::string(24, 'x')),
+                                      {"2,3,2", "float32", ""});
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().expected.find("whole batches of 48 bytes (2x3x2 float32)"), 0u)
+      << cut.error().message();
+}
+
+TEST(Raw, TableIsNotABatch) {
+  const test::TempDir dir;
+  const std::string path = dir.write("t.raw", batch_of_two());
+  for (const Shape& shape : {Shape{1, 3, 4}, Shape{4, 3}, Shape{4, 1, 3}, Shape{4, 3, 1}}) {
+    auto reader = TensorReader::open(path, {shape.to_string(), "float32", ""});
+    ASSERT_TRUE(reader) << reader.error().message();
+    EXPECT_EQ(reader->frames(), 1u) << shape.to_string();
+    EXPECT_EQ(reader->read(0)->front().shape, shape);
+  }
+}
+
+TEST(Npy, BatchHasAFramePerSlice) {
+  const test::TempDir dir;
+  const std::string head = npy_header(DataType::kFloat32, {2, 3, 2});
+  auto reader = TensorReader::open(dir.write("t.npy", head + batch_of_two()), {});
+  ASSERT_TRUE(reader) << reader.error().message();
+  ASSERT_EQ(reader->frames(), 2u);
+  EXPECT_EQ(reader->read(1)->front().shape, (Shape{1, 3, 2}));
+  EXPECT_EQ(floats_of(reader->read(1)->front()), (std::vector<float>{6, 7, 8, 9, 10, 11}));
+  const std::string none = npy_header(DataType::kFloat32, {2, 3, 2, 0});
+  auto empty = TensorReader::open(dir.write("empty.npy", none), {});
+  ASSERT_TRUE(empty) << empty.error().message();
+  EXPECT_EQ(empty->frames(), 1u) << "without elements there is nothing to share out";
 }
 
 TEST(Raw, ReportsMismatches) {
