@@ -36,8 +36,8 @@ struct FittedPlace {
   double x = 0, y = 0, width = 0, height = 0;
 };
 
-/// Returns the rectangle that ResizeMode::kCrop cuts the model input from: sides rounded down and
-/// the position rounded to even, as by torchvision's Resize and CenterCrop.
+/// Returns the rectangle that ResizeMode::kCrop cuts the model input from. As torchvision's Resize
+/// and CenterCrop do, it rounds sides down, and the position to the nearest pixel, ties to even.
 FittedPlace filled(const Picture& frame, const Picture& model);
 
 /// Affine map between frame and model input, per axis: frame = (model - pad) * scale.
