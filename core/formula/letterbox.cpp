@@ -2,6 +2,8 @@
 // Computes the position of the resized picture in the model input.
 #include "core/formula/letterbox.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -9,21 +11,24 @@
 namespace keepbox {
 namespace {
 
-/// Position of the picture in model pixels.
-struct FittedPlace {
-  double x = 0, y = 0, width = 0, height = 0;
-};
-
 FittedPlace stretched(const Picture& model) {
   return {.width = static_cast<double>(model.size.width),
           .height = static_cast<double>(model.size.height)};
 }
 
+/// Display aspect ratio of a picture in model pixels; products of integers are exact.
+struct Aspect {
+  double across, down;
+};
+
+Aspect aspect_of(const Picture& frame, const Picture& model) {
+  return {double{1} * frame.size.width * frame.par_n * model.par_d,
+          double{1} * frame.size.height * frame.par_d * model.par_n};
+}
+
 FittedPlace fitted(const Picture& frame, const Picture& model) {
   const double mw = model.size.width, mh = model.size.height;
-  // Display aspect ratio of the picture in model pixels; products of integers are exact.
-  const double across = double{1} * frame.size.width * frame.par_n * model.par_d;
-  const double down = double{1} * frame.size.height * frame.par_d * model.par_n;
+  const auto [across, down] = aspect_of(frame, model);
   FittedPlace place{.width = mw, .height = mh};
   if (mw * down <= mh * across) place.height = mw * down / across;
   else place.width = mh * across / down;
@@ -80,11 +85,29 @@ FittedPlace place_of(const Picture& frame, const Picture& model, ResizeMode mode
       place.y = (model.size.height - place.height) / 2;
       return place;
     }
+    case ResizeMode::kCrop: return filled(frame, model);
     default: return stretched(model);
   }
 }
 
 }  // namespace
+
+const char* to_string(ResizeMode mode) {
+  constexpr const char* kNames[] = {"stretch", "letterbox-center", "letterbox-topleft",
+                                    "letterbox-scaler", "crop"};
+  return kNames[static_cast<size_t>(mode)];
+}
+
+FittedPlace filled(const Picture& frame, const Picture& model) {
+  const double mw = model.size.width, mh = model.size.height;
+  const auto [across, down] = aspect_of(frame, model);
+  FittedPlace place{.width = mw, .height = mh};
+  if (mw * down >= mh * across) place.height = std::max(std::floor(mw * down / across), mh);
+  else place.width = std::max(std::floor(mh * across / down), mw);
+  place.x = 0 - std::rint((place.width - mw) / 2);  // never -0
+  place.y = 0 - std::rint((place.height - mh) / 2);
+  return place;
+}
 
 Letterbox make_letterbox(Picture frame, Picture model, ResizeMode mode) {
   const FittedPlace place = place_of(frame, model, mode);

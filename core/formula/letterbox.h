@@ -16,6 +16,7 @@ enum class ResizeMode : uint8_t {
   kLetterboxTopLeft,  // aspect ratio kept, padded at the right or bottom (YOLOX, nvinfer)
   kLetterboxScaler,   // as videoconvertscale with add-borders=true: centred, with size and
                       // position rounded down to whole pixels
+  kCrop,              // aspect ratio kept, scaled to fill the input, and the middle cut out
 };
 
 struct Size {
@@ -30,11 +31,20 @@ struct Picture {
   Size chroma{1, 1};              // pixels per chroma sample: 2x2 for I420
 };
 
+/// Rectangle of the whole picture in model pixels; larger than the model input if it is cropped.
+struct FittedPlace {
+  double x = 0, y = 0, width = 0, height = 0;
+};
+
+/// Returns the rectangle that ResizeMode::kCrop cuts the model input from. As torchvision's Resize
+/// and CenterCrop do, it rounds sides down, and the position to the nearest pixel, ties to even.
+FittedPlace filled(const Picture& frame, const Picture& model);
+
 /// Affine map between frame and model input, per axis: frame = (model - pad) * scale.
 struct Letterbox {
   Size frame, model;
   float scale_x = 1, scale_y = 1;  // frame pixels per model pixel
-  float pad_x = 0, pad_y = 0;      // model pixels left of and above the picture
+  float pad_x = 0, pad_y = 0;  // model pixels left of and above the picture; negative if cropped
 
   /// Return the reciprocals of the model input's sides.
   float per_pixel_x() const { return 1.0f / static_cast<float>(std::max(model.width, 1u)); }
@@ -51,6 +61,9 @@ struct Letterbox {
 
   friend constexpr bool operator==(const Letterbox&, const Letterbox&) = default;
 };
+
+/// Returns the mode as properties and files name it.
+const char* to_string(ResizeMode mode);
 
 /// Returns the map for a frame resized to a model input. @pre all sizes and aspect ratios are
 /// non-zero.

@@ -89,13 +89,26 @@ Place place_of(const Picture& frame, Size input, ResizeMode mode) {
   }
 }
 
-/// Computes the taps of the pixels of an axis.
-/// @param from, to pixels of the frame and of the place. @param sub, shift of FrameComponent.
-std::vector<Tap> taps(uint32_t from, uint32_t to, uint32_t sub, float shift, uint32_t samples) {
-  std::vector<Tap> out(to);
+/// Returns the rectangle of the whole picture, of which `place` is shown.
+FittedPlace whole_picture(const Picture& frame, Size input, ResizeMode mode, const Place& place) {
+  if (mode == ResizeMode::kCrop) return filled(frame, {.size = input});
+  return {double(place.x), double(place.y), double(place.width), double(place.height)};
+}
+
+/// Pixels of an axis: of the frame, of the resized picture, and the part of it that is shown.
+struct Axis {
+  uint32_t from;
+  double to, begin;
+  uint32_t count;
+};
+
+/// Computes the taps of the pixels of an axis. @param sub, shift of FrameComponent.
+std::vector<Tap> taps(const Axis& axis, uint32_t sub, float shift, uint32_t samples) {
+  std::vector<Tap> out(axis.count);
   const auto last = static_cast<int32_t>(samples) - 1;
-  for (uint32_t i = 0; i < to; ++i) {
-    const double at = (2.0 * i + 1) * from / (2.0 * to * sub) - double{shift};
+  for (uint32_t i = 0; i < axis.count; ++i) {
+    const double at =
+        (2.0 * (axis.begin + i) + 1) * axis.from / (2.0 * axis.to * sub) - double{shift};
     const double floor = std::floor(at);
     const auto first = static_cast<int32_t>(std::clamp(floor, -1.0, double(last)));
     const bool between = first >= 0 && first < last;
@@ -128,19 +141,21 @@ Result<InputPlan> plan_input(const FrameForm& frame, uint32_t par_n, uint32_t pa
   KB_TRY(check_frame(frame, par_n, par_d));
   KB_TRY(check_input(input));
   InputPlan plan{.frame = frame, .input = input};
-  plan.place = place_of({.size = frame.size, .par_n = par_n, .par_d = par_d}, input.size, mode);
+  const Picture picture{.size = frame.size, .par_n = par_n, .par_d = par_d};
+  const Place place = plan.place = place_of(picture, input.size, mode);
+  const FittedPlace whole = whole_picture(picture, input.size, mode, place);
   plan.letterbox = {.frame = frame.size,
                     .model = input.size,
-                    .scale_x = float(frame.size.width) / float(plan.place.width),
-                    .scale_y = float(frame.size.height) / float(plan.place.height),
-                    .pad_x = float(plan.place.x),
-                    .pad_y = float(plan.place.y)};
+                    .scale_x = float(frame.size.width) / float(whole.width),
+                    .scale_y = float(frame.size.height) / float(whole.height),
+                    .pad_x = float(whole.x),
+                    .pad_y = float(whole.y)};
+  const Axis across{frame.size.width, whole.width, place.x - whole.x, place.width};
+  const Axis down{frame.size.height, whole.height, place.y - whole.y, place.height};
   for (size_t i = 0; i < 3; ++i) {
     const FrameComponent& each = frame.components[i];
-    plan.columns[i] = taps(frame.size.width, plan.place.width, each.sub_x, each.shift_x,
-                           each.across(frame.size.width));
-    plan.rows[i] = taps(frame.size.height, plan.place.height, each.sub_y, each.shift_y,
-                        each.down(frame.size.height));
+    plan.columns[i] = taps(across, each.sub_x, each.shift_x, each.across(frame.size.width));
+    plan.rows[i] = taps(down, each.sub_y, each.shift_y, each.down(frame.size.height));
   }
   plan.rules = rules_of(frame, input);
   return plan;

@@ -67,11 +67,11 @@ struct InputForm {
 struct InputPlan {
   FrameForm frame;
   InputForm input;
-  /// Rectangle of the picture in the input, in pixels.
+  /// Rectangle in the input that shows the picture or a part of it, in pixels.
   struct Place {
     uint32_t x, y, width, height;
   } place{};
-  Letterbox letterbox;  // for that rectangle
+  Letterbox letterbox;  // for the whole picture
   /// Taps per component: one per column, one per row of the rectangle.
   std::array<std::vector<Tap>, 3> columns, rows;
   PixelRules rules;  // from components to values
@@ -79,8 +79,9 @@ struct InputPlan {
 
 /// Plans the conversion of frames to inputs: bilinear, two samples per axis, pixel centres at .5,
 /// as in OpenCV and PyTorch. The picture is placed at whole pixels as by Ultralytics (centred) or
-/// YOLOX (top left) and has at least one pixel. Returns kInvalid for sides outside of 1..16384, a
-/// deviation of 0 and invalid components; kUnsupported for other types or numbers of channels.
+/// YOLOX (top left) and has at least one pixel; a cropped one is placed as by torchvision. Returns
+/// kInvalid for sides outside of 1..16384, a deviation of 0 and invalid components; kUnsupported
+/// for other types or numbers of channels.
 /// @param par_n, par_d pixel aspect ratio of the frame.
 Result<InputPlan> plan_input(const FrameForm& frame, uint32_t par_n, uint32_t par_d,
                              const InputForm& input, ResizeMode mode);

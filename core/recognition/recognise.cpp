@@ -184,11 +184,9 @@ std::string input_text(const InputRule& input) {
     const bool same = of[0] == of[1] && of[1] == of[2];
     return same ? number(of[0]) : number(of[0]) + "," + number(of[1]) + "," + number(of[2]);
   };
-  constexpr const char* kModes[] = {"stretch", "letterbox-center", "letterbox-topleft",
-                                    "letterbox-scaler"};
   return std::string("channel-order=") + (input.bgr ? "bgr" : "rgb") +
          " input-mean=" + three(input.mean) + " input-std=" + three(input.deviation) +
-         " resize-mode=" + kModes[static_cast<size_t>(input.resize)];
+         " resize-mode=" + to_string(input.resize);
 }
 
 bool is_plane(const Shape& shape) {

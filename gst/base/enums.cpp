@@ -29,7 +29,11 @@ GType resize_mode_type() {
         "Aspect ratio is kept, padded on the right or at the bottom"},
        {static_cast<int>(ResizeMode::kLetterboxScaler), "letterbox-scaler",
         "As letterbox-center, but with the picture rounded down to whole pixels of the model "
-        "input, as videoconvertscale does; this shifts edges by less than one pixel"}});
+        "input, as videoconvertscale does; this shifts edges by less than one pixel"},
+       {static_cast<int>(ResizeMode::kCrop), "crop",
+        "Aspect ratio is kept, scaled to fill the model input, and what does not fit is cut off "
+        "equally on both sides, as torchvision's Resize and CenterCrop do; objects in the parts "
+        "cut off cannot be found"}});
   return type;
 }
 

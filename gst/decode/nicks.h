@@ -55,7 +55,8 @@ inline constexpr Nick<ResizeMode> kResizeNicks[]{
     {ResizeMode::kStretch, "stretch"},
     {ResizeMode::kLetterboxCenter, "letterbox-center"},
     {ResizeMode::kLetterboxTopLeft, "letterbox-topleft"},
-    {ResizeMode::kLetterboxScaler, "letterbox-scaler"}};
+    {ResizeMode::kLetterboxScaler, "letterbox-scaler"},
+    {ResizeMode::kCrop, "crop"}};
 
 inline constexpr Nick<bool> kOrderNicks[]{{false, "xy"}, {true, "yx"}};
 

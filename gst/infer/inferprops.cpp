@@ -37,7 +37,11 @@ GType input_resize_type() {
        {static_cast<int>(ResizeMode::kLetterboxTopLeft), "letterbox-topleft",
         "Keep the aspect ratio and pad on the right or at the bottom."},
        {static_cast<int>(ResizeMode::kLetterboxScaler), "letterbox-scaler",
-        "Keep the aspect ratio and pad as videoconvertscale add-borders=true does."}});
+        "Keep the aspect ratio and pad as videoconvertscale add-borders=true does."},
+       {static_cast<int>(ResizeMode::kCrop), "crop",
+        "Keep the aspect ratio, fill the input and cut off equally on both sides what does not "
+        "fit, as torchvision's Resize and CenterCrop do. Objects in the parts cut off are not "
+        "found."}});
   return type;
 }
 

@@ -75,7 +75,7 @@ void draw_geometry(Input& input, Settings& s, const Frame& frame) {
   s.model = input.chance(90) ? frame.model : Size{};
   s.frame.size = frame.model;
   if (!input.chance(60)) s.frame.size = input.chance(85) ? Size{320, 240} : draw_size(input);
-  s.resize = static_cast<ResizeMode>(input.below(4));
+  s.resize = static_cast<ResizeMode>(input.below(5));
   if (input.chance(5)) s.model = draw_size(input);
   if (input.chance(10)) s.tensor_frame = input.chance(80) ? frame.model : draw_size(input);
   if (input.chance(15)) {

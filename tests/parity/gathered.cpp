@@ -31,13 +31,15 @@ Tensor halved(const Tensor& from) {
   return out;
 }
 
-/// A frame with another aspect ratio than the model input, sometimes with a letterbox.
+/// A frame with another aspect ratio than the model input, sometimes with a letterbox or cropped.
 Input input_of(Random& random, const char* detector) {
   Input input;
   input.settings.frame.size = {uint32_t(pick(random, 40, 200)), uint32_t(pick(random, 40, 200))};
   input.settings.model = {kWidth, kHeight};
   input.settings.units = Units::kAuto;
-  input.settings.resize = pick(random, 0, 1) ? ResizeMode::kLetterboxCenter : ResizeMode::kStretch;
+  const ResizeMode modes[] = {ResizeMode::kStretch, ResizeMode::kLetterboxCenter,
+                              ResizeMode::kCrop};
+  input.settings.resize = modes[pick(random, 0, 2)];
   input.settings.detector = detector;
   input.settings.score_threshold = 0.3f;
   return input;

@@ -107,7 +107,7 @@ InputCase input_case(const FrameLayout& layout, unsigned seed) {
   InputCase out;
   const Size frame{side(random), side(random)};
   const Size size = pick(random, 0, 3) == 0 ? frame : Size{side(random), side(random)};
-  const auto mode = static_cast<ResizeMode>(pick(random, 0, 3));
+  const auto mode = static_cast<ResizeMode>(pick(random, 0, 4));
   const auto plan = plan_input(form_of(layout, random, frame), pick(random, 0, 4) == 0 ? 2 : 1, 1,
                                input_of(random, size), mode);
   if (!plan) return out;

@@ -144,14 +144,13 @@ Status take_settings(const InputSettings& settings, InputForm& form) {
 
 /// Formats "RGB, 0..1, letterbox-center, pad 114".
 std::string form_text(const InputForm& form, ResizeMode resize) {
-  constexpr const char* kModes[] = {"stretch", "letterbox-center", "letterbox-topleft",
-                                    "letterbox-scaler"};
   std::string text = form.channels == 1 ? "luma" : form.bgr ? "BGR" : "RGB";
   if (form.mean == Three{} && form.deviation == Three{1, 1, 1}) text += ", 0..255";
   else if (form.mean == Three{} && form.deviation == Three{255, 255, 255}) text += ", 0..1";
   else text += ", mean " + three(form.mean) + " deviation " + three(form.deviation);
-  text += std::string(", ") + kModes[static_cast<size_t>(resize)];
-  if (resize != ResizeMode::kStretch) text += ", pad " + std::to_string(form.pad);
+  text += std::string(", ") + to_string(resize);
+  if (resize != ResizeMode::kStretch && resize != ResizeMode::kCrop)
+    text += ", pad " + std::to_string(form.pad);
   return text;
 }
 

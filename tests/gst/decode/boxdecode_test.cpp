@@ -259,6 +259,18 @@ TEST(Boxdecode, UndoesALetterbox) {
   EXPECT_EQ(ods(h.run(frame)).at(0), (Od{"class-0", 300, 300, 600, 300, 0.9f}));
 }
 
+TEST(Boxdecode, UndoesACrop) {
+  Tensor tensor = test::rows({{100, 240, 300, 340, 0.9f, 0}, {-250, 0, 0, 500, 0.8f, 0}});
+  Harness h("boxdecode model-width=500 model-height=500 resize-mode=crop",
+            "video/x-raw,format=RGB,width=2000,height=1000");
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
+  test::attach(frame, tensor);
+  const auto found = ods(h.run(frame));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0], (Od{"class-0", 700, 480, 400, 200, 0.9f}));
+  EXPECT_EQ(found[1], (Od{"class-0", 0, 0, 500, 1000, 0.8f})) << "left of the crop";
+}
+
 TEST(Boxdecode, FollowsDynamicDimensions) {
   Harness h("boxdecode");
   for (size_t count = 0; count < 40; count += 3) {

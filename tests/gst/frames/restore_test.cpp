@@ -69,6 +69,7 @@ TEST(Restore, MapsTopLeftAndStretch) {
   EXPECT_EQ(box("stretch"), (Box{24, 27, 48, 54}));
   if (!has_matrix()) {
     EXPECT_EQ(box("letterbox-topleft"), (Box{24, 48, 48, 96}));
+    EXPECT_NEAR(box("crop").x1, (8 + 24) * 192.0 / 113, 0.01);
   }
 }
 

@@ -311,6 +311,21 @@ TEST_F(InferManners, ReplaysSkippedFrames) {
   EXPECT_EQ(test::counted(decode, "boxes"), 3u);
 }
 
+TEST_F(InferManners, ReplaysACrop) {
+  const std::string caps = raw("RGB", 640, 360);
+  const std::string location = " location=" + (dir_.path() / "recording").string();
+  Player record("videotestsrc num-buffers=1 pattern=red ! " + caps + " ! " +
+                infer(test::ultralytics_like({320, 320}), "resize-mode=crop") + " ! tensorrecord" +
+                location + " ! fakesink");
+  ASSERT_TRUE(record.to(GST_STATE_PLAYING));
+  ASSERT_EQ(record.end(), "");
+  ASSERT_TRUE(record.to(GST_STATE_NULL));
+  Harness replay("identity ! tensorreplay" + location + " ! boxdecode", caps);
+  const Buffer out = replay.run(painted(caps, test::grey));
+  ASSERT_TRUE(out) << replay.error();
+  EXPECT_TRUE(has_box(out, "disc", {140, 0, 500, 360}, 4)) << "what the model saw";
+}
+
 /// Without the former, decoders copy each frame to remove row padding; with the latter, videocrop
 /// would leave the frame uncropped.
 TEST_F(InferManners, ForwardsAllocationWithoutCropMeta) {

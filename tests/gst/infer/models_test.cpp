@@ -72,6 +72,48 @@ TEST_F(InferModels, DynamicSizeFromProperties) {
   EXPECT_EQ(tensor_of(out).dims, (std::vector<size_t>{1, 3, 128, 256}));
 }
 
+TEST_F(InferModels, BoxesOfACropComeBackToTheFrame) {
+  const std::string line =
+      infer(test::ultralytics_like({320, 320}), "resize-mode=crop") + " ! boxdecode";
+  const Rect red{200, 60, 320, 180}, blue{360, 200, 470, 300};
+  for (const bool wide : {true, false})
+    for (const char* format : {"RGB", "BGRx"}) {
+      const auto turned = [&](const Rect& r) { return wide ? r : Rect{r.y1, r.x1, r.y2, r.x2}; };
+      const std::string caps = wide ? raw(format, 640, 360) : raw(format, 360, 640);
+      Harness h(line, caps);
+      const Buffer out = h.run(painted(caps, patches(turned(red), turned(blue))));
+      ASSERT_TRUE(out) << h.error();
+      EXPECT_EQ(boxes(out).size(), 2u) << caps;
+      EXPECT_TRUE(has_box(out, "disc", turned(red))) << caps;
+      EXPECT_TRUE(has_box(out, "bar", turned(blue))) << caps;
+    }
+}
+
+TEST_F(InferModels, ObjectsOutsideOfACropAreNotFound) {
+  const std::string caps = raw("RGB", 640, 360);  // columns 140 to 500 are seen
+  const Rect red{200, 60, 320, 180}, blue{540, 100, 630, 200};
+  const auto found = [&](const char* mode) {
+    Harness h(infer(test::ultralytics_like({320, 320}), std::string("resize-mode=") + mode) +
+                  " ! boxdecode",
+              caps);
+    const Buffer out = h.run(painted(caps, patches(red, blue)));
+    EXPECT_TRUE(out && has_box(out, "disc", red)) << mode << h.error();
+    return out ? boxes(out).size() : 0;
+  };
+  EXPECT_EQ(found("letterbox-center"), 2u);
+  EXPECT_EQ(found("crop"), 1u);
+}
+
+TEST_F(InferModels, CropRespectsThePixelAspectRatio) {
+  const std::string caps = raw("RGB", 320, 360, ",pixel-aspect-ratio=2/1");  // as 640x360
+  const Rect red{100, 60, 160, 180}, blue{180, 200, 235, 300};
+  Harness h(infer(test::ultralytics_like({320, 320}), "resize-mode=crop") + " ! boxdecode", caps);
+  const Buffer out = h.run(painted(caps, patches(red, blue)));
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_TRUE(has_box(out, "disc", red));
+  EXPECT_TRUE(has_box(out, "bar", blue));
+}
+
 TEST_F(InferModels, YoloxUsesProperties) {
   const std::string labels = dir_.write("labels", "disc\nbar\n");
   const std::string props =

@@ -133,7 +133,12 @@ TEST_F(InferPictures, FollowTheResizeMode) {
                            {"letterbox-topleft", 96, 32, {0, 0, 48, 16}},
                            {"letterbox-topleft", 64, 128, {0, 0, 16, 32}},
                            {"letterbox-scaler", 96, 32, {0, 8, 48, 24}},
-                           {"letterbox-scaler", 64, 128, {16, 0, 32, 32}}}) {
+                           {"letterbox-scaler", 64, 128, {16, 0, 32, 32}},
+                           {"crop", 96, 96, {0, -8, 48, 40}},
+                           {"crop", 96, 32, {-24, 0, 72, 32}},
+                           {"crop", 64, 128, {0, -32, 48, 64}},
+                           {"crop", 24, 8, {-24, 0, 72, 32}},
+                           {"crop", 96, 64, {0, 0, 48, 32}}}) {
     const std::string caps = raw("RGB", each.width, each.height);
     const Numbers input =
         input_of(caps, painted(caps, noise), kAsIs + "pad-value=114 resize-mode=" + each.mode);

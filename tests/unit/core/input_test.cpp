@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <string>
+#include <utility>
 
 #include "core/run/backend.h"
 
@@ -80,6 +83,65 @@ TEST(InputPlace, KeepsTheDisplayedAspect) {
   expect_place({100, 100}, ResizeMode::kLetterboxCenter, {160, 0, 320, 640}, 1, 2);
 }
 
+/// Checks the rectangle of a cropped picture, of which the whole input shows the middle.
+InputPlan expect_crop(Size frame, Size input, FittedPlace want, uint32_t par_n = 1,
+                      uint32_t par_d = 1) {
+  const FrameForm form = grey(frame.width, frame.height);
+  const InputPlan plan = planned(form, {.size = input}, ResizeMode::kCrop, par_n, par_d);
+  const Letterbox& map = plan.letterbox;
+  const std::string what = std::to_string(frame.width) + "x" + std::to_string(frame.height);
+  EXPECT_EQ(plan.place.x, 0) << what;
+  EXPECT_EQ(plan.place.y, 0) << what;
+  EXPECT_EQ(plan.place.width, input.width) << what;
+  EXPECT_EQ(plan.place.height, input.height) << what;
+  EXPECT_EQ(map.pad_x, float(want.x)) << what;
+  EXPECT_EQ(map.pad_y, float(want.y)) << what;
+  EXPECT_EQ(map.scale_x, float(frame.width) / float(want.width)) << what;
+  EXPECT_EQ(map.scale_y, float(frame.height) / float(want.height)) << what;
+  EXPECT_FALSE(std::signbit(map.pad_x) && map.pad_x == 0) << what;
+  EXPECT_EQ(map, make_letterbox({.size = frame, .par_n = par_n, .par_d = par_d}, {.size = input},
+                                ResizeMode::kCrop))
+      << what;
+  return plan;
+}
+
+TEST(InputPlace, IsCroppedLikeTorchvision) {
+  constexpr Size kSquare{640, 640};
+  expect_crop({1920, 1080}, kSquare, {-248, 0, 1137, 640});  // of 1137.78, round(248.5)
+  expect_crop({1080, 1920}, kSquare, {0, -248, 640, 1137});
+  expect_crop({1000, 667}, kSquare, {-160, 0, 959, 640});  // of 959.52, round(159.5)
+  expect_crop({667, 1000}, kSquare, {0, -160, 640, 959});
+  expect_crop({643, 640}, kSquare, {-2, 0, 643, 640});  // round(1.5)
+  expect_crop({641, 640}, kSquare, {0, 0, 641, 640});   // round(0.5)
+  expect_crop({100, 100}, kSquare, {0, 0, 640, 640});
+  expect_crop({640, 480}, {320, 192}, {0, -24, 320, 240});
+  expect_crop({720, 576}, kSquare, {-248, 0, 1137, 640}, 64, 45);  // 16:9
+  expect_crop({100, 100}, kSquare, {0, -320, 640, 1280}, 1, 2);
+  expect_crop({16384, 1}, kSquare, {-5242560, 0, 10485760, 640});
+}
+
+TEST(InputPlace, CropsOfEverySizeStayInTheFrame) {
+  for (const uint32_t width : {1u, 2u, 3u, 63u, 16383u, 16384u})
+    for (const uint32_t height : {1u, 2u, 5u, 64u, 16384u})
+      for (const Size input : {Size{1, 1}, Size{1, 7}, Size{13, 2}, Size{31, 33}})
+        for (const auto& [par_n, par_d] : {std::pair{1u, 1u}, {0x7fffffffu, 1u}, {3u, ~0u}}) {
+          const InputPlan plan =
+              planned(grey(width, height), {.size = input}, ResizeMode::kCrop, par_n, par_d);
+          ASSERT_EQ(plan.columns[0].size(), input.width);
+          ASSERT_EQ(plan.rows[0].size(), input.height);
+          const auto inside = [](uint32_t samples) {
+            return [=](const Tap& tap) {
+              return tap.first >= 0 && tap.next >= tap.first && uint32_t(tap.next) < samples &&
+                     tap.part >= 0 && tap.part <= 1;
+            };
+          };
+          EXPECT_TRUE(std::ranges::all_of(plan.columns[0], inside(width)));
+          EXPECT_TRUE(std::ranges::all_of(plan.rows[0], inside(height)));
+          EXPECT_TRUE(std::isfinite(plan.letterbox.pad_x) && plan.letterbox.scale_x > 0);
+          EXPECT_TRUE(std::isfinite(plan.letterbox.pad_y) && plan.letterbox.scale_y > 0);
+        }
+}
+
 TEST(InputPlace, HasAtLeastOnePixel) {
   expect_place({16384, 1}, ResizeMode::kLetterboxTopLeft, {0, 0, 640, 1});
   expect_place({1, 16384}, ResizeMode::kLetterboxCenter, {319, 0, 1, 640});
@@ -93,6 +155,12 @@ TEST(InputPlace, MapsBackToTheFrame) {
   EXPECT_FLOAT_EQ(whole.y1, 0);
   EXPECT_FLOAT_EQ(whole.x2, 1000);
   EXPECT_FLOAT_EQ(whole.y2, 667);
+}
+
+TEST(InputPlace, MapsACropBackToTheFrame) {
+  const InputPlan plan = planned(grey(2000, 1000), square(500), ResizeMode::kCrop);
+  EXPECT_EQ(plan.letterbox.to_frame({0, 0, 500, 500}), (Box{500, 0, 1500, 1000}));
+  EXPECT_EQ(plan.letterbox.to_model({500, 0, 1500, 1000}), (Box{0, 0, 500, 500}));
 }
 
 void expect_tap(const Tap& tap, int first, int next, float part) {
@@ -138,6 +206,21 @@ TEST(InputTaps, FollowTheSitingOfChroma) {
   expect_tap(plan.rows[1][4], 1, 2, 0.75f);
 }
 
+TEST(InputTaps, OfACropAreThoseOfTheWholePicture) {
+  const auto same = planned(grey(4, 2), {.size = {2, 2}}, ResizeMode::kCrop);
+  expect_tap(same.columns[0][0], 1, 2, 0);
+  expect_tap(same.columns[0][1], 2, 3, 0);
+  expect_tap(same.rows[0][1], 1, 1, 0);
+  const auto half = planned(grey(2, 8), {.size = {1, 2}}, ResizeMode::kCrop).rows[0];
+  expect_tap(half[0], 2, 3, 0.5f);
+  expect_tap(half[1], 4, 5, 0.5f);
+  FrameForm frame = grey(5, 3);
+  frame.components[1] = {.sub_x = 2, .shift_x = 0.25f};
+  const auto chroma = planned(frame, {.size = {3, 3}}, ResizeMode::kCrop).columns[1];
+  expect_tap(chroma[0], 0, 1, 0.5f);  // second of five pixels
+  expect_tap(chroma[1], 1, 2, 0);
+}
+
 TEST(InputRules, FollowTheOrderOfChannels) {
   InputForm input = square(4);
   input.mean = {1, 2, 3};
@@ -176,6 +259,21 @@ TEST(InputMakers, WriteTheExpectedValues) {
     const float want[24] = {1, 10, 25, 20, 10, 25, 0, 0, 0, 0, 0, 0,
                             5, 5,  5,  5,  5,  5,  5, 5, 5, 5, 5, 5};
     for (size_t i = 0; i < 24; ++i) EXPECT_FLOAT_EQ(out[i], want[i]) << backend.name << " " << i;
+  }
+}
+
+TEST(InputMakers, CutTheMiddleOut) {
+  const uint8_t pixels[] = {1, 2, 3, 4, 5, 6, 7, 8};
+  InputForm input{.size = {2, 2}, .channels_last = true, .pad = 99};
+  const auto plan = planned(grey(4, 2), input, ResizeMode::kCrop);
+  for (const Backend& backend : backends()) {
+    if (backend.memory != MemorySpace::kSystem) continue;
+    alignas(16) float out[12];
+    auto maker = backend.input_maker(plan);
+    ASSERT_TRUE(maker) << maker.error().message();
+    ASSERT_TRUE((*maker)->make({.data = {pixels}, .stride = {4}}, out, nullptr));
+    const float want[4] = {2, 3, 6, 7};
+    for (size_t i = 0; i < 12; ++i) EXPECT_EQ(out[i], want[i / 3]) << backend.name << " " << i;
   }
 }
 

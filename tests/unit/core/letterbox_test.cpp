@@ -24,8 +24,9 @@ void expect_near(const Box& a, const Box& b, float tolerance) {
 
 TEST(Letterbox, EqualSizesAreTheIdentity) {
   const Box b{1.25f, 2.5f, 100.125f, 200.0625f};
-  for (const auto mode : {ResizeMode::kStretch, ResizeMode::kLetterboxCenter,
-                          ResizeMode::kLetterboxTopLeft, ResizeMode::kLetterboxScaler}) {
+  for (const auto mode :
+       {ResizeMode::kStretch, ResizeMode::kLetterboxCenter, ResizeMode::kLetterboxTopLeft,
+        ResizeMode::kLetterboxScaler, ResizeMode::kCrop}) {
     const Letterbox map = make_letterbox(picture(640, 480), picture(640, 480), mode);
     EXPECT_EQ(map.to_frame(b), b);
     EXPECT_EQ(map.to_model(b), b);
@@ -139,6 +140,17 @@ TEST(Letterbox, RespectsThePixelAspectRatio) {
   EXPECT_EQ(map.pad_x, 0);
   EXPECT_EQ(map.pad_y, 0);
   expect_near(map.to_frame({0, 0, 640, 640}), {0, 0, 1920, 1080}, 1e-3f);
+}
+
+TEST(Letterbox, CropsToFillTheModelInput) {
+  const Letterbox wide = make_letterbox(picture(2000, 1000), picture(500, 500), ResizeMode::kCrop);
+  EXPECT_EQ(wide.to_frame({0, 0, 500, 500}), (Box{500, 0, 1500, 1000}));
+  const Letterbox tall = make_letterbox(picture(300, 900), picture(300, 200), ResizeMode::kCrop);
+  EXPECT_EQ(tall.to_frame({0, 0, 300, 200}), (Box{0, 350, 300, 550}));
+  const Picture model{.size = {640, 640}, .par_n = 16, .par_d = 9};
+  const Letterbox whole = make_letterbox(picture(1920, 1080), model, ResizeMode::kCrop);
+  EXPECT_EQ(whole.pad_x, 0);
+  EXPECT_EQ(whole.pad_y, 0);
 }
 
 TEST(Letterbox, InverseIsTheIdentity) {

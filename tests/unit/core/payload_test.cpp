@@ -200,8 +200,8 @@ TEST(Gather, FrameMasksAreAccurateToAPixel) {
                maps = prototypes({16, 32}, true);
   for (const Size frame : {Size{64, 64}, Size{640, 480}, Size{130, 517}, Size{1920, 1080}}) {
     settings.frame.size = frame;
-    for (const ResizeMode mode :
-         {ResizeMode::kStretch, ResizeMode::kLetterboxCenter, ResizeMode::kLetterboxTopLeft}) {
+    for (const ResizeMode mode : {ResizeMode::kStretch, ResizeMode::kLetterboxCenter,
+                                  ResizeMode::kLetterboxTopLeft, ResizeMode::kCrop}) {
       settings.resize = mode;
       const Processor made = processor_of(settings, {box.view(), maps.view()});
       ASSERT_EQ(made.masks().size(), 1u);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/recognition/layout.h"
+#include "gst/base/enums.h"
 #include "gst/decode/detectorfields.h"
 #include "tests/tempdir.h"
 
@@ -109,6 +110,17 @@ TEST(DetectorFile, ComparesEveryField) {
       }
     }
     EXPECT_TRUE(differs) << field.key << " never changed";
+  }
+}
+
+TEST(DetectorFile, ResizeModesHaveTheNamesOfTheProperties) {
+  for (int mode = 0; mode <= static_cast<int>(ResizeMode::kCrop); ++mode) {
+    const std::string name = to_string(static_cast<ResizeMode>(mode));
+    const std::string keys = "input-std=1,1,1\nresize-mode=" + name + "\ncoding=";
+    const auto file = read_detector(replaced(kRowsFile, "coding=", keys), "box.detector");
+    ASSERT_TRUE(file) << file.error().message();
+    EXPECT_EQ(static_cast<int>(file->family->input.resize), mode) << name;
+    EXPECT_EQ(nick_of(resize_mode_type(), mode), name);
   }
 }
 

@@ -148,6 +148,11 @@ TEST(ModelFacts, UseRangesOfAModelInfo) {
   EXPECT_SAID(said_of(described({{.name = "images", .ranges = {{-1e308, 1e308}}}})), "width");
 }
 
+TEST(ModelFacts, CropHasNoPadding) {
+  const ModelClaims claims = model({1, 3, 416, 416}, {port("out", {1, 2})});
+  EXPECT_SAID(facts_of(claims, {.resize = ResizeMode::kCrop}).remark, "RGB, 0..1, crop: assumed");
+}
+
 TEST(ModelFacts, LetSettingsOverrideEverything) {
   const InputSettings settings{.order = ChannelOrder::kBgr,
                                .resize = ResizeMode::kStretch,
