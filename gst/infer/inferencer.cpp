@@ -74,6 +74,11 @@ std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input, u
   return dims;
 }
 
+bool same_memory(const InputForm& a, const InputForm& b) {
+  return a.size.width == b.size.width && a.size.height == b.size.height && a.type == b.type &&
+         a.channels == b.channels && a.channels_last == b.channels_last;
+}
+
 Status check_slices(const ModelPort& port, const Shape& shape, unsigned batch) {
   if (shape.rank() > 0 && shape[0] == batch) return {};
   return fail(ErrorKind::kUnsupported,

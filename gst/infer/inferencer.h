@@ -78,6 +78,9 @@ Result<ExtraInput> make_extra(const ModelPort& port, SizeInput::Kind kind, Size 
 /// and dynamic ones become the picture's size.
 std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input, unsigned batch = 1);
 
+/// True if inputs of both forms have the same shape and type, whatever their values mean.
+bool same_memory(const InputForm& a, const InputForm& b);
+
 /// Checks that an output has one part per picture. kUnsupported with its name if it does not.
 Status check_slices(const ModelPort& port, const Shape& shape, unsigned batch);
 

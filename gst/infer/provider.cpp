@@ -60,13 +60,15 @@ Result<SessionSpec> session_spec(const InferProps& props, const ProviderChoice& 
                    .provider = provider.name,
                    .device = cuda ? props.device_id : 0,
                    .threads = cuda ? 0 : props.threads,
-                   .width = cuda ? props.input_width : 0,
-                   .height = cuda ? props.input_height : 0,
                    .graph = cuda && props.cuda_graph,
                    .in_flight = cuda ? props.max_in_flight : 1,
                    .batch = batch_rules(props, cuda),
                    .ahead = props.lookahead,
                    .files = file_stamps(props.model_file)};
+  if (cuda || spec.batch.size > 1) {  // inputs have one size then
+    spec.width = props.input_width;
+    spec.height = props.input_height;
+  }
   if (cuda || !is_automatic(props)) {
     KB_ASSIGN(spec.provider_options, provider_options(props));
   }

@@ -156,11 +156,12 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** out) {
 /// Sends all frames of the line on.
 void drain_line(GstBaseTransform* base) {
   State& s = Self::of(base);
-  while (!s.stream.empty()) {
+  while (!s.failed && !s.stream.empty()) {
     GstBuffer* buffer = nullptr;
     if (complete_first(base, &buffer) == GST_FLOW_OK)
       gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(base), buffer);
   }
+  s.stream.clear();
 }
 
 /// Frames behind a discontinuity do not wait with those before it. `discont` stays set until the
@@ -282,10 +283,23 @@ bool answer_latency(GstBaseTransform* base, GstQuery* query) {
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
   if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY && direction == GST_PAD_SRC)
     return answer_latency(base, query);
+  if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN) drain_line(base);
   if (gboolean answered = FALSE; meets_family_query(query, answered)) return answered;
   return (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
           Self::of(base).model().cuda().answer(GST_ELEMENT(base), query)) ||
          parent()->query(base, direction, query);
+}
+
+/// Adds the frames that are held back to the buffers of proposed pools.
+void raise_pools(GstQuery* query, guint held) {
+  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); ++i) {
+    GstBufferPool* pool = nullptr;
+    guint size = 0, least = 0, most = 0;
+    gst_query_parse_nth_allocation_pool(query, i, &pool, &size, &least, &most);
+    gst_query_set_nth_allocation_pool(query, i, pool, size, least + held,
+                                      most == 0 ? 0 : most + held);
+    gst_clear_object(&pool);
+  }
 }
 
 /// Forwards downstream's proposal except crop metas, because the whole frame is used here.
@@ -294,6 +308,7 @@ gboolean propose_allocation(GstBaseTransform* base, GstQuery* decided, GstQuery*
   if (!parent()->propose_allocation(base, decided, query)) return FALSE;
   if (gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, &crop))
     gst_query_remove_nth_allocation_meta(query, crop);
+  raise_pools(query, Self::of(base).model().lookahead());
   return TRUE;
 }
 

@@ -65,10 +65,10 @@ Result<Batches::Place> Batches::take(Member& member, uint64_t order) {
   return Place{open_, static_cast<unsigned>(batch.taken() - 1), batch.slot};
 }
 
-void Batches::put(const Place& place, void* ready) {
+void Batches::put(const Place& place, std::shared_ptr<void> ready) {
   const std::lock_guard guard(lock_);
   Entry& entry = place.batch->entries[place.index];
-  entry.ready = ready;
+  entry.ready = std::move(ready);
   entry.made = true;
   --place.batch->pending;
   work_.notify_one();
@@ -87,12 +87,12 @@ void Batches::drop(Member& member, const Place& place) {
   --batch.wanted;
   if (!std::exchange(entry.made, true)) --batch.pending;
   ++counts_.dropped;
-  if (batch.wanted > 0) {
-    work_.notify_one();
-    return;
+  if (batch.wanted == 0 && batch.starting) engine_.cancel();
+  if (batch.wanted == 0 && batch.pending == 0 && place.batch == open_ &&
+      !engine_.makes_inputs_later()) {
+    batch.entries.clear();
+    room_.notify_all();
   }
-  if (batch.starting) engine_.cancel();
-  if (place.batch == open_ && batch.pending == 0) batch.entries.clear();
   work_.notify_one();
 }
 
@@ -129,7 +129,7 @@ void Batches::leave(unsigned places) {
   places_ -= places;
   work_.notify_one();  // the open batch may be full now
   // The launching thread must not hold the last result of a model, which would end in it.
-  if (members_ == 0) idle_.wait(lock, [&] { return !launching_; });
+  idle_.wait(lock, [&] { return members_ > 0 || !launching_; });
 }
 
 bool Batches::is_idle() const { return !running_ && !launching_ && open_->taken() == 0; }
@@ -161,7 +161,7 @@ void Batches::loop() {
   while (true) {
     if (running_) {
       wait_for_run(lock);
-    } else if (open_->wanted > 0) {
+    } else if (open_->taken() > 0) {
       if (is_due(lock)) launch(lock);
     } else if (ending_) {
       return;
@@ -199,12 +199,18 @@ void Batches::launch(std::unique_lock<std::mutex>& lock) {
   open_next();
   Batch& batch = *launching_;
   work_.wait(lock, [&] { return batch.pending == 0; });
-  if (batch.wanted > 0) {
+  if (batch.wanted > 0 || engine_.makes_inputs_later()) {
+    std::vector<std::shared_ptr<void>> owners;
     std::vector<void*> ready;
-    for (const Entry& entry : batch.entries) ready.push_back(entry.ready);
+    for (Entry& entry : batch.entries) {
+      ready.push_back(entry.ready.get());
+      owners.push_back(std::move(entry.ready));
+    }
+    engine_.arm();
     batch.starting = true;
     lock.unlock();
     auto result = engine_.launch(batch.slot, ready);
+    owners.clear();
     lock.lock();
     batch.starting = false;
     if (result) running_ = batch.slot;

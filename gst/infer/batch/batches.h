@@ -72,8 +72,9 @@ class Batches {
   /// @param order the time at which the picture is due, in any unit that all members share.
   Result<Place> take(Member& member, uint64_t order);
 
-  /// Marks the input of a place as made. @param ready see BatchEngine::launch().
-  void put(const Place& place, void* ready);
+  /// Marks the input of a place as made. @param ready see BatchEngine::launch(); kept alive until
+  /// the batch was launched.
+  void put(const Place& place, std::shared_ptr<void> ready);
 
   /// Gives up a place, before or after put(). The run's other pictures are not affected.
   void abandon(Member& member, Place place);
@@ -98,7 +99,7 @@ class Batches {
 
  private:
   struct Entry {
-    void* ready = nullptr;
+    std::shared_ptr<void> ready;
     bool made = false, wanted = true;
   };
   struct Batch {

@@ -39,6 +39,13 @@ class BatchEngine {
   /// Waits until the run of a slot is complete.
   virtual Status wait(size_t slot) = 0;
 
+  /// True if inputs are made on a device after put() returned, so that a place whose picture was
+  /// given up must not be used again before its batch was run.
+  virtual bool makes_inputs_later() const { return false; }
+
+  /// Forgets an earlier cancel(). Called before each launch, without a pause in between.
+  virtual void arm() {}
+
   /// Ends the current run early if the device can, because nobody needs its results. From any
   /// thread.
   virtual void cancel() {}

@@ -6,9 +6,17 @@
 
 namespace keepbox {
 
-/// What a pending frame needs when its element is gone.
+/// What a pending frame needs when its element is gone. The membership ends with the last frame.
 struct BatchMember::Shared {
-  std::shared_ptr<Batches> batches;
+  Shared(std::shared_ptr<Batches> of, unsigned number) : batches(std::move(of)), places(number) {
+    batches->join(places);
+  }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  ~Shared() { batches->leave(places); }
+
+  const std::shared_ptr<Batches> batches;
+  const unsigned places;
   Batches::Member member;
 };
 
@@ -39,11 +47,9 @@ class BatchMember::Pending : public PendingFrame {
 };
 
 BatchMember::BatchMember(std::shared_ptr<Batches> batches, unsigned places)
-    : shared_(std::make_shared<Shared>(std::move(batches))), places_(places) {
-  shared_->batches->join(places_);
-}
+    : shared_(std::make_shared<Shared>(std::move(batches), places)) {}
 
-BatchMember::~BatchMember() { shared_->batches->leave(places_); }
+BatchMember::~BatchMember() = default;
 
 Result<std::unique_ptr<PendingFrame>> BatchMember::begin(uint64_t order, const MakeInput& make) {
   auto place = shared_->batches->take(shared_->member, order);
@@ -53,7 +59,7 @@ Result<std::unique_ptr<PendingFrame>> BatchMember::begin(uint64_t order, const M
     shared_->batches->abandon(shared_->member, std::move(*place));
     return std::unexpected(ready.error());
   }
-  shared_->batches->put(*place, *ready);
+  shared_->batches->put(*place, std::move(*ready));
   return std::make_unique<Pending>(shared_, std::move(*place));
 }
 

@@ -13,7 +13,7 @@ namespace keepbox {
 class BatchMember {
  public:
   /// Makes the input of a place, and returns what BatchEngine::launch() needs to wait for it.
-  using MakeInput = std::function<Result<void*>(const Batches::Place& place)>;
+  using MakeInput = std::function<Result<std::shared_ptr<void>>(const Batches::Place& place)>;
 
   /// @param batches kept alive by frames that are pending. @param places maximum number of frames
   /// that are pending at a time.
@@ -32,7 +32,6 @@ class BatchMember {
   struct Shared;
   class Pending;
   std::shared_ptr<Shared> shared_;
-  unsigned places_;
 };
 
 }  // namespace keepbox

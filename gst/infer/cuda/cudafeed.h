@@ -29,6 +29,10 @@ class CudaFeed {
 
   /// Event after which the input of a slot is complete.
   CUevent ready(size_t slot) const { return side_->events[slot].ready.get(); }
+  /// Returns the event with everything that the input's making needs, which may outlive the feed.
+  std::shared_ptr<void> kept_ready(size_t slot) const {
+    return std::shared_ptr<void>(side_, ready(slot));
+  }
   /// Returns the time that a slot's last input took. @pre the input is complete.
   double microseconds(size_t slot) const;
 
@@ -58,7 +62,7 @@ class CudaFeed {
   GstVideoInfo info_;
   CudaContext home_;
   size_t slots_;
-  std::unique_ptr<Side> side_;
+  std::shared_ptr<Side> side_;
 };
 
 }  // namespace keepbox

@@ -104,10 +104,10 @@ class CudaInferencer : public Inferencer {
       follow();
       if (!member_) return run_alone(frame);
     }
-    return member_->begin(order, [&](const Batches::Place& place) -> Result<void*> {
+    return member_->begin(order, [&](const Batches::Place& place) -> Result<std::shared_ptr<void>> {
       const size_t slot = next_++ % frames_;
       KB_TRY(feed_->feed(frame, slot, model_->input(place)));
-      return feed_->ready(slot);
+      return feed_->kept_ready(slot);
     });
   }
 

@@ -74,6 +74,8 @@ class CudaModel::Engine : public BatchEngine {
     return std::make_shared<CudaResult>(std::move(*tensors), before);
   }
 
+  bool makes_inputs_later() const override { return true; }
+
   Status wait(size_t slot) override {
     const CudaScope scope(model_.context_);
     KB_TRY(scope.status());
@@ -124,7 +126,7 @@ Status CudaModel::join(const ModelFacts& facts, unsigned frames) {
   const CudaScope scope(context_);
   KB_TRY(scope.status());
   if (!prepared_) KB_TRY(prepare(facts));
-  else if (facts.input.bytes() != facts_.input.bytes() || facts.input.type != facts_.input.type)
+  else if (!same_memory(facts.input, facts_.input))
     return fail(ErrorKind::kInvalid, "the same input from all elements that share a model",
                 "another size or type",
                 "set max-in-flight= to a different value, so that the model is not shared");

@@ -78,7 +78,7 @@ class HostInferencer : public Inferencer {
 
   Result<std::unique_ptr<PendingFrame>> begin(GstBuffer* frame, uint64_t order) override {
     if (!member_) return run_alone(frame);
-    return member_->begin(order, [&](const Batches::Place& place) -> Result<void*> {
+    return member_->begin(order, [&](const Batches::Place& place) -> Result<std::shared_ptr<void>> {
       KB_TRY(make_input(frame, model_->input(place)));
       return nullptr;
     });

@@ -131,7 +131,6 @@ class HostModel::Engine : public BatchEngine {
 
   Result<std::shared_ptr<const BatchResult>> run(size_t slot, unsigned batch) {
     const OnnxSession& session = model_.session();
-    session.runtime().terminate(options_.get(), false);
     const std::span<std::byte> pictures(slots_[slot].data(), batch * facts_.input.bytes());
     auto inputs = HostInputs::create(session, facts_, pictures, batch);
     if (!inputs) return std::unexpected(inputs.error());
@@ -145,6 +144,7 @@ class HostModel::Engine : public BatchEngine {
 
   Status wait(size_t) override { return {}; }
 
+  void arm() override { model_.session().runtime().terminate(options_.get(), false); }
   void cancel() override { model_.session().runtime().terminate(options_.get(), true); }
 
  private:
@@ -166,8 +166,7 @@ Result<std::shared_ptr<HostModel>> HostModel::open(const SessionSpec& spec) {
 Status HostModel::prepare(const ModelFacts& facts) {
   const std::lock_guard guard(lock_);
   if (prepared_) {
-    if (!batches_ || (facts.input.bytes() == form_.bytes() && facts.input.type == form_.type))
-      return {};
+    if (!batches_ || same_memory(facts.input, form_)) return {};
     return fail(ErrorKind::kInvalid, "the same input from all elements that share a model",
                 "another size or type", "set batch-size=1");
   }

@@ -67,7 +67,10 @@ class FakeEngine : public BatchEngine {
     ended_.notify_all();
   }
 
+  bool makes_inputs_later() const override { return later; }
+
   std::vector<size_t> sizes;
+  std::atomic<bool> later = false;
   std::atomic<int> waiting = 0;
   std::atomic<bool> failing = false;
 
@@ -78,7 +81,9 @@ class FakeEngine : public BatchEngine {
   bool free_ = false;
 };
 
-void* picture(uintptr_t number) { return reinterpret_cast<void*>(number); }
+std::shared_ptr<void> picture(uintptr_t number) {
+  return {std::shared_ptr<void>(), reinterpret_cast<void*>(number)};
+}
 
 /// Returns the picture that a place's result has.
 uintptr_t picture_in(const Result<std::shared_ptr<const BatchResult>>& result, unsigned index) {
@@ -248,6 +253,47 @@ TEST_F(BatchesTest, AFlushLeavesTheOthersAlone) {
   EXPECT_EQ(run(flushed, 8), 0u) << "interrupted";
   batches_.interrupt(flushed, false);
   EXPECT_EQ(run(flushed, 9), 9u);
+}
+
+/// A batch that all its members left has room again for those that wait.
+TEST_F(BatchesTest, RoomOfFlushedMembersIsTaken) {
+  Batches::Member flushed[4], waiting;
+  for (int i = 0; i < 5; ++i) batches_.join(1);
+  EXPECT_EQ(run(waiting, 1), 1u);
+  wait_until([&] { return engine_.waiting == 1; });
+  std::vector<std::jthread> threads;
+  for (auto& member : flushed) threads.emplace_back([&] { EXPECT_EQ(run(member, 2), 0u); });
+  std::this_thread::sleep_for(20ms);
+  std::atomic<uintptr_t> got = 0;
+  std::jthread last([&] { got = run(waiting, 3, 9); });
+  std::this_thread::sleep_for(20ms);
+  for (auto& member : flushed) batches_.interrupt(member, true);
+  threads.clear();
+  engine_.end_all();
+  wait_until([&] { return got == 3u; });
+}
+
+/// The input of a place that was given up may still be written by its device.
+TEST_F(BatchesTest, PlacesOfADeviceAreNotUsedTwice) {
+  engine_.later = true;
+  Batches::Member flushed, kept;
+  batches_.join(1);
+  batches_.join(1);
+  EXPECT_EQ(run(kept, 1), 1u);
+  wait_until([&] { return engine_.waiting == 1; });
+  auto place = batches_.take(flushed, 0);
+  ASSERT_TRUE(place);
+  auto owned = std::make_shared<int>();
+  batches_.put(*place, owned);
+  batches_.abandon(flushed, std::move(*place));
+  EXPECT_EQ(owned.use_count(), 2) << "its event is waited for";
+  const auto next = batches_.take(kept, 0);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->index, 1u);
+  batches_.put(*next, picture(5));
+  engine_.end_all();
+  EXPECT_TRUE(batches_.result(kept, *next));
+  EXPECT_EQ(owned.use_count(), 1);
 }
 
 TEST_F(BatchesTest, AnInputThatFailedIsNotWaitedFor) {
