@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <random>
 #include <thread>
@@ -180,7 +181,8 @@ TEST_F(BatchesTest, TheEarliestGoesFirstWhenABatchIsFull) {
   EXPECT_EQ(run(members[0], 1), 1u);
   wait_until([&] { return engine_.waiting == 1; });
   std::vector<std::jthread> threads;
-  std::vector<unsigned> places(8, 99);  // in the batch, by member
+  std::array<std::atomic<unsigned>, 8> places;  // in the batch, by member
+  for (auto& each : places) each = 99;
   for (uint64_t i = 1; i < 5; ++i) threads.emplace_back([&, i] { run(members[i], i); });
   std::this_thread::sleep_for(20ms);
   for (uint64_t i = 5; i < 8; ++i)
@@ -191,6 +193,8 @@ TEST_F(BatchesTest, TheEarliestGoesFirstWhenABatchIsFull) {
       (void)batches_.result(members[i], *place);
     });
   std::this_thread::sleep_for(20ms);
+  engine_.end_run();  // the full batch is launched, and the next one is open while it runs
+  wait_until([&] { return places[5] != 99 && places[6] != 99; });
   engine_.end_all();
   threads.clear();
   EXPECT_EQ(places[7], 0u) << "its frame is due first";
