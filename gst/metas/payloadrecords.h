@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/formula/payload.h"
-#include "gst/metas/framebox.h"
 #include "gst/metas/boxrecords.h"
+#include "gst/metas/framebox.h"
 
 namespace keepbox {
 
