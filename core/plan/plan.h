@@ -73,7 +73,7 @@ struct TensorForm {
   friend bool operator==(const TensorForm&, const TensorForm&) = default;
 };
 
-/// What kept boxes carry.
+/// The payload of kept boxes.
 struct PayloadPlan {
   PayloadKind kind;
   uint32_t count = 0;  // values per box; 0: no payload

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What kept boxes carry, value by value.
+// The payload of kept boxes, value by value.
 #include "core/formula/mask.h"
 #include "core/formula/model_point.h"
 #include "core/reference/source.h"

@@ -37,9 +37,9 @@ struct AnchorRange {
   uint32_t first = 0, end = 0;
 };
 
-/// What an image's boxes carry, in the order of the boxes. Valid until the next run().
+/// The payload of an image's boxes, in the order of the boxes. Valid until the next run().
 struct PayloadOutput {
-  /// On the frame, plan.payload.count per box; may be empty for masks.
+  /// Values on the frame, plan.payload.count per box; may be empty for masks.
   std::span<const float> values;
   // Masks only:
   std::span<const MaskPlace> places;  // one per box

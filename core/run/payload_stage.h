@@ -16,7 +16,7 @@ namespace keepbox {
 class PayloadStage {
  public:
   /// @param output stays valid until the next run. @param detections of the image, on the frame.
-  /// On kNoResource there is no payload.
+  /// Leaves no payload on kNoResource.
   Status run(const Plan& plan, const PayloadOutput& output, std::span<const Detection> detections);
 
   /// Drops the payload.

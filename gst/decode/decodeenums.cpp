@@ -10,7 +10,7 @@
 #include "core/model/contracts.h"
 #include "core/run/backend.h"
 #include "gst/base/enums.h"
-#include "gst/decode/nicks.h"
+#include "gst/decode/detectorfile/nicks.h"
 
 namespace keepbox {
 namespace {

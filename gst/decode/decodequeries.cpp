@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/model/detector.h"
-#include "gst/decode/detectorfile.h"
+#include "gst/decode/detectorfile/detectorfile.h"
 #include "gst/tensors/familyquery.h"
 
 namespace keepbox {

@@ -11,7 +11,7 @@
 
 namespace keepbox {
 
-/// What happens to a frame when it leaves.
+/// The treatment of a frame when it leaves.
 enum class FrameUse { kInferred, kHeld, kSkipped };
 
 struct LineFrame {

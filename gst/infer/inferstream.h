@@ -11,7 +11,7 @@
 
 namespace keepbox {
 
-/// Whether and how frames are skipped.
+/// Rules for skipping frames.
 struct SkipRules {
   guint interval = 1;  // the model runs on every frame of that many
   bool hold = false;   // skipped frames get the tensors of the last run

@@ -18,7 +18,7 @@ class Lateness {
     GstClockTime at = 0;
     gst_event_parse_qos(event, nullptr, nullptr, &late, &at);
     if (!GST_CLOCK_TIME_IS_VALID(at)) return;
-    // As GstVideoDecoder: a late frame takes as long again to catch up with.
+    // A late frame takes as long again to catch up with, as in GstVideoDecoder.
     earliest_ = late > 0 ? at + 2 * static_cast<GstClockTime>(late)
                          : at - std::min(at, static_cast<GstClockTime>(-late));
   }

@@ -87,7 +87,7 @@ bool report(GstBaseTransform* base, const Status& status) {
   return status.has_value();
 }
 
-/// Returns what upstream is told about an error of a frame.
+/// Returns the flow of a frame that failed, after an element error.
 GstFlowReturn flow_of(GstBaseTransform* base, const Error& error) {
   if (Self::of(base).model().interrupted()) return GST_FLOW_FLUSHING;
   report(base, std::unexpected(error));

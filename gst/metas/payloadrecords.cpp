@@ -84,7 +84,7 @@ void map_payload(const GstAnalyticsMtd& mtd, const PixelMap& map) {
   for (guint i = 0; i < block->count; ++i) map_record(block->record(i), items, *type, map);
 }
 
-/// What a box carries for a type.
+/// The values of a box for a type.
 struct Payload {
   std::span<const float> floats;
   std::span<const Edge> edges;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What boxes carry as floats, in the same meta as the float boxes: keypoints, and values that do
+// Payloads of boxes as floats, in the same meta as the float boxes: keypoints, and values that do
 // not move with the picture. Payloads of a decoder with the same name are one mtd.
 #pragma once
 

@@ -57,13 +57,13 @@ class DeviceMemory : public CudaObject<CUdeviceptr, &CudaDriver::free> {
 Result<GstMiniObject*> gst_stream(const CudaContext& context);
 CUstream gst_stream_handle(GstMiniObject* stream);
 
-/// Whether work on a stream goes before that of others that wait for the device.
+/// Order of the work on streams that wait for the device.
 enum class StreamPriority { kLow, kHigh };
 
 /// Makes a stream with the context current. kNoResource if the driver fails.
 Result<CudaStream> make_stream(const CudaContext& context, StreamPriority priority);
 
-/// What an event is used for.
+/// Uses of an event.
 enum class EventUse {
   kOrder,    // between streams
   kTime,     // between streams, and for measuring

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "gst/base/plainfile.h"
-#include "gst/decode/detectorfile.h"
+#include "gst/decode/detectorfile/detectorfile.h"
 
 namespace keepbox {
 namespace {

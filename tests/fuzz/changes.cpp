@@ -2,7 +2,7 @@
 // Changes families like files could.
 #include <algorithm>
 
-#include "gst/decode/detectorfile.h"
+#include "gst/decode/detectorfile/detectorfile.h"
 #include "tests/fuzz/settings.h"
 
 namespace keepbox::fuzz {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "gst/decode/detectorfields.h"
-#include "gst/decode/detectorfile.h"
+#include "gst/decode/detectorfile/detectorfields.h"
+#include "gst/decode/detectorfile/detectorfile.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/runs.h"
 #include "tests/fuzz/settings.h"

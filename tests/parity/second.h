@@ -87,7 +87,7 @@ Backend second_backend(Bug bug = Bug::kNone);
 const HostKernels& second_kernels();
 bool is_planted(Bug bug);
 
-/// What boxes carry by independent code.
+/// Computes the payload of boxes by independent code.
 struct SecondGathered {
   std::vector<float> values;
   std::vector<MaskPlace> places;

@@ -46,7 +46,7 @@ class BatchEngine {
   /// Forgets an earlier cancel(). Called before each launch, without a pause in between.
   virtual void arm() {}
 
-  /// Ends the current run early if the device can, because nobody needs its results. From any
+  /// Ends the current run early if the device can, because its results are not needed. From any
   /// thread.
   virtual void cancel() {}
 };

@@ -6,7 +6,8 @@
 
 namespace keepbox {
 
-/// What a pending frame needs when its element is gone. The membership ends with the last frame.
+/// The parts of a member that a pending frame needs when its element is gone. The membership ends
+/// with the last frame.
 struct BatchMember::Shared {
   Shared(std::shared_ptr<Batches> of, unsigned number) : batches(std::move(of)), places(number) {
     batches->join(places);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What kept boxes carry, computed on the device, and its memory, which grows with the masks.
+// The payload of kept boxes, computed on the device, and its memory, which grows with the masks.
 #pragma once
 
 #include <vector>

@@ -163,7 +163,7 @@ TEST_F(InferBatches, AFixedBatchWithoutPartsPerPictureIsAnError) {
   EXPECT_NE(error.find("4"), std::string::npos) << error;
 }
 
-/// The same model with another mean, on frames of another size and format, shares its runs.
+/// Elements whose frames and means differ share the runs of a model.
 TEST_F(InferBatches, OfDifferentFramesAndSettings) {
   const std::string path = file(identity_model({"n", 3, 48, 64}));
   const std::string line = "tensorinfer model-file=" + path + " batch-size=2 batch-timeout=2000 ";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Model families in files: round trips of every family, every key, and errors with their line.
-#include "gst/decode/detectorfile.h"
+#include "gst/decode/detectorfile/detectorfile.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "core/recognition/layout.h"
 #include "gst/base/enums.h"
-#include "gst/decode/detectorfields.h"
+#include "gst/decode/detectorfile/detectorfields.h"
 #include "tests/tempdir.h"
 
 namespace keepbox {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Reads and prints files of model families.
-#include "gst/decode/detectorfile.h"
+#include "gst/decode/detectorfile/detectorfile.h"
 
 #include <glib.h>
 
@@ -11,9 +11,9 @@
 
 #include "gst/base/plainfile.h"
 #include "gst/base/words.h"
-#include "gst/decode/detectorcheck.h"
-#include "gst/decode/detectorfields.h"
-#include "gst/decode/keytext.h"
+#include "gst/decode/detectorfile/detectorcheck.h"
+#include "gst/decode/detectorfile/detectorfields.h"
+#include "gst/decode/detectorfile/keytext.h"
 
 namespace keepbox {
 namespace {

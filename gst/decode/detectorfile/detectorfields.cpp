@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The table of a family's fields.
-#include "gst/decode/detectorfields.h"
+#include "gst/decode/detectorfile/detectorfields.h"
 
 #include <functional>
 #include <utility>
 
-#include "gst/decode/detectorcodecs.h"
+#include "gst/decode/detectorfile/detectorcodecs.h"
 
 namespace keepbox {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Checks the columns of readers with rows of values, and that others have none.
-#include "gst/decode/detectorcolumns.h"
+#include "gst/decode/detectorfile/detectorcolumns.h"
 
 #include <string>
 #include <utility>
 
 #include "core/recognition/fit.h"
-#include "gst/decode/detectorfields.h"
+#include "gst/decode/detectorfile/detectorfields.h"
 
 namespace keepbox {
 namespace {

@@ -2,7 +2,7 @@
 // Checks the columns of a model family.
 #pragma once
 
-#include "gst/decode/detectorfault.h"
+#include "gst/decode/detectorfile/detectorfault.h"
 
 namespace keepbox {
 

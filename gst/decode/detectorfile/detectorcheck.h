@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/model/detector.h"
-#include "gst/decode/detectorfault.h"
+#include "gst/decode/detectorfile/detectorfault.h"
 
 namespace keepbox {
 

@@ -18,8 +18,8 @@
 #include "core/model/contracts.h"
 #include "core/model/detector.h"
 #include "gst/base/words.h"
-#include "gst/decode/detectorfields.h"
-#include "gst/decode/nicks.h"
+#include "gst/decode/detectorfile/detectorfields.h"
+#include "gst/decode/detectorfile/nicks.h"
 
 namespace keepbox::codec {
 

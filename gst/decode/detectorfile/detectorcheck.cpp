@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Checks a family: its tensors, coding, levels and anchors.
-#include "gst/decode/detectorcheck.h"
+#include "gst/decode/detectorfile/detectorcheck.h"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 
 #include "core/plan/anchors.h"
 #include "core/recognition/fit.h"
-#include "gst/decode/detectorcolumns.h"
-#include "gst/decode/detectorfields.h"
+#include "gst/decode/detectorfile/detectorcolumns.h"
+#include "gst/decode/detectorfile/detectorfields.h"
 
 namespace keepbox {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Finds the lines of a key file, and lets GLib read its values.
-#include "gst/decode/keytext.h"
+#include "gst/decode/detectorfile/keytext.h"
 
 #include <glib.h>
 
