@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Plans and runs: any family, any tensors, any settings. All backends give the same boxes, which
 // are within the settings.
+#include "tests/fuzz/frames/runs.h"
+#include "tests/fuzz/frames/settings.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/runs.h"
-#include "tests/fuzz/settings.h"
 
 namespace keepbox::fuzz {
 

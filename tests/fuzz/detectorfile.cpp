@@ -7,9 +7,9 @@
 
 #include "gst/decode/detectorfile/detectorfields.h"
 #include "gst/decode/detectorfile/detectorfile.h"
+#include "tests/fuzz/frames/runs.h"
+#include "tests/fuzz/frames/settings.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/runs.h"
-#include "tests/fuzz/settings.h"
 
 namespace keepbox::fuzz {
 

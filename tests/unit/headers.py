@@ -27,7 +27,8 @@ BELOW = {**{room: CORE[:i] for i, room in enumerate(CORE)}, 'kernels': CORE,
          'gst/tool': [*CORE, 'gst/base', 'gst/decode'],
          'gst': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors']}
 # What formulas may include of the standard library: a GPU compiles them.
-DEVICE = {'algorithm', 'bit', 'cmath', 'concepts', 'cstddef', 'cstdint', 'cstring', 'limits', 'string_view'}
+DEVICE = {'algorithm', 'bit', 'cmath', 'concepts', 'cstddef', 'cstdint', 'cstring', 'limits',
+          'string_view'}
 
 
 def folder_of(name):

@@ -2,6 +2,7 @@
 // A frame whose tensors are on their way.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -27,6 +28,19 @@ class PendingFrame {
   virtual Result<std::vector<InferredTensor>> finish() = 0;
 
   virtual InferTimes times() const = 0;
+};
+
+/// A frame whose run was started in the streaming thread, without a batch.
+class StartedFrame : public PendingFrame {
+ public:
+  StartedFrame(std::vector<InferredTensor> tensors, InferTimes times)
+      : tensors_(std::move(tensors)), times_(times) {}
+  Result<std::vector<InferredTensor>> finish() override { return std::move(tensors_); }
+  InferTimes times() const override { return times_; }
+
+ private:
+  std::vector<InferredTensor> tensors_;
+  InferTimes times_;
 };
 
 }  // namespace keepbox

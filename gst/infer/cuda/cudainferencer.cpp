@@ -24,19 +24,6 @@ Result<std::shared_ptr<CudaModel>> shared_model(const SessionSpec& spec,
   return shared.get(spec, [&] { return CudaModel::open(spec, context); });
 }
 
-/// A frame whose run was started in its own thread.
-class Started : public PendingFrame {
- public:
-  Started(std::vector<InferredTensor> tensors, InferTimes times)
-      : tensors_(std::move(tensors)), times_(times) {}
-  Result<std::vector<InferredTensor>> finish() override { return std::move(tensors_); }
-  InferTimes times() const override { return times_; }
-
- private:
-  std::vector<InferredTensor> tensors_;
-  InferTimes times_;
-};
-
 /// Runs an element's frames in the batches of the model if there are any, else one by one.
 class CudaInferencer : public Inferencer {
  public:
@@ -169,7 +156,7 @@ class CudaInferencer : public Inferencer {
     KB_TRY(feed_->feed(frame, turn->slot, turn->input));
     auto tensors = model_->run(turn->slot, feed_->ready(turn->slot), options_.get());
     if (!tensors) return std::unexpected(tensors.error());
-    return std::make_unique<Started>(std::move(*tensors), times);
+    return std::make_unique<StartedFrame>(std::move(*tensors), times);
   }
 
   std::shared_ptr<CudaModel> model_;

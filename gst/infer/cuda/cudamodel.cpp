@@ -101,6 +101,9 @@ Result<std::shared_ptr<CudaModel>> CudaModel::open(const SessionSpec& spec, Cuda
   return out;
 }
 
+CudaModel::CudaModel(SessionSpec spec, CudaContext context)
+    : spec_(std::move(spec)), context_(std::move(context)), pieces_(context_) {}
+
 /// Ends in the order of dependence: batches use runs, runs use sessions.
 CudaModel::~CudaModel() {
   batches_.reset();

@@ -77,8 +77,7 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
     double rate = 0;  // pictures per second; 0: not measured
   };
 
-  CudaModel(SessionSpec spec, CudaContext context)
-      : spec_(std::move(spec)), context_(std::move(context)), pieces_(context_) {}
+  CudaModel(SessionSpec spec, CudaContext context);
   Status prepare(const ModelFacts& facts);
   Result<std::unique_ptr<CudaSession>> open_session(bool graph) const;
   Status bind(Size& size, std::span<const DeviceMemory> inputs);

@@ -31,19 +31,6 @@ const Backend& host_backend() {
   return *std::ranges::find_if(backends(), reads_host);
 }
 
-/// A frame that was run in its own thread.
-class Done : public PendingFrame {
- public:
-  Done(std::vector<InferredTensor> tensors, InferTimes times)
-      : tensors_(std::move(tensors)), times_(times) {}
-  Result<std::vector<InferredTensor>> finish() override { return std::move(tensors_); }
-  InferTimes times() const override { return times_; }
-
- private:
-  std::vector<InferredTensor> tensors_;
-  InferTimes times_;
-};
-
 /// Runs a frame in a batch if the model has batches, else alone in the streaming thread.
 class HostInferencer : public Inferencer {
  public:
@@ -108,7 +95,7 @@ class HostInferencer : public Inferencer {
       tensor.data = wrapped_output(std::move(lent), output.data, output.bytes);
       out.push_back(std::move(tensor));
     }
-    return std::make_unique<Done>(std::move(out), times);
+    return std::make_unique<StartedFrame>(std::move(out), times);
   }
 
   Status make_input(GstBuffer* buffer, std::byte* input) {

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Runs pipelines and observes their pads.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "tests/bench/infer/infer.h"
+#include "tests/bench/infer/infer_stats.h"
+
+namespace keepbox::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Micro = std::chrono::duration<double, std::micro>;
+
+constexpr auto kFramePeriod = std::chrono::duration<double>(1 / kFramesPerSecond);
+constexpr size_t kSampledOnGpu = 8;
+constexpr auto kPatience = std::chrono::seconds(300);
+
+struct Unref {
+  void operator()(gpointer object) const { gst_object_unref(object); }
+};
+template <class T>
+using Owned = std::unique_ptr<T, Unref>;
+
+class Run;
+
+struct Stream {
+  Run* run = nullptr;
+  int number = 0;
+  int arrived = 0;  // at the gate
+  Owned<GstElement> infer, boxes;
+  std::mutex lock;  // protects the following members
+  std::map<GstClockTime, Clock::time_point> entered;
+  std::vector<double> times;
+  Clock::time_point to_model, last;
+  std::vector<double> before, in_infer;  // from entry to the inference element; between its pads
+  Samples samples;
+};
+
+class Run {
+ public:
+  Run(const Options& options, const Way& way, int streams, int count)
+      : options_(options), way_(way), count_(count), streams_(streams) {}
+  ~Run();
+
+  std::string build(const Frames& frames);
+  /// Plays. @return an error, or nothing at EOS.
+  std::string play();
+  Figures figures() const;
+
+  void pass_gate(Stream& stream, GstBuffer* buffer);
+  void enter(Stream& stream, GstBuffer* buffer);
+  void leave(Stream& stream, GstBuffer* buffer);
+  void reach_model(Stream& stream, GstBuffer* buffer);
+  void leave_model(Stream& stream);
+
+ private:
+  using Handler = void (*)(Run&, Stream&, GstBuffer*);
+  void watch(Stream& stream, const std::string& element, const char* pad, Handler handler);
+  void prepare(Stream& stream, const Frames& frames);
+  void meet();
+  void start();
+  Owned<GstElement> element(const std::string& name) const {
+    return Owned<GstElement>(gst_bin_get_by_name(GST_BIN(pipeline_.get()), name.c_str()));
+  }
+  Sums sums() const {
+    Sums out;
+    for (const Stream& stream : streams_) out.add(stream.infer.get(), stream.boxes.get());
+    return out;
+  }
+
+  const Options& options_;
+  const Way& way_;
+  int count_;
+  std::vector<Stream> streams_;
+  Owned<GstElement> pipeline_;
+  std::mutex lock_;
+  std::condition_variable go_;
+  size_t waiting_ = 0;
+  std::atomic<bool> started_ = false;
+  bool over_ = false;
+  Clock::time_point start_;
+  Sums at_start_, at_end_;
+  std::unique_ptr<GpuMeter> meter_;
+  double cpu_seconds_ = 0, gpu_percent_ = -1;
+};
+
+Run::~Run() {
+  if (pipeline_) gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
+}
+
+void Run::watch(Stream& stream, const std::string& name, const char* pad_name, Handler handler) {
+  struct Call {
+    Stream& stream;
+    Handler handler;
+  };
+  const auto owner = element(numbered(name, stream.number));
+  const Owned<GstPad> pad(gst_element_get_static_pad(owner.get(), pad_name));
+  gst_pad_add_probe(
+      pad.get(), GST_PAD_PROBE_TYPE_BUFFER,
+      [](GstPad*, GstPadProbeInfo* info, gpointer data) {
+        auto& call = *static_cast<Call*>(data);
+        call.handler(*call.stream.run, call.stream, gst_pad_probe_info_get_buffer(info));
+        return GST_PAD_PROBE_OK;
+      },
+      new Call{stream, handler}, [](gpointer call) { delete static_cast<Call*>(call); });
+}
+
+void Run::prepare(Stream& stream, const Frames& frames) {
+  stream.infer = element(numbered("infer%", stream.number));
+  stream.boxes = element(numbered("boxes%", stream.number));
+  if (const auto source = element(numbered("source%", stream.number)))
+    feed(source.get(), frames, -1);
+  watch(stream, "gate%", "src", [](Run& r, Stream& s, GstBuffer* b) { r.pass_gate(s, b); });
+  if (!way_.paced)
+    watch(stream, way_.entry, "sink", [](Run& r, Stream& s, GstBuffer* b) { r.enter(s, b); });
+  watch(stream, "infer%", "sink", [](Run& r, Stream& s, GstBuffer* b) { r.reach_model(s, b); });
+  watch(stream, "infer%", "src", [](Run& r, Stream& s, GstBuffer*) { r.leave_model(s); });
+  watch(stream, way_.exit, "src", [](Run& r, Stream& s, GstBuffer* b) { r.leave(s, b); });
+}
+
+std::string Run::build(const Frames& frames) {
+  const std::string source = way_.source.empty() ? "appsrc name=source% ! " : way_.source;
+  const std::string queue =
+      way_.paced ? "queue leaky=downstream max-size-buffers=2 max-size-bytes=0 max-size-time=0 ! "
+                 : "";
+  std::string text;
+  for (size_t i = 0; i < streams_.size(); ++i)
+    text += numbered(
+        source + "identity name=gate% eos-after=" + std::to_string(options_.warmup + count_ + 1) +
+            " ! " + queue + way_.before + way_.chain + " ! fakesink sync=false ",
+        static_cast<int>(i));
+  GError* error = nullptr;
+  pipeline_.reset(gst_parse_launch(text.c_str(), &error));
+  if (error != nullptr) {
+    const std::string why = error->message;
+    g_clear_error(&error);
+    return why;
+  }
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    streams_[i].run = this;
+    streams_[i].number = static_cast<int>(i);
+    prepare(streams_[i], frames);
+  }
+  return {};
+}
+
+/// Starts the measurement for all streams once the last one is warm.
+void Run::meet() {
+  std::unique_lock guard(lock_);
+  if (++waiting_ == streams_.size()) {
+    at_start_ = sums();
+    cpu_seconds_ = process_seconds();
+    meter_ = std::make_unique<GpuMeter>();
+    start_ = Clock::now();
+    started_ = true;
+    go_.notify_all();
+  }
+  go_.wait(guard, [&] { return started_ || over_; });
+}
+
+void Run::pass_gate(Stream& stream, GstBuffer* buffer) {
+  const int number = stream.arrived++ - options_.warmup;
+  if (number == 0) meet();
+  if (number < 0 || !way_.paced) return;
+  const double offset =
+      number + static_cast<double>(stream.number) / static_cast<double>(streams_.size());
+  std::this_thread::sleep_until(start_ + kFramePeriod * offset);
+  enter(stream, buffer);
+}
+
+void Run::enter(Stream& stream, GstBuffer* buffer) {
+  if (!started_) return;
+  const std::lock_guard guard(stream.lock);
+  stream.entered[GST_BUFFER_PTS(buffer)] = Clock::now();
+}
+
+void Run::leave(Stream& stream, GstBuffer* buffer) {
+  const auto now = Clock::now();
+  const std::lock_guard guard(stream.lock);
+  const auto entered = stream.entered.find(GST_BUFFER_PTS(buffer));
+  if (entered == stream.entered.end()) return;
+  stream.times.push_back(Micro(now - entered->second).count());
+  stream.entered.erase(entered);
+  stream.last = now;
+  // after taking the time, because this takes microseconds, which would be visible in fast variants
+  if (stream.times.size() % (way_.cuda ? kSampledOnGpu : 1) == 0)
+    stream.samples.take(stream.infer.get(), stream.boxes.get());
+}
+
+void Run::reach_model(Stream& stream, GstBuffer* buffer) {
+  const auto now = Clock::now();
+  const std::lock_guard guard(stream.lock);
+  const auto entered = stream.entered.find(GST_BUFFER_PTS(buffer));
+  if (entered == stream.entered.end()) return;
+  stream.before.push_back(Micro(now - entered->second).count());
+  stream.to_model = now;
+}
+
+void Run::leave_model(Stream& stream) {
+  const auto now = Clock::now();
+  const std::lock_guard guard(stream.lock);
+  if (stream.to_model != Clock::time_point())
+    stream.in_infer.push_back(Micro(now - stream.to_model).count());
+}
+
+std::string Run::play() {
+  const Owned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
+  gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);
+  GstMessage* message = gst_bus_timed_pop_filtered(
+      bus.get(), std::chrono::nanoseconds(kPatience).count(),
+      static_cast<GstMessageType>(int{GST_MESSAGE_EOS} | int{GST_MESSAGE_ERROR}));
+  cpu_seconds_ = process_seconds() - cpu_seconds_;
+  if (meter_) gpu_percent_ = meter_->mean();
+  at_end_ = sums();
+  std::string why = message == nullptr ? "no end after 300 s"
+                    : started_         ? ""
+                                       : "the clip is too short";
+  if (message != nullptr && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+    GError* error = nullptr;
+    gst_message_parse_error(message, &error, nullptr);
+    why = error->message;
+    g_clear_error(&error);
+  }
+  if (message != nullptr) gst_message_unref(message);
+  {
+    const std::lock_guard guard(lock_);
+    over_ = true;
+  }
+  go_.notify_all();
+  gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
+  return why;
+}
+
+Figures Run::figures() const {
+  std::vector<double> times, before, in_infer;
+  Samples samples;
+  Figures out;
+  Clock::time_point last = start_;
+  for (const Stream& stream : streams_) {
+    times.insert(times.end(), stream.times.begin(), stream.times.end());
+    before.insert(before.end(), stream.before.begin(), stream.before.end());
+    in_infer.insert(in_infer.end(), stream.in_infer.begin(), stream.in_infer.end());
+    samples.join(stream.samples);
+    last = std::max(last, stream.last);
+    out.dropped += static_cast<double>(stream.entered.size());
+  }
+  const auto per = [](double sum, double count) { return count > 0 ? sum / count : 0; };
+  const double seconds = std::chrono::duration<double>(last - start_).count();
+  const double decoded = at_end_.decoded - at_start_.decoded;
+  out.frames = static_cast<double>(times.size());
+  out.frames_per_second = per(out.frames, seconds);
+  out.p50 = quantile(times, 0.5);
+  out.p99 = quantile(times, 0.99);
+  for (const double time : times) out.mean += time / out.frames;
+  out.input = quantile(samples.input, 0.5);
+  out.model = quantile(samples.model, 0.5);
+  out.before = quantile(before, 0.5);
+  out.infer = quantile(in_infer, 0.5);
+  out.boxes_time = quantile(samples.boxes, 0.5);
+  out.boxes = per(at_end_.boxes - at_start_.boxes, decoded);
+  out.zero_copy = at_end_.zero_copy - at_start_.zero_copy;
+  out.uploaded = at_end_.uploaded - at_start_.uploaded;
+  out.downloaded = at_end_.downloaded - at_start_.downloaded;
+  out.batch = at_end_.batch;
+  out.fill = per(at_end_.batched - at_start_.batched, at_end_.batches - at_start_.batches);
+  out.cpu_ms = per(cpu_seconds_ * 1e3, out.frames);
+  out.processors = per(cpu_seconds_, seconds);
+  out.gpu_percent = gpu_percent_;
+  const double limit = 1e6 / kFramesPerSecond;
+  out.late = static_cast<double>(std::ranges::count_if(times, [&](double t) { return t > limit; }));
+  out.provider = at_end_.provider;
+  out.runtime = at_end_.runtime;
+  out.graph = at_end_.graph;
+  return out;
+}
+
+}  // namespace
+
+Measured measure(const Options& options, const Way& way, const Frames& frames, int streams,
+                 int count) {
+  Run run(options, way, streams, count);
+  std::string why = run.build(frames);
+  if (why.empty()) why = run.play();
+  if (!why.empty()) return std::unexpected(std::move(why));
+  const Figures figures = run.figures();
+  if (figures.frames == 0) return std::unexpected("no frame came out");
+  return figures;
+}
+
+}  // namespace keepbox::test
