@@ -71,21 +71,25 @@ Place scaler_place(const Picture& frame, Size input) {
           whole(float(frame.size.height) / map.scale_y)};
 }
 
-Place place_of(const Picture& frame, Size input, ResizeMode mode) {
-  const double aspect = double(frame.par_n) / frame.par_d;
+double aspect_of(const Picture& frame) { return double(frame.par_n) / frame.par_d; }
+
+Place centred_place(const Picture& frame, const InputForm& input) {
+  const Size within = input.fitted == Size{} ? input.size : input.fitted;
+  Place place = fit(frame.size, aspect_of(frame), within, true);
+  const auto begin = [](uint32_t whole, uint32_t part) {  // smaller half of an odd remainder
+    return static_cast<uint32_t>(std::max(std::rint((whole - part) / 2.0 - 0.1), 0.0));
+  };
+  place.x = begin(input.size.width, place.width);
+  place.y = begin(input.size.height, place.height);
+  return place;
+}
+
+Place place_of(const Picture& frame, const InputForm& input, ResizeMode mode) {
   switch (mode) {
-    case ResizeMode::kLetterboxTopLeft: return fit(frame.size, aspect, input, false);
-    case ResizeMode::kLetterboxScaler: return scaler_place(frame, input);
-    case ResizeMode::kLetterboxCenter: {
-      Place place = fit(frame.size, aspect, input, true);
-      const auto begin = [](uint32_t whole, uint32_t part) {  // smaller half of an odd remainder
-        return static_cast<uint32_t>(std::max(std::rint((whole - part) / 2.0 - 0.1), 0.0));
-      };
-      place.x = begin(input.width, place.width);
-      place.y = begin(input.height, place.height);
-      return place;
-    }
-    default: return {0, 0, input.width, input.height};
+    case ResizeMode::kLetterboxTopLeft: return fit(frame.size, aspect_of(frame), input.size, false);
+    case ResizeMode::kLetterboxScaler: return scaler_place(frame, input.size);
+    case ResizeMode::kLetterboxCenter: return centred_place(frame, input);
+    default: return {0, 0, input.size.width, input.size.height};
   }
 }
 
@@ -136,13 +140,22 @@ PixelRules rules_of(const FrameForm& frame, const InputForm& input) {
 
 }  // namespace
 
+InputForm rectangle_of(const Picture& frame, const InputForm& most, uint32_t stride) {
+  const Place place = fit(frame.size, aspect_of(frame), most.size, true);
+  const auto side = [&](uint32_t whole, uint32_t part) { return part + (whole - part) % stride; };
+  InputForm out = most;
+  out.fitted = most.size;
+  out.size = {side(most.size.width, place.width), side(most.size.height, place.height)};
+  return out;
+}
+
 Result<InputPlan> plan_input(const FrameForm& frame, uint32_t par_n, uint32_t par_d,
                              const InputForm& input, ResizeMode mode) {
   KB_TRY(check_frame(frame, par_n, par_d));
   KB_TRY(check_input(input));
   InputPlan plan{.frame = frame, .input = input};
   const Picture picture{.size = frame.size, .par_n = par_n, .par_d = par_d};
-  const Place place = plan.place = place_of(picture, input.size, mode);
+  const Place place = plan.place = place_of(picture, input, mode);
   const FittedPlace whole = whole_picture(picture, input.size, mode, place);
   plan.letterbox = {.frame = frame.size,
                     .model = input.size,

@@ -59,6 +59,8 @@ struct InputForm {
   std::array<float, 3> mean{0, 0, 0};  // of R, G, B: input = (pixel - mean) / deviation, 0..255
   std::array<float, 3> deviation{1, 1, 1};
   uint8_t pad = 0;  // pad value (grey)
+  /// Size that a centred picture is fitted into, if rectangle_of() cut the padding; 0: `size`.
+  Size fitted{};
 
   size_t bytes() const { return size_t{size.width} * size.height * channels * size_of(type); }
 };
@@ -76,6 +78,12 @@ struct InputPlan {
   std::array<std::vector<Tap>, 3> columns, rows;
   PixelRules rules;  // from components to values
 };
+
+/// Returns the input for a centred picture with as little padding as a model of dynamic size
+/// allows: that of a letterbox in `most.size`, modulo `stride` pixels, as Ultralytics'
+/// LetterBox(auto=True).
+/// @pre sizes, aspect ratio and stride are non-zero.
+InputForm rectangle_of(const Picture& frame, const InputForm& most, uint32_t stride);
 
 /// Plans the conversion of frames to inputs: bilinear, two samples per axis, pixel centres at .5,
 /// as in OpenCV and PyTorch. The picture is placed at whole pixels as by Ultralytics (centred) or

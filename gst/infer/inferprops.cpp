@@ -11,6 +11,7 @@ namespace {
 
 constexpr guint kMaxInputSide = 1u << 14;
 constexpr int kModelsOwn = -1;
+constexpr int kRectangle = 100;  // of resize-mode; the others are ResizeMode's
 
 GType channel_order_type() {
   static const GType type = register_enum(
@@ -41,7 +42,11 @@ GType input_resize_type() {
        {static_cast<int>(ResizeMode::kCrop), "crop",
         "Keep the aspect ratio, fill the input and cut off equally on both sides what does not "
         "fit, as torchvision's Resize and CenterCrop do. Objects in the parts cut off are not "
-        "found."}});
+        "found."},
+       {kRectangle, "rect",
+        "As letterbox-center, with the padding cut down to what the model's stride needs: 640x384 "
+        "instead of 640x640 for frames of 16:9. Needs a model of dynamic width and height, which "
+        "is loaded for each size of frames."}});
   return type;
 }
 
@@ -192,7 +197,9 @@ Result<InputSettings> input_settings(const InferProps& props) {
   if (!deviation) return std::unexpected(deviation.error());
   out.mean = *mean;
   out.deviation = *deviation;
-  if (props.resize_mode != kModelsOwn) out.resize = static_cast<ResizeMode>(props.resize_mode);
+  out.rectangle = props.resize_mode == kRectangle;
+  if (out.rectangle) out.resize = ResizeMode::kLetterboxCenter;
+  else if (props.resize_mode != kModelsOwn) out.resize = static_cast<ResizeMode>(props.resize_mode);
   if (props.pad_value >= 0) out.pad = static_cast<uint8_t>(props.pad_value);
   return out;
 }

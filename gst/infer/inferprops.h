@@ -22,7 +22,7 @@ struct InferProps {
   guint threads = 0;
   guint input_width = 0, input_height = 0;
   int channel_order = 0;  // ChannelOrder
-  int resize_mode = -1;   // ResizeMode, or -1
+  int resize_mode = -1;   // ResizeMode; further values in inferprops.cpp
   std::string input_mean, input_std;
   int pad_value = -1;
   guint interval = 1;

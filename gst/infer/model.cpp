@@ -3,6 +3,7 @@
 #include "gst/infer/model.h"
 
 #include <algorithm>
+#include <format>
 #include <span>
 #include <utility>
 
@@ -91,25 +92,42 @@ Status Model::opened_on(const ProviderChoice& provider) {
   return {};
 }
 
+/// @param size of an input whose size follows the frames'; empty: as properties and model define.
+Result<std::unique_ptr<Inferencer>> Model::load(const ProviderChoice& provider, Size size) {
+  KB_ASSIGN(SessionSpec spec, session_spec(props_, provider, size));
+  if (!provider.cuda()) return make_host_inferencer(spec);
+  KB_TRY(check_cuda(props_));
+  KB_ASSIGN(const CudaContext context, cuda_.offer_primary(element_, props_.device_id));
+  spec.device = cuda_device_of(context);
+  return make_cuda_inferencer(spec, context);
+}
+
 Status Model::open_on(const InferProps& props, const ProviderChoice& provider) {
-  KB_ASSIGN(SessionSpec spec, session_spec(props, provider));
   KB_ASSIGN(auto info, find_model_info(props.model_file));
-  Result<std::unique_ptr<Inferencer>> made;
-  if (provider.cuda()) {
-    KB_TRY(check_cuda(props));
-    KB_ASSIGN(const CudaContext context, cuda_.offer_primary(element_, props.device_id));
-    spec.device = cuda_device_of(context);
-    made = make_cuda_inferencer(spec, context);
-  } else {
-    made = make_host_inferencer(spec);
-  }
-  if (!made) return std::unexpected(made.error());
-  ModelClaims claims = (*made)->claims();
+  KB_ASSIGN(auto made, load(provider, {}));
+  ModelClaims claims = made->claims();
   claims.info = std::move(info);
   claims_ = std::move(claims);
   KB_TRY(settle(nullptr));
-  KB_TRY((*made)->set_model(facts_));
-  take(std::move(*made));
+  KB_TRY(made->set_model(facts_));
+  take(std::move(made));
+  provider_ = provider;
+  loaded_ = facts_.input.size;
+  return {};
+}
+
+/// Fits the input to the frames if its size follows theirs, and loads the model for that size.
+Status Model::follow_frames(const Picture& picture) {
+  if (facts_.rectangle_stride == 0) return {};
+  facts_.input = rectangle_of(picture, facts_.input, facts_.rectangle_stride);
+  const Size size = facts_.input.size;
+  facts_.remark += std::format("; {}x{} for these frames", size.width, size.height);
+  if (size == loaded_) return {};
+  KB_ASSIGN(auto made, load(provider_, size));
+  KB_TRY(made->set_model(facts_));
+  drain();
+  take(std::move(made));
+  loaded_ = size;
   return {};
 }
 
@@ -215,11 +233,12 @@ Status Model::set_frames(const GstVideoInfo& info) {
                                                          guint64(info.fps_d), guint64(info.fps_n))
                                  : 0;
   KB_TRY(settle_family());
+  const Picture picture = picture_of(info);
+  KB_TRY(follow_frames(picture));
   GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "model input: %s", facts_.remark.c_str());
   warn_of_guesses();
   check_batches();
   KB_ASSIGN(const FrameForm form, frame_form_of(info));
-  const Picture picture = picture_of(info);
   KB_ASSIGN(const InputPlan plan,
             plan_input(form, picture.par_n, picture.par_d, facts_.input, facts_.resize));
   forget();

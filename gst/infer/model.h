@@ -77,6 +77,8 @@ class Model {
  private:
   Status open(const InferProps& props, const ProviderChoice& provider);
   Status open_on(const InferProps& props, const ProviderChoice& provider);
+  Result<std::unique_ptr<Inferencer>> load(const ProviderChoice& provider, Size size);
+  Status follow_frames(const Picture& picture);
   Status opened_on(const ProviderChoice& provider);
   Status leave_device(const Error& why);
   Status settle(const FamilyOfModel* family);
@@ -95,8 +97,10 @@ class Model {
   std::unique_ptr<Inferencer> inferencer_;
   std::atomic<bool> interrupted_ = false;
   std::atomic<GstClockTime> line_latency_ = 0;
-  InferProps props_;     // as of start()
-  GstVideoInfo info_{};  // of frames
+  InferProps props_;         // as of start()
+  ProviderChoice provider_;  // in use
+  Size loaded_;              // of the input that the inferencer was made for
+  GstVideoInfo info_{};      // of frames
   ModelClaims claims_;
   ModelFacts facts_;
   std::optional<FamilyOfModel> wanted_;         // declared by the downstream decoder

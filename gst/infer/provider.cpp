@@ -53,7 +53,8 @@ Status check_cuda(const InferProps& props) {
               "set provider=cpu, or runtime-library= to a build of ONNX Runtime for CUDA");
 }
 
-Result<SessionSpec> session_spec(const InferProps& props, const ProviderChoice& provider) {
+Result<SessionSpec> session_spec(const InferProps& props, const ProviderChoice& provider,
+                                 Size size) {
   const bool cuda = provider.cuda();
   SessionSpec spec{.file = props.model_file,
                    .runtime_library = props.runtime_library,
@@ -66,8 +67,8 @@ Result<SessionSpec> session_spec(const InferProps& props, const ProviderChoice& 
                    .ahead = props.lookahead,
                    .files = file_stamps(props.model_file)};
   if (cuda || spec.batch.size > 1) {  // inputs have one size then
-    spec.width = props.input_width;
-    spec.height = props.input_height;
+    spec.width = size == Size{} ? props.input_width : size.width;
+    spec.height = size == Size{} ? props.input_height : size.height;
   }
   if (cuda || !is_automatic(props)) {
     KB_ASSIGN(spec.provider_options, provider_options(props));

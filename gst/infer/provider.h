@@ -29,7 +29,9 @@ Status check_cuda(const InferProps& props);
 
 /// Returns the parameters of a session on a provider. Options are ignored if the choice of the CPU
 /// was automatic, because they are for a GPU. Errors name the property.
-Result<SessionSpec> session_spec(const InferProps& props, const ProviderChoice& provider);
+/// @param size of an input whose size follows the frames'; empty: as the properties define.
+Result<SessionSpec> session_spec(const InferProps& props, const ProviderChoice& provider,
+                                 Size size = {});
 
 /// Returns the parameters of a session for a trial run, on the CPU.
 SessionSpec trial_spec(const InferProps& props);

@@ -207,6 +207,13 @@ void take_family(const FamilyOfModel& family, KnownExport& known) {
   if (!family.set && family.sure && spec != nullptr) known.detector = spec->name;
 }
 
+/// True if Ultralytics runs the export on inputs with less padding than the model gets here.
+bool cuts_padding(const ModelMetadata& metadata, const ModelInputs& inputs,
+                  const ModelFacts& facts) {
+  return metadata.exporter == Exporter::kUltralytics && inputs.image.size == Size{} &&
+         facts.resize == ResizeMode::kLetterboxCenter && facts.rectangle_stride == 0;
+}
+
 }  // namespace
 
 std::string ModelPort::to_string() const {
@@ -236,7 +243,12 @@ Result<ModelFacts> settle_model(const ModelClaims& claims, const InputSettings& 
                    .size_inputs = std::move(inputs->sizes),
                    .name = std::filesystem::path(claims.file).stem().string(),
                    .labels = std::move(metadata.labels)};
+  if (settings.rectangle) {
+    KB_ASSIGN(facts.rectangle_stride, rectangle_stride(claims, inputs->image, metadata));
+  }
   KB_TRY(settle_form(claims, settings, known, family, facts));
+  if (cuts_padding(metadata, *inputs, facts))
+    known.remarks.emplace_back("resize-mode=rect is the input of yolo predict for dynamic sizes");
   std::ranges::copy(known.warnings, std::back_inserter(warnings));
   facts.warnings = std::move(warnings);
   settle_outputs(claims, given, known, facts);

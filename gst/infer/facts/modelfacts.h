@@ -44,6 +44,7 @@ struct InputSettings {
   Size size;  // 0: as the model declares
   ChannelOrder order = ChannelOrder::kAuto;
   std::optional<ResizeMode> resize;
+  bool rectangle = false;  // with the padding cut down to whole strides
   std::optional<std::array<float, 3>> mean, deviation;  // for R, G, B in 0..255
   std::optional<uint8_t> pad;
 };
@@ -65,6 +66,7 @@ struct ModelFacts {
   size_t image_input = 0;  // among the inputs
   InputForm input;
   ResizeMode resize = ResizeMode::kLetterboxCenter;
+  uint32_t rectangle_stride = 0;  // of an input whose size follows the frame's; 0: fixed
   std::vector<SizeInput> size_inputs;
 
   struct Output {

@@ -137,6 +137,15 @@ Result<ModelInputs> find_inputs(const ModelClaims& claims) {
   return found;
 }
 
+Result<uint32_t> rectangle_stride(const ModelClaims& claims, const ImageInput& image,
+                                  const ModelMetadata& metadata) {
+  constexpr uint32_t kUsual = 32;
+  if (image.size == Size{}) return metadata.stride == 0 ? kUsual : metadata.stride;
+  return fail(ErrorKind::kUnsupported, "a model of dynamic width and height for resize-mode=rect",
+              claims.inputs[image.index].to_string(),
+              "export the model with dynamic axes, or set resize-mode=letterbox-center");
+}
+
 Result<Size> settle_size(const ModelClaims& claims, const ImageInput& image,
                          const ModelMetadata& metadata, Size set,
                          std::vector<std::string>& remarks) {

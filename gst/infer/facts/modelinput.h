@@ -31,6 +31,11 @@ std::string ports_text(const std::vector<ModelPort>& ports);
 /// inputs that cannot be filled; the error lists them.
 Result<ModelInputs> find_inputs(const ModelClaims& claims);
 
+/// Returns the stride, in pixels, of an input whose size may follow the frame's. kUnsupported if
+/// the model has a fixed width or height.
+Result<uint32_t> rectangle_stride(const ModelClaims& claims, const ImageInput& image,
+                                  const ModelMetadata& metadata);
+
 /// Settles the size of the input. kInvalid if settings contradict the model, or if the size is
 /// unknown. @param remarks gets the origin of a size that the model leaves dynamic.
 Result<Size> settle_size(const ModelClaims& claims, const ImageInput& image,

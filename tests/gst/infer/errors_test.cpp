@@ -163,6 +163,11 @@ TEST_F(InferErrors, SizesThatTheModelRejects) {
                {"model.onnx", "32", "64", "input-width"});
 }
 
+TEST_F(InferErrors, RectanglesOfAFixedSize) {
+  expect_error(with(identity_model({1, 3, 32, 32}), "resize-mode=rect"),
+               {"dynamic width and height for resize-mode=rect", "1x3x32x32", "letterbox-center"});
+}
+
 TEST_F(InferErrors, OutputsThatExceedMemory) {
   expect_error(with(test::huge_model()), {"model.onnx"});
 }

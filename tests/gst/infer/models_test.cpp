@@ -72,6 +72,35 @@ TEST_F(InferModels, DynamicSizeFromProperties) {
   EXPECT_EQ(tensor_of(out).dims, (std::vector<size_t>{1, 3, 128, 256}));
 }
 
+TEST_F(InferModels, RectanglesFollowTheSizeOfFrames) {
+  const auto model = test::ultralytics_like({320, 320}, true);
+  const std::string line = infer(model, "resize-mode=rect");
+  Harness h(line, raw("RGB", 640, 360));
+  for (const auto& [width, height, anchors] :
+       {std::tuple{640, 360, 1260u}, {360, 640, 1260u}, {640, 640, 2100u}, {640, 360, 1260u}}) {
+    const std::string caps = raw("RGB", width, height);
+    h.set_caps(caps);
+    const Buffer out = h.run(painted(caps, test::grey));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_EQ(tensor_of(out).dims, (std::vector<size_t>{1, 6, anchors})) << caps;
+  }
+  expect_boxes(line + " ! boxdecode", "RGB", 640, 360);
+  expect_boxes(line + " ! boxdecode", "BGR", 360, 640);
+}
+
+TEST_F(InferModels, RectanglesAreThePixelsOfTheFrame) {
+  const auto model = identity_model({"batch", 3, "height", "width"});
+  const std::string caps = raw("RGB", 64, 24);
+  Harness h(infer(model,
+                  "resize-mode=rect channel-order=rgb input-mean=0 input-std=255 "
+                  "input-width=64 input-height=64"),
+            caps);
+  const Buffer out = h.run(painted(caps, test::noise));
+  ASSERT_TRUE(out) << h.error();
+  const test::Fit fit{64, 32, {0, 4, 64, 28}};
+  EXPECT_LT(test::apart(tensor_of(out), test::planes(test::noise, 64, 24, fit)), 0.01f);
+}
+
 TEST_F(InferModels, BoxesOfACropComeBackToTheFrame) {
   const std::string line =
       infer(test::ultralytics_like({320, 320}), "resize-mode=crop") + " ! boxdecode";

@@ -83,6 +83,39 @@ TEST(InputPlace, KeepsTheDisplayedAspect) {
   expect_place({100, 100}, ResizeMode::kLetterboxCenter, {160, 0, 320, 640}, 1, 2);
 }
 
+/// Checks the input that a picture needs of at most `most`, and the picture's place in it.
+void expect_rectangle(Size frame, Size most, Size want, Place place, uint32_t par_n = 1,
+                      uint32_t par_d = 1) {
+  const Picture picture{.size = frame, .par_n = par_n, .par_d = par_d};
+  const InputForm input = rectangle_of(picture, {.size = most}, 32);
+  const std::string what = std::to_string(frame.width) + "x" + std::to_string(frame.height);
+  EXPECT_EQ(input.size, want) << what << " " << input.size.width << "x" << input.size.height;
+  const Place got =
+      planned(grey(frame.width, frame.height), input, ResizeMode::kLetterboxCenter, par_n, par_d)
+          .place;
+  EXPECT_EQ(got.x, place.x) << what;
+  EXPECT_EQ(got.y, place.y) << what;
+  EXPECT_EQ(got.width, place.width) << what;
+  EXPECT_EQ(got.height, place.height) << what;
+}
+
+TEST(InputRectangle, IsThatOfUltralytics) {
+  constexpr Size kSquare{640, 640};
+  expect_rectangle({1920, 1080}, kSquare, {640, 384}, {0, 12, 640, 360});
+  expect_rectangle({1080, 1920}, kSquare, {384, 640}, {12, 0, 360, 640});
+  expect_rectangle({810, 1080}, kSquare, {480, 640}, {0, 0, 480, 640});
+  expect_rectangle({1000, 667}, kSquare, {640, 448}, {0, 10, 640, 427});  // round(10.5 - 0.1)
+  expect_rectangle({100, 100}, kSquare, kSquare, {0, 0, 640, 640});
+  expect_rectangle({720, 576}, kSquare, {640, 384}, {0, 12, 640, 360}, 64, 45);
+  expect_rectangle({1920, 1080}, {1280, 736}, {1280, 736}, {0, 8, 1280, 720});
+  expect_rectangle({16384, 1}, kSquare, {640, 32}, {0, 15, 640, 1});
+}
+
+/// The height of 256.4 pixels is rounded to whole strides, and scales the width no further down.
+TEST(InputRectangle, KeepsTheScaleOfTheWholeInput) {
+  expect_rectangle({10000, 4006}, {640, 640}, {640, 256}, {0, 0, 640, 256});
+}
+
 /// Checks the rectangle of a cropped picture, of which the whole input shows the middle.
 InputPlan expect_crop(Size frame, Size input, FittedPlace want, uint32_t par_n = 1,
                       uint32_t par_d = 1) {
