@@ -62,8 +62,9 @@ const Property<InferProps> kInferProperties[] = {
      &InferProps::runtime_library},
     {"provider",
      "Where the model runs: cpu; cuda, with frames, input and tensors in GPU memory; auto, which "
-     "is cuda if the library and a device support it, and cpu otherwise; or the name of another "
-     "provider of the library (untested), with frames and tensors in system memory.",
+     "is cuda if the library and a device support it, and cpu otherwise; tensorrt (untested), as "
+     "cuda, with engines built at the first start and kept in the user's cache folder; or the name "
+     "of another provider of the library (untested), with frames and tensors in system memory.",
      &InferProps::provider},
     {"provider-options",
      "Options of the provider as KEY=VALUE,..., with the keys of ONNX Runtime, such as "

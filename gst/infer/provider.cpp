@@ -22,9 +22,11 @@ std::string without_suffix(std::string name) {
   return name;
 }
 
-/// Batches are settled by measurement on a GPU, and off on the CPU, unless they are set.
-BatchRules batch_rules(const InferProps& props, bool cuda) {
-  return {.size = props.batch_size == 0 && !cuda ? 1 : props.batch_size,
+/// Batches are settled by measurement on a GPU, and off on the CPU, unless they are set. TensorRT
+/// would build an engine for each size that is measured, which takes minutes.
+BatchRules batch_rules(const InferProps& props, const ProviderChoice& provider) {
+  const bool measured = provider.cuda() && !provider.tensorrt();
+  return {.size = props.batch_size == 0 && !measured ? 1 : props.batch_size,
           .timeout_ms = props.batch_timeout,
           .parallel = props.parallel_runs,
           .open = props.open_batch};
@@ -32,7 +34,8 @@ BatchRules batch_rules(const InferProps& props, bool cuda) {
 
 }  // namespace
 
-bool ProviderChoice::cuda() const { return is(name, kCudaProvider); }
+bool ProviderChoice::cuda() const { return is(name, kCudaProvider) || tensorrt(); }
+bool ProviderChoice::tensorrt() const { return is(name, kTensorRtProvider); }
 
 bool is_automatic(const InferProps& props) { return is(props.provider, "auto"); }
 
@@ -46,11 +49,15 @@ Result<ProviderChoice> choose_provider(const InferProps& props) {
   return ProviderChoice{kCudaProvider, name + " and a CUDA device"};
 }
 
-Status check_cuda(const InferProps& props) {
+Status check_cuda(const InferProps& props, const ProviderChoice& provider) {
   KB_ASSIGN(const OnnxRuntime* runtime, OnnxRuntime::load(props.runtime_library));
-  if (runtime->has_provider("CUDAExecutionProvider")) return {};
-  return fail(ErrorKind::kNoResource, "provider cuda in " + runtime->name(), "none",
-              "set provider=cpu, or runtime-library= to a build of ONNX Runtime for CUDA");
+  const bool tensorrt = provider.tensorrt();
+  if (runtime->has_provider(tensorrt ? "TensorrtExecutionProvider" : "CUDAExecutionProvider"))
+    return {};
+  return fail(ErrorKind::kNoResource,
+              std::string("provider ") + (tensorrt ? kTensorRtProvider : kCudaProvider) + " in " +
+                  runtime->name(),
+              "none", "set provider=cpu, or runtime-library= to a build of ONNX Runtime for CUDA");
 }
 
 Result<SessionSpec> session_spec(const InferProps& props, const ProviderChoice& provider,
@@ -61,9 +68,9 @@ Result<SessionSpec> session_spec(const InferProps& props, const ProviderChoice& 
                    .provider = provider.name,
                    .device = cuda ? props.device_id : 0,
                    .threads = cuda ? 0 : props.threads,
-                   .graph = cuda && props.cuda_graph,
+                   .graph = cuda && !provider.tensorrt() && props.cuda_graph,
                    .in_flight = cuda ? props.max_in_flight : 1,
-                   .batch = batch_rules(props, cuda),
+                   .batch = batch_rules(props, provider),
                    .ahead = props.lookahead,
                    .files = file_stamps(props.model_file)};
   if (cuda || spec.batch.size > 1) {  // inputs have one size then

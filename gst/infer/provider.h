@@ -10,12 +10,15 @@
 namespace keepbox {
 
 inline constexpr const char* kCudaProvider = "cuda";
+inline constexpr const char* kTensorRtProvider = "tensorrt";  // its tensors are in CUDA memory too
 
 struct ProviderChoice {
   std::string name;    // "cpu", "cuda", or another
   std::string reason;  // "as set", or what an automatic choice found
 
+  /// True if frames, input and tensors are in GPU memory.
   bool cuda() const;
+  bool tensorrt() const;
 };
 
 /// True if `provider` leaves the choice to choose_provider().
@@ -24,8 +27,8 @@ bool is_automatic(const InferProps& props);
 /// Returns the provider that is set or, for "auto", the GPU if the library and a device support it.
 Result<ProviderChoice> choose_provider(const InferProps& props);
 
-/// Checks that the library runs models on a GPU.
-Status check_cuda(const InferProps& props);
+/// Checks that the library has a provider for GPUs.
+Status check_cuda(const InferProps& props, const ProviderChoice& provider);
 
 /// Returns the parameters of a session on a provider. Options are ignored if the choice of the CPU
 /// was automatic, because they are for a GPU. Errors name the property.

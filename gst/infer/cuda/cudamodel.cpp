@@ -90,10 +90,10 @@ class CudaModel::Engine : public BatchEngine {
 
 Result<std::shared_ptr<CudaModel>> CudaModel::open(const SessionSpec& spec, CudaContext context) {
   std::shared_ptr<CudaModel> out(new CudaModel(spec, std::move(context)));
-  auto session = out->open_session(spec.graph);
+  auto session = out->open_session(spec.graph, 1);
   if (!session && spec.graph) {
     GST_CAT_INFO(tensorinfer_debug, "no CUDA graph: %s", session.error().message().c_str());
-    session = out->open_session(false);
+    session = out->open_session(false, 1);
   }
   if (!session) return std::unexpected(session.error());
   out->claims_ = (*session)->onnx().claims();
@@ -113,11 +113,13 @@ CudaModel::~CudaModel() {
 }
 
 /// Opens the model's file, with an open batch once that was found to work.
-Result<std::unique_ptr<CudaSession>> CudaModel::open_session(bool graph) const {
-  if (!opened_) return CudaSession::open(spec_, context_, graph);
-  const auto model = open_batch(spec_.file);
+Result<std::unique_ptr<CudaSession>> CudaModel::open_session(bool graph, unsigned pictures) const {
+  SessionSpec spec = spec_;
+  spec.pictures = pictures;
+  if (!opened_) return CudaSession::open(spec, context_, graph);
+  const auto model = open_batch(spec.file);
   if (!model) return std::unexpected(model.error());
-  return CudaSession::open(spec_, context_, graph, &*model);
+  return CudaSession::open(spec, context_, graph, &*model);
 }
 
 unsigned CudaModel::fixed_batch() const {
@@ -174,7 +176,7 @@ Status CudaModel::bind(Size& size, std::span<const DeviceMemory> inputs) {
   auto runs = CudaRuns::create(*size.session, facts_, size.batch, pointers_to(inputs));
   if (!runs && size.session->graph()) {
     GST_CAT_INFO(tensorinfer_debug, "no CUDA graph: %s", runs.error().message().c_str());
-    auto session = open_session(false);
+    auto session = open_session(false, size.batch);
     if (!session) return std::unexpected(session.error());
     size.session = std::move(*session);
     runs = CudaRuns::create(*size.session, facts_, size.batch, pointers_to(inputs));
@@ -211,7 +213,7 @@ Result<bool> CudaModel::grow_to(unsigned batch) {
     return fail(ErrorKind::kUnsupported, "a picture of a multiple of 16 bytes",
                 std::to_string(facts_.input.bytes()));
   if (claims_.batch == 1 && !opened_) KB_TRY(check_opened());
-  auto session = open_session(sizes_.front().session->graph());
+  auto session = open_session(sizes_.front().session->graph(), batch);
   if (!session) return std::unexpected(session.error());
   auto inputs = make_inputs(batch);
   if (!inputs) return std::unexpected(inputs.error());

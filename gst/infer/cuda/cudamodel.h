@@ -79,7 +79,7 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
 
   CudaModel(SessionSpec spec, CudaContext context);
   Status prepare(const ModelFacts& facts);
-  Result<std::unique_ptr<CudaSession>> open_session(bool graph) const;
+  Result<std::unique_ptr<CudaSession>> open_session(bool graph, unsigned pictures) const;
   Status bind(Size& size, std::span<const DeviceMemory> inputs);
   Result<std::vector<DeviceMemory>> make_inputs(unsigned capacity) const;
   unsigned fixed_batch() const;

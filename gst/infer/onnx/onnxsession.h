@@ -38,6 +38,7 @@ struct SessionSpec {
   unsigned in_flight = 1;          // cuda: maximum number of frames in flight
   BatchRules batch;
   unsigned ahead = 0;            // frames that an element holds until their run is complete
+  unsigned pictures = 1;         // per run of the session, on a GPU
   unsigned lane = 0;             // tells sessions of a model that cannot run batches apart
   std::vector<FileStamp> files;  // identify the model's content
 

@@ -211,6 +211,7 @@ TEST_F(InferErrors, MissingProviders) {
   expect_error(with(identity_model({1, 3, 32, 32}), "provider=warp"), {"warp", "provider"});
   if (access("/dev/nvidiactl", F_OK) == 0) GTEST_SKIP() << "there is a GPU";
   expect_error(with(identity_model({1, 3, 32, 32}), "provider=cuda"), {"cuda", "provider"});
+  expect_error(with(identity_model({1, 3, 32, 32}), "provider=tensorrt"), {"tensorrt", "provider"});
 }
 
 TEST_F(InferErrors, InvalidRuntimes) {
