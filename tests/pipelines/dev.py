@@ -15,11 +15,13 @@ NINJA = '#!/bin/sh\necho $$ >"$2/pid"\n'
 
 
 def lay_out(folder, ninja=NINJA):
-    """Makes a checkout with only ./dev, and stubs in the folder that it searches first."""
+    """Makes a checkout with only ./dev and its parts, and stubs in the folder that it searches
+    first."""
     checkout = folder / 'checkout'
     tools = checkout / 'build/gst/tool'
     tools.mkdir(parents=True)
     shutil.copy(SOURCE / 'dev', checkout)
+    shutil.copytree(SOURCE / 'tools/dev', checkout / 'tools/dev')
     # ./dev empties a folder that it did not make
     (checkout / 'build/build.ninja').touch()
     (checkout / 'build/environment').write_text('native\n')
@@ -97,6 +99,15 @@ def test_a_build_folder_knows_its_name(folder):
     (checkout / 'build/gst/tool').rename(tools)
     told(checkout, 'build', path=f'{tools}:{os.environ["PATH"]}')
     assert (checkout / 'build/made-as').read_text() == f'{checkout}/build\n'
+
+
+def test_a_link_to_it_is_the_checkout(folder):
+    checkout = lay_out(folder)
+    link = folder / 'link'
+    link.symlink_to(checkout / 'dev')
+    environment = {**os.environ, 'KEEPBOX_INSIDE': 'native', 'KEEPBOX_CACHE': str(folder / 'cache')}
+    subprocess.run([link, 'build'], env=environment, check=True)
+    assert (checkout / 'build/pid').exists()
 
 
 if __name__ == '__main__':

@@ -1,0 +1,67 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Bundles and Debian packages; sourced by ./dev.
+
+command_bundle() {
+  local out=${1:-$top/build/bundle}
+  # a folder that is not an older bundle must not be removed
+  [[ ! -e $out || -x $out/run ]] || die "a new folder or an older bundle is needed, found other things in $out; name another folder"
+  command_build --cuda
+  remove_tree "$build/bundle.new"
+  in_env "$top/tools/make_bundle" "$build" "$build/bundle.new" || die "making the bundle failed, see above"
+  remove_tree "$out"
+  mv -T "$build/bundle.new" "$out"
+  restore_owner
+}
+
+add_build_packages() {
+  if [[ $environment == native ]]; then
+    install_on_host "to make packages" "${package_packages[@]}"
+  elif [[ -z ${KEEPBOX_INSIDE:-} && ! -x $cache/$environment/usr/bin/lintian ]]; then
+    lock_cache
+    need_root_rights "add packages to the Debian $environment root" "run './dev package' once as root with KEEPBOX_CACHE=$cache"
+    write_apt_conf
+    update_root "$environment" "${package_packages[@]}"
+    unlock_cache
+  fi
+}
+
+try_packages() { # SUITES...
+  local suite mirror
+  [[ -n $(ls "$top"/out/packages/*.deb 2>/dev/null) ]] || die "packages are needed in out/packages, found none; run ./dev package"
+  check_space
+  install_on_host "to make Debian roots" mmdebstrap debian-archive-keyring
+  need_root_rights "make Debian roots" "run './dev package --try' as root"
+  write_apt_conf
+  for suite; do
+    check_host "$suite"
+    mirror=$(find_mirror "$suite")
+    as_root "$top/tools/try_packages" "$suite" "$cache" "$mirror" || die "the packages fail on Debian $suite, see above"
+  done
+}
+
+command_package() { # [--cuda | --try [SUITES...]]
+  local options seconds
+  case ${1:-} in
+    --try)
+      shift
+      (($# > 0)) || set -- trixie forky
+      try_packages "$@"
+      return
+      ;;
+    --cuda) want_cuda ;;
+    '') KEEPBOX_CUDA=${KEEPBOX_CUDA:-0} ;;
+    *) die "expected nothing, --cuda or --try after ./dev package, found $1" ;;
+  esac
+  choose_environment
+  add_build_packages
+  mapfile -t options < <(cuda_options "$top/build")
+  seconds=$(git -C "$top" log -1 --format=%ct 2>/dev/null) || seconds=$(stat -c %Y "$top/CHANGELOG.md")
+  # a tree with changes is newer than its last commit
+  [[ -z $(git -C "$top" status --porcelain 2>/dev/null) ]] || seconds=$(date +%s)
+  mkdir -p "$cache/log"
+  step package "Making packages (up to 6 minutes of two processors; with --cuda many more)" \
+    in_env "$top/tools/make_packages" "$top/build/package" "$top/out/packages" "$seconds" "${options[@]}"
+  restore_owner
+  say "the packages are in $top/out/packages: apt install $top/out/packages/gstreamer1.0-keepbox*.deb"
+}
