@@ -2,8 +2,8 @@
 // Decodes a keypoint of an anchor.
 #pragma once
 
+#include "core/formula/candidate.h"
 #include "core/formula/keypoint.h"
-#include "core/formula/score.h"
 
 namespace keepbox {
 

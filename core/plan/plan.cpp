@@ -7,14 +7,14 @@
 #include <format>
 #include <iterator>
 #include <limits>
-#include <ranges>
 
-#include "core/formula/box.h"
 #include "core/model/contracts.h"
 #include "core/plan/anchors.h"
+#include "core/plan/classes.h"
 #include "core/plan/lint.h"
 #include "core/plan/nms_limits.h"
 #include "core/plan/payload.h"
+#include "core/plan/units.h"
 #include "core/recognition/fit.h"
 #include "core/recognition/grid.h"
 #include "core/recognition/ranking.h"
@@ -23,9 +23,6 @@
 
 namespace keepbox {
 namespace {
-
-/// Maximum number of candidates per image, of about 70 bytes each.
-constexpr uint64_t kMaxCandidates = uint64_t{1} << 24;
 
 /// Returns 0 or a normal float, because devices treat subnormal floats differently.
 float normal(float threshold) {
@@ -54,52 +51,11 @@ Status check_settings(const Settings& s) {
   return check_filters(s.filters);
 }
 
-/// Observations on all boxes of the first image.
-struct Evidence {
-  float largest = 0;      // of |coordinate|
-  bool readable = false;  // in system memory
-};
-
-Evidence look(const Layout& layout, std::span<const TensorView> tensors) {
-  if (layout.spec->bins > 1 || layout[FieldId::kSizes].present()) return {};
-  const auto box = ranges(layout, FieldId::kBox, 4, tensors);
-  Evidence out{.readable = !box.empty()};
-  for (const Range& range : box) out.largest = std::max({out.largest, -range.least, range.most});
-  return out;
-}
-
 Status check_tensors(const Layout& layout, std::span<const TensorView> tensors) {
   for (const Segment& segment : layout.segments)
     for (const Field& field : segment.fields)
       if (field.present()) KB_TRY(check_bounds(tensors[static_cast<size_t>(field.tensor)]));
   return {};
-}
-
-/// Settles the coordinates' units, by settings or by values.
-void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
-                  std::span<const TensorView> tensors, Size model) {
-  if (has_cells(plan.spec->coding)) {
-    plan.provisional = box_coding_open;
-    return;
-  }
-  const Evidence seen = look(plan.layout, tensors);
-  Units units = settings.units != Units::kAuto ? settings.units : plan.spec->units;
-  if (units == Units::kAuto) {
-    plan.provisional = !seen.readable || seen.largest == 0;
-    units =
-        !plan.provisional && seen.largest <= kMaxNormalized ? Units::kNormalized : Units::kPixels;
-    if (!plan.provisional)
-      plan.remark +=
-          units == Units::kNormalized ? "; coordinates are in 0..1" : "; coordinates are in pixels";
-  }
-  plan.units = units;
-  if (units == Units::kNormalized) {
-    plan.rules.boxes.unit_x = static_cast<float>(model.width);
-    plan.rules.boxes.unit_y = static_cast<float>(model.height);
-    if (plan.spec->coding != BoxCoding::kPriorDelta && seen.largest > kMaxNormalized)
-      plan.warnings.push_back({ErrorKind::kMismatch, "coordinates in 0..1", "larger values",
-                               "set box-units=pixels, or another detector="});
-  }
 }
 
 /// Checks the family against the values. For a family that was set a mismatch is only a warning,
@@ -158,12 +114,6 @@ Picture settle_frame(const Settings& settings, Size model) {
   return {.size = settings.letterbox ? settings.letterbox->frame : model};
 }
 
-/// Returns the number of classes without the background.
-uint32_t real_classes(const Layout& layout) {
-  const uint32_t background = layout.spec->background != Background::kNone ? 1 : 0;
-  return layout.classes - std::min(background, layout.classes);
-}
-
 void settle_rules(Plan& plan) {
   const DetectorSpec& spec = *plan.spec;
   plan.rules.anchors = plan.layout.anchors;
@@ -180,62 +130,6 @@ void settle_rules(Plan& plan) {
   boxes.cell_offset = spec.cell_offset;
   boxes.delta_limit = spec.delta_limit;
   std::ranges::copy(spec.box_scale, boxes.scale);
-}
-
-void settle_classes(Plan& plan, const Settings& settings) {
-  const DetectorSpec& spec = *plan.spec;
-  const uint32_t scores = plan.layout.classes;
-  plan.rules.first_class = spec.background == Background::kFirst && scores > 0 ? 1 : 0;
-  plan.rules.end_class = spec.background == Background::kLast && scores > 0 ? scores - 1 : scores;
-  const uint32_t ids = scores == 0 ? kMaxClasses : scores;
-  const bool own = settings.default_score_threshold && spec.score_threshold > 0;
-  plan.class_threshold.assign(ids, own ? spec.score_threshold : settings.score_threshold);
-  plan.class_wanted.assign(ids, settings.include_classes.empty() ? 1 : 0);
-  for (const auto& [id, threshold] : settings.class_thresholds)
-    if (id < ids) plan.class_threshold[id] = threshold;
-  for (const uint32_t id : settings.include_classes)
-    if (id < ids) plan.class_wanted[id] = 1;
-  for (const uint32_t id : settings.exclude_classes)
-    if (id < ids) plan.class_wanted[id] = 0;
-  plan.rules.class_ids = ids;
-  plan.rules.lowest_threshold = std::ranges::min(plan.class_threshold);
-  const auto lowest = [&](float each) { return each == plan.rules.lowest_threshold; };
-  plan.rules.uniform = std::ranges::all_of(plan.class_threshold, lowest) &&
-                       !std::ranges::contains(plan.class_wanted, 0);
-  settle_filters(plan, settings.filters);
-}
-
-/// Returns the maximum number of candidates for the classes that pass the filter.
-uint64_t candidates_of(const Plan& plan) {
-  if (!plan.rules.multi_label) return plan.layout.anchors;
-  const auto first = plan.class_wanted.begin() + plan.rules.first_class;
-  const auto wanted = std::count(first, first + real_classes(plan.layout), 1);
-  return uint64_t{plan.layout.anchors} * static_cast<uint64_t>(std::max<ptrdiff_t>(wanted, 1));
-}
-
-std::string labels_text(const Plan& plan) {
-  return counted(plan.layout.anchors, "anchor") + " of " +
-         std::to_string(candidates_of(plan) / std::max(plan.layout.anchors, 1u)) + " classes";
-}
-
-/// Settles whether each class of an anchor may be a candidate. A family's default is dropped with a
-/// warning if that would be too many; an explicit setting is an error.
-Status settle_labels(Plan& plan, const Settings& settings) {
-  const DetectorSpec& spec = *plan.spec;
-  const bool has_scores =
-      plan.layout[FieldId::kScores].present() && spec.reader != Reader::kIndices;
-  plan.rules.multi_label = has_scores && real_classes(plan.layout) > 1 &&
-                           settings.multi_label.value_or(spec.multi_label);
-  if (candidates_of(plan) > kMaxCandidates) {
-    Error error{ErrorKind::kUnsupported,
-                "at most " + std::to_string(kMaxCandidates) + " candidates with multi-label",
-                labels_text(plan), "set multi-label=false, or include-classes= to fewer classes"};
-    if (settings.multi_label) return std::unexpected(std::move(error));
-    plan.warnings.push_back(std::move(error));
-    plan.rules.multi_label = false;
-  }
-  plan.rules.candidates = static_cast<uint32_t>(candidates_of(plan));
-  return {};
 }
 
 /// Keeps only the tensors that have a field, and renumbers them.

@@ -6,7 +6,7 @@
 #include <limits>
 #include <span>
 
-#include "core/formula/score.h"
+#include "core/formula/candidate.h"
 #include "core/run/backend.h"
 
 namespace keepbox {

@@ -17,28 +17,12 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/simd/numeric-inl.h"
-#include "kernels/simd/scores.h"
+#include "kernels/simd/scores-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
 
-using Floats = hn::ScalableTag<float>;
-using Ints = hn::RebindToSigned<Floats>;
 using Shorts = hn::ScalableTag<int16_t>;
-
-HWY_INLINE hn::Vec<Floats> Lowest() {
-  return hn::Set(Floats(), -std::numeric_limits<float>::infinity());
-}
-HWY_INLINE hn::Vec<Ints> NoClass() { return hn::Set(Ints(), static_cast<int32_t>(kMaxClasses)); }
-
-/// Updates best and class if the score is greater: the first of equal scores stays, NaN never wins.
-template <class V, class I>
-HWY_INLINE void challenge(V score, I class_id, V& best, I& best_class) {
-  const auto wins = hn::Gt(score, best);
-  best = hn::IfThenElse(wins, score, best);
-  best_class = hn::IfThenElse(hn::RebindMask(hn::DFromV<I>(), wins), class_id, best_class);
-}
 
 /// Loads values for comparison: as floats, or 16 bits as an integer.
 template <class T>
@@ -166,12 +150,6 @@ void BestOfBits(const Scores& scores, size_t first, size_t count, Block& block) 
     hn::Store(hn::IfThenElse(hn::RebindMask(d, right), scores_of_all, most), d, block.best + i);
     hn::Store(hn::IfThenElse(right, classes, NoClass()), di, block.class_id + i);
   }
-}
-
-/// Dequantises: (stored - zero_point) * scale.
-HWY_INLINE hn::Vec<Floats> Real(const Column& column, hn::Vec<Floats> stored) {
-  const Floats d;
-  return hn::Mul(hn::Sub(stored, hn::Set(d, column.zero_point)), hn::Set(d, column.scale));
 }
 
 /// Converts the compared integers to scores, and classes to ids from 0.

@@ -53,4 +53,10 @@ struct Block {
   alignas(64) int32_t passing[kBlock + 64];  // CompressStore may write a whole vector
 };
 
+/// Lists those of up to kBlock anchors from `first` that may pass, with their best class: of planes
+/// or rows without objectness, or of either with it. @return their number
+size_t judge_planes(const Scores& scores, size_t first, size_t count, Block& block);
+size_t judge_rows(const Scores& scores, size_t first, size_t count, Block& block);
+size_t judge_weighted(const Scores& scores, size_t first, size_t count, Block& block);
+
 }  // namespace keepbox::simd

@@ -3,6 +3,7 @@
 // shared counters are updated once for all of them.
 #pragma once
 
+#include "core/formula/candidate.h"
 #include "kernels/cuda/device/source.cuh"
 
 namespace keepbox::cuda {

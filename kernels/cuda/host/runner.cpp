@@ -55,24 +55,21 @@ void CudaRunner::abandon() {
   (void)stream_.release();
   (void)event_.release();
   (void)begun_.release();
-  for (DeviceBlob* blob : {&device_, &staging_device_}) (void)blob->release();
-  for (HostBlob* blob : {&host_, &staging_host_}) (void)blob->release();
+  (void)device_.release();
+  (void)host_.release();
+  staging_.abandon();
   payload_stage_.abandon();
 }
 
 Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
                            const Kernels& kernels) {
   kernels_ = &kernels;
-  auto stream = make_stream();
-  if (!stream) return std::unexpected(stream.error());
-  stream_ = std::move(*stream);
+  KB_ASSIGN(stream_, make_stream());
   for (Event* event : {&event_, &begun_}) {
-    auto made = make_event();
-    if (!made) return std::unexpected(made.error());
-    *event = std::move(*made);
+    KB_ASSIGN(*event, make_event());
   }
   KB_TRY(allocate(plan));
-  if (memory == MemorySpace::kSystem) KB_TRY(allocate_staging(plan));
+  if (memory == MemorySpace::kSystem) KB_TRY(staging_.allocate(plan));
   KB_TRY(upload_tables(plan));
   plan_ = device_plan(plan, buffers_);
   KB_TRY_CUDA(kernels.load(&nms_blocks_));
@@ -99,33 +96,11 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
 Status CudaRunner::allocate(const Plan& plan) {
   Carver device(nullptr), host(nullptr);
   carve(device, host, plan);
-  auto on_device = allocate_device(device.used() + 1);
-  if (!on_device) return std::unexpected(on_device.error());
-  auto on_host = allocate_host(host.used() + 1);
-  if (!on_host) return std::unexpected(on_host.error());
-  device_ = std::move(*on_device);
-  host_ = std::move(*on_host);
+  KB_ASSIGN(device_, allocate_device(device.used() + 1));
+  KB_ASSIGN(host_, allocate_host(host.used() + 1));
   Carver device_memory(device_.get()), host_memory(host_.get());
   buffers_ = carve(device_memory, host_memory, plan);
   std::memset(host_.get(), 0, host.used());
-  return {};
-}
-
-Status CudaRunner::allocate_staging(const Plan& plan) {
-  size_t bytes = 0;
-  for (const TensorForm& form : plan.forms) {
-    const auto count = form.shape.count();
-    if (!count) return std::unexpected(count.error());
-    staging_at_.push_back(bytes);
-    bytes += (*count * size_of(form.type) + Carver::kAlignment - 1) / Carver::kAlignment *
-             Carver::kAlignment;
-  }
-  auto on_device = allocate_device(bytes + 1);
-  if (!on_device) return std::unexpected(on_device.error());
-  auto on_host = allocate_host(bytes + 1);
-  if (!on_host) return std::unexpected(on_host.error());
-  staging_device_ = std::move(*on_device);
-  staging_host_ = std::move(*on_host);
   return {};
 }
 
@@ -193,19 +168,6 @@ Status CudaRunner::wait_for(const TensorView& tensor) {
                "cudaStreamWaitEvent");
 }
 
-Status CudaRunner::stage(const TensorView& tensor, size_t index) {
-  if (staging_host_ == nullptr)
-    return fail(ErrorKind::kUnsupported, "tensors in CUDA memory", "tensors in system memory",
-                "set backend=auto");
-  std::byte* const to = staging_device_.get() + staging_at_[index];
-  std::byte* const pinned = staging_host_.get() + staging_at_[index];
-  const size_t bytes = *tensor.shape.count() * size_of(tensor.type);
-  if (bytes != 0) std::memcpy(pinned, tensor.data, bytes);
-  data_[index] = to;
-  return check(cudaMemcpyAsync(to, pinned, bytes, cudaMemcpyHostToDevice, stream_.get()),
-               "cudaMemcpyAsync");
-}
-
 Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
   const auto planned = [](const TensorForm& form, const TensorView& view) {
     return form.type == view.type && form.shape == view.shape;
@@ -213,9 +175,12 @@ Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
   if (!std::ranges::equal(plan.forms, tensors, planned))  // staging memory is for those
     return fail(ErrorKind::kMismatch, "tensors as planned", to_string(tensors));
   for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].space == MemorySpace::kSystem) {
+      KB_ASSIGN(data_[i], staging_.upload(tensors[i], i, stream_.get()));
+      continue;
+    }
     data_[i] = static_cast<const std::byte*>(tensors[i].data);
-    if (tensors[i].space == MemorySpace::kSystem) KB_TRY(stage(tensors[i], i));
-    else KB_TRY(wait_for(tensors[i]));
+    KB_TRY(wait_for(tensors[i]));
   }
   numbers_ = bind_fields(plan_, pieces_, plan.layout, tensors, data_);
   return {};

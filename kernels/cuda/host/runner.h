@@ -7,6 +7,7 @@
 #include "kernels/cuda/host/buffers.h"
 #include "kernels/cuda/host/cuda.h"
 #include "kernels/cuda/host/memory.h"
+#include "kernels/cuda/host/staging.h"
 #include "kernels/cuda/payload/payload_stage.h"
 
 namespace keepbox::cuda {
@@ -24,12 +25,10 @@ class CudaRunner final : public Runner {
 
  private:
   Status allocate(const Plan& plan);
-  Status allocate_staging(const Plan& plan);
   Status upload_tables(const Plan& plan);
   Status upload_segments(const Plan& plan);
   Status choose_grid();
   Status wait_for(const TensorView& tensor);
-  Status stage(const TensorView& tensor, size_t index);
   Status bind(const Plan& plan, std::span<const TensorView> tensors);
   Status run_frame(const Plan& plan, std::span<const TensorView> tensors);
   Status run_slowly(uint32_t image);
@@ -40,9 +39,9 @@ class CudaRunner final : public Runner {
 
   Stream stream_;
   Event event_, begun_;
-  DeviceBlob device_, staging_device_;
-  HostBlob host_, staging_host_;
-  std::vector<size_t> staging_at_;      // per tensor, in the staging memory
+  DeviceBlob device_;
+  HostBlob host_;
+  Staging staging_;
   std::vector<const std::byte*> data_;  // per tensor, on the device
   Buffers buffers_;
   DevicePlan plan_;

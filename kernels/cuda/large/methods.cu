@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Parts of the methods that are independent of the geometry.
 #include "kernels/cuda/large/methods.cuh"
-#include "kernels/cuda/large/segmented.cuh"
 
 namespace keepbox::cuda {
 namespace {
@@ -62,15 +61,6 @@ __global__ void __launch_bounds__(kNmsThreads)
   if (threadIdx.x == 0) *words.kept = total;
 }
 
-__global__ void find_segments(const __grid_constant__ DevicePlan plan,
-                              const __grid_constant__ SlowArgs args, uint32_t count) {
-  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= count) return;
-  const uint32_t segment = segment_of(plan, args.candidates.keys[i]);
-  if (i == 0 || segment_of(plan, args.candidates.keys[i - 1]) != segment)
-    Segments(args.words, count).start[segment] = i;
-}
-
 }  // namespace
 
 cudaError_t clear_marks(const SlowArgs& args, uint32_t count, cudaStream_t stream) {
@@ -89,30 +79,6 @@ cudaError_t launch_reduce(const SlowArgs& args, uint32_t count, uint32_t first_t
   return cudaGetLastError();
 }
 
-cudaError_t launch_segments(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
-                            cudaStream_t stream) {
-  const Segments segments(args.words, count);
-  cudaError_t error = clear_marks(args, count, stream);
-  if (error == cudaSuccess)
-    error = cudaMemsetAsync(segments.start, 0xff, kMaxClasses * sizeof(uint32_t), stream);
-  if (error == cudaSuccess)
-    error = launch_sort({.best_high = plan.best_high,
-                         .octaves = plan.octaves,
-                         .from = args.ordered,
-                         .count = count,
-                         .to = args.candidates,
-                         .most = count,
-                         .origin = segments.origin,
-                         .runs = args.runs,
-                         .run_index = args.run_index,
-                         .by_class = !plan.rules.contract.class_agnostic},
-                        stream);
-  if (error != cudaSuccess || count == 0) return error;
-  constexpr uint32_t kThreads = 256;
-  find_segments<<<(count + kThreads - 1) / kThreads, kThreads, 0, stream>>>(plan, args, count);
-  return cudaGetLastError();
-}
-
-cudaError_t load_methods() { return load_kernels(collect, reduce_mask, find_segments); }
+cudaError_t load_methods() { return load_kernels(collect, reduce_mask); }
 
 }  // namespace keepbox::cuda

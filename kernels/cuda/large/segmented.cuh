@@ -27,10 +27,6 @@ __device__ inline uint32_t segment_of(const DevicePlan& plan, uint64_t key) {
   return plan.rules.contract.class_agnostic ? 0 : key_class(key);
 }
 
-/// Sorts candidates by class and finds the segments.
-cudaError_t launch_segments(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
-                            cudaStream_t stream);
-
 /// Segment of a block's class.
 template <BoxGeometry Geometry>
 struct Segment {
@@ -104,10 +100,48 @@ __global__ void __launch_bounds__(kSegmentThreads)
   }
 }
 
+/// Finds the first candidate of each segment. A template only because it is in a header.
+template <BoxGeometry Geometry>
+__global__ void find_segments(const __grid_constant__ DevicePlan plan,
+                              const __grid_constant__ SlowArgs args, uint32_t count) {
+  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const uint32_t segment = segment_of(plan, args.candidates.keys[i]);
+  if (i == 0 || segment_of(plan, args.candidates.keys[i - 1]) != segment)
+    Segments(args.words, count).start[segment] = i;
+}
+
+/// Sorts candidates by class and finds the segments.
+template <BoxGeometry Geometry>
+cudaError_t launch_segments(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                            cudaStream_t stream) {
+  const Segments segments(args.words, count);
+  cudaError_t error = clear_marks(args, count, stream);
+  if (error == cudaSuccess)
+    error = cudaMemsetAsync(segments.start, 0xff, kMaxClasses * sizeof(uint32_t), stream);
+  if (error == cudaSuccess)
+    error = launch_sort({.best_high = plan.best_high,
+                         .octaves = plan.octaves,
+                         .from = args.ordered,
+                         .count = count,
+                         .to = args.candidates,
+                         .most = count,
+                         .origin = segments.origin,
+                         .runs = args.runs,
+                         .run_index = args.run_index,
+                         .by_class = !plan.rules.contract.class_agnostic},
+                        stream);
+  if (error != cudaSuccess || count == 0) return error;
+  constexpr uint32_t kThreads = 256;
+  find_segments<Geometry>
+      <<<(count + kThreads - 1) / kThreads, kThreads, 0, stream>>>(plan, args, count);
+  return cudaGetLastError();
+}
+
 template <BoxGeometry Geometry>
 cudaError_t launch_segmented(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                              cudaStream_t stream) {
-  const cudaError_t error = launch_segments(plan, args, count, stream);
+  const cudaError_t error = launch_segments<Geometry>(plan, args, count, stream);
   if (error != cudaSuccess) return error;
   const uint32_t ids = plan.rules.contract.class_agnostic ? 1 : plan.rules.class_ids;
   if (count != 0) thin_segment<Geometry><<<ids, kSegmentThreads, 0, stream>>>(plan, args, count);

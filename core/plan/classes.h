@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Classes of a plan: thresholds, filters and the number of candidates.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/plan/plan.h"
+
+namespace keepbox {
+
+/// Returns the number of classes without the background.
+uint32_t real_classes(const Layout& layout);
+
+/// Settles thresholds and filters of all classes.
+void settle_classes(Plan& plan, const Settings& settings);
+
+/// Returns the maximum number of candidates for the classes that pass the filter.
+uint64_t candidates_of(const Plan& plan);
+
+/// Returns their number as text: "8400 anchors of 80 classes".
+std::string labels_text(const Plan& plan);
+
+/// Settles whether each class of an anchor may be a candidate. A family's default is dropped with a
+/// warning if that would be too many; an explicit setting is an error.
+Status settle_labels(Plan& plan, const Settings& settings);
+
+}  // namespace keepbox

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Settles the unit of coordinates.
+#include "core/plan/units.h"
+
+#include <algorithm>
+
+#include "core/formula/coding.h"
+#include "core/recognition/value_checks.h"
+
+namespace keepbox {
+namespace {
+
+/// Observations on all boxes of the first image.
+struct Evidence {
+  float largest = 0;      // of |coordinate|
+  bool readable = false;  // in system memory
+};
+
+Evidence look(const Layout& layout, std::span<const TensorView> tensors) {
+  if (layout.spec->bins > 1 || layout[FieldId::kSizes].present()) return {};
+  const auto box = ranges(layout, FieldId::kBox, 4, tensors);
+  Evidence out{.readable = !box.empty()};
+  for (const Range& range : box) out.largest = std::max({out.largest, -range.least, range.most});
+  return out;
+}
+
+}  // namespace
+
+void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
+                  std::span<const TensorView> tensors, Size model) {
+  if (has_cells(plan.spec->coding)) {
+    plan.provisional = box_coding_open;
+    return;
+  }
+  const Evidence seen = look(plan.layout, tensors);
+  Units units = settings.units != Units::kAuto ? settings.units : plan.spec->units;
+  if (units == Units::kAuto) {
+    plan.provisional = !seen.readable || seen.largest == 0;
+    units =
+        !plan.provisional && seen.largest <= kMaxNormalized ? Units::kNormalized : Units::kPixels;
+    if (!plan.provisional)
+      plan.remark +=
+          units == Units::kNormalized ? "; coordinates are in 0..1" : "; coordinates are in pixels";
+  }
+  plan.units = units;
+  if (units == Units::kNormalized) {
+    plan.rules.boxes.unit_x = static_cast<float>(model.width);
+    plan.rules.boxes.unit_y = static_cast<float>(model.height);
+    if (plan.spec->coding != BoxCoding::kPriorDelta && seen.largest > kMaxNormalized)
+      plan.warnings.push_back({ErrorKind::kMismatch, "coordinates in 0..1", "larger values",
+                               "set box-units=pixels, or another detector="});
+  }
+}
+
+}  // namespace keepbox
