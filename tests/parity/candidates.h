@@ -2,10 +2,11 @@
 // Backends compared with the reference.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "core/run/backend.h"
+#include "tests/parity/harness.h"
 
 namespace keepbox::test {
 
@@ -17,5 +18,11 @@ std::vector<std::string> candidates();
 
 /// Returns that backend and selects its instruction set until the next call.
 Backend candidate(const std::string& name);
+
+/// Returns the random values of a family's input.
+Random random_for(const Family& family, unsigned seed);
+
+/// Returns the first difference over all seeds.
+std::optional<std::string> hunt(Kernel kernel, const Backend& backend, const Family& family);
 
 }  // namespace keepbox::test

@@ -12,7 +12,7 @@
 #include "core/run/processor.h"
 #include "tests/parity/cuda_subject.h"
 #include "tests/parity/inputs.h"
-#include "tests/parity/second.h"
+#include "tests/parity/second/second.h"
 #include "tests/scene.h"
 
 namespace keepbox::test {

@@ -2,8 +2,6 @@
 // Generates the inputs of the parity tests.
 #include "tests/parity/makers.h"
 
-#include <cmath>
-#include <cstring>
 #include <limits>
 
 namespace keepbox::test {
@@ -214,56 +212,6 @@ Input unsuppressed(Random& random) {
   return input;
 }
 
-/// A tensor of integers of that type.
-template <class T>
-Tensor whole(DataType type, Shape shape, std::span<const float> values) {
-  Tensor out{
-      .shape = shape, .type = type, .raw = std::vector<std::byte>(values.size() * sizeof(T))};
-  for (size_t i = 0; i < values.size(); ++i) {
-    const T value = static_cast<T>(values[i]);
-    std::memcpy(out.raw.data() + i * sizeof value, &value, sizeof value);
-  }
-  return out;
-}
-
-/// Boxes, scores and labels as integers, in separate tensors.
-Input detr(Random& random) {
-  const auto list = clusters(random, pick(random, 0, 30), 10, 80);
-  Tensor boxes{.shape = {1, list.size(), 4}}, scores{.shape = {1, list.size()}};
-  std::vector<float> labels;
-  for (const Row& row : list) {
-    boxes.values.insert(boxes.values.end(), {row.x1, row.y1, row.x2, row.y2});
-    scores.values.push_back(row.score);
-    labels.push_back(pick(random, 0, 9) == 0 ? -1 : row.class_id);
-  }
-  Input input{.tensors = {boxes, scores}};
-  input.tensors.push_back(pick(random, 0, 1)
-                              ? whole<int64_t>(DataType::kInt64, scores.shape, labels)
-                              : whole<int32_t>(DataType::kInt32, scores.shape, labels));
-  input.settings.detector = "detr-postprocess";
-  input.settings.tensor_ids = {"boxes", "scores", "labels"};
-  for (size_t i = 0; i < 3; ++i) input.tensors[i].id = input.settings.tensor_ids[i];
-  return input;
-}
-
-/// Class and score before the box, rows without a class, and an optional count.
-Input paddle(Random& random) {
-  const auto list = clusters(random, pick(random, 0, 30), 10, 80);
-  Tensor rows{.shape = {list.size(), 6}, .id = "paddle-rows"};
-  for (const Row& row : list) {
-    const bool none = pick(random, 0, 9) == 0;
-    rows.values.insert(rows.values.end(), {none ? -1 : row.class_id, none ? -1 : row.score, row.x1,
-                                           row.y1, row.x2, row.y2});
-  }
-  Input input{.tensors = {rows}};
-  if (pick(random, 0, 1)) {
-    const float count[] = {float(pick(random, 0, static_cast<int>(list.size()) + 2))};
-    input.tensors.push_back(whole<int32_t>(DataType::kInt32, {1}, count));
-    input.tensors.back().id = "paddle-count";
-  }
-  return input;
-}
-
 constexpr Family kFamilies[] = {
     {"scene", "anything that goes wrong on ordinary frames", scene},
     {"agnostic", "classes compared although they must not be", agnostic},
@@ -289,55 +237,17 @@ constexpr Family kFamilies[] = {
     {"softmax", "exponentials that overflow, sums in another order", softmax},
     {"batch", "images that leak into each other", batch},
     {"unsuppressed", "limits without suppression", unsuppressed},
-    {"detr", "integers next to floats, negative labels", detr},
-    {"paddle", "columns in another order, empty rows, a count", paddle},
     {"empty", "nothing at all", empty},
 };
 
 }  // namespace
 
-Tensor dense(Random& random, size_t anchors, size_t channels, size_t scores_at, bool planes,
-             float span) {
-  Tensor out{.values = std::vector<float>(anchors * channels),
-             .shape = planes ? Shape{1, channels, anchors} : Shape{1, anchors, channels}};
-  for (size_t a = 0; a < anchors; ++a)
-    for (size_t c = 0; c < channels; ++c) {
-      float value = c < 2 ? uniform(random, 0, span) : uniform(random, 5, span / 3);
-      if (c >= scores_at) value = uniform(random, 0, pick(random, 0, 20) ? 0.3f : 1.0f);
-      out.values[planes ? c * anchors + a : a * channels + c] = value;
-    }
-  return out;
-}
-
-Input split(Random& random, const char* detector, float span) {
-  constexpr size_t kAnchors = 300;
-  const size_t classes = pick(random, 0, 9) == 0 ? 1 : 7;  // one is the background only
-  Tensor boxes{.values = {}, .shape = {1, kAnchors, 4}};
-  Tensor scores{.values = {}, .shape = {1, kAnchors, classes}};
-  if (classes == 1 && pick(random, 0, 1)) scores.shape = {1, kAnchors};
-  Input input{.settings = pixel_settings(300)};
-  for (size_t a = 0; a < kAnchors; ++a) {
-    for (int i = 0; i < 4; ++i) boxes.values.push_back(uniform(random, -3, 3));
-    for (size_t c = 0; c < classes; ++c) scores.values.push_back(uniform(random, -span, span));
-    input.settings.priors.push_back({uniform(random, 0, 1), uniform(random, 0, 1),
-                                     uniform(random, 0.05f, 0.4f), uniform(random, 0.05f, 0.4f)});
-  }
-  input.settings.detector = detector;
-  input.tensors = {std::move(boxes), std::move(scores)};
-  return input;
-}
-
-Input forced(const char* detector, Tensor tensor, uint32_t side) {
-  Input input{.settings = pixel_settings(side), .tensors = {std::move(tensor)}};
-  input.settings.detector = detector;
-  return input;
-}
-
 std::span<const Family> families() {
   static const std::vector<Family> all = [] {
     std::vector<Family> list(std::begin(kFamilies), std::end(kFamilies));
-    for (const auto& more : {method_families(), crowd_families(), filter_families(),
-                             head_families(), oriented_families(), gathered_families()})
+    for (const auto& more :
+         {method_families(), crowd_families(), filter_families(), head_families(), list_families(),
+          oriented_families(), gathered_families()})
       list.insert(list.end(), more.begin(), more.end());
     return list;
   }();

@@ -1,43 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Inputs with feature maps, levels, anchors, indices, multiple labels and quantised values.
+// Inputs with feature maps, levels, anchors, multiple labels and quantised values.
 #include <cmath>
 #include <cstring>
 #include <memory>
 
-#include "tests/parity/makers.h"
-
 #include "core/recognition/grid.h"
+#include "tests/parity/makers.h"
+#include "tests/parity/values.h"
 
 namespace keepbox::test {
 namespace {
-
-/// Range of random values of a tensor.
-struct Span {
-  float low, high;
-};
-constexpr Span kLogits{-5, 2}, kScores{0, 0.5f}, kDeltas{-1, 1.5f}, kDistances{0, 3};
-
-Tensor numbers(Random& random, Shape shape, Span span) {
-  Tensor out{.shape = shape};
-  const size_t count = shape.count().value_or(0);
-  for (size_t i = 0; i < count; ++i) {
-    float value = uniform(random, span.low, span.high);
-    if (pick(random, 0, 4000) == 0) value = std::nanf("");
-    if (pick(random, 0, 30) == 0) value = span.high;  // equal ones
-    out.values.push_back(value);
-  }
-  return out;
-}
-
-Input input_of(const char* detector, float threshold = 0.3f) {
-  Input input;
-  input.settings.frame.size = {kWidth, kHeight};
-  input.settings.model = {kWidth, kHeight};
-  input.settings.units = Units::kAuto;
-  input.settings.detector = detector;
-  input.settings.score_threshold = threshold;
-  return input;
-}
 
 Size cells(uint32_t stride) { return level_cells({kWidth, kHeight}, stride); }
 
@@ -58,12 +30,13 @@ Shape level_shape(uint32_t stride, size_t anchors, size_t channels, Form form) {
 /// Raw heads of YOLOv3, v4, v5 and v7; sometimes with one class.
 Input raw_heads(Random& random) {
   const char* names[] = {"yolov5-heads", "yolov3-heads", "yolov4-heads", "yolov7-heads"};
-  Input input = input_of(names[pick(random, 0, 3)], 0.2f);
+  Input input = head_input(names[pick(random, 0, 3)], 0.2f);
   const Form forms[] = {Form::kMaps, Form::kPixels, Form::kStacked};
   const Form form = forms[pick(random, 0, 2)];
   const size_t classes = pick(random, 0, 2) == 0 ? 1 : 7;
   for (const uint32_t stride : {8, 16, 32})
-    input.tensors.push_back(numbers(random, level_shape(stride, 3, 5 + classes, form), {-3, 2}));
+    input.tensors.push_back(
+        random_numbers(random, level_shape(stride, 3, 5 + classes, form), {-3, 2}));
   return input;
 }
 
@@ -71,17 +44,18 @@ Input raw_heads(Random& random) {
 Input bins(Random& random) {
   const char* names[] = {"yolov8-heads", "yolov8-heads-split", "yolov8-rknn", "picodet"};
   const int which = pick(random, 0, 3);
-  Input input = input_of(names[which]);
+  Input input = head_input(names[which]);
   const Form form = which == 3 ? Form::kRows : pick(random, 0, 1) ? Form::kMaps : Form::kPixels;
   const Span scores = which >= 2 ? kScores : kLogits;
   for (const uint32_t stride : {8, 16, 32, 64}) {
     if (stride == 64 && which != 3) continue;
     const size_t side = which == 3 ? 32 : 64;
     if (which == 0)
-      input.tensors.push_back(numbers(random, level_shape(stride, 1, 64 + 6, form), kLogits));
+      input.tensors.push_back(
+          random_numbers(random, level_shape(stride, 1, 64 + 6, form), kLogits));
     if (which == 0) continue;
-    input.tensors.push_back(numbers(random, level_shape(stride, 1, side, form), kLogits));
-    input.tensors.push_back(numbers(random, level_shape(stride, 1, 6, form), scores));
+    input.tensors.push_back(random_numbers(random, level_shape(stride, 1, side, form), kLogits));
+    input.tensors.push_back(random_numbers(random, level_shape(stride, 1, 6, form), scores));
   }
   return input;
 }
@@ -94,8 +68,9 @@ size_t all_cells(std::initializer_list<uint32_t> strides) {
 
 /// Boxes after the scores.
 Input box_last(Random& random) {
-  Input input = input_of("nanodet-plus");
-  input.tensors.push_back(numbers(random, {1, all_cells({8, 16, 32, 64}), 6 + 32}, {0, 0.5f}));
+  Input input = head_input("nanodet-plus");
+  input.tensors.push_back(
+      random_numbers(random, {1, all_cells({8, 16, 32, 64}), 6 + 32}, {0, 0.5f}));
   return input;
 }
 
@@ -103,38 +78,39 @@ Input box_last(Random& random) {
 Input faces(Random& random) {
   const int which = pick(random, 0, 3);
   const char* names[] = {"scrfd", "yunet", "retinaface", "retinaface-logits"};
-  Input input = input_of(names[which]);
+  Input input = head_input(names[which]);
   if (which >= 2) {
     const size_t anchors = 2 * all_cells({8, 16, 32});
-    input.tensors = {numbers(random, {1, anchors, 4}, kDeltas),
-                     numbers(random, {1, anchors, 2}, which == 2 ? kScores : Span{-40, 40})};
+    input.tensors = {random_numbers(random, {1, anchors, 4}, kDeltas),
+                     random_numbers(random, {1, anchors, 2}, which == 2 ? kScores : Span{-40, 40})};
     return input;
   }
   for (const uint32_t stride : {8, 16, 32})
-    input.tensors.push_back(
-        numbers(random, level_shape(stride, 2 - size_t(which), 1, Form::kRows), {-0.2f, 1.1f}));
+    input.tensors.push_back(random_numbers(
+        random, level_shape(stride, 2 - size_t(which), 1, Form::kRows), {-0.2f, 1.1f}));
   for (const uint32_t stride : {8, 16, 32}) {
     if (which == 1)
       input.tensors.push_back(
-          numbers(random, level_shape(stride, 1, 1, Form::kRows), {-0.2f, 1.1f}));
+          random_numbers(random, level_shape(stride, 1, 1, Form::kRows), {-0.2f, 1.1f}));
     if (which == 1) input.tensors.back().id = "obj_" + std::to_string(stride);
   }
   for (const uint32_t stride : {8, 16, 32})
-    input.tensors.push_back(numbers(random, level_shape(stride, 2 - size_t(which), 4, Form::kRows),
-                                    which == 0 ? kDistances : kDeltas));
+    input.tensors.push_back(random_numbers(random,
+                                           level_shape(stride, 2 - size_t(which), 4, Form::kRows),
+                                           which == 0 ? kDistances : kDeltas));
   return input;
 }
 
 /// Boxes in pixels relative to cells; logits far beyond the clamp.
 Input clamped(Random& random) {
-  Input input = input_of("blazeface");
+  Input input = head_input("blazeface");
   input.settings.points = false;  // the device does not compute their means
   auto family = std::make_shared<DetectorSpec>(*find_detector("blazeface"));
   family->logit_limit = 2;
   input.settings.family = std::move(family);
   const size_t anchors = 2 * all_cells({8}) + 6 * all_cells({16});
-  input.tensors = {numbers(random, {1, anchors, 16}, {-20, 40}),
-                   numbers(random, {1, anchors, 1}, {-6, 6})};
+  input.tensors = {random_numbers(random, {1, anchors, 16}, {-20, 40}),
+                   random_numbers(random, {1, anchors, 1}, {-6, 6})};
   return input;
 }
 
@@ -143,13 +119,13 @@ Input clamped(Random& random) {
 Input anchors(Random& random) {
   const int which = pick(random, 0, 2);
   const char* names[] = {"retinanet", "efficientdet", "fcos"};
-  Input input = input_of(names[which]);
+  Input input = head_input(names[which]);
   const size_t each = which == 2 ? 1 : 9, classes = 5;
   const auto add = [&](auto shape) {
     input.tensors.push_back(
-        numbers(random, shape(size_t{4}), which == 2 ? kDistances : Span{-2, 6}));
-    input.tensors.push_back(numbers(random, shape(classes), kLogits));
-    if (which == 2) input.tensors.push_back(numbers(random, shape(size_t{1}), kLogits));
+        random_numbers(random, shape(size_t{4}), which == 2 ? kDistances : Span{-2, 6}));
+    input.tensors.push_back(random_numbers(random, shape(classes), kLogits));
+    if (which == 2) input.tensors.push_back(random_numbers(random, shape(size_t{1}), kLogits));
   };
   if (pick(random, 0, 1)) {
     const size_t all = each * all_cells({8, 16, 32, 64, 128});
@@ -164,125 +140,24 @@ Input anchors(Random& random) {
 
 /// Peaks with equal neighbours, at borders and in corners.
 Input peaks(Random& random) {
-  Input input = input_of("centernet");
+  Input input = head_input("centernet");
   const size_t classes = size_t(pick(random, 1, 3));
-  Tensor scores = numbers(random, level_shape(4, 1, classes, Form::kMaps), kLogits);
+  Tensor scores = random_numbers(random, level_shape(4, 1, classes, Form::kMaps), kLogits);
   for (float& score : scores.values)
     if (!std::isnan(score)) score = std::round(score);
-  input.tensors = {std::move(scores), numbers(random, level_shape(4, 1, 2, Form::kMaps), {1, 9}),
-                   numbers(random, level_shape(4, 1, 2, Form::kMaps), {0, 1})};
+  input.tensors = {std::move(scores),
+                   random_numbers(random, level_shape(4, 1, 2, Form::kMaps), {1, 9}),
+                   random_numbers(random, level_shape(4, 1, 2, Form::kMaps), {0, 1})};
   if (pick(random, 0, 1)) input.settings.multi_label = pick(random, 0, 1) != 0;
   return input;
 }
 
 /// y before x, and sizes in a separate tensor.
 Input row_first(Random& random) {
-  Input input = input_of("centerface");
-  input.tensors = {numbers(random, level_shape(4, 1, 1, Form::kMaps), kScores),
-                   numbers(random, level_shape(4, 1, 2, Form::kMaps), {0, 3}),
-                   numbers(random, level_shape(4, 1, 2, Form::kMaps), kDeltas)};
-  return input;
-}
-
-/// Boxes and scores of queries, with the best class or all.
-Input queries(Random& random) {
-  const char* names[] = {"detr", "rt-detr", "yolo-nas", "rtdetr-ultralytics"};
-  const int which = pick(random, 0, 3);
-  Input input = input_of(names[which]);
-  const size_t count = size_t(pick(random, 1, 300));
-  if (which == 3) {
-    input.tensors = {numbers(random, {1, count, 4 + 9}, {0, 0.6f})};
-  } else {
-    input.tensors = {numbers(random, {1, count, 4}, {0, which == 2 ? 60.0f : 1.0f}),
-                     numbers(random, {1, count, 9}, which == 2 ? kScores : Span{-4, 2})};
-  }
-  if (pick(random, 0, 2) == 0) input.settings.method = NmsMethod::kGreedy;
-  if (pick(random, 0, 2) == 0) input.settings.multi_label = pick(random, 0, 1) != 0;
-  return input;
-}
-
-/// Rows that index boxes, some of them invalid or of other images.
-Input pointers(Random& random) {
-  Input input = input_of(pick(random, 0, 1) ? "onnx-nms" : "onnx-nms-xy", 0.1f);
-  const size_t boxes = size_t(pick(random, 1, 60)), classes = 4, rows = size_t(pick(random, 0, 90));
-  Tensor indices{.shape = {rows, 3}, .type = DataType::kInt64};
-  indices.raw.resize(rows * 3 * sizeof(int64_t));
-  for (size_t i = 0; i < rows * 3; ++i) {
-    const int most[] = {1, 4, static_cast<int>(boxes)};
-    int64_t index = pick(random, 0, most[i % 3] - (pick(random, 0, 9) == 0 ? 0 : 1));
-    if (pick(random, 0, 40) == 0) index = -1;
-    std::memcpy(indices.raw.data() + i * sizeof index, &index, sizeof index);
-  }
-  input.tensors = {std::move(indices), numbers(random, {1, boxes, 4}, {0, 60}),
-                   numbers(random, {1, classes, boxes}, {0, 1})};
-  const char* ids[] = {"selected_indices", "boxes", "scores"};
-  for (size_t i = 0; i < 3; ++i) input.tensors[i].id = ids[i];
-  return input;
-}
-
-/// Rows of several images, ended by an invalid one.
-Input images(Random& random) {
-  const bool ended = pick(random, 0, 1) != 0;
-  Input input = input_of(ended ? "detection-output" : "yolov7-end2end");
-  Tensor out{.shape = {}};
-  const int rows = pick(random, 1, 120);
-  for (int i = 0; i < rows; ++i) {
-    const float image = pick(random, 0, 60) == 0 ? -1.0f : float(pick(random, 0, 4) == 0);
-    const float x = uniform(random, 0, ended ? 0.7f : 60),
-                y = uniform(random, 0, ended ? 0.7f : 40);
-    const float w = uniform(random, 0, ended ? 0.3f : 30);
-    const float score = uniform(random, 0, 1), id = float(pick(random, 0, 5));
-    if (ended) out.values.insert(out.values.end(), {image, id, score, x, y, x + w, y + w});
-    else out.values.insert(out.values.end(), {image, x, y, x + w, y + w, id, score});
-  }
-  out.shape = ended ? Shape{1, 1, size_t(rows), 7} : Shape{size_t(rows), 7};
-  input.tensors = {std::move(out)};
-  return input;
-}
-
-template <class T>
-Tensor quantised(const Tensor& from, DataType type, float scale, float zero_point) {
-  Tensor out{.shape = from.shape,
-             .id = from.id,
-             .type = type,
-             .raw = std::vector<std::byte>(from.values.size() * sizeof(T)),
-             .scale = scale,
-             .zero_point = zero_point};
-  for (size_t i = 0; i < from.values.size(); ++i) {
-    const float stored = std::isnan(from.values[i]) ? 0 : from.values[i] / scale + zero_point;
-    const T value = static_cast<T>(std::clamp<float>(
-        std::round(stored), std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
-    std::memcpy(out.raw.data() + i * sizeof value, &value, sizeof value);
-  }
-  return out;
-}
-
-/// Converts an input to integers of 8 or 16 bits.
-Input in_integers(Random& random, Input input) {
-  for (Tensor& tensor : input.tensors) {
-    if (tensor.values.empty()) continue;
-    float low = 0, high = 0;
-    for (const float value : tensor.values) {
-      if (value < low) low = value;
-      if (value > high) high = value;
-    }
-    const float range = std::max(high - low, 1e-3f);
-    switch (pick(random, 0, 3)) {
-      case 0:
-        tensor =
-            quantised<int8_t>(tensor, DataType::kInt8, range / 255, -128 - low / (range / 255));
-        break;
-      case 1:
-        tensor = quantised<uint8_t>(tensor, DataType::kUInt8, range / 255,
-                                    std::round(-low / (range / 255)));
-        break;
-      case 2:
-        tensor = quantised<int16_t>(tensor, DataType::kInt16, range / 60000,
-                                    -30000 - low / (range / 60000));
-        break;
-      default: break;
-    }
-  }
+  Input input = head_input("centerface");
+  input.tensors = {random_numbers(random, level_shape(4, 1, 1, Form::kMaps), kScores),
+                   random_numbers(random, level_shape(4, 1, 2, Form::kMaps), {0, 3}),
+                   random_numbers(random, level_shape(4, 1, 2, Form::kMaps), kDeltas)};
   return input;
 }
 
@@ -352,9 +227,6 @@ constexpr Family kHeadFamilies[] = {
     {"anchors", "anchors of scales and ratios, deltas without a limit", anchors},
     {"peaks", "peaks among equals and at borders", peaks},
     {"row-first", "y before x", row_first},
-    {"queries", "best classes and all of them, no suppression", queries},
-    {"pointers", "invalid indices", pointers},
-    {"images", "rows of other images", images},
     {"integers", "zero points, scales and equal numbers", integers},
     {"labels", "classes other than the best", labels},
     {"binned-labels", "classes other than the best, with one mean", binned_labels},

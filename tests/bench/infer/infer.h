@@ -86,6 +86,11 @@ struct Figures {
 
 using Measured = std::expected<Figures, std::string>;
 
+extern const char* const kUsage;
+
+/// Reads the command line; exits with the usage if it is wrong.
+Options parsed(int argc, char** argv);
+
 Measured measure(const Options& options, const Way& way, const Frames& frames, int streams,
                  int count);
 

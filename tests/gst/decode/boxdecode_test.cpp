@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// boxdecode under a harness: good frames, bad frames, changes while streaming.
+// boxdecode under a harness: good frames, bad frames, labels, sizes of frames.
 #include <gst/video/video.h>
 
-#include <atomic>
-#include <cmath>
 #include <limits>
-#include <thread>
 
+#include "tests/gst/decode/rows.h"
 #include "tests/gst/frames.h"
 #include "tests/recorded.h"
 #include "tests/tempdir.h"
@@ -19,12 +17,10 @@ using test::Buffer;
 using test::expect_words;
 using test::frame_with;
 using test::Harness;
+using test::kTwo;
 using test::Od;
 using test::ods;
 using test::Tensor;
-
-const std::vector<test::Row> kTwo{{10.4f, 20.6f, 110.2f, 220.7f, 0.9f, 2},
-                                  {300, 300, 340, 380, 0.6f, 7}};
 
 TEST(Boxdecode, AttachesBoxes) {
   Harness h("boxdecode");
@@ -195,46 +191,6 @@ TEST(Boxdecode, RefusesBadLabelFilesAtTheStart) {
   }
 }
 
-TEST(Boxdecode, TakesChangesWhileStreaming) {
-  const test::TempDir dir;
-  Harness h("boxdecode");
-  EXPECT_EQ(ods(h.run(frame_with(kTwo))).size(), 2u);
-  h.set("score-threshold", 0.7);
-  EXPECT_EQ(ods(h.run(frame_with(kTwo))).size(), 1u);
-  h.set("score-threshold", 0.5, "exclude-classes", "2");
-  EXPECT_EQ(ods(h.run(frame_with(kTwo)))[0].label, "class-7");
-  h.set("exclude-classes", "", "class-thresholds", "2:0.95");
-  EXPECT_EQ(ods(h.run(frame_with(kTwo))).size(), 1u);
-  h.set("class-thresholds", "", "label-file", dir.write("l", "a\nb\nc\n").c_str());
-  EXPECT_EQ(ods(h.run(frame_with(kTwo)))[0].label, "c");
-  h.set("include-classes", "c", "max-detections", 1);
-  EXPECT_EQ(ods(h.run(frame_with(kTwo))).size(), 1u);
-  h.set("include-classes", "nobody");
-  EXPECT_EQ(ods(h.run(frame_with(kTwo))).size(), 1u);
-  expect_words(h.warning(), {"nobody", "include-classes="});
-}
-
-TEST(Boxdecode, IsSafeWhenPropertiesChangeMeanwhile) {
-  Harness h("boxdecode");
-  std::atomic<bool> done = false;
-  std::thread other([&] {
-    for (int i = 0; !done; ++i) {
-      h.set("score-threshold", i % 2 ? 0.2 : 0.7, "include-classes", i % 3 ? "" : "2,7",
-            "class-meta", i % 2, "threads", 1 + i % 4);
-      g_autoptr(GstStructure) stats = nullptr;
-      g_object_get(h.element(), "stats", &stats, nullptr);
-    }
-  });
-  for (int i = 0; i < 300; ++i) {
-    const Buffer out = h.run(frame_with(kTwo));
-    ASSERT_TRUE(out) << h.error();
-    const size_t count = ods(out).size();
-    EXPECT_TRUE(count == 1 || count == 2);
-  }
-  done = true;
-  other.join();
-}
-
 TEST(Boxdecode, MapsToTheFrameWhateverItsSize) {
   Tensor tensor = test::rows({{0.25f, 0.5f, 0.75f, 1, 0.9f, 0}});
   Harness h("boxdecode", "video/x-raw,format=RGB,width=200,height=100");
@@ -283,27 +239,6 @@ TEST(Boxdecode, FollowsDynamicDimensions) {
   }
 }
 
-TEST(Boxdecode, KeepsTensorsOfASharedFrame) {
-  Harness h("boxdecode");
-  GstBuffer* frame = frame_with(kTwo);
-  const Buffer held(gst_buffer_ref(frame));
-  const Buffer out = h.run(frame);
-  ASSERT_TRUE(out) << h.error();
-  EXPECT_NE(out.get(), held.get());
-  EXPECT_EQ(ods(out).size(), 2u);
-  EXPECT_EQ(gst_buffer_get_analytics_relation_meta(held.get()), nullptr);
-  EXPECT_NE(gst_buffer_get_tensor_meta(out.get()), nullptr);
-}
-
-TEST(Boxdecode, NeverMapsTheFrame) {
-  Harness h("boxdecode", "video/x-raw(memory:Nowhere),format=NV12,width=640,height=640");
-  GstBuffer* frame = gst_buffer_new();  // nothing to map at all
-  test::attach(frame, test::rows(kTwo));
-  const Buffer out = h.run(frame);
-  ASSERT_TRUE(out) << h.error();
-  EXPECT_EQ(ods(out).size(), 2u);
-}
-
 TEST(Boxdecode, WritesClassesAndRegionsOnRequest) {
   Harness h("boxdecode class-meta=true roi-meta=true");
   const Buffer out = h.run(frame_with(kTwo));
@@ -339,130 +274,6 @@ TEST(Boxdecode, WritesClassesAndRegionsOnRequest) {
   EXPECT_NEAR(y_max, 220.7 / 640, 1e-6);
   EXPECT_NEAR(confidence, 0.9, 1e-6);
   EXPECT_EQ(label_id, 2);
-}
-
-TEST(Boxdecode, CountsInStats) {
-  Harness h("boxdecode exclude-classes=7 on-mismatch=pass");
-  h.run(gst_buffer_new_allocate(nullptr, 64, nullptr));
-  h.run(frame_with(kTwo));
-  g_autoptr(GstStructure) stats = nullptr;
-  g_object_get(h.element(), "stats", &stats, nullptr);
-  guint64 frames = 0, mismatches = 0;
-  guint anchors = 0, above = 0, filtered = 0, attached = 0;
-  ASSERT_TRUE(gst_structure_get(
-      stats, "frames", G_TYPE_UINT64, &frames, "mismatches", G_TYPE_UINT64, &mismatches, "anchors",
-      G_TYPE_UINT, &anchors, "above-threshold", G_TYPE_UINT, &above, "after-class-filter",
-      G_TYPE_UINT, &filtered, "attached", G_TYPE_UINT, &attached, nullptr));
-  EXPECT_EQ(frames, 2u);
-  EXPECT_EQ(mismatches, 1u);
-  EXPECT_EQ(anchors, 2u);
-  EXPECT_EQ(above, 2u);
-  EXPECT_EQ(filtered, 1u);
-  EXPECT_EQ(attached, 1u);
-  EXPECT_TRUE(find_backend(gst_structure_get_string(stats, "backend")));
-  EXPECT_STREQ(gst_structure_get_string(stats, "detector"), "yolo26");
-}
-
-TEST(Boxdecode, ResetsCountersAfterARestart) {
-  Harness h("boxdecode");
-  ASSERT_TRUE(h.run(frame_with(kTwo))) << h.error();
-  const auto frames = [&] {
-    g_autoptr(GstStructure) stats = nullptr;
-    g_object_get(h.element(), "stats", &stats, nullptr);
-    guint64 out = 99;
-    gst_structure_get(stats, "frames", G_TYPE_UINT64, &out, nullptr);
-    return out;
-  };
-  EXPECT_EQ(frames(), 1u);
-  gst_element_set_state(h.element(), GST_STATE_READY);
-  EXPECT_EQ(frames(), 1u) << "to be read when the stream is through";
-  gst_element_set_state(h.element(), GST_STATE_PAUSED);
-  EXPECT_EQ(frames(), 0u);
-}
-
-TEST(Boxdecode, RunsTheForcedBackend) {
-  for (const Backend& backend : backends()) {
-    if (backend.memory != MemorySpace::kSystem) continue;
-    Harness h("boxdecode backend=" + std::string(backend.name));
-    EXPECT_EQ(ods(h.run(frame_with(kTwo))).size(), 2u);
-    g_autoptr(GstStructure) stats = nullptr;
-    g_object_get(h.element(), "stats", &stats, nullptr);
-    EXPECT_EQ(gst_structure_get_string(stats, "backend"), backend.name);
-    EXPECT_NE(std::string(gst_structure_get_string(stats, "backend-reason")).find("backend="),
-              std::string::npos);
-  }
-}
-
-TEST(Boxdecode, SurvivesFlushAndEos) {
-  Harness h("boxdecode");
-  ASSERT_TRUE(h.run(frame_with(kTwo)));
-  gst_harness_push_event(h.get(), gst_event_new_flush_start());
-  gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE));
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  gst_harness_push_event(h.get(), gst_event_new_segment(&segment));
-  const Buffer out = h.run(frame_with(kTwo));
-  ASSERT_TRUE(out);
-  EXPECT_EQ(ods(out).size(), 2u);
-  EXPECT_TRUE(gst_harness_push_event(h.get(), gst_event_new_eos()));
-}
-
-TEST(Boxdecode, CyclesThroughStates) {
-  GstElement* element = gst_element_factory_make("boxdecode", nullptr);
-  for (int i = 0; i < 100; ++i) {
-    EXPECT_EQ(gst_element_set_state(element, GST_STATE_PLAYING), GST_STATE_CHANGE_SUCCESS);
-    EXPECT_EQ(gst_element_set_state(element, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
-  }
-  gst_object_unref(element);
-}
-
-TEST(Boxdecode, LeavesUnrelatedCapsFieldsAlone) {
-  Harness h("boxdecode", "video/x-raw,format=RGB,width=640,height=640,framerate=30/1");
-  ASSERT_TRUE(h.run(frame_with(kTwo)));
-  g_autoptr(GstCaps) caps = gst_pad_get_current_caps(h.get()->sinkpad);
-  EXPECT_TRUE(gst_structure_has_field(gst_caps_get_structure(caps, 0), "framerate"));
-  EXPECT_FALSE(gst_structure_has_field(gst_caps_get_structure(caps, 0), "tensors"));
-}
-
-bool at_least_1_28() {
-  guint major = 0, minor = 0, micro = 0, nano = 0;
-  gst_version(&major, &minor, &micro, &nano);
-  return major > 1 || minor >= 28;
-}
-
-constexpr const char* kTensorCaps =
-    "video/x-raw,format=RGB,width=640,height=640,tensors=(structure)[tensorgroups,"
-    "yolo-26-end2end-out=(/uniquelist){(GstCaps)[tensor/strided,"
-    "tensor-id=(string)yolo-26-end2end-out,dims=<1,2,6>,dims-order=(string)row-major,"
-    "type=(string)float32]};]";
-
-TEST(TensorCaps, AreTakenAndPassedOn) {
-  if (!at_least_1_28()) GTEST_SKIP() << "tensor caps came with GStreamer 1.28";
-  Harness h("boxdecode", kTensorCaps);
-  const Buffer out = h.run(frame_with(kTwo));
-  ASSERT_TRUE(out) << h.error();
-  EXPECT_EQ(ods(out).size(), 2u);
-  g_autoptr(GstCaps) caps = gst_pad_get_current_caps(h.get()->sinkpad);
-  EXPECT_TRUE(gst_structure_has_field(gst_caps_get_structure(caps, 0), "tensors"));
-}
-
-TEST(TensorCaps, LetTensordecodebinFindARankedElement) {
-  GstElementFactory* ours = gst_element_factory_find("boxdecode");
-  GstElementFactory* bin = gst_element_factory_find("tensordecodebin");
-  if (bin == nullptr) {
-    gst_object_unref(ours);
-    GTEST_SKIP() << "no tensordecodebin";
-  }
-  gst_plugin_feature_set_rank(GST_PLUGIN_FEATURE(ours), GST_RANK_PRIMARY);
-  {
-    Harness h("tensordecodebin", kTensorCaps);
-    const Buffer out = h.run(frame_with(kTwo));
-    ASSERT_TRUE(out) << h.error();
-    EXPECT_EQ(ods(out).size(), 2u);
-  }
-  gst_plugin_feature_set_rank(GST_PLUGIN_FEATURE(ours), GST_RANK_NONE);
-  gst_object_unref(ours);
-  gst_object_unref(bin);
 }
 
 }  // namespace

@@ -3,52 +3,26 @@
 #include <functional>
 
 #include "gst/tensors/decodednote.h"
+#include "tests/gst/decode/source.h"
 #include "tests/gst/frames.h"
 #include "tests/tempdir.h"
 
 namespace keepbox {
 namespace {
 
+using test::attach;
 using test::boxes;
 using test::Buffer;
 using test::counted;
 using test::empty_frame;
 using test::Harness;
+using test::kHd;
+using test::kOne;
+using test::plain_rows;
+using test::rows_model;
+using test::said;
 using test::Tensor;
 using test::told;
-
-constexpr const char* kHd = "video/x-raw,format=RGB,width=1920,height=1080";
-
-/// A model of rows: 1920 x 1080 fitted as 640 x 360 into the middle of 640 x 640.
-TensorSource rows_model() {
-  return {.geometry = {{1920, 1080}, {640, 640}, 3, 3, 0, 140},
-          .model = "rows",
-          .detector = "yolov10",
-          .units = Units::kPixels,
-          .labels = {"cat", "dog", "", "bird"}};
-}
-
-/// Attaches a tensor with a source.
-void attach(GstBuffer* to, const Tensor& tensor, SharedTensorSource source) {
-  GstBuffer* data = test::data_buffer(tensor.values.data(), test::bytes_of(tensor));
-  if (source != nullptr) set_tensor_source(data, std::move(source));
-  add_tensor(to, tensor.id.c_str(), DataType::kFloat32, tensor.shape,
-             GST_TENSOR_DIM_ORDER_ROW_MAJOR, data);
-}
-
-Tensor plain_rows(const std::vector<test::Row>& list, const std::string& id = "") {
-  Tensor out = test::rows(list);
-  out.id = id;
-  return out;
-}
-
-const std::vector<test::Row> kOne{{100, 240, 300, 340, 0.9f, 1}};
-
-GstBuffer* said(const TensorSource& source, const std::vector<test::Row>& list = kOne) {
-  GstBuffer* out = empty_frame().release();
-  attach(out, plain_rows(list), std::make_shared<const TensorSource>(source));
-  return out;
-}
 
 TEST(Source, TravelsWithTheData) {
   const auto first = std::make_shared<const TensorSource>(rows_model());
@@ -284,73 +258,6 @@ TEST(Families, PaddleAcceptsAnyNumberOfRows) {
   }
   EXPECT_EQ(counted(h.element(), "mismatches"), 0u);
   EXPECT_EQ(h.warning(), "");
-}
-
-TEST(Skipped, FramesHaveNoBoxesAndNoMismatch) {
-  Harness h("boxdecode", kHd);
-  const auto skipped = [] {
-    GstBuffer* out = empty_frame().release();
-    note_skipped(out);
-    return out;
-  };
-  EXPECT_FALSE(was_skipped(empty_frame().get()));
-  const Buffer before = h.run(skipped());
-  ASSERT_TRUE(before) << h.error();
-  EXPECT_TRUE(boxes(before).empty()) << "an empty meta";
-  EXPECT_EQ(boxes(h.run(said(rows_model()))).size(), 1u);
-  const Buffer copied(skipped());
-  EXPECT_TRUE(boxes(h.run(gst_buffer_copy(copied.get()))).empty());
-  EXPECT_EQ(counted(h.element(), "skipped-frames"), 2u);
-  EXPECT_EQ(counted(h.element(), "mismatches"), 0u);
-  EXPECT_EQ(counted(h.element(), "frames"), 3u);
-  EXPECT_FALSE(h.run(empty_frame().release())) << "nobody left that one out";
-}
-
-/// Both decoders are after both models; each decoder follows the element that it decoded before.
-TEST(Skipped, FrameOfOneModelLeavesItsDecoderNothing) {
-  Harness h("boxdecode model-name=first ! boxdecode model-name=second", kHd);
-  TensorSource one = rows_model(), two = rows_model();
-  one.producer = new_producer();
-  two.producer = new_producer();
-  const auto models_on = [&](bool first, bool second) {
-    GstBuffer* frame = empty_frame().release();
-    for (const auto& [source, there] : {std::pair(one, first), std::pair(two, second)}) {
-      auto shared = std::make_shared<const TensorSource>(source);
-      if (there) attach(frame, plain_rows(kOne), std::move(shared));
-      else note_skipped(frame, std::move(shared));
-    }
-    const Buffer out = h.run(frame);
-    EXPECT_TRUE(out) << h.error();
-    std::string models;
-    for (const FrameBox& box : out ? boxes(out) : std::vector<FrameBox>{})
-      models += std::string(g_quark_to_string(box.model)) + " ";
-    return models;
-  };
-  for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(models_on(true, true), "first second ");
-    EXPECT_EQ(models_on(false, true), "second ");
-    EXPECT_EQ(models_on(true, false), "first ");
-    EXPECT_EQ(models_on(false, false), "");
-    one.geometry.pad_y += 1;  // framesave and framerestore map sources, but not the note
-  }
-  EXPECT_EQ(counted(h.element(), "mismatches"), 0u);
-  EXPECT_EQ(h.warning(), "");
-}
-
-TEST(Skipped, FrameOfOneModelIsDecodedForTheOther) {
-  Harness h("boxdecode ! boxdecode", kHd);
-  GstBuffer* one = said(rows_model());
-  note_skipped(one);
-  const Buffer out = h.run(one);
-  ASSERT_TRUE(out) << h.error();
-  EXPECT_EQ(boxes(out).size(), 1u);
-  Harness named("boxdecode tensor-ids=a ! boxdecode tensor-ids=b", kHd);
-  one = empty_frame().release();
-  attach(one, plain_rows(kOne, "b"), std::make_shared<const TensorSource>(rows_model()));
-  note_skipped(one);
-  const Buffer second = named.run(one);
-  ASSERT_TRUE(second) << named.error();
-  EXPECT_EQ(boxes(second).size(), 1u);
 }
 
 }  // namespace

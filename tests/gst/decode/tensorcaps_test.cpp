@@ -4,10 +4,17 @@
 #include <algorithm>
 
 #include "gst/tensors/tensorcaps.h"
+#include "tests/gst/decode/rows.h"
 #include "tests/gst/frames.h"
 
 namespace keepbox {
 namespace {
+
+using test::Buffer;
+using test::frame_with;
+using test::Harness;
+using test::kTwo;
+using test::ods;
 
 /// Groups of the registry, and of models that follow its grammar, with their tensors.
 struct Registered {
@@ -134,6 +141,55 @@ TEST(TensorCaps, AreMissingInOlderVersions) {
   g_autoptr(GstCaps) sink = tensor_sink_caps();
   g_autoptr(GstCaps) any = gst_caps_from_string("video/x-raw(ANY)");
   EXPECT_TRUE(gst_caps_is_equal(sink, any));
+}
+
+TEST(Boxdecode, LeavesUnrelatedCapsFieldsAlone) {
+  Harness h("boxdecode", "video/x-raw,format=RGB,width=640,height=640,framerate=30/1");
+  ASSERT_TRUE(h.run(frame_with(kTwo)));
+  g_autoptr(GstCaps) caps = gst_pad_get_current_caps(h.get()->sinkpad);
+  EXPECT_TRUE(gst_structure_has_field(gst_caps_get_structure(caps, 0), "framerate"));
+  EXPECT_FALSE(gst_structure_has_field(gst_caps_get_structure(caps, 0), "tensors"));
+}
+
+bool at_least_1_28() {
+  guint major = 0, minor = 0, micro = 0, nano = 0;
+  gst_version(&major, &minor, &micro, &nano);
+  return major > 1 || minor >= 28;
+}
+
+constexpr const char* kTensorCaps =
+    "video/x-raw,format=RGB,width=640,height=640,tensors=(structure)[tensorgroups,"
+    "yolo-26-end2end-out=(/uniquelist){(GstCaps)[tensor/strided,"
+    "tensor-id=(string)yolo-26-end2end-out,dims=<1,2,6>,dims-order=(string)row-major,"
+    "type=(string)float32]};]";
+
+TEST(TensorCaps, AreTakenAndPassedOn) {
+  if (!at_least_1_28()) GTEST_SKIP() << "tensor caps came with GStreamer 1.28";
+  Harness h("boxdecode", kTensorCaps);
+  const Buffer out = h.run(frame_with(kTwo));
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(ods(out).size(), 2u);
+  g_autoptr(GstCaps) caps = gst_pad_get_current_caps(h.get()->sinkpad);
+  EXPECT_TRUE(gst_structure_has_field(gst_caps_get_structure(caps, 0), "tensors"));
+}
+
+TEST(TensorCaps, LetTensordecodebinFindARankedElement) {
+  GstElementFactory* ours = gst_element_factory_find("boxdecode");
+  GstElementFactory* bin = gst_element_factory_find("tensordecodebin");
+  if (bin == nullptr) {
+    gst_object_unref(ours);
+    GTEST_SKIP() << "no tensordecodebin";
+  }
+  gst_plugin_feature_set_rank(GST_PLUGIN_FEATURE(ours), GST_RANK_PRIMARY);
+  {
+    Harness h("tensordecodebin", kTensorCaps);
+    const Buffer out = h.run(frame_with(kTwo));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_EQ(ods(out).size(), 2u);
+  }
+  gst_plugin_feature_set_rank(GST_PLUGIN_FEATURE(ours), GST_RANK_NONE);
+  gst_object_unref(ours);
+  gst_object_unref(bin);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "gst/metas/attachboxes.h"
 #include "tests/gst/frames/restore.h"
@@ -185,27 +184,6 @@ TEST(Restore, RegionsKeepReferringToTheirBoxes) {
     ASSERT_NE(region, nullptr);
     EXPECT_EQ(region->roi_type, box.label);
     EXPECT_EQ(static_cast<float>(region->x), box.box.x1);
-  }
-}
-
-TEST(Restore, WritesWholePixelsUpToTheFrameEdge) {
-  for (const Size frame : {Size{192, 108}, Size{108, 192}}) {
-    const float right = static_cast<float>(frame.width), bottom = static_cast<float>(frame.height);
-    FrameBox box{.box = {right - 10.25f, bottom - 5.25f, right, bottom}, .score = 0.5f};
-    const Buffer buffer = test::empty_frame();
-    attach_boxes(buffer.get(), std::span(&box, 1), {.regions = true, .frame = frame});
-    const auto whole = test::ods(buffer);
-    ASSERT_EQ(whole.size(), 1u);
-    EXPECT_EQ(whole[0].x + whole[0].w, static_cast<gint>(frame.width));
-    EXPECT_EQ(whole[0].y + whole[0].h, static_cast<gint>(frame.height));
-    EXPECT_EQ(whole[0].y, static_cast<gint>(frame.height) - 5);
-    auto* region = gst_buffer_get_video_region_of_interest_meta_id(buffer.get(), 0);
-    double x_max = 0, y_max = 0;
-    ASSERT_TRUE(gst_structure_get(gst_video_region_of_interest_meta_get_param(region, "detection"),
-                                  "x_max", G_TYPE_DOUBLE, &x_max, "y_max", G_TYPE_DOUBLE, &y_max,
-                                  nullptr));
-    EXPECT_EQ(x_max, 1);
-    EXPECT_EQ(y_max, 1);
   }
 }
 

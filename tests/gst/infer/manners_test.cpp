@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tests/gst/infer/infer.h"
+#include "tests/gst/infer/player.h"
 
 namespace keepbox {
 namespace {
@@ -11,95 +12,16 @@ using test::Buffer;
 using test::Harness;
 using test::has_box;
 using test::identity_model;
+using test::InferManners;
+using test::kAll;
+using test::kRedSrc;
 using test::painted;
 using test::patches;
+using test::Player;
 using test::raw;
 using test::Rect;
 using test::tensors_of;
 using test::told;
-
-/// A pipeline, and the output of its sinks.
-class Player {
- public:
-  explicit Player(const std::string& text) {
-    GError* error = nullptr;
-    pipeline_ = gst_parse_launch(text.c_str(), &error);
-    EXPECT_EQ(error, nullptr) << error->message;
-  }
-  Player(const Player&) = delete;
-  Player& operator=(const Player&) = delete;
-  ~Player() {
-    gst_element_set_state(pipeline_, GST_STATE_NULL);
-    gst_object_unref(pipeline_);
-  }
-
-  GstElement* pipeline() { return pipeline_; }
-  GstElement* get(const char* name) { return gst_bin_get_by_name(GST_BIN(pipeline_), name); }
-
-  /// Waits until the state is reached; false if it is not.
-  bool to(GstState state) {
-    return gst_element_set_state(pipeline_, state) != GST_STATE_CHANGE_FAILURE && settled();
-  }
-  bool settled() {
-    return gst_element_get_state(pipeline_, nullptr, nullptr, 20 * GST_SECOND) ==
-           GST_STATE_CHANGE_SUCCESS;
-  }
-  /// Waits for the end. @return the error's text, or "".
-  std::string end() {
-    g_autoptr(GstBus) bus = gst_element_get_bus(pipeline_);
-    GstMessage* message = gst_bus_timed_pop_filtered(
-        bus, 20 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
-    if (message == nullptr) return "no end in 20 s";
-    std::string text;
-    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
-      g_autoptr(GError) error = nullptr;
-      gst_message_parse_error(message, &error, nullptr);
-      text = error->message;
-    }
-    gst_message_unref(message);
-    return text;
-  }
-
-  /// Returns the errors so far.
-  std::string errors() {
-    g_autoptr(GstBus) bus = gst_element_get_bus(pipeline_);
-    std::string text;
-    while (GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR)) {
-      g_autoptr(GError) error = nullptr;
-      gst_message_parse_error(message, &error, nullptr);
-      text += error->message;
-      gst_message_unref(message);
-    }
-    return text;
-  }
-
-  /// Returns the last frame of a sink since its start.
-  Buffer last(const char* sink) {
-    g_autoptr(GstElement) element = get(sink);
-    g_autoptr(GstSample) sample = nullptr;
-    g_object_get(element, "last-sample", &sample, nullptr);
-    EXPECT_NE(sample, nullptr) << sink;
-    return Buffer(sample != nullptr ? gst_buffer_ref(gst_sample_get_buffer(sample))
-                                    : gst_buffer_new());
-  }
-  guint64 count(const char* sink) {
-    g_autoptr(GstElement) element = get(sink);
-    g_autoptr(GstStructure) stats = nullptr;
-    g_object_get(element, "stats", &stats, nullptr);
-    guint64 rendered = 0;
-    gst_structure_get_uint64(stats, "rendered", &rendered);
-    return rendered;
-  }
-
- private:
-  GstElement* pipeline_;
-};
-
-const std::string kRedSrc =
-    "videotestsrc pattern=red ! video/x-raw,format=RGB,width=64,height=48 ! ";
-constexpr Rect kAll{0, 0, 64, 48};
-
-class InferManners : public test::Inference {};
 
 TEST_F(InferManners, PlaysToTheEnd) {
   Player line(
@@ -156,70 +78,6 @@ TEST_F(InferManners, FlushAndStopInterruptALongFrame) {
   EXPECT_TRUE(left.to(GST_STATE_PAUSED)) << "a whole frame";
   EXPECT_EQ(left.errors(), "");
   EXPECT_EQ(whole.errors(), "");
-}
-
-TEST_F(InferManners, LoadsAnotherModelAfterARestart) {
-  const std::string other = file(identity_model({1, 3, 16, 24}), "other.onnx");
-  Player line(kRedSrc + infer(identity_model({1, 3, 32, 32}), "name=infer") +
-              " ! fakesink name=out");
-  ASSERT_TRUE(line.to(GST_STATE_PLAYING));
-  EXPECT_EQ(tensor_of(line.last("out")).dims, (std::vector<size_t>{1, 3, 32, 32}));
-  ASSERT_TRUE(line.to(GST_STATE_READY));
-  g_autoptr(GstElement) element = line.get("infer");
-  g_object_set(element, "model-file", other.c_str(), nullptr);
-  ASSERT_TRUE(line.to(GST_STATE_PLAYING));
-  EXPECT_EQ(tensor_of(line.last("out")).dims, (std::vector<size_t>{1, 3, 16, 24}));
-}
-
-TEST_F(InferManners, ReloadsAReplacedFile) {
-  Player line(kRedSrc + infer(identity_model({1, 3, 32, 32})) + " ! fakesink name=out");
-  ASSERT_TRUE(line.to(GST_STATE_PLAYING));
-  ASSERT_TRUE(line.to(GST_STATE_NULL));
-  file(identity_model({1, 3, 16, 24}));
-  ASSERT_TRUE(line.to(GST_STATE_PLAYING));
-  EXPECT_EQ(tensor_of(line.last("out")).dims, (std::vector<size_t>{1, 3, 16, 24}));
-}
-
-/// Retraining may keep the size, and containers, copies and archives keep or truncate times.
-TEST_F(InferManners, ReloadsAFileReplacedWhileRunning) {
-  const auto write = [&](const test::onnx::Model& model, const std::string& name) {
-    const std::string path = file(model, name);
-    std::filesystem::last_write_time(path, {});
-    return path;
-  };
-  const std::string path = write(identity_model({1, 3, 32, 32}), "model.onnx");
-  const std::string line = kRedSrc + "tensorinfer model-file=" + path + " ! fakesink name=out";
-  Player first(line);
-  ASSERT_TRUE(first.to(GST_STATE_PLAYING));
-  const auto dims = [&] {
-    Player again(line);
-    EXPECT_TRUE(again.to(GST_STATE_PAUSED));
-    return tensor_of(again.last("out")).dims;
-  };
-  const auto bytes = std::filesystem::file_size(path);
-  std::filesystem::rename(write(identity_model({1, 3, 16, 64}), "new.onnx"), path);
-  EXPECT_EQ(dims(), (std::vector<size_t>{1, 3, 16, 64}));
-  write(identity_model({1, 3, 64, 16}), "model.onnx");
-  EXPECT_EQ(dims(), (std::vector<size_t>{1, 3, 64, 16}));
-  EXPECT_EQ(std::filesystem::file_size(path), bytes);
-}
-
-TEST_F(InferManners, ReloadsWeightsReplacedWhileRunning) {
-  const auto write = [&](float weight) {
-    std::string bytes(size_t{3} * 32 * 32 * 4, '\0');
-    for (size_t at = 0; at < bytes.size(); at += 4) std::memcpy(&bytes[at], &weight, 4);
-    std::filesystem::rename(dir_.write("new.bin", bytes), dir_ / "weights.bin");
-  };
-  write(1);
-  const std::string line = kRedSrc + infer(test::external_data_model()) + " ! fakesink name=out";
-  const auto last = [](Player& player) { return tensor_of(player.last("out")).values.back(); };
-  Player first(line);
-  ASSERT_TRUE(first.to(GST_STATE_PAUSED));
-  const float before = last(first);
-  write(2);
-  Player second(line);
-  ASSERT_TRUE(second.to(GST_STATE_PAUSED));
-  EXPECT_FLOAT_EQ(last(second), before + 1);
 }
 
 TEST_F(InferManners, FollowsSeeks) {

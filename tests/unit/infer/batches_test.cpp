@@ -4,118 +4,22 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <random>
 #include <thread>
 
 #include "gst/infer/batch/sizes.h"
+#include "tests/unit/infer/fakeengine.h"
 
 namespace keepbox {
 namespace {
 
+using test::BatchesTest;
+using test::picture;
+using test::wait_until;
+
 using namespace std::chrono_literals;
-
-/// A result whose slices are bytes: slot, number of pictures, index.
-class FakeResult : public BatchResult {
- public:
-  FakeResult(size_t slot, std::vector<void*> pictures)
-      : slot_(slot), pictures_(std::move(pictures)) {}
-
-  Result<std::vector<InferredTensor>> slice(unsigned index) const override {
-    InferredTensor tensor{.type = DataType::kUInt8, .shape = Shape{sizeof(void*)}};
-    tensor.data.reset(gst_buffer_new_memdup(&pictures_[index], sizeof(void*)));
-    std::vector<InferredTensor> out;
-    out.push_back(std::move(tensor));
-    return out;
-  }
-  size_t slot() const { return slot_; }
-  size_t size() const { return pictures_.size(); }
-
- private:
-  size_t slot_;
-  std::vector<void*> pictures_;
-};
-
-class FakeEngine : public BatchEngine {
- public:
-  Result<std::shared_ptr<const BatchResult>> launch(size_t slot,
-                                                    std::span<void* const> ready) override {
-    const std::lock_guard guard(lock_);
-    sizes.push_back(ready.size());
-    if (failing) return fail(ErrorKind::kNoResource, "a run", "none");
-    return std::make_shared<FakeResult>(slot, std::vector(ready.begin(), ready.end()));
-  }
-
-  Status wait(size_t) override {
-    ++waiting;
-    std::unique_lock lock(lock_);
-    ended_.wait(lock, [&] { return free_ || runs_ > 0; });
-    if (!free_) --runs_;
-    return {};
-  }
-
-  /// Ends one run, or all runs from now on.
-  void end_run() {
-    const std::lock_guard guard(lock_);
-    ++runs_;
-    ended_.notify_all();
-  }
-  void end_all() {
-    const std::lock_guard guard(lock_);
-    free_ = true;
-    ended_.notify_all();
-  }
-
-  bool makes_inputs_later() const override { return later; }
-
-  std::vector<size_t> sizes;
-  std::atomic<bool> later = false;
-  std::atomic<int> waiting = 0;
-  std::atomic<bool> failing = false;
-
- private:
-  std::mutex lock_;
-  std::condition_variable ended_;
-  int runs_ = 0;
-  bool free_ = false;
-};
-
-std::shared_ptr<void> picture(uintptr_t number) {
-  return {std::shared_ptr<void>(), reinterpret_cast<void*>(number)};
-}
-
-/// Returns the picture that a place's result has.
-uintptr_t picture_in(const Result<std::shared_ptr<const BatchResult>>& result, unsigned index) {
-  auto tensors = (*result)->slice(index);
-  uintptr_t number = 0;
-  gst_buffer_extract((*tensors)[0].data.get(), 0, &number, sizeof number);
-  return number;
-}
-
-void wait_until(const auto& reached) {
-  for (int i = 0; i < 5000 && !reached(); ++i) std::this_thread::sleep_for(1ms);
-  ASSERT_TRUE(reached());
-}
-
-class BatchesTest : public testing::Test {
- protected:
-  ~BatchesTest() override { engine_.end_all(); }
-
-  /// Runs one picture, and returns the number that came back.
-  uintptr_t run(Batches::Member& member, uintptr_t number, uint64_t order = 0) {
-    auto place = batches_.take(member, order);
-    if (!place) return 0;
-    batches_.put(*place, picture(number));
-    const unsigned index = place->index;
-    const auto result = batches_.result(member, std::move(*place));
-    return result ? picture_in(result, index) : 0;
-  }
-
-  FakeEngine engine_;
-  Batches batches_{{.capacity = 4}, engine_};
-};
 
 TEST(BatchCapacity, FitsTheFramesThatMayBeWaiting) {
   EXPECT_EQ(batch_capacity(1, 64), 1u);
@@ -233,50 +137,6 @@ TEST_F(BatchesTest, AMemberHasItsShareWhileOthersWait) {
   EXPECT_LE(of_greedy, 1u);
 }
 
-TEST_F(BatchesTest, AFlushLeavesTheOthersAlone) {
-  Batches::Member kept, flushed;
-  batches_.join(1);
-  batches_.join(1);
-  EXPECT_EQ(run(kept, 1), 1u);
-  wait_until([&] { return engine_.waiting == 1; });
-  std::atomic<uintptr_t> got = 0;
-  std::jthread other([&] { got = run(kept, 5); });
-  std::atomic<bool> ended = false;
-  std::jthread stopped([&] {
-    EXPECT_EQ(run(flushed, 6), 0u);
-    ended = true;
-  });
-  std::this_thread::sleep_for(20ms);
-  batches_.interrupt(flushed, true);
-  wait_until([&] { return ended.load(); });
-  EXPECT_EQ(got, 0u);
-  engine_.end_all();
-  other.join();
-  EXPECT_EQ(got, 5u);
-  EXPECT_EQ(batches_.counts().dropped, 1u);
-  EXPECT_EQ(run(flushed, 8), 0u) << "interrupted";
-  batches_.interrupt(flushed, false);
-  EXPECT_EQ(run(flushed, 9), 9u);
-}
-
-/// A batch that all its members left has room again for those that wait.
-TEST_F(BatchesTest, RoomOfFlushedMembersIsTaken) {
-  Batches::Member flushed[4], waiting;
-  for (int i = 0; i < 5; ++i) batches_.join(1);
-  EXPECT_EQ(run(waiting, 1), 1u);
-  wait_until([&] { return engine_.waiting == 1; });
-  std::vector<std::jthread> threads;
-  for (auto& member : flushed) threads.emplace_back([&] { EXPECT_EQ(run(member, 2), 0u); });
-  std::this_thread::sleep_for(20ms);
-  std::atomic<uintptr_t> got = 0;
-  std::jthread last([&] { got = run(waiting, 3, 9); });
-  std::this_thread::sleep_for(20ms);
-  for (auto& member : flushed) batches_.interrupt(member, true);
-  threads.clear();
-  engine_.end_all();
-  wait_until([&] { return got == 3u; });
-}
-
 /// The input of a place that was given up may still be written by its device.
 TEST_F(BatchesTest, PlacesOfADeviceAreNotUsedTwice) {
   engine_.later = true;
@@ -298,47 +158,6 @@ TEST_F(BatchesTest, PlacesOfADeviceAreNotUsedTwice) {
   engine_.end_all();
   EXPECT_TRUE(batches_.result(kept, *next));
   EXPECT_EQ(owned.use_count(), 1);
-}
-
-TEST_F(BatchesTest, AnInputThatFailedIsNotWaitedFor) {
-  engine_.end_all();
-  Batches::Member member;
-  batches_.join(1);
-  auto place = batches_.take(member, 0);
-  ASSERT_TRUE(place);
-  batches_.abandon(member, std::move(*place));
-  EXPECT_EQ(run(member, 3), 3u);
-  EXPECT_EQ(batches_.counts().batches, 1u);
-}
-
-TEST_F(BatchesTest, AFailedRunFailsItsOwnPicturesOnly) {
-  engine_.end_all();
-  Batches::Member member;
-  batches_.join(1);
-  engine_.failing = true;
-  EXPECT_EQ(run(member, 3), 0u);
-  engine_.failing = false;
-  EXPECT_EQ(run(member, 4), 4u);
-}
-
-TEST_F(BatchesTest, ChangesTheCapacityBetweenRuns) {
-  Batches::Member member, other;
-  batches_.join(1);
-  EXPECT_EQ(run(member, 1), 1u);
-  wait_until([&] { return engine_.waiting == 1; });
-  std::atomic<bool> changed = false;
-  std::jthread changing([&] {
-    batches_.change([&] {
-      changed = true;
-      return 8u;
-    });
-  });
-  std::this_thread::sleep_for(20ms);
-  EXPECT_FALSE(changed) << "a run is under way";
-  engine_.end_all();
-  changing.join();
-  EXPECT_EQ(batches_.counts().capacity, 8u);
-  EXPECT_EQ(run(other, 2), 2u);
 }
 
 /// Members that join, leave, flush and fail at random get their own pictures, and no one hangs.

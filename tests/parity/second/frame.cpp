@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/formula/emit.h"
-#include "tests/parity/second.h"
+#include "tests/parity/second/second.h"
 
 namespace keepbox::test {
 namespace {

@@ -2,7 +2,7 @@
 // Suppression of the second implementation.
 #pragma once
 
-#include "tests/parity/second.h"
+#include "tests/parity/second/second.h"
 
 namespace keepbox::test {
 

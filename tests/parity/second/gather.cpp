@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tests/parity/second.h"
+#include "tests/parity/second/second.h"
 
 namespace keepbox::test {
 namespace {

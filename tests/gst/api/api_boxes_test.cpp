@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Boxes of frames, read by the C API.
+
+#include "gst/metas/attachboxes.h"
+#include "gst/metas/masks.h"
+#include "tests/gst/api/api.h"
+
+namespace keepbox {
+namespace {
+
+using test::api_boxes;
+using test::Buffer;
+
+TEST(Api, ReadsBoxesOfOtherDecodersAndTrackers) {
+  Buffer frame = test::empty_frame();
+  auto* meta = gst_buffer_add_analytics_relation_meta(frame.get());
+  GstAnalyticsODMtd od;
+  GstAnalyticsTrackingMtd track;
+  gst_analytics_relation_meta_add_od_mtd(meta, 0, 10, 20, 30, 40, 0.5f, &od);
+  gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string("other"), 1, 2, 3, 4, 0.25f,
+                                         &od);
+  gst_analytics_relation_meta_add_tracking_mtd(meta, G_MAXUINT64, 0, &track);
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, od.id, track.id);
+  const auto want = test::boxes(frame);
+  const auto boxes = api_boxes(frame);
+  frame.reset();  // boxes do not depend on the buffer
+  test::expect_same(boxes, want);
+  EXPECT_EQ(keepbox_box_get_class_id(boxes[0]), -1);
+  EXPECT_EQ(keepbox_box_get_label(boxes[0]), nullptr);
+  EXPECT_FALSE(keepbox_box_get_tracking_id(boxes[0], nullptr));
+  guint64 id = 0;
+  EXPECT_TRUE(keepbox_box_get_tracking_id(boxes[1], &id));
+  EXPECT_EQ(id, G_MAXUINT64);
+  EXPECT_EQ(keepbox_box_get_od_id(boxes[1]), od.id);
+}
+
+/// Makes two boxes: one with keypoints and a mask of 3 x 2, and one without.
+Buffer with_parts() {
+  static constexpr Keypoint kPoints[] = {{1.5f, 2, 0.25f}, {-3, 4, 1}};
+  static constexpr Edge kEdges[] = {{0, 1}};
+  static constexpr uint8_t kPixels[] = {1, 0, 0, 1, 1, 0};
+  Buffer frame = test::empty_frame();
+  const MaskPixels pixels{kPixels, 3, 2, {10.5f, 20, 40, 40.25f}};
+  const MaskBuffers masks = make_mask_buffers(std::span(&pixels, 1));
+  FrameBox list[] = {{.box = {10, 20, 40, 41}, .score = 0.5f, .class_id = 1, .anchor = 2},
+                     {.box = {1, 2, 3, 4}, .score = 0.25f, .class_id = 1, .anchor = 3}};
+  list[0].points = {kPoints, kEdges, g_quark_from_string("pair")};
+  list[0].mask = masks[0];
+  EXPECT_TRUE(attach_boxes(frame.get(), list, {}));
+  return frame;
+}
+
+void expect_parts(const KeepboxBox* box) {
+  gsize values = 0, numbers = 0, stride = 0;
+  const gfloat* points = keepbox_box_get_points(box, &values);
+  EXPECT_EQ(std::vector<gfloat>(points, points + values),
+            (std::vector<gfloat>{1.5f, 2, 0.25f, -3, 4, 1}));
+  const guint8* edges = keepbox_box_get_edges(box, &numbers);
+  EXPECT_EQ(std::vector<int>(edges, edges + numbers), (std::vector{0, 1}));
+  EXPECT_STREQ(keepbox_box_get_points_name(box), "pair");
+  guint width = 0, height = 0;
+  const guint8* mask = keepbox_box_get_mask(box, &width, &height, &stride);
+  EXPECT_EQ(std::tuple(width, height, stride), std::tuple(3u, 2u, gsize{3}));
+  EXPECT_EQ(std::vector<int>(mask, mask + 6), (std::vector{1, 0, 0, 1, 1, 0}));
+  g_autoptr(GBytes) bytes = keepbox_box_dup_mask(box, &width, &height);
+  EXPECT_EQ(g_bytes_get_size(bytes), 6u);
+  gfloat x = 0, y = 0, w = 0, h = 0;
+  EXPECT_TRUE(keepbox_box_get_mask_rect(box, &x, &y, &w, &h));
+  EXPECT_EQ(std::tuple(x, y, w, h), std::tuple(10.5f, 20.0f, 29.5f, 20.25f));
+}
+
+TEST(Api, PointsAndMasksOutliveTheBuffer) {
+  Buffer frame = with_parts();
+  const auto boxes = api_boxes(frame);
+  guint count = 0;
+  g_autofree KeepboxBox** own = keepbox_buffer_dup_boxes(frame.get(), &count);
+  frame.reset();
+  ASSERT_EQ(boxes.size(), 2u);
+  ASSERT_EQ(count, 2u);
+  g_autoptr(KeepboxBox) copy = keepbox_box_copy(boxes[0]);
+  for (const KeepboxBox* box :
+       {boxes[0], static_cast<const KeepboxBox*>(own[0]), static_cast<const KeepboxBox*>(copy)})
+    expect_parts(box);
+  gsize values = 1;
+  EXPECT_EQ(keepbox_box_get_points(boxes[1], &values), nullptr);
+  EXPECT_EQ(values, 0u);
+  EXPECT_EQ(keepbox_box_get_anchor(boxes[1]), 3);
+  for (guint i = 0; i < count; ++i) keepbox_box_free(own[i]);
+}
+
+/// Rows with padding between them.
+TEST(Api, PacksTheRowsOfForeignMasks) {
+  const Buffer frame = test::empty_frame();
+  auto* meta = gst_buffer_add_analytics_relation_meta(frame.get());
+  GstAnalyticsODMtd od;
+  GstAnalyticsSegmentationMtd segmentation;
+  gst_analytics_relation_meta_add_od_mtd(meta, 0, 10, 20, 30, 40, 0.5f, &od);
+  const guint8 rows[8] = {1, 0, 9, 9, 0, 1, 9, 9};
+  GstBuffer* mask = gst_buffer_new_memdup(rows, sizeof rows);
+  gst_buffer_add_video_meta(mask, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 2, 2);
+  guint regions[] = {0, 1};
+  gst_analytics_relation_meta_add_segmentation_mtd(meta, mask, GST_SEGMENTATION_TYPE_INSTANCE, 2,
+                                                   regions, 10, 20, 30, 40, &segmentation);
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, od.id,
+                                           segmentation.id);
+  const auto boxes = api_boxes(frame);
+  ASSERT_EQ(boxes.size(), 1u);
+  gsize stride = 0;
+  const guint8* packed = keepbox_box_get_mask(boxes[0], nullptr, nullptr, &stride);
+  EXPECT_EQ(stride, 2u);
+  EXPECT_EQ(std::vector<int>(packed, packed + 4), (std::vector{1, 0, 0, 1}));
+}
+
+TEST(Api, BufferWithoutMetaHasNoBoxes) {
+  guint count = 1;
+  EXPECT_EQ(keepbox_buffer_get_boxes(nullptr, &count), nullptr);
+  EXPECT_EQ(count, 0u);
+  count = 1;
+  g_autofree KeepboxBox** none = keepbox_buffer_dup_boxes(test::empty_frame().get(), &count);
+  EXPECT_EQ(count, 0u);
+}
+
+}  // namespace
+}  // namespace keepbox

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Payloads that a plan cannot have.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/scene.h"
+
+namespace keepbox {
+namespace {
+
+using test::Tensor;
+
+TEST(Gather, PointsNeedATensorInEveryLevel) {
+  Settings settings = test::pixel_settings(64);
+  settings.detector = "scrfd";
+  std::vector<Tensor> tensors;
+  for (const size_t stride : {8, 16, 32}) {
+    const size_t anchors = 64 / stride * (64 / stride) * 2;
+    const auto add = [&](const char* what, size_t numbers, float value) {
+      tensors.push_back({std::vector<float>(anchors * numbers, value),
+                         {1, anchors, numbers},
+                         what + std::to_string(stride)});
+    };
+    add("score_", 1, 0.9f);
+    add("bbox_", 4, 0.5f);
+    if (stride != 16) add("kps_", 10, 0.5f);
+  }
+  std::vector<TensorView> views;
+  for (const Tensor& each : tensors) views.push_back(each.view());
+  const auto plan = make_plan(settings, views);
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan->reads.size(), 6u);
+  EXPECT_EQ(plan->payload.points.count, 0u);
+}
+
+TEST(Gather, MasksHaveALimitOfPixels) {
+  Plan plan;
+  plan.letterbox.frame = plan.letterbox.model = {2048, 2048};
+  plan.payload.masks = {.maps = {2048, 2048}, .coefficients = 1};
+  std::vector<Detection> boxes(1100, Detection{.box = {0, 1, 2048, 2048}});
+  boxes.back().box = {0, 0, 10, 10};  // fits again
+  for (const bool enlarged : {false, true}) {
+    plan.payload.masks.enlarged = enlarged;
+    plan.letterbox.scale_x = enlarged ? 2 : 1;
+    plan.letterbox.frame.width = enlarged ? 4096 : 2048;
+    for (Detection& each : boxes) each.box.x2 = each.box.y2 * plan.letterbox.scale_x;
+    std::vector<MaskPlace> places;
+    EXPECT_LE(place_masks(plan, boxes, places), size_t{1} << 30);
+    ASSERT_EQ(places.size(), boxes.size());
+    const auto all = [](const MaskPlace& place) { return place.count() > 2000 * 2000; };
+    EXPECT_EQ(std::ranges::count_if(places, all), enlarged ? 128 : 256);
+    EXPECT_NE(places.back().count(), 0u);
+    EXPECT_EQ(places[600].count(), 0u);
+  }
+}
+
+}  // namespace
+}  // namespace keepbox

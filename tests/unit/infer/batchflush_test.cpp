@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Flushes, failures and changes of batches.
+#include "gst/infer/batch/batches.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "gst/infer/batch/sizes.h"
+#include "tests/unit/infer/fakeengine.h"
+
+namespace keepbox {
+namespace {
+
+using namespace std::chrono_literals;
+using test::BatchesTest;
+using test::wait_until;
+
+TEST_F(BatchesTest, AFlushLeavesTheOthersAlone) {
+  Batches::Member kept, flushed;
+  batches_.join(1);
+  batches_.join(1);
+  EXPECT_EQ(run(kept, 1), 1u);
+  wait_until([&] { return engine_.waiting == 1; });
+  std::atomic<uintptr_t> got = 0;
+  std::jthread other([&] { got = run(kept, 5); });
+  std::atomic<bool> ended = false;
+  std::jthread stopped([&] {
+    EXPECT_EQ(run(flushed, 6), 0u);
+    ended = true;
+  });
+  std::this_thread::sleep_for(20ms);
+  batches_.interrupt(flushed, true);
+  wait_until([&] { return ended.load(); });
+  EXPECT_EQ(got, 0u);
+  engine_.end_all();
+  other.join();
+  EXPECT_EQ(got, 5u);
+  EXPECT_EQ(batches_.counts().dropped, 1u);
+  EXPECT_EQ(run(flushed, 8), 0u) << "interrupted";
+  batches_.interrupt(flushed, false);
+  EXPECT_EQ(run(flushed, 9), 9u);
+}
+
+/// A batch that all its members left has room again for those that wait.
+TEST_F(BatchesTest, RoomOfFlushedMembersIsTaken) {
+  Batches::Member flushed[4], waiting;
+  for (int i = 0; i < 5; ++i) batches_.join(1);
+  EXPECT_EQ(run(waiting, 1), 1u);
+  wait_until([&] { return engine_.waiting == 1; });
+  std::vector<std::jthread> threads;
+  for (auto& member : flushed) threads.emplace_back([&] { EXPECT_EQ(run(member, 2), 0u); });
+  std::this_thread::sleep_for(20ms);
+  std::atomic<uintptr_t> got = 0;
+  std::jthread last([&] { got = run(waiting, 3, 9); });
+  std::this_thread::sleep_for(20ms);
+  for (auto& member : flushed) batches_.interrupt(member, true);
+  threads.clear();
+  engine_.end_all();
+  wait_until([&] { return got == 3u; });
+}
+
+TEST_F(BatchesTest, AnInputThatFailedIsNotWaitedFor) {
+  engine_.end_all();
+  Batches::Member member;
+  batches_.join(1);
+  auto place = batches_.take(member, 0);
+  ASSERT_TRUE(place);
+  batches_.abandon(member, std::move(*place));
+  EXPECT_EQ(run(member, 3), 3u);
+  EXPECT_EQ(batches_.counts().batches, 1u);
+}
+
+TEST_F(BatchesTest, AFailedRunFailsItsOwnPicturesOnly) {
+  engine_.end_all();
+  Batches::Member member;
+  batches_.join(1);
+  engine_.failing = true;
+  EXPECT_EQ(run(member, 3), 0u);
+  engine_.failing = false;
+  EXPECT_EQ(run(member, 4), 4u);
+}
+
+TEST_F(BatchesTest, ChangesTheCapacityBetweenRuns) {
+  Batches::Member member, other;
+  batches_.join(1);
+  EXPECT_EQ(run(member, 1), 1u);
+  wait_until([&] { return engine_.waiting == 1; });
+  std::atomic<bool> changed = false;
+  std::jthread changing([&] {
+    batches_.change([&] {
+      changed = true;
+      return 8u;
+    });
+  });
+  std::this_thread::sleep_for(20ms);
+  EXPECT_FALSE(changed) << "a run is under way";
+  engine_.end_all();
+  changing.join();
+  EXPECT_EQ(batches_.counts().capacity, 8u);
+  EXPECT_EQ(run(other, 2), 2u);
+}
+
+}  // namespace
+}  // namespace keepbox

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// An engine whose runs the test ends, and the pictures of its members.
+#pragma once
+
+#include "gst/infer/batch/batches.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "gst/infer/batch/sizes.h"
+
+namespace keepbox::test {
+
+/// A result whose slices are bytes: slot, number of pictures, index.
+class FakeResult : public BatchResult {
+ public:
+  FakeResult(size_t slot, std::vector<void*> pictures)
+      : slot_(slot), pictures_(std::move(pictures)) {}
+
+  Result<std::vector<InferredTensor>> slice(unsigned index) const override {
+    InferredTensor tensor{.type = DataType::kUInt8, .shape = Shape{sizeof(void*)}};
+    tensor.data.reset(gst_buffer_new_memdup(&pictures_[index], sizeof(void*)));
+    std::vector<InferredTensor> out;
+    out.push_back(std::move(tensor));
+    return out;
+  }
+  size_t slot() const { return slot_; }
+  size_t size() const { return pictures_.size(); }
+
+ private:
+  size_t slot_;
+  std::vector<void*> pictures_;
+};
+
+class FakeEngine : public BatchEngine {
+ public:
+  Result<std::shared_ptr<const BatchResult>> launch(size_t slot,
+                                                    std::span<void* const> ready) override {
+    const std::lock_guard guard(lock_);
+    sizes.push_back(ready.size());
+    if (failing) return fail(ErrorKind::kNoResource, "a run", "none");
+    return std::make_shared<FakeResult>(slot, std::vector(ready.begin(), ready.end()));
+  }
+
+  Status wait(size_t) override {
+    ++waiting;
+    std::unique_lock lock(lock_);
+    ended_.wait(lock, [&] { return free_ || runs_ > 0; });
+    if (!free_) --runs_;
+    return {};
+  }
+
+  /// Ends one run, or all runs from now on.
+  void end_run() {
+    const std::lock_guard guard(lock_);
+    ++runs_;
+    ended_.notify_all();
+  }
+  void end_all() {
+    const std::lock_guard guard(lock_);
+    free_ = true;
+    ended_.notify_all();
+  }
+
+  bool makes_inputs_later() const override { return later; }
+
+  std::vector<size_t> sizes;
+  std::atomic<bool> later = false;
+  std::atomic<int> waiting = 0;
+  std::atomic<bool> failing = false;
+
+ private:
+  std::mutex lock_;
+  std::condition_variable ended_;
+  int runs_ = 0;
+  bool free_ = false;
+};
+
+inline std::shared_ptr<void> picture(uintptr_t number) {
+  return {std::shared_ptr<void>(), reinterpret_cast<void*>(number)};
+}
+
+/// Returns the picture that a place's result has.
+inline uintptr_t picture_in(const Result<std::shared_ptr<const BatchResult>>& result,
+                            unsigned index) {
+  auto tensors = (*result)->slice(index);
+  uintptr_t number = 0;
+  gst_buffer_extract((*tensors)[0].data.get(), 0, &number, sizeof number);
+  return number;
+}
+
+inline void wait_until(const auto& reached) {
+  for (int i = 0; i < 5000 && !reached(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_TRUE(reached());
+}
+
+class BatchesTest : public testing::Test {
+ protected:
+  ~BatchesTest() override { engine_.end_all(); }
+
+  /// Runs one picture, and returns the number that came back.
+  uintptr_t run(Batches::Member& member, uintptr_t number, uint64_t order = 0) {
+    auto place = batches_.take(member, order);
+    if (!place) return 0;
+    batches_.put(*place, picture(number));
+    const unsigned index = place->index;
+    const auto result = batches_.result(member, std::move(*place));
+    return result ? picture_in(result, index) : 0;
+  }
+
+  FakeEngine engine_;
+  Batches batches_{{.capacity = 4}, engine_};
+};
+
+}  // namespace keepbox::test
