@@ -102,7 +102,7 @@ Status check_bounds(const TensorView& view);
 /// @pre check_bounds() held and index < shape.count().
 inline float load(const TensorView& view, size_t index);
 
-/// Like load(), for types other than float32.
+/// Implements load() for types other than float32.
 float load_converted(const TensorView& view, size_t index);
 
 inline float load(const TensorView& view, size_t index) {

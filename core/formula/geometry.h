@@ -102,7 +102,8 @@ struct Upright {
     return {s.x1, s.y1, s.x2 + pixel, s.y2 + pixel};
   }
 
-  /// IoU: intersection / union. Never certain for contracts with a rule for empty boxes.
+  /// Guesses the IoU, intersection / union. Never certain for contracts with a rule for empty
+  /// boxes.
   KB_HD static Guess guess(const Rules& rules, const Shape& a, float area_a, const Shape& b,
                            float area_b) {
     const float shared = common(a, b, rules.contract);
@@ -118,7 +119,7 @@ struct Upright {
     return divided_exceeds(rules, shared, (area_a + area_b) - shared);
   }
 
-  /// IoU.
+  /// Returns the IoU.
   KB_HD static float measure(const Rules& rules, const Shape& a, float area_a, const Shape& b,
                              float area_b) {
     if (rules.contract.empty_overlap && signed_area(a) + signed_area(b) <= 0.0f) return 1.0f;
@@ -167,12 +168,12 @@ KB_HD typename Geometry::Shape shape_of(const NmsContract& contract, const Candi
   return Geometry::shape(of.box, of.angle, contract, key_class(of.key));
 }
 
-/// Calls what(rules, a, area_a, b, area_b) with the shapes of a single pair.
-template <BoxGeometry Geometry, class What>
-KB_HD auto pair(const Rules& rules, const Candidate& a, const Candidate& b, What what) {
+/// Returns measure(rules, a, area_a, b, area_b) for the shapes of a single pair.
+template <BoxGeometry Geometry, class Measure>
+KB_HD auto pair(const Rules& rules, const Candidate& a, const Candidate& b, Measure measure) {
   const NmsContract& contract = rules.contract;
   const auto x = shape_of<Geometry>(contract, a), y = shape_of<Geometry>(contract, b);
-  return what(rules, x, Geometry::area(x, contract), y, Geometry::area(y, contract));
+  return measure(rules, x, Geometry::area(x, contract), y, Geometry::area(y, contract));
 }
 
 template <BoxGeometry Geometry>

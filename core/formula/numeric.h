@@ -40,7 +40,7 @@ KB_HD constexpr bool is_finite(float value) {
   return (float_bits(value) & 0x7f800000u) != 0x7f800000u;
 }
 
-/// e^x within 1.4 ulp. 0 below -87.3, infinity above 88.7, NaN for NaN.
+/// Returns e^x within 1.4 ulp: 0 below -87.3, infinity above 88.7, NaN for NaN.
 /// Cody-Waite reduction by ln 2 in two parts, then a minimax polynomial of (e^r - 1 - r) / r^2
 /// on |r| <= ln(2)/2 (fitted for this file by weighted least squares).
 KB_HD constexpr float exp_f32(float x) {
@@ -65,10 +65,10 @@ KB_HD constexpr float exp_f32(float x) {
   return t * low * high;
 }
 
-/// 1 / (1 + e^-x): the logistic function, in [0, 1].
+/// Returns the logistic function 1 / (1 + e^-x), in [0, 1].
 KB_HD constexpr float sigmoid(float x) { return 1.0f / (1.0f + exp_f32(-x)); }
 
-/// The natural logarithm within 1 ulp. Minus infinity for 0, NaN for negative values.
+/// Returns the natural logarithm within 1 ulp: minus infinity for 0, NaN for negative values.
 /// The exponent by its bits, then a minimax polynomial of (ln(1 + f) - f + f^2 / 2) / f^3 on
 /// 0.7 < 1 + f < 1.42 (fitted for this file by weighted least squares).
 KB_HD constexpr float log_f32(float x) {
@@ -123,7 +123,7 @@ KB_HD constexpr SinCos sin_cos_f32(float x) {
   return {(quarter & 2u) != 0 ? -a : a, quarter == 1 || quarter == 2 ? -b : b};
 }
 
-/// The angle of a direction in radians, -pi..pi, within 3 ulp; 0 where both are 0.
+/// Returns the angle of a direction in radians, -pi..pi, within 3 ulp; 0 if both are 0.
 /// A minimax polynomial of atan(t) / t on |t| <= tan(pi/8) (fitted for this file by weighted least
 /// squares). @pre both are finite.
 KB_HD constexpr float atan2_f32(float y, float x) {
@@ -146,7 +146,7 @@ KB_HD constexpr float atan2_f32(float y, float x) {
   return y < 0 ? -angle : angle;
 }
 
-/// The square root, rounded to the nearest: the same on every device.
+/// Returns the square root, rounded to the nearest: the same bits on every device.
 KB_HD inline float square_root(float x) {
 #ifdef __CUDA_ARCH__
   return __fsqrt_rn(x);
@@ -155,7 +155,7 @@ KB_HD inline float square_root(float x) {
 #endif
 }
 
-/// IEEE 754 binary16 to binary32, exact, subnormals, infinities and NaN included.
+/// Converts IEEE 754 binary16 to binary32, exactly, subnormals, infinities and NaN included.
 KB_HD constexpr float half_to_float(uint16_t half) {
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
   const uint32_t exponent = (half >> 10) & 0x1fu;
@@ -166,7 +166,7 @@ KB_HD constexpr float half_to_float(uint16_t half) {
   return float_from_bits(sign | float_bits(magnitude));
 }
 
-/// binary32 to binary16, rounded to nearest even. NaN for NaN, infinity from 65520.
+/// Converts binary32 to binary16, rounded to nearest even. NaN for NaN, infinity from 65520.
 KB_HD constexpr uint16_t float_to_half(float value) {
   const uint32_t bits = float_bits(value), magnitude = bits & 0x7fffffffu;
   const uint32_t sign = (bits >> 16) & 0x8000u;
@@ -180,7 +180,7 @@ KB_HD constexpr uint16_t float_to_half(float value) {
   return static_cast<uint16_t>(sign | half);
 }
 
-/// bfloat16 to binary32: the upper half of the same bits.
+/// Converts bfloat16 to binary32: the upper half of the same bits.
 KB_HD constexpr float bfloat16_to_float(uint16_t value) {
   return float_from_bits(static_cast<uint32_t>(value) << 16);
 }

@@ -71,7 +71,8 @@ struct Oriented {
 struct OrientedPolygon : Oriented {
   KB_HD static Box bounds(const Shape& s, const Rules&) { return around(s, extent(s)); }
 
-  /// Certain if even the maximum that bounds and areas allow is below the threshold.
+  /// Guesses the overlap. Certain if even the maximum that bounds and areas allow is below the
+  /// threshold.
   KB_HD static Guess guess(const Rules& rules, const Shape& a, float area_a, const Shape& b,
                            float area_b) {
     const float most = max_common(rules, a, area_a, b, area_b);

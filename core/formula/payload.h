@@ -9,7 +9,7 @@
 
 namespace keepbox {
 
-/// How a payload follows the picture to a frame, and from there to other pictures.
+/// The way in which a payload follows the picture to a frame, and from there to other pictures.
 enum class Moves : uint8_t {
   kFixed,     // not at all: values of the object itself, such as an embedding
   kAsPoints,  // x, y and score of each keypoint: x and y move

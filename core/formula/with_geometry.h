@@ -10,13 +10,13 @@ namespace keepbox {
 static_assert(BoxGeometry<Upright> && BoxGeometry<OrientedPolygon> &&
               BoxGeometry<OrientedGaussian>);
 
-/// Returns what.operator()<Geometry>() with the geometry of these rules.
-template <class What>
-decltype(auto) with_geometry(const Rules& rules, What what) {
-  if (!rules.oriented) return what.template operator()<Upright>();
+/// Returns call.operator()<Geometry>() with the geometry of these rules.
+template <class Call>
+decltype(auto) with_geometry(const Rules& rules, Call call) {
+  if (!rules.oriented) return call.template operator()<Upright>();
   return rules.contract.oriented == OrientedOverlap::kPolygon
-             ? what.template operator()<OrientedPolygon>()
-             : what.template operator()<OrientedGaussian>();
+             ? call.template operator()<OrientedPolygon>()
+             : call.template operator()<OrientedGaussian>();
 }
 
 }  // namespace keepbox

@@ -31,22 +31,23 @@ std::vector<Grid> grids_over(Size model, const DetectorSpec& spec) {
   return out;
 }
 
-Status fail_grid(const DetectorSpec& spec, uint32_t wanted, Size model, uint32_t found, bool told) {
+Status fail_grid(const DetectorSpec& spec, uint32_t wanted, Size model, uint32_t found,
+                 bool known) {
   return fail(ErrorKind::kMismatch,
               std::to_string(wanted) + " anchors for an input of " + std::to_string(model.width) +
                   "x" + std::to_string(model.height),
               std::to_string(found),
-              std::string(told ? "set another detector="
-                               : "set model-width= and model-height=, or another detector=") +
+              std::string(known ? "set another detector="
+                                : "set model-width= and model-height=, or another detector=") +
                   (spec.priors ? ", or priors-file= to the model's table of cy cx h w" : ""));
 }
 
 /// Returns the grids of the tensors, with their cells computed if the tensors only have rows.
-Result<std::vector<Grid>> settle_grids(const Layout& layout, Size model, bool told) {
+Result<std::vector<Grid>> settle_grids(const Layout& layout, Size model, bool known) {
   if (layout.grids.empty()) {
     const uint32_t wanted = grid_anchors(model, *layout.spec);
     if (wanted != layout.anchors)
-      return std::unexpected(fail_grid(*layout.spec, wanted, model, layout.anchors, told).error());
+      return std::unexpected(fail_grid(*layout.spec, wanted, model, layout.anchors, known).error());
     return grids_over(model, *layout.spec);
   }
   std::vector<Grid> out = layout.grids;
@@ -57,7 +58,7 @@ Result<std::vector<Grid>> settle_grids(const Layout& layout, Size model, bool to
     if (grid.cells != cells || anchors != grid.count)
       return std::unexpected(
           fail_grid(*layout.spec, static_cast<uint32_t>(std::min<uint64_t>(anchors, UINT32_MAX)),
-                    model, grid.count, told)
+                    model, grid.count, known)
               .error());
   }
   return out;
@@ -175,14 +176,14 @@ Status take_priors(Plan& plan, const Settings& settings) {
 
 }  // namespace
 
-Status settle_anchors(Plan& plan, const Settings& settings, Size model, bool told) {
+Status settle_anchors(Plan& plan, const Settings& settings, Size model, bool known) {
   const DetectorSpec& spec = *plan.spec;
   const bool deltas = spec.coding == BoxCoding::kPriorDelta;
   const bool table = deltas && (!settings.priors.empty() || !spec.anchors.given());
   const bool cells = has_cells(spec.coding) || spec.peaks;
   if (table) KB_TRY(take_priors(plan, settings));
   if (!cells && (table || !deltas)) return {};
-  const auto grids = settle_grids(plan.layout, model, told);
+  const auto grids = settle_grids(plan.layout, model, known);
   if (!grids) return std::unexpected(grids.error());
   if (deltas && !table) KB_TRY(make_priors(plan, *grids, model));
   return cells ? make_levels(plan, *grids, model) : Status();

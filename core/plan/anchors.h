@@ -9,7 +9,7 @@ namespace keepbox {
 
 /// Settles the levels, anchor sizes and prior boxes of a plan for a model input. Returns kMismatch
 /// if the input implies a different number of anchors than the tensors or the table of priors have.
-/// @param told true if the input size is known, not guessed.
-Status settle_anchors(Plan& plan, const Settings& settings, Size model, bool told);
+/// @param known true if the input size is known, not guessed.
+Status settle_anchors(Plan& plan, const Settings& settings, Size model, bool known);
 
 }  // namespace keepbox

@@ -15,7 +15,7 @@ namespace keepbox {
 /// classes that the model does not have, NMS settings without NMS.
 std::vector<Error> lint_settings(const Plan& plan, const Settings& settings);
 
-/// A warning if tensors called masks or keypoints are not part of what the family decodes.
+/// Returns a warning if tensors called masks or keypoints are not part of what the family decodes.
 std::optional<Error> undecoded_payload(const Layout& layout, const Settings& settings,
                                        std::span<const TensorView> tensors);
 

@@ -64,7 +64,7 @@ Status confirm(Plan& plan, std::span<const TensorView> tensors, const Request& r
   const Status agrees = check_numbers(plan.layout, tensors);
   if (agrees) return {};
   Error error = agrees.error();
-  const bool named = plan.basis == Basis::kNamed && plan.spec->name == request.told;
+  const bool named = plan.basis == Basis::kNamed && plan.spec->name == request.declared;
   if (plan.basis == Basis::kSet || (named && check_numbers(plan.layout, tensors, false))) {
     plan.warnings.push_back(std::move(error));
     return {};
@@ -78,8 +78,8 @@ Status confirm(Plan& plan, std::span<const TensorView> tensors, const Request& r
 float iou_threshold_of(const Plan& plan, const Settings& settings) {
   const bool own = settings.default_iou_threshold && plan.spec->iou_threshold > 0;
   if (own) return plan.spec->iou_threshold;
-  const bool told = settings.default_iou_threshold && settings.told_iou_threshold > 0;
-  return told ? settings.told_iou_threshold : settings.iou_threshold;
+  const bool declared = settings.default_iou_threshold && settings.declared_iou_threshold > 0;
+  return declared ? settings.declared_iou_threshold : settings.iou_threshold;
 }
 
 /// Returns the picture whose grid the anchors may be: the model input if it is known or set.
@@ -177,7 +177,7 @@ Status choose_contract(Plan& plan, const Settings& settings) {
 Request request_of(const Settings& settings) {
   return {.detector = settings.detector,
           .family = settings.family.get(),
-          .told = settings.declared_detector,
+          .declared = settings.declared_detector,
           .tensor_ids = settings.tensor_ids,
           .label_count = settings.label_count,
           .class_count = settings.class_count,

@@ -26,8 +26,8 @@ struct Settings {
   std::string detector = "auto";
   std::shared_ptr<const DetectorSpec> family;  // overrides `detector`; not in the table
   std::string
-      declared_contract;         // declared by the producer: the framework whose boxes are expected
-  float told_iou_threshold = 0;  // declared by the producer; 0: none
+      declared_contract;  // declared by the producer: the framework whose boxes are expected
+  float declared_iou_threshold = 0;  // declared by the producer; 0: none
   std::string declared_detector;  // family declared by the producer; overrides "auto", rejected if
                                   // the values contradict it
   std::vector<std::string> tensor_ids;

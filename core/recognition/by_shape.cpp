@@ -53,7 +53,7 @@ bool likely_classes(const Layout& layout, const Request& request) {
                     : classes == kCocoClasses || classes == kCocoIds || classes == kCocoIds - 1;
 }
 
-/// False if all logits are in 0..1, as probabilities are, or if the logits of queries look like
+/// True unless all logits are in 0..1, as probabilities are, or the logits of queries look like
 /// those of a softmax although the family has sigmoids, or vice versa.
 bool likely_scores(const Layout& layout, std::span<const TensorView> tensors) {
   const DetectorSpec& spec = *layout.spec;

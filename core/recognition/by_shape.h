@@ -22,8 +22,8 @@ struct Proposal {
 Result<std::optional<Proposal>> propose(std::span<const TensorView> tensors,
                                         const Request& request);
 
-/// Likewise for families all of whose tensors have generic names. Among families that nothing
-/// distinguishes, chooses the one that may be recognised by shape.
+/// Returns the only family all of whose tensors have generic names that fit, or nothing. Among
+/// families that nothing distinguishes, chooses the one that may be recognised by shape.
 Result<std::optional<Proposal>> propose_by_names(std::span<const TensorView> tensors,
                                                  const Request& request);
 

@@ -141,12 +141,12 @@ Result<std::optional<Recognition>> by_plain_names(std::span<const TensorView> te
 /// Recognises tensors by the producer's declaration, or by ids, names or shapes.
 Result<Recognition> by_itself(std::span<const TensorView> tensors, const Request& request) {
   const bool named = !request.tensor_ids.empty();
-  const DetectorSpec* told = named ? nullptr : find_detector(request.told);
-  const DetectorSpec* spec = told != nullptr || named ? told : spec_by_ids(tensors);
+  const DetectorSpec* declared = named ? nullptr : find_detector(request.declared);
+  const DetectorSpec* spec = declared != nullptr || named ? declared : spec_by_ids(tensors);
   if (spec != nullptr) {
     const auto layout = fit(*spec, tensors, request);
     if (!layout) return std::unexpected(layout.error());
-    const char* how = told != nullptr ? " (declared by the model)" : " (by tensor id)";
+    const char* how = declared != nullptr ? " (declared by the model)" : " (by tensor id)";
     return by_values({*layout, describe(*layout, tensors) + how}, tensors);
   }
   if (!named) {

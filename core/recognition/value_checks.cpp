@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Compares tensor values with what a family implies.
+// Compares tensor values with those that a family implies.
 #include "core/recognition/value_checks.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Value checks: compares a frame's tensor values with what the family chosen by shape implies.
+// Value checks: compares a frame's tensor values with those that the family implies.
 #pragma once
 
 #include <cstdint>

@@ -8,12 +8,12 @@
 
 namespace keepbox::reference {
 
-/// Calls what(i, overlap) for the candidates before j of the same class.
-template <BoxGeometry Geometry, class What>
-void each_better(const Plan& plan, std::span<const Candidate> candidates, size_t j, What what) {
+/// Calls visit(i, overlap) for the candidates before j of the same class.
+template <BoxGeometry Geometry, class Visit>
+void each_better(const Plan& plan, std::span<const Candidate> candidates, size_t j, Visit visit) {
   const Formed<Geometry> own(plan, candidates[j]);
   for (size_t i = 0; i < j; ++i)
-    if (own.is_comparable(candidates[i])) what(i, own.under(candidates[i], overlap_of<Geometry>));
+    if (own.is_comparable(candidates[i])) visit(i, own.under(candidates[i], overlap_of<Geometry>));
 }
 
 /// @pre scratch.words.size() >= nms_words(plan)

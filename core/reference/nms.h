@@ -29,18 +29,18 @@ class Formed {
     return same_class(rules_.contract, key_, with.key);
   }
 
-  /// Returns what(rules, better, its area, this, its area).
-  template <class What>
-  auto under(const Candidate& better, What what) const {
+  /// Returns measure(rules, better, its area, this, its area).
+  template <class Measure>
+  auto under(const Candidate& better, Measure measure) const {
     const auto shape = shape_of<Geometry>(rules_.contract, better);
-    return what(rules_, shape, Geometry::area(shape, rules_.contract), shape_, area_);
+    return measure(rules_, shape, Geometry::area(shape, rules_.contract), shape_, area_);
   }
 
-  /// Returns what(rules, this, its area, other, its area), with this as the better one.
-  template <class What>
-  auto over(const Candidate& other, What what) const {
+  /// Returns measure(rules, this, its area, other, its area), with this as the better one.
+  template <class Measure>
+  auto over(const Candidate& other, Measure measure) const {
     const auto shape = shape_of<Geometry>(rules_.contract, other);
-    return what(rules_, shape_, area_, shape, Geometry::area(shape, rules_.contract));
+    return measure(rules_, shape_, area_, shape, Geometry::area(shape, rules_.contract));
   }
 
   /// True if this box suppresses another one, provided that it is better and kept.
@@ -107,7 +107,8 @@ uint32_t keep(const Plan& plan, std::span<const Candidate> candidates, std::span
   return keep(plan, candidates, kept, stop, passes, [](uint32_t) {});
 }
 
-/// Greedy suppression as in the literature. @param struck called with (candidate, better kept box).
+/// Suppresses greedily, as in the literature. @param struck called with (candidate, better kept
+/// box).
 template <BoxGeometry Geometry, class Struck>
 uint32_t greedy_by(const Plan& plan, std::span<const Candidate> candidates,
                    std::span<uint32_t> kept, const Stop& stop, Struck struck) {

@@ -28,7 +28,7 @@ Status usable(const Backend& backend, const Plan& plan, MemorySpace memory) {
   return backend.supports(plan);
 }
 
-/// A backend of the user's choice may copy tensors from system memory.
+/// Checks a backend of the user's choice, which may copy tensors from system memory.
 Status usable_by_name(const Backend& backend, const Plan& plan, MemorySpace memory) {
   return usable(backend, plan, memory == MemorySpace::kSystem ? backend.memory : memory);
 }

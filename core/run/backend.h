@@ -86,8 +86,8 @@ struct HostKernels {
   uint32_t (*nms)(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
                   const NmsScratch& scratch);
 
-  /// Reads what an anchor carries, plan.payload.count values: keypoints in model pixels, others as
-  /// they are.
+  /// Reads the payload of an anchor, plan.payload.count values: keypoints in model pixels, others
+  /// as they are.
   void (*payload)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                   uint32_t anchor, std::span<float> out);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Computes what an image's kept boxes carry, in host memory.
+// Computes the payload of an image's kept boxes, in host memory.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Finishes what a runner computed for kept boxes: masks in frame resolution, and their areas.
+// Finishes the payload of kept boxes: masks in frame resolution, and their areas.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Checks tensors, runs frames, and finishes what their boxes carry.
+// Checks tensors, runs frames, and finishes the payload of their boxes.
 #include "core/run/processor.h"
 
 #include <string>

@@ -47,7 +47,7 @@ class Processor {
   std::span<const Detection> detections(uint32_t image = 0) const {
     return runner_->detections(image);
   }
-  /// Returns what they carry, plan().payload.count values per box; may be empty for masks. Valid
+  /// Returns their payload, plan().payload.count values per box; may be empty for masks. Valid
   /// until the next run().
   std::span<const float> payload(uint32_t image = 0) const;
   /// Returns the payload as keypoints in frame pixels, or none if it is another one.

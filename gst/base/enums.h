@@ -12,7 +12,7 @@ namespace keepbox {
 
 struct EnumValue {
   int value;
-  std::string_view nick;     // what users type
+  std::string_view nick;     // as users type it
   std::string_view summary;  // description for gst-inspect-1.0
 };
 

@@ -23,7 +23,7 @@ class LateLibrary {
   bool loaded() const { return handle_ != nullptr; }
   /// True if it is loaded and has all functions that were looked up.
   bool complete() const { return complete_; }
-  /// Reason for which it could not be loaded; empty if it was.
+  /// Returns the reason why it could not be loaded; empty if it was.
   const std::string& why_not() const { return why_not_; }
 
  private:

@@ -54,7 +54,7 @@ std::unexpected<Error> unwritable(const std::string& name, int reason) {
 
 }  // namespace
 
-/// Writes what there is room for even if waits are interrupted.
+/// Writes as much as there is room for, even if waits are interrupted.
 bool Interrupt::await_room(int file) const {
   pollfd now{.fd = file, .events = POLLOUT, .revents = 0};
   if (::poll(&now, 1, 0) > 0) return true;

@@ -50,7 +50,7 @@ class OutFile {
   /// that of other writers in the process.
   Status write(std::string_view text);
 
-  /// Path until finish(); empty if written directly.
+  /// Returns the path until finish(); empty if written directly.
   const std::string& part() const { return part_; }
   /// Returns a warning about an older unfinished part, which was renamed.
   std::optional<Error> older() const;

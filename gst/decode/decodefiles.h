@@ -35,7 +35,7 @@ class DecodeFiles {
   /// nullptr.
   Result<std::shared_ptr<const DetectorSpec>> family(const DecodeProps& props);
 
-  /// The labels that the last settings() used, and where they come from.
+  /// Returns the labels that the last settings() used, and their origin.
   std::shared_ptr<const Labels> labels() const {
     return labels_path_.empty() ? declared_labels_ : labels_;
   }

@@ -56,7 +56,8 @@ struct DecodeProps {
   bool operator==(const DecodeProps&) const = default;
 };
 
-/// True if they differ only in what retune() takes and in what affects the frame's metas alone.
+/// True if they differ only in properties that retune() applies and in those that affect the
+/// frame's metas alone.
 bool only_tuned(const DecodeProps& a, const DecodeProps& b);
 
 const PropertyTable<DecodeProps>& decode_properties();

@@ -37,11 +37,11 @@ Picture wanted_picture(const DecodeProps& props, const Picture& frame) {
   return {.size = {props.source_width, props.source_height}};
 }
 
-/// Fills in what properties leave open.
+/// Fills in the settings that properties leave unset.
 void take_source(Settings& settings, const TensorSource& source) {
   settings.declared_detector = source.detector;
   settings.declared_contract = source.contract;
-  settings.told_iou_threshold = source.iou_threshold;
+  settings.declared_iou_threshold = source.iou_threshold;
   if (settings.units == Units::kAuto) settings.units = source.units;
   if (source.has_geometry()) settings.letterbox = source.geometry;
 }

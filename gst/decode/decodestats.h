@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The counters behind boxdecode's `stats` property.
+// The counters of boxdecode's `stats` property.
 #pragma once
 
 #include <gst/gst.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Makes boxes for a frame of what a processor detected.
+// Makes boxes for a frame from the detections of a processor.
 #pragma once
 
 #include <gst/gst.h>

@@ -28,7 +28,8 @@ std::vector<Production> productions(const FrameTensors& tensors, std::span<const
 /// Returns the model for messages, such as "best (a/best.onnx)" with the end of the file's path.
 std::string to_string(const Production& production);
 
-/// Returns what is known of tensors without reading them. @param which indices in listed().
+/// Returns the properties of tensors that are known without reading them. @param which indices in
+/// listed().
 std::vector<TensorView> forms_of(const FrameTensors& tensors, std::span<const uint32_t> which);
 
 }  // namespace keepbox

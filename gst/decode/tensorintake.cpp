@@ -68,7 +68,7 @@ Status TensorIntake::take(GstBuffer* buffer, FrameTensors& tensors) {
   return quantize(tensors);
 }
 
-/// Maps boxes through what elements after inference did to the picture, onto the current frame.
+/// Maps boxes through the transforms that elements after inference applied, onto the current frame.
 Status TensorIntake::follow_picture(GstBuffer* buffer, FrameTensors& tensors) const {
   const auto mode = static_cast<ResizeMode>(stream_.props.resize_mode);
   const Picture& now = stream_.picture;

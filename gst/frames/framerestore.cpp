@@ -242,7 +242,7 @@ gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   }
 }
 
-/// Answers caps queries with what framesave accepts, as only that can come out.
+/// Answers caps queries with the caps that framesave accepts, as no others can come out.
 gboolean src_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   const State& r = Self::of(parent);
   gboolean result = FALSE;

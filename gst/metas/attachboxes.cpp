@@ -97,13 +97,13 @@ gsize length_of(GstBuffer* buffer) {
 
 Status check_room(gsize there, gsize boxes, gsize mtds) {
   if (mtds == 0 || there + mtds <= kMaxMtds) return {};
-  const std::string beside =
+  const std::string existing =
       there == 0 ? "" : " in addition to " + std::to_string(there) + " existing mtds";
   return fail(ErrorKind::kInvalid,
               "at most " + std::to_string(kMaxMtds) +
                   " boxes on a frame, or half as many with masks or class-meta=true, because "
                   "GStreamer keeps a byte for each pair of them",
-              std::to_string(boxes) + " boxes" + beside,
+              std::to_string(boxes) + " boxes" + existing,
               "lower max-detections= or raise score-threshold=");
 }
 

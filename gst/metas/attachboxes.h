@@ -12,7 +12,7 @@
 
 namespace keepbox {
 
-/// Options of what is written in addition to GstAnalyticsODMtd.
+/// Choice of metas that are written in addition to GstAnalyticsODMtd.
 struct AttachOptions {
   bool classes = false;  // a GstAnalyticsClsMtd related to each box
   bool regions = false;  // a GstVideoRegionOfInterestMeta with the same id

@@ -12,8 +12,8 @@ namespace {
 
 constexpr const char* kName = "keepbox-boxes";
 
-/// The header of an mtd of records. New members are appended: `header_size` tells how many were
-/// written, the others keep their defaults.
+/// The header of an mtd of records. New members are appended: the writer's are within
+/// `header_size`, the others keep their defaults.
 struct Header {
   guint32 header_size = sizeof(Header);
   guint32 record_size = sizeof(BoxRecord);

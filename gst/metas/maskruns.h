@@ -34,7 +34,8 @@ class MaskRuns {
   /// @pre is_mask(mask)
   MaskRuns(const MaskView& mask, const Box& place, Size frame, Lines lines);
 
-  /// The rows or columns of the frame that may have pixels of the object, and the pixels of a line.
+  /// Return the rows or columns of the frame that may have pixels of the object, and the pixels of
+  /// a line.
   PixelRun lines() const { return down_.span; }
   PixelRun reach() const { return along_.span; }
 

@@ -23,7 +23,7 @@ class PayloadRecords {
  public:
   explicit PayloadRecords(GstAnalyticsRelationMeta* meta);
 
-  /// Return what a detection carries, or nothing. Valid if its record agrees.
+  /// Return the payload of a detection, or nothing. Valid if its record agrees.
   FramePoints points(guint od_id) const;
   FrameValues values(guint od_id) const;
 

@@ -96,7 +96,7 @@ GstBuffer* black_frame(GstVideoInfo* info) {
   return to;
 }
 
-/// The recorded size, else that of the input which the tensors were made from.
+/// Returns the recorded size, or else the size of the input that the tensors were made from.
 Size size_of(GstBaseSrc* base) {
   const BlackFrames& f = Self::of(base);
   if (f.size.width != 0) return f.size;

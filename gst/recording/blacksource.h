@@ -11,7 +11,8 @@ GType keepbox_black_source_get_type();
 
 namespace keepbox {
 
-/// Sets what to play, before the start. Buffer offsets are the frame's number in the timeline.
+/// Sets the recording to play, before the start. Buffer offsets are the frame's number in the
+/// timeline.
 /// @param timeline if it is empty, or if downstream caps require a frame rate other than its own,
 /// frames come at that rate (30 per second by default) and begin at 0.
 /// @param frames the number of frames. @param size 0x0: the input size of the decoder downstream.

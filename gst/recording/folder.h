@@ -34,7 +34,7 @@ class Folder {
   Result<PlainFile> read(const std::string& name) const;
   /// Writes a new file, replacing any file of that name.
   Status write(const std::string& name, std::span<const std::span<const std::byte>> parts) const;
-  /// kNoResource if something other than a regular file has the name.
+  /// Returns kNoResource if something other than a regular file has the name.
   Status check(const std::string& name) const;
   bool has(const std::string& name) const;
   void remove(const std::string& name) const;

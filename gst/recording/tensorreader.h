@@ -58,10 +58,10 @@ class TensorReader {
     return frame < index_.frames.size() && index_.frames[frame].skipped;
   }
 
-  /// Start times of the frames; see FrameTimes.
+  /// Returns the start times of the frames; see FrameTimes.
   const FrameTimes& times() const { return times_; }
 
-  /// Size of the recorded frames; 0x0 if it was not recorded.
+  /// Returns the size of the recorded frames; 0x0 if it was not recorded.
   Size frame_size() const { return frame_size_; }
 
   /// Returns the first frame's tensors without their data.

@@ -119,7 +119,7 @@ gboolean start(GstBaseTransform* base) {
   return TRUE;
 }
 
-/// Without EOS the recording may be incomplete.
+/// Warns that the recording is incomplete if there was no EOS.
 gboolean stop(GstBaseTransform* base) {
   std::optional<TensorWriter>& writer = Self::of(base).writer;
   if (writer && !writer->finished() && writer->frames() != 0)

@@ -20,20 +20,21 @@ class Timeline {
   static constexpr int64_t kLatest = int64_t{1} << 61;   // 73 years, on both sides of 0
   static constexpr int64_t kLongest = int64_t{1} << 53;  // 104 days
 
-  /// A timeline without times.
+  /// Makes a timeline without times.
   Timeline() = default;
   /// @param times not empty, increasing, within kLatest, kLongest from first to last. @param last
   /// duration of the last frame; 0 for the duration of the one before it, or a thirtieth of a
   /// second.
   Timeline(std::vector<int64_t> times, int64_t last);
-  /// Frames at a constant rate from 0 on. @pre at least one frame, and a rate above 0.
+  /// Makes a timeline of frames at a constant rate from 0 on. @pre at least one frame, and a rate
+  /// above 0.
   Timeline(int64_t frames, FrameRate rate);
 
   bool empty() const { return frames_ == 0; }
   int64_t frames() const { return frames_; }
   int64_t first() const { return time(0); }
   int64_t end() const { return first() + length_; }
-  /// Mean time between frames.
+  /// Returns the mean time between frames.
   int64_t interval() const { return length_ / frames(); }
 
   int64_t begin_of(int64_t frame) const;

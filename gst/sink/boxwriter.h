@@ -49,7 +49,7 @@ class BoxWriter {
  public:
   BoxWriter(BoxFormat format, WriterOptions options);
 
-  /// Text at the start of a file, and at its end after the frames so far.
+  /// Return the text at the start of a file, and at its end after the frames so far.
   std::string_view head() const;
   std::string_view tail() const;
 

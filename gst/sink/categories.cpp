@@ -178,12 +178,12 @@ int64_t CategoryIds::number_of(const FrameBox& box, std::optional<size_t> row) {
   int64_t id = wanted;
   while (!is_free(id, row)) id += kStep;
   taken_.emplace(id, row);
-  const std::string stands = "category_id " + std::to_string(id) + " is used for " + text_of(box);
+  const std::string used = "category_id " + std::to_string(id) + " is used for " + text_of(box);
   if (id != wanted)
-    news_.odd.push_back(stands + ", because " + std::to_string(wanted) +
+    news_.odd.push_back(used + ", because " + std::to_string(wanted) +
                         " is taken or reserved for COCO; set category-ids= to choose the numbers");
   else if (!row && !box.class_id)
-    news_.odd.push_back(stands +
+    news_.odd.push_back(used +
                         ", whose decoder gives no class number; set category-ids= to "
                         "choose the numbers of the data set");
   return id;

@@ -20,7 +20,7 @@ using CudaScope = DeviceScope;
 /// True if there is a CUDA driver. Without one, everything below finds and does nothing.
 bool cuda_available();
 
-/// kNoResource without a driver. @param hint alternative for the user without CUDA.
+/// Returns kNoResource without a driver. @param hint alternative for the user without CUDA.
 Status require_cuda(const std::string& hint);
 
 /// Name of a GstMemory's qdata with a cudaEvent_t after which its content is complete. The producer

@@ -54,7 +54,7 @@ class DeviceScope {
   DeviceScope& operator=(const DeviceScope&) = delete;
   ~DeviceScope();
 
-  /// kNoResource if the context cannot be made current.
+  /// Returns kNoResource if the context cannot be made current.
   const Status& status() const { return status_; }
 
  private:

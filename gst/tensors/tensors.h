@@ -38,7 +38,7 @@ class FrameTensors {
   /// outlive this, and must not get metas or mtds while in use. kUnsupported if it has more than
   /// kMost tensors.
   Status look(GstBuffer* buffer, Which which = Which::kAll);
-  /// Id, type and shape of the listed tensors, without data.
+  /// Returns id, type and shape of the listed tensors, without data.
   std::span<const TensorView> listed() const { return {listed_.data(), listed_count_}; }
 
   /// Sets the quantization of a listed tensor (see TensorView) until the next look().
@@ -55,11 +55,11 @@ class FrameTensors {
   Status map(std::span<const uint32_t> which, MemorySpace preferred = MemorySpace::kSystem);
   Status map_all(MemorySpace preferred = MemorySpace::kSystem);
 
-  /// The mapped tensors, in the requested order.
+  /// Returns the mapped tensors, in the requested order.
   std::span<const TensorView> views() const { return {views_.data(), count_}; }
 
   MemorySpace space() const { return context_ ? MemorySpace::kCuda : MemorySpace::kSystem; }
-  /// Context of tensors in CUDA memory; otherwise empty.
+  /// Returns the context of tensors in CUDA memory; otherwise empty.
   const DeviceContext& context() const { return context_; }
   /// True if data was copied from a device to the host.
   bool downloaded() const { return downloaded_; }

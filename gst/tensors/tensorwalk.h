@@ -21,7 +21,8 @@ class TensorWalk {
   /// buffer.
   const GstTensor* next();
 
-  /// Equal for tensors that a producer attached at once: one GstTensorMeta, or a single mtd.
+  /// Returns an identity that is equal for tensors that a producer attached at once: one
+  /// GstTensorMeta, or a single mtd.
   const void* parcel() const { return parcel_; }
 
  private:

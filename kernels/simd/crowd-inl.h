@@ -177,7 +177,8 @@ class Crowd {
     return grid.bin(level, reach.left >> level, reach.top >> level);
   }
 
-  /// Monotonic in `at`; coordinates outside of the input are in its outermost cells.
+  /// Returns the cell of a coordinate. Monotonic in `at`; coordinates outside of the input are in
+  /// its outermost cells.
   static uint32_t cell(float at, float per_pixel, uint32_t cells) {
     const auto side = static_cast<float>(cells);
     return static_cast<uint32_t>(std::min(std::max(at * (per_pixel * side), 0.0f), side - 1));

@@ -98,7 +98,7 @@ HWY_INLINE V Clamped(V value) {
   return hn::Min(hn::Max(value, hn::Zero(d)), hn::Set(d, 255.0f));
 }
 
-/// store_number() for vectors.
+/// Computes store_number() for vectors.
 HWY_INLINE hn::Vec<Floats> InType(V numbers, float) { return numbers; }
 HWY_INLINE hn::Vec<hn::Rebind<uint16_t, Floats>> InType(V numbers, uint16_t) {
   const hn::Rebind<hwy::float16_t, Floats> half;
@@ -109,7 +109,7 @@ HWY_INLINE hn::Vec<Bytes> InType(V numbers, uint8_t) {
   return hn::DemoteTo(Bytes(), hn::ConvertTo(Words(), rounded));
 }
 
-/// Last step of sample().
+/// Computes the last step of sample().
 HWY_INLINE V Blended(const Mix& mix, size_t component, size_t x) {
   const Floats d;
   const auto top = hn::LoadU(d, mix.top[component] + x);
@@ -118,7 +118,7 @@ HWY_INLINE V Blended(const Mix& mix, size_t component, size_t x) {
   return hn::Add(top, hn::Mul(hn::Sub(bottom, top), hn::Set(d, mix.part[component])));
 }
 
-/// colour() for vectors.
+/// Computes colour() for vectors.
 HWY_INLINE V Coloured(const float (&row)[4], V c0, V c1, V c2) {
   const Floats d;
   const auto two = hn::Add(hn::Mul(hn::Set(d, row[0]), c0), hn::Mul(hn::Set(d, row[1]), c1));
@@ -126,7 +126,7 @@ HWY_INLINE V Coloured(const float (&row)[4], V c0, V c1, V c2) {
   return Clamped(hn::Add(three, hn::Set(d, row[3])));
 }
 
-/// luma() for vectors.
+/// Computes luma() for vectors.
 HWY_INLINE V Luma(V r, V g, V b) {
   const Floats d;
   const auto two = hn::Add(hn::Mul(hn::Set(d, 0.299f), r), hn::Mul(hn::Set(d, 0.587f), g));

@@ -66,7 +66,7 @@ HWY_INLINE void Store(const Out& out, Vector sum, size_t at, size_t count) {
 }
 
 /// Sums columns from `x` in `kVectors` vectors, or `count` columns of one vector. The sums stay in
-/// registers only if the loops are unrolled, which compilers need to be told.
+/// registers only if the loops are unrolled, which HWY_UNROLL ensures.
 template <size_t kVectors, bool kPart = false>
 HWY_INLINE void SumColumns(const Row& row, size_t x, const Out& out, size_t count = 0) {
   const Floats d;

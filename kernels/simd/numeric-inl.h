@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// exp_f32() for vectors.
+/// Computes exp_f32() for vectors.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Exp(D d, V x) {
   const hn::RebindToSigned<D> di;
@@ -48,7 +48,7 @@ HWY_INLINE V Exp(D d, V x) {
   return hn::IfThenElse(hn::IsNaN(x), x, out);
 }
 
-/// sigmoid() for vectors.
+/// Computes sigmoid() for vectors.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Sigmoid(D d, V x) {
   const auto one = hn::Set(d, 1.0f);
@@ -92,8 +92,8 @@ HWY_INLINE hn::Vec<D> LoadFloats(D d, const BFloat* at, size_t count) {
   return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, LoadBits(d, at, count))));
 }
 
-/// half_to_float() for vectors. Highway's own conversion treats infinities as numbers if there is
-/// no instruction for it; x86 has one besides AVX2.
+/// Computes half_to_float() for vectors. Highway's own conversion treats infinities as numbers if
+/// there is no instruction for it; x86 has one besides AVX2.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadFloats(D d, const Half* at, size_t count) {
   const hn::Rebind<uint16_t, D> bits;

@@ -67,8 +67,8 @@ HWY_INLINE float RealOf(const Column& column, bool whole, float stored) {
   return whole ? (stored - column.zero_point) * column.scale : stored;
 }
 
-/// activate() of core/formula/coding.h. For softmax an upper bound: e^(best - largest) is divided
-/// by a sum of at least 1.
+/// Computes activate() of core/formula/coding.h. For softmax an upper bound: e^(best - largest) is
+/// divided by a sum of at least 1.
 HWY_INLINE hn::Vec<Floats> Activated(const ScoreRules& rules, hn::Vec<Floats> logit) {
   const Floats d;
   if (rules.activation == Activation::kNone) return logit;
@@ -81,7 +81,7 @@ HWY_INLINE hn::Vec<Floats> Activated(const ScoreRules& rules, hn::Vec<Floats> lo
   return Sigmoid(d, logit);
 }
 
-/// combined() of core/formula/score.h.
+/// Computes combined() of core/formula/score.h.
 HWY_INLINE hn::Vec<Floats> Combined(const ScoreRules& rules, hn::Vec<Floats> objectness,
                                     hn::Vec<Floats> score) {
   const Floats d;

@@ -13,7 +13,7 @@
 
 namespace keepbox {
 
-/// Owns what a family read from a file points to.
+/// Owns the data that a family read from a file points to.
 struct Kept {
   std::deque<std::string> texts;
   std::deque<std::vector<float>> numbers;
@@ -32,7 +32,7 @@ struct TextField {
   bool always = false;  // always printed; otherwise only if not the default
 };
 
-/// The fields in the order in which they are printed.
+/// Return the fields in the order in which they are printed.
 std::span<const TextField<DetectorSpec>> detector_fields();
 std::span<const TextField<TensorRule>> tensor_fields();
 

@@ -12,7 +12,7 @@
 namespace keepbox {
 
 struct DetectorFile {
-  std::shared_ptr<const DetectorSpec> family;  // owns what it points to; never recognised by shape
+  std::shared_ptr<const DetectorSpec> family;  // owns its data; never recognised by shape
   std::string label_file;                      // resolved path; empty: none
 };
 

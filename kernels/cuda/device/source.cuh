@@ -128,7 +128,7 @@ __device__ inline Verdict exchange(const Verdict& v, uint32_t lane_xor) {
   return {__shfl_xor_sync(kFull, v.score, lane_xor), __shfl_xor_sync(kFull, v.class_id, lane_xor)};
 }
 
-/// Faster best_class(). @tparam kAhead number of loads in flight.
+/// Implements best_class(), faster. @tparam kAhead number of loads in flight.
 template <uint32_t kAhead, class Load>
 __device__ Verdict quick_best_class(const Source<Load>& from, uint32_t anchor, float objectness,
                                     uint32_t first, uint32_t step) {

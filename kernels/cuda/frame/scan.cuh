@@ -17,7 +17,7 @@ __device__ RawBox load_box(const Source<Load>& from, uint32_t anchor) {
 /// Half a warp processes a row; the other half processes another one.
 inline constexpr uint32_t kRowLanes = kWarp / 2, kWarpRows = kWarp / kRowLanes;
 
-/// largest_logit() by the lanes of a row, with the result in all of them.
+/// Computes largest_logit() by the lanes of a row, with the result in all of them.
 template <class Load>
 __device__ float row_largest_logit(const Source<Load>& from, uint32_t anchor, float best) {
   float largest = largest_logit(from, anchor, best, lane_id() % kRowLanes, kRowLanes);

@@ -22,7 +22,7 @@ struct OrientedGaussian;
 
 namespace keepbox::cuda {
 
-/// How values are read; aligned, unquantised types have fast paths.
+/// Ways to read values; aligned, unquantised types have fast paths.
 enum class Numbers : uint8_t {
   kFloat,  // float32
   kHalf,   // float16 or bfloat16

@@ -20,9 +20,9 @@ struct MatrixWords {
   static constexpr size_t words(uint32_t count) { return Marks::words(count) + count; }
 };
 
-/// Calls what(i, overlap) for the candidates before j of the same class.
-template <BoxGeometry Geometry, class What>
-__device__ void each_better(const DevicePlan& plan, const SlowArgs& args, uint32_t j, What what) {
+/// Calls visit(i, overlap) for the candidates before j of the same class.
+template <BoxGeometry Geometry, class Visit>
+__device__ void each_better(const DevicePlan& plan, const SlowArgs& args, uint32_t j, Visit visit) {
   const uint64_t key = args.ordered.keys[j];
   const auto shape = shape_of<Geometry>(plan, args.ordered.boxes[j], key);
   const float area = area_of<Geometry>(plan, shape);
@@ -30,7 +30,7 @@ __device__ void each_better(const DevicePlan& plan, const SlowArgs& args, uint32
     const uint64_t better = args.ordered.keys[i];
     if (!same_class(plan.rules.contract, better, key)) continue;
     const auto other = shape_of<Geometry>(plan, args.ordered.boxes[i], better);
-    what(i, overlap_of<Geometry>(plan.rules, other, area_of<Geometry>(plan, other), shape, area));
+    visit(i, overlap_of<Geometry>(plan.rules, other, area_of<Geometry>(plan, other), shape, area));
   }
 }
 

@@ -37,14 +37,14 @@ __device__ inline uint32_t near_bin(const DevicePlan& plan, const float4& box) {
   return y * kNearSide + (y % 2 == 0 ? x : kNearSide - 1 - x);
 }
 
-/// Step 1, by all threads: counts candidates per bin. @pre counts are 0.
+/// Counts candidates per bin: step 1, by all threads. @pre counts are 0.
 __device__ inline void count_near(const DevicePlan& plan, const SlowArgs& args, const Near& near,
                                   uint32_t count) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
     near.offsets[i] = atomicAdd(near.counts + near_bin(plan, args.ordered.boxes[i]), 1);
 }
 
-/// Step 2, after a barrier, by `blocks` blocks: copies the candidates. @param starts shared memory.
+/// Copies the candidates: step 2, after a barrier, by `blocks` blocks. @param starts shared memory.
 __device__ inline void deal_near(const DevicePlan& plan, const SlowArgs& args, const Near& near,
                                  uint32_t count, uint32_t block, uint32_t blocks,
                                  uint32_t (&starts)[kNearBins], uint32_t (&sums)[kNmsWarps]) {
@@ -59,7 +59,7 @@ __device__ inline void deal_near(const DevicePlan& plan, const SlowArgs& args, c
   }
 }
 
-/// Step 3, after a barrier, by all warps: computes the bounds of groups.
+/// Computes the bounds of groups: step 3, after a barrier, by all warps.
 template <BoxGeometry Geometry>
 __device__ void bound_near(const DevicePlan& plan, const Near& near, uint32_t count) {
   const uint32_t warps = gridDim.x * blockDim.x / kWarp;

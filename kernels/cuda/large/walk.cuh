@@ -50,7 +50,7 @@ __device__ void strike_all(const DevicePlan& plan, const SlowArgs& args, uint32_
   }
 }
 
-/// Greedy suppression by any measure, and weighted suppression.
+/// Suppresses greedily by any measure, and by weighted means.
 template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kNmsThreads)
     walk(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
@@ -101,7 +101,7 @@ __device__ uint64_t soften_key(const DevicePlan& plan, const Candidate& kept,
   return still_passes(rules, plan.tables, key) ? key : none_of(key);
 }
 
-/// Soft suppression. Each thread handles every 1,024th candidate and tracks its best one.
+/// Suppresses softly. Each thread handles every 1,024th candidate and tracks its best one.
 template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kNmsThreads)
     soften(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,

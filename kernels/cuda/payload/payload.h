@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Launches that compute what kept boxes carry.
+// Launches that compute the payload of kept boxes.
 #pragma once
 
 #include "core/formula/mask.h"

@@ -98,17 +98,17 @@ TEST(Recognise, PaddlesRowsAndTheirCount) {
 
 TEST(Recognise, ByTheProducersDeclaration) {
   const TensorView rows = tensor({1, 30, 777});
-  const auto declared = see({rows}, {.told = "yolov8"});
+  const auto declared = see({rows}, {.declared = "yolov8"});
   expect_family(declared, "yolov8", 777, 26);
   EXPECT_EQ(declared->basis, Basis::kNamed) << "may be rejected by values";
-  expect_family(see({tensor({1, 300, 6}, "yolo-26-end2end-out")}, {.told = "paddle"}), "paddle",
+  expect_family(see({tensor({1, 300, 6}, "yolo-26-end2end-out")}, {.declared = "paddle"}), "paddle",
                 300, 0);
-  expect_family(see({tensor({1, 300, 6})}, {.detector = "yolo26", .told = "paddle"}), "yolo26",
+  expect_family(see({tensor({1, 300, 6})}, {.detector = "yolo26", .declared = "paddle"}), "yolo26",
                 300, 0);
-  expect_family(see({tensor({1, 84, 8400})}, {.told = "a family to come"}), "yolov8", 8400, 80);
-  EXPECT_FALSE(see({tensor({1, 84, 8400})}, {.told = "ssd"}));
+  expect_family(see({tensor({1, 84, 8400})}, {.declared = "a family to come"}), "yolov8", 8400, 80);
+  EXPECT_FALSE(see({tensor({1, 84, 8400})}, {.declared = "ssd"}));
   const std::vector<std::string> ids{"x"};
-  expect_family(see({tensor({1, 84, 8400}, "x")}, {.told = "ssd", .tensor_ids = ids}), "yolov8",
+  expect_family(see({tensor({1, 84, 8400}, "x")}, {.declared = "ssd", .tensor_ids = ids}), "yolov8",
                 8400, 80);
 }
 
