@@ -174,6 +174,17 @@ Status choose_contract(Plan& plan, const Settings& settings) {
   return {};
 }
 
+/// Takes the tiles of the producer, which are the images of the tensors.
+Status settle_tiles(Plan& plan, const Settings& settings, Size frame) {
+  if (settings.tiles.empty()) return {};
+  if (settings.tiles.size() != plan.layout.images)
+    return fail(ErrorKind::kMismatch, counted(settings.tiles.size(), "image") + ", one per tile",
+                counted(plan.layout.images, "image"));
+  for (const Tile& each : settings.tiles) plan.tiles.push_back(scaled_to(each, frame));
+  plan.tile_rules = settings.tile_rules;
+  return {};
+}
+
 Request request_of(const Settings& settings) {
   return {.detector = settings.detector,
           .family = settings.family.get(),
@@ -228,14 +239,16 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
   const Picture frame = settle_frame(settings, *model);
   plan.letterbox = settings.letterbox ? scaled_to(*settings.letterbox, frame.size)
                                       : make_letterbox(frame, {.size = *model}, settings.resize);
+  KB_TRY(settle_tiles(plan, settings, frame.size));
   std::ranges::move(lint_settings(plan, settings), std::back_inserter(plan.warnings));
   settle_payload(plan, settings, tensors);
   settle_reads(plan, tensors);
   return plan;
 }
 
-void refit(Plan& plan, const Letterbox& letterbox, Size frame) {
+void refit(Plan& plan, const Letterbox& letterbox, std::span<const Tile> tiles, Size frame) {
   plan.letterbox = scaled_to(letterbox, frame);
+  for (size_t i = 0; i < plan.tiles.size(); ++i) plan.tiles[i] = scaled_to(tiles[i], frame);
 }
 
 Status retune(Plan& plan, const Settings& settings) {
@@ -246,6 +259,7 @@ Status retune(Plan& plan, const Settings& settings) {
     return fail(ErrorKind::kInvalid, "no more candidates than planned", labels_text(wanted),
                 "create a new plan");
   plan.rules.iou_threshold = normal(iou_threshold_of(plan, settings));
+  plan.tile_rules = settings.tile_rules;
   settle_reach(plan.rules);
   settle_classes(plan, settings);
   plan.warnings = lint_settings(plan, settings);

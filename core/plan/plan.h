@@ -16,6 +16,7 @@
 #include "core/formula/payload.h"
 #include "core/formula/rules.h"
 #include "core/plan/filters.h"
+#include "core/plan/tiles.h"
 #include "core/recognition/layout.h"
 #include "core/recognition/recognise.h"
 
@@ -56,6 +57,9 @@ struct Settings {
   Size tensor_frame;                   // picture that the tensors belong to; 0 x 0: frame
   std::optional<Letterbox> letterbox;  // from the producer, overrides resize and model: the map to
                                        // a picture of which `frame` is a scaled copy. No size is 0
+  std::vector<Tile> tiles;             // from the producer, of that picture: the images of a batch
+                                       // are its tiles. Empty: each image is a frame
+  TileRules tile_rules;
   uint32_t label_count = 0;
   uint32_t class_count = 0;  // of the model; 0: from shapes, prototypes, labels
   std::vector<Prior> priors;
@@ -102,6 +106,8 @@ struct Plan {
   std::vector<SizeLimits> size_limits;   // by class id; empty: no limits
   std::vector<Region> regions;           // as described by rules.regions
   Letterbox letterbox;
+  std::vector<Tile> tiles;  // of the frame, one per image; empty: each image is a frame
+  TileRules tile_rules;
   std::vector<TensorForm> forms;  // of the tensors that it reads, indexed by fields
   std::vector<uint32_t> reads;    // indices of these tensors among those of make_plan()
   Units units = Units::kPixels;   // of decoded coordinates
@@ -111,6 +117,14 @@ struct Plan {
   Basis basis = Basis::kNamed;    // if kSet, values only warn about the family
   std::string remark;             // what was recognised and assumed, for the log
   std::vector<Error> warnings;    // one per implausible setting
+
+  /// Returns the map between the frame and an image.
+  const Letterbox& letterbox_of(uint32_t image) const {
+    return tiles.empty() ? letterbox : tiles[image].letterbox;
+  }
+
+  /// Returns the number of frames: all images together are one if they are its tiles.
+  uint32_t frames() const { return tiles.empty() ? layout.images : 1; }
 
   /// Returns pointers to the tables above.
   Tables tables() const {
@@ -132,8 +146,8 @@ struct Plan {
 Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> tensors);
 
 /// Replaces the letterbox of a plan made with a producer's letterbox. @pre the model size is the
-/// same.
-void refit(Plan& plan, const Letterbox& letterbox, Size frame);
+/// same, and so is the number of tiles. @param tiles those of the producer; empty for none.
+void refit(Plan& plan, const Letterbox& letterbox, std::span<const Tile> tiles, Size frame);
 
 /// Changes thresholds, classes, sizes and regions of a plan, the settings that need no new plan.
 Status retune(Plan& plan, const Settings& settings);

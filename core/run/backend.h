@@ -30,6 +30,7 @@ struct Funnel {
   uint32_t kept = 0;          // by NMS and max-detections
   uint32_t clipped_away = 0;  // of those, entirely outside the frame
   uint32_t filtered_out = 0;  // of those, dropped by a size or region filter
+  uint32_t merged_away = 0;   // of those on the frame, dropped for a box of another tile
 };
 
 /// Anchors first .. end - 1 of an image.

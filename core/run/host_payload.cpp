@@ -34,9 +34,10 @@ class ValueMean {
 };
 
 /// Maps keypoints to the frame.
-void move_points(const Plan& plan, std::span<float> values) {
+void move_points(const Plan& plan, uint32_t image, std::span<float> values) {
+  const Letterbox& letterbox = plan.letterbox_of(image);
   for (size_t i = 0; i < values.size(); i += kPointValues) {
-    const Keypoint point = on_frame(plan.letterbox, {values[i], values[i + 1], values[i + 2]},
+    const Keypoint point = on_frame(letterbox, {values[i], values[i + 1], values[i + 2]},
                                     plan.payload.points.clipped);
     values[i] = point.x, values[i + 1] = point.y, values[i + 2] = point.score;
   }
@@ -66,7 +67,7 @@ Status HostPayload::run(const HostKernels& kernels, const Plan& plan,
     if (plan.payload.mean) read_mean(read, owners, owners.kept[i], out);
     else kernels.payload(plan, tensors, image, detections[i].anchor, out);
   }
-  if (plan.payload.has(Moves::kAsPoints)) move_points(plan, values);
+  if (plan.payload.has(Moves::kAsPoints)) move_points(plan, image, values);
   values_ = values;
   return plan.payload.has(Moves::kAsMask) ? make_masks(read, detections) : Status{};
 }
@@ -87,7 +88,7 @@ void HostPayload::read_mean(const Read& read, const Owners& owners, uint32_t kep
 }
 
 Status HostPayload::make_masks(const Read& read, std::span<const Detection> detections) {
-  const size_t pixels = place_masks(read.plan, detections, places_);
+  const size_t pixels = place_masks(read.plan, read.image, detections, places_);
   masks_ = {};
   if (read.plan.payload.masks.enlarged) {
     KB_TRY(numbers_.grow(pixels, kCoarser));

@@ -89,9 +89,8 @@ size_t enlarged_pixels(const Plan& plan, const Detection& detection, const MaskP
 }
 
 /// @param pixels buffer for the mask.
-void add_enlarged(const Plan& plan, const Detection& detection, const MaskPlace& place,
-                  const float* numbers, uint8_t* pixels, Mask& out) {
-  const Letterbox& way = plan.letterbox;
+void add_enlarged(const Plan& plan, const Letterbox& way, const Detection& detection,
+                  const MaskPlace& place, const float* numbers, uint8_t* pixels, Mask& out) {
   const Size maps = plan.payload.masks.maps;
   const Scale scale = scale_of(plan);
   const PixelRange columns = columns_of(detection.box, way.frame);
@@ -109,10 +108,11 @@ void add_enlarged(const Plan& plan, const Detection& detection, const MaskPlace&
 }
 
 /// Returns the rectangle of a box in the prototypes, without its offset.
-MaskPlace place_for(const Plan& plan, const Box& on_frame, const Scale& scale) {
+MaskPlace place_for(const Plan& plan, const Letterbox& way, const Box& on_frame,
+                    const Scale& scale) {
   const MaskRules& rules = plan.payload.masks;
   const float margin = rules.enlarged ? 1.5f : 0.0f;  // pixels needed for bilinear interpolation
-  const Box box = plan.letterbox.to_model(on_frame);
+  const Box box = way.to_model(on_frame);
   const PixelRange columns =
       whole(box.x1 * scale.x - margin, box.x2 * scale.x + margin, rules.maps.width);
   const PixelRange rows =
@@ -122,13 +122,14 @@ MaskPlace place_for(const Plan& plan, const Box& on_frame, const Scale& scale) {
 
 }  // namespace
 
-size_t place_masks(const Plan& plan, std::span<const Detection> detections,
+size_t place_masks(const Plan& plan, uint32_t image, std::span<const Detection> detections,
                    std::vector<MaskPlace>& out) {
+  const Letterbox& way = plan.letterbox_of(image);
   const Scale scale = scale_of(plan);
   size_t pixels = 0, enlarged = 0;
   out.clear();
   for (const Detection& each : detections) {
-    MaskPlace place = place_for(plan, each.box, scale);
+    MaskPlace place = place_for(plan, way, each.box, scale);
     const size_t whole_frame = plan.payload.masks.enlarged
                                    ? size_t{columns_of(each.box, plan.letterbox.frame).count} *
                                          rows_of(each.box, plan.letterbox.frame).count
@@ -142,10 +143,11 @@ size_t place_masks(const Plan& plan, std::span<const Detection> detections,
   return pixels;
 }
 
-Status finish_masks(const Plan& plan, std::span<const Detection> detections,
+Status finish_masks(const Plan& plan, uint32_t image, std::span<const Detection> detections,
                     std::span<const MaskPlace> places, const MaskOutput& made,
                     ScratchBuffer<uint8_t>& pixels, std::vector<Mask>& out) {
   const Scale scale = scale_of(plan);
+  const Letterbox& way = plan.letterbox_of(image);
   out.clear();
   size_t enlarged = 0;
   for (size_t i = 0; made.numbers != nullptr && i < places.size(); ++i)
@@ -156,14 +158,14 @@ Status finish_masks(const Plan& plan, std::span<const Detection> detections,
   for (size_t i = 0; i < places.size(); ++i) {
     const MaskPlace& at = places[i];
     if (made.numbers != nullptr) {
-      add_enlarged(plan, detections[i], at, made.numbers, next, out[i]);
+      add_enlarged(plan, way, detections[i], at, made.numbers, next, out[i]);
       next += enlarged_pixels(plan, detections[i], at);
       continue;
     }
     const auto edge = [](uint32_t pixel, float by) { return static_cast<float>(pixel) / by; };
     out[i] = {
         made.inside + at.offset, at.width, at.height,
-        plan.letterbox.to_frame({edge(at.x, scale.x), edge(at.y, scale.y),
+        way.to_frame({edge(at.x, scale.x), edge(at.y, scale.y),
                                  edge(at.x + at.width, scale.x), edge(at.y + at.height, scale.y)})};
   }
   return {};

@@ -23,7 +23,7 @@ struct Plan;
 /// Computes the rectangles of masks. Masks beyond 2^30 pixels per image, in prototype or frame
 /// resolution, are empty. @param detections of an image, on the frame.
 /// @return the number of pixels of all masks.
-size_t place_masks(const Plan& plan, std::span<const Detection> detections,
+size_t place_masks(const Plan& plan, uint32_t image, std::span<const Detection> detections,
                    std::vector<MaskPlace>& out);
 
 }  // namespace keepbox

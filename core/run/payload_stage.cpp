@@ -9,11 +9,11 @@ void PayloadStage::clear() {
   masks_.clear();
 }
 
-Status PayloadStage::run(const Plan& plan, const PayloadOutput& output,
+Status PayloadStage::run(const Plan& plan, uint32_t image, const PayloadOutput& output,
                          std::span<const Detection> detections) {
   clear();
   if (plan.payload.has(Moves::kAsMask))
-    KB_TRY(finish_masks(plan, detections, output.places, output.masks, enlarged_, masks_));
+    KB_TRY(finish_masks(plan, image, detections, output.places, output.masks, enlarged_, masks_));
   values_ = output.values;
   return {};
 }

@@ -17,7 +17,8 @@ class PayloadStage {
  public:
   /// @param output stays valid until the next run. @param detections of the image, on the frame.
   /// Leaves no payload on kNoResource.
-  Status run(const Plan& plan, const PayloadOutput& output, std::span<const Detection> detections);
+  Status run(const Plan& plan, uint32_t image, const PayloadOutput& output,
+             std::span<const Detection> detections);
 
   /// Drops the payload.
   void clear();
@@ -36,7 +37,7 @@ class PayloadStage {
 /// Builds Mask values from the output of a backend. @param pixels buffer for masks in frame
 /// resolution, grown as needed; the masks point into it or into `made`. Returns kNoResource, and no
 /// masks, if it cannot grow.
-Status finish_masks(const Plan& plan, std::span<const Detection> detections,
+Status finish_masks(const Plan& plan, uint32_t image, std::span<const Detection> detections,
                     std::span<const MaskPlace> places, const MaskOutput& made,
                     ScratchBuffer<uint8_t>& pixels, std::vector<Mask>& out);
 

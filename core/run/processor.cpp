@@ -17,7 +17,10 @@ Result<Processor> Processor::create(Plan plan, Selection backend, MemorySpace me
                                     ThreadPool* threads) {
   auto runner = backend.backend->runner(plan, memory, threads);
   if (!runner) return std::unexpected(runner.error());
-  return Processor(std::move(plan), std::move(backend), std::move(*runner));
+  Processor out(std::move(plan), std::move(backend), std::move(*runner));
+  if (out.plan_.tiles.empty()) return out;
+  KB_ASSIGN(out.merger_, TileMerger::create(out.plan_));
+  return out;
 }
 
 Status Processor::retune(const Settings& settings) {
@@ -33,17 +36,19 @@ Status Processor::run(std::span<const TensorView> tensors) {
   for (PayloadStage& each : payload_stages_) each.clear();
   KB_TRY(runner_->run(plan_, tensors, stop_));
   for (uint32_t image = 0; image < payload_stages_.size(); ++image)
-    KB_TRY(payload_stages_[image].run(plan_, runner_->payload(image), detections(image)));
-  return {};
+    KB_TRY(payload_stages_[image].run(plan_, image, runner_->payload(image),
+                                      runner_->detections(image)));
+  return merger_ ? merger_->run(plan_, *runner_, payload_stages_, stop_) : Status{};
 }
 
-std::span<const float> Processor::payload(uint32_t image) const {
-  return payload_stages_.empty() ? std::span<const float>() : payload_stages_[image].values();
+std::span<const float> Processor::payload(uint32_t frame) const {
+  if (merger_) return merger_->payload();
+  return payload_stages_.empty() ? std::span<const float>() : payload_stages_[frame].values();
 }
 
-std::span<const Keypoint> Processor::points(uint32_t image) const {
+std::span<const Keypoint> Processor::points(uint32_t frame) const {
   if (!plan_.payload.has(Moves::kAsPoints)) return {};
-  const std::span<const float> values = payload(image);
+  const std::span<const float> values = payload(frame);
   return {reinterpret_cast<const Keypoint*>(values.data()), values.size() / kPointValues};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "core/run/backend.h"
 #include "core/run/masks.h"
 #include "core/run/payload_stage.h"
+#include "core/run/tile_merger.h"
 
 namespace keepbox {
 
@@ -35,28 +37,34 @@ class Processor {
   /// Changes thresholds and classes from the next frame.
   Status retune(const Settings& settings);
 
-  /// Replaces the model-to-frame mapping, from the next run().
-  void refit(const Letterbox& letterbox, Size frame) { keepbox::refit(plan_, letterbox, frame); }
+  /// Replaces the model-to-frame mapping, from the next run(). @param tiles as many as in the plan.
+  void refit(const Letterbox& letterbox, std::span<const Tile> tiles, Size frame) {
+    keepbox::refit(plan_, letterbox, tiles, frame);
+  }
 
-  /// Decodes one frame (or batch). @param tensors those listed in plan().reads, in that order.
+  /// Decodes one frame, a batch of frames or the tiles of a frame. @param tensors those listed in plan().reads, in that order.
   /// Returns kTruncated if a tensor is shorter than its dimensions, kNoResource if there is no
   /// memory for masks, kInterrupted after the flag of stop_by() is set.
   Status run(std::span<const TensorView> tensors);
 
-  /// Returns the boxes of an image, best first, clipped to the frame. Valid until the next run().
-  std::span<const Detection> detections(uint32_t image = 0) const {
-    return runner_->detections(image);
+  /// Returns the boxes of a frame, best first, clipped to it. Valid until the next run().
+  /// @param frame below plan().frames().
+  std::span<const Detection> detections(uint32_t frame = 0) const {
+    return merger_ ? merger_->detections() : runner_->detections(frame);
   }
   /// Returns their payload, plan().payload.count values per box; may be empty for masks. Valid
   /// until the next run().
-  std::span<const float> payload(uint32_t image = 0) const;
+  std::span<const float> payload(uint32_t frame = 0) const;
   /// Returns the payload as keypoints in frame pixels, or none if it is another one.
-  std::span<const Keypoint> points(uint32_t image = 0) const;
+  std::span<const Keypoint> points(uint32_t frame = 0) const;
   /// Returns one mask per box, or none if the plan computes no masks. Valid until the next run().
-  std::span<const Mask> masks(uint32_t image = 0) const {
-    return payload_stages_.empty() ? std::span<const Mask>() : payload_stages_[image].masks();
+  std::span<const Mask> masks(uint32_t frame = 0) const {
+    if (merger_) return merger_->masks();
+    return payload_stages_.empty() ? std::span<const Mask>() : payload_stages_[frame].masks();
   }
-  const Funnel& funnel(uint32_t image = 0) const { return runner_->funnel(image); }
+  const Funnel& funnel(uint32_t frame = 0) const {
+    return merger_ ? merger_->funnel() : runner_->funnel(frame);
+  }
 
   const Plan& plan() const { return plan_; }
   const Backend& backend() const { return *selection_.backend; }
@@ -69,6 +77,7 @@ class Processor {
   Selection selection_;
   std::unique_ptr<Runner> runner_;
   std::vector<PayloadStage> payload_stages_;  // one per image, if boxes have a payload
+  std::optional<TileMerger> merger_;          // if the images are tiles
   Stop stop_;
 };
 

@@ -248,7 +248,8 @@ void install_properties(GObjectClass* klass) {
                 "downloaded-frames and skipped-frames (skipped by the inference element "
                 "on purpose), and the candidates of the last frame after each step: "
                 "anchors, above-threshold, not-finite, after-class-filter, after-top-k, "
-                "kept, clipped-away, filtered-out, attached.");
+                "kept, clipped-away, filtered-out, merged-away (for a box of another tile), "
+                "attached.");
 }
 
 }  // namespace

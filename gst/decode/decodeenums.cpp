@@ -8,6 +8,7 @@
 
 #include "core/formula/contract.h"
 #include "core/model/contracts.h"
+#include "core/plan/tiles.h"
 #include "core/run/backend.h"
 #include "gst/base/enums.h"
 #include "gst/decode/detectorfile/nicks.h"
@@ -70,6 +71,16 @@ GType mask_size_type() {
         "Resolution of the prototypes, typically a quarter of the model input"},
        {kMaskSizeFrame, "frame",
         "Resolution of the frame, interpolated bilinearly as with Ultralytics' retina_masks"}});
+  return type;
+}
+
+GType tile_merge_type() {
+  static const GType type = register_enum(
+      "KeepboxTileMerge",
+      {{static_cast<int>(TileMerge::kIos), "ios",
+        "Intersection over the smaller area, which finds the part of an object in the whole"},
+       {static_cast<int>(TileMerge::kIou), "iou", "Intersection over union"},
+       {static_cast<int>(TileMerge::kNone), "none", "Keep the boxes of all tiles"}});
   return type;
 }
 

@@ -16,6 +16,7 @@ GType backend_type();      // 0: auto, otherwise 1 + index into backends()
 GType nms_method_type();   // NmsMethod
 GType multi_label_type();  // MultiLabel
 GType mask_size_type();    // MaskSize
+GType tile_merge_type();   // TileMerge
 GType units_type();        // Units
 GType region_rule_type();  // RegionRule
 GType on_mismatch_type();  // OnMismatch

@@ -174,6 +174,17 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "Make and attach the masks of kept boxes, if the family has mask coefficients and prototypes.",
      &DecodeProps::masks},
     {"mask-size", "Resolution of masks.", &DecodeProps::mask_size, mask_size_type},
+    {"tile-merge",
+     "Overlap by which a box found in one tile (tensorinfer tiles= or tile-size=) suppresses a box "
+     "of its class in another tile. Applied after suppression in each tile, to boxes on the frame.",
+     &DecodeProps::tile_merge, tile_merge_type},
+    {"tile-threshold", "Overlap of boxes of different tiles above which one of them is dropped.",
+     &DecodeProps::tile_threshold, nullptr, 0, 1},
+    {"tile-border",
+     "Distance in frame pixels from an inner edge of its tile within which a box counts as cut by "
+     "that edge. A cut box is dropped for a whole one even if its score is higher, and never the "
+     "other way round. -1 treats all boxes alike.",
+     &DecodeProps::tile_border, nullptr, -1, G_MAXUINT16},
     {"model-name",
      "Name of the model, to distinguish its boxes from those of other models on the same frame. "
      "Empty takes the name that the inference element declares, or else the name of this element, "
@@ -198,7 +209,8 @@ std::vector<std::string> ids_of(const std::string& text) {
 
 bool only_tuned(const DecodeProps& a, const DecodeProps& b) {
   DecodeProps tuned = a;
-  for (auto member : {&DecodeProps::score_threshold, &DecodeProps::iou_threshold})
+  for (auto member : {&DecodeProps::score_threshold, &DecodeProps::iou_threshold,
+                      &DecodeProps::tile_threshold, &DecodeProps::tile_border})
     tuned.*member = b.*member;
   for (auto member :
        {&DecodeProps::include_classes, &DecodeProps::exclude_classes,
@@ -206,6 +218,7 @@ bool only_tuned(const DecodeProps& a, const DecodeProps& b) {
         &DecodeProps::max_size, &DecodeProps::regions, &DecodeProps::exclude_regions})
     tuned.*member = b.*member;
   tuned.region_rule = b.region_rule;
+  tuned.tile_merge = b.tile_merge;
   for (auto member : {&DecodeProps::score_threshold_set, &DecodeProps::iou_threshold_set,
                       &DecodeProps::roi_meta, &DecodeProps::class_meta})
     tuned.*member = b.*member;

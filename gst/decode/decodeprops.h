@@ -51,6 +51,9 @@ struct DecodeProps {
   bool keypoints = true;
   bool masks = true;
   int mask_size = 0;
+  int tile_merge = static_cast<int>(TileRules{}.merge);
+  gfloat tile_threshold = TileRules{}.threshold;
+  gfloat tile_border = TileRules{}.border;
   std::string model_name;
 
   bool operator==(const DecodeProps&) const = default;

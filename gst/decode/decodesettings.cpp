@@ -43,7 +43,9 @@ void take_source(Settings& settings, const TensorSource& source) {
   settings.declared_contract = source.contract;
   settings.declared_iou_threshold = source.iou_threshold;
   if (settings.units == Units::kAuto) settings.units = source.units;
-  if (source.has_geometry()) settings.letterbox = source.geometry;
+  if (!source.has_geometry()) return;
+  settings.letterbox = source.geometry;
+  settings.tiles = source.tiles;
 }
 
 Result<FilterSettings> filters_of(const DecodeProps& props, const Labels& labels) {
@@ -84,6 +86,9 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
                .points = props.keypoints,
                .masks = props.masks,
                .frame_masks = props.mask_size == kMaskSizeFrame};
+  out.tile_rules = {.merge = static_cast<TileMerge>(props.tile_merge),
+                    .threshold = props.tile_threshold,
+                    .border = props.tile_border};
   if (source != nullptr) take_source(out, *source);
   KB_ASSIGN(out.include_classes, labels.classes_of(props.include_classes, "include-classes"));
   KB_ASSIGN(out.exclude_classes, labels.classes_of(props.exclude_classes, "exclude-classes"));

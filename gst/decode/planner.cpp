@@ -97,7 +97,7 @@ Result<Plan> Planner::plan_of(FrameTensors& tensors, const Production& productio
   if (!plan && !(recognized && has_open_rows(production)))
     plan = plan_with(tensors, production, wanted);
   if (!plan) return plan;
-  if (plan->layout.images != 1)
+  if (plan->frames() != 1)
     return fail(ErrorKind::kUnsupported, "tensors of one frame (batch size 1)",
                 "batch size " + std::to_string(plan->layout.images),
                 "give each frame its slice by keepbox_buffers_add_tensor(), or run the model with "

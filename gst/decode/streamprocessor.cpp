@@ -45,7 +45,8 @@ bool StreamProcessor::reaches(const FrameTensors& tensors) const {
 bool StreamProcessor::replaces(const PlannedTensors& planned, const FrameTensors& tensors) const {
   const Plan& plan = planned.plan;
   const bool alike = same_producer(planned.source, source_) &&
-                     (source_ == nullptr || planned.source->geometry == source_->geometry);
+                     (source_ == nullptr || (planned.source->geometry == source_->geometry &&
+                                             planned.source->tiles == source_->tiles));
   return alike && processor_ && processor_->plan().provisional && plan.provisional &&
          reaches(tensors) && plan.forms == processor_->plan().forms &&
          plan.reads == processor_->plan().reads;
@@ -55,8 +56,9 @@ void StreamProcessor::follow(const FrameTensors& tensors) {
   const Plan& plan = processor_->plan();
   SharedTensorSource now = tensors.source(plan.reads.front());
   if (now == source_) return;
-  if (now->has_geometry() && now->geometry != source_->geometry)
-    processor_->refit(now->geometry, plan.letterbox.frame);
+  const bool moved = now->geometry != source_->geometry || now->tiles != source_->tiles;
+  if (now->has_geometry() && moved)
+    processor_->refit(now->geometry, now->tiles, plan.letterbox.frame);
   source_ = std::move(now);
 }
 

@@ -74,6 +74,24 @@ std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input, u
   return dims;
 }
 
+Result<std::vector<Shape>> joined_shapes(const std::vector<std::vector<InferredTensor>>& parts) {
+  std::vector<Shape> out;
+  for (const InferredTensor& first : parts.front()) {
+    const size_t number = out.size();
+    size_t pictures = 0;
+    for (const auto& part : parts) {
+      const Shape& shape = part[number].shape;
+      if (shape.rank() == 0 || slice_shape(shape) != slice_shape(first.shape))
+        return fail(ErrorKind::kUnsupported, "outputs of one size for all tiles of a frame",
+                    first.shape.to_string() + " and " + shape.to_string(),
+                    "export the model without NMS, or leave tiles= and tile-size= unset");
+      pictures += shape[0];
+    }
+    out.push_back(slice_shape(first.shape, pictures));
+  }
+  return out;
+}
+
 bool same_memory(const InputForm& a, const InputForm& b) {
   return a.size.width == b.size.width && a.size.height == b.size.height && a.type == b.type &&
          a.channels == b.channels && a.channels_last == b.channels_last;

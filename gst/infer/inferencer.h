@@ -14,6 +14,7 @@
 #include "gst/infer/batch/batches.h"
 #include "gst/infer/batch/pending.h"
 #include "gst/infer/inferredtensor.h"
+#include "gst/infer/pictures.h"
 #include "gst/infer/onnx/onnxsession.h"
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/slices.h"
@@ -32,7 +33,8 @@ class Inferencer {
   virtual Status set_model(const ModelFacts& facts) = 0;
 
   /// Takes the format and memory of the coming frames. CUDA memory is read in place if supported.
-  virtual Status set_frames(const InputPlan& plan, const GstVideoInfo& info) = 0;
+  /// Tensors have one image per picture. @pre no frame is pending.
+  virtual Status set_frames(std::vector<PicturePlan> pictures, const GstVideoInfo& info) = 0;
 
   /// Gives a frame to the model. When this returns, the frame may be written to in the order of its
   /// stream. At most SessionSpec::ahead + 1 frames are pending at a time.

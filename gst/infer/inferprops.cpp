@@ -138,6 +138,24 @@ const Property<InferProps> kInferProperties[] = {
      "Number of frames that the element holds back, so that a file alone fills batches. Adds the "
      "latency of that many frames.",
      &InferProps::lookahead, nullptr, 0, 64},
+    {"tiles",
+     "Run the model on overlapping parts of each frame, such as 3x2 for three columns and two "
+     "rows, all in one batch, so that objects that are small in the frame are large enough in the "
+     "model input. boxdecode joins their boxes (see tile-merge there). Empty runs it on whole "
+     "frames.",
+     &InferProps::tiles},
+    {"tile-size",
+     "Side of square tiles in frame pixels, instead of tiles; as many as cover the frame. 0 means "
+     "no tiles.",
+     &InferProps::tile_size, nullptr, 0, kMaxInputSide},
+    {"tile-overlap",
+     "Overlap of neighbouring tiles as a fraction of their side; objects up to that size are whole "
+     "in one of them.",
+     &InferProps::tile_overlap, nullptr, 0, 0.9},
+    {"tile-whole",
+     "Run the model on the whole frame, too, for objects that are larger than the overlap of "
+     "tiles.",
+     &InferProps::tile_whole},
     {.name = "qos",
      .blurb = "Let frames of a live source pass without inference if the sink reports that they "
               "will be late: they are held or skipped as frames between intervals are. Frames of "
@@ -186,6 +204,24 @@ Result<std::map<std::string, std::string>> provider_options(const InferProps& pr
                   '"' + std::string(text) + '"', "separate the options by commas");
     out[std::string(text.substr(0, equals))] = text.substr(equals + 1);
   }
+  return out;
+}
+
+Result<TileGrid> tile_grid(const InferProps& props) {
+  TileGrid out{.size = props.tile_size,
+               .overlap = props.tile_overlap,
+               .whole = props.tile_whole};
+  if (props.tiles.empty()) return out;
+  const char* const end = props.tiles.data() + props.tiles.size();
+  const auto columns = std::from_chars(props.tiles.data(), end, out.columns);
+  const bool cross = columns.ec == std::errc{} && columns.ptr != end && *columns.ptr == 'x';
+  const auto rows = cross ? std::from_chars(columns.ptr + 1, end, out.rows) : columns;
+  if (!cross || rows.ec != std::errc{} || rows.ptr != end || out.columns == 0 || out.rows == 0)
+    return fail(ErrorKind::kInvalid, "COLUMNSxROWS in tiles", '"' + props.tiles + '"',
+                "set tiles= to a value such as 3x2");
+  if (props.tile_size != 0)
+    return fail(ErrorKind::kInvalid, "either tiles or tile-size", "both",
+                "leave one of them unset");
   return out;
 }
 

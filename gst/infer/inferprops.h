@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "core/plan/tiles.h"
 #include "gst/base/props.h"
 #include "gst/infer/facts/modelfacts.h"
 
@@ -34,6 +35,10 @@ struct InferProps {
   bool open_batch = true;
   guint parallel_runs = 0;
   guint lookahead = 0;
+  std::string tiles;
+  guint tile_size = 0;
+  gfloat tile_overlap = TileGrid{}.overlap;
+  bool tile_whole = false;
   bool qos = true;
 };
 
@@ -41,6 +46,9 @@ const PropertyTable<InferProps>& infer_properties();
 
 /// Reads `provider-options`. Errors name the part that is not KEY=VALUE.
 Result<std::map<std::string, std::string>> provider_options(const InferProps& props);
+
+/// Translates the properties of tiles. kInvalid with the property's name.
+Result<TileGrid> tile_grid(const InferProps& props);
 
 /// Translates the properties of the input. Errors name the property.
 Result<InputSettings> input_settings(const InferProps& props);

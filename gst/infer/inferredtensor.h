@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A model's output for one picture.
+// A model's output for the pictures of a frame.
 #pragma once
 
 #include <gst/gst.h>
 
+#include <functional>
 #include <memory>
+#include <vector>
 
+#include "core/base/result.h"
 #include "core/base/tensor.h"
 
 namespace keepbox {
@@ -22,5 +25,14 @@ struct InferredTensor {
   Shape shape;
   OwnedBuffer data;
 };
+
+/// Joins the outputs of a frame's pictures along their first dimension. @param parts each with all
+/// outputs of some pictures, in the order of the pictures; more than one.
+using JoinTensors = std::function<Result<std::vector<InferredTensor>>(
+    std::vector<std::vector<InferredTensor>> parts)>;
+
+/// Returns the shapes of joined outputs. kUnsupported if parts differ in more than the number of
+/// pictures.
+Result<std::vector<Shape>> joined_shapes(const std::vector<std::vector<InferredTensor>>& parts);
 
 }  // namespace keepbox

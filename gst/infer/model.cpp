@@ -134,16 +134,17 @@ Status Model::set_frames(const GstVideoInfo& info) {
                                  : 0;
   KB_TRY(settle_family());
   const Picture picture = picture_of(info);
-  KB_TRY(follow_frames(picture));
+  KB_ASSIGN(const Picture leading, leading_picture(picture, tiles_));
+  KB_TRY(follow_frames(leading));
   GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "model input: %s", facts_.remark.c_str());
   warn_of_guesses();
   check_batches();
   KB_ASSIGN(const FrameForm form, frame_form_of(info));
-  KB_ASSIGN(const InputPlan plan,
-            plan_input(form, picture.par_n, picture.par_d, facts_.input, facts_.resize));
+  KB_ASSIGN(Pictures pictures, plan_pictures(form, picture, tiles_, facts_.input, facts_.resize));
   forget();
   source_ = std::make_shared<const TensorSource>(TensorSource{.producer = number_,
-                                                              .geometry = plan.letterbox,
+                                                              .geometry = pictures.geometry,
+                                                              .tiles = pictures.tiles,
                                                               .model = facts_.name,
                                                               .file = props_.model_file,
                                                               .detector = facts_.detector,
@@ -155,7 +156,7 @@ Status Model::set_frames(const GstVideoInfo& info) {
   TensorSource held = *source_;
   held.held = true;
   held_source_ = std::make_shared<const TensorSource>(std::move(held));
-  return inferencer_->set_frames(plan, info);
+  return inferencer_->set_frames(std::move(pictures.plans), info);
 }
 
 /// True if the error is that of a device that was chosen automatically.

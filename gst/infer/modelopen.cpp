@@ -54,6 +54,7 @@ Status Model::start(const InferProps& props) {
   warned_.clear();
   left_device_ = false;
   interrupt(false);
+  KB_ASSIGN(tiles_, tile_grid(props));
   KB_ASSIGN(const ProviderChoice provider, choose_provider(props));
   return open(props, provider);
 }

@@ -119,9 +119,15 @@ SharedTensorSource moved_source(const SharedTensorSource& source, Size from, Siz
   TensorSource out = *source;
   const auto& m = map.rows();
   const bool upright = m[1] == 0 && m[3] == 0 && m[6] == 0 && m[7] == 0 && m[8] == 1;
-  if (upright && m[0] > 0 && m[4] > 0)
-    out.geometry = moved(scaled_to(source->geometry, from), to, m[0], m[4], m[2], m[5]);
-  else out.geometry = {}, out.lost_geometry = true;
+  const auto on_picture = [&](const auto& map) {
+    return moved(scaled_to(map, from), to, m[0], m[4], m[2], m[5]);
+  };
+  if (upright && m[0] > 0 && m[4] > 0) {
+    out.geometry = on_picture(source->geometry);
+    for (Tile& tile : out.tiles) tile = on_picture(tile);
+  } else {
+    out.geometry = {}, out.tiles.clear(), out.lost_geometry = true;
+  }
   return std::make_shared<const TensorSource>(std::move(out));
 }
 

@@ -61,6 +61,37 @@ std::expected<Letterbox, std::string> geometry_at(const Json& object) {
                    .pad_y = pad[1].get<float>()};
 }
 
+/// Writes what differs between tiles: scale, padding and area.
+WrittenJson to_json(const Tile& tile) {
+  const Letterbox& at = tile.letterbox;
+  const Box& area = tile.area;
+  return WrittenJson::array({at.scale_x, at.scale_y, at.pad_x, at.pad_y, area.x1, area.y1, area.x2,
+                             area.y2});
+}
+
+std::expected<std::vector<Tile>, std::string> tiles_at(const Json& object,
+                                                       const Letterbox& geometry) {
+  std::vector<Tile> out;
+  const auto found = object.find("tiles");
+  if (found == object.end()) return out;
+  if (!found->is_array() || found->size() > kMaxTiles || geometry.frame.width == 0)
+    return wrong("tiles of a source that are not a list for its frame");
+  for (const Json& each : *found) {
+    const bool numbers =
+        each.is_array() && each.size() == 8 && std::ranges::all_of(each, [](const Json& number) {
+          return number.is_number() && std::isfinite(number.get<float>());
+        });
+    if (!numbers || each[0].get<float>() <= 0 || each[1].get<float>() <= 0)
+      return wrong("a tile of a source that is not eight numbers in range");
+    const auto at = [&](size_t i) { return each[i].get<float>(); };
+    Tile tile{geometry, {at(4), at(5), at(6), at(7)}};
+    tile.letterbox.scale_x = at(0), tile.letterbox.scale_y = at(1);
+    tile.letterbox.pad_x = at(2), tile.letterbox.pad_y = at(3);
+    out.push_back(tile);
+  }
+  return out;
+}
+
 std::expected<Units, std::string> units_from(const std::string& text) {
   if (text.empty()) return Units::kAuto;
   const auto* found = std::ranges::find(kUnits, text, &std::pair<Units, std::string_view>::second);
@@ -99,6 +130,7 @@ WrittenJson to_json(const IndexedSource& source) {
     out["input"] = pair_of(at.model.width, at.model.height);
     out["scale"] = pair_of(at.scale_x, at.scale_y);
     out["pad"] = pair_of(at.pad_x, at.pad_y);
+    for (const Tile& tile : facts.tiles) out["tiles"].push_back(to_json(tile));
   }
   if (!facts.model.empty()) out["model"] = facts.model;
   if (!facts.detector.empty()) out["detector"] = facts.detector;
@@ -123,10 +155,13 @@ std::expected<IndexedSource, std::string> source_at(const Json& entry) {
   if (!known) return wrong(known.error());
   const auto geometry = geometry_at(*found);
   if (!geometry) return wrong(geometry.error());
+  const auto tiles = tiles_at(*found, *geometry);
+  if (!tiles) return wrong(tiles.error());
   const auto held = found->find("held");
   if (held != found->end() && !held->is_boolean()) return wrong("held that is not true or false");
   return IndexedSource{std::make_shared<const TensorSource>(
                            TensorSource{.geometry = *geometry,
+                                        .tiles = *tiles,
                                         .model = *model,
                                         .detector = *detector,
                                         .units = *known,

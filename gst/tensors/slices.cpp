@@ -6,10 +6,10 @@
 
 namespace keepbox {
 
-Shape slice_shape(const Shape& shape) {
+Shape slice_shape(const Shape& shape, size_t frames) {
   const auto dims = shape.dims();
   std::vector<size_t> out(dims.begin(), dims.end());
-  out[0] = 1;
+  out[0] = frames;
   return Shape(std::span<const size_t>(out));
 }
 

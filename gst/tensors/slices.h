@@ -6,7 +6,7 @@
 
 namespace keepbox {
 
-/// Returns the shape of one frame's slice of a batch: the first dimension is 1.
-Shape slice_shape(const Shape& shape);
+/// Returns the shape of a slice of a batch: the first dimension is the number of frames in it.
+Shape slice_shape(const Shape& shape, size_t frames = 1);
 
 }  // namespace keepbox

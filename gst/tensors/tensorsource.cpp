@@ -33,7 +33,7 @@ gboolean transform_source(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type,
 }
 
 GType source_api() {
-  static const GType type = meta_api("KeepboxTensorSource2MetaAPI", sizeof(SourceMeta));
+  static const GType type = meta_api("KeepboxTensorSource3MetaAPI", sizeof(SourceMeta));
   return type;
 }
 
@@ -43,7 +43,7 @@ SourceMeta* find_source(GstBuffer* data) {
 
 SourceMeta* add_source(GstBuffer* data) {
   static const GstMetaInfo* info =
-      meta_info(source_api(), "KeepboxTensorSource2Meta", sizeof(SourceMeta),
+      meta_info(source_api(), "KeepboxTensorSource3Meta", sizeof(SourceMeta),
                 {init_source, release_source, transform_source});
   return reinterpret_cast<SourceMeta*>(gst_buffer_add_meta(data, info, nullptr));
 }
@@ -57,7 +57,7 @@ auto but_for_geometry(const TensorSource& source) {
 
 bool operator==(const TensorSource& a, const TensorSource& b) {
   return a.producer == b.producer && a.file == b.file && a.geometry == b.geometry &&
-         a.held == b.held && but_for_geometry(a) == but_for_geometry(b);
+         a.tiles == b.tiles && a.held == b.held && but_for_geometry(a) == but_for_geometry(b);
 }
 
 bool same_source(const SharedTensorSource& a, const SharedTensorSource& b) {
@@ -67,6 +67,7 @@ bool same_source(const SharedTensorSource& a, const SharedTensorSource& b) {
 bool same_producer(const SharedTensorSource& a, const SharedTensorSource& b) {
   return a == b ||
          (a != nullptr && b != nullptr && a->geometry.model == b->geometry.model &&
+          a->tiles.size() == b->tiles.size() &&
           a->has_geometry() == b->has_geometry() && but_for_geometry(*a) == but_for_geometry(*b));
 }
 

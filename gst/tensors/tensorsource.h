@@ -12,6 +12,7 @@
 
 #include "core/formula/letterbox.h"
 #include "core/model/detector.h"
+#include "core/plan/tiles.h"
 
 namespace keepbox {
 
@@ -20,6 +21,7 @@ inline constexpr size_t kMaxLabels = size_t{1} << 16;  // limit per file
 struct TensorSource {
   uint64_t producer = 0;       // number of the element in this process; 0 if unknown
   Letterbox geometry;          // from the input frame to the model's input; sizes are 0 if unknown
+  std::vector<Tile> tiles;     // of that frame, one per image of the tensors; empty if there are none
   std::string model;           // its name; empty if unknown
   std::string file;            // the model's, for messages; empty if unknown
   std::string detector;        // a family of the table; empty: to be recognised

@@ -85,7 +85,7 @@ TEST(Embeddings, AreThoseOfTheAnchors) {
     Letterbox moved = plan.letterbox;
     moved.scale_x *= 2;
     moved.pad_y += 8;
-    processor->refit(moved, moved.frame);
+    processor->refit(moved, {}, moved.frame);
     ASSERT_TRUE(processor->run(views));
     expect_embeddings(*processor, tensor);
   }

@@ -169,7 +169,7 @@ std::optional<std::string> differ_frame(const Backend& candidate, const Plan& pl
   for (int repeat = 0; repeat < 2; ++repeat)  // the second run sees the state left by the first
     if (const Status status = got->run(on_device ? on_device->views() : tensors); !status)
       return status.error().message();
-  for (uint32_t image = 0; image < plan.layout.images; ++image) {
+  for (uint32_t image = 0; image < plan.frames(); ++image) {
     const auto a = want->detections(image), b = got->detections(image);
     const auto equal = [](const Detection& x, const Detection& y) { return same(x, y); };
     if (!std::ranges::equal(a, b, equal))

@@ -60,7 +60,8 @@ Tensor dense(Random& random, size_t anchors, size_t channels, size_t scores_at, 
 Input split(Random& random, const char* detector, float span);
 
 /// Return the families for methods of suppression, for many candidates and types, for filters, for
-/// heads, for lists, for oriented boxes, and for keypoints and masks; families() ends with them.
+/// heads, for lists, for oriented boxes, for keypoints and masks, and for tiles; families() ends
+/// with them.
 std::span<const Family> method_families();
 std::span<const Family> crowd_families();
 std::span<const Family> filter_families();
@@ -68,5 +69,6 @@ std::span<const Family> head_families();
 std::span<const Family> list_families();
 std::span<const Family> oriented_families();
 std::span<const Family> gathered_families();
+std::span<const Family> tile_families();
 
 }  // namespace keepbox::test

@@ -90,6 +90,7 @@ constexpr Trap kTraps[] = {
     {Bug::kOtherOverlap, Kernel::kNms, "oriented"},
     {Bug::kOrientedClipped, Kernel::kFrame, "oriented-frames"},
     {Bug::kAngleKept, Kernel::kFrame, "oriented-frames"},
+    {Bug::kFirstTile, Kernel::kFrame, "tiles"},
 };
 static_assert(std::size(kTraps) == static_cast<size_t>(Bug::kCount) - 1);
 

@@ -59,7 +59,7 @@ void expect_same(const Processor& a, const Processor& b, const std::string& wher
     return p.anchor == q.anchor && p.class_id == q.class_id && p.score == q.score &&
            p.box == q.box && p.angle == q.angle;
   };
-  for (uint32_t image = 0; image < a.plan().layout.images; ++image) {
+  for (uint32_t image = 0; image < a.plan().frames(); ++image) {
     EXPECT_TRUE(std::ranges::equal(a.detections(image), b.detections(image), same_boxes)) << where;
     EXPECT_TRUE(std::ranges::equal(a.points(image), b.points(image), same_points)) << where;
     EXPECT_TRUE(std::ranges::equal(a.masks(image), b.masks(image), same_masks)) << where;
@@ -130,13 +130,19 @@ TEST(Processors, AcceptChangedAddresses) {
     auto expected = reference_of(plan);
     auto processor = way.processor(plan);
     ASSERT_TRUE(processor) << processor.error().message();
-    Letterbox moved = plan.letterbox;
-    moved.scale_x *= 2;
-    moved.scale_y *= 2;
-    moved.pad_y += 8;
-    for (const Letterbox& letterbox : {plan.letterbox, moved}) {
-      expected.refit(letterbox, letterbox.frame);
-      processor->refit(letterbox, letterbox.frame);
+    const auto moved = [](Letterbox map) {
+      map.scale_x *= 2;
+      map.scale_y *= 2;
+      map.pad_y += 8;
+      return map;
+    };
+    std::vector<Tile> tiles = plan.tiles;
+    for (Tile& each : tiles) each.letterbox = moved(each.letterbox);
+    const std::pair<Letterbox, std::vector<Tile>> maps[] = {{plan.letterbox, plan.tiles},
+                                                            {moved(plan.letterbox), tiles}};
+    for (const auto& [letterbox, of_tiles] : maps) {
+      expected.refit(letterbox, of_tiles, letterbox.frame);
+      processor->refit(letterbox, of_tiles, letterbox.frame);
       ASSERT_TRUE(expected.run(views) && way.run(*processor, views)) << name;
       expect_same(expected, *processor, name);
     }

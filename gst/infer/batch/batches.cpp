@@ -49,6 +49,12 @@ bool Batches::is_full() const {
 }
 
 Result<Batches::Place> Batches::take(Member& member, uint64_t order) {
+  KB_ASSIGN(std::vector<Place> places, take_some(member, order, 1));
+  return std::move(places.front());
+}
+
+Result<std::vector<Batches::Place>> Batches::take_some(Member& member, uint64_t order,
+                                                       unsigned most) {
   std::unique_lock lock(lock_);
   const Waiter waiter{member.places >= share(), order};
   const auto waiting = waiters_.insert(waiter);
@@ -58,11 +64,15 @@ Result<Batches::Place> Batches::take(Member& member, uint64_t order) {
   if (member.stopped) return interrupted();
   Batch& batch = *open_;
   if (batch.taken() == 0) batch.begun = Clock::now();
-  batch.entries.push_back({});
-  ++batch.wanted;
-  ++batch.pending;
-  ++member.places;
-  return Place{open_, static_cast<unsigned>(batch.taken() - 1), batch.slot};
+  std::vector<Place> out;
+  while (out.size() < most && batch.taken() < capacity_) {
+    out.push_back({open_, static_cast<unsigned>(batch.taken()), batch.slot});
+    batch.entries.push_back({});
+    ++batch.wanted;
+    ++batch.pending;
+    ++member.places;
+  }
+  return out;
 }
 
 void Batches::put(const Place& place, std::shared_ptr<void> ready) {

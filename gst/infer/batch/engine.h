@@ -16,9 +16,9 @@ class BatchResult {
  public:
   virtual ~BatchResult() = default;
 
-  /// Returns the tensors of a picture, one per output of the model: views of the run's memory,
-  /// which they keep alive. Thread-safe. @param index the picture's place in the batch.
-  virtual Result<std::vector<InferredTensor>> slice(unsigned index) const = 0;
+  /// Returns the tensors of some pictures, one per output of the model: views of the run's memory,
+  /// which they keep alive. Thread-safe. @param first the place of the first picture in the batch.
+  virtual Result<std::vector<InferredTensor>> slice(unsigned first, unsigned count = 1) const = 0;
 
   /// Returns how long the run took, or an earlier one on a device whose runs are not waited for.
   virtual double model_us() const { return 0; }

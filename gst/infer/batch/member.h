@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "gst/infer/batch/batches.h"
 #include "gst/infer/batch/pending.h"
@@ -12,18 +13,23 @@ namespace keepbox {
 
 class BatchMember {
  public:
-  /// Makes the input of a place, and returns what BatchEngine::launch() needs to wait for it.
-  using MakeInput = std::function<Result<std::shared_ptr<void>>(const Batches::Place& place)>;
+  /// Makes the inputs of some adjacent pictures of a frame, and returns what BatchEngine::launch()
+  /// needs to wait for them. @param first the number of the first of them in the frame.
+  using MakeInputs = std::function<Result<std::shared_ptr<void>>(
+      std::span<const Batches::Place> places, unsigned first)>;
 
-  /// @param batches kept alive by frames that are pending. @param places maximum number of frames
-  /// that are pending at a time.
-  BatchMember(std::shared_ptr<Batches> batches, unsigned places);
+  /// @param batches kept alive by frames that are pending. @param frames maximum number of frames
+  /// that are pending at a time. @param pictures per frame. @param join joins the tensors of
+  /// pictures that were in several batches.
+  BatchMember(std::shared_ptr<Batches> batches, unsigned frames, unsigned pictures,
+              JoinTensors join);
   BatchMember(const BatchMember&) = delete;
   BatchMember& operator=(const BatchMember&) = delete;
   ~BatchMember();
 
-  /// Puts a frame into a batch. Waits for a place. @param order see Batches::take().
-  Result<std::unique_ptr<PendingFrame>> begin(uint64_t order, const MakeInput& make);
+  /// Puts all pictures of a frame into a batch, or into several if they do not fit. Waits for
+  /// places. @param order see Batches::take().
+  Result<std::unique_ptr<PendingFrame>> begin(uint64_t order, const MakeInputs& make);
 
   void interrupt(bool on);
   BatchCounts counts() const;

@@ -52,7 +52,7 @@ constexpr size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
 CudaFeed::Side::~Side() {
   const CudaScope scope(context);
   if (scope.status() && stream.get() != nullptr) cuda_driver().stream_synchronize(stream.get());
-  maker.reset();
+  makers.clear();
 }
 
 CudaFeed::~CudaFeed() = default;
@@ -68,11 +68,12 @@ Result<std::unique_ptr<CudaFeed::Side>> CudaFeed::make_side(const CudaContext& c
   const auto backend = device_backend();
   if (!stream || !order) return std::unexpected(!stream ? stream.error() : order.error());
   if (!backend) return std::unexpected(backend.error());
-  auto maker = (*backend)->input_maker(plan_);
-  if (!maker) return std::unexpected(maker.error());
+  for (const PicturePlan& each : pictures_) {
+    KB_ASSIGN(auto maker, (*backend)->input_maker(each.plan));
+    side->makers.push_back(std::move(maker));
+  }
   side->stream = std::move(*stream);
   side->order = std::move(*order);
-  side->maker = std::move(*maker);
   for (size_t i = 0; i < slots_; ++i) {
     auto begun = make_event(context, EventUse::kTime);
     auto ready = make_event(context, EventUse::kWaiting);
@@ -80,11 +81,13 @@ Result<std::unique_ptr<CudaFeed::Side>> CudaFeed::make_side(const CudaContext& c
     side->events.push_back({std::move(*begun), std::move(*ready)});
   }
   side->uploaded.resize(slots_);
-  side->abroad.resize(slots_);
+  side->planes.resize(slots_);
+  side->abroad.resize(slots_ * pictures_.size());
   return side;
 }
 
-Status CudaFeed::feed(GstBuffer* frame, size_t slot, CUdeviceptr input) {
+Status CudaFeed::feed(GstBuffer* frame, size_t slot, size_t first,
+                      std::span<const CUdeviceptr> inputs) {
   const CudaContext of_frame = CudaContext::of(frame);
   const CudaContext& context = of_frame ? of_frame : home_;
   if (!side_ || side_->context != context) {
@@ -94,10 +97,11 @@ Status CudaFeed::feed(GstBuffer* frame, size_t slot, CUdeviceptr input) {
   }
   const CudaScope scope(context);
   KB_TRY(scope.status());
-  return of_frame ? from_device(frame, slot, input) : from_host(frame, slot, input);
+  const Inputs wanted{slot, first, inputs};
+  return of_frame ? from_device(frame, wanted) : from_host(frame, wanted);
 }
 
-Status CudaFeed::from_device(GstBuffer* buffer, size_t slot, CUdeviceptr input) {
+Status CudaFeed::from_device(GstBuffer* buffer, const Inputs& inputs) {
   const CudaDriver& cuda = cuda_driver();
   const CUstream producer = stream_of(buffer);
   MappedFrame frame;
@@ -107,20 +111,22 @@ Status CudaFeed::from_device(GstBuffer* buffer, size_t slot, CUdeviceptr input) 
     KB_TRY(cuda_status(cuda.stream_wait(side_->stream.get(), side_->order.get(), 0),
                        "ordered streams"));
   }
-  KB_TRY(make(planes_of(frame.get()), slot, input));
+  KB_TRY(make_all(planes_of(frame.get()), inputs));
   // Later writers use the frame's stream; without a stream nothing has to be ordered.
-  const CUevent ready = side_->events[slot].ready.get();
+  const CUevent ready = side_->events[inputs.slot].ready.get();
   return cuda_status(
       producer != nullptr ? cuda.stream_wait(producer, ready, 0) : wait_shortly(ready),
       "ordered streams");
 }
 
-Status CudaFeed::from_host(GstBuffer* buffer, size_t slot, CUdeviceptr input) {
-  MappedFrame frame;
-  KB_TRY(frame.map(buffer, info_, GST_MAP_READ));
-  const auto planes = upload(frame.get(), slot);
-  if (!planes) return std::unexpected(planes.error());
-  return make(*planes, slot, input);
+/// Uploads a frame once for all of its pictures.
+Status CudaFeed::from_host(GstBuffer* buffer, const Inputs& inputs) {
+  if (inputs.first == 0) {
+    MappedFrame frame;
+    KB_TRY(frame.map(buffer, info_, GST_MAP_READ));
+    KB_ASSIGN(side_->planes[inputs.slot], upload(frame.get(), inputs.slot));
+  }
+  return make_all(side_->planes[inputs.slot], inputs);
 }
 
 /// Uploads from pageable memory: the source has been read when a copy returns.
@@ -146,27 +152,36 @@ Result<FramePlanes> CudaFeed::upload(const GstVideoFrame& frame, size_t slot) {
   return planes;
 }
 
-Status CudaFeed::make(const FramePlanes& planes, size_t slot, CUdeviceptr input) {
+Status CudaFeed::make_all(const FramePlanes& planes, const Inputs& inputs) {
   const CudaDriver& cuda = cuda_driver();
   const CUstream stream = side_->stream.get();
-  Events& events = side_->events[slot];
-  const size_t bytes = plan_.input.bytes();
+  Events& events = side_->events[inputs.slot];
+  if (inputs.first == 0)
+    KB_TRY(cuda_status(cuda.event_record(events.begun.get(), stream), "an event"));
+  for (size_t i = 0; i < inputs.at.size(); ++i)
+    KB_TRY(make(planes, inputs.slot, inputs.first + i, inputs.at[i]));
+  events.used = true;
+  return cuda_status(cuda.event_record(events.ready.get(), stream), "an event");
+}
+
+Status CudaFeed::make(const FramePlanes& planes, size_t slot, size_t picture, CUdeviceptr input) {
+  const CUstream stream = side_->stream.get();
+  const auto& [plan, area] = pictures_[picture];
+  const size_t bytes = plan.input.bytes();
   const bool home = side_->context == home_;
-  DeviceMemory& abroad = side_->abroad[slot];
+  DeviceMemory& abroad = side_->abroad[slot * pictures_.size() + picture];
   if (!home && abroad.get() == 0) {
     auto made = allocate(side_->context, bytes);
     if (!made) return std::unexpected(made.error());
     abroad = std::move(*made);
   }
   const CUdeviceptr target = home ? input : abroad.get();
-  KB_TRY(cuda_status(cuda.event_record(events.begun.get(), stream), "an event"));
-  KB_TRY(side_->maker->make(planes, reinterpret_cast<void*>(target), stream));
-  if (!home)
-    KB_TRY(cuda_status(
-        cuda.copy_across(input, handle_of(home_), target, handle_of(side_->context), bytes, stream),
-        "an input copied to the model's context"));
-  events.used = true;
-  return cuda_status(cuda.event_record(events.ready.get(), stream), "an event");
+  KB_TRY(side_->makers[picture]->make(planes_at(planes, plan.frame, area.x, area.y),
+                                      reinterpret_cast<void*>(target), stream));
+  if (home) return {};
+  return cuda_status(cuda_driver().copy_across(input, handle_of(home_), target,
+                                               handle_of(side_->context), bytes, stream),
+                     "an input copied to the model's context");
 }
 
 double CudaFeed::microseconds(size_t slot) const {

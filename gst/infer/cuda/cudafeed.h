@@ -6,9 +6,10 @@
 #include <gst/video/video.h>
 
 #include <memory>
+#include <span>
 #include <vector>
 
-#include "core/plan/input.h"
+#include "gst/infer/pictures.h"
 #include "gst/tensors/cudaobjects.h"
 
 namespace keepbox {
@@ -17,17 +18,21 @@ namespace keepbox {
 /// another context of the device; others are uploaded. For one thread at a time.
 class CudaFeed {
  public:
-  /// @param home the context of the inputs. @param slots maximum number of inputs in flight.
-  CudaFeed(InputPlan plan, const GstVideoInfo& info, CudaContext home, size_t slots)
-      : plan_(std::move(plan)), info_(info), home_(std::move(home)), slots_(slots) {}
+  /// @param home the context of the inputs. @param slots maximum number of frames in flight.
+  CudaFeed(std::vector<PicturePlan> pictures, const GstVideoInfo& info, CudaContext home,
+           size_t slots)
+      : pictures_(std::move(pictures)), info_(info), home_(std::move(home)), slots_(slots) {}
   ~CudaFeed();
 
-  /// Enqueues the conversion of a frame. Later work on the frame's own stream may write to the
-  /// frame. @param slot less than slots; the previous input of the slot must no longer be in use.
-  /// @param input plan.input.bytes() in the home context.
-  Status feed(GstBuffer* frame, size_t slot, CUdeviceptr input);
+  /// Enqueues the conversion of pictures of a frame. Later work on the frame's own stream may write
+  /// to the frame. @param slot less than slots; the previous inputs of the slot must no longer be in
+  /// use. @param first number of the first picture; calls for one frame begin with 0.
+  /// @param inputs one per picture, in the home context.
+  Status feed(GstBuffer* frame, size_t slot, size_t first, std::span<const CUdeviceptr> inputs);
 
-  /// Event after which the input of a slot is complete.
+  size_t pictures() const { return pictures_.size(); }
+
+  /// Event after which the inputs of a slot are complete.
   CUevent ready(size_t slot) const { return side_->events[slot].ready.get(); }
   /// Returns the event with everything that the input's making needs, which may outlive the feed.
   std::shared_ptr<void> kept_ready(size_t slot) const {
@@ -46,19 +51,26 @@ class CudaFeed {
     CudaContext context;
     CudaStream stream;
     CudaEvent order;  // recorded after the frame's producer
-    std::unique_ptr<InputMaker> maker;
+    std::vector<std::unique_ptr<InputMaker>> makers;  // by picture
+    std::vector<FramePlanes> planes;                  // of frames from the host, by slot
     std::vector<Events> events;          // by slot
     std::vector<DeviceMemory> uploaded;  // planes of frames from the host, by slot
-    std::vector<DeviceMemory> abroad;    // inputs outside of the home context, by slot
+    std::vector<DeviceMemory> abroad;    // inputs outside of the home context, by slot and picture
     ~Side();
   };
   Result<std::unique_ptr<Side>> make_side(const CudaContext& context) const;
-  Status from_device(GstBuffer* frame, size_t slot, CUdeviceptr input);
-  Status from_host(GstBuffer* frame, size_t slot, CUdeviceptr input);
+  /// The inputs of some pictures of a frame.
+  struct Inputs {
+    size_t slot, first;
+    std::span<const CUdeviceptr> at;
+  };
+  Status from_device(GstBuffer* frame, const Inputs& inputs);
+  Status from_host(GstBuffer* frame, const Inputs& inputs);
   Result<FramePlanes> upload(const GstVideoFrame& frame, size_t slot);
-  Status make(const FramePlanes& planes, size_t slot, CUdeviceptr input);
+  Status make_all(const FramePlanes& planes, const Inputs& inputs);
+  Status make(const FramePlanes& planes, size_t slot, size_t picture, CUdeviceptr input);
 
-  InputPlan plan_;
+  std::vector<PicturePlan> pictures_;
   GstVideoInfo info_;
   CudaContext home_;
   size_t slots_;

@@ -39,6 +39,7 @@ class CudaInferencer : public Inferencer {
   const ModelClaims& claims() const override { return model_->claims(); }
 
   Status set_model(const ModelFacts& facts) override {
+    facts_ = facts;
     KB_TRY(join(model_, facts));
     KB_TRY(choose_lane(facts));
     const std::lock_guard guard(model_->turn());
@@ -78,10 +79,11 @@ class CudaInferencer : public Inferencer {
     model_->drain();
   }
 
-  Status set_frames(const InputPlan& plan, const GstVideoInfo& info) override {
+  Status set_frames(std::vector<PicturePlan> pictures, const GstVideoInfo& info) override {
     drain();
+    KB_TRY(expect(static_cast<unsigned>(pictures.size())));
     const size_t slots = std::max(model_->spec().in_flight, frames_);
-    feed_ = std::make_unique<CudaFeed>(plan, info, model_->context(), slots);
+    feed_ = std::make_unique<CudaFeed>(std::move(pictures), info, model_->context(), slots);
     return {};
   }
 
@@ -91,21 +93,25 @@ class CudaInferencer : public Inferencer {
       follow();
       if (!member_) return run_alone(frame);
     }
-    return member_->begin(order, [&](const Batches::Place& place) -> Result<std::shared_ptr<void>> {
-      const size_t slot = next_++ % frames_;
-      KB_TRY(feed_->feed(frame, slot, model_->input(place)));
+    const size_t slot = next_++ % frames_;
+    const auto make = [&](std::span<const Batches::Place> places,
+                          unsigned first) -> Result<std::shared_ptr<void>> {
+      std::vector<CUdeviceptr> inputs;
+      for (const Batches::Place& each : places) inputs.push_back(model_->input(each));
+      KB_TRY(feed_->feed(frame, slot, first, inputs));
       return feed_->kept_ready(slot);
-    });
+    };
+    return member_->begin(order, make);
   }
 
  private:
   Status join(const std::shared_ptr<CudaModel>& model, const ModelFacts& facts) {
-    KB_TRY(model->join(facts, frames_));
+    KB_TRY(model->join(facts, frames_, pictures_));
     joined_ = true;
     return {};
   }
   void leave() {
-    if (std::exchange(joined_, false)) model_->leave(frames_);
+    if (std::exchange(joined_, false)) model_->leave(frames_ * pictures_);
   }
 
   /// Moves to another session of a model that cannot run batches, if others use this one.
@@ -129,10 +135,25 @@ class CudaInferencer : public Inferencer {
       if (users == 1) break;
     }
     if (best == model_) return {};
-    if (!best->join(facts, frames_)) return {};
+    if (!best->join(facts, frames_, pictures_)) return {};
     leave();
     model_ = std::move(best);
     joined_ = true;
+    return {};
+  }
+
+  /// Takes part with frames of that many pictures from now on.
+  Status expect(unsigned pictures) {
+    if (pictures == pictures_) return {};
+    {
+      const std::lock_guard guard(lock_);
+      member_.reset();
+    }
+    leave();
+    pictures_ = pictures;
+    KB_TRY(join(model_, facts_));
+    const std::lock_guard guard(model_->turn());
+    follow();
     return {};
   }
 
@@ -141,26 +162,45 @@ class CudaInferencer : public Inferencer {
     auto batches = model_->batches();
     if (member_ || !batches) return;
     const std::lock_guard guard(lock_);
-    member_ = std::make_unique<BatchMember>(std::move(batches), frames_);
+    const auto join = [model = model_](std::vector<std::vector<InferredTensor>> parts) {
+      return model->joined(std::move(parts));
+    };
+    member_ = std::make_unique<BatchMember>(std::move(batches), frames_, pictures_, join);
     if (interrupted_) member_->interrupt(true);
   }
 
+  /// Runs the pictures of a frame one after the other.
   Result<std::unique_ptr<PendingFrame>> run_alone(GstBuffer* frame) {
+    InferTimes times;
+    std::vector<std::vector<InferredTensor>> parts;
+    for (size_t i = 0; i < feed_->pictures(); ++i) {
+      KB_ASSIGN(auto tensors, run_picture(frame, i, times));
+      parts.push_back(std::move(tensors));
+    }
+    if (parts.size() == 1) return std::make_unique<StartedFrame>(std::move(parts.front()), times);
+    KB_ASSIGN(auto joined, model_->joined(std::move(parts)));
+    return std::make_unique<StartedFrame>(std::move(joined), times);
+  }
+
+  /// @param times incremented by what an earlier picture took.
+  Result<std::vector<InferredTensor>> run_picture(GstBuffer* frame, size_t number,
+                                                  InferTimes& times) {
     const GstClockTime started = gst_util_get_timestamp();
-    const auto turn = model_->next();
-    if (!turn) return std::unexpected(turn.error());
-    const InferTimes times{
-        .input_us = feed_->microseconds(turn->slot),
-        .model_us = turn->model_us,
-        .queued_us = static_cast<double>(gst_util_get_timestamp() - started) / GST_USECOND};
-    KB_TRY(feed_->feed(frame, turn->slot, turn->input));
-    auto tensors = model_->run(turn->slot, feed_->ready(turn->slot), options_.get());
-    if (!tensors) return std::unexpected(tensors.error());
-    return std::make_unique<StartedFrame>(std::move(*tensors), times);
+    KB_ASSIGN(const CudaModel::Turn turn, model_->next());
+    // A frame's upload is in the slot of its first picture.
+    const size_t slot = number == 0 ? turn.slot : slot_;
+    slot_ = slot;
+    times.input_us += number == 0 ? feed_->microseconds(slot) : 0;
+    times.model_us += turn.model_us;
+    times.queued_us += static_cast<double>(gst_util_get_timestamp() - started) / GST_USECOND;
+    KB_TRY(feed_->feed(frame, slot, number, {{turn.input}}));
+    return model_->run(turn.slot, feed_->ready(slot), options_.get());
   }
 
   std::shared_ptr<CudaModel> model_;
-  const unsigned frames_;  // pending at a time
+  const unsigned frames_;   // pending at a time
+  unsigned pictures_ = 1;  // per frame
+  ModelFacts facts_;
   bool joined_ = false;
   const OnnxRuntime* runtime_ = nullptr;
   OnnxRunOptions options_{nullptr, nullptr};
@@ -169,6 +209,7 @@ class CudaInferencer : public Inferencer {
   bool interrupted_ = false;
   std::unique_ptr<CudaFeed> feed_;
   size_t next_ = 0;  // slot of the feed
+  size_t slot_ = 0;  // of the frame that runs alone
 };
 
 }  // namespace

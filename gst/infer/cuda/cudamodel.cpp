@@ -32,13 +32,13 @@ class CudaResult : public BatchResult {
   CudaResult(std::vector<std::shared_ptr<CudaTensor>> tensors, double model_us)
       : tensors_(std::move(tensors)), us_(model_us) {}
 
-  Result<std::vector<InferredTensor>> slice(unsigned index) const override {
+  Result<std::vector<InferredTensor>> slice(unsigned first, unsigned count) const override {
     std::vector<InferredTensor> out;
     for (const auto& tensor : tensors_) {
       const size_t bytes = tensor->bytes() / tensor->shape()[0];
-      auto data = CudaTensor::wrapped(tensor, index * bytes, bytes);
+      auto data = CudaTensor::wrapped(tensor, first * bytes, count * bytes);
       if (!data) return std::unexpected(data.error());
-      out.push_back({tensor->type(), slice_shape(tensor->shape()), std::move(*data)});
+      out.push_back({tensor->type(), slice_shape(tensor->shape(), count), std::move(*data)});
     }
     return out;
   }
@@ -126,7 +126,7 @@ unsigned CudaModel::fixed_batch() const {
   return claims_.batch > 1 ? static_cast<unsigned>(claims_.batch) : 0;
 }
 
-Status CudaModel::join(const ModelFacts& facts, unsigned frames) {
+Status CudaModel::join(const ModelFacts& facts, unsigned frames, unsigned pictures) {
   const std::lock_guard guard(turn_);
   const CudaScope scope(context_);
   KB_TRY(scope.status());
@@ -136,15 +136,16 @@ Status CudaModel::join(const ModelFacts& facts, unsigned frames) {
                 "another size or type",
                 "set max-in-flight= to a different value, so that the model is not shared");
   ++users_;
-  frames_ += frames;
+  frames_ += frames * pictures;
+  group_ = std::max(group_, pictures);
   grow();
   return {};
 }
 
-void CudaModel::leave(unsigned frames) {
+void CudaModel::leave(unsigned pictures) {
   const std::lock_guard guard(turn_);
   --users_;
-  frames_ -= frames;
+  frames_ -= pictures;
 }
 
 Status CudaModel::prepare(const ModelFacts& facts) {
@@ -186,10 +187,11 @@ Status CudaModel::bind(Size& size, std::span<const DeviceMemory> inputs) {
   return {};
 }
 
-/// Returns the number of pictures that may be waiting at a time, as a size.
+/// Returns the number of pictures that may be waiting at a time, as a size: at least those of a
+/// frame.
 unsigned CudaModel::wanted_capacity() const {
   const unsigned most = spec_.batch.size == 0 ? kLargestBatch : spec_.batch.size;
-  return batch_capacity(frames_, most);
+  return std::max(batch_capacity(frames_, most), std::min(group_, most));
 }
 
 /// Adds sizes for the frames of all elements, as long as they are worth it. If that fails, pictures
@@ -197,7 +199,8 @@ unsigned CudaModel::wanted_capacity() const {
 void CudaModel::grow() {
   const unsigned wanted = wanted_capacity();
   while (fixed_batch() == 0 && !settled_ && capacity() < wanted) {
-    const auto grown = grow_to(std::min(capacity() * kBatchStep, wanted));
+    const unsigned step = std::max(capacity() * kBatchStep, group_);
+    const auto grown = grow_to(std::min(step, wanted));
     settled_ = !grown || !*grown;
     if (grown) continue;
     GST_CAT_INFO(tensorinfer_debug, "no larger batches than %u: %s", capacity(),
@@ -332,6 +335,23 @@ Result<std::vector<InferredTensor>> CudaModel::run(size_t slot, CUevent input_re
     auto data = CudaTensor::wrapped(tensor, 0, tensor->bytes());
     if (!data) return std::unexpected(data.error());
     out.push_back({tensor->type(), tensor->shape(), std::move(*data)});
+  }
+  return out;
+}
+
+Result<std::vector<InferredTensor>> CudaModel::joined(
+    std::vector<std::vector<InferredTensor>> parts) {
+  KB_ASSIGN(const std::vector<Shape> shapes, joined_shapes(parts));
+  const CudaScope scope(context_);
+  KB_TRY(scope.status());
+  std::vector<InferredTensor> out;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    std::vector<OwnedBuffer> data;
+    for (auto& part : parts) data.push_back(std::move(part[i].data));
+    KB_ASSIGN(auto tensor, CudaTensor::joined(shared_from_this(), pieces_, *sizes_.front().session,
+                                              std::move(data)));
+    KB_ASSIGN(OwnedBuffer all, CudaTensor::wrapped(tensor, 0, tensor->bytes()));
+    out.push_back({parts.front()[i].type, shapes[i], std::move(all)});
   }
   return out;
 }

@@ -29,8 +29,10 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   /// Adds an element with up to `frames` pending frames. The first call makes inputs, and graphs if
   /// the model allows them; later ones make room for larger batches, up to the largest that is
   /// worth it. kInvalid if the input differs from the first one's.
-  Status join(const ModelFacts& facts, unsigned frames);
-  void leave(unsigned frames);
+  /// @param pictures per frame.
+  Status join(const ModelFacts& facts, unsigned frames, unsigned pictures);
+  /// @param pictures of all pending frames.
+  void leave(unsigned pictures);
 
   /// Hold this lock for the functions below, and from next() to run().
   std::mutex& turn() { return turn_; }
@@ -63,6 +65,9 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   void drain() const {
     for (const Size& each : sizes_) each.session->drain();
   }
+
+  /// Joins tensors by copies on the device. Without the lock.
+  Result<std::vector<InferredTensor>> joined(std::vector<std::vector<InferredTensor>> parts);
 
   /// Returns the input of a place in a batch. Without the lock.
   CUdeviceptr input(const Batches::Place& place) const;
@@ -102,7 +107,9 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   ModelFacts facts_;
   std::vector<DeviceMemory> inputs_;  // by slot
   std::vector<Size> sizes_;           // ascending
-  unsigned users_ = 0, frames_ = 0;
+  unsigned users_ = 0;
+  unsigned frames_ = 0;  // pictures that may be waiting at a time
+  unsigned group_ = 1;   // largest number of pictures of a frame
   size_t next_ = 0;
   bool prepared_ = false;
   bool opened_ = false;   // sessions but the first have an open batch

@@ -64,6 +64,40 @@ Result<std::shared_ptr<CudaTensor>> CudaTensor::create(std::shared_ptr<void> own
   return out;
 }
 
+Result<std::shared_ptr<CudaTensor>> CudaTensor::joined(std::shared_ptr<void> owner,
+                                                       CudaPieces& pieces,
+                                                       const CudaSession& session,
+                                                       std::vector<OwnedBuffer> parts) {
+  const CudaDriver& cuda = cuda_driver();
+  std::shared_ptr<CudaTensor> out(new CudaTensor(std::move(owner), pieces, session));
+  out->parts_ = std::move(parts);
+  for (const OwnedBuffer& each : out->parts_) out->bytes_ += gst_buffer_get_size(each.get());
+  KB_ASSIGN(out->piece_, pieces.take(out->bytes_));
+  out->data_ = out->piece_.memory.get();
+  size_t at = 0;
+  for (const OwnedBuffer& each : out->parts_) {
+    const size_t bytes = gst_buffer_get_size(each.get());
+    if (bytes == 0) continue;
+    GstMapInfo map;
+    if (!gst_buffer_map(each.get(), &map, kReadCuda))
+      return fail(ErrorKind::kNoResource, "tensors of tiles on one GPU", "others",
+                  "set batch-size=1 or provider=cpu");
+    GstMemory* const memory = gst_buffer_peek_memory(each.get(), 0);
+    const auto ready = static_cast<CUevent>(gst_mini_object_get_qdata(
+        GST_MINI_OBJECT_CAST(memory), g_quark_from_static_string(kReadyEvent)));
+    Status copied = cuda_status(cuda.stream_wait(session.stream(), ready, 0), "ordered streams");
+    if (copied)
+      copied = cuda_status(cuda.copy(out->data_ + at, reinterpret_cast<CUdeviceptr>(map.data),
+                                     bytes, session.stream()),
+                           "a copy of a tensor");
+    gst_buffer_unmap(each.get(), &map);
+    KB_TRY(copied);
+    at += bytes;
+  }
+  KB_TRY(cuda_status(cuda.event_record(out->piece_.ready.get(), session.stream()), "an event"));
+  return out;
+}
+
 CudaTensor::~CudaTensor() {
   value_.reset();
   if (piece_.ready.get() != nullptr) pieces_.give_back(std::move(piece_));

@@ -38,6 +38,10 @@ class CudaTensor {
   /// after which it is complete. @param owner outlives the tensors; it owns session and pieces.
   static Result<std::shared_ptr<CudaTensor>> create(std::shared_ptr<void> owner, CudaPieces& pieces,
                                                     const CudaSession& session, CudaOutput output);
+  /// Enqueues copies of tensors, one after the other, into memory of their own.
+  static Result<std::shared_ptr<CudaTensor>> joined(std::shared_ptr<void> owner, CudaPieces& pieces,
+                                                    const CudaSession& session,
+                                                    std::vector<OwnedBuffer> parts);
   ~CudaTensor();
 
   const Shape& shape() const { return shape_; }
@@ -57,6 +61,7 @@ class CudaTensor {
   const CudaSession& session_;
   CudaPieces::Piece piece_;
   OnnxValue value_{nullptr, nullptr};
+  std::vector<OwnedBuffer> parts_;  // that are being copied
   CUdeviceptr data_ = 0;
   DataType type_ = DataType::kFloat32;
   Shape shape_;

@@ -3,6 +3,7 @@
 #include "gst/infer/facts/trial.h"
 
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "core/plan/plan.h"
@@ -47,9 +48,9 @@ Result<std::vector<InferredTensor>> run_once(const SessionSpec& spec, const Mode
                             facts.input.size.height);
   const auto form = frame_form_of(info);
   if (!form) return std::unexpected(form.error());
-  const auto plan = plan_input(*form, 1, 1, facts.input, facts.resize);
-  if (!plan) return std::unexpected(plan.error());
-  KB_TRY((*inferencer)->set_frames(*plan, info));
+  KB_ASSIGN(Pictures pictures,
+            plan_pictures(*form, {.size = facts.input.size}, {}, facts.input, facts.resize));
+  KB_TRY((*inferencer)->set_frames(std::move(pictures.plans), info));
   const OwnedBuffer picture = drawn(info);
   if (picture == nullptr)
     return fail(ErrorKind::kNoResource, "enough memory for a picture of the model's size",

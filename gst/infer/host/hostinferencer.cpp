@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Runs models on tensors in system memory.
 #include <algorithm>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -31,6 +32,27 @@ const Backend& host_backend() {
   return *std::ranges::find_if(backends(), reads_host);
 }
 
+/// Copies the parts into one buffer per output.
+Result<std::vector<InferredTensor>> joined_on_host(std::vector<std::vector<InferredTensor>> parts) {
+  KB_ASSIGN(const std::vector<Shape> shapes, joined_shapes(parts));
+  std::vector<InferredTensor> out;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    gsize bytes = 0;
+    for (const auto& part : parts) bytes += gst_buffer_get_size(part[i].data.get());
+    OwnedBuffer data(gst_buffer_new_allocate(nullptr, bytes, nullptr));
+    GstMapInfo all;
+    if (data == nullptr || !gst_buffer_map(data.get(), &all, GST_MAP_WRITE))
+      return fail(ErrorKind::kNoResource, std::to_string(bytes) + " bytes for the tensors of tiles",
+                  "less", "set fewer tiles");
+    gsize at = 0;
+    for (const auto& part : parts)
+      at += gst_buffer_extract(part[i].data.get(), 0, all.data + at, bytes - at);
+    gst_buffer_unmap(data.get(), &all);
+    out.push_back({parts.front()[i].type, shapes[i], std::move(data)});
+  }
+  return out;
+}
+
 /// Runs a frame in a batch if the model has batches, else alone in the streaming thread.
 class HostInferencer : public Inferencer {
  public:
@@ -41,8 +63,8 @@ class HostInferencer : public Inferencer {
   Status set_model(const ModelFacts& facts) override {
     KB_TRY(model_->prepare(facts));
     const OnnxSession& session = model_->session();
-    if (auto batches = model_->batches()) {
-      member_ = std::make_unique<BatchMember>(std::move(batches), session.spec().ahead + 1);
+    if (model_->batches()) {
+      take_part(1);
       return {};
     }
     auto options = session.run_options();
@@ -55,39 +77,79 @@ class HostInferencer : public Inferencer {
     return {};
   }
 
-  Status set_frames(const InputPlan& plan, const GstVideoInfo& info) override {
-    auto maker = host_backend().input_maker(plan);
-    if (!maker) return std::unexpected(maker.error());
-    maker_ = std::move(*maker);
+  Status set_frames(std::vector<PicturePlan> pictures, const GstVideoInfo& info) override {
+    makers_.clear();
+    for (const PicturePlan& each : pictures) {
+      KB_ASSIGN(auto maker, host_backend().input_maker(each.plan));
+      makers_.push_back(std::move(maker));
+    }
+    if (member_ && pictures.size() != pictures_.size())
+      take_part(static_cast<unsigned>(pictures.size()));
+    pictures_ = std::move(pictures);
     info_ = info;
     return {};
   }
 
   Result<std::unique_ptr<PendingFrame>> begin(GstBuffer* frame, uint64_t order) override {
-    if (!member_) return run_alone(frame);
-    return member_->begin(order, [&](const Batches::Place& place) -> Result<std::shared_ptr<void>> {
-      KB_TRY(make_input(frame, model_->input(place)));
+    MappedFrame mapped;
+    KB_TRY(mapped.map(frame, info_, GST_MAP_READ));
+    const FramePlanes planes = planes_of(mapped.get());
+    if (!member_) return run_alone(planes);
+    const auto make = [&](std::span<const Batches::Place> places,
+                          unsigned first) -> Result<std::shared_ptr<void>> {
+      for (size_t i = 0; i < places.size(); ++i)
+        KB_TRY(make_input(planes, first + i, model_->input(places[i])));
       return nullptr;
-    });
+    };
+    return member_->begin(order, make);
   }
 
   void interrupt(bool on) override {
+    const std::lock_guard guard(lock_);
+    interrupted_ = on;
     if (member_) member_->interrupt(on);
     else model_->session().runtime().terminate(options_.get(), on);
   }
 
   std::string why_single() const override { return model_->why_single(); }
-  BatchCounts batch_counts() const override { return member_ ? member_->counts() : BatchCounts{}; }
+  BatchCounts batch_counts() const override {
+    const std::lock_guard guard(lock_);
+    return member_ ? member_->counts() : BatchCounts{};
+  }
 
  private:
-  Result<std::unique_ptr<PendingFrame>> run_alone(GstBuffer* frame) {
+  /// Takes part in the batches with frames of that many pictures.
+  void take_part(unsigned pictures) {
+    const std::lock_guard guard(lock_);
+    member_.reset();
+    member_ = std::make_unique<BatchMember>(
+        model_->batches(), model_->session().spec().ahead + 1, pictures, joined_on_host);
+    if (interrupted_) member_->interrupt(true);
+  }
+
+  /// Runs the pictures of a frame one after the other.
+  Result<std::unique_ptr<PendingFrame>> run_alone(const FramePlanes& planes) {
+    InferTimes times;
+    std::vector<std::vector<InferredTensor>> parts;
+    for (size_t i = 0; i < pictures_.size(); ++i) {
+      KB_ASSIGN(auto tensors, run_picture(planes, i, times));
+      parts.push_back(std::move(tensors));
+    }
+    if (parts.size() == 1) return std::make_unique<StartedFrame>(std::move(parts.front()), times);
+    KB_ASSIGN(auto joined, joined_on_host(std::move(parts)));
+    return std::make_unique<StartedFrame>(std::move(joined), times);
+  }
+
+  /// @param times incremented by what the picture took.
+  Result<std::vector<InferredTensor>> run_picture(const FramePlanes& planes, size_t number,
+                                                  InferTimes& times) {
     const GstClockTime started = gst_util_get_timestamp();
-    KB_TRY(make_input(frame, input_.data()));
-    InferTimes times{.input_us = microseconds_since(started)};
+    KB_TRY(make_input(planes, number, input_.data()));
+    times.input_us += microseconds_since(started);
     const GstClockTime ready = gst_util_get_timestamp();
     auto outputs = model_->session().run(inputs_.values(), options_.get());
     if (!outputs) return std::unexpected(outputs.error());
-    times.model_us = microseconds_since(ready);
+    times.model_us += microseconds_since(ready);
     std::vector<InferredTensor> out;
     for (OnnxOutput& output : *outputs) {
       InferredTensor tensor{.type = output.type, .shape = output.shape};
@@ -95,21 +157,23 @@ class HostInferencer : public Inferencer {
       tensor.data = wrapped_output(std::move(lent), output.data, output.bytes);
       out.push_back(std::move(tensor));
     }
-    return std::make_unique<StartedFrame>(std::move(out), times);
+    return out;
   }
 
-  Status make_input(GstBuffer* buffer, std::byte* input) {
-    MappedFrame frame;
-    KB_TRY(frame.map(buffer, info_, GST_MAP_READ));
-    return maker_->make(planes_of(frame.get()), input, nullptr);
+  Status make_input(const FramePlanes& planes, size_t number, std::byte* input) {
+    const auto& [plan, area] = pictures_[number];
+    return makers_[number]->make(planes_at(planes, plan.frame, area.x, area.y), input, nullptr);
   }
 
   std::shared_ptr<HostModel> model_;
+  mutable std::mutex lock_;  // guards member_ between its changes and calls of other threads
   std::unique_ptr<BatchMember> member_;
+  bool interrupted_ = false;
   OnnxRunOptions options_{nullptr, nullptr};
   InputMemory input_;
   HostInputs inputs_;  // of input_
-  std::unique_ptr<InputMaker> maker_;
+  std::vector<PicturePlan> pictures_;
+  std::vector<std::unique_ptr<InputMaker>> makers_;  // one per picture
   GstVideoInfo info_{};
 };
 

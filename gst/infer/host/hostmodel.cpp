@@ -23,14 +23,14 @@ class HostResult : public BatchResult, public std::enable_shared_from_this<HostR
              unsigned batch, double model_us)
       : model_(std::move(model)), outputs_(std::move(outputs)), batch_(batch), us_(model_us) {}
 
-  Result<std::vector<InferredTensor>> slice(unsigned index) const override {
+  Result<std::vector<InferredTensor>> slice(unsigned first, unsigned count) const override {
     std::vector<InferredTensor> out;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const OnnxOutput& output = outputs_[i];
       KB_TRY(check_slices(model_->claims().outputs[i], output.shape, batch_));
       const size_t bytes = output.bytes / batch_;
-      InferredTensor tensor{.type = output.type, .shape = slice_shape(output.shape)};
-      tensor.data = wrapped_output(shared_from_this(), output.data + index * bytes, bytes);
+      InferredTensor tensor{.type = output.type, .shape = slice_shape(output.shape, count)};
+      tensor.data = wrapped_output(shared_from_this(), output.data + first * bytes, count * bytes);
       out.push_back(std::move(tensor));
     }
     return out;

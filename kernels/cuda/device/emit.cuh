@@ -17,6 +17,11 @@ __device__ inline void write(Detection* to, const Detection& box) {
   reinterpret_cast<uint4*>(to)[1] = halves[1];
 }
 
+/// Returns the map between the frame and the block's image.
+__device__ inline const Letterbox& letterbox_of(const DevicePlan& plan) {
+  return plan.tiles == nullptr ? plan.letterbox : plan.tiles[blockIdx.y];
+}
+
 /// Staging for boxes, so that host memory is written in full lines.
 template <uint32_t kThreads>
 struct EmitShared {
@@ -35,7 +40,7 @@ __device__ uint32_t emit(const DevicePlan& plan, EmitShared<kThreads>& shared, b
   bool nothing = false;
   if (there) {
     const Detection box_out =
-        emitted(candidate(plan, key, box), plan.letterbox, plan.rules, plan.tables);
+        emitted(candidate(plan, key, box), letterbox_of(plan), plan.rules, plan.tables);
     memcpy(shared.staged + 2 * at, &box_out, sizeof box_out);
     nothing = is_empty(box_out.box);
   }

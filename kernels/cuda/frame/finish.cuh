@@ -159,7 +159,7 @@ __device__ inline uint32_t finish_few(const DevicePlan& plan, const Pile& pile,
   const bool wanted = there && rank < plan.limit();
   Detection detection;
   if (wanted) {
-    detection = emitted(candidate(plan, key, box), plan.letterbox, plan.rules, plan.tables);
+    detection = emitted(candidate(plan, key, box), letterbox_of(plan), plan.rules, plan.tables);
     write(out + rank, detection);
   }
   empty = __syncthreads_count(wanted && is_empty(detection.box));

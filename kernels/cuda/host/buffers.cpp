@@ -66,6 +66,7 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan) {
   out.anchor_sizes = device.take<AnchorSize>(plan.anchor_sizes.size());
   out.size_limits = device.take<SizeLimits>(plan.class_threshold.size());
   out.regions = device.take<Region>(2 * kMaxRegions);
+  out.tiles = device.take<Letterbox>(plan.tiles.size());
   out.segments = device.take<DeviceSegment>(plan.layout.segments.size());
   out.angles = device.take<float>(plan.rules.oriented ? images * plan.rules.anchors : 0);
   out.runs = device.take<uint64_t>(in_runs);
@@ -120,7 +121,8 @@ DevicePlan device_plan(const Plan& plan, const Buffers& buffers) {
           .octaves = octaves_of(plan.rules.lowest_threshold),
           .per_pixel_x = plan.letterbox.per_pixel_x(),
           .per_pixel_y = plan.letterbox.per_pixel_y(),
-          .angles = plan.rules.oriented ? buffers.angles.data() : nullptr};
+          .angles = plan.rules.oriented ? buffers.angles.data() : nullptr,
+          .tiles = plan.tiles.empty() ? nullptr : buffers.tiles.data()};
 }
 
 namespace {

@@ -33,6 +33,7 @@ struct Buffers {
   std::span<AnchorSize> anchor_sizes;
   std::span<SizeLimits> size_limits;  // always allocated, like regions
   std::span<Region> regions;
+  std::span<Letterbox> tiles;  // images, if these are tiles
   std::span<DeviceSegment> segments;
   std::span<float> angles;   // images x anchors, for oriented boxes
   std::span<uint64_t> runs;  // candidates in whole runs; from here on for one image at a time

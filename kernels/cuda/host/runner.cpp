@@ -117,6 +117,15 @@ Status CudaRunner::upload_tables(const Plan& plan) {
   KB_TRY(upload(buffers_.anchor_sizes, plan.anchor_sizes));
   KB_TRY(upload(buffers_.size_limits, plan.size_limits));
   KB_TRY(upload(buffers_.regions, plan.regions));
+  return upload_tiles(plan);
+}
+
+/// Uploads the maps of tiles, and waits.
+Status CudaRunner::upload_tiles(const Plan& plan) {
+  tiles_.clear();
+  for (const Tile& each : plan.tiles) tiles_.push_back(each.letterbox);
+  KB_TRY_CUDA(cudaMemcpyAsync(buffers_.tiles.data(), tiles_.data(), buffers_.tiles.size_bytes(),
+                              cudaMemcpyHostToDevice, stream_.get()));
   return check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
 }
 
@@ -206,6 +215,7 @@ Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tenso
         cudaMemsetAsync(buffers_.control.data(), 0, buffers_.control.size_bytes(), stream_.get()));
   clean_ = false;
   plan_.letterbox = plan.letterbox;
+  if (!std::ranges::equal(plan.tiles, tiles_, {}, &Tile::letterbox)) KB_TRY(upload_tiles(plan));
   args_.sequence = ++sequence_;
   args_.turn = 1 - args_.turn;
   KB_TRY_CUDA(kernels_->frame(plan_, args_, pieces_, numbers_, grid_, stream_.get()));
@@ -235,6 +245,7 @@ Status CudaRunner::run_slowly(uint32_t image) {
                 .sequence = ++sequence_};
   DevicePlan own = plan_;
   if (own.angles != nullptr) own.angles += size_t{image} * own.rules.anchors;
+  if (own.tiles != nullptr) own.tiles += image;
   KB_TRY_CUDA(launch_select(own, args, stream_.get()));
   if (plan_.rules.pre_nms_class_top_k != 0) {
     KB_TRY(wait({&header, 1}));

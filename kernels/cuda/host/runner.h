@@ -27,6 +27,7 @@ class CudaRunner final : public Runner {
   Status allocate(const Plan& plan);
   Status upload_tables(const Plan& plan);
   Status upload_segments(const Plan& plan);
+  Status upload_tiles(const Plan& plan);
   Status choose_grid();
   Status wait_for(const TensorView& tensor);
   Status bind(const Plan& plan, std::span<const TensorView> tensors);
@@ -45,6 +46,7 @@ class CudaRunner final : public Runner {
   std::vector<const std::byte*> data_;  // per tensor, on the device
   Buffers buffers_;
   DevicePlan plan_;
+  std::vector<Letterbox> tiles_;  // as in the buffers
   Numbers numbers_ = Numbers::kAny;
   const Kernels* kernels_ = nullptr;
   FrameArgs args_;

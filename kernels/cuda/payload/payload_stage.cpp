@@ -35,7 +35,7 @@ size_t CudaPayloadStage::place(const Plan& plan,
     image.first_pixel = pixels;
     image.count = boxes[i].size();
     count += image.count;
-    if (plan.payload.has(Moves::kAsMask)) pixels += place_masks(plan, boxes[i], image.places);
+    if (plan.payload.has(Moves::kAsMask)) pixels += place_masks(plan, static_cast<uint32_t>(i), boxes[i], image.places);
   }
   return pixels;
 }
@@ -120,8 +120,10 @@ Status CudaPayloadStage::run(const Plan& plan, const DevicePlan& device_plan, co
   for (uint32_t image = 0; image < images_.size(); ++image) {
     GatherArgs args = args_of(plan, pieces, image);
     args.boxes = boxes[image].data();
-    KB_TRY_CUDA(launch_values(device_plan, args, stream));
-    if (masks) KB_TRY_CUDA(launch_masks(device_plan, args, stream));
+    DevicePlan own = device_plan;
+    own.letterbox = plan.letterbox_of(image);
+    KB_TRY_CUDA(launch_values(own, args, stream));
+    if (masks) KB_TRY_CUDA(launch_masks(own, args, stream));
   }
   if (masks && bytes != 0)
     KB_TRY_CUDA(

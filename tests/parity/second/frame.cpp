@@ -60,8 +60,13 @@ bool wanted(const Box& b, const Box& around, uint32_t id, const Plan& plan) {
          fits(b.y2 - b.y1, limits.min_height, limits.max_height);
 }
 
-Box on_frame(const Plan& plan, const Candidate& from) {
-  const Letterbox& l = plan.letterbox;
+/// Returns the map of an image.
+const Letterbox& map_of(const Plan& plan, uint32_t image) {
+  if (plan.tiles.empty()) return plan.letterbox;
+  return plan.tiles[is_planted(Bug::kFirstTile) ? 0 : image].letterbox;
+}
+
+Box on_frame(const Plan& plan, const Letterbox& l, const Candidate& from) {
   float x[] = {(from.box.x1 - l.pad_x) * l.scale_x, (from.box.x2 - l.pad_x) * l.scale_x};
   float y[] = {(from.box.y1 - l.pad_y) * l.scale_y, (from.box.y2 - l.pad_y) * l.scale_y};
   if (plan.rules.contract.reorder_corners) {
@@ -74,13 +79,12 @@ Box on_frame(const Plan& plan, const Candidate& from) {
 }
 
 /// Maps an oriented box to the frame; empty if it is outside. @param around its bounding box.
-Detection oriented_on_frame(const Plan& plan, const Candidate& from, Box& around) {
+Detection oriented_on_frame(const Letterbox& map, const Candidate& from, Box& around) {
   Detection out{.angle = from.angle};
-  out.box = oriented_to_frame(plan.letterbox, from.box, out.angle);
+  out.box = oriented_to_frame(map, from.box, out.angle);
   if (is_planted(Bug::kAngleKept)) out.angle = from.angle;
   around = around_oriented(out.box, out.angle);
-  const float width = float(plan.letterbox.frame.width),
-              height = float(plan.letterbox.frame.height);
+  const float width = float(map.frame.width), height = float(map.frame.height);
   if (is_planted(Bug::kOrientedClipped)) {
     const auto clipped = [](float at, float most) { return std::clamp(at, 0.0f, most); };
     out.box = {clipped(out.box.x1, width), clipped(out.box.y1, height), clipped(out.box.x2, width),
@@ -127,22 +131,22 @@ class SecondRunner final : public Runner {
     out.funnel.after_top_k = static_cast<uint32_t>(ordered.size());
     if (is_planted(Bug::kFilteredFirst))
       std::erase_if(ordered, [&](const Candidate& each) {
-        const Box box = on_frame(plan, each);
+        const Box box = on_frame(plan, map_of(plan, image), each);
         return !wanted(box, box, key_class(each.key), plan);
       });
     std::vector<uint32_t> kept(plan.rules.kept_capacity + 1);  // one more for a bug
     kept.resize(kernels.nms(plan, ordered, kept, {}));
     out.funnel.kept = static_cast<uint32_t>(kept.size());
-    for (const uint32_t i : kept) emit(plan, ordered[i], out);
+    for (const uint32_t i : kept) emit(plan, map_of(plan, image), ordered[i], out);
     out.gathered = second_gather(plan, tensors, image, out.boxes);
     return out;
   }
 
-  static void emit(const Plan& plan, const Candidate& from, FoundImage& out) {
+  static void emit(const Plan& plan, const Letterbox& map, const Candidate& from, FoundImage& out) {
     Detection oriented;
     Box around;
-    if (plan.rules.oriented) oriented = oriented_on_frame(plan, from, around);
-    const Box box = plan.rules.oriented ? oriented.box : on_frame(plan, from);
+    if (plan.rules.oriented) oriented = oriented_on_frame(map, from, around);
+    const Box box = plan.rules.oriented ? oriented.box : on_frame(plan, map, from);
     const uint32_t id = key_class(from.key);
     if (!(box.x1 < box.x2 && box.y1 < box.y2)) ++out.funnel.clipped_away;
     else if (!wanted(box, plan.rules.oriented ? around : box, id, plan)) ++out.funnel.filtered_out;

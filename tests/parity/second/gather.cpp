@@ -70,7 +70,7 @@ Keypoint placed(const Plan& plan, const Numbers& numbers, uint32_t anchor, Keypo
 void add_points(const Plan& plan, const Numbers& numbers, uint32_t anchor,
                 std::vector<float>& out) {
   const PointRules& rules = plan.payload.points;
-  const Letterbox& way = plan.letterbox;
+  const Letterbox& way = plan.letterbox_of(numbers.image);
   if (is_planted(Bug::kPointsInOrder)) anchor = uint32_t(out.size() / 3 / rules.count);
   for (uint32_t i = 0; i < rules.count; ++i) {
     const uint32_t first = i * rules.numbers;
@@ -129,7 +129,7 @@ SecondGathered second_gather(const Plan& plan, std::span<const TensorView> tenso
       out.values.push_back(numbers(FieldId::kPayload, box.anchor, i));
   }
   if (plan.payload.masks.coefficients == 0) return out;
-  place_masks(plan, boxes, out.places);
+  place_masks(plan, image, boxes, out.places);
   for (size_t i = 0; i < boxes.size(); ++i)
     cut(plan, sums(plan, numbers, boxes[i].anchor), out.places[i], out);
   return out;

@@ -77,6 +77,7 @@ enum class Bug {
   kOtherOverlap,       // polygons instead of distributions, and vice versa
   kOrientedClipped,    // oriented boxes are clipped like upright ones
   kAngleKept,          // of oriented boxes if the axes have different scales
+  kFirstTile,          // every tile has the place of the first
   kCount,
 };
 

@@ -46,7 +46,7 @@ TEST(Gather, MasksHaveALimitOfPixels) {
     plan.letterbox.frame.width = enlarged ? 4096 : 2048;
     for (Detection& each : boxes) each.box.x2 = each.box.y2 * plan.letterbox.scale_x;
     std::vector<MaskPlace> places;
-    EXPECT_LE(place_masks(plan, boxes, places), size_t{1} << 30);
+    EXPECT_LE(place_masks(plan, 0, boxes, places), size_t{1} << 30);
     ASSERT_EQ(places.size(), boxes.size());
     const auto all = [](const MaskPlace& place) { return place.count() > 2000 * 2000; };
     EXPECT_EQ(std::ranges::count_if(places, all), enlarged ? 128 : 256);

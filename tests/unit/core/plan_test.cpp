@@ -145,7 +145,7 @@ TEST(Plan, UsesTheProducersGeometry) {
   EXPECT_EQ(plan->letterbox, *settings.letterbox);
   plan = plan_for(told_settings({960, 1080}), tensor);
   EXPECT_EQ(plan->letterbox, (Letterbox{{960, 1080}, {640, 384}, 1.5f, 3, 0, 12}));
-  refit(*plan, {{1920, 540}, {640, 384}, 3, 1, 0, 6}, {960, 1080});
+  refit(*plan, {{1920, 540}, {640, 384}, 3, 1, 0, 6}, {}, {960, 1080});
   EXPECT_EQ(plan->letterbox, (Letterbox{{960, 1080}, {640, 384}, 1.5f, 2, 0, 6}));
   // The grid is that of the model: 1.6 times the frame's number of cells, which fits no square.
   settings = told_settings({320, 200});

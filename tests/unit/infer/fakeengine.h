@@ -21,7 +21,7 @@ class FakeResult : public BatchResult {
   FakeResult(size_t slot, std::vector<void*> pictures)
       : slot_(slot), pictures_(std::move(pictures)) {}
 
-  Result<std::vector<InferredTensor>> slice(unsigned index) const override {
+  Result<std::vector<InferredTensor>> slice(unsigned index, unsigned) const override {
     InferredTensor tensor{.type = DataType::kUInt8, .shape = Shape{sizeof(void*)}};
     tensor.data.reset(gst_buffer_new_memdup(&pictures_[index], sizeof(void*)));
     std::vector<InferredTensor> out;

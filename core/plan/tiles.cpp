@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Divides frames into tiles.
+#include "core/plan/tiles.h"
+
+#include <algorithm>
+#include <cmath>
+#include <format>
+#include <utility>
+
+namespace keepbox {
+namespace {
+
+/// Tiles along one axis.
+struct TileRow {
+  uint32_t side = 0;
+  std::vector<uint32_t> at;
+};
+
+/// Returns `count` tiles that are spread over a length.
+TileRow spread(uint32_t length, uint32_t count, double overlap) {
+  const double exact = length / (count - (count - 1) * overlap);
+  TileRow out{.side = std::clamp(static_cast<uint32_t>(std::ceil(exact)), 1u, length)};
+  const uint32_t free = length - out.side;
+  for (uint32_t i = 0; i < count; ++i)
+    out.at.push_back(count == 1 ? 0 : static_cast<uint32_t>(std::lround(1.0 * i * free / (count - 1))));
+  return out;
+}
+
+/// Returns tiles of a size. Returns more than kMaxTiles only if there are too many.
+TileRow of_size(uint32_t length, uint32_t side, double overlap) {
+  TileRow out{.side = std::min(side, length)};
+  const auto shared = static_cast<uint32_t>(side * overlap);
+  const uint32_t step = std::max(side - std::min(shared, side), 1u);
+  for (uint32_t at = 0; out.at.size() <= kMaxTiles; at += step) {
+    out.at.push_back(std::min(at, length - out.side));
+    if (length - out.side <= at) break;
+  }
+  return out;
+}
+
+}  // namespace
+
+Tile moved(const Tile& from, Size to, double scale_x, double scale_y, double dx, double dy) {
+  const auto map = [](float at, double scale, double by) {
+    return static_cast<float>(at * scale + by);
+  };
+  const Box& area = from.area;
+  return {moved(from.letterbox, to, scale_x, scale_y, dx, dy),
+          {map(area.x1, scale_x, dx), map(area.y1, scale_y, dy), map(area.x2, scale_x, dx),
+           map(area.y2, scale_y, dy)}};
+}
+
+Tile scaled_to(const Tile& from, Size to) {
+  const Size frame = from.letterbox.frame;
+  if (frame == to) return from;  // bit-exact
+  return moved(from, to, double{1} * to.width / frame.width, double{1} * to.height / frame.height);
+}
+
+Result<std::vector<PixelArea>> tile_areas(const Picture& frame, const TileGrid& grid) {
+  const bool spaced = grid.columns != 0;
+  const auto axis = [&](uint32_t length, uint32_t count) {
+    return spaced ? spread(length, std::max(count, 1u), grid.overlap)
+                  : of_size(length, grid.size, grid.overlap);
+  };
+  const size_t extra = grid.whole ? 1 : 0;
+  const auto too_many = [&](std::string found) {
+    return fail(ErrorKind::kInvalid, std::format("at most {} tiles", kMaxTiles), std::move(found),
+                "set a larger tile-size=, fewer tiles=, or less tile-overlap=");
+  };
+  if (spaced && size_t{grid.columns} * grid.rows + extra > kMaxTiles)
+    return too_many(std::format("{}x{}", grid.columns, grid.rows));
+  const TileRow x = axis(frame.size.width, grid.columns), y = axis(frame.size.height, grid.rows);
+  if (x.at.size() * y.at.size() + extra > kMaxTiles)
+    return too_many(std::format("more for frames of {}x{}", frame.size.width, frame.size.height));
+  const auto whole_samples = [](uint32_t at, uint32_t chroma) { return at - at % chroma; };
+  std::vector<PixelArea> out;
+  for (const uint32_t top : y.at)
+    for (const uint32_t left : x.at)
+      out.push_back({whole_samples(left, std::max(frame.chroma.width, 1u)),
+                     whole_samples(top, std::max(frame.chroma.height, 1u)),
+                     {x.side, y.side}});
+  if (grid.whole) out.push_back({0, 0, frame.size});
+  return out;
+}
+
+FramePlanes planes_at(const FramePlanes& frame, const FrameForm& form, uint32_t x, uint32_t y) {
+  FramePlanes out = frame;
+  std::array<bool, FramePlanes::kMost> done{};
+  for (const FrameComponent& each : form.components) {
+    if (std::exchange(done[each.plane], true)) continue;
+    out.data[each.plane] += ptrdiff_t{y / each.sub_y} * frame.stride[each.plane] +
+                            ptrdiff_t{x / each.sub_x} * each.step;
+  }
+  return out;
+}
+
+Tile tile_of(const PixelArea& area, Size frame, const Letterbox& of_area) {
+  const auto edge = [](uint32_t at) { return static_cast<float>(at); };
+  return {moved(of_area, frame, 1, 1, area.x, area.y),
+          {edge(area.x), edge(area.y), edge(area.x + area.size.width),
+           edge(area.y + area.size.height)}};
+}
+
+}  // namespace keepbox

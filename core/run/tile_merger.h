@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Joins the boxes of a frame's tiles.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/scratch.h"
+#include "core/base/stop.h"
+#include "core/formula/box.h"
+#include "core/plan/plan.h"
+#include "core/run/backend.h"
+#include "core/run/masks.h"
+#include "core/run/payload_stage.h"
+
+namespace keepbox {
+
+/// Keeps one box per object of overlapping tiles. Each tile's boxes were suppressed by the plan's
+/// method already; here boxes of a class (of any class if NMS is class-agnostic) suppress those of
+/// other tiles, greedily: whole boxes before boxes that are cut by an inner edge of their tile, and
+/// the higher score first; tile and rank in the tile decide between equal scores. A box of a tile
+/// never suppresses one of the same tile. Host code, the same for all backends.
+class TileMerger {
+ public:
+  /// Returns kNoResource if the memory for the plan is not available.
+  static Result<TileMerger> create(const Plan& plan);
+
+  /// Joins the boxes and payloads of all images. @param stages one per image, or none if boxes have
+  /// no payload; valid as long as the results. @return kInterrupted if stopped.
+  Status run(const Plan& plan, const Runner& runner, std::span<const PayloadStage> stages,
+             const Stop& stop);
+
+  /// Returns the boxes, best first, up to max-detections. Valid until the next run, as below.
+  std::span<const Detection> detections() const { return detections_out_; }
+  std::span<const float> payload() const { return values_out_; }
+  std::span<const Mask> masks() const { return masks_; }
+  /// Returns the sums of all tiles.
+  const Funnel& funnel() const { return funnel_; }
+
+ private:
+  /// A box of a tile.
+  struct Entry {
+    uint32_t image, index;  // rank in the tile
+    float score;
+    bool cut;
+    uint32_t class_id;
+    Box bounds;  // upright
+  };
+
+  void list(const Plan& plan, const Runner& runner);
+  Status suppress(const Plan& plan, const Runner& runner, const Stop& stop);
+  void take(const Plan& plan, const Runner& runner, std::span<const PayloadStage> stages);
+
+  ScratchBuffer<Entry> memory_;
+  ScratchBuffer<Detection> detections_;
+  ScratchBuffer<float> values_;
+  std::vector<Mask> masks_;
+  std::span<Entry> entries_;  // after suppress(), the kept ones
+  std::span<const Detection> detections_out_;
+  std::span<const float> values_out_;
+  Funnel funnel_;
+};
+
+}  // namespace keepbox
