@@ -5,17 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "core/formula/emit.h"
-#include "kernels/cuda/host/pause.h"
+#include "kernels/cuda/host/spin.h"
 
 namespace keepbox::cuda {
 namespace {
-
-using Microseconds = std::chrono::microseconds;
 
 /// Duration of most frames: spinning reacts some microseconds faster than a blocking wait.
 constexpr Microseconds kSpin{40};
@@ -26,21 +22,6 @@ constexpr long long kWaitCycles = 400'000;
 
 bool has_arrived(Header& header, uint32_t sequence) {
   return std::atomic_ref(header.sequence).load(std::memory_order_acquire) == sequence;
-}
-
-/// Polls `done` until it is true or the time is over; yields to other threads after a while.
-template <class Done>
-bool spin(Microseconds most, Microseconds alone, Done done) {
-  const auto start = std::chrono::steady_clock::now();
-  for (;;) {
-    for (int i = 0; i < 32; ++i) {
-      if (done()) return true;
-      pause_processor();
-    }
-    const auto spent = std::chrono::steady_clock::now() - start;
-    if (spent >= most) return false;
-    if (spent >= alone) std::this_thread::yield();
-  }
 }
 
 }  // namespace
