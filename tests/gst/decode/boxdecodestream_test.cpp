@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // boxdecode in a stream: changes of properties, counters, restarts, memory of frames.
-
 #include <atomic>
 #include <thread>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // framesave and framerestore around real scalers.
-
 #include <cstring>
 
 #include "gst/metas/attachboxes.h"

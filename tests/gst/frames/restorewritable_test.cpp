@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Frames that stay writable, and shared ones that stay unchanged.
-
 #include <cstring>
 
 #include "gst/metas/attachboxes.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Models of the tests in a folder.
+// Checks for the boxes of two patches on a frame.
 #pragma once
 
 #include "tests/gst/infer/infer.h"

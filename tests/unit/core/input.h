@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/run/backend.h"
+#include "core/plan/input.h"
 
 namespace keepbox::test {
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Taps of input pixels, values, and invalid plans.
-
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Tensors that are rejected or ambiguous, and the errors.
-
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -2,10 +2,7 @@
 // A file of a model family.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include "core/recognition/layout.h"
-#include "tests/tempdir.h"
+#include <string>
 
 namespace keepbox::test {
 

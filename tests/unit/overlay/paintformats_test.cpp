@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Drawing in every format: exactly the expected pixels change, to the expected colour.
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
