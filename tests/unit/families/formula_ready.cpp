@@ -20,7 +20,7 @@ void add_rows(std::vector<Frame>& out, const Rows& model) {
   for (const DataType type : {DataType::kFloat32, DataType::kFloat16})
     for (const bool flat : {false, true}) {
       Chance chance(seed++);
-      std::vector<Found> rows = draw(chance, 100);
+      std::vector<Found> rows = draw_rows(chance, 100);
       const size_t width = std::strlen(model.order);
       const Shape shape = flat ? Shape{100, width} : Shape{1, 100, width};
       Tensor tensor = table(rows, model.order, model.fractions, shape, type, model.id);
@@ -34,7 +34,7 @@ void add_rows(std::vector<Frame>& out, const Rows& model) {
 void add_oriented(std::vector<Frame>& out) {
   for (const DataType type : {DataType::kFloat32, DataType::kFloat16}) {
     Chance chance(605);
-    std::vector<Found> rows = draw(chance, 100);
+    std::vector<Found> rows = draw_rows(chance, 100);
     std::vector<double> values;
     for (Found& row : rows) {
       const auto [x1, y1, x2, y2] = row.box;
@@ -62,7 +62,7 @@ void add_longer(std::vector<Frame>& out, const char* family, const char* id, siz
                 size_t each) {
   for (const DataType type : {DataType::kFloat32, DataType::kFloat16}) {
     Chance chance(607);
-    std::vector<Found> rows = draw(chance, 100);
+    std::vector<Found> rows = draw_rows(chance, 100);
     std::vector<double> values;
     for (const Found& row : rows) {
       for (const char letter : std::string_view("xyXYsc"))
@@ -90,7 +90,7 @@ void add_longer(std::vector<Frame>& out, const char* family, const char* id, siz
 /// OpenVINO's rows end at a row of image -1; the values after it are undefined.
 void add_ended(std::vector<Frame>& out) {
   Chance chance(600);
-  std::vector<Found> rows = draw(chance, 40);
+  std::vector<Found> rows = draw_rows(chance, 40);
   Tensor tensor = table(rows, "icsxyXY", true, {1, 1, 40, 7}, DataType::kFloat32);
   tensor.values[15 * 7] = -1;
   rows.resize(15);
@@ -102,7 +102,7 @@ void add_ended(std::vector<Frame>& out) {
 void add_queries(std::vector<Frame>& out) {
   for (const DataType type : {DataType::kFloat32, DataType::kFloat16}) {
     Chance chance(608);
-    std::vector<Found> rows = draw(chance, 300);
+    std::vector<Found> rows = draw_rows(chance, 300);
     std::vector<double> values;
     for (const Found& row : rows) {
       const auto [x1, y1, x2, y2] = row.box;
@@ -128,7 +128,7 @@ void add_queries(std::vector<Frame>& out) {
 void add_paddle(std::vector<Frame>& out) {
   for (const bool counted : {true, false}) {
     Chance chance(610);
-    std::vector<Found> rows = draw(chance, 40);
+    std::vector<Found> rows = draw_rows(chance, 40);
     Tensor tensor = table(rows, "csxyXY", false, {40, 6}, DataType::kFloat32, "paddle-rows");
     if (counted) rows.resize(12);
     else
@@ -150,7 +150,7 @@ struct Outputs {
 void add_outputs(std::vector<Frame>& out, const Outputs& model) {
   for (const bool whole_classes : {false, true}) {
     Chance chance(620);
-    std::vector<Found> rows = draw(chance, 100);
+    std::vector<Found> rows = draw_rows(chance, 100);
     Frame frame{.family = ""};
     frame.tensors.push_back(table(rows, model.order, model.fractions, {1, 100, 4},
                                   whole_classes ? DataType::kFloat16 : DataType::kFloat32,
@@ -175,7 +175,7 @@ void add_outputs(std::vector<Frame>& out, const Outputs& model) {
 void add_indices(std::vector<Frame>& out, const char* family, const char* order) {
   for (const DataType type : {DataType::kFloat32, DataType::kFloat16}) {
     Chance chance(640);
-    std::vector<Found> rows = draw(chance, 90);
+    std::vector<Found> rows = draw_rows(chance, 90);
     Frame frame = frame_of(family, std::string(to_string(type)), {});
     Tensor boxes = table(rows, order, false, {1, 90, 4}, type, "boxes");
     std::vector<double> scores(size_t{80} * 90);

@@ -32,7 +32,7 @@ void take_back(Found& row, char letter, double value, bool fractions) {
 }  // namespace
 
 /// Draws rows: the first ones are boxes, best first, the others far below any threshold.
-std::vector<Found> draw(Chance& chance, size_t rows) {
+std::vector<Found> draw_rows(Chance& chance, size_t rows) {
   std::vector<Found> out;
   for (size_t i = 0; i < rows; ++i) {
     const double x = between(chance, 0, 500), y = between(chance, 0, 700);

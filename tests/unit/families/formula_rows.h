@@ -24,7 +24,7 @@ struct Found {
 double number(const Found& row, char letter, bool fractions);
 
 /// Draws rows: the first ones are boxes, best first, the others far below any threshold.
-std::vector<Found> draw(Chance& chance, size_t rows);
+std::vector<Found> draw_rows(Chance& chance, size_t rows);
 
 /// Returns a frame without tensors, whose truths are the rows above the threshold.
 Frame frame_of(const char* family, std::string form, const std::vector<Found>& rows);
