@@ -336,8 +336,9 @@ Input forced(const char* detector, Tensor tensor, uint32_t side) {
 std::span<const Family> families() {
   static const std::vector<Family> all = [] {
     std::vector<Family> list(std::begin(kFamilies), std::end(kFamilies));
-    for (const auto& more : {method_families(), crowd_families(), filter_families(),
-                             head_families(), oriented_families(), gathered_families(), tile_families()})
+    for (const auto& more :
+         {method_families(), crowd_families(), filter_families(), head_families(),
+          oriented_families(), gathered_families(), tile_families()})
       list.insert(list.end(), more.begin(), more.end());
     return list;
   }();

@@ -142,8 +142,7 @@ class SecondRunner final : public Runner {
     return out;
   }
 
-  static void emit(const Plan& plan, const Letterbox& map, const Candidate& from,
-                   FoundImage& out) {
+  static void emit(const Plan& plan, const Letterbox& map, const Candidate& from, FoundImage& out) {
     Detection oriented;
     Box around;
     if (plan.rules.oriented) oriented = oriented_on_frame(map, from, around);

@@ -39,8 +39,7 @@ void place_images(Random& random, Settings& settings, size_t images) {
                   .pad_x = uniform(random, -0.5f, 0.1f) * float(model.width),
                   .pad_y = uniform(random, -0.5f, 0.1f) * float(model.height)};
     if (pick(random, 0, 3) == 0) map.pad_x = map.pad_y = 0;
-    settings.tiles.push_back(
-        {map, map.to_frame({0, 0, float(model.width), float(model.height)})});
+    settings.tiles.push_back({map, map.to_frame({0, 0, float(model.width), float(model.height)})});
   }
   settings.letterbox = settings.tiles.front().letterbox;
   settings.frame.size = pick(random, 0, 3) ? frame : Size{frame.width / 2, frame.height / 2};
