@@ -182,6 +182,7 @@ Status settle_tiles(Plan& plan, const Settings& settings, Size frame) {
                 counted(plan.layout.images, "image"));
   for (const Tile& each : settings.tiles) plan.tiles.push_back(scaled_to(each, frame));
   plan.tile_rules = settings.tile_rules;
+  plan.tile_detections = settings.max_detections;
   return {};
 }
 

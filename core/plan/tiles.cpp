@@ -22,7 +22,8 @@ TileRow spread(uint32_t length, uint32_t count, double overlap) {
   TileRow out{.side = std::clamp(static_cast<uint32_t>(std::ceil(exact)), 1u, length)};
   const uint32_t free = length - out.side;
   for (uint32_t i = 0; i < count; ++i)
-    out.at.push_back(count == 1 ? 0 : static_cast<uint32_t>(std::lround(1.0 * i * free / (count - 1))));
+    out.at.push_back(count == 1 ? 0
+                                : static_cast<uint32_t>(std::lround(1.0 * i * free / (count - 1))));
   return out;
 }
 
@@ -38,7 +39,19 @@ TileRow of_size(uint32_t length, uint32_t side, double overlap) {
   return out;
 }
 
+size_t whole_frames(const TileGrid& grid) { return grid.whole ? 1 : 0; }
+
+std::unexpected<Error> too_many(std::string found) {
+  return fail(ErrorKind::kInvalid, std::format("at most {} tiles", kMaxTiles), std::move(found),
+              "set a larger tile-size=, fewer tiles=, or less tile-overlap=");
+}
+
 }  // namespace
+
+Status check_grid(const TileGrid& grid) {
+  if (size_t{grid.columns} * grid.rows + whole_frames(grid) <= kMaxTiles) return {};
+  return too_many(std::format("{}x{}", grid.columns, grid.rows));
+}
 
 Tile moved(const Tile& from, Size to, double scale_x, double scale_y, double dx, double dy) {
   const auto map = [](float at, double scale, double by) {
@@ -62,15 +75,9 @@ Result<std::vector<PixelArea>> tile_areas(const Picture& frame, const TileGrid& 
     return spaced ? spread(length, std::max(count, 1u), grid.overlap)
                   : of_size(length, grid.size, grid.overlap);
   };
-  const size_t extra = grid.whole ? 1 : 0;
-  const auto too_many = [&](std::string found) {
-    return fail(ErrorKind::kInvalid, std::format("at most {} tiles", kMaxTiles), std::move(found),
-                "set a larger tile-size=, fewer tiles=, or less tile-overlap=");
-  };
-  if (spaced && size_t{grid.columns} * grid.rows + extra > kMaxTiles)
-    return too_many(std::format("{}x{}", grid.columns, grid.rows));
+  KB_TRY(check_grid(grid));
   const TileRow x = axis(frame.size.width, grid.columns), y = axis(frame.size.height, grid.rows);
-  if (x.at.size() * y.at.size() + extra > kMaxTiles)
+  if (x.at.size() * y.at.size() + whole_frames(grid) > kMaxTiles)
     return too_many(std::format("more for frames of {}x{}", frame.size.width, frame.size.height));
   const auto whole_samples = [](uint32_t at, uint32_t chroma) { return at - at % chroma; };
   std::vector<PixelArea> out;

@@ -63,11 +63,14 @@ struct PixelArea {
   friend constexpr bool operator==(const PixelArea&, const PixelArea&) = default;
 };
 
-/// Returns the areas of a frame's tiles, row by row, then the whole frame. Tiles have the same size;
-/// those of a row are spread evenly if the grid has columns. By size they are as SAHI's slices: one
-/// every (1 - overlap) of a side, the last one moved back into the frame. Positions are rounded down
-/// to whole chroma samples. kInvalid for more than kMaxTiles tiles. @pre grid.any(), and the frame
-/// is not empty.
+/// Returns kInvalid if the grid has more than kMaxTiles tiles whatever the frame is.
+Status check_grid(const TileGrid& grid);
+
+/// Returns the areas of a frame's tiles, row by row, then the whole frame. Tiles have the same
+/// size; those of a row are spread evenly if the grid has columns. By size they are as SAHI's
+/// slices: one every (1 - overlap) of a side, the last one moved back into the frame. Positions are
+/// rounded down to whole chroma samples. kInvalid for more than kMaxTiles tiles. @pre grid.any(),
+/// and the frame is not empty.
 Result<std::vector<PixelArea>> tile_areas(const Picture& frame, const TileGrid& grid);
 
 /// Returns the planes of an area of a frame. @param x,y of whole chroma samples.

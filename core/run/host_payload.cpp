@@ -37,8 +37,8 @@ class ValueMean {
 void move_points(const Plan& plan, uint32_t image, std::span<float> values) {
   const Letterbox& letterbox = plan.letterbox_of(image);
   for (size_t i = 0; i < values.size(); i += kPointValues) {
-    const Keypoint point = on_frame(letterbox, {values[i], values[i + 1], values[i + 2]},
-                                    plan.payload.points.clipped);
+    const Keypoint point =
+        on_frame(letterbox, {values[i], values[i + 1], values[i + 2]}, plan.payload.points.clipped);
     values[i] = point.x, values[i + 1] = point.y, values[i + 2] = point.score;
   }
 }

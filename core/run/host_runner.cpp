@@ -14,8 +14,8 @@ namespace {
 /// overwritten by the next one, which is faster than a branch for thousands of boxes.
 /// @param kept indices of the ordered candidates; on return those of the detections.
 /// @param filtered incremented for each box dropped by a filter.
-uint32_t emit(const Plan& plan, uint32_t image, std::span<const Candidate> ordered, std::span<uint32_t> kept,
-              std::span<Detection> out, uint32_t& filtered) {
+uint32_t emit(const Plan& plan, uint32_t image, std::span<const Candidate> ordered,
+              std::span<uint32_t> kept, std::span<Detection> out, uint32_t& filtered) {
   const Tables tables = plan.tables();
   const Letterbox letterbox = plan.letterbox_of(image);
   uint32_t count = 0;
@@ -79,8 +79,8 @@ Status HostRunner::run(const Plan& plan, std::span<const TensorView> tensors, ui
   const auto ordered = scratch.ordered.first(funnel.after_top_k);
   funnel.kept = kernels_.nms(plan, ordered, scratch.kept, nms);
   KB_TRY(check(stop));
-  out.count =
-      emit(plan, image, ordered, scratch.kept.first(funnel.kept), out.detections, funnel.filtered_out);
+  out.count = emit(plan, image, ordered, scratch.kept.first(funnel.kept), out.detections,
+                   funnel.filtered_out);
   funnel.clipped_away = funnel.kept - out.count - funnel.filtered_out;
   out.funnel = funnel;
   if (payloads_.empty()) return {};

@@ -163,10 +163,9 @@ Status finish_masks(const Plan& plan, uint32_t image, std::span<const Detection>
       continue;
     }
     const auto edge = [](uint32_t pixel, float by) { return static_cast<float>(pixel) / by; };
-    out[i] = {
-        made.inside + at.offset, at.width, at.height,
-        way.to_frame({edge(at.x, scale.x), edge(at.y, scale.y),
-                                 edge(at.x + at.width, scale.x), edge(at.y + at.height, scale.y)})};
+    out[i] = {made.inside + at.offset, at.width, at.height,
+              way.to_frame({edge(at.x, scale.x), edge(at.y, scale.y),
+                            edge(at.x + at.width, scale.x), edge(at.y + at.height, scale.y)})};
   }
   return {};
 }

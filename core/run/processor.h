@@ -42,9 +42,9 @@ class Processor {
     keepbox::refit(plan_, letterbox, tiles, frame);
   }
 
-  /// Decodes one frame, a batch of frames or the tiles of a frame. @param tensors those listed in plan().reads, in that order.
-  /// Returns kTruncated if a tensor is shorter than its dimensions, kNoResource if there is no
-  /// memory for masks, kInterrupted after the flag of stop_by() is set.
+  /// Decodes one frame, a batch of frames or the tiles of a frame. @param tensors those listed in
+  /// plan().reads, in that order. Returns kTruncated if a tensor is shorter than its dimensions,
+  /// kNoResource if there is no memory for masks, kInterrupted after the flag of stop_by() is set.
   Status run(std::span<const TensorView> tensors);
 
   /// Returns the boxes of a frame, best first, clipped to it. Valid until the next run().

@@ -63,15 +63,17 @@ void add(Funnel& sum, const Funnel& each) {
 
 Result<TileMerger> TileMerger::create(const Plan& plan) {
   TileMerger out;
-  const size_t most = size_t{plan.layout.images} * plan.rules.kept_capacity;
-  KB_TRY(out.memory_.grow(most, kFewer));
-  KB_TRY(out.detections_.grow(plan.rules.kept_capacity, kFewer));
-  KB_TRY(out.values_.grow(size_t{plan.rules.kept_capacity} * plan.payload.count, kFewer));
+  const size_t all = size_t{plan.layout.images} * plan.rules.kept_capacity;
+  out.most_ = std::min(all, size_t{plan.tile_detections});
+  KB_TRY(out.memory_.grow(all, kFewer));
+  KB_TRY(out.detections_.grow(out.most_, kFewer));
+  KB_TRY(out.values_.grow(out.most_ * plan.payload.count, kFewer));
+  if (plan.payload.has(Moves::kAsMask)) out.masks_.reserve(out.most_);
   return out;
 }
 
-Status TileMerger::run(const Plan& plan, const Runner& runner,
-                       std::span<const PayloadStage> stages, const Stop& stop) {
+Status TileMerger::run(const Plan& plan, const Runner& runner, std::span<const PayloadStage> stages,
+                       const Stop& stop) {
   list(plan, runner);
   KB_TRY(suppress(plan, runner, stop));
   take(plan, runner, stages);
@@ -87,8 +89,7 @@ void TileMerger::list(const Plan& plan, const Runner& runner) {
     const auto boxes = runner.detections(image);
     for (uint32_t i = 0; i < boxes.size(); ++i) {
       const Detection& each = boxes[i];
-      const Box bounds =
-          plan.rules.oriented ? around_oriented(each.box, each.angle) : each.box;
+      const Box bounds = plan.rules.oriented ? around_oriented(each.box, each.angle) : each.box;
       const bool cut = is_cut(bounds, plan.tiles[image], plan.tile_rules.border);
       memory_.data()[count++] = {image, i, each.score, cut, each.class_id, bounds};
     }
@@ -128,8 +129,7 @@ void TileMerger::take(const Plan& plan, const Runner& runner,
     if (a.score != b.score) return a.score > b.score;
     return a.image != b.image ? a.image < b.image : a.index < b.index;
   });
-  const auto best =
-      entries_.first(std::min(entries_.size(), size_t{plan.rules.kept_capacity}));
+  const auto best = entries_.first(std::min(entries_.size(), most_));
   const size_t each = plan.payload.count;
   bool all_values = each != 0;
   masks_.clear();

@@ -53,6 +53,7 @@ class TileMerger {
   Status suppress(const Plan& plan, const Runner& runner, const Stop& stop);
   void take(const Plan& plan, const Runner& runner, std::span<const PayloadStage> stages);
 
+  size_t most_ = 0;  // boxes that are kept
   ScratchBuffer<Entry> memory_;
   ScratchBuffer<Detection> detections_;
   ScratchBuffer<float> values_;

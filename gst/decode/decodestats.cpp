@@ -95,9 +95,10 @@ GstStructure* DecodeStats::structure() const {
       G_TYPE_UINT, last_.after_top_k, "kept", G_TYPE_UINT, last_.kept, "clipped-away", G_TYPE_UINT,
       last_.clipped_away, "filtered-out", G_TYPE_UINT, last_.filtered_out, "merged-away",
       G_TYPE_UINT, last_.merged_away, "attached", G_TYPE_UINT,
-      last_.kept - last_.clipped_away - last_.filtered_out - last_.merged_away, "detector", G_TYPE_STRING,
-      detector_.c_str(), "recognized", G_TYPE_STRING, recognised_.c_str(), "backend", G_TYPE_STRING,
-      backend_.c_str(), "backend-reason", G_TYPE_STRING, backend_reason_.c_str(), nullptr);
+      last_.kept - last_.clipped_away - last_.filtered_out - last_.merged_away, "detector",
+      G_TYPE_STRING, detector_.c_str(), "recognized", G_TYPE_STRING, recognised_.c_str(), "backend",
+      G_TYPE_STRING, backend_.c_str(), "backend-reason", G_TYPE_STRING, backend_reason_.c_str(),
+      nullptr);
 }
 
 }  // namespace keepbox

@@ -208,9 +208,7 @@ Result<std::map<std::string, std::string>> provider_options(const InferProps& pr
 }
 
 Result<TileGrid> tile_grid(const InferProps& props) {
-  TileGrid out{.size = props.tile_size,
-               .overlap = props.tile_overlap,
-               .whole = props.tile_whole};
+  TileGrid out{.size = props.tile_size, .overlap = props.tile_overlap, .whole = props.tile_whole};
   if (props.tiles.empty()) return out;
   const char* const end = props.tiles.data() + props.tiles.size();
   const auto columns = std::from_chars(props.tiles.data(), end, out.columns);
@@ -222,6 +220,7 @@ Result<TileGrid> tile_grid(const InferProps& props) {
   if (props.tile_size != 0)
     return fail(ErrorKind::kInvalid, "either tiles or tile-size", "both",
                 "leave one of them unset");
+  KB_TRY(check_grid(out));
   return out;
 }
 

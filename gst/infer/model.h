@@ -103,7 +103,7 @@ class Model {
   GstVideoInfo info_{};      // of frames
   ModelClaims claims_;
   ModelFacts facts_;
-  TileGrid tiles_;  // of frames
+  TileGrid tiles_;                              // of frames
   std::optional<FamilyOfModel> wanted_;         // declared by the downstream decoder
   std::optional<Result<FamilyOfModel>> tried_;  // from a trial run
   std::set<std::string> warned_;                // warnings since the start

@@ -65,8 +65,8 @@ std::expected<Letterbox, std::string> geometry_at(const Json& object) {
 WrittenJson to_json(const Tile& tile) {
   const Letterbox& at = tile.letterbox;
   const Box& area = tile.area;
-  return WrittenJson::array({at.scale_x, at.scale_y, at.pad_x, at.pad_y, area.x1, area.y1, area.x2,
-                             area.y2});
+  return WrittenJson::array(
+      {at.scale_x, at.scale_y, at.pad_x, at.pad_y, area.x1, area.y1, area.x2, area.y2});
 }
 
 std::expected<std::vector<Tile>, std::string> tiles_at(const Json& object,

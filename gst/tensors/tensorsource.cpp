@@ -65,10 +65,9 @@ bool same_source(const SharedTensorSource& a, const SharedTensorSource& b) {
 }
 
 bool same_producer(const SharedTensorSource& a, const SharedTensorSource& b) {
-  return a == b ||
-         (a != nullptr && b != nullptr && a->geometry.model == b->geometry.model &&
-          a->tiles.size() == b->tiles.size() &&
-          a->has_geometry() == b->has_geometry() && but_for_geometry(*a) == but_for_geometry(*b));
+  return a == b || (a != nullptr && b != nullptr && a->geometry.model == b->geometry.model &&
+                    a->tiles.size() == b->tiles.size() && a->has_geometry() == b->has_geometry() &&
+                    but_for_geometry(*a) == but_for_geometry(*b));
 }
 
 bool same_element(const SharedTensorSource& a, const SharedTensorSource& b) {

@@ -19,15 +19,15 @@ namespace keepbox {
 inline constexpr size_t kMaxLabels = size_t{1} << 16;  // limit per file
 
 struct TensorSource {
-  uint64_t producer = 0;       // number of the element in this process; 0 if unknown
-  Letterbox geometry;          // from the input frame to the model's input; sizes are 0 if unknown
-  std::vector<Tile> tiles;     // of that frame, one per image of the tensors; empty if there are none
-  std::string model;           // its name; empty if unknown
-  std::string file;            // the model's, for messages; empty if unknown
-  std::string detector;        // a family of the table; empty: to be recognised
-  std::string contract;        // the framework to reproduce, as nms-contract; empty if none
-  float iou_threshold = 0;     // default of that framework; 0 if none
-  Units units = Units::kAuto;  // units of box coordinates
+  uint64_t producer = 0;    // number of the element in this process; 0 if unknown
+  Letterbox geometry;       // from the input frame to the model's input; sizes are 0 if unknown
+  std::vector<Tile> tiles;  // of that frame, one per image of the tensors; empty if there are none
+  std::string model;        // its name; empty if unknown
+  std::string file;         // the model's, for messages; empty if unknown
+  std::string detector;     // a family of the table; empty: to be recognised
+  std::string contract;     // the framework to reproduce, as nms-contract; empty if none
+  float iou_threshold = 0;  // default of that framework; 0 if none
+  Units units = Units::kAuto;       // units of box coordinates
   std::vector<std::string> labels;  // by class; empty if unknown
   bool lost_geometry = false;  // the frame was flipped or rotated since; boxes cannot be placed
   bool open_rows = false;      // the number of rows is dynamic, and thus no evidence

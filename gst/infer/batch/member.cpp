@@ -34,8 +34,8 @@ class BatchMember::Pending : public PendingFrame {
   /// Puts the next pictures of the frame into the open batch, as many as have room.
   Status put_some(uint64_t order, const MakeInputs& make) {
     const auto first = static_cast<unsigned>(places_.size());
-    KB_ASSIGN(auto places, shared_->batches->take_some(shared_->member, order,
-                                                       shared_->pictures - first));
+    KB_ASSIGN(auto places,
+              shared_->batches->take_some(shared_->member, order, shared_->pictures - first));
     places_.insert(places_.end(), places.begin(), places.end());
     KB_ASSIGN(const std::shared_ptr<void> ready, make(places, first));
     for (const Batches::Place& each : places) shared_->batches->put(each, ready);
@@ -72,7 +72,7 @@ class BatchMember::Pending : public PendingFrame {
   }
 
   std::shared_ptr<Shared> shared_;
-  std::vector<Batches::Place> places_;  // by picture
+  std::vector<Batches::Place> places_;       // by picture
   decltype(Batches::Place::batch) of_last_;  // of the place that was taken last
   Batches::Clock::time_point put_;
   InferTimes times_;

@@ -25,8 +25,8 @@ class CudaFeed {
   ~CudaFeed();
 
   /// Enqueues the conversion of pictures of a frame. Later work on the frame's own stream may write
-  /// to the frame. @param slot less than slots; the previous inputs of the slot must no longer be in
-  /// use. @param first number of the first picture; calls for one frame begin with 0.
+  /// to the frame. @param slot less than slots; the previous inputs of the slot must no longer be
+  /// in use. @param first number of the first picture; calls for one frame begin with 0.
   /// @param inputs one per picture, in the home context.
   Status feed(GstBuffer* frame, size_t slot, size_t first, std::span<const CUdeviceptr> inputs);
 
@@ -50,12 +50,12 @@ class CudaFeed {
   struct Side {
     CudaContext context;
     CudaStream stream;
-    CudaEvent order;  // recorded after the frame's producer
+    CudaEvent order;                                  // recorded after the frame's producer
     std::vector<std::unique_ptr<InputMaker>> makers;  // by picture
     std::vector<FramePlanes> planes;                  // of frames from the host, by slot
-    std::vector<Events> events;          // by slot
-    std::vector<DeviceMemory> uploaded;  // planes of frames from the host, by slot
-    std::vector<DeviceMemory> abroad;    // inputs outside of the home context, by slot and picture
+    std::vector<Events> events;                       // by slot
+    std::vector<DeviceMemory> uploaded;               // planes of frames from the host, by slot
+    std::vector<DeviceMemory> abroad;  // inputs outside of the home context, by slot and picture
     ~Side();
   };
   Result<std::unique_ptr<Side>> make_side(const CudaContext& context) const;

@@ -198,7 +198,7 @@ class CudaInferencer : public Inferencer {
   }
 
   std::shared_ptr<CudaModel> model_;
-  const unsigned frames_;   // pending at a time
+  const unsigned frames_;  // pending at a time
   unsigned pictures_ = 1;  // per frame
   ModelFacts facts_;
   bool joined_ = false;

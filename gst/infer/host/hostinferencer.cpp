@@ -122,8 +122,8 @@ class HostInferencer : public Inferencer {
   void take_part(unsigned pictures) {
     const std::lock_guard guard(lock_);
     member_.reset();
-    member_ = std::make_unique<BatchMember>(
-        model_->batches(), model_->session().spec().ahead + 1, pictures, joined_on_host);
+    member_ = std::make_unique<BatchMember>(model_->batches(), model_->session().spec().ahead + 1,
+                                            pictures, joined_on_host);
     if (interrupted_) member_->interrupt(true);
   }
 

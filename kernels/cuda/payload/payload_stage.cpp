@@ -35,7 +35,8 @@ size_t CudaPayloadStage::place(const Plan& plan,
     image.first_pixel = pixels;
     image.count = boxes[i].size();
     count += image.count;
-    if (plan.payload.has(Moves::kAsMask)) pixels += place_masks(plan, static_cast<uint32_t>(i), boxes[i], image.places);
+    if (plan.payload.has(Moves::kAsMask))
+      pixels += place_masks(plan, static_cast<uint32_t>(i), boxes[i], image.places);
   }
   return pixels;
 }

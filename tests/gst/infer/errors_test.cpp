@@ -90,6 +90,14 @@ TEST_F(InferErrors, NoneForAWorkingModel) {
 
 TEST_F(InferErrors, NoModel) { expect_error("", {"model-file"}); }
 
+TEST_F(InferErrors, TilesThatCannotBe) {
+  const auto model = identity_model({1, 3, 48, 64});
+  for (const char* wrong : {"tiles=3", "tiles=0x2", "tiles=2x2x", "tiles=x"})
+    expect_error(with(model, wrong), {"COLUMNSxROWS in tiles", wrong + 6});
+  expect_error(with(model, "tiles=2x2 tile-size=64"), {"either tiles or tile-size"});
+  expect_error(with(model, "tiles=9x9"), {"at most 64 tiles", "9x9"});
+}
+
 TEST_F(InferErrors, FilesThatAreNotModels) {
   expect_error("model-file=" + (dir_ / "none.onnx"), {"none.onnx", "model-file"});
   expect_error("model-file=" + dir_.path().string(), {dir_.path().string(), "model-file"});

@@ -100,6 +100,46 @@ TEST_F(InferOnGpu, InputsMatchTheHosts) {
   }
 }
 
+/// Tiles in one batch, in several that are joined, and one after the other.
+TEST_F(InferOnGpu, TilesMatchTheHosts) {
+  const auto model = identity_model({"N", 3, 96, 160});
+  for (const char* format : {"RGB", "NV12", "YUY2"}) {
+    const std::string caps = raw(format, 640, 480);
+    const Buffer frame(painted(caps, test::noise));
+    const std::string tiles = "tiles=3x2 tile-whole=true ";
+    Harness host(infer(model, tiles + "provider=cpu"), caps);
+    const Numbers want = tensor_of(host.run(gst_buffer_ref(frame.get())));
+    ASSERT_EQ(want.dims[0], 7u) << host.error();
+    for (const char* more : {"batch-size=0", "batch-size=2", "batch-size=4", "batch-size=1"}) {
+      Harness device(infer(model, tiles + "provider=cuda " + more), caps);
+      for (int i = 0; i < 4; ++i) {
+        const bool there = i % 2 == 1;
+        const Buffer out = device.run(there ? on_device(context, caps, frame, nullptr).release()
+                                            : gst_buffer_ref(frame.get()));
+        ASSERT_TRUE(out) << device.error();
+        const Numbers got = tensor_of(out);
+        EXPECT_EQ(got.dims, want.dims) << format << " " << more;
+        EXPECT_EQ(got.values, want.values) << format << " " << more;
+      }
+      EXPECT_TRUE(runs_on(device, "cuda"));
+    }
+  }
+}
+
+TEST_F(InferOnGpu, TilesHaveTheirBoxesOnTheFrame) {
+  const std::string caps = raw("RGB", 640, 360);
+  const Rect red{200, 70, 260, 130}, blue{400, 200, 440, 260};
+  Harness h(infer(test::ultralytics_like({96, 96}), "tiles=6x4") + " ! boxdecode name=decode",
+            caps);
+  for (int i = 0; i < 5; ++i) {
+    const Buffer out = h.run(painted(caps, patches(red, blue)));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_TRUE(has_box(out, "disc", red, 6));
+    EXPECT_TRUE(has_box(out, "bar", blue, 6));
+  }
+  EXPECT_EQ(count(h, "decode", "zero-copy-frames"), 5u);
+}
+
 TEST_F(InferOnGpu, LeavesNothingOnTheHost) {
   const std::string caps = raw("RGB", 640, 360);
   Harness h(infer(test::ultralytics_like({320, 320}), "") + " ! boxdecode name=decode", caps);

@@ -17,6 +17,7 @@ namespace {
 
 using test::BatchesTest;
 using test::picture;
+using test::picture_in;
 using test::wait_until;
 
 using namespace std::chrono_literals;
@@ -158,6 +159,27 @@ TEST_F(BatchesTest, PlacesOfADeviceAreNotUsedTwice) {
   engine_.end_all();
   EXPECT_TRUE(batches_.result(kept, *next));
   EXPECT_EQ(owned.use_count(), 1);
+}
+
+TEST_F(BatchesTest, AdjacentPlacesAreTakenAtOnce) {
+  engine_.end_all();
+  Batches::Member member;
+  batches_.join(6);
+  auto first = batches_.take_some(member, 0, 6);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->size(), 4u) << "the capacity";
+  for (unsigned i = 0; i < 4; ++i) EXPECT_EQ((*first)[i].index, i);
+  for (const Batches::Place& each : *first) batches_.put(each, picture(each.index + 1));
+  auto rest = batches_.take_some(member, 0, 2);
+  ASSERT_TRUE(rest);
+  EXPECT_EQ(rest->size(), 2u);
+  for (const Batches::Place& each : *rest) batches_.put(each, picture(each.index + 5));
+  for (auto* places : {&*first, &*rest})
+    for (const Batches::Place& each : *places) {
+      const uintptr_t want = each.index + (places == &*first ? 1 : 5);
+      EXPECT_EQ(picture_in(batches_.result(member, each), each.index), want);
+    }
+  EXPECT_EQ(engine_.sizes, (std::vector<size_t>{4, 2}));
 }
 
 /// Members that join, leave, flush and fail at random get their own pictures, and no one hangs.

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Areas of tiles, and boxes of several tiles joined.
+#include "core/plan/tiles.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "core/run/processor.h"
+#include "tests/scene.h"
+
+namespace keepbox {
+namespace {
+
+using test::Row;
+using test::rows;
+using test::Tensor;
+
+std::vector<uint32_t> lefts(const std::vector<PixelArea>& areas) {
+  std::set<uint32_t> out;
+  for (const PixelArea& each : areas) out.insert(each.x);
+  return {out.begin(), out.end()};
+}
+
+std::vector<uint32_t> tops(const std::vector<PixelArea>& areas) {
+  std::set<uint32_t> out;
+  for (const PixelArea& each : areas) out.insert(each.y);
+  return {out.begin(), out.end()};
+}
+
+TEST(TileAreas, OfASizeAreThoseOfSahi) {
+  const auto areas = tile_areas({.size = {1920, 1080}}, {.size = 640});
+  ASSERT_TRUE(areas);
+  EXPECT_EQ(areas->size(), 8u);
+  EXPECT_EQ(lefts(*areas), (std::vector<uint32_t>{0, 512, 1024, 1280}));
+  EXPECT_EQ(tops(*areas), (std::vector<uint32_t>{0, 440}));
+  for (const PixelArea& each : *areas) EXPECT_EQ(each.size, (Size{640, 640}));
+}
+
+TEST(TileAreas, OfColumnsAreSpreadOverTheFrame) {
+  const auto areas = tile_areas({.size = {1000, 600}}, {.columns = 3, .rows = 2, .whole = true});
+  ASSERT_TRUE(areas);
+  ASSERT_EQ(areas->size(), 7u);
+  EXPECT_EQ(areas->front().size, (Size{385, 334}));  // of 384.6 and 333.3
+  EXPECT_EQ(lefts(*areas), (std::vector<uint32_t>{0, 308, 615}));
+  EXPECT_EQ(tops(*areas), (std::vector<uint32_t>{0, 266}));
+  EXPECT_EQ(areas->back(), (PixelArea{0, 0, {1000, 600}}));
+}
+
+TEST(TileAreas, BeginAtWholeChromaSamples) {
+  const auto areas =
+      tile_areas({.size = {1000, 600}, .chroma = {2, 2}}, {.columns = 3, .rows = 1, .overlap = 0});
+  ASSERT_TRUE(areas);
+  EXPECT_EQ(lefts(*areas), (std::vector<uint32_t>{0, 332, 666}));
+}
+
+TEST(TileAreas, CoverTheFrame) {
+  std::mt19937 random(3);
+  const auto pick = [&](uint32_t low, uint32_t high) {
+    return std::uniform_int_distribution<uint32_t>(low, high)(random);
+  };
+  for (int i = 0; i < 300; ++i) {
+    const Size frame{pick(1, 900), pick(1, 900)};
+    const TileGrid grid = i % 2 ? TileGrid{.columns = pick(1, 6), .rows = pick(1, 6)}
+                                : TileGrid{.size = pick(200, 700)};
+    const auto areas = tile_areas({.size = frame}, grid);
+    ASSERT_TRUE(areas) << areas.error().message();
+    for (const auto [x, y] : {std::pair{0u, 0u},
+                              {frame.width - 1, frame.height - 1},
+                              {pick(0, frame.width - 1), pick(0, frame.height - 1)}})
+      EXPECT_TRUE(std::ranges::any_of(*areas,
+                                      [&](const PixelArea& each) {
+                                        return x >= each.x && x < each.x + each.size.width &&
+                                               y >= each.y && y < each.y + each.size.height;
+                                      }))
+          << x << "," << y;
+    for (const PixelArea& each : *areas) {
+      EXPECT_LE(each.x + each.size.width, frame.width);
+      EXPECT_LE(each.y + each.size.height, frame.height);
+    }
+  }
+}
+
+TEST(TileAreas, AreLimitedInNumber) {
+  EXPECT_TRUE(tile_areas({.size = {640, 640}}, {.columns = 8, .rows = 8}));
+  for (const TileGrid& grid : {TileGrid{.columns = 8, .rows = 8, .whole = true},
+                               TileGrid{.columns = 4000000000u, .rows = 3}, TileGrid{.size = 1},
+                               TileGrid{.size = 30, .overlap = 0.9f}}) {
+    const auto areas = tile_areas({.size = {640, 640}}, grid);
+    ASSERT_FALSE(areas);
+    EXPECT_NE(areas.error().message().find("at most 64 tiles"), std::string::npos);
+  }
+}
+
+/// Two tiles of 100 pixels that overlap by 20, in a frame of 180x100.
+Settings two_tiles() {
+  Settings out = test::pixel_settings();
+  const Size frame{180, 100};
+  const Letterbox at{.frame = {100, 100}, .model = {100, 100}};
+  out.tiles = {tile_of({0, 0, {100, 100}}, frame, at), tile_of({80, 0, {100, 100}}, frame, at)};
+  out.letterbox = out.tiles[0].letterbox;
+  out.frame.size = frame;
+  return out;
+}
+
+/// Returns rows of two images, each with one below the threshold, since a dimension of 1 is no row.
+/// @pre there are equally many.
+Tensor images(std::vector<Row> first, std::vector<Row> second) {
+  for (auto* each : {&first, &second}) each->push_back({1, 1, 2, 2, 0.01f, 0});
+  const size_t each = first.size();
+  first.insert(first.end(), second.begin(), second.end());
+  Tensor out = rows(first);
+  out.shape = {2, each, 6};
+  return out;
+}
+
+std::vector<Detection> joined(const Settings& settings, const Tensor& tensor) {
+  const auto found = test::detect(settings, {tensor.view()});
+  EXPECT_TRUE(found) << found.error().message();
+  return found.value_or(std::vector<Detection>{});
+}
+
+TEST(Tiles, AWholeBoxIsKeptForACutOneOfAHigherScore) {
+  const Tensor tensor = images({{82, 10, 99.5f, 40, 0.9f, 0}}, {{2, 10, 35, 40, 0.5f, 0}});
+  Settings settings = two_tiles();
+  const auto found = joined(settings, tensor);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].box, (Box{82, 10, 115, 40}));
+  settings.tile_rules.border = -1;
+  const auto by_score = joined(settings, tensor);
+  ASSERT_EQ(by_score.size(), 1u);
+  EXPECT_EQ(by_score[0].score, 0.9f);
+}
+
+TEST(Tiles, TheFramesOwnEdgesCutNothing) {
+  const Tensor tensor = images({{0, 0, 60, 100, 0.9f, 0}}, {{-80, 0, -20, 100, 0.8f, 0}});
+  const auto found = joined(two_tiles(), tensor);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].score, 0.9f);
+}
+
+TEST(Tiles, BoxesOfOneTileDoNotSuppressEachOther) {
+  // One box inside of another, which suppression in the tile keeps: their IoU is small.
+  const Tensor tensor = images({{10, 10, 70, 90, 0.9f, 0}, {20, 20, 30, 30, 0.8f, 0}},
+                               {{50, 10, 60, 20, 0.7f, 0}, {50, 50, 60, 60, 0.2f, 0}});
+  EXPECT_EQ(joined(two_tiles(), tensor).size(), 3u);
+}
+
+TEST(Tiles, ClassesAreApartUnlessAgnostic) {
+  const Tensor tensor = images({{82, 10, 97, 40, 0.9f, 0}}, {{2, 10, 17, 40, 0.8f, 1}});
+  Settings settings = two_tiles();
+  EXPECT_EQ(joined(settings, tensor).size(), 2u);
+  settings.class_agnostic = true;
+  EXPECT_EQ(joined(settings, tensor).size(), 1u);
+}
+
+TEST(Tiles, TheMeasureAndItsThresholdDecide) {
+  // The second box is the left half of the first: IoU 0.5, and 1 of the smaller area.
+  const Tensor tensor = images({{82, 10, 98, 40, 0.9f, 0}}, {{2, 10, 10, 40, 0.8f, 0}});
+  Settings settings = two_tiles();
+  settings.tile_rules.merge = TileMerge::kIou;
+  EXPECT_EQ(joined(settings, tensor).size(), 2u) << "0.5 is not above 0.5";
+  settings.tile_rules.threshold = 0.49f;
+  EXPECT_EQ(joined(settings, tensor).size(), 1u);
+  settings.tile_rules.merge = TileMerge::kNone;
+  EXPECT_EQ(joined(settings, tensor).size(), 2u);
+  settings.tile_rules = {};
+  EXPECT_EQ(joined(settings, tensor).size(), 1u);
+}
+
+TEST(Tiles, CountWhatWasDropped) {
+  const Tensor tensor = images({{82, 10, 98, 40, 0.9f, 0}}, {{2, 10, 18, 40, 0.8f, 0}});
+  const std::vector<TensorView> views{tensor.view()};
+  auto processor = test::make_processor(two_tiles(), views);
+  ASSERT_TRUE(processor);
+  ASSERT_TRUE(processor->run(views));
+  EXPECT_EQ(processor->funnel().kept, 2u);
+  EXPECT_EQ(processor->funnel().merged_away, 1u);
+  EXPECT_EQ(processor->plan().frames(), 1u);
+}
+
+TEST(Tiles, NeedOneImageEach) {
+  Settings settings = two_tiles();
+  settings.tiles.push_back(settings.tiles.back());
+  const Tensor tensor = images({{82, 10, 98, 40, 0.9f, 0}}, {{2, 10, 18, 40, 0.8f, 0}});
+  const std::vector<TensorView> views{tensor.view()};
+  const auto plan = make_plan(settings, views);
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.error().message().find("3 images, one per tile"), std::string::npos)
+      << plan.error().message();
+}
+
+/// A box of one tile, as found by decoding that tile alone.
+struct Alone {
+  Detection box;
+  size_t tile;
+  bool cut, dropped = false;
+};
+
+float overlap(const Box& a, const Box& b, TileMerge merge) {
+  const float w = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
+  const float h = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
+  if (w <= 0 || h <= 0) return 0;
+  const float area_a = (a.x2 - a.x1) * (a.y2 - a.y1), area_b = (b.x2 - b.x1) * (b.y2 - b.y1);
+  return w * h / (merge == TileMerge::kIos ? std::min(area_a, area_b) : area_a + area_b - w * h);
+}
+
+/// Joins boxes of tiles that were decoded one by one: again and again the best of all boxes that
+/// are left drops those that it overlaps with.
+std::vector<Detection> joined_by_hand(std::vector<Alone> all, const TileRules& rules, size_t most) {
+  std::vector<Detection> kept;
+  const auto before = [](const Alone& a, const Alone& b) {
+    return std::tuple(a.cut, -a.box.score, a.tile) < std::tuple(b.cut, -b.box.score, b.tile);
+  };
+  while (!all.empty()) {
+    const auto best = std::ranges::min_element(all, before);
+    const Alone taken = *best;
+    all.erase(best);
+    kept.push_back(taken.box);
+    if (rules.merge == TileMerge::kNone) continue;
+    std::erase_if(all, [&](const Alone& each) {
+      return each.tile != taken.tile && each.box.class_id == taken.box.class_id &&
+             overlap(each.box.box, taken.box.box, rules.merge) > rules.threshold;
+    });
+  }
+  std::ranges::stable_sort(kept, std::greater{}, &Detection::score);
+  kept.resize(std::min(kept.size(), most));
+  return kept;
+}
+
+TEST(Tiles, EqualThoseDecodedOneByOneAndJoined) {
+  std::mt19937 random(11);
+  const auto uniform = [&](float low, float high) {
+    return std::uniform_real_distribution<float>(low, high)(random);
+  };
+  for (int round = 0; round < 200; ++round) {
+    Settings settings = two_tiles();
+    settings.max_detections = round % 3 ? 300 : 7;
+    settings.tile_rules = {static_cast<TileMerge>(round % 3), uniform(0.1f, 0.8f), uniform(-1, 10)};
+    std::vector<Row> list[2];
+    for (int object = 0; object < 12; ++object) {
+      const float x = uniform(-10, 180), y = uniform(-10, 90), w = uniform(5, 50),
+                  h = uniform(5, 50);
+      for (int tile = 0; tile < 2; ++tile) {
+        const float left = x - 80.0f * float(tile) + uniform(-2, 2);
+        list[tile].push_back({left, y, left + w, y + h, uniform(0.2f, 1), float(object % 2)});
+      }
+    }
+    std::vector<Alone> all;
+    for (size_t tile = 0; tile < 2; ++tile) {
+      Settings alone = settings;
+      alone.tiles.clear();
+      alone.letterbox = settings.tiles[tile].letterbox;
+      for (const Detection& each : joined(alone, rows(list[tile]))) {
+        const Box& b = each.box;
+        const bool cut = settings.tile_rules.border >= 0 &&
+                         (tile == 0 ? b.x2 >= 100 - settings.tile_rules.border
+                                    : b.x1 <= 80 + settings.tile_rules.border);
+        all.push_back({each, tile, cut});
+      }
+    }
+    const auto want = joined_by_hand(all, settings.tile_rules, settings.max_detections);
+    const auto got = joined(settings, images(list[0], list[1]));
+    ASSERT_EQ(got.size(), want.size()) << round;
+    for (size_t i = 0; i < got.size(); ++i) {
+      EXPECT_EQ(got[i].box, want[i].box) << round;
+      EXPECT_EQ(got[i].score, want[i].score) << round;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace keepbox
