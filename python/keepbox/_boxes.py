@@ -17,8 +17,8 @@ Bools = NDArray[np.bool_]
 Texts = NDArray[np.str_]
 Key = int | slice | Sequence[int] | Sequence[bool] | NDArray[Any]
 
-ROW = np.dtype([('x', 'f4'), ('y', 'f4'), ('width', 'f4'), ('height', 'f4'), ('angle', 'f4'),
-                ('conf', 'f4'), ('cls', 'i4'), ('id', 'i8'), ('held', '?')])
+ROW = np.dtype([('ltwh', 'f4', 4), ('angle', 'f4'), ('conf', 'f4'), ('cls', 'i4'), ('id', 'i8'),
+                ('held', '?')])
 UNTRACKED = -1
 
 
@@ -29,8 +29,8 @@ def _id_of(box: Any) -> int:
 
 
 def _row(box: Any) -> tuple[Any, ...]:
-    return (*box.get_rect(), box.get_angle(), box.get_score(), box.get_class_id(), _id_of(box),
-            box.is_held())
+    return (tuple(box.get_rect()), box.get_angle(), box.get_score(), box.get_class_id(),
+            _id_of(box), box.is_held())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,19 +102,25 @@ class Boxes(Sequence['Boxes']):
     @property
     def xywh(self) -> Floats:
         """float32 (N, 4): centre x, centre y, width, height; before the rotation of oriented boxes."""
-        left, top, width, height = (self._rows[name] for name in ('x', 'y', 'width', 'height'))
-        return np.stack([left + width / 2, top + height / 2, width, height], 1)
+        out = self.ltwh
+        out[:, :2] += out[:, 2:] / 2
+        return out
 
     @property
     def ltwh(self) -> Floats:
         """float32 (N, 4): left, top, width, height, as in COCO; before the rotation."""
-        return np.stack([self._rows[name] for name in ('x', 'y', 'width', 'height')], 1)
+        return self._rows['ltwh'].copy()
 
     @property
     def xyxy(self) -> Floats:
         """float32 (N, 4): left, top, right, bottom; of an oriented box, those of the upright
         rectangle around it, which may reach out of the frame."""
-        return np.concatenate([self.corners.min(1), self.corners.max(1)], 1)
+        if self._rows['angle'].any():
+            corners = self.corners
+            return np.concatenate([corners.min(1), corners.max(1)], 1)
+        out = self.ltwh
+        out[:, 2:] += out[:, :2]
+        return out
 
     @property
     def angles(self) -> Floats:
@@ -130,7 +136,7 @@ class Boxes(Sequence['Boxes']):
     def corners(self) -> Floats:
         """float32 (N, 4, 2): x and y of the corners, clockwise from the upper left one of the box
         before its rotation."""
-        x, y, width, height = (self._rows[name][:, None] for name in ('x', 'y', 'width', 'height'))
+        x, y, width, height = self._rows['ltwh'].T[:, :, None]
         across = np.concatenate([x, x + width, x + width, x], 1)
         down = np.concatenate([y, y, y + height, y + height], 1)
         turned = self._rows['angle'] != 0

@@ -98,6 +98,8 @@ def test_a_mask_covers_its_area_evenly(folder):
     expected = np.zeros((5, 6), bool)
     expected[2, 1:3] = expected[3, 3:5] = True
     assert np.array_equal(found, expected), found
+    uneven = Mask(np.array([[True, False]]), (0., 0., 3., 1.)).in_frame((1, 3))
+    assert uneven.tolist() == [[True, False, False]], 'the middle of a pixel decides'
     assert not Mask(np.ones((2, 2), bool), (-9., 0., 4., 4.)).in_frame((4, 4)).any()
     assert Mask(np.ones((2, 2), bool), (-2., -2., 4., 4.)).in_frame((4, 4))[:2, :2].all()
 

@@ -54,9 +54,8 @@ def said(folder, program, **variables):
 
 def test_a_checkout_needs_no_other_variable(folder):
     need_inference()
-    if not (BUILD / 'gst/libgstkeepbox.so').samefile(
-            Gst.Registry.get().find_plugin('keepbox').get_filename()):
-        raise Skip(f'another build folder than {BUILD}')
+    if not (BUILD / 'gst/libgstkeepbox.so').exists():
+        raise Skip(f'no build in {BUILD}')
     for again in range(2):
         assert said(folder, PROGRAM) == '8', again
     # a program may have started GStreamer itself
