@@ -16,4 +16,4 @@ from ._gi import Keepbox as _library
 from ._streams import Stream
 
 __version__: str = _library.version()
-__all__ = ['Boxes', 'Detector', 'ElementWarning', 'Error', 'Frame', 'Mask', 'Stream', '__version__']
+__all__ = ['Detector', 'Stream', 'Frame', 'Boxes', 'Mask', 'Error', 'ElementWarning', '__version__']

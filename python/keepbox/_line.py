@@ -62,15 +62,13 @@ class Line:
             Error: an element failed. Samples before that are returned first.
         """
         while True:
-            sample = self.out.try_pull_sample(PATIENCE)
+            ended = self.error is not None or self.out.is_eos()
+            sample = self.out.try_pull_sample(0 if ended else PATIENCE)
             self.read_bus()
-            if sample is None and (self.error or self.out.is_eos()):
-                sample = self.out.try_pull_sample(0)
-                if sample is None:
-                    break
             if sample is not None:
                 return sample
-        self.read_bus()
+            if ended:
+                break
         if self.error:
             self.close()
             raise self.error

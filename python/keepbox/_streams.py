@@ -61,7 +61,7 @@ class Stream(Iterator[Frame]):
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Returns what tensorinfer and boxdecode count, by element and field, such as
-        stats()['boxdecode']['kept']. The page Operations explains the fields."""
+        `stats()['boxdecode']['kept']`. The page Operations explains the fields."""
         found = {}
         for name in ('keepbox-infer', 'keepbox-decode'):
             element = self._line.element(name)

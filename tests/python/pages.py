@@ -40,7 +40,7 @@ def test_program_of_readme(folder):
 def test_first_program(folder):
     program, *_ = blocks_of(PAGE, 'python')
     out = printed(folder, program)
-    assert re.match(r'0\.00 s: ring 0\.9\d from [\d., to]+\n', out), out[:100]
+    assert re.match(r'0\.00 s: ring 0\.9\d at [\d., ]+\n', out), out[:100]
     assert len(out.splitlines()) > 600
 
 

@@ -105,9 +105,27 @@ def test_lists_of_arrays(folder):
     expected = [names(detect.detect(image)) for image in images]
     for source in images, np.stack(images), tuple(images), (image for image in images):
         assert [names(frame) for frame in detect(source)] == expected
+    for frame in detect(images):
+        break
+    assert [names(frame) for frame in detect(images[::-1])] == expected[::-1], 'after a break'
     sizes = [image[:400 + 50 * at, :700 + at] for at, image in enumerate(images)]
     for frame, image in zip(detect(sizes), sizes):
         assert frame.shape == image.shape[:2] and frame.image is image
+
+
+def test_the_model_is_kept(folder):
+    need_inference()
+    for suffix in '', '.modelinfo':
+        shutil.copy(f'{MODEL}{suffix}', folder / f'model.onnx{suffix}')
+    detect = keepbox.Detector(folder / 'model.onnx', confidence=.5)
+    image = keepbox.Detector(MODEL).detect(CLIP).image
+    (folder / 'model.onnx').unlink()
+    for _ in range(3):
+        assert len(detect.detect(image).boxes) > 5
+        for _ in detect([image] * 4):
+            break
+    detect.close()
+    fails(keepbox.Error, 'model.onnx', lambda: detect.detect(image))
 
 
 def test_the_next_array_is_not_waited_for(folder):
@@ -311,6 +329,9 @@ def test_a_live_source_returns_the_newest_frame(folder):
         if len(times) == 4:
             break
     # all that came meanwhile, but two on their way, are left out
+    assert all(later - sooner > .1 for sooner, later in zip(times[1:], times[2:])), times
+    slow = detector(tracker='identity sleep-time=200000')(line, live=True)
+    times = [frame.time for frame, _ in zip(slow, range(4))]
     assert all(later - sooner > .1 for sooner, later in zip(times[1:], times[2:])), times
 
 
