@@ -15,6 +15,7 @@ Floats = NDArray[np.float32]
 Integers = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 Texts = NDArray[np.str_]
+Indices = NDArray[np.intp]
 Key = int | slice | Sequence[int] | Sequence[bool] | NDArray[Any]
 
 ROW = np.dtype([('ltwh', 'f4', 4), ('angle', 'f4'), ('conf', 'f4'), ('cls', 'i4'), ('id', 'i8'),
@@ -33,6 +34,14 @@ def _row(box: Any) -> tuple[Any, ...]:
             _id_of(box), box.is_held())
 
 
+def _sampled(size: int, count: int, start: float, length: float) -> tuple[Indices, Indices]:
+    """Returns which of the `size` pixels of an axis have their centre in an area that `count`
+    pixels of a mask cover, and the pixel of the mask at each of them."""
+    index = np.floor((np.arange(size) + .5 - start) * (count / length)).astype(np.intp)
+    covered = np.flatnonzero((index >= 0) & (index < count))
+    return covered, index[covered]
+
+
 @dataclasses.dataclass(frozen=True)
 class Mask:
     """The pixels of one object.
@@ -45,15 +54,13 @@ class Mask:
     rect: tuple[float, float, float, float]
 
     def in_frame(self, shape: tuple[int, int]) -> Bools:
-        """Returns the mask as bool (height, width) of a frame of that shape: each pixel of the frame
+        """Returns the mask as bool (height, width) of a frame of that shape. A pixel of the frame
         has the value of the mask's pixel at its centre."""
-        x, y, width, height = self.rect
-        rows = np.floor((np.arange(shape[0]) + .5 - y) * (self.pixels.shape[0] / height)).astype(int)
-        columns = np.floor((np.arange(shape[1]) + .5 - x) * (self.pixels.shape[1] / width)).astype(int)
-        down = np.flatnonzero((rows >= 0) & (rows < self.pixels.shape[0]))
-        across = np.flatnonzero((columns >= 0) & (columns < self.pixels.shape[1]))
+        left, top, width, height = self.rect
+        down, rows = _sampled(shape[0], self.pixels.shape[0], top, height)
+        across, columns = _sampled(shape[1], self.pixels.shape[1], left, width)
         out = np.zeros(shape, bool)
-        out[np.ix_(down, across)] = self.pixels[np.ix_(rows[down], columns[across])]
+        out[np.ix_(down, across)] = self.pixels[np.ix_(rows, columns)]
         return out
 
 
@@ -70,8 +77,9 @@ class Boxes(Sequence['Boxes']):
     """N boxes, by descending score. All arrays have N as their first dimension, and coordinates are
     in pixels of the frame, (0, 0) being the upper left corner of its upper left pixel.
 
-    Indexing works as for arrays: `boxes[0]` has the first one, `boxes[:5]` five, `boxes[boxes.conf >
-    .8]` and `boxes[boxes.names == 'person']` those of a condition. All of them are Boxes.
+    Indexing works as for arrays: `boxes[0]` has the first one, `boxes[:5]` five,
+    `boxes[boxes.conf > .8]` and `boxes[boxes.names == 'person']` those of a condition. All of them
+    are Boxes.
     """
 
     def __init__(self, boxes: Sequence[Any], shape: tuple[int, int]) -> None:
@@ -101,7 +109,8 @@ class Boxes(Sequence['Boxes']):
 
     @property
     def xywh(self) -> Floats:
-        """float32 (N, 4): centre x, centre y, width, height; before the rotation of oriented boxes."""
+        """float32 (N, 4): centre x, centre y, width, height; of an oriented box before its
+        rotation."""
         out = self.ltwh
         out[:, :2] += out[:, 2:] / 2
         return out

@@ -159,8 +159,8 @@ class Detector:
         return [line.element('keepbox-infer'), line.element('keepbox-decode')]
 
     def _detection(self) -> str:
-        tracker = f' ! {self._tracker}' if self._tracker else ''
-        return f'video/x-raw ! tensorinfer name=keepbox-infer ! boxdecode name=keepbox-decode{tracker}'
+        line = 'video/x-raw ! tensorinfer name=keepbox-infer ! boxdecode name=keepbox-decode'
+        return f'{line} ! {self._tracker}' if self._tracker else line
 
     def _start(self, line: Line) -> None:
         for name, value in self._set.items():

@@ -40,7 +40,7 @@ class Line:
         return self.pipeline.get_by_name(name)
 
     def play(self) -> None:
-        """Starts; raises Error if an element does not start, such as for a model that is missing."""
+        """Starts; raises Error if an element does not, such as for a model that is missing."""
         if self.pipeline.set_state(Gst.State.PLAYING) == Gst.StateChangeReturn.FAILURE:
             error = failed_start(self.pipeline)
             self.close()

@@ -26,8 +26,8 @@ def owner_of(name: str, elements: Iterable[Any]) -> Any:
     for element in elements:
         if element.find_property(dashed(name)):
             return element
-    known = [spec.name.replace('-', '_') for element in elements for spec in element.list_properties()]
-    close = difflib.get_close_matches(name, known, 1)
+    known = [spec.name for element in elements for spec in element.list_properties()]
+    close = [each.replace('-', '_') for each in difflib.get_close_matches(dashed(name), known, 1)]
     raise TypeError(f'expected a property of {" or ".join(kind(each) for each in elements)},'
                     f' found {name}' + (f': did you mean {close[0]}?' if close else ''))
 

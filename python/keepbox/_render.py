@@ -33,7 +33,8 @@ class Renderer:
 
     def drawn(self, sample: Any, properties: Mapping[str, object]) -> Pixels:
         """Returns the pixels of a sample with its boxes."""
-        return self._render(repr(sorted(properties.items())), lambda: self._overlay(properties), sample)
+        key = repr(sorted(properties.items()))
+        return self._render(key, lambda: self._overlay(properties), sample)
 
     def close(self) -> None:
         """Stops the pipelines; they start again when they are needed."""

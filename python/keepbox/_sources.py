@@ -137,7 +137,8 @@ def read_picture(path: str) -> Picture:
     """
     if not os.path.isfile(path):
         raise FileNotFoundError(f'expected a picture, found no file named {path}')
-    line = Line(f'filesrc name=keepbox-source ! decodebin ! {UPRIGHT} ! video/x-raw', 'max-buffers=1')
+    line = Line(f'filesrc name=keepbox-source ! decodebin ! {UPRIGHT} ! video/x-raw',
+                'max-buffers=1')
     try:
         line.element('keepbox-source').set_property('location', path)
         line.play()
@@ -153,8 +154,8 @@ def _picture_of(pixels: Pixels, colors: str) -> Picture:
     depth = pixels.shape[2] if pixels.ndim == 3 else 1
     formats = {1: 'GRAY8', 3: colors, 4: f'{colors}A'}
     if pixels.ndim not in (2, 3) or depth not in formats or not pixels.size:
-        raise ValueError('expected an array of height x width x 3, x 4 or x 1, or of height x width,'
-                         f' found one of shape {pixels.shape}')
+        raise ValueError('expected an array of height x width x 3, x 4 or x 1, or of height x'
+                         f' width, found one of shape {pixels.shape}')
     if pixels.dtype != np.uint8:
         raise TypeError(f'expected an array of uint8 with values from 0 to 255, found one of'
                         f' {pixels.dtype}: convert it by .astype(numpy.uint8), after scaling')

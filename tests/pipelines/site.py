@@ -37,8 +37,8 @@ def build(folder, source=SOURCE):
         raise Skip(f'no {", ".join(missing)}: ./dev docs installs what it needs')
     if not (BUILD / 'gst/api/Keepbox-1.0.gir').exists():
         raise Skip('built without introspection')
-    return subprocess.run([source / 'tools/docs/build', BUILD, folder / 'site'], capture_output=True,
-                          text=True, check=False)
+    return subprocess.run([source / 'tools/docs/build', BUILD, folder / 'site'],
+                          capture_output=True, text=True, check=False)
 
 
 def broken(site):
@@ -50,8 +50,8 @@ def broken(site):
             target = urllib.parse.urlsplit(link)
             if target.scheme or target.netloc:
                 continue
-            aim = (path.parent / urllib.parse.unquote(target.path)).resolve() if target.path else path
-            aim = aim / 'index.html' if aim.is_dir() else aim
+            aim = (path.parent / urllib.parse.unquote(target.path)).resolve()
+            aim = path if not target.path else aim / 'index.html' if aim.is_dir() else aim
             if not aim.is_file():
                 yield f'{path.relative_to(site)}: {link}'
             elif target.fragment and aim in pages and 'Keepbox-1.0' not in aim.parts and \

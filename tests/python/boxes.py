@@ -81,7 +81,8 @@ def test_masks_are_those_of_boxsink(folder):
             assert mask.pixels.dtype == bool
             assert np.array_equal(mask.pixels, shapes.unpacked(wanted['rle'], wanted['height'],
                                                                wanted['width']))
-            same(np.array(mask.rect, np.float32), [wanted[name] for name in 'xywh'], np.float32, (4,))
+            same(np.array(mask.rect, np.float32), [wanted[name] for name in 'xywh'], np.float32,
+                 (4,))
         whole = frame.boxes.masks_in_frame()
         assert whole.shape == (len(objects), 720, 1280) and whole.dtype == bool
         for pixels, (left, top, right, bottom) in zip(whole, frame.boxes.xyxy):
@@ -119,7 +120,8 @@ def test_oriented_boxes_are_those_of_boxsink(folder):
         same(boxes.angles, column(objects, 'rotation'), np.float32, (len(objects),))
         same(boxes.obb, np.concatenate([boxes.xywh, boxes.angles[:, None]], 1), np.float32,
              (len(objects), 5))
-        for corners, around, (x, y, width, height, angle) in zip(boxes.corners, boxes.xyxy, boxes.obb):
+        for corners, around, box in zip(boxes.corners, boxes.xyxy, boxes.obb):
+            x, y, width, height, angle = box
             cos, sin = math.cos(angle), math.sin(angle)
             expected = [(x + (a * width * cos - b * height * sin) / 2,
                          y + (a * width * sin + b * height * cos) / 2)
@@ -208,7 +210,8 @@ def test_tables_of_pandas(folder):
         raise Skip('no pandas') from error
     frame = keepbox.Detector(MODEL, confidence=CONFIDENCE).detect(CLIP)
     table = frame.to_pandas()
-    assert len(table) == len(frame.boxes) and set(table.frame) == {0} and set(table.timestamp) == {0}
+    assert len(table) == len(frame.boxes)
+    assert set(table.frame) == {0} and set(table.timestamp) == {0}
     assert np.array_equal(table[['x1', 'y1', 'x2', 'y2']].to_numpy(), frame.boxes.xyxy)
     assert list(table.label) == list(frame.boxes.names) and set(table.path) == {str(CLIP)}
 

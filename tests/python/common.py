@@ -16,6 +16,17 @@ MODEL = PIPELINES / 'models/shapes.onnx'
 CLIP = PIPELINES / 'media/shapes.webm'
 
 
+def detector(**properties):
+    """Returns a detector of the demo's model."""
+    need_inference()
+    import keepbox
+    return keepbox.Detector(MODEL, **{'confidence': .5, **properties})
+
+
+def names(frame):
+    return list(frame.boxes.names)
+
+
 @functools.cache
 def boxsink(model, *properties):
     """Returns what boxsink writes of the clip, for elements with the settings of a detector's."""

@@ -22,9 +22,9 @@ def first(model=MODEL, **properties):
 
 def of_a_line(folder, *elements, form='RGB'):
     """Returns the first frame of the clip after these elements."""
-    run('gst-launch-1.0', '-q', 'filesrc', f'location={CLIP}', '!', 'decodebin', '!', 'videoconvert',
-        *elements, '!', f'video/x-raw,format={form}', '!', 'identity', 'eos-after=2', '!', 'filesink',
-        f'location={folder}/frame.raw')
+    run('gst-launch-1.0', '-q', 'filesrc', f'location={CLIP}', '!', 'decodebin', '!',
+        'videoconvert', *elements, '!', f'video/x-raw,format={form}', '!', 'identity',
+        'eos-after=2', '!', 'filesink', f'location={folder}/frame.raw')
     return np.fromfile(folder / 'frame.raw', np.uint8)[:720 * 1280 * 3].reshape(720, 1280, 3)
 
 
@@ -41,8 +41,9 @@ def test_drawings_are_those_of_boxoverlay(folder):
         path = PIPELINES / 'models' / model
         frame = first(path)
         wanted = of_a_line(folder, '!', 'tensorinfer', f'model-file={path}', '!', 'boxdecode',
-                           'score-threshold=0.5', '!', 'videoconvert', '!', 'video/x-raw,format=RGB',
-                           '!', 'boxoverlay', 'draw-scores=false', 'color-by=model')
+                           'score-threshold=0.5', '!', 'videoconvert', '!',
+                           'video/x-raw,format=RGB', '!', 'boxoverlay', 'draw-scores=false',
+                           'color-by=model')
         drawn = frame.draw(draw_scores=False, color_by='model')
         assert np.array_equal(drawn, wanted), model
         assert not np.array_equal(frame.draw(), drawn) and not np.array_equal(frame.image, drawn)
@@ -83,7 +84,8 @@ def test_rows_of_every_width(folder):
 
 def test_arrays_of_frames_are_views_that_keep_their_memory(folder):
     del folder
-    line = Line('videotestsrc num-buffers=1 pattern=white ! video/x-raw,format=RGB,width=64,height=64')
+    line = Line('videotestsrc num-buffers=1 pattern=white'
+                ' ! video/x-raw,format=RGB,width=64,height=64')
     line.play()
     sample = line.pull()
     pixels = pixels_of(sample)

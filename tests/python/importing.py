@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests what the Python package needs and finds: its checkout, without hints of the environment; and
-its types. install.py and package.py test what is installed."""
+"""Tests what the Python package needs and finds without hints of the environment, and its types.
+install.py and package.py test what is installed."""
 import importlib.util
 import os
 import re
@@ -49,7 +49,8 @@ def bare(folder, **variables):
 
 
 def said(folder, program, **variables):
-    return run(sys.executable, '-W', 'error', '-c', program, env=bare(folder, **variables))[0].strip()
+    out, _ = run(sys.executable, '-W', 'error', '-c', program, env=bare(folder, **variables))
+    return out.strip()
 
 
 def test_a_checkout_needs_no_other_variable(folder):
@@ -59,8 +60,8 @@ def test_a_checkout_needs_no_other_variable(folder):
     for again in range(2):
         assert said(folder, PROGRAM) == '8', again
     # a program may have started GStreamer itself
-    assert said(folder, 'import gi\ngi.require_version("Gst", "1.0")\nfrom gi.repository import Gst\n'
-                f'Gst.init(None)\n{PROGRAM}') == '8'
+    assert said(folder, 'import gi\ngi.require_version("Gst", "1.0")\n'
+                f'from gi.repository import Gst\nGst.init(None)\n{PROGRAM}') == '8'
 
 
 def test_what_is_missing_is_named(folder):
@@ -82,7 +83,8 @@ def test_version(folder):
     del folder
     wanted = re.search("version: '(.*?)'", (SOURCE / 'meson.build').read_text())[1]
     assert keepbox.__version__ == wanted
-    assert re.search('^version = "(.*)"$', (PACKAGE / 'pyproject.toml').read_text(), re.M)[1] == wanted
+    project = (PACKAGE / 'pyproject.toml').read_text()
+    assert re.search('^version = "(.*)"$', project, re.M)[1] == wanted
 
 
 def test_types(folder):
