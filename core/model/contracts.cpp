@@ -39,8 +39,8 @@ constexpr NmsContract kContracts[] = {
      .summary = "torchvision.ops.nms, and batched_nms class by class: as exact"},
     {.name = "ultralytics",
      .summary = "Ultralytics: as exact, but classes 7680 pixels apart in float32, which rounds "
-                "boxes and lets larger ones overlap another class; the best 30000 candidates; "
-                "keypoints clipped to the frame; boxes with an empty mask dropped",
+                "boxes and lets larger ones overlap another class; the best 30000; keypoints "
+                "clipped to the frame; no boxes with an empty mask",
      .clip_points = true,
      .drop_empty_masks = true,
      .class_offset = 7680,

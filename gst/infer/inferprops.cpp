@@ -45,8 +45,8 @@ GType input_resize_type() {
         "found."},
        {kRectangle, "rect",
         "As letterbox-center, with the padding cut down to what the model's stride needs: 640x384 "
-        "instead of 640x640 for frames of 16:9. Needs a model of dynamic width and height, which "
-        "is loaded for each size of frames."}});
+        "for frames of 16:9. Needs a model of dynamic width and height, which is loaded for each "
+        "size of frames."}});
   return type;
 }
 

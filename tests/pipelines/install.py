@@ -43,6 +43,8 @@ import gi
 gi.require_version("Keepbox", "1.0")
 from gi.repository import Keepbox
 print(Keepbox.version())
+import keepbox
+print(keepbox.__version__, keepbox.__file__)
 """
 
 
@@ -157,11 +159,13 @@ def test_python_finds_what_is_installed(folder):
     if not typelibs:
         raise Skip('built without introspection')
     assert len(typelibs) == 1 and len(list(root.glob('**/share/gir-1.0/Keepbox-1.0.gir'))) == 1
+    package, = root.glob('**/keepbox/__init__.py')
+    assert not (package.parent / '__pycache__').exists() and (package.parent / 'py.typed').exists()
     library, = root.glob('**/libkeepbox.so.0')
     # Replaces ldconfig, which would write to the system.
-    known = f'LD_LIBRARY_PATH=/{library.parent.relative_to(root)}'
+    known = f'LD_LIBRARY_PATH=/{library.parent.relative_to(root)} PYTHONDONTWRITEBYTECODE=1'
     out, _ = run_installed(folder, f"{known} {sys.executable} -c '{PYTHON}'")
-    assert out.strip() == VERSION, out
+    assert out.split() == [VERSION, VERSION, f'/{package.relative_to(root)}'], out
 
 
 def test_installed_plugins_are_found(folder):

@@ -47,7 +47,9 @@ def test_an_application_in_c(folder):
 
 
 def test_an_application_in_python(folder):
-    assert installed(folder, sys.executable, '-c', PYTHON).strip() == VERSION
+    version, same, file = installed(folder, sys.executable, '-c', PYTHON).split()
+    assert version == same == VERSION
+    assert file == '/usr/lib/python3/dist-packages/keepbox/__init__.py', file
 
 
 def test_the_command_line_and_its_manual(folder):

@@ -9,7 +9,7 @@ import sys
 import gi
 import numpy as np
 
-from tap import PIPELINES, blocks_of_pages, main, need_inference, run
+from tap import PIPELINES, SOURCE, blocks_of, main, need_inference, run
 
 gi.require_version('Gst', '1.0')
 gi.require_version('GstAnalytics', '1.0')
@@ -188,13 +188,14 @@ def masks_sample():
 
 
 def code_of_pages():
-    """Returns README.md's program, and the code that reads boxes, adds a tensor, and a batch."""
-    blocks = blocks_of_pages('python')
+    """Returns the program of docs/embedding.md, and the code that reads boxes, adds a tensor, and a
+    batch."""
+    blocks = blocks_of(SOURCE / 'docs/embedding.md', 'python')
     assert len(blocks) == 4, blocks
     return blocks
 
 
-def test_program_of_readme(folder):
+def test_program_of_the_page(folder):
     need_inference()
     (folder / 'pipelines').symlink_to(PIPELINES)
     (folder / 'app.py').write_text(code_of_pages()[0])

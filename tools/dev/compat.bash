@@ -56,7 +56,7 @@ prepare_compat() { # [run|bench]
   refresh_helpers "$helpers"
   environment=forky
   extra_libraries=$helpers/lib
-  extra_vars=("PYTHONPATH=$helpers/python" "PYTHONDONTWRITEBYTECODE=1")
+  extra_vars=("PYTHONPATH=$helpers/python:$top/python" "PYTHONDONTWRITEBYTECODE=1")
   provide_old_libraries "$helpers/lib" "${files[@]}"
   exec 8<&-
 }

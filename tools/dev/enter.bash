@@ -86,6 +86,7 @@ collect_variables() {
   variables=(
     "HOME=$cache/home" "LANG=C.UTF-8" "GST_PLUGIN_PATH=$build/gst"
     "GI_TYPELIB_PATH=$build/gst/api/uninstalled" "GST_REGISTRY=$build/gst-registry-$environment.bin"
+    "PYTHONPATH=$top/python"
   )
   for name in TERM COLORTERM NO_COLOR DISPLAY WAYLAND_DISPLAY XDG_RUNTIME_DIR XAUTHORITY CUDA_VISIBLE_DEVICES CI \
     ASAN_OPTIONS UBSAN_OPTIONS CUFLAGS NINJA_STATUS "${!KEEPBOX_@}" "${!GST_DEBUG@}" "${!GTEST_@}" "${!MESON_@}"; do
@@ -102,6 +103,7 @@ collect_variables() {
     variables+=(
       "PATH=$build/gst/tool:$PATH" "GST_PLUGIN_PATH=$build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
       "GI_TYPELIB_PATH=$build/gst/api/uninstalled${GI_TYPELIB_PATH:+:$GI_TYPELIB_PATH}"
+      "PYTHONPATH=$top/python${PYTHONPATH:+:$PYTHONPATH}"
     )
   fi
   # last, since what is named twice takes its last value

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Bundles and Debian packages; sourced by ./dev.
+# Bundles, the web site and Debian packages; sourced by ./dev.
 
 command_bundle() {
   local out=${1:-$top/build/bundle}
@@ -14,14 +14,17 @@ command_bundle() {
   restore_owner
 }
 
-add_build_packages() {
+# Adds packages that only some commands need; PROGRAM shows that they are there.
+add_packages() { # PURPOSE PROGRAM PACKAGES...
+  local purpose=$1 program=$2
+  shift 2
   if [[ $environment == native ]]; then
-    install_on_host "to make packages" "${package_packages[@]}"
-  elif [[ -z ${KEEPBOX_INSIDE:-} && ! -x $cache/$environment/usr/bin/lintian ]]; then
+    install_on_host "$purpose" "$@"
+  elif [[ -z ${KEEPBOX_INSIDE:-} && ! -x $cache/$environment/usr/bin/$program ]]; then
     lock_cache
-    need_root_rights "add packages to the Debian $environment root" "run './dev package' once as root with KEEPBOX_CACHE=$cache"
+    need_root_rights "add packages to the Debian $environment root $purpose" "run this once as root with KEEPBOX_CACHE=$cache"
     write_apt_conf
-    update_root "$environment" "${package_packages[@]}"
+    update_root "$environment" "$@"
     unlock_cache
   fi
 }
@@ -40,6 +43,15 @@ try_packages() { # SUITES...
   done
 }
 
+command_docs() { # [OUT]
+  targets=("${plugin_targets[@]}")
+  command_build
+  add_packages "to make the site" mkdocs "${docs_packages[@]}"
+  in_env "$top/tools/docs/build" "$build" "${1:-$top/out/site}" || die "making the site failed, see above"
+  restore_owner
+  say "the site is in ${1:-$top/out/site}: python3 -m http.server -d ${1:-$top/out/site}"
+}
+
 command_package() { # [--cuda | --try [SUITES...]]
   local options seconds
   case ${1:-} in
@@ -54,7 +66,7 @@ command_package() { # [--cuda | --try [SUITES...]]
     *) die "expected nothing, --cuda or --try after ./dev package, found $1" ;;
   esac
   choose_environment
-  add_build_packages
+  add_packages "to make packages" dh_python3 "${package_packages[@]}"
   mapfile -t options < <(cuda_options "$top/build")
   seconds=$(git -C "$top" log -1 --format=%ct 2>/dev/null) || seconds=$(stat -c %Y "$top/CHANGELOG.md")
   # a tree with changes is newer than its last commit

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The boxes of a frame as NumPy arrays."""
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._gi import Keepbox
+
+Floats = NDArray[np.float32]
+Integers = NDArray[np.int32]
+Bools = NDArray[np.bool_]
+Texts = NDArray[np.str_]
+Indices = NDArray[np.intp]
+Key = int | slice | Sequence[int] | Sequence[bool] | NDArray[Any]
+
+ROW = np.dtype([('ltwh', 'f4', 4), ('angle', 'f4'), ('conf', 'f4'), ('cls', 'i4'), ('id', 'i8'),
+                ('held', '?')])
+UNTRACKED = -1
+
+
+def _id_of(box: Any) -> int:
+    """Returns the id of a tracked object as int64: NumPy makes floats of int64 with uint64."""
+    tracked, number = box.get_tracking_id()
+    return (number - (1 << 64) if number >> 63 else number) if tracked else UNTRACKED
+
+
+def _row(box: Any) -> tuple[Any, ...]:
+    return (tuple(box.get_rect()), box.get_angle(), box.get_score(), box.get_class_id(),
+            _id_of(box), box.is_held())
+
+
+def _sampled(size: int, count: int, start: float, length: float) -> tuple[Indices, Indices]:
+    """Returns which of the `size` pixels of an axis have their centre in an area that `count`
+    pixels of a mask cover, and the pixel of the mask at each of them."""
+    index = np.floor((np.arange(size) + .5 - start) * (count / length)).astype(np.intp)
+    covered = np.flatnonzero((index >= 0) & (index < count))
+    return covered, index[covered]
+
+
+@dataclasses.dataclass(frozen=True)
+class Mask:
+    """The pixels of one object.
+
+    Attributes:
+        pixels: bool (height, width) in the mask's own resolution, True inside of the object.
+        rect: x, y, width and height of the area that the pixels cover evenly, in frame pixels.
+    """
+    pixels: Bools
+    rect: tuple[float, float, float, float]
+
+    def in_frame(self, shape: tuple[int, int]) -> Bools:
+        """Returns the mask as bool (height, width) of a frame of that shape. A pixel of the frame
+        has the value of the mask's pixel at its centre."""
+        left, top, width, height = self.rect
+        down, rows = _sampled(shape[0], self.pixels.shape[0], top, height)
+        across, columns = _sampled(shape[1], self.pixels.shape[1], left, width)
+        out = np.zeros(shape, bool)
+        out[np.ix_(down, across)] = self.pixels[np.ix_(rows, columns)]
+        return out
+
+
+def _mask_of(box: Any) -> Mask | None:
+    found, width, height = box.get_mask()
+    if not found:
+        return None
+    _, *rect = box.get_mask_rect()
+    pixels = np.frombuffer(found.get_data(), np.uint8).reshape(height, width)
+    return Mask(pixels != 0, (rect[0], rect[1], rect[2], rect[3]))
+
+
+class Boxes(Sequence['Boxes']):
+    """N boxes, by descending score. All arrays have N as their first dimension, and coordinates are
+    in pixels of the frame, (0, 0) being the upper left corner of its upper left pixel.
+
+    Indexing works as for arrays: `boxes[0]` has the first one, `boxes[:5]` five,
+    `boxes[boxes.conf > .8]` and `boxes[boxes.names == 'person']` those of a condition. All of them
+    are Boxes.
+    """
+
+    def __init__(self, boxes: Sequence[Any], shape: tuple[int, int]) -> None:
+        """boxes: of type Keepbox.Box; shape: height and width of the frame."""
+        self._boxes = list(boxes)
+        self._shape = shape
+        self._rows = np.array([_row(box) for box in self._boxes], ROW)
+
+    def __len__(self) -> int:
+        return len(self._boxes)
+
+    def __getitem__(self, key: Key) -> Boxes:
+        if isinstance(key, int | np.integer):
+            key = [range(len(self))[key]]
+        chosen = np.arange(len(self))[key]
+        out = Boxes.__new__(Boxes)
+        out._boxes = [self._boxes[index] for index in chosen]
+        out._shape, out._rows = self._shape, self._rows[chosen]
+        return out
+
+    def __iter__(self) -> Iterator[Boxes]:
+        return (self[index] for index in range(len(self)))
+
+    def __repr__(self) -> str:
+        each = (f'{box.get_label()} {box.get_score():.2f}' for box in self._boxes)
+        return f'Boxes({", ".join(each)})'
+
+    @property
+    def xywh(self) -> Floats:
+        """float32 (N, 4): centre x, centre y, width, height; of an oriented box before its
+        rotation."""
+        out = self.ltwh
+        out[:, :2] += out[:, 2:] / 2
+        return out
+
+    @property
+    def ltwh(self) -> Floats:
+        """float32 (N, 4): left, top, width, height, as in COCO; before the rotation."""
+        return self._rows['ltwh'].copy()
+
+    @property
+    def xyxy(self) -> Floats:
+        """float32 (N, 4): left, top, right, bottom; of an oriented box, those of the upright
+        rectangle around it, which may reach out of the frame."""
+        if self._rows['angle'].any():
+            corners = self.corners
+            return np.concatenate([corners.min(1), corners.max(1)], 1)
+        out = self.ltwh
+        out[:, 2:] += out[:, :2]
+        return out
+
+    @property
+    def angles(self) -> Floats:
+        """float32 (N,): rotation about the centre in radians, clockwise; 0 for upright boxes."""
+        return self._rows['angle'].copy()
+
+    @property
+    def obb(self) -> Floats:
+        """float32 (N, 5): centre x, centre y, width, height, angle, like xywhr of Ultralytics."""
+        return np.concatenate([self.xywh, self.angles[:, None]], 1)
+
+    @property
+    def corners(self) -> Floats:
+        """float32 (N, 4, 2): x and y of the corners, clockwise from the upper left one of the box
+        before its rotation."""
+        x, y, width, height = self._rows['ltwh'].T[:, :, None]
+        across = np.concatenate([x, x + width, x + width, x], 1)
+        down = np.concatenate([y, y, y + height, y + height], 1)
+        turned = self._rows['angle'] != 0
+        if turned.any():
+            angle = self._rows['angle'][turned, None]
+            middle, centre = (x + width / 2)[turned], (y + height / 2)[turned]
+            dx, dy = across[turned] - middle, down[turned] - centre
+            across[turned] = middle + dx * np.cos(angle) - dy * np.sin(angle)
+            down[turned] = centre + dx * np.sin(angle) + dy * np.cos(angle)
+        return np.stack([across, down], 2)
+
+    @property
+    def conf(self) -> Floats:
+        """float32 (N,): scores, from 0 to 1 unless the model's scores are not probabilities."""
+        return self._rows['conf'].copy()
+
+    @property
+    def cls(self) -> Integers:
+        """int32 (N,): the model's class numbers from 0; -1 if unknown."""
+        return self._rows['cls'].copy()
+
+    @property
+    def names(self) -> Texts:
+        """str (N,): class names; '' if there is none."""
+        return np.array([box.get_label() or '' for box in self._boxes], np.str_)
+
+    @property
+    def models(self) -> Texts:
+        """str (N,): names of the models that boxes are from; '' if unknown."""
+        return np.array([box.get_model() or '' for box in self._boxes], np.str_)
+
+    @property
+    def ids(self) -> NDArray[np.int64] | None:
+        """int64 (N,): ids of tracked objects, -1 for boxes without one; None if no box has one. Ids
+        of 2**63 and more are negative."""
+        ids: NDArray[np.int64] = self._rows['id'].copy()
+        return ids if (ids != UNTRACKED).any() else None
+
+    @property
+    def held(self) -> Bools:
+        """bool (N,): True for boxes of an earlier frame, because the model did not run on this one
+        (interval=3, hold=True)."""
+        return self._rows['held'].copy()
+
+    @property
+    def masks(self) -> list[Mask | None] | None:
+        """The N masks, None for boxes without one; None if no box has one."""
+        masks = [_mask_of(box) for box in self._boxes]
+        return masks if any(masks) else None
+
+    @property
+    def keypoints(self) -> Floats | None:
+        """float32 (N, K, 3): x, y and score of keypoints, possibly outside of the frame; NaN for
+        boxes with fewer than K of them. None if no box has keypoints."""
+        points = [np.array(box.get_points(), np.float32).reshape(-1, 3) for box in self._boxes]
+        most = max(map(len, points), default=0)
+        if not most:
+            return None
+        out = np.full((len(points), most, 3), np.nan, np.float32)
+        for row, each in zip(out, points):
+            row[:len(each)] = each
+        return out
+
+    def masks_in_frame(self) -> Bools:
+        """Returns the masks as bool (N, height, width) in frame pixels; all False for boxes without
+        one. It takes a byte per box and pixel."""
+        masks = [_mask_of(box) for box in self._boxes]
+        out = np.zeros((len(masks), *self._shape), bool)
+        for row, mask in zip(out, masks):
+            if mask:
+                row[...] = mask.in_frame(self._shape)
+        return out
+
+
+def boxes_of(sample: Any, shape: tuple[int, int]) -> Boxes:
+    """Reads the boxes of a sample, from any decoder."""
+    return Boxes(Keepbox.buffer_get_boxes(sample.get_buffer()), shape)

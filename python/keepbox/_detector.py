@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A model and its settings."""
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+from ._frame import Frame
+from ._gi import Gst
+from ._line import Line
+from ._properties import as_text, dashed, owner_of, set_property
+from ._render import Renderer
+from ._sources import UPRIGHT, Source, Video, open_source
+from ._streams import PictureLine, PictureStream, Stream, VideoStream
+
+ALIASES = {'confidence': 'score-threshold', 'iou': 'iou-threshold', 'classes': 'include-classes',
+           'labels': 'label-file', 'model': 'model-file'}
+
+
+class Detector:
+    """Finds objects by an ONNX model, on a GPU if there is one that ONNX Runtime can use.
+
+    Args:
+        model: the ONNX file. Class names, input and family are taken from the file where they are
+            known; Ultralytics' exports need nothing else.
+        classes: names or numbers of the classes to keep; None keeps all.
+        confidence: keeps boxes with higher scores, from 0 to 1; None takes the family's threshold.
+        iou: suppresses boxes that overlap a better one by more, from 0 to 1; None takes the
+            family's threshold.
+        labels: a file of class names, one per line, if the model has none.
+        colors: 'RGB', or 'BGR' as in OpenCV: the order in arrays that you give and get.
+        tracker: elements behind the decoder that give objects their ids, such as 'ioutracker'.
+        properties: any other property of tensorinfer or boxdecode, with _ for -, such as
+            provider='cpu', detector='yolox', nms_contract='ultralytics', max_detections=50,
+            class_thresholds={'person': .6}. `gst-inspect-1.0 boxdecode` explains them.
+
+    Raises:
+        Error: the model cannot be loaded.
+        TypeError, ValueError: a property that neither element has, or a wrong value.
+
+    The model is loaded once, and kept until the detector is closed or collected. A detector may be
+    called by several threads; each stream belongs to one of them.
+    """
+
+    def __init__(self, model: str | os.PathLike[str], *,
+                 classes: Sequence[str | int] | str | None = None, confidence: float | None = None,
+                 iou: float | None = None, labels: str | os.PathLike[str] | None = None,
+                 colors: str = 'RGB', tracker: str | None = None, **properties: object) -> None:
+        if colors not in ('RGB', 'BGR'):
+            raise ValueError(f'expected RGB or BGR for colors, found {colors}')
+        self._colors, self._tracker = colors, tracker
+        self._renderer = Renderer(colors)
+        self._lines: weakref.WeakSet[Line] = weakref.WeakSet()
+        self._idle: list[PictureLine] = []
+        # Never play; they check values and hold them for streams to come.
+        self._pattern = [Gst.ElementFactory.make(name) for name in ('tensorinfer', 'boxdecode')]
+        self._set: dict[str, object] = {}
+        given = {'model': model, 'classes': classes, 'confidence': confidence, 'iou': iou,
+                 'labels': labels, **properties}
+        self.set(**{name: value for name, value in given.items() if value is not None})
+        self._give_back(self._picture_line())
+
+    def __call__(self, source: Source, *, live: bool | None = None) -> Stream:
+        """Starts to read frames.
+
+        Args:
+            source: a video file; a picture, a folder or a pattern such as 'photos/*.jpg'; a URI,
+                such as rtsp://...; the number of a camera; elements of GStreamer such as
+                'videotestsrc ! timeoverlay'; an array of uint8 (height, width, 3), with 4 or 1
+                channels or (height, width), or several in an array with one more dimension; or a
+                list, generator or other iterable of arrays, pictures of PIL and file names.
+            live: True leaves frames out that come while the program or the model is busy, so that
+                the newest is returned; None does so for cameras and for streams such as rtsp://.
+
+        Returns:
+            an iterator of frames.
+
+        Raises:
+            Error: an element does not start.
+            FileNotFoundError: no such file, folder or pattern.
+            TypeError, ValueError: not a source, or an array of another type or shape.
+        """
+        opened = open_source(source, self._colors)
+        if isinstance(opened, Video):
+            line = self._video_line(opened, opened.live if live is None else live)
+            return VideoStream(line, self._renderer, opened.path)
+        line = self._idle.pop() if self._idle else self._picture_line()
+        return PictureStream(line, self._renderer, opened, self._give_back)
+
+    def detect(self, source: Source) -> Frame:
+        """Returns the first frame of a source: that of a picture or of an array."""
+        with self(source) as stream:
+            return next(stream)
+
+    def set(self, **properties: object) -> None:
+        """Sets properties, with the names of the constructor; those of boxdecode, interval and hold
+        count for running streams from their next frame on, all of them for later streams. A list
+        of classes that the model does not have is a warning of running streams, which keep theirs,
+        and an error of later ones.
+
+        Raises:
+            TypeError: a property that neither element has, or a value of another type.
+            ValueError: a value that is out of range, or an unknown name.
+        """
+        for name, value in properties.items():
+            name = ALIASES.get(name, dashed(name))
+            pattern = owner_of(name, self._pattern)
+            set_property(pattern, name, value)
+            self._set[name] = value
+            for line in list(self._lines):
+                set_property(owner_of(name, self._elements(line)), name, value)
+
+    @property
+    def confidence(self) -> float:
+        """Boxes with higher scores are kept; may be set at any time."""
+        return round(float(self._pattern[1].get_property('score-threshold')), 6)
+
+    @confidence.setter
+    def confidence(self, value: float) -> None:
+        self.set(confidence=value)
+
+    @property
+    def iou(self) -> float:
+        """Boxes that overlap a better one by more are suppressed; may be set at any time."""
+        return round(float(self._pattern[1].get_property('iou-threshold')), 6)
+
+    @iou.setter
+    def iou(self, value: float) -> None:
+        self.set(iou=value)
+
+    @property
+    def classes(self) -> list[str]:
+        """Names or numbers of the classes that are kept, empty for all; may be set at any time."""
+        text = as_text(self._pattern[1].get_property('include-classes') or '')
+        return [each.strip() for each in text.split(',') if each.strip()]
+
+    @classes.setter
+    def classes(self, value: Sequence[str | int] | str | None) -> None:
+        self.set(classes=value or '')
+
+    def close(self) -> None:
+        """Ends all streams and releases the model."""
+        self._idle.clear()
+        self._renderer.close()
+        for line in list(self._lines):
+            line.close()
+
+    def __enter__(self) -> Detector:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+    def _elements(self, line: Line) -> list[Any]:
+        return [line.element('keepbox-infer'), line.element('keepbox-decode')]
+
+    def _detection(self) -> str:
+        line = 'video/x-raw ! tensorinfer name=keepbox-infer ! boxdecode name=keepbox-decode'
+        return f'{line} ! {self._tracker}' if self._tracker else line
+
+    def _start(self, line: Line) -> None:
+        for name, value in self._set.items():
+            set_property(owner_of(name, self._elements(line)), name, value)
+        line.play()
+        self._lines.add(line)
+
+    def _picture_line(self) -> PictureLine:
+        line = PictureLine(f'videoconvert ! {self._detection()}')
+        self._start(line)
+        return line
+
+    def _give_back(self, line: PictureLine) -> None:
+        if line.is_open:
+            self._idle.append(line)
+
+    def _video_line(self, video: Video, live: bool) -> Line:
+        queue = 'queue max-size-time=0 max-size-bytes=0 max-size-buffers='
+        queue += '1 leaky=downstream' if live else '2'
+        line = Line(f'{video.text} ! {UPRIGHT} ! video/x-raw ! {queue} ! {self._detection()}',
+                    'max-buffers=1 drop=true' if live else 'max-buffers=4')
+        for name, value in video.properties.items():
+            line.element('keepbox-source').set_property(name, value)
+        self._start(line)
+        return line

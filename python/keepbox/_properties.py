@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Properties of elements by names of Python, with values of Python. What GStreamer would ignore
+with a line in its log is an exception here."""
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ._gi import GObject
+
+
+def dashed(name: str) -> str:
+    """Returns GStreamer's name: score_threshold is score-threshold."""
+    return name.replace('_', '-')
+
+
+def owner_of(name: str, elements: Iterable[Any]) -> Any:
+    """Returns the first of the elements that has the property.
+
+    Raises:
+        TypeError: none has it, as for an argument that a function does not know.
+    """
+    elements = list(elements)
+    for element in elements:
+        if element.find_property(dashed(name)):
+            return element
+    known = [spec.name for element in elements for spec in element.list_properties()]
+    close = [each.replace('-', '_') for each in difflib.get_close_matches(dashed(name), known, 1)]
+    raise TypeError(f'expected a property of {" or ".join(kind(each) for each in elements)},'
+                    f' found {name}' + (f': did you mean {close[0]}?' if close else ''))
+
+
+def kind(element: Any) -> str:
+    """Returns the name of an element's factory, such as boxdecode."""
+    return str(element.get_factory().get_name())
+
+
+def as_text(value: object) -> str:
+    """Writes a value as elements read it: {'star': .9, 2: .6} is star:0.9,2:0.6."""
+    if isinstance(value, str | os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return ','.join(f'{key}:{as_text(each)}' for key, each in value.items())
+    if isinstance(value, Iterable):
+        return ','.join(as_text(each) for each in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _enum(element: Any, spec: Any, value: object) -> Any:
+    """Returns the value of an enum by its name."""
+    values = type(element.get_property(spec.name)).__enum_values__.values()
+    names = {each.value_nick: each for each in values}
+    value = as_text(value)
+    if value not in names:
+        raise ValueError(f'expected one of {", ".join(names)} for {spec.name}, found {value}')
+    return names[value]
+
+
+def _number(spec: Any, value: Any) -> Any:
+    number = float(value) if spec.value_type.name in ('gfloat', 'gdouble') else int(value)
+    if not spec.minimum <= number <= spec.maximum:
+        raise ValueError(f'expected {spec.minimum:g} to {spec.maximum:g} for {spec.name},'
+                         f' found {value}')
+    return number
+
+
+def set_property(element: Any, name: str, value: object) -> None:
+    """Sets a property; numbers, texts, names of enums, lists and mappings are converted.
+
+    Raises:
+        TypeError: a value of another type.
+        ValueError: a value out of its range, or an unknown name of an enum.
+    """
+    spec = element.find_property(dashed(name))
+    if spec.value_type.is_a(GObject.TYPE_ENUM):
+        value = _enum(element, spec, value)
+    elif spec.value_type == GObject.TYPE_STRING:
+        value = as_text(value)
+    elif hasattr(spec, 'minimum'):
+        value = _number(spec, value)
+    element.set_property(spec.name, value)

@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Compares the arrays of the Python package with what boxsink writes of the same clip."""
+import math
+import sys
+import types
+
+import numpy as np
+
+from common import CLIP, MODEL, PIPELINES, boxsink, need_inference
+from tap import Skip, main
+
+import gi
+import keepbox
+
+gi.require_version('GstAnalytics', '1.0')
+from gi.repository import GLib, Gst, GstAnalytics  # noqa: E402
+
+import shapes  # noqa: E402
+from keepbox._boxes import Boxes, Mask, boxes_of  # noqa: E402
+
+CONFIDENCE = 0.5
+
+
+def frames_of(model):
+    """Yields each frame of the clip with the objects that boxsink writes of it."""
+    need_inference()
+    detector = keepbox.Detector(PIPELINES / 'models' / model, confidence=CONFIDENCE)
+    lines = boxsink(model, f'score-threshold={CONFIDENCE}')
+    frames = list(detector(CLIP))
+    assert len(frames) == len(lines) == 250, (len(frames), len(lines))
+    objects = 0
+    for frame, line in zip(frames, lines):
+        assert (frame.index, round(frame.time * 1e9)) == (line['frame'], line['timestamp']), line
+        assert frame.shape == (line['resolution']['height'], line['resolution']['width'])
+        found = line.get('objects', [])
+        assert len(frame.boxes) == len(found)
+        objects += len(found)
+        yield frame, found
+    assert objects > 1000, objects
+
+
+def column(objects, *names):
+    """Returns a value of each object as boxsink wrote it: the digits of a float32."""
+    def value(item):
+        for name in names:
+            item = item.get(name, 0)
+        return item
+    return np.array([value(each) for each in objects])
+
+
+def same(array, expected, kind, shape):
+    assert array.dtype == kind and array.shape == shape, (array.dtype, array.shape, shape)
+    assert np.array_equal(array, np.asarray(expected, kind).reshape(shape)), (array, expected)
+
+
+def test_boxes_are_those_of_boxsink(folder):
+    del folder
+    for frame, objects in frames_of('shapes.onnx'):
+        boxes, count = frame.boxes, len(objects)
+        ltwh = np.stack([column(objects, name) for name in 'xywh'], 1).astype(np.float32)
+        same(boxes.ltwh, ltwh, np.float32, (count, 4))
+        same(boxes.conf, column(objects, 'detection', 'confidence'), np.float32, (count,))
+        same(boxes.cls, column(objects, 'detection', 'label_id'), np.int32, (count,))
+        assert list(boxes.names) == [each['roi_type'] for each in objects]
+        assert set(boxes.models) == {'shapes'}
+        middle = ltwh[:, :2] + ltwh[:, 2:] / 2
+        same(boxes.xywh, np.concatenate([middle, ltwh[:, 2:]], 1), np.float32, (count, 4))
+        same(boxes.xyxy, np.concatenate([ltwh[:, :2], ltwh[:, :2] + ltwh[:, 2:]], 1), np.float32,
+             (count, 4))
+        assert not boxes.angles.any() and not boxes.held.any()
+        assert boxes.ids is boxes.masks is boxes.keypoints is None
+
+
+def test_masks_are_those_of_boxsink(folder):
+    del folder
+    for frame, objects in list(frames_of('shapes-seg.onnx'))[::25]:
+        assert len(frame.boxes.masks) == len(objects) > 0
+        for mask, each in zip(frame.boxes.masks, objects):
+            wanted = each['mask']
+            assert mask.pixels.dtype == bool
+            assert np.array_equal(mask.pixels, shapes.unpacked(wanted['rle'], wanted['height'],
+                                                               wanted['width']))
+            same(np.array(mask.rect, np.float32), [wanted[name] for name in 'xywh'], np.float32,
+                 (4,))
+        whole = frame.boxes.masks_in_frame()
+        assert whole.shape == (len(objects), 720, 1280) and whole.dtype == bool
+        for pixels, (left, top, right, bottom) in zip(whole, frame.boxes.xyxy):
+            rows, columns = np.nonzero(pixels)
+            # a pixel of these masks is 16 pixels of the frame wide
+            assert left - 16 <= columns.min() and columns.max() <= right + 16, (left, right)
+            assert top - 16 <= rows.min() and rows.max() <= bottom + 16, (top, bottom)
+
+
+def test_a_mask_covers_its_area_evenly(folder):
+    del folder
+    mask = Mask(np.array([[True, False], [False, True]]), (1., 2., 4., 2.))
+    found = mask.in_frame((5, 6))
+    expected = np.zeros((5, 6), bool)
+    expected[2, 1:3] = expected[3, 3:5] = True
+    assert np.array_equal(found, expected), found
+    uneven = Mask(np.array([[True, False]]), (0., 0., 3., 1.)).in_frame((1, 3))
+    assert uneven.tolist() == [[True, False, False]], 'the middle of a pixel decides'
+    assert not Mask(np.ones((2, 2), bool), (-9., 0., 4., 4.)).in_frame((4, 4)).any()
+    assert Mask(np.ones((2, 2), bool), (-2., -2., 4., 4.)).in_frame((4, 4))[:2, :2].all()
+
+
+def test_keypoints_are_those_of_boxsink(folder):
+    del folder
+    for frame, objects in frames_of('shapes-pose.onnx'):
+        points = [each['keypoints']['points'] for each in objects]
+        same(frame.boxes.keypoints, points, np.float32, (len(objects), 5, 3))
+
+
+def test_oriented_boxes_are_those_of_boxsink(folder):
+    del folder
+    turned = 0
+    for frame, objects in frames_of('shapes-obb.onnx'):
+        boxes = frame.boxes
+        same(boxes.angles, column(objects, 'rotation'), np.float32, (len(objects),))
+        same(boxes.obb, np.concatenate([boxes.xywh, boxes.angles[:, None]], 1), np.float32,
+             (len(objects), 5))
+        for corners, around, box in zip(boxes.corners, boxes.xyxy, boxes.obb):
+            x, y, width, height, angle = box
+            cos, sin = math.cos(angle), math.sin(angle)
+            expected = [(x + (a * width * cos - b * height * sin) / 2,
+                         y + (a * width * sin + b * height * cos) / 2)
+                        for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+            assert np.abs(corners - expected).max() < 1e-3, (corners, expected)
+            assert np.array_equal(around, [*corners.min(0), *corners.max(0)])
+            turned += angle != 0
+    assert turned > 1000, turned
+
+
+def test_selection(folder):
+    del folder
+    frame = keepbox.Detector(MODEL, confidence=CONFIDENCE).detect(CLIP)
+    boxes = frame.boxes
+    rings = boxes[boxes.names == 'ring']
+    assert set(rings.names) == {'ring'} and 0 < len(rings) < len(boxes)
+    assert np.array_equal(boxes[-1].conf, boxes.conf[-1:])
+    assert np.array_equal(boxes[:3].xyxy, boxes.xyxy[:3])
+    assert np.array_equal(boxes[[2, 0]].names, boxes.names[[2, 0]])
+    assert [len(each) for each in boxes] == [1] * len(boxes)
+    assert f'ring {rings.conf[0]:.2f}' in repr(rings), rings
+    try:
+        boxes[len(boxes)]
+    except IndexError:
+        return
+    raise AssertionError('an index beyond the end')
+
+
+def sample_with(*ids):
+    """Returns a sample with an upright box for each tracking id, or without one for None."""
+    buffer = Gst.Buffer.new_allocate(None, 64 * 64 * 3, None)
+    meta = GstAnalytics.buffer_add_analytics_relation_meta(buffer)
+    for number in ids:
+        _, box = meta.add_od_mtd(GLib.quark_from_string('cat'), 1, 2, 3, 4, .5)
+        if number is not None:
+            _, track = meta.add_tracking_mtd(number, 0)
+            meta.set_relation(GstAnalytics.RelTypes.RELATE_TO, box.id, track.id)
+    caps = Gst.Caps.from_string('video/x-raw,format=RGB,width=64,height=64')
+    return Gst.Sample.new(buffer, caps, None, None)
+
+
+def test_ids_of_a_tracker(folder):
+    del folder
+    boxes = boxes_of(sample_with(7, None, 2 ** 40), (64, 64))
+    same(boxes.ids, [7, -1, 2 ** 40], np.int64, (3,))
+    same(boxes.cls, [-1] * 3, np.int32, (3,))
+    assert list(boxes.models) == [''] * 3
+    assert boxes_of(sample_with(None), (64, 64)).ids is None
+    huge = boxes_of(sample_with(2 ** 63 + 5), (64, 64)).ids
+    assert huge.tolist() == [5 - 2 ** 63], huge
+
+
+def test_no_boxes(folder):
+    del folder
+    boxes = Boxes([], (720, 1280))
+    for array, shape in ((boxes.xyxy, (0, 4)), (boxes.xywh, (0, 4)), (boxes.obb, (0, 5)),
+                         (boxes.corners, (0, 4, 2)), (boxes.conf, (0,)), (boxes.cls, (0,)),
+                         (boxes.names, (0,)), (boxes.masks_in_frame(), (0, 720, 1280))):
+        assert array.shape == shape, (array, shape)
+    assert boxes.masks is boxes.keypoints is boxes.ids is None and not boxes
+
+
+def test_boxes_that_are_held(folder):
+    del folder
+    need_inference()
+    detector = keepbox.Detector(MODEL, interval=3, hold=True)
+    for frame, _ in zip(detector(CLIP), range(7)):
+        assert set(frame.boxes.held) == {frame.index % 3 != 0}, frame.index
+
+
+def test_a_tracker_in_the_pipeline(folder):
+    del folder
+    need_inference()
+    if Gst.ElementFactory.find('ioutracker') is None:
+        raise Skip('no ioutracker, which GStreamer has from 1.28 on')
+    detector = keepbox.Detector(MODEL, confidence=CONFIDENCE, tracker='ioutracker')
+    ids = [frame.boxes.ids for frame, _ in zip(detector(CLIP), range(10))]
+    assert set(ids[1]) == set(ids[2]) and len(set(ids[2])) == len(ids[2]) > 5, ids
+
+
+def test_tables_of_pandas(folder):
+    del folder
+    try:
+        import pandas  # noqa: F401
+    except ImportError as error:
+        raise Skip('no pandas') from error
+    frame = keepbox.Detector(MODEL, confidence=CONFIDENCE).detect(CLIP)
+    table = frame.to_pandas()
+    assert len(table) == len(frame.boxes)
+    assert set(table.frame) == {0} and set(table.timestamp) == {0}
+    assert np.array_equal(table[['x1', 'y1', 'x2', 'y2']].to_numpy(), frame.boxes.xyxy)
+    assert list(table.label) == list(frame.boxes.names) and set(table.path) == {str(CLIP)}
+
+
+def test_detections_of_supervision(folder):
+    """With a stand-in for supervision where it is not installed: what it is called with."""
+    del folder
+    try:
+        import supervision
+    except ImportError:
+        supervision = types.ModuleType('supervision')
+        supervision.Detections = types.SimpleNamespace
+        sys.modules['supervision'] = supervision
+    for model in 'shapes-seg.onnx', 'shapes-obb.onnx':
+        frame = keepbox.Detector(PIPELINES / 'models' / model, confidence=CONFIDENCE).detect(CLIP)
+        found, boxes = frame.to_supervision(), frame.boxes
+        assert np.array_equal(found.xyxy, boxes.xyxy) and np.array_equal(found.class_id, boxes.cls)
+        assert np.array_equal(found.confidence, boxes.conf) and found.tracker_id is None
+        assert np.array_equal(found.data['class_name'], boxes.names)
+        assert (found.mask is not None) == ('seg' in model)
+        assert ('xyxyxyxy' in found.data) == ('obb' in model)
+
+
+if __name__ == '__main__':
+    main(globals())

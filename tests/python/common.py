@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the tests of the Python package share. Import it before keepbox: it finds the helpers of
+tests/pipelines."""
+import functools
+import gc
+import json
+import os
+import pathlib
+import sys
+import warnings
+
+sys.path.insert(0, str(pathlib.Path(os.environ['KEEPBOX_SOURCE']) / 'tests/pipelines'))
+from tap import PIPELINES, need_inference, run  # noqa: E402
+
+MODEL = PIPELINES / 'models/shapes.onnx'
+CLIP = PIPELINES / 'media/shapes.webm'
+
+
+def detector(**properties):
+    """Returns a detector of the demo's model."""
+    need_inference()
+    import keepbox
+    return keepbox.Detector(MODEL, **{'confidence': .5, **properties})
+
+
+def names(frame):
+    return list(frame.boxes.names)
+
+
+@functools.cache
+def boxsink(model, *properties):
+    """Returns what boxsink writes of the clip, for elements with the settings of a detector's."""
+    need_inference()
+    out, _ = run('gst-launch-1.0', '-q', 'filesrc', f'location={CLIP}', '!', 'decodebin', '!',
+                 'videoconvert', '!', 'tensorinfer', f'model-file={PIPELINES}/models/{model}', '!',
+                 'boxdecode', *properties, '!', 'boxsink')
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def fails(kind, word, call):
+    """Checks that a call raises that very exception, whose text contains a word; returns it."""
+    try:
+        call()
+    except Exception as error:
+        assert type(error) is kind, f'{type(error).__name__}: {error}'
+        assert word in str(error), error
+        return error
+    raise AssertionError(f'no {kind.__name__} about {word}')
+
+
+def warned(call):
+    """Returns the result of a call, and its warnings."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter('always')
+        result = call()
+    return result, found
+
+
+def resources():
+    """Returns the numbers of this process's threads and file descriptors."""
+    gc.collect()
+    return len(os.listdir('/proc/self/task')), len(os.listdir('/proc/self/fd'))

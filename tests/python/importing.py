@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Tests what the Python package needs and finds without hints of the environment, and its types.
+install.py and package.py test what is installed."""
+import importlib.util
+import os
+import re
+import sys
+
+from common import CLIP, MODEL, need_inference
+from tap import SOURCE, Skip, main, run
+
+import keepbox
+from keepbox._gi import BUILD, GObject, Gst
+
+PACKAGE = SOURCE / 'python'
+PROGRAM = f"""
+import keepbox
+print(len(keepbox.Detector({str(MODEL)!r}, confidence=.5).detect({str(CLIP)!r}).boxes))
+"""
+WITHOUT = """
+import sys
+sys.modules[{name!r}] = None
+try:
+    import keepbox
+except ImportError as error:
+    print(error)
+"""
+REFUSE = """
+import gi
+require = gi.require_version
+def refuse(name, version):
+    if name == {name!r}:
+        raise ValueError('Namespace ' + name + ' not available')
+    require(name, version)
+gi.require_version = refuse
+try:
+    import keepbox
+except ImportError as error:
+    print(error)
+"""
+
+
+def bare(folder, **variables):
+    """Returns an environment in which only the package itself is found."""
+    kept = {name: os.environ[name] for name in ('PATH', 'LD_LIBRARY_PATH') if name in os.environ}
+    return {**kept, 'HOME': str(folder), 'PYTHONPATH': str(PACKAGE), 'PYTHONDONTWRITEBYTECODE': '1',
+            'GST_REGISTRY': str(folder / 'registry.bin'), **variables}
+
+
+def said(folder, program, **variables):
+    out, _ = run(sys.executable, '-W', 'error', '-c', program, env=bare(folder, **variables))
+    return out.strip()
+
+
+def test_a_checkout_needs_no_other_variable(folder):
+    need_inference()
+    if not (BUILD / 'gst/libgstkeepbox.so').exists():
+        raise Skip(f'no build in {BUILD}')
+    for again in range(2):
+        assert said(folder, PROGRAM) == '8', again
+    # a program may have started GStreamer itself
+    assert said(folder, 'import gi\ngi.require_version("Gst", "1.0")\n'
+                f'from gi.repository import Gst\nGst.init(None)\n{PROGRAM}') == '8'
+
+
+def test_what_is_missing_is_named(folder):
+    for name in 'GstAnalytics', 'Keepbox':
+        text = said(folder, REFUSE.format(name=name))
+        assert name in text and 'apt install' in text, text
+    assert 'python3-gi' in said(folder, WITHOUT.format(name='gi'))
+
+
+def test_it_needs_numpy_and_pygobject_only(folder):
+    out = said(folder, 'import sys\nbefore = set(sys.modules)\nimport keepbox\n'
+               'print(*{name.split(".")[0] for name in set(sys.modules) - before})')
+    foreign = {name for name in out.split() if name not in sys.stdlib_module_names}
+    # the latter are aliases that PyGObject registers
+    assert foreign <= {'keepbox', 'gi', 'numpy', 'gio', 'glib', 'gobject', 'gtk'}, foreign
+
+
+def test_version(folder):
+    del folder
+    wanted = re.search("version: '(.*?)'", (SOURCE / 'meson.build').read_text())[1]
+    assert keepbox.__version__ == wanted
+    project = (PACKAGE / 'pyproject.toml').read_text()
+    assert re.search('^version = "(.*)"$', project, re.M)[1] == wanted
+
+
+def test_types(folder):
+    if importlib.util.find_spec('mypy') is None:
+        raise Skip('no mypy')
+    run(sys.executable, '-m', 'mypy', '--cache-dir', folder, 'keepbox', cwd=PACKAGE)
+
+
+def test_what_is_public_is_documented(folder):
+    del folder
+    for name in keepbox.__all__:
+        value = getattr(keepbox, name)
+        assert value.__doc__, name
+        for member, each in vars(value).items() if isinstance(value, type) else ():
+            if not member.startswith('_') and (callable(each) or isinstance(each, property)):
+                assert each.__doc__, f'{name}.{member}'
+
+
+def test_enums_of_elements_can_be_printed(folder):
+    """PyGObject aborts if the summary of a value has more than some 230 characters."""
+    del folder
+    seen = 0
+    for factory in Gst.Registry.get().get_feature_list(Gst.ElementFactory):
+        if factory.get_plugin_name() in ('keepbox', 'keepboxoverlay'):
+            element = Gst.ElementFactory.make(factory.get_name())
+            for spec in element.list_properties():
+                if spec.value_type.is_a(GObject.TYPE_ENUM):
+                    values = type(element.get_property(spec.name)).__enum_values__.values()
+                    seen += sum(spec.value_type.name in repr(value) for value in values)
+    assert seen > 50, seen
+
+
+if __name__ == '__main__':
+    main(globals())

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs the Python programs of README.md and docs/python.md as printed, in a folder like a fresh
+clone."""
+import importlib.util
+import re
+import sys
+
+from common import need_inference
+from tap import PIPELINES, SOURCE, Skip, blocks_of, main, need, run
+
+import keepbox
+
+PAGE = SOURCE / 'docs/python.md'
+
+
+def printed(folder, program):
+    """Returns what a program prints; it must be silent on stderr."""
+    need_inference()
+    (folder / 'pipelines').symlink_to(PIPELINES)
+    (folder / 'app.py').write_text(program)
+    out, told = run(sys.executable, 'app.py', cwd=folder)
+    assert not told, told
+    return out
+
+
+def program_with(words):
+    found, = (block for block in blocks_of(PAGE, 'python') if words in block)
+    return found
+
+
+def test_program_of_readme(folder):
+    program, = blocks_of(SOURCE / 'README.md', 'python')
+    rows = [line.split() for line in printed(folder, program).splitlines()]
+    assert len(rows) > 600, len(rows)
+    assert {row[0] for row in rows} == {'ring', 'star'}
+    assert all(len(row) == 6 and .5 < float(row[1]) <= 1 for row in rows), rows[0]
+
+
+def test_first_program(folder):
+    program, *_ = blocks_of(PAGE, 'python')
+    out = printed(folder, program)
+    assert re.match(r'0\.00 s: ring 0\.9\d at [\d., ]+\n', out), out[:100]
+    assert len(out.splitlines()) > 600
+
+
+def test_one_picture(folder):
+    assert printed(folder, program_with('detect(np')) == '(480, 640) 0\n'
+
+
+def test_selection(folder):
+    rows = [line.split() for line in printed(folder, program_with('masks_in_frame')).splitlines()]
+    assert len(rows) == 250 and all((row[1] == '0') == (row[2] == '0') for row in rows)
+    assert any(int(row[2]) > 5000 for row in rows), rows
+
+
+def test_drawing(folder):
+    need('boxoverlay')
+    out = printed(folder, program_with('frame.draw('))
+    shape, changed = out.rsplit(' ', 1)
+    assert shape == '(720, 1280, 3) uint8' and 5000 < int(changed) < 200000, out
+
+
+def test_tables(folder):
+    if importlib.util.find_spec('pandas') is None:
+        raise Skip('no pandas')
+    assert 'ring' in printed(folder, program_with('import pandas'))
+
+
+def test_settings(folder):
+    counts = [int(word) for word in printed(folder, program_with('nms_contract=')).split()]
+    assert len(counts) == 250 and sum(counts[:100]) / 100 > sum(counts[110:]) / 140, counts
+
+
+def test_end_of_a_stream(folder):
+    out = printed(folder, program_with('stream.stats'))
+    assert "'ring'" in out and 'yolov8' in out, out
+
+
+def test_every_array_is_in_the_table(folder):
+    del folder
+    table = PAGE.read_text().split('## Boxes')[1].split('\n\nIndexing')[0]
+    named = set(re.findall(r'`(\w+)(?:\(\))?`', ' '.join(re.findall(r'^\| (.*?) \|', table, re.M))))
+    public = {name for name in vars(keepbox.Boxes) if not name.startswith('_')}
+    assert named == public, named ^ public
+
+
+if __name__ == '__main__':
+    main(globals())
