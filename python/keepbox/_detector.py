@@ -114,18 +114,20 @@ class Detector:
                 set_property(owner_of(name, self._elements(line)), name, value)
 
     @property
-    def confidence(self) -> float:
-        """Boxes with higher scores are kept; may be set at any time."""
-        return round(float(self._pattern[1].get_property('score-threshold')), 6)
+    def confidence(self) -> float | None:
+        """Boxes with higher scores are kept; None until it is set, for the family's threshold. May
+        be set at any time."""
+        return self._number('score-threshold')
 
     @confidence.setter
     def confidence(self, value: float) -> None:
         self.set(confidence=value)
 
     @property
-    def iou(self) -> float:
-        """Boxes that overlap a better one by more are suppressed; may be set at any time."""
-        return round(float(self._pattern[1].get_property('iou-threshold')), 6)
+    def iou(self) -> float | None:
+        """Boxes that overlap a better one by more are suppressed; None until it is set, for the
+        family's threshold. May be set at any time."""
+        return self._number('iou-threshold')
 
     @iou.setter
     def iou(self, value: float) -> None:
@@ -154,6 +156,10 @@ class Detector:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self.close()
+
+    def _number(self, name: str) -> float | None:
+        """Returns a setting, or None if it was not set; elements keep it as a float32."""
+        return round(self._pattern[1].get_property(name), 6) if name in self._set else None
 
     def _elements(self, line: Line) -> list[Any]:
         return [line.element('keepbox-infer'), line.element('keepbox-decode')]

@@ -61,6 +61,18 @@ def test_drawing_on_arrays_leaves_them(folder):
     assert .005 < changed < .1, changed
 
 
+def test_images_are_the_readers_own(folder):
+    """Frames that are RGB already need no conversion, and share their memory with the pipeline."""
+    del folder
+    need('boxoverlay')
+    need_inference()
+    frame = keepbox.Detector(MODEL).detect(
+        'videotestsrc num-buffers=1 pattern=white ! video/x-raw,format=RGB,width=64,height=64')
+    before = frame.draw()
+    frame.image[...] = 0
+    assert np.array_equal(frame.draw(), before) and before.max() == 255
+
+
 def test_what_boxoverlay_does_not_have(folder):
     del folder
     need('boxoverlay')

@@ -26,6 +26,8 @@ def test_settings_are_those_of_the_elements(folder):
     for frame, line in zip(detect(CLIP), lines):
         assert names(frame) == [each['roi_type'] for each in line.get('objects', [])]
     assert (detect.confidence, detect.iou, detect.classes) == (.6, .3, ['ring', '3'])
+    unset = keepbox.Detector(MODEL)
+    assert (unset.confidence, unset.iou, unset.classes) == (None, None, [])
     stream = detect(CLIP)
     next(stream)
     assert stream.stats()['boxdecode']['frames'] >= 1 <= stream.stats()['tensorinfer']['inferred']
