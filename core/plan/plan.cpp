@@ -39,6 +39,8 @@ Status check_settings(const Settings& s) {
   };
   if (!std::isfinite(s.score_threshold))
     return bad("a finite score-threshold", s.score_threshold, "score-threshold");
+  if (s.track_threshold && !std::isfinite(*s.track_threshold))
+    return bad("a finite track-score-threshold", *s.track_threshold, "track-score-threshold");
   if (!(s.iou_threshold >= 0 && s.iou_threshold <= 1))
     return bad("an iou-threshold in 0..1", s.iou_threshold, "iou-threshold");
   if (!(s.soft_sigma >= std::numeric_limits<float>::min() && std::isfinite(s.soft_sigma)))
@@ -182,6 +184,14 @@ void settle_rules(Plan& plan) {
   std::ranges::copy(spec.box_scale, boxes.scale);
 }
 
+/// Lowers the thresholds to that of trackers, and notes the original ones.
+void settle_track_threshold(Plan& plan, const Settings& settings) {
+  plan.shown_threshold.clear();
+  if (!settings.track_threshold) return;
+  plan.shown_threshold = plan.class_threshold;
+  for (float& each : plan.class_threshold) each = std::min(each, *settings.track_threshold);
+}
+
 void settle_classes(Plan& plan, const Settings& settings) {
   const DetectorSpec& spec = *plan.spec;
   const uint32_t scores = plan.layout.classes;
@@ -193,6 +203,7 @@ void settle_classes(Plan& plan, const Settings& settings) {
   plan.class_wanted.assign(ids, settings.include_classes.empty() ? 1 : 0);
   for (const auto& [id, threshold] : settings.class_thresholds)
     if (id < ids) plan.class_threshold[id] = threshold;
+  settle_track_threshold(plan, settings);
   for (const uint32_t id : settings.include_classes)
     if (id < ids) plan.class_wanted[id] = 1;
   for (const uint32_t id : settings.exclude_classes)

@@ -84,6 +84,7 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
                .points = props.keypoints,
                .masks = props.masks,
                .frame_masks = props.mask_size == kMaskSizeFrame};
+  if (props.track_score_threshold > 0) out.track_threshold = props.track_score_threshold;
   if (source != nullptr) take_source(out, *source);
   KB_ASSIGN(out.include_classes, labels.classes_of(props.include_classes, "include-classes"));
   KB_ASSIGN(out.exclude_classes, labels.classes_of(props.exclude_classes, "exclude-classes"));
