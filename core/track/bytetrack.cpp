@@ -27,8 +27,11 @@ void Tracker::byte_track() {
     assign(0);
   };
   match_scored(true, settings_.params.match_iou);
-  const auto was_seen = [](const Track& track) { return track.state == kSeen; };
-  for (const Overlap& o : collect(was_seen, box_of, Use::kLow)) add_pair(o, o.iou - kLowIou);
+  const bool lost_too = settings_.params.recover_lost;
+  const auto can_be_weak = [&](const Track& track) {
+    return track.state == kSeen || (lost_too && track.state == kLost);
+  };
+  for (const Overlap& o : collect(can_be_weak, box_of, Use::kLow)) add_pair(o, o.iou - kLowIou);
   assign(0);
   match_scored(false, kNewIou);
 

@@ -15,20 +15,20 @@ constexpr TrackMethodRow kMethods[] = {
      "Matches boxes of high scores by overlap and score, then tracks that are left with boxes of "
      "low scores",
      MotionModel::kCenterHeight,
-     {0.6f, 0.1f, 0.7f, 0.2f, 1, kSecond}},
+     {0.6f, 0.1f, 0.7f, 0.2f, false, 1, kSecond}},
     // Bewley et al. 2016, arXiv 1602.00763: every box counts, lost after one frame, 3 hits.
     {TrackMethod::kSort,
      "sort",
      "Matches all boxes by overlap; a track ends with its second miss",
      MotionModel::kAreaAspect,
-     {0, 0, 0, 0.3f, 3, 0}},
+     {0, 0, 0, 0.3f, false, 3, 0}},
     // Cao et al. 2023, arXiv 2203.14360: 0.6, an IoU of 0.3, 30 frames, 3 hits.
     {TrackMethod::kOcSort,
      "oc-sort",
      "SORT with the direction of movement, a second matching by the last seen boxes, and a motion "
      "that is corrected after an occlusion",
      MotionModel::kAreaAspect,
-     {0.6f, 0, 0.6f, 0.3f, 3, kSecond}},
+     {0.6f, 0, 0.6f, 0.3f, false, 3, kSecond}},
 };
 
 }  // namespace

@@ -18,8 +18,9 @@ struct TrackParams {
   float low_threshold = 0;     // kByteTrack: scores above it are matched with what is left
   float new_threshold = 0;     // minimum score of a box that starts a track
   float match_iou = 0;         // minimum overlap in the first matching
+  bool recover_lost = false;   // kByteTrack: low scores continue lost tracks too
   uint32_t confirm_after = 0;  // matches in a row, after the first box, before a track counts
-  int64_t lost_after = 0;      // ns without a match after which a track ends; 0: one step
+  int64_t lost_after = 0;      // ns without a match after which a track ends; 0: one frame
 };
 
 struct TrackMethodRow {

@@ -39,10 +39,7 @@ void Tracker::reset() {
   frame_ = 0;
 }
 
-void Tracker::set_params(const TrackParams& params, int64_t step) {
-  settings_.params = params;
-  settings_.step = step;
-}
+void Tracker::set(const TrackSettings& settings) { settings_ = settings; }
 
 std::span<const TrackOfBox> Tracker::update(std::span<const Sighting> boxes, int64_t time) {
   if (frame_ == 0) time_ = time;
@@ -147,10 +144,10 @@ bool Tracker::make_room() {
   return true;
 }
 
-/// Returns the time after which lost tracks end; half a step more, because timestamps are rounded.
+/// Returns the time after which lost tracks end; half a frame more, because times are rounded.
 int64_t Tracker::lost_after() const {
   const int64_t after = settings_.params.lost_after;
-  return (after > 0 ? after : settings_.step) + settings_.step / 2;
+  return (after > 0 ? after : settings_.interval) + settings_.interval / 2;
 }
 
 /// Ends tracks that have not been seen for too long.
@@ -160,12 +157,12 @@ void Tracker::end_tracks() {
   });
 }
 
-/// Ends tracks that would have ended if frames had come in every step up to now.
+/// Ends tracks that would have ended if frames had come at their usual interval up to now.
 void Tracker::end_overdue(int64_t time) {
-  const bool pause = time - time_ > std::max(lost_after(), kLongestGap) + settings_.step;
+  const bool pause = time - time_ > std::max(lost_after(), kLongestGap) + settings_.interval;
   erase([&](const Track& track) {
     const bool lost = track.seen < time_;
-    return pause || (lost && time - track.seen > lost_after() + settings_.step);
+    return pause || (lost && time - track.seen > lost_after() + settings_.interval);
   });
 }
 

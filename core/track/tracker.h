@@ -18,7 +18,8 @@ namespace keepbox {
 struct TrackSettings {
   TrackMethod method = TrackMethod::kByteTrack;
   TrackParams params{};
-  int64_t step = 1'000'000'000 / 30;  // ns; the frame interval for which noise is defined
+  int64_t step = 1'000'000'000 / 30;      // ns; the interval of frames that noise is defined for
+  int64_t interval = 1'000'000'000 / 30;  // ns; usual interval of the stream's frames
 };
 
 /// A box of a frame, for the tracker. Oriented boxes are followed by their upright hull.
@@ -53,7 +54,7 @@ class Tracker {
   /// tracks, the one that is lost for the longest time ends; if none is lost, none is started.
   static constexpr size_t kMaxTracks = 4096;
 
-  /// @pre params are finite, step is above 0. @param ids outlive the tracker.
+  /// @pre params are finite, step and interval are above 0. @param ids outlive the tracker.
   Tracker(const TrackSettings& settings, TrackIds& ids) : settings_(settings), ids_(&ids) {}
 
   /// Follows the objects to the boxes of the next analysed frame. Boxes that are empty, inverted,
@@ -67,8 +68,8 @@ class Tracker {
 
   /// Ends all tracks. Their ids are not used again.
   void reset();
-  /// Takes other parameters and keeps the tracks.
-  void set_params(const TrackParams& params, int64_t step);
+  /// Takes other parameters and keeps the tracks. @pre the same method.
+  void set(const TrackSettings& settings);
 
   size_t size() const { return tracks_.size(); }
 

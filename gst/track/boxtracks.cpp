@@ -16,10 +16,13 @@
 namespace keepbox {
 namespace {
 
-int64_t step_of(const TrackProps& props, int64_t interval) {
+TrackSettings settings_of(const TrackProps& props, int64_t interval) {
+  TrackSettings out{.method = static_cast<TrackMethod>(props.method), .params = params_of(props)};
+  if (interval > 0) out.interval = interval;
+  out.step = out.interval;
   if (props.nominal_rate > 0)
-    return std::max<int64_t>(1, static_cast<int64_t>(GST_SECOND / props.nominal_rate));
-  return interval > 0 ? interval : TrackSettings{}.step;
+    out.step = std::max<int64_t>(1, static_cast<int64_t>(GST_SECOND / props.nominal_rate));
+  return out;
 }
 
 /// Returns the number of a box's class; that of its name if another decoder wrote it.
@@ -56,9 +59,9 @@ void add_track(GstAnalyticsRelationMeta* meta, guint od_id, const TrackOfBox& tr
 void BoxTracks::set(const TrackProps& props, int64_t interval) {
   const bool other = props.method != props_.method || props.model_name != props_.model_name;
   props_ = props;
-  settings_ = {static_cast<TrackMethod>(props.method), params_of(props), step_of(props, interval)};
+  settings_ = settings_of(props, interval);
   if (other) models_.clear();
-  for (auto& [name, model] : models_) model.tracker.set_params(settings_.params, settings_.step);
+  for (auto& [name, model] : models_) model.tracker.set(settings_);
 }
 
 void BoxTracks::end(bool anew) {
@@ -149,7 +152,7 @@ void BoxTracks::repeat(OfModel& model) {
 
 /// Expects boxes as long as the tracks would not be lost.
 void BoxTracks::predict(const OfModel& model, int64_t time, Size frame) {
-  if (time - model.time > std::max(settings_.params.lost_after, settings_.step)) return;
+  if (time - model.time > std::max(settings_.params.lost_after, settings_.interval)) return;
   for (const FollowedBox& box : model.last) {
     const uint32_t index = box.track().index;
     FollowedBox moved =

@@ -58,6 +58,10 @@ const Property<TrackProps> kTrackProperties[] = {
                  "method=bytetrack multiplied by the score of the box.",
                  &TrackParams::match_iou),
      &TrackProps::match_iou, nullptr, -1, 1},
+    {"recover-lost",
+     "Let boxes below high-threshold also continue tracks that are lost, for method=bytetrack. As "
+     "published, only boxes above it do.",
+     &TrackProps::recover_lost},
     {"confirm-after",
      with_values("Number of matches in a row, after its first box, that a track needs before it "
                  "gets an id. On the first frames of a stream it gets one at once.",
@@ -75,9 +79,10 @@ const Property<TrackProps> kTrackProperties[] = {
      "predicted. Leave hold= of tensorinfer out, which repeats boxes where they were.",
      &TrackProps::predict},
     {"nominal-rate",
-     "Frames per second at which an object moves as the method expects: the noise of its filter is "
-     "per frame. 0 takes the frame rate of the caps, or 30 if it varies. Other intervals between "
-     "frames are computed from their times.",
+     "Frames per second for which the method's filter is made: the noise of movement is per frame "
+     "at "
+     "that rate, and per time at others. 0 takes the frame rate of the caps, which reproduces "
+     "trackers that count frames.",
      &TrackProps::nominal_rate, nullptr, 0, kHighestRate},
     {"model-name",
      "Follow only the boxes of the model of that name, as in model-name of boxdecode; empty "
@@ -98,6 +103,7 @@ TrackParams params_of(const TrackProps& props) {
   if (props.low_threshold >= 0) out.low_threshold = props.low_threshold;
   if (props.new_threshold >= 0) out.new_threshold = props.new_threshold;
   if (props.match_iou >= 0) out.match_iou = props.match_iou;
+  out.recover_lost = props.recover_lost;
   if (props.confirm_after >= 0) out.confirm_after = static_cast<uint32_t>(props.confirm_after);
   if (props.lost_after >= 0) out.lost_after = props.lost_after;
   return out;

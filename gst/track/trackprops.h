@@ -16,11 +16,12 @@ struct TrackProps {
   int method = static_cast<int>(TrackMethod::kByteTrack);
   gfloat high_threshold = -1, low_threshold = -1, new_threshold = -1;
   gfloat match_iou = -1;
+  bool recover_lost = false;
   int confirm_after = -1;
   gint64 lost_after = -1;  // ns
   bool per_class = false;
   bool predict = false;
-  gdouble nominal_rate = 0;  // frames per second; 0: by the caps
+  gdouble nominal_rate = 30;  // frames per second; 0: by the caps
   std::string model_name;
 
   bool operator==(const TrackProps&) const = default;

@@ -21,11 +21,11 @@ constexpr const char* kCaps =
 constexpr GstClockTime kStep = GST_SECOND / 25;
 constexpr float kSpeed = 4;  // pixels per frame
 
-using Ids = std::vector<guint64>;
+using IdList = std::vector<guint64>;
 
 /// Returns the ids of boxes; 0 for none.
-Ids ids(const std::vector<FrameBox>& list) {
-  Ids out;
+IdList ids(const std::vector<FrameBox>& list) {
+  IdList out;
   for (const FrameBox& box : list) out.push_back(box.tracking_id.value_or(0));
   return out;
 }
@@ -74,7 +74,7 @@ struct Track : Harness {
 TEST(Boxtrack, FollowsABox) {
   Track h;
   for (guint i = 0; i < 20; ++i)
-    EXPECT_EQ(ids(boxes(h.see(i, {at(300), at(kSpeed * static_cast<float>(i))}))), (Ids{1, 2}));
+    EXPECT_EQ(ids(boxes(h.see(i, {at(300), at(kSpeed * static_cast<float>(i))}))), (IdList{1, 2}));
 }
 
 TEST(Boxtrack, WritesWhatOthersRead) {
@@ -243,17 +243,17 @@ TEST(Boxtrack, EndsTracksWithWhatEndsThem) {
 
 TEST(Boxtrack, FollowsEachModelAlone) {
   Track h;
-  Ids found;
+  IdList found;
   // A box of the other model at the same place is not the same object.
   for (guint i = 0; i < 12; ++i)
     found = ids(boxes(h.see(i, {of(at(10), "faces"), of(at(10), "people")})));
-  EXPECT_EQ(found, (Ids{1, 2}));
+  EXPECT_EQ(found, (IdList{1, 2}));
 }
 
 TEST(Boxtrack, FollowsOnlyTheModelThatIsAskedFor) {
   Track h("model-name=people");
   for (guint i = 0; i < 4; ++i)
-    EXPECT_EQ(ids(boxes(h.see(i, {of(at(10), "faces"), of(at(10), "people")}))), (Ids{0, 1}));
+    EXPECT_EQ(ids(boxes(h.see(i, {of(at(10), "faces"), of(at(10), "people")}))), (IdList{0, 1}));
 }
 
 TEST(Boxtrack, KeepsClassesApartIfAsked) {
@@ -306,7 +306,7 @@ TEST(Boxtrack, PredictsBoxes) {
     EXPECT_NEAR(found[0].box.x2 - found[0].box.x1, 60, 1);
   }
   const auto seen = boxes(h.walk(23, 24));
-  EXPECT_EQ(ids(seen), Ids{1});
+  EXPECT_EQ(ids(seen), IdList{1});
   EXPECT_FALSE(seen[0].predicted);
 }
 
@@ -366,7 +366,7 @@ TEST(Boxtrack, GivesRepeatedBoxesTheirIds) {
   };
   h.see(0, two(false));
   const Buffer out = h.see(1, two(true));
-  EXPECT_EQ(ids(boxes(out)), (Ids{1, 2}));
+  EXPECT_EQ(ids(boxes(out)), (IdList{1, 2}));
   EXPECT_EQ(boxes(out)[0].box, at(10).box);
 }
 

@@ -12,7 +12,7 @@ using test::Buffer;
 using test::Harness;
 using test::ods;
 
-constexpr const char* kCaps =
+constexpr const char* kWeakCaps =
     "video/x-raw,format=RGB,width=640,height=640,framerate=25/1,pixel-aspect-ratio=1/1";
 const std::string kDecoder = "boxdecode track-score-threshold=0.1 ";
 
@@ -26,7 +26,7 @@ GstBuffer* frame(guint number, float score, float other = 0) {
 
 /// Returns the scores of the boxes after a line, frame by frame.
 std::vector<std::vector<float>> scores(const std::string& line, const std::vector<float>& in) {
-  Harness h(line, kCaps);
+  Harness h(line, kWeakCaps);
   std::vector<std::vector<float>> out;
   for (guint i = 0; i < in.size(); ++i) {
     const Buffer got = h.run(frame(i, in[i], 0.15f));
@@ -52,7 +52,7 @@ TEST(WeakBoxes, AppearOnce) {
 }
 
 TEST(WeakBoxes, HaveAnIdAndFloats) {
-  Harness h(kDecoder + "! boxtrack", kCaps);
+  Harness h(kDecoder + "! boxtrack", kWeakCaps);
   h.run(frame(0, 0.9f));
   const auto found = boxes(h.run(frame(1, 0.2f)));
   ASSERT_EQ(found.size(), 1u);
@@ -70,7 +70,7 @@ TEST(WeakBoxes, FollowTheThresholdOfTheirClass) {
 TEST(WeakBoxes, AreScaledWithTheFrame) {
   Harness h(
       kDecoder + "! videoscale add-borders=false ! video/x-raw,width=320,height=160 ! boxtrack",
-      kCaps);
+      kWeakCaps);
   h.run(frame(0, 0.9f));
   const auto found = boxes(h.run(frame(1, 0.2f)));
   ASSERT_EQ(found.size(), 1u);
@@ -92,7 +92,7 @@ TEST(WeakBoxes, GoThroughFramerestore) {
   Harness h(
       "framesave ! videoscale ! video/x-raw,width=320,height=320 "
       "! identity name=mid signal-handoffs=true ! framerestore ! boxtrack",
-      kCaps);
+      kWeakCaps);
   GstElement* mid = gst_bin_get_by_name(h.bin(), "mid");
   g_signal_connect(mid, "handoff", G_CALLBACK(add_box), nullptr);
   gst_object_unref(mid);
@@ -112,7 +112,7 @@ TEST(WeakBoxes, GoThroughFramerestore) {
 }
 
 TEST(WeakBoxes, CarryKeypoints) {
-  Harness h("boxtrack", kCaps);
+  Harness h("boxtrack", kWeakCaps);
   const Keypoint points[] = {{110, 170, 0.9f}, {120, 180, 0.8f}};
   const auto run = [&](guint number, bool weak) {
     Buffer in(gst_buffer_new_allocate(nullptr, 64, nullptr));
@@ -149,7 +149,7 @@ TEST(WeakBoxes, OfSeveralDecodersAreKeptApart) {
 }
 
 TEST(WeakBoxes, AreCounted) {
-  Harness h(kDecoder, kCaps);
+  Harness h(kDecoder, kWeakCaps);
   h.run(frame(0, 0.2f));
   g_autoptr(GstStructure) stats = nullptr;
   g_object_get(h.element(), "stats", &stats, nullptr);

@@ -50,7 +50,7 @@ std::vector<uint64_t> follow(Tracker& tracker, const std::vector<std::vector<Sig
   return out;
 }
 
-using Ids = std::vector<uint64_t>;
+using IdList = std::vector<uint64_t>;
 
 TEST(ByteTrack, IsThePlainOne) {
   size_t tracked = 0;
@@ -116,12 +116,12 @@ TEST_P(EachMethod, KeepsMostIdsOfACrowd) {
 }
 
 TEST_P(EachMethod, IsTheSameEveryTime) {
-  std::vector<Ids> first;
+  std::vector<IdList> first;
   for (int round = 0; round < 2; ++round) {
     test::Crowd crowd(15, 9, 300);
     Own tracker(GetParam());
     for (int frame = 0; frame < 60; ++frame) {
-      const Ids now = ids(tracker.update(sightings(crowd.next()), frame * kStep));
+      const IdList now = ids(tracker.update(sightings(crowd.next()), frame * kStep));
       if (round == 0) first.push_back(now);
       else EXPECT_EQ(now, first[frame]);
     }
@@ -203,7 +203,7 @@ TEST_P(EachMethod, EndsTracksOnReset) {
   tracker.reset();
   EXPECT_EQ(tracker.size(), 0u);
   // The first frame confirms at once again.
-  EXPECT_EQ(follow(tracker, still), Ids(6, 2));
+  EXPECT_EQ(follow(tracker, still), IdList(6, 2));
 }
 
 TEST_P(EachMethod, MovesBoxesBetweenFrames) {
@@ -228,24 +228,37 @@ TEST(ByteTrack, KeepsAnObjectOfLowScore) {
   std::vector<std::vector<Sighting>> frames(10, {{{0, 0, 50, 50}, 0.9f, 0}});
   for (int i = 3; i < 8; ++i) frames[i][0].score = 0.2f;
   Own tracker(TrackMethod::kByteTrack);
-  EXPECT_EQ(follow(tracker, frames), Ids(10, 1));
+  EXPECT_EQ(follow(tracker, frames), IdList(10, 1));
   Own sort(TrackMethod::kOcSort);
   EXPECT_EQ(follow(sort, frames)[4], 0u);
+}
+
+TEST(ByteTrack, RecoversALostObjectOfLowScoreIfAsked) {
+  std::vector<std::vector<Sighting>> frames(10, {{{0, 0, 50, 50}, 0.9f, 0}});
+  frames[4] = {};
+  frames[5][0].score = 0.2f;
+  for (const bool asked : {false, true}) {
+    TrackIds given;
+    TrackSettings settings = settings_of(TrackMethod::kByteTrack);
+    settings.params.recover_lost = asked;
+    Tracker tracker(settings, given);
+    EXPECT_EQ(follow(tracker, frames)[5], asked ? 1u : 0u);
+  }
 }
 
 TEST(ByteTrack, NeverStartsATrackOfALowScore) {
   Own tracker(TrackMethod::kByteTrack);
   EXPECT_EQ(follow(tracker, std::vector(5, std::vector<Sighting>{{{0, 0, 50, 50}, 0.65f, 0}})),
-            Ids(5, 0));
+            IdList(5, 0));
 }
 
 TEST(ByteTrack, ConfirmsOnTheSecondFrame) {
   std::vector<std::vector<Sighting>> frames(5, {{{0, 0, 50, 50}, 0.9f, 0}});
   Own tracker(TrackMethod::kByteTrack);
-  EXPECT_EQ(follow(tracker, frames), Ids(5, 1));  // the first frame of a stream is an exception
+  EXPECT_EQ(follow(tracker, frames), IdList(5, 1));  // the first frame of a stream is an exception
   frames.insert(frames.begin(), {Sighting{{900, 0, 950, 50}, 0.9f, 0}});
   Own later(TrackMethod::kByteTrack);
-  EXPECT_EQ(follow(later, frames), (Ids{1, 0, 2, 2, 2, 2}));
+  EXPECT_EQ(follow(later, frames), (IdList{1, 0, 2, 2, 2, 2}));
 }
 
 TEST(Sort, ConfirmsAfterThreeMatches) {
@@ -255,14 +268,14 @@ TEST(Sort, ConfirmsAfterThreeMatches) {
   Own tracker(TrackMethod::kSort);
   // The first frames of a stream are an exception; a miss hides a track until it has three matches
   // in a row again.
-  EXPECT_EQ(follow(tracker, frames), (Ids{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0}));
-  EXPECT_EQ(follow(tracker, std::vector(4, frames[9]), 12 * kStep), (Ids{0, 1, 1, 1}));
+  EXPECT_EQ(follow(tracker, frames), (IdList{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0}));
+  EXPECT_EQ(follow(tracker, std::vector(4, frames[9]), 12 * kStep), (IdList{0, 1, 1, 1}));
 }
 
 TEST(Sort, ConfirmsAtOnceAtTheStart) {
   Own tracker(TrackMethod::kSort);
   EXPECT_EQ(follow(tracker, std::vector(6, std::vector<Sighting>{{{0, 0, 50, 50}, 0.9f, 0}})),
-            Ids(6, 1));
+            IdList(6, 1));
 }
 
 TEST(Sort, EndsATrackWithItsSecondMiss) {
@@ -273,6 +286,26 @@ TEST(Sort, EndsATrackWithItsSecondMiss) {
     for (int i = 0; i < misses; ++i) frames.push_back({});
     frames.insert(frames.end(), 6, box);
     EXPECT_EQ(follow(tracker, frames).back(), static_cast<uint64_t>(misses)) << misses;
+  }
+}
+
+TEST(Sort, CountsAMissAtAnyRate) {
+  const std::vector<Sighting> box{{{0, 0, 50, 50}, 0.9f, 0}};
+  for (const int64_t interval : {kStep / 2, kStep, 6 * kStep}) {
+    TrackIds ids;
+    TrackSettings settings = settings_of(TrackMethod::kSort);
+    settings.interval = interval;
+    Tracker tracker(settings, ids);
+    uint64_t last = 0;
+    for (int frame = 0; frame < 16; ++frame) {
+      const bool miss = frame == 5 || frame == 10 || frame == 11;
+      const auto found = tracker.update(miss ? std::vector<Sighting>() : box, frame * interval);
+      if (frame == 9) {
+        EXPECT_EQ(found[0].id, 1u) << interval;
+      }
+      last = found.empty() ? 0 : found[0].id;
+    }
+    EXPECT_EQ(last, 2u) << interval;
   }
 }
 
@@ -334,11 +367,11 @@ TEST(ByteTrack, EndsOneOfTwoTracksOfAnObject) {
   const auto next = [&](std::vector<Sighting> boxes) {
     return ids(tracker.update(boxes, frame++ * kStep));
   };
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(next({one, same}), (Ids{1, 2}));
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(next({one}), (Ids{1}));
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(next({one, same}), (IdList{1, 2}));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(next({one}), (IdList{1}));
   EXPECT_EQ(tracker.size(), 1u);
   next({one, same});
-  EXPECT_EQ(next({one, same}), (Ids{1, 3}));
+  EXPECT_EQ(next({one, same}), (IdList{1, 3}));
 }
 
 TEST(OcSort, FollowsAnObjectThatTurnsWhileHidden) {
