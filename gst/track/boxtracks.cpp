@@ -73,10 +73,10 @@ BoxTracks::OfModel* BoxTracks::of_model(GQuark name) {
   const char* text = g_quark_to_string(name);
   if (!props_.model_name.empty() && props_.model_name != (text != nullptr ? text : ""))
     return nullptr;
-  const auto found = models_.find(name);
+  const auto found = std::ranges::find(models_, name, &std::pair<GQuark, OfModel>::first);
   if (found != models_.end()) return &found->second;
   if (models_.size() >= kMaxModels) return nullptr;
-  return &models_.emplace(name, OfModel{Tracker(settings_, ids_given_)}).first->second;
+  return &models_.emplace_back(name, OfModel{Tracker(settings_, ids_given_)}).second;
 }
 
 void BoxTracks::sort_box(const FrameBox& box, std::vector<FrameBox> OfModel::* list) {

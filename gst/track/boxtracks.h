@@ -4,8 +4,7 @@
 
 #include <gst/gst.h>
 
-#include <map>
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -65,7 +64,7 @@ class BoxTracks {
   TrackProps props_;
   TrackSettings settings_;
   TrackIds ids_given_;
-  std::map<GQuark, OfModel> models_;
+  std::vector<std::pair<GQuark, OfModel>> models_;  // as they first appeared, which orders ids
 
   // The frame:
   std::vector<FrameBox> boxes_;
