@@ -18,6 +18,7 @@ reset_model() {
   interval=1
 }
 reset_model
+track=
 
 usage() { # SYNTAX
   cat <<END
@@ -31,6 +32,7 @@ usage: $(basename "$0") [OPTIONS] $1
   --classes NAMES    comma-separated classes to keep (default: all)
   --name NAME        name of the model, to distinguish several models
   --interval N       run the model on every Nth frame; frames in between keep its boxes (default: 1)
+  --track            give boxes of the same object the same id; move them on frames in between
 END
 }
 
@@ -45,6 +47,7 @@ parse() { # SYNTAX WORDS...
         printf -v "${1#--}" %s "$2"
         shift
         ;;
+      --track) track=yes ;;
       -h | --help) usage "$syntax" && exit ;;
       -?*) wrong "$syntax" "expected one of these options, found $1" ;;
       *) arguments+=("$1") ;;
@@ -74,13 +77,16 @@ wrong() { # SYNTAX MESSAGE
 make_detect() {
   model_part=(tensorinfer "model-file=$model" "channel-order=$channels")
   if [[ $size ]]; then model_part+=("input-width=$size" "input-height=$size"); fi
-  if ((interval > 1)); then model_part+=("interval=$interval" hold=true); fi
+  if ((interval > 1)); then model_part+=("interval=$interval"); fi
+  if ((interval > 1)) && [[ ! $track ]]; then model_part+=(hold=true); fi
   boxes_part=(boxdecode "score-threshold=$threshold")
   if [[ $labels ]]; then boxes_part+=("label-file=$labels"); fi
   if [[ $classes ]]; then boxes_part+=("include-classes=$classes"); fi
   if [[ $name ]]; then boxes_part+=("model-name=$name"); fi
+  if [[ $track ]]; then boxes_part+=(track-score-threshold=0.1); fi
   # shellcheck disable=SC2034 # used by the scripts
   detect=("${model_part[@]}" ! "${boxes_part[@]}")
+  if [[ $track ]]; then detect+=(! boxtrack predict=true); fi
 }
 
 # Prints a line and runs it to its end. A signal that terminates this script lets the line complete

@@ -7,7 +7,7 @@ usage: ... ! boxsink | count.py CLASS [SECONDS]   or from a FIFO: count.py CLASS
 
 Writes CSV: the start of the interval in stream time, its number of frames, the mean and maximum
 number of objects per frame, and the number of different objects if a tracker before boxsink assigns
-ids (such as ioutracker of GStreamer 1.28).
+ids (such as boxtrack).
 """
 import json
 import sys

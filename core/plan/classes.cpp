@@ -22,6 +22,18 @@ uint32_t real_classes(const Layout& layout) {
   return layout.classes - std::min(background, layout.classes);
 }
 
+namespace {
+
+/// Lowers the thresholds to that of trackers, and notes the original ones.
+void settle_track_threshold(Plan& plan, const Settings& settings) {
+  plan.shown_threshold.clear();
+  if (!settings.track_threshold) return;
+  plan.shown_threshold = plan.class_threshold;
+  for (float& each : plan.class_threshold) each = std::min(each, *settings.track_threshold);
+}
+
+}  // namespace
+
 void settle_classes(Plan& plan, const Settings& settings) {
   const DetectorSpec& spec = *plan.spec;
   const uint32_t scores = plan.layout.classes;
@@ -33,6 +45,7 @@ void settle_classes(Plan& plan, const Settings& settings) {
   plan.class_wanted.assign(ids, settings.include_classes.empty() ? 1 : 0);
   for (const auto& [id, threshold] : settings.class_thresholds)
     if (id < ids) plan.class_threshold[id] = threshold;
+  settle_track_threshold(plan, settings);
   for (const uint32_t id : settings.include_classes)
     if (id < ids) plan.class_wanted[id] = 1;
   for (const uint32_t id : settings.exclude_classes)

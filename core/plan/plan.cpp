@@ -36,6 +36,8 @@ Status check_settings(const Settings& s) {
   };
   if (!std::isfinite(s.score_threshold))
     return bad("a finite score-threshold", s.score_threshold, "score-threshold");
+  if (s.track_threshold && !std::isfinite(*s.track_threshold))
+    return bad("a finite track-score-threshold", *s.track_threshold, "track-score-threshold");
   if (!(s.iou_threshold >= 0 && s.iou_threshold <= 1))
     return bad("an iou-threshold in 0..1", s.iou_threshold, "iou-threshold");
   if (!(s.soft_sigma >= std::numeric_limits<float>::min() && std::isfinite(s.soft_sigma)))

@@ -47,7 +47,8 @@ struct Settings {
   NmsMethod method = NmsMethod::kAuto;
   float soft_sigma = 0.5f;                                   // positive; for gaussian methods
   std::vector<std::pair<uint32_t, float>> class_thresholds;  // class id, score threshold
-  std::vector<uint32_t> include_classes;                     // empty: all
+  std::optional<float> track_threshold;   // boxes down to it are kept too, for a tracker
+  std::vector<uint32_t> include_classes;  // empty: all
   std::vector<uint32_t> exclude_classes;
   FilterSettings filters;
   Units units = Units::kAuto;
@@ -99,6 +100,8 @@ struct Plan {
   Rules rules;
   PayloadPlan payload;
   std::vector<float> class_threshold;    // by class id
+  std::vector<float> shown_threshold;    // by class id; boxes that do not pass it are for trackers
+                                         // only; empty: all boxes pass
   std::vector<uint8_t> class_wanted;     // by class id
   std::vector<Prior> priors;             // prior codings only
   std::vector<Level> levels;             // codings with cells only

@@ -168,6 +168,11 @@ gboolean keepbox_box_is_held(const KeepboxBox* box) {
   return box->box.held;
 }
 
+gboolean keepbox_box_is_predicted(const KeepboxBox* box) {
+  g_return_val_if_fail(box != nullptr, FALSE);
+  return box->box.predicted;
+}
+
 gfloat keepbox_box_get_score(const KeepboxBox* box) {
   g_return_val_if_fail(box != nullptr, 0);
   return box->box.score;

@@ -126,6 +126,20 @@ GST_API_EXPORT
 gboolean keepbox_box_is_held(const KeepboxBox* box);
 
 /**
+ * keepbox_box_is_predicted:
+ * @box: a box
+ *
+ * Checks if a box is where a tracker expects its object, because the model did not run on this
+ * frame (`boxtrack predict=true`).
+ *
+ * Returns: %TRUE if the box was predicted
+ *
+ * Since: 0.2
+ */
+GST_API_EXPORT
+gboolean keepbox_box_is_predicted(const KeepboxBox* box);
+
+/**
  * keepbox_box_get_score:
  * @box: a box
  *

@@ -18,6 +18,7 @@
 #include "gst/decode/decodestats.h"
 #include "gst/decode/mismatches.h"
 #include "gst/metas/attachboxes.h"
+#include "gst/metas/weakboxes.h"
 #include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensorcaps.h"
 #include "gst/tensors/tensors.h"
@@ -133,7 +134,8 @@ void count(KeepboxBoxDecode* self, bool decoded, GstClockTime started) {
   if (decoded && !d.skipped() && d.planned()) s.stats.set_processor(*d.processor());
   if (decoded && d.skipped()) s.stats.add_skipped(spent);
   else
-    s.stats.add(decoded ? &d.processor()->funnel() : nullptr, d.route(), d.boxes().size(), spent);
+    s.stats.add(decoded ? &d.processor()->funnel() : nullptr, d.route(), d.boxes().size(),
+                d.weak().size(), spent);
   const bool logged = gst_debug_category_get_threshold(GST_CAT_DEFAULT) >= GST_LEVEL_LOG;
   g_autoptr(GstStructure) stats = logged ? s.stats.structure() : nullptr;
   GST_OBJECT_UNLOCK(self);
@@ -149,9 +151,12 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   if (!status && status.error().kind == ErrorKind::kInterrupted) return GST_FLOW_FLUSHING;
   // Also without boxes: without this meta consumers assume that the frame was not analysed.
   const DecodeProps& props = s.decoder.props();
-  const Status attached = attach_boxes(
-      buffer, s.decoder.boxes(),
-      {.classes = props.class_meta, .regions = props.roi_meta, .frame = s.decoder.frame()});
+  const Status attached = attach_boxes(buffer, s.decoder.boxes(),
+                                       {.classes = props.class_meta,
+                                        .regions = props.roi_meta,
+                                        .tracked = props.track_score_threshold > 0,
+                                        .frame = s.decoder.frame()});
+  if (attached) attach_weak_boxes(buffer, s.decoder.weak());
   if (status) status = attached;
   count(self, status.has_value(), started);
   return status ? GST_FLOW_OK : report(self, status.error());
@@ -249,7 +254,7 @@ void install_properties(GObjectClass* klass) {
                 "on purpose), and the candidates of the last frame after each step: "
                 "anchors, above-threshold, not-finite, after-class-filter, after-top-k, "
                 "kept, clipped-away, filtered-out, merged-away (for a box of another tile), "
-                "attached.");
+                "for-tracker (only), attached.");
 }
 
 }  // namespace

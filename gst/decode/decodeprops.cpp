@@ -44,6 +44,13 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "outputs logits. If unset, the family's own threshold applies, if it has one.",
      &DecodeProps::score_threshold, nullptr, -FLT_MAX, FLT_MAX, true, false,
      &DecodeProps::score_threshold_set},
+    {"track-score-threshold",
+     "Score above which boxes are also decoded for a boxtrack downstream, which shows those that "
+     "it "
+     "recognises as an object of earlier frames; no other element sees these boxes. 0.1 is "
+     "ByteTrack's value; 0 means none. They count for max-detections, and nms-method=weighted and "
+     "merge include them in their means.",
+     &DecodeProps::track_score_threshold, nullptr, 0, 1},
     {"iou-threshold",
      "Intersection over union above which a box is suppressed by a better box of its class. If "
      "unset, the family's own threshold applies, if it has one; exports with Ultralytics metadata "
@@ -209,8 +216,9 @@ std::vector<std::string> ids_of(const std::string& text) {
 
 bool only_tuned(const DecodeProps& a, const DecodeProps& b) {
   DecodeProps tuned = a;
-  for (auto member : {&DecodeProps::score_threshold, &DecodeProps::iou_threshold,
-                      &DecodeProps::tile_threshold, &DecodeProps::tile_border})
+  for (auto member :
+       {&DecodeProps::score_threshold, &DecodeProps::track_score_threshold,
+        &DecodeProps::iou_threshold, &DecodeProps::tile_threshold, &DecodeProps::tile_border})
     tuned.*member = b.*member;
   for (auto member :
        {&DecodeProps::include_classes, &DecodeProps::exclude_classes,

@@ -19,6 +19,7 @@ struct DecodeProps {
   std::string quantization;
   gfloat score_threshold = Settings{}.score_threshold;
   gfloat iou_threshold = Settings{}.iou_threshold;
+  gfloat track_score_threshold = 0;  // 0: none
   bool score_threshold_set = false, iou_threshold_set = false;
   int multi_label = 0;
   guint max_detections = Settings{}.max_detections;

@@ -47,6 +47,8 @@ class Decoder {
   /// True if the inference element skipped the last frame on purpose; it then has no boxes.
   bool skipped() const { return intake_.skipped(); }
   std::span<FrameBox> boxes() { return boxes_.boxes(); }
+  /// Returns the boxes that are for trackers only.
+  std::span<FrameBox> weak() { return boxes_.weak(); }
   Route route() const { return route_; }
   /// True if a plan was made for the last frame.
   bool planned() const { return planned_; }

@@ -89,6 +89,7 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
   out.tile_rules = {.merge = static_cast<TileMerge>(props.tile_merge),
                     .threshold = props.tile_threshold,
                     .border = props.tile_border};
+  if (props.track_score_threshold > 0) out.track_threshold = props.track_score_threshold;
   if (source != nullptr) take_source(out, *source);
   KB_ASSIGN(out.include_classes, labels.classes_of(props.include_classes, "include-classes"));
   KB_ASSIGN(out.exclude_classes, labels.classes_of(props.exclude_classes, "exclude-classes"));

@@ -25,7 +25,8 @@ void DecodeStats::set_processor(const Processor& processor) {
   backend_reason_ = processor.backend_reason();
 }
 
-void DecodeStats::add(const Funnel* funnel, Route route, size_t boxes, GstClockTime time) {
+void DecodeStats::add(const Funnel* funnel, Route route, size_t boxes, size_t weak,
+                      GstClockTime time) {
   ++frames_;
   if (funnel == nullptr) ++mismatches_;
   zero_copy_ += route == Route::kZeroCopy;
@@ -36,6 +37,8 @@ void DecodeStats::add(const Funnel* funnel, Route route, size_t boxes, GstClockT
                      &Funnel::clipped_away, &Funnel::filtered_out})
     most_.*count = std::max(most_.*count, last_.*count);
   boxes_ += boxes;
+  weak_ += weak;
+  last_weak_ = static_cast<guint>(weak);
   time_ += time;
   last_time_ = time;
 }
@@ -44,6 +47,7 @@ void DecodeStats::add_skipped(GstClockTime time) {
   ++frames_;
   ++skipped_;
   last_ = {};
+  last_weak_ = 0;
   time_ += time;
   last_time_ = time;
 }
@@ -58,6 +62,9 @@ std::optional<Error> DecodeStats::why_no_box() const {
   if (mismatches_ == looked_at)
     return none("their tensors were missing or did not fit",
                 "see the warnings of on-mismatch=warn");
+  if (weak_ != 0)
+    return none("all scores were between track-score-threshold and score-threshold",
+                "lower score-threshold=");
   if (most_.anchors == 0) return none("the tensors had no rows", "the model found no objects");
   if (most_.above_threshold == 0 && most_.anchors < kFewAnchors && is_small(input_))
     return none("the model saw pictures of " + std::to_string(input_.width) + "x" +
@@ -94,11 +101,12 @@ GstStructure* DecodeStats::structure() const {
       last_.not_finite, "after-class-filter", G_TYPE_UINT, last_.after_class_filter, "after-top-k",
       G_TYPE_UINT, last_.after_top_k, "kept", G_TYPE_UINT, last_.kept, "clipped-away", G_TYPE_UINT,
       last_.clipped_away, "filtered-out", G_TYPE_UINT, last_.filtered_out, "merged-away",
-      G_TYPE_UINT, last_.merged_away, "attached", G_TYPE_UINT,
-      last_.kept - last_.clipped_away - last_.filtered_out - last_.merged_away, "detector",
-      G_TYPE_STRING, detector_.c_str(), "recognized", G_TYPE_STRING, recognised_.c_str(), "backend",
-      G_TYPE_STRING, backend_.c_str(), "backend-reason", G_TYPE_STRING, backend_reason_.c_str(),
-      nullptr);
+      G_TYPE_UINT, last_.merged_away, "for-tracker", G_TYPE_UINT, last_weak_, "attached",
+      G_TYPE_UINT,
+      last_.kept - last_.clipped_away - last_.filtered_out - last_.merged_away - last_weak_,
+      "detector", G_TYPE_STRING, detector_.c_str(), "recognized", G_TYPE_STRING,
+      recognised_.c_str(), "backend", G_TYPE_STRING, backend_.c_str(), "backend-reason",
+      G_TYPE_STRING, backend_reason_.c_str(), nullptr);
 }
 
 }  // namespace keepbox

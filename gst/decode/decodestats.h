@@ -21,7 +21,8 @@ class DecodeStats {
   void set_processor(const Processor& processor);
 
   /// Counts a frame. @param funnel of its candidates, nullptr if its tensors did not fit.
-  void add(const Funnel* funnel, Route route, size_t boxes, GstClockTime time);
+  /// @param weak number of boxes for trackers only.
+  void add(const Funnel* funnel, Route route, size_t boxes, size_t weak, GstClockTime time);
 
   /// Counts a frame that the inference element skipped.
   void add_skipped(GstClockTime time);
@@ -33,9 +34,10 @@ class DecodeStats {
   GstStructure* structure() const;
 
  private:
-  guint64 frames_ = 0, mismatches_ = 0, skipped_ = 0, boxes_ = 0;
+  guint64 frames_ = 0, mismatches_ = 0, skipped_ = 0, boxes_ = 0, weak_ = 0;
   guint64 zero_copy_ = 0, uploaded_ = 0, downloaded_ = 0;
   GstClockTime time_ = 0, last_time_ = 0;
+  guint last_weak_ = 0;
   Funnel last_;
   Funnel most_;  // the maximum of each count over all frames
   Size input_;   // of the model

@@ -11,7 +11,7 @@ namespace keepbox {
 
 Status DetectedBoxes::take(const Processor& processor, const Labels& labels,
                            const FrameBox& common) {
-  boxes_.clear();
+  clear();
   for (const Detection& det : processor.detections()) {
     FrameBox& box = boxes_.emplace_back(common);
     box.box = det.box;
@@ -22,7 +22,19 @@ Status DetectedBoxes::take(const Processor& processor, const Labels& labels,
     box.anchor = det.anchor;
   }
   take_payload(processor);
-  return take_masks(processor);
+  KB_TRY(take_masks(processor));
+  set_weak_apart(processor.plan());
+  return {};
+}
+
+void DetectedBoxes::set_weak_apart(const Plan& plan) {
+  if (plan.shown_threshold.empty()) return;
+  const auto shown = [&](const FrameBox& box) {
+    return passes(box.score, plan.shown_threshold[*box.class_id], plan.rules.contract);
+  };
+  const auto weak = std::ranges::stable_partition(boxes_, shown);
+  weak_.assign(weak.begin(), weak.end());
+  boxes_.erase(weak.begin(), weak.end());
 }
 
 /// Points and values are owned by the processor until its next run.

@@ -59,14 +59,13 @@ void add_region(GstBuffer* buffer, const FrameBox& box, const Pixels& at, Size f
 /// Adds records of boxes with class and anchor, model by model.
 void add_precise(GstAnalyticsRelationMeta* meta, std::span<const FrameBox> boxes) {
   const auto precise = [](const FrameBox& box) { return box.class_id && box.anchor; };
-  const auto same_model = [](const FrameBox& a, const FrameBox& b) { return a.model == b.model; };
+  const auto same_model = [](const FrameBox& a, const FrameBox& b) {
+    return model_of(a) == model_of(b);
+  };
   for (const auto& of_model : boxes | std::views::chunk_by(same_model)) {
     const auto count = static_cast<gsize>(std::ranges::count_if(of_model, precise));
-    const FrameBox& first = of_model.front();
-    RecordWriter records(meta, count, {first.model, first.unnamed, first.held});
-    for (const FrameBox& box : of_model | std::views::filter(precise))
-      records.add({box.od_id, *box.class_id, *box.anchor, box.label, box.score, box.box.x1,
-                   box.box.y1, box.box.x2, box.box.y2, box.angle});
+    RecordWriter records(meta, count, model_of(of_model.front()));
+    for (const FrameBox& box : of_model | std::views::filter(precise)) records.add(record_of(box));
   }
 }
 
@@ -137,8 +136,9 @@ Status attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOp
   Need need = need_of(boxes, options);
   KB_TRY(check_room(there, boxes.size(), need.mtds));
   if (there + need.mtds + need.group_mtds > kMaxMtds) need.group_mtds = 0;
+  const gsize room = options.tracked || boxes.size() <= kFewBoxes ? boxes.size() : 0;
   GstAnalyticsRelationMeta* meta =
-      relation_meta_for(buffer, need.mtds + need.group_mtds, need.bytes);
+      relation_meta_for(buffer, need.mtds + need.group_mtds + room, need.bytes);
   for (FrameBox& box : boxes) {
     const Pixels at = rounded(box.box, options.frame);
     box.od_id = add_od(meta, box, at);

@@ -11,6 +11,7 @@ namespace keepbox {
 namespace {
 
 constexpr const char* kName = "keepbox-boxes";
+constexpr const char* kWeakName = "keepbox-weak-boxes";
 
 /// The header of an mtd of records. New members are appended: the writer's are within
 /// `header_size`, the others keep their defaults.
@@ -21,10 +22,11 @@ struct Header {
   GQuark model = 0;
   gfloat slack = 1;  // tolerance in pixels for a detection; initially that of rounding and of the
                      // minimum width of a pixel
-  guint32 unnamed = 0;  // true: the model's name is the decoder's own
-  guint32 held = 0;     // true: the boxes are from an earlier frame
+  guint32 unnamed = 0;    // true: the model's name is the decoder's own
+  guint32 held = 0;       // true: the boxes are from an earlier frame
+  guint32 predicted = 0;  // true: the boxes are where a tracker expects them
 
-  Model of_model() const { return {model, unnamed != 0, held != 0}; }
+  Model of_model() const { return {model, unnamed != 0, held != 0, predicted != 0}; }
 };
 
 // Mtds are packed, so our structs must not need more than four bytes of alignment.
@@ -78,6 +80,7 @@ void map_block(const GstAnalyticsMtd& mtd, const PixelMap& map) {
 }
 
 const GstAnalyticsMtdImpl kImpl = {kName, transform_records<map_block>, nullptr, {}};
+const GstAnalyticsMtdImpl kWeakImpl = {kWeakName, transform_records<map_block>, nullptr, {}};
 
 /// True if a detection and a record are the same box within that many pixels.
 bool agree(const Detected& od, const BoxRecord& record, gfloat slack) {
@@ -91,11 +94,28 @@ bool agree(const Detected& od, const BoxRecord& record, gfloat slack) {
          near(gint64{od.y} + od.height, record.y2);
 }
 
+/// Moves a record to its place in another picture. @return false if its box is not there.
+bool place_record(BoxRecord& record, std::span<const Placed> placed, const PixelMap& map) {
+  if (is_weak(record.od_id)) {
+    map_record(record, map);
+    return true;
+  }
+  if (record.od_id >= placed.size()) return false;
+  const Placed& there = placed[record.od_id];
+  record.od_id = there.od_id;
+  std::tie(record.x1, record.y1, record.x2, record.y2) =
+      std::tie(there.box.x1, there.box.y1, there.box.x2, there.box.y2);
+  record.angle = there.angle;
+  return there.od_id != G_MAXUINT && there.precise;
+}
+
 }  // namespace
 
 gsize bytes_of_records(gsize count) { return sizeof(Header) + count * sizeof(BoxRecord); }
 
-bool is_records(GstAnalyticsMtdType type) { return is_named(type, kName); }
+bool is_records(GstAnalyticsMtdType type) {
+  return is_named(type, kName) || is_named(type, kWeakName);
+}
 
 Detected detected(const GstAnalyticsODMtd& od) {
   Detected out;
@@ -105,15 +125,24 @@ Detected detected(const GstAnalyticsODMtd& od) {
   return out;
 }
 
-RecordWriter::RecordWriter(GstAnalyticsRelationMeta* meta, gsize count, const Model& model) {
+Model model_of(const FrameBox& box) { return {box.model, box.unnamed, box.held, box.predicted}; }
+
+BoxRecord record_of(const FrameBox& box) {
+  return {box.od_id,  *box.class_id, *box.anchor, box.label,  box.score,
+          box.box.x1, box.box.y1,    box.box.x2,  box.box.y2, box.angle};
+}
+
+RecordWriter::RecordWriter(GstAnalyticsRelationMeta* meta, gsize count, const Model& model,
+                           bool weak) {
   if (count == 0) return;
   const Header header{.count = static_cast<guint32>(count),
                       .model = model.name,
                       .unnamed = model.unnamed,
-                      .held = model.held};
+                      .held = model.held,
+                      .predicted = model.predicted};
   GstAnalyticsMtd mtd;
-  next_ = static_cast<guint8*>(
-      gst_analytics_relation_meta_add_mtd(meta, &kImpl, bytes_of_records(count), &mtd));
+  next_ = static_cast<guint8*>(gst_analytics_relation_meta_add_mtd(meta, weak ? &kWeakImpl : &kImpl,
+                                                                   bytes_of_records(count), &mtd));
   std::memcpy(next_, &header, sizeof header);
   next_ += sizeof header;
 }
@@ -141,23 +170,28 @@ std::optional<BoxRecords::Found> BoxRecords::find(guint od_id, const Detected& d
   return std::nullopt;
 }
 
+std::vector<WeakRecord> weak_records(GstAnalyticsRelationMeta* meta) {
+  std::vector<WeakRecord> out;
+  for (const GstAnalyticsMtd& mtd : mtds_named(meta, kWeakName)) {
+    const auto block = open_block(mtd);
+    for (guint i = 0; block && i < block->count; ++i)
+      out.push_back(
+          {read_as<BoxRecord>(block->record(i)), header_of(*block).of_model(), block->record(i)});
+  }
+  return out;
+}
+
 void carry_records(const GstAnalyticsMtd& mtd, GstAnalyticsRelationMeta* to,
-                   std::span<const Placed> placed) {
+                   std::span<const Placed> placed, const PixelMap& map) {
   const auto block = open_block(mtd);
   if (!block) return;
   std::vector<BoxRecord> carried;
   for (guint i = 0; i < block->count; ++i) {
     auto record = read_as<BoxRecord>(block->record(i));
-    if (record.od_id >= placed.size()) continue;
-    const Placed& there = placed[record.od_id];
-    if (there.od_id == G_MAXUINT || !there.precise) continue;
-    record.od_id = there.od_id;
-    std::tie(record.x1, record.y1, record.x2, record.y2) =
-        std::tie(there.box.x1, there.box.y1, there.box.x2, there.box.y2);
-    record.angle = there.angle;
-    carried.push_back(record);
+    if (place_record(record, placed, map)) carried.push_back(record);
   }
-  RecordWriter writer(to, carried.size(), header_of(*block).of_model());
+  const bool weak = is_named(gst_analytics_mtd_get_mtd_type(&mtd), kWeakName);
+  RecordWriter writer(to, carried.size(), header_of(*block).of_model(), weak);
   for (const BoxRecord& record : carried) writer.add(record);
 }
 

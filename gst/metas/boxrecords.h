@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/formula/box.h"
+#include "gst/metas/framebox.h"
 #include "gst/metas/recordblock.h"
 
 namespace keepbox {
@@ -32,18 +33,23 @@ gsize bytes_of_records(gsize count);
 
 /// The model of a decoder's boxes.
 struct Model {
-  GQuark name = 0;       // 0 if unknown
-  bool unnamed = false;  // the decoder's own name, only for telling models apart
-  bool held = false;     // the boxes are from an earlier frame
+  GQuark name = 0;         // 0 if unknown
+  bool unnamed = false;    // the decoder's own name, only for telling models apart
+  bool held = false;       // the boxes are from an earlier frame
+  bool predicted = false;  // the boxes are where a tracker expects them
   friend bool operator==(const Model&, const Model&) = default;
 };
+
+/// Returns what records have of a box. @pre record_of(): it has a class and an anchor.
+Model model_of(const FrameBox& box);
+BoxRecord record_of(const FrameBox& box);
 
 /// Adds the records of a decoder's boxes. Nothing else may be added to the meta during its
 /// lifetime.
 class RecordWriter {
  public:
-  /// Creates no mtd for 0 records.
-  RecordWriter(GstAnalyticsRelationMeta* meta, gsize count, const Model& model);
+  /// Creates no mtd for 0 records. @param weak see weakboxes.h.
+  RecordWriter(GstAnalyticsRelationMeta* meta, gsize count, const Model& model, bool weak = false);
 
   /// @pre in ascending order of od_id, exactly `count` records.
   void add(const BoxRecord& record);
@@ -83,9 +89,21 @@ class BoxRecords {
   std::vector<Block> blocks_;
 };
 
-/// True if it is the type of our mtd. Compared by name, because plugin and libkeepbox have
-/// different addresses.
+/// True if it is the type of our mtd, or that of weak boxes. Compared by name, because plugin and
+/// libkeepbox have different addresses.
 bool is_records(GstAnalyticsMtdType type);
+
+/// A record of a weak box, which has no detection.
+struct WeakRecord {
+  BoxRecord record;  // od_id is weak_id() of its index
+  Model model;
+  guint8* at = nullptr;  // valid until mtds are added to the meta
+};
+std::vector<WeakRecord> weak_records(GstAnalyticsRelationMeta* meta);
+
+/// Returns the number that stands for an od_id in records of weak boxes and their payloads.
+constexpr guint weak_id(gsize index) { return 0x80000000u | static_cast<guint>(index); }
+constexpr bool is_weak(guint od_id) { return (od_id & 0x80000000u) != 0; }
 
 /// The position of a detection in another meta.
 struct Placed {
@@ -95,9 +113,9 @@ struct Placed {
   bool precise = false;  // has a record that agrees with it
 };
 
-/// Copies the records of precise detections to their new positions. @param mtd of records.
-/// @param placed indexed by the ids in mtd.meta.
+/// Copies the records of precise detections to their new positions, and those of weak boxes mapped.
+/// @param mtd of records. @param placed indexed by the ids in mtd.meta.
 void carry_records(const GstAnalyticsMtd& mtd, GstAnalyticsRelationMeta* to,
-                   std::span<const Placed> placed);
+                   std::span<const Placed> placed, const PixelMap& map);
 
 }  // namespace keepbox

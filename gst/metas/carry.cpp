@@ -121,7 +121,7 @@ void Carrier::carry_mtds() {
     if (placed_[a].od_id != G_MAXUINT) carry_relations(a);
   for (const GstAnalyticsMtd& each : ours) {
     const GstAnalyticsMtdType type = gst_analytics_mtd_get_mtd_type(&each);
-    if (is_records(type)) carry_records(each, target_, placed_);
+    if (is_records(type)) carry_records(each, target_, placed_, map_);
     if (is_payload(type)) carry_payload(each, target_, placed_, map_);
   }
   std::ranges::sort(mask_records_, {}, &MaskRecord::od_id);

@@ -50,10 +50,11 @@ struct FrameBox {
   GQuark label = 0;
   std::optional<uint32_t> class_id;  // the model's class number; unset for other decoders
   std::optional<uint32_t> anchor;
-  GQuark model = 0;      // name of the box's model; 0 if unknown
-  bool unnamed = false;  // `model` is the decoder's own name, only for telling models apart
-  bool held = false;     // from an earlier frame, on which the model ran
-  guint od_id = 0;       // id of its GstAnalyticsODMtd; set by reading
+  GQuark model = 0;        // name of the box's model; 0 if unknown
+  bool unnamed = false;    // `model` is the decoder's own name, only for telling models apart
+  bool held = false;       // from an earlier frame, on which the model ran
+  bool predicted = false;  // where a tracker expects the object; the model did not run
+  guint od_id = 0;         // id of its GstAnalyticsODMtd; set by reading
   std::optional<guint64> tracking_id{};  // from a GstAnalyticsTrackingMtd related to it
   GstClockTime tracked_since = GST_CLOCK_TIME_NONE;
   FramePoints points{};   // attached unchanged; when read, owned by the buffer's metas or a

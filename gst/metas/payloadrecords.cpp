@@ -204,7 +204,8 @@ void carry_payload(const GstAnalyticsMtd& mtd, GstAnalyticsRelationMeta* to,
   std::vector<guint> kept;
   for (guint i = 0; i < block->count; ++i) {
     const auto id = read_as<guint>(block->record(i));
-    if (id < placed.size() && placed[id].od_id != G_MAXUINT && placed[id].precise)
+    if (is_weak(id)) kept.push_back(i);
+    else if (id < placed.size() && placed[id].od_id != G_MAXUINT && placed[id].precise)
       kept.push_back(i);
   }
   if (kept.empty()) return;
@@ -218,7 +219,8 @@ void carry_payload(const GstAnalyticsMtd& mtd, GstAnalyticsRelationMeta* to,
   next += header.header_size;
   for (const guint i : kept) {
     std::memcpy(next, block->record(i), block->size);
-    std::memcpy(next, &placed[read_as<guint>(next)].od_id, sizeof(guint));
+    const auto id = read_as<guint>(next);
+    if (!is_weak(id)) std::memcpy(next, &placed[id].od_id, sizeof id);
     map_record(next, header.items, type, map);
     next += block->size;
   }

@@ -65,6 +65,7 @@ FrameBox read_od(const GstAnalyticsODMtd& od, const Records& records) {
     box.model = found->model.name;
     box.unnamed = found->model.unnamed;
     box.held = found->model.held;
+    box.predicted = found->model.predicted;
     box.points = records.payloads.points(od.id);
     box.values = records.payloads.values(od.id);
   }

@@ -3,7 +3,7 @@
 /**
  * SECTION:element-boxoverlay
  * @title: boxoverlay
- * @see_also: boxdecode, framerestore, objectdetectionoverlay
+ * @see_also: boxdecode, boxtrack, framerestore, objectdetectionoverlay
  *
  * Draws the boxes of a frame (#GstAnalyticsODMtd of boxdecode or any other decoder, upright and
  * oriented) onto it, in place, with labels for class, tracking id and score, and with keypoints and
@@ -21,8 +21,8 @@
  *     ! videoconvert ! boxoverlay ! videoconvert ! autovideosink
  * ]| Boxes of a model on full frames, in colours by class.
  * |[
- * gst-launch-1.0 ... ! boxoverlay color-by=tracking-id draw-scores=false thickness=3 ! ...
- * ]| After a tracker: one colour per object.
+ * gst-launch-1.0 ... ! boxtrack ! boxoverlay color-by=tracking-id draw-trails=2 ! ...
+ * ]| After a tracker such as boxtrack: one colour per object.
  */
 #include <gst/video/gstvideofilter.h>
 #include <gst/video/video.h>
@@ -57,6 +57,7 @@ struct State : TableProps<OverlayProps, overlay_properties> {
   std::vector<FrameBox> boxes;  // of the input buffer, which outlives the drawing
   PointStore points;
   std::vector<Mark> marks;
+  Trails trails;
   Colors colors;
   Painter painter;
   bool warned = false;
@@ -97,7 +98,7 @@ std::string caption(const FrameBox& box, const char* label, const OverlayProps& 
   return text;
 }
 
-Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors) {
+Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors, const Trails& trails) {
   const char* quark = g_quark_to_string(box.label);
   const Rgb own = colors.of(box, static_cast<ColorBy>(props.color_by));
   return {.box = box.box,
@@ -106,7 +107,8 @@ Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors) {
           .color = props.color != 0 ? rgb(props.color) : own,
           .text = caption(box, quark != nullptr ? quark : "", props),
           .points = props.draw_keypoints ? box.points : FramePoints{},
-          .mask = props.draw_masks ? box.mask : FrameMask{}};
+          .mask = props.draw_masks ? box.mask : FrameMask{},
+          .trail = trails.of(box)};
 }
 
 Pen pen_of(const OverlayProps& props, const GstVideoFrame& frame) {
@@ -124,7 +126,7 @@ GstFlowReturn transform_frame_ip(GstVideoFilter* filter, GstVideoFrame* frame) {
   State& o = Self::of(filter);
   const OverlayProps props = locked_copy(filter, o.props);
   o.marks.clear();
-  for (const FrameBox& box : o.boxes) o.marks.push_back(mark_of(box, props, o.colors));
+  for (const FrameBox& box : o.boxes) o.marks.push_back(mark_of(box, props, o.colors, o.trails));
   std::ranges::stable_sort(o.marks, std::greater{}, &Mark::score);
   const Status status = o.painter.paint(*frame, o.marks, pen_of(props, *frame));
   if (!status && !o.warned) post_warning(GST_ELEMENT(filter), status.error());
@@ -134,12 +136,24 @@ GstFlowReturn transform_frame_ip(GstVideoFilter* filter, GstVideoFrame* frame) {
   return GST_FLOW_OK;
 }
 
+/// Trails are in stream time, which repeats what a seek repeats.
+void add_to_trails(GstBaseTransform* base, GstBuffer* input) {
+  State& o = Self::of(base);
+  const OverlayProps props = locked_copy(base, o.props);
+  const auto length = static_cast<GstClockTime>(props.draw_trails * GST_SECOND);
+  if (length == 0) return o.trails.clear();
+  o.trails.add(o.boxes,
+               gst_segment_to_stream_time(&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(input)),
+               length);
+}
+
 /// Copies a frame only if it has boxes. A GAP buffer may have boxes but no picture.
 GstFlowReturn prepare_output_buffer(GstBaseTransform* base, GstBuffer* input, GstBuffer** output) {
   State& o = Self::of(base);
   const GstVideoInfo& info = GST_VIDEO_FILTER(base)->in_info;
   read_boxes(input, o.boxes, &o.points,
              {static_cast<uint32_t>(info.width), static_cast<uint32_t>(info.height)});
+  add_to_trails(base, input);
   if (gst_buffer_n_memory(input) == 0) o.boxes.clear();
   if (!o.boxes.empty()) return writable_with_tensors(base, input, output);
   *output = input;
@@ -159,6 +173,7 @@ gboolean start(GstBaseTransform* base) {
 gboolean stop(GstBaseTransform* base) {
   State& o = Self::of(base);
   o.painter = {};
+  o.trails.clear();
   o.colors = {};
   o.boxes.clear();
   o.marks.clear();

@@ -7,6 +7,7 @@ namespace {
 
 constexpr guint kThickest = 256;
 constexpr gdouble kLargestFont = 32;
+constexpr gdouble kLongestTrail = 3600;  // seconds
 
 constexpr Property<OverlayProps> kOverlayProperties[] = {
     {"color-by", "What determines the colour of a box.", &OverlayProps::color_by, color_by_type},
@@ -21,6 +22,10 @@ constexpr Property<OverlayProps> kOverlayProperties[] = {
     {"keypoint-threshold",
      "Minimum score of keypoints that are drawn; a line is drawn only if both of its ends are.",
      &OverlayProps::keypoint_threshold},
+    {"draw-trails",
+     "Draw the way that the centre of a box with a tracking id has taken in this many seconds; 0 "
+     "draws none.",
+     &OverlayProps::draw_trails, nullptr, 0, kLongestTrail},
     {"draw-labels", "Show the class in the label of a box.", &OverlayProps::draw_labels},
     {"draw-scores", "Show the score in the label of a box.", &OverlayProps::draw_scores},
     {"draw-tracking-ids", "Show the tracking id, if any, as #id in the label of a box.",

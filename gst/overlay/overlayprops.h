@@ -17,6 +17,7 @@ struct OverlayProps {
   bool draw_boxes = true, draw_masks = true, draw_keypoints = true;
   bool draw_labels = true, draw_scores = true, draw_tracking_ids = true;
   gfloat keypoint_threshold = 0.5;
+  gdouble draw_trails = 0;  // seconds
   int placement = static_cast<int>(LabelPlacement::kApart);
   guint thickness = 0;     // 0: by the frame's size
   gdouble font_scale = 0;  // 0: by the frame's size

@@ -25,6 +25,15 @@ void draw_outline(Canvas& canvas, const Outline& outline, Rgb color, int thickne
   strokes.draw(canvas, color, scratch);
 }
 
+void draw_trail(Canvas& canvas, std::span<const TrailPoint> trail, Rgb color, int thickness,
+                Strokes& strokes, PaintScratch& scratch) {
+  if (trail.size() < 2) return;
+  const auto at = [](const TrailPoint& p) { return cv::Point2d(p.x, p.y); };
+  strokes.start(canvas.bounds().size());
+  for (size_t i = 1; i < trail.size(); ++i) strokes.line(at(trail[i - 1]), at(trail[i]), thickness);
+  strokes.draw(canvas, color, scratch);
+}
+
 /// Returns the padding between a text and its tab.
 int padding(int height) { return std::max(1, cvRound(height * 0.25)); }
 
@@ -57,6 +66,8 @@ void Painter::draw_items(Canvas& canvas, const Pen& pen) {
   const auto worst_first = items_ | std::views::reverse;
   for (const auto& [mark, outline, tab] : worst_first)
     draw_silhouette(canvas, mark->mask, mark->color, (2 * pen.thickness + 2) / 3, scratch_);
+  for (const auto& [mark, outline, tab] : worst_first)
+    draw_trail(canvas, mark->trail, mark->color, pen.thickness, strokes_, scratch_);
   for (const auto& [mark, outline, tab] : worst_first)
     if (pen.outlines) draw_outline(canvas, outline, mark->color, pen.thickness, strokes_, scratch_);
   for (const auto& [mark, outline, tab] : worst_first)

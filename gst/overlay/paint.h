@@ -20,6 +20,7 @@
 #include "gst/overlay/letters.h"
 #include "gst/overlay/outline.h"
 #include "gst/overlay/strokes.h"
+#include "gst/overlay/trails.h"
 
 namespace keepbox {
 
@@ -32,6 +33,7 @@ struct Mark {
   std::string text;  // ASCII; shown on a tab at the box
   FramePoints points{};
   FrameMask mask{};
+  std::vector<TrailPoint> trail{};  // drawn below all boxes
 };
 
 struct Pen {
@@ -54,8 +56,9 @@ Pen pen_for(Size frame);
 class Painter {
  public:
   /// Draws the marks, best first: the best is on top, and its caption is placed first. Masks are
-  /// below all outlines, outlines below all keypoints, captions on top. Drawing is clipped to the
-  /// frame; marks whose box is not finite are skipped. Alpha becomes opaque.
+  /// below all trails, trails below all outlines, outlines below all keypoints, captions on top.
+  /// Drawing is clipped to the frame; marks whose box is not finite are skipped. Alpha becomes
+  /// opaque.
   /// @pre the frame is mapped for reading and writing, in one of the formats above.
   Status paint(GstVideoFrame& frame, std::span<const Mark> marks, Pen pen);
 

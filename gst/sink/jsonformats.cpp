@@ -84,6 +84,7 @@ BoxJson object_of(const FrameBox& box, Size frame) {
   out["detection"] = detection_of(box, label, frame);
   if (box.anchor) out["anchor"] = *box.anchor;
   if (box.held) out["held"] = true;
+  if (box.predicted) out["predicted"] = true;
   if (box.angle != 0) out["rotation"] = box.angle;
   if (!box.points.points.empty()) out["keypoints"] = keypoints_of(box.points);
   if (!box.values.values.empty()) out[name_of(box.values.kind)] = box.values.values;

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests the scripts of pipelines/ with whole clips: held boxes, counts, many streams, pictures."""
+"""Tests the scripts of pipelines/ with whole clips: held boxes, tracks, counts, many streams, pictures."""
 import csv
 import io
 import json
 import os
 import shlex
+from collections import Counter
 
 import numpy as np
 
@@ -70,15 +71,94 @@ def test_count_of_a_clip(folder):
     assert all(2 <= float(row['mean']) < 2.1 and not row['tracked'] for row in rows), table
 
 
+LINE = ('filesrc location={clip} ! decodebin ! videoconvert ! tensorinfer model-file={models}/shapes.onnx'
+        ' {infer} ! boxdecode score-threshold=0.5 track-score-threshold=0.1 ! {track} ! boxsink')
+
+
+def tracked(track, infer=''):
+    """Returns the lines of the clip's boxes after a tracker."""
+    line = LINE.format(clip=shlex.quote(str(CLIP)), models=f'{QUOTED}/models', infer=infer, track=track)
+    return run('bash', '-c', f'gst-launch-1.0 -q {line}')[0].splitlines()
+
+
 def test_count_of_tracked_objects(folder):
     need_inference()
+    rows = tracked('boxtrack')
+    table, _ = run(PIPELINES / 'count.py', 'ring', input='\n'.join(rows))
+    row, = csv.DictReader(io.StringIO(table))
+    assert 2 <= int(row['tracked']) <= 4, table
+
+
+def test_count_of_objects_tracked_by_gstreamer(folder):
+    need_inference()
     need('ioutracker')
-    table, _ = run('bash', '-c', f'gst-launch-1.0 -q filesrc location={shlex.quote(str(CLIP))}'
-                   f' ! decodebin ! videoconvert ! tensorinfer model-file={QUOTED}/models/shapes.onnx'
-                   ' ! boxdecode score-threshold=0.5 ! ioutracker ! boxsink'
-                   f' | {QUOTED}/count.py ring')
+    table, _ = run(PIPELINES / 'count.py', 'ring', input='\n'.join(tracked('ioutracker')))
     row, = csv.DictReader(io.StringIO(table))
     assert 2 <= int(row['tracked']) < int(row['frames']) / 2, table
+
+
+def test_tracks_of_a_clip(folder):
+    """The clip's eight shapes keep their ids for all of its ten seconds, whatever is analysed."""
+    need_inference()
+    for infer, track in (('', 'boxtrack'), ('interval=3', 'boxtrack predict=true')):
+        frames = [json.loads(line).get('objects', []) for line in tracked(track, infer)]
+        seen = Counter(box['id'] for boxes in frames for box in boxes if 'id' in box)
+        assert len(frames) == 250 and [seen[i] for i in range(1, 9)] == [250] * 8, seen
+        predicted = sum(box.get('predicted', False) for boxes in frames for box in boxes)
+        assert (predicted > 8 * 160) == (infer != ''), predicted
+
+
+def test_file_with_tracks(folder):
+    need_inference()
+    _, told = run(PIPELINES / 'file', '--track', '--interval', 3, CLIP, folder / 'out.jsonl')
+    assert 'hold=true' not in told and 'boxtrack predict=true' in told, told
+    table, _ = run(PIPELINES / 'crossings.py', '--line', 'mid=0.5,1,0.5,0',
+                   input=(folder / 'out.jsonl').read_text())
+    name, into, out, *_ = table.splitlines()[1].split(',')
+    assert name == 'mid' and int(into) > 0 and int(out) > 0, table
+
+
+def crossings(objects, *words, status=0):
+    """Runs crossings.py on {second: [(id, class, x, y of the lower edge)]}."""
+    lines = [{'timestamp': int(second * 1e9), 'resolution': {'width': 200, 'height': 100}, 'objects': [
+        {'id': number, 'x': x - 5, 'y': y - 20, 'w': 10, 'h': 20, 'detection': {'label': label}}
+        for number, label, x, y in boxes]} for second, boxes in objects.items()]
+    return run(PIPELINES / 'crossings.py', *words, input='\n'.join(map(json.dumps, lines)), status=status)
+
+
+def test_crossings(folder):
+    walk = {second: [(7, 'cat', 10 + 20 * second, 50), (8, 'dog', 190 - 20 * second, 60)]
+            for second in range(9)}
+    line, zone = ('--line', 'gate=100,100,100,0'), ('--zone', 'yard=0.25,0,0.75,0,0.75,1,0.25,1')
+    head = 'name,in,out,visits,mean,most\n'
+    assert crossings(walk, *line)[0] == head + 'gate,1,1,,,\n'
+    assert crossings(walk, *line, '--class', 'cat')[0] == head + 'gate,0,1,,,\n'
+    # A line that ends above their feet is not crossed.
+    assert crossings(walk, '--line', 'g=100,40,100,0')[0] == head + 'g,0,0,,,\n'
+    assert crossings(walk, '--line', 'g=100,45,100,0', '--point', 'center')[0] == head + 'g,0,1,,,\n'
+    assert crossings(walk, *zone)[0] == head + 'yard,,,2,5.000,5.000\n'
+    events, _ = crossings(walk, *line, *zone, '--events', '--class', 'cat')
+    assert events.splitlines() == ['time,event,name,id,class,seconds', '2.000,enter,yard,7,cat,',
+                                   '5.000,out,gate,7,cat,', '7.000,leave,yard,7,cat,5.000'], events
+    # An object that vanishes has left when it was last seen; on the line it is where it was.
+    gone = {0: [(1, 'cat', 100, 50)], 1: [(1, 'cat', 101, 50)], 5: []}
+    assert crossings(gone, *zone, '--events')[0].splitlines()[2:] == ['1.000,leave,yard,1,cat,1.000']
+    touch = {0: [(1, 'cat', 90, 50)], 1: [(1, 'cat', 100, 50)], 2: [(1, 'cat', 90, 50)]}
+    assert crossings(touch, *line)[0] == head + 'gate,0,0,,,\n'
+
+
+def test_crossings_explains(folder):
+    walk = {0: [(7, 'cat', 10, 50)]}
+    assert 'found no box of dog, but those of cat' in crossings(walk, '--line', 'a=0,0,9,9',
+                                                                '--class', 'dog')[1]
+    for words, told in (((), 'a --line or a --zone'), (('--line', 'a=1,2,3'), 'found a=1,2,3'),
+                        (('--zone', 'a=1,2,3,4'), 'X3,Y3'), (('--size', '3'), 'found --size'),
+                        (('--line', 'a=0,0,9,9', '--point', 'top'), 'found top'),
+                        (('--line', 'a=0,0,9,9', '--lost', 'x'), 'number of seconds')):
+        assert told in crossings(walk, *words, status=1)[1], words
+    untracked = '{"timestamp":0,"resolution":{"width":9,"height":9},"objects":[{"detection":{}}]}'
+    assert 'put boxtrack before' in run(PIPELINES / 'crossings.py', '--line', 'a=0,0,9,9',
+                                        input=untracked, status=1)[1]
 
 
 def test_streams(folder):

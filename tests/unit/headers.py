@@ -21,10 +21,14 @@ WANT_CUDA = ['gst/tensors/gstcuda.h', 'gst/tensors/cudadriver.h', 'gst/tensors/c
 # core's rooms, the lowest first: each may include those before it.
 ROOMS = ['formula', 'base', 'model', 'recognition', 'plan', 'run', 'reference']
 CORE = [f'core/{room}' for room in ROOMS]
-BELOW = {**{room: CORE[:i] for i, room in enumerate(CORE)}, 'kernels': CORE,
+# Trackers use formulas only, and only the tracking element uses them.
+TRACK = 'core/track'
+BELOW = {**{room: CORE[:i] for i, room in enumerate(CORE)}, TRACK: ['core/formula'],
+         'kernels': CORE,
          'gst/base': CORE, 'gst/tensors': [*CORE, 'gst/base'],
          'gst/metas': [*CORE, 'gst/base', 'gst/tensors'],
          'gst/tool': [*CORE, 'gst/base', 'gst/decode'],
+         'gst/track': [*CORE, TRACK, 'gst/base', 'gst/metas', 'gst/tensors'],
          'gst': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors']}
 # What formulas may include of the standard library: a GPU compiles them.
 DEVICE = {'algorithm', 'bit', 'cmath', 'concepts', 'cstddef', 'cstdint', 'cstring', 'limits',

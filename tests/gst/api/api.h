@@ -92,6 +92,7 @@ inline void expect_same(const KeepboxBox* got, const FrameBox& want) {
   EXPECT_EQ(keepbox_box_get_score(got), want.score);
   EXPECT_EQ(keepbox_box_get_angle(got), want.angle);
   EXPECT_EQ(keepbox_box_is_held(got), want.held);
+  EXPECT_EQ(keepbox_box_is_predicted(got), want.predicted);
   EXPECT_EQ(keepbox_box_get_class_id(got), want.class_id ? static_cast<gint>(*want.class_id) : -1);
   EXPECT_EQ(keepbox_box_get_anchor(got), want.anchor ? static_cast<gint>(*want.anchor) : -1);
   EXPECT_EQ(keepbox_box_get_od_id(got), want.od_id);

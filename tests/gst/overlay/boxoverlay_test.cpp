@@ -64,6 +64,28 @@ TEST_F(BoxOverlay, LetsAGapWithoutMemoryPass) {
   EXPECT_NE(out, nullptr);
 }
 
+TEST_F(BoxOverlay, DrawsTrailsOfTrackedBoxes) {
+  for (const char* property : {"draw-labels", "draw-scores", "draw-tracking-ids"})
+    set(property, FALSE);
+  set("color", 0xffff0000u);
+  const auto run = [&](guint number, float x) {
+    FrameBox box{.box = {x, 10, x + 8, 22}, .score = 0.9f, .label = g_quark_from_string("person")};
+    box.tracking_id = 4;
+    GstBuffer* in = decoded({&box, 1});
+    GST_BUFFER_PTS(in) = number * GST_SECOND;
+    return drawn(in);
+  };
+  const auto on_the_way = [&](const std::vector<guint8>& pixels, int x) {
+    return pixels[static_cast<size_t>(16 * GST_VIDEO_INFO_PLANE_STRIDE(&info_, 0) + x * 3)];
+  };
+  run(0, 4);
+  EXPECT_EQ(on_the_way(run(1, 44), 20), kBackground) << "none by default";
+  set("draw-trails", 1.5);
+  run(2, 4);
+  EXPECT_GT(on_the_way(run(3, 44), 20), 128);
+  EXPECT_EQ(on_the_way(run(5, 44), 20), kBackground) << "older than 1.5 s";
+}
+
 TEST_F(BoxOverlay, FramesWithoutBoxesAreUnchanged) {
   GstBuffer* empty = frame();
   gst_buffer_add_analytics_relation_meta(empty);

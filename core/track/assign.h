@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Assignment of rows to columns by weight, for the pairs that are allowed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace keepbox {
+
+/// A row and a column that may be matched.
+struct Pair {
+  uint32_t row = 0, col = 0;
+  float weight = 0;  // 0 to 16; rounded to a multiple of 2^-24
+};
+
+/// The column of a row that is not matched, and the row of such a column.
+inline constexpr uint32_t kUnmatched = UINT32_MAX;
+
+/// Finds the matching with the largest sum of weights. Rows and columns may stay unmatched, which
+/// adds 0. Shortest augmenting paths on the allowed pairs, with exact integers; a search never
+/// leaves the connected component of its row (Jonker and Volgenant 1987, doi 10.1007/BF02278710,
+/// for sparse pairs).
+///
+/// Of several matchings with the same sum the first in order is taken: the first row has the lowest
+/// possible column, then the second row, and so on; no column counts as the last one. The search
+/// for it looks at kMaxTieSteps pairs; beyond that the sum is still the largest, and the result
+/// still depends on nothing but the pairs.
+class Assigner {
+ public:
+  static constexpr size_t kMaxTieSteps = 1u << 20;
+
+  /// Returns the column of each row, or kUnmatched. Valid until the next call.
+  /// @param pairs in ascending order of (row, col), each once. @pre row < rows, col < cols.
+  std::span<const uint32_t> solve(uint32_t rows, uint32_t cols, std::span<const Pair> pairs);
+
+ private:
+  struct Reached {
+    int64_t distance;
+    uint32_t index;  // of a row or column
+    auto operator<=>(const Reached&) const = default;
+  };
+
+  void start(uint32_t rows, uint32_t cols, std::span<const Pair> pairs);
+  void augment(uint32_t row);
+  void scan(uint32_t row, int64_t distance);
+  bool settle_until_end();
+  void reprice(int64_t end);
+  void flip(uint32_t row, uint32_t col);
+  void order_ties();
+  bool exchange(uint32_t row, uint32_t col);
+  bool expand(uint32_t row);
+  bool leave(uint32_t row, uint32_t col);
+  void push(uint32_t row, uint32_t before);
+  void take(uint32_t row, uint32_t col);
+  bool is_tight(size_t pair) const;
+
+  std::span<const Pair> pairs_;
+  std::vector<int64_t> weight_;     // by pair
+  std::vector<uint32_t> first_;     // by row: its first pair; one more at the end
+  std::vector<uint32_t> col_of_;    // by row
+  std::vector<uint32_t> row_of_;    // by column
+  std::vector<int64_t> row_price_;  // prices are at least 0, those of a pair together at
+  std::vector<int64_t> col_price_;  // least its weight, and 0 if not matched
+
+  // A search for a path:
+  std::vector<int64_t> distance_;        // by column
+  std::vector<uint32_t> via_;            // by column: the row before it
+  std::vector<uint32_t> touched_;        // columns with a distance
+  std::vector<Reached> heap_, settled_;  // columns
+  std::vector<Reached> scanned_;         // rows
+  Reached end_{};                        // row that can be left unmatched
+
+  // A search for an exchange of equal sum:
+  uint32_t wanting_ = 0, wanted_ = 0;  // row and column to be matched
+  std::vector<uint32_t> before_;       // by row: the row that takes its column
+  std::vector<uint32_t> seen_in_;      // by row: number of the search that reached it
+  std::vector<uint32_t> queue_;        // rows that need another column
+  Pair last_{}, outside_{};            // last move; move that leaves a column or row unmatched
+  bool left_ = false;
+  uint32_t search_ = 0;
+  size_t tie_steps_ = 0;
+};
+
+}  // namespace keepbox

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What all tracking methods share: frames, starts and ends of tracks, ids.
+#include "core/track/tracker.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "core/track/matching.h"
+
+namespace keepbox {
+namespace {
+
+constexpr int64_t kLongestGap = 1'000'000'000;  // ns; frames may be as rare as that
+constexpr float kFarthest = 1 << 24;            // all integers up to here are floats
+
+bool is_followed(const Box& b) {
+  const auto inside = [](float x) { return x >= -kFarthest && x <= kFarthest; };
+  return inside(b.x1) && inside(b.y1) && inside(b.x2) && inside(b.y2) && b.x2 - b.x1 > 0.0f &&
+         b.y2 - b.y1 > 0.0f;
+}
+
+}  // namespace
+
+void Sightings::add(uint64_t frame, const Box& box) {
+  at_[frame % at_.size()] = {frame, box, true};
+  last_ = frame;
+}
+
+const Box& Sightings::before(uint64_t frame) const {
+  for (uint64_t back = std::min(kSpan, frame); back > 0; --back) {
+    const Entry& entry = at_[(frame - back) % at_.size()];
+    if (entry.set && entry.frame == frame - back) return entry.box;
+  }
+  return last();
+}
+
+void Tracker::reset() {
+  tracks_.clear();
+  frame_ = 0;
+}
+
+void Tracker::set(const TrackSettings& settings) { settings_ = settings; }
+
+std::span<const TrackOfBox> Tracker::update(std::span<const Sighting> boxes, int64_t time) {
+  if (frame_ == 0) time_ = time;
+  time = std::max(time, time_);
+  end_overdue(time);
+  steps_ = steps_until(time);
+  time_ = time;
+  ++frame_;
+  choose(boxes);
+  for (Track& track : tracks_) track.box = kUnmatched;
+  if (settings_.method == TrackMethod::kByteTrack) byte_track();
+  else sort();
+  report();
+  return out_;
+}
+
+/// Returns the steps since the last update: two rounded divisions, one of them to float32.
+float Tracker::steps_until(int64_t time) const {
+  return static_cast<float>(static_cast<double>(time - time_) /
+                            static_cast<double>(settings_.step));
+}
+
+/// Sorts boxes by score into those that are matched first, those that follow, and others.
+void Tracker::choose(std::span<const Sighting> boxes) {
+  boxes_ = boxes;
+  out_.assign(boxes.size(), {});
+  use_.assign(boxes.size(), Use::kNone);
+  const TrackParams& p = settings_.params;
+  size_t used = 0;
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    if (!is_followed(boxes[i].box)) continue;
+    if (boxes[i].score > p.high_threshold) use_[i] = Use::kHigh;
+    else if (boxes[i].score > p.low_threshold) use_[i] = Use::kLow;
+    used += use_[i] != Use::kNone;
+  }
+  if (used <= kMaxTracks) return;
+  std::vector<uint32_t> best;
+  for (uint32_t i = 0; i < boxes.size(); ++i)
+    if (use_[i] != Use::kNone) best.push_back(i);
+  std::ranges::stable_sort(best, std::greater{}, [&](uint32_t i) { return boxes[i].score; });
+  for (size_t i = kMaxTracks; i < best.size(); ++i) use_[best[i]] = Use::kNone;
+}
+
+/// Matches collected tracks and boxes by the weights of the pairs. @param min_iou matches with less
+/// overlap are dropped again.
+void Tracker::assign(float min_iou) {
+  if (pairs_.empty()) return;
+  const auto cols = assigner_.solve(static_cast<uint32_t>(rows_.size()),
+                                    static_cast<uint32_t>(cols_.size()), pairs_);
+  for (size_t row = 0; row < cols.size(); ++row)
+    if (cols[row] != kUnmatched &&
+        iou_of(row_boxes_[row].box, col_boxes_[cols[row]].box) >= min_iou)
+      see(rows_[row], cols_[cols[row]]);
+}
+
+/// Notes that a box is of a track. The method corrects its motion.
+void Tracker::see(uint32_t index, uint32_t box) {
+  Track& track = tracks_[index];
+  const Box& at = boxes_[box].box;
+  use_[box] = Use::kNone;
+  if (settings_.method == TrackMethod::kOcSort) {
+    const Box& from = track.sightings.before(frame_);
+    track.direction = direction_of(from, at);
+    correct_after_loss(track, at);
+    track.sightings.add(frame_, at);
+    track.seen_motion = track.motion;
+  } else {
+    track.motion.correct(at);
+  }
+  track.box = box;
+  track.streak = std::min(track.streak, UINT32_MAX - 1) + 1;
+  track.seen = time_;
+  track.seen_frame = frame_;
+}
+
+/// Starts tracks of the boxes with high scores that are left.
+void Tracker::start_tracks(bool confirmed) {
+  for (uint32_t i = 0; i < boxes_.size(); ++i) {
+    if (use_[i] != Use::kHigh || !(boxes_[i].score >= settings_.params.new_threshold)) continue;
+    if (tracks_.size() >= kMaxTracks && !make_room()) return;
+    const Motion motion(row_of(settings_.method).motion, boxes_[i].box);
+    tracks_.push_back({.kind = boxes_[i].kind,
+                       .box = i,
+                       .motion = motion,
+                       .seen_motion = motion,
+                       .state = confirmed ? Track::State::kSeen : Track::State::kNew,
+                       .seen_frame = frame_,
+                       .since = time_,
+                       .seen = time_});
+    tracks_.back().sightings.add(frame_, boxes_[i].box);
+  }
+}
+
+bool Tracker::make_room() {
+  const auto lost_for_longest =
+      std::ranges::min_element(tracks_, [](const Track& a, const Track& b) {
+        if ((a.box == kUnmatched) != (b.box == kUnmatched)) return a.box == kUnmatched;
+        return a.seen < b.seen;
+      });
+  if (lost_for_longest->box != kUnmatched) return false;
+  tracks_.erase(lost_for_longest);
+  return true;
+}
+
+/// Returns the time after which lost tracks end; half a frame more, because times are rounded.
+int64_t Tracker::lost_after() const {
+  const int64_t after = settings_.params.lost_after;
+  return (after > 0 ? after : settings_.interval) + settings_.interval / 2;
+}
+
+/// Ends tracks that have not been seen for too long.
+void Tracker::end_tracks() {
+  erase([&](const Track& track) {
+    return track.box == kUnmatched && time_ - track.seen > lost_after();
+  });
+}
+
+/// Ends tracks that would have ended if frames had come at their usual interval up to now.
+void Tracker::end_overdue(int64_t time) {
+  const bool pause = time - time_ > std::max(lost_after(), kLongestGap) + settings_.interval;
+  erase([&](const Track& track) {
+    const bool lost = track.seen < time_;
+    return pause || (lost && time - track.seen > lost_after() + settings_.interval);
+  });
+}
+
+bool Tracker::is_reported(const Track& track) const {
+  if (track.box == kUnmatched) return false;
+  if (settings_.method == TrackMethod::kByteTrack) return track.state != Track::State::kNew;
+  const uint32_t after = settings_.params.confirm_after;
+  return track.streak >= after || frame_ <= after;
+}
+
+void Tracker::report() {
+  for (uint32_t i = 0; i < tracks_.size(); ++i) {
+    if (!is_reported(tracks_[i])) continue;
+    if (tracks_[i].id == 0) tracks_[i].id = ++ids_->last;
+    out_[tracks_[i].box] = {tracks_[i].id, tracks_[i].since, i};
+  }
+}
+
+Box Tracker::moved(uint32_t index, int64_t time) const {
+  Motion motion = tracks_[index].motion;
+  if (time > time_) motion.advance(steps_until(time));
+  return motion.box();
+}
+
+}  // namespace keepbox

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Follows objects from frame to frame by their boxes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/formula/box.h"
+#include "core/track/assign.h"
+#include "core/track/methods.h"
+#include "core/track/overlaps.h"
+#include "core/track/track.h"
+
+namespace keepbox {
+
+struct TrackSettings {
+  TrackMethod method = TrackMethod::kByteTrack;
+  TrackParams params{};
+  int64_t step = 1'000'000'000 / 30;      // ns; the interval of frames that noise is defined for
+  int64_t interval = 1'000'000'000 / 30;  // ns; usual interval of the stream's frames
+};
+
+/// A box of a frame, for the tracker. Oriented boxes are followed by their upright hull.
+struct Sighting {
+  Box box;
+  float score = 0;
+  uint64_t kind = 0;  // boxes of different kinds are never the same object
+};
+
+/// The track of a box.
+struct TrackOfBox {
+  uint64_t id = 0;     // from 1; 0: no track, or not confirmed yet
+  int64_t since = 0;   // ns; time at which the object was first seen
+  uint32_t index = 0;  // for moved()
+};
+
+/// Counts ids; trackers with the same one never give the same id.
+struct TrackIds {
+  uint64_t last = 0;
+};
+
+/// Follows objects by one of the published methods. A prediction spans the time since the last
+/// frame, so that rates may vary and frames may be missing. Tracks end if there is no frame for
+/// lost_after and a second.
+///
+/// Ids are unique, also after reset(), and ascend in the order in which tracks are confirmed. The
+/// result depends on nothing but the calls: float32 with one rounding per operation, no libm, ties
+/// as Assigner decides them with tracks in the order of their start and boxes in the given order.
+class Tracker {
+ public:
+  /// The maximum numbers of boxes per frame, best first, and of tracks. If there are too many
+  /// tracks, the one that is lost for the longest time ends; if none is lost, none is started.
+  static constexpr size_t kMaxTracks = 4096;
+
+  /// @pre params are finite, step and interval are above 0. @param ids outlive the tracker.
+  Tracker(const TrackSettings& settings, TrackIds& ids) : settings_(settings), ids_(&ids) {}
+
+  /// Follows the objects to the boxes of the next analysed frame. Boxes that are empty, inverted,
+  /// not finite or beyond 2^24 pixels get no track.
+  /// @param time ns; one before that of the last call is taken as the same.
+  /// @return one entry per box. Valid until the next call, as is `index`.
+  std::span<const TrackOfBox> update(std::span<const Sighting> boxes, int64_t time);
+
+  /// Returns the box of a track at a time after the last update, without changing anything.
+  Box moved(uint32_t index, int64_t time) const;
+
+  /// Ends all tracks. Their ids are not used again.
+  void reset();
+  /// Takes other parameters and keeps the tracks. @pre the same method.
+  void set(const TrackSettings& settings);
+
+  size_t size() const { return tracks_.size(); }
+
+ private:
+  enum class Use : uint8_t { kNone, kHigh, kLow };  // of a box that has no track yet
+
+  // tracker.cpp: what all methods share
+  void choose(std::span<const Sighting> boxes);
+  float steps_until(int64_t time) const;
+  int64_t lost_after() const;
+  void end_overdue(int64_t time);
+  void see(uint32_t track, uint32_t box);
+  void start_tracks(bool confirmed);
+  bool make_room();
+  void end_tracks();
+  void erase(const auto& ended);
+  void report();
+  bool is_reported(const Track& track) const;
+
+  // Matching: collect(), then pairs with weights, then assign().
+  std::span<const Overlap> collect(const auto& has_track, const auto& box_of, Use use);
+  void add_pair(const Overlap& overlap, float weight) {
+    if (weight >= 0.0f) pairs_.push_back({overlap.row, overlap.col, weight});
+  }
+  void assign(float min_iou);
+
+  // bytetrack.cpp
+  void byte_track();
+  void end_duplicates();
+
+  // sort.cpp
+  void sort();
+  void match_last_seen();
+  void correct_after_loss(Track& track, const Box& box) const;
+
+  TrackSettings settings_;
+  std::vector<Track> tracks_;  // in the order of their start
+  TrackIds* ids_;
+  uint64_t frame_ = 0;
+  int64_t time_ = 0;
+  float steps_ = 0;  // since the last frame
+
+  // The frame:
+  std::span<const Sighting> boxes_;
+  std::vector<Use> use_;         // by box
+  std::vector<TrackOfBox> out_;  // by box
+
+  // A matching:
+  std::vector<uint32_t> rows_, cols_;  // of tracks and boxes
+  std::vector<KindBox> row_boxes_, col_boxes_;
+  std::vector<Pair> pairs_;
+  OverlapFinder overlaps_;
+  Assigner assigner_;
+};
+
+}  // namespace keepbox

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Writes, reads and takes weak boxes. A box that was taken has no id.
+#include "gst/metas/weakboxes.h"
+
+#include <cstring>
+
+#include "gst/metas/boxrecords.h"
+#include "gst/metas/payloadrecords.h"
+
+namespace keepbox {
+namespace {
+
+constexpr guint kTaken = G_MAXUINT;
+
+FrameBox box_of(const WeakRecord& weak, const PayloadRecords& payloads) {
+  const BoxRecord& r = weak.record;
+  return {.box = {r.x1, r.y1, r.x2, r.y2},
+          .score = r.score,
+          .angle = r.angle,
+          .label = r.label,
+          .class_id = r.class_id,
+          .anchor = r.anchor,
+          .model = weak.model.name,
+          .unnamed = weak.model.unnamed,
+          .held = weak.model.held,
+          .od_id = r.od_id,
+          .points = payloads.points(r.od_id),
+          .values = payloads.values(r.od_id)};
+}
+
+}  // namespace
+
+void attach_weak_boxes(GstBuffer* buffer, std::span<FrameBox> boxes) {
+  if (boxes.empty()) return;
+  GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
+  // Numbered on from those of other decoders, because payloads are found by number.
+  const gsize first = weak_records(meta).size();
+  for (gsize i = 0; i < boxes.size(); ++i) boxes[i].od_id = weak_id(first + i);
+  {
+    RecordWriter writer(meta, boxes.size(), model_of(boxes.front()), true);
+    for (const FrameBox& box : boxes) writer.add(record_of(box));
+  }
+  add_payloads(meta, boxes);
+}
+
+std::vector<FrameBox> read_weak_boxes(GstBuffer* buffer) {
+  std::vector<FrameBox> out;
+  GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
+  if (meta == nullptr) return out;
+  const auto records = weak_records(meta);
+  if (records.empty()) return out;
+  const PayloadRecords payloads(meta);
+  for (const WeakRecord& weak : records)
+    if (weak.record.od_id != kTaken) out.push_back(box_of(weak, payloads));
+  return out;
+}
+
+void take_weak_box(GstBuffer* buffer, const FrameBox& box) {
+  for (WeakRecord& weak : weak_records(gst_buffer_get_analytics_relation_meta(buffer))) {
+    if (weak.record.od_id != box.od_id) continue;
+    weak.record.od_id = kTaken;
+    std::memcpy(weak.at, &weak.record.od_id, sizeof weak.record.od_id);
+  }
+}
+
+}  // namespace keepbox

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// boxtrack: gives the boxes of the same object the same id, frame after frame.
+#include <gst/base/gstbasetransform.h>
+
+#include <string>
+#include <utility>
+
+#include "gst/base/element.h"
+#include "gst/base/elementname.h"
+#include "gst/base/elements.h"
+#include "gst/base/error.h"
+#include "gst/base/picture.h"
+#include "gst/tensors/tensors.h"
+#include "gst/track/boxtracks.h"
+#include "gst/track/trackprops.h"
+#include "gst/track/trackstats.h"
+
+GST_DEBUG_CATEGORY_STATIC(boxtrack_debug);
+#define GST_CAT_DEFAULT boxtrack_debug
+
+/**
+ * element-boxtrack:
+ *
+ * Follows objects from frame to frame: relates a GstAnalyticsTrackingMtd to each box
+ * (GstAnalyticsODMtd of boxdecode or another decoder), with the id of its object and the running
+ * times at which it was first and last seen. Pixels and existing boxes are not touched, so frames
+ * may be in any memory.
+ *
+ * Methods are ByteTrack, SORT and OC-SORT with their published parameters. Time counts, not frames:
+ * frame rates may vary and frames may be missing. Ids are unique and ascending in a stream. Tracks
+ * end with a flush, a new segment or another frame size; a new stream begins with id 1.
+ *
+ * |[
+ * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! videoconvert
+ *   ! tensorinfer model-file=yolov8n.onnx interval=3 ! boxdecode track-score-threshold=0.1
+ *   ! boxtrack predict=true ! boxoverlay color-by=tracking-id draw-trails=2 ! videoconvert
+ *   ! autovideosink
+ * ]|
+ */
+
+namespace keepbox {
+namespace {
+
+guint prop_stats = 0;
+
+struct State : TableProps<TrackProps, track_properties> {
+  bool get(guint id, GValue* value) const {
+    if (id == prop_stats) g_value_take_boxed(value, stats.structure());
+    return id == prop_stats || TableProps::get(id, value);
+  }
+
+  TrackStats stats;  // under the object lock, as props
+  // The streaming thread's own:
+  BoxTracks tracks;
+  TrackProps taken;  // properties that `tracks` has
+  Size frame;
+  int64_t interval = 0;  // of frames by the caps, in ns; 0 if unknown
+  int64_t time = 0;      // running time of the last frame
+  GstSegment segment{};  // of the last frame
+  std::string stream;    // id
+  bool warned = false;
+};
+
+}  // namespace
+}  // namespace keepbox
+
+using KeepboxBoxTrack = keepbox::Instance<GstBaseTransform, keepbox::State>;
+using KeepboxBoxTrackClass = GstBaseTransformClass;
+
+using namespace keepbox;
+
+GType keepbox_box_track_get_type();
+G_DEFINE_TYPE(KeepboxBoxTrack, keepbox_box_track, GST_TYPE_BASE_TRANSFORM)
+GST_ELEMENT_REGISTER_DEFINE(boxtrack, "boxtrack", GST_RANK_NONE, keepbox_box_track_get_type())
+
+namespace {
+
+using Self = KeepboxBoxTrack;
+
+GstBaseTransformClass* parent() { return GST_BASE_TRANSFORM_CLASS(keepbox_box_track_parent_class); }
+
+/// Gives properties to the tracks if they have changed.
+void take_props(KeepboxBoxTrack* self) {
+  State& s = *self->state;
+  TrackProps props = locked_copy(self, s.props);
+  if (props == s.taken) return;
+  s.taken = std::move(props);
+  s.tracks.set(s.taken, s.interval);
+}
+
+/// Returns the running time of a frame; without one, that of the next frame by the caps.
+int64_t time_of(GstBaseTransform* base, GstBuffer* buffer) {
+  State& s = Self::of(base);
+  const GstClockTime running =
+      gst_segment_to_running_time(&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+  if (GST_CLOCK_TIME_IS_VALID(running)) s.time = static_cast<int64_t>(running);
+  else s.time += s.interval > 0 ? s.interval : TrackSettings{}.step;
+  return s.time;
+}
+
+GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
+  KeepboxBoxTrack* self = Self::cast(base);
+  State& s = *self->state;
+  const GstClockTime started = gst_util_get_timestamp();
+  take_props(self);
+  const Status status = s.tracks.follow(buffer, time_of(base, buffer), s.frame);
+  if (!status && !s.warned) post_warning(GST_ELEMENT(self), status.error());
+  s.warned = !status;
+  GST_OBJECT_LOCK(self);
+  s.stats.add(s.tracks.counts(), gst_util_get_timestamp() - started);
+  GST_OBJECT_UNLOCK(self);
+  return GST_FLOW_OK;
+}
+
+/// Ends tracks if a segment does not go on where the last one is.
+void follow_segment(State& s, GstEvent* event) {
+  const GstSegment* segment = nullptr;
+  gst_event_parse_segment(event, &segment);
+  if (s.segment.format != GST_FORMAT_UNDEFINED && !gst_segment_is_equal(segment, &s.segment))
+    s.tracks.end(false);
+  s.segment = *segment;
+}
+
+/// Begins with id 1 if the stream is another one.
+void follow_stream(State& s, GstEvent* event) {
+  const gchar* id = nullptr;
+  gst_event_parse_stream_start(event, &id);
+  s.tracks.end(s.stream != id);
+  s.stream = id;
+}
+
+gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
+  State& s = Self::of(base);
+  switch (GST_EVENT_TYPE(event)) {
+    case GST_EVENT_FLUSH_STOP:
+    case GST_EVENT_EOS:
+      s.tracks.end(false);
+      s.segment.format = GST_FORMAT_UNDEFINED;
+      break;
+    case GST_EVENT_SEGMENT: follow_segment(s, event); break;
+    case GST_EVENT_STREAM_START: follow_stream(s, event); break;
+    default: break;
+  }
+  return parent()->sink_event(base, event);
+}
+
+/// Returns the interval of frames in ns; 0 if it varies.
+int64_t interval_of(const GstCaps* caps) {
+  gint n = 0, d = 1;
+  const GstStructure* fields = gst_caps_get_structure(caps, 0);
+  if (!gst_structure_get_fraction(fields, "framerate", &n, &d) || n <= 0 || d <= 0) return 0;
+  return std::max<int64_t>(1, static_cast<int64_t>(gst_util_uint64_scale_int(GST_SECOND, d, n)));
+}
+
+gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
+  State& s = Self::of(base);
+  const auto picture = picture_of(input);
+  if (!picture) return FALSE;
+  if (s.frame != picture->size) s.tracks.end(false);
+  s.frame = picture->size;
+  s.interval = interval_of(input);
+  s.tracks.set(s.taken, s.interval);
+  return TRUE;
+}
+
+gboolean start(GstBaseTransform* base) {
+  KeepboxBoxTrack* self = Self::cast(base);
+  State& s = *self->state;
+  GST_OBJECT_LOCK(self);
+  s.stats = {};
+  GST_OBJECT_UNLOCK(self);
+  s.taken = locked_copy(self, s.props);
+  s.time = s.interval = 0;
+  s.frame = {};
+  s.segment = {};
+  s.segment.format = GST_FORMAT_UNDEFINED;
+  s.stream.clear();
+  s.warned = false;
+  s.tracks.end(true);
+  s.tracks.set(s.taken, 0);
+  return TRUE;
+}
+
+gboolean stop(GstBaseTransform* base) {
+  Self::of(base).tracks.end(true);
+  return TRUE;
+}
+
+}  // namespace
+
+static void keepbox_box_track_init(KeepboxBoxTrack* self) {
+  self->make_state();
+  gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
+}
+
+static void keepbox_box_track_class_init(KeepboxBoxTrackClass* klass) {
+  name_by_factory(klass);
+  auto* element = GST_ELEMENT_CLASS(klass);
+  auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
+  GST_DEBUG_CATEGORY_INIT(boxtrack_debug, "boxtrack", 0, "tracking of boxes");
+
+  Self::set_up(klass);
+  prop_stats = track_properties().install(G_OBJECT_CLASS(klass));
+  install_stats(G_OBJECT_CLASS(klass), prop_stats,
+                "Counters since the start: frames, analysed-frames (on which a model ran), boxes "
+                "(given to the tracker), tracked-boxes (of these with an id), recovered-boxes (of "
+                "these below the score threshold), predicted-boxes, ids; tracks that are followed "
+                "now, with lost and unconfirmed ones; time-per-frame-us.");
+
+  gst_element_class_set_static_metadata(
+      element, "Detection box tracker", "Filter/Analyzer/Video",
+      "Gives the boxes of the same object (GstAnalyticsODMtd of any decoder) the same id on all "
+      "frames, as GstAnalyticsTrackingMtd",
+      "The keepbox developers");
+  add_video_templates(element);
+  transform->start = start;
+  transform->stop = stop;
+  transform->set_caps = set_caps;
+  transform->sink_event = sink_event;
+  transform->prepare_output_buffer = writable_with_tensors;
+  transform->transform_ip = transform_ip;
+  transform->passthrough_on_same_caps = FALSE;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Sorts a frame's boxes by model, gives them to trackers, and attaches ids and boxes.
+#include "gst/track/boxtracks.h"
+
+#include <gst/analytics/analytics.h>
+
+#include <algorithm>
+#include <string>
+
+#include "gst/metas/attachboxes.h"
+#include "gst/metas/pixelmap.h"
+#include "gst/metas/readboxes.h"
+#include "gst/metas/weakboxes.h"
+#include "gst/tensors/decodednote.h"
+
+namespace keepbox {
+namespace {
+
+TrackSettings settings_of(const TrackProps& props, int64_t interval) {
+  TrackSettings out{.method = static_cast<TrackMethod>(props.method), .params = params_of(props)};
+  if (interval > 0) out.interval = interval;
+  out.step = out.interval;
+  if (props.nominal_rate > 0)
+    out.step = std::max<int64_t>(1, static_cast<int64_t>(GST_SECOND / props.nominal_rate));
+  return out;
+}
+
+/// Returns the number of a box's class; that of its name if another decoder wrote it.
+uint64_t class_of(const FrameBox& box) {
+  constexpr uint64_t kByName = uint64_t{1} << 32;
+  return box.class_id ? *box.class_id : kByName | box.label;
+}
+
+Sighting sighting_of(const FrameBox& box, bool per_class) {
+  return {around({box.box, box.angle}), box.score, per_class ? class_of(box) : 0};
+}
+
+Status check_mtds(GstAnalyticsRelationMeta* meta, gsize more) {
+  const gsize all = gst_analytics_relation_get_length(meta) + more;
+  if (all <= kMaxMtds) return {};
+  return fail(ErrorKind::kInvalid,
+              "at most " + std::to_string(kMaxMtds) +
+                  " mtds on a frame, because GStreamer keeps a byte for each pair of them",
+              std::to_string(all) + " with the tracks of its boxes",
+              "lower max-detections= of boxdecode or raise its score-threshold=");
+}
+
+void add_track(GstAnalyticsRelationMeta* meta, guint od_id, const TrackOfBox& track,
+               GstClockTime now) {
+  GstAnalyticsTrackingMtd mtd;
+  gst_analytics_relation_meta_add_tracking_mtd(meta, track.id,
+                                               static_cast<GstClockTime>(track.since), &mtd);
+  gst_analytics_tracking_mtd_update_last_seen(&mtd, now);
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, od_id, mtd.id);
+}
+
+}  // namespace
+
+void BoxTracks::set(const TrackProps& props, int64_t interval) {
+  const bool other = props.method != props_.method || props.model_name != props_.model_name;
+  props_ = props;
+  settings_ = settings_of(props, interval);
+  if (other) models_.clear();
+  for (auto& [name, model] : models_) model.tracker.set(settings_);
+}
+
+void BoxTracks::end(bool anew) {
+  models_.clear();
+  if (anew) ids_given_ = {};
+}
+
+BoxTracks::OfModel* BoxTracks::of_model(GQuark name) {
+  const char* text = g_quark_to_string(name);
+  if (!props_.model_name.empty() && props_.model_name != (text != nullptr ? text : ""))
+    return nullptr;
+  const auto found = std::ranges::find(models_, name, &std::pair<GQuark, OfModel>::first);
+  if (found != models_.end()) return &found->second;
+  if (models_.size() >= kMaxModels) return nullptr;
+  return &models_.emplace_back(name, OfModel{Tracker(settings_, ids_given_)}).second;
+}
+
+void BoxTracks::sort_box(const FrameBox& box, std::vector<FrameBox> OfModel::* list) {
+  OfModel* model = of_model(box.model);
+  if (model == nullptr) return;
+  model->foreign |= box.tracking_id.has_value();
+  (model->*list).push_back(box);
+}
+
+/// Reads the boxes of a frame. @return true if it is a frame on which a model ran.
+bool BoxTracks::read(GstBuffer* buffer, Size frame) {
+  for (auto& [name, model] : models_) {
+    for (auto list : {&OfModel::boxes, &OfModel::weak, &OfModel::held}) (model.*list).clear();
+    model.foreign = false;
+  }
+  const bool decoded = read_boxes(buffer, boxes_, nullptr, frame);
+  for (const FrameBox& box : boxes_)
+    sort_box(box, box.held || box.predicted ? &OfModel::held : &OfModel::boxes);
+  for (const FrameBox& box : read_weak_boxes(buffer))
+    if (!box.held) sort_box(box, &OfModel::weak);
+  return decoded && !was_skipped(buffer);
+}
+
+Status BoxTracks::follow(GstBuffer* buffer, int64_t time, Size frame) {
+  counts_ = {.last_id = ids_given_.last};
+  ids_.clear();
+  new_.clear();
+  const bool ran = read(buffer, frame);
+  for (auto& [name, model] : models_) {
+    if (model.foreign) continue;
+    // A frame without a box of the model, but of another one, counts if no model left it out.
+    if (!model.boxes.empty() || !model.weak.empty() || (ran && model.held.empty()))
+      analyse(model, buffer, time);
+    else if (!model.held.empty()) repeat(model);
+    else if (props_.predict) predict(model, time, frame);
+    counts_.tracks += static_cast<guint>(model.tracker.size());
+  }
+  counts_.analysed |= ran && models_.empty();
+  counts_.last_id = ids_given_.last;
+  return attach(buffer, time, frame);
+}
+
+void BoxTracks::analyse(OfModel& model, GstBuffer* buffer, int64_t time) {
+  std::vector<Sighting> sightings;
+  for (const auto* list : {&model.boxes, &model.weak})
+    for (const FrameBox& box : *list) sightings.push_back(sighting_of(box, props_.per_class));
+  const auto tracks = model.tracker.update(sightings, time);
+  model.last.clear();
+  model.time = time;
+  counts_.analysed = true;
+  counts_.boxes += static_cast<guint>(tracks.size());
+  for (size_t i = 0; i < tracks.size(); ++i) {
+    if (tracks[i].id == 0) continue;
+    const bool weak = i >= model.boxes.size();
+    const FrameBox& box = weak ? model.weak[i - model.boxes.size()] : model.boxes[i];
+    model.last.emplace_back(box, tracks[i]);
+    ++counts_.tracked;
+    counts_.recovered += weak;
+    if (!weak) ids_.push_back({box.od_id, tracks[i]});
+    else new_.push_back(model.last.back());
+    if (weak) take_weak_box(buffer, box);
+  }
+}
+
+/// Gives boxes that repeat those of an earlier frame their ids.
+void BoxTracks::repeat(OfModel& model) {
+  for (const FrameBox& held : model.held) {
+    const auto found = std::ranges::find_if(
+        model.last, [&](const FollowedBox& box) { return box.is_repeated_by(held); });
+    if (found != model.last.end()) ids_.push_back({held.od_id, found->track()});
+  }
+}
+
+/// Expects boxes as long as the tracks would not be lost.
+void BoxTracks::predict(const OfModel& model, int64_t time, Size frame) {
+  if (time - model.time > std::max(settings_.params.lost_after, settings_.interval)) return;
+  for (const FollowedBox& box : model.last) {
+    const uint32_t index = box.track().index;
+    FollowedBox moved =
+        box.moved(model.tracker.moved(index, model.time), model.tracker.moved(index, time));
+    const FrameBox there = moved.box();
+    if (is_empty(clip(around({there.box, there.angle}), frame))) continue;
+    new_.push_back(std::move(moved));
+    ++counts_.predicted;
+  }
+}
+
+Status BoxTracks::attach(GstBuffer* buffer, int64_t time, Size frame) {
+  std::vector<FrameBox> boxes;
+  for (const FollowedBox& box : new_) {
+    boxes.push_back(box.box());
+    if (boxes.back().angle == 0) boxes.back().box = clip(boxes.back().box, frame);
+  }
+  if (!boxes.empty()) KB_TRY(attach_boxes(buffer, boxes, {.frame = frame}));
+  for (size_t i = 0; i < boxes.size(); ++i) ids_.push_back({boxes[i].od_id, new_[i].track()});
+  if (ids_.empty()) return {};
+  GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
+  KB_TRY(check_mtds(meta, ids_.size()));
+  for (const auto& [od_id, track] : ids_)
+    add_track(meta, od_id, track, static_cast<GstClockTime>(time));
+  return {};
+}
+
+}  // namespace keepbox

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The tracks of a stream: reads the boxes of its frames, and writes their ids.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/formula/letterbox.h"
+#include "core/track/tracker.h"
+#include "gst/metas/framebox.h"
+#include "gst/track/followedbox.h"
+#include "gst/track/trackprops.h"
+#include "gst/track/trackstats.h"
+
+namespace keepbox {
+
+/// Follows the boxes of each model with a tracker of its own; ids are unique among them.
+class BoxTracks {
+ public:
+  /// The maximum number of models; boxes of others are not followed.
+  static constexpr size_t kMaxModels = 64;
+
+  /// Takes properties. Tracks go on, unless the method or the model changes.
+  /// @param interval of frames by the caps, in ns; 0 if unknown.
+  void set(const TrackProps& props, int64_t interval);
+  /// Ends all tracks. @param anew ids start at 1 again.
+  void end(bool anew);
+
+  /// Follows objects to a frame and attaches a GstAnalyticsTrackingMtd to each box with an id, and
+  /// boxes below the score threshold that have one. On frames that the model left out, boxes that
+  /// repeat earlier ones get their ids, and with predict=true expected boxes are attached. Boxes
+  /// that have an id already are left alone.
+  /// @param buffer writable. @param time running time. @return kInvalid if there are too many mtds;
+  /// the frame is as it was.
+  Status follow(GstBuffer* buffer, int64_t time, Size frame);
+
+  /// Returns the counts of the last frame.
+  const TrackCounts& counts() const { return counts_; }
+
+ private:
+  struct OfModel {  // a model's tracks, and its boxes on this frame
+    Tracker tracker;
+    std::vector<FollowedBox> last{};  // boxes with an id of the last analysed frame
+    int64_t time = 0;                 // of that frame
+    std::vector<FrameBox> boxes{}, weak{}, held{};
+    bool foreign = false;  // another element follows its boxes
+  };
+  struct Id {  // of a box that is attached
+    guint od_id;
+    TrackOfBox track;
+  };
+
+  bool read(GstBuffer* buffer, Size frame);
+  void sort_box(const FrameBox& box, std::vector<FrameBox> OfModel::* list);
+  OfModel* of_model(GQuark model);
+  void analyse(OfModel& model, GstBuffer* buffer, int64_t time);
+  void repeat(OfModel& model);
+  void predict(const OfModel& model, int64_t time, Size frame);
+  Status attach(GstBuffer* buffer, int64_t time, Size frame);
+
+  TrackProps props_;
+  TrackSettings settings_;
+  TrackIds ids_given_;
+  std::vector<std::pair<GQuark, OfModel>> models_;  // as they first appeared, which orders ids
+
+  // The frame:
+  std::vector<FrameBox> boxes_;
+  std::vector<Id> ids_;           // of boxes on the frame
+  std::vector<FollowedBox> new_;  // boxes to attach
+  TrackCounts counts_;
+};
+
+}  // namespace keepbox

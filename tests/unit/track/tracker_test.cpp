@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Trackers against a plain ByteTrack, and what their users rely on.
+#include "core/track/tracker.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <ranges>
+#include <set>
+
+#include "core/track/direction.h"
+#include "tests/unit/track/crowd.h"
+#include "tests/unit/track/second.h"
+
+namespace keepbox {
+namespace {
+
+constexpr int64_t kStep = 1'000'000'000 / 30;
+
+TrackSettings settings_of(TrackMethod method) { return {method, row_of(method).published, kStep}; }
+
+/// A tracker with ids of its own.
+struct Own : TrackIds, Tracker {
+  explicit Own(TrackMethod method) : Tracker(settings_of(method), *this) {}
+};
+
+std::vector<Sighting> sightings(const std::vector<test::CrowdBox>& boxes) {
+  std::vector<Sighting> out;
+  for (const test::CrowdBox& box : boxes) out.push_back({box.box, box.score, 0});
+  return out;
+}
+
+std::vector<uint64_t> ids(std::span<const TrackOfBox> tracks) {
+  std::vector<uint64_t> out;
+  for (const TrackOfBox& track : tracks) out.push_back(track.id);
+  return out;
+}
+
+/// Returns the ids of single boxes on frames in a row; a frame without a box has none.
+std::vector<uint64_t> follow(Tracker& tracker, const std::vector<std::vector<Sighting>>& frames,
+                             int64_t from = 0) {
+  std::vector<uint64_t> out;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const auto tracks = tracker.update(frames[i], from + static_cast<int64_t>(i) * kStep);
+    out.push_back(tracks.empty() ? 0 : tracks[0].id);
+  }
+  return out;
+}
+
+using IdList = std::vector<uint64_t>;
+
+TEST(ByteTrack, IsThePlainOne) {
+  size_t tracked = 0;
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    test::Crowd crowd(3 + static_cast<int>(seed % 9), seed, 500);
+    Own tracker(TrackMethod::kByteTrack);
+    test::PlainByteTrack plain;
+    for (int frame = 0; frame < 120; ++frame) {
+      const auto boxes = crowd.next(0.3f, 0.6f);
+      std::vector<test::Scored> expected;
+      for (const test::CrowdBox& box : boxes) expected.push_back({box.box, box.score});
+      plain.update(expected);
+      const auto found = tracker.update(sightings(boxes), frame * kStep);
+      for (size_t i = 0; i < boxes.size(); ++i) {
+        ASSERT_EQ(found[i].id, expected[i].id) << "seed " << seed << ", frame " << frame;
+        tracked += found[i].id != 0;
+      }
+    }
+  }
+  EXPECT_GT(tracked, 20'000u);
+}
+
+class EachMethod : public testing::TestWithParam<TrackMethod> {};
+INSTANTIATE_TEST_SUITE_P(Tracker, EachMethod,
+                         testing::Values(TrackMethod::kByteTrack, TrackMethod::kSort,
+                                         TrackMethod::kOcSort));
+
+TEST_P(EachMethod, GivesUniqueIdsInOrder) {
+  test::Crowd crowd(20, 1);
+  Own tracker(GetParam());
+  uint64_t last = 0;
+  std::map<uint64_t, int64_t> since;
+  for (int frame = 0; frame < 300; ++frame) {
+    const int64_t now = frame * kStep;
+    std::set<uint64_t> here, fresh;
+    for (const TrackOfBox& track : tracker.update(sightings(crowd.next()), now)) {
+      if (track.id == 0) continue;
+      EXPECT_TRUE(here.insert(track.id).second);
+      if (track.id > last) fresh.insert(track.id);
+      EXPECT_EQ(since.try_emplace(track.id, track.since).first->second, track.since);
+      EXPECT_LE(track.since, now);
+    }
+    for (const uint64_t id : fresh) EXPECT_EQ(id, ++last);
+  }
+  EXPECT_GE(last, 20u);
+  EXPECT_EQ(tracker.TrackIds::last, last);
+}
+
+TEST_P(EachMethod, KeepsMostIdsOfACrowd) {
+  // Sparse, with few misses: nearly every object has one id for all of the time.
+  test::Crowd crowd(8, 5, 4000);
+  Own tracker(GetParam());
+  std::map<int, std::map<uint64_t, int>> ids_of;
+  for (int frame = 0; frame < 200; ++frame) {
+    const auto boxes = crowd.next(0.02f, 0);
+    const auto tracks = tracker.update(sightings(boxes), frame * kStep);
+    for (size_t i = 0; i < boxes.size(); ++i)
+      if (tracks[i].id != 0) ++ids_of[boxes[i].object][tracks[i].id];
+  }
+  ASSERT_EQ(ids_of.size(), 8u);
+  for (const auto& [object, counts] : ids_of)
+    EXPECT_GT(std::ranges::max(counts | std::views::values), 150) << object;
+}
+
+TEST_P(EachMethod, IsTheSameEveryTime) {
+  std::vector<IdList> first;
+  for (int round = 0; round < 2; ++round) {
+    test::Crowd crowd(15, 9, 300);
+    Own tracker(GetParam());
+    for (int frame = 0; frame < 60; ++frame) {
+      const IdList now = ids(tracker.update(sightings(crowd.next()), frame * kStep));
+      if (round == 0) first.push_back(now);
+      else EXPECT_EQ(now, first[frame]);
+    }
+  }
+}
+
+TEST_P(EachMethod, NeverMixesKinds) {
+  Own tracker(GetParam());
+  std::map<uint64_t, uint64_t> kind_of;
+  for (int frame = 0; frame < 20; ++frame) {
+    // Two boxes at the same place that swap their order.
+    const Box box{100, 100, 200, 200};
+    std::vector<Sighting> boxes{{box, 0.9f, 1}, {box, 0.9f, 2}};
+    if (frame % 2 == 1) std::swap(boxes[0], boxes[1]);
+    const auto tracks = tracker.update(boxes, frame * kStep);
+    for (size_t i = 0; i < 2; ++i) {
+      if (tracks[i].id == 0) continue;
+      EXPECT_EQ(kind_of.try_emplace(tracks[i].id, boxes[i].kind).first->second, boxes[i].kind);
+    }
+  }
+  EXPECT_EQ(kind_of.size(), 2u);
+}
+
+TEST_P(EachMethod, BridgesMissingFramesByTime) {
+  // 8 pixels a frame, 40 wide: four frames later the box no longer overlaps with its last place.
+  Own tracker(GetParam());
+  const auto box = [](int frame) {
+    const auto x = static_cast<float>(frame) * 8;
+    return std::vector<Sighting>{{{x, 0, x + 30, 80}, 0.9f, 0}};
+  };
+  uint64_t id = 0;
+  for (int frame = 0; frame < 20; ++frame) id = tracker.update(box(frame), frame * kStep)[0].id;
+  EXPECT_EQ(id, 1u);
+  EXPECT_EQ(tracker.update(box(26), 26 * kStep)[0].id, 1u);
+}
+
+TEST_P(EachMethod, SkipsWhatIsNoBox) {
+  const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
+  Own tracker(GetParam());
+  const std::vector<Sighting> bad{
+      {{nan, 0, 5, 5}, 0.9f}, {{0, 0, inf, 5}, 0.9f},  {{5, 5, 5, 9}, 0.9f}, {{8, 8, 2, 2}, 0.9f},
+      {{0, 0, 5, 5}, nan},    {{0, 0, 2e7f, 5}, 0.9f}, {{0, 0, 5, 5}, -1.0f}};
+  for (int frame = 0; frame < 5; ++frame)
+    for (const uint64_t id : ids(tracker.update(bad, frame * kStep))) EXPECT_EQ(id, 0u);
+  EXPECT_EQ(tracker.size(), 0u);
+}
+
+TEST_P(EachMethod, NeedsBoundedMemory) {
+  Own tracker(GetParam());
+  std::mt19937 random(4);
+  for (int frame = 0; frame < 8; ++frame) {
+    std::vector<Sighting> boxes;
+    for (int i = 0; i < 5000; ++i) {
+      const auto x = static_cast<float>(random() % 100'000),
+                 y = static_cast<float>(random() % 100'000);
+      boxes.push_back({{x, y, x + 5, y + 5}, 0.9f, 0});
+    }
+    tracker.update(boxes, frame * kStep);
+    EXPECT_LE(tracker.size(), Tracker::kMaxTracks);
+  }
+}
+
+TEST_P(EachMethod, TakesTheBestOfTooManyBoxes) {
+  std::vector<Sighting> boxes;
+  for (int i = 0; i < 5000; ++i) {
+    const auto x = static_cast<float>(i) * 10;
+    boxes.push_back({{x, 0, x + 5, 5}, 0.75f + static_cast<float>(i) / 100'000, 0});
+  }
+  Own tracker(GetParam());
+  const auto tracks = tracker.update(boxes, 0);
+  for (size_t i = 0; i < boxes.size(); ++i)
+    ASSERT_EQ(tracks[i].id != 0, i >= boxes.size() - Tracker::kMaxTracks) << i;
+}
+
+TEST_P(EachMethod, EndsTracksOnReset) {
+  Own tracker(GetParam());
+  const std::vector<std::vector<Sighting>> still(6, {{{0, 0, 50, 50}, 0.9f, 0}});
+  EXPECT_EQ(follow(tracker, still).back(), 1u);
+  tracker.reset();
+  EXPECT_EQ(tracker.size(), 0u);
+  // The first frame confirms at once again.
+  EXPECT_EQ(follow(tracker, still), IdList(6, 2));
+}
+
+TEST_P(EachMethod, MovesBoxesBetweenFrames) {
+  Own tracker(GetParam());
+  TrackOfBox track;
+  for (int frame = 0; frame < 30; ++frame) {
+    const auto x = static_cast<float>(frame) * 6;
+    track = tracker.update(std::vector<Sighting>{{{x, 10, x + 40, 90}, 0.9f, 0}}, frame * kStep)[0];
+  }
+  ASSERT_EQ(track.id, 1u);
+  for (const int ahead : {1, 2, 5}) {
+    const Box box = tracker.moved(track.index, (29 + ahead) * kStep);
+    EXPECT_NEAR(box.x1, static_cast<float>(29 + ahead) * 6, 1.5) << ahead;
+    EXPECT_NEAR(box.y1, 10, 1) << ahead;
+    EXPECT_NEAR(box.x2 - box.x1, 40, 2) << ahead;
+  }
+  // Looking ahead changed nothing.
+  EXPECT_NEAR(tracker.moved(track.index, 30 * kStep).x1, 180, 1.5);
+}
+
+TEST(ByteTrack, KeepsAnObjectOfLowScore) {
+  std::vector<std::vector<Sighting>> frames(10, {{{0, 0, 50, 50}, 0.9f, 0}});
+  for (int i = 3; i < 8; ++i) frames[i][0].score = 0.2f;
+  Own tracker(TrackMethod::kByteTrack);
+  EXPECT_EQ(follow(tracker, frames), IdList(10, 1));
+  Own sort(TrackMethod::kOcSort);
+  EXPECT_EQ(follow(sort, frames)[4], 0u);
+}
+
+TEST(ByteTrack, RecoversALostObjectOfLowScoreIfAsked) {
+  std::vector<std::vector<Sighting>> frames(10, {{{0, 0, 50, 50}, 0.9f, 0}});
+  frames[4] = {};
+  frames[5][0].score = 0.2f;
+  for (const bool asked : {false, true}) {
+    TrackIds given;
+    TrackSettings settings = settings_of(TrackMethod::kByteTrack);
+    settings.params.recover_lost = asked;
+    Tracker tracker(settings, given);
+    EXPECT_EQ(follow(tracker, frames)[5], asked ? 1u : 0u);
+  }
+}
+
+TEST(ByteTrack, NeverStartsATrackOfALowScore) {
+  Own tracker(TrackMethod::kByteTrack);
+  EXPECT_EQ(follow(tracker, std::vector(5, std::vector<Sighting>{{{0, 0, 50, 50}, 0.65f, 0}})),
+            IdList(5, 0));
+}
+
+TEST(ByteTrack, ConfirmsOnTheSecondFrame) {
+  std::vector<std::vector<Sighting>> frames(5, {{{0, 0, 50, 50}, 0.9f, 0}});
+  Own tracker(TrackMethod::kByteTrack);
+  EXPECT_EQ(follow(tracker, frames), IdList(5, 1));  // the first frame of a stream is an exception
+  frames.insert(frames.begin(), {Sighting{{900, 0, 950, 50}, 0.9f, 0}});
+  Own later(TrackMethod::kByteTrack);
+  EXPECT_EQ(follow(later, frames), (IdList{1, 0, 2, 2, 2, 2}));
+}
+
+TEST(Sort, ConfirmsAfterThreeMatches) {
+  std::vector<std::vector<Sighting>> frames(12, {{{0, 0, 50, 50}, 0.9f, 0}});
+  for (int i = 0; i < 5; ++i) frames[i] = {};
+  frames[10] = {};
+  Own tracker(TrackMethod::kSort);
+  // The first frames of a stream are an exception; a miss hides a track until it has three matches
+  // in a row again.
+  EXPECT_EQ(follow(tracker, frames), (IdList{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0}));
+  EXPECT_EQ(follow(tracker, std::vector(4, frames[9]), 12 * kStep), (IdList{0, 1, 1, 1}));
+}
+
+TEST(Sort, ConfirmsAtOnceAtTheStart) {
+  Own tracker(TrackMethod::kSort);
+  EXPECT_EQ(follow(tracker, std::vector(6, std::vector<Sighting>{{{0, 0, 50, 50}, 0.9f, 0}})),
+            IdList(6, 1));
+}
+
+TEST(Sort, EndsATrackWithItsSecondMiss) {
+  const std::vector<Sighting> box{{{0, 0, 50, 50}, 0.9f, 0}};
+  for (const int misses : {1, 2}) {
+    Own tracker(TrackMethod::kSort);
+    std::vector<std::vector<Sighting>> frames(5, box);
+    for (int i = 0; i < misses; ++i) frames.push_back({});
+    frames.insert(frames.end(), 6, box);
+    EXPECT_EQ(follow(tracker, frames).back(), static_cast<uint64_t>(misses)) << misses;
+  }
+}
+
+TEST(Sort, CountsAMissAtAnyRate) {
+  const std::vector<Sighting> box{{{0, 0, 50, 50}, 0.9f, 0}};
+  for (const int64_t interval : {kStep / 2, kStep, 6 * kStep}) {
+    TrackIds ids;
+    TrackSettings settings = settings_of(TrackMethod::kSort);
+    settings.interval = interval;
+    Tracker tracker(settings, ids);
+    uint64_t last = 0;
+    for (int frame = 0; frame < 16; ++frame) {
+      const bool miss = frame == 5 || frame == 10 || frame == 11;
+      const auto found = tracker.update(miss ? std::vector<Sighting>() : box, frame * interval);
+      if (frame == 9) {
+        EXPECT_EQ(found[0].id, 1u) << interval;
+      }
+      last = found.empty() ? 0 : found[0].id;
+    }
+    EXPECT_EQ(last, 2u) << interval;
+  }
+}
+
+TEST(Tracker, EndsTracksByTime) {
+  for (const TrackMethod method : {TrackMethod::kByteTrack, TrackMethod::kOcSort})
+    for (const int gap : {30, 32}) {
+      Own tracker(method);
+      const std::vector<std::vector<Sighting>> still(6, {{{0, 0, 50, 50}, 0.9f, 0}});
+      follow(tracker, still);
+      const int64_t last = 5 * kStep;
+      // Frames without boxes pass, at another rate.
+      for (int i = 1; i < gap; i += 3) tracker.update({}, last + i * kStep);
+      const auto again = follow(tracker, still, last + gap * kStep);
+      EXPECT_EQ(again.back(), gap == 30 ? 1u : 2u) << gap;
+    }
+}
+
+TEST(Tracker, TakesTimeThatStandsOrRunsBack) {
+  Own tracker(TrackMethod::kByteTrack);
+  const std::vector<Sighting> box{{{0, 0, 50, 50}, 0.9f, 0}};
+  for (const int64_t time : {5 * kStep, 5 * kStep, 2 * kStep, 6 * kStep})
+    EXPECT_EQ(tracker.update(box, time)[0].id, 1u);
+  // A time that runs back is no time: the motion is the same.
+  Own back(TrackMethod::kByteTrack), still(TrackMethod::kByteTrack);
+  for (int frame = 0; frame < 8; ++frame) {
+    const auto x = static_cast<float>(frame) * 5;
+    const std::vector<Sighting> moving{{{x, 0, x + 50, 50}, 0.9f, 0}};
+    const int64_t time = std::min(frame, 5) * kStep;
+    still.update(moving, time);
+    back.update(moving, frame > 5 ? 0 : time);
+  }
+  EXPECT_EQ(back.moved(0, 7 * kStep), still.moved(0, 7 * kStep));
+}
+
+TEST(Tracker, EndsAllTracksInALongPause) {
+  for (const TrackMethod method :
+       {TrackMethod::kByteTrack, TrackMethod::kSort, TrackMethod::kOcSort}) {
+    const std::vector<std::vector<Sighting>> still(6, {{{0, 0, 50, 50}, 0.9f, 0}});
+    Own tracker(method);
+    follow(tracker, still);
+    EXPECT_EQ(follow(tracker, still, 5 * kStep + 900'000'000).back(), 1u);
+    EXPECT_EQ(follow(tracker, still, 10 * kStep + 2'000'000'000).back(), 2u);
+  }
+}
+
+TEST(Tracker, CountsThePauseForLostTracks) {
+  // Lost 0.5 s before a pause of 0.8 s: 1.3 s in all.
+  const std::vector<std::vector<Sighting>> still(6, {{{0, 0, 50, 50}, 0.9f, 0}});
+  Own tracker(TrackMethod::kByteTrack);
+  follow(tracker, still);
+  tracker.update({}, 5 * kStep + 500'000'000);
+  EXPECT_EQ(follow(tracker, still, 5 * kStep + 1'300'000'000).back(), 2u);
+}
+
+TEST(ByteTrack, EndsOneOfTwoTracksOfAnObject) {
+  const Sighting one{{0, 0, 100, 100}, 0.9f, 0}, same{{4, 0, 104, 100}, 0.9f, 0};
+  Own tracker(TrackMethod::kByteTrack);
+  int frame = 0;
+  const auto next = [&](std::vector<Sighting> boxes) {
+    return ids(tracker.update(boxes, frame++ * kStep));
+  };
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(next({one, same}), (IdList{1, 2}));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(next({one}), (IdList{1}));
+  EXPECT_EQ(tracker.size(), 1u);
+  next({one, same});
+  EXPECT_EQ(next({one, same}), (IdList{1, 3}));
+}
+
+TEST(OcSort, FollowsAnObjectThatTurnsWhileHidden) {
+  // Hidden for 12 frames, in which it stops: the filter goes on, the last seen box does not.
+  std::vector<std::vector<Sighting>> frames;
+  for (int i = 0; i < 20; ++i) {
+    const auto x = static_cast<float>(i) * 10;
+    frames.push_back({{{x, 0, x + 40, 80}, 0.9f, 0}});
+  }
+  for (int i = 0; i < 12; ++i) frames.push_back({});
+  frames.insert(frames.end(), 6, {{{200, 0, 240, 80}, 0.9f, 0}});
+  Own oc(TrackMethod::kOcSort), byte(TrackMethod::kByteTrack);
+  EXPECT_EQ(follow(oc, frames).back(), 1u);
+  EXPECT_EQ(follow(byte, frames).back(), 2u);
+}
+
+TEST(OcSort, ForgetsTheSpeedFromBeforeAnOcclusion) {
+  std::vector<std::vector<Sighting>> frames;
+  for (int i = 0; i < 20; ++i) {
+    const auto x = static_cast<float>(i) * 10;
+    frames.push_back({{{x, 0, x + 40, 80}, 0.9f, 0}});
+  }
+  for (int i = 0; i < 12; ++i) frames.push_back({});
+  frames.push_back({{{200, 0, 240, 80}, 0.9f, 0}});
+  Own tracker(TrackMethod::kOcSort);
+  follow(tracker, frames);
+  ASSERT_EQ(tracker.size(), 1u);
+  // 10 pixels in 13 frames, not 10 pixels in each: the filter alone predicts 210.
+  const Box next = tracker.moved(0, 33 * kStep);
+  EXPECT_NEAR(next.x1, 201, 5);
+}
+
+TEST(OcSort, PrefersTheDirectionOfMovement) {
+  // Two boxes overlap with the prediction by the same amount; one is behind, one ahead.
+  std::vector<std::vector<Sighting>> frames;
+  for (int i = 0; i < 10; ++i) {
+    const auto x = static_cast<float>(i) * 2;
+    frames.push_back({{{x, 0, x + 40, 80}, 0.9f, 0}});
+  }
+  Own tracker(TrackMethod::kOcSort);
+  follow(tracker, frames);
+  const Box at = tracker.moved(0, 10 * kStep);
+  const auto shifted = [&](float by) {
+    return Sighting{{at.x1 + by, at.y1, at.x2 + by, at.y2}, 0.9f, 0};
+  };
+  const std::vector<Sighting> both{shifted(-12), shifted(12)};
+  const auto tracks = tracker.update(both, 10 * kStep);
+  EXPECT_EQ(tracks[0].id, 0u);
+  EXPECT_EQ(tracks[1].id, 1u);
+}
+
+TEST(Directions, AgreeByTheirAngle) {
+  const auto to = [](float x, float y) { return direction_of({0, 0, 2, 2}, {x, y, x + 2, y + 2}); };
+  EXPECT_FLOAT_EQ(agreement(to(3, 0), to(5, 0)), 0.5f);
+  EXPECT_FLOAT_EQ(agreement(to(3, 0), to(-5, 0)), -0.5f);
+  EXPECT_NEAR(agreement(to(3, 0), to(0, 4)), 0, 1e-6);
+  EXPECT_NEAR(agreement(to(3, 0), to(4, 4)), 0.25f, 1e-6);
+  EXPECT_NEAR(agreement(to(3, 0), to(4, -4)), 0.25f, 1e-6);
+  EXPECT_EQ(agreement(to(0, 0), to(4, 4)), 0);
+}
+
+}  // namespace
+}  // namespace keepbox
