@@ -10,6 +10,7 @@ It writes, in the output folder:
   world-crossing-obb.onnx  oriented boxes, from above
   world-plates.onnx        reads the crop of a plate (CTC)
   world-vehicles.onnx      colour and type of the crop of a vehicle
+  *.pt                     their weights, for PyTorch
 
 Processes draw the samples while others train. It needs torch, onnx, numpy, OpenCV and pycairo or
 cairocffi; a GPU, and many CPU cores, which draw. docs/world.md describes the models.
@@ -21,9 +22,7 @@ import sys
 import needed
 
 needed.modules(__doc__, "cv2", "numpy", "onnx", "torch")
-import torch  # noqa: E402
-
-from world import train
+from world import train  # noqa: E402
 
 
 def main():
@@ -32,7 +31,9 @@ def main():
     parser.add_argument("-o", "--out", type=pathlib.Path, default=pathlib.Path("."),
                         help="output folder (default: the current one)")
     parser.add_argument("--seconds", type=float, default=400, help="time to draw and train")
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--device", help="cuda or cpu (default: cuda if there is one)")
+    parser.add_argument("--weights", type=pathlib.Path, metavar="FOLDER",
+                        help="begin with the weights there; with --seconds 0, only export them")
     parser.add_argument("--batch", type=int, default=32, help="samples in a step")
     parser.add_argument("--frames", type=int, default=18000, help="most frames of the street")
     parser.add_argument("--workers", type=int, default=15, help="processes that draw")

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from . import cycles, dogs, font, palette, people, vehicles
+from . import cycles, dogs, font, paintwork, palette, people, vehicles
 from .solids import placed
 
 CLASSES = ("person", "bicycle", "motorcycle", "car", "van", "bus", "truck", "dog")
@@ -99,7 +99,8 @@ class Maker:
                    "truck": ("white", "blue", "red", "orange", "green", "grey")}
         return Actor(kind, self.identity(), np.array(position, float), heading, model=model,
                      colour=self.any_of(colours.get(kind, palette.COLOURS)),
-                     second=self.any_of(palette.AWNINGS) if kind != "bus" else palette.rgb("f4efe2"),
+                     second=(palette.rgb("f4efe2") if kind == "bus" else
+                             self.any_of(palette.AWNINGS)),
                      plate=font.plate_text(self.rng))
 
     def cycle(self, kind, position=(0, 0), heading=0.0, ridden=True):
@@ -138,7 +139,7 @@ def move(actor, position, heading, metres, seconds):
 def draw(actor, canvas, camera, mood):
     """Draw an actor; return its keypoints, pixels 17 x 3, and its plate's corners, or None."""
     if actor.kind in VEHICLES:
-        return None, vehicles.draw_vehicle(actor, canvas, camera, mood)
+        return None, paintwork.draw_vehicle(actor, canvas, camera, mood)
     if actor.kind == "person":
         return people.draw_person(actor, canvas, camera, mood, actor.points()), None
     how = {"bicycle": cycles.draw_bicycle, "motorcycle": cycles.draw_motorcycle,

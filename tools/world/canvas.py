@@ -10,9 +10,9 @@ WHOLE = 2 ** 30
 class Canvas:
     """A picture, and for each pixel the identity of the object that covers it.
 
-    What is drawn between begin() and end() is one object. Its outline is drawn a second time, without
-    antialiasing, into `outline`, from which end() takes the object's pixels. Details lie within
-    the outline and are not drawn there.
+    What is drawn between begin() and end() is one object. Its outline is drawn a second time,
+    without antialiasing, into `outline`, from which end() takes the object's pixels. Details lie
+    within the outline and are not drawn there.
     """
 
     def __init__(self, width, height):
@@ -41,8 +41,8 @@ class Canvas:
     def end(self, identity):
         """End an object, and give its pixels an identity; 0 is scenery.
 
-        Returns its full bounds x1, y1, x2, y2, which may reach outside of the picture, and the number
-        of its pixels within the picture; or None if it has none there.
+        Returns its full bounds x1, y1, x2, y2, which may reach outside of the picture, and the
+        number of its pixels within the picture; or None if it has none there.
         """
         part = self.part()
         self.open = False

@@ -24,7 +24,7 @@ def crossing_camera(rng, size, standard):
     """Return a camera high above the crossing; standard: the one of the project's pictures."""
     width, height = size
     if standard:
-        return Camera(size, (0, -2.0, 90), 0.0, np.pi / 2 - 0.025, width * 90 / 76)
+        return Camera(size, (0, -2.0, 90), 0.0, np.pi / 2 - 0.025, width * 90 / 64)
     high, wide = rng.uniform(60, 110), rng.uniform(46, 88)
     at = (rng.uniform(-14, 14), rng.uniform(-12, 12), high)
     return Camera(size, at, rng.uniform(-np.pi, np.pi), np.pi / 2 - rng.uniform(0.01, 0.05),
@@ -125,7 +125,8 @@ class Crossing(Scene):
             at = (rng.choice((-1, 1)) * rng.uniform(11, 30), rng.choice((-9.2, 9.2)))
             out.append(make.cycle("bicycle", at, rng.uniform(1.2, 1.9), False))
         for _ in range(round(9 * crowd)):
-            at = (rng.choice((-1, 1)) * rng.uniform(8, 30), rng.choice((-1, 1)) * rng.uniform(7, 11))
+            at = (rng.choice((-1, 1)) * rng.uniform(8, 30),
+                  rng.choice((-1, 1)) * rng.uniform(7, 11))
             out.append(make.person(at, rng.uniform(0, 6.28), rng.choice(("stand", "call")), 0.0))
         return out
 
@@ -148,7 +149,8 @@ class Crossing(Scene):
         self.paint_blocks(ground)
         self.paint_roads(ground, rng)
         mason = Mason(self.canvas, self.camera, self.mood)
-        for start, along, out, long in (((-46, -18), (1, 0), (0, 1), 32), ((-46, 21), (1, 0), (0, -1), 30),
+        for start, along, out, long in (((-46, -18), (1, 0), (0, 1), 32),
+                                        ((-46, 21), (1, 0), (0, -1), 30),
                                         ((46, -19.5), (-1, 0), (0, 1), 29)):
             x = 0.0
             while x < long - 6:
@@ -170,11 +172,14 @@ class Crossing(Scene):
             ground.rectangle(-60, step, 60, step + .04, dim(PAVING, 0.8), 0.5)
             ground.rectangle(step, -60, step + .04, 60, dim(PAVING, 0.8), 0.5)
         ground.rectangle(PAVED + 1, PAVED + 1, 90, 90, GRASS)
-        for points in ([(10, 12.6), (12.6, 10), (48, 44), (45, 47)], [(10, 30), (10, 27.5), (60, 19), (60, 21.5)]):
+        for points in ([(10, 12.6), (12.6, 10), (48, 44), (45, 47)],
+                       [(10, 30), (10, 27.5), (60, 19), (60, 21.5)]):
             ground.polygon(points, mix(PAVING, rgb("d9c49a"), 0.6))
         turns = np.linspace(0, 6.28, 30)
-        for radius, colour in ((5.0, mix(PAVING, rgb("d9c49a"), 0.6)), (3.0, rgb("d8d3c8")), (2.6, rgb("7fb7cf"))):
-            ground.polygon([(25 + radius * np.cos(a), 24.5 + radius * np.sin(a)) for a in turns], colour)
+        for radius, colour in ((5.0, mix(PAVING, rgb("d9c49a"), 0.6)),
+                               (3.0, rgb("d8d3c8")), (2.6, rgb("7fb7cf"))):
+            ground.polygon([(25 + radius * np.cos(a), 24.5 + radius * np.sin(a))
+                           for a in turns], colour)
         ground.rectangle(-27, 12.2, -14, 18.4, ASPHALT)
         ground.rectangle(15.3, -18.4, 30.4, -12.2, ASPHALT)
         for x in np.arange(-26, -13, 2.9):
@@ -213,7 +218,7 @@ class Crossing(Scene):
             self.add_prop((x, y), lambda c, a=(x, y, size, colour), s=seed:
                           kit.tree(c, *a, np.random.default_rng(s)))
             turns = np.linspace(0, 6.28, 16)[:-1]
-            crown = [(x + 2.2 * size * np.cos(a), y + 2.2 * size * np.sin(a), 3.0) for a in turns]
+            crown = [(x + 2.2 * size * np.cos(a), y + 2.2 * size * np.sin(a), 1.5) for a in turns]
             if not self.mood.wet:
                 self.still_shadow(cast(crown, self.mood.sun))
 

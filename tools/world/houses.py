@@ -123,8 +123,8 @@ class Mason:
         slope = np.array((*(front.out * 0.55), 0.83))
         eave = [front.at(-0.2, high - 0.1, 0.45), front.at(front.length + 0.2, high - 0.1, 0.45),
                 front.at(front.length + 0.2, ridge, back / 2), front.at(-0.2, ridge, back / 2)]
-        rear = [front.at(-0.2, high - 0.1, back - .45), front.at(front.length + .2, high - .1, back - .45),
-                eave[2], eave[3]]
+        rear = [front.at(-0.2, high - 0.1, back - .45), front.at(front.length + .2,
+                         high - .1, back - .45), eave[2], eave[3]]
         self.fill(rear, house.roof, np.array((*(front.out * -0.55), 0.83)), 0.8)
         self.fill(eave, house.roof, slope, 0.8)
         for part in (0.25, 0.5, 0.75):
@@ -209,7 +209,8 @@ class Mason:
         """Draw a shop's name on its sign."""
         size = min(0.36 / font.HIGH, (end - 1.5) / font.width(text))
         start = (end - font.width(text) * size) / 2
-        mirrored = front.along @ (front.out[1], -front.out[0]) > 0    # the wall runs from right to left
+        # the wall runs from right to left
+        mirrored = front.along @ (front.out[1], -front.out[0]) > 0
         for stroke in font.strokes(text):
             points = [front.at(start + x * size if not mirrored else end - start - x * size,
                                3.05 + (font.HIGH / 2 - y) * size, 0.02) for x, y in stroke]

@@ -14,6 +14,7 @@ from shapes_net import BOX_UNIT, STRIDES, grid
 from . import samples
 
 PROTOTYPES = 24
+OUTSIDE = 0.4    # a point may be so far outside of its box, in units of BOX_UNIT strides
 WIDTHS = (16, 32, 64, 96, 128)
 NECK = (64, 96, 128)
 
@@ -98,7 +99,7 @@ class Detector(nn.Module):
             task: nn.ModuleList([head(width, *counts[task]) for width in n])
             for task in ("box", "score", *self.tasks)})
         for box, score in zip(self.heads["box"], self.heads["score"]):
-            box[-1].bias.data[:] = 0.5
+            box[-1].bias.data[:] = 0.8
             score[-1].bias.data[:] = -5.0
         if "seg" in self.tasks:
             self.fine, self.coarse = conv(c[1], 32, 1), conv(n[0], 32, 1)
@@ -125,7 +126,7 @@ class Detector(nn.Module):
 
     def boxes(self, levels):
         """Return boxes cx, cy, w, h and scores, N x (4 + classes) x points."""
-        sides = F.softplus(self.planes("box", levels)) * self.strides * BOX_UNIT
+        sides = (F.softplus(self.planes("box", levels)) - OUTSIDE) * self.strides * BOX_UNIT
         low, high = self.points - sides[:, :2], self.points + sides[:, 2:]
         scores = self.planes("score", levels).sigmoid()
         return torch.cat([(low + high) / 2, high - low, scores], 1)
@@ -197,11 +198,12 @@ class Reader(nn.Module):
     def __init__(self, letters=len(samples.ALPHABET)):
         super().__init__()
         self.body = nn.Sequential(
-            conv(3, 32), nn.MaxPool2d(2), conv(32, 64), conv(64, 64), nn.MaxPool2d(2),
-            conv(64, 96), conv(96, 96), nn.MaxPool2d((2, 1)), conv(96, 128),
-            nn.MaxPool2d((2, 1)), conv(128, 128), nn.AvgPool2d((2, 1)))
-        self.out = nn.Sequential(nn.Conv1d(128, 128, 5, 1, 2), nn.ReLU(True),
-                                 nn.Conv1d(128, letters + 1, 1))
+            conv(3, 16), nn.MaxPool2d(2), conv(16, 32), conv(32, 32), nn.MaxPool2d(2),
+            conv(32, 48), conv(48, 48), nn.MaxPool2d((2, 1)), conv(48, 64),
+            nn.MaxPool2d((2, 1)), conv(64, 64), nn.AvgPool2d((2, 1)))
+        # A place sees little more than its letter: a wider view learns whole plates by heart.
+        self.out = nn.Sequential(nn.Dropout(0.15), nn.Conv1d(64, 64, 3, 1, 1), nn.ReLU(True),
+                                 nn.Conv1d(64, letters + 1, 1))
 
     def forward(self, image):
         """Return scores before the softmax, N x 32 x (letters + 1)."""
@@ -213,9 +215,15 @@ class Classifier(nn.Module):
 
     def __init__(self, colours, kinds):
         super().__init__()
-        self.body = nn.Sequential(conv(3, 16, 3, 2), conv(16, 32, 3, 2), conv(32, 64), conv(64, 64, 3, 2),
-                                  conv(64, 96), conv(96, 96, 3, 2), conv(96, 128),
-                                  nn.AdaptiveAvgPool2d(1), nn.Flatten())
+        self.body = nn.Sequential(
+    conv(
+        3, 16, 3, 2), conv(
+            16, 32, 3, 2), conv(
+                32, 64), conv(
+                    64, 64, 3, 2), conv(
+                        64, 96), conv(
+                            96, 96, 3, 2), conv(
+                                96, 128), nn.AdaptiveAvgPool2d(1), nn.Flatten())
         self.colour, self.kind = nn.Linear(128, colours), nn.Linear(128, kinds)
 
     def forward(self, image):

@@ -216,7 +216,8 @@ def draw_torso(figure, canvas, look, _side, tone, size):
         middle = sum(corners) / 4
         back = at[AT["hair"]][:2] - at[AT["head"]][:2]
         shift = np.array((back[0], 0)) * 4
-        low, high = middle + shift + (0, 0.1 * size * unit), middle + shift - (0, 0.09 * size * unit)
+        low, high = middle + shift + (0, 0.1 * size * unit), middle + \
+                                      shift - (0, 0.09 * size * unit)
         facing = at[AT["nose"], 2] > at[AT["head"], 2] or abs(shift[0]) > 0.08 * size * unit
         if facing:
             canvas.line((tuple(low), tuple(high)), 0.26 * size * unit, tone(look.bag))

@@ -10,6 +10,7 @@ from shapes_net import IGNORED, LEVEL_SIDES, STRIDES, grid, level_targets
 
 from . import samples
 
+LEAST = 13.0     # sides of boxes, at least, when points are chosen: no thin one falls between them
 FRAMES = 10      # samples per scene: a new scene costs as much as some samples
 
 
@@ -57,8 +58,8 @@ def crop_stores(count):
 
 def targets(sample, points):
     """Return the row that each point learns, -1 for none, IGNORED where it is not known."""
-    corners = [(r[1] - r[3] / 2, r[2] - r[4] / 2, r[1] + r[3] / 2, r[2] + r[4] / 2)
-               for r in sample.rows]
+    corners = [(x - wide / 2, y - high / 2, x + wide / 2, y + high / 2) for x, y, wide, high in
+               ((r[1], r[2], max(r[3], LEAST), max(r[4], LEAST)) for r in sample.rows)]
     which = np.concatenate([level_targets(corners, *level)
                             for level in zip(points, STRIDES, LEVEL_SIDES)])
     at = np.concatenate(points, 1)

@@ -16,7 +16,8 @@ from .solids import hull, placed
 from .square import Square
 from .street import Street
 from .truth import SEEN, inside
-from .vehicles import draw_vehicle, models
+from .paintwork import draw_vehicle
+from .vehicles import models
 
 SIZE = (640, 384)              # width and height of the detectors' input
 BORDER, GREY = 12, 114         # rows above and below a frame of 16:9 in it, and their value
@@ -110,7 +111,8 @@ def mark(cells, truth, number, scale, border):
     rows = np.arange(int(y1 * scale), int(y2 * scale) + 1)
     across = ((columns + 0.5) / scale).astype(int) - x1
     down = ((rows + 0.5) / scale).astype(int) - y1
-    columns, across = columns[(across >= 0) & (across < x2 - x1)], across[(across >= 0) & (across < x2 - x1)]
+    columns, across = columns[(across >= 0) & (across < x2 - x1)
+                               ], across[(across >= 0) & (across < x2 - x1)]
     rows, down = rows[(down >= 0) & (down < y2 - y1)], down[(down >= 0) & (down < y2 - y1)]
     rows = rows + border
     keep = rows < cells.shape[0]
@@ -151,7 +153,7 @@ def crossing_samples(seed, count):
     """Yield samples of one crossing."""
     rng = np.random.default_rng([seed, 12])
     mood = str(rng.choice(MOOD_NAMES, p=(0.5, 0.25, 0.25)))
-    scene = Crossing(seed, mood, standard=bool(rng.random() < 0.35), crowd=rng.uniform(0.5, 1.1),
+    scene = Crossing(seed, mood, standard=bool(rng.random() < 0.35), crowd=rng.uniform(0.6, 1.6),
                      warm=rng.uniform(15, 45))
     for _ in range(count):
         for _ in range(int(rng.integers(3, 12))):

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A scene: scenery that does not move, traffic, and how a frame is drawn from back to front."""
 import dataclasses
-import heapq
 
 import numpy as np
 
 from . import actors, truth, weather
 from .canvas import Canvas, pixels_of
 from .graphics import cairo
+from .order import in_front, sorted_by
 from .palette import LAMP_RED, LAMP_WHITE
 from .people import AT
 from .sky import air
-from .solids import cast, hull
+from .solids import cast, hull, placed
 
 SHADOWS = 4          # pixels of the picture per pixel of the layer of shadows
 SMALLEST = 12        # pixels that have to be visible of an object in the truth
@@ -90,7 +90,7 @@ class Scene:
 
     def render(self):
         """Return the frame of now."""
-        canvas, camera = self.canvas, self.camera
+        canvas = self.canvas
         canvas.context.set_source_surface(self.background, 0, 0)
         canvas.context.paint()
         canvas.ids[:] = 0
@@ -117,7 +117,8 @@ class Scene:
         points = [(*actor.position[:2], z) for z in (0, height)]
         view = self.camera.view(points)
         reach = length * 0.75
-        if view[:, 2].max() < -reach or view[:, 2].max() < 0.8 and actor.kind not in actors.VEHICLES:
+        far = view[:, 2].max()
+        if far < -reach or far < 0.8 and actor.kind not in actors.VEHICLES:
             return False
         wide = self.camera.width / 2 / self.camera.focal
         return bool((np.abs(view[:, 0]) < np.maximum(view[:, 2], 0) * wide + 2 * reach).any())
@@ -274,7 +275,6 @@ class Scene:
 
     def lamp(self, actor, x, y, colour, strength):
         """Draw the glow of one lamp, if nothing hides it."""
-        from .solids import placed    # pylint: disable=import-outside-toplevel
         at = self.camera.project(placed([(x, y, 0.68)], actor.position, actor.heading))[0]
         px, py = int(at[0]), int(at[1])
         if at[2] < 1 or not (0 <= px < self.canvas.width and 0 <= py < self.canvas.height):
@@ -292,47 +292,3 @@ PERSON_LINES = tuple(
         (("left_shoulder", "left_elbow", "left_wrist"), 0.1),
         (("right_shoulder", "right_elbow", "right_wrist"), 0.1)))
 CYCLE_LINES = (((0, 1), 0.12), ((3, 2, 4), 0.14), ((3, 4), 0.12))
-
-
-def in_front(one, other, eye):
-    """Return 1 if the second footprint is in front of the first, -1 if behind, 0 if unknown."""
-    found = side_of(one, other, eye)
-    if found or len(other) < 3:
-        return found
-    return -side_of(other, one, eye)
-
-
-def side_of(one, other, eye):
-    """Return 1 if an edge of a footprint has the other one and the eye on its outside, -1 if it
-    has only the other one there, 0 if no edge has."""
-    one, other = one.tolist(), other.tolist()
-    for i in range(4):
-        (x1, y1), (x2, y2), (x3, y3) = one[i], one[(i + 1) % 4], one[(i + 2) % 4]
-        nx, ny = y2 - y1, x1 - x2
-        if nx * (x3 - x1) + ny * (y3 - y1) > 0:
-            nx, ny = -nx, -ny
-        if all(nx * (x - x1) + ny * (y - y1) > 0 for x, y in other):
-            return 1 if nx * (eye[0] - x1) + ny * (eye[1] - y1) > 0 else -1
-    return 0
-
-
-def sorted_by(depth, first, waits):
-    """Return indices from far to near, each after those that are listed as before it."""
-    waits, ready = list(waits), [(-d, i) for i, d in enumerate(depth) if waits[i] == 0]
-    heapq.heapify(ready)
-    out, left = [], set(range(len(depth)))
-    while left:
-        if not ready:    # a cycle: begin anywhere
-            worst = max(left, key=lambda i: depth[i])
-            heapq.heappush(ready, (-depth[worst], worst))
-            waits[worst] = 0
-        _, i = heapq.heappop(ready)
-        if i not in left:
-            continue
-        left.discard(i)
-        out.append(i)
-        for j in first[i]:
-            waits[j] -= 1
-            if waits[j] == 0 and j in left:
-                heapq.heappush(ready, (-depth[j], j))
-    return out

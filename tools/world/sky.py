@@ -55,7 +55,8 @@ def draw_hills(canvas, horizon, mood, rng):
         points = [(0, horizon + 3)]
         for x in np.linspace(0, canvas.width, 60):
             t = x / canvas.width * 6.28
-            wave = sum(math.sin(w * t / 2 + p) / (k + 1) for k, (w, p) in enumerate(zip(waves, phase)))
+            wave = sum(math.sin(w * t / 2 + p) / (k + 1)
+                       for k, (w, p) in enumerate(zip(waves, phase)))
             points.append((x, horizon - canvas.height * high * (0.55 + 0.3 * wave)))
         canvas.polygon(points + [(canvas.width, horizon + 3)], colour)
 

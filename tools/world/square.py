@@ -82,7 +82,8 @@ class Square(Scene):
         for _ in range(26 * people // 330):
             angle = rng.uniform(0, 6.28)
             at = (FOUNTAIN[0] + 15.2 * np.cos(angle), FOUNTAIN[1] + 15.2 * np.sin(angle))
-            out.append(make.person(at, angle + rng.choice((0, np.pi)), rng.choice(("stand", "call")), 0.0))
+            out.append(make.person(at, angle + rng.choice((0, np.pi)),
+                       rng.choice(("stand", "call")), 0.0))
         for _ in range(9):
             at = (rng.uniform(-80, 80), rng.uniform(90, 260))
             out.append(make.dog(at, rng.uniform(0, 6.28), 0.0))
@@ -181,8 +182,8 @@ def fountain(kit, canvas, x, y):
     kit.line(canvas, [(x - 1.5, y, 5.2), (x + 1.5, y, 5.2)], 0.7, stone)
     for side in (-1, 1):
         for reach in (2.6, 4.6):
-            kit.line(canvas, [(x, y, 5.6), (x + side * reach * .5, y, 6.4), (x + side * reach, y, 0.6)],
-                     0.22, rgb("d8eef5"))
+            kit.line(canvas, [(x, y, 5.6), (x + side * reach * .5, y, 6.4),
+                     (x + side * reach, y, 0.6)], 0.22, rgb("d8eef5"))
 
 
 def stall(kit, canvas, x, y, colour):
@@ -196,7 +197,9 @@ def stall(kit, canvas, x, y, colour):
         for points in ([(a, y + 2, 2.9), (b, y + 2, 2.9), (b, y, 3.7), (a, y, 3.7)],
                        [(a, y - 2.2, 2.8), (b, y - 2.2, 2.8), (b, y, 3.7), (a, y, 3.7)]):
             corners = kit.camera.polygon(np.array(points))
-            canvas.polygon(corners.tolist(), dim(paint, kit.mood.ambient[1] + .62 * kit.mood.light[1]), edge=.6)
+            canvas.polygon(
+    corners.tolist(), dim(
+        paint, kit.mood.ambient[1] + .62 * kit.mood.light[1]), edge=.6)
 
 
 def parasol(kit, canvas, x, y, colour):
@@ -207,5 +210,6 @@ def parasol(kit, canvas, x, y, colour):
     for i, (a, b) in enumerate(zip(turns, turns[1:])):
         points = [(x, y, 3.3), (x + 2.1 * np.cos(a), y + 2.1 * np.sin(a), 2.5),
                   (x + 2.1 * np.cos(b), y + 2.1 * np.sin(b), 2.5)]
-        paint = dim(colour if i % 2 else rgb("f7f0e1"), kit.mood.ambient[1] + .55 * kit.mood.light[1])
+        paint = dim(colour if i % 2 else rgb("f7f0e1"),
+     kit.mood.ambient[1] + .55 * kit.mood.light[1])
         canvas.polygon(kit.camera.polygon(np.array(points)).tolist(), paint, edge=.6)

@@ -83,6 +83,7 @@ def as_input(images):
     """Return images N x height x width x 3 of 0..255 as varied inputs of 0..1."""
     x = images.permute(0, 3, 1, 2).float() / 255
     count, device = len(x), x.device
+
     def any_of(low, high):
         return torch.rand(count, 1, 1, 1, device=device) * (high - low) + low
     x = (x - 0.45) * any_of(0.85, 1.15) + 0.45 + any_of(-0.07, 0.07)
@@ -91,6 +92,16 @@ def as_input(images):
     x = x + (soft - x) * (any_of(0, 1) * (any_of(0, 1) < 0.4))
     x = x + torch.randn_like(x) * any_of(0, 0.025)
     return x.clamp(0, 1).contiguous(memory_format=torch.channels_last)
+
+
+def moved(x, most=0.07):
+    """Return inputs that are moved, resized and sheared a little, each in its own way."""
+    count, device = len(x), x.device
+    small = (torch.rand(count, 2, 3, device=device) * 2 - 1) * most
+    small[:, 1, 0] *= 0.5    # a plate is wide: little rotation
+    still = torch.tensor(((1.0, 0, 0), (0, 1.0, 0)), device=device)
+    where = F.affine_grid(still + small, x.shape, align_corners=False)
+    return F.grid_sample(x, where, padding_mode="border", align_corners=False)
 
 
 class Trainer:
@@ -108,13 +119,13 @@ class Trainer:
         """Return the part of the time that is over, 0..1."""
         return min(1.0, (time.monotonic() - self.begin) / (self.deadline - self.begin))
 
-    def step(self, forward):
-        """Do a step; forward(net) returns the loss and its parts."""
+    def step(self, inputs, losses_of):
+        """Do a step; losses_of(what the net makes of the inputs) returns the loss and its parts."""
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.steps, self.part())
-        with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
-            made = forward(self.net)
-        loss, parts = made
+        with torch.autocast(self.device, torch.bfloat16):
+            made = self.net(inputs)
+        loss, parts = losses_of(made)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(self.net.parameters(), 10)
@@ -122,7 +133,7 @@ class Trainer:
         self.steps += 1
         self.average()
         if self.steps % 200 == 0 or self.steps == 5:
-            shown = " ".join(f"{name} {float(value):.3f}" for name, value in parts.items())
+            shown = " ".join(f"{name} {float(value.detach()):.3f}" for name, value in parts.items())
             print(f"{self.name} step {self.steps} {time.monotonic() - self.begin:.0f} s: {shown}",
                   flush=True)
 
@@ -139,12 +150,21 @@ class Trainer:
         return copy.deepcopy(self.mean).cpu().float().eval()
 
 
-def train_detector(store, net, args, deadline, name, write):
-    """Train a detector on a store's samples until a time; write(net) exports it."""
+def start(args):
+    """Choose the device, which processes must not have used before they fork; seed it."""
+    args.device = args.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    torch.backends.cudnn.benchmark = True
     torch.manual_seed(args.seed)
-    data, trainer = Pool(store, args.device), None
+
+
+def train_detector(store, net, args, deadline, name):
+    """Train a detector on a store's samples until a time, and write it."""
+    start(args)
+    if args.weights:
+        net.load_state_dict(load(args.weights / f"{args.prefix}{name}.pt"))
+    data, half = Pool(store, args.device), True
     data.wait(min(store.count, args.batch * 6))
-    trainer, half = Trainer(net, args.device, deadline, name), True
+    trainer = Trainer(net, args.device, deadline, name)
     while time.monotonic() < deadline:
         if trainer.steps % FILL == 0:
             data.fill()
@@ -152,51 +172,76 @@ def train_detector(store, net, args, deadline, name, write):
         if trainer.steps % 2:
             batch = mirror(batch)
         image, which = as_input(batch["image"]), batch["which"].long()
-        trainer.step(lambda net: losses.detector_loss(net(image), which, batch["rows"],
-                                                      batch["cells"]))
+        trainer.step(image, lambda made: losses.detector_loss(made, which, batch["rows"],
+                                                              batch["cells"]))
         if half and trainer.part() > 0.6:    # a result, should the end not be reached
-            write(trainer.result())
+            torch.save(trainer.result().state_dict(), args.out / f"{args.prefix}{name}.pt")
             half = False
     print(name, "samples", len(data.order), "steps", trainer.steps, flush=True)
-    write(trainer.result())
+    write(trainer.result(), args, name)
+
+
+def networks():
+    """Return the networks by name, with their exports: a function, and the names of parts."""
+    detectors = export.write_detectors
+    return {"street": (Detector(len(samples.NAMES), ("seg", "pose")), detectors,
+                       (("detect", "segment", "pose"),)),
+            "crossing": (Detector(len(samples.CLASSES), ("obb",)), detectors, (("obb",),)),
+            "plates": (Reader(), export.write_reader, ()),
+            "vehicles": (Classifier(len(COLOURS), len(VEHICLES)), export.write_classifier, ())}
+
+
+def load(path):
+    """Return the weights in a file."""
+    return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def write(net, args, name):
+    """Write a network's weights, and its exports."""
+    torch.save(net.state_dict(), args.out / f"{args.prefix}{name}.pt")
+    _, how, parts = networks()[name]
+    how(net, args.out, args.prefix + name, *parts)
+    print(name, "written", flush=True)
+
+
+def export_only(args):
+    """Write the exports of weights that were trained before."""
+    for name, (net, _, _) in networks().items():
+        path = args.weights / f"{args.prefix}{name}.pt"
+        if path.exists():
+            net.load_state_dict(load(path))
+            write(net.eval(), args, name)
 
 
 def train_street(store, args, deadline):
     """Train and export the detector of the street with masks and keypoints."""
-    net = Detector(len(samples.NAMES), ("seg", "pose"))
-    train_detector(store, net, args, deadline, "street",
-                   lambda net: export.write_detectors(net, args.out, args.prefix + "street",
-                                                      ("detect", "segment", "pose")))
+    train_detector(store, networks()["street"][0], args, deadline, "street")
 
 
 def train_crossing(store, args, deadline):
     """Train and export the detector of oriented boxes."""
-    net = Detector(len(samples.CLASSES), ("obb",))
-    train_detector(store, net, args, deadline, "crossing",
-                   lambda net: export.write_detectors(net, args.out, args.prefix + "crossing",
-                                                      ("obb",)))
+    train_detector(store, networks()["crossing"][0], args, deadline, "crossing")
 
 
 def train_crops(stores, args, deadline):
     """Train and export the plate reader and the classifier of vehicles, in turns."""
-    torch.manual_seed(args.seed)
+    start(args)
     pools = [Pool(store, args.device) for store in stores]
     for data in pools:
         data.wait(min(data.store.count, args.batch * 4))
-    reader = Trainer(Reader(), args.device, deadline, "plates")
-    kinds = Trainer(Classifier(len(COLOURS), len(VEHICLES)), args.device, deadline, "vehicles")
+    reader, kinds = (Trainer(networks()[name][0], args.device, deadline, name)
+                     for name in ("plates", "vehicles"))
     while time.monotonic() < deadline:
         if reader.steps % FILL == 0:
             for data in pools:
                 data.fill()
         plates, vehicles = (data.take(args.batch * 4) for data in pools)
-        images = as_input(plates["image"])
-        reader.step(lambda net: plate_loss(net(images), plates["text"]))
-        crops = as_input(vehicles["image"])
-        kinds.step(lambda net: label_loss(net(crops), vehicles["label"].long()))
+        reader.step(moved(as_input(plates["image"])), lambda made: plate_loss(made, plates["text"]))
+        kinds.step(as_input(vehicles["image"]),
+                   lambda made: label_loss(made, vehicles["label"].long()))
     print("plates", len(pools[0].order), "vehicles", len(pools[1].order), flush=True)
-    export.write_reader(reader.result(), args.out, args.prefix + "plates")
-    export.write_classifier(kinds.result(), args.out, args.prefix + "vehicles")
+    write(reader.result(), args, "plates")
+    write(kinds.result(), args, "vehicles")
 
 
 def plate_loss(scores, text):
@@ -226,13 +271,15 @@ def plan(args):
     draws = [((street, 1000, samples.street_samples), workers - sum(some)),
              ((crossing, 2_000_000, samples.crossing_samples), some[0]),
              ((crops, 3_000_000 + args.seed, None), some[1])]
-    trains = [(train_street, street, 1.0), (train_crossing, crossing, 0.72),
-              (train_crops, crops, 0.5)]
+    trains = [(train_street, street, 1.0), (train_crossing, crossing, 0.62),
+              (train_crops, crops, 0.32)]
     return draws, [t for t in trains if t[0].__name__.removeprefix("train_") in args.only]
 
 
 def run(args):
-    """Draw and train until the time is over."""
+    """Draw and train until the time is over; or, in no time, only export weights."""
+    if args.weights and not args.seconds:
+        return export_only(args)
     begin, fork = time.monotonic(), multiprocessing.get_context("fork")
     draws, trains = plan(args)
     processes = []

@@ -5,12 +5,9 @@ import functools
 
 import numpy as np
 
-from . import font, palette
-from .palette import dim, mix
-from .solids import Mesh, draw, placed
+from .solids import Mesh
 
 PLATE = (0.58, 0.16)    # width and height of a licence plate, metres
-TINY = 26               # pixels of a vehicle's side below which it has no fine details
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +47,8 @@ def add_wheels(mesh, axles, radius, half, group=0):
             mesh.face(rim(0.2, 0.02), "tyre", 5, group, True, out)
             inner = side * (half - 0.24)
             low, high = sorted((inner, side * (half - 0.01)))
-            mesh.box((x - radius * 0.6, low, 0.05), (x + radius * 0.6, high, radius * 1.3), "tyre", 0, group)
+            mesh.box((x - radius * 0.6, low, 0.05), (x + radius * \
+                     0.6, high, radius * 1.3), "tyre", 0, group)
 
 
 def add_ends(mesh, front, rear, half, lamps, plates, size=(0.34, 0.14), group=0, rear_group=None):
@@ -62,7 +60,22 @@ def add_ends(mesh, front, rear, half, lamps, plates, size=(0.34, 0.14), group=0,
         out = (sign, 0, 0)
         for side in (-1, 1):
             y1, y2 = side * (half * 0.9), side * (half * 0.9 - size[0])
-            mesh.face(quad(x, y1, y2, lamp - size[1] / 2, lamp + size[1] / 2), role, 3, part, True, out)
+            mesh.face(
+    quad(
+        x,
+        y1,
+        y2,
+        lamp -
+        size[1] /
+        2,
+        lamp +
+        size[1] /
+        2),
+        role,
+        3,
+        part,
+        True,
+         out)
         mesh.face(quad(x, -half * 0.86, half * 0.86, 0.3, 0.46), "trim", 2, part, True, out)
         mesh.face(quad(x + sign * .006, -PLATE[0] / 2, PLATE[0] / 2, plate - PLATE[1] / 2,
                        plate + PLATE[1] / 2), "plate", 4, part, True, out)
@@ -138,12 +151,15 @@ def car(name):
               pillars)
     for side in (-1, 1):
         out = (0, side, 0)
-        mesh.face(pane(-end + .35, end - .35, side * (half + .002), .3 + lift, .42 + lift), "trim", 1, 0, True, out)
+        mesh.face(pane(-end + .35, end - .35, side * (half + .002), .3 + \
+                  lift, .42 + lift), "trim", 1, 0, True, out)
         for x in (0.12, -0.82):
-            mesh.face(pane(x - 0.2, x, side * (half + .006), 0.78 + lift, 0.815 + lift), "trim", 2, 0, True, out)
-            mesh.face(pane(x + 0.14, x + 0.165, side * (half + .005), 0.42, 0.74 + lift), "crease", 2, 0, True, out)
-        mesh.box((cabin[0] - .22, *sorted((side * half * .93, side * (half + .09)))[:1], belt - .02),
-                 (cabin[0] - .1, sorted((side * half * .93, side * (half + .09)))[1], belt + .1), "trim", 8)
+            mesh.face(pane(x - 0.2, x, side * (half + .006), 0.78 + \
+                      lift, 0.815 + lift), "trim", 2, 0, True, out)
+            mesh.face(pane(x + 0.14, x + 0.165, side * (half + .005),
+                      0.42, 0.74 + lift), "crease", 2, 0, True, out)
+        low, high = sorted((side * half * .93, side * (half + .09)))
+        mesh.box((cabin[0] - .22, low, belt - .02), (cabin[0] - .1, high, belt + .1), "trim", 8)
     add_wheels(mesh, (end - 0.82, -end + 0.82), 0.33 + lift / 2, half)
     lamps, plates = (0.62 + lift, 0.74 + lift), (0.46 + lift, 0.58 + lift)
     add_ends(mesh, end, -end, half * 0.9, lamps, plates)
@@ -162,7 +178,8 @@ def van():
               "body")
     for side in (-1, 1):
         out, y = (0, side, 0), side * (half + 0.004)
-        mesh.face([(0.55, y, 1.15), (1.95, y, 1.1), (1.34, y, 1.8), (0.55, y, 1.85)], "glass", 2, 0, True, out)
+        mesh.face([(0.55, y, 1.15), (1.95, y, 1.1), (1.34, y, 1.8),
+                  (0.55, y, 1.85)], "glass", 2, 0, True, out)
         mesh.face(pane(-end + .3, end - .3, y, 0.36, 0.52), "trim", 1, 0, True, out)
         mesh.face(pane(0.42, 0.45, y, 0.5, 1.95), "crease", 2, 0, True, out)
         mesh.face(pane(-1.0, -0.97, y, 0.5, 1.95), "crease", 2, 0, True, out)
@@ -219,10 +236,12 @@ def truck():
               (3.6, -.98, 2.36)]
     mesh.face(screen, "glass", 2, 1, True, (1, 0, 0.3))
     mesh.box((-end, -half * 0.55, 0.55), (2.2, half * 0.55, 0.95), "trim", 0)
+    mesh.box((-end, -half * 0.86, 0.3), (-end + 0.15, half * 0.86, 0.95), "trim", 0)
     mesh.box((-end, -half, 0.95), (1.85, half, 3.35), "cargo", 1, 0, "roof")
     for side in (-1, 1):
         out, y = (0, side, 0), side * (half + 0.004)
-        mesh.face([(2.35, y, 1.3), (3.75, y, 1.3), (3.5, y, 2.1), (2.35, y, 2.15)], "glass", 2, 1, True, out)
+        mesh.face([(2.35, y, 1.3), (3.75, y, 1.3), (3.5, y, 2.1),
+                  (2.35, y, 2.15)], "glass", 2, 1, True, out)
         mesh.face(pane(-end + .5, 1.3, y, 1.6, 2.2), "stripe", 2, 0, True, out)
         mesh.face(pane(-end + .5, -1.2, y, 2.4, 2.6), "stripe", 2, 0, True, out)
     for y1, y2 in ((-1.12, -0.03), (0.03, 1.12)):
@@ -239,60 +258,3 @@ def models():
     """Return the models by name."""
     made = [car(name) for name in CARS] + [van(), bus(), truck()]
     return {model.name: model for model in made}
-
-
-def roles_of(paint, second, dusk):
-    """Return colours by role for a body's paint and a second colour."""
-    glass = mix(palette.GLASS, palette.rgb("f2c98a"), 0.25) if dusk else palette.GLASS
-    return {"body": paint, "roof": mix(paint, (1, 1, 1), 0.06), "sheen": mix(paint, (1, 1, 1), 0.16),
-            "glass": glass, "tyre": palette.TYRE, "rim": palette.RIM, "trim": palette.TRIM,
-            "shade": dim(palette.TYRE, 0.7), "crease": dim(paint, 0.8), "stripe": second,
-            "band": dim(palette.GLASS, 0.75), "cargo": mix(second, (0.95, 0.94, 0.9), 0.78),
-            "plate": palette.rgb("fbf9ef"), "sign": palette.rgb("f5b73c"),
-            "head": palette.rgb("f4f1e2"), "tail": palette.rgb("b8322f")}
-
-
-def draw_vehicle(vehicle, canvas, camera, mood):
-    """Draw a vehicle; return its plate if it can be seen: corners in pixels, from the upper left."""
-    model = models()[vehicle.model]
-    roles = roles_of(palette.PAINT[vehicle.colour], vehicle.second, mood.name == "dusk")
-    pixels = draw(model.mesh, canvas, camera, mood, vehicle.position, vehicle.heading, roles,
-                  not vehicle.parked)
-    return draw_plate(vehicle, model, canvas, camera, mood) if np.ptp(pixels[:, 0]) > TINY else None
-
-
-def plate_corners(vehicle, model, camera):
-    """Return the corners of the plate that faces the camera, pixels 4 x 3, or None."""
-    eye = camera.position[:2] - vehicle.position
-    ahead = np.array((np.cos(vehicle.heading), np.sin(vehicle.heading)))
-    along = eye @ ahead
-    sign = 1 if along > 0 else -1
-    if abs(along) < model.length / 2 + 0.2:
-        return None
-    x, z = sign * (model.length / 2 + 0.02), model.plates[0 if sign > 0 else 1]
-    right = sign * PLATE[0] / 2
-    corners = [(x, y, z + dz) for y, dz in ((-right, PLATE[1] / 2), (right, PLATE[1] / 2),
-                                            (right, -PLATE[1] / 2), (-right, -PLATE[1] / 2))]
-    out = camera.project(placed(corners, vehicle.position, vehicle.heading))
-    return out if (out[:, 2] > 1).all() else None
-
-
-def draw_plate(vehicle, model, canvas, camera, mood):
-    """Draw the text of the plate that faces the camera; return its corners, 4 x 2, or None."""
-    corners = plate_corners(vehicle, model, camera)
-    if corners is None:
-        return None
-    corners = corners[:, :2]
-    high = np.linalg.norm(corners[3] - corners[0])
-    if high < 2.5:
-        return None
-    margin, text = 0.085, vehicle.plate
-    scale = (1 - 2 * margin) / font.width(text)
-    ink = dim(palette.rgb("23263a"), 0.6 + 0.4 * mood.ambient[0])
-    for stroke in font.strokes(text):
-        cells = np.array(stroke)
-        u, v = margin + cells[:, :1] * scale, 0.2 + cells[:, 1:] / font.HIGH * 0.6
-        top = corners[0] + (corners[1] - corners[0]) * u
-        low = corners[3] + (corners[2] - corners[3]) * u
-        canvas.line((top + (low - top) * v).tolist(), max(0.5, high * 0.1), ink, True)
-    return corners

@@ -1,0 +1,319 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Measure the models of the drawn world on scenes that they were not trained on.
+
+It prints precision and recall of boxes, errors of masks, keypoints and oriented boxes, and how many
+plates and vehicles are read rightly. With --look it writes pictures of what is found. It needs
+onnxruntime, numpy, OpenCV and pycairo or cairocffi.
+"""
+import argparse
+import pathlib
+
+import needed
+
+needed.modules(__doc__, "cv2", "numpy", "onnxruntime")
+import cv2  # noqa: E402
+import numpy as np  # noqa: E402
+import onnxruntime  # noqa: E402
+
+from world import samples  # noqa: E402
+from world.actors import LABEL  # noqa: E402
+from world.crossing import Crossing  # noqa: E402
+from world.palette import MOODS  # noqa: E402
+from world.street import Street  # noqa: E402
+from world.truth import SEEN  # noqa: E402
+from world.look import draw, draw_turned  # noqa: E402
+
+OVERLAP, MATCH = 0.5, 0.5
+LARGE = 24              # pixels of the frame
+SIZES = (24, 48, 96)    # of the longer side, in tables
+CLEAR = 0.4             # visible part of the objects that have to be found
+HELD_OUT = 900_000_000  # seeds from here on are not trained on
+FRAMES_A_SCENE = 3
+
+
+settings = argparse.Namespace(score=0.4)
+
+
+def session(path):
+    """Return a model."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 2
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def run(model, images):
+    """Return a model's outputs for images N x height x width x 3 of 0..255."""
+    planes = np.ascontiguousarray(np.stack(images).transpose(0, 3, 1, 2), np.float32) / 255
+    return model.run(None, {"images": planes})
+
+
+def scenes(make, count, seed, standard):
+    """Yield frames of scenes in all moods."""
+    for number in range(-(-count // FRAMES_A_SCENE)):
+        mood = tuple(MOODS)[number % len(MOODS)]
+        scene = make(HELD_OUT + seed + number, mood, standard=standard or number % 2 == 0)
+        for _ in range(FRAMES_A_SCENE):
+            for _ in range(20):
+                scene.traffic.step(0.2)
+            yield scene.render()
+
+
+def ious(box, others):
+    """Return the IoU of a box with others, x1, y1, x2, y2."""
+    low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
+    both = np.clip(high - low, 0, None).prod(1)
+    areas = (others[:, 2:] - others[:, :2]).prod(1)
+    return both / np.maximum((box[2:] - box[:2]).prod() + areas - both, 1e-9)
+
+
+def kept(output, classes):
+    """Return boxes in input pixels, classes, scores and points after NMS in each class."""
+    scores = output[4:4 + classes]
+    best, label = scores.max(0), scores.argmax(0)
+    order = np.flatnonzero(best > settings.score)
+    order = order[np.argsort(-best[order])]
+    centre, half = output[:2].T, output[2:4].T / 2
+    boxes, left = np.concatenate([centre - half, centre + half], 1), []
+    for i in order:
+        mine = [j for j in left if label[j] == label[i]]
+        if not mine or ious(boxes[i], boxes[mine]).max() <= OVERLAP:
+            left.append(i)
+    return boxes[left], label[left], best[left], np.array(left, int)
+
+
+class Count:
+    """Matches of boxes with objects."""
+
+    def __init__(self, least=LARGE):
+        self.found, self.right, self.there, self.met, self.overlaps = 0, 0, 0, 0, []
+        self.least = least
+
+    def add(self, boxes, labels, objects):
+        """Match boxes, best first; objects are (box, label, counts) with those not to be counted.
+
+        Return pairs of indices.
+        """
+        there = np.array([o[0] for o in objects], float).reshape(-1, 4)
+        taken, pairs = set(), []
+        self.there += sum(o[2] for o in objects)
+        for i, (box, label) in enumerate(zip(boxes, labels)):
+            overlap = ious(box, there)
+            able = [j for j in np.argsort(-overlap) if overlap[j] > MATCH and j not in taken]
+            same = [j for j in able if objects[j][1] == label]
+            if same:
+                j = max(same, key=lambda j: (objects[j][2], overlap[j]))
+                taken.add(j)
+                if objects[j][2]:
+                    self.found, self.right, self.met = self.found + 1, self.right + 1, self.met + 1
+                    self.overlaps.append(overlap[j])
+                pairs.append((i, j))
+            elif (box[2:] - box[:2]).max() > self.least / 2 and all(objects[j][2] for j in able):
+                self.found += 1
+        return pairs
+
+    def text(self):
+        """Return precision, recall and the mean IoU of matches."""
+        return (f"precision {self.right / max(1, self.found):.3f}, "
+                f"recall {self.met / max(1, self.there):.3f}, "
+                f"IoU {np.mean(self.overlaps or [0]):.3f} ({self.there} objects)")
+
+
+def to_input(box, scale):
+    """Return a box of a frame in input pixels."""
+    return np.array(box, float) * scale + (0, samples.BORDER) * (len(box) // 2)
+
+
+def objects_of(frame, scale, least=LARGE):
+    """Return a frame's objects as (box, label, whether they have to be found), with plates.
+
+    least: longer side in pixels of the frame.
+    """
+    out = []
+    for truth in frame.objects:
+        x1, y1, x2, y2 = truth.box
+        large = max(x2 - x1, y2 - y1) > least and truth.visible > CLEAR
+        out.append((to_input(truth.box, scale), LABEL[truth.kind], bool(large)))
+    for truth in frame.objects:
+        if truth.plate is not None:
+            high = np.linalg.norm(truth.plate[3] - truth.plate[0])
+            box = to_input((*truth.plate.min(0), *truth.plate.max(0)), scale)
+            out.append((box, samples.PLATE, bool(high > 10 and least == LARGE)))
+    return out
+
+
+def measure_street(folder, count, look, standard):
+    """Measure the street's three models."""
+    models = {task: session(folder / f"world-street{end}.onnx")
+              for task, end in (("detect", ""), ("segment", "-seg"), ("pose", "-pose"))}
+    sizes, each = {n: Count(n) for n in SIZES}, {name: Count() for name in samples.NAMES}
+    masks, points, bodies = [], [], Count()
+    for number, frame in enumerate(scenes(Street, count, 0, standard)):
+        image, scale = samples.fitted(frame.image)
+        objects = objects_of(frame, scale)
+        output = run(models["detect"], [image])[0][0]
+        boxes, labels, scores, _ = kept(output, len(samples.NAMES))
+        for least, counted in sizes.items():
+            counted.add(boxes, labels, objects_of(frame, scale, least))
+        for label, name in enumerate(samples.NAMES):
+            each[name].add(boxes[labels == label], labels[labels == label],
+                           [o for o in objects if o[1] == label])
+        masks += measure_masks(models["segment"], image, frame, objects, scale)
+        points += measure_points(models["pose"], image, frame, objects, scale, bodies)
+        if look and number % FRAMES_A_SCENE == 0:
+            draw(look / f"street-{number:03}.png", frame.image, boxes, labels, scores, scale)
+    for least, counted in sizes.items():
+        print(f"above {least} pixels:", counted.text())
+    for name, counted in each.items():
+        print(f"{name:10}", counted.text())
+    print(f"masks: IoU {np.mean(masks):.3f} on average, median {np.median(masks):.3f}")
+    print("people with keypoints:", bodies.text())
+    print(
+    f"visible keypoints: {100 * np.mean(points):.1f} % of the body's height on average, "
+    f"median {100 * np.median(points):.1f} %; within 4 %: {np.mean(np.array(points) < .04):.3f}")
+
+
+def measure_masks(model, image, frame, objects, scale):
+    """Return the IoU of masks with the drawn ones, of objects that have to be found."""
+    output, prototypes = (out[0] for out in run(model, [image]))
+    classes, values = len(samples.CLASSES), []
+    boxes, labels, _, at = kept(output, classes)
+    plain = [o for o in objects if o[1] != samples.PLATE]
+    for i, j in Count().add(boxes, labels, plain):
+        if not plain[j][2]:
+            continue
+        made = np.tensordot(output[4 + classes:, at[i]], prototypes, 1)
+        large = cv2.resize(made, samples.SIZE, interpolation=cv2.INTER_LINEAR) > 0
+        x1, y1, x2, y2 = np.clip(np.round(boxes[i]).astype(int), 0, (*samples.SIZE, *samples.SIZE))
+        cut = np.zeros(large.shape, bool)
+        cut[y1:y2, x1:x2] = large[y1:y2, x1:x2]
+        truth, drawn = frame.objects[j], np.zeros(frame.image.shape[:2], np.float32)
+        drawn[truth.box[1]:truth.box[3], truth.box[0]:truth.box[2]] = truth.mask
+        small = cv2.resize(drawn, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) > 0.5
+        whole = np.zeros(large.shape, bool)
+        whole[samples.BORDER:-samples.BORDER] = small
+        values.append((cut & whole).sum() / max(1, (cut | whole).sum()))
+    return values
+
+
+def measure_points(model, image, frame, objects, scale, bodies):
+    """Return errors of visible keypoints, relative to the height of the person."""
+    output = run(model, [image])[0][0]
+    boxes, labels, _, at = kept(output, 1)
+    people = [o if o[1] == 0 else (o[0], o[1], False) for o in objects]
+    values = []
+    for i, j in bodies.add(boxes, labels, people):
+        if not people[j][2] or people[j][1] != 0:
+            continue
+        truth = frame.objects[j]
+        found = output[5:, at[i]].reshape(samples.POINTS, 3)[:, :2]
+        seen = truth.keypoints[:, 2] == SEEN
+        apart = (found - (0, samples.BORDER)) / scale - truth.keypoints[:, :2]
+        values += list(np.hypot(*apart[seen].T) / (truth.full[3] - truth.full[1]))
+    return values
+
+
+def turned_iou(a, b):
+    """Return the IoU of two oriented boxes cx, cy, width, height, radians."""
+    one, two = (((r[0], r[1]), (r[2], r[3]), np.degrees(r[4])) for r in (a, b))
+    _, corners = cv2.rotatedRectangleIntersection(one, two)
+    both = cv2.contourArea(cv2.convexHull(corners)) if corners is not None else 0.0
+    return both / max(a[2] * a[3] + b[2] * b[3] - both, 1e-9)
+
+
+def measure_crossing(folder, count, look, standard):
+    """Measure the model of oriented boxes."""
+    model, classes = session(folder / "world-crossing-obb.onnx"), len(samples.CLASSES)
+    found = right = there = met = 0
+    overlaps, angles = [], []
+    for number, frame in enumerate(scenes(Crossing, count, 0, standard)):
+        image, scale = samples.fitted(frame.image)
+        rows = turned_rows(run(model, [image])[0][0], classes)
+        truths = [(*t.turned, LABEL[t.kind], t.visible > 0.6 and max(t.turned[2:4]) > LARGE)
+                  for t in frame.objects]
+        truths = [(t[0] * scale, t[1] * scale + samples.BORDER, t[2] * scale, t[3] * scale, *t[4:])
+                  for t in truths]
+        taken = set()
+        there += sum(t[6] for t in truths)
+        for row in rows:
+            over = [(turned_iou(row, t), j) for j, t in enumerate(truths)]
+            able = sorted(((o, j) for o, j in over if o > MATCH and j not in taken), reverse=True)
+            same = [(o, j) for o, j in able if truths[j][5] == row[5]]
+            if same:
+                over, j = same[0]
+                taken.add(j)
+                if truths[j][6]:
+                    found, right, met = found + 1, right + 1, met + 1
+                    overlaps.append(over)
+                    if truths[j][5] != LABEL["person"]:
+                        apart = abs(row[4] - truths[j][4]) % np.pi
+                        angles.append(np.degrees(min(apart, np.pi - apart)))
+            elif max(row[2:4]) > LARGE * scale and not any(not truths[j][6] for _, j in able):
+                found += 1
+        if look and number % FRAMES_A_SCENE == 0:
+            draw_turned(look / f"crossing-{number:03}.png", frame.image, rows, scale)
+    print(f"oriented: precision {right / max(1, found):.3f}, recall {met / max(1, there):.3f}, IoU "
+          f"{np.mean(overlaps):.3f}, angle {np.median(angles):.1f} degrees in the median, "
+          f"{np.percentile(angles, 95):.1f} at 95 % ({there} objects)")
+
+
+def turned_rows(output, classes):
+    """Return oriented boxes after NMS: cx, cy, width, height, radians, class."""
+    best, label, left = output[4:4 + classes].max(0), output[4:4 + classes].argmax(0), []
+    for i in sorted(np.flatnonzero(best > settings.score), key=lambda i: -best[i]):
+        row = (*output[:4, i].tolist(), float(output[4 + classes, i]), int(label[i]), best[i])
+        if all(k[5] != row[5] or abs(k[0] - row[0]) + abs(k[1] - row[1]) > 90
+               or turned_iou(k, row) <= OVERLAP for k in left):
+            left.append(row)
+    return left
+
+
+def measure_crops(folder, count):
+    """Measure the plate reader and the classifier."""
+    reader, kinds = session(folder / "world-plates.onnx"), session(folder / "world-vehicles.onnx")
+    rng, read, letters, colours, types = np.random.default_rng(HELD_OUT), [], [], [], []
+    while len(read) < count:
+        made = samples.portrait(rng)
+        if made.plate is not None:
+            text = read_plate(run(reader, [made.plate])[0][0])
+            wanted = "".join(samples.ALPHABET[i] for i in made.text)
+            read.append(text == wanted)
+            letters.append(np.mean([a == b for a, b in zip(text.ljust(9), wanted)]))
+        if made.vehicle is not None:
+            colour, kind = run(kinds, [made.vehicle])
+            colours.append(colour[0].argmax() == made.colour)
+            types.append(kind[0].argmax() == made.kind)
+    print(f"plates read: {np.mean(read):.3f} of {len(read)}, letters {np.mean(letters):.3f}; "
+          f"colours {np.mean(colours):.3f}, types {np.mean(types):.3f} of {len(types)}")
+
+
+def read_plate(scores):
+    """Return the text of a reader's output: the best letters, repeats and blanks left out."""
+    best = scores.argmax(1)
+    return "".join(samples.ALPHABET[i - 1] for i, before in zip(best, [0, *best[:-1]])
+                   if i and i != before)
+
+
+def main():
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument(
+    "folder",
+    type=pathlib.Path,
+     help="folder with world-street.onnx and others")
+    parser.add_argument("--frames", type=int, default=150, help="frames of each scene")
+    parser.add_argument("--standard", action="store_true",
+                        help="only with the cameras of the project's clips")
+    parser.add_argument("--score", type=float, default=0.4, help="least score of a box")
+    parser.add_argument("--look", type=pathlib.Path, metavar="FOLDER",
+                        help="write pictures of what is found")
+    args = parser.parse_args(namespace=settings)
+    if args.look:
+        args.look.mkdir(parents=True, exist_ok=True)
+    measure_street(args.folder, args.frames, args.look, args.standard)
+    measure_crossing(args.folder, args.frames, args.look, args.standard)
+    measure_crops(args.folder, args.frames * 4)
+
+
+if __name__ == "__main__":
+    main()
