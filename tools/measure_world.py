@@ -166,15 +166,19 @@ def measure_street(folder, count, look, standard):
         print(f"above {least} pixels:", counted.text())
     for name, counted in each.items():
         print(f"{name:10}", counted.text())
-    print(f"masks: IoU {np.mean(masks):.3f} on average, median {np.median(masks):.3f}")
+    for least in SIZES:
+        values = [value for size, value in masks if size > least]
+        print(f"masks above {least} pixels: IoU {np.mean(values):.3f}, "
+              f"median {np.median(values):.3f} ({len(values)} objects)")
     print("people with keypoints:", bodies.text())
-    print(
-    f"visible keypoints: {100 * np.mean(points):.1f} % of the body's height on average, "
-    f"median {100 * np.median(points):.1f} %; within 4 %: {np.mean(np.array(points) < .04):.3f}")
+    for least in SIZES:
+        values = [100 * value for high, value in points if high > least]
+        print(f"visible keypoints above {least} pixels: {np.mean(values):.1f} % of the height, "
+              f"median {np.median(values):.1f} % ({len(values)} points)")
 
 
 def measure_masks(model, image, frame, objects, scale):
-    """Return the IoU of masks with the drawn ones, of objects that have to be found."""
+    """Return the objects' longer sides, and the IoU of their masks with the drawn ones."""
     output, prototypes = (out[0] for out in run(model, [image]))
     classes, values = len(samples.CLASSES), []
     boxes, labels, _, at = kept(output, classes)
@@ -192,12 +196,13 @@ def measure_masks(model, image, frame, objects, scale):
         small = cv2.resize(drawn, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) > 0.5
         whole = np.zeros(large.shape, bool)
         whole[samples.BORDER:-samples.BORDER] = small
-        values.append((cut & whole).sum() / max(1, (cut | whole).sum()))
+        size = max(truth.box[2] - truth.box[0], truth.box[3] - truth.box[1])
+        values.append((size, (cut & whole).sum() / max(1, (cut | whole).sum())))
     return values
 
 
 def measure_points(model, image, frame, objects, scale, bodies):
-    """Return errors of visible keypoints, relative to the height of the person."""
+    """Return people's heights, and errors of their visible keypoints relative to them."""
     output = run(model, [image])[0][0]
     boxes, labels, _, at = kept(output, 1)
     people = [o if o[1] == 0 else (o[0], o[1], False) for o in objects]
@@ -209,7 +214,8 @@ def measure_points(model, image, frame, objects, scale, bodies):
         found = output[5:, at[i]].reshape(samples.POINTS, 3)[:, :2]
         seen = truth.keypoints[:, 2] == SEEN
         apart = (found - (0, samples.BORDER)) / scale - truth.keypoints[:, :2]
-        values += list(np.hypot(*apart[seen].T) / (truth.full[3] - truth.full[1]))
+        high = truth.full[3] - truth.full[1]
+        values += [(high, error / high) for error in np.hypot(*apart[seen].T)]
     return values
 
 
@@ -270,11 +276,12 @@ def turned_rows(output, classes):
 
 def measure_crops(folder, count):
     """Measure the plate reader and the classifier."""
-    reader, kinds = session(folder / "world-plates.onnx"), session(folder / "world-vehicles.onnx")
+    kinds, plates = session(folder / "world-vehicles.onnx"), folder / "world-plates.onnx"
+    reader = session(plates) if plates.exists() else None
     rng, read, letters, colours, types = np.random.default_rng(HELD_OUT), [], [], [], []
-    while len(read) < count:
+    while len(types) < count:
         made = samples.portrait(rng)
-        if made.plate is not None:
+        if made.plate is not None and reader:
             text = read_plate(run(reader, [made.plate])[0][0])
             wanted = "".join(samples.ALPHABET[i] for i in made.text)
             read.append(text == wanted)
@@ -283,8 +290,9 @@ def measure_crops(folder, count):
             colour, kind = run(kinds, [made.vehicle])
             colours.append(colour[0].argmax() == made.colour)
             types.append(kind[0].argmax() == made.kind)
-    print(f"plates read: {np.mean(read):.3f} of {len(read)}, letters {np.mean(letters):.3f}; "
-          f"colours {np.mean(colours):.3f}, types {np.mean(types):.3f} of {len(types)}")
+    if read:
+        print(f"plates read: {np.mean(read):.3f} of {len(read)}, letters {np.mean(letters):.3f}")
+    print(f"colours {np.mean(colours):.3f}, types {np.mean(types):.3f} of {len(types)}")
 
 
 def read_plate(scores):
