@@ -14,72 +14,18 @@ import needed
 needed.modules(__doc__, "cv2", "numpy", "onnxruntime")
 import cv2  # noqa: E402
 import numpy as np  # noqa: E402
-import onnxruntime  # noqa: E402
 
 from world import samples  # noqa: E402
 from world.actors import LABEL  # noqa: E402
-from world.crossing import Crossing  # noqa: E402
-from world.palette import MOODS  # noqa: E402
 from world.street import Street  # noqa: E402
 from world.truth import SEEN  # noqa: E402
-from world.look import draw, draw_turned  # noqa: E402
+from world.look import draw  # noqa: E402
+from world.measure_others import measure_crops, measure_crossing  # noqa: E402
+from world.measured import (FRAMES_A_SCENE, LARGE, MATCH, ious, kept, run, scenes,  # noqa: E402
+                            session, settings)
 
-OVERLAP, MATCH = 0.5, 0.5
-LARGE = 24              # pixels of the frame
 SIZES = (24, 48, 96)    # of the longer side, in tables
 CLEAR = 0.4             # visible part of the objects that have to be found
-HELD_OUT = 900_000_000  # seeds from here on are not trained on
-FRAMES_A_SCENE = 3
-
-
-settings = argparse.Namespace(score=0.4)
-
-
-def session(path):
-    """Return a model."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 2
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-
-
-def run(model, images):
-    """Return a model's outputs for images N x height x width x 3 of 0..255."""
-    planes = np.ascontiguousarray(np.stack(images).transpose(0, 3, 1, 2), np.float32) / 255
-    return model.run(None, {"images": planes})
-
-
-def scenes(make, count, seed, standard):
-    """Yield frames of scenes in all moods."""
-    for number in range(-(-count // FRAMES_A_SCENE)):
-        mood = tuple(MOODS)[number % len(MOODS)]
-        scene = make(HELD_OUT + seed + number, mood, standard=standard or number % 2 == 0)
-        for _ in range(FRAMES_A_SCENE):
-            for _ in range(20):
-                scene.traffic.step(0.2)
-            yield scene.render()
-
-
-def ious(box, others):
-    """Return the IoU of a box with others, x1, y1, x2, y2."""
-    low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
-    both = np.clip(high - low, 0, None).prod(1)
-    areas = (others[:, 2:] - others[:, :2]).prod(1)
-    return both / np.maximum((box[2:] - box[:2]).prod() + areas - both, 1e-9)
-
-
-def kept(output, classes):
-    """Return boxes in input pixels, classes, scores and points after NMS in each class."""
-    scores = output[4:4 + classes]
-    best, label = scores.max(0), scores.argmax(0)
-    order = np.flatnonzero(best > settings.score)
-    order = order[np.argsort(-best[order])]
-    centre, half = output[:2].T, output[2:4].T / 2
-    boxes, left = np.concatenate([centre - half, centre + half], 1), []
-    for i in order:
-        mine = [j for j in left if label[j] == label[i]]
-        if not mine or ious(boxes[i], boxes[mine]).max() <= OVERLAP:
-            left.append(i)
-    return boxes[left], label[left], best[left], np.array(left, int)
 
 
 class Count:
@@ -217,89 +163,6 @@ def measure_points(model, image, frame, objects, scale, bodies):
         high = truth.full[3] - truth.full[1]
         values += [(high, error / high) for error in np.hypot(*apart[seen].T)]
     return values
-
-
-def turned_iou(a, b):
-    """Return the IoU of two oriented boxes cx, cy, width, height, radians."""
-    one, two = (((r[0], r[1]), (r[2], r[3]), np.degrees(r[4])) for r in (a, b))
-    _, corners = cv2.rotatedRectangleIntersection(one, two)
-    both = cv2.contourArea(cv2.convexHull(corners)) if corners is not None else 0.0
-    return both / max(a[2] * a[3] + b[2] * b[3] - both, 1e-9)
-
-
-def measure_crossing(folder, count, look, standard):
-    """Measure the model of oriented boxes."""
-    model, classes = session(folder / "world-crossing-obb.onnx"), len(samples.CLASSES)
-    found = right = there = met = 0
-    overlaps, angles = [], []
-    for number, frame in enumerate(scenes(Crossing, count, 0, standard)):
-        image, scale = samples.fitted(frame.image)
-        rows = turned_rows(run(model, [image])[0][0], classes)
-        truths = [(*t.turned, LABEL[t.kind], t.visible > 0.6 and max(t.turned[2:4]) > LARGE)
-                  for t in frame.objects]
-        truths = [(t[0] * scale, t[1] * scale + samples.BORDER, t[2] * scale, t[3] * scale, *t[4:])
-                  for t in truths]
-        taken = set()
-        there += sum(t[6] for t in truths)
-        for row in rows:
-            over = [(turned_iou(row, t), j) for j, t in enumerate(truths)]
-            able = sorted(((o, j) for o, j in over if o > MATCH and j not in taken), reverse=True)
-            same = [(o, j) for o, j in able if truths[j][5] == row[5]]
-            if same:
-                over, j = same[0]
-                taken.add(j)
-                if truths[j][6]:
-                    found, right, met = found + 1, right + 1, met + 1
-                    overlaps.append(over)
-                    if truths[j][5] != LABEL["person"]:
-                        apart = abs(row[4] - truths[j][4]) % np.pi
-                        angles.append(np.degrees(min(apart, np.pi - apart)))
-            elif max(row[2:4]) > LARGE * scale and not any(not truths[j][6] for _, j in able):
-                found += 1
-        if look and number % FRAMES_A_SCENE == 0:
-            draw_turned(look / f"crossing-{number:03}.png", frame.image, rows, scale)
-    print(f"oriented: precision {right / max(1, found):.3f}, recall {met / max(1, there):.3f}, IoU "
-          f"{np.mean(overlaps):.3f}, angle {np.median(angles):.1f} degrees in the median, "
-          f"{np.percentile(angles, 95):.1f} at 95 % ({there} objects)")
-
-
-def turned_rows(output, classes):
-    """Return oriented boxes after NMS: cx, cy, width, height, radians, class."""
-    best, label, left = output[4:4 + classes].max(0), output[4:4 + classes].argmax(0), []
-    for i in sorted(np.flatnonzero(best > settings.score), key=lambda i: -best[i]):
-        row = (*output[:4, i].tolist(), float(output[4 + classes, i]), int(label[i]), best[i])
-        if all(k[5] != row[5] or abs(k[0] - row[0]) + abs(k[1] - row[1]) > 90
-               or turned_iou(k, row) <= OVERLAP for k in left):
-            left.append(row)
-    return left
-
-
-def measure_crops(folder, count):
-    """Measure the plate reader and the classifier."""
-    kinds, plates = session(folder / "world-vehicles.onnx"), folder / "world-plates.onnx"
-    reader = session(plates) if plates.exists() else None
-    rng, read, letters, colours, types = np.random.default_rng(HELD_OUT), [], [], [], []
-    while len(types) < count:
-        made = samples.portrait(rng)
-        if made.plate is not None and reader:
-            text = read_plate(run(reader, [made.plate])[0][0])
-            wanted = "".join(samples.ALPHABET[i] for i in made.text)
-            read.append(text == wanted)
-            letters.append(np.mean([a == b for a, b in zip(text.ljust(9), wanted)]))
-        if made.vehicle is not None:
-            colour, kind = run(kinds, [made.vehicle])
-            colours.append(colour[0].argmax() == made.colour)
-            types.append(kind[0].argmax() == made.kind)
-    if read:
-        print(f"plates read: {np.mean(read):.3f} of {len(read)}, letters {np.mean(letters):.3f}")
-    print(f"colours {np.mean(colours):.3f}, types {np.mean(types):.3f} of {len(types)}")
-
-
-def read_plate(scores):
-    """Return the text of a reader's output: the best letters, repeats and blanks left out."""
-    best = scores.argmax(1)
-    return "".join(samples.ALPHABET[i - 1] for i, before in zip(best, [0, *best[:-1]])
-                   if i and i != before)
 
 
 def main():

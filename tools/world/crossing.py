@@ -3,12 +3,12 @@
 import numpy as np
 
 from . import palette
-from .actors import VEHICLES, Maker
+from .actors import Maker
 from .camera import Camera
 from .furniture import Furniture
-from .ground import ASPHALT, GRASS, KERB, MARKING, PAVING, Ground
+from .ground import Ground
 from .houses import Mason, Wall, make_house
-from .palette import dim, mix, rgb
+from .palette import ASPHALT, GRASS, KERB, MARKING, PAVING, dim, mix, rgb
 from .scene import Scene
 from .solids import cast
 from .traffic import Flow, Route, Signals, Traffic, bend
@@ -54,10 +54,10 @@ class Crossing(Scene):
         for _ in range(round(warm / 0.2)):
             traffic.step(0.2)
 
-    # --- who is there
+    # --- objects
 
     def flows(self, rng, crowd):
-        """Return the routes, and how often who enters them."""
+        """Return the routes, with the interval between entries."""
         out = []
         for quarter in range(4):
             name = "north" if quarter % 2 == 0 else "east"
@@ -102,7 +102,7 @@ class Crossing(Scene):
         return self.make.cycle("bicycle"), self.make.rng.uniform(3.4, 5.2), 0.0, ()
 
     def walker(self):
-        """Return somebody who enters on foot, perhaps with others or a dog."""
+        """Return a person that enters on foot, perhaps with others or a dog."""
         rng, make = self.make.rng, self.make
         first, wish = make.person((0, 0), 0.0), rng.uniform(1.0, 1.6)
         party = ()
@@ -227,6 +227,3 @@ class Crossing(Scene):
         rest = [actor for actor in shown if actor.pose != "ride"]
         rank = {"dog": 0, "bicycle": 1, "person": 2, "motorcycle": 3}
         return sorted(rest, key=lambda a: (rank.get(a.kind, 4), a.size()[2])) + self.props
-
-
-__all__ = ["Crossing", "VEHICLES"]

@@ -2,7 +2,7 @@
 """Draws flat things on the ground: roads, pavements, markings."""
 import numpy as np
 
-from .palette import ASPHALT, CYCLE_LANE, GRASS, KERB, MARKING, PAVING, dim, mix
+from .palette import ASPHALT, MARKING, PAVING, dim
 from .solids import lit
 
 
@@ -62,6 +62,3 @@ class Ground:
             turns = np.linspace(0, 6.28, 15)
             self.polygon([(x + .32 * np.cos(a), y + .32 * np.sin(a)) for a in turns],
                          dim(ASPHALT, 0.7))
-
-
-__all__ = ["Ground", "ASPHALT", "CYCLE_LANE", "GRASS", "KERB", "MARKING", "PAVING", "mix"]

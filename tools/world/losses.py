@@ -51,8 +51,8 @@ def detector_loss(made, which, rows, cells):
     scenes, points = torch.nonzero(which >= 0, as_tuple=True)
     index = which[scenes, points]
     mine = rows[scenes, index]
-    scores, boxes, told = box_losses(made["boxes"], which, mine)
-    loss, parts = 1.5 * scores + 2.5 * boxes, {"scores": scores, "boxes": boxes, **told}
+    scores, boxes, shown = box_losses(made["boxes"], which, mine)
+    loss, parts = 1.5 * scores + 2.5 * boxes, {"scores": scores, "boxes": boxes, **shown}
     if "seg" in made:
         able = torch.nonzero(mine[:, CLASS] != samples.PLATE)[:, 0]
         some = able[torch.randperm(len(able), device=able.device)[:MASKS_A_STEP]]

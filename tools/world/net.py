@@ -3,8 +3,6 @@
 
 It needs torch; tools/ has to be on Python's path.
 """
-import math
-
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -201,7 +199,7 @@ class Reader(nn.Module):
             conv(3, 16), nn.MaxPool2d(2), conv(16, 32), conv(32, 32), nn.MaxPool2d(2),
             conv(32, 48), conv(48, 48), nn.MaxPool2d((2, 1)), conv(48, 64),
             nn.MaxPool2d((2, 1)), conv(64, 64), nn.AvgPool2d((2, 1)))
-        # A place sees little more than its letter: a wider view learns whole plates by heart.
+        # A narrow field of view: with a wide one, whole plates are memorised.
         self.out = nn.Sequential(nn.Dropout(0.15), nn.Conv1d(64, 64, 3, 1, 1), nn.ReLU(True),
                                  nn.Conv1d(64, letters + 1, 1))
 
@@ -231,5 +229,3 @@ class Classifier(nn.Module):
         made = self.body(image)
         return self.colour(made), self.kind(made)
 
-
-ANGLE = math.pi / 2

@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from . import palette
-from .palette import dim, mix
+from .palette import dim
 from .solids import placed
 
 # The order of COCO's keypoints, then what only drawing needs.
@@ -250,6 +250,3 @@ def world_points(person, pose, phase, speed):
     """Return a person's points of NAMES in the world."""
     base = skeleton(person.look, pose, phase, speed)
     return placed(base, person.position, person.heading)
-
-
-__all__ = ["KEYPOINTS", "Look", "draw_person", "make_look", "skeleton", "world_points", "mix"]

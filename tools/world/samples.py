@@ -12,10 +12,10 @@ from .canvas import Canvas
 from .crossing import Crossing
 from .font import PLATE_LETTERS
 from .palette import COLOURS, MOODS, rgb
-from .solids import hull, placed
+from .solids import hull
 from .square import Square
 from .street import Street
-from .truth import SEEN, inside
+from .truth import inside
 from .paintwork import draw_vehicle
 from .vehicles import models
 
@@ -122,7 +122,7 @@ def mark(cells, truth, number, scale, border):
 
 
 def street_samples(seed, count):
-    """Yield samples of one street; a sixth of the seeds look at small people of a square."""
+    """Yield samples of one street; every sixth seed draws small people of a square."""
     rng = np.random.default_rng([seed, 11])
     mood = str(rng.choice(MOOD_NAMES, p=(0.46, 0.3, 0.24)))
     if seed % 6 == 5:
@@ -208,7 +208,7 @@ def backdrop(canvas, rng, mood):
     canvas.context.paint()
     for _ in range(rng.integers(2, 9)):
         tone = tones[rng.integers(len(tones))]
-        points = hull(rng.uniform(-40, 1, (4, 2)) * 0 + rng.uniform((-40, -40), (360, 264), (4, 2)))
+        points = hull(rng.uniform((-40, -40), (360, 264), (4, 2)))
         canvas.polygon(points, tuple(a * b for a, b in zip(tone, mood.ambient)))
 
 
@@ -246,6 +246,3 @@ def spoil(image, rng):
         _, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, int(rng.integers(45, 95))])
         image = cv2.imdecode(data, cv2.IMREAD_COLOR)
     return image
-
-
-__all__ = ["CLASSES", "SEEN", "placed", "Sample", "Portrait"]

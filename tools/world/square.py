@@ -8,9 +8,9 @@ from . import palette, sky
 from .actors import Maker
 from .camera import Camera
 from .furniture import Furniture
-from .ground import GRASS, PAVING, Ground
+from .ground import Ground
 from .houses import Mason, Wall, make_house
-from .palette import dim, mix, rgb
+from .palette import GRASS, PAVING, dim, mix, rgb
 from .scene import Scene
 from .solids import cast
 from .traffic import Mover, Route, Signals, Traffic
@@ -42,7 +42,7 @@ class Square(Scene):
         for _ in range(round(warm / 0.2)):
             traffic.step(0.2)
 
-    # --- who is there
+    # --- objects
 
     def way(self, rng):
         """Return a straight way over the square that keeps off the fountain, stalls and tables."""
@@ -58,7 +58,7 @@ class Square(Scene):
                 return Route([start, end])
 
     def send(self, rng, traffic):
-        """Put somebody on a way: alone, in company, with a dog, or on a bicycle."""
+        """Put a person on a way: alone, in company, with a dog, or on a bicycle."""
         route, make, dice = self.way(rng), self.make, rng.random()
         first = make.cycle("bicycle") if dice < 0.05 else make.person((0, 0), 0.0)
         wish, party = rng.uniform(0.9, 1.7) * (3 if dice < 0.05 else 1), ()

@@ -6,9 +6,9 @@ from . import palette, sky
 from .actors import Maker
 from .camera import Camera
 from .furniture import Furniture
-from .ground import ASPHALT, CYCLE_LANE, GRASS, KERB, MARKING, PAVING, Ground
+from .ground import Ground
 from .houses import Mason, Wall, make_house
-
+from .palette import ASPHALT, CYCLE_LANE, GRASS, KERB, MARKING, PAVING
 from .scene import Scene
 from .solids import cast, hull
 from .streetplan import (CROSS, CROSS_HALF, FAR, LANE_AWAY, LANE_CYCLE, LANE_NEAR, LEFT, LEFT_WALL,
@@ -50,10 +50,10 @@ class Street(Scene):
         for _ in range(round(warm / 0.2)):
             traffic.step(0.2)
 
-    # --- who is there
+    # --- objects
 
     def flows(self, rng, crowd):
-        """Return the routes, and how often who enters them."""
+        """Return the routes, with the interval between entries."""
         away = Route([(LANE_AWAY, -25), (LANE_AWAY, FAR)],
                      [(25 + ZEBRA - 2.6, "away"), (25 + CROSS - CROSS_HALF - 4.6, "road")])
         near = Route([(LANE_NEAR, FAR), (LANE_NEAR, -25)],
@@ -82,7 +82,7 @@ class Street(Scene):
         return self.make.cycle("bicycle"), self.make.rng.uniform(3.6, 5.6), 0.0, ()
 
     def walker(self):
-        """Return somebody who enters on foot, perhaps with others or a dog."""
+        """Return a person that enters on foot, perhaps with others or a dog."""
         rng, make = self.make.rng, self.make
         first, wish, aside = make.person((0, 0), 0.0), rng.uniform(1.0, 1.7), rng.uniform(-.9, .9)
         party = ()

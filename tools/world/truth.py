@@ -75,12 +75,12 @@ def find(drawn, ids, smallest):
         mask = mask[rows[0]:rows[-1] + 1, columns[0]:columns[-1] + 1].copy()
         out.append(Truth(each.actor.identity, each.actor.kind, box, each.bounds,
                          min(1.0, visible), mask, each.turned,
-                         told(each.keypoints, ids, each.actor.identity),
+                         with_visibility(each.keypoints, ids, each.actor.identity),
                          *plate_of(each, ids), each.actor.colour))
     return out
 
 
-def told(keypoints, ids, identity):
+def with_visibility(keypoints, ids, identity):
     """Return keypoints with their visibility."""
     if keypoints is None:
         return None
