@@ -24,6 +24,7 @@ NEAR_CENTRE = (1.5, 0.2)  # a point learns boxes centred within so many strides,
 MASK_STRIDE = 4
 LEARNING_RATE = 3e-3
 REUSE = 3                 # drawing is slow: only one in so many steps has a fresh batch
+IGNORED = -2              # what a point learns where it is not known whether there is an object
 # Columns of the row of an object.
 CLASS, BOX, TURNED, TIPS = 0, slice(1, 5), slice(5, 10), slice(10, 10 + 3 * POINTS)
 
@@ -44,10 +45,10 @@ def separable(inputs, outputs, stride=1):
                          nn.BatchNorm2d(outputs), nn.ReLU(True))
 
 
-def grid(stride):
+def grid(stride, height=SIZE, width=SIZE):
     """Return the centres of the points of one stride in input pixels, 1 x 2 x points."""
-    side = SIZE // stride
-    y, x = torch.meshgrid(torch.arange(side), torch.arange(side), indexing="ij")
+    y, x = torch.meshgrid(torch.arange(height // stride), torch.arange(width // stride),
+                          indexing="ij")
     return (torch.stack([x, y], 0).reshape(1, 2, -1) + 0.5) * stride
 
 
@@ -193,6 +194,7 @@ def box_losses(output, which, objects):
     wanted[positive, objects[:, CLASS].long()] = overlap.detach().clamp(0.05)
     scores = predicted[..., 4:].clamp(1e-6, 1 - 1e-6)
     weight = torch.where(wanted > 0, wanted, 0.75 * scores.detach() ** 2)
+    weight = weight.masked_fill((which == IGNORED)[..., None], 0)
     entropy = F.binary_cross_entropy(scores, wanted, reduction="none")
     right = scores[positive].argmax(1) == objects[:, CLASS]
     return (entropy * weight).sum() / count, box_loss, {"IoU": overlap.mean(),

@@ -121,10 +121,11 @@ class Part(nn.Module):
 def mask_loss(coefficients, prototypes, scenes, boxes, masks):
     """Return the cross entropy of the masks within their boxes and a margin."""
     made = torch.einsum("np,nphw->nhw", coefficients, prototypes[scenes])
-    cells = (torch.arange(SIZE // MASK_STRIDE, device=made.device) + 0.5) * MASK_STRIDE
+    rows, columns = ((torch.arange(count, device=made.device) + 0.5) * MASK_STRIDE
+                     for count in masks.shape[1:])
     reach = boxes[:, 2:] / 2 + MARGIN
-    across = (cells - boxes[:, :1]).abs() < reach[:, :1]
-    down = (cells - boxes[:, 1:2]).abs() < reach[:, 1:]
+    across = (columns - boxes[:, :1]).abs() < reach[:, :1]
+    down = (rows - boxes[:, 1:2]).abs() < reach[:, 1:]
     within = (down[:, :, None] & across[:, None, :]).float()
     entropy = F.binary_cross_entropy_with_logits(made, masks.float() / 255, reduction="none")
     return ((entropy * within).sum((1, 2)) / within.sum((1, 2))).mean()
