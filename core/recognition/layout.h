@@ -81,7 +81,7 @@ struct Request {
   std::string_view detector = "auto";    // or a family's name
   const DetectorSpec* family = nullptr;  // overrides detector
   std::string_view declared{};           // family declared by the producer; used for "auto" without
-                                // tensor_ids, ignored if it is not in the table
+                                         // tensor_ids, ignored if it is not in the table
   std::span<const std::string> tensor_ids{};  // use only these, in the order of roles
   uint32_t label_count = 0;                   // classes in the label file; 0: none
   uint32_t class_count = 0;                   // of the model, overrides the others; 0: detected
