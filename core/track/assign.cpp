@@ -137,7 +137,6 @@ bool Assigner::exchange(uint32_t row, uint32_t col) {
   if (owner < row) return false;
   ++search_;
   wanting_ = row;
-  wanted_ = col;
   left_ = false;
   queue_.clear();
   bool found = false;

@@ -3,7 +3,7 @@
 #include "core/track/overlaps.h"
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
 #include <tuple>
 
 namespace keepbox {
@@ -21,8 +21,9 @@ float iou_of(const Box& a, const Box& b) {
 std::span<const Overlap> OverlapFinder::find(std::span<const KindBox> rows,
                                              std::span<const KindBox> cols) {
   out_.clear();
-  by_left_.resize(cols.size());
-  std::iota(by_left_.begin(), by_left_.end(), 0u);
+  by_left_.clear();
+  for (uint32_t col = 0; col < cols.size(); ++col)
+    if (!std::isnan(cols[col].box.x1)) by_left_.push_back(col);  // NaN has no order
   std::ranges::sort(by_left_, [&](uint32_t a, uint32_t b) {
     return std::tie(cols[a].box.x1, a) < std::tie(cols[b].box.x1, b);
   });

@@ -52,7 +52,8 @@ void Tracker::sort() {
     const float agrees =
         directed ? agreement(track.direction, direction_of(track.sightings.before(frame_), box.box))
                  : 0.0f;
-    add_pair(o, o.iou + kDirectionWeight * agrees * box.score);
+    const float bonus = agrees == 0.0f ? 0.0f : kDirectionWeight * agrees * box.score;
+    add_pair(o, o.iou + bonus);
   }
   assign(settings_.params.match_iou);
   if (directed) match_last_seen();

@@ -83,6 +83,13 @@ void Tracker::choose(std::span<const Sighting> boxes) {
   for (size_t i = kMaxTracks; i < best.size(); ++i) use_[best[i]] = Use::kNone;
 }
 
+/// Adds a pair that may be matched, unless its weight is below 0. Scores that are no probabilities
+/// may be anything.
+void Tracker::add_pair(const Overlap& overlap, float weight) {
+  constexpr float kMost = 16;
+  if (weight >= 0.0f) pairs_.push_back({overlap.row, overlap.col, std::min(weight, kMost)});
+}
+
 /// Matches collected tracks and boxes by the weights of the pairs. @param min_iou matches with less
 /// overlap are dropped again.
 void Tracker::assign(float min_iou) {

@@ -91,9 +91,7 @@ class Tracker {
 
   // Matching: collect(), then pairs with weights, then assign().
   std::span<const Overlap> collect(const auto& has_track, const auto& box_of, Use use);
-  void add_pair(const Overlap& overlap, float weight) {
-    if (weight >= 0.0f) pairs_.push_back({overlap.row, overlap.col, weight});
-  }
+  void add_pair(const Overlap& overlap, float weight);
   void assign(float min_iou);
 
   // bytetrack.cpp

@@ -108,7 +108,9 @@ auto carriers(std::span<const FrameBox> boxes, const PayloadType& type) {
 
 bool are_alike(const Payload& a, const Payload& b) {
   return a.name == b.name && a.floats.size() == b.floats.size() &&
-         a.edges.data() == b.edges.data() && a.edges.size() == b.edges.size();
+         std::ranges::equal(a.edges, b.edges, [](const Edge& one, const Edge& other) {
+           return one.from == other.from && one.to == other.to;
+         });
 }
 
 void add_block(GstAnalyticsRelationMeta* meta, const PayloadType& type, const auto& boxes) {

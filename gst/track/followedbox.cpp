@@ -28,6 +28,7 @@ FollowedBox::FollowedBox(const FrameBox& box, const TrackOfBox& track)
     : box_(box),
       track_(track),
       points_(box.points.points.begin(), box.points.points.end()),
+      edges_(box.points.edges.begin(), box.points.edges.end()),
       values_(box.values.values.begin(), box.values.values.end()) {
   box_.mask = {};
 }
@@ -35,6 +36,7 @@ FollowedBox::FollowedBox(const FrameBox& box, const TrackOfBox& track)
 FrameBox FollowedBox::box() const {
   FrameBox out = box_;
   out.points.points = points_;
+  out.points.edges = edges_;
   out.values.values = values_;
   return out;
 }

@@ -33,6 +33,7 @@ class FollowedBox {
   FrameBox box_;
   TrackOfBox track_;
   std::vector<Keypoint> points_;
+  std::vector<Edge> edges_;
   std::vector<float> values_;
 };
 

@@ -64,7 +64,8 @@ Line::Line(const std::string& folder, uint64_t frames, const std::string& locati
       " ! boxdecode model-name=pose detector=yolov8-pose num-classes=" + std::to_string(kClasses) +
       " ! tensorreplay location=" + folder + "/segments.raw" + dims({kSegments, kAnchors}) +
       " ! tensorreplay location=" + folder + "/prototypes.raw" + dims({kPrototypes, kMap, kMap}) +
-      " ! boxdecode model-name=segments mask-size=frame ! framerestore ! boxoverlay"
+      " ! boxdecode model-name=segments mask-size=frame track-score-threshold=0.1"
+      " ! framerestore ! boxtrack predict=true ! boxoverlay draw-trails=1"
       " ! boxsink name=sink location=" +
       location;
   GError* error = nullptr;

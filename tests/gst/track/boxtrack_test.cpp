@@ -335,11 +335,12 @@ TEST(Boxtrack, PredictsNothingOutsideOfTheFrame) {
 TEST(Boxtrack, PredictsKeypointsAndAngles) {
   Track h("predict=true");
   const Keypoint points[] = {{0, 100, 0.9f}, {60, 220, 0.8f}};
+  const Edge edges[] = {{0, 1}};
   for (guint i = 0; i < 20; ++i) {
     const float x = kSpeed * static_cast<float>(i);
     std::array moved{Keypoint{points[0].x + x, 100, 0.9f}, Keypoint{points[1].x + x, 220, 0.8f}};
     FrameBox box = at(x), turned = at(x, 300);
-    box.points = {moved, {}, g_quark_from_string("two")};
+    box.points = {moved, edges, g_quark_from_string("two")};
     turned.angle = 0.5f;
     h.see(i, {box, turned});
   }
@@ -349,6 +350,8 @@ TEST(Boxtrack, PredictsKeypointsAndAngles) {
   EXPECT_NEAR(found[0].points.points[0].x, kSpeed * 20, 1);
   EXPECT_NEAR(found[0].points.points[1].x, kSpeed * 20 + 60, 1);
   EXPECT_FLOAT_EQ(found[0].points.points[1].score, 0.8f);
+  ASSERT_EQ(found[0].points.edges.size(), 1u);
+  EXPECT_EQ(found[0].points.edges[0].to, 1);
   EXPECT_FLOAT_EQ(found[1].angle, 0.5f);
   EXPECT_NEAR(found[1].box.x1, kSpeed * 20, 1.5);
   EXPECT_FLOAT_EQ(found[1].box.x2 - found[1].box.x1, 60);

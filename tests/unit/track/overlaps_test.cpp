@@ -67,6 +67,15 @@ TEST(Overlaps, SkipWhatIsNoBox) {
   for (const Box& bad : {Box{nan, 0, 5, 5}, Box{0, 0, nan, 5}, Box{-inf, -inf, inf, inf},
                          Box{5, 5, 5, 5}, Box{8, 8, 2, 2}})
     EXPECT_TRUE(finder.find(std::vector{row}, std::vector{KindBox{bad, 0}}).empty());
+
+  // Among others, whose order they must not disturb.
+  std::vector<KindBox> cols;
+  for (int i = 0; i < 100; ++i) {
+    const auto x = static_cast<float>(i * 37 % 100);
+    cols.push_back({i % 3 == 0 ? Box{nan, 0, nan, 9} : Box{x, 0, x + 0.5f, 9}, 0});
+  }
+  EXPECT_EQ(finder.find(std::vector{KindBox{{0, 0, 100, 9}, 0}}, cols).size(),
+            OverlapFinder::kMaxPerRow);
 }
 
 }  // namespace

@@ -169,6 +169,15 @@ TEST_P(EachMethod, SkipsWhatIsNoBox) {
   EXPECT_EQ(tracker.size(), 0u);
 }
 
+TEST_P(EachMethod, TakesScoresThatAreNoProbabilities) {
+  for (const float score : {30.0f, 1e30f, std::numeric_limits<float>::infinity()}) {
+    Own tracker(GetParam());
+    const std::vector<Sighting> boxes{{{0, 0, 50, 50}, score, 0}, {{20, 0, 70, 50}, score, 0}};
+    for (int frame = 0; frame < 5; ++frame)
+      EXPECT_EQ(ids(tracker.update(boxes, frame * kStep)), (IdList{1, 2})) << score;
+  }
+}
+
 TEST_P(EachMethod, NeedsBoundedMemory) {
   Own tracker(GetParam());
   std::mt19937 random(4);
