@@ -151,11 +151,9 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   if (!status && status.error().kind == ErrorKind::kInterrupted) return GST_FLOW_FLUSHING;
   // Also without boxes: without this meta consumers assume that the frame was not analysed.
   const DecodeProps& props = s.decoder.props();
-  const Status attached = attach_boxes(buffer, s.decoder.boxes(),
-                                       {.classes = props.class_meta,
-                                        .regions = props.roi_meta,
-                                        .tracked = props.track_score_threshold > 0,
-                                        .frame = s.decoder.frame()});
+  const Status attached = attach_boxes(
+      buffer, s.decoder.boxes(),
+      {.classes = props.class_meta, .regions = props.roi_meta, .frame = s.decoder.frame()});
   if (attached) attach_weak_boxes(buffer, s.decoder.weak());
   if (status) status = attached;
   count(self, status.has_value(), started);

@@ -136,9 +136,8 @@ Status attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOp
   Need need = need_of(boxes, options);
   KB_TRY(check_room(there, boxes.size(), need.mtds));
   if (there + need.mtds + need.group_mtds > kMaxMtds) need.group_mtds = 0;
-  const gsize room = options.tracked || boxes.size() <= kFewBoxes ? boxes.size() : 0;
   GstAnalyticsRelationMeta* meta =
-      relation_meta_for(buffer, need.mtds + need.group_mtds + room, need.bytes);
+      relation_meta_for(buffer, need.mtds + need.group_mtds, need.bytes);
   for (FrameBox& box : boxes) {
     const Pixels at = rounded(box.box, options.frame);
     box.od_id = add_od(meta, box, at);

@@ -16,14 +16,8 @@ namespace keepbox {
 struct AttachOptions {
   bool classes = false;  // a GstAnalyticsClsMtd related to each box
   bool regions = false;  // a GstVideoRegionOfInterestMeta with the same id
-  bool tracked = false;  // nothing, but there is room for a track of each box; up to
-                         // kFewBoxes there always is
   Size frame;            // rounded boxes stay inside it; regions are normalised by it
 };
-
-/// The number of boxes whose tracks take so little room that it is always left for them: without it
-/// GStreamer copies all relations for every few tracks.
-inline constexpr gsize kFewBoxes = 128;
 
 /// The maximum number of mtds on a frame to which boxes are added. GStreamer allocates one byte for
 /// each pair of mtds, related or not: 100 MB for this number.

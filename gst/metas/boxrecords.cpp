@@ -175,8 +175,7 @@ std::vector<WeakRecord> weak_records(GstAnalyticsRelationMeta* meta) {
   for (const GstAnalyticsMtd& mtd : mtds_named(meta, kWeakName)) {
     const auto block = open_block(mtd);
     for (guint i = 0; block && i < block->count; ++i)
-      out.push_back(
-          {read_as<BoxRecord>(block->record(i)), header_of(*block).of_model(), block->record(i)});
+      out.push_back({read_as<BoxRecord>(block->record(i)), header_of(*block).of_model()});
   }
   return out;
 }

@@ -97,7 +97,6 @@ bool is_records(GstAnalyticsMtdType type);
 struct WeakRecord {
   BoxRecord record;  // od_id is weak_id() of its index
   Model model;
-  guint8* at = nullptr;  // valid until mtds are added to the meta
 };
 std::vector<WeakRecord> weak_records(GstAnalyticsRelationMeta* meta);
 

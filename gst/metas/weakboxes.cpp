@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writes, reads and takes weak boxes. A box that was taken has no id.
+// Writes and reads weak boxes.
 #include "gst/metas/weakboxes.h"
-
-#include <cstring>
 
 #include "gst/metas/boxrecords.h"
 #include "gst/metas/payloadrecords.h"
 
 namespace keepbox {
 namespace {
-
-constexpr guint kTaken = G_MAXUINT;
 
 FrameBox box_of(const WeakRecord& weak, const PayloadRecords& payloads) {
   const BoxRecord& r = weak.record;
@@ -50,17 +46,8 @@ std::vector<FrameBox> read_weak_boxes(GstBuffer* buffer) {
   const auto records = weak_records(meta);
   if (records.empty()) return out;
   const PayloadRecords payloads(meta);
-  for (const WeakRecord& weak : records)
-    if (weak.record.od_id != kTaken) out.push_back(box_of(weak, payloads));
+  for (const WeakRecord& weak : records) out.push_back(box_of(weak, payloads));
   return out;
-}
-
-void take_weak_box(GstBuffer* buffer, const FrameBox& box) {
-  for (WeakRecord& weak : weak_records(gst_buffer_get_analytics_relation_meta(buffer))) {
-    if (weak.record.od_id != box.od_id) continue;
-    weak.record.od_id = kTaken;
-    std::memcpy(weak.at, &weak.record.od_id, sizeof weak.record.od_id);
-  }
 }
 
 }  // namespace keepbox

@@ -20,11 +20,8 @@ namespace keepbox {
 /// meta; boxes have a class and an anchor.
 void attach_weak_boxes(GstBuffer* buffer, std::span<FrameBox> boxes);
 
-/// Returns the weak boxes of a buffer, decoder by decoder, without those that were taken. Keypoints
+/// Returns the weak boxes of a buffer, decoder by decoder. Keypoints
 /// and values are valid until mtds are added to the buffer's relation meta.
 std::vector<FrameBox> read_weak_boxes(GstBuffer* buffer);
-
-/// Takes a weak box, so that no other tracker reads it. @pre no mtd was added since it was read.
-void take_weak_box(GstBuffer* buffer, const FrameBox& box);
 
 }  // namespace keepbox

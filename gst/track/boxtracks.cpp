@@ -109,7 +109,7 @@ Status BoxTracks::follow(GstBuffer* buffer, int64_t time, Size frame) {
     if (model.foreign) continue;
     // A frame without a box of the model, but of another one, counts if no model left it out.
     if (!model.boxes.empty() || !model.weak.empty() || (ran && model.held.empty()))
-      analyse(model, buffer, time);
+      analyse(model, time);
     else if (!model.held.empty()) repeat(model);
     else if (props_.predict) predict(model, time, frame);
     counts_.tracks += static_cast<guint>(model.tracker.size());
@@ -119,7 +119,7 @@ Status BoxTracks::follow(GstBuffer* buffer, int64_t time, Size frame) {
   return attach(buffer, time, frame);
 }
 
-void BoxTracks::analyse(OfModel& model, GstBuffer* buffer, int64_t time) {
+void BoxTracks::analyse(OfModel& model, int64_t time) {
   std::vector<Sighting> sightings;
   for (const auto* list : {&model.boxes, &model.weak})
     for (const FrameBox& box : *list) sightings.push_back(sighting_of(box, props_.per_class));
@@ -137,7 +137,6 @@ void BoxTracks::analyse(OfModel& model, GstBuffer* buffer, int64_t time) {
     counts_.recovered += weak;
     if (!weak) ids_.push_back({box.od_id, tracks[i]});
     else new_.push_back(model.last.back());
-    if (weak) take_weak_box(buffer, box);
   }
 }
 

@@ -56,7 +56,7 @@ class BoxTracks {
   bool read(GstBuffer* buffer, Size frame);
   void sort_box(const FrameBox& box, std::vector<FrameBox> OfModel::* list);
   OfModel* of_model(GQuark model);
-  void analyse(OfModel& model, GstBuffer* buffer, int64_t time);
+  void analyse(OfModel& model, int64_t time);
   void repeat(OfModel& model);
   void predict(const OfModel& model, int64_t time, Size frame);
   Status attach(GstBuffer* buffer, int64_t time, Size frame);
