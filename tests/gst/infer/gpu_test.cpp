@@ -128,7 +128,7 @@ TEST_F(InferOnGpu, TilesMatchTheHosts) {
 
 TEST_F(InferOnGpu, TilesHaveTheirBoxesOnTheFrame) {
   const std::string caps = raw("RGB", 640, 360);
-  const Rect red{200, 70, 260, 130}, blue{400, 200, 440, 260};
+  const Rect red{215, 95, 265, 145}, blue{420, 180, 460, 230};  // whole in a tile each
   Harness h(infer(test::ultralytics_like({96, 96}), "tiles=6x4") + " ! boxdecode name=decode",
             caps);
   for (int i = 0; i < 5; ++i) {
