@@ -119,8 +119,8 @@ SharedTensorSource moved_source(const SharedTensorSource& source, Size from, Siz
   TensorSource out = *source;
   const auto& m = map.rows();
   const bool upright = m[1] == 0 && m[3] == 0 && m[6] == 0 && m[7] == 0 && m[8] == 1;
-  const auto on_picture = [&](const auto& map) {
-    return moved(scaled_to(map, from), to, m[0], m[4], m[2], m[5]);
+  const auto on_picture = [&](const auto& each) {
+    return moved(scaled_to(each, from), to, m[0], m[4], m[2], m[5]);
   };
   if (upright && m[0] > 0 && m[4] > 0) {
     out.geometry = on_picture(source->geometry);

@@ -167,7 +167,8 @@ TEST_F(InferBatches, AFixedBatchWithoutPartsPerPictureIsAnError) {
 /// Elements whose frames and means differ share the runs of a model.
 TEST_F(InferBatches, OfDifferentFramesAndSettings) {
   const std::string path = file(identity_model({"n", 3, 48, 64}));
-  const std::string line = "tensorinfer model-file=" + path + " batch-size=2 batch-timeout=2000 provider=cpu ";
+  const std::string line =
+      "tensorinfer model-file=" + path + " batch-size=2 batch-timeout=2000 provider=cpu ";
   const std::string wide = raw("RGB", 64, 48), grey = raw("GRAY8", 32, 24);
   Harness one(line + "input-mean=10 input-std=2", wide), two(line + "input-std=255", grey);
   Buffer first, second;

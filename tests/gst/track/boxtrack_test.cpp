@@ -345,7 +345,8 @@ TEST(Boxtrack, PredictsKeypointsAndAngles) {
     turned.box.x2 += static_cast<float>(i);  // a predicted one keeps its sides
     h.see(i, {box, turned});
   }
-  const auto found = boxes(h.skip(20));
+  const Buffer frame = h.skip(20);  // owns the keypoints
+  const auto found = boxes(frame);
   ASSERT_EQ(found.size(), 2u);
   ASSERT_EQ(found[0].points.points.size(), 2u);
   EXPECT_NEAR(found[0].points.points[0].x, kSpeed * 20, 1);

@@ -67,9 +67,9 @@ TEST(TileAreas, CoverTheFrame) {
                                 : TileGrid{.size = pick(200, 700)};
     const auto areas = tile_areas({.size = frame}, grid);
     ASSERT_TRUE(areas) << areas.error().message();
-    for (const auto [x, y] : {std::pair{0u, 0u},
-                              {frame.width - 1, frame.height - 1},
-                              {pick(0, frame.width - 1), pick(0, frame.height - 1)}})
+    for (const auto& [x, y] : {std::pair{0u, 0u},
+                               {frame.width - 1, frame.height - 1},
+                               {pick(0, frame.width - 1), pick(0, frame.height - 1)}})
       EXPECT_TRUE(std::ranges::any_of(*areas,
                                       [&](const PixelArea& each) {
                                         return x >= each.x && x < each.x + each.size.width &&
