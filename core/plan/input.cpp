@@ -76,6 +76,9 @@ double aspect_of(const Picture& frame) { return double(frame.par_n) / frame.par_
 Place centred_place(const Picture& frame, const InputForm& input) {
   const Size within = input.fitted == Size{} ? input.size : input.fitted;
   Place place = fit(frame.size, aspect_of(frame), within, true);
+  // The padding may have been cut for a picture of another shape.
+  if (place.width > input.size.width || place.height > input.size.height)
+    place = fit(frame.size, aspect_of(frame), input.size, true);
   const auto begin = [](uint32_t whole, uint32_t part) {  // smaller half of an odd remainder
     return static_cast<uint32_t>(std::max(std::rint((whole - part) / 2.0 - 0.1), 0.0));
   };

@@ -181,10 +181,17 @@ Status settle_tiles(Plan& plan, const Settings& settings, Size frame) {
   if (settings.tiles.empty()) return {};
   if (settings.tiles.size() != plan.layout.images)
     return fail(ErrorKind::kMismatch, counted(settings.tiles.size(), "image") + ", one per tile",
-                counted(plan.layout.images, "image"));
+                counted(plan.layout.images, "image"),
+                "export the model with outputs per picture, or leave tiles= and tile-size= of "
+                "tensorinfer unset");
   for (const Tile& each : settings.tiles) plan.tiles.push_back(scaled_to(each, frame));
   plan.tile_rules = settings.tile_rules;
-  plan.tile_detections = settings.max_detections;
+  const bool per_class = plan.rules.contract.per_class_limit;
+  constexpr uint32_t kNoLimit = std::numeric_limits<uint32_t>::max();
+  plan.tile_detections = per_class ? kNoLimit : settings.max_detections;
+  plan.tile_class_limit = per_class ? settings.max_detections : kNoLimit;
+  if (settings.class_top_k != 0)
+    plan.tile_class_limit = std::min(plan.tile_class_limit, settings.class_top_k);
   return {};
 }
 

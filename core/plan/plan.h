@@ -112,6 +112,7 @@ struct Plan {
   std::vector<Tile> tiles;  // of the frame, one per image; empty: each image is a frame
   TileRules tile_rules;
   uint32_t tile_detections = 0;   // maximum boxes of a frame with tiles
+  uint32_t tile_class_limit = 0;  // maximum of a class
   std::vector<TensorForm> forms;  // of the tensors that it reads, indexed by fields
   std::vector<uint32_t> reads;    // indices of these tensors among those of make_plan()
   Units units = Units::kPixels;   // of decoded coordinates

@@ -16,10 +16,18 @@ struct TileRow {
   std::vector<uint32_t> at;
 };
 
+/// Returns the side, enlarged so that a tile at the end begins at a whole chroma sample.
+uint32_t whole_samples_left(uint32_t side, uint32_t length, uint32_t chroma) {
+  while (side < length && (length - side) % chroma != 0) ++side;
+  return side;
+}
+
 /// Returns `count` tiles that are spread over a length.
-TileRow spread(uint32_t length, uint32_t count, double overlap) {
-  const double exact = length / (count - (count - 1) * overlap);
-  TileRow out{.side = std::clamp(static_cast<uint32_t>(std::ceil(exact)), 1u, length)};
+TileRow spread(uint32_t length, uint32_t count, double overlap, uint32_t chroma) {
+  constexpr double kRounding = 1e-4;  // of an overlap in single precision
+  const double exact = std::ceil(length / (count - (count - 1) * overlap) - kRounding);
+  const uint32_t side = std::clamp(static_cast<uint32_t>(exact), 1u, length);
+  TileRow out{.side = whole_samples_left(side, length, chroma)};
   const uint32_t free = length - out.side;
   for (uint32_t i = 0; i < count; ++i)
     out.at.push_back(count == 1 ? 0
@@ -28,8 +36,8 @@ TileRow spread(uint32_t length, uint32_t count, double overlap) {
 }
 
 /// Returns tiles of a size. Returns more than kMaxTiles only if there are too many.
-TileRow of_size(uint32_t length, uint32_t side, double overlap) {
-  TileRow out{.side = std::min(side, length)};
+TileRow of_size(uint32_t length, uint32_t side, double overlap, uint32_t chroma) {
+  TileRow out{.side = whole_samples_left(std::min(side, length), length, chroma)};
   const auto shared = static_cast<uint32_t>(side * overlap);
   const uint32_t step = std::max(side - std::min(shared, side), 1u);
   for (uint32_t at = 0; out.at.size() <= kMaxTiles; at += step) {
@@ -71,21 +79,22 @@ Tile scaled_to(const Tile& from, Size to) {
 
 Result<std::vector<PixelArea>> tile_areas(const Picture& frame, const TileGrid& grid) {
   const bool spaced = grid.columns != 0;
-  const auto axis = [&](uint32_t length, uint32_t count) {
-    return spaced ? spread(length, std::max(count, 1u), grid.overlap)
-                  : of_size(length, grid.size, grid.overlap);
+  const Size chroma{std::max(frame.chroma.width, 1u), std::max(frame.chroma.height, 1u)};
+  const auto axis = [&](uint32_t length, uint32_t count, uint32_t sample) {
+    return spaced ? spread(length, std::max(count, 1u), grid.overlap, sample)
+                  : of_size(length, grid.size, grid.overlap, sample);
   };
   KB_TRY(check_grid(grid));
-  const TileRow x = axis(frame.size.width, grid.columns), y = axis(frame.size.height, grid.rows);
+  const TileRow x = axis(frame.size.width, grid.columns, chroma.width),
+                y = axis(frame.size.height, grid.rows, chroma.height);
   if (x.at.size() * y.at.size() + whole_frames(grid) > kMaxTiles)
     return too_many(std::format("more for frames of {}x{}", frame.size.width, frame.size.height));
-  const auto whole_samples = [](uint32_t at, uint32_t chroma) { return at - at % chroma; };
+  const auto whole_samples = [](uint32_t at, uint32_t sample) { return at - at % sample; };
   std::vector<PixelArea> out;
   for (const uint32_t top : y.at)
     for (const uint32_t left : x.at)
-      out.push_back({whole_samples(left, std::max(frame.chroma.width, 1u)),
-                     whole_samples(top, std::max(frame.chroma.height, 1u)),
-                     {x.side, y.side}});
+      out.push_back(
+          {whole_samples(left, chroma.width), whole_samples(top, chroma.height), {x.side, y.side}});
   if (grid.whole) out.push_back({0, 0, frame.size});
   return out;
 }
@@ -102,10 +111,13 @@ FramePlanes planes_at(const FramePlanes& frame, const FrameForm& form, uint32_t 
 }
 
 Tile tile_of(const PixelArea& area, Size frame, const Letterbox& of_area) {
+  const Letterbox map = moved(of_area, frame, 1, 1, area.x, area.y);
   const auto edge = [](uint32_t at) { return static_cast<float>(at); };
-  return {moved(of_area, frame, 1, 1, area.x, area.y),
-          {edge(area.x), edge(area.y), edge(area.x + area.size.width),
-           edge(area.y + area.size.height)}};
+  const Box seen = map.to_frame({0, 0, edge(map.model.width), edge(map.model.height)});
+  return {map,
+          {std::max(edge(area.x), seen.x1), std::max(edge(area.y), seen.y1),
+           std::min(edge(area.x + area.size.width), seen.x2),
+           std::min(edge(area.y + area.size.height), seen.y2)}};
 }
 
 }  // namespace keepbox

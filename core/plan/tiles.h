@@ -40,8 +40,8 @@ enum class TileMerge : uint8_t {
 struct TileRules {
   TileMerge merge = TileMerge::kIos;
   float threshold = 0.5f;  // overlaps above it suppress
-  /// Frame pixels from an inner edge of its tile within which a box counts as cut by it. A cut box
-  /// never suppresses a whole one. Negative: no box counts as cut.
+  /// Distance from an inner edge of its tile, in pixels of the model input, within which a box
+  /// counts as cut by it. A cut box never suppresses a whole one. Negative: no box counts as cut.
   float border = 1;
 };
 

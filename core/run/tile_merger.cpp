@@ -14,13 +14,12 @@ constexpr const char* kFewer = "lower max-detections, or set fewer tiles";
 /// True if a box ends at an inner edge of its tile.
 bool is_cut(const Box& box, const Tile& tile, float border) {
   if (border < 0) return false;
+  const float x = border * tile.letterbox.scale_x, y = border * tile.letterbox.scale_y;
   const auto right = static_cast<float>(tile.letterbox.frame.width);
   const auto bottom = static_cast<float>(tile.letterbox.frame.height);
   const Box& area = tile.area;
-  return (area.x1 > 0 && box.x1 <= area.x1 + border) ||
-         (area.y1 > 0 && box.y1 <= area.y1 + border) ||
-         (area.x2 < right && box.x2 >= area.x2 - border) ||
-         (area.y2 < bottom && box.y2 >= area.y2 - border);
+  return (area.x1 > 0 && box.x1 <= area.x1 + x) || (area.y1 > 0 && box.y1 <= area.y1 + y) ||
+         (area.x2 < right && box.x2 >= area.x2 - x) || (area.y2 < bottom && box.y2 >= area.y2 - y);
 }
 
 float upright_area(const Box& box) { return (box.x2 - box.x1) * (box.y2 - box.y1); }
@@ -66,6 +65,9 @@ Result<TileMerger> TileMerger::create(const Plan& plan) {
   const size_t all = size_t{plan.layout.images} * plan.rules.kept_capacity;
   out.most_ = std::min(all, size_t{plan.tile_detections});
   KB_TRY(out.memory_.grow(all, kFewer));
+  KB_TRY(out.kept_of_.grow(all, kFewer));
+  out.groups_.resize(plan.layout.images);
+  out.class_count_.resize(plan.rules.class_ids);
   KB_TRY(out.detections_.grow(out.most_, kFewer));
   KB_TRY(out.values_.grow(out.most_ * plan.payload.count, kFewer));
   if (plan.payload.has(Moves::kAsMask)) out.masks_.reserve(out.most_);
@@ -102,34 +104,74 @@ void TileMerger::list(const Plan& plan, const Runner& runner) {
   });
 }
 
-Status TileMerger::suppress(const Plan& plan, const Runner& runner, const Stop& stop) {
-  const TileRules& rules = plan.tile_rules;
-  if (rules.merge == TileMerge::kNone) return {};
+/// True if a kept box of another tile suppresses the box.
+bool TileMerger::has_twin(const Plan& plan, const Runner& runner, const Entry& entry) {
   const bool any_class = plan.rules.contract.class_agnostic;
   const auto box_of = [&](const Entry& of) { return runner.detections(of.image)[of.index]; };
-  size_t kept = 0;
+  for (uint32_t image = 0; image < groups_.size(); ++image) {
+    const Group& group = groups_[image];
+    if (image == entry.image || group.count == 0 || !touch(group.bounds, entry.bounds)) continue;
+    const uint32_t* const kept = kept_of_.data() + size_t{image} * plan.rules.kept_capacity;
+    for (uint32_t i = 0; i < group.count; ++i) {
+      const Entry& better = entries_[kept[i]];
+      if ((any_class || better.class_id == entry.class_id) && touch(better.bounds, entry.bounds) &&
+          overlaps(box_of(better), box_of(entry), plan.rules.oriented, plan.tile_rules))
+        return true;
+    }
+  }
+  return false;
+}
+
+/// Adds a kept box to those of its tile.
+void TileMerger::keep(const Plan& plan, uint32_t number) {
+  const Entry& entry = entries_[number];
+  Group& group = groups_[entry.image];
+  kept_of_.data()[size_t{entry.image} * plan.rules.kept_capacity + group.count] = number;
+  const Box& a = entry.bounds;
+  Box& all = group.bounds;
+  if (group.count++ == 0) all = a;
+  else
+    all = {smaller(all.x1, a.x1), smaller(all.y1, a.y1), larger(all.x2, a.x2),
+           larger(all.y2, a.y2)};
+}
+
+Status TileMerger::suppress(const Plan& plan, const Runner& runner, const Stop& stop) {
+  if (plan.tile_rules.merge == TileMerge::kNone) return {};
+  std::ranges::fill(groups_, Group{});
+  uint32_t kept = 0;
   for (const Entry& each : entries_) {
     if (stop.asked()) return fail(ErrorKind::kInterrupted, "an uninterrupted frame", "a stop");
-    const bool twin = std::ranges::any_of(entries_.first(kept), [&](const Entry& better) {
-      return better.image != each.image && (any_class || better.class_id == each.class_id) &&
-             touch(better.bounds, each.bounds) &&
-             overlaps(box_of(better), box_of(each), plan.rules.oriented, rules);
-    });
-    if (twin) ++funnel_.merged_away;
-    else entries_[kept++] = each;
+    if (has_twin(plan, runner, each)) {
+      ++funnel_.merged_away;
+      continue;
+    }
+    entries_[kept] = each;
+    keep(plan, kept++);
   }
   entries_ = entries_.first(kept);
   return {};
 }
 
-/// Takes the best boxes with what they carry.
-void TileMerger::take(const Plan& plan, const Runner& runner,
-                      std::span<const PayloadStage> stages) {
+/// Returns the boxes within all limits, best first.
+std::span<TileMerger::Entry> TileMerger::best(const Plan& plan) {
   std::ranges::sort(entries_, [](const Entry& a, const Entry& b) {
     if (a.score != b.score) return a.score > b.score;
     return a.image != b.image ? a.image < b.image : a.index < b.index;
   });
-  const auto best = entries_.first(std::min(entries_.size(), most_));
+  std::ranges::fill(class_count_, 0u);
+  size_t count = 0;
+  for (const Entry& each : entries_) {
+    if (count == most_) break;
+    if (class_count_[each.class_id]++ < plan.tile_class_limit) entries_[count++] = each;
+  }
+  funnel_.kept -= static_cast<uint32_t>(entries_.size() - count);
+  return entries_.first(count);
+}
+
+/// Takes the best boxes with what they carry.
+void TileMerger::take(const Plan& plan, const Runner& runner,
+                      std::span<const PayloadStage> stages) {
+  const std::span<const Entry> best = this->best(plan);
   const size_t each = plan.payload.count;
   bool all_values = each != 0;
   masks_.clear();

@@ -49,12 +49,24 @@ class TileMerger {
     Box bounds;  // upright
   };
 
+  /// The kept boxes of a tile.
+  struct Group {
+    uint32_t count = 0;
+    Box bounds;  // around all of them
+  };
+
   void list(const Plan& plan, const Runner& runner);
   Status suppress(const Plan& plan, const Runner& runner, const Stop& stop);
+  bool has_twin(const Plan& plan, const Runner& runner, const Entry& entry);
+  void keep(const Plan& plan, uint32_t number);
+  std::span<Entry> best(const Plan& plan);
   void take(const Plan& plan, const Runner& runner, std::span<const PayloadStage> stages);
 
   size_t most_ = 0;  // boxes that are kept
   ScratchBuffer<Entry> memory_;
+  ScratchBuffer<uint32_t> kept_of_;    // indices of kept entries, kept_capacity per image
+  std::vector<Group> groups_;          // by image
+  std::vector<uint32_t> class_count_;  // by class
   ScratchBuffer<Detection> detections_;
   ScratchBuffer<float> values_;
   std::vector<Mask> masks_;

@@ -188,8 +188,9 @@ const Property<DecodeProps> kDecodeProperties[] = {
     {"tile-threshold", "Overlap of boxes of different tiles above which one of them is dropped.",
      &DecodeProps::tile_threshold, nullptr, 0, 1},
     {"tile-border",
-     "Distance in frame pixels from an inner edge of its tile within which a box counts as cut by "
-     "that edge. A cut box is dropped for a whole one even if its score is higher, and never the "
+     "Distance from an inner edge of its tile, in pixels of the model input, within which a box "
+     "counts as cut by that edge. A cut box is dropped for a whole one even if its score is "
+     "higher, and never the "
      "other way round. -1 treats all boxes alike.",
      &DecodeProps::tile_border, nullptr, -1, G_MAXUINT16},
     {"model-name",

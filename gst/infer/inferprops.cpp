@@ -118,7 +118,8 @@ const Property<InferProps> kInferProperties[] = {
      "it.",
      &InferProps::cuda_graph},
     {"batch-size",
-     "Maximum number of frames per run of the model. Elements with the same model and the same "
+     "Maximum number of frames, or tiles, per run of the model. Elements with the same model and "
+     "the same "
      "settings run their frames together: a run has the frames that came during the run before, "
      "and a stream alone does not wait. 0 measures on a GPU up to which size batches are worth it, "
      "and is 1 on the CPU. 1 runs frame by frame.",
@@ -140,9 +141,9 @@ const Property<InferProps> kInferProperties[] = {
      &InferProps::lookahead, nullptr, 0, 64},
     {"tiles",
      "Run the model on overlapping parts of each frame, such as 3x2 for three columns and two "
-     "rows, all in one batch, so that objects that are small in the frame are large enough in the "
-     "model input. boxdecode joins their boxes (see tile-merge there). Empty runs it on whole "
-     "frames.",
+     "rows, so that objects that are small in the frame are large enough in the model input. "
+     "boxdecode joins their boxes (see tile-merge there). On a GPU the tiles of a frame are one "
+     "batch, on the CPU with batch-size. Empty runs the model on whole frames.",
      &InferProps::tiles},
     {"tile-size",
      "Side of square tiles in frame pixels, instead of tiles; as many as cover the frame. 0 means "
@@ -209,6 +210,9 @@ Result<std::map<std::string, std::string>> provider_options(const InferProps& pr
 
 Result<TileGrid> tile_grid(const InferProps& props) {
   TileGrid out{.size = props.tile_size, .overlap = props.tile_overlap, .whole = props.tile_whole};
+  if (props.tiles.empty() && props.tile_whole && props.tile_size == 0)
+    return fail(ErrorKind::kInvalid, "tiles or tile-size together with tile-whole", "neither",
+                "set tiles= or tile-size=, or tile-whole=false");
   if (props.tiles.empty()) return out;
   const char* const end = props.tiles.data() + props.tiles.size();
   const auto columns = std::from_chars(props.tiles.data(), end, out.columns);

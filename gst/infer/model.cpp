@@ -138,7 +138,6 @@ Status Model::set_frames(const GstVideoInfo& info) {
   KB_TRY(follow_frames(leading));
   GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "model input: %s", facts_.remark.c_str());
   warn_of_guesses();
-  check_batches();
   KB_ASSIGN(const FrameForm form, frame_form_of(info));
   KB_ASSIGN(Pictures pictures, plan_pictures(form, picture, tiles_, facts_.input, facts_.resize));
   forget();
@@ -156,7 +155,10 @@ Status Model::set_frames(const GstVideoInfo& info) {
   TensorSource held = *source_;
   held.held = true;
   held_source_ = std::make_shared<const TensorSource>(std::move(held));
-  return inferencer_->set_frames(std::move(pictures.plans), info);
+  KB_TRY(inferencer_->set_frames(std::move(pictures.plans), info));
+  setup_.graph = inferencer_->graph();
+  check_batches();
+  return {};
 }
 
 /// True if the error is that of a device that was chosen automatically.

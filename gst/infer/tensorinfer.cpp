@@ -317,8 +317,8 @@ constexpr const char* kStats =
     "frames that got the last tensors); microseconds per inferred frame: "
     "preprocess-us, inference-us, queue-us, and time-per-frame-us of the "
     "streaming thread; of all elements that share the model: batch-size (its "
-    "maximum), batches, batch-fill (frames per batch) and batch-dropped (frames "
-    "that were flushed); and how the model runs: provider, provider-reason, "
+    "maximum), batches, batch-fill (frames or tiles per batch) and batch-dropped "
+    "(of these, that were flushed); and how the model runs: provider, provider-reason, "
     "runtime, cuda-graph, recognized.";
 
 /// Returns caps of everything that frame_form_of() supports.

@@ -54,9 +54,9 @@ Result<Batches::Place> Batches::take(Member& member, uint64_t order) {
 }
 
 Result<std::vector<Batches::Place>> Batches::take_some(Member& member, uint64_t order,
-                                                       unsigned most) {
+                                                       unsigned most, bool more) {
   std::unique_lock lock(lock_);
-  const Waiter waiter{member.places >= share(), order};
+  const Waiter waiter{!more && member.places >= share(), order};
   const auto waiting = waiters_.insert(waiter);
   room_.wait(lock, [&] { return member.stopped || is_next(waiter); });
   waiters_.erase(waiting);

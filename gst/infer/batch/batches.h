@@ -72,7 +72,9 @@ class Batches {
   /// @param order the time at which the picture is due, in any unit that all members share.
   Result<Place> take(Member& member, uint64_t order);
   /// Reserves one to `most` adjacent places, as many as are free in the open batch.
-  Result<std::vector<Place>> take_some(Member& member, uint64_t order, unsigned most);
+  /// @param more true for further pictures of a frame, which count in the member's share once.
+  Result<std::vector<Place>> take_some(Member& member, uint64_t order, unsigned most,
+                                       bool more = false);
 
   /// Marks the input of a place as made. @param ready see BatchEngine::launch(); kept alive until
   /// the batch was launched.

@@ -34,12 +34,12 @@ class BatchMember::Pending : public PendingFrame {
   /// Puts the next pictures of the frame into the open batch, as many as have room.
   Status put_some(uint64_t order, const MakeInputs& make) {
     const auto first = static_cast<unsigned>(places_.size());
-    KB_ASSIGN(auto places,
-              shared_->batches->take_some(shared_->member, order, shared_->pictures - first));
+    if (first == 0) put_ = Batches::Clock::now();
+    KB_ASSIGN(auto places, shared_->batches->take_some(shared_->member, order,
+                                                       shared_->pictures - first, first > 0));
     places_.insert(places_.end(), places.begin(), places.end());
     KB_ASSIGN(const std::shared_ptr<void> ready, make(places, first));
     for (const Batches::Place& each : places) shared_->batches->put(each, ready);
-    put_ = Batches::Clock::now();
     return {};
   }
   bool is_complete() const { return places_.size() == shared_->pictures; }
@@ -50,6 +50,7 @@ class BatchMember::Pending : public PendingFrame {
       const unsigned first = places_[i].index;
       const size_t begin = i;
       KB_ASSIGN(const auto result, take(places_[i++]));
+      times_.model_us += result->model_us();
       while (i < places_.size() && places_[i].batch == of_last_) KB_TRY(take(places_[i++]));
       KB_ASSIGN(auto tensors, result->slice(first, static_cast<unsigned>(i - begin)));
       parts.push_back(std::move(tensors));
@@ -67,7 +68,7 @@ class BatchMember::Pending : public PendingFrame {
     of_last_ = place.batch;
     KB_ASSIGN(auto result, shared_->batches->result(shared_->member, std::exchange(place, {})));
     const std::chrono::duration<double, std::micro> waited = Batches::Clock::now() - put_;
-    times_ = {.model_us = result->model_us(), .queued_us = waited.count()};
+    times_.queued_us = waited.count();
     return result;
   }
 

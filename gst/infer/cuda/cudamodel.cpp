@@ -156,6 +156,10 @@ Status CudaModel::prepare(const ModelFacts& facts) {
   if (!inputs) return std::unexpected(inputs.error());
   inputs_ = std::move(*inputs);
   KB_TRY(bind(first, inputs_));
+  first_ = first.session.get();
+  auto joining = make_stream(context_, StreamPriority::kHigh);
+  if (!joining) return std::unexpected(joining.error());
+  joining_ = std::move(*joining);
   if (fixed_batch() > 0) start_batches();
   prepared_ = true;
   return {};
@@ -200,7 +204,8 @@ void CudaModel::grow() {
   const unsigned wanted = wanted_capacity();
   while (fixed_batch() == 0 && !settled_ && capacity() < wanted) {
     const unsigned step = std::max(capacity() * kBatchStep, group_);
-    const auto grown = grow_to(std::min(step, wanted));
+    auto grown = grow_to(std::min(step, wanted));
+    if (!grown && step > capacity() * kBatchStep) grown = grow_to(capacity() * kBatchStep);
     settled_ = !grown || !*grown;
     if (grown) continue;
     GST_CAT_INFO(tensorinfer_debug, "no larger batches than %u: %s", capacity(),
@@ -348,7 +353,7 @@ Result<std::vector<InferredTensor>> CudaModel::joined(
   for (size_t i = 0; i < shapes.size(); ++i) {
     std::vector<OwnedBuffer> data;
     for (auto& part : parts) data.push_back(std::move(part[i].data));
-    KB_ASSIGN(auto tensor, CudaTensor::joined(shared_from_this(), pieces_, *sizes_.front().session,
+    KB_ASSIGN(auto tensor, CudaTensor::joined(shared_from_this(), pieces_, *first_, joining_.get(),
                                               std::move(data)));
     KB_ASSIGN(OwnedBuffer all, CudaTensor::wrapped(tensor, 0, tensor->bytes()));
     out.push_back({parts.front()[i].type, shapes[i], std::move(all)});

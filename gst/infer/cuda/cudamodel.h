@@ -108,8 +108,10 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   std::vector<DeviceMemory> inputs_;  // by slot
   std::vector<Size> sizes_;           // ascending
   unsigned users_ = 0;
-  unsigned frames_ = 0;  // pictures that may be waiting at a time
-  unsigned group_ = 1;   // largest number of pictures of a frame
+  unsigned frames_ = 0;                 // pictures that may be waiting at a time
+  unsigned group_ = 1;                  // largest number of pictures of a frame
+  const CudaSession* first_ = nullptr;  // of the first size
+  CudaStream joining_;                  // of joined(), apart from runs that may be captured
   size_t next_ = 0;
   bool prepared_ = false;
   bool opened_ = false;   // sessions but the first have an open batch

@@ -66,7 +66,7 @@ Result<std::shared_ptr<CudaTensor>> CudaTensor::create(std::shared_ptr<void> own
 
 Result<std::shared_ptr<CudaTensor>> CudaTensor::joined(std::shared_ptr<void> owner,
                                                        CudaPieces& pieces,
-                                                       const CudaSession& session,
+                                                       const CudaSession& session, CUstream stream,
                                                        std::vector<OwnedBuffer> parts) {
   const CudaDriver& cuda = cuda_driver();
   std::shared_ptr<CudaTensor> out(new CudaTensor(std::move(owner), pieces, session));
@@ -85,20 +85,28 @@ Result<std::shared_ptr<CudaTensor>> CudaTensor::joined(std::shared_ptr<void> own
     GstMemory* const memory = gst_buffer_peek_memory(each.get(), 0);
     const auto ready = static_cast<CUevent>(gst_mini_object_get_qdata(
         GST_MINI_OBJECT_CAST(memory), g_quark_from_static_string(kReadyEvent)));
-    Status copied = cuda_status(cuda.stream_wait(session.stream(), ready, 0), "ordered streams");
+    Status copied = cuda_status(cuda.stream_wait(stream, ready, 0), "ordered streams");
     if (copied)
-      copied = cuda_status(cuda.copy(out->data_ + at, reinterpret_cast<CUdeviceptr>(map.data),
-                                     bytes, session.stream()),
-                           "a copy of a tensor");
+      copied = cuda_status(
+          cuda.copy(out->data_ + at, reinterpret_cast<CUdeviceptr>(map.data), bytes, stream),
+          "a copy of a tensor");
     gst_buffer_unmap(each.get(), &map);
     KB_TRY(copied);
     at += bytes;
   }
-  KB_TRY(cuda_status(cuda.event_record(out->piece_.ready.get(), session.stream()), "an event"));
+  const CUevent ready = out->piece_.ready.get();
+  KB_TRY(cuda_status(cuda.event_record(ready, stream), "an event"));
+  KB_TRY(cuda_status(cuda.stream_wait(gst_stream_handle(session.tensors_stream()), ready, 0),
+                     "ordered streams"));
   return out;
 }
 
 CudaTensor::~CudaTensor() {
+  if (!parts_.empty() && piece_.ready.get() != nullptr) {
+    // Other streams write to the memory of the parts, and to that of the tensor, once it is free.
+    const CudaScope scope(session_.context());
+    (void)cuda_driver().event_synchronize(piece_.ready.get());
+  }
   value_.reset();
   if (piece_.ready.get() != nullptr) pieces_.give_back(std::move(piece_));
 }

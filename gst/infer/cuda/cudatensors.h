@@ -38,9 +38,9 @@ class CudaTensor {
   /// after which it is complete. @param owner outlives the tensors; it owns session and pieces.
   static Result<std::shared_ptr<CudaTensor>> create(std::shared_ptr<void> owner, CudaPieces& pieces,
                                                     const CudaSession& session, CudaOutput output);
-  /// Enqueues copies of tensors, one after the other, into memory of their own.
+  /// Enqueues copies of tensors on a stream, one after the other, into memory of their own.
   static Result<std::shared_ptr<CudaTensor>> joined(std::shared_ptr<void> owner, CudaPieces& pieces,
-                                                    const CudaSession& session,
+                                                    const CudaSession& session, CUstream stream,
                                                     std::vector<OwnedBuffer> parts);
   ~CudaTensor();
 

@@ -95,6 +95,7 @@ TEST_F(InferErrors, TilesThatCannotBe) {
   for (const char* wrong : {"tiles=3", "tiles=0x2", "tiles=2x2x", "tiles=x"})
     expect_error(with(model, wrong), {"COLUMNSxROWS in tiles", wrong + 6});
   expect_error(with(model, "tiles=2x2 tile-size=64"), {"either tiles or tile-size"});
+  expect_error(with(model, "tile-whole=true"), {"tiles or tile-size together with tile-whole"});
   expect_error(with(model, "tiles=9x9"), {"at most 64 tiles", "9x9"});
 }
 

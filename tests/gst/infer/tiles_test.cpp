@@ -48,13 +48,14 @@ TEST_F(InferTiles, SeeWhatACroppedFrameShows) {
     const Numbers all = tensor_of(tiled.run(painted(raw(format, 222, 146), test::noise)));
     ASSERT_EQ(all.dims, (std::vector<size_t>{4, 3, 48, 64})) << format << tiled.error();
     const size_t each = all.values.size() / 4;
-    const int left = halved ? 94 : 95, top = 62;  // at a whole chroma sample
+    // The side of tiles is enlarged so that the last one begins at a whole chroma sample.
+    const int width = halved ? 128 : 127, left = 222 - width, top = 62;
     const std::pair<int, int> places[] = {{0, 0}, {left, 0}, {0, top}, {left, top}};
     for (size_t i = 0; i < 4; ++i) {
       const auto [x, y] = places[i];
-      Harness cropped(identity(""), raw(format, 127, 84));
+      Harness cropped(identity(""), raw(format, width, 84));
       const Numbers alone =
-          tensor_of(cropped.run(painted(raw(format, 127, 84), part(test::noise, x, y))));
+          tensor_of(cropped.run(painted(raw(format, width, 84), part(test::noise, x, y))));
       const std::vector<float> got(all.values.begin() + ptrdiff_t(i * each),
                                    all.values.begin() + ptrdiff_t((i + 1) * each));
       EXPECT_EQ(got, alone.values) << format << " tile " << i;
@@ -133,6 +134,19 @@ TEST_F(InferTiles, AreRecordedAndReplayed) {
   std::vector<Box> got;
   for (const FrameBox& each : test::boxes(out)) got.push_back(each.box);
   EXPECT_EQ(got, want);
+}
+
+/// A model of dynamic size is fitted to the tiles; the whole frame has another shape.
+TEST_F(InferTiles, OfTheLeastPaddingTakeTheWholeFrameToo) {
+  const std::string caps = raw("I420", 640, 360);
+  for (const char* tiles : {"tiles=1x4", "tiles=4x2"}) {
+    Harness h(infer(identity_model({1, 3, "h", "w"}),
+                    std::string("input-width=640 input-height=640 resize-mode=rect ") + tiles +
+                        " tile-whole=true"),
+              caps);
+    const Numbers all = tensor_of(h.run(painted(caps, test::noise)));
+    EXPECT_EQ(all.dims[0], std::string(tiles) == "tiles=1x4" ? 5u : 9u) << h.error();
+  }
 }
 
 TEST_F(InferTiles, RefuseMoreThanTheFrameCanHave) {

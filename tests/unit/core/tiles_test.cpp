@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <random>
 #include <set>
 
@@ -65,7 +66,8 @@ TEST(TileAreas, CoverTheFrame) {
     const Size frame{pick(1, 900), pick(1, 900)};
     const TileGrid grid = i % 2 ? TileGrid{.columns = pick(1, 6), .rows = pick(1, 6)}
                                 : TileGrid{.size = pick(200, 700)};
-    const auto areas = tile_areas({.size = frame}, grid);
+    const uint32_t sample = i % 3 == 0 ? 2 : 1;
+    const auto areas = tile_areas({.size = frame, .chroma = {sample, sample}}, grid);
     ASSERT_TRUE(areas) << areas.error().message();
     for (const auto& [x, y] : {std::pair{0u, 0u},
                                {frame.width - 1, frame.height - 1},
@@ -77,10 +79,21 @@ TEST(TileAreas, CoverTheFrame) {
                                       }))
           << x << "," << y;
     for (const PixelArea& each : *areas) {
+      EXPECT_EQ(each.x % sample + each.y % sample, 0u);
       EXPECT_LE(each.x + each.size.width, frame.width);
       EXPECT_LE(each.y + each.size.height, frame.height);
     }
   }
+}
+
+/// Objects at the frame's edges would otherwise count as cut.
+TEST(TileAreas, EndAtTheFramesEdges) {
+  const auto areas =
+      tile_areas({.size = {1920, 1080}, .chroma = {2, 2}}, {.columns = 3, .rows = 2});
+  ASSERT_TRUE(areas);
+  EXPECT_EQ(areas->back().x + areas->back().size.width, 1920u);
+  EXPECT_EQ(areas->back().y + areas->back().size.height, 1080u);
+  EXPECT_EQ(areas->back().size.height, 600u) << "not 601, by an overlap that is a little less";
 }
 
 TEST(TileAreas, AreLimitedInNumber) {
@@ -179,6 +192,56 @@ TEST(Tiles, CountWhatWasDropped) {
   EXPECT_EQ(processor->funnel().kept, 2u);
   EXPECT_EQ(processor->funnel().merged_away, 1u);
   EXPECT_EQ(processor->plan().frames(), 1u);
+}
+
+/// The border is in pixels of the model input, which are three of the frame here.
+TEST(Tiles, AreCutByPixelsOfTheModel) {
+  const Size frame{540, 300};
+  const Letterbox at{.frame = {300, 300}, .model = {100, 100}, .scale_x = 3, .scale_y = 3};
+  Settings settings = two_tiles();
+  settings.tiles = {tile_of({0, 0, {300, 300}}, frame, at),
+                    tile_of({240, 0, {300, 300}}, frame, at)};
+  settings.letterbox = settings.tiles[0].letterbox;
+  settings.frame.size = frame;
+  const Tensor tensor = images({{82, 10, 99.3f, 40, 0.9f, 0}}, {{2, 10, 35, 40, 0.5f, 0}});
+  const auto found = joined(settings, tensor);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].score, 0.5f) << "0.7 pixels of the model, 2.1 of the frame";
+}
+
+TEST(Tiles, AreCutWhereTheInputEnds) {
+  const Letterbox cropped{
+      .frame = {100, 100}, .model = {100, 100}, .scale_x = 0.5f, .scale_y = 1, .pad_x = -50};
+  const Tile tile = tile_of({80, 0, {100, 100}}, {180, 100}, cropped);
+  EXPECT_EQ(tile.area, (Box{105, 0, 155, 100}));
+}
+
+TEST(Tiles, OfManyBoxesTakeNoSeconds) {
+  std::mt19937 random(5);
+  const auto uniform = [&](float low, float high) {
+    return std::uniform_real_distribution<float>(low, high)(random);
+  };
+  Settings settings = test::pixel_settings();
+  const Size frame{3200, 3200};
+  settings.tiles.clear();
+  const auto areas = tile_areas({.size = frame}, {.columns = 8, .rows = 8});
+  for (const PixelArea& each : *areas)
+    settings.tiles.push_back(tile_of(each, frame, {.frame = each.size, .model = each.size}));
+  settings.letterbox = settings.tiles.front().letterbox;
+  settings.frame.size = frame;
+  settings.max_detections = 2000;
+  settings.tile_rules.threshold = 1;
+  std::vector<Row> all;
+  const auto side = static_cast<float>(areas->front().size.width);
+  for (int i = 0; i < 64 * 1000; ++i) {
+    const float x = uniform(0, side - 20), y = uniform(0, side - 20);
+    all.push_back({x, y, x + uniform(5, 20), y + uniform(5, 20), uniform(0.3f, 1), float(i % 3)});
+  }
+  Tensor tensor = rows(all);
+  tensor.shape = {64, 1000, 6};
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_EQ(joined(settings, tensor).size(), 2000u);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(4));
 }
 
 TEST(Tiles, NeedOneImageEach) {

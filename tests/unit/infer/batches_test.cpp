@@ -138,6 +138,35 @@ TEST_F(BatchesTest, AMemberHasItsShareWhileOthersWait) {
   EXPECT_LE(of_greedy, 1u);
 }
 
+/// A frame whose pictures are in several batches would otherwise wait for ever beside others.
+TEST_F(BatchesTest, FurtherPicturesOfAFrameAreNotLast) {
+  Batches::Member tiled, other;
+  batches_.join(6);
+  batches_.join(1);
+  EXPECT_EQ(run(other, 1), 1u);
+  wait_until([&] { return engine_.waiting == 1; });
+  auto places = batches_.take_some(tiled, 0, 6);
+  ASSERT_TRUE(places);
+  ASSERT_EQ(places->size(), 4u);
+  const auto take = [&](Batches::Member& member, uint64_t due, bool more, unsigned& index) {
+    const auto place = batches_.take_some(member, due, 1, more);
+    index = place->front().index;
+    batches_.put(place->front(), picture(1));
+    (void)batches_.result(member, place->front());
+  };
+  unsigned of_tiled = 99, of_other = 99;
+  std::vector<std::jthread> threads;
+  threads.emplace_back([&] { take(other, 9, false, of_other); });
+  threads.emplace_back([&] { take(tiled, 0, true, of_tiled); });
+  std::this_thread::sleep_for(20ms);
+  for (const auto& place : *places) batches_.put(place, picture(1));
+  engine_.end_all();
+  threads.clear();
+  for (const auto& place : *places) EXPECT_TRUE(batches_.result(tiled, place));
+  EXPECT_EQ(of_tiled, 0u);
+  EXPECT_LE(of_other, 1u);
+}
+
 /// The input of a place that was given up may still be written by its device.
 TEST_F(BatchesTest, PlacesOfADeviceAreNotUsedTwice) {
   engine_.later = true;
