@@ -4,7 +4,7 @@
 The slices of random frames are compared with the tiles that a recording has, and the boxes of a
 clip after tile-merge with what SAHI's NMS keeps of the boxes of all tiles (tile-merge=none).
 With intersection over union at the threshold of the NMS in each tile both must be the same boxes.
-With intersection over the smaller area SAHI also compares boxes of one slice: the table counts them.
+With intersection over the smaller area SAHI also compares boxes of one slice, so they differ.
 
 Requires sahi and NumPy for Python, and a checkout that is built:
 
@@ -42,7 +42,8 @@ def tiles_of(folder, width, height, side, overlap):
     """Returns the tiles of a frame as corners, from a recording."""
     recording = folder / f'{width}x{height}-{side}'
     launch('videotestsrc', 'num-buffers=1', '!',
-           f'video/x-raw,format=RGB,width={width},height={height}', '!', 'tensorinfer', f'model-file={MODELS / "shapes.onnx"}', f'tile-size={side}',
+           f'video/x-raw,format=RGB,width={width},height={height}', '!', 'tensorinfer',
+           f'model-file={MODELS / "shapes.onnx"}', f'tile-size={side}',
            f'tile-overlap={overlap}', '!', 'tensorrecord', f'location={recording}', '!', 'fakesink')
     frame = json.loads((recording / 'frames.jsonl').read_text().splitlines()[-1])
     return [[round(edge) for edge in tile[4:]] for tile in frame['tensors'][0]['source']['tiles']]
