@@ -44,11 +44,18 @@ def processes(word):
     return found
 
 
+def heed_signals():
+    """Undoes nohup: a shell cannot trap signals that are ignored at its start."""
+    for each in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        signal.signal(each, signal.SIG_DFL)
+
+
 def stop(command, outputs, folder, send=signal.SIGTERM, to_all=False):
     """Signals a command, or its process group, once all of its files have boxes."""
     parts = [path.with_name(f'{path.name}.part') for path in outputs]
     with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+                          stderr=subprocess.PIPE, text=True, start_new_session=True,
+                          preexec_fn=heed_signals) as process:
         try:
             wait_for('boxes', lambda: all(path.exists() and path.stat().st_size for path in parts))
             (os.killpg if to_all else os.kill)(process.pid, send)
