@@ -24,7 +24,7 @@ inline constexpr uint32_t kUnmatched = UINT32_MAX;
 /// leaves the connected component of its row (Jonker and Volgenant 1987, doi 10.1007/BF02278710,
 /// for sparse pairs).
 ///
-/// Of several matchings with the same sum the first in order is taken: the first row has the lowest
+/// Takes the first in order of several matchings with the same sum: the first row has the lowest
 /// possible column, then the second row, and so on; no column counts as the last one. The search
 /// for it looks at kMaxTieSteps pairs; beyond that the sum is still the largest, and the result
 /// still depends on nothing but the pairs.

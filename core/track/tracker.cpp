@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What all tracking methods share: frames, starts and ends of tracks, ids.
+// Parts that all tracking methods share: frames, starts and ends of tracks, ids.
 #include "core/track/tracker.h"
 
 #include <algorithm>

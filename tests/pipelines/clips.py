@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests the scripts of pipelines/ with whole clips: held boxes, tracks, counts, many streams, pictures."""
+"""Tests the scripts of pipelines/ with whole clips: held boxes, tracks, counts, many streams and
+pictures."""
 import csv
 import io
 import json
@@ -71,13 +72,15 @@ def test_count_of_a_clip(folder):
     assert all(2 <= float(row['mean']) < 2.1 and not row['tracked'] for row in rows), table
 
 
-LINE = ('filesrc location={clip} ! decodebin ! videoconvert ! tensorinfer model-file={models}/shapes.onnx'
+LINE = ('filesrc location={clip} ! decodebin ! videoconvert'
+        ' ! tensorinfer model-file={models}/shapes.onnx'
         ' {infer} ! boxdecode score-threshold=0.5 track-score-threshold=0.1 ! {track} ! boxsink')
 
 
 def tracked(track, infer=''):
     """Returns the lines of the clip's boxes after a tracker."""
-    line = LINE.format(clip=shlex.quote(str(CLIP)), models=f'{QUOTED}/models', infer=infer, track=track)
+    line = LINE.format(clip=shlex.quote(str(CLIP)), models=f'{QUOTED}/models', infer=infer,
+                       track=track)
     return run('bash', '-c', f'gst-launch-1.0 -q {line}')[0].splitlines()
 
 
@@ -123,7 +126,8 @@ def crossings(objects, *words, status=0):
     lines = [{'timestamp': int(second * 1e9), 'resolution': {'width': 200, 'height': 100}, 'objects': [
         {'id': number, 'x': x - 5, 'y': y - 20, 'w': 10, 'h': 20, 'detection': {'label': label}}
         for number, label, x, y in boxes]} for second, boxes in objects.items()]
-    return run(PIPELINES / 'crossings.py', *words, input='\n'.join(map(json.dumps, lines)), status=status)
+    return run(PIPELINES / 'crossings.py', *words, input='\n'.join(map(json.dumps, lines)),
+               status=status)
 
 
 def test_crossings(folder):

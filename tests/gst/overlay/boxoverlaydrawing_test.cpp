@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What boxoverlay draws: colours, captions, masks and keypoints.
+// Drawing of boxoverlay: colours, captions, masks and keypoints.
 #include <gst/analytics/analytics.h>
 #include <gtest/gtest.h>
 

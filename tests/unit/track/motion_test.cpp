@@ -42,7 +42,7 @@ TEST_P(EachModel, IsTheDenseFilter) {
 }
 
 TEST_P(EachModel, TakesSeveralStepsAtOnce) {
-  // The same corrections afterwards show that the covariances are the same too.
+  // Equal corrections afterwards show that the covariances are equal too.
   test::Crowd crowd(1, 7, 4000);
   const Box first = crowd.next(0, 0)[0].box;
   Motion at_once(GetParam(), first), in_steps(GetParam(), first), in_parts(GetParam(), first);

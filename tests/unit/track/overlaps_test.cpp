@@ -40,7 +40,7 @@ TEST(Overlaps, AreThoseOfAllPairs) {
 }
 
 TEST(Overlaps, AreFoundFarFromTheOrigin) {
-  // Where floats are 2 pixels apart, rounding must not hide a box that begins far to the left.
+  // Floats are 2 pixels apart here; rounding must not hide a box that begins far to the left.
   const float far = 1 << 24;
   OverlapFinder finder;
   const KindBox row{{far - 4, 0, far, 10}, 0};
